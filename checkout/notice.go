@@ -47,3 +47,35 @@ func NoticePause(attempt int) (pause time.Duration, again bool) {
 	}
 	return noticePauses[attempt-1], true
 }
+
+// PayerNotice is a message to one payer. Every attempt has the same text, as long as the checkout does not change.
+type PayerNotice struct {
+	ID          string    // ntc_…
+	At          time.Time // of the event that it tells of
+	To          Addressee
+	ReplyTo     string // the provider's address for questions, or ""
+	Subject     string // one line
+	Text        string // the whole in plain text, lines separated by "\n"
+	HTML        string // the same as a page of HTML that loads nothing
+	Attachments []Attachment
+}
+
+// Addressee is the student, whose address is the only address on record. The payer may be another person.
+type Addressee struct {
+	Name  string // in any script
+	Email string
+}
+
+// Attachment is a file that goes with a notice.
+type Attachment struct {
+	Name      string // of visible ASCII
+	MediaType string
+	Bytes     []byte
+}
+
+// NoticeRefusal is the definite refusal of a notice: sending it again is of no use.
+type NoticeRefusal struct {
+	Answer string // as of a Receipt
+}
+
+func (e *NoticeRefusal) Error() string { return "the notice is refused: " + e.Answer }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -57,68 +56,21 @@ type Exporter interface {
 type Visitor struct {
 	Configuration func(catalogue.Configuration) error
 	Key           func(catalogue.Key) error
-	Checkout      func(CheckoutRecord) error
+	Checkout      func(checkout.CheckoutRecord) error
 	// Unreadable is called instead of Checkout for a checkout of which something on record cannot be read; the export
 	// goes on after it.
 	Unreadable func(checkoutID string, err error) error
 }
 
-// CheckoutRecord is everything on record about one checkout.
-type CheckoutRecord struct {
-	Checkout  checkout.Checkout
-	Agreement *agreement.Agreement // nil until confirmed
-	Document  *DocumentInfo        // nil unless rendered
-	Jobs      []JobRecord          // in the order in which they entered
-	Moments   []checkout.Moment    // in the order of their positions
-}
-
-// Events returns the record's events in the order in which they were stored.
-func (r CheckoutRecord) Events() (list []EventRecord) {
-	for _, j := range r.Jobs {
-		if j.Job.Kind == checkout.JobDeliver {
-			list = append(list, EventOf(j))
-		}
-	}
-	return list
-}
-
-// DocumentInfo describes a document without its bytes.
-type DocumentInfo struct {
-	ID     string
-	SHA256 [32]byte
-	Size   int // bytes
-}
-
-// EventRecord is an event with its status.
-type EventRecord struct {
-	Event    events.Event
-	Status   events.Status
-	Attempts int     // the service's own: redeliveries are on record beside them
-	Failure  Failure // the latest
-}
-
-// EventOf returns the event of a job of kind checkout.JobDeliver.
-func EventOf(r JobRecord) EventRecord {
-	return EventRecord{Event: r.Job.Event(), Status: r.State.EventStatus(), Attempts: r.Attempts, Failure: r.Failure}
-}
-
 // Deliveries keeps the redeliveries of events.
 type Deliveries interface {
 	// Redeliveries returns the redeliveries of the event, in the order in which they were recorded.
-	Redeliveries(ctx context.Context, eventID string) ([]Redelivery, error)
+	Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error)
 
 	// RecordRedelivery stores the result of a redelivery of the event, with its moment. A failed event is delivered from
 	// then on if the receiver took it, and otherwise has the redelivery's failure; a delivered event does not change. The
 	// attempts on record stay. ErrNotFound if no such event is failed or delivered; nothing is stored then.
-	RecordRedelivery(ctx context.Context, e events.Event, r Redelivery, m checkout.Moment) error
-}
-
-// Redelivery is one run of attempts to deliver an event again.
-type Redelivery struct {
-	At        time.Time
-	Delivered bool
-	Attempts  int
-	Failure   string // as Failure.Reason
+	RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error
 }
 
 // Operations stores operators' acts that change nothing else, and reads what an operator asks for.

@@ -2,11 +2,8 @@ package ports
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -33,7 +30,7 @@ type CRM interface {
 	// progress) and returns their ids. Records that exist stay as they are, with their student and checkout id; the missing
 	// records are made. An enrolment that exists with another intent is refused. Two enrolments never share a record,
 	// even of one student.
-	Open(ctx context.Context, e Enrolment) (checkout.Records, error)
+	Open(ctx context.Context, e checkout.Enrolment) (checkout.Records, error)
 
 	// Complete stores the agreement and its document, the result of the direct debit, and last that the enrolment is
 	// complete, upon which the CRM begins to move money. It returns the ids of the records that it made or found. Once the
@@ -43,14 +40,14 @@ type CRM interface {
 	//
 	// Every call for an enrolment has the same agreement. An agreement with another number than that on record is refused,
 	// even in concurrent calls, as is an enrolment that was not opened, or that has other records.
-	Complete(ctx context.Context, c Completion) (Completed, error)
+	Complete(ctx context.Context, c checkout.Completion) (checkout.Completed, error)
 
 	// Agreed returns the agreement on record of an enrolment from the moment at which Complete has stored it, whether or not
 	// the enrolment is complete, or ErrNotFound.
 	//
 	// It is for a store that was restored to an earlier moment than the CRM: it is called before an agreement is concluded,
 	// and an agreement that is on record is concluded again, under its number.
-	Agreed(ctx context.Context, k EnrolmentKey) (Agreed, error)
+	Agreed(ctx context.Context, k checkout.EnrolmentKey) (Agreed, error)
 
 	// Ready returns nil if the CRM can be reached and would take an Open. It changes nothing there.
 	Ready(ctx context.Context) error
@@ -65,65 +62,9 @@ type CRMInfo struct {
 	WithinCommit bool
 }
 
-// EnrolmentKey names one enrolment. The environment must be the CRM's.
-type EnrolmentKey struct {
-	Environment  catalogue.Environment
-	ProviderCode string
-	OrderID      string
-}
-
-// Enrolment is the request to open an enrolment in the CRM.
-type Enrolment struct {
-	EnrolmentKey
-	CheckoutID string
-	Student    checkout.Student
-	CourseCode string // "" for a legacy provider
-	Intent     checkout.Intent
-}
-
-// Completion is the request to complete an enrolment in the CRM.
-type Completion struct {
-	EnrolmentKey
-	Records   checkout.Records    // that Open returned
-	Agreement agreement.Agreement // its ID is not the CRM's, and is not stored there
-	Document  *agreement.Document // nil if it could not be rendered; its ID is not stored either
-	Setup     checkout.Setup      // the direct debit; it has a mandate
-}
-
-// Completed holds the ids of the records that the CRM made of a completion.
-type Completed struct {
-	AgreementID string
-	DocumentID  string // "" if there is no document
-}
-
 // Agreed is the CRM's record of an agreement.
 type Agreed struct {
 	Number       string
 	AcceptedAt   time.Time // UTC, to the second or more exactly
 	FirstPayment money.Date
-}
-
-// CRMRefusal is the definite refusal of an enrolment: the same call would be refused again until an administrator changes the
-// CRM or the data. Its text has no personal data.
-type CRMRefusal struct {
-	Code string // the CRM's word: FIELD_CUSTOM_VALIDATION_EXCEPTION
-	// Made says of a refused Open that some of the records exist all the same, so that the order stays this enrolment.
-	// Otherwise no record exists, and the order may become another enrolment.
-	Made bool
-	// OtherIntent says of a refused Open that the order is another enrolment there, whose intent differs in the Faults. The
-	// refused enrolment may be forgotten.
-	OtherIntent bool
-	// Faults are the refused fields, as far as they are known: by the contract's name ("student.last_name"), else by the CRM's.
-	Faults []checkout.Fault
-}
-
-func (e *CRMRefusal) Error() string {
-	var faults []string
-	for _, f := range e.Faults {
-		faults = append(faults, strings.TrimSpace(f.Field+" "+f.Message))
-	}
-	if len(faults) == 0 {
-		return "the CRM refuses the enrolment: " + e.Code
-	}
-	return fmt.Sprintf("the CRM refuses the enrolment: %s (%s)", e.Code, strings.Join(faults, ", "))
 }

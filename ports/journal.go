@@ -10,14 +10,8 @@ import (
 type Journal interface {
 	// Note appends moments that no change brings, and counts refusals, all of it or nothing. A moment of a checkout that does
 	// not exist is left out, and one whose Times is 0 counts as 1. Refusals older than checkout.RefusalsKept days may be removed.
-	Note(ctx context.Context, noted []Noted, refused []checkout.Refusal) error
+	Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error
 
 	// Moments returns the journal of a checkout in the order of the positions.
 	Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error)
-}
-
-// Noted is a moment of a checkout.
-type Noted struct {
-	CheckoutID string
-	Moment     checkout.Moment
 }

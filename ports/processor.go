@@ -18,7 +18,7 @@ type Processor interface {
 	// Begin makes a billing request, or finds the billing request of the same start.Key, also in concurrent calls, and
 	// returns the address at which the payer's browser fulfils it. The address may differ each time; it leads back to the
 	// ReturnURL of its own start. Once the payer is done, the key gives the same billing request or an error.
-	Begin(ctx context.Context, start SetupStart) (BillingRequest, error)
+	Begin(ctx context.Context, start checkout.SetupStart) (checkout.BillingRequest, error)
 
 	// Observe returns the processor's state of a setup that was begun: of q.Setup.BillingRequestID, and of its mandate. Before
 	// the payer is done the observation has BillingPending, MandateNone and CustomerInProgress; while the processor makes the
@@ -33,7 +33,7 @@ type Processor interface {
 	// It is called by polls and by the setup page, at most every two seconds by each for a billing request, before a confirm,
 	// and now and then for setups whose outcome is not final. After an error a poll is answered from the record, and a confirm
 	// is refused with BUSY.
-	Observe(ctx context.Context, q SetupQuery) (checkout.Observation, error)
+	Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Observation, error)
 
 	// Ready returns nil if the processor can be reached and would take a Begin. It changes nothing there.
 	Ready(ctx context.Context) error
@@ -44,14 +44,14 @@ type Processor interface {
 type AccountChecker interface {
 	// CheckAccount returns the least number of calendar days between the notice of a payment and the payment, or the reason
 	// why no payment can be collected for the account.
-	CheckAccount(ctx context.Context, a Account) (notice int, err error)
+	CheckAccount(ctx context.Context, a checkout.Account) (notice int, err error)
 }
 
 // SetbackFinder is implemented by a processor that knows why a payer could not finish where its statuses do not say it.
 type SetbackFinder interface {
 	// Setback returns the reason why the payer did not finish a setup that Observe has just found unfinished or cancelled, if
 	// it still holds, or NoSetback. It is called for the setup page, in the time that Observe left, and changes only its words.
-	Setback(ctx context.Context, q SetupQuery) (checkout.Setback, error)
+	Setback(ctx context.Context, q checkout.SetupQuery) (checkout.Setback, error)
 }
 
 // SetupEraser is implemented by a processor whose records of setups are the service's own, and are erased with the checkout.
@@ -72,50 +72,4 @@ type ProcessorInfo struct {
 	// Notifies is set by a processor that has every change notified (Service.Notified) within a minute at most. Polls are then
 	// answered from the record.
 	Notifies bool
-}
-
-// Account is a provider's account at a processor.
-type Account struct {
-	ProviderCode string
-	ID           string // that the operator linked to the provider
-	Environment  catalogue.Environment
-}
-
-// SetupStart is the request to begin a bank setup.
-type SetupStart struct {
-	Key          string // 32 characters of 0-9a-f for the enrolment and try: the processor's idempotency key
-	Account      Account
-	ProviderName string // as the payer knows the provider
-	CheckoutID   string
-	// ReturnURL is the setup page, to which the processor sends the payer's browser back. It holds the setup token, which
-	// nothing should store. A form that leads there by a redirect needs its origin in the page's form-action policy.
-	ReturnURL string
-	// FrameOrigins are the origins of the provider's enrolment pages, which may show the setup in a frame: the
-	// frame-ancestors of the processor's page.
-	FrameOrigins []string
-	Student      checkout.Student
-	Description  string // what the payer agrees to: the course's name
-}
-
-// SetupQuery asks a processor about a setup.
-type SetupQuery struct {
-	Account Account
-	Setup   checkout.Setup // as on record, which may be behind
-	Purpose Purpose
-}
-
-// Purpose is the purpose of a query. A processor with a rate limit serves the purposes in this order.
-type Purpose int
-
-const (
-	ForConfirm      Purpose = iota // a confirm waits for it
-	ForPayer                       // a payer waits for it
-	ForNotification                // a notification came, or the setup has been silent for long
-	ForPoll                        // a provider polls; it gets the record if there is no answer
-)
-
-// BillingRequest is a bank setup that was begun.
-type BillingRequest struct {
-	ID  string // unique at the processor
-	URL string // where the payer goes
 }

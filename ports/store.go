@@ -32,13 +32,13 @@ type Checkouts interface {
 	// idempotency key, if the checkout's id is taken, if two of its events have one id, or if the checkout would have two
 	// events of one name. Every checkout has a key, and two of one provider never have the same, whether it came in a header
 	// or is the default (checkout.DefaultKey). Of concurrent inserts that make each other duplicates, one succeeds.
-	InsertCheckout(ctx context.Context, change checkout.Change, enqueue Enqueue) error
+	InsertCheckout(ctx context.Context, change checkout.Change, enqueue checkout.Enqueue) error
 
 	// Checkout returns the checkout, or ErrNotFound.
 	Checkout(ctx context.Context, id string) (checkout.Checkout, error)
 
 	// FindCheckout returns the checkout that a reference names, or ErrNotFound.
-	FindCheckout(ctx context.Context, by Reference) (checkout.Checkout, error)
+	FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error)
 
 	// UpdateCheckout passes the checkout as it is now to decide and stores the resulting change atomically: no other update of
 	// the checkout happens in between. Jobs of the change whose ids are on record, in any state, are left out. An error of
@@ -48,18 +48,8 @@ type Checkouts interface {
 	// has the number) or an event is on record, the checkout would have two events of one name, or it has an agreement or
 	// document already; another error for a document without an agreement. A change that removes the checkout, which has no agreement and no events, removes its jobs and its
 	// journal, and leaves its order, its key and its id free.
-	UpdateCheckout(ctx context.Context, id string, enqueue Enqueue,
+	UpdateCheckout(ctx context.Context, id string, enqueue checkout.Enqueue,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
-}
-
-// Reference names a checkout other than by its id. One of OrderID, Key, BillingRequestID and MandateID is set; a reference
-// without any names no checkout.
-type Reference struct {
-	ProviderCode     string // of OrderID and Key
-	OrderID          string
-	Key              string // the idempotency key that is bound to it
-	BillingRequestID string // its latest, like MandateID
-	MandateID        string
 }
 
 // Agreements reads agreements and their documents, which enter the store with a Change.

@@ -111,7 +111,7 @@ func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogu
 		return stored, advanced{}, err
 	}
 	if stored.Setup.BillingRequestID != "" {
-		seen, err := s.observeFor(ports.ForConfirm)(ctx, stored)
+		seen, err := s.observeFor(checkout.ForConfirm)(ctx, stored)
 		if err != nil { // whether the mandate is alive is not known
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Error, About: aboutCheckout(stored), Err: err})
 			return stored, advanced{}, checkout.Busy()

@@ -29,7 +29,7 @@ type Opened struct {
 
 // Create opens a checkout, or finds the checkout that the same order opened before (section 4), with its setup as a poll
 // finds it. It takes up to ten seconds, and up to 35 more while its event is delivered. The refusals are PROVIDER_KEY_MISMATCH,
-// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, IDEMPOTENCY_CONFLICT, CHECKOUT_ERASED and BUSY. A *ports.CRMRefusal means
+// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, IDEMPOTENCY_CONFLICT, CHECKOUT_ERASED and BUSY. A *checkout.CRMRefusal means
 // that a CRM outside of the store does not take the enrolment for a reason that is not the caller's.
 // Where the command has no RequestID, one is made.
 func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (opened Opened, err error) {
@@ -78,7 +78,7 @@ func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd c
 		if len(done.change.Events) > 0 {
 			committed = done
 		}
-		refusal, refused := errors.AsType[*ports.CRMRefusal](err)
+		refusal, refused := errors.AsType[*checkout.CRMRefusal](err)
 		switch {
 		case errors.Is(err, ports.ErrDuplicate): // the order or the key was taken meanwhile
 		case errors.Is(err, errAwaiting): // the CRM's answer decides
@@ -116,7 +116,7 @@ func (s *Service) attemptCreate(ctx context.Context, provider catalogue.Provider
 		return Opened{}, advanced{}, errAwaiting
 	case decision.Action == checkout.Wait:
 		done, err := s.await(ctx, checkout.JobOpen, *facts.ByOrder, provider)
-		if err == nil || errors.As(err, new(*ports.CRMRefusal)) {
+		if err == nil || errors.As(err, new(*checkout.CRMRefusal)) {
 			err = errAwaiting // what it has come to decides next about this create
 		}
 		return Opened{}, done, err
@@ -131,11 +131,11 @@ func (s *Service) facts(ctx context.Context, provider catalogue.Provider, cmd ch
 	var err error
 	if look {
 		key := cmd.Key()
-		if facts.ByOrder, err = found(s.cfg.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider.Code, OrderID: cmd.OrderID.Value})); err != nil {
+		if facts.ByOrder, err = found(s.cfg.Store.FindCheckout(ctx, checkout.Reference{ProviderCode: provider.Code, OrderID: cmd.OrderID.Value})); err != nil {
 			return facts, s.fail(ctx, "look up the order", err)
 		}
 		if facts.ByOrder == nil || facts.ByOrder.IdempotencyKey != key {
-			if facts.ByKey, err = found(s.cfg.Store.FindCheckout(ctx, ports.Reference{ProviderCode: provider.Code, Key: key})); err != nil {
+			if facts.ByKey, err = found(s.cfg.Store.FindCheckout(ctx, checkout.Reference{ProviderCode: provider.Code, Key: key})); err != nil {
 				return facts, s.fail(ctx, "look up the idempotency key", err)
 			}
 		}
@@ -156,7 +156,7 @@ func (s *Service) facts(ctx context.Context, provider catalogue.Provider, cmd ch
 // replay answers with the checkout on record, with a next setup token if the latest is renewed.
 func (s *Service) replay(ctx context.Context, cmd checkout.Create, stored checkout.Checkout, renew bool, now time.Time) (Opened, error) {
 	if renew {
-		change, err := s.update(ctx, stored.ID, ports.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
+		change, err := s.update(ctx, stored.ID, checkout.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
 			return c.Renew(s.cfg.Keyring, now, s.cfg.SetupLifetime, cmd.Actor, cmd.RequestID), c.Available()
 		})
 		if err != nil {
@@ -208,7 +208,7 @@ func (s *Service) newID(provider catalogue.Provider, now time.Time) (string, err
 }
 
 // insert stores a new checkout. It returns ports.ErrDuplicate if the order or the key has one.
-func (s *Service) insert(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
+func (s *Service) insert(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
 	err := s.cfg.Store.InsertCheckout(ctx, change, q)
 	switch {
 	case err == nil:

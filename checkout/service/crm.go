@@ -18,12 +18,12 @@ func (e embeddedCRM) Info() ports.CRMInfo {
 	return ports.CRMInfo{Name: "embedded", Environment: e.environment, WithinCommit: true}
 }
 
-func (embeddedCRM) Open(_ context.Context, e ports.Enrolment) (checkout.Records, error) {
+func (embeddedCRM) Open(_ context.Context, e checkout.Enrolment) (checkout.Records, error) {
 	return checkout.RecordIDs(e.Environment, e.ProviderCode, e.OrderID), nil
 }
 
-func (embeddedCRM) Complete(_ context.Context, c ports.Completion) (ports.Completed, error) {
-	done := ports.Completed{AgreementID: c.Agreement.ID}
+func (embeddedCRM) Complete(_ context.Context, c checkout.Completion) (checkout.Completed, error) {
+	done := checkout.Completed{AgreementID: c.Agreement.ID}
 	if c.Document != nil {
 		done.DocumentID = c.Document.ID
 	}
@@ -31,7 +31,7 @@ func (embeddedCRM) Complete(_ context.Context, c ports.Completion) (ports.Comple
 }
 
 // Agreed returns ErrNotFound: what it knows of an agreement is in the same store, and was restored with it.
-func (embeddedCRM) Agreed(context.Context, ports.EnrolmentKey) (ports.Agreed, error) {
+func (embeddedCRM) Agreed(context.Context, checkout.EnrolmentKey) (ports.Agreed, error) {
 	return ports.Agreed{}, ports.ErrNotFound
 }
 

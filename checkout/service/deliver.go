@@ -50,7 +50,7 @@ func (s *Service) deliver(ctx context.Context, done advanced) {
 	defer cancel()
 	d := deliverer{Service: s}
 	for _, e := range done.change.Events {
-		d.held = append(d.held, ports.Lease{Job: checkout.DeliveryOf(e), Token: 1, Until: done.until})
+		d.held = append(d.held, checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1, Until: done.until})
 	}
 	err := d.deliverHeld(ctx, done.inserted)
 	if err == nil {
@@ -75,7 +75,7 @@ func (s *Service) countUnsent(done advanced) bool {
 }
 
 // deliverLater is the handler of events that a request left behind.
-func (s *Service) deliverLater(ctx context.Context, l ports.Lease) error {
+func (s *Service) deliverLater(ctx context.Context, l checkout.Lease) error {
 	d := deliverer{Service: s, scheduled: true}
 	switch err := d.deliverOne(ctx, &l); {
 	case errors.Is(err, errLost), errors.Is(err, errNoSlot), errors.Is(err, errUnanswered), errors.Is(err, errStopping):
@@ -90,7 +90,7 @@ func (s *Service) deliverLater(ctx context.Context, l ports.Lease) error {
 // deliverer delivers events of one checkout, each when the earlier events are settled.
 type deliverer struct {
 	*Service
-	held []ports.Lease // in the order of their delivery
+	held []checkout.Lease // in the order of their delivery
 	// scheduled is set for what a request left behind: it waits for a slot as long as it takes, and is cut short when the
 	// receiver is to be left alone. A request makes its three attempts whatever the receiver did before.
 	scheduled bool
@@ -126,7 +126,7 @@ func (d *deliverer) deliverHeld(ctx context.Context, first bool) (err error) {
 // awaitEarlier returns when no event of the checkout before those held is pending. It delivers the events that nobody
 // has leased, and waits for the others, unless the service is stopping: then their deliverer may have stopped too.
 func (d *deliverer) awaitEarlier(ctx context.Context) error {
-	ours, filter := d.held[0].Job, ports.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, State: checkout.JobPending, OldestFirst: true}
+	ours, filter := d.held[0].Job, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, State: checkout.JobPending, OldestFirst: true}
 	filter.CheckoutID = ours.CheckoutID
 	for {
 		pending, err := d.cfg.Store.Jobs(ctx, filter, 1)
@@ -136,7 +136,7 @@ func (d *deliverer) awaitEarlier(ctx context.Context) error {
 		case len(pending) == 0 || pending[0].Job.ID == ours.ID:
 			return nil
 		}
-		leases, err := d.lease(ctx, ports.JobQuery{Kinds: filter.Kinds, CheckoutID: ours.CheckoutID, ID: pending[0].Job.ID, Limit: 1})
+		leases, err := d.lease(ctx, checkout.JobQuery{Kinds: filter.Kinds, CheckoutID: ours.CheckoutID, ID: pending[0].Job.ID, Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (d *deliverer) release(ctx context.Context) error {
 }
 
 // deliverOne makes a run of attempts at one event and settles it.
-func (d *deliverer) deliverOne(ctx context.Context, l *ports.Lease) error {
+func (d *deliverer) deliverOne(ctx context.Context, l *checkout.Lease) error {
 	leave, err := d.slot(ctx, l.Job.ProviderCode)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (d *deliverer) slot(ctx context.Context, provider string) (leave func(), er
 }
 
 // ensure has the lease last for at least as long as a run takes.
-func (d *deliverer) ensure(ctx context.Context, l *ports.Lease) error {
+func (d *deliverer) ensure(ctx context.Context, l *checkout.Lease) error {
 	now := d.now()
 	if l.Until.Sub(now) >= runLimit {
 		return nil
@@ -241,14 +241,14 @@ func (d *deliverer) ensure(ctx context.Context, l *ports.Lease) error {
 }
 
 // settleEvent records the outcome of a run, also when the time for the run is over: attempts that were made are on record.
-func (d *deliverer) settleEvent(ctx context.Context, l ports.Lease, outcome ports.Outcome) error {
+func (d *deliverer) settleEvent(ctx context.Context, l checkout.Lease, outcome checkout.Outcome) error {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = detached(ctx, settleLimit)
 		defer cancel()
 	}
 	outcome.Moments = eventMoments(l.Job, outcome, d.now())
-	_, err := d.settle(ctx, l, outcome, ports.Enqueue{Now: d.now()}, nil)
+	_, err := d.settle(ctx, l, outcome, checkout.Enqueue{Now: d.now()}, nil)
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
 		return errLost // its holder settles it
@@ -263,7 +263,7 @@ func (d *deliverer) settleEvent(ctx context.Context, l ports.Lease, outcome port
 }
 
 // eventMoments returns the moment of an event that was delivered or given up.
-func eventMoments(j checkout.Job, o ports.Outcome, now time.Time) []checkout.Moment {
+func eventMoments(j checkout.Job, o checkout.Outcome, now time.Time) []checkout.Moment {
 	m := checkout.Moment{At: now, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name + " " + j.ID, Times: 1}
 	switch o.State {
 	case checkout.JobDone:
@@ -277,7 +277,7 @@ func eventMoments(j checkout.Job, o ports.Outcome, now time.Time) []checkout.Mom
 }
 
 // givenUp returns an error that says that an event is not sent any more, and why.
-func givenUp(j checkout.Job, outcome ports.Outcome) error {
+func givenUp(j checkout.Job, outcome checkout.Outcome) error {
 	if outcome.Attempts == 0 {
 		return fmt.Errorf("event %s is not sent: %s", j.Name, outcome.Failure.Reason)
 	}
@@ -285,7 +285,7 @@ func givenUp(j checkout.Job, outcome ports.Outcome) error {
 }
 
 // run makes one run of attempts (section 6). With cut it says why it ended before the event was delivered or had failed.
-func (d *deliverer) run(ctx context.Context, l ports.Lease) (outcome ports.Outcome, cut, err error) {
+func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout.Outcome, cut, err error) {
 	e := l.Job.Event()
 	provider, err := found(d.configured.provider(ctx, d.now(), e.ProviderCode))
 	switch {
@@ -293,7 +293,7 @@ func (d *deliverer) run(ctx context.Context, l ports.Lease) (outcome ports.Outco
 		return outcome, nil, fmt.Errorf("read the destination of %s: %w", e.ProviderCode, err)
 	case provider == nil, !provider.Destination.Configured():
 		d.receivers.forget(e.ProviderCode)
-		return ports.Outcome{State: checkout.JobDropped}, nil, nil
+		return checkout.Outcome{State: checkout.JobDropped}, nil, nil
 	}
 	now := d.now()
 	secrets := provider.Destination.Secrets(now)

@@ -145,7 +145,7 @@ func (w *world) crashedOf(t *testing.T, provider, order string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := ports.Enqueue{Now: w.clock.now().UTC(), Hold: 10 * time.Second}
+	held := checkout.Enqueue{Now: w.clock.now().UTC(), Hold: 10 * time.Second}
 	if err := w.store.InsertCheckout(t.Context(), change.Answered(answer), held); err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestTheEventsOfACheckoutStayInOrderOverProcesses(t *testing.T) {
 				l := w.take(t, d)
 				time.AfterFunc(3*time.Second, func() {
 					settled = time.Now()
-					if err := w.store.Settle(context.Background(), l, ports.Outcome{State: checkout.JobDone, Attempts: 1}, ports.Enqueue{Now: w.clock.now()}, nil); err != nil {
+					if err := w.store.Settle(context.Background(), l, checkout.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.Enqueue{Now: w.clock.now()}, nil); err != nil {
 						t.Error(err)
 					}
 				})
@@ -515,7 +515,7 @@ func TestAnEventOfAProviderThatWasRemovedIsNotConfigured(t *testing.T) {
 // lease returns the token of the lease of the event that is being delivered, and how long it still lasts.
 func (w *world) lease(t *testing.T, d events.Delivery) (token int64, left time.Duration) {
 	t.Helper()
-	pending, err := w.store.Jobs(t.Context(), ports.JobFilter{CheckoutID: d.Event.CheckoutID, Kinds: []checkout.JobKind{checkout.JobDeliver},
+	pending, err := w.store.Jobs(t.Context(), checkout.JobFilter{CheckoutID: d.Event.CheckoutID, Kinds: []checkout.JobKind{checkout.JobDeliver},
 		State: checkout.JobPending, OldestFirst: true}, 10)
 	if err != nil || len(pending) == 0 || pending[0].Job.ID != d.Event.ID {
 		t.Fatalf("pending %+v, %v; want %s first", pending, err, d.Event.Name)
@@ -524,9 +524,9 @@ func (w *world) lease(t *testing.T, d events.Delivery) (token int64, left time.D
 }
 
 // take has another process, which has been told that the lease is over, lease the event that is being delivered.
-func (w *world) take(t *testing.T, d events.Delivery) ports.Lease {
+func (w *world) take(t *testing.T, d events.Delivery) checkout.Lease {
 	t.Helper()
-	taken, err := w.store.Lease(t.Context(), ports.JobQuery{Now: w.clock.now().Add(time.Minute), For: 10 * time.Second,
+	taken, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.clock.now().Add(time.Minute), For: 10 * time.Second,
 		Kinds: []checkout.JobKind{checkout.JobDeliver}, ID: d.Event.ID, Limit: 1})
 	if err != nil || len(taken) != 1 {
 		t.Fatalf("another process takes %+v, %v; want %s", taken, err, d.Event.Name)

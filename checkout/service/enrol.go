@@ -84,7 +84,7 @@ func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) 
 func (s *Service) attemptHeld(ctx context.Context, done advanced) (advanced, error) {
 	for _, j := range done.change.Jobs {
 		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
-			held := ports.Lease{Job: j, Token: 1}
+			held := checkout.Lease{Job: j, Token: 1}
 			e := enrolment{checkout: done.change.Next, agreement: done.change.Agreement, document: done.change.Document}
 			done, err := s.attempt(ctx, held, e, done.provider, holdLimit)
 			return done, s.failWaiting(ctx, err)
@@ -103,7 +103,7 @@ func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored check
 		return advanced{}, errAwaiting // the scheduler has more time for it
 	}
 	id := string(kind) + ":" + stored.ID
-	leases, err := s.lease(ctx, ports.JobQuery{Kinds: []checkout.JobKind{kind}, CheckoutID: stored.ID, ID: id, Limit: 1})
+	leases, err := s.lease(ctx, checkout.JobQuery{Kinds: []checkout.JobKind{kind}, CheckoutID: stored.ID, ID: id, Limit: 1})
 	if err != nil {
 		return advanced{}, s.fail(ctx, "wait for the CRM", err)
 	}
@@ -111,11 +111,11 @@ func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored check
 		done, err := s.attemptLeased(ctx, leases[0], provider, holdLimit)
 		return done, s.failWaiting(ctx, err)
 	}
-	jobs, err := s.cfg.Store.Jobs(ctx, ports.JobFilter{CheckoutID: stored.ID, ID: id, State: checkout.JobPending}, 1)
+	jobs, err := s.cfg.Store.Jobs(ctx, checkout.JobFilter{CheckoutID: stored.ID, ID: id, State: checkout.JobPending}, 1)
 	switch {
 	case err != nil:
 		return advanced{}, s.fail(ctx, "read job "+id, err)
-	case len(jobs) == 1 && jobs[0].Due.Sub(s.now()) > 2*ports.MaxLease: // it was refused, and waits for an administrator
+	case len(jobs) == 1 && jobs[0].Due.Sub(s.now()) > 2*checkout.MaxLease: // it was refused, and waits for an administrator
 		return advanced{}, checkout.Busy()
 	}
 	return advanced{}, errAwaiting
@@ -132,7 +132,7 @@ func (s *Service) failWaiting(ctx context.Context, err error) error {
 }
 
 // attemptLeased makes an attempt at a CRM job, with what is on record of its checkout.
-func (s *Service) attemptLeased(ctx context.Context, l ports.Lease, provider catalogue.Provider, hold time.Duration) (advanced, error) {
+func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider catalogue.Provider, hold time.Duration) (advanced, error) {
 	e, err := s.enrolmentOf(ctx, l.Job)
 	if err != nil {
 		return advanced{}, err
@@ -142,8 +142,8 @@ func (s *Service) attemptLeased(ctx context.Context, l ports.Lease, provider cat
 
 // attempt makes one attempt at a CRM job, and settles it. The events of the change that the answer leads to are held by the
 // caller for a time. It returns errAwaiting if the job is to be attempted again, BUSY if there is no use in waiting for that, and
-// a *ports.CRMRefusal if the CRM refused to open the enrolment: then the reservation is gone.
-func (s *Service) attempt(ctx context.Context, l ports.Lease, e enrolment, provider catalogue.Provider, hold time.Duration) (advanced, error) {
+// a *checkout.CRMRefusal if the CRM refused to open the enrolment: then the reservation is gone.
+func (s *Service) attempt(ctx context.Context, l checkout.Lease, e enrolment, provider catalogue.Provider, hold time.Duration) (advanced, error) {
 	limit := crmLimit
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(end)-settleLimit)
@@ -159,7 +159,7 @@ func (s *Service) attempt(ctx context.Context, l ports.Lease, e enrolment, provi
 		return advanced{}, s.settleFailure(settling, l, err)
 	}
 	done := advanced{provider: provider, agreement: e.agreement}
-	outcome := ports.Outcome{State: checkout.JobDone, Attempts: 1,
+	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1,
 		Moments: []checkout.Moment{{At: s.now(), Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
 	held := s.enqueue(provider, hold)
 	done.change, err = s.settle(settling, l, outcome, held, decide)
@@ -180,7 +180,7 @@ func lost(err error) bool {
 
 // answered reports whether the CRM answered a call, if only to refuse it.
 func answered(err error) bool {
-	_, refused := errors.AsType[*ports.CRMRefusal](err)
+	_, refused := errors.AsType[*checkout.CRMRefusal](err)
 	return err == nil || refused
 }
 
@@ -223,7 +223,7 @@ func (s *Service) ask(ctx context.Context, e enrolment) (decide decideAnswer, er
 	defer recovered(&err)
 	c, key := e.checkout, s.enrolmentKey(e.checkout)
 	if e.agreement == nil {
-		records, err := s.cfg.CRM.Open(ctx, ports.Enrolment{EnrolmentKey: key, CheckoutID: c.ID, Student: c.Student,
+		records, err := s.cfg.CRM.Open(ctx, checkout.Enrolment{EnrolmentKey: key, CheckoutID: c.ID, Student: c.Student,
 			CourseCode: c.CourseCode, Intent: c.Intent})
 		if err != nil {
 			return nil, err
@@ -232,7 +232,7 @@ func (s *Service) ask(ctx context.Context, e enrolment) (decide decideAnswer, er
 		opening := checkout.Opening{Now: now, Environment: s.cfg.Environment, Token: s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime))}
 		return func(stored checkout.Checkout) (checkout.Change, error) { return stored.Opened(records, opening) }, nil
 	}
-	completed, err := s.cfg.CRM.Complete(ctx, ports.Completion{EnrolmentKey: key, Records: c.Records, Agreement: *e.agreement,
+	completed, err := s.cfg.CRM.Complete(ctx, checkout.Completion{EnrolmentKey: key, Records: c.Records, Agreement: *e.agreement,
 		Document: e.document, Setup: c.Setup})
 	if err != nil {
 		return nil, err
@@ -259,8 +259,8 @@ func (s *Service) noteAnswer(ctx context.Context, err error) {
 }
 
 // settleFailure stores that an attempt failed, and reports it. A refusal to open releases the reservation.
-func (s *Service) settleFailure(ctx context.Context, l ports.Lease, failure error) error {
-	refusal, refused := errors.AsType[*ports.CRMRefusal](failure)
+func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure error) error {
+	refusal, refused := errors.AsType[*checkout.CRMRefusal](failure)
 	opening := l.Job.Kind == checkout.JobOpen
 	severity := Warning
 	if refused && !opening { // no caller can do anything about it
@@ -269,15 +269,15 @@ func (s *Service) settleFailure(ctx context.Context, l ports.Lease, failure erro
 	s.report(ctx, Failure{Operation: OperationCRM, Severity: severity, About: aboutJob(l.Job), Attempt: l.Attempts + 1,
 		Err: fmt.Errorf("%s in the CRM: %w", l.Job.Kind, failure)})
 	now := s.now()
-	outcome := ports.Outcome{State: checkout.JobPending, Attempts: 1, Again: checkout.CRMPause(l.Attempts+1, refused),
-		Failure: ports.Failure{At: now, Reason: bounded.Text(failure.Error(), maxFailure)}}
+	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Again: checkout.CRMPause(l.Attempts+1, refused),
+		Failure: checkout.Failure{At: now, Reason: bounded.Text(failure.Error(), maxFailure)}}
 	var decide decideAnswer
 	if refused && opening && (refusal.OtherIntent || !refusal.Made) {
-		outcome, decide = ports.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.Checkout.Released
+		outcome, decide = checkout.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.Checkout.Released
 	} else {
 		outcome.Moments = []checkout.Moment{crmWaits(l.Job, refused, now)}
 	}
-	_, err := s.settle(ctx, l, outcome, ports.Enqueue{Now: now}, decide)
+	_, err := s.settle(ctx, l, outcome, checkout.Enqueue{Now: now}, decide)
 	switch {
 	case lost(err):
 		return errAwaiting
@@ -307,8 +307,8 @@ func crmWaits(j checkout.Job, refused bool, now time.Time) checkout.Moment {
 // maxFailure is the number of bytes of a failure that are stored.
 const maxFailure = 300
 
-func (s *Service) enrolmentKey(c checkout.Checkout) ports.EnrolmentKey {
-	return ports.EnrolmentKey{Environment: s.cfg.Environment, ProviderCode: c.ProviderCode, OrderID: c.OrderID}
+func (s *Service) enrolmentKey(c checkout.Checkout) checkout.EnrolmentKey {
+	return checkout.EnrolmentKey{Environment: s.cfg.Environment, ProviderCode: c.ProviderCode, OrderID: c.OrderID}
 }
 
 // providerOf returns the provider of a checkout: only its code if the operator removed it.
@@ -349,13 +349,13 @@ func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed 
 
 // enrolLater is the handler of the CRM's jobs. The events of a change are left to the scheduler, so that a receiver that hangs
 // delays no enrolments. A failure of the CRM is reported by the attempt.
-func (s *Service) enrolLater(ctx context.Context, l ports.Lease) error {
+func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
 	provider, err := s.providerOf(ctx, l.Job.ProviderCode)
 	if err != nil {
 		return err
 	}
 	done, err := s.attemptLeased(ctx, l, provider, 0)
-	if _, refused := errors.AsType[*ports.CRMRefusal](err); refused || errors.Is(err, errAwaiting) {
+	if _, refused := errors.AsType[*checkout.CRMRefusal](err); refused || errors.Is(err, errAwaiting) {
 		return nil
 	}
 	if err != nil {

@@ -58,17 +58,17 @@ func (c *crm) made() int {
 	return len(c.calls)
 }
 
-func (c *crm) Open(ctx context.Context, e ports.Enrolment) (records checkout.Records, err error) {
+func (c *crm) Open(ctx context.Context, e checkout.Enrolment) (records checkout.Records, err error) {
 	err = c.call(ctx, "Open", func() (err error) { records, err = c.CRM.Open(ctx, e); return err })
 	return records, err
 }
 
-func (c *crm) Complete(ctx context.Context, done ports.Completion) (completed ports.Completed, err error) {
+func (c *crm) Complete(ctx context.Context, done checkout.Completion) (completed checkout.Completed, err error) {
 	err = c.call(ctx, "Complete", func() (err error) { completed, err = c.CRM.Complete(ctx, done); return err })
 	return completed, err
 }
 
-func (c *crm) Agreed(ctx context.Context, k ports.EnrolmentKey) (agreed ports.Agreed, err error) {
+func (c *crm) Agreed(ctx context.Context, k checkout.EnrolmentKey) (agreed ports.Agreed, err error) {
 	err = c.call(ctx, "Agreed", func() (err error) { agreed, err = c.CRM.Agreed(ctx, k); return err })
 	return agreed, err
 }
@@ -101,7 +101,7 @@ func once(f func(context.Context) error) func(context.Context) error {
 }
 
 // lone returns the only checkout on record and the only enrolment in the CRM, and reports if there are others.
-func (c *crm) lone(t *testing.T, w *world) (ports.CheckoutRecord, memory.CRMEnrolment) {
+func (c *crm) lone(t *testing.T, w *world) (checkout.CheckoutRecord, memory.CRMEnrolment) {
 	t.Helper()
 	records, enrolments := w.records(t), c.Enrolments()
 	if len(records) != 1 || len(enrolments) != 1 {

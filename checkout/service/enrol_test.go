@@ -166,7 +166,7 @@ func TestAClientWaitsForALimitedTimeAndTheWorkGoesOn(t *testing.T) {
 }
 
 func refuses(faults ...checkout.Fault) func(context.Context) error {
-	return func(context.Context) error { return &ports.CRMRefusal{Code: "NO", Faults: faults} }
+	return func(context.Context) error { return &checkout.CRMRefusal{Code: "NO", Faults: faults} }
 }
 
 func TestACreateThatTheCRMRefusesReleasesItsOrderAndKey(t *testing.T) {
@@ -308,7 +308,7 @@ func TestARefusedOpenOfWhichSomeIsThereKeepsItsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, change := withCRM()
 		w := newWorld(t, change)
-		c.disturb(once(func(context.Context) error { return &ports.CRMRefusal{Code: "NO", Made: true} }), nil)
+		c.disturb(once(func(context.Context) error { return &checkout.CRMRefusal{Code: "NO", Made: true} }), nil)
 		if _, err := w.Create(t.Context(), caller, create("ORDER-1")); err == nil {
 			t.Fatal("a create that the CRM refuses succeeds")
 		}
@@ -351,7 +351,7 @@ type torn struct {
 	times *int
 }
 
-func (s torn) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+func (s torn) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	if l.Job.Kind != checkout.JobOpen || o.State != checkout.JobDone || *s.times == 0 {
 		return s.Store.Settle(ctx, l, o, q, decide)

@@ -11,7 +11,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // unreliableCRM makes the records, and loses its first answer.
@@ -20,7 +19,7 @@ type unreliableCRM struct {
 	opens int
 }
 
-func (c *unreliableCRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, error) {
+func (c *unreliableCRM) Open(ctx context.Context, e checkout.Enrolment) (checkout.Records, error) {
 	c.opens++
 	records, err := c.CRM.Open(ctx, e)
 	if c.opens == 1 {

@@ -11,17 +11,16 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // mailAPI sends notices through a mail service with an API of its own, which does not send twice what has one key.
 type mailAPI struct{ sent func() }
 
-func (a mailAPI) Notify(_ context.Context, n ports.PayerNotice) (ports.Receipt, error) {
+func (a mailAPI) Notify(_ context.Context, n checkout.PayerNotice) (checkout.Receipt, error) {
 	fmt.Println("to", n.To.Name+":", n.Subject)
 	defer a.sent()
 	key := strings.TrimPrefix(n.ID, "ntc_") // the same for every attempt
-	return ports.Receipt{Reference: key, Answer: "202 accepted"}, nil
+	return checkout.Receipt{Reference: key, Answer: "202 accepted"}, nil
 }
 
 // A notifier of your own, for a mail service with an API or another channel than e-mail: implement ports.PayerNotifier, and
@@ -58,7 +57,7 @@ func Example_notifier() {
 
 	checkouts.Run(ctx) // until it has been sent
 	notices, err := store.Jobs(context.Background(),
-		ports.JobFilter{Kinds: []checkout.JobKind{checkout.JobNotify}, CheckoutID: opened.Checkout.ID}, 10)
+		checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobNotify}, CheckoutID: opened.Checkout.ID}, 10)
 	check(err)
 	for _, n := range notices {
 		fmt.Println(n.Job.Name, n.State, n.Attempts, n.Receipt.Answer)

@@ -66,12 +66,12 @@ type remoteBank struct {
 	notify string // where it sends notifications
 
 	mu       sync.Mutex
-	requests map[string]ports.SetupStart // by billing request id
+	requests map[string]checkout.SetupStart // by billing request id
 	done     map[string]time.Time
 }
 
 func newRemoteBank() *remoteBank {
-	b := &remoteBank{requests: map[string]ports.SetupStart{}, done: map[string]time.Time{}}
+	b := &remoteBank{requests: map[string]checkout.SetupStart{}, done: map[string]time.Time{}}
 	b.server = httptest.NewServer(http.HandlerFunc(b.page))
 	return b
 }
@@ -82,15 +82,15 @@ func (b *remoteBank) Info() ports.ProcessorInfo {
 
 func (b *remoteBank) Ready(context.Context) error { return nil }
 
-func (b *remoteBank) Begin(_ context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
+func (b *remoteBank) Begin(_ context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := "BRQ-" + start.Key
 	b.requests[id] = start
-	return ports.BillingRequest{ID: id, URL: b.server.URL + "/" + id}, nil
+	return checkout.BillingRequest{ID: id, URL: b.server.URL + "/" + id}, nil
 }
 
-func (b *remoteBank) Observe(_ context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+func (b *remoteBank) Observe(_ context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	seen := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}

@@ -150,13 +150,13 @@ func (w *world) confirm(t *testing.T, cmd checkout.Confirm) (service.Confirmed, 
 }
 
 // records returns everything on record, by order id.
-func (w *world) records(t *testing.T) map[string]ports.CheckoutRecord {
+func (w *world) records(t *testing.T) map[string]checkout.CheckoutRecord {
 	t.Helper()
-	all := make(map[string]ports.CheckoutRecord)
+	all := make(map[string]checkout.CheckoutRecord)
 	err := w.store.Export(t.Context(), ports.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
-		Checkout: func(d ports.CheckoutRecord) error {
+		Checkout: func(d checkout.CheckoutRecord) error {
 			if _, twice := all[d.Checkout.OrderID]; twice {
 				return fmt.Errorf("order %s is on record twice", d.Checkout.OrderID)
 			}
@@ -172,7 +172,7 @@ func (w *world) records(t *testing.T) map[string]ports.CheckoutRecord {
 }
 
 // jobs returns what is on record of an order's jobs of one kind.
-func (w *world) jobs(t *testing.T, order string, kind checkout.JobKind) (list []ports.JobRecord) {
+func (w *world) jobs(t *testing.T, order string, kind checkout.JobKind) (list []checkout.JobRecord) {
 	t.Helper()
 	for _, j := range w.records(t)[order].Jobs {
 		if j.Job.Kind == kind {
@@ -205,14 +205,14 @@ type processor struct {
 	says   checkout.Observation
 	err    error
 	begins []string // idempotency keys
-	starts []ports.SetupStart
+	starts []checkout.SetupStart
 	asked  int
 	asking int           // observations in progress
 	atOnce int           // the most observations in progress at once
 	panics string        // what every call panics with; "" for no panic
 	takes  time.Duration // how long every call takes
 	// observes, if not nil, answers instead of says.
-	observes func(ports.Account, checkout.Setup) (checkout.Observation, error)
+	observes func(checkout.Account, checkout.Setup) (checkout.Observation, error)
 }
 
 // call does what every call of the processor does first.
@@ -244,19 +244,19 @@ func (p *processor) set(o checkout.Observation) {
 	p.says = o
 }
 
-func (p *processor) Begin(ctx context.Context, s ports.SetupStart) (ports.BillingRequest, error) {
+func (p *processor) Begin(ctx context.Context, s checkout.SetupStart) (checkout.BillingRequest, error) {
 	if err := p.call(ctx); err != nil {
-		return ports.BillingRequest{}, err
+		return checkout.BillingRequest{}, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.begins = append(p.begins, s.Key)
 	p.starts = append(p.starts, s)
 	p.says = notBegun
-	return ports.BillingRequest{ID: "BR-" + s.Key, URL: "https://bank.example/" + s.Key}, p.err
+	return checkout.BillingRequest{ID: "BR-" + s.Key, URL: "https://bank.example/" + s.Key}, p.err
 }
 
-func (p *processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+func (p *processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
 	a, s := q.Account, q.Setup
 	p.mu.Lock()
 	p.asked++
@@ -427,17 +427,17 @@ func expect(t *testing.T, err error, code checkout.Code) {
 	}
 }
 
-func jobsOf(kind checkout.JobKind) ports.JobFilter {
-	return ports.JobFilter{Kinds: []checkout.JobKind{kind}, OldestFirst: true}
+func jobsOf(kind checkout.JobKind) checkout.JobFilter {
+	return checkout.JobFilter{Kinds: []checkout.JobKind{kind}, OldestFirst: true}
 }
 
 // done settles an order's only job of a kind as done, without an attempt.
 func (w *world) done(t *testing.T, order string, kind checkout.JobKind) {
 	t.Helper()
-	l, err := w.store.Lease(t.Context(), ports.JobQuery{Now: w.clock.now().Add(time.Hour), For: time.Second, Kinds: []checkout.JobKind{kind},
+	l, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.clock.now().Add(time.Hour), For: time.Second, Kinds: []checkout.JobKind{kind},
 		ID: w.jobs(t, order, kind)[0].Job.ID, Limit: 1})
 	if err == nil {
-		err = w.store.Settle(t.Context(), l[0], ports.Outcome{State: checkout.JobDone}, ports.Enqueue{Now: w.clock.now()}, nil)
+		err = w.store.Settle(t.Context(), l[0], checkout.Outcome{State: checkout.JobDone}, checkout.Enqueue{Now: w.clock.now()}, nil)
 	}
 	if err != nil {
 		t.Fatal(err)

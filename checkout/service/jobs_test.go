@@ -172,7 +172,7 @@ func TestATaskThatPanicsKeepsItsCursor(t *testing.T) {
 func TestALeaseIsExtendedWhileItsAttemptGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, mail := notifying(t)
-		mail.set(func(context.Context, ports.PayerNotice) error { time.Sleep(40 * time.Second); return nil })
+		mail.set(func(context.Context, checkout.PayerNotice) error { time.Sleep(40 * time.Second); return nil })
 		w.ready(t, "ORDER-1")
 		var all sync.WaitGroup
 		for range 3 {
@@ -193,7 +193,7 @@ func TestALostLeaseEndsTheAttempt(t *testing.T) {
 		w := newWorld(t, task.doing)
 		stop := w.background(t)
 		time.Sleep(time.Second)
-		l, err := w.store.Lease(t.Context(), ports.JobQuery{Now: w.clock.now().Add(time.Minute), For: time.Second, Kinds: []checkout.JobKind{checkout.JobPull}, Limit: 1})
+		l, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.clock.now().Add(time.Minute), For: time.Second, Kinds: []checkout.JobKind{checkout.JobPull}, Limit: 1})
 		if err != nil || len(l) != 1 {
 			t.Fatalf("another process gets %+v, %v", l, err)
 		}
@@ -216,9 +216,9 @@ func TestALostLeaseEndsTheAttempt(t *testing.T) {
 }
 
 // job returns what is on record of a job.
-func (w *world) job(t *testing.T, id string) ports.JobRecord {
+func (w *world) job(t *testing.T, id string) checkout.JobRecord {
 	t.Helper()
-	list, err := w.store.Jobs(t.Context(), ports.JobFilter{ID: id}, 1)
+	list, err := w.store.Jobs(t.Context(), checkout.JobFilter{ID: id}, 1)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("job %s: %+v, %v", id, list, err)
 	}
@@ -256,7 +256,7 @@ func TestWhatIsSlowHasFewAttemptsAtOnce(t *testing.T) {
 		var calls, mails most
 		c.disturb(func(context.Context) error { calls.call(3 * time.Second); return nil }, nil)
 		w.processor.takes, w.processor.atOnce = 3*time.Second, 0
-		mail.set(func(context.Context, ports.PayerNotice) error { mails.call(3 * time.Second); return nil })
+		mail.set(func(context.Context, checkout.PayerNotice) error { mails.call(3 * time.Second); return nil })
 		crashed := w.receiver.requests()
 		stop := w.background(t)
 		time.Sleep(4 * time.Minute)
@@ -326,7 +326,7 @@ type shared struct {
 	now func() time.Time
 }
 
-func (s shared) change(c checkout.Change, q ports.Enqueue) (checkout.Change, ports.Enqueue) {
+func (s shared) change(c checkout.Change, q checkout.Enqueue) (checkout.Change, checkout.Enqueue) {
 	c.Jobs = slices.Clone(c.Jobs)
 	for i, j := range c.Jobs {
 		c.Jobs[i].Due = s.now()
@@ -342,12 +342,12 @@ func (s shared) change(c checkout.Change, q ports.Enqueue) (checkout.Change, por
 	return c, q
 }
 
-func (s shared) InsertCheckout(ctx context.Context, c checkout.Change, q ports.Enqueue) error {
+func (s shared) InsertCheckout(ctx context.Context, c checkout.Change, q checkout.Enqueue) error {
 	c, q = s.change(c, q)
 	return s.Store.InsertCheckout(ctx, c, q)
 }
 
-func (s shared) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error {
+func (s shared) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error {
 	_, q = s.change(checkout.Change{}, q)
 	return s.Store.UpdateCheckout(ctx, id, q, s.decide(decide))
 }
@@ -358,12 +358,12 @@ func (s shared) decide(decide func(checkout.Checkout) (checkout.Change, error)) 
 	}
 	return func(c checkout.Checkout) (checkout.Change, error) {
 		change, err := decide(c)
-		change, _ = s.change(change, ports.Enqueue{})
+		change, _ = s.change(change, checkout.Enqueue{})
 		return change, err
 	}
 }
 
-func (s shared) Lease(ctx context.Context, q ports.JobQuery) ([]ports.Lease, error) {
+func (s shared) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
 	asked := q.Now
 	q.Now = s.now()
 	leases, err := s.Store.Lease(ctx, q)
@@ -373,11 +373,11 @@ func (s shared) Lease(ctx context.Context, q ports.JobQuery) ([]ports.Lease, err
 	return leases, err
 }
 
-func (s shared) Extend(ctx context.Context, l ports.Lease, _ time.Time, d time.Duration) error {
+func (s shared) Extend(ctx context.Context, l checkout.Lease, _ time.Time, d time.Duration) error {
 	return s.Store.Extend(ctx, l, s.now(), d)
 }
 
-func (s shared) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error {
+func (s shared) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error {
 	_, q = s.change(checkout.Change{}, q)
 	return s.Store.Settle(ctx, l, o, q, s.decide(decide))
 }
@@ -401,7 +401,7 @@ func TestAClockThatIsAnHourWrongHoldsNothingAndSendsNothingTwice(t *testing.T) {
 				other := w.apart(t, wrong)
 				w.asks(fulfilled)
 				w.receiver.answers(func(events.Delivery, int) error { time.Sleep(1500 * time.Millisecond); return nil })
-				mail.set(func(context.Context, ports.PayerNotice) error { time.Sleep(12 * time.Second); return nil })
+				mail.set(func(context.Context, checkout.PayerNotice) error { time.Sleep(12 * time.Second); return nil })
 				slow := func(context.Context) error { time.Sleep(2 * time.Second); return nil }
 				c.disturb(slow, slow)
 				stop, stopOther := w.background(t), other.background(t)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // noteLimit limits a refused call's wait until its moment is on record.
@@ -61,7 +60,7 @@ func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID stri
 	m := checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)
 	err = func() (err error) {
 		defer recovered(&err)
-		return s.cfg.Store.Note(ctx, []ports.Noted{{CheckoutID: about.CheckoutID, Moment: m}}, nil)
+		return s.cfg.Store.Note(ctx, []checkout.Noted{{CheckoutID: about.CheckoutID, Moment: m}}, nil)
 	}()
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, About: about, Err: fmt.Errorf("note a refusal: %w", err)})
@@ -119,9 +118,9 @@ func (s *Service) storeNotes(ctx context.Context) {
 	}
 	ctx, cancel := detached(ctx, noteLimit)
 	defer cancel()
-	pages := make([]ports.Noted, len(noted))
+	pages := make([]checkout.Noted, len(noted))
 	for i, n := range noted {
-		pages[i] = ports.Noted{CheckoutID: n.CheckoutID, Moment: n.Moment}
+		pages[i] = checkout.Noted{CheckoutID: n.CheckoutID, Moment: n.Moment}
 	}
 	err := func() (err error) {
 		defer recovered(&err)

@@ -154,7 +154,7 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 			"service erased retention",
 		}},
 		{"a dead mandate", false, func(t *testing.T, w *world, mail *postbox) {
-			mail.set(func(context.Context, ports.PayerNotice) error { return &ports.NoticeRefusal{Answer: "550 5.1.1"} })
+			mail.set(func(context.Context, checkout.PayerNotice) error { return &checkout.NoticeRefusal{Answer: "550 5.1.1"} })
 			o := w.opened(t, "ORDER-1")
 			w.presses(t, o)
 			w.observes(t, o, fulfilled)
@@ -172,7 +172,7 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 			"provider:k1 refused DIRECT_DEBIT_SETUP_INCOMPLETE",
 		}},
 		{"the CRM is away", true, func(t *testing.T, w *world, mail *postbox) {
-			mail.set(func(context.Context, ports.PayerNotice) error { time.Sleep(time.Second); return nil })
+			mail.set(func(context.Context, checkout.PayerNotice) error { time.Sleep(time.Second); return nil })
 			w.crm.disturb(fails, nil)
 			_, err := w.Create(t.Context(), caller, create("ORDER-1"))
 			expect(t, err, checkout.CodeBusy)
@@ -249,7 +249,7 @@ func (n *told) add(_ context.Context, m service.Noted) {
 }
 
 // check checks that what the program was told is what is on record, as often as it happened.
-func (n *told) check(t *testing.T, r ports.CheckoutRecord) {
+func (n *told) check(t *testing.T, r checkout.CheckoutRecord) {
 	t.Helper()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -398,7 +398,7 @@ func TestNothingPersonalIsInAJournal(t *testing.T) {
 		_, err = w.confirm(t, confirm(o))
 		expect(t, err, checkout.CodeSetupIncomplete)
 		w.observes(t, o, seen)
-		mail.set(func(_ context.Context, n ports.PayerNotice) error { return &ports.NoticeRefusal{Answer: "550"} })
+		mail.set(func(_ context.Context, n checkout.PayerNotice) error { return &checkout.NoticeRefusal{Answer: "550"} })
 		w.opens(t, o)
 		other := cmd
 		other.Email = checkout.Some("kanari@other.example")

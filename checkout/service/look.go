@@ -8,7 +8,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -25,17 +24,17 @@ const (
 
 // look is the handler of JobLook: it asks the processor about a setup whose outcome is not final, less and less often the older
 // it is.
-func (s *Service) look(ctx context.Context, l ports.Lease) error {
+func (s *Service) look(ctx context.Context, l checkout.Lease) error {
 	stored, err := found(s.cfg.Store.Checkout(ctx, l.Job.CheckoutID))
 	if err != nil {
 		return fmt.Errorf("read checkout %s: %w", l.Job.CheckoutID, err)
 	}
 	var asked error
-	outcome := ports.Outcome{State: checkout.JobDone}
+	outcome := checkout.Outcome{State: checkout.JobDone}
 	if stored != nil {
 		fresh := *stored
 		if _, again := stored.Setup.NextLook(l.Job.Try, s.now()); again {
-			fresh, asked = s.refresh(ctx, *stored, s.observeFor(ports.ForNotification))
+			fresh, asked = s.refresh(ctx, *stored, s.observeFor(checkout.ForNotification))
 		}
 		if pause, again := fresh.Setup.NextLook(l.Job.Try, s.now()); again {
 			outcome.State, outcome.Again = checkout.JobPending, pause
@@ -43,7 +42,7 @@ func (s *Service) look(ctx context.Context, l ports.Lease) error {
 	}
 	settling, cancel := detached(ctx, settleLimit)
 	defer cancel()
-	_, err = s.settle(settling, l, outcome, ports.Enqueue{Now: s.now()}, nil)
+	_, err = s.settle(settling, l, outcome, checkout.Enqueue{Now: s.now()}, nil)
 	if lost(err) {
 		err = nil
 	}
@@ -72,7 +71,7 @@ func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (er
 
 // handleNotification is the handler of JobNotified. Of several notifications about one setup the first to be handled answers
 // the notifications that came before the processor was asked. A further attempt at a notification has it asked again.
-func (s *Service) handleNotification(ctx context.Context, l ports.Lease) error {
+func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) error {
 	n := l.Job.Notification()
 	after := n.Received.Add(time.Millisecond) // stores cut off what is less: an answer of the same millisecond may be older
 	if l.Attempts > 0 {
@@ -90,17 +89,17 @@ func (s *Service) handleNotification(ctx context.Context, l ports.Lease) error {
 			s.notified.answers.Put(l.Job.Name, notifiedAnswer{at, settling})
 		}
 	}
-	outcome := ports.Outcome{State: checkout.JobDone, Attempts: 1}
+	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1}
 	switch {
 	case err != nil:
 		outcome.State, outcome.Again = checkout.JobPending, notifiedPause
-		outcome.Failure = ports.Failure{At: s.now(), Reason: bounded.Text(err.Error(), maxFailure)}
+		outcome.Failure = checkout.Failure{At: s.now(), Reason: bounded.Text(err.Error(), maxFailure)}
 	case settling && n.Settles && s.now().Sub(n.Received) <= settlingFor:
 		outcome.State, outcome.Again = checkout.JobPending, settlingPause
 	}
 	storing, cancel := detached(ctx, settleLimit)
 	defer cancel()
-	_, stored := s.settle(storing, l, outcome, ports.Enqueue{Now: s.now()}, nil)
+	_, stored := s.settle(storing, l, outcome, checkout.Enqueue{Now: s.now()}, nil)
 	if lost(stored) {
 		stored = nil
 	}

@@ -41,12 +41,12 @@ func newNotifier(s *Service) *notifier {
 
 // attempt makes one attempt at a notice, and settles it. A failure to settle comes after the attempt: the notice is sent again
 // when the lease has ended, under the same id.
-func (n *notifier) attempt(ctx context.Context, l ports.Lease) error {
+func (n *notifier) attempt(ctx context.Context, l checkout.Lease) error {
 	outcome := n.send(ctx, l)
 	outcome.Moments = noticeMoments(l.Job, outcome, n.now())
 	settling, cancel := detached(ctx, waitLimit)
 	defer cancel()
-	_, err := n.settle(settling, l, outcome, ports.Enqueue{Now: n.now()}, nil)
+	_, err := n.settle(settling, l, outcome, checkout.Enqueue{Now: n.now()}, nil)
 	switch {
 	case errors.Is(err, ports.ErrNotFound): // its holder settles it
 		return nil
@@ -58,7 +58,7 @@ func (n *notifier) attempt(ctx context.Context, l ports.Lease) error {
 }
 
 // noticeMoments returns the moment of a notice that was sent or given up.
-func noticeMoments(j checkout.Job, o ports.Outcome, now time.Time) []checkout.Moment {
+func noticeMoments(j checkout.Job, o checkout.Outcome, now time.Time) []checkout.Moment {
 	m := checkout.Moment{At: now, Actor: checkout.ActorService, Detail: j.Name, Times: 1}
 	switch o.State {
 	case checkout.JobDone:
@@ -72,7 +72,7 @@ func noticeMoments(j checkout.Job, o ports.Outcome, now time.Time) []checkout.Mo
 }
 
 // send makes the next attempt.
-func (n *notifier) send(ctx context.Context, l ports.Lease) ports.Outcome {
+func (n *notifier) send(ctx context.Context, l checkout.Lease) checkout.Outcome {
 	attempting, cancel := detached(ctx, notifyLimit)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(notifyGrace, cancel) })()
@@ -81,7 +81,7 @@ func (n *notifier) send(ctx context.Context, l ports.Lease) ports.Outcome {
 	case err != nil:
 		return n.failedAttempt(ctx, l, err)
 	case !needed:
-		return ports.Outcome{State: checkout.JobDropped}
+		return checkout.Outcome{State: checkout.JobDropped}
 	}
 	receipt, err := n.hand(attempting, written)
 	n.noteAnswer(ctx, !errors.Is(err, ports.ErrBusy))
@@ -89,11 +89,11 @@ func (n *notifier) send(ctx context.Context, l ports.Lease) ports.Outcome {
 		return n.failedAttempt(ctx, l, err)
 	}
 	receipt.Reference, receipt.Answer = bounded.Text(receipt.Reference, maxAnswer), bounded.Text(receipt.Answer, maxAnswer)
-	return ports.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: receipt}
+	return checkout.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: receipt}
 }
 
 // hand passes a notice to the notifier. A notifier that panics has failed.
-func (n *notifier) hand(ctx context.Context, written ports.PayerNotice) (r ports.Receipt, err error) {
+func (n *notifier) hand(ctx context.Context, written checkout.PayerNotice) (r checkout.Receipt, err error) {
 	defer recovered(&err)
 	return n.cfg.Notifier.Notify(ctx, written)
 }
@@ -109,12 +109,12 @@ func (n *notifier) noteAnswer(ctx context.Context, answered bool) {
 }
 
 // failedAttempt reports an attempt that failed, and returns whether and when the notice is attempted again.
-func (n *notifier) failedAttempt(ctx context.Context, l ports.Lease, err error) ports.Outcome {
+func (n *notifier) failedAttempt(ctx context.Context, l checkout.Lease, err error) checkout.Outcome {
 	number := l.Attempts + 1
-	outcome := ports.Outcome{State: checkout.JobPending, Attempts: 1, Failure: ports.Failure{At: n.now(), Reason: bounded.Text(err.Error(), maxAnswer)}}
+	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Failure: checkout.Failure{At: n.now(), Reason: bounded.Text(err.Error(), maxAnswer)}}
 	severity := Warning
 	pause, again := checkout.NoticePause(number)
-	_, refused := errors.AsType[*ports.NoticeRefusal](err)
+	_, refused := errors.AsType[*checkout.NoticeRefusal](err)
 	switch {
 	case errors.Is(err, ports.ErrBusy):
 		outcome.Attempts, outcome.Again = 0, longestNotifyPause
@@ -130,7 +130,7 @@ func (n *notifier) failedAttempt(ctx context.Context, l ports.Lease, err error) 
 }
 
 // write writes a notice from what is on record now, and reports whether it is needed.
-func (s *Service) write(ctx context.Context, n checkout.Job) (written ports.PayerNotice, needed bool, err error) {
+func (s *Service) write(ctx context.Context, n checkout.Job) (written checkout.PayerNotice, needed bool, err error) {
 	defer recovered(&err)
 	c, err := s.cfg.Store.Checkout(ctx, n.CheckoutID)
 	if err != nil {
@@ -139,8 +139,8 @@ func (s *Service) write(ctx context.Context, n checkout.Job) (written ports.Paye
 	if !c.NoticeNeeded(n) {
 		return written, false, nil
 	}
-	written = ports.PayerNotice{ID: n.ID, At: n.CreatedAt,
-		To: ports.Addressee{Name: c.Student.FirstName + " " + c.Student.LastName, Email: c.Student.Email}}
+	written = checkout.PayerNotice{ID: n.ID, At: n.CreatedAt,
+		To: checkout.Addressee{Name: c.Student.FirstName + " " + c.Student.LastName, Email: c.Student.Email}}
 	var l letter.Letter
 	if checkout.NoticeKind(n.Name) == checkout.NoticeOfSetup {
 		l, err = s.letterOfSetup(ctx, c, &written)
@@ -151,7 +151,7 @@ func (s *Service) write(ctx context.Context, n checkout.Job) (written ports.Paye
 	return written, err == nil, err
 }
 
-func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *ports.PayerNotice) (letter.Letter, error) {
+func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
 	provider, err := s.providerOf(ctx, c.ProviderCode)
 	if err != nil {
 		return letter.Letter{}, err
@@ -164,7 +164,7 @@ func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *
 }
 
 // letterOfAgreement has the agreement's text, and its PDF where there is one.
-func (s *Service) letterOfAgreement(ctx context.Context, c checkout.Checkout, into *ports.PayerNotice) (letter.Letter, error) {
+func (s *Service) letterOfAgreement(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
 	number := c.Confirmation.AgreementNumber
 	a, err := s.cfg.Store.Agreement(ctx, number)
 	if err != nil {
@@ -179,9 +179,9 @@ func (s *Service) letterOfAgreement(ctx context.Context, c checkout.Checkout, in
 	return letter.OfAgreement(a, document != nil, s.zone)
 }
 
-func attachments(number string, document *agreement.Document) []ports.Attachment {
+func attachments(number string, document *agreement.Document) []checkout.Attachment {
 	if document == nil {
 		return nil
 	}
-	return []ports.Attachment{{Name: number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
+	return []checkout.Attachment{{Name: number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Whatever call fails, and also where the process ends between the mail server's answer and the record of it, the notice is
@@ -30,7 +29,7 @@ func TestANoticeSurvivesAFailureOfTheStore(t *testing.T) {
 					if !failed || len(got) == 0 {
 						t.Fatalf("failed %t, and %d notices were sent", failed, len(got))
 					}
-					if slices.ContainsFunc(got, func(n ports.PayerNotice) bool { return n.ID != got[0].ID }) {
+					if slices.ContainsFunc(got, func(n checkout.PayerNotice) bool { return n.ID != got[0].ID }) {
 						t.Errorf("sent under several ids: %+v", got)
 					}
 					if want := 1 + strings.Count(at, "Settle"); len(got) != want {

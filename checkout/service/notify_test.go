@@ -19,30 +19,30 @@ import (
 // postbox is a notifier that keeps what it gets, and answers as the test says.
 type postbox struct {
 	mu     sync.Mutex
-	got    []ports.PayerNotice
-	answer func(context.Context, ports.PayerNotice) error // nil takes everything
+	got    []checkout.PayerNotice
+	answer func(context.Context, checkout.PayerNotice) error // nil takes everything
 }
 
-func (p *postbox) Notify(ctx context.Context, n ports.PayerNotice) (ports.Receipt, error) {
+func (p *postbox) Notify(ctx context.Context, n checkout.PayerNotice) (checkout.Receipt, error) {
 	p.mu.Lock()
 	p.got = append(p.got, n)
 	answer := p.answer
 	p.mu.Unlock()
 	if answer != nil {
 		if err := answer(ctx, n); err != nil {
-			return ports.Receipt{}, err
+			return checkout.Receipt{}, err
 		}
 	}
-	return ports.Receipt{Reference: "<" + n.ID + "@lender.example>", Answer: "250 2.0.0 queued"}, nil
+	return checkout.Receipt{Reference: "<" + n.ID + "@lender.example>", Answer: "250 2.0.0 queued"}, nil
 }
 
-func (p *postbox) set(answer func(context.Context, ports.PayerNotice) error) {
+func (p *postbox) set(answer func(context.Context, checkout.PayerNotice) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answer = answer
 }
 
-func (p *postbox) take() []ports.PayerNotice {
+func (p *postbox) take() []checkout.PayerNotice {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	got := p.got
@@ -50,7 +50,7 @@ func (p *postbox) take() []ports.PayerNotice {
 	return got
 }
 
-func mailIsDown(context.Context, ports.PayerNotice) error {
+func mailIsDown(context.Context, checkout.PayerNotice) error {
 	return fmt.Errorf("dial: connection refused: %w", ports.ErrBusy)
 }
 
@@ -62,7 +62,7 @@ func notifying(t *testing.T, change ...func(*service.Config)) (*world, *postbox)
 }
 
 // notices returns what is on record of the notices of an order.
-func (w *world) notices(t *testing.T, order string) []ports.JobRecord {
+func (w *world) notices(t *testing.T, order string) []checkout.JobRecord {
 	t.Helper()
 	return w.jobs(t, order, checkout.JobNotify)
 }
@@ -117,7 +117,7 @@ func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
 				t.Errorf("the notice of the agreement does not say %q:\n%s", want, n.Text)
 			}
 		}
-		if n.To != (ports.Addressee{Name: "Aroha Ngata", Email: "aroha@example.ac.nz"}) || !strings.Contains(n.Subject, number) {
+		if n.To != (checkout.Addressee{Name: "Aroha Ngata", Email: "aroha@example.ac.nz"}) || !strings.Contains(n.Subject, number) {
 			t.Errorf("it goes to %+v, about %q", n.To, n.Subject)
 		}
 		if len(n.Attachments) != 1 || n.Attachments[0].Name != number+".pdf" || string(n.Attachments[0].Bytes) != "%PDF of "+number {
@@ -127,10 +127,10 @@ func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
 		if len(notices) != 2 {
 			t.Fatalf("notices on record %+v, want two", notices)
 		}
-		for i, sent := range []ports.PayerNotice{setup[0], n} {
+		for i, sent := range []checkout.PayerNotice{setup[0], n} {
 			got := notices[i]
 			if got.Job.ID != sent.ID || got.State != checkout.JobDone || got.Attempts != 1 || got.SettledAt.IsZero() ||
-				got.Receipt != (ports.Receipt{Reference: "<" + sent.ID + "@lender.example>", Answer: "250 2.0.0 queued"}) {
+				got.Receipt != (checkout.Receipt{Reference: "<" + sent.ID + "@lender.example>", Answer: "250 2.0.0 queued"}) {
 				t.Errorf("on record %+v, want the proof that it was sent", got)
 			}
 		}
@@ -151,7 +151,7 @@ func TestWithoutANotifierNothingOfANoticeIsStored(t *testing.T) {
 func TestANotifierThatHangsDelaysNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, mail := notifying(t)
-		mail.set(func(ctx context.Context, _ ports.PayerNotice) error { <-ctx.Done(); return ctx.Err() })
+		mail.set(func(ctx context.Context, _ checkout.PayerNotice) error { <-ctx.Done(); return ctx.Err() })
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { w.Run(ctx) })
@@ -182,7 +182,7 @@ func TestANoticeIsAttemptedAgainUntilItIsTakenOver(t *testing.T) {
 		w, mail := notifying(t)
 		w.ready(t, "ORDER-1")
 		left := 3
-		mail.set(func(context.Context, ports.PayerNotice) error {
+		mail.set(func(context.Context, checkout.PayerNotice) error {
 			if left--; left >= 0 {
 				return errors.New("451 4.7.1 greylisted")
 			}
@@ -207,14 +207,14 @@ func TestANoticeIsGivenUpInTheEndAndAtOnceIfItIsRefused(t *testing.T) {
 		answer   error
 		attempts int
 	}{
-		"refused for good": {&ports.NoticeRefusal{Answer: "550 5.1.1 no such user"}, 1},
+		"refused for good": {&checkout.NoticeRefusal{Answer: "550 5.1.1 no such user"}, 1},
 		"never taken":      {errors.New("452 4.2.2 mailbox full"), 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, mail := notifying(t)
 				w.ready(t, "ORDER-1")
-				mail.set(func(context.Context, ports.PayerNotice) error { return tt.answer })
+				mail.set(func(context.Context, checkout.PayerNotice) error { return tt.answer })
 				for range 12 {
 					w.runFor(t, time.Second/2)
 					w.clock.forward(25 * time.Hour) // longer than any pause
@@ -266,7 +266,7 @@ func TestAnOutageOfTheNotifierUsesUpNoAttempts(t *testing.T) {
 func TestOfManyProcessesOneSendsANotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, mail := notifying(t)
-		mail.set(func(context.Context, ports.PayerNotice) error { time.Sleep(5 * time.Second); return nil })
+		mail.set(func(context.Context, checkout.PayerNotice) error { time.Sleep(5 * time.Second); return nil })
 		for i := range 20 {
 			w.confirmed(t, fmt.Sprint("ORDER-", i))
 		}

@@ -55,7 +55,7 @@ func (s *Service) Refresh(ctx context.Context, checkoutID string) (checkout.Chec
 // with CHECKOUT_NOT_FOUND an id that a later try has replaced, or that is not ours: such a notification needs no repeat.
 func (s *Service) RefreshBillingRequest(ctx context.Context, id string) (checkout.Checkout, error) {
 	return s.refreshFound(ctx, func(ctx context.Context) (checkout.Checkout, error) {
-		return s.cfg.Store.FindCheckout(ctx, ports.Reference{BillingRequestID: id})
+		return s.cfg.Store.FindCheckout(ctx, checkout.Reference{BillingRequestID: id})
 	})
 }
 
@@ -63,7 +63,7 @@ func (s *Service) RefreshBillingRequest(ctx context.Context, id string) (checkou
 // CHECKOUT_NOT_FOUND a mandate that no observation has brought yet: the billing request's notification brings it.
 func (s *Service) RefreshMandate(ctx context.Context, id string) (checkout.Checkout, error) {
 	return s.refreshFound(ctx, func(ctx context.Context) (checkout.Checkout, error) {
-		return s.cfg.Store.FindCheckout(ctx, ports.Reference{MandateID: id})
+		return s.cfg.Store.FindCheckout(ctx, checkout.Reference{MandateID: id})
 	})
 }
 
@@ -80,11 +80,11 @@ func (s *Service) refreshFound(ctx context.Context,
 		return checkout.Checkout{}, checkout.CheckoutNotFound()
 	}
 	concerns(ctx, aboutCheckout(*stored))
-	return s.refresh(ctx, *stored, s.observeFor(ports.ForNotification))
+	return s.refresh(ctx, *stored, s.observeFor(checkout.ForNotification))
 }
 
 // observeFor returns a function that asks the processor about the setup of a checkout, for a purpose.
-func (s *Service) observeFor(purpose ports.Purpose) func(context.Context, checkout.Checkout) (checkout.Observation, error) {
+func (s *Service) observeFor(purpose checkout.Purpose) func(context.Context, checkout.Checkout) (checkout.Observation, error) {
 	return func(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
 		return s.observeWithin(ctx, c, purpose, s.cfg.ProcessorTimeout)
 	}
@@ -93,7 +93,7 @@ func (s *Service) observeFor(purpose ports.Purpose) func(context.Context, checko
 // observeForPoll returns what the processor said of the setup just now, or asks.
 func (s *Service) observeForPoll(ctx context.Context, c checkout.Checkout) (checkout.Observation, error) {
 	answer := s.polled.get(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (o observed) {
-		o.seen, o.err = s.observeWithin(ctx, c, ports.ForPoll, s.cfg.PollTimeout)
+		o.seen, o.err = s.observeWithin(ctx, c, checkout.ForPoll, s.cfg.PollTimeout)
 		return o
 	})
 	return answer.seen, answer.err
@@ -105,7 +105,7 @@ func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) obser
 	return s.viewed.get(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (o observed) {
 		ctx, cancel := context.WithTimeout(ctx, s.cfg.PollTimeout)
 		defer cancel()
-		o.seen, o.err = s.observeWithin(ctx, c, ports.ForPayer, s.cfg.PollTimeout)
+		o.seen, o.err = s.observeWithin(ctx, c, checkout.ForPayer, s.cfg.PollTimeout)
 		if o.err == nil {
 			s.polled.put(s.now(), c.Setup.BillingRequestID, o.seen)
 			o.kept = s.setback(ctx, c.Observe(o.seen, s.now()).Next)
@@ -138,10 +138,10 @@ func (s *Service) askSetback(ctx context.Context, finder ports.SetbackFinder, c 
 	if err != nil {
 		return checkout.NoSetback, err
 	}
-	return finder.Setback(ctx, ports.SetupQuery{Account: account, Setup: c.Setup, Purpose: ports.ForPayer})
+	return finder.Setback(ctx, checkout.SetupQuery{Account: account, Setup: c.Setup, Purpose: checkout.ForPayer})
 }
 
-func (s *Service) observeWithin(ctx context.Context, c checkout.Checkout, purpose ports.Purpose,
+func (s *Service) observeWithin(ctx context.Context, c checkout.Checkout, purpose checkout.Purpose,
 	limit time.Duration) (seen checkout.Observation, err error) {
 	defer func() {
 		if err != nil {
@@ -155,13 +155,13 @@ func (s *Service) observeWithin(ctx context.Context, c checkout.Checkout, purpos
 	if err != nil {
 		return seen, err
 	}
-	return s.cfg.Processor.Observe(ctx, ports.SetupQuery{Account: account, Setup: c.Setup, Purpose: purpose})
+	return s.cfg.Processor.Observe(ctx, checkout.SetupQuery{Account: account, Setup: c.Setup, Purpose: purpose})
 }
 
 // account returns the account of the provider whose setup the processor is asked about. A provider that was removed has
 // no account id any more.
-func (s *Service) account(ctx context.Context, providerCode string) (ports.Account, error) {
-	account := ports.Account{ProviderCode: providerCode, Environment: s.cfg.Environment}
+func (s *Service) account(ctx context.Context, providerCode string) (checkout.Account, error) {
+	account := checkout.Account{ProviderCode: providerCode, Environment: s.cfg.Environment}
 	p, err := found(s.configured.provider(ctx, s.now(), providerCode))
 	if err != nil {
 		return account, fmt.Errorf("read provider %s: %w", providerCode, err)
@@ -209,7 +209,7 @@ var errNothingNew = errors.New("nothing is new")
 
 // updateSetup stores what decide makes of a checkout's setup if that changes it, and calls the hook.
 func (s *Service) updateSetup(ctx context.Context, id string, decide func(checkout.Checkout) checkout.Change) (checkout.Checkout, error) {
-	change, err := s.update(ctx, id, ports.Enqueue{Now: s.now()}, func(c checkout.Checkout) (checkout.Change, error) {
+	change, err := s.update(ctx, id, checkout.Enqueue{Now: s.now()}, func(c checkout.Checkout) (checkout.Change, error) {
 		change := decide(c)
 		if change.Next.Setup == c.Setup {
 			return change, errNothingNew

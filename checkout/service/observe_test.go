@@ -15,7 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // begun opens a checkout whose payer has gone on to the bank.
@@ -136,8 +135,8 @@ func refusedWith(err error, code checkout.Code) bool {
 // A processor keeps its accounts apart: it gets the account of the setup with each call.
 func TestTheProcessorGetsTheAccount(t *testing.T) {
 	w := newWorld(t)
-	var got []ports.Account
-	w.processor.observes = func(a ports.Account, s checkout.Setup) (checkout.Observation, error) {
+	var got []checkout.Account
+	w.processor.observes = func(a checkout.Account, s checkout.Setup) (checkout.Observation, error) {
 		got = append(got, a)
 		return s.Observation, nil
 	}
@@ -155,7 +154,7 @@ func TestTheProcessorGetsTheAccount(t *testing.T) {
 	refresh()
 	w.configure(t) // the provider is gone
 	refresh()
-	want := []ports.Account{
+	want := []checkout.Account{
 		{ProviderCode: "KOWHAI", ID: "acc-1", Environment: catalogue.Sandbox},
 		{ProviderCode: "KOWHAI", ID: "acc-2", Environment: catalogue.Sandbox},
 		{ProviderCode: "KOWHAI", Environment: catalogue.Sandbox},
@@ -171,7 +170,7 @@ func (w *world) asks(o checkout.Observation) *[]time.Time {
 	var at []time.Time
 	w.processor.mu.Lock()
 	defer w.processor.mu.Unlock()
-	w.processor.observes = func(ports.Account, checkout.Setup) (checkout.Observation, error) {
+	w.processor.observes = func(checkout.Account, checkout.Setup) (checkout.Observation, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		at = append(at, time.Now())
@@ -387,11 +386,11 @@ func TestAnAnswerForAPreviousSetupIsDropped(t *testing.T) {
 	w := newWorld(t)
 	o := w.begun(t, "ORDER-1")
 	first := w.setup(t, "ORDER-1").BillingRequestID
-	w.processor.observes = func(_ ports.Account, s checkout.Setup) (checkout.Observation, error) {
+	w.processor.observes = func(_ checkout.Account, s checkout.Setup) (checkout.Observation, error) {
 		if s.BillingRequestID != first {
 			return notBegun, nil
 		}
-		err := w.store.UpdateCheckout(t.Context(), o.Checkout.ID, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+		err := w.store.UpdateCheckout(t.Context(), o.Checkout.ID, checkout.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 			c.Setup.Try, c.Setup.BillingRequestID = 2, "BR-of-another-try"
 			return checkout.Change{Next: c}, nil
 		})

@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // counts holds the count of each outcome.
@@ -132,7 +131,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			w.runFor(t, time.Second/2) // the setup and the agreement are put off
 			mail.set(nil)
 			w.runFor(t, 2*time.Minute)
-			mail.set(func(context.Context, ports.PayerNotice) error { return &ports.NoticeRefusal{Answer: "550"} })
+			mail.set(func(context.Context, checkout.PayerNotice) error { return &checkout.NoticeRefusal{Answer: "550"} })
 			w.ready(t, "ORDER-2")
 			w.runFor(t, time.Second/2)
 			w.ready(t, "ORDER-3")

@@ -101,7 +101,7 @@ func (s *Service) processorIsReady(ctx context.Context) error {
 
 // CheckAccount returns why payments cannot be collected for a provider, or that it gives too little notice of them.
 func CheckAccount(ctx context.Context, checker ports.AccountChecker, p catalogue.Provider) error {
-	least, err := checker.CheckAccount(ctx, ports.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment})
+	least, err := checker.CheckAccount(ctx, checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment})
 	if err != nil {
 		return fmt.Errorf("provider %s: %w", p.Code, err)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // asked disturbs a store: it counts the calls of one method, and answers them with says.
@@ -171,7 +171,7 @@ type strictProcessor struct {
 	err  error
 }
 
-func (p strictProcessor) CheckAccount(context.Context, ports.Account) (int, error) {
+func (p strictProcessor) CheckAccount(context.Context, checkout.Account) (int, error) {
 	return p.days, p.err
 }
 

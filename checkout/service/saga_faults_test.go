@@ -218,7 +218,7 @@ func (s *saga) storeOf(p *process) sagaStore {
 		}}}
 }
 
-func (s sagaStore) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
+func (s sagaStore) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
 	err := s.disturbed.InsertCheckout(ctx, change, q)
 	if err == nil {
 		s.process.saga.model.knows(change.Next.RequestID)
@@ -226,7 +226,7 @@ func (s sagaStore) InsertCheckout(ctx context.Context, change checkout.Change, q
 	return err
 }
 
-func (s sagaStore) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
+func (s sagaStore) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var change checkout.Change
 	err := s.disturbed.UpdateCheckout(ctx, id, q, noted(&change, decide))
@@ -253,19 +253,19 @@ type judgedStore struct {
 	process *process
 }
 
-func (s judgedStore) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
-	return s.process.saga.model.stores(s.process, nil, ports.Outcome{}, &change, q, func() error { return s.Store.InsertCheckout(ctx, change, q) })
+func (s judgedStore) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
+	return s.process.saga.model.stores(s.process, nil, checkout.Outcome{}, &change, q, func() error { return s.Store.InsertCheckout(ctx, change, q) })
 }
 
-func (s judgedStore) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
+func (s judgedStore) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var change checkout.Change
-	return s.process.saga.model.stores(s.process, nil, ports.Outcome{}, &change, q, func() error {
+	return s.process.saga.model.stores(s.process, nil, checkout.Outcome{}, &change, q, func() error {
 		return s.Store.UpdateCheckout(ctx, id, q, noted(&change, decide))
 	})
 }
 
-func (s judgedStore) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+func (s judgedStore) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var change checkout.Change
 	return s.process.saga.model.stores(s.process, &l, o, &change, q, func() error {
@@ -273,11 +273,11 @@ func (s judgedStore) Settle(ctx context.Context, l ports.Lease, o ports.Outcome,
 	})
 }
 
-func (s judgedStore) Lease(ctx context.Context, q ports.JobQuery) ([]ports.Lease, error) {
-	return s.process.saga.model.leases(s.process, func() ([]ports.Lease, error) { return s.Store.Lease(ctx, q) })
+func (s judgedStore) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
+	return s.process.saga.model.leases(s.process, func() ([]checkout.Lease, error) { return s.Store.Lease(ctx, q) })
 }
 
-func (s judgedStore) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.Duration) error {
+func (s judgedStore) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
 	return s.process.saga.model.extends(s.process, l, now, d, func() error { return s.Store.Extend(ctx, l, now, d) })
 }
 
@@ -288,7 +288,7 @@ type sagaCRM struct {
 	process *process
 }
 
-func crmCall[T any](ctx context.Context, c sagaCRM, name string, k ports.EnrolmentKey, effect func(context.Context) (T, error),
+func crmCall[T any](ctx context.Context, c sagaCRM, name string, k checkout.EnrolmentKey, effect func(context.Context) (T, error),
 	half func(context.Context) error) (T, error) {
 	var got T
 	err := c.process.do(ctx, call{name: name + " " + k.OrderID, kinds: crmFaults, takes: 200 * time.Millisecond,
@@ -300,7 +300,7 @@ func crmCall[T any](ctx context.Context, c sagaCRM, name string, k ports.Enrolme
 	return got, nil
 }
 
-func (c sagaCRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, error) {
+func (c sagaCRM) Open(ctx context.Context, e checkout.Enrolment) (checkout.Records, error) {
 	return crmCall(ctx, c, "Open", e.EnrolmentKey, func(ctx context.Context) (checkout.Records, error) {
 		if refusal := refusalBy(e.Student); refusal != nil {
 			return checkout.Records{}, refusal
@@ -313,20 +313,20 @@ func (c sagaCRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records,
 func refusalBy(s checkout.Student) error {
 	switch s.LastName {
 	case "Refused":
-		return &ports.CRMRefusal{Code: "STRING_TOO_LONG", Faults: []checkout.Fault{{Field: "student.last_name", Message: "is too long"}}}
+		return &checkout.CRMRefusal{Code: "STRING_TOO_LONG", Faults: []checkout.Fault{{Field: "student.last_name", Message: "is too long"}}}
 	case "Ruled":
-		return &ports.CRMRefusal{Code: "FIELD_CUSTOM_VALIDATION_EXCEPTION", Faults: []checkout.Fault{{Field: "Rule__c"}}}
+		return &checkout.CRMRefusal{Code: "FIELD_CUSTOM_VALIDATION_EXCEPTION", Faults: []checkout.Fault{{Field: "Rule__c"}}}
 	}
 	return nil
 }
 
-func (c sagaCRM) Complete(ctx context.Context, done ports.Completion) (ports.Completed, error) {
+func (c sagaCRM) Complete(ctx context.Context, done checkout.Completion) (checkout.Completed, error) {
 	document := c.process.saga.chance("half of "+done.OrderID).IntN(2) == 0
 	return crmCall(ctx, c, "Complete", done.EnrolmentKey,
-		func(ctx context.Context) (ports.Completed, error) { return c.CRM.Complete(ctx, done) },
+		func(ctx context.Context) (checkout.Completed, error) { return c.CRM.Complete(ctx, done) },
 		func(ctx context.Context) error { return c.CRM.CompleteInPart(ctx, done, document) })
 }
 
-func (c sagaCRM) Agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, error) {
+func (c sagaCRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (ports.Agreed, error) {
 	return crmCall(ctx, c, "Agreed", k, func(ctx context.Context) (ports.Agreed, error) { return c.CRM.Agreed(ctx, k) }, nil)
 }

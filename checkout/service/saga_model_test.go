@@ -114,7 +114,7 @@ func (m *model) createAt(ctx context.Context, p *process, cmd checkout.Create) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	refusedByCRM := refusalBy(checkout.Student{LastName: cmd.LastName.Value}) != nil
-	_, raw := errors.AsType[*ports.CRMRefusal](err)
+	_, raw := errors.AsType[*checkout.CRMRefusal](err)
 	switch code, _ := codeOf(err); {
 	case err == nil:
 		m.sawAnswer("create", map[bool]string{true: "replay", false: "new"}[got.Replay])
@@ -147,12 +147,12 @@ func (m *model) createAt(ctx context.Context, p *process, cmd checkout.Create) {
 
 // conflict judges a 409: what it contradicts must be open for good.
 func (m *model) conflict(cmd checkout.Create, want checkout.Intent, o *modelOrder) string {
-	byOrder, err := m.store.FindCheckout(context.Background(), ports.Reference{ProviderCode: "KOWHAI", OrderID: cmd.OrderID.Value})
+	byOrder, err := m.store.FindCheckout(context.Background(), checkout.Reference{ProviderCode: "KOWHAI", OrderID: cmd.OrderID.Value})
 	if err == nil && byOrder.Status != checkout.Reserved && byOrder.Intent != want {
 		o.refused[want] = true
 		return "other intent"
 	}
-	byKey, err := m.store.FindCheckout(context.Background(), ports.Reference{ProviderCode: "KOWHAI", Key: cmd.Key()})
+	byKey, err := m.store.FindCheckout(context.Background(), checkout.Reference{ProviderCode: "KOWHAI", Key: cmd.Key()})
 	if err == nil && byKey.Status != checkout.Reserved && byKey.OrderID != cmd.OrderID.Value {
 		return "key of another order"
 	}
@@ -247,7 +247,7 @@ func (m *model) knows(requestID string) {
 
 // stores judges a change that a process stores, with the outcome of a lease or without: only who holds the latest lease of a job
 // settles it.
-func (m *model) stores(p *process, l *ports.Lease, o ports.Outcome, change *checkout.Change, q ports.Enqueue, store func() error) error {
+func (m *model) stores(p *process, l *checkout.Lease, o checkout.Outcome, change *checkout.Change, q checkout.Enqueue, store func() error) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	err := store()
@@ -276,21 +276,21 @@ func (m *model) stores(p *process, l *ports.Lease, o ports.Outcome, change *chec
 }
 
 // enters notes that a job entered the queue.
-func (m *model) enters(p *process, id string, q ports.Enqueue) {
+func (m *model) enters(p *process, id string, q checkout.Enqueue) {
 	if _, known := m.held[id]; !known && q.Hold > 0 {
 		m.held[id] = held{p, 1, q.Now.Add(q.Hold)}
 	}
 }
 
 // holds judges what a process does with a lease.
-func (m *model) holds(p *process, l ports.Lease, does string) {
+func (m *model) holds(p *process, l checkout.Lease, does string) {
 	if h := m.held[l.Job.ID]; h.by != p || h.token != l.Token {
 		m.fault("%s %s %s with token %d, of which the latest lease is %+v", p.name, does, l.Job.ID, l.Token, h)
 	}
 }
 
 // leases judges the leases that a process gets: no job is leased again before its lease ends.
-func (m *model) leases(p *process, lease func() ([]ports.Lease, error)) ([]ports.Lease, error) {
+func (m *model) leases(p *process, lease func() ([]checkout.Lease, error)) ([]checkout.Lease, error) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	got, err := lease()
@@ -307,7 +307,7 @@ func (m *model) leases(p *process, lease func() ([]ports.Lease, error)) ([]ports
 }
 
 // extends judges a lease that a process extends or gives back.
-func (m *model) extends(p *process, l ports.Lease, now time.Time, d time.Duration, extend func() error) error {
+func (m *model) extends(p *process, l checkout.Lease, now time.Time, d time.Duration, extend func() error) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	err := extend()
@@ -330,7 +330,7 @@ func (m *model) extends(p *process, l ports.Lease, now time.Time, d time.Duratio
 // sent judges an event that a receiver gets.
 func (m *model) sent(e events.Event) {
 	c, err := m.store.Checkout(context.Background(), e.CheckoutID)
-	before, listed := m.store.Jobs(context.Background(), ports.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, CheckoutID: e.CheckoutID,
+	before, listed := m.store.Jobs(context.Background(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, CheckoutID: e.CheckoutID,
 		OldestFirst: true}, 10)
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -354,7 +354,7 @@ func (m *model) sent(e events.Event) {
 
 // settled judges what there is a minute after the last fault.
 func (m *model) settled() {
-	records, enrolments := map[string]ports.CheckoutRecord{}, map[string]memory.CRMEnrolment{}
+	records, enrolments := map[string]checkout.CheckoutRecord{}, map[string]memory.CRMEnrolment{}
 	all := m.records()
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -389,8 +389,8 @@ func (m *model) settled() {
 }
 
 // judgeOrder judges what there is of an order.
-func (m *model) judgeOrder(order string, o *modelOrder, r ports.CheckoutRecord, e memory.CRMEnrolment) {
-	c, enrolment := r.Checkout, ports.Enrolment{EnrolmentKey: ports.EnrolmentKey{Environment: catalogue.Sandbox, ProviderCode: "KOWHAI",
+func (m *model) judgeOrder(order string, o *modelOrder, r checkout.CheckoutRecord, e memory.CRMEnrolment) {
+	c, enrolment := r.Checkout, checkout.Enrolment{EnrolmentKey: checkout.EnrolmentKey{Environment: catalogue.Sandbox, ProviderCode: "KOWHAI",
 		OrderID: order}, CheckoutID: r.Checkout.ID, Student: r.Checkout.Student, CourseCode: r.Checkout.CourseCode, Intent: r.Checkout.Intent}
 	switch {
 	case c.ID == "" && (o.opened != nil || e.Enrolment.OrderID != ""):
@@ -422,7 +422,7 @@ func (m *model) judgeOrder(order string, o *modelOrder, r ports.CheckoutRecord, 
 }
 
 // judgeEvents judges the events of a checkout, and takes the events sent off the list.
-func (m *model) judgeEvents(r ports.CheckoutRecord, unsent map[string][]byte) {
+func (m *model) judgeEvents(r checkout.CheckoutRecord, unsent map[string][]byte) {
 	c, want := r.Checkout, []events.Name{events.CheckoutCreated}
 	if c.Status == checkout.Confirmed {
 		want = append(want, events.CheckoutConfirmed)
@@ -452,7 +452,7 @@ func (m *model) judgeEvents(r ports.CheckoutRecord, unsent map[string][]byte) {
 }
 
 // judgeJournal judges the journal of a checkout, and that nothing of it is left to be done but to look at its setup.
-func (m *model) judgeJournal(r ports.CheckoutRecord) {
+func (m *model) judgeJournal(r checkout.CheckoutRecord) {
 	c, got := r.Checkout, map[checkout.MomentKind]int{}
 	for i, moment := range r.Moments {
 		if got[moment.Kind]++; moment.Position != i+1 || moment.Times < 1 || moment.Actor == "" {

@@ -257,11 +257,11 @@ func (b *sagaBank) Info() ports.ProcessorInfo {
 
 func (b *sagaBank) Ready(ctx context.Context) error { return ctx.Err() }
 
-func (b *sagaBank) Begin(_ context.Context, s ports.SetupStart) (ports.BillingRequest, error) {
-	return ports.BillingRequest{ID: "BR-" + s.Key, URL: "https://bank.example/BR-" + s.Key}, nil
+func (b *sagaBank) Begin(_ context.Context, s checkout.SetupStart) (checkout.BillingRequest, error) {
+	return checkout.BillingRequest{ID: "BR-" + s.Key, URL: "https://bank.example/BR-" + s.Key}, nil
 }
 
-func (b *sagaBank) Observe(_ context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+func (b *sagaBank) Observe(_ context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.fulfilled[q.Setup.BillingRequestID] {
@@ -402,11 +402,11 @@ func (m *model) stored() (all []checkout.Checkout) {
 	return all
 }
 
-func (m *model) records() (all []ports.CheckoutRecord) {
+func (m *model) records() (all []checkout.CheckoutRecord) {
 	err := m.store.Export(context.Background(), ports.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
-		Checkout:      func(r ports.CheckoutRecord) error { all = append(all, r); return nil },
+		Checkout:      func(r checkout.CheckoutRecord) error { all = append(all, r); return nil },
 	})
 	if err != nil {
 		panic(err) // memory

@@ -34,7 +34,7 @@ type Task struct {
 type handler struct {
 	// attempt makes one attempt at a leased job and settles it. It returns an error if it could not settle it: then the job is
 	// attempted again when its lease has ended.
-	attempt   func(context.Context, ports.Lease) error
+	attempt   func(context.Context, checkout.Lease) error
 	operation Operation // of its failures
 	severity  Severity
 	all       int // attempts at once; 0: perPartition in each partition
@@ -78,9 +78,9 @@ func (s *Service) tasks() []Task {
 
 // again returns the attempt at a task, which is never done. A short pause is what is left of the lease, so that a quiet service
 // writes seldom.
-func (sch *scheduler) again(t Task) func(context.Context, ports.Lease) error {
+func (sch *scheduler) again(t Task) func(context.Context, checkout.Lease) error {
 	s := sch.Service
-	return func(ctx context.Context, l ports.Lease) error {
+	return func(ctx context.Context, l checkout.Lease) error {
 		next, pause, failure := func() (next string, pause time.Duration, err error) {
 			next = l.Cursor // also where it panics
 			defer recovered(&err)
@@ -95,7 +95,7 @@ func (sch *scheduler) again(t Task) func(context.Context, ports.Lease) error {
 		}
 		ctx, cancel := detached(ctx, settleLimit)
 		defer cancel()
-		_, err := s.settle(ctx, l, ports.Outcome{State: checkout.JobPending, Again: max(pause, holdLimit), Cursor: next}, ports.Enqueue{Now: s.now()}, nil)
+		_, err := s.settle(ctx, l, checkout.Outcome{State: checkout.JobPending, Again: max(pause, holdLimit), Cursor: next}, checkout.Enqueue{Now: s.now()}, nil)
 		if lost(err) {
 			return nil
 		}
@@ -111,13 +111,13 @@ type scheduler struct {
 	enqueued bool // the jobs of the tasks are in the queue
 
 	mu      sync.Mutex
-	running map[ports.Partition]int
+	running map[checkout.Partition]int
 	ofKind  map[checkout.JobKind]int
-	resting map[checkout.JobKind]ports.Lease // of tasks that wait for the end of their leases
+	resting map[checkout.JobKind]checkout.Lease // of tasks that wait for the end of their leases
 }
 
 // rest has a task wait for the end of its lease.
-func (sch *scheduler) rest(l ports.Lease) {
+func (sch *scheduler) rest(l checkout.Lease) {
 	sch.mu.Lock()
 	defer sch.mu.Unlock()
 	sch.resting[l.Job.Kind] = l
@@ -138,8 +138,8 @@ func (sch *scheduler) giveBack(ctx context.Context) {
 // jobs that are due: jobs that a crash cut off, jobs that were put off, and the tasks of Config. Once ctx has ended, requests
 // in progress make no second attempt at a delivery, so that a server drains quickly; the next process takes over what they leave.
 func (s *Service) Run(ctx context.Context) {
-	sch := &scheduler{Service: s, running: make(map[ports.Partition]int), ofKind: make(map[checkout.JobKind]int),
-		resting: make(map[checkout.JobKind]ports.Lease)}
+	sch := &scheduler{Service: s, running: make(map[checkout.Partition]int), ofKind: make(map[checkout.JobKind]int),
+		resting: make(map[checkout.JobKind]checkout.Lease)}
 	sch.handlers = sch.table()
 	var all sync.WaitGroup
 	all.Go(func() { // which a context's AfterFunc might not have done when Run returns
@@ -253,8 +253,8 @@ func (sch *scheduler) runningOf(kind checkout.JobKind) int {
 }
 
 // query returns the query for jobs of some kinds: none of a partition whose slots are taken, or whose receiver takes nothing.
-func (sch *scheduler) query(kinds []checkout.JobKind, limit int) ports.JobQuery {
-	q := ports.JobQuery{Kinds: kinds, Limit: limit, PerPartition: perPartition}
+func (sch *scheduler) query(kinds []checkout.JobKind, limit int) checkout.JobQuery {
+	q := checkout.JobQuery{Kinds: kinds, Limit: limit, PerPartition: perPartition}
 	sch.mu.Lock()
 	defer sch.mu.Unlock()
 	for p, n := range sch.running {
@@ -263,13 +263,13 @@ func (sch *scheduler) query(kinds []checkout.JobKind, limit int) ports.JobQuery 
 		}
 	}
 	for _, provider := range sch.receivers.shut() {
-		q.Except = append(q.Except, ports.Partition{Kind: checkout.JobDeliver, ProviderCode: provider})
+		q.Except = append(q.Except, checkout.Partition{Kind: checkout.JobDeliver, ProviderCode: provider})
 	}
 	return q
 }
 
 // lease leases jobs, starts to attempt them, and returns them.
-func (sch *scheduler) lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease, err error) {
+func (sch *scheduler) lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
 	leases, err = sch.Service.lease(ctx, q)
 	for _, l := range leases {
 		sch.start(ctx, l)
@@ -278,8 +278,8 @@ func (sch *scheduler) lease(ctx context.Context, q ports.JobQuery) (leases []por
 }
 
 // start attempts a leased job in the background.
-func (sch *scheduler) start(ctx context.Context, l ports.Lease) {
-	p := ports.Partition{Kind: l.Job.Kind, ProviderCode: l.Job.ProviderCode}
+func (sch *scheduler) start(ctx context.Context, l checkout.Lease) {
+	p := checkout.Partition{Kind: l.Job.Kind, ProviderCode: l.Job.ProviderCode}
 	sch.count(p, 1)
 	sch.attempts.Go(func() {
 		defer sch.rouse() // the next job of the checkout or of the partition may be due
@@ -293,7 +293,7 @@ func (sch *scheduler) start(ctx context.Context, l ports.Lease) {
 	})
 }
 
-func (sch *scheduler) count(p ports.Partition, n int) {
+func (sch *scheduler) count(p checkout.Partition, n int) {
 	sch.mu.Lock()
 	defer sch.mu.Unlock()
 	sch.ofKind[p.Kind] += n
@@ -304,7 +304,7 @@ func (sch *scheduler) count(p ports.Partition, n int) {
 
 // attempt has a handler attempt a job, and keeps its lease meanwhile. If that is lost, the attempt is cancelled: its holder makes
 // its own.
-func (sch *scheduler) attempt(ctx context.Context, h handler, l ports.Lease) error {
+func (sch *scheduler) attempt(ctx context.Context, h handler, l checkout.Lease) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var keeping sync.WaitGroup
@@ -338,7 +338,7 @@ func (sch *scheduler) attempt(ctx context.Context, h handler, l ports.Lease) err
 }
 
 // extend has a lease last for a time from now on; 0 gives the job back.
-func (s *Service) extend(ctx context.Context, l ports.Lease, d time.Duration) (err error) {
+func (s *Service) extend(ctx context.Context, l checkout.Lease, d time.Duration) (err error) {
 	defer recovered(&err)
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
@@ -355,7 +355,7 @@ func (sch *scheduler) probe(ctx context.Context) {
 			continue
 		}
 		asked[h.breaker] = true
-		q, underWay := ports.JobQuery{Limit: 1}, 0
+		q, underWay := checkout.JobQuery{Limit: 1}, 0
 		for other, o := range sch.handlers {
 			if o.breaker == h.breaker {
 				q.Kinds = append(q.Kinds, other)
@@ -376,7 +376,7 @@ func (sch *scheduler) probe(ctx context.Context) {
 		if !sch.receivers.breaker(provider).Probe(now) {
 			continue
 		}
-		q := ports.JobQuery{Limit: 1, Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider}
+		q := checkout.JobQuery{Limit: 1, Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider}
 		if _, err := sch.lease(ctx, q); err != nil {
 			sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
 		}

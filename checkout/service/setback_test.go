@@ -17,10 +17,10 @@ type finder struct {
 	ports.Processor
 	kept  checkout.Setback
 	fails func(context.Context) error // nil for an answer
-	asked []ports.SetupQuery
+	asked []checkout.SetupQuery
 }
 
-func (p *finder) Setback(ctx context.Context, q ports.SetupQuery) (checkout.Setback, error) {
+func (p *finder) Setback(ctx context.Context, q checkout.SetupQuery) (checkout.Setback, error) {
 	p.asked = append(p.asked, q)
 	if p.fails != nil {
 		return p.kept, p.fails(ctx)
@@ -61,7 +61,7 @@ func TestTheSetupPageSaysWhatKeptThePayerFromFinishing(t *testing.T) {
 				t.Errorf("three pages asked %d times what kept the payer, want %d", len(p.asked), tt.asked)
 			}
 			for _, q := range p.asked {
-				if q.Account.ProviderCode != "KOWHAI" || q.Setup.BillingRequestID == "" || q.Purpose != ports.ForPayer {
+				if q.Account.ProviderCode != "KOWHAI" || q.Setup.BillingRequestID == "" || q.Purpose != checkout.ForPayer {
 					t.Errorf("asked with %+v", q)
 				}
 			}

@@ -10,7 +10,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // SetupPage is the content of the page that a payer is shown.
@@ -174,7 +173,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 		return "", err
 	}
 	if page.State != checkout.PageNotEnabled { // the payer may have completed it at the bank and closed that page
-		fresh, err := s.refresh(ctx, page.Checkout, s.observeFor(ports.ForPayer))
+		fresh, err := s.refresh(ctx, page.Checkout, s.observeFor(checkout.ForPayer))
 		if err != nil {
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(page.Checkout), Err: err})
 		}
@@ -202,13 +201,13 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 }
 
 // begin creates the billing request of a try, or finds it if it exists.
-func (s *Service) begin(ctx context.Context, page SetupPage, try int) (ports.BillingRequest, error) {
+func (s *Service) begin(ctx context.Context, page SetupPage, try int) (checkout.BillingRequest, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ProcessorTimeout)
 	defer cancel()
 	c, p := page.Checkout, page.Provider
-	return s.cfg.Processor.Begin(ctx, ports.SetupStart{
+	return s.cfg.Processor.Begin(ctx, checkout.SetupStart{
 		Key:          c.SetupKey(s.cfg.Environment, try),
-		Account:      ports.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment},
+		Account:      checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment},
 		ProviderName: p.DisplayName(),
 		CheckoutID:   c.ID,
 		ReturnURL:    s.pageURL(page.Token),

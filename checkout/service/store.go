@@ -9,14 +9,13 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // holdLimit is the time that a request holds the jobs that it enqueues, and that a lease lasts unless it is extended.
 const holdLimit = 10 * time.Second
 
 // update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
-func (s *Service) update(ctx context.Context, id string, q ports.Enqueue,
+func (s *Service) update(ctx context.Context, id string, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
 	change, decided, err := s.stored(ctx, decide, func(decide func(checkout.Checkout) (checkout.Change, error)) error {
 		return s.cfg.Store.UpdateCheckout(ctx, id, q, decide)
@@ -29,7 +28,7 @@ func (s *Service) update(ctx context.Context, id string, q ports.Enqueue,
 
 // settle settles a job with what decide makes of its checkout, and returns that change; decide may be nil. An error of decide is
 // returned unchanged. It wraps ports.ErrNotFound if the lease is lost.
-func (s *Service) settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
 	change, decided, err := s.stored(ctx, decide, func(decide func(checkout.Checkout) (checkout.Change, error)) error {
 		return s.cfg.Store.Settle(ctx, l, o, q, decide)
@@ -74,8 +73,8 @@ func (s *Service) wanted(jobs []checkout.Job) []checkout.Job {
 	return slices.DeleteFunc(slices.Clone(jobs), func(j checkout.Job) bool { return j.Kind == checkout.JobNotify })
 }
 
-// lease leases jobs. The query's time must not be older than ports.MaxLease allows for when it takes effect.
-func (s *Service) lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease, err error) {
+// lease leases jobs. The query's time must not be older than checkout.MaxLease allows for when it takes effect.
+func (s *Service) lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
@@ -103,8 +102,8 @@ func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout
 }
 
 // enqueue says how the jobs of a change of this provider's checkout enter the queue: held by the caller for a time.
-func (s *Service) enqueue(provider catalogue.Provider, hold time.Duration) ports.Enqueue {
-	return ports.Enqueue{Now: s.now(), Hold: hold, Unsent: !provider.Destination.Configured()}
+func (s *Service) enqueue(provider catalogue.Provider, hold time.Duration) checkout.Enqueue {
+	return checkout.Enqueue{Now: s.now(), Hold: hold, Unsent: !provider.Destination.Configured()}
 }
 
 // pageURL returns the address of the setup page.

@@ -38,13 +38,13 @@ func (s disturbed) Ready(ctx context.Context) error {
 	return s.through(ctx, "Ready", "", s.Store.Ready)
 }
 
-func (s disturbed) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
+func (s disturbed) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
 	return s.through(ctx, "InsertCheckout", change.Next.OrderID, func(ctx context.Context) error {
 		return s.Store.InsertCheckout(ctx, change, q)
 	})
 }
 
-func (s disturbed) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
+func (s disturbed) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return s.through(ctx, "UpdateCheckout", id, func(ctx context.Context) error {
 		return s.Store.UpdateCheckout(ctx, id, q, decide)
@@ -55,7 +55,7 @@ func (s disturbed) Checkout(ctx context.Context, id string) (checkout.Checkout, 
 	return result(ctx, s, "Checkout", id, func(ctx context.Context) (checkout.Checkout, error) { return s.Store.Checkout(ctx, id) })
 }
 
-func (s disturbed) FindCheckout(ctx context.Context, by ports.Reference) (checkout.Checkout, error) {
+func (s disturbed) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
 	about := by.OrderID + by.Key + by.BillingRequestID + by.MandateID
 	return result(ctx, s, "FindCheckout", about, func(ctx context.Context) (checkout.Checkout, error) { return s.Store.FindCheckout(ctx, by) })
 }
@@ -72,24 +72,24 @@ func (s disturbed) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout
 	return result(ctx, s, "Enqueue", "", func(ctx context.Context) ([]checkout.Job, error) { return s.Store.Enqueue(ctx, jobs) })
 }
 
-func (s disturbed) Lease(ctx context.Context, q ports.JobQuery) ([]ports.Lease, error) {
-	return result(ctx, s, "Lease", q.ID, func(ctx context.Context) ([]ports.Lease, error) { return s.Store.Lease(ctx, q) })
+func (s disturbed) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
+	return result(ctx, s, "Lease", q.ID, func(ctx context.Context) ([]checkout.Lease, error) { return s.Store.Lease(ctx, q) })
 }
 
-func (s disturbed) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.Duration) error {
+func (s disturbed) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
 	return s.through(ctx, "Extend", l.Job.ID, func(ctx context.Context) error { return s.Store.Extend(ctx, l, now, d) })
 }
 
-func (s disturbed) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+func (s disturbed) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return s.through(ctx, "Settle", l.Job.ID, func(ctx context.Context) error { return s.Store.Settle(ctx, l, o, q, decide) })
 }
 
-func (s disturbed) Jobs(ctx context.Context, f ports.JobFilter, limit int) ([]ports.JobRecord, error) {
-	return result(ctx, s, "Jobs", f.CheckoutID+f.ID, func(ctx context.Context) ([]ports.JobRecord, error) { return s.Store.Jobs(ctx, f, limit) })
+func (s disturbed) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
+	return result(ctx, s, "Jobs", f.CheckoutID+f.ID, func(ctx context.Context) ([]checkout.JobRecord, error) { return s.Store.Jobs(ctx, f, limit) })
 }
 
-func (s disturbed) Note(ctx context.Context, noted []ports.Noted, refused []checkout.Refusal) error {
+func (s disturbed) Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error {
 	return s.through(ctx, "Note", "", func(ctx context.Context) error { return s.Store.Note(ctx, noted, refused) })
 }
 

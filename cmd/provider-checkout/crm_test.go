@@ -27,7 +27,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const salesforceSecret = "hunter2_client_secret"
@@ -340,12 +339,12 @@ func (o operator) reserved(t *testing.T, pause time.Duration) string {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	change := checkout.Create{ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("ORDER-1"), IdempotencyKey: checkout.Some("k")}.
 		Reserve(checkout.Intent{}, id, now)
-	if err := db.InsertCheckout(t.Context(), change, ports.Enqueue{Now: now, Hold: time.Second}); err != nil {
+	if err := db.InsertCheckout(t.Context(), change, checkout.Enqueue{Now: now, Hold: time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	failed := ports.Outcome{State: checkout.JobPending, Attempts: 3, Again: pause,
-		Failure: ports.Failure{At: now, Reason: "Salesforce answered 503\nand no more"}}
-	if err := db.Settle(t.Context(), ports.Lease{Job: change.Jobs[0], Token: 1}, failed, ports.Enqueue{Now: now}, nil); err != nil {
+	failed := checkout.Outcome{State: checkout.JobPending, Attempts: 3, Again: pause,
+		Failure: checkout.Failure{At: now, Reason: "Salesforce answered 503\nand no more"}}
+	if err := db.Settle(t.Context(), checkout.Lease{Job: change.Jobs[0], Token: 1}, failed, checkout.Enqueue{Now: now}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -388,7 +387,7 @@ func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	leases, err := db.Lease(t.Context(), ports.JobQuery{Now: time.Now().Add(time.Second), For: time.Second, Kinds: []checkout.JobKind{checkout.JobOpen}, Limit: 10})
+	leases, err := db.Lease(t.Context(), checkout.JobQuery{Now: time.Now().Add(time.Second), For: time.Second, Kinds: []checkout.JobKind{checkout.JobOpen}, Limit: 10})
 	if err != nil || len(leases) != 1 || leases[0].Job.ID != job {
 		t.Errorf("due now are %+v, %v", leases, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -26,7 +27,7 @@ func listEvents(ctx context.Context, c *call, db records) error {
 	list = list[:min(len(list), c.limit)]
 	table := c.table("ID\tEVENT\tPROVIDER\tORDER\tSTATUS\tATTEMPTS\tCREATED\tFAILED\tREASON")
 	for _, j := range list {
-		e := ports.EventOf(j)
+		e := checkout.EventOf(j)
 		err := table.row(toWireEvent(e), e.Event.ID, string(e.Event.Name), e.Event.ProviderCode, e.Event.OrderID, string(e.Status),
 			strconv.Itoa(e.Attempts), formatTime(e.Event.CreatedAt), formatTime(e.Failure.At), orDash(e.Failure.Reason))
 		if err != nil {
@@ -44,13 +45,13 @@ func listEvents(ctx context.Context, c *call, db records) error {
 
 // showEvent prints everything on record about one event.
 func showEvent(ctx context.Context, c *call, db records) error {
-	found, err := db.Jobs(ctx, ports.JobFilter{ID: c.Args[0], Kinds: deliveries}, 1)
+	found, err := db.Jobs(ctx, checkout.JobFilter{ID: c.Args[0], Kinds: deliveries}, 1)
 	if err != nil {
 		return err
 	} else if len(found) == 0 {
 		return unknownEvent(ports.ErrNotFound)
 	}
-	e := ports.EventOf(found[0])
+	e := checkout.EventOf(found[0])
 	again, err := db.Redeliveries(ctx, e.Event.ID)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func unknownEvent(err error) error {
 }
 
 // outcome describes the outcome of a redelivery.
-func outcome(r ports.Redelivery) string {
+func outcome(r checkout.Redelivery) string {
 	attempts := fmt.Sprintf("%d attempts", r.Attempts)
 	if r.Attempts == 1 {
 		attempts = "1 attempt"

@@ -11,7 +11,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // settings are the values of all flags of all commands. The functions below define the flags of each command and
@@ -66,7 +65,7 @@ type settings struct {
 	since      time.Time
 	json       bool
 
-	eventFilter ports.JobFilter
+	eventFilter checkout.JobFilter
 	limit       int
 	failed      bool
 }

@@ -22,7 +22,7 @@ const maxJobs = 10_000
 
 // listJobs prints a line for each pending job, the oldest first.
 func listJobs(ctx context.Context, c *call, db records) error {
-	list, err := db.Jobs(ctx, ports.JobFilter{State: checkout.JobPending, ProviderCode: c.provider, OldestFirst: true}, maxJobs)
+	list, err := db.Jobs(ctx, checkout.JobFilter{State: checkout.JobPending, ProviderCode: c.provider, OldestFirst: true}, maxJobs)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func listJobs(ctx context.Context, c *call, db records) error {
 
 // showJob prints everything on record about a job but its body.
 func showJob(ctx context.Context, c *call, db records) error {
-	found, err := db.Jobs(ctx, ports.JobFilter{ID: c.Args[0]}, 1)
+	found, err := db.Jobs(ctx, checkout.JobFilter{ID: c.Args[0]}, 1)
 	switch {
 	case err != nil:
 		return err

@@ -56,7 +56,7 @@ func named(ctx context.Context, db records, id string) (list []checkout.Checkout
 			return nil, err
 		}
 	}
-	jobs, err := db.Jobs(ctx, ports.JobFilter{OrderID: id, OldestFirst: true}, maxJobs)
+	jobs, err := db.Jobs(ctx, checkout.JobFilter{OrderID: id, OldestFirst: true}, maxJobs)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // The objects of --json. Their fields are named as in export.
@@ -143,7 +142,7 @@ func toWireKey(k catalogue.Key) keyLine {
 	return keyLine{k.ID, k.Provider, string(k.Environment), wireTime(k.CreatedAt), wireTime(k.RevokedAt)}
 }
 
-func toWireEvent(e ports.EventRecord) eventLine {
+func toWireEvent(e checkout.EventRecord) eventLine {
 	return eventLine{
 		EventID:      e.Event.ID,
 		Event:        string(e.Event.Name),
@@ -160,7 +159,7 @@ func toWireEvent(e ports.EventRecord) eventLine {
 }
 
 // toWireWholeEvent returns an event with its body and its redeliveries.
-func toWireWholeEvent(e ports.EventRecord, again []ports.Redelivery) eventLine {
+func toWireWholeEvent(e checkout.EventRecord, again []checkout.Redelivery) eventLine {
 	line := toWireEvent(e)
 	line.Body = string(e.Event.Body)
 	for _, r := range again {
@@ -169,7 +168,7 @@ func toWireWholeEvent(e ports.EventRecord, again []ports.Redelivery) eventLine {
 	return line
 }
 
-func toWireRedelivery(r ports.Redelivery) redeliveryLine {
+func toWireRedelivery(r checkout.Redelivery) redeliveryLine {
 	return redeliveryLine{wireTime(r.At), r.Delivered, r.Attempts, r.Failure}
 }
 
@@ -177,7 +176,7 @@ func toWireResult(r delivery.Result) resultLine {
 	return resultLine{r.Event.ID, string(r.Event.Name), r.Event.ProviderCode, r.Event.OrderID, r.Left, toWireRedelivery(r.Outcome)}
 }
 
-func toWireJob(r ports.JobRecord) jobLine {
+func toWireJob(r checkout.JobRecord) jobLine {
 	return jobLine{
 		JobID: r.Job.ID, Kind: string(r.Job.Kind), DueAt: wireTime(r.Due), Attempts: r.Attempts, Failure: r.Failure.Reason,
 		State: string(r.State), ProviderCode: r.Job.ProviderCode, OrderID: r.Job.OrderID, CheckoutID: r.Job.CheckoutID,

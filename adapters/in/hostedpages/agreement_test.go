@@ -101,7 +101,7 @@ func TestAnErasedPayerHasNoAgreementToRead(t *testing.T) {
 	b := newBench(t, kowhai(), order(), 0)
 	b.setUp()
 	b.confirm(order().First)
-	err := b.store.UpdateCheckout(t.Context(), b.id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+	err := b.store.UpdateCheckout(t.Context(), b.id, checkout.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 		c.ErasedAt = b.now
 		return checkout.Change{Next: c}, nil
 	})

@@ -74,7 +74,7 @@ func (s *store) Agreement(ctx context.Context, number string) (agreement.Agreeme
 	return s.Store.Agreement(ctx, number)
 }
 
-func (s *store) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,
+func (s *store) UpdateCheckout(ctx context.Context, id string, enqueue checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	s.updates.Add(1)
 	return s.Store.UpdateCheckout(ctx, id, enqueue, decide)
@@ -264,7 +264,7 @@ func (b *bench) confirm(first checkout.Optional[money.Date]) {
 // kill makes the mandate fail.
 func (b *bench) kill() {
 	b.t.Helper()
-	err := b.store.UpdateCheckout(b.t.Context(), b.id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+	err := b.store.UpdateCheckout(b.t.Context(), b.id, checkout.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 		c.Setup.Mandate = checkout.MandateFailed
 		return checkout.Change{Next: c}, nil
 	})

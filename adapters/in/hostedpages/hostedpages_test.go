@@ -264,7 +264,7 @@ func TestPageOfAConfirmedSetupWhoseMandateDied(t *testing.T) {
 	b.setUp()
 	b.confirm(order().First)
 	b.poll()
-	err := b.store.UpdateCheckout(t.Context(), b.id, ports.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+	err := b.store.UpdateCheckout(t.Context(), b.id, checkout.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
 		c.Setup.Mandate = checkout.MandateCancelled
 		return checkout.Change{Next: c}, nil
 	})

@@ -37,14 +37,14 @@ func (*bank) Info() ports.ProcessorInfo {
 	return ports.ProcessorInfo{Name: "bank", Environment: catalogue.Sandbox, PageOrigins: strings.Fields(bankPages)}
 }
 
-func (b *bank) Begin(_ context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
+func (b *bank) Begin(_ context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.begun++
-	return ports.BillingRequest{ID: "BR-" + start.Key, URL: "https://pay.bank.example/flow/" + start.Key}, nil
+	return checkout.BillingRequest{ID: "BR-" + start.Key, URL: "https://pay.bank.example/flow/" + start.Key}, nil
 }
 
-func (b *bank) Observe(ctx context.Context, _ ports.SetupQuery) (checkout.Observation, error) {
+func (b *bank) Observe(ctx context.Context, _ checkout.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
 	b.asked++
 	says, err := b.says, b.err
@@ -59,7 +59,7 @@ func (b *bank) Observe(ctx context.Context, _ ports.SetupQuery) (checkout.Observ
 	return says, err
 }
 
-func (b *bank) Setback(context.Context, ports.SetupQuery) (checkout.Setback, error) {
+func (b *bank) Setback(context.Context, checkout.SetupQuery) (checkout.Setback, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.kept, nil

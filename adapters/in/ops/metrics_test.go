@@ -13,7 +13,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
@@ -117,7 +116,7 @@ func TestWhatWaitsForTheCRMIsCountedWhenItIsAskedFor(t *testing.T) {
 	handler, _, _ := newHandler(t, o)
 	at := now.Add(-40 * time.Second)
 	change := checkout.Create{ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("1")}.Reserve(checkout.Intent{}, "KOWHAI-1", at)
-	if err := o.InsertCheckout(t.Context(), change, ports.Enqueue{Now: at}); err != nil {
+	if err := o.InsertCheckout(t.Context(), change, checkout.Enqueue{Now: at}); err != nil {
 		t.Fatal(err)
 	}
 	samples := lines(t, handler)

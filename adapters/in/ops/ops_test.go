@@ -26,7 +26,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var now = time.Date(2026, 11, 20, 4, 5, 6, 0, time.UTC)
@@ -41,10 +40,10 @@ type outside struct {
 	backlogErr error
 }
 
-func (o *outside) Backlog(ctx context.Context) (map[checkout.JobKind]ports.Backlog, error) {
+func (o *outside) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
 	all, err := o.Store.Backlog(ctx)
 	if o.pending > 0 {
-		all[checkout.JobDeliver] = ports.Backlog{Waiting: o.pending, Oldest: o.oldest}
+		all[checkout.JobDeliver] = checkout.Backlog{Waiting: o.pending, Oldest: o.oldest}
 	}
 	return all, errors.Join(err, o.backlogErr)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -76,7 +77,7 @@ func concurrentDocuments(t *testing.T, b Bench) {
 	e := b.enrolment("a")
 	c := b.completion(e, b.open(t, e))
 	b.Stop(t, c, StepAgreement)
-	completed, errs := make([]ports.Completed, many), make([]error, many)
+	completed, errs := make([]checkout.Completed, many), make([]error, many)
 	together(func(i int) {
 		one := c
 		one.Document = rendered("%PDF-1.7 " + strconv.Itoa(i))
@@ -108,7 +109,7 @@ func documentKept(t *testing.T, b Bench) {
 }
 
 // wantAgreed looks for the agreement of a completion.
-func (b Bench) wantAgreed(t *testing.T, c ports.Completion) {
+func (b Bench) wantAgreed(t *testing.T, c checkout.Completion) {
 	t.Helper()
 	got, err := b.CRM.Agreed(t.Context(), c.EnrolmentKey)
 	if err != nil || got.Number != c.Agreement.Number || got.FirstPayment != c.Agreement.Plan.First ||
@@ -118,7 +119,7 @@ func (b Bench) wantAgreed(t *testing.T, c ports.Completion) {
 	}
 }
 
-func (b Bench) wantNothingAgreed(t *testing.T, k ports.EnrolmentKey) {
+func (b Bench) wantNothingAgreed(t *testing.T, k checkout.EnrolmentKey) {
 	t.Helper()
 	if got, err := b.CRM.Agreed(t.Context(), k); !errors.Is(err, ports.ErrNotFound) || got != (ports.Agreed{}) {
 		t.Errorf("Agreed of order %q = %+v, %v; want ErrNotFound", k.OrderID, got, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // full has the numbers of records of one complete enrolment.
@@ -34,7 +34,7 @@ func completionRepeated(t *testing.T, b Bench) {
 	redrawn := c
 	redrawn.Document = rendered("%PDF-1.7 other")
 	redrawn.Setup.MandateID = "MD2"
-	for _, later := range []ports.Completion{c, redrawn, c} {
+	for _, later := range []checkout.Completion{c, redrawn, c} {
 		if again := b.complete(t, later); again != first {
 			t.Errorf("Complete again = %+v, want %+v", again, first)
 		}
@@ -47,7 +47,7 @@ func completionRepeated(t *testing.T, b Bench) {
 func concurrentCompletions(t *testing.T, b Bench) {
 	e := b.enrolment("a")
 	c := b.completion(e, b.open(t, e))
-	completed, errs := make([]ports.Completed, many), make([]error, many)
+	completed, errs := make([]checkout.Completed, many), make([]error, many)
 	together(func(i int) { completed[i], errs[i] = b.CRM.Complete(t.Context(), c) })
 	for i := range completed {
 		if errs[i] != nil || completed[i] != completed[0] {
@@ -63,7 +63,7 @@ func concurrentCompletions(t *testing.T, b Bench) {
 func concurrentAgreements(t *testing.T, b Bench) {
 	e := b.enrolment("a")
 	records := b.open(t, e)
-	completions, errs := make([]ports.Completion, many), make([]error, many)
+	completions, errs := make([]checkout.Completion, many), make([]error, many)
 	for i := range completions {
 		completions[i] = b.completion(e, records)
 		completions[i].Agreement.Number = agreement.NewNumber(2027, [8]byte{7: byte(i)})
@@ -72,7 +72,7 @@ func concurrentAgreements(t *testing.T, b Bench) {
 	together(func(i int) { _, errs[i] = b.CRM.Complete(t.Context(), completions[i]) })
 	got := b.Stored(t, records.OpportunityID)
 	for i, c := range completions {
-		var refused *ports.CRMRefusal
+		var refused *checkout.CRMRefusal
 		switch stored := c.Agreement.Number == got.Agreement; {
 		case stored && (errs[i] != nil || !bytes.Equal(got.Document, c.Document.Bytes)):
 			t.Errorf("the completion whose agreement is stored: %v, with the document %q", errs[i], got.Document)
@@ -146,10 +146,10 @@ func secondAgreement(t *testing.T, b Bench) {
 }
 
 // wantRefusal completes an enrolment, which must be refused without a word of who it is.
-func (b Bench) wantRefusal(t *testing.T, c ports.Completion) {
+func (b Bench) wantRefusal(t *testing.T, c checkout.Completion) {
 	t.Helper()
 	got, err := b.CRM.Complete(t.Context(), c)
-	var refused *ports.CRMRefusal
+	var refused *checkout.CRMRefusal
 	if !errors.As(err, &refused) || refused.Code == "" {
 		t.Errorf("Complete = %+v, %v; want a refusal", got, err)
 		return

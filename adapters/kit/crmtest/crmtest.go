@@ -28,7 +28,7 @@ type Bench struct {
 	// Stored returns what the CRM has of the enrolment whose opportunity has this id, and how many records in all.
 	Stored func(t *testing.T, opportunityID string) Stored
 	// Stop makes a completion that fails once it has done a step, and nothing after it.
-	Stop func(t *testing.T, c ports.Completion, after Step)
+	Stop func(t *testing.T, c checkout.Completion, after Step)
 
 	salt string // new in every case, for a CRM that remembers the runs before
 }
@@ -111,9 +111,9 @@ func CRM(t *testing.T, open Open) {
 }
 
 // enrolment returns an enrolment of its own for a case.
-func (b Bench) enrolment(order string) ports.Enrolment {
-	return ports.Enrolment{
-		EnrolmentKey: ports.EnrolmentKey{Environment: b.CRM.Info().Environment, ProviderCode: "KOWHAI", OrderID: order + " " + b.salt},
+func (b Bench) enrolment(order string) checkout.Enrolment {
+	return checkout.Enrolment{
+		EnrolmentKey: checkout.EnrolmentKey{Environment: b.CRM.Info().Environment, ProviderCode: "KOWHAI", OrderID: order + " " + b.salt},
 		CheckoutID:   "KOWHAI-1800000000000-abcdefgh234567ab",
 		Student:      checkout.Student{FirstName: "Māia", LastName: "O'Brien", Email: "maia@students.example.ac.nz"},
 		CourseCode:   "NZDIP",
@@ -125,14 +125,14 @@ func (b Bench) enrolment(order string) ports.Enrolment {
 }
 
 // completion returns the completion of an enrolment that was opened.
-func (b Bench) completion(e ports.Enrolment, records checkout.Records) ports.Completion {
+func (b Bench) completion(e checkout.Enrolment, records checkout.Records) checkout.Completion {
 	sum := sha256.Sum256([]byte(e.OrderID))
 	number := agreement.NewNumber(2027, [8]byte(sum[:8]))
 	at := time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC)
 	consent := agreement.Consent{At: at, From: "203.0.113.7", Terms: agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute"}.Name(),
 		NoticeDays: 2}
 	pdf := []byte("%PDF-1.7 " + number)
-	return ports.Completion{
+	return checkout.Completion{
 		EnrolmentKey: e.EnrolmentKey,
 		Records:      records,
 		Agreement: agreement.Agreement{ID: "agreement " + e.OrderID, Number: number, Version: agreement.Version, CheckoutID: e.CheckoutID,
@@ -151,7 +151,7 @@ func (b Bench) completion(e ports.Enrolment, records checkout.Records) ports.Com
 }
 
 // open opens an enrolment, or ends the test.
-func (b Bench) open(t *testing.T, e ports.Enrolment) checkout.Records {
+func (b Bench) open(t *testing.T, e checkout.Enrolment) checkout.Records {
 	t.Helper()
 	records, err := b.CRM.Open(t.Context(), e)
 	if err != nil {
@@ -164,7 +164,7 @@ func (b Bench) open(t *testing.T, e ports.Enrolment) checkout.Records {
 }
 
 // complete completes an enrolment, or ends the test.
-func (b Bench) complete(t *testing.T, c ports.Completion) ports.Completed {
+func (b Bench) complete(t *testing.T, c checkout.Completion) checkout.Completed {
 	t.Helper()
 	completed, err := b.CRM.Complete(t.Context(), c)
 	if err != nil {

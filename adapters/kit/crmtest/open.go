@@ -57,7 +57,7 @@ func openRepeated(t *testing.T, b Bench) {
 }
 
 // other returns an enrolment under the same key that has nothing else in common.
-func other(e ports.Enrolment) ports.Enrolment {
+func other(e checkout.Enrolment) checkout.Enrolment {
 	e.CheckoutID, e.CourseCode = "KOWHAI-1800000000001-bbbbbbbb23456777", "OTHER"
 	e.Student = checkout.Student{FirstName: "Nikau", LastName: "Tūī", Email: "nikau@example.nz"}
 	e.Intent = checkout.Intent{CourseName: "Another course", Pricing: money.Pricing{Price: 10_00, Principal: 10_00},
@@ -79,7 +79,7 @@ func openWithOtherData(t *testing.T, b Bench) {
 }
 
 // anew returns the same enrolment as it is asked for once more, with another student.
-func anew(e ports.Enrolment) ports.Enrolment {
+func anew(e checkout.Enrolment) checkout.Enrolment {
 	later := other(e)
 	later.Intent = e.Intent
 	return later
@@ -93,9 +93,9 @@ func openWithOtherIntent(t *testing.T, b Bench) {
 	dearer, later := e, e
 	dearer.Intent.Pricing = money.Pricing{Price: 2990_03, Upfront: 200_00, Principal: 2790_03}
 	later.Intent.Plan.First = later.Intent.Plan.First.AddDays(1)
-	for field, wanted := range map[string]ports.Enrolment{checkout.FieldPrice: dearer, checkout.FieldFirstPayment: later,
+	for field, wanted := range map[string]checkout.Enrolment{checkout.FieldPrice: dearer, checkout.FieldFirstPayment: later,
 		checkout.FieldFrequency: other(e)} {
-		var refused *ports.CRMRefusal
+		var refused *checkout.CRMRefusal
 		_, err := b.CRM.Open(t.Context(), wanted)
 		if !errors.As(err, &refused) || !refused.OtherIntent || !refused.Made ||
 			!slices.ContainsFunc(refused.Faults, func(f checkout.Fault) bool { return f.Field == field && f.Message != "" }) {
@@ -184,7 +184,7 @@ func anyText(t *testing.T, b Bench) {
 			}
 			continue
 		}
-		var refused *ports.CRMRefusal
+		var refused *checkout.CRMRefusal
 		if !errors.As(err, &refused) || refused.Code == "" ||
 			!slices.ContainsFunc(refused.Faults, func(f checkout.Fault) bool {
 				return f.Field == "student.first_name" || f.Field == "student.last_name" || f.Field == "course.course_name"

@@ -19,7 +19,7 @@ func leadsBack(t *testing.T, b Bench) {
 		first := b.start(t, name)
 		later := first
 		later.ReturnURL += "2" // a later token of the setup page
-		pages := map[string]ports.SetupStart{"the first page": first, "a later page": later}
+		pages := map[string]checkout.SetupStart{"the first page": first, "a later page": later}
 		urls := map[string]string{"the first page": b.begin(t, first).URL, "a later page": b.begin(t, later).URL}
 		if got, want := b.Complete(t, urls[name]), pages[name].ReturnURL; !leadsTo(got, want) {
 			t.Errorf("%s leads back to %q, want %q", name, got, want)
@@ -182,7 +182,7 @@ func refusedGoesOn(t *testing.T, b Bench) {
 	request := b.begin(t, start)
 	setback := func(when string, want checkout.Setback) {
 		t.Helper()
-		kept, err := b.Processor.(ports.SetbackFinder).Setback(t.Context(), ports.SetupQuery{Account: b.Account,
+		kept, err := b.Processor.(ports.SetbackFinder).Setback(t.Context(), checkout.SetupQuery{Account: b.Account,
 			Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID, Observation: notBegun}})
 		if err != nil || kept != want {
 			t.Errorf("%s: Setback = %q, %v; want %q", when, kept, err, want)
@@ -229,7 +229,7 @@ func setupsApart(t *testing.T, b Bench) {
 }
 
 func accountsApart(t *testing.T, b Bench) {
-	if b.Other == (ports.Account{}) {
+	if b.Other == (checkout.Account{}) {
 		t.Skip("the bench has no other account")
 	}
 	own, theirs := b.start(t, "own"), b.start(t, "other")

@@ -22,8 +22,8 @@ import (
 // Bench is a processor under test, with what only its implementer can do: play the payer, and move time on.
 type Bench struct {
 	Processor ports.Processor
-	Account   ports.Account // that the processor serves
-	Other     ports.Account // another that it serves; where it is zero, the case that needs it is skipped
+	Account   checkout.Account // that the processor serves
+	Other     checkout.Account // another that it serves; where it is zero, the case that needs it is skipped
 
 	// Visit opens the page at the address that Begin returned, as the payer's browser does, and gives nothing yet.
 	Visit func(t *testing.T, url string)
@@ -83,7 +83,7 @@ func run(t *testing.T, open Open, promises []promise) {
 		t.Run(p.name, func(t *testing.T) {
 			b := open(t)
 			b.salt = rand.Text()
-			if b.Processor == nil || b.Account == (ports.Account{}) || b.Visit == nil || b.Complete == nil {
+			if b.Processor == nil || b.Account == (checkout.Account{}) || b.Visit == nil || b.Complete == nil {
 				t.Fatalf("bench %+v lacks its Processor, Account, Visit or Complete", b)
 			}
 			p.check(t, b)
@@ -96,9 +96,9 @@ const BaseURL = "https://pay.example/enrol"
 
 // start returns a start of its own for a case: each name gives another key, as each enrolment and try does, and no run
 // gives the keys of another.
-func (b Bench) start(t *testing.T, name string) ports.SetupStart {
+func (b Bench) start(t *testing.T, name string) checkout.SetupStart {
 	key := checkout.NaturalKey(b.Account.Environment, b.Account.ProviderCode, t.Name()+" "+name+" "+b.salt, "billing request 1")
-	return ports.SetupStart{
+	return checkout.SetupStart{
 		Key:          key,
 		Account:      b.Account,
 		ProviderName: "Kōwhai Institute",
@@ -111,7 +111,7 @@ func (b Bench) start(t *testing.T, name string) ports.SetupStart {
 }
 
 // begin begins a setup, or ends the test.
-func (b Bench) begin(t *testing.T, start ports.SetupStart) ports.BillingRequest {
+func (b Bench) begin(t *testing.T, start checkout.SetupStart) checkout.BillingRequest {
 	t.Helper()
 	request, err := b.Processor.Begin(t.Context(), start)
 	if err != nil {
@@ -124,7 +124,7 @@ func (b Bench) begin(t *testing.T, start ports.SetupStart) ports.BillingRequest 
 }
 
 // observe asks about a billing request as the service does: what is on record of it is what was observed last.
-func (b Bench) observe(t *testing.T, account ports.Account, id string, last checkout.Observation) checkout.Observation {
+func (b Bench) observe(t *testing.T, account checkout.Account, id string, last checkout.Observation) checkout.Observation {
 	t.Helper()
 	seen, err := b.ask(t, account, checkout.Setup{Try: 1, BillingRequestID: id, Observation: last})
 	if err != nil {
@@ -134,7 +134,7 @@ func (b Bench) observe(t *testing.T, account ports.Account, id string, last chec
 }
 
 // ask calls Observe. A panic fails the test.
-func (b Bench) ask(t *testing.T, account ports.Account, setup checkout.Setup) (seen checkout.Observation, err error) {
+func (b Bench) ask(t *testing.T, account checkout.Account, setup checkout.Setup) (seen checkout.Observation, err error) {
 	t.Helper()
 	defer func() {
 		if v := recover(); v != nil {
@@ -142,7 +142,7 @@ func (b Bench) ask(t *testing.T, account ports.Account, setup checkout.Setup) (s
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	return b.Processor.Observe(t.Context(), ports.SetupQuery{Account: account, Setup: setup})
+	return b.Processor.Observe(t.Context(), checkout.SetupQuery{Account: account, Setup: setup})
 }
 
 // steps is the number of times that the suite lets time pass before it takes an observation as final.

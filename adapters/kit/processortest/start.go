@@ -73,7 +73,7 @@ func sameKey(t *testing.T, b Bench) {
 	later := start
 	later.ReturnURL = start.ReturnURL + "2" // a later token of the setup page
 	third := b.begin(t, later)
-	for i, got := range []ports.BillingRequest{again, third} {
+	for i, got := range []checkout.BillingRequest{again, third} {
 		if got.ID != first.ID {
 			t.Errorf("start %d under one key made billing request %q, want %q, as the first did", i+2, got.ID, first.ID)
 		}
@@ -94,7 +94,7 @@ func otherKey(t *testing.T, b Bench) {
 
 func concurrentStarts(t *testing.T, b Bench) {
 	start := b.start(t, "a")
-	requests, errs := make([]ports.BillingRequest, many), make([]error, many)
+	requests, errs := make([]checkout.BillingRequest, many), make([]error, many)
 	together(many, func(i int) {
 		one := start
 		if i%2 == 1 {
@@ -156,7 +156,7 @@ func endedContext(t *testing.T, b Bench) {
 	setup := checkout.Setup{Try: 1, BillingRequestID: request.ID, Observation: notBegun}
 	for _, ctx := range []context.Context{cancelled, overdue} {
 		_, begun := b.Processor.Begin(ctx, b.start(t, "b"))
-		_, observed := b.Processor.Observe(ctx, ports.SetupQuery{Account: b.Account, Setup: setup})
+		_, observed := b.Processor.Observe(ctx, checkout.SetupQuery{Account: b.Account, Setup: setup})
 		for call, err := range map[string]error{"Begin": begun, "Observe": observed, "Ready": b.Processor.Ready(ctx)} {
 			if !errors.Is(err, ctx.Err()) && !errors.Is(err, ports.ErrBusy) {
 				t.Errorf("%s with a context that has ended: %v, want %v or %v", call, err, ctx.Err(), ports.ErrBusy)

@@ -96,7 +96,7 @@ func documentComesBack(t *testing.T, s ports.Admin) {
 	conclude(t, s, opened(1), a, &want)
 	gets(t, "document", want)(s.Document(t.Context(), a.Number))
 	same(t, "described", export(t, s).Checkouts[0].Document,
-		&ports.DocumentInfo{ID: want.ID, SHA256: want.SHA256, Size: 102_400})
+		&checkout.DocumentInfo{ID: want.ID, SHA256: want.SHA256, Size: 102_400})
 }
 
 func withoutDocument(t *testing.T, s ports.Admin) {

@@ -171,15 +171,15 @@ func foundBySetup(t *testing.T, s ports.Admin) {
 	}
 	for i, text := range oddTexts() {
 		want := begun(i, "BRQ"+text, "MD"+text).Next
-		same(t, "checkout of the billing request", find(t, s, ports.Reference{BillingRequestID: "BRQ" + text}), want)
-		same(t, "checkout of the mandate", find(t, s, ports.Reference{MandateID: "MD" + text}), want)
+		same(t, "checkout of the billing request", find(t, s, checkout.Reference{BillingRequestID: "BRQ" + text}), want)
+		same(t, "checkout of the mandate", find(t, s, checkout.Reference{MandateID: "MD" + text}), want)
 	}
 }
 
 // bySetup looks a checkout up by both ids, and returns the ids of what was found: "" for nothing.
 func bySetup(t *testing.T, s ports.Admin, billingRequest, mandate string) (found [2]string) {
 	t.Helper()
-	for i, by := range []ports.Reference{{BillingRequestID: billingRequest}, {MandateID: mandate}} {
+	for i, by := range []checkout.Reference{{BillingRequestID: billingRequest}, {MandateID: mandate}} {
 		c, err := s.FindCheckout(t.Context(), by)
 		if found[i] = c.ID; err != nil {
 			refused(t, "FindCheckout", err, ports.ErrNotFound)

@@ -36,7 +36,7 @@ func OwnClock(t *testing.T, open Open) {
 // leaseAt leases the job at a time, if it is due, and returns its token; 0 if it is not.
 func leaseAt(t *testing.T, s ports.Admin, id string, when time.Time, d time.Duration) (token int64) {
 	t.Helper()
-	for _, l := range leases(t, s, func(q *ports.JobQuery) { q.ID, q.Now, q.For = id, when, d }) {
+	for _, l := range leases(t, s, func(q *checkout.JobQuery) { q.ID, q.Now, q.For = id, when, d }) {
 		if want := when.Add(d).UTC().Truncate(time.Millisecond); !l.Until.Equal(want) {
 			t.Errorf("the lease ends at %v, want %v", l.Until, want)
 		}
@@ -75,33 +75,33 @@ func tooLongToTheMillisecond(t *testing.T, s ports.Admin) {
 	enqueue(t, s, checkout.Job{ID: "pull", Kind: checkout.JobPull, CreatedAt: at(1)})
 	same(t, "by a clock that is ahead", leaseAt(t, s, "pull", at(30), leaseFor), int64(1))
 	end := at(30).Add(leaseFor)
-	same(t, "when it ends as far ahead as a lease may", leaseAt(t, s, "pull", end.Add(-ports.MaxLease), leaseFor), int64(0))
-	same(t, "when it ends further ahead", leaseAt(t, s, "pull", end.Add(-ports.MaxLease-time.Millisecond), leaseFor), int64(2))
+	same(t, "when it ends as far ahead as a lease may", leaseAt(t, s, "pull", end.Add(-checkout.MaxLease), leaseFor), int64(0))
+	same(t, "when it ends further ahead", leaseAt(t, s, "pull", end.Add(-checkout.MaxLease-time.Millisecond), leaseFor), int64(2))
 }
 
 func timesOfCaller(t *testing.T, s ports.Admin) {
-	record := func(id string) ports.JobRecord {
+	record := func(id string) checkout.JobRecord {
 		t.Helper()
-		list, err := s.Jobs(t.Context(), ports.JobFilter{ID: id}, 1)
+		list, err := s.Jobs(t.Context(), checkout.JobFilter{ID: id}, 1)
 		must(t, "Jobs", err)
 		return list[0]
 	}
 	c := opened(1)
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, ports.Enqueue{Now: at(20), Hold: leaseFor}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.Enqueue{Now: at(20), Hold: leaseFor}))
 	id := c.Events[0].ID
 	same(t, "held until", record(id).Due, at(20).Add(leaseFor))
-	l := ports.Lease{Job: checkout.DeliveryOf(c.Events[0]), Token: 1}
+	l := checkout.Lease{Job: checkout.DeliveryOf(c.Events[0]), Token: 1}
 	must(t, "Extend", s.Extend(t.Context(), l, at(20).Add(time.Second), leaseFor))
 	same(t, "extended until", record(id).Due, at(20).Add(time.Second+leaseFor))
-	put := ports.Outcome{State: checkout.JobPending, Again: time.Hour}
-	must(t, "Settle", s.Settle(t.Context(), l, put, ports.Enqueue{Now: at(21).In(nzdt)}, nil))
+	put := checkout.Outcome{State: checkout.JobPending, Again: time.Hour}
+	must(t, "Settle", s.Settle(t.Context(), l, put, checkout.Enqueue{Now: at(21).In(nzdt)}, nil))
 	same(t, "put off until", record(id).Due, at(21).Add(time.Hour))
 	same(t, "too early", leaseAt(t, s, id, at(21).Add(time.Hour-time.Millisecond), leaseFor), int64(0))
 	same(t, "in time", leaseAt(t, s, id, at(21).Add(time.Hour), leaseFor), int64(2))
 	l.Token = 2
-	must(t, "Settle", s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDone}, ports.Enqueue{Now: at(59)}, nil))
+	must(t, "Settle", s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone}, checkout.Enqueue{Now: at(59)}, nil))
 	same(t, "settled at", record(id).SettledAt, at(59))
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), opened(2), ports.Enqueue{Now: at(21), Unsent: true}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), opened(2), checkout.Enqueue{Now: at(21), Unsent: true}))
 	same(t, "dropped at", record(opened(2).Events[0].ID).SettledAt, at(21))
 }
 
@@ -113,7 +113,7 @@ func entersInTime(t *testing.T, s ports.Admin, off time.Duration) {
 	look := job(c.Next, checkout.JobLook, 1)
 	look.CreatedAt, look.Due = wrong, wrong.Add(time.Minute)
 	c.Jobs = []checkout.Job{look}
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, ports.Enqueue{Now: wrong}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.Enqueue{Now: wrong}))
 	soon := checkout.Job{ID: "pull", Kind: checkout.JobPull, CreatedAt: wrong}
 	later := checkout.Job{ID: "stamp", Kind: checkout.JobStamp, CreatedAt: wrong, Due: wrong.Add(briefly)}
 	enqueue(t, s, soon, later)
@@ -126,10 +126,10 @@ func entersInTime(t *testing.T, s ports.Admin, off time.Duration) {
 
 // lastsInTime leases by a clock that is off.
 func lastsInTime(t *testing.T, s ports.Admin, off time.Duration) {
-	wrong := func(q *ports.JobQuery) { q.Now, q.Limit = now().Add(off), 1 }
+	wrong := func(q *checkout.JobQuery) { q.Now, q.Limit = now().Add(off), 1 }
 	enqueue(t, s, work(1))
 	held := opened(1)
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), held, ports.Enqueue{Now: now().Add(off), Hold: leaseFor}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), held, checkout.Enqueue{Now: now().Add(off), Hold: leaseFor}))
 	l := leases(t, s, wrong)
 	same(t, "leased", len(l), 1)
 	same(t, "leased by a right clock", len(leases(t, s, nil)), 0)
@@ -143,8 +143,8 @@ func lastsInTime(t *testing.T, s ports.Admin, off time.Duration) {
 func pausesInTime(t *testing.T, s ports.Admin, off time.Duration) {
 	enqueue(t, s, work(1))
 	for _, again := range []time.Duration{0, briefly, time.Minute} {
-		put := ports.Outcome{State: checkout.JobPending, Again: again}
-		must(t, "Settle", s.Settle(t.Context(), lease(t, s, work(1).ID), put, ports.Enqueue{Now: now().Add(off)}, nil))
+		put := checkout.Outcome{State: checkout.JobPending, Again: again}
+		must(t, "Settle", s.Settle(t.Context(), lease(t, s, work(1).ID), put, checkout.Enqueue{Now: now().Add(off)}, nil))
 		if again > 0 {
 			notDue(t, s, "a job that is put off", work(1).ID)
 		}
@@ -152,5 +152,5 @@ func pausesInTime(t *testing.T, s ports.Admin, off time.Duration) {
 			time.Sleep(again + 10*time.Millisecond)
 		}
 	}
-	same(t, "leased by a wrong clock", len(leases(t, s, func(q *ports.JobQuery) { q.Now = now().Add(2 * off) })), 0)
+	same(t, "leased by a wrong clock", len(leases(t, s, func(q *checkout.JobQuery) { q.Now = now().Add(2 * off) })), 0)
 }

@@ -34,10 +34,10 @@ func exportAll(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(2), opened(1), opened(3))
 	done := confirm(t, s, opened(1).Next.ID, 1)
 	created := checkout.DeliveryOf(opened(1).Events[0])
-	settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDone, Attempts: 2})
-	open := func(n int) ports.CheckoutRecord {
-		return ports.CheckoutRecord{Checkout: opened(n).Next, Moments: journal(opened(n).Moments...),
-			Jobs: []ports.JobRecord{waiting(checkout.DeliveryOf(opened(n).Events[0]))}}
+	settleEvent(t, s, opened(1), checkout.Outcome{State: checkout.JobDone, Attempts: 2})
+	open := func(n int) checkout.CheckoutRecord {
+		return checkout.CheckoutRecord{Checkout: opened(n).Next, Moments: journal(opened(n).Moments...),
+			Jobs: []checkout.JobRecord{waiting(checkout.DeliveryOf(opened(n).Events[0]))}}
 	}
 	got := export(t, s)
 	for i, r := range got.Checkouts {
@@ -46,18 +46,18 @@ func exportAll(t *testing.T, s ports.Admin) {
 	same(t, "record", got, record{
 		Configurations: []catalogue.Configuration{configuration("KOWHAI"), legacy("RIMU")},
 		Keys:           []catalogue.Key{key(1), key(2)},
-		Checkouts: []ports.CheckoutRecord{{
+		Checkouts: []checkout.CheckoutRecord{{
 			Checkout:  done.Next,
 			Agreement: done.Agreement,
-			Document:  &ports.DocumentInfo{ID: done.Document.ID, SHA256: done.Document.SHA256, Size: len(done.Document.Bytes)},
-			Jobs: []ports.JobRecord{
+			Document:  &checkout.DocumentInfo{ID: done.Document.ID, SHA256: done.Document.SHA256, Size: len(done.Document.Bytes)},
+			Jobs: []checkout.JobRecord{
 				{Job: created, State: checkout.JobDone, Token: 1, Attempts: 2},
 				waiting(checkout.DeliveryOf(done.Events[0])), waiting(checkout.DeliveryOf(done.Events[1])), waiting(done.Jobs[0]),
 			},
 			Moments: journal(opened(1).Moments[0], done.Moments[0]),
 		}, open(2), open(3)},
 	})
-	same(t, "an event", got.Checkouts[0].Events()[0], ports.EventRecord{Event: opened(1).Events[0], Status: events.Delivered, Attempts: 2})
+	same(t, "an event", got.Checkouts[0].Events()[0], checkout.EventRecord{Event: opened(1).Events[0], Status: events.Delivered, Attempts: 2})
 }
 
 func exportSnapshot(t *testing.T, s ports.Admin) {
@@ -78,7 +78,7 @@ func exportSnapshot(t *testing.T, s ports.Admin) {
 			insert(t, s, opened(2))
 			confirm(t, s, opened(1).Next.ID, 1)
 			note(t, s, 1, moment(checkout.MomentOpened, 3))
-			settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDead, Attempts: 3})
+			settleEvent(t, s, opened(1), checkout.Outcome{State: checkout.JobDead, Attempts: 3})
 		})
 		return keep(c)
 	}
@@ -127,7 +127,7 @@ func exportEnds(t *testing.T, s ports.Admin) {
 		var r record
 		ctx, cancel := context.WithCancel(t.Context())
 		visit := r.collect()
-		visit.Checkout = func(ports.CheckoutRecord) error { cancel(); return nil }
+		visit.Checkout = func(checkout.CheckoutRecord) error { cancel(); return nil }
 		refused(t, "Export", s.Export(ctx, visit), context.Canceled)
 		same(t, "unreadable", len(r.Unreadable), 0)
 	}
@@ -141,7 +141,7 @@ func exportError(t *testing.T, s ports.Admin) {
 	for name, fail := range map[string]func(*ports.Visitor){
 		"configuration": func(v *ports.Visitor) { v.Configuration = func(catalogue.Configuration) error { return want } },
 		"key":           func(v *ports.Visitor) { v.Key = func(catalogue.Key) error { return want } },
-		"checkout":      func(v *ports.Visitor) { v.Checkout = func(ports.CheckoutRecord) error { return want } },
+		"checkout":      func(v *ports.Visitor) { v.Checkout = func(checkout.CheckoutRecord) error { return want } },
 	} {
 		var r record
 		visit := r.collect()

@@ -25,7 +25,7 @@ func at(minute int) time.Time {
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // pending returns how jobs enter if a case does not depend on it: due at once.
-func pending() ports.Enqueue { return ports.Enqueue{Now: now()} }
+func pending() checkout.Enqueue { return checkout.Enqueue{Now: now()} }
 
 // oddTexts are texts that a careless store changes or takes for each other.
 func oddTexts() []string {
@@ -275,19 +275,19 @@ func insert(t *testing.T, s ports.Admin, changes ...checkout.Change) {
 }
 
 // find returns the checkout that a reference names.
-func find(t *testing.T, s ports.Admin, by ports.Reference) checkout.Checkout {
+func find(t *testing.T, s ports.Admin, by checkout.Reference) checkout.Checkout {
 	t.Helper()
 	c, err := s.FindCheckout(t.Context(), by)
 	must(t, "FindCheckout", err)
 	return c
 }
 
-func byOrder(provider, order string) ports.Reference {
-	return ports.Reference{ProviderCode: provider, OrderID: order}
+func byOrder(provider, order string) checkout.Reference {
+	return checkout.Reference{ProviderCode: provider, OrderID: order}
 }
 
-func byKey(provider, key string) ports.Reference {
-	return ports.Reference{ProviderCode: provider, Key: key}
+func byKey(provider, key string) checkout.Reference {
+	return checkout.Reference{ProviderCode: provider, Key: key}
 }
 
 func ids(changes ...checkout.Change) (all []string) {
@@ -347,7 +347,7 @@ func addKeys(t *testing.T, s ports.Admin, keys ...catalogue.Key) {
 type record struct {
 	Configurations []catalogue.Configuration
 	Keys           []catalogue.Key
-	Checkouts      []ports.CheckoutRecord
+	Checkouts      []checkout.CheckoutRecord
 	Unreadable     []string
 }
 
@@ -356,7 +356,7 @@ func (r *record) collect() ports.Visitor {
 	return ports.Visitor{
 		Configuration: func(c catalogue.Configuration) error { r.Configurations = append(r.Configurations, c); return nil },
 		Key:           func(k catalogue.Key) error { r.Keys = append(r.Keys, k); return nil },
-		Checkout:      func(c ports.CheckoutRecord) error { r.Checkouts = append(r.Checkouts, c); return nil },
+		Checkout:      func(c checkout.CheckoutRecord) error { r.Checkouts = append(r.Checkouts, c); return nil },
 		Unreadable:    func(id string, err error) error { r.Unreadable = append(r.Unreadable, id+": "+err.Error()); return nil },
 	}
 }
@@ -369,7 +369,7 @@ func export(t *testing.T, s ports.Admin) record {
 }
 
 // exported returns the one checkout on record of this number. Times of the store's clock are left out.
-func exported(t *testing.T, s ports.Admin, n int) ports.CheckoutRecord {
+func exported(t *testing.T, s ports.Admin, n int) checkout.CheckoutRecord {
 	t.Helper()
 	for _, r := range export(t, s).Checkouts {
 		if r.Checkout.ID == opened(n).Next.ID {
@@ -377,11 +377,11 @@ func exported(t *testing.T, s ports.Admin, n int) ports.CheckoutRecord {
 		}
 	}
 	t.Fatalf("checkout %d is not on record", n)
-	return ports.CheckoutRecord{}
+	return checkout.CheckoutRecord{}
 }
 
 // timeless returns the record without the times that the clock of a store may have given.
-func timeless(r ports.CheckoutRecord) ports.CheckoutRecord {
+func timeless(r checkout.CheckoutRecord) checkout.CheckoutRecord {
 	for i := range r.Jobs {
 		r.Jobs[i].Due, r.Jobs[i].SettledAt = time.Time{}, time.Time{}
 	}

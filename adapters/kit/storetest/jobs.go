@@ -51,17 +51,17 @@ func addJobs(t *testing.T, s ports.Admin, n int, jobs ...checkout.Job) {
 }
 
 // jobs returns the jobs that a filter admits, without times of the store's clock.
-func jobs(t *testing.T, s ports.Admin, f ports.JobFilter) []ports.JobRecord {
+func jobs(t *testing.T, s ports.Admin, f checkout.JobFilter) []checkout.JobRecord {
 	t.Helper()
 	list, err := s.Jobs(t.Context(), f, 1<<20)
 	must(t, "Jobs", err)
-	return timeless(ports.CheckoutRecord{Jobs: list}).Jobs
+	return timeless(checkout.CheckoutRecord{Jobs: list}).Jobs
 }
 
 // jobOf returns the record of a job, without times of the store's clock.
-func jobOf(t *testing.T, s ports.Admin, id string) ports.JobRecord {
+func jobOf(t *testing.T, s ports.Admin, id string) checkout.JobRecord {
 	t.Helper()
-	list := jobs(t, s, ports.JobFilter{ID: id})
+	list := jobs(t, s, checkout.JobFilter{ID: id})
 	if len(list) != 1 {
 		t.Fatalf("%d jobs have the id %s, want 1", len(list), id)
 	}
@@ -75,7 +75,7 @@ func jobIDs(list []checkout.Job) (ids []string) {
 	return ids
 }
 
-func recordIDs(list []ports.JobRecord) (ids []string) {
+func recordIDs(list []checkout.JobRecord) (ids []string) {
 	for _, r := range list {
 		ids = append(ids, r.Job.ID)
 	}
@@ -91,8 +91,8 @@ func entering(c checkout.Change) (all []checkout.Job) {
 }
 
 // waiting returns the record of a job that was never leased.
-func waiting(j checkout.Job) ports.JobRecord {
-	return ports.JobRecord{Job: j, State: checkout.JobPending}
+func waiting(j checkout.Job) checkout.JobRecord {
+	return checkout.JobRecord{Job: j, State: checkout.JobPending}
 }
 
 func jobComesBack(t *testing.T, s ports.Admin) {
@@ -151,7 +151,7 @@ func jobTimes(t *testing.T, s ports.Admin) {
 		}
 	}
 	due := func(id string) time.Time {
-		list, err := s.Jobs(t.Context(), ports.JobFilter{ID: id}, 1)
+		list, err := s.Jobs(t.Context(), checkout.JobFilter{ID: id}, 1)
 		must(t, "Jobs", err)
 		return list[0].Due
 	}
@@ -159,11 +159,11 @@ func jobTimes(t *testing.T, s ports.Admin) {
 	l := lease(t, s, work(11).ID)
 	holdsFor("the end of a lease", l.Until, leaseFor)
 	holdsFor("the next attempt of a leased job", due(l.Job.ID), leaseFor)
-	settle(t, s, l, ports.Outcome{State: checkout.JobPending, Again: 2 * time.Hour})
+	settle(t, s, l, checkout.Outcome{State: checkout.JobPending, Again: 2 * time.Hour})
 	holdsFor("the next attempt", due(l.Job.ID), 2*time.Hour)
 	hasten(t, s, l.Job.ID)
-	settle(t, s, lease(t, s, l.Job.ID), ports.Outcome{State: checkout.JobDone})
-	list, err := s.Jobs(t.Context(), ports.JobFilter{ID: l.Job.ID}, 1)
+	settle(t, s, lease(t, s, l.Job.ID), checkout.Outcome{State: checkout.JobDone})
+	list, err := s.Jobs(t.Context(), checkout.JobFilter{ID: l.Job.ID}, 1)
 	must(t, "Jobs", err)
 	holdsFor("settled", list[0].SettledAt, 0)
 	same(t, "the next attempt of a settled job", list[0].Due, time.Time{})
@@ -176,7 +176,7 @@ func jobsOfChange(t *testing.T, s ports.Admin) {
 	c.Jobs = []checkout.Job{job(c.Next, checkout.JobNotify, 9), job(c.Next, checkout.JobLook, 3), job(c.Next, checkout.JobNotify, 1)}
 	insert(t, s, c, opened(2))
 	done := confirm(t, s, c.Next.ID, 1)
-	var want []ports.JobRecord
+	var want []checkout.JobRecord
 	for _, change := range []checkout.Change{c, done} {
 		for _, j := range entering(change) {
 			want = append(want, waiting(j))
@@ -189,10 +189,10 @@ func jobsOfChange(t *testing.T, s ports.Admin) {
 func eventsDropped(t *testing.T, s ports.Admin) {
 	c := opened(1)
 	c.Jobs = []checkout.Job{job(c.Next, checkout.JobNotify, 1)}
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, ports.Enqueue{Now: now(), Unsent: true, Hold: leaseFor}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.Enqueue{Now: now(), Unsent: true, Hold: leaseFor}))
 	same(t, "state", jobOf(t, s, c.Events[0].ID).State, checkout.JobDropped)
 	same(t, "leased", jobIDs(leasedJobs(t, s, nil)), jobIDs(c.Jobs))
-	err := s.Settle(t.Context(), ports.Lease{Job: checkout.DeliveryOf(c.Events[0]), Token: 1}, ports.Outcome{State: checkout.JobDone}, pending(), nil)
+	err := s.Settle(t.Context(), checkout.Lease{Job: checkout.DeliveryOf(c.Events[0]), Token: 1}, checkout.Outcome{State: checkout.JobDone}, pending(), nil)
 	refused(t, "Settle of an event that is dropped", err, ports.ErrNotFound)
 }
 
@@ -200,17 +200,17 @@ func jobOnce(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	for i, state := range []checkout.JobState{checkout.JobPending, checkout.JobDone, checkout.JobDead, checkout.JobDropped} {
 		mine, own := job(opened(1).Next, checkout.JobLook, i), work(i)
-		record := func() []ports.JobRecord { return []ports.JobRecord{jobOf(t, s, mine.ID), jobOf(t, s, own.ID)} }
+		record := func() []checkout.JobRecord { return []checkout.JobRecord{jobOf(t, s, mine.ID), jobOf(t, s, own.ID)} }
 		addJobs(t, s, 1, mine)
 		enqueue(t, s, own)
-		settle(t, s, lease(t, s, own.ID), ports.Outcome{State: state, Again: time.Hour, Attempts: 1})
+		settle(t, s, lease(t, s, own.ID), checkout.Outcome{State: state, Again: time.Hour, Attempts: 1})
 		want := record()
 		mine.Name, own.Name, mine.CreatedAt = "other", "other", at(9)
 		addJobs(t, s, 1, mine)
 		same(t, "fresh", len(enqueue(t, s, own)), 0)
 		same(t, "on record", record(), want)
 	}
-	same(t, "leased of the service's own", len(leasedJobs(t, s, func(q *ports.JobQuery) { q.Kinds = []checkout.JobKind{checkout.JobNotified} })), 0)
+	same(t, "leased of the service's own", len(leasedJobs(t, s, func(q *checkout.JobQuery) { q.Kinds = []checkout.JobKind{checkout.JobNotified} })), 0)
 }
 
 func jobTwice(t *testing.T, s ports.Admin) {
@@ -221,7 +221,7 @@ func jobTwice(t *testing.T, s ports.Admin) {
 	same(t, "fresh", jobIDs(enqueue(t, s, given...)), jobIDs([]checkout.Job{work(7), work(9), work(1), work(8), work(2)}))
 	same(t, "the first of an id", jobOf(t, s, work(7).ID).Job.Name, work(7).Name)
 	same(t, "fresh of none", len(enqueue(t, s)), 0)
-	same(t, "on record", len(jobs(t, s, ports.JobFilter{})), 7)
+	same(t, "on record", len(jobs(t, s, checkout.JobFilter{})), 7)
 }
 
 func nilIfEmpty[T any](list []T, err error) ([]T, error) {
@@ -244,7 +244,7 @@ func jobsEnterConcurrently(t *testing.T, s ports.Admin) {
 		return err
 	})
 	sameSet(t, "returned by one of the calls", jobIDs(slices.Concat(returned...)), jobIDs(workFrom(0, size))...)
-	same(t, "on record", len(jobs(t, s, ports.JobFilter{})), size)
+	same(t, "on record", len(jobs(t, s, checkout.JobFilter{})), size)
 }
 
 func jobOfConcurrentChanges(t *testing.T, s ports.Admin) {
@@ -254,7 +254,7 @@ func jobOfConcurrentChanges(t *testing.T, s ports.Admin) {
 			return checkout.Change{Next: c, Jobs: []checkout.Job{job(c, checkout.JobNotify, 1)}}, nil
 		})
 	})
-	same(t, "notices", len(jobs(t, s, ports.JobFilter{Kinds: []checkout.JobKind{checkout.JobNotify}})), 1)
+	same(t, "notices", len(jobs(t, s, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobNotify}})), 1)
 }
 
 func jobsEnterAtOnce(t *testing.T, s ports.Admin) {
@@ -271,12 +271,12 @@ func jobsEnterAtOnce(t *testing.T, s ports.Admin) {
 	})
 	defer entered.Wait()
 	for {
-		if n := len(jobs(t, s, ports.JobFilter{})); n%size != 0 {
+		if n := len(jobs(t, s, checkout.JobFilter{})); n%size != 0 {
 			t.Errorf("a reader sees %d jobs, want a multiple of %d", n, size)
 		}
 		select {
 		case <-done:
-			same(t, "on record", len(jobs(t, s, ports.JobFilter{})), batches*size)
+			same(t, "on record", len(jobs(t, s, checkout.JobFilter{})), batches*size)
 			return
 		default:
 		}
@@ -294,11 +294,11 @@ func jobsEnterInPart(t *testing.T, s ports.Admin) {
 			t.Errorf("a call that returned %v entered %d of %d jobs", err, size-fresh, size)
 		}
 	}
-	same(t, "on record", len(jobs(t, s, ports.JobFilter{})), calls*size)
+	same(t, "on record", len(jobs(t, s, checkout.JobFilter{})), calls*size)
 }
 
 func jobsInOrder(t *testing.T, s ports.Admin) {
-	same(t, "of an empty store", len(jobs(t, s, ports.JobFilter{})), 0)
+	same(t, "of an empty store", len(jobs(t, s, checkout.JobFilter{})), 0)
 	for _, n := range []int{3, 1, 2} { // ids do not sort in the order of their creation
 		c := opened(n)
 		c.Events[0].CreatedAt = at(10 - n)
@@ -311,7 +311,7 @@ func jobsInOrder(t *testing.T, s ports.Admin) {
 		two[0].ID, two[1].ID}
 	for _, oldest := range []bool{true, false} {
 		for limit := range len(want) + 2 {
-			list, err := s.Jobs(t.Context(), ports.JobFilter{OldestFirst: oldest}, limit)
+			list, err := s.Jobs(t.Context(), checkout.JobFilter{OldestFirst: oldest}, limit)
 			must(t, "Jobs", err)
 			same(t, fmt.Sprintf("at most %d, the oldest first: %v", limit, oldest), slices.Concat(recordIDs(list)), slices.Concat(want[:min(limit, len(want))]))
 		}
@@ -323,7 +323,7 @@ func jobsFiltered(t *testing.T, s ports.Admin) {
 	rimu := otherProviders(4)
 	insert(t, s, opened(1), opened(2), opened(3), rimu)
 	settleEvent(t, s, opened(1), failed())
-	settleEvent(t, s, opened(2), ports.Outcome{State: checkout.JobDone, Attempts: 1})
+	settleEvent(t, s, opened(2), checkout.Outcome{State: checkout.JobDone, Attempts: 1})
 	settleEvent(t, s, rimu, failed())
 	addJobs(t, s, 3, job(opened(3).Next, checkout.JobNotify, 1))
 	enqueue(t, s, work(1))
@@ -332,22 +332,22 @@ func jobsFiltered(t *testing.T, s ports.Admin) {
 	notice := job(opened(3).Next, checkout.JobNotify, 1).ID
 	for _, tt := range []struct {
 		name   string
-		filter ports.JobFilter
+		filter checkout.JobFilter
 		want   []string
 	}{
-		{"by id", ports.JobFilter{ID: work(1).ID}, []string{work(1).ID}},
-		{"by an id that does not exist", ports.JobFilter{ID: "none"}, nil},
-		{"dead", ports.JobFilter{State: checkout.JobDead}, []string{e1, e4}},
-		{"done", ports.JobFilter{State: checkout.JobDone}, []string{e2}},
-		{"pending events", ports.JobFilter{State: checkout.JobPending, Kinds: kinds(checkout.JobDeliver)}, []string{e3}},
-		{"of one kind", ports.JobFilter{Kinds: kinds(checkout.JobNotify)}, []string{notice}},
-		{"of two kinds", ports.JobFilter{Kinds: kinds(checkout.JobNotify, checkout.JobNotified)}, []string{notice, work(1).ID}},
-		{"of a provider", ports.JobFilter{ProviderCode: "RIMU"}, []string{e4}},
-		{"of an order", ports.JobFilter{OrderID: opened(2).Next.OrderID}, []string{e2}},
-		{"of a checkout", ports.JobFilter{CheckoutID: opened(3).Next.ID}, []string{e3, notice}},
-		{"dead of a provider since", ports.JobFilter{State: checkout.JobDead, ProviderCode: "KOWHAI", Since: at(5)}, []string{e1}},
-		{"an order of another provider", ports.JobFilter{ProviderCode: "RIMU", OrderID: opened(2).Next.OrderID}, nil},
-		{"an order that does not exist", ports.JobFilter{OrderID: "none"}, nil},
+		{"by id", checkout.JobFilter{ID: work(1).ID}, []string{work(1).ID}},
+		{"by an id that does not exist", checkout.JobFilter{ID: "none"}, nil},
+		{"dead", checkout.JobFilter{State: checkout.JobDead}, []string{e1, e4}},
+		{"done", checkout.JobFilter{State: checkout.JobDone}, []string{e2}},
+		{"pending events", checkout.JobFilter{State: checkout.JobPending, Kinds: kinds(checkout.JobDeliver)}, []string{e3}},
+		{"of one kind", checkout.JobFilter{Kinds: kinds(checkout.JobNotify)}, []string{notice}},
+		{"of two kinds", checkout.JobFilter{Kinds: kinds(checkout.JobNotify, checkout.JobNotified)}, []string{notice, work(1).ID}},
+		{"of a provider", checkout.JobFilter{ProviderCode: "RIMU"}, []string{e4}},
+		{"of an order", checkout.JobFilter{OrderID: opened(2).Next.OrderID}, []string{e2}},
+		{"of a checkout", checkout.JobFilter{CheckoutID: opened(3).Next.ID}, []string{e3, notice}},
+		{"dead of a provider since", checkout.JobFilter{State: checkout.JobDead, ProviderCode: "KOWHAI", Since: at(5)}, []string{e1}},
+		{"an order of another provider", checkout.JobFilter{ProviderCode: "RIMU", OrderID: opened(2).Next.OrderID}, nil},
+		{"an order that does not exist", checkout.JobFilter{OrderID: "none"}, nil},
 	} {
 		sameSet(t, tt.name, recordIDs(jobs(t, s, tt.filter)), tt.want...)
 	}
@@ -362,18 +362,18 @@ func jobsSince(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), late) // the first was made at(1)
 	since := func(what string, when time.Time, want ...string) {
 		t.Helper()
-		same(t, what, recordIDs(jobs(t, s, ports.JobFilter{Since: when})), want)
+		same(t, what, recordIDs(jobs(t, s, checkout.JobFilter{Since: when})), want)
 	}
 	first, second := opened(1).Events[0].ID, late.Events[0].ID
 	since("the creation of the first", at(1), second, first)
 	since("a millisecond later", at(1).Add(time.Millisecond), second)
-	settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDead, Failure: ports.Failure{At: at(30), Reason: "answered 500"}})
+	settleEvent(t, s, opened(1), checkout.Outcome{State: checkout.JobDead, Failure: checkout.Failure{At: at(30), Reason: "answered 500"}})
 	since("its failure", at(30), first)
 	since("a millisecond after its failure", at(30).Add(time.Millisecond))
 }
 
 func backlog(t *testing.T, s ports.Admin) {
-	type byKind = map[checkout.JobKind]ports.Backlog
+	type byKind = map[checkout.JobKind]checkout.Backlog
 	is := func(what string, want byKind) {
 		t.Helper()
 		got, err := s.Backlog(t.Context())
@@ -389,15 +389,15 @@ func backlog(t *testing.T, s ports.Admin) {
 	insert(t, s, aged(1, 5), aged(2, 3), aged(3, 4)) // the oldest is not the first that was stored
 	notice := job(opened(1).Next, checkout.JobNotify, 1)
 	addJobs(t, s, 1, notice)
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), aged(4, 1), ports.Enqueue{Now: now(), Unsent: true}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), aged(4, 1), checkout.Enqueue{Now: now(), Unsent: true}))
 	all := byKind{checkout.JobDeliver: {Waiting: 3, Oldest: at(3)}, checkout.JobNotify: {Waiting: 1, Oldest: at(2)}}
 	is("all pending", all)
 	oldest := lease(t, s, opened(2).Events[0].ID)
 	is("the oldest leased", all)
-	settle(t, s, oldest, ports.Outcome{State: checkout.JobDone, Attempts: 1})
-	all[checkout.JobDeliver] = ports.Backlog{Waiting: 2, Oldest: at(4)}
+	settle(t, s, oldest, checkout.Outcome{State: checkout.JobDone, Attempts: 1})
+	all[checkout.JobDeliver] = checkout.Backlog{Waiting: 2, Oldest: at(4)}
 	is("the oldest delivered", all)
-	settle(t, s, lease(t, s, notice.ID), ports.Outcome{State: checkout.JobDropped})
+	settle(t, s, lease(t, s, notice.ID), checkout.Outcome{State: checkout.JobDropped})
 	for _, n := range []int{1, 3} {
 		settleEvent(t, s, opened(n), failed())
 	}
@@ -438,23 +438,23 @@ func jobsEnded(t *testing.T, s ports.Admin) {
 	l := lease(t, s, work(1).ID)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	before := jobs(t, s, ports.JobFilter{})
+	before := jobs(t, s, checkout.JobFilter{})
 	unchanged(t, s, func() {
 		_, entered := s.Enqueue(ended, workFrom(1, 2))
-		_, leased := s.Lease(ended, ports.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: many})
-		_, listed := s.Jobs(ended, ports.JobFilter{}, many)
+		_, leased := s.Lease(ended, checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: many})
+		_, listed := s.Jobs(ended, checkout.JobFilter{}, many)
 		_, counted := s.Backlog(ended)
 		for call, err := range map[string]error{
 			"Enqueue": entered, "Lease": leased, "Jobs": listed, "Backlog": counted,
 			"Extend":    s.Extend(ended, l, now(), 0),
-			"Settle":    s.Settle(ended, l, ports.Outcome{State: checkout.JobDone}, pending(), nil),
+			"Settle":    s.Settle(ended, l, checkout.Outcome{State: checkout.JobDone}, pending(), nil),
 			"HastenJob": s.HastenJob(ended, work(1).ID, moment(checkout.MomentOperated, 1), *operation(1)),
-			"Note": s.Note(ended, []ports.Noted{{CheckoutID: opened(1).Next.ID, Moment: moment(checkout.MomentOpened, 1)}},
+			"Note": s.Note(ended, []checkout.Noted{{CheckoutID: opened(1).Next.ID, Moment: moment(checkout.MomentOpened, 1)}},
 				[]checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}),
 		} {
 			refused(t, call, err, context.Canceled)
 		}
 	})
-	same(t, "jobs", jobs(t, s, ports.JobFilter{}), before)
+	same(t, "jobs", jobs(t, s, checkout.JobFilter{}), before)
 	counts(t, "Refusals", 0)(s.Refusals(t.Context(), "", ""))
 }

@@ -35,9 +35,9 @@ func moments(t *testing.T, s ports.Admin, checkoutID string) []checkout.Moment {
 // note notes moments of checkout number n.
 func note(t *testing.T, s ports.Admin, n int, list ...checkout.Moment) {
 	t.Helper()
-	var noted []ports.Noted
+	var noted []checkout.Noted
 	for _, m := range list {
-		noted = append(noted, ports.Noted{CheckoutID: opened(n).Next.ID, Moment: m})
+		noted = append(noted, checkout.Noted{CheckoutID: opened(n).Next.ID, Moment: m})
 	}
 	must(t, "Note", s.Note(t.Context(), noted, nil))
 }
@@ -103,7 +103,7 @@ func momentsOnce(t *testing.T, s ports.Admin) {
 	note(t, s, 1, again)
 	change(t, s, 1, checkout.Change{Moments: []checkout.Moment{once("refused X", 7), once("new", 8)},
 		Jobs: []checkout.Job{job(opened(1).Next, checkout.JobNotify, 1)}})
-	settle(t, s, lease(t, s, job(opened(1).Next, checkout.JobNotify, 1).ID), ports.Outcome{State: checkout.JobDone, Moments: []checkout.Moment{once("refused X", 9)}})
+	settle(t, s, lease(t, s, job(opened(1).Next, checkout.JobNotify, 1).ID), checkout.Outcome{State: checkout.JobDone, Moments: []checkout.Moment{once("refused X", 9)}})
 	first.Times = 7
 	same(t, "moments", moments(t, s, opened(1).Next.ID),
 		journal(first, once("refused x", 2), moment(checkout.MomentOpened, 4), moment(checkout.MomentOpened, 4), once("new", 8)))
@@ -112,9 +112,9 @@ func momentsOnce(t *testing.T, s ports.Admin) {
 
 func momentsNoted(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
-	var noted []ports.Noted
+	var noted []checkout.Noted
 	for i, id := range []string{opened(2).Next.ID, opened(3).Next.ID, opened(1).Next.ID, opened(2).Next.ID} {
-		noted = append(noted, ports.Noted{CheckoutID: id, Moment: moment(checkout.MomentOpened, i)})
+		noted = append(noted, checkout.Noted{CheckoutID: id, Moment: moment(checkout.MomentOpened, i)})
 	}
 	must(t, "Note", s.Note(t.Context(), noted, []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}))
 	must(t, "Note of nothing", s.Note(t.Context(), nil, nil))
@@ -131,7 +131,7 @@ func concurrentMoments(t *testing.T, s ports.Admin) {
 		again := moment(checkout.MomentRefused, i)
 		again.Once = "refused"
 		of := []string{opened(1).Next.ID, opened(2).Next.ID} // in either order
-		return s.Note(t.Context(), []ports.Noted{{CheckoutID: of[i%2], Moment: again}, {CheckoutID: of[1-i%2], Moment: moment(checkout.MomentOpened, i)},
+		return s.Note(t.Context(), []checkout.Noted{{CheckoutID: of[i%2], Moment: again}, {CheckoutID: of[1-i%2], Moment: moment(checkout.MomentOpened, i)},
 			{CheckoutID: of[0], Moment: again}}, nil)
 	})
 	for n, times := range map[int]int{1: many + many/2, 2: many / 2} {

@@ -33,16 +33,16 @@ func Leases(t *testing.T, open Open) {
 }
 
 const (
-	// leaseFor is shorter than ports.MaxLease by more than a call takes.
+	// leaseFor is shorter than checkout.MaxLease by more than a call takes.
 	leaseFor = 10 * time.Second
 	// briefly is a lease whose end a case waits for.
 	briefly = 200 * time.Millisecond
 )
 
 // leases leases due jobs. Unless the query says otherwise it is for every job.
-func leases(t *testing.T, s ports.Admin, ask func(*ports.JobQuery)) []ports.Lease {
+func leases(t *testing.T, s ports.Admin, ask func(*checkout.JobQuery)) []checkout.Lease {
 	t.Helper()
-	q := ports.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: 1 << 20}
+	q := checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: 1 << 20}
 	if ask != nil {
 		ask(&q)
 	}
@@ -51,7 +51,7 @@ func leases(t *testing.T, s ports.Admin, ask func(*ports.JobQuery)) []ports.Leas
 	return list
 }
 
-func leasedJobs(t *testing.T, s ports.Admin, ask func(*ports.JobQuery)) (list []checkout.Job) {
+func leasedJobs(t *testing.T, s ports.Admin, ask func(*checkout.JobQuery)) (list []checkout.Job) {
 	t.Helper()
 	for _, l := range leases(t, s, ask) {
 		list = append(list, l.Job)
@@ -60,13 +60,13 @@ func leasedJobs(t *testing.T, s ports.Admin, ask func(*ports.JobQuery)) (list []
 }
 
 // leaseIf leases the job if it is due.
-func leaseIf(t *testing.T, s ports.Admin, id string) []ports.Lease {
+func leaseIf(t *testing.T, s ports.Admin, id string) []checkout.Lease {
 	t.Helper()
-	return leases(t, s, func(q *ports.JobQuery) { q.ID = id })
+	return leases(t, s, func(q *checkout.JobQuery) { q.ID = id })
 }
 
 // lease leases the job, which is due.
-func lease(t *testing.T, s ports.Admin, id string) ports.Lease {
+func lease(t *testing.T, s ports.Admin, id string) checkout.Lease {
 	t.Helper()
 	list := leaseIf(t, s, id)
 	if len(list) != 1 || list[0].Job.ID != id {
@@ -83,7 +83,7 @@ func notDue(t *testing.T, s ports.Admin, what, id string) {
 	}
 }
 
-func giveBack(t *testing.T, s ports.Admin, l ports.Lease) {
+func giveBack(t *testing.T, s ports.Admin, l checkout.Lease) {
 	t.Helper()
 	must(t, "Extend by 0", s.Extend(t.Context(), l, now(), 0))
 }
@@ -94,8 +94,8 @@ func leaseTokens(t *testing.T, s ports.Admin) {
 	for token := int64(1); token <= 3; token++ {
 		l := lease(t, s, id)
 		l.Until = time.Time{}
-		same(t, "lease", l, ports.Lease{Job: checkout.DeliveryOf(opened(1).Events[0]), Token: token})
-		same(t, "on record", jobOf(t, s, id), ports.JobRecord{Job: l.Job, State: checkout.JobPending, Token: token})
+		same(t, "lease", l, checkout.Lease{Job: checkout.DeliveryOf(opened(1).Events[0]), Token: token})
+		same(t, "on record", jobOf(t, s, id), checkout.JobRecord{Job: l.Job, State: checkout.JobPending, Token: token})
 		giveBack(t, s, l)
 	}
 	same(t, "the other job", jobOf(t, s, opened(2).Events[0].ID).Token, int64(0))
@@ -125,7 +125,7 @@ func leaseDue(t *testing.T, s ports.Admin) {
 func leaseOver(t *testing.T, s ports.Admin) {
 	enqueue(t, s, work(1), work(2))
 	for token := int64(1); token <= 2; token++ {
-		l := leases(t, s, func(q *ports.JobQuery) { q.ID, q.For = work(1).ID, briefly })
+		l := leases(t, s, func(q *checkout.JobQuery) { q.ID, q.For = work(1).ID, briefly })
 		if len(l) != 1 || l[0].Token != token {
 			t.Fatalf("Lease: got %+v, want the job with token %d", l, token)
 		}
@@ -145,7 +145,7 @@ func leaseTooLong(t *testing.T, s ports.Admin) {
 	refused(t, "Extend of the holder that is fenced off", s.Extend(t.Context(), l, now(), 0), ports.ErrNotFound)
 
 	held := opened(1)
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), held, ports.Enqueue{Now: now(), Hold: time.Hour}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), held, checkout.Enqueue{Now: now(), Hold: time.Hour}))
 	same(t, "token of the next", lease(t, s, held.Events[0].ID).Token, int64(2))
 }
 
@@ -153,11 +153,11 @@ func leasesInOrder(t *testing.T, s ports.Admin) {
 	enqueue(t, s, dueIn(1, -time.Hour), dueIn(2, -3*time.Hour), dueIn(3, -2*time.Hour), dueIn(4, time.Hour))
 	all := []string{work(2).ID, work(3).ID, work(1).ID}
 	for limit := range len(all) + 2 {
-		got := leases(t, s, func(q *ports.JobQuery) { q.Limit = limit })
+		got := leases(t, s, func(q *checkout.JobQuery) { q.Limit = limit })
 		var ids []string
 		for _, l := range got {
 			ids = append(ids, l.Job.ID)
-			settle(t, s, l, ports.Outcome{State: checkout.JobDone})
+			settle(t, s, l, checkout.Outcome{State: checkout.JobDone})
 		}
 		same(t, fmt.Sprint("at most ", limit), ids, slices.Concat(all[:min(limit, len(all))]))
 		all = all[min(limit, len(all)):]
@@ -170,26 +170,26 @@ func leasesAsked(t *testing.T, s ports.Admin) {
 	notice := job(opened(1).Next, checkout.JobNotify, 1)
 	addJobs(t, s, 1, notice)
 	enqueue(t, s, work(1))
-	except := func(list ...ports.Partition) func(*ports.JobQuery) {
-		return func(q *ports.JobQuery) { q.Except = list }
+	except := func(list ...checkout.Partition) func(*checkout.JobQuery) {
+		return func(q *checkout.JobQuery) { q.Except = list }
 	}
 	kowhais, rimus, own := opened(1).Events[0].ID, rimu.Events[0].ID, work(1).ID
 	for _, tt := range []struct {
 		name string
-		ask  func(*ports.JobQuery)
+		ask  func(*checkout.JobQuery)
 		want []string
 	}{
-		{"all", func(*ports.JobQuery) {}, []string{kowhais, rimus, notice.ID, own}},
-		{"of no kind", func(q *ports.JobQuery) { q.Kinds = nil }, nil},
-		{"of a kind", func(q *ports.JobQuery) { q.Kinds = []checkout.JobKind{checkout.JobDeliver} }, []string{kowhais, rimus}},
-		{"by id", func(q *ports.JobQuery) { q.ID = rimus }, []string{rimus}},
-		{"by id, of another kind", func(q *ports.JobQuery) { q.ID, q.Kinds = rimus, []checkout.JobKind{checkout.JobNotify} }, nil},
-		{"of a checkout", func(q *ports.JobQuery) { q.CheckoutID = opened(1).Next.ID }, []string{kowhais, notice.ID}},
-		{"by id, of another checkout", func(q *ports.JobQuery) { q.ID, q.CheckoutID = rimus, opened(1).Next.ID }, nil},
-		{"of a provider", func(q *ports.JobQuery) { q.ProviderCode = "KOWHAI" }, []string{kowhais, notice.ID}},
-		{"but for a partition", except(ports.Partition{Kind: checkout.JobDeliver, ProviderCode: "KOWHAI"}), []string{rimus, notice.ID, own}},
-		{"but for three partitions", except(ports.Partition{Kind: checkout.JobNotified}, ports.Partition{Kind: checkout.JobDeliver},
-			ports.Partition{Kind: checkout.JobNotify, ProviderCode: "KOWHAI"}), []string{kowhais, rimus}},
+		{"all", func(*checkout.JobQuery) {}, []string{kowhais, rimus, notice.ID, own}},
+		{"of no kind", func(q *checkout.JobQuery) { q.Kinds = nil }, nil},
+		{"of a kind", func(q *checkout.JobQuery) { q.Kinds = []checkout.JobKind{checkout.JobDeliver} }, []string{kowhais, rimus}},
+		{"by id", func(q *checkout.JobQuery) { q.ID = rimus }, []string{rimus}},
+		{"by id, of another kind", func(q *checkout.JobQuery) { q.ID, q.Kinds = rimus, []checkout.JobKind{checkout.JobNotify} }, nil},
+		{"of a checkout", func(q *checkout.JobQuery) { q.CheckoutID = opened(1).Next.ID }, []string{kowhais, notice.ID}},
+		{"by id, of another checkout", func(q *checkout.JobQuery) { q.ID, q.CheckoutID = rimus, opened(1).Next.ID }, nil},
+		{"of a provider", func(q *checkout.JobQuery) { q.ProviderCode = "KOWHAI" }, []string{kowhais, notice.ID}},
+		{"but for a partition", except(checkout.Partition{Kind: checkout.JobDeliver, ProviderCode: "KOWHAI"}), []string{rimus, notice.ID, own}},
+		{"but for three partitions", except(checkout.Partition{Kind: checkout.JobNotified}, checkout.Partition{Kind: checkout.JobDeliver},
+			checkout.Partition{Kind: checkout.JobNotify, ProviderCode: "KOWHAI"}), []string{kowhais, rimus}},
 	} {
 		var got []string
 		for _, l := range leases(t, s, tt.ask) {
@@ -204,14 +204,14 @@ func leasesOfPartitions(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2), opened(3), otherProviders(4))
 	addJobs(t, s, 1, job(opened(1).Next, checkout.JobNotify, 1))
 	var of []string
-	for _, j := range leasedJobs(t, s, func(q *ports.JobQuery) { q.PerPartition = 2 }) {
+	for _, j := range leasedJobs(t, s, func(q *checkout.JobQuery) { q.PerPartition = 2 }) {
 		of = append(of, string(j.Kind)+" "+j.ProviderCode)
 	}
 	sameSet(t, "leased", of, "deliver KOWHAI", "deliver KOWHAI", "deliver RIMU", "notify KOWHAI")
-	same(t, "the next of each", len(leases(t, s, func(q *ports.JobQuery) { q.PerPartition = 2 })), 1)
+	same(t, "the next of each", len(leases(t, s, func(q *checkout.JobQuery) { q.PerPartition = 2 })), 1)
 
 	insert(t, s, opened(10), opened(11), opened(12), otherProviders(13))
-	got := leasedJobs(t, s, func(q *ports.JobQuery) { q.PerPartition, q.Limit = 1, 2 })
+	got := leasedJobs(t, s, func(q *checkout.JobQuery) { q.PerPartition, q.Limit = 1, 2 })
 	sameSet(t, "leased within a limit of all", []string{got[0].ProviderCode, got[len(got)-1].ProviderCode}, "KOWHAI", "RIMU")
 }
 
@@ -227,10 +227,10 @@ func leasesOfCheckout(t *testing.T, s ports.Admin) {
 	for i, outcome := range []checkout.JobState{checkout.JobDead, checkout.JobDropped, checkout.JobDone} {
 		of := append(c.Events, last)
 		notDue(t, s, "an event behind one that is leased", of[i+1].ID)
-		settle(t, s, ports.Lease{Job: checkout.DeliveryOf(of[i]), Token: 1}, ports.Outcome{State: outcome})
+		settle(t, s, checkout.Lease{Job: checkout.DeliveryOf(of[i]), Token: 1}, checkout.Outcome{State: outcome})
 		same(t, "the next event", jobIDs(leasedJobs(t, s, nil)), []string{of[i+1].ID})
 	}
-	settle(t, s, ports.Lease{Job: checkout.DeliveryOf(last), Token: 1}, ports.Outcome{State: checkout.JobPending, Again: time.Hour})
+	settle(t, s, checkout.Lease{Job: checkout.DeliveryOf(last), Token: 1}, checkout.Outcome{State: checkout.JobPending, Again: time.Hour})
 	change(t, s, 1, checkout.Change{Events: []events.Event{event(c.Next, "later")}})
 	notDue(t, s, "an event behind one that is put off", event(c.Next, "later").ID)
 
@@ -241,9 +241,9 @@ func leasesOfCheckout(t *testing.T, s ports.Admin) {
 func concurrentLeases(t *testing.T, s ports.Admin) {
 	enqueue(t, s, work(1))
 	for round := int64(1); round <= 5; round++ {
-		got := make([][]ports.Lease, many)
+		got := make([][]checkout.Lease, many)
 		allSucceed(t, "Lease", many, func(i int) (err error) {
-			got[i], err = s.Lease(t.Context(), ports.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), ID: work(1).ID, Limit: 1})
+			got[i], err = s.Lease(t.Context(), checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), ID: work(1).ID, Limit: 1})
 			return err
 		})
 		all := slices.Concat(got...)
@@ -266,12 +266,12 @@ func everyJobOnce(t *testing.T, s ports.Admin) {
 	var done []string
 	allSucceed(t, "Lease and Settle", workers, func(int) error {
 		for {
-			list, err := s.Lease(t.Context(), ports.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: 7})
+			list, err := s.Lease(t.Context(), checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: 7})
 			if err != nil || len(list) == 0 {
 				return err
 			}
 			for _, l := range list {
-				if err := s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDone}, pending(), nil); err != nil {
+				if err := s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone}, pending(), nil); err != nil {
 					return err
 				}
 				mu.Lock()
@@ -291,7 +291,7 @@ func everyJobOnce(t *testing.T, s ports.Admin) {
 // hold stores what a create stores, its events and its jobs for the CRM leased to the caller.
 func hold(t *testing.T, s ports.Admin, c checkout.Change, d time.Duration) {
 	t.Helper()
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, ports.Enqueue{Now: now(), Hold: d}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.Enqueue{Now: now(), Hold: d}))
 }
 
 func leaseHeld(t *testing.T, s ports.Admin) {
@@ -303,7 +303,7 @@ func leaseHeld(t *testing.T, s ports.Admin) {
 	held := []checkout.Job{checkout.DeliveryOf(c.Events[1]), checkout.DeliveryOf(c.Events[0]), c.Jobs[1], c.Jobs[2]}
 	for _, j := range held { // whatever the order
 		same(t, "token", jobOf(t, s, j.ID).Token, int64(1))
-		settle(t, s, ports.Lease{Job: j, Token: 1}, ports.Outcome{State: checkout.JobDone, Attempts: 1})
+		settle(t, s, checkout.Lease{Job: j, Token: 1}, checkout.Outcome{State: checkout.JobDone, Attempts: 1})
 	}
 	insert(t, s, reserved(2))
 	same(t, "token of a job that is not held", lease(t, s, reserved(2).Jobs[0].ID).Token, int64(1))
@@ -312,14 +312,14 @@ func leaseHeld(t *testing.T, s ports.Admin) {
 	time.Sleep(briefly + 10*time.Millisecond)
 	next := lease(t, s, opened(3).Events[0].ID)
 	same(t, "token of the next", next.Token, int64(2))
-	mine := ports.Lease{Job: next.Job, Token: 1}
-	refused(t, "Settle", s.Settle(t.Context(), mine, ports.Outcome{State: checkout.JobDead}, pending(), nil), ports.ErrNotFound)
+	mine := checkout.Lease{Job: next.Job, Token: 1}
+	refused(t, "Settle", s.Settle(t.Context(), mine, checkout.Outcome{State: checkout.JobDead}, pending(), nil), ports.ErrNotFound)
 }
 
 func leaseExtended(t *testing.T, s ports.Admin) {
 	enqueue(t, s, work(1))
 	for range 2 {
-		l := leases(t, s, func(q *ports.JobQuery) { q.For = briefly })[0]
+		l := leases(t, s, func(q *checkout.JobQuery) { q.For = briefly })[0]
 		must(t, "Extend", s.Extend(t.Context(), l, now(), leaseFor))
 		time.Sleep(briefly + 10*time.Millisecond)
 		notDue(t, s, "a job whose lease was extended", work(1).ID)
@@ -340,13 +340,13 @@ func leaseFenced(t *testing.T, s ports.Admin) {
 	l := lease(t, s, work(1).ID)
 	unknown := l
 	unknown.Job.ID = "none"
-	for _, lost := range []ports.Lease{first, unknown, {Job: l.Job}, {Job: l.Job, Token: 3}, {Job: l.Job, Token: -1}} {
+	for _, lost := range []checkout.Lease{first, unknown, {Job: l.Job}, {Job: l.Job, Token: 3}, {Job: l.Job, Token: -1}} {
 		for _, d := range []time.Duration{0, leaseFor} {
 			refused(t, fmt.Sprintf("Extend of %s with token %d", lost.Job.ID, lost.Token), s.Extend(t.Context(), lost, now(), d), ports.ErrNotFound)
 			notDue(t, s, "the holder's job", work(1).ID)
 		}
 	}
-	settle(t, s, l, ports.Outcome{State: checkout.JobDone})
+	settle(t, s, l, checkout.Outcome{State: checkout.JobDone})
 	refused(t, "Extend of a job that is done", s.Extend(t.Context(), l, now(), leaseFor), ports.ErrNotFound)
 	notDue(t, s, "a job that is done", work(1).ID)
 }
@@ -358,7 +358,7 @@ func concurrentExtensions(t *testing.T, s ports.Admin) {
 	}
 	l := lease(t, s, work(1).ID)
 	errs := concurrently(many, func(i int) error {
-		return s.Extend(t.Context(), ports.Lease{Job: l.Job, Token: int64(i)}, now(), leaseFor)
+		return s.Extend(t.Context(), checkout.Lease{Job: l.Job, Token: int64(i)}, now(), leaseFor)
 	})
 	same(t, "token that extended", oneWins(t, "Extend", errs, ports.ErrNotFound), many/2)
 }

@@ -165,10 +165,10 @@ func hastened(t *testing.T, s ports.Admin) {
 	hasten(t, s, event)
 	before.Jobs[0].Token, before.Moments = 1, journal(before.Moments[0], moment(checkout.MomentOperated, 9))
 	same(t, "record", exported(t, s, 1), before)
-	settle(t, s, l, ports.Outcome{State: checkout.JobPending, Again: time.Hour}) // its holder goes on
+	settle(t, s, l, checkout.Outcome{State: checkout.JobPending, Again: time.Hour}) // its holder goes on
 	must(t, "HastenJob", s.HastenJob(t.Context(), event, moment(checkout.MomentOperated, 9), *operation(1)))
 	same(t, "token of the next holder", lease(t, s, event).Token, int64(2))
-	refused(t, "Settle of the one before", s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDone}, pending(), nil), ports.ErrNotFound)
+	refused(t, "Settle of the one before", s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone}, pending(), nil), ports.ErrNotFound)
 
 	hasten(t, s, work(1).ID) // which has no journal
 	lease(t, s, work(1).ID)
@@ -178,7 +178,7 @@ func hastened(t *testing.T, s ports.Admin) {
 func hastenedNever(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	for n, state := range []checkout.JobState{checkout.JobDone, checkout.JobDead} {
-		settleEvent(t, s, opened(n+1), ports.Outcome{State: state})
+		settleEvent(t, s, opened(n+1), checkout.Outcome{State: state})
 	}
 	unchanged(t, s, func() {
 		for _, id := range []string{opened(1).Events[0].ID, opened(2).Events[0].ID, "none"} {
@@ -189,13 +189,13 @@ func hastenedNever(t *testing.T, s ports.Admin) {
 }
 
 // failed returns the outcome of attempts that are used up.
-func failed() ports.Outcome {
-	return ports.Outcome{State: checkout.JobDead, Attempts: 3, Failure: ports.Failure{At: at(5), Reason: "answered 500"}}
+func failed() checkout.Outcome {
+	return checkout.Outcome{State: checkout.JobDead, Attempts: 3, Failure: checkout.Failure{At: at(5), Reason: "answered 500"}}
 }
 
 // redeliver records a redelivery of the first event of checkout 1, and reports if that has another record then, or another
 // number of moments than one for each redelivery.
-func redeliver(t *testing.T, s ports.Admin, want ports.JobRecord, all ...ports.Redelivery) {
+func redeliver(t *testing.T, s ports.Admin, want checkout.JobRecord, all ...checkout.Redelivery) {
 	t.Helper()
 	m := moment(checkout.MomentEventDelivered, 30)
 	must(t, "RecordRedelivery", s.RecordRedelivery(t.Context(), opened(1).Events[0], all[len(all)-1], m))
@@ -212,42 +212,42 @@ func redelivered(t *testing.T, s ports.Admin) {
 	settleEvent(t, s, opened(2), failed())
 	want, other := jobOf(t, s, opened(1).Events[0].ID), exported(t, s, 2)
 	want.State = checkout.JobDone
-	redeliver(t, s, want, ports.Redelivery{At: at(30), Delivered: true, Attempts: 2, Failure: "answered 503"})
+	redeliver(t, s, want, checkout.Redelivery{At: at(30), Delivered: true, Attempts: 2, Failure: "answered 503"})
 	same(t, "the other", exported(t, s, 2), other)
-	gets(t, "Redeliveries of the other", []ports.Redelivery(nil))(nilIfEmpty(s.Redeliveries(t.Context(), opened(2).Events[0].ID)))
+	gets(t, "Redeliveries of the other", []checkout.Redelivery(nil))(nilIfEmpty(s.Redeliveries(t.Context(), opened(2).Events[0].ID)))
 }
 
 func redeliveredInVain(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	settleEvent(t, s, opened(1), failed())
 	want := jobOf(t, s, opened(1).Events[0].ID)
-	first := ports.Redelivery{At: at(30), Attempts: 3, Failure: "answered 503"}
-	second := ports.Redelivery{At: at(31), Failure: "destination is not https"}
-	want.Failure = ports.Failure{At: at(30), Reason: first.Failure}
+	first := checkout.Redelivery{At: at(30), Attempts: 3, Failure: "answered 503"}
+	second := checkout.Redelivery{At: at(31), Failure: "destination is not https"}
+	want.Failure = checkout.Failure{At: at(30), Reason: first.Failure}
 	redeliver(t, s, want, first)
-	want.Failure = ports.Failure{At: at(31), Reason: second.Failure}
+	want.Failure = checkout.Failure{At: at(31), Reason: second.Failure}
 	redeliver(t, s, want, first, second)
 }
 
 func redeliveredAgain(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
-	settleEvent(t, s, opened(1), ports.Outcome{State: checkout.JobDone, Attempts: 1})
+	settleEvent(t, s, opened(1), checkout.Outcome{State: checkout.JobDone, Attempts: 1})
 	want := jobOf(t, s, opened(1).Events[0].ID)
-	first := ports.Redelivery{At: at(30), Attempts: 3, Failure: "answered 503"}
+	first := checkout.Redelivery{At: at(30), Attempts: 3, Failure: "answered 503"}
 	redeliver(t, s, want, first)
-	redeliver(t, s, want, first, ports.Redelivery{At: at(31), Delivered: true, Attempts: 1})
+	redeliver(t, s, want, first, checkout.Redelivery{At: at(31), Delivered: true, Attempts: 1})
 }
 
 func redeliveredNever(t *testing.T, s ports.Admin) {
 	silent, unknown := opened(2), opened(1).Events[0]
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), silent, ports.Enqueue{Now: now(), Unsent: true}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), silent, checkout.Enqueue{Now: now(), Unsent: true}))
 	insert(t, s, opened(1))
 	unknown.ID = "evt_none"
 	unchanged(t, s, func() {
 		for _, e := range []events.Event{opened(1).Events[0], silent.Events[0], unknown, opened(3).Events[0]} {
-			err := s.RecordRedelivery(t.Context(), e, ports.Redelivery{At: at(30), Delivered: true, Attempts: 1}, moment(checkout.MomentEventDelivered, 30))
+			err := s.RecordRedelivery(t.Context(), e, checkout.Redelivery{At: at(30), Delivered: true, Attempts: 1}, moment(checkout.MomentEventDelivered, 30))
 			refused(t, "RecordRedelivery of "+e.ID, err, ports.ErrNotFound)
-			gets(t, "Redeliveries", []ports.Redelivery(nil))(nilIfEmpty(s.Redeliveries(t.Context(), e.ID)))
+			gets(t, "Redeliveries", []checkout.Redelivery(nil))(nilIfEmpty(s.Redeliveries(t.Context(), e.ID)))
 		}
 	})
 }

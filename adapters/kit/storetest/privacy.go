@@ -73,7 +73,7 @@ func studentFound(t *testing.T, s ports.Admin) {
 	stop := errors.New("stop")
 	calls := 0
 	visit := r.collect()
-	visit.Checkout = func(ports.CheckoutRecord) error { calls++; return stop }
+	visit.Checkout = func(checkout.CheckoutRecord) error { calls++; return stop }
 	refused(t, "ExportStudent", s.ExportStudent(t.Context(), "ana@x.example", visit), stop)
 	same(t, "calls", calls, 1)
 }
@@ -195,13 +195,13 @@ func concurrentErasures(t *testing.T, s ports.Admin) {
 }
 
 func erasedJobs(t *testing.T, s ports.Admin) {
-	failed := ports.Outcome{State: checkout.JobPending, Attempts: 1, Failure: ports.Failure{At: at(6), Reason: "451 for Aroha"}}
-	sent := ports.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: ports.Receipt{Reference: "<1@x.example>", Answer: "250 for Aroha"}}
+	failed := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Failure: checkout.Failure{At: at(6), Reason: "451 for Aroha"}}
+	sent := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: checkout.Receipt{Reference: "<1@x.example>", Answer: "250 for Aroha"}}
 	for n := range 2 {
 		insert(t, s, opened(n))
 		notice := job(opened(n).Next, checkout.JobNotify, 1)
 		addJobs(t, s, n, notice)
-		for _, o := range []ports.Outcome{failed, sent} {
+		for _, o := range []checkout.Outcome{failed, sent} {
 			settle(t, s, lease(t, s, notice.ID), o)
 		}
 		settleEvent(t, s, opened(n), failed)
@@ -210,7 +210,7 @@ func erasedJobs(t *testing.T, s ports.Admin) {
 	erase(t, s, "operation/1", want.Checkout.ID)
 	want.Checkout = want.Checkout.Erase(at(30))
 	for i := range want.Jobs {
-		want.Jobs[i].Receipt, want.Jobs[i].Failure.Reason = ports.Receipt{}, ""
+		want.Jobs[i].Receipt, want.Jobs[i].Failure.Reason = checkout.Receipt{}, ""
 	}
 	want.Moments = journal(want.Moments[0], moment(checkout.MomentErased, 30))
 	same(t, "erased", exported(t, s, 0), want)

@@ -25,7 +25,7 @@ func readAfterWrite(t *testing.T, place Place) {
 		same(t, "checkout of the key", find(t, reader, byKey("KOWHAI", opened(n).Next.IdempotencyKey)), opened(n).Next)
 
 		want := confirm(t, writer, opened(n).Next.ID, int64(n))
-		same(t, "checkout of the mandate", find(t, reader, ports.Reference{MandateID: want.Next.Setup.MandateID}), want.Next)
+		same(t, "checkout of the mandate", find(t, reader, checkout.Reference{MandateID: want.Next.Setup.MandateID}), want.Next)
 		gets(t, "document", *want.Document)(reader.Document(t.Context(), want.Agreement.Number))
 		same(t, "moments", len(moments(t, reader, want.Next.ID)), 2)
 		note(t, writer, n, moment(checkout.MomentOpened, 9))
@@ -79,20 +79,20 @@ func leasesOfTwoProcesses(t *testing.T, place Place) {
 	enqueue(t, stores[0], work(1))
 	for round := int64(1); round <= 5; round++ {
 		const calls = 6
-		got := make([][]ports.Lease, calls)
+		got := make([][]checkout.Lease, calls)
 		allSucceed(t, "Lease", calls, func(i int) (err error) {
-			got[i], err = stores[i%2].Lease(t.Context(), ports.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: 1})
+			got[i], err = stores[i%2].Lease(t.Context(), checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: 1})
 			return err
 		})
 		all := slices.Concat(got...)
 		if len(all) != 1 || all[0].Token != 2*round-1 {
 			t.Fatalf("%d calls got the leases %+v, want one with token %d", calls, all, 2*round-1)
 		}
-		winner := slices.IndexFunc(got, func(l []ports.Lease) bool { return len(l) > 0 }) % 2
-		settle(t, stores[winner], all[0], ports.Outcome{State: checkout.JobPending, Cursor: fmt.Sprint(round)})
+		winner := slices.IndexFunc(got, func(l []checkout.Lease) bool { return len(l) > 0 }) % 2
+		settle(t, stores[winner], all[0], checkout.Outcome{State: checkout.JobPending, Cursor: fmt.Sprint(round)})
 		next := lease(t, stores[1-winner], work(1).ID)
 		same(t, "the other's cursor", next.Cursor, fmt.Sprint(round))
-		err := stores[winner].Settle(t.Context(), all[0], ports.Outcome{State: checkout.JobDone}, pending(), nil)
+		err := stores[winner].Settle(t.Context(), all[0], checkout.Outcome{State: checkout.JobDone}, pending(), nil)
 		refused(t, "Settle of the one that is fenced off", err, ports.ErrNotFound)
 		giveBack(t, stores[1-winner], next)
 	}
@@ -106,7 +106,7 @@ func jobsAcross(t *testing.T, place Place) {
 		giveBack(t, reader, lease(t, reader, work(n).ID))
 		l := lease(t, writer, work(n).ID)
 		notDue(t, reader, "a job that the other has leased", work(n).ID)
-		settle(t, writer, l, ports.Outcome{State: checkout.JobDone})
+		settle(t, writer, l, checkout.Outcome{State: checkout.JobDone})
 		same(t, "state", jobOf(t, reader, work(n).ID).State, checkout.JobDone)
 		writer, reader = reader, writer
 	}
@@ -133,7 +133,7 @@ func journalOfTwoProcesses(t *testing.T, place Place) {
 	stores := []ports.Admin{place.open(t, ""), place.open(t, "")}
 	insert(t, stores[0], opened(1))
 	allSucceed(t, "Note", many, func(i int) error {
-		return stores[i%2].Note(t.Context(), []ports.Noted{{CheckoutID: opened(1).Next.ID, Moment: moment(checkout.MomentOpened, i)}},
+		return stores[i%2].Note(t.Context(), []checkout.Noted{{CheckoutID: opened(1).Next.ID, Moment: moment(checkout.MomentOpened, i)}},
 			[]checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)})
 	})
 	for i, m := range moments(t, stores[0], opened(1).Next.ID) {

@@ -24,7 +24,7 @@ import (
 // what they have on record. Times of the stores' clocks are not compared.
 func Same(t *testing.T, open, other Open) {
 	rapid.Check(t, func(r *rapid.T) {
-		p := pair{t.Context(), open(t), other(t), map[string]ports.Lease{}}
+		p := pair{t.Context(), open(t), other(t), map[string]checkout.Lease{}}
 		r.Repeat(map[string]func(*rapid.T){
 			"insert":   p.insert,
 			"update":   p.update,
@@ -53,7 +53,7 @@ type pair struct {
 	ctx  context.Context
 	a    ports.Admin
 	b    ports.Admin
-	held map[string]ports.Lease // the latest lease of each job
+	held map[string]checkout.Lease // the latest lease of each job
 }
 
 var errNo = errors.New("no")
@@ -100,8 +100,8 @@ func anyEvidence(r *rapid.T) *evidence.Entry {
 	return nil
 }
 
-func anyEnqueue(r *rapid.T) ports.Enqueue {
-	return ports.Enqueue{Now: now(), Hold: one(r, "hold", 0, leaseFor), Unsent: maybe(r, "unsent")}
+func anyEnqueue(r *rapid.T) checkout.Enqueue {
+	return checkout.Enqueue{Now: now(), Hold: one(r, "hold", 0, leaseFor), Unsent: maybe(r, "unsent")}
 }
 
 func anyCheckout(r *rapid.T) checkout.Checkout {
@@ -213,7 +213,7 @@ func (p pair) enqueue(r *rapid.T) {
 
 // lease leases every job that a query admits, or one job.
 func (p pair) lease(r *rapid.T) {
-	q := ports.JobQuery{Now: now(), For: leaseFor, Limit: many,
+	q := checkout.JobQuery{Now: now(), For: leaseFor, Limit: many,
 		Kinds: one(r, "kinds", checkout.JobKinds(), []checkout.JobKind{checkout.JobDeliver}, []checkout.JobKind{checkout.JobNotify, checkout.JobNotified})}
 	if maybe(r, "by id") {
 		q.ID, q.Kinds = anyJobID(r), checkout.JobKinds()
@@ -222,11 +222,11 @@ func (p pair) lease(r *rapid.T) {
 		q.ProviderCode = anyProvider(r)
 	}
 	if maybe(r, "but for a partition") {
-		q.Except = []ports.Partition{{Kind: checkout.JobDeliver, ProviderCode: anyProvider(r)}}
+		q.Except = []checkout.Partition{{Kind: checkout.JobDeliver, ProviderCode: anyProvider(r)}}
 	}
 	p.both(r, "Lease", func(s ports.Admin) (any, error) {
 		list, err := s.Lease(p.ctx, q)
-		slices.SortFunc(list, func(a, b ports.Lease) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
+		slices.SortFunc(list, func(a, b checkout.Lease) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
 		for i := range list {
 			list[i].Until = time.Time{}
 			p.held[list[i].Job.ID] = list[i]
@@ -236,8 +236,8 @@ func (p pair) lease(r *rapid.T) {
 }
 
 // anyLease returns a lease that was had, maybe with another token.
-func (p pair) anyLease(r *rapid.T) ports.Lease {
-	l := ports.Lease{Job: work(1), Token: 1}
+func (p pair) anyLease(r *rapid.T) checkout.Lease {
+	l := checkout.Lease{Job: work(1), Token: 1}
 	if ids := slices.Sorted(maps.Keys(p.held)); len(ids) > 0 {
 		l = p.held[one(r, "lease", ids...)]
 	}
@@ -252,16 +252,16 @@ func (p pair) extend(r *rapid.T) {
 
 func (p pair) settle(r *rapid.T) {
 	l, enqueue := p.anyLease(r), anyEnqueue(r)
-	o := ports.Outcome{State: one(r, "state", checkout.JobDone, checkout.JobDead, checkout.JobDropped, checkout.JobPending, checkout.JobPending),
+	o := checkout.Outcome{State: one(r, "state", checkout.JobDone, checkout.JobDead, checkout.JobDropped, checkout.JobPending, checkout.JobPending),
 		Attempts: rapid.IntRange(0, 2).Draw(r, "attempts"), Moments: anyMoments(r)}
 	switch o.State {
 	case checkout.JobDone:
-		o.Receipt = one(r, "receipt", ports.Receipt{}, ports.Receipt{Reference: "<1@x.example>", Answer: "250 queued"})
+		o.Receipt = one(r, "receipt", checkout.Receipt{}, checkout.Receipt{Reference: "<1@x.example>", Answer: "250 queued"})
 	case checkout.JobPending:
 		o.Cursor, o.Again = one(r, "cursor", "", "so far"), one(r, "again", 0, time.Hour)
 	}
 	if maybe(r, "failed") {
-		o.Failure = ports.Failure{At: at(few(r, "when")), Reason: fmt.Sprint("answered ", 500+few(r, "reason"))}
+		o.Failure = checkout.Failure{At: at(few(r, "when")), Reason: fmt.Sprint("answered ", 500+few(r, "reason"))}
 	}
 	what, decide := anyDecision(r)
 	if l.Job.CheckoutID == "" || maybe(r, "alone") {
@@ -277,15 +277,15 @@ func (p pair) hasten(r *rapid.T) {
 
 func (p pair) redeliver(r *rapid.T) {
 	e, m := event(anyCheckout(r), events.CheckoutCreated), anyMoment(r)
-	again := ports.Redelivery{At: at(few(r, "at")), Delivered: maybe(r, "taken"), Attempts: few(r, "attempts"), Failure: "answered 500"}
+	again := checkout.Redelivery{At: at(few(r, "at")), Delivered: maybe(r, "taken"), Attempts: few(r, "attempts"), Failure: "answered 500"}
 	p.does(r, "RecordRedelivery", func(s ports.Admin) error { return s.RecordRedelivery(p.ctx, e, again, m) })
 	p.both(r, "Redeliveries", func(s ports.Admin) (any, error) { return nilIfEmpty(s.Redeliveries(p.ctx, e.ID)) })
 }
 
 func (p pair) note(r *rapid.T) {
-	var noted []ports.Noted
+	var noted []checkout.Noted
 	for _, m := range anyMoments(r) {
-		noted = append(noted, ports.Noted{CheckoutID: anyCheckout(r).ID, Moment: m})
+		noted = append(noted, checkout.Noted{CheckoutID: anyCheckout(r).ID, Moment: m})
 	}
 	refused := []checkout.Refusal{refusal(anyProvider(r), 20, one[checkout.Code](r, "code", "A", "B"), one(r, "fields", "", "email"), few(r, "times"))}
 	p.does(r, "Note", func(s ports.Admin) error { return s.Note(p.ctx, noted, refused) })
@@ -347,8 +347,8 @@ func (p pair) lookUp(r *rapid.T) {
 	c, k := ofProvider(provider, opened(n)).Next, key(n)
 	a, setup := agreed(c, int64(n)), completed(c).Setup
 	p.both(r, "Checkout", func(s ports.Admin) (any, error) { return s.Checkout(p.ctx, c.ID) })
-	by := one(r, "reference", byOrder(provider, c.OrderID), byKey(provider, anyKey(r)), ports.Reference{},
-		ports.Reference{BillingRequestID: setup.BillingRequestID}, ports.Reference{MandateID: setup.MandateID})
+	by := one(r, "reference", byOrder(provider, c.OrderID), byKey(provider, anyKey(r)), checkout.Reference{},
+		checkout.Reference{BillingRequestID: setup.BillingRequestID}, checkout.Reference{MandateID: setup.MandateID})
 	p.both(r, "FindCheckout", func(s ports.Admin) (any, error) { return s.FindCheckout(p.ctx, by) })
 	p.both(r, "Agreement", func(s ports.Admin) (any, error) { return s.Agreement(p.ctx, a.Number) })
 	p.both(r, "Document", func(s ports.Admin) (any, error) { return s.Document(p.ctx, a.Number) })
@@ -361,7 +361,7 @@ func (p pair) lookUp(r *rapid.T) {
 
 // list reads what is to be done, and what was.
 func (p pair) list(r *rapid.T) {
-	f := ports.JobFilter{State: one(r, "state", "", checkout.JobPending, checkout.JobDead, checkout.JobDone), OldestFirst: maybe(r, "the oldest first")}
+	f := checkout.JobFilter{State: one(r, "state", "", checkout.JobPending, checkout.JobDead, checkout.JobDone), OldestFirst: maybe(r, "the oldest first")}
 	if maybe(r, "of kinds") {
 		f.Kinds = []checkout.JobKind{checkout.JobDeliver, checkout.JobNotified}
 	}
@@ -373,8 +373,8 @@ func (p pair) list(r *rapid.T) {
 	}
 	p.both(r, "Jobs", func(s ports.Admin) (any, error) {
 		list, err := s.Jobs(p.ctx, f, 1<<20)
-		slices.SortFunc(list, func(a, b ports.JobRecord) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
-		return timeless(ports.CheckoutRecord{Jobs: slices.Concat(list)}), err
+		slices.SortFunc(list, func(a, b checkout.JobRecord) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
+		return timeless(checkout.CheckoutRecord{Jobs: slices.Concat(list)}), err
 	})
 	p.both(r, "Backlog", func(s ports.Admin) (any, error) {
 		all, err := s.Backlog(p.ctx)

@@ -30,13 +30,13 @@ func Settlements(t *testing.T, open Open) {
 	})
 }
 
-func settle(t *testing.T, s ports.Admin, l ports.Lease, o ports.Outcome) {
+func settle(t *testing.T, s ports.Admin, l checkout.Lease, o checkout.Outcome) {
 	t.Helper()
 	must(t, "Settle "+l.Job.ID, s.Settle(t.Context(), l, o, pending(), nil))
 }
 
 // settleEvent leases and settles the first event of a checkout.
-func settleEvent(t *testing.T, s ports.Admin, c checkout.Change, o ports.Outcome) {
+func settleEvent(t *testing.T, s ports.Admin, c checkout.Change, o checkout.Outcome) {
 	t.Helper()
 	settle(t, s, lease(t, s, c.Events[0].ID), o)
 }
@@ -47,10 +47,10 @@ func deciding(f func(checkout.Checkout) checkout.Change) func(checkout.Checkout)
 }
 
 func settledKeeps(t *testing.T, s ports.Admin) {
-	failure := ports.Failure{At: at(3), Reason: "answered 500"}
-	for n, o := range []ports.Outcome{
+	failure := checkout.Failure{At: at(3), Reason: "answered 500"}
+	for n, o := range []checkout.Outcome{
 		{State: checkout.JobDone, Attempts: 1},
-		{State: checkout.JobDone, Attempts: 2, Receipt: ports.Receipt{Reference: "<ntc_1@lender.example>", Answer: "250 2.0.0 queued as 4F1A"}},
+		{State: checkout.JobDone, Attempts: 2, Receipt: checkout.Receipt{Reference: "<ntc_1@lender.example>", Answer: "250 2.0.0 queued as 4F1A"}},
 		{State: checkout.JobDone, Attempts: 3, Failure: failure},
 		{State: checkout.JobDead, Attempts: 3, Failure: failure},
 		{State: checkout.JobDropped},
@@ -58,32 +58,32 @@ func settledKeeps(t *testing.T, s ports.Admin) {
 		insert(t, s, opened(n))
 		l := lease(t, s, opened(n).Events[0].ID)
 		settle(t, s, l, o)
-		want := ports.JobRecord{Job: l.Job, State: o.State, Token: 1, Attempts: o.Attempts, Receipt: o.Receipt, Failure: o.Failure}
+		want := checkout.JobRecord{Job: l.Job, State: o.State, Token: 1, Attempts: o.Attempts, Receipt: o.Receipt, Failure: o.Failure}
 		same(t, "on record", jobOf(t, s, l.Job.ID), want)
 		for _, state := range []checkout.JobState{checkout.JobPending, checkout.JobDone} {
-			refused(t, "Settle again", s.Settle(t.Context(), l, ports.Outcome{State: state, Attempts: 1}, pending(), nil), ports.ErrNotFound)
+			refused(t, "Settle again", s.Settle(t.Context(), l, checkout.Outcome{State: state, Attempts: 1}, pending(), nil), ports.ErrNotFound)
 		}
 		notDue(t, s, "a settled job", l.Job.ID)
-		same(t, "exported", exported(t, s, n).Jobs, []ports.JobRecord{want})
+		same(t, "exported", exported(t, s, n).Jobs, []checkout.JobRecord{want})
 	}
 }
 
 func settledPending(t *testing.T, s ports.Admin) {
 	enqueue(t, s, work(1))
-	first, second := ports.Failure{At: at(6), Reason: "451 4.7.1 try “later”"}, ports.Failure{At: at(7), Reason: "421"}
-	for i, tt := range []struct{ given, want ports.Failure }{{first, first}, {ports.Failure{}, first}, {second, second}} {
+	first, second := checkout.Failure{At: at(6), Reason: "451 4.7.1 try “later”"}, checkout.Failure{At: at(7), Reason: "421"}
+	for i, tt := range []struct{ given, want checkout.Failure }{{first, first}, {checkout.Failure{}, first}, {second, second}} {
 		l := lease(t, s, work(1).ID)
-		settle(t, s, l, ports.Outcome{State: checkout.JobPending, Attempts: 2, Failure: tt.given})
+		settle(t, s, l, checkout.Outcome{State: checkout.JobPending, Attempts: 2, Failure: tt.given})
 		same(t, "on record", jobOf(t, s, work(1).ID),
-			ports.JobRecord{Job: l.Job, State: checkout.JobPending, Token: int64(i + 1), Attempts: 2 * (i + 1), Failure: tt.want})
+			checkout.JobRecord{Job: l.Job, State: checkout.JobPending, Token: int64(i + 1), Attempts: 2 * (i + 1), Failure: tt.want})
 	}
 	for _, again := range []time.Duration{briefly, time.Hour} {
-		settle(t, s, lease(t, s, work(1).ID), ports.Outcome{State: checkout.JobPending, Again: again})
+		settle(t, s, lease(t, s, work(1).ID), checkout.Outcome{State: checkout.JobPending, Again: again})
 		notDue(t, s, "a job that is put off", work(1).ID)
 		time.Sleep(briefly + 10*time.Millisecond)
 	}
 	hasten(t, s, work(1).ID)
-	settle(t, s, lease(t, s, work(1).ID), ports.Outcome{State: checkout.JobDone, Attempts: 1})
+	settle(t, s, lease(t, s, work(1).ID), checkout.Outcome{State: checkout.JobDone, Attempts: 1})
 	r := jobOf(t, s, work(1).ID)
 	same(t, "failure of a job that is done", r.Failure, second)
 	same(t, "attempts", r.Attempts, 7)
@@ -101,7 +101,7 @@ func settledCursor(t *testing.T, s ports.Admin) {
 			giveBack(t, s, l)
 			l = lease(t, s, work(1).ID)
 		}
-		settle(t, s, l, ports.Outcome{State: checkout.JobPending, Attempts: 2, Cursor: cursor})
+		settle(t, s, l, checkout.Outcome{State: checkout.JobPending, Attempts: 2, Cursor: cursor})
 	}
 	same(t, "cursor that is taken back", lease(t, s, work(1).ID).Cursor, "")
 }
@@ -110,18 +110,18 @@ func settledText(t *testing.T, s ports.Admin) {
 	for i, text := range oddTexts() {
 		when := oddTimes()[i%len(oddTimes())]
 		enqueue(t, s, work(i))
-		settle(t, s, lease(t, s, work(i).ID), ports.Outcome{State: checkout.JobDone, Failure: ports.Failure{At: when, Reason: text},
-			Receipt: ports.Receipt{Reference: text, Answer: text}})
+		settle(t, s, lease(t, s, work(i).ID), checkout.Outcome{State: checkout.JobDone, Failure: checkout.Failure{At: when, Reason: text},
+			Receipt: checkout.Receipt{Reference: text, Answer: text}})
 		r := jobOf(t, s, work(i).ID)
-		same(t, "failure", r.Failure, ports.Failure{At: when.UTC().Truncate(time.Millisecond), Reason: text})
-		same(t, "receipt", r.Receipt, ports.Receipt{Reference: text, Answer: text})
+		same(t, "failure", r.Failure, checkout.Failure{At: when.UTC().Truncate(time.Millisecond), Reason: text})
+		same(t, "receipt", r.Receipt, checkout.Receipt{Reference: text, Answer: text})
 	}
 }
 
 func settledWithChange(t *testing.T, s ports.Admin) {
 	insert(t, s, reserved(1), opened(2))
 	l := lease(t, s, reserved(1).Jobs[0].ID)
-	o := ports.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{moment(checkout.MomentCRMDone, 9)}}
+	o := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{moment(checkout.MomentCRMDone, 9)}}
 	done := opened(1)
 	done.Jobs = []checkout.Job{job(done.Next, checkout.JobNotify, 1)}
 	done.Moments = []checkout.Moment{moment(checkout.MomentLinkRenewed, 8)}
@@ -129,9 +129,9 @@ func settledWithChange(t *testing.T, s ports.Admin) {
 		same(t, "what decide gets", c, reserved(1).Next)
 		return done
 	})))
-	same(t, "record", exported(t, s, 1), ports.CheckoutRecord{
+	same(t, "record", exported(t, s, 1), checkout.CheckoutRecord{
 		Checkout: done.Next,
-		Jobs: []ports.JobRecord{
+		Jobs: []checkout.JobRecord{
 			{Job: l.Job, State: checkout.JobDone, Token: 1, Attempts: 1},
 			waiting(checkout.DeliveryOf(done.Events[0])), waiting(done.Jobs[0]),
 		},
@@ -139,7 +139,7 @@ func settledWithChange(t *testing.T, s ports.Admin) {
 	})
 	var agreed checkout.Change
 	addJobs(t, s, 1, job(done.Next, checkout.JobComplete, 1))
-	must(t, "Settle", s.Settle(t.Context(), lease(t, s, job(done.Next, checkout.JobComplete, 1).ID), ports.Outcome{State: checkout.JobDone}, pending(),
+	must(t, "Settle", s.Settle(t.Context(), lease(t, s, job(done.Next, checkout.JobComplete, 1).ID), checkout.Outcome{State: checkout.JobDone}, pending(),
 		deciding(func(c checkout.Checkout) checkout.Change {
 			agreed = confirmed(completed(c), 1)
 			e := entryAt(6, "agreement/1")
@@ -157,7 +157,7 @@ func settledNothing(t *testing.T, s ports.Admin) {
 	l := lease(t, s, opened(2).Events[0].ID)
 	refusal := checkout.InvalidAPIKey()
 	unchanged(t, s, func() {
-		o := ports.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{moment(checkout.MomentEventDelivered, 1)}}
+		o := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{moment(checkout.MomentEventDelivered, 1)}}
 		err := s.Settle(t.Context(), l, o, pending(), func(c checkout.Checkout) (checkout.Change, error) { return confirmed(c, 2), refusal })
 		if err != error(refusal) {
 			t.Errorf("Settle: got error %#v, want the very error of decide", err)
@@ -177,13 +177,13 @@ func settledNothing(t *testing.T, s ports.Admin) {
 			_ = s.Settle(t.Context(), l, o, pending(), func(checkout.Checkout) (checkout.Change, error) { panic("decide") })
 		})
 	})
-	settle(t, s, l, ports.Outcome{State: checkout.JobDone})
+	settle(t, s, l, checkout.Outcome{State: checkout.JobDone})
 }
 
 func settledAlone(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	before := exported(t, s, 1)
-	o := ports.Outcome{State: checkout.JobPending, Moments: []checkout.Moment{moment(checkout.MomentEventFailed, 3), moment(checkout.MomentEventFailed, 4)}}
+	o := checkout.Outcome{State: checkout.JobPending, Moments: []checkout.Moment{moment(checkout.MomentEventFailed, 3), moment(checkout.MomentEventFailed, 4)}}
 	settleEvent(t, s, opened(1), o)
 	before.Jobs[0].Token = 1
 	before.Moments = journal(before.Moments[0], o.Moments[0], o.Moments[1])
@@ -199,10 +199,10 @@ func settledHold(t *testing.T, s ports.Admin) {
 	l := lease(t, s, reserved(1).Jobs[0].ID)
 	done := opened(1)
 	done.Jobs = []checkout.Job{job(done.Next, checkout.JobNotify, 1)}
-	must(t, "Settle", s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDone}, ports.Enqueue{Now: now(), Hold: leaseFor},
+	must(t, "Settle", s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone}, checkout.Enqueue{Now: now(), Hold: leaseFor},
 		deciding(func(checkout.Checkout) checkout.Change { return done })))
 	same(t, "leased", jobIDs(leasedJobs(t, s, nil)), jobIDs(done.Jobs))
-	settle(t, s, ports.Lease{Job: checkout.DeliveryOf(done.Events[0]), Token: 1}, ports.Outcome{State: checkout.JobDone})
+	settle(t, s, checkout.Lease{Job: checkout.DeliveryOf(done.Events[0]), Token: 1}, checkout.Outcome{State: checkout.JobDone})
 }
 
 func settledFenced(t *testing.T, s ports.Admin) {
@@ -216,16 +216,16 @@ func settledFenced(t *testing.T, s ports.Admin) {
 		return checkout.Change{Next: c}, nil
 	}
 	unchanged(t, s, func() {
-		for _, lost := range []ports.Lease{{Job: l.Job, Token: 1}, {Job: l.Job}, {Job: l.Job, Token: 3}, unknown} {
+		for _, lost := range []checkout.Lease{{Job: l.Job, Token: 1}, {Job: l.Job}, {Job: l.Job, Token: 3}, unknown} {
 			for _, state := range []checkout.JobState{checkout.JobPending, checkout.JobDone, checkout.JobDead} {
-				o := ports.Outcome{State: state, Attempts: 3, Moments: []checkout.Moment{moment(checkout.MomentEventFailed, 3)}}
+				o := checkout.Outcome{State: state, Attempts: 3, Moments: []checkout.Moment{moment(checkout.MomentEventFailed, 3)}}
 				refused(t, "Settle", s.Settle(t.Context(), lost, o, pending(), nil), ports.ErrNotFound)
 				refused(t, "Settle with a change", s.Settle(t.Context(), lost, o, pending(), decide), ports.ErrNotFound)
 			}
 		}
 	})
-	settle(t, s, l, ports.Outcome{State: checkout.JobDone, Attempts: 1})
-	refused(t, "Settle with a change when it is settled", s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDone}, pending(), decide), ports.ErrNotFound)
+	settle(t, s, l, checkout.Outcome{State: checkout.JobDone, Attempts: 1})
+	refused(t, "Settle with a change when it is settled", s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone}, pending(), decide), ports.ErrNotFound)
 }
 
 func concurrentSettlements(t *testing.T, s ports.Admin) {
@@ -239,7 +239,7 @@ func concurrentSettlements(t *testing.T, s ports.Admin) {
 		if i%2 == 0 {
 			decide = nil
 		}
-		return s.Settle(t.Context(), l, ports.Outcome{State: checkout.JobDead, Attempts: i + 1}, pending(), decide)
+		return s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDead, Attempts: i + 1}, pending(), decide)
 	})
 	winner := oneWins(t, "Settle", errs, ports.ErrNotFound)
 	r := exported(t, s, 1)
@@ -259,7 +259,7 @@ func concurrentDecisions(t *testing.T, s ports.Admin) {
 	})
 	allSucceed(t, "Settle or UpdateCheckout", 2*many, func(i int) error {
 		if i < many {
-			return s.Settle(t.Context(), ports.Lease{Job: checkout.DeliveryOf(c.Events[i]), Token: 1}, ports.Outcome{State: checkout.JobDone}, pending(), decide)
+			return s.Settle(t.Context(), checkout.Lease{Job: checkout.DeliveryOf(c.Events[i]), Token: 1}, checkout.Outcome{State: checkout.JobDone}, pending(), decide)
 		}
 		return s.UpdateCheckout(t.Context(), c.Next.ID, pending(), decide)
 	})
@@ -269,7 +269,7 @@ func concurrentDecisions(t *testing.T, s ports.Admin) {
 	for i, m := range r.Moments {
 		same(t, "position", m.Position, i+1)
 	}
-	same(t, "pending", len(jobs(t, s, ports.JobFilter{State: checkout.JobPending})), 0)
+	same(t, "pending", len(jobs(t, s, checkout.JobFilter{State: checkout.JobPending})), 0)
 }
 
 func removed(t *testing.T, s ports.Admin) {
@@ -284,7 +284,7 @@ func removed(t *testing.T, s ports.Admin) {
 			if round == 0 {
 				change(t, s, n, checkout.Change{Remove: true})
 			} else { // by the settlement of one of its jobs
-				o := ports.Outcome{State: checkout.JobDone, Moments: []checkout.Moment{moment(checkout.MomentCRMDone, 1)}}
+				o := checkout.Outcome{State: checkout.JobDone, Moments: []checkout.Moment{moment(checkout.MomentCRMDone, 1)}}
 				must(t, "Settle", s.Settle(t.Context(), lease(t, s, reservation.Jobs[0].ID), o, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 					return checkout.Change{Next: c, Remove: true}, nil
 				}))
@@ -295,10 +295,10 @@ func removed(t *testing.T, s ports.Admin) {
 			refused(t, "UpdateCheckout", s.UpdateCheckout(t.Context(), c.ID, pending(), func(checkout.Checkout) (checkout.Change, error) {
 				return checkout.Change{}, errors.New("decide is called for a checkout that was removed")
 			}), ports.ErrNotFound)
-			same(t, "jobs", len(jobs(t, s, ports.JobFilter{})), 0)
+			same(t, "jobs", len(jobs(t, s, checkout.JobFilter{})), 0)
 			same(t, "leased", len(leases(t, s, nil)), 0)
 			same(t, "moments", len(moments(t, s, c.ID)), 0)
-			settled := s.Settle(t.Context(), ports.Lease{Job: reservation.Jobs[0], Token: 1}, ports.Outcome{State: checkout.JobDone}, pending(), nil)
+			settled := s.Settle(t.Context(), checkout.Lease{Job: reservation.Jobs[0], Token: 1}, checkout.Outcome{State: checkout.JobDone}, pending(), nil)
 			refused(t, "Settle", settled, ports.ErrNotFound)
 		}
 	}

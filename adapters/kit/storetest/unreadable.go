@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -46,7 +47,7 @@ func unreadableRows(t *testing.T, s ports.Admin, damage func(checkoutID string))
 
 	var got, unreadable []string
 	visit := new(record).collect()
-	visit.Checkout = func(c ports.CheckoutRecord) error { got = append(got, c.Checkout.ID); return nil }
+	visit.Checkout = func(c checkout.CheckoutRecord) error { got = append(got, c.Checkout.ID); return nil }
 	visit.Unreadable = func(id string, err error) error {
 		if err == nil {
 			t.Errorf("checkout %s is unreadable without an error", id)

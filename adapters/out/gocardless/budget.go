@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // reserved is the part of the budget, in percent, that each purpose leaves to the purposes before it.
-var reserved = map[ports.Purpose]float64{ports.ForConfirm: 0, ports.ForPayer: 10, ports.ForNotification: 25, ports.ForPoll: 50}
+var reserved = map[checkout.Purpose]float64{checkout.ForConfirm: 0, checkout.ForPayer: 10, checkout.ForNotification: 25, checkout.ForPoll: 50}
 
 const (
 	// longestBlock is the longest wait of background calls after a refused call: a notification that was lost must be
@@ -48,7 +49,7 @@ func newBudget(perMinute int, now func() time.Time) *budget {
 }
 
 // take takes a request out of the budget, and waits for one if ctx lasts until then.
-func (b *budget) take(ctx context.Context, p ports.Purpose) error {
+func (b *budget) take(ctx context.Context, p checkout.Purpose) error {
 	for {
 		wait := b.tryTake(p)
 		if wait == 0 {
@@ -61,7 +62,7 @@ func (b *budget) take(ctx context.Context, p ports.Purpose) error {
 }
 
 // tryTake takes a request and returns 0, or returns after how long there may be one.
-func (b *budget) tryTake(p ports.Purpose) time.Duration {
+func (b *budget) tryTake(p checkout.Purpose) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
@@ -69,7 +70,7 @@ func (b *budget) tryTake(p ports.Purpose) time.Duration {
 	b.at = now
 	// What a person waits for is tried even while GoCardless refuses calls: these are few, and other processes' share of
 	// the limit may come back sooner than announced.
-	if p > ports.ForPayer && now.Before(b.blocked) {
+	if p > checkout.ForPayer && now.Before(b.blocked) {
 		return b.blocked.Sub(now)
 	}
 	need := 1 + b.size*reserved[p]/100

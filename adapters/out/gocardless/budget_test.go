@@ -23,23 +23,23 @@ func TestBackgroundWaitsAfterARefusalUntilACallIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	observe := func(p ports.Purpose) error {
+	observe := func(p checkout.Purpose) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		_, err := b.Observe(ctx, ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: request.ID}, Purpose: p})
+		_, err := b.Observe(ctx, checkout.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: request.ID}, Purpose: p})
 		return err
 	}
 	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultRateLimit, Times: 1})
 	before := b.sim.Statistics().Calls["GET /billing_requests/{id}"]
 	for range 3 {
-		if err := observe(ports.ForNotification); !errors.Is(err, ports.ErrBusy) {
+		if err := observe(checkout.ForNotification); !errors.Is(err, ports.ErrBusy) {
 			t.Errorf("in the background: %v, want ErrBusy", err)
 		}
 	}
 	if got := b.sim.Statistics().Calls["GET /billing_requests/{id}"] - before; got > 1 {
 		t.Errorf("%d calls after a refusal, want none but the refused one", got)
 	}
-	for _, p := range []ports.Purpose{ports.ForPayer, ports.ForNotification} {
+	for _, p := range []checkout.Purpose{checkout.ForPayer, checkout.ForNotification} {
 		if err := observe(p); err != nil {
 			t.Errorf("for purpose %d: %v", p, err)
 		}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // The bounds of one request, and of a call with its retries.
@@ -40,7 +40,7 @@ func newClient(o Options) *client {
 
 // call is one call of the API. Each may be sent again: a read changes nothing, and a POST has an idempotency key.
 type call struct {
-	purpose ports.Purpose
+	purpose checkout.Purpose
 	method  string
 	path    string
 	query   url.Values
@@ -141,30 +141,30 @@ func decode[T any](data []byte, name string) (resource T, err error) {
 	return resource, err
 }
 
-func (c *client) createBillingRequest(ctx context.Context, start ports.SetupStart) (billingRequestWire, error) {
-	return send[billingRequestWire](ctx, c, call{purpose: ports.ForPayer, method: http.MethodPost, path: "/billing_requests",
+func (c *client) createBillingRequest(ctx context.Context, start checkout.SetupStart) (billingRequestWire, error) {
+	return send[billingRequestWire](ctx, c, call{purpose: checkout.ForPayer, method: http.MethodPost, path: "/billing_requests",
 		key: start.Key, name: "billing_requests", body: toBillingRequestWire(start)})
 }
 
-func (c *client) billingRequest(ctx context.Context, p ports.Purpose, id string) (billingRequestWire, error) {
+func (c *client) billingRequest(ctx context.Context, p checkout.Purpose, id string) (billingRequestWire, error) {
 	return send[billingRequestWire](ctx, c, call{purpose: p, method: http.MethodGet,
 		path: "/billing_requests/" + url.PathEscape(id), name: "billing_requests"})
 }
 
-func (c *client) mandate(ctx context.Context, p ports.Purpose, id string) (mandateWire, error) {
+func (c *client) mandate(ctx context.Context, p checkout.Purpose, id string) (mandateWire, error) {
 	return send[mandateWire](ctx, c, call{purpose: p, method: http.MethodGet, path: "/mandates/" + url.PathEscape(id),
 		name: "mandates"})
 }
 
 // createFlow makes a flow of a billing request. There may be several, so its key is new each time: the answer to a flow
 // that was made before could not be had again.
-func (c *client) createFlow(ctx context.Context, request string, start ports.SetupStart) (flowWire, error) {
+func (c *client) createFlow(ctx context.Context, request string, start checkout.SetupStart) (flowWire, error) {
 	for range maxAttempts {
 		var key [16]byte
 		if _, err := io.ReadFull(c.rand, key[:]); err != nil {
 			return flowWire{}, fmt.Errorf("read random bytes: %w", err)
 		}
-		made, err := send[flowWire](ctx, c, call{purpose: ports.ForPayer, method: http.MethodPost,
+		made, err := send[flowWire](ctx, c, call{purpose: checkout.ForPayer, method: http.MethodPost,
 			path: "/billing_request_flows", key: hex.EncodeToString(key[:]), name: "billing_request_flows",
 			body: toFlowWire(request, start)})
 		var conflict *apiError
@@ -176,7 +176,7 @@ func (c *client) createFlow(ctx context.Context, request string, start ports.Set
 }
 
 // latestEvent returns the latest event that a query finds; ok is false if it finds no event.
-func (c *client) latestEvent(ctx context.Context, p ports.Purpose, query url.Values) (event notifiedWire, ok bool, err error) {
+func (c *client) latestEvent(ctx context.Context, p checkout.Purpose, query url.Values) (event notifiedWire, ok bool, err error) {
 	query.Set("limit", "1")
 	found, err := send[[]notifiedWire](ctx, c, call{purpose: p, method: http.MethodGet, path: "/events", name: "events", query: query})
 	if err != nil || len(found) == 0 {
@@ -186,7 +186,7 @@ func (c *client) latestEvent(ctx context.Context, p ports.Purpose, query url.Val
 }
 
 // fulfilledAt returns the time at which a billing request was fulfilled by its events, or the zero time if no event says so.
-func (c *client) fulfilledAt(ctx context.Context, p ports.Purpose, request string) (time.Time, error) {
+func (c *client) fulfilledAt(ctx context.Context, p checkout.Purpose, request string) (time.Time, error) {
 	event, _, err := c.latestEvent(ctx, p,
 		url.Values{"resource_type": {"billing_requests"}, "action": {"fulfilled"}, "billing_request": {request}})
 	return event.CreatedAt, err
@@ -194,7 +194,7 @@ func (c *client) fulfilledAt(ctx context.Context, p ports.Purpose, request strin
 
 // mandateSince returns when a mandate reached its status, and the reason code, by its latest event. The time is zero
 // where that event is another's: the status has just changed again.
-func (c *client) mandateSince(ctx context.Context, p ports.Purpose, mandate mandateWire) (since time.Time, reason string, err error) {
+func (c *client) mandateSince(ctx context.Context, p checkout.Purpose, mandate mandateWire) (since time.Time, reason string, err error) {
 	event, ok, err := c.latestEvent(ctx, p, url.Values{"resource_type": {"mandates"}, "mandate": {mandate.ID}})
 	if err != nil || !ok || !event.leadsTo(mandate.Status) {
 		return time.Time{}, "", err
@@ -203,6 +203,6 @@ func (c *client) mandateSince(ctx context.Context, p ports.Purpose, mandate mand
 }
 
 func (c *client) creditors(ctx context.Context) ([]creditorWire, error) {
-	return send[[]creditorWire](ctx, c, call{purpose: ports.ForNotification, method: http.MethodGet, path: "/creditors",
+	return send[[]creditorWire](ctx, c, call{purpose: checkout.ForNotification, method: http.MethodGet, path: "/creditors",
 		name: "creditors"})
 }

@@ -29,7 +29,7 @@ func TestBeginUnderFaultsMakesOneBillingRequest(t *testing.T) {
 			b.sim.Arm(gocardlesstest.Fault{Kind: kind, Method: http.MethodPost, Path: "/billing_requests", Times: 1},
 				gocardlesstest.Fault{Kind: kind, Method: http.MethodGet, Path: "/billing_requests/*", Times: 1},
 				gocardlesstest.Fault{Kind: kind, Method: http.MethodPost, Path: "/billing_request_flows", Times: 1})
-			var made ports.BillingRequest
+			var made checkout.BillingRequest
 			for range 4 { // a payer who presses the button again after a failure
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				request, err := b.Begin(ctx, start("a"))
@@ -151,7 +151,7 @@ func TestBeginRefusesAPageOnAnOriginThatIsNotDeclared(t *testing.T) {
 // observe asks until the billing request is fulfilled.
 func (b *bench) observe(t *testing.T, id string, last checkout.Observation) checkout.Observation {
 	t.Helper()
-	seen, err := b.Observe(t.Context(), ports.SetupQuery{Account: account,
+	seen, err := b.Observe(t.Context(), checkout.SetupQuery{Account: account,
 		Setup: checkout.Setup{Try: 1, BillingRequestID: id, Observation: last}})
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestObservationOfAnUnnamedAccountHasNoMask(t *testing.T) {
 			"mandate_request":{"scheme":"becs_nz"},"links":{"mandate_request_mandate":"MD1"},
 			"resources":{"customer_bank_account":{"account_holder_name":"A","account_number_ending":` + ending + `}}},
 			"mandates":{"id":"MD1","status":"active","scheme":"becs_nz"},"events":[]}`)})
-		got, err := p.Observe(t.Context(), ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: "BRQ1"}})
+		got, err := p.Observe(t.Context(), checkout.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: "BRQ1"}})
 		if err != nil || got.AccountMask != want {
 			t.Errorf("account_number_ending %s: %+v, %v; want the mask %q", ending, got, err, want)
 		}
@@ -241,7 +241,7 @@ func TestErrorsRepeatNoTextOfRequestOrAnswer(t *testing.T) {
 
 func TestUnknownResourceIsNotFound(t *testing.T) {
 	b := newBench(t)
-	_, err := b.Observe(t.Context(), ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: "BRQ000000000000"}})
+	_, err := b.Observe(t.Context(), checkout.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: "BRQ000000000000"}})
 	if !errors.Is(err, ports.ErrNotFound) {
 		t.Errorf("Observe = %v, want ErrNotFound", err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // answering is a transport that always gets the same answer.
@@ -55,7 +54,7 @@ func FuzzAnswer(f *testing.F) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		p := newAnswered(t, answering{status, body})
-		seen, err := p.Observe(ctx, ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: "BRQ1"}})
+		seen, err := p.Observe(ctx, checkout.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: "BRQ1"}})
 		if err == nil && (!seen.BillingRequest.Known() || seen.MandateID == "" && seen.Mandate != "") {
 			t.Errorf("Observe = %+v", seen)
 		}

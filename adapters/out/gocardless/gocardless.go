@@ -155,34 +155,34 @@ func (p *Processor) Info() ports.ProcessorInfo {
 // Begin implements ports.Processor: it makes the billing request, or finds it by its key, and makes a new flow of it,
 // which opens for seven days. Where the payer has finished meanwhile there is no flow any more, and the payer goes back
 // to the return URL.
-func (p *Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
+func (p *Processor) Begin(ctx context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
 	request, err := p.billingRequest(ctx, start)
 	if err != nil {
-		return ports.BillingRequest{}, err
+		return checkout.BillingRequest{}, err
 	}
 	if request.Status != checkout.BillingPending {
-		return ports.BillingRequest{ID: request.ID, URL: start.ReturnURL}, nil
+		return checkout.BillingRequest{ID: request.ID, URL: start.ReturnURL}, nil
 	}
 	page, err := p.flow(ctx, request.ID, start)
 	if errors.Is(err, errInvalidState) { // the payer, or another of the same checkout, has just finished
-		again, failed := p.client.billingRequest(ctx, ports.ForPayer, request.ID)
+		again, failed := p.client.billingRequest(ctx, checkout.ForPayer, request.ID)
 		if failed == nil && again.Status != checkout.BillingPending {
-			return ports.BillingRequest{ID: request.ID, URL: start.ReturnURL}, nil
+			return checkout.BillingRequest{ID: request.ID, URL: start.ReturnURL}, nil
 		}
 	}
 	if err != nil {
-		return ports.BillingRequest{}, fmt.Errorf("make a flow of billing request %s: %w", request.ID, err)
+		return checkout.BillingRequest{}, fmt.Errorf("make a flow of billing request %s: %w", request.ID, err)
 	}
-	return ports.BillingRequest{ID: request.ID, URL: page}, nil
+	return checkout.BillingRequest{ID: request.ID, URL: page}, nil
 }
 
 // billingRequest makes the billing request of a start, or finds the one with its key. That one may name another checkout of the
 // same enrolment, which was lost when the store was restored from a backup.
-func (p *Processor) billingRequest(ctx context.Context, start ports.SetupStart) (billingRequestWire, error) {
+func (p *Processor) billingRequest(ctx context.Context, start checkout.SetupStart) (billingRequestWire, error) {
 	made, err := p.client.createBillingRequest(ctx, start)
 	var conflict *apiError
 	if errors.As(err, &conflict) && conflict.conflicting != "" {
-		made, err = p.client.billingRequest(ctx, ports.ForPayer, conflict.conflicting)
+		made, err = p.client.billingRequest(ctx, checkout.ForPayer, conflict.conflicting)
 	}
 	if err != nil {
 		return made, fmt.Errorf("make the billing request of %s: %w", start.CheckoutID, err)
@@ -194,7 +194,7 @@ func (p *Processor) billingRequest(ctx context.Context, start ports.SetupStart) 
 }
 
 // flow returns the address of a new flow, on one of the origins that the setup page's form may lead to.
-func (p *Processor) flow(ctx context.Context, request string, start ports.SetupStart) (string, error) {
+func (p *Processor) flow(ctx context.Context, request string, start checkout.SetupStart) (string, error) {
 	made, err := p.client.createFlow(ctx, request, start)
 	if err != nil {
 		return "", err
@@ -207,7 +207,7 @@ func (p *Processor) flow(ctx context.Context, request string, start ports.SetupS
 }
 
 // Observe implements ports.Processor.
-func (p *Processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
 	setup := q.Setup
 	seen := setup.Observation
 	if !fulfilled(seen) {
@@ -246,7 +246,7 @@ func fulfilled(seen checkout.Observation) bool {
 const maxReplacements = 5
 
 // mandate returns the mandate with this id, or its replacement.
-func (p *Processor) mandate(ctx context.Context, purpose ports.Purpose, id string) (mandateWire, error) {
+func (p *Processor) mandate(ctx context.Context, purpose checkout.Purpose, id string) (mandateWire, error) {
 	for range maxReplacements {
 		mandate, err := p.client.mandate(ctx, purpose, id)
 		if err != nil || mandate.Links.NewMandate == "" {
@@ -258,7 +258,7 @@ func (p *Processor) mandate(ctx context.Context, purpose ports.Purpose, id strin
 }
 
 // completedAt returns when a billing request was fulfilled: the time of the event that says so, or else of the mandate.
-func (p *Processor) completedAt(ctx context.Context, q ports.SetupQuery, mandate mandateWire) (time.Time, error) {
+func (p *Processor) completedAt(ctx context.Context, q checkout.SetupQuery, mandate mandateWire) (time.Time, error) {
 	at, err := p.client.fulfilledAt(ctx, q.Purpose, q.Setup.BillingRequestID)
 	if err != nil {
 		return time.Time{}, err

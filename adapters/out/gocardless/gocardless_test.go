@@ -12,13 +12,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const token = "sandbox_token"
 
 // account is one whose provider has a creditor of its own.
-var account = ports.Account{ProviderCode: "KOWHAI", ID: "CR123", Environment: catalogue.Sandbox}
+var account = checkout.Account{ProviderCode: "KOWHAI", ID: "CR123", Environment: catalogue.Sandbox}
 
 // bench is the processor over a simulator.
 type bench struct {
@@ -69,7 +68,7 @@ func TestProcessor(t *testing.T) {
 		return processortest.Bench{
 			Processor: b.Processor,
 			Account:   account,
-			Other:     ports.Account{ProviderCode: "TUI", ID: "CR456", Environment: catalogue.Sandbox},
+			Other:     checkout.Account{ProviderCode: "TUI", ID: "CR456", Environment: catalogue.Sandbox},
 			Visit: func(t *testing.T, url string) {
 				resp, err := http.Get(url)
 				if err != nil {
@@ -93,8 +92,8 @@ func TestProcessor(t *testing.T) {
 }
 
 // start is the start of a try.
-func start(key string) ports.SetupStart {
-	return ports.SetupStart{Key: strings.Repeat("0", 32-len(key)) + key, Account: account, ProviderName: "Kōwhai Institute",
+func start(key string) checkout.SetupStart {
+	return checkout.SetupStart{Key: strings.Repeat("0", 32-len(key)) + key, Account: account, ProviderName: "Kōwhai Institute",
 		CheckoutID: "KOWHAI-1-" + key, ReturnURL: "https://pay.example/api/dd-setup?token=T",
 		Student:     checkout.Student{FirstName: "Māia", LastName: "O'Brien", Email: "maia@example.nz"},
 		Description: "Diploma in Business"}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // creditorsLife is the time for which an answer about the creditors is kept.
@@ -35,7 +35,7 @@ func (p *Processor) Ready(ctx context.Context) error {
 
 // CheckAccount implements ports.AccountChecker. An account that is no creditor's uses any of them: then the largest of
 // their minima counts.
-func (p *Processor) CheckAccount(ctx context.Context, a ports.Account) (notice int, err error) {
+func (p *Processor) CheckAccount(ctx context.Context, a checkout.Account) (notice int, err error) {
 	all, err := p.allCreditors(ctx)
 	if err != nil {
 		return 0, err

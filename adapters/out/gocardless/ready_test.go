@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 func TestReadinessIsThatOfTheScheme(t *testing.T) {
@@ -48,7 +48,7 @@ func TestAccountIsCheckedByItsCreditor(t *testing.T) {
 	}{
 		{"CR1", 3, ""}, {"CR2", 5, ""}, {"any", 5, ""}, {"CR3", 0, "is pending"}, {"CR4", 0, "has no creditor CR4"},
 	} {
-		days, err := b.CheckAccount(t.Context(), ports.Account{ID: tt.id})
+		days, err := b.CheckAccount(t.Context(), checkout.Account{ID: tt.id})
 		if tt.error == "" && err != nil || tt.error != "" && (err == nil || !strings.Contains(err.Error(), tt.error)) || days != tt.days {
 			t.Errorf("CheckAccount(%s) = %d, %v; want %d, %q", tt.id, days, err, tt.days, tt.error)
 		}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 const (
@@ -56,7 +56,7 @@ func (c *client) events(ctx context.Context, since time.Time, after string) (pag
 	if after != "" {
 		query.Set("after", after)
 	}
-	page, err = send[[]notifiedWire](ctx, c, call{purpose: ports.ForNotification, method: http.MethodGet, path: "/events",
+	page, err = send[[]notifiedWire](ctx, c, call{purpose: checkout.ForNotification, method: http.MethodGet, path: "/events",
 		name: "events", query: query})
 	if err == nil && len(page) == eventsPage {
 		next = page[len(page)-1].ID

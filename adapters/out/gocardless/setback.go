@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // placeBlock is the time for which GoCardless refuses a payer who came from a place that it does not serve.
@@ -15,7 +14,7 @@ const placeBlock = 24 * time.Hour
 
 // Setback implements ports.SetbackFinder. That a payer was refused for the place, or that a billing request failed, stands
 // in no status, only among the latest events.
-func (p *Processor) Setback(ctx context.Context, q ports.SetupQuery) (checkout.Setback, error) {
+func (p *Processor) Setback(ctx context.Context, q checkout.SetupQuery) (checkout.Setback, error) {
 	latest, err := send[[]notifiedWire](ctx, p.client, call{purpose: q.Purpose, method: http.MethodGet, path: "/events",
 		name: "events", query: url.Values{"resource_type": {"billing_requests"}, "billing_request": {q.Setup.BillingRequestID}}})
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 func TestSetbackIsFoundAmongTheEvents(t *testing.T) {
@@ -19,25 +18,25 @@ func TestSetbackIsFoundAmongTheEvents(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	finish := func(name string) func(*testing.T, *bench, ports.BillingRequest) {
-		return func(t *testing.T, b *bench, r ports.BillingRequest) { b.complete(t, r.URL, name) }
+	finish := func(name string) func(*testing.T, *bench, checkout.BillingRequest) {
+		return func(t *testing.T, b *bench, r checkout.BillingRequest) { b.complete(t, r.URL, name) }
 	}
-	block := func(t *testing.T, b *bench, r ports.BillingRequest) {
+	block := func(t *testing.T, b *bench, r checkout.BillingRequest) {
 		if err := b.sim.BlockPayer(r.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, tt := range []struct {
 		name   string
-		happen func(*testing.T, *bench, ports.BillingRequest)
+		happen func(*testing.T, *bench, checkout.BillingRequest)
 		want   checkout.Setback
 	}{
-		{"nothing happened", func(*testing.T, *bench, ports.BillingRequest) {}, checkout.NoSetback},
-		{"the payer was there", func(t *testing.T, b *bench, r ports.BillingRequest) { visit(t, r.URL) }, checkout.NoSetback},
+		{"nothing happened", func(*testing.T, *bench, checkout.BillingRequest) {}, checkout.NoSetback},
+		{"the payer was there", func(t *testing.T, b *bench, r checkout.BillingRequest) { visit(t, r.URL) }, checkout.NoSetback},
 		{"it was cancelled", finish("SETUP CANCELLED"), checkout.NoSetback},
 		{"it failed", finish("SETUP FAILS"), checkout.SetbackFailure},
 		{"the place is not served", block, checkout.SetbackPlace},
-		{"the place is not served, and the payer tried again", func(t *testing.T, b *bench, r ports.BillingRequest) {
+		{"the place is not served, and the payer tried again", func(t *testing.T, b *bench, r checkout.BillingRequest) {
 			block(t, b, r)
 			b.sim.Advance(time.Hour)
 			again, err := b.Begin(t.Context(), start("a"))
@@ -46,7 +45,7 @@ func TestSetbackIsFoundAmongTheEvents(t *testing.T) {
 			}
 			visit(t, again.URL)
 		}, checkout.SetbackPlace},
-		{"a day after", func(t *testing.T, b *bench, r ports.BillingRequest) { block(t, b, r); b.sim.Advance(24 * time.Hour) }, checkout.NoSetback},
+		{"a day after", func(t *testing.T, b *bench, r checkout.BillingRequest) { block(t, b, r); b.sim.Advance(24 * time.Hour) }, checkout.NoSetback},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
@@ -60,8 +59,8 @@ func TestSetbackIsFoundAmongTheEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.happen(t, b, request)
-			got, err := b.Setback(t.Context(), ports.SetupQuery{Account: account,
-				Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID}, Purpose: ports.ForPayer})
+			got, err := b.Setback(t.Context(), checkout.SetupQuery{Account: account,
+				Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID}, Purpose: checkout.ForPayer})
 			if err != nil || got != tt.want {
 				t.Errorf("Setback = %q, %v; want %q", got, err, tt.want)
 			}
@@ -70,7 +69,7 @@ func TestSetbackIsFoundAmongTheEvents(t *testing.T) {
 	t.Run("GoCardless is down", func(t *testing.T) {
 		b := newBench(t)
 		b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultError, Method: http.MethodGet, Path: "/events", Times: 10})
-		if got, err := b.Setback(t.Context(), ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: "BRQ1"}}); err == nil {
+		if got, err := b.Setback(t.Context(), checkout.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: "BRQ1"}}); err == nil {
 			t.Errorf("Setback = %q, want an error", got)
 		}
 	})

@@ -9,7 +9,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Names of a billing request's metadata, by which it is known again.
@@ -49,7 +48,7 @@ type createBillingRequestWire struct {
 	Links          *linksWire         `json:"links,omitempty"`
 }
 
-func toBillingRequestWire(start ports.SetupStart) createBillingRequestWire {
+func toBillingRequestWire(start checkout.SetupStart) createBillingRequestWire {
 	w := createBillingRequestWire{
 		MandateRequest: mandateRequestWire{Scheme: "becs_nz", Currency: "NZD", Description: start.Description},
 		Metadata:       map[string]string{metaCheckout: start.CheckoutID, metaKey: start.Key, metaProvider: start.Account.ProviderCode},
@@ -142,7 +141,7 @@ type prefilledWire struct {
 }
 
 // toFlowWire leaves the payer's name and e-mail open: a parent may pay for the student whose details are filled in.
-func toFlowWire(request string, start ports.SetupStart) createFlowWire {
+func toFlowWire(request string, start checkout.SetupStart) createFlowWire {
 	return createFlowWire{
 		RedirectURI:       start.ReturnURL,
 		ExitURI:           start.ReturnURL,

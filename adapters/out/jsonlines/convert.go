@@ -9,7 +9,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // formatTimestamp formats a time as the events do; the zero time is "".
@@ -263,7 +262,7 @@ func toWireAgreement(c checkout.Checkout, a agreement.Agreement) object {
 	}
 }
 
-func toWireDocument(c checkout.Checkout, d ports.DocumentInfo) object {
+func toWireDocument(c checkout.Checkout, d checkout.DocumentInfo) object {
 	return object{
 		put("kind", "document"),
 		put("document_id", c.Confirmation.DocumentID),
@@ -292,7 +291,7 @@ func toWireCharge(c checkout.Checkout, m money.Charge, collected money.Date) obj
 	}
 }
 
-func toWireNotice(r ports.JobRecord) noticeWire {
+func toWireNotice(r checkout.JobRecord) noticeWire {
 	w := noticeWire{
 		Kind:       "notice",
 		NoticeID:   r.Job.ID,
@@ -322,7 +321,7 @@ func noticeStatus(s checkout.JobState) string {
 	return string(s)
 }
 
-func toWireEvent(e ports.EventRecord) eventWire {
+func toWireEvent(e checkout.EventRecord) eventWire {
 	return eventWire{
 		Kind:         "event",
 		EventID:      e.Event.ID,

@@ -21,7 +21,7 @@ func NewVisitor(w io.Writer, unreadable func(checkoutID string, err error) error
 	return ports.Visitor{
 		Configuration: func(c catalogue.Configuration) error { return encode(lines, configurationLines(c)) },
 		Key:           func(k catalogue.Key) error { return lines.Encode(toWireKey(k)) },
-		Checkout:      func(r ports.CheckoutRecord) error { return encode(lines, checkoutLines(r)) },
+		Checkout:      func(r checkout.CheckoutRecord) error { return encode(lines, checkoutLines(r)) },
 		Unreadable:    unreadable,
 	}
 }
@@ -53,7 +53,7 @@ func configurationLines(c catalogue.Configuration) []any {
 // checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, the events, and
 // the notices to the payer. A checkout
 // that is only reserved has no records yet. The ids of what was agreed are empty until the CRM has completed the enrolment.
-func checkoutLines(r ports.CheckoutRecord) []any {
+func checkoutLines(r checkout.CheckoutRecord) []any {
 	c := r.Checkout
 	lines := []any{toWireCheckout(c)}
 	if c.Status != checkout.Reserved {

@@ -12,7 +12,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // secretCanary marks what must stay out of an export in the records below.
@@ -66,7 +65,7 @@ func openOnRecord() checkout.Checkout {
 }
 
 // confirmedOnRecord is everything that there can be of one checkout. Its mandate died after the confirm.
-func confirmedOnRecord() ports.CheckoutRecord {
+func confirmedOnRecord() checkout.CheckoutRecord {
 	c := openOnRecord()
 	c.ID, c.ProviderCode, c.OrderID, c.IdempotencyKey, c.CourseCode = "KOWHAI-2-done", "KOWHAI", "ENROL-1", "try-1", "NZDIP"
 	c.Intent = checkout.Intent{
@@ -96,18 +95,18 @@ func confirmedOnRecord() ports.CheckoutRecord {
 		DirectDebit: agreement.DirectDebit{AuthorityID: "dda_1", AccountHolder: "W Pātene", AccountMask: "01-0902-•••••89-00",
 			AuthorisedAt: c.Setup.CompletedAt},
 	}
-	return ports.CheckoutRecord{
+	return checkout.CheckoutRecord{
 		Checkout: c, Agreement: &a,
-		Document: &ports.DocumentInfo{ID: "doc_1", SHA256: [32]byte{0xab, 31: 0xcd}, Size: 20480},
-		Jobs: []ports.JobRecord{{
+		Document: &checkout.DocumentInfo{ID: "doc_1", SHA256: [32]byte{0xab, 31: 0xcd}, Size: 20480},
+		Jobs: []checkout.JobRecord{{
 			Job: checkout.DeliveryOf(events.Event{ID: "evt_1", Name: events.CheckoutConfirmed, CheckoutID: c.ID, ProviderCode: "KOWHAI",
 				OrderID: "ENROL-1", RequestID: "req_2", CreatedAt: c.Confirmation.At, Body: []byte(`{"event":"checkout.confirmed"}`)}),
 			State: checkout.JobDead, Attempts: 3,
 		}, {
 			Job:   checkout.Job{ID: "ntc_1", Kind: checkout.JobNotify, Name: "setup", CheckoutID: c.ID, Try: 1, CreatedAt: morning.Add(2 * time.Minute)},
 			State: checkout.JobDone, Attempts: 2, SettledAt: morning.Add(4 * time.Minute),
-			Receipt: ports.Receipt{Reference: "<ntc_1@lender.example>", Answer: "250 2.0.0 Ok: queued as 4F1A"},
-			Failure: ports.Failure{At: morning.Add(3 * time.Minute), Reason: "451 4.7.1 try again"},
+			Receipt: checkout.Receipt{Reference: "<ntc_1@lender.example>", Answer: "250 2.0.0 Ok: queued as 4F1A"},
+			Failure: checkout.Failure{At: morning.Add(3 * time.Minute), Reason: "451 4.7.1 try again"},
 		}, {
 			Job:   checkout.Job{ID: "ntc_2", Kind: checkout.JobNotify, Name: "agreement", CheckoutID: c.ID, Try: 1, CreatedAt: c.Confirmation.At},
 			State: checkout.JobPending,
@@ -121,7 +120,7 @@ func TestExportIsTheDocumentedShape(t *testing.T) {
 	for _, err := range []error{
 		v.Configuration(configurationOnRecord()),
 		v.Key(keyOnRecord()),
-		v.Checkout(ports.CheckoutRecord{Checkout: openOnRecord()}),
+		v.Checkout(checkout.CheckoutRecord{Checkout: openOnRecord()}),
 		v.Checkout(confirmedOnRecord()),
 	} {
 		if err != nil {

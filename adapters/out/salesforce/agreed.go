@@ -9,13 +9,14 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Agreed implements ports.CRM by one query. Complete finds an agreement in the same ways, so that it is not refused for one
 // of the enrolment that Agreed does not see.
-func (c *CRM) Agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, error) {
+func (c *CRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (ports.Agreed, error) {
 	var on ports.Agreed
 	if err := c.checkEnvironment(k); err != nil {
 		return on, err
@@ -30,7 +31,7 @@ func (c *CRM) Agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, e
 	return on, nil
 }
 
-func (c *CRM) agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, error) {
+func (c *CRM) agreed(ctx context.Context, k checkout.EnrolmentKey) (ports.Agreed, error) {
 	all, err := c.query(ctx, agreed, agreementOf(k), fieldNumber, fieldAcceptedAt, fieldFirstPayment)
 	switch {
 	case err != nil:
@@ -53,7 +54,7 @@ func (c *CRM) agreed(ctx context.Context, k ports.EnrolmentKey) (ports.Agreed, e
 
 // agreementOf is the condition of a query for the agreement of an enrolment: it has the enrolment's key, or belongs to the
 // opportunity that has one.
-func agreementOf(k ports.EnrolmentKey) map[string]string {
+func agreementOf(k checkout.EnrolmentKey) map[string]string {
 	return map[string]string{fieldKey: keyOf(k, agreed), opportunity + "." + fieldKey: keyOf(k, opportunity)}
 }
 

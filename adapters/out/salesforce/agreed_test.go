@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -32,7 +33,7 @@ func TestAnAgreementIsFoundThroughItsOpportunity(t *testing.T) {
 		t.Errorf("Agreed took %d calls, want 1", used)
 	}
 	byHand("PPA-2027-000000002B9")
-	var refused *ports.CRMRefusal
+	var refused *checkout.CRMRefusal
 	if got, err := b.Agreed(t.Context(), key); !errors.As(err, &refused) || refused.Code != "OTHER_AGREEMENT" {
 		t.Errorf("Agreed with two agreements = %+v, %v; want a refusal", got, err)
 	}

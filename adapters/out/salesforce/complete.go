@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Codes of refusals of our own.
@@ -27,8 +26,8 @@ const (
 
 // Complete implements ports.CRM. An attempt begins with a look at what there is, so that one whose predecessor's answer
 // was lost does not complete the enrolment a second time.
-func (c *CRM) Complete(ctx context.Context, done ports.Completion) (ports.Completed, error) {
-	var completed ports.Completed
+func (c *CRM) Complete(ctx context.Context, done checkout.Completion) (checkout.Completed, error) {
+	var completed checkout.Completed
 	if err := c.checkEnvironment(done.EnrolmentKey); err != nil {
 		return completed, err
 	}
@@ -40,18 +39,18 @@ func (c *CRM) Complete(ctx context.Context, done ports.Completion) (ports.Comple
 		return err
 	})
 	if err != nil {
-		return ports.Completed{}, fmt.Errorf("complete %s in Salesforce: %w", done.Agreement.CheckoutID, c.outcome(err))
+		return checkout.Completed{}, fmt.Errorf("complete %s in Salesforce: %w", done.Agreement.CheckoutID, c.outcome(err))
 	}
 	return completed, nil
 }
 
 // complete does what is still to be done for an enrolment.
-func (c *CRM) complete(ctx context.Context, done ports.Completion) (ports.Completed, error) {
+func (c *CRM) complete(ctx context.Context, done checkout.Completion) (checkout.Completed, error) {
 	stored, isComplete, err := c.lookup(ctx, done)
 	if err != nil {
-		return ports.Completed{}, err
+		return checkout.Completed{}, err
 	}
-	completed := ports.Completed{AgreementID: stored.id, DocumentID: stored.values[fieldPDF]}
+	completed := checkout.Completed{AgreementID: stored.id, DocumentID: stored.values[fieldPDF]}
 	if isComplete {
 		if stored.id == "" {
 			return completed, refuse(codeOtherAgreement, "agreement", "is missing, though the enrolment is complete")
@@ -86,7 +85,7 @@ func (c *CRM) complete(ctx context.Context, done ports.Completion) (ports.Comple
 // lookup finds the records of an enrolment in one call: the records that it was opened with, which must be the records that
 // the completion names, and the agreement. It reports whether the enrolment is complete: the mandate is written together with the
 // stage. The stage itself does not tell, for the organisation may have moved on from it.
-func (c *CRM) lookup(ctx context.Context, done ports.Completion) (stored found, isComplete bool, err error) {
+func (c *CRM) lookup(ctx context.Context, done checkout.Completion) (stored found, isComplete bool, err error) {
 	want := map[string]string{contact: done.Records.ContactID, opportunity: done.Records.OpportunityID, authority: done.Records.DDAID}
 	names := map[string][]string{authority: {fieldMandate}}
 	var parts []partWire
@@ -124,7 +123,7 @@ func (c *CRM) lookup(ctx context.Context, done ports.Completion) (stored found, 
 
 // oneAgreement returns the agreement of an enrolment; its id is empty if the CRM has no agreement. A number that another enrolment
 // has, and an enrolment that has another number, are refused. Of two numbers at once the unique key lets one be stored.
-func oneAgreement(all []found, done ports.Completion) (found, error) {
+func oneAgreement(all []found, done checkout.Completion) (found, error) {
 	if len(all) == 0 {
 		return found{}, nil
 	}
@@ -135,7 +134,7 @@ func oneAgreement(all []found, done ports.Completion) (found, error) {
 	return one, nil
 }
 
-func (c *CRM) agreementWrite(done ports.Completion) write {
+func (c *CRM) agreementWrite(done checkout.Completion) write {
 	a := done.Agreement
 	values := map[string]any{
 		fieldNumber: a.Number, fieldKey: keyOf(done.EnrolmentKey, agreed), "environment": string(done.Environment),
@@ -164,7 +163,7 @@ func declarations(a agreement.Agreement) string {
 
 // document finds the PDF of an agreement, or stores it; without one to store it only looks. Of an agreement that was just
 // made there is no PDF to be found, unless another client is quicker: then the key is taken, and the next attempt finds it.
-func (c *CRM) document(ctx context.Context, agreementID string, justMade bool, done ports.Completion) (found, error) {
+func (c *CRM) document(ctx context.Context, agreementID string, justMade bool, done checkout.Completion) (found, error) {
 	if !justMade {
 		pdf, err := c.findDocument(ctx, agreementID, done)
 		if err != nil || pdf.id != "" {
@@ -186,7 +185,7 @@ func (c *CRM) document(ctx context.Context, agreementID string, justMade bool, d
 
 // findDocument finds the PDF of an agreement, whichever rendering it is: a later rendering does not replace it. The id
 // is empty if the CRM has no PDF. A document whose key or content another record has is refused.
-func (c *CRM) findDocument(ctx context.Context, agreementID string, done ports.Completion) (found, error) {
+func (c *CRM) findDocument(ctx context.Context, agreementID string, done checkout.Completion) (found, error) {
 	where := map[string]string{fieldLocation: agreementID, fieldKey: keyOf(done.EnrolmentKey, document)}
 	if done.Document != nil {
 		where[fieldDigest] = digest(done.Document)
@@ -208,7 +207,7 @@ func (c *CRM) findDocument(ctx context.Context, agreementID string, done ports.C
 func digest(d *agreement.Document) string { return hex.EncodeToString(d.SHA256[:]) }
 
 // upload stores the PDF. Its key is unique, so that a repeat, or another rendering at the same time, does not store a second.
-func (c *CRM) upload(ctx context.Context, agreementID string, done ports.Completion) error {
+func (c *CRM) upload(ctx context.Context, agreementID string, done checkout.Completion) error {
 	name := done.Agreement.Number + ".pdf"
 	body := c.mapping.body(document, map[string]any{"title": done.Agreement.Title(), "path": name, fieldLocation: agreementID,
 		fieldKey: keyOf(done.EnrolmentKey, document), fieldDigest: digest(done.Document), "content": bytes.Clone(done.Document.Bytes)})
@@ -218,7 +217,7 @@ func (c *CRM) upload(ctx context.Context, agreementID string, done ports.Complet
 }
 
 // authorityValues returns the outcome of the direct debit as values of the authority's fields.
-func authorityValues(done ports.Completion) map[string]any {
+func authorityValues(done checkout.Completion) map[string]any {
 	s, consent := done.Setup, done.Setup.Consent
 	values := map[string]any{
 		"status": string(s.Authorisation), "billing_request_id": s.BillingRequestID,

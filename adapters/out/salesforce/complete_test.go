@@ -11,7 +11,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // change changes a record as a user of the organisation does.
@@ -94,7 +93,7 @@ func TestAnEnrolmentWithoutAMandateIsRefused(t *testing.T) {
 	records := b.opened(t)
 	c := completion(records)
 	c.Setup.MandateID = ""
-	var refused *ports.CRMRefusal
+	var refused *checkout.CRMRefusal
 	if _, err := b.Complete(t.Context(), c); !errors.As(err, &refused) || refused.Code != "NO_MANDATE" {
 		t.Errorf("Complete = %v, want a refusal", err)
 	}
@@ -114,7 +113,7 @@ func TestAKeyOnSeveralRecordsIsRefused(t *testing.T) {
 	if _, err := b.sim.Insert("Contact", map[string]any{"LastName": "Tau", "Provider_Checkout_Key__c": key}); err != nil {
 		t.Fatal(err)
 	}
-	var refused *ports.CRMRefusal
+	var refused *checkout.CRMRefusal
 	if _, err := b.Open(t.Context(), enrolment()); !errors.As(err, &refused) || refused.Code != "DUPLICATE_EXTERNAL_ID" {
 		t.Errorf("Open = %v, want a refusal", err)
 	}
@@ -133,7 +132,7 @@ func TestADocumentOfAnotherRecordIsNotTaken(t *testing.T) {
 			"FirstPublishLocationId": c.Records.ContactID, field.name: field.value}); err != nil {
 			t.Fatal(err)
 		}
-		var refused *ports.CRMRefusal
+		var refused *checkout.CRMRefusal
 		if _, err := b.Complete(t.Context(), c); !errors.As(err, &refused) || refused.Code != "OTHER_AGREEMENT" {
 			t.Errorf("Complete where another record has the %s: %v, want a refusal", field.name, err)
 		}

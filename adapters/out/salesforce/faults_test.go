@@ -23,19 +23,19 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-var key = ports.EnrolmentKey{Environment: catalogue.Sandbox, ProviderCode: "KOWHAI", OrderID: "ENR-1"}
+var key = checkout.EnrolmentKey{Environment: catalogue.Sandbox, ProviderCode: "KOWHAI", OrderID: "ENR-1"}
 
-func enrolment() ports.Enrolment {
-	return ports.Enrolment{EnrolmentKey: key, CheckoutID: "KOWHAI-1-a",
+func enrolment() checkout.Enrolment {
+	return checkout.Enrolment{EnrolmentKey: key, CheckoutID: "KOWHAI-1-a",
 		Student: checkout.Student{FirstName: "Māia", LastName: "O'Brien", Email: "maia@example.nz"},
 		Intent: checkout.Intent{CourseName: "Diploma in Business", Pricing: money.Pricing{Price: 100_00, Principal: 100_00},
 			Plan: money.Plan{Frequency: money.Weekly, Instalments: money.Instalments{Number: 3, Regular: 33_33, Final: 33_34},
 				First: money.Date{Year: 2027, Month: time.February, Day: 1}}}}
 }
 
-func completion(records checkout.Records) ports.Completion {
+func completion(records checkout.Records) checkout.Completion {
 	e, pdf := enrolment(), []byte("%PDF-1.7")
-	return ports.Completion{EnrolmentKey: key, Records: records,
+	return checkout.Completion{EnrolmentKey: key, Records: records,
 		Agreement: agreement.Agreement{Number: "PPA-2027-000000001A5", Version: agreement.Version, CheckoutID: e.CheckoutID,
 			AcceptedAt: time.Date(2027, 1, 15, 3, 12, 5, 0, time.UTC), Student: agreement.Student(e.Student),
 			Course: agreement.Course{Name: e.Intent.CourseName}, Pricing: e.Intent.Pricing, Plan: e.Intent.Plan},
@@ -77,7 +77,7 @@ func until[T any](t *testing.T, on salesforcetest.Fault, f func(context.Context)
 			return result
 		}
 		complain(t, err)
-		var refused *ports.CRMRefusal
+		var refused *checkout.CRMRefusal
 		if errors.As(err, &refused) != (on.Kind == salesforcetest.FaultValidation) {
 			t.Errorf("%+v: %v; only a rule of the organisation is a refusal", on, err)
 		}
@@ -124,7 +124,7 @@ func oneSetUnder(t *testing.T, b *bench, on salesforcetest.Fault) {
 	open := func(ctx context.Context) (checkout.Records, error) { return b.Open(ctx, enrolment()) }
 	b.sim.Arm(on)
 	records := until(t, on, open)
-	complete := func(ctx context.Context) (ports.Completed, error) { return b.Complete(ctx, completion(records)) }
+	complete := func(ctx context.Context) (checkout.Completed, error) { return b.Complete(ctx, completion(records)) }
 	b.sim.Arm(on)
 	first := until(t, on, complete)
 	b.sim.Arm(on)
@@ -165,7 +165,7 @@ func TestARuleOfTheOrganisationIsADefiniteRefusal(t *testing.T) {
 	b := newBench(t)
 	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultValidation, Object: "Opportunity"})
 	_, err := b.Open(t.Context(), enrolment())
-	var refused *ports.CRMRefusal
+	var refused *checkout.CRMRefusal
 	if !errors.As(err, &refused) || refused.Code != "FIELD_CUSTOM_VALIDATION_EXCEPTION" {
 		t.Errorf("Open = %v, want a refusal", err)
 	}
@@ -182,7 +182,7 @@ func TestALongNameIsRefusedByTheContractsName(t *testing.T) {
 	e := enrolment()
 	e.Student.FirstName, e.Student.LastName = strings.Repeat("ā", 41), strings.Repeat("b", 81)
 	_, err := b.Open(t.Context(), e)
-	var refused *ports.CRMRefusal
+	var refused *checkout.CRMRefusal
 	want := []checkout.Fault{{Field: "student.first_name", Message: "must have at most 40 characters"},
 		{Field: "student.last_name", Message: "must have at most 80 characters"}}
 	if !errors.As(err, &refused) || refused.Code != "STRING_TOO_LONG" {
@@ -232,7 +232,7 @@ func TestARefusedOpenSaysWhetherRecordsAreThere(t *testing.T) {
 			e := enrolment()
 			e.Student.FirstName = tt.first
 			_, err := b.Open(t.Context(), e)
-			var refused *ports.CRMRefusal
+			var refused *checkout.CRMRefusal
 			if !errors.As(err, &refused) || refused.Made != tt.kept || len(refused.Faults) != 1 || refused.Faults[0].Field != "Opportunity" {
 				t.Errorf("Open = %v (%+v); want a refusal of the opportunity that says that records are there: %v", err, refused, tt.kept)
 			}
@@ -265,7 +265,7 @@ func TestARefusedLookIsNoRefusalOfTheEnrolment(t *testing.T) {
 		o.Transport = forbidding{http.DefaultTransport}
 	})
 	_, err := b.Open(t.Context(), enrolment())
-	if err == nil || errors.As(err, new(*ports.CRMRefusal)) || !strings.Contains(err.Error(), "INSUFFICIENT_ACCESS") {
+	if err == nil || errors.As(err, new(*checkout.CRMRefusal)) || !strings.Contains(err.Error(), "INSUFFICIENT_ACCESS") {
 		t.Errorf("Open = %v, want an unknown outcome", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -143,7 +144,7 @@ func TestALimitOfTheDayIsNotTriedAgain(t *testing.T) {
 				return answered(http.StatusForbidden, "", `[{"errorCode":"REQUEST_LIMIT_EXCEEDED","message":"`+message+`"}]`)
 			})
 			_, err := c.Agreed(t.Context(), key)
-			var refused *ports.CRMRefusal
+			var refused *checkout.CRMRefusal
 			if !errors.Is(err, ports.ErrBusy) || errors.As(err, &refused) || sent != calls {
 				t.Errorf("%s: %v after %d calls, want %v after %d", message, err, sent, ports.ErrBusy, calls)
 			}

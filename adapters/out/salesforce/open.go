@@ -10,7 +10,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // kinds are the names of the records in their natural keys, in the order in which they are made.
@@ -19,12 +18,12 @@ func kinds() []struct{ object, kind string } {
 		{contact, "contact"}, {opportunity, "opportunity"}, {role, "contact role"}, {authority, "dda"}}
 }
 
-func keyOf(k ports.EnrolmentKey, kind string) string {
+func keyOf(k checkout.EnrolmentKey, kind string) string {
 	return checkout.NaturalKey(k.Environment, k.ProviderCode, k.OrderID, kind)
 }
 
 // Open implements ports.CRM.
-func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, error) {
+func (c *CRM) Open(ctx context.Context, e checkout.Enrolment) (checkout.Records, error) {
 	var records checkout.Records
 	if err := c.checkEnvironment(e.EnrolmentKey); err != nil {
 		return records, err
@@ -41,7 +40,7 @@ func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, er
 	})
 	if err != nil {
 		err = c.outcome(err)
-		if refusal, ok := errors.AsType[*ports.CRMRefusal](err); ok {
+		if refusal, ok := errors.AsType[*checkout.CRMRefusal](err); ok {
 			refusal.Made = made > 0 || refusal.Code == codeSeveral
 		}
 		return checkout.Records{}, fmt.Errorf("open %s in Salesforce: %w", e.CheckoutID, err)
@@ -50,7 +49,7 @@ func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (checkout.Records, er
 }
 
 // checkEnvironment refuses an enrolment of the other environment.
-func (c *CRM) checkEnvironment(k ports.EnrolmentKey) error {
+func (c *CRM) checkEnvironment(k checkout.EnrolmentKey) error {
 	if k.Environment != c.environment {
 		return fmt.Errorf("the environment of the enrolment is %q, that of the CRM %q", k.Environment, c.environment)
 	}
@@ -59,7 +58,7 @@ func (c *CRM) checkEnvironment(k ports.EnrolmentKey) error {
 
 // open finds the records of an enrolment, makes the missing records, and returns the ids of all by their object. With an
 // error it still returns the ids of the records that it found or made.
-func (c *CRM) open(ctx context.Context, e ports.Enrolment) (map[string]string, error) {
+func (c *CRM) open(ctx context.Context, e checkout.Enrolment) (map[string]string, error) {
 	names := map[string][]string{opportunity: intentFields()}
 	var parts []partWire
 	for _, k := range kinds() {
@@ -95,7 +94,7 @@ func (c *CRM) open(ctx context.Context, e ports.Enrolment) (map[string]string, e
 }
 
 // opening is the write of one record of an enrolment that is opened. known has the ids of the records that exist.
-func (c *CRM) opening(e ports.Enrolment, object, key string, known map[string]string) write {
+func (c *CRM) opening(e checkout.Enrolment, object, key string, known map[string]string) write {
 	id := func(of string) any {
 		if id, ok := known[of]; ok {
 			return id
@@ -130,7 +129,7 @@ func (c *CRM) opening(e ports.Enrolment, object, key string, known map[string]st
 const maxOpportunityName = 120
 
 // opportunityName is by which people find an enrolment.
-func opportunityName(e ports.Enrolment) string {
+func opportunityName(e checkout.Enrolment) string {
 	name := []rune(e.Intent.CourseName + ", " + e.Student.FirstName + " " + e.Student.LastName)
 	if len(name) > maxOpportunityName {
 		name = append(name[:maxOpportunityName-1], '…')
@@ -162,7 +161,7 @@ func intentFields() (names []string) {
 }
 
 // sameIntent refuses an enrolment whose opportunity is on record with another intent.
-func sameIntent(there found, e ports.Enrolment, object string) error {
+func sameIntent(there found, e checkout.Enrolment, object string) error {
 	if object != opportunity {
 		return nil
 	}
@@ -176,7 +175,7 @@ func sameIntent(there found, e ports.Enrolment, object string) error {
 		}
 	}
 	if len(differing) > 0 {
-		return &ports.CRMRefusal{Code: codeOtherIntent, OtherIntent: true, Faults: differing}
+		return &checkout.CRMRefusal{Code: codeOtherIntent, OtherIntent: true, Faults: differing}
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // reference begins what a composite request replaces by a value of an earlier part, in any text.
@@ -336,7 +335,7 @@ func (c *CRM) outcome(err error) error {
 	if errors.As(err, &record) {
 		object = record.object
 	}
-	refusal := &ports.CRMRefusal{Code: refused.faults[0].code, Faults: c.mapping.faults(object, refused.faults)}
+	refusal := &checkout.CRMRefusal{Code: refused.faults[0].code, Faults: c.mapping.faults(object, refused.faults)}
 	if len(refusal.Faults) == 0 && object != "" {
 		refusal.Faults = []checkout.Fault{{Field: c.mapping.object(object), Message: "is refused"}}
 	}
@@ -345,7 +344,7 @@ func (c *CRM) outcome(err error) error {
 
 // refuse is a refusal of our own.
 func refuse(code, field, message string) error {
-	return &ports.CRMRefusal{Code: code, Faults: []checkout.Fault{{Field: field, Message: message}}}
+	return &checkout.CRMRefusal{Code: code, Faults: []checkout.Fault{{Field: field, Message: message}}}
 }
 
 // inRecord says which object an error of a call is about.

@@ -16,7 +16,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -105,7 +104,7 @@ func TestAnEnrolmentTakesSevenCalls(t *testing.T) {
 }
 
 // stop has a rule of the organisation refuse the step that follows.
-func (b *bench) stop(t *testing.T, c ports.Completion, after crmtest.Step) {
+func (b *bench) stop(t *testing.T, c checkout.Completion, after crmtest.Step) {
 	t.Helper()
 	refused := map[crmtest.Step]string{crmtest.StepAgreement: "ContentVersion", crmtest.StepDocument: "Direct_Debit_Authority__c"}
 	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultValidation, Object: refused[after]})

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -52,7 +53,7 @@ func unreachable(ctx context.Context, secret redactor, step string, err error) e
 // its operator can change.
 var policy = regexp.MustCompile(`^5[0-9]{2}[ -]5\.7\.`)
 
-// refused is the error of a step that concerns the notice: a *ports.NoticeRefusal where the server refuses it for good.
+// refused is the error of a step that concerns the notice: a *checkout.NoticeRefusal where the server refuses it for good.
 func refused(ctx context.Context, secret redactor, step string, err error) error {
 	text, code := said(err)
 	if ctx.Err() != nil {
@@ -60,7 +61,7 @@ func refused(ctx context.Context, secret redactor, step string, err error) error
 	}
 	text = secret.Replace(text)
 	if code >= 500 && code != 530 && !policy.MatchString(text) {
-		return &ports.NoticeRefusal{Answer: strings.TrimSpace(text)}
+		return &checkout.NoticeRefusal{Answer: strings.TrimSpace(text)}
 	}
 	return fmt.Errorf("%s: %s", step, text)
 }

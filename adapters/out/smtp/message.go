@@ -5,13 +5,12 @@ import (
 	netmail "net/mail"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/wneessen/go-mail"
-
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // message writes a notice as a message: the text, the same as HTML, and the files that go with it.
-func (n *Notifier) message(notice ports.PayerNotice) (*mail.Msg, error) {
+func (n *Notifier) message(notice checkout.PayerNotice) (*mail.Msg, error) {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	m.FromMailAddress(&n.from)
 	m.ToMailAddress(&netmail.Address{Name: notice.To.Name, Address: notice.To.Email})

@@ -14,7 +14,7 @@ import (
 	"github.com/emersion/go-sasl"
 	server "github.com/emersion/go-smtp"
 
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
@@ -174,9 +174,9 @@ func says(code int, enhanced [3]int, message string) error {
 }
 
 // notice returns a notice with every field filled.
-func notice() ports.PayerNotice {
-	return ports.PayerNotice{ID: "ntc_0123", At: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC),
-		To: ports.Addressee{Name: "Ānaru 李小龙", Email: "anaru@student.example"}, ReplyTo: "help@kowhai.example",
+func notice() checkout.PayerNotice {
+	return checkout.PayerNotice{ID: "ntc_0123", At: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC),
+		To: checkout.Addressee{Name: "Ānaru 李小龙", Email: "anaru@student.example"}, ReplyTo: "help@kowhai.example",
 		Subject: "Your payment plan agreement PPA-2026-1 – Kōwhai", Text: "Kia ora Ānaru 李小龙,\n\n$53.65 …\n.\nend\n", HTML: "<p>Kia ora Ānaru 李小龙</p>\n",
-		Attachments: []ports.Attachment{{Name: "PPA-2026-1.pdf", MediaType: "application/pdf", Bytes: []byte("%PDF-1.7\r\n\x00\xff.\r\n")}}}
+		Attachments: []checkout.Attachment{{Name: "PPA-2026-1.pdf", MediaType: "application/pdf", Bytes: []byte("%PDF-1.7\r\n\x00\xff.\r\n")}}}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
@@ -65,7 +66,7 @@ func TestEveryStepHasATimeout(t *testing.T) {
 				if took := time.Since(start); err == nil || took > 3*time.Second {
 					t.Fatalf("Notify: %v after %s", err, took)
 				}
-				_, refused := errors.AsType[*ports.NoticeRefusal](err)
+				_, refused := errors.AsType[*checkout.NoticeRefusal](err)
 				if waits := errors.Is(err, ports.ErrBusy); refused || waits != (steps < 3) {
 					t.Errorf("Notify: %v", err)
 				}

@@ -58,6 +58,7 @@ import (
 	client "github.com/wneessen/go-mail/smtp"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -139,30 +140,30 @@ func (n *Notifier) setURL(text string) error {
 }
 
 // Notify implements [ports.PayerNotifier].
-func (n *Notifier) Notify(ctx context.Context, notice ports.PayerNotice) (ports.Receipt, error) {
+func (n *Notifier) Notify(ctx context.Context, notice checkout.PayerNotice) (checkout.Receipt, error) {
 	secret := n.redactor(notice.To.Email)
 	message, err := n.message(notice)
 	if err != nil { // it would be as wrong the next time
-		return ports.Receipt{}, &ports.NoticeRefusal{Answer: secret.Replace("write the message: " + err.Error())}
+		return checkout.Receipt{}, &checkout.NoticeRefusal{Answer: secret.Replace("write the message: " + err.Error())}
 	}
 	server, closeConn, err := n.connect(ctx, notice.To.Email)
 	if err != nil {
-		return ports.Receipt{}, unreachable(ctx, secret, "reach the mail server", err)
+		return checkout.Receipt{}, unreachable(ctx, secret, "reach the mail server", err)
 	}
 	defer closeConn()
 	defer n.quit(server)
 	if err := n.command(server, func() error { return server.Mail(envelope(n.from.Address)) }); err != nil {
-		return ports.Receipt{}, unreachable(ctx, secret, "name the sender", err)
+		return checkout.Receipt{}, unreachable(ctx, secret, "name the sender", err)
 	}
 	if err := n.command(server, func() error { return server.Rcpt(envelope(notice.To.Email)) }); err != nil {
-		return ports.Receipt{}, refused(ctx, secret, "name the recipient", err)
+		return checkout.Receipt{}, refused(ctx, secret, "name the recipient", err)
 	}
 	var answer string
 	err = n.command(server, func() error { answer, err = hand(server, message); return err })
 	if err != nil {
-		return ports.Receipt{}, refused(ctx, secret, "hand over the message", err)
+		return checkout.Receipt{}, refused(ctx, secret, "hand over the message", err)
 	}
-	return ports.Receipt{Reference: n.messageID(notice.ID), Answer: secret.Replace(oneLine("250 " + answer))}, nil
+	return checkout.Receipt{Reference: n.messageID(notice.ID), Answer: secret.Replace(oneLine("250 " + answer))}, nil
 }
 
 // quitTimeout bounds the wait for the answer to QUIT. What was taken over is on record only after it.

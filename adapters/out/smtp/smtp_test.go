@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -181,7 +182,7 @@ func TestAnswersOfTheServer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s.answer(tt.mail, tt.rcpt, tt.data)
 			_, err := s.through(t, Options{}).Notify(t.Context(), notice())
-			_, refused := errors.AsType[*ports.NoticeRefusal](err)
+			_, refused := errors.AsType[*checkout.NoticeRefusal](err)
 			got := again
 			switch {
 			case refused:

@@ -84,12 +84,12 @@ func (p *Processor) Ready(ctx context.Context) error { return ctx.Err() }
 // Begin implements ports.Processor. The billing request's id is a function of start.Key. Its page has start.ReturnURL,
 // which may hold a setup token, in its address, since no token is kept in a store; the page leads only to a return URL
 // that was named here.
-func (p *Processor) Begin(ctx context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
+func (p *Processor) Begin(ctx context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
 	id := billingRequestPrefix + identifier(start.Key)
 	if err := p.keep(ctx, startName(id, start.ReturnURL), toStartWire(start)); err != nil {
-		return ports.BillingRequest{}, fmt.Errorf("keep billing request %s: %w", id, err)
+		return checkout.BillingRequest{}, fmt.Errorf("keep billing request %s: %w", id, err)
 	}
-	return ports.BillingRequest{ID: id, URL: p.site.BaseURL + pagePath(id, start.ReturnURL)}, nil
+	return checkout.BillingRequest{ID: id, URL: p.site.BaseURL + pagePath(id, start.ReturnURL)}, nil
 }
 
 // EraseSetups implements ports.SetupEraser.
@@ -146,7 +146,7 @@ func (p *Processor) completed(ctx context.Context, id string) (*completion, erro
 
 // Observe implements ports.Processor: a completed setup is submitted after one minute, and
 // active and authorised after two, unless the account holder's name says that it fails or is cancelled.
-func (p *Processor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
 	id := q.Setup.BillingRequestID
 	if !billingRequestID.MatchString(id) {
 		return checkout.Observation{}, fmt.Errorf("billing request %q: %w", id, ports.ErrNotFound)

@@ -36,9 +36,9 @@ func TestProcessor(t *testing.T) {
 
 func TestBeginFindsTheBillingRequestOfAKey(t *testing.T) {
 	b := newBench(t)
-	begin := func(key, returnURL string) ports.BillingRequest {
+	begin := func(key, returnURL string) checkout.BillingRequest {
 		t.Helper()
-		got, err := b.processor.Begin(t.Context(), ports.SetupStart{Key: key, ReturnURL: returnURL})
+		got, err := b.processor.Begin(t.Context(), checkout.SetupStart{Key: key, ReturnURL: returnURL})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,10 +136,10 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	b := newBench(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.processor.Begin(ctx, ports.SetupStart{}); !errors.Is(err, context.Canceled) {
+	if _, err := b.processor.Begin(ctx, checkout.SetupStart{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Begin: %v, want %v", err, context.Canceled)
 	}
-	if _, err := b.processor.Observe(ctx, ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: b.request.ID}}); !errors.Is(err, context.Canceled) {
+	if _, err := b.processor.Observe(ctx, checkout.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: b.request.ID}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Observe: %v, want %v", err, context.Canceled)
 	}
 }
@@ -158,10 +158,10 @@ func (b broken) SandboxRecord(context.Context, string) ([]byte, error)   { retur
 func TestRecordsThatFailAreAnErrorAndAPageThatSaysNoMore(t *testing.T) {
 	b := newBench(t)
 	p := fakeprocessor.New(fakeprocessor.Options{Records: broken{err: errDisk}, BaseURL: processortest.BaseURL})
-	if _, err := p.Begin(t.Context(), ports.SetupStart{Key: "a"}); !errors.Is(err, errDisk) {
+	if _, err := p.Begin(t.Context(), checkout.SetupStart{Key: "a"}); !errors.Is(err, errDisk) {
 		t.Errorf("Begin: %v, want %v", err, errDisk)
 	}
-	if _, err := p.Observe(t.Context(), ports.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: b.request.ID}}); !errors.Is(err, errDisk) {
+	if _, err := p.Observe(t.Context(), checkout.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: b.request.ID}}); !errors.Is(err, errDisk) {
 		t.Errorf("Observe: %v, want %v", err, errDisk)
 	}
 	b.processor = p

@@ -16,11 +16,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // account is the account of the provider whose payments the processor handles.
-var account = ports.Account{ProviderCode: "RIMU", ID: "acc-rimu", Environment: catalogue.Sandbox}
+var account = checkout.Account{ProviderCode: "RIMU", ID: "acc-rimu", Environment: catalogue.Sandbox}
 
 // setupPage is the address to which the processor sends the payer's browser back.
 const setupPage = processortest.BaseURL + "/api/dd-setup?token=RIMU-1.1.kid.mac"
@@ -31,7 +30,7 @@ type bench struct {
 	now       time.Time
 	store     *memory.Store
 	processor *fakeprocessor.Processor
-	request   ports.BillingRequest
+	request   checkout.BillingRequest
 }
 
 func newBench(t *testing.T) *bench {
@@ -40,7 +39,7 @@ func newBench(t *testing.T) *bench {
 	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL,
 		Now: func() time.Time { return b.now }})
 	var err error
-	b.request, err = b.processor.Begin(t.Context(), ports.SetupStart{Key: "0123456789abcdef0123456789abcdef", Account: account,
+	b.request, err = b.processor.Begin(t.Context(), checkout.SetupStart{Key: "0123456789abcdef0123456789abcdef", Account: account,
 		ProviderName: "Rimu College", CheckoutID: "RIMU-1", ReturnURL: setupPage,
 		FrameOrigins: []string{"https://rimu.example"}, Description: "Welding"})
 	if err != nil {
@@ -52,7 +51,7 @@ func newBench(t *testing.T) *bench {
 // observe returns what the processor says of the billing request.
 func (b *bench) observe() checkout.Observation {
 	b.t.Helper()
-	seen, err := b.processor.Observe(b.t.Context(), ports.SetupQuery{Account: account, Setup: checkout.Setup{Try: 1, BillingRequestID: b.request.ID}})
+	seen, err := b.processor.Observe(b.t.Context(), checkout.SetupQuery{Account: account, Setup: checkout.Setup{Try: 1, BillingRequestID: b.request.ID}})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // The records of a billing request: how it was begun, for each return URL, and how it was completed.
@@ -28,7 +28,7 @@ type startWire struct {
 	FrameOrigins []string `json:"frame_origins,omitempty"`
 }
 
-func toStartWire(s ports.SetupStart) startWire {
+func toStartWire(s checkout.SetupStart) startWire {
 	return startWire{s.ProviderName, s.Description, s.FrameOrigins}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // InsertCheckout implements [ports.Checkouts].
-func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
+func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
 	return s.locked(ctx, func() error {
 		c := change.Next
 		order, key := name{c.ProviderCode, c.OrderID}, name{c.ProviderCode, c.IdempotencyKey}
@@ -49,7 +49,7 @@ func (s *Store) Checkout(ctx context.Context, id string) (c checkout.Checkout, e
 }
 
 // FindCheckout implements [ports.Checkouts].
-func (s *Store) FindCheckout(ctx context.Context, by ports.Reference) (c checkout.Checkout, err error) {
+func (s *Store) FindCheckout(ctx context.Context, by checkout.Reference) (c checkout.Checkout, err error) {
 	err = s.locked(ctx, func() error {
 		id, ok := s.find(by)
 		if !ok {
@@ -62,7 +62,7 @@ func (s *Store) FindCheckout(ctx context.Context, by ports.Reference) (c checkou
 }
 
 // find returns the id of the checkout that a reference names.
-func (s *Store) find(by ports.Reference) (id string, ok bool) {
+func (s *Store) find(by checkout.Reference) (id string, ok bool) {
 	switch {
 	case by.OrderID != "":
 		id, ok = s.orders[name{by.ProviderCode, by.OrderID}]
@@ -86,13 +86,13 @@ func (s *Store) idOf(match func(checkout.Setup) bool) (id string, ok bool) {
 }
 
 // UpdateCheckout implements [ports.Checkouts].
-func (s *Store) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
+func (s *Store) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return s.locked(ctx, func() error { return s.update(id, q, decide) })
 }
 
 // update stores the change that decide makes of a checkout.
-func (s *Store) update(id string, q ports.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error {
+func (s *Store) update(id string, q checkout.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error {
 	r, ok := s.rows[id]
 	if !ok {
 		return fmt.Errorf("checkout %s: %w", id, ports.ErrNotFound)
@@ -121,7 +121,7 @@ func (s *Store) remove(c checkout.Checkout) {
 }
 
 // store puts the change on record, or returns an error and changes nothing.
-func (s *Store) store(id string, change checkout.Change, q ports.Enqueue) error {
+func (s *Store) store(id string, change checkout.Change, q checkout.Enqueue) error {
 	r := s.rows[id]
 	r.checkout = copyCheckout(change.Next)
 	if change.Agreement != nil {

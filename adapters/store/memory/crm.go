@@ -20,15 +20,15 @@ type CRM struct {
 
 	mu         sync.Mutex // guards everything below
 	made       int        // records, of which each has its number in its id
-	enrolments map[ports.EnrolmentKey]*CRMEnrolment
+	enrolments map[checkout.EnrolmentKey]*CRMEnrolment
 }
 
 // CRMEnrolment is everything that a CRM has of one enrolment.
 type CRMEnrolment struct {
-	Enrolment   ports.Enrolment
+	Enrolment   checkout.Enrolment
 	Records     checkout.Records
 	Agreement   *agreement.Agreement // nil until it is stored
-	Completed   ports.Completed
+	Completed   checkout.Completed
 	Document    []byte
 	Setup       checkout.Setup // as it completed
 	Completions int            // how often it became complete
@@ -36,7 +36,7 @@ type CRMEnrolment struct {
 
 // NewCRM returns an empty CRM.
 func NewCRM(env catalogue.Environment) *CRM {
-	return &CRM{environment: env, enrolments: map[ports.EnrolmentKey]*CRMEnrolment{}}
+	return &CRM{environment: env, enrolments: map[checkout.EnrolmentKey]*CRMEnrolment{}}
 }
 
 // Info implements [ports.CRM].
@@ -61,7 +61,7 @@ func (c *CRM) newID(kind string) string {
 }
 
 // locked runs f while no other call runs, unless ctx has ended or the enrolment is of the other environment.
-func (c *CRM) locked(ctx context.Context, k ports.EnrolmentKey, f func(*CRMEnrolment) error) error {
+func (c *CRM) locked(ctx context.Context, k checkout.EnrolmentKey, f func(*CRMEnrolment) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -74,7 +74,7 @@ func (c *CRM) locked(ctx context.Context, k ports.EnrolmentKey, f func(*CRMEnrol
 }
 
 // Open implements [ports.CRM].
-func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (records checkout.Records, err error) {
+func (c *CRM) Open(ctx context.Context, e checkout.Enrolment) (records checkout.Records, err error) {
 	err = c.locked(ctx, e.EnrolmentKey, func(stored *CRMEnrolment) error {
 		if stored == nil {
 			stored = &CRMEnrolment{Enrolment: e, Records: checkout.Records{ContactID: c.newID("contact"),
@@ -82,7 +82,7 @@ func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (records checkout.Rec
 			c.enrolments[e.EnrolmentKey] = stored
 		}
 		if differing := checkout.Compare(stored.Enrolment.Intent, e.Intent); len(differing) > 0 {
-			return &ports.CRMRefusal{Code: "OTHER_INTENT", Made: true, OtherIntent: true, Faults: differing}
+			return &checkout.CRMRefusal{Code: "OTHER_INTENT", Made: true, OtherIntent: true, Faults: differing}
 		}
 		records = stored.Records
 		return nil
@@ -91,7 +91,7 @@ func (c *CRM) Open(ctx context.Context, e ports.Enrolment) (records checkout.Rec
 }
 
 // Complete implements [ports.CRM].
-func (c *CRM) Complete(ctx context.Context, done ports.Completion) (completed ports.Completed, err error) {
+func (c *CRM) Complete(ctx context.Context, done checkout.Completion) (completed checkout.Completed, err error) {
 	err = c.locked(ctx, done.EnrolmentKey, func(stored *CRMEnrolment) error {
 		if err := c.mayComplete(stored, done); err != nil {
 			return err
@@ -109,7 +109,7 @@ func (c *CRM) Complete(ctx context.Context, done ports.Completion) (completed po
 
 // CompleteInPart stores the agreement of a completion, and its document too if there is to be one, and ends there, as a
 // call does that is interrupted.
-func (c *CRM) CompleteInPart(ctx context.Context, done ports.Completion, document bool) error {
+func (c *CRM) CompleteInPart(ctx context.Context, done checkout.Completion, document bool) error {
 	return c.locked(ctx, done.EnrolmentKey, func(stored *CRMEnrolment) error {
 		c.storeAgreement(stored, done)
 		if document {
@@ -120,7 +120,7 @@ func (c *CRM) CompleteInPart(ctx context.Context, done ports.Completion, documen
 }
 
 // mayComplete refuses a completion of what was not opened, or opened or agreed otherwise.
-func (c *CRM) mayComplete(e *CRMEnrolment, done ports.Completion) error {
+func (c *CRM) mayComplete(e *CRMEnrolment, done checkout.Completion) error {
 	for _, other := range c.enrolments {
 		if other != e && other.Agreement != nil && other.Agreement.Number == done.Agreement.Number {
 			return refuse("OTHER_AGREEMENT")
@@ -137,9 +137,9 @@ func (c *CRM) mayComplete(e *CRMEnrolment, done ports.Completion) error {
 	return nil
 }
 
-func refuse(code string) error { return &ports.CRMRefusal{Code: code} }
+func refuse(code string) error { return &checkout.CRMRefusal{Code: code} }
 
-func (c *CRM) storeAgreement(stored *CRMEnrolment, done ports.Completion) {
+func (c *CRM) storeAgreement(stored *CRMEnrolment, done checkout.Completion) {
 	if stored.Agreement == nil {
 		a := copyAgreement(done.Agreement)
 		stored.Agreement, stored.Completed.AgreementID = &a, c.newID("agreement")
@@ -147,14 +147,14 @@ func (c *CRM) storeAgreement(stored *CRMEnrolment, done ports.Completion) {
 }
 
 // storeDocument stores the document, unless there is one, or the enrolment is complete without.
-func (c *CRM) storeDocument(stored *CRMEnrolment, done ports.Completion) {
+func (c *CRM) storeDocument(stored *CRMEnrolment, done checkout.Completion) {
 	if done.Document != nil && stored.Document == nil && stored.Completions == 0 {
 		stored.Document, stored.Completed.DocumentID = copySlice(done.Document.Bytes), c.newID("document")
 	}
 }
 
 // Agreed implements [ports.CRM].
-func (c *CRM) Agreed(ctx context.Context, k ports.EnrolmentKey) (agreed ports.Agreed, err error) {
+func (c *CRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (agreed ports.Agreed, err error) {
 	err = c.locked(ctx, k, func(stored *CRMEnrolment) error {
 		if stored == nil || stored.Agreement == nil {
 			return fmt.Errorf("agreement of the enrolment: %w", ports.ErrNotFound)

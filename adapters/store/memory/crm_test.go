@@ -6,7 +6,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/crmtest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 func TestCRM(t *testing.T) {
@@ -15,7 +15,7 @@ func TestCRM(t *testing.T) {
 		return crmtest.Bench{
 			CRM:    crm,
 			Stored: func(_ *testing.T, opportunityID string) crmtest.Stored { return stored(crm, opportunityID) },
-			Stop: func(t *testing.T, c ports.Completion, after crmtest.Step) {
+			Stop: func(t *testing.T, c checkout.Completion, after crmtest.Step) {
 				if err := crm.CompleteInPart(t.Context(), c, after == crmtest.StepDocument); err != nil {
 					t.Fatal(err)
 				}

@@ -32,7 +32,7 @@ func (s *Store) append(checkoutID string, moments ...checkout.Moment) {
 }
 
 // Note implements [ports.Journal].
-func (s *Store) Note(ctx context.Context, noted []ports.Noted, refused []checkout.Refusal) error {
+func (s *Store) Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error {
 	return s.locked(ctx, func() error {
 		for _, n := range noted {
 			s.append(n.CheckoutID, n.Moment)

@@ -110,7 +110,7 @@ func call[T any](ctx context.Context, visit func(T) error, v T) error {
 type snapshot struct {
 	configurations []catalogue.Configuration
 	keys           []catalogue.Key
-	records        []ports.CheckoutRecord
+	records        []checkout.CheckoutRecord
 }
 
 func (s *Store) snapshot(ctx context.Context) (m snapshot, err error) {
@@ -130,14 +130,14 @@ func (s *Store) snapshot(ctx context.Context) (m snapshot, err error) {
 	return m, err
 }
 
-func (r row) record() ports.CheckoutRecord {
-	d := ports.CheckoutRecord{Checkout: copyCheckout(r.checkout)}
+func (r row) record() checkout.CheckoutRecord {
+	d := checkout.CheckoutRecord{Checkout: copyCheckout(r.checkout)}
 	if r.agreement != nil {
 		a := copyAgreement(*r.agreement)
 		d.Agreement = &a
 	}
 	if r.document != nil {
-		d.Document = &ports.DocumentInfo{
+		d.Document = &checkout.DocumentInfo{
 			ID: r.document.ID, SHA256: r.document.SHA256, Size: len(r.document.Bytes),
 		}
 	}

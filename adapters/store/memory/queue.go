@@ -18,22 +18,22 @@ type queue struct {
 	byID    map[string]*job
 	of      map[string][]*job // by checkout id, in the order in which they entered
 
-	redeliveries map[string][]ports.Redelivery // by event id
+	redeliveries map[string][]checkout.Redelivery // by event id
 }
 
 // job is a job with its lease. Due of the record is the time of the next attempt.
 type job struct {
-	ports.JobRecord
+	checkout.JobRecord
 	cursor string
 	until  time.Time // the end of the lease; zero where it was given back
 }
 
 func newQueue() queue {
-	return queue{byID: map[string]*job{}, of: map[string][]*job{}, redeliveries: map[string][]ports.Redelivery{}}
+	return queue{byID: map[string]*job{}, of: map[string][]*job{}, redeliveries: map[string][]checkout.Redelivery{}}
 }
 
 // record returns a copy of what is on record.
-func (j *job) record() ports.JobRecord {
+func (j *job) record() checkout.JobRecord {
 	r := j.JobRecord
 	r.Job = copyJob(r.Job)
 	if r.State != checkout.JobPending {
@@ -46,7 +46,7 @@ func (j *job) record() ports.JobRecord {
 
 // leased reports whether the job has a lease at a time. A lease that ends too far ahead was set by a wrong clock.
 func (j *job) leased(now time.Time) bool {
-	return j.until.After(now) && !j.until.After(now.Add(ports.MaxLease))
+	return j.until.After(now) && !j.until.After(now.Add(checkout.MaxLease))
 }
 
 // since returns the time from which on the job has been due.
@@ -96,7 +96,7 @@ func (q *queue) add(given checkout.Job) *job {
 	if has(q.byID, given.ID) {
 		return nil
 	}
-	j := &job{JobRecord: ports.JobRecord{Job: copyJob(given), State: checkout.JobPending, Due: stored(given.Due)}}
+	j := &job{JobRecord: checkout.JobRecord{Job: copyJob(given), State: checkout.JobPending, Due: stored(given.Due)}}
 	if given.Due.IsZero() {
 		j.Due = j.Job.CreatedAt
 	}
@@ -108,7 +108,7 @@ func (q *queue) add(given checkout.Job) *job {
 }
 
 // addChange adds the events and the jobs of a change, none of whose events is on record.
-func (q *queue) addChange(c checkout.Change, enqueue ports.Enqueue) {
+func (q *queue) addChange(c checkout.Change, enqueue checkout.Enqueue) {
 	hold := func(j *job) {
 		if j != nil && enqueue.Hold > 0 {
 			j.Token, j.until = 1, stored(enqueue.Now.Add(enqueue.Hold))
@@ -148,7 +148,7 @@ func (q *queue) remove(checkoutID string) {
 }
 
 // held returns the job of a lease; ErrNotFound if the lease was lost, or the job is not pending.
-func (q *queue) held(l ports.Lease) (*job, error) {
+func (q *queue) held(l checkout.Lease) (*job, error) {
 	j, ok := q.byID[l.Job.ID]
 	if !ok || j.Token != l.Token || j.State != checkout.JobPending {
 		return nil, fmt.Errorf("job %s with token %d: %w", l.Job.ID, l.Token, ports.ErrNotFound)
@@ -170,7 +170,7 @@ func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []check
 }
 
 // Lease implements [ports.Queue].
-func (s *Store) Lease(ctx context.Context, query ports.JobQuery) (leases []ports.Lease, err error) {
+func (s *Store) Lease(ctx context.Context, query checkout.JobQuery) (leases []checkout.Lease, err error) {
 	now := stored(query.Now)
 	err = s.locked(ctx, func() error {
 		var due []*job
@@ -180,9 +180,9 @@ func (s *Store) Lease(ctx context.Context, query ports.JobQuery) (leases []ports
 			}
 		}
 		slices.SortStableFunc(due, func(a, b *job) int { return a.since(now).Compare(b.since(now)) })
-		of := map[ports.Partition]int{}
+		of := map[checkout.Partition]int{}
 		for _, j := range due {
-			p := ports.Partition{Kind: j.Job.Kind, ProviderCode: j.Job.ProviderCode}
+			p := checkout.Partition{Kind: j.Job.Kind, ProviderCode: j.Job.ProviderCode}
 			if len(leases) == query.Limit {
 				break
 			}
@@ -192,7 +192,7 @@ func (s *Store) Lease(ctx context.Context, query ports.JobQuery) (leases []ports
 			of[p]++
 			j.Token++
 			j.until = stored(now.Add(query.For))
-			leases = append(leases, ports.Lease{Job: copyJob(j.Job), Token: j.Token, Attempts: j.Attempts, Cursor: j.cursor, Until: j.until})
+			leases = append(leases, checkout.Lease{Job: copyJob(j.Job), Token: j.Token, Attempts: j.Attempts, Cursor: j.cursor, Until: j.until})
 		}
 		return nil
 	})
@@ -200,16 +200,16 @@ func (s *Store) Lease(ctx context.Context, query ports.JobQuery) (leases []ports
 }
 
 // asked reports whether the query is for jobs like this one.
-func asked(q ports.JobQuery, j checkout.Job) bool {
+func asked(q checkout.JobQuery, j checkout.Job) bool {
 	return slices.Contains(q.Kinds, j.Kind) &&
 		(q.ID == "" || q.ID == j.ID) &&
 		(q.CheckoutID == "" || q.CheckoutID == j.CheckoutID) &&
 		(q.ProviderCode == "" || q.ProviderCode == j.ProviderCode) &&
-		!slices.Contains(q.Except, ports.Partition{Kind: j.Kind, ProviderCode: j.ProviderCode})
+		!slices.Contains(q.Except, checkout.Partition{Kind: j.Kind, ProviderCode: j.ProviderCode})
 }
 
 // Extend implements [ports.Queue].
-func (s *Store) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.Duration) error {
+func (s *Store) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
 	return s.locked(ctx, func() error {
 		j, err := s.queue.held(l)
 		if err != nil {
@@ -231,7 +231,7 @@ func (j *job) release(now time.Time) {
 }
 
 // Settle implements [ports.Queue].
-func (s *Store) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, enqueue ports.Enqueue,
+func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, enqueue checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return s.locked(ctx, func() error {
 		j, err := s.queue.held(l)
@@ -253,7 +253,7 @@ func (s *Store) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, enqu
 }
 
 // record records the outcome of an attempt.
-func (q *queue) record(j *job, o ports.Outcome, now time.Time) {
+func (q *queue) record(j *job, o checkout.Outcome, now time.Time) {
 	j.Attempts += o.Attempts
 	j.fail(o.Failure)
 	j.until = time.Time{}
@@ -268,21 +268,21 @@ func (q *queue) record(j *job, o ports.Outcome, now time.Time) {
 }
 
 // fail records the latest failure. The zero value leaves the failure on record.
-func (j *job) fail(f ports.Failure) {
-	if f != (ports.Failure{}) {
-		j.Failure = ports.Failure{At: stored(f.At), Reason: f.Reason}
+func (j *job) fail(f checkout.Failure) {
+	if f != (checkout.Failure{}) {
+		j.Failure = checkout.Failure{At: stored(f.At), Reason: f.Reason}
 	}
 }
 
 // Jobs implements [ports.Queue].
-func (s *Store) Jobs(ctx context.Context, f ports.JobFilter, limit int) (list []ports.JobRecord, err error) {
+func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) (list []checkout.JobRecord, err error) {
 	err = s.locked(ctx, func() error {
 		for _, j := range s.queue.all {
 			if j.admitted(f) {
 				list = append(list, j.record())
 			}
 		}
-		slices.SortStableFunc(list, func(a, b ports.JobRecord) int { return a.Job.CreatedAt.Compare(b.Job.CreatedAt) })
+		slices.SortStableFunc(list, func(a, b checkout.JobRecord) int { return a.Job.CreatedAt.Compare(b.Job.CreatedAt) })
 		if !f.OldestFirst {
 			slices.Reverse(list)
 		}
@@ -293,7 +293,7 @@ func (s *Store) Jobs(ctx context.Context, f ports.JobFilter, limit int) (list []
 }
 
 // admitted reports whether the filter admits the job.
-func (j *job) admitted(f ports.JobFilter) bool {
+func (j *job) admitted(f checkout.JobFilter) bool {
 	since := stored(f.Since)
 	return (f.ID == "" || f.ID == j.Job.ID) &&
 		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, j.Job.Kind)) &&
@@ -305,8 +305,8 @@ func (j *job) admitted(f ports.JobFilter) bool {
 }
 
 // Backlog implements [ports.Queue].
-func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]ports.Backlog, err error) {
-	all = map[checkout.JobKind]ports.Backlog{}
+func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]checkout.Backlog, err error) {
+	all = map[checkout.JobKind]checkout.Backlog{}
 	count := func(kind checkout.JobKind, at time.Time) {
 		b := all[kind]
 		if b.Waiting++; b.Waiting == 1 || at.Before(b.Oldest) {
@@ -329,7 +329,7 @@ func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]ports.Bac
 }
 
 // Redeliveries implements [ports.Deliveries].
-func (s *Store) Redeliveries(ctx context.Context, eventID string) (list []ports.Redelivery, err error) {
+func (s *Store) Redeliveries(ctx context.Context, eventID string) (list []checkout.Redelivery, err error) {
 	err = s.locked(ctx, func() error {
 		list = slices.Clone(s.queue.redeliveries[eventID])
 		return nil
@@ -338,7 +338,7 @@ func (s *Store) Redeliveries(ctx context.Context, eventID string) (list []ports.
 }
 
 // RecordRedelivery implements [ports.Deliveries].
-func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r ports.Redelivery, m checkout.Moment) error {
+func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error {
 	return s.locked(ctx, func() error {
 		j, ok := s.queue.byID[e.ID]
 		if !ok || j.State != checkout.JobDead && j.State != checkout.JobDone {
@@ -349,7 +349,7 @@ func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r ports.Re
 		case r.Delivered:
 			j.State = checkout.JobDone
 		case j.State == checkout.JobDead:
-			j.fail(ports.Failure{At: r.At, Reason: r.Failure})
+			j.fail(checkout.Failure{At: r.At, Reason: r.Failure})
 		}
 		s.queue.redeliveries[e.ID] = append(s.queue.redeliveries[e.ID], r)
 		s.append(j.Job.CheckoutID, m)

@@ -84,7 +84,7 @@ func (b *batch) lockJournal(id string) *locked {
 }
 
 // InsertCheckout implements [ports.Checkouts]. It is one round trip and one commit.
-func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueue ports.Enqueue) error {
+func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueue checkout.Enqueue) error {
 	c := change.Next
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
 		b := t.batch()
@@ -153,7 +153,7 @@ func (t *attempt) taken(ctx context.Context, l *locked, change checkout.Change) 
 }
 
 // queueRest adds what stores a change beside the checkout.
-func (b *batch) queueRest(l *locked, change checkout.Change, enqueue ports.Enqueue) error {
+func (b *batch) queueRest(l *locked, change checkout.Change, enqueue checkout.Enqueue) error {
 	if a := change.Agreement; a != nil {
 		b.queue(insertAgreement, sqlstore.Agreement.Values(a)...)
 		l.number = a.Number
@@ -182,7 +182,7 @@ func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error
 }
 
 // FindCheckout implements [ports.Checkouts].
-func (db *DB) FindCheckout(ctx context.Context, by ports.Reference) (checkout.Checkout, error) {
+func (db *DB) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
 	c, err := dialect.FindCheckout(ctx, db, by)
 	if err == nil && (by.OrderID != "" || by.Key != "") {
 		err = db.prove(ctx, c)
@@ -214,7 +214,7 @@ func (t *attempt) proveAnswer(ctx context.Context, c checkout.Checkout) error {
 
 // UpdateCheckout implements [ports.Checkouts]. It takes two round trips: one locks the row, the other writes and
 // commits.
-func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,
+func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var refusal error
 	var wanted checkout.Change // of the latest attempt
@@ -260,7 +260,7 @@ func (l *locked) decide(decide func(checkout.Checkout) (checkout.Change, error))
 }
 
 // queueChange adds what stores a change of the checkout.
-func (b *batch) queueChange(l *locked, change checkout.Change, enqueue ports.Enqueue) error {
+func (b *batch) queueChange(l *locked, change checkout.Change, enqueue checkout.Enqueue) error {
 	if change.Remove {
 		for _, statement := range []string{deleteRedeliveries, deleteJobs, deleteMoments, deleteCheckout} {
 			b.queue(statement, l.provider, l.id)
@@ -280,7 +280,7 @@ func (t *attempt) updated(ctx context.Context, l *locked, wanted checkout.Change
 	if !slices.Equal(sqlstore.Checkout.Values(&l.checkout), sqlstore.Checkout.Values(&wanted.Next)) {
 		return false, nil
 	}
-	for _, j := range sqlstore.EnterAll(wanted, ports.Enqueue{}) {
+	for _, j := range sqlstore.EnterAll(wanted, checkout.Enqueue{}) {
 		if found, err := has(ctx, t, sqlstore.SelectJob, sqlstore.JobKey(j.Row.Job)...); !found || err != nil {
 			return false, err
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
@@ -57,7 +56,7 @@ func (t *attempt) noted(ctx context.Context, id string, moments []checkout.Momen
 
 // Note implements [ports.Journal]. If the outcome of its commit is not known, a moment that is always appended tells it, for all that is
 // stored is stored with it. Without such a moment nothing is repeated, so that nothing is counted twice.
-func (db *DB) Note(ctx context.Context, noted []ports.Noted, refused []checkout.Refusal) error {
+func (db *DB) Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error {
 	of := map[string][]checkout.Moment{}
 	var ids []string
 	for _, n := range noted {
@@ -67,7 +66,7 @@ func (db *DB) Note(ctx context.Context, noted []ports.Noted, refused []checkout.
 		of[n.CheckoutID] = append(of[n.CheckoutID], n.Moment)
 	}
 	slices.Sort(ids)
-	at := slices.IndexFunc(noted, func(n ports.Noted) bool { return n.Moment.Once == "" })
+	at := slices.IndexFunc(noted, func(n checkout.Noted) bool { return n.Moment.Once == "" })
 	told := at >= 0
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
 		if t.outcomeUnknown && !told {

@@ -29,7 +29,7 @@ func event(c checkout.Checkout, name events.Name) events.Event {
 	return events.Event{ID: fmt.Sprintf("evt_%s_%s", c.ID, name), Name: name, CheckoutID: c.ID, ProviderCode: c.ProviderCode}
 }
 
-func pending() ports.Enqueue { return ports.Enqueue{Now: time.Now(), Hold: 10 * time.Second} }
+func pending() checkout.Enqueue { return checkout.Enqueue{Now: time.Now(), Hold: 10 * time.Second} }
 
 func insert(t *testing.T, db *postgres.DB, n int) {
 	t.Helper()
@@ -57,7 +57,7 @@ func prepare(t *testing.T, db *postgres.DB) {
 }
 
 func leaseJob(ctx context.Context, db *postgres.DB, id string) error {
-	leases, err := db.Lease(ctx, ports.JobQuery{Now: time.Now(), For: 10 * time.Second, Kinds: checkout.JobKinds(), ID: id, Limit: 1})
+	leases, err := db.Lease(ctx, checkout.JobQuery{Now: time.Now(), For: 10 * time.Second, Kinds: checkout.JobKinds(), ID: id, Limit: 1})
 	if err == nil && len(leases) == 0 {
 		err = errNoLease
 	}
@@ -66,7 +66,7 @@ func leaseJob(ctx context.Context, db *postgres.DB, id string) error {
 
 var errNoLease = errors.New("no lease")
 
-func held(n int) ports.Lease { return ports.Lease{Job: work("held", n), Token: 1} }
+func held(n int) checkout.Lease { return checkout.Lease{Job: work("held", n), Token: 1} }
 
 func key(n int) catalogue.Key {
 	return catalogue.Key{ID: fmt.Sprint("key", n), Provider: "KOWHAI", Hash: [32]byte{byte(n)}}
@@ -132,16 +132,16 @@ func revoke(ctx context.Context, db *postgres.DB, n int) error {
 	return db.RevokeKey(ctx, key(n+keysBefore).ID, time.UnixMilli(int64(n)), did(n))
 }
 
-func done(n int) ports.Outcome {
-	return ports.Outcome{State: checkout.JobDone, Attempts: 2, Moments: []checkout.Moment{moment(n)}}
+func done(n int) checkout.Outcome {
+	return checkout.Outcome{State: checkout.JobDone, Attempts: 2, Moments: []checkout.Moment{moment(n)}}
 }
 
 func moment(n int) checkout.Moment {
 	return checkout.Moment{At: time.UnixMilli(int64(n)), Kind: checkout.MomentEventDelivered, Actor: checkout.ActorService}
 }
 
-func lease(n int) ports.Lease {
-	return ports.Lease{Job: checkout.DeliveryOf(opened(n).Events[0]), Token: 1}
+func lease(n int) checkout.Lease {
+	return checkout.Lease{Job: checkout.DeliveryOf(opened(n).Events[0]), Token: 1}
 }
 
 func settle(ctx context.Context, db *postgres.DB, n int) error {
@@ -149,12 +149,12 @@ func settle(ctx context.Context, db *postgres.DB, n int) error {
 }
 
 func putOff(ctx context.Context, db *postgres.DB, n int) error {
-	o := ports.Outcome{State: checkout.JobPending, Again: time.Hour, Attempts: 1, Moments: []checkout.Moment{moment(n)}}
+	o := checkout.Outcome{State: checkout.JobPending, Again: time.Hour, Attempts: 1, Moments: []checkout.Moment{moment(n)}}
 	return db.Settle(ctx, lease(n), o, pending(), nil)
 }
 
 func settleOwn(ctx context.Context, db *postgres.DB, n int) error {
-	return db.Settle(ctx, held(n), ports.Outcome{State: checkout.JobDead, Attempts: 1}, pending(), nil)
+	return db.Settle(ctx, held(n), checkout.Outcome{State: checkout.JobDead, Attempts: 1}, pending(), nil)
 }
 
 // settleWith settles a job with a change of its checkout.
@@ -176,7 +176,7 @@ func noting(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) er
 
 // note appends a moment and counts a refusal.
 func note(ctx context.Context, db *postgres.DB, n int) error {
-	return db.Note(ctx, []ports.Noted{{CheckoutID: opened(n).Next.ID, Moment: moment(n)}},
+	return db.Note(ctx, []checkout.Noted{{CheckoutID: opened(n).Next.ID, Moment: moment(n)}},
 		[]checkout.Refusal{{ProviderCode: "KOWHAI", Day: "2026-11-20", Times: 1}})
 }
 
@@ -184,7 +184,7 @@ func note(ctx context.Context, db *postgres.DB, n int) error {
 func count(ctx context.Context, db *postgres.DB, n int) error {
 	m := moment(n)
 	m.Once = "once"
-	return db.Note(ctx, []ports.Noted{{CheckoutID: opened(n).Next.ID, Moment: m}}, nil)
+	return db.Note(ctx, []checkout.Noted{{CheckoutID: opened(n).Next.ID, Moment: m}}, nil)
 }
 
 func leaseDue(ctx context.Context, db *postgres.DB, n int) error {
@@ -219,7 +219,7 @@ func redeliver(ctx context.Context, db *postgres.DB, n int, beforeCommit func())
 		return err
 	}
 	beforeCommit()
-	return db.RecordRedelivery(ctx, opened(n).Events[0], ports.Redelivery{At: time.UnixMilli(int64(n)), Attempts: 1}, moment(n))
+	return db.RecordRedelivery(ctx, opened(n).Events[0], checkout.Redelivery{At: time.UnixMilli(int64(n)), Attempts: 1}, moment(n))
 }
 
 func erase(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
@@ -333,8 +333,8 @@ func TestLeaseOfNothingIsOneRequest(t *testing.T) {
 	wire, url := through(t, postgrestest.URL(t))
 	db := open(t, url, postgres.Options{})
 	prepare(t, db)
-	ask := func() []ports.Lease {
-		leases, err := db.Lease(t.Context(), ports.JobQuery{Now: time.Now(), For: time.Second, Kinds: checkout.JobKinds(), Limit: 9, PerPartition: 2})
+	ask := func() []checkout.Lease {
+		leases, err := db.Lease(t.Context(), checkout.JobQuery{Now: time.Now(), For: time.Second, Kinds: checkout.JobKinds(), Limit: 9, PerPartition: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

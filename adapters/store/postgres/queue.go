@@ -53,7 +53,7 @@ const (
 )
 
 // queueJobs adds what enters the jobs of a change into the queue.
-func (b *batch) queueJobs(l *locked, change checkout.Change, q ports.Enqueue) error {
+func (b *batch) queueJobs(l *locked, change checkout.Change, q checkout.Enqueue) error {
 	if err := sqlstore.CheckEvents(change.Events); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (db *DB) due() sqlstore.DueDialect {
 
 // Lease implements [ports.Queue]. What is due is found by a read, and leased by a second round trip: where nothing is due, nothing
 // is written. If the outcome of that is not known, it cannot be known who has a lease: the jobs wait until it ends.
-func (db *DB) Lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease, err error) {
+func (db *DB) Lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
 	if len(q.Kinds) == 0 {
 		return nil, nil
 	}
@@ -218,10 +218,10 @@ func (db *DB) Lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease
 	return leases, nil
 }
 
-func (t *attempt) lease(ctx context.Context, q ports.JobQuery, due []sqlstore.DueJob) (leases []ports.Lease, err error) {
+func (t *attempt) lease(ctx context.Context, q checkout.JobQuery, due []sqlstore.DueJob) (leases []checkout.Lease, err error) {
 	b := t.batch()
 	for _, j := range due {
-		b.queue(leaseJob, j.ProviderCode, j.CheckoutID, j.ID, q.For.Milliseconds(), ports.MaxLease.Milliseconds()).Query(func(rows pgx.Rows) error {
+		b.queue(leaseJob, j.ProviderCode, j.CheckoutID, j.ID, q.For.Milliseconds(), checkout.MaxLease.Milliseconds()).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				row, err := sqlstore.ScanJob(rows)
 				if err != nil {
@@ -237,7 +237,7 @@ func (t *attempt) lease(ctx context.Context, q ports.JobQuery, due []sqlstore.Du
 }
 
 // Extend implements [ports.Queue].
-func (db *DB) Extend(ctx context.Context, l ports.Lease, _ time.Time, d time.Duration) error {
+func (db *DB) Extend(ctx context.Context, l checkout.Lease, _ time.Time, d time.Duration) error {
 	args := append(sqlstore.JobKey(l.Job), l.Token)
 	statement := giveBackJob
 	if d != 0 {
@@ -258,7 +258,7 @@ func (db *DB) Extend(ctx context.Context, l ports.Lease, _ time.Time, d time.Dur
 
 // Settle implements [ports.Queue]. It takes two round trips: one locks the checkout and the job, the other writes and commits. If the
 // outcome of that is not known, a further attempt finds the outcome on record, because only the holder of the lease stores one.
-func (db *DB) Settle(ctx context.Context, lease ports.Lease, o ports.Outcome, enqueue ports.Enqueue,
+func (db *DB) Settle(ctx context.Context, lease checkout.Lease, o checkout.Outcome, enqueue checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var refusal error
 	var wanted checkout.Change // of the latest attempt, like settled
@@ -314,7 +314,7 @@ func (db *DB) Settle(ctx context.Context, lease ports.Lease, o ports.Outcome, en
 }
 
 // settle adds what stores the outcome of an attempt at a job.
-func (b *batch) settle(j checkout.Job, settled sqlstore.JobRow, o ports.Outcome) {
+func (b *batch) settle(j checkout.Job, settled sqlstore.JobRow, o checkout.Outcome) {
 	var again any // stays NULL for a job that is settled
 	if o.State == checkout.JobPending {
 		again = o.Again.Milliseconds()
@@ -368,7 +368,7 @@ func (db *DB) HastenJob(ctx context.Context, id string, m checkout.Moment, did e
 
 // RecordRedelivery implements [ports.Deliveries]. If the outcome of its commit is not known and a further attempt finds a
 // redelivery at the same millisecond, it takes it for its own.
-func (db *DB) RecordRedelivery(ctx context.Context, e events.Event, r ports.Redelivery, m checkout.Moment) error {
+func (db *DB) RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error {
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
 		key := sqlstore.JobKey(checkout.DeliveryOf(e))
 		var l *locked

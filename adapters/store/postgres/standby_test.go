@@ -93,7 +93,7 @@ func TestCommitIsNotCancelled(t *testing.T) {
 				t.Errorf("they took %v", took)
 			}
 			// Where a connection is new, it cannot be proven now.
-			c, err := db.FindCheckout(t.Context(), ports.Reference{ProviderCode: "KOWHAI", OrderID: opened(4).Next.OrderID})
+			c, err := db.FindCheckout(t.Context(), checkout.Reference{ProviderCode: "KOWHAI", OrderID: opened(4).Next.OrderID})
 			if !errors.Is(err, ports.ErrNotFound) && !errors.Is(err, ports.ErrBusy) {
 				t.Errorf("FindCheckout = %+v, %v; want nothing that the standby has not", c, err)
 			}
@@ -117,7 +117,7 @@ func TestCommitIsNotCancelled(t *testing.T) {
 					t.Fatalf("Ready: %v", err)
 				}
 			}
-			if c, err := db.FindCheckout(t.Context(), ports.Reference{ProviderCode: "KOWHAI", OrderID: opened(4).Next.OrderID}); err != nil {
+			if c, err := db.FindCheckout(t.Context(), checkout.Reference{ProviderCode: "KOWHAI", OrderID: opened(4).Next.OrderID}); err != nil {
 				t.Errorf("FindCheckout = %+v, %v; want what the standby has now", c, err)
 			}
 			pair.Primary.Kill()
@@ -164,7 +164,7 @@ func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 				t.Errorf("void: %d checkouts are visible, %v; want the one whose wait was broken", there, err)
 			}
 			repeated := ask(func() error {
-				_, err := db.FindCheckout(t.Context(), ports.Reference{ProviderCode: "KOWHAI", OrderID: opened(3).Next.OrderID})
+				_, err := db.FindCheckout(t.Context(), checkout.Reference{ProviderCode: "KOWHAI", OrderID: opened(3).Next.OrderID})
 				return err
 			})
 			again := ask(func() error {
@@ -186,7 +186,7 @@ func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 			}
 			pair.Link.Mend()
 			pair.AwaitStandby(t)
-			if _, err := db.FindCheckout(t.Context(), ports.Reference{ProviderCode: "KOWHAI", OrderID: opened(3).Next.OrderID}); err != nil {
+			if _, err := db.FindCheckout(t.Context(), checkout.Reference{ProviderCode: "KOWHAI", OrderID: opened(3).Next.OrderID}); err != nil {
 				t.Errorf("FindCheckout: %v; want what the standby has now", err)
 			}
 			if err := confirm(t.Context(), db, 1, func() {}); !errors.Is(err, errAlready) {

@@ -7,7 +7,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // An auditor reads the schedule of an agreement with plain SQL.
@@ -20,7 +19,7 @@ func TestChargesAreReadBySQL(t *testing.T) {
 		{Sequence: 2, Type: money.FinalInstalment, Due: money.Date{Year: 2027, Month: 2, Day: 8}, Amount: 1<<53 + 1},
 	}}
 	change := checkout.Change{Next: c, Agreement: &a}
-	if err := db.InsertCheckout(t.Context(), change, ports.Enqueue{}); err != nil {
+	if err := db.InsertCheckout(t.Context(), change, checkout.Enqueue{}); err != nil {
 		t.Fatalf("InsertCheckout: %v", err)
 	}
 

@@ -36,7 +36,7 @@ var removeCheckout = []string{
 }
 
 // InsertCheckout implements [ports.Checkouts].
-func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueue ports.Enqueue) error {
+func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, enqueue checkout.Enqueue) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		_, err := tx.exec(ctx, insertCheckout, sqlstore.Checkout.Values(&change.Next)...)
 		if isCode(err, sqlite3.SQLITE_CONSTRAINT_TRIGGER) {
@@ -59,12 +59,12 @@ func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error
 }
 
 // FindCheckout implements [ports.Checkouts].
-func (db *DB) FindCheckout(ctx context.Context, by ports.Reference) (checkout.Checkout, error) {
+func (db *DB) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
 	return dialect.FindCheckout(ctx, db.readers, by)
 }
 
 // UpdateCheckout implements [ports.Checkouts].
-func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enqueue,
+func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		_, err := tx.update(ctx, id, enqueue, decide)
@@ -73,7 +73,7 @@ func (db *DB) UpdateCheckout(ctx context.Context, id string, enqueue ports.Enque
 }
 
 // update stores the change that decide makes of a checkout. It reports whether the change removed the checkout.
-func (tx *tx) update(ctx context.Context, id string, enqueue ports.Enqueue,
+func (tx *tx) update(ctx context.Context, id string, enqueue checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) (removed bool, err error) {
 	c, err := dialect.Checkout(ctx, tx, id)
 	if err != nil {
@@ -119,7 +119,7 @@ func (tx *tx) store(ctx context.Context, c, next checkout.Checkout) error {
 }
 
 // storeRest stores what a change holds beside the checkout.
-func (tx *tx) storeRest(ctx context.Context, change checkout.Change, enqueue ports.Enqueue, isNew bool) error {
+func (tx *tx) storeRest(ctx context.Context, change checkout.Change, enqueue checkout.Enqueue, isNew bool) error {
 	if change.Agreement != nil {
 		if _, err := tx.exec(ctx, insertAgreement, sqlstore.Agreement.Values(change.Agreement)...); err != nil {
 			return fmt.Errorf("insert agreement %s: %w", change.Agreement.Number, err)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
@@ -34,7 +33,7 @@ func (tx *tx) note(ctx context.Context, provider, id string, moments []checkout.
 }
 
 // Note implements [ports.Journal].
-func (db *DB) Note(ctx context.Context, noted []ports.Noted, refused []checkout.Refusal) error {
+func (db *DB) Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error {
 	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		for _, n := range noted {
 			provider := checkout.ProviderOf(n.CheckoutID)

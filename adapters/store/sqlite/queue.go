@@ -33,7 +33,7 @@ const (
 )
 
 // enter enters the jobs of a change into the queue. A new checkout has no events yet.
-func (tx *tx) enter(ctx context.Context, change checkout.Change, q ports.Enqueue, isNew bool) error {
+func (tx *tx) enter(ctx context.Context, change checkout.Change, q checkout.Enqueue, isNew bool) error {
 	if err := sqlstore.CheckEvents(change.Events); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkou
 var dueDialect = sqlstore.DueDialect{Now: `?`, Pending: `+e.kind = 'deliver' AND +e.state = 'pending'`}
 
 // Lease implements [ports.Queue]. What is due is found by a connection that reads: where nothing is, nothing is written.
-func (db *DB) Lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease, err error) {
+func (db *DB) Lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
 	if len(q.Kinds) == 0 {
 		return nil, nil
 	}
@@ -130,8 +130,8 @@ func (db *DB) Lease(ctx context.Context, q ports.JobQuery) (leases []ports.Lease
 }
 
 // lease leases one job, if it is still due.
-func (tx *tx) lease(ctx context.Context, q ports.JobQuery, j sqlstore.DueJob) ([]ports.Lease, error) {
-	one := ports.JobQuery{Now: q.Now, Kinds: []checkout.JobKind{j.Kind}, ID: j.ID, CheckoutID: j.CheckoutID, ProviderCode: j.ProviderCode}
+func (tx *tx) lease(ctx context.Context, q checkout.JobQuery, j sqlstore.DueJob) ([]checkout.Lease, error) {
+	one := checkout.JobQuery{Now: q.Now, Kinds: []checkout.JobKind{j.Kind}, ID: j.ID, CheckoutID: j.CheckoutID, ProviderCode: j.ProviderCode}
 	statement, args := sqlstore.DueQuery(one, dueDialect)
 	due, err := all(ctx, tx, sqlstore.ScanDue, statement, args...)
 	if err != nil || len(due) == 0 {
@@ -146,11 +146,11 @@ func (tx *tx) lease(ctx context.Context, q ports.JobQuery, j sqlstore.DueJob) ([
 	if err != nil {
 		return nil, err
 	}
-	return []ports.Lease{row[0].Leased(until)}, nil
+	return []checkout.Lease{row[0].Leased(until)}, nil
 }
 
 // Extend implements [ports.Queue].
-func (db *DB) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.Duration) error {
+func (db *DB) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
 	statement, at := extendJob, now.Add(d)
 	if d == 0 {
 		statement = releaseJob + ` AND token = ?`
@@ -166,7 +166,7 @@ func (db *DB) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.D
 }
 
 // Settle implements [ports.Queue].
-func (db *DB) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, enqueue ports.Enqueue,
+func (db *DB) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, enqueue checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		row, err := one(ctx, tx, sqlstore.ScanJob, sqlstore.SelectJob, sqlstore.JobKey(l.Job)...)
@@ -220,7 +220,7 @@ func (db *DB) HastenJob(ctx context.Context, id string, m checkout.Moment, did e
 }
 
 // RecordRedelivery implements [ports.Deliveries].
-func (db *DB) RecordRedelivery(ctx context.Context, e events.Event, r ports.Redelivery, m checkout.Moment) error {
+func (db *DB) RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
 		key := sqlstore.JobKey(checkout.DeliveryOf(e))
 		row, err := one(ctx, tx, sqlstore.ScanJob, sqlstore.SelectJob, key...)

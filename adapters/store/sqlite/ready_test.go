@@ -11,7 +11,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // A quiet server that asks for jobs writes nothing.
@@ -24,7 +23,7 @@ func TestLeaseOfNothingWritesNothing(t *testing.T) {
 	}
 	before := writes
 	for _, want := range []int{0, 1} {
-		q := ports.JobQuery{Now: now.Add(time.Duration(want) * time.Minute), For: time.Second, Kinds: checkout.JobKinds(), Limit: 9}
+		q := checkout.JobQuery{Now: now.Add(time.Duration(want) * time.Minute), For: time.Second, Kinds: checkout.JobKinds(), Limit: 9}
 		if got, err := db.Lease(t.Context(), q); err != nil || len(got) != want || writes != before+want {
 			t.Errorf("leased %+v with %d writes, %v; want %d of both", got, writes-before, err, want)
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // DueJob is a job that may be leased.
@@ -25,13 +24,13 @@ func ScanDue(r Row) (j DueJob, err error) {
 
 // Fair returns the jobs that a query may have: the jobs that have been due for longest first, and of each partition no more than
 // the query says.
-func Fair(q ports.JobQuery, due []DueJob) (list []DueJob) {
+func Fair(q checkout.JobQuery, due []DueJob) (list []DueJob) {
 	slices.SortStableFunc(due, func(a, b DueJob) int {
 		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Position, b.Position))
 	})
-	of := map[ports.Partition]int{}
+	of := map[checkout.Partition]int{}
 	for _, j := range due {
-		p := ports.Partition{Kind: j.Kind, ProviderCode: j.ProviderCode}
+		p := checkout.Partition{Kind: j.Kind, ProviderCode: j.ProviderCode}
 		switch {
 		case len(list) == q.Limit:
 			return list
@@ -95,8 +94,8 @@ func list[T any](q *query, before string, values []T, row string, args func(T) [
 	}
 }
 
-func kindArgs(kind checkout.JobKind) []any  { return []any{string(kind)} }
-func partitionArgs(p ports.Partition) []any { return []any{string(p.Kind), p.ProviderCode} }
+func kindArgs(kind checkout.JobKind) []any     { return []any{string(kind)} }
+func partitionArgs(p checkout.Partition) []any { return []any{string(p.Kind), p.ProviderCode} }
 
 // columns adds the columns of a job that is due. A lease that is over ended when the job became due again.
 func (q *query) columns() {
@@ -123,7 +122,7 @@ func (q *query) leaseEnded() {
 }
 func (q *query) leaseBroken() {
 	q.say(`j.leased_until_ms > `)
-	q.time(ports.MaxLease.Milliseconds())
+	q.time(checkout.MaxLease.Milliseconds())
 }
 
 func (q *query) notLeased() {
@@ -138,7 +137,7 @@ func (q *query) notLeased() {
 }
 
 // DueQuery returns the statement that finds the jobs that a query may have, and its arguments.
-func DueQuery(asked ports.JobQuery, d DueDialect) (statement string, args []any) {
+func DueQuery(asked checkout.JobQuery, d DueDialect) (statement string, args []any) {
 	q := &query{now: d.Now, at: asked.Now.UnixMilli()}
 	switch {
 	case asked.ID != "" || asked.CheckoutID != "":
@@ -152,7 +151,7 @@ func DueQuery(asked ports.JobQuery, d DueDialect) (statement string, args []any)
 }
 
 // named looks at the job or the checkout that the query names.
-func (q *query) named(asked ports.JobQuery, d DueDialect) {
+func (q *query) named(asked checkout.JobQuery, d DueDialect) {
 	q.say(`SELECT `)
 	q.columns()
 	q.say(` FROM @.jobs AS j WHERE `)
@@ -171,7 +170,7 @@ func (q *query) named(asked ports.JobQuery, d DueDialect) {
 }
 
 // perPartition returns the largest number of jobs that are needed of one partition.
-func perPartition(asked ports.JobQuery) int {
+func perPartition(asked checkout.JobQuery) int {
 	if asked.PerPartition > 0 {
 		return min(asked.Limit, asked.PerPartition)
 	}
@@ -180,7 +179,7 @@ func perPartition(asked ports.JobQuery) int {
 
 // first looks at the first jobs of each partition alone, so that a long backlog of one costs nothing: the index of what is pending
 // begins with the partition, and each of its three ranges is in the order in which the jobs are due.
-func (q *query) first(asked ports.JobQuery, d DueDialect) {
+func (q *query) first(asked checkout.JobQuery, d DueDialect) {
 	list(q, `WITH RECURSIVE kinds (kind) AS (VALUES `, asked.Kinds, `(?)`, kindArgs, `), `)
 	if asked.ProviderCode != "" {
 		q.say(`partitions (of_kind, of_provider) AS (SELECT kind, CAST(? AS text) FROM kinds)`, asked.ProviderCode)
@@ -223,7 +222,7 @@ func (q *query) first(asked ports.JobQuery, d DueDialect) {
 }
 
 // ranked looks at every job that is due.
-func (q *query) ranked(asked ports.JobQuery, d DueDialect) {
+func (q *query) ranked(asked checkout.JobQuery, d DueDialect) {
 	q.say(`SELECT provider_code, checkout_id, id, kind, since_ms, position FROM (SELECT due.*,
 		row_number() OVER (PARTITION BY provider_code, kind ORDER BY since_ms, position) AS place FROM (SELECT `)
 	q.columns()

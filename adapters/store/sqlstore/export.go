@@ -93,7 +93,7 @@ func ofCheckouts(columns string, keys []CheckoutKey) (condition string, args []a
 // documentInfo describes the document of a checkout.
 type documentInfo struct {
 	checkoutID string
-	info       ports.DocumentInfo
+	info       checkout.DocumentInfo
 }
 
 // noted is a moment of a checkout.
@@ -103,12 +103,12 @@ type noted struct {
 }
 
 // records returns everything on record about the checkouts, in the order of the keys.
-func (d Dialect) records(ctx context.Context, src Source, keys []CheckoutKey) ([]ports.CheckoutRecord, error) {
+func (d Dialect) records(ctx context.Context, src Source, keys []CheckoutKey) ([]checkout.CheckoutRecord, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	of := make(map[string]*ports.CheckoutRecord, len(keys))
-	records := make([]ports.CheckoutRecord, len(keys))
+	of := make(map[string]*checkout.CheckoutRecord, len(keys))
+	records := make([]checkout.CheckoutRecord, len(keys))
 	for i, k := range keys {
 		of[k.ID] = &records[i]
 	}

@@ -14,13 +14,13 @@ import (
 
 // JobRow is a job in the form of its row. Its Due is when the next attempt may be made, whatever its lease.
 type JobRow struct {
-	ports.JobRecord
+	checkout.JobRecord
 	Until  time.Time // the end of the lease; zero if it is not leased
 	Cursor string
 }
 
 // Record returns the job as it is on record.
-func (r JobRow) Record() ports.JobRecord {
+func (r JobRow) Record() checkout.JobRecord {
 	switch {
 	case r.State != checkout.JobPending:
 		r.Due = time.Time{}
@@ -31,10 +31,10 @@ func (r JobRow) Record() ports.JobRecord {
 }
 
 // Settled returns the job after an attempt of its holder at a time.
-func (r JobRow) Settled(o ports.Outcome, now time.Time) JobRow {
+func (r JobRow) Settled(o checkout.Outcome, now time.Time) JobRow {
 	r.Attempts += o.Attempts
 	r.Until = time.Time{}
-	if o.Failure != (ports.Failure{}) {
+	if o.Failure != (checkout.Failure{}) {
 		r.Failure = o.Failure
 	}
 	r.State = o.State
@@ -50,21 +50,21 @@ func (r JobRow) Settled(o ports.Outcome, now time.Time) JobRow {
 }
 
 // Redelivered returns the job of an event that was sent again. ErrNotFound unless it is failed or delivered.
-func (r JobRow) Redelivered(again ports.Redelivery) (JobRow, error) {
+func (r JobRow) Redelivered(again checkout.Redelivery) (JobRow, error) {
 	switch {
 	case r.Job.Kind != checkout.JobDeliver || r.State != checkout.JobDead && r.State != checkout.JobDone:
 		return r, ports.ErrNotFound
 	case again.Delivered:
 		r.State = checkout.JobDone
 	case r.State == checkout.JobDead:
-		r.Failure = ports.Failure{At: again.At, Reason: again.Failure}
+		r.Failure = checkout.Failure{At: again.At, Reason: again.Failure}
 	}
 	return r, nil
 }
 
 // Leased returns the lease of a job that was leased with its next token.
-func (r JobRow) Leased(until time.Time) ports.Lease {
-	return ports.Lease{Job: r.Job, Token: r.Token, Attempts: r.Attempts, Cursor: r.Cursor, Until: Stored(until)}
+func (r JobRow) Leased(until time.Time) checkout.Lease {
+	return checkout.Lease{Job: r.Job, Token: r.Token, Attempts: r.Attempts, Cursor: r.Cursor, Until: Stored(until)}
 }
 
 // Entering is a job that enters the queue.
@@ -77,7 +77,7 @@ type Entering struct {
 
 // Enter returns how a job enters that no change brings.
 func Enter(j checkout.Job) Entering {
-	e := Entering{Row: JobRow{JobRecord: ports.JobRecord{Job: j, State: checkout.JobPending}}}
+	e := Entering{Row: JobRow{JobRecord: checkout.JobRecord{Job: j, State: checkout.JobPending}}}
 	if !j.Due.IsZero() {
 		e.After = j.Due.Sub(j.CreatedAt)
 	}
@@ -86,7 +86,7 @@ func Enter(j checkout.Job) Entering {
 }
 
 // EnterAll returns how the jobs of a change enter, its events first.
-func EnterAll(change checkout.Change, q ports.Enqueue) (list []Entering) {
+func EnterAll(change checkout.Change, q checkout.Enqueue) (list []Entering) {
 	for _, e := range change.Events {
 		job := Enter(checkout.DeliveryOf(e))
 		job.Event, job.Hold = true, q.Hold
@@ -139,11 +139,11 @@ const selectBacklog = `SELECT kind, count(*), min(created_ms) FROM @.jobs
 
 type backlog struct {
 	kind checkout.JobKind
-	ports.Backlog
+	checkout.Backlog
 }
 
 // Backlog implements [ports.Queue].
-func (r Reads) Backlog(ctx context.Context) (map[checkout.JobKind]ports.Backlog, error) {
+func (r Reads) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
 	list, err := All(ctx, r.src, func(r Row) (b backlog, err error) {
 		err = r.Scan((*string)(&b.kind), &b.Waiting, (*Instant)(&b.Oldest))
 		return b, err
@@ -151,7 +151,7 @@ func (r Reads) Backlog(ctx context.Context) (map[checkout.JobKind]ports.Backlog,
 	if err != nil {
 		return nil, fmt.Errorf("count the jobs: %w", err)
 	}
-	all := map[checkout.JobKind]ports.Backlog{}
+	all := map[checkout.JobKind]checkout.Backlog{}
 	for _, b := range list {
 		if b.Waiting > 0 {
 			all[b.kind] = b.Backlog
@@ -196,7 +196,7 @@ func (w *where) kindIn(kinds []checkout.JobKind) {
 }
 
 // Jobs implements [ports.Queue].
-func (r Reads) Jobs(ctx context.Context, f ports.JobFilter, limit int) ([]ports.JobRecord, error) {
+func (r Reads) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	var w where
 	switch f.State {
 	case "":
@@ -226,7 +226,7 @@ func (r Reads) Jobs(ctx context.Context, f ports.JobFilter, limit int) ([]ports.
 	return records(list), nil
 }
 
-func records(rows []JobRow) (list []ports.JobRecord) {
+func records(rows []JobRow) (list []checkout.JobRecord) {
 	for _, row := range rows {
 		list = append(list, row.Record())
 	}

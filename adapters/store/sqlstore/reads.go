@@ -45,7 +45,7 @@ func (d Dialect) Checkout(ctx context.Context, src Source, id string) (checkout.
 }
 
 // FindCheckout returns the checkout that a reference names, or ErrNotFound.
-func (d Dialect) FindCheckout(ctx context.Context, src Source, by ports.Reference) (checkout.Checkout, error) {
+func (d Dialect) FindCheckout(ctx context.Context, src Source, by checkout.Reference) (checkout.Checkout, error) {
 	var w where
 	what := "without a name"
 	switch {
@@ -132,7 +132,7 @@ func (r Reads) Refusals(ctx context.Context, provider, since string) ([]checkout
 }
 
 // Redeliveries implements [ports.Deliveries].
-func (r Reads) Redeliveries(ctx context.Context, eventID string) ([]ports.Redelivery, error) {
+func (r Reads) Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error) {
 	list, err := All(ctx, r.src, Scan(Redelivery), selectRedeliveries, eventID)
 	if err != nil {
 		return nil, fmt.Errorf("read redeliveries of %s: %w", eventID, err)

@@ -8,7 +8,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Identity is the columns of a checkout that never change.
@@ -190,11 +189,11 @@ var Head = Columns[evidence.Head]{
 }
 
 // Redelivery is the columns of a redelivery. Beside them a store has the provider, the event's id and the position.
-var Redelivery = Columns[ports.Redelivery]{
-	{Name: "sent_ms", Field: func(r *ports.Redelivery) any { return (*Time)(&r.At) }},
-	{Name: "delivered", Field: func(r *ports.Redelivery) any { return &r.Delivered }},
-	{Name: "attempts", Field: func(r *ports.Redelivery) any { return &r.Attempts }},
-	{Name: "failure", Field: func(r *ports.Redelivery) any { return &r.Failure }},
+var Redelivery = Columns[checkout.Redelivery]{
+	{Name: "sent_ms", Field: func(r *checkout.Redelivery) any { return (*Time)(&r.At) }},
+	{Name: "delivered", Field: func(r *checkout.Redelivery) any { return &r.Delivered }},
+	{Name: "attempts", Field: func(r *checkout.Redelivery) any { return &r.Attempts }},
+	{Name: "failure", Field: func(r *checkout.Redelivery) any { return &r.Failure }},
 }
 
 // Key is the columns of an API key.

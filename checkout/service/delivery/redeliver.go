@@ -42,21 +42,21 @@ type Redeliverer struct {
 // Result is the result of the redelivery of one event.
 type Result struct {
 	Event   events.Event
-	Was     events.Status    // before
-	Left    string           // why nothing was sent; "" if something was
-	Outcome ports.Redelivery // of what was sent
+	Was     events.Status       // before
+	Left    string              // why nothing was sent; "" if something was
+	Outcome checkout.Redelivery // of what was sent
 }
 
 // One sends a failed or a delivered event again. ErrNotFound if there is no such event.
 func (r Redeliverer) One(ctx context.Context, id string) (Result, error) {
-	list, err := r.Store.Jobs(ctx, ports.JobFilter{ID: id, Kinds: deliveries}, 1)
+	list, err := r.Store.Jobs(ctx, checkout.JobFilter{ID: id, Kinds: deliveries}, 1)
 	switch {
 	case err != nil:
 		return Result{}, err
 	case len(list) == 0:
 		return Result{}, fmt.Errorf("event %s: %w", id, ports.ErrNotFound)
 	}
-	return r.send(ctx, ports.EventOf(list[0]), new(breaker.Breaker))
+	return r.send(ctx, checkout.EventOf(list[0]), new(breaker.Breaker))
 }
 
 // Failed sends again every event that failed since a time, of one provider or of all where that is "", each checkout's in
@@ -64,15 +64,15 @@ func (r Redeliverer) One(ctx context.Context, id string) (Result, error) {
 // sends the oldest MaxRedelivered at most, and reports with more whether there may be others.
 func (r Redeliverer) Failed(ctx context.Context, since time.Time, provider string, each func(Result)) (more bool, err error) {
 	list, err := r.Store.Jobs(ctx,
-		ports.JobFilter{Kinds: deliveries, State: checkout.JobDead, ProviderCode: provider, Since: since, OldestFirst: true}, MaxRedelivered)
+		checkout.JobFilter{Kinds: deliveries, State: checkout.JobDead, ProviderCode: provider, Since: since, OldestFirst: true}, MaxRedelivered)
 	if err != nil {
 		return false, err
 	}
 	var order []string
-	ofCheckout := make(map[string][]ports.EventRecord)
+	ofCheckout := make(map[string][]checkout.EventRecord)
 	receivers := make(map[string]*breaker.Breaker)
 	for _, j := range list {
-		e := ports.EventOf(j)
+		e := checkout.EventOf(j)
 		id := e.Event.CheckoutID
 		if ofCheckout[id] == nil {
 			order = append(order, id)
@@ -107,7 +107,7 @@ func (r Redeliverer) Failed(ctx context.Context, since time.Time, provider strin
 }
 
 // send sends one event again, unless its status, its provider or its receiver forbids it.
-func (r Redeliverer) send(ctx context.Context, e ports.EventRecord, receiver *breaker.Breaker) (Result, error) {
+func (r Redeliverer) send(ctx context.Context, e checkout.EventRecord, receiver *breaker.Breaker) (Result, error) {
 	result := Result{Event: e.Event, Was: e.Status}
 	switch {
 	case e.Status == events.Pending:
@@ -133,7 +133,7 @@ func (r Redeliverer) send(ctx context.Context, e ports.EventRecord, receiver *br
 }
 
 // run makes the attempts.
-func (r Redeliverer) run(ctx context.Context, e events.Event, p catalogue.Provider, receiver *breaker.Breaker) ports.Redelivery {
+func (r Redeliverer) run(ctx context.Context, e events.Event, p catalogue.Provider, receiver *breaker.Breaker) checkout.Redelivery {
 	now := r.Now()
 	secrets := p.Destination.Secrets(now)
 	sent := events.NewDelivery(e, secrets[0], now, secrets[1:]...)
@@ -147,7 +147,7 @@ func (r Redeliverer) run(ctx context.Context, e events.Event, p catalogue.Provid
 		Failed: func(int, error) bool { return true },
 		Now:    r.Now,
 	}.Attempt(ctx)
-	again := ports.Redelivery{At: now, Delivered: outcome.State == checkout.JobDone, Attempts: outcome.Attempts,
+	again := checkout.Redelivery{At: now, Delivered: outcome.State == checkout.JobDone, Attempts: outcome.Attempts,
 		Failure: outcome.Failure.Reason}
 	if outcome.State == checkout.JobPending && again.Failure == "" {
 		again.Failure = "it was cut short"
@@ -156,7 +156,7 @@ func (r Redeliverer) run(ctx context.Context, e events.Event, p catalogue.Provid
 }
 
 // record stores what a redelivery came to.
-func (r Redeliverer) record(ctx context.Context, e events.Event, again ports.Redelivery) error {
+func (r Redeliverer) record(ctx context.Context, e events.Event, again checkout.Redelivery) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit)
 	defer cancel()
 	m := checkout.Moment{At: again.At, Kind: checkout.MomentEventDelivered, Actor: checkout.OperatorActor(r.Operator),

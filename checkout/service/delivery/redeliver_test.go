@@ -88,34 +88,34 @@ func (w *world) settled(t *testing.T, provider, order string, status events.Stat
 	c := checkout.Checkout{ID: provider + "-" + order, ProviderCode: provider, OrderID: order, IdempotencyKey: provider + ":" + order}
 	e := events.Created(events.Origin{RequestID: "req_1", Environment: "sandbox", CreatedAt: time.Now()},
 		events.Subject{ProviderCode: provider, OrderID: order, CheckoutID: c.ID}, "dda", "contact")
-	enqueue := ports.Enqueue{Now: time.Now(), Hold: time.Second, Unsent: status == events.NotConfigured}
+	enqueue := checkout.Enqueue{Now: time.Now(), Hold: time.Second, Unsent: status == events.NotConfigured}
 	if err := w.store.InsertCheckout(t.Context(), checkout.Change{Next: c, Events: []events.Event{e}}, enqueue); err != nil {
 		t.Fatal(err)
 	}
 	switch status {
 	case events.Delivered:
-		w.settle(t, e, ports.Outcome{State: checkout.JobDone, Attempts: 3, Failure: ports.Failure{At: time.Now(), Reason: "answered 503"}})
+		w.settle(t, e, checkout.Outcome{State: checkout.JobDone, Attempts: 3, Failure: checkout.Failure{At: time.Now(), Reason: "answered 503"}})
 	case events.Failed:
-		w.settle(t, e, ports.Outcome{State: checkout.JobDead, Attempts: 3, Failure: ports.Failure{At: time.Now(), Reason: "answered 503"}})
+		w.settle(t, e, checkout.Outcome{State: checkout.JobDead, Attempts: 3, Failure: checkout.Failure{At: time.Now(), Reason: "answered 503"}})
 	}
 	return e
 }
 
 // settle stores the outcome of the first holder of an event.
-func (w *world) settle(t *testing.T, e events.Event, o ports.Outcome) {
+func (w *world) settle(t *testing.T, e events.Event, o checkout.Outcome) {
 	t.Helper()
-	if err := w.store.Settle(t.Context(), ports.Lease{Job: checkout.DeliveryOf(e), Token: 1}, o, ports.Enqueue{Now: time.Now()}, nil); err != nil {
+	if err := w.store.Settle(t.Context(), checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1}, o, checkout.Enqueue{Now: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *world) record(t *testing.T, id string) ports.EventRecord {
+func (w *world) record(t *testing.T, id string) checkout.EventRecord {
 	t.Helper()
-	list, err := w.store.Jobs(t.Context(), ports.JobFilter{ID: id}, 1)
+	list, err := w.store.Jobs(t.Context(), checkout.JobFilter{ID: id}, 1)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("event %s: %+v, %v", id, list, err)
 	}
-	return ports.EventOf(list[0])
+	return checkout.EventOf(list[0])
 }
 
 func TestAFailedEventIsSentAgainAsItIsAndSignedAnew(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAFailedEventIsSentAgainAsItIsAndSignedAnew(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		now := time.Now()
 		result, err := w.One(t.Context(), e.ID)
-		want := ports.Redelivery{At: now, Delivered: true, Attempts: 1}
+		want := checkout.Redelivery{At: now, Delivered: true, Attempts: 1}
 		if err != nil || result.Was != events.Failed || result.Left != "" || result.Outcome != want {
 			t.Fatalf("One = %+v, %v; want %+v", result, err, want)
 		}
@@ -238,14 +238,14 @@ func TestTheEventsOfACheckoutAreSentInTheirOrder(t *testing.T) {
 	first := w.settled(t, "KOWHAI", "ORDER-1", events.Failed)
 	second := events.Confirmed(events.Origin{CreatedAt: time.Now()}, events.Subject{ProviderCode: "KOWHAI", OrderID: "ORDER-1",
 		CheckoutID: first.CheckoutID}, "dda", "agreement")
-	err := w.store.UpdateCheckout(t.Context(), first.CheckoutID, ports.Enqueue{Now: time.Now(), Hold: time.Second},
+	err := w.store.UpdateCheckout(t.Context(), first.CheckoutID, checkout.Enqueue{Now: time.Now(), Hold: time.Second},
 		func(c checkout.Checkout) (checkout.Change, error) {
 			return checkout.Change{Next: c, Events: []events.Event{second}}, nil
 		})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.settle(t, second, ports.Outcome{State: checkout.JobDead, Attempts: 3})
+	w.settle(t, second, checkout.Outcome{State: checkout.JobDead, Attempts: 3})
 	if _, err := w.Failed(t.Context(), time.Time{}, "", func(delivery.Result) {}); err != nil {
 		t.Fatal(err)
 	}

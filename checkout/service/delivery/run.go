@@ -29,9 +29,9 @@ type Run struct {
 // Attempt makes attempts at the contract's delays until one is taken or all are used up. The event stays pending if ctx ends
 // before that, Failed says so, or the sender had no room for the attempt. A destination that may not be sent to is a failure
 // at once: no request was made, so it is no attempt.
-func (r Run) Attempt(ctx context.Context) ports.Outcome {
-	var outcome ports.Outcome
-	ended := func(state checkout.JobState) ports.Outcome {
+func (r Run) Attempt(ctx context.Context) checkout.Outcome {
+	var outcome checkout.Outcome
+	ended := func(state checkout.JobState) checkout.Outcome {
 		outcome.State = state
 		return outcome
 	}
@@ -62,8 +62,8 @@ func (r Run) Attempt(ctx context.Context) ports.Outcome {
 	return ended(checkout.JobDead)
 }
 
-func (r Run) failure(err error) ports.Failure {
-	return ports.Failure{At: r.Now(), Reason: bounded.Text(err.Error(), maxReason)}
+func (r Run) failure(err error) checkout.Failure {
+	return checkout.Failure{At: r.Now(), Reason: bounded.Text(err.Error(), maxReason)}
 }
 
 // wait waits, and reports whether ctx lasted as long.

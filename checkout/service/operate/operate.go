@@ -128,7 +128,7 @@ func (o Operator) Looked(ctx context.Context, name, target string) error {
 // Retry makes a pending job due now: a running server attempts it within seconds. ports.ErrNotFound if there is no pending job with
 // this id.
 func (o Operator) Retry(ctx context.Context, id string) error {
-	jobs, err := o.Store.Jobs(ctx, ports.JobFilter{ID: id, State: checkout.JobPending}, 1)
+	jobs, err := o.Store.Jobs(ctx, checkout.JobFilter{ID: id, State: checkout.JobPending}, 1)
 	switch {
 	case err != nil:
 		return err

@@ -155,7 +155,7 @@ func (d desk) opened(t *testing.T) checkout.Change {
 		FirstName: checkout.Some("Canary"), LastName: checkout.Some("Rāpata"), Email: checkout.Some("canary@example.nz")}
 	change := cmd.Reserve(checkout.Intent{}, "KOWHAI-1-a", now.Add(-time.Hour))
 	change.Jobs[0].Due = now.Add(time.Hour)
-	if err := d.store.InsertCheckout(t.Context(), change, ports.Enqueue{Now: now}); err != nil {
+	if err := d.store.InsertCheckout(t.Context(), change, checkout.Enqueue{Now: now}); err != nil {
 		t.Fatal(err)
 	}
 	return change
@@ -165,7 +165,7 @@ func TestAJobIsHastenedWithItsRecordAndAMoment(t *testing.T) {
 	d := newDesk(t)
 	c := d.opened(t)
 	id := c.Jobs[0].ID
-	query := ports.JobQuery{Now: now.Add(time.Second), For: time.Second, Kinds: checkout.JobKinds(), Limit: 1}
+	query := checkout.JobQuery{Now: now.Add(time.Second), For: time.Second, Kinds: checkout.JobKinds(), Limit: 1}
 	if due, err := d.store.Lease(t.Context(), query); err != nil || len(due) != 0 {
 		t.Fatalf("due are %+v, %v", due, err)
 	}
@@ -186,7 +186,7 @@ func TestAJobIsHastenedWithItsRecordAndAMoment(t *testing.T) {
 	if err != nil || len(due) != 1 || due[0].Job.ID != id {
 		t.Fatalf("due are %+v, %v; want the job", due, err)
 	}
-	if err := d.store.Settle(t.Context(), due[0], ports.Outcome{State: checkout.JobDone}, ports.Enqueue{Now: now}, nil); err != nil {
+	if err := d.store.Settle(t.Context(), due[0], checkout.Outcome{State: checkout.JobDone}, checkout.Enqueue{Now: now}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Retry(t.Context(), id); !errors.Is(err, ports.ErrNotFound) || len(d.recorded(t)) != 1 {
@@ -208,12 +208,12 @@ func TestWhatIsSentAgainIsRecordedWithAMoment(t *testing.T) {
 	d.configure(t, with)
 	c := d.opened(t).Next
 	e := events.Created(events.Origin{CreatedAt: now}, events.Subject{ProviderCode: "KOWHAI", OrderID: "ORDER-1", CheckoutID: c.ID}, "dda", "contact")
-	err := d.store.UpdateCheckout(t.Context(), c.ID, ports.Enqueue{Now: now, Hold: time.Second}, func(c checkout.Checkout) (checkout.Change, error) {
+	err := d.store.UpdateCheckout(t.Context(), c.ID, checkout.Enqueue{Now: now, Hold: time.Second}, func(c checkout.Checkout) (checkout.Change, error) {
 		return checkout.Change{Next: c, Events: []events.Event{e}}, nil
 	})
 	if err == nil {
-		err = d.store.Settle(t.Context(), ports.Lease{Job: checkout.DeliveryOf(e), Token: 1}, ports.Outcome{State: checkout.JobDead, Attempts: 3,
-			Failure: ports.Failure{At: now, Reason: "answered 503"}}, ports.Enqueue{Now: now}, nil)
+		err = d.store.Settle(t.Context(), checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1}, checkout.Outcome{State: checkout.JobDead, Attempts: 3,
+			Failure: checkout.Failure{At: now, Reason: "answered 503"}}, checkout.Enqueue{Now: now}, nil)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 // Student is the record under an e-mail address.
 type Student struct {
 	Email     string
-	Records   []ports.CheckoutRecord
+	Records   []checkout.CheckoutRecord
 	Spellings []string // other addresses on record that differ only in the case of letters
 }
 
@@ -32,7 +32,7 @@ func (o Operator) Find(ctx context.Context, email string) (Student, error) {
 	}
 	var unreadable []error
 	err := o.Store.ExportStudent(ctx, email, ports.Visitor{
-		Checkout: func(r ports.CheckoutRecord) error {
+		Checkout: func(r checkout.CheckoutRecord) error {
 			switch found := r.Checkout.Student.Email; {
 			case found == email:
 				s.Records = append(s.Records, r)
@@ -166,12 +166,12 @@ func (o Operator) Erase(ctx context.Context, s Student, e Erasing) error {
 
 // has reports whether a checkout has the agreement that Find found, or still no agreement.
 func (s Student) has(c checkout.Checkout) bool {
-	return slices.ContainsFunc(s.Records, func(r ports.CheckoutRecord) bool {
+	return slices.ContainsFunc(s.Records, func(r checkout.CheckoutRecord) bool {
 		return r.Checkout.ID == c.ID && r.Checkout.Confirmation.AgreementNumber == c.Confirmation.AgreementNumber
 	})
 }
 
-func checkoutsOf(records []ports.CheckoutRecord) (list []checkout.Checkout) {
+func checkoutsOf(records []checkout.CheckoutRecord) (list []checkout.Checkout) {
 	for _, r := range records {
 		list = append(list, r.Checkout)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // setups is a processor whose records are erased with the checkout.
@@ -24,7 +23,7 @@ func (s *setups) EraseSetups(_ context.Context, keys []string) error {
 func (d desk) enrolled(t *testing.T) checkout.Checkout {
 	t.Helper()
 	c := d.opened(t).Next
-	err := d.store.UpdateCheckout(t.Context(), c.ID, ports.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
+	err := d.store.UpdateCheckout(t.Context(), c.ID, checkout.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
 		c.Status, c.Tokens = checkout.SetupRequired, []checkout.Token{{Epoch: 1, Expires: now.Add(-time.Hour)}}
 		return checkout.Change{Next: c}, nil
 	})
@@ -85,7 +84,7 @@ func TestAStudentWhoHasChangedIsNotErased(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.store.UpdateCheckout(t.Context(), c.ID, ports.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
+	err = d.store.UpdateCheckout(t.Context(), c.ID, checkout.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
 		c.Confirmation.AgreementNumber = "PPA-2026-1"
 		return checkout.Change{Next: c}, nil
 	})

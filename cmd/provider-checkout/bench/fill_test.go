@@ -139,7 +139,7 @@ func insertMany(b *testing.B, db ports.Checkouts, ring checkout.Keyring, first, 
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				made := opening(ring, benchOrder(uint64(first)+uint64(i)), now)
 				change(&made.Next)
-				if err := db.InsertCheckout(ctx, made, ports.Enqueue{Now: now, Unsent: true}); err != nil {
+				if err := db.InsertCheckout(ctx, made, checkout.Enqueue{Now: now, Unsent: true}); err != nil {
 					b.Error(err)
 					return
 				}

@@ -186,7 +186,7 @@ func (g *grown) recovery(b *testing.B) {
 		WHERE id IN (SELECT id FROM jobs WHERE kind = 'deliver' ORDER BY id LIMIT 100)`)
 	ctx := context.WithoutCancel(b.Context())
 	for b.Loop() {
-		found, err := db.Lease(ctx, ports.JobQuery{Now: time.Now(), Kinds: []checkout.JobKind{checkout.JobDeliver}, Limit: 1000})
+		found, err := db.Lease(ctx, checkout.JobQuery{Now: time.Now(), Kinds: []checkout.JobKind{checkout.JobDeliver}, Limit: 1000})
 		if err != nil || len(found) != 100 {
 			b.Fatalf("%d events that a crash left, %v; want 100", len(found), err)
 		}
@@ -207,7 +207,7 @@ func (g *grown) export(b *testing.B) {
 	err := db.Export(context.WithoutCancel(b.Context()), ports.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
-		Checkout: func(ports.CheckoutRecord) error {
+		Checkout: func(checkout.CheckoutRecord) error {
 			if read++; read%10_000 == 0 {
 				runtime.ReadMemStats(&now)
 				most = max(most, now.HeapAlloc-min(now.HeapAlloc, before.HeapAlloc))

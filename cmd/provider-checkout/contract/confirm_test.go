@@ -13,8 +13,8 @@ import (
 	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Sections 2.4 and 2.5: the request and the answer of a confirm.
@@ -28,7 +28,7 @@ func (s *suite) confirmAs(t *testing.T, created response, body string) response 
 }
 
 // record returns what is on record about an order, or the zero CheckoutRecord.
-func (s *suite) record(t *testing.T, order string) (found ports.CheckoutRecord) {
+func (s *suite) record(t *testing.T, order string) (found checkout.CheckoutRecord) {
 	t.Helper()
 	for _, d := range s.Records(t) {
 		if d.Checkout.OrderID == order {

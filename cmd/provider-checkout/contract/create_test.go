@@ -11,7 +11,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const createPath = "/v1/provider-checkouts"
@@ -267,7 +266,7 @@ func TestContract21TextsOf1To255CharactersAreTaken(t *testing.T) {
 			}
 		}
 		all := s.Records(t)
-		whole := func(d ports.CheckoutRecord) bool {
+		whole := func(d checkout.CheckoutRecord) bool {
 			return d.Checkout.OrderID == longest && d.Checkout.Intent.CourseName == longest &&
 				d.Checkout.Student.FirstName == first(longest, outside.LongestName("student.first_name"))
 		}

@@ -12,11 +12,11 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const crowd = 64
@@ -110,7 +110,7 @@ func (s *suite) delivered(t *testing.T) string {
 }
 
 // lone returns the only checkout on record.
-func (s *suite) lone(t *testing.T) ports.CheckoutRecord {
+func (s *suite) lone(t *testing.T) checkout.CheckoutRecord {
 	t.Helper()
 	all := s.Records(t)
 	if len(all) != 1 {

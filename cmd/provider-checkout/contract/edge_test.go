@@ -255,7 +255,7 @@ func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
 // broken is a store with a fault in its code.
 type broken struct{ ports.Store }
 
-func (b broken) InsertCheckout(ctx context.Context, change checkout.Change, queued ports.Enqueue) error {
+func (b broken) InsertCheckout(ctx context.Context, change checkout.Change, queued checkout.Enqueue) error {
 	if change.Next.OrderID == "PANIC" {
 		panic("secret of the store")
 	}

@@ -78,22 +78,22 @@ func (f *faulty) Checkout(ctx context.Context, id string) (checkout.Checkout, er
 	return unless(f, "Checkout", func() (checkout.Checkout, error) { return f.Store.Checkout(ctx, id) })
 }
 
-func (f *faulty) FindCheckout(ctx context.Context, by ports.Reference) (checkout.Checkout, error) {
+func (f *faulty) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
 	return unless(f, "FindCheckout", func() (checkout.Checkout, error) { return f.Store.FindCheckout(ctx, by) })
 }
 
-func (f *faulty) Jobs(ctx context.Context, filter ports.JobFilter, limit int) ([]ports.JobRecord, error) {
-	return unless(f, "Jobs", func() ([]ports.JobRecord, error) { return f.Store.Jobs(ctx, filter, limit) })
+func (f *faulty) Jobs(ctx context.Context, filter checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
+	return unless(f, "Jobs", func() ([]checkout.JobRecord, error) { return f.Store.Jobs(ctx, filter, limit) })
 }
 
-func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, q ports.Enqueue) error {
+func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
 	if err := f.fault("InsertCheckout"); err != nil {
 		return err
 	}
 	return f.Store.InsertCheckout(ctx, change, q)
 }
 
-func (f *faulty) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
+func (f *faulty) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	if err := f.fault("UpdateCheckout"); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (f *faulty) UpdateCheckout(ctx context.Context, id string, q ports.Enqueue,
 	return f.Store.UpdateCheckout(ctx, id, q, decide)
 }
 
-func (f *faulty) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+func (f *faulty) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	if l.Job.Kind == checkout.JobDeliver {
 		if err := f.fault("Settle"); err != nil {

@@ -38,7 +38,7 @@ func (b *bank) Info() ports.ProcessorInfo {
 	return info
 }
 
-func (b *bank) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+func (b *bank) Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
 	says, mandate := b.says, b.mandate
 	b.mu.Unlock()

@@ -29,14 +29,14 @@ type crashing struct {
 
 var errCrashed = errors.New("the process has died")
 
-func (c *crashing) Jobs(ctx context.Context, f ports.JobFilter, limit int) ([]ports.JobRecord, error) {
+func (c *crashing) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	if c.beforeSend.Load() {
 		return nil, errCrashed
 	}
 	return c.Store.Jobs(ctx, f, limit)
 }
 
-func (c *crashing) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+func (c *crashing) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	if l.Job.Kind == checkout.JobDeliver && (c.beforeSend.Load() || c.afterSend.Load()) {
 		return errCrashed
@@ -44,7 +44,7 @@ func (c *crashing) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q
 	return c.Store.Settle(ctx, l, o, q, decide)
 }
 
-func (c *crashing) Extend(ctx context.Context, l ports.Lease, now time.Time, d time.Duration) error {
+func (c *crashing) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
 	if l.Job.Kind == checkout.JobDeliver && c.beforeSend.Load() {
 		return errCrashed
 	}
@@ -73,18 +73,18 @@ func crashes(c *service.Config, _ *httpapi.Options) {
 // watched is a store that reports what a recovery does with it.
 type watched struct {
 	ports.Store
-	found   chan []ports.Lease // events that a request left behind, after each poll
-	settled chan string        // event ids
+	found   chan []checkout.Lease // events that a request left behind, after each poll
+	settled chan string           // event ids
 }
 
-func (w watched) Lease(ctx context.Context, q ports.JobQuery) ([]ports.Lease, error) {
+func (w watched) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
 	q.Kinds = []checkout.JobKind{checkout.JobDeliver}
 	found, err := w.Store.Lease(ctx, q)
 	w.found <- found
 	return found, err
 }
 
-func (w watched) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q ports.Enqueue,
+func (w watched) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	err := w.Store.Settle(ctx, l, o, q, decide)
 	w.settled <- l.Job.ID
@@ -95,7 +95,7 @@ func (w watched) Settle(ctx context.Context, l ports.Lease, o ports.Outcome, q p
 // delivery of n of them. If n is 0, no checkout must be found.
 func (s *suite) restart(t *testing.T, n int) {
 	t.Helper()
-	store := watched{s.Store, make(chan []ports.Lease, 1000), make(chan string, 100)}
+	store := watched{s.Store, make(chan []checkout.Lease, 1000), make(chan string, 100)}
 	c := s.Config
 	c.Store = store
 	if sender, died := c.Sender.(silent); died {

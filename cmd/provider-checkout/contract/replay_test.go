@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // replayed returns the answer to a replay of a create that was answered with r.
@@ -35,7 +35,7 @@ func TestContract4AReplayIsTheFirstAnswerWithItsKeyAndMakesNothing(t *testing.T)
 }
 
 // unchanged checks that the record is the same as before.
-func unchanged(t *testing.T, s *suite, before []ports.CheckoutRecord) {
+func unchanged(t *testing.T, s *suite, before []checkout.CheckoutRecord) {
 	t.Helper()
 	if after := s.Records(t); !reflect.DeepEqual(after, before) {
 		t.Errorf("on record %+v\nbefore    %+v", after, before)

@@ -55,12 +55,12 @@ func (b *farBank) Info() ports.ProcessorInfo {
 	return info
 }
 
-func (b *farBank) Begin(_ context.Context, start ports.SetupStart) (ports.BillingRequest, error) {
-	return ports.BillingRequest{ID: "BRQ-" + start.Key,
+func (b *farBank) Begin(_ context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
+	return checkout.BillingRequest{ID: "BRQ-" + start.Key,
 		URL: b.pages.URL + "/?back=" + url.QueryEscape(start.ReturnURL)}, nil
 }
 
-func (b *farBank) Observe(context.Context, ports.SetupQuery) (checkout.Observation, error) {
+func (b *farBank) Observe(context.Context, checkout.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.done, nil

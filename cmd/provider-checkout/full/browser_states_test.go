@@ -244,7 +244,7 @@ func (s *brokenStore) Checkout(ctx context.Context, id string) (checkout.Checkou
 // cancellingProcessor reports every setup as cancelled.
 type cancellingProcessor struct{ ports.Processor }
 
-func (p cancellingProcessor) Observe(ctx context.Context, q ports.SetupQuery) (checkout.Observation, error) {
+func (p cancellingProcessor) Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
 	seen, err := p.Processor.Observe(ctx, q)
 	seen.BillingRequest = checkout.BillingCancelled
 	return seen, err
@@ -255,7 +255,7 @@ func setupURL(created sandbox.Response) string { return created.String("direct_d
 // alter changes the bank setup of a checkout on record, as a report of the processor would.
 func alter(t *testing.T, s *sandbox.Sandbox, created sandbox.Response, change func(*checkout.Setup)) {
 	t.Helper()
-	err := s.Store.UpdateCheckout(t.Context(), created.String("checkout.checkout_id"), ports.Enqueue{},
+	err := s.Store.UpdateCheckout(t.Context(), created.String("checkout.checkout_id"), checkout.Enqueue{},
 		func(c checkout.Checkout) (checkout.Change, error) {
 			change(&c.Setup)
 			return checkout.Change{Next: c}, nil

@@ -30,13 +30,13 @@ const (
 )
 
 // stored returns everything on record here, by provider and order.
-func (w *stormWorld) stored(t *testing.T) map[string]ports.CheckoutRecord {
+func (w *stormWorld) stored(t *testing.T) map[string]checkout.CheckoutRecord {
 	t.Helper()
-	all := make(map[string]ports.CheckoutRecord)
+	all := make(map[string]checkout.CheckoutRecord)
 	err := w.store.Export(context.WithoutCancel(t.Context()), ports.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
-		Checkout: func(r ports.CheckoutRecord) error {
+		Checkout: func(r checkout.CheckoutRecord) error {
 			name := r.Checkout.ProviderCode + " " + r.Checkout.OrderID
 			if _, twice := all[name]; twice {
 				t.Errorf("%s has two checkouts", name)
@@ -199,7 +199,7 @@ func (c *comparison) equal(what string, got, want any) {
 }
 
 // answers compares the store with what the provider was answered.
-func (c *comparison) answers(e *enrolment, r ports.CheckoutRecord) {
+func (c *comparison) answers(e *enrolment, r checkout.CheckoutRecord) {
 	on := r.Checkout
 	c.equal("status", on.Status, checkout.Confirmed)
 	for _, j := range r.Jobs {
@@ -217,7 +217,7 @@ func (c *comparison) answers(e *enrolment, r ports.CheckoutRecord) {
 }
 
 // records compares the organisation's records with the store.
-func (c *comparison) records(e *enrolment, r ports.CheckoutRecord, o *orgRecords) {
+func (c *comparison) records(e *enrolment, r checkout.CheckoutRecord, o *orgRecords) {
 	on := r.Checkout
 	person, deal, debit := o.records[on.Records.ContactID], o.records[on.Records.OpportunityID], o.records[on.Records.DDAID]
 	c.equal("FirstName", person["FirstName"], on.Student.FirstName)
@@ -272,7 +272,7 @@ func (c *comparison) figures(r map[string]string, want checkout.Intent) {
 
 // history checks the journal: each record was made once, and the enrolment completed once, by the last write that changed
 // anything. A call that was given up may take effect after the next look, which is then followed by the same write again.
-func (c *comparison) history(r ports.CheckoutRecord, o *orgRecords) {
+func (c *comparison) history(r checkout.CheckoutRecord, o *orgRecords) {
 	made := make(map[string]int)
 	completed, last := 0, false
 	for _, at := range o.entries[r.Checkout.Records.OpportunityID] {
@@ -297,7 +297,7 @@ func (c *comparison) history(r ports.CheckoutRecord, o *orgRecords) {
 }
 
 // events checks that each event is on record once, and arrived as it is there.
-func (c *comparison) events(r ports.CheckoutRecord, arrived *eventDigests) {
+func (c *comparison) events(r checkout.CheckoutRecord, arrived *eventDigests) {
 	on := r.Checkout
 	var names []events.Name
 	for _, e := range r.Events() {

@@ -14,6 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -118,7 +119,7 @@ func (s *Source) Since(ctx context.Context, day money.Date, unreadable func(chec
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Unreadable:    unreadable,
-		Checkout: func(r ports.CheckoutRecord) error {
+		Checkout: func(r checkout.CheckoutRecord) error {
 			if a := r.Agreement; a != nil && !money.DateOf(a.AcceptedAt.In(s.zone)).Before(day) {
 				numbers = append(numbers, a.Number)
 			}

@@ -59,16 +59,16 @@ func (s *Sandbox) Confirm(t testing.TB, created Response) Response {
 
 // Records returns everything on record about checkouts, in the order in which they were created, but for what may be stored beside
 // a call: the moments of refusals, which change nothing else, and of the payer's pages, and the looks at the processor.
-func (s *Sandbox) Records(t testing.TB) (all []ports.CheckoutRecord) {
+func (s *Sandbox) Records(t testing.TB) (all []checkout.CheckoutRecord) {
 	t.Helper()
 	err := s.Store.Export(context.WithoutCancel(t.Context()), ports.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
-		Checkout: func(r ports.CheckoutRecord) error {
+		Checkout: func(r checkout.CheckoutRecord) error {
 			r.Moments = slices.DeleteFunc(r.Moments, func(m checkout.Moment) bool {
 				return m.Kind == checkout.MomentRefused || m.Kind == checkout.MomentOpened || m.Kind == checkout.MomentReturned
 			})
-			r.Jobs = slices.DeleteFunc(r.Jobs, func(j ports.JobRecord) bool { return j.Job.Kind == checkout.JobLook })
+			r.Jobs = slices.DeleteFunc(r.Jobs, func(j checkout.JobRecord) bool { return j.Job.Kind == checkout.JobLook })
 			all = append(all, r)
 			return nil
 		},

@@ -13,7 +13,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Credentials at GoCardless.
@@ -64,7 +63,7 @@ func (s *Sandbox) Settle(t testing.TB) {
 		t.Fatal(err)
 	}
 	for {
-		pending, err := s.Store.Jobs(ctx, ports.JobFilter{Kinds: []checkout.JobKind{checkout.JobNotified}, State: checkout.JobPending}, 1)
+		pending, err := s.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobNotified}, State: checkout.JobPending}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,65 @@
+package checkout
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+// EnrolmentKey names one enrolment. The environment must be the CRM's.
+type EnrolmentKey struct {
+	Environment  catalogue.Environment
+	ProviderCode string
+	OrderID      string
+}
+
+// Enrolment is the request to open an enrolment in the CRM.
+type Enrolment struct {
+	EnrolmentKey
+	CheckoutID string
+	Student    Student
+	CourseCode string // "" for a legacy provider
+	Intent     Intent
+}
+
+// Completion is the request to complete an enrolment in the CRM.
+type Completion struct {
+	EnrolmentKey
+	Records   Records             // that Open returned
+	Agreement agreement.Agreement // its ID is not the CRM's, and is not stored there
+	Document  *agreement.Document // nil if it could not be rendered; its ID is not stored either
+	Setup     Setup               // the direct debit; it has a mandate
+}
+
+// Completed holds the ids of the records that the CRM made of a completion.
+type Completed struct {
+	AgreementID string
+	DocumentID  string // "" if there is no document
+}
+
+// CRMRefusal is the definite refusal of an enrolment: the same call would be refused again until an administrator changes the
+// CRM or the data. Its text has no personal data.
+type CRMRefusal struct {
+	Code string // the CRM's word: FIELD_CUSTOM_VALIDATION_EXCEPTION
+	// Made says of a refused Open that some of the records exist all the same, so that the order stays this enrolment.
+	// Otherwise no record exists, and the order may become another enrolment.
+	Made bool
+	// OtherIntent says of a refused Open that the order is another enrolment there, whose intent differs in the Faults. The
+	// refused enrolment may be forgotten.
+	OtherIntent bool
+	// Faults are the refused fields, as far as they are known: by the contract's name ("student.last_name"), else by the CRM's.
+	Faults []Fault
+}
+
+func (e *CRMRefusal) Error() string {
+	var faults []string
+	for _, f := range e.Faults {
+		faults = append(faults, strings.TrimSpace(f.Field+" "+f.Message))
+	}
+	if len(faults) == 0 {
+		return "the CRM refuses the enrolment: " + e.Code
+	}
+	return fmt.Sprintf("the CRM refuses the enrolment: %s (%s)", e.Code, strings.Join(faults, ", "))
+}

@@ -1,0 +1,49 @@
+package checkout
+
+import "github.com/provider-checkout/provider-checkout/catalogue"
+
+// Account is a provider's account at a processor.
+type Account struct {
+	ProviderCode string
+	ID           string // that the operator linked to the provider
+	Environment  catalogue.Environment
+}
+
+// SetupStart is the request to begin a bank setup.
+type SetupStart struct {
+	Key          string // 32 characters of 0-9a-f for the enrolment and try: the processor's idempotency key
+	Account      Account
+	ProviderName string // as the payer knows the provider
+	CheckoutID   string
+	// ReturnURL is the setup page, to which the processor sends the payer's browser back. It holds the setup token, which
+	// nothing should store. A form that leads there by a redirect needs its origin in the page's form-action policy.
+	ReturnURL string
+	// FrameOrigins are the origins of the provider's enrolment pages, which may show the setup in a frame: the
+	// frame-ancestors of the processor's page.
+	FrameOrigins []string
+	Student      Student
+	Description  string // what the payer agrees to: the course's name
+}
+
+// SetupQuery asks a processor about a setup.
+type SetupQuery struct {
+	Account Account
+	Setup   Setup // as on record, which may be behind
+	Purpose Purpose
+}
+
+// Purpose is the purpose of a query. A processor with a rate limit serves the purposes in this order.
+type Purpose int
+
+const (
+	ForConfirm      Purpose = iota // a confirm waits for it
+	ForPayer                       // a payer waits for it
+	ForNotification                // a notification came, or the setup has been silent for long
+	ForPoll                        // a provider polls; it gets the record if there is no answer
+)
+
+// BillingRequest is a bank setup that was begun.
+type BillingRequest struct {
+	ID  string // unique at the processor
+	URL string // where the payer goes
+}

@@ -1,0 +1,100 @@
+package checkout
+
+import "time"
+
+// MaxLease is the longest time for which a lease lasts. A holder that needs longer extends it. A lease whose end is further
+// away is over: the clock that set it was wrong.
+const MaxLease = 20 * time.Second
+
+// JobQuery says which jobs are leased.
+type JobQuery struct {
+	Now time.Time
+	// For is the length of the leases. It is less than MaxLease by more than the duration of any concurrent call, which
+	// compares with the time at which it began.
+	For          time.Duration
+	Kinds        []JobKind // jobs of these kinds; without any, no job
+	ID           string    // this job only, if it is due; "" for any
+	CheckoutID   string    // jobs of this checkout only, which is quick; "" for any
+	ProviderCode string    // jobs of this queue only; "" for every queue
+	Except       []Partition
+	Limit        int // of all
+	PerPartition int // of each partition, so that one hides no other; 0: no limit
+}
+
+// Partition is the jobs of one kind in the queue of one provider.
+type Partition struct {
+	Kind         JobKind
+	ProviderCode string
+}
+
+// Lease is a job that is leased to the caller.
+type Lease struct {
+	Job      Job       // as it entered, but without Due
+	Token    int64     // the fencing token
+	Attempts int       // made before, and recorded
+	Cursor   string    // as the latest Outcome left it
+	Until    time.Time // its end, by the caller's clock: JobQuery.Now and JobQuery.For
+}
+
+// Outcome is the result of an attempt at a job.
+type Outcome struct {
+	State    JobState
+	Again    time.Duration // of JobPending: the pause before the next attempt
+	Attempts int           // made now, added to the attempts on record
+	Failure  Failure       // of the latest attempt that failed; the zero value leaves the failure on record
+	Receipt  Receipt       // of JobDone
+	Cursor   string        // of JobPending: for the next attempt
+	Moments  []Moment      // for the journal of the job's checkout, after the moments of the change
+}
+
+// Failure is the reason why an attempt failed.
+type Failure struct {
+	At     time.Time
+	Reason string // for the operator: no secret, no personal data, and nothing of a receiver's answer
+}
+
+// Receipt is the proof that another system has taken over what a job sent.
+type Receipt struct {
+	Reference string // under which the other system knows it: the Message-ID of an e-mail
+	Answer    string // of the other system: "250 2.0.0 queued as 4F1A"
+}
+
+// Backlog is the pending jobs of one kind.
+type Backlog struct {
+	Waiting int
+	Oldest  time.Time
+}
+
+// JobFilter admits the jobs that match all its fields. An empty field matches every job.
+type JobFilter struct {
+	ID           string
+	Kinds        []JobKind
+	State        JobState
+	ProviderCode string
+	OrderID      string
+	CheckoutID   string
+	Since        time.Time // created, or failed latest, at this time or after it
+	OldestFirst  bool
+}
+
+// JobRecord is a job and its state.
+type JobRecord struct {
+	Job       Job // as it entered, but without Due
+	State     JobState
+	Due       time.Time // of JobPending: the next attempt, or the end of the lease if that is later
+	Token     int64
+	Attempts  int
+	SettledAt time.Time // zero while it is pending
+	Receipt   Receipt
+	Failure   Failure // of the latest attempt that failed
+}
+
+// Enqueue says how the jobs of a change enter the queue.
+type Enqueue struct {
+	Now time.Time
+	// Hold leases the change's events, and its jobs for the CRM, to the caller for this time, with token 1: the process that
+	// commits a change makes the first attempts. With 0 they are due at once.
+	Hold time.Duration
+	// Unsent says that the provider has no destination: the events enter as JobDropped and are never sent.
+	Unsent bool
+}

@@ -1,0 +1,71 @@
+package checkout
+
+import (
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// CheckoutRecord is everything on record about one
+type CheckoutRecord struct {
+	Checkout  Checkout
+	Agreement *agreement.Agreement // nil until confirmed
+	Document  *DocumentInfo        // nil unless rendered
+	Jobs      []JobRecord          // in the order in which they entered
+	Moments   []Moment             // in the order of their positions
+}
+
+// Events returns the record's events in the order in which they were stored.
+func (r CheckoutRecord) Events() (list []EventRecord) {
+	for _, j := range r.Jobs {
+		if j.Job.Kind == JobDeliver {
+			list = append(list, EventOf(j))
+		}
+	}
+	return list
+}
+
+// DocumentInfo describes a document without its bytes.
+type DocumentInfo struct {
+	ID     string
+	SHA256 [32]byte
+	Size   int // bytes
+}
+
+// EventRecord is an event with its status.
+type EventRecord struct {
+	Event    events.Event
+	Status   events.Status
+	Attempts int     // the service's own: redeliveries are on record beside them
+	Failure  Failure // the latest
+}
+
+// EventOf returns the event of a job of kind JobDeliver.
+func EventOf(r JobRecord) EventRecord {
+	return EventRecord{Event: r.Job.Event(), Status: r.State.EventStatus(), Attempts: r.Attempts, Failure: r.Failure}
+}
+
+// Redelivery is one run of attempts to deliver an event again.
+type Redelivery struct {
+	At        time.Time
+	Delivered bool
+	Attempts  int
+	Failure   string // as Failure.Reason
+}
+
+// Noted is a moment of a
+type Noted struct {
+	CheckoutID string
+	Moment     Moment
+}
+
+// Reference names a checkout other than by its id. One of OrderID, Key, BillingRequestID and MandateID is set; a reference
+// without any names no
+type Reference struct {
+	ProviderCode     string // of OrderID and Key
+	OrderID          string
+	Key              string // the idempotency key that is bound to it
+	BillingRequestID string // its latest, like MandateID
+	MandateID        string
+}
