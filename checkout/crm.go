@@ -63,3 +63,12 @@ func (e *CRMRefusal) Error() string {
 	}
 	return fmt.Sprintf("the CRM refuses the enrolment: %s (%s)", e.Code, strings.Join(faults, ", "))
 }
+
+// CRMInfo describes a CRM.
+type CRMInfo struct {
+	Name        string // as operators see it: "salesforce"
+	Environment catalogue.Environment
+	// WithinCommit says that Open and Complete are functions of their arguments: they do no I/O, ask no clock and never fail.
+	// They are called within the store's transaction, and its commit is theirs.
+	WithinCommit bool
+}

@@ -47,3 +47,15 @@ type BillingRequest struct {
 	ID  string // unique at the processor
 	URL string // where the payer goes
 }
+
+// ProcessorInfo describes a processor.
+type ProcessorInfo struct {
+	Name        string // as providers see it: "gocardless"
+	Environment catalogue.Environment
+	// PageOrigins are the origins, scheme://host[:port], of the pages that Begin sends payers to, where they are not the
+	// service's own: a browser leaves the setup page for no other.
+	PageOrigins []string
+	// Notifies is set by a processor that has every change notified (Service.Notified) within a minute at most. Polls are then
+	// answered from the record.
+	Notifies bool
+}

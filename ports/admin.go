@@ -86,3 +86,25 @@ type Operations interface {
 	// provider, code and fields.
 	Refusals(ctx context.Context, provider, since string) ([]checkout.Refusal, error)
 }
+
+// EvidenceReader reads the entries of the evidence log.
+type EvidenceReader interface {
+	// SealedEvidence returns at most limit sealed entries in the order of their positions, from a position on.
+	SealedEvidence(ctx context.Context, from int64, limit int) ([]evidence.Entry, error)
+
+	// UnsealedEvidence returns at most limit entries that are not sealed, the oldest first.
+	UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error)
+}
+
+// Privacy finds the personal data of a student.
+type Privacy interface {
+	// ExportStudent passes to visit every checkout whose student has this e-mail address, the letters A to Z in any case, as
+	// Export does: in one read snapshot and in the order of their creation. An erased checkout has no address. Only
+	// visit.Checkout and visit.Unreadable are called.
+	ExportStudent(ctx context.Context, email string, visit Visitor) error
+
+	// Scrub removes erased data from the store's files, as far as the store can: from free space, and from the log of its
+	// writes. It may take as long as a copy of everything, and writes wait for it meanwhile; ErrBusy if others use the store
+	// too much for it. Backups, and copies elsewhere, are not reached.
+	Scrub(ctx context.Context) error
+}

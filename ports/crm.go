@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -24,7 +23,7 @@ import (
 // records be read, because its user has lost a permission, say. No error repeats personal data.
 type CRM interface {
 	// Info describes the CRM. It never changes.
-	Info() CRMInfo
+	Info() checkout.CRMInfo
 
 	// Open makes the records of an enrolment that is opened (contact, opportunity and a direct debit authority in
 	// progress) and returns their ids. Records that exist stay as they are, with their student and checkout id; the missing
@@ -51,15 +50,6 @@ type CRM interface {
 
 	// Ready returns nil if the CRM can be reached and would take an Open. It changes nothing there.
 	Ready(ctx context.Context) error
-}
-
-// CRMInfo describes a CRM.
-type CRMInfo struct {
-	Name        string // as operators see it: "salesforce"
-	Environment catalogue.Environment
-	// WithinCommit says that Open and Complete are functions of their arguments: they do no I/O, ask no clock and never fail.
-	// They are called within the store's transaction, and its commit is theirs.
-	WithinCommit bool
 }
 
 // Agreed is the CRM's record of an agreement.

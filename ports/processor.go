@@ -3,7 +3,6 @@ package ports
 import (
 	"context"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -13,7 +12,7 @@ import (
 // Service.Notified, and repeats a notification for which that fails.
 type Processor interface {
 	// Info describes the processor. It never changes.
-	Info() ProcessorInfo
+	Info() checkout.ProcessorInfo
 
 	// Begin makes a billing request, or finds the billing request of the same start.Key, also in concurrent calls, and
 	// returns the address at which the payer's browser fulfils it. The address may differ each time; it leads back to the
@@ -60,16 +59,4 @@ type SetupEraser interface {
 	// EraseSetups removes every record of the billing requests that were begun under these keys (SetupStart.Key), and nothing
 	// is recorded of them any more. It may be called again.
 	EraseSetups(ctx context.Context, keys []string) error
-}
-
-// ProcessorInfo describes a processor.
-type ProcessorInfo struct {
-	Name        string // as providers see it: "gocardless"
-	Environment catalogue.Environment
-	// PageOrigins are the origins, scheme://host[:port], of the pages that Begin sends payers to, where they are not the
-	// service's own: a browser leaves the setup page for no other.
-	PageOrigins []string
-	// Notifies is set by a processor that has every change notified (Service.Notified) within a minute at most. Polls are then
-	// answered from the record.
-	Notifies bool
 }

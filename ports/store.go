@@ -2,8 +2,10 @@ package ports
 
 import (
 	"context"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
@@ -52,6 +54,49 @@ type Checkouts interface {
 		decide func(checkout.Checkout) (checkout.Change, error)) error
 }
 
+// Queue keeps the jobs of checkouts and of the service itself. Most enter with a Change. A job is due once it is pending, its
+// time has come, it is not leased, and it is no event behind another pending event of its checkout. Settled jobs stay on record.
+//
+// The caller's clock (Now) decides when a job is due and when a lease is over, except on a store that several machines share:
+// there the clock of the store does, and Now is ignored; the time from CreatedAt to Due counts from the entry of the job.
+type Queue interface {
+	// Enqueue stores jobs that no change brings, atomically, and returns the jobs whose ids were not on record, in the order
+	// given. Jobs on record stay as they are. An id that comes twice counts once, the first time. Of concurrent calls with the
+	// same id, one returns it.
+	Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error)
+
+	// Lease leases due jobs to the caller, the longest due first. Every lease of a job raises its token, from 1 on. Of
+	// concurrent calls one gets a job.
+	Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error)
+
+	// Extend has a lease last for d from now on; 0 gives the job back, due at once. ErrNotFound if the job has another token
+	// or is not pending: then nothing changes.
+	Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error
+
+	// Settle stores the outcome of the holder's attempt, atomically with the change that decide makes of the job's checkout as
+	// Checkouts.UpdateCheckout does; without a change if decide is nil. ErrNotFound if the job has another token or is not
+	// pending; decide is not called then. A change that removes the checkout removes all its jobs.
+	Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, enqueue checkout.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error
+
+	// Jobs returns the jobs that the filter admits, at most limit, the newest first: by the time of their creation, and the
+	// jobs of one checkout in the order in which they entered.
+	Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error)
+
+	// Backlog returns, by kind, how many jobs are pending, leased or not, and when the oldest of them was created. Kinds
+	// without a pending job are left out. Under JobSeal are the entries of the evidence log that are not sealed.
+	Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error)
+}
+
+// Journal keeps the moments of checkouts. Most enter with a Change.
+type Journal interface {
+	// Note appends moments that no change brings, and counts refusals, all of it or nothing. A moment of a checkout that does
+	// not exist is left out, and one whose Times is 0 counts as 1. Refusals older than checkout.RefusalsKept days may be removed.
+	Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error
+
+	// Moments returns the journal of a checkout in the order of the positions.
+	Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error)
+}
+
 // Agreements reads agreements and their documents, which enter the store with a Change.
 type Agreements interface {
 	// Agreement returns the agreement with this number (PPA-…), or ErrNotFound.
@@ -75,4 +120,39 @@ type Configuration interface {
 	// Key returns the API key with this hash, revoked or not, or ErrNotFound. It writes nothing. A key needs no
 	// configuration of its provider.
 	Key(ctx context.Context, hash [32]byte) (catalogue.Key, error)
+}
+
+// Evidence keeps the evidence log. The entry of an agreement enters the store with its Change, the entry of an operation with
+// the operation.
+type Evidence interface {
+	// SealEvidence passes decide the end of the log, and at most limit entries that are not sealed, the oldest first, and
+	// stores the result atomically: no other call sees the log in between. An error of decide is returned as it is; nothing is
+	// stored then. decide may run more than once, must not block and must not call the store. ErrBusy if another call holds the log.
+	SealEvidence(ctx context.Context, limit int, decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error
+
+	// EvidenceHead returns the end of the log.
+	EvidenceHead(ctx context.Context) (evidence.Head, error)
+
+	// EvidenceEntry returns the entry with this id and its position, or evidence.Unsealed, or ErrNotFound.
+	EvidenceEntry(ctx context.Context, id string) (entry evidence.Entry, position int64, err error)
+
+	// EvidenceNodes returns, for each position, the nodes that its entry completes, or no nodes without such an entry.
+	EvidenceNodes(ctx context.Context, positions []int64) ([][]evidence.Hash, error)
+}
+
+// Retention finds and erases personal data that was kept for long enough.
+type Retention interface {
+	// OldCheckouts looks at no more than limit checkouts, in an order that never changes, from the cursor that the last call
+	// returned, or from the first for "". It returns the ids of the confirmed checkouts that were created before confirmed and
+	// are not erased, or whose agreement's entry in the evidence log still has its salt; of the other checkouts that were
+	// created before open and are not erased; and next, which is "" at the end.
+	OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error)
+
+	// EraseCheckouts passes the checkouts with these ids that exist, as they are now and in any order, to decide, and stores
+	// the result atomically: the checkouts; for each its agreement as Agreement.Erased returns it, its document without its
+	// bytes, its jobs without receipts and reasons of failures, and the moment; the entries of the agreements in Unsalted that
+	// exist, without their salt; and the entry of the evidence log. No other update of these checkouts happens in between. An
+	// error of decide is returned as it is; nothing is stored then. decide may run more than once, must not block and must not
+	// call the store.
+	EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error
 }

@@ -59,13 +59,13 @@ func TestNewRefusesAFaultyConfiguration(t *testing.T) {
 }
 
 func TestCheckDeployment(t *testing.T) {
-	sandbox := ports.ProcessorInfo{Name: "fake", Environment: catalogue.Sandbox}
-	live := ports.ProcessorInfo{Name: "gocardless", Environment: catalogue.Production}
+	sandbox := checkout.ProcessorInfo{Name: "fake", Environment: catalogue.Sandbox}
+	live := checkout.ProcessorInfo{Name: "gocardless", Environment: catalogue.Production}
 	const noURL = `must be a scheme and a host, such as https://pay.example.nz, and may have a path that does not end in a slash`
 	for _, tt := range []struct {
 		env  catalogue.Environment
 		url  string
-		p    ports.ProcessorInfo
+		p    checkout.ProcessorInfo
 		want string // the whole error; "" if it may be served
 	}{
 		{catalogue.Sandbox, "http://127.0.0.1:8080", sandbox, ""},

@@ -14,8 +14,8 @@ func EmbeddedCRM(env catalogue.Environment) ports.CRM { return embeddedCRM{env} 
 
 type embeddedCRM struct{ environment catalogue.Environment }
 
-func (e embeddedCRM) Info() ports.CRMInfo {
-	return ports.CRMInfo{Name: "embedded", Environment: e.environment, WithinCommit: true}
+func (e embeddedCRM) Info() checkout.CRMInfo {
+	return checkout.CRMInfo{Name: "embedded", Environment: e.environment, WithinCommit: true}
 }
 
 func (embeddedCRM) Open(_ context.Context, e checkout.Enrolment) (checkout.Records, error) {

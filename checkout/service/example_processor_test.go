@@ -76,8 +76,8 @@ func newRemoteBank() *remoteBank {
 	return b
 }
 
-func (b *remoteBank) Info() ports.ProcessorInfo {
-	return ports.ProcessorInfo{Name: "remotebank", Environment: catalogue.Sandbox, PageOrigins: []string{b.server.URL}}
+func (b *remoteBank) Info() checkout.ProcessorInfo {
+	return checkout.ProcessorInfo{Name: "remotebank", Environment: catalogue.Sandbox, PageOrigins: []string{b.server.URL}}
 }
 
 func (b *remoteBank) Ready(context.Context) error { return nil }

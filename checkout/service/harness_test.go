@@ -234,8 +234,8 @@ func (p *processor) call(ctx context.Context) error {
 	}
 }
 
-func (p *processor) Info() ports.ProcessorInfo {
-	return ports.ProcessorInfo{Name: "scripted", Environment: catalogue.Sandbox, PageOrigins: []string{"https://bank.example"}}
+func (p *processor) Info() checkout.ProcessorInfo {
+	return checkout.ProcessorInfo{Name: "scripted", Environment: catalogue.Sandbox, PageOrigins: []string{"https://bank.example"}}
 }
 
 func (p *processor) set(o checkout.Observation) {

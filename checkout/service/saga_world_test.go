@@ -251,8 +251,8 @@ type sagaBank struct {
 	fulfilled map[string]bool // by billing request
 }
 
-func (b *sagaBank) Info() ports.ProcessorInfo {
-	return ports.ProcessorInfo{Name: "saga", Environment: catalogue.Sandbox, PageOrigins: []string{"https://bank.example"}}
+func (b *sagaBank) Info() checkout.ProcessorInfo {
+	return checkout.ProcessorInfo{Name: "saga", Environment: catalogue.Sandbox, PageOrigins: []string{"https://bank.example"}}
 }
 
 func (b *sagaBank) Ready(ctx context.Context) error { return ctx.Err() }

@@ -119,7 +119,7 @@ type Hooks struct {
 // Service runs checkouts. It is safe for concurrent use.
 type Service struct {
 	cfg        Config
-	processor  ports.ProcessorInfo
+	processor  checkout.ProcessorInfo
 	configured configured
 	polled     *observations                  // by polls
 	viewed     *observations                  // by setup pages
@@ -127,7 +127,7 @@ type Service struct {
 	notified   notifiedAnswers                // to notifications
 	recent     *bounded.Map[string, struct{}] // orders that a create named
 	confirming locks                          // at most one confirm of a checkout renders its agreement at a time
-	crmInfo    ports.CRMInfo
+	crmInfo    checkout.CRMInfo
 	crm        breaker.Breaker // of the CRM
 	slots      locks           // of each provider's delivery runs
 	receivers  *receivers
@@ -215,7 +215,7 @@ func unprintable(p ports.Printer) func(text string) []rune {
 
 // CheckDeployment returns nil if a service of this environment may be served under the base URL with the processor,
 // and otherwise an error with everything that forbids it. New asks it; a program asks it before it opens its store.
-func CheckDeployment(env catalogue.Environment, baseURL string, p ports.ProcessorInfo) error {
+func CheckDeployment(env catalogue.Environment, baseURL string, p checkout.ProcessorInfo) error {
 	var reasons []error
 	if !env.Valid() {
 		reasons = append(reasons, fmt.Errorf("environment %q is neither sandbox nor production", env))

@@ -7,8 +7,8 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Names of processors.
@@ -28,9 +28,9 @@ const (
 )
 
 // processorInfo returns the description of the processor that the flags name.
-func (c *call) processorInfo() ports.ProcessorInfo {
+func (c *call) processorInfo() checkout.ProcessorInfo {
 	if c.processor == gocardlessName {
-		return ports.ProcessorInfo{Name: gocardlessName, Environment: c.environment}
+		return checkout.ProcessorInfo{Name: gocardlessName, Environment: c.environment}
 	}
 	return (*fakeprocessor.Processor)(nil).Info()
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // bank is a processor whose pages are on another origin, and which says what the test says.
@@ -33,8 +32,8 @@ const bankPages = "https://pay.bank.example https://bank.example:8443"
 
 var pending = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 
-func (*bank) Info() ports.ProcessorInfo {
-	return ports.ProcessorInfo{Name: "bank", Environment: catalogue.Sandbox, PageOrigins: strings.Fields(bankPages)}
+func (*bank) Info() checkout.ProcessorInfo {
+	return checkout.ProcessorInfo{Name: "bank", Environment: catalogue.Sandbox, PageOrigins: strings.Fields(bankPages)}
 }
 
 func (b *bank) Begin(_ context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {

@@ -51,7 +51,7 @@ type Options struct {
 
 // Processor implements ports.Processor. It is safe for concurrent use.
 type Processor struct {
-	info      ports.ProcessorInfo
+	info      checkout.ProcessorInfo
 	client    *client
 	creditors creditorCache
 }
@@ -69,7 +69,7 @@ func New(o Options) (*Processor, error) {
 		return nil, fmt.Errorf("gocardless: %w", err)
 	}
 	return &Processor{
-		info: ports.ProcessorInfo{Name: "gocardless", Environment: o.Environment, PageOrigins: o.PageOrigins,
+		info: checkout.ProcessorInfo{Name: "gocardless", Environment: o.Environment, PageOrigins: o.PageOrigins,
 			Notifies: true},
 		client: newClient(o),
 	}, nil
@@ -146,7 +146,7 @@ func (o Options) check() error {
 }
 
 // Info implements ports.Processor.
-func (p *Processor) Info() ports.ProcessorInfo {
+func (p *Processor) Info() checkout.ProcessorInfo {
 	info := p.info
 	info.PageOrigins = slices.Clone(info.PageOrigins)
 	return info

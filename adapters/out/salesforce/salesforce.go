@@ -33,6 +33,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -77,8 +78,8 @@ func New(o Options) (*CRM, error) {
 }
 
 // Info implements ports.CRM.
-func (c *CRM) Info() ports.CRMInfo {
-	return ports.CRMInfo{Name: "salesforce", Environment: c.environment}
+func (c *CRM) Info() checkout.CRMInfo {
+	return checkout.CRMInfo{Name: "salesforce", Environment: c.environment}
 }
 
 func (o Options) complete() Options {

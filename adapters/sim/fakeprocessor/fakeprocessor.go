@@ -74,8 +74,8 @@ func New(o Options) *Processor {
 }
 
 // Info implements ports.Processor. Its pages are the service's own.
-func (p *Processor) Info() ports.ProcessorInfo {
-	return ports.ProcessorInfo{Name: "fake", Environment: catalogue.Sandbox}
+func (p *Processor) Info() checkout.ProcessorInfo {
+	return checkout.ProcessorInfo{Name: "fake", Environment: catalogue.Sandbox}
 }
 
 // Ready implements ports.Processor: there is nothing that could be down.

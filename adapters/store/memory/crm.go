@@ -40,7 +40,9 @@ func NewCRM(env catalogue.Environment) *CRM {
 }
 
 // Info implements [ports.CRM].
-func (c *CRM) Info() ports.CRMInfo { return ports.CRMInfo{Name: "memory", Environment: c.environment} }
+func (c *CRM) Info() checkout.CRMInfo {
+	return checkout.CRMInfo{Name: "memory", Environment: c.environment}
+}
 
 // Ready implements [ports.CRM]. Memory is always ready.
 func (c *CRM) Ready(ctx context.Context) error { return ctx.Err() }

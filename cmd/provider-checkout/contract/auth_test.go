@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -220,8 +221,8 @@ func TestContract5AKeyOfOneEnvironmentIsNotValidInTheOther(t *testing.T) {
 // movesMoney is a processor that is allowed in production.
 type movesMoney struct{ ports.Processor }
 
-func (p movesMoney) Info() ports.ProcessorInfo {
-	return ports.ProcessorInfo{Name: "test", Environment: catalogue.Production}
+func (p movesMoney) Info() checkout.ProcessorInfo {
+	return checkout.ProcessorInfo{Name: "test", Environment: catalogue.Production}
 }
 
 func TestContract5AKeyOpensNoPage(t *testing.T) {

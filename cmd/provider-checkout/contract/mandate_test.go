@@ -32,7 +32,7 @@ func withBank(c *service.Config, _ *httpapi.Options) *bank {
 }
 
 // Info implements ports.Processor: what this bank is made to say comes without a notification, so polls ask it.
-func (b *bank) Info() ports.ProcessorInfo {
+func (b *bank) Info() checkout.ProcessorInfo {
 	info := b.Processor.Info()
 	info.Notifies = false
 	return info

@@ -47,7 +47,7 @@ func (b *farBank) serve(c *service.Config, _ *httpapi.Options) {
 	b.Processor, c.Processor = c.Processor, b
 }
 
-func (b *farBank) Info() ports.ProcessorInfo {
+func (b *farBank) Info() checkout.ProcessorInfo {
 	info := b.Processor.Info()
 	if b.named {
 		info.PageOrigins = []string{b.pages.URL}
