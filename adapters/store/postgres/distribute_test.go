@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"crypto/rand"
 	"os"
 	"slices"
@@ -29,7 +30,7 @@ func TestCitus(t *testing.T) {
 	shell := connect(t, url)
 	execute(t, shell, `SET citus.enable_schema_based_sharding = off`)
 	execute(t, shell, `CREATE SCHEMA `+schema)
-	t.Cleanup(func() { execute(t, shell, `DROP SCHEMA `+schema+` CASCADE`) })
+	t.Cleanup(func() { shell.Exec(context.Background(), `DROP SCHEMA `+schema+` CASCADE`) })
 	execute(t, shell, `SET search_path = `+schema)
 	db := open(t, url, postgres.Options{Schema: schema})
 	insert(t, db, 1) // a filled store is spread too

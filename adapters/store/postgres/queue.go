@@ -28,7 +28,7 @@ var (
 	insertJob = insertEvent + ` ON CONFLICT (provider_code, checkout_id, id) DO NOTHING`
 
 	lockJob   = `SELECT ` + sqlstore.JobRecord.Names() + ` FROM @.jobs` + ofJob + ` FOR UPDATE`
-	settleJob = `UPDATE @.jobs SET due_ms = coalesce(` + nowMS + ` + $4::bigint, due_ms), leased_until_ms = NULL,
+	settleJob = `UPDATE @.jobs SET due_ms = ` + nowMS + ` + $4::bigint, leased_until_ms = NULL,
 		(` + sqlstore.Outcome.Names() + `) = (` + sqlstore.Outcome.Numbers(5) + `)` + ofJob
 
 	// A job that another process is leasing, settling or extending is left to it.
@@ -313,13 +313,9 @@ func (db *DB) Settle(ctx context.Context, lease checkout.Lease, o checkout.Outco
 	return nil
 }
 
-// settle adds what stores the outcome of an attempt at a job.
+// settle adds the statement that stores the outcome of an attempt at a job. Only a pending job is due at any time.
 func (b *batch) settle(j checkout.Job, settled sqlstore.JobRow, o checkout.Outcome) {
-	var again any // stays NULL for a job that is settled
-	if o.State == checkout.JobPending {
-		again = o.Again.Milliseconds()
-	}
-	b.queue(settleJob, sqlstore.Outcome.Values(&settled, append(sqlstore.JobKey(j), again)...)...)
+	b.queue(settleJob, sqlstore.Outcome.Values(&settled, append(sqlstore.JobKey(j), o.Again.Milliseconds())...)...)
 }
 
 func scanJobKey(r sqlstore.Row) (j checkout.Job, err error) {
