@@ -175,9 +175,17 @@ func (e *Enrolment) wrong(what string, r sandbox.Response) error {
 
 // Enrolments are all enrolments that were begun, with the open ones, which are incomplete and without a client.
 type Enrolments struct {
-	mu   sync.Mutex
-	All  []*Enrolment
-	Open []*Enrolment
+	mu    sync.Mutex
+	All   []*Enrolment
+	Open  []*Enrolment
+	pairs int // of providers; 0 counts as 1
+}
+
+// Begun returns how many enrolments were begun.
+func (es *Enrolments) Begun() int {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	return len(es.All)
 }
 
 // Begin returns a new enrolment of either kind of provider, with or without an idempotency key.
@@ -192,7 +200,8 @@ func (es *Enrolments) Begin() *Enrolment {
 	if n%3 == 0 {
 		e.key = "key-of-" + e.Order
 	}
-	e.create = sandbox.Order(e.create, e.Order)
+	pair := n / 2 % max(1, es.pairs)
+	e.Provider, e.create = forPair(pair, e.Provider), forPair(pair, sandbox.Order(e.create, e.Order))
 	es.All = append(es.All, e)
 	return e
 }

@@ -47,6 +47,33 @@ func New(t *testing.T, b proc.Binary, store string, between ...func(http.Handler
 	return r
 }
 
+// Multiply configures n pairs of providers instead of one, and spreads further enrolments over them. The codes of the further pairs
+// end with their number.
+func (r *Workload) Multiply(t *testing.T, n int) {
+	t.Helper()
+	one := strings.TrimSuffix(strings.TrimPrefix(sandbox.Providers, `{"providers": [`), "]}")
+	all := []string{one}
+	for i := 1; i < n; i++ {
+		all = append(all, forPair(i, one))
+	}
+	file := strings.ReplaceAll(`{"providers": [`+strings.Join(all, ",\n")+`]}`, "HOOKS", r.Receiver.URL)
+	r.Run(t, "apply", "-f", proc.TempFile(t, file), "--store", r.Store)
+	for i := 1; i < n; i++ {
+		for _, code := range []string{forPair(i, "KOWHAI"), forPair(i, "TUI")} {
+			r.Keys[code] = strings.TrimSpace(r.Run(t, "keys", "issue", "--provider", code, "--store", r.Store))
+		}
+	}
+	r.Enrolments.pairs = n
+}
+
+// forPair returns a text about the first pair of providers as a text about pair i.
+func forPair(i int, text string) string {
+	if i == 0 {
+		return text
+	}
+	return strings.NewReplacer("KOWHAI", fmt.Sprint("KOWHAI", i), "TUI", fmt.Sprint("TUI", i)).Replace(text)
+}
+
 // Finish makes clients complete every open enrolment. Nothing may interrupt the servers meanwhile.
 func (r *Workload) Finish(t *testing.T, c *apiclient.Client) {
 	t.Helper()
