@@ -214,16 +214,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkParse(b *testing.B) {
-	for _, text := range []string{
-		"2990.00", "299000e-2", "1250.000000000000000000000000000", "1e99999999999999999999999999",
-	} {
-		b.Run(text, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, _ = money.Parse(text)
-			}
-		})
-	}
-}

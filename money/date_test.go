@@ -8,46 +8,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-func TestParseDate(t *testing.T) {
-	tests := []struct {
-		name, text string
-		want       money.Date
-		err        error
-	}{
-		{"a day", "2027-02-01", money.Date{Year: 2027, Month: time.February, Day: 1}, nil},
-		{"the first day", "2000-01-01", money.Date{Year: 2000, Month: time.January, Day: 1}, nil},
-		{"the last day", "2199-12-31", money.Date{Year: 2199, Month: time.December, Day: 31}, nil},
-		{"29 February of a leap year", "2028-02-29", money.Date{Year: 2028, Month: time.February, Day: 29}, nil},
-		{"29 February of a common year", "2027-02-29", money.Date{}, money.ErrDate},
-		{"29 February of a century", "2100-02-29", money.Date{}, money.ErrDate},
-		{"30 February", "2027-02-30", money.Date{}, money.ErrDate},
-		{"31 April", "2027-04-31", money.Date{}, money.ErrDate},
-		{"month 13", "2027-13-01", money.Date{}, money.ErrDate},
-		{"month 0", "2027-00-01", money.Date{}, money.ErrDate},
-		{"day 0", "2027-01-00", money.Date{}, money.ErrDate},
-		{"before 2000", "1999-12-31", money.Date{}, money.ErrDate},
-		{"after 2199", "2200-01-01", money.Date{}, money.ErrDate},
-		{"no text", "", money.Date{}, money.ErrDate},
-		{"one digit of a month", "2027-2-01", money.Date{}, money.ErrDate},
-		{"one digit, with a space", "2027-02- 1", money.Date{}, money.ErrDate},
-		{"two digits of a year", "27-02-01", money.Date{}, money.ErrDate},
-		{"slashes", "2027/02/01", money.Date{}, money.ErrDate},
-		{"day first", "01-02-2027", money.Date{}, money.ErrDate},
-		{"a time after it", "2027-02-01T00:00:00Z", money.Date{}, money.ErrDate},
-		{"a space before it", " 2027-02-01", money.Date{}, money.ErrDate},
-		{"a signed year", "+027-02-01", money.Date{}, money.ErrDate},
-		{"digits that are not ASCII", "２０27-02-01", money.Date{}, money.ErrDate},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := money.ParseDate(tt.text)
-			if got != tt.want || !errors.Is(err, tt.err) {
-				t.Errorf("ParseDate(%q) = %v, %v; want %v, %v", tt.text, got, err, tt.want, tt.err)
-			}
-		})
-	}
-}
-
 func TestEveryDayIsReadBack(t *testing.T) {
 	end := time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
 	for day := time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC); day.Before(end); day = day.AddDate(0, 0, 1) {

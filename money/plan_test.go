@@ -137,10 +137,3 @@ func randomPrincipal(random *rand.Rand) money.Cents {
 func below(random *rand.Rand, n money.Cents) money.Cents {
 	return money.Cents(random.Int64N(int64(n)))
 }
-
-func BenchmarkByNumber(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		_, _ = money.ByNumber(2790_00, 52)
-	}
-}

@@ -182,19 +182,3 @@ func days(from, to money.Date) int {
 	end := time.Date(to.Year, to.Month, to.Day, 0, 0, 0, 0, time.UTC)
 	return int(end.Sub(start) / (24 * time.Hour))
 }
-
-func BenchmarkSchedule(b *testing.B) {
-	for _, f := range []money.Frequency{money.Weekly, money.Monthly} {
-		b.Run(string(f), func(b *testing.B) {
-			instalments, err := money.ByNumber(2790_00, 52)
-			if err != nil {
-				b.Fatal(err)
-			}
-			plan := money.Plan{Frequency: f, Instalments: instalments, First: date(b, "2027-01-31")}
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = money.Schedule(200_00, plan)
-			}
-		})
-	}
-}
