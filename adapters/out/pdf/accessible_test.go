@@ -61,9 +61,8 @@ func TestConformanceFindsFaults(t *testing.T) {
 			f.streams[at] = []byte(strings.Replace(string(f.streams[at]), old, next, 1))
 		}
 	}
-	font := func(f *file, key string) dict {
-		return f.dict(f.dict(f.dict(f.dict(f.pages()[0])["Resources"])["Font"])[key])
-	}
+	font := func(f *file, key string) dict { return f.font(f.pages()[0], name(key)) }
+	descendant := func(f *file, key string) dict { return f.dict(f.array(font(f, key)["DescendantFonts"])[0]) }
 	a := sample.Agreement(1)
 	a.Student.FirstName = "Nguyễn"
 	document := printed(t, a)
@@ -94,11 +93,13 @@ func TestConformanceFindsFaults(t *testing.T) {
 		"15-003":                   func(f *file) { delete(element(f, "TH"), "A") },
 		"15-… a row of":            func(f *file) { row := element(f, "TR"); row["K"] = f.array(row["K"])[1:] },
 		"16-… a list":              func(f *file) { delete(element(f, "L"), "A") },
-		"31-001":                   func(f *file) { delete(f.dict(font(f, "F1")["FontDescriptor"]), "FontFile2") },
+		"31-001":                   func(f *file) { delete(f.dict(descendant(f, "F1")["FontDescriptor"]), "FontFile2") },
 		"10-001":                   func(f *file) { delete(font(f, "F1"), "ToUnicode") },
 		"31-… F1: encoding":        func(f *file) { delete(font(f, "F1"), "Encoding") },
-		"31-… F1: code":            func(f *file) { font(f, "F1")["FirstChar"] = 31.0 },
-		"31-030 F3 draws":          func(f *file) { contents(f, "<0001>", "<0000>") },
+		"31-… F1: code": func(f *file) {
+			descendant(f, "F1")["W"] = array{0.0, append(array{0.0}, f.array(f.array(descendant(f, "F1")["W"])[1])...)}
+		},
+		"31-030 F3 draws": func(f *file) { contents(f, "<0001>", "<0000>") },
 	} {
 		t.Run(want, func(t *testing.T) {
 			f := parse(t, document)

@@ -35,7 +35,7 @@ type canvas struct {
 	shaper    *shaper
 	meta      metadata
 	structure *structure
-	fonts     []*embedded // of letters that the subsets lack
+	fonts     []*embedded // of letters that the common fonts lack
 	drawn     marking     // what is drawn now
 	marked    marking     // the piece of content that is open on the page
 	used      used        // what is set on the page
@@ -56,7 +56,7 @@ type style struct {
 	colour colour.RGB
 }
 
-// firstEmbedded is the number in the name of the first font that a document embeds for itself, after the subsets.
+// firstEmbedded is the number in the name of the first font that a document makes for itself, after the common fonts.
 const firstEmbedded = 3
 
 // newCanvas begins a document about an agreement, with one empty page. Its bytes depend on nothing but what is written, for

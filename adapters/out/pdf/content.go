@@ -89,34 +89,38 @@ func (c *canvas) drawText(st style, x, y float64, text string) {
 		return
 	}
 	x, y = c.points(x), c.points(pageHeight-y-0.7*st.height)
-	if encoded, ok := st.face.subset.encode(text); ok {
-		c.drawCodes(st, x, y, encoded)
+	if st.face.common.has(text) {
+		c.drawCommon(st, x, y, text)
 		return
 	}
 	for _, r := range c.shaper.runs(st.face, text) {
 		at := x + float64(r.at)*st.size/1000
 		if r.source == nil {
-			c.drawCodes(st, at, y, r.codes)
+			c.drawCommon(st, at, y, r.text)
 		} else {
 			c.drawGlyphs(st, at, y, r)
 		}
 	}
 }
 
-// drawCodes draws text in the codes of the subset of a style's face, at a place in points.
-func (c *canvas) drawCodes(st style, x, y float64, codes string) {
+// drawCommon draws text in the common font of a style's face, at a place in points.
+func (c *canvas) drawCommon(st style, x, y float64, text string) {
+	font := st.face.common
 	c.mark(c.drawn)
-	c.set(st.face.subset.name, st)
+	c.set(font.name, st)
 	b := appendPlace(append(c.scratch[:0], "BT "...), x, y)
 	b = append(b, " Td ("...)
-	for i := range len(codes) {
-		switch codes[i] {
-		case '(', ')', '\\':
-			b = append(b, '\\', codes[i])
-		case '\r': // which readers would take for a line feed
-			b = append(b, '\\', 'r')
-		default:
-			b = append(b, codes[i])
+	for _, r := range text {
+		code := font.find(r)
+		for _, char := range [...]byte{byte(code >> 8), byte(code)} {
+			switch char {
+			case '(', ')', '\\':
+				b = append(b, '\\', char)
+			case '\r': // which readers would take for a line feed
+				b = append(b, '\\', 'r')
+			default:
+				b = append(b, char)
+			}
 		}
 	}
 	c.scratch = append(b, ") Tj ET"...)

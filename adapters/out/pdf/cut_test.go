@@ -18,7 +18,7 @@ func TestCutKeepsGlyphs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const sample = "ễĂΩШ李김さमक्षสปู่محمدשל"
+	const sample = "AZ(~" + commonLetters + "ễĂΩШ李김さमक्षสปู่محمدשל"
 	for _, s := range p.regular.others {
 		glyphs := []uint16{0}
 		for _, r := range sample {

@@ -5,20 +5,30 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"unicode/utf16"
 )
 
 // noText is the text of a glyph whose letters another glyph of its cluster has: a space without width.
 const noText = "\u200b"
 
-// embedded is a font of one document: the glyphs of a source that the document uses. Each code is a glyph together with the
-// text that it stands for, so that a reader finds the text without a guess.
+// embedded is a font in a document: glyphs of a source. Each code is a glyph together with the text that it stands for, so that
+// a reader finds the text without a guess.
 type embedded struct {
 	source *source
 	name   string // in the document: "F3"
 	codes  map[meaning]uint16
 	glyphs []uint16 // of the source, by code
 	texts  []string // by code
+	stored *stored  // nil if it is made for each document
+}
+
+// stored is a font in the form in which documents hold it.
+type stored struct {
+	name            string // in PostScript
+	length          int    // of the font's file
+	file, toUnicode []byte // compressed
+	widths          []byte
 }
 
 type meaning struct {
@@ -42,37 +52,36 @@ func (f *embedded) code(glyph uint16, text string) uint16 {
 	return code
 }
 
-// write writes the font, and returns the number of its object.
-func (f *embedded) write(p *press) (int, error) {
+// store cuts the font from its source.
+func (f *embedded) store(compress func([]byte) []byte) *stored {
 	file := f.source.tables.cut(f.glyphs)
 	sum := sha256.Sum256(file)
 	tag := make([]byte, 6) // marks a subset, and says which
 	for i := range tag {
 		tag[i] = 'A' + sum[i]%26
 	}
-	name := string(tag) + "+" + f.source.name
-	stored, err := p.stream(fmt.Sprintf("/Length1 %d ", len(file)), file)
-	if err != nil {
-		return 0, err
-	}
-	descriptor := p.object(describe(f.source, name, stored))
-	unicodes, err := p.stream("", toUnicode(2, func(yield func(code int, text string)) {
-		for code, text := range f.texts[1:] {
-			yield(code+1, text)
-		}
-	}))
-	if err != nil {
-		return 0, err
-	}
-	var widths bytes.Buffer
+	s := &stored{name: string(tag) + "+" + f.source.name, length: len(file)}
+	s.file, s.toUnicode = bytes.Clone(compress(file)), bytes.Clone(compress(toUnicode(f.texts)))
 	for _, glyph := range f.glyphs {
-		fmt.Fprintf(&widths, "%d ", f.source.advance(glyph))
+		s.widths = fmt.Appendf(s.widths, "%d ", f.source.advance(glyph))
 	}
+	return s
+}
+
+// write writes the font, and returns the number of its object.
+func (f *embedded) write(p *press) int {
+	s := f.stored
+	if s == nil {
+		s = f.store(p.compress)
+	}
+	file := p.packedStream(fmt.Sprintf("/Length1 %d ", s.length), s.file)
+	descriptor := p.object(describe(f.source, s.name, file))
+	unicodes := p.packedStream("", s.toUnicode)
 	descendant := p.object(fmt.Sprintf("<</Type /Font /Subtype /CIDFontType2 /BaseFont /%s "+
 		"/CIDSystemInfo <</Registry (Adobe) /Ordering (Identity) /Supplement 0>> /FontDescriptor %d 0 R /DW 1000 /W [0 [%s]] "+
-		"/CIDToGIDMap /Identity>>", name, descriptor, widths.Bytes()))
+		"/CIDToGIDMap /Identity>>", s.name, descriptor, s.widths))
 	return p.object(fmt.Sprintf("<</Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [%d 0 R] "+
-		"/ToUnicode %d 0 R>>", name, descendant, unicodes)), nil
+		"/ToUnicode %d 0 R>>", s.name, descendant, unicodes))
 }
 
 // describe returns the descriptor of a font that has the glyphs of a source and is stored as an object.
@@ -85,21 +94,21 @@ func describe(s *source, name string, stored int) string {
 		signed(hhea, 4), signed(hhea, 6), signed(hhea, 4), stored)
 }
 
-// toUnicode returns the map from the codes of a font, of so many bytes each, to text.
-func toUnicode(size int, codes func(yield func(code int, text string))) []byte {
-	var lines [][]byte
-	codes(func(code int, text string) {
-		lines = append(lines, fmt.Appendf(nil, "<%0*X> <%X>\n", 2*size, code, utf16Units(text)))
-	})
+// toUnicode returns the map from the codes of a font to their texts; code 0 has no text.
+func toUnicode(texts []string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n"+
-		"/CIDSystemInfo <</Registry (Adobe) /Ordering (UCS) /Supplement 0>> def\n/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n"+
-		"1 begincodespacerange\n<%0*X> <%s>\nendcodespacerange\n", 2*size, 0, bytes.Repeat([]byte("FF"), size))
+	b.WriteString("/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n" +
+		"/CIDSystemInfo <</Registry (Adobe) /Ordering (UCS) /Supplement 0>> def\n/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n" +
+		"1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n")
 	const most = 100 // lines of a block
-	for len(lines) > 0 {
-		block := lines[:min(most, len(lines))]
-		lines = lines[len(block):]
-		fmt.Fprintf(&b, "%d beginbfchar\n%sendbfchar\n", len(block), bytes.Join(block, nil))
+	code := 1
+	for block := range slices.Chunk(texts[1:], most) {
+		fmt.Fprintf(&b, "%d beginbfchar\n", len(block))
+		for _, text := range block {
+			fmt.Fprintf(&b, "<%04X> <%X>\n", code, utf16Units(text))
+			code++
+		}
+		b.WriteString("endbfchar\n")
 	}
 	b.WriteString("endcmap\nCMapName currentdict /CMap defineresource pop\nend\nend\n")
 	return b.Bytes()

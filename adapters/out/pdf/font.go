@@ -8,22 +8,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// face draws text of one weight: in a subset of a font that every document holds, and where that lacks a character
-// in the other fonts. It is safe for concurrent use.
+// face draws text of one weight: in a font that every document holds, and where that lacks a character in the other fonts. It
+// is safe for concurrent use.
 type face struct {
-	subset *fontSubset
+	common *common
 	others sources
 }
 
 // has reports whether r can be drawn.
 func (f *face) has(r rune) bool {
-	if plain(r) {
-		return true // the common case needs no table
-	}
-	if _, ok := f.subset.codes[r]; ok {
-		return true
-	}
-	return f.others.of(r) != nil
+	return f.common.find(r) != 0 || f.others.of(r) != nil
 }
 
 // clean returns text as f can draw it: valid UTF-8 in NFC on one line, white space as single

@@ -139,6 +139,29 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
+// A text is drawn by the codes of its characters, or not in the common font at all.
+func TestCommonFontHasLettersOfNewZealand(t *testing.T) {
+	p, err := New(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][2]bool{ // in regular, in bold
+		"": {true, true}, "Anna (1) ~": {true, true}, "Zoë €": {true, false}, "Māia ʻOkina": {true, false},
+		"ƒ": {}, "Nguyễn": {}, "a\rb": {},
+	} {
+		for i, f := range []*face{p.regular, p.bold} {
+			if got := f.common.has(text); got != want[i] {
+				t.Errorf("%s has %q: %v, want %v", f.common.name, text, got, want[i])
+			}
+			for _, r := range text {
+				if code := f.common.find(r); code != 0 && f.common.texts[code] != string(r) {
+					t.Errorf("%s draws %q for %q", f.common.name, f.common.texts[code], r)
+				}
+			}
+		}
+	}
+}
+
 func newDocument(t *testing.T) *canvas {
 	t.Helper()
 	p, err := New(1)

@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/xml"
 	"fmt"
 	"strings"
@@ -12,6 +13,12 @@ const (
 	documentLanguage = "en-NZ" // of the documents
 	producer         = "Provider Checkout"
 )
+
+// srgb is an ICC profile (version 4) of the colours that the documents are in: the primaries and the curve of IEC 61966-2-1, with
+// the white D50. It is in the public domain (CC0).
+//
+//go:embed srgb.icc
+var srgb []byte
 
 // metadata is a document's description of itself, in two forms that must agree.
 type metadata struct {

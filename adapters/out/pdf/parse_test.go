@@ -2,13 +2,17 @@ package pdf_test
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
-	"testing"
+	"unicode/utf16"
+
+	"pgregory.net/rapid"
 )
 
 // The values of PDF, as far as the documents have them; numbers are float64 and truth values bool.
@@ -29,7 +33,7 @@ type file struct {
 }
 
 // parse reads a document that is not damaged.
-func parse(t *testing.T, data []byte) *file {
+func parse(t rapid.TB, data []byte) *file {
 	t.Helper()
 	f := &file{data: data, objects: map[ref]any{}, streams: map[ref][]byte{}}
 	start := regexp.MustCompile(`startxref\n(\d+)\n%%EOF\n$`).FindSubmatch(data)
@@ -71,7 +75,7 @@ func parse(t *testing.T, data []byte) *file {
 }
 
 // read reads the object that begins at a place, and returns its number.
-func (f *file) read(t *testing.T, at int) ref {
+func (f *file) read(t rapid.TB, at int) ref {
 	t.Helper()
 	head := regexp.MustCompile(`^(\d+) 0 obj\n`).FindSubmatch(f.data[min(at, len(f.data)):])
 	if head == nil {
@@ -85,7 +89,13 @@ func (f *file) read(t *testing.T, at int) ref {
 	if bytes.HasPrefix(r.data, []byte("stream\n")) {
 		content := r.data[len("stream\n"):][:int(value.(dict)["Length"].(float64))]
 		if value.(dict)["Filter"] == name("FlateDecode") {
-			content = inflate(t, content)
+			unpacked, err := zlib.NewReader(bytes.NewReader(content))
+			if err == nil {
+				content, err = io.ReadAll(unpacked)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 		f.streams[ref(number)] = content
 	}
@@ -120,6 +130,36 @@ func (f *file) pages() (pages []ref) {
 	return pages
 }
 
+// font returns the font of a page with this name.
+func (f *file) font(page ref, key any) dict {
+	return f.dict(f.dict(f.dict(f.dict(page)["Resources"])["Font"])[string(key.(name))])
+}
+
+// unicodes returns the text of each code of a font.
+func (f *file) unicodes(font dict) map[int]string {
+	number, _ := font["ToUnicode"].(ref)
+	mapped := map[int]string{}
+	for _, m := range mapping.FindAllSubmatch(f.streams[number], -1) {
+		var code int
+		var units []byte
+		fmt.Sscanf(string(m[1]), "%X", &code)
+		fmt.Sscanf(string(m[2]), "%X", &units)
+		mapped[code] = double(units)
+	}
+	return mapped
+}
+
+var mapping = regexp.MustCompile(`(?m)^<([0-9A-F]+)> <([0-9A-F]+)>$`)
+
+// double reads UTF-16.
+func double(raw []byte) string {
+	units := make([]uint16, len(raw)/2)
+	for i := range units {
+		units[i] = binary.BigEndian.Uint16(raw[2*i:])
+	}
+	return string(utf16.Decode(units))
+}
+
 // valueReader reads values one after the other.
 type valueReader struct{ data []byte }
 
@@ -135,7 +175,7 @@ var (
 // word is an operator, true, false or null.
 type word string
 
-func (r *valueReader) value(t *testing.T) any {
+func (r *valueReader) value(t rapid.TB) any {
 	t.Helper()
 	r.space()
 	take := func(n int) string {
@@ -174,13 +214,19 @@ func (r *valueReader) value(t *testing.T) any {
 		}
 		return text(raw)
 	case d[0] == '(':
-		end := 1
-		for ; d[end] != ')'; end++ {
-			if d[end] == '\\' {
-				end++
+		take(1)
+		raw := text{}
+		for ; r.data[0] != ')'; take(1) {
+			if r.data[0] == '\\' {
+				if take(1); r.data[0] == 'r' {
+					raw = append(raw, '\r')
+					continue
+				}
 			}
+			raw = append(raw, r.data[0])
 		}
-		return text(literal([]byte(take(end + 1)[1:end])))
+		take(1)
+		return raw
 	case reference.Match(d):
 		m := reference.FindSubmatch(d)
 		take(len(m[0]))
@@ -213,7 +259,7 @@ type operation struct {
 }
 
 // operations reads the content of a page.
-func (f *file) operations(t *testing.T, page ref) (all []operation) {
+func (f *file) operations(t rapid.TB, page ref) (all []operation) {
 	t.Helper()
 	r := &valueReader{data: f.streams[f.dict(page)["Contents"].(ref)]}
 	var operands []any

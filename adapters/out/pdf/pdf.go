@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
-	"codeberg.org/go-fonts/dejavu/dejavusans"
 	"codeberg.org/go-fonts/dejavu/dejavusansbold"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -43,13 +41,15 @@ func New(parallel int) (*Printer, error) {
 	if err != nil {
 		return nil, err
 	}
-	regular, err := newSubset("F1", dejavusans.TTF, codes())
+	regular, err := newCommon("F1", others[0], commonLetters)
 	if err != nil {
 		return nil, err
 	}
-	ascii := codes() // bold are only our own words, and no names
-	maps.DeleteFunc(ascii, func(r rune, _ byte) bool { return r > '~' })
-	bold, err := newSubset("F2", dejavusansbold.TTF, ascii)
+	source, err := newSource(dejavusansbold.TTF)
+	if err != nil {
+		return nil, err
+	}
+	bold, err := newCommon("F2", source, "") // bold are only our own words, and no names
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,6 @@ func TestOtherReadersReadEveryWordOnceByTheStructure(t *testing.T) {
 			got.WriteString(strings.TrimSuffix(strings.TrimPrefix(quoted, `"`), `"`))
 		}
 	}
-	invisible := strings.NewReplacer("\u200b", "", "\u202a", "", "\u202b", "", "\u202c", "")
 	if got, want := squeeze(invisible.Replace(got.String())), wordsWithHeaders(t, a); got != want {
 		t.Errorf("the structure reads\n%s\nwant\n%s", got, want)
 	}
@@ -78,7 +77,6 @@ func TestOtherReadersReadEveryWordOnceByTheStructure(t *testing.T) {
 
 // Names are found again by readers that go by the place of letters on the page.
 func TestOtherReadersFindNames(t *testing.T) {
-	invisible := strings.NewReplacer("\u200b", "", "\u202a", "", "\u202b", "", "\u202c", "")
 	plain := squeeze(norm.NFC.String(invisible.Replace(poppler(t, "pdftotext", printed(t, inAllScripts()), "-layout"))))
 	for script, given := range scripts {
 		if want := squeeze(norm.NFC.String(invisible.Replace(given))); strings.Count(plain, want) < 2 {

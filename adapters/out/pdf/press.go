@@ -2,25 +2,22 @@ package pdf
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/klauspost/compress/zlib"
-	"io"
 	"regexp"
-	"slices"
 	"strconv"
+
+	"github.com/klauspost/compress/zlib"
 )
 
-// press turns what the library wrote into the document that is kept: it compresses the pages, and adds what the library
-// cannot say, which is fonts, structure and metadata. The library would make a compressor for every page, which took most
+// press turns the document that the library wrote into the document that is kept: it compresses the pages, and adds fonts,
+// structure and metadata, which the library cannot write. The library would make a compressor for every page, which took most
 // of the memory of a confirm and a quarter of its time; the press uses its own for one document after another (see
 // BenchmarkPrint). It is not safe for concurrent use.
 type press struct {
 	shaper  *shaper
-	profile []byte       // of the colours, compressed
 	written bytes.Buffer // by the library
 	packed  bytes.Buffer // one stream, compressed
 	out     bytes.Buffer // the document
@@ -29,90 +26,66 @@ type press struct {
 }
 
 func newPress(s sources) (*press, error) {
-	zip, err := zlib.NewWriterLevel(io.Discard, zlib.BestSpeed)
+	zip, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
 	if err != nil {
 		return nil, fmt.Errorf("pdf: %w", err)
 	}
-	profile, err := pack(srgbProfile())
-	if err != nil {
-		return nil, fmt.Errorf("pdf: %w", err)
-	}
-	return &press{shaper: newShaper(s), profile: profile, zip: zip}, nil
+	return &press{shaper: newShaper(s), zip: zip}, nil
 }
 
-// The form in which the library writes a document, as far as the press depends on it.
-var (
-	endOfFile    = regexp.MustCompile(`startxref\n(\d{1,9})\n%%EOF\n$`)
-	objectTable  = regexp.MustCompile(`^xref\n0 \d+\n0000000000 65535 f \n((?:\d{10} 00000 n \n)*)trailer\n<<\n/Size \d+\n/Root (\d+) 0 R\n/Info (\d+) 0 R\n`)
-	streamObject = regexp.MustCompile(`^\d+ 0 obj\n<</Length (\d{1,9})>>\nstream\n`)
-	outlineRoot  = regexp.MustCompile(`/Outlines (\d+) 0 R\n`)
-)
+// object is an object as the library wrote it: a dictionary, or the content of a page.
+type object struct {
+	number  int
+	text    []byte // of the dictionary, up to the end of the object
+	content []byte // nil for a dictionary
+}
 
+// The numbers of objects in a document of the library: the list of pages and the resources are the first, the outline, the
+// information and the catalogue the last.
 const (
-	lineSize = len("0000000000 00000 n \n") // of the table
-
-	pagesNumber     = 1 // of the object that lists the pages
+	pagesNumber     = 1
 	resourcesNumber = 2
-	pageObject      = " 0 obj\n<</Type /Page\n"
 )
+
+// pageHead begins the dictionary of a page.
+const pageHead = "<</Type /Page\n"
+
+// objectHead matches the beginning of an object, and of its content if it has some.
+var objectHead = regexp.MustCompile(`^(\d{1,9}) 0 obj\n(?:<</Length (\d{1,9})>>\nstream\n)?`)
 
 // errForm means that a document does not have the form in which the library writes it.
 var errForm = errors.New("the library wrote a document of an unknown form")
 
-// drawn is the document that the library wrote.
-type drawn struct {
-	objects  []object // as they stand in the document
-	count    int      // the highest number
-	root     int      // the number of the catalogue
-	info     int
-	outlines int
-	pages    []int // the numbers of the pages' objects
+// readDrawn returns the objects of a document that the library wrote, in their order.
+func readDrawn(doc []byte) (list []object, err error) {
+	_, doc, _ = bytes.Cut(doc, []byte("\n")) // the version of PDF
+	for !bytes.HasPrefix(doc, []byte("xref\n")) {
+		head := objectHead.FindSubmatch(doc)
+		if head == nil {
+			return nil, errForm
+		}
+		o := object{number: number(head[1])}
+		doc = doc[len(head[0]):]
+		if head[2] != nil {
+			length := number(head[2])
+			if length > len(doc) {
+				return nil, errForm
+			}
+			o.content, doc = doc[:length], doc[length:]
+		}
+		var ended bool
+		if o.text, doc, ended = bytes.Cut(doc, []byte("\nendobj\n")); !ended {
+			return nil, errForm
+		}
+		list = append(list, o)
+	}
+	if len(list) < 5 { // with a page, the outline, the information and the catalogue
+		return nil, errForm
+	}
+	return list, nil
 }
 
-type object struct {
-	number int
-	text   []byte
-}
-
-// readDrawn finds the objects in a document of the library.
-func readDrawn(doc []byte) (drawn, error) {
-	start := endOfFile.FindSubmatch(doc)
-	if start == nil {
-		return drawn{}, errForm
-	}
-	end := number(start[1])
-	table := objectTable.FindSubmatch(doc[min(end, len(doc)):])
-	if table == nil {
-		return drawn{}, errForm
-	}
-	d := drawn{count: len(table[1]) / lineSize, root: number(table[2]), info: number(table[3])}
-	begins := make([]int, d.count) // of each object, in the order of their numbers
-	order := make([]int, d.count)  // the objects as they stand in the document
-	for i := range begins {
-		begins[i], order[i] = number(table[1][i*lineSize:][:10]), i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(begins[a], begins[b]) })
-	for i, n := range order {
-		to := end
-		if i+1 < len(order) {
-			to = begins[order[i+1]]
-		}
-		if to < begins[n] || to > end {
-			return drawn{}, errForm
-		}
-		text := doc[begins[n]:to]
-		d.objects = append(d.objects, object{n + 1, text})
-		if bytes.HasPrefix(text, fmt.Appendf(nil, "%d%s", n+1, pageObject)) {
-			d.pages = append(d.pages, n+1)
-		}
-		if m := outlineRoot.FindSubmatch(text); m != nil && n+1 == d.root {
-			d.outlines = number(m[1])
-		}
-	}
-	return d, nil
-}
-
-// document ends what was drawn on c, and returns it as a document.
+// document ends the drawing on c, and returns it as a document.
 func (p *press) document(c *canvas) ([]byte, error) {
 	c.endMark()
 	p.written.Reset()
@@ -120,81 +93,61 @@ func (p *press) document(c *canvas) ([]byte, error) {
 	if err := c.pdf.Output(&p.written); err != nil {
 		return nil, err
 	}
-	return p.assemble(p.written.Bytes(), c)
-}
-
-// assemble returns the document that the library wrote of c, with everything that it lacks.
-func (p *press) assemble(written []byte, c *canvas) ([]byte, error) {
-	d, err := readDrawn(written)
+	list, err := readDrawn(p.written.Bytes())
 	if err != nil {
 		return nil, err
 	}
+	root := list[len(list)-1].number
+	outlines, info := root-2, root-1
 	p.out.Reset()
-	p.begins = append(p.begins[:0], make([]int, d.count+1)...)
+	p.begins = append(p.begins[:0], make([]int, root+1)...)
 	p.out.WriteString("%PDF-1.7\n%\xE2\xE3\xCF\xD3\n") // the second line says that the file is not text
-	pages := 0
-	for _, o := range d.objects {
-		switch {
-		case o.number == resourcesNumber, o.number == d.root, o.number == d.info: // written below
-		case slices.Contains(d.pages, o.number):
-			p.begin(o.number)
-			head := strconv.Itoa(o.number) + pageObject
-			fmt.Fprintf(&p.out, "%s/StructParents %d\n/Tabs /S\n%s", head, pages, o.text[len(head):])
-			pages++
+	var pages []int                                    // the numbers of their objects
+	for _, o := range list {
+		switch page, ok := bytes.CutPrefix(o.text, []byte(pageHead)); {
+		case o.number == resourcesNumber, o.number == root, o.number == info: // written below
+		case o.content != nil:
+			p.writeStream(o.number, "", p.compress(o.content))
+		case ok:
+			p.write(o.number, fmt.Sprintf("%s/StructParents %d\n/Tabs /S\n%s", pageHead, len(pages), page))
+			pages = append(pages, o.number)
 		default:
-			if err := p.copy(o); err != nil {
-				return nil, err
-			}
+			p.write(o.number, string(o.text))
 		}
 	}
-	if err := p.resources(c); err != nil {
-		return nil, err
-	}
-	p.numbered(d.info, c.meta.info())
+	p.resources(c)
+	p.write(info, c.meta.info())
 	metadata := p.object(fmt.Sprintf("<</Type /Metadata /Subtype /XML /Length %d>>\nstream\n%s\nendstream", len(c.meta.xmp()), c.meta.xmp()))
-	profile := p.packedStream("/N 3 ", p.profile)
+	profile := p.packedStream("/N 3 ", p.compress(srgb))
 	tree := &packed{first: len(p.begins) + 2} // the catalogue refers to it; before it come its stream and the table
-	p.numbered(d.root, fmt.Sprintf("<</Type /Catalog /Pages %d 0 R /Outlines %d 0 R /PageMode /UseOutlines /Lang (%s) "+
+	p.write(root, fmt.Sprintf("<</Type /Catalog /Pages %d 0 R /Outlines %d 0 R /PageMode /UseOutlines /Lang (%s) "+
 		"/MarkInfo <</Marked true>> /StructTreeRoot %d 0 R /ViewerPreferences <</DisplayDocTitle true>> /Metadata %d 0 R "+
 		"/OutputIntents [<</Type /OutputIntent /S /GTS_PDFA1 /OutputConditionIdentifier (sRGB) /Info (sRGB) /DestOutputProfile %d 0 R>>]>>",
-		pagesNumber, d.outlines, documentLanguage, tree.first, metadata, profile))
-	c.structure.write(tree, d.pages)
-	if err := p.end(d, tree); err != nil {
-		return nil, err
-	}
+		pagesNumber, outlines, documentLanguage, tree.first, metadata, profile))
+	c.structure.write(tree, pages)
+	p.end(root, info, tree)
 	return bytes.Clone(p.out.Bytes()), nil
 }
 
-// resources writes the fonts, and what the pages find them by.
-func (p *press) resources(c *canvas) error {
+// resources writes the fonts, and the names by which the pages find them.
+func (p *press) resources(c *canvas) {
 	var names bytes.Buffer
-	for _, s := range []*fontSubset{c.body.face.subset, c.strong.face.subset} {
-		fmt.Fprintf(&names, "/%s %d 0 R\n", s.name, s.write(p))
+	for _, f := range append([]*embedded{&c.body.face.common.embedded, &c.strong.face.common.embedded}, c.fonts...) {
+		fmt.Fprintf(&names, "/%s %d 0 R\n", f.name, f.write(p))
 	}
-	for _, f := range c.fonts {
-		number, err := f.write(p)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&names, "/%s %d 0 R\n", f.name, number)
-	}
-	p.numbered(resourcesNumber, fmt.Sprintf("<</Font <<\n%s>> >>", names.Bytes()))
-	return nil
+	p.write(resourcesNumber, fmt.Sprintf("<</Font <<\n%s>> >>", names.Bytes()))
 }
 
 // end writes the objects of the structure tree in a stream, and the table of all objects.
-func (p *press) end(d drawn, tree *packed) error {
+func (p *press) end(root, info int, tree *packed) {
 	var heads []byte
 	for i, begin := range tree.begins {
 		heads = fmt.Appendf(heads, "%d %d ", tree.first+i, begin)
 	}
-	holder, err := p.stream(fmt.Sprintf("/Type /ObjStm /N %d /First %d ", len(tree.begins), len(heads)), append(heads, tree.objects...))
-	if err != nil {
-		return err
-	}
+	holder := p.packedStream(fmt.Sprintf("/Type /ObjStm /N %d /First %d ", len(tree.begins), len(heads)), p.compress(append(heads, tree.objects...)))
 	sum := sha256.Sum256(p.out.Bytes())
-	at, own := p.out.Len(), len(p.begins)
-	p.begins = append(p.begins, at)
+	at, own := p.out.Len(), p.next()
+	p.begins[own] = at
 	var table []byte // of entries of a kind, a place and a number; the first is of no object
 	entry := func(kind byte, place, number int) {
 		table = append(table, kind)
@@ -208,81 +161,52 @@ func (p *press) end(d drawn, tree *packed) error {
 	for i := range tree.begins {
 		entry(2, holder, i)
 	}
-	size := len(p.begins) + len(tree.begins)
-	if err := p.compress(table); err != nil {
-		return err
-	}
-	fmt.Fprintf(&p.out, "%d 0 obj\n<</Type /XRef /Size %d /W [1 4 2] /Root %d 0 R /Info %d 0 R /ID [<%X> <%X>] /Filter /FlateDecode /Length %d>>\nstream\n",
-		own, size, d.root, d.info, sum[:16], sum[:16], p.packed.Len())
-	p.out.Write(p.packed.Bytes())
-	fmt.Fprintf(&p.out, "\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n", at)
-	return nil
+	p.writeStream(own, fmt.Sprintf("/Type /XRef /Size %d /W [1 4 2] /Root %d 0 R /Info %d 0 R /ID [<%X> <%X>] ",
+		len(p.begins)+len(tree.begins), root, info, sum[:16], sum[:16]), p.compress(table))
+	fmt.Fprintf(&p.out, "startxref\n%d\n%%%%EOF\n", at)
 }
 
-// begin notes that an object begins here.
-func (p *press) begin(number int) { p.begins[number] = p.out.Len() }
+// next returns the number of a further object.
+func (p *press) next() int {
+	p.begins = append(p.begins, 0)
+	return len(p.begins) - 1
+}
 
-// numbered writes an object that has its number already.
-func (p *press) numbered(number int, text string) {
-	p.begin(number)
+// write writes an object that has its number already.
+func (p *press) write(number int, text string) {
+	p.begins[number] = p.out.Len()
 	fmt.Fprintf(&p.out, "%d 0 obj\n%s\nendobj\n", number, text)
 }
 
-// object writes an object, and returns its number.
+// object writes a further object, and returns its number.
 func (p *press) object(text string) int {
-	p.begins = append(p.begins, 0)
-	number := len(p.begins) - 1
-	p.numbered(number, text)
+	number := p.next()
+	p.write(number, text)
 	return number
 }
 
-// stream writes a stream with this dictionary, and returns its number.
-func (p *press) stream(dictionary string, content []byte) (int, error) {
-	if err := p.compress(content); err != nil {
-		return 0, err
-	}
-	return p.packedStream(dictionary, p.packed.Bytes()), nil
-}
-
-// packedStream writes a stream that is compressed already.
-func (p *press) packedStream(dictionary string, content []byte) int {
-	p.begins = append(p.begins, p.out.Len())
-	number := len(p.begins) - 1
+// writeStream writes a compressed stream with this dictionary that has its number already.
+func (p *press) writeStream(number int, dictionary string, content []byte) {
+	p.begins[number] = p.out.Len()
 	fmt.Fprintf(&p.out, "%d 0 obj\n<<%s/Filter /FlateDecode /Length %d>>\nstream\n", number, dictionary, len(content))
 	p.out.Write(content)
 	p.out.WriteString("\nendstream\nendobj\n")
+}
+
+// packedStream writes a further stream, which is compressed already, and returns its number.
+func (p *press) packedStream(dictionary string, content []byte) int {
+	number := p.next()
+	p.writeStream(number, dictionary, content)
 	return number
 }
 
-// copy writes an object of the library, with its stream compressed if it has one.
-func (p *press) copy(o object) error {
-	p.begin(o.number)
-	header := streamObject.FindSubmatch(o.text)
-	if header == nil {
-		p.out.Write(o.text)
-		return nil
-	}
-	stream, length := o.text[len(header[0]):], number(header[1])
-	if length > len(stream) {
-		return errForm
-	}
-	if err := p.compress(stream[:length]); err != nil {
-		return err
-	}
-	fmt.Fprintf(&p.out, "%d 0 obj\n<</Filter /FlateDecode /Length %d>>\nstream\n", o.number, p.packed.Len())
-	p.out.Write(p.packed.Bytes())
-	p.out.Write(stream[length:])
-	return nil
-}
-
-// compress compresses content into p.packed.
-func (p *press) compress(content []byte) error {
+// compress returns content compressed, until the next call.
+func (p *press) compress(content []byte) []byte {
 	p.packed.Reset()
 	p.zip.Reset(&p.packed)
-	if _, err := p.zip.Write(content); err != nil {
-		return err
-	}
-	return p.zip.Close()
+	p.zip.Write(content) // a buffer takes everything
+	p.zip.Close()
+	return p.packed.Bytes()
 }
 
 // number returns the value of at most ten digits.

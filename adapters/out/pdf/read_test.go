@@ -1,13 +1,7 @@
 package pdf_test
 
 import (
-	"bytes"
-	"compress/zlib"
-	"encoding/hex"
-	"io"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -22,63 +16,37 @@ type document struct {
 	pages [][]string
 }
 
-// read takes the texts back out of a rendered PDF.
+// invisible takes out of a text the characters that show nothing.
+var invisible = strings.NewReplacer("\u200b", "", "\u202a", "", "\u202b", "", "\u202c", "")
+
+// read takes the texts back out of a rendered PDF. Glyphs that are drawn one by one are one text.
 func read(t rapid.TB, pdf []byte) document {
 	t.Helper()
-	var d document
-	count := regexp.MustCompile(`/Count (\d+)`).FindSubmatch(pdf)
-	if count == nil {
-		t.Fatal("the document gives no number of pages")
-	}
-	d.count, _ = strconv.Atoi(string(count[1]))
-	fonts := fonts(t, pdf)
-	shown := regexp.MustCompile(`(?s)BT /F(\w+) [\d.]+ Tf ET| Td \(((?:[^\\)]|\\.)*)\) Tj ET| Td <([0-9A-F]+)> Tj ET`)
-	for _, content := range contents(t, pdf) {
+	f := parse(t, pdf)
+	d := document{count: int(f.dict(f.root()["Pages"])["Count"].(float64))}
+	fonts := map[any]map[int]string{}
+	for _, page := range f.pages() {
 		var texts []string
-		var decode func([]byte) string
-		for _, m := range shown.FindAllSubmatch(content, -1) {
-			if m[1] != nil {
-				decode = fonts[string(m[1])]
-				continue
+		var mapped map[int]string
+		for _, op := range f.operations(t, page) {
+			switch op.operator {
+			case "Tf":
+				font := op.operands[0]
+				if fonts[font] == nil {
+					fonts[font] = f.unicodes(f.font(page, font))
+				}
+				mapped = fonts[font]
+			case "Tj":
+				var drawn strings.Builder
+				for raw := op.operands[0].(text); len(raw) > 1; raw = raw[2:] {
+					drawn.WriteString(mapped[int(raw[0])<<8|int(raw[1])])
+				}
+				texts = append(texts, invisible.Replace(drawn.String()))
 			}
-			raw := literal(m[2])
-			if m[3] != nil {
-				raw, _ = hex.DecodeString(string(m[3])) // the pattern is of digits
-			}
-			texts = append(texts, decode(raw))
 		}
 		d.pages = append(d.pages, texts)
 	}
 	return d
-}
-
-func inflate(t rapid.TB, data []byte) []byte {
-	t.Helper()
-	r, err := zlib.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
-}
-
-// literal decodes a PDF string.
-func literal(escaped []byte) []byte {
-	var raw []byte
-	for i := 0; i < len(escaped); i++ {
-		if escaped[i] == '\\' {
-			i++
-			if escaped[i] == 'r' {
-				raw = append(raw, '\r')
-				continue
-			}
-		}
-		raw = append(raw, escaped[i])
-	}
-	return raw
 }
 
 // text is everything but the feet of the pages.
@@ -127,12 +95,9 @@ func squeeze(text string) string { return strings.Join(strings.Fields(text), "")
 // contents are the drawing instructions of each page.
 func contents(t rapid.TB, pdf []byte) (pages [][]byte) {
 	t.Helper()
-	stream := regexp.MustCompile(`(?s)/Filter /FlateDecode /Length (\d+)>>\nstream\n`)
-	for _, at := range stream.FindAllSubmatchIndex(pdf, -1) {
-		length, _ := strconv.Atoi(string(pdf[at[2]:at[3]]))
-		if content := inflate(t, pdf[at[1]:at[1]+length]); bytes.Contains(content, []byte(" Td (")) {
-			pages = append(pages, content)
-		}
+	f := parse(t, pdf)
+	for _, page := range f.pages() {
+		pages = append(pages, f.streams[f.dict(page)["Contents"].(ref)])
 	}
 	return pages
 }

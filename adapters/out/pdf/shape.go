@@ -15,9 +15,8 @@ import (
 type run struct {
 	at       int     // where it begins, from the beginning of the line, in thousandths of the type size
 	width    int     // in thousandths of the type size
-	source   *source // nil for the subset of the face
+	source   *source // nil for the common font of the face
 	text     string
-	codes    string // of text, in that subset
 	clusters []cluster
 	// drawnOtherwise reports whether the text is not that of the glyphs one by one. What is written from right to left is
 	// never said to be: readers turn it around themselves.
@@ -39,7 +38,7 @@ type placed struct {
 	x, y int
 }
 
-// shaper finds the glyphs of text that is not in the subset of a face, and their places. It is not safe for concurrent use.
+// shaper finds the glyphs of text that is not in the common font of a face, and their places. It is not safe for concurrent use.
 type shaper struct {
 	sources   sources
 	fonts     map[*source]*harfbuzz.Font
@@ -53,7 +52,7 @@ func newShaper(s sources) *shaper {
 
 // width returns the width of clean text in f, in thousandths of the type size.
 func (s *shaper) width(f *face, text string) int {
-	if width, ok := f.subset.width(text); ok {
+	if width, ok := f.common.width(text); ok {
 		return width
 	}
 	width := 0
@@ -71,7 +70,7 @@ func (s *shaper) measure(f *face, text string) (clusters []cluster) {
 			continue
 		}
 		for _, letter := range r.text {
-			width, _ := f.subset.width(string(letter))
+			width, _ := f.common.width(string(letter))
 			clusters = append(clusters, cluster{text: string(letter), width: width})
 		}
 	}
@@ -102,18 +101,18 @@ func (s *shaper) runs(f *face, text string) []run {
 	return runs
 }
 
-// part is a text in one font; in no source for the subset of the face.
+// part is a text in one font; in no source for the common font of the face.
 type part struct {
 	source     *source
 	begin, end int // of the text
 }
 
 // divide divides text of one direction by the fonts that have it. A mark stays with the letter before it.
-// What is written from right to left takes only spaces from the subset, because the shaper turns its brackets around.
+// What is written from right to left takes only spaces from the common font, because the shaper turns its brackets around.
 func (s *shaper) divide(f *face, text []rune, rightToLeft bool) (parts []part) {
 	for i, r := range text {
 		var source *source
-		if _, ok := f.subset.codes[r]; !ok || rightToLeft && r != ' ' {
+		if f.common.find(r) == 0 || rightToLeft && r != ' ' {
 			source = s.sources.of(r)
 		}
 		begin := i
@@ -121,7 +120,7 @@ func (s *shaper) divide(f *face, text []rune, rightToLeft bool) (parts []part) {
 			switch before := parts[last].source; {
 			case before != nil && (joiner(r) || before.has(r)):
 				source = before
-			case source != nil && source.has(text[i-1]): // a letter of the subset takes a mark that the subset lacks
+			case source != nil && source.has(text[i-1]): // a letter of the common font takes a mark that it lacks
 				begin--
 				if parts[last].end--; parts[last].begin == parts[last].end {
 					parts = parts[:last]
@@ -140,9 +139,8 @@ func (s *shaper) divide(f *face, text []rune, rightToLeft bool) (parts []part) {
 // shape returns the run of a text in one font.
 func (s *shaper) shape(f *face, source *source, text []rune, rightToLeft bool) run {
 	if source == nil {
-		codes, _ := f.subset.encode(string(text))
-		width, _ := f.subset.width(string(text))
-		return run{width: width, text: string(text), codes: codes}
+		width, _ := f.common.width(string(text))
+		return run{width: width, text: string(text)}
 	}
 	b := s.buffer
 	b.Clear()

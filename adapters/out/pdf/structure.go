@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -81,46 +82,43 @@ type packed struct {
 	objects []byte
 }
 
+// ref is a reference to an object by its number.
+type ref int
+
+// add appends strings, numbers and references to the objects.
+func (p *packed) add(parts ...any) {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case string:
+			p.objects = append(p.objects, part...)
+		case int:
+			p.objects = strconv.AppendInt(p.objects, int64(part), 10)
+		case ref:
+			p.objects = append(strconv.AppendInt(p.objects, int64(part), 10), " 0 R"...)
+		}
+	}
+}
+
 // begin begins the next object.
-func (p *packed) begin() { p.begins = append(p.begins, len(p.objects)) }
-
-func (p *packed) text(s string) { p.objects = append(p.objects, s...) }
-
-func (p *packed) int(n int) { p.objects = strconv.AppendInt(p.objects, int64(n), 10) }
-
-// ref writes a reference to an object.
-func (p *packed) ref(number int) {
-	p.int(number)
-	p.text(" 0 R")
+func (p *packed) begin(parts ...any) {
+	p.begins = append(p.begins, len(p.objects))
+	p.add(parts...)
 }
 
 // write writes the objects of the tree: its root is the first of them. pages are the numbers of the pages' objects.
 func (s *structure) write(p *packed, pages []int) {
 	next := p.first + 2
 	enumerate(s.document, &next)
-
-	p.begin()
-	p.text("<</Type /StructTreeRoot /K ")
-	p.ref(s.document.number)
-	p.text(" /ParentTree ")
-	p.ref(p.first + 1)
-	p.text(" /ParentTreeNextKey ")
-	p.int(len(pages))
-	p.text(">>\n")
-
-	p.begin()
-	p.text("<</Nums [")
+	p.begin("<</Type /StructTreeRoot /K ", ref(s.document.number), " /ParentTree ", ref(p.first+1), " /ParentTreeNextKey ", len(pages), ">>\n")
+	p.begin("<</Nums [")
 	for page, elements := range s.pages {
-		p.int(page)
-		p.text(" [")
+		p.add(page, " [")
 		for _, e := range elements {
-			p.ref(e.number)
-			p.text(" ")
+			p.add(ref(e.number), " ")
 		}
-		p.text("] ")
+		p.add("] ")
 	}
-	p.text("]>>\n")
-
+	p.add("]>>\n")
 	s.document.write(p, p.first, pages)
 }
 
@@ -137,40 +135,27 @@ func enumerate(e *element, next *int) {
 
 // write writes e, and all below it after it.
 func (e *element) write(p *packed, parent int, pages []int) {
-	p.begin()
-	p.text("<</S /")
-	p.text(e.kind)
-	p.text(" /P ")
-	p.ref(parent)
+	p.begin("<</S /", e.kind, " /P ", ref(parent))
 	if e.attributes != "" {
-		p.text(" /A ")
-		p.text(e.attributes)
+		p.add(" /A ", e.attributes)
 	}
 	home := 0 // the page of the first piece of content
-	for _, k := range e.kids {
-		if home = k.page; home != 0 {
-			p.text(" /Pg ")
-			p.ref(pages[home-1])
-			break
-		}
+	if i := slices.IndexFunc(e.kids, func(k kid) bool { return k.element == nil }); i >= 0 {
+		home = e.kids[i].page
+		p.add(" /Pg ", ref(pages[home-1]))
 	}
-	p.text(" /K [")
+	p.add(" /K [")
 	for _, k := range e.kids {
 		switch {
 		case k.element != nil:
-			p.ref(k.element.number)
+			p.add(ref(k.element.number), " ")
 		case k.page == home:
-			p.int(k.id)
+			p.add(k.id, " ")
 		default:
-			p.text("<</Type /MCR /Pg ")
-			p.ref(pages[k.page-1])
-			p.text(" /MCID ")
-			p.int(k.id)
-			p.text(">>")
+			p.add("<</Type /MCR /Pg ", ref(pages[k.page-1]), " /MCID ", k.id, ">> ")
 		}
-		p.text(" ")
 	}
-	p.text("]>>\n")
+	p.add("]>>\n")
 	for _, k := range e.kids {
 		if k.element != nil {
 			k.element.write(p, e.number, pages)
