@@ -20,30 +20,29 @@ type envelope struct {
 	Data        any    `json:"data"`
 }
 
-type createdData struct {
+// Subject holds the data that all events have in common.
+type Subject struct {
 	ProviderCode  string `json:"provider_code"`
 	OrderID       string `json:"provider_order_id"`
 	CheckoutID    string `json:"checkout_id"`
 	OpportunityID string `json:"opportunity_id"`
-	DDAID         string `json:"dda_id"`
-	ContactID     string `json:"contact_id"`
+}
+
+type createdData struct {
+	Subject
+	DDAID     string `json:"dda_id"`
+	ContactID string `json:"contact_id"`
 }
 
 type confirmedData struct {
-	ProviderCode  string `json:"provider_code"`
-	OrderID       string `json:"provider_order_id"`
-	CheckoutID    string `json:"checkout_id"`
-	OpportunityID string `json:"opportunity_id"`
-	DDAID         string `json:"dda_id"`
-	Status        string `json:"status"`
-	AgreementID   string `json:"payment_plan_agreement_id"`
+	Subject
+	DDAID       string `json:"dda_id"`
+	Status      string `json:"status"`
+	AgreementID string `json:"payment_plan_agreement_id"`
 }
 
 type generatedData struct {
-	ProviderCode     string `json:"provider_code"`
-	OrderID          string `json:"provider_order_id"`
-	CheckoutID       string `json:"checkout_id"`
-	OpportunityID    string `json:"opportunity_id"`
+	Subject
 	AgreementID      string `json:"payment_plan_agreement_id"`
 	AgreementNumber  string `json:"payment_plan_agreement_number"`
 	DocumentID       string `json:"pdf_content_document_id"`

@@ -48,51 +48,19 @@ type Origin struct {
 	CreatedAt   time.Time // any zone; what is below a millisecond is cut off
 }
 
-// Subject holds the data that all events have in common.
-type Subject struct {
-	ProviderCode  string
-	OrderID       string
-	CheckoutID    string
-	OpportunityID string
-}
-
 // Created makes the event checkout.created.
 func Created(o Origin, s Subject, ddaID, contactID string) Event {
-	return newEvent(CheckoutCreated, o, s, createdData{
-		ProviderCode:  s.ProviderCode,
-		OrderID:       s.OrderID,
-		CheckoutID:    s.CheckoutID,
-		OpportunityID: s.OpportunityID,
-		DDAID:         ddaID,
-		ContactID:     contactID,
-	})
+	return newEvent(CheckoutCreated, o, s, createdData{s, ddaID, contactID})
 }
 
 // Confirmed makes the event checkout.confirmed.
 func Confirmed(o Origin, s Subject, ddaID, agreementID string) Event {
-	return newEvent(CheckoutConfirmed, o, s, confirmedData{
-		ProviderCode:  s.ProviderCode,
-		OrderID:       s.OrderID,
-		CheckoutID:    s.CheckoutID,
-		OpportunityID: s.OpportunityID,
-		DDAID:         ddaID,
-		Status:        "Confirmed",
-		AgreementID:   agreementID,
-	})
+	return newEvent(CheckoutConfirmed, o, s, confirmedData{s, ddaID, "Confirmed", agreementID})
 }
 
 // Generated makes the event agreement.generated.
 func Generated(o Origin, s Subject, agreementID, agreementNumber, documentID, agreementVersion string) Event {
-	return newEvent(AgreementGenerated, o, s, generatedData{
-		ProviderCode:     s.ProviderCode,
-		OrderID:          s.OrderID,
-		CheckoutID:       s.CheckoutID,
-		OpportunityID:    s.OpportunityID,
-		AgreementID:      agreementID,
-		AgreementNumber:  agreementNumber,
-		DocumentID:       documentID,
-		AgreementVersion: agreementVersion,
-	})
+	return newEvent(AgreementGenerated, o, s, generatedData{s, agreementID, agreementNumber, documentID, agreementVersion})
 }
 
 // newEvent makes the event of this name about s, with data in its envelope.

@@ -228,24 +228,3 @@ func TestADeliveryWithoutARequestHasNoRequestHeader(t *testing.T) {
 	_, present := events.Delivery{Event: events.Event{ID: "evt_1"}}.Header(1)[events.HeaderRequestID]
 	is.True(!present)
 }
-
-func BenchmarkSign(b *testing.B) {
-	body := events.Created(origin, subject, "dda_1", "con_1").Body
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		events.Sign(secret, signedAt, body)
-	}
-}
-
-func BenchmarkVerify(b *testing.B) {
-	body := events.Created(origin, subject, "dda_1", "con_1").Body
-	header := events.Sign(secret, signedAt, body)
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := events.Verify(secret, header, body, signedAt, time.Minute); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
