@@ -3,6 +3,7 @@ package catalogue
 import (
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -63,7 +64,7 @@ func parseURL(text string) (u *url.URL, fault string) {
 	if len(text) > maxURL {
 		return nil, "must have at most " + strconv.Itoa(maxURL) + " characters"
 	}
-	if !only(text, func(r rune) bool { return '!' <= r && r <= '~' && !strings.ContainsRune("\"<>\\^`{|}", r) }) {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < '!' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r) }) {
 		return nil, "must be a URL in visible ASCII: percent-encode all else"
 	}
 	u, err := url.Parse(text)
@@ -82,27 +83,17 @@ func parseURL(text string) (u *url.URL, fault string) {
 	return u, ""
 }
 
-// isHost reports whether s is a domain name or an IPv4 address. net/url alone would accept ";" and ",",
-// which have a meaning in headers.
+// hostForm matches a domain name or an IPv4 address. net/url alone would accept ";" and ",", which have a meaning in headers.
+var hostForm = regexp.MustCompile(`^(?i:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.|$))+$`)
+
 func isHost(s string) bool {
-	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || !only(label, isLabelRune) {
-			return false
-		}
-	}
-	return len(s) <= 253
+	return len(s) <= 253 && !strings.HasSuffix(s, ".") && hostForm.MatchString(s)
 }
 
 // isIPv6 reports whether the host is an IPv6 address in brackets, without a zone.
 func isIPv6(u *url.URL) bool {
 	address, err := netip.ParseAddr(u.Hostname())
 	return err == nil && address.Is6() && address.Zone() == "" && u.Host[0] == '['
-}
-
-func isLabelRune(r rune) bool { return isAlphanumeric(r) || r == '-' || r == '_' }
-
-func isAlphanumeric(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
 func isPort(u *url.URL) bool {

@@ -2,8 +2,8 @@ package catalogue
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/money/text"
@@ -19,10 +19,8 @@ type Fault struct {
 // MaxNotice is the longest notice of a payment that may be configured, in calendar days.
 const MaxNotice = 30
 
-const (
-	maxCode    = 32 // bytes of a provider code
-	maxOrigins = 16 // enrolment origins: each page names them all in a header, whose length proxies limit
-)
+// maxOrigins limits the enrolment origins: each page names them all in a header, whose length proxies limit.
+const maxOrigins = 16
 
 // Check returns every fault of c, with places relative to the provider and in the provider file's
 // words ("courses[2].course_price"); nil if c may be stored. A fault that only
@@ -56,8 +54,8 @@ func (f *faults) add(place, format string, args ...any) {
 }
 
 func (f *faults) provider(p Provider) {
-	if !isCode(p.Code) {
-		f.add("provider_code", "must be 1 to %d of A-Z, 0-9, _ and -, and begin with a letter or digit", maxCode)
+	if !codeForm.MatchString(p.Code) {
+		f.add("provider_code", "must be 1 to 32 of A-Z, 0-9, _ and -, and begin with a letter or digit")
 	}
 	f.text("name", p.Name)
 	f.optional("account_id", p.AccountID, f.text)
@@ -78,7 +76,7 @@ func (f *faults) provider(p Provider) {
 		f.add("notice_days", "must be a whole number from 1 to %d", MaxNotice)
 	}
 	f.optional("branding.display_name", p.Branding.DisplayName, f.text)
-	if c := p.Branding.PrimaryColour; c != "" && !isColour(c) {
+	if c := p.Branding.PrimaryColour; c != "" && !colourForm.MatchString(c) {
 		f.add("branding.primary_colour", "must be a colour written as #rrggbb")
 	}
 	f.logo("branding.logo_url", p.Branding.LogoURL, page)
@@ -178,18 +176,7 @@ func (f *faults) environment(place string, e Environment) {
 	}
 }
 
-// isCode reports whether s matches [A-Z0-9][A-Z0-9_-]{0,31}.
-func isCode(s string) bool {
-	ok := func(r rune) bool { return 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' }
-	return s != "" && len(s) <= maxCode && s[0] != '_' && s[0] != '-' && only(s, ok)
-}
-
-func isColour(s string) bool {
-	hex := func(r rune) bool { return '0' <= r && r <= '9' || 'a' <= r && r <= 'f' || 'A' <= r && r <= 'F' }
-	return len(s) == len("#rrggbb") && s[0] == '#' && only(s[1:], hex)
-}
-
-// only reports whether every rune of s is ok.
-func only(s string, ok func(rune) bool) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return !ok(r) })
-}
+var (
+	codeForm   = regexp.MustCompile(`^[A-Z0-9][A-Z0-9_-]{0,31}$`)
+	colourForm = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
+)

@@ -128,13 +128,3 @@ func FuzzHashKey(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkHashKey(b *testing.B) {
-	text, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, issuedAt, [32]byte{7})
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, ok := catalogue.HashKey(text); !ok {
-			b.Fatal("refused")
-		}
-	}
-}
