@@ -195,8 +195,9 @@ func differ(a, b []byte) (names []string, err error) {
 	if err := errors.Join(json.Unmarshal(a, &fieldsA), json.Unmarshal(b, &fieldsB)); err != nil {
 		return nil, err
 	}
-	maps.Copy(fieldsA, onlyIn(fieldsB, fieldsA))
-	for _, name := range slices.Sorted(maps.Keys(fieldsA)) {
+	all := maps.Clone(fieldsA)
+	maps.Copy(all, fieldsB)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		valueA, valueB := fieldsA[name], fieldsB[name]
 		switch {
 		case string(valueA) == string(valueB):
@@ -211,15 +212,4 @@ func differ(a, b []byte) (names []string, err error) {
 		}
 	}
 	return names, nil
-}
-
-// onlyIn returns the fields of a that b does not have, without their values.
-func onlyIn(a, b map[string]json.RawMessage) map[string]json.RawMessage {
-	only := map[string]json.RawMessage{}
-	for name := range a {
-		if _, ok := b[name]; !ok {
-			only[name] = nil
-		}
-	}
-	return only
 }

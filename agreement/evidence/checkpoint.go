@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -82,13 +83,10 @@ const (
 // NewKey returns the private key (Ed25519) that has a random seed, and a name that stands in every checkpoint. It is a line
 // of text, as of package note.
 func NewKey(name string, seed [ed25519.SeedSize]byte) (private string, err error) {
-	data := append([]byte{ed25519Key}, seed[:]...)
-	public, err := publicHalf(name, data)
+	private, _, err = note.GenerateKey(bytes.NewReader(seed[:]), name)
 	if err != nil {
 		return "", fmt.Errorf("make an evidence key: %w", err)
 	}
-	hash, _, _ := strings.Cut(strings.TrimPrefix(public, name+"+"), "+")
-	private = privatePrefix + name + "+" + hash + "+" + base64.StdEncoding.EncodeToString(data)
 	if _, err := note.NewSigner(private); err != nil {
 		return "", errors.New("make an evidence key: the name may hold no white space and no plus sign")
 	}
