@@ -1,10 +1,6 @@
 package agreement
 
-import (
-	"errors"
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Authority is the wording of the operator's direct debit authority. The zero Authority is the scheme's usual wording,
 // without a code and without words for the bank statement.
@@ -41,39 +37,4 @@ func (a Authority) Statement() string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// check calls fault for everything that is wrong with a.
-func (a Authority) check(fault func(error)) {
-	add := func(place, message string) {
-		if message != "" {
-			fault(errors.New("authority." + place + " " + message))
-		}
-	}
-	if a.AuthorisationCode != "" && (len(a.AuthorisationCode) != authorisationDigits || strings.Trim(a.AuthorisationCode, "0123456789") != "") {
-		add("authorisation_code", fmt.Sprintf("must be %d digits", authorisationDigits))
-	}
-	add("initiator", textFault(a.Initiator, maxTermLine, false))
-	add("particulars", statementFault(a.Particulars))
-	add("code", statementFault(a.Code))
-	add("reference", statementFault(a.Reference))
-	if len(a.Conditions) > maxConditions {
-		add("conditions", fmt.Sprintf("must be at most %d", maxConditions))
-	}
-	for i, b := range a.Conditions {
-		b.check(fmt.Sprintf("authority.conditions[%d]", i), fault)
-	}
-}
-
-// statementFault returns what is wrong with a field of the bank statement, or "".
-func statementFault(value string) string {
-	if len(value) > maxStatement {
-		return fmt.Sprintf("must have at most %d characters", maxStatement)
-	}
-	for _, r := range value {
-		if r < ' ' || r > '~' {
-			return "must be plain letters, digits and punctuation, as bank statements show them"
-		}
-	}
-	return ""
 }

@@ -2,6 +2,7 @@ package agreement
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -31,32 +32,11 @@ func (l FeeList) Text() string {
 	case len(l.Fees) == 0:
 		return "Nil"
 	}
-	text := ""
+	lines := make([]string, len(l.Fees))
 	for i, f := range l.Fees {
-		if i > 0 {
-			text += "\n"
-		}
-		text += fmt.Sprintf("%s: %s, %s", f.Name, f.Amount.Dollars(), f.When)
+		lines[i] = fmt.Sprintf("%s: %s, %s", f.Name, f.Amount.Dollars(), f.When)
 	}
-	return text
-}
-
-// check calls fault for everything that is wrong with l, which stands at this place.
-func (l FeeList) check(place string, fault func(error)) {
-	if len(l.Fees) > maxFees {
-		fault(fmt.Errorf("%s must be at most %d", place, maxFees))
-	}
-	for i, f := range l.Fees {
-		at := fmt.Sprintf("%s[%d]", place, i)
-		if f.Amount <= 0 || f.Amount > money.Max {
-			fault(fmt.Errorf("%s.amount must be above zero and at most %s", at, money.Max.Dollars()))
-		}
-		for _, field := range []struct{ name, value string }{{"name", f.Name}, {"when", f.When}} {
-			if message := textFault(field.value, maxTermLine, true); message != "" {
-				fault(fmt.Errorf("%s.%s %s", at, field.name, message))
-			}
-		}
-	}
+	return strings.Join(lines, "\n")
 }
 
 // FeesInShort says whether there are fees, as much as the terms state: a sentence after "No interest".

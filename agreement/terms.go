@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
@@ -34,21 +33,6 @@ type Block struct {
 	Text  string // a line for each paragraph or item of a list; see Paragraphs
 }
 
-// check calls fault for everything that is wrong with b, which stands at this place.
-func (b Block) check(place string, fault func(error)) {
-	if message := textFault(b.Title, maxTermLine, true); message != "" {
-		fault(errors.New(place + ".title " + message))
-	}
-	// Line feeds make paragraphs. No other control character is text.
-	message := textFault(strings.ReplaceAll(b.Text, "\n", " "), maxBlockText, true)
-	if message == "" && len(Paragraphs(b.Text)) == 0 {
-		message = "must hold a visible character"
-	}
-	if message != "" {
-		fault(errors.New(place + ".text " + message))
-	}
-}
-
 // Limits of Terms.
 const (
 	maxBlocks    = 40
@@ -64,30 +48,24 @@ func (t Terms) IsZero() bool {
 
 // Check returns nil, or an error that lists everything wrong with t, each with its place.
 func (t Terms) Check() error {
-	var faults []error
-	fault := func(err error) { faults = append(faults, err) }
-	check := func(place, value string, limit int, required bool) {
-		if message := textFault(value, limit, required); message != "" {
-			fault(errors.New(place + " " + message))
-		}
-	}
+	var f faults
 	named := t.Lender != Lender{}
-	check("lender.name", t.Lender.Name, maxTermLine, named)
-	check("lender.address", t.Lender.Address, maxTermLine, named)
-	check("lender.registration", t.Lender.Registration, maxTermLine, false)
-	t.Fees.check("fees", fault)
-	t.DefaultFees.check("default_fees", fault)
-	t.Authority.check(fault)
+	f.text("lender.name", t.Lender.Name, maxTermLine, named)
+	f.text("lender.address", t.Lender.Address, maxTermLine, named)
+	f.text("lender.registration", t.Lender.Registration, maxTermLine, false)
+	f.fees("fees", t.Fees)
+	f.fees("default_fees", t.DefaultFees)
+	f.authority(t.Authority)
 	if len(t.Blocks) > maxBlocks {
-		fault(fmt.Errorf("terms must be at most %d", maxBlocks))
+		f.add("terms must be at most %d", maxBlocks)
 	}
 	for i, b := range t.Blocks {
-		b.check(fmt.Sprintf("terms[%d]", i), fault)
+		f.block(fmt.Sprintf("terms[%d]", i), b)
 		if t.Fees.None() && t.DefaultFees.None() && namesFee.MatchString(b.Text) && strings.Contains(strings.ToLower(b.Title), "fee") {
-			fault(fmt.Errorf("terms[%d] names a fee, where fees and default_fees say that there is none", i))
+			f.add("terms[%d] names a fee, where fees and default_fees say that there is none", i)
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(f...)
 }
 
 // namesFee matches an amount above zero.
@@ -131,24 +109,9 @@ func (a Agency) Check() error {
 	if a == (Agency{}) {
 		return nil
 	}
-	var faults []error
-	for _, field := range []struct{ place, value string }{{"name", a.Name}, {"address", a.Address}, {"contact", a.Contact}} {
-		if fault := textFault(field.value, maxTermLine, true); fault != "" {
-			faults = append(faults, errors.New("privacy.agency."+field.place+" "+fault))
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// textFault returns what is wrong with a text, or "".
-func textFault(value string, limit int, required bool) string {
-	switch {
-	case value == "" && required:
-		return "must be given"
-	case !utf8.ValidString(value):
-		return "must be valid UTF-8"
-	case utf8.RuneCountInString(value) > limit:
-		return fmt.Sprintf("must have at most %d characters", limit)
-	}
-	return text.CheckReadable(value)
+	var f faults
+	f.text("privacy.agency.name", a.Name, maxTermLine, true)
+	f.text("privacy.agency.address", a.Address, maxTermLine, true)
+	f.text("privacy.agency.contact", a.Contact, maxTermLine, true)
+	return errors.Join(f...)
 }

@@ -114,6 +114,14 @@ func variants() []variant {
 		{"a term of paragraphs and a list", func(a *agreement.Agreement) {
 			a.Terms.Blocks = []agreement.Block{{Title: "Right to cancel", Text: "You may cancel.\n\nTo do so:\n- write to us\n- pay what is owed"}}
 		}},
+		{"a payer who is not the student", func(a *agreement.Agreement) { a.DirectDebit.AccountHolder = "HANA & T NGATA" }},
+		{"accepted in winter", func(a *agreement.Agreement) { a.AcceptedAt = time.Date(2027, 6, 30, 11, 59, 59, 0, time.UTC) }},
+		{"payments of the schedule alone", func(a *agreement.Agreement) {
+			a.Schedule = []money.Charge{
+				{Sequence: 1, Type: money.Instalment, Due: money.Date{Year: 2028, Month: time.February, Day: 29}, Amount: 1_23},
+				{Sequence: 2, Type: money.FinalInstalment, Due: money.Date{Year: 2028, Month: time.March, Day: 1}, Amount: 4_56},
+			}
+		}},
 	}
 }
 
