@@ -1,7 +1,6 @@
 package checkout_test
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -48,23 +47,15 @@ func prepared(c checkout.Checkout, cmd checkout.Confirm) checkout.Prepared {
 		Document: &agreement.Document{ID: "doc", Bytes: []byte("%PDF")}}
 }
 
-func TestConfirmChecksEveryField(t *testing.T) {
-	var none checkout.Optional[string]
+// What a confirm must send is held by TestRequestsNameTheirOwnFields.
+func TestConfirmWantsWhatItSaysToBeTrue(t *testing.T) {
 	tests := []struct {
 		name  string
 		send  func(*checkout.Confirm)
 		field string
 	}{
 		{"as it should be", func(c *checkout.Confirm) {}, ""},
-		{"no provider code", func(c *checkout.Confirm) { c.ProviderCode = none }, "provider.provider_code"},
-		{"no order id", func(c *checkout.Confirm) { c.OrderID = none }, "provider.provider_order_id"},
-		{"no checkout id", func(c *checkout.Confirm) { c.CheckoutID = none }, "checkout.checkout_id"},
-		{"no token", func(c *checkout.Confirm) { c.Token = none }, "checkout.checkout_token"},
-		{"no opportunity id", func(c *checkout.Confirm) { c.OpportunityID = none }, "checkout.opportunity_id"},
-		{"no dda id", func(c *checkout.Confirm) { c.DDAID = none }, "checkout.dda_id"},
-		{"no payment method", func(c *checkout.Confirm) { c.PaymentMethod = none }, "payment.payment_method"},
 		{"other payment method", func(c *checkout.Confirm) { c.PaymentMethod = checkout.Some("card") }, "payment.payment_method"},
-		{"no first payment date", func(c *checkout.Confirm) { c.FirstPayment = checkout.Optional[money.Date]{} }, "payment.first_payment_date"},
 		{"deposit not confirmed", func(c *checkout.Confirm) { c.DepositConfirmed = checkout.Some(false) }, "payment.deposit_confirmed"},
 		{"plan not accepted", func(c *checkout.Confirm) { c.PaymentPlanAccepted = checkout.Some(false) }, "declarations.payment_plan_accepted"},
 		{"information not confirmed", func(c *checkout.Confirm) { c.InformationConfirmed = checkout.Some(false) }, "declarations.information_confirmed"},
@@ -167,33 +158,10 @@ func TestWithoutAPDFThereIsNoAgreementGenerated(t *testing.T) {
 	}
 }
 
-func TestARepeatIsRecognisedEvenWithALostToken(t *testing.T) {
-	stored, cmd := ready(t)
-	change, err := decided(cmd, stored, latest, prepared(stored, cmd))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Token = checkout.Some("lost")
-	if _, err := decided(cmd, change.Next, latest, prepared(stored, cmd)); !errors.Is(err, checkout.ErrAlreadyConfirmed) {
-		t.Errorf("a repeat: %v, want ErrAlreadyConfirmed", err)
-	}
-	cmd.DDAID = checkout.Some("other")
-	expectFault(t, cmd.Match(change.Next, latest), checkout.CodeConflict, "checkout.dda_id")
-}
-
 func TestATokenThatCannotBeDerivedMatchesNothing(t *testing.T) {
 	stored, cmd := ready(t)
 	cmd.Token = checkout.Some("")
 	expectFault(t, cmd.Match(stored, ""), checkout.CodeConflict, "checkout.checkout_token")
-}
-
-func TestAnAgreementPreparedForAnotherAccountIsOutdated(t *testing.T) {
-	stored, cmd := ready(t)
-	done := prepared(stored, cmd)
-	stored.Setup.AccountMask = "12-3140-•••••11-00" // the payer set up another account meanwhile
-	if _, err := decided(cmd, stored, latest, done); !errors.Is(err, checkout.ErrOutdated) {
-		t.Errorf("Decide = %v, want ErrOutdated", err)
-	}
 }
 
 func TestADecisionLeavesTheStateAsItWas(t *testing.T) {

@@ -87,88 +87,6 @@ func expectFault(t *testing.T, err error, code checkout.Code, field string) {
 	}
 }
 
-func TestCreateChecksEveryField(t *testing.T) {
-	text := checkout.Some[string]
-	cents := checkout.Some[money.Cents]
-	var none checkout.Optional[string]
-	tests := []struct {
-		name  string
-		send  func(*checkout.Create)
-		field string
-	}{
-		{"as it should be", func(c *checkout.Create) {}, ""},
-		{"no order id", func(c *checkout.Create) { c.OrderID = none }, "provider.provider_order_id"},
-		{"empty order id", func(c *checkout.Create) { c.OrderID = text("") }, "provider.provider_order_id"},
-		{"order id of 255 characters", func(c *checkout.Create) { c.OrderID = text(strings.Repeat("ā", 255)) }, ""},
-		{"order id of 256 characters", func(c *checkout.Create) { c.OrderID = text(strings.Repeat("ā", 256)) }, "provider.provider_order_id"},
-		{"order id with a line break", func(c *checkout.Create) { c.OrderID = text("A\nB") }, "provider.provider_order_id"},
-		{"order id with U+0000", func(c *checkout.Create) { c.OrderID = text("A\x00") }, "provider.provider_order_id"},
-		{"no provider code", func(c *checkout.Create) { c.ProviderCode = none }, "provider.provider_code"},
-		{"no first name", func(c *checkout.Create) { c.FirstName = none }, "student.first_name"},
-		{"a name in emoji", func(c *checkout.Create) { c.FirstName = text("🦉") }, ""},
-		{"a name of nothing that shows", func(c *checkout.Create) { c.FirstName = text("\u200b \u2060") }, "student.first_name"},
-		{"a name in bad UTF-8", func(c *checkout.Create) { c.FirstName = text("M\xff") }, "student.first_name"},
-		{"one instalment of another amount", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(1), cents(50_00), checkout.Optional[money.Cents]{}
-		}, "plan.instalment_amount"},
-		{"no last name", func(c *checkout.Create) { c.LastName = none }, "student.last_name"},
-		{"no e-mail", func(c *checkout.Create) { c.Email = none }, "student.email"},
-		{"e-mail without @", func(c *checkout.Create) { c.Email = text("aroha.example.ac.nz") }, "student.email"},
-		{"e-mail with two @", func(c *checkout.Create) { c.Email = text("a@b@example.nz") }, "student.email"},
-		{"e-mail without a dot", func(c *checkout.Create) { c.Email = text("aroha@localhost") }, "student.email"},
-		{"e-mail with a space", func(c *checkout.Create) { c.Email = text("aroha @example.nz") }, "student.email"},
-		{"e-mail with a name", func(c *checkout.Create) { c.Email = text("Aroha <a@example.nz>") }, "student.email"},
-		{"e-mail with a plus", func(c *checkout.Create) { c.Email = text("a+b@example.co.nz") }, ""},
-		{"e-mail of a macron domain", func(c *checkout.Create) { c.Email = text("a@kōwhai.nz") }, ""},
-		{"a course code", func(c *checkout.Create) { c.CourseCode = text("NZDIP") }, "course.course_code"},
-		{"no course name", func(c *checkout.Create) { c.CourseName = none }, "course.course_name"},
-		{"no price", func(c *checkout.Create) { c.Price = checkout.Optional[money.Cents]{} }, "pricing.course_price"},
-		{"price that does not add up", func(c *checkout.Create) { c.Price = cents(1250_01) }, "pricing.course_price"},
-		{"no upfront", func(c *checkout.Create) { c.Upfront = checkout.Optional[money.Cents]{} }, "pricing.upfront_payment"},
-		{"no principal", func(c *checkout.Create) { c.Principal = checkout.Optional[money.Cents]{} }, "pricing.amount_to_finance"},
-		{"nothing to finance", func(c *checkout.Create) { c.Principal, c.Price = cents(0), cents(250_00) }, "pricing.amount_to_finance"},
-		{"no payment type", func(c *checkout.Create) { c.PaymentType = none }, "plan.payment_type"},
-		{"other payment type", func(c *checkout.Create) { c.PaymentType = text("loan") }, "plan.payment_type"},
-		{"no frequency", func(c *checkout.Create) { c.Frequency = none }, "plan.payment_frequency"},
-		{"frequency in lower case", func(c *checkout.Create) { c.Frequency = text("weekly") }, "plan.payment_frequency"},
-		{"fortnightly", func(c *checkout.Create) { c.Frequency = text("Fortnightly") }, ""},
-		{"monthly", func(c *checkout.Create) { c.Frequency = text("Monthly") }, ""},
-		{"no number", func(c *checkout.Create) { c.Number = checkout.Optional[int]{} }, "plan.number_of_instalments"},
-		{"number 0", func(c *checkout.Create) { c.Number = checkout.Some(0) }, "plan.number_of_instalments"},
-		{"number -1", func(c *checkout.Create) { c.Number = checkout.Some(-1) }, "plan.number_of_instalments"},
-		{"number 601", func(c *checkout.Create) { c.Number = checkout.Some(601) }, "plan.number_of_instalments"},
-		{"no instalment", func(c *checkout.Create) { c.Regular = checkout.Optional[money.Cents]{} }, "plan.instalment_amount"},
-		{"instalment 0", func(c *checkout.Create) { c.Regular = cents(0) }, "plan.instalment_amount"},
-		{"final 0", func(c *checkout.Create) { c.Final = cents(0) }, "plan.final_instalment_amount"},
-		{"final a cent off", func(c *checkout.Create) { c.Final = cents(333_33) }, "plan.final_instalment_amount"},
-		{"no final where one is needed", func(c *checkout.Create) { c.Final = checkout.Optional[money.Cents]{} }, "plan.instalment_amount"},
-		{"instalments above the principal", func(c *checkout.Create) { c.Regular = cents(500_00) }, "plan.instalment_amount"},
-		{"one instalment", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(1), cents(1000_00), checkout.Optional[money.Cents]{}
-		}, ""},
-		{"no first payment date", func(c *checkout.Create) { c.First = checkout.Optional[money.Date]{} }, "plan.first_payment_date"},
-		{"empty Idempotency-Key", func(c *checkout.Create) { c.IdempotencyKey = text("") }, "Idempotency-Key"},
-		{"Idempotency-Key of 255", func(c *checkout.Create) { c.IdempotencyKey = text(strings.Repeat("k", 255)) }, ""},
-		{"Idempotency-Key of 256", func(c *checkout.Create) { c.IdempotencyKey = text(strings.Repeat("k", 256)) }, "Idempotency-Key"},
-		{"Idempotency-Key with a space", func(c *checkout.Create) { c.IdempotencyKey = text("a b") }, "Idempotency-Key"},
-		{"Idempotency-Key not ASCII", func(c *checkout.Create) { c.IdempotencyKey = text("kōwhai") }, "Idempotency-Key"},
-		{"a field the edge could not read", func(c *checkout.Create) {
-			c.Number = checkout.Unreadable[int](checkout.Fault{Field: "plan.number_of_instalments", Message: "must be a whole number"})
-		}, "plan.number_of_instalments"},
-		{"a section the edge could not read", func(c *checkout.Create) {
-			student := checkout.Unreadable[string](checkout.Fault{Field: "student", Message: "must be an object"})
-			c.FirstName, c.LastName, c.Email = student, student, student
-		}, "student"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := parseCreate(t, legacyBody)
-			tt.send(&c)
-			expectFault(t, c.Check(catalogue.Legacy), checkout.CodeValidation, tt.field)
-		})
-	}
-}
-
 // With these messages a provider's engineer corrects a request.
 func TestWhatIsSaidOfFigures(t *testing.T) {
 	cents := checkout.Some[money.Cents]
@@ -240,13 +158,6 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 	if got := fields(refusal.Faults); !slices.Equal(got, want) {
 		t.Errorf("faults in %q\nwant      %q", got, want)
 	}
-}
-
-func TestACatalogueProviderSendsFewFields(t *testing.T) {
-	expectFault(t, weekly.Check(catalogue.Authoritative), "", "")
-	c := weekly
-	c.CourseCode = checkout.Optional[string]{}
-	expectFault(t, c.Check(catalogue.Authoritative), checkout.CodeValidation, "course.course_code")
 }
 
 // A provider that changed its mode has orders on record of the other. What neither mode allows is refused as its own

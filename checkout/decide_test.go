@@ -259,45 +259,6 @@ func TestDecideConfirm(t *testing.T) {
 	}
 }
 
-// Match answers what does not depend on the setup, so that a confirm need not wait for the processor to be refused.
-func TestMatch(t *testing.T) {
-	stored, cmd := ready(t)
-	done, err := decided(cmd, stored, latest, prepared(stored, cmd))
-	if err != nil {
-		t.Fatal(err)
-	}
-	unbegun := stored
-	unbegun.Setup = checkout.Setup{}
-	dead := stored
-	dead.Setup.Mandate = checkout.MandateFailed
-	unknown := stored
-	unknown.Setup.Mandate = "paused"
-	otherToken := cmd
-	otherToken.Token = checkout.Some("other")
-	otherDDA := cmd
-	otherDDA.DDAID = checkout.Some("other")
-	for _, tt := range []struct {
-		name   string
-		stored checkout.Checkout
-		cmd    checkout.Confirm
-		code   checkout.Code
-		err    error
-	}{
-		{"set up", stored, cmd, "", nil},
-		{"not set up", unbegun, cmd, "", nil},
-		{"the mandate died", dead, cmd, "", nil},
-		{"the mandate cannot be confirmed", unknown, cmd, "", nil},
-		{"another token", unbegun, otherToken, checkout.CodeConflict, nil},
-		{"another dda", unbegun, otherDDA, checkout.CodeConflict, nil},
-		{"a repeat", done.Next, cmd, "", checkout.ErrAlreadyConfirmed},
-	} {
-		err := tt.cmd.Match(tt.stored, latest)
-		if code, _ := refusalOf(err); code != tt.code || (tt.code == "" && !errors.Is(err, tt.err)) {
-			t.Errorf("%s: Match = %v, want code %q or %v", tt.name, err, tt.code, tt.err)
-		}
-	}
-}
-
 // The row of the bank setup: the status stays, and a poll sees setup_complete.
 func TestDecideSetup(t *testing.T) {
 	create := parseCreate(t, legacyBody)

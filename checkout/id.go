@@ -59,21 +59,9 @@ func RecordIDs(env catalogue.Environment, provider, order string) Records {
 	}
 }
 
-// ProviderOf returns the code of the provider of the checkout with this id: what stands before the last two hyphens. It is ""
-// for a text that is no checkout id. A store finds everything of a checkout by both.
+// ProviderOf returns the code of the provider of the checkout with this id: the text before its last two hyphens. It is "" for a
+// text that is no checkout id. A store finds everything of a checkout by both.
 func ProviderOf(checkoutID string) string {
-	rest, _, found := cutLast(checkoutID)
-	provider, _, ok := cutLast(rest)
-	if !found || !ok {
-		return ""
-	}
-	return provider
-}
-
-func cutLast(text string) (before, after string, found bool) {
-	i := strings.LastIndexByte(text, '-')
-	if i < 0 {
-		return text, "", false
-	}
-	return text[:i], text[i+1:], true
+	suffix := max(strings.LastIndexByte(checkoutID, '-'), 0)
+	return checkoutID[:max(strings.LastIndexByte(checkoutID[:suffix], '-'), 0)]
 }

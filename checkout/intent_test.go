@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata"
 )
 
 // body is a request in sections, each with its fields.
@@ -114,7 +115,7 @@ func TestCanonicalIntentVectors(t *testing.T) {
 			Differs []string        `json:"differs"`
 		} `json:"pairs"`
 	}
-	readVectors(t, "intents.json", &vectors)
+	testdata.Read(t, "intents.json", &vectors)
 	if len(vectors.Pairs) < 24 {
 		t.Fatalf("only %d pairs were read", len(vectors.Pairs))
 	}
@@ -183,38 +184,6 @@ func TestACatalogueResolvesPriceAndPlan(t *testing.T) {
 	}
 	if got != want {
 		t.Errorf("Resolve = %+v\nwant      %+v", got, want)
-	}
-}
-
-func TestAValueThatRepeatsTheCatalogueMustEqualIt(t *testing.T) {
-	tests := []struct {
-		name  string
-		send  func(*checkout.Create)
-		field string // "" if it is accepted
-	}{
-		{"equal price", func(c *checkout.Create) { c.Price = checkout.Some(money.Cents(2990_00)) }, ""},
-		{"other price", func(c *checkout.Create) { c.Price = checkout.Some(money.Cents(2990_01)) }, "pricing.course_price"},
-		{"zero price", func(c *checkout.Create) { c.Price = checkout.Some(money.Cents(0)) }, "pricing.course_price"},
-		{"equal principal", func(c *checkout.Create) { c.Principal = checkout.Some(money.Cents(2790_00)) }, ""},
-		{"other principal", func(c *checkout.Create) { c.Principal = checkout.Some(money.Cents(2990_00)) }, "pricing.amount_to_finance"},
-		{"other upfront", func(c *checkout.Create) { c.Upfront = checkout.Some(money.Cents(0)) }, "pricing.upfront_payment"},
-		{"equal number", func(c *checkout.Create) { c.Number = checkout.Some(52) }, ""},
-		{"other number", func(c *checkout.Create) { c.Number = checkout.Some(51) }, "plan.number_of_instalments"},
-		{"equal instalment", func(c *checkout.Create) { c.Regular = checkout.Some(money.Cents(53_65)) }, ""},
-		{"other instalment", func(c *checkout.Create) { c.Regular = checkout.Some(money.Cents(53_66)) }, "plan.instalment_amount"},
-		{"equal final", func(c *checkout.Create) { c.Final = checkout.Some(money.Cents(53_85)) }, ""},
-		{"other final", func(c *checkout.Create) { c.Final = checkout.Some(money.Cents(53_65)) }, "plan.final_instalment_amount"},
-		{"equal name", func(c *checkout.Create) { c.CourseName = checkout.Some("Diploma in Business") }, ""},
-		{"other name", func(c *checkout.Create) { c.CourseName = checkout.Some("Diploma") }, "course.course_name"},
-		{"frequency not offered", func(c *checkout.Create) { c.Frequency = checkout.Some("Monthly") }, "plan.payment_frequency"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := weekly
-			tt.send(&c)
-			_, err := resolve(c, &nzdip)
-			expectFault(t, err, checkout.CodeValidation, tt.field)
-		})
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// CheckoutRecord is everything on record about one
+// CheckoutRecord is everything on record about one checkout.
 type CheckoutRecord struct {
 	Checkout  Checkout
 	Agreement *agreement.Agreement // nil until confirmed
@@ -54,14 +54,14 @@ type Redelivery struct {
 	Failure   string // as Failure.Reason
 }
 
-// Noted is a moment of a
+// Noted is a moment of a checkout.
 type Noted struct {
 	CheckoutID string
 	Moment     Moment
 }
 
 // Reference names a checkout other than by its id. One of OrderID, Key, BillingRequestID and MandateID is set; a reference
-// without any names no
+// without any of them names no checkout.
 type Reference struct {
 	ProviderCode     string // of OrderID and Key
 	OrderID          string

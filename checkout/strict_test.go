@@ -3,7 +3,6 @@ package checkout_test
 import (
 	"math"
 	"math/big"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -259,82 +258,26 @@ func TestWhatConfirmCheckAcceptsCanBeKept(t *testing.T) {
 	}
 }
 
-// What a form of the host's own might pass on, and which field is at fault.
+// Values that no JSON request can bring here, but a form of the host's own might. The others are in testdata/acceptance.json.
 func TestCheckIsAsStrictAsTheAPI(t *testing.T) {
-	cents := checkout.Some[money.Cents]
-	date := func(y int, m time.Month, d int) checkout.Optional[money.Date] {
-		return checkout.Some(money.Date{Year: y, Month: m, Day: d})
-	}
 	for _, tt := range []struct {
-		name   string
-		send   func(*checkout.Create)
-		fields []string
+		name  string
+		send  func(*checkout.Create)
+		field string
 	}{
-		{"30 February", func(c *checkout.Create) { c.First = date(2027, 2, 30) }, []string{"plan.first_payment_date"}},
-		{"year 12345", func(c *checkout.Create) { c.First = date(12345, 1, 1) }, []string{"plan.first_payment_date"}},
-		{"no day", func(c *checkout.Create) { c.First = date(0, 0, 0) }, []string{"plan.first_payment_date"}},
-		{"the day before 2000", func(c *checkout.Create) { c.First = date(1999, 12, 31) }, []string{"plan.first_payment_date"}},
-		{"the day after 2199", func(c *checkout.Create) { c.First = date(2200, 1, 1) }, []string{"plan.first_payment_date"}},
-		{"negative amounts that add up", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(3), cents(-500_00), cents(2000_00)
-		}, []string{"plan.instalment_amount"}},
-		{"a negative final instalment", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(2), cents(1500_00), cents(-500_00)
-		}, []string{"plan.final_instalment_amount"}},
-		{"a negative upfront payment", func(c *checkout.Create) { c.Upfront, c.Price = cents(-250_00), cents(750_00) },
-			[]string{"pricing.upfront_payment"}},
-		{"a negative price and principal", func(c *checkout.Create) { c.Principal, c.Price = cents(-1000_00), cents(-750_00) },
-			[]string{"pricing.course_price", "pricing.amount_to_finance"}},
+		{"year 12345", func(c *checkout.Create) { c.First = checkout.Some(money.Date{Year: 12345, Month: 1, Day: 1}) }, "plan.first_payment_date"},
+		{"no day", func(c *checkout.Create) { c.First = checkout.Some(money.Date{}) }, "plan.first_payment_date"},
 		{"instalments that wrap round to the principal", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(5), cents(1<<62), cents(1000_00)
-		}, []string{"plan.instalment_amount"}},
-		{"amounts above the largest", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(1), cents(money.Max+1), checkout.Optional[money.Cents]{}
-			c.Principal, c.Price, c.Upfront = cents(money.Max+1), cents(money.Max+1), cents(0)
-		}, []string{"pricing.course_price", "pricing.amount_to_finance", "plan.instalment_amount"}},
-		{"a price above the largest of amounts below it", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(1), cents(money.Max), checkout.Optional[money.Cents]{}
-			c.Principal, c.Price, c.Upfront = cents(money.Max), cents(money.Max+250_00), cents(250_00)
-		}, []string{"pricing.course_price"}},
-		{"the largest amounts", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(1), cents(money.Max), checkout.Optional[money.Cents]{}
-			c.Principal, c.Price, c.Upfront = cents(money.Max), cents(money.Max), cents(0)
-		}, nil},
-		{"the smallest amounts", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(600), cents(1), cents(1)
-			c.Principal, c.Price, c.Upfront = cents(6_00), cents(6_00), cents(0)
-		}, nil},
-		{"a final instalment of none", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(2), cents(1000_00), cents(0)
-		}, []string{"plan.final_instalment_amount"}},
-		{"one instalment of anything", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(1), cents(9999999_99), cents(1000_00)
-		}, []string{"plan.instalment_amount"}},
-		{"one instalment with another final one", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(1), cents(1000_00), cents(999_99)
-		}, []string{"plan.final_instalment_amount"}},
-		{"one instalment with an equal final one", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(1), cents(1000_00), cents(1000_00)
-		}, nil},
-		{"all but the last instalment are the principal", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(3), cents(500_00), cents(1)
-		}, []string{"plan.instalment_amount"}},
-		{"more instalments than there may be", func(c *checkout.Create) { c.Number = checkout.Some(math.MaxInt) },
-			[]string{"plan.number_of_instalments"}},
-		{"a name with blanks around it", func(c *checkout.Create) { c.FirstName = checkout.Some(" Aroha") }, []string{"student.first_name"}},
-		{"a name with separate combining marks", func(c *checkout.Create) { c.CourseName = checkout.Some("Te Ara Ma\u0304ori") },
-			[]string{"course.course_name"}},
-		{"a name that turns round", func(c *checkout.Create) { c.LastName = checkout.Some("Ngata\u202e") }, []string{"student.last_name"}},
-		{"an order id that turns round is kept byte for byte", func(c *checkout.Create) { c.OrderID = checkout.Some("A\u2066") }, nil},
-		{"an order id with blanks around it is another one", func(c *checkout.Create) { c.OrderID = checkout.Some(" A ") }, nil},
+			c.Number, c.Regular, c.Final = checkout.Some(5), checkout.Some[money.Cents](1<<62), checkout.Some[money.Cents](1000_00)
+		}, "plan.instalment_amount"},
+		{"more instalments than there may be", func(c *checkout.Create) { c.Number = checkout.Some(math.MaxInt) }, "plan.number_of_instalments"},
+		{"a name with blanks around it", func(c *checkout.Create) { c.FirstName = checkout.Some(" Aroha") }, "student.first_name"},
+		{"a name with separate combining marks", func(c *checkout.Create) { c.CourseName = checkout.Some("Te Ara Ma\u0304ori") }, "course.course_name"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := parseCreate(t, legacyBody)
 			tt.send(&c)
-			code, named := refusalOf(c.Check(catalogue.Legacy))
-			if !slices.Equal(named, tt.fields) || (code != "") != (tt.fields != nil) {
-				t.Errorf("Check names %q, want %q", named, tt.fields)
-			}
+			expectFault(t, c.Check(catalogue.Legacy), checkout.CodeValidation, tt.field)
 		})
 	}
 	for _, d := range []money.Date{{}, {Year: 2027, Month: 2, Day: 30}, {Year: 12345, Month: 1, Day: 1}} {

@@ -1,7 +1,6 @@
 package checkout_test
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"os"
@@ -14,22 +13,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata"
 )
-
-// readVectors decodes a file of the folder testdata, which other languages may read too.
-func readVectors(t *testing.T, name string, v any) {
-	t.Helper()
-	data, err := os.ReadFile("../testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	dec.UseNumber()
-	if err := dec.Decode(v); err != nil {
-		t.Fatalf("read %s: %v", name, err)
-	}
-}
 
 // Every file of vectors says what it is, and names each of its cases.
 func TestEveryFileOfVectorsDescribesItself(t *testing.T) {
@@ -174,7 +159,7 @@ func expectRefused(t *testing.T, err error, want []string) {
 
 func TestAcceptanceVectorsOfLegacyProviders(t *testing.T) {
 	var v acceptanceVectors
-	readVectors(t, "acceptance.json", &v)
+	testdata.Read(t, "acceptance.json", &v)
 	for _, tt := range v.Legacy {
 		t.Run(tt.Name, func(t *testing.T) {
 			expectRefused(t, tt.with(t, v.LegacyBase).Check(catalogue.Legacy), tt.Refused)
@@ -184,7 +169,7 @@ func TestAcceptanceVectorsOfLegacyProviders(t *testing.T) {
 
 func TestAcceptanceVectorsOfProvidersWithACatalogue(t *testing.T) {
 	var v acceptanceVectors
-	readVectors(t, "acceptance.json", &v)
+	testdata.Read(t, "acceptance.json", &v)
 	courses := map[string]*catalogue.Course{}
 	for _, c := range v.Courses {
 		course := catalogue.Course{Code: c.Code, Name: c.Name, Price: cents(t, c.Price), Upfront: cents(t, c.Upfront),
@@ -224,7 +209,7 @@ func TestAcceptanceVectorsOfProvidersWithACatalogue(t *testing.T) {
 
 func TestAcceptanceVectorsOfTexts(t *testing.T) {
 	var v acceptanceVectors
-	readVectors(t, "acceptance.json", &v)
+	testdata.Read(t, "acceptance.json", &v)
 	check := func(t *testing.T, field string, text string, accepted bool, set func(*checkout.Create)) checkout.Create {
 		t.Helper()
 		c := parseCreate(t, string(v.LegacyBase))
@@ -295,7 +280,7 @@ func TestNaturalKeysAgreeWithVectors(t *testing.T) {
 			Key         string                `json:"key"`
 		} `json:"cases"`
 	}
-	readVectors(t, "natural_keys.json", &v)
+	testdata.Read(t, "natural_keys.json", &v)
 	seen := map[string]string{}
 	for _, tt := range v.Cases {
 		got := checkout.NaturalKey(tt.Environment, tt.Provider, tt.Order, tt.Kind)
@@ -337,7 +322,7 @@ func TestCheckoutIDsAgreeWithVectors(t *testing.T) {
 			ID       string `json:"checkout_id"`
 		} `json:"cases"`
 	}
-	readVectors(t, "checkout_ids.json", &v)
+	testdata.Read(t, "checkout_ids.json", &v)
 	for _, tt := range v.Cases {
 		entropy, err := hex.DecodeString(tt.Entropy)
 		if err != nil || len(entropy) != 10 {
