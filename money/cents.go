@@ -6,8 +6,10 @@
 package money
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -27,8 +29,10 @@ var (
 	ErrTooLarge  = errors.New("must be at most 9999999.99")
 )
 
-// maxText is the length of the longest number that Parse reads, in bytes.
-const maxText = 32
+const (
+	maxText   = 32 // bytes of the longest number that Parse reads
+	maxDigits = 9  // of an amount in cents: Max is the largest number that has so many
+)
 
 // Parse reads the text of a JSON number as an amount of dollars, exactly:
 // "1250", "1250.00" and "1.25e3" are the same amount, and "-0" is zero. It uses no
@@ -38,22 +42,44 @@ func Parse(text string) (Cents, error) {
 	if len(text) > maxText {
 		return 0, ErrTooLong
 	}
-	n, ok := scan(text)
-	switch {
-	case !ok:
+	if strings.Trim(text, "0123456789-+.eE") != "" || !json.Valid([]byte(text)) {
 		return 0, ErrNotNumber
-	case n.coefficient == 0:
-		return 0, nil
-	case n.negative:
-		return 0, ErrNegative
-	case n.exponent < -2:
-		return 0, ErrFraction
 	}
-	c := shift(n.coefficient, n.exponent+2)
-	if c > Max {
+	text, negative := strings.CutPrefix(text, "-")
+	digits, exponent := scan(text)
+	switch {
+	case digits == "":
+		return 0, nil
+	case negative:
+		return 0, ErrNegative
+	case exponent < -2:
+		return 0, ErrFraction
+	case len(digits)+exponent+2 > maxDigits:
 		return 0, ErrTooLarge
 	}
+	var c Cents
+	for _, digit := range []byte(digits) {
+		c = 10*c + Cents(digit-'0')
+	}
+	for range exponent + 2 {
+		c *= 10
+	}
 	return c, nil
+}
+
+// scan reads a JSON number that is not negative: it is digits × 10^exponent, where digits have no zeros around them, and are
+// empty for zero.
+func scan(text string) (digits string, exponent int) {
+	if at := strings.IndexAny(text, "eE"); at >= 0 {
+		exponent, _ = strconv.Atoi(text[at+1:]) // the nearest int if it is too large for an int
+		exponent = min(max(exponent, -10*maxText), 10*maxText)
+		text = text[:at]
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	digits = strings.TrimLeft(whole+fraction, "0")
+	exponent += len(digits) - len(fraction)
+	digits = strings.TrimRight(digits, "0")
+	return digits, exponent - len(digits)
 }
 
 // String formats c in dollars with two decimals: "1250.00", "-0.05".
@@ -75,86 +101,4 @@ func (c Cents) Dollars() string {
 		return "-$" + text
 	}
 	return "$" + text
-}
-
-// number is a JSON number as it was written, ±coefficient × 10^exponent, with the
-// zeros at the coefficient's end moved into the exponent.
-type number struct {
-	negative    bool
-	coefficient Cents // some amount above Max if it is above Max
-	exponent    int
-}
-
-// scan reads a text by the grammar of JSON numbers (RFC 8259, section 6).
-func scan(text string) (n number, ok bool) {
-	text, n.negative = strings.CutPrefix(text, "-")
-	whole, rest := cutDigits(text)
-	if whole == "" || whole[0] == '0' && len(whole) > 1 {
-		return number{}, false
-	}
-	rest, pointed := strings.CutPrefix(rest, ".")
-	fraction := ""
-	if pointed {
-		if fraction, rest = cutDigits(rest); fraction == "" {
-			return number{}, false
-		}
-	}
-	if n.exponent, ok = scanExponent(rest); !ok {
-		return number{}, false
-	}
-	zeros := 0 // since the last digit that is not 0
-	for _, digit := range []byte(whole + fraction) {
-		if digit == '0' {
-			zeros++
-			continue
-		}
-		n.coefficient = shift(n.coefficient, zeros+1) + Cents(digit-'0')
-		zeros = 0
-	}
-	n.exponent += zeros - len(fraction)
-	return n, true
-}
-
-// scanExponent reads what follows the digits of a number: nothing, or a power of ten. A
-// power that puts every coefficient out of bounds is reduced to a smaller power that still does.
-func scanExponent(text string) (exponent int, ok bool) {
-	if text == "" {
-		return 0, true
-	}
-	if text[0] != 'e' && text[0] != 'E' {
-		return 0, false
-	}
-	text, negative := strings.CutPrefix(text[1:], "-")
-	if !negative {
-		text, _ = strings.CutPrefix(text, "+")
-	}
-	digits, rest := cutDigits(text)
-	if digits == "" || rest != "" {
-		return 0, false
-	}
-	for _, digit := range []byte(digits) {
-		exponent = min(10*exponent+int(digit-'0'), 10*maxText)
-	}
-	if negative {
-		exponent = -exponent
-	}
-	return exponent, true
-}
-
-// cutDigits cuts text after its leading ASCII digits.
-func cutDigits(text string) (digits, rest string) {
-	end := 0
-	for end < len(text) && '0' <= text[end] && text[end] <= '9' {
-		end++
-	}
-	return text[:end], text[end:]
-}
-
-// shift returns c × 10^n, or some amount above Max if that is above Max. It takes
-// no more than ten steps, and never overflows.
-func shift(c Cents, n int) Cents {
-	for ; n > 0 && 0 < c && c <= Max; n-- {
-		c *= 10
-	}
-	return c
 }
