@@ -57,15 +57,3 @@ func TestEnvironments(t *testing.T) {
 		}
 	}
 }
-
-// The sandbox's receivers may use any port: only production limits the ports of events.
-func TestTheSandboxSendsEventsToAnyPort(t *testing.T) {
-	for _, url := range []string{"https://hooks.example:25", "https://hooks.example:1023", "http://hooks.example:80", "http://hooks.example:8080"} {
-		c := kowhai()
-		c.Provider.Environment = catalogue.Sandbox
-		c.Provider.Destination.URL = url
-		if faults := c.Check(); faults != nil {
-			t.Errorf("%s: faults %q, want none", url, faults)
-		}
-	}
-}
