@@ -20,19 +20,10 @@ import (
 )
 
 func TestNewRefuses(t *testing.T) {
-	tests := []struct {
-		name     string
-		parallel int
-	}{
-		{"no rendering at once", 0},
-		{"less than none", -1},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if p, err := pdf.New(tt.parallel); err == nil || p != nil {
-				t.Errorf("New(%d) = %v, %v; want an error", tt.parallel, p, err)
-			}
-		})
+	for _, parallel := range []int{0, -1} {
+		if p, err := pdf.New(parallel); err == nil || p != nil {
+			t.Errorf("New(%d) = %v, %v; want an error", parallel, p, err)
+		}
 	}
 }
 
