@@ -218,19 +218,6 @@ func TestOpenMakesOneOfEachRecordAndOneEvent(t *testing.T) {
 	}
 }
 
-func TestRecordIDsFollowFromTheOrderNotFromTheCheckout(t *testing.T) {
-	c := parseCreate(t, legacyBody)
-	if a, b := checkout.RecordIDs("sandbox", "TUI", "ORDER-1"), opened(c, intentOf(t, c), opening(t)).Next.Records; c.OrderID.Value == "ORDER-1" && a != b {
-		t.Errorf("records %+v and %+v of one order differ", a, b)
-	}
-	if checkout.NaturalKey("sandbox", "AB", "C", "dda") == checkout.NaturalKey("sandbox", "A", "BC", "dda") {
-		t.Error("two orders share a natural key")
-	}
-	if checkout.NaturalKey("sandbox", "A", "B", "dda") == checkout.NaturalKey("production", "A", "B", "dda") {
-		t.Error("two environments share a natural key")
-	}
-}
-
 func ExampleNewID() {
 	fmt.Println(checkout.NewID("KOWHAI", time.UnixMilli(1795132800000), [10]byte{0xff}))
 	// Output: KOWHAI-1795132800000-74aaaaaaaaaaaaaa

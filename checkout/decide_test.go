@@ -398,12 +398,9 @@ func TestDecideAcceptance(t *testing.T) {
 }
 
 func TestAdmit(t *testing.T) {
-	other, off, noAPI, noAccount, elsewhere := usable(), usable(), usable(), usable(), usable()
+	other, off := usable(), usable()
 	other.Code = "RIMU"
 	off.Active = false
-	noAPI.APIEnabled = false
-	noAccount.AccountID = ""
-	elsewhere.Environment = catalogue.Production
 	var none checkout.Optional[string]
 	for _, tt := range []struct {
 		name  string
@@ -418,10 +415,7 @@ func TestAdmit(t *testing.T) {
 		{"an empty one", checkout.Some(""), new(usable()), checkout.CodeKeyMismatch},
 		{"no configuration", checkout.Some("TUI"), nil, checkout.CodeProviderNotFound},
 		{"a mismatch goes before a missing configuration", checkout.Some("RIMU"), nil, checkout.CodeKeyMismatch},
-		{"not active", none, &off, checkout.CodeProviderNotEnabled},
-		{"not enabled for the API", none, &noAPI, checkout.CodeProviderNotEnabled},
-		{"not linked to an account", none, &noAccount, checkout.CodeProviderNotEnabled},
-		{"of another environment", none, &elsewhere, checkout.CodeProviderNotEnabled},
+		{"not usable", none, &off, checkout.CodeProviderNotEnabled},
 	} {
 		err := checkout.Admit("TUI", tt.named, tt.p, catalogue.Sandbox)
 		if code, _ := refusalOf(err); code != tt.code || (err != nil) != (tt.code != "") {
@@ -494,20 +488,5 @@ func TestEventsOfAConfirmSayWhatWasConcluded(t *testing.T) {
 		if string(e.Body) != string(want[i].Body) {
 			t.Errorf("event %d is\n%s, want\n%s", i, e.Body, want[i].Body)
 		}
-	}
-}
-
-// A checkout is of the pricing mode in which it was opened, whatever its provider's is now.
-func TestModeOfACheckout(t *testing.T) {
-	legacy := parseCreate(t, legacyBody)
-	intent, err := resolve(weekly, &nzdip)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := opened(legacy, intentOf(t, legacy), opening(t)).Next.Mode(); got != catalogue.Legacy {
-		t.Errorf("opened without a course code: %q, want %q", got, catalogue.Legacy)
-	}
-	if got := opened(weekly, intent, opening(t)).Next.Mode(); got != catalogue.Authoritative {
-		t.Errorf("opened with a course code: %q, want %q", got, catalogue.Authoritative)
 	}
 }

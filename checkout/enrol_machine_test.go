@@ -11,7 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// The moves of a checkout whose CRM is outside of the store, for the random walk over all decisions.
+// The moves of the CRM in the random walk over all decisions.
 
 // reserve begins the life of a checkout that the CRM has yet to open.
 func (l *life) reserve(t rapid.TB) {
@@ -96,10 +96,11 @@ func (l *life) keepEnrolment(t *rapid.T, change checkout.Change) {
 	}
 }
 
-// Whatever happens to a checkout whose CRM is outside of the store, in whatever order, and however late an answer comes.
-func TestALifeWithACRMOutsideOfTheStoreKeepsItsPromises(t *testing.T) {
+// Whatever happens to a checkout, in whatever order, and however late an answer of the CRM comes. For a CRM that answers within
+// the commit see TestTwoCommitsLeadWhereOneDoes.
+func TestALifeKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := &life{ring: keyring(t), now: noon, outside: true}
+		l := &life{ring: keyring(t), now: noon}
 		l.reserve(t)
 		l.walk(t)
 	})

@@ -171,22 +171,6 @@ func intentOf(t rapid.TB, c checkout.Create) checkout.Intent {
 	return decision.Intent
 }
 
-func TestACatalogueResolvesPriceAndPlan(t *testing.T) {
-	got, err := resolve(weekly, &nzdip)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := checkout.Intent{
-		CourseName: "Diploma in Business",
-		Pricing:    money.Pricing{Price: 2990_00, Upfront: 200_00, Principal: 2790_00},
-		Plan: money.Plan{Frequency: money.Weekly, First: money.Date{Year: 2027, Month: 2, Day: 1},
-			Instalments: money.Instalments{Number: 52, Regular: 53_65, Final: 53_85}},
-	}
-	if got != want {
-		t.Errorf("Resolve = %+v\nwant      %+v", got, want)
-	}
-}
-
 func TestAFrequencyThatIsNotOfferedIsRefusedWithThoseThatAre(t *testing.T) {
 	course, monthly := nzdip, weekly
 	course.Options = append(slices.Clip(course.Options), catalogue.Option{Frequency: money.Fortnightly, Amount: 120_00})

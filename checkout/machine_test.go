@@ -3,7 +3,6 @@ package checkout_test
 import (
 	"errors"
 	"slices"
-	"testing"
 	"time"
 
 	"pgregory.net/rapid"
@@ -20,8 +19,6 @@ type life struct {
 	now    time.Time
 	events []events.Event
 	agreed int // agreements
-
-	outside bool // the CRM is outside of the store
 }
 
 // anyObservation generates what a processor might report, in time or late.
@@ -37,16 +34,6 @@ func anyObservation(t *rapid.T) checkout.Observation {
 		o.AccountHolder, o.AccountMask, o.CompletedAt = rapid.SampledFrom([]string{"A NGATA", "B"}).Draw(t, "holder"), "01-0902-•••••89-00", noon
 	}
 	return o
-}
-
-// Whatever happens to a checkout, in whatever order.
-func TestALifeKeepsItsPromises(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		create := parseCreate(t, legacyBody)
-		open := opened(create, intentOf(t, create), opening(t))
-		l := &life{Checkout: open.Next, ring: keyring(t), now: noon, events: open.Events}
-		l.walk(t)
-	})
 }
 
 // walk makes decisions of a checkout in a random order.
@@ -82,10 +69,8 @@ func (l *life) walk(t *rapid.T) {
 			payer(t, func() checkout.Change { return l.Renew(l.ring, l.now, 7*day, "provider:key", "req_1") })
 		},
 		"confirm": l.confirm,
+		"answer":  l.answer,
 		"":        l.check,
-	}
-	if l.outside {
-		moves["answer"] = l.answer
 	}
 	t.Repeat(moves)
 }
@@ -98,11 +83,7 @@ func (l *life) confirm(t *rapid.T) {
 	cmd.Token = checkout.Some(text)
 	done := prepared(l.Checkout, cmd)
 	done.Now = l.now
-	decide := decided
-	if l.outside {
-		decide = checkout.Confirm.Decide
-	}
-	change, err := decide(cmd, l.Checkout, text, done)
+	change, err := cmd.Decide(l.Checkout, text, done)
 	switch {
 	case l.Status == checkout.Confirmed:
 		if !errors.Is(err, checkout.ErrAlreadyConfirmed) {

@@ -2,20 +2,18 @@ package checkout_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// A code that Codes does not list is missing in every table of statuses. Each of the list is made: see TestEveryRefusal.
+// A code that Codes does not list is missing in every table of statuses.
 func TestCodesListsEveryCode(t *testing.T) {
 	source, err := os.ReadFile("refusals.go")
 	if err != nil {
@@ -38,86 +36,6 @@ func TestCodesAreTheWordsOfTheContract(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("Codes() = %q\nwant    %q", got, want)
 	}
-}
-
-// What leads to each refusal, and the fields that it names.
-func TestEveryRefusal(t *testing.T) {
-	stored, cmd := ready(t)
-	create := parseCreate(t, legacyBody)
-	unbegun := opened(create, intentOf(t, create), opening(t)).Next
-	off := usable()
-	off.Active = false
-	decide := func(_ any, err error) error { return err }
-	byKey := stored
-	byKey.OrderID = "ORDER-2"
-	otherIntent := stored
-	otherIntent.Intent.CourseName = "Other"
-	otherToken, otherDDA := cmd, cmd
-	otherToken.Token = checkout.Some("other")
-	otherDDA.DDAID = checkout.Some("other")
-	unknownMandate := stored
-	unknownMandate.Setup.Mandate = "paused"
-	terms := agreement.DebitTerms{Provider: "Tūī College"}
-
-	made := map[checkout.Code]bool{}
-	for _, tt := range []struct {
-		name   string
-		err    error
-		code   checkout.Code
-		fields []string
-	}{
-		{"a body that is no JSON", checkout.Malformed("the body is not JSON"), checkout.CodeValidation, []string{}},
-		{"a body with a section of another type", checkout.Malformed("the body is faulty", checkout.Fault{Field: "plan", Message: "must be an object"}),
-			checkout.CodeValidation, []string{"plan"}},
-		{"a field that is missing", weeklyWithout(func(c *checkout.Create) { c.Email = checkout.Missing[string](suggesting("")) }).Check(catalogue.Authoritative),
-			checkout.CodeValidation, []string{"student.email"}},
-		{"a course that is unknown", decide(resolve(weekly, nil)), checkout.CodeValidation, []string{"course.course_code"}},
-		{"no API key", checkout.MissingAPIKey("send one"), checkout.CodeMissingAPIKey, []string{}},
-		{"an unknown API key", checkout.Authenticate(nil, catalogue.Sandbox), checkout.CodeInvalidAPIKey, []string{}},
-		{"two Authorization headers", checkout.RepeatedAPIKey(), checkout.CodeInvalidAPIKey, []string{}},
-		{"another provider", checkout.Admit("TUI", checkout.Some("RIMU"), nil, catalogue.Sandbox), checkout.CodeKeyMismatch,
-			[]string{"provider.provider_code"}},
-		{"no configuration", checkout.Admit("TUI", checkout.Some("TUI"), nil, catalogue.Sandbox), checkout.CodeProviderNotFound, []string{}},
-		{"a configuration that is off", checkout.Admit("TUI", checkout.Some("TUI"), &off, catalogue.Sandbox),
-			checkout.CodeProviderNotEnabled, []string{}},
-		{"an unknown checkout", checkout.CheckoutNotFound(), checkout.CodeCheckoutNotFound, []string{}},
-		{"the key of another order", decide(create.Decide(checkout.Facts{Mode: catalogue.Legacy, ByKey: &byKey})),
-			checkout.CodeIntentConflict, []string{"Idempotency-Key", "provider.provider_order_id"}},
-		{"another intent", decide(create.Decide(checkout.Facts{Mode: catalogue.Legacy, ByOrder: &otherIntent})),
-			checkout.CodeIntentConflict, []string{"course.course_name"}},
-		{"other identifiers", otherDDA.Match(stored, latest), checkout.CodeConflict, []string{"checkout.dda_id"}},
-		{"another token", otherToken.Match(stored, latest), checkout.CodeConflict, []string{"checkout.checkout_token"}},
-		{"a setup that is not complete", confirmFor(cmd, unbegun).Ready(unbegun, latest), checkout.CodeSetupIncomplete, []string{}},
-		{"a mandate that cannot be confirmed", cmd.Ready(unknownMandate, latest), checkout.CodeSetupIncomplete, []string{}},
-		{"a checkout that was erased", unbegun.Erase(noon).Available(), checkout.CodeErased, []string{}},
-		{"a link without a valid signature", checkout.LinkUnknown(), checkout.CodeLinkUnknown, []string{}},
-		{"a link whose time is over", decide(checkout.Acceptance{}.Decide(checkout.PageExpired, terms, noon)), checkout.CodeLinkExpired, []string{}},
-		{"terms that have changed", decide(checkout.Acceptance{TermsID: "older"}.Decide(checkout.PageOpen, terms, noon)),
-			checkout.CodeTermsChanged, []string{}},
-		{"a provider that is off, on the setup page", decide(checkout.Acceptance{}.Decide(checkout.PageNotEnabled, terms, noon)),
-			checkout.CodeProviderNotEnabled, []string{}},
-		{"no time", checkout.Busy(), checkout.CodeBusy, []string{}},
-	} {
-		code, named := refusalOf(tt.err)
-		if code != tt.code || !slices.Equal(named, tt.fields) {
-			t.Errorf("%s: %v is code %q with fields %q, want %q with %q", tt.name, tt.err, code, named, tt.code, tt.fields)
-		}
-		if text := fmt.Sprint(tt.err); text == "" || strings.HasPrefix(text, ":") || strings.HasSuffix(text, " ") {
-			t.Errorf("%s: message %q", tt.name, text)
-		}
-		made[code] = true
-	}
-	for _, code := range checkout.Codes() {
-		if !made[code] {
-			t.Errorf("no case leads to %s", code)
-		}
-	}
-}
-
-func weeklyWithout(change func(*checkout.Create)) checkout.Create {
-	c := weekly
-	change(&c)
-	return c
 }
 
 // confirmFor returns the confirm with the identifiers of another checkout.

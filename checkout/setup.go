@@ -34,17 +34,14 @@ func (b BillingRequestStatus) Known() bool {
 type MandateStatus string
 
 const (
-	MandateNone                    MandateStatus = "" // there is no mandate yet
-	MandatePendingCustomerApproval MandateStatus = "pending_customer_approval"
-	MandatePendingSubmission       MandateStatus = "pending_submission"
-	MandateSubmitted               MandateStatus = "submitted"
-	MandateActive                  MandateStatus = "active"
-	MandateSuspendedByPayer        MandateStatus = "suspended_by_payer"
-	MandateFailed                  MandateStatus = "failed"
-	MandateCancelled               MandateStatus = "cancelled"
-	MandateExpired                 MandateStatus = "expired"
-	MandateConsumed                MandateStatus = "consumed"
-	MandateBlocked                 MandateStatus = "blocked"
+	MandateNone              MandateStatus = "" // there is no mandate yet
+	MandatePendingSubmission MandateStatus = "pending_submission"
+	MandateSubmitted         MandateStatus = "submitted"
+	MandateActive            MandateStatus = "active"
+	MandateFailed            MandateStatus = "failed"
+	MandateCancelled         MandateStatus = "cancelled"
+	MandateExpired           MandateStatus = "expired"
+	MandateBlocked           MandateStatus = "blocked"
 )
 
 // Dead reports whether nothing can be collected under the mandate any more.

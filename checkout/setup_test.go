@@ -261,27 +261,3 @@ func TestALookIsOfOneTry(t *testing.T) {
 		t.Error("a setup of which the personal data was erased is looked at")
 	}
 }
-
-func TestStatusesOfMandates(t *testing.T) {
-	for _, tt := range []struct {
-		status            checkout.MandateStatus
-		dead, confirmable bool
-	}{
-		{checkout.MandateNone, false, false},
-		{checkout.MandatePendingSubmission, false, true},
-		{checkout.MandateSubmitted, false, true},
-		{checkout.MandateActive, false, true},
-		{checkout.MandateFailed, true, false},
-		{checkout.MandateCancelled, true, false},
-		{checkout.MandateExpired, true, false},
-		{checkout.MandateBlocked, true, false},
-		{checkout.MandatePendingCustomerApproval, false, false},
-		{checkout.MandateSuspendedByPayer, false, false},
-		{checkout.MandateConsumed, false, false},
-		{"another word", false, false},
-	} {
-		if tt.status.Dead() != tt.dead || tt.status.Confirmable() != tt.confirmable {
-			t.Errorf("%q: dead %v, confirmable %v; want %v, %v", tt.status, tt.status.Dead(), tt.status.Confirmable(), tt.dead, tt.confirmable)
-		}
-	}
-}
