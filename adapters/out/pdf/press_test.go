@@ -15,10 +15,7 @@ import (
 )
 
 func TestPressKeepsWhatTheLibraryDrew(t *testing.T) {
-	p, err := New(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := one(t)
 	press := <-p.presses
 	for pages := 1; pages <= 3; pages++ { // on the same press
 		c := newCanvas(p.regular, p.bold, press.shaper, accepted())
