@@ -20,8 +20,7 @@ const latest = "TUI-1.1.kid.mac"
 // ready returns a checkout whose direct debit is set up, and the confirm that fits it.
 func ready(t rapid.TB) (checkout.Checkout, checkout.Confirm) {
 	t.Helper()
-	create := parseCreate(t, legacyBody)
-	c := opened(create, intentOf(t, create), opening(t)).Next
+	c := openedNow(t).Next
 	c = c.Begun(1, "BR1", agreement.Consent{}).Next
 	c = c.Observe(checkout.Observation{BillingRequest: checkout.BillingFulfilled,
 		Mandate: checkout.MandatePendingSubmission, MandateID: "MD1", Authorisation: checkout.CustomerInProgress,
@@ -35,6 +34,18 @@ func ready(t rapid.TB) (checkout.Checkout, checkout.Confirm) {
 		DepositConfirmed: checkout.Some(true), PaymentPlanAccepted: checkout.Some(true),
 		InformationConfirmed: checkout.Some(true), PrivacyConsentAccepted: checkout.Some(true),
 	}
+}
+
+// confirmedNow returns a checkout whose direct debit is set up, the confirm that fits it, and the change that the confirm leads to
+// where the CRM answers within the commit.
+func confirmedNow(t testing.TB) (checkout.Checkout, checkout.Confirm, checkout.Change) {
+	t.Helper()
+	stored, cmd := ready(t)
+	change, err := decided(cmd, stored, latest, prepared(stored, cmd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored, cmd, change
 }
 
 // agreed holds the facts that the agreements of these tests take from outside.

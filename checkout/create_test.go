@@ -58,6 +58,13 @@ func opened(create checkout.Create, intent checkout.Intent, o checkout.Opening) 
 	return reserved.Answered(answer)
 }
 
+// openedNow returns the change that opens a checkout of legacyBody at noon. Its setup token expires after seven days.
+func openedNow(t rapid.TB) checkout.Change {
+	t.Helper()
+	create := parseCreate(t, legacyBody)
+	return opened(create, intentOf(t, create), opening(t))
+}
+
 // decided returns the change of a confirm where the CRM answers within the commit.
 func decided(cmd checkout.Confirm, stored checkout.Checkout, latest string, p checkout.Prepared) (checkout.Change, error) {
 	change, err := cmd.Decide(stored, latest, p)

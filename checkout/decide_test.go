@@ -261,8 +261,7 @@ func TestDecideConfirm(t *testing.T) {
 
 // The row of the bank setup: the status stays, and a poll sees setup_complete.
 func TestDecideSetup(t *testing.T) {
-	create := parseCreate(t, legacyBody)
-	opened := opened(create, intentOf(t, create), opening(t)).Next
+	opened := openedNow(t).Next
 	done := checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
 		MandateID: "MD1", Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: noon}
 	without := func(change func(*checkout.Observation)) checkout.Observation { o := done; change(&o); return o }
@@ -306,8 +305,7 @@ func TestDecideSetup(t *testing.T) {
 
 // Where the processor works on what the payer finished, a second billing request would be a second mandate.
 func TestNothingIsBegunWhileTheProcessorWorks(t *testing.T) {
-	create := parseCreate(t, legacyBody)
-	begun := opened(create, intentOf(t, create), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
+	begun := openedNow(t).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
 	for _, seen := range []checkout.Observation{
 		{BillingRequest: checkout.BillingReadyToFulfil},
 		{BillingRequest: checkout.BillingFulfilling},
@@ -329,8 +327,7 @@ func usable() catalogue.Provider {
 }
 
 func TestPage(t *testing.T) {
-	create := parseCreate(t, legacyBody)
-	open := opened(create, intentOf(t, create), opening(t)).Next // its token expires after seven days
+	open := openedNow(t).Next // its token expires after seven days
 	complete, _ := ready(t)
 	dead := complete.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
 	confirmed := dead

@@ -238,11 +238,7 @@ func TestChangesHaveTheirMoments(t *testing.T) {
 	submitted.Mandate = checkout.MandateSubmitted
 	failed := pressed.Next.Observe(died, noon)
 	set := pressed.Next.Observe(complete, noon)
-	stored, cmd := ready(t)
-	confirmed, err := decided(cmd, stored, latest, prepared(stored, cmd))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, _, confirmed := confirmedNow(t)
 	for _, tt := range []struct {
 		name   string
 		change checkout.Change

@@ -87,11 +87,7 @@ func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
 // erasedBefore returns an open checkout that was erased, the same confirmed and then erased, and the confirm of both.
 func erasedBefore(t *testing.T) (open, confirmed checkout.Checkout, cmd checkout.Confirm) {
 	t.Helper()
-	c, cmd := ready(t)
-	change, err := decided(cmd, c, latest, prepared(c, cmd))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, cmd, change := confirmedNow(t)
 	return c.Erase(noon), change.Next.Erase(noon), cmd
 }
 
@@ -181,8 +177,7 @@ func TestRetention(t *testing.T) {
 	_, confirmed, _ := erasedBefore(t)
 	confirmed.ErasedAt = time.Time{}
 	last := confirmed.Schedule()[len(confirmed.Schedule())-1].Due
-	create := parseCreate(t, legacyBody)
-	open := opened(create, intentOf(t, create), opening(t)).Next // at noon; its link opens for seven days
+	open := openedNow(t).Next // at noon; its link opens for seven days
 	seven := func(d money.Date, days int) time.Time {
 		return time.Date(d.Year+7, d.Month, d.Day+days, 0, 0, 0, 0, zone)
 	}

@@ -87,11 +87,7 @@ func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 	c, complete := begun(t)
 	done := c.Observe(complete, noon)
 	ofSetup := notices(done)[0]
-	stored, cmd := ready(t)
-	change, err := decided(cmd, stored, latest, prepared(stored, cmd))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, _, change := confirmedNow(t)
 	confirmed, ofAgreement := change.Next, notices(change)[0]
 	died := complete
 	died.Mandate = checkout.MandateCancelled

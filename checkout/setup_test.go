@@ -45,11 +45,7 @@ func TestObservationsMayComeLate(t *testing.T) {
 }
 
 func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
-	c, cmd := ready(t)
-	confirmed, err := decided(cmd, c, latest, prepared(c, cmd))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, _, confirmed := confirmedNow(t)
 	for _, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateCancelled, checkout.MandateExpired, checkout.MandateBlocked} {
 		dead := c.Observe(observed(checkout.BillingFulfilled, m), noon).Next
 		if dead.SetupComplete() || dead.NextTry() != 2 {
@@ -79,8 +75,7 @@ func TestBegunAndObserveTakeEffectOnce(t *testing.T) {
 	if got := dead.Observe(other, noon).Next.Setup; got != dead.Setup {
 		t.Errorf("completing a dead setup that was not begun again: %+v", got)
 	}
-	create := parseCreate(t, legacyBody)
-	fresh := opened(create, intentOf(t, create), opening(t)).Next
+	fresh := openedNow(t).Next
 	if got := fresh.Observe(other, noon).Next; got.SetupComplete() || got.Setup != fresh.Setup {
 		t.Errorf("a setup that was not begun is completed: %+v", got.Setup)
 	}
@@ -181,13 +176,11 @@ func TestAnotherBillingRequestOfATryReplacesTheFormer(t *testing.T) {
 // begunAt returns a checkout whose setup was begun at noon.
 func begunAt(t *testing.T) checkout.Checkout {
 	t.Helper()
-	create := parseCreate(t, legacyBody)
-	return opened(create, intentOf(t, create), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
+	return openedNow(t).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
 }
 
 func TestASetupIsLookedAtEverLessOften(t *testing.T) {
-	create := parseCreate(t, legacyBody)
-	begun := opened(create, intentOf(t, create), opening(t)).Next.Begun(1, "BR1", agreement.Consent{At: noon})
+	begun := openedNow(t).Next.Begun(1, "BR1", agreement.Consent{At: noon})
 	if len(begun.Jobs) != 1 || begun.Jobs[0].Kind != checkout.JobLook || !begun.Jobs[0].Due.Equal(noon.Add(time.Minute)) || begun.Jobs[0].Try != 1 {
 		t.Fatalf("jobs %+v, want a look after a minute", begun.Jobs)
 	}

@@ -168,8 +168,7 @@ func TestValidReportsWhetherAKeyringSigns(t *testing.T) {
 
 func TestAReplayKeepsTheTokenWhileADayRemains(t *testing.T) {
 	ring := keyring(t)
-	create := parseCreate(t, legacyBody)
-	c := opened(create, intentOf(t, create), opening(t)).Next // its token expires after seven days
+	c := openedNow(t).Next // its token expires after seven days
 	if !c.TokenFresh(ring, noon.Add(6*day)) || len(c.Renew(ring, noon.Add(6*day), 7*day, "provider:key", "req_1").Next.Tokens) != 1 {
 		t.Error("with exactly a day left the token is kept")
 	}
@@ -187,8 +186,7 @@ func TestAReplayKeepsTheTokenWhileADayRemains(t *testing.T) {
 }
 
 func TestALostSecretRenewsTheToken(t *testing.T) {
-	create := parseCreate(t, legacyBody)
-	c := opened(create, intentOf(t, create), opening(t)).Next
+	c := openedNow(t).Next
 	other := keyring(t, strings.Repeat("x", 32))
 	renewed := c.Renew(other, noon, 7*day, "provider:key", "req_1").Next
 	if _, ok := other.Text(c.ID, renewed.Latest()); !ok || renewed.Latest().Epoch != 2 {
@@ -214,11 +212,7 @@ func TestShortLivesDoNotPileUpTokens(t *testing.T) {
 }
 
 func TestAConfirmedCheckoutKeepsItsToken(t *testing.T) {
-	stored, cmd := ready(t)
-	change, err := decided(cmd, stored, latest, prepared(stored, cmd))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored, _, change := confirmedNow(t)
 	if got := change.Next.Renew(keyring(t), noon.Add(30*day), 7*day, "provider:key", "req_1").Next; got.Latest() != stored.Latest() {
 		t.Errorf("renewed to %+v", got.Latest())
 	}
