@@ -84,7 +84,7 @@ func parseURL(text string) (u *url.URL, fault string) {
 }
 
 // hostForm matches a domain name or an IPv4 address. net/url alone would accept ";" and ",", which have a meaning in headers.
-var hostForm = regexp.MustCompile(`^(?i:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.|$))+$`)
+var hostForm = regexp.MustCompile(`^(?:[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?(?:\.|$))+$`)
 
 func isHost(s string) bool {
 	return len(s) <= 253 && !strings.HasSuffix(s, ".") && hostForm.MatchString(s)

@@ -232,6 +232,7 @@ func TestCheckRefusesURLs(t *testing.T) {
 		{"a quotation mark", `https://kowhai.example/"`, everywhere},
 		{"a letter outside ASCII", "https://kōwhai.example", everywhere},
 		{"an escaped letter in the host", "https://k%C5%8Dwhai.example", everywhere},
+		{"a letter that is folded to one of ASCII", "https://%C5%BFite.example", everywhere},
 		{"a semicolon in the host", "https://kowhai.example;script-src", everywhere},
 		{"a wildcard in the host", "https://*.kowhai.example", everywhere},
 		{"an empty label", "https://kowhai..example", everywhere},
