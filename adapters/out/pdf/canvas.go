@@ -59,8 +59,8 @@ type style struct {
 // firstEmbedded is the number in the name of the first font that a document makes for itself, after the common fonts.
 const firstEmbedded = 3
 
-// newCanvas begins a document about an agreement, with one empty page. Its bytes depend on nothing but what is written, for
-// the library adds neither the present time nor the order of a map.
+// newCanvas begins a document about an agreement, with one empty page. Its bytes depend on nothing but what is written: what the
+// library says of the document and its time is not kept.
 func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement) *canvas {
 	accent, ok := colour.Parse(a.Provider.Colour)
 	if !ok {
@@ -83,8 +83,6 @@ func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement) *canv
 		glanceLabel: style{bold, 9.5, 6, colour.Black},
 		stamp:       style{bold, 8.5, 5, colour.Black},
 	}
-	c.pdf.SetCreationDate(a.AcceptedAt.UTC()) // else the library asks for the time
-	c.pdf.SetModificationDate(a.AcceptedAt.UTC())
 	c.pdf.SetAutoPageBreak(false, 0)
 	c.newPage()
 	return c

@@ -128,7 +128,7 @@ func (p *Printer) render(a agreement.Agreement, press *press, draw func(*canvas,
 		}
 	}()
 	if a.AcceptedAt.IsZero() {
-		return nil, errors.New("it has no time of acceptance") // the library would date it now
+		return nil, errors.New("it has no time of acceptance") // by which it is dated
 	}
 	sections, err := a.Text(p.zone)
 	if err != nil {
