@@ -62,39 +62,23 @@ func read[T any](b body, field string, as func(v any) (T, error)) checkout.Optio
 	return checkout.Some(v)
 }
 
-var errType = errors.New("must be of another type")
+var (
+	asText   = typed(func(s string) (string, error) { return s, nil })
+	asCents  = typed(func(n json.Number) (money.Cents, error) { return money.Parse(n.String()) })
+	asNumber = typed(func(n json.Number) (int, error) { i, err := n.Int64(); return int(i), err })
+	asDate   = typed(money.ParseDate)
+)
 
-func asText(v any) (string, error) {
-	s, ok := v.(string)
-	if !ok {
-		return "", errType
+// typed returns a function that reads a value which JSON has in the type V.
+func typed[V, T any](parse func(V) (T, error)) func(any) (T, error) {
+	return func(value any) (T, error) {
+		v, ok := value.(V)
+		if !ok {
+			var none T
+			return none, errors.New("must be of another type")
+		}
+		return parse(v)
 	}
-	return s, nil
-}
-
-func asCents(v any) (money.Cents, error) {
-	n, ok := v.(json.Number)
-	if !ok {
-		return 0, errType
-	}
-	return money.Parse(n.String())
-}
-
-func asNumber(v any) (int, error) {
-	n, ok := v.(json.Number)
-	if !ok {
-		return 0, errType
-	}
-	i, err := n.Int64()
-	return int(i), err
-}
-
-func asDate(v any) (money.Date, error) {
-	s, ok := v.(string)
-	if !ok {
-		return money.Date{}, errType
-	}
-	return money.ParseDate(s)
 }
 
 func fields(faults []checkout.Fault) []string {

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,21 +47,14 @@ func (c Checkpoint) text(origin string) string {
 
 // parseCheckpoint reads what was signed.
 func parseCheckpoint(text, origin string) (c Checkpoint, err error) {
-	lines := strings.Split(text, "\n")
-	if len(lines) != 5 || lines[0] != origin || lines[4] != "" {
+	var name, root, at string
+	if _, err := fmt.Sscanf(text, "%s\n%d\n%s\n"+timeField+"%s\n", &name, &c.Size, &root, &at); err != nil || c.Size < 0 {
 		return c, ErrCheckpoint
 	}
-	if c.Size, err = strconv.ParseInt(lines[1], 10, 64); err != nil || c.Size < 0 {
-		return c, ErrCheckpoint
-	}
-	if c.Root, err = tlog.ParseHash(lines[2]); err != nil {
-		return c, ErrCheckpoint
-	}
-	at, ok := strings.CutPrefix(lines[3], timeField)
-	if c.At, err = time.Parse(time.RFC3339, at); err != nil || !ok {
-		return c, ErrCheckpoint
-	}
-	if c.text(origin) != text {
+	var errRoot, errTime error
+	c.Root, errRoot = tlog.ParseHash(root)
+	c.At, errTime = time.Parse(time.RFC3339, at)
+	if errRoot != nil || errTime != nil || c.text(origin) != text {
 		return c, ErrCheckpoint
 	}
 	return c, nil
