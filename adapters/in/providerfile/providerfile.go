@@ -44,17 +44,11 @@ func sentence(f catalogue.Fault) string {
 // The configurations come in the order of the file and have passed their Check; names are in
 // Unicode NFC, without white space at the edges; provider codes are unique.
 func Parse(data []byte) ([]catalogue.Configuration, error) {
-	document, err := parse(data)
-	if err != nil {
-		return nil, err
+	all, faults := parse(data, configurations)
+	if faults = check(all, faults); len(faults) > 0 {
+		return nil, faults
 	}
-	var r reader
-	configurations := r.file(document)
-	r.check(configurations)
-	if len(r.faults) > 0 {
-		return nil, r.faults
-	}
-	return configurations, nil
+	return all, nil
 }
 
 // TermsFile is the content of the file of an operator's terms.
@@ -88,14 +82,9 @@ func (f TermsFile) Missing() (missing []string) {
 // ParseTerms parses the file in which an operator describes its terms. A faulty file is refused as a
 // whole, with every fault. Texts are in Unicode NFC, without white space at the edges.
 func ParseTerms(data []byte) (TermsFile, error) {
-	document, err := parse(data)
-	if err != nil {
-		return TermsFile{}, err
-	}
-	var r reader
-	file := r.terms(document)
-	if len(r.faults) > 0 {
-		return TermsFile{}, r.faults
+	file, faults := parse(data, terms)
+	if len(faults) > 0 {
+		return TermsFile{}, faults
 	}
 	if err := errors.Join(file.Terms.Check(), file.Agency.Check()); err != nil {
 		return TermsFile{}, err
@@ -103,22 +92,20 @@ func ParseTerms(data []byte) (TermsFile, error) {
 	return file, nil
 }
 
-// parse reads JSON, or returns the first fault.
-func parse(data []byte) (strictjson.Value, error) {
+// parse reads a file whose JSON is an object, and returns its faults: the first one alone if it is not well-formed JSON.
+func parse[T any](data []byte, read func(*object) T) (file T, faults Faults) {
 	document, err := strictjson.Parse(data, maxDepth)
-	if fault := (*strictjson.Error)(nil); errors.As(err, &fault) {
-		return document, Faults{{Place: fault.Path, Message: fault.Message}}
+	if fault, ok := errors.AsType[*strictjson.Error](err); ok {
+		return file, Faults{{Place: fault.Path, Message: fault.Message}}
 	}
-	if err != nil {
-		return document, fmt.Errorf("read the file: %w", err)
-	}
-	return document, nil
+	file = readObject(&faults, "", document, read)
+	return file, faults
 }
 
 // check adds the faults of the configurations, except faults that only follow from a value that could not be parsed.
-func (r *reader) check(configurations []catalogue.Configuration) {
-	unread := make(map[string]bool, len(r.faults))
-	for _, f := range r.faults {
+func check(configurations []catalogue.Configuration, faults Faults) Faults {
+	unread := make(map[string]bool, len(faults))
+	for _, f := range faults {
 		unread[f.Place] = true
 	}
 	first := make(map[string]string) // place of a provider code's first use
@@ -126,15 +113,16 @@ func (r *reader) check(configurations []catalogue.Configuration) {
 		place := fmt.Sprintf("providers[%d]", i)
 		for _, f := range c.Check() {
 			if f.Place = place + "." + f.Place; !isWithin(f.Place, unread) {
-				r.faults = append(r.faults, f)
+				faults = append(faults, f)
 			}
 		}
 		if earlier, used := first[c.Provider.Code]; used && c.Provider.Code != "" {
-			r.fault(place+".provider_code", "must be unique: "+earlier+" has the same")
+			faults.add(place+".provider_code", "must be unique: "+earlier+" has the same")
 			continue
 		}
 		first[c.Provider.Code] = place
 	}
+	return faults
 }
 
 // isWithin reports whether place is one of places or inside one.

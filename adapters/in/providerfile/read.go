@@ -27,76 +27,75 @@ func unreadableTime() time.Time { return time.Unix(0, 0).UTC() }
 
 var errZero = errors.New("must be above zero")
 
-// reader collects faults while it reads.
-type reader struct {
-	faults Faults
+func (f *Faults) add(place, message string) {
+	*f = append(*f, catalogue.Fault{Place: place, Message: message})
 }
 
-func (r *reader) fault(place, message string) {
-	r.faults = append(r.faults, catalogue.Fault{Place: place, Message: message})
-}
-
-// string reads a string as it is written.
-func (r *reader) string(place string, v strictjson.Value) string {
+// text reads a string as it is written.
+func (f *Faults) text(place string, v strictjson.Value) string {
 	s, err := strictjson.Text(v)
 	if err != nil {
-		r.fault(place, err.Error())
+		f.add(place, err.Error())
 	}
 	return s
 }
 
-// object reads v as an object. A value that is no object is reported once, and has no fields.
-func (r *reader) object(place string, v strictjson.Value) *object {
-	o := &object{strictjson.FieldsOf(place, v), r}
-	if !o.Object() {
-		r.fault(place, "must be an object")
-	}
-	return o
-}
-
-// object is the fields of one object of the file.
+// object is the fields of one object of the file. Reading them adds their faults.
 type object struct {
 	*strictjson.Fields
-	reader *reader
+	faults *Faults
 }
 
 // maxUnknown is the number of unknown fields of one object that are reported.
 const maxUnknown = 100
 
-// end reports the unknown fields: in a file that a person writes, they are misspelt.
-func (o *object) end() {
-	for _, name := range o.Unknown(maxUnknown) {
-		o.reader.fault(o.At(name), "is not a field here; the fields are "+strings.Join(o.Known(), ", "))
+// readObject reads v as an object. A value that is no object is reported once, and has no fields. Unknown fields are
+// reported too: in a file that a person writes, they are misspelt.
+func readObject[T any](f *Faults, place string, v strictjson.Value, read func(*object) T) T {
+	o := &object{strictjson.FieldsOf(place, v), f}
+	if !o.Object() {
+		f.add(place, "must be an object")
 	}
+	t := read(o)
+	for _, name := range o.Unknown(maxUnknown) {
+		f.add(o.At(name), "is not a field here; the fields are "+strings.Join(o.Known(), ", "))
+	}
+	return t
 }
 
-// item returns the place of an item of a list.
-func item(place string, i int) string { return fmt.Sprintf("%s[%d]", place, i) }
+// section reads an optional field that is an object, whose fields are optional too.
+func section[T any](o *object, name string, read func(*object) T) (absent T) {
+	v, given := o.Take(name)
+	if !given {
+		return absent
+	}
+	return readObject(o.faults, o.At(name), v, read)
+}
+
+// items reads a field that is a list, each item with its place.
+func items[T any](o *object, name string, isRequired bool, read func(place string, v strictjson.Value) T) (all []T) {
+	v, given := o.field(name, isRequired)
+	if given && v.Kind != strictjson.Array {
+		o.faults.add(o.At(name), "must be a list in square brackets")
+	}
+	for i, item := range v.Items {
+		all = append(all, read(fmt.Sprintf("%s[%d]", o.At(name), i), item))
+	}
+	return all
+}
+
+// each reads a field that is a list of objects.
+func each[T any](o *object, name string, isRequired bool, read func(*object) T) []T {
+	return items(o, name, isRequired, func(place string, v strictjson.Value) T { return readObject(o.faults, place, v, read) })
+}
 
 // field returns the value of a field, and reports a fault if a required one is absent.
 func (o *object) field(name string, isRequired bool) (v strictjson.Value, given bool) {
 	v, given = o.Take(name)
 	if !given && isRequired && o.Object() {
-		o.reader.fault(o.At(name), "must be given")
+		o.faults.add(o.At(name), "must be given")
 	}
 	return v, given
-}
-
-// section reads an optional field that is an object, whose fields are optional too.
-func (o *object) section(name string) *object {
-	v, given := o.Take(name)
-	if !given {
-		return &object{strictjson.FieldsOf(o.At(name), v), o.reader}
-	}
-	return o.reader.object(o.At(name), v)
-}
-
-func (o *object) list(name string, isRequired bool) (items []strictjson.Value, given bool) {
-	v, given := o.field(name, isRequired)
-	if given && v.Kind != strictjson.Array {
-		o.reader.fault(o.At(name), "must be a list in square brackets")
-	}
-	return v.Items, given
 }
 
 func (o *object) text(name string, isRequired bool) string {
@@ -104,19 +103,19 @@ func (o *object) text(name string, isRequired bool) string {
 	if !given {
 		return ""
 	}
-	return o.reader.string(o.At(name), v)
+	return o.faults.text(o.At(name), v)
 }
 
 // time reads a time, which need not be there. Stores keep milliseconds.
 func (o *object) time(name string) time.Time {
-	v, given := o.field(name, optional)
+	v, given := o.Take(name)
 	if !given {
 		return time.Time{}
 	}
-	t, err := time.Parse(time.RFC3339, o.reader.string(o.At(name), v))
+	t, err := time.Parse(time.RFC3339, o.text(name, optional))
 	if err != nil {
 		if v.Kind == strictjson.String { // else it is reported already
-			o.reader.fault(o.At(name), "must be a time such as 2026-12-01T09:00:00+13:00")
+			o.faults.add(o.At(name), "must be a time such as 2026-12-01T09:00:00+13:00")
 		}
 		return unreadableTime()
 	}
@@ -131,7 +130,7 @@ func (o *object) name(name string, isRequired bool) string {
 func (o *object) boolean(name string) bool {
 	v, given := o.field(name, required)
 	if given && v.Kind != strictjson.Bool {
-		o.reader.fault(o.At(name), "must be true or false")
+		o.faults.add(o.At(name), "must be true or false")
 	}
 	return strictjson.IsTrue(v)
 }
@@ -144,7 +143,7 @@ func number[T money.Cents | int](o *object, name string, isRequired bool, conver
 	}
 	n, err := convert(v)
 	if err != nil {
-		o.reader.fault(o.At(name), err.Error())
+		o.faults.add(o.At(name), err.Error())
 		return unreadable
 	}
 	return n

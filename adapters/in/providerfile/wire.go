@@ -10,24 +10,15 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// The file, field by field: its name, its type, and the meaning of its absence. Its values are checked by package
-// catalogue.
+// The file of providers, field by field: its name, its type, and the meaning of its absence. Its values are checked by
+// package catalogue.
 
-func (r *reader) file(document strictjson.Value) []catalogue.Configuration {
-	o := r.object("", document)
-	defer o.end()
-	var configurations []catalogue.Configuration
-	providers, _ := o.list("providers", required)
-	for i, v := range providers {
-		configurations = append(configurations, r.configuration(item("providers", i), v))
-	}
-	return configurations
+func configurations(o *object) []catalogue.Configuration {
+	return each(o, "providers", required, configuration)
 }
 
-func (r *reader) configuration(place string, v strictjson.Value) catalogue.Configuration {
-	o := r.object(place, v)
-	defer o.end()
-	p := catalogue.Provider{
+func configuration(o *object) (c catalogue.Configuration) {
+	c.Provider = catalogue.Provider{
 		Code:        o.text("provider_code", required),
 		Name:        o.name("name", required),
 		AccountID:   o.text("account_id", optional),
@@ -37,27 +28,20 @@ func (r *reader) configuration(place string, v strictjson.Value) catalogue.Confi
 		SuccessURL:  o.text("success_url", optional),
 		CancelURL:   o.text("cancel_url", optional),
 		NoticeDays:  number(o, "notice_days", optional, strictjson.Whole(catalogue.MaxNotice)),
-		Branding:    branding(o.section("branding")),
-		Destination: destination(o.section("webhook")),
+		Branding:    section(o, "branding", branding),
+		Destination: section(o, "webhook", destination),
 		Mode:        catalogue.Legacy,
+
+		EnrolmentOrigins: items(o, "enrolment_origins", optional, o.faults.text),
 	}
-	origins, _ := o.list("enrolment_origins", optional)
-	for i, v := range origins {
-		p.EnrolmentOrigins = append(p.EnrolmentOrigins, r.string(item(o.At("enrolment_origins"), i), v))
-	}
-	c := catalogue.Configuration{Provider: p}
-	courses, given := o.list("courses", optional)
-	if given {
+	c.Courses = each(o, "courses", optional, func(o *object) catalogue.Course { return course(o, c.Provider.Environment) })
+	if _, given := o.Take("courses"); given {
 		c.Provider.Mode = catalogue.Authoritative
-	}
-	for i, v := range courses {
-		c.Courses = append(c.Courses, r.course(item(o.At("courses"), i), v, p.Environment))
 	}
 	return c
 }
 
 func branding(o *object) catalogue.Branding {
-	defer o.end()
 	return catalogue.Branding{
 		DisplayName:   o.name("display_name", optional),
 		PrimaryColour: o.text("primary_colour", optional),
@@ -67,7 +51,6 @@ func branding(o *object) catalogue.Branding {
 }
 
 func destination(o *object) catalogue.Destination {
-	defer o.end()
 	return catalogue.Destination{
 		URL:    o.text("url", optional),
 		Secret: o.text("signing_secret", optional),
@@ -78,30 +61,22 @@ func destination(o *object) catalogue.Destination {
 }
 
 // course reads a course, which is of its provider's environment unless it names another.
-func (r *reader) course(place string, v strictjson.Value, inherited catalogue.Environment) catalogue.Course {
+func course(o *object, inherited catalogue.Environment) catalogue.Course {
 	if !inherited.Valid() {
 		inherited = catalogue.Sandbox // the provider's environment is reported already; report no second fault
 	}
-	o := r.object(place, v)
-	defer o.end()
-	c := catalogue.Course{
+	return catalogue.Course{
 		Code:        o.text("course_code", required),
 		Name:        o.name("course_name", required),
 		Price:       number(o, "course_price", required, strictjson.Amount),
 		Upfront:     number(o, "upfront_payment", optional, strictjson.Amount),
 		Active:      o.boolean("active"),
 		Environment: cmp.Or(catalogue.Environment(o.text("environment", optional)), inherited),
+		Options:     each(o, "plans", required, option),
 	}
-	plans, _ := o.list("plans", required)
-	for i, v := range plans {
-		c.Options = append(c.Options, r.option(item(o.At("plans"), i), v))
-	}
-	return c
 }
 
-func (r *reader) option(place string, v strictjson.Value) catalogue.Option {
-	o := r.object(place, v)
-	defer o.end()
+func option(o *object) catalogue.Option {
 	return catalogue.Option{
 		Frequency: money.Frequency(o.text("payment_frequency", required)),
 		Number:    number(o, "number_of_instalments", optional, strictjson.Whole(money.MaxInstalments)),
@@ -112,27 +87,21 @@ func (r *reader) option(place string, v strictjson.Value) catalogue.Option {
 // The file of terms: {"lender": {…}, "fees": […], "default_fees": […], "authority": {…}, "terms": [{"title": …, "text": …}],
 // "privacy": {"agency": {…}}, "profile": "consumer-credit"}.
 
-func (r *reader) terms(document strictjson.Value) TermsFile {
-	o := r.object("", document)
-	defer o.end()
-	file := TermsFile{Agency: agency(o.section("privacy")), Profile: o.profile("profile")}
-	file.Terms = agreement.Terms{
-		Lender:      lender(o.section("lender")),
-		Fees:        o.fees("fees"),
-		DefaultFees: o.fees("default_fees"),
-		Authority:   authority(o.section("authority")),
+func terms(o *object) TermsFile {
+	return TermsFile{
+		Agency:  section(o, "privacy", func(o *object) agreement.Agency { return section(o, "agency", agency) }),
+		Profile: o.profile("profile"),
+		Terms: agreement.Terms{
+			Lender:      section(o, "lender", lender),
+			Fees:        fees(o, "fees"),
+			DefaultFees: fees(o, "default_fees"),
+			Authority:   section(o, "authority", authority),
+			Blocks:      each(o, "terms", optional, block),
+		},
 	}
-	blocks, _ := o.list("terms", optional)
-	for i, v := range blocks {
-		file.Terms.Blocks = append(file.Terms.Blocks, r.block(item("terms", i), v))
-	}
-	return file
 }
 
-func agency(privacy *object) agreement.Agency {
-	defer privacy.end()
-	o := privacy.section("agency")
-	defer o.end()
+func agency(o *object) agreement.Agency {
 	return agreement.Agency{
 		Name:    o.name("name", optional),
 		Address: o.name("address", optional),
@@ -141,7 +110,6 @@ func agency(privacy *object) agreement.Agency {
 }
 
 func lender(o *object) agreement.Lender {
-	defer o.end()
 	return agreement.Lender{
 		Name:         o.name("name", optional),
 		Address:      o.name("address", optional),
@@ -150,27 +118,18 @@ func lender(o *object) agreement.Lender {
 }
 
 // fees reads the fees of one kind: "none", or a list of them. Absent, they are not stated.
-func (o *object) fees(name string) (l agreement.FeeList) {
-	v, given := o.field(name, optional)
+func fees(o *object, name string) agreement.FeeList {
+	v, given := o.Take(name)
 	switch {
-	case !given:
-		return l
 	case v.Kind == strictjson.Array:
-		l.Stated = true
-		for i, v := range v.Items {
-			l.Fees = append(l.Fees, o.reader.fee(item(o.At(name), i), v))
-		}
-	case v.Kind == strictjson.String && v.Text == "none":
-		l.Stated = true
-	default:
-		o.reader.fault(o.At(name), `must be "none", or a list of fees`)
+		return agreement.FeeList{Stated: true, Fees: each(o, name, optional, fee)}
+	case given && (v.Kind != strictjson.String || v.Text != "none"):
+		o.faults.add(o.At(name), `must be "none", or a list of fees`)
 	}
-	return l
+	return agreement.FeeList{Stated: given}
 }
 
-func (r *reader) fee(place string, v strictjson.Value) agreement.Fee {
-	o := r.object(place, v)
-	defer o.end()
+func fee(o *object) agreement.Fee {
 	return agreement.Fee{
 		Name:   o.name("name", required),
 		Amount: number(o, "amount", required, strictjson.Amount),
@@ -179,31 +138,24 @@ func (r *reader) fee(place string, v strictjson.Value) agreement.Fee {
 }
 
 func authority(o *object) agreement.Authority {
-	defer o.end()
-	a := agreement.Authority{
+	return agreement.Authority{
 		AuthorisationCode: o.text("authorisation_code", optional),
 		Initiator:         o.name("initiator", optional),
 		Particulars:       o.name("particulars", optional),
 		Code:              o.name("code", optional),
 		Reference:         o.name("reference", optional),
+		Conditions:        each(o, "conditions", optional, block),
 	}
-	conditions, _ := o.list("conditions", optional)
-	for i, v := range conditions {
-		a.Conditions = append(a.Conditions, o.reader.block(item(o.At("conditions"), i), v))
-	}
-	return a
 }
 
 func (o *object) profile(name string) Profile {
-	v, given := o.field(name, optional)
+	v, given := o.Take(name)
 	if given && (v.Kind != strictjson.String || v.Text != string(ConsumerCredit)) {
-		o.reader.fault(o.At(name), `must be "`+string(ConsumerCredit)+`", or left out`)
+		o.faults.add(o.At(name), `must be "`+string(ConsumerCredit)+`", or left out`)
 	}
 	return Profile(v.Text)
 }
 
-func (r *reader) block(place string, v strictjson.Value) agreement.Block {
-	o := r.object(place, v)
-	defer o.end()
+func block(o *object) agreement.Block {
 	return agreement.Block{Title: o.name("title", required), Text: strings.Trim(o.name("text", required), "\n ")}
 }
