@@ -18,21 +18,46 @@ const backlogLimit = time.Second
 // cannot count it, backlog logs why and collects nothing, because an error could make a host's handler drop all other
 // metrics too.
 type backlog struct {
-	service *service.Service
-	log     *slog.Logger
+	service    *service.Service
+	log        *slog.Logger
+	queues     []queue
+	checkpoint gauge
+}
+
+// queue has the metrics of jobs of some kinds: how many of them wait, and the age of the oldest.
+type queue struct {
+	waiting, oldest gauge
+	kinds           []checkout.JobKind
+}
+
+func newBacklog(s *service.Service, log *slog.Logger) backlog {
+	return backlog{service: s, log: log,
+		queues: []queue{
+			{newGauge("outbox_pending_events", "Events that are neither delivered nor given up, those being delivered included."),
+				newGauge("outbox_oldest_pending_age_seconds", "Age of the oldest pending event; 0 if there is none."),
+				[]checkout.JobKind{checkout.JobDeliver}},
+			{newGauge("crm_steps_waiting", "Checkouts that wait for a CRM outside of the store, those under way included."),
+				newGauge("crm_steps_oldest_age_seconds", "How long the oldest of them has waited; 0 if there is none."),
+				[]checkout.JobKind{checkout.JobOpen, checkout.JobComplete}},
+			{newGauge("notices_waiting", "Notices to payers that are neither sent nor given up."),
+				newGauge("notices_oldest_age_seconds", "Age of the oldest of them; 0 if there is none."),
+				[]checkout.JobKind{checkout.JobNotify}},
+			{newGauge("evidence_unsealed_entries", "Entries of the evidence log that are not sealed, those that nothing attests included."),
+				newGauge("evidence_oldest_unsealed_age_seconds", "Age of the oldest of them; 0 if there is none."),
+				[]checkout.JobKind{checkout.JobSeal}},
+		},
+		checkpoint: newGauge("evidence_checkpoint_age_seconds",
+			"Age of the newest checkpoint of the evidence log; none without one that the evidence key signed."),
+	}
 }
 
 // Describe implements [prometheus.Collector].
 func (b backlog) Describe(to chan<- *prometheus.Desc) {
-	to <- pendingEvents()
-	to <- oldestAge()
-	to <- waitingSteps()
-	to <- oldestStepAge()
-	to <- waitingNotices()
-	to <- oldestNoticeAge()
-	to <- unsealedEntries()
-	to <- oldestUnsealedAge()
-	to <- checkpointAge()
+	for _, q := range b.queues {
+		to <- q.waiting.Desc
+		to <- q.oldest.Desc
+	}
+	to <- b.checkpoint.Desc
 }
 
 // Collect implements [prometheus.Collector].
@@ -42,68 +67,31 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 	if all, err := b.service.Backlogs(ctx); err != nil {
 		b.log.ErrorContext(ctx, "collect metrics of the queue", "error", err)
 	} else {
-		gauges(to, pendingEvents(), oldestAge(), all[checkout.JobDeliver])
-		gauges(to, waitingSteps(), oldestStepAge(), all[checkout.JobOpen], all[checkout.JobComplete])
-		gauges(to, waitingNotices(), oldestNoticeAge(), all[checkout.JobNotify])
-		gauges(to, unsealedEntries(), oldestUnsealedAge(), all[checkout.JobSeal])
+		for _, q := range b.queues {
+			var sum service.Backlog
+			for _, kind := range q.kinds {
+				sum.Waiting, sum.Age = sum.Waiting+all[kind].Waiting, max(sum.Age, all[kind].Age)
+			}
+			to <- q.waiting.at(float64(sum.Waiting))
+			to <- q.oldest.at(sum.Age.Seconds())
+		}
 	}
 	switch age, ok, err := b.service.CheckpointAge(ctx); {
 	case err != nil:
 		b.log.ErrorContext(ctx, "collect metrics of the newest checkpoint", "error", err)
 	case ok:
-		to <- prometheus.MustNewConstMetric(checkpointAge(), prometheus.GaugeValue, age.Seconds())
+		to <- b.checkpoint.at(age.Seconds())
 	}
 }
 
-// gauges collects how many jobs of some kinds wait, and the age of the oldest.
-func gauges(to chan<- prometheus.Metric, number, oldest *prometheus.Desc, kinds ...service.Backlog) {
-	var sum service.Backlog
-	for _, b := range kinds {
-		sum.Waiting, sum.Age = sum.Waiting+b.Waiting, max(sum.Age, b.Age)
-	}
-	to <- prometheus.MustNewConstMetric(number, prometheus.GaugeValue, float64(sum.Waiting))
-	to <- prometheus.MustNewConstMetric(oldest, prometheus.GaugeValue, sum.Age.Seconds())
+// gauge is a metric whose value is read when metrics are collected.
+type gauge struct{ *prometheus.Desc }
+
+func newGauge(name, help string) gauge {
+	return gauge{prometheus.NewDesc(namespace+"_"+name, help, nil, nil)}
 }
 
-func pendingEvents() *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_outbox_pending_events",
-		"Events that are neither delivered nor given up, those being delivered included.", nil, nil)
-}
-
-func oldestAge() *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_outbox_oldest_pending_age_seconds",
-		"Age of the oldest pending event; 0 if there is none.", nil, nil)
-}
-
-func waitingSteps() *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_crm_steps_waiting",
-		"Checkouts that wait for a CRM outside of the store, those under way included.", nil, nil)
-}
-
-func oldestStepAge() *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_crm_steps_oldest_age_seconds",
-		"How long the oldest of them has waited; 0 if there is none.", nil, nil)
-}
-
-func waitingNotices() *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_notices_waiting", "Notices to payers that are neither sent nor given up.", nil, nil)
-}
-
-func oldestNoticeAge() *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_notices_oldest_age_seconds", "Age of the oldest of them; 0 if there is none.", nil, nil)
-}
-
-func unsealedEntries() *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_evidence_unsealed_entries",
-		"Entries of the evidence log that are not sealed, those that nothing attests included.", nil, nil)
-}
-
-func oldestUnsealedAge() *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_evidence_oldest_unsealed_age_seconds",
-		"Age of the oldest of them; 0 if there is none.", nil, nil)
-}
-
-func checkpointAge() *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_evidence_checkpoint_age_seconds",
-		"Age of the newest checkpoint of the evidence log; none without one that the evidence key signed.", nil, nil)
+// at returns the metric with its value.
+func (g gauge) at(value float64) prometheus.Metric {
+	return prometheus.MustNewConstMetric(g.Desc, prometheus.GaugeValue, value)
 }

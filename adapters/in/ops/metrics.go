@@ -108,30 +108,27 @@ func (m *Metrics) CountCRMRetry(kind string) { m.retries.WithLabelValues(kind).I
 
 // ObserveCRMLimit adds how many calls of a CRM outside of the store are left, and of how many. It panics if they are there.
 func (m *Metrics) ObserveCRMLimit(limit func() (left, of int, known bool)) {
-	m.registerer.MustRegister(crmLimit(limit))
+	m.registerer.MustRegister(crmLimit{limit,
+		newGauge("crm_calls_left", "Calls that the CRM still takes today, of all its clients."),
+		newGauge("crm_calls_limit", "Calls that the CRM takes in a day.")})
 }
 
 // crmLimit collects the limit of a CRM, once that is known.
-type crmLimit func() (left, of int, known bool)
+type crmLimit struct {
+	limit    func() (left, of int, known bool)
+	left, of gauge
+}
 
 // Describe implements [prometheus.Collector].
-func (crmLimit) Describe(to chan<- *prometheus.Desc) {
-	to <- callsLeft()
-	to <- callLimit()
+func (c crmLimit) Describe(to chan<- *prometheus.Desc) {
+	to <- c.left.Desc
+	to <- c.of.Desc
 }
 
 // Collect implements [prometheus.Collector].
 func (c crmLimit) Collect(to chan<- prometheus.Metric) {
-	if left, of, known := c(); known {
-		to <- prometheus.MustNewConstMetric(callsLeft(), prometheus.GaugeValue, float64(left))
-		to <- prometheus.MustNewConstMetric(callLimit(), prometheus.GaugeValue, float64(of))
+	if left, of, known := c.limit(); known {
+		to <- c.left.at(float64(left))
+		to <- c.of.at(float64(of))
 	}
-}
-
-func callsLeft() *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_crm_calls_left", "Calls that the CRM still takes today, of all its clients.", nil, nil)
-}
-
-func callLimit() *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_crm_calls_limit", "Calls that the CRM takes in a day.", nil, nil)
 }

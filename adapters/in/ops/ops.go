@@ -55,7 +55,7 @@ func New(s *service.Service, o Options) (*Handler, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Metrics != nil {
-		if err := o.Metrics.registerer.Register(backlog{s, o.Log}); err != nil {
+		if err := o.Metrics.registerer.Register(newBacklog(s, o.Log)); err != nil {
 			return nil, fmt.Errorf("register the metrics of the outbox: %w", err)
 		}
 	}
