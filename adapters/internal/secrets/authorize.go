@@ -56,10 +56,7 @@ func (r Request) Check() error {
 // store's own secret. It is called if the request has no secret and the store is not of production, and it generates
 // a secret for a new store.
 func (r Request) Authorize(stamp Stamp, own func(isNew bool) ([]byte, error)) (g Grant, err error) {
-	if g.Stamp.Environment, err = CheckEnvironment(stamp.Environment, r.Environment); err != nil {
-		return g, err
-	}
-	if g.Stamp.CRM, err = r.checkCRM(stamp.CRM); err != nil {
+	if g.Stamp, err = r.bind(stamp); err != nil {
 		return g, err
 	}
 	g.Secrets = r.Secrets
@@ -76,51 +73,34 @@ func (r Request) Authorize(stamp Stamp, own func(isNew bool) ([]byte, error)) (g
 	if g.Encrypter, err = New(g.Secrets, r.Rand); err != nil {
 		return g, err
 	}
-	g.Stamp.Fingerprint, g.Reencrypt, err = g.Encrypter.MatchKey(stamp.Fingerprint)
-	return g, err
-}
-
-// CheckEnvironment returns the environment to record in a store. A new store is bound to the first environment that
-// it is opened for, and cannot be opened for the other from then on.
-func CheckEnvironment(recorded, requested catalogue.Environment) (catalogue.Environment, error) {
-	switch {
-	case recorded == "":
-		return requested, nil
-	case requested != "" && requested != recorded:
-		return "", fmt.Errorf("it belongs to the %s environment, and cannot be opened for %s", recorded, requested)
+	all := g.Encrypter.Fingerprints()
+	recorded := slices.Index(all, stamp.Fingerprint)
+	if stamp.Fingerprint != "" && recorded < 0 {
+		return g, errors.New("it is encrypted under another secret than the operator's: " +
+			"give the secret that it was opened with before, or a new one followed by that one")
 	}
-	return recorded, nil
+	g.Stamp.Fingerprint, g.Reencrypt = all[0], recorded > 0
+	return g, nil
 }
 
-// Embedded is the CRM of a store that is the CRM itself.
-const Embedded = "embedded"
+// embedded is the CRM of a store that is the CRM itself.
+const embedded = "embedded"
 
-// checkCRM returns the CRM to record in a store. A new store is bound to the first CRM that it is served with: the
-// records of its checkouts are there.
-func (r Request) checkCRM(recorded string) (string, error) {
-	requested := cmp.Or(r.CRM, Embedded)
+// bind returns the stamp with the environment and the CRM to record. A new store is bound to the pair that it is first served
+// for, because the records of its checkouts are there, and cannot be served for others from then on. A command binds nothing.
+func (r Request) bind(stamp Stamp) (Stamp, error) {
+	crm := cmp.Or(r.CRM, embedded)
 	switch {
 	case r.Environment == "":
-		return recorded, nil
-	case recorded != "" && recorded != requested:
-		return "", fmt.Errorf("its records are in the %s CRM, and it cannot be opened for %s: serve it with --crm %[1]s, or another store", recorded, requested)
+		return stamp, nil
+	case stamp.Environment != "" && stamp.Environment != r.Environment:
+		return Stamp{}, fmt.Errorf("it belongs to the %s environment, and cannot be opened for %s", stamp.Environment, r.Environment)
+	case stamp.CRM != "" && stamp.CRM != crm:
+		return Stamp{}, fmt.Errorf("its records are in the %s CRM, and it cannot be opened for %s: serve it with --crm %[1]s, or another store",
+			stamp.CRM, crm)
 	}
-	return requested, nil
-}
-
-// MatchKey returns the fingerprint to record in a store with this recorded fingerprint ("" for a new store), and whether
-// the encrypted values of the store must be encrypted again under the first secret. It returns an error if the store's
-// secret is not among the Encrypter's.
-func (e *Encrypter) MatchKey(recorded string) (fingerprint string, reencrypt bool, err error) {
-	all := e.Fingerprints()
-	switch {
-	case recorded == "" || recorded == all[0]:
-		return all[0], false, nil
-	case slices.Contains(all, recorded):
-		return all[0], true, nil
-	}
-	return "", false, errors.New("it is encrypted under another secret than the operator's: " +
-		"give the secret that it was opened with before, or a new one followed by that one")
+	stamp.Environment, stamp.CRM = r.Environment, crm
+	return stamp, nil
 }
 
 // NewSecret generates a store's own secret: the hexadecimal text of 32 random bytes.

@@ -9,26 +9,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-func TestCheckEnvironment(t *testing.T) {
-	const sandbox, production = catalogue.Sandbox, catalogue.Production
-	for _, tt := range []struct {
-		name                      string
-		recorded, requested, want catalogue.Environment
-		says                      string
-	}{
-		{"a new store is bound to the environment of its server", "", sandbox, sandbox, ""},
-		{"a command does not bind a new store", "", "", "", ""},
-		{"a store keeps its own", production, production, production, ""},
-		{"a command may open either", production, "", production, ""},
-		{"the other is refused", production, sandbox, "", "belongs to the production environment"},
-	} {
-		got, err := secrets.CheckEnvironment(tt.recorded, tt.requested)
-		if got != tt.want || (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: %q, %v; want %q, %q", tt.name, got, err, tt.want, tt.says)
-		}
-	}
-}
-
 func TestAuthorize(t *testing.T) {
 	const sandbox, production = catalogue.Sandbox, catalogue.Production
 	a, b, own := secret('a'), secret('b'), secret('o')
@@ -48,6 +28,10 @@ func TestAuthorize(t *testing.T) {
 			secrets.Grant{Stamp: secrets.Stamp{Environment: sandbox, CRM: "salesforce", Fingerprint: print(own)}, Secrets: [][]byte{own}}},
 		{"a command on a store with a CRM outside of it", secrets.Stamp{CRM: "salesforce", Fingerprint: print(own)}, secrets.Request{}, "",
 			secrets.Grant{Stamp: secrets.Stamp{CRM: "salesforce", Fingerprint: print(own)}, Secrets: [][]byte{own}}},
+		{"a command on a new store, which it does not bind", secrets.Stamp{}, secrets.Request{}, "",
+			secrets.Grant{Stamp: secrets.Stamp{Fingerprint: print(own)}, Secrets: [][]byte{own}}},
+		{"a command on a store of production", secrets.Stamp{Environment: production, CRM: "embedded"}, secrets.Request{Secrets: [][]byte{a}}, "",
+			secrets.Grant{Stamp: secrets.Stamp{Environment: production, CRM: "embedded", Fingerprint: print(a)}, Secrets: [][]byte{a}}},
 		{"another CRM", secrets.Stamp{Environment: sandbox, CRM: "salesforce"}, secrets.Request{Environment: sandbox},
 			"records are in the salesforce CRM", secrets.Grant{}},
 		{"another CRM than the store itself", secrets.Stamp{Environment: sandbox, CRM: "embedded"},
