@@ -40,15 +40,9 @@ type openedWire struct {
 		SetupURL      string `json:"setup_url,omitempty"`
 		Token         string `json:"token,omitempty"`
 	} `json:"direct_debit"`
-	Plan     planWire      `json:"plan"`
-	Pricing  pricingWire   `json:"pricing"`
-	Warnings []warningWire `json:"warnings,omitempty"`
-}
-
-// warningWire is something of a request that was taken, and will not be as it was sent.
-type warningWire struct {
-	Field   string `json:"field"`
-	Message string `json:"message"`
+	Plan     planWire    `json:"plan"`
+	Pricing  pricingWire `json:"pricing"`
+	Warnings []faultWire `json:"warnings,omitempty"`
 }
 
 type planWire struct {
@@ -86,9 +80,7 @@ func toOpenedWire(o service.Opened) openedWire {
 	w.DirectDebit.Token = o.Token
 	w.Plan = toPlanWire(c.Intent.Plan, o.SentFinal)
 	w.Pricing = toPricingWire(c.Intent.Pricing)
-	for _, warning := range o.Warnings {
-		w.Warnings = append(w.Warnings, warningWire{warning.Field, warning.Message})
-	}
+	w.Warnings = toFaultWires(o.Warnings)
 	return w
 }
 
@@ -229,6 +221,7 @@ type envelopeWire struct {
 	RequestID string `json:"request_id"`
 }
 
+// faultWire is a fault of a request, or something of a request that was taken and will not be as it was sent.
 type faultWire struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -238,9 +231,15 @@ func toEnvelopeWire(p *problem, requestID string) envelopeWire {
 	w := envelopeWire{RequestID: requestID}
 	w.Error.Code = p.code
 	w.Error.Message = p.message
-	w.Error.Details = make([]faultWire, 0, len(p.faults))
-	for _, f := range p.faults {
-		w.Error.Details = append(w.Error.Details, faultWire(f))
-	}
+	w.Error.Details = toFaultWires(p.faults)
 	return w
+}
+
+// toFaultWires returns a list that is never nil: a refusal has its details, even if there are no faults.
+func toFaultWires(faults []checkout.Fault) []faultWire {
+	list := make([]faultWire, 0, len(faults))
+	for _, f := range faults {
+		list = append(list, faultWire(f))
+	}
+	return list
 }
