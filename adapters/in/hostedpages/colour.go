@@ -10,10 +10,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 )
 
-// colourPrefix begins the names of the stylesheets with a provider's colour. Pages may not have inline
-// styles, so the colour is in the stylesheet's address.
-const colourPrefix = "colour-"
-
+// colourFile is the name of a stylesheet with a provider's colour. Pages may not have inline styles, so the colour is in
+// the stylesheet's address.
 var colourFile = regexp.MustCompile(`^colour-([0-9a-f]{6})\.css$`)
 
 // colourPath returns the path of the stylesheet for a colour, #rrggbb, or "" for any other text.
@@ -22,15 +20,15 @@ func colourPath(text string) string {
 	if !ok {
 		return ""
 	}
-	return assetsPath + colourPrefix + c.String()[1:] + ".css"
+	return assetsPath + "colour-" + c.String()[1:] + ".css"
 }
 
-// colours answers with the stylesheet that the path names.
-func (p *pages) colours(w http.ResponseWriter, r *http.Request) {
+// asset answers with the stylesheet of a colour that the path names, or with a file of the site.
+func (p *pages) asset(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, assetsPath)
 	found := colourFile.FindStringSubmatch(name)
 	if found == nil {
-		p.site.NotFound(w, r)
+		p.site.Asset(w, r)
 		return
 	}
 	brand, _ := colour.Parse("#" + found[1]) // the pattern of the address allows nothing else

@@ -51,32 +51,25 @@ type pages struct {
 func New(s *service.Service, o Options) http.Handler {
 	shared := web.Options{Log: o.Log, BaseURL: s.BaseURL(), Now: o.Now}.Complete()
 	p := &pages{s, web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, Contact: s.Agency(), RateLimit: o.RateLimit})}
-	return web.Wrap(shared, web.Compress(http.HandlerFunc(p.route)), p.site.Broken)
+	return p.site.Handler(map[string]web.Handlers{
+		setupPath:              {http.MethodGet: p.opened(p.setup), http.MethodPost: p.begin},
+		legalPath:              {http.MethodGet: p.opened(p.legal)},
+		agreementPath:          {http.MethodGet: p.opened(p.agreement)},
+		noticePath:             {http.MethodGet: p.privacy},
+		assetsPath + "{asset}": {http.MethodGet: p.asset},
+	})
 }
 
-func (p *pages) route(w http.ResponseWriter, r *http.Request) {
-	switch path := r.URL.Path; {
-	case path == setupPath:
-		p.site.Serve(w, r, setupPath, web.Handlers{http.MethodGet: p.setup, http.MethodPost: p.begin})
-	case path == legalPath:
-		p.site.Serve(w, r, legalPath, web.Handlers{http.MethodGet: p.legal})
-	case path == agreementPath:
-		p.site.Serve(w, r, agreementPath, web.Handlers{http.MethodGet: p.agreement})
-	case path == noticePath:
-		p.site.Serve(w, r, noticePath, web.Handlers{http.MethodGet: p.privacy})
-	case strings.HasPrefix(path, assetsPath+colourPrefix):
-		p.site.Serve(w, r, assetsPath+"{asset}", web.Handlers{http.MethodGet: p.colours})
-	case strings.HasPrefix(path, assetsPath):
-		p.site.Serve(w, r, assetsPath+"{asset}", web.Handlers{http.MethodGet: p.site.Asset})
-	default:
-		p.site.NotFound(w, r)
-	}
-}
-
-// setup shows the page that the token opens.
-func (p *pages) setup(w http.ResponseWriter, r *http.Request) {
-	if token, ok := p.token(w, r, r.URL.Query()); ok {
-		p.show(w, r, token, notice{})
+// opened returns the handler of a page that the token of the address opens, if what it opens shows a plan.
+func (p *pages) opened(show func(http.ResponseWriter, *http.Request, content)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		token, ok := p.token(w, r, r.URL.Query())
+		if !ok {
+			return
+		}
+		if c, ok := p.load(w, r, token); ok {
+			show(w, r, c)
+		}
 	}
 }
 
@@ -87,30 +80,42 @@ func (p *pages) token(w http.ResponseWriter, r *http.Request, values url.Values)
 	return token, p.site.Admit(w, r, token)
 }
 
+// load returns what a token opens, if it shows a plan. Otherwise it answers the request itself, and ok is false.
+func (p *pages) load(w http.ResponseWriter, r *http.Request, token string) (c content, ok bool) {
+	setup, err := p.service.SetupPage(r.Context(), token)
+	if err != nil {
+		p.site.Fail(w, r, err)
+		return c, false
+	}
+	web.Of(r.Context()).Provider = setup.Provider.Code
+	c = p.content(setup)
+	switch setup.State {
+	case checkout.PageExpired:
+		p.gone(w, r, "expired.html", p.view(c, "This link has expired"))
+	case checkout.PageNotEnabled:
+		p.gone(w, r, "notenabled.html", p.view(c, "This page is not available"))
+	default:
+		return c, true
+	}
+	return c, false
+}
+
+// gone shows a page that says why there is no plan to show.
+func (p *pages) gone(w http.ResponseWriter, r *http.Request, name string, v web.View) {
+	v.Status = http.StatusGone
+	p.site.Show(w, r, name, v)
+}
+
 // legal shows the direct debit terms, to everyone who may see the setup page.
-func (p *pages) legal(w http.ResponseWriter, r *http.Request) {
-	token, ok := p.token(w, r, r.URL.Query())
-	if !ok {
-		return
-	}
-	if setup, ok := p.load(w, r, token); ok {
-		p.site.Show(w, r, "legal.html", p.view(setup, legalTitle(setup)))
-	}
+func (p *pages) legal(w http.ResponseWriter, r *http.Request, c content) {
+	p.site.Show(w, r, "legal.html", p.view(c, c.LegalTitle()))
 }
 
 // agreement shows the payer's agreement, to be read and printed. Before there is one it leads back to the setup page.
-func (p *pages) agreement(w http.ResponseWriter, r *http.Request) {
-	token, ok := p.token(w, r, r.URL.Query())
-	if !ok {
-		return
-	}
-	setup, ok := p.load(w, r, token)
-	if !ok {
-		return
-	}
-	a := setup.Agreement
+func (p *pages) agreement(w http.ResponseWriter, r *http.Request, c content) {
+	a := c.Agreement
 	if a == nil {
-		p.site.Redirect(w, r, p.address(setupPath, token))
+		p.site.Redirect(w, r, c.SetupURL)
 		return
 	}
 	text, err := web.ViewAgreement(*a, p.service.Zone())
@@ -118,8 +123,8 @@ func (p *pages) agreement(w http.ResponseWriter, r *http.Request) {
 		p.site.Fail(w, r, err)
 		return
 	}
-	v := p.view(setup, a.Title())
-	v.Data = agreementView{text, a.Foot(), p.content(setup)}
+	v := p.view(c, a.Title())
+	v.Data = agreementView{text, a.Foot(), c}
 	p.site.Show(w, r, "agreement.html", v)
 }
 
@@ -155,81 +160,49 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 	}
 	next, err := p.service.BeginSetup(r.Context(), token, acceptance(r, form))
 	switch {
-	case web.Refused(err, checkout.CodeLinkExpired, checkout.CodeProviderNotEnabled):
-		p.show(w, r, token, notice{}) // the page itself says why
-	case web.Refused(err, checkout.CodeTermsChanged):
-		p.show(w, r, token, notice{Title: "The terms have changed", Text: "The direct debit terms have changed since you " +
-			"opened this page. Please read them again, and continue if you accept them. Nothing was set up."})
-	case err != nil:
-		p.site.Fail(w, r, err)
-	default:
+	case err == nil:
 		p.site.Redirect(w, r, next)
+		return
+	case !web.Refused(err, checkout.CodeLinkExpired, checkout.CodeProviderNotEnabled, checkout.CodeTermsChanged):
+		p.site.Fail(w, r, err)
+		return
 	}
+	c, ok := p.load(w, r, token)
+	if !ok {
+		return // the page itself says why
+	}
+	if web.Refused(err, checkout.CodeTermsChanged) {
+		c.Notice = termsChanged
+	}
+	p.setup(w, r, c)
 }
 
 // acceptance reads a form of the setup page. A terms field that is given twice matches no terms.
 func acceptance(r *http.Request, form url.Values) (a checkout.Acceptance) {
-	if address := web.ClientIP(r.Context()); address.IsValid() {
+	if address := web.Of(r.Context()).Client; address.IsValid() {
 		a.From = address.String()
 	}
 	a.TermsID = strings.Join(form["terms"], " ")
 	return a
 }
 
-// show shows the setup page of a token, with a notice of why it is shown again.
-func (p *pages) show(w http.ResponseWriter, r *http.Request, token string, again notice) {
-	setup, ok := p.load(w, r, token)
+// setup shows the setup page.
+func (p *pages) setup(w http.ResponseWriter, r *http.Request, c content) {
 	switch {
-	case !ok:
-		return
-	case setup.State == checkout.PageSettling:
-		p.site.Show(w, r, "settling.html", p.view(setup, "Your direct debit is being set up"))
-	case setup.State == checkout.PageDone && setup.Checkout.Setup.Mandate.Dead(): // after the confirm
-		p.site.Show(w, r, "ended.html", p.view(setup, "Your direct debit has ended"))
-	case setup.State == checkout.PageDone:
-		v := p.view(setup, doneTitle(setup))
-		v.Script, v.Notify = "setup.js", setup.Provider.EnrolmentOrigins
+	case c.State == checkout.PageSettling:
+		p.site.Show(w, r, "settling.html", p.view(c, "Your direct debit is being set up"))
+	case c.Done() && c.Checkout.Setup.Mandate.Dead(): // after the confirm
+		p.site.Show(w, r, "ended.html", p.view(c, "Your direct debit has ended"))
+	case c.Done():
+		v := p.view(c, c.DoneTitle())
+		v.Script, v.Notify = "setup.js", c.Provider.EnrolmentOrigins
 		p.site.Show(w, r, "done.html", v)
 	default:
-		v := p.view(setup, "Set up your direct debit")
+		v := p.view(c, "Set up your direct debit")
 		v.FormsTo = p.service.PageOrigins()
-		if again != (notice{}) {
-			c := p.content(setup)
-			c.Notice = again
-			v.Data, v.Status = c, http.StatusConflict
+		if c.Notice == termsChanged {
+			v.Status = http.StatusConflict
 		}
 		p.site.Show(w, r, "open.html", v)
 	}
-}
-
-// doneTitle says what is done: all, or the payer's part.
-func doneTitle(setup service.SetupPage) string {
-	if setup.Checkout.Status == checkout.Confirmed {
-		return "Your direct debit is set up"
-	}
-	return "Bank details saved: one step left"
-}
-
-// load returns what a token opens, if it shows a plan. Otherwise it answers the request
-// itself, and ok is false.
-func (p *pages) load(w http.ResponseWriter, r *http.Request, token string) (setup service.SetupPage, ok bool) {
-	setup, err := p.service.SetupPage(r.Context(), token)
-	if err != nil {
-		p.site.Fail(w, r, err)
-		return setup, false
-	}
-	web.SetProvider(r.Context(), setup.Provider.Code)
-	switch setup.State {
-	case checkout.PageOpen, checkout.PageSettling, checkout.PageDone:
-		return setup, true
-	case checkout.PageExpired:
-		v := p.view(setup, "This link has expired")
-		v.Status = http.StatusGone
-		p.site.Show(w, r, "expired.html", v)
-	default:
-		v := p.view(setup, "This page is not available")
-		v.Status = http.StatusGone
-		p.site.Show(w, r, "notenabled.html", v)
-	}
-	return setup, false
 }

@@ -24,6 +24,10 @@ const (
 	noLonger    = "Your earlier bank setup is no longer valid."
 )
 
+// termsChanged is the notice to a payer who went on from a page that showed other terms.
+var termsChanged = notice{Title: "The terms have changed", Text: "The direct debit terms have changed since you " +
+	"opened this page. Please read them again, and continue if you accept them. Nothing was set up."}
+
 // notices says what became of a payer's last try, and what to do now.
 var notices = map[checkout.LastTry]notice{
 	checkout.TryUnfinished: {Title: "Your bank setup is not finished",

@@ -9,81 +9,56 @@ import (
 
 // planView is a payment plan as it is read. Every figure comes from the schedule itself.
 type planView struct {
-	Price   string
-	Initial payment // zero for a plan without an initial payment
-	Final   payment // the final instalment; zero where it is like the others
-	Total   string
-
-	Count     int    // of the equal instalments
-	Each      string // "51 weekly payments of $53.65"
-	EachTotal string
-	EachFrom  string // dates, as in the two below
-	EachUntil string
-
-	Planned   int // payments in all
+	Initial   *money.Charge // nil for a plan without an initial payment
+	Final     *money.Charge // the final instalment; nil where it is like the others
+	Count     int           // of the equal instalments
+	Each      string        // "51 weekly payments of $53.65"
+	EachTotal money.Cents
+	EachFrom  money.Date
+	EachUntil money.Date
+	Total     money.Cents
 	Months    []month
-	FirstDate string
-}
-
-// payment is one planned payment.
-type payment struct {
-	Number int    // from 1, as the agreement numbers them
-	Date   string // "Monday 1 February 2027"
-	Day    string // "Monday 1"
-	What   string
-	Amount string
 }
 
 // month is the payments that are planned for one month.
 type month struct {
 	Name     string // "February 2027"
-	Payments []payment
+	Payments []money.Charge
+}
+
+// Day returns the day of a payment in the month: "Monday 1".
+func (m month) Day(payment money.Charge) string {
+	return strings.TrimSuffix(payment.Due.Long(), " "+m.Name)
 }
 
 // viewPlan returns the view of a schedule.
-func viewPlan(price money.Cents, schedule []money.Charge, frequency money.Frequency) planView {
-	view := planView{Price: price.Dollars(), Planned: len(schedule)}
-	var total, each, equal money.Cents
+func viewPlan(schedule []money.Charge, frequency money.Frequency) (view planView) {
+	var each money.Cents
 	for _, charge := range schedule {
-		p := payment{Number: charge.Sequence, Date: charge.Due.Long(), What: charge.Type.Label(), Amount: charge.Amount.Dollars()}
 		switch charge.Type {
 		case money.InitialPayment:
-			view.Initial = p
+			view.Initial = &charge
 		case money.FinalInstalment:
-			view.Final = p
+			view.Final = &charge
 		default:
-			view.Count++
-			if view.Count == 1 {
-				view.EachFrom = p.Date
+			if view.Count == 0 {
+				view.EachFrom = charge.Due
 			}
-			view.EachUntil, each = p.Date, charge.Amount
-			equal += charge.Amount
+			view.EachUntil, each = charge.Due, charge.Amount
+			view.Count++
+			view.EachTotal += charge.Amount
 		}
-		total += charge.Amount
-		view.add(p, fmt.Sprintf("%s %d", charge.Due.Month, charge.Due.Year))
+		view.Total += charge.Amount
+		name := fmt.Sprintf("%s %d", charge.Due.Month, charge.Due.Year)
+		if last := len(view.Months) - 1; last < 0 || view.Months[last].Name != name {
+			view.Months = append(view.Months, month{Name: name})
+		}
+		latest := &view.Months[len(view.Months)-1]
+		latest.Payments = append(latest.Payments, charge)
 	}
-	view.Each = instalments(view.Count, each, frequency)
-	view.EachTotal, view.Total = equal.Dollars(), total.Dollars()
+	view.Each = fmt.Sprintf("%d %s payments of %s", view.Count, strings.ToLower(string(frequency)), each.Dollars())
+	if view.Count == 1 {
+		view.Each = "1 payment of " + each.Dollars()
+	}
 	return view
-}
-
-// add puts a payment into its month, which is the latest or a new one.
-func (w *planView) add(p payment, name string) {
-	p.Day = strings.TrimSuffix(p.Date, " "+name)
-	if len(w.Months) == 0 {
-		w.FirstDate = p.Date
-	}
-	if last := len(w.Months) - 1; last < 0 || w.Months[last].Name != name {
-		w.Months = append(w.Months, month{Name: name})
-	}
-	latest := &w.Months[len(w.Months)-1]
-	latest.Payments = append(latest.Payments, p)
-}
-
-// instalments writes the equal instalments of a plan: "51 weekly payments of $53.65".
-func instalments(number int, each money.Cents, frequency money.Frequency) string {
-	if number == 1 {
-		return "1 payment of " + each.Dollars()
-	}
-	return fmt.Sprintf("%d %s payments of %s", number, strings.ToLower(string(frequency)), each.Dollars())
 }

@@ -13,126 +13,42 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// content is the content of the pages.
+// content is the content of the pages: the setup that a token opens, and the parts of it that a template cannot work out.
 type content struct {
-	Provider     string
-	SupportEmail string // optional, as are the two addresses
-	SuccessURL   string
-	CancelURL    string
+	service.SetupPage
+	planView
+	Notice  notice // what the payer reads first; zero for nothing
+	Agency  agreement.Agency
+	Terms   []term // of the direct debit, as the agreement repeats them
+	FeeRows []term // that the terms state
+	Charged []term // the rows of fees that are charged
+	Blocks  []term // of the operator's terms
 
-	Title        string // what the setup is come to, once it is done
-	Token        string
 	FormURL      string
 	SetupURL     string
 	LegalURL     string
-	LegalTitle   string
 	AgreementURL string
 	PrivacyURL   string
-	Agency       agreement.Agency
-	Terms        []term // as the agreement repeats them
-	TermsVersion string
-	TermsID      string // of the terms that this page shows
-	NoticePeriod string // of a payment: "10 calendar days"
-	UsualNotice  int    // in days, where this one is shorter; 0 where it is not
-	Until        string // the day until which the link works at least; "" where it may stop working at any time
-	LenderTerms  agreement.Terms
-	Fees         string // in short
-	FeeRows      []term // that the terms state
-	Charged      []term // the rows of fees that are charged
-	Blocks       []term // of the operator's terms
-	Statement    string // what the bank statement shows; "" if it is not known
-	Code         string // under which the account is debited; "" if it is not known
-	Earliest     string // the first day on which a payment may be taken
-
-	Student     string
-	Course      string
-	Done        bool
-	TermsDiffer bool // the terms that the payer accepted may read otherwise than today's
-	Confirmed   bool
-	Agreement   string // its number; "" until the enrolment is confirmed
-	Superseded  bool   // there is a newer link
-	Unknown     bool   // the processor does not answer, and the payer may have finished
-	Notice      notice // what the payer reads first; zero for nothing
-	Deferred    string // the planned first date, where collection starts later; "" where it does not
-	Account     string // in words; "" until the setup is done, as are the day and the time of that
-	Completed   string
-	CompletedAt string
-
-	planView
-}
-
-// view returns the page of a setup in its provider's branding.
-func (p *pages) view(setup service.SetupPage, title string) web.View {
-	provider := setup.Provider
-	v := web.View{
-		Status:  http.StatusOK,
-		Title:   title,
-		Brand:   provider.DisplayName(),
-		Logo:    template.URL(provider.Branding.Picture()), // which is nothing but a picture
-		Sandbox: provider.Environment == catalogue.Sandbox,
-		Frames:  provider.EnrolmentOrigins,
-		Data:    p.content(setup),
-	}
-	if sheet := colourPath(provider.Branding.PrimaryColour); sheet != "" {
-		v.Styles = []string{p.site.Path(sheet)}
-	}
-	return v
 }
 
 func (p *pages) content(setup service.SetupPage) content {
-	provider, c := setup.Provider, setup.Checkout
-	page := content{
-		Title:        doneTitle(setup),
-		Provider:     provider.DisplayName(),
-		SupportEmail: provider.Branding.SupportEmail,
-		SuccessURL:   provider.SuccessURL,
-		CancelURL:    provider.CancelURL,
-		Token:        setup.Token,
+	terms := setup.LenderTerms
+	return content{
+		SetupPage: setup,
+		planView:  viewPlan(setup.Schedule, setup.Checkout.Intent.Plan.Frequency),
+		Notice:    notices[setup.LastTry],
+		Agency:    p.service.Agency(),
+		Terms:     viewRows(setup.DebitTerms.Rows(), setup.DebitTerms.Provider, terms.Lender.Name, terms.Authority.Initiator),
+		FeeRows:   viewRows(terms.FeeRows()),
+		Charged:   viewRows(charged(terms)),
+		Blocks:    viewBlocks(terms),
+
 		FormURL:      p.site.Path(setupPath),
 		SetupURL:     p.address(setupPath, setup.Token),
 		LegalURL:     p.address(legalPath, setup.Token),
 		AgreementURL: p.address(agreementPath, setup.Token),
-		Terms:        viewTerms(setup.DebitTerms),
-		TermsVersion: agreement.Version,
-		TermsID:      setup.DebitTerms.Name(),
-		NoticePeriod: setup.DebitTerms.Notice(),
-		LegalTitle:   legalTitle(setup),
 		PrivacyURL:   p.site.Path(noticePath),
-		Agency:       p.service.Agency(),
-		LenderTerms:  setup.LenderTerms,
-		Fees:         setup.LenderTerms.FeesInShort(),
-		FeeRows:      viewRows(setup.LenderTerms.FeeRows()),
-		Charged:      viewRows(charged(setup.LenderTerms)),
-		Blocks:       viewBlocks(setup.LenderTerms),
-		Statement:    setup.LenderTerms.Authority.Statement(),
-		Code:         setup.LenderTerms.Authority.AuthorisationCode,
-		Earliest:     setup.Earliest.Long(),
-		Student:      c.Student.FirstName + " " + c.Student.LastName,
-		Course:       c.Intent.CourseName,
-		Done:         setup.State == checkout.PageDone,
-		TermsDiffer:  setup.State == checkout.PageDone && c.Setup.Consent.Version() != agreement.Version,
-		Confirmed:    c.Status == checkout.Confirmed,
-		Agreement:    c.Confirmation.AgreementNumber,
-		Superseded:   setup.Superseded,
-		Unknown:      setup.LastTry == checkout.TryUnknown,
-		Notice:       notices[setup.LastTry],
-		Account:      string(c.Setup.AccountMask),
-		planView:     viewPlan(c.Intent.Pricing.Price, setup.Schedule, c.Intent.Plan.Frequency),
 	}
-	if !setup.Until.IsZero() {
-		page.Until = money.DateOf(setup.Until).Long()
-	}
-	if days := setup.DebitTerms.NoticeDays; 0 < days && days < agreement.UsualNotice {
-		page.UsualNotice = agreement.UsualNotice
-	}
-	if setup.Schedule[0].Due != setup.Planned {
-		page.Deferred = setup.Planned.Long()
-	}
-	if !setup.Completed.IsZero() {
-		page.Completed = money.DateOf(setup.Completed).Long()
-		page.CompletedAt = setup.Completed.Format("3:04 pm MST")
-	}
-	return page
 }
 
 // address returns the address of a page that a token opens.
@@ -140,14 +56,91 @@ func (p *pages) address(path, token string) string {
 	return p.site.Path(path) + "?token=" + url.QueryEscape(token)
 }
 
+// view returns a page in its provider's branding.
+func (p *pages) view(c content, title string) web.View {
+	provider := c.Provider
+	v := web.View{
+		Status:  http.StatusOK,
+		Title:   title,
+		Brand:   provider.DisplayName(),
+		Logo:    template.URL(provider.Branding.Picture()), // which is nothing but a picture
+		Sandbox: provider.Environment == catalogue.Sandbox,
+		Frames:  provider.EnrolmentOrigins,
+		Data:    c,
+	}
+	if sheet := colourPath(provider.Branding.PrimaryColour); sheet != "" {
+		v.Styles = []string{p.site.Path(sheet)}
+	}
+	return v
+}
+
+// Done reports whether the bank setup is complete.
+func (c content) Done() bool { return c.State == checkout.PageDone }
+
+// DoneTitle says what is done: all, or the payer's part.
+func (c content) DoneTitle() string {
+	if c.Confirmed() {
+		return "Your direct debit is set up"
+	}
+	return "Bank details saved: one step left"
+}
+
+// Confirmed reports whether the enrolment is confirmed.
+func (c content) Confirmed() bool { return c.Checkout.Status == checkout.Confirmed }
+
+// Unknown reports whether the processor does not answer, so that the payer may have finished.
+func (c content) Unknown() bool { return c.LastTry == checkout.TryUnknown }
+
+// LegalTitle names what the legal page holds.
+func (c content) LegalTitle() string {
+	if c.LenderTerms.IsZero() {
+		return "Direct debit terms"
+	}
+	return "Direct debit and payment plan terms"
+}
+
+// TermsVersion returns the version of the direct debit terms.
+func (c content) TermsVersion() string { return agreement.Version }
+
+// TermsDiffer reports whether the terms that the payer accepted may read otherwise than today's.
+func (c content) TermsDiffer() bool {
+	return c.Done() && c.Checkout.Setup.Consent.Version() != agreement.Version
+}
+
+// UsualNotice returns the usual notice in days, where this one is shorter; 0 where it is not.
+func (c content) UsualNotice() int {
+	if c.DebitTerms.Days() < agreement.UsualNotice {
+		return agreement.UsualNotice
+	}
+	return 0
+}
+
+// FirstDate returns the day of the first payment.
+func (c content) FirstDate() string { return c.Schedule[0].Due.Long() }
+
+// Deferred returns the planned first date where collection starts later; "" where it does not.
+func (c content) Deferred() string {
+	if c.Schedule[0].Due == c.Planned {
+		return ""
+	}
+	return c.Planned.Long()
+}
+
+// WorksUntil returns the day until which the link works at least; "" where it may stop working at any time.
+func (c content) WorksUntil() string {
+	if c.Until.IsZero() {
+		return ""
+	}
+	return money.DateOf(c.Until).Long()
+}
+
+// CompletedOn returns the day on which the setup was completed.
+func (c content) CompletedOn() string { return money.DateOf(c.Completed).Long() }
+
 // term is one of the terms.
 type term struct {
 	Label string
 	Text  template.HTML // paragraphs and lists, with the names of others marked
-}
-
-func viewTerms(terms agreement.DebitTerms) []term {
-	return viewRows(terms.Rows(), terms.Provider, terms.Lender.Name, terms.Authority.Initiator)
 }
 
 func viewRows(rows []agreement.Row, names ...string) (view []term) {
@@ -169,12 +162,4 @@ func viewBlocks(terms agreement.Terms) (view []term) {
 		view = append(view, term{block.Title, web.Prose(block.Text, terms.Lender.Name)})
 	}
 	return view
-}
-
-// legalTitle names what the legal page holds.
-func legalTitle(setup service.SetupPage) string {
-	if setup.LenderTerms.IsZero() {
-		return "Direct debit terms"
-	}
-	return "Direct debit and payment plan terms"
 }

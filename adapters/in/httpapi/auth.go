@@ -23,27 +23,36 @@ func (a *api) authenticate(r *http.Request) (service.Caller, error) {
 	case err != nil:
 		return service.Caller{}, err
 	}
-	web.SetProvider(r.Context(), caller.ProviderCode)
+	web.Of(r.Context()).Provider = caller.ProviderCode
 	if wait, ok := a.perKey.Allow(caller.ProviderCode + " " + caller.KeyID); !ok {
 		return service.Caller{}, rateLimited(wait)
 	}
 	return caller, nil
 }
 
-// byAPIKey returns whose key the request carries.
+// byAPIKey returns the caller whose key the request carries.
 func (a *api) byAPIKey(r *http.Request) (service.Caller, error) {
+	key, err := bearerKey(r)
+	if err != nil {
+		return service.Caller{}, err
+	}
+	return a.app.Authenticate(r.Context(), key)
+}
+
+// bearerKey returns the key in the Authorization header, and has the access log name its id. The key is not checked.
+func bearerKey(r *http.Request) (string, error) {
 	values := r.Header.Values("Authorization")
 	if len(values) > 1 {
-		return service.Caller{}, checkout.RepeatedAPIKey()
+		return "", checkout.RepeatedAPIKey()
 	}
 	scheme, key, _ := strings.Cut(strings.Join(values, ""), " ")
 	if scheme != "" && !strings.EqualFold(scheme, "Bearer") {
-		return service.Caller{}, checkout.MissingAPIKey(
+		return "", checkout.MissingAPIKey(
 			"the Authorization header must be the word Bearer, a space and the key: Authorization: Bearer <API_KEY>")
 	}
 	key = strings.TrimSpace(key)
-	if _, ok := catalogue.HashKey(key); ok { // KeyID returns what is no key whole: a password, perhaps
-		web.SetKeyID(r.Context(), catalogue.KeyID(key))
+	if id := catalogue.KeyID(key); id != key { // what is no key may be a password
+		web.Of(r.Context()).KeyID = id
 	}
-	return a.app.Authenticate(r.Context(), key)
+	return key, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 )
 
-//go:generate go run ./internal/docs
+//go:generate go run ./internal/docgen
 
 // The API's description. docs.html, docs.markdown and asyncapi.json are made of openapi.json and quickstart.md by go generate.
 var (
@@ -40,17 +40,6 @@ var anchors = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// exampleBase stands in every description for the base URL of the service that shows it.
-const exampleBase = "https://pay.example.nz"
-
-// under returns what makes a description with the service's base URL in it.
-func under(base string, text []byte) func() []byte {
-	return func() []byte { return bytes.ReplaceAll(text, []byte(exampleBase), []byte(base)) }
-}
-
-// always returns what returns text.
-func always(text []byte) func() []byte { return func() []byte { return text } }
-
 // link points to a place of the page under a base path, for the end of a message; "" where the page has no such place.
 func link(base, anchor string) string {
 	if !anchors()[anchor] {
@@ -67,23 +56,25 @@ func addLinks(w *envelopeWire, base string) {
 	}
 }
 
-// file serves a file that is the same for all, which body makes when it is first asked for. A client that has it already is
-// told so.
-func file(contentType string, body func() []byte) http.Handler {
+// exampleBase stands in every description for the base URL of the service that shows it.
+const exampleBase = "https://pay.example.nz"
+
+// file serves a file that is the same for all, with the service's base URL in it. A client that has it already is told so.
+func file(contentType, base string, text []byte) http.Handler {
 	type made struct {
 		body []byte
 		tag  string
 	}
 	once := sync.OnceValue(func() made {
-		b := body()
-		sum := sha256.Sum256(b)
-		return made{b, `W/"` + hex.EncodeToString(sum[:8]) + `"`}
+		body := bytes.ReplaceAll(text, []byte(exampleBase), []byte(base))
+		sum := sha256.Sum256(body)
+		return made{body, `W/"` + hex.EncodeToString(sum[:8]) + `"`}
 	})
 	return web.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, h := once(), w.Header()
 		h.Set("Content-Type", contentType)
 		h.Set("Cache-Control", "public, max-age=300")
-		h.Set("Content-Security-Policy", web.Policy{Styles: true, Scripts: true, Images: true}.String())
+		h.Set("Content-Security-Policy", web.Policy{Files: true}.String())
 		h.Set("ETag", f.tag)
 		if strings.Contains(r.Header.Get("If-None-Match"), f.tag) {
 			w.WriteHeader(http.StatusNotModified)

@@ -8,14 +8,10 @@ import (
 	"strings"
 )
 
-// ClientIP returns the address that the request came from, past trusted proxies; outside of
-// Wrap, or where the server does not know the peer's address, the zero Addr.
-func ClientIP(ctx context.Context) netip.Addr { return infoOf(ctx).client }
-
 // ClientNet names the client of a request for a Limiter: by its address, or for IPv6 by
 // its /64, all of which one client commonly has to itself.
 func ClientNet(ctx context.Context) string {
-	addr := ClientIP(ctx)
+	addr := Of(ctx).Client
 	if addr.Is6() {
 		return netip.PrefixFrom(addr, 64).Masked().String()
 	}

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/gorilla/mux"
 )
 
 // maxForm is the largest form, in bytes, that is read.
@@ -18,10 +20,27 @@ const maxForm = 16 << 10
 // Handlers are the handlers of one path by method. GET's answers HEAD too.
 type Handlers map[string]http.HandlerFunc
 
-// Serve calls the handler of the request's method, or answers 405 with Allow. The route is recorded for
-// Options.Observe.
-func (s *Site) Serve(w http.ResponseWriter, r *http.Request, route string, m Handlers) {
-	SetRoute(r.Context(), route)
+// Handler returns the handler of the site: its pages by their routes, and its assets unless a route of their path serves
+// them. A variable of a route, such as {asset}, stands for one segment of the path.
+func (s *Site) Handler(routes map[string]Handlers) http.Handler {
+	// A path that is not clean is unknown, not redirected.
+	router := mux.NewRouter().SkipClean(true)
+	router.NotFoundHandler = http.HandlerFunc(s.NotFound)
+	serve := func(route string, handlers Handlers) {
+		router.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
+			Of(r.Context()).Route = route
+			s.serve(w, r, handlers)
+		})
+	}
+	for route, handlers := range routes {
+		serve(route, handlers)
+	}
+	serve(s.Assets+"{asset}", Handlers{http.MethodGet: s.Asset})
+	return Wrap(s.Options, Compress(router), s.Broken)
+}
+
+// serve calls the handler of the request's method, or answers 405 with Allow.
+func (s *Site) serve(w http.ResponseWriter, r *http.Request, m Handlers) {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet

@@ -29,12 +29,12 @@ func TestAnswersAreObservedByRoute(t *testing.T) {
 	router := mux.NewRouter()
 	router.Use(web.Routed)
 	router.Handle("/plain", answer(http.StatusCreated))
-	router.Handle("/one/{id:[a-z]+}", answer(http.StatusOK)).Methods("GET")
-	router.Handle("/one/{id:[a-z]+}/part", answer(http.StatusOK))
-	router.Handle("/two/{id:[a-z]+}/{part}/end", answer(http.StatusOK))
+	router.Handle("/one/{id}", answer(http.StatusOK)).Methods("GET")
+	router.Handle("/one/{id}/part", answer(http.StatusOK))
+	router.Handle("/two/{id}/{part}/end", answer(http.StatusOK))
 	router.Handle("/panic", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("broken") }))
 	router.Handle("/page", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		web.SetRoute(r.Context(), "/pages/{page}")
+		web.Of(r.Context()).Route = "/pages/{page}"
 	}))
 	h := web.Wrap(o, router, failed)
 	for _, tt := range []struct{ method, path, want string }{
@@ -44,7 +44,6 @@ func TestAnswersAreObservedByRoute(t *testing.T) {
 		{"GET", "/two/abc/d/end", "GET /two/{id}/{part}/end 200 1ms"},
 		{"GET", "/page", "GET /pages/{page} 200 0s"},
 		{"GET", "/panic", "GET /panic 500 0s"},
-		{"GET", "/one/2", "GET other 404 0s"},
 		{"GET", "/secret", "GET other 404 0s"},
 		{"POST", "/one/abc", "POST other 405 0s"},
 		{"BREW", "/plain", "other /plain 201 1ms"},

@@ -7,10 +7,8 @@ import (
 
 // Policy is a Content-Security-Policy. It forbids everything that it does not name; the zero Policy forbids everything.
 type Policy struct {
-	Styles     bool     // stylesheets of this server
-	Scripts    bool     // scripts of this server
-	Images     bool     // pictures of this server
-	DataImages bool     // pictures in data URLs
+	Files      bool     // stylesheets, scripts and pictures of this server
+	DataImages bool     // pictures in data URLs, beside this server's
 	Forms      bool     // forms may be sent to this server, and to FormsTo
 	FormsTo    []string // origins that a form may be sent or redirected to beside this server
 	Frames     []string // origins that may frame the page; empty: no page may
@@ -18,32 +16,21 @@ type Policy struct {
 
 // String returns the policy as the value of the header.
 func (p Policy) String() string {
-	directives := []string{"default-src 'none'"}
-	allow := func(directive string, allowed bool, sources ...string) {
-		if allowed {
-			directives = append(directives, directive+" "+strings.Join(sources, " "))
+	files, forms, frames := "", "'none'", "'none'"
+	if p.Files {
+		files = "style-src 'self'; script-src 'self'; img-src 'self'"
+		if p.DataImages {
+			files += " data:"
 		}
+		files += "; "
 	}
-	allow("style-src", p.Styles, "'self'")
-	allow("script-src", p.Scripts, "'self'")
-	switch {
-	case p.DataImages:
-		allow("img-src", true, "'self'", "data:")
-	default:
-		allow("img-src", p.Images, "'self'")
-	}
-	forms := []string{"'none'"}
 	if p.Forms {
-		forms = append([]string{"'self'"}, p.FormsTo...)
+		forms = strings.Join(append([]string{"'self'"}, p.FormsTo...), " ")
 	}
-	frames := p.Frames
-	if len(frames) == 0 {
-		frames = []string{"'none'"}
+	if len(p.Frames) > 0 {
+		frames = strings.Join(p.Frames, " ")
 	}
-	allow("form-action", true, forms...)
-	allow("base-uri", true, "'none'")
-	allow("frame-ancestors", true, frames...)
-	return strings.Join(directives, "; ")
+	return "default-src 'none'; " + files + "form-action " + forms + "; base-uri 'none'; frame-ancestors " + frames
 }
 
 // setPageHeaders keeps a page out of caches, referrers, indexes and foreign frames, and lets it load only what this

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/klauspost/compress/gzhttp"
+
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
@@ -62,7 +64,7 @@ func (v View) Initial() string {
 }
 
 func (v View) policy() Policy {
-	return Policy{Styles: true, Scripts: true, Images: true, DataImages: v.Logo != "", Forms: true, FormsTo: v.FormsTo, Frames: v.Frames}
+	return Policy{Files: true, DataImages: v.Logo != "", Forms: true, FormsTo: v.FormsTo, Frames: v.Frames}
 }
 
 // NewSite parses every page once. It panics if a file is faulty: they are part of the program.
@@ -125,4 +127,11 @@ func must[T any](v T, err error) T {
 		panic("web: " + err.Error())
 	}
 	return v
+}
+
+// Compress answers with gzip if the client accepts it: the page of a long plan is repetitive, and a payer's phone may be
+// on a slow network. The length of a compressed page leaks no secret, because the only secret in it is also in its
+// address, and there are no cookies.
+func Compress(next http.Handler) http.Handler {
+	return must(gzhttp.NewWrapper(gzhttp.EnableZstd(false)))(next)
 }

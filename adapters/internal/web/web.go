@@ -61,41 +61,30 @@ func BasePath(baseURL string) string {
 	return strings.TrimRight(u.Path, "/")
 }
 
-// requestInfo has the facts about a request that is being served.
-type requestInfo struct {
-	id       string
-	client   netip.Addr
-	provider string
-	keyID    string
-	route    string
+// Request has the facts about a request that Wrap serves, for its answer, the access log and Options.Observe. Only the
+// goroutine that serves the request may change it.
+type Request struct {
+	ID       string          // req_<uuid>
+	Client   netip.Addr      // past trusted proxies; zero where the server does not know the peer's address
+	Provider string          // its code, once it is known
+	KeyID    string          // the id of the API key that the request carries: never more of the key
+	Route    string          // the route that serves the request; "" for an unknown one
+	Refused  *checkout.Error // the refusal with which the request is answered, or nil
 	subject  *service.Subject
-	refused  *checkout.Error
 }
 
-type requestInfoKey struct{}
+type requestKey struct{}
 
-// infoOf returns the info of a request that Wrap serves, or an empty one.
-func infoOf(ctx context.Context) *requestInfo {
-	if i, ok := ctx.Value(requestInfoKey{}).(*requestInfo); ok {
-		return i
+// Of returns the request that Wrap serves in this context, or an empty one outside of Wrap.
+func Of(ctx context.Context) *Request {
+	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
+		return r
 	}
-	return &requestInfo{}
+	return &Request{}
 }
 
-// RequestID returns the id that Wrap gave the request, req_<uuid>, or "" outside of Wrap.
-func RequestID(ctx context.Context) string { return infoOf(ctx).id }
-
-// SetProvider records the provider of the request, for the access log. Only the goroutine that serves
-// the request may call it.
-func SetProvider(ctx context.Context, code string) { infoOf(ctx).provider = code }
-
-// SetKeyID records the id of the API key that the request carries, for the access log: never more of the key. Only the
-// goroutine that serves the request may call it.
-func SetKeyID(ctx context.Context, id string) { infoOf(ctx).keyID = id }
-
-// SetRefusal records the refusal with which the request is answered, for the access log: its code and the names of its fields. Only
-// the goroutine that serves the request may call it.
-func SetRefusal(ctx context.Context, refused *checkout.Error) { infoOf(ctx).refused = refused }
+// RequestID returns the id that Wrap gave the request, or "" outside of Wrap.
+func RequestID(ctx context.Context) string { return Of(ctx).ID }
 
 // About returns the checkout that a line is about, as far as it is known.
 func About(a service.About) (attrs []slog.Attr) {
@@ -118,35 +107,34 @@ func About(a service.About) (attrs []slog.Attr) {
 func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 	base := BasePath(o.BaseURL)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		info, inside := r.Context().Value(requestInfoKey{}).(*requestInfo)
-		if inside {
-			o.serve(&answer{ResponseWriter: w}, r, info, next, failed)
+		if RequestID(r.Context()) != "" {
+			o.serve(&answer{ResponseWriter: w}, r, next, failed)
 			return
 		}
 		began := o.Now()
-		info = &requestInfo{
-			id:     "req_" + uuid.Must(uuid.NewRandomFromReader(o.Rand)).String(),
-			client: clientIP(r, o.TrustedProxies),
+		info := &Request{
+			ID:     "req_" + uuid.Must(uuid.NewRandomFromReader(o.Rand)).String(),
+			Client: clientIP(r, o.TrustedProxies),
 		}
-		ctx := context.WithValue(r.Context(), requestInfoKey{}, info)
+		ctx := context.WithValue(r.Context(), requestKey{}, info)
 		ctx, info.subject = service.WithSubject(ctx)
 		r = r.WithContext(ctx)
 		a := &answer{ResponseWriter: w}
-		o.setHeaders(w.Header(), r, info.id)
+		o.setHeaders(w.Header(), r)
 		defer func() {
 			took := o.Now().Sub(began)
-			logRequest(o, r, info, a, took)
-			observe(o, r, info, a, took)
+			logRequest(o, r, a, took)
+			observe(o, r, a, took)
 		}()
-		o.serve(a, withoutBase(r, base), info, next, failed)
+		o.serve(a, withoutBase(r, base), next, failed)
 	})
 }
 
 // serve serves one request, and answers it if the handler panics.
-func (o Options) serve(a *answer, r *http.Request, info *requestInfo, next http.Handler, failed http.HandlerFunc) {
+func (o Options) serve(a *answer, r *http.Request, next http.Handler, failed http.HandlerFunc) {
 	defer func() {
 		if v := recover(); v != nil {
-			o.answerPanic(a, r, info, v, failed)
+			o.answerPanic(a, r, v, failed)
 		}
 	}()
 	next.ServeHTTP(a, r)
@@ -165,8 +153,8 @@ func withoutBase(r *http.Request, base string) *http.Request {
 }
 
 // setHeaders sets the headers of every answer.
-func (o Options) setHeaders(h http.Header, r *http.Request, id string) {
-	h.Set("X-Request-Id", id)
+func (o Options) setHeaders(h http.Header, r *http.Request) {
+	h.Set("X-Request-Id", RequestID(r.Context()))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", Policy{}.String())
@@ -181,7 +169,7 @@ func (o Options) setHeaders(h http.Header, r *http.Request, id string) {
 }
 
 // answerPanic answers for a handler that panicked with v. The client sees only the request id.
-func (o Options) answerPanic(a *answer, r *http.Request, info *requestInfo, v any, failed http.HandlerFunc) {
+func (o Options) answerPanic(a *answer, r *http.Request, v any, failed http.HandlerFunc) {
 	if v == http.ErrAbortHandler {
 		panic(v) // a handler's way to close the connection, not a fault
 	}
@@ -192,7 +180,7 @@ func (o Options) answerPanic(a *answer, r *http.Request, info *requestInfo, v an
 		panic(http.ErrAbortHandler) // half an answer must not look complete
 	}
 	clear(a.Header()) // what the handler set does not describe this answer
-	o.setHeaders(a.Header(), r, info.id)
+	o.setHeaders(a.Header(), r)
 	failed(a, r)
 }
 
@@ -244,7 +232,8 @@ func loggedPath(u *url.URL) string {
 
 // logRequest writes the access log's line. Only that of a refused caller has the client's address, so that an attack can
 // be traced and the log does not collect where payers are.
-func logRequest(o Options, r *http.Request, info *requestInfo, a *answer, took time.Duration) {
+func logRequest(o Options, r *http.Request, a *answer, took time.Duration) {
+	info := Of(r.Context())
 	line := []slog.Attr{
 		slog.String("method", r.Method),
 		slog.String("path", loggedPath(r.URL)),
@@ -252,20 +241,20 @@ func logRequest(o Options, r *http.Request, info *requestInfo, a *answer, took t
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
 	}
 	about := info.subject.About()
-	about.ProviderCode = cmp.Or(info.provider, about.ProviderCode)
+	about.ProviderCode = cmp.Or(info.Provider, about.ProviderCode)
 	line = append(line, About(about)...)
-	if info.refused != nil {
-		line = append(line, slog.String("error_code", string(info.refused.Code)))
-		if fields := info.refused.Fields(); fields != "" {
+	if info.Refused != nil {
+		line = append(line, slog.String("error_code", string(info.Refused.Code)))
+		if fields := info.Refused.Fields(); fields != "" {
 			line = append(line, slog.String("error_fields", fields))
 		}
 	}
-	if info.keyID != "" {
-		line = append(line, slog.String("key_id", info.keyID))
+	if info.KeyID != "" {
+		line = append(line, slog.String("key_id", info.KeyID))
 	}
 	switch a.sent() {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		line = append(line, slog.String("client", info.client.String()))
+		line = append(line, slog.String("client", info.Client.String()))
 	}
 	o.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", line...)
 }

@@ -43,24 +43,15 @@ type pages struct {
 func newPages(p *Processor, shared web.Options, o Options) pages {
 	served := pages{processor: p, authority: o.Authority,
 		site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, RateLimit: o.RateLimit})}
-	served.handler = web.Wrap(shared, web.Compress(http.HandlerFunc(served.route)), served.site.Broken)
+	served.handler = served.site.Handler(map[string]web.Handlers{
+		formPath + "{id}": {http.MethodGet: served.begin, http.MethodPost: served.send},
+	})
 	return served
 }
 
 // ServeHTTP implements http.Handler for every path under Prefix. GET changes nothing: only a POST of the form completes
 // a setup.
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
-
-func (p pages) route(w http.ResponseWriter, r *http.Request) {
-	switch path := r.URL.Path; {
-	case strings.HasPrefix(path, formPath):
-		p.site.Serve(w, r, formPath+"{id}", web.Handlers{http.MethodGet: p.begin, http.MethodPost: p.send})
-	case strings.HasPrefix(path, assetsPath):
-		p.site.Serve(w, r, assetsPath+"{asset}", web.Handlers{http.MethodGet: p.site.Asset})
-	default:
-		p.site.NotFound(w, r)
-	}
-}
 
 // begin shows the empty form.
 func (p pages) begin(w http.ResponseWriter, r *http.Request) {

@@ -31,28 +31,15 @@ type pages struct {
 func newPages(p *Provider) pages {
 	shared := p.shared()
 	served := pages{provider: p, site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files})}
-	served.handler = web.Wrap(shared, http.HandlerFunc(served.route), served.site.Broken)
+	served.handler = served.site.Handler(map[string]web.Handlers{
+		CoursePath:   {http.MethodGet: served.course},
+		enrolPath:    {http.MethodPost: served.enrol},
+		DonePath:     {http.MethodGet: served.done},
+		confirmPath:  {http.MethodPost: served.confirm},
+		againPath:    {http.MethodPost: served.again},
+		ReturnedPath: {http.MethodGet: served.returned},
+	})
 	return served
-}
-
-func (p pages) route(w http.ResponseWriter, r *http.Request) {
-	routes := map[string]web.Handlers{
-		CoursePath:   {http.MethodGet: p.course},
-		enrolPath:    {http.MethodPost: p.enrol},
-		DonePath:     {http.MethodGet: p.done},
-		confirmPath:  {http.MethodPost: p.confirm},
-		againPath:    {http.MethodPost: p.again},
-		ReturnedPath: {http.MethodGet: p.returned},
-	}
-	handlers, ok := routes[r.URL.Path]
-	switch {
-	case ok:
-		p.site.Serve(w, r, r.URL.Path, handlers)
-	case strings.HasPrefix(r.URL.Path, assetsPath):
-		p.site.Serve(w, r, assetsPath+"{asset}", web.Handlers{http.MethodGet: p.site.Asset})
-	default:
-		p.site.NotFound(w, r)
-	}
 }
 
 // course shows the course with the student's details and plan.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorilla/mux"
+
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 )
 
@@ -24,34 +26,18 @@ type pages struct {
 func newPages(s *Simulator) pages {
 	shared := web.Options{Log: s.options.Log, BaseURL: s.options.PublicURL, Now: s.Now}.Complete()
 	p := pages{sim: s, site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files})}
-	p.handler = web.Wrap(shared, web.Compress(http.HandlerFunc(p.route)), p.site.Broken)
+	p.handler = p.site.Handler(map[string]web.Handlers{
+		flowPath + "{flow}":         {http.MethodGet: p.showDetails},
+		flowPath + "{flow}/details": {http.MethodGet: p.showDetails, http.MethodPost: p.takeDetails},
+		flowPath + "{flow}/account": {http.MethodGet: p.showAccount, http.MethodPost: p.takeAccount},
+		flowPath + "{flow}/check":   {http.MethodGet: p.showCheck, http.MethodPost: p.confirm},
+		flowPath + "{flow}/exit":    {http.MethodPost: p.exit},
+	})
 	return p
 }
 
 // ServeHTTP implements http.Handler.
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
-
-func (p pages) route(w http.ResponseWriter, r *http.Request) {
-	rest, ok := strings.CutPrefix(r.URL.Path, flowPath)
-	if !ok {
-		p.site.Serve(w, r, assetsPath+"{asset}", web.Handlers{http.MethodGet: p.site.Asset})
-		return
-	}
-	id, step, _ := strings.Cut(rest, "/")
-	r.SetPathValue("flow", id)
-	handlers, ok := map[string]web.Handlers{
-		"":        {http.MethodGet: p.showDetails},
-		"details": {http.MethodGet: p.showDetails, http.MethodPost: p.takeDetails},
-		"account": {http.MethodGet: p.showAccount, http.MethodPost: p.takeAccount},
-		"check":   {http.MethodGet: p.showCheck, http.MethodPost: p.confirm},
-		"exit":    {http.MethodPost: p.exit},
-	}[step]
-	if !ok {
-		p.site.NotFound(w, r)
-		return
-	}
-	p.site.Serve(w, r, flowPath+"{id}/"+step, handlers)
-}
 
 // visit is a payer's request: copies of the flow and its billing request, as they were when it came.
 type visit struct {
@@ -90,7 +76,7 @@ const hostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 // open returns the flow that the address names. It answers the request itself, and ok is false, where the flow is unknown
 // or has nothing left to fill in.
 func (p pages) open(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
-	v, found := p.sim.look(r.PathValue("flow"), r.Method == http.MethodGet)
+	v, found := p.sim.look(mux.Vars(r)["flow"], r.Method == http.MethodGet)
 	switch {
 	case !found:
 		p.site.NotFound(w, r)
@@ -211,7 +197,7 @@ func (p pages) pressed(w http.ResponseWriter, r *http.Request) (v visit, ok bool
 	if _, ok = p.site.ReadForm(w, r); !ok {
 		return v, false
 	}
-	if v, ok = p.sim.look(r.PathValue("flow"), false); !ok {
+	if v, ok = p.sim.look(mux.Vars(r)["flow"], false); !ok {
 		p.site.NotFound(w, r)
 	}
 	return v, ok

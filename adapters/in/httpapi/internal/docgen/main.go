@@ -1,4 +1,4 @@
-// Command docs renders the API's documentation, for go generate in the folder of package httpapi: docs.html for people,
+// Command docgen renders the API's documentation, for go generate in the folder of package httpapi: docs.html for people,
 // docs.markdown, its Markdown edition, and asyncapi.json, the description of the events for programs. All are made of openapi.json and
 // quickstart.md, so that there is one text to keep true.
 package main
@@ -30,7 +30,7 @@ func main() {
 		err = errors.Join(err, os.WriteFile(name, content, 0o644))
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "docs:", err)
+		fmt.Fprintln(os.Stderr, "docgen:", err)
 		os.Exit(1)
 	}
 }
