@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // pressed returns the form of the setup page as a browser sends it.
@@ -73,6 +75,9 @@ func TestTermsThatChangedAreReadAgain(t *testing.T) {
 		"until 2 calendar days after that. We give you 2 calendar days’ notice instead of the usual 10.")
 	if c := b.stored(); c.Setup.Try != 0 || !c.Setup.Consent.IsZero() {
 		t.Errorf("setup = %+v, want it untouched", c.Setup)
+	}
+	if want := `"error_code":"` + string(checkout.CodeTermsChanged) + `"`; !strings.Contains(b.log.String(), want) {
+		t.Errorf("the log lacks %s:\n%s", want, &b.log)
 	}
 	b.do(http.MethodPost, "/api/dd-setup", b.pressed()).is(t, http.StatusSeeOther)
 }

@@ -4,6 +4,7 @@ package hostedpages
 
 import (
 	"embed"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -167,6 +168,7 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 		p.site.Fail(w, r, err)
 		return
 	}
+	web.Of(r.Context()).Refused, _ = errors.AsType[*checkout.Error](err)
 	c, ok := p.load(w, r, token)
 	if !ok {
 		return // the page itself says why
