@@ -59,14 +59,18 @@ func TestOnlyOneBearerKeyInTheHeaderIsAKey(t *testing.T) {
 func TestTheLogOfACallNamesTheIDOfItsKeyAndNoMore(t *testing.T) {
 	text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1, 2, 3, 4, 5, 6})
 	parts := strings.Split(text, "_")
-	for _, tt := range []struct{ name, authorization, want string }{
-		{"a key that is not on record", "Bearer " + text, `"error_code":"INVALID_API_KEY","key_id":"` + key.ID + `","client":"192.0.2.1"`},
-		{"a mistyped key", "Bearer " + text + "a", `403,"duration_ms":0,"error_code":"INVALID_API_KEY","client":"192.0.2.1"`},
-		{"a password", "Bearer hunter2hunter2", `403,"duration_ms":0,"error_code":"INVALID_API_KEY","client":"192.0.2.1"`},
-		{"no key", "", `401,"duration_ms":0,"error_code":"MISSING_API_KEY","client":"192.0.2.1"`},
+	const one = checkoutsPath + "/id"
+	for _, tt := range []struct{ name, path, authorization, want string }{
+		{"a key at a path that is not there", "/v1/nothing", "Bearer " + text, `404,"duration_ms":0,"key_id":"` + key.ID + `",`},
+		{"a key with a method that is not taken", checkoutsPath, "Bearer " + text, `405,"duration_ms":0,"key_id":"` + key.ID + `",`},
+		{"a password at a path that is not there", "/v1/nothing", "Bearer hunter2hunter2", `404,"duration_ms":0,"request_id"`},
+		{"a key that is not on record", one, "Bearer " + text, `"error_code":"INVALID_API_KEY","key_id":"` + key.ID + `","client":"192.0.2.1"`},
+		{"a mistyped key", one, "Bearer " + text + "a", `403,"duration_ms":0,"error_code":"INVALID_API_KEY","client":"192.0.2.1"`},
+		{"a password", one, "Bearer hunter2hunter2", `403,"duration_ms":0,"error_code":"INVALID_API_KEY","client":"192.0.2.1"`},
+		{"no key", one, "", `401,"duration_ms":0,"error_code":"MISSING_API_KEY","client":"192.0.2.1"`},
 	} {
 		var log bytes.Buffer
-		do(newHandler(&stub{}, options(&log, 2)), request("GET", "/v1/provider-checkouts/id", "", header("Authorization", tt.authorization)))
+		do(newHandler(&stub{}, options(&log, 2)), request("GET", tt.path, "", header("Authorization", tt.authorization)))
 		if !strings.Contains(log.String(), tt.want) {
 			t.Errorf("of %s is logged %s, want %s", tt.name, &log, tt.want)
 		}

@@ -129,10 +129,13 @@ func (a *api) routes() http.Handler {
 	r.Handle(one, a.called(a.checkout)).Methods(read...)
 	r.Handle(one+"/confirm", a.called(a.confirm)).Methods(http.MethodPost)
 
+	// Nobody is authenticated for a path or a method that is not there: the log names the key's id alone.
 	r.NotFoundHandler = a.serve(func(req *http.Request) (answer, error) {
+		_, _ = bearerKey(req)
 		return answer{}, notFound(web.Methods(r, withoutSlash(req)) != "")
 	})
 	r.MethodNotAllowedHandler = a.serve(func(req *http.Request) (answer, error) {
+		_, _ = bearerKey(req)
 		return answer{}, methodNotAllowed(web.Methods(r, req))
 	})
 	return r
