@@ -29,7 +29,7 @@ func (b *bench) until() string {
 }
 
 func TestThePayerReadsTheAgreementBehindTheLink(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	b.setUp()
 	b.confirm(order().First)
 	done := b.get(b.setupPath())
@@ -73,7 +73,7 @@ func TestThePayerReadsTheAgreementBehindTheLink(t *testing.T) {
 }
 
 func TestThereIsNoAgreementBeforeTheConfirm(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	leadsBack := func(when string) {
 		t.Helper()
 		page := b.get(b.agreementPath())
@@ -89,7 +89,7 @@ func TestThereIsNoAgreementBeforeTheConfirm(t *testing.T) {
 	b.do(http.MethodPost, b.agreementPath(), "").is(t, http.StatusMethodNotAllowed)
 
 	b.confirm(order().First)
-	b.kill()
+	b.change(func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateFailed })
 	b.get(b.agreementPath()).is(t, http.StatusOK) // the agreement holds though the direct debit has ended
 	p := kowhai()
 	p.Active = false
@@ -98,16 +98,10 @@ func TestThereIsNoAgreementBeforeTheConfirm(t *testing.T) {
 }
 
 func TestAnErasedPayerHasNoAgreementToRead(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	b.setUp()
 	b.confirm(order().First)
-	err := b.store.UpdateCheckout(t.Context(), b.id, checkout.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
-		c.ErasedAt = b.now
-		return checkout.Change{Next: c}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.change(func(c *checkout.Checkout) { c.ErasedAt = b.now })
 	page := b.get(b.agreementPath())
 	page.is(t, http.StatusGone)
 	page.lacks(t, "PPA-", "01-0902")
@@ -116,7 +110,7 @@ func TestAnErasedPayerHasNoAgreementToRead(t *testing.T) {
 func TestAnAgreementThatCannotBeReadIsNoEmptyPage(t *testing.T) {
 	for err, want := range map[error]int{errors.New("disk is gone"): http.StatusInternalServerError,
 		ports.ErrBusy: http.StatusServiceUnavailable} {
-		b := newBench(t, kowhai(), order(), 0)
+		b := newBench(t, setting{})
 		b.setUp()
 		b.confirm(order().First)
 		b.store.agreementErr, b.failing = err, true

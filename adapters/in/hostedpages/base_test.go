@@ -2,10 +2,8 @@ package hostedpages_test
 
 import (
 	"html"
-	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
@@ -27,10 +25,9 @@ var address = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
 
 // browser loads pages as a payer's browser does, and notes every address of the service that it meets.
 type browser struct {
-	b       *bench
-	handler http.Handler // nil for each page's own
-	strip   bool         // a proxy in front takes the base path off
-	met     map[string]bool
+	b     *bench
+	strip bool // a proxy in front takes the base path off
+	met   map[string]bool
 }
 
 // load sends a request, and checks every address of the answer.
@@ -45,22 +42,7 @@ func (w *browser) load(method, target, form string) answer {
 	if w.strip {
 		target = "/" + path
 	}
-	r := httptest.NewRequest(method, target, strings.NewReader(form))
-	if method == http.MethodPost {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	handler := w.handler
-	switch {
-	case handler != nil:
-	case strings.HasPrefix(path, strings.TrimPrefix(fakeprocessor.Prefix, "/")):
-		handler = w.b.fake
-	default:
-		handler = w.b.hosted
-	}
-	rec := httptest.NewRecorder()
-	handler.ServeHTTP(rec, r)
-	body, _ := io.ReadAll(rec.Result().Body)
-	page := answer{rec.Code, rec.Result().Header, string(body)}
+	page := w.b.do(method, target, form)
 	for _, found := range address.FindAllStringSubmatch(page.body, -1) {
 		w.meet(method+" "+target, html.UnescapeString(found[1]))
 	}
@@ -83,24 +65,23 @@ func (w *browser) meet(page, found string) {
 }
 
 func TestEveryAddressIsUnderTheBaseURL(t *testing.T) {
-	mounted := func(b *bench) http.Handler {
-		return httpapi.New(b.service, httpapi.Options{Mount: map[string]http.Handler{
-			hostedpages.Prefix: b.hosted, fakeprocessor.Prefix: b.fake}})
-	}
-	alone := func(*bench) http.Handler { return nil }
 	for _, tt := range []struct {
-		name  string
-		root  func(*bench) http.Handler
-		strip bool
+		name           string
+		mounted, strip bool
 	}{
-		{"mounted in the API", mounted, false},
-		{"mounted, behind a proxy that takes the path off", mounted, true},
-		{"served alone", alone, false},
-		{"served alone, behind a proxy that takes the path off", alone, true},
+		{"mounted in the API", true, false},
+		{"mounted, behind a proxy that takes the path off", true, true},
+		{"served alone", false, false},
+		{"served alone, behind a proxy that takes the path off", false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := benchOf(t, setting{provider: kowhai(), create: order(), baseURL: origin + base})
-			w := &browser{b: b, handler: tt.root(b), strip: tt.strip, met: map[string]bool{}}
+			b := newBench(t, setting{baseURL: origin + base})
+			if tt.mounted {
+				b.hosted = httpapi.New(b.service, httpapi.Options{Mount: map[string]http.Handler{
+					hostedpages.Prefix: b.hosted, fakeprocessor.Prefix: b.fake}})
+				b.fake = b.hosted
+			}
+			w := &browser{b: b, strip: tt.strip, met: map[string]bool{}}
 			setup := origin + base + b.setupPath()
 
 			open := w.load(http.MethodGet, setup, "")
@@ -144,7 +125,7 @@ func TestEveryAddressIsUnderTheBaseURL(t *testing.T) {
 }
 
 func TestPathsBesideTheBasePathAreNotServed(t *testing.T) {
-	b := benchOf(t, setting{provider: kowhai(), create: order(), baseURL: origin + base})
+	b := newBench(t, setting{baseURL: origin + base})
 	for _, path := range []string{"/enrol", "/enrol/payments/api/dd-setup", "/other" + b.setupPath(), base + base + b.setupPath()} {
 		b.do(http.MethodGet, path, "").is(t, http.StatusNotFound)
 	}

@@ -35,11 +35,10 @@ const baseURL = "https://pay.example"
 
 // setting is the configuration of a bench.
 type setting struct {
-	provider  catalogue.Provider
-	create    checkout.Create
-	rateLimit float64
-	baseURL   string          // baseURL if ""
-	processor ports.Processor // the fake one if nil
+	provider  catalogue.Provider // kowhai if zero
+	create    checkout.Create    // order if zero
+	baseURL   string             // baseURL if ""
+	processor ports.Processor    // the fake one if nil
 	agency    agreement.Agency
 	retention checkout.Retention
 	terms     agreement.Terms // ofPutea if zero
@@ -143,13 +142,17 @@ func order() checkout.Create {
 	}
 }
 
-func newBench(t *testing.T, p catalogue.Provider, create checkout.Create, rateLimit float64) *bench {
+func newBench(t *testing.T, set setting) *bench {
 	t.Helper()
-	return benchOf(t, setting{provider: p, create: create, rateLimit: rateLimit})
-}
-
-func benchOf(t *testing.T, set setting) *bench {
-	t.Helper()
+	if set.provider.Code == "" {
+		set.provider = kowhai()
+	}
+	if !set.create.OrderID.Given {
+		set.create = order()
+	}
+	if set.terms.IsZero() {
+		set.terms = ofPutea()
+	}
 	b := &bench{
 		t:     t,
 		now:   time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC),
@@ -163,13 +166,9 @@ func benchOf(t *testing.T, set setting) *bench {
 	clock := func() time.Time { return b.now }
 	log := slog.New(slog.NewJSONHandler(&b.log, nil))
 	set.baseURL = cmp.Or(set.baseURL, baseURL)
-	fake := fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: set.baseURL, Log: log,
-		RateLimit: set.rateLimit, Now: clock})
+	fake := fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: set.baseURL, Log: log, Now: clock})
 	if set.processor == nil {
 		set.processor = fake
-	}
-	if set.terms.IsZero() {
-		set.terms = ofPutea()
 	}
 	b.service, err = service.New(service.Config{
 		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
@@ -186,7 +185,7 @@ func benchOf(t *testing.T, set setting) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.hosted = hostedpages.New(b.service, hostedpages.Options{Log: log, RateLimit: set.rateLimit, Now: clock})
+	b.hosted = hostedpages.New(b.service, hostedpages.Options{Log: log, Now: clock})
 	b.fake = fake
 
 	opened, err := b.service.Create(t.Context(), service.Caller{ProviderCode: set.provider.Code}, set.create)
@@ -261,16 +260,26 @@ func (b *bench) confirm(first checkout.Optional[money.Date]) {
 	}
 }
 
-// kill makes the mandate fail.
-func (b *bench) kill() {
+// change changes the checkout on record.
+func (b *bench) change(edit func(*checkout.Checkout)) {
 	b.t.Helper()
 	err := b.store.UpdateCheckout(b.t.Context(), b.id, checkout.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
-		c.Setup.Mandate = checkout.MandateFailed
+		edit(&c)
 		return checkout.Change{Next: c}, nil
 	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// poll reads the checkout as its provider does.
+func (b *bench) poll() checkout.Checkout {
+	b.t.Helper()
+	c, err := b.service.Checkout(b.t.Context(), service.Caller{ProviderCode: "KOWHAI"}, b.id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
 }
 
 // setupPath is the address of the setup page, legalPath of the terms.

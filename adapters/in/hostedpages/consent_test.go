@@ -33,7 +33,7 @@ func fromAddr(addr string) func(*http.Request) {
 func TestGoingOnIsKeptAsConsent(t *testing.T) {
 	p := kowhai()
 	p.NoticeDays = 2
-	b := newBench(t, p, order(), 0)
+	b := newBench(t, setting{provider: p})
 	form := b.pressed()
 	for _, from := range []struct{ peer, address string }{{"192.0.2.1:1234", "192.0.2.1"}, {"[2001:db8::7]:1234", "2001:db8::7"}, {"@", ""}} {
 		b.do(http.MethodPost, "/api/dd-setup", form, fromAddr(from.peer)).is(t, http.StatusSeeOther)
@@ -46,7 +46,7 @@ func TestGoingOnIsKeptAsConsent(t *testing.T) {
 }
 
 func TestReadingIsNoConsent(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	b.get(b.setupPath())
 	b.get(b.legalPath())
 	if got := b.stored().Setup.Consent; !got.IsZero() {
@@ -55,7 +55,7 @@ func TestReadingIsNoConsent(t *testing.T) {
 }
 
 func TestAFormThatNamesNoTermsConsentsToNoneOfRecord(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	b.begin().is(t, http.StatusSeeOther)
 	want := agreement.Consent{At: b.now, From: "192.0.2.1"}
 	if got := b.stored().Setup.Consent; got != want {
@@ -65,7 +65,7 @@ func TestAFormThatNamesNoTermsConsentsToNoneOfRecord(t *testing.T) {
 
 func TestTermsThatChangedAreReadAgain(t *testing.T) {
 	p := kowhai()
-	b := newBench(t, p, order(), 0)
+	b := newBench(t, setting{provider: p})
 	form := b.pressed()
 	p.NoticeDays = 2
 	b.configure(p)
@@ -83,7 +83,7 @@ func TestTermsThatChangedAreReadAgain(t *testing.T) {
 }
 
 func TestTermsThatAreNamedTwiceAreReadAgain(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	form := b.pressed()
 	b.do(http.MethodPost, "/api/dd-setup", form+"&terms=x").is(t, http.StatusConflict)
 	if got := b.stored().Setup.Consent; !got.IsZero() {
@@ -94,7 +94,7 @@ func TestTermsThatAreNamedTwiceAreReadAgain(t *testing.T) {
 // The payer closed the browser at the bank, so the service was not informed that the setup was done. Pressing the
 // button again is no new consent.
 func TestConsentIsNotGivenAfterTheBankSetupIsDone(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	bank := b.start()
 	before, form := b.stored().Setup.Consent, b.pressed()
 	b.complete(bank)
@@ -108,7 +108,7 @@ func TestConsentIsNotGivenAfterTheBankSetupIsDone(t *testing.T) {
 func TestTheNoticeOfADoneSetupIsTheOneAgreedTo(t *testing.T) {
 	p := kowhai()
 	p.NoticeDays = 2
-	b := newBench(t, p, order(), 0)
+	b := newBench(t, setting{provider: p})
 	b.setUp()
 	p.NoticeDays = 5
 	b.configure(p)
@@ -116,7 +116,7 @@ func TestTheNoticeOfADoneSetupIsTheOneAgreedTo(t *testing.T) {
 }
 
 func TestLegalPageHasTheOperatorsTerms(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	b.get(b.legalPath()).wants(t, "The payment plan", "The lender is Pūtea Limited, 1 Lambton Quay, Wellington (FSP1).",
 		"<h3>Hardship</h3>", "ask &lt;the lender&gt; to change")
 }

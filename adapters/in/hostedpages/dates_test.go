@@ -63,7 +63,7 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 			p, create := kowhai(), order()
 			p.NoticeDays = tt.notice
 			create.First, create.Frequency = checkout.Some(tt.first), checkout.Some(string(tt.frequency))
-			b := newBench(t, p, create, 0)
+			b := newBench(t, setting{provider: p, create: create})
 			days := tt.notice
 			if days == 0 {
 				days = 10
@@ -117,7 +117,7 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 func TestDatesOfAnUnconfirmedPlanMoveWithTheDay(t *testing.T) {
 	create := order()
 	create.First = checkout.Some(money.Date{Year: 2027, Month: time.January, Day: 25})
-	b := newBench(t, kowhai(), create, 0)
+	b := newBench(t, setting{create: create})
 	for _, want := range []string{"Monday 1 February 2027", "Monday 1 February 2027", "Tuesday 2 February 2027"} {
 		if got := b.get(b.setupPath()).planned()[0]; got != want {
 			t.Errorf("at %s the first payment is on %s, want %s", b.now, got, want)

@@ -1,59 +1,16 @@
 package hostedpages_test
 
 import (
-	"math"
 	"net/http"
-	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
-
-func TestHeaders(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
-	framed := "https://enrol.kowhai.example https://www.kowhai.example"
-	alone := kowhai()
-	alone.EnrolmentOrigins = nil
-	for _, tt := range []struct {
-		name   string
-		got    answer
-		frames string
-	}{
-		{"open page", b.get(b.setupPath()), framed},
-		{"legal page", b.get(b.legalPath()), framed},
-		{"unknown token", b.get("/api/dd-setup?token=x"), "'none'"},
-		{"wrong method", b.do(http.MethodPut, b.setupPath(), ""), "'none'"},
-		{"provider without origins", func() answer { b.configure(alone); return b.get(b.setupPath()) }(), "'none'"},
-	} {
-		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; " +
-				"form-action 'self'; base-uri 'none'; frame-ancestors " + tt.frames,
-			"Cache-Control":                "no-store",
-			"Content-Type":                 "text/html; charset=utf-8",
-			"Referrer-Policy":              "no-referrer",
-			"X-Content-Type-Options":       "nosniff",
-			"X-Robots-Tag":                 "noindex, nofollow",
-			"Permissions-Policy":           "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-			"Cross-Origin-Resource-Policy": "same-origin",
-			"Cross-Origin-Opener-Policy":   "",
-			"Set-Cookie":                   "",
-			"X-Frame-Options":              "",
-		} {
-			if got := tt.got.header.Get(name); got != want {
-				t.Errorf("%s: %s = %q, want %q", tt.name, name, got, want)
-			}
-		}
-		if !strings.HasPrefix(tt.got.header.Get("X-Request-Id"), "req_") {
-			t.Errorf("%s: X-Request-Id = %q", tt.name, tt.got.header.Get("X-Request-Id"))
-		}
-	}
-}
 
 func TestNothingInlineAndNothingFromElsewhere(t *testing.T) {
 	p, create := kowhai(), order()
@@ -62,7 +19,7 @@ func TestNothingInlineAndNothingFromElsewhere(t *testing.T) {
 	p.SuccessURL, p.CancelURL = "javascript:alert(1)", "javascript:alert(1)"
 	create.FirstName = checkout.Some(`<b onclick=alert(1)>{{.}}`)
 	create.CourseName = checkout.Some(`</title><style>*{}</style>`)
-	b := newBench(t, p, create, 0)
+	b := newBench(t, setting{provider: p, create: create})
 	pages := []answer{b.get(b.setupPath()), b.get(b.legalPath()), b.get("/api/dd-setup")}
 	b.setUp()
 	pages = append(pages, b.get(b.setupPath()))
@@ -81,7 +38,7 @@ func TestNothingInlineAndNothingFromElsewhere(t *testing.T) {
 }
 
 func TestPagesAreCompressedWhereTheBrowserAcceptsIt(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	for _, path := range []string{b.setupPath(), b.legalPath(), b.start(), "/api/dd-setup/assets/style.css"} {
 		for accept, want := range map[string]string{"gzip": "gzip", "gzip, br": "gzip", "gzip;q=0": "", "br": "", "": ""} {
 			got := b.do(http.MethodGet, path, "", func(r *http.Request) { r.Header.Set("Accept-Encoding", accept) })
@@ -95,7 +52,7 @@ func TestPagesAreCompressedWhereTheBrowserAcceptsIt(t *testing.T) {
 }
 
 func TestWrongMethod(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	for _, tt := range []struct{ method, path, allow string }{
 		{http.MethodPut, "/api/dd-setup", "GET, HEAD, POST"},
 		{http.MethodDelete, "/api/dd-setup", "GET, HEAD, POST"},
@@ -112,40 +69,8 @@ func TestWrongMethod(t *testing.T) {
 	}
 }
 
-func TestRateLimit(t *testing.T) {
-	from := func(address string) func(*http.Request) {
-		return func(r *http.Request) { r.RemoteAddr = address + ":4000" }
-	}
-	form := func(token string) string { return url.Values{"token": {token}}.Encode() }
-
-	t.Run("of one token, from wherever it is used", func(t *testing.T) {
-		b := newBench(t, kowhai(), order(), 1)
-		b.do(http.MethodGet, b.setupPath(), "", from("192.0.2.1")).is(t, http.StatusOK)
-		b.do(http.MethodGet, b.legalPath(), "", from("192.0.2.2")).is(t, http.StatusOK)
-		got := b.do(http.MethodPost, "/api/dd-setup", form(b.token), from("192.0.2.3"))
-		got.is(t, http.StatusTooManyRequests)
-		if wait := got.header.Get("Retry-After"); wait != "1" {
-			t.Errorf("Retry-After = %q, want 1", wait)
-		}
-		if c := b.stored(); c.Setup.Try != 0 {
-			t.Errorf("setup = %+v, want none begun", c.Setup)
-		}
-		b.now = b.now.Add(time.Second)
-		b.do(http.MethodPost, "/api/dd-setup", form(b.token), from("192.0.2.3")).is(t, http.StatusSeeOther)
-	})
-	t.Run("of one address, whatever it tries", func(t *testing.T) {
-		b := newBench(t, kowhai(), order(), 1)
-		b.do(http.MethodGet, "/api/dd-setup?token=a", "", from("192.0.2.1")).is(t, http.StatusNotFound)
-		b.do(http.MethodGet, "/api/dd-setup", "", from("192.0.2.1")).is(t, http.StatusNotFound)
-		last := b.do(http.MethodGet, "/api/dd-setup?token=b", "", from("192.0.2.1"))
-		last.is(t, http.StatusTooManyRequests)
-		last.wants(t, "Try again")
-		b.do(http.MethodGet, b.setupPath(), "", from("192.0.2.2")).is(t, http.StatusOK)
-	})
-}
-
 func TestAssets(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	b.setUp()
 	page := b.get(b.setupPath())
 	linked := regexp.MustCompile(`(?:src|href)="(/api/dd-setup/assets/[^"]+)"`).FindAllStringSubmatch(page.body, -1)
@@ -174,54 +99,25 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-func TestScriptTellsOnlyTheListedOrigins(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
-	script := b.get("/api/dd-setup/assets/setup.js")
-	script.wants(t, `source: "provider-checkout"`, `type: "setup_changed"`, "postMessage(message, origin)", "data-notify")
-	script.lacks(t, `"*"`, "'*'", "token", "location", "submit", "fetch")
-	if n := strings.Count(script.body, "postMessage("); n != 1 {
-		t.Errorf("the script posts in %d places, want 1", n)
-	}
-}
-
 func TestEveryBrandColourIsReadable(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	pattern := regexp.MustCompile(`^:root \{ --brand: (#[0-9a-f]{6}); --on-brand: (#[0-9a-f]{6}); --brand-text: (#[0-9a-f]{6}); --brand-text-dark: (#[0-9a-f]{6}); \}\n$`)
 	rapid.Check(t, func(rt *rapid.T) {
-		colour := rapid.StringMatching(`[0-9a-f]{6}`).Draw(rt, "colour")
-		sheet := b.get("/api/dd-setup/assets/colour-" + colour + ".css")
+		brand := rapid.StringMatching(`[0-9a-f]{6}`).Draw(rt, "colour")
+		sheet := b.get("/api/dd-setup/assets/colour-" + brand + ".css")
 		found := pattern.FindStringSubmatch(sheet.body)
-		if sheet.status != http.StatusOK || found == nil || found[1] != "#"+colour {
-			rt.Fatalf("stylesheet of %s: %d %q", colour, sheet.status, sheet.body)
-		}
-		if c := contrast(found[2], found[1]); c < 4.5 {
-			rt.Errorf("text %s on %s has a contrast of %.2f, want 4.5", found[2], found[1], c)
+		if sheet.status != http.StatusOK || found == nil || found[1] != "#"+brand {
+			rt.Fatalf("stylesheet of %s: %d %q", brand, sheet.status, sheet.body)
 		}
 		for _, tt := range []struct {
 			text, paper string
 			want        float64
-		}{{found[3], "#ffffff", 4.5}, {found[3], "#f4f5f6", 4.5}, {found[4], "#14171a", 7}, {found[4], "#22272b", 7}} {
-			if c := contrast(tt.text, tt.paper); c < tt.want {
-				rt.Errorf("text %s on %s has a contrast of %.2f, want %.1f", tt.text, tt.paper, c, tt.want)
+		}{{found[2], found[1], 4.5}, {found[3], "#ffffff", 4.5}, {found[3], "#f4f5f6", 4.5}, {found[4], "#14171a", 7}, {found[4], "#22272b", 7}} {
+			text, _ := colour.Parse(tt.text)
+			paper, _ := colour.Parse(tt.paper)
+			if c := colour.Contrast(text, paper); c < tt.want {
+				rt.Errorf("text %s on %s has a contrast of %.2f, want %.1f", text, paper, c, tt.want)
 			}
 		}
 	})
-}
-
-// contrast is the contrast ratio of WCAG 2.2.
-func contrast(a, b string) float64 {
-	la, lb := luminance(a), luminance(b)
-	return (math.Max(la, lb) + 0.05) / (math.Min(la, lb) + 0.05)
-}
-
-func luminance(colour string) (sum float64) {
-	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
-		n, _ := strconv.ParseUint(colour[1+2*i:3+2*i], 16, 8)
-		if v := float64(n) / 255; v <= 0.04045 {
-			sum += weight * v / 12.92
-		} else {
-			sum += weight * math.Pow((v+0.055)/1.055, 2.4)
-		}
-	}
-	return sum
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,7 +16,7 @@ import (
 )
 
 func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	page := b.get(b.setupPath())
 	page.is(t, http.StatusOK)
 	page.wants(t,
@@ -66,7 +65,7 @@ func TestPlanInWords(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			create := order()
 			tt.change(&create)
-			b := newBench(t, kowhai(), create, 0)
+			b := newBench(t, setting{create: create})
 			page := b.get(b.setupPath())
 			page.wants(t, tt.want...)
 			page.lacks(t, tt.lack...)
@@ -74,64 +73,13 @@ func TestPlanInWords(t *testing.T) {
 	}
 }
 
-func TestReadingChangesNothing(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
-	read := func(when string) {
-		t.Helper()
-		before := b.stored()
-		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions, "PROPFIND"} {
-			for _, path := range []string{b.setupPath(), b.legalPath()} {
-				b.do(method, path, "")
-			}
-		}
-		if after := b.stored(); !reflect.DeepEqual(after, before) {
-			t.Errorf("%s: the checkout is %+v after reading, want %+v", when, after, before)
-		}
-	}
-	read("before the setup")
-	bank := b.start()
-	read("while the payer is at the processor")
-	b.complete(bank)
-	read("after the payer's part")
-	b.now = b.now.Add(time.Hour)
-	read("when the mandate is active")
-}
-
-func TestWhateverIsWrongWithATokenThePageIsOne(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+func TestWhateverIsNotFoundThePageIsOne(t *testing.T) {
+	b := newBench(t, setting{})
 	want := b.get("/api/dd-setup")
 	want.is(t, http.StatusNotFound)
-	flipped := "A"
-	if strings.HasSuffix(b.token, flipped) {
-		flipped = "E"
-	}
-	forged := b.token[:len(b.token)-1] + flipped
-	for name, query := range map[string]string{
-		"empty":               "token=",
-		"garbage":             "token=%00%ff..",
-		"forged":              "token=" + forged,
-		"cut":                 "token=" + b.token[:len(b.token)-2],
-		"of another checkout": "token=" + strings.Replace(b.token, "KOWHAI-1", "KOWHAI-2", 1),
-		"of a later epoch":    "token=" + strings.Replace(b.token, ".1.", ".2.", 1),
-		"given twice":         "token=" + b.token + "&token=" + b.token,
-		"another's first":     "token=x&token=" + b.token,
-		"under another name":  "Token=" + b.token,
-		"an API key":          "token=pck_sandbox_abc",
-	} {
-		for _, path := range []string{"/api/dd-setup?", "/api/dd-setup/legal?"} {
-			got := b.get(path + query)
-			if got.status != want.status || got.body != want.body {
-				t.Errorf("%s, token %s: %d\n%s\nwant the same as without a token: %d\n%s",
-					path, name, got.status, got.body, want.status, want.body)
-			}
-		}
-		posted := b.do(http.MethodPost, "/api/dd-setup", query)
-		if posted.status != want.status || posted.body != want.body {
-			t.Errorf("POST, token %s: %d\n%s\nwant the page of a GET", name, posted.status, posted.body)
-		}
-	}
-	for _, path := range []string{"/api/dd-setup/", "/api/dd-setup/x", "/api/dd-setup/assets/", "/api/dd-setup/assets/none.css",
-		"/api/dd-setup/assets/colour-1F6F54.css", "/api/dd-setup/assets/colour-1f6f5.css", "/api/dd-setup/assets/colour-red.css"} {
+	for _, path := range []string{"/api/dd-setup?token=x&token=" + b.token, "/api/dd-setup?Token=" + b.token, "/api/dd-setup/", "/api/dd-setup/x",
+		"/api/dd-setup/assets/", "/api/dd-setup/assets/none.css", "/api/dd-setup/assets/colour-1F6F54.css",
+		"/api/dd-setup/assets/colour-1f6f5.css", "/api/dd-setup/assets/colour-red.css"} {
 		if got := b.get(path); got.status != http.StatusNotFound || got.body != want.body {
 			t.Errorf("GET %s: %d, want the one page for what is not found", path, got.status)
 		}
@@ -139,7 +87,7 @@ func TestWhateverIsWrongWithATokenThePageIsOne(t *testing.T) {
 }
 
 func TestFormLeadsToTheProcessor(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	var first string
 	for range 2 { // a double click
 		got := b.begin(func(r *http.Request) { r.Header.Set("Origin", "null") })
@@ -162,7 +110,7 @@ func TestFormIsRefused(t *testing.T) {
 	header := func(name string, values ...string) func(*http.Request) {
 		return func(r *http.Request) { r.Header[name] = values }
 	}
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	form := url.Values{"token": {b.token}}.Encode()
 	for _, tt := range []struct {
 		name   string
@@ -195,31 +143,32 @@ func TestFormIsRefused(t *testing.T) {
 }
 
 func TestPageThatIsOver(t *testing.T) {
-	t.Run("expired", func(t *testing.T) {
-		b := newBench(t, kowhai(), order(), 0)
-		b.now = b.now.Add(7 * 24 * time.Hour)
-		for _, got := range []answer{b.get(b.setupPath()), b.get(b.legalPath()), b.begin()} {
-			got.is(t, http.StatusGone)
-			got.wants(t, "This link has expired", "Kōwhai Institute", "help@kowhai.example", "enrol.kowhai.example/cancelled")
-			got.lacks(t, "<form", "Hēmi", "53.65")
-		}
-	})
-	t.Run("provider not enabled", func(t *testing.T) {
-		b := newBench(t, kowhai(), order(), 0)
-		p := kowhai()
-		p.APIEnabled = false
-		b.configure(p)
-		for _, got := range []answer{b.get(b.setupPath()), b.get(b.legalPath()), b.begin()} {
-			got.is(t, http.StatusGone)
-			got.wants(t, "This page is not available", "You did nothing wrong.",
-				`<a class="button" href="https://enrol.kowhai.example/cancelled" target="_top">Go back to Kōwhai Institute</a>`)
-			got.lacks(t, "<form", "Hēmi", "53.65")
-		}
-	})
+	for _, tt := range []struct {
+		name  string
+		end   func(*bench)
+		wants []string
+	}{
+		{"expired", func(b *bench) { b.now = b.now.Add(7 * 24 * time.Hour) }, []string{"This link has expired", "help@kowhai.example"}},
+		{"provider not enabled", func(b *bench) {
+			p := kowhai()
+			p.APIEnabled = false
+			b.configure(p)
+		}, []string{"This page is not available", "You did nothing wrong."}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, setting{})
+			tt.end(b)
+			for _, got := range []answer{b.get(b.setupPath()), b.get(b.legalPath()), b.begin()} {
+				got.is(t, http.StatusGone)
+				got.wants(t, append(tt.wants, `<a class="button" href="https://enrol.kowhai.example/cancelled" target="_top">Go back to Kōwhai Institute</a>`)...)
+				got.lacks(t, "<form", "Hēmi", "53.65")
+			}
+		})
+	}
 }
 
 func TestDonePage(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	b.setUp()
 	b.now = b.now.Add(30 * 24 * time.Hour) // the token is over, the setup is not
 	page := b.get(b.setupPath())
@@ -247,7 +196,7 @@ func TestDonePage(t *testing.T) {
 }
 
 func TestConfirmedPage(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	b.setUp()
 	b.confirm(order().First)
 	page := b.get(b.setupPath())
@@ -260,17 +209,11 @@ func TestConfirmedPage(t *testing.T) {
 }
 
 func TestPageOfAConfirmedSetupWhoseMandateDied(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	b.setUp()
 	b.confirm(order().First)
 	b.poll()
-	err := b.store.UpdateCheckout(t.Context(), b.id, checkout.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
-		c.Setup.Mandate = checkout.MandateCancelled
-		return checkout.Change{Next: c}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.change(func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateCancelled })
 	page := b.get(b.setupPath())
 	page.is(t, http.StatusOK)
 	page.wants(t, "<title>Your direct debit has ended", "No payment can be collected under it.", b.stored().Confirmation.AgreementNumber,
@@ -279,9 +222,9 @@ func TestPageOfAConfirmedSetupWhoseMandateDied(t *testing.T) {
 }
 
 func TestMandateThatDiedOpensThePageAgain(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	b.setUp()
-	b.kill()
+	b.change(func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateFailed })
 	page := b.get(b.setupPath())
 	page.is(t, http.StatusOK)
 	page.wants(t, "Your earlier bank setup is no longer valid", `<div class="notice failure">`, "<form")
@@ -292,7 +235,7 @@ func TestMandateThatDiedOpensThePageAgain(t *testing.T) {
 }
 
 func TestLegalPage(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	page := b.get(b.legalPath())
 	page.is(t, http.StatusOK)
 	page.wants(t, "<h1>Direct debit and payment plan terms</h1>", "Kōwhai Institute", "severally", "10 calendar days", "120 calendar days", "9 months",
@@ -309,7 +252,7 @@ func TestLegalPage(t *testing.T) {
 func TestFailures(t *testing.T) {
 	const again = `<a class="button" href="">Try again</a>` // leads to the page's own address
 	t.Run("a busy store asks for patience", func(t *testing.T) {
-		b := newBench(t, kowhai(), order(), 0)
+		b := newBench(t, setting{})
 		b.store.err = ports.ErrBusy
 		read, sent := b.get(b.setupPath()), b.begin()
 		read.wants(t, again)
@@ -322,7 +265,7 @@ func TestFailures(t *testing.T) {
 		}
 	})
 	t.Run("anything else is logged under the request id, and not shown", func(t *testing.T) {
-		b := newBench(t, kowhai(), order(), 0)
+		b := newBench(t, setting{})
 		b.store.err = errors.New("disk of db7 is on fire")
 		got := b.get(b.setupPath())
 		got.is(t, http.StatusInternalServerError)

@@ -22,7 +22,7 @@ func TestLogoIsShownWithoutAThirdPartyRequest(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p.Branding.LogoURL = tt.url
-			b := newBench(t, p, order(), 0)
+			b := newBench(t, setting{provider: p})
 			page := b.get(b.setupPath())
 			page.is(t, http.StatusOK)
 			shown := strings.Contains(html.UnescapeString(page.body), `<img class="badge" src="`+tt.url+`" alt="">`)

@@ -16,7 +16,7 @@ func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
 	p.Branding.DisplayName, p.Branding.SupportEmail = "מכללת רימון", ""
 	create.FirstName, create.LastName = checkout.Some("נועה"), checkout.Some("כהן")
 	create.CourseName = checkout.Some("دبلوم إدارة الأعمال")
-	b := benchOf(t, setting{provider: p, create: create, terms: agreement.Terms{
+	b := newBench(t, setting{provider: p, create: create, terms: agreement.Terms{
 		Lender: agreement.Lender{Name: "בנק הדואר", Address: "רחוב יפו 23", Registration: "רשם 7"},
 		Blocks: ofPutea().Blocks,
 	}})
@@ -31,7 +31,7 @@ func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
 	b.confirm(create.First)
 	pages["confirmed page"] = b.get(b.setupPath())
 
-	other := benchOf(t, setting{provider: p, create: create})
+	other := newBench(t, setting{provider: p, create: create})
 	other.now = other.now.Add(8 * 24 * time.Hour)
 	pages["expired page"] = other.get(other.setupPath())
 	p.Active = false

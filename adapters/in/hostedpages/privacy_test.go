@@ -10,8 +10,7 @@ import (
 
 // A student who does not pay has no setup token: the notice is there without one, and says nothing about anybody.
 func TestThePrivacyNoticeIsForEverybody(t *testing.T) {
-	b := benchOf(t, setting{provider: kowhai(), create: order(),
-		agency: agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay <Street>", Contact: "privacy@putea.example"}})
+	b := newBench(t, setting{agency: agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay <Street>", Contact: "privacy@putea.example"}})
 	notice := b.get("/api/dd-setup/privacy")
 	notice.is(t, http.StatusOK)
 	notice.wants(t, "information privacy principle 3A", "Pūtea Limited, 1 Quay &lt;Street&gt;. Contact: privacy@putea.example.",
@@ -21,7 +20,7 @@ func TestThePrivacyNoticeIsForEverybody(t *testing.T) {
 }
 
 func TestASandboxWithoutAnAgencySaysSo(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
+	b := newBench(t, setting{})
 	b.get("/api/dd-setup/privacy").wants(t, "This is a sandbox: its operator has not said who they are")
 	b.get(b.legalPath()).lacks(t, "“We” are")
 }
@@ -38,18 +37,17 @@ func TestThePrivacyNoticeSaysHowLongDataIsKept(t *testing.T) {
 		{checkout.Retention{AbandonedDays: 90}, []string{byItself, "erased 90 " + abandoned}, []string{agreed}},
 		{checkout.Retention{AbandonedDays: 31, AgreedYears: 7}, []string{"7 " + agreed, "erased 31 " + abandoned}, []string{byItself, "ask us to erase"}},
 	} {
-		notice := benchOf(t, setting{provider: kowhai(), create: order(), retention: tt.keep}).get("/api/dd-setup/privacy")
+		notice := newBench(t, setting{retention: tt.keep}).get("/api/dd-setup/privacy")
 		notice.wants(t, tt.wants...)
 		notice.lacks(t, tt.lacks...)
 	}
 }
 
 func TestAPageThatDoesNotOpenNamesTheOperator(t *testing.T) {
-	b := benchOf(t, setting{provider: kowhai(), create: order(),
-		agency: agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay Street", Contact: "help@putea.example"}})
+	b := newBench(t, setting{agency: agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay Street", Contact: "help@putea.example"}})
 	page := b.get("/api/dd-setup?token=unknown")
 	page.is(t, http.StatusNotFound)
 	page.wants(t, "This link does not work. It may have been cut off when it was copied.",
 		"If your education provider cannot help, ask Pūtea Limited: help@putea.example")
-	newBench(t, kowhai(), order(), 0).get("/api/dd-setup?token=unknown").lacks(t, "cannot help")
+	newBench(t, setting{}).get("/api/dd-setup?token=unknown").lacks(t, "cannot help")
 }

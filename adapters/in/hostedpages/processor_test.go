@@ -88,7 +88,7 @@ func done(at time.Time, mandate checkout.MandateStatus) checkout.Observation {
 func atBank(t *testing.T) (*bench, *bank) {
 	t.Helper()
 	processor := &bank{says: pending}
-	return benchOf(t, setting{provider: kowhai(), create: order(), processor: processor}), processor
+	return newBench(t, setting{processor: processor}), processor
 }
 
 // formAction returns where the policy of a page lets its forms lead.
@@ -366,15 +366,4 @@ func TestSetupThatThePayerFinishedAndTheProcessorDidNotIsSettling(t *testing.T) 
 			b.get(b.setupPath()).wants(t, "Your direct debit is set up")
 		})
 	}
-}
-
-func TestPayerOfAProviderThatWasSwitchedOffSeesSoAfterTheBankPage(t *testing.T) {
-	b := newBench(t, kowhai(), order(), 0)
-	bankPage := b.start()
-	off := kowhai()
-	off.Active = false
-	b.configure(off)
-	page := b.follow(b.do(http.MethodPost, bankPage, account().Encode()))
-	page.is(t, http.StatusGone)
-	page.wants(t, "This page is not available", "Kōwhai Institute cannot take direct debit setups here at the moment.")
 }

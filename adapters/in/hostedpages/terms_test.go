@@ -24,7 +24,7 @@ func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			terms := ofPutea()
 			terms.Fees, terms.DefaultFees = tt.fees, tt.late
-			b := benchOf(t, setting{provider: kowhai(), create: order(), terms: terms})
+			b := newBench(t, setting{terms: terms})
 			open, legal := b.get(b.setupPath()), b.get(b.legalPath())
 			open.reads(t, "Course price. "+tt.says)
 			legal.reads(t, tt.lists)
@@ -44,7 +44,7 @@ func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 func TestPagesShowTheAuthority(t *testing.T) {
 	terms := ofPutea()
 	terms.Authority = agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections", Particulars: "KOWHAI", Code: "PLAN"}
-	b := benchOf(t, setting{provider: kowhai(), create: order(), terms: terms})
+	b := newBench(t, setting{terms: terms})
 	const statement = "On your bank statement each payment shows as particulars KOWHAI, code PLAN. The authorisation code is 0123456."
 	b.get(b.setupPath()).reads(t, statement)
 	b.get(b.legalPath()).reads(t, "Until further notice, the account holder authorises Pūtea Collections (authorisation code 0123456) to debit")
@@ -55,6 +55,6 @@ func TestPagesShowTheAuthority(t *testing.T) {
 func TestLegalPageSetsParagraphsAndLists(t *testing.T) {
 	terms := ofPutea()
 	terms.Blocks = []agreement.Block{{Title: "Right to cancel", Text: "You may cancel.\n\nTo cancel:\n(a) write to Pūtea Limited\n(b) pay <all>\n- or not"}}
-	b := benchOf(t, setting{provider: kowhai(), create: order(), terms: terms})
+	b := newBench(t, setting{terms: terms})
 	b.get(b.legalPath()).wants(t, `<p>You may cancel.</p><p>To cancel:</p><ul><li class="marked">(a) write to Pūtea Limited</li><li class="marked">(b) pay &lt;all&gt;</li><li>or not</li></ul>`)
 }
