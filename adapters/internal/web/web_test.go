@@ -37,6 +37,17 @@ func failed(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "failed "+web.RequestID(r.Context()))
 }
 
+// served returns the answer to a request of a handler inside Wrap, and the lines of the log.
+func served(t *testing.T, r *http.Request, h http.HandlerFunc) (*httptest.ResponseRecorder, []map[string]any) {
+	t.Helper()
+	var log bytes.Buffer
+	w := httptest.NewRecorder()
+	web.Wrap(options(&log, newClock()), h, failed).ServeHTTP(w, r)
+	return w, lines(t, &log)
+}
+
+func get(path string) *http.Request { return httptest.NewRequest("GET", path, nil) }
+
 // lines parses a JSON log.
 func lines(t *testing.T, log *bytes.Buffer) []map[string]any {
 	t.Helper()
@@ -81,11 +92,9 @@ func TestEveryAnswerSaysTheSameOfItself(t *testing.T) {
 }
 
 func TestHandlerMayLetItsAnswerBeCached(t *testing.T) {
-	h := web.Wrap(options(io.Discard, newClock()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	w, _ := served(t, get("/style.css"), func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=60")
-	}), failed)
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("GET", "/style.css", nil))
+	})
 	if got := w.Header().Values("Cache-Control"); len(got) != 1 || got[0] != "public, max-age=60" {
 		t.Errorf("Cache-Control = %q, want the handler's alone", got)
 	}
@@ -95,14 +104,10 @@ func TestHandlerMayLetItsAnswerBeCached(t *testing.T) {
 }
 
 func TestPanicIsAnsweredAndLoggedWithoutTellingTheClient(t *testing.T) {
-	var log bytes.Buffer
-	h := web.Wrap(options(&log, newClock()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	w, all := served(t, get("/v1"), func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/half-done")
 		panic("a broken invariant")
-	}), failed)
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("GET", "/v1", nil))
-
+	})
 	id := w.Header().Get("X-Request-Id")
 	if w.Code != 500 || w.Body.String() != "failed "+id {
 		t.Errorf("answer %d %q, want 500 and the request id alone", w.Code, w.Body)
@@ -110,7 +115,6 @@ func TestPanicIsAnsweredAndLoggedWithoutTellingTheClient(t *testing.T) {
 	if got := w.Header().Get("Location"); got != "" {
 		t.Errorf("Location = %q, left over from the answer of the handler that panicked", got)
 	}
-	all := lines(t, &log)
 	if len(all) != 2 {
 		t.Fatalf("%d log lines, want the panic and the request: %v", len(all), all)
 	}
@@ -124,16 +128,15 @@ func TestPanicIsAnsweredAndLoggedWithoutTellingTheClient(t *testing.T) {
 }
 
 func TestPanicBreaksAnAnswerThatHadBegun(t *testing.T) {
-	h := web.Wrap(options(io.Discard, newClock()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, "half")
-		panic("later")
-	}), failed)
 	defer func() {
 		if v := recover(); v != http.ErrAbortHandler {
 			t.Errorf("panicked with %v, want http.ErrAbortHandler", v)
 		}
 	}()
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+	served(t, get("/"), func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "half")
+		panic("later")
+	})
 }
 
 func TestAccessLogTellsWhatHappenedAndNoSecrets(t *testing.T) {
@@ -165,38 +168,23 @@ func TestAccessLogTellsWhatHappenedAndNoSecrets(t *testing.T) {
 
 func TestAccessLogNamesTheClientOnlyOfARefusedCaller(t *testing.T) {
 	for status, want := range map[int]any{200: nil, 303: nil, 404: nil, 409: nil, 500: nil, 401: "192.0.2.1", 403: "192.0.2.1", 429: "192.0.2.1"} {
-		var log bytes.Buffer
-		h := web.Wrap(options(&log, newClock()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.WriteHeader(status)
-		}), failed)
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
-		if got := lines(t, &log)[0]["client"]; got != want {
+		_, log := served(t, get("/"), func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) })
+		if got := log[0]["client"]; got != want {
 			t.Errorf("of a %d the client is logged as %v, want %v", status, got, want)
 		}
 	}
 }
 
-func TestAccessLogBoundsThePath(t *testing.T) {
-	var log bytes.Buffer
-	h := web.Wrap(options(&log, newClock()), http.NotFoundHandler(), failed)
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", strings.Repeat("/a", 4000), nil))
-	if got := lines(t, &log)[0]["path"].(string); len(got) != 256 {
-		t.Errorf("logged %d bytes of the path, want 256", len(got))
-	}
-}
-
-func TestAccessLogLeavesOutPartsThatMayBeATokenOrAKey(t *testing.T) {
+func TestAccessLogBoundsThePathAndLeavesOutPartsThatMayBeATokenOrAKey(t *testing.T) {
 	id := "/" + strings.Repeat("a", 64)
 	for path, want := range map[string]string{
+		strings.Repeat("/a", 4000):                  strings.Repeat("/a", 128),
 		"/v1/provider-checkouts" + id + "/confirm":  "/v1/provider-checkouts" + id + "/confirm",
 		"/v1/provider-checkouts" + id + "a/confirm": "/v1/provider-checkouts/.../confirm",
 		id + "%41": "/...",
 	} {
-		var log bytes.Buffer
-		h := web.Wrap(options(&log, newClock()), http.NotFoundHandler(), failed)
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
-		if got := lines(t, &log)[0]["path"]; got != want {
-			t.Errorf("of the path %s is logged %v, want %s", path, got, want)
+		if _, log := served(t, get(path), http.NotFound); log[0]["path"] != want {
+			t.Errorf("of the path %s is logged %v, want %s", path, log[0]["path"], want)
 		}
 	}
 }
@@ -240,7 +228,7 @@ func TestTheBasePathIsTakenOff(t *testing.T) {
 	for path, want := range map[string]string{
 		"/pay/v1": "/v1", "/pay": "/", "/pay/": "/", "/v1": "/v1", "/payments": "/payments", "/pay/a%2Fb": "/a%2Fb", "/pay/pay/v1": "/pay/v1",
 	} {
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+		h.ServeHTTP(httptest.NewRecorder(), get(path))
 		if got != want {
 			t.Errorf("%s is served as %s, want %s", path, got, want)
 		}
@@ -260,5 +248,17 @@ func TestEveryLogLineOfARequestHasItsID(t *testing.T) {
 	all := lines(t, &log)
 	if all[0]["request_id"] != id || all[1]["request_id"] != nil || all[0]["part"] != "test" {
 		t.Errorf("logged %v, want request_id %s in the first line alone", all, id)
+	}
+}
+
+func TestPanicBehindCompressIsAnsweredWhole(t *testing.T) {
+	r := get("/")
+	r.Header.Set("Accept-Encoding", "gzip")
+	w, _ := served(t, r, web.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		panic("a broken invariant")
+	})).ServeHTTP)
+	if w.Code != http.StatusInternalServerError || !strings.HasPrefix(w.Body.String(), "failed req_") || w.Header().Get("Content-Encoding") != "" {
+		t.Errorf("answer %d %q in %q, want 500 and what failed says", w.Code, w.Body, w.Header().Get("Content-Encoding"))
 	}
 }
