@@ -190,10 +190,7 @@ func TestHostWithMetricsOfItsOwn(t *testing.T) {
 		if w := get(handler, "/metrics"); w.Code != http.StatusNotFound {
 			t.Errorf("/metrics = %d, want 404", w.Code)
 		}
-		samples := lines(t, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-		if !slices.Contains(samples, "provider_checkout_outbox_pending_events 3") {
-			t.Errorf("the host's registry has no outbox:\n%s", strings.Join(samples, "\n"))
-		}
+		has(t, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), "provider_checkout_outbox_pending_events 3")
 	})
 	t.Run("may do without those of the service", func(t *testing.T) {
 		registry := ops.NewRegistry()
@@ -242,4 +239,15 @@ func lines(t *testing.T, handler http.Handler) []string {
 		}
 	}
 	return samples
+}
+
+// has reports the samples that a scrape lacks.
+func has(t *testing.T, handler http.Handler, wants ...string) {
+	t.Helper()
+	samples := lines(t, handler)
+	for _, want := range wants {
+		if !slices.Contains(samples, want) {
+			t.Errorf("there is no %q in\n%s", want, strings.Join(samples, "\n"))
+		}
+	}
 }
