@@ -160,22 +160,20 @@ func (f *form) suggest(section, name string) string {
 }
 
 // nearest returns the candidate that is most like name, or "" if no candidate is like it.
-func nearest(name string, candidates []string) (found string) {
+func nearest(name string, candidates []string) string {
 	want := normalize(name)
-	best := 2 // the largest distance that counts as a misspelling
+	most := 2 // slips that count as a misspelling
 	if len(want) < 6 {
-		best = 1
+		most = 1
 	}
-	for _, candidate := range candidates {
-		got := normalize(candidate)
-		if d := len(got) - len(want); max(d, -d) > best {
-			continue
-		}
-		if d := editDistance(got, want); d < best || d == best && found == "" {
-			best, found = d, candidate
+	for slips := range most + 1 {
+		for _, candidate := range candidates {
+			if within(slips, normalize(candidate), want) {
+				return candidate
+			}
 		}
 	}
-	return found
+	return ""
 }
 
 // normalize removes what styles of naming differ in: firstName is first_name.
@@ -183,29 +181,22 @@ func normalize(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// editDistance returns how many letters were inserted, left out, swapped with their neighbour or replaced
-// (Damerau's and Levenshtein's distance, in its restricted form).
-func editDistance(a, b string) int {
-	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
-	before, last, row := rows[0], rows[1], rows[2]
-	for j := range row {
-		row[j] = j
+// within reports whether a becomes b by so many slips at most. A slip inserts a letter, leaves one out, swaps two neighbours or
+// takes a letter for another.
+func within(slips int, a, b string) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
 	}
-	for i := range len(a) {
-		before, last, row = last, row, before
-		row[0] = i + 1
-		for j := range len(b) {
-			differ := 1
-			if a[i] == b[j] {
-				differ = 0
-			}
-			row[j+1] = min(last[j]+differ, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
+	switch {
+	case len(a)-len(b) > slips, len(b)-len(a) > slips:
+		return false
+	case slips == 0 || a == b:
+		return a == b
+	case len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && within(slips-1, a[2:], b[2:]):
+		return true
 	}
-	return row[len(b)]
+	return a != "" && within(slips-1, a[1:], b) || b != "" && within(slips-1, a, b[1:]) ||
+		a != "" && b != "" && within(slips-1, a[1:], b[1:])
 }
 
 // date reads a day.
