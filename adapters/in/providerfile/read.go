@@ -1,7 +1,6 @@
 package providerfile
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -24,8 +23,6 @@ const unreadable = -1
 // unreadableTime is the value of a time that is present but cannot be parsed. It is not zero, which would mean that it is
 // absent.
 func unreadableTime() time.Time { return time.Unix(0, 0).UTC() }
-
-var errZero = errors.New("must be above zero")
 
 func (f *Faults) add(place, message string) {
 	*f = append(*f, catalogue.Fault{Place: place, Message: message})
@@ -147,14 +144,4 @@ func number[T money.Cents | int](o *object, name string, isRequired bool, conver
 		return unreadable
 	}
 	return n
-}
-
-// instalment reads the amount that a plan fixes. In the core 0 means that the plan fixes no amount, so a
-// 0 in the file is refused.
-func instalment(v strictjson.Value) (money.Cents, error) {
-	c, err := strictjson.Amount(v)
-	if err == nil && c == 0 {
-		return 0, errZero
-	}
-	return c, err
 }

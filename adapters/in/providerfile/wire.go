@@ -80,7 +80,7 @@ func option(o *object) catalogue.Option {
 	return catalogue.Option{
 		Frequency: money.Frequency(o.text("payment_frequency", required)),
 		Number:    number(o, "number_of_instalments", optional, strictjson.Whole(money.MaxInstalments)),
-		Amount:    number(o, "instalment_amount", optional, instalment),
+		Amount:    number(o, "instalment_amount", optional, strictjson.AboveZero),
 	}
 }
 

@@ -78,6 +78,15 @@ func Amount(v Value) (money.Cents, error) {
 	return money.Parse(v.Text)
 }
 
+// AboveZero reads an amount of which 0 would mean in the core that it is absent.
+func AboveZero(v Value) (money.Cents, error) {
+	c, err := Amount(v)
+	if err == nil && c == 0 {
+		err = errors.New("must be above zero")
+	}
+	return c, err
+}
+
 // Whole returns what reads a whole number from 1 to limit, however JSON writes it: 52, 52.0 and 5.2e1 are the same.
 // money.Parse is exact, and cheap for a text of any size.
 func Whole(limit int) func(Value) (int, error) {

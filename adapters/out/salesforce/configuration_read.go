@@ -2,7 +2,6 @@ package salesforce
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -162,7 +161,7 @@ func (s *sheets) course(record configured, path, parent string, inherited catalo
 		c.Options = append(c.Options, catalogue.Option{
 			Frequency: money.Frequency(v.text("payment_frequency")),
 			Number:    number(v, "number_of_instalments", strictjson.Whole(money.MaxInstalments)),
-			Amount:    number(v, "instalment_amount", aboveZero),
+			Amount:    number(v, "instalment_amount", strictjson.AboveZero),
 		})
 	}
 	return c
@@ -210,15 +209,4 @@ func number[T money.Cents | int](v sheet, name string, convert func(strictjson.V
 		return unreadable
 	}
 	return n
-}
-
-var errZero = errors.New("must be above zero")
-
-// aboveZero reads the amount that a plan fixes: in the core 0 means that the plan fixes no amount.
-func aboveZero(value strictjson.Value) (money.Cents, error) {
-	c, err := strictjson.Amount(value)
-	if err == nil && c == 0 {
-		return 0, errZero
-	}
-	return c, err
 }
