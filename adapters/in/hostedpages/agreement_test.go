@@ -35,8 +35,7 @@ func TestThePayerReadsTheAgreementBehindTheLink(t *testing.T) {
 	done := b.get(b.setupPath())
 	done.wants(t, `<a class="button" href="`+b.agreementPath()+`">Read and print your agreement</a>`)
 
-	page := b.get(b.agreementPath())
-	page.is(t, http.StatusOK)
+	page := b.get(b.agreementPath()).is(t, http.StatusOK)
 	a, err := b.store.Agreement(t.Context(), b.stored().Confirmation.AgreementNumber)
 	if err != nil {
 		t.Fatal(err)
@@ -67,8 +66,7 @@ func TestThePayerReadsTheAgreementBehindTheLink(t *testing.T) {
 	}
 
 	b.now = b.now.Add(30 * 24 * time.Hour) // the token is over, the setup is not
-	late := b.get(b.agreementPath())
-	late.is(t, http.StatusOK)
+	late := b.get(b.agreementPath()).is(t, http.StatusOK)
 	late.wants(t, a.Number, "This link may stop working one day.")
 }
 
@@ -102,8 +100,7 @@ func TestAnErasedPayerHasNoAgreementToRead(t *testing.T) {
 	b.setUp()
 	b.confirm(order().First)
 	b.change(func(c *checkout.Checkout) { c.ErasedAt = b.now })
-	page := b.get(b.agreementPath())
-	page.is(t, http.StatusGone)
+	page := b.get(b.agreementPath()).is(t, http.StatusGone)
 	page.lacks(t, "PPA-", "01-0902")
 }
 

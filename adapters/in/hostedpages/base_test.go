@@ -89,15 +89,12 @@ func TestEveryAddressIsUnderTheBaseURL(t *testing.T) {
 			w.load(http.MethodGet, base+b.legalPath(), "").is(t, http.StatusOK)
 			w.load(http.MethodGet, base+"/api/dd-setup", "").is(t, http.StatusNotFound)
 
-			begun := w.load(http.MethodPost, base+"/api/dd-setup", url.Values{"token": {b.token}}.Encode())
-			begun.is(t, http.StatusSeeOther)
+			begun := w.load(http.MethodPost, base+"/api/dd-setup", url.Values{"token": {b.token}}.Encode()).is(t, http.StatusSeeOther)
 			bankPage := begun.header.Get("Location")
-			form := w.load(http.MethodGet, bankPage, "")
-			form.is(t, http.StatusOK)
+			form := w.load(http.MethodGet, bankPage, "").is(t, http.StatusOK)
 			form.wants(t, `<form method="post" action="`+strings.TrimPrefix(bankPage, origin)+`"`)
 			w.load(http.MethodPost, bankPage, "").is(t, http.StatusUnprocessableEntity)
-			completed := w.load(http.MethodPost, bankPage, account().Encode())
-			completed.is(t, http.StatusSeeOther)
+			completed := w.load(http.MethodPost, bankPage, account().Encode()).is(t, http.StatusSeeOther)
 			if at := completed.header.Get("Location"); at != setup {
 				t.Errorf("the processor's page leads to %q, want %q", at, setup)
 			}

@@ -353,9 +353,11 @@ func (a answer) lacks(t *testing.T, texts ...string) {
 	}
 }
 
-func (a answer) is(t *testing.T, want int) {
+// is reports another status than the wanted one, and returns the answer.
+func (a answer) is(t *testing.T, want int) answer {
 	t.Helper()
 	if a.status != want {
 		t.Errorf("status = %d, want %d:\n%s", a.status, want, a.body)
 	}
+	return a
 }

@@ -69,8 +69,7 @@ func TestTermsThatChangedAreReadAgain(t *testing.T) {
 	form := b.pressed()
 	p.NoticeDays = 2
 	b.configure(p)
-	page := b.do(http.MethodPost, "/api/dd-setup", form)
-	page.is(t, http.StatusConflict)
+	page := b.do(http.MethodPost, "/api/dd-setup", form).is(t, http.StatusConflict)
 	page.wants(t, "The terms have changed", "<form", "The direct debit terms have changed since you opened this page.",
 		"until 2 calendar days after that. We give you 2 calendar days’ notice instead of the usual 10.")
 	if c := b.stored(); c.Setup.Try != 0 || !c.Setup.Consent.IsZero() {

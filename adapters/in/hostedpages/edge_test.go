@@ -61,8 +61,7 @@ func TestWrongMethod(t *testing.T) {
 		{http.MethodPost, "/api/dd-setup/assets/style.css", "GET, HEAD"},
 		{http.MethodPost, "/api/dd-setup/assets/colour-1f6f54.css", "GET, HEAD"},
 	} {
-		got := b.do(tt.method, tt.path, "")
-		got.is(t, http.StatusMethodNotAllowed)
+		got := b.do(tt.method, tt.path, "").is(t, http.StatusMethodNotAllowed)
 		if allow := got.header.Get("Allow"); allow != tt.allow {
 			t.Errorf("%s %s: Allow = %q, want %q", tt.method, tt.path, allow, tt.allow)
 		}
@@ -78,8 +77,7 @@ func TestAssets(t *testing.T) {
 		t.Fatalf("the page links %v, want an icon, two stylesheets and a script", linked)
 	}
 	for _, link := range linked {
-		got := b.get(link[1])
-		got.is(t, http.StatusOK)
+		got := b.get(link[1]).is(t, http.StatusOK)
 		if cache := got.header.Get("Cache-Control"); cache != "public, max-age=31536000, immutable" {
 			t.Errorf("%s: Cache-Control = %q", link[1], cache)
 		}

@@ -17,8 +17,7 @@ import (
 
 func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 	b := newBench(t, setting{})
-	page := b.get(b.setupPath())
-	page.is(t, http.StatusOK)
+	page := b.get(b.setupPath()).is(t, http.StatusOK)
 	page.wants(t,
 		`<html lang="en-NZ">`, "<title>Set up your direct debit – Kōwhai Institute</title>",
 		"Kōwhai Institute", "Diploma in Business", "Hēmi O&#39;Brien", "Sandbox.",
@@ -75,8 +74,7 @@ func TestPlanInWords(t *testing.T) {
 
 func TestWhateverIsNotFoundThePageIsOne(t *testing.T) {
 	b := newBench(t, setting{})
-	want := b.get("/api/dd-setup")
-	want.is(t, http.StatusNotFound)
+	want := b.get("/api/dd-setup").is(t, http.StatusNotFound)
 	for _, path := range []string{"/api/dd-setup?token=x&token=" + b.token, "/api/dd-setup?Token=" + b.token, "/api/dd-setup/", "/api/dd-setup/x",
 		"/api/dd-setup/assets/", "/api/dd-setup/assets/none.css", "/api/dd-setup/assets/colour-1F6F54.css",
 		"/api/dd-setup/assets/colour-1f6f5.css", "/api/dd-setup/assets/colour-red.css"} {
@@ -90,8 +88,7 @@ func TestFormLeadsToTheProcessor(t *testing.T) {
 	b := newBench(t, setting{})
 	var first string
 	for range 2 { // a double click
-		got := b.begin(func(r *http.Request) { r.Header.Set("Origin", "null") })
-		got.is(t, http.StatusSeeOther)
+		got := b.begin(func(r *http.Request) { r.Header.Set("Origin", "null") }).is(t, http.StatusSeeOther)
 		at := got.header.Get("Location")
 		want := regexp.MustCompile("^" + baseURL + "/sandbox/processor/billing-requests/" + b.stored().Setup.BillingRequestID + `\?return_url=`)
 		if first = cmp.Or(first, at); at != first || !want.MatchString(at) {
@@ -171,8 +168,7 @@ func TestDonePage(t *testing.T) {
 	b := newBench(t, setting{})
 	b.setUp()
 	b.now = b.now.Add(30 * 24 * time.Hour) // the token is over, the setup is not
-	page := b.get(b.setupPath())
-	page.is(t, http.StatusOK)
+	page := b.get(b.setupPath()).is(t, http.StatusOK)
 	page.wants(t, "<h1>Bank details saved: one step left</h1>", "Your direct debit is set up", "Completed on",
 		`data-notify="https://enrol.kowhai.example https://www.kowhai.example"`,
 		`<script src="/api/dd-setup/assets/setup.js?v=`,
@@ -181,8 +177,7 @@ func TestDonePage(t *testing.T) {
 		"on which banks do not process payments is taken on a later day")
 	page.lacks(t, "<form", "enrol.kowhai.example/cancelled")
 
-	again := b.begin()
-	again.is(t, http.StatusSeeOther)
+	again := b.begin().is(t, http.StatusSeeOther)
 	if at := again.header.Get("Location"); at != baseURL+"/api/dd-setup?token="+b.token {
 		t.Errorf("Location of another start = %q, want the setup page", at)
 	}
@@ -199,8 +194,7 @@ func TestConfirmedPage(t *testing.T) {
 	b := newBench(t, setting{})
 	b.setUp()
 	b.confirm(order().First)
-	page := b.get(b.setupPath())
-	page.is(t, http.StatusOK)
+	page := b.get(b.setupPath()).is(t, http.StatusOK)
 	page.wants(t, "is confirmed. There is nothing more to do here.", b.stored().Confirmation.AgreementNumber,
 		"Read and print your agreement", `planned for <span class="whole">Monday 1 February 2027.</span>`,
 		`<a class="button second" href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`,
@@ -214,8 +208,7 @@ func TestPageOfAConfirmedSetupWhoseMandateDied(t *testing.T) {
 	b.confirm(order().First)
 	b.poll()
 	b.change(func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateCancelled })
-	page := b.get(b.setupPath())
-	page.is(t, http.StatusOK)
+	page := b.get(b.setupPath()).is(t, http.StatusOK)
 	page.wants(t, "<title>Your direct debit has ended", "No payment can be collected under it.", b.stored().Confirmation.AgreementNumber,
 		"ask Kōwhai Institute how to go on")
 	page.lacks(t, "is set up</h1>", "There is nothing more to do here", "<form", "data-notify")
@@ -225,8 +218,7 @@ func TestMandateThatDiedOpensThePageAgain(t *testing.T) {
 	b := newBench(t, setting{})
 	b.setUp()
 	b.change(func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateFailed })
-	page := b.get(b.setupPath())
-	page.is(t, http.StatusOK)
+	page := b.get(b.setupPath()).is(t, http.StatusOK)
 	page.wants(t, "Your earlier bank setup is no longer valid", `<div class="notice failure">`, "<form")
 	b.begin().is(t, http.StatusSeeOther)
 	if c := b.stored(); c.Setup.Try != 2 {
@@ -236,8 +228,7 @@ func TestMandateThatDiedOpensThePageAgain(t *testing.T) {
 
 func TestLegalPage(t *testing.T) {
 	b := newBench(t, setting{})
-	page := b.get(b.legalPath())
-	page.is(t, http.StatusOK)
+	page := b.get(b.legalPath()).is(t, http.StatusOK)
 	page.wants(t, "<h1>Direct debit and payment plan terms</h1>", "Kōwhai Institute", "severally", "10 calendar days", "120 calendar days", "9 months",
 		"gave us the name and email address", "principle 3A", "Privacy Commissioner", `href="`+strings.ReplaceAll(b.setupPath(), "&", "&amp;")+`"`)
 	page.lacks(t, "<form", "<script")
@@ -267,8 +258,7 @@ func TestFailures(t *testing.T) {
 	t.Run("anything else is logged under the request id, and not shown", func(t *testing.T) {
 		b := newBench(t, setting{})
 		b.store.err = errors.New("disk of db7 is on fire")
-		got := b.get(b.setupPath())
-		got.is(t, http.StatusInternalServerError)
+		got := b.get(b.setupPath()).is(t, http.StatusInternalServerError)
 		id := got.header.Get("X-Request-Id")
 		got.wants(t, id, again)
 		got.lacks(t, "db7", b.token)

@@ -23,8 +23,7 @@ func TestLogoIsShownWithoutAThirdPartyRequest(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p.Branding.LogoURL = tt.url
 			b := newBench(t, setting{provider: p})
-			page := b.get(b.setupPath())
-			page.is(t, http.StatusOK)
+			page := b.get(b.setupPath()).is(t, http.StatusOK)
 			shown := strings.Contains(html.UnescapeString(page.body), `<img class="badge" src="`+tt.url+`" alt="">`)
 			allowed := strings.Contains(page.header.Get("Content-Security-Policy"), "img-src 'self' data:;")
 			initial := strings.Contains(page.body, `<span class="badge" aria-hidden="true">K</span>`)

@@ -11,8 +11,7 @@ import (
 // A student who does not pay has no setup token: the notice is there without one, and says nothing about anybody.
 func TestThePrivacyNoticeIsForEverybody(t *testing.T) {
 	b := newBench(t, setting{agency: agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay <Street>", Contact: "privacy@putea.example"}})
-	notice := b.get("/api/dd-setup/privacy")
-	notice.is(t, http.StatusOK)
+	notice := b.get("/api/dd-setup/privacy").is(t, http.StatusOK)
 	notice.wants(t, "information privacy principle 3A", "Pūtea Limited, 1 Quay &lt;Street&gt;. Contact: privacy@putea.example.",
 		"What it is for", "Who gets it", "How long we keep it", "put it right", "Privacy Commissioner")
 	notice.lacks(t, "Hēmi", "Kōwhai", "sandbox: its operator")
@@ -45,8 +44,7 @@ func TestThePrivacyNoticeSaysHowLongDataIsKept(t *testing.T) {
 
 func TestAPageThatDoesNotOpenNamesTheOperator(t *testing.T) {
 	b := newBench(t, setting{agency: agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay Street", Contact: "help@putea.example"}})
-	page := b.get("/api/dd-setup?token=unknown")
-	page.is(t, http.StatusNotFound)
+	page := b.get("/api/dd-setup?token=unknown").is(t, http.StatusNotFound)
 	page.wants(t, "This link does not work. It may have been cut off when it was copied.",
 		"If your education provider cannot help, ask Pūtea Limited: help@putea.example")
 	newBench(t, setting{}).get("/api/dd-setup?token=unknown").lacks(t, "cannot help")

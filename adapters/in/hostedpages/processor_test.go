@@ -304,8 +304,7 @@ func TestPayerWhoCouldNotFinishIsToldSoAndMayGoOn(t *testing.T) {
 			if tt.down {
 				processor.err, b.failing = errors.New("connection refused"), true
 			}
-			page := b.get(b.setupPath())
-			page.is(t, http.StatusOK)
+			page := b.get(b.setupPath()).is(t, http.StatusOK)
 			page.wants(t, append(tt.wants, "<h2>"+tt.heading+"</h2>", `<form method="post"`, "Continue to bank details")...)
 			page.lacks(t, cmp.Or(tt.lacks, "Look again"), "Your direct debit is set up", "<script")
 			if begin, end := strings.Index(page.body, tt.heading), strings.Index(page.body, `<section class="card"`); begin > end {
@@ -322,13 +321,11 @@ func TestExpiredLinkClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
 	b, processor := atBank(t)
 	b.start()
 	b.now = b.now.Add(8 * 24 * time.Hour)
-	page := b.get(b.setupPath())
-	page.is(t, http.StatusGone)
+	page := b.get(b.setupPath()).is(t, http.StatusGone)
 	page.wants(t, "This link has expired", "Your direct debit is not set up, and nothing was collected.")
 	b.now = b.now.Add(2 * time.Second)
 	processor.err, b.failing = errors.New("connection refused"), true
-	page = b.get(b.setupPath())
-	page.is(t, http.StatusGone)
+	page = b.get(b.setupPath()).is(t, http.StatusGone)
 	page.wants(t, "This link has expired", "we cannot see whether", `<a href="">look again</a>`)
 	page.lacks(t, "is not set up")
 }
@@ -349,15 +346,13 @@ func TestSetupThatThePayerFinishedAndTheProcessorDidNotIsSettling(t *testing.T) 
 			form := b.pressed()
 			b.start()
 			processor.say(says)
-			page := b.get(b.setupPath())
-			page.is(t, http.StatusOK)
+			page := b.get(b.setupPath()).is(t, http.StatusOK)
 			page.wants(t, "<h1>Your direct debit is being set up</h1>", "Diploma in Business", "You need not do anything",
 				`<a class="button" href="">`, `<a href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`)
 			page.lacks(t, "<form", "Continue to bank details", "Your direct debit is set up", "<script")
 
 			// The form of a page that is still open begins nothing: it would be a second mandate.
-			again := b.do(http.MethodPost, "/api/dd-setup", form)
-			again.is(t, http.StatusSeeOther)
+			again := b.do(http.MethodPost, "/api/dd-setup", form).is(t, http.StatusSeeOther)
 			if at := again.header.Get("Location"); at != baseURL+b.setupPath() || processor.begun != 1 {
 				t.Errorf("the form leads to %q after %d billing requests, want the setup page and one", at, processor.begun)
 			}
