@@ -10,17 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 )
-
-func TestDocumentHasNoNameTwice(t *testing.T) {
-	if _, err := strictjson.Parse(openapiJSON, maxDepth); err != nil {
-		t.Error(err)
-	}
-}
 
 func TestDescriptionIsServedToAnybody(t *testing.T) {
 	for _, tt := range []struct{ path, contentType, begins string }{

@@ -3,7 +3,6 @@ package strictjson_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -84,33 +83,4 @@ func plain(t *testing.T, v strictjson.Value, depth int) any {
 		return members
 	}
 	return nil
-}
-
-func BenchmarkParse(b *testing.B) {
-	body := []byte(createBody)
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := strictjson.Parse(body, 32); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkParseManyNames shows that looking for names given twice is not quadratic.
-func BenchmarkParseManyNames(b *testing.B) {
-	names := make(map[string]int)
-	for i := range 6000 {
-		names[fmt.Sprint("name", i)] = i
-	}
-	body, err := json.Marshal(names)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		if _, err := strictjson.Parse(body, 32); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
