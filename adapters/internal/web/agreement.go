@@ -22,67 +22,55 @@ type Agreement struct {
 	Sections []AgreementSection
 }
 
-// AgreementSection is one section of it.
+// AgreementSection is one section of it, whose methods isolate names from the words around them.
 type AgreementSection struct {
-	ID         string
-	Title      string
-	Summary    bool // the section that is seen first
-	Paragraphs []template.HTML
-	Rows       []AgreementRow
-	Table      agreement.Table
-	FootLabel  string
-	FootSpan   int // columns of the label; the value has two, so that it widens none of them
-	FootValue  string
-}
-
-// AgreementRow is a labelled value.
-type AgreementRow struct {
-	Label string
-	Value template.HTML
-	Prose bool // Value is paragraphs and lists
+	agreement.Section
+	ID    string
+	names []string
 }
 
 // ViewAgreement returns the text of a, with times in zone. It returns an error if the version of the agreement's wording
 // is not known.
-func ViewAgreement(a agreement.Agreement, zone *time.Location) (Agreement, error) {
+func ViewAgreement(a agreement.Agreement, zone *time.Location) (v Agreement, err error) {
 	sections, err := a.Text(zone)
 	if err != nil {
-		return Agreement{}, err
+		return v, err
 	}
-	v := Agreement{Opening: viewSection(a, sections[0])}
+	names := []string{a.Provider.Name, a.Terms.Lender.Name, a.Student.FirstName + " " + a.Student.LastName, a.Course.Name,
+		a.DirectDebit.AccountHolder}
+	v.Opening = AgreementSection{sections[0], "", names}
 	for i, s := range sections[1:] {
-		shown := viewSection(a, s)
-		shown.ID = fmt.Sprintf("part-%d", i+1)
-		v.Sections = append(v.Sections, shown)
+		v.Sections = append(v.Sections, AgreementSection{s, fmt.Sprintf("part-%d", i+1), names})
 	}
 	return v, nil
 }
 
-// viewSection returns a section in which names are isolated from the words around them. The template isolates each
-// value as a whole.
-func viewSection(a agreement.Agreement, s agreement.Section) AgreementSection {
-	names := []string{a.Provider.Name, a.Terms.Lender.Name, a.Student.FirstName + " " + a.Student.LastName, a.Course.Name,
-		a.DirectDebit.AccountHolder}
-	v := AgreementSection{Title: s.Title, Summary: s.AtAGlance, Table: s.Table}
-	for _, p := range s.Paragraphs {
-		v.Paragraphs = append(v.Paragraphs, Isolate(p, names...))
+// Isolated returns a paragraph as HTML.
+func (s AgreementSection) Isolated(paragraph string) template.HTML {
+	return Isolate(paragraph, s.names...)
+}
+
+// Shown returns the value of a row as HTML: paragraphs and lists, or a text that is isolated as a whole.
+func (s AgreementSection) Shown(value string) template.HTML {
+	if len(agreement.Lines(value)) > 1 {
+		return Prose(value, s.names...)
 	}
-	for _, r := range s.Rows {
-		value := template.HTML(template.HTMLEscapeString(r.Value))
-		prose := len(agreement.Lines(r.Value)) > 1
-		switch {
-		case prose:
-			value = Prose(r.Value, names...)
-		case !slices.Contains(names, r.Value):
-			value = Isolate(r.Value, names...)
-		}
-		v.Rows = append(v.Rows, AgreementRow{r.Label, value, prose})
+	text := template.HTML(template.HTMLEscapeString(value))
+	if !slices.Contains(s.names, value) {
+		text = Isolate(value, s.names...)
 	}
-	if last := len(s.Table.Foot) - 1; last > 1 {
-		v.FootLabel = strings.TrimSpace(strings.Join(s.Table.Foot[:last], " "))
-		v.FootSpan, v.FootValue = last-1, s.Table.Foot[last]
-	}
-	return v
+	return "<bdi>" + text + "</bdi>"
+}
+
+// Foot returns the foot of the table: a label over Span columns, and a value over two, so that it widens none of them.
+func (s AgreementSection) Foot() (foot struct {
+	Label, Value string
+	Span         int
+}) {
+	last := len(s.Table.Foot) - 1
+	foot.Label, foot.Value = strings.TrimSpace(strings.Join(s.Table.Foot[:last], " ")), s.Table.Foot[last]
+	foot.Span = last - 1
+	return foot
 }
 
 // Isolate returns a text as HTML in which each of the names, which come from outside, is put in a <bdi>, so that a name

@@ -33,14 +33,12 @@ func (p Policy) String() string {
 	return "default-src 'none'; " + files + "form-action " + forms + "; base-uri 'none'; frame-ancestors " + frames
 }
 
-// setPageHeaders keeps a page out of caches, referrers, indexes and foreign frames, and lets it load only what this
-// server serves and ask for nothing of the payer's device. Another site cannot load it as a picture or a script. There is
-// no Cross-Origin-Opener-Policy, which would cut the page off from the window that opened it.
+// setPageHeaders keeps a page out of referrers, indexes and foreign frames, as Wrap keeps it out of caches, and lets it load
+// only what this server serves and ask for nothing of the payer's device. Another site cannot load it as a picture or a
+// script. There is no Cross-Origin-Opener-Policy, which would cut the page off from the window that opened it.
 func setPageHeaders(h http.Header, p Policy) {
 	h.Set("Content-Security-Policy", p.String())
-	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("X-Robots-Tag", "noindex, nofollow")
