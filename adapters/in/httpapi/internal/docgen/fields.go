@@ -21,14 +21,13 @@ func (o spec) parameter(p strictjson.Value, ours bool) fieldView {
 // fields returns the fields of a body, and the fields of the objects inside it. The body is a request to us, or sent by us.
 // A body of one of several kinds has the fields of them all.
 func (o spec) fields(schema strictjson.Value, ours bool) (all []fieldView) {
-	kinds := o.at(schema, "oneOf").Items
+	kinds := o.items(schema, "oneOf")
 	if len(kinds) == 0 {
 		all = o.properties(nil, schema, "", ours)
 	}
 	var titles []string
 	var each [][]fieldView
-	for i := range kinds {
-		kind := o.item(schema, "oneOf", i)
+	for _, kind := range kinds {
 		titles = append(titles, o.at(kind, "title").Text)
 		each = append(each, o.properties(nil, kind, "", ours))
 	}
@@ -79,9 +78,8 @@ func (o spec) properties(to []fieldView, schema strictjson.Value, prefix string,
 	for _, name := range o.at(schema, "required").Items {
 		required[name.Text] = true
 	}
-	properties := o.at(schema, "properties")
-	for _, p := range properties.Members {
-		field := o.at(properties, p.Name)
+	for _, p := range o.at(schema, "properties").Members {
+		field := o.follow(p.Value)
 		v := fieldView{Path: prefix + p.Name, Kind: o.kind(field), Text: o.at(field, "description").Text,
 			Label: label(required[p.Name], ours)}
 		to = o.properties(append(to, v), field, v.Path+".", ours)
@@ -104,8 +102,8 @@ func label(required, ours bool) string {
 
 // kind names what a field holds.
 func (o spec) kind(field strictjson.Value) string {
-	if len(o.at(field, "anyOf").Items) > 0 { // words that may become more
-		return o.words(o.item(field, "anyOf", 0)) + " | …"
+	if words := o.items(field, "anyOf"); len(words) > 0 { // words that may become more
+		return o.words(words[0]) + " | …"
 	}
 	if len(o.at(field, "enum").Items) > 1 {
 		return o.words(field)

@@ -53,9 +53,15 @@ type spec struct {
 func (o spec) at(v strictjson.Value, names ...string) strictjson.Value {
 	for _, name := range names {
 		v, _ = v.Member(name)
-		if ref, ok := v.Member("$ref"); ok {
-			v = o.at(o.root, strings.Split(strings.TrimPrefix(ref.Text, "#/"), "/")...)
-		}
+		v = o.follow(v)
+	}
+	return v
+}
+
+// follow returns the value that v refers to, or v itself.
+func (o spec) follow(v strictjson.Value) strictjson.Value {
+	if ref, ok := v.Member("$ref"); ok {
+		return o.at(o.root, strings.Split(strings.TrimPrefix(ref.Text, "#/"), "/")...)
 	}
 	return v
 }
@@ -145,19 +151,19 @@ func (o spec) operation(method strictjson.Member, path string, statuses map[stri
 	v.Code = o.code(v.Summary, op)
 	v.Calls = slices.ContainsFunc(v.Code, func(c codeView) bool { return strings.Contains(c.Text, "call(") })
 	ours := statuses != nil // not an event, which is our request to the provider
-	for i := range o.at(op, "parameters").Items {
-		v.Parameters = append(v.Parameters, o.parameter(o.item(op, "parameters", i), ours))
+	for _, p := range o.items(op, "parameters") {
+		v.Parameters = append(v.Parameters, o.parameter(p, ours))
 	}
 	body := o.at(op, "requestBody", "content", "application/json")
 	v.About = o.at(body, "schema", "description").Text
 	v.Fields = o.fields(o.at(body, "schema"), ours)
 	v.Requests = o.examples(v.Summary, "", body)
 	for _, status := range o.at(op, "responses").Members {
-		answer := o.at(o.at(op, "responses"), status.Name)
+		answer := o.follow(status.Value)
 		content := o.at(answer, "content", "application/json")
 		if !strings.HasPrefix(status.Name, "2") {
 			for _, example := range o.at(content, "examples").Members {
-				v.Codes = append(v.Codes, o.note(statuses, o.at(o.at(content, "examples"), example.Name), status.Name))
+				v.Codes = append(v.Codes, o.note(statuses, o.follow(example.Value), status.Name))
 			}
 			continue
 		}
@@ -184,9 +190,12 @@ func (o spec) note(statuses map[string][]string, example strictjson.Value, statu
 	return code
 }
 
-// item returns an item of the list under a name of v.
-func (o spec) item(v strictjson.Value, name string, i int) strictjson.Value {
-	return o.at(strictjson.Value{Members: []strictjson.Member{{Name: name, Value: o.at(v, name).Items[i]}}}, name)
+// items returns the list under a name of v, following references.
+func (o spec) items(v strictjson.Value, name string) (all []strictjson.Value) {
+	for _, item := range o.at(v, name).Items {
+		all = append(all, o.follow(item))
+	}
+	return all
 }
 
 // examples returns the examples of a body. of names what they are examples of; prefix is put before their titles.
