@@ -10,7 +10,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -112,7 +111,7 @@ func (s *settings) checkRedeliver(args []string) error {
 func redeliverEvents(ctx context.Context, c *call, _ records, operator operate.Operator) error {
 	asked, delivered := 0, 0
 	var printed error
-	each := func(result delivery.Result) {
+	each := func(result operate.Redelivered) {
 		asked++
 		if result.Outcome.Delivered {
 			delivered++
@@ -128,7 +127,7 @@ func redeliverEvents(ctx context.Context, c *call, _ records, operator operate.O
 			fmt.Fprintln(c.Stderr, "no event failed since then")
 		}
 		if more {
-			fmt.Fprintf(c.Stderr, "these were the oldest %d: run it again for those after them, with --provider where another's fail again\n", delivery.MaxRedelivered)
+			fmt.Fprintf(c.Stderr, "these were the oldest %d: run it again for those after them, with --provider where another's fail again\n", operate.MaxRedelivered)
 		}
 	} else if err := operator.Redeliver(ctx, c.Args[0], c.redeliverySender(), each); err != nil {
 		return unknownEvent(err)
@@ -150,7 +149,7 @@ func (c *call) redeliverySender() func(catalogue.Environment) ports.Sender {
 	}
 }
 
-func (c *call) printResult(r delivery.Result) (err error) {
+func (c *call) printResult(r operate.Redelivered) (err error) {
 	said := outcome(r.Outcome)
 	if r.Left != "" {
 		said = "not sent: " + r.Left

@@ -6,7 +6,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -172,7 +172,7 @@ func toWireRedelivery(r checkout.Redelivery) redeliveryLine {
 	return redeliveryLine{wireTime(r.At), r.Delivered, r.Attempts, r.Failure}
 }
 
-func toWireResult(r delivery.Result) resultLine {
+func toWireResult(r operate.Redelivered) resultLine {
 	return resultLine{r.Event.ID, string(r.Event.Name), r.Event.ProviderCode, r.Event.OrderID, r.Left, toWireRedelivery(r.Outcome)}
 }
 

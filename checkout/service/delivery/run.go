@@ -1,5 +1,4 @@
-// Package delivery makes the attempts to deliver an event: a run of them as the contract has it ([Run]), and the operator's
-// redeliveries ([Redeliverer]).
+// Package delivery makes the attempts to deliver an event: a run of them as the contract has it ([Run]).
 package delivery
 
 import (

@@ -15,7 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -218,9 +217,9 @@ func TestWhatIsSentAgainIsRecordedWithAMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var results []delivery.Result
+	var results []operate.Redelivered
 	taken := func(catalogue.Environment) ports.Sender { return sender{func() error { return nil }} }
-	each := func(r delivery.Result) { results = append(results, r) }
+	each := func(r operate.Redelivered) { results = append(results, r) }
 	if err := d.Redeliver(t.Context(), "evt_unknown", taken, each); !errors.Is(err, ports.ErrNotFound) || len(results) != 0 || len(d.recorded(t)) != 0 {
 		t.Errorf("an unknown event: %v, %+v", err, results)
 	}

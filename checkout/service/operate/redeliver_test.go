@@ -1,4 +1,4 @@
-package delivery_test
+package operate_test
 
 import (
 	"bytes"
@@ -11,11 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -50,36 +48,34 @@ func (r receiver) Send(_ context.Context, _ catalogue.Destination, d events.Deli
 	return r.answer(d)
 }
 
-// world is a store with the providers KOWHAI and RIMU, and what was sent.
+// world is a desk over a store with the providers KOWHAI and RIMU, and what was sent.
 type world struct {
-	delivery.Redeliverer
-	store    *memory.Store
+	desk
 	attempts attempts
 	answer   func(events.Delivery) error
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{store: memory.New(), answer: func(events.Delivery) error { return nil }}
-	w.Redeliverer = delivery.Redeliverer{Store: w.store, Now: time.Now, Sender: func(env catalogue.Environment) ports.Sender {
-		return receiver{env, &w.attempts, func(d events.Delivery) error { return w.answer(d) }}
-	}}
+	w := &world{desk: newDesk(t), answer: func(events.Delivery) error { return nil }}
+	w.Now = time.Now
 	provider := func(code string) catalogue.Configuration {
-		return catalogue.Configuration{Provider: catalogue.Provider{Code: code, Environment: catalogue.Sandbox,
-			Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing}}}
+		c := named(code, code)
+		c.Provider.Destination = catalogue.Destination{URL: "https://hooks.example", Secret: signing}
+		return c
 	}
 	w.configure(t, provider("KOWHAI"), provider("RIMU"))
 	return w
 }
 
-func (w *world) configure(t *testing.T, all ...catalogue.Configuration) {
-	t.Helper()
-	err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-		return all, nil, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+func (w *world) sender(env catalogue.Environment) ports.Sender {
+	return receiver{env, &w.attempts, func(d events.Delivery) error { return w.answer(d) }}
+}
+
+// one sends one event again.
+func (w *world) one(ctx context.Context, id string) (result operate.Redelivered, err error) {
+	err = w.Redeliver(ctx, id, w.sender, func(r operate.Redelivered) { result = r })
+	return result, err
 }
 
 // settled stores a checkout whose event has this status, and returns the event.
@@ -124,7 +120,7 @@ func TestAFailedEventIsSentAgainAsItIsAndSignedAnew(t *testing.T) {
 		e := w.settled(t, "KOWHAI", "ORDER-1", events.Failed)
 		time.Sleep(24 * time.Hour)
 		now := time.Now()
-		result, err := w.One(t.Context(), e.ID)
+		result, err := w.one(t.Context(), e.ID)
 		want := checkout.Redelivery{At: now, Delivered: true, Attempts: 1}
 		if err != nil || result.Was != events.Failed || result.Left != "" || result.Outcome != want {
 			t.Fatalf("One = %+v, %v; want %+v", result, err, want)
@@ -150,7 +146,7 @@ func TestWhatIsSentAgainInVainIsOnRecord(t *testing.T) {
 		w := newWorld(t)
 		e := w.settled(t, "KOWHAI", "ORDER-1", events.Failed)
 		w.answer = func(events.Delivery) error { return errRefused }
-		result, err := w.One(t.Context(), e.ID)
+		result, err := w.one(t.Context(), e.ID)
 		if err != nil || result.Outcome.Delivered || result.Outcome.Attempts != 3 || result.Outcome.Failure != "answered 500" {
 			t.Errorf("One = %+v, %v", result, err)
 		}
@@ -163,7 +159,7 @@ func TestWhatIsSentAgainInVainIsOnRecord(t *testing.T) {
 func TestADeliveredEventIsSentAgainWhenItIsNamed(t *testing.T) {
 	w := newWorld(t)
 	e := w.settled(t, "KOWHAI", "ORDER-1", events.Delivered)
-	result, err := w.One(t.Context(), e.ID)
+	result, err := w.one(t.Context(), e.ID)
 	if err != nil || result.Was != events.Delivered || !result.Outcome.Delivered || len(w.attempts.got) != 1 {
 		t.Errorf("One = %+v, %v", result, err)
 	}
@@ -174,7 +170,7 @@ func TestWhatIsNotSentAgain(t *testing.T) {
 	gone := w.settled(t, "GONE", "ORDER-3", events.Failed)
 	for _, e := range []events.Event{w.settled(t, "KOWHAI", "ORDER-1", events.Pending), w.settled(t, "KOWHAI", "ORDER-2", events.NotConfigured), gone} {
 		before := w.record(t, e.ID)
-		result, err := w.One(t.Context(), e.ID)
+		result, err := w.one(t.Context(), e.ID)
 		if err != nil || result.Left == "" || len(w.attempts.got) != 0 {
 			t.Errorf("%s = %+v, %v; want nothing sent, and why", e.OrderID, result, err)
 		}
@@ -182,7 +178,7 @@ func TestWhatIsNotSentAgain(t *testing.T) {
 			t.Errorf("%s became %+v", e.OrderID, after)
 		}
 	}
-	if _, err := w.One(t.Context(), "evt_none"); !errors.Is(err, ports.ErrNotFound) {
+	if _, err := w.one(t.Context(), "evt_none"); !errors.Is(err, ports.ErrNotFound) {
 		t.Errorf("an unknown event: %v, want %v", err, ports.ErrNotFound)
 	}
 }
@@ -205,9 +201,9 @@ func TestEveryFailedEventSinceATimeIsSentAgain(t *testing.T) {
 			}
 			return nil
 		}
-		var all []delivery.Result
-		each := func(r delivery.Result) { all = append(all, r) }
-		more, err := w.Failed(t.Context(), since, "", each)
+		var all []operate.Redelivered
+		each := func(r operate.Redelivered) { all = append(all, r) }
+		more, err := w.RedeliverFailed(t.Context(), since, "", w.sender, each)
 		if err != nil || more || len(all) != 80 {
 			t.Fatalf("%d results, more %t, %v; want 80", len(all), more, err)
 		}
@@ -227,7 +223,7 @@ func TestEveryFailedEventSinceATimeIsSentAgain(t *testing.T) {
 			t.Errorf("the event of an hour before is %s", r.Status)
 		}
 		all = nil
-		if _, err := w.Failed(t.Context(), since, "KOWHAI", each); err != nil || len(all) != 0 {
+		if _, err := w.RedeliverFailed(t.Context(), since, "KOWHAI", w.sender, each); err != nil || len(all) != 0 {
 			t.Errorf("again, of KOWHAI: %d results, %v; want none", len(all), err)
 		}
 	})
@@ -246,7 +242,7 @@ func TestTheEventsOfACheckoutAreSentInTheirOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.settle(t, second, checkout.Outcome{State: checkout.JobDead, Attempts: 3})
-	if _, err := w.Failed(t.Context(), time.Time{}, "", func(delivery.Result) {}); err != nil {
+	if _, err := w.RedeliverFailed(t.Context(), time.Time{}, "", w.sender, func(operate.Redelivered) {}); err != nil {
 		t.Fatal(err)
 	}
 	var names []events.Name
@@ -264,7 +260,7 @@ func TestARedeliveryThatIsInterruptedIsOnRecord(t *testing.T) {
 	e := w.settled(t, "KOWHAI", "ORDER-1", events.Failed)
 	ctx, cancel := context.WithCancel(t.Context())
 	w.answer = func(events.Delivery) error { cancel(); return ctx.Err() }
-	result, err := w.One(ctx, e.ID)
+	result, err := w.one(ctx, e.ID)
 	if err != nil || result.Outcome.Delivered || result.Outcome.Attempts != 1 {
 		t.Errorf("One = %+v, %v", result, err)
 	}
