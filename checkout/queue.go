@@ -84,6 +84,7 @@ type JobRecord struct {
 	Due       time.Time // of JobPending: the next attempt, or the end of the lease if that is later
 	Token     int64
 	Attempts  int
+	Cursor    string    // of JobPending, as the latest Outcome left it
 	SettledAt time.Time // zero while it is pending
 	Receipt   Receipt
 	Failure   Failure // of the latest attempt that failed

@@ -102,6 +102,7 @@ func settledCursor(t *testing.T, s ports.Admin) {
 			l = lease(t, s, work(1).ID)
 		}
 		settle(t, s, l, checkout.Outcome{State: checkout.JobPending, Attempts: 2, Cursor: cursor})
+		same(t, "cursor on record", jobOf(t, s, work(1).ID).Cursor, cursor)
 	}
 	same(t, "cursor that is taken back", lease(t, s, work(1).ID).Cursor, "")
 }

@@ -24,8 +24,7 @@ type queue struct {
 // job is a job with its lease. Due of the record is the time of the next attempt.
 type job struct {
 	checkout.JobRecord
-	cursor string
-	until  time.Time // the end of the lease; zero where it was given back
+	until time.Time // the end of the lease; zero where it was given back
 }
 
 func newQueue() queue {
@@ -37,7 +36,7 @@ func (j *job) record() checkout.JobRecord {
 	r := j.JobRecord
 	r.Job = copyJob(r.Job)
 	if r.State != checkout.JobPending {
-		r.Due = time.Time{}
+		r.Due, r.Cursor = time.Time{}, ""
 	} else if j.until.After(r.Due) {
 		r.Due = j.until
 	}
@@ -192,7 +191,7 @@ func (s *Store) Lease(ctx context.Context, query checkout.JobQuery) (leases []ch
 			of[p]++
 			j.Token++
 			j.until = stored(now.Add(query.For))
-			leases = append(leases, checkout.Lease{Job: copyJob(j.Job), Token: j.Token, Attempts: j.Attempts, Cursor: j.cursor, Until: j.until})
+			leases = append(leases, checkout.Lease{Job: copyJob(j.Job), Token: j.Token, Attempts: j.Attempts, Cursor: j.Cursor, Until: j.until})
 		}
 		return nil
 	})
@@ -259,7 +258,7 @@ func (q *queue) record(j *job, o checkout.Outcome, now time.Time) {
 	j.until = time.Time{}
 	switch o.State {
 	case checkout.JobPending:
-		j.Due, j.cursor = stored(now.Add(o.Again)), o.Cursor
+		j.Due, j.Cursor = stored(now.Add(o.Again)), o.Cursor
 		return
 	case checkout.JobDone:
 		j.Receipt = o.Receipt

@@ -15,15 +15,14 @@ import (
 // JobRow is a job in the form of its row. Its Due is when the next attempt may be made, whatever its lease.
 type JobRow struct {
 	checkout.JobRecord
-	Until  time.Time // the end of the lease; zero if it is not leased
-	Cursor string
+	Until time.Time // the end of the lease; zero if it is not leased
 }
 
 // Record returns the job as it is on record.
 func (r JobRow) Record() checkout.JobRecord {
 	switch {
 	case r.State != checkout.JobPending:
-		r.Due = time.Time{}
+		r.Due, r.Cursor = time.Time{}, ""
 	case r.Until.After(r.Due):
 		r.Due = r.Until
 	}
