@@ -62,8 +62,8 @@ type Moment struct {
 	Actor     Actor
 	RequestID string // req_…; "" if there was no request
 	Detail    string // words for an operator
-	// Once, where it is not "", is what the moment is appended once for: each further one with the same text only raises
-	// Times of the first.
+	// Once, where it is not "", identifies the moments that are counted in one: a further moment with the same text is not appended,
+	// and raises Times of the first.
 	Once  string
 	Times int // 1, or more by Once
 }

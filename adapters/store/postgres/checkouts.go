@@ -190,7 +190,7 @@ func (db *DB) FindCheckout(ctx context.Context, by checkout.Reference) (checkout
 	return c, err
 }
 
-// prove returns nil if the checkout, as it was read, is where the server's operator demands it. A repeated create or confirm
+// prove checks that every standby that the server's operator demands has the checkout as it was read. A repeated create or confirm
 // is answered from it, which acknowledges what it repeats.
 func (db *DB) prove(ctx context.Context, c checkout.Checkout) error {
 	if !db.serving {

@@ -84,8 +84,8 @@ func (t *attempt) exec(ctx context.Context, statement string, args ...any) (rows
 	return rows, t.commit(ctx, b)
 }
 
-// prove returns nil if everything that is visible on this connection is where the server's operator demands it, and else
-// an error that says that the outcome is not known. The statement is one of the above.
+// prove checks that every standby that the server's operator demands has everything that is visible on this connection. Its error
+// says that the outcome is not known. The statement is one of the above.
 func (t *attempt) prove(ctx context.Context, statement string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
 	defer cancel()
