@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -64,11 +65,11 @@ func (c configured) checkpoint(ctx context.Context, now time.Time) ([]byte, erro
 // cacheSize is the number of values that a cache keeps at least.
 const cacheSize = 4096
 
-// cache keeps values for a short time, so that the requests of a busy provider do not each
-// read what seldom changes. Errors are not kept.
+// cache keeps values for a short time, so that what seldom changes is not read for each request.
 type cache[K comparable, V any] struct {
 	life   time.Duration
 	values *bounded.Map[K, cached[V]]
+	asking locks // by key, of once
 }
 
 type cached[V any] struct {
@@ -80,7 +81,7 @@ func newCache[K comparable, V any](life time.Duration) *cache[K, V] {
 	return &cache[K, V]{life: life, values: bounded.New[K, cached[V]](cacheSize)}
 }
 
-// get returns the value of key, as it was within the cache's life before now, or else as read says.
+// get returns the value of key, as it was within the cache's life before now, or else as read says. Errors are not kept.
 func (c *cache[K, V]) get(now time.Time, key K, read func() (V, error)) (V, error) {
 	if value, ok := c.fresh(now, key); ok {
 		return value, nil
@@ -90,6 +91,22 @@ func (c *cache[K, V]) get(now time.Time, key K, read func() (V, error)) (V, erro
 		c.put(now, key, value)
 	}
 	return value, err
+}
+
+// once is get for callers who wait for one another: however many of them ask, ask is called at most once in the cache's life. A
+// caller that hangs up does not end the call, because others wait for its answer. The error is that of ctx.
+func (c *cache[K, V]) once(ctx context.Context, now func() time.Time, key K, ask func(context.Context) V) (value V, err error) {
+	unlock, err := c.asking.lock(ctx, fmt.Sprint(key))
+	if err != nil {
+		return value, err
+	}
+	defer unlock()
+	value, ok := c.fresh(now(), key)
+	if !ok {
+		value = ask(context.WithoutCancel(ctx))
+		c.put(now(), key, value)
+	}
+	return value, nil
 }
 
 // fresh returns the value of key that was put in within the cache's life before now. A clock that steps back makes no

@@ -37,184 +37,181 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd che
 	ctx = withSubject(ctx)
 	defer func() { s.Refused(ctx, caller, id, cmd.RequestID, err) }()
 	defer recovered(&err)
-	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
+	provider, err := s.admit(ctx, caller, cmd.ProviderCode, &cmd.RequestID)
 	if err != nil {
 		return Confirmed{}, err
 	}
 	if err := cmd.Check(); err != nil {
 		return Confirmed{}, err
 	}
-	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
+	cmd.Actor = checkout.ProviderActor(caller.KeyID)
+	c := confirmCall{Service: s, caller: caller, provider: provider, id: id, cmd: cmd}
+	stored, err := c.run(ctx)
+	s.countCall(OutcomeConfirm, OutcomeRepeatedConfirm, len(c.done.change.Events) > 0, err)
+	s.deliver(ctx, c.done)
+	if err != nil {
 		return Confirmed{}, err
 	}
-	cmd.Actor = checkout.ProviderActor(caller.KeyID)
-	storing, cancel := detached(ctx, waitLimit+printAttempts*printTimeout)
-	defer cancel()
-	confirmed, done, err := s.confirm(storing, caller, provider, id, cmd)
-	s.countConfirm(len(done.change.Events) > 0, err)
-	s.announce(ctx, done)
-	return confirmed, err
+	return Confirmed{Checkout: stored, Already: stored.Confirmation.AgreementNumber != c.concluded}, nil
 }
 
-// confirm answers a repeat at once. Otherwise it holds a lock on the checkout while it confirms it, so
-// that its agreement is rendered once. What it returns beside the answer is what this call has committed.
-func (s *Service) confirm(ctx context.Context, caller Caller, provider catalogue.Provider, id string,
-	cmd checkout.Confirm) (Confirmed, advanced, error) {
-	stored, err := s.matching(ctx, caller, id, cmd)
-	if errors.Is(err, checkout.ErrAlreadyConfirmed) {
-		return Confirmed{Checkout: stored, Already: true}, advanced{}, nil
-	} else if err != nil && !errors.Is(err, checkout.ErrCompleting) {
-		return Confirmed{}, advanced{}, err
+// confirmCall is a confirm that is under way.
+type confirmCall struct {
+	*Service
+	caller    Caller
+	provider  catalogue.Provider
+	id        string
+	cmd       checkout.Confirm
+	concluded string    // the number of the agreement that this call has concluded: no other call answers that it is new
+	done      committed // that the checkout is confirmed, if this call committed it
+}
+
+// run answers a repeat at once. Otherwise it holds a lock on the checkout while it confirms it, so that its agreement is rendered
+// once.
+func (c *confirmCall) run(ctx context.Context) (checkout.Checkout, error) {
+	ctx, cancel := detached(ctx, waitLimit+printAttempts*printTimeout)
+	defer cancel()
+	switch stored, err := c.matching(ctx); {
+	case errors.Is(err, checkout.ErrAlreadyConfirmed):
+		return stored, nil
+	case err != nil && !errors.Is(err, checkout.ErrCompleting):
+		return checkout.Checkout{}, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
-	unlock, err := s.confirming.lock(waiting, id)
+	unlock, err := c.confirming.lock(waiting, c.id)
 	if err != nil {
-		return Confirmed{}, advanced{}, checkout.Busy()
+		return checkout.Checkout{}, checkout.Busy()
 	}
 	defer unlock()
-	concluded := "" // the number of the agreement that this call has concluded
 	for range attempts(ctx) {
-		stored, done, err := s.conclude(ctx, caller, provider, id, cmd)
-		if a := done.change.Agreement; a != nil {
-			concluded = a.Number
-		}
+		stored, err := c.conclude(ctx)
 		switch {
 		case err == nil:
-			done, err = s.attemptHeld(ctx, done)
+			c.done, err = c.attemptHeld(ctx, c.done)
+			stored = c.done.change.Next
 		case errors.Is(err, checkout.ErrCompleting):
-			done, err = s.await(ctx, checkout.JobComplete, stored, provider)
+			c.done, err = c.await(ctx, checkout.JobComplete, stored, c.provider)
+			stored = c.done.change.Next
 		}
 		switch {
-		case err == nil:
-			c := done.change.Next
-			return Confirmed{Checkout: c, Already: c.Confirmation.AgreementNumber != concluded}, done, nil
-		case errors.Is(err, checkout.ErrAlreadyConfirmed): // by any process: no other call has answered that it is new
-			return Confirmed{Checkout: stored, Already: stored.Confirmation.AgreementNumber != concluded}, advanced{}, nil
+		case err == nil, errors.Is(err, checkout.ErrAlreadyConfirmed):
+			return stored, nil
 		case errors.Is(err, checkout.ErrOutdated): // prepare it again, with the direct debit as it is now
 		case errors.Is(err, ports.ErrDuplicate): // or with another number
 		case errors.Is(err, errAwaiting): // the CRM
 		default:
-			return Confirmed{}, advanced{}, err
+			return checkout.Checkout{}, err
 		}
 	}
-	return Confirmed{}, advanced{}, checkout.Busy()
-}
-
-// conclude makes one attempt at a confirm: it reads the checkout, asks the processor about its setup, prepares the
-// agreement, decides for good, and stores the change. A CRM that does not answer within the commit has yet to complete the
-// enrolment then.
-func (s *Service) conclude(ctx context.Context, caller Caller, provider catalogue.Provider, id string,
-	cmd checkout.Confirm) (checkout.Checkout, advanced, error) {
-	stored, err := s.matching(ctx, caller, id, cmd)
-	if err != nil {
-		return stored, advanced{}, err
-	}
-	if stored.Setup.BillingRequestID != "" {
-		seen, err := s.observeFor(checkout.ForConfirm)(ctx, stored)
-		if err != nil { // whether the mandate is alive is not known
-			s.report(ctx, Failure{Operation: OperationObserve, Severity: Error, About: aboutCheckout(stored), Err: err})
-			return stored, advanced{}, checkout.Busy()
-		}
-		if stored, err = s.storeObservation(ctx, stored, seen); err != nil {
-			return stored, advanced{}, err
-		}
-	}
-	if err := cmd.Ready(stored, s.cfg.Keyring.LatestText(stored)); err != nil {
-		return stored, advanced{}, err
-	}
-	agreed, err := s.agreed(ctx, stored, cmd)
-	if err != nil {
-		return stored, advanced{}, err
-	}
-	prepared, err := s.prepare(ctx, provider, stored, cmd, agreed)
-	if err != nil {
-		return stored, advanced{}, err
-	}
-	latest, held := stored, s.enqueue(provider, holdLimit)
-	change, err := s.update(ctx, id, held, func(c checkout.Checkout) (checkout.Change, error) {
-		latest = c
-		change, err := cmd.Decide(c, s.cfg.Keyring.LatestText(c), prepared)
-		if err != nil {
-			return change, err
-		}
-		return s.withinCommit(change)
-	})
-	if err != nil {
-		return latest, advanced{}, err
-	}
-	return latest, advanced{change: change, agreement: change.Agreement, provider: provider, until: held.Now.Add(held.Hold)}, nil
+	return checkout.Checkout{}, checkout.Busy()
 }
 
 // matching returns the caller's checkout if this confirm is for it. The error is checkout.ErrAlreadyConfirmed for a repeat,
 // and checkout.ErrCompleting while the CRM has to complete the enrolment.
-func (s *Service) matching(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (checkout.Checkout, error) {
-	stored, err := s.owned(ctx, caller, id)
+func (c *confirmCall) matching(ctx context.Context) (checkout.Checkout, error) {
+	stored, err := c.owned(ctx, c.caller, c.id)
 	if err != nil {
 		return stored, err
 	}
-	return stored, cmd.Match(stored, s.cfg.Keyring.LatestText(stored))
+	return stored, c.cmd.Match(stored, c.cfg.Keyring.LatestText(stored))
+}
+
+// conclude makes one attempt at a confirm: it reads the checkout, asks the processor about its setup, prepares the
+// agreement, decides for good, and stores the change. A CRM that does not answer within the commit has yet to complete the
+// enrolment then. With an error it returns the checkout that the error is about.
+func (c *confirmCall) conclude(ctx context.Context) (checkout.Checkout, error) {
+	stored, err := c.matching(ctx)
+	if err != nil {
+		return stored, err
+	}
+	if stored.Setup.BillingRequestID != "" {
+		seen, err := c.observe(ctx, stored, checkout.ForConfirm, c.cfg.ProcessorTimeout)
+		if err != nil { // whether the mandate is alive is not known
+			c.report(ctx, Failure{Operation: OperationObserve, Severity: Error, About: aboutCheckout(stored), Err: err})
+			return stored, checkout.Busy()
+		}
+		if stored, err = c.storeObservation(ctx, stored, seen); err != nil {
+			return stored, err
+		}
+	}
+	if err := c.cmd.Ready(stored, c.cfg.Keyring.LatestText(stored)); err != nil {
+		return stored, err
+	}
+	prepared, err := c.prepare(ctx, stored)
+	if err != nil {
+		return stored, err
+	}
+	held := c.enqueue(c.provider, holdLimit)
+	change, err := c.update(ctx, c.id, held, func(latest checkout.Checkout) (checkout.Change, error) {
+		stored = latest
+		change, err := c.cmd.Decide(latest, c.cfg.Keyring.LatestText(latest), prepared)
+		if err != nil {
+			return change, err
+		}
+		return c.withinCommit(change)
+	})
+	if err == nil {
+		c.concluded = change.Agreement.Number
+		c.done = committed{change, c.provider, held.Now.Add(held.Hold)}
+	}
+	return stored, err
 }
 
 // prepare renders the agreement. If that fails, the failure is reported and the confirm continues without a PDF: a name
 // with a character that no font has must not block a payer. If the printer is busy the confirm is refused instead, and
 // the same request may be sent again.
-func (s *Service) prepare(ctx context.Context, provider catalogue.Provider, stored checkout.Checkout,
-	cmd checkout.Confirm, agreed ports.Agreed) (prepared checkout.Prepared, err error) {
-	number := agreed.Number
+func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (prepared checkout.Prepared, err error) {
+	agreed, err := c.agreed(ctx, stored)
+	if err != nil {
+		return prepared, err
+	}
+	cmd := c.cmd
 	cmd.FirstPayment = checkout.Some(agreed.FirstPayment)
 	prepared = checkout.Prepared{
-		Environment: s.cfg.Environment,
-		Now:         s.now(),
-		Agreement: cmd.Agreement(stored, checkout.Agreed{Environment: s.cfg.Environment, Provider: provider, Terms: s.cfg.Terms,
-			Number: number, Now: agreed.AcceptedAt, Today: money.DateOf(agreed.AcceptedAt.In(s.zone))}),
+		Environment: c.cfg.Environment,
+		Now:         c.now(),
+		Agreement: cmd.Agreement(stored, checkout.Agreed{Environment: c.cfg.Environment, Provider: c.provider, Terms: c.cfg.Terms,
+			Number: agreed.Number, Now: agreed.AcceptedAt, Today: money.DateOf(agreed.AcceptedAt.In(c.zone))}),
 	}
-	for attempt := 1; attempt <= printAttempts; attempt++ {
-		pdf, err := s.print(ctx, prepared.Agreement)
-		if err == nil {
-			prepared.Document = &agreement.Document{
-				ID:     checkout.NaturalKey(s.cfg.Environment, stored.ProviderCode, stored.OrderID, "document"),
-				SHA256: sha256.Sum256(pdf),
-				Bytes:  pdf,
-			}
-			break
+	for attempt := 1; attempt <= printAttempts && prepared.Document == nil; attempt++ {
+		pdf, err := c.print(ctx, prepared.Agreement)
+		switch {
+		case err == nil:
+			prepared.Document = &agreement.Document{ID: checkout.NaturalKey(c.cfg.Environment, stored.ProviderCode, stored.OrderID, "document"),
+				SHA256: sha256.Sum256(pdf), Bytes: pdf}
+		case errors.Is(err, ports.ErrBusy):
+			return checkout.Prepared{}, c.fail(ctx, "render agreement "+agreed.Number, err)
+		default:
+			c.report(ctx, Failure{Operation: OperationPrint, Severity: Error, About: aboutCheckout(stored), Attempt: attempt,
+				Err: fmt.Errorf("render agreement %s: %w", agreed.Number, err)})
 		}
-		if errors.Is(err, ports.ErrBusy) {
-			return checkout.Prepared{}, s.fail(ctx, "render agreement "+number, err)
-		}
-		s.report(ctx, Failure{Operation: OperationPrint, Severity: Error, About: aboutCheckout(stored), Attempt: attempt,
-			Err: fmt.Errorf("render agreement %s: %w", number, err)})
 	}
-	prepared.Evidence, err = s.evidence(prepared, cmd.RequestID)
-	return prepared, err
-}
-
-// evidence returns the entry of the evidence log of what is to be concluded.
-func (s *Service) evidence(p checkout.Prepared, requestID string) (evidence.Entry, error) {
-	c := evidence.Conclusion{Environment: string(s.cfg.Environment), RequestID: requestID, At: p.Now, Document: p.Document}
-	if _, err := io.ReadFull(s.cfg.Rand, c.Salt[:]); err != nil {
-		return evidence.Entry{}, fmt.Errorf("salt the evidence: %w", err)
+	conclusion := evidence.Conclusion{Environment: string(c.cfg.Environment), RequestID: cmd.RequestID, At: prepared.Now, Document: prepared.Document}
+	if _, err := io.ReadFull(c.cfg.Rand, conclusion.Salt[:]); err != nil {
+		return checkout.Prepared{}, fmt.Errorf("salt the evidence: %w", err)
 	}
-	return s.cfg.Keyring.Attest(evidence.OfAgreement(p.Agreement, c)), nil
+	prepared.Evidence = c.cfg.Keyring.Attest(evidence.OfAgreement(prepared.Agreement, conclusion))
+	return prepared, nil
 }
 
 // agreed returns what the agreement is concluded as: with a new number now; or, where the store was restored to an earlier
 // moment than the CRM outside of it, as the CRM has it on record.
-func (s *Service) agreed(ctx context.Context, stored checkout.Checkout, cmd checkout.Confirm) (ports.Agreed, error) {
-	before, err := s.agreedInCRM(ctx, stored)
+func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (ports.Agreed, error) {
+	before, err := c.agreedInCRM(ctx, stored)
 	if err != nil || before != nil {
 		return *cmp.Or(before, &ports.Agreed{}), err
 	}
 	var entropy [8]byte
-	if _, err := io.ReadFull(s.cfg.Rand, entropy[:]); err != nil {
+	if _, err := io.ReadFull(c.cfg.Rand, entropy[:]); err != nil {
 		return ports.Agreed{}, fmt.Errorf("generate an agreement number: %w", err)
 	}
-	now := s.now()
-	return ports.Agreed{Number: agreement.NewNumber(now.In(s.zone).Year(), entropy), AcceptedAt: now,
-		FirstPayment: cmd.FirstPayment.Value}, nil
+	now := c.now()
+	return ports.Agreed{Number: agreement.NewNumber(now.In(c.zone).Year(), entropy), AcceptedAt: now,
+		FirstPayment: c.cmd.FirstPayment.Value}, nil
 }
 
-// print makes one attempt.
+// print makes one attempt to render an agreement.
 func (s *Service) print(ctx context.Context, a agreement.Agreement) (pdf []byte, err error) {
 	defer recovered(&err)
 	ctx, cancel := context.WithTimeout(ctx, printTimeout)

@@ -36,7 +36,7 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	ctx = withSubject(ctx)
 	defer func() { s.Refused(ctx, caller, "", cmd.RequestID, err) }()
 	defer recovered(&err)
-	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
+	provider, err := s.admit(ctx, caller, cmd.ProviderCode, &cmd.RequestID)
 	if err != nil {
 		return Opened{}, err
 	}
@@ -44,120 +44,112 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	if err := cmd.CheckEither(provider.Mode); err != nil {
 		return Opened{}, err
 	}
-	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
-		return Opened{}, err
-	}
 	cmd.Actor = checkout.ProviderActor(caller.KeyID)
 	concerns(ctx, About{OrderID: cmd.OrderID.Value, ProviderCode: provider.Code})
-	storing, cancel := detached(ctx, waitLimit)
-	defer cancel()
-	opened, committed, err := s.create(storing, provider, cmd)
-	s.countCreate(len(committed.change.Events) > 0, err)
-	s.announce(ctx, committed)
-	if err != nil {
-		return Opened{}, err
-	}
-	return opened, nil
+	c := createCall{Service: s, cmd: cmd, provider: provider}
+	opened, err = c.run(ctx)
+	s.countCall(OutcomeCreate, OutcomeReplay, len(c.done.change.Events) > 0, err)
+	s.deliver(ctx, c.done)
+	return opened, err
 }
 
-// create replays the order's checkout, or opens one. An order that this process has not seen recently is most likely
+// createCall is a create that is under way.
+type createCall struct {
+	*Service
+	cmd      checkout.Create
+	provider catalogue.Provider
+	reserved string    // the id of the checkout that this call has reserved, and of which no other call answers that it is new
+	done     committed // that the checkout is open, if this call committed it
+}
+
+// run replays the order's checkout, or opens one. An order that this process has not seen recently is most likely
 // new, so the first attempt inserts its checkout without looking: the order is looked up only if it was seen recently,
-// or if the first attempt failed for any reason. What it returns beside the answer is the change that opened the checkout, if this
-// call committed it.
-func (s *Service) create(ctx context.Context, provider catalogue.Provider, cmd checkout.Create) (_ Opened, committed advanced, _ error) {
-	reserved := "" // the id of the checkout that this call has reserved
-	name := checkout.DefaultKey(provider.Code, cmd.OrderID.Value)
-	_, seen := s.recent.Get(name)
-	s.recent.Put(name, struct{}{})
+// or if the first attempt failed for any reason.
+func (c *createCall) run(ctx context.Context) (Opened, error) {
+	ctx, cancel := detached(ctx, waitLimit)
+	defer cancel()
+	name := checkout.DefaultKey(c.provider.Code, c.cmd.OrderID.Value)
+	_, seen := c.recent.Get(name)
+	c.recent.Put(name, struct{}{})
 	for n := range attempts(ctx) {
 		look := seen || n > 0
-		opened, done, err := s.attemptCreate(ctx, provider, cmd, look)
-		if done.inserted {
-			reserved = done.change.Next.ID
-		}
-		if len(done.change.Events) > 0 {
-			committed = done
-		}
+		opened, err := c.attempt(ctx, look)
 		refusal, refused := errors.AsType[*checkout.CRMRefusal](err)
 		switch {
 		case errors.Is(err, ports.ErrDuplicate): // the order or the key was taken meanwhile
 		case errors.Is(err, errAwaiting): // the CRM's answer decides
-		case err == nil && opened.Checkout.ID == reserved: // by any process: no other call has answered that it is new
-			opened.Replay, opened.IdempotencyKey = false, ""
-			return opened, committed, nil
 		case refused && refusal.OtherIntent:
-			return Opened{}, committed, checkout.RefuseIntent(refusal.Faults)
+			return Opened{}, checkout.RefuseIntent(refusal.Faults)
 		case refused:
-			return Opened{}, committed, cmp.Or(cmd.RefusedByCRM(refusal.Faults), err)
+			return Opened{}, cmp.Or(c.cmd.RefusedByCRM(refusal.Faults), err)
 		case err == nil, look:
-			return opened, committed, err
+			return opened, err
 		default: // the record may answer it
-			s.report(ctx, Failure{Operation: OperationServe, Severity: Warning, Err: err})
+			c.report(ctx, Failure{Operation: OperationServe, Severity: Warning, Err: err})
 		}
 	}
-	return Opened{}, committed, checkout.Busy()
+	return Opened{}, checkout.Busy()
 }
 
-// attemptCreate makes one attempt at a create: it reads what the create is decided by, decides it, and stores the outcome. It
+// attempt makes one attempt at a create: it reads what the create is decided by, decides it, and stores the outcome. It
 // returns ports.ErrDuplicate if the order or the key was taken meanwhile, and errAwaiting if the CRM has still to make the
 // records.
-func (s *Service) attemptCreate(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, look bool) (Opened, advanced, error) {
-	facts, err := s.facts(ctx, provider, cmd, look)
+func (c *createCall) attempt(ctx context.Context, look bool) (Opened, error) {
+	facts, err := c.facts(ctx, look)
 	if err != nil {
-		return Opened{}, advanced{}, err
+		return Opened{}, err
 	}
-	decision, err := cmd.Decide(facts)
+	decision, err := c.cmd.Decide(facts)
 	switch {
 	case err != nil:
-		return Opened{}, advanced{}, err
+		return Opened{}, err
 	case decision.Action == checkout.Open:
-		return s.open(ctx, provider, cmd, decision.Intent, facts.Now)
+		return c.open(ctx, decision.Intent, facts.Now)
 	case decision.Action == checkout.Wait && decision.Awaiting != facts.ByOrder: // another order has the key
-		return Opened{}, advanced{}, errAwaiting
+		return Opened{}, errAwaiting
 	case decision.Action == checkout.Wait:
-		done, err := s.await(ctx, checkout.JobOpen, *facts.ByOrder, provider)
-		if err == nil || errors.As(err, new(*checkout.CRMRefusal)) {
+		if c.done, err = c.await(ctx, checkout.JobOpen, *facts.ByOrder, c.provider); answered(err) {
 			err = errAwaiting // what it has come to decides next about this create
 		}
-		return Opened{}, done, err
+		return Opened{}, err
 	}
-	opened, err := s.replay(ctx, cmd, *facts.ByOrder, decision.Action == checkout.ReplayRenews, facts.Now)
-	return opened, advanced{}, err
+	return c.replay(ctx, *facts.ByOrder, decision.Action == checkout.ReplayRenews, facts.Now)
 }
 
 // facts reads what a create is decided by. What is on record is read only if look is true.
-func (s *Service) facts(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, look bool) (checkout.Facts, error) {
-	facts := checkout.Facts{Mode: provider.Mode, Environment: s.cfg.Environment, Keyring: s.cfg.Keyring}
-	var err error
+func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts, err error) {
+	facts = checkout.Facts{Mode: c.provider.Mode, Environment: c.cfg.Environment, Keyring: c.cfg.Keyring}
+	code, key := c.provider.Code, c.cmd.Key()
 	if look {
-		key := cmd.Key()
-		if facts.ByOrder, err = found(s.cfg.Store.FindCheckout(ctx, checkout.Reference{ProviderCode: provider.Code, OrderID: cmd.OrderID.Value})); err != nil {
-			return facts, s.fail(ctx, "look up the order", err)
+		facts.ByOrder, err = found(c.cfg.Store.FindCheckout(ctx, checkout.Reference{ProviderCode: code, OrderID: c.cmd.OrderID.Value}))
+		if err != nil {
+			return facts, c.fail(ctx, "look up the order", err)
 		}
-		if facts.ByOrder == nil || facts.ByOrder.IdempotencyKey != key {
-			if facts.ByKey, err = found(s.cfg.Store.FindCheckout(ctx, checkout.Reference{ProviderCode: provider.Code, Key: key})); err != nil {
-				return facts, s.fail(ctx, "look up the idempotency key", err)
-			}
+	}
+	if look && (facts.ByOrder == nil || facts.ByOrder.IdempotencyKey != key) {
+		facts.ByKey, err = found(c.cfg.Store.FindCheckout(ctx, checkout.Reference{ProviderCode: code, Key: key}))
+		if err != nil {
+			return facts, c.fail(ctx, "look up the idempotency key", err)
 		}
 	}
 	if facts.ByOrder != nil {
 		concerns(ctx, aboutCheckout(*facts.ByOrder))
 	}
-	facts.Now = s.now()
-	if cmd.NeedsCourse(facts) {
-		facts.Course, err = found(s.configured.course(ctx, facts.Now, provider.Code, cmd.CourseCode.Value))
+	facts.Now = c.now()
+	if c.cmd.NeedsCourse(facts) {
+		facts.Course, err = found(c.configured.course(ctx, facts.Now, code, c.cmd.CourseCode.Value))
 		if err != nil {
-			return facts, s.fail(ctx, "read the course", err)
+			return facts, c.fail(ctx, "read the course", err)
 		}
 	}
 	return facts, nil
 }
 
 // replay answers with the checkout on record, with a next setup token if the latest is renewed.
-func (s *Service) replay(ctx context.Context, cmd checkout.Create, stored checkout.Checkout, renew bool, now time.Time) (Opened, error) {
+func (c *createCall) replay(ctx context.Context, stored checkout.Checkout, renew bool, now time.Time) (Opened, error) {
 	if renew {
-		change, err := s.update(ctx, stored.ID, checkout.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
-			return c.Renew(s.cfg.Keyring, now, s.cfg.SetupLifetime, cmd.Actor, cmd.RequestID), c.Available()
+		change, err := c.update(ctx, stored.ID, checkout.Enqueue{Now: now}, func(stored checkout.Checkout) (checkout.Change, error) {
+			return stored.Renew(c.cfg.Keyring, now, c.cfg.SetupLifetime, c.cmd.Actor, c.cmd.RequestID), stored.Available()
 		})
 		if err != nil {
 			return Opened{}, err
@@ -165,69 +157,51 @@ func (s *Service) replay(ctx context.Context, cmd checkout.Create, stored checko
 		stored = change.Next
 	}
 	if stored.Status != checkout.Confirmed { // after which the answer is the same whatever the mandate does
-		stored = s.refreshForPoll(ctx, stored)
+		stored = c.refreshForPoll(ctx, stored)
 	}
-	return s.answer(stored, cmd, true), nil
+	return c.answer(stored), nil
 }
 
 // open stores a new checkout, and has the CRM make its records. It returns ports.ErrDuplicate if the order or the key has a
 // checkout. While the CRM does not answer nothing is reserved.
-func (s *Service) open(ctx context.Context, provider catalogue.Provider, cmd checkout.Create, intent checkout.Intent,
-	now time.Time) (Opened, advanced, error) {
-	if s.crm.Open() {
-		return Opened{}, advanced{}, checkout.Busy()
+func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.Time) (Opened, error) {
+	if c.crm.Open() {
+		return Opened{}, checkout.Busy()
 	}
-	id, err := s.newID(provider, now)
-	if err != nil {
-		return Opened{}, advanced{}, err
-	}
-	change, err := s.withinCommit(cmd.Reserve(intent, id, now))
-	if err != nil {
-		return Opened{}, advanced{}, fmt.Errorf("open checkout %s: %w", id, err)
-	}
-	held := s.enqueue(provider, holdLimit)
-	stored := advanced{change: change, provider: provider, inserted: true, until: held.Now.Add(held.Hold)}
-	if err := s.insert(ctx, change, held); err != nil {
-		return Opened{}, advanced{}, err
-	}
-	concerns(ctx, aboutCheckout(change.Next))
-	done, err := s.attemptHeld(ctx, stored)
-	if err != nil {
-		return Opened{}, advanced{change: checkout.Change{Next: change.Next}, inserted: true}, err
-	}
-	done.inserted = true
-	return s.answer(done.change.Next, cmd, false), done, nil
-}
-
-func (s *Service) newID(provider catalogue.Provider, now time.Time) (string, error) {
 	var entropy [10]byte
-	if _, err := io.ReadFull(s.cfg.Rand, entropy[:]); err != nil {
-		return "", fmt.Errorf("generate a checkout id: %w", err)
+	if _, err := io.ReadFull(c.cfg.Rand, entropy[:]); err != nil {
+		return Opened{}, fmt.Errorf("generate a checkout id: %w", err)
 	}
-	return checkout.NewID(provider.Code, now, entropy), nil
-}
-
-// insert stores a new checkout. It returns ports.ErrDuplicate if the order or the key has one.
-func (s *Service) insert(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
-	err := s.cfg.Store.InsertCheckout(ctx, change, q)
-	switch {
-	case err == nil:
-		s.journal(ctx, aboutCheckout(change.Next), change.Moments)
-	case !errors.Is(err, ports.ErrDuplicate):
-		err = s.fail(ctx, "store checkout "+change.Next.ID, err)
+	id := checkout.NewID(c.provider.Code, now, entropy)
+	change, err := c.withinCommit(c.cmd.Reserve(intent, id, now))
+	if err != nil {
+		return Opened{}, fmt.Errorf("open checkout %s: %w", id, err)
 	}
-	return err
+	held := c.enqueue(c.provider, holdLimit)
+	switch err := c.cfg.Store.InsertCheckout(ctx, change, held); {
+	case errors.Is(err, ports.ErrDuplicate):
+		return Opened{}, err
+	case err != nil:
+		return Opened{}, c.fail(ctx, "store checkout "+id, err)
+	}
+	c.reserved = id
+	concerns(ctx, aboutCheckout(change.Next))
+	c.journal(ctx, aboutCheckout(change.Next), change.Moments)
+	if c.done, err = c.attemptHeld(ctx, committed{change, c.provider, held.Now.Add(held.Hold)}); err != nil {
+		return Opened{}, err
+	}
+	return c.answer(c.done.change.Next), nil
 }
 
 // answer returns the answer to a create, with the setup pair unless the checkout is confirmed.
-func (s *Service) answer(c checkout.Checkout, cmd checkout.Create, replay bool) Opened {
-	o := Opened{Checkout: c, Replay: replay, Warnings: cmd.Warnings(unprintable(s.cfg.Printer)), SentFinal: cmd.Final.Given}
-	if replay {
-		o.IdempotencyKey = cmd.Key()
+func (c *createCall) answer(stored checkout.Checkout) Opened {
+	o := Opened{Checkout: stored, Replay: stored.ID != c.reserved, Warnings: c.cmd.Warnings(unprintable(c.cfg.Printer)), SentFinal: c.cmd.Final.Given}
+	if o.Replay {
+		o.IdempotencyKey = c.cmd.Key()
 	}
-	if c.Status != checkout.Confirmed {
-		o.Token = s.cfg.Keyring.LatestText(c)
-		o.SetupURL = s.pageURL(o.Token)
+	if stored.Status != checkout.Confirmed {
+		o.Token = c.cfg.Keyring.LatestText(stored)
+		o.SetupURL = c.pageURL(o.Token)
 	}
 	return o
 }

@@ -42,8 +42,8 @@ var (
 // deliver sends the events of a change that a request committed and holds, before the request is answered. Events that it
 // cannot finish stay in the queue for the scheduler, and so do the events of a provider whose slots are all taken: its receiver
 // is slow, or it has many events at once, and neither is a failure.
-func (s *Service) deliver(ctx context.Context, done advanced) {
-	if s.countUnsent(done) {
+func (s *Service) deliver(ctx context.Context, done committed) {
+	if len(done.change.Events) == 0 || s.countUnsent(done) {
 		return
 	}
 	ctx, cancel := detached(ctx, deliverLimit)
@@ -52,7 +52,7 @@ func (s *Service) deliver(ctx context.Context, done advanced) {
 	for _, e := range done.change.Events {
 		d.held = append(d.held, checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1, Until: done.until})
 	}
-	err := d.deliverHeld(ctx, done.inserted)
+	err := d.deliverHeld(ctx)
 	if err == nil {
 		return
 	}
@@ -64,12 +64,12 @@ func (s *Service) deliver(ctx context.Context, done advanced) {
 }
 
 // countUnsent reports whether the provider has no destination, and counts its events then.
-func (s *Service) countUnsent(done advanced) bool {
+func (s *Service) countUnsent(done committed) bool {
 	if done.provider.Destination.Configured() {
 		return false
 	}
 	for range done.change.Events {
-		s.countSettled(checkout.JobDropped)
+		s.countSettled(checkout.JobDeliver, checkout.JobDropped)
 	}
 	return true
 }
@@ -96,10 +96,10 @@ type deliverer struct {
 	scheduled bool
 }
 
-// deliverHeld delivers the events that are held. Unless they are the checkout's first, it waits for earlier ones.
-func (d *deliverer) deliverHeld(ctx context.Context, first bool) (err error) {
+// deliverHeld delivers the events that are held, after any earlier events of the checkout.
+func (d *deliverer) deliverHeld(ctx context.Context) (err error) {
 	defer recovered(&err)
-	if !first {
+	if d.held[0].Job.Name != string(events.CheckoutCreated) { // which is the first of every checkout
 		err = d.awaitEarlier(ctx)
 	}
 	for len(d.held) > 0 && err == nil {
@@ -113,34 +113,32 @@ func (d *deliverer) deliverHeld(ctx context.Context, first bool) (err error) {
 			d.held = d.held[1:]
 		}
 	}
-	if errors.Is(err, errNoSlot) || errors.Is(err, errStopping) {
-		released := d.release(ctx)
-		if errors.Is(err, errNoSlot) {
-			return released
-		}
-		return errors.Join(err, released)
+	switch {
+	case errors.Is(err, errNoSlot):
+		return d.release(ctx)
+	case errors.Is(err, errStopping):
+		return errors.Join(err, d.release(ctx))
 	}
 	return err
 }
 
-// awaitEarlier returns when no event of the checkout before those held is pending. It delivers the events that nobody
-// has leased, and waits for the others, unless the service is stopping: then their deliverer may have stopped too.
+// awaitEarlier returns when every event of the checkout before the events held is settled. It delivers events without a lease, and
+// waits for events that another process delivers, unless the service is stopping: then their deliverer may have stopped too.
 func (d *deliverer) awaitEarlier(ctx context.Context) error {
-	ours, filter := d.held[0].Job, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, State: checkout.JobPending, OldestFirst: true}
-	filter.CheckoutID = ours.CheckoutID
+	ours, kinds := d.held[0].Job, []checkout.JobKind{checkout.JobDeliver}
 	for {
-		pending, err := d.cfg.Store.Jobs(ctx, filter, 1)
+		pending, err := d.cfg.Store.Jobs(ctx,
+			checkout.JobFilter{Kinds: kinds, State: checkout.JobPending, CheckoutID: ours.CheckoutID, OldestFirst: true}, 1)
 		switch {
 		case err != nil:
 			return fmt.Errorf("list the pending events: %w", err)
 		case len(pending) == 0 || pending[0].Job.ID == ours.ID:
 			return nil
 		}
-		leases, err := d.lease(ctx, checkout.JobQuery{Kinds: filter.Kinds, CheckoutID: ours.CheckoutID, ID: pending[0].Job.ID, Limit: 1})
-		if err != nil {
-			return err
-		}
+		leases, err := d.lease(ctx, checkout.JobQuery{Kinds: kinds, CheckoutID: ours.CheckoutID, ID: pending[0].Job.ID, Limit: 1})
 		switch {
+		case err != nil:
+			return err
 		case len(leases) == 1:
 			err = d.deliverOne(ctx, &leases[0])
 		case d.stopping.Load():
@@ -247,51 +245,30 @@ func (d *deliverer) settleEvent(ctx context.Context, l checkout.Lease, outcome c
 		ctx, cancel = detached(ctx, settleLimit)
 		defer cancel()
 	}
-	outcome.Moments = eventMoments(l.Job, outcome, d.now())
-	_, err := d.settle(ctx, l, outcome, checkout.Enqueue{Now: d.now()}, nil)
-	switch {
+	switch err := d.settleSent(ctx, l, outcome); {
 	case errors.Is(err, ports.ErrNotFound):
 		return errLost // its holder settles it
 	case err != nil:
 		return err
 	}
-	d.countSettled(outcome.State)
 	if outcome.State == checkout.JobDead {
-		d.report(ctx, Failure{Operation: OperationGiveUp, Severity: Error, About: aboutJob(l.Job), EventID: l.Job.ID, Err: givenUp(l.Job, outcome)})
+		err := fmt.Errorf("event %s failed %d times", l.Job.Name, outcome.Attempts)
+		if outcome.Attempts == 0 {
+			err = fmt.Errorf("event %s is not sent: %s", l.Job.Name, outcome.Failure.Reason)
+		}
+		d.report(ctx, Failure{Operation: OperationGiveUp, Severity: Error, About: aboutJob(l.Job), EventID: l.Job.ID, Err: err})
 	}
 	return nil
-}
-
-// eventMoments returns the moment of an event that was delivered or given up.
-func eventMoments(j checkout.Job, o checkout.Outcome, now time.Time) []checkout.Moment {
-	m := checkout.Moment{At: now, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name + " " + j.ID, Times: 1}
-	switch o.State {
-	case checkout.JobDone:
-		m.Kind = checkout.MomentEventDelivered
-	case checkout.JobDead:
-		m.Kind, m.Detail = checkout.MomentEventFailed, m.Detail+": "+o.Failure.Reason
-	default:
-		return nil
-	}
-	return []checkout.Moment{m}
-}
-
-// givenUp returns an error that says that an event is not sent any more, and why.
-func givenUp(j checkout.Job, outcome checkout.Outcome) error {
-	if outcome.Attempts == 0 {
-		return fmt.Errorf("event %s is not sent: %s", j.Name, outcome.Failure.Reason)
-	}
-	return fmt.Errorf("event %s failed %d times", j.Name, outcome.Attempts)
 }
 
 // run makes one run of attempts (section 6). With cut it says why it ended before the event was delivered or had failed.
 func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout.Outcome, cut, err error) {
 	e := l.Job.Event()
-	provider, err := found(d.configured.provider(ctx, d.now(), e.ProviderCode))
+	provider, err := d.providerOf(ctx, e.ProviderCode)
 	switch {
 	case err != nil:
-		return outcome, nil, fmt.Errorf("read the destination of %s: %w", e.ProviderCode, err)
-	case provider == nil, !provider.Destination.Configured():
+		return outcome, nil, err
+	case !provider.Destination.Configured():
 		d.receivers.forget(e.ProviderCode)
 		return checkout.Outcome{State: checkout.JobDropped}, nil, nil
 	}
@@ -304,7 +281,7 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 		Now:  d.now,
 		Send: func(ctx context.Context, n int) error {
 			err := d.send(ctx, provider.Destination, sent, n)
-			d.note(ctx, provider.Code, err)
+			d.noteSent(ctx, provider.Code, err)
 			return err
 		},
 		Failed: func(n int, err error) bool {
@@ -312,7 +289,7 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 			switch {
 			case d.stopping.Load():
 				cut = errStopping
-			case d.scheduled && d.receivers.breaker(provider.Code).Open():
+			case d.scheduled && d.receivers.open(provider.Code):
 				cut = errUnanswered
 			default:
 				return true

@@ -344,8 +344,8 @@ func TestARunThatIsCutOffBetweenAttemptsIsTakenUp(t *testing.T) {
 		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 1 || len(w.receiver.got) != 1 {
 			t.Errorf("on record %s after %d attempts, %d made; want it pending after one", e.Status, e.Attempts, len(w.receiver.got))
 		}
-		if reported := w.reports.take(); len(reported) != 1 || reported[0].Operation != service.OperationSend {
-			t.Errorf("reported %+v, want the failed attempt alone", reported)
+		if reported := w.reports.take(); len(reported) != 1 || reported[0].Operation != service.OperationSend || reported[0].RequestID != "req_1" {
+			t.Errorf("reported %+v, want the failed attempt alone, with the request that the event follows from", reported)
 		}
 		w.receiver.answer = nil
 		w.again(t).runFor(t, 15*time.Second)

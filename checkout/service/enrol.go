@@ -31,32 +31,11 @@ const (
 // errAwaiting: the CRM has not done yet what the call waits for.
 var errAwaiting = errors.New("the CRM has not answered yet")
 
-// advanced is a change that the CRM has answered, with what its hook and its events need. The zero advanced is no change.
-type advanced struct {
-	change    checkout.Change
-	agreement *agreement.Agreement // of a checkout that was confirmed
-	provider  catalogue.Provider
-	inserted  bool      // by this change: no other call knows of the checkout yet
-	until     time.Time // its events are held by the caller until then
-}
-
-// announce calls the hook and delivers the events of a checkout that was opened or confirmed, after its commit.
-func (s *Service) announce(ctx context.Context, done advanced) {
-	if len(done.change.Events) > 0 {
-		s.callHook(ctx, done)
-		s.deliver(ctx, done)
-	}
-}
-
-// callHook calls the hook of a checkout that was opened or confirmed.
-func (s *Service) callHook(ctx context.Context, done advanced) {
-	c := done.change.Next
-	switch created, confirmed := s.cfg.Hooks.Created, s.cfg.Hooks.Confirmed; {
-	case done.agreement == nil && created != nil:
-		s.call(ctx, func() { created(ctx, c) })
-	case done.agreement != nil && confirmed != nil:
-		s.call(ctx, func() { confirmed(ctx, c, *done.agreement) })
-	}
+// committed is a change that this process has committed, with what its CRM job and its events need. The zero value is no change.
+type committed struct {
+	change   checkout.Change
+	provider catalogue.Provider
+	until    time.Time // the job and the events are leased to the caller until then
 }
 
 // decideAnswer decides what the CRM's answer makes of a checkout.
@@ -71,7 +50,7 @@ func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) 
 	if e.agreement != nil {
 		e.at = e.agreement.AcceptedAt
 	}
-	decide, err := s.ask(context.Background(), e)
+	decide, err := s.askCRM(context.Background(), e)
 	if err != nil {
 		return checkout.Change{}, err
 	}
@@ -81,12 +60,11 @@ func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) 
 
 // attemptHeld makes the first attempt at the CRM job of a change that was committed, which the caller holds. A change without
 // such a job is answered already. Its errors are the errors of attempt.
-func (s *Service) attemptHeld(ctx context.Context, done advanced) (advanced, error) {
+func (s *Service) attemptHeld(ctx context.Context, done committed) (committed, error) {
 	for _, j := range done.change.Jobs {
 		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
-			held := checkout.Lease{Job: j, Token: 1}
 			e := enrolment{checkout: done.change.Next, agreement: done.change.Agreement, document: done.change.Document}
-			done, err := s.attempt(ctx, held, e, done.provider, holdLimit)
+			done, err := s.attempt(ctx, checkout.Lease{Job: j, Token: 1}, e, done.provider, holdLimit)
 			return done, s.failWaiting(ctx, err)
 		}
 	}
@@ -95,31 +73,34 @@ func (s *Service) attemptHeld(ctx context.Context, done advanced) (advanced, err
 
 // await makes an attempt at the CRM job that a request waits for, if it is due. It returns errAwaiting if that is not done, and
 // BUSY if the CRM does not answer at all, or an administrator must do something first.
-func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored checkout.Checkout, provider catalogue.Provider) (advanced, error) {
+func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored checkout.Checkout, provider catalogue.Provider) (committed, error) {
 	if s.crm.Open() {
-		return advanced{}, checkout.Busy()
+		return committed{}, checkout.Busy()
 	}
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < leastCRM+settleLimit {
-		return advanced{}, errAwaiting // the scheduler has more time for it
+		return committed{}, errAwaiting // the scheduler has more time for it
 	}
 	id := string(kind) + ":" + stored.ID
 	leases, err := s.lease(ctx, checkout.JobQuery{Kinds: []checkout.JobKind{kind}, CheckoutID: stored.ID, ID: id, Limit: 1})
-	if err != nil {
-		return advanced{}, s.fail(ctx, "wait for the CRM", err)
-	}
-	if len(leases) == 1 {
+	switch {
+	case err != nil:
+		return committed{}, s.fail(ctx, "wait for the CRM", err)
+	case len(leases) == 1:
 		done, err := s.attemptLeased(ctx, leases[0], provider, holdLimit)
 		return done, s.failWaiting(ctx, err)
 	}
 	jobs, err := s.cfg.Store.Jobs(ctx, checkout.JobFilter{CheckoutID: stored.ID, ID: id, State: checkout.JobPending}, 1)
 	switch {
 	case err != nil:
-		return advanced{}, s.fail(ctx, "read job "+id, err)
-	case len(jobs) == 1 && jobs[0].Due.Sub(s.now()) > 2*checkout.MaxLease: // it was refused, and waits for an administrator
-		return advanced{}, checkout.Busy()
+		return committed{}, s.fail(ctx, "read job "+id, err)
+	case len(jobs) == 1 && jobs[0].Cursor == refusedCursor(jobs[0].Token): // it waits for an administrator
+		return committed{}, checkout.Busy()
 	}
-	return advanced{}, errAwaiting
+	return committed{}, errAwaiting
 }
+
+// refusedCursor is the cursor of a job that the CRM refused at the attempt with this token, and that was not attempted since.
+func refusedCursor(token int64) string { return fmt.Sprint("refused ", token) }
 
 // failWaiting returns the error of an attempt for the request that waits for it: a failure of the store becomes BUSY where it may
 // pass.
@@ -132,10 +113,10 @@ func (s *Service) failWaiting(ctx context.Context, err error) error {
 }
 
 // attemptLeased makes an attempt at a CRM job, with what is on record of its checkout.
-func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider catalogue.Provider, hold time.Duration) (advanced, error) {
+func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider catalogue.Provider, hold time.Duration) (committed, error) {
 	e, err := s.enrolmentOf(ctx, l.Job)
 	if err != nil {
-		return advanced{}, err
+		return committed{}, err
 	}
 	return s.attempt(ctx, l, e, provider, hold)
 }
@@ -143,34 +124,32 @@ func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider 
 // attempt makes one attempt at a CRM job, and settles it. The events of the change that the answer leads to are held by the
 // caller for a time. It returns errAwaiting if the job is to be attempted again, BUSY if there is no use in waiting for that, and
 // a *checkout.CRMRefusal if the CRM refused to open the enrolment: then the reservation is gone.
-func (s *Service) attempt(ctx context.Context, l checkout.Lease, e enrolment, provider catalogue.Provider, hold time.Duration) (advanced, error) {
+func (s *Service) attempt(ctx context.Context, l checkout.Lease, e enrolment, provider catalogue.Provider, hold time.Duration) (committed, error) {
 	limit := crmLimit
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(end)-settleLimit)
 	}
 	calling, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	decide, err := s.ask(calling, e)
+	decide, err := s.askCRM(calling, e)
 	s.noteAnswer(ctx, err)
-	s.countStep(err)
 	settling, cancel := detached(ctx, settleLimit)
 	defer cancel()
 	if err != nil {
-		return advanced{}, s.settleFailure(settling, l, err)
+		return committed{}, s.settleFailure(settling, l, err)
 	}
-	done := advanced{provider: provider, agreement: e.agreement}
+	s.cfg.Count(OutcomeStepDone)
 	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1,
 		Moments: []checkout.Moment{{At: s.now(), Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
 	held := s.enqueue(provider, hold)
-	done.change, err = s.settle(settling, l, outcome, held, decide)
-	switch {
+	switch change, err := s.settle(settling, l, outcome, held, decide); {
 	case lost(err):
-		return advanced{}, errAwaiting
+		return committed{}, errAwaiting
 	case err != nil:
-		return advanced{}, err
+		return committed{}, err
+	default:
+		return committed{change, provider, held.Now.Add(held.Hold)}, nil
 	}
-	done.until = held.Now.Add(held.Hold)
-	return done, nil
 }
 
 // lost reports whether an error says that another holder has the job, or that it is settled.
@@ -190,57 +169,58 @@ type enrolment struct {
 	checkout  checkout.Checkout
 	agreement *agreement.Agreement // nil to open it
 	document  *agreement.Document
-	at        time.Time // of an answer within the commit, which is the time of the create or the confirm; else zero
+	at        time.Time // of the create or the confirm, for an answer within its commit; else zero: the answer comes now
 }
 
 // enrolmentOf reads what the call of a CRM job needs.
-func (s *Service) enrolmentOf(ctx context.Context, j checkout.Job) (e enrolment, err error) {
-	if e.checkout, err = s.cfg.Store.Checkout(ctx, j.CheckoutID); err != nil || j.Kind == checkout.JobOpen {
-		return e, err
+func (s *Service) enrolmentOf(ctx context.Context, j checkout.Job) (enrolment, error) {
+	c, err := s.cfg.Store.Checkout(ctx, j.CheckoutID)
+	switch {
+	case err != nil:
+		return enrolment{}, fmt.Errorf("read checkout %s: %w", j.CheckoutID, err)
+	case j.Kind == checkout.JobOpen:
+		return enrolment{checkout: c}, nil
 	}
-	number := e.checkout.Confirmation.AgreementNumber
-	agreed, err := s.cfg.Store.Agreement(ctx, number)
+	return s.conclusionOf(ctx, c)
+}
+
+// conclusionOf reads the agreement of a checkout, and its document where there is one.
+func (s *Service) conclusionOf(ctx context.Context, c checkout.Checkout) (enrolment, error) {
+	number := c.Confirmation.AgreementNumber
+	a, err := s.cfg.Store.Agreement(ctx, number)
 	if err != nil {
-		return e, fmt.Errorf("read agreement %s: %w", number, err)
+		return enrolment{}, fmt.Errorf("read agreement %s: %w", number, err)
 	}
-	e.agreement = &agreed
-	if e.document, err = found(s.cfg.Store.Document(ctx, number)); err != nil {
-		return e, fmt.Errorf("read the document of agreement %s: %w", number, err)
+	document, err := found(s.cfg.Store.Document(ctx, number))
+	if err != nil {
+		return enrolment{}, fmt.Errorf("read the document of agreement %s: %w", number, err)
 	}
-	return e, nil
+	return enrolment{checkout: c, agreement: &a, document: document}, nil
 }
 
-// answeredAt returns the time of an answer that came now.
-func (e enrolment) answeredAt(now time.Time) time.Time {
-	if e.at.IsZero() {
-		return now
-	}
-	return e.at
-}
-
-// ask has the CRM open or complete an enrolment, and returns what its answer makes of the checkout. A CRM that panics has failed.
-func (s *Service) ask(ctx context.Context, e enrolment) (decide decideAnswer, err error) {
+// askCRM has the CRM open or complete an enrolment, and returns what its answer makes of the checkout. A CRM that panics has failed.
+func (s *Service) askCRM(ctx context.Context, e enrolment) (decide decideAnswer, err error) {
 	defer recovered(&err)
 	c, key := e.checkout, s.enrolmentKey(e.checkout)
+	answeredAt := func() time.Time {
+		if e.at.IsZero() {
+			return s.now()
+		}
+		return e.at
+	}
 	if e.agreement == nil {
 		records, err := s.cfg.CRM.Open(ctx, checkout.Enrolment{EnrolmentKey: key, CheckoutID: c.ID, Student: c.Student,
 			CourseCode: c.CourseCode, Intent: c.Intent})
-		if err != nil {
-			return nil, err
-		}
-		now := e.answeredAt(s.now())
+		now := answeredAt()
 		opening := checkout.Opening{Now: now, Environment: s.cfg.Environment, Token: s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime))}
-		return func(stored checkout.Checkout) (checkout.Change, error) { return stored.Opened(records, opening) }, nil
+		return func(stored checkout.Checkout) (checkout.Change, error) { return stored.Opened(records, opening) }, err
 	}
 	completed, err := s.cfg.CRM.Complete(ctx, checkout.Completion{EnrolmentKey: key, Records: c.Records, Agreement: *e.agreement,
 		Document: e.document, Setup: c.Setup})
-	if err != nil {
-		return nil, err
-	}
-	now := e.answeredAt(s.now())
+	now := answeredAt()
 	return func(stored checkout.Checkout) (checkout.Change, error) {
 		return stored.Completed(*e.agreement, completed.AgreementID, completed.DocumentID, s.cfg.Environment, now)
-	}, nil
+	}, err
 }
 
 // noteAnswer has the breaker know how a call of the CRM ended, and reports when creates and confirms begin and cease to be
@@ -261,21 +241,26 @@ func (s *Service) noteAnswer(ctx context.Context, err error) {
 // settleFailure stores that an attempt failed, and reports it. A refusal to open releases the reservation.
 func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure error) error {
 	refusal, refused := errors.AsType[*checkout.CRMRefusal](failure)
-	opening := l.Job.Kind == checkout.JobOpen
-	severity := Warning
+	opening, now := l.Job.Kind == checkout.JobOpen, s.now()
+	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Again: checkout.CRMPause(l.Attempts+1, refused),
+		Failure: checkout.Failure{At: now, Reason: bounded.Text(failure.Error(), maxFailure)}}
+	counted, severity, detail := OutcomeStepUnknown, Warning, string(l.Job.Kind)+": no answer"
+	if refused {
+		counted, detail = OutcomeStepRefused, string(l.Job.Kind)+": refused"
+		outcome.Cursor = refusedCursor(l.Token)
+	}
 	if refused && !opening { // no caller can do anything about it
 		severity = Error
 	}
+	s.cfg.Count(counted)
 	s.report(ctx, Failure{Operation: OperationCRM, Severity: severity, About: aboutJob(l.Job), Attempt: l.Attempts + 1,
 		Err: fmt.Errorf("%s in the CRM: %w", l.Job.Kind, failure)})
-	now := s.now()
-	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Again: checkout.CRMPause(l.Attempts+1, refused),
-		Failure: checkout.Failure{At: now, Reason: bounded.Text(failure.Error(), maxFailure)}}
+	// The first attempt that fails for a reason is a moment, and the others are counted in it.
+	outcome.Moments = []checkout.Moment{{At: now, Kind: checkout.MomentCRMWaits, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID,
+		Detail: detail, Once: "crm " + detail, Times: 1}}
 	var decide decideAnswer
 	if refused && opening && (refusal.OtherIntent || !refusal.Made) {
 		outcome, decide = checkout.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.Checkout.Released
-	} else {
-		outcome.Moments = []checkout.Moment{crmWaits(l.Job, refused, now)}
 	}
 	_, err := s.settle(ctx, l, outcome, checkout.Enqueue{Now: now}, decide)
 	switch {
@@ -294,33 +279,11 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 	return errAwaiting
 }
 
-// crmWaits returns the moment of an attempt at a CRM job that failed: the first for a reason, and a count.
-func crmWaits(j checkout.Job, refused bool, now time.Time) checkout.Moment {
-	detail := string(j.Kind) + ": no answer"
-	if refused {
-		detail = string(j.Kind) + ": refused"
-	}
-	return checkout.Moment{At: now, Kind: checkout.MomentCRMWaits, Actor: checkout.ActorCRM, RequestID: j.RequestID, Detail: detail,
-		Once: "crm " + detail, Times: 1}
-}
-
 // maxFailure is the number of bytes of a failure that are stored.
 const maxFailure = 300
 
 func (s *Service) enrolmentKey(c checkout.Checkout) checkout.EnrolmentKey {
 	return checkout.EnrolmentKey{Environment: s.cfg.Environment, ProviderCode: c.ProviderCode, OrderID: c.OrderID}
-}
-
-// providerOf returns the provider of a checkout: only its code if the operator removed it.
-func (s *Service) providerOf(ctx context.Context, code string) (catalogue.Provider, error) {
-	p, err := found(s.configured.provider(ctx, s.now(), code))
-	switch {
-	case err != nil:
-		return catalogue.Provider{}, s.fail(ctx, "read provider "+code, err)
-	case p == nil:
-		return catalogue.Provider{Code: code}, nil
-	}
-	return *p, nil
 }
 
 // agreedInCRM returns the CRM's record of the agreement of a checkout whose agreement is not on record here, or nil.
@@ -355,15 +318,14 @@ func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
 		return err
 	}
 	done, err := s.attemptLeased(ctx, l, provider, 0)
-	if _, refused := errors.AsType[*checkout.CRMRefusal](err); refused || errors.Is(err, errAwaiting) {
+	switch _, refused := errors.AsType[*checkout.CRMRefusal](err); {
+	case refused, errors.Is(err, errAwaiting):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
-	s.countAdvanced(done)
+	s.cfg.Count(map[bool]Outcome{true: OutcomeCreate, false: OutcomeConfirm}[l.Job.Kind == checkout.JobOpen])
 	s.countUnsent(done)
-	s.callHook(ctx, done)
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -22,13 +21,7 @@ import (
 func TestAnEnrolmentIsKeptByTheCRMUnderItsIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, change := withCRM()
-		var hooks []string
-		w := newWorld(t, change, func(config *service.Config) {
-			config.Hooks.Created = func(context.Context, checkout.Checkout) { hooks = append(hooks, "created") }
-			config.Hooks.Confirmed = func(_ context.Context, c checkout.Checkout, a agreement.Agreement) {
-				hooks = append(hooks, "confirmed "+a.Number)
-			}
-		})
+		w := newWorld(t, change)
 		cmd := w.ready(t, "ORDER-1")
 		confirmed, err := w.confirm(t, cmd)
 		if err != nil || confirmed.Already {
@@ -45,9 +38,6 @@ func TestAnEnrolmentIsKeptByTheCRMUnderItsIDs(t *testing.T) {
 		}
 		if got, want := fmt.Sprint(w.receiver.names()), "[checkout.created checkout.confirmed agreement.generated]"; got != want {
 			t.Errorf("events %s, want %s", got, want)
-		}
-		if got, want := fmt.Sprint(hooks), "[created confirmed "+stored.Agreement.Number+"]"; got != want {
-			t.Errorf("hooks %s, want %s", got, want)
 		}
 		for _, d := range w.receiver.got {
 			for _, id := range []string{enrolled.Records.OpportunityID, enrolled.Completed.AgreementID} {
@@ -369,22 +359,22 @@ func (s torn) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, 
 func TestWhatCannotBeCommittedHasNotHappened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, change := withCRM()
-		times, hooks := 1, 0
+		times, noted := 1, &told{}
 		n, count := counted()
 		w := newWorld(t, change, count, func(config *service.Config) {
 			config.Store = torn{config.Store, &times}
-			config.Hooks.Created = func(context.Context, checkout.Checkout) { hooks++ }
+			config.Noted = noted.add
 		})
 		c.disturb(once(fails), nil) // the second attempt cannot be committed
 		if _, err := w.Create(t.Context(), caller, create("ORDER-1")); !errors.Is(err, errBroken) {
 			t.Fatalf("create: %v, want %v", err, errBroken)
 		}
-		if r := w.records(t)["ORDER-1"]; r.Checkout.Status != checkout.Reserved || hooks != 0 || len(w.receiver.names()) != 0 || n.all[service.OutcomeCreate] != 0 {
-			t.Errorf("on record is %+v; %d hooks, sent %q, counted %v", r.Checkout, hooks, w.receiver.names(), n.all)
+		if r := w.records(t)["ORDER-1"]; r.Checkout.Status != checkout.Reserved || len(noted.all) != 2 || len(w.receiver.names()) != 0 || n.all[service.OutcomeCreate] != 0 {
+			t.Errorf("on record is %+v; told %+v, sent %q, counted %v", r.Checkout, noted.all, w.receiver.names(), n.all)
 		}
 		w.runFor(t, 15*time.Second)
-		if o := w.opened(t, "ORDER-1"); !o.Replay || hooks != 1 || len(w.receiver.names()) != 1 || n.all[service.OutcomeCreate] != 1 {
-			t.Errorf("later: %+v; %d hooks, sent %q, counted %v", o, hooks, w.receiver.names(), n.all)
+		if o := w.opened(t, "ORDER-1"); !o.Replay || len(w.receiver.names()) != 1 || n.all[service.OutcomeCreate] != 1 {
+			t.Errorf("later: %+v; sent %q, counted %v", o, w.receiver.names(), n.all)
 		}
 	})
 }

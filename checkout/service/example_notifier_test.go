@@ -52,7 +52,7 @@ func Example_notifier() {
 	_, err = checkouts.BeginSetup(ctx, opened.Token, checkout.Acceptance{})
 	check(err)
 	bank.complete(opened.Checkout.SetupKey(catalogue.Sandbox, 1))
-	_, err = checkouts.Refresh(ctx, opened.Checkout.ID)
+	_, err = checkouts.Checkout(ctx, service.Caller{ProviderCode: "RIMU"}, opened.Checkout.ID) // a poll asks the bank
 	check(err)
 
 	checkouts.Run(ctx) // until it has been sent

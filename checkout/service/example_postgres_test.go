@@ -60,9 +60,9 @@ func Example_postgres() {
 		Now:         time.Now,
 		Rand:        rand.Reader,
 		Report:      func(_ context.Context, f service.Failure) { fmt.Println(f.Operation, f.Err) },
-		Hooks: service.Hooks{Created: func(_ context.Context, c checkout.Checkout) {
-			fmt.Println("created:", c.OrderID) // after the commit, in the call that created it
-		}},
+		Noted: func(_ context.Context, n service.Noted) {
+			fmt.Println(n.OrderID, n.Moment.Kind) // after the commit, in the call that made it
+		},
 	})
 	check(err)
 	server.Config.Handler = httpapi.New(checkouts, httpapi.Options{Mount: map[string]http.Handler{

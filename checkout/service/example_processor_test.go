@@ -3,7 +3,6 @@ package service_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -24,8 +23,8 @@ import (
 )
 
 // A processor of your own, whose page for bank details is on another origin and which sends notifications: implement
-// ports.Processor, test it with adapters/kit/processortest, and call Service.RefreshBillingRequest from the receiver of its
-// notifications. The notification itself is only a hint.
+// ports.Processor, test it with adapters/kit/processortest, and call Service.Notified from the receiver of its
+// notifications: Service.Run then asks what happened. The notification itself is only a hint.
 func Example_processor() {
 	ctx := context.Background()
 	bank := newRemoteBank()
@@ -50,6 +49,9 @@ func Example_processor() {
 	back.Body.Close()
 	fmt.Println("back on the setup page:", strings.HasPrefix(back.Request.URL.String(), baseURL+service.SetupPath))
 
+	running, stop := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer stop()
+	checkouts.Run(running) // which your program does all the time
 	stored, err := store.Checkout(ctx, opened.Checkout.ID)
 	check(err)
 	fmt.Println("setup complete:", stored.SetupComplete(), stored.Setup.Mandate)
@@ -134,12 +136,9 @@ func serveWith(store *memory.Store, bank ports.Processor) (checkouts *service.Se
 	})
 	check(err)
 	notifications := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // check its signature first
-		_, err := checkouts.RefreshBillingRequest(r.Context(), r.PostFormValue("billing_request"))
-		var refused *checkout.Error
-		switch {
-		case err == nil:
-		case errors.As(err, &refused) && refused.Code == checkout.CodeCheckoutNotFound: // of an earlier try: nothing to do
-		default:
+		id := r.PostFormValue("billing_request")
+		err := checkouts.Notified(r.Context(), []checkout.Notification{{ID: "fulfilled-" + id, Received: time.Now(), BillingRequestID: id}})
+		if err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable) // so that the bank sends it again
 		}
 	})

@@ -30,7 +30,7 @@ const (
 	OperationNotify   Operation = "notify payer"     // the notice is sent later, or was given up
 	OperationSeal     Operation = "seal evidence"    // what was agreed is on record, and is sealed later
 	OperationRetain   Operation = "erase old data"   // it is erased later
-	OperationHook     Operation = "call hook"        // a hook of the embedding program panicked
+	OperationHook     Operation = "call hook"        // Config.Checkpoint panicked, or hangs
 )
 
 // Severity says how much of an operator's attention a Failure needs.
@@ -47,6 +47,7 @@ type Failure struct {
 	Severity  Severity
 	About            // the checkout; its fields are "" if the failure is of no checkout
 	EventID   string // "" if the failure is of no event
+	RequestID string // of the request that the failed job follows from; "" if the failure is the request's own, or of no request
 	Attempt   int    // of OperationSend, OperationPrint, OperationCRM and OperationNotify, from 1; 0 otherwise
 	Err       error
 }
@@ -56,8 +57,11 @@ func (s *Service) report(ctx context.Context, f Failure) {
 	if _, refused := errors.AsType[*checkout.Error](f.Err); refused {
 		return
 	}
-	if known := subjectOf(ctx); f.CheckoutID == "" || f.CheckoutID == known.CheckoutID {
-		f.About = known
+	if subject := subjectOf(ctx); subject != nil {
+		if known := subject.About(); f.CheckoutID == "" || f.CheckoutID == known.CheckoutID {
+			f.About = known
+		}
+		f.RequestID = subject.requestID
 	}
 	s.cfg.Report(ctx, f)
 }
@@ -77,17 +81,5 @@ func (s *Service) fail(ctx context.Context, doing string, err error) error {
 func recovered(err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-	}
-}
-
-// call calls a hook. A panic in it is reported and has no other effect.
-func (s *Service) call(ctx context.Context, hook func()) {
-	var err error
-	func() {
-		defer recovered(&err)
-		hook()
-	}()
-	if err != nil {
-		s.report(ctx, Failure{Operation: OperationHook, Severity: Error, Err: err})
 	}
 }

@@ -143,10 +143,6 @@ func operations() []operation {
 			o := begun(t, w)
 			return func() error { _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{}); return err }
 		}},
-		{name: "refresh", events: created, prepare: func(t *testing.T, w *world) func() error {
-			o := begun(t, w)
-			return func() error { _, err := w.Refresh(t.Context(), o.Checkout.ID); return err }
-		}},
 		{name: "confirm", events: confirmed, prepare: func(t *testing.T, w *world) func() error {
 			o := begun(t, w)
 			return func() error { _, err := w.confirm(t, confirm(o)); return err }

@@ -346,11 +346,6 @@ func (r *receiver) Send(ctx context.Context, _ catalogue.Destination, d events.D
 	return answer(d, attempt)
 }
 
-// accept returns an answer that accepts every delivery, and calls said.
-func accept(said func()) func(events.Delivery, int) error {
-	return func(events.Delivery, int) error { said(); return nil }
-}
-
 // latest returns what was sent last.
 func (r *receiver) latest() delivered {
 	r.mu.Lock()
@@ -442,4 +437,9 @@ func (w *world) done(t *testing.T, order string, kind checkout.JobKind) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func refusedWith(err error, code checkout.Code) bool {
+	got, ok := codeOf(err)
+	return ok && got == code
 }

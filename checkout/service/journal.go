@@ -42,7 +42,7 @@ func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID stri
 	}
 	ctx, cancel := detached(withSubject(ctx), noteLimit)
 	defer cancel()
-	if id != "" && subjectOf(ctx).CheckoutID == "" {
+	if id != "" && subjectOf(ctx).About().CheckoutID == "" {
 		missing := func() (err error) {
 			defer recovered(&err)
 			_, err = s.owned(ctx, caller, id)
@@ -52,21 +52,33 @@ func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID stri
 			return
 		}
 	}
-	about, now := subjectOf(ctx), s.now()
+	about, now := subjectOf(ctx).About(), s.now()
 	if about.CheckoutID == "" {
 		s.notes.refusal(checkout.Refusal{ProviderCode: caller.ProviderCode, Day: now.Format(time.DateOnly), Code: refusal.Code, Fields: refusal.Fields()})
 		return
 	}
-	m := checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)
-	err = func() (err error) {
+	s.note(ctx, []Noted{{about, checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)}}, nil)
+}
+
+// note stores moments that no change brings, and counts of refusals. What cannot be stored is lost, and reported.
+func (s *Service) note(ctx context.Context, noted []Noted, refused []checkout.Refusal) {
+	ctx, cancel := detached(ctx, noteLimit)
+	defer cancel()
+	moments := make([]checkout.Noted, len(noted))
+	for i, n := range noted {
+		moments[i] = checkout.Noted{CheckoutID: n.CheckoutID, Moment: n.Moment}
+	}
+	err := func() (err error) {
 		defer recovered(&err)
-		return s.cfg.Store.Note(ctx, []checkout.Noted{{CheckoutID: about.CheckoutID, Moment: m}}, nil)
+		return s.cfg.Store.Note(ctx, moments, refused)
 	}()
 	if err != nil {
-		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, About: about, Err: fmt.Errorf("note a refusal: %w", err)})
+		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, Err: fmt.Errorf("note %d moments and %d refusals: %w", len(noted), len(refused), err)})
 		return
 	}
-	s.journal(ctx, about, []checkout.Moment{m})
+	for _, n := range noted {
+		s.journal(ctx, n.About, []checkout.Moment{n.Moment})
+	}
 }
 
 // notebook keeps what is noted off the path of requests until the scheduler stores it: pages that were opened, which may be lost,
@@ -98,39 +110,19 @@ func (n *notebook) refusal(r checkout.Refusal) {
 	}
 }
 
-// take returns what was noted and forgets it.
-func (n *notebook) take() (noted []Noted, refused []checkout.Refusal) {
+// storeNotes stores what was noted.
+func (s *Service) storeNotes(ctx context.Context) {
+	n := &s.notes
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	for r, times := range n.refused {
+	noted, counts := n.noted, n.refused
+	n.noted, n.refused = nil, nil
+	n.mu.Unlock()
+	var refused []checkout.Refusal
+	for r, times := range counts {
 		r.Times = times
 		refused = append(refused, r)
 	}
-	noted, n.noted, n.refused = n.noted, nil, nil
-	return noted, refused
-}
-
-// storeNotes stores what was noted. What cannot be stored is lost, and reported.
-func (s *Service) storeNotes(ctx context.Context) {
-	noted, refused := s.notes.take()
-	if len(noted) == 0 && len(refused) == 0 {
-		return
-	}
-	ctx, cancel := detached(ctx, noteLimit)
-	defer cancel()
-	pages := make([]checkout.Noted, len(noted))
-	for i, n := range noted {
-		pages[i] = checkout.Noted{CheckoutID: n.CheckoutID, Moment: n.Moment}
-	}
-	err := func() (err error) {
-		defer recovered(&err)
-		return s.cfg.Store.Note(ctx, pages, refused)
-	}()
-	if err != nil {
-		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, Err: fmt.Errorf("note %d pages and %d refusals: %w", len(noted), len(refused), err)})
-		return
-	}
-	for _, n := range noted {
-		s.journal(ctx, n.About, []checkout.Moment{n.Moment})
+	if len(noted) > 0 || len(refused) > 0 {
+		s.note(ctx, noted, refused)
 	}
 }

@@ -54,7 +54,7 @@ func keeping(t *testing.T) (*kept, func(*service.Config)) {
 	sign := signing(t)
 	return k, func(c *service.Config) {
 		sign(c)
-		c.Hooks.Checkpoint = k.hook(c.Evidence)
+		c.Checkpoint = k.hook(c.Evidence)
 	}
 }
 

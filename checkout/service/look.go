@@ -34,19 +34,13 @@ func (s *Service) look(ctx context.Context, l checkout.Lease) error {
 	if stored != nil {
 		fresh := *stored
 		if _, again := stored.Setup.NextLook(l.Job.Try, s.now()); again {
-			fresh, asked = s.refresh(ctx, *stored, s.observeFor(checkout.ForNotification))
+			fresh, asked = s.refresh(ctx, *stored, checkout.ForNotification)
 		}
 		if pause, again := fresh.Setup.NextLook(l.Job.Try, s.now()); again {
 			outcome.State, outcome.Again = checkout.JobPending, pause
 		}
 	}
-	settling, cancel := detached(ctx, settleLimit)
-	defer cancel()
-	_, err = s.settle(settling, l, outcome, checkout.Enqueue{Now: s.now()}, nil)
-	if lost(err) {
-		err = nil
-	}
-	return errors.Join(asked, err)
+	return errors.Join(asked, s.settleAttempt(ctx, l, outcome))
 }
 
 // Notified stores notifications of the processor, each of which is handled once: the service asks the processor about the setup
@@ -69,6 +63,12 @@ func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (er
 	return nil
 }
 
+// notifiedAnswer says when the setup of a notification's subject was asked about last, and whether it was settling.
+type notifiedAnswer struct {
+	asked    time.Time
+	settling bool
+}
+
 // handleNotification is the handler of JobNotified. Of several notifications about one setup the first to be handled answers
 // the notifications that came before the processor was asked. A further attempt at a notification has it asked again.
 func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) error {
@@ -77,16 +77,20 @@ func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) erro
 	if l.Attempts > 0 {
 		after = s.now()
 	}
-	unlock, err := s.notified.asking.lock(ctx, l.Job.Name)
+	unlock, err := s.notifying.lock(ctx, l.Job.Name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	settling, asked := s.notified.since(l.Job.Name, after)
-	if !asked {
-		at := s.now()
-		if settling, err = s.refreshNotified(ctx, n); err == nil {
-			s.notified.answers.Put(l.Job.Name, notifiedAnswer{at, settling})
+	answer, known := s.notified.Get(l.Job.Name)
+	if !known || answer.asked.Before(after) {
+		// Once its millisecond is over, one answer is for every notification of it.
+		if err := sleep(ctx, min(after.Sub(s.cfg.Now()), time.Millisecond)); err != nil {
+			return err
+		}
+		answer.asked = s.now()
+		if answer.settling, err = s.refreshNotified(ctx, n); err == nil {
+			s.notified.Put(l.Job.Name, answer)
 		}
 	}
 	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1}
@@ -94,31 +98,25 @@ func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) erro
 	case err != nil:
 		outcome.State, outcome.Again = checkout.JobPending, notifiedPause
 		outcome.Failure = checkout.Failure{At: s.now(), Reason: bounded.Text(err.Error(), maxFailure)}
-	case settling && n.Settles && s.now().Sub(n.Received) <= settlingFor:
+	case answer.settling && n.Settles && s.now().Sub(n.Received) <= settlingFor:
 		outcome.State, outcome.Again = checkout.JobPending, settlingPause
 	}
-	storing, cancel := detached(ctx, settleLimit)
-	defer cancel()
-	_, stored := s.settle(storing, l, outcome, checkout.Enqueue{Now: s.now()}, nil)
-	if lost(stored) {
-		stored = nil
-	}
-	return errors.Join(err, stored)
+	return errors.Join(err, s.settleAttempt(ctx, l, outcome))
 }
 
 // refreshNotified asks about the setup that a notification names, and reports whether it is settling. A setup that is not ours, or
 // that a later try has replaced, is not.
 func (s *Service) refreshNotified(ctx context.Context, n checkout.Notification) (settling bool, err error) {
-	refresh, id := s.RefreshMandate, n.MandateID
-	if n.BillingRequestID != "" {
-		refresh, id = s.RefreshBillingRequest, n.BillingRequestID
-	}
-	c, err := refresh(ctx, id)
+	ctx, cancel := detached(ctx, waitLimit+s.cfg.ProcessorTimeout)
+	defer cancel()
+	stored, err := found(s.cfg.Store.FindCheckout(ctx, checkout.Reference{BillingRequestID: n.BillingRequestID, MandateID: n.MandateID}))
 	switch {
-	case refusedWith(err, checkout.CodeCheckoutNotFound):
-		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("look at %s: %w", id, err)
+		return false, fmt.Errorf("look for the checkout of a notification: %w", err)
+	case stored == nil, stored.Status == checkout.Reserved:
+		return false, nil
 	}
-	return c.Setup.BillingRequestID == id && c.Setup.Settling(), nil
+	concerns(ctx, aboutCheckout(*stored))
+	fresh, err := s.refresh(ctx, *stored, checkout.ForNotification)
+	return fresh.Setup.BillingRequestID == n.BillingRequestID && fresh.Setup.Settling(), err
 }

@@ -1,13 +1,11 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
@@ -43,32 +41,13 @@ func newNotifier(s *Service) *notifier {
 // when the lease has ended, under the same id.
 func (n *notifier) attempt(ctx context.Context, l checkout.Lease) error {
 	outcome := n.send(ctx, l)
-	outcome.Moments = noticeMoments(l.Job, outcome, n.now())
 	settling, cancel := detached(ctx, waitLimit)
 	defer cancel()
-	_, err := n.settle(settling, l, outcome, checkout.Enqueue{Now: n.now()}, nil)
-	switch {
-	case errors.Is(err, ports.ErrNotFound): // its holder settles it
-		return nil
-	case err != nil:
-		return err
-	}
-	n.countNotice(outcome.State)
-	return nil
-}
-
-// noticeMoments returns the moment of a notice that was sent or given up.
-func noticeMoments(j checkout.Job, o checkout.Outcome, now time.Time) []checkout.Moment {
-	m := checkout.Moment{At: now, Actor: checkout.ActorService, Detail: j.Name, Times: 1}
-	switch o.State {
-	case checkout.JobDone:
-		m.Kind = checkout.MomentNoticeSent
-	case checkout.JobDead:
-		m.Kind = checkout.MomentNoticeFailed
-	default:
+	err := n.settleSent(settling, l, outcome)
+	if errors.Is(err, ports.ErrNotFound) { // its holder settles it
 		return nil
 	}
-	return []checkout.Moment{m}
+	return err
 }
 
 // send makes the next attempt.
@@ -83,19 +62,16 @@ func (n *notifier) send(ctx context.Context, l checkout.Lease) checkout.Outcome 
 	case !needed:
 		return checkout.Outcome{State: checkout.JobDropped}
 	}
-	receipt, err := n.hand(attempting, written)
+	receipt, err := func() (_ checkout.Receipt, err error) {
+		defer recovered(&err) // a notifier that panics has failed
+		return n.cfg.Notifier.Notify(attempting, written)
+	}()
 	n.noteAnswer(ctx, !errors.Is(err, ports.ErrBusy))
 	if err != nil {
 		return n.failedAttempt(ctx, l, err)
 	}
 	receipt.Reference, receipt.Answer = bounded.Text(receipt.Reference, maxAnswer), bounded.Text(receipt.Answer, maxAnswer)
 	return checkout.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: receipt}
-}
-
-// hand passes a notice to the notifier. A notifier that panics has failed.
-func (n *notifier) hand(ctx context.Context, written checkout.PayerNotice) (r checkout.Receipt, err error) {
-	defer recovered(&err)
-	return n.cfg.Notifier.Notify(ctx, written)
 }
 
 // noteAnswer reports when the notifier ceases to answer, and when it answers again.
@@ -156,7 +132,6 @@ func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *
 	if err != nil {
 		return letter.Letter{}, err
 	}
-	provider.Name = cmp.Or(provider.Name, provider.Code) // the code of a provider that the operator removed
 	page := s.pageOf(SetupPage{Provider: provider, LenderTerms: s.cfg.Terms}, c)
 	into.ReplyTo = provider.Branding.SupportEmail
 	return letter.OfSetup(letter.Setup{Checkout: c, Provider: page.DebitTerms.Provider, Contact: into.ReplyTo,
@@ -165,23 +140,14 @@ func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *
 
 // letterOfAgreement has the agreement's text, and its PDF where there is one.
 func (s *Service) letterOfAgreement(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
-	number := c.Confirmation.AgreementNumber
-	a, err := s.cfg.Store.Agreement(ctx, number)
+	concluded, err := s.conclusionOf(ctx, c)
 	if err != nil {
-		return letter.Letter{}, fmt.Errorf("read agreement %s: %w", number, err)
+		return letter.Letter{}, err
 	}
-	document, err := found(s.cfg.Store.Document(ctx, number))
-	if err != nil {
-		return letter.Letter{}, fmt.Errorf("read the document of agreement %s: %w", number, err)
-	}
+	a, document := concluded.agreement, concluded.document
 	into.ReplyTo = a.Provider.SupportEmail
-	into.Attachments = attachments(number, document)
-	return letter.OfAgreement(a, document != nil, s.zone)
-}
-
-func attachments(number string, document *agreement.Document) []checkout.Attachment {
-	if document == nil {
-		return nil
+	if document != nil {
+		into.Attachments = []checkout.Attachment{{Name: a.Number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
 	}
-	return []checkout.Attachment{{Name: number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
+	return letter.OfAgreement(*a, document != nil, s.zone)
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -42,74 +43,51 @@ func Outcomes() []Outcome {
 		OutcomeNoticeSent, OutcomeNoticePutOff, OutcomeNoticeFailed, OutcomeNoticeDropped, OutcomeNotSealed, OutcomeClocksApart}
 }
 
-// countCreate counts a create, which committed the opening of the checkout or not.
-func (s *Service) countCreate(committed bool, err error) {
+// countCall counts a create or a confirm, which committed that the checkout is open or confirmed, or not.
+func (s *Service) countCall(first, repeat Outcome, committed bool, err error) {
 	switch {
 	case committed:
-		s.cfg.Count(OutcomeCreate)
-	case refusedWith(err, checkout.CodeIntentConflict):
-		s.cfg.Count(OutcomeConflict)
-	case err != nil:
-	default:
-		s.cfg.Count(OutcomeReplay)
-	}
-}
-
-// countConfirm counts a confirm, which committed that the checkout is confirmed or not.
-func (s *Service) countConfirm(committed bool, err error) {
-	switch {
-	case committed:
-		s.cfg.Count(OutcomeConfirm)
-	case refusedWith(err, checkout.CodeConflict):
-		s.cfg.Count(OutcomeConflict)
-	case err != nil:
-	default:
-		s.cfg.Count(OutcomeRepeatedConfirm)
-	}
-}
-
-// countAdvanced counts a create or confirm that the scheduler completed without a caller.
-func (s *Service) countAdvanced(done advanced) {
-	if done.agreement == nil {
-		s.cfg.Count(OutcomeCreate)
-	} else {
-		s.cfg.Count(OutcomeConfirm)
-	}
-}
-
-// countStep counts an attempt at a CRM job by its outcome.
-func (s *Service) countStep(err error) {
-	switch {
+		s.cfg.Count(first)
 	case err == nil:
-		s.cfg.Count(OutcomeStepDone)
-	case answered(err):
-		s.cfg.Count(OutcomeStepRefused)
-	default:
-		s.cfg.Count(OutcomeStepUnknown)
+		s.cfg.Count(repeat)
+	case refusedWith(err, checkout.CodeIntentConflict), refusedWith(err, checkout.CodeConflict):
+		s.cfg.Count(OutcomeConflict)
 	}
 }
 
-func (s *Service) countSettled(state checkout.JobState) {
-	switch state {
-	case checkout.JobDone:
-		s.cfg.Count(OutcomeDelivered)
-	case checkout.JobDead:
-		s.cfg.Count(OutcomeFailed)
-	case checkout.JobDropped:
-		s.cfg.Count(OutcomeNotConfigured)
+// settleSent settles an attempt at an event or a notice, and counts it. Its end is a moment of the checkout.
+func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
+	ends := map[checkout.JobKind]map[checkout.JobState]checkout.MomentKind{
+		checkout.JobDeliver: {checkout.JobDone: checkout.MomentEventDelivered, checkout.JobDead: checkout.MomentEventFailed},
+		checkout.JobNotify:  {checkout.JobDone: checkout.MomentNoticeSent, checkout.JobDead: checkout.MomentNoticeFailed},
 	}
+	j, now := l.Job, s.now()
+	if kind, ended := ends[j.Kind][o.State]; ended {
+		m := checkout.Moment{At: now, Kind: kind, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name, Times: 1}
+		if j.Kind == checkout.JobDeliver {
+			m.Detail += " " + j.ID
+		}
+		if kind == checkout.MomentEventFailed {
+			m.Detail += ": " + o.Failure.Reason
+		}
+		o.Moments = []checkout.Moment{m}
+	}
+	if _, err := s.settle(ctx, l, o, checkout.Enqueue{Now: now}, nil); err != nil {
+		return err
+	}
+	s.countSettled(j.Kind, o.State)
+	return nil
 }
 
-func (s *Service) countNotice(state checkout.JobState) {
-	switch state {
-	case checkout.JobDone:
-		s.cfg.Count(OutcomeNoticeSent)
-	case checkout.JobPending:
-		s.cfg.Count(OutcomeNoticePutOff)
-	case checkout.JobDead:
-		s.cfg.Count(OutcomeNoticeFailed)
-	case checkout.JobDropped:
-		s.cfg.Count(OutcomeNoticeDropped)
+// countSettled counts an attempt at an event or a notice, by the state in which it left the job.
+func (s *Service) countSettled(kind checkout.JobKind, state checkout.JobState) {
+	outcomes := map[checkout.JobKind]map[checkout.JobState]Outcome{
+		checkout.JobDeliver: {checkout.JobDone: OutcomeDelivered, checkout.JobDead: OutcomeFailed, checkout.JobDropped: OutcomeNotConfigured},
+		checkout.JobNotify: {checkout.JobDone: OutcomeNoticeSent, checkout.JobPending: OutcomeNoticePutOff, checkout.JobDead: OutcomeNoticeFailed,
+			checkout.JobDropped: OutcomeNoticeDropped},
+	}
+	if outcome, counted := outcomes[kind][state]; counted {
+		s.cfg.Count(outcome)
 	}
 }
 

@@ -73,12 +73,6 @@ func TestAPanicInAPortIsAFailure(t *testing.T) {
 			}
 			return err
 		}, "", false, []summary{observe}},
-		{"the processor, in a refresh", func(t *testing.T, w *world) error {
-			cmd := w.ready(t, "ORDER-1")
-			w.processor.panics = panicked
-			_, err := w.Refresh(t.Context(), cmd.CheckoutID.Value)
-			return err
-		}, "", true, nil},
 		{"the processor, in a confirm", func(t *testing.T, w *world) error {
 			cmd := w.ready(t, "ORDER-1")
 			w.processor.panics = panicked

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -20,66 +20,63 @@ import (
 const (
 	firstProbe   = 5 * time.Second
 	longestProbe = time.Minute
-
-	manyReceivers = 4096
 )
 
-// receivers holds the breakers of the receivers that events went to lately, by their providers.
+// receivers holds the circuit breakers of the receivers whose latest attempt failed, by their providers.
 type receivers struct {
-	breakers *bounded.Map[string, *breaker.Breaker]
-
-	mu   sync.Mutex
-	open map[string]bool
+	mu      sync.Mutex
+	failing map[string]*breaker.Breaker
 }
 
-func newReceivers() *receivers {
-	return &receivers{breakers: bounded.New[string, *breaker.Breaker](manyReceivers), open: make(map[string]bool)}
-}
-
-// breaker returns the breaker of a provider's receiver.
-func (r *receivers) breaker(provider string) *breaker.Breaker {
-	return r.breakers.Use(provider, func() *breaker.Breaker { return breaker.New(firstProbe, longestProbe) })
-}
-
-// shut returns the providers whose breakers are open.
-func (r *receivers) shut() (providers []string) {
+// open reports whether a receiver takes nothing.
+func (r *receivers) open(provider string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for provider := range r.open {
-		providers = append(providers, provider)
-	}
-	slices.Sort(providers)
-	return providers
+	b := r.failing[provider]
+	return b != nil && b.Open()
 }
 
-// done has the breaker of a receiver know how an attempt ended, and reports whether it has opened it.
-func (r *receivers) done(provider string, answered bool, now time.Time) (opened bool) {
-	b := r.breaker(provider)
-	changed := b.Done(answered, now)
+// shut returns the providers whose receivers take nothing.
+func (r *receivers) shut() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if b.Open() {
-		r.open[provider] = true
-	} else {
-		delete(r.open, provider)
-	}
-	return changed && b.Open()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(r.failing)), func(provider string) bool { return !r.failing[provider].Open() })
 }
 
-// forget has a provider's receiver be as good as new: it has no destination any more.
+// probe reports whether it is time to try a receiver that takes nothing.
+func (r *receivers) probe(provider string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.failing[provider]
+	return b != nil && b.Probe(now)
+}
+
+// failed has the breaker of a receiver know that an attempt failed, and reports whether that has opened it.
+func (r *receivers) failed(provider string, now time.Time) (opened bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.failing[provider]
+	if b == nil {
+		b = breaker.New(firstProbe, longestProbe)
+		r.failing[provider] = b
+	}
+	return b.Done(false, now)
+}
+
+// forget has a receiver be as good as new: it took an event, or its provider has no destination any more.
 func (r *receivers) forget(provider string) {
-	r.breakers.Delete(provider)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.open, provider)
+	delete(r.failing, provider)
 }
 
-// note has the breaker of a receiver know how an attempt ended, if one was made, and reports when it is left alone.
-func (s *Service) note(ctx context.Context, provider string, err error) {
-	if errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrProhibited) {
-		return
-	}
-	if s.receivers.done(provider, err == nil, s.now()) {
+// noteSent has the breaker of a receiver know how an attempt ended, if one was made, and reports when it is left alone.
+func (s *Service) noteSent(ctx context.Context, provider string, err error) {
+	switch {
+	case err == nil:
+		s.receivers.forget(provider)
+	case errors.Is(err, ports.ErrBusy), errors.Is(err, ports.ErrProhibited):
+	case s.receivers.failed(provider, s.now()):
 		s.report(ctx, Failure{Operation: OperationRecover, Severity: Warning, About: About{ProviderCode: provider},
 			Err: fmt.Errorf("the receiver of provider %s takes no events: one that waits is sent every %s to %s, and the others once it takes one",
 				provider, firstProbe, longestProbe)})

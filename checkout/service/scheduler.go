@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -37,17 +36,23 @@ type handler struct {
 	attempt   func(context.Context, checkout.Lease) error
 	operation Operation // of its failures
 	severity  Severity
-	all       int // attempts at once; 0: perPartition in each partition
-	// breaker keeps the jobs from being attempted while it is open; nil: no breaker.
-	breaker *breaker.Breaker
-	probe   func(context.Context) // while the breaker is open and there is no job to probe with; may be nil
+	all       int              // attempts at once; 0: perPartition in each partition
+	breaker   *breaker.Breaker // that keeps the jobs from being attempted while it is open; nil: no breaker
 }
 
-// table returns the handler of each kind that this process attempts.
-func (sch *scheduler) table() map[checkout.JobKind]handler {
+// guard is a circuit breaker before the jobs of some kinds.
+type guard struct {
+	*breaker.Breaker
+	kinds []checkout.JobKind
+	ask   func(context.Context) // finds out whether there is an answer again where no job is due
+}
+
+// fill fills in the handler of each kind that this process attempts.
+func (sch *scheduler) fill() {
 	s := sch.Service
-	crm := handler{attempt: s.enrolLater, operation: OperationComplete, severity: Error, all: 8, breaker: &s.crm, probe: s.probeCRM}
-	all := map[checkout.JobKind]handler{
+	crm := handler{attempt: s.enrolLater, operation: OperationComplete, severity: Error, all: 8, breaker: &s.crm}
+	sch.guards = []guard{{&s.crm, []checkout.JobKind{checkout.JobComplete, checkout.JobOpen}, s.probeCRM}}
+	sch.handlers = map[checkout.JobKind]handler{
 		checkout.JobDeliver:  {attempt: s.deliverLater, operation: OperationRecover, severity: Error},
 		checkout.JobOpen:     crm,
 		checkout.JobComplete: crm,
@@ -56,12 +61,12 @@ func (sch *scheduler) table() map[checkout.JobKind]handler {
 	}
 	if s.cfg.Notifier != nil {
 		n := newNotifier(s)
-		all[checkout.JobNotify] = handler{attempt: n.attempt, operation: OperationNotify, severity: Error, all: 4, breaker: n.answers}
+		sch.guards = append(sch.guards, guard{n.answers, []checkout.JobKind{checkout.JobNotify}, func(context.Context) {}})
+		sch.handlers[checkout.JobNotify] = handler{attempt: n.attempt, operation: OperationNotify, severity: Error, all: 4, breaker: n.answers}
 	}
 	for _, t := range s.tasks() {
-		all[t.Kind] = handler{attempt: sch.again(t), operation: OperationTask, severity: Error, all: 1}
+		sch.handlers[t.Kind] = handler{attempt: sch.again(t), operation: OperationTask, severity: Error, all: 1}
 	}
-	return all
 }
 
 // tasks returns the work that one process at a time does again and again.
@@ -93,13 +98,7 @@ func (sch *scheduler) again(t Task) func(context.Context, checkout.Lease) error 
 			sch.rest(l)
 			return nil
 		}
-		ctx, cancel := detached(ctx, settleLimit)
-		defer cancel()
-		_, err := s.settle(ctx, l, checkout.Outcome{State: checkout.JobPending, Again: max(pause, holdLimit), Cursor: next}, checkout.Enqueue{Now: s.now()}, nil)
-		if lost(err) {
-			return nil
-		}
-		return err
+		return s.settleAttempt(ctx, l, checkout.Outcome{State: checkout.JobPending, Again: max(pause, holdLimit), Cursor: next})
 	}
 }
 
@@ -107,6 +106,7 @@ func (sch *scheduler) again(t Task) func(context.Context, checkout.Lease) error 
 type scheduler struct {
 	*Service
 	handlers map[checkout.JobKind]handler
+	guards   []guard
 	attempts sync.WaitGroup
 	enqueued bool // the jobs of the tasks are in the queue
 
@@ -140,15 +140,15 @@ func (sch *scheduler) giveBack(ctx context.Context) {
 func (s *Service) Run(ctx context.Context) {
 	sch := &scheduler{Service: s, running: make(map[checkout.Partition]int), ofKind: make(map[checkout.JobKind]int),
 		resting: make(map[checkout.JobKind]checkout.Lease)}
-	sch.handlers = sch.table()
-	var all sync.WaitGroup
-	all.Go(func() { // which a context's AfterFunc might not have done when Run returns
-		<-ctx.Done()
-		s.stopping.Store(true)
-	})
-	if s.cfg.Evidence.CanSign() && s.cfg.Hooks.Checkpoint != nil {
-		all.Go(func() { s.sealer.keepNewest(ctx) })
-	}
+	sch.fill()
+	defer context.AfterFunc(ctx, func() { s.stopping.Store(true) })()
+	kept := make(chan struct{})
+	go func() { // as a write that hangs in the operating system cannot be ended, this is waited for as long as keepLimit only
+		defer close(kept)
+		if s.cfg.Evidence.CanSign() && s.cfg.Checkpoint != nil {
+			s.sealer.keepNewest(ctx)
+		}
+	}()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -160,10 +160,14 @@ func (s *Service) Run(ctx context.Context) {
 		case <-s.wake:
 		}
 	}
-	all.Wait()
+	s.stopping.Store(true) // also where the function above has not done it yet
 	sch.attempts.Wait()
 	sch.giveBack(context.WithoutCancel(ctx))
 	s.storeNotes(context.WithoutCancel(ctx))
+	select {
+	case <-kept:
+	case <-time.After(keepLimit):
+	}
 }
 
 // rouse has the scheduler look for due jobs now.
@@ -285,7 +289,8 @@ func (sch *scheduler) start(ctx context.Context, l checkout.Lease) {
 		defer sch.rouse() // the next job of the checkout or of the partition may be due
 		defer sch.count(p, -1)
 		h := sch.handlers[p.Kind]
-		ctx, _ := WithSubject(ctx)
+		ctx, subject := WithSubject(ctx)
+		subject.requestID = l.Job.RequestID
 		concerns(ctx, aboutJob(l.Job))
 		if err := sch.attempt(ctx, h, l); err != nil {
 			sch.failed(ctx, Failure{Operation: h.operation, Severity: h.severity, Err: err})
@@ -337,49 +342,33 @@ func (sch *scheduler) attempt(ctx context.Context, h handler, l checkout.Lease) 
 	return err
 }
 
-// extend has a lease last for a time from now on; 0 gives the job back.
-func (s *Service) extend(ctx context.Context, l checkout.Lease, d time.Duration) (err error) {
-	defer recovered(&err)
-	ctx, cancel := context.WithTimeout(ctx, settleLimit)
-	defer cancel()
-	return s.cfg.Store.Extend(ctx, l, s.now(), d)
-}
-
 // probe makes one attempt where a breaker is open, if it is time to find out whether there is an answer again.
 func (sch *scheduler) probe(ctx context.Context) {
 	now := sch.now()
-	asked := make(map[*breaker.Breaker]bool)
-	for _, kind := range slices.Sorted(maps.Keys(sch.handlers)) {
-		h := sch.handlers[kind]
-		if h.breaker == nil || asked[h.breaker] {
-			continue
+	for _, g := range sch.guards {
+		underWay := 0
+		for _, kind := range g.kinds {
+			underWay += sch.runningOf(kind)
 		}
-		asked[h.breaker] = true
-		q, underWay := checkout.JobQuery{Limit: 1}, 0
-		for other, o := range sch.handlers {
-			if o.breaker == h.breaker {
-				q.Kinds = append(q.Kinds, other)
-				underWay += sch.runningOf(other)
-			}
-		}
-		if underWay > 0 || !h.breaker.Probe(now) { // an attempt that is under way finds out
-			continue
-		}
-		leases, err := sch.lease(ctx, q)
-		if err != nil {
-			sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
-		} else if len(leases) == 0 && h.probe != nil {
-			h.probe(ctx)
+		if underWay == 0 && g.Probe(now) { // an attempt that is under way finds out
+			sch.probeWith(ctx, checkout.JobQuery{Kinds: g.kinds, Limit: 1}, g.ask)
 		}
 	}
 	for _, provider := range sch.receivers.shut() {
-		if !sch.receivers.breaker(provider).Probe(now) {
-			continue
+		if sch.receivers.probe(provider, now) {
+			q := checkout.JobQuery{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider, Limit: 1}
+			sch.probeWith(ctx, q, func(context.Context) {})
 		}
-		q := checkout.JobQuery{Limit: 1, Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider}
-		if _, err := sch.lease(ctx, q); err != nil {
-			sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
-		}
+	}
+}
+
+// probeWith has a job attempted, or calls ask if no job is due.
+func (sch *scheduler) probeWith(ctx context.Context, q checkout.JobQuery, ask func(context.Context)) {
+	switch leases, err := sch.lease(ctx, q); {
+	case err != nil:
+		sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
+	case len(leases) == 0:
+		ask(ctx)
 	}
 }
 

@@ -24,6 +24,8 @@ const (
 	maxAhead = 24 * time.Hour
 	// clocksAgain is the pause between two reports that clocks are apart.
 	clocksAgain = time.Hour
+	// keepLimit is the time limit of a call of Config.Checkpoint.
+	keepLimit = 5 * time.Second
 )
 
 var (
@@ -35,14 +37,14 @@ var (
 // sealer seals the evidence log. Every process with a key that signs has one, and one at a time has the job.
 type sealer struct {
 	*Service
-	turn     locks               // guards what follows; for a call of the hook too
+	turn     locks               // guards what follows
 	refused  string              // the first entry of the latest batch that was refused
 	refusals int                 // in the latest batch
 	changed  bool                // the log is not what was signed
 	known    evidence.Checkpoint // the newest checkpoint seen here; zero before
 	newest   []byte              // the same, signed
-	keeper   keeper
-	apart    time.Time // when it was last reported that clocks are apart
+	apart    time.Time           // when it was last reported that clocks are apart
+	sealed   chan struct{}       // there is a newer checkpoint
 }
 
 // newSealer returns a sealer that knows the checkpoint of Config.KnownCheckpoint.
@@ -51,7 +53,7 @@ func newSealer(s *Service) *sealer {
 	if err != nil {
 		known = evidence.Checkpoint{} // New has checked it: it is empty
 	}
-	return &sealer{Service: s, known: known, keeper: keeper{Service: s}}
+	return &sealer{Service: s, known: known, sealed: make(chan struct{}, 1)}
 }
 
 // run is the task that seals.
@@ -60,24 +62,30 @@ func (s *sealer) run(ctx context.Context, _ string) (next string, pause time.Dur
 	return "", sealEvery, nil
 }
 
-// keepNewest passes the newest checkpoint to Hooks.Checkpoint, whichever process has signed it, until ctx ends.
+// keepNewest passes the newest checkpoint to Config.Checkpoint, whichever process has signed it, until ctx ends. It waits for each
+// call, which holds up no sealing: a disk may hang, or a host may not be reached.
 func (s *sealer) keepNewest(ctx context.Context) {
 	tick := time.NewTicker(sealEvery)
 	defer tick.Stop()
-	for {
+	for passed := ""; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.keepOnce(ctx)
+		case <-s.sealed:
+		}
+		if newest := s.lookAtNewest(ctx); len(newest) > 0 && string(newest) != passed {
+			passed = string(newest)
+			s.pass(ctx, newest)
 		}
 	}
 }
 
-func (s *sealer) keepOnce(ctx context.Context) {
+// lookAtNewest returns the newest checkpoint, or nil if the log does not go on to it.
+func (s *sealer) lookAtNewest(ctx context.Context) (newest []byte) {
 	unlock, err := s.turn.lock(ctx, "")
 	if err != nil {
-		return
+		return nil
 	}
 	defer unlock()
 	err = func() (err error) {
@@ -86,10 +94,29 @@ func (s *sealer) keepOnce(ctx context.Context) {
 		defer cancel()
 		return s.follows(ctx)
 	}()
-	if err == nil {
-		s.keeper.keep(ctx, s.newest)
+	if s.note(ctx, err); err != nil {
+		return nil
 	}
-	s.note(ctx, err)
+	return s.newest
+}
+
+// pass passes a checkpoint to Config.Checkpoint, and reports that the call panics or hangs.
+func (s *sealer) pass(ctx context.Context, newest []byte) {
+	late := time.AfterFunc(keepLimit, func() {
+		s.failed(ctx, Failure{Operation: OperationHook, Severity: Error,
+			Err: fmt.Errorf("the checkpoint is not kept after %s: sealing goes on, and later checkpoints wait until it is", keepLimit)})
+	})
+	defer late.Stop()
+	err := func() (err error) {
+		defer recovered(&err)
+		ctx, cancel := context.WithTimeout(ctx, keepLimit)
+		defer cancel()
+		s.cfg.Checkpoint(ctx, newest)
+		return nil
+	}()
+	if err != nil {
+		s.report(ctx, Failure{Operation: OperationHook, Severity: Error, Err: err})
+	}
 }
 
 // note counts and reports that the log cannot be sealed: once, while it is not what was signed.
@@ -115,11 +142,11 @@ func (s *sealer) seal(ctx context.Context) {
 	defer unlock()
 	for ctx.Err() == nil {
 		n, err := s.sealBatch(ctx)
-		if s.cfg.Hooks.Checkpoint != nil {
-			s.keeper.keep(ctx, s.newest)
+		select {
+		case s.sealed <- struct{}{}:
+		default:
 		}
-		s.note(ctx, err)
-		if err != nil || n < sealBatch {
+		if s.note(ctx, err); err != nil || n < sealBatch {
 			return
 		}
 	}
@@ -267,4 +294,35 @@ func (s *sealer) reportRefused(ctx context.Context, ids []string) {
 			"%d entries of the evidence log are not attested under the operator's secret, and are not sealed: the first is %s", len(ids), first)})
 	}
 	s.refused, s.refusals = first, len(ids)
+}
+
+// Checkpoint returns the newest signed checkpoint of the evidence log: a note as of C2SP's tlog-checkpoint. It is nil
+// before the first, and may be two seconds old.
+func (s *Service) Checkpoint(ctx context.Context) (signed []byte, err error) {
+	defer recovered(&err)
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	signed, err = s.configured.checkpoint(ctx, s.now())
+	if err != nil {
+		return nil, s.fail(ctx, "read the newest checkpoint", err)
+	}
+	return signed, nil
+}
+
+// EvidenceKey returns the public half of the key that signs checkpoints, or "" if this service has no such key.
+func (s *Service) EvidenceKey() string { return s.cfg.Evidence.Public() }
+
+// CheckpointAge returns how old the newest checkpoint of the evidence log is. ok is false if no checkpoint
+// was signed yet, or no key of this service signed it.
+func (s *Service) CheckpointAge(ctx context.Context) (age time.Duration, ok bool, err error) {
+	defer recovered(&err)
+	head, err := s.cfg.Store.EvidenceHead(ctx)
+	if err != nil {
+		return 0, false, fmt.Errorf("read the newest checkpoint: %w", err)
+	}
+	c, err := s.cfg.Evidence.Open(head.Checkpoint)
+	if err != nil {
+		return 0, false, nil
+	}
+	return max(0, s.now().Sub(c.At)), true, nil
 }

@@ -31,8 +31,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -97,22 +95,14 @@ type Config struct {
 	Rand io.Reader
 	// Report is called with every failure that is not returned to a caller, or not in full, concurrently.
 	Report func(context.Context, Failure)
-	Hooks  Hooks // optional
-	// Noted is called with every moment of a checkout that this process has put on record, concurrently; it must not block. Optional.
+	// Noted is called with every moment of a checkout that this process has put on record, after the commit and before the caller of
+	// a request is answered, concurrently, and at most once: a crash in between loses the call. Use events for what must not be
+	// missed. It must not block. Optional.
 	Noted func(context.Context, Noted)
 	Count func(Outcome) // called with every outcome, concurrently; it must not block. Optional
-}
-
-// Hooks notify the program that embeds a service of what was committed. They are called by the process that made the
-// change, after its commit and before its caller is answered, concurrently, and at most once: a crash in between loses
-// the call. Use events for what must not be missed. A nil hook is not called. Checkpoint differs.
-type Hooks struct {
-	Created      func(context.Context, checkout.Checkout)
-	SetupChanged func(context.Context, checkout.Checkout) // the setup was begun, or the processor reported something new about it
-	Confirmed    func(context.Context, checkout.Checkout, agreement.Agreement)
 	// Checkpoint is called by Run, one call at a time, with the newest checkpoint of the evidence log: keep it where the store is
 	// not. Every process whose Evidence can sign calls it, also with what another one has signed, and when it starts. Sealing waits
-	// for a call for at most five seconds; what comes after that is passed when the call has returned, the newest only.
+	// for no call; what is signed during a call is passed when the call has returned, the newest only. Optional.
 	Checkpoint func(ctx context.Context, signed []byte)
 }
 
@@ -121,16 +111,17 @@ type Service struct {
 	cfg        Config
 	processor  checkout.ProcessorInfo
 	configured configured
-	polled     *observations                  // by polls
-	viewed     *observations                  // by setup pages
-	zone       *time.Location                 // of due dates and agreement numbers
-	notified   notifiedAnswers                // to notifications
+	polled     *cache[string, observed] // by polls, by billing request
+	viewed     *cache[string, observed] // by setup pages
+	zone       *time.Location           // of due dates and agreement numbers
+	notified   *bounded.Map[string, notifiedAnswer]
+	notifying  locks                          // of the subjects of notifications
 	recent     *bounded.Map[string, struct{}] // orders that a create named
 	confirming locks                          // at most one confirm of a checkout renders its agreement at a time
 	crmInfo    checkout.CRMInfo
 	crm        breaker.Breaker // of the CRM
 	slots      locks           // of each provider's delivery runs
-	receivers  *receivers
+	receivers  receivers
 	sealer     *sealer
 	notes      notebook
 	wake       chan struct{} // the scheduler looks for due jobs
@@ -156,8 +147,9 @@ func New(c Config) (*Service, error) {
 		return nil, fmt.Errorf("service: %w", err)
 	}
 	s := &Service{cfg: c, processor: c.Processor.Info(), crmInfo: c.CRM.Info(), configured: newConfigured(c.Store),
-		polled: newObservations(), viewed: newObservations(), receivers: newReceivers(), slots: locks{holders: slotsOfProvider},
-		notified: notifiedAnswers{answers: bounded.New[string, notifiedAnswer](manyNotified)}, wake: make(chan struct{}, 1),
+		polled: newCache[string, observed](observationLife), viewed: newCache[string, observed](observationLife),
+		receivers: receivers{failing: make(map[string]*breaker.Breaker)}, slots: locks{holders: slotsOfProvider},
+		notified: bounded.New[string, notifiedAnswer](manyNotified), wake: make(chan struct{}, 1),
 		recent: bounded.New[string, struct{}](recentOrders), zone: zone}
 	s.sealer = newSealer(s)
 	return s, nil
@@ -263,29 +255,3 @@ func (s *Service) Zone() *time.Location { return s.zone }
 
 // PageOrigins returns the origins of the processor's pages, where they are not the service's own.
 func (s *Service) PageOrigins() []string { return s.processor.PageOrigins }
-
-// now is the present in the precision that stores keep.
-func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
-
-// requestID returns the id of a request, made here if the caller gave no id.
-func (s *Service) requestID(given string) (string, error) {
-	if given != "" {
-		return given, nil
-	}
-	id, err := uuid.NewRandomFromReader(s.cfg.Rand)
-	if err != nil {
-		return "", fmt.Errorf("generate a request id: %w", err)
-	}
-	return "req_" + id.String(), nil
-}
-
-// withTimeout is the context of a call that only reads: it ends with the caller, or when waitLimit is over.
-func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, waitLimit)
-}
-
-// detached is the context of a call that changes something: it continues when the caller hangs up, so
-// that what was begun is completed or fails as a whole.
-func detached(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), limit)
-}

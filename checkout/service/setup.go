@@ -48,10 +48,9 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	if err != nil || page.Checkout.Setup.BillingRequestID == "" || page.State == checkout.PageNotEnabled {
 		return page, err
 	}
-	answer := s.observeForPage(ctx, page.Checkout)
-	if answer.err != nil {
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(page.Checkout),
-			Err: answer.err})
+	answer, err := s.observeForPage(ctx, page.Checkout)
+	if err != nil {
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(page.Checkout), Err: err})
 		page.LastTry = page.LastTry.Unanswered()
 		return page, nil
 	}
@@ -92,22 +91,14 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	case c == nil, c.Status == checkout.Reserved, !c.Erased() && epoch > c.Latest().Epoch:
 		return SetupPage{}, checkout.LinkUnknown()
 	}
-	p, err := found(s.configured.provider(ctx, s.now(), c.ProviderCode))
-	switch {
-	case err != nil:
-		return SetupPage{}, s.fail(ctx, "read provider "+c.ProviderCode, err)
-	case p == nil:
-		p = &catalogue.Provider{Code: c.ProviderCode, Name: c.ProviderCode}
-	}
 	concerns(ctx, aboutCheckout(*c))
-	page := SetupPage{Token: token, Provider: *p, LenderTerms: s.cfg.Terms, epoch: epoch}
+	page := SetupPage{Token: token, LenderTerms: s.cfg.Terms, epoch: epoch}
+	if page.Provider, err = s.providerOf(ctx, c.ProviderCode); err != nil {
+		return SetupPage{}, s.fail(ctx, "open the setup page", err)
+	}
 	if number := c.Confirmation.AgreementNumber; c.Status == checkout.Confirmed {
-		agreed, err := found(s.cfg.Store.Agreement(ctx, number))
-		switch {
-		case err != nil:
+		if page.Agreement, err = found(s.cfg.Store.Agreement(ctx, number)); err != nil {
 			return SetupPage{}, s.fail(ctx, "read agreement "+number, err)
-		case agreed != nil:
-			page.Agreement = agreed
 		}
 	}
 	return s.pageOf(page, *c), nil
@@ -173,7 +164,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 		return "", err
 	}
 	if page.State != checkout.PageNotEnabled { // the payer may have completed it at the bank and closed that page
-		fresh, err := s.refresh(ctx, page.Checkout, s.observeFor(checkout.ForPayer))
+		fresh, err := s.refresh(ctx, page.Checkout, checkout.ForPayer)
 		if err != nil {
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(page.Checkout), Err: err})
 		}
@@ -196,7 +187,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 			return c.Begun(try, request.ID, consent)
 		})
 	}
-	s.viewed.forget(request.ID) // the payer who comes back must see what that led to, however soon
+	s.viewed.values.Delete(request.ID) // the payer who comes back must see what that led to, however soon
 	return request.URL, err
 }
 
@@ -216,3 +207,6 @@ func (s *Service) begin(ctx context.Context, page SetupPage, try int) (checkout.
 		Description:  c.Intent.CourseName,
 	})
 }
+
+// pageURL returns the address of the setup page.
+func (s *Service) pageURL(token string) string { return s.cfg.BaseURL + SetupPath + "?token=" + token }

@@ -15,54 +15,68 @@ import (
 const holdLimit = 10 * time.Second
 
 // update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
-func (s *Service) update(ctx context.Context, id string, q checkout.Enqueue,
-	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
-	change, decided, err := s.stored(ctx, decide, func(decide func(checkout.Checkout) (checkout.Change, error)) error {
-		return s.cfg.Store.UpdateCheckout(ctx, id, q, decide)
-	})
-	if err != nil && !decided {
+func (s *Service) update(ctx context.Context, id string, q checkout.Enqueue, decide decideAnswer) (checkout.Change, error) {
+	d := &decision{service: s, decide: decide}
+	err := s.cfg.Store.UpdateCheckout(ctx, id, q, d.run)
+	switch {
+	case err == nil:
+		s.journal(ctx, aboutCheckout(d.change.Next), d.change.Moments)
+	case d.err == nil || !errors.Is(err, d.err):
 		err = s.fail(ctx, "update checkout "+id, err)
 	}
-	return change, err
+	return d.change, err
 }
 
 // settle settles a job with what decide makes of its checkout, and returns that change; decide may be nil. An error of decide is
 // returned unchanged. It wraps ports.ErrNotFound if the lease is lost.
-func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
-	decide func(checkout.Checkout) (checkout.Change, error)) (checkout.Change, error) {
-	change, decided, err := s.stored(ctx, decide, func(decide func(checkout.Checkout) (checkout.Change, error)) error {
-		return s.cfg.Store.Settle(ctx, l, o, q, decide)
-	})
+func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue, decide decideAnswer) (checkout.Change, error) {
+	d := &decision{service: s, decide: decide}
+	run := d.run
+	if decide == nil {
+		run = nil
+	}
+	err := s.cfg.Store.Settle(ctx, l, o, q, run)
 	switch {
 	case err == nil:
+		s.journal(ctx, aboutCheckout(d.change.Next), d.change.Moments)
 		s.journal(ctx, aboutJob(l.Job), o.Moments)
-	case !decided:
+	case d.err == nil || !errors.Is(err, d.err):
 		err = fmt.Errorf("settle job %s: %w", l.Job.ID, err)
 	}
-	return change, err
+	return d.change, err
 }
 
-// stored returns the change that decide made last, once store has stored it, and passes its moments on. With an error it reports
-// whether that is decide's.
-func (s *Service) stored(ctx context.Context, decide func(checkout.Checkout) (checkout.Change, error),
-	store func(func(checkout.Checkout) (checkout.Change, error)) error) (change checkout.Change, byDecide bool, err error) {
-	var decided error
-	var deciding func(checkout.Checkout) (checkout.Change, error)
-	if decide != nil {
-		deciding = func(c checkout.Checkout) (checkout.Change, error) {
-			change, decided = decide(c)
-			change.Jobs = s.wanted(change.Jobs)
-			return change, decided
-		}
+// decision holds the latest result of decide: a store may have it decide more than once.
+type decision struct {
+	service *Service
+	decide  decideAnswer
+	change  checkout.Change
+	err     error
+}
+
+func (d *decision) run(c checkout.Checkout) (checkout.Change, error) {
+	d.change, d.err = d.decide(c)
+	d.change.Jobs = d.service.wanted(d.change.Jobs)
+	return d.change, d.err
+}
+
+// settleAttempt settles an attempt that changes nothing of the checkout, also when the time for the attempt is over. That another
+// has the job by now is no error.
+func (s *Service) settleAttempt(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
+	ctx, cancel := detached(ctx, settleLimit)
+	defer cancel()
+	if _, err := s.settle(ctx, l, o, checkout.Enqueue{Now: s.now()}, nil); !lost(err) {
+		return err
 	}
-	switch err = store(deciding); {
-	case err == nil:
-		s.journal(ctx, aboutCheckout(change.Next), change.Moments)
-		return change, false, nil
-	case decided != nil && errors.Is(err, decided):
-		return change, true, decided
-	}
-	return change, false, err
+	return nil
+}
+
+// extend has a lease last for a time from now on; 0 gives the job back.
+func (s *Service) extend(ctx context.Context, l checkout.Lease, d time.Duration) (err error) {
+	defer recovered(&err)
+	ctx, cancel := context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	return s.cfg.Store.Extend(ctx, l, s.now(), d)
 }
 
 // wanted returns the jobs without the notices where payers are not notified.
@@ -85,26 +99,7 @@ func (s *Service) lease(ctx context.Context, q checkout.JobQuery) (leases []chec
 	return leases, nil
 }
 
-// owned returns the caller's checkout. Another provider's does not exist, and neither does a checkout that is only reserved.
-func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout.Checkout, error) {
-	if !checkout.PlausibleID(id) {
-		return checkout.Checkout{}, checkout.CheckoutNotFound()
-	}
-	stored, err := found(s.cfg.Store.Checkout(ctx, id))
-	switch {
-	case err != nil:
-		return checkout.Checkout{}, s.fail(ctx, "read checkout", err)
-	case stored == nil, stored.ProviderCode != caller.ProviderCode, stored.Status == checkout.Reserved:
-		return checkout.Checkout{}, checkout.CheckoutNotFound()
-	}
-	concerns(ctx, aboutCheckout(*stored))
-	return *stored, nil
-}
-
 // enqueue says how the jobs of a change of this provider's checkout enter the queue: held by the caller for a time.
 func (s *Service) enqueue(provider catalogue.Provider, hold time.Duration) checkout.Enqueue {
 	return checkout.Enqueue{Now: s.now(), Hold: hold, Unsent: !provider.Destination.Configured()}
 }
-
-// pageURL returns the address of the setup page.
-func (s *Service) pageURL(token string) string { return s.cfg.BaseURL + SetupPath + "?token=" + token }

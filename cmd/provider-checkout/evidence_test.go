@@ -94,7 +94,7 @@ func keepCheckpoint(t *testing.T, s *sandbox.Sandbox, n int, path string) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	cfg := s.Config
-	cfg.Hooks.Checkpoint = func(_ context.Context, signed []byte) {
+	cfg.Checkpoint = func(_ context.Context, signed []byte) {
 		defer stop()
 		if err := os.WriteFile(path, signed, 0o600); err != nil {
 			t.Error(err)

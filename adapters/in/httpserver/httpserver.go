@@ -138,6 +138,7 @@ func Report(log *slog.Logger) func(context.Context, service.Failure) {
 			level = slog.LevelWarn
 		}
 		attrs := append([]slog.Attr{slog.Any("error", f.Err)}, web.About(f.About)...)
+		attrs = append(attrs, followedFrom(ctx, f.RequestID)...)
 		if f.EventID != "" {
 			attrs = append(attrs, slog.String("event_id", f.EventID))
 		}
@@ -158,8 +159,18 @@ func Noted(log *slog.Logger) func(context.Context, service.Noted) {
 		}
 		attrs := append(web.About(n.About), slog.String("moment", string(n.Moment.Kind)), slog.String("actor", string(n.Moment.Actor)),
 			slog.String("detail", n.Moment.Detail))
+		attrs = append(attrs, followedFrom(ctx, n.Moment.RequestID)...)
 		log.LogAttrs(ctx, slog.LevelInfo, "checkout changed", attrs...)
 	}
+}
+
+// followedFrom returns the id of the request that background work follows from, if it is known. In the lines of a request's own
+// context the log has the id already.
+func followedFrom(ctx context.Context, requestID string) []slog.Attr {
+	if requestID == "" || web.RequestID(ctx) != "" {
+		return nil
+	}
+	return []slog.Attr{slog.String("request_id", requestID)}
 }
 
 // start serves on ln. The channel receives the error with which the server ends.

@@ -105,8 +105,8 @@ func TestReportLogsAFailureByItsSeverity(t *testing.T) {
 		want    map[string]any
 	}{
 		{"a failed attempt is a warning",
-			service.Failure{Operation: service.OperationSend, Severity: service.Warning, About: service.About{CheckoutID: "K-1", OrderID: "1", ProviderCode: "K"}, EventID: "evt_1", Attempt: 2, Err: errors.New("refused")},
-			map[string]any{"level": "WARN", "msg": "send event", "error": "refused", "checkout_id": "K-1", "provider_order_id": "1", "provider_code": "K", "event_id": "evt_1", "attempt": 2.0}},
+			service.Failure{Operation: service.OperationSend, Severity: service.Warning, About: service.About{CheckoutID: "K-1", OrderID: "1", ProviderCode: "K"}, EventID: "evt_1", RequestID: "req_1", Attempt: 2, Err: errors.New("refused")},
+			map[string]any{"level": "WARN", "msg": "send event", "error": "refused", "checkout_id": "K-1", "provider_order_id": "1", "provider_code": "K", "event_id": "evt_1", "request_id": "req_1", "attempt": 2.0}},
 		{"an event that is given up is an error",
 			service.Failure{Operation: service.OperationGiveUp, Severity: service.Error, EventID: "evt_1", Err: errors.New("three times")},
 			map[string]any{"level": "ERROR", "msg": "give up event", "error": "three times", "event_id": "evt_1", "checkout_id": nil, "attempt": nil}},

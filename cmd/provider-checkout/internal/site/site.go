@@ -114,7 +114,7 @@ func New(c Config) (*Site, error) {
 		Retention:       c.Retention,
 		Evidence:        c.Evidence,
 		KnownCheckpoint: c.Known,
-		Hooks:           service.Hooks{Checkpoint: c.Checkpoint},
+		Checkpoint:      c.Checkpoint,
 		Store:           c.Store,
 		Processor:       processor,
 		CRM:             c.CRM,
