@@ -105,8 +105,7 @@ func checkSometimes(t *testing.T, total map[string]int) {
 	}
 }
 
-// A seed leads to the same schedule whenever it is played, but for a few in which two calls of one process are made at the same
-// instant.
+// A seed leads to the same schedule whenever it is played, but for a rare one in which two things happen at the same instant.
 func TestASagaReplays(t *testing.T) {
 	same := 0
 	for seed := range uint64(100) {
@@ -115,7 +114,7 @@ func TestASagaReplays(t *testing.T) {
 			same++
 		}
 	}
-	if same < 95 {
-		t.Errorf("%d of 100 seeds replay, want 95", same)
+	if same < 99 {
+		t.Errorf("%d of 100 seeds replay, want 99", same)
 	}
 }

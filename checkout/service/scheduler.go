@@ -152,8 +152,13 @@ func (s *Service) Run(ctx context.Context) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
+		select {
+		case <-s.wake: // it looks now
+		default:
+		}
 		s.storeNotes(ctx)
 		sch.poll(ctx)
+		tick.Reset(pollEvery)
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
@@ -312,27 +317,19 @@ func (sch *scheduler) count(p checkout.Partition, n int) {
 func (sch *scheduler) attempt(ctx context.Context, h handler, l checkout.Lease) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	attempting, ended := context.WithCancel(context.WithoutCancel(ctx)) // it may go on for a moment when the service stops
 	var keeping sync.WaitGroup
-	ended, lost := make(chan struct{}), false
+	lost := false
 	keeping.Go(func() {
-		tick := time.NewTicker(extendEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ended:
-				return
-			case <-tick.C:
-			}
-			// An attempt may go on for a moment when the service stops, so that its lease does too.
+		for !lost && sleep(attempting, extendEvery) == nil && attempting.Err() == nil {
 			if err := sch.extend(context.WithoutCancel(ctx), l, holdLimit); errors.Is(err, ports.ErrNotFound) {
 				lost = true
 				cancel()
-				return
 			}
 		}
 	})
 	err := func() (err error) {
-		defer close(ended)
+		defer ended()
 		defer recovered(&err)
 		return h.attempt(ctx, l)
 	}()
