@@ -4,64 +4,14 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
 )
-
-func TestOfManyConfirmsOneConfirms(t *testing.T) {
-	w := newWorld(t)
-	cmd := w.ready(t, "ORDER-1")
-	var first atomic.Int64
-	numbers := make([]string, crowd)
-	var all sync.WaitGroup
-	for i := range crowd {
-		all.Go(func() {
-			done, err := w.confirm(t, cmd)
-			if err != nil {
-				t.Errorf("confirm %d: %v", i, err)
-				return
-			}
-			if !done.Already {
-				first.Add(1)
-			}
-			numbers[i] = done.Checkout.Confirmation.AgreementNumber
-		})
-	}
-	all.Wait()
-	if first.Load() != 1 || len(slices.Compact(numbers)) != 1 || numbers[0] == "" || w.printer.printed != 1 {
-		t.Errorf("%d confirmed first, numbers %q, %d printed; want 1 of each", first.Load(), slices.Compact(numbers), w.printer.printed)
-	}
-	want := []events.Name{events.CheckoutCreated, events.CheckoutConfirmed, events.AgreementGenerated}
-	if got := w.receiver.names(); !slices.Equal(got, want) {
-		t.Errorf("delivered %q, want %q", got, want)
-	}
-}
-
-func TestAConfirmBeforeTheSetupIsRefused(t *testing.T) {
-	w := newWorld(t)
-	o := w.opened(t, "ORDER-1")
-	_, err := w.confirm(t, confirm(o))
-	expect(t, err, checkout.CodeSetupIncomplete)
-	if d := w.records(t)["ORDER-1"]; d.Agreement != nil || w.printer.printed != 0 {
-		t.Error("an agreement was rendered")
-	}
-}
-
-func TestAConfirmAsksTheProcessorFirst(t *testing.T) {
-	w := newWorld(t)
-	cmd := w.ready(t, "ORDER-1")
-	w.processor.set(checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateCancelled})
-	_, err := w.confirm(t, cmd)
-	expect(t, err, checkout.CodeSetupIncomplete)
-}
 
 func TestAConfirmDoesNotGuessWhenTheProcessorIsSilent(t *testing.T) {
 	w := newWorld(t)
@@ -109,24 +59,6 @@ func TestAConfirmSucceedsWithoutAPDF(t *testing.T) {
 	}
 }
 
-func TestAnotherProvidersCheckoutDoesNotExist(t *testing.T) {
-	w := newWorld(t)
-	cmd := w.ready(t, "ORDER-1")
-	other := kowhai()
-	other.Provider.Code = "TUI"
-	w.configure(t, kowhai(), other)
-	tui := service.Caller{ProviderCode: "TUI"}
-	_, missing := w.Checkout(t.Context(), tui, "TUI-1-nothing")
-	_, got := w.Checkout(t.Context(), tui, cmd.CheckoutID.Value)
-	expect(t, got, checkout.CodeCheckoutNotFound)
-	if got.Error() != missing.Error() {
-		t.Errorf("another provider's checkout: %q, an unknown one: %q", got, missing)
-	}
-	cmd.ProviderCode = checkout.Some("TUI")
-	_, err := w.Confirm(t.Context(), tui, cmd.CheckoutID.Value, cmd)
-	expect(t, err, checkout.CodeCheckoutNotFound)
-}
-
 func TestAnIDThatIsNoneIsNotLookedUp(t *testing.T) {
 	store, change := newFaulty()
 	w := newWorld(t, change)
@@ -145,15 +77,6 @@ func TestAnIDThatIsNoneIsNotLookedUp(t *testing.T) {
 	expect(t, err, checkout.CodeCheckoutNotFound)
 	_, err = w.Confirm(t.Context(), caller, "KOWHAI-1-aaaaaaaaaaaaaaaa", cmd)
 	expect(t, err, checkout.CodeCheckoutNotFound)
-}
-
-// The id in the path decides which checkout is confirmed; the one in the body must be the same.
-func TestAConfirmOfAnotherCheckoutThanItNames(t *testing.T) {
-	w := newWorld(t)
-	one, other := w.ready(t, "ORDER-1"), w.ready(t, "ORDER-2")
-	_, err := w.Confirm(t.Context(), caller, one.CheckoutID.Value, other)
-	expectFields(t, err, checkout.CodeConflict, []string{"checkout.checkout_id", "provider.provider_order_id", "checkout.opportunity_id",
-		"checkout.dda_id"})
 }
 
 func TestAConfirmNumbersTheAgreementByTheNewZealandYear(t *testing.T) {
@@ -207,24 +130,5 @@ func TestABusyPrinterIsAskedAgainByTheSameConfirm(t *testing.T) {
 	done, err := w.confirm(t, cmd)
 	if err != nil || done.Already || !done.Checkout.Confirmation.PDFGenerated() {
 		t.Errorf("sent again: %+v, %v; want it confirmed with its PDF", done.Checkout.Confirmation, err)
-	}
-}
-
-func TestManyPollsAskTheProcessorSeldom(t *testing.T) {
-	w := newWorld(t)
-	cmd := w.ready(t, "ORDER-1")
-	w.processor.asked = 0
-	for range 100 {
-		if _, err := w.Checkout(t.Context(), caller, cmd.CheckoutID.Value); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if w.processor.asked > 2 {
-		t.Errorf("100 polls at once asked %d times", w.processor.asked)
-	}
-	w.clock.forward(2 * time.Second)
-	before := w.processor.asked
-	if _, err := w.Checkout(t.Context(), caller, cmd.CheckoutID.Value); err != nil || w.processor.asked != before+1 {
-		t.Errorf("two seconds later a poll asked %d times, %v", w.processor.asked-before, err)
 	}
 }

@@ -3,8 +3,6 @@ package service_test
 import (
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,68 +10,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
 const crowd = 64
-
-func TestOfManyCreatesOfOneOrderOneOpens(t *testing.T) {
-	w := newWorld(t)
-	var first, replays atomic.Int64
-	ids := make([]string, crowd)
-	var all sync.WaitGroup
-	for i := range crowd {
-		all.Go(func() {
-			o, err := w.Create(t.Context(), caller, create("ORDER-1"))
-			if err != nil {
-				t.Errorf("create %d: %v", i, err)
-				return
-			}
-			ids[i] = o.Checkout.ID + o.Token
-			if o.Replay {
-				replays.Add(1)
-			} else {
-				first.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	if first.Load() != 1 || replays.Load() != crowd-1 {
-		t.Errorf("%d opened and %d replayed, want 1 and %d", first.Load(), replays.Load(), crowd-1)
-	}
-	for _, id := range ids {
-		if id != ids[0] {
-			t.Fatalf("answers name %q and %q", ids[0], id)
-		}
-	}
-	if d := w.records(t)["ORDER-1"]; len(d.Events()) != 1 || d.Events()[0].Status != events.Delivered || len(w.receiver.names()) != 1 {
-		t.Errorf("events on record %+v, delivered %v; want checkout.created once", d.Events(), w.receiver.names())
-	}
-}
-
-func TestOfManyDifferentIntentsOneOpensAndTheOthersConflict(t *testing.T) {
-	w := newWorld(t)
-	var opened, conflicts atomic.Int64
-	var all sync.WaitGroup
-	for i := range crowd {
-		all.Go(func() {
-			cmd := create("ORDER-1")
-			cmd.First = checkout.Some(money.Date{Year: 2027, Month: 1, Day: 1}.After(money.Weekly, i))
-			_, err := w.Create(t.Context(), caller, cmd)
-			if err == nil {
-				opened.Add(1)
-				return
-			}
-			expect(t, err, checkout.CodeIntentConflict)
-			conflicts.Add(1)
-		})
-	}
-	all.Wait()
-	if opened.Load() != 1 || conflicts.Load() != crowd-1 || len(w.records(t)) != 1 {
-		t.Errorf("%d opened, %d conflicts, %d on record", opened.Load(), conflicts.Load(), len(w.records(t)))
-	}
-}
 
 func TestAnIdempotencyKeyMeansOneEnrolment(t *testing.T) {
 	w := newWorld(t)
@@ -115,27 +55,6 @@ func TestAnIdempotencyKeyMeansOneEnrolment(t *testing.T) {
 	}
 }
 
-func TestARetryStaysSafeWhenTheCatalogueChanges(t *testing.T) {
-	w := newWorld(t)
-	first := w.opened(t, "ORDER-1")
-
-	dearer := kowhai()
-	dearer.Courses[0].Price = 3990_00
-	w.configure(t, dearer)
-	if o, err := w.Create(t.Context(), caller, create("ORDER-1")); err != nil || !o.Replay || o.Checkout.Intent != first.Checkout.Intent {
-		t.Errorf("after a change of price: %+v, %v; want a replay with the stored intent", o, err)
-	}
-
-	retired := kowhai()
-	retired.Courses = nil
-	w.configure(t, retired)
-	if o, err := w.Create(t.Context(), caller, create("ORDER-1")); err != nil || !o.Replay {
-		t.Errorf("after the course retired: %v", err)
-	}
-	_, err := w.Create(t.Context(), caller, create("ORDER-2"))
-	expect(t, err, checkout.CodeValidation)
-}
-
 // An order on record is resolved by the record: its replay reads no course, so that it is answered even if the catalogue
 // cannot be read.
 func TestAReplayDoesNotReadTheCatalogue(t *testing.T) {
@@ -153,116 +72,6 @@ func TestAReplayDoesNotReadTheCatalogue(t *testing.T) {
 	}
 	if calls := store.called(); slices.ContainsFunc(calls, func(call string) bool { return strings.HasPrefix(call, "Course ") }) {
 		t.Errorf("the replay calls %q, want no read of a course", calls)
-	}
-}
-
-func TestAnotherFrequencyIsAnotherIntent(t *testing.T) {
-	w := newWorld(t)
-	w.opened(t, "ORDER-1")
-	cmd := create("ORDER-1")
-	cmd.Frequency = checkout.Some("Monthly")
-	_, err := w.Create(t.Context(), caller, cmd)
-	expect(t, err, checkout.CodeIntentConflict)
-}
-
-func TestAReplayRenewsTheSetupPairOnItsLastDay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		first := w.opened(t, "ORDER-1")
-		time.Sleep(6 * 24 * time.Hour)
-		if o := w.opened(t, "ORDER-1"); o.Token != first.Token {
-			t.Error("with a day left the pair is the same")
-		}
-		time.Sleep(time.Second)
-		second := w.opened(t, "ORDER-1")
-		if second.Token == first.Token || !strings.HasSuffix(second.SetupURL, second.Token) {
-			t.Error("with less than a day left the pair is new")
-		}
-		for _, token := range []string{first.Token, second.Token} {
-			if page, err := w.SetupPage(t.Context(), token); err != nil || page.State != checkout.PageOpen {
-				t.Errorf("page %q, %v; want it open", page.State, err)
-			}
-		}
-		w.setUp(t, second.Token)
-		_, err := w.confirm(t, confirm(first))
-		expect(t, err, checkout.CodeConflict)
-		if _, err := w.confirm(t, confirm(second)); err != nil {
-			t.Errorf("confirm with the latest token: %v", err)
-		}
-	})
-}
-
-func TestWhoMayCall(t *testing.T) {
-	tests := []struct {
-		name   string
-		change func(*catalogue.Provider)
-		named  string
-		code   checkout.Code
-	}{
-		{"another provider in the body", func(*catalogue.Provider) {}, "TUI", checkout.CodeKeyMismatch},
-		{"no configuration", func(p *catalogue.Provider) { p.Code = "OTHER" }, "KOWHAI", checkout.CodeProviderNotFound},
-		{"inactive", func(p *catalogue.Provider) { p.Active = false }, "KOWHAI", checkout.CodeProviderNotEnabled},
-		{"not enabled for the API", func(p *catalogue.Provider) { p.APIEnabled = false }, "KOWHAI", checkout.CodeProviderNotEnabled},
-		{"no account", func(p *catalogue.Provider) { p.AccountID = "" }, "KOWHAI", checkout.CodeProviderNotEnabled},
-		{"another environment", func(p *catalogue.Provider) { p.Environment = catalogue.Production }, "KOWHAI", checkout.CodeProviderNotEnabled},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
-			o := w.opened(t, "ORDER-1")
-			c := kowhai()
-			tt.change(&c.Provider)
-			w.configure(t, c)
-			cmd, cnf := create("ORDER-1"), confirm(o)
-			cmd.ProviderCode, cnf.ProviderCode = checkout.Some(tt.named), checkout.Some(tt.named)
-			_, err := w.Create(t.Context(), caller, cmd)
-			expect(t, err, tt.code)
-			_, err = w.confirm(t, cnf)
-			expect(t, err, tt.code)
-			if tt.code != checkout.CodeKeyMismatch {
-				_, err = w.Checkout(t.Context(), caller, o.Checkout.ID)
-				expect(t, err, tt.code)
-			}
-		})
-	}
-}
-
-func TestAuthenticate(t *testing.T) {
-	w := newWorld(t)
-	issue := func(env catalogue.Environment, fill byte, revoked bool) string {
-		text, key := catalogue.NewKey("KOWHAI", env, time.Now().UTC().Truncate(time.Millisecond), [32]byte{fill})
-		if err := w.store.AddKey(t.Context(), key, nil); err != nil {
-			t.Fatal(err)
-		}
-		if revoked {
-			if err := w.store.RevokeKey(t.Context(), key.ID, time.Now(), nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return text
-	}
-	good := issue(catalogue.Sandbox, 1, false)
-	unknown, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{9})
-	tests := []struct {
-		name, key string
-		code      checkout.Code
-	}{
-		{"a live key", good, ""},
-		{"none", "", checkout.CodeMissingAPIKey},
-		{"an unknown key", unknown, checkout.CodeInvalidAPIKey},
-		{"not a key", "secret", checkout.CodeInvalidAPIKey},
-		{"a key cut short", good[:len(good)-1], checkout.CodeInvalidAPIKey},
-		{"a revoked key", issue(catalogue.Sandbox, 2, true), checkout.CodeInvalidAPIKey},
-		{"a key of production", issue(catalogue.Production, 3, false), checkout.CodeInvalidAPIKey},
-	}
-	for _, tt := range tests {
-		got, err := w.Authenticate(t.Context(), tt.key)
-		switch {
-		case tt.code != "":
-			expect(t, err, tt.code)
-		case err != nil || got.ProviderCode != "KOWHAI":
-			t.Errorf("%s: %+v, %v", tt.name, got, err)
-		}
 	}
 }
 

@@ -44,22 +44,6 @@ func TestARunMakesThreeIdenticalAttempts(t *testing.T) {
 	})
 }
 
-func TestARunStopsAtTheFirstAcceptance(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.receiver.answer = func(_ events.Delivery, attempt int) error {
-			if attempt < 2 {
-				return errRefused
-			}
-			return nil
-		}
-		w.opened(t, "ORDER-1")
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered || e.Attempts != 2 || len(w.receiver.got) != 2 {
-			t.Errorf("on record %s after %d attempts, %d made", e.Status, e.Attempts, len(w.receiver.got))
-		}
-	})
-}
-
 func TestEachEventIsTriedThoughTheFormerFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -80,21 +64,6 @@ func TestEachEventIsTriedThoughTheFormerFailed(t *testing.T) {
 		}
 		if want := []events.Status{events.Delivered, events.Failed, events.Delivered}; !slices.Equal(statuses, want) {
 			t.Errorf("statuses %q, want %q", statuses, want)
-		}
-	})
-}
-
-func TestWithoutADestinationNothingIsSentNorLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		silent := kowhai()
-		silent.Provider.Destination = catalogue.Destination{}
-		w.configure(t, silent)
-		w.opened(t, "ORDER-1")
-		w.configure(t, kowhai())
-		w.runFor(t, time.Minute)
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.NotConfigured || e.Attempts != 0 || len(w.receiver.got) != 0 {
-			t.Errorf("on record %s, %d sent", e.Status, len(w.receiver.got))
 		}
 	})
 }

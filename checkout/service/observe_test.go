@@ -140,27 +140,6 @@ func TestASweepObservesSetupsWithoutPolls(t *testing.T) {
 	})
 }
 
-func TestASweepLooksEverLessOften(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.begun(t, "ORDER-1")
-		began := time.Now()
-		at := w.asks(notBegun)
-		w.runFor(t, 4*24*time.Hour)
-		last, pause := began, time.Duration(0)
-		for i, when := range *at {
-			next := when.Sub(last)
-			if next < time.Minute || next < pause-30*time.Second || next > 24*time.Hour+30*time.Second {
-				t.Errorf("look %d comes %s after the one before, which came after %s", i+1, next, pause)
-			}
-			last, pause = when, next
-		}
-		if n := len(*at); n < 15 || n > 25 {
-			t.Errorf("%d looks in four days, want about twenty: %v", n, *at)
-		}
-	})
-}
-
 func TestAFinalStateEndsTheSweep(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -81,34 +81,6 @@ func TestDirectCallsAreHeldToTheSameRules(t *testing.T) {
 	}
 }
 
-func TestAConfirmWithoutItsDeclarationsIsRefused(t *testing.T) {
-	w := newWorld(t)
-	cmd := w.ready(t, "ORDER-1")
-	cmd.PaymentPlanAccepted, cmd.PrivacyConsentAccepted = checkout.Some(false), checkout.Optional[bool]{}
-	_, err := w.confirm(t, cmd)
-	expectFields(t, err, checkout.CodeValidation, []string{"declarations.payment_plan_accepted", "declarations.privacy_consent_accepted"})
-	if r := w.records(t)["ORDER-1"]; r.Agreement != nil || w.printer.printed != 0 {
-		t.Errorf("an agreement was concluded: %+v", r.Agreement)
-	}
-}
-
-func TestNamesAreStoredNormalised(t *testing.T) {
-	w := newWorld(t)
-	w.configure(t, legacy())
-	cmd := legacyCreate("ORDER-1")
-	cmd.FirstName, cmd.LastName = checkout.Some(" Ma\u0304ia"), checkout.Some("Nga\u0304ta\u00a0")
-	cmd.CourseName = checkout.Some(" Tohu Ma\u0304ori ")
-	o, err := w.Create(t.Context(), caller, cmd)
-	want := checkout.Student{FirstName: "Māia", LastName: "Ngāta", Email: "aroha@example.ac.nz"}
-	if stored := w.records(t)["ORDER-1"].Checkout; err != nil || o.Checkout.Student != want || stored.Student != want || stored.Intent.CourseName != "Tohu Māori" {
-		t.Errorf("stored %+v and %q, %v; want %+v and Tohu Māori", stored.Student, stored.Intent.CourseName, err, want)
-	}
-	cmd.CourseName = checkout.Some("Tohu Māori")
-	if again, err := w.Create(t.Context(), caller, cmd); err != nil || !again.Replay {
-		t.Errorf("the same name in another spelling: %v; want a replay", err)
-	}
-}
-
 func TestARequestWithoutAnIDGetsOne(t *testing.T) {
 	w := newWorld(t)
 	cmd := create("ORDER-1")

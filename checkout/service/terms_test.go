@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -33,13 +32,5 @@ func TestAnAgreementKeepsTheTermsAndTheColourOfItsMoment(t *testing.T) {
 	}
 	if a := on["ORDER-2"].Agreement; !a.Terms.IsZero() || a.Provider.Colour != "" {
 		t.Errorf("the second agreement has terms %+v and colour %q, want none", a.Terms, a.Provider.Colour)
-	}
-}
-
-func TestNewRefusesFaultyTerms(t *testing.T) {
-	c := newWorld(t).config
-	c.Terms.Blocks = []agreement.Block{{Title: "Hardship"}}
-	if s, err := service.New(c); s != nil || err == nil || !strings.Contains(err.Error(), "terms[0].text must be given") {
-		t.Errorf("New = %v, %v; want an error that names terms[0].text", s, err)
 	}
 }
