@@ -43,9 +43,7 @@ func TestAStoreThatFailsDoesNotHaveTheCRMLeftAlone(t *testing.T) {
 
 // While the CRM is left alone the background work finds out whether it answers again, whatever is asked for meanwhile.
 func TestReplaysDoNotKeepTheCRMLeftAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		w.opened(t, "ORDER-1")
 		next := w.again(t) // which never saw the order
 		defer next.background(t)()

@@ -21,8 +21,7 @@ import (
 var errRefused = errors.New("receiver answered 500")
 
 func TestARunMakesThreeIdenticalAttempts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.receiver.answer = func(events.Delivery, int) error { return errRefused }
 		start := time.Now()
 		w.opened(t, "ORDER-1") // succeeds all the same
@@ -45,8 +44,7 @@ func TestARunMakesThreeIdenticalAttempts(t *testing.T) {
 }
 
 func TestEachEventIsTriedThoughTheFormerFailed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		cmd := w.ready(t, "ORDER-1")
 		w.receiver.answer = func(d events.Delivery, _ int) error {
 			time.Sleep(2 * time.Second) // as long as an attempt may take
@@ -55,9 +53,7 @@ func TestEachEventIsTriedThoughTheFormerFailed(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := w.confirm(t, cmd); err != nil {
-			t.Fatal(err)
-		}
+		w.confirms(t, cmd)
 		var statuses []events.Status
 		for _, e := range w.records(t)["ORDER-1"].Events() {
 			statuses = append(statuses, e.Status)
@@ -71,8 +67,7 @@ func TestEachEventIsTriedThoughTheFormerFailed(t *testing.T) {
 // While a secret is replaced both sign, to the very millisecond of the end.
 func TestThePreviousSecretSignsUntilItsEnd(t *testing.T) {
 	const former = "whsec_former_0123456789abcdef"
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		rotated := kowhai()
 		d := &rotated.Provider.Destination
 		d.PreviousSecret, d.PreviousUntil = former, w.clock.now().Add(time.Hour)
@@ -122,8 +117,7 @@ func (w *world) crashedOf(t *testing.T, provider, order string) {
 }
 
 func TestWhatACrashCutOffIsTakenUpWithinFifteenSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.crashed(t, "ORDER-1")
 		w.runFor(t, 9*time.Second)
 		if len(w.receiver.got) != 0 {
@@ -137,8 +131,7 @@ func TestWhatACrashCutOffIsTakenUpWithinFifteenSeconds(t *testing.T) {
 }
 
 func TestManyProcessesRecoverAnEventOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.crashed(t, "ORDER-1")
 		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(time.Second); return nil }
 		var all sync.WaitGroup
@@ -149,15 +142,12 @@ func TestManyProcessesRecoverAnEventOnce(t *testing.T) {
 		if len(w.receiver.got) != 1 {
 			t.Errorf("%d deliveries, want 1", len(w.receiver.got))
 		}
-		if reported := w.reports.take(); len(reported) > 0 {
-			t.Errorf("reported %+v: that another has the lease is no failure", reported)
-		}
+		w.wantNoReports(t)
 	})
 }
 
 func TestAConfirmDeliversAfterTheCreatesEvent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.receiver.answer = func(d events.Delivery, _ int) error {
 			if d.Event.Name == events.CheckoutCreated {
 				time.Sleep(2 * time.Second)
@@ -168,9 +158,7 @@ func TestAConfirmDeliversAfterTheCreatesEvent(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() { w.opened(t, "ORDER-1") }) // stays with its event for seven seconds
 		synctest.Wait()
-		if _, err := w.confirm(t, w.ready(t, "ORDER-1")); err != nil {
-			t.Fatal(err)
-		}
+		w.confirms(t, w.ready(t, "ORDER-1"))
 		all.Wait()
 		want := []events.Name{events.CheckoutCreated, events.CheckoutCreated, events.CheckoutCreated,
 			events.CheckoutConfirmed, events.AgreementGenerated}
@@ -181,8 +169,7 @@ func TestAConfirmDeliversAfterTheCreatesEvent(t *testing.T) {
 }
 
 func TestADestinationThatWentAwayIsNotConfigured(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.crashed(t, "ORDER-1")
 		silent := kowhai()
 		silent.Provider.Destination = catalogue.Destination{}
@@ -195,8 +182,7 @@ func TestADestinationThatWentAwayIsNotConfigured(t *testing.T) {
 }
 
 func TestAHangingReceiverDelaysNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		healthy := kowhai()
 		healthy.Provider.Code = "RIMU"
 		w.configure(t, kowhai(), healthy)
@@ -222,33 +208,25 @@ func TestAHangingReceiverDelaysNoOther(t *testing.T) {
 }
 
 func TestAStoppingServiceMakesNoSecondAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		cmd := w.ready(t, "ORDER-1")
 		w.receiver.got = nil
 		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(2 * time.Second); return errRefused }
 		w.runFor(t, time.Second)
 		start := time.Now()
-		if _, err := w.confirm(t, cmd); err != nil {
-			t.Fatal(err)
-		}
+		w.confirms(t, cmd)
 		if took := time.Since(start); took > 3*time.Second || len(w.receiver.got) != 1 {
 			t.Errorf("the confirm took %s and %d attempts, want one attempt of two seconds", took, len(w.receiver.got))
 		}
 		w2 := w.again(t)
 		w2.receiver.answer = nil
 		w2.runFor(t, time.Second)
-		for _, e := range w2.records(t)["ORDER-1"].Events() {
-			if e.Status != events.Delivered {
-				t.Errorf("%s is %s after the next process ran for a second", e.Event.Name, e.Status)
-			}
-		}
+		w2.wantDelivered(t, "ORDER-1")
 	})
 }
 
 func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.runFor(t, time.Second)
 		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(2 * time.Second); return nil }
 		go w.Create(t.Context(), caller, create("ORDER-1"))
@@ -259,9 +237,7 @@ func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
 		}
 		w.setUp(t, opened.Token)
 		start := time.Now()
-		if _, err := w.confirm(t, confirm(opened)); err != nil {
-			t.Fatal(err)
-		}
+		w.confirms(t, confirm(opened))
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("the confirm took %s, want no wait for the event of the create", took)
 		}
@@ -273,11 +249,7 @@ func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
 		next := w.again(t)
 		next.receiver.answer = nil
 		next.runFor(t, 100*time.Millisecond) // the leases were released: nothing waits for their end
-		for _, e := range w.records(t)["ORDER-1"].Events() {
-			if e.Status != events.Delivered {
-				t.Errorf("the next process left %s %s", e.Event.Name, e.Status)
-			}
-		}
+		w.wantDelivered(t, "ORDER-1")
 	})
 }
 
@@ -304,8 +276,7 @@ func TestARunEndsWithItsLease(t *testing.T) {
 
 // A process that stops between two attempts of the scheduler leaves the event to the next process.
 func TestARunThatIsCutOffBetweenAttemptsIsTakenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.crashed(t, "ORDER-1")
 		w.clock.forward(time.Minute)
 		w.receiver.answer = func(events.Delivery, int) error { return errRefused }
@@ -337,16 +308,13 @@ func TestAProcessWithoutTheLeaseSettlesNothing(t *testing.T) {
 		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 0 || n.all[service.OutcomeDelivered] != 0 {
 			t.Errorf("on record %s after %d attempts, counted %v; want it left to the other", e.Status, e.Attempts, n.all)
 		}
-		if reported := w.reports.take(); len(reported) > 0 {
-			t.Errorf("reported %+v: that another has the lease is no failure", reported)
-		}
+		w.wantNoReports(t)
 	})
 }
 
 // What another process has taken is delivered by that one before any later event of the checkout is.
 func TestTheEventsOfACheckoutStayInOrderOverProcesses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		cmd := w.ready(t, "ORDER-1")
 		var settled time.Time
 		w.receiver.answer = func(d events.Delivery, _ int) error {
@@ -366,17 +334,13 @@ func TestTheEventsOfACheckoutStayInOrderOverProcesses(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := w.confirm(t, cmd); err != nil {
-			t.Fatal(err)
-		}
+		w.confirms(t, cmd)
 		for _, e := range w.records(t)["ORDER-1"].Events() {
 			if e.Status != events.Delivered || e.Attempts != 1 {
 				t.Errorf("%s is %s after %d attempts", e.Event.Name, e.Status, e.Attempts)
 			}
 		}
-		if reported := w.reports.take(); len(reported) > 0 {
-			t.Errorf("reported %+v: that another has the lease is no failure", reported)
-		}
+		w.wantNoReports(t)
 	})
 }
 
@@ -401,9 +365,7 @@ func TestALeaseThatCannotBeReleased(t *testing.T) {
 				w.runFor(t, time.Second) // the service is stopping from now on
 				w.receiver.answer = func(events.Delivery, int) error { return errRefused }
 				store.arm(tt.call, tt.fails)
-				if _, err := w.confirm(t, cmd); err != nil {
-					t.Fatal(err)
-				}
+				w.confirms(t, cmd)
 				var delivery []service.Failure
 				for _, f := range w.reports.take() {
 					if f.Operation == service.OperationDeliver {
@@ -424,8 +386,7 @@ func TestALeaseThatCannotBeReleased(t *testing.T) {
 
 // A renewed lease is released too when the service stops.
 func TestARenewedLeaseIsReleased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		cmd := w.ready(t, "ORDER-1")
 		w.runFor(t, time.Second) // the service is stopping from now on
 		w.receiver.answer = func(d events.Delivery, _ int) error {
@@ -435,24 +396,17 @@ func TestARenewedLeaseIsReleased(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			return nil
 		}
-		if _, err := w.confirm(t, cmd); err != nil {
-			t.Fatal(err)
-		}
+		w.confirms(t, cmd)
 		next := w.again(t)
 		next.receiver.answer = nil
 		next.runFor(t, 100*time.Millisecond)
-		for _, e := range w.records(t)["ORDER-1"].Events() {
-			if e.Status != events.Delivered {
-				t.Errorf("the next process left %s %s", e.Event.Name, e.Status)
-			}
-		}
+		w.wantDelivered(t, "ORDER-1")
 	})
 }
 
 // A delivery run ends with its lease, even between two attempts: the event stays pending.
 func TestALeaseThatEndsBetweenAttempts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(9900 * time.Millisecond); return errRefused }
 		w.opened(t, "ORDER-1")
 		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 1 || len(w.receiver.got) != 1 {
@@ -467,17 +421,14 @@ func TestALeaseThatEndsBetweenAttempts(t *testing.T) {
 }
 
 func TestAnEventOfAProviderThatWasRemovedIsNotConfigured(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.crashed(t, "ORDER-1")
 		w.configure(t)
 		w.runFor(t, 15*time.Second)
 		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.NotConfigured || e.Attempts != 0 {
 			t.Errorf("on record %s after %d attempts, want not_configured after none", e.Status, e.Attempts)
 		}
-		if reported := w.reports.take(); len(reported) > 0 {
-			t.Errorf("reported %+v, want nothing", reported)
-		}
+		w.wantNoReports(t)
 	})
 }
 
@@ -509,8 +460,7 @@ func (w *world) take(t *testing.T, d events.Delivery) checkout.Lease {
 // An event is leased for ten seconds: to the request that commits it, and to the process that takes it over. The lease
 // of an event that has to wait is extended if less is left than a delivery run takes.
 func TestHowLongAnEventIsLeased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.receiver.answer = func(d events.Delivery, _ int) error {
 			if token, left := w.lease(t, d); token != 1 || left != 10*time.Second {
 				t.Errorf("in the request the event has token %d for %s, want 1 for 10 s", token, left)
@@ -531,8 +481,7 @@ func TestHowLongAnEventIsLeased(t *testing.T) {
 		}
 	})
 	for takes, want := range map[time.Duration]time.Duration{2 * time.Second: 8 * time.Second, 2*time.Second + time.Millisecond: 10 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			cmd := w.ready(t, "ORDER-1")
 			w.receiver.answer = func(d events.Delivery, _ int) error {
 				if d.Event.Name == events.CheckoutConfirmed {
@@ -544,17 +493,14 @@ func TestHowLongAnEventIsLeased(t *testing.T) {
 				}
 				return nil
 			}
-			if _, err := w.confirm(t, cmd); err != nil {
-				t.Fatal(err)
-			}
+			w.confirms(t, cmd)
 		})
 	}
 }
 
 // A request waits at most 35 s for its events: another process may keep the lease of an earlier one and never settle it.
 func TestARequestDoesNotWaitForEver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		holding, stop := context.WithCancel(t.Context())
 		defer stop()
 		w.receiver.answer = func(d events.Delivery, _ int) error { // another takes the event of the create, and keeps it
@@ -575,9 +521,7 @@ func TestARequestDoesNotWaitForEver(t *testing.T) {
 		cmd := w.ready(t, "ORDER-1")
 		w.receiver.answer = nil
 		start := time.Now()
-		if _, err := w.confirm(t, cmd); err != nil {
-			t.Fatal(err)
-		}
+		w.confirms(t, cmd)
 		if took := time.Since(start); took != 35*time.Second {
 			t.Errorf("the confirm took %s, want 35 s", took)
 		}
@@ -593,10 +537,6 @@ func TestARequestDoesNotWaitForEver(t *testing.T) {
 		}
 		stop()
 		w.runFor(t, 12*time.Second)
-		for _, e := range w.records(t)["ORDER-1"].Events() {
-			if e.Status != events.Delivered {
-				t.Errorf("%s is %s after its lease ended", e.Event.Name, e.Status)
-			}
-		}
+		w.wantDelivered(t, "ORDER-1")
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"runtime"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -61,9 +60,7 @@ func TestWhatACrashCutOffIsDoneWithinFifteenSecondsOfTheLease(t *testing.T) {
 		{"completed in the CRM, and the client comes back", nil, nth(1, ends), true, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, change := withCRM()
-				w := newWorld(t, change)
+			inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 				var cmd checkout.Confirm
 				if tt.confirm {
 					cmd = w.ready(t, "ORDER-1")
@@ -121,9 +118,7 @@ func TestWhatACrashCutOffIsDoneWithinFifteenSecondsOfTheLease(t *testing.T) {
 func TestALateOwnerStoresNothing(t *testing.T) {
 	for _, confirms := range []bool{false, true} {
 		t.Run(fmt.Sprint("confirm ", confirms), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, change := withCRM()
-				w := newWorld(t, change)
+			inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 				var cmd checkout.Confirm
 				if confirms {
 					cmd = w.ready(t, "ORDER-1")

@@ -26,7 +26,17 @@ type crm struct {
 // withCRM returns a CRM, and a change that has the service use it.
 func withCRM() (*crm, func(*service.Config)) {
 	c := &crm{CRM: memory.NewCRM(catalogue.Sandbox)}
-	return c, func(config *service.Config) { config.CRM = c }
+	return c, c.use
+}
+
+// use has a service use the CRM.
+func (c *crm) use(config *service.Config) { config.CRM = c }
+
+// inWorldWithCRM is inWorld with a CRM outside of the store.
+func inWorldWithCRM(t *testing.T, test func(*testing.T, *world, *crm)) {
+	t.Helper()
+	c, change := withCRM()
+	inWorld(t, func(t *testing.T, w *world) { test(t, w, c) }, change)
 }
 
 // disturb sets what happens to calls before and after their effect, from now on.

@@ -1,10 +1,8 @@
 package service_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -13,9 +11,7 @@ import (
 )
 
 func TestWhileTheCRMIsAwayEverythingElseGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		opened := w.opened(t, "OPEN")
 		cmd := w.ready(t, "READY")
 		w.sent(t, cmd, false)
@@ -64,23 +60,13 @@ func TestWhileTheCRMIsAwayEverythingElseGoesOn(t *testing.T) {
 	})
 }
 
-// background runs the service's background work until stop is called.
-func (w *world) background(t *testing.T) (stop func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); w.Run(ctx) }()
-	return func() { cancel(); <-done }
-}
-
 // The CRM keeps what a store has lost that was restored to an earlier moment.
 func TestARestoredStoreLeadsToTheSameRecords(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		cmd := w.ready(t, "ORDER-1")
 		first := w.sent(t, cmd, false).Checkout
 		time.Sleep(time.Hour)
-		restored := newWorld(t, change) // to a moment before the create
+		restored := newWorld(t, c.use) // to a moment before the create
 		again := restored.ready(t, "ORDER-1")
 		second := restored.sent(t, again, false).Checkout
 		if second.Records != first.Records || second.Confirmation.AgreementNumber != first.Confirmation.AgreementNumber ||
@@ -95,9 +81,7 @@ func TestARestoredStoreLeadsToTheSameRecords(t *testing.T) {
 
 // A provider's receiver that hangs must not keep the enrolments of others waiting.
 func TestAReceiverThatHangsDelaysNoEnrolments(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		for n := range 40 {
 			c.disturb(nth(1, ends), nil)
 			dies(func() { w.Create(t.Context(), caller, create(fmt.Sprint("ORDER-", n))) })
@@ -115,9 +99,7 @@ func TestAReceiverThatHangsDelaysNoEnrolments(t *testing.T) {
 
 // A look whose outcome is not known is no agreement on record.
 func TestALookThatFailsReportsNoAgreement(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		cmd := w.ready(t, "ORDER-1")
 		w.reports.take()
 		c.disturb(fails, nil)

@@ -19,9 +19,7 @@ import (
 )
 
 func TestAnEnrolmentIsKeptByTheCRMUnderItsIDs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		cmd := w.ready(t, "ORDER-1")
 		confirmed, err := w.confirm(t, cmd)
 		if err != nil || confirmed.Already {
@@ -51,9 +49,7 @@ func TestAnEnrolmentIsKeptByTheCRMUnderItsIDs(t *testing.T) {
 
 // While the CRM makes the records the checkout is visible to no caller.
 func TestAReservedCheckoutDoesNotExist(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		c.disturb(func(ctx context.Context) error {
 			for _, r := range w.records(t) {
 				id := r.Checkout.ID
@@ -85,9 +81,7 @@ func TestACallWhoseOutcomeIsUnknownIsMadeAgainWhileTheClientWaits(t *testing.T) 
 		"by a panic":        func(c *crm) { c.disturb(once(func(context.Context) error { panic("boom") }), nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, change := withCRM()
-				w := newWorld(t, change)
+			inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 				disturb(c)
 				if o := w.opened(t, "ORDER-1"); o.Replay {
 					t.Error("a first create is a replay")
@@ -123,9 +117,7 @@ func (w *world) sent(t *testing.T, cmd checkout.Confirm, already bool) service.C
 }
 
 func TestAClientWaitsForALimitedTimeAndTheWorkGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		c.disturb(once(hangs), nil)
 		var err error
 		if d := took(func() { _, err = w.Create(t.Context(), caller, create("ORDER-1")) }); d > 10*time.Second {
@@ -160,9 +152,7 @@ func refuses(faults ...checkout.Fault) func(context.Context) error {
 }
 
 func TestACreateThatTheCRMRefusesReleasesItsOrderAndKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		cmd := create("ORDER-1")
 		cmd.IdempotencyKey = checkout.Some("key-1")
 		c.disturb(refuses(checkout.Fault{Field: "student.last_name", Message: "must have at most 80 characters"}), nil)
@@ -188,9 +178,7 @@ func TestACreateThatTheCRMRefusesReleasesItsOrderAndKey(t *testing.T) {
 }
 
 func TestAnUnknownOutcomeKeepsTheIntent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		c.disturb(nil, once(hangs))
 		_, err := w.Create(t.Context(), caller, create("ORDER-1"))
 		expect(t, err, checkout.CodeBusy)
@@ -206,9 +194,7 @@ func TestAnUnknownOutcomeKeepsTheIntent(t *testing.T) {
 }
 
 func TestACompletionThatTheCRMRefusesWaitsForTheOperator(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		cmd := w.ready(t, "ORDER-1")
 		w.reports.take()
 		c.disturb(nth(2, refuses()), nil)
@@ -235,9 +221,7 @@ func TestACompletionThatTheCRMRefusesWaitsForTheOperator(t *testing.T) {
 }
 
 func TestOfManyCreatesOfOneOrderTheCRMGetsOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		processes := []*world{w, w.again(t), w.again(t)}
 		slow := func(context.Context) error { time.Sleep(300 * time.Millisecond); return nil }
 		c.disturb(slow, slow)
@@ -295,9 +279,7 @@ func TestAnOrderThatIsAnotherEnrolmentInTheCRMIsAConflict(t *testing.T) {
 }
 
 func TestARefusedOpenOfWhichSomeIsThereKeepsItsOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		c.disturb(once(func(context.Context) error { return &checkout.CRMRefusal{Code: "NO", Made: true} }), nil)
 		if _, err := w.Create(t.Context(), caller, create("ORDER-1")); err == nil {
 			t.Fatal("a create that the CRM refuses succeeds")
@@ -321,9 +303,7 @@ func TestARefusedOpenOfWhichSomeIsThereKeepsItsOrder(t *testing.T) {
 
 // A CRM that takes no more opens still takes completions, on which money waits.
 func TestABusyCRMIsNotSpared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		cmd := w.ready(t, "ORDER-1")
 		c.disturb(func(context.Context) error { return fmt.Errorf("few calls are left: %w", ports.ErrBusy) }, nil)
 		for n := range 20 {
@@ -381,9 +361,7 @@ func TestWhatCannotBeCommittedHasNotHappened(t *testing.T) {
 
 // What a store could not keep of a failure's text must not keep it from putting the job off.
 func TestAFailureIsStoredAsTextOfBoundedLength(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		c.disturb(func(context.Context) error { return errors.New("x" + strings.Repeat("ā", 400) + "\x00") }, nil)
 		_, err := w.Create(t.Context(), caller, create("ORDER-1"))
 		expect(t, err, checkout.CodeBusy)

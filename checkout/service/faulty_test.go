@@ -94,9 +94,7 @@ func operations() []operation {
 	// begun opens a checkout whose payer has gone on to the bank, and finished there.
 	begun := func(t *testing.T, w *world) service.Opened {
 		o := w.opened(t, "ORDER-1")
-		if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{}); err != nil {
-			t.Fatal(err)
-		}
+		w.presses(t, o)
 		w.processor.set(fulfilled)
 		return o
 	}
@@ -149,9 +147,7 @@ func operations() []operation {
 		}},
 		{name: "repeated confirm", events: confirmed, prepare: func(t *testing.T, w *world) func() error {
 			cmd := w.ready(t, "ORDER-1")
-			if _, err := w.confirm(t, cmd); err != nil {
-				t.Fatal(err)
-			}
+			w.confirms(t, cmd)
 			return func() error { _, err := w.confirm(t, cmd); return err }
 		}},
 		{name: "authenticate", prepare: func(t *testing.T, w *world) func() error {

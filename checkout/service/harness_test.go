@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
@@ -442,4 +443,64 @@ func (w *world) done(t *testing.T, order string, kind checkout.JobKind) {
 func refusedWith(err error, code checkout.Code) bool {
 	got, ok := codeOf(err)
 	return ok && got == code
+}
+
+// inWorld runs a test in a bubble of its own, with a new world.
+func inWorld(t *testing.T, test func(*testing.T, *world), change ...func(*service.Config)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newWorld(t, change...)) })
+}
+
+// confirms sends a confirm, which must succeed.
+func (w *world) confirms(t *testing.T, cmd checkout.Confirm) service.Confirmed {
+	t.Helper()
+	done, err := w.confirm(t, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// polls polls a checkout, which must succeed.
+func (w *world) polls(t *testing.T, id string) checkout.Checkout {
+	t.Helper()
+	c, err := w.Checkout(t.Context(), caller, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// presses has the payer go on to the bank.
+func (w *world) presses(t *testing.T, o service.Opened) {
+	t.Helper()
+	if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{From: "203.0.113.77"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// background runs the service's background work until stop is called.
+func (w *world) background(t *testing.T) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); w.Run(ctx) }()
+	return func() { cancel(); <-done }
+}
+
+// wantDelivered checks that every event of an order was delivered.
+func (w *world) wantDelivered(t *testing.T, order string) {
+	t.Helper()
+	for _, e := range w.records(t)[order].Events() {
+		if e.Status != events.Delivered {
+			t.Errorf("%s of %s is %s, want it delivered", e.Event.Name, order, e.Status)
+		}
+	}
+}
+
+// wantNoReports checks that no failure was reported.
+func (w *world) wantNoReports(t *testing.T) {
+	t.Helper()
+	if reported := w.reports.take(); len(reported) > 0 {
+		t.Errorf("reported %+v, want nothing", reported)
+	}
 }

@@ -170,8 +170,7 @@ func TestATaskThatPanicsKeepsItsCursor(t *testing.T) {
 
 // What takes longer than a lease is not begun by another process meanwhile.
 func TestALeaseIsExtendedWhileItsAttemptGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, mail := notifying(t)
+	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
 		mail.set(func(context.Context, checkout.PayerNotice) error { time.Sleep(40 * time.Second); return nil })
 		w.ready(t, "ORDER-1")
 		var all sync.WaitGroup
@@ -209,9 +208,7 @@ func TestALostLeaseEndsTheAttempt(t *testing.T) {
 			t.Errorf("on record is %+v, want the lease of the other", job)
 		}
 		stop()
-		if got := w.reports.take(); len(got) > 0 {
-			t.Errorf("reported %+v: that another has the lease is no failure", got)
-		}
+		w.wantNoReports(t)
 	})
 }
 
@@ -488,8 +485,7 @@ func TestAClockThatIsAnHourWrongKnowsWhatToWaitFor(t *testing.T) {
 // Where every caller's own clock decides, as over a file on one machine, a clock that is set holds nothing for longer either.
 func TestALeaseOfAClockThatWasSetIsOver(t *testing.T) {
 	for _, set := range []time.Duration{time.Hour, -time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			before := w.apart(t, set)
 			before.crashed(t, "ORDER-1") // with a lease by the clock as it was
 			w.runFor(t, 20*time.Second)

@@ -43,14 +43,6 @@ func (w *world) opens(t *testing.T, o service.Opened) {
 	time.Sleep(2 * time.Second)
 }
 
-// presses has the payer go on to the bank.
-func (w *world) presses(t *testing.T, o service.Opened) {
-	t.Helper()
-	if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{From: "203.0.113.77"}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // observes has the processor say something of the setup.
 func (w *world) observes(t *testing.T, o service.Opened, seen checkout.Observation) {
 	t.Helper()
@@ -88,9 +80,7 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			w.opened(t, "ORDER-1") // a replay is no moment
 			for range 2 {          // and neither is a repeat
-				if _, err := w.confirm(t, confirm(o)); err != nil {
-					t.Fatal(err)
-				}
+				w.confirms(t, confirm(o))
 			}
 		}, []string{
 			"provider:k1 created",
@@ -321,9 +311,7 @@ func TestAJournalThatCannotBeWrittenIsReported(t *testing.T) {
 
 // Creates that are refused before there is a checkout are counted, by provider, code and fields.
 func TestRefusalsWithoutACheckoutAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, change := withCRM()
-		w := newWorld(t, change)
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		stop := w.background(t)
 		refused := func(code checkout.Code, change func(*checkout.Create)) {
 			t.Helper()
@@ -410,9 +398,7 @@ func TestNothingPersonalIsInAJournal(t *testing.T) {
 		bad.Token = checkout.Some("not the token of Kanari")
 		_, err = w.confirm(t, bad)
 		expect(t, err, checkout.CodeConflict)
-		if _, err := w.confirm(t, confirm(o)); err != nil {
-			t.Fatal(err)
-		}
+		w.confirms(t, confirm(o))
 		w.observes(t, o, died("of the bank"))
 		faulty := create("ORDER-2")
 		faulty.Email = checkout.Some("kanari@")

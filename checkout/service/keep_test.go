@@ -66,7 +66,7 @@ func TestAHookThatHangsHoldsUpNoSealing(t *testing.T) {
 		hung := make(chan struct{})
 		k.hang(hung)
 		w.record(t, w.config.Keyring.Attest(unattested("0", w.clock.now())))
-		defer w.running()()
+		defer w.background(t)()
 		for i := 1; i < 3; i++ {
 			time.Sleep(20 * time.Second)
 			w.record(t, w.config.Keyring.Attest(unattested(fmt.Sprint(i), w.clock.now())))

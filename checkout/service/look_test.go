@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -47,8 +46,7 @@ func (w *world) notified(t *testing.T) map[string]checkout.JobState {
 // An answer of the very millisecond of an event may be older than the event, whose time is on record without what is less: the
 // processor is asked once that millisecond is over.
 func TestAnEventOfTheMillisecondOfALookIsAnsweredByIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.begun(t, "ORDER-1")
 		id := w.setup(t, "ORDER-1").BillingRequestID
 		at := w.asks(fulfilled)
@@ -70,8 +68,7 @@ func TestAnEventOfTheMillisecondOfALookIsAnsweredByIt(t *testing.T) {
 
 // Many events about one setup lead to one look, and an event that comes again leads to no further one.
 func TestManyNotificationsAboutOneSetupLeadToOneLook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.begun(t, "ORDER-1")
 		id := w.setup(t, "ORDER-1").BillingRequestID
 		at := w.asks(fulfilled)
@@ -104,8 +101,7 @@ func TestManyNotificationsAboutOneSetupLeadToOneLook(t *testing.T) {
 
 // Of many processes one handles a notification.
 func TestANotificationIsHandledByOneProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		for n := range 20 {
 			w.begun(t, fmt.Sprint("ORDER-", n))
 		}
@@ -127,8 +123,7 @@ func TestANotificationIsHandledByOneProcess(t *testing.T) {
 
 // A look that fails leaves the notification pending, and it is handled again.
 func TestALookThatFailsIsRepeated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.begun(t, "ORDER-1")
 		w.processor.err = errors.New("connection refused")
 		w.notify(t, true, "EV1", w.setup(t, "ORDER-1").BillingRequestID)
@@ -166,8 +161,7 @@ func TestASettlingSetupIsLookedAtAgain(t *testing.T) {
 		{"an event that settles nothing", false, 0, time.Minute, [2]int{1, 1}, checkout.JobDone},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+			inWorld(t, func(t *testing.T, w *world) {
 				w.begun(t, "ORDER-1")
 				id := w.setup(t, "ORDER-1").BillingRequestID
 				w.done(t, "ORDER-1", checkout.JobLook) // which would look too
@@ -193,8 +187,7 @@ func TestASettlingSetupIsLookedAtAgain(t *testing.T) {
 
 // The account may have other users, and a payer may begin again: such a notification needs no look again.
 func TestANotificationAboutWhatIsNotOursIsSettled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.begun(t, "ORDER-1")
 		at := w.asks(checkout.Observation{BillingRequest: checkout.BillingFulfilling})
 		w.notify(t, true, "EV1", "BR-of-another", "EV2", "MD-of-another")
@@ -202,9 +195,7 @@ func TestANotificationAboutWhatIsNotOursIsSettled(t *testing.T) {
 		if got := w.notified(t); got["EV1"] != checkout.JobDone || got["EV2"] != checkout.JobDone || len(*at) != 0 {
 			t.Errorf("on record is %v after %d looks", got, len(*at))
 		}
-		if got := w.reports.take(); len(got) > 0 {
-			t.Errorf("reported %+v: that it is not ours is no failure", got)
-		}
+		w.wantNoReports(t)
 		if err := w.Notified(t.Context(), nil); err != nil {
 			t.Error(err)
 		}

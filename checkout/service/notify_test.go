@@ -61,6 +61,13 @@ func notifying(t *testing.T, change ...func(*service.Config)) (*world, *postbox)
 	return newWorld(t, append([]func(*service.Config){func(c *service.Config) { c.Notifier = p }}, change...)...), p
 }
 
+// inWorldWithMail is inWorld whose payers are notified.
+func inWorldWithMail(t *testing.T, test func(*testing.T, *world, *postbox)) {
+	t.Helper()
+	p := &postbox{}
+	inWorld(t, func(t *testing.T, w *world) { test(t, w, p) }, func(c *service.Config) { c.Notifier = p })
+}
+
 // notices returns what is on record of the notices of an order.
 func (w *world) notices(t *testing.T, order string) []checkout.JobRecord {
 	t.Helper()
@@ -70,23 +77,16 @@ func (w *world) notices(t *testing.T, order string) []checkout.JobRecord {
 // confirmed opens, sets up and confirms a checkout.
 func (w *world) confirmed(t *testing.T, order string) checkout.Checkout {
 	t.Helper()
-	done, err := w.confirm(t, w.ready(t, order))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return done.Checkout
+	return w.confirms(t, w.ready(t, order)).Checkout
 }
 
 // However often the setup is seen complete, and by whatever call, its payer is notified once.
 func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, mail := notifying(t)
+	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
 		o := w.opened(t, "ORDER-1")
 		w.setUp(t, o.Token)
 		for range 2 {
-			if _, err := w.Checkout(t.Context(), caller, o.Checkout.ID); err != nil {
-				t.Fatal(err)
-			}
+			w.polls(t, o.Checkout.ID)
 			w.page(t, o.Token)
 			w.clock.forward(10 * time.Minute) // a job that was put off is due
 			w.runFor(t, 2*time.Second)
@@ -101,9 +101,7 @@ func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
 			}
 		}
 		for range 2 {
-			if _, err := w.confirm(t, confirm(o)); err != nil {
-				t.Fatal(err)
-			}
+			w.confirms(t, confirm(o))
 			w.runFor(t, 2*time.Second)
 		}
 		agreed := mail.take()
@@ -138,8 +136,7 @@ func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
 }
 
 func TestWithoutANotifierNothingOfANoticeIsStored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.confirmed(t, "ORDER-1")
 		if got := w.notices(t, "ORDER-1"); len(got) != 0 {
 			t.Errorf("notices on record %+v, want none", got)
@@ -149,8 +146,7 @@ func TestWithoutANotifierNothingOfANoticeIsStored(t *testing.T) {
 
 // A mail server that hangs keeps neither a poll nor a confirm waiting, nor the end of the service.
 func TestANotifierThatHangsDelaysNoAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, mail := notifying(t)
+	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
 		mail.set(func(ctx context.Context, _ checkout.PayerNotice) error { <-ctx.Done(); return ctx.Err() })
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -178,8 +174,7 @@ func TestANotifierThatHangsDelaysNoAnswer(t *testing.T) {
 }
 
 func TestANoticeIsAttemptedAgainUntilItIsTakenOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, mail := notifying(t)
+	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
 		w.ready(t, "ORDER-1")
 		left := 3
 		mail.set(func(context.Context, checkout.PayerNotice) error {
@@ -211,8 +206,7 @@ func TestANoticeIsGivenUpInTheEndAndAtOnceIfItIsRefused(t *testing.T) {
 		"never taken":      {errors.New("452 4.2.2 mailbox full"), 9},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, mail := notifying(t)
+			inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
 				w.ready(t, "ORDER-1")
 				mail.set(func(context.Context, checkout.PayerNotice) error { return tt.answer })
 				for range 12 {
@@ -240,8 +234,7 @@ func TestANoticeIsGivenUpInTheEndAndAtOnceIfItIsRefused(t *testing.T) {
 
 // While the mail server is down, for however long, notices wait, and use up no attempts.
 func TestAnOutageOfTheNotifierUsesUpNoAttempts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, mail := notifying(t)
+	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
 		mail.set(mailIsDown)
 		var orders []string
 		for i := range 40 {
@@ -264,8 +257,7 @@ func TestAnOutageOfTheNotifierUsesUpNoAttempts(t *testing.T) {
 }
 
 func TestOfManyProcessesOneSendsANotice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, mail := notifying(t)
+	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
 		mail.set(func(context.Context, checkout.PayerNotice) error { time.Sleep(5 * time.Second); return nil })
 		for i := range 20 {
 			w.confirmed(t, fmt.Sprint("ORDER-", i))
@@ -305,8 +297,7 @@ func TestANoticeThatIsNotNeededIsDropped(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, mail := notifying(t)
+			inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
 				cmd := w.ready(t, "ORDER-1")
 				change(t, w, cmd.CheckoutID.Value)
 				w.runFor(t, time.Minute)

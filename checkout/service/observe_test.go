@@ -41,8 +41,7 @@ func mandate(m checkout.MandateStatus) checkout.Observation {
 func TestANotificationHasTheProcessorAsked(t *testing.T) {
 	for _, by := range []string{"billing request", "mandate"} {
 		t.Run(by, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+			inWorld(t, func(t *testing.T, w *world) {
 				w.setUp(t, w.opened(t, "ORDER-1").Token)
 				w.setUp(t, w.opened(t, "ORDER-2").Token)
 				w.processor.set(withMandate("MD-2", checkout.MandateSubmitted)) // another, with a mandate of its own
@@ -125,8 +124,7 @@ func (w *world) asks(o checkout.Observation) *[]time.Time {
 }
 
 func TestASweepObservesSetupsWithoutPolls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.begun(t, "ORDER-1")
 		w.processor.set(fulfilled)
 		w.runFor(t, 59*time.Second)
@@ -151,8 +149,7 @@ func TestAFinalStateEndsTheSweep(t *testing.T) {
 		{"a cancelled billing request", checkout.Observation{BillingRequest: checkout.BillingCancelled}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+			inWorld(t, func(t *testing.T, w *world) {
 				w.begun(t, "ORDER-1")
 				at := w.asks(tt.says)
 				w.runFor(t, 12*time.Hour)
@@ -166,8 +163,7 @@ func TestAFinalStateEndsTheSweep(t *testing.T) {
 }
 
 func TestOfManyProcessesOneLooks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 20 {
 			w.begun(t, fmt.Sprint("ORDER-", i))
 		}
@@ -185,8 +181,7 @@ func TestOfManyProcessesOneLooks(t *testing.T) {
 }
 
 func TestASweepLooksAtProvidersThatAreOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		o := w.begun(t, "ORDER-1")
 		off := kowhai()
 		off.Provider.Active = false
@@ -201,8 +196,7 @@ func TestASweepLooksAtProvidersThatAreOff(t *testing.T) {
 
 // A processor that is down is asked again later, and each failure is reported as a warning.
 func TestASweepGoesOnAfterAFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.begun(t, "ORDER-1")
 		w.processor.err = errors.New("connection refused")
 		w.runFor(t, 100*time.Second)
@@ -276,8 +270,7 @@ func TestManyPollsAtOnceAskOnce(t *testing.T) {
 		{500 * time.Millisecond, checkout.MandateSubmitted},
 		{2 * time.Second, checkout.MandatePendingSubmission},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			cmd := w.ready(t, "ORDER-1")
 			w.clock.forward(3 * time.Second)
 			w.processor.set(mandate(checkout.MandateSubmitted))

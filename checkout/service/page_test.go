@@ -103,8 +103,7 @@ func TestTheSetupPageAsksSeldomAndOnlyWhereThereIsSomethingToAsk(t *testing.T) {
 }
 
 func TestTheSetupPageIsShownThoughTheProcessorIsDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		o := w.opened(t, "ORDER-1")
 		w.setUp(t, o.Token)
 		w.clock.forward(3 * time.Second)
@@ -209,9 +208,7 @@ func TestTheSetupPageShowsWhenPaymentsAreCollected(t *testing.T) {
 
 		w.clock.forward(5 * 24 * time.Hour)
 		early("if it is confirmed today", day(2027, 1, 28), day(2027, 2, 28))
-		if _, err := w.confirm(t, confirm(o)); err != nil {
-			t.Fatal(err)
-		}
+		w.confirms(t, confirm(o))
 		w.clock.forward(30 * 24 * time.Hour)
 		early("as it was confirmed", day(2027, 1, 28), day(2027, 2, 28))
 		agreed := w.records(t)["ORDER-1"].Agreement
@@ -250,9 +247,7 @@ func TestASetupAttemptHasOneBillingRequest(t *testing.T) {
 	}
 	begin := func() {
 		t.Helper()
-		if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{}); err != nil {
-			t.Fatal(err)
-		}
+		w.presses(t, o)
 	}
 	begin()
 	w.processor.set(mandate(checkout.MandateFailed))

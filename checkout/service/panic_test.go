@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -117,8 +116,7 @@ func TestAPanicInAPortIsAFailure(t *testing.T) {
 		}, "", false, sent},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+			inWorld(t, func(t *testing.T, w *world) {
 				err := tt.do(t, w)
 				code, refused := codeOf(err)
 				if code != tt.code || (err != nil && !refused) != tt.fail || tt.fail && !strings.Contains(err.Error(), panicked) {
@@ -139,8 +137,7 @@ func aboutOf(c checkout.Checkout) service.About {
 
 // A failed attempt is reported as a warning with its number and event; a failed event is reported once, as an error.
 func TestFailedDeliveriesAreReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.receiver.answer = func(_ events.Delivery, attempt int) error {
 			if attempt < 3 {
 				return errRefused
@@ -173,9 +170,7 @@ func TestFailedDeliveriesAreReported(t *testing.T) {
 			t.Errorf("reported %+v, want an error that says %q", last, want)
 		}
 		w.runFor(t, time.Minute)
-		if again := w.reports.take(); len(again) > 0 {
-			t.Errorf("later reported %+v, want nothing more", again)
-		}
+		w.wantNoReports(t)
 	})
 }
 

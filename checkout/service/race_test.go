@@ -202,9 +202,7 @@ func TestACreateEndsThoughItNeverSucceeds(t *testing.T) {
 		if took := time.Since(start); took != 10*time.Second || times != 46 {
 			t.Errorf("it took %s and %d attempts, want 10 s and 46 with ever longer pauses", took, times)
 		}
-		if reported := w.reports.take(); len(reported) > 0 {
-			t.Errorf("reported %+v, want nothing: each attempt was answered", reported)
-		}
+		w.wantNoReports(t)
 	})
 }
 
@@ -218,8 +216,7 @@ func TestAConfirmWaitsForAnother(t *testing.T) {
 		{4 * time.Second, "", 4 * time.Second},
 		{12 * time.Second, checkout.CodeBusy, 10 * time.Second},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			cmd := w.ready(t, "ORDER-1")
 			w.meanwhile(func() { time.Sleep(tt.rendering) })
 			var all sync.WaitGroup
@@ -242,12 +239,9 @@ func TestAConfirmWaitsForAnother(t *testing.T) {
 
 // A repeat needs no processor and does not wait for another confirm.
 func TestARepeatDoesNotWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		cmd := w.ready(t, "ORDER-1")
-		if _, err := w.confirm(t, cmd); err != nil {
-			t.Fatal(err)
-		}
+		w.confirms(t, cmd)
 		w.processor.takes = time.Hour
 		asked, start := w.processor.asked, time.Now()
 		again, err := w.confirm(t, cmd)

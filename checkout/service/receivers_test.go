@@ -75,8 +75,7 @@ func (w *world) createAll(t *testing.T, many int) time.Duration {
 }
 
 func TestASlowReceiverLosesNoEventToABurst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		defer w.background(t)()
 		var now, most atomic.Int64
 		w.receiver.answers(func(events.Delivery, int) error {
@@ -96,17 +95,14 @@ func TestASlowReceiverLosesNoEventToABurst(t *testing.T) {
 		if n := most.Load(); n > 64 {
 			t.Errorf("%d requests at once, want 64 at most", n)
 		}
-		if reported := w.reports.take(); len(reported) > 0 {
-			t.Errorf("reported %d failures: to be slow is none; %+v", len(reported), reported[0])
-		}
+		w.wantNoReports(t)
 	})
 }
 
 // Two providers whose receivers have one host: however much one has to send to its own, which hangs, the other's creates do
 // not wait, and its events do not either.
 func TestAHangingReceiverDelaysNoOtherProviderOfItsHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		well := kowhai()
 		well.Provider.Code, well.Provider.Destination.URL = "RIMU", "https://hooks.example/rimu"
 		w.configure(t, kowhai(), well)
@@ -139,8 +135,7 @@ func TestAHangingReceiverDelaysNoOtherProviderOfItsHost(t *testing.T) {
 }
 
 func TestAProhibitedDestinationIsSettledAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.receiver.answers(func(events.Delivery, int) error { return fmt.Errorf("%w: it is not https", ports.ErrProhibited) })
 		start := time.Now()
 		w.opened(t, "ORDER-1")
@@ -162,8 +157,7 @@ func TestAProhibitedDestinationIsSettledAtOnce(t *testing.T) {
 }
 
 func TestASenderWithoutRoomMakesNoAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.receiver.answers(func(events.Delivery, int) error { return ports.ErrBusy })
 		w.opened(t, "ORDER-1")
 		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 0 || w.receiver.requests() != 1 {
@@ -174,16 +168,13 @@ func TestASenderWithoutRoomMakesNoAttempt(t *testing.T) {
 		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered || e.Attempts != 1 {
 			t.Errorf("on record %s after %d attempts, want it delivered after one", e.Status, e.Attempts)
 		}
-		if reported := w.reports.take(); len(reported) > 0 {
-			t.Errorf("reported %+v: to wait is no failure", reported)
-		}
+		w.wantNoReports(t)
 	})
 }
 
 // A run that was cut short is gone on with: the numbers of its attempts are not used again.
 func TestARunThatWasCutShortIsGoneOnWith(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.receiver.answers(func(events.Delivery, int) error { return errRefused })
 		w.crashed(t, "ORDER-1")
 		w.clock.forward(time.Minute)
@@ -243,8 +234,7 @@ func TestADeadReceiversBacklogIsProbed(t *testing.T) {
 
 // A new event that is taken ends the wait of what was left behind.
 func TestANewEventThatIsTakenEndsTheWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 40 {
 			w.crashed(t, fmt.Sprint("ORDER-", i))
 		}
@@ -263,8 +253,7 @@ func TestANewEventThatIsTakenEndsTheWait(t *testing.T) {
 
 // The events of a provider that was removed meanwhile are settled, whatever its receiver did.
 func TestABacklogWithoutADestinationIsSettled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 40 {
 			w.crashed(t, fmt.Sprint("ORDER-", i))
 		}

@@ -85,15 +85,11 @@ func TestWhatIsAbandonedIsErasedByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, k := retaining(t, checkout.Retention{AbandonedDays: 90})
 		done := w.ready(t, "AGREED")
-		if _, err := w.confirm(t, done); err != nil {
-			t.Fatal(err)
-		}
+		w.confirms(t, done)
 		begun := w.opened(t, "BEGUN")
-		if _, err := w.BeginSetup(t.Context(), begun.Token, checkout.Acceptance{}); err != nil {
-			t.Fatal(err)
-		}
+		w.presses(t, begun)
 		w.opened(t, "ABANDONED")
-		defer running(t, w.Service)()
+		defer w.background(t)()
 		w.clock.forward((7 + 90) * 24 * time.Hour)
 		time.Sleep(2 * time.Second)
 		if got := w.erased(t); len(got) > 0 {
@@ -149,7 +145,7 @@ func TestAgreementsAreErasedYearsAfterTheirLastPayment(t *testing.T) {
 		}
 		schedule := first.Checkout.Schedule()
 		last := schedule[len(schedule)-1].Due
-		defer running(t, w.Service)()
+		defer w.background(t)()
 		w.clock.forward(time.Date(last.Year+7, last.Month, last.Day-1, 0, 0, 0, 0, time.UTC).Sub(w.clock.now()))
 		time.Sleep(2 * time.Second)
 		if got := w.erased(t); len(got) > 0 {
@@ -211,7 +207,7 @@ func TestTheEndOfTheRetentionTakesTheSalt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer running(t, w.Service)()
+		defer w.background(t)()
 		time.Sleep(2 * time.Second)
 		if got := w.salted(t); !slices.Equal(got, []string{"AGREED", "ERASED"}) {
 			t.Fatalf("agreements with their salt: %q, want both until the retention ends", got)
@@ -245,7 +241,7 @@ func TestRetentionWaitsForTheProcessor(t *testing.T) {
 		w, k := retaining(t, checkout.Retention{AbandonedDays: 31})
 		w.opened(t, "ABANDONED")
 		k.answer(errors.New("disk is full"))
-		defer running(t, w.Service)()
+		defer w.background(t)()
 		w.clock.forward(100 * 24 * time.Hour)
 		time.Sleep(2 * time.Second)
 		if got := w.erased(t); len(got) > 0 {
@@ -313,7 +309,7 @@ func TestOneThatCannotBeErasedKeepsNoOther(t *testing.T) {
 					}
 				}
 				w.clock.forward(100 * 24 * time.Hour)
-				defer running(t, w.Service)()
+				defer w.background(t)()
 				time.Sleep(5 * time.Second)
 				if got := w.erased(t); len(got) != n-1 {
 					t.Errorf("%d of %d are erased, want all but one", len(got), n)
@@ -337,7 +333,7 @@ func TestRetentionTriesLessOften(t *testing.T) {
 		w, p := partialWorld(t, checkout.Retention{AbandonedDays: 31})
 		p.bad = w.opened(t, "ORDER").Checkout.ID
 		w.clock.forward(100 * 24 * time.Hour)
-		defer running(t, w.Service)()
+		defer w.background(t)()
 		for range 60 {
 			time.Sleep(2 * time.Second)
 			w.clock.forward(time.Minute)
@@ -379,7 +375,7 @@ func TestRetentionGoesThroughEverything(t *testing.T) {
 			w.opened(t, fmt.Sprint("ORDER-", i))
 		}
 		w.clock.forward(100 * 24 * time.Hour)
-		defer running(t, w.Service)()
+		defer w.background(t)()
 		time.Sleep(5 * time.Second)
 		if got := w.erased(t); len(got) != n {
 			t.Errorf("%d of %d are erased", len(got), n)
@@ -391,11 +387,3 @@ func TestRetentionGoesThroughEverything(t *testing.T) {
 }
 
 var _ ports.SetupEraser = (*keeper)(nil)
-
-// running runs the background work until the function that it returns is called, which waits for its end.
-func running(t *testing.T, s *service.Service) (stop func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	var done sync.WaitGroup
-	done.Go(func() { s.Run(ctx) })
-	return func() { cancel(); done.Wait() }
-}

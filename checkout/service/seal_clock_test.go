@@ -64,7 +64,7 @@ func TestClocksThatAreApartAreReported(t *testing.T) {
 func TestClocksThatAreApartAreReportedNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, signing(t))
-		defer w.running()()
+		defer w.background(t)()
 		for range 12 {
 			w.record(t, w.config.Keyring.Attest(unattested(w.clock.now().String(), w.clock.now().Add(time.Hour))))
 			time.Sleep(10 * time.Second)

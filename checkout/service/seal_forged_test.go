@@ -1,10 +1,8 @@
 package service_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -174,7 +172,7 @@ func TestALogThatWasTurnedBackIsNotSealed(t *testing.T) {
 					}
 					return h
 				}
-				running := w.running()
+				running := w.background(t)
 				w.record(t, w.config.Keyring.Attest(unattested("first", w.clock.now())))
 				time.Sleep(time.Minute)
 				earlier := head()
@@ -185,7 +183,7 @@ func TestALogThatWasTurnedBackIsNotSealed(t *testing.T) {
 					running()
 					w.config.KnownCheckpoint = newest.Checkpoint
 					w = w.again(t)
-					running = w.running()
+					running = w.background(t)
 				}
 				defer running()
 				w.reports.take()
@@ -205,12 +203,4 @@ func TestALogThatWasTurnedBackIsNotSealed(t *testing.T) {
 			})
 		})
 	}
-}
-
-// running runs the service until stop is called.
-func (w *world) running() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var all sync.WaitGroup
-	all.Go(func() { w.Run(ctx) })
-	return func() { cancel(); all.Wait() }
 }

@@ -17,9 +17,7 @@ func TestAnAgreementKeepsTheTermsAndTheColourOfItsMoment(t *testing.T) {
 	branded := kowhai()
 	branded.Provider.Branding.PrimaryColour = "#1f6f54"
 	w.configure(t, branded)
-	if _, err := w.confirm(t, w.ready(t, "ORDER-1")); err != nil {
-		t.Fatal(err)
-	}
+	w.confirms(t, w.ready(t, "ORDER-1"))
 	w.config.Terms = agreement.Terms{}
 	w.configure(t, kowhai())
 	next := w.again(t)
