@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,13 +34,16 @@ type Readiness struct {
 // Readiness returns what this service is and whether it can take calls. Like Health it checks at most once
 // a second, and answers within one.
 func (s *Service) Readiness(ctx context.Context) Readiness {
-	read := s.configurationReady.begin(s.cfg.Now, s.check("the configuration", s.lookForDestinations))
+	var all sync.WaitGroup
+	var read error
+	all.Go(func() { read = s.configurationReady.check(ctx, s, "the configuration", s.lookForDestinations) })
 	healthy := s.Health(ctx).OK()
+	all.Wait()
 	return Readiness{
 		Environment:                   s.cfg.Environment,
 		BaseURL:                       s.cfg.BaseURL,
 		Processor:                     s.processor.Name,
-		ReadyForAPICalls:              read.wait(ctx) == nil && healthy,
+		ReadyForAPICalls:              read == nil && healthy,
 		WebhookDestinationsConfigured: s.destinations.Load(),
 	}
 }
@@ -69,11 +73,13 @@ func (h Health) OK() bool { return h.Store == nil && h.Processor == nil && h.CRM
 
 // Health checks what the service depends on, within a second. However many callers there are, each check runs
 // at most once at a time and once a second; a failed check is reported once.
-func (s *Service) Health(ctx context.Context) Health {
-	store := s.storeReady.begin(s.cfg.Now, s.check("the store", s.cfg.Store.Ready))
-	processor := s.processorReady.begin(s.cfg.Now, s.check("the processor", s.processorIsReady))
-	crm := s.crmReady.begin(s.cfg.Now, s.check("the CRM", s.cfg.CRM.Ready))
-	return Health{Store: store.wait(ctx), Processor: processor.wait(ctx), CRM: crm.wait(ctx)}
+func (s *Service) Health(ctx context.Context) (h Health) {
+	var all sync.WaitGroup
+	all.Go(func() { h.Store = s.storeReady.check(ctx, s, "the store", s.cfg.Store.Ready) })
+	all.Go(func() { h.Processor = s.processorReady.check(ctx, s, "the processor", s.processorIsReady) })
+	all.Go(func() { h.CRM = s.crmReady.check(ctx, s, "the CRM", s.cfg.CRM.Ready) })
+	all.Wait()
+	return h
 }
 
 // processorIsReady returns nil if the processor can be reached, and payments can be collected for every provider that may
@@ -136,24 +142,6 @@ func (s *Service) Backlogs(ctx context.Context) (all map[checkout.JobKind]Backlo
 	return all, nil
 }
 
-// check returns a check whose error names what is not ready, and which reports that error.
-func (s *Service) check(what string, ready func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error {
-		err := func() (err error) {
-			defer recovered(&err)
-			return ready(ctx)
-		}()
-		if err == nil {
-			err = ctx.Err() // too late is not ready
-		}
-		if err != nil {
-			err = fmt.Errorf("%s is not ready: %w", what, err)
-			s.report(ctx, Failure{Operation: OperationReady, Severity: Error, Err: err})
-		}
-		return err
-	}
-}
-
 // probe keeps the latest result of a check. The zero value is ready.
 type probe struct {
 	mu   sync.Mutex
@@ -168,50 +156,55 @@ type checkResult struct {
 	at    time.Time
 }
 
-// begin returns the latest result if it is fresh or still pending, and otherwise starts a new check.
-func (p *probe) begin(now func() time.Time, check func(context.Context) error) *checkResult {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.last != nil && p.last.holds(now()) {
-		return p.last
-	}
-	limit, cancel := context.WithTimeout(context.Background(), readyLimit)
-	r := &checkResult{limit: limit, done: make(chan struct{})}
-	p.last = r
-	go func() {
-		defer cancel()
-		defer close(r.done)
-		r.err = check(limit)
-		r.at = now()
-	}()
-	return r
-}
-
-// holds reports whether no new check is needed yet.
-func (r *checkResult) holds(now time.Time) bool {
-	select {
-	case <-r.done:
-		return now.Sub(r.at) < readyFor
-	default:
-		return true
-	}
-}
-
 var errOverdue = errors.New("no answer within a second")
 
-// wait returns what the check returned as soon as it is done, or an error when the time of the check or ctx ends.
-func (r *checkResult) wait(ctx context.Context) error {
+// check returns the result of the latest check if it is fresh or under way, and otherwise of a new one, as soon as it is done; or an
+// error when the time of the check or ctx ends.
+func (p *probe) check(ctx context.Context, s *Service, what string, ready func(context.Context) error) error {
+	p.mu.Lock()
+	r := p.last
+	if r == nil || r.isDone() && s.cfg.Now().Sub(r.at) >= readyFor {
+		limit, cancel := context.WithTimeout(context.Background(), readyLimit)
+		r = &checkResult{limit: limit, done: make(chan struct{})}
+		p.last = r
+		go func() {
+			defer cancel()
+			defer close(r.done)
+			r.err = s.ready(limit, what, ready)
+			r.at = s.cfg.Now()
+		}()
+	}
+	p.mu.Unlock()
 	select {
 	case <-r.done:
-		return r.err
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-r.limit.Done():
+		if !r.isDone() {
+			return errOverdue
+		}
 	}
+	return r.err
+}
+
+func (r *checkResult) isDone() bool {
 	select {
 	case <-r.done:
-		return r.err
+		return true
 	default:
-		return errOverdue
+		return false
 	}
+}
+
+// ready makes a check. Its error, which it reports, names what is not ready.
+func (s *Service) ready(ctx context.Context, what string, ready func(context.Context) error) error {
+	err := func() (err error) {
+		defer recovered(&err)
+		return ready(ctx)
+	}()
+	if err = cmp.Or(err, ctx.Err()); err != nil { // too late is not ready
+		err = fmt.Errorf("%s is not ready: %w", what, err)
+		s.report(ctx, Failure{Operation: OperationReady, Severity: Error, Err: err})
+	}
+	return err
 }

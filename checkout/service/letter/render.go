@@ -3,6 +3,7 @@ package letter
 import (
 	"html"
 	"strings"
+	"text/template"
 	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -63,70 +64,51 @@ func columns(t agreement.Table) string {
 	return b.String()
 }
 
-// style is all that a letter needs; programs that show e-mail keep little more.
-const style = `body{font-family:sans-serif;line-height:1.5;max-width:40em;margin:1em auto;padding:0 1em}` +
+// layout is a page of HTML that loads nothing. Its style is all that a letter needs; programs that show e-mail keep little more.
+const layout = `<!DOCTYPE html>
+<html lang="en-NZ"><head><meta charset="utf-8"/><title>{{text .Title}}</title><style>` +
+	`body{font-family:sans-serif;line-height:1.5;max-width:40em;margin:1em auto;padding:0 1em}` +
 	`table{border-collapse:collapse}th,td{text-align:left;vertical-align:top;padding:.2em .8em .2em 0}` +
-	`td.amount,th.amount{text-align:right}`
+	`td.amount,th.amount{text-align:right}</style></head><body>
+{{range $i, $section := .Sections}}{{if $i}}<h2>{{text .Title}}</h2>{{else}}<h1>{{text .Title}}</h1>{{end}}
+{{range .Paragraphs}}<p>{{text .}}</p>
+{{end}}{{with .Rows}}<table>
+{{range .}}<tr><th scope="row">{{text .Label}}</th><td>{{text .Value}}</td></tr>
+{{end}}</table>
+{{end}}{{if not .Table.IsZero}}{{with .Table}}<table>
+<thead>{{cells "th" " scope=\"col\"" .Header}}</thead>
+<tbody>
+{{range .Rows}}{{cells "td" "" .}}
+{{end}}</tbody>
+{{with .Foot}}<tfoot>{{cells "td" "" .}}</tfoot>
+{{end}}</table>
+{{end}}{{end}}{{end}}</body></html>
+`
 
-// page writes the sections as a page of HTML that loads nothing.
+// page writes the sections as a page of HTML.
 func page(title string, sections []agreement.Section) string {
+	t := template.Must(template.New("page").Funcs(template.FuncMap{"text": escaped, "cells": cells}).Parse(layout))
 	var b strings.Builder
-	b.WriteString(`<!DOCTYPE html>` + "\n" + `<html lang="en-NZ"><head><meta charset="utf-8"/><title>` + html.EscapeString(title) +
-		`</title><style>` + style + `</style></head><body>` + "\n")
-	for i, s := range sections {
-		heading := "h2"
-		if i == 0 {
-			heading = "h1"
-		}
-		b.WriteString(element(heading, "", s.Title) + "\n")
-		for _, p := range s.Paragraphs {
-			b.WriteString(element("p", "", p) + "\n")
-		}
-		if len(s.Rows) > 0 {
-			b.WriteString("<table>\n")
-			for _, r := range s.Rows {
-				b.WriteString("<tr>" + element("th", ` scope="row"`, r.Label) + element("td", "", r.Value) + "</tr>\n")
-			}
-			b.WriteString("</table>\n")
-		}
-		if !s.Table.IsZero() {
-			b.WriteString(table(s.Table))
-		}
+	if err := t.Execute(&b, struct {
+		Title    string
+		Sections []agreement.Section
+	}{title, sections}); err != nil {
+		panic(err) // the template does not fit the sections
 	}
-	b.WriteString("</body></html>\n")
-	return b.String()
-}
-
-func table(t agreement.Table) string {
-	var b strings.Builder
-	b.WriteString("<table>\n<thead>" + cells("th", ` scope="col"`, t.Header) + "</thead>\n<tbody>\n")
-	for _, row := range t.Rows {
-		b.WriteString(cells("td", "", row) + "\n")
-	}
-	b.WriteString("</tbody>\n")
-	if len(t.Foot) > 0 {
-		b.WriteString("<tfoot>" + cells("td", "", t.Foot) + "</tfoot>\n")
-	}
-	b.WriteString("</table>\n")
 	return b.String()
 }
 
 // cells writes a row of a table, whose last cell is an amount.
 func cells(name, attributes string, row []string) string {
 	var b strings.Builder
-	b.WriteString("<tr>")
 	for i, cell := range row {
 		if i == len(row)-1 {
 			attributes += ` class="amount"`
 		}
-		b.WriteString(element(name, attributes, cell))
+		b.WriteString("<" + name + attributes + ">" + escaped(cell) + "</" + name + ">")
 	}
-	b.WriteString("</tr>")
-	return b.String()
+	return "<tr>" + b.String() + "</tr>"
 }
 
-// element writes an element with a text, whose lines stay lines in programs that know no style.
-func element(name, attributes, text string) string {
-	lines := strings.ReplaceAll(html.EscapeString(text), "\n", "<br/>")
-	return "<" + name + attributes + ">" + lines + "</" + name + ">"
-}
+// escaped writes a text whose lines stay lines in programs that know no style.
+func escaped(text string) string { return strings.ReplaceAll(html.EscapeString(text), "\n", "<br/>") }
