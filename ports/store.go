@@ -46,10 +46,11 @@ type Checkouts interface {
 	// the checkout happens in between. Jobs of the change whose ids are on record, in any state, are left out. An error of
 	// decide is returned as it is, and a panic of decide reaches the caller; nothing is stored then. decide may run more than
 	// once, must not block and must not call the store. The identity of a checkout (id, provider, order, key) never changes.
-	// ErrNotFound if there is no such checkout; ErrDuplicate if the provider has the agreement's number, its evidence (whose id
-	// has the number) or an event is on record, the checkout would have two events of one name, or it has an agreement or
-	// document already; another error for a document without an agreement. A change that removes the checkout, which has no agreement and no events, removes its jobs and its
-	// journal, and leaves its order, its key and its id free.
+	// ErrNotFound if there is no such checkout; ErrDuplicate if this provider or another one has the agreement's number, its
+	// evidence or an event is on record, the checkout would have two events of one name, or it has an agreement or document
+	// already; another error for a document without an agreement. Of concurrent changes with one number one succeeds, also of two
+	// providers if both come with their evidence, whose id has the number, as every confirm does. A change that removes the
+	// checkout, which has no agreement and no events, removes its jobs and its journal, and leaves its order, its key and its id free.
 	UpdateCheckout(ctx context.Context, id string, enqueue checkout.Enqueue,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
 }

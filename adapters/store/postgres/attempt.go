@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -43,7 +44,7 @@ func (e *retryableError) Error() string { return e.err.Error() }
 func (e *retryableError) Unwrap() error { return e.err }
 
 // do calls f until it succeeds, fails for good, or maxAttempts are made. What an attempt did and did not commit is rolled
-// back. An error means that nothing was stored, unless it is errCommitUnknown.
+// back. An error means that nothing was stored, unless it is sqlstore.ErrUnknown.
 func (db *DB) do(ctx context.Context, f func(context.Context, *attempt) error) error {
 	var last *retryableError
 	unknown := false
@@ -52,25 +53,25 @@ func (db *DB) do(ctx context.Context, f func(context.Context, *attempt) error) e
 			wait(ctx, rand.N(last.pause<<min(n-1, 4)))
 		}
 		if err := ctx.Err(); err != nil && unknown {
-			return fmt.Errorf("%w: %w", errCommitUnknown, err)
+			return fmt.Errorf("%w: %w", sqlstore.ErrUnknown, err)
 		} else if err != nil {
 			return err
 		}
 		err := db.once(ctx, unknown, f)
 		switch {
-		case errors.Is(err, errCommitUnknown):
+		case errors.Is(err, sqlstore.ErrUnknown):
 			return err
 		case errors.As(err, &last):
 			unknown = unknown || last.outcomeUnknown
 		case unknown && err != nil && !errors.Is(err, ports.ErrDuplicate) && !errors.Is(err, ports.ErrNotFound):
-			return fmt.Errorf("%w: %v", errCommitUnknown, err) // %v, because err may wrap an error that says that nothing was stored
+			return fmt.Errorf("%w: %v", sqlstore.ErrUnknown, err) // %v, because err may wrap an error that says that nothing was stored
 		default:
 			return err
 		}
 	}
 	switch {
 	case unknown:
-		return errCommitUnknown
+		return sqlstore.ErrUnknown
 	case errors.Is(last.err, ports.ErrBusy):
 		return last.err
 	}
@@ -96,7 +97,7 @@ func (db *DB) once(ctx context.Context, outcomeUnknown bool, f func(context.Cont
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errCommitUnknown), errors.Is(err, ports.ErrBusy):
+	case errors.Is(err, sqlstore.ErrUnknown), errors.Is(err, ports.ErrBusy):
 	case errors.As(err, new(*retryableError)):
 	case is(err, serializationFailure, deadlockDetected):
 		err = &retryableError{err: mapError(err), pause: conflictPause}
@@ -138,15 +139,6 @@ func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 }
 
 func (t *attempt) inTransaction() bool { return t.conn.PgConn().TxStatus() == 'T' }
-
-// begin begins a transaction and reads what the statements lock, in one round trip. It returns ErrNotFound if a row that is read
-// does not exist.
-func (t *attempt) begin(ctx context.Context, queue func(*batch)) error {
-	b := &batch{schema: t.db.schema}
-	b.begin(t.db)
-	queue(b)
-	return mapNoRows(t.conn.SendBatch(ctx, &b.Batch).Close())
-}
 
 // rollback ends a transaction that was not committed.
 func (t *attempt) rollback(ctx context.Context) {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -24,7 +25,7 @@ const (
 	proveStore = `SELECT 1 FROM @.store WHERE id = 1 AND current_setting('synchronous_standby_names') <> '' FOR UPDATE`
 	// proveCheckout hinders neither readers nor other proofs.
 	proveCheckout = `SELECT 1 FROM @.checkouts
-		WHERE provider_code = $1 AND id = $2 AND current_setting('synchronous_standby_names') <> '' FOR KEY SHARE`
+		WHERE provider_code = ? AND id = ? AND current_setting('synchronous_standby_names') <> '' FOR KEY SHARE`
 )
 
 // batch is statements that are sent in one round trip.
@@ -74,18 +75,8 @@ func (t *attempt) commit(ctx context.Context, b *batch) error {
 	return err
 }
 
-// exec commits one statement by itself and returns how many rows it changed.
-func (t *attempt) exec(ctx context.Context, statement string, args ...any) (rows int64, err error) {
-	b := t.batch()
-	b.queue(statement, args...).Exec(func(tag pgconn.CommandTag) error {
-		rows = tag.RowsAffected()
-		return nil
-	})
-	return rows, t.commit(ctx, b)
-}
-
-// prove checks that every standby that the server's operator demands has everything that is visible on this connection. Its error
-// says that the outcome is not known. The statement is one of the above.
+// prove returns nil if everything that is visible on this connection is where the server's operator demands it, and else
+// an error that says that the outcome is not known. The statement is one of the above.
 func (t *attempt) prove(ctx context.Context, statement string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
 	defer cancel()
@@ -94,9 +85,9 @@ func (t *attempt) prove(ctx context.Context, statement string, args ...any) erro
 	warned, err := t.send(ctx, b)
 	switch {
 	case warned:
-		return fmt.Errorf("%w: the wait for a standby was broken", errCommitUnknown)
+		return fmt.Errorf("%w: the wait for a standby was broken", sqlstore.ErrUnknown)
 	case err != nil && (!t.conn.IsClosed() || ctx.Err() != nil):
-		return fmt.Errorf("%w: %v", errCommitUnknown, err)
+		return fmt.Errorf("%w: %v", sqlstore.ErrUnknown, err)
 	}
 	return err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // A store can be spread over the nodes of a cluster of Citus, an extension of PostgreSQL: everything of a provider is on one node, and
@@ -36,9 +38,9 @@ var errNoCitus = errors.New("the server has no Citus (create_distributed_table):
 
 // findNodes finds out whether the store is spread over several nodes.
 func (db *DB) findNodes(ctx context.Context) (err error) {
-	citus, err := has(ctx, db, hasCitus)
+	citus, err := sqlstore.Has(ctx, engine{db}, hasCitus)
 	if err == nil && citus {
-		db.distributed, err = has(ctx, db, isDistributed, db.schema.table("checkouts"))
+		db.Distributed, err = sqlstore.Has(ctx, engine{db}, isDistributed, db.schema.table("checkouts"))
 	}
 	if err != nil {
 		return fmt.Errorf("look for nodes: %w", err)
@@ -49,12 +51,12 @@ func (db *DB) findNodes(ctx context.Context) (err error) {
 // Distribute spreads the store, empty or filled, over the nodes of the server's Citus cluster: all of it or nothing. Nobody may use the
 // store meanwhile. It does nothing if the store is distributed already.
 func (db *DB) Distribute(ctx context.Context) error {
-	switch citus, err := has(ctx, db, hasCitus); {
+	switch citus, err := sqlstore.Has(ctx, engine{db}, hasCitus); {
 	case err != nil:
 		return fmt.Errorf("distribute the store: %w", err)
 	case !citus:
 		return errNoCitus
-	case db.distributed:
+	case db.Distributed:
 		return nil
 	}
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
@@ -62,7 +64,7 @@ func (db *DB) Distribute(ctx context.Context) error {
 			return err
 		}
 		if t.outcomeUnknown {
-			if done, err := has(ctx, t, isDistributed, db.schema.table("checkouts")); done || err != nil {
+			if done, err := sqlstore.Has(ctx, t, isDistributed, db.schema.table("checkouts")); done || err != nil {
 				return err
 			}
 		}
@@ -72,7 +74,7 @@ func (db *DB) Distribute(ctx context.Context) error {
 			}
 		}
 		for _, table := range copied {
-			if _, err := has(ctx, t, copyTable, db.schema.table(table)); err != nil {
+			if _, err := sqlstore.Has(ctx, t, copyTable, db.schema.table(table)); err != nil {
 				return fmt.Errorf("copy %s to every node: %w", table, err)
 			}
 		}
@@ -81,7 +83,7 @@ func (db *DB) Distribute(ctx context.Context) error {
 			if i > 0 {
 				statement, args = spreadBeside, append(args, db.schema.table(spread[0]))
 			}
-			if _, err := has(ctx, t, statement, args...); err != nil {
+			if _, err := sqlstore.Has(ctx, t, statement, args...); err != nil {
 				return fmt.Errorf("spread %s over the nodes: %w", table, err)
 			}
 		}

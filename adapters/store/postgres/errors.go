@@ -46,13 +46,8 @@ const (
 	noDatabase           = "3D000"
 )
 
-var (
-	// errLost: the connection ended during a call.
-	errLost = errors.New("the connection was lost")
-	// errCommitUnknown: whether a write was committed, and is where the server's operator demands it, could not be found out in
-	// time. A caller may make the same call again.
-	errCommitUnknown = fmt.Errorf("the server did not answer the commit, and its outcome is not known: %w", context.DeadlineExceeded)
-)
+// errLost: the connection ended during a call.
+var errLost = errors.New("the connection was lost")
 
 // condition returns the condition that the server reported, or "".
 func condition(err error) string {
@@ -75,8 +70,8 @@ func isLoss(err error) bool {
 // mapError wraps an error of the server in the error of package ports that it means.
 func mapError(err error) error {
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.Is(err, ports.ErrDuplicate):
+		return err
 	case is(err, uniqueViolation):
 		return fmt.Errorf("%w: %w", ports.ErrDuplicate, err)
 	case is(err, readOnlyTransaction, serializationFailure, deadlockDetected, tooManyConnections,

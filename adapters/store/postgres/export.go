@@ -7,37 +7,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // A visitor may be slow, but must not keep the snapshot for ever, which keeps the server from vacuuming.
 const allowSlowVisitor = `SET LOCAL idle_in_transaction_session_timeout = '10min'`
 
-// On a cluster each node has its own snapshot, which begins with the first read there: a first statement reads from every node,
-// and further ones go over the same connections.
-const (
-	oneConnection = `SET LOCAL citus.max_adaptive_executor_pool_size = 1`
-	touchNodes    = `SELECT 1 FROM @.checkouts LIMIT 1`
-)
-
-// Export implements [ports.Exporter]. It reads in one transaction, which is a snapshot from its first read on.
-func (db *DB) Export(ctx context.Context, visit ports.Visitor) error {
-	return db.inSnapshot(ctx, func(s snapshot) error {
-		if err := sqlstore.ExportConfiguration(ctx, s, db.encrypter, visit); err != nil {
-			return err
-		}
-		return s.eachPage(ctx, visit, sqlstore.SelectExport)
-	})
-}
-
-// ExportStudent implements [ports.Privacy].
-func (db *DB) ExportStudent(ctx context.Context, email string, visit ports.Visitor) error {
-	return db.inSnapshot(ctx, func(s snapshot) error { return s.eachPage(ctx, visit, dialect.SelectStudent(), email) })
-}
-
-// inSnapshot calls read with the store as it is at its first read.
-func (db *DB) inSnapshot(ctx context.Context, read func(snapshot) error) error {
-	conn, err := db.acquire(ctx)
+// Snapshot implements [sqlstore.Engine] by one transaction, which is a snapshot from its first read on.
+func (e engine) Snapshot(ctx context.Context, read func(sqlstore.Snapshot) error) error {
+	conn, err := e.acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
@@ -50,14 +27,7 @@ func (db *DB) inSnapshot(ctx context.Context, read func(snapshot) error) error {
 	if _, err := tx.Exec(ctx, allowSlowVisitor); err != nil {
 		return fmt.Errorf("export: %w", mapError(err))
 	}
-	if db.distributed {
-		for _, statement := range []string{oneConnection, touchNodes} {
-			if _, err := tx.Exec(ctx, db.schema.qualify(statement)); err != nil {
-				return fmt.Errorf("export: %w", mapError(err))
-			}
-		}
-	}
-	return read(snapshot{tx, db.schema})
+	return read(snapshot{tx, e.schema})
 }
 
 // snapshot is the store at one time.
@@ -79,22 +49,41 @@ func (s snapshot) Read(ctx context.Context, query string, args []any, collect fu
 // The keys of the checkouts that are exported are sorted once, by the server.
 const fetchPage = `FETCH 100 FROM exported` // as sqlstore.PageSize says
 
-// eachPage calls visit for every checkout whose key the query returns, in that order.
-func (s snapshot) eachPage(ctx context.Context, visit ports.Visitor, query string, args ...any) error {
+// Pages implements [sqlstore.Snapshot].
+func (s snapshot) Pages(ctx context.Context, query string, args []any, visit func([]sqlstore.CheckoutKey) error) error {
 	declare := s.schema.qualify(`DECLARE exported NO SCROLL CURSOR FOR ` + query)
 	if _, err := s.tx.Exec(ctx, declare, append([]any{pgx.QueryExecModeSimpleProtocol}, args...)...); err != nil {
 		return fmt.Errorf("export checkouts: %w", mapError(err))
 	}
 	for {
-		page, err := all(ctx, s, sqlstore.ScanCheckoutKey, fetchPage)
+		page, err := sqlstore.All(ctx, s, sqlstore.ScanCheckoutKey, fetchPage)
 		if err != nil {
 			return fmt.Errorf("export checkouts: %w", err)
 		}
 		if len(page) == 0 {
 			return nil
 		}
-		if err := dialect.ExportCheckouts(ctx, s, page, visit); err != nil {
+		if err := visit(page); err != nil {
 			return err
 		}
 	}
+}
+
+// vacuumed are the tables that may have had personal data.
+var vacuumed = []string{"checkouts", "agreements", "documents", "evidence", "jobs", "sandbox_records"}
+
+// Scrub implements [ports.Privacy]. It vacuums the tables, so that no query and no dump sees the rows as they were. Their bytes may
+// stay in free space of the tables' files until that is used again, and in the server's log of writes: see cmd/provider-checkout/docs/privacy.md.
+func (db *DB) Scrub(ctx context.Context) error {
+	conn, err := db.acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("vacuum: %w", err)
+	}
+	defer conn.Release()
+	for _, table := range vacuumed {
+		if err := run(ctx, conn.Conn().PgConn(), db.schema.qualify(`VACUUM @.`+table)); err != nil {
+			return fmt.Errorf("vacuum: %w", mapError(err))
+		}
+	}
+	return nil
 }

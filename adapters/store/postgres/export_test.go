@@ -5,12 +5,11 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // Setting is a setting of the store's connections, which can be asked of them alone.
 func (db *DB) Setting(ctx context.Context, name string) string {
-	value, err := one(ctx, db, sqlstore.ScanValue[string], `SELECT current_setting(?)`, name)
+	value, err := one[string](ctx, engine{db}, `SELECT current_setting(?)`, name)
 	if err != nil {
 		return err.Error()
 	}
@@ -31,4 +30,4 @@ func (o Options) Next(script string) Options {
 }
 
 // AsDistributed makes the store ask for jobs that are due as it does where they are spread over several nodes.
-func AsDistributed(db *DB) { db.distributed = true }
+func AsDistributed(db *DB) { db.Distributed = true }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
@@ -21,21 +19,21 @@ var beginMigration = []string{`BEGIN ISOLATION LEVEL READ COMMITTED`,
 	`SELECT set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)`, setDurable}
 
 const (
-	countSchemas = `SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = $1`
+	countSchemas = `SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = ?`
 	// The migrations that the store has run, with the SHA-256 of their scripts. Whoever migrates locks the table.
 	makeVersions = `CREATE TABLE IF NOT EXISTS @.provider_checkout_schema (
 		version bigint PRIMARY KEY, checksum text NOT NULL)`
 	lockVersions    = `LOCK TABLE @.provider_checkout_schema IN SHARE ROW EXCLUSIVE MODE`
 	selectRan       = `SELECT checksum FROM @.provider_checkout_schema ORDER BY version`
 	countRan        = `SELECT count(*) FROM @.provider_checkout_schema`
-	insertMigration = `INSERT INTO @.provider_checkout_schema (version, checksum) VALUES ($1, $2)`
+	insertMigration = `INSERT INTO @.provider_checkout_schema (version, checksum) VALUES (?, ?)`
 	writeStore      = `UPDATE @.store SET environment = environment WHERE id = 1`
 )
 
 // migrate runs every migration that the store has not run, or changes nothing. Of processes that start at once, one migrates and
 // the others then have nothing to run. A store that is up to date is only read.
 func (db *DB) migrate(ctx context.Context, own []migration.Migration, mustExist bool) error {
-	ran, err := all(ctx, db, sqlstore.ScanValue[string], selectRan)
+	ran, err := all[string](ctx, engine{db}, selectRan)
 	switch {
 	case is(err, undefinedTable, invalidSchemaName):
 	case is(err, undefinedColumn):
@@ -64,7 +62,7 @@ func (t *attempt) migrate(ctx context.Context, own []migration.Migration) error 
 	} else if err != nil {
 		return fmt.Errorf("make the schema: %w", err)
 	}
-	ran, err := all(ctx, t, sqlstore.ScanValue[string], selectRan)
+	ran, err := all[string](ctx, t, selectRan)
 	if err != nil {
 		return fmt.Errorf("read version: %w", err)
 	}
@@ -86,7 +84,7 @@ func (t *attempt) migrate(ctx context.Context, own []migration.Migration) error 
 // make schemas can use an existing schema.
 func (t *attempt) makeSchema(ctx context.Context) error {
 	if s := t.db.schema; s.name != "" {
-		found, err := all(ctx, t, sqlstore.ScanValue[int], countSchemas, s.name)
+		found, err := all[int](ctx, t, countSchemas, s.name)
 		if err != nil {
 			return err
 		}
@@ -133,10 +131,10 @@ func statements(script string) (list []string) {
 func (db *DB) Ready(ctx context.Context) error {
 	var version int
 	err := db.do(ctx, func(ctx context.Context, t *attempt) error {
-		b := t.batch()
-		b.queue(writeStore)
-		b.queue(countRan).QueryRow(func(r pgx.Row) error { return r.Scan(&version) })
-		return mapNoRows(t.commit(ctx, b))
+		var b sqlstore.Batch
+		b.Write(writeStore)
+		sqlstore.Get(&b, sqlstore.ScanValue[int], func(n int) { version = n }, countRan)
+		return t.Commit(ctx, &b)
 	})
 	switch {
 	case err != nil:

@@ -94,7 +94,7 @@ func confirm(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) e
 		beforeCommit()
 		c.Status = checkout.Confirmed
 		a := agreement.Agreement{Number: fmt.Sprint("PPA-2026-", n), CheckoutID: c.ID, Provider: agreement.Party{Code: c.ProviderCode}}
-		return checkout.Change{Next: c, Agreement: &a, Events: []events.Event{event(c, events.CheckoutConfirmed)}}, nil
+		return checkout.Change{Next: c, Agreement: &a, Evidence: &evidence.Entry{ID: evidence.AgreementID(a.Number), Leaf: []byte("{}")}, Events: []events.Event{event(c, events.CheckoutConfirmed)}}, nil
 	})
 }
 

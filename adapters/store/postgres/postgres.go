@@ -21,9 +21,6 @@ import (
 
 var _ ports.Admin = (*DB)(nil)
 
-// reads are the methods of the store that only read.
-type reads = sqlstore.Reads
-
 // DefaultSchema is the schema of a store that New opens, unless Options name another.
 const DefaultSchema = "provider_checkout"
 
@@ -51,6 +48,7 @@ type Options struct {
 
 // DB is a ports.Admin in a PostgreSQL database.
 type DB struct {
+	*sqlstore.Store
 	pool   *pgxpool.Pool
 	shared bool // the pool is the host's
 	schema *schema
@@ -58,11 +56,7 @@ type DB struct {
 	// serving says that what is read is answered to others, so that it must be proven.
 	serving       bool
 	commitTimeout time.Duration
-	distributed   bool // over several nodes
-
-	secrets   [][]byte
-	encrypter *secrets.Encrypter
-	reads
+	secrets       [][]byte
 
 	opened   time.Time
 	lastLoss atomic.Int64 // since opened, in nanoseconds: when a connection was found to be lost
@@ -112,7 +106,9 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*DB, error) {
 }
 
 func newDB(o Options) *DB {
-	return &DB{schema: &schema{name: o.Schema}, opened: time.Now(), commitTimeout: commitTimeout}
+	db := &DB{schema: &schema{name: o.Schema}, opened: time.Now(), commitTimeout: commitTimeout}
+	db.Store = sqlstore.New(engine{db}, dialect)
+	return db
 }
 
 func (o Options) request() secrets.Request {
@@ -150,7 +146,6 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.findNodes(ctx); err != nil {
 		return err
 	}
-	db.reads = sqlstore.NewReads(db, db.encrypter)
 	if db.serving = o.Environment != ""; db.serving && !db.shared {
 		db.warm(ctx)
 	}

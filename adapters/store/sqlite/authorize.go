@@ -25,8 +25,8 @@ func scanStamp(r sqlstore.Row) (s secrets.Stamp, err error) {
 // authorize opens the store for the request, or returns why it may not be. It stamps a new store, and re-encrypts the
 // webhook secrets if the first secret is new.
 func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
-	return db.inTx(ctx, func(ctx context.Context, tx *tx) error {
-		stamp, err := one(ctx, tx, scanStamp, `SELECT environment, crm, secret_fingerprint FROM store`)
+	return engine{db}.Do(ctx, func(ctx context.Context, t sqlstore.Tx) error {
+		stamp, err := sqlstore.One(ctx, t, scanStamp, `SELECT environment, crm, secret_fingerprint FROM store`)
 		if err != nil {
 			return fmt.Errorf("read stamp: %w", err)
 		}
@@ -36,58 +36,20 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 		if err != nil {
 			return err
 		}
-		db.secrets, db.encrypter = grant.Secrets, grant.Encrypter
-		if grant.Reencrypt {
-			if err := db.reencrypt(ctx, tx); err != nil {
-				return fmt.Errorf("re-encrypt webhook secrets: %w", err)
-			}
-		}
+		db.secrets, db.Encrypter = grant.Secrets, grant.Encrypter
 		if grant.Stamp == stamp {
 			return nil
 		}
-		return tx.execOne(ctx, `UPDATE store SET environment = ?, crm = ?, secret_fingerprint = ?`,
+		var b sqlstore.Batch
+		if grant.Reencrypt {
+			if err := b.Reencrypt(ctx, t, grant.Encrypter.Reencrypt); err != nil {
+				return err
+			}
+		}
+		b.Write(`UPDATE store SET environment = ?, crm = ?, secret_fingerprint = ?`,
 			string(grant.Stamp.Environment), grant.Stamp.CRM, grant.Stamp.Fingerprint)
+		return t.Commit(ctx, &b)
 	})
-}
-
-// webhookSecret is an encrypted webhook secret.
-type webhookSecret struct {
-	provider   string
-	ciphertext []byte
-}
-
-func scanWebhookSecret(r sqlstore.Row) (s webhookSecret, err error) {
-	err = r.Scan(&s.provider, &s.ciphertext)
-	return s, err
-}
-
-// reencrypt encrypts every webhook secret under the first of the operator's secrets.
-func (db *DB) reencrypt(ctx context.Context, tx *tx) error {
-	return errors.Join(
-		db.reencryptSecrets(ctx, tx, sqlstore.CurrentSecret,
-			`SELECT code, webhook_secret FROM providers WHERE webhook_secret IS NOT NULL`,
-			`UPDATE providers SET webhook_secret = ? WHERE code = ?`),
-		db.reencryptSecrets(ctx, tx, sqlstore.PreviousSecret,
-			`SELECT code, previous_webhook_secret FROM providers WHERE previous_webhook_secret IS NOT NULL`,
-			`UPDATE providers SET previous_webhook_secret = ? WHERE code = ?`))
-}
-
-// reencryptSecrets encrypts the secrets of a column, which the statements read and write.
-func (db *DB) reencryptSecrets(ctx context.Context, tx *tx, of sqlstore.WebhookSecret, read, write string) error {
-	list, err := all(ctx, tx, scanWebhookSecret, read)
-	if err != nil {
-		return err
-	}
-	for _, s := range list {
-		ciphertext, err := db.encrypter.Reencrypt(s.ciphertext, of.AssociatedData(s.provider))
-		if err != nil {
-			return err
-		}
-		if err := tx.execOne(ctx, write, ciphertext, s.provider); err != nil {
-			return fmt.Errorf("provider %s: %w", s.provider, err)
-		}
-	}
-	return nil
 }
 
 // ownSecret returns the text of the store's own secret file. A new store gets a file with the hexadecimal text of 32

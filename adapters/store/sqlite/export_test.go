@@ -39,22 +39,14 @@ func Plans(ctx context.Context, db *DB) (map[string][]string, error) {
 			if text == begin || text == commit || text == rollback {
 				continue
 			}
-			rows, err := db.readers.db.QueryContext(ctx, `EXPLAIN QUERY PLAN `+unqualified(text), make([]any, parameters(text))...)
-			if err == nil {
-				err = collect(rows, nil, func(rows sqlstore.Rows) error {
-					for rows.Next() {
-						var step string
-						if err := rows.Scan(new(int), new(int), new(int), &step); err != nil {
-							return err
-						}
-						plans[text] = append(plans[text], step)
-					}
-					return rows.Err()
-				})
-			}
+			steps, err := sqlstore.All(ctx, engine{db}, func(r sqlstore.Row) (step string, err error) {
+				err = r.Scan(new(int), new(int), new(int), &step)
+				return step, err
+			}, `EXPLAIN QUERY PLAN `+text, make([]any, parameters(text))...)
 			if err != nil {
 				return nil, fmt.Errorf("explain %s: %w", text, err)
 			}
+			plans[text] = steps
 		}
 	}
 	return plans, nil

@@ -23,7 +23,7 @@ func TestNotReadyAfterAWriteThatDidNotFit(t *testing.T) {
 		}
 	}
 	write := func() error {
-		return db.inTx(t.Context(), func(ctx context.Context, tx *tx) error {
+		return db.writer.do(t.Context(), func(ctx context.Context, tx *tx) error {
 			_, err := tx.exec(ctx, `CREATE TABLE large AS SELECT zeroblob(1000000) AS bytes`)
 			return err
 		})

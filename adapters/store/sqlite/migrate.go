@@ -25,10 +25,10 @@ const (
 
 // ranMigrations returns the checksums of the migrations that the store has run, in their order.
 func ranMigrations(ctx context.Context, src sqlstore.Source) ([]string, error) {
-	if tables, err := one(ctx, src, scanValue[int], countTables); err != nil || tables == 0 {
+	if tables, err := one[int](ctx, src, countTables); err != nil || tables == 0 {
 		return nil, err
 	}
-	ran, err := all(ctx, src, scanValue[string], selectRan)
+	ran, err := all[string](ctx, src, selectRan)
 	if is(err, sqlite3.SQLITE_ERROR) { // there is no such table
 		return nil, migration.ErrDevelopment
 	}
@@ -57,8 +57,8 @@ func (w *writer) migrate(ctx context.Context, own []migration.Migration) error {
 }
 
 func (tx *tx) run(ctx context.Context, m migration.Migration) error {
-	if err := tx.script(ctx, m.Script); err != nil {
-		return err
+	if _, err := tx.conn.ExecContext(ctx, m.Script); err != nil {
+		return mapError(err)
 	}
 	_, err := tx.exec(ctx, insertMigration, m.Number, m.Checksum)
 	return err

@@ -10,7 +10,7 @@ import (
 // last called.
 func (db *DB) Ready(ctx context.Context) error {
 	failed := db.writer.failure.Swap(nil)
-	err := db.inTx(ctx, func(ctx context.Context, tx *tx) error {
+	err := db.writer.do(ctx, func(ctx context.Context, tx *tx) error {
 		ran, err := ranMigrations(ctx, tx)
 		if err != nil {
 			return fmt.Errorf("read version: %w", err)

@@ -59,9 +59,8 @@ type DB struct {
 	schema  int // the version that this program knows
 	writer  writer
 	readers *pool
-	reads
-	secrets   [][]byte
-	encrypter *secrets.Encrypter
+	*sqlstore.Store
+	secrets [][]byte
 }
 
 // Open opens the store, and makes it if it does not exist, with files that only their owner can read. It fails if the file is
@@ -77,6 +76,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	db := &DB{path: path}
+	db.Store = sqlstore.New(engine{db}, dialect)
 	if err := db.open(ctx, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
 	}
@@ -109,11 +109,8 @@ func (db *DB) open(ctx context.Context, o Options) error {
 		return err
 	}
 	var err error
-	if db.readers, err = openReaders(ctx, db.writer.place); err != nil {
-		return err
-	}
-	db.reads = sqlstore.NewReads(db.readers, db.encrypter)
-	return nil
+	db.readers, err = openReaders(ctx, db.writer.place)
+	return err
 }
 
 // makePrivate keeps others from opening the files of the store, which somebody may have made before Open could.
@@ -138,9 +135,6 @@ func (db *DB) Secrets() [][]byte { return db.secrets }
 func (db *DB) Close() error {
 	return errors.Join(db.readers.close(), db.writer.close()) // the last connection checkpoints the log
 }
-
-// reads are the methods of the store that only read.
-type reads = sqlstore.Reads
 
 // pool is connections that read, with their statements.
 type pool struct {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"sync"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // statements prepares each statement once, when it is first run.
@@ -69,6 +71,16 @@ func (s *statements) exec(ctx context.Context, text string, args ...any) (sql.Re
 		return s.on.ExecContext(ctx, unqualified(text), args...)
 	}
 	return stmt.ExecContext(ctx, args...)
+}
+
+// Read implements [sqlstore.Source].
+func (s *statements) Read(ctx context.Context, query string, args []any, collect func(sqlstore.Rows) error) error {
+	rows, err := s.query(ctx, query, args...)
+	if err != nil {
+		return mapError(err)
+	}
+	defer rows.Close()
+	return mapError(collect(rows))
 }
 
 // close closes the statements: SQLite checkpoints the log when the last connection closes, unless a statement is left open.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -61,7 +60,8 @@ func mapError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case isCode(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE), isCode(err, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY):
+	case isCode(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE), isCode(err, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY),
+		isCode(err, sqlite3.SQLITE_CONSTRAINT_TRIGGER): // the store's one trigger refuses an idempotency key that is taken
 		return fmt.Errorf("%w: %w", ports.ErrDuplicate, err)
 	case is(err, sqlite3.SQLITE_BUSY):
 		return fmt.Errorf("%w: %w", ports.ErrBusy, err)
@@ -78,21 +78,16 @@ func isStorageFailure(err error) bool {
 		is(err, sqlite3.SQLITE_CANTOPEN)
 }
 
-// exec runs a statement that writes.
-func (t *tx) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return t.wrote(t.statements.exec(ctx, query, args...))
-}
-
-// script runs several statements.
-func (t *tx) script(ctx context.Context, text string) error {
-	_, err := t.wrote(t.conn.ExecContext(ctx, text))
-	return err
-}
-
-func (t *tx) wrote(r sql.Result, err error) (sql.Result, error) {
-	t.changed = t.changed || err == nil
+// exec runs a statement that writes, and returns the number of rows that it changed.
+func (t *tx) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
+	r, err := t.statements.exec(ctx, query, args...)
 	t.noteFailure(err)
-	return r, mapError(err)
+	if err != nil {
+		return 0, mapError(err)
+	}
+	rows, err = r.RowsAffected()
+	t.changed = t.changed || rows > 0
+	return rows, err
 }
 
 // noteFailure records what a failed statement means for the transaction. A statement that violates a constraint has changed
@@ -102,19 +97,4 @@ func (t *tx) noteFailure(err error) {
 		t.broken = true
 	}
 	t.noteStorage(err)
-}
-
-// execOne runs a statement that writes one row, and returns ErrNotFound if it wrote no row.
-func (t *tx) execOne(ctx context.Context, query string, args ...any) error {
-	changed := t.changed
-	r, err := t.exec(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	n, err := r.RowsAffected()
-	if err == nil && n == 0 {
-		t.changed = changed
-		return ports.ErrNotFound
-	}
-	return err
 }

@@ -285,8 +285,3 @@ func (w *writer) noteStorage(err error) {
 		w.failure.Store(&err)
 	}
 }
-
-// inTx calls f in a transaction of the writer. See writer.do.
-func (db *DB) inTx(ctx context.Context, f func(context.Context, *tx) error) error {
-	return db.writer.do(ctx, f)
-}

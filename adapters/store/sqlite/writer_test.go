@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -34,7 +35,7 @@ func hold(t *testing.T) *held {
 	var once, first sync.Once
 	h.release = func() { once.Do(func() { close(done) }) }
 	t.Cleanup(func() { h.release(); db.Close() })
-	go db.inTx(t.Context(), func(context.Context, *tx) error {
+	go db.writer.do(t.Context(), func(context.Context, *tx) error {
 		first.Do(func() { close(busy); <-done })
 		return nil
 	})
@@ -52,7 +53,7 @@ func (h *held) ask(ctx context.Context, f func(context.Context, *tx) error) (out
 				outcome <- errors.New("panicked")
 			}
 		}()
-		outcome <- h.inTx(ctx, f)
+		outcome <- h.writer.do(ctx, f)
 	}()
 	for len(h.writer.queue) == waiting {
 		runtime.Gosched()
@@ -70,7 +71,7 @@ func note(text string) func(context.Context, *tx) error {
 // notes closes the store and returns what is in it.
 func (h *held) notes(t *testing.T) []string {
 	t.Helper()
-	list, err := all(t.Context(), h.readers, scanValue[string], `SELECT text FROM notes ORDER BY rowid`)
+	list, err := all[string](t.Context(), h.readers, `SELECT text FROM notes ORDER BY rowid`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +109,12 @@ func TestFailedWriteDoesNotFailOthers(t *testing.T) {
 		{"on a constraint, having changed nothing", note("a"), []int{4}},
 		{"by its own decision, having changed nothing", func(context.Context, *tx) error { return errRefused }, []int{4}},
 		{"by its own decision, having read", func(ctx context.Context, tx *tx) error {
-			_, err := all(ctx, tx, scanValue[string], `SELECT text FROM notes`)
+			_, err := all[string](ctx, tx, `SELECT text FROM notes`)
 			return errors.Join(err, errRefused)
 		}, []int{4}},
 		{"having found no row to change", func(ctx context.Context, tx *tx) error {
-			return tx.execOne(ctx, `UPDATE notes SET text = 'x' WHERE text = 'nowhere'`)
+			n, err := tx.exec(ctx, `UPDATE notes SET text = 'x' WHERE text = 'nowhere'`)
+			return errors.Join(err, fmt.Errorf("%d rows", n))
 		}, []int{4}},
 		{"having changed something", func(ctx context.Context, tx *tx) error {
 			return errors.Join(note("half")(ctx, tx), errRefused)
@@ -170,7 +172,7 @@ func TestClosedStoreRefusesWrites(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.inTx(t.Context(), note("late")); err == nil {
+	if err := h.writer.do(t.Context(), note("late")); err == nil {
 		t.Error("a write to a closed store succeeded")
 	}
 }

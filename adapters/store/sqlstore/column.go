@@ -10,7 +10,6 @@ package sqlstore
 import (
 	"database/sql"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -51,27 +50,21 @@ func of[T, Part any](columns Columns[Part], part func(*T) *Part) Columns[T] {
 }
 
 // Names returns the names, as a statement lists them.
-func (c Columns[T]) Names() string { return c.list(func(c Column[T]) string { return c.Name }) }
+func (c Columns[T]) Names() string { return strings.Join(c.names(), ", ") }
 
-func (c Columns[T]) list(word func(Column[T]) string) string {
-	words := make([]string, len(c))
+func (c Columns[T]) names() []string {
+	names := make([]string, len(c))
 	for i, column := range c {
-		words[i] = word(column)
+		names[i] = column.Name
 	}
-	return strings.Join(words, ", ")
+	return names
 }
 
-// Numbers returns a numbered parameter for each column: "$5, $6, $7" if there are three and the first is 5.
-func (c Columns[T]) Numbers(first int) string {
-	n := first - 1
-	return c.list(func(Column[T]) string {
-		n++
-		return "$" + strconv.Itoa(n)
-	})
-}
+// Marks returns a parameter for each column: "?, ?, ?".
+func (c Columns[T]) Marks() string { return marks(len(c)) }
 
-// Marks returns a parameter without a number for each column: "?, ?, ?".
-func (c Columns[T]) Marks() string { return c.list(func(Column[T]) string { return "?" }) }
+// marks returns n parameters.
+func marks(n int) string { return strings.Repeat(`, ?`, n)[2:] }
 
 // Values returns the given values, followed by the values of v's columns.
 func (c Columns[T]) Values(v *T, given ...any) []any {

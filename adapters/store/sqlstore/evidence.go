@@ -6,69 +6,117 @@ import (
 	"fmt"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var (
 	entries        = `SELECT ` + Entry.Names() + ` FROM @.evidence`
+	selectEntry    = entries + ` WHERE id = ?`
 	selectEvidence = `SELECT ` + Entry.Names() + `, position FROM @.evidence WHERE id = ?`
 	selectSealed   = entries + ` WHERE position >= ? ORDER BY position LIMIT ?`
-
-	// SelectEntry reads an entry of the evidence log by its id, SelectUnsealed the entries that are not sealed.
-	SelectEntry    = entries + ` WHERE id = ?`
-	SelectUnsealed = entries + ` WHERE position IS NULL ORDER BY recorded_ms, id LIMIT ?`
-	// SelectHead reads the end of the evidence log.
-	SelectHead = `SELECT ` + Head.Names() + ` FROM @.evidence_head`
+	selectUnsealed = entries + ` WHERE position IS NULL ORDER BY recorded_ms, id LIMIT ?`
+	selectHead     = `SELECT ` + Head.Names() + ` FROM @.evidence_head`
+	updateHead     = set("evidence_head", Head, `one = 1`)
 )
 
+const placeEvidence = `UPDATE @.evidence SET position = ?, nodes = ? WHERE id = ? AND position IS NULL`
+
+// record adds what stores the entry, if there is one.
+func (b *Batch) record(e *evidence.Entry) {
+	if e != nil {
+		b.Write(insertEvidence, Entry.Values(e)...)
+		b.unique(selectEntry, e.ID)
+	}
+}
+
+// recordedBefore reports whether an earlier attempt was committed: the entry that it stored is on record.
+func recordedBefore(ctx context.Context, t Tx, e *evidence.Entry) (bool, error) {
+	if !t.Again() || e == nil {
+		return false, nil
+	}
+	return Has(ctx, t, selectEntry, e.ID)
+}
+
+// RecordEvidence implements [ports.Operations]. If the outcome of an attempt is not known, a further one finds the entry
+// by its content.
+func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
+	return s.Do(ctx, "record evidence "+e.ID, func(ctx context.Context, t Tx) error {
+		var b Batch
+		b.record(&e)
+		err := t.Commit(ctx, &b)
+		if t.Again() && isTaken(err) {
+			found, readErr := One(ctx, t, Scan(Entry), selectEntry, e.ID)
+			if readErr != nil || string(found.Attested()) == string(e.Attested()) {
+				return readErr
+			}
+		}
+		return err
+	})
+}
+
+// SealEvidence implements [ports.Evidence].
+func (s *Store) SealEvidence(ctx context.Context, limit int,
+	decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
+	return s.Do(ctx, "seal evidence", func(ctx context.Context, t Tx) error {
+		var b Batch
+		var head evidence.Head
+		Get(&b, Scan(Head), func(h evidence.Head) { head = h }, s.statements.lockHead)
+		if err := t.Lock(ctx, &b); err != nil {
+			return wrap(err, "lock the head")
+		}
+		entries, err := All(ctx, t, Scan(Entry), selectUnsealed, limit)
+		if err != nil {
+			return err
+		}
+		sealing, err := decide(head, entries)
+		if err != nil {
+			return refused{err}
+		}
+		waiting := make(map[string]bool, len(entries))
+		for _, e := range entries {
+			waiting[e.ID] = true
+		}
+		b = Batch{}
+		for _, p := range sealing.Places { // only a sealer places entries, and this one holds the head
+			if !waiting[p.ID] {
+				return fmt.Errorf("%s does not wait: %w", p.ID, ports.ErrNotFound)
+			}
+			b.Write(placeEvidence, p.Position, (*Hashes)(&p.Nodes).value(), p.ID)
+		}
+		b.Write(updateHead, Head.Values(&sealing.Head)...)
+		return t.Commit(ctx, &b)
+	})
+}
+
 // EvidenceHead implements [ports.Evidence].
-func (r Reads) EvidenceHead(ctx context.Context) (evidence.Head, error) {
-	head, err := One(ctx, r.src, Scan(Head), SelectHead)
-	if err != nil {
-		return head, fmt.Errorf("read the head of the evidence log: %w", err)
-	}
-	return head, nil
-}
-
-// positioned is an entry with its position.
-type positioned struct {
-	evidence.Entry
-	position int64
-}
-
-func scanPositioned(r Row) (p positioned, err error) {
-	var position sql.NullInt64
-	err = r.Scan(append(Entry.Destinations(&p.Entry), &position)...)
-	if p.position = evidence.Unsealed; position.Valid {
-		p.position = position.Int64
-	}
-	return p, err
+func (s *Store) EvidenceHead(ctx context.Context) (evidence.Head, error) {
+	head, err := One(ctx, s.engine, Scan(Head), selectHead)
+	return head, wrap(err, "read the head of the evidence log")
 }
 
 // EvidenceEntry implements [ports.Evidence].
-func (r Reads) EvidenceEntry(ctx context.Context, id string) (evidence.Entry, int64, error) {
-	p, err := One(ctx, r.src, scanPositioned, selectEvidence, id)
-	if err != nil {
-		return p.Entry, evidence.Unsealed, fmt.Errorf("read evidence %s: %w", id, err)
+func (s *Store) EvidenceEntry(ctx context.Context, id string) (evidence.Entry, int64, error) {
+	position := sql.NullInt64{}
+	e, err := One(ctx, s.engine, func(r Row) (e evidence.Entry, err error) {
+		err = r.Scan(append(Entry.Destinations(&e), &position)...)
+		return e, err
+	}, selectEvidence, id)
+	if !position.Valid {
+		position.Int64 = evidence.Unsealed
 	}
-	return p.Entry, p.position, nil
+	return e, position.Int64, wrap(err, "read evidence %s", id)
 }
 
 // SealedEvidence implements [ports.EvidenceReader].
-func (r Reads) SealedEvidence(ctx context.Context, from int64, limit int) ([]evidence.Entry, error) {
-	list, err := All(ctx, r.src, Scan(Entry), selectSealed, from, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read sealed evidence from %d: %w", from, err)
-	}
-	return list, nil
+func (s *Store) SealedEvidence(ctx context.Context, from int64, limit int) ([]evidence.Entry, error) {
+	list, err := All(ctx, s.engine, Scan(Entry), selectSealed, from, limit)
+	return list, wrap(err, "read sealed evidence from %d", from)
 }
 
 // UnsealedEvidence implements [ports.EvidenceReader].
-func (r Reads) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error) {
-	list, err := All(ctx, r.src, Scan(Entry), SelectUnsealed, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read unsealed evidence: %w", err)
-	}
-	return list, nil
+func (s *Store) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error) {
+	list, err := All(ctx, s.engine, Scan(Entry), selectUnsealed, limit)
+	return list, wrap(err, "read unsealed evidence")
 }
 
 // completes is the nodes that the entry at a position completes.
@@ -81,14 +129,14 @@ type completes struct {
 const nodesAtOnce = 100
 
 // EvidenceNodes implements [ports.Evidence].
-func (r Reads) EvidenceNodes(ctx context.Context, positions []int64) ([][]evidence.Hash, error) {
+func (s *Store) EvidenceNodes(ctx context.Context, positions []int64) ([][]evidence.Hash, error) {
 	at := make(map[int64][]evidence.Hash, len(positions))
 	for from := 0; from < len(positions); from += nodesAtOnce {
 		args := make([]any, min(nodesAtOnce, len(positions)-from))
 		for i := range args {
 			args[i] = positions[from+i]
 		}
-		list, err := All(ctx, r.src, func(r Row) (c completes, err error) {
+		list, err := All(ctx, s.engine, func(r Row) (c completes, err error) {
 			err = r.Scan(&c.position, (*Hashes)(&c.nodes))
 			return c, err
 		}, `SELECT position, nodes FROM @.evidence WHERE position IN (`+marks(len(args))+`)`, args...)

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -26,30 +24,41 @@ func ScanCheckoutKey(r Row) (k CheckoutKey, err error) {
 
 // The checkouts that are exported, in the order of their creation: all of them, or a student's checkouts.
 const (
-	exported     = `SELECT provider_code, id FROM @.checkouts`
-	exportOrder  = ` ORDER BY created_ms, id`
-	SelectExport = exported + exportOrder
+	exported    = `SELECT provider_code, id FROM @.checkouts`
+	exportOrder = ` ORDER BY created_ms, id`
 )
 
-// SelectStudent returns the statement that reads the keys of a student's checkouts.
-func (d Dialect) SelectStudent() string {
-	return exported + ` WHERE ` + d.SameEmail + ` AND email <> ''` + exportOrder
+// Export implements [ports.Exporter].
+func (s *Store) Export(ctx context.Context, visit ports.Visitor) error {
+	return s.engine.Snapshot(ctx, func(src Snapshot) error {
+		configurations, err := configurations(ctx, src, s.Encrypter)
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		keys, err := All(ctx, src, Scan(Key), selectAPIKeys)
+		if err != nil {
+			return fmt.Errorf("export API keys: %w", err)
+		}
+		if err := each(configurations, visit.Configuration); err != nil {
+			return err
+		}
+		if err := each(keys, visit.Key); err != nil {
+			return err
+		}
+		return s.exportCheckouts(ctx, src, visit, exported+exportOrder)
+	})
 }
 
-// ExportConfiguration passes the configurations and the keys to visit.
-func ExportConfiguration(ctx context.Context, src Source, e Encrypter, visit ports.Visitor) error {
-	configurations, err := Configurations(ctx, src, e)
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	keys, err := All(ctx, src, Scan(Key), selectAPIKeys)
-	if err != nil {
-		return fmt.Errorf("export API keys: %w", err)
-	}
-	if err := each(configurations, visit.Configuration); err != nil {
-		return err
-	}
-	return each(keys, visit.Key)
+// ExportStudent implements [ports.Privacy].
+func (s *Store) ExportStudent(ctx context.Context, email string, visit ports.Visitor) error {
+	return s.engine.Snapshot(ctx, func(src Snapshot) error {
+		return s.exportCheckouts(ctx, src, visit, exported+` WHERE `+s.dialect.SameEmail+` AND email <> ''`+exportOrder, email)
+	})
+}
+
+// exportCheckouts passes everything on record about the checkouts whose keys the query returns to visit.
+func (s *Store) exportCheckouts(ctx context.Context, src Snapshot, visit ports.Visitor, query string, args ...any) error {
+	return src.Pages(ctx, query, args, func(keys []CheckoutKey) error { return s.exportPage(ctx, src, keys, visit) })
 }
 
 func each[T any](list []T, visit func(T) error) error {
@@ -61,15 +70,15 @@ func each[T any](list []T, visit func(T) error) error {
 	return nil
 }
 
-// ExportCheckouts passes everything on record about the checkouts with these keys to visit, at most PageSize. A driver may give up
+// exportPage passes everything on record about the checkouts with these keys to visit, at most PageSize. A driver may give up
 // all rows of a result after a row that cannot be read: then they are read one by one.
-func (d Dialect) ExportCheckouts(ctx context.Context, src Source, keys []CheckoutKey, visit ports.Visitor) error {
-	records, err := d.records(ctx, src, keys)
+func (s *Store) exportPage(ctx context.Context, src Source, keys []CheckoutKey, visit ports.Visitor) error {
+	records, err := s.records(ctx, src, keys)
 	switch bad, unreadable := errors.AsType[Unreadable](err); {
 	case unreadable && len(keys) == 1:
 		return visit.Unreadable(keys[0].ID, bad.error)
 	case unreadable:
-		return each(keys, func(k CheckoutKey) error { return d.ExportCheckouts(ctx, src, []CheckoutKey{k}, visit) })
+		return each(keys, func(k CheckoutKey) error { return s.exportPage(ctx, src, []CheckoutKey{k}, visit) })
 	case err != nil:
 		return fmt.Errorf("export checkouts: %w", err)
 	}
@@ -96,14 +105,14 @@ type documentInfo struct {
 	info       checkout.DocumentInfo
 }
 
-// noted is a moment of a checkout.
-type noted struct {
+// momentOf is a moment of a checkout.
+type momentOf struct {
 	checkoutID string
 	moment     checkout.Moment
 }
 
 // records returns everything on record about the checkouts, in the order of the keys.
-func (d Dialect) records(ctx context.Context, src Source, keys []CheckoutKey) ([]checkout.CheckoutRecord, error) {
+func (s *Store) records(ctx context.Context, src Source, keys []CheckoutKey) ([]checkout.CheckoutRecord, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -113,7 +122,7 @@ func (d Dialect) records(ctx context.Context, src Source, keys []CheckoutKey) ([
 		of[k.ID] = &records[i]
 	}
 	isOne, args := ofCheckouts(`provider_code, id`, keys)
-	checkouts, err := All(ctx, src, d.Scan, `SELECT `+d.Columns+` FROM @.checkouts WHERE `+isOne, args...)
+	checkouts, err := All(ctx, src, s.dialect.Scan, `SELECT `+s.dialect.Columns+` FROM @.checkouts WHERE `+isOne, args...)
 	if err != nil {
 		return nil, fmt.Errorf("checkouts: %w", err)
 	}
@@ -129,7 +138,7 @@ func (d Dialect) records(ctx context.Context, src Source, keys []CheckoutKey) ([
 		r := of[row.Job.CheckoutID]
 		r.Jobs = append(r.Jobs, row.Record())
 	}
-	moments, err := All(ctx, src, func(r Row) (n noted, err error) {
+	moments, err := All(ctx, src, func(r Row) (n momentOf, err error) {
 		err = r.Scan(append([]any{&n.checkoutID}, Moment.Destinations(&n.moment)...)...)
 		return n, err
 	}, `SELECT checkout_id, `+Moment.Names()+` FROM @.moments WHERE `+isOf+` ORDER BY position`, args...)
@@ -160,36 +169,4 @@ func (d Dialect) records(ctx context.Context, src Source, keys []CheckoutKey) ([
 		of[d.checkoutID].Document = &documents[i].info
 	}
 	return records, nil
-}
-
-// The entry of an agreement is looked up for erased checkouts only.
-const selectOld = `SELECT id, created_ms < CASE status WHEN 'confirmed' THEN CAST(? AS bigint) ELSE CAST(? AS bigint) END AND (erased_ms IS NULL OR
-		status = 'confirmed' AND EXISTS (SELECT 1 FROM @.evidence AS e
-			WHERE e.id = '` + evidence.AgreementPrefix + `' || agreement_number AND length(e.salt) > 0))
-	FROM @.checkouts WHERE (provider_code, id) > (?, ?) ORDER BY provider_code, id LIMIT ?`
-
-type oldCheckout struct {
-	id     string
-	wanted bool
-}
-
-// OldCheckouts implements [ports.Retention]. The cursor is the id of the checkout that was looked at last.
-func (r Reads) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error) {
-	page, err := All(ctx, r.src, func(r Row) (o oldCheckout, err error) {
-		err = r.Scan(&o.id, &o.wanted)
-		return o, err
-	}, selectOld, confirmed.UnixMilli(), open.UnixMilli(), checkout.ProviderOf(cursor), cursor, limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("read old checkouts: %w", err)
-	}
-	if len(page) > limit {
-		page = page[:limit]
-		next = page[limit-1].id
-	}
-	for _, o := range page {
-		if o.wanted {
-			ids = append(ids, o.id)
-		}
-	}
-	return ids, next, nil
 }

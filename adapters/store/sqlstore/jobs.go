@@ -3,12 +3,10 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -29,8 +27,8 @@ func (r JobRow) Record() checkout.JobRecord {
 	return r.JobRecord
 }
 
-// Settled returns the job after an attempt of its holder at a time.
-func (r JobRow) Settled(o checkout.Outcome, now time.Time) JobRow {
+// settled returns the job after an attempt of its holder at a time.
+func (r JobRow) settled(o checkout.Outcome, now time.Time) JobRow {
 	r.Attempts += o.Attempts
 	r.Until = time.Time{}
 	if o.Failure != (checkout.Failure{}) {
@@ -48,8 +46,8 @@ func (r JobRow) Settled(o checkout.Outcome, now time.Time) JobRow {
 	return r
 }
 
-// Redelivered returns the job of an event that was sent again. ErrNotFound unless it is failed or delivered.
-func (r JobRow) Redelivered(again checkout.Redelivery) (JobRow, error) {
+// redelivered returns the job of an event that was sent again. ErrNotFound unless it is failed or delivered.
+func (r JobRow) redelivered(again checkout.Redelivery) (JobRow, error) {
 	switch {
 	case r.Job.Kind != checkout.JobDeliver || r.State != checkout.JobDead && r.State != checkout.JobDone:
 		return r, ports.ErrNotFound
@@ -61,8 +59,8 @@ func (r JobRow) Redelivered(again checkout.Redelivery) (JobRow, error) {
 	return r, nil
 }
 
-// Leased returns the lease of a job that was leased with its next token.
-func (r JobRow) Leased(until time.Time) checkout.Lease {
+// leased returns the lease of a job that was leased with its next token.
+func (r JobRow) leased(until time.Time) checkout.Lease {
 	return checkout.Lease{Job: r.Job, Token: r.Token, Attempts: r.Attempts, Cursor: r.Cursor, Until: Stored(until)}
 }
 
@@ -104,16 +102,6 @@ func EnterAll(change checkout.Change, q checkout.Enqueue) (list []Entering) {
 	return list
 }
 
-// CheckEvents returns ErrDuplicate if two events of a change have one id or one name.
-func CheckEvents(list []events.Event) error {
-	for i, e := range list {
-		if slices.ContainsFunc(list[:i], func(o events.Event) bool { return o.ID == e.ID || o.Name == e.Name }) {
-			return fmt.Errorf("event %s of checkout %s: %w", e.Name, e.CheckoutID, ports.ErrDuplicate)
-		}
-	}
-	return nil
-}
-
 // EnteredJob returns the job as it is stored.
 func EnteredJob(j checkout.Job) checkout.Job {
 	j.CreatedAt, j.Due = Stored(j.CreatedAt), time.Time{}
@@ -123,8 +111,8 @@ func EnteredJob(j checkout.Job) checkout.Job {
 
 var jobs = `SELECT ` + JobRecord.Names() + ` FROM @.jobs`
 
-// SelectJob reads a job by its provider, checkout and id.
-var SelectJob = jobs + ` WHERE provider_code = ? AND checkout_id = ? AND id = ?`
+// selectJob reads a job by its provider, checkout and id.
+var selectJob = jobs + ` WHERE provider_code = ? AND checkout_id = ? AND id = ?`
 
 // JobKey returns the values by which a job is found.
 func JobKey(j checkout.Job) []any { return []any{j.ProviderCode, j.CheckoutID, j.ID} }
@@ -142,8 +130,8 @@ type backlog struct {
 }
 
 // Backlog implements [ports.Queue].
-func (r Reads) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
-	list, err := All(ctx, r.src, func(r Row) (b backlog, err error) {
+func (s *Store) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
+	list, err := All(ctx, s.engine, func(r Row) (b backlog, err error) {
 		err = r.Scan((*string)(&b.kind), &b.Waiting, (*Instant)(&b.Oldest))
 		return b, err
 	}, selectBacklog)
@@ -182,9 +170,6 @@ func (w *where) String() string {
 	return ` WHERE ` + strings.Join(w.conditions, ` AND `)
 }
 
-// marks returns n parameters.
-func marks(n int) string { return strings.Repeat(`, ?`, n)[2:] }
-
 // kindIn adds that a job is of one of the kinds.
 func (w *where) kindIn(kinds []checkout.JobKind) {
 	values := make([]any, len(kinds))
@@ -195,7 +180,7 @@ func (w *where) kindIn(kinds []checkout.JobKind) {
 }
 
 // Jobs implements [ports.Queue].
-func (r Reads) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
+func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	var w where
 	switch f.State {
 	case "":
@@ -218,7 +203,7 @@ func (r Reads) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]che
 	if f.OldestFirst {
 		order = ` ORDER BY created_ms, position LIMIT ?`
 	}
-	list, err := All(ctx, r.src, ScanJob, jobs+w.String()+order, append(w.args, limit)...)
+	list, err := All(ctx, s.engine, ScanJob, jobs+w.String()+order, append(w.args, limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("read jobs: %w", err)
 	}

@@ -14,20 +14,20 @@ type Encrypter interface {
 	Decrypt(ciphertext []byte, associatedData string) ([]byte, error)
 }
 
-// WebhookSecret is a column of the table of providers that holds a secret, encrypted; NULL if there is no secret.
-type WebhookSecret struct {
-	Column string
-	use    string
+// webhookSecret is a column of the table of providers that holds a secret, encrypted; NULL if there is no secret.
+type webhookSecret struct {
+	name string
+	use  string
 }
 
-// AssociatedData returns the associated data of a provider's secret in this column: it decrypts for no other provider, and
+// associatedData returns the associated data of a provider's secret in this column: it decrypts for no other provider, and
 // in no other column.
-func (s WebhookSecret) AssociatedData(provider string) string { return s.use + "/" + provider }
+func (s webhookSecret) associatedData(provider string) string { return s.use + "/" + provider }
 
 // The secrets of a provider's destination.
 var (
-	CurrentSecret  = WebhookSecret{"webhook_secret", "webhook"}
-	PreviousSecret = WebhookSecret{"previous_webhook_secret", "previous webhook"}
+	currentSecret  = webhookSecret{"webhook_secret", "webhook"}
+	previousSecret = webhookSecret{"previous_webhook_secret", "previous webhook"}
 )
 
 // ProviderRow is a provider in the form of its row.
@@ -54,8 +54,8 @@ var Provider = Columns[ProviderRow]{
 	{Name: "logo_url", Field: func(r *ProviderRow) any { return &r.provider.Branding.LogoURL }},
 	{Name: "support_email", Field: func(r *ProviderRow) any { return &r.provider.Branding.SupportEmail }},
 	{Name: "webhook_url", Field: func(r *ProviderRow) any { return &r.provider.Destination.URL }},
-	{Name: CurrentSecret.Column, Field: func(r *ProviderRow) any { return &r.secret }},
-	{Name: PreviousSecret.Column, Field: func(r *ProviderRow) any { return &r.previous }},
+	{Name: currentSecret.name, Field: func(r *ProviderRow) any { return &r.secret }},
+	{Name: previousSecret.name, Field: func(r *ProviderRow) any { return &r.previous }},
 	{Name: "previous_webhook_secret_until_ms", Field: func(r *ProviderRow) any { return (*Time)(&r.provider.Destination.PreviousUntil) }},
 	{Name: "notice_days", Field: func(r *ProviderRow) any { return &r.provider.NoticeDays }},
 }
@@ -64,27 +64,27 @@ var Provider = Columns[ProviderRow]{
 func NewProviderRow(p catalogue.Provider, e Encrypter) (ProviderRow, error) {
 	r := ProviderRow{provider: p, origins: jsonText(append([]string{}, p.EnrolmentOrigins...))}
 	var err error
-	if r.secret, err = CurrentSecret.encrypt(e, p.Destination.Secret, p.Code); err != nil {
+	if r.secret, err = currentSecret.encrypt(e, p.Destination.Secret, p.Code); err != nil {
 		return r, err
 	}
-	r.previous, err = PreviousSecret.encrypt(e, p.Destination.PreviousSecret, p.Code)
+	r.previous, err = previousSecret.encrypt(e, p.Destination.PreviousSecret, p.Code)
 	return r, err
 }
 
 // encrypt returns a secret as its column holds it.
-func (s WebhookSecret) encrypt(e Encrypter, secret, provider string) ([]byte, error) {
+func (s webhookSecret) encrypt(e Encrypter, secret, provider string) ([]byte, error) {
 	if secret == "" {
 		return nil, nil
 	}
-	return e.Encrypt([]byte(secret), s.AssociatedData(provider))
+	return e.Encrypt([]byte(secret), s.associatedData(provider))
 }
 
 // decrypt returns the secret that its column holds.
-func (s WebhookSecret) decrypt(e Encrypter, ciphertext []byte, provider string) (string, error) {
+func (s webhookSecret) decrypt(e Encrypter, ciphertext []byte, provider string) (string, error) {
 	if ciphertext == nil {
 		return "", nil
 	}
-	plain, err := e.Decrypt(ciphertext, s.AssociatedData(provider))
+	plain, err := e.Decrypt(ciphertext, s.associatedData(provider))
 	return string(plain), err
 }
 
@@ -98,10 +98,10 @@ func (r ProviderRow) Provider(e Encrypter) (catalogue.Provider, error) {
 		p.EnrolmentOrigins = nil
 	}
 	var err error
-	if p.Destination.Secret, err = CurrentSecret.decrypt(e, r.secret, p.Code); err != nil {
+	if p.Destination.Secret, err = currentSecret.decrypt(e, r.secret, p.Code); err != nil {
 		return p, err
 	}
-	p.Destination.PreviousSecret, err = PreviousSecret.decrypt(e, r.previous, p.Code)
+	p.Destination.PreviousSecret, err = previousSecret.decrypt(e, r.previous, p.Code)
 	return p, err
 }
 
@@ -129,9 +129,9 @@ var Course = Columns[CourseRow]{
 	{Name: "coalesce(o.instalment_cents, 0)", Field: func(r *CourseRow) any { return (*int64)(&r.option.Amount) }},
 }
 
-// Courses returns the courses of each provider. Rows of one course must be next to each other, in the order of its
+// coursesOf returns the courses of each provider. Rows of one course must be next to each other, in the order of its
 // options.
-func Courses(rows []CourseRow) map[string][]catalogue.Course {
+func coursesOf(rows []CourseRow) map[string][]catalogue.Course {
 	of := make(map[string][]catalogue.Course)
 	for _, r := range rows {
 		courses := of[r.provider]

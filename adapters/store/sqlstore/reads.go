@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -11,41 +10,19 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Reads implements the methods of package ports that only read, except the reads of checkouts.
-type Reads struct {
-	src       Source
-	encrypter Encrypter
+// read returns the checkout, or ErrNotFound.
+func (s *Store) read(ctx context.Context, src Source, id string) (checkout.Checkout, error) {
+	c, err := One(ctx, src, s.dialect.Scan, s.statements.checkout, checkout.ProviderOf(id), id)
+	return c, wrap(err, "read checkout %s", id)
 }
 
-// NewReads returns the reads of a store.
-func NewReads(src Source, e Encrypter) Reads { return Reads{src, e} }
-
-// Dialect is the way in which a store reads a checkout.
-type Dialect struct {
-	Columns string // what is selected
-	Scan    func(Row) (checkout.Checkout, error)
-	// SameEmail compares the column email with a parameter, the letters A to Z in any case.
-	SameEmail string
-	// ByKey is the condition by which a checkout is found by its provider and its idempotency key.
-	ByKey string
+// Checkout implements [ports.Checkouts].
+func (s *Store) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
+	return s.read(ctx, s.engine, id)
 }
 
-// SelectCheckout returns the statement that reads a checkout by its provider and its id.
-func (d Dialect) SelectCheckout() string {
-	return `SELECT ` + d.Columns + ` FROM @.checkouts WHERE provider_code = ? AND id = ?`
-}
-
-// Checkout returns the checkout, or ErrNotFound.
-func (d Dialect) Checkout(ctx context.Context, src Source, id string) (checkout.Checkout, error) {
-	c, err := One(ctx, src, d.Scan, d.SelectCheckout(), checkout.ProviderOf(id), id)
-	if err != nil {
-		return c, fmt.Errorf("read checkout %s: %w", id, err)
-	}
-	return c, nil
-}
-
-// FindCheckout returns the checkout that a reference names, or ErrNotFound.
-func (d Dialect) FindCheckout(ctx context.Context, src Source, by checkout.Reference) (checkout.Checkout, error) {
+// FindCheckout implements [ports.Checkouts].
+func (s *Store) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
 	var w where
 	what := "without a name"
 	switch {
@@ -54,7 +31,7 @@ func (d Dialect) FindCheckout(ctx context.Context, src Source, by checkout.Refer
 		w.add(`provider_code = ? AND provider_order_id = ?`, by.ProviderCode, by.OrderID)
 	case by.Key != "":
 		what = "of " + by.ProviderCode + " by idempotency key"
-		w.add(d.ByKey, by.ProviderCode, by.Key)
+		w.add(s.dialect.ByKey, by.ProviderCode, by.Key)
 	case by.BillingRequestID != "":
 		what = "by billing request " + by.BillingRequestID
 		w.add(`billing_request_id = ? AND billing_request_id <> '' ORDER BY created_ms, id LIMIT 1`, by.BillingRequestID)
@@ -64,20 +41,17 @@ func (d Dialect) FindCheckout(ctx context.Context, src Source, by checkout.Refer
 	default:
 		return checkout.Checkout{}, fmt.Errorf("read checkout %s: %w", what, ports.ErrNotFound)
 	}
-	c, err := One(ctx, src, d.Scan, `SELECT `+d.Columns+` FROM @.checkouts`+w.String(), w.args...)
-	if err != nil {
-		return c, fmt.Errorf("read checkout %s: %w", what, err)
-	}
-	return c, nil
+	c, err := One(ctx, s.engine, s.dialect.Scan, `SELECT `+s.dialect.Columns+` FROM @.checkouts`+w.String(), w.args...)
+	return c, wrap(err, "read checkout %s", what)
 }
 
 var agreements = `SELECT ` + Agreement.Names() + ` FROM @.agreements`
 
-// SelectAgreementOf reads the agreement of a checkout by its provider and its id.
-var SelectAgreementOf = agreements + ` WHERE provider_code = ? AND checkout_id = ?`
+// selectAgreementOf reads the agreement of a checkout by its provider and its id.
+var selectAgreementOf = agreements + ` WHERE provider_code = ? AND checkout_id = ?`
 
-// SelectMoments reads the journal of a checkout by its provider and its id.
-var SelectMoments = `SELECT ` + Moment.Names() + ` FROM @.moments WHERE provider_code = ? AND checkout_id = ? ORDER BY position`
+// selectMoments reads the journal of a checkout by its provider and its id.
+var selectMoments = `SELECT ` + Moment.Names() + ` FROM @.moments WHERE provider_code = ? AND checkout_id = ? ORDER BY position`
 
 var (
 	selectAgreement = agreements + ` WHERE number = ?`
@@ -93,60 +67,42 @@ const (
 )
 
 // Agreement implements [ports.Agreements].
-func (r Reads) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
-	a, err := One(ctx, r.src, Scan(Agreement), selectAgreement, number)
-	if err != nil {
-		return a, fmt.Errorf("read agreement %s: %w", number, err)
-	}
-	return a, nil
+func (s *Store) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
+	a, err := One(ctx, s.engine, Scan(Agreement), selectAgreement, number)
+	return a, wrap(err, "read agreement %s", number)
 }
 
 // Document implements [ports.Agreements].
-func (r Reads) Document(ctx context.Context, number string) (agreement.Document, error) {
-	d, err := One(ctx, r.src, func(r Row) (d agreement.Document, err error) {
+func (s *Store) Document(ctx context.Context, number string) (agreement.Document, error) {
+	d, err := One(ctx, s.engine, func(r Row) (d agreement.Document, err error) {
 		err = r.Scan(&d.ID, (*SHA256)(&d.SHA256), &d.Bytes)
 		return d, err
 	}, selectDocument, number)
-	if err != nil {
-		return d, fmt.Errorf("read document of agreement %s: %w", number, err)
-	}
-	return d, nil
+	return d, wrap(err, "read document of agreement %s", number)
 }
 
 // Moments implements [ports.Journal].
-func (r Reads) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
-	list, err := All(ctx, r.src, Scan(Moment), SelectMoments, checkout.ProviderOf(checkoutID), checkoutID)
-	if err != nil {
-		return nil, fmt.Errorf("read the journal of checkout %s: %w", checkoutID, err)
-	}
-	return list, nil
+func (s *Store) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
+	list, err := All(ctx, s.engine, Scan(Moment), selectMoments, checkout.ProviderOf(checkoutID), checkoutID)
+	return list, wrap(err, "read the journal of checkout %s", checkoutID)
 }
 
 // Refusals implements [ports.Operations].
-func (r Reads) Refusals(ctx context.Context, provider, since string) ([]checkout.Refusal, error) {
-	list, err := All(ctx, r.src, Scan(Refusal), selectRefusals, since, provider, provider)
-	if err != nil {
-		return nil, fmt.Errorf("read refusals: %w", err)
-	}
-	return list, nil
+func (s *Store) Refusals(ctx context.Context, provider, since string) ([]checkout.Refusal, error) {
+	list, err := All(ctx, s.engine, Scan(Refusal), selectRefusals, since, provider, provider)
+	return list, wrap(err, "read refusals")
 }
 
 // Redeliveries implements [ports.Deliveries].
-func (r Reads) Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error) {
-	list, err := All(ctx, r.src, Scan(Redelivery), selectRedeliveries, eventID)
-	if err != nil {
-		return nil, fmt.Errorf("read redeliveries of %s: %w", eventID, err)
-	}
-	return list, nil
+func (s *Store) Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error) {
+	list, err := All(ctx, s.engine, Scan(Redelivery), selectRedeliveries, eventID)
+	return list, wrap(err, "read redeliveries of %s", eventID)
 }
 
 // SandboxRecord returns what is stored under the name, or ports.ErrNotFound.
-func (r Reads) SandboxRecord(ctx context.Context, name string) ([]byte, error) {
-	data, err := One(ctx, r.src, ScanValue[[]byte], selectSandboxRecord, name)
-	if err != nil {
-		return nil, fmt.Errorf("read sandbox record %s: %w", name, err)
-	}
-	return data, nil
+func (s *Store) SandboxRecord(ctx context.Context, name string) ([]byte, error) {
+	data, err := One(ctx, s.engine, ScanValue[[]byte], selectSandboxRecord, name)
+	return data, wrap(err, "read sandbox record %s", name)
 }
 
 var (
@@ -161,43 +117,31 @@ var (
 	selectCourses = courses + ` ORDER BY c.provider_code, c.position, o.position`
 )
 
-// SelectKey reads an API key by its hash.
-var SelectKey = apiKeys + ` WHERE hash = ?`
+// selectKey reads an API key by its hash.
+var selectKey = apiKeys + ` WHERE hash = ?`
 
 // Key implements [ports.Configuration].
-func (r Reads) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
-	k, err := One(ctx, r.src, Scan(Key), SelectKey, hash[:])
-	if err != nil {
-		return k, fmt.Errorf("read API key: %w", err)
-	}
-	return k, nil
+func (s *Store) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
+	k, err := One(ctx, s.engine, Scan(Key), selectKey, hash[:])
+	return k, wrap(err, "read API key")
 }
 
 // Keys implements [ports.Configurer].
-func (r Reads) Keys(ctx context.Context) ([]catalogue.Key, error) {
-	keys, err := All(ctx, r.src, Scan(Key), selectAPIKeys)
-	if err != nil {
-		return nil, fmt.Errorf("read API keys: %w", err)
-	}
-	return keys, nil
+func (s *Store) Keys(ctx context.Context) ([]catalogue.Key, error) {
+	keys, err := All(ctx, s.engine, Scan(Key), selectAPIKeys)
+	return keys, wrap(err, "read API keys")
 }
 
 // Provider implements [ports.Configuration].
-func (r Reads) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
-	p, err := One(ctx, r.src, scanProvider(r.encrypter), selectProvider, code)
-	if err != nil {
-		return p, fmt.Errorf("read provider %s: %w", code, err)
-	}
-	return p, nil
+func (s *Store) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
+	p, err := One(ctx, s.engine, scanProvider(s.Encrypter), selectProvider, code)
+	return p, wrap(err, "read provider %s", code)
 }
 
 // Providers implements [ports.Configuration].
-func (r Reads) Providers(ctx context.Context) ([]catalogue.Provider, error) {
-	list, err := All(ctx, r.src, scanProvider(r.encrypter), selectProviders)
-	if err != nil {
-		return nil, fmt.Errorf("read providers: %w", err)
-	}
-	return list, nil
+func (s *Store) Providers(ctx context.Context) ([]catalogue.Provider, error) {
+	list, err := All(ctx, s.engine, scanProvider(s.Encrypter), selectProviders)
+	return list, wrap(err, "read providers")
 }
 
 func scanProvider(e Encrypter) func(Row) (catalogue.Provider, error) {
@@ -211,19 +155,19 @@ func scanProvider(e Encrypter) func(Row) (catalogue.Provider, error) {
 }
 
 // Course implements [ports.Configuration].
-func (r Reads) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
-	rows, err := All(ctx, r.src, Scan(Course), selectCourse, provider, code)
+func (s *Store) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
+	rows, err := All(ctx, s.engine, Scan(Course), selectCourse, provider, code)
 	if err == nil && len(rows) == 0 {
 		err = ports.ErrNotFound
 	}
 	if err != nil {
 		return catalogue.Course{}, fmt.Errorf("read course of provider %s: %w", provider, err)
 	}
-	return Courses(rows)[provider][0], nil
+	return coursesOf(rows)[provider][0], nil
 }
 
-// Configurations returns every configuration in the order of the codes.
-func Configurations(ctx context.Context, src Source, e Encrypter) ([]catalogue.Configuration, error) {
+// configurations returns every configuration in the order of the codes.
+func configurations(ctx context.Context, src Source, e Encrypter) ([]catalogue.Configuration, error) {
 	providers, err := All(ctx, src, scanProvider(e), selectProviders)
 	if err != nil {
 		return nil, fmt.Errorf("read providers: %w", err)
@@ -232,19 +176,10 @@ func Configurations(ctx context.Context, src Source, e Encrypter) ([]catalogue.C
 	if err != nil {
 		return nil, fmt.Errorf("read courses: %w", err)
 	}
-	courses := Courses(rows)
+	courses := coursesOf(rows)
 	var list []catalogue.Configuration
 	for _, p := range providers {
 		list = append(list, catalogue.Configuration{Provider: p, Courses: courses[p.Code]})
 	}
 	return list, nil
-}
-
-// OldestRefusal returns the day before which refusals are removed when one of a day is counted.
-func OldestRefusal(day string) (oldest string, ok bool) {
-	t, err := time.Parse(time.DateOnly, day)
-	if err != nil {
-		return "", false
-	}
-	return t.AddDate(0, 0, -checkout.RefusalsKept).Format(time.DateOnly), true
 }

@@ -123,19 +123,6 @@ func (prefixing) Decrypt(ciphertext []byte, data string) ([]byte, error) {
 	return []byte(plain), nil
 }
 
-func TestStatementsListColumnsInOneOrder(t *testing.T) {
-	columns := sqlstore.Identity
-	for got, want := range map[string]string{
-		columns.Names():    "provider_code, id, provider_order_id, idempotency_key",
-		columns.Numbers(5): "$5, $6, $7, $8",
-		columns.Marks():    "?, ?, ?, ?",
-	} {
-		if got != want {
-			t.Errorf("listed as %q, want %q", got, want)
-		}
-	}
-}
-
 func TestRoundTrips(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		moment := rapid.Custom(func(r *rapid.T) time.Time {
@@ -223,22 +210,5 @@ func TestMalformedValuesAreErrors(t *testing.T) {
 		if err := tt.into.Scan(tt.written); err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: got error %v, want one that says %q", tt.name, err, tt.says)
 		}
-	}
-}
-
-func TestCoursesJoinTheirOptions(t *testing.T) {
-	rows := make([]sqlstore.CourseRow, 4)
-	for i, r := range [][]any{
-		{"A", "1", true, "Weekly"}, {"A", "1", true, "Monthly"}, {"A", "2", false, ""}, {"B", "2", true, "Weekly"},
-	} {
-		into := sqlstore.Course.Destinations(&rows[i])
-		*into[0].(*string), *into[1].(*string), *into[7].(*bool), *into[8].(*string) = r[0].(string), r[1].(string), r[2].(bool), r[3].(string)
-	}
-	want := map[string][]catalogue.Course{
-		"A": {{Code: "1", Options: []catalogue.Option{{Frequency: money.Weekly}, {Frequency: money.Monthly}}}, {Code: "2"}},
-		"B": {{Code: "2", Options: []catalogue.Option{{Frequency: money.Weekly}}}},
-	}
-	if got := sqlstore.Courses(rows); !reflect.DeepEqual(got, want) {
-		t.Errorf("Courses:\n got %+v\nwant %+v", got, want)
 	}
 }

@@ -1,0 +1,189 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	takenAPIKey  = `SELECT 1 FROM @.api_keys WHERE id = ? OR hash = ?`
+	revokeAPIKey = `UPDATE @.api_keys SET revoked_ms = ? WHERE id = ?`
+
+	insertCourse = `INSERT INTO @.courses (provider_code, code, position, name, price_cents, upfront_cents, active, environment)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	insertOption = `INSERT INTO @.plan_options
+		(provider_code, course_code, position, payment_frequency, number_of_instalments, instalment_cents)
+		VALUES (?, ?, ?, ?, ?, ?)`
+
+	insertSandboxRecord = `INSERT INTO @.sandbox_records (name, data) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	dropSandboxRecords  = `DELETE FROM @.sandbox_records WHERE name >= ? AND substr(name, 1, length(CAST(? AS text))) = ?`
+)
+
+// AddKey implements [ports.Configurer].
+func (s *Store) AddKey(ctx context.Context, k catalogue.Key, did *evidence.Entry) error {
+	return s.Do(ctx, "add API key "+k.ID, func(ctx context.Context, t Tx) error {
+		var b Batch
+		b.Write(insertAPIKey, Key.Values(&k)...)
+		b.unique(takenAPIKey, k.ID, k.Hash[:])
+		b.record(did)
+		err := t.Commit(ctx, &b)
+		if t.Again() && isTaken(err) { // perhaps by an earlier attempt
+			stored, readErr := All(ctx, t, Scan(Key), selectKey, k.Hash[:])
+			if readErr != nil || len(stored) == 1 && stored[0].ID == k.ID {
+				return readErr
+			}
+		}
+		return err
+	})
+}
+
+// RevokeKey implements [ports.Configurer].
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, did *evidence.Entry) error {
+	return s.Do(ctx, "revoke API key "+id, func(ctx context.Context, t Tx) error {
+		var b Batch
+		var found []Time
+		Get(&b, ScanValue[Time], func(revoked Time) { found = append(found, revoked) }, s.statements.lockKey, id)
+		switch err := t.Lock(ctx, &b); {
+		case err != nil:
+			return err
+		case len(found) == 0:
+			return ports.ErrNotFound
+		case !time.Time(found[0]).IsZero():
+			return nil // it stays as it is, also if it was an earlier attempt that revoked it
+		}
+		b = Batch{}
+		b.Write(revokeAPIKey, Millis(at), id)
+		b.record(did)
+		return t.Commit(ctx, &b)
+	})
+}
+
+// ReplaceProviders implements [ports.Configurer]. The lock on the store's row makes replacements wait for each other, and
+// for a rotation of the secret.
+func (s *Store) ReplaceProviders(ctx context.Context,
+	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error)) error {
+	var after []catalogue.Configuration // of the latest attempt
+	return s.Do(ctx, "replace providers", func(ctx context.Context, t Tx) error {
+		var b Batch
+		Get(&b, ScanValue[int64], func(int64) {}, s.statements.lockStore)
+		if err := t.Lock(ctx, &b); err != nil {
+			return wrap(err, "lock")
+		}
+		before, err := configurations(ctx, t, s.Encrypter)
+		if err != nil {
+			return err
+		}
+		if t.Again() && len(catalogue.Diff(before, after)) == 0 {
+			return nil // an earlier attempt was committed
+		}
+		var did *evidence.Entry
+		if after, did, err = decide(before); err != nil {
+			return refused{err}
+		}
+		if err := checkNames(after); err != nil {
+			return err
+		}
+		b = Batch{}
+		for _, table := range []string{`plan_options`, `courses`, `providers`} {
+			b.Write(`DELETE FROM @.` + table)
+		}
+		for _, c := range after {
+			if err := b.configure(c, s.Encrypter); err != nil {
+				return fmt.Errorf("provider %s: %w", c.Provider.Code, err)
+			}
+		}
+		b.record(did)
+		return t.Commit(ctx, &b)
+	})
+}
+
+// checkNames returns ErrDuplicate if a provider's code comes twice, or a course's within a provider.
+func checkNames(all []catalogue.Configuration) error {
+	seen := map[string]bool{}
+	check := func(name string) error {
+		if seen[name] {
+			return fmt.Errorf("%s: %w", name, ports.ErrDuplicate)
+		}
+		seen[name] = true
+		return nil
+	}
+	var errs []error
+	for _, c := range all {
+		errs = append(errs, check(fmt.Sprintf("provider %q", c.Provider.Code)))
+		for _, course := range c.Courses {
+			errs = append(errs, check(fmt.Sprintf("course %q of provider %q", course.Code, c.Provider.Code)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// configure adds what stores a configuration.
+func (b *Batch) configure(conf catalogue.Configuration, e Encrypter) error {
+	row, err := NewProviderRow(conf.Provider, e)
+	if err != nil {
+		return err
+	}
+	provider := conf.Provider.Code
+	b.Write(insertProvider, Provider.Values(&row)...)
+	for i, c := range conf.Courses {
+		b.Write(insertCourse, provider, c.Code, i, c.Name, int64(c.Price), int64(c.Upfront), c.Active, string(c.Environment))
+		for j, o := range c.Options {
+			b.Write(insertOption, provider, c.Code, j, string(o.Frequency), o.Number, int64(o.Amount))
+		}
+	}
+	return nil
+}
+
+// Reencrypt adds what encrypts every webhook secret under the first of the operator's secrets.
+func (b *Batch) Reencrypt(ctx context.Context, t Tx, reencrypt func(ciphertext []byte, associatedData string) ([]byte, error)) error {
+	type secret struct {
+		provider   string
+		ciphertext []byte
+	}
+	for _, column := range []webhookSecret{currentSecret, previousSecret} {
+		list, err := All(ctx, t, func(r Row) (s secret, err error) {
+			err = r.Scan(&s.provider, &s.ciphertext)
+			return s, err
+		}, `SELECT code, `+column.name+` FROM @.providers WHERE `+column.name+` IS NOT NULL`)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			ciphertext, err := reencrypt(s.ciphertext, column.associatedData(s.provider))
+			if err != nil {
+				return fmt.Errorf("re-encrypt the webhook secrets of provider %s: %w", s.provider, err)
+			}
+			b.Write(`UPDATE @.providers SET `+column.name+` = ? WHERE code = ?`, ciphertext, s.provider)
+		}
+	}
+	return nil
+}
+
+// KeepSandboxRecord stores what the fake processor keeps under a name, unless there is something already: that stays.
+func (s *Store) KeepSandboxRecord(ctx context.Context, name string, data []byte) error {
+	return s.repeatable(ctx, "store sandbox record "+name, insertSandboxRecord, name, append([]byte{}, data...))
+}
+
+// DropSandboxRecords removes what is stored under the names with this prefix.
+func (s *Store) DropSandboxRecords(ctx context.Context, prefix string) error {
+	return s.repeatable(ctx, "remove sandbox records "+prefix, dropSandboxRecords, prefix, prefix, prefix)
+}
+
+// repeatable commits one statement that leads to the same if it is run again: if its outcome is not known, the store is busy.
+func (s *Store) repeatable(ctx context.Context, doing, statement string, args ...any) error {
+	err := s.Do(ctx, doing, func(ctx context.Context, t Tx) error {
+		var b Batch
+		b.Write(statement, args...)
+		return t.Commit(ctx, &b)
+	})
+	if errors.Is(err, ErrUnknown) {
+		return fmt.Errorf("%w: %w", ports.ErrBusy, err)
+	}
+	return err
+}

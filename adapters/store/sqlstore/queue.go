@@ -1,0 +1,307 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	selectPending       = `SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'pending'`
+	redeliverEvent      = `UPDATE @.jobs SET state = ?, failure = ?, failed_ms = ? WHERE ` + ofJob
+	selectRedeliveryEnd = `SELECT coalesce(max(position), 0), coalesce(max(sent_ms), 0) FROM @.redeliveries WHERE provider_code = ? AND event_id = ?`
+)
+
+// enter adds what enters a job into the queue. A position is that of the job within its checkout.
+func (s *Store) enter(b *Batch, e Entering, position int64, now time.Time, stored *int64) {
+	row, statement := e.Row, s.statements.insertJob
+	if e.Event {
+		statement = s.statements.insertEvent
+	}
+	var place, lease any
+	if s.dialect.Numbers {
+		place = position
+	}
+	if e.Hold > 0 {
+		row.Token, lease = 1, s.dialect.at(now, e.Hold)
+	}
+	b.count(stored, statement, append(Job.Values(&row.Job),
+		string(row.State), row.Token, Millis(row.SettledAt), place, s.dialect.at(row.Job.CreatedAt, e.After), lease)...)
+}
+
+// Enqueue implements [ports.Queue]. If the outcome of an attempt is not known, a further one finds what that stored by the content.
+func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error) {
+	given := distinct(jobs)
+	if len(given) == 0 {
+		return nil, nil
+	}
+	err = s.Do(ctx, fmt.Sprintf("enqueue %d jobs", len(jobs)), func(ctx context.Context, t Tx) (err error) {
+		fresh, err = s.enqueue(ctx, t, given)
+		return err
+	})
+	return fresh, err
+}
+
+// distinct returns the first job of each id.
+func distinct(jobs []checkout.Job) (first []checkout.Job) {
+	seen := make(map[jobKey]bool, len(jobs))
+	for _, j := range jobs {
+		if !seen[keyOf(j)] {
+			seen[keyOf(j)] = true
+			first = append(first, j)
+		}
+	}
+	return first
+}
+
+// jobKey is the key of a job.
+type jobKey struct{ provider, checkout, id string }
+
+func keyOf(j checkout.Job) jobKey { return jobKey{j.ProviderCode, j.CheckoutID, j.ID} }
+
+// enqueue inserts in the order of the keys, so that two calls with the same ids do not deadlock. Each key comes once.
+func (s *Store) enqueue(ctx context.Context, t Tx, given []checkout.Job) (fresh []checkout.Job, err error) {
+	order := slices.SortedStableFunc(slices.Values(given), func(a, b checkout.Job) int {
+		c := cmp.Or(cmp.Compare(a.ProviderCode, b.ProviderCode), cmp.Compare(a.CheckoutID, b.CheckoutID))
+		if c == 0 && a.CheckoutID == "" { // the jobs of a checkout stay in the order in which they enter
+			c = cmp.Compare(a.ID, b.ID)
+		}
+		return c
+	})
+	of := map[string]*locked{}
+	if s.dialect.Numbers {
+		if of, err = s.lockQueues(ctx, t, order); err != nil {
+			return nil, err
+		}
+	}
+	before := map[jobKey]bool{}
+	if t.Again() {
+		if before, err = storedBefore(ctx, t, given); err != nil {
+			return nil, err
+		}
+	}
+	var b Batch
+	stored := make(map[jobKey]*int64, len(order))
+	for _, j := range order {
+		position := int64(0)
+		if l := of[j.CheckoutID]; l != nil && l.found {
+			l.job++
+			position = l.job
+		}
+		stored[keyOf(j)] = new(int64)
+		s.enter(&b, Enter(j), position, time.Time{}, stored[keyOf(j)])
+	}
+	if err := t.Commit(ctx, &b); err != nil {
+		return nil, err
+	}
+	for _, j := range given {
+		if before[keyOf(j)] || *stored[keyOf(j)] == 1 {
+			fresh = append(fresh, EnteredJob(j))
+		}
+	}
+	return fresh, nil
+}
+
+// lockQueues locks the checkouts of the jobs, in the order of the jobs, and reads their latest positions.
+func (s *Store) lockQueues(ctx context.Context, t Tx, order []checkout.Job) (map[string]*locked, error) {
+	var b Batch
+	of := map[string]*locked{}
+	for _, j := range order {
+		if j.CheckoutID != "" && of[j.CheckoutID] == nil {
+			of[j.CheckoutID] = s.lockID(&b, j.CheckoutID)
+			of[j.CheckoutID].readJobs(&b)
+		}
+	}
+	if len(of) == 0 {
+		return of, nil
+	}
+	return of, t.Lock(ctx, &b)
+}
+
+// storedBefore returns the jobs that an earlier attempt stored: they are on record just as they are given, with the very millisecond
+// in which this process made them.
+func storedBefore(ctx context.Context, t Tx, given []checkout.Job) (map[jobKey]bool, error) {
+	stored := map[jobKey]bool{}
+	for _, j := range given {
+		list, err := All(ctx, t, ScanJob, selectJob, JobKey(j)...)
+		if err != nil {
+			return nil, err
+		}
+		entered := EnteredJob(j)
+		stored[keyOf(j)] = len(list) == 1 && reflect.DeepEqual(Job.Values(&entered), Job.Values(&list[0].Job))
+	}
+	return stored, nil
+}
+
+// Lease implements [ports.Queue]. What is due is found by a read: where nothing is due, nothing is written. If the outcome of a commit
+// is not known, it cannot be known who has a lease: the jobs wait until it ends.
+func (s *Store) Lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
+	if len(q.Kinds) == 0 {
+		return nil, nil
+	}
+	statement, args := s.dueQuery(q)
+	due, err := All(ctx, s.engine, scanDue, statement, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look for jobs: %w", err)
+	}
+	if len(due) == 0 {
+		return nil, nil
+	}
+	err = s.Do(ctx, "lease jobs", func(ctx context.Context, t Tx) error {
+		leases = nil
+		var b Batch
+		at := s.dialect.at
+		for _, j := range fair(q, due) {
+			key := []any{j.ProviderCode, j.CheckoutID, j.ID}
+			Get(&b, ScanJob, func(row JobRow) { leases = append(leases, row.leased(q.Now.Add(q.For))) }, s.statements.leaseJob,
+				slices.Concat([]any{at(q.Now, q.For)}, key, []any{at(q.Now, 0), at(q.Now, 0), at(q.Now, checkout.MaxLease)}, key)...)
+		}
+		return t.Commit(ctx, &b)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return leases, nil
+}
+
+// Extend implements [ports.Queue].
+func (s *Store) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
+	statement, at := s.statements.extendJob, []any{s.dialect.at(now, d)}
+	if d == 0 {
+		statement, at = s.statements.hastenJob+` AND token = ?`, []any{s.dialect.at(now, 0), s.dialect.at(now, 0)}
+	}
+	return s.Do(ctx, fmt.Sprintf("extend the lease of job %s with token %d", l.Job.ID, l.Token), func(ctx context.Context, t Tx) error {
+		var b Batch
+		var n int64
+		b.count(&n, statement, slices.Concat(at, JobKey(l.Job), []any{l.Token})...)
+		if err := t.Commit(ctx, &b); err != nil || n == 1 {
+			return err
+		}
+		return ports.ErrNotFound
+	})
+}
+
+// Settle implements [ports.Queue]. If the outcome of a commit is not known, a further attempt finds the outcome on record, because only
+// the holder of the lease stores one.
+func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Outcome, enqueue checkout.Enqueue,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	var wanted checkout.Change // of the latest attempt, like settled
+	var settled JobRow
+	return s.Do(ctx, fmt.Sprintf("settle job %s with token %d", lease.Job.ID, lease.Token), func(ctx context.Context, t Tx) error {
+		var b Batch
+		l := &locked{}
+		switch {
+		case decide != nil:
+			l = s.lock(&b, lease.Job.CheckoutID)
+		case lease.Job.CheckoutID != "" && len(o.Moments) > 0:
+			l = s.lockJournal(&b, lease.Job.CheckoutID)
+		}
+		row := s.lockJob(&b, lease.Job)
+		switch err := t.Lock(ctx, &b); {
+		case err != nil:
+			return wrap(err, "lock")
+		case t.Again() && wanted.Remove && !row.found:
+			return nil
+		case t.Again() && row.Token == lease.Token && row.Until.IsZero() && slices.Equal(Outcome.Values(&row.JobRow), Outcome.Values(&settled)):
+			return nil
+		case !row.found || row.Token != lease.Token || row.State != checkout.JobPending || decide != nil && !l.found:
+			return ports.ErrNotFound
+		}
+		b = Batch{}
+		if decide != nil {
+			var err error
+			if wanted, err = s.change(ctx, t, &b, l, enqueue, decide, o.Moments...); err != nil {
+				return err
+			}
+		}
+		if !wanted.Remove {
+			settled = row.settled(o, enqueue.Now)
+			var again any // stays NULL for a job that is settled
+			if o.State == checkout.JobPending {
+				again = s.dialect.at(enqueue.Now, o.Again)
+			}
+			b.Write(s.statements.settleJob, slices.Concat([]any{again}, Outcome.Values(&settled), JobKey(lease.Job))...)
+		}
+		if decide == nil {
+			b.note(l, o.Moments)
+		}
+		return t.Commit(ctx, &b)
+	})
+}
+
+// lockedJob is a job whose row is locked.
+type lockedJob struct {
+	JobRow
+	found bool
+}
+
+// lockJob adds the statement that locks and reads a job.
+func (s *Store) lockJob(b *Batch, j checkout.Job) *lockedJob {
+	row := &lockedJob{}
+	Get(b, ScanJob, func(r JobRow) { row.JobRow, row.found = r, true }, s.statements.lockJob, JobKey(j)...)
+	return row
+}
+
+// HastenJob implements [ports.Operations].
+func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did evidence.Entry) error {
+	return s.Do(ctx, "hasten job "+id, func(ctx context.Context, t Tx) error {
+		if found, err := recordedBefore(ctx, t, &did); found || err != nil {
+			return err
+		}
+		j, err := One(ctx, t, func(r Row) (j checkout.Job, err error) {
+			err = r.Scan(&j.ProviderCode, &j.CheckoutID, &j.ID)
+			return j, err
+		}, selectPending, id)
+		if err != nil {
+			return err
+		}
+		var b Batch
+		l := s.lockJournal(&b, j.CheckoutID)
+		row := s.lockJob(&b, j)
+		err = t.Lock(ctx, &b)
+		if err == nil && (!row.found || row.State != checkout.JobPending) {
+			err = ports.ErrNotFound
+		}
+		if err != nil {
+			return wrap(err, "lock")
+		}
+		b = Batch{}
+		b.record(&did)
+		b.Write(s.statements.hastenJob, slices.Concat([]any{s.dialect.at(m.At, 0), s.dialect.at(m.At, 0)}, JobKey(j))...)
+		b.note(l, []checkout.Moment{m})
+		return t.Commit(ctx, &b)
+	})
+}
+
+// RecordRedelivery implements [ports.Deliveries]. If the outcome of its commit is not known and a further attempt finds a
+// redelivery at the same millisecond, it takes it for its own.
+func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error {
+	return s.Do(ctx, "record a redelivery of "+e.ID, func(ctx context.Context, t Tx) error {
+		var b Batch
+		var position, latest int64
+		l := s.lockJournal(&b, e.CheckoutID)
+		row := s.lockJob(&b, checkout.DeliveryOf(e))
+		Get(&b, func(r Row) (struct{}, error) { return struct{}{}, r.Scan(&position, &latest) }, func(struct{}) {},
+			selectRedeliveryEnd, e.ProviderCode, e.ID)
+		if err := t.Lock(ctx, &b); err != nil || t.Again() && latest == r.At.UnixMilli() {
+			return err
+		}
+		next, err := row.redelivered(r)
+		if err != nil {
+			return err
+		}
+		b = Batch{}
+		b.Write(redeliverEvent, append([]any{string(next.State), next.Failure.Reason, Millis(next.Failure.At)}, JobKey(next.Job)...)...)
+		b.Write(insertRedelivery, Redelivery.Values(&r, e.ProviderCode, e.ID, position+1)...)
+		b.note(l, []checkout.Moment{m})
+		return t.Commit(ctx, &b)
+	})
+}
