@@ -71,10 +71,7 @@ func (s *Store) lockJournal(b *Batch, id string) *locked {
 }
 
 func (l *locked) readMoments(b *Batch) {
-	Get(b, func(r Row) (m checkout.Moment, err error) {
-		err = r.Scan(&m.Position, &m.Once)
-		return m, err
-	}, func(m checkout.Moment) {
+	Get(b, Fields(func(m *checkout.Moment) []any { return []any{&m.Position, &m.Once} }), func(m checkout.Moment) {
 		l.moment = max(l.moment, int64(m.Position))
 		if m.Once != "" {
 			l.once = append(l.once, m.Once)
@@ -83,12 +80,8 @@ func (l *locked) readMoments(b *Batch) {
 }
 
 func (l *locked) readJobs(b *Batch) {
-	Get(b, func(r Row) (j checkout.Job, err error) {
-		var position int64
-		err = r.Scan(&position, (*string)(&j.Kind), &j.ID, &j.Name)
-		l.job = max(l.job, position)
-		return j, err
-	}, func(j checkout.Job) {
+	Get(b, Fields(func(j *queued) []any { return []any{&j.position, (*string)(&j.Kind), &j.ID, &j.Name} }), func(j queued) {
+		l.job = max(l.job, j.position)
 		if j.Kind == checkout.JobDeliver {
 			l.events = append(l.events, j.ID, j.Name)
 		}
@@ -145,12 +138,24 @@ func (s *Store) storeRest(ctx context.Context, t Tx, b *Batch, l *locked, change
 		b.unique(takenDocument, l.provider, number)
 	}
 	b.record(change.Evidence)
-	for _, job := range EnterAll(change, enqueue) {
+	for i, j := range jobsOf(change) {
 		l.job++
-		s.enter(b, job, l.job, enqueue.Now, nil)
+		statement := s.statements.insertJob
+		if i < len(change.Events) { // an id that is on record is an error
+			statement = s.statements.insertEvent
+		}
+		s.enter(b, statement, j, l.job, enqueue, nil)
 	}
 	b.note(l, change.Moments)
 	return nil
+}
+
+// jobsOf returns the jobs of a change, its events first.
+func jobsOf(change checkout.Change) (jobs []checkout.Job) {
+	for _, e := range change.Events {
+		jobs = append(jobs, checkout.DeliveryOf(e))
+	}
+	return append(jobs, change.Jobs...)
 }
 
 // checkNumber returns ErrDuplicate if the agreement's number is on record. The id of its entry in the evidence log, which is unique over
@@ -274,8 +279,8 @@ func (s *Store) updated(ctx context.Context, t Tx, l *locked, wanted checkout.Ch
 	if !slices.Equal(Checkout.Values(&l.checkout), Checkout.Values(&wanted.Next)) {
 		return false, nil
 	}
-	for _, j := range EnterAll(wanted, checkout.Enqueue{}) {
-		if found, err := Has(ctx, t, selectJob, JobKey(j.Row.Job)...); !found || err != nil {
+	for _, j := range jobsOf(wanted) {
+		if found, err := Has(ctx, t, selectJob, jobValues(j)...); !found || err != nil {
 			return false, err
 		}
 	}

@@ -147,10 +147,7 @@ func (b *Batch) Reencrypt(ctx context.Context, t Tx, reencrypt func(ciphertext [
 		ciphertext []byte
 	}
 	for _, column := range []webhookSecret{currentSecret, previousSecret} {
-		list, err := All(ctx, t, func(r Row) (s secret, err error) {
-			err = r.Scan(&s.provider, &s.ciphertext)
-			return s, err
-		}, `SELECT code, `+column.name+` FROM @.providers WHERE `+column.name+` IS NOT NULL`)
+		list, err := All(ctx, t, Fields(func(s *secret) []any { return []any{&s.provider, &s.ciphertext} }), `SELECT code, `+column.name+` FROM @.providers WHERE `+column.name+` IS NOT NULL`)
 		if err != nil {
 			return err
 		}

@@ -9,25 +9,23 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// dueJob is a job that may be leased.
-type dueJob struct {
-	ProviderCode, CheckoutID, ID string
-	Kind                         checkout.JobKind
-	Since                        int64 // when it became due, in milliseconds
-	Position                     int64
+// queued is a job with its place in the queue.
+type queued struct {
+	checkout.Job
+	since    int64 // when it became due, in milliseconds
+	position int64
 }
 
 // scanDue scans a row of the statement that dueQuery returns.
-func scanDue(r Row) (j dueJob, err error) {
-	err = r.Scan(&j.ProviderCode, &j.CheckoutID, &j.ID, (*string)(&j.Kind), &j.Since, &j.Position)
-	return j, err
-}
+var scanDue = Fields(func(j *queued) []any {
+	return []any{&j.ProviderCode, &j.CheckoutID, &j.ID, (*string)(&j.Kind), &j.since, &j.position}
+})
 
 // fair returns the jobs that a query may have: the jobs that have been due for longest first, and of each partition no more than
 // the query says.
-func fair(q checkout.JobQuery, due []dueJob) (list []dueJob) {
-	slices.SortStableFunc(due, func(a, b dueJob) int {
-		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Position, b.Position))
+func fair(q checkout.JobQuery, due []queued) (list []queued) {
+	slices.SortStableFunc(due, func(a, b queued) int {
+		return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.position, b.position))
 	})
 	of := map[checkout.Partition]int{}
 	for _, j := range due {

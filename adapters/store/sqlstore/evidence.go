@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -97,10 +98,7 @@ func (s *Store) EvidenceHead(ctx context.Context) (evidence.Head, error) {
 // EvidenceEntry implements [ports.Evidence].
 func (s *Store) EvidenceEntry(ctx context.Context, id string) (evidence.Entry, int64, error) {
 	position := sql.NullInt64{}
-	e, err := One(ctx, s.engine, func(r Row) (e evidence.Entry, err error) {
-		err = r.Scan(append(Entry.Destinations(&e), &position)...)
-		return e, err
-	}, selectEvidence, id)
+	e, err := One(ctx, s.engine, Fields(func(e *evidence.Entry) []any { return append(Entry.Destinations(e), &position) }), selectEvidence, id)
 	if !position.Valid {
 		position.Int64 = evidence.Unsealed
 	}
@@ -119,32 +117,25 @@ func (s *Store) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Ent
 	return list, wrap(err, "read unsealed evidence")
 }
 
-// completes is the nodes that the entry at a position completes.
-type completes struct {
-	position int64
-	nodes    []evidence.Hash
-}
-
 // nodesAtOnce is the number of positions that one query reads.
 const nodesAtOnce = 100
 
 // EvidenceNodes implements [ports.Evidence].
 func (s *Store) EvidenceNodes(ctx context.Context, positions []int64) ([][]evidence.Hash, error) {
 	at := make(map[int64][]evidence.Hash, len(positions))
-	for from := 0; from < len(positions); from += nodesAtOnce {
-		args := make([]any, min(nodesAtOnce, len(positions)-from))
+	for some := range slices.Chunk(positions, nodesAtOnce) {
+		args := make([]any, len(some))
 		for i := range args {
-			args[i] = positions[from+i]
+			args[i] = some[i]
 		}
-		list, err := All(ctx, s.engine, func(r Row) (c completes, err error) {
-			err = r.Scan(&c.position, (*Hashes)(&c.nodes))
-			return c, err
+		_, err := All(ctx, s.engine, func(r Row) (nodes Hashes, err error) {
+			var position int64
+			err = r.Scan(&position, &nodes)
+			at[position] = nodes
+			return nodes, err
 		}, `SELECT position, nodes FROM @.evidence WHERE position IN (`+marks(len(args))+`)`, args...)
 		if err != nil {
 			return nil, fmt.Errorf("read nodes of evidence: %w", err)
-		}
-		for _, c := range list {
-			at[c.position] = c.nodes
 		}
 	}
 	nodes := make([][]evidence.Hash, len(positions))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -99,16 +100,23 @@ func ofCheckouts(columns string, keys []CheckoutKey) (condition string, args []a
 	return `(` + columns + `) IN (VALUES ` + strings.Repeat(`, (?, ?)`, n)[2:] + `)`, args
 }
 
-// documentInfo describes the document of a checkout.
-type documentInfo struct {
+// part is something that belongs to a checkout.
+type part[T any] struct {
 	checkoutID string
-	info       checkout.DocumentInfo
+	value      T
 }
 
-// momentOf is a moment of a checkout.
-type momentOf struct {
-	checkoutID string
-	moment     checkout.Moment
+func scanPart[T any](fields func(*T) []any) func(Row) (part[T], error) {
+	return Fields(func(p *part[T]) []any { return append([]any{&p.checkoutID}, fields(&p.value)...) })
+}
+
+// eachRow passes each row of a query to add.
+func eachRow[T any](ctx context.Context, src Source, scan func(Row) (T, error), add func(T), query string, args []any) error {
+	list, err := All(ctx, src, scan, query, args...)
+	for _, v := range list {
+		add(v)
+	}
+	return err
 }
 
 // records returns everything on record about the checkouts, in the order of the keys.
@@ -122,51 +130,39 @@ func (s *Store) records(ctx context.Context, src Source, keys []CheckoutKey) ([]
 		of[k.ID] = &records[i]
 	}
 	isOne, args := ofCheckouts(`provider_code, id`, keys)
-	checkouts, err := All(ctx, src, s.dialect.Scan, `SELECT `+s.dialect.Columns+` FROM @.checkouts WHERE `+isOne, args...)
-	if err != nil {
-		return nil, fmt.Errorf("checkouts: %w", err)
-	}
-	for _, c := range checkouts {
-		of[c.ID].Checkout = c
-	}
 	isOf, _ := ofCheckouts(`provider_code, checkout_id`, keys)
-	rows, err := All(ctx, src, ScanJob, jobs+` WHERE `+isOf+` ORDER BY position`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("jobs: %w", err)
-	}
-	for _, row := range rows {
-		r := of[row.Job.CheckoutID]
-		r.Jobs = append(r.Jobs, row.Record())
-	}
-	moments, err := All(ctx, src, func(r Row) (n momentOf, err error) {
-		err = r.Scan(append([]any{&n.checkoutID}, Moment.Destinations(&n.moment)...)...)
-		return n, err
-	}, `SELECT checkout_id, `+Moment.Names()+` FROM @.moments WHERE `+isOf+` ORDER BY position`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("moments: %w", err)
-	}
-	for _, n := range moments {
-		r := of[n.checkoutID]
-		r.Moments = append(r.Moments, n.moment)
-	}
-	agreed, err := All(ctx, src, Scan(Agreement), agreements+` WHERE `+isOf, args...)
-	if err != nil {
-		return nil, fmt.Errorf("agreements: %w", err)
-	}
-	for i, a := range agreed {
-		of[a.CheckoutID].Agreement = &agreed[i]
-	}
-	isOf, _ = ofCheckouts(`a.provider_code, a.checkout_id`, keys)
-	documents, err := All(ctx, src, func(r Row) (d documentInfo, err error) {
-		err = r.Scan(&d.checkoutID, &d.info.ID, (*SHA256)(&d.info.SHA256), &d.info.Size)
-		return d, err
-	}, `SELECT a.checkout_id, d.id, d.sha256, length(d.bytes) FROM @.agreements AS a
-		JOIN @.documents AS d ON d.provider_code = a.provider_code AND d.agreement_number = a.number WHERE `+isOf, args...)
-	if err != nil {
-		return nil, fmt.Errorf("documents: %w", err)
-	}
-	for i, d := range documents {
-		of[d.checkoutID].Document = &documents[i].info
+	ofAgreement, _ := ofCheckouts(`a.provider_code, a.checkout_id`, keys)
+	for _, read := range []func() error{
+		func() error {
+			return eachRow(ctx, src, s.dialect.Scan, func(c checkout.Checkout) { of[c.ID].Checkout = c },
+				`SELECT `+s.dialect.Columns+` FROM @.checkouts WHERE `+isOne, args)
+		},
+		func() error {
+			return eachRow(ctx, src, scanJob, func(row JobRow) {
+				r := of[row.Job.CheckoutID]
+				r.Jobs = append(r.Jobs, row.Record())
+			}, jobs+` WHERE `+isOf+` ORDER BY position`, args)
+		},
+		func() error {
+			return eachRow(ctx, src, scanPart(Moment.Destinations), func(m part[checkout.Moment]) {
+				r := of[m.checkoutID]
+				r.Moments = append(r.Moments, m.value)
+			}, `SELECT checkout_id, `+Moment.Names()+` FROM @.moments WHERE `+isOf+` ORDER BY position`, args)
+		},
+		func() error {
+			return eachRow(ctx, src, Scan(Agreement), func(a agreement.Agreement) { of[a.CheckoutID].Agreement = &a }, agreements+` WHERE `+isOf, args)
+		},
+		func() error {
+			return eachRow(ctx, src, scanPart(func(d *checkout.DocumentInfo) []any {
+				return []any{&d.ID, (*SHA256)(&d.SHA256), &d.Size}
+			}), func(d part[checkout.DocumentInfo]) { of[d.checkoutID].Document = &d.value },
+				`SELECT a.checkout_id, d.id, d.sha256, length(d.bytes) FROM @.agreements AS a
+					JOIN @.documents AS d ON d.provider_code = a.provider_code AND d.agreement_number = a.number WHERE `+ofAgreement, args)
+		},
+	} {
+		if err := read(); err != nil {
+			return nil, err
+		}
 	}
 	return records, nil
 }

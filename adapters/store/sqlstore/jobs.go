@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -64,46 +63,8 @@ func (r JobRow) leased(until time.Time) checkout.Lease {
 	return checkout.Lease{Job: r.Job, Token: r.Token, Attempts: r.Attempts, Cursor: r.Cursor, Until: Stored(until)}
 }
 
-// Entering is a job that enters the queue.
-type Entering struct {
-	Row   JobRow        // with State, and with SettledAt if it is settled; its Due follows from After
-	Event bool          // an id or a name that is on record is an error; of another job nothing is stored then
-	Hold  time.Duration // the first lease; 0 for no lease
-	After time.Duration // before the first attempt
-}
-
-// Enter returns how a job enters that no change brings.
-func Enter(j checkout.Job) Entering {
-	e := Entering{Row: JobRow{JobRecord: checkout.JobRecord{Job: j, State: checkout.JobPending}}}
-	if !j.Due.IsZero() {
-		e.After = j.Due.Sub(j.CreatedAt)
-	}
-	e.Row.Job.Due = time.Time{}
-	return e
-}
-
-// EnterAll returns how the jobs of a change enter, its events first.
-func EnterAll(change checkout.Change, q checkout.Enqueue) (list []Entering) {
-	for _, e := range change.Events {
-		job := Enter(checkout.DeliveryOf(e))
-		job.Event, job.Hold = true, q.Hold
-		if q.Unsent {
-			job.Row.State, job.Row.SettledAt, job.Hold = checkout.JobDropped, q.Now, 0
-		}
-		list = append(list, job)
-	}
-	for _, j := range change.Jobs {
-		job := Enter(j)
-		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
-			job.Hold = q.Hold
-		}
-		list = append(list, job)
-	}
-	return list
-}
-
-// EnteredJob returns the job as it is stored.
-func EnteredJob(j checkout.Job) checkout.Job {
+// entered returns the job as it is stored.
+func entered(j checkout.Job) checkout.Job {
 	j.CreatedAt, j.Due = Stored(j.CreatedAt), time.Time{}
 	j.Body = append([]byte(nil), j.Body...)
 	return j
@@ -114,37 +75,26 @@ var jobs = `SELECT ` + JobRecord.Names() + ` FROM @.jobs`
 // selectJob reads a job by its provider, checkout and id.
 var selectJob = jobs + ` WHERE provider_code = ? AND checkout_id = ? AND id = ?`
 
-// JobKey returns the values by which a job is found.
-func JobKey(j checkout.Job) []any { return []any{j.ProviderCode, j.CheckoutID, j.ID} }
+// jobValues returns the values by which a job is found.
+func jobValues(j checkout.Job) []any { return []any{j.ProviderCode, j.CheckoutID, j.ID} }
 
-// ScanJob scans a row of JobRecord.
-func ScanJob(r Row) (JobRow, error) { return Scan(JobRecord)(r) }
+var scanJob = Scan(JobRecord)
 
 const selectBacklog = `SELECT kind, count(*), min(created_ms) FROM @.jobs
 		WHERE state = 'pending' AND kind <> 'seal' GROUP BY kind
 	UNION ALL SELECT 'seal', count(*), coalesce(min(recorded_ms), 0) FROM @.evidence WHERE position IS NULL`
 
-type backlog struct {
-	kind checkout.JobKind
-	checkout.Backlog
-}
-
 // Backlog implements [ports.Queue].
 func (s *Store) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
-	list, err := All(ctx, s.engine, func(r Row) (b backlog, err error) {
-		err = r.Scan((*string)(&b.kind), &b.Waiting, (*Instant)(&b.Oldest))
+	all := map[checkout.JobKind]checkout.Backlog{}
+	_, err := All(ctx, s.engine, func(r Row) (b checkout.Backlog, err error) {
+		var kind checkout.JobKind
+		if err = r.Scan((*string)(&kind), &b.Waiting, (*Instant)(&b.Oldest)); b.Waiting > 0 {
+			all[kind] = b
+		}
 		return b, err
 	}, selectBacklog)
-	if err != nil {
-		return nil, fmt.Errorf("count the jobs: %w", err)
-	}
-	all := map[checkout.JobKind]checkout.Backlog{}
-	for _, b := range list {
-		if b.Waiting > 0 {
-			all[b.kind] = b.Backlog
-		}
-	}
-	return all, nil
+	return all, wrap(err, "count the jobs")
 }
 
 // where is the conditions of a query, with their arguments.
@@ -153,13 +103,11 @@ type where struct {
 	args       []any
 }
 
-func (w *where) add(condition string, args ...any) {
-	w.conditions, w.args = append(w.conditions, condition), append(w.args, args...)
-}
+func (w *where) add(condition string, args ...any) { w.addIf(true, condition, args...) }
 
 func (w *where) addIf(given bool, condition string, args ...any) {
 	if given {
-		w.add(condition, args...)
+		w.conditions, w.args = append(w.conditions, condition), append(w.args, args...)
 	}
 }
 
@@ -168,15 +116,6 @@ func (w *where) String() string {
 		return ""
 	}
 	return ` WHERE ` + strings.Join(w.conditions, ` AND `)
-}
-
-// kindIn adds that a job is of one of the kinds.
-func (w *where) kindIn(kinds []checkout.JobKind) {
-	values := make([]any, len(kinds))
-	for i, kind := range kinds {
-		values[i] = string(kind)
-	}
-	w.add(`kind IN (`+marks(len(kinds))+`)`, values...)
 }
 
 // Jobs implements [ports.Queue].
@@ -190,7 +129,11 @@ func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]ch
 		w.add(`state = ?`, string(f.State))
 	}
 	if len(f.Kinds) > 0 {
-		w.kindIn(f.Kinds)
+		var kinds []any
+		for _, kind := range f.Kinds {
+			kinds = append(kinds, string(kind))
+		}
+		w.add(`kind IN (`+marks(len(kinds))+`)`, kinds...)
 	}
 	w.addIf(f.ProviderCode != "", `provider_code = ?`, f.ProviderCode)
 	w.addIf(f.CheckoutID != "", `provider_code = ? AND checkout_id = ?`, checkout.ProviderOf(f.CheckoutID), f.CheckoutID)
@@ -203,16 +146,10 @@ func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]ch
 	if f.OldestFirst {
 		order = ` ORDER BY created_ms, position LIMIT ?`
 	}
-	list, err := All(ctx, s.engine, ScanJob, jobs+w.String()+order, append(w.args, limit)...)
-	if err != nil {
-		return nil, fmt.Errorf("read jobs: %w", err)
-	}
-	return records(list), nil
-}
-
-func records(rows []JobRow) (list []checkout.JobRecord) {
+	rows, err := All(ctx, s.engine, scanJob, jobs+w.String()+order, append(w.args, limit)...)
+	var list []checkout.JobRecord
 	for _, row := range rows {
 		list = append(list, row.Record())
 	}
-	return list
+	return list, wrap(err, "read jobs")
 }

@@ -87,10 +87,7 @@ type oldCheckout struct {
 
 // OldCheckouts implements [ports.Retention]. The cursor is the id of the checkout that was looked at last.
 func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error) {
-	page, err := All(ctx, s.engine, func(r Row) (o oldCheckout, err error) {
-		err = r.Scan(&o.id, &o.wanted)
-		return o, err
-	}, selectOld, confirmed.UnixMilli(), open.UnixMilli(), checkout.ProviderOf(cursor), cursor, limit+1)
+	page, err := All(ctx, s.engine, Fields(func(o *oldCheckout) []any { return []any{&o.id, &o.wanted} }), selectOld, confirmed.UnixMilli(), open.UnixMilli(), checkout.ProviderOf(cursor), cursor, limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("read old checkouts: %w", err)
 	}

@@ -20,21 +20,26 @@ const (
 	selectRedeliveryEnd = `SELECT coalesce(max(position), 0), coalesce(max(sent_ms), 0) FROM @.redeliveries WHERE provider_code = ? AND event_id = ?`
 )
 
-// enter adds what enters a job into the queue. A position is that of the job within its checkout.
-func (s *Store) enter(b *Batch, e Entering, position int64, now time.Time, stored *int64) {
-	row, statement := e.Row, s.statements.insertJob
-	if e.Event {
-		statement = s.statements.insertEvent
-	}
+// enter adds what enters a job into the queue by a statement. A position is that of the job within its checkout.
+func (s *Store) enter(b *Batch, statement string, j checkout.Job, position int64, q checkout.Enqueue, stored *int64) {
+	state, token, settled := checkout.JobPending, 0, any(nil)
 	var place, lease any
+	switch j.Kind {
+	case checkout.JobDeliver, checkout.JobOpen, checkout.JobComplete:
+		if q.Unsent && j.Kind == checkout.JobDeliver {
+			state, settled = checkout.JobDropped, Millis(q.Now)
+		} else if q.Hold > 0 {
+			token, lease = 1, s.dialect.at(q.Now, q.Hold)
+		}
+	}
 	if s.dialect.Numbers {
 		place = position
 	}
-	if e.Hold > 0 {
-		row.Token, lease = 1, s.dialect.at(now, e.Hold)
+	after := time.Duration(0)
+	if !j.Due.IsZero() {
+		after = j.Due.Sub(j.CreatedAt)
 	}
-	b.count(stored, statement, append(Job.Values(&row.Job),
-		string(row.State), row.Token, Millis(row.SettledAt), place, s.dialect.at(row.Job.CreatedAt, e.After), lease)...)
+	b.count(stored, statement, append(Job.Values(&j), string(state), token, settled, place, s.dialect.at(j.CreatedAt, after), lease)...)
 }
 
 // Enqueue implements [ports.Queue]. If the outcome of an attempt is not known, a further one finds what that stored by the content.
@@ -97,14 +102,14 @@ func (s *Store) enqueue(ctx context.Context, t Tx, given []checkout.Job) (fresh 
 			position = l.job
 		}
 		stored[keyOf(j)] = new(int64)
-		s.enter(&b, Enter(j), position, time.Time{}, stored[keyOf(j)])
+		s.enter(&b, s.statements.insertJob, j, position, checkout.Enqueue{}, stored[keyOf(j)])
 	}
 	if err := t.Commit(ctx, &b); err != nil {
 		return nil, err
 	}
 	for _, j := range given {
 		if before[keyOf(j)] || *stored[keyOf(j)] == 1 {
-			fresh = append(fresh, EnteredJob(j))
+			fresh = append(fresh, entered(j))
 		}
 	}
 	return fresh, nil
@@ -131,12 +136,12 @@ func (s *Store) lockQueues(ctx context.Context, t Tx, order []checkout.Job) (map
 func storedBefore(ctx context.Context, t Tx, given []checkout.Job) (map[jobKey]bool, error) {
 	stored := map[jobKey]bool{}
 	for _, j := range given {
-		list, err := All(ctx, t, ScanJob, selectJob, JobKey(j)...)
+		list, err := All(ctx, t, scanJob, selectJob, jobValues(j)...)
 		if err != nil {
 			return nil, err
 		}
-		entered := EnteredJob(j)
-		stored[keyOf(j)] = len(list) == 1 && reflect.DeepEqual(Job.Values(&entered), Job.Values(&list[0].Job))
+		e := entered(j)
+		stored[keyOf(j)] = len(list) == 1 && reflect.DeepEqual(Job.Values(&e), Job.Values(&list[0].Job))
 	}
 	return stored, nil
 }
@@ -160,8 +165,8 @@ func (s *Store) Lease(ctx context.Context, q checkout.JobQuery) (leases []checko
 		var b Batch
 		at := s.dialect.at
 		for _, j := range fair(q, due) {
-			key := []any{j.ProviderCode, j.CheckoutID, j.ID}
-			Get(&b, ScanJob, func(row JobRow) { leases = append(leases, row.leased(q.Now.Add(q.For))) }, s.statements.leaseJob,
+			key := jobValues(j.Job)
+			Get(&b, scanJob, func(row JobRow) { leases = append(leases, row.leased(q.Now.Add(q.For))) }, s.statements.leaseJob,
 				slices.Concat([]any{at(q.Now, q.For)}, key, []any{at(q.Now, 0), at(q.Now, 0), at(q.Now, checkout.MaxLease)}, key)...)
 		}
 		return t.Commit(ctx, &b)
@@ -181,7 +186,7 @@ func (s *Store) Extend(ctx context.Context, l checkout.Lease, now time.Time, d t
 	return s.Do(ctx, fmt.Sprintf("extend the lease of job %s with token %d", l.Job.ID, l.Token), func(ctx context.Context, t Tx) error {
 		var b Batch
 		var n int64
-		b.count(&n, statement, slices.Concat(at, JobKey(l.Job), []any{l.Token})...)
+		b.count(&n, statement, slices.Concat(at, jobValues(l.Job), []any{l.Token})...)
 		if err := t.Commit(ctx, &b); err != nil || n == 1 {
 			return err
 		}
@@ -228,7 +233,7 @@ func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Out
 			if o.State == checkout.JobPending {
 				again = s.dialect.at(enqueue.Now, o.Again)
 			}
-			b.Write(s.statements.settleJob, slices.Concat([]any{again}, Outcome.Values(&settled), JobKey(lease.Job))...)
+			b.Write(s.statements.settleJob, slices.Concat([]any{again}, Outcome.Values(&settled), jobValues(lease.Job))...)
 		}
 		if decide == nil {
 			b.note(l, o.Moments)
@@ -246,7 +251,7 @@ type lockedJob struct {
 // lockJob adds the statement that locks and reads a job.
 func (s *Store) lockJob(b *Batch, j checkout.Job) *lockedJob {
 	row := &lockedJob{}
-	Get(b, ScanJob, func(r JobRow) { row.JobRow, row.found = r, true }, s.statements.lockJob, JobKey(j)...)
+	Get(b, scanJob, func(r JobRow) { row.JobRow, row.found = r, true }, s.statements.lockJob, jobValues(j)...)
 	return row
 }
 
@@ -256,10 +261,7 @@ func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did
 		if found, err := recordedBefore(ctx, t, &did); found || err != nil {
 			return err
 		}
-		j, err := One(ctx, t, func(r Row) (j checkout.Job, err error) {
-			err = r.Scan(&j.ProviderCode, &j.CheckoutID, &j.ID)
-			return j, err
-		}, selectPending, id)
+		j, err := One(ctx, t, Fields(func(j *checkout.Job) []any { return []any{&j.ProviderCode, &j.CheckoutID, &j.ID} }), selectPending, id)
 		if err != nil {
 			return err
 		}
@@ -275,7 +277,7 @@ func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did
 		}
 		b = Batch{}
 		b.record(&did)
-		b.Write(s.statements.hastenJob, slices.Concat([]any{s.dialect.at(m.At, 0), s.dialect.at(m.At, 0)}, JobKey(j))...)
+		b.Write(s.statements.hastenJob, slices.Concat([]any{s.dialect.at(m.At, 0), s.dialect.at(m.At, 0)}, jobValues(j))...)
 		b.note(l, []checkout.Moment{m})
 		return t.Commit(ctx, &b)
 	})
@@ -289,8 +291,7 @@ func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout
 		var position, latest int64
 		l := s.lockJournal(&b, e.CheckoutID)
 		row := s.lockJob(&b, checkout.DeliveryOf(e))
-		Get(&b, func(r Row) (struct{}, error) { return struct{}{}, r.Scan(&position, &latest) }, func(struct{}) {},
-			selectRedeliveryEnd, e.ProviderCode, e.ID)
+		Get(&b, Fields(func(*struct{}) []any { return []any{&position, &latest} }), func(struct{}) {}, selectRedeliveryEnd, e.ProviderCode, e.ID)
 		if err := t.Lock(ctx, &b); err != nil || t.Again() && latest == r.At.UnixMilli() {
 			return err
 		}
@@ -299,7 +300,7 @@ func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout
 			return err
 		}
 		b = Batch{}
-		b.Write(redeliverEvent, append([]any{string(next.State), next.Failure.Reason, Millis(next.Failure.At)}, JobKey(next.Job)...)...)
+		b.Write(redeliverEvent, append([]any{string(next.State), next.Failure.Reason, Millis(next.Failure.At)}, jobValues(next.Job)...)...)
 		b.Write(insertRedelivery, Redelivery.Values(&r, e.ProviderCode, e.ID, position+1)...)
 		b.note(l, []checkout.Moment{m})
 		return t.Commit(ctx, &b)

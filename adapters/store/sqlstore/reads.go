@@ -74,10 +74,9 @@ func (s *Store) Agreement(ctx context.Context, number string) (agreement.Agreeme
 
 // Document implements [ports.Agreements].
 func (s *Store) Document(ctx context.Context, number string) (agreement.Document, error) {
-	d, err := One(ctx, s.engine, func(r Row) (d agreement.Document, err error) {
-		err = r.Scan(&d.ID, (*SHA256)(&d.SHA256), &d.Bytes)
-		return d, err
-	}, selectDocument, number)
+	d, err := One(ctx, s.engine, Fields(func(d *agreement.Document) []any {
+		return []any{&d.ID, (*SHA256)(&d.SHA256), &d.Bytes}
+	}), selectDocument, number)
 	return d, wrap(err, "read document of agreement %s", number)
 }
 

@@ -63,9 +63,12 @@ func One[T any](ctx context.Context, src Source, scan func(Row) (T, error), quer
 }
 
 // Scan returns a function that scans a row of the columns.
-func Scan[T any](columns Columns[T]) func(Row) (T, error) {
+func Scan[T any](columns Columns[T]) func(Row) (T, error) { return Fields(columns.Destinations) }
+
+// Fields returns a function that scans a row into fields of a value.
+func Fields[T any](of func(*T) []any) func(Row) (T, error) {
 	return func(r Row) (v T, err error) {
-		err = r.Scan(columns.Destinations(&v)...)
+		err = r.Scan(of(&v)...)
 		return v, err
 	}
 }
