@@ -21,6 +21,7 @@ var dialect = sqlstore.Dialect{
 	ByKey:        `provider_code = ? AND idempotency_key = ?`,
 	ForUpdate:    ` FOR UPDATE`,
 	SkipLocked:   ` FOR UPDATE SKIP LOCKED`,
+	Least:        `least`,
 	Clock:        `CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)`,
 	Remote:       true,
 	Numbers:      true,

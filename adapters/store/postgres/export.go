@@ -12,6 +12,13 @@ import (
 // A visitor may be slow, but must not keep the snapshot for ever, which keeps the server from vacuuming.
 const allowSlowVisitor = `SET LOCAL idle_in_transaction_session_timeout = '10min'`
 
+// On a cluster each node has its own snapshot, which begins with the first read there: a first statement reads from every node,
+// and further ones go over the same connections.
+const (
+	oneConnection = `SET LOCAL citus.max_adaptive_executor_pool_size = 1`
+	touchNodes    = `SELECT 1 FROM @.checkouts LIMIT 1`
+)
+
 // Snapshot implements [sqlstore.Engine] by one transaction, which is a snapshot from its first read on.
 func (e engine) Snapshot(ctx context.Context, read func(sqlstore.Snapshot) error) error {
 	conn, err := e.acquire(ctx)
@@ -26,6 +33,13 @@ func (e engine) Snapshot(ctx context.Context, read func(sqlstore.Snapshot) error
 	defer tx.Rollback(context.WithoutCancel(ctx)) // it wrote nothing
 	if _, err := tx.Exec(ctx, allowSlowVisitor); err != nil {
 		return fmt.Errorf("export: %w", mapError(err))
+	}
+	if e.Distributed {
+		for _, statement := range []string{oneConnection, touchNodes} {
+			if _, err := tx.Exec(ctx, e.schema.qualify(statement)); err != nil {
+				return fmt.Errorf("export: %w", mapError(err))
+			}
+		}
 	}
 	return read(snapshot{tx, e.schema})
 }

@@ -181,7 +181,7 @@ func (s *Store) Lease(ctx context.Context, q checkout.JobQuery) (leases []checko
 func (s *Store) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
 	statement, at := s.statements.extendJob, []any{s.dialect.at(now, d)}
 	if d == 0 {
-		statement, at = s.statements.hastenJob+` AND token = ?`, []any{s.dialect.at(now, 0), s.dialect.at(now, 0)}
+		statement, at = s.statements.hastenJob+` AND token = ?`, []any{s.dialect.at(now, 0)}
 	}
 	return s.Do(ctx, fmt.Sprintf("extend the lease of job %s with token %d", l.Job.ID, l.Token), func(ctx context.Context, t Tx) error {
 		var b Batch
@@ -229,10 +229,7 @@ func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Out
 		}
 		if !wanted.Remove {
 			settled = row.settled(o, enqueue.Now)
-			var again any // stays NULL for a job that is settled
-			if o.State == checkout.JobPending {
-				again = s.dialect.at(enqueue.Now, o.Again)
-			}
+			again := s.dialect.at(enqueue.Now, o.Again) // no job is due that is settled
 			b.Write(s.statements.settleJob, slices.Concat([]any{again}, Outcome.Values(&settled), jobValues(lease.Job))...)
 		}
 		if decide == nil {
@@ -277,7 +274,7 @@ func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did
 		}
 		b = Batch{}
 		b.record(&did)
-		b.Write(s.statements.hastenJob, slices.Concat([]any{s.dialect.at(m.At, 0), s.dialect.at(m.At, 0)}, jobValues(j))...)
+		b.Write(s.statements.hastenJob, slices.Concat([]any{s.dialect.at(m.At, 0)}, jobValues(j))...)
 		b.note(l, []checkout.Moment{m})
 		return t.Commit(ctx, &b)
 	})

@@ -67,7 +67,7 @@ func (d Dialect) statements() (s statements) {
 	s.insertEvent = `INSERT INTO @.jobs (` + Job.Names() + `, state, token, settled_ms, position, due_ms, leased_until_ms)
 		VALUES (` + Job.Marks() + `, ?, ?, ?, ?, ` + at + `, ` + at + `)`
 	s.insertJob = s.insertEvent + ` ON CONFLICT (provider_code, checkout_id, id) DO NOTHING`
-	s.settleJob = `UPDATE @.jobs SET due_ms = coalesce(` + at + `, due_ms), leased_until_ms = NULL,
+	s.settleJob = `UPDATE @.jobs SET due_ms = ` + at + `, leased_until_ms = NULL,
 		(` + Outcome.Names() + `) = (` + Outcome.Marks() + `) WHERE ` + ofJob
 	// A job that another process is leasing, settling or extending is left to it.
 	s.leaseJob = `UPDATE @.jobs SET leased_until_ms = ` + at + `, token = token + 1 WHERE ` + ofJob + ` AND state = 'pending'
@@ -75,7 +75,7 @@ func (d Dialect) statements() (s statements) {
 			AND id IN (SELECT id FROM @.jobs WHERE ` + ofJob + d.SkipLocked + `)
 		RETURNING ` + JobRecord.Names()
 	s.extendJob = `UPDATE @.jobs SET leased_until_ms = ` + at + ` WHERE ` + ofJob + ` AND state = 'pending' AND token = ?`
-	s.hastenJob = `UPDATE @.jobs SET leased_until_ms = NULL, due_ms = CASE WHEN due_ms < ` + at + ` THEN due_ms ELSE ` + at + ` END
+	s.hastenJob = `UPDATE @.jobs SET leased_until_ms = NULL, due_ms = ` + d.Least + `(due_ms, ` + at + `)
 		WHERE ` + ofJob + ` AND state = 'pending'`
 	return s
 }

@@ -104,6 +104,8 @@ type Dialect struct {
 	ByKey string
 	// ForUpdate locks the rows that a query returns, and SkipLocked leaves out rows that others lock.
 	ForUpdate, SkipLocked string
+	// Least is the function that returns the least of its arguments. A cluster takes no clock in CASE or COALESCE.
+	Least string
 	// Clock is the database's clock in milliseconds, which then decides when a job is due and when a lease is over; "" where the caller's
 	// clock does.
 	Clock string
