@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,9 +19,8 @@ const dataPath = "/services/data"
 // versions are the versions of the API that there are.
 func versions() []versionWire {
 	var list []versionWire
-	for i, label := range []string{"Summer '24", "Winter '25", "Spring '25", "Summer '25", "Winter '26"} {
-		number := strconv.Itoa(61+i) + ".0"
-		list = append(list, versionWire{label, dataPath + "/v" + number, number})
+	for _, number := range []string{"61.0", "62.0", "63.0", "64.0", "65.0"} {
+		list = append(list, versionWire{dataPath + "/v" + number, number})
 	}
 	return list
 }
@@ -42,9 +40,9 @@ type call struct {
 	query   url.Values
 	header  http.Header
 	body    strictjson.Value
+	unit    compositeWire     // of a composite request
 	content map[string]string // parts of a form that come beside the body, by name
 	tx      *transaction
-	raced   *Fault // another client does the same at the same time, and wins
 }
 
 // version returns the path of the call's version.
@@ -55,6 +53,7 @@ type answer struct {
 	status   int
 	body     any    // may be nil
 	content  string // bytes of a file, in place of body
+	id       string // of the record that it is about
 	location string
 }
 
@@ -71,12 +70,10 @@ type route struct {
 // routes lists the whole API.
 func routes() []route {
 	return []route{
-		{"GET", "", resources},
 		{"GET", "limits", limits},
 		{"GET", "query", runQuery},
 		{"GET", "query/{locator}", nextPage},
 		{"GET", "sobjects", describeAll},
-		{"GET", "sobjects/{type}", basicInfo},
 		{"POST", "sobjects/{type}", createRecord},
 		{"GET", "sobjects/{type}/describe", describe},
 		{"GET", "sobjects/{type}/{id}", onRecord(getRecord)},
@@ -84,13 +81,12 @@ func routes() []route {
 		{"DELETE", "sobjects/{type}/{id}", onRecord(deleteRecord)},
 		{"GET", "sobjects/{type}/{field}/{value}", getByKey},
 		{"PATCH", "sobjects/{type}/{field}/{value}", upsertRecord},
-		{"DELETE", "sobjects/{type}/{field}/{value}", onKey(deleteRecord)},
 		{"POST", "composite", composite},
-		{"POST", "composite/sobjects", collection(createOne)},
-		{"PATCH", "composite/sobjects", collection(updateOne)},
+		{"POST", "composite/sobjects", saveCollection},
+		{"PATCH", "composite/sobjects", saveCollection},
 		{"DELETE", "composite/sobjects", deleteCollection},
 		{"POST", "composite/sobjects/{type}", retrieveCollection},
-		{"PATCH", "composite/sobjects/{type}/{field}", collection(upsertOne)},
+		{"PATCH", "composite/sobjects/{type}/{field}", saveCollection},
 	}
 }
 
@@ -103,14 +99,12 @@ func (c *call) name(g *org) string {
 	return c.method + " /" + path
 }
 
-var versionSegment = regexp.MustCompile(`^v([0-9]{2}\.0)$`)
-
 // match returns the call that a method and an escaped path stand for.
 func match(method, escaped string) (*call, *apiError) {
 	rest, ok := strings.CutPrefix(escaped, dataPath+"/")
 	version, rest, _ := strings.Cut(rest, "/")
 	known := slices.ContainsFunc(versions(), func(v versionWire) bool { return dataPath+"/"+version == v.URL })
-	if !ok || !versionSegment.MatchString(version) || !known {
+	if !ok || !known {
 		return nil, notFound()
 	}
 	var allowed []string
@@ -184,7 +178,7 @@ func failed(err *apiError) response {
 // serveAPI serves one call, or what an armed fault makes of it.
 func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if strings.TrimSuffix(r.URL.Path, "/") == dataPath && r.Method == http.MethodGet {
-		s.write(w, "GET "+dataPath, answer{status: http.StatusOK, body: versions()}.toResponse())
+		write(w, answer{status: http.StatusOK, body: versions()}.toResponse())
 		return
 	}
 	name := otherCalls
@@ -196,7 +190,7 @@ func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
 	s.count(name)
 	send := func(res response) {
 		res.header.Set("Sforce-Limit-Info", "api-usage="+usage)
-		s.write(w, name, res)
+		write(w, res)
 	}
 	if err = cmp.Or(err, unknown); err != nil {
 		send(failed(err))
@@ -225,24 +219,28 @@ func (s *Simulator) carryOut(c *call, f *Fault) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
-	c.tx = &transaction{org: s.org, now: s.clock.Now(), call: s.calls, method: c.method, path: c.path,
-		duplicateRule: !s.options.WithoutDuplicateRule, allowDuplicates: allowsDuplicates(c.header.Get(duplicateHeader))}
-	switch {
-	case f != nil && f.Kind == FaultDuplicateValue:
-		c.raced = f
-	case f != nil && suffersInRecord(*f):
-		c.tx.fault = f
+	if f != nil && !suffersInRecord(*f) {
+		f = nil
 	}
-	a, err := c.route.handle(s.org, c)
+	if f != nil && f.Kind == FaultDuplicateValue {
+		_, _ = s.run(c, nil) // the other client's call
+	}
+	a, err := s.run(c, f)
 	if err != nil {
 		return failed(err)
 	}
-	lost := c.lost()
-	c.tx.commit()
-	if lost != nil {
-		return failed(lost)
-	}
 	return a.toResponse()
+}
+
+// run carries out a call in a transaction of its own.
+func (s *Simulator) run(c *call, f *Fault) (answer, *apiError) {
+	c.tx = &transaction{org: s.org, now: s.clock.Now(), call: s.calls, method: c.method, path: c.path, fault: f,
+		duplicateRule: !s.options.WithoutDuplicateRule, allowDuplicates: allowsDuplicates(c.header.Get(duplicateHeader))}
+	a, err := c.route.handle(s.org, c)
+	if err == nil {
+		c.tx.commit()
+	}
+	return a, err
 }
 
 // duplicateHeader is the header that says what duplicate rules do.
@@ -259,9 +257,8 @@ func allowsDuplicates(header string) bool {
 	return false
 }
 
-// write sends a response, and counts it.
-func (s *Simulator) write(w http.ResponseWriter, name string, res response) {
-	s.countAnswer(name, res.status)
+// write sends a response.
+func write(w http.ResponseWriter, res response) {
 	maps.Copy(w.Header(), res.header)
 	if res.status != http.StatusNoContent {
 		w.Header().Set("Content-Type", res.media)

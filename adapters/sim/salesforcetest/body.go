@@ -20,41 +20,38 @@ const (
 // maxParts is the largest number of parts of a form.
 const maxParts = 4
 
+func (c *call) hasBody() bool { return c.method == http.MethodPost || c.method == http.MethodPatch }
+
 // read reads the body of a call that has one.
 func (c *call) read(w http.ResponseWriter, r *http.Request) *apiError {
-	if c.method != http.MethodPost && c.method != http.MethodPatch {
+	if !c.hasBody() {
 		return nil
 	}
 	limited := http.MaxBytesReader(w, r.Body, maxBody)
 	media, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case media == "application/json":
-		return c.readJSON(limited)
+		data, err := io.ReadAll(limited)
+		if err != nil {
+			return unreadable(err)
+		}
+		return c.parse(data)
 	case media == "multipart/form-data" && params["boundary"] != "" && c.route.path == "sobjects/{type}":
 		return c.readForm(multipart.NewReader(limited, params["boundary"]))
 	}
 	return failure(http.StatusUnsupportedMediaType, codeUnsupportedMedia, "Content type %q is not supported", media)
 }
 
-func (c *call) readJSON(from io.Reader) *apiError {
-	data, err := io.ReadAll(from)
-	if err != nil {
-		return unreadable(err)
-	}
-	return c.parse(data)
-}
-
 // parse reads the JSON of a call.
-func (c *call) parse(data []byte) *apiError {
-	if len(data) == 0 {
-		return badJSON("The HTTP entity body is required, but this request has no entity body.")
+func (c *call) parse(data []byte) (err *apiError) {
+	v, wrong := strictjson.Parse(data, maxDepth)
+	if wrong != nil {
+		return badJSON("%s", wrong)
 	}
-	v, err := strictjson.Parse(data, maxDepth)
-	if err != nil {
-		return badJSON("%s", err)
+	if c.body = v; c.route != nil && c.route.path == "composite" {
+		c.unit, err = readComposite(data)
 	}
-	c.body = v
-	return nil
+	return err
 }
 
 // readForm reads a record whose file comes beside its JSON. The parts may come in any order.
@@ -72,17 +69,16 @@ func (c *call) readForm(from *multipart.Reader) *apiError {
 		if err != nil {
 			return unreadable(err)
 		}
-		media, _, _ := mime.ParseMediaType(part.Header.Get("Content-Type"))
-		switch {
-		case media == "application/json" && !hasJSON:
-			hasJSON = true
-			if err := c.parse(data); err != nil {
-				return err
-			}
-		case media == "application/json" || part.FormName() == "" || part.FileName() == "":
-			return failure(http.StatusBadRequest, "INVALID_MULTIPART_REQUEST", "A form has one part of JSON, and files with a name")
-		default:
+		if part.FileName() != "" {
 			c.content[part.FormName()] = string(data)
+			continue
+		}
+		if hasJSON {
+			return failure(http.StatusBadRequest, "INVALID_MULTIPART_REQUEST", "A form has one part of JSON, and files with a name")
+		}
+		hasJSON = true
+		if err := c.parse(data); err != nil {
+			return err
 		}
 	}
 }
@@ -102,9 +98,6 @@ func (c *call) preset(table *table) (map[string]string, *apiError) {
 		f := table.field(name)
 		if f == nil || f.Type != TypeBase64 {
 			return nil, refused(unknownColumn(name, table.Name))
-		}
-		if _, given := bodyField(c.body, f.Name); given {
-			return nil, badJSON("Duplicate field: %s", f.Name)
 		}
 		values[f.Name] = content
 	}

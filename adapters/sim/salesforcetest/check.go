@@ -21,7 +21,7 @@ func bodyField(body strictjson.Value, name string) (strictjson.Value, bool) {
 }
 
 // decode reads the fields that a client sent for a record; r is nil for a new one.
-func (t *transaction) decode(table *table, body strictjson.Value, r *record) (map[string]string, *apiError) {
+func decode(table *table, body strictjson.Value, r *record) (map[string]string, *apiError) {
 	if body.Kind != strictjson.Object {
 		return nil, badJSON("The HTTP entity body must be an object")
 	}
@@ -31,17 +31,17 @@ func (t *transaction) decode(table *table, body strictjson.Value, r *record) (ma
 		if m.Name == attributes {
 			continue
 		}
-		f, value, err := t.decodeMember(table, m)
-		if err == nil {
-			err = writable(table, f, r)
+		f := table.field(m.Name)
+		if f == nil {
+			return nil, refused(unknownColumn(m.Name, table.Name))
 		}
-		if err != nil {
+		if err := writable(f, r); err != nil {
 			return nil, err
 		}
 		if _, twice := written[f.Name]; twice {
 			return nil, badJSON("Duplicate field: %s", f.Name)
 		}
-		kept, wrong := f.parse(value)
+		kept, wrong := f.parse(m.Value)
 		if wrong != nil {
 			faults = append(faults, *wrong)
 		}
@@ -53,43 +53,8 @@ func (t *transaction) decode(table *table, body strictjson.Value, r *record) (ma
 	return written, nil
 }
 
-// decodeMember returns the field that one name of a body stands for, and the value that it is to get.
-func (t *transaction) decodeMember(table *table, m strictjson.Member) (*Field, strictjson.Value, *apiError) {
-	if f := table.field(m.Name); f != nil {
-		return f, m.Value, nil
-	}
-	f := table.relations[strings.ToLower(m.Name)]
-	if f == nil || m.Value.Kind != strictjson.Object {
-		return nil, m.Value, refused(unknownColumn(m.Name, table.Name))
-	}
-	id, err := t.lookUp(f, m.Value)
-	return f, strictjson.Value{Kind: strictjson.String, Text: id}, err
-}
-
-// lookUp returns the id of the record that a client names by a field for external ids: {"Key__c":"…"}.
-func (t *transaction) lookUp(reference *Field, v strictjson.Value) (string, *apiError) {
-	members := slices.DeleteFunc(slices.Clone(v.Members), func(m strictjson.Member) bool { return m.Name == attributes })
-	if len(members) != 1 || len(reference.ReferenceTo) != 1 || t.org.table(reference.ReferenceTo[0]) == nil {
-		return "", failure(400, codeInvalidField, "A relationship must be given by one field: %s", reference.relationship())
-	}
-	table := t.org.table(reference.ReferenceTo[0])
-	f := table.field(members[0].Name)
-	if f == nil || !f.ExternalID {
-		return "", refused(unknownColumn(members[0].Name, table.Name))
-	}
-	value, wrong := f.parse(members[0].Value)
-	if wrong != nil {
-		return "", refused(*wrong)
-	}
-	found := table.with(f.Name, value)
-	if len(found) != 1 {
-		return "", failure(400, codeInvalidField, "Foreign key external ID: %s not found for field %s in entity %s", value, f.Name, table.Name)
-	}
-	return found[0].id, nil
-}
-
 // writable returns the error of a field that the client may not set: Id is in the address and nowhere else.
-func writable(table *table, f *Field, r *record) *apiError {
+func writable(f *Field, r *record) *apiError {
 	switch {
 	case f.Type == TypeID && r != nil:
 		return failure(400, codeInvalidField, "The Id field should not be specified in the sobject data.")
@@ -163,10 +128,9 @@ func checkUnique(r *record, values, before map[string]string) *apiError {
 	return nil
 }
 
-// Names of the stock rule, by which two contacts must not have the same e-mail address.
+// The words of the stock rule, by which two contacts must not have the same e-mail address.
 const (
 	duplicateRuleName = "Standard_Rule_for_Contacts_with_Duplicate_Contacts"
-	matchingRuleName  = "Standard_Contact_Match_Rule_v1_1"
 	duplicatesMessage = "You're creating a duplicate record. We recommend you use an existing record instead."
 )
 
@@ -180,16 +144,12 @@ func (t *transaction) checkDuplicates(r *record, values, before map[string]strin
 	var matches []matchRecordWire
 	for _, other := range r.table.with(address.Name, values[address.Name]) {
 		if other != r {
-			matches = append(matches, matchRecordWire{AdditionalInformation: []struct{}{}, FieldDiffs: []struct{}{}, MatchConfidence: 100,
-				Record: matchedWire{Attributes: attributesWire{Type: objectContact, URL: other.url(versionOf(t.path))},
-					ID: other.id}})
+			matches = append(matches, matchRecordWire{matchedWire{attributesWire{objectContact, other.url(versionOf(t.path))}, other.id}})
 		}
 	}
 	if len(matches) == 0 {
 		return nil
 	}
 	return refused(fault{code: codeDuplicates, message: duplicatesMessage, duplicates: &duplicateResultWire{
-		AllowSave: true, DuplicateRule: duplicateRuleName, DuplicateRuleEntityType: objectContact, ErrorMessage: duplicatesMessage,
-		MatchResults: []matchResultWire{{EntityType: objectContact, Errors: []struct{}{}, MatchEngine: "ExactMatchEngine",
-			MatchRecords: matches, Rule: matchingRuleName, Size: len(matches), Success: true}}}})
+		AllowSave: true, DuplicateRule: duplicateRuleName, ErrorMessage: duplicatesMessage, MatchResults: []matchResultWire{{matches}}}})
 }

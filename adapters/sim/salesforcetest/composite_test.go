@@ -3,9 +3,10 @@ package salesforcetest_test
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"strings"
 	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 )
 
 // part is one subrequest.
@@ -110,7 +111,7 @@ func TestARolledBackUpdateIsUndone(t *testing.T) {
 	b.OK(201, "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/c1", `{"LastName":"Before","Email":"before@example.nz"}`)
 	b.composite(unit(
 		part("a", "PATCH", "sobjects/Contact/Provider_Checkout_Key__c/c1", `{"LastName":"After","Email":"after@example.nz"}`),
-		part("b", "DELETE", "sobjects/Contact/Provider_Checkout_Key__c/c1", ""),
+		part("b", "DELETE", "sobjects/Contact/@{a.id}", ""),
 		part("c", "POST", "sobjects/Contact", `{}`)))
 	got := b.OK(200, "GET", "sobjects/Contact/Provider_Checkout_Key__c/c1", "")
 	got = b.OK(200, "GET", "sobjects/Contact/"+got.Text("Id"), "")
@@ -129,8 +130,8 @@ func TestPartsThatStandForThemselves(t *testing.T) {
 		part("after", "PATCH", "sobjects/Contact/@{good.id}", `{"Phone":"1"}`),
 		part("lost", "POST", "sobjects/OpportunityContactRole", `{"ContactId":"@{bad.id}"}`),
 		part("found", "GET", "query?q=SELECT+Id+FROM+Contact+WHERE+Id='@{good.id}'", ""),
-		part("seen", "GET", "sobjects/Contact/@{found.records[0].Id}?fields=Phone", ""),
-		part("unseen", "GET", "sobjects/Contact/@{found.records[1].Id}", ""),
+		part("seen", "GET", "sobjects/Contact/@{good.Id}?fields=Phone", ""),
+		part("unseen", "GET", "sobjects/Contact/@{good.success}", ""),
 		part("nothing", "GET", "nothing", ""),
 		part("inner", "POST", "composite", `{}`),
 		part("many", "POST", "composite/sobjects", `{"records":[{"attributes":{"type":"Account"},"Name":"@{good.id}"}]}`)))

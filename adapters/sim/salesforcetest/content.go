@@ -3,14 +3,12 @@ package salesforcetest
 import (
 	"crypto/md5"
 	"encoding/hex"
-	"maps"
 	"path"
 	"strconv"
 	"strings"
 )
 
-// publish completes a new version of content: it belongs to a new document, or is the next version of the document
-// that it names.
+// publish completes a new version of content, and makes the document that it belongs to.
 func (t *transaction) publish(r *record) *apiError {
 	content, name := r.values["VersionData"], r.values["PathOnClient"]
 	extension := strings.TrimPrefix(path.Ext(name), ".")
@@ -22,66 +20,23 @@ func (t *transaction) publish(r *record) *apiError {
 		r.values["Title"] = strings.TrimSuffix(path.Base(name), path.Ext(name))
 	}
 	r.id = t.newID(r.table)
-	document := t.org.records[r.values["ContentDocumentId"]]
-	if document == nil {
-		return t.newDocument(r)
+	values := map[string]string{"LatestPublishedVersionId": r.id}
+	for _, name := range []string{"Title", "ContentSize", "FileType", "FileExtension"} {
+		values[name] = r.values[name]
 	}
-	if r.values["FirstPublishLocationId"] != "" {
-		return refused(about("FIELD_INTEGRITY_EXCEPTION", "You cannot set First Publish Location Id for a version of a document that exists",
-			"FirstPublishLocationId"))
-	}
-	before := r.table.with("ContentDocumentId", document.id)
-	r.values["VersionNumber"] = strconv.Itoa(len(before) + 1)
-	for _, version := range before {
-		t.setValues(version, map[string]string{"IsLatest": "false"})
-	}
-	t.setValues(document, documentValues(r))
-	return nil
-}
-
-// newDocument makes the document of a first version.
-func (t *transaction) newDocument(version *record) *apiError {
-	table := t.org.table(objectContentDocument)
-	if table == nil {
-		return failure(400, codeInvalidType, "sObject type 'ContentDocument' is not supported.")
-	}
-	made, err := t.insert(table, documentValues(version))
+	made, err := t.insert(t.org.table(objectContentDocument), values)
 	if err == nil {
-		version.values["ContentDocumentId"] = made.id
+		r.values["ContentDocumentId"] = made.id
 	}
 	return err
 }
 
-// documentValues returns what a document has from its latest version.
-func documentValues(version *record) map[string]string {
-	values := map[string]string{"LatestPublishedVersionId": version.id}
-	for _, name := range []string{"Title", "ContentSize", "FileType", "FileExtension"} {
-		values[name] = version.values[name]
-	}
-	return values
-}
-
-// setValues changes some values of a record on Salesforce's behalf.
-func (t *transaction) setValues(r *record, some map[string]string) {
-	values := maps.Clone(r.values)
-	maps.Copy(values, some)
-	t.change(r, values, some)
-}
-
-// linkDocument links the document of a first version to its owner, and to the record that the client names.
+// linkDocument links the document of a version to the record that the client names.
 func (t *transaction) linkDocument(version *record) *apiError {
-	table := t.org.table(objectContentLink)
-	if table == nil || version.values["VersionNumber"] != "1" {
+	if version.values["FirstPublishLocationId"] == "" {
 		return nil
 	}
-	for _, share := range []struct{ entity, kind string }{{version.values["OwnerId"], "I"}, {version.values["FirstPublishLocationId"], "V"}} {
-		if share.entity == "" {
-			continue
-		}
-		if _, err := t.insert(table, map[string]string{"ContentDocumentId": version.values["ContentDocumentId"],
-			"LinkedEntityId": share.entity, "ShareType": share.kind, "Visibility": "AllUsers"}); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := t.insert(t.org.table(objectContentLink), map[string]string{"ContentDocumentId": version.values["ContentDocumentId"],
+		"LinkedEntityId": version.values["FirstPublishLocationId"], "ShareType": "V", "Visibility": "AllUsers"})
+	return err
 }

@@ -14,25 +14,12 @@ func newControl(s *Simulator) http.Handler {
 	return control.New(controlPath, map[string]control.Handle{
 		"GET clock":      control.Time(s),
 		"POST clock":     control.Advance(s),
-		"GET statistics": func(*http.Request, string) (any, error) { return statisticsWire(s.Statistics()), nil },
-		"GET journal":    s.controlJournal,
+		"GET statistics": func(*http.Request, string) (any, error) { return s.Statistics(), nil },
+		"GET journal":    func(*http.Request, string) (any, error) { return journalWire{s.Journal()}, nil },
 		"POST faults":    control.Arm(toFault, s.Arm),
 		"DELETE faults":  control.Do(func(string) error { s.Disarm(); return nil }),
 		"DELETE tokens":  control.Do(func(string) error { s.ExpireTokens(); return nil }),
 	})
-}
-
-func (s *Simulator) controlJournal(*http.Request, string) (any, error) {
-	wire := journalWire{Entries: []entryWire{}}
-	for _, e := range s.Journal() {
-		wire.Entries = append(wire.Entries, e.toWire())
-	}
-	return wire, nil
-}
-
-func (e Entry) toWire() entryWire {
-	return entryWire{Time: e.Time.Format(storedTime), Call: e.Call, Method: e.Method, Path: e.Path, Action: e.Action, Type: e.Type,
-		Key: e.Key, ID: e.ID, Fields: e.Fields, Changed: append([]string{}, e.Changed...)}
 }
 
 func toFault(w faults.Wire) (Fault, error) {

@@ -3,13 +3,9 @@ package salesforcetest
 // Names of the objects that behave in a way of their own.
 const (
 	objectContact         = "Contact"
-	objectOpportunity     = "Opportunity"
-	objectContactRole     = "OpportunityContactRole"
 	objectContentVersion  = "ContentVersion"
 	objectContentDocument = "ContentDocument"
 	objectContentLink     = "ContentDocumentLink"
-	objectOrganization    = "Organization"
-	objectUser            = "User"
 )
 
 // Shorthands for the fields below.
@@ -54,10 +50,6 @@ func key(name string, length int) Field {
 	return f
 }
 
-func numbered(before string) Field {
-	return Field{Name: "Name", Type: TypeString, Length: 80, AutoNumber: before}
-}
-
 func required(f Field) Field { f.Required = true; return f }
 
 func createOnly(f Field) Field { f.CreateOnly = true; return f }
@@ -78,55 +70,50 @@ func planFields() []Field {
 	}
 }
 
-// DefaultSchema returns the schema that the package comment describes.
+// DefaultSchema returns an organisation with the metadata of package salesforce, and with Salesforce's own objects that it uses
+// or refers to. Nobody may write to Organization, and a ContentDocument is made with its ContentVersion.
 func DefaultSchema() Schema {
 	return Schema{append(standardObjects(), append(contentObjects(), customObjects()...)...)}
 }
 
 func standardObjects() []Object {
-	owner := reference("OwnerId", objectUser)
 	return []Object{
 		{Name: "Account", Prefix: "001", Fields: []Field{
 			required(text("Name", 255)), text("AccountNumber", 40), link("Website"), {Name: "Phone", Type: TypePhone, Length: 40},
-			long("Description", 32000), owner}},
+			long("Description", 32000)}},
 		{Name: objectContact, Prefix: "003", Fields: []Field{
 			text("FirstName", 40), required(text("LastName", 80)), readOnly(text("Name", 121)), email("Email"),
-			{Name: "Phone", Type: TypePhone, Length: 40}, reference("AccountId", "Account"), long("Description", 32000), owner,
+			{Name: "Phone", Type: TypePhone, Length: 40}, reference("AccountId", "Account"), long("Description", 32000),
 			checkoutKey(), environment()}},
-		{Name: objectOpportunity, Prefix: "006", Fields: append([]Field{
+		{Name: "Opportunity", Prefix: "006", Fields: append([]Field{
 			required(text("Name", 120)),
 			required(picklist("StageName", "Prospecting", "Qualification", "Needs Analysis", "Value Proposition", "Id. Decision Makers",
 				"Perception Analysis", "Proposal/Price Quote", "Negotiation/Review", "Closed Won", "Closed Lost")),
 			required(plain("CloseDate", TypeDate)), amount("Amount"), reference("AccountId", "Account"),
-			createOnly(reference("ContactId", objectContact)), picklist("Type", "Existing Business", "New Business"),
-			long("Description", 32000), owner, checkoutKey(), environment(), text("Checkout_Id__c", 80), text("Provider_Order_Id__c", 255),
+			long("Description", 32000), checkoutKey(), environment(), text("Checkout_Id__c", 80), text("Provider_Order_Id__c", 255),
 			text("Provider_Code__c", 32), text("Course_Code__c", 255),
 			reference("Provider_Integration__c", "Provider_Integration__c"), reference("Course__c", "Course__c")}, planFields()...)},
-		{Name: objectContactRole, Prefix: "00K", Fields: []Field{
-			required(createOnly(reference("OpportunityId", objectOpportunity))), required(reference("ContactId", objectContact)),
-			picklist("Role", "Business User", "Decision Maker", "Economic Buyer", "Evaluator", "Executive Sponsor", "Influencer", "Other"),
+		{Name: "OpportunityContactRole", Prefix: "00K", Fields: []Field{
+			required(createOnly(reference("OpportunityId", "Opportunity"))), required(reference("ContactId", objectContact)),
 			plain("IsPrimary", TypeBoolean), checkoutKey()}},
-		{Name: objectOrganization, Prefix: "00D", ReadOnly: true, Fields: []Field{
+		{Name: "Organization", Prefix: "00D", ReadOnly: true, Fields: []Field{
 			text("Name", 80), plain("IsSandbox", TypeBoolean), text("OrganizationType", 40)}},
-		{Name: objectUser, Prefix: "005", ReadOnly: true, Fields: []Field{
-			text("Username", 80), text("Name", 121), plain("IsActive", TypeBoolean)}},
 	}
 }
 
 func contentObjects() []Object {
-	owner := reference("OwnerId", objectUser)
 	digest, owned := text("PDF_SHA256__c", 64), text("Provider_Checkout_Key__c", 64)
 	digest.Unique, owned.Unique = true, true
 	return []Object{
 		{Name: objectContentVersion, Prefix: "068", Fields: []Field{
 			text("Title", 255), required(createOnly(text("PathOnClient", 500))), required(createOnly(plain("VersionData", TypeBase64))),
-			createOnly(reference("FirstPublishLocationId")), createOnly(reference("ContentDocumentId", objectContentDocument)),
-			long("Description", 1000), readOnly(plain("IsLatest", TypeBoolean)), readOnly(text("VersionNumber", 20)),
+			createOnly(reference("FirstPublishLocationId")), readOnly(reference("ContentDocumentId", objectContentDocument)),
+			readOnly(plain("IsLatest", TypeBoolean)), readOnly(text("VersionNumber", 20)),
 			readOnly(plain("ContentSize", TypeInt)), readOnly(text("FileType", 20)), readOnly(text("FileExtension", 40)),
-			readOnly(text("Checksum", 50)), owner, digest, owned}},
+			readOnly(text("Checksum", 50)), digest, owned}},
 		{Name: objectContentDocument, Prefix: "069", Fields: []Field{
 			readOnly(text("Title", 255)), readOnly(reference("LatestPublishedVersionId", objectContentVersion)),
-			readOnly(plain("ContentSize", TypeInt)), readOnly(text("FileType", 20)), readOnly(text("FileExtension", 40)), owner}},
+			readOnly(plain("ContentSize", TypeInt)), readOnly(text("FileType", 20)), readOnly(text("FileExtension", 40))}},
 		{Name: objectContentLink, Prefix: "06A", Fields: []Field{
 			required(createOnly(reference("ContentDocumentId", objectContentDocument))), required(createOnly(reference("LinkedEntityId"))),
 			restricted("ShareType", "V", "C", "I"), restricted("Visibility", "AllUsers", "InternalUsers", "SharedUsers")}},
@@ -134,34 +121,33 @@ func contentObjects() []Object {
 }
 
 func customObjects() []Object {
-	owner := reference("OwnerId", objectUser)
 	number := required(key("Agreement_Number__c", 40))
 	return []Object{
 		{Name: "Direct_Debit_Authority__c", Prefix: "a00", Fields: []Field{
-			numbered("DDA-"), owner, checkoutKey(), environment(), reference("Contact__c", objectContact),
-			reference("Opportunity__c", objectOpportunity),
+			checkoutKey(), environment(), reference("Contact__c", objectContact),
+			reference("Opportunity__c", "Opportunity"),
 			restricted("Status__c", "Customer In Progress", "Authorised", "Failed", "Cancelled"), text("Billing_Request_Id__c", 80),
 			text("Mandate_Id__c", 80), text("Mandate_Status__c", 40), text("Account_Holder__c", 255), text("Account_Mask__c", 40),
 			plain("Authorised_At__c", TypeDateTime), plain("Consent_Given_At__c", TypeDateTime), text("Consent_Version__c", 40),
 			long("Consent_Text__c", 32768)}},
 		{Name: "Payment_Plan_Agreement__c", Prefix: "a01", Fields: append([]Field{
-			numbered("AGR-"), owner, number, checkoutKey(), environment(), reference("Opportunity__c", objectOpportunity),
+			number, checkoutKey(), environment(), reference("Opportunity__c", "Opportunity"),
 			reference("Contact__c", objectContact), reference("Direct_Debit_Authority__c", "Direct_Debit_Authority__c"),
 			text("Template_Version__c", 40), plain("Accepted_At__c", TypeDateTime), long("Declarations__c", 32768),
 			whole("Notice_Days__c", 4), plain("Collect_From__c", TypeDate),
 			text("PDF_SHA256__c", 64), text("PDF_Content_Document_Id__c", 18)}, planFields()...)},
 		{Name: "Provider_Integration__c", Prefix: "a02", Fields: []Field{
-			required(text("Name", 80)), owner, required(key("Provider_Code__c", 32)), reference("Account__c", "Account"),
+			required(text("Name", 80)), required(key("Provider_Code__c", 32)), reference("Account__c", "Account"),
 			plain("Active__c", TypeBoolean), plain("API_Enabled__c", TypeBoolean), environment(),
 			restricted("Pricing_Mode__c", "catalogue", "legacy"), long("Enrolment_Origins__c", 32768), link("Success_URL__c"),
 			link("Cancel_URL__c"), text("Display_Name__c", 255), text("Primary_Colour__c", 7), long("Logo_URL__c", 32768),
 			email("Support_Email__c"), whole("Notice_Days__c", 3)}},
 		{Name: "Course__c", Prefix: "a03", Fields: []Field{
-			required(text("Name", 80)), owner, required(externalID(text("Course_Code__c", 255))), text("Course_Name__c", 255),
+			required(text("Name", 80)), required(externalID(text("Course_Code__c", 255))), text("Course_Name__c", 255),
 			required(reference("Provider_Integration__c", "Provider_Integration__c")), amount("Price__c"), amount("Upfront_Payment__c"),
 			plain("Active__c", TypeBoolean), environment()}},
 		{Name: "Course_Plan__c", Prefix: "a04", Fields: []Field{
-			numbered("PLAN-"), owner, required(reference("Course__c", "Course__c")),
+			required(reference("Course__c", "Course__c")),
 			restricted("Payment_Frequency__c", "Weekly", "Fortnightly", "Monthly"), whole("Number_Of_Instalments__c", 4),
 			amount("Instalment_Amount__c")}},
 	}

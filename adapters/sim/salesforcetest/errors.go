@@ -82,10 +82,6 @@ func requestLimit() *apiError {
 	return failure(http.StatusForbidden, codeRequestLimit, "TotalRequests Limit exceeded.")
 }
 
-func lockedRow() *apiError {
-	return refused(about(codeLockedRow, "unable to obtain exclusive access to this record"))
-}
-
 func duplicateValue(field *Field, id string) fault {
 	return about(codeDuplicateValue, "duplicate value found: "+field.Name+" duplicates value on record with id: "+id)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/faults"
 )
 
@@ -44,7 +43,7 @@ func FaultKinds() []FaultKind {
 }
 
 // Fault is armed for some calls. The last three kinds are for calls that write records; in a composite request or a
-// collection one record suffers them, and with allOrNone the others fail with it. A query is about no object, and
+// collection the first fitting record suffers them, and with allOrNone the others fail with it. A query is about no object, and
 // FaultSlow hangs for a second if Hang is 0. It has no Conflict.
 type Fault = faults.Fault
 
@@ -58,49 +57,30 @@ func fitsToken(f Fault) bool {
 	return f.Object == "" && !suffersInRecord(f) && !slices.Contains([]FaultKind{FaultRequestLimit, FaultExpiredToken, FaultUnavailable}, f.Kind)
 }
 
-// suffers reports whether a call can suffer the fault.
+// suffers reports whether a call can suffer the fault: it, or one of its parts, is about the fault's object, in the address or
+// as the type of a record in the body. One record suffers the fault only if the call writes it.
 func (c *call) suffers(g *org, f Fault) bool {
-	switch {
-	case f.Object == "" && !suffersInRecord(f):
+	if f.Object == "" && !suffersInRecord(f) {
 		return true
-	case f.Kind == FaultDuplicateValue && c.method == http.MethodDelete:
-		return false
 	}
-	for _, about := range c.subjects() {
-		if table := g.table(about.object); table != nil && (about.writes || !suffersInRecord(f)) &&
-			(f.Object == "" || strings.EqualFold(f.Object, table.Name)) {
-			return true
-		}
-	}
-	return false
-}
-
-// subject is an object that a call is about.
-type subject struct {
-	object string
-	writes bool
-}
-
-// subjects returns the objects that a call, its parts and records are about.
-func (c *call) subjects() []subject {
-	list := []subject{{c.params["type"], c.method != http.MethodGet && c.route.path != "composite/sobjects/{type}"}}
+	writes := c.hasBody() && c.route.path != "composite/sobjects/{type}" || c.method == http.MethodDelete && f.Kind != FaultDuplicateValue
+	names := []string{c.params["type"]}
 	records, _ := c.body.Member("records")
 	for _, v := range records.Items {
 		about, _ := v.Member(attributes)
 		name, _ := about.Member("type")
-		list = append(list, subject{name.Text, true})
+		names = append(names, name.Text)
 	}
-	parts, _ := c.body.Member("compositeRequest")
-	for _, v := range parts.Items {
-		method, _ := v.Member("method")
-		address, _ := v.Member("url")
-		path, _, _ := strings.Cut(address.Text, "?")
-		if inner, err := match(method.Text, path); err == nil && v.Kind == strictjson.Object {
-			inner.body, _ = v.Member("body")
-			list = append(list, inner.subjects()...)
-		}
+	if (writes || !suffersInRecord(f)) && slices.ContainsFunc(names, func(name string) bool {
+		return g.table(name) != nil && (f.Object == "" || strings.EqualFold(f.Object, name))
+	}) {
+		return true
 	}
-	return list
+	return slices.ContainsFunc(c.unit.Parts, func(p partWire) bool {
+		path, _, _ := strings.Cut(p.URL, "?")
+		inner, err := match(p.Method, path)
+		return err == nil && inner.suffers(g, f)
+	})
 }
 
 // Arm arms faults behind the armed faults. A call suffers the first fault that fits.
@@ -167,40 +147,11 @@ func (t *transaction) suffer(table *table) *apiError {
 		return nil
 	}
 	t.fault = nil
-	if f.Kind == FaultLockedRow {
-		return lockedRow()
+	switch f.Kind {
+	case FaultLockedRow:
+		return refused(about(codeLockedRow, "unable to obtain exclusive access to this record"))
+	case FaultDuplicateValue:
+		return refused(about(codeDuplicateValue, "duplicate value found: <unknown> duplicates value on record with id: <unknown>"))
 	}
 	return refused(about(codeValidation, "Not in this organisation."))
-}
-
-// fitsEntries reports whether what a call did is what another client was quicker with.
-func fitsEntries(f *Fault, entries []Entry) bool {
-	return f != nil && slices.ContainsFunc(entries, func(e Entry) bool { return fitsEntry(f, e) })
-}
-
-func fitsEntry(f *Fault, e Entry) bool {
-	return e.Action != Deleted && (f.Object == "" || strings.EqualFold(f.Object, e.Type))
-}
-
-// lost returns the error of a call that wrote what another client was quicker with. What was done stays: the other did it.
-func (c *call) lost() *apiError {
-	if !fitsEntries(c.raced, c.tx.entries) {
-		return nil
-	}
-	return lostTo(c.tx.org.records[c.tx.entryOf(c.raced).ID])
-}
-
-// entryOf returns the first entry that a fault is for.
-func (t *transaction) entryOf(f *Fault) Entry {
-	return t.entries[slices.IndexFunc(t.entries, func(e Entry) bool { return fitsEntry(f, e) })]
-}
-
-// lostTo is the error of a write that another client was quicker with.
-func lostTo(r *record) *apiError {
-	for i := range r.table.Fields {
-		if f := &r.table.Fields[i]; f.Unique && r.values[f.Name] != "" {
-			return refused(duplicateValue(f, r.id))
-		}
-	}
-	return refused(duplicateValue(r.table.field("Id"), r.id))
 }

@@ -55,19 +55,12 @@ func newOrg(o Options, now time.Time) *org {
 		g.tables[lower] = t
 		g.order = append(g.order, t)
 	}
-	at := now.Format(storedTime)
-	found := func(object, prefix string, values map[string]string) string {
-		id := newID(prefix, firstRecord)
-		g.made[prefix]++
-		if t := g.table(object); t != nil {
-			values["CreatedDate"], values["LastModifiedDate"], values["SystemModstamp"] = at, at, at
-			g.insert(&record{table: t, id: id, values: values})
-		}
-		return id
+	g.user, g.id = newID("005", firstRecord), newID("00D", firstRecord)
+	if t := g.table("Organization"); t != nil {
+		at := now.Format(storedTime)
+		g.insert(&record{table: t, id: g.id, values: map[string]string{"Name": "Simulated organisation", "IsSandbox": fmt.Sprint(o.Sandbox),
+			"OrganizationType": "Enterprise Edition", "CreatedDate": at, "LastModifiedDate": at}})
 	}
-	g.user = found(objectUser, "005", map[string]string{"Username": o.Username, "Name": "Integration User", "IsActive": "true"})
-	g.id = found(objectOrganization, "00D", map[string]string{"Name": "Simulated organisation", "IsSandbox": fmt.Sprint(o.Sandbox),
-		"OrganizationType": "Enterprise Edition"})
 	return g
 }
 

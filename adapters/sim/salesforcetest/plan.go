@@ -46,12 +46,6 @@ func (g *org) plan(q *query) (p *plan, err *apiError) {
 		}
 		p.where = append(p.where, where)
 	}
-	if p.table.Name == objectContentLink && (len(p.where) == 0 || slices.ContainsFunc(p.where, func(w predicate) bool {
-		return w.notNull || w.field.Name != "ContentDocumentId" && w.field.Name != "LinkedEntityId"
-	})) {
-		return nil, malformed("Implementation restriction: ContentDocumentLink requires a filter by a single Id on ContentDocumentId or " +
-			"LinkedEntityId using the equals operator or multiple Id's using the IN operator.")
-	}
 	for _, o := range q.order {
 		f := p.table.field(o.field)
 		if f == nil {

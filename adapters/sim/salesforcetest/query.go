@@ -22,14 +22,11 @@ type cursor struct {
 	total int
 }
 
+// maxPage is the number of records in a page of a query, unless Options.QueryPage says less.
+const maxPage = 2000
+
 // maxCursors is the largest number of results that one user has open: a further result closes the oldest.
 const maxCursors = 10
-
-// limits of Sforce-Query-Options: batchSize=….
-const (
-	minPage = 200
-	maxPage = 2000
-)
 
 // runQuery answers with the first page of a query.
 func runQuery(g *org, c *call) (answer, *apiError) {
@@ -58,7 +55,7 @@ func runQuery(g *org, c *call) (answer, *apiError) {
 // page returns the part of a result that begins at a row, and keeps a result of several pages.
 func (g *org) page(c *call, from *cursor, at int) queryResultWire {
 	g.cursors.open = slices.DeleteFunc(g.cursors.open, func(other *cursor) bool { return other == from })
-	end := min(len(from.rows), at+g.cursors.size(c.header))
+	end := min(len(from.rows), at+g.cursors.pageSize)
 	page := queryResultWire{TotalSize: from.total, Done: end == len(from.rows), Records: from.rows[at:end]}
 	if !page.Done {
 		page.NextRecordsURL = fmt.Sprintf("%s/query/%s-%d", c.version(), from.id, end)
@@ -68,17 +65,6 @@ func (g *org) page(c *call, from *cursor, at int) queryResultWire {
 		g.cursors.open = g.cursors.open[max(0, len(g.cursors.open)-maxCursors):]
 	}
 	return page
-}
-
-// size returns how many rows a page has.
-func (c *cursors) size(header http.Header) int {
-	for pair := range strings.SplitSeq(header.Get("Sforce-Query-Options"), ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
-		if n, err := strconv.Atoi(value); err == nil && strings.EqualFold(name, "batchSize") {
-			return min(max(n, minPage), maxPage, c.pageSize)
-		}
-	}
-	return c.pageSize
 }
 
 // nextPage answers with a further page.

@@ -16,43 +16,14 @@
 // # Calls
 //
 // Below /services/data/vNN.0: limits, query and its further pages, sobjects with describe, create, read, update, delete, and
-// upsert by an external id, composite, and composite/sobjects. /services/data and /id/ORG/USER are there too.
-//
-// A query is SELECT of fields, of fields of a parent (Contact__r.Email) or COUNT(), FROM one object, WHERE with AND, OR, NOT,
-// parentheses, =, !=, <>, <, <=, >, >=, LIKE, IN, NOT IN and null, ORDER BY, LIMIT and OFFSET.
+// upsert by an external id, composite, and composite/sobjects. /services/data and /id/ORG/USER are there too. A query may have
+// the forms that soql.go lists. A part of a composite request may refer to the id of an earlier part's record: @{contact.id}.
 //
 // # The schema
 //
-// DefaultSchema has these objects; + marks a unique external id, ! what is required:
-//
-//	Contact (003)                    FirstName LastName! Email Phone AccountId Provider_Checkout_Key__c+ Environment__c
-//	Opportunity (006)                Name! StageName! CloseDate! Amount AccountId ContactId Provider_Checkout_Key__c+
-//	                                 Environment__c Checkout_Id__c Provider_Order_Id__c Provider_Code__c Course_Code__c
-//	                                 Provider_Integration__c Course__c and the figures of the plan
-//	OpportunityContactRole (00K)     OpportunityId! ContactId! Role IsPrimary Provider_Checkout_Key__c+
-//	Account (001)                    Name! AccountNumber Website Phone
-//	Direct_Debit_Authority__c (a00)  Provider_Checkout_Key__c+ Environment__c Contact__c Opportunity__c Status__c
-//	                                 Billing_Request_Id__c Mandate_Id__c Mandate_Status__c Account_Holder__c Account_Mask__c
-//	                                 Authorised_At__c Consent_Given_At__c Consent_Version__c Consent_Text__c
-//	Payment_Plan_Agreement__c (a01)  Agreement_Number__c+! Provider_Checkout_Key__c+ Environment__c Opportunity__c Contact__c
-//	                                 Direct_Debit_Authority__c Template_Version__c Accepted_At__c Declarations__c Notice_Days__c
-//	                                 Collect_From__c PDF_SHA256__c PDF_Content_Document_Id__c and the figures of the plan
-//	Provider_Integration__c (a02)    Name! Provider_Code__c+! Account__c Active__c API_Enabled__c Environment__c Pricing_Mode__c
-//	                                 Enrolment_Origins__c Success_URL__c Cancel_URL__c Display_Name__c Primary_Colour__c
-//	                                 Logo_URL__c Support_Email__c Notice_Days__c
-//	Course__c (a03)                  Name! Course_Code__c! (an external id that is not unique) Course_Name__c
-//	                                 Provider_Integration__c! Price__c Upfront_Payment__c Active__c Environment__c
-//	Course_Plan__c (a04)             Course__c! Payment_Frequency__c Number_Of_Instalments__c Instalment_Amount__c
-//	ContentVersion (068)             Title PathOnClient! VersionData! FirstPublishLocationId ContentDocumentId, and
-//	                                 PDF_SHA256__c and Provider_Checkout_Key__c, which are unique but no external ids
-//	ContentDocument (069)            made with the first ContentVersion
-//	ContentDocumentLink (06A)        ContentDocumentId! LinkedEntityId! ShareType Visibility
-//	Organization (00D), User (005)   one record each, which can only be read
-//
-// The figures of the plan are Course_Name__c Course_Price__c Upfront_Payment__c Amount_To_Finance__c Payment_Frequency__c
-// (Weekly, Fortnightly, Monthly) Number_Of_Instalments__c Instalment_Amount__c Final_Instalment_Amount__c and
-// First_Payment_Date__c. Pricing_Mode__c is catalogue or legacy; Status__c is Customer In Progress, Authorised, Failed or Cancelled; Environment__c is sandbox or
-// production.
+// DefaultSchema is the organisation to start from: Contact, Opportunity, OpportunityContactRole, Account,
+// Direct_Debit_Authority__c, Payment_Plan_Agreement__c, Provider_Integration__c, Course__c, Course_Plan__c, ContentVersion,
+// ContentDocument, ContentDocumentLink and Organization, with their unique keys, required fields, lengths and picklists.
 //
 // # The control path
 //
@@ -71,8 +42,8 @@
 // # Where it differs
 //
 // Two writes never wait for each other: a lock that is held and a race that is lost are faults to arm. A duplicate rule
-// looks at the e-mail address of contacts alone. Numbers that are too long after the point are rounded. There are no
-// sharing rules, triggers, record types, or search, and no recycle bin.
+// looks at the e-mail address of contacts alone. Numbers that are too long after the point are rounded. A file has one version.
+// References to a deleted record stay. There are no users, sharing rules, triggers, record types, or search, and no recycle bin.
 package salesforcetest
 
 import (
@@ -142,8 +113,8 @@ type Simulator struct {
 	org    *org
 	tokens tokens
 	faults *faults.Armed
-	counts counts
-	calls  int // that were carried out
+	counts map[string]int // calls, by name
+	calls  int            // that were carried out
 
 	closing context.Context
 	stop    context.CancelFunc
@@ -155,7 +126,7 @@ func New(o Options) *Simulator {
 	if o.ClientID == "" || o.ClientSecret == "" && o.PublicKey == nil {
 		panic("salesforcetest: Options.ClientID is empty, or both ClientSecret and PublicKey")
 	}
-	s := &Simulator{options: o.complete(), tokens: tokens{live: map[string]time.Time{}}, counts: newCounts()}
+	s := &Simulator{options: o.complete(), tokens: tokens{live: map[string]time.Time{}}, counts: map[string]int{}}
 	s.clock.Base, s.faults = s.options.Now, faults.New(&s.mu)
 	s.closing, s.stop = context.WithCancel(context.Background())
 	s.org = newOrg(s.options, s.clock.Now())

@@ -43,25 +43,6 @@ type Field struct {
 	Values      []string
 	Restricted  bool     // other values than Values are refused
 	ReferenceTo []string // objects; any if empty
-	AutoNumber  string   // what stands before the running number that Salesforce gives each record
-}
-
-// label returns the name by which messages call the field: "First Name" for FirstName.
-func (f *Field) label() string {
-	name := strings.ReplaceAll(strings.TrimSuffix(f.Name, "__c"), "_", " ")
-	if id, ok := strings.CutSuffix(name, "Id"); ok && id != "" && f.Type == TypeReference {
-		name = id + " ID"
-	}
-	var b strings.Builder
-	small := false
-	for _, r := range name {
-		if small && 'A' <= r && r <= 'Z' {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-		small = 'a' <= r && r <= 'z'
-	}
-	return b.String()
 }
 
 // isText reports whether the value is a text of limited length.
@@ -78,7 +59,7 @@ func (f *Field) isNumber() bool {
 func custom(name string) bool { return strings.HasSuffix(name, "__c") }
 
 // writable reports whether a client may set the field of a new record.
-func (f *Field) writable() bool { return !f.ReadOnly && f.AutoNumber == "" && f.Type != TypeID }
+func (f *Field) writable() bool { return !f.ReadOnly && f.Type != TypeID }
 
 // relationship returns the name by which queries reach the record that a reference names: Account for AccountId,
 // Contact__r for Contact__c; "" for other fields.
@@ -92,8 +73,8 @@ func (f *Field) relationship() string {
 	return strings.TrimSuffix(f.Name, "Id")
 }
 
-// Object is one object of an organisation: a kind of records. Every object also has Id, CreatedDate, CreatedById,
-// LastModifiedDate, LastModifiedById, SystemModstamp and IsDeleted.
+// Object is one object of an organisation: a kind of records. Every object also has Id, CreatedDate, LastModifiedDate and
+// IsDeleted.
 type Object struct {
 	Name     string // of the API: Contact, Direct_Debit_Authority__c
 	Prefix   string // three characters with which its ids begin
@@ -178,7 +159,6 @@ type table struct {
 	relations map[string]*Field // references by the name of the relationship, in lower case
 	records   []*record         // oldest first
 	indexes   map[string]index  // of fields by which records are looked for
-	numbered  int               // records that have a running number
 }
 
 // index finds records by the value of a field.
@@ -186,15 +166,11 @@ type index map[string][]*record
 
 // systemFields are in every object.
 func systemFields() []Field {
-	const user = "User"
 	return []Field{
 		{Name: "Id", Type: TypeID, Length: 18, ReadOnly: true},
 		{Name: "IsDeleted", Type: TypeBoolean, ReadOnly: true},
 		{Name: "CreatedDate", Type: TypeDateTime, ReadOnly: true},
-		{Name: "CreatedById", Type: TypeReference, ReadOnly: true, ReferenceTo: []string{user}},
 		{Name: "LastModifiedDate", Type: TypeDateTime, ReadOnly: true},
-		{Name: "LastModifiedById", Type: TypeReference, ReadOnly: true, ReferenceTo: []string{user}},
-		{Name: "SystemModstamp", Type: TypeDateTime, ReadOnly: true},
 	}
 }
 

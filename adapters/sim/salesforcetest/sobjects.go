@@ -43,24 +43,6 @@ func onRecord(handle func(*org, *call, *record) (answer, *apiError)) handler {
 	}
 }
 
-// onKey is a handler for a call that names a record by an external id.
-func onKey(handle func(*org, *call, *record) (answer, *apiError)) handler {
-	return func(g *org, c *call) (answer, *apiError) {
-		t, f, err := g.keyOf(c)
-		if err != nil {
-			return answer{}, err
-		}
-		found := t.with(f.Name, strings.TrimSpace(c.params["value"]))
-		switch len(found) {
-		case 0:
-			return answer{}, notFound()
-		case 1:
-			return handle(g, c, found[0])
-		}
-		return answer{}, multiple(c.path, f, found)
-	}
-}
-
 // keyOf returns the object and the external id that a call names.
 func (g *org) keyOf(c *call) (*table, *Field, *apiError) {
 	t, err := g.tableOf(c)
@@ -77,8 +59,7 @@ func (g *org) keyOf(c *call) (*table, *Field, *apiError) {
 
 // created is the answer of a call that made a record.
 func (c *call) created(r *record, created *bool) answer {
-	return answer{status: http.StatusCreated, location: r.url(c.version()),
-		body: saveResultWire{ID: r.id, Success: true, Errors: []saveErrorWire{}, Created: created}}
+	return answer{status: http.StatusCreated, id: r.id, location: r.url(c.version()), body: success(r, created)}
 }
 
 func createRecord(g *org, c *call) (answer, *apiError) {
@@ -118,7 +99,7 @@ func updateRecord(_ *org, c *call, r *record) (answer, *apiError) {
 }
 
 func deleteRecord(_ *org, c *call, r *record) (answer, *apiError) {
-	return answer{status: http.StatusNoContent}, c.tx.attempt(func() *apiError { return c.tx.remove(r) })
+	return answer{status: http.StatusNoContent}, c.tx.remove(r)
 }
 
 func getRecord(_ *org, c *call, r *record) (answer, *apiError) {
@@ -130,7 +111,7 @@ func getRecord(_ *org, c *call, r *record) (answer, *apiError) {
 		names = strings.Split(c.query.Get("fields"), ",")
 	}
 	body, err := r.toJSON(c.version(), names)
-	return answer{status: http.StatusOK, body: body}, err
+	return answer{status: http.StatusOK, id: r.id, body: body}, err
 }
 
 // toJSON gives some fields of a record the form of an answer.
@@ -159,5 +140,16 @@ func getByKey(g *org, c *call) (answer, *apiError) {
 		}
 		return answer{status: http.StatusOK, content: r.values[f.Name]}, nil
 	}
-	return onKey(getRecord)(g, c)
+	_, f, err := g.keyOf(c)
+	if err != nil {
+		return answer{}, err
+	}
+	switch found := t.with(f.Name, strings.TrimSpace(c.params["value"])); len(found) {
+	case 0:
+		return answer{}, notFound()
+	case 1:
+		return getRecord(g, c, found[0])
+	default:
+		return answer{}, multiple(c.path, f, found)
+	}
 }

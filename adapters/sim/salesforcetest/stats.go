@@ -3,56 +3,26 @@ package salesforcetest
 import (
 	"fmt"
 	"maps"
-	"strconv"
 	"time"
 )
 
 // otherCalls is the name of calls that the API does not have.
 const otherCalls = "other"
 
-// Statistics counts the work of a simulator so far.
+// Statistics counts the work of a simulator so far. The control path answers with it.
 type Statistics struct {
-	Calls         map[string]int // by name: "POST /composite", "PATCH /sobjects/Contact/{field}/{value}", or "other"
-	Answers       map[string]int // by name and status: "POST /composite 200"; without calls that hung or were reset
-	Faults        map[FaultKind]int
-	Tokens        int            // that were issued
-	Usage         int            // calls of the present day that count for the limit
-	BusiestMinute int            // the most calls within one minute of the clock
-	Records       map[string]int // of each object that has some
+	Calls   map[string]int    `json:"calls"` // by name: "POST /composite", "PATCH /sobjects/Contact/{field}/{value}", or "other"
+	Faults  map[FaultKind]int `json:"faults"`
+	Tokens  int               `json:"tokens"`  // that were issued
+	Usage   int               `json:"usage"`   // calls of the present day that count for the limit
+	Records map[string]int    `json:"records"` // of each object that has some
 }
 
-// counts are the numbers that are counted at once.
-type counts struct {
-	calls   map[string]int
-	answers map[string]int
-	minute  time.Time
-	inIt    int // calls in that minute
-	busiest int
-}
-
-func newCounts() counts {
-	return counts{calls: map[string]int{}, answers: map[string]int{}}
-}
-
-// inMinute counts a call in its minute.
-func (c *counts) inMinute(now time.Time) {
-	if minute := now.Truncate(time.Minute); !minute.Equal(c.minute) {
-		c.minute, c.inIt = minute, 0
-	}
-	c.inIt++
-	c.busiest = max(c.busiest, c.inIt)
-}
-
+// count counts a call under its name.
 func (s *Simulator) count(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counts.calls[name]++
-}
-
-func (s *Simulator) countAnswer(name string, status int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.counts.answers[name+" "+strconv.Itoa(status)]++
+	s.counts[name]++
 }
 
 // usage is the part of the limit of a day that is used.
@@ -81,8 +51,8 @@ func (u *usage) String() string { return fmt.Sprintf("%d/%d", u.spent, u.limit) 
 func (s *Simulator) Statistics() Statistics {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := Statistics{Calls: maps.Clone(s.counts.calls), Answers: maps.Clone(s.counts.answers), Faults: s.faults.Suffered(),
-		Tokens: s.tokens.issued, Usage: s.org.usage.spent, BusiestMinute: s.counts.busiest, Records: map[string]int{}}
+	all := Statistics{Calls: maps.Clone(s.counts), Faults: s.faults.Suffered(), Tokens: s.tokens.issued, Usage: s.org.usage.spent,
+		Records: map[string]int{}}
 	for _, t := range s.org.order {
 		if len(t.records) > 0 {
 			all.Records[t.Name] = len(t.records)

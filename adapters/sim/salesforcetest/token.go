@@ -3,7 +3,6 @@ package salesforcetest
 import (
 	"cmp"
 	"crypto"
-	"crypto/hmac"
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -12,9 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -41,9 +38,8 @@ func (e *oauthError) Error() string { return e.code + ": " + e.description }
 
 // serveToken serves a token request, or what an armed fault makes of it.
 func (s *Simulator) serveToken(w http.ResponseWriter, r *http.Request) {
-	const name = "POST " + tokenPath
-	s.count(name)
-	send := func(res response) { s.write(w, name, res) }
+	s.count("POST " + tokenPath)
+	send := func(res response) { write(w, res) }
 	refuse := func(err error) response {
 		var refused *oauthError
 		if !errors.As(err, &refused) {
@@ -51,13 +47,13 @@ func (s *Simulator) serveToken(w http.ResponseWriter, r *http.Request) {
 		}
 		return answer{status: http.StatusBadRequest, body: oauthErrorWire{refused.code, refused.description}}.toResponse()
 	}
-	form, err := readTokenForm(w, r)
-	if err != nil {
-		send(refuse(err))
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		send(refuse(errors.New("the form could not be read")))
 		return
 	}
 	carryOut := func() response {
-		wire, err := s.signIn(r, form)
+		wire, err := s.signIn(r)
 		if err != nil {
 			return refuse(err)
 		}
@@ -72,35 +68,13 @@ func (s *Simulator) serveToken(w http.ResponseWriter, r *http.Request) {
 	send(carryOut())
 }
 
-// readTokenForm reads a token request, whether its length is known or not.
-func readTokenForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if r.Method != http.MethodPost || media != "application/x-www-form-urlencoded" {
-		return nil, errors.New("must use HTTP POST with a form")
-	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
-	if err != nil {
-		return nil, errors.New("the form could not be read")
-	}
-	form, err := url.ParseQuery(string(data))
-	if err != nil {
-		return nil, errors.New("the form could not be read")
-	}
-	for _, values := range form {
-		if len(values) > 1 {
-			return nil, errors.New("a parameter is given twice")
-		}
-	}
-	return form, nil
-}
-
-// signIn returns a token for who the form says that it is.
-func (s *Simulator) signIn(r *http.Request, form url.Values) (tokenWire, error) {
+// signIn returns a token for the client that the form names.
+func (s *Simulator) signIn(r *http.Request) (tokenWire, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
-	grant := form.Get("grant_type")
-	switch grant {
+	form := r.PostForm
+	switch form.Get("grant_type") {
 	case "client_credentials":
 		err = s.checkSecret(form.Get("client_id"), form.Get("client_secret"))
 	case jwtGrant:
@@ -117,11 +91,6 @@ func (s *Simulator) signIn(r *http.Request, form url.Values) (tokenWire, error) 
 	s.tokens.issued++
 	wire := tokenWire{AccessToken: token, Scope: "api", InstanceURL: cmp.Or(s.options.InstanceURL, base(r)),
 		ID: base(r) + identityPath + s.org.id + "/" + s.org.user, TokenType: "Bearer", IssuedAt: strconv.FormatInt(now.UnixMilli(), 10)}
-	if grant == "client_credentials" {
-		sum := hmac.New(sha256.New, []byte(s.options.ClientSecret))
-		sum.Write([]byte(wire.ID + wire.IssuedAt))
-		wire.Signature = base64.StdEncoding.EncodeToString(sum.Sum(nil))
-	}
 	return wire, nil
 }
 
@@ -210,7 +179,6 @@ func (s *Simulator) admit(r *http.Request) (token, usage string, err *apiError) 
 		err = requestLimit()
 	default:
 		s.tokens.live[token] = now
-		s.counts.inMinute(now)
 	}
 	return token, s.org.usage.String(), err
 }
@@ -235,16 +203,15 @@ func (s *Simulator) expire(token string) {
 
 // serveIdentity says as whom a token is signed in.
 func (s *Simulator) serveIdentity(w http.ResponseWriter, r *http.Request) {
-	const name = "GET " + identityPath + "{organization}/{user}"
-	s.count(name)
+	s.count("GET " + identityPath + "{organization}/{user}")
 	_, _, err := s.admit(r)
 	if path := identityPath + s.org.id + "/" + s.org.user; err == nil && (r.Method != http.MethodGet || r.URL.Path != path) {
 		err = notFound()
 	}
 	if err != nil {
-		s.write(w, name, failed(err))
+		write(w, failed(err))
 		return
 	}
-	s.write(w, name, answer{status: http.StatusOK, body: identityWire{ID: base(r) + r.URL.Path, UserID: s.org.user,
+	write(w, answer{status: http.StatusOK, body: identityWire{ID: base(r) + r.URL.Path, UserID: s.org.user,
 		OrganizationID: s.org.id, Username: s.options.Username, DisplayName: "Integration User"}}.toResponse())
 }

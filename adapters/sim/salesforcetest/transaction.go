@@ -3,7 +3,6 @@ package salesforcetest
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -61,7 +60,7 @@ func (t *transaction) create(table *table, body strictjson.Value, preset map[str
 	if err := t.suffer(table); err != nil {
 		return nil, err
 	}
-	written, err := t.decode(table, body, nil)
+	written, err := decode(table, body, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +75,9 @@ func (t *transaction) create(table *table, body strictjson.Value, preset map[str
 // insert makes a record with values that have been read, and the records that go with it.
 func (t *transaction) insert(table *table, written map[string]string) (*record, *apiError) {
 	r := &record{table: table, values: maps.Clone(written)}
-	t.complete(r, written)
+	at := t.now.Format(storedTime)
+	r.values["CreatedDate"], r.values["LastModifiedDate"] = at, at
+	name(r)
 	if err := t.check(r, r.values, nil); err != nil {
 		return nil, err
 	}
@@ -87,35 +88,10 @@ func (t *transaction) insert(table *table, written map[string]string) (*record, 
 	}
 	t.add(r)
 	t.note(Created, r, nil, written)
-	switch {
-	case table.Name == objectContentVersion:
+	if table.Name == objectContentVersion {
 		return r, t.linkDocument(r)
-	case table.Name == objectOpportunity && r.values["ContactId"] != "" && t.org.table(objectContactRole) != nil:
-		_, err := t.insert(t.org.table(objectContactRole), map[string]string{"OpportunityId": r.id, "ContactId": r.values["ContactId"],
-			"IsPrimary": "true"})
-		return r, err
 	}
 	return r, nil
-}
-
-// complete sets what Salesforce sets in a new record.
-func (t *transaction) complete(r *record, written map[string]string) {
-	at := t.now.Format(storedTime)
-	for name, value := range map[string]string{"CreatedDate": at, "LastModifiedDate": at, "SystemModstamp": at,
-		"CreatedById": t.org.user, "LastModifiedById": t.org.user} {
-		r.values[name] = value
-	}
-	for i := range r.table.Fields {
-		switch f := &r.table.Fields[i]; {
-		case f.AutoNumber != "":
-			r.table.numbered++
-			number := strconv.Itoa(r.table.numbered)
-			r.values[f.Name] = f.AutoNumber + strings.Repeat("0", max(0, 5-len(number))) + number
-		case f.Name == "OwnerId" && written[f.Name] == "":
-			r.values[f.Name] = t.org.user
-		}
-	}
-	name(r)
 }
 
 // name sets the name of a contact, which its other names make.
@@ -151,7 +127,7 @@ func (t *transaction) update(r *record, body strictjson.Value) *apiError {
 	if err := t.suffer(r.table); err != nil {
 		return err
 	}
-	written, err := t.decode(r.table, body, r)
+	written, err := decode(r.table, body, r)
 	if err != nil {
 		return err
 	}
@@ -166,8 +142,8 @@ func (t *transaction) update(r *record, body strictjson.Value) *apiError {
 
 // change sets the values of a record that have been checked.
 func (t *transaction) change(r *record, values, written map[string]string) {
-	before, at := r.values, t.now.Format(storedTime)
-	values["LastModifiedDate"], values["SystemModstamp"], values["LastModifiedById"] = at, at, t.org.user
+	before := r.values
+	values["LastModifiedDate"] = t.now.Format(storedTime)
 	next := &record{table: r.table, values: values}
 	name(next)
 	r.set(next.values)
@@ -196,26 +172,13 @@ func (t *transaction) upsert(table *table, field *Field, value string, body stri
 	return r, true, err
 }
 
-// remove deletes a record, and what cannot be without it.
+// remove deletes a record. References to it stay.
 func (t *transaction) remove(r *record) *apiError {
 	if r.table.ReadOnly {
 		return failure(405, codeMethodNotAllowed, "entity type %s does not support delete", r.table.Name)
 	}
 	if err := t.suffer(r.table); err != nil {
 		return err
-	}
-	for _, table := range t.org.order {
-		for i := range table.Fields {
-			f := &table.Fields[i]
-			if f.Type != TypeReference {
-				continue
-			}
-			for _, other := range table.with(f.Name, r.id) {
-				if err := t.release(other, f); err != nil {
-					return err
-				}
-			}
-		}
 	}
 	r.drop()
 	r.deleted = true
@@ -224,19 +187,5 @@ func (t *transaction) remove(r *record) *apiError {
 		t.org.insert(r)
 	})
 	t.note(Deleted, r, nil, nil)
-	return nil
-}
-
-// release takes a reference to a record that is deleted out of another.
-func (t *transaction) release(r *record, f *Field) *apiError {
-	switch {
-	case r.deleted:
-		return nil
-	case f.Required, r.table.Name == objectContentVersion && f.Name == "ContentDocumentId":
-		return t.remove(r)
-	}
-	values := maps.Clone(r.values)
-	delete(values, f.Name)
-	t.change(r, values, map[string]string{f.Name: ""})
 	return nil
 }

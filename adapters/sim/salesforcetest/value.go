@@ -1,6 +1,7 @@
 package salesforcetest
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -34,7 +35,10 @@ func (f *Field) parse(v strictjson.Value) (string, *fault) {
 		if v.Kind != strictjson.Bool {
 			return "", f.wrongKind("boolean", v)
 		}
-		return truth(v.Text), nil
+		if v.Text != "true" {
+			return "", nil // false is as if it were not given
+		}
+		return v.Text, nil
 	case f.isNumber():
 		if v.Kind != strictjson.Number && v.Kind != strictjson.String {
 			return "", f.wrongKind("double", v)
@@ -50,14 +54,6 @@ func (f *Field) parse(v strictjson.Value) (string, *fault) {
 		return string(content), nil
 	}
 	return f.parseText(v.Text)
-}
-
-// truth returns the value that is kept of "true" or "false": what is not true is not given.
-func truth(text string) string {
-	if text == "true" {
-		return text
-	}
-	return ""
 }
 
 // parseText reads a value that comes as a text.
@@ -134,15 +130,13 @@ func parseRat(sent string) (*big.Rat, bool) {
 
 // says is a fault of the field.
 func (f *Field) says(code, message string) *fault {
-	says := about(code, f.label()+": "+message, f.Name)
+	says := about(code, f.Name+": "+message, f.Name)
 	return &says
 }
 
 func (f *Field) wrongKind(want string, v strictjson.Value) *fault {
-	kinds := map[strictjson.Kind]string{strictjson.Bool: "VALUE_TRUE", strictjson.Number: "VALUE_NUMBER", strictjson.String: "VALUE_STRING",
-		strictjson.Array: "START_ARRAY", strictjson.Object: "START_OBJECT"}
-	return &fault{code: codeBadJSON, message: "Cannot deserialize instance of " + want + " from " + kinds[v.Kind] + " value " +
-		v.Text[:min(len(v.Text), maxNumber)] + " or request may be missing a required field: " + f.Name}
+	return &fault{code: codeBadJSON, message: "Cannot deserialize instance of " + want + " from the value " +
+		v.Text[:min(len(v.Text), maxNumber)] + " of the field " + f.Name}
 }
 
 // toJSON gives a value the form of an answer. The version's path is where content can be fetched.
@@ -155,12 +149,8 @@ func (f *Field) toJSON(value, version string, r *record) any {
 	case f.Type == TypeInt:
 		return json.Number(value)
 	case f.isNumber():
-		if !strings.Contains(value, ".") {
-			return json.Number(value + ".0")
-		}
 		whole, fraction, _ := strings.Cut(value, ".")
-		fraction = strings.TrimRight(fraction, "0")
-		return json.Number(whole + "." + fraction + strings.Repeat("0", 1-min(1, len(fraction))))
+		return json.Number(whole + "." + cmp.Or(strings.TrimRight(fraction, "0"), "0"))
 	case f.Type == TypeDateTime:
 		return strings.TrimSuffix(value, "Z") + "+0000"
 	case f.Type == TypeBase64:

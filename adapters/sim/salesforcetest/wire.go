@@ -1,5 +1,7 @@
 package salesforcetest
 
+import "encoding/json"
+
 // This file has the shapes of the API's JSON, and of the control path's.
 
 type errorWire struct {
@@ -17,28 +19,18 @@ type saveErrorWire struct {
 }
 
 type duplicateResultWire struct {
-	AllowSave               bool              `json:"allowSave"`
-	DuplicateRule           string            `json:"duplicateRule"`
-	DuplicateRuleEntityType string            `json:"duplicateRuleEntityType"`
-	ErrorMessage            string            `json:"errorMessage"`
-	MatchResults            []matchResultWire `json:"matchResults"`
+	AllowSave     bool              `json:"allowSave"`
+	DuplicateRule string            `json:"duplicateRule"`
+	ErrorMessage  string            `json:"errorMessage"`
+	MatchResults  []matchResultWire `json:"matchResults"`
 }
 
 type matchResultWire struct {
-	EntityType   string            `json:"entityType"`
-	Errors       []struct{}        `json:"errors"`
-	MatchEngine  string            `json:"matchEngine"`
 	MatchRecords []matchRecordWire `json:"matchRecords"`
-	Rule         string            `json:"rule"`
-	Size         int               `json:"size"`
-	Success      bool              `json:"success"`
 }
 
 type matchRecordWire struct {
-	AdditionalInformation []struct{}  `json:"additionalInformation"`
-	FieldDiffs            []struct{}  `json:"fieldDiffs"`
-	MatchConfidence       int         `json:"matchConfidence"`
-	Record                matchedWire `json:"record"`
+	Record matchedWire `json:"record"`
 }
 
 type matchedWire struct {
@@ -66,6 +58,21 @@ type queryResultWire struct {
 	Records        []any  `json:"records"`
 }
 
+// compositeWire is a composite request.
+type compositeWire struct {
+	AllOrNone bool       `json:"allOrNone"`
+	Collate   bool       `json:"collateSubrequests"` // of which only the speed depends
+	Parts     []partWire `json:"compositeRequest"`
+}
+
+type partWire struct {
+	Method  string            `json:"method"`
+	URL     string            `json:"url"`
+	ID      string            `json:"referenceId"`
+	Headers map[string]string `json:"httpHeaders"`
+	Body    json.RawMessage   `json:"body"`
+}
+
 type compositeResultWire struct {
 	Results []partResultWire `json:"compositeResponse"`
 }
@@ -78,7 +85,6 @@ type partResultWire struct {
 }
 
 type versionWire struct {
-	Label   string `json:"label"`
 	URL     string `json:"url"`
 	Version string `json:"version"`
 }
@@ -98,7 +104,6 @@ type identityWire struct {
 
 type tokenWire struct {
 	AccessToken string `json:"access_token"`
-	Signature   string `json:"signature,omitempty"`
 	Scope       string `json:"scope"`
 	InstanceURL string `json:"instance_url"`
 	ID          string `json:"id"`
@@ -123,36 +128,20 @@ type jwtClaimsWire struct {
 }
 
 type globalDescribeWire struct {
-	Encoding     string               `json:"encoding"`
-	MaxBatchSize int                  `json:"maxBatchSize"`
-	SObjects     []objectDescribeWire `json:"sobjects"`
-}
-
-type basicInfoWire struct {
-	ObjectDescribe objectDescribeWire `json:"objectDescribe"`
-	RecentItems    []struct{}         `json:"recentItems"`
+	SObjects []objectDescribeWire `json:"sobjects"`
 }
 
 type objectDescribeWire struct {
-	Name               string              `json:"name"`
-	Label              string              `json:"label"`
-	LabelPlural        string              `json:"labelPlural"`
-	KeyPrefix          string              `json:"keyPrefix"`
-	Custom             bool                `json:"custom"`
-	Createable         bool                `json:"createable"`
-	Updateable         bool                `json:"updateable"`
-	Deletable          bool                `json:"deletable"`
-	Queryable          bool                `json:"queryable"`
-	Retrieveable       bool                `json:"retrieveable"`
-	URLs               map[string]string   `json:"urls"`
-	Fields             []fieldDescribeWire `json:"fields,omitempty"`
-	ChildRelationships []struct{}          `json:"childRelationships"`
-	RecordTypeInfos    []struct{}          `json:"recordTypeInfos"`
+	Name       string              `json:"name"`
+	KeyPrefix  string              `json:"keyPrefix"`
+	Custom     bool                `json:"custom"`
+	Createable bool                `json:"createable"`
+	Updateable bool                `json:"updateable"`
+	Fields     []fieldDescribeWire `json:"fields,omitempty"`
 }
 
 type fieldDescribeWire struct {
 	Name               string              `json:"name"`
-	Label              string              `json:"label"`
 	Type               FieldType           `json:"type"`
 	Length             int                 `json:"length"`
 	Precision          int                 `json:"precision"`
@@ -162,11 +151,7 @@ type fieldDescribeWire struct {
 	Updateable         bool                `json:"updateable"`
 	Unique             bool                `json:"unique"`
 	ExternalID         bool                `json:"externalId"`
-	IDLookup           bool                `json:"idLookup"`
-	CaseSensitive      bool                `json:"caseSensitive"`
-	AutoNumber         bool                `json:"autoNumber"`
 	Custom             bool                `json:"custom"`
-	DefaultedOnCreate  bool                `json:"defaultedOnCreate"`
 	RestrictedPicklist bool                `json:"restrictedPicklist"`
 	PicklistValues     []picklistValueWire `json:"picklistValues"`
 	ReferenceTo        []string            `json:"referenceTo"`
@@ -174,37 +159,12 @@ type fieldDescribeWire struct {
 }
 
 type picklistValueWire struct {
-	Active       bool   `json:"active"`
-	DefaultValue bool   `json:"defaultValue"`
-	Label        string `json:"label"`
-	Value        string `json:"value"`
+	Active bool   `json:"active"`
+	Value  string `json:"value"`
 }
 
 // The shapes of the control path.
 
-type statisticsWire struct {
-	Calls         map[string]int    `json:"calls"`
-	Answers       map[string]int    `json:"answers"`
-	Faults        map[FaultKind]int `json:"faults"`
-	Tokens        int               `json:"tokens"`
-	Usage         int               `json:"usage"`
-	BusiestMinute int               `json:"busiest_minute"`
-	Records       map[string]int    `json:"records"`
-}
-
 type journalWire struct {
-	Entries []entryWire `json:"entries"`
-}
-
-type entryWire struct {
-	Time    string            `json:"time"`
-	Call    int               `json:"call"`
-	Method  string            `json:"method"`
-	Path    string            `json:"path"`
-	Action  Action            `json:"action"`
-	Type    string            `json:"type"`
-	Key     string            `json:"key"`
-	ID      string            `json:"id"`
-	Fields  map[string]string `json:"fields"`
-	Changed []string          `json:"changed"`
+	Entries []Entry `json:"entries"`
 }
