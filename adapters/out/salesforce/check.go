@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -18,38 +17,20 @@ import (
 // limit, and a call a minute is 1,440 a day.
 const readyLife = time.Minute
 
-// readiness remembers when the CRM was ready.
-type readiness struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (r *readiness) recent(now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !r.at.IsZero() && now.Sub(r.at) < readyLife
-}
-
-func (r *readiness) set(now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.at = now
-}
-
 // Ready implements ports.CRM: the client can sign in, and the organisation has calls left for an Open.
 func (c *CRM) Ready(ctx context.Context) error {
 	now, few := c.client.now(), c.client.limit.few()
 	switch {
 	case few != nil && !c.client.limit.turn(now):
 		return few
-	case few == nil && ctx.Err() == nil && c.ready.recent(now):
+	case few == nil && ctx.Err() == nil && now.Sub(time.Unix(0, c.ready.Load())) < readyLife:
 		return nil
 	}
-	if err := c.look(ctx); err != nil {
-		return err
+	err := c.look(ctx)
+	if err == nil {
+		c.ready.Store(now.UnixNano())
 	}
-	c.ready.set(now)
-	return nil
+	return err
 }
 
 // Check compares the mapping with the organisation, and returns everything that keeps enrolments from being stored there

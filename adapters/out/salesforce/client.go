@@ -89,7 +89,7 @@ func (c *client) send(ctx context.Context, call call) ([]byte, error) {
 		if again || !errors.As(err, &refused) || !refused.has(codeInvalidSession) {
 			return data, err
 		}
-		c.session.drop(token)
+		c.session.drop(ctx, token)
 		c.retried(RetryExpiredToken)
 	}
 }

@@ -90,7 +90,7 @@ func (c *CRM) lookup(ctx context.Context, done checkout.Completion) (stored foun
 	names := map[string][]string{authority: {fieldMandate}}
 	var parts []partWire
 	for _, k := range kinds() {
-		parts = append(parts, c.byKey(k.object, fieldKey, keyOf(done.EnrolmentKey, k.kind), names[k.object]...))
+		parts = append(parts, c.byKey(k.object, keyOf(done.EnrolmentKey, k.kind), names[k.object]...))
 	}
 	agreements := agreementOf(done.EnrolmentKey)
 	agreements[fieldNumber] = done.Agreement.Number

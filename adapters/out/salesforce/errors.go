@@ -2,6 +2,7 @@ package salesforce
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -28,6 +29,8 @@ const (
 type apiError struct {
 	status int
 	faults []fault
+	object string // of the record that it is about, if it is about one
+	look   bool   // it is about a look at what there is, or about the client, and says nothing of what was to be stored
 }
 
 // fault is one thing that is wrong.
@@ -68,6 +71,9 @@ func newAPIError(status int, body []byte) *apiError {
 
 func (e *apiError) Error() string {
 	text := fmt.Sprintf("Salesforce answered %d", e.status)
+	if e.object != "" {
+		text = e.object + ": " + text
+	}
 	for _, f := range e.faults {
 		text += strings.TrimRight(" "+f.code+" "+strings.Join(f.fields, " "), " ")
 	}
@@ -88,7 +94,7 @@ func (e *apiError) usedUp() bool {
 // is not taken says anything of what was to be stored.
 func (e *apiError) definite() bool {
 	_, again := e.retry()
-	return e.status >= 300 && !again && !e.usedUp() && len(e.faults) > 0 && !e.has(codeHalted) && e.status != http.StatusUnauthorized
+	return e.status >= 300 && !again && !e.look && !e.usedUp() && len(e.faults) > 0 && !e.has(codeHalted) && e.status != http.StatusUnauthorized
 }
 
 // Is reports whether the error means what a port's error means.
@@ -96,23 +102,28 @@ func (e *apiError) Is(target error) bool {
 	return target == ports.ErrBusy && (e.has(codeRequestLimit) || e.status == http.StatusTooManyRequests)
 }
 
-// signInError is a refusal of a token.
-type signInError struct {
-	status int
-	code   string
-}
-
-func newSignInError(status int, body []byte) error {
+// newSignInError returns the refusal of a token.
+func newSignInError(status int, body []byte) *apiError {
 	var w oauthErrorWire
-	if status >= 500 || status == http.StatusTooManyRequests {
-		return newAPIError(status, nil)
+	e := &apiError{status: status, look: true}
+	if json.Unmarshal(body, &w) == nil && w.Error != "" {
+		e.faults = []fault{{code: outbound.Word(w.Error)}}
 	}
-	if json.Unmarshal(body, &w) != nil {
-		w.Error = ""
-	}
-	return &signInError{status, outbound.Word(w.Error)}
+	return e
 }
 
-func (e *signInError) Error() string {
-	return strings.TrimSpace(fmt.Sprintf("Salesforce answered %d %s", e.status, e.code))
+// inRecord says which object an error of a call is about.
+func inRecord(object string, err error) error {
+	if refused, ok := errors.AsType[*apiError](err); ok {
+		refused.object = object
+	}
+	return err
+}
+
+// ofLook says that an error of a call is about a look at what there is.
+func ofLook(err error) error {
+	if refused, ok := errors.AsType[*apiError](err); ok {
+		refused.look = true
+	}
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
-	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -243,28 +241,16 @@ func TestARefusedOpenSaysWhetherRecordsAreThere(t *testing.T) {
 	}
 }
 
-// forbidding answers every look with a refusal.
-type forbidding struct{ http.RoundTripper }
-
-func (f forbidding) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !strings.HasSuffix(r.URL.Path, "/composite") {
-		return f.RoundTripper.RoundTrip(r)
-	}
-	const part = `{"body":[{"errorCode":"INSUFFICIENT_ACCESS","message":"no"}],"httpStatusCode":403,"referenceId":"%s"}`
-	var parts []string
-	for _, name := range []string{"contact", "opportunity", "contact_role", "authority"} {
-		parts = append(parts, fmt.Sprintf(part, name))
-	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
-		Body: io.NopCloser(strings.NewReader(`{"compositeResponse":[` + strings.Join(parts, ",") + `]}`))}, nil
-}
-
 // A user who may not look says nothing of an enrolment.
 func TestARefusedLookIsNoRefusalOfTheEnrolment(t *testing.T) {
-	b := newBench(t, func(_ *salesforcetest.Options, o *salesforce.Options) {
-		o.Transport = forbidding{http.DefaultTransport}
+	var parts []string
+	for _, name := range []string{"contact", "opportunity", "contact_role", "authority"} {
+		parts = append(parts, `{"body":[{"errorCode":"INSUFFICIENT_ACCESS","message":"no"}],"httpStatusCode":403,"referenceId":"`+name+`"}`)
+	}
+	c := newTransported(t, func(*http.Request) (int, string) {
+		return http.StatusOK, `{"compositeResponse":[` + strings.Join(parts, ",") + `]}`
 	})
-	_, err := b.Open(t.Context(), enrolment())
+	_, err := c.Open(t.Context(), enrolment())
 	if err == nil || errors.As(err, new(*checkout.CRMRefusal)) || !strings.Contains(err.Error(), "INSUFFICIENT_ACCESS") {
 		t.Errorf("Open = %v, want an unknown outcome", err)
 	}

@@ -2,7 +2,6 @@ package salesforce_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -14,22 +13,23 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// newAnswered returns a CRM that always gets the same answer, but for a token.
-func newAnswered(t testing.TB, status int, body []byte) *salesforce.CRM {
-	t.Helper()
-	return newTransported(t, func(*http.Request) (int, string) { return status, string(body) })
-}
-
 // newTransported returns a CRM that is answered by a function, but for a token.
 func newTransported(t testing.TB, answer func(*http.Request) (status int, body string)) *salesforce.CRM {
 	t.Helper()
+	return over(t, func(r *http.Request) *http.Response {
+		status, body := answer(r)
+		return answered(status, "", body)
+	})
+}
+
+// over is newTransported for whole answers.
+func over(t testing.TB, api func(*http.Request) *http.Response) *salesforce.CRM {
+	t.Helper()
 	transport := roundTripper(func(r *http.Request) (*http.Response, error) {
-		status, body := http.StatusOK, `{"access_token":"t","instance_url":"https://kowhai.example"}`
-		if !strings.HasSuffix(r.URL.Path, "/token") {
-			status, body = answer(r)
+		if strings.HasSuffix(r.URL.Path, "/token") {
+			return answered(http.StatusOK, "", `{"access_token":"t","instance_url":"https://kowhai.example"}`), nil
 		}
-		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
-			Body: io.NopCloser(strings.NewReader(body))}, nil
+		return api(r), nil
 	})
 	c, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: "https://kowhai.example", ClientID: clientID,
 		ClientSecret: clientSecret, Transport: transport})
@@ -73,7 +73,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		c := newAnswered(t, status, body)
+		c := newTransported(t, func(*http.Request) (int, string) { return status, string(body) })
 		opened, err := c.Open(ctx, enrolment())
 		if err == nil && !(idPattern.MatchString(opened.ContactID) && idPattern.MatchString(opened.OpportunityID) && idPattern.MatchString(opened.DDAID)) {
 			t.Errorf("Open = %+v", opened)

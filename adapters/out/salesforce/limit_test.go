@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -24,23 +22,6 @@ import (
 func answered(status int, limit, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}, "Sforce-Limit-Info": {limit}},
 		Body: io.NopCloser(bytes.NewReader([]byte(body)))}
-}
-
-// over returns a CRM over a transport that need not answer token requests.
-func over(t *testing.T, api func(*http.Request) *http.Response) *salesforce.CRM {
-	t.Helper()
-	transport := roundTripper(func(r *http.Request) (*http.Response, error) {
-		if strings.HasSuffix(r.URL.Path, "/token") {
-			return answered(http.StatusOK, "", `{"access_token":"t","instance_url":"https://kowhai.example"}`), nil
-		}
-		return api(r), nil
-	})
-	c, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: "https://kowhai.example", ClientID: clientID,
-		ClientSecret: clientSecret, Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // When few calls are left, enrolments that are confirmed still complete, and new ones wait.

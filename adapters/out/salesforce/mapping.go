@@ -133,29 +133,28 @@ func (r *mappingReader) mapped(path string, v strictjson.Value, o object, names 
 	return names
 }
 
-// name reads one name, where it is given.
-func (r *mappingReader) name(from *strictjson.Fields, name string, into *string) {
+// text reads a text of a form, where it is given.
+func (r *mappingReader) text(from *strictjson.Fields, name string, into *string, good func(string) bool, want string) {
 	v, given := from.Take(name)
 	switch {
 	case !given:
-	case v.Kind != strictjson.String || !namePattern.MatchString(v.Text):
-		r.fault(from.At(name), "must be the API name of an object or field")
+	case v.Kind != strictjson.String || !good(v.Text):
+		r.fault(from.At(name), want)
 	default:
 		*into = v.Text
 	}
 }
 
+// name reads one name, where it is given.
+func (r *mappingReader) name(from *strictjson.Fields, name string, into *string) {
+	r.text(from, name, into, namePattern.MatchString, "must be the API name of an object or field")
+}
+
 // stage reads the name of a stage, where it is given.
 func (r *mappingReader) stage(from *strictjson.Fields, name string, into *string) {
-	v, given := from.Take(name)
-	switch {
-	case !given:
-	case v.Kind != strictjson.String || strings.TrimSpace(v.Text) != v.Text || v.Text == "" || len(v.Text) > maxStage ||
-		strings.Contains(v.Text, reference):
-		r.fault(from.At(name), "must be a value of the stage's picklist")
-	default:
-		*into = v.Text
-	}
+	r.text(from, name, into, func(text string) bool {
+		return strings.TrimSpace(text) == text && text != "" && len(text) <= maxStage && !strings.Contains(text, reference)
+	}, "must be a value of the stage's picklist")
 }
 
 // object returns the name of an object in the organisation.

@@ -62,11 +62,11 @@ func (c *CRM) open(ctx context.Context, e checkout.Enrolment) (map[string]string
 	names := map[string][]string{opportunity: intentFields()}
 	var parts []partWire
 	for _, k := range kinds() {
-		parts = append(parts, c.byKey(k.object, fieldKey, keyOf(e.EnrolmentKey, k.kind), names[k.object]...))
+		parts = append(parts, c.byKey(k.object, keyOf(e.EnrolmentKey, k.kind), names[k.object]...))
 	}
 	answers, err := c.composite(ctx, parts, false)
 	if err != nil {
-		return nil, &lookError{err}
+		return nil, ofLook(err)
 	}
 	ids, missing := map[string]string{}, []write{}
 	for i, k := range kinds() {

@@ -30,15 +30,6 @@ type write struct {
 	values map[string]any
 }
 
-// recordError is an error of one write.
-type recordError struct {
-	object string
-	err    *apiError
-}
-
-func (e *recordError) Error() string { return e.object + ": " + e.err.Error() }
-func (e *recordError) Unwrap() error { return e.err }
-
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{15}(?:[A-Za-z0-9]{3})?$`)
 
 var errNoID = errors.New("the answer has no id of a record")
@@ -55,18 +46,9 @@ func (c *CRM) writeAll(ctx context.Context, writes []write) (map[string]string, 
 	parts := make([]partWire, len(writes))
 	for i, w := range writes {
 		method, path := c.address(w)
-		values := map[string]any{}
-		for name, value := range w.values {
-			if id, ok := value.(idOf); ok {
-				value = reference + string(id) + ".id}"
-			}
-			values[name] = value
-		}
-		parts[i] = partWire{Method: method, URL: dataPath + path, ReferenceID: w.object, Headers: map[string]string{},
-			Body: c.mapping.body(w.object, values)}
-		for name, value := range saveHeader() {
-			parts[i].Headers[name] = value[0]
-		}
+		parts[i] = partWire{Method: method, URL: dataPath + path, ReferenceID: w.object,
+			Headers: map[string]string{duplicateHeader: allowDuplicates},
+			Body:    c.body(w, func(object string) string { return reference + object + ".id}" })}
 	}
 	answers, err := c.composite(ctx, parts, true)
 	if err != nil {
@@ -116,16 +98,9 @@ func (c *CRM) writeReferences(ctx context.Context, writes []write) (rest []write
 func (c *CRM) writeEach(ctx context.Context, writes []write) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, w := range writes {
-		values := map[string]any{}
-		for name, value := range w.values {
-			if id, ok := value.(idOf); ok {
-				value = ids[string(id)]
-			}
-			values[name] = value
-		}
 		method, path := c.address(w)
-		answer, err := send[json.RawMessage](ctx, c.client, call{method: method, path: path, header: saveHeader(),
-			body: c.mapping.body(w.object, values)})
+		answer, err := send[json.RawMessage](ctx, c.client, call{method: method, path: path,
+			header: http.Header{duplicateHeader: {allowDuplicates}}, body: c.body(w, func(object string) string { return ids[object] })})
 		if err == nil && w.id == "" {
 			ids[w.object], err = newID(answer)
 		}
@@ -145,10 +120,23 @@ func (c *CRM) address(w write) (method, path string) {
 	return http.MethodPatch, path + "/" + w.id
 }
 
-// saveHeader has a record saved though a duplicate rule would refuse it.
-func saveHeader() http.Header {
-	return http.Header{"Sforce-Duplicate-Rule-Header": {"allowSave=true"}}
+// body returns the values of a write by the names of their fields in the organisation. idOf returns the id of the record that an
+// earlier write makes.
+func (c *CRM) body(w write, id func(object string) string) map[string]any {
+	values := maps.Clone(w.values)
+	for name, value := range values {
+		if of, ok := value.(idOf); ok {
+			values[name] = id(string(of))
+		}
+	}
+	return c.mapping.body(w.object, values)
 }
+
+// The header that has a record saved though a duplicate rule would refuse it.
+const (
+	duplicateHeader = "Sforce-Duplicate-Rule-Header"
+	allowDuplicates = "allowSave=true"
+)
 
 // newID returns the id in the answer to a creation.
 func newID(answer json.RawMessage) (string, error) {
@@ -181,7 +169,7 @@ func failedPart(writes []write, answers []partAnswerWire) error {
 		}
 		err := newAPIError(a.Status, a.Body)
 		if failed == nil || !err.has(codeHalted) {
-			failed = &recordError{writes[i].object, err}
+			failed = inRecord(writes[i].object, err)
 		}
 		if !err.has(codeHalted) {
 			break
@@ -196,14 +184,14 @@ type found struct {
 	values map[string]string
 }
 
-// byKey is the part of a composite request that reads a record by a field.
-func (c *CRM) byKey(object, field, key string, names ...string) partWire {
+// byKey is the part of a composite request that reads a record by its natural key.
+func (c *CRM) byKey(object, key string, names ...string) partWire {
 	fields := []string{"Id"}
 	for _, name := range names {
 		fields = append(fields, c.mapping.field(object, name))
 	}
 	return partWire{Method: http.MethodGet, ReferenceID: object, URL: dataPath + "/sobjects/" + c.mapping.object(object) + "/" +
-		c.mapping.field(object, field) + "/" + url.PathEscape(key) + "?fields=" + strings.Join(fields, ",")}
+		c.mapping.field(object, fieldKey) + "/" + url.PathEscape(key) + "?fields=" + strings.Join(fields, ",")}
 }
 
 // foundByKey reads the answer to byKey.
@@ -211,11 +199,10 @@ func (c *CRM) foundByKey(object string, answer partAnswerWire, names ...string) 
 	if answer.Status == http.StatusNotFound {
 		return found{}, nil
 	}
-	if answer.Status == http.StatusMultipleChoices { // a record was copied with its key
-		return found{}, &recordError{object, newAPIError(answer.Status, answer.Body)}
-	}
 	if answer.Status != http.StatusOK {
-		return found{}, &lookError{&recordError{object, newAPIError(answer.Status, answer.Body)}}
+		err := newAPIError(answer.Status, answer.Body)
+		err.object, err.look = object, answer.Status != http.StatusMultipleChoices // a record was copied with its key
+		return found{}, err
 	}
 	var record map[string]any
 	d := json.NewDecoder(bytes.NewReader(answer.Body))
@@ -275,7 +262,7 @@ func (c *CRM) byQuery(object string, where map[string]string, names ...string) p
 // foundByQuery reads the answer to byQuery.
 func (c *CRM) foundByQuery(object string, answer partAnswerWire, names ...string) ([]found, error) {
 	if answer.Status != http.StatusOK {
-		return nil, &lookError{&recordError{object, newAPIError(answer.Status, answer.Body)}}
+		return nil, ofLook(inRecord(object, newAPIError(answer.Status, answer.Body)))
 	}
 	var records queryAnswerWire
 	if err := json.Unmarshal(answer.Body, &records); err != nil {
@@ -316,28 +303,15 @@ func (c *CRM) foundAll(object string, answer queryAnswerWire, names []string) (a
 // soqlText escapes a text between the quotes of a query.
 var soqlText = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 
-// lookError is an error of a look at what there is: it says nothing of what was to be stored.
-type lookError struct{ error }
-
-func (e *lookError) Unwrap() error { return e.error }
-
-// outcome returns what an error means to who called: a refusal where it is definite.
+// outcome returns what an error means to the caller: a refusal where it is definite.
 func (c *CRM) outcome(err error) error {
-	if errors.As(err, new(*lookError)) {
+	refused, ok := errors.AsType[*apiError](err)
+	if !ok || !refused.definite() {
 		return err
 	}
-	var refused *apiError
-	var record *recordError
-	if !errors.As(err, &refused) || !refused.definite() {
-		return err
-	}
-	object := ""
-	if errors.As(err, &record) {
-		object = record.object
-	}
-	refusal := &checkout.CRMRefusal{Code: refused.faults[0].code, Faults: c.mapping.faults(object, refused.faults)}
-	if len(refusal.Faults) == 0 && object != "" {
-		refusal.Faults = []checkout.Fault{{Field: c.mapping.object(object), Message: "is refused"}}
+	refusal := &checkout.CRMRefusal{Code: refused.faults[0].code, Faults: c.mapping.faults(refused.object, refused.faults)}
+	if len(refusal.Faults) == 0 && refused.object != "" {
+		refusal.Faults = []checkout.Fault{{Field: c.mapping.object(refused.object), Message: "is refused"}}
 	}
 	return refusal
 }
@@ -345,13 +319,4 @@ func (c *CRM) outcome(err error) error {
 // refuse is a refusal of our own.
 func refuse(code, field, message string) error {
 	return &checkout.CRMRefusal{Code: code, Faults: []checkout.Fault{{Field: field, Message: message}}}
-}
-
-// inRecord says which object an error of a call is about.
-func inRecord(object string, err error) error {
-	var refused *apiError
-	if errors.As(err, &refused) {
-		return &recordError{object, refused}
-	}
-	return err
 }

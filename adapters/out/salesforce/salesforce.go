@@ -29,6 +29,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
@@ -63,7 +64,7 @@ type CRM struct {
 	environment catalogue.Environment
 	mapping     Mapping
 	client      *client
-	ready       readiness
+	ready       atomic.Int64 // when the CRM was found ready last, in nanoseconds
 }
 
 var _ ports.CRM = (*CRM)(nil)

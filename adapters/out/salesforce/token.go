@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
@@ -23,64 +22,47 @@ const assertionLife = 2 * time.Minute
 // accessToken is a token and the origin at which it is good. The zero accessToken means that there is no token.
 type accessToken struct{ value, base string }
 
-// session is the client's token, which one call at a time asks for.
+// session signs a client in.
 type session struct {
 	url, clientID, secret, user, audience string
 	key                                   *rsa.PrivateKey
-	loopback                              bool          // the API may be on a loopback address, as the organisation is
-	asking                                chan struct{} // holds a value while a token is asked for
-
-	mu    sync.Mutex
-	token accessToken
+	loopback                              bool             // the API may be on a loopback address, as the organisation is
+	token                                 chan accessToken // holds the token, unless a call has taken it to sign in
 }
 
 func newSession(o Options) session {
 	u, err := url.Parse(o.URL)
-	return session{url: o.URL, clientID: o.ClientID, secret: o.ClientSecret, user: o.User, audience: o.Audience, key: o.JWTKey,
-		loopback: err == nil && u.Scheme == "http", asking: make(chan struct{}, 1)}
-}
-
-func (s *session) get() accessToken {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.token
-}
-
-func (s *session) set(token accessToken) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.token = token
+	s := session{url: o.URL, clientID: o.ClientID, secret: o.ClientSecret, user: o.User, audience: o.Audience, key: o.JWTKey,
+		loopback: err == nil && u.Scheme == "http", token: make(chan accessToken, 1)}
+	s.token <- accessToken{}
+	return s
 }
 
 // drop forgets a token that has ended. A newer token in its place stays.
-func (s *session) drop(ended accessToken) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.token == ended {
-		s.token = accessToken{}
+func (s *session) drop(ctx context.Context, ended accessToken) {
+	select {
+	case token := <-s.token:
+		if token == ended {
+			token = accessToken{}
+		}
+		s.token <- token
+	case <-ctx.Done():
 	}
 }
 
-// token returns the token, or signs in for one.
-func (c *client) token(ctx context.Context) (accessToken, error) {
-	s := &c.session
-	if token := s.get(); token != (accessToken{}) {
-		return token, ctx.Err()
-	}
+// token returns the token, or signs in for one while other calls wait for it.
+func (c *client) token(ctx context.Context) (token accessToken, err error) {
 	select {
-	case s.asking <- struct{}{}:
-		defer func() { <-s.asking }()
+	case token = <-c.session.token:
 	case <-ctx.Done():
 		return accessToken{}, ctx.Err()
 	}
-	if token := s.get(); token != (accessToken{}) {
-		return token, nil // another call has just signed in
+	defer func() { c.session.token <- token }()
+	if token == (accessToken{}) {
+		if token, err = c.signIn(ctx); err != nil {
+			return accessToken{}, fmt.Errorf("sign in: %w", err)
+		}
 	}
-	token, err := c.signIn(ctx)
-	if err != nil {
-		return accessToken{}, fmt.Errorf("sign in: %w", err)
-	}
-	s.set(token)
 	return token, nil
 }
 
