@@ -45,6 +45,7 @@ const (
 	hangsUp                           // it waits for the first answer too short a time, and then retries
 	silentOnCreate                    // it hangs up on its first create, and is not heard of until it comes back
 	silentOnConfirm
+	contradictsItself // it sends another intent under the same order, and confirms another direct debit, before it confirms
 )
 
 // errSilent: the client is not heard of any more.
@@ -103,6 +104,11 @@ func (e *enrolment) complete(ctx context.Context, c *stormClient) error {
 	if err := e.create(ctx, c); err != nil {
 		return err
 	}
+	if e.habit == contradictsItself {
+		if err := e.contradict(ctx, c); err != nil {
+			return err
+		}
+	}
 	if err := e.confirm(ctx, c); err != nil {
 		return err
 	}
@@ -112,6 +118,23 @@ func (e *enrolment) complete(ctx context.Context, c *stormClient) error {
 		err = e.wrong("a poll", r)
 	}
 	return err
+}
+
+// contradict sends two requests that contradict the enrolment, and must be refused.
+func (e *enrolment) contradict(ctx context.Context, c *stormClient) error {
+	confirm := strings.ReplaceAll(e.created.ConfirmBody(), e.ids[3], "another")
+	for path, body := range map[string]string{"": strings.ReplaceAll(e.body, "2027-02-01", "2027-03-01"), "/" + e.ids[0] + "/confirm": confirm} {
+		r, err := e.send(ctx, silentOnCreate, func(ctx context.Context) (sandbox.Response, error) {
+			return c.Call(ctx, e.provider, http.MethodPost, "/v1/provider-checkouts"+path, body)
+		})
+		if err != nil {
+			return err
+		}
+		if r.Status != http.StatusConflict {
+			return e.wrong("a contradiction", r)
+		}
+	}
+	return nil
 }
 
 // idsOf returns the ids of the checkout and of its records in an answer.

@@ -324,13 +324,3 @@ func (c *comparison) events(r checkout.CheckoutRecord, arrived *eventDigests) {
 	want := []events.Name{events.CheckoutCreated, events.CheckoutConfirmed, events.AgreementGenerated}
 	c.want(slices.Equal(names, want), "the events are %q", names)
 }
-
-// check fails the test if an operator was alarmed.
-func (f *alarmLog) check(t *testing.T) {
-	t.Helper()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.count > 0 {
-		t.Errorf("%d failures alarmed the operator: %q", f.count, f.first)
-	}
-}

@@ -5,15 +5,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
@@ -45,7 +46,8 @@ type stormWorld struct {
 	gate      *callMeter
 	events    *eventDigests
 	transport *http.Transport // by which the organisation is called
-	failures  *alarmLog
+	log       *stormLog
+	underway  atomic.Int64 // requests that the service works on, whether their clients wait or have hung up
 }
 
 // newStormWorld configures a new store and serves it. A call of the organisation is given up when its answer does not begin
@@ -53,7 +55,7 @@ type stormWorld struct {
 func newStormWorld(t *testing.T, store site.Store, patience time.Duration) *stormWorld {
 	t.Helper()
 	w := &stormWorld{org: salesforcetest.New(salesforcetest.Options{ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret,
-		Sandbox: true, DailyLimit: 1_000_000_000}), failures: &alarmLog{}}
+		Sandbox: true, DailyLimit: 1_000_000_000}), log: newStormLog()}
 	w.gate = &callMeter{Handler: w.org}
 	w.gate.server = httptest.NewServer(w.gate)
 	t.Cleanup(func() { w.org.Close(); w.gate.server.Close() })
@@ -95,11 +97,17 @@ func (w *stormWorld) serve(t *testing.T, store site.Store) (stop func()) {
 	registry := ops.NewRegistry()
 	w.store, w.url = store, "http://"+public.Addr().String()
 	s, err := site.New(site.Config{Store: store, Secrets: operatorSecrets, Environment: catalogue.Sandbox, BaseURL: w.url, CRM: crm,
-		AllowPrivate: true, Registry: registry, Metrics: ops.NewMetrics(registry), Log: slog.New(w.failures)})
+		AllowPrivate: true, Registry: registry, Metrics: ops.NewMetrics(registry), Log: httpserver.NewLog(w.log)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.service = s.Service
+	handler := s.Handler
+	s.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.underway.Add(1)
+		defer w.underway.Add(-1)
+		handler.ServeHTTP(rw, r)
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, public, nil) }()
@@ -113,23 +121,28 @@ func (w *stormWorld) serve(t *testing.T, store site.Store) (stop func()) {
 	return stop
 }
 
-// settled waits until nothing waits for the organisation, and no event is pending. It returns how long that took.
+// settled waits until nothing waits for the organisation, no event is pending, and the service works on no request: it may still
+// work on the request of a client that hung up. It returns how long that took.
 func (w *stormWorld) settled(t *testing.T) time.Duration {
 	t.Helper()
 	began := time.Now()
-	for {
+	for still := 0; ; <-time.After(20 * time.Millisecond) {
+		underway := w.underway.Load() // before the jobs, which a request may enqueue
 		backlogs, err := w.service.Backlogs(t.Context())
 		waiting, pending := backlogs[checkout.JobOpen].Waiting+backlogs[checkout.JobComplete].Waiting, backlogs[checkout.JobDeliver].Waiting
+		if still++; waiting > 0 || pending > 0 || underway > 0 {
+			still = 0
+		}
 		switch took := time.Since(began); {
 		case err != nil:
 			t.Fatal(err)
-		case waiting == 0 && pending == 0:
+		case still == 5: // a request may have been on its way to the service
 			return took
 		case took > patience:
-			t.Errorf("%d checkouts wait for the organisation and %d events are pending %v after the last fault", waiting, pending, patience)
+			t.Errorf("%d checkouts wait for the organisation, %d events are pending and %d requests are under way %v after the last fault",
+				waiting, pending, underway, patience)
 			return took
 		}
-		<-time.After(20 * time.Millisecond)
 	}
 }
 
@@ -219,26 +232,4 @@ func (h *eventDigests) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	h.bodies[id] = digest
 	rw.WriteHeader(http.StatusNoContent)
-}
-
-// alarmLog is a log that counts what an operator is alarmed by, and keeps the first.
-type alarmLog struct {
-	mu    sync.Mutex
-	count int
-	first []string
-}
-
-func (f *alarmLog) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
-func (f *alarmLog) WithAttrs([]slog.Attr) slog.Handler           { return f }
-func (f *alarmLog) WithGroup(string) slog.Handler                { return f }
-
-func (f *alarmLog) Handle(_ context.Context, r slog.Record) error {
-	text := r.Message
-	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.count++; len(f.first) < 5 {
-		f.first = append(f.first, text)
-	}
-	return nil
 }
