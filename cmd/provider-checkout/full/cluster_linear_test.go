@@ -52,7 +52,7 @@ func (b suite) isLinearizableFor(t *testing.T, length time.Duration) {
 	clients.Wait()
 	rate, lost := float64(l.Answered())/time.Since(began).Seconds(), l.Lost()
 	l.ReadBack(t)
-	stopAll(t, c.servers[:]...)
+	stopAll(t, c.servers...)
 	l.Check(t)
 	t.Logf("%.0f responses a second about %d orders; %d kills, %d responses were lost", rate, l.Orders(), kills, lost)
 	if least := 40; rate < float64(least) || lost == 0 {

@@ -34,7 +34,7 @@ func (b suite) startsAtOnce(t *testing.T) {
 		for _, p := range all[:clusterSize] {
 			p.awaitListening(t)
 		}
-		c := &cluster{Workload: workload.New(t, b.Binary, store), servers: [clusterSize]*server(all[:clusterSize])}
+		c := &cluster{Workload: workload.New(t, b.Binary, store), servers: all[:clusterSize]}
 		c.addrs.all = addrs // addresses of killed processes refuse connections
 		clients := c.newBackend(&c.addrs)
 		clients.strict, clients.DisableKeepAlives = true, true

@@ -24,6 +24,7 @@ func TestCluster(t *testing.T) {
 	t.Run("fails no request while it is restarted in turn", b.restartsInTurn)
 	t.Run("fails no request while a newer version takes over", b.isUpgraded)
 	t.Run("creates one store when all start at once", b.startsAtOnce)
+	t.Run("sends nothing twice and holds nothing back when clocks are wrong", b.toleratesWrongClocks)
 }
 
 // clusterSize is the number of processes of a cluster.
@@ -36,14 +37,18 @@ const clusterURL = "http://cluster.test"
 type cluster struct {
 	*workload.Workload
 	addrs   balancer
-	servers [clusterSize]*server
+	servers []*server
+	env     []string // a variable for each process, or ""
 }
 
-// newCluster configures a store in PostgreSQL and starts the processes.
-func newCluster(t *testing.T, b suite, store string) *cluster {
+// newCluster configures a store in PostgreSQL and starts the processes: as many as env has variables, or clusterSize.
+func newCluster(t *testing.T, b suite, store string, env ...string) *cluster {
 	t.Helper()
-	c := &cluster{Workload: workload.New(t, b.Binary, store)}
-	for i := range clusterSize {
+	if env == nil {
+		env = make([]string, clusterSize)
+	}
+	c := &cluster{Workload: workload.New(t, b.Binary, store), servers: make([]*server, len(env)), env: env}
+	for i := range env {
 		c.addrs.all = append(c.addrs.all, proc.QuietAddr(t, c.Rand))
 		c.launch(t, i)
 	}
@@ -61,7 +66,11 @@ func clusterArgs(store, addr string) []string {
 // launch starts process i.
 func (c *cluster) launch(t *testing.T, i int) {
 	t.Helper()
-	c.servers[i] = &server{Process: proc.Start(t, c.Binary.Command(clusterArgs(c.Store, c.addrs.all[i])...))}
+	cmd := c.Binary.Command(clusterArgs(c.Store, c.addrs.all[i])...)
+	if c.env[i] != "" {
+		cmd.Env = append(cmd.Env, c.env[i])
+	}
+	c.servers[i] = &server{Process: proc.Start(t, cmd)}
 }
 
 // only returns a balancer for process i alone.
@@ -95,6 +104,6 @@ func (c *cluster) completes(t *testing.T, b *backend) (lost int) {
 	if took > time.Minute {
 		t.Errorf("everything was complete %v after the last fault, want within 60 s", took)
 	}
-	stopAll(t, c.servers[:]...)
+	stopAll(t, c.servers...)
 	return c.Check(t)
 }

@@ -30,9 +30,10 @@ type Workload struct {
 	Receiver   *sandbox.Receiver
 	Verdicts   *Verdicts
 	Enrolments Enrolments
-	HeldUp     bool // deliveries may arrive long after they were sent
-	Unsettled  bool // events may still be pending when the record is checked
-	restored   bool // deliveries may be of a life that is not on record
+	HeldUp     bool          // deliveries may arrive long after they were sent
+	Unsettled  bool          // events may still be pending when the record is checked
+	Skew       time.Duration // between the clocks of the servers and the receiver
+	restored   bool          // deliveries may be of a life that is not on record
 }
 
 // New configures the store, which --store names, and returns a workload without enrolments. The deliveries to its
@@ -144,7 +145,7 @@ func (r *Workload) Check(t *testing.T) (lost int) {
 func (r *Workload) checkDeliveries(t *testing.T, byOrder map[string]*Record) {
 	t.Helper()
 	all := r.Receiver.Deliveries()
-	checkSigned(t, all)
+	checkSigned(t, all, r.Skew)
 	if r.restored {
 		r.checkDelivered(t, byOrder)
 		return
@@ -168,6 +169,7 @@ func (r *Workload) checkDeliveries(t *testing.T, byOrder map[string]*Record) {
 // unless AcceptAll is set.
 type Verdicts struct {
 	AcceptAll bool
+	Slow      time.Duration // with AcceptAll, until each answer
 
 	mu                sync.Mutex
 	rng               *rand.Rand
@@ -183,6 +185,7 @@ func (v *Verdicts) answer(h sandbox.Delivery) int {
 	switch percentile := v.rng.IntN(100); {
 	case v.AcceptAll:
 		v.accepted[id]++
+		delay = v.Slow
 	case hash.Sum32()%64 == 0, percentile < 5:
 		status = http.StatusInternalServerError
 		v.refused[id]++
