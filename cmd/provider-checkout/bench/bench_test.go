@@ -45,17 +45,6 @@ func BenchmarkCreate(b *testing.B) {
 	})
 }
 
-// BenchmarkCreateNaive shows the gain of batching commits: it compares with the floor that commits each
-// request alone.
-func BenchmarkCreateNaive(b *testing.B) {
-	dir := b.TempDir()
-	s := fill(b, "sqlite:"+filepath.Join(dir, "store.db"), 0, 0)
-	naive := startFloor(b, "naive:"+filepath.Join(dir, "floor.db"), s.key)
-	compare(b,
-		&contender{child: s.serve(b), name: "ours", next: creates(s.key), status: "201"},
-		&contender{child: naive, name: "naive", next: creates(s.key), status: "201"})
-}
-
 // onFile is the number of checkouts that a benchmark reads in turn.
 const onFile = 2000
 

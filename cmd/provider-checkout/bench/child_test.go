@@ -1,7 +1,10 @@
 package bench_test
 
 import (
-	"context"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+
 	"fmt"
 	"net"
 	"os"
@@ -10,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
 // floorCommand is the first argument that turns the test binary into the floor.
@@ -29,35 +34,25 @@ type child struct {
 	stop func()
 }
 
-// untilStdinEnds runs a program that gets SIGTERM when standard input ends, which is when the benchmark ends,
-// even if it is killed.
-const untilStdinEnds = `exec 3<&0 </dev/null; { cat <&3 && kill $$; } >/dev/null & exec "$0" "$@" 3<&-`
-
 // startChild starts a server and waits until it accepts a connection. The command is given --addr and a free port.
 // Its log is discarded: writing the log somewhere is not a cost of the service.
 func startChild(b *testing.B, server *exec.Cmd) *child {
 	b.Helper()
-	addr := freeAddr(b)
-	cmd := exec.Command("/bin/sh", append([]string{"-c", untilStdinEnds}, append(server.Args, "--addr", addr)...)...)
-	cmd.Env = server.Env
-	input, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
+	addr := proc.QuietAddr(b, rand.New(rand.NewPCG(rand.Uint64(), 0)))
+	server.Args = append(server.Args, "--addr", addr)
+	if err := server.Start(); err != nil {
 		b.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	c := &child{addr: addr, pid: cmd.Process.Pid}
-	c.stop = func() {
-		input.Close()
+	go func() { ended <- server.Wait() }()
+	c := &child{addr: addr, pid: server.Process.Pid}
+	c.stop = sync.OnceFunc(func() {
+		_ = server.Process.Signal(syscall.SIGTERM) // unless it has ended
 		if err := <-ended; err != nil {
 			b.Errorf("%q ended with %v", server.Args, err)
 		}
-		c.stop = func() {}
-	}
-	b.Cleanup(func() { c.stop() })
+	})
+	b.Cleanup(c.stop)
 	c.await(b, ended)
 	return c
 }
@@ -77,16 +72,6 @@ func (c *child) await(b *testing.B, ended chan error) {
 		default:
 		}
 	}
-}
-
-func freeAddr(b *testing.B) string {
-	b.Helper()
-	ln, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 // cpu returns the CPU time that the child has used, in steps of 10 ms; 0 if the system has no

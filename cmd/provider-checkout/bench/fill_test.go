@@ -113,8 +113,12 @@ func fill(b *testing.B, spec string, open, ready int) *benchStore {
 	if s.keyring, err = checkout.NewKeyring(db.Secrets()...); err != nil {
 		b.Fatal(err)
 	}
-	s.open = insertMany(b, db, s.keyring, 0, open, func(*checkout.Checkout) {})
-	s.ready = insertMany(b, db, s.keyring, open, ready, setUpByNow)
+	s.open, s.ready = make([]checkout.Checkout, open), make([]checkout.Checkout, ready)
+	s.insertMany(b, db, 0, open, false, func(i int, c *checkout.Checkout) { s.open[i] = *c })
+	s.insertMany(b, db, open, ready, false, func(i int, c *checkout.Checkout) {
+		setUpByNow(c)
+		s.ready[i] = *c
+	})
 	return s
 }
 
@@ -126,24 +130,22 @@ func setUpByNow(c *checkout.Checkout) {
 	}}
 }
 
-// insertMany stores n checkouts, with orders from first on, as creates would.
-func insertMany(b *testing.B, db ports.Checkouts, ring checkout.Keyring, first, n int,
-	change func(*checkout.Checkout)) []checkout.Checkout {
+// insertMany stores n checkouts, with orders from first on, as creates would. change is called with each before it is stored. Their
+// events are pending, as a crash leaves them, or have no destination.
+func (s *benchStore) insertMany(b *testing.B, db ports.Checkouts, first, n int, pending bool, change func(i int, c *checkout.Checkout)) {
 	b.Helper()
 	ctx, now := context.WithoutCancel(b.Context()), time.Now().UTC().Truncate(time.Millisecond)
-	stored := make([]checkout.Checkout, n)
 	var next atomic.Int64
 	var together sync.WaitGroup
 	for range 128 { // the store batches concurrent commits
 		together.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				made := opening(ring, benchOrder(uint64(first)+uint64(i)), now)
-				change(&made.Next)
-				if err := db.InsertCheckout(ctx, made, checkout.Enqueue{Now: now, Unsent: true}); err != nil {
+				made := opening(s.keyring, benchOrder(uint64(first)+uint64(i)), now)
+				change(int(i), &made.Next)
+				if err := db.InsertCheckout(ctx, made, checkout.Enqueue{Now: now, Unsent: !pending}); err != nil {
 					b.Error(err)
 					return
 				}
-				stored[i] = made.Next
 			}
 		})
 	}
@@ -151,7 +153,6 @@ func insertMany(b *testing.B, db ports.Checkouts, ring checkout.Keyring, first, 
 	if b.Failed() {
 		b.FailNow()
 	}
-	return stored
 }
 
 // opening returns the change that a create of the order stores.

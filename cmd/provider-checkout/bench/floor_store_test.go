@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -12,25 +11,13 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// openFloor opens the floor's store: sqlite:PATH, which batches commits, naive:PATH, which commits each
-// row alone, or the URL of a PostgreSQL, which gets one statement for each row and batches commits
-// itself.
+// openFloor opens the floor's store: sqlite:PATH, which batches commits, or the URL of a PostgreSQL, which gets one statement for
+// each row and batches commits itself.
 func openFloor(ctx context.Context, store string) (floorRows, error) {
-	kind, path, _ := strings.Cut(store, ":")
-	switch kind {
-	case "sqlite":
-		f, err := openFloorFile(ctx, path)
-		if err == nil {
-			go f.work()
-		}
-		return f, err
-	case "naive":
-		f, err := openFloorFile(ctx, path)
-		return naiveFile{f}, err
-	case "postgres":
-		return openFloorServer(ctx, store)
+	if path, isFile := strings.CutPrefix(store, "sqlite:"); isFile {
+		return openFloorFile(ctx, path)
 	}
-	return nil, fmt.Errorf("%s is no store of the floor", kind)
+	return openFloorServer(ctx, store)
 }
 
 const floorTable = `CREATE TABLE IF NOT EXISTS checkouts (
@@ -71,6 +58,7 @@ func openFloorFile(ctx context.Context, path string) (*floorFile, error) {
 		VALUES (?, ?, ?, 'direct_debit_setup_required', ?) ON CONFLICT (order_id) DO NOTHING`)
 	f.found, errs[1] = f.writer.PrepareContext(ctx, `SELECT id, token FROM checkouts WHERE order_id = ?`)
 	f.state, errs[2] = db.PrepareContext(ctx, `SELECT status FROM checkouts WHERE id = ?`)
+	go f.work()
 	return f, errors.Join(append(errs[:], made)...)
 }
 
@@ -135,15 +123,6 @@ func (f *floorFile) status(ctx context.Context, id string) (status string, err e
 func (f *floorFile) close() error {
 	close(f.ready)
 	return errors.Join(f.writer.Close(), f.db.Close())
-}
-
-// naiveFile commits for each request.
-type naiveFile struct{ *floorFile }
-
-func (f naiveFile) put(_ context.Context, r *floorRow) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.commit([]*floorWrite{{row: r}})
 }
 
 // floorServer is the floor's PostgreSQL.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -55,7 +56,7 @@ func growth(b *testing.B, small, large *grown) {
 	}{
 		{"create", "201", func(g *grown) errand { return g.create }},
 		{"replay", "200", func(g *grown) errand { return inTurn(g.replays()) }},
-		{"get", "200", func(g *grown) errand { return inTurn(gets(g.key, g.ids())) }},
+		{"get", "200", func(g *grown) errand { return inTurn(gets(g.key, g.ids)) }},
 	} {
 		b.Run(load.name, func(b *testing.B) {
 			compare(b,
@@ -65,59 +66,75 @@ func growth(b *testing.B, small, large *grown) {
 	}
 }
 
-// grown is a store with the checkout that the service made and n more, all of which wait for their setup.
+// grown is a store with n checkouts, all of which wait for their setup.
 type grown struct {
 	*benchStore
-	bulkFiller
 	n      int
 	filled time.Duration // how long that took
 	create errand        // creates of orders that it does not have yet
-}
-
-// sample returns the numbers of few checkouts from the whole file. The number does not depend on the size of the
-// store, because the requests for more would take CPU cache away from the server.
-func (g *grown) sample() []int {
-	numbers := make([]int, few)
-	for i := range numbers {
-		numbers[i] = 1 + i*(g.n/few)*7919%g.n
-	}
-	return numbers
-}
-
-func (g *grown) ids() (ids []string) {
-	for _, n := range g.sample() {
-		ids = append(ids, grownID(n))
-	}
-	return ids
+	ids    []string      // of few of the checkouts, from the whole store
 }
 
 func (g *grown) replays() (all [][]byte) {
-	for _, n := range g.sample() {
-		all = append(all, createRequest(g.key, uint64(n)))
+	for i := range g.ids {
+		all = append(all, createRequest(g.key, uint64(i*(g.n/few))))
 	}
 	return all
 }
 
-// grow makes a store in which one checkout is stored by the store itself and copied n times by SQL, which is about
-// ten times as fast. Each copy has its own id, order and event.
+// grow makes a store with n checkouts. A sample has few of them, however large the store is, because the requests for more would
+// take CPU cache away from the server.
 func grow(b *testing.B, spec string, n int) *grown {
 	b.Helper()
-	g := &grown{benchStore: fill(b, spec, 1, 0), bulkFiller: newBulkFiller(spec), n: n}
+	g := &grown{benchStore: fill(b, spec, 0, 0), n: n, ids: make([]string, few)}
 	g.create = creates(g.key)
-	began := time.Now()
-	g.copy(b, n)
+	db := openStore(b, spec)
+	defer db.Close()
+	began, step := time.Now(), n/few
+	g.insertMany(b, db, 0, n, false, func(i int, c *checkout.Checkout) {
+		if i%step == 0 && i/step < few {
+			g.ids[i/step] = c.ID
+		}
+	})
 	g.filled = time.Since(began)
 	return g
 }
 
+// sizeOf returns the bytes of the store that --store names. PostgreSQL vacuums before, as it would by itself in its time.
+func sizeOf(b *testing.B, spec string) (bytes float64) {
+	b.Helper()
+	if path, isFile := strings.CutPrefix(spec, "sqlite:"); isFile {
+		info, err := os.Stat(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return float64(info.Size())
+	}
+	ctx := context.WithoutCancel(b.Context())
+	conn, err := pgx.Connect(ctx, spec)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, `VACUUM ANALYZE`)
+	if err == nil {
+		err = conn.QueryRow(ctx, `SELECT sum(pg_total_relation_size(oid))::float8 FROM pg_class
+			WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`).Scan(&bytes)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return bytes
+}
+
 // agreementSize measures how much a confirm of 52 instalments adds to a checkout: its agreement, PDF and two events.
 func agreementSize(b *testing.B, spec string) {
-	s, on := fill(b, spec, 0, 500), newBulkFiller(spec)
-	before := on.size(b)
+	s := fill(b, spec, 0, 500)
+	before := sizeOf(b, spec)
 	c := s.serve(b)
 	goRound(b, dial(b, c.addr, 16), once(s.confirms(b)), "200", time.Minute)
 	c.stop() // which folds the log into a file
-	alone(b, (on.size(b)-before)/float64(len(s.ready)), "bytes/agreement")
+	alone(b, (sizeOf(b, spec)-before)/float64(len(s.ready)), "bytes/agreement")
 }
 
 // alone reports one metric, without the time of an operation, which would mean nothing.
@@ -128,7 +145,7 @@ func alone(b *testing.B, value float64, unit string) {
 }
 
 func (g *grown) opens(b *testing.B) {
-	size := g.size(b)
+	size := sizeOf(b, g.spec)
 	for b.Loop() {
 		if err := openStore(b, g.spec).Close(); err != nil {
 			b.Fatal(err)
@@ -142,7 +159,7 @@ func (g *grown) opens(b *testing.B) {
 // starts measures the time from the start of a process to its first answer, to a get.
 func (g *grown) starts(b *testing.B) {
 	var took []float64
-	get := gets(g.key, g.ids()[:1])[0]
+	get := gets(g.key, g.ids[:1])[0]
 	for b.Loop() {
 		began := time.Now()
 		c := g.serve(b)
@@ -182,8 +199,7 @@ func (g *grown) serveIdle(b *testing.B) *child {
 func (g *grown) recovery(b *testing.B) {
 	db := openStore(b, g.spec)
 	defer db.Close()
-	g.exec(b, `UPDATE jobs SET state = 'pending', leased_until_ms = 1
-		WHERE id IN (SELECT id FROM jobs WHERE kind = 'deliver' ORDER BY id LIMIT 100)`)
+	g.insertMany(b, db, newOrders-100, 100, true, func(int, *checkout.Checkout) {})
 	ctx := context.WithoutCancel(b.Context())
 	for b.Loop() {
 		found, err := db.Lease(ctx, checkout.JobQuery{Now: time.Now(), Kinds: []checkout.JobKind{checkout.JobDeliver}, Limit: 1000})
