@@ -261,18 +261,6 @@ func TestContract24TheLatestTokenConfirmsThoughItsPageHasExpired(t *testing.T) {
 	})
 }
 
-func TestContract24ALostTokenDoesNotBlockARepeat(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		created := s.Ready(t, "ORDER-1")
-		lost := set(t, created.ConfirmBody(), "checkout.checkout_token", `"lost"`)
-		refused(t, s.confirmAs(t, created, lost), http.StatusConflict, "CONFLICT", "checkout.checkout_token")
-		s.Confirm(t, created)
-		if got := s.confirmAs(t, created, lost); got.Status != http.StatusOK || got.At("already_confirmed") != true {
-			t.Errorf("a repeat with a lost token answers %d %s", got.Status, got.Body)
-		}
-	})
-}
-
 func TestContract24ConfirmsDateIsTheAgreedOne(t *testing.T) {
 	for _, tt := range []struct {
 		name, provider, body string

@@ -159,12 +159,10 @@ func contract(t *testing.T, test func(t *testing.T, s *suite), changes ...func(*
 func refused(t *testing.T, r response, status int, code string, fields ...string) {
 	t.Helper()
 	var got []string
-	details, _ := r.At("error.details").([]any)
-	for _, d := range details {
-		m, _ := d.(map[string]any)
-		got = append(got, fmt.Sprint(m["field"]))
-		if m["message"] == nil || m["message"] == "" {
-			t.Errorf("the detail of %v has no message", m["field"])
+	for _, d := range faults(r) {
+		got = append(got, d.field)
+		if d.message == "" {
+			t.Errorf("the detail of %s has no message", d.field)
 		}
 	}
 	if r.Status != status || r.String("error.code") != code || r.At("success") != false ||
@@ -172,6 +170,16 @@ func refused(t *testing.T, r response, status int, code string, fields ...string
 		fmt.Sprint(got) != fmt.Sprint(fields) {
 		t.Errorf("answer %d %s\nwant %d %s in %q", r.Status, r.Body, status, code, fields)
 	}
+}
+
+// faults returns the fields that a refusal names, with its messages about them.
+func faults(r response) (all []struct{ field, message string }) {
+	details, _ := r.At("error.details").([]any)
+	for _, d := range details {
+		one := response{JSON: d.(members)}
+		all = append(all, struct{ field, message string }{one.String("field"), one.String("message")})
+	}
+	return all
 }
 
 // withTheFake leaves out a test of what only the fake processor has, such as its own pages and its two minutes to an active

@@ -27,13 +27,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // The conversations in testdata are requests with the answers and events that they must bring, to the byte. Their README
@@ -106,7 +104,7 @@ type talk struct {
 	names    *symbols
 	client   http.RoundTripper
 	service  *service.Service // beside the service that answers
-	printer  *brokenPrinter
+	press    *press
 	entropy  *brokenSource
 	mu       sync.Mutex
 	statuses []int // of the receiver's next answers
@@ -119,9 +117,9 @@ func newTalk(t *testing.T, store kind, settings []string, changes ...func(*servi
 	t.Helper()
 	k := &talk{client: &http.Transport{DisableCompression: true}}
 	changes = append(changes, func(c *service.Config, o *httpapi.Options) {
-		k.printer = &brokenPrinter{Printer: c.Printer, Charset: c.Printer.(ports.Charset)}
+		k.press = withPress(c, o)
 		k.entropy = &brokenSource{source: rand.NewChaCha8([32]byte{'c', 'o', 'n', 'v', 'e', 'r', 's', 'a', 't', 'i', 'o', 'n'})}
-		c.Printer, c.Rand, c.BaseURL = k.printer, k.entropy, "http://pay.example.nz"
+		c.Rand, c.BaseURL = k.entropy, "http://pay.example.nz"
 		for _, setting := range settings {
 			apply(t, setting, c, o)
 		}
@@ -209,7 +207,7 @@ func (k *talk) do(t *testing.T, line string) {
 			k.statuses = append(k.statuses, n)
 		}
 	case line == "the printer is broken", line == "the printer works":
-		k.printer.broken.Store(line == "the printer is broken")
+		k.press.breakDown(line == "the printer is broken")
 	case line == "the source of randomness is broken", line == "the source of randomness works":
 		k.entropy.broken.Store(line == "the source of randomness is broken")
 	case line == "the providers are configured as at the beginning":
@@ -355,20 +353,6 @@ func signature(secret, timestamp, body string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(timestamp + "." + body))
 	return "t=" + timestamp + ",v1=" + hex.EncodeToString(mac.Sum(nil))
-}
-
-// brokenPrinter is a printer that can be broken.
-type brokenPrinter struct {
-	ports.Printer
-	ports.Charset
-	broken atomic.Bool
-}
-
-func (p *brokenPrinter) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
-	if p.broken.Load() {
-		return nil, errors.New("the printer is broken")
-	}
-	return p.Printer.Print(ctx, a)
 }
 
 // brokenSource is a source of randomness that can be broken.

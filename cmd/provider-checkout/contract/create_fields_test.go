@@ -1,7 +1,6 @@
 package contract_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -116,35 +115,6 @@ func TestContract21ANullIsAnAbsentField(t *testing.T) {
 		body = set(t, order(legacyCreate, "ORDER-2"), "course.course_code", "null")
 		r = s.Post(t, "TUI", createPath, body)
 		exactly(t, r, http.StatusCreated, opened, s.openedNames(r, "TUI", "ORDER-2", legacyPlan, legacyPricing)...)
-	})
-}
-
-func TestContract21AnAmountIsAnyWholeNumberOfCentsAndAnsweredWithTwoDecimals(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		for i, tt := range []struct{ price, finance, upfront, number, regular, want string }{
-			{"1250", "1000", "250", "4", "250", "1250.00 1000.00 250.00 250.00"},
-			{"1250.0", "1000.0", "250.0", "4", "250.0", "1250.00 1000.00 250.00 250.00"},
-			{"1.25e3", "1E3", "2.5e+2", "4", "25e1", "1250.00 1000.00 250.00 250.00"},
-			{"125000e-2", "1000.000", "0.25e3", "4", "2500E-1", "1250.00 1000.00 250.00 250.00"},
-			{"1000", "1000", "-0", "4", "250", "1000.00 1000.00 0.00 250.00"},
-			{"1000", "1000", "0e9", "4", "250", "1000.00 1000.00 0.00 250.00"},
-			{"0.01", "1e-2", "0", "1", "0.01", "0.01 0.01 0.00 0.01"},
-			{"0.30", "0.1", "0.2", "1", "0.1", "0.30 0.10 0.20 0.10"},
-			{"9999999.99", "9999999.99", "0", "1", "9999999.99", "9999999.99 9999999.99 0.00 9999999.99"},
-			{"9007199.25", "9007199.25", "0", "1", "900719925e-2", "9007199.25 9007199.25 0.00 9007199.25"},
-		} {
-			body := set(t, order(legacyCreate, fmt.Sprint("ORDER-", i)), "plan.final_instalment_amount", "")
-			for path, raw := range map[string]string{"pricing.course_price": tt.price, "pricing.amount_to_finance": tt.finance,
-				"pricing.upfront_payment": tt.upfront, "plan.number_of_instalments": tt.number, "plan.instalment_amount": tt.regular} {
-				body = set(t, body, path, raw)
-			}
-			r := s.Post(t, "TUI", createPath, body)
-			got := fmt.Sprintf("%s %s %s %s", r.String("pricing.course_price"), r.String("pricing.amount_to_finance"),
-				r.String("pricing.upfront_payment"), r.String("plan.instalment_amount"))
-			if _, number := r.At("pricing.course_price").(json.Number); r.Status != http.StatusCreated || got != tt.want || !number {
-				t.Errorf("%s of %s: %d %s; want %s", tt.price, tt.finance, r.Status, r.Body, tt.want)
-			}
-		}
 	})
 }
 

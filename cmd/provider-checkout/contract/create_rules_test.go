@@ -125,7 +125,7 @@ func TestContract21ACourseThatCannotBeSoldIsRefusedInTheSameWordsWhateverTheReas
 			{"course_code": "THEIRS", "course_name": "Theirs", "course_price": 100, "upfront_payment": 0, "active": true,
 			 "environment": "sandbox", "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 10}]}],`, 1))
 		said := map[string]bool{}
-		for _, code := range []string{"UNKNOWN", "RETIRED", "ELSEWHERE", "THEIRS"} {
+		for _, code := range []string{"UNKNOWN", "RETIRED", "ELSEWHERE", "THEIRS", "nzdip"} {
 			r := s.Post(t, "KOWHAI", createPath, set(t, order(catalogueCreate, "ORDER-1"), "course.course_code", `"`+code+`"`))
 			refused(t, r, http.StatusBadRequest, "VALIDATION_ERROR", "course.course_code")
 			said[strings.Replace(r.Body, r.String("request_id"), "", 1)] = true
@@ -159,6 +159,10 @@ func TestContract21LegacyInstalmentsSumToThePrincipalToTheCent(t *testing.T) {
 			{"one of a cent", "1000", "1", "0.01", "1000", regular, ""},
 			{"one, whose final is another amount", "1000", "1", "1000", "999.99", final, ""},
 			{"600 of a cent", "6", "600", "0.01", "", "", ""},
+			{"600 of the largest principal", "9999999.99", "600", "16666.66", "16670.65", "", "16670.65"},
+			{"52 weeks", "2790.00", "52", "53.65", "53.85", "", "53.85"},
+			{"two of three cents", "0.03", "2", "0.01", "0.02", "", "0.02"},
+			{"eleven of ten cents, which no float sums to", "1.10", "11", "0.10", "", "", ""},
 			{"a cent too little", "1000", "3", "333.33", "333.33", final, ""},
 			{"a cent too much", "1000", "3", "333.33", "333.35", final, ""},
 			{"no final where there must be one", "1000", "3", "333.33", "", regular, ""},

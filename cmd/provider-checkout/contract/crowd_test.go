@@ -226,6 +226,11 @@ func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
 			stored.Agreement.Number != all[0].String("agreement.number") || stored.Checkout.Confirmation.AgreementID != all[0].String("agreement.id") {
 			t.Errorf("%d first and %d repeats of %s; on record %+v and %+v", first, repeats, all[0].Body, stored.Agreement, stored.Document)
 		}
+		before := s.Records(t)
+		if got := s.Confirm(t, created); got.At("already_confirmed") != true {
+			t.Errorf("a repeat answers %s", got.Body)
+		}
+		unchanged(t, s, before)
 		if got := s.delivered(t); got != "checkout.created checkout.confirmed agreement.generated" {
 			t.Errorf("events %q", got)
 		}

@@ -17,10 +17,8 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // listening serves the sandbox as the serve command does, its limits included, and returns the address.
@@ -101,6 +99,7 @@ func TestContract7ABodyOver64KiBIsRefusedUnread(t *testing.T) {
 			"1 GiB announced, to be asked for":       {s.request(json, "Expect: 100-continue", "Content-Length: 1073741824")},
 			"1 GiB announced and coming":             {s.request(json, "Content-Length: 1073741824"), strings.Repeat(" ", 4<<20)},
 			"an endless chunk":                       {s.request(json, "Transfer-Encoding: chunked"), "40000000\r\n", strings.Repeat(" ", 4<<20)},
+			"one byte too many in a chunk":           {s.request(json, "Transfer-Encoding: chunked"), "10001\r\n", fits + " \r\n0\r\n\r\n"},
 			"chunks without end":                     {s.request(json, "Transfer-Encoding: chunked"), strings.Repeat("400\r\n"+strings.Repeat(" ", 1024)+"\r\n", 1024)},
 			"more digits than a length can sensibly": {s.request(json, "Content-Length: 9223372036854775807")},
 		} {
@@ -187,30 +186,44 @@ func manyTimes(text string, n int) []string {
 
 func TestContract4ABodyMustBeDeclaredAsJSON(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
-		for _, headers := range [][]string{
-			{}, {"Content-Type", ""}, {"Content-Type", "text/plain"}, {"Content-Type", "application/x-www-form-urlencoded"},
-			{"Content-Type", "multipart/form-data; boundary=x"}, {"Content-Type", "application/jsonp"}, {"Content-Type", "text/json"},
-			{"Content-Type", "application/json; charset=utf-16"}, {"Content-Type", "application/json; charset=iso-8859-1"},
-			{"Content-Type", "application/json;;"}, {"Content-Type", "application/json, text/plain"},
-			{"Content-Type", "application/json", "Content-Type", "text/plain"},
-			{"Content-Type", "application/json", "Content-Encoding", "gzip"}, {"Content-Type", "application/json", "Content-Encoding", "br"},
+		const json = "application/json"
+		for i, tt := range []struct {
+			types    []string
+			coding   string
+			accepted bool
+		}{
+			{types: nil}, {types: []string{""}}, {types: []string{"text/plain"}}, {types: []string{"application/x-www-form-urlencoded"}},
+			{types: []string{"multipart/form-data; boundary=x"}}, {types: []string{"application/jsonp"}}, {types: []string{"text/json"}},
+			{types: []string{"application/problem+json"}}, {types: []string{"application/json; charset=utf-16"}},
+			{types: []string{"application/json; charset=iso-8859-1"}}, {types: []string{"application/json; charset"}},
+			{types: []string{"application/json;;"}}, {types: []string{"application/json, text/plain"}}, {types: []string{json, "text/plain"}},
+			{types: []string{json, json}}, {types: []string{json}, coding: "gzip"}, {types: []string{json}, coding: "br"},
+			{types: []string{json}, accepted: true}, {types: []string{"Application/JSON"}, accepted: true},
+			{types: []string{"application/json; charset=utf-8"}, accepted: true}, {types: []string{`APPLICATION/JSON;charset="UTF-8"`}, accepted: true},
+			{types: []string{json}, coding: "identity", accepted: true},
 		} {
-			headers = append(headers, "Authorization", "Bearer "+s.Keys["TUI"])
-			refused(t, s.Send(t, http.MethodPost, "/v1/provider-checkouts", order(legacyCreate, "ORDER-1"), headers...),
-				http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
-		}
-		untouched(t, s)
-		for i, media := range []string{"application/json", "application/json; charset=utf-8", "APPLICATION/JSON;charset=\"UTF-8\""} {
-			r := s.Send(t, http.MethodPost, "/v1/provider-checkouts", order(legacyCreate, fmt.Sprintf("ORDER-%d", i)),
-				"Authorization", "Bearer "+s.Keys["TUI"], "Content-Type", media)
-			if r.Status != http.StatusCreated {
-				t.Errorf("%s: %d %s", media, r.Status, r.Body)
-			}
+			t.Run(fmt.Sprint(tt.types, " ", tt.coding), func(t *testing.T) {
+				headers := []string{"Authorization", "Bearer " + s.Keys["TUI"]}
+				for _, media := range tt.types {
+					headers = append(headers, "Content-Type", media)
+				}
+				if tt.coding != "" {
+					headers = append(headers, "Content-Encoding", tt.coding)
+				}
+				r := s.Send(t, http.MethodPost, createPath, order(legacyCreate, fmt.Sprint("ORDER-", i)), headers...)
+				if !tt.accepted {
+					refused(t, r, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
+					untouched(t, s)
+				} else if r.Status != http.StatusCreated {
+					t.Errorf("answer %d %s", r.Status, r.Body)
+				}
+			})
 		}
 	})
 }
 
-func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
+// There is no public download of the agreement and no demonstration (section 1), and nothing else that section 4 does not list.
+func TestContract4OnlyTheListedMethodsAndPathsAreThere(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		address := s.listening(t)
 		verbs := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "PRI", "get", "X"}
@@ -236,9 +249,17 @@ func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
 				t.Errorf("DELETE %s: Allow %q, want %q", path, got, allow)
 			}
 		}
-		for _, target := range []string{"OPTIONS *", "CONNECT pay.example:443", "GET /v1/", "GET //v1", "GET /V1", "GET /v1/../v1", "GET /v1%2f",
-			"GET /v2", "GET /api/demos/", "GET /metrics", "GET /debug/pprof/", "GET /.git/config", "GET /v1/provider-checkouts/a/b/c",
-			"GET /v1/provider-checkouts/..%2f..%2fetc"} {
+		targets := []string{"OPTIONS *", "CONNECT pay.example:443", "GET //v1", "GET /v1/../v1", "GET /v1//environment",
+			"GET /v1/provider-checkouts/..%2f..%2fetc", "GET /v1%2f"}
+		one := "/v1/provider-checkouts/TUI-1-x"
+		for _, path := range []string{"/V1", "/v1/", "/v1/Environment", "/v1/provider-checkouts/", one + "/", one + "/confirm/", one + "/cancel",
+			one + "/agreement", one + "/agreement.pdf", one + "/pdf", one + "/b/c", "/v1/agreements", "/v1/agreements/PPA-2027-000001/pdf",
+			"/v1/documents", "/v1/providers", "/v1/keys", "/v1/export", "/v2", "/v2/provider-checkouts", "/api", "/api/dd", "/api/demos/",
+			"/api/demos/checkout", "/api/demos/enrol", "/sandbox", "/admin", "/metrics", "/healthz", "/debug/vars", "/debug/pprof/",
+			"/.git/config", "/.env", "/favicon.ico"} {
+			targets = append(targets, "GET "+path, "POST "+path)
+		}
+		for _, target := range targets {
 			answers := raw(t, address, target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 			if len(answers) != 1 || !strings.HasPrefix(answers[0], "404 ") || !strings.Contains(answers[0], `"NOT_FOUND"`) {
 				t.Errorf("%s: %q, want 404 in the envelope", target, answers)
@@ -250,47 +271,6 @@ func TestContract4OnlyTheListedMethodsAreTaken(t *testing.T) {
 		}
 		untouched(t, s)
 	})
-}
-
-// broken is a store with a fault in its code.
-type broken struct{ ports.Store }
-
-func (b broken) InsertCheckout(ctx context.Context, change checkout.Change, queued checkout.Enqueue) error {
-	if change.Next.OrderID == "PANIC" {
-		panic("secret of the store")
-	}
-	return b.Store.InsertCheckout(ctx, change, queued)
-}
-
-func TestContract7APanicIsAnInternalErrorAndTheServiceLives(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		r := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "PANIC"))
-		refused(t, r, http.StatusInternalServerError, "INTERNAL_ERROR")
-		if strings.Contains(r.Body, "secret") || strings.Contains(r.Body, ".go") || strings.Contains(r.Body, "goroutine") {
-			t.Errorf("the answer exposes internals: %s", r.Body)
-		}
-		if log := s.Log.String(); !strings.Contains(log, "secret of the store") || !strings.Contains(log, r.Header.Get("X-Request-Id")) {
-			t.Errorf("the log lacks the cause or the request id: %s", log)
-		}
-		if r := s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1")); r.Status != http.StatusCreated {
-			t.Errorf("after a panic: %d %s", r.Status, r.Body)
-		}
-	}, func(c *service.Config, _ *httpapi.Options) { c.Store = broken{c.Store} })
-}
-
-func TestContract8AKeyThatCallsTooOftenGetsARetryAfter(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		path := "/v1/provider-checkouts/KOWHAI-1-x"
-		refused(t, s.Get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
-		r := s.Get(t, "KOWHAI", path)
-		refused(t, r, http.StatusTooManyRequests, "RATE_LIMITED")
-		if r.Header.Get("Retry-After") == "" {
-			t.Error("there is no Retry-After")
-		}
-		refused(t, s.Get(t, "TUI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND") // another key has its own
-		s.Clock.Forward(10 * time.Second)
-		refused(t, s.Get(t, "KOWHAI", path), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
-	}, func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 0.1 })
 }
 
 func TestContract5AnAddressIsBelievedFromATrustedProxyOnly(t *testing.T) {

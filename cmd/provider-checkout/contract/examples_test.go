@@ -116,7 +116,7 @@ var provoked = map[string]func(t *testing.T, s breakable) response{
 	"busy":           func(t *testing.T, s breakable) response { return s.failing(t, ports.ErrBusy) },
 }
 
-func TestContract7EveryExampleOfARefusalIsWhatTheServiceSays(t *testing.T) {
+func TestContract7EveryCodeComesInTheSameEnvelopeAndAsTheDocumentsExampleSays(t *testing.T) {
 	examples := apidoc.Shared().Spec.Components.Examples
 	for name := range provoked {
 		if examples[name] == nil {
@@ -134,7 +134,9 @@ func TestContract7EveryExampleOfARefusalIsWhatTheServiceSays(t *testing.T) {
 				s.store = withFaultyStore(c, o)
 				o.RateLimit = 5
 			})
-			said, err := json.Marshal(cause(t, s).At("error"))
+			r := cause(t, s)
+			enveloped(t, r)
+			said, err := json.Marshal(r.At("error"))
 			if err != nil {
 				t.Fatal(err)
 			}

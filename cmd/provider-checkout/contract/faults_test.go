@@ -111,6 +111,15 @@ func (f *faulty) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcom
 	return f.Store.Settle(ctx, l, o, q, decide)
 }
 
+func (f *faulty) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
+	if l.Job.Kind == checkout.JobDeliver {
+		if err := f.fault("Extend"); err != nil {
+			return err
+		}
+	}
+	return f.Store.Extend(ctx, l, now, d)
+}
+
 // inside is the text of an internal failure, which no answer may contain.
 const inside = "open /var/lib/secret.db as operator:hunter2"
 
@@ -164,6 +173,7 @@ func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.
 						got := call(t, s, id, ready)
 						store.fail(nil)
 						refused(t, got, tt.status, "INTERNAL_ERROR")
+						enveloped(t, got)
 						if leaks(got, "secret.db", "hunter2", "goroutine", ".go:") {
 							t.Errorf("%s without %s exposes internals: %s", name, need, got.Body)
 						}
@@ -246,15 +256,28 @@ func TestContract4ReadinessSaysThatTheStoreCannotBeRead(t *testing.T) {
 // press is a printer whose results the test sets.
 type press struct {
 	ports.Printer
+	ports.Charset
 	mu    sync.Mutex
 	tries int
 	does  func(try int) error
 }
 
 func withPress(c *service.Config, _ *httpapi.Options) *press {
-	p := &press{Printer: c.Printer}
+	p := &press{Printer: c.Printer, Charset: c.Printer.(ports.Charset), does: func(int) error { return nil }}
 	c.Printer = p
 	return p
+}
+
+// breakDown makes every printing fail, or none.
+func (p *press) breakDown(broken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.does = func(int) error {
+		if broken {
+			return errors.New(inside)
+		}
+		return nil
+	}
 }
 
 func (p *press) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {

@@ -76,6 +76,7 @@ func TestContract7AHostileBodyIsRefusedAndLeavesNothing(t *testing.T) {
 		{"XML", `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>`, nil},
 
 		{"a section twice", change(provider, `"provider": {}, "provider": {`), []string{"provider"}},
+		{"an unknown field twice", change(provider, `"x": 1, "x": 1, "provider": {`), []string{"x"}},
 		{"a field twice", change(price, price+`, "course_price": 1.00`), []string{"pricing.course_price"}},
 		{"a field twice, once escaped", change(price, price+`, "course_pric\u0065": 1.00`), []string{"pricing.course_price"}},
 		{"the provider twice", change(`"provider_code": "TUI"`, `"provider_code": "TUI", "provider_code": "KOWHAI"`), []string{"provider.provider_code"}},
@@ -104,22 +105,8 @@ func TestContract7AHostileBodyIsRefusedAndLeavesNothing(t *testing.T) {
 
 		{"a string for a section", change(`"student": {`, `"student": "x", "other": {`), []string{"student"}},
 		{"an array for a section", change(`"student": {`, `"student": [], "other": {`), []string{"student"}},
-		{"a number for a string", change(name, "1"), []string{"student.first_name"}},
-		{"true for a string", change(name, "true"), []string{"student.first_name"}},
-		{"an array for a string", change(name, `["Hemi"]`), []string{"student.first_name"}},
-		{"an object for a number", change(price, `"course_price": {}`), []string{"pricing.course_price"}},
-		{"a string for a number", change(price, `"course_price": "1250.00"`), []string{"pricing.course_price"}},
-		{"true for a number", change(price, `"course_price": true`), []string{"pricing.course_price"}},
-		{"half an instalment", change(plan, `"number_of_instalments": 3.5`), []string{"plan.number_of_instalments"}},
-		{"no instalment", change(plan, `"number_of_instalments": 0`), []string{"plan.number_of_instalments"}},
-		{"instalments without end", change(plan, `"number_of_instalments": 1e999999`), []string{"plan.number_of_instalments"}},
 		{"2^64 + 3 instalments", change(plan, `"number_of_instalments": 18446744073709551619`), []string{"plan.number_of_instalments"}},
-		{"a day that is none", change(`"2027-02-01"`, `"2027-02-29"`), []string{"plan.first_payment_date"}},
-		{"a moment for a day", change(`"2027-02-01"`, `"2027-02-01T00:00:00Z"`), []string{"plan.first_payment_date"}},
-		{"a day in other digits", change(`"2027-02-01"`, `"２０２７-02-01"`), []string{"plan.first_payment_date"}},
-		{"two addresses in one", change(`"hemi@students.example.ac.nz"`, `"a@b.nz,c@d.nz"`), []string{"student.email"}},
 		{"an address with a header", change(`"hemi@students.example.ac.nz"`, `"a@b.nz\nBcc: c@d.nz"`), []string{"student.email"}},
-		{"nulls", change(name, "null"), []string{"student.first_name"}},
 		{"many faults at once", strings.NewReplacer(name, "1", price, `"course_price": -1`, `"2027-02-01"`, `""`, orderID, `""`).Replace(good),
 			[]string{"student.first_name", "pricing.course_price", "plan.first_payment_date", "provider.provider_order_id"}},
 	}
@@ -166,41 +153,6 @@ func TestContract7AHostileConfirmIsRefusedAndConfirmsNothing(t *testing.T) {
 		sameList(t, "events", names(s.Receiver.Deliveries()), "checkout.created")
 		if record := s.Records(t)[0]; record.Agreement != nil || record.Checkout.Status != "direct_debit_setup_required" {
 			t.Errorf("on record: %+v", record)
-		}
-		calm(t, s)
-	})
-}
-
-func TestContract2UnknownFieldsAreIgnoredAndBindNothing(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		extra := `"status": "confirmed", "success": false, "__proto__": {"a": 1}, "constructor": null,
-			"records": {"contact_id": "mine", "opportunity_id": "mine", "dda_id": "mine"},
-			"checkout": {"checkout_id": "mine", "status": "confirmed"}, "direct_debit": {"setup_complete": true, "token": "mine"},
-			"x": ` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `, "provider": {"environment": "production", `
-		r := s.Post(t, "TUI", "/v1/provider-checkouts", strings.Replace(order(legacyCreate, "ORDER-1"), `"provider": {`, extra, 1))
-		if r.Status != http.StatusCreated || strings.Contains(r.Body, "mine") ||
-			r.String("checkout.status") != "direct_debit_setup_required" || r.At("direct_debit.setup_complete") != false {
-			t.Errorf("create answers %d %s", r.Status, r.Body)
-		}
-	})
-}
-
-func TestContract2ATextHas1To255CharactersOfAnyAlphabet(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		for i, letter := range []string{"x", "ā", "漢", "🌱"} {
-			for _, field := range []string{"provider.provider_order_id", "student.first_name", "student.last_name", "course.course_name"} {
-				id := fmt.Sprintf("ORDER-%d-%s", i, field)
-				full := set(t, order(legacyCreate, id), field, quoted(strings.Repeat(letter, outside.LongestName(field))))
-				if r := s.Post(t, "TUI", "/v1/provider-checkouts", full); r.Status != http.StatusCreated {
-					t.Errorf("255 × %s in %s: %d %s", letter, field, r.Status, r.Body)
-				}
-				over := set(t, order(legacyCreate, id+"-over"), field, quoted(strings.Repeat(letter, 256)))
-				refused(t, s.Post(t, "TUI", "/v1/provider-checkouts", over), http.StatusBadRequest, "VALIDATION_ERROR", field)
-			}
-		}
-		for _, empty := range []string{`""`, `" "`, "\"\u3000\u00a0\""} {
-			body := set(t, order(legacyCreate, "EMPTY"), "student.first_name", empty)
-			refused(t, s.Post(t, "TUI", "/v1/provider-checkouts", body), http.StatusBadRequest, "VALIDATION_ERROR", "student.first_name")
 		}
 		calm(t, s)
 	})
@@ -264,31 +216,6 @@ func TestContract2AnInjectionIsStoredInertlyAndComesBackUnchanged(t *testing.T) 
 			delete(fields, "provider_order_id")
 			if err != nil || strings.Contains(fmt.Sprint(fields), "DROP TABLE") {
 				t.Errorf("logged %s", line)
-			}
-		}
-		calm(t, s)
-	})
-}
-
-func TestContract4AnIdempotencyKeyIs1To255VisibleASCIICharactersOnce(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		create := func(headers ...string) response {
-			return s.Post(t, "TUI", "/v1/provider-checkouts", order(legacyCreate, "ORDER-1"), headers...)
-		}
-		for _, key := range []string{"", strings.Repeat("k", 256), "two words", "tab\tkey", "kōwhai", "\xff", "non\u00a0breaking"} {
-			refused(t, create("Idempotency-Key", key), http.StatusBadRequest, "VALIDATION_ERROR", "Idempotency-Key")
-		}
-		refused(t, create("Idempotency-Key", "a", "Idempotency-Key", "b"), http.StatusBadRequest, "VALIDATION_ERROR", "Idempotency-Key")
-		refused(t, create("Idempotency-Key", "a", "idempotency-key", "a"), http.StatusBadRequest, "VALIDATION_ERROR", "Idempotency-Key")
-		untouched(t, s)
-		for i, key := range append(slices.DeleteFunc(injections(), func(text string) bool {
-			return strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
-		}), strings.Repeat("k", 255)) {
-			body := order(legacyCreate, fmt.Sprintf("ORDER-%d", i))
-			first := s.Post(t, "TUI", "/v1/provider-checkouts", body, "Idempotency-Key", key)
-			again := s.Post(t, "TUI", "/v1/provider-checkouts", body, "Idempotency-Key", key)
-			if first.Status != http.StatusCreated || again.Status != http.StatusOK || again.At("idempotency_key") != key {
-				t.Errorf("key %q: %d %s, then %d %s", key, first.Status, first.Body, again.Status, again.Body)
 			}
 		}
 		calm(t, s)

@@ -3,6 +3,7 @@ package contract_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -99,7 +100,9 @@ func TestContract4NoHeaderOfTheClientEntersALink(t *testing.T) {
 	})
 }
 
-func TestContract4EveryAnswerKeepsToItself(t *testing.T) {
+var requestID = regexp.MustCompile(`^req_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+func TestContract4EveryAnswerKeepsToItselfAndHasARequestIDOfItsOwn(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		created, confirmed := s.enrolled(t, "ORDER-1")
 		origin := []string{"Origin", "https://evil.example"}
@@ -135,9 +138,9 @@ func TestContract4EveryAnswerKeepsToItself(t *testing.T) {
 					t.Errorf("%s: %s %q, want %q", name, header, got, want)
 				}
 			}
-			id := r.Header.Get("X-Request-Id")
-			if !strings.HasPrefix(id, "req_") || ids[id] != "" {
-				t.Errorf("%s: X-Request-Id %q, %q has it too", name, id, ids[id])
+			id := strings.Join(r.Header.Values("X-Request-Id"), ",")
+			if !requestID.MatchString(id) || ids[id] != "" {
+				t.Errorf("%s: X-Request-Id %q, want a new req_<uuid>; %q has it too", name, id, ids[id])
 			}
 			ids[id] = name
 			if strings.Contains(r.Body, "<script>") || strings.Contains(r.Body, "aroha.ngata@") || strings.Contains(r.Body, s.Keys["KOWHAI"]) {

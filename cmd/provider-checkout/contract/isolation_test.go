@@ -130,24 +130,6 @@ func TestContract5AnotherProvidersCodeIsAnsweredAsAnUnknownOne(t *testing.T) {
 	})
 }
 
-func TestContract21AnotherProvidersCourseIsAnsweredAsAnUnknownOne(t *testing.T) {
-	among(t, func(t *testing.T, s *suite, _ map[string]response) {
-		create := func(me, course string) response {
-			return s.Post(t, me, "/v1/provider-checkouts",
-				set(t, createAt(me, "NEW"), "course.course_code", fmt.Sprintf("%q", course)))
-		}
-		unknown := create("KOWHAI", "UNKNOWN")
-		refused(t, unknown, http.StatusBadRequest, "VALIDATION_ERROR", "course.course_code")
-		for what, course := range map[string]string{
-			"another provider's": "MOADIP", "inactive": "RETIRED", "of another environment": "ELSEWHERE",
-			"in another letter case": "nzdip",
-		} {
-			alike(t, what, create("KOWHAI", course), unknown)
-		}
-		alike(t, "another provider's", create("MOA", "NZDIP"), create("MOA", "UNKNOWN"))
-	})
-}
-
 func TestContract4TheSameOrderAndKeyAtTwoProvidersNeverMeet(t *testing.T) {
 	among(t, func(t *testing.T, s *suite, ready map[string]response) {
 		pairs(t, ready, func(t *testing.T, me, other string) {
@@ -177,49 +159,5 @@ func TestContract4TheSameOrderAndKeyAtTwoProvidersNeverMeet(t *testing.T) {
 		if got := len(s.Receiver.Deliveries()); got != 3*len(ready) {
 			t.Errorf("%d events were sent, want %d", got, 3*len(ready))
 		}
-	})
-}
-
-func TestContract21AFieldThatIsNotForProvidersToSetBindsNothing(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		body := order(catalogueCreate, "ORDER-1")
-		for path, raw := range map[string]string{
-			"checkout.status": `"confirmed"`, "checkout.checkout_id": `"mine"`, "records.contact_id": `"mine"`,
-			"records.opportunity_id": `"mine"`, "records.dda_id": `"mine"`, "direct_debit.setup_complete": "true",
-			"direct_debit.token": `"mine"`, "enrolment.status": `"complete"`, "provider.environment": `"production"`,
-			"student.id": "1", "provider.account_id": `"mine"`,
-		} {
-			body = set(t, body, path, raw)
-		}
-		created := s.Post(t, "KOWHAI", "/v1/provider-checkouts", body)
-		if created.Status != http.StatusCreated || strings.Contains(created.Body, "mine") ||
-			created.String("checkout.status") != "direct_debit_setup_required" ||
-			created.At("direct_debit.setup_complete") != false {
-			t.Errorf("create answers %d %s", created.Status, created.Body)
-		}
-		refused(t, s.Confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
-	})
-}
-
-func TestContract23AGetIsAnsweredWithTheseFieldsAndNoOthers(t *testing.T) {
-	withTheFake(t)
-	contract(t, func(t *testing.T, s *suite) {
-		created := s.Create(t, "ORDER-1")
-		want := map[string]any{
-			"success":                             true,
-			"checkout.checkout_id":                created.At("checkout.checkout_id"),
-			"checkout.status":                     "direct_debit_setup_required",
-			"direct_debit.setup_complete":         false,
-			"direct_debit.billing_request_status": "pending",
-			"direct_debit.authorisation_status":   "Customer In Progress",
-			"direct_debit.authorised":             false,
-			"direct_debit.dda_id":                 created.At("direct_debit.dda_id"),
-		}
-		holdsExactly(t, s.Get(t, "KOWHAI", created.CheckoutPath()), want)
-		s.SetUp(t, created)
-		want["direct_debit.setup_complete"] = true
-		want["direct_debit.billing_request_status"] = "fulfilled"
-		want["direct_debit.mandate_status"] = "pending_submission"
-		holdsExactly(t, s.Get(t, "KOWHAI", created.CheckoutPath()), want)
 	})
 }

@@ -115,21 +115,6 @@ func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
 	})
 }
 
-func TestContract5ASetupTokenIsNoAPIKey(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		created := s.Create(t, "ORDER-1")
-		token := "Bearer " + created.String("direct_debit.token")
-		for _, path := range []string{"/v1/provider-checkouts", created.CheckoutPath() + "/confirm"} {
-			refused(t, s.Send(t, http.MethodPost, path, created.ConfirmBody(), "Authorization", token,
-				"Content-Type", "application/json"), http.StatusForbidden, "INVALID_API_KEY")
-		}
-		refused(t, s.Send(t, http.MethodGet, created.CheckoutPath(), "", "Authorization", token),
-			http.StatusForbidden, "INVALID_API_KEY")
-		r := s.Visit(t, sandbox.SetupPagePath, "Authorization", "Bearer "+s.Keys["KOWHAI"])
-		shows(t, "page with the key in a header", r, http.StatusNotFound, sandbox.UnknownTitle)
-	})
-}
-
 func TestContract5AFormFromAnotherWebsiteIsRefused(t *testing.T) {
 	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {

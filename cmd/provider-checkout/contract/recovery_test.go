@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,54 +19,42 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// crashing is the store of a process that dies after the commit of an event: before the event
-// is sent, or before it is recorded as sent.
-type crashing struct {
-	ports.Store
-	beforeSend, afterSend atomic.Bool
-}
-
 var errCrashed = errors.New("the process has died")
 
-func (c *crashing) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
-	if c.beforeSend.Load() {
-		return nil, errCrashed
-	}
-	return c.Store.Jobs(ctx, f, limit)
-}
-
-func (c *crashing) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
-	decide func(checkout.Checkout) (checkout.Change, error)) error {
-	if l.Job.Kind == checkout.JobDeliver && (c.beforeSend.Load() || c.afterSend.Load()) {
+// beforeSend and afterSend are the faults of the store of a process that dies after the commit of an event: before the event is
+// sent, or before it is recorded as sent.
+func beforeSend(call string) error {
+	if slices.Contains([]string{"Jobs", "Extend", "Send"}, call) {
 		return errCrashed
 	}
-	return c.Store.Settle(ctx, l, o, q, decide)
+	return afterSend(call)
 }
 
-func (c *crashing) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
-	if l.Job.Kind == checkout.JobDeliver && c.beforeSend.Load() {
+func afterSend(call string) error {
+	if call == "Settle" {
 		return errCrashed
 	}
-	return c.Store.Extend(ctx, l, now, d)
+	return nil
 }
 
 // silent is a sender that sends nothing once its process has died.
 type silent struct {
 	ports.Sender
-	died *atomic.Bool
+	store *faulty
 }
 
 func (s silent) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error {
-	if s.died.Load() {
+	if s.store.fault("Send") != nil {
 		return ports.ErrBusy
 	}
 	return s.Sender.Send(ctx, to, d, attempt)
 }
 
-// crashes makes the sandbox use a crashing store.
-func crashes(c *service.Config, _ *httpapi.Options) {
-	store := &crashing{Store: c.Store}
-	c.Store, c.Sender = store, silent{c.Sender, &store.beforeSend}
+// crashes makes the sandbox use a store of a process that can die.
+func crashes(c *service.Config, o *httpapi.Options) *faulty {
+	store := withFaultyStore(c, o)
+	c.Sender = silent{c.Sender, store}
+	return store
 }
 
 // watched is a store that reports what a recovery does with it.
@@ -124,9 +111,8 @@ func (s *suite) restart(t *testing.T, n int) {
 }
 
 func TestContract6WhatACrashCutOffIsDeliveredAfterTheRestart(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		store := s.Config.Store.(*crashing)
-		store.beforeSend.Store(true)
+	contractWith(t, crashes, func(t *testing.T, s *suite, store *faulty) {
+		store.fail(beforeSend)
 		created, confirmed := s.enrolled(t, "ORDER-1")
 		sameList(t, "sent before the restart", names(s.Receiver.Deliveries()))
 		s.restart(t, 0) // too early: the requests may still be delivering
@@ -145,13 +131,12 @@ func TestContract6WhatACrashCutOffIsDeliveredAfterTheRestart(t *testing.T) {
 			"checkout.created delivered 1", "checkout.confirmed delivered 1", "agreement.generated delivered 1")
 		s.Clock.Forward(time.Hour)
 		s.restart(t, 0)
-	}, crashes)
+	})
 }
 
 func TestContract6AnEventWhoseDeliveryWasNotRecordedComesAgainUnderTheSameID(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		store := s.Config.Store.(*crashing)
-		store.afterSend.Store(true)
+	contractWith(t, crashes, func(t *testing.T, s *suite, store *faulty) {
+		store.fail(afterSend)
 		s.Create(t, "ORDER-1")
 		s.Clock.Forward(time.Minute)
 		s.restart(t, 1)
@@ -167,13 +152,12 @@ func TestContract6AnEventWhoseDeliveryWasNotRecordedComesAgainUnderTheSameID(t *
 			t.Error("the second run has no new signature")
 		}
 		sameList(t, "on record", s.outcomes(t, "ORDER-1"), "checkout.created delivered 1")
-	}, crashes)
+	})
 }
 
 func TestContract6ARecoveryTriesThreeTimesAndThenGivesUpForGood(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		store := s.Config.Store.(*crashing)
-		store.beforeSend.Store(true)
+	contractWith(t, crashes, func(t *testing.T, s *suite, store *faulty) {
+		store.fail(beforeSend)
 		s.Receiver.AnswerWith(func(delivery) int { return http.StatusBadGateway })
 		s.Create(t, "ORDER-1")
 		s.Clock.Forward(time.Minute)
@@ -185,20 +169,19 @@ func TestContract6ARecoveryTriesThreeTimesAndThenGivesUpForGood(t *testing.T) {
 		s.Receiver.AnswerWith(func(delivery) int { return http.StatusOK })
 		s.Clock.Forward(24 * time.Hour)
 		s.restart(t, 0)
-	}, crashes)
+	})
 }
 
 func TestContract6DestinationAndSecretAreLookedUpAtDelivery(t *testing.T) {
 	const newSecret = "whsec_another_0123456789abcdef"
 	moved := strings.NewReplacer("HOOKS/KOWHAI", "HOOKS/MOVED", kowhaiSecret, newSecret).Replace(providers)
-	contract(t, func(t *testing.T, s *suite) {
-		store := s.Config.Store.(*crashing)
-		store.beforeSend.Store(true)
+	contractWith(t, crashes, func(t *testing.T, s *suite, store *faulty) {
+		store.fail(beforeSend)
 		created := s.Create(t, "ORDER-1")
 		s.Configure(t, moved)
 		s.Clock.Forward(time.Minute)
 		s.restart(t, 1)
-		store.beforeSend.Store(false)
+		store.fail(nil)
 		s.SetUp(t, created)
 		s.Confirm(t, created)
 		got := s.Receiver.Deliveries()
@@ -208,7 +191,7 @@ func TestContract6DestinationAndSecretAreLookedUpAtDelivery(t *testing.T) {
 				t.Errorf("%s went to %s with %v", h.Body, h.Provider, h.Header)
 			}
 		}
-	}, crashes)
+	})
 }
 
 func TestContract6WithoutADestinationNothingIsSentThenOrLater(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -238,62 +237,8 @@ func TestContract3EveryCallInEveryState(t *testing.T) {
 	}
 }
 
-func TestContract3ACreateMakesTheRecordsAndEmitsCheckoutCreated(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		created := s.Create(t, "ORDER-1")
-		for _, path := range []string{"records.contact_id", "records.opportunity_id", "records.dda_id",
-			"direct_debit.setup_url", "direct_debit.token"} {
-			if created.String(path) == "" {
-				t.Errorf("create answers no %s: %s", path, created.Body)
-			}
-		}
-		s.emitted(t, "checkout.created")
-		s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1"))
-		s.Post(t, "KOWHAI", "/v1/provider-checkouts", otherIntent("ORDER-1"))
-		s.emitted(t, "checkout.created")
-	})
-}
-
 // emitted checks the names of the events that the receiver got so far, in order.
 func (s *suite) emitted(t *testing.T, want ...string) {
 	t.Helper()
-	var got []string
-	for _, hook := range s.Receiver.Deliveries() {
-		got = append(got, hook.JSON.Text("event"))
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("the events so far are %q, want %q", got, want)
-	}
-}
-
-func TestContract3AConfirmCompletesTheEnrolmentOnce(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		created := s.Ready(t, "ORDER-1")
-		var all sync.WaitGroup
-		answers := make([]response, 8)
-		for i := range answers {
-			all.Go(func() { answers[i] = s.Confirm(t, created) })
-		}
-		all.Wait()
-		first := 0
-		for _, got := range answers {
-			if got.At("already_confirmed") == false {
-				first++
-			}
-			if got.Status != http.StatusOK || got.String("agreement.number") != answers[0].String("agreement.number") {
-				t.Errorf("confirms at once answer %s and %d %s", answers[0].Body, got.Status, got.Body)
-			}
-		}
-		if first != 1 {
-			t.Errorf("%d confirms say that they were the first", first)
-		}
-		once := s.record(t, "ORDER-1")
-		if got := s.Confirm(t, created); got.At("already_confirmed") != true {
-			t.Errorf("a repeat answers %s", got.Body)
-		}
-		if again := s.record(t, "ORDER-1"); !reflect.DeepEqual(again, once) {
-			t.Errorf("a repeat changed the record:\n%+v\nwant\n%+v", again, once)
-		}
-		s.emitted(t, "checkout.created", "checkout.confirmed", "agreement.generated")
-	})
+	sameList(t, "events so far", names(s.Receiver.Deliveries()), want...)
 }

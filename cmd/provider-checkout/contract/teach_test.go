@@ -1,7 +1,6 @@
 package contract_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -40,10 +39,9 @@ func TestContract7AFieldThatLooksLikeTheMissingOneIsNamed(t *testing.T) {
 
 // detail returns the message of a refusal about a field; "" without a message.
 func detail(r response, field string) string {
-	details, _ := r.At("error.details").([]any)
-	for _, d := range details {
-		if m, _ := d.(members); m["field"] == field {
-			return fmt.Sprint(m["message"])
+	for _, d := range faults(r) {
+		if d.field == field {
+			return d.message
 		}
 	}
 	return ""
@@ -60,10 +58,8 @@ func TestContract7EveryMessageLeadsToAPlaceWhereMoreIsToBeRead(t *testing.T) {
 			"no such method":      s.Send(t, http.MethodDelete, "/v1/openapi.json", ""),
 		} {
 			messages := []string{r.String("error.message")}
-			details, _ := r.At("error.details").([]any)
-			for _, d := range details {
-				m, _ := d.(members)
-				messages = append(messages, fmt.Sprint(m["message"]))
+			for _, d := range faults(r) {
+				messages = append(messages, d.message)
 			}
 			for _, message := range messages {
 				_, anchor, found := strings.Cut(message, "; see /docs#")

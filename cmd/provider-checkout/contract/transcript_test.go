@@ -1,7 +1,6 @@
 package contract_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -368,43 +367,26 @@ func (k *talk) showEvent(t *testing.T, d sandbox.Delivery, answered int) string 
 	return b.String()
 }
 
-// differingLines returns the lines in which two texts differ, with a few lines around them.
+// differingLines returns the lines of two texts from the first to the last in which they differ, with a few lines around them.
 func differingLines(was, is string) string {
-	a, b := strings.Split(was, "\n"), strings.Split(is, "\n")
-	common := make([][]int, len(a)+1) // lengths of the longest common sequences of what is left
-	for i := range common {
-		common[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	var lines []string
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			lines = append(lines, "  "+a[i])
-			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			lines = append(lines, "- "+a[i])
-			i++
-		default:
-			lines = append(lines, "+ "+b[j])
-			j++
-		}
-	}
 	const around = 3
-	var out bytes.Buffer
-	for i, line := range lines {
-		near := slices.ContainsFunc(lines[max(0, i-around):min(len(lines), i+around+1)], func(l string) bool { return l[0] != ' ' })
-		if near {
-			out.WriteString("\t" + line + "\n")
+	a, b := strings.Split(was, "\n"), strings.Split(is, "\n")
+	from, to := 0, 0 // lines that are the same at the beginning, and at the end
+	for from < min(len(a), len(b)) && a[from] == b[from] {
+		from++
+	}
+	for to < min(len(a), len(b))-from && a[len(a)-1-to] == b[len(b)-1-to] {
+		to++
+	}
+	var out strings.Builder
+	show := func(mark string, lines []string) {
+		for _, line := range lines {
+			out.WriteString("\t" + mark + line + "\n")
 		}
 	}
+	show("  ", a[max(0, from-around):from])
+	show("- ", a[from:len(a)-to])
+	show("+ ", b[from:len(b)-to])
+	show("  ", a[len(a)-to:min(len(a), len(a)-to+around)])
 	return out.String()
 }
