@@ -7,98 +7,89 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// formatTimestamp formats a time as the events do; the zero time is "".
-func formatTimestamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return events.Timestamp(t)
-}
-
-func toWireProvider(p catalogue.Provider) object {
-	return object{
-		put("kind", "provider"),
-		put("provider_code", p.Code),
-		put("name", p.Name),
-		put("account_id", p.AccountID),
-		put("environment", string(p.Environment)),
-		put("active", p.Active),
-		put("api_enabled", p.APIEnabled),
-		put("mode", string(p.Mode)), // catalogue or legacy
-		opt("enrolment_origins", p.EnrolmentOrigins),
-		opt("success_url", p.SuccessURL),
-		opt("cancel_url", p.CancelURL),
-		opt("notice_days", p.NoticeDays),
-		opt("branding", object{
-			opt("display_name", p.Branding.DisplayName),
-			opt("primary_colour", p.Branding.PrimaryColour),
-			opt("logo_url", p.Branding.LogoURL),
-			opt("support_email", p.Branding.SupportEmail),
+func toWireProvider(p catalogue.Provider) Object {
+	return Object{
+		Put("kind", "provider"),
+		Put("provider_code", p.Code),
+		Put("name", p.Name),
+		Put("account_id", p.AccountID),
+		Put("environment", string(p.Environment)),
+		Put("active", p.Active),
+		Put("api_enabled", p.APIEnabled),
+		Put("mode", string(p.Mode)), // catalogue or legacy
+		Opt("enrolment_origins", p.EnrolmentOrigins),
+		Opt("success_url", p.SuccessURL),
+		Opt("cancel_url", p.CancelURL),
+		Opt("notice_days", p.NoticeDays),
+		Opt("branding", Object{
+			Opt("display_name", p.Branding.DisplayName),
+			Opt("primary_colour", p.Branding.PrimaryColour),
+			Opt("logo_url", p.Branding.LogoURL),
+			Opt("support_email", p.Branding.SupportEmail),
 		}),
-		opt("webhook", object{put("url", p.Destination.URL)}),
+		Opt("webhook", Object{Put("url", p.Destination.URL)}),
 	}
 }
 
-func toWireCourse(provider string, c catalogue.Course) object {
-	plans := make([]object, len(c.Options))
+func toWireCourse(provider string, c catalogue.Course) Object {
+	plans := make([]Object, len(c.Options))
 	for i, o := range c.Options {
-		plans[i] = object{put("payment_frequency", string(o.Frequency)), opt("number_of_instalments", o.Number), opt("instalment_amount", o.Amount)}
+		plans[i] = Object{Put("payment_frequency", string(o.Frequency)), Opt("number_of_instalments", o.Number), Opt("instalment_amount", o.Amount)}
 	}
-	return object{
-		put("kind", "course"),
-		put("provider_code", provider),
-		put("course_code", c.Code),
-		put("course_name", c.Name),
-		put("course_price", c.Price),
-		put("upfront_payment", c.Upfront),
-		put("active", c.Active),
-		put("environment", string(c.Environment)),
-		put("plans", plans),
+	return Object{
+		Put("kind", "course"),
+		Put("provider_code", provider),
+		Put("course_code", c.Code),
+		Put("course_name", c.Name),
+		Put("course_price", c.Price),
+		Put("upfront_payment", c.Upfront),
+		Put("active", c.Active),
+		Put("environment", string(c.Environment)),
+		Put("plans", plans),
 	}
 }
 
-func toWireKey(k catalogue.Key) object {
-	return object{
-		put("kind", "key"),
-		put("key_id", k.ID),
-		put("provider_code", k.Provider),
-		put("environment", string(k.Environment)),
-		put("created_at", formatTimestamp(k.CreatedAt)),
-		opt("revoked_at", formatTimestamp(k.RevokedAt)),
+func toWireKey(k catalogue.Key) Object {
+	return Object{
+		Put("kind", "key"),
+		Put("key_id", k.ID),
+		Put("provider_code", k.Provider),
+		Put("environment", string(k.Environment)),
+		Put("created_at", k.CreatedAt),
+		Opt("revoked_at", k.RevokedAt),
 	}
 }
 
 // toWireCheckout describes the setup tokens without revealing them.
-func toWireCheckout(c checkout.Checkout) object {
-	var tokens []object
+func toWireCheckout(c checkout.Checkout) Object {
+	var tokens []Object
 	for _, t := range c.Tokens {
-		tokens = append(tokens, object{put("epoch", t.Epoch), put("expires_at", formatTimestamp(t.Expires))})
+		tokens = append(tokens, Object{Put("epoch", t.Epoch), Put("expires_at", t.Expires)})
 	}
-	return object{
-		put("kind", "checkout"),
-		put("checkout_id", c.ID),
-		put("provider_code", c.ProviderCode),
-		put("provider_order_id", c.OrderID),
-		opt("idempotency_key", sentKey(c)),
-		put("request_id", c.RequestID),
-		put("created_at", formatTimestamp(c.CreatedAt)),
-		put("status", string(c.Status)),
-		put("contact_id", c.Records.ContactID),
-		put("opportunity_id", c.Records.OpportunityID),
-		put("dda_id", c.Records.DDAID),
-		opt("course_code", c.CourseCode),
-		put("course_name", c.Intent.CourseName),
-		put("pricing", toWirePricing(c.Intent.Pricing)),
-		put("plan", toWirePlan(c.Intent.Plan)),
-		opt("setup_tokens", tokens),
-		opt("confirmed_at", formatTimestamp(c.Confirmation.At)),
-		opt("confirm_request_id", c.Confirmation.RequestID),
-		opt("agreement_id", c.Confirmation.AgreementID),
-		opt("erased_at", formatTimestamp(c.ErasedAt)), // when the personal data was erased
+	return Object{
+		Put("kind", "checkout"),
+		Put("checkout_id", c.ID),
+		Put("provider_code", c.ProviderCode),
+		Put("provider_order_id", c.OrderID),
+		Opt("idempotency_key", sentKey(c)),
+		Put("request_id", c.RequestID),
+		Put("created_at", c.CreatedAt),
+		Put("status", string(c.Status)),
+		Put("contact_id", c.Records.ContactID),
+		Put("opportunity_id", c.Records.OpportunityID),
+		Put("dda_id", c.Records.DDAID),
+		Opt("course_code", c.CourseCode),
+		Put("course_name", c.Intent.CourseName),
+		Put("pricing", toWirePricing(c.Intent.Pricing)),
+		Put("plan", toWirePlan(c.Intent.Plan)),
+		Opt("setup_tokens", tokens),
+		Opt("confirmed_at", c.Confirmation.At),
+		Opt("confirm_request_id", c.Confirmation.RequestID),
+		Opt("agreement_id", c.Confirmation.AgreementID),
+		Opt("erased_at", c.ErasedAt), // when the personal data was erased
 	}
 }
 
@@ -110,229 +101,218 @@ func sentKey(c checkout.Checkout) string {
 	return c.IdempotencyKey
 }
 
-func toWirePricing(p money.Pricing) object {
-	return object{put("course_price", p.Price), put("amount_to_finance", p.Principal), put("upfront_payment", p.Upfront)}
+func toWirePricing(p money.Pricing) Object {
+	return Object{Put("course_price", p.Price), Put("amount_to_finance", p.Principal), Put("upfront_payment", p.Upfront)}
 }
 
-func toWirePlan(p money.Plan) object {
+func toWirePlan(p money.Plan) Object {
 	final := p.Final
 	if !p.Residual() {
 		final = 0
 	}
-	return object{
-		put("payment_type", checkout.PaymentType),
-		put("payment_frequency", string(p.Frequency)),
-		put("number_of_instalments", p.Number),
-		put("instalment_amount", p.Regular),
-		opt("final_instalment_amount", final),
-		put("first_payment_date", p.First.String()),
+	return Object{
+		Put("payment_type", checkout.PaymentType),
+		Put("payment_frequency", string(p.Frequency)),
+		Put("number_of_instalments", p.Number),
+		Put("instalment_amount", p.Regular),
+		Opt("final_instalment_amount", final),
+		Put("first_payment_date", p.First),
 	}
 }
 
-func toWireContact(c checkout.Checkout) object {
-	return object{
-		put("kind", "contact"),
-		put("contact_id", c.Records.ContactID),
-		put("checkout_id", c.ID),
-		put("first_name", c.Student.FirstName),
-		put("last_name", c.Student.LastName),
-		put("email", c.Student.Email),
+func toWireContact(c checkout.Checkout) Object {
+	return Object{
+		Put("kind", "contact"),
+		Put("contact_id", c.Records.ContactID),
+		Put("checkout_id", c.ID),
+		Put("first_name", c.Student.FirstName),
+		Put("last_name", c.Student.LastName),
+		Put("email", c.Student.Email),
 	}
 }
 
-func toWireOpportunity(c checkout.Checkout) object {
+func toWireOpportunity(c checkout.Checkout) Object {
 	status := ""
 	if c.Status == checkout.Confirmed {
 		status = "complete"
 	}
-	return object{
-		put("kind", "opportunity"),
-		put("opportunity_id", c.Records.OpportunityID),
-		put("checkout_id", c.ID),
-		put("contact_id", c.Records.ContactID),
-		put("provider_code", c.ProviderCode),
-		opt("course_code", c.CourseCode),
-		put("course_name", c.Intent.CourseName),
-		opt("enrolment_status", status),
+	return Object{
+		Put("kind", "opportunity"),
+		Put("opportunity_id", c.Records.OpportunityID),
+		Put("checkout_id", c.ID),
+		Put("contact_id", c.Records.ContactID),
+		Put("provider_code", c.ProviderCode),
+		Opt("course_code", c.CourseCode),
+		Put("course_name", c.Intent.CourseName),
+		Opt("enrolment_status", status),
 	}
 }
 
-func toWireDDA(c checkout.Checkout) object {
-	return object{
-		put("kind", "dda"),
-		put("dda_id", c.Records.DDAID),
-		put("checkout_id", c.ID),
-		put("opportunity_id", c.Records.OpportunityID),
-		put("contact_id", c.Records.ContactID),
-		put("setup_complete", c.SetupComplete()),
-		opt("try", c.Setup.Try),
-		opt("billing_request_id", c.Setup.BillingRequestID),
-		put("billing_request_status", string(c.Setup.BillingRequest)),
-		opt("mandate_status", string(c.Setup.Mandate)),
-		opt("mandate_id", c.Setup.MandateID),
-		opt("mandate_since", formatTimestamp(c.Setup.MandateSince)),
-		opt("mandate_reason_code", c.Setup.MandateReason), // the processor's, such as DISHONOUR-AC05
-		put("authorisation_status", string(c.Setup.Authorisation)),
-		put("authorised", c.Setup.Authorisation == checkout.Authorised),
-		opt("account_holder_name", c.Setup.AccountHolder),
-		opt("account_mask", string(c.Setup.AccountMask)),
-		opt("completed_at", formatTimestamp(c.Setup.CompletedAt)),
-		opt("consent", toWireConsent(c.Setup.Consent)),
+func toWireDDA(c checkout.Checkout) Object {
+	return Object{
+		Put("kind", "dda"),
+		Put("dda_id", c.Records.DDAID),
+		Put("checkout_id", c.ID),
+		Put("opportunity_id", c.Records.OpportunityID),
+		Put("contact_id", c.Records.ContactID),
+		Put("setup_complete", c.SetupComplete()),
+		Opt("try", c.Setup.Try),
+		Opt("billing_request_id", c.Setup.BillingRequestID),
+		Put("billing_request_status", string(c.Setup.BillingRequest)),
+		Opt("mandate_status", string(c.Setup.Mandate)),
+		Opt("mandate_id", c.Setup.MandateID),
+		Opt("mandate_since", c.Setup.MandateSince),
+		Opt("mandate_reason_code", c.Setup.MandateReason), // the processor's, such as DISHONOUR-AC05
+		Put("authorisation_status", string(c.Setup.Authorisation)),
+		Put("authorised", c.Setup.Authorisation == checkout.Authorised),
+		Opt("account_holder_name", c.Setup.AccountHolder),
+		Opt("account_mask", string(c.Setup.AccountMask)),
+		Opt("completed_at", c.Setup.CompletedAt),
+		Opt("consent", toWireConsent(c.Setup.Consent)),
 	}
 }
 
 // toWireConsent writes the evidence that the payer accepted the direct debit terms.
-func toWireConsent(c agreement.Consent) object {
-	return object{
-		put("accepted_at", formatTimestamp(c.At)),
-		opt("network_address", c.From),
-		opt("terms", c.Terms),
-		opt("notice_days", c.NoticeDays),
+func toWireConsent(c agreement.Consent) Object {
+	return Object{
+		Put("accepted_at", c.At),
+		Opt("network_address", c.From),
+		Opt("terms", c.Terms),
+		Opt("notice_days", c.NoticeDays),
 	}
 }
 
-func toWireBlocks(blocks []agreement.Block) (list []object) {
+func toWireBlocks(blocks []agreement.Block) (list []Object) {
 	for _, b := range blocks {
-		list = append(list, object{put("title", b.Title), put("text", b.Text)})
+		list = append(list, Object{Put("title", b.Title), Put("text", b.Text)})
 	}
 	return list
 }
 
 // toWireFees returns a list that is not nil, though it may be empty, if the terms state the fees.
-func toWireFees(l agreement.FeeList) []object {
+func toWireFees(l agreement.FeeList) []Object {
 	if !l.Stated {
 		return nil
 	}
-	list := make([]object, len(l.Fees))
+	list := make([]Object, len(l.Fees))
 	for i, f := range l.Fees {
-		list[i] = object{put("name", f.Name), put("amount", f.Amount), put("when", f.When)}
+		list[i] = Object{Put("name", f.Name), Put("amount", f.Amount), Put("when", f.When)}
 	}
 	return list
 }
 
 // toWireAuthority writes the direct debit authority in the operator's terms.
-func toWireAuthority(a agreement.Authority) object {
-	return object{
-		opt("authorisation_code", a.AuthorisationCode),
-		opt("initiator", a.Initiator),
-		opt("particulars", a.Particulars),
-		opt("code", a.Code),
-		opt("reference", a.Reference),
-		opt("conditions", toWireBlocks(a.Conditions)),
+func toWireAuthority(a agreement.Authority) Object {
+	return Object{
+		Opt("authorisation_code", a.AuthorisationCode),
+		Opt("initiator", a.Initiator),
+		Opt("particulars", a.Particulars),
+		Opt("code", a.Code),
+		Opt("reference", a.Reference),
+		Opt("conditions", toWireBlocks(a.Conditions)),
 	}
 }
 
-func toWireAgreement(c checkout.Checkout, a agreement.Agreement) object {
-	notBefore := "" // the first day on which a payment may be collected
-	if !a.Notice.NotBefore.IsZero() {
-		notBefore = a.Notice.NotBefore.String()
-	}
+func toWireAgreement(c checkout.Checkout, a agreement.Agreement) Object {
 	lender := a.Terms.Lender
-	return object{
-		put("kind", "agreement"),
-		put("agreement_id", c.Confirmation.AgreementID),
-		put("agreement_number", a.Number),
-		put("agreement_version", a.Version),
-		put("checkout_id", c.ID),
-		put("opportunity_id", c.Records.OpportunityID),
-		put("dda_id", c.Records.DDAID),
-		put("accepted_at", formatTimestamp(a.AcceptedAt)),
-		opt("sandbox", a.Sandbox),
-		put("pdf_generated", c.Confirmation.PDFGenerated()),
-		put("provider_code", a.Provider.Code),
-		put("provider_name", a.Provider.Name),
-		put("first_name", a.Student.FirstName),
-		put("last_name", a.Student.LastName),
-		put("email", a.Student.Email),
-		opt("course_code", a.Course.Code),
-		put("course_name", a.Course.Name),
-		put("pricing", toWirePricing(a.Pricing)),
-		put("plan", toWirePlan(a.Plan)),
-		put("account_holder_name", a.DirectDebit.AccountHolder),
-		opt("account_mask", string(a.DirectDebit.AccountMask)),
-		put("authorised_at", formatTimestamp(a.DirectDebit.AuthorisedAt)),
-		opt("consent", toWireConsent(a.DirectDebit.Consent)),
-		opt("notice_days", a.Notice.Days),
-		opt("not_before", notBefore),
-		opt("lender", object{put("name", lender.Name), put("address", lender.Address), opt("registration", lender.Registration)}),
-		opt("fees", toWireFees(a.Terms.Fees)),
-		opt("default_fees", toWireFees(a.Terms.DefaultFees)),
-		opt("authority", toWireAuthority(a.Terms.Authority)),
-		opt("terms", toWireBlocks(a.Terms.Blocks)),
+	return Object{
+		Put("kind", "agreement"),
+		Put("agreement_id", c.Confirmation.AgreementID),
+		Put("agreement_number", a.Number),
+		Put("agreement_version", a.Version),
+		Put("checkout_id", c.ID),
+		Put("opportunity_id", c.Records.OpportunityID),
+		Put("dda_id", c.Records.DDAID),
+		Put("accepted_at", a.AcceptedAt),
+		Opt("sandbox", a.Sandbox),
+		Put("pdf_generated", c.Confirmation.PDFGenerated()),
+		Put("provider_code", a.Provider.Code),
+		Put("provider_name", a.Provider.Name),
+		Put("first_name", a.Student.FirstName),
+		Put("last_name", a.Student.LastName),
+		Put("email", a.Student.Email),
+		Opt("course_code", a.Course.Code),
+		Put("course_name", a.Course.Name),
+		Put("pricing", toWirePricing(a.Pricing)),
+		Put("plan", toWirePlan(a.Plan)),
+		Put("account_holder_name", a.DirectDebit.AccountHolder),
+		Opt("account_mask", string(a.DirectDebit.AccountMask)),
+		Put("authorised_at", a.DirectDebit.AuthorisedAt),
+		Opt("consent", toWireConsent(a.DirectDebit.Consent)),
+		Opt("notice_days", a.Notice.Days),
+		Opt("not_before", a.Notice.NotBefore), // the first day on which a payment may be collected
+		Opt("lender", Object{Put("name", lender.Name), Put("address", lender.Address), Opt("registration", lender.Registration)}),
+		Opt("fees", toWireFees(a.Terms.Fees)),
+		Opt("default_fees", toWireFees(a.Terms.DefaultFees)),
+		Opt("authority", toWireAuthority(a.Terms.Authority)),
+		Opt("terms", toWireBlocks(a.Terms.Blocks)),
 	}
 }
 
-func toWireDocument(c checkout.Checkout, d checkout.DocumentInfo) object {
-	return object{
-		put("kind", "document"),
-		put("document_id", c.Confirmation.DocumentID),
-		put("checkout_id", c.ID),
-		put("agreement_number", c.Confirmation.AgreementNumber),
-		put("sha256", hex.EncodeToString(d.SHA256[:])),
-		put("size", d.Size),
+func toWireDocument(c checkout.Checkout, d checkout.DocumentInfo) Object {
+	return Object{
+		Put("kind", "document"),
+		Put("document_id", c.Confirmation.DocumentID),
+		Put("checkout_id", c.ID),
+		Put("agreement_number", c.Confirmation.AgreementNumber),
+		Put("sha256", hex.EncodeToString(d.SHA256[:])),
+		Put("size", d.Size),
 	}
 }
 
 // toWireCharge writes a charge, and the day before which it may not be collected where it is due sooner.
-func toWireCharge(c checkout.Checkout, m money.Charge, collected money.Date) object {
-	notBefore := ""
-	if m.Due.Before(collected) {
-		notBefore = collected.String()
+func toWireCharge(c checkout.Checkout, m money.Charge, collected money.Date) Object {
+	if !m.Due.Before(collected) {
+		collected = money.Date{}
 	}
-	return object{
-		put("kind", "charge"),
-		put("checkout_id", c.ID),
-		put("opportunity_id", c.Records.OpportunityID),
-		put("sequence", m.Sequence),
-		put("type", string(m.Type)),
-		put("due_date", m.Due.String()),
-		opt("not_before", notBefore),
-		put("amount", m.Amount),
+	return Object{
+		Put("kind", "charge"),
+		Put("checkout_id", c.ID),
+		Put("opportunity_id", c.Records.OpportunityID),
+		Put("sequence", m.Sequence),
+		Put("type", string(m.Type)),
+		Put("due_date", m.Due),
+		Opt("not_before", collected),
+		Put("amount", m.Amount),
 	}
 }
 
-func toWireNotice(r checkout.JobRecord) noticeWire {
-	w := noticeWire{
-		Kind:       "notice",
-		NoticeID:   r.Job.ID,
-		CheckoutID: r.Job.CheckoutID,
-		Notice:     r.Job.Name,
-		CreatedAt:  formatTimestamp(r.Job.CreatedAt),
-		Status:     noticeStatus(r.State),
-		Attempts:   r.Attempts,
-		MessageID:  r.Receipt.Reference,
-		Answer:     r.Receipt.Answer,
-		FailedAt:   formatTimestamp(r.Failure.At),
-		Failure:    r.Failure.Reason,
-	}
-	if r.State == checkout.JobDone {
-		w.SentAt = formatTimestamp(r.SettledAt)
-	}
-	return w
-}
-
-func noticeStatus(s checkout.JobState) string {
-	switch s {
+func toWireNotice(r checkout.JobRecord) Object {
+	status, sent := string(r.State), time.Time{} // sent is when another system took it over
+	switch r.State {
 	case checkout.JobDone:
-		return "sent"
+		status, sent = "sent", r.SettledAt
 	case checkout.JobDead:
-		return "failed"
+		status = "failed"
 	}
-	return string(s)
+	return Object{
+		Put("kind", "notice"),
+		Put("notice_id", r.Job.ID),
+		Put("checkout_id", r.Job.CheckoutID),
+		Put("notice", r.Job.Name), // setup or agreement
+		Put("created_at", r.Job.CreatedAt),
+		Put("status", status), // pending, sent, failed or dropped
+		Put("attempts", r.Attempts),
+		Opt("sent_at", sent),
+		Opt("message_id", r.Receipt.Reference), // under which the other system knows it
+		Opt("answer", r.Receipt.Answer),
+		Opt("failed_at", r.Failure.At), // of the latest attempt that failed, like the failure
+		Opt("failure", r.Failure.Reason),
+	}
 }
 
-func toWireEvent(e checkout.EventRecord) eventWire {
-	return eventWire{
-		Kind:         "event",
-		EventID:      e.Event.ID,
-		Event:        string(e.Event.Name),
-		CheckoutID:   e.Event.CheckoutID,
-		ProviderCode: e.Event.ProviderCode,
-		OrderID:      e.Event.OrderID,
-		RequestID:    e.Event.RequestID,
-		CreatedAt:    formatTimestamp(e.Event.CreatedAt),
-		Status:       string(e.Status),
-		Attempts:     e.Attempts,
-		Body:         string(e.Event.Body),
+func toWireEvent(e checkout.EventRecord) Object {
+	return Object{
+		Put("kind", "event"),
+		Put("event_id", e.Event.ID),
+		Put("event", string(e.Event.Name)),
+		Put("checkout_id", e.Event.CheckoutID),
+		Put("provider_code", e.Event.ProviderCode),
+		Put("provider_order_id", e.Event.OrderID),
+		Put("request_id", e.Event.RequestID),
+		Put("created_at", e.Event.CreatedAt),
+		Put("status", string(e.Status)),
+		Put("attempts", e.Attempts),
+		Put("body", string(e.Event.Body)), // the exact bytes that are signed and sent
 	}
 }

@@ -4,7 +4,6 @@
 package jsonlines
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -16,34 +15,22 @@ import (
 // NewVisitor returns a visitor for a store's export that writes each record to w as it comes. It writes a line at a
 // time: give it a buffered writer, and flush that at the end. A checkout that cannot be read is passed to unreadable.
 func NewVisitor(w io.Writer, unreadable func(checkoutID string, err error) error) ports.Visitor {
-	lines := json.NewEncoder(w)
-	lines.SetEscapeHTML(false)
 	return ports.Visitor{
-		Configuration: func(c catalogue.Configuration) error { return encode(lines, configurationLines(c)) },
-		Key:           func(k catalogue.Key) error { return lines.Encode(toWireKey(k)) },
-		Checkout:      func(r checkout.CheckoutRecord) error { return encode(lines, checkoutLines(r)) },
+		Configuration: func(c catalogue.Configuration) error { return Write(w, configurationLines(c)...) },
+		Key:           func(k catalogue.Key) error { return Write(w, toWireKey(k)) },
+		Checkout:      func(r checkout.CheckoutRecord) error { return Write(w, checkoutLines(r)...) },
 		Unreadable:    unreadable,
 	}
 }
 
-// WriteCheckpoint writes the newest checkpoint of the evidence log, and the public key that verifies it: either may be "".
+// WriteCheckpoint writes the newest checkpoint of the evidence log, a signed note, and the public key that verifies it: either
+// may be "".
 func WriteCheckpoint(w io.Writer, checkpoint, key string) error {
-	lines := json.NewEncoder(w)
-	lines.SetEscapeHTML(false)
-	return lines.Encode(wireCheckpoint{Kind: "checkpoint", Key: key, Checkpoint: checkpoint})
+	return Write(w, Object{Put("kind", "checkpoint"), Put("evidence_key", key), Put("checkpoint", checkpoint)})
 }
 
-func encode(to *json.Encoder, lines []any) error {
-	for _, line := range lines {
-		if err := to.Encode(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func configurationLines(c catalogue.Configuration) []any {
-	lines := []any{toWireProvider(c.Provider)}
+func configurationLines(c catalogue.Configuration) []Object {
+	lines := []Object{toWireProvider(c.Provider)}
 	for _, course := range c.Courses {
 		lines = append(lines, toWireCourse(c.Provider.Code, course))
 	}
@@ -51,11 +38,10 @@ func configurationLines(c catalogue.Configuration) []any {
 }
 
 // checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, the events, and
-// the notices to the payer. A checkout
-// that is only reserved has no records yet. The ids of what was agreed are empty until the CRM has completed the enrolment.
-func checkoutLines(r checkout.CheckoutRecord) []any {
+// the notices to the payer. A checkout that is only reserved has no records yet. The ids of what was agreed are empty until the CRM has completed the enrolment.
+func checkoutLines(r checkout.CheckoutRecord) []Object {
 	c := r.Checkout
-	lines := []any{toWireCheckout(c)}
+	lines := []Object{toWireCheckout(c)}
 	if c.Status != checkout.Reserved {
 		lines = append(lines, toWireContact(c), toWireOpportunity(c), toWireDDA(c))
 	}
@@ -79,8 +65,8 @@ func checkoutLines(r checkout.CheckoutRecord) []any {
 	return lines
 }
 
-func chargeLines(c checkout.Checkout, a agreement.Agreement) []any {
-	lines, dates := make([]any, len(a.Schedule)), a.CollectionDates()
+func chargeLines(c checkout.Checkout, a agreement.Agreement) []Object {
+	lines, dates := make([]Object, len(a.Schedule)), a.CollectionDates()
 	for i, charge := range a.Schedule {
 		lines[i] = toWireCharge(c, charge, dates[i])
 	}

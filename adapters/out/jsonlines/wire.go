@@ -2,60 +2,75 @@ package jsonlines
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// object is a JSON object, which is written with its fields in their order. No secret, token or key is in any object.
-type object []field
+// Object is a JSON object, which is written with its fields in their order.
+type Object []Field
 
-type field struct {
-	name     string
-	value    any  // string, int, bool, money.Cents, an object, or a list of objects or of strings
-	optional bool // it is left out without a value
+// Field is a field of an object.
+type Field struct {
+	Name     string
+	Value    any  // string, int, bool, time.Time, money.Cents, money.Date, an object, or a list of objects or of strings
+	Optional bool // it is left out without a value
 }
 
-func put(name string, value any) field { return field{name, value, false} }
+// Put returns a field that is always written.
+func Put(name string, value any) Field { return Field{name, value, false} }
 
-func opt(name string, value any) field { return field{name, value, true} }
+// Opt returns a field that is left out without a value.
+func Opt(name string, value any) Field { return Field{name, value, true} }
 
 // isEmpty reports whether a field has no value. A list of objects that is not nil is a value.
-func (f field) isEmpty() bool {
-	switch v := f.value.(type) {
-	case object:
-		return !slices.ContainsFunc(v, func(f field) bool { return !f.isEmpty() })
-	case []object:
+func (f Field) isEmpty() bool {
+	switch v := f.Value.(type) {
+	case Object:
+		return !slices.ContainsFunc(v, func(f Field) bool { return !f.isEmpty() })
+	case []Object:
 		return v == nil
 	case []string:
 		return len(v) == 0
+	case time.Time:
+		return v.IsZero()
 	}
-	return f.value == "" || f.value == 0 || f.value == false || f.value == money.Cents(0)
+	return f.Value == "" || f.Value == 0 || f.Value == false || f.Value == money.Cents(0) || f.Value == money.Date{}
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (o object) MarshalJSON() ([]byte, error) { return o.append(make([]byte, 0, 1024)), nil }
+// Write writes the objects, a line each.
+func Write(w io.Writer, objects ...Object) error {
+	for _, o := range objects {
+		if _, err := w.Write(append(o.append(make([]byte, 0, 1024)), '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-func (o object) append(b []byte) []byte {
+func (o Object) append(b []byte) []byte {
 	start := len(b)
 	b = append(b, '{')
 	for _, f := range o {
-		if f.optional && f.isEmpty() {
+		if f.Optional && f.isEmpty() {
 			continue
 		}
 		if len(b) > start+1 {
 			b = append(b, ',')
 		}
-		b = appendValue(append(append(append(b, '"'), f.name...), `":`...), f.value)
+		b = appendValue(append(append(append(b, '"'), f.Name...), `":`...), f.Value)
 	}
 	return append(b, '}')
 }
 
-// appendValue appends the value of a field. An amount is a number of dollars with two decimals.
+// appendValue appends the value of a field. An amount is a number of dollars with two decimals, and a time that is not set is "".
 func appendValue(b []byte, value any) []byte {
 	switch v := value.(type) {
 	case string:
@@ -64,11 +79,18 @@ func appendValue(b []byte, value any) []byte {
 		return strconv.AppendInt(b, int64(v), 10)
 	case bool:
 		return strconv.AppendBool(b, v)
+	case time.Time:
+		if v.IsZero() {
+			return append(b, `""`...)
+		}
+		return appendText(b, events.Timestamp(v))
+	case money.Date:
+		return appendText(b, v.String())
 	case money.Cents:
 		return append(b, v.String()...)
-	case object:
+	case Object:
 		return v.append(b)
-	case []object:
+	case []Object:
 		return appendList(b, v)
 	case []string:
 		return appendList(b, v)
@@ -96,39 +118,4 @@ func appendText(b []byte, text string) []byte {
 		b = append(b[:start], escaped...)
 	}
 	return b
-}
-
-type eventWire struct {
-	Kind         string `json:"kind"`
-	EventID      string `json:"event_id"`
-	Event        string `json:"event"`
-	CheckoutID   string `json:"checkout_id"`
-	ProviderCode string `json:"provider_code"`
-	OrderID      string `json:"provider_order_id"`
-	RequestID    string `json:"request_id"`
-	CreatedAt    string `json:"created_at"`
-	Status       string `json:"status"`
-	Attempts     int    `json:"attempts"`
-	Body         string `json:"body"` // the exact bytes that are signed and sent
-}
-
-type noticeWire struct {
-	Kind       string `json:"kind"`
-	NoticeID   string `json:"notice_id"`
-	CheckoutID string `json:"checkout_id"`
-	Notice     string `json:"notice"` // setup or agreement
-	CreatedAt  string `json:"created_at"`
-	Status     string `json:"status"` // pending, sent, failed or dropped
-	Attempts   int    `json:"attempts"`
-	SentAt     string `json:"sent_at,omitempty"`    // when another system took it over
-	MessageID  string `json:"message_id,omitempty"` // under which that knows it
-	Answer     string `json:"answer,omitempty"`     // what it said
-	FailedAt   string `json:"failed_at,omitempty"`  // of the latest attempt that failed, like the failure
-	Failure    string `json:"failure,omitempty"`
-}
-
-type wireCheckpoint struct {
-	Kind       string `json:"kind"`
-	Key        string `json:"evidence_key"`
-	Checkpoint string `json:"checkpoint"` // a signed note
 }
