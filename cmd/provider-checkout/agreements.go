@@ -19,17 +19,42 @@ import (
 
 // agreementPDF writes the PDF of an agreement to a file, or with --all the PDFs of many agreements to a folder, and names each
 // written file on stderr.
-func agreementPDF(ctx context.Context, c *call, db records) error {
-	source, err := agreementpdf.New(db, time.Now)
-	if err != nil {
+func agreementPDF(c *call) action {
+	c.storeFlag()
+	out := c.requiredFlag("out", "`FILE` to write, or with --all the folder for the files; only their owner may read them; - is standard output")
+	redraw := c.flags.Bool("redraw", false, "render a PDF that was stored and is missing again, marked as a copy on every page")
+	all := c.flags.Bool("all", false, "write every agreement that was accepted since --since, each to NUMBER.pdf")
+	var since money.Date
+	cli.Var(c.flags, &since, "since", "", money.ParseDate, "with --all, the `DATE` in New Zealand, such as 2026-12-01")
+	c.flags.Check(func(args []string) error {
+		switch {
+		case !*all && len(args) == 0:
+			return cli.UsageError("NUMBER is missing; --all --since DATE writes many")
+		case !*all && since != (money.Date{}):
+			return cli.UsageError("--since goes with --all")
+		case *all && len(args) > 0:
+			return cli.UsageError("--all takes no NUMBER")
+		case *all && since == (money.Date{}):
+			return cli.UsageError("--all needs --since DATE")
+		case *all && *out == standard:
+			return cli.UsageError("--all needs a folder for --out")
+		case !*all && (agreement.Mistyped(args[0]) || !strings.HasPrefix(args[0], "PPA-")):
+			return readingAgreement(args[0], ports.ErrNotFound)
+		}
+		return nil
+	})
+	return c.onRecords(func(ctx context.Context, db records) error {
+		source, err := agreementpdf.New(db, time.Now)
+		if err != nil {
+			return err
+		}
+		source.Redraw = *redraw
+		if *all {
+			return c.writePDFs(ctx, source, since, *out)
+		}
+		_, err = c.writePDF(ctx, source, c.Args[0], *out)
 		return err
-	}
-	source.Redraw = c.redraw
-	if c.all {
-		return writePDFs(ctx, c, source)
-	}
-	_, err = writePDF(ctx, c, source, c.Args[0], c.out)
-	return err
+	})
 }
 
 // readPDF returns the PDF of an agreement, and reports whether it is the document that was stored.
@@ -42,28 +67,8 @@ func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, s
 	return found.Bytes, found.Copy == "", err
 }
 
-// checkPDF checks that the flags and arguments fit together, for one agreement or for many.
-func (s *settings) checkPDF(args []string) error {
-	switch {
-	case !s.all && len(args) == 0:
-		return cli.UsageError("NUMBER is missing; --all --since DATE writes many")
-	case !s.all && s.accepted != (money.Date{}):
-		return cli.UsageError("--since goes with --all")
-	case s.all && len(args) > 0:
-		return cli.UsageError("--all takes no NUMBER")
-	case s.all && s.accepted == (money.Date{}):
-		return cli.UsageError("--all needs --since DATE")
-	case s.all && s.out == standard:
-		return cli.UsageError("--all needs a folder for --out")
-	}
-	if len(args) > 0 && (agreement.Mistyped(args[0]) || !strings.HasPrefix(args[0], "PPA-")) {
-		return readingAgreement(args[0], ports.ErrNotFound)
-	}
-	return nil
-}
-
 // writePDF writes the PDF of an agreement to a file, says so on stderr, and reports whether it is a copy.
-func writePDF(ctx context.Context, c *call, source *agreementpdf.Source, number, path string) (copied bool, err error) {
+func (c *call) writePDF(ctx context.Context, source *agreementpdf.Source, number, path string) (copied bool, err error) {
 	found, err := source.Read(ctx, number)
 	if err != nil {
 		return false, readingAgreement(number, err)
@@ -80,8 +85,8 @@ func writePDF(ctx context.Context, c *call, source *agreementpdf.Source, number,
 
 // writePDFs writes the PDF of every agreement since a day to a file of its number, in a folder that is made unless it
 // exists. A PDF that cannot be written is named at the end, and the other PDFs are still written.
-func writePDFs(ctx context.Context, c *call, source *agreementpdf.Source) error {
-	if err := os.MkdirAll(c.out, 0o700); err != nil {
+func (c *call) writePDFs(ctx context.Context, source *agreementpdf.Source, since money.Date, folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
 	written, copies := 0, 0
@@ -91,7 +96,7 @@ func writePDFs(ctx context.Context, c *call, source *agreementpdf.Source) error 
 		_, failed := fmt.Fprintln(c.Stderr, cli.OneLine(err.Error()))
 		return failed
 	}
-	numbers, err := source.Since(ctx, c.accepted, func(id string, err error) error {
+	numbers, err := source.Since(ctx, since, func(id string, err error) error {
 		return fail("that of checkout "+id, fmt.Errorf("checkout %s cannot be read: %w", id, err))
 	})
 	if err != nil {
@@ -101,25 +106,21 @@ func writePDFs(ctx context.Context, c *call, source *agreementpdf.Source) error 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if filepath.Base(number) != number {
-			if err := fail(number, fmt.Errorf("agreement number %q cannot name a file", number)); err != nil {
-				return err
-			}
-			continue
+		copied, err := false, fmt.Errorf("agreement number %q cannot name a file", number)
+		if filepath.Base(number) == number {
+			copied, err = c.writePDF(ctx, source, number, filepath.Join(folder, number+".pdf"))
 		}
-		copied, err := writePDF(ctx, c, source, number, filepath.Join(c.out, number+".pdf"))
-		switch {
-		case err != nil:
+		if err != nil {
 			if err := fail(number, err); err != nil {
 				return err
 			}
 			continue
-		case copied:
+		}
+		if written++; copied {
 			copies++
 		}
-		written++
 	}
-	fmt.Fprintf(c.Stderr, "wrote %d agreements accepted since %s to %s, %d of them marked as copies\n", written, c.accepted, c.out, copies)
+	fmt.Fprintf(c.Stderr, "wrote %s accepted since %s to %s, %d of them marked as copies\n", counted(written, "agreement"), since, folder, copies)
 	if len(missing) > 0 {
 		return fmt.Errorf("not written: %s", strings.Join(missing, ", "))
 	}

@@ -18,37 +18,43 @@ import (
 const askTimeout = 10 * time.Second
 
 // apply stores the configuration of a provider file, and prints the changes.
-func apply(ctx context.Context, c *call) error {
-	data, err := readFile(c.Stdin, c.file)
-	if err != nil {
-		return err
+func apply(c *call) action {
+	s := &systems{call: c}
+	c.storeFlag()
+	file := c.flags.StringP("file", "f", "", "provider `FILE`; - is standard input")
+	c.flags.Require("file")
+	prune := c.flags.Bool("prune", false, "remove providers that the file does not name (their keys and checkouts stay)")
+	c.reasonFlag()
+	s.processorFlags()
+	c.flags.AllowVariable("environment", "processor", "gocardless-url")
+	return func(ctx context.Context) error {
+		data, err := readFile(c.Stdin, *file)
+		if err != nil {
+			return err
+		}
+		named, err := providerfile.Parse(data)
+		if err != nil {
+			return fmt.Errorf("%s is refused: %w", inputName(*file), err)
+		}
+		printer, err := pdf.New(1)
+		if err != nil {
+			return err
+		}
+		if err := operate.Unprintable(named, printer); err != nil {
+			return fmt.Errorf("%s is refused: %w", *file, err)
+		}
+		return s.configure(ctx, "apply", operate.Change{Named: named, Prune: *prune})
 	}
-	named, err := providerfile.Parse(data)
-	if err != nil {
-		return fmt.Errorf("%s is refused: %w", inputName(c.file), err)
-	}
-	printer, err := pdf.New(1)
-	if err != nil {
-		return err
-	}
-	if err := operate.Unprintable(named, printer); err != nil {
-		return fmt.Errorf("%s is refused: %w", c.file, err)
-	}
-	return c.configure(ctx, "apply", operate.Change{Named: named, Prune: c.prune})
 }
 
 // configure makes the change that a command asks for, and prints what it changes.
-func (c *call) configure(ctx context.Context, command string, change operate.Change) error {
-	open := func() (records, error) { return c.openStore(ctx, "", observer{}) }
-	if change.DryRun { // which makes no store either
-		open = func() (records, error) { return c.openRecords(ctx) }
-	}
-	db, err := open()
+func (s *systems) configure(ctx context.Context, command string, change operate.Change) error {
+	db, err := s.open(ctx, opening{crm: s.outsideCRM(), mustExist: change.DryRun}) // a dry run makes no store either
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	operator, err := c.acting(db)
+	operator, err := s.acting(db)
 	if err != nil {
 		return err
 	}
@@ -57,39 +63,39 @@ func (c *call) configure(ctx context.Context, command string, change operate.Cha
 		return fmt.Errorf("store the providers: %w", err)
 	}
 	if differences == nil {
-		fmt.Fprintln(c.Stderr, "nothing changed")
+		fmt.Fprintln(s.Stderr, "nothing changed")
 	}
 	for _, line := range differences {
-		fmt.Fprintln(c.Stdout, line)
+		fmt.Fprintln(s.Stdout, line)
 	}
 	for _, conf := range change.Named {
-		warn(c.Stderr, conf.Provider, time.Now())
+		warn(s.Stderr, conf.Provider, time.Now())
 	}
-	c.warnOfAccounts(ctx, change.Named)
+	s.warnOfAccounts(ctx, change.Named)
 	return nil
 }
 
 // warnOfAccounts prints the providers for which no payments can be collected, where GoCardless is the processor.
-func (c *call) warnOfAccounts(ctx context.Context, named []catalogue.Configuration) {
-	if c.processor != gocardlessName {
+func (s *systems) warnOfAccounts(ctx context.Context, named []catalogue.Configuration) {
+	if s.processor != gocardlessName {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	account, err := c.gocardlessAPI()
+	account, err := s.gocardlessAPI()
 	if err == nil {
 		err = account.Ready(ctx)
 	}
 	if err != nil {
-		fmt.Fprintf(c.Stderr, "the providers' accounts are not checked: %v\n", err)
+		fmt.Fprintf(s.Stderr, "the providers' accounts are not checked: %v\n", err)
 		return
 	}
 	for _, conf := range named {
-		if conf.Provider.Environment != c.environment {
+		if conf.Provider.Environment != s.environment {
 			continue
 		}
 		if err := service.CheckAccount(ctx, account, conf.Provider); err != nil {
-			fmt.Fprintf(c.Stderr, "%v: the server is not ready while it may be used\n", err)
+			fmt.Fprintf(s.Stderr, "%v: the server is not ready while it may be used\n", err)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestBackupAndRestore(t *testing.T) {
 	number := o.confirmedOver(t)
 	out := filepath.Join(t.TempDir(), "backup.db")
 	stdout, _ := o.does(t, "backup", "--out", out)
-	for _, want := range []string{out, "1 checkouts, 1 agreements, 1 PDFs, 3 events", o.path + ".secret, without which it cannot be restored"} {
+	for _, want := range []string{out, "1 checkout, 1 agreement, 1 PDF, 3 events", o.path + ".secret, without which it cannot be restored"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("backup prints %q, want it to say %q", stdout, want)
 		}
@@ -37,7 +37,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout, _ = again.does(t, "restore", "--in", out)
-	for _, want := range []string{"restored " + again.path + ": 1 checkouts", "see to them before"} {
+	for _, want := range []string{"restored " + again.path + ": 1 checkout,", "see to them before"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("restore prints %q, want it to say %q", stdout, want)
 		}

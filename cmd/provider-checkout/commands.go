@@ -5,71 +5,71 @@ import "github.com/provider-checkout/provider-checkout/cmd/provider-checkout/int
 // commands returns every command, in the order in which an operator needs them.
 func commands() []cli.Command {
 	return []cli.Command{
-		{Name: "demo", Setup: command(demoFlags, demonstrate),
+		{Name: "demo", Setup: command(demonstrate),
 			About: "Serve a sandbox with two providers, or walk the whole flow (--walk)",
 			More: "Everything is kept in a temporary folder, which is removed at the end; only the PDF of --walk\n" +
 				"stays. Prints the address of a make-believe provider's website, which leads by clicks from a course\n" +
 				"to an agreement; then keys and curl lines for the same flow, and every event that its own receiver\n" +
 				"verified.\n" +
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if every step succeeds."},
-		{Name: "serve", Setup: command(serveFlags, serve),
+		{Name: "serve", Setup: command(serve),
 			About: "Serve the API and the setup pages",
 			More:  configHelp + "\n\n" + secretHelp + "\n\n" + evidenceHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + mailHelp + "\n\n" + opsHelp},
-		{Name: "config check", Setup: withConfig(serveFlags, checkConfig),
+		{Name: "config check", Setup: command(checkConfig),
 			About: "Print what the settings of serve mean, and what is missing",
 			More: "Takes the flags and variables of serve. Prints a line for each setting with its value, its origin and its meaning, and a\n" +
 				"line for everything that is missing or contradictory; of a secret only where it comes from. Exits 0 if nothing is missing,\n" +
 				"and 1 if anything is. It asks neither the store nor the network.\n\n" + configHelp},
-		{Name: "apply", Setup: command(applyFlags, apply),
+		{Name: "apply", Setup: command(apply),
 			About: "Create or update providers and their catalogues from a file",
 			More: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +
 				"stays, unless --prune is given. Prints what changed. A running server sees it within 5 s.\n\n" +
 				"With --processor gocardless, and its access token in " + tokenVariable + ",\n" +
 				"it warns of providers whose account is unknown there, or needs more notice of a payment."},
-		{Name: "providers pull", Setup: command(pullFlags, pullProviders),
+		{Name: "providers pull", Setup: command(pullProviders),
 			About: "Create or update providers and their catalogues from the CRM",
 			More: "As apply does from a file: all or nothing; a provider that the organisation has is replaced whole, one that it\n" +
 				"does not have stays, unless --prune is given. A provider's destination of events, with its signing secret, never\n" +
 				"comes from the CRM: it stays as it is on record, and a new provider has none. A running server can do this itself:\n" +
 				"serve --pull-providers, which never removes a provider.\n\n" + crmHelp},
-		{Name: "crm check", Setup: command(checkFlags, checkCRM),
+		{Name: "crm check", Setup: command(checkCRM),
 			About: "Check that the CRM has every object and field that is needed",
 			More: "Signs in, and prints a line for everything that is missing. Exits 0 if nothing is, and 1 if anything is.\n\n" +
 				administratorHelp + "\n\n" + crmHelp},
-		{Name: "jobs list", Setup: command(jobsFlags, onRecords(listJobs)),
+		{Name: "jobs list", Setup: command(listJobs),
 			About: "List everything that is to be done later",
 			More: "Prints a line for each job that waits, the oldest first: an event that is to be delivered, a notice to a payer, an\n" +
 				"enrolment that the CRM is to open or to complete, a setup that is looked at again, a notification of the processor,\n" +
 				"and what the service itself does again and again; since when it waits, how often it was attempted, when it is due\n" +
 				"and why the latest attempt failed. The store alone is asked."},
-		{Name: "jobs show", Args: []string{"JOB-ID"}, Setup: command(listFlags, onRecords(showJob)),
+		{Name: "jobs show", Args: []string{"JOB-ID"}, Setup: command(showJob),
 			About: "Print everything on record about a job"},
-		{Name: "jobs retry", Args: []string{"JOB-ID"}, Setup: command(changeFlags, operating(retryJob)),
+		{Name: "jobs retry", Args: []string{"JOB-ID"}, Setup: command(retryJob),
 			About: "Have a job attempted again, now",
 			More: "For an enrolment that the CRM refused, once an administrator has mended what it names, or a notice that was put off.\n" +
 				"A running server attempts it within seconds."},
-		{Name: "show", Args: []string{"ID"}, Setup: command(listFlags, onRecords(show)),
+		{Name: "show", Args: []string{"ID"}, Setup: command(show),
 			About: "Print what happened to a checkout",
 			More: "ID is of a checkout, an order or an agreement. Prints its state, and then its journal, a line for each moment: when it was\n" +
 				"(UTC), what happened, who did it (provider:KEY-ID, payer, processor, crm, service, operator:NAME), and in which request.\n" +
 				"With --json the state is the first object. The moments have no personal data. That a page was opened is noted a little\n" +
 				"later, and is lost if the process is killed before."},
-		{Name: "keys issue", Setup: command(issueFlags, operating(issueKey)),
+		{Name: "keys issue", Setup: command(issueKey),
 			About: "Make an API key for a provider and print it, once",
 			More:  "Only its hash is stored: keep what is printed."},
-		{Name: "keys list", Setup: command(listFlags, onRecords(listKeys)),
+		{Name: "keys list", Setup: command(listKeys),
 			About: "List the API keys"},
-		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, Setup: command(changeFlags, operating(revokeKey)),
+		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, Setup: command(revokeKey),
 			About: "Revoke an API key",
 			More:  "A running server refuses it within 1 s."},
-		{Name: "agreements pdf", Args: []string{"[NUMBER]"}, Setup: command(pdfFlags, onRecords(agreementPDF)),
+		{Name: "agreements pdf", Args: []string{"[NUMBER]"}, Setup: command(agreementPDF),
 			About: "Write the PDF of an agreement to a file, or of many to a folder",
 			More: "Writes the document that was stored at the confirm. If none could be rendered then, it is rendered now\n" +
 				"from the agreement's figures, in the words that were accepted, and every page says that it is a copy. A\n" +
 				"document that was stored and is missing or damaged is refused; --redraw renders such a copy instead.\n\n" +
 				"With --all --since DATE and no NUMBER, every agreement accepted on that day in New Zealand or later is written\n" +
 				"to a file of its own. One that cannot be is named at the end, the others are written, and the status is 1."},
-		{Name: "agreements verify", Args: []string{"[NUMBER]"}, Setup: command(verifyFlags, onLog(verifyAgreement)),
+		{Name: "agreements verify", Args: []string{"[NUMBER]"}, Setup: command(verifyAgreement),
 			About: "Check an agreement, or all of them, against the record and the evidence log",
 			More: "Prints a line for each check: ok, FAIL, or none where there is nothing to check. The stored bytes\n" +
 				"must have the SHA-256 on record; the charges must sum to the course price and be the schedule of\n" +
@@ -79,25 +79,25 @@ func commands() []cli.Command {
 				"Exits 0 if no check fails, and 1 if any does.\n\n" +
 				"With --all and no NUMBER, the whole log is checked, then every agreement, a line each, and that none is missing\n" +
 				"which the log has.\n\n" + evidenceHelp},
-		{Name: "agreements prove", Args: []string{"NUMBER"}, Setup: command(proveFlags, onLog(proveAgreement)),
+		{Name: "agreements prove", Args: []string{"NUMBER"}, Setup: command(proveAgreement),
 			About: "Write a proof that an agreement is in the evidence log",
 			More: "The proof holds what was agreed, but no name or address. It is checked with verify-proof, for which nothing of\n" +
 				"this service is needed but the public key.\n\n" + evidenceHelp},
-		{Name: "verify-proof", Args: []string{"FILE"}, Setup: command(verifyProofFlags, verifyProof),
+		{Name: "verify-proof", Args: []string{"FILE"}, Setup: command(verifyProof),
 			About: "Check a proof with nothing but the public key",
 			More: "FILE may be -, standard input. Prints the record that is proven. It has the SHA-256 of the agreement's PDF, which\n" +
 				"--pdf compares. Needs no store and no network."},
-		{Name: "evidence checkpoint", Setup: command(storeFlag, onLog(printCheckpoint)),
+		{Name: "evidence checkpoint", Setup: command(printCheckpoint),
 			About: "Print the newest signed checkpoint of the evidence log",
 			More: "Keep it where those who can edit the store cannot. \"agreements verify --checkpoint\" holds the store to it.\n\n" +
 				evidenceHelp},
-		{Name: "evidence key", Setup: command(evidenceKeyFlags, printEvidenceKey),
+		{Name: "evidence key", Setup: command(printEvidenceKey),
 			About: "Print the public half of the evidence key, or a new key",
 			More:  evidenceHelp},
-		{Name: "privacy export", Setup: command(exportStudentFlags, operating(exportStudent)),
+		{Name: "privacy export", Setup: command(exportStudent),
 			About: "Write everything on record about one student as JSON Lines",
 			More:  "As export does, of the checkouts of one student.\n\n" + studentHelp},
-		{Name: "privacy erase", Setup: command(eraseStudentFlags, operating(eraseStudent)),
+		{Name: "privacy erase", Setup: command(eraseStudent),
 			About: "Erase the personal data of one student, for good",
 			More: "Names, e-mail address, account holder, account, network address, the ids of bank setups and the PDFs are\n" +
 				"emptied; figures, dates, record ids and hashes stay, and so does the proof of every agreement, with the salt by\n" +
@@ -105,7 +105,7 @@ func commands() []cli.Command {
 				"by which the processor and an outside CRM know the student: what they have must be erased there. It is refused\n" +
 				"while a checkout waits for the CRM and, without --force, while payments are still to be collected. Then it\n" +
 				"writes a SQLite store's file anew, or vacuums the tables of PostgreSQL: choose a quiet hour.\n\n" + studentHelp},
-		{Name: "evidence list", Setup: command(trailFlags, onLog(listEvidence)),
+		{Name: "evidence list", Setup: command(listEvidence),
 			About: "List the evidence log: what was agreed and what operators did",
 			More: "Prints a line for each entry: its position in the log, or - until a server has sealed it; when it was recorded; and\n" +
 				"an agreement's number, or an operation with what it was done to, by whom and why, and below it a line for each thing\n" +
@@ -113,49 +113,49 @@ func commands() []cli.Command {
 				"The sealed entries are held to the newest checkpoint, and to the one of --checkpoint: exits 1 if they are not what\n" +
 				"was signed. Only by a checkpoint that was kept elsewhere does it show that the end of the log was cut off.\n\n" +
 				trailHelp + "\n\n" + evidenceHelp},
-		{Name: "events list", Setup: command(listEventsFlags, onRecords(listEvents)),
+		{Name: "events list", Setup: command(listEvents),
 			About: "List events with their attempts, the newest first",
 			More: "Prints a line for each: its id, name, provider and order, its status, the attempts of the service, when it was made,\n" +
 				"and when and why the latest attempt that failed did."},
-		{Name: "events show", Args: []string{"EVENT-ID"}, Setup: command(listFlags, onRecords(showEvent)),
+		{Name: "events show", Args: []string{"EVENT-ID"}, Setup: command(showEvent),
 			About: "Print everything on record about an event",
 			More:  "Its status and attempts, why it failed, every redelivery, and its body as it is signed and sent."},
-		{Name: "events redeliver", Args: []string{"[EVENT-ID]"}, Setup: command(redeliverFlags, operating(redeliverEvents)),
+		{Name: "events redeliver", Args: []string{"[EVENT-ID]"}, Setup: command(redeliverEvents),
 			About: "Send an event again, or all that failed since a time",
 			More: "Sends it from here, whether a server runs or not: three attempts, with the same event id and body, and a fresh\n" +
 				"timestamp and signature. Prints a line for each event and what came of it, and exits 0 if every one was delivered. An\n" +
 				"event that is named is sent even if it had been delivered; one that is pending is left to the server. Of a receiver\n" +
 				"that takes none of five attempts in a row the rest is not tried. What came of it is on record: see events show."},
-		{Name: "export", Setup: command(storeFlag, onLog(export)),
+		{Name: "export", Setup: command(export),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},
-		{Name: "store distribute", Setup: command(storeFlag, onRecords(distributeStore)),
+		{Name: "store distribute", Setup: command(distributeStore),
 			About: "Spread a store in PostgreSQL over the nodes of a Citus cluster",
 			More: "Everything of a provider is on one node then, and each node has a copy of the providers, the keys and the evidence\n" +
 				"log. All of it or nothing: stop every server before. A store that is distributed already stays as it is. See\n" +
 				"cmd/provider-checkout/docs/postgres-capacity.md."},
-		{Name: "backup", Setup: command(backupFlags, backup),
+		{Name: "backup", Setup: command(backup),
 			About: "Copy a SQLite store, which may be served meanwhile, to a file",
 			More: "Everything that was acknowledged before is in the copy, which is checked, and complete or not there at all. The\n" +
 				"operator's secret is not in it, and it cannot be restored without: keep that too, in another place. A store in\n" +
 				"PostgreSQL is backed up with its server's own tools: cmd/provider-checkout/docs/postgres-backup.md."},
-		{Name: "restore", Setup: command(restoreFlags, restore),
+		{Name: "restore", Setup: command(restore),
 			About: "Make a SQLite store of a backup",
 			More: "Checks the backup first, and never takes the place of a store: stop its server, and move its files away. The\n" +
 				"secret is the operator's, or the file of the store's own beside either place, under its name with .secret.\n" +
 				"Prints what is to be done before it is served. No agreement number, checkout id or event_id that was given since\n" +
 				"the backup is ever given again."},
-		{Name: "simulate gocardless", Setup: command(simulateGoCardlessFlags, simulateGoCardless),
+		{Name: "simulate gocardless", Setup: command(simulateGoCardless),
 			About: "Serve a simulator of GoCardless, which moves no money",
 			More: "Everything is in memory. Prints how to serve with it. Names and accounts with a fixed fate, and the\n" +
 				"paths that move its clock and arm faults, are in the documentation of the package\n" +
 				"adapters/sim/gocardlesstest."},
-		{Name: "simulate salesforce", Setup: command(simulateSalesforceFlags, simulateSalesforce),
+		{Name: "simulate salesforce", Setup: command(simulateSalesforce),
 			About: "Serve a simulator of a Salesforce organisation",
 			More: "Everything is in memory. Prints how to sign in to it. Its objects, and the paths that move its clock,\n" +
 				"arm faults and show what was written, are in the documentation of the package\n" +
 				"adapters/sim/salesforcetest."},
-		{Name: "version", Setup: command(jsonFlag, version),
+		{Name: "version", Setup: command(version),
 			About: "Print the version, the commit and the version of Go"},
 	}
 }

@@ -61,7 +61,7 @@ func fieldOf(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 func settingKinds() map[string]settingsfile.Kind {
 	kinds := make(map[string]settingsfile.Kind)
 	flags := cli.NewFlags()
-	serveFlags(flags, new(settings))
+	newServer(&call{flags: flags})
 	flags.VisitAll(func(f *pflag.Flag) {
 		kinds[fieldOf(f.Name)] = map[string]settingsfile.Kind{
 			"number": settingsfile.Number, "bool": settingsfile.Switch, "list": settingsfile.List}[f.Value.Type()]
@@ -89,6 +89,7 @@ func (c *call) readConfig() error {
 	}
 	c.config, err = settingsfile.Parse(data, settingKinds())
 	faults := []error{err}
+	c.refused = map[string]bool{}
 	c.flags.VisitAll(func(f *pflag.Flag) {
 		given := c.config[fieldOf(f.Name)]
 		if given == (settingsfile.Setting{}) || c.origin(f) != c.configName() {
@@ -101,7 +102,7 @@ func (c *call) readConfig() error {
 			}
 		}
 		if err != nil {
-			delete(c.config, fieldOf(f.Name))
+			c.refused[f.Name] = true
 			faults = append(faults, err)
 		}
 	})
@@ -208,33 +209,65 @@ func namesOf(variable string) string {
 	return fmt.Sprintf("%s or %[1]s_FILE, or %s in the file of --config", variable, credentialOf(variable).field())
 }
 
+// name returns a setting as its source wrote it: as a flag, a variable, or a field of the file of --config. A setting without a source
+// has the name that it would have in that file, where there is one.
+func (c *call) name(flag string) string {
+	switch origin := c.origin(c.flags.Lookup(flag)); {
+	case origin == "" && c.configFile == "":
+		return "--" + flag
+	case origin == "":
+		return fieldOf(flag)
+	case origin == c.configName():
+		return origin + ": " + fieldOf(flag)
+	default:
+		return strings.TrimPrefix(origin, "env ")
+	}
+}
+
+// needs returns the error about a setting that is nothing without another.
+func (c *call) needs(flag, other string) error {
+	return cli.UsageError(c.name(flag) + " needs " + c.name(other))
+}
+
 // checkConfig prints a line for each setting of serve, and for everything that is missing or contradictory. It asks neither the
 // store nor the network.
-func checkConfig(_ context.Context, c *call, wrongConfig error) error {
-	problems := []error{wrongConfig}
-	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	c.flags.VisitAll(func(f *pflag.Flag) {
-		if c.flags.HasVariable(f.Name) && f.Name != "config" {
-			_, meaning := pflag.UnquoteUsage(f)
-			meaning, _, _ = strings.Cut(meaning, "\n")
-			fmt.Fprintf(table, "%s\t%s\t%s\n", fieldOf(f.Name), c.shown(f), meaning)
+func checkConfig(c *call) action {
+	s := newServer(c)
+	c.checksConfig = true
+	return func(context.Context) error {
+		if c.wrongConfig != nil && c.config == nil { // nothing is known of the settings
+			return c.printProblems(c.wrongConfig)
 		}
-	})
-	for _, setting := range credentials() {
-		shown, err := c.shownSecret(setting)
-		problems = append(problems, err)
-		fmt.Fprintf(table, "%s\t%s\t%s\n", setting.field(), shown, setting.meaning)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	for _, field := range slices.Sorted(maps.Keys(c.config)) {
-		if adapter := c.unusedAdapter(field); adapter != "" {
-			fmt.Fprintf(c.Stdout, "unused: %s, for %s is not in use\n", field, adapter)
+		table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+		c.flags.VisitAll(func(f *pflag.Flag) {
+			if c.flags.HasVariable(f.Name) && f.Name != "config" {
+				_, meaning := pflag.UnquoteUsage(f)
+				meaning, _, _ = strings.Cut(meaning, "\n")
+				fmt.Fprintf(table, "%s\t%s\t%s\n", fieldOf(f.Name), c.shown(f), meaning)
+			}
+		})
+		problems := []error{c.wrongConfig}
+		for _, setting := range credentials() {
+			shown, err := c.shownSecret(setting)
+			problems = append(problems, err)
+			fmt.Fprintf(table, "%s\t%s\t%s\n", setting.field(), shown, setting.meaning)
 		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+		for _, field := range slices.Sorted(maps.Keys(c.config)) {
+			if adapter := s.unusedAdapter(field); adapter != "" {
+				fmt.Fprintf(c.Stdout, "unused: %s, for %s is not in use\n", field, adapter)
+			}
+		}
+		_, err := s.outside(nil)
+		return c.printProblems(append(problems, err, s.checkPlaces())...)
 	}
-	_, err := c.outside(nil)
-	all := errors.Join(append(problems, err, c.checkPlaces())...)
+}
+
+// printProblems prints each problem once, a line each.
+func (c *call) printProblems(problems ...error) error {
+	all := errors.Join(problems...)
 	if all == nil {
 		fmt.Fprintln(c.Stdout, "nothing is missing")
 		return nil
@@ -245,7 +278,7 @@ func checkConfig(_ context.Context, c *call, wrongConfig error) error {
 	for _, line := range lines {
 		fmt.Fprintln(c.Stdout, "problem:", oneLine(strings.TrimSpace(line)))
 	}
-	return fmt.Errorf("%d problems", len(lines))
+	return errors.New(counted(len(lines), "problem"))
 }
 
 // shown returns the value of a flag with its origin. A value that may hold a password is not shown.
@@ -254,6 +287,8 @@ func (c *call) shown(f *pflag.Flag) string {
 	from := c.config[fieldOf(f.Name)]
 	isReference := origin == c.configName() && from.Text == "" && from != settingsfile.Setting{}
 	switch {
+	case origin == c.configName() && c.refused[f.Name]:
+		value = "refused"
 	case value == "":
 		return "not set"
 	case origin == "":
@@ -269,15 +304,19 @@ func (c *call) shown(f *pflag.Flag) string {
 
 // shownSecret returns whether a credential is set, and its origin.
 func (c *call) shownSecret(setting credential) (string, error) {
-	list, err := c.secretList(setting.variable)
 	from, _, _ := c.reference(setting.variable)
+	_, err := c.secretList(setting.variable)
 	switch {
-	case list.source == "":
-		return "not set", err
+	case from == settingsfile.Setting{} && err == nil:
+		return "not set", nil
+	case from == settingsfile.Setting{}:
+		return "set twice", err
 	case from.Text != "":
 		return oneLine(from.Text) + ", from " + c.configName(), err
+	case err != nil:
+		return "cannot be read, from " + placeOf(from), err
 	}
-	return "set, from " + placeOf(from), err
+	return "set, from " + placeOf(from), nil
 }
 
 // placeOf returns the name of the variable or file that a reference names.
@@ -289,29 +328,29 @@ func placeOf(from settingsfile.Setting) string {
 }
 
 // unusedAdapter returns the adapter of a setting if that adapter is not in use.
-func (c *call) unusedAdapter(field string) string {
+func (s *server) unusedAdapter(field string) string {
 	adapter, _, _ := strings.Cut(field, "_")
 	switch {
-	case adapter == gocardlessName && c.processor != gocardlessName,
-		adapter == salesforceName && c.crm != salesforceName,
-		adapter == "smtp" && c.smtp == "":
+	case adapter == gocardlessName && s.processor != gocardlessName,
+		adapter == salesforceName && s.crm != salesforceName,
+		adapter == "smtp" && s.smtp == "":
 		return adapter
 	}
 	return ""
 }
 
 // checkPlaces checks the store's name, the addresses, and the files of checkpoints.
-func (c *call) checkPlaces() error {
-	_, _, wrongStore := c.place()
-	problems := []error{wrongStore, checkAddress("--addr", c.addr)}
-	if c.opsAddr != "" {
-		problems = append(problems, checkAddress("--ops-addr", c.opsAddr))
+func (s *server) checkPlaces() error {
+	_, _, wrongStore := s.place()
+	problems := []error{wrongStore, s.checkAddress("addr", s.addr)}
+	if s.opsAddr != "" {
+		problems = append(problems, s.checkAddress("ops-addr", s.opsAddr))
 	}
-	if c.checkpointFile != "" {
-		_, err := os.Stat(filepath.Dir(c.checkpointFile))
+	if s.checkpointFile != "" {
+		_, err := os.Stat(filepath.Dir(s.checkpointFile))
 		problems = append(problems, err)
-		if keys, err := c.givenEvidenceKeys(); err == nil && keys.CanVerify() {
-			_, err := c.knownCheckpoint(keys)
+		if keys, err := s.givenEvidenceKeys(); err == nil && keys.CanVerify() {
+			_, err := s.knownCheckpoint(keys)
 			problems = append(problems, err)
 		}
 	}

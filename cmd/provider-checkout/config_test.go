@@ -24,7 +24,7 @@ func written(t *testing.T, name, text string) string {
 func TestFileGivesWayToVariablesAndFlags(t *testing.T) {
 	file := written(t, "settings.json", `{"addr": "127.0.0.1:1", "ops_addr": "127.0.0.1:2", "base_url": "http://pay.example", "rate_limit": 7.5,
 		"allow_private_destinations": true, "trusted_proxies": ["10.1.2.3/8", "::1"], "setup_lifetime": "24h", "store": "env:STORE"}`)
-	s := parsed(t, serveFlags, map[string]string{
+	s := parsed(t, map[string]string{
 		"PROVIDER_CHECKOUT_CONFIG":   file,
 		"PROVIDER_CHECKOUT_OPS_ADDR": "127.0.0.1:3",
 		"PROVIDER_CHECKOUT_BASE_URL": "http://variable.example",
@@ -45,7 +45,7 @@ func TestCommandsTakeTheirSettingsFromTheFile(t *testing.T) {
 	if got := try(t, env, "", "apply", "-f", "demo.json"); got.code != cli.ExitDone {
 		t.Fatalf("apply = %+v", got)
 	}
-	got := try(t, env, "", "keys", "issue", "--provider", "KOWHAI")
+	got := try(t, append(env, "PROVIDER_CHECKOUT_ENVIRONMENT=production"), "", "keys", "issue", "--provider", "KOWHAI")
 	if got.code != cli.ExitDone || !strings.HasPrefix(got.stdout, "pck_sandbox_") {
 		t.Errorf("keys issue = %+v, want a key of the provider's own environment", got)
 	}
@@ -114,12 +114,12 @@ func TestConfigCheckSaysWhatIsMissing(t *testing.T) {
 	for _, want := range []string{
 		"base_url https://pay.example, from " + file + " URL under which this server is reached",
 		"rate_limit 50, from " + file, "setup_lifetime 168h, by default", "ops_addr localhost, from --ops-addr",
-		"timestamps stamps, from env PROVIDER_CHECKOUT_TIMESTAMPS", "store set, from env DSN", "secret set, from env MINE the operator's secret",
+		"timestamps stamps, from env PROVIDER_CHECKOUT_TIMESTAMPS", "store set, from env DSN", "evidence_key cannot be read, from file /nowhere/key", "secret set, from env MINE the operator's secret",
 		"smtp not set", "smtp_user plans, from " + file,
 		"unused: salesforce_url, for salesforce is not in use", "unused: smtp_user, for smtp is not in use",
 		"problem: " + file + ": typo is not a setting", "problem: " + file + ": gocardless_token: the variable TOKEN is not set",
 		"problem: " + file + ": evidence_key: open /nowhere/key:", `problem: --ops-addr "localhost" must be HOST:PORT`,
-		"problem: the secret of GoCardless' webhook endpoint is missing", "problem: --timestamp-url and --timestamps belong together",
+		"problem: the secret of GoCardless' webhook endpoint is missing", "problem: timestamp_url and PROVIDER_CHECKOUT_TIMESTAMPS belong together",
 		"problem: the agency that the privacy notice names is missing",
 	} {
 		if !strings.Contains(plain, want) {
@@ -128,6 +128,40 @@ func TestConfigCheckSaysWhatIsMissing(t *testing.T) {
 	}
 	if strings.Contains(got.stdout+got.stderr, "hunter2") {
 		t.Errorf("a secret is printed:\n%s", got.stdout)
+	}
+}
+
+// A setting is named as its source wrote it, and what follows from another problem is no problem of its own.
+func TestConfigCheckNamesTheSourceOfAProblem(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone.json")
+	file := written(t, "settings.json", `{"addr": "localhost", "terms": "/nowhere/terms.json", "environment": "production", "smtp": "smtp://mail.example:587"}`)
+	for _, tt := range []struct {
+		name       string
+		env        []string
+		config     string
+		want, none []string
+	}{
+		{"a field", nil, file, []string{"terms refused, from " + file, "problem: " + file + `: addr "localhost" must be`, "problem: " + file + ": terms: open /nowhere",
+			"problem: " + file + ": smtp needs mail_from"}, []string{"--", "agency"}},
+		{"a variable", []string{"PROVIDER_CHECKOUT_ADDR=localhost"}, file, []string{`problem: PROVIDER_CHECKOUT_ADDR "localhost" must be`}, nil},
+		{"no file", nil, gone, []string{"problem: open " + gone + ": no such file or directory"}, []string{"addr", "missing"}},
+		{"no object", nil, written(t, "list.json", `[]`), []string{"list.json: the document must be an object"}, []string{"addr", "missing"}},
+	} {
+		got := try(t, tt.env, "", "config", "check", "--config", tt.config)
+		plain, problems := strings.Join(strings.Fields(got.stdout), " "), strings.Count(got.stdout, "problem: ")
+		if want := counted(problems, "problem") + "\n"; got.code != cli.ExitFailed || !strings.HasSuffix(got.stderr, ": "+want) {
+			t.Errorf("%s: %+v, want status 1 and %q", tt.name, got, want)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(plain, want) {
+				t.Errorf("%s: %q is missing in\n%s", tt.name, want, got.stdout)
+			}
+		}
+		for _, none := range tt.none {
+			if _, problems, _ := strings.Cut(plain, "problem: "); strings.Contains(strings.ReplaceAll(problems, "of --config", ""), none) {
+				t.Errorf("%s: %q is in\n%s", tt.name, none, got.stdout)
+			}
+		}
 	}
 }
 

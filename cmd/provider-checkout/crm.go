@@ -41,8 +41,8 @@ const (
 )
 
 // outsideCRM returns the name of the CRM outside of the store, or "" for the embedded one.
-func (c *call) outsideCRM() string {
-	if c.crm == salesforceName {
+func (s *systems) outsideCRM() string {
+	if s.crm == salesforceName {
 		return salesforceName
 	}
 	return ""
@@ -50,11 +50,11 @@ func (c *call) outsideCRM() string {
 
 // salesforce returns the CRM that the settings describe, or nil where it is the embedded CRM. Its error
 // names everything that is missing or wrong. retried is called with every call that is made again; it may be nil.
-func (c *call) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, error) {
-	if c.crm != salesforceName {
+func (s *systems) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, error) {
+	if s.crm != salesforceName {
 		return nil, nil
 	}
-	o := salesforce.Options{Environment: c.environment, URL: c.salesforceURL, User: c.salesforceUser, Mapping: c.salesforceMapping,
+	o := salesforce.Options{Environment: s.environment, URL: s.salesforceURL, User: s.salesforceUser, Mapping: s.salesforceMapping,
 		Retried: retried}
 	var reasons []error
 	wrong := func(err error) {
@@ -63,11 +63,11 @@ func (c *call) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, erro
 		}
 	}
 	if o.URL == "" {
-		wrong(errors.New("the URL of the Salesforce organisation is missing (--salesforce-url)"))
+		wrong(errors.New("the URL of the Salesforce organisation is missing (" + s.name("salesforce-url") + ")"))
 	}
-	id, noID := c.required(clientIDVariable)
-	secret, noSecret := c.secretList(clientSecretVariable)
-	key, noKey := c.secretList(jwtKeyVariable)
+	id, noID := s.required(clientIDVariable)
+	secret, noSecret := s.secretList(clientSecretVariable)
+	key, noKey := s.secretList(jwtKeyVariable)
 	wrong(errors.Join(noID, noSecret, noKey))
 	o.ClientID, o.ClientSecret = strings.TrimSpace(id.text), strings.TrimSpace(secret.text)
 	switch {
@@ -76,7 +76,7 @@ func (c *call) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, erro
 		if o.JWTKey, err = parseKey(key.text); err != nil {
 			wrong(fmt.Errorf("%s: %w", key.source, err))
 		} else if o.User == "" {
-			wrong(errors.New("the user as whom the JWT key signs in is missing (--salesforce-user)"))
+			wrong(errors.New("the user as whom the JWT key signs in is missing (" + s.name("salesforce-user") + ")"))
 		}
 	case o.ClientSecret == "" && noSecret == nil && noKey == nil:
 		wrong(fmt.Errorf("%w, and so is a JWT key (%s)", missing(clientSecretVariable), namesOf(jwtKeyVariable)))
@@ -119,8 +119,8 @@ func parseKey(text string) (*rsa.PrivateKey, error) {
 const crmTimeout = 2 * time.Minute
 
 // organisation returns the CRM for a command that is about it.
-func (c *call) organisation() (*salesforce.CRM, error) {
-	crm, err := c.salesforce(nil)
+func (s *systems) organisation() (*salesforce.CRM, error) {
+	crm, err := s.salesforce(nil)
 	if crm == nil && err == nil {
 		return nil, cli.UsageError("the embedded CRM is the store: this needs --crm salesforce")
 	}
@@ -128,46 +128,63 @@ func (c *call) organisation() (*salesforce.CRM, error) {
 }
 
 // checkCRM prints every object and field that the organisation lacks.
-func checkCRM(ctx context.Context, c *call) error {
-	crm, err := c.organisation()
-	if err != nil {
-		return err
+func checkCRM(c *call) action {
+	s := &systems{call: c}
+	c.configFlag()
+	s.environmentFlag()
+	s.crmFlags(salesforceName)
+	c.flags.AllowVariables()
+	return func(ctx context.Context) error {
+		crm, err := s.organisation()
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, crmTimeout)
+		defer cancel()
+		lacks, err := crm.Check(ctx)
+		if err != nil {
+			return fmt.Errorf("ask the organisation: %w", err)
+		}
+		if len(lacks) == 0 {
+			fmt.Fprintln(c.Stderr, "nothing is missing")
+			return nil
+		}
+		for _, line := range lacks {
+			fmt.Fprintln(c.Stdout, line)
+		}
+		return errors.New("the organisation does not have what is needed: deploy adapters/out/salesforce/metadata (sf project deploy start in that " +
+			"folder) and assign its permission set Provider_Checkout, or say by --salesforce-mapping what it calls things")
 	}
-	ctx, cancel := context.WithTimeout(ctx, crmTimeout)
-	defer cancel()
-	lacks, err := crm.Check(ctx)
-	if err != nil {
-		return fmt.Errorf("ask the organisation: %w", err)
-	}
-	if len(lacks) == 0 {
-		fmt.Fprintln(c.Stderr, "nothing is missing")
-		return nil
-	}
-	for _, line := range lacks {
-		fmt.Fprintln(c.Stdout, line)
-	}
-	return errors.New("the organisation does not have what is needed: deploy adapters/out/salesforce/metadata (sf project deploy start in that " +
-		"folder) and assign its permission set Provider_Checkout, or say by --salesforce-mapping what it calls things")
 }
 
 // pullProviders stores the organisation's configuration, and prints the changes.
-func pullProviders(ctx context.Context, c *call) error {
-	crm, err := c.organisation()
-	if err != nil {
-		return err
+func pullProviders(c *call) action {
+	s := &systems{call: c}
+	s.processorFlags()
+	s.crmFlags(salesforceName)
+	c.storeFlag()
+	c.flags.AllowVariables()
+	prune := c.flags.Bool("prune", false, "remove providers that the organisation does not have (their keys and checkouts stay)")
+	dryRun := c.flags.Bool("dry-run", false, "print what would change, and store nothing")
+	c.reasonFlag()
+	return func(ctx context.Context) error {
+		crm, err := s.organisation()
+		if err != nil {
+			return err
+		}
+		asked, cancel := context.WithTimeout(ctx, crmTimeout)
+		defer cancel()
+		named, err := crm.Configurations(asked)
+		if err != nil {
+			return fmt.Errorf("read the organisation's providers: %w", err)
+		}
+		if len(named) == 0 && *prune {
+			return errors.New("the user sees no provider in the organisation: nothing is removed")
+		} else if len(named) == 0 {
+			fmt.Fprintln(c.Stderr, "the user sees no provider in the organisation")
+		}
+		return s.configure(ctx, "providers pull", operate.Change{Named: named, Prune: *prune, KeepDestinations: true, DryRun: *dryRun})
 	}
-	asked, cancel := context.WithTimeout(ctx, crmTimeout)
-	defer cancel()
-	named, err := crm.Configurations(asked)
-	if err != nil {
-		return fmt.Errorf("read the organisation's providers: %w", err)
-	}
-	if len(named) == 0 && c.prune {
-		return errors.New("the user sees no provider in the organisation: nothing is removed")
-	} else if len(named) == 0 {
-		fmt.Fprintln(c.Stderr, "the user sees no provider in the organisation")
-	}
-	return c.configure(ctx, "providers pull", operate.Change{Named: named, Prune: c.prune, KeepDestinations: true, DryRun: c.dryRun})
 }
 
 // organisationTimeout bounds a server's wait for the organisation at its start.

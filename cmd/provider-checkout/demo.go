@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
 
@@ -14,25 +15,35 @@ var demoProviders []byte
 var demoTerms []byte
 
 // demonstrate serves a sandbox until ctx ends, or runs through the whole flow once.
-func demonstrate(ctx context.Context, c *call) error {
-	if c.walk {
-		c.addr = "127.0.0.1:0"
+func demonstrate(c *call) action {
+	s := newServer(&call{flags: cli.NewFlags()}) // a demonstration serves as serve does
+	s.call, s.allowPrivate = c, true             // its receiver is on loopback
+	s.addrFlag()
+	cli.Var(c.flags, &s.processor, "processor", "fake", oneOf(fakeName, gocardlessName),
+		"direct debit processor, `fake|gocardless`; gocardless is simulated, on a port of its own")
+	cli.Var(c.flags, &s.crm, "crm", embeddedName, oneOf(embeddedName, salesforceName),
+		"CRM, `embedded|salesforce`; salesforce is simulated, on a port of its own")
+	walk := c.flags.Bool("walk", false, "walk the whole flow on a free port, and end")
+	return func(ctx context.Context) error {
+		if *walk {
+			s.addr = "127.0.0.1:0"
+		}
+		ln, err := c.listen(ctx, "addr", s.addr)
+		if err != nil {
+			return err
+		}
+		defer ln.Close()
+		return demo.Run(ctx, demo.Config{
+			Listener:     ln,
+			Site:         s.site(s.base(ln)),
+			Providers:    demoProviders,
+			Terms:        demoTerms,
+			Walk:         *walk,
+			GoCardless:   s.processor == gocardlessName,
+			Salesforce:   s.crm == salesforceName,
+			AgreementPDF: readPDF,
+			Stdout:       c.Stdout,
+			Stderr:       c.Stderr,
+		})
 	}
-	ln, err := listen(ctx, "--addr", c.addr)
-	if err != nil {
-		return err
-	}
-	defer ln.Close()
-	return demo.Run(ctx, demo.Config{
-		Listener:     ln,
-		Site:         c.site(c.base(ln)),
-		Providers:    demoProviders,
-		Terms:        demoTerms,
-		Walk:         c.walk,
-		GoCardless:   c.processor == gocardlessName,
-		Salesforce:   c.crm == salesforceName,
-		AgreementPDF: readPDF,
-		Stdout:       c.Stdout,
-		Stderr:       c.Stderr,
-	})
 }

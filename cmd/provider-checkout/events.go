@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"text/tabwriter"
+	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -17,64 +17,89 @@ import (
 )
 
 // listEvents prints one line for each event that the filter admits.
-func listEvents(ctx context.Context, c *call, db records) error {
-	list, err := db.Jobs(ctx, c.eventFilter, c.limit+1)
-	if err != nil {
-		return err
-	}
-	more := len(list) > c.limit
-	list = list[:min(len(list), c.limit)]
-	table := c.table("ID\tEVENT\tPROVIDER\tORDER\tSTATUS\tATTEMPTS\tCREATED\tFAILED\tREASON")
-	for _, j := range list {
-		e := checkout.EventOf(j)
-		err := table.row(toWireEvent(e), e.Event.ID, string(e.Event.Name), e.Event.ProviderCode, e.Event.OrderID, string(e.Status),
-			strconv.Itoa(e.Attempts), formatTime(e.Event.CreatedAt), formatTime(e.Failure.At), orDash(e.Failure.Reason))
+func listEvents(c *call) action {
+	c.listFlags()
+	filter, limit := checkout.JobFilter{Kinds: deliveries}, 0
+	cli.Var(c.flags, &filter.State, "status", "", parseEventStatus, "`STATUS`: pending, delivered, failed or not_configured")
+	c.flags.StringVar(&filter.ProviderCode, "provider", "", "provider `CODE`")
+	c.flags.StringVar(&filter.OrderID, "order", "", "the provider's `ID` of the order")
+	c.flags.StringVar(&filter.CheckoutID, "checkout", "", "`ID` of the checkout")
+	c.sinceFlag(&filter.Since, "made, or failed, at this `TIME` or later")
+	cli.Var(c.flags, &limit, "limit", "50", parseLimit, "`NUMBER` of events at most")
+	return c.onRecords(func(ctx context.Context, db records) error {
+		list, err := db.Jobs(ctx, filter, limit+1)
 		if err != nil {
 			return err
 		}
+		more := len(list) > limit
+		list = list[:min(len(list), limit)]
+		table := c.table("id", "event", "provider", "order", "status", "attempts", "created", "failed", "reason")
+		for _, j := range list {
+			if err := table.row(eventRecord(checkout.EventOf(j))); err != nil {
+				return err
+			}
+		}
+		if err := table.end(); err != nil {
+			return err
+		}
+		if more {
+			fmt.Fprintf(c.Stderr, "there are more: these are the newest %d; --limit says how many\n", limit)
+		}
+		return nil
+	})
+}
+
+// eventRecord returns what is on record about an event, without its redeliveries and its body.
+func eventRecord(e checkout.EventRecord) record {
+	return record{
+		{"event_id", "id", e.Event.ID},
+		{"event", "event", string(e.Event.Name)},
+		{"provider_code", "provider", e.Event.ProviderCode},
+		{"provider_order_id", "order", e.Event.OrderID},
+		{"checkout_id", "checkout", e.Event.CheckoutID},
+		{"request_id", "request", e.Event.RequestID},
+		{"created_at", "created", e.Event.CreatedAt},
+		{"status", "status", string(e.Status)},
+		{"attempts", "attempts", e.Attempts},
+		{"failed_at", "failed", e.Failure.At},
+		{"reason", "reason", e.Failure.Reason},
 	}
-	if err := table.end(); err != nil {
-		return err
-	}
-	if more {
-		fmt.Fprintf(c.Stderr, "there are more: these are the newest %d; --limit says how many\n", c.limit)
-	}
-	return nil
+}
+
+// redeliveryRecord returns the outcome of a redelivery.
+func redeliveryRecord(r checkout.Redelivery) record {
+	return record{{name: "at", value: r.At}, {name: "delivered", value: r.Delivered}, {name: "attempts", value: r.Attempts},
+		{name: "reason", value: r.Failure}}
 }
 
 // showEvent prints everything on record about one event.
-func showEvent(ctx context.Context, c *call, db records) error {
-	found, err := db.Jobs(ctx, checkout.JobFilter{ID: c.Args[0], Kinds: deliveries}, 1)
-	if err != nil {
+func showEvent(c *call) action {
+	c.listFlags()
+	return c.onRecords(func(ctx context.Context, db records) error {
+		found, err := db.Jobs(ctx, checkout.JobFilter{ID: c.Args[0], Kinds: deliveries}, 1)
+		if err != nil {
+			return err
+		} else if len(found) == 0 {
+			return unknownEvent(ports.ErrNotFound)
+		}
+		e := checkout.EventOf(found[0])
+		again, err := db.Redeliveries(ctx, e.Event.ID)
+		if err != nil {
+			return err
+		}
+		whole := eventRecord(e)
+		var objects []jsonlines.Object
+		for _, r := range again {
+			whole = append(whole, field{label: "redelivery", value: formatTime(r.At) + " " + outcome(r)})
+			objects = append(objects, redeliveryRecord(r).object())
+		}
+		whole = append(whole, field{name: "redeliveries", value: objects}, field{name: "body", value: string(e.Event.Body)}) // as it is signed and sent
+		if err := c.print(whole); err != nil || c.json {
+			return err
+		}
+		_, err = fmt.Fprintf(c.Stdout, "body\n%s\n", e.Event.Body)
 		return err
-	} else if len(found) == 0 {
-		return unknownEvent(ports.ErrNotFound)
-	}
-	e := checkout.EventOf(found[0])
-	again, err := db.Redeliveries(ctx, e.Event.ID)
-	if err != nil {
-		return err
-	}
-	if c.json {
-		return jsonLines(c.Stdout).Encode(toWireWholeEvent(e, again))
-	}
-	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	for _, line := range [][2]string{
-		{"id", e.Event.ID}, {"event", string(e.Event.Name)}, {"provider", e.Event.ProviderCode}, {"order", e.Event.OrderID},
-		{"checkout", e.Event.CheckoutID}, {"request", orDash(e.Event.RequestID)}, {"created", formatTime(e.Event.CreatedAt)},
-		{"status", string(e.Status)}, {"attempts", fmt.Sprint(e.Attempts)},
-		{"failed", formatTime(e.Failure.At)}, {"reason", orDash(e.Failure.Reason)},
-	} {
-		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
-	}
-	for _, r := range again {
-		fmt.Fprintf(table, "redelivery\t%s %s\n", formatTime(r.At), outcome(r))
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.Stdout, "body\n%s\n", e.Event.Body)
-	return err
+	})
 }
 
 func unknownEvent(err error) error {
@@ -86,61 +111,66 @@ func unknownEvent(err error) error {
 
 // outcome describes the outcome of a redelivery.
 func outcome(r checkout.Redelivery) string {
-	attempts := fmt.Sprintf("%d attempts", r.Attempts)
-	if r.Attempts == 1 {
-		attempts = "1 attempt"
-	}
 	if r.Delivered {
-		return "delivered after " + attempts
+		return "delivered after " + counted(r.Attempts, "attempt")
 	}
-	return fmt.Sprintf("failed after %s: %s", attempts, r.Failure)
-}
-
-// checkRedeliver checks that the command names one event, or a time since which events failed.
-func (s *settings) checkRedeliver(args []string) error {
-	if s.failed == (len(args) == 1) {
-		return cli.UsageError("name one event, or give --failed with --since TIME")
-	}
-	if s.failed == s.eventFilter.Since.IsZero() {
-		return cli.UsageError("--failed and --since TIME belong together")
-	}
-	return nil
+	return fmt.Sprintf("failed after %s: %s", counted(r.Attempts, "attempt"), r.Failure)
 }
 
 // redeliverEvents sends one event again, or every event that failed since a time, and prints each outcome.
-func redeliverEvents(ctx context.Context, c *call, _ records, operator operate.Operator) error {
-	asked, delivered := 0, 0
-	var printed error
-	each := func(result operate.Redelivered) {
-		asked++
-		if result.Outcome.Delivered {
-			delivered++
+func redeliverEvents(c *call) action {
+	c.changeFlags()
+	failed := c.flags.Bool("failed", false, "send every event that failed since a time, which --since says")
+	var since time.Time
+	c.sinceFlag(&since, "with --failed: `TIME` since when they failed")
+	provider := c.flags.String("provider", "", "with --failed: only those of the provider `CODE`")
+	var allowPrivate bool
+	c.allowPrivateFlag(&allowPrivate)
+	c.flags.AllowVariable("allow-private-destinations")
+	c.jsonFlag()
+	c.flags.Check(func(args []string) error {
+		switch {
+		case *failed == (len(args) == 1):
+			return cli.UsageError("name one event, or give --failed with --since TIME")
+		case *failed == since.IsZero():
+			return cli.UsageError("--failed and --since TIME belong together")
 		}
-		printed = errors.Join(printed, c.printResult(result))
-	}
-	if c.failed {
-		more, err := operator.RedeliverFailed(ctx, c.eventFilter.Since, c.provider, c.redeliverySender(), each)
-		if err != nil {
-			return err
+		return nil
+	})
+	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
+		asked, delivered := 0, 0
+		var printed error
+		each := func(result operate.Redelivered) {
+			asked++
+			if result.Outcome.Delivered {
+				delivered++
+			}
+			printed = errors.Join(printed, c.printResult(result))
 		}
-		if asked == 0 {
-			fmt.Fprintln(c.Stderr, "no event failed since then")
+		if *failed {
+			more, err := operator.RedeliverFailed(ctx, since, *provider, redeliverySender(allowPrivate), each)
+			if err != nil {
+				return err
+			}
+			if asked == 0 {
+				fmt.Fprintln(c.Stderr, "no event failed since then")
+			}
+			if more {
+				fmt.Fprintf(c.Stderr, "these were the oldest %d: run it again for those after them, with --provider where another's fail again\n", operate.MaxRedelivered)
+			}
+		} else if err := operator.Redeliver(ctx, c.Args[0], redeliverySender(allowPrivate), each); err != nil {
+			return unknownEvent(err)
 		}
-		if more {
-			fmt.Fprintf(c.Stderr, "these were the oldest %d: run it again for those after them, with --provider where another's fail again\n", operate.MaxRedelivered)
+		if delivered < asked {
+			return fmt.Errorf("%d of %s not delivered", asked-delivered, counted(asked, "event"))
 		}
-	} else if err := operator.Redeliver(ctx, c.Args[0], c.redeliverySender(), each); err != nil {
-		return unknownEvent(err)
-	}
-	if delivered < asked {
-		return fmt.Errorf("%d of %d events were not delivered", asked-delivered, asked)
-	}
-	return printed
+		return printed
+	})
 }
 
 // redeliverySender returns the senders of redeliveries: private addresses are for sandboxes, whatever the flag says.
-func (c *call) redeliverySender() func(catalogue.Environment) ports.Sender {
-	strict, asAsked := webhook.New(webhook.Options{}), webhook.New(webhook.Options{AllowPrivate: c.allowPrivate})
+func redeliverySender(allowPrivate bool) func(catalogue.Environment) ports.Sender {
+	strict, asAsked := webhook.New(webhook.Options{}), webhook.New(webhook.Options{AllowPrivate: allowPrivate})
 	return func(env catalogue.Environment) ports.Sender {
 		if env == catalogue.Sandbox {
 			return asAsked
@@ -155,7 +185,13 @@ func (c *call) printResult(r operate.Redelivered) (err error) {
 		said = "not sent: " + r.Left
 	}
 	if c.json {
-		err = jsonLines(c.Stdout).Encode(toWireResult(r))
+		err = jsonlines.Write(c.Stdout, append(record{
+			{name: "event_id", value: r.Event.ID},
+			{name: "event", value: string(r.Event.Name)},
+			{name: "provider_code", value: r.Event.ProviderCode},
+			{name: "provider_order_id", value: r.Event.OrderID},
+			{name: "not_sent", value: r.Left}, // the reason
+		}, redeliveryRecord(r.Outcome)...).object())
 	} else {
 		_, err = fmt.Fprintf(c.Stdout, "%s %s %s %s: %s\n", r.Event.ID, r.Event.Name, r.Event.ProviderCode, r.Event.OrderID, said)
 	}

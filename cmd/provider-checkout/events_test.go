@@ -47,7 +47,7 @@ func TestAnOperatorSendsFailedEventsAgain(t *testing.T) {
 	// Not from here: the receiver is on a loopback address.
 	got := try(t, nil, "", "events", "redeliver", id, "--store", "sqlite:"+o.path)
 	if got.code != cli.ExitFailed || !strings.Contains(got.stdout, id+" checkout.created KOWHAI NIGHT-1: failed after 0 attempts: the destination is not allowed") ||
-		!strings.HasSuffix(got.stderr, "1 of 1 events were not delivered\n") {
+		!strings.HasSuffix(got.stderr, "1 of 1 event not delivered\n") {
 		t.Errorf("redelivery to a private address = %+v", got)
 	}
 	out, said := o.does(t, "events", "redeliver", id, "--allow-private-destinations")

@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -64,10 +65,10 @@ func (c *call) ownEvidenceKey() (path string, ok bool) {
 }
 
 // signingKeys returns the keys with which a server seals the evidence log of a store. A sandbox on SQLite gets its own.
-func (c *call) signingKeys(ctx context.Context, store ports.Evidence) (evidence.Keys, error) {
-	keys, err := c.givenEvidenceKeys()
-	path, ok := c.ownEvidenceKey()
-	if err != nil || keys.CanVerify() || !ok || c.environment == catalogue.Production {
+func (s *server) signingKeys(ctx context.Context, store ports.Evidence) (evidence.Keys, error) {
+	keys, err := s.givenEvidenceKeys()
+	path, ok := s.ownEvidenceKey()
+	if err != nil || keys.CanVerify() || !ok || s.environment == catalogue.Production {
 		return keys, err
 	}
 	head, err := store.EvidenceHead(ctx)
@@ -78,79 +79,74 @@ func (c *call) signingKeys(ctx context.Context, store ports.Evidence) (evidence.
 }
 
 // knownCheckpoint returns the contents of the file of --checkpoint-file, or nil if the file does not exist yet.
-func (c *call) knownCheckpoint(keys evidence.Keys) ([]byte, error) {
-	if c.checkpointFile == "" {
+func (s *server) knownCheckpoint(keys evidence.Keys) ([]byte, error) {
+	if s.checkpointFile == "" {
 		return nil, nil
 	}
-	known, err := os.ReadFile(c.checkpointFile)
+	known, err := os.ReadFile(s.checkpointFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("--checkpoint-file: %w", err)
+		return nil, fmt.Errorf("%s: %w", s.name("checkpoint-file"), err)
 	case !keys.Signed(known):
-		return nil, fmt.Errorf("--checkpoint-file: %s is no checkpoint that the evidence key has signed; move it away, or give the key that has", c.checkpointFile)
+		return nil, fmt.Errorf("%s: %s is no checkpoint that the evidence key has signed; move it away, or give the key that has", s.name("checkpoint-file"), s.checkpointFile)
 	}
 	return known, nil
 }
 
-// keepCheckpoint returns a function that keeps each checkpoint in the file of --checkpoint-file, or nil without such a file.
-func (c *call) keepCheckpoint(log *slog.Logger) func(context.Context, []byte) {
-	if c.checkpointFile == "" {
-		return nil
+// keepEvidence configures how a site seals the evidence log of its store, and keeps the checkpoints.
+func (s *server) keepEvidence(ctx context.Context, store ports.Evidence, c *site.Config) (err error) {
+	if c.Evidence, err = s.signingKeys(ctx, store); err != nil {
+		return err
 	}
-	return func(ctx context.Context, signed []byte) {
-		if err := writePrivate(c.checkpointFile, signed); err != nil {
-			log.LogAttrs(ctx, slog.LevelError, "keep checkpoint", slog.Any("error", err))
+	if !c.Evidence.CanSign() {
+		c.Log.Warn("no evidence is sealed by this server", "reason", "it has no private evidence key, or not as the first of the list")
+	}
+	if c.Known, err = s.knownCheckpoint(c.Evidence); err != nil || s.checkpointFile == "" {
+		return err
+	}
+	c.Checkpoint = func(ctx context.Context, signed []byte) {
+		if err := writePrivate(s.checkpointFile, signed); err != nil {
+			c.Log.LogAttrs(ctx, slog.LevelError, "keep checkpoint", slog.Any("error", err))
 		}
 	}
+	return nil
 }
 
-// stamper returns what has a checkpoint stamped each day, or nil where that is not asked for.
-func (c *call) stamper(newest func(context.Context) ([]byte, error)) (*timestamp.Daily, error) {
-	if (c.timestampURL == "") != (c.timestamps == "") {
-		return nil, cli.UsageError("--timestamp-url and --timestamps belong together")
+// stamper returns the task that has a checkpoint stamped each day, or nil where that is not asked for.
+func (s *server) stamper(newest func(context.Context) ([]byte, error)) (*timestamp.Daily, error) {
+	if (s.timestampURL == "") != (s.timestamps == "") {
+		return nil, cli.UsageError(s.name("timestamp-url") + " and " + s.name("timestamps") + " belong together")
 	}
-	if c.timestampURL == "" {
+	if s.timestampURL == "" {
 		return nil, nil
 	}
-	authority, err := timestamp.New(c.timestampURL, rand.Reader)
+	authority, err := timestamp.New(s.timestampURL, rand.Reader)
 	if err != nil {
-		return nil, cli.UsageError("--timestamp-url: " + err.Error())
+		return nil, cli.UsageError(s.name("timestamp-url") + ": " + err.Error())
 	}
-	return &timestamp.Daily{Authority: authority, Folder: c.timestamps, Newest: newest, Now: time.Now}, nil
+	return &timestamp.Daily{Authority: authority, Folder: s.timestamps, Newest: newest, Now: time.Now}, nil
 }
 
-// evidenceLog opens the store and its evidence log.
-func (c *call) evidenceLog(ctx context.Context) (records, evidencelog.Log, error) {
-	keys, err := c.evidenceKeys()
-	if err != nil {
-		return nil, evidencelog.Log{}, err
-	}
-	outside, err := c.outsideCheckpoint(keys)
-	if err != nil {
-		return nil, evidencelog.Log{}, err
-	}
-	db, err := c.openRecords(ctx)
-	if err != nil {
-		return nil, evidencelog.Log{}, err
-	}
-	keyring, err := checkout.NewKeyring(db.Secrets()...)
-	if err != nil {
-		return nil, evidencelog.Log{}, errors.Join(err, db.Close())
-	}
-	return db, evidencelog.Log{Store: db, Keys: keys, Attests: keyring.Attests, Outside: outside}, nil
-}
-
-// onLog returns a command that runs on an open store and its evidence log.
-func onLog(run func(context.Context, *call, records, evidencelog.Log) error) func(context.Context, *call) error {
-	return func(ctx context.Context, c *call) error {
-		db, log, err := c.evidenceLog(ctx)
+// onLog returns the work of a command on the open store and its evidence log.
+func (c *call) onLog(work func(context.Context, records, evidencelog.Log) error) action {
+	return func(ctx context.Context) error {
+		keys, err := c.evidenceKeys()
 		if err != nil {
 			return err
 		}
-		defer db.Close()
-		return run(ctx, c, db, log)
+		outside, err := c.outsideCheckpoint(keys)
+		if err != nil {
+			return err
+		}
+		return c.onRecords(func(ctx context.Context, db records) error {
+			keyring, err := checkout.NewKeyring(db.Secrets()...)
+			if err != nil {
+				return err
+			}
+			return work(ctx, db, evidencelog.Log{Store: db, Keys: keys, Attests: keyring.Attests, Outside: outside})
+		})(ctx)
 	}
 }
 
@@ -192,108 +188,121 @@ func notOnRecord(ctx context.Context, log evidencelog.Log, number string, err er
 }
 
 // printEvidenceKey prints the public half of the evidence key, or a new private key.
-func printEvidenceKey(_ context.Context, c *call) error {
-	if c.newKey {
-		private, err := evidencelog.NewKey(rand.Reader)
-		if err != nil {
+func printEvidenceKey(c *call) action {
+	c.storeFlag()
+	newKey := c.flags.Bool("new", false, "make a new private key and print it, once")
+	return func(context.Context) error {
+		if *newKey {
+			private, err := evidencelog.NewKey(rand.Reader)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.Stdout, private)
 			return err
 		}
-		_, err = fmt.Fprintln(c.Stdout, private)
+		keys, err := c.evidenceKeys()
+		switch {
+		case err != nil:
+			return err
+		case !keys.CanVerify():
+			return errNoEvidenceKey
+		}
+		_, err = fmt.Fprintln(c.Stdout, keys.Public())
 		return err
 	}
-	keys, err := c.evidenceKeys()
-	switch {
-	case err != nil:
-		return err
-	case !keys.CanVerify():
-		return errNoEvidenceKey
-	}
-	_, err = fmt.Fprintln(c.Stdout, keys.Public())
-	return err
 }
 
 // printCheckpoint prints the newest signed checkpoint.
-func printCheckpoint(ctx context.Context, c *call, db records, log evidencelog.Log) error {
-	if !log.Keys.CanVerify() {
-		return errNoEvidenceKey
-	}
-	signed, _, err := log.Newest(ctx)
-	if err != nil {
+func printCheckpoint(c *call) action {
+	c.storeFlag()
+	return c.onLog(func(ctx context.Context, _ records, log evidencelog.Log) error {
+		if !log.Keys.CanVerify() {
+			return errNoEvidenceKey
+		}
+		signed, _, err := log.Newest(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = c.Stdout.Write(signed)
 		return err
-	}
-	_, err = c.Stdout.Write(signed)
-	return err
+	})
 }
 
 // proveAgreement writes the proof of an agreement to a file.
-func proveAgreement(ctx context.Context, c *call, db records, log evidencelog.Log) error {
-	if !log.Keys.CanVerify() {
-		return errNoEvidenceKey
-	}
-	if _, err := db.Agreement(ctx, c.Args[0]); err != nil {
-		return notOnRecord(ctx, log, c.Args[0], err)
-	}
-	proof, err := log.Prove(ctx, c.Args[0])
-	if err != nil {
+func proveAgreement(c *call) action {
+	c.storeFlag()
+	out := c.requiredFlag("out", "`FILE` to write; - is standard output")
+	return c.onLog(func(ctx context.Context, db records, log evidencelog.Log) error {
+		if !log.Keys.CanVerify() {
+			return errNoEvidenceKey
+		}
+		if _, err := db.Agreement(ctx, c.Args[0]); err != nil {
+			return notOnRecord(ctx, log, c.Args[0], err)
+		}
+		proof, err := log.Prove(ctx, c.Args[0])
+		if err != nil {
+			return err
+		}
+		if err := c.writeFile(*out, proof.Text()); err != nil {
+			return fmt.Errorf("write the proof of %s: %w", c.Args[0], err)
+		}
+		_, err = fmt.Fprintf(c.Stderr, "wrote %s; anybody can check it: provider-checkout verify-proof %s --key '%s'\n", outputName(*out), *out, log.Keys.Public())
 		return err
-	}
-	if err := c.writeFile(c.out, proof.Text()); err != nil {
-		return fmt.Errorf("write the proof of %s: %w", c.Args[0], err)
-	}
-	_, err = fmt.Fprintf(c.Stderr, "wrote %s; anybody can check it: provider-checkout verify-proof %s --key '%s'\n", outputName(c.out), c.out, log.Keys.Public())
-	return err
-}
-
-// checkVerifyProof checks that standard input is only one of the files.
-func (s *settings) checkVerifyProof(args []string) error {
-	if args[0] == standard && s.pdf == standard {
-		return cli.UsageError("only one of FILE and --pdf can be standard input")
-	}
-	return nil
+	})
 }
 
 // verifyProof checks a proof with nothing but the public key.
-func verifyProof(_ context.Context, c *call) error {
-	keys, err := evidencelog.ParseKeys(c.key)
-	if err == nil && keys.CanSign() {
-		err = errors.New("it is the private key, which everybody could see there; give the public one, which \"evidence key\" prints")
-	}
-	if err != nil {
-		return cli.UsageError("--key: " + err.Error())
-	}
-	text, err := readFile(c.Stdin, c.Args[0])
-	if err != nil {
+func verifyProof(c *call) action {
+	key := c.requiredFlag("key", "public evidence `KEY`, as \"evidence key\" prints it")
+	pdf := c.flags.String("pdf", "", "`FILE` that must be the agreement's PDF; - is standard input")
+	c.flags.Check(func(args []string) error {
+		if args[0] == standard && *pdf == standard {
+			return cli.UsageError("only one of FILE and --pdf can be standard input")
+		}
+		return nil
+	})
+	return func(context.Context) error {
+		keys, err := evidencelog.ParseKeys(*key)
+		if err == nil && keys.CanSign() {
+			err = errors.New("it is the private key, which everybody could see there; give the public one, which \"evidence key\" prints")
+		}
+		if err != nil {
+			return cli.UsageError("--key: " + err.Error())
+		}
+		text, err := readFile(c.Stdin, c.Args[0])
+		if err != nil {
+			return err
+		}
+		proof, err := evidence.ParseProof(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", inputName(c.Args[0]), err)
+		}
+		checkpoint, err := proof.Check(keys)
+		if err != nil {
+			return fmt.Errorf("%s proves nothing: %w", inputName(c.Args[0]), err)
+		}
+		if err := c.checkPDF(*pdf, proof); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.Stderr, "record %d of the %d under the checkpoint of %s\n", proof.Position+1, checkpoint.Size, checkpoint.At.Format("2006-01-02 15:04:05 UTC"))
+		_, err = fmt.Fprintf(c.Stdout, "%s\n", proof.Leaf)
 		return err
 	}
-	proof, err := evidence.ParseProof(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", inputName(c.Args[0]), err)
-	}
-	checkpoint, err := proof.Check(keys)
-	if err != nil {
-		return fmt.Errorf("%s proves nothing: %w", inputName(c.Args[0]), err)
-	}
-	if err := c.checkPDF(proof); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.Stderr, "record %d of the %d under the checkpoint of %s\n", proof.Position+1, checkpoint.Size, checkpoint.At.Format("2006-01-02 15:04:05 UTC"))
-	_, err = fmt.Fprintf(c.Stdout, "%s\n", proof.Leaf)
-	return err
 }
 
-// checkPDF returns an error if the file of --pdf is not the document of the record.
-func (c *call) checkPDF(proof evidence.Proof) error {
-	if c.pdf == "" {
+// checkPDF returns an error if a file, where there is one, is not the document of the record.
+func (c *call) checkPDF(file string, proof evidence.Proof) error {
+	if file == "" {
 		return nil
 	}
-	data, err := readFile(c.Stdin, c.pdf)
+	data, err := readFile(c.Stdin, file)
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(data)
 	if recorded := evidence.DocumentHash(proof.Leaf); recorded != hex.EncodeToString(sum[:]) {
-		return fmt.Errorf("%s is not the document of the record: its SHA-256 is %x, and %s is on record", inputName(c.pdf), sum, recorded)
+		return fmt.Errorf("%s is not the document of the record: its SHA-256 is %x, and %s is on record", inputName(file), sum, recorded)
 	}
-	_, err = fmt.Fprintf(c.Stderr, "%s is the document of the record\n", inputName(c.pdf))
+	_, err = fmt.Fprintf(c.Stderr, "%s is the document of the record\n", inputName(file))
 	return err
 }

@@ -56,7 +56,7 @@ func TestADashIsStandardInputOrOutput(t *testing.T) {
 	o.pipes(t, checkpoint, "agreements", "verify", number, "--checkpoint", "-")
 
 	backup, said := o.pipes(t, "", "backup", "--out", "-")
-	if !strings.HasPrefix(backup, "SQLite format 3\x00") || !strings.HasPrefix(said, "wrote standard output, checked: 1 checkouts") {
+	if !strings.HasPrefix(backup, "SQLite format 3\x00") || !strings.HasPrefix(said, "wrote standard output, checked: 1 checkout,") {
 		t.Errorf("backup --out - writes %d bytes and says %q, want the store alone", len(backup), said)
 	}
 	again := newOperator(t)

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
-	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
@@ -60,25 +58,18 @@ func parseLimit(text string) (int, error) {
 	return n, nil
 }
 
+// oneOf returns a function that takes these two names alone.
+func oneOf[T ~string](first, second T) func(string) (T, error) {
+	return func(text string) (T, error) {
+		if name := T(text); name == first || name == second {
+			return name, nil
+		}
+		return "", fmt.Errorf("must be %s or %s", first, second)
+	}
+}
+
 func parseEnvironment(text string) (catalogue.Environment, error) {
-	if e := catalogue.Environment(text); e.Valid() {
-		return e, nil
-	}
-	return "", errors.New("must be sandbox or production")
-}
-
-func parseProcessor(text string) (string, error) {
-	if text != fakeName && text != gocardlessName {
-		return "", errors.New("must be fake or gocardless")
-	}
-	return text, nil
-}
-
-func parseCRM(text string) (string, error) {
-	if text != embeddedName && text != salesforceName {
-		return "", errors.New("must be embedded or salesforce")
-	}
-	return text, nil
+	return oneOf(catalogue.Sandbox, catalogue.Production)(text)
 }
 
 func parseInterval(text string) (time.Duration, error) {
@@ -136,31 +127,19 @@ func parsePrefixes(text string) ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-// readTerms reads the operator's terms from a file; an empty path means no terms.
-func readTerms(stdin io.Reader, path string) (providerfile.TermsFile, error) {
-	if path == "" {
-		return providerfile.TermsFile{}, nil
+// parseFile returns a function that reads the file of a flag. An empty path stands for the zero value.
+func parseFile[T any](stdin io.Reader, parse func([]byte) (T, error)) func(path string) (T, error) {
+	return func(path string) (value T, err error) {
+		if path == "" {
+			return value, nil
+		}
+		data, err := readFile(stdin, path)
+		if err != nil {
+			return value, err
+		}
+		if value, err = parse(data); err != nil {
+			return value, fmt.Errorf("%s is refused: %w", inputName(path), err)
+		}
+		return value, nil
 	}
-	data, err := readFile(stdin, path)
-	if err != nil {
-		return providerfile.TermsFile{}, err
-	}
-	file, err := providerfile.ParseTerms(data)
-	if err != nil {
-		return providerfile.TermsFile{}, fmt.Errorf("%s is refused: %w", inputName(path), err)
-	}
-	return file, nil
-}
-
-// readMapping reads the names that an organisation has for objects and fields from a file.
-func readMapping(stdin io.Reader, path string) (salesforce.Mapping, error) {
-	data, err := readFile(stdin, path)
-	if err != nil {
-		return salesforce.Mapping{}, err
-	}
-	m, err := salesforce.ParseMapping(data)
-	if err != nil {
-		return salesforce.Mapping{}, fmt.Errorf("%s is refused: %w", inputName(path), err)
-	}
-	return m, nil
 }

@@ -5,46 +5,66 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // issueKey creates a key and prints nothing else.
-func issueKey(ctx context.Context, c *call, _ records, operator operate.Operator) error {
-	text, err := operator.IssueKey(ctx, c.provider, c.environment)
-	if errors.Is(err, operate.ErrNoProvider) {
-		return fmt.Errorf("there is no provider %q", c.provider)
-	} else if err != nil {
+func issueKey(c *call) action {
+	c.changeFlags()
+	provider := c.requiredFlag("provider", "provider `CODE`")
+	var environment catalogue.Environment
+	cli.Var(c.flags, &environment, "environment", "", parseEnvironment, "`sandbox|production` (default the provider's)")
+	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
+		text, err := operator.IssueKey(ctx, *provider, environment)
+		if errors.Is(err, operate.ErrNoProvider) {
+			return fmt.Errorf("there is no provider %q", *provider)
+		} else if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(c.Stdout, text)
 		return err
-	}
-	_, err = fmt.Fprintln(c.Stdout, text)
-	return err
+	})
 }
 
 // listKeys prints one line for each key.
-func listKeys(ctx context.Context, c *call, db records) error {
-	keys, err := db.Keys(ctx)
-	if err != nil {
-		return fmt.Errorf("read the keys: %w", err)
-	}
-	table := c.table("ID\tPROVIDER\tENVIRONMENT\tCREATED\tREVOKED")
-	for _, k := range keys {
-		err := table.row(toWireKey(k), k.ID, k.Provider, string(k.Environment), formatTime(k.CreatedAt), formatTime(k.RevokedAt))
+func listKeys(c *call) action {
+	c.listFlags()
+	return c.onRecords(func(ctx context.Context, db records) error {
+		keys, err := db.Keys(ctx)
 		if err != nil {
-			return err
+			return fmt.Errorf("read the keys: %w", err)
 		}
-	}
-	return table.end()
+		table := c.table("id", "provider", "environment", "created", "revoked")
+		for _, k := range keys {
+			err := table.row(record{
+				{"key_id", "id", k.ID},
+				{"provider_code", "provider", k.Provider},
+				{"environment", "environment", string(k.Environment)},
+				{"created_at", "created", k.CreatedAt},
+				{"revoked_at", "revoked", k.RevokedAt},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return table.end()
+	})
 }
 
 // revokeKey revokes the key whose text or id is the argument.
-func revokeKey(ctx context.Context, c *call, _ records, operator operate.Operator) error {
-	id, err := operator.RevokeKey(ctx, c.Args[0])
-	if errors.Is(err, ports.ErrNotFound) {
-		return errors.New(`there is no such key; "keys list" names them`) // what was typed may be a secret
-	} else if err != nil {
+func revokeKey(c *call) action {
+	c.changeFlags()
+	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
+		id, err := operator.RevokeKey(ctx, c.Args[0])
+		if errors.Is(err, ports.ErrNotFound) {
+			return errors.New(`there is no such key; "keys list" names them`) // what was typed may be a secret
+		} else if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(c.Stdout, "revoked", id)
 		return err
-	}
-	_, err = fmt.Fprintln(c.Stdout, "revoked", id)
-	return err
+	})
 }

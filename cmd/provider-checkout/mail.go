@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/smtp"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -20,26 +19,21 @@ const (
 		"\"go doc ./adapters/out/smtp\" says what is sent, how it is secured, and what is kept as proof."
 )
 
-func mailFlags(fs *cli.Flags, s *settings) {
-	fs.StringVar(&s.smtp, "smtp", "", "`URL` of the mail server through which payers are notified, smtp://HOST:587 or smtps://HOST:465; unset: they are not")
-	fs.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that these e-mails are from, such as \"Lender <plans@lender.example>\"")
-}
-
 // notifier returns the notifier of payers, or nil without --smtp. Its error names everything that is missing or wrong.
-func (c *call) notifier() (ports.PayerNotifier, error) {
+func (s *server) notifier() (ports.PayerNotifier, error) {
 	switch {
-	case c.smtp == "" && c.mailFrom != "":
-		return nil, cli.UsageError("--mail-from needs --smtp")
-	case c.smtp == "":
+	case s.smtp == "" && s.mailFrom != "":
+		return nil, s.needs("mail-from", "smtp")
+	case s.smtp == "":
 		return nil, nil
-	case c.mailFrom == "":
-		return nil, cli.UsageError("--smtp needs --mail-from")
+	case s.mailFrom == "":
+		return nil, s.needs("smtp", "mail-from")
 	}
-	user, wrongUser := c.secretList(smtpUserVariable)
-	password, wrongPassword := c.secretList(smtpPasswordVariable)
-	n, err := smtp.New(smtp.Options{URL: c.smtp, From: c.mailFrom, User: line(user), Password: line(password)})
+	user, wrongUser := s.secretList(smtpUserVariable)
+	password, wrongPassword := s.secretList(smtpPasswordVariable)
+	n, err := smtp.New(smtp.Options{URL: s.smtp, From: s.mailFrom, User: line(user), Password: line(password)})
 	if err != nil {
-		err = fmt.Errorf("--smtp and --mail-from: %w", err)
+		err = fmt.Errorf("%s and %s: %w", s.name("smtp"), s.name("mail-from"), err)
 	}
 	if err := errors.Join(wrongUser, wrongPassword, err); err != nil {
 		return nil, err

@@ -34,36 +34,41 @@ const program = "provider-checkout"
 func run(ctx context.Context, args []string, env func(string) string,
 	stdin io.Reader, stdout, stderr io.Writer) int {
 	built := build()
-	return cli.Program{Name: program, About: "payment-plan enrolments by direct debit", Version: built.String(), Date: built.CommittedOn,
+	return cli.Program{Name: program, About: "payment-plan enrolments by direct debit", Version: built.String(), Date: built.committedOn,
 		Commands: commands()}.Run(ctx, args, env, stdin, stdout, stderr)
 }
 
-// call is one run of a command.
+// call is one run of a command, with the settings that many commands have.
 type call struct {
-	settings
 	*cli.Call
-	flags  *cli.Flags
-	config map[string]settingsfile.Setting // the file of --config, by the names of its fields
+	flags *cli.Flags
+
+	configFile   string
+	config       map[string]settingsfile.Setting // that file, by the names of its fields
+	refused      map[string]bool                 // flags whose value in the file is not taken
+	checksConfig bool                            // the command itself says what is wrong with the file
+	wrongConfig  error
+
+	store      string
+	reason     string
+	json       bool
+	checkpoint string // the file of one that was kept elsewhere
 }
 
-// command returns the setup of a command: flags defines its flags, and run runs it.
-func command(flags func(*cli.Flags, *settings), run func(context.Context, *call) error) func(*cli.Flags) cli.Action {
-	return withConfig(flags, func(ctx context.Context, c *call, wrongConfig error) error {
-		if wrongConfig != nil {
-			return cli.UsageError(wrongConfig.Error())
-		}
-		return run(ctx, c)
-	})
-}
+// action is the work of a command.
+type action = func(context.Context) error
 
-// withConfig is command for a command that reports the faults in the file of --config itself.
-func withConfig(flags func(*cli.Flags, *settings), run func(context.Context, *call, error) error) func(*cli.Flags) cli.Action {
+// command returns the setup of a command. define defines its flags, and returns its work, which is done once they are set.
+func command(define func(*call) action) func(*cli.Flags) cli.Action {
 	return func(fs *cli.Flags) cli.Action {
 		c := &call{flags: fs}
-		flags(fs, &c.settings)
+		work := define(c)
 		return func(ctx context.Context, given *cli.Call) error {
 			c.Call = given
-			return run(ctx, c, c.readConfig())
+			if c.wrongConfig = c.readConfig(); c.wrongConfig != nil && !c.checksConfig {
+				return cli.UsageError(c.wrongConfig.Error())
+			}
+			return work(ctx)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 			`invalid value "fast" of PROVIDER_CHECKOUT_RATE_LIMIT`},
 		{"store of another kind", nil, []string{"export", "--store", "mysql://u:hunter2@db/x"}, "--store must be sqlite:PATH"},
 		{"store of another kind, from its variable", []string{"PROVIDER_CHECKOUT_STORE=mysql://u:hunter2@db/x"},
-			[]string{"keys", "list"}, "--store must be sqlite:PATH"},
+			[]string{"keys", "list"}, "PROVIDER_CHECKOUT_STORE must be sqlite:PATH"},
 		{"store without a path", nil, []string{"export", "--store", "sqlite:"}, "--store must be sqlite:PATH"},
 		{"two sources of the secret", []string{secretVariable + "=a", secretFileVariable + "=b"}, []string{"serve", store, "--addr=127.0.0.1:0"},
 			"set only one of"},
@@ -191,13 +191,12 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// parsed returns the settings of a command after its flags were parsed from the arguments and the environment.
-func parsed(t *testing.T, flags func(*cli.Flags, *settings), env map[string]string, args ...string) settings {
+// parsed returns the settings of serve after its flags were parsed from the arguments and the environment.
+func parsed(t *testing.T, env map[string]string, args ...string) (got *server) {
 	t.Helper()
-	var got settings
-	p := cli.Program{Name: program, Commands: []cli.Command{{Name: "try", Setup: command(flags, func(_ context.Context, c *call) error {
-		got = c.settings
-		return nil
+	p := cli.Program{Name: program, Commands: []cli.Command{{Name: "try", Setup: command(func(c *call) action {
+		got = newServer(c)
+		return func(context.Context) error { return nil }
 	})}}}
 	var stderr bytes.Buffer
 	lookup := func(name string) string { return env[name] }
@@ -208,7 +207,7 @@ func parsed(t *testing.T, flags func(*cli.Flags, *settings), env map[string]stri
 }
 
 func TestVariableGivesWayToItsFlag(t *testing.T) {
-	s := parsed(t, serveFlags, map[string]string{
+	s := parsed(t, map[string]string{
 		"PROVIDER_CHECKOUT_ADDR":                       "127.0.0.1:1",
 		"PROVIDER_CHECKOUT_RATE_LIMIT":                 "7.5",
 		"PROVIDER_CHECKOUT_TRUSTED_PROXIES":            "10.1.2.3/8, ::1",
@@ -217,14 +216,6 @@ func TestVariableGivesWayToItsFlag(t *testing.T) {
 	if s.addr != "127.0.0.1:2" || s.rateLimit != 7.5 || !s.allowPrivate || len(s.trustedProxies) != 2 ||
 		s.trustedProxies[0].String() != "10.0.0.0/8" || s.trustedProxies[1].String() != "::1/128" {
 		t.Errorf("settings = %+v", s)
-	}
-}
-
-func TestVariablesAreServesAlone(t *testing.T) {
-	s := parsed(t, issueFlags, map[string]string{"PROVIDER_CHECKOUT_ENVIRONMENT": "production"},
-		"--provider", "A", "--store", "sqlite:a.db")
-	if s.environment != "" {
-		t.Errorf("environment = %q, want the provider's own", s.environment)
 	}
 }
 

@@ -13,75 +13,56 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 const studentHelp = "The address is compared as a create sent it, letter case too: an address that differs only in the case of its\n" +
 	"letters is named on stderr, and is yours to decide."
 
-// studentSettings are the values of the flags of the privacy commands.
-type studentSettings struct {
-	email string
-	dir   string // of the PDFs
-	force bool
-}
-
-func studentFlags(fs *cli.Flags, s *settings) {
-	storeFlag(fs, s)
-	fs.StringVar(&s.privacy.email, "email", "", "`ADDRESS` of the student, as the create had it")
-	fs.Require("email")
-}
-
-func exportStudentFlags(fs *cli.Flags, s *settings) {
-	studentFlags(fs, s)
-	fs.StringVar(&s.privacy.dir, "out", "", "`FOLDER` to write the agreements' PDFs to; only its owner may read them")
-}
-
-func eraseStudentFlags(fs *cli.Flags, s *settings) {
-	studentFlags(fs, s)
-	reasonFlag(fs, s)
-	fs.Require("reason")
-	fs.BoolVar(&s.privacy.force, "force", false, "also while payments are still to be collected under an agreement")
-}
+const emailUsage = "`ADDRESS` of the student, as the create had it"
 
 // exportStudent writes everything on record about a student as JSON Lines, and the PDFs to a folder if one is named.
-func exportStudent(ctx context.Context, c *call, db records, operator operate.Operator) error {
-	student, err := c.findStudent(ctx, operator)
-	if err != nil {
-		return err
-	}
-	if len(student.Records) > 0 {
-		if err := operator.Looked(ctx, "privacy export", student.Subject()); err != nil {
-			return err
-		}
-	}
-	out := bufio.NewWriter(c.Stdout)
-	if err := errors.Join(writeStudent(out, student), out.Flush()); err != nil {
-		return err
-	}
-	numbers := student.Numbers()
-	if c.privacy.dir == "" && len(numbers) > 0 {
-		fmt.Fprintf(c.Stderr, "%d PDFs were not written; --out FOLDER writes them\n", len(numbers))
-		return nil
-	}
-	for _, number := range numbers {
-		pdf, _, err := readPDF(ctx, db, number)
+func exportStudent(c *call) action {
+	c.storeFlag()
+	email := c.requiredFlag("email", emailUsage)
+	folder := c.flags.String("out", "", "`FOLDER` to write the agreements' PDFs to; only its owner may read them")
+	return c.operating(func(ctx context.Context, db records, operator operate.Operator) error {
+		student, err := c.findStudent(ctx, operator, *email)
 		if err != nil {
 			return err
 		}
-		if err := os.MkdirAll(c.privacy.dir, 0o700); err != nil {
+		if len(student.Records) > 0 {
+			if err := operator.Looked(ctx, "privacy export", student.Subject()); err != nil {
+				return err
+			}
+		}
+		out := bufio.NewWriter(c.Stdout)
+		if err := errors.Join(writeStudent(out, student), out.Flush()); err != nil {
 			return err
 		}
-		if err := writePrivate(filepath.Join(c.privacy.dir, number+".pdf"), pdf); err != nil {
-			return fmt.Errorf("write the PDF of %s: %w", number, err)
+		numbers := student.Numbers()
+		if *folder == "" && len(numbers) > 0 {
+			fmt.Fprintf(c.Stderr, "not written: %s; --out FOLDER writes them\n", counted(len(numbers), "PDF"))
+			return nil
 		}
-	}
-	return nil
+		for _, number := range numbers {
+			pdf, _, err := readPDF(ctx, db, number)
+			if err != nil {
+				return err
+			}
+			if err := os.MkdirAll(*folder, 0o700); err != nil {
+				return err
+			}
+			if err := writePrivate(filepath.Join(*folder, number+".pdf"), pdf); err != nil {
+				return fmt.Errorf("write the PDF of %s: %w", number, err)
+			}
+		}
+		return nil
+	})
 }
 
-// findStudent finds the student that the flags name, and says on stderr what else may be theirs.
-func (c *call) findStudent(ctx context.Context, operator operate.Operator) (operate.Student, error) {
-	student, err := operator.Find(ctx, c.privacy.email)
+// findStudent finds the student with an address, and says on stderr what else may be theirs.
+func (c *call) findStudent(ctx context.Context, operator operate.Operator, email string) (operate.Student, error) {
+	student, err := operator.Find(ctx, email)
 	if err != nil {
 		return student, err
 	}
@@ -95,29 +76,35 @@ func (c *call) findStudent(ctx context.Context, operator operate.Operator) (oper
 }
 
 // eraseStudent erases the records of a student. Called again it finds no record, and cleans the files again.
-func eraseStudent(ctx context.Context, c *call, db records, operator operate.Operator) error {
-	student, err := c.findStudent(ctx, operator)
-	if err != nil {
-		return err
-	}
-	if len(student.Records) > 0 {
-		if err := c.erase(ctx, db, operator, student); err != nil {
+func eraseStudent(c *call) action {
+	c.changeFlags()
+	email := c.requiredFlag("email", emailUsage)
+	c.flags.Require("reason")
+	force := c.flags.Bool("force", false, "also while payments are still to be collected under an agreement")
+	return c.operating(func(ctx context.Context, db records, operator operate.Operator) error {
+		student, err := c.findStudent(ctx, operator, *email)
+		if err != nil {
 			return err
 		}
-	}
-	if err := db.Scrub(ctx); err != nil {
-		return fmt.Errorf("erased, but the store's files may still hold it in free space; run the command again: %w", err)
-	}
-	_, err = fmt.Fprintf(c.Stdout, "erased: %d checkouts\n", len(student.Records))
-	return err
+		if len(student.Records) > 0 {
+			if err := c.erase(ctx, db, operator, student, *force); err != nil {
+				return err
+			}
+		}
+		if err := db.Scrub(ctx); err != nil {
+			return fmt.Errorf("erased, but the store's files may still hold it in free space; run the command again: %w", err)
+		}
+		_, err = fmt.Fprintf(c.Stdout, "erased: %s\n", counted(len(student.Records), "checkout"))
+		return err
+	})
 }
 
-func (c *call) erase(ctx context.Context, db records, operator operate.Operator, student operate.Student) error {
+func (c *call) erase(ctx context.Context, db records, operator operate.Operator, student operate.Student, force bool) error {
 	zone, err := service.NewZealand()
 	if err != nil {
 		return err
 	}
-	erasing := operate.Erasing{Setups: fakeprocessor.New(fakeprocessor.Options{Records: db}), Zone: zone, Force: c.privacy.force}
+	erasing := operate.Erasing{Setups: fakeprocessor.New(fakeprocessor.Options{Records: db}), Zone: zone, Force: force}
 	if err := operator.CheckErasure(ctx, student, erasing); err != nil {
 		return err
 	}

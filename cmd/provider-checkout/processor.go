@@ -28,23 +28,23 @@ const (
 )
 
 // processorInfo returns the description of the processor that the flags name.
-func (c *call) processorInfo() checkout.ProcessorInfo {
-	if c.processor == gocardlessName {
-		return checkout.ProcessorInfo{Name: gocardlessName, Environment: c.environment}
+func (s *systems) processorInfo() checkout.ProcessorInfo {
+	if s.processor == gocardlessName {
+		return checkout.ProcessorInfo{Name: gocardlessName, Environment: s.environment}
 	}
 	return (*fakeprocessor.Processor)(nil).Info()
 }
 
 // gocardless returns GoCardless as the settings describe it, or nil where the processor is another. Its
 // error names everything that is missing or wrong.
-func (c *call) gocardless() (*site.GoCardless, error) {
-	if c.processor != gocardlessName {
+func (s *systems) gocardless() (*site.GoCardless, error) {
+	if s.processor != gocardlessName {
 		return nil, nil
 	}
 	var g site.GoCardless
 	var wrong error
-	g.Processor, wrong = c.gocardlessAPI()
-	list, noSecret := c.required(webhookVariable)
+	g.Processor, wrong = s.gocardlessAPI()
+	list, noSecret := s.required(webhookVariable)
 	if noSecret == nil {
 		// GoCardless' own secrets have neither of these in them.
 		for part := range strings.FieldsFuncSeq(list.text, func(r rune) bool { return r == ',' || r == '\n' }) {
@@ -63,11 +63,11 @@ func (c *call) gocardless() (*site.GoCardless, error) {
 }
 
 // gocardlessAPI returns GoCardless for calls alone, without its notifications.
-func (c *call) gocardlessAPI() (*gocardless.Processor, error) {
-	token, err := c.required(tokenVariable)
+func (s *systems) gocardlessAPI() (*gocardless.Processor, error) {
+	token, err := s.required(tokenVariable)
 	if err != nil {
 		return nil, err
 	}
-	return gocardless.New(gocardless.Options{Environment: c.environment, Token: strings.TrimSpace(token.text),
-		URL: c.gocardlessURL, PageOrigins: c.gocardlessPages})
+	return gocardless.New(gocardless.Options{Environment: s.environment, Token: strings.TrimSpace(token.text),
+		URL: s.gocardlessURL, PageOrigins: s.gocardlessPages})
 }

@@ -30,48 +30,45 @@ const opsHelp = "--ops-addr answers the operator, apart from the public: /health
 	"that only you can reach."
 
 // serve runs the service until ctx ends.
-func serve(ctx context.Context, c *call) error {
-	c.baseURL = strings.TrimRight(c.baseURL, "/")
+func serve(c *call) action { return newServer(c).serve }
+
+func (s *server) serve(ctx context.Context) error {
+	s.baseURL = strings.TrimRight(s.baseURL, "/")
 	registry := ops.NewRegistry()
 	metrics := ops.NewMetrics(registry)
-	outside, err := c.mayServe(metrics)
-	if err != nil {
+	outside, err := s.outside(metrics)
+	if err != nil && s.environment == catalogue.Production {
+		return fmt.Errorf("production is refused: %w", err)
+	} else if err != nil {
 		return err
 	}
-	ln, err := listen(ctx, "--addr", c.addr)
+	ln, err := s.listen(ctx, "addr", s.addr)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
-	private, err := c.listenOps(ctx)
-	if err != nil {
-		return err
-	}
-	if private != nil {
+	var private net.Listener
+	if s.opsAddr != "" {
+		if private, err = s.listen(ctx, "ops-addr", s.opsAddr); err != nil {
+			return err
+		}
 		defer private.Close()
 	}
-	log := httpserver.NewLog(c.Stderr)
-	db, err := c.openStore(ctx, c.environment, observer{commit: metrics.ObserveCommit,
-		exposed: func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }})
+	log := httpserver.NewLog(s.Stderr)
+	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(), observer: observer{commit: metrics.ObserveCommit,
+		exposed: func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }}})
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	base := c.base(ln)
-	cfg := c.site(base)
+	base := s.base(ln)
+	cfg := s.site(base)
 	cfg.Notifier = outside.notifier
 	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
-	if cfg.Evidence, err = c.signingKeys(ctx, db); err != nil {
-		return err
-	}
-	if !cfg.Evidence.CanSign() {
-		log.Warn("no evidence is sealed by this server", "reason", "it has no private evidence key, or not as the first of the list")
-	}
-	if cfg.Known, err = c.knownCheckpoint(cfg.Evidence); err != nil {
-		return err
-	}
-	cfg.Checkpoint = c.keepCheckpoint(log)
 	cfg.Registry, cfg.Metrics, cfg.Log = registry, metrics, log
+	if err := s.keepEvidence(ctx, db, &cfg); err != nil {
+		return err
+	}
 	if outside.crm != nil {
 		if err := checkOrganisation(ctx, outside.crm, log); err != nil {
 			return err
@@ -79,75 +76,67 @@ func serve(ctx context.Context, c *call) error {
 		cfg.CRM = outside.crm
 		metrics.ObserveCRMLimit(outside.crm.Limit)
 	}
-	if c.pullEvery > 0 {
-		pull, err := c.pullTask(outside.crm, db, log)
+	if s.pullEvery > 0 {
+		pull, err := s.pullTask(outside.crm, db, log)
 		if err != nil {
 			return err
 		}
 		cfg.Tasks = append(cfg.Tasks, pull)
 	}
-	var s *site.Site
-	stamp, err := c.stamper(func(ctx context.Context) ([]byte, error) { return s.Service.Checkpoint(ctx) })
+	var served *site.Site
+	stamp, err := s.stamper(func(ctx context.Context) ([]byte, error) { return served.Service.Checkpoint(ctx) })
 	if err != nil {
 		return err
 	}
 	if stamp != nil {
 		cfg.Tasks = append(cfg.Tasks, service.Task{Kind: checkout.JobStamp, Run: stamp.Run})
 	}
-	if s, err = site.New(cfg); err != nil {
+	if served, err = site.New(cfg); err != nil {
 		return err
 	}
 	where := []slog.Attr{slog.String("addr", ln.Addr().String()), slog.String("base_url", base),
-		slog.String("environment", string(c.environment)), slog.String("crm", c.crm)}
+		slog.String("environment", string(s.environment)), slog.String("crm", s.crm)}
 	if private != nil {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	if missing := c.terms.Terms.Lacks(); len(missing) > 0 {
+	if missing := s.terms.Terms.Lacks(); len(missing) > 0 {
 		log.Warn("the terms do not say what a lender must", slog.Any("missing", missing))
 	}
-	return s.Serve(ctx, ln, private)
+	return served.Serve(ctx, ln, private)
 }
 
 // pullTask returns the task that reads the providers from the CRM, and records what it changes.
-func (c *call) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (service.Task, error) {
+func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (service.Task, error) {
 	operator, err := operatorOn(db, db.Secrets(), "providers pull", "")
 	return service.Task{Kind: checkout.JobPull, Run: func(ctx context.Context, _ string) (string, time.Duration, error) {
 		ctx, cancel := context.WithTimeout(ctx, crmTimeout)
 		defer cancel()
 		named, err := crm.Configurations(ctx)
 		if err != nil {
-			return "", c.pullEvery, fmt.Errorf("read the CRM: %w", err)
+			return "", s.pullEvery, fmt.Errorf("read the CRM: %w", err)
 		}
 		differences, err := operator.Configure(ctx, "serve --pull-providers", operate.Change{Named: named, KeepDestinations: true})
 		if len(differences) > 0 {
 			log.LogAttrs(ctx, slog.LevelInfo, "providers changed", slog.Any("changes", differences))
 		}
-		return "", c.pullEvery, err
+		return "", s.pullEvery, err
 	}}, err
 }
 
 // site returns the configuration of a site with the base URL, without its store.
-func (c *call) site(base string) site.Config {
+func (s *server) site(base string) site.Config {
 	return site.Config{
-		Environment:    c.environment,
+		Environment:    s.environment,
 		BaseURL:        base,
-		SetupLifetime:  c.setupLifetime,
-		Terms:          c.terms.Terms,
-		Agency:         c.terms.Agency,
-		Retention:      c.retention,
-		AllowPrivate:   c.allowPrivate,
-		TrustedProxies: c.trustedProxies,
-		RateLimit:      c.rateLimit,
+		SetupLifetime:  s.setupLifetime,
+		Terms:          s.terms.Terms,
+		Agency:         s.terms.Agency,
+		Retention:      s.retention,
+		AllowPrivate:   s.allowPrivate,
+		TrustedProxies: s.trustedProxies,
+		RateLimit:      s.rateLimit,
 	}
-}
-
-// listenOps listens on the operator's address, or returns nil without --ops-addr.
-func (c *call) listenOps(ctx context.Context) (net.Listener, error) {
-	if c.opsAddr == "" {
-		return nil, nil
-	}
-	return listen(ctx, "--ops-addr", c.opsAddr)
 }
 
 // outside has the systems that a server reaches outside of its store.
@@ -157,68 +146,59 @@ type outside struct {
 	notifier  ports.PayerNotifier // nil: payers are not notified
 }
 
-// mayServe returns the systems outside of the store that the settings name, or every reason not to serve with these settings.
-func (c *call) mayServe(metrics *ops.Metrics) (outside, error) {
-	reached, err := c.outside(metrics)
-	if err != nil && c.environment == catalogue.Production {
-		err = fmt.Errorf("production is refused: %w", err)
-	}
-	return reached, err
-}
-
 // outside checks that the settings fit together, and returns the systems outside of the store that they name. Its error names
 // everything that is missing or wrong, a line each.
-func (c *call) outside(metrics *ops.Metrics) (outside, error) {
-	processor, wrongProcessor := c.gocardless()
-	crm, wrongCRM := c.salesforce(func(kind salesforce.Retry) { metrics.CountCRMRetry(string(kind)) })
-	notifier, wrongMail := c.notifier()
-	_, wrongStamps := c.stamper(nil)
-	secrets, wrongSecrets := c.secrets()
-	keys, wrongKeys := c.givenEvidenceKeys()
-	reasons := []error{c.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongStamps, wrongSecrets, wrongKeys}
-	if c.pullEvery > 0 && c.crm != salesforceName {
-		reasons = append(reasons, cli.UsageError("--pull-providers needs --crm salesforce"))
+func (s *server) outside(metrics *ops.Metrics) (outside, error) {
+	processor, wrongProcessor := s.gocardless()
+	crm, wrongCRM := s.salesforce(func(kind salesforce.Retry) { metrics.CountCRMRetry(string(kind)) })
+	notifier, wrongMail := s.notifier()
+	_, wrongStamps := s.stamper(nil)
+	secrets, wrongSecrets := s.secrets()
+	keys, wrongKeys := s.givenEvidenceKeys()
+	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongStamps, wrongSecrets, wrongKeys}
+	if s.pullEvery > 0 && s.crm != salesforceName {
+		reasons = append(reasons, cli.UsageError(s.name("pull-providers")+" needs "+s.name("crm")+" salesforce"))
 	}
-	if err := c.retention.Check(); err != nil {
+	if err := s.retention.Check(); err != nil {
 		reasons = append(reasons, cli.UsageError(cli.OneLine(err.Error())))
 	}
-	if c.environment == catalogue.Production {
+	if s.environment == catalogue.Production {
 		if secrets == nil && wrongSecrets == nil {
 			reasons = append(reasons, missing(secretVariable))
 		}
 		if !keys.CanSign() && wrongKeys == nil {
 			reasons = append(reasons, missing(evidenceVariable))
 		}
-		if missing := c.terms.Missing(); len(missing) > 0 {
+		if missing := s.terms.Missing(); len(missing) > 0 {
 			reasons = append(reasons, fmt.Errorf("the terms lack what their profile wants: %s", strings.Join(missing, ", ")))
 		}
-		if c.terms.Agency == (agreement.Agency{}) {
-			reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of --terms)"))
+		if s.terms.Agency == (agreement.Agency{}) && !s.refused["terms"] {
+			reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of "+s.name("terms")+")"))
 		}
-		if c.allowPrivate {
-			reasons = append(reasons, errors.New("--allow-private-destinations is for the sandbox"))
+		if s.allowPrivate {
+			reasons = append(reasons, errors.New(s.name("allow-private-destinations")+" is for the sandbox"))
 		}
 	}
 	return outside{processor, crm, notifier}, errors.Join(reasons...)
 }
 
 // checkDeployment checks the base URL and the processor for the environment.
-func (c *call) checkDeployment() error {
-	if c.environment == catalogue.Production {
-		return service.CheckDeployment(c.environment, c.baseURL, c.processorInfo())
+func (s *server) checkDeployment() error {
+	if s.environment == catalogue.Production {
+		return service.CheckDeployment(s.environment, s.baseURL, s.processorInfo())
 	}
-	if err := service.CheckDeployment(c.environment, cmp.Or(c.baseURL, "http://localhost"), c.processorInfo()); err != nil {
-		return cli.UsageError("--base-url: " + cli.OneLine(err.Error()))
+	if err := service.CheckDeployment(s.environment, cmp.Or(s.baseURL, "http://localhost"), s.processorInfo()); err != nil {
+		return cli.UsageError(s.name("base-url") + ": " + cli.OneLine(err.Error()))
 	}
 	return nil
 }
 
 // base returns the base URL of the server.
-func (c *call) base(ln net.Listener) string {
-	if c.baseURL != "" {
-		return c.baseURL
+func (s *server) base(ln net.Listener) string {
+	if s.baseURL != "" {
+		return s.baseURL
 	}
-	host, port, _ := net.SplitHostPort(c.addr)
+	host, port, _ := net.SplitHostPort(s.addr)
 	if host == "" {
 		host = "localhost"
 	}
@@ -229,21 +209,21 @@ func (c *call) base(ln net.Listener) string {
 }
 
 // listen listens on the address, which the named flag set.
-func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
-	if err := checkAddress(flag, addr); err != nil {
+func (c *call) listen(ctx context.Context, flag, addr string) (net.Listener, error) {
+	if err := c.checkAddress(flag, addr); err != nil {
 		return nil, err
 	}
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is taken; choose another address with %s", addr, flag)
+		return nil, fmt.Errorf("%s is taken; choose another address with %s", addr, c.name(flag))
 	}
 	return ln, err
 }
 
 // checkAddress checks the form of an address, which the named flag set.
-func checkAddress(flag, addr string) error {
+func (c *call) checkAddress(flag, addr string) error {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return cli.UsageError(fmt.Sprintf("%s %q must be HOST:PORT", flag, addr))
+		return cli.UsageError(fmt.Sprintf("%s %q must be HOST:PORT", c.name(flag), addr))
 	}
 	return nil
 }

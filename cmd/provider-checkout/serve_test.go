@@ -15,21 +15,21 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
-// server is a run of "serve" on free ports.
-type server struct {
+// running is a run of "serve" on free ports.
+type running struct {
 	base string // URL of the public listener
 	ops  string // of the operator's listener; "" without it
 	stop func() (code int, stdout, stderr string)
 }
 
 // started runs "serve" on a new store. stop ends it and returns its status and its output.
-func started(t *testing.T, args ...string) (s server) {
+func started(t *testing.T, args ...string) (s running) {
 	t.Helper()
 	return startedWith(t, nil, args...)
 }
 
 // startedWith is started with environment variables.
-func startedWith(t *testing.T, env map[string]string, args ...string) (s server) {
+func startedWith(t *testing.T, env map[string]string, args ...string) (s running) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
@@ -184,8 +184,8 @@ func TestBaseURLFollowsTheAddress(t *testing.T) {
 		{"[::1]:8080", "", "http://[::1]:8080"},
 		{"127.0.0.1:8080", "https://pay.example/enrol", "https://pay.example/enrol"},
 	} {
-		c := call{settings: settings{addr: tt.addr, baseURL: tt.baseURL}}
-		if got := c.base(boundTo{4321}); got != tt.want {
+		s := server{addr: tt.addr, baseURL: tt.baseURL}
+		if got := s.base(boundTo{4321}); got != tt.want {
 			t.Errorf("base of %s and %q = %s, want %s", tt.addr, tt.baseURL, got, tt.want)
 		}
 	}

@@ -5,33 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // show prints the state and the timeline of the checkouts that an id names: of one, unless several providers have the order.
-func show(ctx context.Context, c *call, db records) error {
-	list, err := named(ctx, db, c.Args[0])
-	switch {
-	case err != nil:
-		return err
-	case len(list) == 0:
-		return errors.New("no checkout has this id, order or agreement number")
-	}
-	for i, found := range list {
-		if i > 0 && !c.json {
-			fmt.Fprintln(c.Stdout)
-		}
-		if err := c.showOne(ctx, db, found); err != nil {
+func show(c *call) action {
+	c.listFlags()
+	return c.onRecords(func(ctx context.Context, db records) error {
+		list, err := named(ctx, db, c.Args[0])
+		switch {
+		case err != nil:
 			return err
+		case len(list) == 0:
+			return errors.New("no checkout has this id, order or agreement number")
 		}
-	}
-	return nil
+		for i, found := range list {
+			if i > 0 && !c.json {
+				fmt.Fprintln(c.Stdout)
+			}
+			if err := c.showOne(ctx, db, found); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // named returns the checkouts with this id, agreement number or order.
@@ -79,36 +79,50 @@ func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout)
 	}
 	// The moments of the payer's pages are appended later than they happened.
 	slices.SortStableFunc(moments, func(a, b checkout.Moment) int { return a.At.Compare(b.At) })
-	if c.json {
-		lines := jsonLines(c.Stdout)
-		if err := lines.Encode(toWireCheckout(found)); err != nil {
+	if err := c.print(checkoutRecord(found)); err != nil {
+		return err
+	}
+	if !c.json {
+		fmt.Fprintln(c.Stdout)
+	}
+	timeline := c.columns("at", "kind", "actor", "detail", "request", "times")
+	for _, m := range moments {
+		if err := timeline.row(momentRecord(found.ID, m)); err != nil {
 			return err
 		}
-		for _, m := range moments {
-			if err := lines.Encode(toWireMoment(found.ID, m)); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
-	columns := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	for _, line := range [][2]string{
-		{"checkout", found.ID}, {"provider", found.ProviderCode}, {"order", cli.OneLine(found.OrderID)}, {"state", state(found)},
-		{"course", cli.OneLine(found.Intent.CourseName)}, {"agreement", orDash(found.Confirmation.AgreementNumber)},
-		{"billing request", orDash(found.Setup.BillingRequestID)},
-		{"mandate", orDash(strings.TrimSpace(found.Setup.MandateID + " " + string(found.Setup.Mandate) + " " + found.Setup.MandateReason))},
-	} {
-		fmt.Fprintf(columns, "%s\t%s\n", line[0], line[1])
+	return timeline.end()
+}
+
+func checkoutRecord(c checkout.Checkout) record {
+	return record{
+		{"checkout_id", "checkout", c.ID},
+		{"provider_code", "provider", c.ProviderCode},
+		{"provider_order_id", "order", c.OrderID},
+		{"state", "state", state(c)},
+		{"course_name", "course", c.Intent.CourseName},
+		{"agreement_number", "agreement", c.Confirmation.AgreementNumber},
+		{"billing_request_id", "billing request", c.Setup.BillingRequestID},
+		{"mandate_id", "", c.Setup.MandateID},
+		{"mandate_status", "", string(c.Setup.Mandate)},
+		{"mandate_reason", "", c.Setup.MandateReason},
+		{"", "mandate", strings.TrimSpace(c.Setup.MandateID + " " + string(c.Setup.Mandate) + " " + c.Setup.MandateReason)},
 	}
-	fmt.Fprintln(columns)
-	for _, m := range moments {
-		times := ""
-		if m.Times > 1 {
-			times = "×" + strconv.Itoa(m.Times)
-		}
-		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\t%s\n", formatTime(m.At), m.Kind, m.Actor, orDash(cli.OneLine(m.Detail)), orDash(m.RequestID), times)
+}
+
+func momentRecord(checkoutID string, m checkout.Moment) record {
+	r := record{
+		{"checkout_id", "", checkoutID},
+		{"at", "at", m.At},
+		{"kind", "kind", string(m.Kind)},
+		{"actor", "actor", string(m.Actor)},
+		{"request_id", "request", m.RequestID},
+		{"detail", "detail", m.Detail},
 	}
-	return columns.Flush()
+	if m.Times > 1 {
+		return append(r, field{"times", "times", m.Times})
+	}
+	return append(r, field{"", "times", ""})
 }
 
 // state returns the state of a checkout in words for an operator.

@@ -41,46 +41,21 @@ type observer struct {
 	exposed func(path string)
 }
 
-// openStore opens the store, and creates it if it does not exist. env is empty for a command
-// that serves no environment.
-func (c *call) openStore(ctx context.Context, env catalogue.Environment, o observer) (records, error) {
-	return c.open(ctx, env, o, false)
+// opening says how a store is opened.
+type opening struct {
+	environment catalogue.Environment // "" for a command that serves no environment
+	crm         string                // outside of the store; "" for the embedded CRM
+	mustExist   bool                  // so that a mistyped path does not create an empty store
+	observer
 }
 
-// openRecords opens a store that must exist, so that a mistyped path does not create an empty one.
-func (c *call) openRecords(ctx context.Context) (records, error) {
-	return c.open(ctx, "", observer{}, true)
-}
-
-// onRecords returns a command that runs on an open store.
-func onRecords(run func(context.Context, *call, records) error) func(context.Context, *call) error {
-	return func(ctx context.Context, c *call) error {
-		db, err := c.openRecords(ctx)
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		return run(ctx, c, db)
-	}
-}
-
-// operating returns a command that runs on an open store and acts as an operator.
-func operating(run func(context.Context, *call, records, operate.Operator) error) func(context.Context, *call) error {
-	return onRecords(func(ctx context.Context, c *call, db records) error {
-		operator, err := c.acting(db)
-		if err != nil {
-			return err
-		}
-		return run(ctx, c, db, operator)
-	})
-}
-
-func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, existing bool) (records, error) {
+// open opens the store, and creates it if it does not exist, unless it must.
+func (c *call) open(ctx context.Context, how opening) (records, error) {
 	path, inPostgres, err := c.place()
 	if err != nil {
 		return nil, err
 	}
-	if !inPostgres && existing {
+	if !inPostgres && how.mustExist {
 		if err := mustExist(path); err != nil {
 			return nil, err
 		}
@@ -90,10 +65,34 @@ func (c *call) open(ctx context.Context, env catalogue.Environment, o observer, 
 		return nil, err
 	}
 	if inPostgres { // its server batches commits and checks its files itself
-		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: env, CRM: c.outsideCRM(), MustExist: existing, Rand: rand.Reader})
+		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: how.environment, CRM: how.crm, MustExist: how.mustExist,
+			Rand: rand.Reader})
 	}
-	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: env, CRM: c.outsideCRM(), Rand: rand.Reader,
-		OnCommit: o.commit, OnExposed: o.exposed})
+	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: how.environment, CRM: how.crm, Rand: rand.Reader,
+		OnCommit: how.commit, OnExposed: how.exposed})
+}
+
+// onRecords returns the work of a command on the open store, which must exist.
+func (c *call) onRecords(work func(context.Context, records) error) action {
+	return func(ctx context.Context) error {
+		db, err := c.open(ctx, opening{mustExist: true})
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		return work(ctx, db)
+	}
+}
+
+// operating returns the work of a command that acts as an operator on the open store.
+func (c *call) operating(work func(context.Context, records, operate.Operator) error) action {
+	return c.onRecords(func(ctx context.Context, db records) error {
+		operator, err := c.acting(db)
+		if err != nil {
+			return err
+		}
+		return work(ctx, db, operator)
+	})
 }
 
 // place returns the path of a SQLite store, or that the store is in PostgreSQL.
@@ -102,7 +101,7 @@ func (c *call) place() (path string, inPostgres bool, err error) {
 	inPostgres = scheme == "postgres" || scheme == "postgresql"
 	if path == "" || !inPostgres && scheme != "sqlite" {
 		// The rest may contain a password, so the error does not repeat it.
-		return "", false, cli.UsageError(fmt.Sprintf("--store must be sqlite:PATH or postgres://…; %q is no store that this program has", scheme))
+		return "", false, cli.UsageError(fmt.Sprintf("%s must be sqlite:PATH or postgres://…; %q is no store that this program has", c.name("store"), scheme))
 	}
 	return path, inPostgres, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -15,7 +16,7 @@ import (
 
 // An agreement keeps the terms of the time of its confirm, whatever the operator's file contains later.
 func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
-	file, err := readTerms(nil, "demo-terms.json")
+	file, err := parseFile(nil, providerfile.ParseTerms)("demo-terms.json")
 	if err != nil || file.Agency.Name == "" || len(file.Terms.Lacks()) > 0 {
 		t.Fatalf("agency %+v, the terms lack %q, %v", file.Agency, file.Terms.Lacks(), err)
 	}

@@ -6,12 +6,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os/user"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
@@ -64,96 +63,107 @@ func operatorName(env func(string) string, current func() (*user.User, error)) (
 }
 
 // listEvidence prints the entries of the evidence log in their order, and holds them to the newest checkpoint.
-func listEvidence(ctx context.Context, c *call, db records, log evidencelog.Log) error {
-	tree, err := log.Signed(ctx)
-	if err != nil {
-		return err
-	}
-	forged := 0
-	err = log.Each(ctx, func(e evidence.Entry, position int64) error {
-		tree.Add(e, position)
-		line := lineOf(e, position)
-		line.Forged = position == evidence.Unsealed && !log.Attests(e)
-		if line.Forged {
-			forged++
+func listEvidence(c *call) action {
+	c.storeFlag()
+	c.checkpointFlag()
+	operations := c.flags.Bool("operations", false, "only what operators did")
+	var since time.Time
+	c.sinceFlag(&since, "only entries from this `TIME` on")
+	c.jsonFlag()
+	return c.onLog(func(ctx context.Context, _ records, log evidencelog.Log) error {
+		forged := 0
+		verdicts, err := log.Audit(ctx, func(e evidence.Entry, position int64, genuine bool) error {
+			line := lineOf(e, position)
+			if line.forged = !genuine; line.forged {
+				forged++
+			}
+			switch {
+			case *operations && line.Kind == evidence.KindAgreement || line.At.Before(since):
+				return nil
+			case c.json:
+				return jsonlines.Write(c.Stdout, line.record().object())
+			}
+			_, err := fmt.Fprintln(c.Stdout, line)
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		if c.operations && line.Kind == evidence.KindAgreement || line.at.Before(c.since) {
-			return nil
+		if forged > 0 {
+			fmt.Fprintf(c.Stderr, "entries that were not recorded by a process with the operator's secret: %d\n", forged)
 		}
-		return line.print(c.Stdout, c.json)
+		if failed := evidencelog.Texts(verdicts, evidencelog.Failed); len(failed) > 0 {
+			return errors.New(strings.Join(failed, "; "))
+		}
+		for _, v := range verdicts {
+			fmt.Fprintln(c.Stderr, v.Text)
+		}
+		return nil
 	})
-	if err != nil {
-		return err
-	}
-	if forged > 0 {
-		fmt.Fprintf(c.Stderr, "%d entries were not recorded by a process with the operator's secret\n", forged)
-	}
-	var failed []string
-	for _, v := range tree.Verdicts() {
-		if v.Mark == evidencelog.Failed {
-			failed = append(failed, v.Text)
-		}
-	}
-	if len(failed) > 0 {
-		return errors.New(strings.Join(failed, "; "))
-	}
-	for _, v := range tree.Verdicts() {
-		fmt.Fprintln(c.Stderr, v.Text)
-	}
-	return nil
+}
+
+// trailLine is an entry of the evidence log as evidence list prints it.
+type trailLine struct {
+	id       string
+	position int64 // or evidence.Unsealed
+	forged   bool
+	evidence.Record
 }
 
 func lineOf(e evidence.Entry, position int64) trailLine {
-	line := trailLine{at: e.At, EntryID: e.ID, Kind: "unknown"}
-	if position != evidence.Unsealed {
-		line.Position = &position
+	r, err := evidence.Read(e.Leaf)
+	if err != nil {
+		r = evidence.Record{At: e.At, Kind: "unknown"}
 	}
-	if record, err := evidence.Read(e.Leaf); err == nil {
-		did := record.Operation
-		line.at, line.Kind, line.Agreement = record.At, record.Kind, record.Agreement // the time that the tree proves
-		line.Operator, line.Operation, line.Subject, line.Reason, line.Changes = did.Operator, did.Name, did.Subject, did.Reason, did.Changes
-	}
-	line.RecordedAt = formatTime(line.at)
-	return line
+	return trailLine{id: e.ID, position: position, Record: r} // with the time that the tree proves
 }
 
-func (l trailLine) print(w io.Writer, asJSON bool) error {
-	if asJSON {
-		return jsonLines(w).Encode(l)
+func (l trailLine) record() (r record) {
+	if l.position != evidence.Unsealed {
+		r = record{{name: "position", value: int(l.position)}}
 	}
+	r = append(r, record{
+		{name: "entry_id", value: l.id},
+		{name: "recorded_at", value: formatTime(l.At)},
+		{name: "kind", value: l.Kind}, // "unknown" if this version cannot read it
+	}...)
+	if l.forged {
+		r = append(r, field{name: "forged", value: true})
+	}
+	return append(r, record{
+		{name: "agreement_number", value: l.Agreement},
+		{name: "operator", value: l.Operation.Operator},
+		{name: "operation", value: l.Operation.Name},
+		{name: "subject", value: l.Operation.Subject},
+		{name: "reason", value: l.Operation.Reason},
+		{name: "changes", value: l.Operation.Changes},
+	}...)
+}
+
+func (l trailLine) String() string {
 	var b strings.Builder
 	position := "-"
-	if l.Position != nil {
-		position = fmt.Sprint(*l.Position)
+	if l.position != evidence.Unsealed {
+		position = fmt.Sprint(l.position)
 	}
-	fmt.Fprintf(&b, "%s  %s  ", position, l.RecordedAt)
-	if l.Forged {
+	fmt.Fprintf(&b, "%s  %s  ", position, formatTime(l.At))
+	if l.forged {
 		b.WriteString("FORGED  ")
 	}
+	did := l.Operation
 	switch l.Kind {
 	case evidence.KindAgreement:
 		b.WriteString("agreement " + oneLine(l.Agreement))
 	case evidence.KindOperation:
-		fmt.Fprintf(&b, "%s %s by %q", oneLine(l.Operation), oneLine(l.Subject), l.Operator)
-		if l.Reason != "" {
-			fmt.Fprintf(&b, ", because %q", l.Reason)
+		fmt.Fprintf(&b, "%s %s by %q", oneLine(did.Name), oneLine(did.Subject), did.Operator)
+		if did.Reason != "" {
+			fmt.Fprintf(&b, ", because %q", did.Reason)
 		}
-		for _, change := range l.Changes {
+		for _, change := range did.Changes {
 			b.WriteString("\n    " + oneLine(change))
 		}
 	default:
-		fmt.Fprintf(&b, "entry %q, which this version cannot read", l.EntryID)
+		fmt.Fprintf(&b, "entry %q, which this version cannot read", l.id)
 	}
-	_, err := fmt.Fprintln(w, b.String())
-	return err
-}
-
-// oneLine makes a text safe to print: whoever can write to the store could have put control characters into it.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
+	return b.String()
 }

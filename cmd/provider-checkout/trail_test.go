@@ -41,12 +41,25 @@ func (o operator) as(t *testing.T, name string, args ...string) (stdout string) 
 	return got.stdout
 }
 
+// listed is an entry as evidence list --json prints it.
+type listed struct {
+	Position   *int64   `json:"position"`
+	RecordedAt string   `json:"recorded_at"`
+	Forged     bool     `json:"forged"`
+	Agreement  string   `json:"agreement_number"`
+	Operator   string   `json:"operator"`
+	Operation  string   `json:"operation"`
+	Subject    string   `json:"subject"`
+	Reason     string   `json:"reason"`
+	Changes    []string `json:"changes"`
+}
+
 // lines returns what evidence list --json prints, without what another run prints otherwise.
-func (o operator) lines(t *testing.T, args ...string) (list []trailLine) {
+func (o operator) lines(t *testing.T, args ...string) (list []listed) {
 	t.Helper()
 	out, _ := o.does(t, append([]string{"evidence", "list", "--json"}, args...)...)
 	for line := range strings.Lines(out) {
-		var l trailLine
+		var l listed
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +167,7 @@ func TestEvidenceListMarksWhatNobodyAttested(t *testing.T) {
 	if strings.Count(out, "  FORGED  ") != 3 || strings.ContainsAny(out, "\x1b\r\u202e") || !strings.Contains(out, `entry "x\n", which this version cannot read`) {
 		t.Errorf("it prints\n%q", out)
 	}
-	if !strings.HasPrefix(said, "3 entries were not recorded by a process with the operator's secret\n") {
+	if !strings.HasPrefix(said, "entries that were not recorded by a process with the operator's secret: 3\n") {
 		t.Errorf("it says %q", said)
 	}
 	if lines := o.lines(t); len(lines) != 4 || lines[0].Forged || !lines[1].Forged {

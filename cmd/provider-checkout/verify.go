@@ -13,39 +13,47 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 )
 
-// verifier checks agreements.
-type verifier struct{ log evidencelog.Log }
-
-// checkVerify checks that the arguments name one agreement, or all agreements.
-func (s *settings) checkVerify(args []string) error {
-	if s.all == (len(args) == 1) {
-		return cli.UsageError("name one agreement, or give --all")
-	}
-	return nil
-}
-
 // verifyAgreement checks an agreement against the record and the evidence log, and prints a line for each check; or all of them
 // and the log.
-func verifyAgreement(ctx context.Context, c *call, db records, log evidencelog.Log) error {
-	v := verifier{log}
-	if c.all {
-		return v.verifyAll(ctx, c, db)
-	}
-	number := c.Args[0]
-	r, err := evidencelog.Read(ctx, db, number)
-	if err != nil {
-		return notOnRecord(ctx, log, number, err)
-	}
-	verdicts, err := v.check(ctx, r)
-	if err != nil {
-		return err
-	}
-	return c.printVerdicts(number, verdicts)
+func verifyAgreement(c *call) action {
+	c.storeFlag()
+	all := c.flags.Bool("all", false, "check every agreement, and that none is missing")
+	c.checkpointFlag()
+	c.jsonFlag()
+	c.flags.Check(func(args []string) error {
+		if *all == (len(args) == 1) {
+			return cli.UsageError("name one agreement, or give --all")
+		}
+		return nil
+	})
+	return c.onLog(func(ctx context.Context, db records, log evidencelog.Log) error {
+		if *all {
+			return c.verifyAll(ctx, db, log)
+		}
+		number := c.Args[0]
+		r, err := evidencelog.Read(ctx, db, number)
+		if err != nil {
+			return notOnRecord(ctx, log, number, err)
+		}
+		verdicts, err := check(ctx, log, r)
+		if err != nil {
+			return err
+		}
+		for _, v := range verdicts {
+			if err := c.printVerdict(v.Mark, "", v.Text); err != nil {
+				return err
+			}
+		}
+		if failed := len(evidencelog.Texts(verdicts, evidencelog.Failed)); failed > 0 {
+			return fmt.Errorf("agreement %s fails %d of %d checks", number, failed, len(verdicts))
+		}
+		return nil
+	})
 }
 
 // check compares everything on record about an agreement with itself, and with the evidence log.
-func (v verifier) check(ctx context.Context, r evidencelog.Record) ([]evidencelog.Verdict, error) {
-	logVerdicts, err := v.log.Check(ctx, r)
+func check(ctx context.Context, log evidencelog.Log, r evidencelog.Record) ([]evidencelog.Verdict, error) {
+	logVerdicts, err := log.Check(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -53,33 +61,15 @@ func (v verifier) check(ctx context.Context, r evidencelog.Record) ([]evidencelo
 		checkDocument(r.Checkout, r.Document), logVerdicts), nil
 }
 
-// printVerdicts prints a line for each verdict, and returns an error if a check failed.
-func (c *call) printVerdicts(number string, verdicts []evidencelog.Verdict) error {
-	failed := 0
-	for _, v := range verdicts {
-		if v.Mark == evidencelog.Failed {
-			failed++
-		}
-		if err := c.printVerdict(toWireVerdict(v)); err != nil {
-			return err
-		}
-	}
-	if failed > 0 {
-		return fmt.Errorf("agreement %s fails %d of %d checks", number, failed, len(verdicts))
-	}
-	return nil
-}
-
-// printVerdict prints a line for people, or with --json an object.
-func (c *call) printVerdict(v verdictLine) error {
+// printVerdict prints the outcome of a check, or with --all of the checks of a subject: a line for people, or with --json an object.
+func (c *call) printVerdict(mark evidencelog.Mark, subject string, texts ...string) error {
 	if c.json {
-		return jsonLines(c.Stdout).Encode(v)
+		return c.print(record{{name: "mark", value: string(mark)}, {name: "subject", value: subject}, {name: "texts", value: texts}})
 	}
-	texts := v.Texts
-	if v.Subject != "" {
-		texts = append([]string{v.Subject}, texts...)
+	if subject != "" {
+		texts = append([]string{subject}, texts...)
 	}
-	_, err := fmt.Fprintf(c.Stdout, "%-4s  %s\n", v.Mark, strings.Join(texts, "; "))
+	_, err := fmt.Fprintf(c.Stdout, "%-4s  %s\n", mark, strings.Join(texts, "; "))
 	return err
 }
 

@@ -9,37 +9,52 @@ import (
 )
 
 // version prints the version, the commit and the Go version of the build.
-func version(_ context.Context, c *call) error {
-	if c.json {
-		return jsonLines(c.Stdout).Encode(build())
+func version(c *call) action {
+	c.jsonFlag()
+	return func(context.Context) error {
+		b := build()
+		if !c.json {
+			_, err := fmt.Fprintln(c.Stdout, b)
+			return err
+		}
+		r := record{{name: "version", value: b.version}, {name: "commit", value: b.commit}, {name: "committed_on", value: b.committedOn}}
+		if b.modified {
+			r = append(r, field{name: "modified", value: true})
+		}
+		return c.print(append(r, field{name: "go_version", value: runtime.Version()}))
 	}
-	_, err := fmt.Fprintln(c.Stdout, build())
-	return err
 }
 
-// build returns the version, the commit and the Go version of this program.
-func build() versionLine {
-	v := versionLine{Version: "unknown", Commit: "unknown", GoVersion: runtime.Version()}
+// built is the version of a build.
+type built struct {
+	version, commit string
+	committedOn     string // a date in UTC
+	modified        bool
+}
+
+// build returns the version and the commit of this program.
+func build() built {
+	v := built{version: "unknown", commit: "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		v.Version = info.Main.Version
+		v.version = info.Main.Version
 		for _, s := range info.Settings {
 			switch s.Key {
 			case "vcs.revision":
-				v.Commit = s.Value
+				v.commit = s.Value
 			case "vcs.time":
-				v.CommittedOn, _, _ = strings.Cut(s.Value, "T")
+				v.committedOn, _, _ = strings.Cut(s.Value, "T")
 			case "vcs.modified":
-				v.Modified = s.Value == "true"
+				v.modified = s.Value == "true"
 			}
 		}
 	}
 	return v
 }
 
-func (v versionLine) String() string {
-	commit := v.Commit
-	if v.Modified {
+func (v built) String() string {
+	commit := v.commit
+	if v.modified {
 		commit += " (modified)"
 	}
-	return fmt.Sprintf("%s %s, commit %s, %s", program, v.Version, commit, v.GoVersion)
+	return fmt.Sprintf("%s %s, commit %s, %s", program, v.version, commit, runtime.Version())
 }

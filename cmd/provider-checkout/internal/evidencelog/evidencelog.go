@@ -38,7 +38,7 @@ type Verdict struct {
 type Mark string
 
 const (
-	Passed Mark = "ok  "
+	Passed Mark = "ok"
 	Failed Mark = "FAIL"
 	None   Mark = "none" // there is nothing to check
 )
@@ -54,6 +54,16 @@ func Fail(format string, args ...any) Verdict { return Verdict{Failed, fmt.Sprin
 
 // Nothing returns the verdict where there is nothing to check.
 func Nothing(format string, args ...any) Verdict { return Verdict{None, fmt.Sprintf(format, args...)} }
+
+// Texts returns the texts of the verdicts with a mark.
+func Texts(verdicts []Verdict, mark Mark) (texts []string) {
+	for _, v := range verdicts {
+		if v.Mark == mark {
+			texts = append(texts, v.Text)
+		}
+	}
+	return texts
+}
 
 const timeLayout = "2006-01-02 15:04:05 UTC"
 

@@ -3,16 +3,17 @@ package evidencelog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
 
-// Signed holds the entries of a log, all of them in the order of Each, to the newest checkpoint, and to a checkpoint that
+// audit holds the entries of a log, all of them in the order of Each, to the newest checkpoint, and to a checkpoint that
 // was kept elsewhere.
-type Signed struct {
+type audit struct {
 	newest   held
-	fault    error // why there is no newest checkpoint to hold them to
+	fault    error // the reason why there is no newest checkpoint to hold them to
 	verifies bool
 	tree     evidence.Head
 	beyond   int    // entries that the newest checkpoint does not have
@@ -23,48 +24,70 @@ type Signed struct {
 	backdated string // the first entry that claims to be older than the outside checkpoint, which does not have it
 }
 
-// held is a checkpoint, and what was found of as many entries as it has.
+// held is a checkpoint, and the root of as many entries of the log as it has.
 type held struct {
 	evidence.Checkpoint
 	root evidence.Hash
 }
 
-// Signed returns what holds the log to its checkpoint of now, and to the one from elsewhere if there is one.
-func (l Log) Signed(ctx context.Context) (*Signed, error) {
-	s := &Signed{verifies: l.Keys.CanVerify(), kept: l.Outside != nil}
-	s.newest.root, s.outside.root = s.tree.Root(), s.tree.Root()
-	if !s.verifies {
-		return s, nil
+// at returns the time of the checkpoint.
+func (h held) at() string { return h.At.Format(timeLayout) }
+
+// contradiction returns how a log of this size contradicts the checkpoint, or "".
+func (h held) contradiction(size int64) string {
+	switch {
+	case size < h.Size:
+		return fmt.Sprintf("the log has %d entries and had %d at the checkpoint of %s", size, h.Size, h.at())
+	case h.root != h.Root:
+		return fmt.Sprintf("the first %d entries are not those of the checkpoint of %s: the log was changed", h.Size, h.at())
 	}
-	if s.kept {
-		s.outside.Checkpoint = *l.Outside
-	}
-	_, s.newest.Checkpoint, s.fault = l.Newest(ctx)
-	if s.fault != nil && !errors.Is(s.fault, ErrForeign) && !errors.Is(s.fault, errNoCheckpoint) {
-		return nil, s.fault
-	}
-	return s, nil
+	return ""
 }
 
-// Add takes the next entry.
-func (s *Signed) Add(e evidence.Entry, position int64) {
-	if s.kept && s.backdated == "" && evidence.Backdated(e, position, s.outside.Checkpoint) {
-		s.backdated = e.ID
+// Audit calls visit with every entry, in the order of Each, and holds the log to its checkpoint of now, and to the one from elsewhere
+// if there is one: a verdict each. An entry is genuine if it is sealed, or a process with the operator's secret recorded it.
+func (l Log) Audit(ctx context.Context, visit func(e evidence.Entry, position int64, genuine bool) error) ([]Verdict, error) {
+	a := audit{verifies: l.Keys.CanVerify(), kept: l.Outside != nil}
+	a.newest.root, a.outside.root = a.tree.Root(), a.tree.Root()
+	if a.kept {
+		a.outside.Checkpoint = *l.Outside
+	}
+	if a.verifies {
+		_, a.newest.Checkpoint, a.fault = l.Newest(ctx)
+		if a.fault != nil && !errors.Is(a.fault, ErrForeign) && !errors.Is(a.fault, errNoCheckpoint) {
+			return nil, a.fault
+		}
+	}
+	err := l.Each(ctx, func(e evidence.Entry, position int64) error {
+		a.add(e, position)
+		return visit(e, position, position != evidence.Unsealed || l.Attests(e))
+	})
+	verdicts := []Verdict{a.verdict()}
+	if a.kept {
+		verdicts = append(verdicts, a.outsideVerdict())
+	}
+	return verdicts, err
+}
+
+// add takes the next entry.
+func (a *audit) add(e evidence.Entry, position int64) {
+	if a.kept && a.backdated == "" && evidence.Backdated(e, position, a.outside.Checkpoint) {
+		a.backdated = e.ID
 	}
 	if position == evidence.Unsealed {
 		return
 	}
-	if s.misnamed == "" && !named(e) {
-		s.misnamed = e.ID
+	if a.misnamed == "" && !named(e) {
+		a.misnamed = e.ID
 	}
-	if s.tree.Size >= s.newest.Size {
-		s.beyond++
+	if a.tree.Size >= a.newest.Size {
+		a.beyond++
 		return
 	}
-	s.tree.Append(e.Leaf)
-	for _, h := range []*held{&s.newest, &s.outside} {
-		if s.tree.Size == h.Size {
-			h.root = s.tree.Root()
+	a.tree.Append(e.Leaf)
+	for _, h := range []*held{&a.newest, &a.outside} {
+		if a.tree.Size == h.Size {
+			h.root = a.tree.Root()
 		}
 	}
 }
@@ -79,44 +102,32 @@ func named(e evidence.Entry) bool {
 	return !strings.HasPrefix(e.ID, evidence.AgreementPrefix)
 }
 
-// Verdicts returns the verdict on the entries that were added, and one by the outside checkpoint if there is one.
-func (s *Signed) Verdicts() []Verdict {
-	if !s.kept {
-		return []Verdict{s.verdict()}
-	}
-	return []Verdict{s.verdict(), s.outsideVerdict()}
-}
-
-func (s *Signed) verdict() Verdict {
-	at := s.newest.At.Format(timeLayout)
+func (a *audit) verdict() Verdict {
 	switch {
-	case s.misnamed != "":
-		return Fail("the entry %q is the record of something else: its id was changed", s.misnamed)
-	case !s.verifies:
+	case a.misnamed != "":
+		return Fail("the entry %q is the record of something else: its id was changed", a.misnamed)
+	case !a.verifies:
 		return Nothing("no evidence key is given: whether the log is what was signed is not checked")
-	case errors.Is(s.fault, errNoCheckpoint) && s.beyond == 0:
-		return Nothing("%v", s.fault)
-	case s.fault != nil:
-		return Fail("%v", s.fault)
-	case s.tree.Size < s.newest.Size:
-		return Fail("the log has %d entries and had %d at the checkpoint of %s", s.tree.Size, s.newest.Size, at)
-	case s.newest.root != s.newest.Root:
-		return Fail("the first %d entries are not those of the checkpoint of %s: the log was changed", s.newest.Size, at)
-	case s.beyond > 0:
-		return Nothing("the first %d entries are those of the checkpoint of %s; %d were sealed after it", s.newest.Size, at, s.beyond)
+	case errors.Is(a.fault, errNoCheckpoint) && a.beyond == 0:
+		return Nothing("%v", a.fault)
+	case a.fault != nil:
+		return Fail("%v", a.fault)
 	}
-	return Pass("the first %d entries are those of the checkpoint of %s", s.newest.Size, at)
+	switch wrong := a.newest.contradiction(a.tree.Size); {
+	case wrong != "":
+		return Fail("%s", wrong)
+	case a.beyond > 0:
+		return Nothing("the first %d entries are those of the checkpoint of %s; %d were sealed after it", a.newest.Size, a.newest.at(), a.beyond)
+	}
+	return Pass("the first %d entries are those of the checkpoint of %s", a.newest.Size, a.newest.at())
 }
 
-func (s *Signed) outsideVerdict() Verdict {
-	at := s.outside.At.Format(timeLayout)
-	switch {
-	case s.tree.Size < s.outside.Size:
-		return Fail("the log has %d entries and had %d at the checkpoint of %s", s.tree.Size, s.outside.Size, at)
-	case s.outside.root != s.outside.Root:
-		return Fail("the first %d entries are not those of the checkpoint of %s: the log was changed", s.outside.Size, at)
-	case s.backdated != "":
-		return Fail("the entry %q says that it was made before the checkpoint of %s, which does not have it", s.backdated, at)
+func (a *audit) outsideVerdict() Verdict {
+	switch wrong := a.outside.contradiction(a.tree.Size); {
+	case wrong != "":
+		return Fail("%s", wrong)
+	case a.backdated != "":
+		return Fail("the entry %q says that it was made before the checkpoint of %s, which does not have it", a.backdated, a.outside.at())
 	}
-	return Pass("the log still begins with the %d entries of the checkpoint of %s", s.outside.Size, at)
+	return Pass("the log still begins with the %d entries of the checkpoint of %s", a.outside.Size, a.outside.at())
 }
