@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -26,6 +25,7 @@ func apply(c *call) action {
 	prune := c.flags.Bool("prune", false, "remove providers that the file does not name (their keys and checkouts stay)")
 	c.reasonFlag()
 	s.processorFlags()
+	s.privateSetting()
 	c.flags.AllowVariable("environment", "processor", "gocardless-url")
 	return func(ctx context.Context) error {
 		data, err := readFile(c.Stdin, *file)
@@ -69,7 +69,7 @@ func (s *systems) configure(ctx context.Context, command string, change operate.
 		fmt.Fprintln(s.Stdout, line)
 	}
 	for _, conf := range change.Named {
-		warn(s.Stderr, conf.Provider, time.Now())
+		s.warn(conf.Provider, time.Now())
 	}
 	s.warnOfAccounts(ctx, change.Named)
 	return nil
@@ -101,14 +101,14 @@ func (s *systems) warnOfAccounts(ctx context.Context, named []catalogue.Configur
 }
 
 // warn prints the valid parts of a provider's configuration that prevent it from being served.
-func warn(w io.Writer, p catalogue.Provider, now time.Time) {
+func (s *systems) warn(p catalogue.Provider, now time.Time) {
 	if err := p.Usable(p.Environment); err != nil {
-		fmt.Fprintf(w, "%v: its calls are refused\n", err)
+		fmt.Fprintf(s.Stderr, "%v: its calls are refused\n", err)
 	}
-	if strings.HasPrefix(p.Destination.URL, "http://") {
-		fmt.Fprintf(w, "provider %s has its events sent over plain http: only a server with --allow-private-destinations does\n", p.Code)
+	if strings.HasPrefix(p.Destination.URL, "http://") && !s.allowPrivate {
+		fmt.Fprintf(s.Stderr, "provider %s has its events sent over plain http: only a server with --allow-private-destinations does\n", p.Code)
 	}
 	if d := p.Destination; d.PreviousSecret != "" && len(d.Secrets(now)) == 1 {
-		fmt.Fprintf(w, "provider %s: previous_secret_until is over: the previous signing secret signs nothing\n", p.Code)
+		fmt.Fprintf(s.Stderr, "provider %s: previous_secret_until is over: the previous signing secret signs nothing\n", p.Code)
 	}
 }

@@ -57,6 +57,13 @@ func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 	if said != want {
 		t.Errorf("it says %q, want %q", said, want)
 	}
+	for _, setting := range []string{"PROVIDER_CHECKOUT_ALLOW_PRIVATE_DESTINATIONS=true",
+		"PROVIDER_CHECKOUT_CONFIG=" + proc.TempFile(t, `{"allow_private_destinations": true}`)} {
+		got := try(t, []string{setting}, "", "apply", "-f", proc.TempFile(t, provider), "--store", "sqlite:"+o.path)
+		if got.code != cli.ExitDone || strings.Contains(got.stderr, "plain http") {
+			t.Errorf("with %s, apply = %+v, want no word of plain http", setting, got)
+		}
+	}
 	linked := strings.NewReplacer(`"name"`, `"account_id": "acc", "name"`, "http://", "https://").Replace(provider)
 	if _, said := o.does(t, "apply", "-f", proc.TempFile(t, linked)); said != "" {
 		t.Errorf("of a provider that can be served it says %q", said)

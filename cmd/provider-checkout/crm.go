@@ -163,6 +163,7 @@ func pullProviders(c *call) action {
 	s.processorFlags()
 	s.crmFlags(salesforceName)
 	c.storeFlag()
+	s.privateSetting()
 	c.flags.AllowVariables()
 	prune := c.flags.Bool("prune", false, "remove providers that the organisation does not have (their keys and checkouts stay)")
 	dryRun := c.flags.Bool("dry-run", false, "print what would change, and store nothing")

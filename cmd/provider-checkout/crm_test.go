@@ -27,6 +27,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 const salesforceSecret = "hunter2_client_secret"
@@ -358,9 +359,12 @@ func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 	if !strings.Contains(out, job) || !strings.Contains(out, "ORDER-1") || !strings.Contains(out, "Salesforce answered 503; and no more") {
 		t.Errorf("jobs list prints\n%s", out)
 	}
+	o.does(t, "apply", "-f", "demo.json")
 	if out, _ := o.does(t, "jobs", "list", "--provider", "TUI"); strings.Contains(out, job) {
 		t.Errorf("jobs list of another provider prints\n%s", out)
 	}
+	o.fails(t, `there is no provider "NOPE"`, "jobs", "list", "--provider", "NOPE")
+	o.fails(t, `there is no provider "NOPE"`, "events", "list", "--provider", "NOPE")
 	out, _ = o.does(t, "jobs", "list", "--json")
 	var line struct {
 		JobID    string `json:"job_id"`
@@ -379,7 +383,7 @@ func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 		t.Errorf("jobs retry prints %q", out)
 	}
 	did := o.lines(t)
-	if len(did) != 1 || did[0].Operation != "jobs retry" || did[0].Subject != job || did[0].Reason != "the field is there now" || len(did[0].Changes) != 1 {
+	if len(did) != 2 || did[1].Operation != "jobs retry" || did[1].Subject != job || did[1].Reason != "the field is there now" || len(did[1].Changes) != 1 {
 		t.Errorf("on record is %+v", did)
 	}
 	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
@@ -412,6 +416,14 @@ func TestAJobThatIsDoneIsNotHastened(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("show lacks %q:\n%s", want, out)
 		}
+	}
+}
+
+func TestShowNamesAnExpiredLink(t *testing.T) {
+	o := newOperator(t)
+	sandbox.NewAt(t, o.open(t), time.Now().AddDate(0, 0, -30)).Create(t, "LATE-1")
+	if out, _ := o.does(t, "show", "LATE-1"); !strings.Contains(out, "waits for the payer; the setup link expired on 20") {
+		t.Errorf("show prints\n%s", out)
 	}
 }
 

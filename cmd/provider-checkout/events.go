@@ -31,6 +31,11 @@ func listEvents(c *call) action {
 		if err != nil {
 			return err
 		}
+		if len(list) == 0 {
+			if err := mustKnow(ctx, db, filter.ProviderCode); err != nil {
+				return err
+			}
+		}
 		more := len(list) > limit
 		list = list[:min(len(list), limit)]
 		table := c.table("id", "event", "provider", "order", "status", "attempts", "created", "failed", "reason")

@@ -75,6 +75,7 @@ type systems struct {
 	processor       string
 	gocardlessURL   string
 	gocardlessPages []string
+	allowPrivate    bool // events may be sent to private addresses
 
 	crm               string
 	salesforceURL     string
@@ -103,6 +104,13 @@ func (s *systems) crmFlags(usual string) {
 		"`FILE` with the organisation's names of objects and fields, where they differ from those of the metadata")
 }
 
+// privateSetting defines the setting of serve for a command that sends nothing.
+func (s *systems) privateSetting() {
+	s.allowPrivateFlag(&s.allowPrivate)
+	s.flags.Lookup("allow-private-destinations").Hidden = true
+	s.flags.AllowVariable("allow-private-destinations")
+}
+
 // server has the settings of serve.
 type server struct {
 	systems
@@ -113,7 +121,6 @@ type server struct {
 	setupLifetime  time.Duration
 	rateLimit      float64
 	trustedProxies []netip.Prefix
-	allowPrivate   bool
 	retention      checkout.Retention
 	terms          providerfile.TermsFile
 	smtp           string

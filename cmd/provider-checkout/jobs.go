@@ -26,6 +26,11 @@ func listJobs(c *call) action {
 		if err != nil {
 			return err
 		}
+		if len(list) == 0 {
+			if err := mustKnow(ctx, db, *provider); err != nil {
+				return err
+			}
+		}
 		table := c.table("job", "kind", "provider", "order", "since", "attempts", "due", "latest failure")
 		for _, r := range list {
 			if err := table.row(jobRecord(r)); err != nil {

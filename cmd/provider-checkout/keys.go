@@ -20,7 +20,7 @@ func issueKey(c *call) action {
 	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
 		text, err := operator.IssueKey(ctx, *provider, environment)
 		if errors.Is(err, operate.ErrNoProvider) {
-			return fmt.Errorf("there is no provider %q", *provider)
+			return noProvider(*provider)
 		} else if err != nil {
 			return err
 		}
@@ -68,3 +68,17 @@ func revokeKey(c *call) action {
 		return err
 	})
 }
+
+// mustKnow returns an error if a provider that a command is asked for is not on record.
+func mustKnow(ctx context.Context, db records, code string) error {
+	if code == "" {
+		return nil
+	}
+	_, err := db.Provider(ctx, code)
+	if errors.Is(err, ports.ErrNotFound) {
+		return noProvider(code)
+	}
+	return err
+}
+
+func noProvider(code string) error { return fmt.Errorf("there is no provider %q", code) }

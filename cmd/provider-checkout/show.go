@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -99,7 +100,7 @@ func checkoutRecord(c checkout.Checkout) record {
 		{"checkout_id", "checkout", c.ID},
 		{"provider_code", "provider", c.ProviderCode},
 		{"provider_order_id", "order", c.OrderID},
-		{"state", "state", state(c)},
+		{"state", "state", state(c, time.Now())},
 		{"course_name", "course", c.Intent.CourseName},
 		{"agreement_number", "agreement", c.Confirmation.AgreementNumber},
 		{"billing_request_id", "billing request", c.Setup.BillingRequestID},
@@ -126,7 +127,7 @@ func momentRecord(checkoutID string, m checkout.Moment) record {
 }
 
 // state returns the state of a checkout in words for an operator.
-func state(c checkout.Checkout) string {
+func state(c checkout.Checkout, now time.Time) string {
 	switch {
 	case c.Status == checkout.Confirmed && c.Setup.Mandate.Dead():
 		return "confirmed; the mandate has ended: " + string(c.Setup.Mandate)
@@ -142,8 +143,13 @@ func state(c checkout.Checkout) string {
 		return "set up; waits for the provider's confirm"
 	case c.Setup.Settling():
 		return "the payer is done; the processor is not"
-	case c.Setup.BillingRequestID == "":
-		return "waits for the payer"
 	}
-	return "the payer has begun the bank setup"
+	waits := "waits for the payer"
+	if c.Setup.BillingRequestID != "" {
+		waits = "the payer has begun the bank setup"
+	}
+	if expiry := c.Latest().Expires; !now.Before(expiry) {
+		waits += "; the setup link expired on " + formatTime(expiry) + ", and the provider's next create of the order renews it"
+	}
+	return waits
 }

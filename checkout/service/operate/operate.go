@@ -136,8 +136,13 @@ func (o Operator) Retry(ctx context.Context, id string) error {
 		return fmt.Errorf("job %s: %w", id, ports.ErrNotFound)
 	}
 	now := o.now()
+	was := jobs[0].Due.UTC()
+	due := now
+	if was.Before(now) { // which the store leaves as it is
+		due = was
+	}
 	entry, err := o.entry(Operation{"jobs retry", id, []string{fmt.Sprintf("~ %s: due %s → %s", jobs[0].Job.Kind,
-		jobs[0].Due.UTC().Format(time.RFC3339), now.Format(time.RFC3339))}}, now)
+		was.Format(time.RFC3339), due.Format(time.RFC3339))}}, now)
 	if err != nil {
 		return err
 	}

@@ -150,10 +150,15 @@ func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
 // opened stores a checkout whose enrolment waits for the CRM for an hour, and returns the change.
 func (d desk) opened(t *testing.T) checkout.Change {
 	t.Helper()
+	return d.openedDue(t, now.Add(time.Hour))
+}
+
+func (d desk) openedDue(t *testing.T, due time.Time) checkout.Change {
+	t.Helper()
 	cmd := checkout.Create{RequestID: "req_1", Actor: checkout.ProviderActor("k1"), ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("ORDER-1"),
 		FirstName: checkout.Some("Canary"), LastName: checkout.Some("Rāpata"), Email: checkout.Some("canary@example.nz")}
 	change := cmd.Reserve(checkout.Intent{}, "KOWHAI-1-a", now.Add(-time.Hour))
-	change.Jobs[0].Due = now.Add(time.Hour)
+	change.Jobs[0].Due = due
 	if err := d.store.InsertCheckout(t.Context(), change, checkout.Enqueue{Now: now}); err != nil {
 		t.Fatal(err)
 	}
@@ -191,6 +196,14 @@ func TestAJobIsHastenedWithItsRecordAndAMoment(t *testing.T) {
 	if err := d.Retry(t.Context(), id); !errors.Is(err, ports.ErrNotFound) || len(d.recorded(t)) != 1 {
 		t.Errorf("a job that is done: %v, and %d records", err, len(d.recorded(t)))
 	}
+}
+
+func TestAJobThatIsDueStaysDue(t *testing.T) {
+	d := newDesk(t)
+	if err := d.Retry(t.Context(), d.openedDue(t, now.Add(-time.Minute)).Jobs[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	d.says(t, "~ open: due 2026-11-20T03:59:00Z → 2026-11-20T03:59:00Z")
 }
 
 // sender takes what answer takes.
