@@ -97,16 +97,16 @@ func (s *server) knownCheckpoint(keys evidence.Keys) ([]byte, error) {
 
 // keepEvidence configures how a site seals the evidence log of its store, and keeps the checkpoints.
 func (s *server) keepEvidence(ctx context.Context, store ports.Evidence, c *site.Config) (err error) {
-	if c.Evidence, err = s.signingKeys(ctx, store); err != nil {
+	if c.Service.Evidence, err = s.signingKeys(ctx, store); err != nil {
 		return err
 	}
-	if !c.Evidence.CanSign() {
+	if !c.Service.Evidence.CanSign() {
 		c.Log.Warn("no evidence is sealed by this server", "reason", "it has no private evidence key, or not as the first of the list")
 	}
-	if c.Known, err = s.knownCheckpoint(c.Evidence); err != nil || s.checkpointFile == "" {
+	if c.Service.KnownCheckpoint, err = s.knownCheckpoint(c.Service.Evidence); err != nil || s.checkpointFile == "" {
 		return err
 	}
-	c.Checkpoint = func(ctx context.Context, signed []byte) {
+	c.Service.Checkpoint = func(ctx context.Context, signed []byte) {
 		if err := writePrivate(s.checkpointFile, signed); err != nil {
 			c.Log.LogAttrs(ctx, slog.LevelError, "keep checkpoint", slog.Any("error", err))
 		}

@@ -63,7 +63,7 @@ func (s *server) serve(ctx context.Context) error {
 	defer db.Close()
 	base := s.base(ln)
 	cfg := s.site(base)
-	cfg.Notifier = outside.notifier
+	cfg.Service.Notifier = outside.notifier
 	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
 	cfg.Registry, cfg.Metrics, cfg.Log = registry, metrics, log
 	if err := s.keepEvidence(ctx, db, &cfg); err != nil {
@@ -73,7 +73,7 @@ func (s *server) serve(ctx context.Context) error {
 		if err := checkOrganisation(ctx, outside.crm, log); err != nil {
 			return err
 		}
-		cfg.CRM = outside.crm
+		cfg.Service.CRM = outside.crm
 		metrics.ObserveCRMLimit(outside.crm.Limit)
 	}
 	if s.pullEvery > 0 {
@@ -81,7 +81,7 @@ func (s *server) serve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cfg.Tasks = append(cfg.Tasks, pull)
+		cfg.Service.Tasks = append(cfg.Service.Tasks, pull)
 	}
 	var served *site.Site
 	stamp, err := s.stamper(func(ctx context.Context) ([]byte, error) { return served.Service.Checkpoint(ctx) })
@@ -89,7 +89,7 @@ func (s *server) serve(ctx context.Context) error {
 		return err
 	}
 	if stamp != nil {
-		cfg.Tasks = append(cfg.Tasks, service.Task{Kind: checkout.JobStamp, Run: stamp.Run})
+		cfg.Service.Tasks = append(cfg.Service.Tasks, service.Task{Kind: checkout.JobStamp, Run: stamp.Run})
 	}
 	if served, err = site.New(cfg); err != nil {
 		return err
@@ -127,12 +127,8 @@ func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (se
 // site returns the configuration of a site with the base URL, without its store.
 func (s *server) site(base string) site.Config {
 	return site.Config{
-		Environment:    s.environment,
-		BaseURL:        base,
-		SetupLifetime:  s.setupLifetime,
-		Terms:          s.terms.Terms,
-		Agency:         s.terms.Agency,
-		Retention:      s.retention,
+		Service: service.Config{Environment: s.environment, BaseURL: base, SetupLifetime: s.setupLifetime, Terms: s.terms.Terms,
+			Agency: s.terms.Agency, Retention: s.retention},
 		AllowPrivate:   s.allowPrivate,
 		TrustedProxies: s.trustedProxies,
 		RateLimit:      s.rateLimit,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -115,7 +116,7 @@ func startDemo(t *testing.T) string {
 	out, in := io.Pipe()
 	cfg := demo.Config{
 		Listener:  ln,
-		Site:      site.Config{Environment: catalogue.Sandbox, BaseURL: "http://" + ln.Addr().String(), AllowPrivate: true},
+		Site:      site.Config{Service: service.Config{Environment: catalogue.Sandbox, BaseURL: "http://" + ln.Addr().String()}, AllowPrivate: true},
 		Providers: readFile(t, "../demo.json"), Terms: readFile(t, "../demo-terms.json"),
 		Stdout: in, Stderr: os.Stderr,
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
-	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
@@ -94,10 +93,9 @@ func (w *stormWorld) serve(t *testing.T, store site.Store) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := ops.NewRegistry()
 	w.store, w.url = store, "http://"+public.Addr().String()
-	s, err := site.New(site.Config{Store: store, Secrets: operatorSecrets, Environment: catalogue.Sandbox, BaseURL: w.url, CRM: crm,
-		AllowPrivate: true, Registry: registry, Metrics: ops.NewMetrics(registry), Log: httpserver.NewLog(w.log)})
+	s, err := site.New(site.Config{Store: store, Secrets: operatorSecrets, AllowPrivate: true, Log: httpserver.NewLog(w.log),
+		Service: service.Config{Environment: catalogue.Sandbox, BaseURL: w.url, CRM: crm}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,6 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
@@ -77,7 +76,7 @@ type demonstration struct {
 // run runs a demonstration on a new store at path.
 func run(ctx context.Context, cfg Config, path string) error {
 	log := slog.New(slog.NewJSONHandler(cfg.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	options := sqlite.Options{Environment: cfg.Site.Environment, Rand: rand.Reader}
+	options := sqlite.Options{Environment: cfg.Site.Service.Environment, Rand: rand.Reader}
 	if cfg.Salesforce {
 		options.CRM = "salesforce"
 	}
@@ -92,16 +91,16 @@ func run(ctx context.Context, cfg Config, path string) error {
 	}
 	defer web.listener.Close()
 	cfg.Site.Store, cfg.Site.Secrets = db, db.Secrets()
-	if cfg.Site.Evidence, err = evidencelog.OwnKeys(path+".evidence", nil, rand.Reader); err != nil {
+	if cfg.Site.Service.Evidence, err = evidencelog.OwnKeys(path+".evidence", nil, rand.Reader); err != nil {
 		return err
 	}
 	terms, err := providerfile.ParseTerms(cfg.Terms)
 	if err != nil {
 		return fmt.Errorf("the demonstration's terms are refused: %w", err)
 	}
-	cfg.Site.Terms = terms.Terms
+	cfg.Site.Service.Terms = terms.Terms
 	d := demonstration{
-		Base:         cfg.Site.BaseURL,
+		Base:         cfg.Site.Service.BaseURL,
 		Store:        "sqlite:" + path,
 		FirstPayment: money.DateOf(time.Now()).AddDays(14).NextBankDay().String(),
 		Website:      web.url(),
@@ -110,23 +109,16 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if err := d.configure(ctx, web); err != nil {
 		return err
 	}
-	cfg.Site.Registry, cfg.Site.Log = ops.NewRegistry(), log
-	cfg.Site.Metrics = ops.NewMetrics(cfg.Site.Registry)
+	cfg.Site.Log = log
 	stop, err := cfg.simulate(ctx, log)
 	if err != nil {
 		return err
 	}
-	err = d.serveSite(ctx, cfg.Site, web, log)
-	return errors.Join(err, stop())
-}
-
-// serveSite puts the site together and serves it.
-func (d *demonstration) serveSite(ctx context.Context, c site.Config, web *website, log *slog.Logger) error {
-	s, err := site.New(c)
-	if err != nil {
-		return err
+	s, err := site.New(cfg.Site)
+	if err == nil {
+		err = d.serve(ctx, s, web, log)
 	}
-	return d.serve(ctx, s, web, log)
+	return errors.Join(err, stop())
 }
 
 // serve serves the site and the provider's website until ctx ends or the scenario has ended.

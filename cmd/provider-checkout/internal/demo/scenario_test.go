@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
@@ -47,10 +47,8 @@ func serveSandbox(t *testing.T) string {
 	}
 	server := httptest.NewUnstartedServer(nil)
 	base := "http://" + server.Listener.Addr().String()
-	registry := ops.NewRegistry()
-	s, err := site.New(site.Config{Store: store, Secrets: [][]byte{[]byte(strings.Repeat("s", 32))},
-		Environment: catalogue.Sandbox, BaseURL: base, Registry: registry, Metrics: ops.NewMetrics(registry),
-		Log: slog.New(slog.DiscardHandler)})
+	s, err := site.New(site.Config{Store: store, Secrets: [][]byte{[]byte(strings.Repeat("s", 32))}, Log: slog.New(slog.DiscardHandler),
+		Service: service.Config{Environment: catalogue.Sandbox, BaseURL: base}})
 	if err != nil {
 		t.Fatal(err)
 	}

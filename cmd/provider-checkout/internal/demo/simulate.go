@@ -34,9 +34,9 @@ func (cfg *Config) simulate(ctx context.Context, log *slog.Logger) (stop func() 
 		if err != nil {
 			return nil, errors.Join(err, stop())
 		}
-		sim := simulator.GoCardless{Listener: ln, BaseURL: cfg.Site.BaseURL, Log: log}
+		sim := simulator.GoCardless{Listener: ln, BaseURL: cfg.Site.Service.BaseURL, Log: log}
 		start(sim.Serve)
-		processor, err := gocardless.New(gocardless.Options{Environment: cfg.Site.Environment, Token: simulator.Token, URL: sim.URL()})
+		processor, err := gocardless.New(gocardless.Options{Environment: cfg.Site.Service.Environment, Token: simulator.Token, URL: sim.URL()})
 		if err != nil {
 			return nil, errors.Join(err, stop())
 		}
@@ -48,7 +48,7 @@ func (cfg *Config) simulate(ctx context.Context, log *slog.Logger) (stop func() 
 			return nil, errors.Join(err, stop())
 		}
 		start(func(ctx context.Context) error { return simulator.Salesforce(ctx, ln, log) })
-		cfg.Site.CRM, err = salesforce.New(salesforce.Options{Environment: cfg.Site.Environment, URL: "http://" + ln.Addr().String(),
+		cfg.Site.Service.CRM, err = salesforce.New(salesforce.Options{Environment: cfg.Site.Service.Environment, URL: "http://" + ln.Addr().String(),
 			ClientID: simulator.ClientID, ClientSecret: simulator.ClientSecret})
 		if err != nil {
 			return nil, errors.Join(err, stop())

@@ -2,18 +2,13 @@ package evidencelog
 
 import (
 	"context"
+	"math"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-const (
-	// page is the number of sealed entries that are read at a time.
-	page = 500
-	// waitingAtFirst is the number of unsealed entries that are read first; ten times as many where there are more, which
-	// happens only where nothing seals.
-	waitingAtFirst = 10_000
-)
+// page is the number of sealed entries that are read at a time.
+const page = 500
 
 // Each calls visit with every entry: the sealed ones in the order of their positions, then the others, the oldest first. An
 // entry that is sealed meanwhile is visited once.
@@ -22,7 +17,7 @@ func (l Log) Each(ctx context.Context, visit func(e evidence.Entry, position int
 	if err != nil {
 		return err
 	}
-	waiting, err := allUnsealed(ctx, l.Store)
+	waiting, err := l.Store.UnsealedEvidence(ctx, math.MaxInt32)
 	if err != nil {
 		return err
 	}
@@ -59,16 +54,6 @@ func (l Log) eachSealed(ctx context.Context, from int64, visit func(e evidence.E
 		}
 		if len(entries) < page {
 			return next, nil
-		}
-	}
-}
-
-// allUnsealed returns every entry that is not sealed, the oldest first.
-func allUnsealed(ctx context.Context, store ports.EvidenceReader) ([]evidence.Entry, error) {
-	for limit := waitingAtFirst; ; limit *= 10 {
-		entries, err := store.UnsealedEvidence(ctx, limit)
-		if err != nil || len(entries) < limit {
-			return entries, err
 		}
 	}
 }

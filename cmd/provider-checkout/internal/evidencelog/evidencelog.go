@@ -110,14 +110,20 @@ func (l Log) Prove(ctx context.Context, number string) (evidence.Proof, error) {
 	if err != nil {
 		return evidence.Proof{}, err
 	}
-	proof, err := evidence.Prove(e.Leaf, position, signed, c, l.nodes(ctx))
+	proof, err := l.prove(ctx, e, position, signed, c)
 	if err != nil {
-		return evidence.Proof{}, err
-	}
-	if _, err := proof.Check(l.Keys); err != nil {
 		return evidence.Proof{}, fmt.Errorf("agreement %s cannot be proven, the log was changed: %w", number, err)
 	}
 	return proof, nil
+}
+
+// prove returns the proof of a sealed entry under a checkpoint of the log, if it holds.
+func (l Log) prove(ctx context.Context, e evidence.Entry, position int64, signed []byte, c evidence.Checkpoint) (evidence.Proof, error) {
+	proof, err := evidence.Prove(e.Leaf, position, signed, c, l.nodes(ctx))
+	if err == nil {
+		_, err = proof.Check(l.Keys)
+	}
+	return proof, err
 }
 
 // Record is everything on record about one agreement.
@@ -225,11 +231,7 @@ func (l Log) checkUnder(ctx context.Context, e evidence.Entry, position int64, s
 	case position == evidence.Unsealed:
 		return Nothing("the record is not sealed yet")
 	}
-	proof, err := evidence.Prove(e.Leaf, position, signed, c, l.nodes(ctx))
-	if err == nil {
-		_, err = proof.Check(l.Keys)
-	}
-	if err != nil {
+	if _, err := l.prove(ctx, e, position, signed, c); err != nil {
 		return Fail("the record is not what was signed at its place in the evidence log: %v", err)
 	}
 	return Pass("it is record %d of %d under the checkpoint of %s", position+1, c.Size, at)

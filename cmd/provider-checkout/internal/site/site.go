@@ -23,9 +23,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
-	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -39,25 +36,16 @@ type Store interface {
 
 // Config is the configuration of a site.
 type Config struct {
+	// Service is the configuration of the service. New sets what a site always has: the store, the keyring of the secrets, the
+	// processor, the printer, the sender, time, randomness and the log; and the CRM, unless there is one outside of the store.
+	Service        service.Config
 	Store          Store
-	Secrets        [][]byte // of the operator, the newest first
-	Environment    catalogue.Environment
-	BaseURL        string
-	GoCardless     *GoCardless         // the processor; the fake one if nil
-	CRM            ports.CRM           // outside of the store; nil: the embedded one
-	Tasks          []service.Task      // of the program, besides the processor's
-	Notifier       ports.PayerNotifier // of payers; nil: they are not notified
-	SetupLifetime  time.Duration
-	Terms          agreement.Terms
-	Agency         agreement.Agency // that the privacy notice names
-	Retention      checkout.Retention
-	Evidence       evidence.Keys                 // sign the checkpoints of the evidence log; without them nothing is sealed
-	Known          []byte                        // the newest checkpoint that was kept elsewhere; empty without one
-	Checkpoint     func(context.Context, []byte) // called with each signed checkpoint; may be nil
-	AllowPrivate   bool                          // sends events to loopback and private addresses too
+	Secrets        [][]byte    // of the operator, the newest first
+	GoCardless     *GoCardless // the processor; the fake one if nil
+	AllowPrivate   bool        // sends events to loopback and private addresses too
 	TrustedProxies []netip.Prefix
 	RateLimit      float64              // requests a second for one key, client or token; 0 for no limits
-	Registry       *prometheus.Registry // of Metrics
+	Registry       *prometheus.Registry // of Metrics; New makes both if they are nil
 	Metrics        *ops.Metrics
 	Log            *slog.Logger
 }
@@ -86,48 +74,31 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Metrics == nil {
+		c.Registry = ops.NewRegistry()
+		c.Metrics = ops.NewMetrics(c.Registry)
+	}
 	mounted := make(map[string]http.Handler)
-	var processor ports.Processor
-	if c.GoCardless != nil {
-		processor = c.GoCardless.Processor
-	} else {
-		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: c.BaseURL, Authority: c.Terms.Authority, Log: c.Log, RateLimit: c.RateLimit})
-		processor, mounted[fakeprocessor.Prefix] = fake, fake
-	}
-	if c.CRM == nil {
-		c.CRM = service.EmbeddedCRM(c.Environment)
-	}
+	cfg := c.Service
 	var receiver *gocardless.Receiver
 	if c.GoCardless != nil {
-		c.Tasks = append(c.Tasks, service.Task{Kind: checkout.JobReconcile,
+		cfg.Processor = c.GoCardless.Processor
+		cfg.Tasks = append(cfg.Tasks, service.Task{Kind: checkout.JobReconcile,
 			Run: func(ctx context.Context, cursor string) (string, time.Duration, error) {
 				return receiver.Reconcile(ctx, cursor)
 			}})
+	} else {
+		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: cfg.BaseURL, Authority: cfg.Terms.Authority, Log: c.Log, RateLimit: c.RateLimit})
+		cfg.Processor, mounted[fakeprocessor.Prefix] = fake, fake
 	}
-	svc, err := service.New(service.Config{
-		Environment:     c.Environment,
-		BaseURL:         c.BaseURL,
-		SetupLifetime:   c.SetupLifetime,
-		Keyring:         keyring,
-		Terms:           c.Terms,
-		Agency:          c.Agency,
-		Retention:       c.Retention,
-		Evidence:        c.Evidence,
-		KnownCheckpoint: c.Known,
-		Checkpoint:      c.Checkpoint,
-		Store:           c.Store,
-		Processor:       processor,
-		CRM:             c.CRM,
-		Printer:         printer,
-		Notifier:        c.Notifier,
-		Sender:          webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate}),
-		Now:             time.Now,
-		Rand:            rand.Reader,
-		Report:          httpserver.Report(c.Log),
-		Noted:           httpserver.Noted(c.Log),
-		Tasks:           c.Tasks,
-		Count:           c.Metrics.Count,
-	})
+	if cfg.CRM == nil {
+		cfg.CRM = service.EmbeddedCRM(cfg.Environment)
+	}
+	cfg.Store, cfg.Keyring, cfg.Printer = c.Store, keyring, printer
+	cfg.Sender = webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
+	cfg.Now, cfg.Rand = time.Now, rand.Reader
+	cfg.Report, cfg.Noted, cfg.Count = httpserver.Report(c.Log), httpserver.Noted(c.Log), c.Metrics.Count
+	svc, err := service.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("set up the service: %w", err)
 	}
