@@ -29,9 +29,7 @@ type credential struct {
 }
 
 // field returns the name of the setting in the file of --config.
-func (c credential) field() string {
-	return strings.ToLower(strings.TrimPrefix(c.variable, cli.Variable(program, "")))
-}
+func (c credential) field() string { return fieldOf(c.variable) }
 
 // credentials returns every setting that has no flag.
 func credentials() []credential {
@@ -54,8 +52,13 @@ func credentialOf(variable string) credential {
 	return all[slices.IndexFunc(all, func(c credential) bool { return c.variable == variable })]
 }
 
-// fieldOf returns the name of a flag's setting in the file of --config.
-func fieldOf(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+// fieldOf returns the name of a setting in the file of --config, by its variable.
+func fieldOf(variable string) string {
+	return strings.ToLower(strings.TrimPrefix(variable, cli.Variable(program, "")))
+}
+
+// variableOf returns the variable of a flag.
+func variableOf(f *pflag.Flag) string { return cli.Variable(program, f.Name) }
 
 // settingKinds returns the kinds of all settings, by their names in the file of --config: the flags of serve and the credentials.
 func settingKinds() map[string]settingsfile.Kind {
@@ -63,7 +66,7 @@ func settingKinds() map[string]settingsfile.Kind {
 	flags := cli.NewFlags()
 	newServer(&call{flags: flags})
 	flags.VisitAll(func(f *pflag.Flag) {
-		kinds[fieldOf(f.Name)] = map[string]settingsfile.Kind{
+		kinds[fieldOf(variableOf(f))] = map[string]settingsfile.Kind{
 			"number": settingsfile.Number, "bool": settingsfile.Switch, "list": settingsfile.List}[f.Value.Type()]
 	})
 	delete(kinds, "config")
@@ -91,14 +94,15 @@ func (c *call) readConfig() error {
 	faults := []error{err}
 	c.refused = map[string]bool{}
 	c.flags.VisitAll(func(f *pflag.Flag) {
-		given := c.config[fieldOf(f.Name)]
-		if given == (settingsfile.Setting{}) || c.origin(f) != c.configName() {
+		from, _ := c.source(variableOf(f))
+		if !from.inConfig {
 			return
 		}
-		list, err := c.resolve(given, fieldOf(f.Name))
+		from.name = fieldOf(variableOf(f))
+		list, err := c.resolve(from)
 		if err == nil {
 			if err = f.Value.Set(strings.TrimSpace(list.text)); err != nil {
-				err = fmt.Errorf("%s: %w", fieldOf(f.Name), err)
+				err = fmt.Errorf("%s: %w", from.name, err)
 			}
 		}
 		if err != nil {
@@ -115,20 +119,43 @@ func (c *call) readConfig() error {
 // configName returns the name of the file of --config in messages.
 func (c *call) configName() string { return inputName(c.configFile) }
 
-// origin returns the place that sets a flag, or "" for a flag with its default.
-func (c *call) origin(f *pflag.Flag) string {
-	variable := cli.Variable(program, f.Name)
-	switch _, inFile := c.config[fieldOf(f.Name)]; {
-	case f.Changed:
-		return "--" + f.Name
-	case !c.flags.HasVariable(f.Name):
-		return ""
-	case c.Env(variable) != "":
-		return "env " + variable
-	case inFile:
-		return c.configName()
+// source is where a setting comes from. The zero source is of a setting that is not set.
+type source struct {
+	settingsfile.Setting        // the reference, or a text in the file of --config; zero for a flag
+	name                 string // of the setting, as the source wrote it
+	place                string // for people
+	inConfig             bool   // it is in the file of --config
+}
+
+// source returns the source of a setting, by its variable: its flag, that variable, for a credential the file that the variable with
+// _FILE after its name names, or the file of --config. The error says that there are two.
+func (c *call) source(variable string) (source, error) {
+	fileVariable, file := variable+"_FILE", ""
+	field := fieldOf(variable)
+	f := c.flags.Lookup(strings.ReplaceAll(field, "_", "-"))
+	if f == nil {
+		file = c.Env(fileVariable)
 	}
-	return ""
+	from := c.config[field]
+	switch inline := c.Env(variable) != ""; {
+	case f != nil && f.Changed:
+		return source{name: "--" + f.Name, place: "--" + f.Name}, nil
+	case f != nil && !c.flags.HasVariable(f.Name):
+		return source{}, nil
+	case inline && file != "":
+		return source{name: variable}, cli.UsageError("set only one of " + variable + " and " + fileVariable)
+	case inline:
+		return source{settingsfile.Setting{Variable: variable}, variable, "env " + variable, false}, nil
+	case file != "":
+		return source{settingsfile.Setting{File: file}, "read " + fileVariable, "file " + file, false}, nil
+	case from.Variable != "":
+		return source{from, c.configName() + ": " + field, "env " + from.Variable, true}, nil
+	case from.File != "":
+		return source{from, c.configName() + ": " + field, "file " + from.File, true}, nil
+	case from.Text != "":
+		return source{from, c.configName() + ": " + field, c.configName(), true}, nil
+	}
+	return source{}, nil
 }
 
 // secretList is one or several secrets as an operator gave them. The zero secretList was not given.
@@ -138,55 +165,38 @@ type secretList struct {
 	source    string // the variable or the file
 }
 
-// secretList returns the value of a credential: of its variable, of the file that the variable with _FILE after its name names,
-// or of the file of --config.
+// secretList returns the value of a credential.
 func (c *call) secretList(variable string) (secretList, error) {
-	from, by, err := c.reference(variable)
+	from, err := c.source(variable)
 	if err != nil {
 		return secretList{}, err
 	}
-	return c.resolve(from, by)
-}
-
-// reference returns the place of a credential, and the beginning of an error about it.
-func (c *call) reference(variable string) (from settingsfile.Setting, by string, err error) {
-	fileVariable := variable + "_FILE"
-	file := c.Env(fileVariable)
-	switch inline := c.Env(variable) != ""; {
-	case inline && file != "":
-		return from, "", cli.UsageError("set only one of " + variable + " and " + fileVariable)
-	case inline:
-		return settingsfile.Setting{Variable: variable}, variable, nil
-	case file != "":
-		return settingsfile.Setting{File: file}, "read " + fileVariable, nil
-	}
-	field := credentialOf(variable).field()
-	return c.config[field], c.configName() + ": " + field, nil
+	return c.resolve(from)
 }
 
 // given reports whether a credential is set, readable or not.
 func (c *call) given(variable string) bool {
-	from, _, err := c.reference(variable)
-	return err != nil || from != settingsfile.Setting{}
+	from, _ := c.source(variable)
+	return from != source{}
 }
 
-// resolve returns the value of a setting. Its error begins with by, the name of the reference.
-func (c *call) resolve(from settingsfile.Setting, by string) (secretList, error) {
+// resolve returns the value of a setting that has no flag.
+func (c *call) resolve(from source) (secretList, error) {
 	switch {
 	case from.Variable != "":
 		text := c.Env(from.Variable)
 		if text == "" {
-			return secretList{}, fmt.Errorf("%s: the variable %s is not set", by, from.Variable)
+			return secretList{}, fmt.Errorf("%s: the variable %s is not set", from.name, from.Variable)
 		}
 		return secretList{text, ",", from.Variable}, nil
 	case from.File != "":
 		text, err := os.ReadFile(from.File)
 		if err != nil {
-			return secretList{}, fmt.Errorf("%s: %w", by, err)
+			return secretList{}, fmt.Errorf("%s: %w", from.name, err)
 		}
 		return secretList{string(text), "\n", from.File}, nil
 	case from.Text != "":
-		return secretList{from.Text, ",", by}, nil
+		return secretList{from.Text, ",", from.name}, nil
 	}
 	return secretList{}, nil
 }
@@ -212,16 +222,14 @@ func namesOf(variable string) string {
 // name returns a setting as its source wrote it: as a flag, a variable, or a field of the file of --config. A setting without a source
 // has the name that it would have in that file, where there is one.
 func (c *call) name(flag string) string {
-	switch origin := c.origin(c.flags.Lookup(flag)); {
-	case origin == "" && c.configFile == "":
-		return "--" + flag
-	case origin == "":
-		return fieldOf(flag)
-	case origin == c.configName():
-		return origin + ": " + fieldOf(flag)
-	default:
-		return strings.TrimPrefix(origin, "env ")
+	variable := cli.Variable(program, flag)
+	switch from, _ := c.source(variable); {
+	case from.name != "":
+		return from.name
+	case c.configFile != "":
+		return fieldOf(variable)
 	}
+	return "--" + flag
 }
 
 // needs returns the error about a setting that is nothing without another.
@@ -238,19 +246,22 @@ func checkConfig(c *call) action {
 		if c.wrongConfig != nil && c.config == nil { // nothing is known of the settings
 			return c.printProblems(c.wrongConfig)
 		}
+		problems := []error{c.wrongConfig}
 		table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+		line := func(variable, shown, meaning string) {
+			fmt.Fprintf(table, "%s\t%s\t%s\n", fieldOf(variable), shown, meaning)
+		}
 		c.flags.VisitAll(func(f *pflag.Flag) {
 			if c.flags.HasVariable(f.Name) && f.Name != "config" {
 				_, meaning := pflag.UnquoteUsage(f)
 				meaning, _, _ = strings.Cut(meaning, "\n")
-				fmt.Fprintf(table, "%s\t%s\t%s\n", fieldOf(f.Name), c.shown(f), meaning)
+				line(variableOf(f), c.shown(f), meaning)
 			}
 		})
-		problems := []error{c.wrongConfig}
 		for _, setting := range credentials() {
-			shown, err := c.shownSecret(setting)
+			shown, err := c.shownSecret(setting.variable)
 			problems = append(problems, err)
-			fmt.Fprintf(table, "%s\t%s\t%s\n", setting.field(), shown, setting.meaning)
+			line(setting.variable, shown, setting.meaning)
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -281,50 +292,38 @@ func (c *call) printProblems(problems ...error) error {
 	return errors.New(counted(len(lines), "problem"))
 }
 
-// shown returns the value of a flag with its origin. A value that may hold a password is not shown.
+// shown returns the value of a flag with its source. A value that may hold a password is not shown.
 func (c *call) shown(f *pflag.Flag) string {
-	value, origin := oneLine(f.Value.String()), c.origin(f)
-	from := c.config[fieldOf(f.Name)]
-	isReference := origin == c.configName() && from.Text == "" && from != settingsfile.Setting{}
+	value := oneLine(f.Value.String())
+	from, _ := c.source(variableOf(f))
 	switch {
-	case origin == c.configName() && c.refused[f.Name]:
+	case from.inConfig && c.refused[f.Name]:
 		value = "refused"
 	case value == "":
 		return "not set"
-	case origin == "":
+	case from == source{}:
 		return value + ", by default"
-	case isReference || settingsfile.HasPassword(value):
+	case from.inConfig && from.Text == "" || settingsfile.HasPassword(value):
 		value = "set"
 	}
-	if isReference {
-		origin = placeOf(from)
-	}
-	return value + ", from " + origin
+	return value + ", from " + from.place
 }
 
-// shownSecret returns whether a credential is set, and its origin.
-func (c *call) shownSecret(setting credential) (string, error) {
-	from, _, _ := c.reference(setting.variable)
-	_, err := c.secretList(setting.variable)
+// shownSecret returns whether a credential is set, and its source.
+func (c *call) shownSecret(variable string) (string, error) {
+	from, twice := c.source(variable)
+	_, err := c.secretList(variable)
 	switch {
-	case from == settingsfile.Setting{} && err == nil:
+	case twice != nil:
+		return "set twice", twice
+	case from == source{}:
 		return "not set", nil
-	case from == settingsfile.Setting{}:
-		return "set twice", err
-	case from.Text != "":
-		return oneLine(from.Text) + ", from " + c.configName(), err
 	case err != nil:
-		return "cannot be read, from " + placeOf(from), err
+		return "cannot be read, from " + from.place, err
+	case from.Text != "":
+		return oneLine(from.Text) + ", from " + from.place, nil
 	}
-	return "set, from " + placeOf(from), nil
-}
-
-// placeOf returns the name of the variable or file that a reference names.
-func placeOf(from settingsfile.Setting) string {
-	if from.Variable != "" {
-		return "env " + from.Variable
-	}
-	return "file " + from.File
+	return "set, from " + from.place, nil
 }
 
 // unusedAdapter returns the adapter of a setting if that adapter is not in use.

@@ -27,7 +27,7 @@ func TestSecretsComeFromTheEnvironmentOrAFile(t *testing.T) {
 		{"a file, one a line", map[string]string{secretFileVariable: file}, []string{first, second}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := call{Call: &cli.Call{Env: func(name string) string { return tt.env[name] }}}
+			c := call{flags: cli.NewFlags(), Call: &cli.Call{Env: func(name string) string { return tt.env[name] }}}
 			secrets, err := c.secrets()
 			var got []string
 			for _, s := range secrets {
@@ -42,7 +42,7 @@ func TestSecretsComeFromTheEnvironmentOrAFile(t *testing.T) {
 
 func TestShortSecretIsNotRepeated(t *testing.T) {
 	for _, list := range []string{"hunter2", strings.Repeat("a", 32) + ",hunter2", strings.Repeat("a", 32) + ","} {
-		c := call{Call: &cli.Call{Env: func(name string) string { return map[string]string{secretVariable: list}[name] }}}
+		c := call{flags: cli.NewFlags(), Call: &cli.Call{Env: func(name string) string { return map[string]string{secretVariable: list}[name] }}}
 		secrets, err := c.secrets()
 		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "aaa") {
 			t.Errorf("secrets of %q = %q, %v; want a refusal without them", list, secrets, err)
