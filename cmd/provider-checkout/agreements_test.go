@@ -229,23 +229,3 @@ func holds(t *testing.T, dir string, numbers ...string) {
 		t.Errorf("the folder has %q, want %q", got, want)
 	}
 }
-
-func TestAgreementPDFIsAskedForOneOrForMany(t *testing.T) {
-	for _, tt := range []struct {
-		args []string
-		want string
-	}{
-		{nil, "NUMBER is missing"},
-		{[]string{"--since", "2026-12-01"}, "NUMBER is missing"},
-		{[]string{"PPA-2026-000001", "--since", "2026-12-01"}, "--since goes with --all"},
-		{[]string{"PPA-2026-000001", "--all", "--since", "2026-12-01"}, "--all takes no NUMBER"},
-		{[]string{"--all"}, "--all needs --since DATE"},
-		{[]string{"--all", "--since", "2026-02-30"}, "must be a real date"},
-		{[]string{"PPA-2026-000001", "PPA-2026-000002"}, "received 2"},
-	} {
-		got := try(t, nil, "", append([]string{"agreements", "pdf", "--out", "x", "--store", "sqlite:none"}, tt.args...)...)
-		if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {
-			t.Errorf("%q = %+v, want status 2 and one line with %q", tt.args, got, tt.want)
-		}
-	}
-}

@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 func TestBackupAndRestore(t *testing.T) {
@@ -17,11 +14,7 @@ func TestBackupAndRestore(t *testing.T) {
 	number := o.confirmedOver(t)
 	out := filepath.Join(t.TempDir(), "backup.db")
 	stdout, _ := o.does(t, "backup", "--out", out)
-	for _, want := range []string{out, "1 checkout, 1 agreement, 1 PDF, 3 events", o.path + ".secret, without which it cannot be restored"} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("backup prints %q, want it to say %q", stdout, want)
-		}
-	}
+	says(t, stdout, out, "1 checkout, 1 agreement, 1 PDF, 3 events", o.path+".secret, without which it cannot be restored")
 	o.fails(t, "is there already", "backup", "--out", out)
 	o.fails(t, "may be of a live store", "restore", "--in", out)
 	again := newOperator(t)
@@ -37,11 +30,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout, _ = again.does(t, "restore", "--in", out)
-	for _, want := range []string{"restored " + again.path + ": 1 checkout,", "see to them before"} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("restore prints %q, want it to say %q", stdout, want)
-		}
-	}
+	says(t, stdout, "restored "+again.path+": 1 checkout,", "see to them before")
 	was, _ := o.does(t, "export")
 	if is, _ := again.does(t, "export"); is != was {
 		t.Errorf("the restored store exports\n%s\nwant\n%s", is, was)
@@ -60,20 +49,13 @@ func TestRestoreNamesTheEvidenceKey(t *testing.T) {
 	if err := os.Rename(was.path+".secret", out+".secret"); err != nil {
 		t.Fatal(err)
 	}
-	keys, err := evidence.ParseKeys(privateKey(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := testKeys(t)
 	signer := keys.Public()[:strings.LastIndex(keys.Public(), "+")] // which its last part, in base64, has none of here
 
 	o := newOperator(t)
 	stdout, _ := o.does(t, "restore", "--in", out)
-	for _, want := range []string{"its evidence log was signed by the key " + signer + ": put that key into " + o.path + ".evidence",
-		"its evidence log ends with record 2: where the file of --checkpoint-file has more"} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("restore prints\n%swant it to say %q", stdout, want)
-		}
-	}
+	says(t, stdout, "its evidence log was signed by the key "+signer+": put that key into "+o.path+".evidence",
+		"its evidence log ends with record 2: where the file of --checkpoint-file has more")
 	o.fails(t, ".evidence is missing, and the evidence log was signed by the key "+signer, "serve", "--addr", "127.0.0.1:0")
 	if _, err := os.Stat(o.path + ".evidence"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a key was made, %v", err)
@@ -84,17 +66,5 @@ func TestRestoreNamesTheEvidenceKey(t *testing.T) {
 	}
 	if stdout, _ := again.does(t, "restore", "--in", out); strings.Contains(stdout, "put that key") {
 		t.Errorf("restore beside the key prints\n%s", stdout)
-	}
-}
-
-func TestBackupOfAPostgreSQLStoreNamesTheWay(t *testing.T) {
-	for _, args := range [][]string{{"backup", "--out", "x.db"}, {"restore", "--in", "x.db"}} {
-		got := try(t, nil, "", append(args, "--store", "postgres://user:hunter2@127.0.0.1:1/none")...)
-		if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, "cmd/provider-checkout/docs/postgres-backup.md") {
-			t.Errorf("%q = %+v, want one line that names the way", args, got)
-		}
-	}
-	if _, err := os.Stat("docs/postgres-backup.md"); err != nil {
-		t.Error(err)
 	}
 }

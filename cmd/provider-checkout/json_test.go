@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -45,11 +43,7 @@ func has(t *testing.T, object map[string]any, want map[string]any) {
 func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := o.open(t)
 	s := sandbox.New(t, db, func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) })
 	s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusServiceUnavailable })
 	created := s.Create(t, "NIGHT-1")

@@ -18,10 +18,9 @@ type result struct {
 	stdout, stderr string
 }
 
-// try runs the program with an environment of its own, as lists of NAME=value.
-func try(t *testing.T, env []string, stdin string, args ...string) result {
-	t.Helper()
-	lookup := func(name string) string {
+// variables returns an environment of NAME=value, of which the first of a name counts.
+func variables(env []string) func(name string) string {
+	return func(name string) string {
 		for _, pair := range env {
 			if n, value, _ := strings.Cut(pair, "="); n == name {
 				return value
@@ -29,8 +28,13 @@ func try(t *testing.T, env []string, stdin string, args ...string) result {
 		}
 		return ""
 	}
+}
+
+// try runs the program with an environment of its own.
+func try(t *testing.T, env []string, stdin string, args ...string) result {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), args, lookup, strings.NewReader(stdin), &stdout, &stderr)
+	code := run(t.Context(), args, variables(env), strings.NewReader(stdin), &stdout, &stderr)
 	return result{code, stdout.String(), stderr.String()}
 }
 
@@ -73,6 +77,15 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"a limit of nothing", nil, []string{"events", "list", "--limit", "0", store}, "must be a number from 1"},
 		{"time stamps without an authority", nil, []string{"serve", "--timestamps", "stamps"}, "--timestamp-url and --timestamps belong together"},
 		{"an authority without an address", nil, []string{"serve", "--timestamps", "stamps", "--timestamp-url", "tsa"}, "is no address of a time-stamp authority"},
+		{"no agreement to write", nil, []string{"agreements", "pdf", "--out", "x", store}, "NUMBER is missing"},
+		{"many agreements without --all", nil, []string{"agreements", "pdf", "--out", "x", "--since", "2026-12-01"}, "NUMBER is missing"},
+		{"an agreement since a day", nil, []string{"agreements", "pdf", "--out", "x", "PPA-2026-000001", "--since", "2026-12-01"}, "--since goes with --all"},
+		{"an agreement and all", nil, []string{"agreements", "pdf", "--out", "x", "PPA-2026-000001", "--all", "--since", "2026-12-01"}, "--all takes no NUMBER"},
+		{"all agreements", nil, []string{"agreements", "pdf", "--out", "x", "--all"}, "--all needs --since DATE"},
+		{"all agreements since no day", nil, []string{"agreements", "pdf", "--out", "x", "--all", "--since", "2026-02-30"}, "must be a real date"},
+		{"two agreements", nil, []string{"agreements", "pdf", "--out", "x", "PPA-2026-000001", "PPA-2026-000002"}, "received 2"},
+		{"a sender without a mail server", nil, []string{"serve", store, "--mail-from", "plans@lender.example"}, "--mail-from needs --smtp"},
+		{"a mail server without a sender", nil, []string{"serve", store, "--smtp", "smtp://mail.example"}, "--smtp needs --mail-from"},
 		{"wrong environment", nil, []string{"serve", "--environment", "staging"}, "must be sandbox or production"},
 		{"wrong environment of a key", nil, []string{"keys", "issue", "--provider", "A", "--environment", "x"}, "must be sandbox or production"},
 		{"days of retention in words", nil, []string{"serve", "--erase-abandoned-days", "a month"}, "must be a whole number"},
@@ -106,12 +119,8 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := try(t, tt.env, "", tt.args...)
-			if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {
-				t.Errorf("%q = %+v, want status 2 and one line on stderr with %q", tt.args, got, tt.want)
-			}
-			if strings.Contains(got.stderr, "hunter2") {
-				t.Errorf("%q shows the password: %s", tt.args, got.stderr)
-			}
+			got.refuses(t, cli.ExitUsage, tt.want)
+			saysNot(t, got.stderr, "hunter2")
 		})
 	}
 }
@@ -192,27 +201,22 @@ func TestVersion(t *testing.T) {
 }
 
 // parsed returns the settings of serve after its flags were parsed from the arguments and the environment.
-func parsed(t *testing.T, env map[string]string, args ...string) (got *server) {
+func parsed(t *testing.T, env []string, args ...string) (got *server) {
 	t.Helper()
 	p := cli.Program{Name: program, Commands: []cli.Command{{Name: "try", Setup: command(func(c *call) action {
 		got = newServer(c)
 		return func(context.Context) error { return nil }
 	})}}}
 	var stderr bytes.Buffer
-	lookup := func(name string) string { return env[name] }
-	if code := p.Run(t.Context(), append([]string{"try"}, args...), lookup, nil, nil, &stderr); code != cli.ExitDone {
+	if code := p.Run(t.Context(), append([]string{"try"}, args...), variables(env), nil, nil, &stderr); code != cli.ExitDone {
 		t.Fatalf("%q ends with status %d: %s", args, code, stderr.String())
 	}
 	return got
 }
 
 func TestVariableGivesWayToItsFlag(t *testing.T) {
-	s := parsed(t, map[string]string{
-		"PROVIDER_CHECKOUT_ADDR":                       "127.0.0.1:1",
-		"PROVIDER_CHECKOUT_RATE_LIMIT":                 "7.5",
-		"PROVIDER_CHECKOUT_TRUSTED_PROXIES":            "10.1.2.3/8, ::1",
-		"PROVIDER_CHECKOUT_ALLOW_PRIVATE_DESTINATIONS": "true",
-	}, "--addr", "127.0.0.1:2")
+	s := parsed(t, []string{"PROVIDER_CHECKOUT_ADDR=127.0.0.1:1", "PROVIDER_CHECKOUT_RATE_LIMIT=7.5",
+		"PROVIDER_CHECKOUT_TRUSTED_PROXIES=10.1.2.3/8, ::1", "PROVIDER_CHECKOUT_ALLOW_PRIVATE_DESTINATIONS=true"}, "--addr", "127.0.0.1:2")
 	if s.addr != "127.0.0.1:2" || s.rateLimit != 7.5 || !s.allowPrivate || len(s.trustedProxies) != 2 ||
 		s.trustedProxies[0].String() != "10.0.0.0/8" || s.trustedProxies[1].String() != "::1/128" {
 		t.Errorf("settings = %+v", s)
@@ -235,6 +239,14 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 		{"no server, from its variable", []string{"PROVIDER_CHECKOUT_STORE=postgres://u:hunter2@127.0.0.1:1/x"},
 			[]string{"keys", "list"}, "connection refused"},
 		{"connection string that is none", nil, []string{"export", "--store", "postgres://u:hunter2@[/x"}, "cannot be read"},
+		{"a password in the mail server's URL", nil, []string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing,
+			"--smtp", "smtp://u:hunter2@mail.example", "--mail-from", "plans@lender.example"}, "must not have the user"},
+		{"no password of the mail server", []string{smtpUserVariable + "=plans"}, []string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing,
+			"--smtp", "smtp://mail.example", "--mail-from", "plans@lender.example"}, "password"},
+		{"no file with the mail server's password", []string{smtpPasswordVariable + "_FILE=/nonexistent"}, []string{"serve", "--addr", "127.0.0.1:0",
+			"--store", "sqlite:" + missing, "--smtp", "smtp://mail.example", "--mail-from", "plans@lender.example"}, smtpPasswordVariable + "_FILE"},
+		{"a backup of PostgreSQL", nil, []string{"backup", "--out", "x.db", "--store", "postgres://user:hunter2@127.0.0.1:1/none"}, "docs/postgres-backup.md"},
+		{"restoring PostgreSQL", nil, []string{"restore", "--in", "x.db", "--store", "postgres://user:hunter2@127.0.0.1:1/none"}, "docs/postgres-backup.md"},
 		{"short secret", []string{secretVariable + "=0123456789abcdef0123456789abcdef,short"},
 			[]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing}, "PROVIDER_CHECKOUT_SECRET: secret 2 has 5 bytes"},
 		{"no secret file", []string{secretFileVariable + "=" + filepath.Join(dir, "secret")},
@@ -242,12 +254,8 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := try(t, tt.env, "", tt.args...)
-			if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, tt.want) {
-				t.Errorf("%q = %+v, want status 1 and one line on stderr with %q", tt.args, got, tt.want)
-			}
-			if strings.Contains(got.stderr, "hunter2") {
-				t.Errorf("%q shows the password: %s", tt.args, got.stderr)
-			}
+			got.refuses(t, cli.ExitFailed, tt.want)
+			saysNot(t, got.stderr, "hunter2")
 		})
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
@@ -285,19 +293,8 @@ func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := try(t, tt.env, "", append([]string{"serve", "--environment", "production"}, tt.args...)...)
-			if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) {
-				t.Fatalf("%+v, want status 1 and one line on stderr", got)
-			}
-			for _, want := range tt.says {
-				if !strings.Contains(got.stderr, want) {
-					t.Errorf("%q lacks %q", got.stderr, want)
-				}
-			}
-			for _, not := range tt.saysNot {
-				if strings.Contains(got.stderr, not) {
-					t.Errorf("%q says %q", got.stderr, not)
-				}
-			}
+			got.refuses(t, cli.ExitFailed, tt.says...)
+			saysNot(t, got.stderr, tt.saysNot...)
 		})
 	}
 }

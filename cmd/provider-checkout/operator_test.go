@@ -1,13 +1,11 @@
 package main
 
 import (
-	"crypto/rand"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -33,10 +31,7 @@ func (o operator) does(t *testing.T, args ...string) (stdout, stderr string) {
 // fails runs a command that must fail with one line that contains words.
 func (o operator) fails(t *testing.T, words string, args ...string) {
 	t.Helper()
-	got := try(t, nil, "", append(args, "--store", "sqlite:"+o.path)...)
-	if got.code != cli.ExitFailed || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, words) {
-		t.Errorf("%q = %+v, want status 1 and one line on stderr with %q", args, got, words)
-	}
+	try(t, nil, "", append(args, "--store", "sqlite:"+o.path)...).refuses(t, cli.ExitFailed, words)
 }
 
 // confirmedOver confirms one checkout over the operator's store and returns its agreement number.
@@ -48,11 +43,7 @@ func (o operator) confirmedOver(t *testing.T, changes ...func(*service.Config, *
 // confirmAll confirms a checkout of each order over the operator's store and returns their agreement numbers.
 func (o operator) confirmAll(t *testing.T, orders []string, changes ...func(*service.Config, *httpapi.Options)) (numbers []string) {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := o.open(t)
 	own := func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) }
 	s := sandbox.New(t, db, append([]func(*service.Config, *httpapi.Options){own}, changes...)...)
 	for _, order := range orders {
@@ -61,4 +52,39 @@ func (o operator) confirmAll(t *testing.T, orders []string, changes ...func(*ser
 		numbers = append(numbers, s.Confirm(t, created).String("agreement.number"))
 	}
 	return numbers
+}
+
+// says checks that a text has every one of these parts.
+func says(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is missing in\n%s", part, text)
+		}
+	}
+}
+
+// saysNot checks that a text has none of these parts.
+func saysNot(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			t.Errorf("%q is in\n%s", part, text)
+		}
+	}
+}
+
+// refuses checks that a run of the program printed nothing on stdout, and one line on stderr with every one of these parts.
+func (r result) refuses(t *testing.T, code int, parts ...string) {
+	t.Helper()
+	if r.code != code || r.stdout != "" || !isLine(r.stderr) {
+		t.Errorf("%+v, want status %d and one line on stderr", r, code)
+	}
+	says(t, r.stderr, parts...)
+}
+
+// get returns the body of an answer.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	return sandbox.Fetch(t, url).Body
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,7 +28,7 @@ func started(t *testing.T, args ...string) (s running) {
 }
 
 // startedWith is started with environment variables.
-func startedWith(t *testing.T, env map[string]string, args ...string) (s running) {
+func startedWith(t *testing.T, env []string, args ...string) (s running) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
@@ -38,7 +37,7 @@ func startedWith(t *testing.T, env map[string]string, args ...string) (s running
 	ended := make(chan int, 1)
 	var stdout strings.Builder
 	go func() {
-		ended <- run(ctx, args, func(name string) string { return env[name] }, nil, &stdout, in)
+		ended <- run(ctx, args, variables(env), nil, &stdout, in)
 		in.Close()
 	}()
 	lines := bufio.NewScanner(out)
@@ -65,25 +64,10 @@ func startedWith(t *testing.T, env map[string]string, args ...string) (s running
 	return s
 }
 
-// serving is started for tests of only the public listener.
-func serving(t *testing.T, args ...string) (base string, stop func() (code int, stdout, stderr string)) {
-	t.Helper()
-	s := started(t, args...)
-	return s.base, s.stop
-}
-
 func TestServeAnswersAndDrains(t *testing.T) {
-	base, stop := serving(t)
-	resp, err := http.Get(base + "/v1/environment")
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), `"api_base_url":"`+base+`"`) {
-		t.Errorf("environment = %d %s, %v; want the base URL %s", resp.StatusCode, body, err, base)
-	}
-	code, stdout, logged := stop()
+	s := started(t)
+	says(t, get(t, s.base+"/v1/environment"), `"api_base_url":"`+s.base+`"`)
+	code, stdout, logged := s.stop()
 	if code != cli.ExitDone || stdout != "" || !strings.Contains(logged, `"msg":"stopped"`) {
 		t.Errorf("status %d, stdout %q, stderr %s", code, stdout, logged)
 	}
@@ -94,43 +78,10 @@ func TestServeAnswersAndDrains(t *testing.T) {
 	}
 }
 
-func TestServeKnowsItsPaths(t *testing.T) {
-	base, stop := serving(t)
-	defer stop()
-	for _, tt := range []struct {
-		method, path string
-		status       int
-		contentType  string
-	}{
-		{"GET", "/v1", http.StatusOK, "application/json"},
-		{"GET", "/", http.StatusFound, "text/html"},
-		{"GET", "/docs", http.StatusOK, "text/html"},
-		{"POST", "//v1/provider-checkouts", http.StatusNotFound, "application/json"},
-		{"GET", "/api/demos/", http.StatusNotFound, "application/json"},
-		{"GET", "/api/dd-setup?token=forged", http.StatusNotFound, "text/html"},
-		{"GET", "/api/dd-setup/legal?token=forged", http.StatusNotFound, "text/html"},
-		{"GET", "/api/dd-setups", http.StatusNotFound, "application/json"},
-		{"GET", "/sandbox/processor/", http.StatusNotFound, "text/html"},
-	} {
-		req, err := http.NewRequestWithContext(t.Context(), tt.method, base+tt.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != tt.status || !strings.HasPrefix(resp.Header.Get("Content-Type"), tt.contentType) {
-			t.Errorf("%s %s = %d %s, want %d %s", tt.method, tt.path, resp.StatusCode, resp.Header.Get("Content-Type"), tt.status, tt.contentType)
-		}
-	}
-}
-
 // A proxy may serve the service under a path of another site.
 func TestServeUnderABasePath(t *testing.T) {
-	server, stop := serving(t, "--base-url", "http://pay.example/enrol/")
-	defer stop()
+	s := started(t, "--base-url", "http://pay.example/enrol/")
+	defer s.stop()
 	for path, want := range map[string]string{
 		"/enrol/v1":                 `"base_url":"http://pay.example/enrol"`,
 		"/enrol/docs":               `href="v1/openapi.json"`,
@@ -139,40 +90,7 @@ func TestServeUnderABasePath(t *testing.T) {
 		"/v1":                       `"success":true`, // from a proxy that strips the path
 		"/enrol/sandbox/processor/": `href="/enrol/sandbox/processor/assets/style.css`,
 	} {
-		resp, err := http.Get(server + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil || !strings.Contains(string(body), want) {
-			t.Errorf("GET %s: %v, want %s in\n%s", path, err, want, body)
-		}
-	}
-}
-
-func TestServeRefusesWhatNoClientSends(t *testing.T) {
-	t.Parallel()
-	base, stop := serving(t)
-	defer stop()
-	for _, tt := range []struct{ name, request, want string }{
-		{"headers of 32 KiB", "GET /v1 HTTP/1.1\r\nHost: x\r\nX-Long: " + strings.Repeat("x", 32<<10) + "\r\n\r\n", "HTTP/1.1 431 "},
-		{"the asterisk form", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 "},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if _, err := io.WriteString(conn, tt.request); err != nil {
-				t.Fatal(err)
-			}
-			line, err := bufio.NewReader(conn).ReadString('\n')
-			if !strings.HasPrefix(line, tt.want) {
-				t.Errorf("answer %q, %v; want %q", line, err, tt.want)
-			}
-		})
+		says(t, get(t, s.base+path), want)
 	}
 }
 

@@ -48,10 +48,7 @@ func TestServeRefusesFaultyTerms(t *testing.T) {
 		faulty:   "lender.address must be given; terms[0].title must be given",
 		missing:  "no such file",
 	} {
-		got := try(t, nil, "", "serve", "--terms", path)
-		if got.code != cli.ExitUsage || got.stdout != "" || !isLine(got.stderr) || !strings.Contains(got.stderr, want) {
-			t.Errorf("serve --terms %s = %+v, want status 2 and one line with %q", path, got, want)
-		}
+		try(t, nil, "", "serve", "--terms", path).refuses(t, cli.ExitUsage, want)
 	}
 }
 
@@ -64,8 +61,7 @@ func TestServeWantsWhatALenderMustSay(t *testing.T) {
 		!strings.Contains(got.stderr, want) {
 		t.Errorf("serve in production = %+v, want status 1 and %q", got, want)
 	}
-	_, stop := serving(t, "--terms", lacking)
-	_, _, log := stop()
+	_, _, log := started(t, "--terms", lacking).stop()
 	if want := `"level":"WARN","msg":"the terms do not say what a lender must","missing":["right to cancel","disputes","default fees"]`; !strings.Contains(log, want) {
 		t.Errorf("the log lacks %s:\n%s", want, log)
 	}
