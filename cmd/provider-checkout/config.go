@@ -119,7 +119,7 @@ func (c *call) readConfig() error {
 // configName returns the name of the file of --config in messages.
 func (c *call) configName() string { return inputName(c.configFile) }
 
-// source is where a setting comes from. The zero source is of a setting that is not set.
+// source is the origin of a setting. The zero source is of a setting that is not set.
 type source struct {
 	settingsfile.Setting        // the reference, or a text in the file of --config; zero for a flag
 	name                 string // of the setting, as the source wrote it

@@ -56,35 +56,27 @@ func (s *systems) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, e
 	}
 	o := salesforce.Options{Environment: s.environment, URL: s.salesforceURL, User: s.salesforceUser, Mapping: s.salesforceMapping,
 		Retried: retried}
-	var reasons []error
-	wrong := func(err error) {
-		if err != nil {
-			reasons = append(reasons, err)
-		}
-	}
+	var noURL, wrongKey, noUser, noSecret error
 	if o.URL == "" {
-		wrong(errors.New("the URL of the Salesforce organisation is missing (" + s.name("salesforce-url") + ")"))
+		noURL = errors.New("the URL of the Salesforce organisation is missing (" + s.name("salesforce-url") + ")")
 	}
 	id, noID := s.required(clientIDVariable)
-	secret, noSecret := s.secretList(clientSecretVariable)
+	secret, wrongSecret := s.secretList(clientSecretVariable)
 	key, noKey := s.secretList(jwtKeyVariable)
-	wrong(errors.Join(noID, noSecret, noKey))
 	o.ClientID, o.ClientSecret = strings.TrimSpace(id.text), strings.TrimSpace(secret.text)
 	switch {
 	case key.text != "":
-		var err error
-		if o.JWTKey, err = parseKey(key.text); err != nil {
-			wrong(fmt.Errorf("%s: %w", key.source, err))
+		if o.JWTKey, wrongKey = parseKey(key.text); wrongKey != nil {
+			wrongKey = fmt.Errorf("%s: %w", key.source, wrongKey)
 		} else if o.User == "" {
-			wrong(errors.New("the user as whom the JWT key signs in is missing (" + s.name("salesforce-user") + ")"))
+			noUser = errors.New("the user as whom the JWT key signs in is missing (" + s.name("salesforce-user") + ")")
 		}
-	case o.ClientSecret == "" && noSecret == nil && noKey == nil:
-		wrong(fmt.Errorf("%w, and so is a JWT key (%s)", missing(clientSecretVariable), namesOf(jwtKeyVariable)))
+	case o.ClientSecret == "" && wrongSecret == nil && noKey == nil:
+		noSecret = fmt.Errorf("%w, and so is a JWT key (%s)", missing(clientSecretVariable), namesOf(jwtKeyVariable))
 	}
 	crm, err := salesforce.New(withoutGaps(o))
-	wrong(err)
-	if len(reasons) > 0 {
-		return nil, errors.Join(reasons...)
+	if err := errors.Join(noURL, noID, wrongSecret, noKey, wrongKey, noUser, noSecret, err); err != nil {
+		return nil, err
 	}
 	return crm, nil
 }

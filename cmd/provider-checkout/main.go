@@ -52,7 +52,7 @@ type call struct {
 	store      string
 	reason     string
 	json       bool
-	checkpoint string // the file of one that was kept elsewhere
+	checkpoint string // the file with a checkpoint that was kept elsewhere
 }
 
 // action is the work of a command.

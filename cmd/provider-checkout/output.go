@@ -14,7 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// record is what a command prints of one thing. With --json it is an object, whose fields are named as in export.
+// record is the output of a command about one thing. With --json it is an object, whose fields are named as in export.
 type record []field
 
 // field is one value of a record.

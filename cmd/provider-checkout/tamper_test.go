@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 )
 
 // forger is somebody who may write everything in the store, and has read its source, but has neither the evidence key nor
@@ -196,30 +198,20 @@ func (f *forger) redraw(db *sql.DB) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	a, err := store.Agreement(f.Context(), f.number())
-	if err != nil {
-		f.Fatal(err)
-	}
-	c, err := store.Checkout(f.Context(), a.CheckoutID)
-	if err != nil {
-		f.Fatal(err)
-	}
-	doc, err := store.Document(f.Context(), f.number())
+	r, err := evidencelog.Read(f.Context(), store, f.number())
 	if err != nil {
 		f.Fatal(err)
 	}
 	entry, _, err := store.EvidenceEntry(f.Context(), evidence.AgreementID(f.number()))
-	if err != nil {
+	if err := errors.Join(err, store.Close()); err != nil {
 		f.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
-		f.Fatal(err)
-	}
+	doc := *r.Document
 	printer, err := pdf.New(1)
 	if err != nil {
 		f.Fatal(err)
 	}
-	if doc.Bytes, err = printer.Print(f.Context(), a); err != nil {
+	if doc.Bytes, err = printer.Print(f.Context(), r.Agreement); err != nil {
 		f.Fatal(err)
 	}
 	doc.SHA256 = sha256.Sum256(doc.Bytes)
@@ -231,7 +223,7 @@ func (f *forger) redraw(db *sql.DB) {
 	if err := db.QueryRow(`SELECT nodes FROM evidence WHERE id = ?`, entry.ID).Scan(&nodes); err != nil {
 		f.Fatal(err)
 	}
-	forged := evidence.OfAgreement(a, evidence.Conclusion{Environment: "sandbox", RequestID: c.Confirmation.RequestID, At: entry.At,
+	forged := evidence.OfAgreement(r.Agreement, evidence.Conclusion{Environment: "sandbox", RequestID: r.Checkout.Confirmation.RequestID, At: entry.At,
 		Document: &doc, Salt: [evidence.SaltSize]byte(entry.Salt)})
 	var log evidence.Head
 	own := log.Append(forged.Leaf)[0]
@@ -320,19 +312,17 @@ func (f *forger) clone(db *sql.DB) {
 				f.Fatal(err)
 			}
 			value := name
-			switch {
-			case name == "seq":
+			switch name {
+			case "seq":
 				continue
-			case table == "checkouts" && name == "id", name == "checkout_id":
-				value = name + ` || '2'`
-			case table == "agreements" && name == "id":
-				value = name + ` || '2'`
-			case name == "number", name == "agreement_number":
+			case "number", "agreement_number":
 				value = `'` + cloned + `'`
-			case table == "checkouts" && (name == "provider_order_id" || name == "idempotency_key"):
+			case "checkout_id", "agreement_id", "provider_order_id", "idempotency_key":
 				value = name + ` || '2'`
-			case table == "checkouts" && name == "agreement_id":
-				value = name + ` || '2'`
+			case "id":
+				if table != "documents" { // which the checkout names
+					value = name + ` || '2'`
+				}
 			}
 			names, values = append(names, name), append(values, value)
 		}

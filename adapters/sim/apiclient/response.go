@@ -52,14 +52,7 @@ func (r Response) ConfirmBody() string { return r.ConfirmRequest().String() }
 // ConfirmRequest returns the confirm for the response to a create, in which the student agrees to the plan and declares
 // everything.
 func (r Response) ConfirmRequest() ConfirmRequest {
-	return ConfirmRequest{
-		Provider: Order{r.Provider(), r.String("provider.provider_order_id")},
-		Checkout: Checkout{r.String("checkout.checkout_id"), r.String("direct_debit.token"),
-			r.String("records.opportunity_id"), r.String("direct_debit.dda_id")},
-		Payment: Payment{"service_payment_plan", r.String("plan.first_payment_date"), true},
-		Declarations: map[string]bool{"payment_plan_accepted": true, "information_confirmed": true,
-			"privacy_consent_accepted": true},
-	}
+	return ConfirmRequest{r, true, map[string]bool{"payment_plan_accepted": true, "information_confirmed": true, "privacy_consent_accepted": true}}
 }
 
 // Object is a JSON object that was received. Its numbers keep their text.

@@ -2,66 +2,43 @@ package apiclient
 
 import "encoding/json"
 
-// CreateRequest is the body of a create for a course of the provider's catalogue.
+// CreateRequest is a create for a course of the provider's catalogue.
 type CreateRequest struct {
-	Provider Order   `json:"provider"`
-	Student  Student `json:"student"`
-	Course   Course  `json:"course"`
-	Plan     Plan    `json:"plan"`
+	ProviderCode, OrderID      string
+	FirstName, LastName, Email string // of the student
+	CourseCode                 string
+	Frequency, FirstPayment    string // the student's choice among the course's plans
 }
 
-// Order names an order of a provider.
-type Order struct {
-	ProviderCode string `json:"provider_code"`
-	OrderID      string `json:"provider_order_id"`
+// String returns the JSON text of the body.
+func (r CreateRequest) String() string {
+	return encode(map[string]map[string]string{
+		"provider": {"provider_code": r.ProviderCode, "provider_order_id": r.OrderID},
+		"student":  {"first_name": r.FirstName, "last_name": r.LastName, "email": r.Email},
+		"course":   {"course_code": r.CourseCode},
+		"plan":     {"payment_frequency": r.Frequency, "first_payment_date": r.FirstPayment},
+	})
 }
 
-// Student is the student who enrols.
-type Student struct {
-	FirstName string `json:"first_name"`
-	LastName  string `json:"last_name"`
-	Email     string `json:"email"`
-}
-
-// Course names a course of the catalogue.
-type Course struct {
-	Code string `json:"course_code"`
-}
-
-// Plan is the student's choice among the course's plans.
-type Plan struct {
-	Frequency    string `json:"payment_frequency"`
-	FirstPayment string `json:"first_payment_date"`
-}
-
-// String returns the JSON text.
-func (r CreateRequest) String() string { return encode(r) }
-
-// ConfirmRequest is the body of a confirm.
+// ConfirmRequest is the confirm of a checkout.
 type ConfirmRequest struct {
-	Provider     Order           `json:"provider"`
-	Checkout     Checkout        `json:"checkout"`
-	Payment      Payment         `json:"payment"`
-	Declarations map[string]bool `json:"declarations"` // by the name of the field
+	Created          Response // the response to the create, whose identifiers and plan the confirm repeats
+	DepositConfirmed bool
+	Declarations     map[string]bool // by the name of the field
 }
 
-// Checkout names a checkout by all identifiers in the response to its create.
-type Checkout struct {
-	ID            string `json:"checkout_id"`
-	Token         string `json:"checkout_token"`
-	OpportunityID string `json:"opportunity_id"`
-	DDAID         string `json:"dda_id"`
+// String returns the JSON text of the body.
+func (r ConfirmRequest) String() string {
+	is := r.Created.String
+	return encode(map[string]any{
+		"provider": map[string]string{"provider_code": r.Created.Provider(), "provider_order_id": is("provider.provider_order_id")},
+		"checkout": map[string]string{"checkout_id": is("checkout.checkout_id"), "checkout_token": is("direct_debit.token"),
+			"opportunity_id": is("records.opportunity_id"), "dda_id": is("direct_debit.dda_id")},
+		"payment": map[string]any{"payment_method": "service_payment_plan", "first_payment_date": is("plan.first_payment_date"),
+			"deposit_confirmed": r.DepositConfirmed},
+		"declarations": r.Declarations,
+	})
 }
-
-// Payment is the plan to which the student agrees.
-type Payment struct {
-	Method           string `json:"payment_method"`
-	FirstPayment     string `json:"first_payment_date"`
-	DepositConfirmed bool   `json:"deposit_confirmed"`
-}
-
-// String returns the JSON text.
-func (r ConfirmRequest) String() string { return encode(r) }
 
 // encode returns the JSON text of a request.
 func encode(request any) string {

@@ -12,12 +12,8 @@ import (
 // the setup page that is to be used now.
 func (p *Provider) create(ctx context.Context) (apiclient.Response, error) {
 	order, o := p.snapshot().order, p.Offer
-	body := apiclient.CreateRequest{
-		Provider: apiclient.Order{ProviderCode: p.Code, OrderID: order},
-		Student:  apiclient.Student{FirstName: o.FirstName, LastName: o.LastName, Email: o.Email},
-		Course:   apiclient.Course{Code: o.CourseCode},
-		Plan:     apiclient.Plan{Frequency: o.Frequency, FirstPayment: o.FirstPayment},
-	}
+	body := apiclient.CreateRequest{ProviderCode: p.Code, OrderID: order, FirstName: o.FirstName, LastName: o.LastName, Email: o.Email,
+		CourseCode: o.CourseCode, Frequency: o.Frequency, FirstPayment: o.FirstPayment}
 	created, err := p.call(ctx, order, http.MethodPost, apiclient.CheckoutsPath, body.String())
 	if err != nil {
 		return apiclient.Response{}, fmt.Errorf("create the checkout of order %s: %w", order, err)
@@ -38,7 +34,7 @@ func (p *Provider) setUp(ctx context.Context, e enrolment) (bool, error) {
 // confirm confirms the current order with the student's declarations, by the names of their fields. Repeating it is safe.
 func (p *Provider) confirm(ctx context.Context, e enrolment, declared map[string]bool) error {
 	body := e.opened.ConfirmRequest()
-	body.Payment.DepositConfirmed = declared[depositField]
+	body.DepositConfirmed = declared[depositField]
 	for _, d := range declarations[1:] {
 		body.Declarations[d.Name] = declared[d.Name]
 	}

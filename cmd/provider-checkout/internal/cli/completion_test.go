@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -58,26 +55,6 @@ func TestCompletionsFollowFromNames(t *testing.T) {
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%q is completed by %q, want %q", tt.args, got, tt.want)
-		}
-	}
-}
-
-func TestShellsTakeTheirCompletion(t *testing.T) {
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		script := run(t, "completion", shell)
-		if !strings.Contains(script, "provider-checkout") {
-			t.Errorf("completion %s = %q, want a script for the program", shell, script)
-		}
-		program, err := exec.LookPath(shell)
-		if err != nil || shell == "powershell" {
-			continue // which cannot check a script without running it
-		}
-		file := filepath.Join(t.TempDir(), "script")
-		if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := exec.CommandContext(t.Context(), program, "-n", file).CombinedOutput(); err != nil {
-			t.Errorf("%s -n: %v\n%s", shell, err, out)
 		}
 	}
 }

@@ -71,12 +71,8 @@ const (
 )
 
 func (s *scenario) createBody() string {
-	return apiclient.CreateRequest{
-		Provider: apiclient.Order{ProviderCode: providerCode, OrderID: orderID},
-		Student:  apiclient.Student{FirstName: studentFirst, LastName: studentLast, Email: studentEmail},
-		Course:   apiclient.Course{Code: "NZDIP-BUS"},
-		Plan:     apiclient.Plan{Frequency: "Weekly", FirstPayment: s.FirstPayment},
-	}.String()
+	return apiclient.CreateRequest{ProviderCode: providerCode, OrderID: orderID, FirstName: studentFirst, LastName: studentLast,
+		Email: studentEmail, CourseCode: "NZDIP-BUS", Frequency: "Weekly", FirstPayment: s.FirstPayment}.String()
 }
 
 func (s *scenario) create(ctx context.Context) (err error) {
