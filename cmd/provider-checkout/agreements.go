@@ -57,16 +57,6 @@ func agreementPDF(c *call) action {
 	})
 }
 
-// readPDF returns the PDF of an agreement, and reports whether it is the document that was stored.
-func readPDF(ctx context.Context, db ports.Admin, number string) (data []byte, stored bool, err error) {
-	source, err := agreementpdf.New(db, time.Now)
-	if err != nil {
-		return nil, false, err
-	}
-	found, err := source.Read(ctx, number)
-	return found.Bytes, found.Copy == "", err
-}
-
 // writePDF writes the PDF of an agreement to a file, says so on stderr, and reports whether it is a copy.
 func (c *call) writePDF(ctx context.Context, source *agreementpdf.Source, number, path string) (copied bool, err error) {
 	found, err := source.Read(ctx, number)

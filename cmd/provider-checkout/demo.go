@@ -34,16 +34,15 @@ func demonstrate(c *call) action {
 		}
 		defer ln.Close()
 		return demo.Run(ctx, demo.Config{
-			Listener:     ln,
-			Site:         s.site(s.base(ln)),
-			Providers:    demoProviders,
-			Terms:        demoTerms,
-			Walk:         *walk,
-			GoCardless:   s.processor == gocardlessName,
-			Salesforce:   s.crm == salesforceName,
-			AgreementPDF: readPDF,
-			Stdout:       c.Stdout,
-			Stderr:       c.Stderr,
+			Listener:   ln,
+			Site:       s.site(s.base(ln)),
+			Providers:  demoProviders,
+			Terms:      demoTerms,
+			Walk:       *walk,
+			GoCardless: s.processor == gocardlessName,
+			Salesforce: s.crm == salesforceName,
+			Stdout:     c.Stdout,
+			Stderr:     c.Stderr,
 		})
 	}
 }

@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/agreementpdf"
 )
 
 const studentHelp = "The address is compared as a create sent it, letter case too: an address that differs only in the case of its\n" +
@@ -44,16 +46,19 @@ func exportStudent(c *call) action {
 			fmt.Fprintf(c.Stderr, "not written: %s; --out FOLDER writes them\n", counted(len(numbers), "PDF"))
 			return nil
 		}
+		if len(numbers) == 0 {
+			return nil
+		}
+		source, err := agreementpdf.New(db, time.Now)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(*folder, 0o700); err != nil {
+			return err
+		}
 		for _, number := range numbers {
-			pdf, _, err := readPDF(ctx, db, number)
-			if err != nil {
+			if _, err := c.writePDF(ctx, source, number, filepath.Join(*folder, number+".pdf")); err != nil {
 				return err
-			}
-			if err := os.MkdirAll(*folder, 0o700); err != nil {
-				return err
-			}
-			if err := writePrivate(filepath.Join(*folder, number+".pdf"), pdf); err != nil {
-				return fmt.Errorf("write the PDF of %s: %w", number, err)
 			}
 		}
 		return nil

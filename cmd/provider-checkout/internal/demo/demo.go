@@ -27,7 +27,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 //go:embed guide.txt
@@ -42,9 +41,6 @@ type Config struct {
 	// GoCardless and Salesforce say that these are simulated, and used instead of the fake processor and the embedded CRM.
 	GoCardless, Salesforce bool
 	Walk                   bool // run the scenario and end, rather than print the guide and serve
-
-	// AgreementPDF returns the PDF of an agreement, and whether it was on record.
-	AgreementPDF func(ctx context.Context, store ports.Admin, number string) (data []byte, stored bool, err error)
 
 	Stdout, Stderr io.Writer
 }
@@ -111,14 +107,15 @@ func run(ctx context.Context, cfg Config, path string) error {
 	}
 	cfg.Site.Log = log
 	stop, err := cfg.simulate(ctx, log)
+	defer stop()
 	if err != nil {
 		return err
 	}
 	s, err := site.New(cfg.Site)
-	if err == nil {
-		err = d.serve(ctx, s, web, log)
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, stop())
+	return d.serve(ctx, s, web, log)
 }
 
 // serve serves the site and the provider's website until ctx ends or the scenario has ended.

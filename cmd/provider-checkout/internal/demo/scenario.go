@@ -147,24 +147,22 @@ func (s *scenario) repeat(ctx context.Context) error {
 
 // exportPDF writes the agreement's PDF to a file that is kept, and checks that no further event arrived.
 func (s *scenario) exportPDF(ctx context.Context) error {
-	data, stored, err := s.cfg.AgreementPDF(ctx, s.cfg.Site.Store, s.number)
-	switch {
-	case err != nil:
-		return err
-	case !stored:
-		return fmt.Errorf("agreement %s has no PDF on record", s.number)
-	case !bytes.HasPrefix(data, []byte("%PDF-")):
-		return fmt.Errorf("what is on record for agreement %s is no PDF", s.number)
+	doc, err := s.cfg.Site.Store.Document(ctx, s.number)
+	if err != nil {
+		return fmt.Errorf("read the PDF of agreement %s: %w", s.number, err)
+	}
+	if !bytes.HasPrefix(doc.Bytes, []byte("%PDF-")) {
+		return fmt.Errorf("the document of agreement %s is no PDF", s.number)
 	}
 	f, err := os.CreateTemp("", s.number+"-*.pdf")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	_, err = f.Write(doc.Bytes)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	s.note("  %s: %d bytes", f.Name(), len(data))
+	s.note("  %s: %d bytes", f.Name(), len(doc.Bytes))
 	select {
 	case e := <-s.events:
 		return fmt.Errorf("unexpected event: %v", e)

@@ -2,9 +2,9 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
+	"sync"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
@@ -13,46 +13,43 @@ import (
 )
 
 // simulate starts the simulators that the configuration asks for, each on a port of its own, and has the site use them.
-// stop ends them.
-func (cfg *Config) simulate(ctx context.Context, log *slog.Logger) (stop func() error, err error) {
+// They run until stop is called, which is never nil.
+func (cfg *Config) simulate(ctx context.Context, log *slog.Logger) (stop func(), err error) {
 	simulating, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var ended []<-chan error
-	stop = func() (err error) {
-		cancel()
-		for _, end := range ended {
-			err = errors.Join(err, <-end)
-		}
-		return err
-	}
+	var running sync.WaitGroup
+	stop = func() { cancel(); running.Wait() }
 	start := func(serve func(context.Context) error) {
-		end := make(chan error, 1)
-		go func() { end <- serve(simulating) }()
-		ended = append(ended, end)
+		running.Go(func() {
+			if err := serve(simulating); err != nil {
+				log.Error("simulate", slog.Any("error", err))
+			}
+		})
 	}
 	if cfg.GoCardless {
 		ln, err := localListener(ctx)
 		if err != nil {
-			return nil, errors.Join(err, stop())
+			return stop, err
 		}
 		sim := simulator.GoCardless{Listener: ln, BaseURL: cfg.Site.Service.BaseURL, Log: log}
 		start(sim.Serve)
 		processor, err := gocardless.New(gocardless.Options{Environment: cfg.Site.Service.Environment, Token: simulator.Token, URL: sim.URL()})
 		if err != nil {
-			return nil, errors.Join(err, stop())
+			return stop, err
 		}
 		cfg.Site.GoCardless = &site.GoCardless{Processor: processor, WebhookSecrets: [][]byte{[]byte(simulator.WebhookSecret)}}
 	}
 	if cfg.Salesforce {
 		ln, err := localListener(ctx)
 		if err != nil {
-			return nil, errors.Join(err, stop())
+			return stop, err
 		}
 		start(func(ctx context.Context) error { return simulator.Salesforce(ctx, ln, log) })
-		cfg.Site.Service.CRM, err = salesforce.New(salesforce.Options{Environment: cfg.Site.Service.Environment, URL: "http://" + ln.Addr().String(),
+		crm, err := salesforce.New(salesforce.Options{Environment: cfg.Site.Service.Environment, URL: "http://" + ln.Addr().String(),
 			ClientID: simulator.ClientID, ClientSecret: simulator.ClientSecret})
 		if err != nil {
-			return nil, errors.Join(err, stop())
+			return stop, err
 		}
+		cfg.Site.Service.CRM = crm
 	}
 	return stop, nil
 }
