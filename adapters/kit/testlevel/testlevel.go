@@ -6,6 +6,7 @@
 package testlevel
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -66,14 +67,24 @@ func command(t testing.TB) string {
 
 // folder returns the folder of the package under test, from the root of the module.
 func folder() string {
+	root, err := Root()
+	own, _ := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	below, _ := filepath.Rel(root, own) // which is below it
+	return "./" + filepath.ToSlash(below)
+}
+
+// Root returns the folder of the module. The test runs in it or below.
+func Root() (string, error) {
 	own, err := os.Getwd()
 	for root := own; err == nil && root != filepath.Dir(root); root = filepath.Dir(root) {
 		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			below, _ := filepath.Rel(root, own) // which is below it
-			return "./" + filepath.ToSlash(below)
+			return root, nil
 		}
 	}
-	return "."
+	return "", errors.Join(err, errors.New("there is no go.mod above the test"))
 }
 
 // Runs returns how often a test repeats what it is about: as often as a long run says, or else the usual number.

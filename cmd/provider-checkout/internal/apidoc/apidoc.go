@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 )
 
@@ -35,9 +35,9 @@ type Document struct {
 // Shared returns the one document of a test run.
 var Shared = sync.OnceValue(func() *Document {
 	d := &Document{paths: map[string]*regexp.Regexp{}, seen: map[string]bool{}}
-	text, err := os.ReadFile(filepath.Join(moduleRoot(), "adapters", "in", "httpapi", "openapi.json"))
+	root, err := testlevel.Root()
 	if err == nil {
-		d.Spec, err = openapi3.NewLoader().LoadFromData(text)
+		d.Spec, err = openapi3.NewLoader().LoadFromFile(filepath.Join(root, "adapters", "in", "httpapi", "openapi.json"))
 	}
 	if err != nil {
 		panic(err)
@@ -259,18 +259,4 @@ func (d *Document) Unseen() (missing []string) {
 	}
 	slices.Sort(missing)
 	return slices.Compact(missing)
-}
-
-// moduleRoot returns the folder of the module; the test runs in it or below.
-func moduleRoot() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		panic(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-	}
-	panic("the test does not run within the module")
 }

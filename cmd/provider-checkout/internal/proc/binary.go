@@ -4,13 +4,14 @@ package proc
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 )
 
 // Binary is the path of the program.
@@ -45,16 +46,7 @@ func BuildIn(folder string, flags ...string) (Binary, error) {
 // depend has the results of the tests depend on every file of the module: go test would otherwise answer from its cache, for
 // it does not see what go build reads.
 func depend() error {
-	root, err := os.Getwd()
-	for err == nil {
-		if _, missing := os.Stat(filepath.Join(root, "go.mod")); missing == nil {
-			break
-		}
-		if root == filepath.Dir(root) {
-			err = errors.New("there is no go.mod above the test")
-		}
-		root = filepath.Dir(root)
-	}
+	root, err := testlevel.Root()
 	if err != nil {
 		return err
 	}

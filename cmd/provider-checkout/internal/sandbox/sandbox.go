@@ -83,27 +83,14 @@ func NewOverGoCardless(t testing.TB, store site.Store, changes ...func(*service.
 // fresh runs a service on a store that was not served before.
 func fresh(t testing.TB, store site.Store, clock *Clock, outside Outside, changes []func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	s := run(t, store, [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, clock, outside, changes)
-	s.Keys = make(map[string]string)
-	s.Configure(t, Providers)
-	for _, code := range []string{"KOWHAI", "TUI"} {
-		s.Keys[code] = s.IssueKey(t, code, catalogue.Sandbox)
-	}
-	return s
-}
-
-// run runs a service over a store as it is.
-func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, outside Outside,
-	changes []func(*service.Config, *httpapi.Options)) *Sandbox {
-	t.Helper()
-	s := &Sandbox{Store: store, Clock: clock, Log: &Log{}}
+	s := &Sandbox{Store: store, Clock: clock, Log: &Log{}, Keys: make(map[string]string)}
 	if own, ok := store.(OwnClock); ok {
 		clock.with = own.Forward
 	}
 	s.Receiver = NewReceiver(t)
 	server := httptest.NewUnstartedServer(nil)
 	s.URL = "http://" + server.Listener.Addr().String()
-	keyring, err := checkout.NewKeyring(secrets...)
+	keyring, err := checkout.NewKeyring(bytes.Repeat([]byte("s"), checkout.MinSecret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +129,10 @@ func run(t testing.TB, store site.Store, secrets [][]byte, clock *Clock, outside
 	server.Config.Handler = site.Handler(svc, s.Mounted, o)
 	server.Start()
 	t.Cleanup(server.Close)
+	s.Configure(t, Providers)
+	for _, code := range []string{"KOWHAI", "TUI"} {
+		s.Keys[code] = s.IssueKey(t, code, catalogue.Sandbox)
+	}
 	return s
 }
 
