@@ -9,8 +9,20 @@ import (
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
+// row is a text with what a function is to return for it.
+type row struct{ name, text, want string }
+
+func checkAll(t *testing.T, f func(string) string, rows []row) {
+	t.Helper()
+	for _, tt := range rows {
+		if got := f(tt.text); got != tt.want {
+			t.Errorf("%s: for %q it returns %q, want %q", tt.name, tt.text, got, tt.want)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
-	for _, tt := range []struct{ name, text, want string }{
+	checkAll(t, text.Check, []row{
 		{"one character", "a", ""},
 		{"255 characters of three bytes", strings.Repeat("ใ", 255), ""},
 		{"256 characters", strings.Repeat("a", 256), "must be at most 255 characters, not 256"},
@@ -26,11 +38,7 @@ func TestCheck(t *testing.T) {
 		{"Hebrew", "נועה", ""},
 		{"an emoji", "🎓", ""},
 		{"a replacement character", "\ufffd", ""},
-	} {
-		if got := text.Check(tt.text); got != tt.want {
-			t.Errorf("%s: Check(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
-		}
-	}
+	})
 }
 
 func TestCheckReadable(t *testing.T) {
@@ -60,23 +68,19 @@ func TestCheckReadable(t *testing.T) {
 }
 
 func TestCheckName(t *testing.T) {
-	for _, tt := range []struct{ name, text, want string }{
+	checkAll(t, text.CheckName, []row{
 		{"a name", "Tāmati", ""},
 		{"spaces only", "  ", "must hold a visible character"},
 		{"a space of no width", "\u200b", "must hold a visible character"},
 		{"one sign", ".", ""},
 		{"a fault of the text itself", "", "must not be empty"},
-	} {
-		if got := text.CheckName(tt.text); got != tt.want {
-			t.Errorf("%s: CheckName(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
-		}
-	}
+	})
 }
 
 func TestCheckEmail(t *testing.T) {
 	const wrong = "must be an e-mail address, such as name@example.ac.nz"
 	local := strings.Repeat("l", 64)
-	for _, tt := range []struct{ name, text, want string }{
+	checkAll(t, text.CheckEmail, []row{
 		{"plain", "aroha@students.example.ac.nz", ""},
 		{"signs that addresses contain", "o'neil+enrol_2027@x-y.nz", ""},
 		{"a domain with a macron", "aroha@tāmaki.nz", ""},
@@ -104,24 +108,16 @@ func TestCheckEmail(t *testing.T) {
 		{"a line feed", "a@x.nz\n", "must not contain control characters"},
 		{"a right-to-left override", "a\u202e@x.nz", "must not contain U+202E, which changes the direction of the text"},
 		{"nothing", "", "must not be empty"},
-	} {
-		if got := text.CheckEmail(tt.text); got != tt.want {
-			t.Errorf("%s: CheckEmail(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
-		}
-	}
+	})
 }
 
 func TestNormalize(t *testing.T) {
-	for _, tt := range []struct{ name, text, want string }{
+	checkAll(t, text.Normalize, []row{
 		{"letters with their marks apart", "Ta\u0304mati", "Tāmati"},
 		{"spaces around", " \u00a0\u2003Aroha ", "Aroha"},
 		{"spaces inside stay", "Te  Ao", "Te  Ao"},
 		{"control characters stay for Check", "\tAroha\n", "\tAroha\n"},
-	} {
-		if got := text.Normalize(tt.text); got != tt.want {
-			t.Errorf("%s: Normalize(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
-		}
-	}
+	})
 }
 
 func TestNormalizedTextStaysAsItIs(t *testing.T) {
