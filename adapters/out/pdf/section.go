@@ -87,45 +87,40 @@ func (c *canvas) startSection(sec agreement.Section, rows []row, first bool) {
 	}
 }
 
-// boxed is a line of a box: a label and a value, or more of a value that takes several lines.
-type boxed struct {
-	label, value     string
-	style            style // of the label, and of the line's height
-	labelled, valued *element
-}
-
 // drawBox draws the section that is seen first: its title and rows on a tint of the accent, all on one page if they
 // fit.
 func (c *canvas) drawBox(sec agreement.Section) {
 	const pad = 5.0
 	title := c.heading
 	title.colour = colour.Black // what can be read on white might not be on the tint
-	lines := []boxed{{label: sec.Title, style: title, labelled: c.structure.document.add("H2", "")}}
-	list := c.structure.document.add("L", ofTerms)
-	for _, r := range sec.Rows {
-		item := list.add("LI", "")
-		label, labelled, valued := c.clean(c.glanceLabel, r.Label), item.add("Lbl", ""), item.add("LBody", "")
-		for _, value := range c.wrap(c.glance, c.clean(c.glance, r.Value), right-pad-valuesAt) {
-			lines = append(lines, boxed{label, value, c.glanceLabel, labelled, valued})
-			label = ""
-		}
-	}
-	height := pad
-	for _, l := range lines {
-		height += l.style.height
+	values := make([][]string, len(sec.Rows))
+	height := pad + title.height
+	for i, r := range sec.Rows {
+		values[i] = c.wrap(c.glance, c.clean(c.glance, r.Value), right-pad-valuesAt)
+		height += float64(len(values[i])) * c.glanceLabel.height
 	}
 	c.y += 2
 	c.ensureSpace(min(height, bottom-top))
 	c.pdf.Bookmark(sec.Title, 0, c.y)
 	c.fillBand(pad / 2)
-	for _, l := range lines {
-		c.ensureSpace(l.style.height)
+	draw := func(st style, label, value string, labelled, valued *element) {
+		c.ensureSpace(st.height)
 		y := c.y
-		c.fillBand(l.style.height)
-		c.as(l.labelled)
-		c.drawText(l.style, left+pad, y, l.label)
-		c.as(l.valued)
-		c.drawText(c.glance, valuesAt, y, l.value)
+		c.fillBand(st.height)
+		c.as(labelled)
+		c.drawText(st, left+pad, y, label)
+		c.as(valued)
+		c.drawText(c.glance, valuesAt, y, value)
+	}
+	draw(title, sec.Title, "", c.structure.document.add("H2", ""), nil)
+	list := c.structure.document.add("L", ofTerms)
+	for i, r := range sec.Rows {
+		item := list.add("LI", "")
+		label, labelled, valued := c.clean(c.glanceLabel, r.Label), item.add("Lbl", ""), item.add("LBody", "")
+		for _, value := range values[i] {
+			draw(c.glanceLabel, label, value, labelled, valued)
+			label = ""
+		}
 	}
 	c.fillBand(pad / 2)
 	c.y += 2
