@@ -3,7 +3,6 @@ package pdf
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jung-kurt/gofpdf"
 
@@ -88,30 +87,13 @@ func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement) *canv
 	return c
 }
 
-// document draws an agreement with these sections.
-func (c *canvas) document(a agreement.Agreement, sections []agreement.Section) {
-	c.drawSections(sections)
-	c.drawFooters(a.Foot(), footer)
-}
-
-// copyOf draws a copy of an agreement with these sections and this mark, which is read first. What identifies the agreement
-// has a line of its own at the foot, because it is longer than that of the document.
-func (c *canvas) copyOf(a agreement.Agreement, sections []agreement.Section, mark string, drawn time.Time) {
-	c.meta.title += ". " + mark
-	c.meta.made = drawn
-	first := c.structure.document.add("P", "")
-	c.drawSections(sections)
-	c.drawFooters(a.CopyFoot(), footer+c.small.height)
-	c.eachPage(func(n int) {
-		c.asArtifact(runningHeader)
-		if n == 1 {
-			c.as(first)
-		}
-		c.drawText(c.stamp, left, header, c.clean(c.stamp, mark))
-	})
-}
-
-func (c *canvas) drawSections(sections []agreement.Section) {
+// document draws an agreement with these sections. Every page of a copy has its mark, which is read first.
+func (c *canvas) document(a agreement.Agreement, sections []agreement.Section, mark string) {
+	foot, at, first := a.Foot(), footer, (*element)(nil)
+	if mark != "" { // what identifies the agreement is longer then, and has a line of its own at the foot
+		foot, at, first = a.CopyFoot(), footer+c.small.height, c.structure.document.add("P", "")
+		c.meta.title += ". " + mark
+	}
 	for i, section := range sections {
 		tail := 0.0
 		if i == len(sections)-2 {
@@ -119,6 +101,17 @@ func (c *canvas) drawSections(sections []agreement.Section) {
 		}
 		c.drawSection(section, i == 0, tail)
 	}
+	c.drawFooters(foot, at)
+	if mark == "" {
+		return
+	}
+	c.eachPage(func(n int) {
+		c.asArtifact(runningHeader)
+		if n == 1 {
+			c.as(first)
+		}
+		c.drawText(c.stamp, left, header, c.clean(c.stamp, mark))
+	})
 }
 
 func (c *canvas) newPage() {

@@ -69,26 +69,23 @@ func New(parallel int) (*Printer, error) {
 // error if the version of the agreement's wording is not known, or if it was never
 // accepted.
 func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
-	return p.print(ctx, a, func(c *canvas, sections []agreement.Section) { c.document(a, sections) })
+	return p.print(ctx, a, nil)
 }
 
 // PrintCopy renders a as Print does, as a copy: every page, and the document's title, have its mark. The same copy of
 // the same agreement gives the same bytes.
 func (p *Printer) PrintCopy(ctx context.Context, a agreement.Agreement, made agreement.Copy) ([]byte, error) {
-	return p.print(ctx, a, func(c *canvas, sections []agreement.Section) {
-		c.copyOf(a, sections, made.Mark(p.zone), made.DrawnAt)
-	})
+	return p.print(ctx, a, &made)
 }
 
-// print calls draw with a canvas for a and the sections of its text, when it is its turn, and returns the document.
-func (p *Printer) print(ctx context.Context, a agreement.Agreement,
-	draw func(*canvas, []agreement.Section)) ([]byte, error) {
+// print renders a when it is its turn, as a copy if made is not nil.
+func (p *Printer) print(ctx context.Context, a agreement.Agreement, made *agreement.Copy) ([]byte, error) {
 	press, err := p.acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
 	defer p.release(press)
-	pdf, err := p.render(a, press, draw)
+	pdf, err := p.render(a, press, made)
 	if err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
@@ -121,7 +118,7 @@ func (p *Printer) release(press *press) { p.presses <- press }
 
 // render renders a. The library panics on some texts. None of them should reach it; if one
 // does, that is an error, and the process goes on.
-func (p *Printer) render(a agreement.Agreement, press *press, draw func(*canvas, []agreement.Section)) (pdf []byte, err error) {
+func (p *Printer) render(a agreement.Agreement, press *press, made *agreement.Copy) (pdf []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			pdf, err = nil, fmt.Errorf("rendering panicked: %v", r)
@@ -135,6 +132,10 @@ func (p *Printer) render(a agreement.Agreement, press *press, draw func(*canvas,
 		return nil, err
 	}
 	c := newCanvas(p.regular, p.bold, press.shaper, a)
-	draw(c, sections)
+	mark := ""
+	if made != nil {
+		mark, c.meta.made = made.Mark(p.zone), made.DrawnAt
+	}
+	c.document(a, sections, mark)
 	return press.document(c)
 }
