@@ -20,6 +20,11 @@ const (
 //go:embed srgb.icc
 var srgb []byte
 
+// packet is the form of the metadata in XMP, with a verb for each value.
+//
+//go:embed metadata.xmp
+var packet string
+
 // metadata is a document's description of itself, in two forms that must agree.
 type metadata struct {
 	title  string
@@ -51,29 +56,6 @@ func (m metadata) xmp() string {
 		xml.EscapeText(&b, []byte(text)) // a buffer takes everything
 		return b.String()
 	}
-	return fmt.Sprintf(`<?xpacket begin="`+"\uFEFF"+`" id="W5M0MpCehiHzreSzNTczkc9d"?>
-<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
-<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/">
-<dc:format>application/pdf</dc:format>
-<dc:title><rdf:Alt><rdf:li xml:lang="x-default">%s</rdf:li></rdf:Alt></dc:title>
-<dc:creator><rdf:Seq><rdf:li>%s</rdf:li></rdf:Seq></dc:creator>
-<dc:language><rdf:Bag><rdf:li>%s</rdf:li></rdf:Bag></dc:language>
-</rdf:Description>
-<rdf:Description rdf:about="" xmlns:xmp="http://ns.adobe.com/xap/1.0/"><xmp:CreateDate>%[4]s</xmp:CreateDate><xmp:ModifyDate>%[4]s</xmp:ModifyDate></rdf:Description>
-<rdf:Description rdf:about="" xmlns:pdf="http://ns.adobe.com/pdf/1.3/"><pdf:Producer>%[5]s</pdf:Producer></rdf:Description>
-<rdf:Description rdf:about="" xmlns:pdfaid="http://www.aiim.org/pdfa/ns/id/"><pdfaid:part>2</pdfaid:part><pdfaid:conformance>A</pdfaid:conformance></rdf:Description>
-<rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/"><pdfuaid:part>1</pdfuaid:part></rdf:Description>
-<rdf:Description rdf:about="" xmlns:pdfaExtension="http://www.aiim.org/pdfa/ns/extension/" xmlns:pdfaSchema="http://www.aiim.org/pdfa/ns/schema#" xmlns:pdfaProperty="http://www.aiim.org/pdfa/ns/property#">
-<pdfaExtension:schemas><rdf:Bag><rdf:li rdf:parseType="Resource">
-<pdfaSchema:schema>PDF/UA Universal Accessibility Schema</pdfaSchema:schema>
-<pdfaSchema:namespaceURI>http://www.aiim.org/pdfua/ns/id/</pdfaSchema:namespaceURI>
-<pdfaSchema:prefix>pdfuaid</pdfaSchema:prefix>
-<pdfaSchema:property><rdf:Seq><rdf:li rdf:parseType="Resource">
-<pdfaProperty:name>part</pdfaProperty:name><pdfaProperty:valueType>Integer</pdfaProperty:valueType>
-<pdfaProperty:category>internal</pdfaProperty:category><pdfaProperty:description>Part of ISO 14289</pdfaProperty:description>
-</rdf:li></rdf:Seq></pdfaSchema:property>
-</rdf:li></rdf:Bag></pdfaExtension:schemas>
-</rdf:Description>
-</rdf:RDF></x:xmpmeta>
-<?xpacket end="r"?>`, escape(m.title), escape(m.author), documentLanguage, m.made.UTC().Format(time.RFC3339), producer)
+	return fmt.Sprintf(strings.TrimSuffix(packet, "\n"), escape(m.title), escape(m.author), documentLanguage,
+		m.made.UTC().Format(time.RFC3339), producer, "\uFEFF")
 }
