@@ -10,18 +10,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTextRefusesAnUnknownVersion(t *testing.T) {
-	a := diploma()
-	a.Version = "2020-01-01"
-	sections, err := a.Text(sample.NewZealand(t))
-	if err == nil || !strings.Contains(err.Error(), a.Number) || !strings.Contains(err.Error(), `"2020-01-01"`) {
-		t.Errorf("Text of version 2020-01-01 gave error %v, want one that names the agreement and the version", err)
-	}
-	if sections != nil {
-		t.Errorf("Text of version 2020-01-01 gave %d sections, want none", len(sections))
-	}
-}
-
 func TestOneSectionIsTheSummary(t *testing.T) {
 	for _, s := range text(t, diploma()) {
 		if want := s.Title == "At a glance"; s.AtAGlance != want {

@@ -38,6 +38,9 @@ func TestTextIsTheWordingOfItsVersion(t *testing.T) {
 func TestAnUnknownVersionHasNoWords(t *testing.T) {
 	a := diploma()
 	a.Version = "2020-01-01"
+	if sections, err := a.Text(time.UTC); err == nil || !strings.Contains(err.Error(), a.Number) || !strings.Contains(err.Error(), a.Version) || sections != nil {
+		t.Errorf("Text = %d sections, %v; want an error that names the agreement and the version", len(sections), err)
+	}
 	if foot := a.Foot(); foot != "" {
 		t.Errorf("the footer is %q", foot)
 	}
