@@ -14,7 +14,7 @@ import (
 
 // A document's font has the outlines and the widths of its source, also of letters that are composed of others.
 func TestCutKeepsGlyphs(t *testing.T) {
-	p := one(t)
+	p := newPrinter(t)
 	const sample = "AZ(~" + commonLetters + "ễĂΩШ李김さमक्षสปู่محمدשל"
 	for _, s := range p.regular.others {
 		glyphs := []uint16{0}
@@ -97,7 +97,7 @@ func TestVisualOrder(t *testing.T) {
 }
 
 func TestEverySourceCanBeShaped(t *testing.T) {
-	p := one(t)
+	p := newPrinter(t)
 	for _, s := range p.regular.others {
 		if _, err := s.parsed(); err != nil {
 			t.Error(err)
@@ -107,7 +107,7 @@ func TestEverySourceCanBeShaped(t *testing.T) {
 
 // Letters of joined scripts are drawn in the forms in which they join, from right to left, and read in their order.
 func TestShapeJoinsLetters(t *testing.T) {
-	p := one(t)
+	p := newPrinter(t)
 	s := newShaper(p.regular.others)
 	runs := s.runs(p.regular, "A محمد")
 	if len(runs) != 2 || runs[0].text != "A " || runs[1].text != "محمد" {

@@ -16,7 +16,7 @@ import (
 
 func TestPrintWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := one(t)
+		p := newPrinter(t)
 		press, err := p.acquire(t.Context()) // as another rendering would
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestPrintWaitsForItsTurn(t *testing.T) {
 
 func TestPrintStopsWaitingWhenTheContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := one(t)
+		p := newPrinter(t)
 		press, err := p.acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func FuzzClean(f *testing.F) {
 	for _, seed := range []string{"", "Māia", "Ma\u0304ia", "👩‍🎓", "a\xff\x00b", "\u2028 x \u0301", "ﷺ", "\U0010FFFF"} {
 		f.Add(seed)
 	}
-	p := one(f)
+	p := newPrinter(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, face := range []*face{p.regular, p.bold} {
 			replaced := 0
@@ -132,7 +132,7 @@ func FuzzClean(f *testing.F) {
 
 // A text is drawn by the codes of its characters, or not in the common font at all.
 func TestCommonFontHasLettersOfNewZealand(t *testing.T) {
-	p := one(t)
+	p := newPrinter(t)
 	for text, want := range map[string][2]bool{ // in regular, in bold
 		"": {true, true}, "Anna (1) ~": {true, true}, "Zoë €": {true, false}, "Māia ʻOkina": {true, false},
 		"ƒ": {}, "Nguyễn": {}, "a\rb": {},
@@ -150,8 +150,8 @@ func TestCommonFontHasLettersOfNewZealand(t *testing.T) {
 	}
 }
 
-// one returns a printer that renders one agreement at once.
-func one(t testing.TB) *Printer {
+// newPrinter returns a printer that renders one agreement at once.
+func newPrinter(t testing.TB) *Printer {
 	t.Helper()
 	p, err := New(1)
 	if err != nil {
@@ -162,7 +162,7 @@ func one(t testing.TB) *Printer {
 
 func newDocument(t *testing.T) *canvas {
 	t.Helper()
-	p := one(t)
+	p := newPrinter(t)
 	return newCanvas(p.regular, p.bold, newShaper(p.regular.others), accepted())
 }
 

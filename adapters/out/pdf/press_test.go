@@ -15,7 +15,7 @@ import (
 )
 
 func TestPressKeepsWhatTheLibraryDrew(t *testing.T) {
-	p := one(t)
+	p := newPrinter(t)
 	press := <-p.presses
 	for pages := 1; pages <= 3; pages++ { // on the same press
 		c := newCanvas(p.regular, p.bold, press.shaper, accepted())
