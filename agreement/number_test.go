@@ -35,9 +35,6 @@ func TestNumbersAgreeWithVectors(t *testing.T) {
 		} `json:"read"`
 	}
 	testdata.Read(t, "agreement_numbers.json", &v)
-	if len(v.Made) == 0 || len(v.Read) == 0 {
-		t.Fatalf("agreement_numbers.json has %d made and %d read", len(v.Made), len(v.Read))
-	}
 	for _, tt := range v.Made {
 		entropy, err := hex.DecodeString(tt.Entropy)
 		if err != nil || len(entropy) != 8 {

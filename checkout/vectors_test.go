@@ -16,7 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/testdata"
 )
 
-// Every file of vectors says what it is, and names each of its cases.
+// Every file of vectors says what it is, has cases, and names each of them.
 func TestEveryFileOfVectorsDescribesItself(t *testing.T) {
 	files, err := filepath.Glob("../testdata/*.json")
 	if err != nil || len(files) < 12 {
