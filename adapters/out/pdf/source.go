@@ -33,12 +33,8 @@ func newSource(ttf []byte) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pdf: name a font: %w", err)
 	}
-	tables, err := readTables(ttf)
-	if err != nil {
-		return nil, fmt.Errorf("pdf: read font %s: %w", name, err)
-	}
 	return &source{
-		name: name, units: int(cmap.UnitsPerEm()), cmap: cmap, tables: tables,
+		name: name, units: int(cmap.UnitsPerEm()), cmap: cmap, tables: readTables(ttf),
 		parsed: sync.OnceValues(func() (*font.Font, error) {
 			face, err := font.ParseTTF(bytes.NewReader(ttf))
 			if err != nil {
