@@ -55,11 +55,7 @@ func New(parallel int) (*Printer, error) {
 	}
 	p := &Printer{regular: &face{regular, others}, bold: &face{bold, others}, zone: zone, presses: make(chan *press, parallel)}
 	for range parallel {
-		press, err := newPress(others)
-		if err != nil {
-			return nil, err
-		}
-		p.release(press)
+		p.release(newPress(others))
 	}
 	return p, nil
 }

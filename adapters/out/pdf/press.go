@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -25,12 +24,9 @@ type press struct {
 	begins  []int // offset of each object in the document, by number; 0 for an object that is not in it
 }
 
-func newPress(s sources) (*press, error) {
-	zip, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
-	if err != nil {
-		return nil, fmt.Errorf("pdf: %w", err)
-	}
-	return &press{shaper: newShaper(s), zip: zip}, nil
+func newPress(s sources) *press {
+	zip, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // a level that there is
+	return &press{shaper: newShaper(s), zip: zip}
 }
 
 // object is an object as the library wrote it: a dictionary, or the content of a page.
@@ -53,36 +49,20 @@ const pageHead = "<</Type /Page\n"
 // objectHead matches the beginning of an object, and of its content if it has some.
 var objectHead = regexp.MustCompile(`^(\d{1,9}) 0 obj\n(?:<</Length (\d{1,9})>>\nstream\n)?`)
 
-// errForm means that a document does not have the form in which the library writes it.
-var errForm = errors.New("the library wrote a document of an unknown form")
-
-// readDrawn returns the objects of a document that the library wrote, in their order.
-func readDrawn(doc []byte) (list []object, err error) {
+// readDrawn returns the objects of a document that the library wrote, in their order. It panics on any other document.
+func readDrawn(doc []byte) (list []object) {
 	_, doc, _ = bytes.Cut(doc, []byte("\n")) // the version of PDF
 	for !bytes.HasPrefix(doc, []byte("xref\n")) {
 		head := objectHead.FindSubmatch(doc)
-		if head == nil {
-			return nil, errForm
-		}
 		o := object{number: number(head[1])}
 		doc = doc[len(head[0]):]
 		if head[2] != nil {
-			length := number(head[2])
-			if length > len(doc) {
-				return nil, errForm
-			}
-			o.content, doc = doc[:length], doc[length:]
+			o.content, doc = doc[:number(head[2])], doc[number(head[2]):]
 		}
-		var ended bool
-		if o.text, doc, ended = bytes.Cut(doc, []byte("\nendobj\n")); !ended {
-			return nil, errForm
-		}
+		o.text, doc, _ = bytes.Cut(doc, []byte("\nendobj\n"))
 		list = append(list, o)
 	}
-	if len(list) < 5 { // with a page, the outline, the information and the catalogue
-		return nil, errForm
-	}
-	return list, nil
+	return list
 }
 
 // document ends the drawing on c, and returns it as a document.
@@ -93,10 +73,7 @@ func (p *press) document(c *canvas) ([]byte, error) {
 	if err := c.pdf.Output(&p.written); err != nil {
 		return nil, err
 	}
-	list, err := readDrawn(p.written.Bytes())
-	if err != nil {
-		return nil, err
-	}
+	list := readDrawn(p.written.Bytes())
 	root := list[len(list)-1].number
 	outlines, info := root-2, root-1
 	p.out.Reset()
