@@ -196,11 +196,7 @@ func (s *shaper) font(of *source) *harfbuzz.Font {
 	if f := s.fonts[of]; f != nil {
 		return f
 	}
-	parsed, err := of.parsed()
-	if err != nil {
-		panic(err) // the font is a part of the program: see TestEverySourceCanBeShaped
-	}
-	f := harfbuzz.NewFont(font.NewFace(parsed))
+	f := harfbuzz.NewFont(font.NewFace(of.parsed()))
 	s.fonts[of] = f
 	return f
 }

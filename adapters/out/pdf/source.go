@@ -21,7 +21,7 @@ type source struct {
 	script *unicode.RangeTable // whose letters are taken from it where other sources have them too; optional
 	cmap   *sfnt.Font
 	tables tables
-	parsed func() (*font.Font, error) // for the shaper; made once, when a name first needs it
+	parsed func() *font.Font // for the shaper; made once, when a name first needs it
 }
 
 func newSource(ttf []byte) (*source, error) {
@@ -35,12 +35,12 @@ func newSource(ttf []byte) (*source, error) {
 	}
 	return &source{
 		name: name, units: int(cmap.UnitsPerEm()), cmap: cmap, tables: readTables(ttf),
-		parsed: sync.OnceValues(func() (*font.Font, error) {
+		parsed: sync.OnceValue(func() *font.Font {
 			face, err := font.ParseTTF(bytes.NewReader(ttf))
 			if err != nil {
-				return nil, fmt.Errorf("parse font %s: %w", name, err)
+				panic(err) // the font is a part of the program: see TestEverySourceCanBeShaped
 			}
-			return face.Font, nil
+			return face.Font
 		}),
 	}, nil
 }
