@@ -2,7 +2,6 @@ package pdf
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"github.com/klauspost/compress/zlib"
@@ -22,29 +21,26 @@ const commonLetters = "¡¢£¥§©ª«®°±²³´µ·º»½¿ÀÁÂÃÄÅÆÇ�
 	"ĀāĆćČčĐđĒēĪīŁłŃńŌōŒœŚśŠšŪūŸŽžʻʼ–—‘’‚“”•…€™"
 
 // newCommon returns the font of a source with ASCII and more letters, under a name in documents.
-func newCommon(name string, s *source, letters string) (*common, error) {
+func newCommon(name string, s *source, letters string) *common {
 	f := &common{embedded: *newEmbedded(s, name), letters: map[rune]uint16{}, widths: []int{0}}
 	var ascii strings.Builder
 	for r := ' '; plain(r); r++ {
 		ascii.WriteRune(r)
 	}
 	for _, r := range ascii.String() + letters {
-		glyph, err := s.cmap.GlyphIndex(nil, r)
-		if err != nil || glyph == 0 {
-			return nil, fmt.Errorf("pdf: font %s has no %U: %w", s.name, r, err)
-		}
-		f.letters[r] = f.code(uint16(glyph), string(r))
-		f.widths = append(f.widths, s.advance(uint16(glyph)))
+		glyph := uint16(must(s.cmap.GlyphIndex(nil, r)))
+		f.letters[r] = f.code(glyph, string(r))
+		f.widths = append(f.widths, s.advance(glyph))
 	}
 	f.stored = f.store(pack)
-	return f, nil
+	return f
 }
 
 // pack compresses data as far as it goes.
 func pack(data []byte) []byte {
 	var b bytes.Buffer
-	w, _ := zlib.NewWriterLevel(&b, zlib.BestCompression) // a level that there is
-	w.Write(data)                                         // a buffer takes everything
+	w := must(zlib.NewWriterLevel(&b, zlib.BestCompression))
+	w.Write(data) // a buffer takes everything
 	w.Close()
 	return b.Bytes()
 }

@@ -133,6 +133,11 @@ func FuzzClean(f *testing.F) {
 // A text is drawn by the codes of its characters, or not in the common font at all.
 func TestCommonFontHasLettersOfNewZealand(t *testing.T) {
 	p := newPrinter(t)
+	for _, r := range commonLetters {
+		if code := p.regular.common.find(r); p.regular.common.glyphs[code] == 0 {
+			t.Errorf("the font has no %U", r)
+		}
+	}
 	for text, want := range map[string][2]bool{ // in regular, in bold
 		"": {true, true}, "Anna (1) ~": {true, true}, "Zoë €": {true, false}, "Māia ʻOkina": {true, false},
 		"ƒ": {}, "Nguyễn": {}, "a\rb": {},

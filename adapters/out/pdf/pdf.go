@@ -37,23 +37,10 @@ func New(parallel int) (*Printer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pdf: %w", err)
 	}
-	others, err := newSources()
-	if err != nil {
-		return nil, err
-	}
-	regular, err := newCommon("F1", others[0], commonLetters)
-	if err != nil {
-		return nil, err
-	}
-	source, err := newSource(dejavusansbold.TTF)
-	if err != nil {
-		return nil, err
-	}
-	bold, err := newCommon("F2", source, "") // bold are only our own words, and no names
-	if err != nil {
-		return nil, err
-	}
-	p := &Printer{regular: &face{regular, others}, bold: &face{bold, others}, zone: zone, presses: make(chan *press, parallel)}
+	others := newSources()
+	regular := &face{newCommon("F1", others[0], commonLetters), others}
+	bold := &face{newCommon("F2", newSource(dejavusansbold.TTF), ""), others} // for our own words, and no names
+	p := &Printer{regular: regular, bold: bold, zone: zone, presses: make(chan *press, parallel)}
 	for range parallel {
 		p.release(newPress(others))
 	}

@@ -25,8 +25,7 @@ type press struct {
 }
 
 func newPress(s sources) *press {
-	zip, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // a level that there is
-	return &press{shaper: newShaper(s), zip: zip}
+	return &press{shaper: newShaper(s), zip: must(zlib.NewWriterLevel(nil, zlib.BestSpeed))}
 }
 
 // object is an object as the library wrote it: a dictionary, or the content of a page.

@@ -3,7 +3,6 @@ package pdf
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"sync"
 	"unicode"
 
@@ -24,41 +23,31 @@ type source struct {
 	parsed func() *font.Font // for the shaper; made once, when a name first needs it
 }
 
-func newSource(ttf []byte) (*source, error) {
-	cmap, err := sfnt.Parse(ttf)
-	if err != nil {
-		return nil, fmt.Errorf("pdf: parse a font: %w", err)
-	}
-	name, err := cmap.Name(nil, sfnt.NameIDPostScript)
-	if err != nil {
-		return nil, fmt.Errorf("pdf: name a font: %w", err)
-	}
+func newSource(ttf []byte) *source {
+	cmap := must(sfnt.Parse(ttf))
 	return &source{
-		name: name, units: int(cmap.UnitsPerEm()), cmap: cmap, tables: readTables(ttf),
-		parsed: sync.OnceValue(func() *font.Font {
-			face, err := font.ParseTTF(bytes.NewReader(ttf))
-			if err != nil {
-				panic(err) // the font is a part of the program: see TestEverySourceCanBeShaped
-			}
-			return face.Font
-		}),
-	}, nil
+		name: must(cmap.Name(nil, sfnt.NameIDPostScript)), units: int(cmap.UnitsPerEm()), cmap: cmap, tables: readTables(ttf),
+		parsed: sync.OnceValue(func() *font.Font { return must(font.ParseTTF(bytes.NewReader(ttf))).Font }),
+	}
+}
+
+// must returns a value of the fonts or the compressor, which are a part of the program: an error panics in every test.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic("pdf: " + err.Error())
+	}
+	return v
 }
 
 // sources are all fonts, first the font of most letters.
 type sources []*source
 
-func newSources() (sources, error) {
-	var all sources
+func newSources() (all sources) {
 	for _, ttf := range [][]byte{dejavusans.TTF, fonts.Arabic, fonts.Devanagari, fonts.Thai, fonts.EastAsian} {
-		s, err := newSource(ttf)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
+		all = append(all, newSource(ttf))
 	}
 	all[1].script = unicode.Arabic // DejaVu has its commonest letters only, and letters of two fonts do not join
-	return all, nil
+	return all
 }
 
 // of returns the font that has a character, or nil if every font lacks it. No emoji and no signs for private use are taken for
