@@ -37,13 +37,8 @@ func New() (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agreementpage: %w", err)
 	}
-	page, err := template.New("page").Parse(source)
-	if err == nil {
-		_, err = page.New("parts").Parse(web.AgreementTemplate)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("agreementpage: %w", err)
-	}
+	page := template.Must(template.New("page").Parse(source))
+	template.Must(page.New("parts").Parse(web.AgreementTemplate))
 	return &Pages{page, zone}, nil
 }
 
@@ -58,15 +53,15 @@ func Policy() string {
 // Write writes the page of a as UTF-8. The same agreement gives the same page. If the page cannot be rendered, nothing
 // is written. It returns an error if the version of the agreement's wording is not known.
 func (p *Pages) Write(w io.Writer, a agreement.Agreement) error {
-	text, err := web.ViewAgreement(a, p.zone)
-	if err != nil {
-		return fmt.Errorf("write the page of agreement %s: %w", a.Number, err)
-	}
 	var page bytes.Buffer
-	if err := p.page.Execute(&page, viewOf(a, text)); err != nil {
-		return fmt.Errorf("write the page of agreement %s: %w", a.Number, err)
+	text, err := web.ViewAgreement(a, p.zone)
+	if err == nil {
+		err = p.page.Execute(&page, viewOf(a, text))
 	}
-	if _, err := w.Write(page.Bytes()); err != nil {
+	if err == nil {
+		_, err = w.Write(page.Bytes())
+	}
+	if err != nil {
 		return fmt.Errorf("write the page of agreement %s: %w", a.Number, err)
 	}
 	return nil
