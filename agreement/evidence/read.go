@@ -25,29 +25,25 @@ var errUnknownRecord = errors.New("it is no record that this version knows")
 // Read returns what the leaf of an entry says. Whether it is what was recorded only the tree shows.
 func Read(leaf []byte) (r Record, err error) {
 	var kind kindWire
-	if err := json.Unmarshal(leaf, &kind); err != nil || kind.Format != 1 {
-		return r, errUnknownRecord
-	}
 	at := ""
-	switch r.Kind = kind.Kind; r.Kind {
-	case KindAgreement:
+	switch err = json.Unmarshal(leaf, &kind); {
+	case err != nil, kind.Format != 1:
+	case kind.Kind == KindAgreement:
 		var w agreementWire
 		err = json.Unmarshal(leaf, &w)
 		r.Agreement, at = w.Number, w.RecordedAt
-	case KindOperation:
+	case kind.Kind == KindOperation:
 		var w operationWire
 		err = json.Unmarshal(leaf, &w)
 		r.Operation, at = w.operation(), w.At
-	default:
-		return Record{}, errUnknownRecord
+	}
+	if err == nil {
+		r.At, err = time.Parse(time.RFC3339, at)
 	}
 	if err != nil {
 		return Record{}, errUnknownRecord
 	}
-	if r.At, err = time.Parse(time.RFC3339, at); err != nil {
-		return Record{}, errUnknownRecord
-	}
-	r.Operation.At = r.At
+	r.Kind, r.Operation.At = kind.Kind, r.At
 	return r, nil
 }
 
