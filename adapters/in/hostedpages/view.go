@@ -17,12 +17,8 @@ import (
 type content struct {
 	service.SetupPage
 	planView
-	Notice  notice // what the payer reads first; zero for nothing
-	Agency  agreement.Agency
-	Terms   []term // of the direct debit, as the agreement repeats them
-	FeeRows []term // that the terms state
-	Charged []term // the rows of fees that are charged
-	Blocks  []term // of the operator's terms
+	Notice notice // what the payer reads first; zero for nothing
+	Agency agreement.Agency
 
 	FormURL      string
 	SetupURL     string
@@ -32,16 +28,11 @@ type content struct {
 }
 
 func (p *pages) content(setup service.SetupPage) content {
-	terms := setup.LenderTerms
 	return content{
 		SetupPage: setup,
 		planView:  viewPlan(setup.Schedule, setup.Checkout.Intent.Plan.Frequency),
 		Notice:    notices[setup.LastTry],
 		Agency:    p.service.Agency(),
-		Terms:     viewRows(setup.DebitTerms.Rows(), setup.DebitTerms.Provider, terms.Lender.Name, terms.Authority.Initiator),
-		FeeRows:   viewRows(terms.FeeRows()),
-		Charged:   viewRows(charged(terms)),
-		Blocks:    viewBlocks(terms),
 
 		FormURL:      p.site.Path(setupPath),
 		SetupURL:     p.address(setupPath, setup.Token),
@@ -137,29 +128,10 @@ func (c content) WorksUntil() string {
 // CompletedOn returns the day on which the setup was completed.
 func (c content) CompletedOn() string { return money.DateOf(c.Completed).Long() }
 
-// term is one of the terms.
-type term struct {
-	Label string
-	Text  template.HTML // paragraphs and lists, with the names of others marked
-}
-
-func viewRows(rows []agreement.Row, names ...string) (view []term) {
-	for _, row := range rows {
-		view = append(view, term{row.Label, web.Prose(row.Value, names...)})
-	}
-	return view
-}
-
-// charged returns the rows of the fees that there are.
-func charged(terms agreement.Terms) []agreement.Row {
+// Charged returns the rows of the fees that there are.
+func (c content) Charged() []agreement.Row {
+	terms := c.LenderTerms
 	terms.Fees.Stated = len(terms.Fees.Fees) > 0
 	terms.DefaultFees.Stated = len(terms.DefaultFees.Fees) > 0
 	return terms.FeeRows()
-}
-
-func viewBlocks(terms agreement.Terms) (view []term) {
-	for _, block := range terms.Blocks {
-		view = append(view, term{block.Title, web.Prose(block.Text, terms.Lender.Name)})
-	}
-	return view
 }

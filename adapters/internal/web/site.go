@@ -74,7 +74,7 @@ func NewSite(o Options, c SiteConfig) *Site {
 		assets: map[string]asset{}, pages: map[string]*template.Template{}}
 	s.addAssets(shared)
 	s.addAssets(c.Files)
-	layout := template.New("layout.html").Funcs(template.FuncMap{"asset": s.assetURL, "words": words})
+	layout := template.New("layout.html").Funcs(template.FuncMap{"asset": s.assetURL, "words": words, "prose": Prose})
 	template.Must(layout.ParseFS(shared, "layout.html"))
 	template.Must(layout.New("parts").Parse(AgreementTemplate))
 	s.addPages(layout, shared)
