@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -112,17 +111,8 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	envelope := toEnvelopeWire(p, web.RequestID(r.Context()))
 	addLinks(&envelope, a.base)
-	writeJSON(w, p.status, envelope)
+	web.WriteJSON(w, p.status, envelope)
 }
 
 // failed answers for a handler that panicked, which is logged already.
 func (a *api) failed(w http.ResponseWriter, r *http.Request) { a.refuse(w, r, internal()) }
-
-// writeJSON answers with v. An error is ignored, because it means that the client hung up.
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v)
-}

@@ -179,7 +179,7 @@ func (a *api) serve(h func(*http.Request) (answer, error)) http.Handler {
 			_, _ = io.WriteString(w, got.text) // a client that went away is no fault
 			return
 		}
-		writeJSON(w, got.status, got.body)
+		web.WriteJSON(w, got.status, got.body)
 	})
 }
 

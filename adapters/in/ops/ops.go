@@ -12,7 +12,6 @@
 package ops
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -21,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -81,7 +81,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) healthz(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, aliveWire{Alive: true})
+	web.WriteJSON(w, http.StatusOK, aliveWire{Alive: true})
 }
 
 func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
@@ -91,12 +91,5 @@ func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "1") // for as long is the result of a check kept
 		status = http.StatusServiceUnavailable
 	}
-	writeJSON(w, status, answer)
-}
-
-// writeJSON answers with v. An error means that the client hung up.
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v)
+	web.WriteJSON(w, status, answer)
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -257,6 +258,15 @@ func logRequest(o Options, r *http.Request, a *answer, took time.Duration) {
 		line = append(line, slog.String("client", info.Client.String()))
 	}
 	o.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", line...)
+}
+
+// WriteJSON answers with v. An error is ignored, because it means that the client hung up.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
 }
 
 // answer records the status that was sent.
