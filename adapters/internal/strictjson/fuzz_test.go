@@ -11,20 +11,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
 
-const createBody = `{
-  "provider": {"provider_code": "KOWHAI", "provider_order_id": "ENR-2027-000123"},
-  "student": {"first_name": "Mere", "last_name": "T\u014dmuri", "email": "mere@example.nz"},
-  "course": {"course_name": "Diploma in Business"},
-  "pricing": {"course_price": 2990.00, "amount_to_finance": 2790.00, "upfront_payment": 200.00},
-  "plan": {"payment_type": "interest_free_payment_plan", "payment_frequency": "Weekly", "number_of_instalments": 52,
-           "instalment_amount": 53.65, "final_instalment_amount": 53.85, "first_payment_date": "2027-02-01"}
-}`
-
 // FuzzParse checks that what Parse accepts is valid UTF-8 without duplicate names, and has
 // exactly the same value for encoding/json.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		createBody, `{"a":1,"a":2}`, `{"a":{"A":[1e999999,-0.0,null,true]}}`, `"\ud800"`, "\xef\xbb\xbf{}", `[[[[[[[[[]]]]]]]]]`, `{} {}`,
+		`{"student": {"last_name": "T\u014dmuri"}, "pricing": {"course_price": 2990.00, "upfront_payment": 2e2}}`,
+		`{"a":1,"a":2}`, `{"a":{"A":[1e999999,-0.0,null,true]}}`, `"\ud800"`, "\xef\xbb\xbf{}", `[[[[[[[[[]]]]]]]]]`, `{} {}`,
 	} {
 		f.Add([]byte(seed))
 	}
