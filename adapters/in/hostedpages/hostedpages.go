@@ -88,7 +88,7 @@ func (p *pages) load(w http.ResponseWriter, r *http.Request, token string) (c co
 		p.site.Fail(w, r, err)
 		return c, false
 	}
-	web.Of(r.Context()).Provider = setup.Provider.Code
+	web.RequestOf(r.Context()).Provider = setup.Provider.Code
 	c = p.content(setup)
 	switch setup.State {
 	case checkout.PageExpired:
@@ -168,7 +168,7 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 		p.site.Fail(w, r, err)
 		return
 	}
-	web.Of(r.Context()).Refused, _ = errors.AsType[*checkout.Error](err)
+	web.RequestOf(r.Context()).Refused, _ = errors.AsType[*checkout.Error](err)
 	c, ok := p.load(w, r, token)
 	if !ok {
 		return // the page itself says why
@@ -181,7 +181,7 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 
 // acceptance reads a form of the setup page. A terms field that is given twice matches no terms.
 func acceptance(r *http.Request, form url.Values) (a checkout.Acceptance) {
-	if address := web.Of(r.Context()).Client; address.IsValid() {
+	if address := web.RequestOf(r.Context()).Client; address.IsValid() {
 		a.From = address.String()
 	}
 	a.TermsID = strings.Join(form["terms"], " ")

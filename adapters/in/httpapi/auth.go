@@ -23,7 +23,7 @@ func (a *api) authenticate(r *http.Request) (service.Caller, error) {
 	case err != nil:
 		return service.Caller{}, err
 	}
-	web.Of(r.Context()).Provider = caller.ProviderCode
+	web.RequestOf(r.Context()).Provider = caller.ProviderCode
 	if wait, ok := a.perKey.Allow(caller.ProviderCode + " " + caller.KeyID); !ok {
 		return service.Caller{}, rateLimited(wait)
 	}
@@ -52,7 +52,7 @@ func bearerKey(r *http.Request) (string, error) {
 	}
 	key = strings.TrimSpace(key)
 	if id := catalogue.KeyID(key); id != key { // what is no key may be a password
-		web.Of(r.Context()).KeyID = id
+		web.RequestOf(r.Context()).KeyID = id
 	}
 	return key, nil
 }

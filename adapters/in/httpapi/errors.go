@@ -91,7 +91,7 @@ func problemOf(err error) (p *problem, ok bool) {
 // refuse answers with err.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p, ok := problemOf(err)
-	web.Of(r.Context()).Refused, _ = errors.AsType[*checkout.Error](err)
+	web.RequestOf(r.Context()).Refused, _ = errors.AsType[*checkout.Error](err)
 	if !ok {
 		level := slog.LevelError
 		if r.Context().Err() != nil {

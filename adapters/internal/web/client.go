@@ -11,7 +11,7 @@ import (
 // ClientNet names the client of a request for a Limiter: by its address, or for IPv6 by
 // its /64, all of which one client commonly has to itself.
 func ClientNet(ctx context.Context) string {
-	addr := Of(ctx).Client
+	addr := RequestOf(ctx).Client
 	if addr.Is6() {
 		return netip.PrefixFrom(addr, 64).Masked().String()
 	}

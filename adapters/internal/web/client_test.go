@@ -36,7 +36,7 @@ func TestClientIsTheAddressThatTheTrustedProxiesSaw(t *testing.T) {
 			o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 			var got, net string
 			h := web.Wrap(o, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				got, net = web.Of(r.Context()).Client.String(), web.ClientNet(r.Context())
+				got, net = web.RequestOf(r.Context()).Client.String(), web.ClientNet(r.Context())
 			}), failed)
 			r := httptest.NewRequest("GET", "/", nil)
 			r.RemoteAddr = tt.remote

@@ -28,7 +28,7 @@ func (s *Site) Handler(routes map[string]Handlers) http.Handler {
 	router.NotFoundHandler = http.HandlerFunc(s.NotFound)
 	serve := func(route string, handlers Handlers) {
 		router.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
-			Of(r.Context()).Route = route
+			RequestOf(r.Context()).Route = route
 			s.serve(w, r, handlers)
 		})
 	}

@@ -44,7 +44,7 @@ var problems = map[int]problem{
 // that is no refusal is logged, and the page shows only the request id, unless the store was busy.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	refusal, _ := errors.AsType[*checkout.Error](err)
-	Of(r.Context()).Refused = refusal
+	RequestOf(r.Context()).Refused = refusal
 	switch {
 	case refusal == nil && errors.Is(err, ports.ErrBusy):
 		s.Log.WarnContext(r.Context(), "serve page", "path", loggedPath(r.URL), "error", err)

@@ -16,7 +16,7 @@ const other = "other"
 func Routed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if template, err := mux.CurrentRoute(r).GetPathTemplate(); err == nil {
-			Of(r.Context()).Route = template
+			RequestOf(r.Context()).Route = template
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -33,7 +33,7 @@ func observe(o Options, r *http.Request, a *answer, took time.Duration) {
 		http.MethodConnect, http.MethodOptions, http.MethodTrace:
 		method = r.Method
 	}
-	o.Observe(method, cmp.Or(Of(r.Context()).Route, other), a.sent(), took)
+	o.Observe(method, cmp.Or(RequestOf(r.Context()).Route, other), a.sent(), took)
 }
 
 // Methods returns the methods that the router has for the request's path, in the form of

@@ -34,7 +34,7 @@ func TestAnswersAreObservedByRoute(t *testing.T) {
 	router.Handle("/two/{id}/{part}/end", answer(http.StatusOK))
 	router.Handle("/panic", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("broken") }))
 	router.Handle("/page", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		web.Of(r.Context()).Route = "/pages/{page}"
+		web.RequestOf(r.Context()).Route = "/pages/{page}"
 	}))
 	h := web.Wrap(o, router, failed)
 	for _, tt := range []struct{ method, path, want string }{

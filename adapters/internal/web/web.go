@@ -76,8 +76,8 @@ type Request struct {
 
 type requestKey struct{}
 
-// Of returns the request that Wrap serves in this context, or an empty one outside of Wrap.
-func Of(ctx context.Context) *Request {
+// RequestOf returns the request that Wrap serves in this context, or an empty one outside of Wrap.
+func RequestOf(ctx context.Context) *Request {
 	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
 		return r
 	}
@@ -85,7 +85,7 @@ func Of(ctx context.Context) *Request {
 }
 
 // RequestID returns the id that Wrap gave the request, or "" outside of Wrap.
-func RequestID(ctx context.Context) string { return Of(ctx).ID }
+func RequestID(ctx context.Context) string { return RequestOf(ctx).ID }
 
 // About returns the checkout that a line is about, as far as it is known.
 func About(a service.About) (attrs []slog.Attr) {
@@ -234,7 +234,7 @@ func loggedPath(u *url.URL) string {
 // logRequest writes the access log's line. Only that of a refused caller has the client's address, so that an attack can
 // be traced and the log does not collect where payers are.
 func logRequest(o Options, r *http.Request, a *answer, took time.Duration) {
-	info := Of(r.Context())
+	info := RequestOf(r.Context())
 	line := []slog.Attr{
 		slog.String("method", r.Method),
 		slog.String("path", loggedPath(r.URL)),

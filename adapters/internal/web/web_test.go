@@ -143,7 +143,7 @@ func TestAccessLogTellsWhatHappenedAndNoSecrets(t *testing.T) {
 	var log bytes.Buffer
 	c := newClock()
 	h := web.Wrap(options(&log, c), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		web.Of(r.Context()).Provider = "KOWHAI"
+		web.RequestOf(r.Context()).Provider = "KOWHAI"
 		c.Advance(1500 * time.Microsecond)
 		w.WriteHeader(http.StatusEarlyHints)
 		w.WriteHeader(http.StatusTeapot)
