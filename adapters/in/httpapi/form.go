@@ -117,8 +117,12 @@ func get[T any](f *form, path string, convert func(strictjson.Value) (T, error))
 
 // wellFormed refuses a body that contains a known name in another letter case.
 func (f *form) wellFormed() error {
+	objects := []*strictjson.Fields{f.body}
+	for _, name := range f.body.Known() {
+		objects = append(objects, f.sections[name])
+	}
 	var faults []checkout.Fault
-	for _, fields := range f.all() {
+	for _, fields := range objects {
 		for _, name := range fields.OtherCase() {
 			faults = append(faults, checkout.Fault{Field: fields.At(name), Message: "must be spelt exactly so"})
 		}
@@ -127,15 +131,6 @@ func (f *form) wellFormed() error {
 		return nil
 	}
 	return checkout.Malformed("the request body is not well-formed; details says where", faults...)
-}
-
-// all returns the body and its sections, in the order in which they were asked for.
-func (f *form) all() []*strictjson.Fields {
-	all := []*strictjson.Fields{f.body}
-	for _, name := range f.body.Known() {
-		all = append(all, f.sections[name])
-	}
-	return all
 }
 
 // maxUnknown is the number of unknown names of one object that are looked at for suggestions.
