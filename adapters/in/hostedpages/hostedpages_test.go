@@ -214,18 +214,6 @@ func TestPageOfAConfirmedSetupWhoseMandateDied(t *testing.T) {
 	page.lacks(t, "is set up</h1>", "There is nothing more to do here", "<form", "data-notify")
 }
 
-func TestMandateThatDiedOpensThePageAgain(t *testing.T) {
-	b := newBench(t, setting{})
-	b.setUp()
-	b.change(func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateFailed })
-	page := b.get(b.setupPath()).is(t, http.StatusOK)
-	page.wants(t, "Your earlier bank setup is no longer valid", `<div class="notice failure">`, "<form")
-	b.begin().is(t, http.StatusSeeOther)
-	if c := b.stored(); c.Setup.Try != 2 {
-		t.Errorf("setup = %+v, want a second try", c.Setup)
-	}
-}
-
 func TestLegalPage(t *testing.T) {
 	b := newBench(t, setting{})
 	page := b.get(b.legalPath()).is(t, http.StatusOK)

@@ -1,7 +1,6 @@
 package hostedpages_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -20,7 +19,6 @@ import (
 type bank struct {
 	mu    sync.Mutex
 	says  checkout.Observation
-	kept  checkout.Setback
 	err   error
 	begun int // calls
 	asked int
@@ -56,12 +54,6 @@ func (b *bank) Observe(ctx context.Context, _ checkout.SetupQuery) (checkout.Obs
 		}
 	}
 	return says, err
-}
-
-func (b *bank) Setback(context.Context, checkout.SetupQuery) (checkout.Setback, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.kept, nil
 }
 
 func (*bank) Ready(context.Context) error { return nil }
@@ -215,21 +207,6 @@ func TestPagesThatAreLoadedAtOnceShareOneAnswer(t *testing.T) {
 	}
 }
 
-func TestProcessorIsNotAskedBeforeTheSetupIsBegun(t *testing.T) {
-	b, processor := atBank(t)
-	for _, path := range []string{b.setupPath(), b.legalPath(), "/api/dd-setup?token=x"} {
-		b.get(path)
-	}
-	b.start()
-	if got := processor.calls(); got != 0 {
-		t.Errorf("the processor was asked %d times of a setup that it did not know", got)
-	}
-	b.get(b.setupPath())
-	if got := processor.calls(); got != 1 {
-		t.Errorf("the processor was asked %d times after the start, want once", got)
-	}
-}
-
 func TestLoadingThePageStoresNothing(t *testing.T) {
 	b, processor := atBank(t)
 	b.start()
@@ -269,51 +246,6 @@ func TestMandateThatDiedIsNeverShownAsSetUp(t *testing.T) {
 				b.get(b.legalPath()).lacks(t, "you accepted the direct debit terms")
 			})
 		}
-	}
-}
-
-// The first thing that a payer reads on coming back is what became of the try, and the way on is below it.
-func TestPayerWhoCouldNotFinishIsToldSoAndMayGoOn(t *testing.T) {
-	cancelled := checkout.Observation{BillingRequest: checkout.BillingCancelled, Authorisation: checkout.CustomerInProgress}
-	const nothing = "Nothing is set up, and nothing was collected."
-	for _, tt := range []struct {
-		name    string
-		says    checkout.Observation
-		kept    checkout.Setback
-		down    bool
-		heading string
-		wants   []string
-		lacks   string
-		tries   int // billing requests, with the one of the way on
-	}{
-		{name: "not finished", says: pending, heading: "Your bank setup is not finished", wants: []string{nothing, "You can go on"}, tries: 1},
-		{name: "not served", says: pending, kept: checkout.SetbackPlace, heading: "The bank page cannot be used where you are",
-			wants: []string{nothing, "from New Zealand", "ask Kōwhai Institute how else you can pay"}, tries: 1},
-		{name: "failed", says: cancelled, kept: checkout.SetbackFailure, heading: "The bank setup did not work",
-			wants: []string{nothing, "use another account", "how else you can pay"}, tries: 2},
-		{name: "cancelled", says: cancelled, heading: "The bank setup was cancelled", wants: []string{nothing, "start it again"}, tries: 2},
-		{name: "the processor is down", says: pending, down: true, heading: "We cannot see whether your bank setup is finished",
-			wants: []string{`<a href="">Look again</a>`}, lacks: "Nothing is set up", tries: 1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b, processor := atBank(t)
-			b.get(b.setupPath()).lacks(t, `class="notice`) // the first time there is nothing to say
-			first := b.start()
-			processor.say(tt.says)
-			processor.kept = tt.kept
-			if tt.down {
-				processor.err, b.failing = errors.New("connection refused"), true
-			}
-			page := b.get(b.setupPath()).is(t, http.StatusOK)
-			page.wants(t, append(tt.wants, "<h2>"+tt.heading+"</h2>", `<form method="post"`, "Continue to bank details")...)
-			page.lacks(t, cmp.Or(tt.lacks, "Look again"), "Your direct debit is set up", "<script")
-			if begin, end := strings.Index(page.body, tt.heading), strings.Index(page.body, `<section class="card"`); begin > end {
-				t.Error("the plan comes before what became of the try")
-			}
-			if again := b.start(); (again == first) != (tt.tries == 1) {
-				t.Errorf("the way on leads to %q after %q; want %d tries in all", again, first, tt.tries)
-			}
-		})
 	}
 }
 
