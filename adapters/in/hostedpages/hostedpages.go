@@ -52,12 +52,13 @@ type pages struct {
 func New(s *service.Service, o Options) http.Handler {
 	shared := web.Options{Log: o.Log, BaseURL: s.BaseURL(), Now: o.Now}.Complete()
 	p := &pages{s, web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, Contact: s.Agency(), RateLimit: o.RateLimit})}
-	return p.site.Handler(map[string]web.Handlers{
-		setupPath:              {http.MethodGet: p.opened(p.setup), http.MethodPost: p.begin},
-		legalPath:              {http.MethodGet: p.opened(p.legal)},
-		agreementPath:          {http.MethodGet: p.opened(p.agreement)},
-		noticePath:             {http.MethodGet: p.privacy},
-		assetsPath + "{asset}": {http.MethodGet: p.asset},
+	return p.site.Handler(map[string]http.HandlerFunc{
+		"GET " + setupPath:              p.opened(p.setup),
+		"POST " + setupPath:             p.begin,
+		"GET " + legalPath:              p.opened(p.legal),
+		"GET " + agreementPath:          p.opened(p.agreement),
+		"GET " + noticePath:             p.privacy,
+		"GET " + assetsPath + "{asset}": p.asset,
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -17,45 +16,30 @@ import (
 // maxForm is the largest form, in bytes, that is read.
 const maxForm = 16 << 10
 
-// Handlers are the handlers of one path by method. GET's answers HEAD too.
-type Handlers map[string]http.HandlerFunc
-
-// Handler returns the handler of the site: its pages by their routes, and its assets unless a route of their path serves
-// them. A variable of a route, such as {asset}, stands for one segment of the path.
-func (s *Site) Handler(routes map[string]Handlers) http.Handler {
+// Handler returns the handler of the site: its pages by method and route, such as "GET /setup", and its assets, unless a route
+// of their path serves them. GET's handler answers HEAD too. A variable of a route, such as {asset}, is one segment of the path.
+func (s *Site) Handler(routes map[string]http.HandlerFunc) http.Handler {
 	// A path that is not clean is unknown, not redirected.
 	router := mux.NewRouter().SkipClean(true)
+	router.Use(Routed)
 	router.NotFoundHandler = http.HandlerFunc(s.NotFound)
-	serve := func(route string, handlers Handlers) {
-		router.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
-			RequestOf(r.Context()).Route = route
-			s.serve(w, r, handlers)
-		})
+	router.MethodNotAllowedHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", Methods(router, r))
+		s.problem(w, r, http.StatusMethodNotAllowed, "")
+	})
+	handle := func(route string, h http.HandlerFunc) {
+		method, path, _ := strings.Cut(route, " ")
+		methods := []string{method}
+		if method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+		router.HandleFunc(path, h).Methods(methods...)
 	}
-	for route, handlers := range routes {
-		serve(route, handlers)
+	for route, h := range routes {
+		handle(route, h)
 	}
-	serve(s.Assets+"{asset}", Handlers{http.MethodGet: s.Asset})
+	handle("GET "+s.Assets+"{asset}", s.Asset)
 	return Wrap(s.Options, Compress(router), s.Broken)
-}
-
-// serve calls the handler of the request's method, or answers 405 with Allow.
-func (s *Site) serve(w http.ResponseWriter, r *http.Request, m Handlers) {
-	method := r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	if handle, ok := m[method]; ok {
-		handle(w, r)
-		return
-	}
-	allowed := slices.Collect(maps.Keys(m))
-	if _, ok := m[http.MethodGet]; ok {
-		allowed = append(allowed, http.MethodHead)
-	}
-	slices.Sort(allowed)
-	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	s.problem(w, r, http.StatusMethodNotAllowed, "")
 }
 
 // Admit reports whether to serve a request for the page with this secret ("" for a request without a secret). If not, it

@@ -43,8 +43,9 @@ type pages struct {
 func newPages(p *Processor, shared web.Options, o Options) pages {
 	served := pages{processor: p, authority: o.Authority,
 		site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, RateLimit: o.RateLimit})}
-	served.handler = served.site.Handler(map[string]web.Handlers{
-		formPath + "{id}": {http.MethodGet: served.begin, http.MethodPost: served.send},
+	served.handler = served.site.Handler(map[string]http.HandlerFunc{
+		"GET " + formPath + "{id}":  served.begin,
+		"POST " + formPath + "{id}": served.send,
 	})
 	return served
 }

@@ -31,13 +31,13 @@ type pages struct {
 func newPages(p *Provider) pages {
 	shared := p.shared()
 	served := pages{provider: p, site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files})}
-	served.handler = served.site.Handler(map[string]web.Handlers{
-		CoursePath:   {http.MethodGet: served.course},
-		enrolPath:    {http.MethodPost: served.enrol},
-		DonePath:     {http.MethodGet: served.done},
-		confirmPath:  {http.MethodPost: served.confirm},
-		againPath:    {http.MethodPost: served.again},
-		ReturnedPath: {http.MethodGet: served.returned},
+	served.handler = served.site.Handler(map[string]http.HandlerFunc{
+		"GET " + CoursePath:   served.course,
+		"POST " + enrolPath:   served.enrol,
+		"GET " + DonePath:     served.done,
+		"POST " + confirmPath: served.confirm,
+		"POST " + againPath:   served.again,
+		"GET " + ReturnedPath: served.returned,
 	})
 	return served
 }

@@ -26,12 +26,15 @@ type pages struct {
 func newPages(s *Simulator) pages {
 	shared := web.Options{Log: s.options.Log, BaseURL: s.options.PublicURL, Now: s.Now}.Complete()
 	p := pages{sim: s, site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files})}
-	p.handler = p.site.Handler(map[string]web.Handlers{
-		flowPath + "{flow}":         {http.MethodGet: p.showDetails},
-		flowPath + "{flow}/details": {http.MethodGet: p.showDetails, http.MethodPost: p.takeDetails},
-		flowPath + "{flow}/account": {http.MethodGet: p.showAccount, http.MethodPost: p.takeAccount},
-		flowPath + "{flow}/check":   {http.MethodGet: p.showCheck, http.MethodPost: p.confirm},
-		flowPath + "{flow}/exit":    {http.MethodPost: p.exit},
+	p.handler = p.site.Handler(map[string]http.HandlerFunc{
+		"GET " + flowPath + "{flow}":          p.showDetails,
+		"GET " + flowPath + "{flow}/details":  p.showDetails,
+		"POST " + flowPath + "{flow}/details": p.takeDetails,
+		"GET " + flowPath + "{flow}/account":  p.showAccount,
+		"POST " + flowPath + "{flow}/account": p.takeAccount,
+		"GET " + flowPath + "{flow}/check":    p.showCheck,
+		"POST " + flowPath + "{flow}/check":   p.confirm,
+		"POST " + flowPath + "{flow}/exit":    p.exit,
 	})
 	return p
 }
