@@ -45,15 +45,6 @@ func TestGoingOnIsKeptAsConsent(t *testing.T) {
 	}
 }
 
-func TestReadingIsNoConsent(t *testing.T) {
-	b := newBench(t, setting{})
-	b.get(b.setupPath())
-	b.get(b.legalPath())
-	if got := b.stored().Setup.Consent; !got.IsZero() {
-		t.Errorf("consent = %+v, want none", got)
-	}
-}
-
 func TestAFormThatNamesNoTermsConsentsToNoneOfRecord(t *testing.T) {
 	b := newBench(t, setting{})
 	b.begin().is(t, http.StatusSeeOther)

@@ -20,7 +20,6 @@ type bank struct {
 	mu    sync.Mutex
 	says  checkout.Observation
 	err   error
-	begun int // calls
 	asked int
 
 	answer chan struct{} // if not nil, Observe waits until it is closed, or its context ends
@@ -34,10 +33,7 @@ func (*bank) Info() checkout.ProcessorInfo {
 	return checkout.ProcessorInfo{Name: "bank", Environment: catalogue.Sandbox, PageOrigins: strings.Fields(bankPages)}
 }
 
-func (b *bank) Begin(_ context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.begun++
+func (*bank) Begin(_ context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
 	return checkout.BillingRequest{ID: "BR-" + start.Key, URL: "https://pay.bank.example/flow/" + start.Key}, nil
 }
 
@@ -117,22 +113,6 @@ func TestFormMayLeadToThePagesOfTheProcessorAndNowhereElse(t *testing.T) {
 		if got := page.formAction(); got != "'self'" {
 			t.Errorf("%s has no form: form-action %s, want 'self'", name, got)
 		}
-	}
-}
-
-func TestPayerWhoComesBackSeesWhatTheProcessorSays(t *testing.T) {
-	b, processor := atBank(t)
-	b.start()
-	if c := b.poll(); c.SetupComplete() {
-		t.Fatalf("setup = %+v before the payer's part", c.Setup)
-	}
-	processor.say(done(b.now, checkout.MandatePendingSubmission)) // in the moment of the poll, whose answer is kept for a while
-	page := b.get(b.setupPath())
-	page.wants(t, "Your direct debit is set up", `<script src="/api/dd-setup/assets/setup.js?v=`, "data-notify=")
-	page.lacks(t, "<form")
-	// The page's script says "setup_changed" to the provider's page, which polls.
-	if c := b.poll(); !c.SetupComplete() {
-		t.Errorf("a poll after the page says %+v, want the setup complete as on the page", c.Setup)
 	}
 }
 
@@ -224,31 +204,6 @@ func TestLoadingThePageStoresNothing(t *testing.T) {
 	}
 }
 
-func TestMandateThatDiedIsNeverShownAsSetUp(t *testing.T) {
-	for mandate, want := range map[checkout.MandateStatus]string{
-		checkout.MandateFailed: "The bank setup failed", checkout.MandateCancelled: "The direct debit was cancelled",
-		checkout.MandateExpired: "The direct debit has ended", checkout.MandateBlocked: "The direct debit was stopped",
-	} {
-		for name, polled := range map[string]bool{"first seen by the page": false, "seen alive by a poll before": true} {
-			t.Run(string(mandate)+", "+name, func(t *testing.T) {
-				b, processor := atBank(t)
-				b.start()
-				if polled {
-					processor.say(done(b.now, checkout.MandateActive))
-					b.poll()
-					b.get(b.setupPath()).wants(t, "Your direct debit is set up")
-				}
-				b.now = b.now.Add(time.Minute)
-				processor.say(done(b.now, mandate))
-				page := b.get(b.setupPath())
-				page.wants(t, want, "Your earlier bank setup is no longer valid.", "<form")
-				page.lacks(t, "Your direct debit is set up", "is being set up", "setup.js", "data-notify")
-				b.get(b.legalPath()).lacks(t, "you accepted the direct debit terms")
-			})
-		}
-	}
-}
-
 func TestExpiredLinkClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
 	b, processor := atBank(t)
 	b.start()
@@ -263,34 +218,14 @@ func TestExpiredLinkClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
 }
 
 func TestSetupThatThePayerFinishedAndTheProcessorDidNotIsSettling(t *testing.T) {
-	nameless := func(at time.Time) checkout.Observation {
-		o := done(at, checkout.MandatePendingSubmission)
-		o.AccountHolder, o.AccountMask, o.CompletedAt = "", "", time.Time{}
-		return o
-	}
-	for _, says := range []checkout.Observation{
-		{BillingRequest: checkout.BillingReadyToFulfil, Authorisation: checkout.CustomerInProgress},
-		{BillingRequest: checkout.BillingFulfilling, Authorisation: checkout.CustomerInProgress},
-		nameless(time.Time{}),
-	} {
-		t.Run(string(says.BillingRequest), func(t *testing.T) {
-			b, processor := atBank(t)
-			form := b.pressed()
-			b.start()
-			processor.say(says)
-			page := b.get(b.setupPath()).is(t, http.StatusOK)
-			page.wants(t, "<h1>Your direct debit is being set up</h1>", "Diploma in Business", "You need not do anything",
-				`<a class="button" href="">`, `<a href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`)
-			page.lacks(t, "<form", "Continue to bank details", "Your direct debit is set up", "<script")
-
-			// The form of a page that is still open begins nothing: it would be a second mandate.
-			again := b.do(http.MethodPost, "/api/dd-setup", form).is(t, http.StatusSeeOther)
-			if at := again.header.Get("Location"); at != baseURL+b.setupPath() || processor.begun != 1 {
-				t.Errorf("the form leads to %q after %d billing requests, want the setup page and one", at, processor.begun)
-			}
-			b.now = b.now.Add(time.Minute)
-			processor.say(done(b.now, checkout.MandatePendingSubmission))
-			b.get(b.setupPath()).wants(t, "Your direct debit is set up")
-		})
-	}
+	b, processor := atBank(t)
+	b.start()
+	processor.say(checkout.Observation{BillingRequest: checkout.BillingFulfilling, Authorisation: checkout.CustomerInProgress})
+	page := b.get(b.setupPath()).is(t, http.StatusOK)
+	page.wants(t, "<h1>Your direct debit is being set up</h1>", "Diploma in Business", "You need not do anything",
+		`<a class="button" href="">`, `<a href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`)
+	page.lacks(t, "<form", "Continue to bank details", "Your direct debit is set up", "<script")
+	b.now = b.now.Add(time.Minute)
+	processor.say(done(b.now, checkout.MandatePendingSubmission))
+	b.get(b.setupPath()).wants(t, "Your direct debit is set up")
 }
