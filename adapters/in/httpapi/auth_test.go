@@ -92,26 +92,6 @@ func TestAKeyWithoutItsSchemeIsRefusedWithTheFormat(t *testing.T) {
 	}
 }
 
-func TestEachKeyHasARateOfItsOwn(t *testing.T) {
-	h := newHandler(&stub{}, options(io.Discard, 2))
-	get := func(key string) *http.Request {
-		return request("GET", "/v1/provider-checkouts/id", "", header("Authorization", "Bearer "+key))
-	}
-	for range 4 {
-		if w := do(h, get("good")); w.Code != 200 {
-			t.Fatalf("answer %d within the burst: %s", w.Code, w.Body)
-		}
-	}
-	w := do(h, get("good"))
-	wantRefusal(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
-	if got := w.Header().Get("Retry-After"); got != "1" {
-		t.Errorf("Retry-After = %q, want 1", got)
-	}
-	if w := do(h, get("other")); w.Code != 200 {
-		t.Errorf("another key is answered %d", w.Code)
-	}
-}
-
 func TestBadKeysAreThrottledBySourceAndGoodOnesNever(t *testing.T) {
 	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	o := options(io.Discard, 2)

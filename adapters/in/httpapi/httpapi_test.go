@@ -11,56 +11,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// unread is a body that must not be read.
-type unread struct{ t *testing.T }
-
-func (u unread) Read([]byte) (int, error) {
-	u.t.Error("the body was read")
-	return 0, io.EOF
-}
-
-// TestTheFirstWrongThingIsAnswered spoils everything from one check on: the first decides.
-func TestTheFirstWrongThingIsAnswered(t *testing.T) {
-	noKey := header("Authorization")
-	badKey := header("Authorization", "Bearer bad")
-	text := header("Content-Type", "text/plain")
-	huge := func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(unread{t}), 1<<30 }
-	for _, tt := range []struct {
-		name, method, path, body string
-		edit                     []func(*http.Request)
-		status                   int
-		code                     string
-	}{
-		{"unknown route", "POST", "/v1/provider-checkout", "{", []func(*http.Request){noKey, text, huge}, 404, "NOT_FOUND"},
-		{"wrong method", "PUT", checkoutsPath, "{", []func(*http.Request){noKey, text, huge}, 405, "METHOD_NOT_ALLOWED"},
-		{"no key", "POST", checkoutsPath, "{", []func(*http.Request){noKey, text, huge}, 401, "MISSING_API_KEY"},
-		{"bad key", "POST", checkoutsPath, "{", []func(*http.Request){badKey, text, huge}, 403, "INVALID_API_KEY"},
-		{"wrong type", "POST", checkoutsPath, "{", []func(*http.Request){text, huge}, 415, "UNSUPPORTED_MEDIA_TYPE"},
-		{"too large", "POST", checkoutsPath, "{", []func(*http.Request){huge}, 413, "REQUEST_TOO_LARGE"},
-		{"malformed", "POST", checkoutsPath, "{", nil, 400, "VALIDATION_ERROR"},
-		{"malformed confirm", "POST", checkoutsPath + "/id/confirm", "[]", nil, 400, "VALIDATION_ERROR"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			app := &stub{}
-			w := do(handler(app), request(tt.method, tt.path, tt.body, tt.edit...))
-			wantRefusal(t, w, tt.status, tt.code)
-			if app.served() {
-				t.Error("the request was served")
-			}
-		})
-	}
-}
-
-func TestRateComesAfterTheKeyAndBeforeTheBody(t *testing.T) {
-	h := newHandler(&stub{}, options(io.Discard, 0.5)) // one request, then wait
-	spoilt := func(key string) *http.Request {
-		return request("POST", checkoutsPath, "{", header("Content-Type", "text/plain"), header("Authorization", "Bearer "+key))
-	}
-	wantRefusal(t, do(h, spoilt("good")), 415, "UNSUPPORTED_MEDIA_TYPE")
-	wantRefusal(t, do(h, spoilt("good")), 429, "RATE_LIMITED")
-	wantRefusal(t, do(h, spoilt("bad")), 403, "INVALID_API_KEY")
-}
-
 func TestRoutes(t *testing.T) {
 	for _, tt := range []struct {
 		method, path string
