@@ -23,7 +23,7 @@ func (o spec) parameter(p strictjson.Value, ours bool) fieldView {
 func (o spec) fields(schema strictjson.Value, ours bool) (all []fieldView) {
 	kinds := o.items(schema, "oneOf")
 	if len(kinds) == 0 {
-		all = o.properties(nil, schema, "", ours)
+		kinds = []strictjson.Value{schema}
 	}
 	var titles []string
 	var each [][]fieldView
@@ -32,23 +32,20 @@ func (o spec) fields(schema strictjson.Value, ours bool) (all []fieldView) {
 		each = append(each, o.properties(nil, kind, "", ours))
 	}
 	for _, f := range slices.Concat(each...) {
-		if !slices.ContainsFunc(all, func(g fieldView) bool { return g.Path == f.Path }) {
-			all = append(all, merged(f, titles, each))
+		if slices.ContainsFunc(all, func(g fieldView) bool { return g.Path == f.Path }) {
+			continue
 		}
-	}
-	for i := range all {
+		f = merged(f, titles, each)
 		if ours {
-			all[i].Anchor = o.anchor("field-" + all[i].Path)
+			f.Anchor = o.anchor("field-" + f.Path)
 		}
+		all = append(all, f)
 	}
 	return all
 }
 
 // merged returns a field as the kinds of a body describe it together: what they say differently stands under their titles.
 func merged(f fieldView, titles []string, each [][]fieldView) fieldView {
-	if len(each) == 0 {
-		return f
-	}
 	var texts, requiredIn []string
 	same := true
 	for i, fields := range each {
