@@ -110,7 +110,10 @@ func TestEveryBrandColourIsReadable(t *testing.T) {
 		for _, tt := range []struct {
 			text, paper string
 			want        float64
-		}{{found[2], found[1], 4.5}, {found[3], "#ffffff", 4.5}, {found[3], "#f4f5f6", 4.5}, {found[4], "#14171a", 7}, {found[4], "#22272b", 7}} {
+		}{
+			{found[2], found[1], 4.5}, {found[3], "#ffffff", 4.5}, {found[3], "#f4f5f6", 4.5},
+			{found[4], "#14171a", 7}, {found[4], "#22272b", 7},
+		} {
 			text, _ := colour.Parse(tt.text)
 			paper, _ := colour.Parse(tt.paper)
 			if c := colour.Contrast(text, paper); c < tt.want {

@@ -10,7 +10,8 @@ import (
 
 // A student who does not pay has no setup token: the notice is there without one, and says nothing about anybody.
 func TestThePrivacyNoticeIsForEverybody(t *testing.T) {
-	b := newBench(t, setting{agency: agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay <Street>", Contact: "privacy@putea.example"}})
+	agency := agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay <Street>", Contact: "privacy@putea.example"}
+	b := newBench(t, setting{agency: agency})
 	notice := b.get("/api/dd-setup/privacy").is(t, http.StatusOK)
 	notice.wants(t, "information privacy principle 3A", "Pūtea Limited, 1 Quay &lt;Street&gt;. Contact: privacy@putea.example.",
 		"What it is for", "Who gets it", "How long we keep it", "put it right", "Privacy Commissioner")
@@ -43,7 +44,8 @@ func TestThePrivacyNoticeSaysHowLongDataIsKept(t *testing.T) {
 }
 
 func TestAPageThatDoesNotOpenNamesTheOperator(t *testing.T) {
-	b := newBench(t, setting{agency: agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay Street", Contact: "help@putea.example"}})
+	agency := agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay Street", Contact: "help@putea.example"}
+	b := newBench(t, setting{agency: agency})
 	page := b.get("/api/dd-setup?token=unknown").is(t, http.StatusNotFound)
 	page.wants(t, "This link does not work. It may have been cut off when it was copied.",
 		"If your education provider cannot help, ask Pūtea Limited: help@putea.example")

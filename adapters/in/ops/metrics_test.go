@@ -131,7 +131,8 @@ func TestWhatIsNotSealedIsCountedWhenItIsAskedFor(t *testing.T) {
 		}
 	}
 	sign(evidenceKeys(t))
-	has(t, handler, "provider_checkout_evidence_unsealed_entries 3", "provider_checkout_evidence_oldest_unsealed_age_seconds 180", age+" 90")
+	has(t, handler, "provider_checkout_evidence_unsealed_entries 3",
+		"provider_checkout_evidence_oldest_unsealed_age_seconds 180", age+" 90")
 }
 
 func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {

@@ -96,8 +96,8 @@ func (r Request) bind(stamp Stamp) (Stamp, error) {
 	case stamp.Environment != "" && stamp.Environment != r.Environment:
 		return Stamp{}, fmt.Errorf("it belongs to the %s environment, and cannot be opened for %s", stamp.Environment, r.Environment)
 	case stamp.CRM != "" && stamp.CRM != crm:
-		return Stamp{}, fmt.Errorf("its records are in the %s CRM, and it cannot be opened for %s: serve it with --crm %[1]s, or another store",
-			stamp.CRM, crm)
+		return Stamp{}, fmt.Errorf("its records are in the %s CRM, and it cannot be opened for %s: "+
+			"serve it with --crm %[1]s, or another store", stamp.CRM, crm)
 	}
 	stamp.Environment, stamp.CRM = r.Environment, crm
 	return stamp, nil

@@ -18,7 +18,8 @@ func TestPolicy(t *testing.T) {
 			"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self' https://pay.bank.example; " +
 				"base-uri 'none'; frame-ancestors https://enrol.example https://other.example"},
 		{"a page with a logo of its own", web.Policy{Files: true, DataImages: true},
-			"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"},
+			"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'none'; " +
+				"base-uri 'none'; frame-ancestors 'none'"},
 	} {
 		if got := tt.policy.String(); got != tt.want {
 			t.Errorf("%s: %s\nwant %s", tt.name, got, tt.want)

@@ -258,7 +258,8 @@ func TestPanicBehindCompressIsAnsweredWhole(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		panic("a broken invariant")
 	})).ServeHTTP)
-	if w.Code != http.StatusInternalServerError || !strings.HasPrefix(w.Body.String(), "failed req_") || w.Header().Get("Content-Encoding") != "" {
+	if w.Code != http.StatusInternalServerError || !strings.HasPrefix(w.Body.String(), "failed req_") ||
+		w.Header().Get("Content-Encoding") != "" {
 		t.Errorf("answer %d %q in %q, want 500 and what failed says", w.Code, w.Body, w.Header().Get("Content-Encoding"))
 	}
 }

@@ -14,8 +14,8 @@ var asyncAPITemplate string
 // asyncAPI returns the AsyncAPI document of the events, which says what the webhooks of the OpenAPI document say. The template's
 // JSON is written anew, with its names in order.
 func (o spec) asyncAPI() ([]byte, error) {
-	page := template.Must(template.New("asyncapi.json").Funcs(template.FuncMap{
-		"at": o.at, "items": o.items, "json": formatJSON, "quote": strconv.Quote, "description": o.description}).Parse(asyncAPITemplate))
+	page := template.Must(template.New("asyncapi.json").Funcs(template.FuncMap{"at": o.at, "items": o.items,
+		"json": formatJSON, "quote": strconv.Quote, "description": o.description}).Parse(asyncAPITemplate))
 	var text bytes.Buffer
 	if err := page.Execute(&text, map[string]any{"root": o.root}); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // Command docgen renders the API's documentation, for go generate in the folder of package httpapi: docs.html for people,
-// docs.markdown, its Markdown edition, and asyncapi.json, the description of the events for programs. All are made of openapi.json and
-// quickstart.md, so that there is one text to keep true.
+// docs.markdown, its Markdown edition, and asyncapi.json, the description of the events for programs. All are made of
+// openapi.json and quickstart.md, so that there is one text to keep true.
 package main
 
 import (
