@@ -38,48 +38,36 @@ func readValue(d *jsontext.Decoder, field any) error {
 	if err != nil {
 		return err
 	}
-	if s, ok := field.(*string); ok {
-		if t.Kind() != '"' {
-			return fmt.Errorf("%v instead of text", t.Kind())
-		}
+	if s, ok := field.(*string); ok && t.Kind() == '"' { // most columns
 		*s = t.String()
 		return nil
 	}
-	switch field := field.(type) {
-	case *int64:
-		*field, err = integer(t)
-	case *int:
-		var n int64
-		n, err = integer(t)
-		*field = int(n)
-	case sql.Scanner:
-		err = scanToken(field, t)
-	default:
-		err = fmt.Errorf("no value is read into a %T", field)
-	}
-	return err
-}
-
-func integer(t jsontext.Token) (int64, error) {
-	if t.Kind() != '0' {
-		return 0, fmt.Errorf("%v instead of a number", t.Kind())
-	}
-	return t.Int()
-}
-
-// scanToken passes the value to the scanner in the type in which the driver returns such a column.
-func scanToken(into sql.Scanner, t jsontext.Token) error {
+	var v any // as the driver returns such a column
 	switch t.Kind() {
 	case '"':
-		return into.Scan(t.String())
+		v = t.String()
 	case '0':
-		n, err := integer(t)
-		if err != nil {
+		if v, err = t.Int(); err != nil {
 			return err
 		}
-		return into.Scan(n)
 	case 'n':
-		return into.Scan(nil)
+	default:
+		return fmt.Errorf("%v instead of a value", t.Kind())
 	}
-	return fmt.Errorf("%v instead of a value", t.Kind())
+	if into, ok := field.(sql.Scanner); ok {
+		return into.Scan(v)
+	}
+	n, ok := v.(int64)
+	switch field := field.(type) {
+	case *int64:
+		*field = n
+	case *int:
+		*field = int(n)
+	default:
+		ok = false
+	}
+	if !ok {
+		return fmt.Errorf("%v is not read into a %T", t.Kind(), field)
+	}
+	return nil
 }

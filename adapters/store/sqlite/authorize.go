@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
@@ -53,31 +52,30 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 }
 
 // ownSecret returns the text of the store's own secret file. A new store gets a file with the hexadecimal text of 32
-// random bytes, readable by its owner only.
+// random bytes, readable by its owner only. Its caller holds the store's write lock, so no other process makes one meanwhile.
 func ownSecret(path string, isNew bool, rand io.Reader) ([]byte, error) {
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if !isNew {
-			return nil, fmt.Errorf("%s is missing, and no other secret was given: put it back, or give the operator's secret", path)
-		}
-		if err := makeSecret(path, rand); err != nil {
-			return nil, fmt.Errorf("make %s: %w", path, err)
-		}
-		text, err = os.ReadFile(path)
+	switch {
+	case err == nil:
+		return bytes.TrimSpace(text), nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("read secret: %w", err)
+	case !isNew:
+		return nil, fmt.Errorf("%s is missing, and no other secret was given: put it back, or give the operator's secret", path)
+	}
+	secret, err := secrets.NewSecret(rand)
+	if err == nil { // it must be on the disk before the stamp that names it
+		err = writeNew(path, []byte(secret+"\n"))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read secret: %w", err)
+		return nil, fmt.Errorf("make %s: %w", path, err)
 	}
-	return bytes.TrimSpace(text), nil
+	return []byte(secret), nil
 }
 
-// makeSecret makes the file completely or not at all. Its caller holds the store's write lock, so no other process makes
-// one meanwhile; a temporary file that exists was left by a process that was killed.
-func makeSecret(path string, rand io.Reader) error {
-	secret, err := secrets.NewSecret(rand)
-	if err != nil {
-		return err
-	}
+// writeNew writes a file that only its owner may open, completely or not at all, unless there is one. A temporary file that exists was
+// left by a process that was killed.
+func writeNew(path string, data []byte) error {
 	temporary := path + ".new"
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -86,14 +84,12 @@ func makeSecret(path string, rand io.Reader) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(secret + "\n")
+	defer os.Remove(temporary)
+	_, err = f.Write(data)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(temporary, path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path)) // the secret must be on the disk before the stamp that names it
+	return publish(temporary, path)
 }
 
 // syncFolder returns when the names in a folder are on the disk.

@@ -156,7 +156,7 @@ func checkCopy(ctx context.Context, path string, want Contents, further []func(c
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if err := checkPragmas(ctx, db, map[string]string{"journal_mode=DELETE": "delete"}); err != nil {
+	if err := setJournal(ctx, db, "delete"); err != nil {
 		return err
 	}
 	if err := quickCheck(ctx, db, `PRAGMA integrity_check(1)`); err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
@@ -76,18 +75,4 @@ func placeSecret(ctx context.Context, copied *sql.DB, backup, path string, opera
 		return err
 	}
 	return writeNew(path+secretSuffix, own)
-}
-
-// writeNew writes a file that only its owner may open, completely or not at all.
-func writeNew(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".*.partial") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return publish(f.Name(), path)
 }

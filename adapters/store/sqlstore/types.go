@@ -15,6 +15,20 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
+// scanned converts a value of the driver's type C, which a column holds, into a value of the domain.
+func scanned[C, V any](v any, name string, into *V, convert func(C) (V, error)) error {
+	c, ok := v.(C)
+	if !ok {
+		return fmt.Errorf("%T is not %s", v, name)
+	}
+	value, err := convert(c)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	*into = value
+	return nil
+}
+
 // Time is a time in a column of milliseconds since 1970-01-01 UTC. The zero time is NULL.
 type Time time.Time
 
@@ -33,15 +47,11 @@ func Stored(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // Scan implements [database/sql.Scanner]. The time is in UTC.
 func (t *Time) Scan(v any) error {
-	switch v := v.(type) {
-	case nil:
+	if v == nil {
 		*t = Time{}
-	case int64:
-		*t = Time(time.UnixMilli(v).UTC())
-	default:
-		return fmt.Errorf("%T is not a time", v)
+		return nil
 	}
-	return nil
+	return (*Instant)(t).Scan(v)
 }
 
 // Instant is a time in a column of milliseconds since 1970-01-01 UTC that is never NULL, because rows are ordered by it. The
@@ -52,12 +62,7 @@ func (t *Instant) value() any { return (*time.Time)(t).UnixMilli() }
 
 // Scan implements [database/sql.Scanner]. The time is in UTC.
 func (t *Instant) Scan(v any) error {
-	ms, ok := v.(int64)
-	if !ok {
-		return fmt.Errorf("%T is not a time", v)
-	}
-	*t = Instant(time.UnixMilli(ms).UTC())
-	return nil
+	return scanned(v, "a time", t, func(ms int64) (Instant, error) { return Instant(time.UnixMilli(ms).UTC()), nil })
 }
 
 // Date is a date in a column of text, as YYYY-MM-DD. The zero date is "".
@@ -66,15 +71,7 @@ type Date money.Date
 func (d *Date) value() any { return dateText(money.Date(*d)) }
 
 // Scan implements [database/sql.Scanner].
-func (d *Date) Scan(v any) error {
-	text, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("%v is not a date", v)
-	}
-	parsed, err := parseDate(text)
-	*d = Date(parsed)
-	return err
-}
+func (d *Date) Scan(v any) error { return scanned(v, "a date", (*money.Date)(d), parseDate) }
 
 func dateText(d money.Date) string {
 	if d.IsZero() {
@@ -114,20 +111,17 @@ func (h *SHA256) Scan(v any) error {
 type Hashes []evidence.Hash
 
 func (h *Hashes) value() any {
-	if len(*h) == 0 {
-		return nil
-	}
-	b := make([]byte, 0, len(*h)*sha256.Size)
+	var b Bytes
 	for _, hash := range *h {
 		b = append(b, hash[:]...)
 	}
-	return b
+	return b.value()
 }
 
 // Scan implements [database/sql.Scanner].
 func (h *Hashes) Scan(v any) error {
-	b, ok := v.([]byte)
-	if v != nil && !ok || len(b)%sha256.Size != 0 {
+	var b Bytes
+	if err := b.Scan(v); err != nil || len(b)%sha256.Size != 0 {
 		return fmt.Errorf("%T is not hashes", v)
 	}
 	*h = nil
@@ -137,11 +131,6 @@ func (h *Hashes) Scan(v any) error {
 	return nil
 }
 
-// PlaceValues returns the values of the columns position and nodes of an entry of the evidence log, and its id.
-func PlaceValues(p evidence.Place) []any {
-	return []any{p.Position, (*Hashes)(&p.Nodes).value(), p.ID}
-}
-
 // Text is bytes in a column of text.
 type Text []byte
 
@@ -149,12 +138,7 @@ func (b *Text) value() any { return string(*b) }
 
 // Scan implements [database/sql.Scanner].
 func (b *Text) Scan(v any) error {
-	text, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("%T is not text", v)
-	}
-	*b = append(Text(nil), text...)
-	return nil
+	return scanned(v, "text", b, func(text string) (Text, error) { return append(Text(nil), text...), nil })
 }
 
 // Bytes is bytes in a column of bytes. No bytes are NULL, and nil.
@@ -169,12 +153,11 @@ func (b *Bytes) value() any {
 
 // Scan implements [database/sql.Scanner].
 func (b *Bytes) Scan(v any) error {
-	bytes, ok := v.([]byte)
-	if v != nil && !ok {
-		return fmt.Errorf("%T is not bytes", v)
+	if v == nil {
+		*b = nil
+		return nil
 	}
-	*b = append(Bytes(nil), bytes...)
-	return nil
+	return scanned(v, "bytes", b, func(bytes []byte) (Bytes, error) { return append(Bytes(nil), bytes...), nil })
 }
 
 // Tokens is setup tokens in a column of text: epoch:expires_ms:key_id, separated by spaces.
@@ -194,37 +177,27 @@ func (t *Tokens) value() any {
 }
 
 // Scan implements [database/sql.Scanner].
-func (t *Tokens) Scan(v any) error {
-	text, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("%T is not setup tokens", v)
-	}
-	*t = nil
-	for word := range strings.FieldsSeq(text) {
-		token, err := parseToken(word)
-		if err != nil {
-			return fmt.Errorf("setup token %q: %w", word, err)
-		}
-		*t = append(*t, token)
-	}
-	return nil
-}
+func (t *Tokens) Scan(v any) error { return scanned(v, "setup tokens", t, parseTokens) }
 
-func parseToken(text string) (t checkout.Token, err error) {
-	epoch, rest, _ := strings.Cut(text, ":")
-	expires, kid, _ := strings.Cut(rest, ":")
-	if t.Epoch, err = strconv.Atoi(epoch); err != nil {
-		return t, fmt.Errorf("epoch: %w", err)
+func parseTokens(text string) (list Tokens, err error) {
+	for word := range strings.FieldsSeq(text) {
+		epoch, rest, _ := strings.Cut(word, ":")
+		expires, kid, _ := strings.Cut(rest, ":")
+		var t checkout.Token
+		if t.Epoch, err = strconv.Atoi(epoch); err != nil {
+			return nil, fmt.Errorf("epoch of %q: %w", word, err)
+		}
+		ms, err := strconv.ParseInt(expires, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("expiry of %q: %w", word, err)
+		}
+		if t.KID, err = url.PathUnescape(kid); err != nil {
+			return nil, fmt.Errorf("key of %q: %w", word, err)
+		}
+		t.Expires = time.UnixMilli(ms).UTC()
+		list = append(list, t)
 	}
-	ms, err := strconv.ParseInt(expires, 10, 64)
-	if err != nil {
-		return t, fmt.Errorf("expiry: %w", err)
-	}
-	t.Expires = time.UnixMilli(ms).UTC()
-	if t.KID, err = url.PathUnescape(kid); err != nil {
-		return t, fmt.Errorf("key: %w", err)
-	}
-	return t, nil
+	return list, nil
 }
 
 // Schedule is a charge schedule in a column of text: a JSON array with, for each charge, an array of its sequence,
@@ -240,30 +213,25 @@ func (s *Schedule) value() any {
 }
 
 // Scan implements [database/sql.Scanner].
-func (s *Schedule) Scan(v any) error {
-	text, _ := v.(string)
+func (s *Schedule) Scan(v any) error { return scanned(v, "a schedule", s, parseSchedule) }
+
+func parseSchedule(text string) (list Schedule, err error) {
 	var rows [][4]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &rows); err != nil {
-		return fmt.Errorf("schedule: %w", err)
+		return nil, err
 	}
-	*s = nil
 	for _, row := range rows {
-		c, err := parseCharge(row)
-		if err != nil {
-			return fmt.Errorf("charge %s: %w", row, err)
+		var c money.Charge
+		var due string
+		for i, into := range []any{&c.Sequence, &c.Type, &due, &c.Amount} {
+			if err := json.Unmarshal(row[i], into); err != nil {
+				return nil, fmt.Errorf("charge %s: %w", row, err)
+			}
 		}
-		*s = append(*s, c)
-	}
-	return nil
-}
-
-func parseCharge(row [4]json.RawMessage) (c money.Charge, err error) {
-	var due string
-	for i, into := range []any{&c.Sequence, &c.Type, &due, &c.Amount} {
-		if err := json.Unmarshal(row[i], into); err != nil {
-			return c, err
+		if c.Due, err = parseDate(due); err != nil {
+			return nil, fmt.Errorf("charge %s: %w", row, err)
 		}
+		list = append(list, c)
 	}
-	c.Due, err = parseDate(due)
-	return c, err
+	return list, nil
 }

@@ -53,23 +53,25 @@ func (c *Consent) value() any {
 // Scan implements [database/sql.Scanner].
 func (c *Consent) Scan(v any) error {
 	var w consentWire
-	if err := unmarshalText(v, &w); err != nil {
-		return fmt.Errorf("consent: %w", err)
-	}
+	err := scanned(v, "a consent", &w, parseJSON[consentWire])
 	*c = Consent(w.toDomain())
-	return nil
+	return err
 }
 
-// unmarshalText reads JSON from a column of text. "" leaves into as it is.
-func unmarshalText(v, into any) error {
-	text, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("%T is not text", v)
+// parseJSON parses JSON. "" is the zero value.
+func parseJSON[T any](text string) (v T, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &v)
 	}
-	if text == "" {
-		return nil
+	return v, err
+}
+
+// mapped returns the result of convert for each value of a list.
+func mapped[A, B any](list []A, convert func(A) B) (converted []B) {
+	for _, v := range list {
+		converted = append(converted, convert(v))
 	}
-	return json.Unmarshal([]byte(text), into)
+	return converted
 }
 
 // detailsWire is the content of an agreement besides its figures.
@@ -96,22 +98,17 @@ func toFeesWire(l agreement.FeeList) *[]feeWire {
 	if !l.Stated {
 		return nil
 	}
-	list := make([]feeWire, len(l.Fees))
-	for i, f := range l.Fees {
-		list[i] = feeWire{f.Name, int64(f.Amount), f.When}
-	}
+	list := append([]feeWire{}, mapped(l.Fees, func(f agreement.Fee) feeWire { return feeWire{f.Name, int64(f.Amount), f.When} })...)
 	return &list
 }
 
-func toFeeList(w *[]feeWire) (l agreement.FeeList) {
+func toFeeList(w *[]feeWire) agreement.FeeList {
 	if w == nil {
-		return l
+		return agreement.FeeList{}
 	}
-	l.Stated = true
-	for _, f := range *w {
-		l.Fees = append(l.Fees, agreement.Fee{Name: f.Name, Amount: money.Cents(f.Cents), When: f.When})
-	}
-	return l
+	return agreement.FeeList{Stated: true, Fees: mapped(*w, func(f feeWire) agreement.Fee {
+		return agreement.Fee{Name: f.Name, Amount: money.Cents(f.Cents), When: f.When}
+	})}
 }
 
 type authorityWire struct {
@@ -127,27 +124,16 @@ type authorityWire struct {
 func (w authorityWire) IsZero() bool { return w.toDomain().IsZero() }
 
 func toAuthorityWire(a agreement.Authority) authorityWire {
-	return authorityWire{a.AuthorisationCode, a.Initiator, a.Particulars, a.Code, a.Reference, toBlocksWire(a.Conditions)}
+	return authorityWire{a.AuthorisationCode, a.Initiator, a.Particulars, a.Code, a.Reference, mapped(a.Conditions, toBlockWire)}
 }
 
 func (w authorityWire) toDomain() agreement.Authority {
 	return agreement.Authority{AuthorisationCode: w.AuthorisationCode, Initiator: w.Initiator, Particulars: w.Particulars,
-		Code: w.Code, Reference: w.Reference, Conditions: toBlocks(w.Conditions)}
+		Code: w.Code, Reference: w.Reference, Conditions: mapped(w.Conditions, toBlock)}
 }
 
-func toBlocksWire(blocks []agreement.Block) (list []blockWire) {
-	for _, b := range blocks {
-		list = append(list, blockWire(b))
-	}
-	return list
-}
-
-func toBlocks(blocks []blockWire) (list []agreement.Block) {
-	for _, b := range blocks {
-		list = append(list, agreement.Block(b))
-	}
-	return list
-}
+func toBlockWire(b agreement.Block) blockWire { return blockWire(b) }
+func toBlock(w blockWire) agreement.Block     { return agreement.Block(w) }
 
 type lenderWire struct {
 	Name         string `json:"name"`
@@ -172,7 +158,7 @@ type Details agreement.Agreement
 
 func (d *Details) value() any {
 	w := detailsWire{Sandbox: d.Sandbox, Colour: d.Provider.Colour, Lender: lenderWire(d.Terms.Lender),
-		Terms: toBlocksWire(d.Terms.Blocks), Consent: toConsentWire(d.DirectDebit.Consent),
+		Terms: mapped(d.Terms.Blocks, toBlockWire), Consent: toConsentWire(d.DirectDebit.Consent),
 		Fees: toFeesWire(d.Terms.Fees), DefaultFees: toFeesWire(d.Terms.DefaultFees), Authority: toAuthorityWire(d.Terms.Authority)}
 	if d.Notice != (agreement.Notice{}) {
 		w.Notice = noticeWire{d.Notice.Days, dateText(d.Notice.NotBefore)}
@@ -186,13 +172,13 @@ func (d *Details) value() any {
 // Scan implements [database/sql.Scanner].
 func (d *Details) Scan(v any) (err error) {
 	var w detailsWire
-	if err := unmarshalText(v, &w); err != nil {
-		return fmt.Errorf("details: %w", err)
+	if err := scanned(v, "details", &w, parseJSON[detailsWire]); err != nil {
+		return err
 	}
 	d.Sandbox, d.Provider.Colour = w.Sandbox, w.Colour
 	d.DirectDebit.Consent = w.Consent.toDomain()
 	d.Terms = agreement.Terms{Lender: agreement.Lender(w.Lender), Fees: toFeeList(w.Fees), DefaultFees: toFeeList(w.DefaultFees),
-		Authority: w.Authority.toDomain(), Blocks: toBlocks(w.Terms)}
+		Authority: w.Authority.toDomain(), Blocks: mapped(w.Terms, toBlock)}
 	d.Notice.Days = w.Notice.Days
 	if d.Notice.NotBefore, err = parseDate(w.Notice.NotBefore); err != nil {
 		return fmt.Errorf("details: notice: %w", err)
