@@ -53,7 +53,6 @@ func perPartition(q checkout.JobQuery) int {
 type dueQuery struct {
 	asked   checkout.JobQuery
 	dialect Dialect
-	text    strings.Builder
 	args    []any
 }
 
@@ -62,150 +61,116 @@ func (s *Store) dueQuery(asked checkout.JobQuery) (statement string, args []any)
 	q := &dueQuery{asked: asked, dialect: s.dialect}
 	switch {
 	case asked.ID != "" || asked.CheckoutID != "": // which has no long backlog
-		q.all()
+		statement = q.all()
 	case s.Distributed:
-		q.ranked()
+		statement = q.ranked()
 	default:
-		q.first()
+		statement = q.first()
 	}
-	return q.text.String(), q.args
+	return statement, q.args
 }
 
-func (q *dueQuery) say(words string, args ...any) {
-	q.text.WriteString(words)
-	q.args = append(q.args, args...)
+// arg adds an argument, and returns its parameter.
+func (q *dueQuery) arg(v any) string {
+	q.args = append(q.args, v)
+	return `?`
 }
 
 // time adds the time, later by some.
-func (q *dueQuery) time(later time.Duration) {
-	q.say(q.dialect.time(), q.dialect.at(q.asked.Now, later))
+func (q *dueQuery) time(later time.Duration) string {
+	q.args = append(q.args, q.dialect.at(q.asked.Now, later))
+	return q.dialect.time()
 }
 
-// kinds adds a row of parameters for each kind.
-func (q *dueQuery) kinds(row string) {
-	for i, kind := range q.asked.Kinds {
-		if i > 0 {
-			q.say(`, `)
-		}
-		q.say(row, string(kind))
+// kinds returns a parameter for each kind, within these words.
+func (q *dueQuery) kinds(before, after string) string {
+	var list []string
+	for _, kind := range q.asked.Kinds {
+		list = append(list, before+q.arg(string(kind))+after)
 	}
+	return strings.Join(list, `, `)
 }
 
-// except adds that a job is of no partition that is left out.
-func (q *dueQuery) except(kind, provider string) {
+// except returns the condition that a job is of no partition that is left out.
+func (q *dueQuery) except(kind, provider string) (condition string) {
 	for _, p := range q.asked.Except {
-		q.say(` AND NOT (`+kind+` = ? AND `+provider+` = ?)`, string(p.Kind), p.ProviderCode)
+		condition += ` AND NOT (` + kind + ` = ` + q.arg(string(p.Kind)) + ` AND ` + provider + ` = ` + q.arg(p.ProviderCode) + `)`
 	}
+	return condition
 }
 
-// columns adds the columns of a job that is due. A lease that is over ended when the job became due again.
-func (q *dueQuery) columns() {
-	q.say(`j.provider_code, j.checkout_id, j.id, j.kind, CASE WHEN j.leased_until_ms > j.due_ms AND j.leased_until_ms <= `)
-	q.time(0)
-	q.say(` THEN j.leased_until_ms ELSE j.due_ms END AS since_ms, j.position`)
+// columns returns the columns of a job that is due. A lease that is over ended when the job became due again.
+func (q *dueQuery) columns() string {
+	return `j.provider_code, j.checkout_id, j.id, j.kind, CASE WHEN j.leased_until_ms > j.due_ms AND j.leased_until_ms <= ` + q.time(0) +
+		` THEN j.leased_until_ms ELSE j.due_ms END AS since_ms, j.position`
 }
 
-// due adds the condition that a job is due, given how it is not leased.
-func (q *dueQuery) due(notLeased func()) {
-	q.say(`j.state = 'pending' AND `)
-	notLeased()
-	q.say(` AND j.due_ms <= `)
-	q.time(0)
-	q.say(` AND (j.kind <> 'deliver' OR NOT EXISTS (SELECT 1 FROM @.jobs AS e WHERE e.provider_code = j.provider_code
-		AND e.checkout_id = j.checkout_id AND ` + q.dialect.PendingEvent + ` AND e.position < j.position))`)
+// due returns the condition that a job is due, given how it is not leased.
+func (q *dueQuery) due(notLeased func() string) string {
+	return `j.state = 'pending' AND ` + notLeased() + ` AND j.due_ms <= ` + q.time(0) +
+		` AND (j.kind <> 'deliver' OR NOT EXISTS (SELECT 1 FROM @.jobs AS e WHERE e.provider_code = j.provider_code
+		AND e.checkout_id = j.checkout_id AND ` + q.dialect.PendingEvent + ` AND e.position < j.position))`
 }
 
 // The ways in which a job is not leased, each in one range of the index of what is pending.
-func (q *dueQuery) neverLeased() { q.say(`j.leased_until_ms IS NULL`) }
-func (q *dueQuery) leaseEnded() {
-	q.say(`j.leased_until_ms <= `)
-	q.time(0)
-}
-func (q *dueQuery) leaseBroken() {
-	q.say(`j.leased_until_ms > `)
-	q.time(checkout.MaxLease)
-}
-
-func (q *dueQuery) notLeased() {
-	q.say(`(`)
-	q.neverLeased()
-	q.say(` OR `)
-	q.leaseEnded()
-	q.say(` OR `)
-	q.leaseBroken()
-	q.say(`)`)
-}
+func (q *dueQuery) neverLeased() string { return `j.leased_until_ms IS NULL` }
+func (q *dueQuery) leaseEnded() string  { return `j.leased_until_ms <= ` + q.time(0) }
+func (q *dueQuery) leaseBroken() string { return `j.leased_until_ms > ` + q.time(checkout.MaxLease) }
 
 // all looks at every job that is due.
-func (q *dueQuery) all() {
-	q.say(`SELECT `)
-	q.columns()
-	q.say(` FROM @.jobs AS j WHERE `)
-	q.due(q.notLeased)
-	q.say(` AND j.kind IN (`)
-	q.kinds(`?`)
-	q.say(`)`)
+func (q *dueQuery) all() string {
+	text := `SELECT ` + q.columns() + ` FROM @.jobs AS j WHERE ` + q.due(func() string {
+		return `(` + q.neverLeased() + ` OR ` + q.leaseEnded() + ` OR ` + q.leaseBroken() + `)`
+	}) + ` AND j.kind IN (` + q.kinds(``, ``) + `)`
 	if q.asked.ID != "" {
-		q.say(` AND j.id = ?`, q.asked.ID)
+		text += ` AND j.id = ` + q.arg(q.asked.ID)
 	}
 	if q.asked.CheckoutID != "" {
-		q.say(` AND j.provider_code = ? AND j.checkout_id = ?`, checkout.ProviderOf(q.asked.CheckoutID), q.asked.CheckoutID)
+		text += ` AND j.provider_code = ` + q.arg(checkout.ProviderOf(q.asked.CheckoutID)) + ` AND j.checkout_id = ` + q.arg(q.asked.CheckoutID)
 	}
 	if q.asked.ProviderCode != "" {
-		q.say(` AND j.provider_code = ?`, q.asked.ProviderCode)
+		text += ` AND j.provider_code = ` + q.arg(q.asked.ProviderCode)
 	}
-	q.except(`j.kind`, `j.provider_code`)
+	return text + q.except(`j.kind`, `j.provider_code`)
 }
 
 // ranked looks at every job that is due, and returns the first jobs of each partition.
-func (q *dueQuery) ranked() {
-	q.say(`SELECT provider_code, checkout_id, id, kind, since_ms, position FROM (SELECT due.*,
-		row_number() OVER (PARTITION BY provider_code, kind ORDER BY since_ms, position) AS place FROM (`)
-	q.all()
-	q.say(`) AS due) AS ranked WHERE place <= ? ORDER BY since_ms LIMIT ?`, perPartition(q.asked), q.asked.Limit)
+func (q *dueQuery) ranked() string {
+	return `SELECT provider_code, checkout_id, id, kind, since_ms, position FROM (SELECT due.*,
+		row_number() OVER (PARTITION BY provider_code, kind ORDER BY since_ms, position) AS place FROM (` + q.all() +
+		`) AS due) AS ranked WHERE place <= ` + q.arg(perPartition(q.asked)) + ` ORDER BY since_ms LIMIT ` + q.arg(q.asked.Limit)
 }
 
 // first looks at the first jobs of each partition alone, so that a long backlog of one costs nothing: the index of what is pending
 // begins with the partition, and each of its three ranges is in the order in which the jobs are due.
-func (q *dueQuery) first() {
-	q.say(`WITH RECURSIVE kinds (kind) AS (VALUES `)
-	q.kinds(`(?)`)
+func (q *dueQuery) first() string {
+	text := `WITH RECURSIVE kinds (kind) AS (VALUES ` + q.kinds(`(`, `)`) + `), partitions (of_kind, of_provider) AS (`
 	if q.asked.ProviderCode != "" {
-		q.say(`), partitions (of_kind, of_provider) AS (SELECT kind, CAST(? AS text) FROM kinds)`, q.asked.ProviderCode)
+		text += `SELECT kind, CAST(` + q.arg(q.asked.ProviderCode) + ` AS text) FROM kinds)`
 	} else {
-		q.say(`), partitions (of_kind, of_provider) AS (
-			SELECT kind, (SELECT min(provider_code) FROM @.jobs AS j WHERE j.state = 'pending' AND j.kind = kinds.kind) FROM kinds
+		text += `SELECT kind, (SELECT min(provider_code) FROM @.jobs AS j WHERE j.state = 'pending' AND j.kind = kinds.kind) FROM kinds
 			UNION ALL
 			SELECT of_kind, (SELECT min(provider_code) FROM @.jobs AS j
 				WHERE j.state = 'pending' AND j.kind = partitions.of_kind AND j.provider_code > partitions.of_provider)
-			FROM partitions WHERE of_provider IS NOT NULL)`)
+			FROM partitions WHERE of_provider IS NOT NULL)`
 	}
-	columns := q.columns
+	columns, end := q.columns, `) AS due`
 	if q.dialect.Lateral {
-		q.say(` SELECT due.* FROM partitions CROSS JOIN LATERAL (`)
+		text += ` SELECT due.* FROM partitions CROSS JOIN LATERAL (`
 	} else {
-		q.say(` SELECT `)
-		q.columns()
-		q.say(` FROM partitions JOIN @.jobs AS j ON j.position IN (`)
-		columns = func() { q.say(`j.position`) }
+		text += ` SELECT ` + q.columns() + ` FROM partitions JOIN @.jobs AS j ON j.position IN (`
+		columns, end = func() string { return `j.position` }, `)`
 	}
 	for i, way := range []struct {
-		notLeased func()
+		notLeased func() string
 		order     string
 	}{{q.neverLeased, `j.leased_until_ms, j.due_ms`}, {q.leaseEnded, `j.leased_until_ms`}, {q.leaseBroken, `j.due_ms`}} {
 		if i > 0 {
-			q.say(` UNION ALL `)
+			text += ` UNION ALL `
 		}
-		q.say(`SELECT * FROM (SELECT `)
-		columns()
-		q.say(` FROM @.jobs AS j WHERE j.kind = partitions.of_kind AND j.provider_code = partitions.of_provider AND `)
-		q.due(way.notLeased)
-		q.say(` ORDER BY `+way.order+` LIMIT ?) AS way`, perPartition(q.asked))
+		text += `SELECT * FROM (SELECT ` + columns() + ` FROM @.jobs AS j
+			WHERE j.kind = partitions.of_kind AND j.provider_code = partitions.of_provider AND ` + q.due(way.notLeased) +
+			` ORDER BY ` + way.order + ` LIMIT ` + q.arg(perPartition(q.asked)) + `) AS way`
 	}
-	q.say(`)`)
-	if q.dialect.Lateral {
-		q.say(` AS due`)
-	}
-	q.say(` WHERE partitions.of_provider IS NOT NULL`)
-	q.except(`partitions.of_kind`, `partitions.of_provider`)
+	return text + end + ` WHERE partitions.of_provider IS NOT NULL` + q.except(`partitions.of_kind`, `partitions.of_provider`)
 }

@@ -42,108 +42,88 @@ func (s *Store) enter(b *Batch, statement string, j checkout.Job, position int64
 	b.count(stored, statement, append(Job.Values(&j), string(state), token, settled, place, s.dialect.at(j.CreatedAt, after), lease)...)
 }
 
+// entering is a job that enters the queue by itself.
+type entering struct {
+	checkout.Job
+	stored int64 // 1 if its id was not on record
+}
+
 // Enqueue implements [ports.Queue]. If the outcome of an attempt is not known, a further one finds what that stored by the content.
 func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error) {
-	given := distinct(jobs)
+	var given []*entering // each key once
+	seen := make(map[[3]string]bool, len(jobs))
+	for _, j := range jobs {
+		if key := [3]string{j.ProviderCode, j.CheckoutID, j.ID}; !seen[key] {
+			seen[key] = true
+			given = append(given, &entering{Job: j})
+		}
+	}
 	if len(given) == 0 {
 		return nil, nil
 	}
-	err = s.Do(ctx, fmt.Sprintf("enqueue %d jobs", len(jobs)), func(ctx context.Context, t Tx) (err error) {
-		fresh, err = s.enqueue(ctx, t, given)
-		return err
-	})
-	return fresh, err
-}
-
-// distinct returns the first job of each id.
-func distinct(jobs []checkout.Job) (first []checkout.Job) {
-	seen := make(map[jobKey]bool, len(jobs))
-	for _, j := range jobs {
-		if !seen[keyOf(j)] {
-			seen[keyOf(j)] = true
-			first = append(first, j)
-		}
-	}
-	return first
-}
-
-// jobKey is the key of a job.
-type jobKey struct{ provider, checkout, id string }
-
-func keyOf(j checkout.Job) jobKey { return jobKey{j.ProviderCode, j.CheckoutID, j.ID} }
-
-// enqueue inserts in the order of the keys, so that two calls with the same ids do not deadlock. Each key comes once.
-func (s *Store) enqueue(ctx context.Context, t Tx, given []checkout.Job) (fresh []checkout.Job, err error) {
-	order := slices.SortedStableFunc(slices.Values(given), func(a, b checkout.Job) int {
+	// In the order of the keys two calls with the same ids do not deadlock. The jobs of a checkout stay in the order in which they enter.
+	order := slices.SortedStableFunc(slices.Values(given), func(a, b *entering) int {
 		c := cmp.Or(cmp.Compare(a.ProviderCode, b.ProviderCode), cmp.Compare(a.CheckoutID, b.CheckoutID))
-		if c == 0 && a.CheckoutID == "" { // the jobs of a checkout stay in the order in which they enter
+		if c == 0 && a.CheckoutID == "" {
 			c = cmp.Compare(a.ID, b.ID)
 		}
 		return c
 	})
-	of := map[string]*locked{}
-	if s.dialect.Numbers {
-		if of, err = s.lockQueues(ctx, t, order); err != nil {
-			return nil, err
-		}
-	}
-	before := map[jobKey]bool{}
-	if t.Again() {
-		if before, err = storedBefore(ctx, t, given); err != nil {
-			return nil, err
-		}
-	}
-	var b Batch
-	stored := make(map[jobKey]*int64, len(order))
-	for _, j := range order {
-		position := int64(0)
-		if l := of[j.CheckoutID]; l != nil && l.found {
-			l.job++
-			position = l.job
-		}
-		stored[keyOf(j)] = new(int64)
-		s.enter(&b, s.statements.insertJob, j, position, checkout.Enqueue{}, stored[keyOf(j)])
-	}
-	if err := t.Commit(ctx, &b); err != nil {
+	err = s.Do(ctx, fmt.Sprintf("enqueue %d jobs", len(jobs)), func(ctx context.Context, t Tx) error { return s.enqueue(ctx, t, order) })
+	if err != nil {
 		return nil, err
 	}
 	for _, j := range given {
-		if before[keyOf(j)] || *stored[keyOf(j)] == 1 {
-			fresh = append(fresh, entered(j))
+		if j.stored > 0 {
+			fresh = append(fresh, entered(j.Job))
 		}
 	}
 	return fresh, nil
 }
 
-// lockQueues locks the checkouts of the jobs, in the order of the jobs, and reads their latest positions.
-func (s *Store) lockQueues(ctx context.Context, t Tx, order []checkout.Job) (map[string]*locked, error) {
+// enqueue inserts the jobs. Where the store numbers them, it locks their checkouts first.
+func (s *Store) enqueue(ctx context.Context, t Tx, order []*entering) error {
 	var b Batch
 	of := map[string]*locked{}
 	for _, j := range order {
-		if j.CheckoutID != "" && of[j.CheckoutID] == nil {
+		if s.dialect.Numbers && j.CheckoutID != "" && of[j.CheckoutID] == nil {
 			of[j.CheckoutID] = s.lockID(&b, j.CheckoutID)
 			of[j.CheckoutID].readJobs(&b)
 		}
 	}
-	if len(of) == 0 {
-		return of, nil
+	if len(of) > 0 {
+		if err := t.Lock(ctx, &b); err != nil {
+			return err
+		}
 	}
-	return of, t.Lock(ctx, &b)
+	b = Batch{}
+	for _, j := range order {
+		if stored, err := j.storedBefore(ctx, t); stored || err != nil {
+			if err != nil {
+				return err
+			}
+			j.stored = 1
+			continue
+		}
+		position := int64(0)
+		if l := of[j.CheckoutID]; l != nil && l.found {
+			l.job++
+			position = l.job
+		}
+		s.enter(&b, s.statements.insertJob, j.Job, position, checkout.Enqueue{}, &j.stored)
+	}
+	return t.Commit(ctx, &b)
 }
 
-// storedBefore returns the jobs that an earlier attempt stored: they are on record just as they are given, with the very millisecond
-// in which this process made them.
-func storedBefore(ctx context.Context, t Tx, given []checkout.Job) (map[jobKey]bool, error) {
-	stored := map[jobKey]bool{}
-	for _, j := range given {
-		list, err := All(ctx, t, scanJob, selectJob, jobValues(j)...)
-		if err != nil {
-			return nil, err
-		}
-		e := entered(j)
-		stored[keyOf(j)] = len(list) == 1 && reflect.DeepEqual(Job.Values(&e), Job.Values(&list[0].Job))
+// storedBefore reports whether an earlier attempt stored the job: it is on record just as it is given, with the very millisecond in
+// which this process made it.
+func (j *entering) storedBefore(ctx context.Context, t Tx) (bool, error) {
+	if !t.Again() {
+		return false, nil
 	}
-	return stored, nil
+	list, err := All(ctx, t, scanJob, selectJob, jobValues(j.Job)...)
+	e := entered(j.Job)
+	return len(list) == 1 && reflect.DeepEqual(Job.Values(&e), Job.Values(&list[0].Job)), err
 }
 
 // Lease implements [ports.Queue]. What is due is found by a read: where nothing is due, nothing is written. If the outcome of a commit

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -147,9 +146,6 @@ var Outcome = Columns[JobRow]{
 
 // JobRecord is all columns of a job but its position.
 var JobRecord = slices.Concat(of(Job, func(r *JobRow) *checkout.Job { return &r.Job }), Lease, Outcome)
-
-// Entered is the columns that a job has when it enters. The others have defaults.
-var Entered = JobRecord.named(append(strings.Split(Job.Names(), ", "), "due_ms", "leased_until_ms", "token", "state", "settled_ms")...)
 
 // Moment is the columns of a moment. Beside them a store has the provider and the id of the checkout.
 var Moment = Columns[checkout.Moment]{
