@@ -35,14 +35,6 @@ func configure(t *testing.T, db *postgres.DB) {
 	}
 }
 
-func decrypts(t *testing.T, db *postgres.DB) {
-	t.Helper()
-	p, err := db.Provider(t.Context(), "KOWHAI")
-	if err != nil || p.Destination.Secret != signing || p.Destination.PreviousSecret != former {
-		t.Errorf("signing secret = %q, %v; want the one that was stored", p.Destination.Secret, err)
-	}
-}
-
 func TestWebhookSecretsAreEncrypted(t *testing.T) {
 	url := postgrestest.URL(t)
 	configure(t, open(t, url, under(secret('a'))))
@@ -51,21 +43,6 @@ func TestWebhookSecretsAreEncrypted(t *testing.T) {
 		WHERE position('whsec'::bytea IN webhook_secret) > 0 OR position('whsec'::bytea IN previous_webhook_secret) > 0) FROM providers`).Scan(&encrypted, &clear)
 	if err != nil || encrypted != 2 || clear != 0 {
 		t.Errorf("secrets = %d, in the clear %d, %v; want two, encrypted", encrypted, clear, err)
-	}
-}
-
-func TestWebhookSecretDecryptsForItsProviderOnly(t *testing.T) {
-	url := postgrestest.URL(t)
-	db := open(t, url, under(secret('a')))
-	configure(t, db)
-	execute(t, connect(t, url), `UPDATE providers SET webhook_secret =
-		(SELECT webhook_secret FROM providers WHERE code = 'KOWHAI') WHERE code = 'RIMU'`)
-	if p, err := db.Provider(t.Context(), "RIMU"); err == nil {
-		t.Errorf("Provider with another's secret = %+v, want an error", p)
-	}
-	execute(t, connect(t, url), `UPDATE providers SET webhook_secret = previous_webhook_secret WHERE code = 'KOWHAI'`)
-	if p, err := db.Provider(t.Context(), "KOWHAI"); err == nil {
-		t.Errorf("Provider with its previous secret as the current one = %+v, want an error", p)
 	}
 }
 
@@ -86,40 +63,18 @@ func TestOwnSecret(t *testing.T) {
 	if len(own) != 64 || len(first.Secrets()) != 1 || !bytes.Equal(first.Secrets()[0], own) {
 		t.Errorf("Secrets = %q, want the 64 digits on record, %q", first.Secrets(), own)
 	}
-	t.Run("it is used again", func(t *testing.T) {
-		decrypts(t, open(t, url, postgres.Options{}))
-	})
-	t.Run("it may be given, and left out again", func(t *testing.T) {
-		decrypts(t, open(t, url, under(own)))
-		decrypts(t, open(t, url, postgres.Options{}))
-	})
-	t.Run("another is refused, and changes nothing", func(t *testing.T) {
-		openFails(t, url, under(secret('a')), "encrypted under another secret")
-		decrypts(t, open(t, url, postgres.Options{}))
-	})
-	t.Run("the operator's takes over from it, and it is forgotten", func(t *testing.T) {
-		decrypts(t, open(t, url, under(secret('a'), own)))
-		openFails(t, url, under(own), "encrypted under another secret")
-		openFails(t, url, postgres.Options{}, "none was given")
-		if left := kept(t, url); left != "" {
-			t.Errorf("the store keeps %q", left)
-		}
-	})
+	open(t, url, under(secret('a'), own))
+	openFails(t, url, postgres.Options{}, "none was given")
+	if left := kept(t, url); left != "" {
+		t.Errorf("the store keeps %q after the operator's secret has taken over", left)
+	}
 }
 
-func TestProduction(t *testing.T) {
-	production := postgres.Options{Environment: catalogue.Production, Secrets: [][]byte{secret('a')}}
-	t.Run("needs a given secret", func(t *testing.T) {
-		url := postgrestest.URL(t)
-		open(t, url, production)
-		openFails(t, url, postgres.Options{}, "production needs the operator's secret")
-	})
-	t.Run("keeps no secret, even if the one given was made by the store", func(t *testing.T) {
-		url := postgrestest.URL(t)
-		own := open(t, url, postgres.Options{}).Secrets()
-		open(t, url, postgres.Options{Environment: catalogue.Production, Secrets: own})
-		if left := kept(t, url); left != "" {
-			t.Errorf("the store keeps %q", left)
-		}
-	})
+func TestProductionKeepsNoSecret(t *testing.T) {
+	url := postgrestest.URL(t)
+	own := open(t, url, postgres.Options{}).Secrets()
+	open(t, url, postgres.Options{Environment: catalogue.Production, Secrets: own})
+	if left := kept(t, url); left != "" {
+		t.Errorf("the store keeps %q, which it made itself", left)
+	}
 }

@@ -78,9 +78,7 @@ func TestBackupHasWhatWasAcknowledgedBefore(t *testing.T) {
 	if info, err := os.Stat(out); err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode of the backup = %v, %v; want 0600", info.Mode(), err)
 	}
-	if err := os.WriteFile(out+".secret", db.Secrets()[0], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, out+".secret", string(db.Secrets()[0]))
 	copied := open(t, out, sqlite.Options{})
 	decrypts(t, copied)
 	after, err := copied.Keys(t.Context())
@@ -119,9 +117,7 @@ func TestBackupThatFailsLeavesNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := file(t)
-	if err := os.WriteFile(text, []byte(strings.Repeat("not a database\n", 500)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, text, strings.Repeat("not a database\n", 500))
 	foreign := file(t)
 	execute(t, shell(t, foreign), `CREATE TABLE notes (text TEXT)`)
 	orphaned := file(t)
@@ -155,9 +151,7 @@ func TestBackupThatFailsLeavesNoFile(t *testing.T) {
 	}
 	t.Run("the name is taken", func(t *testing.T) {
 		out := file(t)
-		if err := os.WriteFile(out, []byte("precious"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, out, "precious")
 		if _, err := sqlite.Backup(t.Context(), path, out); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("Backup over a file: got error %v, want ErrExist", err)
 		}
@@ -185,9 +179,7 @@ func TestRestore(t *testing.T) {
 	secret := db.Secrets()[0]
 	withSecret := func(t *testing.T, beside string, secret []byte) string {
 		t.Helper()
-		if err := os.WriteFile(beside+".secret", append(secret, '\n'), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, beside+".secret", string(append(secret, '\n')))
 		return beside
 	}
 	for _, tt := range []struct {
@@ -207,9 +199,7 @@ func TestRestore(t *testing.T) {
 		{"over a store", func(t *testing.T) string { return backedUp(t, path) }, func(t *testing.T) string { return path }, [][]byte{secret}, "live store"},
 		{"beside the log of another", func(t *testing.T) string { return backedUp(t, path) }, func(t *testing.T) string {
 			other := file(t)
-			if err := os.WriteFile(other+"-wal", []byte("log"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, other+"-wal", "log")
 			return other
 		}, [][]byte{secret}, "-wal is there"},
 		{"a damaged backup", func(t *testing.T) string {

@@ -21,13 +21,18 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // openedBackup returns a backup that was opened since, so that it says that it has a log while it is open.
 func openedBackup(t *testing.T, path string) (out string) {
 	t.Helper()
 	out = backedUp(t, path)
-	if err := os.WriteFile(out+".secret", []byte(read(t, path+".secret")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, out+".secret", read(t, path+".secret"))
 	db, err := sqlite.Open(t.Context(), out, sqlite.Options{})
 	if err == nil {
 		err = db.Close()
@@ -41,19 +46,12 @@ func openedBackup(t *testing.T, path string) (out string) {
 // A log that stands beside another file than its own would be copied into that and deleted, and with it what was
 // acknowledged.
 func TestNothingIsOpenedBesideTheLogOfAnotherFile(t *testing.T) {
-	empty := func(t *testing.T, _ string) string {
-		out := file(t)
-		if err := os.WriteFile(out, nil, 0o600); err != nil {
-			t.Fatal(err)
+	holding := func(content string) func(t *testing.T, _ string) string {
+		return func(t *testing.T, _ string) string {
+			out := file(t)
+			write(t, out, content)
+			return out
 		}
-		return out
-	}
-	text := func(t *testing.T, _ string) string {
-		out := file(t)
-		if err := os.WriteFile(out, []byte(strings.Repeat("not a database\n", 500)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return out
 	}
 	for _, tt := range []struct {
 		name    string
@@ -61,8 +59,8 @@ func TestNothingIsOpenedBesideTheLogOfAnotherFile(t *testing.T) {
 		instead func(t *testing.T, path string) string
 		says    string
 	}{
-		{"the file is replaced by an empty one", "", empty, "may have its latest writes: put that file back"},
-		{"the file is replaced by a text", "", text, "may have its latest writes: put that file back"},
+		{"the file is replaced by an empty one", "", holding(""), "may have its latest writes: put that file back"},
+		{"the file is replaced by a text", "", holding(strings.Repeat("not a database\n", 500)), "may have its latest writes: put that file back"},
 		{"the file is replaced by a backup", "", backedUp, "may have its latest writes: put that file back"},
 		{"the log is missing", "-wal", nil, "-wal, with the latest writes, is missing"},
 	} {
@@ -141,9 +139,7 @@ func TestAFileIsOpenedAfterTheDiskWasFullAmidACheckpoint(t *testing.T) {
 	execute(t, shell(t, path), `PRAGMA wal_checkpoint(PASSIVE)`)
 	half := filepath.Join(t.TempDir(), "half.db")
 	for suffix, content := range map[string]string{"": read(t, path)[:3*4096], "-wal": log, ".secret": read(t, path+".secret")} {
-		if err := os.WriteFile(half+suffix, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, half+suffix, content)
 	}
 	if got, err := open(t, half, sqlite.Options{}).Key(t.Context(), want.Hash); err != nil || got != want {
 		t.Errorf("Key = %+v, %v; want %+v", got, err, want)

@@ -106,9 +106,7 @@ func TestFilesAreReadableByTheirOwnerOnly(t *testing.T) {
 func TestFilesThatAreNoStoreAreRefused(t *testing.T) {
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
-	if err := os.WriteFile(in("text.db"), bytes.Repeat([]byte("not a database\n"), 500), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, in("text.db"), strings.Repeat("not a database\n", 500))
 	execute(t, shell(t, in("foreign.db")), `CREATE TABLE notes (text TEXT)`)
 
 	openFails(t, in("text.db"), sqlite.Options{}, "not a SQLite database")
@@ -134,12 +132,7 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatalf("Close: %v", err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	copy(data[len(data)-4096:], bytes.Repeat([]byte{0xa5}, 4096))
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	if err := damage(path); err != nil {
 		t.Fatal(err)
 	}
 	openFails(t, path, sqlite.Options{}, "damaged")
@@ -183,9 +176,7 @@ func TestStoreOfADevelopmentVersionIsRefused(t *testing.T) {
 
 func TestEmptyFileBecomesAStore(t *testing.T) {
 	path := file(t)
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, "")
 	addKey(t, open(t, path, sqlite.Options{}), "one")
 }
 

@@ -40,9 +40,7 @@ func TestWritesToAFileThatIsNotAtItsPlaceAreRefused(t *testing.T) {
 			k := addKey(t, db, "before")
 			rename(t, path+suffix, path+".away")
 			refusesWrites(t, db, "was moved or deleted")
-			if err := os.WriteFile(path+suffix, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, path+suffix, "")
 			refusesWrites(t, db, "was replaced")
 			rename(t, path+".away", path+suffix)
 			addKey(t, db, "after")
@@ -65,9 +63,7 @@ func TestAStoreBehindALinkThatLeadsElsewhereIsRefused(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"one.db", "other.db"} {
-		if err := os.WriteFile(in(name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, in(name), "")
 	}
 	link("one.db")
 	db := open(t, in("store.db"), sqlite.Options{})
@@ -85,9 +81,7 @@ func TestNoConnectionIsOfAFileThatReplacedTheStore(t *testing.T) {
 	db := open(t, path, sqlite.Options{})
 	addKey(t, db, "one")
 	rename(t, path, path+".away")
-	if err := os.WriteFile(path, []byte(strings.Repeat("not a database\n", 500)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, strings.Repeat("not a database\n", 500))
 	refused := false
 	for range 4 { // all at once, so that each is another connection
 		conn, err := sqlite.Reader(db).Conn(t.Context())
@@ -115,23 +109,9 @@ func TestTheLogOfAMissingFileIsNotDeleted(t *testing.T) {
 	path := file(t)
 	db := open(t, path, sqlite.Options{})
 	want := addKey(t, db, "one")
-	wal, err := os.ReadFile(path + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
 	killed := filepath.Join(t.TempDir(), "store.db") // the files as a killed process leaves them
-	main, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := os.ReadFile(path + ".secret")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for suffix, data := range map[string][]byte{".away": main, "-wal": wal, ".secret": secret} {
-		if err := os.WriteFile(killed+suffix, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	for from, to := range map[string]string{"": ".away", "-wal": "-wal", ".secret": ".secret"} {
+		write(t, killed+to, read(t, path+from))
 	}
 	openFails(t, killed, sqlite.Options{}, "put the file back")
 	rename(t, killed+".away", killed)

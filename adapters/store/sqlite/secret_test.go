@@ -1,8 +1,8 @@
 package sqlite_test
 
 import (
-	"bytes"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,11 +47,7 @@ func TestWebhookSecretsAreEncrypted(t *testing.T) {
 	configure(t, db)
 	decrypts(t, db)
 	for _, suffix := range []string{"", "-wal"} {
-		data, err := os.ReadFile(path + suffix)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(data, []byte(signing)) || bytes.Contains(data, []byte(former)) {
+		if data := read(t, path+suffix); strings.Contains(data, signing) || strings.Contains(data, former) {
 			t.Errorf("store%s holds the signing secret in the clear", suffix)
 		}
 	}
@@ -62,55 +58,22 @@ func TestWebhookSecretsAreEncrypted(t *testing.T) {
 	}
 }
 
-func TestWebhookSecretDecryptsForItsProviderOnly(t *testing.T) {
-	path := file(t)
-	db := open(t, path, under(secret('a')))
-	configure(t, db)
-	execute(t, shell(t, path), `UPDATE providers SET webhook_secret =
-		(SELECT webhook_secret FROM providers WHERE code = 'KOWHAI') WHERE code = 'RIMU'`)
-	if p, err := db.Provider(t.Context(), "RIMU"); err == nil {
-		t.Errorf("Provider with another's secret = %+v, want an error", p)
-	}
-	execute(t, shell(t, path), `UPDATE providers SET webhook_secret = previous_webhook_secret WHERE code = 'KOWHAI'`)
-	if p, err := db.Provider(t.Context(), "KOWHAI"); err == nil {
-		t.Errorf("Provider with its previous secret as the current one = %+v, want an error", p)
-	}
-}
-
 func TestOwnSecret(t *testing.T) {
 	path := file(t)
 	first := open(t, path, sqlite.Options{Environment: catalogue.Sandbox})
 	configure(t, first)
-	text, err := os.ReadFile(path + ".secret")
-	if err != nil {
-		t.Fatalf("read the secret: %v", err)
-	}
-	own := bytes.TrimSpace(text)
-	if len(own) != 64 || len(first.Secrets()) != 1 || !bytes.Equal(first.Secrets()[0], own) {
+	own := strings.TrimSpace(read(t, path+".secret"))
+	if len(own) != 64 || len(first.Secrets()) != 1 || string(first.Secrets()[0]) != own {
 		t.Errorf("Secrets = %q, want the 64 digits of the file, %q", first.Secrets(), own)
 	}
-	t.Run("it is used again", func(t *testing.T) {
-		decrypts(t, open(t, path, sqlite.Options{}))
-	})
-	t.Run("it may be given", func(t *testing.T) {
-		decrypts(t, open(t, path, under(own)))
-	})
-	t.Run("it is not made again when it is lost", func(t *testing.T) {
-		if err := os.Rename(path+".secret", path+".lost"); err != nil {
-			t.Fatal(err)
-		}
-		openFails(t, path, sqlite.Options{}, "put it back")
-		if _, err := os.Stat(path + ".secret"); err == nil {
-			t.Error("a secret was made that decrypts nothing")
-		}
-	})
-	t.Run("the operator's takes over from it", func(t *testing.T) {
-		decrypts(t, open(t, path, under(secret('a'), own)))
-		openFails(t, path, under(own), "encrypted under another secret")
-	})
+	rename(t, path+".secret", path+".lost")
+	openFails(t, path, sqlite.Options{}, "put it back")
+	if _, err := os.Stat(path + ".secret"); err == nil {
+		t.Error("a secret was made that decrypts nothing")
+	}
 }
 
-func TestProductionNeedsAGivenSecret(t *testing.T) {
+func TestProductionMakesNoSecret(t *testing.T) {
 	path := file(t)
 	open(t, path, sqlite.Options{Environment: catalogue.Production, Secrets: [][]byte{secret('a')}})
 	openFails(t, path, sqlite.Options{}, "production needs the operator's secret")
@@ -121,17 +84,13 @@ func TestProductionNeedsAGivenSecret(t *testing.T) {
 
 func TestShortSecretFileIsRefused(t *testing.T) {
 	path := file(t)
-	if err := os.WriteFile(path+".secret", []byte("short\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path+".secret", "short\n")
 	openFails(t, path, sqlite.Options{}, "at least 32")
 }
 
 func TestStartAfterAProcessWasKilledWhileItMadeTheSecret(t *testing.T) {
 	path := file(t)
-	if err := os.WriteFile(path+".secret.new", []byte("0123"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path+".secret.new", "0123")
 	db := open(t, path, sqlite.Options{})
 	if secrets := db.Secrets(); len(secrets) != 1 || len(secrets[0]) != 64 {
 		t.Errorf("Secrets = %q, want one of 64 digits", secrets)

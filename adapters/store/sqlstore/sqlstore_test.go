@@ -97,6 +97,27 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 	})
 }
 
+// A secret decrypts for its provider only, and in its column.
+func TestSecretOfAnotherPlaceIsNotDecrypted(t *testing.T) {
+	row, err := sqlstore.NewProviderRow(filled[catalogue.Provider](), prefixing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]any{}
+	for i, into := range sqlstore.Provider.Destinations(&row) {
+		fields[sqlstore.Provider[i].Name] = into
+	}
+	code, secret, previous := fields["code"].(*string), fields["webhook_secret"].(*[]byte), fields["previous_webhook_secret"].(*[]byte)
+	*secret, *previous = *previous, *secret
+	if p, err := row.Provider(prefixing{}); err == nil {
+		t.Errorf("with each secret in the other's column: %+v, want an error", p)
+	}
+	*secret, *previous, *code = *previous, *secret, "RIMU"
+	if p, err := row.Provider(prefixing{}); err == nil {
+		t.Errorf("with another's secrets: %+v, want an error", p)
+	}
+}
+
 func everyFieldHasAColumn[T any](t *testing.T, columns sqlstore.Columns[T]) {
 	want := filled[T]()
 	if got := copied(t, columns, want); !reflect.DeepEqual(got, want) {
