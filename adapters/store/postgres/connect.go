@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,7 +15,7 @@ import (
 // A request waits for the store for ten seconds at most.
 const (
 	maxConns       = 20 // unless the connection string says pool_max_conns; a server accepts 100 by default
-	warmConns      = 4  // of a server, at least
+	warmConns      = 4  // of a server, before its first request
 	connectTimeout = 3 * time.Second
 	pingTimeout    = time.Second
 	acquireTimeout = 3 * time.Second
@@ -41,19 +42,37 @@ var (
 	setDurable = fmt.Sprintf(`SELECT `+durable, true)
 )
 
-// connect makes the pool. A server keeps some connections open, so that the first requests need not wait for them.
-func (db *DB) connect(ctx context.Context, url string, serves bool) error {
+// connect makes the pool.
+func (db *DB) connect(ctx context.Context, url string) error {
 	config, err := db.poolConfig(url)
 	if err != nil {
 		return err
-	}
-	if serves {
-		config.MinConns = max(config.MinConns, min(warmConns, config.MaxConns))
 	}
 	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return errors.New("the connection pool cannot be made") // its error may quote the configuration
 	}
 	return nil
+}
+
+// warm opens some connections at once, so that the first requests need not wait for that. It is not an error that there are
+// fewer.
+func (db *DB) warm(ctx context.Context) {
+	conns := make(chan *pgxpool.Conn, warmConns)
+	var opening sync.WaitGroup
+	for range min(warmConns, db.pool.Config().MaxConns) {
+		opening.Go(func() {
+			conn, err := db.acquire(ctx)
+			if err == nil {
+				_ = (&attempt{conn: conn.Conn(), db: db}).proveConnection(ctx)
+				conns <- conn
+			}
+		})
+	}
+	opening.Wait()
+	close(conns)
+	for conn := range conns {
+		conn.Release()
+	}
 }
 
 func (db *DB) poolConfig(url string) (*pgxpool.Config, error) {

@@ -68,13 +68,13 @@ type DB struct {
 // if none of Secrets is the store's. If the store's secret is among them but not the first, the webhook secrets are encrypted
 // again under the first. No error repeats any part of the connection string.
 //
-// It opens up to 20 connections, or as many as pool_max_conns in the connection string says, and for an environment keeps
-// at least four of them open.
+// It opens up to 20 connections, or as many as pool_max_conns in the connection string says, and for an environment the first
+// four of them at once.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	db := newDB(o)
 	err := o.request().Check()
 	if err == nil {
-		err = db.connect(ctx, url, o.Environment != "")
+		err = db.connect(ctx, url)
 	}
 	if err == nil {
 		err = db.open(ctx, o)
@@ -143,8 +143,13 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.authorize(ctx, o.request()); err != nil {
 		return err
 	}
-	db.serving = o.Environment != ""
-	return db.findNodes(ctx)
+	if err := db.findNodes(ctx); err != nil {
+		return err
+	}
+	if db.serving = o.Environment != ""; db.serving && !db.shared {
+		db.warm(ctx)
+	}
+	return nil
 }
 
 // Secrets returns the secrets in use: the operator's, or the store's own.
