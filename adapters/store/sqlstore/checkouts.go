@@ -246,7 +246,7 @@ func (s *Store) change(ctx context.Context, t Tx, b *Batch, l *locked, enqueue c
 
 // readMore reads what a change needs and was not read with the lock.
 func (s *Store) readMore(ctx context.Context, t Tx, l *locked, change checkout.Change) error {
-	if s.dialect.Remote {
+	if s.dialect.Remote || len(change.Events)+len(change.Moments) == 0 {
 		return nil
 	}
 	var b Batch

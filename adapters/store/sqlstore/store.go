@@ -71,7 +71,17 @@ func (b *Batch) Write(text string, args ...any) { b.count(nil, text, args...) }
 
 // count adds a statement of which the number of rows that it changed is wanted.
 func (b *Batch) count(n *int64, text string, args ...any) {
-	b.Statements = append(b.Statements, Statement{Text: text, Args: args, Count: n})
+	b.add(Statement{Text: text, Args: args, Count: n})
+}
+
+// usual is the number of statements for which a batch has room at first: a create has as many.
+const usual = 4
+
+func (b *Batch) add(s Statement) {
+	if b.Statements == nil {
+		b.Statements = make([]Statement, 0, usual)
+	}
+	b.Statements = append(b.Statements, s)
 }
 
 // unique adds that what the batch inserts is on record if the query returns a row.
@@ -81,7 +91,7 @@ func (b *Batch) unique(query string, args ...any) {
 
 // Get adds a statement that returns rows, and passes each to got.
 func Get[T any](b *Batch, scan func(Row) (T, error), got func(T), text string, args ...any) {
-	b.Statements = append(b.Statements, Statement{Text: text, Args: args, Collect: func(rows Rows) error {
+	b.add(Statement{Text: text, Args: args, Collect: func(rows Rows) error {
 		for rows.Next() {
 			v, err := scan(rows)
 			if err != nil {
