@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/url"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -60,35 +59,11 @@ func TestEngineThatCommitsEachStatement(t *testing.T) {
 // extended protocol as if a Sync followed it, and reports a duplicate as an internal error.
 func commitsEachStatement(t *testing.T, server string) string {
 	t.Helper()
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ln.Close() })
-	host := u.Host
-	go func() {
-		for {
-			client, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer client.Close()
-				server, err := net.Dial("tcp", host)
-				if err != nil {
-					return
-				}
-				defer server.Close()
-				_ = (&committer{client, server}).serve()
-			}()
-		}
-	}()
-	u.Host = ln.Addr().String()
-	return u.String()
+	return proxy(t, server, func(client, server net.Conn) {
+		defer client.Close()
+		defer server.Close()
+		_ = (&committer{client, server}).serve()
+	}).String()
 }
 
 // committer is a connection of such an engine.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -136,78 +135,6 @@ func TestSessionsHaveTheirSettings(t *testing.T) {
 
 // durability is the store's setting for each synchronous_commit of a session: it raises a weaker one than on, and leaves a stronger one.
 var durability = map[string]string{"off": "on", "local": "on", "remote_write": "on", "on": "on", "remote_apply": "remote_apply"}
-
-// When a server that was killed is back, what was acknowledged is there, and what was refused is not.
-func TestServerRestarts(t *testing.T) {
-	server := postgrestest.New(t)
-	db := open(t, server.URL(t), postgres.Options{})
-	const writers, restarts = 8, 3
-	ctx, stop := context.WithCancel(t.Context())
-	var mu sync.Mutex
-	outcome := make(map[string]error)
-	var wg sync.WaitGroup
-	for w := range writers {
-		wg.Go(func() {
-			for i := 0; ctx.Err() == nil; i++ {
-				c := opened(w*1_000_000 + i)
-				err := db.InsertCheckout(context.WithoutCancel(ctx), c, pending())
-				mu.Lock()
-				outcome[c.Next.ID] = err
-				mu.Unlock()
-			}
-		})
-	}
-	for range restarts {
-		server.Restart(t)
-		if err := db.Ready(t.Context()); err != nil {
-			t.Errorf("Ready after the restart: %v", err)
-		}
-	}
-	stop()
-	wg.Wait()
-	acknowledged := 0
-	for id, err := range outcome {
-		_, missing := db.Checkout(t.Context(), id)
-		switch {
-		case err == nil && missing != nil:
-			t.Errorf("%s was acknowledged and is lost: %v", id, missing)
-		case err == nil:
-			acknowledged++
-		case errors.Is(err, ports.ErrBusy) && !errors.Is(missing, ports.ErrNotFound):
-			t.Errorf("%s was refused (%v) and is there: %v", id, err, missing)
-		case !errors.Is(err, ports.ErrBusy) && !strings.Contains(err.Error(), "outcome is not known"):
-			t.Errorf("%s: got error %v, want ErrBusy", id, err)
-		}
-	}
-	if acknowledged == 0 {
-		t.Error("nothing was acknowledged")
-	}
-}
-
-func TestLostConnectionsAreReplaced(t *testing.T) {
-	place := postgrestest.URL(t)
-	db := open(t, place, postgres.Options{})
-	shell := connect(t, place)
-	const many = 24
-	for round := range 5 {
-		var wg sync.WaitGroup
-		for i := range many {
-			wg.Go(func() {
-				if i == many/2 {
-					execute(t, shell, terminate)
-				}
-				if err := db.InsertCheckout(t.Context(), opened(round*many+i), pending()); err != nil {
-					t.Errorf("InsertCheckout: %v", err)
-				}
-			})
-		}
-		wg.Wait()
-	}
-	var n int
-	if err := shell.QueryRow(t.Context(), `SELECT count(*) FROM checkouts`).Scan(&n); err != nil || n != 5*many {
-		t.Errorf("%d checkouts on record, %v; want %d", n, err, 5*many)
-	}
-}
 
 // After a restart of the server, every connection of the pool is lost. A request must not find that out for each of
 // them, one after another.

@@ -20,8 +20,6 @@ const (
 
 // wire is a proxy between a store and the server that fails when a test wants it.
 type wire struct {
-	server string // HOST:PORT
-
 	mu    sync.Mutex
 	fault fault
 	after int // requests before the fault
@@ -30,8 +28,8 @@ type wire struct {
 	open  map[net.Conn]bool
 }
 
-// through returns a wire to the server, and a connection string that uses it with one connection.
-func through(t *testing.T, server string) (*wire, string) {
+// proxy passes each connection to the server on, and returns the address that leads there.
+func proxy(t *testing.T, server string, pass func(client, server net.Conn)) *url.URL {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
@@ -41,13 +39,38 @@ func through(t *testing.T, server string) (*wire, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{server: u.Host, open: make(map[net.Conn]bool)}
-	t.Cleanup(func() {
-		ln.Close()
-		w.fail(cut)
-	})
-	go w.serve(ln)
+	t.Cleanup(func() { ln.Close() })
+	host := u.Host
+	go func() {
+		for {
+			client, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", host)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			go pass(client, server)
+		}
+	}()
 	u.Host = ln.Addr().String()
+	return u
+}
+
+// through returns a wire to the server, and a connection string that uses it with one connection.
+func through(t *testing.T, server string) (*wire, string) {
+	t.Helper()
+	w := &wire{open: make(map[net.Conn]bool)}
+	u := proxy(t, server, func(client, server net.Conn) {
+		if w.keep(client, server) {
+			replies := make(chan bool, 1) // says that the next reply is lost
+			go w.pass(client, server, replies)
+			w.replies(client, server, replies)
+		}
+	})
+	t.Cleanup(func() { w.fail(cut) })
 	q := u.Query()
 	q.Set("pool_max_conns", "1")
 	u.RawQuery = q.Encode()
@@ -108,23 +131,6 @@ func (w *wire) faults() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fired
-}
-
-func (w *wire) serve(ln net.Listener) {
-	for {
-		client, err := ln.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("tcp", w.server)
-		if err != nil || !w.keep(client, server) {
-			client.Close()
-			continue
-		}
-		replies := make(chan bool, 1) // says that the next reply is lost
-		go w.pass(client, server, replies)
-		go w.replies(client, server, replies)
-	}
 }
 
 // keep records open connections, unless all are cut.
