@@ -34,19 +34,3 @@ func TestACacheKeepsNoErrors(t *testing.T) {
 		t.Errorf("got %d, %v after an error; want what is read now", got, err)
 	}
 }
-
-func TestACacheIsBounded(t *testing.T) {
-	c := newCache[int, int](time.Hour)
-	for i := range 10 * cacheSize {
-		c.get(time.Now(), i, func() (int, error) { return i, nil })
-	}
-	kept := 0
-	for i := range 10 * cacheSize {
-		if _, ok := c.values.Get(i); ok {
-			kept++
-		}
-	}
-	if kept < cacheSize || kept > 2*cacheSize {
-		t.Errorf("%d values are kept, want from %d to %d", kept, cacheSize, 2*cacheSize)
-	}
-}

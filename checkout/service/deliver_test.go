@@ -130,20 +130,47 @@ func TestWhatACrashCutOffIsTakenUpWithinFifteenSeconds(t *testing.T) {
 	})
 }
 
-func TestManyProcessesRecoverAnEventOnce(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.crashed(t, "ORDER-1")
-		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(time.Second); return nil }
-		var all sync.WaitGroup
-		for range 8 {
-			all.Go(func() { w.runFor(t, 30*time.Second) })
-		}
-		all.Wait()
-		if len(w.receiver.got) != 1 {
-			t.Errorf("%d deliveries, want 1", len(w.receiver.got))
-		}
-		w.wantNoReports(t)
-	})
+// However many processes run, one of them does each piece of work.
+func TestOfManyProcessesOneDoesAJob(t *testing.T) {
+	const many = 20
+	for name, tt := range map[string]struct {
+		prepare func(t *testing.T, w *world, order string)
+		done    func(w *world, mail *postbox) int
+		want    int
+	}{
+		"an event that a crash left behind": {func(t *testing.T, w *world, order string) { w.crashed(t, order) },
+			func(w *world, _ *postbox) int { return w.receiver.requests() }, many},
+		"a notice": {func(t *testing.T, w *world, order string) { w.confirmed(t, order) },
+			func(_ *world, mail *postbox) int { return len(mail.take()) }, 2 * many},
+		"a look at a setup": {func(t *testing.T, w *world, order string) { w.begun(t, order) },
+			func(w *world, _ *postbox) int { return w.processor.asked }, many},
+		"a notification": {func(t *testing.T, w *world, order string) {
+			w.begun(t, order)
+			w.done(t, order, checkout.JobLook) // which would look too
+			w.notify(t, true, "EV-"+order, w.setup(t, order).BillingRequestID)
+		}, func(w *world, _ *postbox) int { return w.processor.asked }, many},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
+				for n := range many {
+					tt.prepare(t, w, fmt.Sprint("ORDER-", n))
+				}
+				w.processor.asked = 0
+				w.receiver.answers(func(events.Delivery, int) error { time.Sleep(time.Second); return nil })
+				mail.set(func(context.Context, checkout.PayerNotice) error { time.Sleep(5 * time.Second); return nil })
+				var all sync.WaitGroup
+				for range 8 {
+					next := w.again(t)
+					all.Go(func() { next.runFor(t, 100*time.Second) })
+				}
+				all.Wait()
+				if got := tt.done(w, mail); got != tt.want {
+					t.Errorf("it is done %d times for %d checkouts, want %d", got, many, tt.want)
+				}
+				w.wantNoReports(t)
+			})
+		})
+	}
 }
 
 func TestAConfirmDeliversAfterTheCreatesEvent(t *testing.T) {
@@ -168,17 +195,22 @@ func TestAConfirmDeliversAfterTheCreatesEvent(t *testing.T) {
 	})
 }
 
-func TestADestinationThatWentAwayIsNotConfigured(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.crashed(t, "ORDER-1")
-		silent := kowhai()
-		silent.Provider.Destination = catalogue.Destination{}
-		w.configure(t, silent)
-		w.runFor(t, 15*time.Second)
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.NotConfigured {
-			t.Errorf("on record %s", e.Status)
-		}
-	})
+func TestAnEventWhoseDestinationWentAwayIsNotConfigured(t *testing.T) {
+	silent := kowhai()
+	silent.Provider.Destination = catalogue.Destination{}
+	for name, left := range map[string][]catalogue.Configuration{"the destination is removed": {silent}, "the provider is removed": nil} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.crashed(t, "ORDER-1")
+				w.configure(t, left...)
+				w.runFor(t, 15*time.Second)
+				if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.NotConfigured || e.Attempts != 0 {
+					t.Errorf("on record %s after %d attempts, want not_configured after none", e.Status, e.Attempts)
+				}
+				w.wantNoReports(t)
+			})
+		})
+	}
 }
 
 func TestAHangingReceiverDelaysNoOther(t *testing.T) {
@@ -417,18 +449,6 @@ func TestALeaseThatEndsBetweenAttempts(t *testing.T) {
 		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered {
 			t.Errorf("recovery left it %s", e.Status)
 		}
-	})
-}
-
-func TestAnEventOfAProviderThatWasRemovedIsNotConfigured(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.crashed(t, "ORDER-1")
-		w.configure(t)
-		w.runFor(t, 15*time.Second)
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.NotConfigured || e.Attempts != 0 {
-			t.Errorf("on record %s after %d attempts, want not_configured after none", e.Status, e.Attempts)
-		}
-		w.wantNoReports(t)
 	})
 }
 

@@ -2,8 +2,6 @@ package service_test
 
 import (
 	"errors"
-	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -95,28 +93,6 @@ func TestManyNotificationsAboutOneSetupLeadToOneLook(t *testing.T) {
 			if state != checkout.JobDone {
 				t.Errorf("%s is %s", event, state)
 			}
-		}
-	})
-}
-
-// Of many processes one handles a notification.
-func TestANotificationIsHandledByOneProcess(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		for n := range 20 {
-			w.begun(t, fmt.Sprint("ORDER-", n))
-		}
-		at := w.asks(fulfilled)
-		for n := range 20 {
-			w.notify(t, true, fmt.Sprint("EV", n), w.setup(t, fmt.Sprint("ORDER-", n)).BillingRequestID)
-		}
-		var all sync.WaitGroup
-		for range 4 {
-			next := w.again(t)
-			all.Go(func() { next.runFor(t, 10*time.Second) })
-		}
-		all.Wait()
-		if len(*at) != 20 {
-			t.Errorf("twenty setups are looked at %d times, want each once", len(*at))
 		}
 	})
 }

@@ -256,24 +256,6 @@ func TestAnOutageOfTheNotifierUsesUpNoAttempts(t *testing.T) {
 	})
 }
 
-func TestOfManyProcessesOneSendsANotice(t *testing.T) {
-	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
-		mail.set(func(context.Context, checkout.PayerNotice) error { time.Sleep(5 * time.Second); return nil })
-		for i := range 20 {
-			w.confirmed(t, fmt.Sprint("ORDER-", i))
-		}
-		var all sync.WaitGroup
-		for range 4 {
-			next := w.again(t)
-			all.Go(func() { next.runFor(t, 2*time.Minute) })
-		}
-		all.Wait()
-		if got := mail.take(); len(got) != 40 {
-			t.Errorf("%d notices were sent, want 40", len(got))
-		}
-	})
-}
-
 // What would say what is so no longer is not sent.
 func TestANoticeThatIsNotNeededIsDropped(t *testing.T) {
 	dead := fulfilled

@@ -162,24 +162,6 @@ func TestAFinalStateEndsTheSweep(t *testing.T) {
 	}
 }
 
-func TestOfManyProcessesOneLooks(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		for i := range 20 {
-			w.begun(t, fmt.Sprint("ORDER-", i))
-		}
-		at := w.asks(notBegun)
-		var all sync.WaitGroup
-		for range 4 {
-			next := w.again(t)
-			all.Go(func() { next.runFor(t, 100*time.Second) })
-		}
-		all.Wait()
-		if len(*at) != 20 {
-			t.Errorf("twenty setups are looked at %d times in their second minute, want each once", len(*at))
-		}
-	})
-}
-
 func TestASweepLooksAtProvidersThatAreOff(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		o := w.begun(t, "ORDER-1")

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -21,35 +20,6 @@ func (w *world) page(t *testing.T, token string) service.SetupPage {
 		t.Fatal(err)
 	}
 	return page
-}
-
-// The payer who comes back from the bank sees what the processor reports, even without a poll in between.
-func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
-	settling := checkout.Observation{BillingRequest: checkout.BillingFulfilling}
-	for _, tt := range []struct {
-		name string
-		says checkout.Observation
-		want checkout.PageState
-	}{
-		{"the payer has not finished", notBegun, checkout.PageOpen},
-		{"the processor has not finished", settling, checkout.PageSettling},
-		{"it is set up", fulfilled, checkout.PageDone},
-		{"the mandate died", mandate(checkout.MandateFailed), checkout.PageOpen},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
-			o := w.begun(t, "ORDER-1")
-			before := w.records(t)
-			w.processor.set(tt.says)
-			page := w.page(t, o.Token)
-			if page.State != tt.want || page.Checkout.Setup.BillingRequest != tt.says.BillingRequest {
-				t.Errorf("page %q with %+v, want %q", page.State, page.Checkout.Setup.Observation, tt.want)
-			}
-			if after := w.records(t); !reflect.DeepEqual(before, after) {
-				t.Errorf("the page stored\n%+v, it was\n%+v", after, before)
-			}
-		})
-	}
 }
 
 // A mandate that died after the page showed that the setup is done opens the page again.
@@ -126,51 +96,6 @@ func TestTheSetupPageIsShownThoughTheProcessorIsDown(t *testing.T) {
 	})
 }
 
-func TestWhichSetupPageALinkOpens(t *testing.T) {
-	w := newWorld(t)
-	o := w.opened(t, "ORDER-1")
-	foreign, err := checkout.NewKeyring([]byte("the secret of another deployment"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	forged, _ := foreign.Text(o.Checkout.ID, foreign.Issue(1, time.Now().Add(time.Hour)))
-	text := func(id string, epoch int) string {
-		text, _ := w.config.Keyring.Text(id, w.config.Keyring.Issue(epoch, time.Now()))
-		return text
-	}
-	for name, token := range map[string]string{
-		"nothing": "", "no token": "token", "a forged one": forged, "one of a checkout that does not exist": text("KOWHAI-1-a", 1),
-		"one of an epoch that was never issued": text(o.Checkout.ID, 2),
-	} {
-		if _, err := w.SetupPage(t.Context(), token); !refusedWith(err, checkout.CodeLinkUnknown) {
-			t.Errorf("%s: %v, want SETUP_LINK_UNKNOWN", name, err)
-		}
-		if _, err := w.BeginSetup(t.Context(), token, checkout.Acceptance{}); !refusedWith(err, checkout.CodeLinkUnknown) {
-			t.Errorf("%s: begun with %v, want SETUP_LINK_UNKNOWN", name, err)
-		}
-	}
-	if page := w.page(t, o.Token); page.State != checkout.PageOpen || page.Superseded || page.Token != o.Token || page.Provider.Code != "KOWHAI" {
-		t.Errorf("the link that was returned: %+v", page)
-	}
-	w.clock.forward(6*24*time.Hour + time.Hour)
-	renewed := w.opened(t, "ORDER-1")
-	if old, latest := w.page(t, o.Token), w.page(t, renewed.Token); !old.Superseded || latest.Superseded || old.State != checkout.PageOpen {
-		t.Errorf("an older link: superseded %v, %q; the latest: %v", old.Superseded, old.State, latest.Superseded)
-	}
-	w.clock.forward(24 * time.Hour)
-	if page := w.page(t, o.Token); page.State != checkout.PageExpired {
-		t.Errorf("a link whose time is over: page %q", page.State)
-	}
-	_, err = w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{})
-	expect(t, err, checkout.CodeLinkExpired)
-	w.configure(t) // the operator removes the provider
-	if page := w.page(t, renewed.Token); page.State != checkout.PageNotEnabled || page.Provider.Name != "KOWHAI" {
-		t.Errorf("of a provider that was removed: page %q of %+v", page.State, page.Provider)
-	}
-	_, err = w.BeginSetup(t.Context(), renewed.Token, checkout.Acceptance{})
-	expect(t, err, checkout.CodeProviderNotEnabled)
-}
-
 // The page shows the days on which payments will be collected, not planned days that have become too early.
 func TestTheSetupPageShowsWhenPaymentsAreCollected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the bubble's clock starts at midnight UTC, 2000-01-01
@@ -216,26 +141,6 @@ func TestTheSetupPageShowsWhenPaymentsAreCollected(t *testing.T) {
 			t.Errorf("the agreement has %s and %s, the page 28 January and 28 February", got[0], got[1])
 		}
 	})
-}
-
-func TestTermsThatChangedAreReadAgain(t *testing.T) {
-	w := newWorld(t)
-	o := w.opened(t, "ORDER-1")
-	read := w.page(t, o.Token).DebitTerms.Name()
-	short := kowhai()
-	short.Provider.NoticeDays = 3
-	w.configure(t, short)
-	_, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{TermsID: read})
-	expect(t, err, checkout.CodeTermsChanged)
-	if len(w.processor.begins) != 0 {
-		t.Errorf("billing requests %q were made", w.processor.begins)
-	}
-	page := w.page(t, o.Token)
-	url, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{From: "192.0.2.1", TermsID: page.DebitTerms.Name()})
-	want := agreement.Consent{At: w.setup(t, "ORDER-1").Consent.At, From: "192.0.2.1", Terms: page.DebitTerms.Name(), NoticeDays: 3}
-	if got := w.setup(t, "ORDER-1").Consent; err != nil || url != "https://bank.example/"+w.processor.begins[0] || got != want || got.At.IsZero() {
-		t.Errorf("went on to %q, %v with consent %+v; want %+v", url, err, got, want)
-	}
 }
 
 // A second press uses the billing request of the first; a new one is made only after a mandate died.

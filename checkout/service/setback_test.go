@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,27 +36,35 @@ func telling(t *testing.T, kept checkout.Setback) (*world, *finder) {
 	return newWorld(t, func(c *service.Config) { p.Processor, c.Processor = c.Processor, p }), p
 }
 
-func TestTheSetupPageSaysWhatKeptThePayerFromFinishing(t *testing.T) {
+// The payer who comes back from the bank sees what the processor reports, even without a poll in between, and what kept the payer from
+// finishing.
+func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		says  checkout.Observation
+		state checkout.PageState
 		want  checkout.LastTry
 		asked int
 	}{
-		{"the payer has not finished", notBegun, checkout.TryNotServed, 1},
-		{"it was cancelled", checkout.Observation{BillingRequest: checkout.BillingCancelled}, checkout.TryCancelled, 1},
-		{"the processor has not finished", checkout.Observation{BillingRequest: checkout.BillingFulfilling}, checkout.TryNone, 0},
-		{"it is set up", fulfilled, checkout.TryNone, 0},
-		{"the mandate died", mandate(checkout.MandateFailed), checkout.TryMandateFailed, 0},
+		{"the payer has not finished", notBegun, checkout.PageOpen, checkout.TryNotServed, 1},
+		{"it was cancelled", checkout.Observation{BillingRequest: checkout.BillingCancelled}, checkout.PageOpen, checkout.TryCancelled, 1},
+		{"the processor has not finished", checkout.Observation{BillingRequest: checkout.BillingFulfilling}, checkout.PageSettling, checkout.TryNone, 0},
+		{"it is set up", fulfilled, checkout.PageDone, checkout.TryNone, 0},
+		{"the mandate died", mandate(checkout.MandateFailed), checkout.PageOpen, checkout.TryMandateFailed, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w, p := telling(t, checkout.SetbackPlace)
 			o := w.begun(t, "ORDER-1")
+			before := w.records(t)
 			w.processor.set(tt.says)
 			for range 3 { // answers are kept for two seconds
-				if page := w.page(t, o.Token); page.LastTry != tt.want {
-					t.Errorf("last try %q, want %q", page.LastTry, tt.want)
+				page := w.page(t, o.Token)
+				if page.State != tt.state || page.LastTry != tt.want || page.Checkout.Setup.BillingRequest != tt.says.BillingRequest {
+					t.Errorf("page %q, last try %q with %+v; want %q and %q", page.State, page.LastTry, page.Checkout.Setup.Observation, tt.state, tt.want)
 				}
+			}
+			if after := w.records(t); !reflect.DeepEqual(before, after) {
+				t.Errorf("the page stored\n%+v, it was\n%+v", after, before)
 			}
 			if len(p.asked) != tt.asked {
 				t.Errorf("three pages asked %d times what kept the payer, want %d", len(p.asked), tt.asked)

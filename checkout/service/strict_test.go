@@ -2,10 +2,8 @@ package service_test
 
 import (
 	"errors"
-	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -23,61 +21,23 @@ func namedBy(err error) (fields []string) {
 	return fields
 }
 
-// The caller is the embedder's own form, without the JSON API in front of the service.
+// The caller is the embedder's own form, without the JSON API in front of the service: TestCheckIsAsStrictAsTheAPI of package checkout
+// has the rules.
 func TestDirectCallsAreHeldToTheSameRules(t *testing.T) {
-	cents := checkout.Some[money.Cents]
-	date := func(y, m, d int) checkout.Optional[money.Date] {
-		return checkout.Some(money.Date{Year: y, Month: time.Month(m), Day: d})
+	w := newWorld(t)
+	cmd := create("ORDER-1")
+	cmd.First, cmd.LastName = checkout.Some(money.Date{Year: 2027, Month: 2, Day: 30}), checkout.Some("Ngata\x00")
+	_, err := w.Create(t.Context(), caller, cmd)
+	expectFields(t, err, checkout.CodeValidation, []string{"student.last_name", "plan.first_payment_date"})
+	if n := len(w.records(t)); n != 0 {
+		t.Errorf("%d checkouts on record", n)
 	}
-	for _, tt := range []struct {
-		name   string
-		send   func(*checkout.Create)
-		fields []string
-	}{
-		{"30 February", func(c *checkout.Create) { c.First = date(2027, 2, 30) }, []string{"plan.first_payment_date"}},
-		{"year 12345", func(c *checkout.Create) { c.First = date(12345, 1, 1) }, []string{"plan.first_payment_date"}},
-		{"the zero date", func(c *checkout.Create) { c.First = date(0, 0, 0) }, []string{"plan.first_payment_date"}},
-		{"a negative instalment", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(3), cents(-500_00), cents(3790_00)
-		},
-			[]string{"plan.instalment_amount"}},
-		{"a huge instalment", func(c *checkout.Create) { c.Regular = cents(math.MaxInt64) }, []string{"plan.instalment_amount"}},
-		{"5 × 2^62 wraps round", func(c *checkout.Create) {
-			c.Number, c.Regular, c.Final = checkout.Some(5), cents(1<<62), cents(2790_00)
-		},
-			[]string{"plan.instalment_amount"}},
-		{"a negative upfront payment", func(c *checkout.Create) { c.Upfront, c.Price = cents(-200_00), cents(2590_00) },
-			[]string{"pricing.upfront_payment"}},
-		{"a negative price and principal", func(c *checkout.Create) { c.Price, c.Principal = cents(-2590_00), cents(-2790_00) },
-			[]string{"pricing.course_price", "pricing.amount_to_finance"}},
-		{"a name of nothing", func(c *checkout.Create) { c.FirstName = checkout.Some(" \u200b") }, []string{"student.first_name"}},
-		{"a name with U+0000", func(c *checkout.Create) { c.LastName = checkout.Some("Ngata\x00") }, []string{"student.last_name"}},
-		{"an order id that is no UTF-8", func(c *checkout.Create) { c.OrderID = checkout.Some("A\xff") }, []string{"provider.provider_order_id"}},
-		{"an idempotency key that is too long", func(c *checkout.Create) { c.IdempotencyKey = checkout.Some(strings.Repeat("k", 256)) },
-			[]string{"Idempotency-Key"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
-			w.configure(t, legacy())
-			cmd := legacyCreate("ORDER-1")
-			tt.send(&cmd)
-			_, err := w.Create(t.Context(), caller, cmd)
-			expectFields(t, err, checkout.CodeValidation, tt.fields)
-			if n := len(w.records(t)); n != 0 {
-				t.Errorf("%d checkouts on record", n)
-			}
-		})
-	}
-	for name, d := range map[string]checkout.Optional[money.Date]{"30 February": date(2027, 2, 30), "year 12345": date(12345, 1, 1),
-		"the zero date": date(0, 0, 0)} {
-		w := newWorld(t)
-		cmd := w.ready(t, "ORDER-1")
-		cmd.FirstPayment = d
-		_, err := w.confirm(t, cmd)
-		expectFields(t, err, checkout.CodeValidation, []string{"payment.first_payment_date"})
-		if r := w.records(t)["ORDER-1"]; r.Agreement != nil || r.Checkout.Status != checkout.SetupRequired {
-			t.Errorf("%s: the checkout is %s", name, r.Checkout.Status)
-		}
+	confirm := w.ready(t, "ORDER-1")
+	confirm.FirstPayment, confirm.PaymentPlanAccepted = cmd.First, checkout.Some(false)
+	_, err = w.confirm(t, confirm)
+	expectFields(t, err, checkout.CodeValidation, []string{"payment.first_payment_date", "declarations.payment_plan_accepted"})
+	if r := w.records(t)["ORDER-1"]; r.Agreement != nil || w.printer.printed != 0 {
+		t.Errorf("an agreement was concluded: %+v", r.Agreement)
 	}
 }
 
