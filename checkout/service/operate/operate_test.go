@@ -16,7 +16,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -204,52 +203,6 @@ func TestAJobThatIsDueStaysDue(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.says(t, "~ open: due 2026-11-20T03:59:00Z → 2026-11-20T03:59:00Z")
-}
-
-// sender takes what answer takes.
-type sender struct{ answer func() error }
-
-func (s sender) Send(context.Context, catalogue.Destination, events.Delivery, int) error {
-	return s.answer()
-}
-
-func TestWhatIsSentAgainIsRecordedWithAMoment(t *testing.T) {
-	d := newDesk(t)
-	with := named("KOWHAI", "Kōwhai")
-	with.Provider.Destination = catalogue.Destination{URL: "https://hooks.example", Secret: "whsec_0123456789abcdefgh"}
-	d.configure(t, with)
-	c := d.opened(t).Next
-	e := events.Created(events.Origin{CreatedAt: now}, events.Subject{ProviderCode: "KOWHAI", OrderID: "ORDER-1", CheckoutID: c.ID}, "dda", "contact")
-	err := d.store.UpdateCheckout(t.Context(), c.ID, checkout.Enqueue{Now: now, Hold: time.Second}, func(c checkout.Checkout) (checkout.Change, error) {
-		return checkout.Change{Next: c, Events: []events.Event{e}}, nil
-	})
-	if err == nil {
-		err = d.store.Settle(t.Context(), checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1}, checkout.Outcome{State: checkout.JobDead, Attempts: 3,
-			Failure: checkout.Failure{At: now, Reason: "answered 503"}}, checkout.Enqueue{Now: now}, nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var results []operate.Redelivered
-	taken := func(catalogue.Environment) ports.Sender { return sender{func() error { return nil }} }
-	each := func(r operate.Redelivered) { results = append(results, r) }
-	if err := d.Redeliver(t.Context(), "evt_unknown", taken, each); !errors.Is(err, ports.ErrNotFound) || len(results) != 0 || len(d.recorded(t)) != 0 {
-		t.Errorf("an unknown event: %v, %+v", err, results)
-	}
-	if more, err := d.RedeliverFailed(t.Context(), now.Add(-time.Hour), "", taken, each); more || err != nil || len(results) != 1 || !results[0].Outcome.Delivered {
-		t.Errorf("what failed: %v, %v, %+v", more, err, results)
-	}
-	d.says(t, `"operation":"events redeliver"`, `"subject":"failed since 2026-11-20T03:00:00`, "event "+e.ID+": delivered")
-	moments, err := d.store.Moments(t.Context(), c.ID)
-	if last := moments[len(moments)-1]; err != nil || last.Kind != checkout.MomentEventDelivered || last.Actor != "operator:Aroha" || last.Detail != "checkout.created "+e.ID {
-		t.Errorf("the journal ends with %+v, %v", last, err)
-	}
-	if _, err := d.RedeliverFailed(t.Context(), now.Add(-time.Hour), "", taken, each); err != nil || len(results) != 1 || len(d.recorded(t)) != 1 {
-		t.Errorf("again, when nothing has failed: %v, %d results, %d records", err, len(results), len(d.recorded(t)))
-	}
-	if err := d.Redeliver(t.Context(), e.ID, taken, each); err != nil || len(results) != 2 || len(d.recorded(t)) != 2 {
-		t.Errorf("a delivered one: %v, %d results, %d records", err, len(results), len(d.recorded(t)))
-	}
 }
 
 // What was done is on record, in as many records as it needs.

@@ -138,6 +138,11 @@ func TestAFailedEventIsSentAgainAsItIsAndSignedAnew(t *testing.T) {
 		if list, err := w.store.Redeliveries(t.Context(), e.ID); err != nil || len(list) != 1 || !list[0].Delivered {
 			t.Errorf("redeliveries %+v, %v; want it on record", list, err)
 		}
+		w.says(t, `"operation":"events redeliver"`, `"subject":"`+e.ID+`"`, "event "+e.ID+": delivered")
+		moments, err := w.store.Moments(t.Context(), e.CheckoutID)
+		if last := moments[len(moments)-1]; err != nil || last.Kind != checkout.MomentEventDelivered || last.Actor != "operator:Aroha" || last.Detail != "checkout.created "+e.ID {
+			t.Errorf("the journal ends with %+v, %v", last, err)
+		}
 	})
 }
 
@@ -180,6 +185,9 @@ func TestWhatIsNotSentAgain(t *testing.T) {
 	}
 	if _, err := w.one(t.Context(), "evt_none"); !errors.Is(err, ports.ErrNotFound) {
 		t.Errorf("an unknown event: %v, want %v", err, ports.ErrNotFound)
+	}
+	if recorded := w.recorded(t); len(recorded) > 0 {
+		t.Errorf("recorded %q, though nothing was sent", recorded)
 	}
 }
 
@@ -226,6 +234,7 @@ func TestEveryFailedEventSinceATimeIsSentAgain(t *testing.T) {
 		if _, err := w.RedeliverFailed(t.Context(), since, "KOWHAI", w.sender, each); err != nil || len(all) != 0 {
 			t.Errorf("again, of KOWHAI: %d results, %v; want none", len(all), err)
 		}
+		w.says(t, `"operation":"events redeliver"`, `"subject":"failed since `+events.Timestamp(since)+`"`, ": delivered")
 	})
 }
 
