@@ -82,9 +82,7 @@ func TestHowLongConfigurationIsCached(t *testing.T) {
 		store, change := newFaulty()
 		w := newWorld(t, change)
 		text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
-		if err := w.store.AddKey(t.Context(), key, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.store.AddKey(t.Context(), key, nil))
 		authenticate := func() error { _, err := w.Authenticate(t.Context(), text); return err }
 		poll := func() error { _, err := w.Checkout(t.Context(), caller, "KOWHAI-1-a"); return err }
 		reads := func(method string) (n int) {
@@ -97,26 +95,20 @@ func TestHowLongConfigurationIsCached(t *testing.T) {
 		}
 		store.arm("", nil)
 		for range 10 {
-			if err := authenticate(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, authenticate())
 			expect(t, poll(), checkout.CodeCheckoutNotFound)
 		}
 		if keys, providers := reads("Key"), reads("Provider"); keys != 1 || providers != 1 {
 			t.Errorf("ten requests read the key %d times and the provider %d times, want once each", keys, providers)
 		}
 
-		if err := w.store.RevokeKey(t.Context(), key.ID, time.Now(), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.store.RevokeKey(t.Context(), key.ID, time.Now(), nil))
 		off := kowhai()
 		off.Provider.Active = false
 		err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 			return []catalogue.Configuration{off}, nil, nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		time.Sleep(500*time.Millisecond - 1)
 		if err := authenticate(); err != nil {
 			t.Errorf("a key is read again before half a second is over: %v", err)

@@ -106,13 +106,9 @@ func (w *world) crashedOf(t *testing.T, provider, order string) {
 	change := cmd.Reserve(checkout.Intent{}, provider+"-1-"+order, now)
 	answer, err := change.Next.Opened(checkout.RecordIDs(catalogue.Sandbox, provider, order),
 		checkout.Opening{Now: now, Environment: catalogue.Sandbox, Token: checkout.Token{Epoch: 1, Expires: now}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	held := checkout.Enqueue{Now: w.clock.now().UTC(), Hold: 10 * time.Second}
-	if err := w.store.InsertCheckout(t.Context(), change.Answered(answer), held); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.store.InsertCheckout(t.Context(), change.Answered(answer), held))
 	w.receiver.got = nil
 }
 
@@ -264,9 +260,7 @@ func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
 		go w.Create(t.Context(), caller, create("ORDER-1"))
 		synctest.Wait()
 		opened, err := w.Create(t.Context(), caller, create("ORDER-1")) // a replay, while the event is on its way
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w.setUp(t, opened.Token)
 		start := time.Now()
 		w.confirms(t, confirm(opened))
@@ -471,9 +465,7 @@ func (w *world) take(t *testing.T, d events.Delivery) checkout.Lease {
 	if err != nil || len(taken) != 1 {
 		t.Fatalf("another process takes %+v, %v; want %s", taken, err, d.Event.Name)
 	}
-	if err := w.store.Extend(t.Context(), taken[0], w.clock.now(), 10*time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.store.Extend(t.Context(), taken[0], w.clock.now(), 10*time.Second))
 	return taken[0]
 }
 

@@ -152,9 +152,7 @@ func operations() []operation {
 		}},
 		{name: "authenticate", prepare: func(t *testing.T, w *world) func() error {
 			text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
-			if err := w.store.AddKey(t.Context(), key, nil); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.store.AddKey(t.Context(), key, nil))
 			return func() error { _, err := w.Authenticate(t.Context(), text); return err }
 		}},
 		{name: "recovery", background: true, events: created, prepare: func(t *testing.T, w *world) func() error {

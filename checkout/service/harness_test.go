@@ -42,9 +42,7 @@ func newWorld(t *testing.T, change ...func(*service.Config)) *world {
 	w := &world{store: memory.New(), processor: &processor{}, printer: &printer{}, receiver: &receiver{}, reports: &reports{},
 		clock: &clock{}}
 	ring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: ring,
 		Store: w.store, Processor: w.processor, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: w.printer, Sender: w.receiver,
 		Now: w.clock.now, Rand: rand.Reader, Report: w.reports.add}
@@ -89,9 +87,7 @@ func (w *world) configure(t *testing.T, configurations ...catalogue.Configuratio
 	err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		return configurations, nil, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 var caller = service.Caller{ProviderCode: "KOWHAI", KeyID: "k1"}
@@ -108,9 +104,7 @@ func create(order string) checkout.Create {
 func (w *world) opened(t *testing.T, order string) service.Opened {
 	t.Helper()
 	o, err := w.Create(t.Context(), caller, create(order))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return o
 }
 
@@ -166,9 +160,7 @@ func (w *world) records(t *testing.T) map[string]checkout.CheckoutRecord {
 		},
 		Unreadable: func(id string, err error) error { return fmt.Errorf("checkout %s: %w", id, err) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 
@@ -187,9 +179,7 @@ func (w *world) jobs(t *testing.T, order string, kind checkout.JobKind) (list []
 func (w *world) backlog(t *testing.T, kind checkout.JobKind) service.Backlog {
 	t.Helper()
 	all, err := w.Backlogs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all[kind]
 }
 
@@ -435,9 +425,7 @@ func (w *world) done(t *testing.T, order string, kind checkout.JobKind) {
 	if err == nil {
 		err = w.store.Settle(t.Context(), l[0], checkout.Outcome{State: checkout.JobDone}, checkout.Enqueue{Now: w.clock.now()}, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func refusedWith(err error, code checkout.Code) bool {
@@ -455,9 +443,7 @@ func inWorld(t *testing.T, test func(*testing.T, *world), change ...func(*servic
 func (w *world) confirms(t *testing.T, cmd checkout.Confirm) service.Confirmed {
 	t.Helper()
 	done, err := w.confirm(t, cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return done
 }
 
@@ -465,9 +451,7 @@ func (w *world) confirms(t *testing.T, cmd checkout.Confirm) service.Confirmed {
 func (w *world) polls(t *testing.T, id string) checkout.Checkout {
 	t.Helper()
 	c, err := w.Checkout(t.Context(), caller, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -502,5 +486,13 @@ func (w *world) wantNoReports(t *testing.T) {
 	t.Helper()
 	if reported := w.reports.take(); len(reported) > 0 {
 		t.Errorf("reported %+v, want nothing", reported)
+	}
+}
+
+// must ends the test with an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -196,9 +196,7 @@ func TestALostLeaseEndsTheAttempt(t *testing.T) {
 		if err != nil || len(l) != 1 {
 			t.Fatalf("another process gets %+v, %v", l, err)
 		}
-		if err := w.store.Extend(t.Context(), l[0], w.clock.now(), 10*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.store.Extend(t.Context(), l[0], w.clock.now(), 10*time.Second))
 		time.Sleep(4 * time.Second)
 		if _, _, ended := task.seen(); !errors.Is(ended, context.Canceled) {
 			t.Errorf("the attempt goes on: %v", ended)

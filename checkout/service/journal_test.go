@@ -377,9 +377,7 @@ func TestNothingPersonalIsInAJournal(t *testing.T) {
 		})
 		c.disturb(once(func(context.Context) error { return canary }), nil)
 		o, err := w.Create(t.Context(), caller, cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		personal = append(personal, o.Token, o.SetupURL)
 		w.opens(t, o)
 		w.presses(t, o)

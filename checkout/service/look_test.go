@@ -22,18 +22,14 @@ func (w *world) notify(t *testing.T, settles bool, events ...string) {
 		}
 		all = append(all, n)
 	}
-	if err := w.Notified(t.Context(), all); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Notified(t.Context(), all))
 }
 
 // notified returns the states of the notifications on record, by event.
 func (w *world) notified(t *testing.T) map[string]checkout.JobState {
 	t.Helper()
 	list, err := w.store.Jobs(t.Context(), jobsOf(checkout.JobNotified), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := make(map[string]checkout.JobState)
 	for _, j := range list {
 		all[j.Job.Notification().ID] = j.State

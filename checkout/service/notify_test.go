@@ -273,9 +273,7 @@ func TestANoticeThatIsNotNeededIsDropped(t *testing.T) {
 				e.Entry = evidence.Entry{ID: "operation/1", At: w.clock.now()}
 				return e, nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -105,9 +105,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			err := w.store.SealEvidence(t.Context(), 0, func(h evidence.Head, _ []evidence.Entry) (evidence.Sealing, error) {
 				return evidence.Sealing{Head: evidence.Head{Size: 1, Edge: []evidence.Hash{{1}}}}, nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			w.runFor(t, 14*time.Second)
 		}, map[service.Outcome]int{service.OutcomeNotSealed: 2}},
 		{"an entry of a machine whose clock is ahead", func(t *testing.T, w *world) {

@@ -16,9 +16,7 @@ import (
 func (w *world) page(t *testing.T, token string) service.SetupPage {
 	t.Helper()
 	page, err := w.SetupPage(t.Context(), token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return page
 }
 
@@ -105,9 +103,7 @@ func TestTheSetupPageShowsWhenPaymentsAreCollected(t *testing.T) {
 		cmd := create("ORDER-1")
 		cmd.Frequency, cmd.First = checkout.Some("Monthly"), checkout.Some(day(2027, 1, 25))
 		o, err := w.Create(t.Context(), caller, cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		early := func(what string, first, second money.Date) {
 			t.Helper()
 			page := w.page(t, o.Token)

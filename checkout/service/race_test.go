@@ -40,9 +40,7 @@ func (w *world) change(t *testing.T, order string, change func(*checkout.Checkou
 		change(&c)
 		return checkout.Change{Next: c}, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func TestAnotherProcessConfirmsMeanwhile(t *testing.T) {
@@ -117,9 +115,7 @@ func TestATakenNumberIsGeneratedAgain(t *testing.T) {
 		cmd := w.ready(t, order)
 		same.repeat(2, 8) // the second confirm generates the number of the first, and then another
 		done, err := w.confirm(t, cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		numbers[done.Checkout.Confirmation.AgreementNumber] = true
 	}
 	if len(numbers) != 2 || w.printer.printed != 3 {

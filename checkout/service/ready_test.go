@@ -205,9 +205,7 @@ func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {
 				}
 				return all, nil, nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			switch err := w.Health(t.Context()).Processor; {
 			case tt.want == "" && err != nil:
 				t.Errorf("not ready: %v", err)

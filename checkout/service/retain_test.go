@@ -140,9 +140,7 @@ func TestAgreementsAreErasedYearsAfterTheirLastPayment(t *testing.T) {
 		w.opened(t, "ABANDONED")
 		cmd := w.ready(t, "AGREED")
 		first, err := w.confirm(t, cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		schedule := first.Checkout.Schedule()
 		last := schedule[len(schedule)-1].Due
 		defer w.background(t)()
@@ -174,9 +172,7 @@ func (w *world) salted(t *testing.T) (orders []string) {
 			continue
 		}
 		e, _, err := w.store.EvidenceEntry(t.Context(), evidence.AgreementID(r.Agreement.Number))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(e.Salt) > 0 {
 			orders = append(orders, order)
 		}
@@ -193,9 +189,7 @@ func TestTheEndOfTheRetentionTakesTheSalt(t *testing.T) {
 		var last checkout.Checkout
 		for _, order := range []string{"AGREED", "ERASED"} {
 			done, err := w.confirm(t, w.ready(t, order))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			last = done.Checkout
 		}
 		asked := w.clock.now()
@@ -204,9 +198,7 @@ func TestTheEndOfTheRetentionTakesTheSalt(t *testing.T) {
 			e.Entry = w.config.Keyring.Attest(unattested("asked for", asked))
 			return e, nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer w.background(t)()
 		time.Sleep(2 * time.Second)
 		if got := w.salted(t); !slices.Equal(got, []string{"AGREED", "ERASED"}) {
@@ -350,9 +342,7 @@ func TestAnAgreementThatTheLogDoesNotHaveIsNotErased(t *testing.T) {
 		w, p := partialWorld(t, checkout.Retention{AgreedYears: 7})
 		for _, order := range []string{"PROVEN", "UNPROVEN"} {
 			done, err := w.confirm(t, w.ready(t, order))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			p.none = done.Checkout.Confirmation.AgreementNumber
 		}
 		w.clock.forward(60 * 365 * 24 * time.Hour)

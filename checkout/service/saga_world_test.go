@@ -51,9 +51,7 @@ type saga struct {
 func newSaga(t *testing.T, seed uint64) *saga {
 	t.Helper()
 	ring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &saga{seed: seed, store: memory.New(), crm: memory.NewCRM(catalogue.Sandbox), ring: ring,
 		bank: &sagaBank{fulfilled: map[string]bool{}}, draws: map[string]int{}, seen: map[string]int{}}
 	s.model = newModel(s)
@@ -67,9 +65,7 @@ func newSaga(t *testing.T, seed uint64) *saga {
 	err = s.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		return []catalogue.Configuration{kowhai()}, nil, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for slot := range s.slots {
 		s.start(slot, 0)
 	}

@@ -35,9 +35,7 @@ func TestClocksThatAreApartAreReported(t *testing.T) {
 					h.Checkpoint, err = w.config.Evidence.Sign(evidence.Checkpoint{Root: h.Root(), At: now.Add(tt.newest)})
 					return evidence.Sealing{Head: h}, err
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				w.record(t, w.config.Keyring.Attest(unattested("1", now.Add(tt.entry))))
 				w.runFor(t, time.Second)
 				reported := w.reports.take()
@@ -48,9 +46,7 @@ func TestClocksThatAreApartAreReported(t *testing.T) {
 					t.Errorf("reported is %+v, want %q", reported, tt.reported)
 				}
 				head, err := w.store.EvidenceHead(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				c, err := w.config.Evidence.Open(head.Checkpoint)
 				if want := now.Add(tt.signed); err != nil || c.Size != 1 || c.At.Sub(want).Abs() > 2*time.Second {
 					t.Errorf("the checkpoint is %+v, %v; want one of the entry at %v", c, err, want)

@@ -16,22 +16,16 @@ import (
 func signing(t *testing.T) func(*service.Config) {
 	t.Helper()
 	private, err := evidence.NewKey("pay.example", [32]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	keys, err := evidence.ParseKeys(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return func(c *service.Config) { c.Evidence = keys }
 }
 
 func (w *world) record(t *testing.T, entries ...evidence.Entry) {
 	t.Helper()
 	for _, e := range entries {
-		if err := w.store.RecordEvidence(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.store.RecordEvidence(t.Context(), e))
 	}
 }
 
@@ -44,9 +38,7 @@ func unattested(id string, at time.Time) evidence.Entry {
 func (w *world) sealedIDs(t *testing.T) (ids []string) {
 	t.Helper()
 	entries, err := w.store.SealedEvidence(t.Context(), 0, 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		ids = append(ids, strings.TrimPrefix(e.ID, "operation/"))
 	}
@@ -64,9 +56,7 @@ func TestForgedEntriesAreNotSealedAndAreReportedOnce(t *testing.T) {
 		moved := genuine
 		moved.ID = "operation/moved"
 		otherSecret, err := checkout.NewKeyring([]byte(strings.Repeat("o", 32)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w.record(t, unattested("bare", now), genuine, edited, moved, otherSecret.Attest(unattested("other", now)))
 		w.runFor(t, time.Minute)
 		if ids := w.sealedIDs(t); len(ids) != 1 || ids[0] != "genuine" {
@@ -107,9 +97,7 @@ func TestForgedEntriesDoNotMoveACheckpointIntoTheFuture(t *testing.T) {
 		}
 		w.runFor(t, time.Second)
 		signed, err := w.Checkpoint(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c, err := w.config.Evidence.Open(signed)
 		if err != nil || c.Size != 1 || c.At.After(w.clock.now()) {
 			t.Errorf("the checkpoint is %+v, %v; want one of the genuine entry, no later than %v", c, err, w.clock.now())
@@ -135,9 +123,7 @@ func TestALogThatWasChangedIsNotSealed(t *testing.T) {
 					change(&h)
 					return evidence.Sealing{Head: h}, nil
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				w.record(t, w.config.Keyring.Attest(unattested("second", w.clock.now())))
 				w.runFor(t, time.Minute)
 				if ids := w.sealedIDs(t); len(ids) != 1 {
@@ -167,9 +153,7 @@ func TestALogThatWasTurnedBackIsNotSealed(t *testing.T) {
 				w := newWorld(t, signing(t))
 				head := func() evidence.Head {
 					h, err := w.store.EvidenceHead(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					return h
 				}
 				running := w.background(t)

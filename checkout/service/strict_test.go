@@ -46,9 +46,7 @@ func TestARequestWithoutAnIDGetsOne(t *testing.T) {
 	cmd := create("ORDER-1")
 	cmd.RequestID = ""
 	o, err := w.Create(t.Context(), caller, cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.setUp(t, o.Token)
 	cnf := confirm(o)
 	cnf.RequestID = ""

@@ -30,9 +30,7 @@ type desk struct {
 func newDesk(t *testing.T) desk {
 	t.Helper()
 	ring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	store, clock := memory.New(), now
 	return desk{operate.Operator{Store: store, Keyring: ring, By: "Aroha", Role: "support", Reason: "ticket 7",
 		Now: func() time.Time { clock = clock.Add(time.Millisecond); return clock }, Rand: rand.Reader}, store}
@@ -42,9 +40,7 @@ func newDesk(t *testing.T) desk {
 func (d desk) recorded(t *testing.T) (leaves []string) {
 	t.Helper()
 	entries, err := d.store.UnsealedEvidence(t.Context(), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		if !d.Keyring.Attests(e) || e.At.Sub(now) > time.Second {
 			t.Errorf("the record %s of %s is attested: %v", e.Leaf, e.At, d.Keyring.Attests(e))
@@ -98,9 +94,7 @@ func TestAKeyIsIssuedAndRevokedWithItsRecord(t *testing.T) {
 	}
 	d.configure(t, named("KOWHAI", "Kōwhai"))
 	text, err := d.IssueKey(t.Context(), "KOWHAI", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := catalogue.KeyID(text)
 	d.says(t, `"operation":"keys issue"`, `"subject":"`+id+`"`, "+ key "+id+": of provider KOWHAI, for sandbox")
 	if leaf := d.recorded(t)[0]; strings.Contains(leaf, text) {
@@ -158,9 +152,7 @@ func (d desk) openedDue(t *testing.T, due time.Time) checkout.Change {
 		FirstName: checkout.Some("Canary"), LastName: checkout.Some("Rāpata"), Email: checkout.Some("canary@example.nz")}
 	change := cmd.Reserve(checkout.Intent{}, "KOWHAI-1-a", now.Add(-time.Hour))
 	change.Jobs[0].Due = due
-	if err := d.store.InsertCheckout(t.Context(), change, checkout.Enqueue{Now: now}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.store.InsertCheckout(t.Context(), change, checkout.Enqueue{Now: now}))
 	return change
 }
 
@@ -177,9 +169,7 @@ func TestAJobIsHastenedWithItsRecordAndAMoment(t *testing.T) {
 			t.Errorf("job %q: %v", unknown, err)
 		}
 	}
-	if err := d.Retry(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Retry(t.Context(), id))
 	d.says(t, `"operation":"jobs retry"`, `"subject":"`+id+`"`, "~ open: due 2026-11-20T05:00:00Z → 2026-11-20T04:00:00Z")
 	moments, err := d.store.Moments(t.Context(), c.Next.ID)
 	if last := moments[len(moments)-1]; err != nil || last.Kind != checkout.MomentOperated || last.Actor != "operator:Aroha" || last.Detail != "jobs retry "+id {
@@ -189,9 +179,7 @@ func TestAJobIsHastenedWithItsRecordAndAMoment(t *testing.T) {
 	if err != nil || len(due) != 1 || due[0].Job.ID != id {
 		t.Fatalf("due are %+v, %v; want the job", due, err)
 	}
-	if err := d.store.Settle(t.Context(), due[0], checkout.Outcome{State: checkout.JobDone}, checkout.Enqueue{Now: now}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.store.Settle(t.Context(), due[0], checkout.Outcome{State: checkout.JobDone}, checkout.Enqueue{Now: now}, nil))
 	if err := d.Retry(t.Context(), id); !errors.Is(err, ports.ErrNotFound) || len(d.recorded(t)) != 1 {
 		t.Errorf("a job that is done: %v, and %d records", err, len(d.recorded(t)))
 	}
@@ -199,9 +187,7 @@ func TestAJobIsHastenedWithItsRecordAndAMoment(t *testing.T) {
 
 func TestAJobThatIsDueStaysDue(t *testing.T) {
 	d := newDesk(t)
-	if err := d.Retry(t.Context(), d.openedDue(t, now.Add(-time.Minute)).Jobs[0].ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Retry(t.Context(), d.openedDue(t, now.Add(-time.Minute)).Jobs[0].ID))
 	d.says(t, "~ open: due 2026-11-20T03:59:00Z → 2026-11-20T03:59:00Z")
 }
 
@@ -214,9 +200,7 @@ func TestALongListOfChangesIsRecordedInParts(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := d.Record(ended, operate.Operation{Name: "events redeliver", Target: "failed since then", Changes: lines}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Record(ended, operate.Operation{Name: "events redeliver", Target: "failed since then", Changes: lines}))
 	if leaves := d.recorded(t); len(leaves) != 3 || !slices.ContainsFunc(leaves, func(l string) bool { return strings.Contains(l, lines[len(lines)-1]) }) {
 		t.Errorf("%d records, want three with every line", len(leaves))
 	}
@@ -224,9 +208,7 @@ func TestALongListOfChangesIsRecordedInParts(t *testing.T) {
 
 func TestThatSomebodyLookedIsRecorded(t *testing.T) {
 	d := newDesk(t)
-	if err := d.Looked(t.Context(), "privacy export", "KOWHAI-1-a"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Looked(t.Context(), "privacy export", "KOWHAI-1-a"))
 	d.says(t, `"operation":"privacy export"`, `"subject":"KOWHAI-1-a"`)
 }
 
@@ -236,9 +218,7 @@ func (d desk) configure(t *testing.T, all ...catalogue.Configuration) {
 	err := d.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		return all, nil, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func named(code, name string) catalogue.Configuration {
@@ -249,11 +229,17 @@ func named(code, name string) catalogue.Configuration {
 func (d desk) names(t *testing.T) (all []string) {
 	t.Helper()
 	list, err := d.store.Providers(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range list {
 		all = append(all, p.Name)
 	}
 	return all
+}
+
+// must ends the test with an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

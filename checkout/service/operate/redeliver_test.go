@@ -85,9 +85,7 @@ func (w *world) settled(t *testing.T, provider, order string, status events.Stat
 	e := events.Created(events.Origin{RequestID: "req_1", Environment: "sandbox", CreatedAt: time.Now()},
 		events.Subject{ProviderCode: provider, OrderID: order, CheckoutID: c.ID}, "dda", "contact")
 	enqueue := checkout.Enqueue{Now: time.Now(), Hold: time.Second, Unsent: status == events.NotConfigured}
-	if err := w.store.InsertCheckout(t.Context(), checkout.Change{Next: c, Events: []events.Event{e}}, enqueue); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.store.InsertCheckout(t.Context(), checkout.Change{Next: c, Events: []events.Event{e}}, enqueue))
 	switch status {
 	case events.Delivered:
 		w.settle(t, e, checkout.Outcome{State: checkout.JobDone, Attempts: 3, Failure: checkout.Failure{At: time.Now(), Reason: "answered 503"}})
@@ -100,9 +98,7 @@ func (w *world) settled(t *testing.T, provider, order string, status events.Stat
 // settle stores the outcome of the first holder of an event.
 func (w *world) settle(t *testing.T, e events.Event, o checkout.Outcome) {
 	t.Helper()
-	if err := w.store.Settle(t.Context(), checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1}, o, checkout.Enqueue{Now: time.Now()}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.store.Settle(t.Context(), checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1}, o, checkout.Enqueue{Now: time.Now()}, nil))
 }
 
 func (w *world) record(t *testing.T, id string) checkout.EventRecord {
@@ -247,9 +243,7 @@ func TestTheEventsOfACheckoutAreSentInTheirOrder(t *testing.T) {
 		func(c checkout.Checkout) (checkout.Change, error) {
 			return checkout.Change{Next: c, Events: []events.Event{second}}, nil
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.settle(t, second, checkout.Outcome{State: checkout.JobDead, Attempts: 3})
 	if _, err := w.RedeliverFailed(t.Context(), time.Time{}, "", w.sender, func(operate.Redelivered) {}); err != nil {
 		t.Fatal(err)

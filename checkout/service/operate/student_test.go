@@ -27,9 +27,7 @@ func (d desk) enrolled(t *testing.T) checkout.Checkout {
 		c.Status, c.Tokens = checkout.SetupRequired, []checkout.Token{{Epoch: 1, Expires: now.Add(-time.Hour)}}
 		return checkout.Change{Next: c}, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -41,9 +39,7 @@ func TestAnErasureIsRecordedAndLeavesAMomentWithoutAName(t *testing.T) {
 	if err != nil || len(student.Records) != 1 {
 		t.Fatalf("found %+v, %v", student, err)
 	}
-	if err := d.CheckErasure(t.Context(), student, erasing); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.CheckErasure(t.Context(), student, erasing))
 	if err := d.Erase(t.Context(), student, erasing); err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +60,7 @@ func TestAReasonThatNamesTheStudentErasesNothing(t *testing.T) {
 	d := newDesk(t)
 	d.enrolled(t)
 	student, err := d.Find(t.Context(), "canary@example.nz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for reason, named := range map[string]bool{"ticket 7": false, "asked for by CANARY": true, "asked by canary@example.nz": true,
 		"Rāpata wants it": true, "canaries sing": false} {
 		d.Reason = reason
@@ -81,16 +75,12 @@ func TestAStudentWhoHasChangedIsNotErased(t *testing.T) {
 	d := newDesk(t)
 	c := d.enrolled(t)
 	student, err := d.Find(t.Context(), "canary@example.nz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = d.store.UpdateCheckout(t.Context(), c.ID, checkout.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
 		c.Confirmation.AgreementNumber = "PPA-2026-1"
 		return checkout.Change{Next: c}, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := d.Erase(t.Context(), student, operate.Erasing{Setups: &setups{}, Zone: time.UTC, Force: true}); !errors.Is(err, operate.ErrChanged) {
 		t.Errorf("%v, want %v", err, operate.ErrChanged)
 	}
