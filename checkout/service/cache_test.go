@@ -1,8 +1,11 @@
 package service
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -33,4 +36,70 @@ func TestACacheKeepsNoErrors(t *testing.T) {
 	if got, err := c.get(now, "key", func() (int, error) { return 7, nil }); got != 7 || err != nil {
 		t.Errorf("got %d, %v after an error; want what is read now", got, err)
 	}
+}
+
+func TestOneHoldsALockAtATimeAndNothingIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l locks
+		holding := map[string]int{}
+		var mu sync.Mutex
+		change := func(name string, by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			if holding[name] += by; holding[name] > 1 {
+				t.Errorf("%d hold %q", holding[name], name)
+			}
+		}
+		var all sync.WaitGroup
+		for _, name := range []string{"a", "b"} {
+			for range 20 {
+				all.Go(func() {
+					unlock, err := l.lock(t.Context(), name)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					change(name, 1)
+					time.Sleep(time.Millisecond)
+					change(name, -1)
+					unlock()
+				})
+			}
+		}
+		start := time.Now()
+		all.Wait()
+		if took := time.Since(start); took != 20*time.Millisecond {
+			t.Errorf("twenty holders of a millisecond each took %s, want 20ms: two names do not wait for one another", took)
+		}
+		if len(l.held) != 0 {
+			t.Errorf("%d locks are remembered, want none", len(l.held))
+		}
+	})
+}
+
+func TestWhoCannotWaitGetsNoLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l locks
+		unlock, err := l.lock(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := l.lock(waiting, "a"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a held lock: %v, want %v", err, context.DeadlineExceeded)
+		}
+		unlock()
+		if _, err := l.lock(waiting, "a"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a free lock, too late: %v, want %v", err, context.DeadlineExceeded)
+		}
+		if len(l.held) != 0 {
+			t.Errorf("%d locks are remembered, want none", len(l.held))
+		}
+		again, err := l.lock(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again()
+	})
 }

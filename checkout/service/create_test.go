@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -166,5 +167,103 @@ func TestAProcessThatNeverSawAnOrderAnswersItFromTheRecord(t *testing.T) {
 	keyed.IdempotencyKey = checkout.Some("key-1")
 	if o, err := w.again(t).Create(t.Context(), caller, keyed); err != nil || !o.Replay || o.IdempotencyKey != "key-1" {
 		t.Errorf("the same order under a key: %+v, %v; want the replay", o, err)
+	}
+}
+
+// namedBy returns the fields that a refusal names.
+func namedBy(err error) (fields []string) {
+	refusal, ok := errors.AsType[*checkout.Error](err)
+	if !ok {
+		return nil
+	}
+	for _, f := range refusal.Faults {
+		fields = append(fields, f.Field)
+	}
+	return fields
+}
+
+// The caller is the embedder's own form, without the JSON API in front of the service: TestCheckIsAsStrictAsTheAPI of package checkout
+// has the rules.
+func TestDirectCallsAreHeldToTheSameRules(t *testing.T) {
+	w := newWorld(t)
+	cmd := create("ORDER-1")
+	cmd.First, cmd.LastName = checkout.Some(money.Date{Year: 2027, Month: 2, Day: 30}), checkout.Some("Ngata\x00")
+	_, err := w.Create(t.Context(), caller, cmd)
+	expectFields(t, err, checkout.CodeValidation, []string{"student.last_name", "plan.first_payment_date"})
+	if n := len(w.records(t)); n != 0 {
+		t.Errorf("%d checkouts on record", n)
+	}
+	confirm := w.ready(t, "ORDER-1")
+	confirm.FirstPayment, confirm.PaymentPlanAccepted = cmd.First, checkout.Some(false)
+	_, err = w.confirm(t, confirm)
+	expectFields(t, err, checkout.CodeValidation, []string{"payment.first_payment_date", "declarations.payment_plan_accepted"})
+	if r := w.records(t)["ORDER-1"]; r.Agreement != nil || w.printer.printed != 0 {
+		t.Errorf("an agreement was concluded: %+v", r.Agreement)
+	}
+}
+
+func TestARequestWithoutAnIDGetsOne(t *testing.T) {
+	w := newWorld(t)
+	cmd := create("ORDER-1")
+	cmd.RequestID = ""
+	o, err := w.Create(t.Context(), caller, cmd)
+	must(t, err)
+	w.setUp(t, o.Token)
+	cnf := confirm(o)
+	cnf.RequestID = ""
+	w.confirms(t, cnf)
+	events := w.records(t)["ORDER-1"].Events()
+	created, confirmed := events[0].Event.RequestID, events[1].Event.RequestID
+	if !strings.HasPrefix(created, "req_") || len(created) != len("req_")+36 || !strings.HasPrefix(confirmed, "req_") || created == confirmed {
+		t.Errorf("request ids %q and %q, want two of req_ and a UUID", created, confirmed)
+	}
+}
+
+// legacy returns the configuration without a catalogue.
+func legacy() catalogue.Configuration {
+	c := kowhai()
+	c.Provider.Mode, c.Courses = catalogue.Legacy, nil
+	return c
+}
+
+// legacyCreate is a create with the figures that the catalogue resolves create to.
+func legacyCreate(order string) checkout.Create {
+	c := create(order)
+	c.CourseCode = checkout.Optional[string]{}
+	c.CourseName = checkout.Some("Diploma in Business")
+	c.Price, c.Upfront, c.Principal = checkout.Some[money.Cents](2990_00), checkout.Some[money.Cents](200_00), checkout.Some[money.Cents](2790_00)
+	c.PaymentType = checkout.Some(checkout.PaymentType)
+	c.Number, c.Regular, c.Final = checkout.Some(52), checkout.Some[money.Cents](53_65), checkout.Some[money.Cents](53_85)
+	return c
+}
+
+// expectFields checks that err is a refusal with this code that names these fields.
+func expectFields(t *testing.T, err error, code checkout.Code, fields []string) {
+	t.Helper()
+	expect(t, err, code)
+	if got := namedBy(err); !slices.Equal(got, fields) {
+		t.Errorf("%v names %q, want %q", err, got, fields)
+	}
+}
+
+// A final instalment that was sent is echoed, even if it equals the others.
+func TestAFinalInstalmentThatWasSentIsRemembered(t *testing.T) {
+	w := newWorld(t)
+	w.configure(t, legacy())
+	for _, tt := range []struct {
+		order string
+		final checkout.Optional[money.Cents]
+	}{
+		{"A", checkout.Some[money.Cents](697_50)},
+		{"B", checkout.Optional[money.Cents]{}},
+	} {
+		cmd := legacyCreate(tt.order)
+		cmd.Number, cmd.Regular, cmd.Final = checkout.Some(4), checkout.Some[money.Cents](697_50), tt.final
+		for _, replay := range []bool{false, true} {
+			o, err := w.Create(t.Context(), caller, cmd)
+			if err != nil || o.Replay != replay || o.SentFinal != tt.final.Given {
+				t.Errorf("order %s, replay %v: sent %v, %v; want %v", tt.order, o.Replay, o.SentFinal, err, tt.final.Given)
+			}
+		}
 	}
 }

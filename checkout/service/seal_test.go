@@ -1,8 +1,10 @@
 package service_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,4 +189,160 @@ func TestALogThatWasTurnedBackIsNotSealed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An auditor who holds a checkpoint takes an entry that says that it is older, and is not in it, for a forgery. The operator
+// learns that clocks are apart before an auditor does.
+func TestClocksThatAreApartAreReported(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		entry    time.Duration // its time, from now
+		newest   time.Duration // the time of the newest checkpoint, from now
+		reported string        // contains; "" if nothing is
+		signed   time.Duration // the time of the next checkpoint, from now
+	}{
+		{"clocks that agree", 0, -time.Minute, "", 0},
+		{"clocks two minutes apart, which is allowed for", -2 * time.Minute, 0, "", 0},
+		{"a machine that records is behind", -3 * time.Minute, 0, "a clock is 3m0s from", 0},
+		{"a machine that records is ahead", 4 * time.Minute, -time.Minute, "a clock is 4m0s from", 0},
+		{"this machine is behind the one that sealed before", 0, time.Hour, "a clock is 1h0m0s from", time.Hour},
+		{"the one that sealed before was years ahead", 0, 50 * 365 * 24 * time.Hour, "a clock is 438000h0m0s from", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, signing(t))
+				now := w.clock.now()
+				err := w.store.SealEvidence(t.Context(), 0, func(h evidence.Head, _ []evidence.Entry) (s evidence.Sealing, err error) {
+					h.Checkpoint, err = w.config.Evidence.Sign(evidence.Checkpoint{Root: h.Root(), At: now.Add(tt.newest)})
+					return evidence.Sealing{Head: h}, err
+				})
+				must(t, err)
+				w.record(t, w.config.Keyring.Attest(unattested("1", now.Add(tt.entry))))
+				w.runFor(t, time.Second)
+				reported := w.reports.take()
+				switch {
+				case tt.reported == "" && len(reported) > 0:
+					t.Errorf("reported is %+v, want nothing", reported)
+				case tt.reported != "" && (len(reported) != 1 || reported[0].Operation != service.OperationSeal || !strings.Contains(reported[0].Err.Error(), tt.reported)):
+					t.Errorf("reported is %+v, want %q", reported, tt.reported)
+				}
+				head, err := w.store.EvidenceHead(t.Context())
+				must(t, err)
+				c, err := w.config.Evidence.Open(head.Checkpoint)
+				if want := now.Add(tt.signed); err != nil || c.Size != 1 || c.At.Sub(want).Abs() > 2*time.Second {
+					t.Errorf("the checkpoint is %+v, %v; want one of the entry at %v", c, err, want)
+				}
+			})
+		})
+	}
+}
+
+// Once an hour is enough.
+func TestClocksThatAreApartAreReportedNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, signing(t))
+		defer w.background(t)()
+		for range 12 {
+			w.record(t, w.config.Keyring.Attest(unattested(w.clock.now().String(), w.clock.now().Add(time.Hour))))
+			time.Sleep(10 * time.Second)
+			w.clock.forward(15 * time.Minute)
+		}
+		if reported := w.reports.take(); len(reported) != 3 {
+			t.Errorf("reported in three hours: %d times, want three", len(reported))
+		}
+	})
+}
+
+// kept records the calls of the hook.
+type kept struct {
+	mu    sync.Mutex
+	sizes []int64       // of the checkpoints
+	hangs chan struct{} // a call waits for it; nil if it does not
+}
+
+func (k *kept) hook(keys evidence.Keys) func(context.Context, []byte) {
+	return func(_ context.Context, signed []byte) {
+		c, err := keys.Open(signed)
+		if err != nil {
+			panic(err)
+		}
+		k.mu.Lock()
+		k.sizes = append(k.sizes, c.Size)
+		hangs := k.hangs
+		k.mu.Unlock()
+		if hangs != nil {
+			<-hangs
+		}
+	}
+}
+
+func (k *kept) all() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return fmt.Sprint(k.sizes)
+}
+
+func (k *kept) hang(on chan struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.hangs = on
+}
+
+// keeping has a service seal the evidence log and keep its checkpoints.
+func keeping(t *testing.T) (*kept, func(*service.Config)) {
+	k := &kept{}
+	sign := signing(t)
+	return k, func(c *service.Config) {
+		sign(c)
+		c.Checkpoint = k.hook(c.Evidence)
+	}
+}
+
+// A file on a disk that hangs must not keep what is agreed from being sealed.
+func TestAHookThatHangsHoldsUpNoSealing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, change := keeping(t)
+		w := newWorld(t, change)
+		hung := make(chan struct{})
+		k.hang(hung)
+		w.record(t, w.config.Keyring.Attest(unattested("0", w.clock.now())))
+		defer w.background(t)()
+		for i := 1; i < 3; i++ {
+			time.Sleep(20 * time.Second)
+			w.record(t, w.config.Keyring.Attest(unattested(fmt.Sprint(i), w.clock.now())))
+		}
+		time.Sleep(20 * time.Second)
+		if ids := w.sealedIDs(t); len(ids) != 3 {
+			t.Errorf("sealed are %q, want all three", ids)
+		}
+		if got := k.all(); got != "[1]" {
+			t.Errorf("while the first call hangs, the checkpoints %s were passed, want the first", got)
+		}
+		if got := w.reports.take(); len(got) != 1 || got[0].Operation != service.OperationHook || !strings.Contains(got[0].Err.Error(), "not kept after 5s") {
+			t.Errorf("reported %+v, want once that it hangs", got)
+		}
+		k.hang(nil)
+		close(hung)
+		time.Sleep(10 * time.Second)
+		if got := k.all(); got != "[1 3]" {
+			t.Errorf("the checkpoints %s were passed, want the newest when the call returned", got)
+		}
+	})
+}
+
+// Each process has a file of its own, and the process that seals may be another each time.
+func TestEveryProcessKeepsTheNewestCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, change := keeping(t)
+		w := newWorld(t, change)
+		w.record(t, w.config.Keyring.Attest(unattested("1", w.clock.now())))
+		w.runFor(t, time.Minute)
+		second, change := keeping(t)
+		change(&w.config)
+		w = w.again(t)
+		w.runFor(t, time.Minute)
+		if first.all() != "[1]" || second.all() != "[1]" {
+			t.Errorf("the process that sealed kept %s, and another one %s; want both the checkpoint, once", first.all(), second.all())
+		}
+	})
 }
