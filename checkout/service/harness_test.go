@@ -428,11 +428,6 @@ func (w *world) done(t *testing.T, order string, kind checkout.JobKind) {
 	must(t, err)
 }
 
-func refusedWith(err error, code checkout.Code) bool {
-	got, ok := codeOf(err)
-	return ok && got == code
-}
-
 // inWorld runs a test in a bubble of its own, with a new world.
 func inWorld(t *testing.T, test func(*testing.T, *world), change ...func(*service.Config)) {
 	t.Helper()

@@ -56,10 +56,39 @@ func newSealer(s *Service) *sealer {
 	return &sealer{Service: s, known: known, sealed: make(chan struct{}, 1)}
 }
 
-// run is the task that seals.
+// run is the task that seals what was recorded since the last time.
 func (s *sealer) run(ctx context.Context, _ string) (next string, pause time.Duration, err error) {
-	s.seal(ctx)
+	for n := sealBatch; n == sealBatch && ctx.Err() == nil; {
+		n = 0
+		err := s.inTurn(ctx, func(ctx context.Context) (err error) { n, err = s.sealBatch(ctx); return err })
+		if err == nil && n > 0 {
+			select {
+			case s.sealed <- struct{}{}:
+			default:
+			}
+		}
+	}
 	return "", sealEvery, nil
+}
+
+// inTurn has one look at the log at a time, if it goes on from the newest checkpoint that is known, and notes the error.
+func (s *sealer) inTurn(ctx context.Context, look func(context.Context) error) error {
+	unlock, err := s.turn.lock(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	err = func() (err error) {
+		defer recovered(&err)
+		ctx, cancel := withTimeout(ctx)
+		defer cancel()
+		if err := s.follows(ctx); err != nil {
+			return err
+		}
+		return look(ctx)
+	}()
+	s.note(ctx, err)
+	return err
 }
 
 // keepNewest passes the newest checkpoint to Config.Checkpoint, whichever process has signed it, until ctx ends. It waits for each
@@ -74,30 +103,13 @@ func (s *sealer) keepNewest(ctx context.Context) {
 		case <-tick.C:
 		case <-s.sealed:
 		}
-		if newest := s.lookAtNewest(ctx); len(newest) > 0 && string(newest) != passed {
+		var newest []byte
+		err := s.inTurn(ctx, func(context.Context) error { newest = s.newest; return nil })
+		if err == nil && len(newest) > 0 && string(newest) != passed {
 			passed = string(newest)
 			s.pass(ctx, newest)
 		}
 	}
-}
-
-// lookAtNewest returns the newest checkpoint, or nil if the log does not go on to it.
-func (s *sealer) lookAtNewest(ctx context.Context) (newest []byte) {
-	unlock, err := s.turn.lock(ctx, "")
-	if err != nil {
-		return nil
-	}
-	defer unlock()
-	err = func() (err error) {
-		defer recovered(&err)
-		ctx, cancel := withTimeout(ctx)
-		defer cancel()
-		return s.follows(ctx)
-	}()
-	if s.note(ctx, err); err != nil {
-		return nil
-	}
-	return s.newest
 }
 
 // pass passes a checkpoint to Config.Checkpoint, and reports that the call panics or hangs.
@@ -133,33 +145,8 @@ func (s *sealer) note(ctx context.Context, err error) {
 	s.changed = changed
 }
 
-// seal seals what was recorded since the last time.
-func (s *sealer) seal(ctx context.Context) {
-	unlock, err := s.turn.lock(ctx, "")
-	if err != nil {
-		return
-	}
-	defer unlock()
-	for ctx.Err() == nil {
-		n, err := s.sealBatch(ctx)
-		select {
-		case s.sealed <- struct{}{}:
-		default:
-		}
-		if s.note(ctx, err); err != nil || n < sealBatch {
-			return
-		}
-	}
-}
-
 // sealBatch seals at most sealBatch entries, and returns how many.
 func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
-	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
-	defer cancel()
-	if err := s.follows(ctx); err != nil {
-		return 0, err
-	}
 	var b batch // of the latest attempt
 	limit := sealBatch + min(s.refusals, maxRefused)
 	err = s.cfg.Store.SealEvidence(ctx, limit, func(head evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
