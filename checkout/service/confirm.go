@@ -175,7 +175,11 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 			Number: agreed.Number, Now: agreed.AcceptedAt, Today: money.DateOf(agreed.AcceptedAt.In(c.zone))}),
 	}
 	for attempt := 1; attempt <= printAttempts && prepared.Document == nil; attempt++ {
-		pdf, err := c.print(ctx, prepared.Agreement)
+		var pdf []byte
+		err := within(ctx, printTimeout, func(ctx context.Context) (err error) {
+			pdf, err = c.cfg.Printer.Print(ctx, prepared.Agreement)
+			return err
+		})
 		switch {
 		case err == nil:
 			prepared.Document = &agreement.Document{ID: checkout.NaturalKey(c.cfg.Environment, stored.ProviderCode, stored.OrderID, "document"),
@@ -209,12 +213,4 @@ func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (por
 	now := c.now()
 	return ports.Agreed{Number: agreement.NewNumber(now.In(c.zone).Year(), entropy), AcceptedAt: now,
 		FirstPayment: c.cmd.FirstPayment.Value}, nil
-}
-
-// print makes one attempt to render an agreement.
-func (s *Service) print(ctx context.Context, a agreement.Agreement) (pdf []byte, err error) {
-	defer recovered(&err)
-	ctx, cancel := context.WithTimeout(ctx, printTimeout)
-	defer cancel()
-	return s.cfg.Printer.Print(ctx, a)
 }

@@ -291,12 +291,10 @@ func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed 
 	if s.crm.Open() {
 		return nil, checkout.Busy()
 	}
-	ctx, cancel := context.WithTimeout(ctx, agreedLimit)
-	defer cancel()
-	func() {
-		defer recovered(&err)
+	err = within(ctx, agreedLimit, func(ctx context.Context) (err error) {
 		agreed, err = found(s.cfg.CRM.Agreed(ctx, s.enrolmentKey(c)))
-	}()
+		return err
+	})
 	s.noteAnswer(ctx, err)
 	switch {
 	case err != nil: // whether there is an agreement is not known
@@ -331,11 +329,5 @@ func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
 
 // probeCRM finds out whether a CRM that has no job to do answers again.
 func (s *Service) probeCRM(ctx context.Context) {
-	err := func() (err error) {
-		defer recovered(&err)
-		ctx, cancel := context.WithTimeout(ctx, readyLimit)
-		defer cancel()
-		return s.cfg.CRM.Ready(ctx)
-	}()
-	s.noteAnswer(ctx, err)
+	s.noteAnswer(ctx, within(ctx, readyLimit, s.cfg.CRM.Ready))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -75,6 +76,14 @@ func (s *Service) fail(ctx context.Context, doing string, err error) error {
 		return checkout.Busy()
 	}
 	return err
+}
+
+// within calls a port, for a limited time. A panic in it is an error.
+func within(ctx context.Context, limit time.Duration, call func(context.Context) error) (err error) {
+	defer recovered(&err)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return call(ctx)
 }
 
 // recovered, when deferred, turns a panic in a port into an error of the method or goroutine.

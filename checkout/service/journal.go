@@ -43,11 +43,7 @@ func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID stri
 	ctx, cancel := detached(withSubject(ctx), noteLimit)
 	defer cancel()
 	if id != "" && subjectOf(ctx).About().CheckoutID == "" {
-		missing := func() (err error) {
-			defer recovered(&err)
-			_, err = s.owned(ctx, caller, id)
-			return err
-		}()
+		missing := within(ctx, noteLimit, func(ctx context.Context) error { _, err := s.owned(ctx, caller, id); return err })
 		if missing != nil {
 			return
 		}
@@ -68,10 +64,7 @@ func (s *Service) note(ctx context.Context, noted []Noted, refused []checkout.Re
 	for i, n := range noted {
 		moments[i] = checkout.Noted{CheckoutID: n.CheckoutID, Moment: n.Moment}
 	}
-	err := func() (err error) {
-		defer recovered(&err)
-		return s.cfg.Store.Note(ctx, moments, refused)
-	}()
+	err := within(ctx, noteLimit, func(ctx context.Context) error { return s.cfg.Store.Note(ctx, moments, refused) })
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, Err: fmt.Errorf("note %d moments and %d refusals: %w", len(noted), len(refused), err)})
 		return

@@ -62,10 +62,8 @@ func (n *notifier) send(ctx context.Context, l checkout.Lease) checkout.Outcome 
 	case !needed:
 		return checkout.Outcome{State: checkout.JobDropped}
 	}
-	receipt, err := func() (_ checkout.Receipt, err error) {
-		defer recovered(&err) // a notifier that panics has failed
-		return n.cfg.Notifier.Notify(attempting, written)
-	}()
+	var receipt checkout.Receipt
+	err = within(attempting, notifyLimit, func(ctx context.Context) (err error) { receipt, err = n.cfg.Notifier.Notify(ctx, written); return err })
 	n.noteAnswer(ctx, !errors.Is(err, ports.ErrBusy))
 	if err != nil {
 		return n.failedAttempt(ctx, l, err)

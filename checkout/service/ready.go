@@ -198,10 +198,7 @@ func (r *checkResult) isDone() bool {
 
 // ready makes a check. Its error, which it reports, names what is not ready.
 func (s *Service) ready(ctx context.Context, what string, ready func(context.Context) error) error {
-	err := func() (err error) {
-		defer recovered(&err)
-		return ready(ctx)
-	}()
+	err := within(ctx, readyLimit, ready)
 	if err = cmp.Or(err, ctx.Err()); err != nil { // too late is not ready
 		err = fmt.Errorf("%s is not ready: %w", what, err)
 		s.report(ctx, Failure{Operation: OperationReady, Severity: Error, Err: err})

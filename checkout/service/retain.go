@@ -68,7 +68,12 @@ func (r *retainer) leave(ctx context.Context, about About, err error) {
 // page erases the checkouts of a page that were kept for long enough, and returns the cursor of the next page, "" at the end. A
 // checkout that fails is reported, and keeps no other from being erased.
 func (r *retainer) page(ctx context.Context, cursor string, now time.Time) (next string, err error) {
-	ids, next, err := r.old(ctx, cursor, now)
+	var ids []string
+	years, days := r.cfg.Retention.AgreedYears, r.cfg.Retention.AbandonedDays
+	err = within(ctx, waitLimit, func(ctx context.Context) (err error) {
+		ids, next, err = r.cfg.Store.OldCheckouts(ctx, cursor, retainPage, before(now, years, 0), before(now, 0, days))
+		return err
+	})
 	if err != nil {
 		return "", fmt.Errorf("look for what was kept for long enough: %w", err)
 	}
@@ -88,14 +93,6 @@ func (r *retainer) page(ctx context.Context, cursor string, now time.Time) (next
 		r.eraseEach(ctx, batch, now)
 	}
 	return next, nil
-}
-
-// old returns the ids of a page of which something may be over.
-func (r *retainer) old(ctx context.Context, cursor string, now time.Time) (ids []string, next string, err error) {
-	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
-	defer cancel()
-	return r.cfg.Store.OldCheckouts(ctx, cursor, retainPage, r.before(r.cfg.Retention.AgreedYears, 0, now), r.before(0, r.cfg.Retention.AbandonedDays, now))
 }
 
 // over returns a checkout, and whether something of it was kept for long enough and is to be erased. An agreement that the evidence
@@ -145,22 +142,20 @@ func (r *retainer) eraseEach(ctx context.Context, batch []checkout.Checkout, now
 }
 
 // eraseSetups erases what the processor keeps of a checkout, if that is here.
-func (r *retainer) eraseSetups(ctx context.Context, c checkout.Checkout) (err error) {
-	defer recovered(&err)
+func (r *retainer) eraseSetups(ctx context.Context, c checkout.Checkout) error {
 	eraser, ok := r.cfg.Processor.(ports.SetupEraser)
 	if !ok {
 		return nil
 	}
-	ctx, cancel := withTimeout(ctx)
-	defer cancel()
-	if err := eraser.EraseSetups(ctx, c.SetupKeys(r.cfg.Environment)); err != nil {
+	err := within(ctx, waitLimit, func(ctx context.Context) error { return eraser.EraseSetups(ctx, c.SetupKeys(r.cfg.Environment)) })
+	if err != nil {
 		return fmt.Errorf("erase the setups of %s: %w", c.ID, err)
 	}
 	return nil
 }
 
 // before returns the time so many years and days ago; the zero time, before which there is nothing, for none of either.
-func (r *retainer) before(years, days int, now time.Time) time.Time {
+func before(now time.Time, years, days int) time.Time {
 	if years == 0 && days == 0 {
 		return time.Time{}
 	}

@@ -78,15 +78,12 @@ func (s *sealer) inTurn(ctx context.Context, look func(context.Context) error) e
 		return err
 	}
 	defer unlock()
-	err = func() (err error) {
-		defer recovered(&err)
-		ctx, cancel := withTimeout(ctx)
-		defer cancel()
+	err = within(ctx, waitLimit, func(ctx context.Context) error {
 		if err := s.follows(ctx); err != nil {
 			return err
 		}
 		return look(ctx)
-	}()
+	})
 	s.note(ctx, err)
 	return err
 }
@@ -119,14 +116,7 @@ func (s *sealer) pass(ctx context.Context, newest []byte) {
 			Err: fmt.Errorf("the checkpoint is not kept after %s: sealing goes on, and later checkpoints wait until it is", keepLimit)})
 	})
 	defer late.Stop()
-	err := func() (err error) {
-		defer recovered(&err)
-		ctx, cancel := context.WithTimeout(ctx, keepLimit)
-		defer cancel()
-		s.cfg.Checkpoint(ctx, newest)
-		return nil
-	}()
-	if err != nil {
+	if err := within(ctx, keepLimit, func(ctx context.Context) error { s.cfg.Checkpoint(ctx, newest); return nil }); err != nil {
 		s.report(ctx, Failure{Operation: OperationHook, Severity: Error, Err: err})
 	}
 }

@@ -72,11 +72,8 @@ func (s *Service) settleAttempt(ctx context.Context, l checkout.Lease, o checkou
 }
 
 // extend has a lease last for a time from now on; 0 gives the job back.
-func (s *Service) extend(ctx context.Context, l checkout.Lease, d time.Duration) (err error) {
-	defer recovered(&err)
-	ctx, cancel := context.WithTimeout(ctx, settleLimit)
-	defer cancel()
-	return s.cfg.Store.Extend(ctx, l, s.now(), d)
+func (s *Service) extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
+	return within(ctx, settleLimit, func(ctx context.Context) error { return s.cfg.Store.Extend(ctx, l, s.now(), d) })
 }
 
 // wanted returns the jobs without the notices where payers are not notified.
@@ -89,11 +86,9 @@ func (s *Service) wanted(jobs []checkout.Job) []checkout.Job {
 
 // lease leases jobs. The query's time must not be older than checkout.MaxLease allows for when it takes effect.
 func (s *Service) lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
-	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
-	defer cancel()
 	q.Now, q.For = s.now(), holdLimit
-	if leases, err = s.cfg.Store.Lease(ctx, q); err != nil {
+	err = within(ctx, waitLimit, func(ctx context.Context) (err error) { leases, err = s.cfg.Store.Lease(ctx, q); return err })
+	if err != nil {
 		return nil, fmt.Errorf("lease jobs: %w", err)
 	}
 	return leases, nil
