@@ -5,62 +5,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// How long the operator's configuration is cached: a running server refuses a
+// How long the operator's configuration is cached, because every request needs it, and it seldom changes: a running server refuses a
 // revoked key within a second, and uses a provider file within five seconds of its being applied.
 const (
 	keyLife           = 500 * time.Millisecond
 	configurationLife = 2 * time.Second
 )
-
-// configured reads the operator's configuration through caches, because every request needs it, and it seldom changes; and
-// the end of the evidence log.
-type configured struct {
-	store     ports.Store
-	keys      *cache[[32]byte, catalogue.Key]
-	providers *cache[string, catalogue.Provider]
-	courses   *cache[[2]string, catalogue.Course]
-	evidence  *cache[struct{}, evidence.Head]
-}
-
-func newConfigured(store ports.Store) configured {
-	return configured{
-		store:     store,
-		keys:      newCache[[32]byte, catalogue.Key](keyLife),
-		providers: newCache[string, catalogue.Provider](configurationLife),
-		courses:   newCache[[2]string, catalogue.Course](configurationLife),
-		evidence:  newCache[struct{}, evidence.Head](configurationLife),
-	}
-}
-
-func (c configured) key(ctx context.Context, now time.Time, hash [32]byte) (catalogue.Key, error) {
-	return c.keys.get(now, hash, func() (catalogue.Key, error) {
-		ctx, cancel := withTimeout(ctx)
-		defer cancel()
-		return c.store.Key(ctx, hash)
-	})
-}
-
-func (c configured) provider(ctx context.Context, now time.Time, code string) (catalogue.Provider, error) {
-	return c.providers.get(now, code, func() (catalogue.Provider, error) { return c.store.Provider(ctx, code) })
-}
-
-func (c configured) course(ctx context.Context, now time.Time, provider, code string) (catalogue.Course, error) {
-	return c.courses.get(now, [2]string{provider, code}, func() (catalogue.Course, error) {
-		return c.store.Course(ctx, provider, code)
-	})
-}
-
-// checkpoint returns the newest signed checkpoint of the evidence log. Anybody may ask for it.
-func (c configured) checkpoint(ctx context.Context, now time.Time) ([]byte, error) {
-	head, err := c.evidence.get(now, struct{}{}, func() (evidence.Head, error) { return c.store.EvidenceHead(ctx) })
-	return head.Checkpoint, err
-}
 
 // cacheSize is the number of values that a cache keeps at least.
 const cacheSize = 4096

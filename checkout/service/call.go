@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,11 @@ func (s *Service) Authenticate(ctx context.Context, key string) (caller Caller, 
 	if !ok {
 		return Caller{}, checkout.InvalidAPIKey()
 	}
-	found, err := found(s.configured.key(ctx, s.now(), hash))
+	found, err := found(s.keys.get(s.now(), hash, func() (catalogue.Key, error) {
+		ctx, cancel := withTimeout(ctx)
+		defer cancel()
+		return s.cfg.Store.Key(ctx, hash)
+	}))
 	if err != nil {
 		return Caller{}, s.fail(ctx, "read the API key", err)
 	}
@@ -47,9 +52,9 @@ func (s *Service) Authenticate(ctx context.Context, key string) (caller Caller, 
 // admit returns the caller's provider if the request names no other provider and the provider's configuration
 // allows calls. A request without an id gets one, where requestID is not nil.
 func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Optional[string], requestID *string) (catalogue.Provider, error) {
-	p, err := found(s.configured.provider(ctx, s.now(), caller.ProviderCode))
+	p, err := s.provider(ctx, caller.ProviderCode)
 	if err != nil {
-		return catalogue.Provider{}, s.fail(ctx, "read provider "+caller.ProviderCode, err)
+		return catalogue.Provider{}, s.fail(ctx, "admit a request", err)
 	}
 	if err := checkout.Admit(caller.ProviderCode, named, p, s.cfg.Environment); err != nil {
 		return catalogue.Provider{}, err
@@ -64,15 +69,19 @@ func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Optio
 	return *p, nil
 }
 
+// provider returns a provider as it was within configurationLife, or nil.
+func (s *Service) provider(ctx context.Context, code string) (*catalogue.Provider, error) {
+	p, err := found(s.providers.get(s.now(), code, func() (catalogue.Provider, error) { return s.cfg.Store.Provider(ctx, code) }))
+	if err != nil {
+		return nil, fmt.Errorf("read provider %s: %w", code, err)
+	}
+	return p, nil
+}
+
 // providerOf returns a provider: only its code, also as its name, if the operator removed it.
 func (s *Service) providerOf(ctx context.Context, code string) (catalogue.Provider, error) {
-	switch p, err := found(s.configured.provider(ctx, s.now(), code)); {
-	case err != nil:
-		return catalogue.Provider{}, fmt.Errorf("read provider %s: %w", code, err)
-	case p != nil:
-		return *p, nil
-	}
-	return catalogue.Provider{Code: code, Name: code}, nil
+	p, err := s.provider(ctx, code)
+	return *cmp.Or(p, &catalogue.Provider{Code: code, Name: code}), err
 }
 
 // owned returns the caller's checkout. Another provider's does not exist, and neither does a checkout that is only reserved.

@@ -137,7 +137,8 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 	}
 	facts.Now = c.now()
 	if c.cmd.NeedsCourse(facts) {
-		facts.Course, err = found(c.configured.course(ctx, facts.Now, code, c.cmd.CourseCode.Value))
+		course := [2]string{code, c.cmd.CourseCode.Value}
+		facts.Course, err = found(c.courses.get(facts.Now, course, func() (catalogue.Course, error) { return c.cfg.Store.Course(ctx, course[0], course[1]) }))
 		if err != nil {
 			return facts, c.fail(ctx, "read the course", err)
 		}

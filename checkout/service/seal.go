@@ -279,11 +279,11 @@ func (s *Service) Checkpoint(ctx context.Context) (signed []byte, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	signed, err = s.configured.checkpoint(ctx, s.now())
+	head, err := s.heads.get(s.now(), "", func() (evidence.Head, error) { return s.cfg.Store.EvidenceHead(ctx) })
 	if err != nil {
 		return nil, s.fail(ctx, "read the newest checkpoint", err)
 	}
-	return signed, nil
+	return head.Checkpoint, nil
 }
 
 // EvidenceKey returns the public half of the key that signs checkpoints, or "" if this service has no such key.

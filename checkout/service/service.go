@@ -22,6 +22,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,10 +111,13 @@ type Config struct {
 type Service struct {
 	cfg        Config
 	processor  checkout.ProcessorInfo
-	configured configured
-	polled     *cache[string, observed] // by polls, by billing request
-	viewed     *cache[string, observed] // by setup pages
-	zone       *time.Location           // of due dates and agreement numbers
+	keys       *cache[[32]byte, catalogue.Key]
+	providers  *cache[string, catalogue.Provider]
+	courses    *cache[[2]string, catalogue.Course] // by provider and code
+	heads      *cache[string, evidence.Head]       // of the evidence log, under ""
+	polled     *cache[string, observed]            // by polls, by billing request
+	viewed     *cache[string, observed]            // by setup pages
+	zone       *time.Location                      // of due dates and agreement numbers
 	notified   *bounded.Map[string, notifiedAnswer]
 	notifying  locks                          // of the subjects of notifications
 	recent     *bounded.Map[string, struct{}] // orders that a create named
@@ -133,9 +137,9 @@ type Service struct {
 
 // New checks c and returns a service. It starts nothing: see Run.
 func New(c Config) (*Service, error) {
-	setDefault(&c.SetupLifetime, defaultLifetime)
-	setDefault(&c.PollTimeout, defaultPollTimeout)
-	setDefault(&c.ProcessorTimeout, defaultProcessorTimeout)
+	c.SetupLifetime = cmp.Or(c.SetupLifetime, defaultLifetime)
+	c.PollTimeout = cmp.Or(c.PollTimeout, defaultPollTimeout)
+	c.ProcessorTimeout = cmp.Or(c.ProcessorTimeout, defaultProcessorTimeout)
 	if c.Count == nil {
 		c.Count = func(Outcome) {}
 	}
@@ -146,19 +150,15 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service: %w", err)
 	}
-	s := &Service{cfg: c, processor: c.Processor.Info(), crmInfo: c.CRM.Info(), configured: newConfigured(c.Store),
+	s := &Service{cfg: c, processor: c.Processor.Info(), crmInfo: c.CRM.Info(),
+		keys: newCache[[32]byte, catalogue.Key](keyLife), providers: newCache[string, catalogue.Provider](configurationLife),
+		courses: newCache[[2]string, catalogue.Course](configurationLife), heads: newCache[string, evidence.Head](configurationLife),
 		polled: newCache[string, observed](observationLife), viewed: newCache[string, observed](observationLife),
 		receivers: receivers{failing: make(map[string]*breaker.Breaker)}, slots: locks{holders: slotsOfProvider},
 		notified: bounded.New[string, notifiedAnswer](manyNotified), wake: make(chan struct{}, 1),
 		recent: bounded.New[string, struct{}](recentOrders), zone: zone}
 	s.sealer = newSealer(s)
 	return s, nil
-}
-
-func setDefault(d *time.Duration, otherwise time.Duration) {
-	if *d == 0 {
-		*d = otherwise
-	}
 }
 
 func (c Config) check() error {
