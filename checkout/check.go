@@ -4,76 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
-
-// Normalized returns the command with its names in Unicode NFC and without white space around them, so that two
-// spellings that look the same mean the same. Identifiers stay as they came.
-func (c Create) Normalized() Create {
-	for _, name := range []*Optional[string]{&c.FirstName, &c.LastName, &c.CourseName} {
-		name.Value = text.Normalize(name.Value)
-	}
-	return c
-}
-
-// Check returns nil, or a VALIDATION_ERROR with every fault of a normalised command that can be found without looking
-// anything up. Decide checks it against the catalogue. An accepted command has text that can be stored, real dates,
-// amounts from one cent (an upfront payment: from zero) to money.Max, and a plan that sums to the principal.
-func (c Create) Check(mode catalogue.Mode) error {
-	k := newChecker(c.IdempotencyKey, c.ProviderCode, c.OrderID, c.FirstName, c.LastName, c.Email, c.CourseCode, c.CourseName,
-		c.Price, c.Principal, c.Upfront, c.PaymentType, c.Frequency, c.Number, c.Regular, c.Final, c.First)
-	k.idempotencyKey(c.IdempotencyKey)
-	k.text(FieldProviderCode, c.ProviderCode, text.Check)
-	k.text(FieldOrderID, c.OrderID, text.Check)
-	k.text(FieldFirstName, c.FirstName, checkName)
-	k.text(FieldLastName, c.LastName, checkName)
-	k.text(FieldEmail, c.Email, text.CheckEmail)
-	if mode == catalogue.Authoritative {
-		k.text(FieldCourseCode, c.CourseCode, text.Check)
-	} else {
-		c.checkLegacy(k)
-	}
-	k.only(FieldPaymentType, c.PaymentType, PaymentType)
-	if require(k, FieldFrequency, c.Frequency) && !money.Frequency(c.Frequency.Value).Valid() {
-		k.fault(FieldFrequency, "must be %q, %q or %q", money.Weekly, money.Fortnightly, money.Monthly)
-	}
-	k.date(FieldFirstPayment, c.First)
-	return k.err()
-}
-
-// CheckEither is Check for a provider of this mode, but accepts a command that only the other mode allows: it may replay
-// an order that the provider opened before its mode changed. Decide refuses any other.
-func (c Create) CheckEither(mode catalogue.Mode) error {
-	refusal := c.Check(mode)
-	if refusal != nil && c.mode() != mode && c.Check(c.mode()) == nil {
-		return nil
-	}
-	return refusal
-}
-
-// checkName returns what is wrong with a name, or "".
-func checkName(name string) string {
-	if text.Normalize(name) != name {
-		return "must be in Unicode NFC, without white space around it"
-	}
-	return text.CheckName(name)
-}
-
-// Warnings names every field of the create that holds characters which the agreement cannot show but by their number, such as
-// an emoji: unprintable returns such characters of a text. The create is taken all the same.
-func (c Create) Warnings(unprintable func(text string) []rune) (warnings []Fault) {
-	for _, v := range []struct{ field, value string }{
-		{FieldOrderID, c.OrderID.Value}, {FieldFirstName, c.FirstName.Value}, {FieldLastName, c.LastName.Value},
-		{FieldEmail, c.Email.Value}, {FieldCourseCode, c.CourseCode.Value}, {FieldCourseName, c.CourseName.Value},
-	} {
-		if named := text.Named(unprintable(v.value)); named != "" {
-			warnings = append(warnings, Fault{Field: v.field, Message: "holds " + named + ", which the agreement can only show by number"})
-		}
-	}
-	return warnings
-}
 
 // idempotencyKey reports a header that cannot be an idempotency key (section 8).
 func (k *checker) idempotencyKey(v Optional[string]) {
@@ -92,84 +25,6 @@ func (k *checker) idempotencyKey(v Optional[string]) {
 			return
 		}
 	}
-}
-
-// checkLegacy reports what is wrong with the commercial fields of a provider without a catalogue.
-func (c Create) checkLegacy(k *checker) {
-	if c.CourseCode.Given {
-		k.fault(FieldCourseCode, "must not be sent: this provider has no catalogue")
-	}
-	k.text(FieldCourseName, c.CourseName, checkName)
-	price := k.amount(FieldPrice, c.Price, 0)
-	principal := k.amount(FieldPrincipal, c.Principal, 1)
-	upfront := k.amount(FieldUpfront, c.Upfront, 0)
-	if sum := c.Upfront.Value + c.Principal.Value; price && principal && upfront && c.Price.Value != sum {
-		k.fault(FieldPrice, "must be upfront_payment + amount_to_finance = %s", sum)
-	}
-	require(k, FieldPaymentType, c.PaymentType)
-	number := require(k, FieldNumber, c.Number)
-	if number && (c.Number.Value < 1 || c.Number.Value > money.MaxInstalments) {
-		k.fault(FieldNumber, "must be from 1 to %d", money.MaxInstalments)
-		number = false
-	}
-	regular := k.amount(FieldRegular, c.Regular, 1)
-	final := k.inRange(FieldFinal, c.Final, 1)
-	if principal && number && regular && final {
-		c.checkInstalments(k)
-	}
-}
-
-// checkInstalments reports instalments that do not sum to the principal (section 2.1, rule 4). Every figure is within
-// its bounds, so no sum overflows.
-func (c Create) checkInstalments(k *checker) {
-	plan, principal := c.instalments(), c.Principal.Value
-	before := money.Cents(plan.Number-1) * plan.Regular
-	switch rest := principal - before; {
-	case plan.Number == 1 && plan.Regular != principal:
-		k.fault(FieldRegular, "must be amount_to_finance %s, as there is one instalment", principal)
-	case plan.Number == 1 && plan.Final != principal:
-		k.fault(FieldFinal, "must be amount_to_finance %s, as there is one instalment, or be left out", principal)
-	case plan.Principal() == principal:
-	case rest <= 0:
-		k.fault(FieldRegular, "is too much: %d × %s leaves nothing of amount_to_finance %s for the final instalment",
-			plan.Number-1, plan.Regular, principal)
-	case c.Final.Given:
-		k.fault(FieldFinal, "must be %s, so that %d × %s and the final instalment are amount_to_finance %s",
-			rest, plan.Number-1, plan.Regular, principal)
-	default:
-		k.fault(FieldRegular, "does not fit: %d × %s is %s, not amount_to_finance %s; send final_instalment_amount %s%s",
-			plan.Number, plan.Regular, plan.Principal(), principal, rest, c.Final.hint())
-	}
-}
-
-// instalments returns the plan as a legacy provider sent it.
-func (c Create) instalments() money.Instalments {
-	plan := money.Instalments{Number: c.Number.Value, Regular: c.Regular.Value, Final: c.Regular.Value}
-	if c.Final.Given {
-		plan.Final = c.Final.Value
-	}
-	return plan
-}
-
-// Check returns nil, or a VALIDATION_ERROR with every fault of the request.
-func (c Confirm) Check() error {
-	k := newChecker(c.ProviderCode, c.OrderID, c.CheckoutID, c.Token, c.OpportunityID, c.DDAID, c.PaymentMethod, c.FirstPayment,
-		c.DepositConfirmed, c.PaymentPlanAccepted, c.InformationConfirmed, c.PrivacyConsentAccepted)
-	k.text(FieldProviderCode, c.ProviderCode, text.Check)
-	k.text(FieldOrderID, c.OrderID, text.Check)
-	k.text(FieldCheckoutID, c.CheckoutID, text.Check)
-	k.text(FieldCheckoutToken, c.Token, text.Check)
-	k.text(FieldOpportunityID, c.OpportunityID, text.Check)
-	k.text(FieldDDAID, c.DDAID, text.Check)
-	if require(k, FieldPaymentMethod, c.PaymentMethod) {
-		k.only(FieldPaymentMethod, c.PaymentMethod, PaymentMethod)
-	}
-	k.date(FieldAgreedFirstPayment, c.FirstPayment)
-	k.accepted(FieldDepositConfirmed, c.DepositConfirmed)
-	k.accepted(FieldPlanAccepted, c.PaymentPlanAccepted)
-	k.accepted(FieldInformationConfirmed, c.InformationConfirmed)
-	k.accepted(FieldPrivacyAccepted, c.PrivacyConsentAccepted)
-	return k.err()
 }
 
 // checker collects the faults of a request, at most one for each field: the first one counts.

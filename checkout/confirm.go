@@ -9,6 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // PaymentMethod is the one value of payment.payment_method.
@@ -54,6 +55,27 @@ type Prepared struct {
 	Agreement   agreement.Agreement
 	Document    *agreement.Document // nil if it could not be rendered
 	Evidence    evidence.Entry      // of Agreement and Document
+}
+
+// Check returns nil, or a VALIDATION_ERROR with every fault of the request.
+func (c Confirm) Check() error {
+	k := newChecker(c.ProviderCode, c.OrderID, c.CheckoutID, c.Token, c.OpportunityID, c.DDAID, c.PaymentMethod, c.FirstPayment,
+		c.DepositConfirmed, c.PaymentPlanAccepted, c.InformationConfirmed, c.PrivacyConsentAccepted)
+	k.text(FieldProviderCode, c.ProviderCode, text.Check)
+	k.text(FieldOrderID, c.OrderID, text.Check)
+	k.text(FieldCheckoutID, c.CheckoutID, text.Check)
+	k.text(FieldCheckoutToken, c.Token, text.Check)
+	k.text(FieldOpportunityID, c.OpportunityID, text.Check)
+	k.text(FieldDDAID, c.DDAID, text.Check)
+	if require(k, FieldPaymentMethod, c.PaymentMethod) {
+		k.only(FieldPaymentMethod, c.PaymentMethod, PaymentMethod)
+	}
+	k.date(FieldAgreedFirstPayment, c.FirstPayment)
+	k.accepted(FieldDepositConfirmed, c.DepositConfirmed)
+	k.accepted(FieldPlanAccepted, c.PaymentPlanAccepted)
+	k.accepted(FieldInformationConfirmed, c.InformationConfirmed)
+	k.accepted(FieldPrivacyAccepted, c.PrivacyConsentAccepted)
+	return k.err()
 }
 
 // A confirm is decided by the contract's table (section 3) in the order of its rows: Match has the first of them, Ready

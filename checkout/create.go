@@ -1,11 +1,16 @@
 package checkout
 
 import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // PaymentType is the one value of plan.payment_type.
@@ -57,6 +62,129 @@ func (c Create) gave(field string) bool {
 		FieldPrincipal: c.Principal.Given, FieldFrequency: c.Frequency.Given, FieldNumber: c.Number.Given,
 		FieldRegular: c.Regular.Given, FieldFinal: c.Final.Given, FieldFirstPayment: c.First.Given}
 	return given[field]
+}
+
+// Normalized returns the command with its names in Unicode NFC and without white space around them, so that two
+// spellings that look the same mean the same. Identifiers stay as they came.
+func (c Create) Normalized() Create {
+	for _, name := range []*Optional[string]{&c.FirstName, &c.LastName, &c.CourseName} {
+		name.Value = text.Normalize(name.Value)
+	}
+	return c
+}
+
+// Check returns nil, or a VALIDATION_ERROR with every fault of a normalised command that can be found without looking
+// anything up. Decide checks it against the catalogue. An accepted command has text that can be stored, real dates,
+// amounts from one cent (an upfront payment: from zero) to money.Max, and a plan that sums to the principal.
+func (c Create) Check(mode catalogue.Mode) error {
+	k := newChecker(c.IdempotencyKey, c.ProviderCode, c.OrderID, c.FirstName, c.LastName, c.Email, c.CourseCode, c.CourseName,
+		c.Price, c.Principal, c.Upfront, c.PaymentType, c.Frequency, c.Number, c.Regular, c.Final, c.First)
+	k.idempotencyKey(c.IdempotencyKey)
+	k.text(FieldProviderCode, c.ProviderCode, text.Check)
+	k.text(FieldOrderID, c.OrderID, text.Check)
+	k.text(FieldFirstName, c.FirstName, checkName)
+	k.text(FieldLastName, c.LastName, checkName)
+	k.text(FieldEmail, c.Email, text.CheckEmail)
+	if mode == catalogue.Authoritative {
+		k.text(FieldCourseCode, c.CourseCode, text.Check)
+	} else {
+		c.checkLegacy(k)
+	}
+	k.only(FieldPaymentType, c.PaymentType, PaymentType)
+	if require(k, FieldFrequency, c.Frequency) && !money.Frequency(c.Frequency.Value).Valid() {
+		k.fault(FieldFrequency, "must be %q, %q or %q", money.Weekly, money.Fortnightly, money.Monthly)
+	}
+	k.date(FieldFirstPayment, c.First)
+	return k.err()
+}
+
+// CheckEither is Check for a provider of this mode, but accepts a command that only the other mode allows: it may replay
+// an order that the provider opened before its mode changed. Decide refuses any other.
+func (c Create) CheckEither(mode catalogue.Mode) error {
+	refusal := c.Check(mode)
+	if refusal != nil && c.mode() != mode && c.Check(c.mode()) == nil {
+		return nil
+	}
+	return refusal
+}
+
+// checkName returns what is wrong with a name, or "".
+func checkName(name string) string {
+	if text.Normalize(name) != name {
+		return "must be in Unicode NFC, without white space around it"
+	}
+	return text.CheckName(name)
+}
+
+// Warnings names every field of the create that holds characters which the agreement cannot show but by their number, such as
+// an emoji: unprintable returns such characters of a text. The create is taken all the same.
+func (c Create) Warnings(unprintable func(text string) []rune) (warnings []Fault) {
+	for _, v := range []struct{ field, value string }{
+		{FieldOrderID, c.OrderID.Value}, {FieldFirstName, c.FirstName.Value}, {FieldLastName, c.LastName.Value},
+		{FieldEmail, c.Email.Value}, {FieldCourseCode, c.CourseCode.Value}, {FieldCourseName, c.CourseName.Value},
+	} {
+		if named := text.Named(unprintable(v.value)); named != "" {
+			warnings = append(warnings, Fault{Field: v.field, Message: "holds " + named + ", which the agreement can only show by number"})
+		}
+	}
+	return warnings
+}
+
+// checkLegacy reports what is wrong with the commercial fields of a provider without a catalogue.
+func (c Create) checkLegacy(k *checker) {
+	if c.CourseCode.Given {
+		k.fault(FieldCourseCode, "must not be sent: this provider has no catalogue")
+	}
+	k.text(FieldCourseName, c.CourseName, checkName)
+	price := k.amount(FieldPrice, c.Price, 0)
+	principal := k.amount(FieldPrincipal, c.Principal, 1)
+	upfront := k.amount(FieldUpfront, c.Upfront, 0)
+	if sum := c.Upfront.Value + c.Principal.Value; price && principal && upfront && c.Price.Value != sum {
+		k.fault(FieldPrice, "must be upfront_payment + amount_to_finance = %s", sum)
+	}
+	require(k, FieldPaymentType, c.PaymentType)
+	number := require(k, FieldNumber, c.Number)
+	if number && (c.Number.Value < 1 || c.Number.Value > money.MaxInstalments) {
+		k.fault(FieldNumber, "must be from 1 to %d", money.MaxInstalments)
+		number = false
+	}
+	regular := k.amount(FieldRegular, c.Regular, 1)
+	final := k.inRange(FieldFinal, c.Final, 1)
+	if principal && number && regular && final {
+		c.checkInstalments(k)
+	}
+}
+
+// checkInstalments reports instalments that do not sum to the principal (section 2.1, rule 4). Every figure is within
+// its bounds, so no sum overflows.
+func (c Create) checkInstalments(k *checker) {
+	plan, principal := c.instalments(), c.Principal.Value
+	before := money.Cents(plan.Number-1) * plan.Regular
+	switch rest := principal - before; {
+	case plan.Number == 1 && plan.Regular != principal:
+		k.fault(FieldRegular, "must be amount_to_finance %s, as there is one instalment", principal)
+	case plan.Number == 1 && plan.Final != principal:
+		k.fault(FieldFinal, "must be amount_to_finance %s, as there is one instalment, or be left out", principal)
+	case plan.Principal() == principal:
+	case rest <= 0:
+		k.fault(FieldRegular, "is too much: %d × %s leaves nothing of amount_to_finance %s for the final instalment",
+			plan.Number-1, plan.Regular, principal)
+	case c.Final.Given:
+		k.fault(FieldFinal, "must be %s, so that %d × %s and the final instalment are amount_to_finance %s",
+			rest, plan.Number-1, plan.Regular, principal)
+	default:
+		k.fault(FieldRegular, "does not fit: %d × %s is %s, not amount_to_finance %s; send final_instalment_amount %s%s",
+			plan.Number, plan.Regular, plan.Principal(), principal, rest, c.Final.hint())
+	}
+}
+
+// instalments returns the plan as a legacy provider sent it.
+func (c Create) instalments() money.Instalments {
+	plan := money.Instalments{Number: c.Number.Value, Regular: c.Regular.Value, Final: c.Regular.Value}
+	if c.Final.Given {
+		plan.Final = c.Final.Value
+	}
+	return plan
 }
 
 // Facts are the facts that decide a create, besides its own fields. A pointer is nil if there is no such record.
@@ -139,6 +267,101 @@ func (f Facts) excludedByMode(c Create) bool {
 
 // keyTaken reports whether the request's key is bound to another order.
 func (f Facts) keyTaken(c Create) bool { return f.ByKey != nil && f.ByKey.OrderID != c.OrderID.Value }
+
+// mode returns the one pricing mode that may allow the create: that with a catalogue requires a course code, and the
+// other does not allow one.
+func (c Create) mode() catalogue.Mode {
+	if c.CourseCode.Given {
+		return catalogue.Authoritative
+	}
+	return catalogue.Legacy
+}
+
+// resolve returns the intent of a checked create, or a VALIDATION_ERROR (section 2.1, rules 1 to 3). An order is resolved
+// once, so that a retry stays safe when a price is edited or a course retires.
+func (c Create) resolve(f Facts) (Intent, error) {
+	switch {
+	case c.mode() == catalogue.Legacy:
+		return c.sentIntent(), nil
+	case c.resolvedBy(f.ByOrder):
+		return c.checkAgainst(f.ByOrder.Intent)
+	default:
+		return c.resolveCourse(f.Course, f.Environment)
+	}
+}
+
+// resolvedBy reports whether the create names the course and frequency of the order on record, if there is one.
+func (c Create) resolvedBy(stored *Checkout) bool {
+	return stored != nil && stored.CourseCode == c.CourseCode.Value && string(stored.Intent.Plan.Frequency) == c.Frequency.Value
+}
+
+// sentIntent returns the intent that a legacy provider sent.
+func (c Create) sentIntent() Intent {
+	return Intent{
+		CourseName: c.CourseName.Value,
+		Pricing:    money.Pricing{Price: c.Price.Value, Upfront: c.Upfront.Value, Principal: c.Principal.Value},
+		Plan: money.Plan{Frequency: money.Frequency(c.Frequency.Value), Instalments: c.instalments(),
+			First: c.First.Value},
+	}
+}
+
+// resolveCourse returns the intent of a create that names this course; course is nil if no course has that code.
+func (c Create) resolveCourse(course *catalogue.Course, env catalogue.Environment) (Intent, error) {
+	if course == nil {
+		return Intent{}, c.refuseCourse()
+	}
+	pricing, instalments, err := course.Resolve(env, money.Frequency(c.Frequency.Value))
+	switch {
+	case errors.Is(err, catalogue.ErrNoOption):
+		return Intent{}, refuseFields([]Fault{{FieldFrequency,
+			"must be " + frequencies(*course) + ": this course is not offered otherwise"}})
+	case errors.Is(err, catalogue.ErrUnavailable):
+		return Intent{}, c.refuseCourse()
+	case err != nil:
+		return Intent{}, fmt.Errorf("resolve course %s: %w", course.Code, err)
+	}
+	return c.checkAgainst(Intent{
+		CourseName: course.Name,
+		Pricing:    pricing,
+		Plan:       money.Plan{Frequency: money.Frequency(c.Frequency.Value), Instalments: instalments},
+	})
+}
+
+// refuseCourse refuses the course code. The message is the same for every reason.
+func (c Create) refuseCourse() error {
+	return refuseFields([]Fault{{FieldCourseCode,
+		"is not a course that this provider can enrol in now; send the code of an active one of this environment"}})
+}
+
+// frequencies lists the frequencies at which the course is offered.
+func frequencies(course catalogue.Course) string {
+	var quoted []string
+	for _, o := range course.Options {
+		quoted = append(quoted, strconv.Quote(string(o.Frequency)))
+	}
+	return strings.Join(quoted, " or ")
+}
+
+// checkAgainst returns the offer with the requested first payment date if every other value that the request repeats
+// equals the offer's (section 2.1, rules 2 and 5).
+func (c Create) checkAgainst(offer Intent) (Intent, error) {
+	offer.Plan.First = c.First.Value
+	k := &checker{}
+	match(k, FieldCourseName, c.CourseName, offer.CourseName)
+	match(k, FieldPrice, c.Price, offer.Pricing.Price)
+	match(k, FieldPrincipal, c.Principal, offer.Pricing.Principal)
+	match(k, FieldUpfront, c.Upfront, offer.Pricing.Upfront)
+	match(k, FieldNumber, c.Number, offer.Plan.Number)
+	match(k, FieldRegular, c.Regular, offer.Plan.Regular)
+	match(k, FieldFinal, c.Final, offer.Plan.Final)
+	return offer, k.err()
+}
+
+func match[T comparable](k *checker, field string, v Optional[T], resolved T) {
+	if v.Given && v.Value != resolved {
+		k.fault(field, "must equal the resolved %v, or be left out", resolved)
+	}
+}
 
 // Reserve returns the reserved checkout of a create with its resolved intent, and the job to have the CRM open it.
 func (c Create) Reserve(intent Intent, id string, now time.Time) Change {
