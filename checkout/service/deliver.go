@@ -33,10 +33,8 @@ var (
 	errLost = errors.New("the event is leased to another")
 	// errStopping: a run was cut short because the service stops.
 	errStopping = errors.New("the service stops; the next process goes on")
-	// errNoSlot: all slots of the provider were taken for slotLimit, or the sender had no room.
-	errNoSlot = errors.New("the provider's events wait for each other")
-	// errUnanswered: a run of the scheduler was cut short because the receiver is left alone.
-	errUnanswered = errors.New("the receiver takes nothing")
+	// errLeft: all slots of the provider were taken for slotLimit, the sender had no room, or the receiver takes nothing.
+	errLeft = errors.New("the event is left to the scheduler")
 )
 
 // deliver sends the events of a change that a request committed and holds, before the request is answered. Events that it
@@ -78,7 +76,7 @@ func (s *Service) countUnsent(done committed) bool {
 func (s *Service) deliverLater(ctx context.Context, l checkout.Lease) error {
 	d := deliverer{Service: s, scheduled: true}
 	switch err := d.deliverOne(ctx, &l); {
-	case errors.Is(err, errLost), errors.Is(err, errNoSlot), errors.Is(err, errUnanswered), errors.Is(err, errStopping):
+	case errors.Is(err, errLost), errors.Is(err, errLeft), errors.Is(err, errStopping):
 		return nil
 	case err != nil:
 		return err
@@ -114,7 +112,7 @@ func (d *deliverer) deliverHeld(ctx context.Context) (err error) {
 		}
 	}
 	switch {
-	case errors.Is(err, errNoSlot):
+	case errors.Is(err, errLeft):
 		return d.release(ctx)
 	case errors.Is(err, errStopping):
 		return errors.Join(err, d.release(ctx))
@@ -168,7 +166,7 @@ func (d *deliverer) keepHeld(ctx context.Context) error {
 		}
 	}
 	if d.held = kept; len(kept) == 0 {
-		return errNoSlot // others deliver them
+		return errLeft // others deliver them
 	}
 	return nil
 }
@@ -217,7 +215,7 @@ func (d *deliverer) slot(ctx context.Context, provider string) (leave func(), er
 	defer cancel()
 	leave, err = d.slots.lock(limited, provider)
 	if err != nil && ctx.Err() == nil {
-		return nil, errNoSlot
+		return nil, errLeft
 	}
 	return leave, err
 }
@@ -275,7 +273,7 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 	now := d.now()
 	secrets := provider.Destination.Secrets(now)
 	sent := events.NewDelivery(e, secrets[0], now, secrets[1:]...)
-	cut = errNoSlot
+	cut = errLeft
 	outcome = delivery.Run{
 		Made: l.Attempts,
 		Now:  d.now,
@@ -290,7 +288,7 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 			case d.stopping.Load():
 				cut = errStopping
 			case d.scheduled && d.receivers.open(provider.Code):
-				cut = errUnanswered
+				cut = errLeft
 			default:
 				return true
 			}
