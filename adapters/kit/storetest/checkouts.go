@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"context"
-	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -31,8 +29,6 @@ func Checkouts(t *testing.T, open Open) {
 		{"a checkout is found by its billing request and by its mandate", foundBySetup},
 		{"a checkout is found by its latest billing request and mandate alone", foundByLatestSetup},
 		{"a checkout without a billing request or mandate is not found by one", notFoundBySetup},
-		{"values share no memory with the store", sharedMemory},
-		{"a context that has ended is an error, and nothing is stored", endedContext},
 	})
 }
 
@@ -75,8 +71,7 @@ func bigNumbers(t *testing.T, s ports.Admin) {
 	p.Pricing = money.Pricing{Price: math.MaxInt64, Upfront: math.MinInt64, Principal: 1<<53 + 1}
 	p.Plan.Instalments = money.Instalments{Number: math.MaxInt32, Regular: math.MaxInt64 - 1, Final: -1}
 	insert(t, s, c)
-	got, err := s.Checkout(t.Context(), c.Next.ID)
-	must(t, "Checkout", err)
+	got := result(s.Checkout(t.Context(), c.Next.ID))(t)
 	same(t, "intent", got.Intent, *p)
 }
 
@@ -216,45 +211,4 @@ func notFoundBySetup(t *testing.T, s ports.Admin) {
 		same(t, "found by "+id, bySetup(t, s, id, id), [2]string{})
 	}
 	same(t, "found by the id of the other kind", bySetup(t, s, "MD2", "BRQ2"), [2]string{})
-}
-
-func sharedMemory(t *testing.T, s ports.Admin) {
-	want, changed := opened(1), opened(1)
-	insert(t, s, changed)
-	changed.Next.Tokens[0].KID, changed.Events[0].Body[0] = "changed", 'X'
-	for range 2 { // what the first round changes would show in the second
-		got, err := s.Checkout(t.Context(), want.Next.ID)
-		must(t, "Checkout", err)
-		same(t, "checkout", got, want.Next)
-		got.Tokens[0].KID = "changed"
-		body := jobOf(t, s, want.Events[0].ID).Job.Body
-		same(t, "body", body, want.Events[0].Body)
-		body[0] = 'X'
-		err = s.UpdateCheckout(t.Context(), want.Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-			c.Tokens[0].KID = "changed"
-			return checkout.Change{}, errors.New("no")
-		})
-		if err == nil {
-			t.Error("UpdateCheckout: got no error of decide")
-		}
-	}
-}
-
-func endedContext(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	ended, end := context.WithCancel(t.Context())
-	end()
-	unchanged(t, s, func() {
-		refused(t, "InsertCheckout", s.InsertCheckout(ended, opened(2), pending()), context.Canceled)
-		_, err := s.Checkout(ended, opened(1).Next.ID)
-		refused(t, "Checkout", err, context.Canceled)
-		err = s.UpdateCheckout(ended, opened(1).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-			return confirmed(c, 1), nil
-		})
-		refused(t, "UpdateCheckout", err, context.Canceled)
-		_, err = s.FindCheckout(ended, byOrder("KOWHAI", opened(1).Next.OrderID))
-		refused(t, "FindCheckout", err, context.Canceled)
-		refused(t, "AddKey", s.AddKey(ended, key(1), nil), context.Canceled)
-		refused(t, "Export", s.Export(ended, new(record).collect()), context.Canceled)
-	})
 }

@@ -82,8 +82,7 @@ func tooLongToTheMillisecond(t *testing.T, s ports.Admin) {
 func timesOfCaller(t *testing.T, s ports.Admin) {
 	record := func(id string) checkout.JobRecord {
 		t.Helper()
-		list, err := s.Jobs(t.Context(), checkout.JobFilter{ID: id}, 1)
-		must(t, "Jobs", err)
+		list := result(s.Jobs(t.Context(), checkout.JobFilter{ID: id}, 1))(t)
 		return list[0]
 	}
 	c := opened(1)

@@ -277,8 +277,7 @@ func insert(t *testing.T, s ports.Admin, changes ...checkout.Change) {
 // find returns the checkout that a reference names.
 func find(t *testing.T, s ports.Admin, by checkout.Reference) checkout.Checkout {
 	t.Helper()
-	c, err := s.FindCheckout(t.Context(), by)
-	must(t, "FindCheckout", err)
+	c := result(s.FindCheckout(t.Context(), by))(t)
 	return c
 }
 

@@ -32,15 +32,12 @@ func Jobs(t *testing.T, open Open) {
 		{"jobs are all that the filter says", jobsFiltered},
 		{"jobs since a time are those that were created or failed latest at it or after it", jobsSince},
 		{"the backlog counts pending jobs by kind, leased or not, and entries that are not sealed, with the time of the oldest", backlog},
-		{"jobs share no memory with the store", jobsShareNothing},
-		{"a context that has ended is an error, and nothing changes", jobsEnded},
 	})
 }
 
 func enqueue(t *testing.T, s ports.Admin, jobs ...checkout.Job) []checkout.Job {
 	t.Helper()
-	fresh, err := s.Enqueue(t.Context(), jobs)
-	must(t, "Enqueue", err)
+	fresh := result(s.Enqueue(t.Context(), jobs))(t)
 	return fresh
 }
 
@@ -53,8 +50,7 @@ func addJobs(t *testing.T, s ports.Admin, n int, jobs ...checkout.Job) {
 // jobs returns the jobs that a filter admits, without times of the store's clock.
 func jobs(t *testing.T, s ports.Admin, f checkout.JobFilter) []checkout.JobRecord {
 	t.Helper()
-	list, err := s.Jobs(t.Context(), f, 1<<20)
-	must(t, "Jobs", err)
+	list := result(s.Jobs(t.Context(), f, 1<<20))(t)
 	return timeless(checkout.CheckoutRecord{Jobs: list}).Jobs
 }
 
@@ -151,8 +147,7 @@ func jobTimes(t *testing.T, s ports.Admin) {
 		}
 	}
 	due := func(id string) time.Time {
-		list, err := s.Jobs(t.Context(), checkout.JobFilter{ID: id}, 1)
-		must(t, "Jobs", err)
+		list := result(s.Jobs(t.Context(), checkout.JobFilter{ID: id}, 1))(t)
 		return list[0].Due
 	}
 	holdsFor("the first attempt", due(later.ID), time.Hour)
@@ -163,8 +158,7 @@ func jobTimes(t *testing.T, s ports.Admin) {
 	holdsFor("the next attempt", due(l.Job.ID), 2*time.Hour)
 	hasten(t, s, l.Job.ID)
 	settle(t, s, lease(t, s, l.Job.ID), checkout.Outcome{State: checkout.JobDone})
-	list, err := s.Jobs(t.Context(), checkout.JobFilter{ID: l.Job.ID}, 1)
-	must(t, "Jobs", err)
+	list := result(s.Jobs(t.Context(), checkout.JobFilter{ID: l.Job.ID}, 1))(t)
 	holdsFor("settled", list[0].SettledAt, 0)
 	same(t, "the next attempt of a settled job", list[0].Due, time.Time{})
 	same(t, "a pending job was settled", list[0].SettledAt.IsZero(), false)
@@ -311,8 +305,7 @@ func jobsInOrder(t *testing.T, s ports.Admin) {
 		two[0].ID, two[1].ID}
 	for _, oldest := range []bool{true, false} {
 		for limit := range len(want) + 2 {
-			list, err := s.Jobs(t.Context(), checkout.JobFilter{OldestFirst: oldest}, limit)
-			must(t, "Jobs", err)
+			list := result(s.Jobs(t.Context(), checkout.JobFilter{OldestFirst: oldest}, limit))(t)
 			same(t, fmt.Sprintf("at most %d, the oldest first: %v", limit, oldest), slices.Concat(recordIDs(list)), slices.Concat(want[:min(limit, len(want))]))
 		}
 		slices.Reverse(want)
@@ -376,8 +369,7 @@ func backlog(t *testing.T, s ports.Admin) {
 	type byKind = map[checkout.JobKind]checkout.Backlog
 	is := func(what string, want byKind) {
 		t.Helper()
-		got, err := s.Backlog(t.Context())
-		must(t, "Backlog", err)
+		got := result(s.Backlog(t.Context()))(t)
 		same(t, what, maps.Collect(maps.All(got)), maps.Collect(maps.All(want)))
 	}
 	is("nothing stored", nil)
@@ -411,50 +403,4 @@ func backlog(t *testing.T, s ports.Admin) {
 	is("entries when one is sealed", byKind{checkout.JobSeal: {Waiting: 2, Oldest: at(4)}})
 	sealAll(t, s, 2)
 	is("entries when all are sealed", nil)
-}
-
-func jobsShareNothing(t *testing.T, s ports.Admin) {
-	body := func() []byte { return []byte("body") }
-	given := []checkout.Job{work(1), work(2)}
-	given[0].Body = body()
-	fresh := enqueue(t, s, given...)
-	given[0].Body[0] = 'X'
-	same(t, "fresh", fresh[0].Body, body())
-	fresh[0].Body[0] = 'X'
-	for range 2 {
-		r := jobOf(t, s, work(1).ID)
-		same(t, "on record", r.Job.Body, body())
-		r.Job.Body[0] = 'X'
-		l := lease(t, s, work(1).ID)
-		same(t, "leased", l.Job.Body, body())
-		l.Job.Body[0] = 'X'
-		giveBack(t, s, l)
-	}
-}
-
-func jobsEnded(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	enqueue(t, s, work(1))
-	l := lease(t, s, work(1).ID)
-	ended, end := context.WithCancel(t.Context())
-	end()
-	before := jobs(t, s, checkout.JobFilter{})
-	unchanged(t, s, func() {
-		_, entered := s.Enqueue(ended, workFrom(1, 2))
-		_, leased := s.Lease(ended, checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: many})
-		_, listed := s.Jobs(ended, checkout.JobFilter{}, many)
-		_, counted := s.Backlog(ended)
-		for call, err := range map[string]error{
-			"Enqueue": entered, "Lease": leased, "Jobs": listed, "Backlog": counted,
-			"Extend":    s.Extend(ended, l, now(), 0),
-			"Settle":    s.Settle(ended, l, checkout.Outcome{State: checkout.JobDone}, pending(), nil),
-			"HastenJob": s.HastenJob(ended, work(1).ID, moment(checkout.MomentOperated, 1), *operation(1)),
-			"Note": s.Note(ended, []checkout.Noted{{CheckoutID: opened(1).Next.ID, Moment: moment(checkout.MomentOpened, 1)}},
-				[]checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}),
-		} {
-			refused(t, call, err, context.Canceled)
-		}
-	})
-	same(t, "jobs", jobs(t, s, checkout.JobFilter{}), before)
-	counts(t, "Refusals", 0)(s.Refusals(t.Context(), "", ""))
 }

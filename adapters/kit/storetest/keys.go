@@ -33,8 +33,7 @@ func keyComesBack(t *testing.T, s ports.Admin) {
 
 func allKeys(t *testing.T, s ports.Admin) []catalogue.Key {
 	t.Helper()
-	all, err := s.Keys(t.Context())
-	must(t, "Keys", err)
+	all := result(s.Keys(t.Context()))(t)
 	return all
 }
 

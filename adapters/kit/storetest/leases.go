@@ -46,8 +46,7 @@ func leases(t *testing.T, s ports.Admin, ask func(*checkout.JobQuery)) []checkou
 	if ask != nil {
 		ask(&q)
 	}
-	list, err := s.Lease(t.Context(), q)
-	must(t, "Lease", err)
+	list := result(s.Lease(t.Context(), q))(t)
 	return list
 }
 

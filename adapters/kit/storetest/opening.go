@@ -89,8 +89,7 @@ func decrypts(t *testing.T, s ports.Admin) {
 }
 
 func opensAgain(t *testing.T, place Place) {
-	first, err := place("")
-	must(t, "open", err)
+	first := result(place(""))(t)
 	configure(t, first, configuration("KOWHAI"), legacy("RIMU"))
 	addKeys(t, first, key(1))
 	insert(t, first, opened(1), opened(2))

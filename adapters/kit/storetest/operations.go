@@ -41,8 +41,7 @@ func operation(n int) *evidence.Entry {
 // unsealed returns the ids of the entries that are not sealed.
 func unsealed(t *testing.T, s ports.Admin) []string {
 	t.Helper()
-	entries, err := s.UnsealedEvidence(t.Context(), 10*many)
-	must(t, "UnsealedEvidence", err)
+	entries := result(s.UnsealedEvidence(t.Context(), 10*many))(t)
 	return entryIDs(entries)
 }
 

@@ -119,8 +119,7 @@ func erasureEmpties(t *testing.T, s ports.Admin) {
 			}
 		}
 	}
-	d, err := s.Document(t.Context(), done.Agreement.Number)
-	must(t, "Document", err)
+	d := result(s.Document(t.Context(), done.Agreement.Number))(t)
 	if d.ID != done.Document.ID || d.SHA256 != done.Document.SHA256 || len(d.Bytes) != 0 {
 		t.Errorf("the document is %+v, want that of the agreement without its bytes", d)
 	}
@@ -166,8 +165,7 @@ func saltsEnd(t *testing.T, s ports.Admin) {
 		checkEntry(t, s, e, []int64{0, evidence.Unsealed}[i])
 	}
 	checkEntry(t, s, entryAt(3, "agreement/11"), evidence.Unsealed)
-	nodes, err := s.EvidenceNodes(t.Context(), []int64{0})
-	must(t, "EvidenceNodes", err)
+	nodes := result(s.EvidenceNodes(t.Context(), []int64{0}))(t)
 	same(t, "nodes of the sealed one", len(nodes[0]), 1)
 }
 

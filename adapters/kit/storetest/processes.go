@@ -69,8 +69,7 @@ func updatesOfTwoProcesses(t *testing.T, place Place) {
 			return checkout.Change{Next: c}, nil
 		})
 	})
-	got, err := stores[0].Checkout(t.Context(), opened(1).Next.ID)
-	must(t, "Checkout", err)
+	got := result(stores[0].Checkout(t.Context(), opened(1).Next.ID))(t)
 	same(t, "updates on record", got.Setup.Try, many)
 }
 

@@ -41,8 +41,7 @@ func keep(t *testing.T, s SandboxStore, name, data string) {
 
 func kept(t *testing.T, s SandboxStore, name string) string {
 	t.Helper()
-	data, err := s.SandboxRecord(t.Context(), name)
-	must(t, "SandboxRecord "+name, err)
+	data := result(s.SandboxRecord(t.Context(), name))(t)
 	return string(data)
 }
 
@@ -89,8 +88,7 @@ func sandboxSharesNothing(t *testing.T, s SandboxStore) {
 	must(t, "KeepSandboxRecord", s.KeepSandboxRecord(t.Context(), "name", data))
 	data[0] = 'X'
 	for range 2 {
-		got, err := s.SandboxRecord(t.Context(), "name")
-		must(t, "SandboxRecord", err)
+		got := result(s.SandboxRecord(t.Context(), "name"))(t)
 		same(t, "record", string(got), "data")
 		got[0] = 'X'
 	}

@@ -33,7 +33,7 @@ func Store(t *testing.T, open Open) {
 	t.Run("providers", func(t *testing.T) { Providers(t, open) })
 	t.Run("keys", func(t *testing.T) { Keys(t, open) })
 	t.Run("export", func(t *testing.T) { Export(t, open) })
-	t.Run("readiness", func(t *testing.T) { Readiness(t, open) })
+	t.Run("every method", func(t *testing.T) { Every(t, open) })
 }
 
 // promise is one case of the suite. It gets a store of its own.
@@ -53,6 +53,17 @@ func same(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
+	}
+}
+
+// result returns the value of a call's results, and ends the test if there is an error.
+func result[T any](value T, err error) func(t *testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
 	}
 }
 

@@ -129,8 +129,7 @@ func concurrentUpdates(t *testing.T, s ports.Admin) {
 			return checkout.Change{Next: c}, nil
 		})
 	})
-	got, err := s.Checkout(t.Context(), id)
-	must(t, "Checkout", err)
+	got := result(s.Checkout(t.Context(), id))(t)
 	same(t, "updates on record", got.Setup.Try, many)
 }
 

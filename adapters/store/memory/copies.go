@@ -35,7 +35,8 @@ func copyAgreement(a agreement.Agreement) agreement.Agreement {
 	a.DirectDebit.AuthorisedAt = stored(a.DirectDebit.AuthorisedAt)
 	a.DirectDebit.Consent.At = stored(a.DirectDebit.Consent.At)
 	a.Schedule = copySlice(a.Schedule)
-	a.Terms.Blocks = copySlice(a.Terms.Blocks)
+	a.Terms.Fees.Fees, a.Terms.DefaultFees.Fees = copySlice(a.Terms.Fees.Fees), copySlice(a.Terms.DefaultFees.Fees)
+	a.Terms.Authority.Conditions, a.Terms.Blocks = copySlice(a.Terms.Authority.Conditions), copySlice(a.Terms.Blocks)
 	return a
 }
 
