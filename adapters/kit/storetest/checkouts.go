@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -25,7 +26,7 @@ func Checkouts(t *testing.T, open Open) {
 		{"a checkout that does not exist is not found", unknownCheckouts},
 		{"an order and a checkout id are taken once, and a second insert stores nothing", insertTaken},
 		{"orders and keys belong to their provider", otherProvider},
-		{"of many concurrent inserts of one order one succeeds", concurrentOrder},
+		{"of many concurrent inserts under one order or one key, however it is spelt, one succeeds", inOne(concurrentInserts)},
 		{"a checkout is found by its billing request and by its mandate", foundBySetup},
 		{"a checkout is found by its latest billing request and mandate alone", foundByLatestSetup},
 		{"a checkout without a billing request or mandate is not found by one", notFoundBySetup},
@@ -131,26 +132,37 @@ func otherProvider(t *testing.T, s ports.Admin) {
 	missing(t, "FindCheckout of a third provider")(s.FindCheckout(t.Context(), byOrder("TOTARA", a.Next.OrderID)))
 }
 
-func concurrentOrder(t *testing.T, s ports.Admin) {
-	errs := concurrently(many, func(i int) error {
-		c := opened(i)
-		c.Next.OrderID = "order"
-		return s.InsertCheckout(t.Context(), c, pending())
-	})
-	winner := oneWins(t, "InsertCheckout", errs, ports.ErrDuplicate)
-	onlyOneOnRecord(t, s, opened(winner).Next.ID)
-}
-
-func onlyOneOnRecord(t *testing.T, s ports.Admin, id string) {
-	t.Helper()
-	all := export(t, s).Checkouts
-	if len(all) != 1 || all[0].Checkout.ID != id || len(all[0].Jobs) != 1 || len(all[0].Moments) != 1 {
-		t.Errorf("on record: got %+v, want the winner %s alone, with one event and one moment", all, id)
+func concurrentInserts(t *testing.T, s processes) {
+	const rounds, racers = 10, 4
+	races := []struct {
+		name   string
+		change func(n, i int, name string) checkout.Change
+	}{
+		{"one order", func(n, _ int, name string) checkout.Change { return under(n, name, fmt.Sprint("key-", n)) }},
+		{"one key", func(n, _ int, name string) checkout.Change { return under(n, fmt.Sprint("order-", n), name) }},
+		{"two spellings of one key", func(n, i int, name string) checkout.Change {
+			if i%2 == 0 {
+				return byDefault(n, name)
+			}
+			return under(n, fmt.Sprint("order-", n), checkout.DefaultKey("KOWHAI", name))
+		}},
 	}
-	list := leasedJobs(t, s, nil)
-	if len(list) != 1 || list[0].CheckoutID != id {
-		t.Errorf("leased: got %+v, want the event of the winner %s", list, id)
+	var winners []string
+	for round := range rounds * len(races) {
+		race := races[round%len(races)]
+		change := func(i int) checkout.Change { return race.change(round*racers+i, i, fmt.Sprint("name-", round)) }
+		errs := concurrently(racers, func(i int) error { return s[i/2].InsertCheckout(t.Context(), change(i), pending()) })
+		won := change(oneWins(t, "InsertCheckout of "+race.name, errs, ports.ErrDuplicate)).Next
+		same(t, "the checkout of the key", find(t, s[0], byKey("KOWHAI", won.IdempotencyKey)), won)
+		winners = append(winners, won.ID)
 	}
+	all := export(t, s[0]).Checkouts
+	for i, r := range all {
+		if len(all) != len(winners) || r.Checkout.ID != winners[i] || len(r.Jobs) != 1 || len(r.Moments) != 1 {
+			t.Errorf("on record: got %+v, want the winner %s alone, with one event and one moment", r, winners[i])
+		}
+	}
+	same(t, "leased", len(leases(t, s[0], nil)), len(winners))
 }
 
 // begun returns what a create stores, with a setup that was begun.

@@ -15,7 +15,6 @@ func Idempotency(t *testing.T, open Open) {
 		{"a key is taken once, and a second insert stores nothing", keyTaken},
 		{"a header and an order of the same default key exclude each other", defaultKeyTaken},
 		{"a key that only looks like a default key is like any other, and finds its checkout", almostDefaultKeys},
-		{"of many concurrent inserts under one key one succeeds", concurrentKey},
 		{"many checkouts have their default keys", manyDefaultKeys},
 	})
 }
@@ -76,27 +75,6 @@ func almostDefaultKeys(t *testing.T, s ports.Admin) {
 	other.Next.OrderID, other.Next.IdempotencyKey = "order", checkout.DefaultKey("KOWHAI", "order")
 	insert(t, s, other)
 	same(t, "checkouts", len(export(t, s).Checkouts), 13)
-}
-
-// concurrentKey opens orders under one key: by a header, or one of them by default.
-func concurrentKey(t *testing.T, s ports.Admin) {
-	const rounds, racers = 10, 4
-	for round := range rounds {
-		order := fmt.Sprint("order-", round)
-		key := checkout.DefaultKey("KOWHAI", order)
-		change := func(i int) checkout.Change {
-			n := round*racers + i
-			if i%2 == 0 && round%2 == 0 {
-				return byDefault(n, order)
-			}
-			return under(n, fmt.Sprint("another ", n), key)
-		}
-		winner := oneWins(t, "InsertCheckout under "+key, concurrently(racers, func(i int) error {
-			return s.InsertCheckout(t.Context(), change(i), pending())
-		}), ports.ErrDuplicate)
-		same(t, "the checkout of the key", find(t, s, byKey("KOWHAI", key)), change(winner).Next)
-	}
-	same(t, "checkouts", len(export(t, s).Checkouts), rounds)
 }
 
 func manyDefaultKeys(t *testing.T, s ports.Admin) {

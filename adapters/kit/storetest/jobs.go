@@ -24,7 +24,7 @@ func Jobs(t *testing.T, open Open) {
 		{"events without a destination enter as dropped, and the other jobs do not", eventsDropped},
 		{"a job that is on record enters no second time, whatever became of it", jobOnce},
 		{"an id that comes twice in one call counts once, and fresh jobs are returned in the order given", jobTwice},
-		{"of many concurrent calls with the same ids in other orders one returns each", jobsEnterConcurrently},
+		{"of many concurrent calls with the same ids in other orders one returns each", inOne(jobsEnterConcurrently)},
 		{"of many concurrent changes with one job it enters once", jobOfConcurrentChanges},
 		{"a reader sees all jobs of a call or none", jobsEnterAtOnce},
 		{"of a call that is interrupted all jobs enter or none", jobsEnterInPart},
@@ -225,7 +225,7 @@ func nilIfEmpty[T any](list []T, err error) ([]T, error) {
 	return list, err
 }
 
-func jobsEnterConcurrently(t *testing.T, s ports.Admin) {
+func jobsEnterConcurrently(t *testing.T, s processes) {
 	const calls, size = 8, 100
 	returned := make([][]checkout.Job, calls)
 	allSucceed(t, "Enqueue", calls, func(i int) (err error) {
@@ -234,11 +234,11 @@ func jobsEnterConcurrently(t *testing.T, s ports.Admin) {
 		if i%2 == 1 {
 			slices.Reverse(given)
 		}
-		returned[i], err = s.Enqueue(t.Context(), given)
+		returned[i], err = s[i/2%2].Enqueue(t.Context(), given)
 		return err
 	})
 	sameSet(t, "returned by one of the calls", jobIDs(slices.Concat(returned...)), jobIDs(workFrom(0, size))...)
-	same(t, "on record", len(jobs(t, s, checkout.JobFilter{})), size)
+	same(t, "on record", len(jobs(t, s[0], checkout.JobFilter{})), size)
 }
 
 func jobOfConcurrentChanges(t *testing.T, s ports.Admin) {

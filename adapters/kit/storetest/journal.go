@@ -17,10 +17,10 @@ func Journal(t *testing.T, open Open) {
 		{"the moments of a change are appended with it or not at all", momentsOfChange},
 		{"a moment that is appended once counts how often it came again", momentsOnce},
 		{"a note is of several checkouts, without those that do not exist", momentsNoted},
-		{"of many concurrent moments each has a position of its own, and each that came again is counted", concurrentMoments},
+		{"of many concurrent moments each has a position of its own, and each that came again is counted", inOne(concurrentMoments)},
 		{"refusals are counted by day, provider, code and fields, and come in that order", refusalsCounted},
 		{"refusals come from a day on, those of a provider or all", refusalsOf},
-		{"no concurrent refusal is lost", concurrentRefusals},
+		{"no concurrent refusal is lost", inOne(concurrentRefusals)},
 	})
 }
 
@@ -123,17 +123,17 @@ func momentsNoted(t *testing.T, s ports.Admin) {
 	same(t, "moments of a checkout that came later", moments(t, s, opened(3).Next.ID), journal(opened(3).Moments...))
 }
 
-func concurrentMoments(t *testing.T, s ports.Admin) {
-	insert(t, s, checkout.Change{Next: opened(1).Next}, checkout.Change{Next: opened(2).Next})
+func concurrentMoments(t *testing.T, s processes) {
+	insert(t, s[0], checkout.Change{Next: opened(1).Next}, checkout.Change{Next: opened(2).Next})
 	allSucceed(t, "Note", many, func(i int) error {
 		again := moment(checkout.MomentRefused, i)
 		again.Once = "refused"
 		of := []string{opened(1).Next.ID, opened(2).Next.ID} // in either order
-		return s.Note(t.Context(), []checkout.Noted{{CheckoutID: of[i%2], Moment: again}, {CheckoutID: of[1-i%2], Moment: moment(checkout.MomentOpened, i)},
+		return s[i/2%2].Note(t.Context(), []checkout.Noted{{CheckoutID: of[i%2], Moment: again}, {CheckoutID: of[1-i%2], Moment: moment(checkout.MomentOpened, i)},
 			{CheckoutID: of[0], Moment: again}}, nil)
 	})
 	for n, times := range map[int]int{1: many + many/2, 2: many / 2} {
-		list := moments(t, s, opened(n).Next.ID)
+		list := moments(t, s[1], opened(n).Next.ID)
 		same(t, "moments", len(list), 1+many/2)
 		for i, m := range list {
 			same(t, "position", m.Position, i+1)
@@ -184,13 +184,13 @@ func refusalsOf(t *testing.T, s ports.Admin) {
 	}
 }
 
-func concurrentRefusals(t *testing.T, s ports.Admin) {
+func concurrentRefusals(t *testing.T, s processes) {
 	allSucceed(t, "Note", many, func(i int) error {
 		list := []checkout.Refusal{refusal("KOWHAI", 20, "A", "", 1), refusal("RIMU", 20, "A", "", 2)}
 		if i%2 == 1 {
 			list[0], list[1] = list[1], list[0]
 		}
-		return s.Note(t.Context(), nil, list)
+		return s[i/2%2].Note(t.Context(), nil, list)
 	})
-	gets(t, "Refusals", []checkout.Refusal{refusal("KOWHAI", 20, "A", "", many), refusal("RIMU", 20, "A", "", 2*many)})(s.Refusals(t.Context(), "", ""))
+	gets(t, "Refusals", []checkout.Refusal{refusal("KOWHAI", 20, "A", "", many), refusal("RIMU", 20, "A", "", 2*many)})(s[1].Refusals(t.Context(), "", ""))
 }

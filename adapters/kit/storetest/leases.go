@@ -23,7 +23,7 @@ func Leases(t *testing.T, open Open) {
 		{"a query leases the kinds, the job and the provider that it names, and no partition that it excepts", leasesAsked},
 		{"of each partition no more is leased than the query says, so that one hides no other", leasesOfPartitions},
 		{"events of one checkout are leased in the order in which they entered, one at a time; its other jobs have no order", leasesOfCheckout},
-		{"of many concurrent leases of one job one gets it", concurrentLeases},
+		{"of many concurrent leases of one job one gets it, and fences off the holders before", inOne(concurrentLeases)},
 		{"many who lease at once get every job once", everyJobOnce},
 		{"events and jobs for the CRM may enter leased to their committer until that is fenced off, and other jobs do not", leaseHeld},
 		{"a lease is extended, or given back", leaseExtended},
@@ -237,19 +237,25 @@ func leasesOfCheckout(t *testing.T, s ports.Admin) {
 	same(t, "leased of the service's own, which have no order", len(leases(t, s, nil)), 3)
 }
 
-func concurrentLeases(t *testing.T, s ports.Admin) {
-	enqueue(t, s, work(1))
+func concurrentLeases(t *testing.T, s processes) {
+	enqueue(t, s[0], work(1))
 	for round := int64(1); round <= 5; round++ {
 		got := make([][]checkout.Lease, many)
 		allSucceed(t, "Lease", many, func(i int) (err error) {
-			got[i], err = s.Lease(t.Context(), checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), ID: work(1).ID, Limit: 1})
+			got[i], err = s[i%2].Lease(t.Context(), checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), ID: work(1).ID, Limit: 1})
 			return err
 		})
 		all := slices.Concat(got...)
-		if len(all) != 1 || all[0].Token != round {
-			t.Fatalf("%d calls got the leases %+v, want one with token %d", many, all, round)
+		if len(all) != 1 || all[0].Token != 2*round-1 {
+			t.Fatalf("%d calls got the leases %+v, want one with token %d", many, all, 2*round-1)
 		}
-		giveBack(t, s, all[0])
+		winner := slices.IndexFunc(got, func(l []checkout.Lease) bool { return len(l) > 0 }) % 2
+		settle(t, s[winner], all[0], checkout.Outcome{State: checkout.JobPending, Cursor: fmt.Sprint(round)})
+		next := lease(t, s[1-winner], work(1).ID)
+		same(t, "the other's cursor", next.Cursor, fmt.Sprint(round))
+		err := s[winner].Settle(t.Context(), all[0], checkout.Outcome{State: checkout.JobDone}, pending(), nil)
+		refused(t, "Settle of the one that is fenced off", err, ports.ErrNotFound)
+		giveBack(t, s[1-winner], next)
 	}
 }
 

@@ -32,24 +32,66 @@ func Opening(t *testing.T, newPlace func(t *testing.T) Place) {
 	}{
 		{"what was stored is there when it is opened again", opensAgain},
 		{"many may open a new store at once", openConcurrently},
-		{"a server stamps a new store, and one of the other environment is refused", stampsEnvironment},
-		{"an operator's command stamps nothing", stampsNothing},
-		{"an unknown environment is refused", unknownEnvironment},
-		{"another secret is refused", anotherSecret},
-		{"a secret that is too short is refused", shortSecret},
-		{"a second secret changes nothing", secondSecret},
-		{"a new first secret takes over, and then the old one is neither needed nor enough", rotatesSecret},
 		{"the store's own secret is used again, and may be given", ownSecret},
-		{"production needs a given secret", productionNeedsSecret},
 		{"what one process stored, another reads at once", readAfterWrite},
-		{"of inserts in two processes that make each other duplicates one succeeds", insertsOfTwoProcesses},
-		{"no update of two processes is lost", updatesOfTwoProcesses},
-		{"a job is leased to one of two processes, and fences the other off", leasesOfTwoProcesses},
+		{"of inserts in two processes that make each other duplicates one succeeds", inTwo(concurrentInserts)},
+		{"no update of two processes is lost", inTwo(concurrentUpdates)},
+		{"a job is leased to one of two processes, and fences the other off", inTwo(concurrentLeases)},
 		{"a job that one process enters, leases or settles, another knows at once", jobsAcross},
-		{"of two processes that enter the same jobs one gets each", jobsOfTwoProcesses},
-		{"moments and refusals of two processes are all on record", journalOfTwoProcesses},
+		{"of two processes that enter the same jobs one gets each", inTwo(jobsEnterConcurrently)},
+		{"moments and refusals of two processes are all on record", inTwo(func(t *testing.T, s processes) { concurrentMoments(t, s); concurrentRefusals(t, s) })},
 	} {
 		t.Run(promise.name, func(t *testing.T) { promise.check(t, newPlace(t)) })
+	}
+	for name, attempts := range admissions() {
+		t.Run(name, func(t *testing.T) { admits(t, newPlace(t), attempts) })
+	}
+}
+
+// attempt opens a store: for an environment, with the secrets whose letters it names. says is part of the error of an attempt
+// that is refused, and "" for the others.
+type attempt struct {
+	env     catalogue.Environment
+	secrets string
+	says    string
+}
+
+// admissions are attempts at a new store in their order, by the promise that they test.
+func admissions() map[string][]attempt {
+	const needed = "production needs the operator's secret"
+	return map[string][]attempt{
+		"a server stamps a new store, and one of the other environment is refused": {{catalogue.Sandbox, "a", ""},
+			{catalogue.Production, "a", "belongs to the sandbox environment"}, {catalogue.Sandbox, "a", ""}, {"", "a", ""}},
+		"an operator's command stamps nothing": {{"", "a", ""}, {catalogue.Production, "a", ""},
+			{catalogue.Sandbox, "a", "belongs to the production environment"}},
+		"an unknown environment is refused":     {{"test", "a", "not an environment"}},
+		"another secret is refused":             {{"", "a", ""}, {"", "b", anotherSecretSays}, {"", "bc", anotherSecretSays}, {"", "", "was given"}, {"", "a", ""}},
+		"a secret that is too short is refused": {{"", "-", "at least 32"}},
+		"a second secret changes nothing":       {{"", "a", ""}, {"", "ab", ""}, {"", "b", anotherSecretSays}},
+		"a new first secret takes over, and then the old one is neither needed nor enough": {{"", "a", ""}, {"", "ba", ""}, {"", "b", ""},
+			{"", "a", anotherSecretSays}},
+		"production needs a given secret": {{catalogue.Production, "", needed}, {catalogue.Production, "a", ""}, {"", "", needed}},
+	}
+}
+
+// admits makes the attempts. What the first of them stores the later ones decrypt.
+func admits(t *testing.T, place Place, attempts []attempt) {
+	stored := false
+	for _, a := range attempts {
+		var secrets [][]byte
+		for _, letter := range a.secrets {
+			secrets = append(secrets, secret(byte(letter)))
+		}
+		if a.says != "" {
+			place.fails(t, a.says, a.env, secrets...)
+			continue
+		}
+		s := place.open(t, a.env, secrets...)
+		if !stored {
+			configure(t, s, configuration("KOWHAI"), legacy("TUI"))
+		}
+		stored = true
+		decrypts(t, s)
 	}
 }
 
@@ -77,7 +119,13 @@ func (p Place) fails(t *testing.T, says string, env catalogue.Environment, secre
 	}
 }
 
-func secret(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
+// secret returns the secret of a letter; that of '-' is too short.
+func secret(letter byte) []byte {
+	if letter == '-' {
+		return []byte("short")
+	}
+	return bytes.Repeat([]byte{letter}, 32)
+}
 
 // anotherSecretSays is part of the error for a secret that is not the store's.
 const anotherSecretSays = "encrypted under another secret"
@@ -140,48 +188,6 @@ func openConcurrently(t *testing.T, place Place) {
 	same(t, "keys", len(allKeys(t, place.open(t, ""))), many)
 }
 
-func stampsEnvironment(t *testing.T, place Place) {
-	place.open(t, catalogue.Sandbox, secret('a'))
-	place.fails(t, "belongs to the sandbox environment", catalogue.Production, secret('a'))
-	place.open(t, catalogue.Sandbox, secret('a'))
-	place.open(t, "", secret('a'))
-}
-
-func stampsNothing(t *testing.T, place Place) {
-	place.open(t, "", secret('a'))
-	place.open(t, catalogue.Production, secret('a'))
-	place.fails(t, "belongs to the production environment", catalogue.Sandbox, secret('a'))
-}
-
-func unknownEnvironment(t *testing.T, place Place) {
-	place.fails(t, "not an environment", "test", secret('a'))
-}
-
-func anotherSecret(t *testing.T, place Place) {
-	configure(t, place.open(t, "", secret('a')), configuration("KOWHAI"))
-	place.fails(t, anotherSecretSays, "", secret('b'))
-	place.fails(t, anotherSecretSays, "", secret('b'), secret('c'))
-	place.fails(t, "was given", "")
-	decrypts(t, place.open(t, "", secret('a')))
-}
-
-func shortSecret(t *testing.T, place Place) {
-	place.fails(t, "at least 32", "", []byte("short"))
-}
-
-func secondSecret(t *testing.T, place Place) {
-	configure(t, place.open(t, "", secret('a')), configuration("KOWHAI"))
-	decrypts(t, place.open(t, "", secret('a'), secret('b')))
-	place.fails(t, anotherSecretSays, "", secret('b'))
-}
-
-func rotatesSecret(t *testing.T, place Place) {
-	configure(t, place.open(t, "", secret('a')), configuration("KOWHAI"), legacy("TUI"))
-	decrypts(t, place.open(t, "", secret('b'), secret('a')))
-	decrypts(t, place.open(t, "", secret('b')))
-	place.fails(t, anotherSecretSays, "", secret('a'))
-}
-
 func ownSecret(t *testing.T, place Place) {
 	first := place.open(t, catalogue.Sandbox)
 	configure(t, first, configuration("KOWHAI"))
@@ -194,10 +200,4 @@ func ownSecret(t *testing.T, place Place) {
 	place.fails(t, anotherSecretSays, "", secret('a'))
 	decrypts(t, place.open(t, "", secret('a'), own[0]))
 	place.fails(t, anotherSecretSays, "", own...)
-}
-
-func productionNeedsSecret(t *testing.T, place Place) {
-	place.fails(t, "production needs the operator's secret", catalogue.Production)
-	place.open(t, catalogue.Production, secret('a'))
-	place.fails(t, "production needs the operator's secret", "")
 }

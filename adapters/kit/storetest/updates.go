@@ -21,7 +21,7 @@ func Updates(t *testing.T, open Open) {
 		{"an update of a checkout that does not exist is not found and decides nothing", updateUnknown},
 		{"an error of decide is returned as it is, a panic reaches the caller, and nothing is stored", updateError},
 		{"a change that cannot be stored whole is not stored at all", updateWhole},
-		{"no concurrent update is lost", concurrentUpdates},
+		{"no concurrent update is lost", inOne(concurrentUpdates)},
 		{"events of concurrent updates enter in the order of the updates", concurrentEvents},
 		{"of many concurrent confirms one succeeds", concurrentConfirms},
 	})
@@ -120,16 +120,16 @@ func updateWhole(t *testing.T, s ports.Admin) {
 	})
 }
 
-func concurrentUpdates(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
+func concurrentUpdates(t *testing.T, s processes) {
+	insert(t, s[0], opened(1))
 	id := opened(1).Next.ID
-	allSucceed(t, "UpdateCheckout", many, func(int) error {
-		return s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+	allSucceed(t, "UpdateCheckout", many, func(i int) error {
+		return s[i%2].UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 			c.Setup.Try++
 			return checkout.Change{Next: c}, nil
 		})
 	})
-	got := result(s.Checkout(t.Context(), id))(t)
+	got := result(s[0].Checkout(t.Context(), id))(t)
 	same(t, "updates on record", got.Setup.Try, many)
 }
 
