@@ -22,8 +22,7 @@ func Agreements(t *testing.T, open Open) {
 		{"an agreement with nothing but its figures comes back with nothing else", onlyFigures},
 		{"a schedule of the longest plan comes back whole and in order", longSchedule},
 		{"a document comes back byte for byte", documentComesBack},
-		{"an agreement may have no document", withoutDocument},
-		{"a document may be stored after its agreement, once", documentFollows},
+		{"an agreement may have no document, which may be stored after it, once", documentFollows},
 		{"a document without an agreement is refused", documentAlone},
 		{"an agreement or document that does not exist is not found", unknownAgreements},
 		{"a checkout has one agreement", oneAgreement},
@@ -101,26 +100,16 @@ func documentComesBack(t *testing.T, s ports.Admin) {
 		&checkout.DocumentInfo{ID: want.ID, SHA256: want.SHA256, Size: 102_400})
 }
 
-func withoutDocument(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	a := agreed(opened(1).Next, 1)
-	conclude(t, s, opened(1), a, nil)
-	missing(t, "Document")(s.Document(t.Context(), a.Number))
-	d := export(t, s).Checkouts[0]
-	same(t, "agreement", d.Agreement, &a)
-	if d.Document != nil {
-		t.Errorf("document: got %+v, want none", d.Document)
-	}
-}
-
 func documentFollows(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	a := agreed(opened(1).Next, 1)
 	conclude(t, s, opened(1), a, nil)
+	missing(t, "Document")(s.Document(t.Context(), a.Number))
+	r := export(t, s).Checkouts[0]
+	same(t, "agreement", r.Agreement, &a)
+	same(t, "no document", r.Document, (*checkout.DocumentInfo)(nil))
 	want := document(a, "late")
-	follow := func(c checkout.Checkout) (checkout.Change, error) {
-		return checkout.Change{Next: c, Document: &want}, nil
-	}
+	follow := deciding(func(c checkout.Checkout) checkout.Change { return checkout.Change{Next: c, Document: &want} })
 	must(t, "UpdateCheckout", s.UpdateCheckout(t.Context(), a.CheckoutID, pending(), follow))
 	gets(t, "document", want)(s.Document(t.Context(), a.Number))
 	refused(t, "a second document", s.UpdateCheckout(t.Context(), a.CheckoutID, pending(), follow), ports.ErrDuplicate)

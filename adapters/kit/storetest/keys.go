@@ -16,9 +16,7 @@ func Keys(t *testing.T, open Open) {
 		{"a key that does not exist is not found", unknownKey},
 		{"an id and a hash are taken once", keyTwice},
 		{"a revoked key is found, with the time of its revocation", keyRevoked},
-		{"the first revocation stays", revokedOnce},
 		{"of many concurrent keys of one id one succeeds", concurrentKeys},
-		{"many concurrent keys are all stored", manyKeys},
 	})
 }
 
@@ -69,13 +67,6 @@ func keyRevoked(t *testing.T, s ports.Admin) {
 	same(t, "keys", allKeys(t, s), []catalogue.Key{want, key(2)})
 }
 
-func revokedOnce(t *testing.T, s ports.Admin) {
-	addKeys(t, s, key(1))
-	must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(9), nil))
-	must(t, "RevokeKey again", s.RevokeKey(t.Context(), key(1).ID, at(8), nil))
-	same(t, "revoked", allKeys(t, s)[0].RevokedAt, at(9))
-}
-
 func concurrentKeys(t *testing.T, s ports.Admin) {
 	errs := concurrently(many, func(i int) error {
 		k := key(i)
@@ -86,9 +77,4 @@ func concurrentKeys(t *testing.T, s ports.Admin) {
 	want := key(winner)
 	want.ID = "id"
 	same(t, "keys", allKeys(t, s), []catalogue.Key{want})
-}
-
-func manyKeys(t *testing.T, s ports.Admin) {
-	allSucceed(t, "AddKey", many, func(i int) error { return s.AddKey(t.Context(), key(i), nil) })
-	same(t, "keys", len(allKeys(t, s)), many)
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,14 +21,13 @@ func Operations(t *testing.T, open Open) {
 		{"every change is stored with its evidence", changesRecorded},
 		{"a change whose evidence has an id that is taken is a duplicate, and is not made", takenEvidence},
 		{"a change that is refused records nothing", refusedChange},
-		{"the revocation of a revoked key records nothing", revokedAgain},
+		{"the revocation of a revoked key records nothing, and the first revocation stays", revokedAgain},
 		{"of many concurrent revocations of one key one is recorded", concurrentRevocations},
-		{"many concurrent replacements are each recorded once", concurrentRecords},
+		{"no concurrent replacement of the providers is lost, and each is recorded once", concurrentRecords},
 		{"a job that is hastened is due at once, whoever has it leased or when it was due", hastened},
 		{"a job that is settled or does not exist is not hastened, and nothing is recorded", hastenedNever},
-		{"a redelivery that the receiver took makes a failed event delivered", redelivered},
-		{"a redelivery in vain leaves a failed event failed, with its failure", redeliveredInVain},
-		{"a redelivery of a delivered event changes nothing of it", redeliveredAgain},
+		{"a redelivery that the receiver took makes a failed event delivered, one in vain leaves it failed with its failure, and neither changes " +
+			"a delivered event", redelivered},
 		{"an event that is pending, has no destination or does not exist has no redelivery", redeliveredNever},
 	})
 }
@@ -123,6 +123,7 @@ func revokedAgain(t *testing.T, s ports.Admin) {
 	must(t, "RevokeKey again", s.RevokeKey(t.Context(), key(1).ID, at(9), operation(2)))
 	must(t, "RevokeKey with evidence whose id is taken", s.RevokeKey(t.Context(), key(1).ID, at(9), operation(1)))
 	same(t, "unsealed", unsealed(t, s), []string{operation(1).ID})
+	same(t, "revoked", allKeys(t, s)[0].RevokedAt, at(8))
 }
 
 func concurrentRevocations(t *testing.T, s ports.Admin) {
@@ -146,6 +147,7 @@ func concurrentRecords(t *testing.T, s ports.Admin) {
 		})
 	})
 	same(t, "replacements on record", len(unsealed(t, s)), many)
+	counts(t, "providers", many)(s.Providers(t.Context()))
 }
 
 func hasten(t *testing.T, s ports.Admin, id string) {
@@ -192,49 +194,42 @@ func failed() checkout.Outcome {
 	return checkout.Outcome{State: checkout.JobDead, Attempts: 3, Failure: checkout.Failure{At: at(5), Reason: "answered 500"}}
 }
 
-// redeliver records a redelivery of the first event of checkout 1, and reports if that has another record then, or another
-// number of moments than one for each redelivery.
-func redeliver(t *testing.T, s ports.Admin, want checkout.JobRecord, all ...checkout.Redelivery) {
-	t.Helper()
-	m := moment(checkout.MomentEventDelivered, 30)
-	must(t, "RecordRedelivery", s.RecordRedelivery(t.Context(), opened(1).Events[0], all[len(all)-1], m))
-	same(t, "on record", jobOf(t, s, want.Job.ID), want)
-	gets(t, "Redeliveries", all)(s.Redeliveries(t.Context(), want.Job.ID))
-	list := moments(t, s, opened(1).Next.ID)
-	m.Position = len(all) + 1
-	same(t, "the last moment", list[len(list)-1], m)
-}
-
 func redelivered(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1), opened(2))
-	settleEvent(t, s, opened(1), failed())
-	settleEvent(t, s, opened(2), failed())
-	want, other := jobOf(t, s, opened(1).Events[0].ID), exported(t, s, 2)
-	want.State = checkout.JobDone
-	redeliver(t, s, want, checkout.Redelivery{At: at(30), Delivered: true, Attempts: 2, Failure: "answered 503"})
-	same(t, "the other", exported(t, s, 2), other)
-	gets(t, "Redeliveries of the other", []checkout.Redelivery(nil))(nilIfEmpty(s.Redeliveries(t.Context(), opened(2).Events[0].ID)))
-}
-
-func redeliveredInVain(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	settleEvent(t, s, opened(1), failed())
-	want := jobOf(t, s, opened(1).Events[0].ID)
+	took := checkout.Redelivery{At: at(30), Delivered: true, Attempts: 2, Failure: "answered 503"}
 	first := checkout.Redelivery{At: at(30), Attempts: 3, Failure: "answered 503"}
 	second := checkout.Redelivery{At: at(31), Failure: "destination is not https"}
-	want.Failure = checkout.Failure{At: at(30), Reason: first.Failure}
-	redeliver(t, s, want, first)
-	want.Failure = checkout.Failure{At: at(31), Reason: second.Failure}
-	redeliver(t, s, want, first, second)
-}
-
-func redeliveredAgain(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	settleEvent(t, s, opened(1), checkout.Outcome{State: checkout.JobDone, Attempts: 1})
-	want := jobOf(t, s, opened(1).Events[0].ID)
-	first := checkout.Redelivery{At: at(30), Attempts: 3, Failure: "answered 503"}
-	redeliver(t, s, want, first)
-	redeliver(t, s, want, first, checkout.Redelivery{At: at(31), Delivered: true, Attempts: 1})
+	done := checkout.Outcome{State: checkout.JobDone, Attempts: 1}
+	insert(t, s, opened(0))
+	settleEvent(t, s, opened(0), failed())
+	other := exported(t, s, 0)
+	for i, tt := range []struct {
+		settled checkout.Outcome
+		given   []checkout.Redelivery
+		state   checkout.JobState
+		failure checkout.Failure
+	}{
+		{failed(), []checkout.Redelivery{took}, checkout.JobDone, failed().Failure},
+		{failed(), []checkout.Redelivery{first}, checkout.JobDead, checkout.Failure{At: at(30), Reason: first.Failure}},
+		{failed(), []checkout.Redelivery{first, second}, checkout.JobDead, checkout.Failure{At: at(31), Reason: second.Failure}},
+		{done, []checkout.Redelivery{first}, checkout.JobDone, checkout.Failure{}},
+		{done, []checkout.Redelivery{first, took}, checkout.JobDone, checkout.Failure{}},
+	} {
+		c := opened(i + 1)
+		e, m := c.Events[0], moment(checkout.MomentEventDelivered, 30)
+		insert(t, s, c)
+		settleEvent(t, s, c, tt.settled)
+		want := jobOf(t, s, e.ID)
+		want.State, want.Failure = tt.state, tt.failure
+		for _, r := range tt.given {
+			must(t, "RecordRedelivery", s.RecordRedelivery(t.Context(), e, r, m))
+		}
+		same(t, "on record", jobOf(t, s, e.ID), want)
+		gets(t, "Redeliveries", tt.given)(s.Redeliveries(t.Context(), e.ID))
+		list := slices.Repeat([]checkout.Moment{m}, len(tt.given))
+		same(t, "moments", moments(t, s, c.Next.ID), journal(append(slices.Clone(c.Moments), list...)...))
+	}
+	same(t, "the other", exported(t, s, 0), other)
+	gets(t, "Redeliveries of the other", []checkout.Redelivery(nil))(nilIfEmpty(s.Redeliveries(t.Context(), opened(0).Events[0].ID)))
 }
 
 func redeliveredNever(t *testing.T, s ports.Admin) {

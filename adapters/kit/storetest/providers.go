@@ -25,7 +25,6 @@ func Providers(t *testing.T, open Open) {
 		{"decide gets all configurations in the order of the codes", decideGetsAll},
 		{"an error of decide is returned as it is, a panic reaches the caller, and nothing is stored", replaceError},
 		{"a provider or a course that comes twice is a duplicate, and nothing is stored", configuredTwice},
-		{"no concurrent replacement is lost", concurrentReplacements},
 		{"keys and checkouts outlive the configuration", configurationGone},
 	})
 }
@@ -144,15 +143,6 @@ func configuredTwice(t *testing.T, s ports.Admin) {
 			refused(t, what, s.ReplaceProviders(t.Context(), by(all, nil, nil)), ports.ErrDuplicate)
 		}
 	})
-}
-
-func concurrentReplacements(t *testing.T, s ports.Admin) {
-	allSucceed(t, "ReplaceProviders", many, func(i int) error {
-		return s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-			return append(all, legacy(fmt.Sprintf("P%d", i))), nil, nil
-		})
-	})
-	counts(t, "providers", many)(s.Providers(t.Context()))
 }
 
 func configurationGone(t *testing.T, s ports.Admin) {

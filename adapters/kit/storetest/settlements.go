@@ -19,7 +19,6 @@ func Settlements(t *testing.T, open Open) {
 		{"the next holder gets the cursor and the attempts on record", settledCursor},
 		{"what other systems said comes back byte for byte, and times in UTC to the millisecond", settledText},
 		{"an outcome is stored with the change of the checkout, all of it", settledWithChange},
-		{"a change that cannot be stored settles nothing, nor does an error or a panic of decide", settledNothing},
 		{"an outcome without a change leaves the checkout as it is, with the moments in its journal", settledAlone},
 		{"what a change enqueues may be leased to the settler", settledHold},
 		{"a holder that is fenced off settles nothing, and decides nothing", settledFenced},
@@ -150,35 +149,6 @@ func settledWithChange(t *testing.T, s ports.Admin) {
 	gets(t, "Agreement", *agreed.Agreement)(s.Agreement(t.Context(), agreed.Agreement.Number))
 	gets(t, "Document", *agreed.Document)(s.Document(t.Context(), agreed.Agreement.Number))
 	checkEntry(t, s, *agreed.Evidence, -1)
-}
-
-func settledNothing(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1), opened(2))
-	confirm(t, s, opened(1).Next.ID, 1)
-	l := lease(t, s, opened(2).Events[0].ID)
-	refusal := checkout.InvalidAPIKey()
-	unchanged(t, s, func() {
-		o := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{moment(checkout.MomentEventDelivered, 1)}}
-		err := s.Settle(t.Context(), l, o, pending(), func(c checkout.Checkout) (checkout.Change, error) { return confirmed(c, 2), refusal })
-		if err != error(refusal) {
-			t.Errorf("Settle: got error %#v, want the very error of decide", err)
-		}
-		for name, change := range map[string]func(*checkout.Change){
-			"an event on record":         func(c *checkout.Change) { c.Events[1].ID = opened(2).Events[0].ID },
-			"agreement number on record": func(c *checkout.Change) { c.Agreement.Number = "PPA-2026-000001" },
-		} {
-			err := s.Settle(t.Context(), l, o, pending(), deciding(func(c checkout.Checkout) checkout.Change {
-				next := confirmed(completed(c), 2)
-				change(&next)
-				return next
-			}))
-			refused(t, name, err, ports.ErrDuplicate)
-		}
-		panics(t, "decide", func() {
-			_ = s.Settle(t.Context(), l, o, pending(), func(checkout.Checkout) (checkout.Change, error) { panic("decide") })
-		})
-	})
-	settle(t, s, l, checkout.Outcome{State: checkout.JobDone})
 }
 
 func settledAlone(t *testing.T, s ports.Admin) {

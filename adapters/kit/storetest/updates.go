@@ -19,8 +19,8 @@ func Updates(t *testing.T, open Open) {
 		{"an update stores every field but the identity", updateStoresFields},
 		{"an update belongs to its checkout, whatever id decide returns", updateKeepsIdentity},
 		{"an update of a checkout that does not exist is not found and decides nothing", updateUnknown},
-		{"an error of decide is returned as it is, a panic reaches the caller, and nothing is stored", updateError},
-		{"a change that cannot be stored whole is not stored at all", updateWhole},
+		{"an error of decide is returned as it is, a panic reaches the caller, and nothing is stored or settled", updateError},
+		{"a change that cannot be stored whole is not stored at all, and settles nothing", updateWhole},
 		{"no concurrent update is lost", inOne(concurrentUpdates)},
 		{"events of concurrent updates enter in the order of the updates", concurrentEvents},
 		{"of many concurrent confirms one succeeds", concurrentConfirms},
@@ -82,27 +82,42 @@ func updateUnknown(t *testing.T, s ports.Admin) {
 	refused(t, "UpdateCheckout", err, ports.ErrNotFound)
 }
 
+// decision is what a store runs under the lock of a checkout.
+type decision = func(checkout.Checkout) (checkout.Change, error)
+
+// ways returns the ways to change checkout number n: an update, and the settlement of its first event.
+func ways(t *testing.T, s ports.Admin, n int) map[string]func(decision) error {
+	t.Helper()
+	l := lease(t, s, opened(n).Events[0].ID)
+	o := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{moment(checkout.MomentEventDelivered, 1)}}
+	return map[string]func(decision) error{
+		"UpdateCheckout": func(d decision) error { return s.UpdateCheckout(t.Context(), opened(n).Next.ID, pending(), d) },
+		"Settle":         func(d decision) error { return s.Settle(t.Context(), l, o, pending(), d) },
+	}
+}
+
 func updateError(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
-	refusal := checkout.InvalidAPIKey()
+	refusal, all := checkout.InvalidAPIKey(), ways(t, s, 1)
 	unchanged(t, s, func() {
-		err := s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-			return confirmed(c, 1), refusal
-		})
-		if err != error(refusal) {
-			t.Errorf("UpdateCheckout: got error %#v, want the very error of decide", err)
+		for call, change := range all {
+			err := change(func(c checkout.Checkout) (checkout.Change, error) { return confirmed(c, 1), refusal })
+			if err != error(refusal) {
+				t.Errorf("%s: got error %#v, want the very error of decide", call, err)
+			}
+			panics(t, "decide", func() {
+				_ = change(func(checkout.Checkout) (checkout.Change, error) { panic("decide") })
+			})
 		}
-		panics(t, "decide", func() {
-			_ = s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(checkout.Checkout) (checkout.Change, error) { panic("decide") })
-		})
 	})
-	insert(t, s, opened(2))             // the store goes on
-	confirm(t, s, opened(1).Next.ID, 1) // and the checkout is not locked
+	insert(t, s, opened(2)) // the store goes on, the job is still the caller's, and the checkout is not locked
+	must(t, "Settle", all["Settle"](deciding(func(c checkout.Checkout) checkout.Change { return confirmed(completed(c), 1) })))
 }
 
 func updateWhole(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	confirm(t, s, opened(1).Next.ID, 1)
+	all := ways(t, s, 2)
 	unchanged(t, s, func() {
 		for name, change := range map[string]func(*checkout.Change){
 			"event name on record":       func(c *checkout.Change) { c.Events[1].Name = events.CheckoutCreated },
@@ -110,12 +125,13 @@ func updateWhole(t *testing.T, s ports.Admin) {
 			"two events of one name":     func(c *checkout.Change) { c.Events[1].Name = c.Events[0].Name },
 			"agreement number on record": func(c *checkout.Change) { c.Agreement.Number = "PPA-2026-000001" },
 		} {
-			err := s.UpdateCheckout(t.Context(), opened(2).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-				next := confirmed(completed(c), 2)
-				change(&next)
-				return next, nil
-			})
-			refused(t, name, err, ports.ErrDuplicate)
+			for call, way := range all {
+				refused(t, call+" with "+name, way(deciding(func(c checkout.Checkout) checkout.Change {
+					next := confirmed(completed(c), 2)
+					change(&next)
+					return next
+				})), ports.ErrDuplicate)
+			}
 		}
 	})
 }
