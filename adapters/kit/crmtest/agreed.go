@@ -1,7 +1,6 @@
 package crmtest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"strconv"
@@ -31,8 +30,7 @@ func agreedOnRecord(t *testing.T, b Bench) {
 
 func agreedThoughStopped(t *testing.T, b Bench) {
 	for _, step := range []Step{StepAgreement, StepDocument} {
-		e := b.enrolment(string(step))
-		c := b.completion(e, b.open(t, e))
+		_, c := b.opened(t, string(step))
 		b.Stop(t, c, step)
 		if got := b.Stored(t, c.Records.OpportunityID); got.Complete || got.Agreement == "" {
 			t.Fatalf("stored %+v once a completion was stopped after its %s, want the agreement, and it not complete", got, step)
@@ -51,8 +49,7 @@ func rendered(text string) *agreement.Document {
 // A store that was restored has lost what was rendered, and a later version of the program renders other bytes.
 func agreementConcludedAgain(t *testing.T, b Bench) {
 	for i, step := range []Step{StepAgreement, StepDocument} {
-		e := b.enrolment(string(step))
-		c := b.completion(e, b.open(t, e))
+		_, c := b.opened(t, string(step))
 		b.Stop(t, c, step)
 		again := c
 		again.Document = rendered("%PDF-1.7 again " + string(step))
@@ -64,38 +61,26 @@ func agreementConcludedAgain(t *testing.T, b Bench) {
 		if second := b.complete(t, c); second != first {
 			t.Errorf("stopped after the %s: Complete = %+v and then %+v", step, first, second)
 		}
-		got := b.Stored(t, c.Records.OpportunityID)
-		n := i + 1
-		if counts := (Counts{Contacts: n, Opportunities: n, Authorities: n, Agreements: n, Documents: n}); !bytes.Equal(got.Document, want) ||
-			!got.Complete || got.Completions != 1 || got.ChangedAfter != 0 || got.Counts != counts {
-			t.Errorf("stopped after the %s: stored %+v; want it complete with the document %q, and %+v", step, got, want, counts)
-		}
+		b.wantComplete(t, c, want, i+1)
 	}
 }
 
 func concurrentDocuments(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
+	_, c := b.opened(t, "a")
 	b.Stop(t, c, StepAgreement)
-	completed, errs := make([]checkout.Completed, many), make([]error, many)
-	together(func(i int) {
+	completed := together(t, func(i int) (checkout.Completed, error) {
 		one := c
 		one.Document = rendered("%PDF-1.7 " + strconv.Itoa(i))
-		completed[i], errs[i] = b.CRM.Complete(t.Context(), one)
+		return b.CRM.Complete(t.Context(), one)
 	})
-	for i := range completed {
-		if errs[i] != nil || completed[i] != completed[0] || completed[i].DocumentID == "" {
-			t.Errorf("completion %d of %d at once: %+v, %v; want %+v as of the others", i, many, completed[i], errs[i], completed[0])
-		}
+	if completed.DocumentID == "" {
+		t.Errorf("Complete = %+v, want a document", completed)
 	}
-	if got := b.Stored(t, c.Records.OpportunityID); !got.Complete || got.Completions != 1 || got.ChangedAfter != 0 || got.Counts != full {
-		t.Errorf("stored %+v; want it complete once and last, and %+v", got, full)
-	}
+	b.wantComplete(t, c, nil, 1)
 }
 
 func documentKept(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
+	_, c := b.opened(t, "a")
 	b.Stop(t, c, StepDocument)
 	without := c
 	without.Document = nil
@@ -103,9 +88,7 @@ func documentKept(t *testing.T, b Bench) {
 	if err != nil || completed.DocumentID == "" {
 		t.Errorf("Complete = %+v, %v; want the document that is stored", completed, err)
 	}
-	if got := b.Stored(t, c.Records.OpportunityID); !got.Complete || !bytes.Equal(got.Document, c.Document.Bytes) || got.Counts != full {
-		t.Errorf("stored %+v; want it complete with the document %q, and %+v", got, c.Document.Bytes, full)
-	}
+	b.wantComplete(t, c, c.Document.Bytes, 1)
 }
 
 // wantAgreed looks for the agreement of a completion.

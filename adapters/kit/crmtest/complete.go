@@ -15,8 +15,7 @@ import (
 var full = Counts{Contacts: 1, Opportunities: 1, Authorities: 1, Agreements: 1, Documents: 1}
 
 func completionStores(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
+	e, c := b.opened(t, "a")
 	b.complete(t, c)
 	got := b.Stored(t, c.Records.OpportunityID)
 	want := Stored{Student: e.Student, CheckoutID: e.CheckoutID, Intent: e.Intent, Agreement: c.Agreement.Number, Price: e.Intent.Pricing.Price,
@@ -27,50 +26,36 @@ func completionStores(t *testing.T, b Bench) {
 }
 
 func completionRepeated(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
+	_, c := b.opened(t, "a")
 	first := b.complete(t, c)
-	before := b.Stored(t, c.Records.OpportunityID)
 	redrawn := c
 	redrawn.Document = rendered("%PDF-1.7 other")
 	redrawn.Setup.MandateID = "MD2"
-	for _, later := range []checkout.Completion{c, redrawn, c} {
-		if again := b.complete(t, later); again != first {
-			t.Errorf("Complete again = %+v, want %+v", again, first)
+	b.unchanged(t, c.Records.OpportunityID, func() {
+		for _, later := range []checkout.Completion{c, redrawn, c} {
+			if again := b.complete(t, later); again != first {
+				t.Errorf("Complete again = %+v, want %+v", again, first)
+			}
 		}
-	}
-	if after := b.Stored(t, c.Records.OpportunityID); !reflect.DeepEqual(after, before) {
-		t.Errorf("stored %+v, want %+v as the first completion left it", after, before)
-	}
+	})
 }
 
 func concurrentCompletions(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
-	completed, errs := make([]checkout.Completed, many), make([]error, many)
-	together(func(i int) { completed[i], errs[i] = b.CRM.Complete(t.Context(), c) })
-	for i := range completed {
-		if errs[i] != nil || completed[i] != completed[0] {
-			t.Errorf("completion %d of %d at once: %+v, %v; want %+v as of the others", i, many, completed[i], errs[i], completed[0])
-		}
-	}
-	got := b.Stored(t, c.Records.OpportunityID)
-	if !got.Complete || got.Completions != 1 || got.ChangedAfter != 0 || got.Counts != full {
-		t.Errorf("stored %+v; want it complete once and last, and %+v", got, full)
-	}
+	_, c := b.opened(t, "a")
+	together(t, func(int) (checkout.Completed, error) { return b.CRM.Complete(t.Context(), c) })
+	b.wantComplete(t, c, c.Document.Bytes, 1)
 }
 
 func concurrentAgreements(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	records := b.open(t, e)
-	completions, errs := make([]checkout.Completion, many), make([]error, many)
+	_, c := b.opened(t, "a")
+	completions := make([]checkout.Completion, many)
 	for i := range completions {
-		completions[i] = b.completion(e, records)
+		completions[i] = c
 		completions[i].Agreement.Number = agreement.NewNumber(2027, [8]byte{7: byte(i)})
 		completions[i].Document = rendered("%PDF-1.7 " + completions[i].Agreement.Number)
 	}
-	together(func(i int) { _, errs[i] = b.CRM.Complete(t.Context(), completions[i]) })
-	got := b.Stored(t, records.OpportunityID)
+	_, errs := attempts(func(i int) (checkout.Completed, error) { return b.CRM.Complete(t.Context(), completions[i]) })
+	got := b.wantComplete(t, c, nil, 1)
 	for i, c := range completions {
 		var refused *checkout.CRMRefusal
 		switch stored := c.Agreement.Number == got.Agreement; {
@@ -80,14 +65,13 @@ func concurrentAgreements(t *testing.T, b Bench) {
 			t.Errorf("completion %d of %d at once with other agreements: %v, want a refusal", i, many, errs[i])
 		}
 	}
-	if got.Agreement == "" || !got.Complete || got.Completions != 1 || got.ChangedAfter != 0 || got.Counts != full {
-		t.Errorf("stored %+v; want it complete once and last, and %+v", got, full)
+	if got.Agreement == "" {
+		t.Errorf("stored %+v, want one of the agreements", got)
 	}
 }
 
 func completionWithoutDocument(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
+	_, c := b.opened(t, "a")
 	withDocument := c
 	c.Document = nil
 	first := b.complete(t, c)
@@ -101,62 +85,46 @@ func completionWithoutDocument(t *testing.T, b Bench) {
 }
 
 func openAfterCompletion(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
+	e, c := b.opened(t, "a")
 	b.complete(t, c)
-	before := b.Stored(t, c.Records.OpportunityID)
-	if again := b.open(t, anew(e)); again != c.Records {
-		t.Errorf("Open after the completion = %+v, want %+v", again, c.Records)
+	b.unchanged(t, c.Records.OpportunityID, func() {
+		if again := b.open(t, anew(e)); again != c.Records {
+			t.Errorf("Open after the completion = %+v, want %+v", again, c.Records)
+		}
+	})
+}
+
+func completionRefused(t *testing.T, b Bench) {
+	_, c := b.opened(t, "a")
+	_, theirs := b.opened(t, "b")
+	for range 2 { // before it is complete, and after
+		notOpened, others, unknown := c, c, c
+		notOpened.EnrolmentKey = b.enrolment("c").EnrolmentKey
+		others.Records = theirs.Records
+		unknown.Records.OpportunityID, unknown.Records.DDAID = "../Opportunity", "' OR Id != '"
+		b.unchanged(t, c.Records.OpportunityID, func() { b.wantRefusals(t, notOpened, others, unknown) })
+		b.complete(t, c)
 	}
-	if after := b.Stored(t, c.Records.OpportunityID); !reflect.DeepEqual(after, before) {
-		t.Errorf("stored %+v, want %+v as the completion left it", after, before)
-	}
+	second := c
+	second.Agreement.Number = agreement.NewNumber(2027, [8]byte{1, 2, 3})
+	theirs.Agreement.Number, theirs.Document = c.Agreement.Number, nil // the number is taken
+	b.unchanged(t, c.Records.OpportunityID, func() { b.wantRefusals(t, second, theirs) })
 }
 
-func completionOfNothing(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
-	c.EnrolmentKey = b.enrolment("b").EnrolmentKey
-	b.wantRefusal(t, c)
-}
-
-func completionOfOtherRecords(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
-	c.Records = b.open(t, b.enrolment("b"))
-	b.wantRefusal(t, c)
-	c.Records.OpportunityID, c.Records.DDAID = "../Opportunity", "' OR Id != '"
-	b.wantRefusal(t, c)
-}
-
-func secondAgreement(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
-	elsewhere := b.enrolment("b")
-	theirs := b.completion(elsewhere, b.open(t, elsewhere))
-	theirs.Agreement.Number, theirs.Document = c.Agreement.Number, nil
-	b.complete(t, c)
-	b.wantRefusal(t, theirs) // the number is taken
-	c.Agreement.Number = agreement.NewNumber(2027, [8]byte{1, 2, 3})
-	b.wantRefusal(t, c)
-	if got := b.Stored(t, c.Records.OpportunityID); got.Counts.Agreements != 1 || got.Agreement == c.Agreement.Number ||
-		!bytes.Equal(got.Document, c.Document.Bytes) {
-		t.Errorf("stored %+v, want one agreement, as it was", got)
-	}
-}
-
-// wantRefusal completes an enrolment, which must be refused without a word of who it is.
-func (b Bench) wantRefusal(t *testing.T, c checkout.Completion) {
+// wantRefusals completes enrolments, which must be refused without a word of their students.
+func (b Bench) wantRefusals(t *testing.T, completions ...checkout.Completion) {
 	t.Helper()
-	got, err := b.CRM.Complete(t.Context(), c)
-	var refused *checkout.CRMRefusal
-	if !errors.As(err, &refused) || refused.Code == "" {
-		t.Errorf("Complete = %+v, %v; want a refusal", got, err)
-		return
-	}
-	for _, personal := range []string{c.Agreement.Student.FirstName, c.Agreement.Student.LastName, c.Agreement.Student.Email, c.Setup.AccountHolder} {
-		if strings.Contains(err.Error(), personal) {
-			t.Errorf("the refusal repeats %q: %v", personal, err)
+	for i, c := range completions {
+		got, err := b.CRM.Complete(t.Context(), c)
+		var refused *checkout.CRMRefusal
+		if !errors.As(err, &refused) || refused.Code == "" {
+			t.Errorf("completion %d: Complete = %+v, %v; want a refusal", i, got, err)
+			continue
+		}
+		for _, personal := range []string{c.Agreement.Student.FirstName, c.Agreement.Student.LastName, c.Agreement.Student.Email, c.Setup.AccountHolder} {
+			if strings.Contains(err.Error(), personal) {
+				t.Errorf("the refusal repeats %q: %v", personal, err)
+			}
 		}
 	}
 }

@@ -20,17 +20,13 @@ func infoIsConstant(t *testing.T, b Bench) {
 	if first.Name == "" || first.Name != strings.ToLower(first.Name) || !first.Environment.Valid() {
 		t.Errorf("Info() = %+v, want a word in lower case and an environment", first)
 	}
-	b.open(t, b.enrolment("a"))
-	if again := b.CRM.Info(); again != first {
-		t.Errorf("Info() = %+v, want %+v as before", again, first)
-	}
-}
-
-func readyForAnEnrolment(t *testing.T, b Bench) {
 	if err := b.CRM.Ready(t.Context()); err != nil {
 		t.Errorf("Ready: %v", err)
 	}
 	b.open(t, b.enrolment("a"))
+	if again := b.CRM.Info(); again != first {
+		t.Errorf("Info() = %+v, want %+v as before", again, first)
+	}
 }
 
 func openMakesOneOfEach(t *testing.T, b Bench) {
@@ -46,14 +42,15 @@ func openMakesOneOfEach(t *testing.T, b Bench) {
 func openRepeated(t *testing.T, b Bench) {
 	e := b.enrolment("a")
 	first := b.open(t, e)
-	for range 3 {
-		if again := b.open(t, e); again != first {
-			t.Errorf("Open again = %+v, want %+v", again, first)
+	restored := e // a store that was restored to an earlier moment gives an order's checkout another id than the CRM has on record
+	restored.CheckoutID = other(e).CheckoutID
+	b.unchanged(t, first.OpportunityID, func() {
+		for _, later := range []checkout.Enrolment{e, e, anew(e), restored} {
+			if again := b.open(t, later); again != first {
+				t.Errorf("Open again of %+v = %+v, want %+v", later, again, first)
+			}
 		}
-	}
-	if got, want := b.Stored(t, first.OpportunityID).Counts, (Counts{Contacts: 1, Opportunities: 1, Authorities: 1}); got != want {
-		t.Errorf("%+v records, want %+v", got, want)
-	}
+	})
 }
 
 // other returns an enrolment under the same key that has nothing else in common.
@@ -64,18 +61,6 @@ func other(e checkout.Enrolment) checkout.Enrolment {
 		Plan: money.Plan{Frequency: money.Weekly, Instalments: money.Instalments{Number: 1, Regular: 10_00, Final: 10_00},
 			First: money.Date{Year: 2028, Month: time.March, Day: 1}}}
 	return e
-}
-
-func openWithOtherData(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	first := b.open(t, e)
-	before := b.Stored(t, first.OpportunityID)
-	if again := b.open(t, anew(e)); again != first {
-		t.Errorf("Open with other data = %+v, want %+v", again, first)
-	}
-	if after := b.Stored(t, first.OpportunityID); !reflect.DeepEqual(after, before) {
-		t.Errorf("stored %+v, want %+v as the first open left it", after, before)
-	}
 }
 
 // anew returns the same enrolment as it is asked for once more, with another student.
@@ -89,79 +74,49 @@ func anew(e checkout.Enrolment) checkout.Enrolment {
 func openWithOtherIntent(t *testing.T, b Bench) {
 	e := b.enrolment("a")
 	first := b.open(t, e)
-	before := b.Stored(t, first.OpportunityID)
 	dearer, later := e, e
 	dearer.Intent.Pricing = money.Pricing{Price: 2990_03, Upfront: 200_00, Principal: 2790_03}
 	later.Intent.Plan.First = later.Intent.Plan.First.AddDays(1)
-	for field, wanted := range map[string]checkout.Enrolment{checkout.FieldPrice: dearer, checkout.FieldFirstPayment: later,
-		checkout.FieldFrequency: other(e)} {
-		var refused *checkout.CRMRefusal
-		_, err := b.CRM.Open(t.Context(), wanted)
-		if !errors.As(err, &refused) || !refused.OtherIntent || !refused.Made ||
-			!slices.ContainsFunc(refused.Faults, func(f checkout.Fault) bool { return f.Field == field && f.Message != "" }) {
-			t.Errorf("Open with another %s: %v, want a refusal that names it, and says that there are records", field, err)
+	b.unchanged(t, first.OpportunityID, func() {
+		for field, wanted := range map[string]checkout.Enrolment{checkout.FieldPrice: dearer, checkout.FieldFirstPayment: later,
+			checkout.FieldFrequency: other(e)} {
+			var refused *checkout.CRMRefusal
+			_, err := b.CRM.Open(t.Context(), wanted)
+			if !errors.As(err, &refused) || !refused.OtherIntent || !refused.Made ||
+				!slices.ContainsFunc(refused.Faults, func(f checkout.Fault) bool { return f.Field == field && f.Message != "" }) {
+				t.Errorf("Open with another %s: %v, want a refusal that names it, and says that there are records", field, err)
+			}
 		}
-	}
-	if after := b.Stored(t, first.OpportunityID); !reflect.DeepEqual(after, before) {
-		t.Errorf("stored %+v, want %+v as the first open left it", after, before)
-	}
+	})
 	if again := b.open(t, e); again != first {
 		t.Errorf("Open with the intent on record = %+v, want %+v", again, first)
 	}
 }
 
-// A store that was restored to an earlier moment gives an order's checkout another id than the CRM has on record.
-func openOfAnotherCheckout(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	first := b.open(t, e)
-	restored := e
-	restored.CheckoutID = other(e).CheckoutID
-	if again := b.open(t, restored); again != first {
-		t.Errorf("Open of %s = %+v, want %+v as of %s", restored.CheckoutID, again, first, e.CheckoutID)
-	}
-	if got := b.Stored(t, first.OpportunityID); got.CheckoutID != e.CheckoutID || got.Counts != (Counts{Contacts: 1, Opportunities: 1, Authorities: 1}) {
-		t.Errorf("stored %+v, want one of each record, of %s", got, e.CheckoutID)
-	}
-}
-
 func concurrentOpens(t *testing.T, b Bench) {
 	e := b.enrolment("a")
-	records, errs := make([]checkout.Records, many), make([]error, many)
-	together(func(i int) {
-		one := e
-		if i%2 == 1 {
-			one = anew(e)
-		}
-		records[i], errs[i] = b.CRM.Open(t.Context(), one)
+	second := anew(e)
+	records := together(t, func(i int) (checkout.Records, error) {
+		return b.CRM.Open(t.Context(), []checkout.Enrolment{e, second}[i%2])
 	})
-	for i := range records {
-		if errs[i] != nil || records[i] != records[0] {
-			t.Errorf("open %d of %d at once: %+v, %v; want %+v as of the others", i, many, records[i], errs[i], records[0])
-		}
-	}
-	got := b.Stored(t, records[0].OpportunityID)
+	got := b.Stored(t, records.OpportunityID)
 	if want := (Counts{Contacts: 1, Opportunities: 1, Authorities: 1}); got.Counts != want {
 		t.Errorf("%+v records, want %+v", got.Counts, want)
 	}
-	if second := anew(e); (got.Student != e.Student || !reflect.DeepEqual(got.Intent, e.Intent)) &&
-		(got.Student != second.Student || !reflect.DeepEqual(got.Intent, second.Intent)) {
+	if got.Intent != e.Intent || got.Student != e.Student && got.Student != second.Student {
 		t.Errorf("stored %+v, want all of one enrolment", got)
 	}
 }
 
-func sameStudentTwice(t *testing.T, b Bench) {
-	first, second := b.open(t, b.enrolment("a")), b.open(t, b.enrolment("b"))
-	if first.ContactID == second.ContactID || first.OpportunityID == second.OpportunityID || first.DDAID == second.DDAID {
-		t.Errorf("two enrolments share a record: %+v, %+v", first, second)
-	}
-}
-
 func keysApart(t *testing.T, b Bench) {
-	a := b.enrolment("a")
-	elsewhere := a
+	e := b.enrolment("a")
+	elsewhere := e
 	elsewhere.ProviderCode = "TUI"
-	if first, second := b.open(t, a), b.open(t, elsewhere); first.OpportunityID == second.OpportunityID {
-		t.Errorf("the orders of two providers are one opportunity, %s", first.OpportunityID)
+	first := b.open(t, e)
+	for _, another := range []checkout.Enrolment{b.enrolment("b"), elsewhere} {
+		if r := b.open(t, another); first.ContactID == r.ContactID || first.OpportunityID == r.OpportunityID || first.DDAID == r.DDAID {
+			t.Errorf("two enrolments share a record: %+v, %+v", first, r)
+		}
 	}
 }
 
@@ -201,8 +156,7 @@ func anyText(t *testing.T, b Bench) {
 }
 
 func inputUnchanged(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
+	e, c := b.opened(t, "a")
 	if want := b.enrolment("a"); !reflect.DeepEqual(e, want) {
 		t.Errorf("Open made %+v of its argument, want %+v", e, want)
 	}
@@ -214,8 +168,7 @@ func inputUnchanged(t *testing.T, b Bench) {
 }
 
 func otherEnvironment(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
+	e, c := b.opened(t, "a")
 	elsewhere := catalogue.Production
 	if e.Environment == elsewhere {
 		elsewhere = catalogue.Sandbox
@@ -233,8 +186,7 @@ func otherEnvironment(t *testing.T, b Bench) {
 }
 
 func endedContext(t *testing.T, b Bench) {
-	e := b.enrolment("a")
-	c := b.completion(e, b.open(t, e))
+	_, c := b.opened(t, "a")
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	overdue, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
