@@ -36,53 +36,42 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, q ch
 }
 
 // Checkout implements [ports.Checkouts].
-func (s *Store) Checkout(ctx context.Context, id string) (c checkout.Checkout, err error) {
-	err = s.locked(ctx, func() error {
-		r, ok := s.rows[id]
-		if !ok {
-			return fmt.Errorf("checkout %s: %w", id, ports.ErrNotFound)
-		}
-		c = copyCheckout(r.checkout)
-		return nil
-	})
-	return c, err
+func (s *Store) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
+	return read(ctx, s, func() (checkout.Checkout, error) { return found(s.checkout(id), "checkout "+id) })
+}
+
+// checkout returns the checkout with this id, or nil.
+func (s *Store) checkout(id string) *checkout.Checkout {
+	if r, ok := s.rows[id]; ok {
+		return &r.checkout
+	}
+	return nil
 }
 
 // FindCheckout implements [ports.Checkouts].
-func (s *Store) FindCheckout(ctx context.Context, by checkout.Reference) (c checkout.Checkout, err error) {
-	err = s.locked(ctx, func() error {
-		id, ok := s.find(by)
-		if !ok {
-			return fmt.Errorf("checkout by a reference: %w", ports.ErrNotFound)
-		}
-		c = copyCheckout(s.rows[id].checkout)
-		return nil
-	})
-	return c, err
+func (s *Store) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
+	return read(ctx, s, func() (checkout.Checkout, error) { return found(s.checkout(s.find(by)), "checkout by a reference") })
 }
 
-// find returns the id of the checkout that a reference names.
-func (s *Store) find(by checkout.Reference) (id string, ok bool) {
+// find returns the id of the checkout that a reference names, or "".
+func (s *Store) find(by checkout.Reference) (id string) {
 	switch {
 	case by.OrderID != "":
-		id, ok = s.orders[name{by.ProviderCode, by.OrderID}]
+		return s.orders[name{by.ProviderCode, by.OrderID}]
 	case by.Key != "":
-		id, ok = s.keyed[name{by.ProviderCode, by.Key}]
-	case by.BillingRequestID != "":
-		id, ok = s.idOf(func(c checkout.Setup) bool { return c.BillingRequestID == by.BillingRequestID })
-	case by.MandateID != "":
-		id, ok = s.idOf(func(c checkout.Setup) bool { return c.MandateID == by.MandateID })
+		return s.keyed[name{by.ProviderCode, by.Key}]
 	}
-	return id, ok
-}
-
-// idOf returns the id of the first checkout whose setup matches.
-func (s *Store) idOf(match func(checkout.Setup) bool) (id string, ok bool) {
-	i := slices.IndexFunc(s.created, func(id string) bool { return match(s.rows[id].checkout.Setup) })
-	if i < 0 {
-		return "", false
+	at := first(s.created, func(id string) bool {
+		setup := s.rows[id].checkout.Setup
+		if by.BillingRequestID != "" {
+			return setup.BillingRequestID == by.BillingRequestID
+		}
+		return by.MandateID != "" && setup.MandateID == by.MandateID
+	})
+	if at != nil {
+		id = *at
 	}
-	return s.created[i], true
+	return id
 }
 
 // UpdateCheckout implements [ports.Checkouts].
@@ -97,7 +86,7 @@ func (s *Store) update(id string, q checkout.Enqueue, decide func(checkout.Check
 	if !ok {
 		return fmt.Errorf("checkout %s: %w", id, ports.ErrNotFound)
 	}
-	change, err := decide(copyCheckout(r.checkout))
+	change, err := decide(copyOf(r.checkout))
 	if err != nil {
 		return err
 	}
@@ -123,13 +112,12 @@ func (s *Store) remove(c checkout.Checkout) {
 // store puts the change on record, or returns an error and changes nothing.
 func (s *Store) store(id string, change checkout.Change, q checkout.Enqueue) error {
 	r := s.rows[id]
-	r.checkout = copyCheckout(change.Next)
+	r.checkout = copyOf(change.Next)
 	if change.Agreement != nil {
 		if r.agreement != nil || has(s.numbers, change.Agreement.Number) {
 			return fmt.Errorf("agreement %s: %w", change.Agreement.Number, ports.ErrDuplicate)
 		}
-		a := copyAgreement(*change.Agreement)
-		r.agreement = &a
+		r.agreement = copyOf(change.Agreement)
 	}
 	if change.Document != nil {
 		if r.agreement == nil {
@@ -138,8 +126,7 @@ func (s *Store) store(id string, change checkout.Change, q checkout.Enqueue) err
 		if r.document != nil {
 			return fmt.Errorf("document %s of checkout %s: %w", change.Document.ID, id, ports.ErrDuplicate)
 		}
-		d := copyDocument(*change.Document)
-		r.document = &d
+		r.document = copyOf(change.Document)
 	}
 	if e := change.Evidence; e != nil && has(s.evidence.position, e.ID) {
 		return fmt.Errorf("evidence %s: %w", e.ID, ports.ErrDuplicate)

@@ -143,7 +143,7 @@ func refuse(code string) error { return &checkout.CRMRefusal{Code: code} }
 
 func (c *CRM) storeAgreement(stored *CRMEnrolment, done checkout.Completion) {
 	if stored.Agreement == nil {
-		a := copyAgreement(done.Agreement)
+		a := copyOf(done.Agreement)
 		stored.Agreement, stored.Completed.AgreementID = &a, c.newID("agreement")
 	}
 }
@@ -151,7 +151,7 @@ func (c *CRM) storeAgreement(stored *CRMEnrolment, done checkout.Completion) {
 // storeDocument stores the document, unless there is one, or the enrolment is complete without.
 func (c *CRM) storeDocument(stored *CRMEnrolment, done checkout.Completion) {
 	if done.Document != nil && stored.Document == nil && stored.Completions == 0 {
-		stored.Document, stored.Completed.DocumentID = copySlice(done.Document.Bytes), c.newID("document")
+		stored.Document, stored.Completed.DocumentID = copyOf(done.Document.Bytes), c.newID("document")
 	}
 }
 

@@ -38,7 +38,7 @@ func (l *evidenceLog) add(e *evidence.Entry) error {
 // record adds an entry whose id is free.
 func (l *evidenceLog) record(e evidence.Entry) {
 	l.position[e.ID] = evidence.Unsealed
-	l.unsealed = append(l.unsealed, copyEntry(e))
+	l.unsealed = append(l.unsealed, copyOf(e))
 }
 
 // SealEvidence implements [ports.Evidence].
@@ -46,7 +46,7 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 	decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
 	return s.locked(ctx, func() error {
 		l := &s.evidence
-		sealing, err := decide(copyHead(l.head), l.oldest(limit))
+		sealing, err := decide(copyOf(l.head), l.oldest(limit))
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 			l.sealed = append(l.sealed, sealed{l.unsealed[i], slices.Clone(p.Nodes)})
 			l.unsealed = slices.Delete(l.unsealed, i, i+1)
 		}
-		l.head = copyHead(sealing.Head)
+		l.head = copyOf(sealing.Head)
 		return nil
 	})
 }
@@ -67,13 +67,12 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 // oldest returns copies of at most limit entries that are not sealed, the oldest first.
 func (l *evidenceLog) oldest(limit int) []evidence.Entry {
 	all := slices.SortedStableFunc(slices.Values(l.unsealed), func(a, b evidence.Entry) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
-	return copyEntries(all[:min(limit, len(all))])
+	return copyOf(all[:min(limit, len(all))])
 }
 
 // EvidenceHead implements [ports.Evidence].
-func (s *Store) EvidenceHead(ctx context.Context) (head evidence.Head, err error) {
-	err = s.locked(ctx, func() error { head = copyHead(s.evidence.head); return nil })
-	return head, err
+func (s *Store) EvidenceHead(ctx context.Context) (evidence.Head, error) {
+	return read(ctx, s, func() (evidence.Head, error) { return s.evidence.head, nil })
 }
 
 // EvidenceEntry implements [ports.Evidence].
@@ -84,7 +83,7 @@ func (s *Store) EvidenceEntry(ctx context.Context, id string) (e evidence.Entry,
 		if found == nil {
 			return fmt.Errorf("evidence %s: %w", id, ports.ErrNotFound)
 		}
-		e, position = copyEntry(*found), s.evidence.position[id]
+		e, position = copyOf(*found), s.evidence.position[id]
 		return nil
 	})
 	return e, position, err
@@ -109,40 +108,30 @@ func (l *evidenceLog) salted(number string) bool {
 }
 
 // SealedEvidence implements [ports.Evidence].
-func (s *Store) SealedEvidence(ctx context.Context, from int64, limit int) (entries []evidence.Entry, err error) {
-	err = s.locked(ctx, func() error {
+func (s *Store) SealedEvidence(ctx context.Context, from int64, limit int) ([]evidence.Entry, error) {
+	return read(ctx, s, func() (entries []evidence.Entry, err error) {
 		all := s.evidence.sealed
 		for _, e := range all[min(from, int64(len(all))):min(from+int64(limit), int64(len(all)))] {
-			entries = append(entries, copyEntry(e.Entry))
+			entries = append(entries, e.Entry)
 		}
-		return nil
+		return entries, nil
 	})
-	return entries, err
 }
 
 // UnsealedEvidence implements [ports.Evidence].
-func (s *Store) UnsealedEvidence(ctx context.Context, limit int) (entries []evidence.Entry, err error) {
-	err = s.locked(ctx, func() error { entries = s.evidence.oldest(limit); return nil })
-	return entries, err
+func (s *Store) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error) {
+	return read(ctx, s, func() ([]evidence.Entry, error) { return s.evidence.oldest(limit), nil })
 }
 
 // EvidenceNodes implements [ports.Evidence].
-func (s *Store) EvidenceNodes(ctx context.Context, positions []int64) (nodes [][]evidence.Hash, err error) {
-	err = s.locked(ctx, func() error {
+func (s *Store) EvidenceNodes(ctx context.Context, positions []int64) ([][]evidence.Hash, error) {
+	return read(ctx, s, func() (nodes [][]evidence.Hash, err error) {
 		nodes = make([][]evidence.Hash, len(positions))
 		for i, position := range positions {
 			if position >= 0 && position < int64(len(s.evidence.sealed)) {
-				nodes[i] = slices.Clone(s.evidence.sealed[position].nodes)
+				nodes[i] = s.evidence.sealed[position].nodes
 			}
 		}
-		return nil
+		return nodes, nil
 	})
-	return nodes, err
-}
-
-func copyEntries(all []evidence.Entry) (copies []evidence.Entry) {
-	for _, e := range all {
-		copies = append(copies, copyEntry(e))
-	}
-	return copies
 }

@@ -47,17 +47,13 @@ func (s *Store) Note(ctx context.Context, noted []checkout.Noted, refused []chec
 }
 
 // Moments implements [ports.Journal].
-func (s *Store) Moments(ctx context.Context, checkoutID string) (list []checkout.Moment, err error) {
-	err = s.locked(ctx, func() error {
-		list = slices.Clone(s.journal[checkoutID])
-		return nil
-	})
-	return list, err
+func (s *Store) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
+	return read(ctx, s, func() ([]checkout.Moment, error) { return s.journal[checkoutID], nil })
 }
 
 // Refusals implements [ports.Operations].
-func (s *Store) Refusals(ctx context.Context, provider, since string) (list []checkout.Refusal, err error) {
-	err = s.locked(ctx, func() error {
+func (s *Store) Refusals(ctx context.Context, provider, since string) ([]checkout.Refusal, error) {
+	return read(ctx, s, func() (list []checkout.Refusal, err error) {
 		for r, times := range maps.All(s.refusals) {
 			if r.Day >= since && (provider == "" || provider == r.ProviderCode) {
 				r.Times = times
@@ -68,9 +64,8 @@ func (s *Store) Refusals(ctx context.Context, provider, since string) (list []ch
 			return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.ProviderCode, b.ProviderCode),
 				cmp.Compare(a.Code, b.Code), cmp.Compare(a.Fields, b.Fields))
 		})
-		return nil
+		return list, nil
 	})
-	return list, err
 }
 
 // RecordEvidence implements [ports.Operations].

@@ -13,25 +13,15 @@ import (
 )
 
 // Key implements [ports.Configuration].
-func (s *Store) Key(ctx context.Context, hash [32]byte) (key catalogue.Key, err error) {
-	err = s.locked(ctx, func() error {
-		i := slices.IndexFunc(s.keys, func(k catalogue.Key) bool { return k.Hash == hash })
-		if i < 0 {
-			return fmt.Errorf("API key: %w", ports.ErrNotFound)
-		}
-		key = s.keys[i]
-		return nil
+func (s *Store) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
+	return read(ctx, s, func() (catalogue.Key, error) {
+		return found(first(s.keys, func(k catalogue.Key) bool { return k.Hash == hash }), "API key")
 	})
-	return key, err
 }
 
 // Keys implements [ports.Configurer].
-func (s *Store) Keys(ctx context.Context) (all []catalogue.Key, err error) {
-	err = s.locked(ctx, func() error {
-		all = slices.Clone(s.keys)
-		return nil
-	})
-	return all, err
+func (s *Store) Keys(ctx context.Context) ([]catalogue.Key, error) {
+	return read(ctx, s, func() ([]catalogue.Key, error) { return s.keys, nil })
 }
 
 // AddKey implements [ports.Configurer].
@@ -45,7 +35,7 @@ func (s *Store) AddKey(ctx context.Context, key catalogue.Key, did *evidence.Ent
 		if err := s.evidence.add(did); err != nil {
 			return err
 		}
-		s.keys = append(s.keys, copyKey(key))
+		s.keys = append(s.keys, copyOf(key))
 		slices.SortFunc(s.keys, func(a, b catalogue.Key) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
 		return nil
 	})

@@ -3,6 +3,7 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -71,6 +72,32 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 	return f()
 }
 
+// read returns copies of the results of f, which runs as locked runs it.
+func read[T any](ctx context.Context, s *Store, f func() (T, error)) (v T, err error) {
+	err = s.locked(ctx, func() error {
+		was, err := f()
+		v = copyOf(was)
+		return err
+	})
+	return v, err
+}
+
+// found returns a value on record, or ErrNotFound if it is nil.
+func found[T any](v *T, what string) (none T, err error) {
+	if v == nil {
+		return none, fmt.Errorf("%s: %w", what, ports.ErrNotFound)
+	}
+	return *v, nil
+}
+
+// first returns the first value of a list that matches, or nil.
+func first[T any](list []T, match func(T) bool) *T {
+	if i := slices.IndexFunc(list, match); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
 // Ready implements [ports.Store]. Memory is always ready.
 func (s *Store) Ready(ctx context.Context) error { return ctx.Err() }
 
@@ -80,66 +107,49 @@ func (s *Store) Export(ctx context.Context, visit ports.Visitor) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range all.configurations {
-		if err := call(ctx, visit.Configuration, c); err != nil {
+	if err := each(ctx, all.Configurations, visit.Configuration); err != nil {
+		return err
+	}
+	if err := each(ctx, all.Keys, visit.Key); err != nil {
+		return err
+	}
+	return each(ctx, all.Records, visit.Checkout)
+}
+
+// each calls visit for every value of a list, until ctx has ended.
+func each[T any](ctx context.Context, list []T, visit func(T) error) error {
+	for _, v := range list {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-	}
-	for _, k := range all.keys {
-		if err := call(ctx, visit.Key, k); err != nil {
-			return err
-		}
-	}
-	for _, d := range all.records {
-		if err := call(ctx, visit.Checkout, d); err != nil {
+		if err := visit(v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// call calls visit, unless ctx has ended.
-func call[T any](ctx context.Context, visit func(T) error, v T) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return visit(v)
-}
-
 // snapshot is a copy of everything on record at one time.
 type snapshot struct {
-	configurations []catalogue.Configuration
-	keys           []catalogue.Key
-	records        []checkout.CheckoutRecord
+	Configurations []catalogue.Configuration
+	Keys           []catalogue.Key
+	Records        []checkout.CheckoutRecord
 }
 
-func (s *Store) snapshot(ctx context.Context) (m snapshot, err error) {
-	err = s.locked(ctx, func() error {
-		m.configurations = copyConfigurations(s.configurations)
-		m.keys = slices.Clone(s.keys)
+func (s *Store) snapshot(ctx context.Context) (snapshot, error) {
+	return read(ctx, s, func() (snapshot, error) {
+		all := snapshot{Configurations: s.configurations, Keys: s.keys}
 		for _, id := range s.created {
-			d := s.rows[id].record()
+			r := s.rows[id]
+			d := checkout.CheckoutRecord{Checkout: r.checkout, Agreement: r.agreement, Moments: s.journal[id]}
+			if r.document != nil {
+				d.Document = &checkout.DocumentInfo{ID: r.document.ID, SHA256: r.document.SHA256, Size: len(r.document.Bytes)}
+			}
 			for _, j := range s.queue.of[id] {
 				d.Jobs = append(d.Jobs, j.record())
 			}
-			d.Moments = slices.Clone(s.journal[id])
-			m.records = append(m.records, d)
+			all.Records = append(all.Records, d)
 		}
-		return nil
+		return all, nil
 	})
-	return m, err
-}
-
-func (r row) record() checkout.CheckoutRecord {
-	d := checkout.CheckoutRecord{Checkout: copyCheckout(r.checkout)}
-	if r.agreement != nil {
-		a := copyAgreement(*r.agreement)
-		d.Agreement = &a
-	}
-	if r.document != nil {
-		d.Document = &checkout.DocumentInfo{
-			ID: r.document.ID, SHA256: r.document.SHA256, Size: len(r.document.Bytes),
-		}
-	}
-	return d
 }

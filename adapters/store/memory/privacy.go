@@ -18,15 +18,10 @@ func (s *Store) ExportStudent(ctx context.Context, email string, visit ports.Vis
 	if err != nil {
 		return err
 	}
-	for _, r := range all.records {
-		if found := r.Checkout.Student.Email; found == "" || lower(found) != lower(email) {
-			continue
-		}
-		if err := call(ctx, visit.Checkout, r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(ctx, slices.DeleteFunc(all.Records, func(r checkout.CheckoutRecord) bool {
+		found := r.Checkout.Student.Email
+		return found == "" || lower(found) != lower(email)
+	}), visit.Checkout)
 }
 
 // lower returns a text with the letters A to Z in lower case, and no other changed.
@@ -76,7 +71,7 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 		var found []checkout.Checkout
 		for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 			if r, ok := s.rows[id]; ok {
-				found = append(found, copyCheckout(r.checkout))
+				found = append(found, copyOf(r.checkout))
 			}
 		}
 		erasure, err := decide(found)
@@ -102,7 +97,7 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 // erase stores a checkout that was erased, with what belongs to it.
 func (s *Store) erase(next checkout.Checkout) {
 	r := s.rows[next.ID]
-	r.checkout = copyCheckout(next)
+	r.checkout = copyOf(next)
 	if r.agreement != nil {
 		a := r.agreement.Erased()
 		r.agreement = &a

@@ -12,62 +12,47 @@ import (
 )
 
 // Provider implements [ports.Configuration].
-func (s *Store) Provider(ctx context.Context, code string) (p catalogue.Provider, err error) {
-	err = s.locked(ctx, func() error {
-		c, err := s.configuration(code)
-		p = copyProvider(c.Provider)
-		return err
+func (s *Store) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
+	return read(ctx, s, func() (catalogue.Provider, error) {
+		c, err := found(s.configuration(code), "provider "+code)
+		return c.Provider, err
 	})
-	return p, err
 }
 
 // Providers implements [ports.Configuration].
-func (s *Store) Providers(ctx context.Context) (all []catalogue.Provider, err error) {
-	err = s.locked(ctx, func() error {
+func (s *Store) Providers(ctx context.Context) ([]catalogue.Provider, error) {
+	return read(ctx, s, func() (all []catalogue.Provider, err error) {
 		for _, c := range s.configurations {
-			all = append(all, copyProvider(c.Provider))
+			all = append(all, c.Provider)
 		}
-		return nil
+		return all, nil
 	})
-	return all, err
 }
 
 // Course implements [ports.Configuration].
-func (s *Store) Course(ctx context.Context, provider, code string) (c catalogue.Course, err error) {
-	err = s.locked(ctx, func() error {
-		conf, err := s.configuration(provider)
+func (s *Store) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
+	return read(ctx, s, func() (catalogue.Course, error) {
+		conf, err := found(s.configuration(provider), "provider "+provider)
 		if err != nil {
-			return err
+			return catalogue.Course{}, err
 		}
-		i := slices.IndexFunc(conf.Courses, func(c catalogue.Course) bool { return c.Code == code })
-		if i < 0 {
-			return fmt.Errorf("course of provider %s: %w", provider, ports.ErrNotFound)
-		}
-		c = copyCourse(conf.Courses[i])
-		return nil
+		return found(first(conf.Courses, func(c catalogue.Course) bool { return c.Code == code }), "course of provider "+provider)
 	})
-	return c, err
 }
 
-func (s *Store) configuration(provider string) (catalogue.Configuration, error) {
-	i, ok := slices.BinarySearchFunc(s.configurations, provider, func(c catalogue.Configuration, code string) int {
-		return cmp.Compare(c.Provider.Code, code)
-	})
-	if !ok {
-		return catalogue.Configuration{}, fmt.Errorf("provider %s: %w", provider, ports.ErrNotFound)
-	}
-	return s.configurations[i], nil
+func (s *Store) configuration(provider string) *catalogue.Configuration {
+	return first(s.configurations, func(c catalogue.Configuration) bool { return c.Provider.Code == provider })
 }
 
 // ReplaceProviders implements [ports.Configurer].
 func (s *Store) ReplaceProviders(ctx context.Context,
 	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error)) error {
 	return s.locked(ctx, func() error {
-		after, did, err := decide(copyConfigurations(s.configurations))
+		after, did, err := decide(copyOf(s.configurations))
 		if err != nil {
 			return err
 		}
-		after = copyConfigurations(after)
+		after = copyOf(after)
 		slices.SortFunc(after, func(a, b catalogue.Configuration) int {
 			return cmp.Compare(a.Provider.Code, b.Provider.Code)
 		})

@@ -34,7 +34,6 @@ func newQueue() queue {
 // record returns a copy of what is on record.
 func (j *job) record() checkout.JobRecord {
 	r := j.JobRecord
-	r.Job = copyJob(r.Job)
 	if r.State != checkout.JobPending {
 		r.Due, r.Cursor = time.Time{}, ""
 	} else if j.until.After(r.Due) {
@@ -95,7 +94,7 @@ func (q *queue) add(given checkout.Job) *job {
 	if has(q.byID, given.ID) {
 		return nil
 	}
-	j := &job{JobRecord: checkout.JobRecord{Job: copyJob(given), State: checkout.JobPending, Due: stored(given.Due)}}
+	j := &job{JobRecord: checkout.JobRecord{Job: copyOf(given), State: checkout.JobPending, Due: stored(given.Due)}}
 	if given.Due.IsZero() {
 		j.Due = j.Job.CreatedAt
 	}
@@ -156,22 +155,21 @@ func (q *queue) held(l checkout.Lease) (*job, error) {
 }
 
 // Enqueue implements [ports.Queue].
-func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error) {
-	err = s.locked(ctx, func() error {
+func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
+	return read(ctx, s, func() (fresh []checkout.Job, err error) {
 		for _, given := range jobs {
 			if j := s.queue.add(given); j != nil {
-				fresh = append(fresh, copyJob(j.Job))
+				fresh = append(fresh, j.Job)
 			}
 		}
-		return nil
+		return fresh, nil
 	})
-	return fresh, err
 }
 
 // Lease implements [ports.Queue].
-func (s *Store) Lease(ctx context.Context, query checkout.JobQuery) (leases []checkout.Lease, err error) {
+func (s *Store) Lease(ctx context.Context, query checkout.JobQuery) ([]checkout.Lease, error) {
 	now := stored(query.Now)
-	err = s.locked(ctx, func() error {
+	return read(ctx, s, func() (leases []checkout.Lease, err error) {
 		var due []*job
 		for _, j := range s.queue.pending {
 			if asked(query, j.Job) && s.queue.due(j, now) {
@@ -191,11 +189,10 @@ func (s *Store) Lease(ctx context.Context, query checkout.JobQuery) (leases []ch
 			of[p]++
 			j.Token++
 			j.until = stored(now.Add(query.For))
-			leases = append(leases, checkout.Lease{Job: copyJob(j.Job), Token: j.Token, Attempts: j.Attempts, Cursor: j.Cursor, Until: j.until})
+			leases = append(leases, checkout.Lease{Job: j.Job, Token: j.Token, Attempts: j.Attempts, Cursor: j.Cursor, Until: j.until})
 		}
-		return nil
+		return leases, nil
 	})
-	return leases, err
 }
 
 // asked reports whether the query is for jobs like this one.
@@ -274,8 +271,8 @@ func (j *job) fail(f checkout.Failure) {
 }
 
 // Jobs implements [ports.Queue].
-func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) (list []checkout.JobRecord, err error) {
-	err = s.locked(ctx, func() error {
+func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
+	return read(ctx, s, func() (list []checkout.JobRecord, err error) {
 		for _, j := range s.queue.all {
 			if j.admitted(f) {
 				list = append(list, j.record())
@@ -285,10 +282,8 @@ func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) (list
 		if !f.OldestFirst {
 			slices.Reverse(list)
 		}
-		list = list[:min(len(list), limit)]
-		return nil
+		return list[:min(len(list), limit)], nil
 	})
-	return list, err
 }
 
 // admitted reports whether the filter admits the job.
@@ -328,12 +323,10 @@ func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]checkout.
 }
 
 // Redeliveries implements [ports.Deliveries].
-func (s *Store) Redeliveries(ctx context.Context, eventID string) (list []checkout.Redelivery, err error) {
-	err = s.locked(ctx, func() error {
-		list = slices.Clone(s.queue.redeliveries[eventID])
-		return nil
+func (s *Store) Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error) {
+	return read(ctx, s, func() (list []checkout.Redelivery, err error) {
+		return s.queue.redeliveries[eventID], nil
 	})
-	return list, err
 }
 
 // RecordRedelivery implements [ports.Deliveries].

@@ -13,23 +13,21 @@ import (
 func (s *Store) KeepSandboxRecord(ctx context.Context, name string, data []byte) error {
 	return s.locked(ctx, func() error {
 		if !has(s.sandbox, name) {
-			s.sandbox[name] = copySlice(data)
+			s.sandbox[name] = copyOf(data)
 		}
 		return nil
 	})
 }
 
 // SandboxRecord returns what was kept under the name, or ports.ErrNotFound.
-func (s *Store) SandboxRecord(ctx context.Context, name string) (data []byte, err error) {
-	err = s.locked(ctx, func() error {
+func (s *Store) SandboxRecord(ctx context.Context, name string) ([]byte, error) {
+	return read(ctx, s, func() (data []byte, err error) {
 		kept, ok := s.sandbox[name]
 		if !ok {
-			return fmt.Errorf("sandbox record %s: %w", name, ports.ErrNotFound)
+			return data, fmt.Errorf("sandbox record %s: %w", name, ports.ErrNotFound)
 		}
-		data = copySlice(kept)
-		return nil
+		return kept, nil
 	})
-	return data, err
 }
 
 // DropSandboxRecords removes what was kept under the names with this prefix.
