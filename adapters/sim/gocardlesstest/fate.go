@@ -24,20 +24,10 @@ type fate struct {
 	moves []move // a minute between them
 }
 
-// namedFates has the fates of account holders and family names.
-var namedFates = map[string]fate{
-	"MANDATE FAILS":     {moves: []move{{action: "failed", reason: "NEGATIVE_ACKNOWLEDGEMENT-AC05"}}},
-	"MANDATE CANCELLED": {moves: []move{{action: "cancelled", reason: "DISHONOUR-AG01"}}},
-	"MANDATE BLOCKED":   {moves: []move{{action: "blocked"}}},
-	"MANDATE EXPIRED":   {moves: []move{{action: "expired"}}},
-	"MANDATE ACTIVE":    {moves: []move{{action: "submitted"}, {action: "active"}}},
-	"MANDATE REPLACED":  {moves: []move{{action: "replaced"}}},
-	"MANDATE RETURNS":   {moves: []move{{action: "cancelled", reason: "DISHONOUR-AG01"}, {action: "reinstated"}}},
-	"MANDATE LATE":      {setup: setupLate},
-	"SETUP CANCELLED":   {setup: setupCancelled},
-	"SETUP FAILS":       {setup: setupFails},
-	"SETUP HANGS":       {setup: setupHangs},
-	"SETUP WAITS":       {setup: setupWaits},
+// move is one change of a mandate.
+type move struct {
+	action string // of the event
+	reason string // a scheme's code, or ""
 }
 
 // blockedName is the family name of payers who are where GoCardless does not serve.
@@ -46,35 +36,42 @@ const blockedName = "GEO BLOCKED"
 // fatefulAccount is the account whose suffix is its fate.
 const fatefulAccount = "01-0902-0068389"
 
-// accountFates has the fates of fatefulAccount by its suffix.
-var accountFates = map[string]move{
-	"01": {action: "failed", reason: "NEGATIVE_ACKNOWLEDGEMENT-AC05"},
-	"02": {action: "failed", reason: "DISHONOUR-AC05"},
-	"03": {action: "failed", reason: "DISHONOUR-AC03"},
-	"04": {action: "cancelled", reason: "DISHONOUR-AC04"},
-	"05": {action: "cancelled", reason: "DISHONOUR-AC05"},
-	"06": {action: "cancelled", reason: "DISHONOUR-AG01"},
-	"07": {action: "cancelled", reason: "DISHONOUR-BE05"},
-	"08": {action: "cancelled", reason: "DISHONOUR-AM04"},
-	"09": {action: "cancelled", reason: "DISHONOUR-MS01"},
-	"10": {action: "blocked"},
-	"11": {action: "expired"},
+// fates has the fates of account holders and family names, and of accounts.
+var fates = map[string]fate{
+	"MANDATE FAILS":     {moves: []move{{"failed", "NEGATIVE_ACKNOWLEDGEMENT-AC05"}}},
+	"MANDATE CANCELLED": {moves: []move{{"cancelled", "DISHONOUR-AG01"}}},
+	"MANDATE BLOCKED":   {moves: []move{{"blocked", ""}}},
+	"MANDATE EXPIRED":   {moves: []move{{"expired", ""}}},
+	"MANDATE ACTIVE":    {moves: []move{{"submitted", ""}, {"active", ""}}},
+	"MANDATE REPLACED":  {moves: []move{{"replaced", ""}}},
+	"MANDATE RETURNS":   {moves: []move{{"cancelled", "DISHONOUR-AG01"}, {"reinstated", ""}}},
+	"MANDATE LATE":      {setup: setupLate},
+	"SETUP CANCELLED":   {setup: setupCancelled},
+	"SETUP FAILS":       {setup: setupFails},
+	"SETUP HANGS":       {setup: setupHangs},
+	"SETUP WAITS":       {setup: setupWaits},
+
+	fatefulAccount + "-01": {moves: []move{{"failed", "NEGATIVE_ACKNOWLEDGEMENT-AC05"}}},
+	fatefulAccount + "-02": {moves: []move{{"failed", "DISHONOUR-AC05"}}},
+	fatefulAccount + "-03": {moves: []move{{"failed", "DISHONOUR-AC03"}}},
+	fatefulAccount + "-04": {moves: []move{{"cancelled", "DISHONOUR-AC04"}}},
+	fatefulAccount + "-05": {moves: []move{{"cancelled", "DISHONOUR-AC05"}}},
+	fatefulAccount + "-06": {moves: []move{{"cancelled", "DISHONOUR-AG01"}}},
+	fatefulAccount + "-07": {moves: []move{{"cancelled", "DISHONOUR-BE05"}}},
+	fatefulAccount + "-08": {moves: []move{{"cancelled", "DISHONOUR-AM04"}}},
+	fatefulAccount + "-09": {moves: []move{{"cancelled", "DISHONOUR-MS01"}}},
+	fatefulAccount + "-10": {moves: []move{{"blocked", ""}}},
+	fatefulAccount + "-11": {moves: []move{{"expired", ""}}},
 }
 
-// fateOf returns the fate of an account and its owner's family name.
+// fateOf returns the fate of an account and its owner's family name. Of a suffix of three digits the last two count.
 func fateOf(a *bankAccount, familyName string) fate {
-	for _, name := range []string{a.holder, familyName} {
-		if f, ok := namedFates[strings.ToUpper(name)]; ok {
+	n := a.number
+	n.Suffix = n.Suffix[len(n.Suffix)-2:]
+	for _, name := range []string{a.holder, familyName, written(n)} {
+		if f, ok := fates[strings.ToUpper(name)]; ok {
 			return f
 		}
-	}
-	n := a.number
-	if n.Bank+"-"+n.Branch+"-"+n.Base != fatefulAccount {
-		return fate{}
-	}
-	suffix := n.Suffix[len(n.Suffix)-2:]
-	if m, ok := accountFates[suffix]; ok {
-		return fate{moves: []move{m}}
 	}
 	return fate{}
 }

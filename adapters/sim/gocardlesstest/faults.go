@@ -64,7 +64,7 @@ func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, c *call, f Fa
 	case FaultHugeBody:
 		faults.Flood(w, res.status, res.body)
 	case FaultStringError:
-		s.write(w, c.route, response{http.StatusInternalServerError, control.Encode(stringErrorWire{"bank_authorisation_expired"}), header})
+		s.write(w, c.route, response{http.StatusInternalServerError, control.Encode(object{"error": "bank_authorisation_expired"}), header})
 	case FaultHTML:
 		s.write(w, c.route, response{http.StatusBadGateway, []byte("<html><body><h1>502 Bad Gateway</h1></body></html>"), header})
 	default:
@@ -85,7 +85,7 @@ func (s *Simulator) faultError(c *call, f Fault, header http.Header) *apiError {
 	case FaultUnauthorized:
 		return usage(http.StatusUnauthorized, "unauthorized", "Unauthorized")
 	}
-	return internalError()
+	return because(http.StatusInternalServerError, typeGoCardless, "internal_server_error", "Uh-oh, something went wrong on our end")
 }
 
 // stranger returns the id of the newest billing request that a call has nothing to do with, or an unknown id.

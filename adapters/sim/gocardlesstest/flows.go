@@ -1,7 +1,6 @@
 package gocardlesstest
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money/text"
@@ -10,20 +9,26 @@ import (
 // flowLife is the time for which a flow can be used.
 const flowLife = 7 * 24 * time.Hour
 
+// Flags of a flow that change something here.
+const (
+	autoFulfil   = "auto_fulfil"
+	lockCustomer = "lock_customer_details"
+)
+
 func createFlow(s *state, c *call) (answer, *apiError) {
 	f := c.form()
 	fl := &flow{created: c.now, expires: c.now.Add(flowLife), redirectURI: f.uri("redirect_uri"), exitURI: f.uri("exit_uri"),
-		language: f.text("language", 10), autoFulfil: f.flag("auto_fulfil", true), lockCurrency: f.flag("lock_currency", false),
-		lockCustomer: f.flag("lock_customer_details", false), lockAccount: f.flag("lock_bank_account", false),
-		showButtons: f.flag("show_redirect_buttons", false), successButton: f.flag("show_success_redirect_button", false),
-		skipSuccess: f.flag("skip_success_screen", false), prefilled: readPrefilled(f)}
+		language: f.text("language", 10), prefilled: readPrefilled(f), flags: map[string]bool{}}
+	for _, name := range []string{autoFulfil, lockCustomer, "lock_currency", "lock_bank_account", "show_redirect_buttons",
+		"show_success_redirect_button", "skip_success_screen"} {
+		fl.flags[name] = f.flag(name, name == autoFulfil)
+	}
 	f.skip("customer_details_captured", "prefilled_bank_account")
 	links, _ := f.object("links")
 	fl.request = links.required("billing_request", text.Max)
-	links.closed()
-	f.closed()
-	if fl.lockCustomer && (fl.prefilled["given_name"] == "" || fl.prefilled["family_name"] == "" || fl.prefilled["email"] == "") {
-		f.fault("lock_customer_details", "needs a prefilled_customer with given_name, family_name and email")
+	links.close()
+	if fl.flags[lockCustomer] && (fl.prefilled["given_name"] == "" || fl.prefilled["family_name"] == "" || fl.prefilled["email"] == "") {
+		f.fault(lockCustomer, "needs a prefilled_customer with given_name, family_name and email")
 	}
 	if err := f.err(); err != nil {
 		return answer{}, err
@@ -32,14 +37,14 @@ func createFlow(s *state, c *call) (answer, *apiError) {
 	if !ok {
 		return answer{}, notFound()
 	}
-	if b.over() || b.status == requestFulfilling {
-		return answer{}, wrongState("billing_request_not_pending", "The billing request is "+b.status+" and takes no more flows")
+	if err := b.only(!b.over() && b.status != requestFulfilling, "billing_request_not_pending"); err != nil {
+		return answer{}, err
 	}
 	fl.id = s.newID("BRF")
 	fl.url = c.base + flowPath + fl.id
 	s.flows[fl.id] = fl
 	s.happened(c.now, b, "flow_created", cause{origin: byAPI, flow: fl.id})
-	return answer{http.StatusCreated, "billing_request_flows", fl.toWire(), fl.id}, nil
+	return answer{id: fl.id, body: fl.toWire()}, nil
 }
 
 // prefillable lists the fields of a customer that a flow may come with.
@@ -57,6 +62,6 @@ func readPrefilled(f form) map[string]string {
 		values[name] = person.text(name, text.Max)
 	}
 	person.skip("danish_identity_number", "swedish_identity_number", "bank_code")
-	person.closed()
+	person.close()
 	return withoutEmpty(values)
 }

@@ -83,20 +83,18 @@ import (
 
 // Options is the configuration of a simulator. Token is required.
 type Options struct {
-	Token         string     // of the API
-	ReadOnlyToken string     // another, which may only read; refused if empty
-	PublicURL     string     // origin of the hosted page, such as https://pay.example; that of each request if empty
-	Creditors     []Creditor // of the account; one if empty
-	Pace          Pace
-	RateLimit     int  // requests of one token in a minute; 1000 if 0, no limit if negative
-	Control       bool // serve the paths under /simulator/, by which everything can be moved
+	Token     string     // of the API
+	PublicURL string     // origin of the hosted page, such as https://pay.example; that of each request if empty
+	Creditors []Creditor // of the account; one if empty
+	Pace      Pace
+	RateLimit int  // requests of one token in a minute; 1000 if 0, no limit if negative
+	Control   bool // serve the paths under /simulator/, by which everything can be moved
 
 	WebhookURL     string // where notifications go; nowhere if empty (see SetWebhook)
 	WebhookSecret  string
 	WebhookBatch   int           // most events in one notification; 250 if 0
 	WebhookRetry   time.Duration // wait before the first retry, doubled for each further one; 50 ms if 0
 	WebhookTimeout time.Duration // for an answer; 10 s if 0
-	HTTPClient     *http.Client  // sends notifications; a client that follows no redirect if nil
 
 	Now  func() time.Time // time.Now if nil; what Advance adds comes on top
 	Rand io.Reader        // crypto/rand.Reader if nil; must not fail
@@ -113,9 +111,6 @@ func (o Options) complete() Options {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.HTTPClient == nil {
-		o.HTTPClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	}
 	o.RateLimit = cmp.Or(o.RateLimit, 1000)
 	o.WebhookBatch = cmp.Or(o.WebhookBatch, maxBatch)
 	o.WebhookRetry = cmp.Or(o.WebhookRetry, 50*time.Millisecond)
@@ -127,15 +122,15 @@ func (o Options) complete() Options {
 // Simulator is one account at GoCardless, and the handler of its API and pages. It is safe for concurrent use.
 type Simulator struct {
 	options Options
-	control http.Handler
-	pages   pages
+	handler http.Handler
 
 	mu       sync.Mutex
 	clock    control.Shifted
 	state    *state
 	faults   *faults.Armed
-	limits   limits
-	counts   counts
+	minute   time.Time  // in which
+	spent    int        // so many requests came
+	counts   Statistics // that are counted at once
 	webhooks webhooks
 
 	wake    chan struct{} // makes the goroutine look again
@@ -150,11 +145,12 @@ func New(o Options) *Simulator {
 		panic("gocardlesstest: Options.Token is empty")
 	}
 	o = o.complete()
-	s := &Simulator{options: o, wake: make(chan struct{}, 1), limits: limits{}, counts: newCounts()}
+	s := &Simulator{options: o, wake: make(chan struct{}, 1),
+		counts: Statistics{Calls: map[string]int{}, Answers: map[string]int{}}}
 	s.clock.Base, s.faults = s.options.Now, faults.New(&s.mu)
 	s.closing, s.stop = context.WithCancel(context.Background())
 	s.state = newState(s.clock.Now(), o)
-	s.control, s.pages = newControl(s), newPages(s)
+	s.handler = s.newHandler()
 	s.SetWebhook(o.WebhookURL, o.WebhookSecret)
 	s.running.Go(s.run)
 	return s
@@ -177,26 +173,15 @@ const (
 
 // ServeHTTP implements http.Handler.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.advance(0)
-	switch path := r.URL.Path; {
-	case strings.HasPrefix(path, controlPath) && s.options.Control:
-		s.control.ServeHTTP(w, r)
-	case strings.HasPrefix(path, flowPath), strings.HasPrefix(path, assetsPath):
-		s.pages.ServeHTTP(w, r)
-	case strings.HasPrefix(path, pdfPath) && r.Method == http.MethodGet:
-		s.servePDF(w, r)
-	default:
-		s.serveAPI(w, r)
-	}
+	s.Advance(0)
+	s.handler.ServeHTTP(w, r)
 }
 
 // Now returns the time of the simulator's clock.
 func (s *Simulator) Now() time.Time { return s.clock.Now() }
 
 // Advance moves the clock on, and lets everything happen that is due then.
-func (s *Simulator) Advance(by time.Duration) { s.advance(by) }
-
-func (s *Simulator) advance(by time.Duration) {
+func (s *Simulator) Advance(by time.Duration) {
 	s.mu.Lock()
 	s.clock.Advance(by)
 	s.settle(s.clock.Now())

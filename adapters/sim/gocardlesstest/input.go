@@ -22,59 +22,63 @@ type input struct {
 	Focus    bool   // the payer goes on here
 }
 
+// inputs is a form.
+type inputs []*input
+
+// filled returns a form with its values.
+func (all inputs) filled(value func(name string) string) inputs {
+	for _, in := range all {
+		in.Value = value(in.Name)
+	}
+	return all
+}
+
 // faulty reports whether something is wrong with one of the fields, and sets the focus on the first.
-func faulty(fields ...*input) bool {
-	for _, f := range fields {
-		if f.Error != "" {
-			f.Focus = true
+func (all inputs) faulty() bool {
+	for _, in := range all {
+		if in.Error != "" {
+			in.Focus = true
 			return true
 		}
 	}
 	return false
 }
 
-// detailsInput is the form for the payer's details.
-type detailsInput struct {
-	Given, Family, Email *input
+// normalized returns what reads the fields of a form that a payer sent.
+func normalized(values url.Values) func(name string) string {
+	return func(name string) string { return text.Normalize(web.One(values, name)) }
 }
 
-func (in detailsInput) faulty() bool { return faulty(in.Given, in.Family, in.Email) }
-
-func (in detailsInput) payer() Payer {
-	return Payer{GivenName: in.Given.Value, FamilyName: in.Family.Value, Email: in.Email.Value}
-}
-
-func newDetails(given, family, email string) detailsInput {
-	return detailsInput{
-		Given:  &input{Name: "given_name", Label: "First name", Value: given, Complete: "given-name"},
-		Family: &input{Name: "family_name", Label: "Last name", Value: family, Complete: "family-name"},
-		Email: &input{Name: "email", Label: "Email", Value: email, Complete: "email", Mode: "email",
-			Hint: "Your bank’s direct debit notices go there"},
+// newDetails returns the form for the payer's details.
+func newDetails() inputs {
+	return inputs{
+		{Name: "given_name", Label: "First name", Complete: "given-name"},
+		{Name: "family_name", Label: "Last name", Complete: "family-name"},
+		{Name: "email", Label: "Email", Complete: "email", Mode: "email", Hint: "Your bank’s direct debit notices go there"},
 	}
 }
 
 // knownDetails returns the form with what was given before, or else with what the flow came with.
-func knownDetails(v visit) detailsInput {
-	known, c := v.flow.prefilled, v.request.customer
-	if v.flow.lockCustomer {
-		return newDetails(known["given_name"], known["family_name"], known["email"])
+func knownDetails(v visit) inputs {
+	before := map[string]string{}
+	if c := v.request.customer; !v.flow.flags[lockCustomer] {
+		before = map[string]string{"given_name": c.GivenName, "family_name": c.FamilyName, "email": c.Email}
 	}
-	return newDetails(cmp.Or(c.GivenName, known["given_name"]), cmp.Or(c.FamilyName, known["family_name"]), cmp.Or(c.Email, known["email"]))
+	return newDetails().filled(func(name string) string { return cmp.Or(before[name], v.flow.prefilled[name]) })
 }
 
 // readDetails reads the form and looks for mistakes.
-func readDetails(values url.Values) detailsInput {
-	one := func(name string) string { return text.Normalize(web.One(values, name)) }
-	in := newDetails(one("given_name"), one("family_name"), one("email"))
-	in.Given.Error = checkName(in.Given.Value, "first name")
-	in.Family.Error = checkName(in.Family.Value, "last name")
-	switch fault := text.CheckEmail(in.Email.Value); {
-	case in.Email.Value == "":
-		in.Email.Error = "Enter your email address."
-	case fault != "":
-		in.Email.Error = "The email address " + fault + "."
+func readDetails(values url.Values) inputs {
+	all := newDetails().filled(normalized(values))
+	all[0].Error = checkName(all[0].Value, "first name")
+	all[1].Error = checkName(all[1].Value, "last name")
+	email := all[2]
+	if email.Value == "" {
+		email.Error = "Enter your email address."
+	} else if fault := text.CheckEmail(email.Value); fault != "" {
+		email.Error = "The email address " + fault + "."
 	}
-	return in
+	return all
 }
 
 // checkName returns what is wrong with a name, or "".
@@ -90,28 +94,27 @@ func checkName(name, what string) string {
 
 // accountInput is the form for the account. A payer may put the whole number into its first part.
 type accountInput struct {
-	Holder, Bank, Branch, Number, Suffix, Authority *input
-	NumberError                                     string // of the four parts together
+	Holder, Authority *input
+	Parts             inputs // of the account number
+	NumberError       string // of the parts together
 }
 
 func (in accountInput) faulty() bool {
-	return faulty(in.Holder, in.Bank, in.Branch, in.Number, in.Suffix, in.Authority)
+	return append(append(inputs{in.Holder}, in.Parts...), in.Authority).faulty()
 }
 
-// Parts lists the fields of the account number.
-func (in accountInput) Parts() []*input { return []*input{in.Bank, in.Branch, in.Number, in.Suffix} }
-
 func newAccount(holder string) accountInput {
-	part := func(name, label string) *input {
-		return &input{Name: name, Label: label, Mode: "numeric", Complete: "off"}
-	}
-	return accountInput{
+	in := accountInput{
 		Holder: &input{Name: "account_holder_name", Label: "Account holder", Value: holder, Complete: "name",
 			Hint: "The name on the account, as your bank writes it"},
-		Bank: part("bank_code", "Bank"), Branch: part("branch_code", "Branch"), Number: part("account_number", "Account"),
-		Suffix:    part("account_number_suffix", "Suffix"),
+		Parts: inputs{{Name: "bank_code", Label: "Bank"}, {Name: "branch_code", Label: "Branch"},
+			{Name: "account_number", Label: "Account"}, {Name: "account_number_suffix", Label: "Suffix"}},
 		Authority: &input{Name: "authority_confirmed", Label: "I can use this account on my own: no one else has to sign"},
 	}
+	for _, part := range in.Parts {
+		part.Mode, part.Complete = "numeric", "off"
+	}
+	return in
 }
 
 // knownAccount returns the form with the account that was given before. The box must be ticked again.
@@ -127,15 +130,17 @@ func knownAccount(v visit) accountInput {
 
 // set puts a number into its parts.
 func (in accountInput) set(n bankaccount.Number) {
-	in.Bank.Value, in.Branch.Value, in.Number.Value, in.Suffix.Value = n.Bank, n.Branch, n.Base, n.Suffix
+	for i, text := range []string{n.Bank, n.Branch, n.Base, n.Suffix} {
+		in.Parts[i].Value = text
+	}
 }
 
 // readAccount reads the form and looks for mistakes. The number is valid only if nothing is wrong.
 func readAccount(values url.Values) (accountInput, bankaccount.Number) {
-	in := newAccount(text.Normalize(web.One(values, "account_holder_name")))
+	in := newAccount(normalized(values)("account_holder_name"))
 	in.Holder.Error = checkName(in.Holder.Value, "name of the account holder")
 	var parts []string
-	for _, part := range in.Parts() {
+	for _, part := range in.Parts {
 		part.Value = strings.Trim(bankaccount.Tidy(web.One(values, part.Name)), " -")
 		if part.Value != "" {
 			parts = append(parts, part.Value)
@@ -150,7 +155,7 @@ func readAccount(values url.Values) (accountInput, bankaccount.Number) {
 	default:
 		in.set(number)
 	}
-	in.Bank.Error = in.NumberError
+	in.Parts[0].Error = in.NumberError
 	if in.Authority.Value = web.One(values, "authority_confirmed"); in.Authority.Value == "" {
 		in.Authority.Error = "Tick this if no one else has to sign. If someone does, use another account."
 	}

@@ -1,6 +1,7 @@
 package gocardlesstest
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -30,10 +31,7 @@ type billingRequest struct {
 	id              string
 	created         time.Time
 	status          string
-	scheme          string
-	currency        string
 	description     string
-	fallback        bool
 	metadata        map[string]string
 	mandateMetadata map[string]string
 	creditor        string
@@ -50,29 +48,9 @@ type billingRequest struct {
 	key              string // Idempotency-Key that it was created under
 }
 
-// open reports whether a payer can still fill in or confirm the billing request.
-func (b *billingRequest) open() bool { return b.status == requestPending }
-
 // over reports whether nothing will happen to the billing request any more.
 func (b *billingRequest) over() bool {
 	return b.status == requestFulfilled || b.status == requestCancelled
-}
-
-// actions lists what is to be done before the billing request can be fulfilled.
-func (b *billingRequest) actions() []actionWire {
-	status := func(done bool) string {
-		if done {
-			return "completed"
-		}
-		return "pending"
-	}
-	return []actionWire{
-		{"choose_currency", true, []string{}, []string{}, status(true)},
-		{"collect_customer_details", true, []string{}, []string{"choose_currency"}, status(b.collected)},
-		{"collect_bank_account", true, []string{"choose_currency"}, []string{"choose_currency", "collect_customer_details"},
-			status(b.account != nil)},
-		{"confirm_payer_details", true, []string{}, []string{"collect_customer_details", "collect_bank_account"}, status(b.confirmed)},
-	}
 }
 
 // Payer is the person at the hosted page.
@@ -89,22 +67,14 @@ type customer struct {
 	id       string
 	detailID string // of the customer billing detail
 	Payer
-	company    string
-	phone      string
-	address    string
-	city       string
-	postalCode string
-	country    string
-	metadata   map[string]string
 }
 
 // bankAccount is the payer's account.
 type bankAccount struct {
-	id       string
-	created  time.Time
-	number   bankaccount.Number
-	holder   string // as the API gives it
-	metadata map[string]string
+	id      string
+	created time.Time
+	number  bankaccount.Number
+	holder  string // as the API gives it
 }
 
 // ending returns the part of the account number that the API shows: the last four digits, as for all accounts in NZD.
@@ -112,36 +82,18 @@ func (a *bankAccount) ending() string { return a.number.Base[len(a.number.Base)-
 
 // flow is one visit to the hosted page that was offered to a payer.
 type flow struct {
-	id            string
-	url           string
-	request       string // the billing request
-	created       time.Time
-	expires       time.Time
-	redirectURI   string
-	exitURI       string
-	language      string
-	prefilled     map[string]string
-	autoFulfil    bool
-	lockCurrency  bool
-	lockCustomer  bool
-	lockAccount   bool
-	showButtons   bool
-	successButton bool
-	skipSuccess   bool
-	visited       bool
+	id          string
+	url         string
+	request     string // the billing request
+	created     time.Time
+	expires     time.Time
+	redirectURI string
+	exitURI     string
+	language    string
+	prefilled   map[string]string
+	flags       map[string]bool // by their names in the API
+	visited     bool
 }
-
-// Statuses of a mandate that the simulator itself distinguishes.
-const (
-	mandatePendingSubmission = "pending_submission"
-	mandateSubmitted         = "submitted"
-	mandateActive            = "active"
-	mandateFailed            = "failed"
-	mandateCancelled         = "cancelled"
-	mandateExpired           = "expired"
-	mandateConsumed          = "consumed"
-	mandateBlocked           = "blocked"
-)
 
 // mandate is one direct debit authority.
 type mandate struct {
@@ -149,7 +101,6 @@ type mandate struct {
 	created     time.Time
 	reference   string
 	status      string
-	scheme      string
 	nextCharge  time.Time
 	metadata    map[string]string
 	creditor    string
@@ -162,7 +113,7 @@ type mandate struct {
 
 // dead reports whether no money can be collected under the mandate.
 func (m *mandate) dead() bool {
-	return slices.Contains([]string{mandateFailed, mandateCancelled, mandateExpired, mandateConsumed, mandateBlocked}, m.status)
+	return slices.Contains([]string{"failed", "cancelled", "expired", "consumed", "blocked"}, m.status)
 }
 
 // Types of resources that have events.
@@ -173,14 +124,13 @@ const (
 
 // event says that something happened to a resource.
 type event struct {
-	id               string
-	created          time.Time
-	resource         string
-	action           string
-	details          details
-	metadata         map[string]string // of the call that caused it
-	resourceMetadata map[string]string
-	links            map[string]string
+	id       string
+	created  time.Time
+	resource string
+	action   string
+	details  details
+	metadata map[string]string // of the resource
+	links    map[string]string
 }
 
 // details says why an event happened.
@@ -206,20 +156,11 @@ const NoScheme = "none"
 
 // complete returns the creditor with defaults for what is empty.
 func (c Creditor) complete() Creditor {
-	if c.ID == "" {
-		c.ID = "CR000SIMULATOR"
-	}
-	if c.Name == "" {
-		c.Name = "Rimu College"
-	}
-	if c.SchemeStatus == "" {
-		c.SchemeStatus = "active"
-	}
-	if c.MinimumAdvanceNotice == 0 {
-		c.MinimumAdvanceNotice = 10
-	}
-	if c.Reference == "" && c.SchemeStatus == "active" {
-		c.Reference = "0200001"
+	c.ID, c.Name = cmp.Or(c.ID, "CR000SIMULATOR"), cmp.Or(c.Name, "Rimu College")
+	c.SchemeStatus = cmp.Or(c.SchemeStatus, "active")
+	c.MinimumAdvanceNotice = cmp.Or(c.MinimumAdvanceNotice, 10)
+	if c.SchemeStatus == "active" {
+		c.Reference = cmp.Or(c.Reference, "0200001")
 	}
 	return c
 }

@@ -2,31 +2,17 @@ package gocardlesstest
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
-
-// actionFor has the action that leads to each status of a mandate.
-var actionFor = map[string]string{
-	mandatePendingSubmission: "reinstated",
-	mandateSubmitted:         "submitted",
-	mandateActive:            "active",
-	mandateFailed:            "failed",
-	mandateCancelled:         "cancelled",
-	mandateExpired:           "expired",
-	mandateConsumed:          "consumed",
-	mandateBlocked:           "blocked",
-	"suspended_by_payer":     "suspended_by_payer",
-}
 
 // MoveMandate moves a mandate to a status, from any other, with a reason code of the scheme or "". Beside the statuses it
 // takes the actions "reinstated", "replaced" and "transferred". The mandate may be named by its billing request.
 func (s *Simulator) MoveMandate(id, status, reason string) (err error) {
 	action := status
-	if known, ok := actionFor[status]; ok {
-		action = known
+	if status == "pending_submission" {
+		action = "reinstated"
 	}
-	if !slices.Contains([]string{"reinstated", "replaced", "transferred"}, action) && actionFor[status] == "" {
+	if _, ok := mandateActions[action]; !ok || action == "created" {
 		return fmt.Errorf("%q is no status of a mandate", status)
 	}
 	if _, ok := reasons[reason]; !ok && reason != "" {
@@ -41,7 +27,7 @@ func (s *Simulator) MoveMandate(id, status, reason string) (err error) {
 			err = fmt.Errorf("there is no mandate %s", id)
 			return
 		}
-		state.move(now, m, move{action: action, reason: reason})
+		state.move(now, m, move{action, reason})
 	})
 	return err
 }
@@ -84,12 +70,11 @@ func (s *Simulator) changeRequest(id string, how func(state *state, now time.Tim
 // SetSchemeStatus changes the status of a creditor's scheme identifier, and the notice that it needs.
 func (s *Simulator) SetSchemeStatus(creditor, status string, minimumAdvanceNotice int) (err error) {
 	s.do(func(state *state, _ time.Time) {
-		at := slices.IndexFunc(state.creditors, func(c Creditor) bool { return c.ID == creditor })
-		if at < 0 {
-			err = fmt.Errorf("there is no creditor %s", creditor)
+		if c := state.creditor(creditor); c != nil {
+			c.SchemeStatus, c.MinimumAdvanceNotice = status, minimumAdvanceNotice
 			return
 		}
-		state.creditors[at].SchemeStatus, state.creditors[at].MinimumAdvanceNotice = status, minimumAdvanceNotice
+		err = fmt.Errorf("there is no creditor %s", creditor)
 	})
 	return err
 }

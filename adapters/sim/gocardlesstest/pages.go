@@ -104,8 +104,7 @@ func (s *Simulator) look(id string, visited bool) (v visit, found bool) {
 			f.visited = true
 			state.happened(now, b, "flow_visited", cause{origin: byPayer, flow: f.id})
 		}
-		creditor, _ := state.creditor(b.creditor)
-		v.flow, v.request, v.payee = *f, *b, creditor.Name
+		v.flow, v.request, v.payee = *f, *b, state.creditor(b.creditor).Name
 	})
 	return v, found
 }

@@ -31,7 +31,7 @@ func (s *Simulator) Complete(page string, p Payer) (leadsTo string, err error) {
 		}
 		by := cause{origin: byPayer, flow: f.id}
 		s.collectAccount(now, b, bankAccount{number: number, holder: cmp.Or(p.Holder, p.GivenName+" "+p.FamilyName)}, by)
-		s.confirm(now, b, f.autoFulfil, by)
+		s.confirm(now, b, f.flags[autoFulfil], by)
 	})
 	if problem != "" {
 		return v.flow.exitURI, fmt.Errorf("flow %s is closed: %s", id, problem)

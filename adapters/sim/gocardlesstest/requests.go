@@ -1,9 +1,9 @@
 package gocardlesstest
 
 import (
-	"maps"
-	"net/http"
+	"errors"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
 	"github.com/provider-checkout/provider-checkout/money/text"
@@ -11,9 +11,8 @@ import (
 
 func createBillingRequest(s *state, c *call) (answer, *apiError) {
 	f := c.form()
-	b := &billingRequest{metadata: f.metadata(), fallback: f.flag("fallback_enabled", false), key: c.key, created: c.now,
-		status: requestPending}
-	f.skip("purpose_code", "payment_context_code", "payment_purpose_code")
+	b := &billingRequest{metadata: f.metadata(), key: c.key, created: c.now, status: requestPending}
+	f.skip("fallback_enabled", "purpose_code", "payment_context_code", "payment_purpose_code")
 	if m, ok := f.object("mandate_request"); ok {
 		b.readMandateRequest(m)
 	} else {
@@ -21,11 +20,7 @@ func createBillingRequest(s *state, c *call) (answer, *apiError) {
 	}
 	links, _ := f.object("links")
 	b.creditor = s.readCreditor(links)
-	if id := links.text("customer", text.Max); id != "" {
-		links.fault("customer", "is not supported by this simulator")
-	}
-	links.closed()
-	f.closed()
+	links.close()
 	if err := f.err(); err != nil {
 		return answer{}, err
 	}
@@ -34,31 +29,27 @@ func createBillingRequest(s *state, c *call) (answer, *apiError) {
 	s.requests[b.id] = b
 	s.requestOrder = append(s.requestOrder, b)
 	s.happened(c.now, b, "created", cause{origin: byAPI})
-	return answer{http.StatusCreated, resourceBillingRequests, b.toWire(), b.id}, nil
+	return answer{id: b.id, body: b.toWire()}, nil
 }
 
 // readMandateRequest reads what kind of mandate is asked for.
 func (b *billingRequest) readMandateRequest(m form) {
-	b.scheme, b.currency = m.text("scheme", text.Max), m.required("currency", text.Max)
 	b.description, b.mandateMetadata = m.text("description", text.Max), m.metadata()
 	m.skip("verify", "authorisation_source", "consent_type", "constraints", "funds_settlement", "payer_requested_dual_signature", "sweeping")
-	m.closed()
-	if b.scheme == "" {
-		b.scheme = scheme
-	}
-	if b.currency != "" && b.currency != currency {
+	if wanted := m.required("currency", text.Max); wanted != "" && wanted != currency {
 		m.fault("currency", "must be NZD: this simulator has no other")
 	}
-	if b.scheme != scheme {
+	if wanted := m.text("scheme", text.Max); wanted != "" && wanted != scheme {
 		m.fault("scheme", "must be becs_nz: this simulator has no other")
 	}
+	m.close()
 }
 
 // readCreditor reads the creditor's id, which may be left out where there is only one.
 func (s *state) readCreditor(links form) string {
 	id := links.text("creditor", text.Max)
-	switch _, known := s.creditor(id); {
-	case known:
+	switch {
+	case s.creditor(id) != nil:
 	case id != "":
 		links.fault("creditor", "does not exist")
 	case len(s.creditors) > 1:
@@ -74,84 +65,73 @@ func getBillingRequest(s *state, c *call) (answer, *apiError) {
 	if !ok {
 		return answer{}, notFound()
 	}
-	return answer{http.StatusOK, resourceBillingRequests, b.toWire(), b.id}, nil
+	return answer{id: b.id, body: b.toWire()}, nil
 }
 
-// onRequest returns the handler of an action of a billing request, which do carries out if the form is right.
-func onRequest(do func(s *state, c *call, b *billingRequest, f form, by cause) *apiError) handler {
+// action reads the form of an action of a billing request. It returns why the request's state does not allow the action, and
+// what carries it out.
+type action func(s *state, now time.Time, b *billingRequest, f form) (wrong *apiError, do func())
+
+// onRequest returns the handler of an action of a billing request.
+func onRequest(read action) handler {
 	return func(s *state, c *call) (answer, *apiError) {
 		b, ok := s.requests[c.id]
 		if !ok {
 			return answer{}, notFound()
 		}
 		f := c.form()
-		if err := do(s, c, b, f, cause{origin: byAPI, metadata: f.metadata()}); err != nil {
+		f.metadata()
+		wrong, do := read(s, c.now, b, f)
+		if err := f.err(); err != nil {
 			return answer{}, err
 		}
+		if wrong != nil {
+			return answer{}, wrong
+		}
+		do()
 		s.settle(c.now)
-		return answer{http.StatusOK, resourceBillingRequests, b.toWire(), b.id}, nil
+		return answer{id: b.id, body: b.toWire()}, nil
 	}
+}
+
+// only returns the error of a billing request that is not as an action needs it.
+func (b *billingRequest) only(ok bool, reason string) *apiError {
+	if ok {
+		return nil
+	}
+	return wrongState(reason, "The billing request is "+b.status+", which does not allow this action")
 }
 
 // checkOpen returns the error of a billing request that takes no more details.
 func (b *billingRequest) checkOpen() *apiError {
-	if b.open() {
-		return nil
-	}
-	return wrongState("billing_request_not_pending", "The billing request is "+b.status+", not pending")
+	return b.only(b.status == requestPending, "billing_request_not_pending")
 }
 
-func collectCustomerDetails(s *state, c *call, b *billingRequest, f form, by cause) *apiError {
-	given := readCustomer(f)
-	f.closed()
-	if err := f.err(); err != nil {
-		return err
-	}
-	if err := b.checkOpen(); err != nil {
-		return err
-	}
-	s.collectCustomer(c.now, b, given, by)
-	return nil
-}
-
-// readCustomer reads the details of a customer.
-func readCustomer(f form) customer {
+func collectCustomerDetails(s *state, now time.Time, b *billingRequest, f form) (*apiError, func()) {
 	person, _ := f.object("customer")
-	given := customer{Payer: Payer{GivenName: person.text("given_name", text.Max), FamilyName: person.text("family_name", text.Max),
-		Email: person.email("email")}, company: person.text("company_name", text.Max), phone: person.text("phone_number", text.Max),
-		metadata: person.metadata()}
-	person.skip("language")
-	person.closed()
+	payer := Payer{GivenName: person.text("given_name", text.Max), FamilyName: person.text("family_name", text.Max),
+		Email: person.email("email")}
+	person.skip("company_name", "phone_number", "language", "metadata")
+	person.close()
 	detail, _ := f.object("customer_billing_detail")
-	given.address, given.city = detail.text("address_line1", text.Max), detail.text("city", text.Max)
-	given.postalCode, given.country = detail.text("postal_code", text.Max), detail.text("country_code", 2)
-	detail.skip("address_line2", "address_line3", "region", "ip_address", "danish_identity_number", "swedish_identity_number")
-	detail.closed()
-	return given
+	detail.skip("address_line1", "address_line2", "address_line3", "city", "postal_code", "region", "country_code", "ip_address",
+		"danish_identity_number", "swedish_identity_number")
+	detail.close()
+	return b.checkOpen(), func() { s.collectCustomer(now, b, payer, cause{origin: byAPI}) }
 }
 
-func collectBankAccount(s *state, c *call, b *billingRequest, f form, by cause) *apiError {
-	account := bankAccount{holder: f.text("account_holder_name", text.Max), metadata: maps.Clone(by.metadata)}
-	if country := f.text("country_code", 2); country != "" && country != "NZ" {
-		f.fault("country_code", "must be NZ")
-	}
-	if money := f.text("currency", 3); money != "" && money != currency {
-		f.fault("currency", "must be NZD")
+func collectBankAccount(s *state, now time.Time, b *billingRequest, f form) (*apiError, func()) {
+	account := bankAccount{holder: f.text("account_holder_name", text.Max), number: readNumber(f)}
+	for name, only := range map[string]string{"country_code": "NZ", "currency": currency} {
+		if value := f.text(name, 3); value != "" && value != only {
+			f.fault(name, "must be "+only)
+		}
 	}
 	f.skip("account_type")
-	account.number = readNumber(f)
-	f.closed()
-	if err := f.err(); err != nil {
-		return err
-	}
-	if err := b.checkOpen(); err != nil {
-		return err
-	}
 	if account.holder == "" {
 		account.holder = strings.TrimSpace(b.customer.GivenName + " " + b.customer.FamilyName)
 	}
-	s.collectAccount(c.now, b, account, by)
-	return nil
+	return b.checkOpen(), func() { s.collectAccount(now, b, account, cause{origin: byAPI}) }
 }
 
 // readNumber reads the four parts of an account number.
@@ -160,13 +140,10 @@ func readNumber(f form) bankaccount.Number {
 	for _, name := range []string{"bank_code", "branch_code", "account_number", "account_number_suffix"} {
 		parts = append(parts, f.required(name, 10))
 	}
-	if len(*f.faults) > 0 {
-		return bankaccount.Number{}
-	}
 	number, err := bankaccount.Parse(strings.Join(parts, "-"))
-	switch err {
-	case nil:
-	case bankaccount.ErrBank:
+	switch {
+	case err == nil, len(*f.faults) > 0:
+	case errors.Is(err, bankaccount.ErrBank):
 		f.fault("bank_code", "is invalid")
 	default:
 		f.fault("account_number", "did not pass modulus check")
@@ -174,42 +151,19 @@ func readNumber(f form) bankaccount.Number {
 	return number
 }
 
-func confirmPayerDetails(s *state, c *call, b *billingRequest, f form, by cause) *apiError {
+func confirmPayerDetails(s *state, now time.Time, b *billingRequest, f form) (*apiError, func()) {
 	f.skip("payer_requested_dual_signature")
-	f.closed()
-	if err := f.err(); err != nil {
-		return err
+	wrong := b.checkOpen()
+	if wrong == nil {
+		wrong = b.only(b.collected && b.account != nil, "billing_request_actions_incomplete")
 	}
-	if err := b.checkOpen(); err != nil {
-		return err
-	}
-	if !b.collected || b.account == nil {
-		return wrongState("billing_request_actions_incomplete", "The customer's details and bank account must be collected first")
-	}
-	s.confirm(c.now, b, false, by)
-	return nil
+	return wrong, func() { s.confirm(now, b, false, cause{origin: byAPI}) }
 }
 
-func fulfilBillingRequest(s *state, c *call, b *billingRequest, f form, by cause) *apiError {
-	f.closed()
-	if err := f.err(); err != nil {
-		return err
-	}
-	if b.status != requestReady {
-		return wrongState("billing_request_not_ready_to_fulfil", "The billing request is "+b.status+", not ready_to_fulfil")
-	}
-	s.fulfil(c.now, b, by)
-	return nil
+func fulfilBillingRequest(s *state, now time.Time, b *billingRequest, _ form) (*apiError, func()) {
+	return b.only(b.status == requestReady, "billing_request_not_ready_to_fulfil"), func() { s.fulfil(now, b, cause{origin: byAPI}) }
 }
 
-func cancelBillingRequest(s *state, c *call, b *billingRequest, f form, by cause) *apiError {
-	f.closed()
-	if err := f.err(); err != nil {
-		return err
-	}
-	if b.over() || b.status == requestFulfilling {
-		return wrongState("billing_request_not_cancellable", "The billing request is "+b.status+" and cannot be cancelled")
-	}
-	s.cancel(c.now, b, by)
-	return nil
+func cancelBillingRequest(s *state, now time.Time, b *billingRequest, _ form) (*apiError, func()) {
+	return b.only(!b.over() && b.status != requestFulfilling, "billing_request_not_cancellable"), func() { s.cancel(now, b, cause{origin: byAPI}) }
 }

@@ -1,6 +1,7 @@
 package gocardlesstest
 
 import (
+	_ "embed"
 	"net/http"
 	"time"
 
@@ -12,90 +13,67 @@ func getMandate(s *state, c *call) (answer, *apiError) {
 	if !ok {
 		return answer{}, notFound()
 	}
-	return answer{http.StatusOK, resourceMandates, m.toWire(), m.id}, nil
+	return answer{id: m.id, body: m.toWire()}, nil
 }
 
 func cancelMandate(s *state, c *call) (answer, *apiError) {
-	return s.actOnMandate(c, "cancelled", func(m *mandate) bool { return !m.dead() })
-}
-
-func reinstateMandate(s *state, c *call) (answer, *apiError) {
-	return s.actOnMandate(c, "reinstated", func(m *mandate) bool {
-		return m.status == mandateCancelled || m.status == mandateFailed || m.status == mandateExpired
-	})
-}
-
-// actOnMandate moves a mandate by an action of the API, if it can.
-func (s *state) actOnMandate(c *call, action string, can func(*mandate) bool) (answer, *apiError) {
 	m, ok := s.mandates[c.id]
 	if !ok {
 		return answer{}, notFound()
 	}
 	f := c.form()
-	metadata := f.metadata()
-	f.closed()
+	f.metadata()
 	if err := f.err(); err != nil {
 		return answer{}, err
 	}
-	if !can(m) {
-		return answer{}, wrongState("mandate_not_"+action, "The mandate is "+m.status+" and cannot be "+action)
+	if m.dead() {
+		return answer{}, wrongState("mandate_not_cancelled", "The mandate is "+m.status+" and cannot be cancelled")
 	}
-	s.move(c.now, m, move{action: action, origin: byAPI, metadata: metadata})
-	return answer{http.StatusOK, resourceMandates, m.toWire(), m.id}, nil
+	s.move(c.now, m, move{action: "cancelled"})
+	return answer{id: m.id, body: m.toWire()}, nil
 }
 
 func listCreditors(s *state, c *call) (answer, *apiError) {
-	q, err := readPage(c.query)
-	if err != nil {
-		return answer{}, err
+	all := []object{}
+	for _, creditor := range s.creditors {
+		all = append(all, creditor.toWire(s.opened))
 	}
-	wires := []creditorWire{}
-	page, meta, err := paginate(s.creditors, func(c Creditor) string { return c.ID }, q)
-	for _, c := range page {
-		wires = append(wires, c.toWire(s.opened))
-	}
-	return answer{http.StatusOK, "creditors", list{wires, meta}, ""}, err
-}
-
-func getCreditor(s *state, c *call) (answer, *apiError) {
-	found, ok := s.creditor(c.id)
-	if !ok {
-		return answer{}, notFound()
-	}
-	return answer{http.StatusOK, "creditors", found.toWire(s.opened), found.ID}, nil
+	return answer{body: all, meta: metaOf("", "", defaultLimit)}, nil
 }
 
 // pdfLife is the time for which the address of a mandate's PDF can be used.
 const pdfLife = 10 * time.Minute
 
-// pdf is a document that was made of a mandate.
-type pdf struct {
-	mandate string
-	expires time.Time
-}
-
 func createMandatePDF(s *state, c *call) (answer, *apiError) {
 	f := c.form()
 	links, _ := f.object("links")
-	id := links.text("mandate", text.Max)
-	links.skip("creditor")
-	links.closed()
-	f.skip("scheme", "account_holder_name", "account_number", "account_type", "address_line1", "address_line2", "address_line3",
-		"bank_code", "bic", "branch_code", "city", "country_code", "iban", "mandate_reference", "phone_number", "postal_code",
-		"region", "signature_date", "subscription_amount", "subscription_frequency", "danish_identity_number", "swedish_identity_number",
-		"payer_ip_address")
-	f.closed()
-	if id == "" && len(*f.faults) == 0 {
-		links.fault("mandate", "is required by this simulator, which prints mandates that exist")
-	}
+	id := links.required("mandate", text.Max)
+	links.close()
 	if err := f.err(); err != nil {
 		return answer{}, err
 	}
 	if _, ok := s.mandates[id]; !ok {
 		return answer{}, notFound()
 	}
-	name := s.newID("PDF")
-	made := pdf{id, c.now.Add(pdfLife)}
-	s.pdfs[name] = made
-	return answer{http.StatusCreated, "mandate_pdfs", mandatePDFWire{c.base + pdfPath + name, stamp(made.expires)}, id}, nil
+	name, expires := s.newID("PDF"), c.now.Add(pdfLife)
+	s.pdfs[name] = expires
+	return answer{id: id, body: object{"url": c.base + pdfPath + name, "expires_at": stamp(expires)}}, nil
+}
+
+// document is the same for all mandates.
+//
+//go:embed mandate.pdf
+var document []byte
+
+// servePDF serves the document behind the address of a mandate's PDF, while it can be used.
+func (s *Simulator) servePDF(w http.ResponseWriter, r *http.Request) {
+	known := false
+	s.do(func(state *state, now time.Time) { known = now.Before(state.pdfs[r.PathValue("name")]) })
+	if !known {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/pdf")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(document) // a client that went away is no fault
 }

@@ -9,20 +9,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
 )
 
-// errorTitle marks the title of a page that comes back with mistakes.
-func errorTitle(title string, faulty bool) string {
+// form shows the form of a step, which may come back with mistakes.
+func (p pages) form(w http.ResponseWriter, r *http.Request, v visit, name, title string, faulty bool, data any) {
+	status := http.StatusOK
 	if faulty {
-		return "Error: " + title
+		status, title = http.StatusUnprocessableEntity, "Error: "+title
 	}
-	return title
-}
-
-// statusOf returns the status of a page that comes back with mistakes or not.
-func statusOf(faulty bool) int {
-	if faulty {
-		return http.StatusUnprocessableEntity
-	}
-	return http.StatusOK
+	p.show(w, r, name, status, title, v, data)
 }
 
 // showDetails shows the form for the payer's details.
@@ -32,13 +25,12 @@ func (p pages) showDetails(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (p pages) details(w http.ResponseWriter, r *http.Request, v visit, in detailsInput) {
-	const title = "Your details"
-	p.show(w, r, "details.html", statusOf(in.faulty()), errorTitle(title, in.faulty()), v, struct {
+func (p pages) details(w http.ResponseWriter, r *http.Request, v visit, fields inputs) {
+	p.form(w, r, v, "details.html", "Your details", fields.faulty(), struct {
 		shown
-		detailsInput
+		Fields inputs
 		Locked bool
-	}{v.shown("details"), in, v.flow.lockCustomer})
+	}{v.shown("details"), fields, v.flow.flags[lockCustomer]})
 }
 
 // posted returns the form that a payer sent, and the flow that it is for. Otherwise it answers the request itself.
@@ -56,7 +48,7 @@ func (p pages) takeDetails(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := knownDetails(v)
-	if !v.flow.lockCustomer {
+	if !v.flow.flags[lockCustomer] {
 		in = readDetails(values)
 	}
 	if in.faulty() {
@@ -64,7 +56,7 @@ func (p pages) takeDetails(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v.problem = p.sim.change(v.flow.id, func(s *state, now time.Time, f *flow, b *billingRequest) {
-		s.payerDetails(now, f, b, in.payer())
+		s.payerDetails(now, f, b, Payer{GivenName: in[0].Value, FamilyName: in[1].Value, Email: in[2].Value})
 	})
 	p.goOn(w, r, v, "account")
 }
@@ -72,7 +64,7 @@ func (p pages) takeDetails(w http.ResponseWriter, r *http.Request) {
 // payerDetails takes the details of a payer, who may be where GoCardless does not serve.
 func (s *state) payerDetails(now time.Time, f *flow, b *billingRequest, payer Payer) {
 	by := cause{origin: byPayer, flow: f.id}
-	s.collectCustomer(now, b, customer{Payer: payer, country: "NZ"}, by)
+	s.collectCustomer(now, b, payer, by)
 	if strings.EqualFold(payer.FamilyName, blockedName) {
 		s.block(now, b, by)
 	}
@@ -114,7 +106,7 @@ func (p pages) showAccount(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p pages) account(w http.ResponseWriter, r *http.Request, v visit, in accountInput) {
-	p.show(w, r, "account.html", statusOf(in.faulty()), errorTitle("Your bank account", in.faulty()), v, struct {
+	p.form(w, r, v, "account.html", "Your bank account", in.faulty(), struct {
 		shown
 		accountInput
 		Back string
@@ -184,7 +176,7 @@ func (p pages) confirm(w http.ResponseWriter, r *http.Request) {
 	}
 	p.sim.change(v.flow.id, func(s *state, now time.Time, f *flow, b *billingRequest) {
 		if b.collected && b.account != nil {
-			s.confirm(now, b, f.autoFulfil, cause{origin: byPayer, flow: f.id})
+			s.confirm(now, b, f.flags[autoFulfil], cause{origin: byPayer, flow: f.id})
 		}
 	})
 	p.goOn(w, r, v, v.next())

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/control"
@@ -19,7 +20,6 @@ import (
 const (
 	maxBatch    = 250 // events in one notification
 	maxAttempts = 9   // the first and eight retries
-	maxLog      = 1000
 )
 
 // WebhookFaults are the faults of notifications. With the zero WebhookFaults nothing goes wrong.
@@ -31,24 +31,6 @@ type WebhookFaults struct {
 	Delay     time.Duration // for Late, and the most that Shuffle holds a notification back; 200 ms if 0
 }
 
-// WebhookStatistics counts notifications by their outcome.
-type WebhookStatistics struct {
-	Sent      int // attempts
-	Accepted  int // attempts that were answered 2xx
-	Refused   int // attempts that were answered otherwise
-	Failed    int // attempts without an answer
-	Abandoned int // notifications that were never accepted
-	Dropped   int // notifications that were never sent, by a fault
-}
-
-// Delivery is one attempt to deliver a notification.
-type Delivery struct {
-	WebhookID string
-	Body      []byte
-	Signature string
-	Status    int // 0 where there was no answer
-}
-
 // webhooks are the notifications to deliver, with their receiver.
 type webhooks struct {
 	url, secret string
@@ -56,13 +38,10 @@ type webhooks struct {
 	queue       []*delivery
 	sending     bool
 	changed     chan struct{} // closed and replaced whenever something was sent
-	log         []Delivery
-	statistics  WebhookStatistics
 }
 
 // delivery is a notification that waits for its next attempt.
 type delivery struct {
-	id       string
 	body     []byte
 	attempts int
 	due      time.Time // of the system's clock
@@ -89,13 +68,6 @@ func (s *Simulator) SetWebhookFaults(f WebhookFaults) {
 	defer s.mu.Unlock()
 	f.Delay = cmp.Or(f.Delay, 200*time.Millisecond)
 	s.webhooks.faults = f
-}
-
-// Deliveries returns the latest attempts, the oldest first.
-func (s *Simulator) Deliveries() []Delivery {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.webhooks.log)
 }
 
 // Flush waits until all notifications are accepted or given up.
@@ -167,7 +139,7 @@ func (s *Simulator) work() time.Duration {
 // pause returns how long there is nothing to do. The lock is held.
 func (s *Simulator) pause(now time.Time) time.Duration {
 	wait := time.Hour
-	if _, ok := s.state.nextStep(); ok {
+	if len(s.state.steps) > 0 {
 		wait = lookAgain
 	}
 	for _, d := range s.webhooks.queue {
@@ -185,33 +157,29 @@ func (s *Simulator) batch() {
 	s.state.unsent = nil
 	wanted := s.webhooks.faults
 	if wanted.Shuffle {
-		s.shuffle(events)
+		slices.SortFunc(events, func(a, b *event) int { return strings.Compare(a.id, b.id) }) // ids are random
 	}
 	for batch := range slices.Chunk(events, s.options.WebhookBatch) {
 		id := s.state.newID("WB")
-		body := control.Encode(webhookWire{Events: toWires(batch), Meta: webhookMetaWire{WebhookID: id}})
+		all := []object{}
+		for _, e := range batch {
+			all = append(all, e.toWire())
+		}
+		body := control.Encode(object{"events": all, "meta": object{"webhook_id": id}})
 		due := time.Now()
 		switch {
 		case faults.Chance(s.options.Rand) < wanted.Drop:
-			s.webhooks.statistics.Dropped++
+			s.counts.Webhooks.Dropped++
 			continue
 		case faults.Chance(s.options.Rand) < wanted.Late:
 			due = due.Add(wanted.Delay)
 		case wanted.Shuffle:
 			due = due.Add(time.Duration(faults.Chance(s.options.Rand) * float64(wanted.Delay)))
 		}
-		s.webhooks.queue = append(s.webhooks.queue, &delivery{id: id, body: body, due: due})
+		s.webhooks.queue = append(s.webhooks.queue, &delivery{body: body, due: due})
 		if faults.Chance(s.options.Rand) < wanted.Duplicate {
-			s.webhooks.queue = append(s.webhooks.queue, &delivery{id: id, body: body, due: due.Add(time.Millisecond)})
+			s.webhooks.queue = append(s.webhooks.queue, &delivery{body: body, due: due.Add(time.Millisecond)})
 		}
-	}
-}
-
-// shuffle puts events into any order.
-func (s *Simulator) shuffle(events []*event) {
-	for i := len(events) - 1; i > 0; i-- {
-		j := int(faults.Chance(s.options.Rand) * float64(i+1))
-		events[i], events[j] = events[j], events[i]
 	}
 }
 
@@ -220,46 +188,37 @@ func (w *webhooks) next(now time.Time) *delivery {
 	if len(w.queue) == 0 {
 		return nil
 	}
-	first := 0
-	for i, d := range w.queue {
-		if d.due.Before(w.queue[first].due) {
-			first = i
-		}
-	}
-	d := w.queue[first]
+	d := slices.MinFunc(w.queue, func(a, b *delivery) int { return a.due.Compare(b.due) })
 	if d.due.After(now) {
 		return nil
 	}
-	w.queue = slices.Delete(w.queue, first, first+1)
+	w.queue = slices.DeleteFunc(w.queue, func(other *delivery) bool { return other == d })
 	return d
 }
 
 // send makes one attempt, and queues the next one where it fails.
 func (s *Simulator) send(d *delivery, url, secret string) {
-	signature := Sign(d.body, secret)
-	status := s.post(url, signature, d.body)
+	status := s.post(url, Sign(d.body, secret), d.body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d.attempts++
-	w := &s.webhooks
-	w.statistics.Sent++
-	w.log = append(w.log, Delivery{d.id, d.body, signature, status})
-	w.log = w.log[max(0, len(w.log)-maxLog):]
+	w := &s.counts.Webhooks
+	w.Sent++
 	switch {
 	case status >= 200 && status < 300:
-		w.statistics.Accepted++
+		w.Accepted++
 		return
 	case status == 0:
-		w.statistics.Failed++
+		w.Failed++
 	default:
-		w.statistics.Refused++
+		w.Refused++
 	}
 	if d.attempts == maxAttempts {
-		w.statistics.Abandoned++
+		w.Abandoned++
 		return
 	}
 	d.due = time.Now().Add(s.options.WebhookRetry << (d.attempts - 1))
-	w.queue = append(w.queue, d)
+	s.webhooks.queue = append(s.webhooks.queue, d)
 }
 
 // post sends a notification and returns the status of the answer, or 0 without an answer.
@@ -274,7 +233,8 @@ func (s *Simulator) post(url, signature string, body []byte) int {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "gocardless-webhook-service/1.1")
 	r.Header.Set("Webhook-Signature", signature)
-	answer, err := s.options.HTTPClient.Do(r)
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(r)
 	if err != nil {
 		s.options.Log.Warn("send notification", "error", err)
 		return 0

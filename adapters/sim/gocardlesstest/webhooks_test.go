@@ -126,9 +126,6 @@ func TestAnEndpointThatIsDownIsTriedAgain(t *testing.T) {
 	if got := b.sim.Statistics().Webhooks; got.Failed != 9 || got.Abandoned != 1 {
 		t.Errorf("%+v, want 9 attempts that failed", got)
 	}
-	if got := b.sim.Deliveries(); len(got) != 9 || got[0].Status != 0 || got[0].WebhookID == "" {
-		t.Errorf("%d deliveries on record, want 9 without an answer", len(got))
-	}
 }
 
 func TestTheSecretCanBeRotated(t *testing.T) {

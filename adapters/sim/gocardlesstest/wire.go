@@ -1,21 +1,129 @@
 package gocardlesstest
 
-// This file has the shapes of the API's JSON; convert.go fills them.
+import (
+	"maps"
+	"time"
+)
 
-type errorWire struct {
-	Error errorBodyWire `json:"error"`
+// object is a JSON object of the API.
+type object = map[string]any
+
+// stamp writes a time as the API does.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// given returns nil for an empty text, which the API writes as null.
+func given(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
-type errorBodyWire struct {
-	Message          string      `json:"message"`
-	Type             string      `json:"type"`
-	Code             int         `json:"code"`
-	DocumentationURL string      `json:"documentation_url"`
-	RequestID        string      `json:"request_id"`
-	Errors           []faultWire `json:"errors"`
+// withoutEmpty returns links without the empty links.
+func withoutEmpty(links map[string]string) map[string]string {
+	maps.DeleteFunc(links, func(_, id string) bool { return id == "" })
+	return links
 }
 
-type faultWire struct {
+// copied returns a copy of metadata, which is an object even of nil.
+func copied(metadata map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, metadata)
+	return all
+}
+
+func (b *billingRequest) toWire() object {
+	c, created := b.customer, stamp(b.created)
+	resources := object{
+		"customer": object{"id": c.id, "created_at": created, "given_name": given(c.GivenName), "family_name": given(c.FamilyName),
+			"company_name": nil, "email": given(c.Email), "phone_number": nil, "language": "en", "metadata": object{}},
+		"customer_billing_detail": object{"id": c.detailID, "created_at": created, "address_line1": nil, "city": nil,
+			"postal_code": nil, "country_code": "NZ", "schemes": []string{scheme}},
+	}
+	links := map[string]string{"creditor": b.creditor, "customer": c.id, "customer_billing_detail": c.detailID,
+		"mandate_request": b.mandateRequestID, "mandate_request_mandate": b.mandateID, "organisation": organisation}
+	if a := b.account; a != nil {
+		links["customer_bank_account"] = a.id
+		resources["customer_bank_account"] = object{"id": a.id, "created_at": stamp(a.created), "account_holder_name": a.holder,
+			"account_number_ending": a.ending(), "account_type": nil, "bank_name": a.number.BankName(), "country_code": "NZ",
+			"currency": currency, "enabled": true, "metadata": object{}, "links": object{"customer": c.id}}
+	}
+	return object{"id": b.id, "created_at": created, "status": b.status, "payment_request": nil, "fallback_enabled": false,
+		"fallback_occurred": false, "metadata": copied(b.metadata), "links": withoutEmpty(links), "resources": resources,
+		"actions": b.actions(),
+		"mandate_request": object{"scheme": scheme, "currency": currency, "description": given(b.description),
+			"metadata": copied(b.mandateMetadata), "verify": "when_available", "authorisation_source": "web",
+			"payer_requested_dual_signature": false, "sweeping": false,
+			"links": withoutEmpty(map[string]string{"mandate": b.mandateID})},
+	}
+}
+
+// actions lists what is to be done before the billing request can be fulfilled.
+func (b *billingRequest) actions() (all []object) {
+	const currency, details, account = "choose_currency", "collect_customer_details", "collect_bank_account"
+	for _, a := range []struct {
+		kind                string
+		completes, requires []string
+		done                bool
+	}{
+		{currency, []string{}, []string{}, true},
+		{details, []string{}, []string{currency}, b.collected},
+		{account, []string{currency}, []string{currency, details}, b.account != nil},
+		{"confirm_payer_details", []string{}, []string{details, account}, b.confirmed},
+	} {
+		status := "pending"
+		if a.done {
+			status = "completed"
+		}
+		all = append(all, object{"type": a.kind, "required": true, "completes_actions": a.completes, "requires_actions": a.requires,
+			"status": status})
+	}
+	return all
+}
+
+func (f *flow) toWire() object {
+	w := object{"id": f.id, "authorisation_url": f.url, "redirect_uri": given(f.redirectURI), "exit_uri": given(f.exitURI),
+		"created_at": stamp(f.created), "expires_at": stamp(f.expires), "customer_details_captured": false,
+		"language": given(f.language), "prefilled_customer": f.prefilled, "session_token": nil,
+		"links": object{"billing_request": f.request}}
+	for name, value := range f.flags {
+		w[name] = value
+	}
+	return w
+}
+
+func (m *mandate) toWire() object {
+	w := object{"id": m.id, "created_at": stamp(m.created), "reference": m.reference, "status": m.status, "scheme": scheme,
+		"next_possible_charge_date": nil, "payments_require_approval": false, "metadata": copied(m.metadata),
+		"authorisation_source": "web", "verified_at": nil,
+		"links": withoutEmpty(map[string]string{"creditor": m.creditor, "customer": m.customer, "customer_bank_account": m.account,
+			"new_mandate": m.replacement})}
+	if !m.dead() {
+		w["next_possible_charge_date"] = m.nextCharge.Format(time.DateOnly)
+	}
+	return w
+}
+
+func (e *event) toWire() object {
+	why := withoutEmpty(map[string]string{"scheme": e.details.scheme, "reason_code": e.details.reason})
+	why["origin"], why["cause"], why["description"] = e.details.origin, e.details.cause, e.details.description
+	return object{"id": e.id, "created_at": stamp(e.created), "resource_type": e.resource, "action": e.action, "details": why,
+		"metadata": object{}, "resource_metadata": copied(e.metadata), "links": e.links}
+}
+
+func (c Creditor) toWire(opened time.Time) object {
+	schemes := []object{}
+	if c.SchemeStatus != NoScheme {
+		schemes = append(schemes, object{"id": "SU" + c.ID[2:], "created_at": stamp(opened), "name": c.Name, "scheme": scheme,
+			"currency": currency, "country_code": "NZ", "status": c.SchemeStatus, "reference": given(c.Reference),
+			"minimum_advance_notice": c.MinimumAdvanceNotice, "can_specify_mandate_reference": false})
+	}
+	return object{"id": c.ID, "created_at": stamp(opened), "name": c.Name, "country_code": "NZ", "verification_status": "successful",
+		"can_create_refunds": false, "scheme_identifiers": schemes, "links": object{}}
+}
+
+// fault is one of the mistakes that an error of the API names.
+type fault struct {
 	Message        string            `json:"message"`
 	Reason         string            `json:"reason,omitempty"`
 	Field          string            `json:"field,omitempty"`
@@ -23,196 +131,7 @@ type faultWire struct {
 	Links          map[string]string `json:"links,omitempty"`
 }
 
-// stringErrorWire is the form of error that has no structure.
-type stringErrorWire struct {
-	Error string `json:"error"`
-}
-
-type billingRequestWire struct {
-	ID               string             `json:"id"`
-	CreatedAt        string             `json:"created_at"`
-	Status           string             `json:"status"`
-	MandateRequest   mandateRequestWire `json:"mandate_request"`
-	PaymentRequest   *struct{}          `json:"payment_request"` // always nil
-	FallbackEnabled  bool               `json:"fallback_enabled"`
-	FallbackOccurred bool               `json:"fallback_occurred"`
-	Metadata         map[string]string  `json:"metadata"`
-	Links            map[string]string  `json:"links"`
-	Resources        resourcesWire      `json:"resources"`
-	Actions          []actionWire       `json:"actions"`
-}
-
-type mandateRequestWire struct {
-	Scheme                      string            `json:"scheme"`
-	Currency                    string            `json:"currency"`
-	Description                 *string           `json:"description"`
-	Metadata                    map[string]string `json:"metadata"`
-	Verify                      string            `json:"verify"`
-	AuthorisationSource         string            `json:"authorisation_source"`
-	PayerRequestedDualSignature bool              `json:"payer_requested_dual_signature"`
-	Sweeping                    bool              `json:"sweeping"`
-	Links                       map[string]string `json:"links"`
-}
-
-type resourcesWire struct {
-	Customer              customerWire             `json:"customer"`
-	CustomerBillingDetail billingDetailWire        `json:"customer_billing_detail"`
-	CustomerBankAccount   *customerBankAccountWire `json:"customer_bank_account,omitempty"`
-}
-
-type customerWire struct {
-	ID          string            `json:"id"`
-	CreatedAt   string            `json:"created_at"`
-	GivenName   *string           `json:"given_name"`
-	FamilyName  *string           `json:"family_name"`
-	CompanyName *string           `json:"company_name"`
-	Email       *string           `json:"email"`
-	PhoneNumber *string           `json:"phone_number"`
-	Language    string            `json:"language"`
-	Metadata    map[string]string `json:"metadata"`
-}
-
-type billingDetailWire struct {
-	ID           string   `json:"id"`
-	CreatedAt    string   `json:"created_at"`
-	AddressLine1 *string  `json:"address_line1"`
-	City         *string  `json:"city"`
-	PostalCode   *string  `json:"postal_code"`
-	CountryCode  *string  `json:"country_code"`
-	Schemes      []string `json:"schemes"`
-}
-
-type customerBankAccountWire struct {
-	ID                  string            `json:"id"`
-	CreatedAt           string            `json:"created_at"`
-	AccountHolderName   string            `json:"account_holder_name"`
-	AccountNumberEnding string            `json:"account_number_ending"`
-	AccountType         *string           `json:"account_type"`
-	BankName            string            `json:"bank_name"`
-	CountryCode         string            `json:"country_code"`
-	Currency            string            `json:"currency"`
-	Enabled             bool              `json:"enabled"`
-	Metadata            map[string]string `json:"metadata"`
-	Links               map[string]string `json:"links"`
-}
-
-type actionWire struct {
-	Type            string   `json:"type"`
-	Required        bool     `json:"required"`
-	CompletesAction []string `json:"completes_actions"`
-	RequiresActions []string `json:"requires_actions"`
-	Status          string   `json:"status"`
-}
-
-type flowWire struct {
-	ID                  string            `json:"id"`
-	AuthorisationURL    string            `json:"authorisation_url"`
-	RedirectURI         *string           `json:"redirect_uri"`
-	ExitURI             *string           `json:"exit_uri"`
-	CreatedAt           string            `json:"created_at"`
-	ExpiresAt           string            `json:"expires_at"`
-	AutoFulfil          bool              `json:"auto_fulfil"`
-	LockCurrency        bool              `json:"lock_currency"`
-	LockCustomerDetails bool              `json:"lock_customer_details"`
-	LockBankAccount     bool              `json:"lock_bank_account"`
-	ShowRedirectButtons bool              `json:"show_redirect_buttons"`
-	ShowSuccessButton   bool              `json:"show_success_redirect_button"`
-	SkipSuccessScreen   bool              `json:"skip_success_screen"`
-	CustomerCaptured    bool              `json:"customer_details_captured"`
-	Language            *string           `json:"language"`
-	PrefilledCustomer   map[string]string `json:"prefilled_customer"`
-	SessionToken        *string           `json:"session_token"`
-	Links               map[string]string `json:"links"`
-}
-
-type mandateWire struct {
-	ID                      string            `json:"id"`
-	CreatedAt               string            `json:"created_at"`
-	Reference               string            `json:"reference"`
-	Status                  string            `json:"status"`
-	Scheme                  string            `json:"scheme"`
-	NextPossibleChargeDate  *string           `json:"next_possible_charge_date"`
-	PaymentsRequireApproval bool              `json:"payments_require_approval"`
-	Metadata                map[string]string `json:"metadata"`
-	AuthorisationSource     string            `json:"authorisation_source"`
-	VerifiedAt              *string           `json:"verified_at"`
-	Links                   map[string]string `json:"links"`
-}
-
-type mandatePDFWire struct {
-	URL       string `json:"url"`
-	ExpiresAt string `json:"expires_at"`
-}
-
-type scenarioWire struct {
-	ID string `json:"id"`
-}
-
-type eventWire struct {
-	ID               string            `json:"id"`
-	CreatedAt        string            `json:"created_at"`
-	ResourceType     string            `json:"resource_type"`
-	Action           string            `json:"action"`
-	Details          detailsWire       `json:"details"`
-	Metadata         map[string]string `json:"metadata"`
-	ResourceMetadata map[string]string `json:"resource_metadata"`
-	Links            map[string]string `json:"links"`
-}
-
-type detailsWire struct {
-	Origin      string `json:"origin"`
-	Cause       string `json:"cause"`
-	Description string `json:"description"`
-	Scheme      string `json:"scheme,omitempty"`
-	ReasonCode  string `json:"reason_code,omitempty"`
-}
-
-type creditorWire struct {
-	ID                  string                 `json:"id"`
-	CreatedAt           string                 `json:"created_at"`
-	Name                string                 `json:"name"`
-	CountryCode         string                 `json:"country_code"`
-	VerificationStatus  string                 `json:"verification_status"`
-	CanCreateRefunds    bool                   `json:"can_create_refunds"`
-	BankReferencePrefix string                 `json:"bank_reference_prefix,omitempty"`
-	SchemeIdentifiers   []schemeIdentifierWire `json:"scheme_identifiers"`
-	Links               map[string]string      `json:"links"`
-}
-
-type schemeIdentifierWire struct {
-	ID                         string  `json:"id"`
-	CreatedAt                  string  `json:"created_at"`
-	Name                       string  `json:"name"`
-	Scheme                     string  `json:"scheme"`
-	Currency                   string  `json:"currency"`
-	CountryCode                string  `json:"country_code"`
-	Status                     string  `json:"status"`
-	Reference                  *string `json:"reference"`
-	MinimumAdvanceNotice       int     `json:"minimum_advance_notice"`
-	CanSpecifyMandateReference bool    `json:"can_specify_mandate_reference"`
-}
-
-type metaWire struct {
-	Cursors cursorsWire `json:"cursors"`
-	Limit   int         `json:"limit"`
-}
-
-type cursorsWire struct {
-	Before *string `json:"before"`
-	After  *string `json:"after"`
-}
-
-// webhookWire is the body of a notification.
-type webhookWire struct {
-	Events []eventWire     `json:"events"`
-	Meta   webhookMetaWire `json:"meta"`
-}
-
-type webhookMetaWire struct {
-	WebhookID string `json:"webhook_id"`
-}
-
-// The shapes of the control path.
+// The bodies of the control path.
 
 type endpointWire struct {
 	URL    string `json:"url"`
@@ -232,13 +151,6 @@ type mandateMoveWire struct {
 	ReasonCode string `json:"reason_code"`
 }
 
-type submissionWire struct {
-	ID             string `json:"id"`
-	Status         string `json:"status"`
-	BillingRequest string `json:"billing_request"`
-	SubmittedName  string `json:"submitted_name"`
-}
-
 type payerWire struct {
 	GivenName  string `json:"given_name"`
 	FamilyName string `json:"family_name"`
@@ -247,35 +159,38 @@ type payerWire struct {
 	Account    string `json:"account_number"`
 }
 
-type redirectWire struct {
-	RedirectURI string `json:"redirect_uri"`
-}
-
 type schemeMoveWire struct {
 	Status string `json:"scheme_status"`
 	Notice int    `json:"minimum_advance_notice"`
 }
 
-type statisticsWire struct {
-	Calls              map[string]int        `json:"calls"`
-	Answers            map[string]int        `json:"answers"`
-	Faults             map[FaultKind]int     `json:"faults"`
-	WithoutKey         int                   `json:"without_idempotency_key"`
-	BillingRequests    int                   `json:"billing_requests"`
-	Fulfilled          int                   `json:"fulfilled"`
-	Mandates           int                   `json:"mandates"`
-	Events             int                   `json:"events"`
-	RequestsByMetadata map[string]int        `json:"billing_requests_by_metadata"`
-	RequestsByKey      map[string]int        `json:"billing_requests_by_idempotency_key"`
-	MandatesByMetadata map[string]int        `json:"mandates_by_metadata"`
-	Webhooks           webhookStatisticsWire `json:"webhooks"`
+// Statistics counts the work of a simulator so far.
+type Statistics struct {
+	Calls      map[string]int    `json:"calls"`   // by route: "POST /billing_requests", "GET /mandates/{id}", or "other"
+	Answers    map[string]int    `json:"answers"` // by route and status: "POST /billing_requests 201"; without calls that hung or were reset
+	Faults     map[FaultKind]int `json:"faults"`
+	WithoutKey int               `json:"without_idempotency_key"` // calls that changed something and came without an Idempotency-Key
+
+	BillingRequests int `json:"billing_requests"`
+	Fulfilled       int `json:"fulfilled"` // billing requests
+	Mandates        int `json:"mandates"`
+	Events          int `json:"events"`
+
+	// How many billing requests were created with each metadata ("checkout_id=CHK1") and each Idempotency-Key, and how many
+	// mandates there are of billing requests with each metadata. A mandate that stands in another's place does not count.
+	RequestsByMetadata map[string]int `json:"billing_requests_by_metadata"`
+	RequestsByKey      map[string]int `json:"billing_requests_by_idempotency_key"`
+	MandatesByMetadata map[string]int `json:"mandates_by_metadata"`
+
+	Webhooks WebhookStatistics `json:"webhooks"`
 }
 
-type webhookStatisticsWire struct {
-	Sent      int `json:"sent"`
-	Accepted  int `json:"accepted"`
-	Refused   int `json:"refused"`
-	Failed    int `json:"failed"`
-	Abandoned int `json:"abandoned"`
-	Dropped   int `json:"dropped"`
+// WebhookStatistics counts notifications by their outcome.
+type WebhookStatistics struct {
+	Sent      int `json:"sent"`      // attempts
+	Accepted  int `json:"accepted"`  // attempts that were answered 2xx
+	Refused   int `json:"refused"`   // attempts that were answered otherwise
+	Failed    int `json:"failed"`    // attempts without an answer
+	Abandoned int `json:"abandoned"` // notifications that were never accepted
+	Dropped   int `json:"dropped"`   // notifications that were never sent, by a fault
 }

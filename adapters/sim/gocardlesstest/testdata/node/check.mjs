@@ -56,7 +56,6 @@ async function readiness() {
   equal(scheme.status, 'active', 'scheme identifier');
   equal(scheme.minimum_advance_notice, 10, 'minimum advance notice');
   ok(scheme.reference, 'authorisation code');
-  equal((await client.creditors.find(list.creditors[0].id)).id, list.creditors[0].id, 'creditor by id');
   return list.creditors[0].id;
 }
 
@@ -153,7 +152,6 @@ async function mandateLives(mandate) {
   await client.scenarioSimulators.run('mandate_activated', { links: { resource: mandate } });
   equal((await client.mandates.find(mandate)).status, 'active', 'activated');
   equal((await client.mandates.cancel(mandate, {})).status, 'cancelled', 'mandate cancelled');
-  equal((await client.mandates.reinstate(mandate, {})).status, 'pending_submission', 'mandate reinstated');
   await control('POST', `mandates/${mandate}`, { status: 'failed', reason_code: 'NEGATIVE_ACKNOWLEDGEMENT-AC05' });
   const { events } = await client.events.list({ mandate, action: 'failed' });
   equal(events[0].details.reason_code, 'NEGATIVE_ACKNOWLEDGEMENT-AC05', 'reason code');
@@ -175,7 +173,6 @@ async function reconcile(id) {
   const after = await client.events.list({ created_at: { gt: '2099-01-01T00:00:00.000Z' } });
   equal(after.events, [], 'events of the future');
   equal(after.meta.cursors, { before: null, after: null }, 'cursors of an empty page');
-  equal((await client.events.find(walked[0].id)).id, walked[0].id, 'event by id');
   return walked;
 }
 
