@@ -86,12 +86,9 @@ func (b *budget) tryTake(p checkout.Purpose) time.Duration {
 func (b *budget) observe(h http.Header, status int, sent, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch until := retryAfter(h); {
-	case status == http.StatusTooManyRequests && until.After(now):
-		b.refused, b.blocked = now, until
-		if longest := now.Add(longestBlock); b.blocked.After(longest) {
-			b.blocked = longest
-		}
+	switch reset, err := http.ParseTime(h.Get("RateLimit-Reset")); {
+	case status == http.StatusTooManyRequests && err == nil && reset.After(now):
+		b.refused, b.blocked = now, now.Add(min(reset.Sub(now), longestBlock))
 	case status < 300 && !sent.Before(b.refused):
 		b.blocked = time.Time{}
 	}

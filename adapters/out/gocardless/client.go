@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
@@ -41,12 +42,23 @@ func newClient(o Options) *client {
 // call is one call of the API. Each may be sent again: a read changes nothing, and a POST has an idempotency key.
 type call struct {
 	purpose checkout.Purpose
-	method  string
 	path    string
 	query   url.Values
-	key     string // the idempotency key of a POST
-	name    string // of the resource, around the body and the answer
-	body    any
+	key     string // the idempotency key of a POST; "" of a GET
+	body    any    // of a POST
+}
+
+func (c call) method() string {
+	if c.key == "" {
+		return http.MethodGet
+	}
+	return http.MethodPost
+}
+
+// name returns the name of the resource, which is around the body and the answer: the first segment of the path.
+func (c call) name() string {
+	name, _, _ := strings.Cut(c.path[1:], "/")
+	return name
 }
 
 // send makes a call, with retries, and returns the resource in its answer. Its error is an *apiError if GoCardless
@@ -56,7 +68,7 @@ func send[T any](ctx context.Context, c *client, call call) (T, error) {
 	var body []byte
 	if call.body != nil {
 		var err error
-		if body, err = json.Marshal(map[string]any{call.name: call.body}); err != nil {
+		if body, err = json.Marshal(map[string]any{call.name(): call.body}); err != nil {
 			return none, fmt.Errorf("encode %s: %w", call.path, err)
 		}
 	}
@@ -64,7 +76,7 @@ func send[T any](ctx context.Context, c *client, call call) (T, error) {
 		answer, err := c.attempt(ctx, call, body)
 		var resource T
 		if err == nil {
-			resource, err = decode[T](answer, call.name)
+			resource, err = decode[T](answer, call.name())
 		}
 		if err == nil {
 			return resource, nil
@@ -76,7 +88,7 @@ func send[T any](ctx context.Context, c *client, call call) (T, error) {
 			}
 		}
 		if !again {
-			return none, fmt.Errorf("%s %s: %w", call.method, call.path, err)
+			return none, fmt.Errorf("%s %s: %w", call.method(), call.path, err)
 		}
 	}
 }
@@ -92,15 +104,15 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 	if len(call.query) > 0 {
 		address += "?" + call.query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, call.method, address, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, call.method(), address, bytes.NewReader(body))
 	if err != nil {
-		return nil, errNotURL
+		return nil, errors.New("the address is not a URL")
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("GoCardless-Version", "2015-07-06")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "provider-checkout")
-	if call.method == http.MethodPost {
+	if call.key != "" {
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Idempotency-Key", call.key)
 	}
@@ -116,7 +128,7 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 	}
 	c.budget.observe(resp.Header, resp.StatusCode, sent, c.now())
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, newAPIError(resp, answer)
+		return nil, newAPIError(resp.StatusCode, answer)
 	}
 	return answer, nil
 }
@@ -142,18 +154,29 @@ func decode[T any](data []byte, name string) (resource T, err error) {
 }
 
 func (c *client) createBillingRequest(ctx context.Context, start checkout.SetupStart) (billingRequestWire, error) {
-	return send[billingRequestWire](ctx, c, call{purpose: checkout.ForPayer, method: http.MethodPost, path: "/billing_requests",
-		key: start.Key, name: "billing_requests", body: toBillingRequestWire(start)})
+	return send[billingRequestWire](ctx, c, call{purpose: checkout.ForPayer, path: "/billing_requests", key: start.Key,
+		body: toBillingRequestWire(start)})
 }
 
 func (c *client) billingRequest(ctx context.Context, p checkout.Purpose, id string) (billingRequestWire, error) {
-	return send[billingRequestWire](ctx, c, call{purpose: p, method: http.MethodGet,
-		path: "/billing_requests/" + url.PathEscape(id), name: "billing_requests"})
+	return send[billingRequestWire](ctx, c, call{purpose: p, path: "/billing_requests/" + url.PathEscape(id)})
 }
 
 func (c *client) mandate(ctx context.Context, p checkout.Purpose, id string) (mandateWire, error) {
-	return send[mandateWire](ctx, c, call{purpose: p, method: http.MethodGet, path: "/mandates/" + url.PathEscape(id),
-		name: "mandates"})
+	return send[mandateWire](ctx, c, call{purpose: p, path: "/mandates/" + url.PathEscape(id)})
+}
+
+func (c *client) creditors(ctx context.Context) ([]creditorWire, error) {
+	return send[[]creditorWire](ctx, c, call{purpose: checkout.ForNotification, path: "/creditors"})
+}
+
+// events returns the events that a query finds, the newest first. names are names and values of the query in turn.
+func (c *client) events(ctx context.Context, p checkout.Purpose, names ...string) ([]notifiedWire, error) {
+	query := url.Values{}
+	for i := 0; i < len(names); i += 2 {
+		query.Set(names[i], names[i+1])
+	}
+	return send[[]notifiedWire](ctx, c, call{purpose: p, path: "/events", query: query})
 }
 
 // createFlow makes a flow of a billing request. There may be several, so its key is new each time: the answer to a flow
@@ -164,9 +187,8 @@ func (c *client) createFlow(ctx context.Context, request string, start checkout.
 		if _, err := io.ReadFull(c.rand, key[:]); err != nil {
 			return flowWire{}, fmt.Errorf("read random bytes: %w", err)
 		}
-		made, err := send[flowWire](ctx, c, call{purpose: checkout.ForPayer, method: http.MethodPost,
-			path: "/billing_request_flows", key: hex.EncodeToString(key[:]), name: "billing_request_flows",
-			body: toFlowWire(request, start)})
+		made, err := send[flowWire](ctx, c, call{purpose: checkout.ForPayer, path: "/billing_request_flows",
+			key: hex.EncodeToString(key[:]), body: toFlowWire(request, start)})
 		var conflict *apiError
 		if !errors.As(err, &conflict) || conflict.conflicting == "" {
 			return made, err
@@ -175,34 +197,21 @@ func (c *client) createFlow(ctx context.Context, request string, start checkout.
 	return flowWire{}, errors.New("every answer was lost")
 }
 
-// latestEvent returns the latest event that a query finds; ok is false if it finds no event.
-func (c *client) latestEvent(ctx context.Context, p checkout.Purpose, query url.Values) (event notifiedWire, ok bool, err error) {
-	query.Set("limit", "1")
-	found, err := send[[]notifiedWire](ctx, c, call{purpose: p, method: http.MethodGet, path: "/events", name: "events", query: query})
-	if err != nil || len(found) == 0 {
-		return event, false, err
-	}
-	return found[0], true, nil
-}
-
 // fulfilledAt returns the time at which a billing request was fulfilled by its events, or the zero time if no event says so.
 func (c *client) fulfilledAt(ctx context.Context, p checkout.Purpose, request string) (time.Time, error) {
-	event, _, err := c.latestEvent(ctx, p,
-		url.Values{"resource_type": {"billing_requests"}, "action": {"fulfilled"}, "billing_request": {request}})
-	return event.CreatedAt, err
+	latest, err := c.events(ctx, p, "resource_type", "billing_requests", "action", "fulfilled", "billing_request", request, "limit", "1")
+	if err != nil || len(latest) == 0 {
+		return time.Time{}, err
+	}
+	return latest[0].CreatedAt, nil
 }
 
 // mandateSince returns when a mandate reached its status, and the reason code, by its latest event. The time is zero
 // where that event is another's: the status has just changed again.
 func (c *client) mandateSince(ctx context.Context, p checkout.Purpose, mandate mandateWire) (since time.Time, reason string, err error) {
-	event, ok, err := c.latestEvent(ctx, p, url.Values{"resource_type": {"mandates"}, "mandate": {mandate.ID}})
-	if err != nil || !ok || !event.leadsTo(mandate.Status) {
+	latest, err := c.events(ctx, p, "resource_type", "mandates", "mandate", mandate.ID, "limit", "1")
+	if err != nil || len(latest) == 0 || !latest[0].leadsTo(mandate.Status) {
 		return time.Time{}, "", err
 	}
-	return event.CreatedAt.UTC().Truncate(time.Millisecond), outbound.Word(event.Details.ReasonCode), nil
-}
-
-func (c *client) creditors(ctx context.Context) ([]creditorWire, error) {
-	return send[[]creditorWire](ctx, c, call{purpose: checkout.ForNotification, method: http.MethodGet, path: "/creditors",
-		name: "creditors"})
+	return latest[0].CreatedAt.UTC().Truncate(time.Millisecond), outbound.Word(latest[0].Details.ReasonCode), nil
 }

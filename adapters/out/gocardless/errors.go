@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,8 +15,6 @@ import (
 // errInvalidState is a call that the resource's present state does not allow.
 var errInvalidState = errors.New("invalid_state")
 
-var errNotURL = errors.New("the address is not a URL")
-
 // apiError is an answer that is no success. It repeats GoCardless' own words for the kind of the error, never a message
 // or a value, which may be a payer's.
 type apiError struct {
@@ -26,22 +23,20 @@ type apiError struct {
 	reasons     []string // of its parts, with the field's name where there is one
 	requestID   string   // for GoCardless' support
 	conflicting string   // the id of the resource that the idempotency key made before
-	retryAfter  time.Time
 }
 
-func newAPIError(resp *http.Response, body []byte) error {
-	e := &apiError{status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
+func newAPIError(status int, body []byte) error {
+	e := &apiError{status: status}
 	var w errorWire
-	if json.Unmarshal(body, &w) != nil {
-		return e
-	}
 	var word string
-	if json.Unmarshal(w.Error, &word) == nil {
+	var details errorDetailsWire
+	switch {
+	case json.Unmarshal(body, &w) != nil:
+		return e
+	case json.Unmarshal(w.Error, &word) == nil:
 		e.kind = outbound.Word(word)
 		return e
-	}
-	var details errorDetailsWire
-	if json.Unmarshal(w.Error, &details) != nil {
+	case json.Unmarshal(w.Error, &details) != nil:
 		return e
 	}
 	e.kind, e.requestID = outbound.Word(details.Type), outbound.Word(details.RequestID)
@@ -63,9 +58,7 @@ func (e *apiError) Error() string {
 	if e.status == http.StatusUnauthorized {
 		text = "GoCardless refuses the access token: 401"
 	}
-	if e.kind != "" {
-		text += " " + e.kind
-	}
+	text = strings.TrimSpace(text + " " + e.kind)
 	if len(e.reasons) > 0 {
 		text += " (" + strings.Join(e.reasons, ", ") + ")"
 	}
@@ -86,22 +79,6 @@ func (e *apiError) Is(target error) bool {
 		return e.status == http.StatusTooManyRequests
 	}
 	return false
-}
-
-// retryAfter returns when GoCardless wants to be asked again: Retry-After in seconds or as a date, or RateLimit-Reset,
-// which is a date.
-func retryAfter(h http.Header) time.Time {
-	date, _ := http.ParseTime(h.Get("Date"))
-	for _, name := range []string{"Retry-After", "RateLimit-Reset"} {
-		value := h.Get(name)
-		if at, err := http.ParseTime(value); err == nil {
-			return at
-		}
-		if seconds, err := strconv.Atoi(value); err == nil && seconds >= 0 && seconds <= 3600 && !date.IsZero() {
-			return date.Add(time.Duration(seconds) * time.Second)
-		}
-	}
-	return time.Time{}
 }
 
 // Pauses between the attempts of a call double from the first.

@@ -6,6 +6,7 @@
 package gocardless
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -23,13 +24,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Hosts of the API, and origins of the pages that payers are sent to.
-const (
-	liveAPI      = "https://api.gocardless.com"
-	sandboxAPI   = "https://api-sandbox.gocardless.com"
-	livePages    = "https://pay.gocardless.com"
-	sandboxPages = "https://pay-sandbox.gocardless.com"
-)
+// host has the addresses of GoCardless for an environment: of its API, and the origin of the pages that payers are sent to.
+type host struct{ api, pages string }
+
+var hosts = map[catalogue.Environment]host{
+	catalogue.Production: {"https://api.gocardless.com", "https://pay.gocardless.com"},
+	catalogue.Sandbox:    {"https://api-sandbox.gocardless.com", "https://pay-sandbox.gocardless.com"},
+}
 
 // Options are the options of the processor. Environment and Token are required.
 type Options struct {
@@ -76,19 +77,11 @@ func New(o Options) (*Processor, error) {
 }
 
 func (o Options) complete() Options {
-	if o.URL == "" {
-		o.URL = sandboxAPI
-		if o.Environment == catalogue.Production {
-			o.URL = liveAPI
-		}
-	}
-	o.URL = strings.TrimRight(o.URL, "/")
+	o.URL = strings.TrimRight(cmp.Or(o.URL, hosts[o.Environment].api), "/")
 	if len(o.PageOrigins) == 0 {
 		o.PageOrigins = []string{pagesOf(o.URL)}
 	}
-	if o.RequestsPerMinute == 0 {
-		o.RequestsPerMinute = 1000
-	}
+	o.RequestsPerMinute = cmp.Or(o.RequestsPerMinute, 1000)
 	if o.Transport == nil {
 		o.Transport = outbound.NewTransport(attemptTimeout)
 	}
@@ -103,11 +96,10 @@ func (o Options) complete() Options {
 
 // pagesOf returns the origin of the payer's pages that belong to an API.
 func pagesOf(api string) string {
-	switch api {
-	case liveAPI:
-		return livePages
-	case sandboxAPI:
-		return sandboxPages
+	for _, host := range hosts {
+		if host.api == api {
+			return host.pages
+		}
 	}
 	if u, err := url.Parse(api); err == nil {
 		return u.Scheme + "://" + u.Host
@@ -134,10 +126,10 @@ func (o Options) check() error {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		reasons = append(reasons, fmt.Errorf("the URL of the API, %q, is not a scheme and a host", o.URL))
-	case o.Environment == catalogue.Production && o.URL == sandboxAPI:
-		reasons = append(reasons, errors.New("production is refused on the sandbox host "+sandboxAPI))
-	case o.Environment == catalogue.Sandbox && o.URL == liveAPI:
-		reasons = append(reasons, errors.New("the sandbox is refused on the live host "+liveAPI))
+	case o.Environment == catalogue.Production && o.URL == hosts[catalogue.Sandbox].api:
+		reasons = append(reasons, errors.New("production is refused on the sandbox host "+o.URL))
+	case o.Environment == catalogue.Sandbox && o.URL == hosts[catalogue.Production].api:
+		reasons = append(reasons, errors.New("the sandbox is refused on the live host "+o.URL))
 	case u.Scheme == "https", u.Scheme == "http" && o.Environment == catalogue.Sandbox && outbound.Loopback(u.Hostname()):
 	default:
 		reasons = append(reasons, fmt.Errorf("the URL of the API, %q, must be https", o.URL))
@@ -224,10 +216,15 @@ func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 	if err != nil {
 		return checkout.Observation{}, err
 	}
-	if seen.CompletedAt.IsZero() {
-		if seen.CompletedAt, err = p.completedAt(ctx, q, mandate); err != nil {
+	if seen.CompletedAt.IsZero() { // the time of the event that says so, or else of the mandate
+		at, err := p.client.fulfilledAt(ctx, q.Purpose, setup.BillingRequestID)
+		if err != nil {
 			return checkout.Observation{}, err
 		}
+		if at.IsZero() {
+			at = mandate.CreatedAt
+		}
+		seen.CompletedAt = at.UTC().Truncate(time.Millisecond)
 	}
 	seen = mandate.onto(seen)
 	if seen.MandateID == setup.MandateID && seen.Mandate == setup.Mandate && !setup.MandateSince.IsZero() {
@@ -255,16 +252,4 @@ func (p *Processor) mandate(ctx context.Context, purpose checkout.Purpose, id st
 		id = mandate.Links.NewMandate
 	}
 	return mandateWire{}, fmt.Errorf("mandate %s is one of more than %d that replaced each other", id, maxReplacements)
-}
-
-// completedAt returns when a billing request was fulfilled: the time of the event that says so, or else of the mandate.
-func (p *Processor) completedAt(ctx context.Context, q checkout.SetupQuery, mandate mandateWire) (time.Time, error) {
-	at, err := p.client.fulfilledAt(ctx, q.Purpose, q.Setup.BillingRequestID)
-	if err != nil {
-		return time.Time{}, err
-	}
-	if at.IsZero() {
-		at = mandate.CreatedAt
-	}
-	return at.UTC().Truncate(time.Millisecond), nil
 }

@@ -51,8 +51,7 @@ type Receiver struct {
 
 // NewReceiver returns a receiver.
 func NewReceiver(o ReceiverOptions) (*Receiver, error) {
-	switch {
-	case o.Processor == nil, o.Notified == nil, o.Report == nil, o.Now == nil:
+	if o.Processor == nil || o.Notified == nil || o.Report == nil || o.Now == nil {
 		return nil, errors.New("gocardless: a field of ReceiverOptions is missing")
 	}
 	if err := CheckWebhookSecrets(o.Secrets); err != nil {
@@ -83,51 +82,51 @@ func CheckWebhookSecrets(secrets [][]byte) error {
 // GoCardless send it again. It believes nothing in the body but which resources to look at.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(r.receive(w, req))
+}
+
+// receive returns the status of the answer. What cannot be a signature is refused before the body is read.
+func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (status int) {
 	if req.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
+		return http.StatusMethodNotAllowed
 	}
-	signature, ok := parseSignature(req.Header.Get("Webhook-Signature"))
-	if !ok {
-		w.WriteHeader(statusBadSignature)
-		return
+	signature, err := hex.DecodeString(req.Header.Get("Webhook-Signature"))
+	if err != nil || len(signature) != sha256.Size {
+		return statusBadSignature
 	}
 	select {
 	case r.reading <- struct{}{}:
 		defer func() { <-r.reading }()
 	default:
 		w.Header().Set("Retry-After", "1")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
+		return http.StatusServiceUnavailable
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxNotification))
-	var tooLarge *http.MaxBytesError
 	switch {
-	case errors.As(err, &tooLarge):
-		w.WriteHeader(http.StatusRequestEntityTooLarge)
-		return
+	case errors.As(err, new(*http.MaxBytesError)):
+		return http.StatusRequestEntityTooLarge
 	case err != nil:
-		w.WriteHeader(http.StatusBadRequest)
-		return
+		return http.StatusBadRequest
 	case !r.signed(body, signature):
 		r.warnOfSignature(req.Context())
-		w.WriteHeader(statusBadSignature)
-		return
+		return statusBadSignature
 	}
-	given, err := parseNotification(body, r.now())
+	var notification notificationWire
+	if json.Unmarshal(body, &notification) != nil || len(notification.Events) > maxEvents {
+		return http.StatusBadRequest
+	}
+	given, err := toNotifications(notification.Events, r.now())
 	if err != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		return
+		return http.StatusBadRequest
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), keepTimeout)
 	defer cancel()
 	if err := r.Notified(ctx, given); err != nil {
 		r.Report(ctx, fmt.Errorf("keep a notification of %d events: %w", len(given), err))
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
+		return http.StatusServiceUnavailable
 	}
-	w.WriteHeader(http.StatusNoContent)
+	return http.StatusNoContent
 }
 
 // errSignature is reported once in a while: strangers could fill the log with it.
@@ -144,12 +143,6 @@ func (r *Receiver) warnOfSignature(ctx context.Context) {
 }
 
 func (r *Receiver) now() time.Time { return r.Now().UTC().Truncate(time.Millisecond) }
-
-// parseSignature reads the header of a signature. What cannot be one is refused before the body is read.
-func parseSignature(header string) (signature []byte, ok bool) {
-	signature, err := hex.DecodeString(header)
-	return signature, err == nil && len(signature) == sha256.Size
-}
 
 // signed reports whether the signature is that of the body under one of the secrets. Each is tried in the same time.
 func (r *Receiver) signed(body, signature []byte) bool {
@@ -188,18 +181,7 @@ func (w notifiedWire) leadsTo(status checkout.MandateStatus) bool {
 	return w.Action == string(status)
 }
 
-// parseNotification reads the events of a notification.
-func parseNotification(body []byte, received time.Time) ([]checkout.Notification, error) {
-	var w notificationWire
-	if err := json.Unmarshal(body, &w); err != nil {
-		return nil, outbound.WithoutText(err)
-	}
-	if len(w.Events) > maxEvents {
-		return nil, fmt.Errorf("%d events are too many", len(w.Events))
-	}
-	return toNotifications(w.Events, received)
-}
-
+// toNotifications returns the notifications of those events that change something here.
 func toNotifications(events []notifiedWire, received time.Time) ([]checkout.Notification, error) {
 	all := make([]checkout.Notification, 0, len(events))
 	for _, event := range events {

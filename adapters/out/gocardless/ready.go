@@ -71,7 +71,7 @@ func minimumNotice(creditors []creditorWire) (days int, err error) {
 	for _, creditor := range creditors {
 		for _, identifier := range creditor.Schemes {
 			switch {
-			case identifier.Scheme != "becs_nz":
+			case identifier.Scheme != scheme:
 			case identifier.Status == "active":
 				active, days = true, max(days, identifier.Notice)
 			default:

@@ -3,8 +3,6 @@ package gocardless
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -32,7 +30,7 @@ func (r *Receiver) Reconcile(ctx context.Context, cursor string) (next string, p
 		since = now.Add(-firstWindow)
 	}
 	for after := ""; ; {
-		page, more, err := r.Processor.client.events(ctx, since.Add(-overlap), after)
+		page, more, err := r.Processor.client.eventsSince(ctx, since.Add(-overlap), after)
 		if err != nil {
 			return cursor, reconcileEvery, fmt.Errorf("read the events: %w", err)
 		}
@@ -50,14 +48,13 @@ func (r *Receiver) Reconcile(ctx context.Context, cursor string) (next string, p
 	}
 }
 
-// events returns a page of the events after a time, newest first, and the cursor of the next page, or "".
-func (c *client) events(ctx context.Context, since time.Time, after string) (page []notifiedWire, next string, err error) {
-	query := url.Values{"created_at[gt]": {since.UTC().Format(time.RFC3339Nano)}, "limit": {strconv.Itoa(eventsPage)}}
+// eventsSince returns a page of the events after a time, newest first, and the cursor of the next page, or "".
+func (c *client) eventsSince(ctx context.Context, since time.Time, after string) (page []notifiedWire, next string, err error) {
+	query := []string{"created_at[gt]", since.UTC().Format(time.RFC3339Nano), "limit", strconv.Itoa(eventsPage)}
 	if after != "" {
-		query.Set("after", after)
+		query = append(query, "after", after)
 	}
-	page, err = send[[]notifiedWire](ctx, c, call{purpose: checkout.ForNotification, method: http.MethodGet, path: "/events",
-		name: "events", query: query})
+	page, err = c.events(ctx, checkout.ForNotification, query...)
 	if err == nil && len(page) == eventsPage {
 		next = page[len(page)-1].ID
 	}

@@ -2,8 +2,6 @@ package gocardless
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -15,8 +13,7 @@ const placeBlock = 24 * time.Hour
 // Setback implements ports.SetbackFinder. That a payer was refused for the place, or that a billing request failed, stands
 // in no status, only among the latest events.
 func (p *Processor) Setback(ctx context.Context, q checkout.SetupQuery) (checkout.Setback, error) {
-	latest, err := send[[]notifiedWire](ctx, p.client, call{purpose: q.Purpose, method: http.MethodGet, path: "/events",
-		name: "events", query: url.Values{"resource_type": {"billing_requests"}, "billing_request": {q.Setup.BillingRequestID}}})
+	latest, err := p.client.events(ctx, q.Purpose, "resource_type", "billing_requests", "billing_request", q.Setup.BillingRequestID)
 	if err != nil {
 		return checkout.NoSetback, err
 	}

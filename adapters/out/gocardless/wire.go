@@ -1,6 +1,7 @@
 package gocardless
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
+
+// scheme is that of direct debits in New Zealand.
+const scheme = "becs_nz"
 
 // Names of a billing request's metadata, by which it is known again.
 const (
@@ -26,47 +30,48 @@ const (
 )
 
 type linksWire struct {
-	BillingRequest string `json:"billing_request,omitempty"`
-	Creditor       string `json:"creditor,omitempty"`
+	BillingRequest string `json:"billing_request"`
 	// Of a billing request; the second form is where GoCardless has it in an answer.
-	Mandate               string `json:"mandate,omitempty"`
-	MandateRequestMandate string `json:"mandate_request_mandate,omitempty"`
-	NewMandate            string `json:"new_mandate,omitempty"`
+	Mandate               string `json:"mandate"`
+	MandateRequestMandate string `json:"mandate_request_mandate"`
+	NewMandate            string `json:"new_mandate"`
 }
 
-type mandateRequestWire struct {
-	Scheme      string    `json:"scheme"`
-	Currency    string    `json:"currency"`
-	Description string    `json:"description,omitempty"`
-	Links       linksWire `json:"links,omitzero"`
-}
+// object is a JSON object that is sent.
+type object = map[string]any
 
-// createBillingRequestWire is the body that makes a billing request.
-type createBillingRequestWire struct {
-	MandateRequest mandateRequestWire `json:"mandate_request"`
-	Metadata       map[string]string  `json:"metadata"`
-	Links          *linksWire         `json:"links,omitempty"`
-}
-
-func toBillingRequestWire(start checkout.SetupStart) createBillingRequestWire {
-	w := createBillingRequestWire{
-		MandateRequest: mandateRequestWire{Scheme: "becs_nz", Currency: "NZD", Description: start.Description},
-		Metadata:       map[string]string{metaCheckout: start.CheckoutID, metaKey: start.Key, metaProvider: start.Account.ProviderCode},
+// toBillingRequestWire returns the body that makes a billing request.
+func toBillingRequestWire(start checkout.SetupStart) object {
+	w := object{
+		"mandate_request": object{"scheme": scheme, "currency": "NZD", "description": start.Description},
+		"metadata":        object{metaCheckout: start.CheckoutID, metaKey: start.Key, metaProvider: start.Account.ProviderCode},
 	}
 	if strings.HasPrefix(start.Account.ID, creditorPrefix) {
-		w.Links = &linksWire{Creditor: start.Account.ID}
+		w["links"] = object{"creditor": start.Account.ID}
 	}
 	return w
+}
+
+// toFlowWire returns the body that makes a flow. It leaves the payer's name and e-mail open: a parent may pay for the student
+// whose details are filled in.
+func toFlowWire(request string, start checkout.SetupStart) object {
+	return object{"redirect_uri": start.ReturnURL, "exit_uri": start.ReturnURL, "lock_currency": true, "show_redirect_buttons": true,
+		"language": "en", "links": object{"billing_request": request},
+		"prefilled_customer": object{"given_name": start.Student.FirstName, "family_name": start.Student.LastName,
+			"email": start.Student.Email}}
 }
 
 // billingRequestWire has the fields of a billing request that are read.
 type billingRequestWire struct {
 	ID             string                        `json:"id"`
 	Status         checkout.BillingRequestStatus `json:"status"`
-	MandateRequest mandateRequestWire            `json:"mandate_request"`
-	Metadata       map[string]string             `json:"metadata"`
-	Links          linksWire                     `json:"links"`
-	Resources      struct {
+	MandateRequest struct {
+		Scheme string    `json:"scheme"`
+		Links  linksWire `json:"links"`
+	} `json:"mandate_request"`
+	Metadata  map[string]string `json:"metadata"`
+	Links     linksWire         `json:"links"`
+	Resources struct {
 		Account accountWire `json:"customer_bank_account"`
 	} `json:"resources"`
 }
@@ -92,20 +97,15 @@ func (w billingRequestWire) check() error {
 		return fmt.Errorf("billing request has the id %q", w.ID)
 	case !w.Status.Known():
 		return fmt.Errorf("billing request %s has the unknown status %q", w.ID, w.Status)
-	case w.MandateRequest.Scheme != "becs_nz":
-		return fmt.Errorf("billing request %s has the scheme %q, want becs_nz", w.ID, w.MandateRequest.Scheme)
+	case w.MandateRequest.Scheme != scheme:
+		return fmt.Errorf("billing request %s has the scheme %q, want %s", w.ID, w.MandateRequest.Scheme, scheme)
 	}
 	return nil
 }
 
 // mandate returns the id of the mandate that the billing request led to, or "".
 func (w billingRequestWire) mandate() string {
-	for _, id := range []string{w.Links.MandateRequestMandate, w.MandateRequest.Links.Mandate} {
-		if id != "" {
-			return id
-		}
-	}
-	return ""
+	return cmp.Or(w.Links.MandateRequestMandate, w.MandateRequest.Links.Mandate)
 }
 
 // observation returns the observation by the billing request alone. A fulfilled billing request without a mandate counts as
@@ -121,36 +121,6 @@ func (w billingRequestWire) observation() checkout.Observation {
 		seen.AccountHolder, seen.AccountMask = w.Resources.Account.Holder, w.Resources.Account.mask()
 	}
 	return seen
-}
-
-// createFlowWire is the body that makes a flow.
-type createFlowWire struct {
-	RedirectURI       string        `json:"redirect_uri"`
-	ExitURI           string        `json:"exit_uri"`
-	Prefilled         prefilledWire `json:"prefilled_customer"`
-	LockCurrency      bool          `json:"lock_currency"`
-	ShowRedirectLinks bool          `json:"show_redirect_buttons"`
-	Language          string        `json:"language"`
-	Links             linksWire     `json:"links"`
-}
-
-type prefilledWire struct {
-	GivenName  string `json:"given_name"`
-	FamilyName string `json:"family_name"`
-	Email      string `json:"email"`
-}
-
-// toFlowWire leaves the payer's name and e-mail open: a parent may pay for the student whose details are filled in.
-func toFlowWire(request string, start checkout.SetupStart) createFlowWire {
-	return createFlowWire{
-		RedirectURI:       start.ReturnURL,
-		ExitURI:           start.ReturnURL,
-		Prefilled:         prefilledWire{start.Student.FirstName, start.Student.LastName, start.Student.Email},
-		LockCurrency:      true,
-		ShowRedirectLinks: true,
-		Language:          "en",
-		Links:             linksWire{BillingRequest: request},
-	}
 }
 
 type flowWire struct {
@@ -177,8 +147,8 @@ func (w mandateWire) check() error {
 	switch {
 	case !strings.HasPrefix(w.ID, mandatePrefix), w.Status == "":
 		return fmt.Errorf("mandate has the id %q and the status %q", w.ID, w.Status)
-	case w.Scheme != "becs_nz":
-		return fmt.Errorf("mandate %s has the scheme %q, want becs_nz", w.ID, w.Scheme)
+	case w.Scheme != scheme:
+		return fmt.Errorf("mandate %s has the scheme %q, want %s", w.ID, w.Scheme, scheme)
 	}
 	return nil
 }
