@@ -47,9 +47,10 @@ func backup(c *call) action {
 		if *out == standard {
 			said, copyStore = c.Stderr, c.stream
 		}
-		stop := progress.On(c.Stderr).Clock("copying and checking " + path)
+		line := progress.On(c.Stderr)
+		line.Show("copying and checking %s", path)
 		contents, err := copyStore(ctx, path, *out)
-		stop()
+		line.End()
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%s is there already; a backup never takes the place of a file", *out)
 		} else if err != nil {
@@ -116,9 +117,10 @@ func restore(c *call) action {
 			return err
 		}
 		defer remove()
-		stop := progress.On(c.Stderr).Clock("checking and copying " + inputName(*file))
+		line := progress.On(c.Stderr)
+		line.Show("checking and copying %s", inputName(*file))
 		contents, err := sqlite.Restore(ctx, from, path, secrets)
-		stop()
+		line.End()
 		if err != nil {
 			return err
 		}

@@ -38,13 +38,11 @@ func listEvents(c *call) action {
 		}
 		more := len(list) > limit
 		list = list[:min(len(list), limit)]
-		table := c.table("id", "event", "provider", "order", "status", "attempts", "created", "failed", "reason")
+		var rows []record
 		for _, j := range list {
-			if err := table.row(eventRecord(checkout.EventOf(j))); err != nil {
-				return err
-			}
+			rows = append(rows, eventRecord(checkout.EventOf(j)))
 		}
-		if err := table.end(); err != nil {
+		if err := c.table(rows, "id", "event", "provider", "order", "status", "attempts", "created", "failed", "reason"); err != nil {
 			return err
 		}
 		if more {

@@ -31,13 +31,11 @@ func listJobs(c *call) action {
 				return err
 			}
 		}
-		table := c.table("job", "kind", "provider", "order", "since", "attempts", "due", "latest failure")
+		var rows []record
 		for _, r := range list {
-			if err := table.row(jobRecord(r)); err != nil {
-				return err
-			}
+			rows = append(rows, jobRecord(r))
 		}
-		if err := table.end(); err != nil {
+		if err := c.table(rows, "job", "kind", "provider", "order", "since", "attempts", "due", "latest failure"); err != nil {
 			return err
 		}
 		if len(list) == maxJobs {

@@ -37,20 +37,17 @@ func listKeys(c *call) action {
 		if err != nil {
 			return fmt.Errorf("read the keys: %w", err)
 		}
-		table := c.table("id", "provider", "environment", "created", "revoked")
+		var rows []record
 		for _, k := range keys {
-			err := table.row(record{
+			rows = append(rows, record{
 				{"key_id", "id", k.ID},
 				{"provider_code", "provider", k.Provider},
 				{"environment", "environment", string(k.Environment)},
 				{"created_at", "created", k.CreatedAt},
 				{"revoked_at", "revoked", k.RevokedAt},
 			})
-			if err != nil {
-				return err
-			}
 		}
-		return table.end()
+		return c.table(rows, "id", "provider", "environment", "created", "revoked")
 	})
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -44,49 +43,35 @@ func (f field) text() string {
 	return orDash(oneLine(fmt.Sprint(f.value)))
 }
 
-// table prints records: in columns for people, or with --json as an object a line for programs.
-type table struct {
-	to      io.Writer         // for programs
-	columns *tabwriter.Writer // for people; nil for programs
-	labels  []string          // of the columns
+// table prints records in columns, under their labels, or with --json an object a line.
+func (c *call) table(rows []record, labels ...string) error {
+	if !c.json {
+		heading := record{}
+		for _, label := range labels {
+			heading = append(heading, field{label: label, value: strings.ToUpper(label)})
+		}
+		rows = append([]record{heading}, rows...)
+	}
+	return c.columns(rows, labels...)
 }
 
-// table begins a table of these columns, under a heading.
-func (c *call) table(labels ...string) table {
-	t := c.columns(labels...)
-	if t.columns != nil {
-		fmt.Fprintln(t.columns, strings.ToUpper(strings.Join(labels, "\t")))
+// columns prints records as a table does, without a heading.
+func (c *call) columns(rows []record, labels ...string) error {
+	columns := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		if c.json {
+			if err := jsonlines.Write(c.Stdout, r.object()); err != nil {
+				return err
+			}
+			continue
+		}
+		var cells []string
+		for _, label := range labels {
+			cells = append(cells, r[slices.IndexFunc(r, func(f field) bool { return f.label == label })].text())
+		}
+		fmt.Fprintln(columns, strings.Join(cells, "\t"))
 	}
-	return t
-}
-
-// columns begins a table without a heading.
-func (c *call) columns(labels ...string) table {
-	if c.json {
-		return table{to: c.Stdout}
-	}
-	return table{columns: tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0), labels: labels}
-}
-
-// row adds a record.
-func (t table) row(r record) error {
-	if t.columns == nil {
-		return jsonlines.Write(t.to, r.object())
-	}
-	var cells []string
-	for _, label := range t.labels {
-		cells = append(cells, r[slices.IndexFunc(r, func(f field) bool { return f.label == label })].text())
-	}
-	_, err := fmt.Fprintln(t.columns, strings.Join(cells, "\t"))
-	return err
-}
-
-// end prints the buffered rows.
-func (t table) end() error {
-	if t.columns == nil {
-		return nil
-	}
-	return t.columns.Flush()
+	return columns.Flush()
 }
 
 // print prints one record: a line for each label, or with --json an object.

@@ -55,8 +55,8 @@ func (s *server) serve(ctx context.Context) error {
 		defer private.Close()
 	}
 	log := httpserver.NewLog(s.Stderr)
-	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(), observer: observer{commit: metrics.ObserveCommit,
-		exposed: func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }}})
+	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(), onCommit: metrics.ObserveCommit,
+		onExposed: func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }})
 	if err != nil {
 		return err
 	}

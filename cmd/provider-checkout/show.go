@@ -86,13 +86,11 @@ func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout)
 	if !c.json {
 		fmt.Fprintln(c.Stdout)
 	}
-	timeline := c.columns("at", "kind", "actor", "detail", "request", "times")
+	var timeline []record
 	for _, m := range moments {
-		if err := timeline.row(momentRecord(found.ID, m)); err != nil {
-			return err
-		}
+		timeline = append(timeline, momentRecord(found.ID, m))
 	}
-	return timeline.end()
+	return c.columns(timeline, "at", "kind", "actor", "detail", "request", "times")
 }
 
 func checkoutRecord(c checkout.Checkout) record {

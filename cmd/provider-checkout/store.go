@@ -35,18 +35,13 @@ type records interface {
 	Close() error
 }
 
-// observer has the callbacks for a SQLite store's background work; see sqlite.Options. The zero observer ignores it.
-type observer struct {
-	commit  func(writes int)
-	exposed func(path string)
-}
-
 // opening says how a store is opened.
 type opening struct {
 	environment catalogue.Environment // "" for a command that serves no environment
 	crm         string                // outside of the store; "" for the embedded CRM
 	mustExist   bool                  // so that a mistyped path does not create an empty store
-	observer
+	onCommit    func(writes int)      // of a SQLite store: see sqlite.Options
+	onExposed   func(path string)
 }
 
 // open opens the store, and creates it if it does not exist, unless it must.
@@ -69,7 +64,7 @@ func (c *call) open(ctx context.Context, how opening) (records, error) {
 			Rand: rand.Reader})
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: how.environment, CRM: how.crm, Rand: rand.Reader,
-		OnCommit: how.commit, OnExposed: how.exposed})
+		OnCommit: how.onCommit, OnExposed: how.onExposed})
 }
 
 // onRecords returns the work of a command on the open store, which must exist.
