@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,33 +108,6 @@ func (d *runningDemo) stop(t *testing.T) []string {
 		t.Errorf("status %d, stderr %s", code, d.stderr.String())
 	}
 	return d.arrived
-}
-
-func TestDemoLinesWorkInAShell(t *testing.T) {
-	testlevel.Full(t)
-	for _, tool := range []string{"sh", "curl", "sed", "head"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatal(err)
-		}
-	}
-	left := inEmptyTemp(t)
-	d := startDemo(t)
-	shell := exec.CommandContext(t.Context(), "sh", "-eu")
-	shell.Stdin = strings.NewReader(d.guide)
-	said, err := shell.CombinedOutput()
-	if err != nil {
-		t.Errorf("sh: %v\n%s", err, said)
-	}
-	says(t, string(said), `"environment":"sandbox"`, `"provider_order_id":"ENROL-1001"`, "Bank details saved: one step left",
-		`"setup_complete":true`, `"already_confirmed":false`, `"provider_order_id":"T-77"`)
-	arrived := d.stop(t)
-	want := []string{"# event checkout.created", "# event checkout.created", "# event checkout.confirmed", "# event agreement.generated", "# event checkout.created"}
-	if !slices.Equal(arrived, want) {
-		t.Errorf("events %q, want %q", arrived, want)
-	}
-	if files := left(); len(files) != 0 {
-		t.Errorf("%q are left, want nothing", files)
-	}
 }
 
 // At GoCardless the payer has a browser of their own, and the lines wait for that.
