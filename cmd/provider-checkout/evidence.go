@@ -114,8 +114,8 @@ func (s *server) keepEvidence(ctx context.Context, store ports.Evidence, c *site
 	return nil
 }
 
-// stamper returns the task that has a checkpoint stamped each day, or nil where that is not asked for.
-func (s *server) stamper(newest func(context.Context) ([]byte, error)) (*timestamp.Daily, error) {
+// stamper returns the task that has a checkpoint stamped each day, which is yet to be told the newest, or nil where that is not asked for.
+func (s *server) stamper() (*timestamp.Daily, error) {
 	if (s.timestampURL == "") != (s.timestamps == "") {
 		return nil, cli.UsageError(s.name("timestamp-url") + " and " + s.name("timestamps") + " belong together")
 	}
@@ -126,7 +126,7 @@ func (s *server) stamper(newest func(context.Context) ([]byte, error)) (*timesta
 	if err != nil {
 		return nil, cli.UsageError(s.name("timestamp-url") + ": " + err.Error())
 	}
-	return &timestamp.Daily{Authority: authority, Folder: s.timestamps, Newest: newest, Now: time.Now}, nil
+	return &timestamp.Daily{Authority: authority, Folder: s.timestamps, Now: time.Now}, nil
 }
 
 // onLog returns the work of a command on the open store and its evidence log.

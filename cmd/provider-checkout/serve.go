@@ -14,6 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/out/timestamp"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -84,11 +85,8 @@ func (s *server) serve(ctx context.Context) error {
 		cfg.Service.Tasks = append(cfg.Service.Tasks, pull)
 	}
 	var served *site.Site
-	stamp, err := s.stamper(func(ctx context.Context) ([]byte, error) { return served.Service.Checkpoint(ctx) })
-	if err != nil {
-		return err
-	}
-	if stamp != nil {
+	if stamp := outside.stamp; stamp != nil {
+		stamp.Newest = func(ctx context.Context) ([]byte, error) { return served.Service.Checkpoint(ctx) }
 		cfg.Service.Tasks = append(cfg.Service.Tasks, service.Task{Kind: checkout.JobStamp, Run: stamp.Run})
 	}
 	if served, err = site.New(cfg); err != nil {
@@ -140,6 +138,7 @@ type outside struct {
 	processor *site.GoCardless    // nil: the fake processor
 	crm       *salesforce.CRM     // nil: the embedded CRM
 	notifier  ports.PayerNotifier // nil: payers are not notified
+	stamp     *timestamp.Daily    // of checkpoints; nil: they are not stamped
 }
 
 // outside checks that the settings fit together, and returns the systems outside of the store that they name. Its error names
@@ -148,7 +147,7 @@ func (s *server) outside(metrics *ops.Metrics) (outside, error) {
 	processor, wrongProcessor := s.gocardless()
 	crm, wrongCRM := s.salesforce(func(kind salesforce.Retry) { metrics.CountCRMRetry(string(kind)) })
 	notifier, wrongMail := s.notifier()
-	_, wrongStamps := s.stamper(nil)
+	stamp, wrongStamps := s.stamper()
 	secrets, wrongSecrets := s.secrets()
 	keys, wrongKeys := s.givenEvidenceKeys()
 	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongStamps, wrongSecrets, wrongKeys}
@@ -175,7 +174,7 @@ func (s *server) outside(metrics *ops.Metrics) (outside, error) {
 			reasons = append(reasons, errors.New(s.name("allow-private-destinations")+" is for the sandbox"))
 		}
 	}
-	return outside{processor, crm, notifier}, errors.Join(reasons...)
+	return outside{processor, crm, notifier, stamp}, errors.Join(reasons...)
 }
 
 // checkDeployment checks the base URL and the processor for the environment.

@@ -40,16 +40,6 @@ func TestSecretsComeFromTheEnvironmentOrAFile(t *testing.T) {
 	}
 }
 
-func TestShortSecretIsNotRepeated(t *testing.T) {
-	for _, list := range []string{"hunter2", strings.Repeat("a", 32) + ",hunter2", strings.Repeat("a", 32) + ","} {
-		c := call{flags: cli.NewFlags(), Call: &cli.Call{Env: func(name string) string { return map[string]string{secretVariable: list}[name] }}}
-		secrets, err := c.secrets()
-		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "aaa") {
-			t.Errorf("secrets of %q = %q, %v; want a refusal without them", list, secrets, err)
-		}
-	}
-}
-
 func TestDistributeOfASQLiteStoreIsRefused(t *testing.T) {
 	o := newOperator(t)
 	o.confirmedOver(t)
