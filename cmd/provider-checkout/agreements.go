@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/agreementpdf"
@@ -44,7 +43,7 @@ func agreementPDF(c *call) action {
 		return nil
 	})
 	return c.onRecords(func(ctx context.Context, db records) error {
-		source, err := agreementpdf.New(db, time.Now)
+		source, err := agreementpdf.New(db)
 		if err != nil {
 			return err
 		}

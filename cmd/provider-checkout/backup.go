@@ -57,7 +57,8 @@ func backup(c *call) action {
 			return err
 		}
 		keep := func(what, variable, file string) string {
-			if _, err := os.Stat(file); err == nil && !c.given(variable) {
+			given, _ := c.source(variable)
+			if _, err := os.Stat(file); err == nil && given == (source{}) {
 				return file
 			}
 			return what + ", as serve is given it"

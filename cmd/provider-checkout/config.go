@@ -174,12 +174,6 @@ func (c *call) secretList(variable string) (secretList, error) {
 	return c.resolve(from)
 }
 
-// given reports whether a credential is set, readable or not.
-func (c *call) given(variable string) bool {
-	from, _ := c.source(variable)
-	return from != source{}
-}
-
 // resolve returns the value of a setting that has no flag.
 func (c *call) resolve(from source) (secretList, error) {
 	switch {

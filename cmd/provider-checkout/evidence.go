@@ -75,7 +75,7 @@ func (s *server) signingKeys(ctx context.Context, store ports.Evidence) (evidenc
 	if err != nil {
 		return evidence.Keys{}, err
 	}
-	return evidencelog.OwnKeys(path, head.Checkpoint, rand.Reader)
+	return evidencelog.OwnKeys(path, head.Checkpoint)
 }
 
 // knownCheckpoint returns the contents of the file of --checkpoint-file, or nil if the file does not exist yet.
@@ -193,7 +193,7 @@ func printEvidenceKey(c *call) action {
 	newKey := c.flags.Bool("new", false, "make a new private key and print it, once")
 	return func(context.Context) error {
 		if *newKey {
-			private, err := evidencelog.NewKey(rand.Reader)
+			private, err := evidencelog.NewKey()
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
@@ -49,7 +48,7 @@ func exportStudent(c *call) action {
 		if len(numbers) == 0 {
 			return nil
 		}
-		source, err := agreementpdf.New(db, time.Now)
+		source, err := agreementpdf.New(db)
 		if err != nil {
 			return err
 		}

@@ -37,37 +37,29 @@ func show(c *call) action {
 
 // named returns the checkouts with this id, agreement number or order.
 func named(ctx context.Context, db records, id string) (list []checkout.Checkout, err error) {
-	add := func(c checkout.Checkout, err error) error {
-		if err == nil {
-			list = append(list, c)
-		}
-		if errors.Is(err, ports.ErrNotFound) {
-			return nil
-		}
-		return err
-	}
-	if err := add(db.Checkout(ctx, id)); err != nil || len(list) > 0 {
-		return list, err
-	}
-	if strings.HasPrefix(id, "PPA-") {
-		a, err := db.Agreement(ctx, id)
-		if err == nil {
-			return list, add(db.Checkout(ctx, a.CheckoutID))
-		} else if !errors.Is(err, ports.ErrNotFound) {
-			return nil, err
-		}
+	ids := []string{id}
+	a, err := db.Agreement(ctx, id)
+	if err == nil {
+		ids = append(ids, a.CheckoutID)
+	} else if !errors.Is(err, ports.ErrNotFound) {
+		return nil, err
 	}
 	jobs, err := db.Jobs(ctx, checkout.JobFilter{OrderID: id, OldestFirst: true}, maxJobs)
 	if err != nil {
 		return nil, err
 	}
-	seen := make(map[string]bool)
 	for _, j := range jobs { // every checkout has one
-		if of := j.Job.CheckoutID; !seen[of] {
-			seen[of] = true
-			if err := add(db.Checkout(ctx, of)); err != nil {
-				return nil, err
-			}
+		ids = append(ids, j.Job.CheckoutID)
+	}
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			continue
+		}
+		switch c, err := db.Checkout(ctx, id); {
+		case err == nil:
+			list = append(list, c)
+		case !errors.Is(err, ports.ErrNotFound):
+			return nil, err
 		}
 	}
 	return list, nil

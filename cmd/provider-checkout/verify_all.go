@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/agreementpdf"
@@ -42,7 +41,7 @@ func (c *call) verifyAll(ctx context.Context, db ports.Admin, log evidencelog.Lo
 		}
 	}
 	// After the log: an agreement that is confirmed meanwhile is on record too.
-	source, err := agreementpdf.New(db, time.Now)
+	source, err := agreementpdf.New(db)
 	if err != nil {
 		return err
 	}

@@ -25,18 +25,17 @@ type Source struct {
 	Redraw bool // a document that was stored and is lost is rendered again, as a copy
 
 	store   ports.Admin
-	now     func() time.Time
 	zone    *time.Location // New Zealand's
 	printer *pdf.Printer   // nil until the first copy
 }
 
-// New returns the source of a store's PDFs. now dates the copies.
-func New(store ports.Admin, now func() time.Time) (*Source, error) {
+// New returns the source of a store's PDFs.
+func New(store ports.Admin) (*Source, error) {
 	zone, err := service.NewZealand()
 	if err != nil {
 		return nil, err
 	}
-	return &Source{store: store, now: now, zone: zone}, nil
+	return &Source{store: store, zone: zone}, nil
 }
 
 // PDF is the PDF of an agreement.
@@ -108,7 +107,7 @@ func (s *Source) copyOf(ctx context.Context, a agreement.Agreement, lost bool, w
 			return PDF{}, err
 		}
 	}
-	data, err := s.printer.PrintCopy(ctx, a, agreement.Copy{DrawnAt: s.now(), Lost: lost})
+	data, err := s.printer.PrintCopy(ctx, a, agreement.Copy{DrawnAt: time.Now(), Lost: lost})
 	return PDF{data, why}, err
 }
 

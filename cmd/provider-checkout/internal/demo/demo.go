@@ -87,7 +87,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 	}
 	defer web.listener.Close()
 	cfg.Site.Store, cfg.Site.Secrets = db, db.Secrets()
-	if cfg.Site.Service.Evidence, err = evidencelog.OwnKeys(path+".evidence", nil, rand.Reader); err != nil {
+	if cfg.Site.Service.Evidence, err = evidencelog.OwnKeys(path+".evidence", nil); err != nil {
 		return err
 	}
 	terms, err := providerfile.ParseTerms(cfg.Terms)

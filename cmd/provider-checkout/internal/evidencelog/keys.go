@@ -2,9 +2,9 @@ package evidencelog
 
 import (
 	"crypto/ed25519"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,11 +17,9 @@ import (
 const KeyName = "provider-checkout.evidence"
 
 // NewKey makes a private key.
-func NewKey(rand io.Reader) (private string, err error) {
+func NewKey() (private string, err error) {
 	var seed [ed25519.SeedSize]byte
-	if _, err := io.ReadFull(rand, seed[:]); err != nil {
-		return "", fmt.Errorf("make an evidence key: %w", err)
-	}
+	rand.Read(seed[:])
 	return evidence.NewKey(KeyName, seed)
 }
 
@@ -43,7 +41,7 @@ func ReadKeys(path string) (evidence.Keys, error) {
 
 // OwnKeys returns the keys in a file, which it makes, readable by its owner only, unless there is one. newest is the newest
 // checkpoint of the store: no key is made in the place of the key that signed it.
-func OwnKeys(path string, newest []byte, rand io.Reader) (evidence.Keys, error) {
+func OwnKeys(path string, newest []byte) (evidence.Keys, error) {
 	keys, err := ReadKeys(path)
 	switch {
 	case err != nil || keys.CanVerify():
@@ -51,15 +49,15 @@ func OwnKeys(path string, newest []byte, rand io.Reader) (evidence.Keys, error) 
 	case len(newest) > 0:
 		return evidence.Keys{}, fmt.Errorf("%s is missing, and the evidence log was signed by the key %s: put that key back there, or give it", path, evidence.Signer(newest))
 	}
-	if err := makeKey(path, rand); err != nil {
+	if err := makeKey(path); err != nil {
 		return evidence.Keys{}, fmt.Errorf("make %s: %w", path, err)
 	}
 	return ReadKeys(path)
 }
 
 // makeKey makes a file with a new key, completely or not at all. A file that another process has made meanwhile stays.
-func makeKey(path string, rand io.Reader) error {
-	private, err := NewKey(rand)
+func makeKey(path string) error {
+	private, err := NewKey()
 	if err != nil {
 		return err
 	}
