@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -41,63 +42,44 @@ func New(store ports.Admin) (*Source, error) {
 // PDF is the PDF of an agreement.
 type PDF struct {
 	Bytes []byte
-	Copy  string // why it is a copy; "" for the document that was stored
+	Copy  string // the reason why it is a copy; "" for the document that was stored
 }
 
 // Read returns the PDF of the agreement with this number: the stored document, or a copy if no PDF was rendered at the
 // confirm. A document that was stored and is lost, or differs from the evidence log, is refused, unless Redraw says that a
 // copy will do. The error is ports.ErrNotFound if there is no such agreement.
 func (s *Source) Read(ctx context.Context, number string) (PDF, error) {
-	logged, err := s.logged(ctx, number)
-	if err != nil {
-		return PDF{}, fmt.Errorf("read its evidence: %w", err)
-	}
-	loss := ""
-	switch doc, err := s.store.Document(ctx, number); {
-	case err != nil && !errors.Is(err, ports.ErrNotFound):
-		return PDF{}, fmt.Errorf("read its PDF: %w", err)
-	case err != nil && logged != "":
-		loss = fmt.Sprintf("its PDF, whose SHA-256 in the evidence log is %s, is not on record", logged)
-	case err != nil:
-	case sha256.Sum256(doc.Bytes) != doc.SHA256:
-		loss = fmt.Sprintf("the PDF on record does not have the SHA-256 on record, %x", doc.SHA256)
-	case logged != "" && logged != hex.EncodeToString(doc.SHA256[:]):
-		loss = fmt.Sprintf("the PDF on record is not the one in the evidence log, whose SHA-256 is %s", logged)
-	default:
-		return PDF{Bytes: doc.Bytes}, nil
-	}
-	a, err := s.store.Agreement(ctx, number)
+	r, err := evidencelog.Read(ctx, s.store, number)
 	if err != nil {
 		return PDF{}, err
 	}
-	c, err := s.store.Checkout(ctx, a.CheckoutID)
-	if err != nil {
-		return PDF{}, fmt.Errorf("read its checkout: %v", err) // %v, because the agreement was found
-	}
-	if c.Erased() { // a copy would lack what was erased
+	if r.Checkout.Erased() { // a copy would lack what was erased
 		return PDF{}, fmt.Errorf("the personal data of agreement %s was erased on %s, and its PDF with it; one that somebody has kept is "+
-			"the one that was agreed if it has the SHA-256 on record", number, c.ErasedAt.UTC().Format("2006-01-02 15:04 UTC"))
+			"the one that was agreed if it has the SHA-256 on record", number, r.Checkout.ErasedAt.UTC().Format("2006-01-02 15:04 UTC"))
 	}
-	if named := c.Confirmation.DocumentID; loss == "" && named != "" {
-		loss = fmt.Sprintf("its PDF, document %s, was stored and is not on record", named)
+	entry, _, err := s.store.EvidenceEntry(ctx, evidence.AgreementID(number))
+	if err != nil && !errors.Is(err, ports.ErrNotFound) {
+		return PDF{}, fmt.Errorf("read its evidence: %w", err)
 	}
-	switch {
-	case loss == "":
-		return s.copyOf(ctx, a, false, "no PDF was rendered at the confirm")
-	case s.Redraw:
-		return s.copyOf(ctx, a, true, loss)
+	var loss string
+	switch logged := evidence.DocumentHash(entry.Leaf); {
+	case err != nil:
+		loss = "the evidence log has no record of it"
+	case r.Document == nil && logged == "":
+		return s.copyOf(ctx, r.Agreement, false, "no PDF was rendered at the confirm")
+	case r.Document == nil:
+		loss = fmt.Sprintf("its PDF, whose SHA-256 in the evidence log is %s, is not on record", logged)
+	case sha256.Sum256(r.Document.Bytes) != r.Document.SHA256:
+		loss = fmt.Sprintf("the PDF on record does not have the SHA-256 on record, %x", r.Document.SHA256)
+	case logged != hex.EncodeToString(r.Document.SHA256[:]):
+		loss = fmt.Sprintf("the PDF on record is not the one in the evidence log, whose SHA-256 is %s", logged)
+	default:
+		return PDF{Bytes: r.Document.Bytes}, nil
+	}
+	if s.Redraw {
+		return s.copyOf(ctx, r.Agreement, true, loss)
 	}
 	return PDF{}, errors.New(loss + "; --redraw renders it again, marked as a copy")
-}
-
-// logged returns the SHA-256 of the agreement's PDF in the evidence log; "" if the log has no such agreement. A version
-// without the log concluded agreements that are not in it.
-func (s *Source) logged(ctx context.Context, number string) (string, error) {
-	entry, _, err := s.store.EvidenceEntry(ctx, evidence.AgreementID(number))
-	if errors.Is(err, ports.ErrNotFound) {
-		return "", nil
-	}
-	return evidence.DocumentHash(entry.Leaf), err
 }
 
 func (s *Source) copyOf(ctx context.Context, a agreement.Agreement, lost bool, why string) (PDF, error) {
