@@ -3,13 +3,11 @@ package full_test
 import (
 	"context"
 	"math/rand/v2"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
@@ -24,63 +22,29 @@ const (
 	callLimit, gather = 5 * time.Second, 4 * time.Second
 )
 
-// crmManner is the fault at a point, and the clients' reaction to it.
-type crmManner struct {
-	stops   bool // the process is stopped until its leases are over, and then goes on; else it is killed and started again
-	retries bool // clients repeat requests that had no answer; otherwise no client asks for anything until everything is done
-}
-
-var crmManners = []crmManner{{false, false}, {false, true}, {true, false}, {true, true}}
-
-func (m crmManner) String() string {
-	what, clients := "killed", "silent"
-	if m.stops {
-		what = "stopped"
-	}
-	if m.retries {
-		clients = "retrying"
-	}
-	return what + ", clients " + clients
-}
-
 // student is an enrolment that is at a point when the process is struck.
 type student struct {
 	*workload.Enrolment
 	at    crmPoint
-	under chan crmSent // what becomes of the request that is under way then
+	under chan sent // what becomes of the request that is under way then
 	rng   *rand.Rand
 }
 
-// crmSent is the outcome of a request.
-type crmSent struct {
-	answer sandbox.Response
-	err    error
-}
-
 // request sends the request in which the point is.
-func (s *student) request(ctx context.Context, c *apiclient.Client) (sandbox.Response, error) {
+func (s *student) request(ctx context.Context, c *apiclient.Client) sent {
 	if !s.at.confirm {
-		return s.SendCreate(ctx, c)
+		r, err := s.SendCreate(ctx, c)
+		return sent{func() error { return s.NoteCreate(r) }, err}
 	}
-	return c.Call(ctx, s.Provider, http.MethodPost, s.Created.CheckoutPath()+"/confirm", s.Created.ConfirmBody())
-}
-
-// note notes the answer.
-func (s *student) note(got crmSent) error {
-	switch {
-	case got.err != nil:
-		return got.err
-	case s.at.confirm:
-		return s.NoteConfirm(got.answer)
-	}
-	return s.NoteCreate(got.answer)
+	r, err := c.Confirm(ctx, s.Created, s.Created.ConfirmBody())
+	return sent{func() error { return s.NoteConfirm(r) }, err}
 }
 
 // prepare returns enrolments that have come as far as the requests in which their points are.
 func (w *crmWorld) prepare(t *testing.T, points []crmPoint) (all []*student) {
 	t.Helper()
 	for _, at := range points {
-		s := &student{Enrolment: w.Enrolments.Begin(), at: at, under: make(chan crmSent, 1),
+		s := &student{Enrolment: w.Enrolments.Begin(), at: at, under: make(chan sent, 1),
 			rng: rand.New(rand.NewPCG(w.Rand.Uint64(), 0))}
 		w.gate.admit(s.Enrolment)
 		all = append(all, s)
@@ -108,7 +72,7 @@ func (w *crmWorld) prepare(t *testing.T, points []crmPoint) (all []*student) {
 
 // round brings an enrolment to each point, strikes the process while all are there, and has everything completed. It
 // returns the points that were missed: an enrolment was not there yet, or no longer.
-func (w *crmWorld) round(t *testing.T, m crmManner, points []crmPoint) (missed []crmPoint) {
+func (w *crmWorld) round(t *testing.T, m manner, points []crmPoint) (missed []crmPoint) {
 	t.Helper()
 	all, first := w.prepare(t, points), w.servers[0]
 	over := w.strike(t, m, all, first)
@@ -127,7 +91,7 @@ func (w *crmWorld) round(t *testing.T, m crmManner, points []crmPoint) (missed [
 		w.resumeAmid(t, all, first, over)
 	}
 	done := w.await(t, "crm_steps_waiting", over.Add(undoneWithin))
-	w.tally.finished(done.Sub(over))
+	w.suite.finished(done.Sub(over))
 	clientsEnd()
 	if on == atLast {
 		<-time.After(time.Until(over) + requestLimit - stepLease)
@@ -149,13 +113,13 @@ const (
 	atLast                       // when others have done everything. No client turns to it
 )
 
-func (w *crmWorld) resumption(m crmManner) resumption {
+func (w *crmWorld) resumption(m manner) resumption {
 	switch {
 	case !m.stops:
 		return notAgain
 	case len(w.servers) == 1:
 		return whenAlone
-	case m.retries:
+	case !m.alone:
 		return amidOthers
 	}
 	return atLast
@@ -163,10 +127,10 @@ func (w *crmWorld) resumption(m crmManner) resumption {
 
 // strike kills the process and starts another, or stops it, once all enrolments are at their points. It returns when all
 // its leases have ended.
-func (w *crmWorld) strike(t *testing.T, m crmManner, all []*student, first *crmServer) (over time.Time) {
+func (w *crmWorld) strike(t *testing.T, m manner, all []*student, first *crmServer) (over time.Time) {
 	t.Helper()
-	w.busy.Lock()
-	defer w.busy.Unlock()
+	w.suite.busy.Lock()
+	defer w.suite.busy.Unlock()
 	w.gather(t, all, first)
 	w.gate.strike(!m.stops, func() {
 		if m.stops {
@@ -188,19 +152,16 @@ func (w *crmWorld) strike(t *testing.T, m crmManner, all []*student, first *crmS
 }
 
 // repeat has clients repeat what had no answer, if they do. It returns a function that waits until they have one.
-func (w *crmWorld) repeat(t *testing.T, m crmManner, all []*student) (wait func()) {
+func (w *crmWorld) repeat(t *testing.T, m manner, all []*student) (wait func()) {
 	t.Helper()
 	var clients sync.WaitGroup
 	t.Cleanup(clients.Wait) // they end with the test's context
 	for _, s := range all {
-		if !m.retries {
+		if m.alone {
 			break
 		}
 		clients.Go(func() {
-			err := insist(t, func() error {
-				r, err := s.request(t.Context(), w.backend)
-				return s.note(crmSent{r, err})
-			})
+			err := insist(t, func() error { return s.request(t.Context(), w.backend).settle() })
 			if err != nil && t.Context().Err() == nil {
 				t.Errorf("%s: a repeated request: %v", s.at, err)
 			}
@@ -231,7 +192,7 @@ func (w *crmWorld) resumeAmid(t *testing.T, all []*student, first *crmServer, ov
 func (w *crmWorld) finish(t *testing.T, all []*student) {
 	t.Helper()
 	for _, s := range all {
-		if err := s.note(<-s.under); err != nil && !apiclient.IsCut(err) {
+		if err := (<-s.under).settle(); err != nil && !apiclient.IsCut(err) {
 			t.Errorf("%s: the request that was under way: %v", s.at, err)
 		}
 	}
@@ -262,10 +223,7 @@ func (w *crmWorld) gather(t *testing.T, all []*student, to *crmServer) {
 	client := w.through(only)
 	for _, s := range all {
 		w.gate.aim(s.Enrolment, s.at)
-		go func() {
-			r, err := s.request(t.Context(), client)
-			s.under <- crmSent{r, err}
-		}()
+		go func() { s.under <- s.request(t.Context(), client) }()
 	}
 	limit := time.After(gather)
 	for _, s := range all {

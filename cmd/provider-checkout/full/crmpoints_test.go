@@ -1,13 +1,9 @@
 package full_test
 
 import (
-	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
-	"text/tabwriter"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
@@ -31,8 +27,9 @@ type crmSuite struct {
 	name      string
 	processes int
 	store     func(*testing.T) string // a new one
-	tally     *crmTally
-	busy      *sync.Mutex // held while enrolments come to their points: a busy machine may have no time for more
+	busy      *sync.Mutex             // held while enrolments come to their points: a busy machine may have no time for more
+
+	longest time.Duration // from the end of the last lease until everything was done
 }
 
 // TestNoCallOfTheCRMIsMadeTwiceOrLost has an enrolment at each point, in each manner, once; or as often as a long run says:
@@ -45,42 +42,47 @@ func TestNoCallOfTheCRMIsMadeTwiceOrLost(t *testing.T) {
 	b := built(t)
 	busy := new(sync.Mutex)
 	suites := []*crmSuite{
-		{b, "SQLite", 1, func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "records.db") }, newCRMTally(), busy},
-		{b, "PostgreSQL", 3, func(t *testing.T) string { return server.URL(t) }, newCRMTally(), busy},
+		{Binary: b, name: "SQLite", processes: 1, store: func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "records.db") }, busy: busy},
+		{Binary: b, name: "PostgreSQL", processes: 3, store: func(t *testing.T) string { return server.URL(t) }, busy: busy},
 	}
 	points := suites[0].points(t)
 	began := time.Now()
-	var group sync.WaitGroup
-	running := make(chan struct{}, atOnce)
+	type run struct {
+		*crmSuite
+		manner
+	}
+	var runs []run
 	for range rounds {
-		for _, m := range crmManners {
+		for _, m := range []manner{killed, killedAlone, stopped, stoppedAlone} {
 			for _, s := range suites {
-				running <- struct{}{}
-				group.Go(func() {
-					defer func() { <-running }()
-					t.Run(s.name+", "+m.String(), func(t *testing.T) { s.strike(t, m, points) })
-				})
+				runs = append(runs, run{s, m})
 			}
 		}
 	}
-	group.Wait()
-	t.Logf("%d points in %v\n%s", len(points), time.Since(began).Round(time.Second), crmTable(points, suites))
+	together(runs, atOnce, func(r run) {
+		t.Run(r.name+", "+r.manner.String(), func(t *testing.T) { r.strike(t, r.manner, points) })
+	})
+	t.Logf("%d points, each struck in each manner %d times over each store, in %v", len(points), rounds, time.Since(began).Round(time.Second))
+	for _, s := range suites {
+		t.Logf("%s: everything was done at most %v after the last lease's end", s.name, s.longest.Round(calm))
+	}
+}
+
+// finished notes how long after the end of the last lease everything was done.
+func (s *crmSuite) finished(after time.Duration) {
+	s.busy.Lock()
+	defer s.busy.Unlock()
+	s.longest = max(s.longest, after)
 }
 
 // strike has m happen at each of the points.
-func (s *crmSuite) strike(t *testing.T, m crmManner, points []crmPoint) {
+func (s *crmSuite) strike(t *testing.T, m manner, points []crmPoint) {
 	left := points
 	for range attempts {
-		missed := s.newWorld(t).round(t, m, left)
-		for _, at := range left {
-			if !slices.Contains(missed, at) {
-				s.tally.count(m, at)
-			}
-		}
-		if left = missed; len(left) == 0 {
+		if left = s.newWorld(t).round(t, m, left); len(left) == 0 {
 			return
 		}
-		t.Logf("once more, for what was missed: %v", missed)
+		t.Logf("once more, for what was missed: %v", left)
 	}
 	t.Errorf("void: %d rounds have not had the points %v", attempts, left)
 }
@@ -113,52 +115,4 @@ func (s *crmSuite) points(t *testing.T) (all []crmPoint) {
 		t.Fatalf("void: an enrolment shows only the points %v", all)
 	}
 	return all
-}
-
-// crmTally counts what was struck on one kind of store.
-type crmTally struct {
-	mu      sync.Mutex
-	of      map[crmHit]int
-	longest time.Duration // from the end of the last lease until everything was done
-}
-
-// crmHit is a fault that an enrolment met, and its point.
-type crmHit struct {
-	crmManner
-	crmPoint
-}
-
-func newCRMTally() *crmTally { return &crmTally{of: make(map[crmHit]int)} }
-
-func (y *crmTally) count(m crmManner, at crmPoint) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.of[crmHit{m, at}]++
-}
-
-func (y *crmTally) finished(after time.Duration) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.longest = max(y.longest, after)
-}
-
-// crmTable says how often each point was struck in each manner.
-func crmTable(points []crmPoint, suites []*crmSuite) string {
-	var text strings.Builder
-	lines := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	for _, s := range suites {
-		fmt.Fprintf(lines, "%s, everything done at most %v after the last lease's end", s.name, s.tally.longest.Round(calm))
-		for _, m := range crmManners {
-			fmt.Fprintf(lines, "\t%s", m)
-		}
-		for _, at := range points {
-			fmt.Fprintf(lines, "\n%s", at)
-			for _, m := range crmManners {
-				fmt.Fprintf(lines, "\t%d", s.tally.of[crmHit{m, at}])
-			}
-		}
-		fmt.Fprintln(lines)
-	}
-	lines.Flush()
-	return text.String()
 }

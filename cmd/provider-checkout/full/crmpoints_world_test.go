@@ -1,7 +1,6 @@
 package full_test
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -30,14 +29,13 @@ type crmWorld struct {
 	servers []*crmServer // the first is struck
 	fleet   balancer     // leads clients to servers
 	backend *apiclient.Client
-	tally   *crmTally
-	busy    *sync.Mutex // of the suite
+	suite   *crmSuite
 }
 
 // newWorld starts processes on a new store.
 func (s *crmSuite) newWorld(t *testing.T) *crmWorld {
 	t.Helper()
-	w := &crmWorld{gate: newCRMGate(), tally: s.tally, busy: s.busy}
+	w := &crmWorld{gate: newCRMGate(), suite: s}
 	w.Workload = workload.New(t, s.Binary, s.store(t))
 	w.Verdicts.AcceptAll = true
 	w.backend = w.through(&w.fleet)

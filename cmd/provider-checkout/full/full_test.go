@@ -84,6 +84,43 @@ const (
 	late   side = "late"   // it has not arrived, and does when another process does the same, or has done it
 )
 
+// manner is the fault at a point, and the clients' reaction to it.
+type manner struct {
+	stops bool // the process is stopped while another takes its place or its leases end, and then goes on; else it is killed and started again
+	alone bool // no client asks for anything until the others have caught up; otherwise each repeats what had no answer
+}
+
+var (
+	killed       = manner{}
+	killedAlone  = manner{alone: true}
+	stopped      = manner{stops: true}
+	stoppedAlone = manner{stops: true, alone: true}
+)
+
+func (m manner) String() string {
+	what := "killed"
+	if m.stops {
+		what = "stopped"
+	}
+	if m.alone {
+		what += ", no client repeats"
+	}
+	return what
+}
+
+// sent is the outcome of a request. note notes the answer.
+type sent struct {
+	note func() error
+	err  error
+}
+
+func (s sent) settle() error {
+	if s.err != nil {
+		return s.err
+	}
+	return s.note()
+}
+
 var errBusy = errors.New("the service is busy")
 
 // together calls do with each of all, a few at a time.

@@ -70,9 +70,7 @@ func happensHere(happens func() error) func(context.Context) (func() error, erro
 	return func(context.Context) (func() error, error) { return happens, nil }
 }
 
-var (
-	errNotYet = errors.New("the service has not seen yet what is so at GoCardless")
-)
+var errNotYet = errors.New("the service has not seen yet what is so at GoCardless")
 
 // triedAgain reports whether a step is to be taken again after this error.
 func triedAgain(err error) bool {
@@ -185,19 +183,6 @@ func (p *payer) browse(ctx context.Context, method, address string, form url.Val
 
 // lateAnswer is the answer to a request that is still under way.
 type lateAnswer chan sent
-
-// sent is the outcome of a request.
-type sent struct {
-	note func() error
-	err  error
-}
-
-func (s sent) settle() error {
-	if s.err != nil {
-		return s.err
-	}
-	return s.note()
-}
 
 // send sends the request of a step.
 func (p *payer) send(t *testing.T, s payerStep) lateAnswer {

@@ -25,20 +25,6 @@ import (
 // The tests of the files points_… end or stop a process of the program at every point of a payer's way where something is on its way
 // between it and the outside, and look whether anything was done twice or lost.
 
-// manner is the fault at a point, and the clients' reaction to it.
-type manner struct {
-	name  string
-	stops bool // the process is stopped while another takes its place, and then goes on; else it is killed and started again
-	alone bool // no client asks for anything until the other process has caught up; otherwise each repeats what had no answer
-}
-
-var (
-	killed       = manner{name: "killed"}
-	killedAlone  = manner{name: "killed, no client repeats", alone: true}
-	stopped      = manner{name: "stopped", stops: true}
-	stoppedAlone = manner{name: "stopped, no client repeats", stops: true, alone: true}
-)
-
 // pointSuite is the program over one kind of store, and what the runs of it met.
 type pointSuite struct {
 	proc.Binary
@@ -79,27 +65,26 @@ func TestNoPointOfThePayersWayDoublesOrLosesAnything(t *testing.T) {
 func (s *pointSuite) run(t *testing.T, sample map[manner]int) {
 	s.learn(t)
 	all, rng := s.points(t), workload.NewRand(t)
-	var group sync.WaitGroup
-	running := make(chan struct{}, atOnce)
-	began, runs := time.Now(), 0
+	type run struct {
+		manner
+		point
+	}
+	var runs []run
 	for m, nth := range sample { // in any order
 		nth = max(1, nth/testlevel.Runs(t, 1))
 		from := rng.IntN(nth)
 		for i, at := range all {
-			if i%nth != from && !(m == killed && s.tries == 1 && at.atGoCardless()) {
-				continue
+			if i%nth == from || m == killed && s.tries == 1 && at.atGoCardless() {
+				runs = append(runs, run{m, at})
 			}
-			running <- struct{}{}
-			runs++
-			group.Go(func() {
-				defer func() { <-running }()
-				t.Run(m.name+" at "+at.String(), func(t *testing.T) { s.strike(t, m, at) })
-			})
 		}
 	}
-	group.Wait()
+	began := time.Now()
+	together(runs, atOnce, func(r run) {
+		t.Run(r.manner.String()+" at "+r.point.String(), func(t *testing.T) { s.strike(t, r.manner, r.point) })
+	})
 	t.Logf("%d runs at %d points in %v; %d commits had an answer that was lost, %d creates found the billing request of an earlier one",
-		runs, len(all), time.Since(began).Round(time.Second), s.lost.Load(), s.conflicts.Load())
+		len(runs), len(all), time.Since(began).Round(time.Second), s.lost.Load(), s.conflicts.Load())
 	if s.tries == 1 && (s.lost.Load() == 0 || s.conflicts.Load() == 0) { // the sample of the longer way may have no such point
 		t.Error("void: no answer was lost after a commit, or after a billing request was made")
 	}
