@@ -4,13 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,73 +19,34 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// slowReceiver is the receivers of both providers, on one host and port.
-type slowReceiver struct {
-	url string
-
-	mu      sync.Mutex
-	got     map[string]int           // requests by event id
-	takes   map[string]time.Duration // how long an answer takes, by provider
-	waiting int
-}
-
-func newSlowReceiver(t *testing.T) *slowReceiver {
-	r := &slowReceiver{got: map[string]int{}, takes: map[string]time.Duration{}}
-	server := httptest.NewServer(r)
-	t.Cleanup(server.Close)
-	r.url = server.URL
-	return r
-}
-
-func (r *slowReceiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	_, _ = io.Copy(io.Discard, req.Body) // only then does the context end with the connection
-	r.mu.Lock()
-	r.got[req.Header.Get(events.HeaderEventID)]++
-	takes := r.takes[strings.TrimPrefix(req.URL.Path, "/")]
-	r.waiting++
-	r.mu.Unlock()
-	select {
-	case <-time.After(takes):
-	case <-req.Context().Done():
-	}
-	r.mu.Lock()
-	r.waiting--
-	r.mu.Unlock()
-	w.WriteHeader(http.StatusNoContent)
-}
-
-func (r *slowReceiver) take(provider string, d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.takes[provider] = d
-}
-
-// awaitWaiting waits until as many requests wait for their answers.
-func (r *slowReceiver) awaitWaiting(t *testing.T, n int) {
-	t.Helper()
-	eventually(t, fmt.Sprint(n, " requests wait"), func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.waiting >= n
-	})
-}
-
-// slowWorld is a server with its store and its receiver.
+// slowWorld is a server with its store, and the receivers of both providers on one host and port.
 type slowWorld struct {
-	*slowReceiver
 	*apiclient.Client
-	binary proc.Binary
-	store  string
-	server *proc.Process
+	binary   proc.Binary
+	store    string
+	server   *proc.Process
+	receiver *sandbox.Receiver
+	waiting  atomic.Int64 // requests that wait for their answers
 }
 
-func newSlowWorld(t *testing.T, binary proc.Binary) *slowWorld {
+// newSlowWorld starts a server, whose receivers take a time for each answer, by provider.
+func newSlowWorld(t *testing.T, binary proc.Binary, takes map[string]time.Duration) *slowWorld {
 	t.Helper()
-	w := &slowWorld{slowReceiver: newSlowReceiver(t), binary: binary, store: "sqlite:" + filepath.Join(t.TempDir(), "records.db")}
-	keys := workload.Configure(t, binary, w.store, w.url)
+	w := &slowWorld{binary: binary, store: "sqlite:" + filepath.Join(t.TempDir(), "records.db"), receiver: sandbox.NewReceiver(t)}
+	ended := make(chan struct{})
+	t.Cleanup(func() { close(ended) }) // before the receiver is closed, which waits for its answers
+	w.receiver.AnswerWith(func(d sandbox.Delivery) int {
+		w.waiting.Add(1)
+		defer w.waiting.Add(-1)
+		select {
+		case <-time.After(takes[d.Provider]):
+		case <-ended:
+		}
+		return http.StatusNoContent
+	})
+	keys := workload.Configure(t, binary, w.store, w.receiver.URL)
 	w.server = binary.Serve(t, w.store)
 	w.Client = apiclient.New(w.server.Listening(t), keys)
 	return w
@@ -115,13 +75,9 @@ func (w *slowWorld) crowd(t *testing.T, provider string, many int) (done func())
 // events returns the events on record of a provider.
 func (w *slowWorld) events(t *testing.T, provider string) (all []apiclient.Object) {
 	t.Helper()
-	for line := range strings.Lines(w.binary.Run(t, "export", "--store", w.store)) {
-		o, err := apiclient.ParseObject([]byte(line))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if o.Text("kind") == "event" && o.Text("provider_code") == provider {
-			all = append(all, o)
+	for _, r := range workload.ReadRecords(t, w.binary.Run(t, "export", "--store", w.store)) {
+		if r.Text("provider_code") == provider {
+			all = append(all, r.Related["event"]...)
 		}
 	}
 	return all
@@ -131,11 +87,13 @@ func (w *slowWorld) events(t *testing.T, provider string) (all []apiclient.Objec
 // more: an attempt may end before the receiver, on a busy machine, has read its request.
 func (w *slowWorld) checkAttempts(t *testing.T, all []apiclient.Object, hangs bool) {
 	t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	requests := make(map[string]int) // by event id
+	for _, d := range w.receiver.Deliveries() {
+		requests[d.JSON.Text("event_id")]++
+	}
 	for _, e := range all {
 		n, err := e.At("attempts").(json.Number).Int64()
-		if got := w.got[e.Text("event_id")]; err != nil || int(n) < got || int(n) > got && !hangs {
+		if got := requests[e.Text("event_id")]; err != nil || int(n) < got || int(n) > got && !hangs {
 			t.Errorf("event %s is %s after %d attempts on record, and its receiver got %d", e.Text("event_id"), e.Text("status"), n, got)
 		}
 	}
@@ -157,8 +115,7 @@ func burstToASlowReceiver(t *testing.T, binary proc.Binary) {
 	for round := range testlevel.Runs(t, 1) {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			const many = 400
-			w := newSlowWorld(t, binary)
-			w.take("KOWHAI", time.Second)
+			w := newSlowWorld(t, binary, map[string]time.Duration{"KOWHAI": time.Second})
 			start := time.Now()
 			w.crowd(t, "KOWHAI", many)()
 			answered := time.Since(start)
@@ -188,7 +145,7 @@ func hangingReceiver(t *testing.T, binary proc.Binary) {
 	for round := range testlevel.Runs(t, 1) {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			const creates, hanging = 60, 300
-			w := newSlowWorld(t, binary)
+			w := newSlowWorld(t, binary, map[string]time.Duration{"KOWHAI": 10 * time.Second})
 			median := func(name string) time.Duration {
 				var took []time.Duration
 				for i := range creates {
@@ -199,9 +156,8 @@ func hangingReceiver(t *testing.T, binary proc.Binary) {
 			}
 			median("WARM")
 			quiet := median("QUIET")
-			w.take("KOWHAI", 10*time.Second)
 			done := w.crowd(t, "KOWHAI", hanging)
-			w.awaitWaiting(t, 40) // of the 64 at once; the others pause between attempts
+			eventually(t, "40 requests wait", func() bool { return w.waiting.Load() >= 40 }) // of the 64 at once; the others pause between attempts
 			loaded := median("LOADED")
 			t.Logf("the median create took %v, and %v (%.1f times as long) beside the hanging receiver", quiet, loaded,
 				loaded.Seconds()/quiet.Seconds())
