@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -28,9 +26,7 @@ func TestBrowserTheDemonstrationLeadsToAnAgreement(t *testing.T) {
 	for _, on := range []screen{smallPhone, darkDesktop} { // without a script a test over HTTP goes the same way
 		p := newTab(t, browser, on, true)
 		look := func(name string) {
-			if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > on.width {
-				t.Errorf("%s: the page %q is %d pixels wide, on a screen of %d", on.name, name, wide, on.width)
-			}
+			p.isNarrow()
 			if !strings.Contains(p.text("header"), "make-believe") {
 				t.Errorf("%s: the page %q is not marked as make-believe", on.name, name)
 			}
@@ -51,9 +47,7 @@ func TestBrowserTheDemonstrationLeadsToAnAgreement(t *testing.T) {
 		if got := p.text("main"); !strings.Contains(got, number) {
 			t.Errorf("%s: the payer's page does not have agreement %s:\n%s", on.name, number, got)
 		}
-		for _, fault := range p.faults {
-			t.Errorf("%s: the browser complains: %s", on.name, fault)
-		}
+		p.isContent()
 		p.open(website)
 		p.click("a.button") // see the enrolment
 		p.click(onward)     // enrol again
@@ -74,7 +68,7 @@ func (p *tab) enrols(website string, look func(name string)) (number string) {
 	p.shows(sandbox.BankTitle)
 	p.fill(holderField, apiclient.AccountHolder)
 	p.fill(accountField, apiclient.AccountNumber)
-	p.ticks(authorityBox)
+	p.press(authorityBox)
 	p.click(onward)
 	p.shows(sandbox.CheckTitle)
 	p.click(onward)
@@ -87,7 +81,7 @@ func (p *tab) enrols(website string, look func(name string)) (number string) {
 	}
 	look("declarations missing")
 	for _, box := range []string{"deposit_confirmed", "payment_plan_accepted", "information_confirmed", "privacy_consent_accepted"} {
-		p.ticks("#" + box)
+		p.press("#" + box)
 	}
 	p.click(onward)
 	p.shows("You are enrolled")
@@ -97,12 +91,6 @@ func (p *tab) enrols(website string, look func(name string)) (number string) {
 		p.t.Errorf("%s: the agreement's number is %q", p.screen.name, number)
 	}
 	return number
-}
-
-// ticks clicks on a box.
-func (p *tab) ticks(selector string) {
-	p.t.Helper()
-	p.must("tick "+selector, chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS(selector))))
 }
 
 // startDemo starts a demonstration and returns the address that it prints first.

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -25,9 +23,7 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 				look := func(heading string) {
 					t.Helper()
 					p.shows(heading)
-					if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > on.width {
-						t.Errorf("%s: the page %q is %d pixels wide, on a screen of %d", on.name, heading, wide, on.width)
-					}
+					p.isNarrow()
 					if script {
 						p.accessible(axe)
 					}
@@ -44,7 +40,7 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 				look("Your bank account")
 				p.fill(holderField, apiclient.AccountHolder)
 				p.fill("#bank_code", apiclient.AccountNumber)
-				p.must("tick", chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS(authorityBox))))
+				p.press(authorityBox)
 				p.click(onward)
 				look("Check your details")
 				p.click(onward)
@@ -52,9 +48,7 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 				if got := p.text("main"); !strings.Contains(got, "••••8389") {
 					t.Errorf("the page does not name the account:\n%s", got)
 				}
-				for _, fault := range p.faults {
-					t.Errorf("%s: the browser complains: %s", on.name, fault)
-				}
+				p.isContent()
 			})
 		}
 	}

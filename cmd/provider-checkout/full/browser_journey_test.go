@@ -103,7 +103,7 @@ func (p *tab) givesAccount(s *sandbox.Sandbox) {
 
 	p.fill(holderField, "Aroha Ngata")
 	p.fill(accountField, "01 0902 0068398 00") // two digits swapped
-	p.must("tick", chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS(authorityBox))))
+	p.press(authorityBox)
 	mistakes(p.click(onward), "account_number-error")
 	p.picture("journey wrong number")
 

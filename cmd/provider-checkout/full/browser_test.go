@@ -5,8 +5,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -86,8 +88,9 @@ type tab struct {
 	script bool
 
 	mu       sync.Mutex
-	requests []string // addresses
-	faults   []string // the browser's complaints
+	origins  map[string]bool // of all pages so far
+	requests []string        // addresses
+	faults   []string        // the browser's complaints
 }
 
 // newTab opens an empty tab.
@@ -95,7 +98,7 @@ func newTab(t *testing.T, browser context.Context, on screen, script bool) *tab 
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	p := &tab{t: t, ctx: ctx, screen: on, script: script}
+	p := &tab{t: t, ctx: ctx, screen: on, script: script, origins: make(map[string]bool)}
 	var emulate []chromedp.EmulateViewportOption
 	emulate = append(emulate, chromedp.EmulateScale(on.scale), chromedp.EmulatePortrait)
 	if on.phone {
@@ -137,14 +140,23 @@ func (p *tab) begin(t *testing.T) {
 	p.t, p.requests, p.faults = t, nil, nil
 }
 
-// hear records the page's requests and the browser's complaints. A page with a status like 404 is no fault. For an icon
+// hear records the page's requests and the browser's complaints. A page with a status like 404 is no fault. For the icon of a page
 // the browser asks by itself, sometimes long after the page.
 func (p *tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
-		if path, _, _ := strings.Cut(e.Request.URL, "?"); !strings.HasSuffix(path, "/favicon.ico") && !strings.HasSuffix(path, "/assets/icon.svg") {
+		at, err := url.Parse(e.Request.URL)
+		if err != nil {
+			p.faults = append(p.faults, err.Error())
+			return
+		}
+		origin := at.Scheme + "://" + at.Host
+		if e.Type == network.ResourceTypeDocument {
+			p.origins[origin] = true
+		}
+		if icon := path.Base(at.Path); icon != "favicon.ico" && icon != "icon.svg" || !p.origins[origin] {
 			p.requests = append(p.requests, e.Request.URL)
 		}
 	case *runtime.EventExceptionThrown:
@@ -230,9 +242,7 @@ func (p *tab) shows(heading string) {
 // that the browser had no complaints and that everything came from this server.
 func (p *tab) fits(origin string) {
 	p.t.Helper()
-	if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > p.screen.width {
-		p.t.Errorf("%s: the page is %d pixels wide, on a screen of %d", p.screen.name, wide, p.screen.width)
-	}
+	p.isNarrow()
 	if size := evaluate[string](p, "getComputedStyle(document.documentElement).fontSize"); p.screen.text != 0 && size != fmt.Sprintf("%dpx", p.screen.text) {
 		p.t.Errorf("%s: the text is of %s", p.screen.name, size)
 	}
@@ -246,15 +256,31 @@ func (p *tab) fits(origin string) {
 	if got := evaluate[bool](p, dark); got != (p.screen.scheme == "dark") {
 		p.t.Errorf("%s: the page is dark: %v", p.screen.name, got)
 	}
+	p.isContent()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, fault := range p.faults {
-		p.t.Errorf("%s: the browser complains: %s", p.screen.name, fault)
-	}
 	for _, address := range p.requests {
 		if !strings.HasPrefix(address, origin+"/") && !strings.HasPrefix(address, "data:") { // which makes no request
 			p.t.Errorf("%s: the page asked for %s", p.screen.name, address)
 		}
+	}
+}
+
+// isNarrow checks that the page is no wider than the screen.
+func (p *tab) isNarrow() {
+	p.t.Helper()
+	if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > p.screen.width {
+		p.t.Errorf("%s: the page %q is %d pixels wide, on a screen of %d", p.screen.name, p.text("h1"), wide, p.screen.width)
+	}
+}
+
+// isContent checks that the browser had no complaints.
+func (p *tab) isContent() {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, fault := range p.faults {
+		p.t.Errorf("%s: the browser complains: %s", p.screen.name, fault)
 	}
 }
 
