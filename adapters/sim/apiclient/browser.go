@@ -19,12 +19,18 @@ const (
 
 // Browser is a payer's browser without script. It follows redirects.
 type Browser struct {
-	HTTP *http.Client
-	Note func(format string, args ...any) // takes a line about each request, and one about each page
+	HTTP   *http.Client
+	Note   func(format string, args ...any) // takes a line about each request, and one about each page
+	Holder string                           // of the account; "" for AccountHolder
 }
 
 // NewBrowser returns a browser over an HTTP client that takes no notes.
-func NewBrowser(client *http.Client) *Browser { return &Browser{client, func(string, ...any) {}} }
+func NewBrowser(client *http.Client) *Browser {
+	return &Browser{HTTP: client, Note: func(string, ...any) {}}
+}
+
+// holderField is the field of the processor's form for the name of the account's holder.
+const holderField = "account_holder_name"
 
 // ErrOpenAgain is the error of SetUp when the payer, who has finished at the processor, is shown the setup page's form
 // again: the service could not ask the processor.
@@ -57,14 +63,18 @@ func (b *Browser) SetUp(ctx context.Context, setupURL string) error {
 
 // Submit fills in and sends the form of a page, and returns the page at the end of all redirects.
 func (b *Browser) Submit(ctx context.Context, p Page) (Page, error) {
-	return b.Open(ctx, http.MethodPost, p.Action, FillIn(p.Form))
+	form := FillIn(p.Form)
+	if b.Holder != "" && form.Has(holderField) {
+		form.Set(holderField, b.Holder)
+	}
+	return b.Open(ctx, http.MethodPost, p.Action, form)
 }
 
 // FillIn sets the fields that a payer types into, and keeps the other values of the form, including its boxes.
 func FillIn(form url.Values) url.Values {
-	typed := map[string]string{"account_holder_name": AccountHolder, "account_number": AccountNumber}
+	typed := map[string]string{holderField: AccountHolder, "account_number": AccountNumber}
 	if form.Has("bank_code") { // GoCardless' page has a field for each part, of which the first takes the whole
-		typed = map[string]string{"account_holder_name": AccountHolder, "bank_code": AccountNumber,
+		typed = map[string]string{holderField: AccountHolder, "bank_code": AccountNumber,
 			"branch_code": "", "account_number": "", "account_number_suffix": ""}
 	}
 	for name, typed := range typed {

@@ -268,7 +268,7 @@ func withPress(c *service.Config, _ *httpapi.Options) *press {
 	return p
 }
 
-// breakDown makes every printing fail, or none.
+// breakDown makes every printing fail, or makes the printer work again.
 func (p *press) breakDown(broken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

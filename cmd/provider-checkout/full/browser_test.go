@@ -140,8 +140,8 @@ func (p *tab) begin(t *testing.T) {
 	p.t, p.requests, p.faults = t, nil, nil
 }
 
-// hear records the page's requests and the browser's complaints. A page with a status like 404 is no fault. For the icon of a page
-// the browser asks by itself, sometimes long after the page.
+// hear records the page's requests and the browser's complaints. A page with a status like 404 is no fault. For a page's
+// icon the browser asks by itself, sometimes long after the page.
 func (p *tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

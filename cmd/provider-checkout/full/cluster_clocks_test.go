@@ -64,8 +64,8 @@ var wrongBy = func() int64 {
 }
 
 // Of two processes one has a clock that is an hour ahead. The other is killed under load, and its clock is set back by an hour, or
-// put right, before it starts again. No event is sent twice whose lease was settled, and none is held back by a lease that would
-// end in an hour.
+// put right, before it starts again. No event is sent twice whose lease was settled, and no event is held back by a lease that
+// would end in an hour.
 func (b suite) toleratesWrongClocks(t *testing.T) {
 	b.Binary = buildWithWrongClock(t)
 	wrong := func(by time.Duration) string { return fmt.Sprintf("%s=%d", clockVariable, int(by.Seconds())) }

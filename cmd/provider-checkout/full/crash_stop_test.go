@@ -22,7 +22,7 @@ import (
 )
 
 func (b suite) answersSoon(t *testing.T) {
-	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
+	store := newFile(t)
 	workload.Configure(t, b.Binary, store, sandbox.NewReceiver(t).URL)
 	b.Serve(t, store).Listening(t) // creates the store, and fills the system's page cache
 	began := time.Now()
@@ -120,7 +120,7 @@ func (b suite) drains(t *testing.T) {
 		}
 		return http.StatusNoContent
 	})
-	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
+	store := newFile(t)
 	keys := workload.Configure(t, b.Binary, store, h.URL)
 	p := b.Serve(t, store)
 	c := apiclient.New(p.Listening(t), keys)

@@ -1,7 +1,6 @@
 package full_test
 
 import (
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -42,7 +41,7 @@ func TestNoCallOfTheCRMIsMadeTwiceOrLost(t *testing.T) {
 	b := built(t)
 	busy := new(sync.Mutex)
 	suites := []*crmSuite{
-		{Binary: b, name: "SQLite", processes: 1, store: func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "records.db") }, busy: busy},
+		{Binary: b, name: "SQLite", processes: 1, store: newFile, busy: busy},
 		{Binary: b, name: "PostgreSQL", processes: 3, store: func(t *testing.T) string { return server.URL(t) }, busy: busy},
 	}
 	points := suites[0].points(t)
@@ -62,7 +61,8 @@ func TestNoCallOfTheCRMIsMadeTwiceOrLost(t *testing.T) {
 	together(runs, atOnce, func(r run) {
 		t.Run(r.name+", "+r.manner.String(), func(t *testing.T) { r.strike(t, r.manner, points) })
 	})
-	t.Logf("%d points, each struck in each manner %d times over each store, in %v", len(points), rounds, time.Since(began).Round(time.Second))
+	t.Logf("%d points, each struck in each manner %d times over each store, in %v", len(points), rounds,
+		time.Since(began).Round(time.Second))
 	for _, s := range suites {
 		t.Logf("%s: everything was done at most %v after the last lease's end", s.name, s.longest.Round(calm))
 	}

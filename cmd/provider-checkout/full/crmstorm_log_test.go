@@ -88,7 +88,7 @@ func (l *stormLog) Write(line []byte) (int, error) {
 
 const noNames = "no checkout, order or provider"
 
-// fault says what the line lacks; "" if it lacks nothing. The fake processor's pages are those of another party.
+// fault says what the line lacks; "" if it lacks nothing. The fake processor's pages belong to another party.
 func (l logLine) fault() string {
 	refused := l.Msg == "request" && l.Status >= 400
 	switch {
@@ -132,8 +132,8 @@ func (l *stormLog) check(t *testing.T, all []*enrolment, stored map[string]check
 		}
 	}
 	for _, e := range all {
-		if got, want := l.named[e.ids[0]], (logNames{e.provider, e.order}); got != want {
-			t.Errorf("the log names the checkout %s of %+v as that of %+v", e.ids[0], want, got)
+		if got, want := l.named[e.IDs[0]], (logNames{e.Provider, e.Order}); got != want {
+			t.Errorf("the log names the checkout %s of %+v as that of %+v", e.IDs[0], want, got)
 		}
 	}
 	t.Logf("%d lines about %d checkouts; refusals by code: %v; %d requests were given up before a checkout was read", l.lines, len(l.named),

@@ -148,16 +148,16 @@ func (w *stormWorld) check(t *testing.T, all []*enrolment, restored bool) {
 	seen := make(map[string]string) // ids and numbers, with the orders that have them
 	faulty, repeats := 0, 0
 	for _, e := range all {
-		c := &comparison{name: e.provider + " " + e.order, restored: restored}
+		c := &comparison{name: e.Provider + " " + e.Order, restored: restored}
 		r := stored[c.name]
 		c.answers(e, r)
 		c.records(e, r, o)
 		c.history(r, o)
 		c.events(r, w.events)
 		repeats += c.repeats
-		for _, id := range append(append(e.ids[:], e.agreement[:]...), r.Checkout.Confirmation.DocumentID) {
+		for _, id := range append(append(e.IDs[:], e.Agreement[:]...), r.Checkout.Confirmation.DocumentID) {
 			c.want(seen[id] == "", "%s is that of %s too", id, seen[id])
-			seen[id] = e.order
+			seen[id] = e.Order
 		}
 		if len(c.wrong) == 0 {
 			continue
@@ -208,11 +208,11 @@ func (c *comparison) answers(e *enrolment, r checkout.CheckoutRecord) {
 		}
 		c.equal("state of job "+j.Job.ID, j.State, checkout.JobDone)
 	}
-	c.equal("ids", [4]string{on.ID, on.Records.ContactID, on.Records.OpportunityID, on.Records.DDAID}, e.ids)
-	c.equal("agreement", [2]string{on.Confirmation.AgreementID, on.Confirmation.AgreementNumber}, e.agreement)
+	c.equal("ids", [4]string{on.ID, on.Records.ContactID, on.Records.OpportunityID, on.Records.DDAID}, e.IDs)
+	c.equal("agreement", [2]string{on.Confirmation.AgreementID, on.Confirmation.AgreementNumber}, e.Agreement)
 	c.equal("student", on.Student, checkout.Student{FirstName: e.first, LastName: e.last, Email: e.email})
 	c.equal("holder", on.Setup.AccountHolder, e.holder)
-	c.want(r.Agreement != nil && r.Agreement.Number == e.agreement[1], "the agreement %q is not on record", e.agreement[1])
+	c.want(r.Agreement != nil && r.Agreement.Number == e.Agreement[1], "the agreement %q is not on record", e.Agreement[1])
 	c.want(r.Document != nil, "no document is on record")
 }
 

@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -51,7 +53,6 @@ func TestOutage(t *testing.T) {
 		if e == confirmed {
 			return e.complete(t.Context(), o.client)
 		}
-		e.setUp = e.ids[0]
 		return e.pay(t.Context(), o.client)
 	})
 	calm := w.gate.reset() + 1
@@ -131,7 +132,7 @@ func TestOutage(t *testing.T) {
 // outageWorld is a service under load whose organisation goes away.
 type outageWorld struct {
 	*stormWorld
-	client *stormClient
+	client *apiclient.Client
 	all    []*enrolment
 	used   atomic.Int64 // of all
 }
@@ -164,12 +165,12 @@ func (o *outageWorld) load(t *testing.T) (finish func()) {
 }
 
 // once sends one request for each enrolment, all together; the clients go silent if it is refused.
-func (o *outageWorld) once(t *testing.T, all []*enrolment, request func(*enrolment, context.Context, *stormClient) error) {
+func (o *outageWorld) once(t *testing.T, all []*enrolment, request func(*enrolment, context.Context, *apiclient.Client) error) {
 	togetherEnrolments(t, len(all), all, func(e *enrolment) error {
 		e.limit = 1
 		err := request(e, t.Context(), o.client)
 		if e.limit = 0; err == nil {
-			t.Errorf("void: %s succeeds though the organisation is away", e.order)
+			t.Errorf("void: %s succeeds though the organisation is away", e.Order)
 		}
 		return nil
 	})
@@ -181,16 +182,16 @@ func (o *outageWorld) goesOn(t *testing.T, opened, confirmed *enrolment) {
 	for _, e := range []*enrolment{opened, confirmed} {
 		for what, r := range map[string]func() (sandbox.Response, error){
 			"poll": func() (sandbox.Response, error) {
-				return o.client.Call(t.Context(), e.provider, http.MethodGet, e.created.CheckoutPath(), "")
+				return o.client.Poll(t.Context(), e.Created)
 			},
 			"replay": func() (sandbox.Response, error) {
-				return o.client.Call(t.Context(), e.provider, http.MethodPost, "/v1/provider-checkouts", e.body)
+				return e.SendCreate(t.Context(), o.client)
 			},
 			"page": func() (sandbox.Response, error) {
-				return o.client.Call(t.Context(), e.provider, http.MethodGet, sandbox.SetupPagePath+"?token="+e.created.String("direct_debit.token"), "")
+				return o.client.Call(t.Context(), e.Provider, http.MethodGet, strings.TrimPrefix(e.Created.SetupURL(), o.url), "")
 			},
 			"confirm": func() (sandbox.Response, error) {
-				return o.client.Call(t.Context(), e.provider, http.MethodPost, e.created.CheckoutPath()+"/confirm", e.created.ConfirmBody())
+				return o.client.Confirm(t.Context(), e.Created, e.Created.ConfirmBody())
 			},
 		} {
 			if e == opened && what == "confirm" {
@@ -210,7 +211,7 @@ func (o *outageWorld) refuse(t *testing.T, refused *[]*enrolment) time.Duration 
 	e := o.next(1)[0]
 	*refused = append(*refused, e)
 	began := time.Now()
-	r, err := o.client.Call(t.Context(), e.provider, http.MethodPost, "/v1/provider-checkouts", e.body)
+	r, err := e.SendCreate(t.Context(), o.client)
 	after, noNumber := strconv.Atoi(r.Header.Get("Retry-After"))
 	if err != nil || r.Status != http.StatusServiceUnavailable || noNumber != nil || after < 1 {
 		t.Errorf("a create while the organisation is away is answered %d %v %s, Retry-After %q", r.Status, err, r.Body, r.Header.Get("Retry-After"))

@@ -10,6 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 const (
@@ -110,27 +111,28 @@ func (w *stormWorld) comeBack(t *testing.T, these []*enrolment, before map[strin
 	c := w.newClient(t)
 	on := w.stored(t)
 	for _, e := range these {
-		r := on[e.provider+" "+e.order]
-		if r.Checkout.ID == "" && e.ids[0] != "" {
+		r := on[e.Provider+" "+e.Order]
+		if r.Checkout.ID == "" && e.IDs[0] != "" {
 			lost++
 		}
-		if before[e.ids[2]] != "" && r.Checkout.Confirmation.AgreementNumber == "" {
+		if before[e.IDs[2]] != "" && r.Checkout.Confirmation.AgreementNumber == "" {
 			kept++
 		}
 	}
 	togetherEnrolments(t, perRound, these, func(e *enrolment) error {
-		was := *e
-		e.restored, e.limit, e.ids, e.agreement, e.setUp, e.opened, e.confirmed = true, mostOf, [4]string{}, [2]string{}, "", 0, 0
+		was := e.Enrolment
+		e.Enrolment = workload.Enrolment{Provider: e.Provider, Order: e.Order, Body: e.Body, Created: e.Created}
+		e.restored, e.limit, e.setUp = true, mostOf, ""
 		if err := e.complete(t.Context(), c); err != nil {
 			return err
 		}
 		switch {
-		case was.ids[1] != "" && [3]string(was.ids[1:]) != [3]string(e.ids[1:]):
-			return fmt.Errorf("%s has the records %q after the restore, and had %q", e.order, e.ids[1:], was.ids[1:])
-		case was.agreement[1] != "" && was.agreement != e.agreement:
-			return fmt.Errorf("%s has the agreement %q after the restore, and had %q", e.order, e.agreement, was.agreement)
-		case before[e.ids[2]] != "" && before[e.ids[2]] != e.agreement[1]:
-			return fmt.Errorf("%s has the agreement %s after the restore, the organisation %s", e.order, e.agreement[1], before[e.ids[2]])
+		case was.IDs[1] != "" && [3]string(was.IDs[1:]) != [3]string(e.IDs[1:]):
+			return fmt.Errorf("%s has the records %q after the restore, and had %q", e.Order, e.IDs[1:], was.IDs[1:])
+		case was.Agreement[1] != "" && was.Agreement != e.Agreement:
+			return fmt.Errorf("%s has the agreement %q after the restore, and had %q", e.Order, e.Agreement, was.Agreement)
+		case before[e.IDs[2]] != "" && before[e.IDs[2]] != e.Agreement[1]:
+			return fmt.Errorf("%s has the agreement %s after the restore, the organisation %s", e.Order, e.Agreement[1], before[e.IDs[2]])
 		}
 		return nil
 	})

@@ -95,7 +95,7 @@ func runStorm(t *testing.T, w *stormWorld, store site.Store, n int) {
 	converged := w.settled(t)
 	stats := w.org.Statistics()
 	w.checkWhole(t)
-	back := slices.DeleteFunc(slices.Clone(all), func(e *enrolment) bool { return e.agreement[0] != "" })
+	back := slices.DeleteFunc(slices.Clone(all), func(e *enrolment) bool { return e.Agreement[0] != "" })
 	togetherEnrolments(t, stormClients, back, func(e *enrolment) error { e.habit = retriesAlways; return e.complete(t.Context(), c) })
 	w.settled(t)
 	stop()

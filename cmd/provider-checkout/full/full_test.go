@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -86,7 +87,7 @@ const (
 
 // manner is the fault at a point, and the clients' reaction to it.
 type manner struct {
-	stops bool // the process is stopped while another takes its place or its leases end, and then goes on; else it is killed and started again
+	stops bool // the process is stopped while another takes its place, and then goes on; else it is killed and started again
 	alone bool // no client asks for anything until the others have caught up; otherwise each repeats what had no answer
 }
 
@@ -122,6 +123,9 @@ func (s sent) settle() error {
 }
 
 var errBusy = errors.New("the service is busy")
+
+// newFile returns a store in a new file, as --store takes it.
+func newFile(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "records.db") }
 
 // together calls do with each of all, a few at a time.
 func together[T any](all []T, atOnce int, do func(T)) {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -44,7 +43,7 @@ func TestNoPointOfThePayersWayDoublesOrLosesAnything(t *testing.T) {
 	b := built(t)
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		s := &pointSuite{Binary: b, tries: 1, store: func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "records.db") }}
+		s := &pointSuite{Binary: b, tries: 1, store: newFile}
 		s.run(t, map[manner]int{killed: 4, killedAlone: 11})
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {

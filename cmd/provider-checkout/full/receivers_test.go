@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +33,7 @@ type slowWorld struct {
 // newSlowWorld starts a server, whose receivers take a time for each answer, by provider.
 func newSlowWorld(t *testing.T, binary proc.Binary, takes map[string]time.Duration) *slowWorld {
 	t.Helper()
-	w := &slowWorld{binary: binary, store: "sqlite:" + filepath.Join(t.TempDir(), "records.db"), receiver: sandbox.NewReceiver(t)}
+	w := &slowWorld{binary: binary, store: newFile(t), receiver: sandbox.NewReceiver(t)}
 	ended := make(chan struct{})
 	t.Cleanup(func() { close(ended) }) // before the receiver is closed, which waits for its answers
 	w.receiver.AnswerWith(func(d sandbox.Delivery) int {
@@ -157,7 +156,8 @@ func hangingReceiver(t *testing.T, binary proc.Binary) {
 			median("WARM")
 			quiet := median("QUIET")
 			done := w.crowd(t, "KOWHAI", hanging)
-			eventually(t, "40 requests wait", func() bool { return w.waiting.Load() >= 40 }) // of the 64 at once; the others pause between attempts
+			// Of the 64 at once; the others pause between attempts.
+			eventually(t, "40 requests wait", func() bool { return w.waiting.Load() >= 40 })
 			loaded := median("LOADED")
 			t.Logf("the median create took %v, and %v (%.1f times as long) beside the hanging receiver", quiet, loaded,
 				loaded.Seconds()/quiet.Seconds())

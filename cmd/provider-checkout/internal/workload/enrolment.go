@@ -16,13 +16,13 @@ import (
 // Enrolment is one order as its provider knows it: its requests, and the answers so far.
 type Enrolment struct {
 	Provider, Order, key string // the Idempotency-Key of its creates, or ""
-	create               string // the body
+	Body                 string // of its creates
 
 	Created   sandbox.Response // the latest answer that had a setup pair
-	ids       [4]string        // as first answered: checkout, contact, opportunity, DDA
+	IDs       [4]string        // as first answered: checkout, contact, opportunity, DDA
 	Opened    int              // creates that were answered as the first
 	setUp     bool             // the payer saw that the setup is done
-	agreement [2]string        // as first answered: id, number
+	Agreement [2]string        // as first answered: id, number
 	Confirmed int              // confirms that were answered as the first
 }
 
@@ -46,7 +46,7 @@ func (e *Enrolment) Complete(ctx context.Context, c *apiclient.Client, rng *rand
 	}
 	polled, err := e.poll(ctx, c)
 	if err == nil && polled.String("checkout.status") != "confirmed" {
-		err = e.wrong("was confirmed, and a poll", polled)
+		err = e.Wrong("was confirmed, and a poll", polled)
 	}
 	return err
 }
@@ -84,7 +84,7 @@ func (e *Enrolment) SendCreate(ctx context.Context, c *apiclient.Client) (sandbo
 	if e.key != "" {
 		headers = []string{"Idempotency-Key", e.key}
 	}
-	return c.Create(ctx, e.Provider, e.create, headers...)
+	return c.Create(ctx, e.Provider, e.Body, headers...)
 }
 
 // NoteCreate notes the answer to a create. It returns an error if the answer contradicts an earlier one.
@@ -95,13 +95,13 @@ func (e *Enrolment) NoteCreate(r sandbox.Response) error {
 	case r.Status == http.StatusCreated && r.At("idempotent_replay") == false:
 		e.Opened++
 	case r.Status != http.StatusOK || r.At("idempotent_replay") != true:
-		return e.wrong("create", r)
+		return e.Wrong("create", r)
 	}
-	if e.ids == [4]string{} {
-		e.ids = ids
+	if e.IDs == [4]string{} {
+		e.IDs = ids
 	}
-	if ids != e.ids || e.Opened > 1 {
-		return e.wrong(fmt.Sprintf("is %q, and a create", e.ids), r)
+	if ids != e.IDs || e.Opened > 1 {
+		return e.Wrong(fmt.Sprintf("is %q, and a create", e.IDs), r)
 	}
 	if r.String("direct_debit.token") != "" {
 		e.Created = r
@@ -127,7 +127,7 @@ func (e *Enrolment) SetUp(ctx context.Context, c *apiclient.Client) error {
 			e.setUp = true
 			return nil
 		case e.setUp && time.Now().After(end):
-			return e.wrong("was set up, and a poll", polled)
+			return e.Wrong("was set up, and a poll", polled)
 		case e.setUp:
 			continue
 		}
@@ -145,7 +145,7 @@ func (e *Enrolment) SetUp(ctx context.Context, c *apiclient.Client) error {
 func (e *Enrolment) poll(ctx context.Context, c *apiclient.Client) (sandbox.Response, error) {
 	r, err := c.Poll(ctx, e.Created)
 	if err == nil && r.Status != http.StatusOK {
-		err = e.wrong("poll", r)
+		err = e.Wrong("poll", r)
 	}
 	return r, err
 }
@@ -155,21 +155,22 @@ func (e *Enrolment) NoteConfirm(r sandbox.Response) error {
 	got := [2]string{r.String("agreement.id"), r.String("agreement.number")}
 	if r.Status != http.StatusOK || got[0] == "" || got[1] == "" ||
 		r.At("direct_debit.setup_complete") != true || r.At("agreement.pdf_generated") != true {
-		return e.wrong("confirm", r)
+		return e.Wrong("confirm", r)
 	}
 	if r.At("already_confirmed") != true {
 		e.Confirmed++
 	}
-	if e.agreement == [2]string{} {
-		e.agreement = got
+	if e.Agreement == [2]string{} {
+		e.Agreement = got
 	}
-	if got != e.agreement || e.Confirmed > 1 {
-		return e.wrong(fmt.Sprintf("has agreement %q, and a confirm", e.agreement), r)
+	if got != e.Agreement || e.Confirmed > 1 {
+		return e.Wrong(fmt.Sprintf("has agreement %q, and a confirm", e.Agreement), r)
 	}
 	return nil
 }
 
-func (e *Enrolment) wrong(what string, r sandbox.Response) error {
+// Wrong returns the error about an answer that a request should not have.
+func (e *Enrolment) Wrong(what string, r sandbox.Response) error {
 	return fmt.Errorf("%s %s: %s answers %d %s", e.Provider, e.Order, what, r.Status, r.Body)
 }
 
@@ -193,15 +194,15 @@ func (es *Enrolments) Begin() *Enrolment {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	n := len(es.All)
-	e := &Enrolment{Provider: "TUI", Order: fmt.Sprintf("ENROL-%05d", n), create: sandbox.LegacyCreate}
+	e := &Enrolment{Provider: "TUI", Order: fmt.Sprintf("ENROL-%05d", n), Body: sandbox.LegacyCreate}
 	if n%2 == 0 {
-		e.Provider, e.create = "KOWHAI", sandbox.CatalogueCreate
+		e.Provider, e.Body = "KOWHAI", sandbox.CatalogueCreate
 	}
 	if n%3 == 0 {
 		e.key = "key-of-" + e.Order
 	}
 	pair := n / 2 % max(1, es.pairs)
-	e.Provider, e.create = forPair(pair, e.Provider), forPair(pair, sandbox.Order(e.create, e.Order))
+	e.Provider, e.Body = forPair(pair, e.Provider), forPair(pair, sandbox.Order(e.Body, e.Order))
 	es.All = append(es.All, e)
 	return e
 }

@@ -52,26 +52,26 @@ func (r *Record) order() string { return r.Text("provider_code") + " " + r.Text(
 func (r *Record) check(t *testing.T, e *Enrolment) {
 	t.Helper()
 	wrong := r.complain(t)
-	if ids := [4]string{r.Text("checkout_id"), r.Text("contact_id"), r.Text("opportunity_id"), r.Text("dda_id")}; ids != e.ids {
-		wrong("has the ids %q, its provider got %q", ids, e.ids)
+	if ids := [4]string{r.Text("checkout_id"), r.Text("contact_id"), r.Text("opportunity_id"), r.Text("dda_id")}; ids != e.IDs {
+		wrong("has the ids %q, its provider got %q", ids, e.IDs)
 	}
 	if r.Text("status") != "confirmed" || r.Text("idempotency_key") != e.key {
 		wrong("is %s under the key %q, want confirmed under %q", r.Text("status"), r.Text("idempotency_key"), e.key)
 	}
 	for i, kind := range []string{"contact", "opportunity", "dda"} {
-		if got := r.all(kind, kind+"_id"); !slices.Equal(got, e.ids[i+1:i+2]) {
-			wrong("has the records %q of kind %s, its provider got %q", got, kind, e.ids[i+1])
+		if got := r.all(kind, kind+"_id"); !slices.Equal(got, e.IDs[i+1:i+2]) {
+			wrong("has the records %q of kind %s, its provider got %q", got, kind, e.IDs[i+1])
 		}
 	}
 	if got := r.all("opportunity", "enrolment_status"); !slices.Equal(got, []string{"complete"}) {
 		wrong("has the enrolment %q, want it complete", got)
 	}
-	if got := r.all("agreement", "agreement_id"); !slices.Equal(got, e.agreement[:1]) {
-		wrong("has the agreements %q, its provider got %q", got, e.agreement[0])
+	if got := r.all("agreement", "agreement_id"); !slices.Equal(got, e.Agreement[:1]) {
+		wrong("has the agreements %q, its provider got %q", got, e.Agreement[0])
 	}
 	for _, kind := range []string{"agreement", "document"} {
-		if got := r.all(kind, "agreement_number"); !slices.Equal(got, e.agreement[1:]) {
-			wrong("has the numbers %q of kind %s, its provider got %q", got, kind, e.agreement[1])
+		if got := r.all(kind, "agreement_number"); !slices.Equal(got, e.Agreement[1:]) {
+			wrong("has the numbers %q of kind %s, its provider got %q", got, kind, e.Agreement[1])
 		}
 	}
 	r.checkCharges(t)

@@ -19,9 +19,9 @@ func (r *Workload) Restored(on []*Record) {
 	for _, e := range es.All {
 		switch record := byOrder[e.Provider+" "+e.Order]; {
 		case record == nil:
-			*e = Enrolment{Provider: e.Provider, Order: e.Order, key: e.key, create: e.create}
+			*e = Enrolment{Provider: e.Provider, Order: e.Order, key: e.key, Body: e.Body}
 		case record.Text("status") != "confirmed":
-			e.setUp, e.agreement, e.Confirmed = false, [2]string{}, 0
+			e.setUp, e.Agreement, e.Confirmed = false, [2]string{}, 0
 		}
 	}
 	es.Open = append([]*Enrolment(nil), es.All...)

@@ -126,7 +126,7 @@ func (r *Workload) Check(t *testing.T) (lost int) {
 		}
 		delete(byOrder, on.order())
 		on.check(t, e)
-		for _, id := range append(e.ids[:], e.agreement[:]...) {
+		for _, id := range append(e.IDs[:], e.Agreement[:]...) {
 			if other := unique[id]; other != "" {
 				t.Errorf("%s and %s both have %s", other, on.order(), id)
 			}
