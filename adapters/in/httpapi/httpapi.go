@@ -22,8 +22,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorilla/mux"
-
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -106,37 +104,34 @@ func newHandler(app application, o Options) http.Handler {
 
 func (a *api) routes() http.Handler {
 	const one = checkoutsPath + "/{checkoutId}"
-	read := []string{http.MethodGet, http.MethodHead}
 	base := a.app.BaseURL()
 
-	// A path that is not clean is unknown, not redirected: a redirected POST may lose its body.
-	r := mux.NewRouter().SkipClean(true)
-	r.Use(web.Routed)
-	r.Handle("/", http.RedirectHandler(a.base+docsPath, http.StatusFound)).Methods(read...)
-	r.Handle("/v1", a.serve(a.about)).Methods(read...)
-	r.Handle("/v1/environment", a.serve(a.environment)).Methods(read...)
-	r.Handle("/v1/openapi.json", file("application/json", base, openapiJSON)).Methods(read...)
-	r.Handle("/v1/asyncapi.json", file("application/json", base, asyncapiJSON)).Methods(read...)
-	r.Handle(docsPath, file("text/html; charset=utf-8", base, docsHTML)).Methods(read...)
-	r.Handle(docsPath+".md", file("text/markdown; charset=utf-8", base, docsMarkdown)).Methods(read...)
-	r.Handle(docsPath+"/", http.RedirectHandler(a.base+docsPath, http.StatusPermanentRedirect)).Methods(read...)
-	r.Handle(docsPath+"/docs.css", file("text/css; charset=utf-8", base, docsCSS)).Methods(read...)
-	r.Handle(docsPath+"/icon.svg", file("image/svg+xml", base, web.Icon())).Methods(read...)
-	r.Handle(docsPath+"/docs.js", file("text/javascript; charset=utf-8", base, docsJS)).Methods(read...)
-	r.Handle(evidencePath+"/checkpoint", a.serve(a.checkpoint)).Methods(read...)
-	r.Handle(evidencePath+"/key", a.serve(a.evidenceKey)).Methods(read...)
-	r.Handle(checkoutsPath, a.called(a.create)).Methods(http.MethodPost)
-	r.Handle(one, a.called(a.checkout)).Methods(read...)
-	r.Handle(one+"/confirm", a.called(a.confirm)).Methods(http.MethodPost)
+	r := web.NewRouter()
+	r.On("GET /", http.RedirectHandler(a.base+docsPath, http.StatusFound))
+	r.On("GET /v1", a.serve(a.about))
+	r.On("GET /v1/environment", a.serve(a.environment))
+	r.On("GET /v1/openapi.json", file("application/json", base, openapiJSON))
+	r.On("GET /v1/asyncapi.json", file("application/json", base, asyncapiJSON))
+	r.On("GET "+docsPath, file("text/html; charset=utf-8", base, docsHTML))
+	r.On("GET "+docsPath+".md", file("text/markdown; charset=utf-8", base, docsMarkdown))
+	r.On("GET "+docsPath+"/", http.RedirectHandler(a.base+docsPath, http.StatusPermanentRedirect))
+	r.On("GET "+docsPath+"/docs.css", file("text/css; charset=utf-8", base, docsCSS))
+	r.On("GET "+docsPath+"/icon.svg", file("image/svg+xml", base, web.Icon()))
+	r.On("GET "+docsPath+"/docs.js", file("text/javascript; charset=utf-8", base, docsJS))
+	r.On("GET "+evidencePath+"/checkpoint", a.serve(a.checkpoint))
+	r.On("GET "+evidencePath+"/key", a.serve(a.evidenceKey))
+	r.On("POST "+checkoutsPath, a.called(a.create))
+	r.On("GET "+one, a.called(a.checkout))
+	r.On("POST "+one+"/confirm", a.called(a.confirm))
 
 	// Nobody is authenticated for a path or a method that is not there: the log names the key's id alone.
 	r.NotFoundHandler = a.serve(func(req *http.Request) (answer, error) {
 		_, _ = bearerKey(req)
-		return answer{}, notFound(web.Methods(r, withoutSlash(req)) != "")
+		return answer{}, notFound(r.Allowed(withoutSlash(req)) != "")
 	})
 	r.MethodNotAllowedHandler = a.serve(func(req *http.Request) (answer, error) {
 		_, _ = bearerKey(req)
-		return answer{}, methodNotAllowed(web.Methods(r, req))
+		return answer{}, methodNotAllowed(r.Allowed(req))
 	})
 	return r
 }

@@ -8,37 +8,24 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
-
-	"github.com/gorilla/mux"
 )
 
 // maxForm is the largest form, in bytes, that is read.
 const maxForm = 16 << 10
 
-// Handler returns the handler of the site: its pages by method and route, such as "GET /setup", and its assets, unless a route
-// of their path serves them. GET's handler answers HEAD too. A variable of a route, such as {asset}, is one segment of the path.
+// Handler returns the handler of the site: its pages by their routes as for Router.On, and its assets, unless a route of their
+// path serves them.
 func (s *Site) Handler(routes map[string]http.HandlerFunc) http.Handler {
-	// A path that is not clean is unknown, not redirected.
-	router := mux.NewRouter().SkipClean(true)
-	router.Use(Routed)
+	router := NewRouter()
 	router.NotFoundHandler = http.HandlerFunc(s.NotFound)
 	router.MethodNotAllowedHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Allow", Methods(router, r))
+		w.Header().Set("Allow", router.Allowed(r))
 		s.problem(w, r, http.StatusMethodNotAllowed, "")
 	})
-	handle := func(route string, h http.HandlerFunc) {
-		method, path, _ := strings.Cut(route, " ")
-		methods := []string{method}
-		if method == http.MethodGet {
-			methods = append(methods, http.MethodHead)
-		}
-		router.HandleFunc(path, h).Methods(methods...)
-	}
 	for route, h := range routes {
-		handle(route, h)
+		router.On(route, h)
 	}
-	handle("GET "+s.Assets+"{asset}", s.Asset)
+	router.On("GET "+s.Assets+"{asset}", http.HandlerFunc(s.Asset))
 	return Wrap(s.Options, Compress(router), s.Broken)
 }
 

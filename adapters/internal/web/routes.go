@@ -12,14 +12,49 @@ import (
 // other replaces every method and route that is not known.
 const other = "other"
 
-// Routed is middleware of a router that records which of its routes serves a request.
-func Routed(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if template, err := mux.CurrentRoute(r).GetPathTemplate(); err == nil {
-			RequestOf(r.Context()).Route = template
-		}
-		next.ServeHTTP(w, r)
+// Router routes requests by method and path, and records the route of each.
+type Router struct{ *mux.Router }
+
+// NewRouter returns a router without routes. A path that is not clean is unknown, not redirected: a redirected POST may
+// lose its body.
+func NewRouter() Router {
+	r := Router{mux.NewRouter().SkipClean(true)}
+	r.Use(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if template, err := mux.CurrentRoute(r).GetPathTemplate(); err == nil {
+				RequestOf(r.Context()).Route = template
+			}
+			next.ServeHTTP(w, r)
+		})
 	})
+	return r
+}
+
+// On has h serve a method and a path, such as "GET /setup". GET's handler answers HEAD too. A variable of the path, such as
+// {asset}, is one segment of it.
+func (r Router) On(route string, h http.Handler) {
+	method, path, _ := strings.Cut(route, " ")
+	methods := []string{method}
+	if method == http.MethodGet {
+		methods = append(methods, http.MethodHead)
+	}
+	r.Handle(path, h).Methods(methods...)
+}
+
+// Allowed returns the methods of the routes of the request's path, in the form of the Allow header of a 405.
+func (r Router) Allowed(req *http.Request) string {
+	var allowed []string
+	for _, method := range []string{
+		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	} {
+		probe := *req
+		probe.Method = method
+		var match mux.RouteMatch
+		if r.Match(&probe, &match) && match.MatchErr == nil {
+			allowed = append(allowed, method)
+		}
+	}
+	return strings.Join(allowed, ", ")
 }
 
 // observe reports an answer to Options.Observe.
@@ -34,21 +69,4 @@ func observe(o Options, r *http.Request, a *answer, took time.Duration) {
 		method = r.Method
 	}
 	o.Observe(method, cmp.Or(RequestOf(r.Context()).Route, other), a.sent(), took)
-}
-
-// Methods returns the methods that the router has for the request's path, in the form of
-// the Allow header of a 405.
-func Methods(router *mux.Router, r *http.Request) string {
-	var allowed []string
-	for _, method := range []string{
-		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
-	} {
-		probe := *r
-		probe.Method = method
-		var match mux.RouteMatch
-		if router.Match(&probe, &match) && match.MatchErr == nil {
-			allowed = append(allowed, method)
-		}
-	}
-	return strings.Join(allowed, ", ")
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorilla/mux"
-
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 )
 
@@ -26,8 +24,7 @@ func TestAnswersAreObservedByRoute(t *testing.T) {
 			w.WriteHeader(status)
 		})
 	}
-	router := mux.NewRouter()
-	router.Use(web.Routed)
+	router := web.NewRouter()
 	router.Handle("/plain", answer(http.StatusCreated))
 	router.Handle("/one/{id}", answer(http.StatusOK)).Methods("GET")
 	router.Handle("/one/{id}/part", answer(http.StatusOK))
@@ -57,16 +54,16 @@ func TestAnswersAreObservedByRoute(t *testing.T) {
 	}
 }
 
-func TestMethodsListsWhatThePathTakes(t *testing.T) {
-	router := mux.NewRouter()
+func TestAllowedListsWhatThePathTakes(t *testing.T) {
+	router := web.NewRouter()
 	router.NotFoundHandler = http.NotFoundHandler()
 	router.MethodNotAllowedHandler = http.NotFoundHandler()
-	router.Handle("/a", http.NotFoundHandler()).Methods("POST")
-	router.Handle("/a", http.NotFoundHandler()).Methods("GET", "HEAD")
-	router.Handle("/b", http.NotFoundHandler()).Methods("POST")
+	router.On("POST /a", http.NotFoundHandler())
+	router.On("GET /a", http.NotFoundHandler())
+	router.On("POST /b", http.NotFoundHandler())
 	for path, want := range map[string]string{"/a": "GET, HEAD, POST", "/b": "POST", "/c": ""} {
 		r := httptest.NewRequest("TRACE", path, nil)
-		if got := web.Methods(router, r); got != want {
+		if got := router.Allowed(r); got != want {
 			t.Errorf("Methods of %s = %q, want %q", path, got, want)
 		}
 		if r.Method != "TRACE" {
