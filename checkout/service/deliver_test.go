@@ -267,10 +267,7 @@ func TestAStoppingServiceDoesNotWaitForAnEventInOtherHands(t *testing.T) {
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("the confirm took %s, want no wait for the event of the create", took)
 		}
-		reported := w.reports.take()
-		if len(reported) != 1 || reported[0].Operation != service.OperationDeliver || reported[0].Severity != service.Warning {
-			t.Errorf("reported %+v, want a warning that the delivery was cut short", reported)
-		}
+		w.wantReport(t, service.OperationDeliver, service.Warning, "")
 		time.Sleep(3 * time.Second) // until the first create has ended
 		next := w.again(t)
 		next.receiver.answer = nil
@@ -538,8 +535,7 @@ func TestARequestDoesNotWaitForEver(t *testing.T) {
 			t.Errorf("the confirm took %s, want 35 s", took)
 		}
 		reported := w.reports.take()
-		if len(reported) != 1 || reported[0].Operation != service.OperationDeliver || reported[0].Severity != service.Error ||
-			!errors.Is(reported[0].Err, context.DeadlineExceeded) {
+		if len(reported) != 1 || reported[0].Operation != service.OperationDeliver || reported[0].Severity != service.Error || !errors.Is(reported[0].Err, context.DeadlineExceeded) {
 			t.Errorf("reported %+v, want an error of the delivery", reported)
 		}
 		for _, e := range w.records(t)["ORDER-1"].Events() {

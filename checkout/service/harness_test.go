@@ -491,3 +491,12 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// wantReport checks that one failure was reported: of an operation and a severity, unless they are "", with a text in its error.
+func (w *world) wantReport(t *testing.T, operation service.Operation, severity service.Severity, text string) {
+	t.Helper()
+	got := w.reports.take()
+	if len(got) != 1 || operation != "" && got[0].Operation != operation || severity != "" && got[0].Severity != severity || !strings.Contains(got[0].Err.Error(), text) {
+		t.Errorf("reported %+v, want one %q of %q with %q", got, severity, operation, text)
+	}
+}

@@ -182,10 +182,7 @@ func TestASweepGoesOnAfterAFailure(t *testing.T) {
 		w.begun(t, "ORDER-1")
 		w.processor.err = errors.New("connection refused")
 		w.runFor(t, 100*time.Second)
-		reported := w.reports.take()
-		if len(reported) != 1 || reported[0].Operation != service.OperationObserve || reported[0].Severity != service.Warning {
-			t.Errorf("reported %+v, want one warning", reported)
-		}
+		w.wantReport(t, service.OperationObserve, service.Warning, "")
 		w.processor.err = nil
 		w.processor.set(fulfilled)
 		w.runFor(t, 2*time.Minute)

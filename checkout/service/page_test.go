@@ -88,8 +88,7 @@ func TestTheSetupPageIsShownThoughTheProcessorIsDown(t *testing.T) {
 				t.Errorf("%s: page %q after %s, want the record's within a second", name, page.State, took)
 			}
 			reported := w.reports.take()
-			if len(reported) != 1 || reported[0].Operation != service.OperationObserve || reported[0].Severity != service.Warning ||
-				reported[0].CheckoutID != o.Checkout.ID {
+			if len(reported) != 1 || reported[0].Operation != service.OperationObserve || reported[0].Severity != service.Warning || reported[0].CheckoutID != o.Checkout.ID {
 				t.Errorf("%s: reported %+v, want one warning of this checkout", name, reported)
 			}
 		}
@@ -265,10 +264,7 @@ func TestTheSetupPageSaysLessWhereTheSetbackIsNotKnown(t *testing.T) {
 				if took := time.Since(start); page.LastTry != checkout.TryUnfinished || took > time.Second {
 					t.Errorf("last try %q after %s, want %q within a second", page.LastTry, took, checkout.TryUnfinished)
 				}
-				if reported := w.reports.take(); len(reported) != 1 || reported[0].Operation != service.OperationObserve ||
-					reported[0].Severity != service.Warning {
-					t.Errorf("reported %+v, want one warning", reported)
-				}
+				w.wantReport(t, service.OperationObserve, service.Warning, "")
 			})
 		})
 	}

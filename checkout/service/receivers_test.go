@@ -146,10 +146,7 @@ func TestAProhibitedDestinationIsSettledAtOnce(t *testing.T) {
 		if e.Status != events.Failed || e.Attempts != 0 || !strings.HasSuffix(e.Failure.Reason, "it is not https") || e.Failure.At.IsZero() {
 			t.Errorf("on record %+v, want it failed without an attempt, and why", e)
 		}
-		reported := w.reports.take()
-		if len(reported) != 1 || reported[0].Operation != service.OperationGiveUp || !strings.Contains(reported[0].Err.Error(), "it is not https") {
-			t.Errorf("reported %+v, want one line that says why", reported)
-		}
+		w.wantReport(t, service.OperationGiveUp, "", "it is not https")
 		if w.receiver.requests() != 1 {
 			t.Errorf("the sender was asked %d times, want once", w.receiver.requests())
 		}
