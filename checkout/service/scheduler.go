@@ -112,7 +112,6 @@ type scheduler struct {
 
 	mu      sync.Mutex
 	running map[checkout.Partition]int
-	ofKind  map[checkout.JobKind]int
 	resting map[checkout.JobKind]checkout.Lease // of tasks that wait for the end of their leases
 }
 
@@ -138,7 +137,7 @@ func (sch *scheduler) giveBack(ctx context.Context) {
 // jobs that are due: jobs that a crash cut off, jobs that were put off, and the tasks of Config. Once ctx has ended, requests
 // in progress make no second attempt at a delivery, so that a server drains quickly; the next process takes over what they leave.
 func (s *Service) Run(ctx context.Context) {
-	sch := &scheduler{Service: s, running: make(map[checkout.Partition]int), ofKind: make(map[checkout.JobKind]int),
+	sch := &scheduler{Service: s, running: make(map[checkout.Partition]int),
 		resting: make(map[checkout.JobKind]checkout.Lease)}
 	sch.fill()
 	defer context.AfterFunc(ctx, func() { s.stopping.Store(true) })()
@@ -185,15 +184,12 @@ func (s *Service) rouse() {
 
 // poll leases the jobs that are due, and starts to attempt them.
 func (sch *scheduler) poll(ctx context.Context) {
-	if err := sch.enqueueTasks(ctx); err != nil {
-		sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
-		return
+	for _, step := range []func(context.Context) error{sch.enqueueTasks, sch.leaseAll, sch.probe} {
+		if err := step(ctx); err != nil {
+			sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
+			return
+		}
 	}
-	if err := sch.leaseAll(ctx); err != nil {
-		sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
-		return
-	}
-	sch.probe(ctx)
 }
 
 // leaseAll leases what there are slots for. It asks for a job of any kind, and then for more of the same kind: while nothing is due
@@ -255,10 +251,16 @@ func (sch *scheduler) kinds() (kinds []checkout.JobKind) {
 	return kinds
 }
 
-func (sch *scheduler) runningOf(kind checkout.JobKind) int {
+// runningOf returns how many jobs of a kind are being attempted.
+func (sch *scheduler) runningOf(kind checkout.JobKind) (n int) {
 	sch.mu.Lock()
 	defer sch.mu.Unlock()
-	return sch.ofKind[kind]
+	for p, running := range sch.running {
+		if p.Kind == kind {
+			n += running
+		}
+	}
+	return n
 }
 
 // query returns the query for jobs of some kinds: none of a partition whose slots are taken, or whose receiver takes nothing.
@@ -306,7 +308,6 @@ func (sch *scheduler) start(ctx context.Context, l checkout.Lease) {
 func (sch *scheduler) count(p checkout.Partition, n int) {
 	sch.mu.Lock()
 	defer sch.mu.Unlock()
-	sch.ofKind[p.Kind] += n
 	if sch.running[p] += n; sch.running[p] == 0 {
 		delete(sch.running, p)
 	}
@@ -340,33 +341,28 @@ func (sch *scheduler) attempt(ctx context.Context, h handler, l checkout.Lease) 
 }
 
 // probe makes one attempt where a breaker is open, if it is time to find out whether there is an answer again.
-func (sch *scheduler) probe(ctx context.Context) {
+func (sch *scheduler) probe(ctx context.Context) error {
 	now := sch.now()
+	var failures []error
 	for _, g := range sch.guards {
 		underWay := 0
 		for _, kind := range g.kinds {
 			underWay += sch.runningOf(kind)
 		}
 		if underWay == 0 && g.Probe(now) { // an attempt that is under way finds out
-			sch.probeWith(ctx, checkout.JobQuery{Kinds: g.kinds, Limit: 1}, g.ask)
+			leases, err := sch.lease(ctx, checkout.JobQuery{Kinds: g.kinds, Limit: 1})
+			if failures = append(failures, err); err == nil && len(leases) == 0 {
+				g.ask(ctx)
+			}
 		}
 	}
 	for _, provider := range sch.receivers.shut() {
 		if sch.receivers.probe(provider, now) {
-			q := checkout.JobQuery{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider, Limit: 1}
-			sch.probeWith(ctx, q, func(context.Context) {})
+			_, err := sch.lease(ctx, checkout.JobQuery{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider, Limit: 1})
+			failures = append(failures, err)
 		}
 	}
-}
-
-// probeWith has a job attempted, or calls ask if no job is due.
-func (sch *scheduler) probeWith(ctx context.Context, q checkout.JobQuery, ask func(context.Context)) {
-	switch leases, err := sch.lease(ctx, q); {
-	case err != nil:
-		sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
-	case len(leases) == 0:
-		ask(ctx)
-	}
+	return errors.Join(failures...)
 }
 
 // failed reports a failure of the background work, unless it is being stopped.
