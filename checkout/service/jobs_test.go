@@ -451,31 +451,33 @@ func TestAClockThatIsAnHourWrongHoldsNothingAndSendsNothingTwice(t *testing.T) {
 // A process whose clock is an hour wrong waits for the CRM where another attempt follows soon, and not where the CRM has refused.
 func TestAClockThatIsAnHourWrongKnowsWhatToWaitFor(t *testing.T) {
 	for _, wrong := range []time.Duration{time.Hour, -time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
-			c, outside := withCRM()
-			w := newWorld(t, outside, func(c *service.Config) { c.Store = shared{c.Store, time.Now} })
-			other := w.apart(t, wrong)
-			c.disturb(fails, nil)
-			var all sync.WaitGroup
-			all.Go(func() { w.opened(t, "ORDER-1") })
-			time.Sleep(time.Second) // the next attempt is put off
-			all.Go(func() {
-				if o := other.opened(t, "ORDER-1"); !o.Replay {
-					t.Errorf("%s: the create of another is new", wrong)
+		t.Run(wrong.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, outside := withCRM()
+				w := newWorld(t, outside, func(c *service.Config) { c.Store = shared{c.Store, time.Now} })
+				other := w.apart(t, wrong)
+				c.disturb(fails, nil)
+				var all sync.WaitGroup
+				all.Go(func() { w.opened(t, "ORDER-1") })
+				time.Sleep(time.Second) // the next attempt is put off
+				all.Go(func() {
+					if o := other.opened(t, "ORDER-1"); !o.Replay {
+						t.Error("the create of another is new")
+					}
+				})
+				time.Sleep(time.Second)
+				c.disturb(nil, nil)
+				all.Wait()
+				c.disturb(once(func(context.Context) error { return &checkout.CRMRefusal{Code: "NO", Made: true} }), nil)
+				if _, err := w.Create(t.Context(), caller, create("ORDER-2")); err == nil {
+					t.Error("a create that the CRM refuses succeeds")
 				}
+				var err error
+				if d := took(func() { _, err = other.Create(t.Context(), caller, create("ORDER-2")) }); d > time.Second {
+					t.Errorf("a create waits %v for what an administrator must mend", d)
+				}
+				expect(t, err, checkout.CodeBusy)
 			})
-			time.Sleep(time.Second)
-			c.disturb(nil, nil)
-			all.Wait()
-			c.disturb(once(func(context.Context) error { return &checkout.CRMRefusal{Code: "NO", Made: true} }), nil)
-			if _, err := w.Create(t.Context(), caller, create("ORDER-2")); err == nil {
-				t.Error("a create that the CRM refuses succeeds")
-			}
-			var err error
-			if d := took(func() { _, err = other.Create(t.Context(), caller, create("ORDER-2")) }); d > time.Second {
-				t.Errorf("%s: a create waits %v for what an administrator must mend", wrong, d)
-			}
-			expect(t, err, checkout.CodeBusy)
 		})
 	}
 }
