@@ -2,10 +2,8 @@ package service_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -37,19 +35,10 @@ func Example_crm() {
 	defer bank.server.Close()
 	crm := &unreliableCRM{CRM: memory.NewCRM(catalogue.Sandbox)}
 	store := memory.New()
-	checkouts, err := service.New(service.Config{
-		Environment: catalogue.Sandbox,
-		BaseURL:     "http://localhost:8080",
-		Keyring:     exampleKeyring(),
-		Store:       store,
-		Processor:   bank,
-		CRM:         crm,
-		Printer:     blankPages{},
-		Sender:      noEvents{},
-		Now:         time.Now,
-		Rand:        rand.Reader,
-		Report:      func(_ context.Context, f service.Failure) { fmt.Println(f.Operation, "failed, attempt", f.Attempt) },
-	})
+	config := exampleConfig(store, bank)
+	config.CRM = crm
+	config.Report = func(_ context.Context, f service.Failure) { fmt.Println(f.Operation, "failed, attempt", f.Attempt) }
+	checkouts, err := service.New(config)
 	check(err)
 	check(store.ReplaceProviders(ctx, rimu))
 

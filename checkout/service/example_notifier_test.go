@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"strings"
 	"time"
@@ -31,20 +30,9 @@ func Example_notifier() {
 	bank := newRemoteBank()
 	defer bank.server.Close()
 	store := memory.New()
-	checkouts, err := service.New(service.Config{
-		Environment: catalogue.Sandbox,
-		BaseURL:     "http://localhost:8080",
-		Keyring:     exampleKeyring(),
-		Store:       store,
-		Processor:   bank,
-		CRM:         service.EmbeddedCRM(catalogue.Sandbox),
-		Printer:     blankPages{},
-		Sender:      noEvents{},
-		Notifier:    mailAPI{sent: stop},
-		Now:         time.Now,
-		Rand:        rand.Reader,
-		Report:      func(_ context.Context, f service.Failure) { fmt.Println(f.Operation, f.Err) },
-	})
+	config := exampleConfig(store, bank)
+	config.Notifier = mailAPI{sent: stop}
+	checkouts, err := service.New(config)
 	check(err)
 	check(store.ReplaceProviders(ctx, rimu))
 	opened, err := checkouts.Create(ctx, service.Caller{ProviderCode: "RIMU"}, legacyOrder("ENROLMENT-1"))

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"html/template"
@@ -9,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
@@ -17,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // A setup page of your own over the service: SetupPage returns everything that it shows, and BeginSetup records the
@@ -79,6 +82,23 @@ func Example_authenticator() {
 	// Output:
 	// 401 MISSING_API_KEY
 	// 404 CHECKOUT_NOT_FOUND
+}
+
+// exampleConfig returns the configuration of a sandbox. Example has a whole one.
+func exampleConfig(store ports.Store, bank ports.Processor) service.Config {
+	return service.Config{
+		Environment: catalogue.Sandbox,
+		BaseURL:     "http://localhost:8080",
+		Keyring:     exampleKeyring(),
+		Store:       store,
+		Processor:   bank,
+		CRM:         service.EmbeddedCRM(catalogue.Sandbox),
+		Printer:     blankPages{},
+		Sender:      noEvents{},
+		Now:         time.Now,
+		Rand:        rand.Reader,
+		Report:      func(_ context.Context, f service.Failure) { fmt.Println(f.Operation, f.Err) },
+	}
 }
 
 // exampleKeyring returns a keyring with a public secret. Use at least 32 random bytes.

@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -121,19 +120,9 @@ func (b *remoteBank) page(w http.ResponseWriter, r *http.Request) {
 func serveWith(store *memory.Store, bank ports.Processor) (checkouts *service.Service, baseURL string, closeServer func()) {
 	server := httptest.NewUnstartedServer(nil)
 	baseURL = "http://" + server.Listener.Addr().String()
-	checkouts, err := service.New(service.Config{
-		Environment: catalogue.Sandbox,
-		BaseURL:     baseURL,
-		Keyring:     exampleKeyring(),
-		Store:       store,
-		Processor:   bank,
-		CRM:         service.EmbeddedCRM(catalogue.Sandbox),
-		Printer:     blankPages{},
-		Sender:      noEvents{},
-		Now:         time.Now,
-		Rand:        rand.Reader,
-		Report:      func(_ context.Context, f service.Failure) { fmt.Println(f.Operation, f.Err) },
-	})
+	config := exampleConfig(store, bank)
+	config.BaseURL = baseURL
+	checkouts, err := service.New(config)
 	check(err)
 	notifications := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // check its signature first
 		id := r.PostFormValue("billing_request")
