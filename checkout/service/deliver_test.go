@@ -37,9 +37,7 @@ func TestARunMakesThreeIdenticalAttempts(t *testing.T) {
 				t.Errorf("attempt %d differs from the first", i+1)
 			}
 		}
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Failed || e.Attempts != 3 {
-			t.Errorf("on record %s after %d attempts, want failed after 3", e.Status, e.Attempts)
-		}
+		w.wantEvent(t, "ORDER-1", events.Failed, 3)
 	})
 }
 
@@ -200,9 +198,7 @@ func TestAnEventWhoseDestinationWentAwayIsNotConfigured(t *testing.T) {
 				w.crashed(t, "ORDER-1")
 				w.configure(t, left...)
 				w.runFor(t, 15*time.Second)
-				if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.NotConfigured || e.Attempts != 0 {
-					t.Errorf("on record %s after %d attempts, want not_configured after none", e.Status, e.Attempts)
-				}
+				w.wantEvent(t, "ORDER-1", events.NotConfigured, 0)
 				w.wantNoReports(t)
 			})
 		})
@@ -304,17 +300,13 @@ func TestARunThatIsCutOffBetweenAttemptsIsTakenUp(t *testing.T) {
 		w.clock.forward(time.Minute)
 		w.receiver.answer = func(events.Delivery, int) error { return errRefused }
 		w.runFor(t, 100*time.Millisecond) // the second attempt would come after 250 ms
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 1 || len(w.receiver.got) != 1 {
-			t.Errorf("on record %s after %d attempts, %d made; want it pending after one", e.Status, e.Attempts, len(w.receiver.got))
-		}
+		w.wantEvent(t, "ORDER-1", events.Pending, 1, 1)
 		if reported := w.reports.take(); len(reported) != 1 || reported[0].Operation != service.OperationSend || reported[0].RequestID != "req_1" {
 			t.Errorf("reported %+v, want the failed attempt alone, with the request that the event follows from", reported)
 		}
 		w.receiver.answer = nil
 		w.again(t).runFor(t, 15*time.Second)
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered {
-			t.Errorf("the next process left it %s", e.Status)
-		}
+		w.wantDelivered(t, "ORDER-1")
 	})
 }
 
@@ -432,14 +424,10 @@ func TestALeaseThatEndsBetweenAttempts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.receiver.answer = func(events.Delivery, int) error { time.Sleep(9900 * time.Millisecond); return errRefused }
 		w.opened(t, "ORDER-1")
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 1 || len(w.receiver.got) != 1 {
-			t.Errorf("on record %s after %d attempts, %d made; want it pending after one", e.Status, e.Attempts, len(w.receiver.got))
-		}
+		w.wantEvent(t, "ORDER-1", events.Pending, 1, 1)
 		w.receiver.answer = nil
 		w.runFor(t, 2*time.Second)
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered {
-			t.Errorf("recovery left it %s", e.Status)
-		}
+		w.wantDelivered(t, "ORDER-1")
 	})
 }
 

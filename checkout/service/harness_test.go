@@ -500,3 +500,13 @@ func (w *world) wantReport(t *testing.T, operation service.Operation, severity s
 		t.Errorf("reported %+v, want one %q of %q with %q", got, severity, operation, text)
 	}
 }
+
+// wantEvent checks the first event of an order: its status, the attempts on record and, where that is given, how often the sender
+// was asked in all.
+func (w *world) wantEvent(t *testing.T, order string, status events.Status, attempts int, asked ...int) {
+	t.Helper()
+	e, requests := w.records(t)[order].Events()[0], w.receiver.requests()
+	if e.Status != status || e.Attempts != attempts || len(asked) > 0 && requests != asked[0] {
+		t.Errorf("on record %s after %d attempts, and %d requests; want %s after %d, and %d", e.Status, e.Attempts, requests, status, attempts, asked)
+	}
+}

@@ -157,14 +157,10 @@ func TestASenderWithoutRoomMakesNoAttempt(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.receiver.answers(func(events.Delivery, int) error { return ports.ErrBusy })
 		w.opened(t, "ORDER-1")
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 0 || w.receiver.requests() != 1 {
-			t.Errorf("on record %s after %d attempts, asked %d times; want it pending after none", e.Status, e.Attempts, w.receiver.requests())
-		}
+		w.wantEvent(t, "ORDER-1", events.Pending, 0, 1)
 		w.receiver.answers(nil)
 		w.runFor(t, 2*time.Second) // its lease was given up
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered || e.Attempts != 1 {
-			t.Errorf("on record %s after %d attempts, want it delivered after one", e.Status, e.Attempts)
-		}
+		w.wantEvent(t, "ORDER-1", events.Delivered, 1)
 		w.wantNoReports(t)
 	})
 }
@@ -218,9 +214,7 @@ func TestADeadReceiversBacklogIsProbed(t *testing.T) {
 			t.Errorf("%d lines say that the receiver takes nothing, want one", warned)
 		}
 		w.opened(t, "NEW-1")
-		if e := w.records(t)["NEW-1"].Events()[0]; e.Status != events.Failed || e.Attempts != 3 {
-			t.Errorf("the new event is %s after %d attempts, want failed after 3", e.Status, e.Attempts)
-		}
+		w.wantEvent(t, "NEW-1", events.Failed, 3)
 		w.receiver.answers(nil)
 		time.Sleep(65 * time.Second)
 		if got := w.statuses(t); got[events.Delivered] != backlog {

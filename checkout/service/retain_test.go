@@ -90,17 +90,9 @@ func TestWhatIsAbandonedIsErasedByItself(t *testing.T) {
 		w.presses(t, begun)
 		w.opened(t, "ABANDONED")
 		defer w.background(t)()
-		w.clock.forward((7 + 90) * 24 * time.Hour)
-		time.Sleep(2 * time.Second)
-		if got := w.erased(t); len(got) > 0 {
-			t.Fatalf("erased after 90 days: %q, want none", got)
-		}
+		w.wantErased(t, (7+90)*24*time.Hour)
 		w.opened(t, "FRESH")
-		w.clock.forward(24 * time.Hour)
-		time.Sleep(2 * time.Second)
-		if got := w.erased(t); !slices.Equal(got, []string{"ABANDONED", "BEGUN"}) {
-			t.Fatalf("erased: %q, want those that were abandoned", got)
-		}
+		w.wantErased(t, 24*time.Hour, "ABANDONED", "BEGUN")
 		if want := begun.Checkout.SetupKey("sandbox", 1); !slices.Equal(k.erased, []string{want}) {
 			t.Errorf("the processor erased %q, want %q", k.erased, want)
 		}
@@ -129,7 +121,7 @@ func TestWhatIsAbandonedIsErasedByItself(t *testing.T) {
 		w.clock.forward(48 * time.Hour)
 		time.Sleep(2 * time.Second)
 		if got := w.operations(t); len(got) != 1 {
-			t.Errorf("%d operations after another look, want one still", len(got))
+			t.Errorf("%d operations after another look, want as many as before", len(got))
 		}
 	})
 }
@@ -144,16 +136,8 @@ func TestAgreementsAreErasedYearsAfterTheirLastPayment(t *testing.T) {
 		schedule := first.Checkout.Schedule()
 		last := schedule[len(schedule)-1].Due
 		defer w.background(t)()
-		w.clock.forward(time.Date(last.Year+7, last.Month, last.Day-1, 0, 0, 0, 0, time.UTC).Sub(w.clock.now()))
-		time.Sleep(2 * time.Second)
-		if got := w.erased(t); len(got) > 0 {
-			t.Fatalf("erased within seven years: %q", got)
-		}
-		w.clock.forward(48 * time.Hour)
-		time.Sleep(2 * time.Second)
-		if got := w.erased(t); !slices.Equal(got, []string{"AGREED"}) {
-			t.Fatalf("erased: %q, want the agreement only", got)
-		}
+		w.wantErased(t, time.Date(last.Year+7, last.Month, last.Day-1, 0, 0, 0, 0, time.UTC).Sub(w.clock.now()))
+		w.wantErased(t, 48*time.Hour, "AGREED")
 		again, err := w.confirm(t, cmd)
 		if err != nil || !again.Already || again.Checkout.Confirmation != first.Checkout.Confirmation {
 			t.Errorf("a repeated confirm: %+v, %v; want the answer of the first", again, err)
@@ -162,6 +146,16 @@ func TestAgreementsAreErasedYearsAfterTheirLastPayment(t *testing.T) {
 			t.Errorf("a replay: %+v, %v; want one without a token", replay, err)
 		}
 	})
+}
+
+// wantErased checks which orders' personal data is erased after a time.
+func (w *world) wantErased(t *testing.T, after time.Duration, want ...string) {
+	t.Helper()
+	w.clock.forward(after)
+	time.Sleep(2 * time.Second)
+	if got := w.erased(t); !slices.Equal(got, want) {
+		t.Fatalf("erased are %q %s later, want %q", got, after, want)
+	}
 }
 
 // salted returns the orders whose agreement has its salt in the evidence log, sorted.
@@ -222,7 +216,7 @@ func TestTheEndOfTheRetentionTakesTheSalt(t *testing.T) {
 		w.clock.forward(48 * time.Hour)
 		time.Sleep(2 * time.Second)
 		if got := w.operations(t); len(got) != 2 {
-			t.Errorf("%d operations after another look, want two still", len(got))
+			t.Errorf("%d operations after another look, want as many as before", len(got))
 		}
 	})
 }
@@ -234,11 +228,7 @@ func TestRetentionWaitsForTheProcessor(t *testing.T) {
 		w.opened(t, "ABANDONED")
 		k.answer(errors.New("disk is full"))
 		defer w.background(t)()
-		w.clock.forward(100 * 24 * time.Hour)
-		time.Sleep(2 * time.Second)
-		if got := w.erased(t); len(got) > 0 {
-			t.Errorf("erased: %q, want none", got)
-		}
+		w.wantErased(t, 100*24*time.Hour)
 		w.wantReport(t, service.OperationRetain, "", "disk is full")
 		k.answer(nil)
 		time.Sleep(time.Minute)
