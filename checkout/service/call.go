@@ -51,7 +51,8 @@ func (s *Service) Authenticate(ctx context.Context, key string) (caller Caller, 
 
 // admit returns the caller's provider if the request names no other provider and the provider's configuration
 // allows calls. A request without an id gets one, where requestID is not nil.
-func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Optional[string], requestID *string) (catalogue.Provider, error) {
+func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Optional[string],
+	requestID *string) (catalogue.Provider, error) {
 	p, err := s.provider(ctx, caller.ProviderCode)
 	if err != nil {
 		return catalogue.Provider{}, s.fail(ctx, "admit a request", err)

@@ -182,8 +182,8 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 		})
 		switch {
 		case err == nil:
-			prepared.Document = &agreement.Document{ID: checkout.NaturalKey(c.cfg.Environment, stored.ProviderCode, stored.OrderID, "document"),
-				SHA256: sha256.Sum256(pdf), Bytes: pdf}
+			id := checkout.NaturalKey(c.cfg.Environment, stored.ProviderCode, stored.OrderID, "document")
+			prepared.Document = &agreement.Document{ID: id, SHA256: sha256.Sum256(pdf), Bytes: pdf}
 		case errors.Is(err, ports.ErrBusy):
 			return checkout.Prepared{}, c.fail(ctx, "render agreement "+agreed.Number, err)
 		default:
@@ -191,7 +191,8 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 				Err: fmt.Errorf("render agreement %s: %w", agreed.Number, err)})
 		}
 	}
-	conclusion := evidence.Conclusion{Environment: string(c.cfg.Environment), RequestID: cmd.RequestID, At: prepared.Now, Document: prepared.Document}
+	conclusion := evidence.Conclusion{Environment: string(c.cfg.Environment), RequestID: cmd.RequestID, At: prepared.Now,
+		Document: prepared.Document}
 	if _, err := io.ReadFull(c.cfg.Rand, conclusion.Salt[:]); err != nil {
 		return checkout.Prepared{}, fmt.Errorf("salt the evidence: %w", err)
 	}

@@ -121,7 +121,8 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 	facts = checkout.Facts{Mode: c.provider.Mode, Environment: c.cfg.Environment, Keyring: c.cfg.Keyring}
 	code, key := c.provider.Code, c.cmd.Key()
 	if look {
-		facts.ByOrder, err = found(c.cfg.Store.FindCheckout(ctx, checkout.Reference{ProviderCode: code, OrderID: c.cmd.OrderID.Value}))
+		order := checkout.Reference{ProviderCode: code, OrderID: c.cmd.OrderID.Value}
+		facts.ByOrder, err = found(c.cfg.Store.FindCheckout(ctx, order))
 		if err != nil {
 			return facts, c.fail(ctx, "look up the order", err)
 		}
@@ -137,8 +138,10 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 	}
 	facts.Now = c.now()
 	if c.cmd.NeedsCourse(facts) {
-		course := [2]string{code, c.cmd.CourseCode.Value}
-		facts.Course, err = found(c.courses.get(facts.Now, course, func() (catalogue.Course, error) { return c.cfg.Store.Course(ctx, course[0], course[1]) }))
+		course := c.cmd.CourseCode.Value
+		facts.Course, err = found(c.courses.get(facts.Now, [2]string{code, course}, func() (catalogue.Course, error) {
+			return c.cfg.Store.Course(ctx, code, course)
+		}))
 		if err != nil {
 			return facts, c.fail(ctx, "read the course", err)
 		}
@@ -196,7 +199,8 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 
 // answer returns the answer to a create, with the setup pair unless the checkout is confirmed.
 func (c *createCall) answer(stored checkout.Checkout) Opened {
-	o := Opened{Checkout: stored, Replay: stored.ID != c.reserved, Warnings: c.cmd.Warnings(unprintable(c.cfg.Printer)), SentFinal: c.cmd.Final.Given}
+	o := Opened{Checkout: stored, Replay: stored.ID != c.reserved, SentFinal: c.cmd.Final.Given,
+		Warnings: c.cmd.Warnings(unprintable(c.cfg.Printer))}
 	if o.Replay {
 		o.IdempotencyKey = c.cmd.Key()
 	}

@@ -73,7 +73,8 @@ func (s *Service) attemptHeld(ctx context.Context, done committed) (committed, e
 
 // await makes an attempt at the CRM job that a request waits for, if it is due. It returns errAwaiting if that is not done, and
 // BUSY if the CRM does not answer at all, or an administrator must do something first.
-func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored checkout.Checkout, provider catalogue.Provider) (committed, error) {
+func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored checkout.Checkout,
+	provider catalogue.Provider) (committed, error) {
 	if s.crm.Open() {
 		return committed{}, checkout.Busy()
 	}
@@ -113,7 +114,8 @@ func (s *Service) failWaiting(ctx context.Context, err error) error {
 }
 
 // attemptLeased makes an attempt at a CRM job, with what is on record of its checkout.
-func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider catalogue.Provider, hold time.Duration) (committed, error) {
+func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider catalogue.Provider,
+	hold time.Duration) (committed, error) {
 	e, err := s.enrolmentOf(ctx, l.Job)
 	if err != nil {
 		return committed{}, err
@@ -124,7 +126,8 @@ func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider 
 // attempt makes one attempt at a CRM job, and settles it. The events of the change that the answer leads to are held by the
 // caller for a time. It returns errAwaiting if the job is to be attempted again, BUSY if there is no use in waiting for that, and
 // a *checkout.CRMRefusal if the CRM refused to open the enrolment: then the reservation is gone.
-func (s *Service) attempt(ctx context.Context, l checkout.Lease, e enrolment, provider catalogue.Provider, hold time.Duration) (committed, error) {
+func (s *Service) attempt(ctx context.Context, l checkout.Lease, e enrolment, provider catalogue.Provider,
+	hold time.Duration) (committed, error) {
 	limit := crmLimit
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(end)-settleLimit)
@@ -139,8 +142,8 @@ func (s *Service) attempt(ctx context.Context, l checkout.Lease, e enrolment, pr
 		return committed{}, s.settleFailure(settling, l, err)
 	}
 	s.cfg.Count(OutcomeStepDone)
-	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1,
-		Moments: []checkout.Moment{{At: s.now(), Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
+	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{{At: s.now(),
+		Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
 	held := s.enqueue(provider, hold)
 	switch change, err := s.settle(settling, l, outcome, held, decide); {
 	case lost(err):
@@ -298,7 +301,8 @@ func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed 
 	s.noteAnswer(ctx, err)
 	switch {
 	case err != nil: // whether there is an agreement is not known
-		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: aboutCheckout(c), Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: aboutCheckout(c),
+			Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
 		return nil, checkout.Busy()
 	case agreed != nil:
 		s.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: aboutCheckout(c), Err: fmt.Errorf("agreement %s of this "+

@@ -66,7 +66,8 @@ func (s *Service) note(ctx context.Context, noted []Noted, refused []checkout.Re
 	}
 	err := within(ctx, noteLimit, func(ctx context.Context) error { return s.cfg.Store.Note(ctx, moments, refused) })
 	if err != nil {
-		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, Err: fmt.Errorf("note %d moments and %d refusals: %w", len(noted), len(refused), err)})
+		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning,
+			Err: fmt.Errorf("note %d moments and %d refusals: %w", len(noted), len(refused), err)})
 		return
 	}
 	for _, n := range noted {

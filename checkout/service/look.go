@@ -109,7 +109,8 @@ func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) erro
 func (s *Service) refreshNotified(ctx context.Context, n checkout.Notification) (settling bool, err error) {
 	ctx, cancel := detached(ctx, waitLimit+s.cfg.ProcessorTimeout)
 	defer cancel()
-	stored, err := found(s.cfg.Store.FindCheckout(ctx, checkout.Reference{BillingRequestID: n.BillingRequestID, MandateID: n.MandateID}))
+	subject := checkout.Reference{BillingRequestID: n.BillingRequestID, MandateID: n.MandateID}
+	stored, err := found(s.cfg.Store.FindCheckout(ctx, subject))
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("look for the checkout of a notification: %w", err)

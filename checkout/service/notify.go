@@ -63,7 +63,10 @@ func (n *notifier) send(ctx context.Context, l checkout.Lease) checkout.Outcome 
 		return checkout.Outcome{State: checkout.JobDropped}
 	}
 	var receipt checkout.Receipt
-	err = within(attempting, notifyLimit, func(ctx context.Context) (err error) { receipt, err = n.cfg.Notifier.Notify(ctx, written); return err })
+	err = within(attempting, notifyLimit, func(ctx context.Context) (err error) {
+		receipt, err = n.cfg.Notifier.Notify(ctx, written)
+		return err
+	})
 	n.noteAnswer(ctx, !errors.Is(err, ports.ErrBusy))
 	if err != nil {
 		return n.failedAttempt(ctx, l, err)

@@ -82,9 +82,10 @@ func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.O
 // countSettled counts an attempt at an event or a notice, by the state in which it left the job.
 func (s *Service) countSettled(kind checkout.JobKind, state checkout.JobState) {
 	outcomes := map[checkout.JobKind]map[checkout.JobState]Outcome{
-		checkout.JobDeliver: {checkout.JobDone: OutcomeDelivered, checkout.JobDead: OutcomeFailed, checkout.JobDropped: OutcomeNotConfigured},
-		checkout.JobNotify: {checkout.JobDone: OutcomeNoticeSent, checkout.JobPending: OutcomeNoticePutOff, checkout.JobDead: OutcomeNoticeFailed,
-			checkout.JobDropped: OutcomeNoticeDropped},
+		checkout.JobDeliver: {checkout.JobDone: OutcomeDelivered, checkout.JobDead: OutcomeFailed,
+			checkout.JobDropped: OutcomeNotConfigured},
+		checkout.JobNotify: {checkout.JobDone: OutcomeNoticeSent, checkout.JobPending: OutcomeNoticePutOff,
+			checkout.JobDead: OutcomeNoticeFailed, checkout.JobDropped: OutcomeNoticeDropped},
 	}
 	if outcome, counted := outcomes[kind][state]; counted {
 		s.cfg.Count(outcome)

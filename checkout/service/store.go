@@ -29,7 +29,8 @@ func (s *Service) update(ctx context.Context, id string, q checkout.Enqueue, dec
 
 // settle settles a job with what decide makes of its checkout, and returns that change; decide may be nil. An error of decide is
 // returned unchanged. It wraps ports.ErrNotFound if the lease is lost.
-func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue, decide decideAnswer) (checkout.Change, error) {
+func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
+	decide decideAnswer) (checkout.Change, error) {
 	d := &decision{service: s, decide: decide}
 	run := d.run
 	if decide == nil {

@@ -43,7 +43,8 @@ type redelivery struct {
 }
 
 // Redeliver sends a failed or a delivered event again, and calls each with the result. ports.ErrNotFound if there is no such event.
-func (o Operator) Redeliver(ctx context.Context, id string, sender func(catalogue.Environment) ports.Sender, each func(Redelivered)) error {
+func (o Operator) Redeliver(ctx context.Context, id string, sender func(catalogue.Environment) ports.Sender,
+	each func(Redelivered)) error {
 	list, err := o.Store.Jobs(ctx, checkout.JobFilter{ID: id, Kinds: []checkout.JobKind{checkout.JobDeliver}}, 1)
 	switch {
 	case err != nil:
@@ -94,7 +95,8 @@ func (o Operator) RedeliverFailed(ctx context.Context, since time.Time, provider
 	}
 	all.Wait()
 	err = errors.Join(errors.Join(failures...), ctx.Err())
-	return len(list) == MaxRedelivered, errors.Join(err, o.Record(ctx, Operation{"events redeliver", "failed since " + events.Timestamp(since), r.sent}))
+	err = errors.Join(err, o.Record(ctx, Operation{"events redeliver", "failed since " + events.Timestamp(since), r.sent}))
+	return len(list) == MaxRedelivered, err
 }
 
 // send sends one event again, unless its status, its provider or its receiver forbids it, and stores the result.
