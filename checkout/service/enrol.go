@@ -326,7 +326,11 @@ func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
 	case err != nil:
 		return err
 	}
-	s.cfg.Count(map[bool]Outcome{true: OutcomeCreate, false: OutcomeConfirm}[l.Job.Kind == checkout.JobOpen])
+	counted := OutcomeConfirm
+	if l.Job.Kind == checkout.JobOpen {
+		counted = OutcomeCreate
+	}
+	s.cfg.Count(counted)
 	s.countUnsent(done)
 	return nil
 }

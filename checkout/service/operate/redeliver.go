@@ -122,7 +122,10 @@ func (r *redelivery) send(ctx context.Context, e checkout.EventRecord, receiver 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if result.Left == "" { // it may have been sent although that could not be recorded
-		word := map[bool]string{true: "delivered", false: "failed"}[result.Outcome.Delivered]
+		word := "failed"
+		if result.Outcome.Delivered {
+			word = "delivered"
+		}
 		r.sent = append(r.sent, fmt.Sprintf("event %s: %s", e.Event.ID, word))
 	}
 	r.each(result)
