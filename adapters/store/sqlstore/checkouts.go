@@ -99,7 +99,7 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqu
 			return err
 		}
 		err := t.Commit(ctx, &b)
-		if isTaken(err) && t.Again() { // perhaps by an earlier attempt
+		if errors.Is(err, ports.ErrDuplicate) && t.Again() { // perhaps by an earlier attempt
 			switch found, readErr := s.read(ctx, t, c.ID); {
 			case errors.Is(readErr, ports.ErrNotFound):
 			case readErr != nil || found.RequestID == c.RequestID && found.OrderID == c.OrderID:

@@ -1,8 +1,9 @@
-// Package sqlstore is the common part of the two SQL stores: which columns the tables have and how each value is written and read
-// ([Checkout], [Agreement], [JobRecord], [Moment] and others), the statements that read, and the methods of package ports that
-// only read ([Reads]). How a store writes is its own.
+// Package sqlstore is the common part of the two SQL stores. [Store] has each operation of package ports once, over a small [Engine]:
+// an operation locks and reads what it is about in one [Batch], decides, and commits another one. A [Dialect] has the words in which
+// the databases differ. How a batch is run, committed and attempted again is the engine's own.
 //
-// A statement takes its names, its arguments and its destinations from the columns, in one order. The types of this package,
+// The columns of each table ([Checkout], [Agreement], [JobRecord], [Moment] and others) say how a value is written and read. A
+// statement takes its names, its arguments and its destinations from them, in one order. The types of this package,
 // such as [Time], wrap a value of the domain that a column holds in another form. They are destinations, as
 // [database/sql.Scanner], for every driver.
 package sqlstore

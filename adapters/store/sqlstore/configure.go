@@ -33,7 +33,7 @@ func (s *Store) AddKey(ctx context.Context, k catalogue.Key, did *evidence.Entry
 		b.unique(takenAPIKey, k.ID, k.Hash[:])
 		b.record(did)
 		err := t.Commit(ctx, &b)
-		if t.Again() && isTaken(err) { // perhaps by an earlier attempt
+		if t.Again() && errors.Is(err, ports.ErrDuplicate) { // perhaps by an earlier attempt
 			stored, readErr := All(ctx, t, Scan(Key), selectKey, k.Hash[:])
 			if readErr != nil || len(stored) == 1 && stored[0].ID == k.ID {
 				return readErr

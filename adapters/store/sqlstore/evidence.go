@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -45,7 +46,7 @@ func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
 		var b Batch
 		b.record(&e)
 		err := t.Commit(ctx, &b)
-		if t.Again() && isTaken(err) {
+		if t.Again() && errors.Is(err, ports.ErrDuplicate) {
 			found, readErr := One(ctx, t, Scan(Entry), selectEntry, e.ID)
 			if readErr != nil || string(found.Attested()) == string(e.Attested()) {
 				return readErr

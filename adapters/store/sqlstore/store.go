@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // ErrUnknown is the error of a write that may have been committed: its outcome could not be found out in time. A caller may make the
@@ -44,7 +43,7 @@ type Tx interface {
 	Answer(ctx context.Context, c checkout.Checkout) error
 }
 
-// Snapshot is a store at one time.
+// Snapshot is a store as it is at one time.
 type Snapshot interface {
 	Source
 
@@ -55,7 +54,7 @@ type Snapshot interface {
 // Batch is statements that are sent together. In a statement @. stands before the name of each table, and parameters are question marks.
 type Batch struct {
 	Statements []Statement
-	Uniques    []Statement // each returns a row if what the batch inserts is on record
+	uniques    []Statement // each returns a row if what the batch inserts is on record
 }
 
 // Statement is one statement of a Batch.
@@ -86,7 +85,7 @@ func (b *Batch) add(s Statement) {
 
 // unique adds that what the batch inserts is on record if the query returns a row.
 func (b *Batch) unique(query string, args ...any) {
-	b.Uniques = append(b.Uniques, Statement{Text: query, Args: args})
+	b.uniques = append(b.uniques, Statement{Text: query, Args: args})
 }
 
 // Get adds a statement that returns rows, and passes each to got.
@@ -181,13 +180,10 @@ func Has(ctx context.Context, src Source, query string, args ...any) (bool, erro
 
 // Taken reports whether something that the batch inserts is on record.
 func (b *Batch) Taken(ctx context.Context, src Source) (found bool, err error) {
-	for _, u := range b.Uniques {
+	for _, u := range b.uniques {
 		if found, err = Has(ctx, src, u.Text, u.Args...); found || err != nil {
 			return found, err
 		}
 	}
 	return false, nil
 }
-
-// isTaken reports whether err says that what was inserted is on record.
-func isTaken(err error) bool { return errors.Is(err, ports.ErrDuplicate) }
