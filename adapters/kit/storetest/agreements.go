@@ -184,7 +184,8 @@ func numberOfAnotherProvider(t *testing.T, s ports.Admin) {
 		insert(t, s, theirs)
 		must(t, "UpdateCheckout", s.UpdateCheckout(t.Context(), mine.Next.ID, pending(), confirm))
 		unchanged(t, s, func() {
-			refused(t, "the number of another provider", s.UpdateCheckout(t.Context(), theirs.Next.ID, pending(), confirm), ports.ErrDuplicate)
+			err := s.UpdateCheckout(t.Context(), theirs.Next.ID, pending(), confirm)
+			refused(t, "the number of another provider", err, ports.ErrDuplicate)
 		})
 		a := result(s.Agreement(t.Context(), agreed(mine.Next, int64(n)).Number))(t)
 		same(t, "the provider of the agreement", a.Provider.Code, mine.Next.ProviderCode)

@@ -38,8 +38,8 @@ func (db *DB) prove(ctx context.Context, c checkout.Checkout) error {
 	return nil
 }
 
-// Answer implements [sqlstore.Tx]: the same within an attempt that wrote nothing, if the checkout is confirmed. Only then is a request
-// that is refused answered from it.
+// Answer implements [sqlstore.Tx]: the same within an attempt that wrote nothing, if the checkout is confirmed. Only then is a
+// request that is refused answered from it.
 func (t *attempt) Answer(ctx context.Context, c checkout.Checkout) error {
 	t.rollback(ctx)
 	if !t.db.serving || c.Status != checkout.Confirmed {

@@ -11,8 +11,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// dialect reads a checkout column by column. The clocks of the processes decide nothing, for one of them may be wrong: the time is that
-// of the database, when it got the statement.
+// dialect reads a checkout column by column. The clocks of the processes decide nothing, for one of them may be wrong: the time
+// is that of the database, when it got the statement.
 var dialect = sqlstore.Dialect{
 	Columns: sqlstore.Checkout.Names(),
 	Scan:    sqlstore.Scan(sqlstore.Checkout),
@@ -63,7 +63,8 @@ func (t *attempt) Lock(ctx context.Context, statements *sqlstore.Batch) error {
 	return t.conn.SendBatch(ctx, &b.Batch).Close()
 }
 
-// Commit implements [sqlstore.Tx] in one round trip. If the server reports a condition of no known meaning, it may be a duplicate.
+// Commit implements [sqlstore.Tx] in one round trip. If the server reports a condition of no known meaning, it may be a
+// duplicate.
 func (t *attempt) Commit(ctx context.Context, statements *sqlstore.Batch) error {
 	b := t.batch()
 	b.add(statements)

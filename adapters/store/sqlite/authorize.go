@@ -73,8 +73,8 @@ func ownSecret(path string, isNew bool, rand io.Reader) ([]byte, error) {
 	return []byte(secret), nil
 }
 
-// writeNew writes a file that only its owner may open, completely or not at all, unless there is one. A temporary file that exists was
-// left by a process that was killed.
+// writeNew writes a file that only its owner may open, completely or not at all, unless there is one. A temporary file that
+// exists was left by a process that was killed.
 func writeNew(path string, data []byte) error {
 	temporary := path + ".new"
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -25,10 +25,11 @@ const (
 	takenNumber    = `SELECT 1 FROM @.agreements WHERE number = ?`
 	takenDocument  = `SELECT 1 FROM @.documents WHERE provider_code = ? AND agreement_number = ?`
 
-	deleteRedeliveries = `DELETE FROM @.redeliveries WHERE provider_code = ? AND event_id IN (SELECT id FROM @.jobs WHERE ` + ofCheckout + `)`
-	deleteJobs         = `DELETE FROM @.jobs WHERE ` + ofCheckout
-	deleteMoments      = `DELETE FROM @.moments WHERE ` + ofCheckout
-	deleteCheckout     = `DELETE FROM @.checkouts WHERE provider_code = ? AND id = ?`
+	deleteRedeliveries = `DELETE FROM @.redeliveries WHERE provider_code = ? AND event_id IN
+		(SELECT id FROM @.jobs WHERE ` + ofCheckout + `)`
+	deleteJobs     = `DELETE FROM @.jobs WHERE ` + ofCheckout
+	deleteMoments  = `DELETE FROM @.moments WHERE ` + ofCheckout
+	deleteCheckout = `DELETE FROM @.checkouts WHERE provider_code = ? AND id = ?`
 )
 
 // locked is a checkout whose row is locked, and what else is known of it. Everything that is added to a checkout is added under
@@ -111,7 +112,8 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqu
 }
 
 // storeRest adds what stores a change beside the checkout.
-func (s *Store) storeRest(ctx context.Context, t Tx, b *Batch, l *locked, change checkout.Change, enqueue checkout.Enqueue) error {
+func (s *Store) storeRest(ctx context.Context, t Tx, b *Batch, l *locked, change checkout.Change,
+	enqueue checkout.Enqueue) error {
 	if err := l.checkEvents(change.Events); err != nil {
 		return err
 	}
@@ -158,8 +160,8 @@ func jobsOf(change checkout.Change) (jobs []checkout.Job) {
 	return append(jobs, change.Jobs...)
 }
 
-// checkNumber returns ErrDuplicate if the agreement's number is on record. The id of its entry in the evidence log, which is unique over
-// all providers, has the number: only an agreement without that entry is looked for.
+// checkNumber returns ErrDuplicate if the agreement's number is on record. The id of its entry in the evidence log, which is
+// unique over all providers, has the number: only an agreement without that entry is looked for.
 func checkNumber(ctx context.Context, t Tx, a agreement.Agreement, entry *evidence.Entry) error {
 	if entry != nil && entry.ID == evidence.AgreementID(a.Number) {
 		return nil
@@ -259,8 +261,8 @@ func (s *Store) readMore(ctx context.Context, t Tx, l *locked, change checkout.C
 	return t.Lock(ctx, &b)
 }
 
-// update adds what stores the next state of a checkout. SQLite writes the index entries of every column that an UPDATE names, changed
-// or not: a page for each index.
+// update adds what stores the next state of a checkout. SQLite writes the index entries of every column that an UPDATE names,
+// changed or not: a page for each index.
 func (b *Batch) update(c, next checkout.Checkout) {
 	key := []any{next.ProviderCode, next.ID}
 	b.Write(updateState, append(State.Values(&next), key...)...)

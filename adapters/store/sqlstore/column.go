@@ -1,6 +1,6 @@
-// Package sqlstore is the common part of the two SQL stores. [Store] has each operation of package ports once, over a small [Engine]:
-// an operation locks and reads what it is about in one [Batch], decides, and commits another one. A [Dialect] has the words in which
-// the databases differ. How a batch is run, committed and attempted again is the engine's own.
+// Package sqlstore is the common part of the two SQL stores. [Store] has each operation of package ports once, over a small
+// [Engine]: an operation locks and reads what it is about in one [Batch], decides, and commits another one. A [Dialect] has the
+// words in which the databases differ. How a batch is run, committed and attempted again is the engine's own.
 //
 // The columns of each table ([Checkout], [Agreement], [JobRecord], [Moment] and others) say how a value is written and read. A
 // statement takes its names, its arguments and its destinations from them, in one order. The types of this package,

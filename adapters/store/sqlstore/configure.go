@@ -141,13 +141,15 @@ func (b *Batch) configure(conf catalogue.Configuration, e Encrypter) error {
 }
 
 // Reencrypt adds what encrypts every webhook secret under the first of the operator's secrets.
-func (b *Batch) Reencrypt(ctx context.Context, t Tx, reencrypt func(ciphertext []byte, associatedData string) ([]byte, error)) error {
+func (b *Batch) Reencrypt(ctx context.Context, t Tx,
+	reencrypt func(ciphertext []byte, associatedData string) ([]byte, error)) error {
 	type secret struct {
 		provider   string
 		ciphertext []byte
 	}
 	for _, column := range []webhookSecret{currentSecret, previousSecret} {
-		list, err := All(ctx, t, Fields(func(s *secret) []any { return []any{&s.provider, &s.ciphertext} }), `SELECT code, `+column.name+` FROM @.providers WHERE `+column.name+` IS NOT NULL`)
+		list, err := All(ctx, t, Fields(func(s *secret) []any { return []any{&s.provider, &s.ciphertext} }),
+			`SELECT code, `+column.name+` FROM @.providers WHERE `+column.name+` IS NOT NULL`)
 		if err != nil {
 			return err
 		}

@@ -94,15 +94,16 @@ func (q *dueQuery) kinds(before, after string) string {
 // except returns the condition that a job is of no partition that is left out.
 func (q *dueQuery) except(kind, provider string) (condition string) {
 	for _, p := range q.asked.Except {
-		condition += ` AND NOT (` + kind + ` = ` + q.arg(string(p.Kind)) + ` AND ` + provider + ` = ` + q.arg(p.ProviderCode) + `)`
+		condition += ` AND NOT (` + kind + ` = ` + q.arg(string(p.Kind)) +
+			` AND ` + provider + ` = ` + q.arg(p.ProviderCode) + `)`
 	}
 	return condition
 }
 
 // columns returns the columns of a job that is due. A lease that is over ended when the job became due again.
 func (q *dueQuery) columns() string {
-	return `j.provider_code, j.checkout_id, j.id, j.kind, CASE WHEN j.leased_until_ms > j.due_ms AND j.leased_until_ms <= ` + q.time(0) +
-		` THEN j.leased_until_ms ELSE j.due_ms END AS since_ms, j.position`
+	return `j.provider_code, j.checkout_id, j.id, j.kind,
+		CASE WHEN j.leased_until_ms > j.due_ms AND j.leased_until_ms <= ` + q.time(0) + ` THEN j.leased_until_ms ELSE j.due_ms END AS since_ms, j.position`
 }
 
 // due returns the condition that a job is due, given how it is not leased.
@@ -126,7 +127,8 @@ func (q *dueQuery) all() string {
 		text += ` AND j.id = ` + q.arg(q.asked.ID)
 	}
 	if q.asked.CheckoutID != "" {
-		text += ` AND j.provider_code = ` + q.arg(checkout.ProviderOf(q.asked.CheckoutID)) + ` AND j.checkout_id = ` + q.arg(q.asked.CheckoutID)
+		text += ` AND j.provider_code = ` + q.arg(checkout.ProviderOf(q.asked.CheckoutID)) +
+			` AND j.checkout_id = ` + q.arg(q.asked.CheckoutID)
 	}
 	if q.asked.ProviderCode != "" {
 		text += ` AND j.provider_code = ` + q.arg(q.asked.ProviderCode)
@@ -141,8 +143,8 @@ func (q *dueQuery) ranked() string {
 		`) AS due) AS ranked WHERE place <= ` + q.arg(perPartition(q.asked)) + ` ORDER BY since_ms LIMIT ` + q.arg(q.asked.Limit)
 }
 
-// first looks at the first jobs of each partition alone, so that a long backlog of one costs nothing: the index of what is pending
-// begins with the partition, and each of its three ranges is in the order in which the jobs are due.
+// first looks at the first jobs of each partition alone, so that a long backlog of one costs nothing: the index of what is
+// pending begins with the partition, and each of its three ranges is in the order in which the jobs are due.
 func (q *dueQuery) first() string {
 	text := `WITH RECURSIVE kinds (kind) AS (VALUES ` + q.kinds(`(`, `)`) + `), partitions (of_kind, of_provider) AS (`
 	if q.asked.ProviderCode != "" {

@@ -99,7 +99,8 @@ func (s *Store) EvidenceHead(ctx context.Context) (evidence.Head, error) {
 // EvidenceEntry implements [ports.Evidence].
 func (s *Store) EvidenceEntry(ctx context.Context, id string) (evidence.Entry, int64, error) {
 	position := sql.NullInt64{}
-	e, err := One(ctx, s.engine, Fields(func(e *evidence.Entry) []any { return append(Entry.Destinations(e), &position) }), selectEvidence, id)
+	e, err := One(ctx, s.engine, Fields(func(e *evidence.Entry) []any { return append(Entry.Destinations(e), &position) }),
+		selectEvidence, id)
 	if !position.Valid {
 		position.Int64 = evidence.Unsealed
 	}

@@ -150,7 +150,8 @@ func (s *Store) records(ctx context.Context, src Source, keys []CheckoutKey) ([]
 			}, `SELECT checkout_id, `+Moment.Names()+` FROM @.moments WHERE `+isOf+` ORDER BY position`, args)
 		},
 		func() error {
-			return eachRow(ctx, src, Scan(Agreement), func(a agreement.Agreement) { of[a.CheckoutID].Agreement = &a }, agreements+` WHERE `+isOf, args)
+			return eachRow(ctx, src, Scan(Agreement), func(a agreement.Agreement) { of[a.CheckoutID].Agreement = &a },
+				agreements+` WHERE `+isOf, args)
 		},
 		func() error {
 			return eachRow(ctx, src, scanPart(func(d *checkout.DocumentInfo) []any {

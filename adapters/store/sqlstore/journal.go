@@ -50,8 +50,8 @@ func noted(ctx context.Context, t Tx, id string, moments []checkout.Moment) (boo
 	return true, err
 }
 
-// Note implements [ports.Journal]. If the outcome of its commit is not known, a moment that is always appended tells it, for all that is
-// stored is stored with it. Without such a moment nothing is repeated, so that nothing is counted twice.
+// Note implements [ports.Journal]. If the outcome of its commit is not known, a moment that is always appended tells it, for
+// all that is stored is stored with it. Without such a moment nothing is repeated, so that nothing is counted twice.
 func (s *Store) Note(ctx context.Context, list []checkout.Noted, refused []checkout.Refusal) error {
 	of := map[string][]checkout.Moment{}
 	var ids []string
@@ -63,7 +63,8 @@ func (s *Store) Note(ctx context.Context, list []checkout.Noted, refused []check
 	}
 	slices.Sort(ids) // so that two calls do not deadlock, like the refusals
 	counts := slices.SortedFunc(slices.Values(refused), func(a, b checkout.Refusal) int {
-		return cmp.Or(cmp.Compare(a.ProviderCode, b.ProviderCode), cmp.Compare(a.Day, b.Day), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Fields, b.Fields))
+		return cmp.Or(cmp.Compare(a.ProviderCode, b.ProviderCode), cmp.Compare(a.Day, b.Day),
+			cmp.Compare(a.Code, b.Code), cmp.Compare(a.Fields, b.Fields))
 	})
 	tells := slices.IndexFunc(list, func(n checkout.Noted) bool { return n.Moment.Once == "" })
 	doing := fmt.Sprintf("note %d moments and %d refusals", len(list), len(refused))

@@ -22,7 +22,8 @@ const (
 
 // EraseCheckouts implements [ports.Retention]. If the outcome of an attempt is not known, a further one finds the entry of the
 // evidence log that it stored.
-func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
+func (s *Store) EraseCheckouts(ctx context.Context, ids []string,
+	decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids))) // in their order, so that two calls do not deadlock
 	var erasure checkout.Erasure                            // of the latest attempt
 	return s.Do(ctx, fmt.Sprintf("erase %d checkouts", len(ids)), func(ctx context.Context, t Tx) error {
@@ -75,8 +76,8 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 }
 
 // The entry of an agreement is looked up for erased checkouts only.
-const selectOld = `SELECT id, created_ms < CASE status WHEN 'confirmed' THEN CAST(? AS bigint) ELSE CAST(? AS bigint) END AND (erased_ms IS NULL OR
-		status = 'confirmed' AND EXISTS (SELECT 1 FROM @.evidence AS e
+const selectOld = `SELECT id, created_ms < CASE status WHEN 'confirmed' THEN CAST(? AS bigint) ELSE CAST(? AS bigint) END
+		AND (erased_ms IS NULL OR status = 'confirmed' AND EXISTS (SELECT 1 FROM @.evidence AS e
 			WHERE e.id = '` + evidence.AgreementPrefix + `' || agreement_number AND length(e.salt) > 0))
 	FROM @.checkouts WHERE (provider_code, id) > (?, ?) ORDER BY provider_code, id LIMIT ?`
 
@@ -86,8 +87,10 @@ type oldCheckout struct {
 }
 
 // OldCheckouts implements [ports.Retention]. The cursor is the id of the checkout that was looked at last.
-func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error) {
-	page, err := All(ctx, s.engine, Fields(func(o *oldCheckout) []any { return []any{&o.id, &o.wanted} }), selectOld, confirmed.UnixMilli(), open.UnixMilli(), checkout.ProviderOf(cursor), cursor, limit+1)
+func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int,
+	confirmed, open time.Time) (ids []string, next string, err error) {
+	page, err := All(ctx, s.engine, Fields(func(o *oldCheckout) []any { return []any{&o.id, &o.wanted} }), selectOld,
+		confirmed.UnixMilli(), open.UnixMilli(), checkout.ProviderOf(cursor), cursor, limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("read old checkouts: %w", err)
 	}

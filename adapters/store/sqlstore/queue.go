@@ -17,7 +17,8 @@ import (
 const (
 	selectPending       = `SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'pending'`
 	redeliverEvent      = `UPDATE @.jobs SET state = ?, failure = ?, failed_ms = ? WHERE ` + ofJob
-	selectRedeliveryEnd = `SELECT coalesce(max(position), 0), coalesce(max(sent_ms), 0) FROM @.redeliveries WHERE provider_code = ? AND event_id = ?`
+	selectRedeliveryEnd = `SELECT coalesce(max(position), 0), coalesce(max(sent_ms), 0) FROM @.redeliveries
+		WHERE provider_code = ? AND event_id = ?`
 )
 
 // enter adds what enters a job into the queue by a statement. A position is that of the job within its checkout.
@@ -39,7 +40,8 @@ func (s *Store) enter(b *Batch, statement string, j checkout.Job, position int64
 	if !j.Due.IsZero() {
 		after = j.Due.Sub(j.CreatedAt)
 	}
-	b.count(stored, statement, append(Job.Values(&j), string(state), token, settled, place, s.dialect.at(j.CreatedAt, after), lease)...)
+	due := s.dialect.at(j.CreatedAt, after)
+	b.count(stored, statement, append(Job.Values(&j), string(state), token, settled, place, due, lease)...)
 }
 
 // entering is a job that enters the queue by itself.
@@ -48,7 +50,8 @@ type entering struct {
 	stored int64 // 1 if its id was not on record
 }
 
-// Enqueue implements [ports.Queue]. If the outcome of an attempt is not known, a further one finds what that stored by the content.
+// Enqueue implements [ports.Queue]. If the outcome of an attempt is not known, a further one finds what that stored by the
+// content.
 func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error) {
 	var given []*entering // each key once
 	seen := make(map[[3]string]bool, len(jobs))
@@ -61,7 +64,8 @@ func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []check
 	if len(given) == 0 {
 		return nil, nil
 	}
-	// In the order of the keys two calls with the same ids do not deadlock. The jobs of a checkout stay in the order in which they enter.
+	// In the order of the keys two calls with the same ids do not deadlock. The jobs of a checkout stay in the order in which
+	// they enter.
 	order := slices.SortedStableFunc(slices.Values(given), func(a, b *entering) int {
 		c := cmp.Or(cmp.Compare(a.ProviderCode, b.ProviderCode), cmp.Compare(a.CheckoutID, b.CheckoutID))
 		if c == 0 && a.CheckoutID == "" {
@@ -69,7 +73,9 @@ func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []check
 		}
 		return c
 	})
-	err = s.Do(ctx, fmt.Sprintf("enqueue %d jobs", len(jobs)), func(ctx context.Context, t Tx) error { return s.enqueue(ctx, t, order) })
+	err = s.Do(ctx, fmt.Sprintf("enqueue %d jobs", len(jobs)), func(ctx context.Context, t Tx) error {
+		return s.enqueue(ctx, t, order)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +121,8 @@ func (s *Store) enqueue(ctx context.Context, t Tx, order []*entering) error {
 	return t.Commit(ctx, &b)
 }
 
-// storedBefore reports whether an earlier attempt stored the job: it is on record just as it is given, with the very millisecond in
-// which this process made it.
+// storedBefore reports whether an earlier attempt stored the job: it is on record just as it is given, with the very
+// millisecond in which this process made it.
 func (j *entering) storedBefore(ctx context.Context, t Tx) (bool, error) {
 	if !t.Again() {
 		return false, nil
@@ -126,8 +132,8 @@ func (j *entering) storedBefore(ctx context.Context, t Tx) (bool, error) {
 	return len(list) == 1 && reflect.DeepEqual(Job.Values(&e), Job.Values(&list[0].Job)), err
 }
 
-// Lease implements [ports.Queue]. What is due is found by a read: where nothing is due, nothing is written. If the outcome of a commit
-// is not known, it cannot be known who has a lease: the jobs wait until it ends.
+// Lease implements [ports.Queue]. What is due is found by a read: where nothing is due, nothing is written. If the outcome of a
+// commit is not known, it cannot be known who has a lease: the jobs wait until it ends.
 func (s *Store) Lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
 	if len(q.Kinds) == 0 {
 		return nil, nil
@@ -163,7 +169,8 @@ func (s *Store) Extend(ctx context.Context, l checkout.Lease, now time.Time, d t
 	if d == 0 {
 		statement, at = s.statements.hastenJob+` AND token = ?`, []any{s.dialect.at(now, 0)}
 	}
-	return s.Do(ctx, fmt.Sprintf("extend the lease of job %s with token %d", l.Job.ID, l.Token), func(ctx context.Context, t Tx) error {
+	doing := fmt.Sprintf("extend the lease of job %s with token %d", l.Job.ID, l.Token)
+	return s.Do(ctx, doing, func(ctx context.Context, t Tx) error {
 		var b Batch
 		var n int64
 		b.count(&n, statement, slices.Concat(at, jobValues(l.Job), []any{l.Token})...)
@@ -174,13 +181,14 @@ func (s *Store) Extend(ctx context.Context, l checkout.Lease, now time.Time, d t
 	})
 }
 
-// Settle implements [ports.Queue]. If the outcome of a commit is not known, a further attempt finds the outcome on record, because only
-// the holder of the lease stores one.
+// Settle implements [ports.Queue]. If the outcome of a commit is not known, a further attempt finds the outcome on record,
+// because only the holder of the lease stores one.
 func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Outcome, enqueue checkout.Enqueue,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var wanted checkout.Change // of the latest attempt, like settled
 	var settled JobRow
-	return s.Do(ctx, fmt.Sprintf("settle job %s with token %d", lease.Job.ID, lease.Token), func(ctx context.Context, t Tx) error {
+	doing := fmt.Sprintf("settle job %s with token %d", lease.Job.ID, lease.Token)
+	return s.Do(ctx, doing, func(ctx context.Context, t Tx) error {
 		var b Batch
 		l := &locked{}
 		switch {
@@ -195,7 +203,8 @@ func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Out
 			return wrap(err, "lock")
 		case t.Again() && wanted.Remove && !row.found:
 			return nil
-		case t.Again() && row.Token == lease.Token && row.Until.IsZero() && slices.Equal(Outcome.Values(&row.JobRow), Outcome.Values(&settled)):
+		case t.Again() && row.Token == lease.Token && row.Until.IsZero() &&
+			slices.Equal(Outcome.Values(&row.JobRow), Outcome.Values(&settled)):
 			return nil
 		case !row.found || row.Token != lease.Token || row.State != checkout.JobPending || decide != nil && !l.found:
 			return ports.ErrNotFound
@@ -238,7 +247,8 @@ func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did
 		if found, err := recordedBefore(ctx, t, &did); found || err != nil {
 			return err
 		}
-		j, err := One(ctx, t, Fields(func(j *checkout.Job) []any { return []any{&j.ProviderCode, &j.CheckoutID, &j.ID} }), selectPending, id)
+		j, err := One(ctx, t, Fields(func(j *checkout.Job) []any { return []any{&j.ProviderCode, &j.CheckoutID, &j.ID} }),
+			selectPending, id)
 		if err != nil {
 			return err
 		}
@@ -268,7 +278,8 @@ func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout
 		var position, latest int64
 		l := s.lockJournal(&b, e.CheckoutID)
 		row := s.lockJob(&b, checkout.DeliveryOf(e))
-		Get(&b, Fields(func(*struct{}) []any { return []any{&position, &latest} }), func(struct{}) {}, selectRedeliveryEnd, e.ProviderCode, e.ID)
+		Get(&b, Fields(func(*struct{}) []any { return []any{&position, &latest} }), func(struct{}) {},
+			selectRedeliveryEnd, e.ProviderCode, e.ID)
 		if err := t.Lock(ctx, &b); err != nil || t.Again() && latest == r.At.UnixMilli() {
 			return err
 		}
@@ -277,7 +288,8 @@ func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout
 			return err
 		}
 		b = Batch{}
-		b.Write(redeliverEvent, append([]any{string(next.State), next.Failure.Reason, Millis(next.Failure.At)}, jobValues(next.Job)...)...)
+		state := []any{string(next.State), next.Failure.Reason, Millis(next.Failure.At)}
+		b.Write(redeliverEvent, append(state, jobValues(next.Job)...)...)
 		b.Write(insertRedelivery, Redelivery.Values(&r, e.ProviderCode, e.ID, position+1)...)
 		b.note(l, []checkout.Moment{m})
 		return t.Commit(ctx, &b)

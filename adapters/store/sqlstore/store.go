@@ -8,16 +8,16 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// ErrUnknown is the error of a write that may have been committed: its outcome could not be found out in time. A caller may make the
-// same call again.
+// ErrUnknown is the error of a write that may have been committed: its outcome could not be found out in time. A caller may
+// make the same call again.
 var ErrUnknown = fmt.Errorf("the server did not answer the commit, and its outcome is not known: %w", context.DeadlineExceeded)
 
 // Engine runs a store's operations on its database.
 type Engine interface {
 	Source
 
-	// Do calls f with a transaction, and again with another one while an attempt fails for a reason that may pass. What f passed to
-	// Commit is on record if Do returns nil. Otherwise nothing is, unless the error is ErrUnknown.
+	// Do calls f with a transaction, and again with another one while an attempt fails for a reason that may pass. What f
+	// passed to Commit is on record if Do returns nil. Otherwise nothing is, unless the error is ErrUnknown.
 	Do(ctx context.Context, f func(context.Context, Tx) error) error
 
 	// Snapshot calls read with the store as it is at its first read.
@@ -35,7 +35,8 @@ type Tx interface {
 	// ports.ErrDuplicate if what they insert is on record.
 	Commit(ctx context.Context, b *Batch) error
 
-	// Again reports whether an earlier attempt may have been committed. This one must find out before it does anything a second time.
+	// Again reports whether an earlier attempt may have been committed. This one must find out before it does anything a second
+	// time.
 	Again() bool
 
 	// Answer returns nil if a request that is refused may be answered from the checkout, as it was locked and read. It ends the
@@ -51,7 +52,8 @@ type Snapshot interface {
 	Pages(ctx context.Context, query string, args []any, visit func([]CheckoutKey) error) error
 }
 
-// Batch is statements that are sent together. In a statement @. stands before the name of each table, and parameters are question marks.
+// Batch is statements that are sent together. In a statement @. stands before the name of each table, and parameters are
+// question marks.
 type Batch struct {
 	Statements []Statement
 	uniques    []Statement // each returns a row if what the batch inserts is on record
@@ -115,10 +117,11 @@ type Dialect struct {
 	ForUpdate, SkipLocked string
 	// Least is the function that returns the least of its arguments. A cluster takes no clock in CASE or COALESCE.
 	Least string
-	// Clock is the database's clock in milliseconds, which then decides when a job is due and when a lease is over; "" where the caller's
-	// clock does.
+	// Clock is the database's clock in milliseconds, which then decides when a job is due and when a lease is over; "" where
+	// the caller's clock does.
 	Clock string
-	// Remote says that statements go to a server: everything that an operation may need is read with its locks, in one round trip.
+	// Remote says that statements go to a server: everything that an operation may need is read with its locks, in one round
+	// trip.
 	Remote bool
 	// Numbers says that the store numbers the jobs of each checkout; otherwise the database numbers all jobs as they enter.
 	Numbers bool
