@@ -209,6 +209,23 @@ func enqueue(ctx context.Context, db *postgres.DB, n int) error {
 	return err
 }
 
+// enqueueOf enqueues two jobs of a checkout.
+func enqueueOf(ctx context.Context, db *postgres.DB, n int) error {
+	c := opened(n).Next
+	job := checkout.Job{ID: "a look", Kind: checkout.JobLook, ProviderCode: c.ProviderCode, CheckoutID: c.ID, CreatedAt: time.UnixMilli(int64(n))}
+	more := job
+	more.ID = "another"
+	fresh, err := db.Enqueue(ctx, []checkout.Job{job, more})
+	if err == nil && len(fresh) != 2 {
+		return fmt.Errorf("fresh are %+v, want both", fresh)
+	}
+	return err
+}
+
+func record(ctx context.Context, db *postgres.DB, n int) error {
+	return db.RecordEvidence(ctx, *did(n))
+}
+
 func hasten(ctx context.Context, db *postgres.DB, n int) error {
 	return db.HastenJob(ctx, lease(n).Job.ID, moment(n), *did(n))
 }
@@ -261,6 +278,8 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 		{"a lease extended", simple(extend), 0, `SELECT count(*) FROM jobs WHERE id LIKE 'held%' AND leased_until_ms / 1000 > extract(epoch FROM now()) + 600`, 2, nil},
 		{"a lease given back", simple(giveBack), 0, `SELECT count(*) FROM jobs WHERE id LIKE 'held%' AND leased_until_ms IS NULL`, 2, nil},
 		{"jobs enqueued", simple(enqueue), 0, `SELECT count(*) FROM jobs WHERE id ~ '^[ab]'`, 4, nil},
+		{"jobs of a checkout enqueued", simple(enqueueOf), 1, `SELECT sum(position)::bigint FROM jobs WHERE checkout_id <> ''`, 2 * (1 + 2 + 3), nil},
+		{"evidence recorded", simple(record), 0, `SELECT count(*) FROM evidence`, 2, nil},
 		{"a moment noted, with a refusal", simple(note), 1, `SELECT count(*) + 10 * (SELECT sum(times)::bigint FROM refusals) FROM moments`, 22, nil},
 		{"an event sent again", redeliver, 1, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM redeliveries`, 42, nil},
 		{"a job hastened", simple(hasten), 2, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM evidence`, 22, nil},
