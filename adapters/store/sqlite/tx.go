@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"modernc.org/sqlite"
@@ -43,16 +44,10 @@ func retryBusy(ctx context.Context, f func() error) error {
 	return fmt.Errorf("another process holds the write lock: %w", ports.ErrBusy)
 }
 
-// is reports whether err is SQLite's with this primary code.
-func is(err error, code int) bool {
+// is reports whether err is SQLite's with one of these codes. A primary code stands for its extended codes, too.
+func is(err error, codes ...int) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && e.Code()&0xff == code
-}
-
-// isCode reports whether err is SQLite's with this extended code.
-func isCode(err error, code int) bool {
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && e.Code() == code
+	return ok && (slices.Contains(codes, e.Code()) || slices.Contains(codes, e.Code()&0xff))
 }
 
 // mapError wraps an error of SQLite in the error of package ports that it means.
@@ -60,8 +55,8 @@ func mapError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case isCode(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE), isCode(err, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY),
-		isCode(err, sqlite3.SQLITE_CONSTRAINT_TRIGGER): // the store's one trigger refuses an idempotency key that is taken
+	// The store's one trigger refuses an idempotency key that is taken.
+	case is(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_TRIGGER):
 		return fmt.Errorf("%w: %w", ports.ErrDuplicate, err)
 	case is(err, sqlite3.SQLITE_BUSY):
 		return fmt.Errorf("%w: %w", ports.ErrBusy, err)
@@ -74,8 +69,7 @@ func mapError(err error) error {
 // isStorageFailure reports whether what the file is kept on failed: the disk is full, a read or write of it failed, or it
 // is read-only. The same call succeeds once that is mended.
 func isStorageFailure(err error) bool {
-	return is(err, sqlite3.SQLITE_FULL) || is(err, sqlite3.SQLITE_IOERR) || is(err, sqlite3.SQLITE_READONLY) ||
-		is(err, sqlite3.SQLITE_CANTOPEN)
+	return is(err, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 }
 
 // exec runs a statement that writes, and returns the number of rows that it changed.

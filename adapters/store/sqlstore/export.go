@@ -121,9 +121,6 @@ func eachRow[T any](ctx context.Context, src Source, scan func(Row) (T, error), 
 
 // records returns everything on record about the checkouts, in the order of the keys.
 func (s *Store) records(ctx context.Context, src Source, keys []CheckoutKey) ([]checkout.CheckoutRecord, error) {
-	if len(keys) == 0 {
-		return nil, nil
-	}
 	of := make(map[string]*checkout.CheckoutRecord, len(keys))
 	records := make([]checkout.CheckoutRecord, len(keys))
 	for i, k := range keys {
