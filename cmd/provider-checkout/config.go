@@ -265,7 +265,7 @@ func checkConfig(c *call) action {
 				fmt.Fprintf(c.Stdout, "unused: %s, for %s is not in use\n", field, adapter)
 			}
 		}
-		_, err := s.outside(nil)
+		_, err := s.outside()
 		return c.printProblems(append(problems, err, s.checkPlaces())...)
 	}
 }

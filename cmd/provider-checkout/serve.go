@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
@@ -35,9 +36,7 @@ func serve(c *call) action { return newServer(c).serve }
 
 func (s *server) serve(ctx context.Context) error {
 	s.baseURL = strings.TrimRight(s.baseURL, "/")
-	registry := ops.NewRegistry()
-	metrics := ops.NewMetrics(registry)
-	outside, err := s.outside(metrics)
+	outside, err := s.outside()
 	if err != nil && s.environment == catalogue.Production {
 		return fmt.Errorf("production is refused: %w", err)
 	} else if err != nil {
@@ -56,40 +55,15 @@ func (s *server) serve(ctx context.Context) error {
 		defer private.Close()
 	}
 	log := httpserver.NewLog(s.Stderr)
-	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(), onCommit: metrics.ObserveCommit,
+	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(), onCommit: outside.metrics.ObserveCommit,
 		onExposed: func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }})
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	base := s.base(ln)
-	cfg := s.site(base)
-	cfg.Service.Notifier = outside.notifier
-	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
-	cfg.Registry, cfg.Metrics, cfg.Log = registry, metrics, log
-	if err := s.keepEvidence(ctx, db, &cfg); err != nil {
-		return err
-	}
-	if outside.crm != nil {
-		if err := checkOrganisation(ctx, outside.crm, log); err != nil {
-			return err
-		}
-		cfg.Service.CRM = outside.crm
-		metrics.ObserveCRMLimit(outside.crm.Limit)
-	}
-	if s.pullEvery > 0 {
-		pull, err := s.pullTask(outside.crm, db, log)
-		if err != nil {
-			return err
-		}
-		cfg.Service.Tasks = append(cfg.Service.Tasks, pull)
-	}
-	var served *site.Site
-	if stamp := outside.stamp; stamp != nil {
-		stamp.Newest = func(ctx context.Context) ([]byte, error) { return served.Service.Checkpoint(ctx) }
-		cfg.Service.Tasks = append(cfg.Service.Tasks, service.Task{Kind: checkout.JobStamp, Run: stamp.Run})
-	}
-	if served, err = site.New(cfg); err != nil {
+	served, err := s.assemble(ctx, base, outside, db, log)
+	if err != nil {
 		return err
 	}
 	where := []slog.Attr{slog.String("addr", ln.Addr().String()), slog.String("base_url", base),
@@ -102,6 +76,39 @@ func (s *server) serve(ctx context.Context) error {
 		log.Warn("the terms do not say what a lender must", slog.Any("missing", missing))
 	}
 	return served.Serve(ctx, ln, private)
+}
+
+// assemble returns the site on an open store, with the systems outside of it.
+func (s *server) assemble(ctx context.Context, base string, outside outside, db records, log *slog.Logger) (*site.Site, error) {
+	cfg := s.site(base)
+	cfg.Service.Notifier = outside.notifier
+	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
+	cfg.Registry, cfg.Metrics, cfg.Log = outside.registry, outside.metrics, log
+	if err := s.keepEvidence(ctx, db, &cfg); err != nil {
+		return nil, err
+	}
+	if outside.crm != nil {
+		if err := checkOrganisation(ctx, outside.crm, log); err != nil {
+			return nil, err
+		}
+		cfg.Service.CRM = outside.crm
+		outside.metrics.ObserveCRMLimit(outside.crm.Limit)
+	}
+	if s.pullEvery > 0 {
+		pull, err := s.pullTask(outside.crm, db, log)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Service.Tasks = append(cfg.Service.Tasks, pull)
+	}
+	var served *site.Site
+	if stamp := outside.stamp; stamp != nil {
+		stamp.Newest = func(ctx context.Context) ([]byte, error) { return served.Service.Checkpoint(ctx) }
+		cfg.Service.Tasks = append(cfg.Service.Tasks, service.Task{Kind: checkout.JobStamp, Run: stamp.Run})
+	}
+	var err error
+	served, err = site.New(cfg)
+	return served, err
 }
 
 // pullTask returns the task that reads the providers from the CRM, and records what it changes.
@@ -139,11 +146,15 @@ type outside struct {
 	crm       *salesforce.CRM     // nil: the embedded CRM
 	notifier  ports.PayerNotifier // nil: payers are not notified
 	stamp     *timestamp.Daily    // of checkpoints; nil: they are not stamped
+	registry  *prometheus.Registry
+	metrics   *ops.Metrics
 }
 
 // outside checks that the settings fit together, and returns the systems outside of the store that they name. Its error names
 // everything that is missing or wrong, a line each.
-func (s *server) outside(metrics *ops.Metrics) (outside, error) {
+func (s *server) outside() (outside, error) {
+	registry := ops.NewRegistry()
+	metrics := ops.NewMetrics(registry)
 	processor, wrongProcessor := s.gocardless()
 	crm, wrongCRM := s.salesforce(func(kind salesforce.Retry) { metrics.CountCRMRetry(string(kind)) })
 	notifier, wrongMail := s.notifier()
@@ -174,7 +185,7 @@ func (s *server) outside(metrics *ops.Metrics) (outside, error) {
 			reasons = append(reasons, errors.New(s.name("allow-private-destinations")+" is for the sandbox"))
 		}
 	}
-	return outside{processor, crm, notifier, stamp}, errors.Join(reasons...)
+	return outside{processor, crm, notifier, stamp, registry, metrics}, errors.Join(reasons...)
 }
 
 // checkDeployment checks the base URL and the processor for the environment.
