@@ -16,18 +16,18 @@ func TestApplyPrintsWhatChanges(t *testing.T) {
 	all, legacy := "demo.json", proc.TempFile(t, `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai", "account_id": "a",
 		"environment": "sandbox", "active": true, "api_enabled": true}]}`)
 
-	added, _ := o.does(t, "apply", "-f", all)
+	added := o.prints(t, "apply", "-f", all)
 	says(t, added, "KOWHAI", "TUI", "NZDIP-BUS")
 	if again, said := o.does(t, "apply", "-f", all); again != "" || !strings.HasPrefix(said, "nothing changed\n") {
 		t.Errorf("an unchanged file prints %q and %q", again, said)
 	}
-	if changed, _ := o.does(t, "apply", "-f", legacy); !strings.Contains(changed, "KOWHAI") || strings.Contains(changed, "TUI") {
+	if changed := o.prints(t, "apply", "-f", legacy); !strings.Contains(changed, "KOWHAI") || strings.Contains(changed, "TUI") {
 		t.Errorf("a file that names KOWHAI alone prints\n%s", changed)
 	}
-	if pruned, _ := o.does(t, "apply", "--prune", "-f", legacy); !strings.Contains(pruned, "TUI") || strings.Contains(pruned, "KOWHAI") {
+	if pruned := o.prints(t, "apply", "--prune", "-f", legacy); !strings.Contains(pruned, "TUI") || strings.Contains(pruned, "KOWHAI") {
 		t.Errorf("--prune prints\n%s", pruned)
 	}
-	if left, _ := o.does(t, "export"); strings.Count(left, `"kind":"provider"`) != 1 || strings.Contains(left, `"kind":"course"`) {
+	if left := o.prints(t, "export"); strings.Count(left, `"kind":"provider"`) != 1 || strings.Contains(left, `"kind":"course"`) {
 		t.Errorf("on record are\n%s", left)
 	}
 }
@@ -125,13 +125,13 @@ func TestProviderFileHasALimit(t *testing.T) {
 func TestFaultyFileIsRefusedWholeInOneLine(t *testing.T) {
 	o := newOperator(t)
 	o.does(t, "apply", "-f", "demo.json")
-	before, _ := o.does(t, "export")
+	before := o.prints(t, "export")
 	faulty := proc.TempFile(t, `{"providers": [{"provider_code": "NEW", "name": "New", "account_id": "a", "environment": "sandbox",
 		"active": true, "api_enabled": true}, {"provider_code": "lower", "name": "", "environment": "moon"}]}`)
 	for _, place := range []string{"providers[1].provider_code", "providers[1].name", "providers[1].environment"} {
 		o.fails(t, place, "apply", "--prune", "-f", faulty)
 	}
-	if after, _ := o.does(t, "export"); after != before {
+	if after := o.prints(t, "export"); after != before {
 		t.Errorf("a refused file changed the record to\n%s", after)
 	}
 }

@@ -199,7 +199,7 @@ func TestPullStoresWhatTheOrganisationHas(t *testing.T) {
 	o.does(t, "apply", "-f", proc.TempFile(t, `{"providers": [{"provider_code": "TUI", "name": "Tūī", "account_id": "a", "environment": "sandbox", "active": true,
 		"api_enabled": true}, {"provider_code": "KOWHAI", "name": "Kōwhai", "account_id": "b", "environment": "sandbox", "active": true, "api_enabled": true,
 		"webhook": {"url": "http://127.0.0.1:1/hunter2", "signing_secret": "whsec_hunter2_0123456789ab"}}]}`))
-	before, _ := o.does(t, "export")
+	before := o.prints(t, "export")
 	provider, _ := org.kowhai(t)
 
 	dry := org.pull(t, o, "--dry-run")
@@ -209,7 +209,7 @@ func TestPullStoresWhatTheOrganisationHas(t *testing.T) {
 			t.Errorf("a dry run = %+v, want %q and nothing of a destination", dry, line)
 		}
 	}
-	if after, _ := o.does(t, "export"); after != before {
+	if after := o.prints(t, "export"); after != before {
 		t.Errorf("a dry run stored\n%s", after)
 	}
 	recorded := o.lines(t)
@@ -220,7 +220,7 @@ func TestPullStoresWhatTheOrganisationHas(t *testing.T) {
 		all[1].Reason != "the new year" || strings.Join(all[1].Changes, "\n")+"\n" != dry.stdout {
 		t.Errorf("on record are %+v, and then %+v; want what the pull printed, and nothing of the dry run", recorded, all)
 	}
-	exported, _ := o.does(t, "export")
+	exported := o.prints(t, "export")
 	if !strings.Contains(exported, "http://127.0.0.1:1/hunter2") || strings.Count(exported, `"kind":"provider"`) != 2 {
 		t.Errorf("the destination or the other provider is gone:\n%s", exported)
 	}
@@ -242,13 +242,13 @@ func TestPullOfAFaultyOrganisationChangesNothing(t *testing.T) {
 	if got := org.pull(t, o); got.code != cli.ExitDone {
 		t.Fatalf("providers pull = %+v", got)
 	}
-	before, _ := o.does(t, "export")
+	before := o.prints(t, "export")
 	org.course(t, provider, "SHORT", "100")
 	org.course(t, provider, "FREE", "0")
 	org.insert(t, "Provider_Integration__c", map[string]any{"Name": "Hinau", "Provider_Code__c": "HINAU", "Environment__c": "sandbox"})
 	got := org.pull(t, o, "--prune")
 	got.refuses(t, cli.ExitFailed, "Course__c KOWHAI/FREE: Price__c must be above zero", "Provider_Integration__c HINAU: Pricing_Mode__c must say")
-	if after, _ := o.does(t, "export"); after != before {
+	if after := o.prints(t, "export"); after != before {
 		t.Errorf("a refused pull stored\n%s", after)
 	}
 	empty := newOrganisation(t)
@@ -300,14 +300,11 @@ func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 	o := newOperator(t)
 	id := o.reserved(t, 1000*time.Hour)
 	job := "open:" + id
-	out, _ := o.does(t, "jobs", "list")
-	if !strings.Contains(out, job) || !strings.Contains(out, "ORDER-1") || !strings.Contains(out, "Salesforce answered 503; and no more") {
-		t.Errorf("jobs list prints\n%s", out)
-	}
+	out := o.prints(t, "jobs", "list")
+	says(t, out, job, "ORDER-1", "Salesforce answered 503; and no more")
 	o.does(t, "apply", "-f", "demo.json")
-	if out, _ := o.does(t, "jobs", "list", "--provider", "TUI"); strings.Contains(out, job) {
-		t.Errorf("jobs list of another provider prints\n%s", out)
-	}
+	out = o.prints(t, "jobs", "list", "--provider", "TUI")
+	saysNot(t, out, job)
 	o.fails(t, `there is no provider "NOPE"`, "jobs", "list", "--provider", "NOPE")
 	o.fails(t, `there is no provider "NOPE"`, "events", "list", "--provider", "NOPE")
 	line := o.objects(t, "jobs", "list")[0]
@@ -315,24 +312,17 @@ func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 	if line["due_at"] == nil {
 		t.Errorf("jobs list --json prints %v", line)
 	}
-	if out, _ := o.does(t, "jobs", "show", job); !strings.Contains(out, id) || !strings.Contains(out, "pending") {
-		t.Errorf("jobs show prints\n%s", out)
-	}
-	if out, _ := o.does(t, "jobs", "retry", job, "--reason", "the field is there now"); out != "due now: "+job+"\n" {
+	out = o.prints(t, "jobs", "show", job)
+	says(t, out, id, "pending")
+	if out := o.prints(t, "jobs", "retry", job, "--reason", "the field is there now"); out != "due now: "+job+"\n" {
 		t.Errorf("jobs retry prints %q", out)
 	}
 	did := o.lines(t)
 	if len(did) != 2 || did[1].Operation != "jobs retry" || did[1].Subject != job || did[1].Reason != "the field is there now" || len(did[1].Changes) != 1 {
 		t.Errorf("on record is %+v", did)
 	}
-	db := o.open(t)
-	leases, err := db.Lease(t.Context(), checkout.JobQuery{Now: time.Now().Add(time.Second), For: time.Second, Kinds: []checkout.JobKind{checkout.JobOpen}, Limit: 10})
-	if err != nil || len(leases) != 1 || leases[0].Job.ID != job {
-		t.Errorf("due now are %+v, %v", leases, err)
-	}
-	if out, _ := o.does(t, "show", "ORDER-1"); !strings.Contains(out, "waits for the CRM to open it") || !strings.Contains(out, "created") || !strings.Contains(out, "operated") {
-		t.Errorf("show prints\n%s", out)
-	}
+	out = o.prints(t, "show", "ORDER-1")
+	says(t, out, "waits for the CRM to open it", "created", "operated")
 	o.fails(t, "no such job waits", "jobs", "retry", "open:KOWHAI-2-x")
 	o.fails(t, "there is no such job", "jobs", "show", "open:KOWHAI-2-x")
 	o.fails(t, "no checkout has this id", "show", "ORDER-9")
@@ -342,32 +332,26 @@ func TestAJobThatIsDoneIsNotHastened(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)
 	var event string
-	for line := range strings.Lines(first(o.does(t, "events", "list", "--json"))) {
+	for line := range strings.Lines(o.prints(t, "events", "list", "--json")) {
 		event = regexp.MustCompile(`"event_id":"([^"]+)"`).FindStringSubmatch(line)[1]
 	}
 	o.fails(t, "no such job waits", "jobs", "retry", event)
-	out, _ := o.does(t, "show", number)
+	out := o.prints(t, "show", number)
 	says(t, out, "state", "confirmed", "created", "pressed", "setup_done", "confirmed", number)
 }
 
 func TestShowNamesAnExpiredLink(t *testing.T) {
 	o := newOperator(t)
 	sandbox.NewAt(t, o.open(t), time.Now().AddDate(0, 0, -30)).Create(t, "LATE-1")
-	if out, _ := o.does(t, "show", "LATE-1"); !strings.Contains(out, "waits for the payer; the setup link expired on 20") {
-		t.Errorf("show prints\n%s", out)
-	}
+	says(t, o.prints(t, "show", "LATE-1"), "waits for the payer; the setup link expired on 20")
 }
-
-func first(out, _ string) string { return out }
 
 // What the CRM has named is named so in the export, and the record is verified all the same.
 func TestAnAgreementInACRMIsExportedUnderItsIDsAndVerified(t *testing.T) {
 	o, crm := newOperator(t), memory.NewCRM(catalogue.Sandbox)
 	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.CRM = crm })
-	if out, _ := o.does(t, "agreements", "verify", number); strings.Contains(out, "FAIL") {
-		t.Errorf("agreements verify prints\n%s", out)
-	}
-	exported, _ := o.does(t, "export")
+	saysNot(t, o.prints(t, "agreements", "verify", number), "FAIL")
+	exported := o.prints(t, "export")
 	made := crm.Enrolments()[0]
 	says(t, exported, `"contact_id":"`+made.Records.ContactID, `"agreement_id":"`+made.Completed.AgreementID,
 		`"document_id":"`+made.Completed.DocumentID)
@@ -376,7 +360,7 @@ func TestAnAgreementInACRMIsExportedUnderItsIDsAndVerified(t *testing.T) {
 func TestAReservedCheckoutIsExportedWithoutRecords(t *testing.T) {
 	o := newOperator(t)
 	o.reserved(t, 0)
-	exported, _ := o.does(t, "export")
+	exported := o.prints(t, "export")
 	if !strings.Contains(exported, `"status":"reserved"`) || strings.Contains(exported, `"kind":"contact"`) || strings.Contains(exported, `"kind":"dda"`) {
 		t.Errorf("exported is\n%s", exported)
 	}

@@ -23,7 +23,7 @@ func TestAnOperatorSendsFailedEventsAgain(t *testing.T) {
 	failed, taken := s.Receiver.Deliveries()[0], s.Receiver.Deliveries()[3]
 	id, takenID := failed.Header.Get(events.HeaderEventID), taken.Header.Get(events.HeaderEventID)
 
-	all, _ := o.does(t, "events", "list")
+	all := o.prints(t, "events", "list")
 	if lines := strings.Split(all, "\n"); len(lines) != 4 || !strings.HasPrefix(lines[1], takenID) || !strings.HasPrefix(lines[2], id) {
 		t.Errorf("events list =\n%s\nwant a heading and two events, the newest first", all)
 	}
@@ -53,7 +53,7 @@ func TestAnOperatorSendsFailedEventsAgain(t *testing.T) {
 		again.Header.Get(events.HeaderSignature) == "" || again.Header.Get(events.HeaderAttempt) != "1" {
 		t.Errorf("the receiver got %s under %v, want %s", again.Body, again.Header, failed.Body)
 	}
-	shown, _ := o.does(t, "events", "show", id)
+	shown := o.prints(t, "events", "show", id)
 	says(t, shown, "status      delivered\n", "attempts    3\n", "not allowed", " delivered after 1 attempt\n", "\n"+string(failed.Body)+"\n")
 	if out, said := o.does(t, "events", "redeliver", takenID, "--allow-private-destinations"); !strings.Contains(out, "delivered") ||
 		!strings.Contains(said, "had been taken before") {
@@ -64,14 +64,14 @@ func TestAnOperatorSendsFailedEventsAgain(t *testing.T) {
 	s.Create(t, "NIGHT-2")
 	s.Create(t, "NIGHT-3")
 	s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusNoContent })
-	out, _ = o.does(t, "events", "redeliver", "--failed", "--since", "1h", "--allow-private-destinations")
+	out = o.prints(t, "events", "redeliver", "--failed", "--since", "1h", "--allow-private-destinations")
 	if strings.Count(out, "delivered after 1 attempt\n") != 2 || strings.Count(out, "\n") != 2 {
 		t.Errorf("redelivery of all that failed prints\n%s", out)
 	}
-	if out, _ := o.does(t, "events", "redeliver", "--failed", "--since", "1h", "--allow-private-destinations"); out != "" {
+	if out := o.prints(t, "events", "redeliver", "--failed", "--since", "1h", "--allow-private-destinations"); out != "" {
 		t.Errorf("once more it prints\n%s", out)
 	}
-	out, _ = o.does(t, "evidence", "list", "--operations")
+	out = o.prints(t, "evidence", "list", "--operations")
 	if strings.Count(out, "events redeliver ") != 4 || strings.Count(out, ": delivered\n") != 4 {
 		t.Errorf("the evidence log has\n%swant four redeliveries, one of two events, and one that failed", out)
 	}

@@ -110,18 +110,18 @@ func TestSealedAgreementsAreVerified(t *testing.T) {
 			}
 		}
 	}
-	out, _ := o.does(t, "agreements", "verify", o.numbers[1], "--checkpoint", o.earlier)
+	out := o.prints(t, "agreements", "verify", o.numbers[1], "--checkpoint", o.earlier)
 	says(t, out, "it is record 2 of 6 under the checkpoint of ", "the log still begins with the 3 records of the checkpoint of ")
 }
 
 // What an operator prints and keeps is what verify takes, and a proof needs nothing but the public key.
 func TestAgreementsAreProven(t *testing.T) {
 	o := newSealedStore(t, 5)
-	kept, _ := o.does(t, "evidence", "checkpoint")
+	kept := o.prints(t, "evidence", "checkpoint")
 	if newest, err := os.ReadFile(o.newest); err != nil || kept != string(newest) {
 		t.Errorf("evidence checkpoint prints %q, %v; want %q", kept, err, newest)
 	}
-	public, _ := o.does(t, "evidence", "key")
+	public := o.prints(t, "evidence", "key")
 	key := strings.TrimSpace(public)
 	dir := t.TempDir()
 	for _, number := range o.numbers {
@@ -244,7 +244,7 @@ func TestALateRecordIsSaid(t *testing.T) {
 	if err := db.RecordEvidence(t.Context(), keyringOf(t, db).Attest(e)); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := o.does(t, "agreements", "verify", number)
+	out := o.prints(t, "agreements", "verify", number)
 	if want := "\nnone  it was recorded 24h0m0s after it was accepted: until then nothing kept it from being changed\n"; !strings.Contains(out, want) {
 		t.Errorf("verify prints\n%s\nwant %q", out, want)
 	}
@@ -259,7 +259,7 @@ func TestErasedAgreementsAreVerified(t *testing.T) {
 
 	o := newSealedStore(t, 2)
 	o.does(t, "privacy", "erase", "--email", "aroha.ngata@students.example.ac.nz", "--reason", "asked for", "--force")
-	out, _ := o.does(t, "agreements", "verify", o.numbers[0], "--checkpoint", o.newest)
+	out := o.prints(t, "agreements", "verify", o.numbers[0], "--checkpoint", o.newest)
 	says(t, out, "ok    its personal data and its PDF were erased on ", "none  the PDF was erased; its SHA-256 on record is ",
 		"ok    the evidence log has the same", "ok    it is record 1 of 2 ")
 	o.does(t, "agreements", "prove", o.numbers[0], "--out", filepath.Join(t.TempDir(), "proof.json"))
@@ -321,7 +321,7 @@ func TestAgreementsWithoutTheirSaltAreVerified(t *testing.T) {
 	if err != nil || len(e.Salt) > 0 {
 		t.Errorf("its salt is %x, %v; want none", e.Salt, err)
 	}
-	out, _ := o.does(t, "agreements", "verify", a.Number, "--checkpoint", o.newest)
+	out := o.prints(t, "agreements", "verify", a.Number, "--checkpoint", o.newest)
 	if strings.Contains(out, "FAIL") || !strings.Contains(out, ", and the salt of its commitments on "+now.Format("2006-01-02")) {
 		t.Errorf("verify prints\n%s", out)
 	}

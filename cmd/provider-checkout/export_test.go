@@ -8,7 +8,7 @@ import (
 func TestExportTellsEverythingOfACheckout(t *testing.T) {
 	o := newOperator(t)
 	o.confirmedOver(t)
-	out, _ := o.does(t, "export")
+	out := o.prints(t, "export")
 	for kind, want := range map[string]int{"provider": 2, "course": 3, "key": 2, "checkout": 1, "contact": 1, "opportunity": 1,
 		"dda": 1, "agreement": 1, "document": 1, "charge": 53, "event": 3} {
 		if got := strings.Count(out, `{"kind":"`+kind+`"`); got != want {

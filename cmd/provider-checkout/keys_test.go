@@ -8,33 +8,33 @@ import (
 func TestKeysAreIssuedListedAndRevoked(t *testing.T) {
 	o := newOperator(t)
 	o.does(t, "apply", "-f", "demo.json")
-	key, _ := o.does(t, "keys", "issue", "--provider", "KOWHAI")
+	key := o.prints(t, "keys", "issue", "--provider", "KOWHAI")
 	if !isLine(key) || !strings.HasPrefix(key, "pck_sandbox_") {
 		t.Fatalf("keys issue prints %q, want a sandbox key alone", key)
 	}
-	other, _ := o.does(t, "keys", "issue", "--environment", "production", "--provider", "TUI")
+	other := o.prints(t, "keys", "issue", "--environment", "production", "--provider", "TUI")
 	if !strings.HasPrefix(other, "pck_production_") {
 		t.Errorf("keys issue --environment production prints %q", other)
 	}
 	secret := strings.TrimSpace(key)
 	id := strings.Split(secret, "_")[2]
 
-	list, _ := o.does(t, "keys", "list")
+	list := o.prints(t, "keys", "list")
 	lines := strings.Split(strings.TrimSpace(list), "\n")
 	if len(lines) != 3 || strings.Contains(list, secret) || !strings.HasPrefix(lines[1], id) ||
 		!strings.Contains(lines[1], "KOWHAI") || !strings.HasSuffix(lines[1], " -") {
 		t.Errorf("keys list prints\n%s", list)
 	}
-	if said, _ := o.does(t, "keys", "revoke", secret); said != "revoked "+id+"\n" {
+	if said := o.prints(t, "keys", "revoke", secret); said != "revoked "+id+"\n" {
 		t.Errorf("keys revoke prints %q", said)
 	}
-	if list, _ := o.does(t, "keys", "list"); strings.Count(list, " -\n") != 1 {
+	if list := o.prints(t, "keys", "list"); strings.Count(list, " -\n") != 1 {
 		t.Errorf("after the revocation keys list prints\n%s", list)
 	}
-	if said, _ := o.does(t, "keys", "revoke", strings.Split(strings.TrimSpace(other), "_")[2]); !strings.HasPrefix(said, "revoked ") {
+	if said := o.prints(t, "keys", "revoke", strings.Split(strings.TrimSpace(other), "_")[2]); !strings.HasPrefix(said, "revoked ") {
 		t.Errorf("keys revoke by id prints %q", said)
 	}
-	if out, _ := o.does(t, "export"); strings.Count(out, `"kind":"key"`) != 2 || strings.Contains(out, secret) || strings.Contains(out, "whsec_") {
+	if out := o.prints(t, "export"); strings.Count(out, `"kind":"key"`) != 2 || strings.Contains(out, secret) || strings.Contains(out, "whsec_") {
 		t.Errorf("export prints\n%s", out)
 	}
 	o.fails(t, "there is no such key", "keys", "revoke", "nosuchkey")

@@ -77,7 +77,7 @@ func TestServeNotifiesPayersByEmail(t *testing.T) {
 	o := newOperator(t)
 	providers := strings.ReplaceAll(sandbox.Providers, "HOOKS", "https://127.0.0.1:9") // where nothing is sent to
 	o.does(t, "apply", "-f", proc.TempFile(t, providers))
-	key, _ := o.does(t, "keys", "issue", "--provider", "KOWHAI")
+	key := o.prints(t, "keys", "issue", "--provider", "KOWHAI")
 	s := startedWith(t, []string{smtpUserVariable + "=plans", smtpPasswordVariable + "_FILE=" + proc.TempFile(t, "hunter2\n")},
 		"--store", "sqlite:"+o.path, "--smtp", "smtp://"+addr, "--mail-from", "Kōwhai payments <plans@lender.example>")
 	provider := sandbox.Sandbox{URL: s.base, Keys: map[string]string{"KOWHAI": strings.TrimSpace(key)}}
@@ -108,14 +108,14 @@ func TestServeNotifiesPayersByEmail(t *testing.T) {
 		t.Errorf("status %d:\n%s", code, logged)
 	}
 	for _, args := range [][]string{{"export"}, {"privacy", "export", "--email", address}} {
-		out, _ := o.does(t, args...)
+		out := o.prints(t, args...)
 		if n := strings.Count(out, `"kind":"notice"`); n != 2 || strings.Count(out, `"status":"sent","attempts":1,"sent_at":"`) != 2 ||
 			strings.Count(out, `"answer":"250 2.0.0 OK: queued"`) != 2 {
 			t.Errorf("%q has %d notices:\n%s", args, n, out)
 		}
 	}
 	o.does(t, "privacy", "erase", "--email", address, "--reason", "asked", "--force")
-	if out, _ := o.does(t, "export"); strings.Count(out, `"status":"sent"`) != 2 || strings.Contains(out, "OK: queued") {
+	if out := o.prints(t, "export"); strings.Count(out, `"status":"sent"`) != 2 || strings.Contains(out, "OK: queued") {
 		t.Errorf("after the erasure:\n%s", out)
 	}
 }

@@ -28,6 +28,13 @@ func (o operator) does(t *testing.T, args ...string) (stdout, stderr string) {
 	return got.stdout, got.stderr
 }
 
+// prints returns what a command that must succeed prints on stdout.
+func (o operator) prints(t *testing.T, args ...string) string {
+	t.Helper()
+	stdout, _ := o.does(t, args...)
+	return stdout
+}
+
 // fails runs a command that must fail with one line that contains words.
 func (o operator) fails(t *testing.T, words string, args ...string) {
 	t.Helper()

@@ -28,7 +28,7 @@ func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
 	for _, b := range terms.Blocks {
 		said = append(append(said, b.Title), agreement.Lines(b.Text)...)
 	}
-	exported, _ := o.does(t, "export")
+	exported := o.prints(t, "export")
 	for _, want := range said {
 		if !strings.Contains(text, sandbox.WithoutSpace(want)) {
 			t.Errorf("the PDF does not say %q:\n%s", want, text)

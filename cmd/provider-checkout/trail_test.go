@@ -53,7 +53,7 @@ type listed struct {
 // lines returns what evidence list --json prints, without what another run prints otherwise.
 func (o operator) lines(t *testing.T, args ...string) (list []listed) {
 	t.Helper()
-	out, _ := o.does(t, append([]string{"evidence", "list", "--json"}, args...)...)
+	out := o.prints(t, append([]string{"evidence", "list", "--json"}, args...)...)
 	for line := range strings.Lines(out) {
 		var l listed
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
@@ -70,7 +70,7 @@ func TestEvidenceListHasAgreementsAndOperationsInOrder(t *testing.T) {
 	key := strings.TrimSpace(o.as(t, "Aroha", "keys", "issue", "--provider", "KOWHAI", "--reason", "for \x22Kōwhai\x22"))
 	id := strings.Split(key, "_")[2]
 	seal(t, o.open(t), 1, evidence.Keys{})
-	out, _ := o.does(t, "evidence", "list")
+	out := o.prints(t, "evidence", "list")
 	want := regexp.MustCompile(`\A0  \d{4}-\S+Z  agreement ` + number + `
 -  \d{4}-\S+Z  keys issue ` + id + ` by "Aroha", because "for \\"Kōwhai\\""
     \+ key ` + id + `: of provider KOWHAI, for sandbox
@@ -186,7 +186,7 @@ func TestOperatorWithoutAReadableNameChangesNothing(t *testing.T) {
 	for _, args := range [][]string{{"keys", "issue", "--provider", "TUI"}, {"apply", "-f", "demo.json", "--prune"}} {
 		try(t, []string{operatorVariable + "=a\nb"}, "", append(args, "--store", "sqlite:"+o.path)...).refuses(t, cli.ExitUsage, operatorVariable)
 	}
-	if list, _ := o.does(t, "keys", "list"); strings.Contains(list, "TUI") || len(o.lines(t)) != 1 {
+	if list := o.prints(t, "keys", "list"); strings.Contains(list, "TUI") || len(o.lines(t)) != 1 {
 		t.Errorf("keys are\n%s", list)
 	}
 }

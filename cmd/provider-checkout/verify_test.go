@@ -35,7 +35,7 @@ none  no evidence key is given, so that signatures are not checked
 func TestAgreementWithoutItsPDFIsVerified(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Printer = failing{} })
-	out, _ := o.does(t, "agreements", "verify", number)
+	out := o.prints(t, "agreements", "verify", number)
 	if !strings.Contains(out, "\nnone  no PDF was rendered at the confirm\n") {
 		t.Errorf("stdout is\n%s", out)
 	}

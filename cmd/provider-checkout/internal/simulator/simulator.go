@@ -53,25 +53,20 @@ func (c GoCardless) Serve(ctx context.Context) error {
 }
 
 // configure gives the organisation a provider with a course and a plan, as an administrator does.
-func configure(sim *salesforcetest.Simulator) error {
-	account, err := sim.Insert("Account", map[string]any{"Name": "Kōwhai Institute"})
-	if err != nil {
-		return err
+func configure(sim *salesforcetest.Simulator) (fault error) {
+	insert := func(object string, fields map[string]any) string {
+		id, err := sim.Insert(object, fields)
+		fault = errors.Join(fault, err)
+		return id
 	}
-	provider, err := sim.Insert("Provider_Integration__c", map[string]any{"Name": "Kōwhai Institute", "Provider_Code__c": "KOWHAI",
+	account := insert("Account", map[string]any{"Name": "Kōwhai Institute"})
+	provider := insert("Provider_Integration__c", map[string]any{"Name": "Kōwhai Institute", "Provider_Code__c": "KOWHAI",
 		"Account__c": account, "Active__c": true, "API_Enabled__c": true, "Environment__c": "sandbox", "Pricing_Mode__c": "catalogue"})
-	if err != nil {
-		return err
-	}
-	course, err := sim.Insert("Course__c", map[string]any{"Name": "Diploma in Business", "Course_Code__c": "NZDIP-BUS",
+	course := insert("Course__c", map[string]any{"Name": "Diploma in Business", "Course_Code__c": "NZDIP-BUS",
 		"Course_Name__c": "Diploma in Business", "Provider_Integration__c": provider, "Price__c": "2990.00",
 		"Upfront_Payment__c": "200.00", "Active__c": true})
-	if err != nil {
-		return err
-	}
-	_, err = sim.Insert("Course_Plan__c", map[string]any{"Course__c": course, "Payment_Frequency__c": "Weekly",
-		"Number_Of_Instalments__c": 52})
-	return err
+	insert("Course_Plan__c", map[string]any{"Course__c": course, "Payment_Frequency__c": "Weekly", "Number_Of_Instalments__c": 52})
+	return fault
 }
 
 // Salesforce serves a simulated Salesforce organisation until ctx ends. It has one provider to pull, with a course.
