@@ -25,7 +25,7 @@ func agreementPDF(c *call) action {
 	all := c.flags.Bool("all", false, "write every agreement that was accepted since --since, each to NUMBER.pdf")
 	var since money.Date
 	cli.Var(c.flags, &since, "since", "", money.ParseDate, "with --all, the `DATE` in New Zealand, such as 2026-12-01")
-	c.flags.Check(func(args []string) error {
+	c.check = func(args []string) error {
 		switch {
 		case !*all && len(args) == 0:
 			return cli.UsageError("NUMBER is missing; --all --since DATE writes many")
@@ -41,7 +41,7 @@ func agreementPDF(c *call) action {
 			return readingAgreement(args[0], ports.ErrNotFound)
 		}
 		return nil
-	})
+	}
 	return c.onRecords(func(ctx context.Context, db records) error {
 		source, err := agreementpdf.New(db)
 		if err != nil {

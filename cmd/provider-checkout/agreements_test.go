@@ -78,7 +78,7 @@ func TestAgreementPDFIsRefused(t *testing.T) {
 	for _, typo := range mistyped(number) {
 		o.fails(t, "the number is mistyped", "agreements", "pdf", typo, "--out", filepath.Join(dir, "a.pdf"))
 	}
-	o.fails(t, `there is no agreement "lost"`, "agreements", "pdf", "lost") // before it misses --out
+	o.fails(t, `there is no agreement "lost"`, "agreements", "pdf", "lost", "--out", filepath.Join(dir, "a.pdf"))
 	o.fails(t, "is not a regular file", "agreements", "pdf", number, "--out", dir)
 	o.fails(t, "no such file", "agreements", "pdf", number, "--out", filepath.Join(dir, "none", "a.pdf"))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

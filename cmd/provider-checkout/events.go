@@ -131,7 +131,7 @@ func redeliverEvents(c *call) action {
 	c.allowPrivateFlag(&allowPrivate)
 	c.flags.AllowVariable("allow-private-destinations")
 	c.jsonFlag()
-	c.flags.Check(func(args []string) error {
+	c.check = func(args []string) error {
 		switch {
 		case *failed == (len(args) == 1):
 			return cli.UsageError("name one event, or give --failed with --since TIME")
@@ -139,7 +139,7 @@ func redeliverEvents(c *call) action {
 			return cli.UsageError("--failed and --since TIME belong together")
 		}
 		return nil
-	})
+	}
 	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
 		asked, delivered := 0, 0
 		var printed error

@@ -255,12 +255,12 @@ func proveAgreement(c *call) action {
 func verifyProof(c *call) action {
 	key := c.requiredFlag("key", "public evidence `KEY`, as \"evidence key\" prints it")
 	pdf := c.flags.String("pdf", "", "`FILE` that must be the agreement's PDF; - is standard input")
-	c.flags.Check(func(args []string) error {
+	c.check = func(args []string) error {
 		if args[0] == standard && *pdf == standard {
 			return cli.UsageError("only one of FILE and --pdf can be standard input")
 		}
 		return nil
-	})
+	}
 	return func(context.Context) error {
 		keys, err := evidencelog.ParseKeys(*key)
 		if err == nil && keys.CanSign() {

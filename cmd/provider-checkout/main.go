@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string, env func(string) string,
 type call struct {
 	*cli.Call
 	flags *cli.Flags
+	check func(args []string) error // reports whether flags and arguments fit together; may be nil
 
 	configFile   string
 	config       map[string]settingsfile.Setting // that file, by the names of its fields
@@ -65,6 +66,11 @@ func command(define func(*call) action) func(*cli.Flags) cli.Action {
 		work := define(c)
 		return func(ctx context.Context, given *cli.Call) error {
 			c.Call = given
+			if c.check != nil {
+				if err := c.check(c.Args); err != nil {
+					return err
+				}
+			}
 			if c.wrongConfig = c.readConfig(); c.wrongConfig != nil && !c.checksConfig {
 				return cli.UsageError(c.wrongConfig.Error())
 			}

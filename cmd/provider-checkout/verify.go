@@ -20,12 +20,12 @@ func verifyAgreement(c *call) action {
 	all := c.flags.Bool("all", false, "check every agreement, and that none is missing")
 	c.checkpointFlag()
 	c.jsonFlag()
-	c.flags.Check(func(args []string) error {
+	c.check = func(args []string) error {
 		if *all == (len(args) == 1) {
 			return cli.UsageError("name one agreement, or give --all")
 		}
 		return nil
-	})
+	}
 	return c.onLog(func(ctx context.Context, db records, log evidencelog.Log) error {
 		if *all {
 			return c.verifyAll(ctx, db, log)

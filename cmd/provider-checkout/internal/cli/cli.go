@@ -80,7 +80,7 @@ func (p Program) Run(ctx context.Context, args []string, env func(string) string
 	return ExitFailed
 }
 
-// tree returns the program's commands as cobra has them. It calls started before an action, and before the check of a command.
+// tree returns the program's commands as cobra has them. It calls started before an action.
 func (p Program) tree(c Call, started func()) *cobra.Command {
 	root := &cobra.Command{Use: p.Name, Short: p.About, Version: p.Version, SilenceErrors: true, SilenceUsage: true}
 	root.SetIn(c.Stdin)
@@ -167,15 +167,7 @@ func (p Program) leaf(name string, command Command, c Call, started func()) *cob
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, words) // fails only for a flag that is not there, or there twice
 		}
 	})
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		err := command.takes(cmd, args)
-		if err == nil && fs.check != nil {
-			if err = fs.check(args); err != nil {
-				started()
-			}
-		}
-		return err
-	}
+	cmd.Args = command.takes
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		started()
 		if err := p.setFromEnvironment(fs, c.Env); err != nil {

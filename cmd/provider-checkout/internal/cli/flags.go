@@ -15,7 +15,6 @@ type Flags struct {
 	*pflag.FlagSet
 	Stdin     io.Reader // for a flag whose value is a file that may be standard input
 	variables map[string]bool
-	check     func(args []string) error
 }
 
 // NewFlags returns an empty flag set that belongs to no command.
@@ -45,10 +44,6 @@ func (fs *Flags) HasVariable(name string) bool { return fs.variables[name] }
 func (fs *Flags) AllowVariables() {
 	fs.VisitAll(func(f *pflag.Flag) { fs.AllowVariable(f.Name) })
 }
-
-// Check has a function say whether the flags and the arguments fit together. It is called when all are set, and before a
-// required flag is missed.
-func (fs *Flags) Check(check func(args []string) error) { fs.check = check }
 
 // Var defines a flag whose text is parsed by a function, and sets *at to its default. An empty default is not
 // parsed and leaves *at unchanged.
