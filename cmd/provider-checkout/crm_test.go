@@ -98,14 +98,7 @@ func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct {
-		name    string
-		code    int
-		env     []string
-		args    []string
-		says    []string
-		saysNot []string
-	}{
+	for _, tt := range []refusal{
 		{"nothing is given", cli.ExitFailed, nil, []string{"--processor", "gocardless"}, []string{"--salesforce-url", clientIDVariable, clientIDVariable + "_FILE",
 			clientSecretVariable + "_FILE", jwtKeyVariable + "_FILE", tokenVariable, webhookVariable}, []string{"https://missing", "salesforce: "}}, // what the adapter says of the same
 		{"production too", cli.ExitFailed, nil, []string{"--environment", "production"}, []string{"production is refused", "fake processor",
@@ -131,11 +124,7 @@ func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
 		{"no file of names", cli.ExitUsage, nil, []string{"--salesforce-mapping", "none.json"}, []string{"no such file"}, nil},
 		{"a faulty file of names", cli.ExitUsage, nil, []string{"--salesforce-mapping", proc.TempFile(t, `{"contacts": {}}`)}, []string{"contacts is not known"}, nil},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := try(t, tt.env, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--crm", "salesforce"}, tt.args...)...)
-			got.refuses(t, tt.code, tt.says...)
-			saysNot(t, got.stderr, append(tt.saysNot, "hunter2")...)
-		})
+		tt.of(t, "serve", "--addr", "127.0.0.1:0", "--crm", "salesforce")
 	}
 	try(t, nil, "", "crm", "check", "--crm", "embedded").refuses(t, cli.ExitUsage, "the embedded CRM is the store")
 }

@@ -256,35 +256,25 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 	const secret = secretVariable + "=0123456789abcdef0123456789abcdef"
 	evidenceKey := evidenceVariable + "=" + privateKey(t)
-	for _, tt := range []struct {
-		name    string
-		env     []string
-		args    []string
-		says    []string
-		saysNot []string
-	}{
-		{"nothing is right", nil, []string{"--allow-private-destinations"},
+	for _, tt := range []refusal{
+		{"nothing is right", cli.ExitFailed, nil, []string{"--allow-private-destinations"},
 			[]string{"fake processor", "no base URL", "secret is missing", "evidence key is missing", "privacy.agency", "--allow-private-destinations"}, nil},
-		{"base URL over http", []string{secret}, []string{"--base-url", "http://pay.example"},
+		{"base URL over http", cli.ExitFailed, []string{secret}, []string{"--base-url", "http://pay.example"},
 			[]string{"fake processor", `base URL "http://pay.example" is not https`}, []string{"secret", "--allow-private"}},
-		{"only the processor", []string{secret, evidenceKey}, []string{"--base-url", "https://pay.example", "--terms", "demo-terms.json"},
+		{"only the processor", cli.ExitFailed, []string{secret, evidenceKey}, []string{"--base-url", "https://pay.example", "--terms", "demo-terms.json"},
 			[]string{"fake processor"}, []string{"base URL", "secret", ";"}},
-		{"GoCardless, and nothing else", nil, []string{"--processor", "gocardless"},
+		{"GoCardless, and nothing else", cli.ExitFailed, nil, []string{"--processor", "gocardless"},
 			[]string{"no base URL", "operator's secret is missing", "access token is missing", tokenVariable,
 				"webhook endpoint is missing", webhookVariable}, []string{"fake"}},
-		{"GoCardless' sandbox", []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
+		{"GoCardless' sandbox", cli.ExitFailed, []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--terms", "demo-terms.json", "--gocardless-url", "https://api-sandbox.gocardless.com"},
 			[]string{"refused on the sandbox host"}, []string{"base URL", "missing", "hunter2"}},
-		{"GoCardless over http", []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
+		{"GoCardless over http", cli.ExitFailed, []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--terms", "demo-terms.json", "--gocardless-url", "http://127.0.0.1:1"},
 			[]string{"must be https"}, []string{"missing", "hunter2"}},
-		{"a webhook secret that can be guessed", []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef,short"},
+		{"a webhook secret that can be guessed", cli.ExitFailed, []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef,short"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example"}, []string{"secret has fewer than 16 bytes"}, []string{"hunter2", "short"}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := try(t, tt.env, "", append([]string{"serve", "--environment", "production"}, tt.args...)...)
-			got.refuses(t, cli.ExitFailed, tt.says...)
-			saysNot(t, got.stderr, tt.saysNot...)
-		})
+		tt.of(t, "serve", "--environment", "production")
 	}
 }

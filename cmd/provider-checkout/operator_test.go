@@ -90,6 +90,23 @@ func (r result) refuses(t *testing.T, code int, parts ...string) {
 	says(t, r.stderr, parts...)
 }
 
+// refusal is a run of a command that is refused.
+type refusal struct {
+	name          string
+	code          int
+	env, args     []string
+	says, saysNot []string
+}
+
+// of checks that a command is refused with one line, in which is no secret.
+func (r refusal) of(t *testing.T, command ...string) {
+	t.Run(r.name, func(t *testing.T) {
+		got := try(t, r.env, "", append(command, r.args...)...)
+		got.refuses(t, r.code, r.says...)
+		saysNot(t, got.stderr, append(r.saysNot, "hunter2")...)
+	})
+}
+
 // get returns the body of an answer.
 func get(t *testing.T, url string) string {
 	t.Helper()
