@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
@@ -59,55 +58,40 @@ func demoWalkHolds(t *testing.T, processor, crm string) {
 	}
 }
 
-// runningDemo is a demonstration that serves, and what it prints.
+// runningDemo is a demonstration that serves.
 type runningDemo struct {
-	guide   string
-	cancel  context.CancelFunc
-	ended   chan int
-	read    chan struct{} // closed when all output is read
-	arrived []string      // the events, as far as "# event checkout.created"
-	stderr  bytes.Buffer
+	guide string
+	stop  func()
 }
 
 // startDemo starts a demonstration and reads its guide.
-func startDemo(t *testing.T, args ...string) *runningDemo {
+func startDemo(t *testing.T, args ...string) runningDemo {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	d := &runningDemo{cancel: cancel, ended: make(chan int), read: make(chan struct{})}
 	t.Cleanup(cancel)
 	out, in := io.Pipe()
+	ended := make(chan int, 1)
+	var stderr bytes.Buffer
 	go func() {
-		code := run(ctx, append([]string{"demo", "--addr", "127.0.0.1:0"}, args...), variables(nil), nil, in, &d.stderr)
+		ended <- run(ctx, append([]string{"demo", "--addr", "127.0.0.1:0"}, args...), variables(nil), nil, in, &stderr)
 		in.Close()
-		d.ended <- code
 	}()
 	lines := bufio.NewScanner(out)
-	d.guide = proc.ReadUntil(lines, "# The events")
-	go func() {
-		defer close(d.read)
-		for lines.Scan() {
-			d.arrived = append(d.arrived, strings.Join(strings.Fields(lines.Text())[:3], " "))
+	guide := proc.ReadUntil(lines, "# The events")
+	go io.Copy(io.Discard, out) // the events
+	return runningDemo{guide, func() {
+		cancel()
+		if code := <-ended; code != cli.ExitDone || stderr.Len() != 0 {
+			t.Errorf("status %d, stderr %s", code, stderr.String())
 		}
-	}()
-	return d
+	}}
 }
 
 // says returns what stands in a line of the guide after its beginning.
-func (d *runningDemo) says(beginning string) string {
+func (d runningDemo) says(beginning string) string {
 	_, rest, _ := strings.Cut(d.guide, "\n"+beginning)
 	word, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSpace(word)
-}
-
-// stop ends the demonstration, and returns the events that it printed.
-func (d *runningDemo) stop(t *testing.T) []string {
-	t.Helper()
-	d.cancel()
-	<-d.read
-	if code := <-d.ended; code != cli.ExitDone || d.stderr.Len() != 0 {
-		t.Errorf("status %d, stderr %s", code, d.stderr.String())
-	}
-	return d.arrived
 }
 
 // At GoCardless the payer has a browser of their own, and the lines wait for that.
@@ -150,7 +134,7 @@ func TestDemoLinesWaitForThePayerAtGoCardless(t *testing.T) {
 	if !strings.Contains(said.String(), `"already_confirmed":false`) {
 		t.Errorf("the lines lead to no confirm:\n%s", said.String())
 	}
-	d.stop(t)
+	d.stop()
 }
 
 // A newcomer opens the address that the demonstration prints first, and goes on from page to page.
@@ -165,7 +149,7 @@ func TestDemoWebsiteLeadsToAnAgreement(t *testing.T) {
 			if key := d.says("KEY="); len(key) < 20 || strings.Contains(heard.all.String(), key) {
 				t.Errorf("the browser was given the API key %q", key)
 			}
-			d.stop(t)
+			d.stop()
 		})
 	}
 }
@@ -232,16 +216,5 @@ func TestDemoSaysThatItsPortIsTaken(t *testing.T) {
 	got.refuses(t, cli.ExitFailed, "is taken")
 	if files := left(); len(files) != 0 {
 		t.Errorf("%q are left, want nothing", files)
-	}
-}
-
-func TestDemoIsAnExampleOfAProviderFile(t *testing.T) {
-	data, err := os.ReadFile("demo.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	configurations, err := providerfile.Parse(data)
-	if err != nil || len(configurations) != 2 {
-		t.Errorf("Parse(demo.json) = %d providers, %v; want 2", len(configurations), err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
@@ -79,20 +78,11 @@ func Salesforce(ctx context.Context, ln net.Listener, log *slog.Logger) error {
 	return serve(ctx, ln, sim, log)
 }
 
-// serve serves a simulator until ctx ends.
+// serve serves a simulator until ctx ends, whatever hangs: that is part of the simulation.
 func serve(ctx context.Context, ln net.Listener, sim http.Handler, log *slog.Logger) error {
 	server := httpserver.New(sim, log)
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ln) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	_ = errors.Join(server.Shutdown(limit), server.Close()) // what hangs is part of the simulation
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
