@@ -68,42 +68,30 @@ func Parse(data []byte, kinds map[string]Kind) (map[string]Setting, error) {
 
 // read reads the value of a setting, or says what is wrong with it.
 func read(kind Kind, v strictjson.Value) (s Setting, fault string) {
-	switch kind {
-	case Number:
-		return Setting{Text: v.Text}, unless(v.Kind == strictjson.Number, "must be a number")
-	case Switch:
-		return Setting{Text: v.Text}, unless(v.Kind == strictjson.Bool, "must be true or false")
-	case List:
-		return list(v)
-	case Secret:
-		s, _ := reference(v)
-		return s, unless(s != Setting{}, "must be env:NAME or file:PATH: a secret itself does not belong into this file")
-	case Open:
-		if s, isReference := reference(v); isReference {
-			return s, unless(s != Setting{}, "must name a variable after env: or a file after file:")
-		}
-	}
+	s, isReference := reference(v)
 	switch {
+	case kind == List:
+		return list(v)
+	case kind == Number && v.Kind != strictjson.Number:
+		return s, "must be a number"
+	case kind == Switch && v.Kind != strictjson.Bool:
+		return s, "must be true or false"
+	case kind == Number, kind == Switch:
+		return Setting{Text: v.Text}, ""
+	case kind == Secret && s == Setting{}:
+		return s, "must be env:NAME or file:PATH: a secret itself does not belong into this file"
+	case kind == Open && isReference && s == Setting{}:
+		return s, "must name a variable after env: or a file after file:"
+	case kind == Secret, kind == Open && isReference:
+		return s, ""
 	case v.Kind != strictjson.String || v.Text == "":
-		return s, "must be a text"
+		return Setting{}, "must be a text"
+	case HasPassword(v.Text) && kind == Open:
+		return Setting{}, "holds a password, which does not belong into this file: put the whole into a variable or a file, and name that by env:NAME or file:PATH"
 	case HasPassword(v.Text):
-		return s, "holds a password, which does not belong into this file" + referenceHint(kind)
+		return Setting{}, "holds a password, which does not belong into this file"
 	}
 	return Setting{Text: v.Text}, ""
-}
-
-func referenceHint(kind Kind) string {
-	if kind != Open {
-		return ""
-	}
-	return ": put the whole into a variable or a file, and name that by env:NAME or file:PATH"
-}
-
-func unless(ok bool, fault string) string {
-	if ok {
-		return ""
-	}
-	return fault
 }
 
 // reference reads a reference, and reports whether the value is written as one. A reference without a name is zero.
