@@ -87,7 +87,8 @@ func read(kind Kind, v strictjson.Value) (s Setting, fault string) {
 	case v.Kind != strictjson.String || v.Text == "":
 		return Setting{}, "must be a text"
 	case HasPassword(v.Text) && kind == Open:
-		return Setting{}, "holds a password, which does not belong into this file: put the whole into a variable or a file, and name that by env:NAME or file:PATH"
+		return Setting{}, "holds a password, which does not belong into this file: put the whole into a variable or a file, and name that " +
+			"by env:NAME or file:PATH"
 	case HasPassword(v.Text):
 		return Setting{}, "holds a password, which does not belong into this file"
 	}

@@ -38,7 +38,8 @@ func configurationLines(c catalogue.Configuration) []Object {
 }
 
 // checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, the events, and
-// the notices to the payer. A checkout that is only reserved has no records yet. The ids of what was agreed are empty until the CRM has completed the enrolment.
+// the notices to the payer. A checkout that is only reserved has no records yet. The ids of what was agreed are empty until the
+// CRM has completed the enrolment.
 func checkoutLines(r checkout.CheckoutRecord) []Object {
 	c := r.Checkout
 	lines := []Object{toWireCheckout(c)}

@@ -52,7 +52,8 @@ func (r Response) ConfirmBody() string { return r.ConfirmRequest().String() }
 // ConfirmRequest returns the confirm for the response to a create, in which the student agrees to the plan and declares
 // everything.
 func (r Response) ConfirmRequest() ConfirmRequest {
-	return ConfirmRequest{r, true, map[string]bool{"payment_plan_accepted": true, "information_confirmed": true, "privacy_consent_accepted": true}}
+	return ConfirmRequest{r, true, map[string]bool{"payment_plan_accepted": true, "information_confirmed": true,
+		"privacy_consent_accepted": true}}
 }
 
 // Object is a JSON object that was received. Its numbers keep their text.
