@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
@@ -36,9 +35,7 @@ func TestAgreementWithoutItsPDFIsVerified(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Printer = failing{} })
 	out := o.prints(t, "agreements", "verify", number)
-	if !strings.Contains(out, "\nnone  no PDF was rendered at the confirm\n") {
-		t.Errorf("stdout is\n%s", out)
-	}
+	says(t, out, "\nnone  no PDF was rendered at the confirm\n")
 }
 
 // execute runs statements on the operator's store, as someone could who may write to its file.
