@@ -1,6 +1,7 @@
 package site_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -9,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
@@ -18,29 +20,21 @@ import (
 )
 
 func TestOperatorIsAnsweredWhileTheServerDrains(t *testing.T) {
-	s := sandbox.New(t, memory.New())
-	svc, err := service.New(s.Config)
+	s, err := site.New(site.Config{Store: memory.New(), Secrets: [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)},
+		Service: service.Config{Environment: catalogue.Sandbox, BaseURL: "http://127.0.0.1"}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	entered, finish := make(chan struct{}), make(chan struct{})
-	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		close(entered)
 		<-finish
 		io.WriteString(w, "done")
 	})
 	public, private := sample.Listen(t), sample.Listen(t)
 	ctx, stop := context.WithCancel(t.Context())
-	log := slog.New(slog.DiscardHandler)
-	registry := ops.NewRegistry()
-	operator, err := ops.New(svc, ops.Options{Metrics: ops.NewMetrics(registry), Gatherer: registry, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ended := make(chan error, 1)
-	go func() {
-		ended <- (&site.Site{Service: svc, Handler: slow, Operator: operator, Log: log}).Serve(ctx, public, private)
-	}()
+	go func() { ended <- s.Serve(ctx, public, private) }()
 	answered := make(chan string, 1)
 	go func() { answered <- sandbox.Fetch(t, "http://"+public.Addr().String()).Body }()
 	<-entered
