@@ -17,8 +17,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
-	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
@@ -83,7 +81,6 @@ func piecesOf(pdf, others []byte) (pieces [][]byte) {
 // place is a store that a test searches.
 type place struct {
 	url    string
-	open   func(t *testing.T) records
 	search func(t *testing.T, pieces [][]byte) []string
 }
 
@@ -91,13 +88,6 @@ type place struct {
 func sqlitePlace(t *testing.T) place {
 	path := filepath.Join(t.TempDir(), "records.db")
 	return place{url: "sqlite:" + path,
-		open: func(t *testing.T) records {
-			db, err := sqlite.Open(context.WithoutCancel(t.Context()), path, sqlite.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return db
-		},
 		search: func(t *testing.T, pieces [][]byte) (found []string) {
 			t.Helper()
 			backup := filepath.Join(t.TempDir(), "backup.db")
@@ -124,13 +114,6 @@ func sqlitePlace(t *testing.T) place {
 func postgresPlace(t *testing.T) place {
 	url := postgrestest.URL(t)
 	return place{url: url,
-		open: func(t *testing.T) records {
-			db, err := postgres.Open(context.WithoutCancel(t.Context()), url, postgres.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return db
-		},
 		search: func(t *testing.T, pieces [][]byte) (found []string) {
 			t.Helper()
 			conn, err := pgx.Connect(t.Context(), url)
@@ -181,8 +164,12 @@ func TestAnErasureLeavesNothingAnywhere(t *testing.T) {
 }
 
 func erasureLeavesNothing(t *testing.T, at place) {
-	db := at.open(t)
-	defer func() { db.Close() }()
+	c := call{Call: &cli.Call{Env: variables(nil)}, flags: cli.NewFlags(), store: at.url}
+	db, err := c.open(context.WithoutCancel(t.Context()), opening{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
 	s := sandbox.New(t, db)
 	var others []string
 	for i := range 3 {
