@@ -249,13 +249,18 @@ func checkConfig(c *call) action {
 			if c.flags.HasVariable(f.Name) && f.Name != "config" {
 				_, meaning := pflag.UnquoteUsage(f)
 				meaning, _, _ = strings.Cut(meaning, "\n")
-				line(variableOf(f), c.shown(f), meaning)
+				line(variableOf(f), c.shown(variableOf(f), f.Value.String(), c.refused[f.Name]), meaning)
 			}
 		})
 		for _, setting := range credentials() {
-			shown, err := c.shownSecret(setting.variable)
+			from, _ := c.source(setting.variable)
+			_, err := c.secretList(setting.variable)
+			value := from.Text
+			if from != (source{}) && value == "" {
+				value = "set"
+			}
 			problems = append(problems, err)
-			line(setting.variable, shown, setting.meaning)
+			line(setting.variable, c.shown(setting.variable, value, err != nil), setting.meaning)
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -286,38 +291,22 @@ func (c *call) printProblems(problems ...error) error {
 	return errors.New(counted(len(lines), "problem"))
 }
 
-// shown returns the value of a flag with its source. A value that may hold a password is not shown.
-func (c *call) shown(f *pflag.Flag) string {
-	value := oneLine(f.Value.String())
-	from, _ := c.source(variableOf(f))
+// shown returns the value of a setting with its source. A value that may hold a password is not shown.
+func (c *call) shown(variable, value string, faulty bool) string {
+	from, twice := c.source(variable)
 	switch {
-	case from.inConfig && c.refused[f.Name]:
-		value = "refused"
+	case twice != nil:
+		return "set twice"
+	case from == source{} && value != "":
+		return oneLine(value) + ", by default"
+	case faulty:
+		value = "cannot be used"
 	case value == "":
 		return "not set"
-	case from == source{}:
-		return value + ", by default"
 	case from.inConfig && from.Text == "" || settingsfile.HasPassword(value):
 		value = "set"
 	}
-	return value + ", from " + from.place
-}
-
-// shownSecret returns whether a credential is set, and its source.
-func (c *call) shownSecret(variable string) (string, error) {
-	from, twice := c.source(variable)
-	_, err := c.secretList(variable)
-	switch {
-	case twice != nil:
-		return "set twice", twice
-	case from == source{}:
-		return "not set", nil
-	case err != nil:
-		return "cannot be read, from " + from.place, err
-	case from.Text != "":
-		return oneLine(from.Text) + ", from " + from.place, nil
-	}
-	return "set, from " + from.place, nil
+	return oneLine(value) + ", from " + from.place
 }
 
 // unusedAdapter returns the adapter of a setting if that adapter is not in use.

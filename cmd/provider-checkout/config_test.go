@@ -98,7 +98,7 @@ func TestConfigCheckSaysWhatIsMissing(t *testing.T) {
 	plain := strings.Join(strings.Fields(got.stdout), " ")
 	says(t, plain, "base_url https://pay.example, from "+file+" URL under which this server is reached",
 		"rate_limit 50, from "+file, "setup_lifetime 168h, by default", "ops_addr localhost, from --ops-addr",
-		"timestamps stamps, from env PROVIDER_CHECKOUT_TIMESTAMPS", "store set, from env DSN", "evidence_key cannot be read, from file /nowhere/key", "secret set, from env MINE the operator's secret",
+		"timestamps stamps, from env PROVIDER_CHECKOUT_TIMESTAMPS", "store set, from env DSN", "evidence_key cannot be used, from file /nowhere/key", "secret set, from env MINE the operator's secret",
 		"smtp not set", "smtp_user plans, from "+file,
 		"unused: salesforce_url, for salesforce is not in use", "unused: smtp_user, for smtp is not in use",
 		"problem: "+file+": typo is not a setting", "problem: "+file+": gocardless_token: the variable TOKEN is not set",
@@ -120,7 +120,7 @@ func TestConfigCheckNamesTheSourceOfAProblem(t *testing.T) {
 		config     string
 		want, none []string
 	}{
-		{"a field", nil, file, []string{"terms refused, from " + file, "problem: " + file + `: addr "localhost" must be`, "problem: " + file + ": terms: open /nowhere",
+		{"a field", nil, file, []string{"terms cannot be used, from " + file, "problem: " + file + `: addr "localhost" must be`, "problem: " + file + ": terms: open /nowhere",
 			"problem: " + file + ": smtp needs mail_from"}, []string{"--", "agency"}},
 		{"a variable", []string{"PROVIDER_CHECKOUT_ADDR=localhost"}, file, []string{`problem: PROVIDER_CHECKOUT_ADDR "localhost" must be`}, nil},
 		{"no file", nil, gone, []string{"problem: open " + gone + ": no such file or directory"}, []string{"addr", "missing"}},
