@@ -255,6 +255,5 @@ func longLogProven(t *testing.T, s ports.Admin) {
 func testKeys(t *testing.T) evidence.Keys {
 	t.Helper()
 	private := result(evidence.NewKey("evidence.test", [32]byte{1}))(t)
-	keys := result(evidence.ParseKeys(private))(t)
-	return keys
+	return result(evidence.ParseKeys(private))(t)
 }

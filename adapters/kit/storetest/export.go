@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -152,4 +153,65 @@ func exportError(t *testing.T, s ports.Admin) {
 	}
 	insert(t, s, opened(3))
 	same(t, "checkouts afterwards", len(export(t, s).Checkouts), 3)
+}
+
+// record is everything that a store exports.
+type record struct {
+	Configurations []catalogue.Configuration
+	Keys           []catalogue.Key
+	Checkouts      []checkout.CheckoutRecord
+	Unreadable     []string
+}
+
+// collect returns a visitor that fills r.
+func (r *record) collect() ports.Visitor {
+	return ports.Visitor{
+		Configuration: func(c catalogue.Configuration) error { r.Configurations = append(r.Configurations, c); return nil },
+		Key:           func(k catalogue.Key) error { r.Keys = append(r.Keys, k); return nil },
+		Checkout:      func(c checkout.CheckoutRecord) error { r.Checkouts = append(r.Checkouts, c); return nil },
+		Unreadable:    func(id string, err error) error { r.Unreadable = append(r.Unreadable, id+": "+err.Error()); return nil },
+	}
+}
+
+func export(t *testing.T, s ports.Admin) record {
+	t.Helper()
+	var r record
+	must(t, "Export", s.Export(t.Context(), r.collect()))
+	return r
+}
+
+// exported returns the one checkout on record of this number. Times of the store's clock are left out.
+func exported(t *testing.T, s ports.Admin, n int) checkout.CheckoutRecord {
+	t.Helper()
+	for _, r := range export(t, s).Checkouts {
+		if r.Checkout.ID == opened(n).Next.ID {
+			return timeless(r)
+		}
+	}
+	t.Fatalf("checkout %d is not on record", n)
+	return checkout.CheckoutRecord{}
+}
+
+// timeless returns the record without the times that the clock of a store may have given.
+func timeless(r checkout.CheckoutRecord) checkout.CheckoutRecord {
+	for i := range r.Jobs {
+		r.Jobs[i].Due, r.Jobs[i].SettledAt = time.Time{}, time.Time{}
+	}
+	return r
+}
+
+// journal returns the moments as they are in a journal.
+func journal(moments ...checkout.Moment) []checkout.Moment {
+	for i := range moments {
+		moments[i].Position = i + 1
+	}
+	return moments
+}
+
+// unchanged reports if f changed anything on record.
+func unchanged(t *testing.T, s ports.Admin, f func()) {
+	t.Helper()
+	before := export(t, s)
+	f()
+	same(t, "everything on record", export(t, s), before)
 }

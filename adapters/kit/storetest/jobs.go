@@ -35,62 +35,6 @@ func Jobs(t *testing.T, open Open) {
 	})
 }
 
-func enqueue(t *testing.T, s ports.Admin, jobs ...checkout.Job) []checkout.Job {
-	t.Helper()
-	fresh := result(s.Enqueue(t.Context(), jobs))(t)
-	return fresh
-}
-
-// addJobs stores jobs with a change of checkout number n.
-func addJobs(t *testing.T, s ports.Admin, n int, jobs ...checkout.Job) {
-	t.Helper()
-	change(t, s, n, checkout.Change{Jobs: jobs})
-}
-
-// jobs returns the jobs that a filter admits, without times of the store's clock.
-func jobs(t *testing.T, s ports.Admin, f checkout.JobFilter) []checkout.JobRecord {
-	t.Helper()
-	list := result(s.Jobs(t.Context(), f, 1<<20))(t)
-	return timeless(checkout.CheckoutRecord{Jobs: list}).Jobs
-}
-
-// jobOf returns the record of a job, without times of the store's clock.
-func jobOf(t *testing.T, s ports.Admin, id string) checkout.JobRecord {
-	t.Helper()
-	list := jobs(t, s, checkout.JobFilter{ID: id})
-	if len(list) != 1 {
-		t.Fatalf("%d jobs have the id %s, want 1", len(list), id)
-	}
-	return list[0]
-}
-
-func jobIDs(list []checkout.Job) (ids []string) {
-	for _, j := range list {
-		ids = append(ids, j.ID)
-	}
-	return ids
-}
-
-func recordIDs(list []checkout.JobRecord) (ids []string) {
-	for _, r := range list {
-		ids = append(ids, r.Job.ID)
-	}
-	return ids
-}
-
-// entering returns the jobs of a change, its events first.
-func entering(c checkout.Change) (all []checkout.Job) {
-	for _, e := range c.Events {
-		all = append(all, checkout.DeliveryOf(e))
-	}
-	return append(all, c.Jobs...)
-}
-
-// waiting returns the record of a job that was never leased.
-func waiting(j checkout.Job) checkout.JobRecord {
-	return checkout.JobRecord{Job: j, State: checkout.JobPending}
-}
-
 func jobComesBack(t *testing.T, s ports.Admin) {
 	c := opened(1)
 	full, bare := job(c.Next, checkout.JobNotify, 3), checkout.Job{ID: "stamp", Kind: checkout.JobStamp, CreatedAt: at(3)}

@@ -26,8 +26,7 @@ func Journal(t *testing.T, open Open) {
 
 func moments(t *testing.T, s ports.Admin, checkoutID string) []checkout.Moment {
 	t.Helper()
-	list := result(s.Moments(t.Context(), checkoutID))(t)
-	return list
+	return result(s.Moments(t.Context(), checkoutID))(t)
 }
 
 // note notes moments of checkout number n.

@@ -31,8 +31,7 @@ func keyComesBack(t *testing.T, s ports.Admin) {
 
 func allKeys(t *testing.T, s ports.Admin) []catalogue.Key {
 	t.Helper()
-	all := result(s.Keys(t.Context()))(t)
-	return all
+	return result(s.Keys(t.Context()))(t)
 }
 
 func keysInOrder(t *testing.T, s ports.Admin) {

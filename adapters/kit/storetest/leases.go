@@ -32,61 +32,6 @@ func Leases(t *testing.T, open Open) {
 	})
 }
 
-const (
-	// leaseFor is shorter than checkout.MaxLease by more than a call takes.
-	leaseFor = 10 * time.Second
-	// briefly is a lease whose end a case waits for.
-	briefly = 200 * time.Millisecond
-)
-
-// leases leases due jobs. Unless the query says otherwise it is for every job.
-func leases(t *testing.T, s ports.Admin, ask func(*checkout.JobQuery)) []checkout.Lease {
-	t.Helper()
-	q := checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: 1 << 20}
-	if ask != nil {
-		ask(&q)
-	}
-	list := result(s.Lease(t.Context(), q))(t)
-	return list
-}
-
-func leasedJobs(t *testing.T, s ports.Admin, ask func(*checkout.JobQuery)) (list []checkout.Job) {
-	t.Helper()
-	for _, l := range leases(t, s, ask) {
-		list = append(list, l.Job)
-	}
-	return list
-}
-
-// leaseIf leases the job if it is due.
-func leaseIf(t *testing.T, s ports.Admin, id string) []checkout.Lease {
-	t.Helper()
-	return leases(t, s, func(q *checkout.JobQuery) { q.ID = id })
-}
-
-// lease leases the job, which is due.
-func lease(t *testing.T, s ports.Admin, id string) checkout.Lease {
-	t.Helper()
-	list := leaseIf(t, s, id)
-	if len(list) != 1 || list[0].Job.ID != id {
-		t.Fatalf("Lease of %s: got %+v, want the job", id, list)
-	}
-	return list[0]
-}
-
-// notDue reports if the job is due, which it is not any more then.
-func notDue(t *testing.T, s ports.Admin, what, id string) {
-	t.Helper()
-	if list := leaseIf(t, s, id); len(list) > 0 {
-		t.Errorf("%s: got the lease %+v, want none", what, list)
-	}
-}
-
-func giveBack(t *testing.T, s ports.Admin, l checkout.Lease) {
-	t.Helper()
-	must(t, "Extend by 0", s.Extend(t.Context(), l, now(), 0))
-}
-
 func leaseTokens(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	id := opened(1).Events[0].ID
@@ -98,13 +43,6 @@ func leaseTokens(t *testing.T, s ports.Admin) {
 		giveBack(t, s, l)
 	}
 	same(t, "the other job", jobOf(t, s, opened(2).Events[0].ID).Token, int64(0))
-}
-
-// dueIn returns a job of the service's own that is due in a while.
-func dueIn(n int, d time.Duration) checkout.Job {
-	j := work(n)
-	j.Due = j.CreatedAt.Add(d)
-	return j
 }
 
 func leaseDue(t *testing.T, s ports.Admin) {
@@ -291,12 +229,6 @@ func everyJobOnce(t *testing.T, s ports.Admin) {
 	slices.Sort(done)
 	same(t, "leased", len(slices.Compact(slices.Clone(done))), len(done))
 	same(t, "jobs", len(done), size+2*20)
-}
-
-// hold stores what a create stores, its events and its jobs for the CRM leased to the caller.
-func hold(t *testing.T, s ports.Admin, c checkout.Change, d time.Duration) {
-	t.Helper()
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.Enqueue{Now: now(), Hold: d}))
 }
 
 func leaseHeld(t *testing.T, s ports.Admin) {

@@ -150,13 +150,6 @@ func concurrentRecords(t *testing.T, s ports.Admin) {
 	counts(t, "providers", many)(s.Providers(t.Context()))
 }
 
-func hasten(t *testing.T, s ports.Admin, id string) {
-	t.Helper()
-	did := entryAt(1, "operation/"+id)
-	must(t, "HastenJob", s.HastenJob(t.Context(), id, moment(checkout.MomentOperated, 9), did))
-	checkEntry(t, s, did, evidence.Unsealed)
-}
-
 func hastened(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	enqueue(t, s, dueIn(1, time.Hour))
@@ -187,11 +180,6 @@ func hastenedNever(t *testing.T, s ports.Admin) {
 		}
 	})
 	same(t, "recorded", len(unsealed(t, s)), 0)
-}
-
-// failed returns the outcome of attempts that are used up.
-func failed() checkout.Outcome {
-	return checkout.Outcome{State: checkout.JobDead, Attempts: 3, Failure: checkout.Failure{At: at(5), Reason: "answered 500"}}
 }
 
 func redelivered(t *testing.T, s ports.Admin) {

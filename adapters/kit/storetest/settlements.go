@@ -29,22 +29,6 @@ func Settlements(t *testing.T, open Open) {
 	})
 }
 
-func settle(t *testing.T, s ports.Admin, l checkout.Lease, o checkout.Outcome) {
-	t.Helper()
-	must(t, "Settle "+l.Job.ID, s.Settle(t.Context(), l, o, pending(), nil))
-}
-
-// settleEvent leases and settles the first event of a checkout.
-func settleEvent(t *testing.T, s ports.Admin, c checkout.Change, o checkout.Outcome) {
-	t.Helper()
-	settle(t, s, lease(t, s, c.Events[0].ID), o)
-}
-
-// deciding returns a decision for a change of the checkout.
-func deciding(f func(checkout.Checkout) checkout.Change) func(checkout.Checkout) (checkout.Change, error) {
-	return func(c checkout.Checkout) (checkout.Change, error) { return f(c), nil }
-}
-
 func settledKeeps(t *testing.T, s ports.Admin) {
 	failure := checkout.Failure{At: at(3), Reason: "answered 500"}
 	for n, o := range []checkout.Outcome{
