@@ -235,7 +235,7 @@ func (s *Simulator) carryOut(c *call, f *Fault) response {
 // run carries out a call in a transaction of its own.
 func (s *Simulator) run(c *call, f *Fault) (answer, *apiError) {
 	c.tx = &transaction{org: s.org, now: s.clock.Now(), call: s.calls, method: c.method, path: c.path, fault: f,
-		duplicateRule: !s.options.WithoutDuplicateRule, allowDuplicates: allowsDuplicates(c.header.Get(duplicateHeader))}
+		duplicateRule: true, allowDuplicates: allowsDuplicates(c.header.Get(duplicateHeader))}
 	a, err := c.route.handle(s.org, c)
 	if err == nil {
 		c.tx.commit()

@@ -43,7 +43,7 @@ const firstRecord = 1_000_000
 
 func newOrg(o Options, now time.Time) *org {
 	g := &org{tables: map[string]*table{}, records: map[string]*record{}, made: map[string]int{},
-		cursors: cursors{pageSize: o.QueryPage}, usage: usage{limit: o.DailyLimit}}
+		cursors: cursors{o.QueryPage, map[string][]any{}}, usage: usage{limit: o.DailyLimit}}
 	prefixes := map[string]string{}
 	for _, object := range o.Schema.Objects {
 		t := newTable(object)

@@ -82,11 +82,6 @@ func TestAQueryIsReadInPages(t *testing.T) {
 	for _, locator := range []string{"01g", "01g5g0000004C93AAE", strings.TrimPrefix(next, data+"query/") + "9"} {
 		b.refused(400, "INVALID_QUERY_LOCATOR", "GET", "query/"+locator, "")
 	}
-	open := b.OK(200, "GET", "query?q=SELECT+Name+FROM+Account", "").Text("nextRecordsUrl")
-	for range 10 {
-		b.OK(200, "GET", "query?q=SELECT+Name+FROM+Account", "")
-	}
-	b.refused(400, "INVALID_QUERY_LOCATOR", "GET", open, "") // ten later ones are open
 }
 
 // What Salesforce would answer to and the simulator does not is refused as aloud as what is no query.

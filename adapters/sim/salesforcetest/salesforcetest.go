@@ -11,7 +11,7 @@
 // POST /services/oauth2/token takes client_credentials with client_id and client_secret, and, where Options.PublicKey is
 // set, urn:ietf:params:oauth:grant-type:jwt-bearer with an RS256 assertion: iss is the client id, sub is Options.Username,
 // aud is Options.Audience, and exp is not more than three minutes ahead. A token ends when it was not used for
-// Options.SessionLife, by ExpireTokens, and by FaultExpiredToken.
+// two hours, by ExpireTokens, and by FaultExpiredToken.
 //
 // # Calls
 //
@@ -71,13 +71,11 @@ type Options struct {
 	Username     string         // of the user as whom clients are signed in; integration@simulated.example if empty
 	Audience     string         // of assertions; the origin of the token request if empty
 	InstanceURL  string         // origin of the API, which a token comes with; that of the token request if empty
-	SessionLife  time.Duration  // of a token that is not used; 2 hours if 0
 
-	Schema               Schema // DefaultSchema if it has no objects
-	Sandbox              bool   // what Organization.IsSandbox says
-	WithoutDuplicateRule bool   // a second contact with the same e-mail address is as good as any
-	DailyLimit           int    // calls in a day of UTC; 100,000 if 0
-	QueryPage            int    // records in a page of a query; 2,000 if 0
+	Schema     Schema // DefaultSchema if it has no objects
+	Sandbox    bool   // what Organization.IsSandbox says
+	DailyLimit int    // calls in a day of UTC; 100,000 if 0
+	QueryPage  int    // records in a page of a query; 2,000 if 0
 
 	Control bool // serve the paths under /simulator/, by which everything can be moved
 
@@ -96,7 +94,6 @@ func (o Options) complete() Options {
 		o.Schema = DefaultSchema()
 	}
 	o.Username = cmp.Or(o.Username, "integration@simulated.example")
-	o.SessionLife = cmp.Or(o.SessionLife, 2*time.Hour)
 	o.DailyLimit = cmp.Or(o.DailyLimit, 100_000)
 	o.QueryPage = cmp.Or(o.QueryPage, maxPage)
 	o.InstanceURL = strings.TrimRight(o.InstanceURL, "/")

@@ -120,7 +120,7 @@ func (r *record) toJSON(version string, names []string) (map[string]any, *apiErr
 	for _, name := range names {
 		f := r.table.field(strings.TrimSpace(name))
 		if f == nil {
-			return nil, failure(http.StatusBadRequest, codeInvalidField, "No such column '%s' on entity '%s'", name, r.table.Name)
+			return nil, r.table.noColumn(name)
 		}
 		body[f.Name] = f.toJSON(r.values[f.Name], version, r)
 	}

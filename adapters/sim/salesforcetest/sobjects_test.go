@@ -134,9 +134,6 @@ func TestTheStockDuplicateRule(t *testing.T) {
 	second := b.create("Contact", contact("mere@example.nz"), allowSave)
 	b.OK(204, "PATCH", "sobjects/Contact/"+second, contact("mere@example.nz")) // what stays is no new duplicate
 	b.create("Contact", contact("other@example.nz"))
-	without := newBench(t, func(o *options) { o.WithoutDuplicateRule = true })
-	without.create("Contact", contact("mere@example.nz"))
-	without.create("Contact", contact("mere@example.nz"))
 }
 
 func TestAnExternalIDThatSeveralRecordsHaveIsAmbiguous(t *testing.T) {

@@ -23,8 +23,10 @@ type tokens struct {
 	issued int
 }
 
-// maxForm is the largest token request, in bytes; maxAssertionLife how far ahead an assertion may end.
+// maxForm is the largest token request, in bytes; maxAssertionLife how far ahead an assertion may end; sessionLife the time after
+// which a token ends that was not used.
 const (
+	sessionLife      = 2 * time.Hour
 	maxForm          = 64 << 10
 	maxAssertionLife = 3 * time.Minute
 )
@@ -172,7 +174,7 @@ func (s *Simulator) admit(r *http.Request) (token, usage string, err *apiError) 
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	used, live := s.tokens.live[token]
 	switch {
-	case !bearer || !live || now.Sub(used) > s.options.SessionLife:
+	case !bearer || !live || now.Sub(used) > sessionLife:
 		delete(s.tokens.live, token)
 		err = invalidSession()
 	case !s.org.usage.spend(now):
