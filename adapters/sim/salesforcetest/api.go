@@ -37,6 +37,7 @@ type call struct {
 	path    string // as it was sent, without the query
 	route   *route
 	params  map[string]string // of the route
+	table   *table            // that the route names, if it names one
 	query   url.Values
 	header  http.Header
 	body    strictjson.Value
@@ -88,6 +89,16 @@ func routes() []route {
 		{"POST", "composite/sobjects/{type}", retrieveCollection},
 		{"PATCH", "composite/sobjects/{type}/{field}", saveCollection},
 	}
+}
+
+// handle carries out the call, if there is the object that it names.
+func (c *call) handle(g *org) (answer, *apiError) {
+	if name, ok := c.params["type"]; ok {
+		if c.table = g.table(name); c.table == nil {
+			return answer{}, notFound()
+		}
+	}
+	return c.route.handle(g, c)
 }
 
 // name names a call for the statistics, with the object if there is one: "PATCH /sobjects/Contact/{id}".
@@ -236,7 +247,7 @@ func (s *Simulator) carryOut(c *call, f *Fault) response {
 func (s *Simulator) run(c *call, f *Fault) (answer, *apiError) {
 	c.tx = &transaction{org: s.org, now: s.clock.Now(), call: s.calls, method: c.method, path: c.path, fault: f,
 		duplicateRule: true, allowDuplicates: allowsDuplicates(c.header.Get(duplicateHeader))}
-	a, err := c.route.handle(s.org, c)
+	a, err := c.handle(s.org)
 	if err == nil {
 		c.tx.commit()
 	}

@@ -92,12 +92,12 @@ func unreadable(err error) *apiError {
 }
 
 // preset returns the values of fields that come beside the body, and refuses others.
-func (c *call) preset(table *table) (map[string]string, *apiError) {
+func (c *call) preset() (map[string]string, *apiError) {
 	values := map[string]string{}
 	for name, content := range c.content {
-		f := table.field(name)
+		f := c.table.field(name)
 		if f == nil || f.Type != TypeBase64 {
-			return nil, refused(unknownColumn(name, table.Name))
+			return nil, refused(unknownColumn(name, c.table.Name))
 		}
 		values[f.Name] = content
 	}

@@ -35,7 +35,7 @@ func (c *call) save(g *org, v strictjson.Value) (saveResultWire, *apiError) {
 	about, _ := v.Member(attributes)
 	name, _ := about.Member("type")
 	t := g.table(name.Text)
-	if t == nil || c.params["type"] != "" && g.table(c.params["type"]) != t {
+	if t == nil || c.table != nil && c.table != t {
 		return saveResultWire{}, failure(http.StatusBadRequest, codeInvalidType, "sObject type '%s' is not supported here.", name.Text)
 	}
 	var r *record
@@ -51,7 +51,7 @@ func (c *call) save(g *org, v strictjson.Value) (saveResultWire, *apiError) {
 			err = c.tx.update(r, without(v, "id"))
 		}
 	default:
-		if _, f, err = g.keyOf(c); err == nil {
+		if f, err = c.key(); err == nil {
 			value, _ := bodyField(v, f.Name)
 			created = new(bool)
 			r, *created, err = c.tx.upsert(t, f, value.Text, without(v, f.Name))
@@ -119,10 +119,6 @@ func (c *call) results(allOrNone bool, todo []saveOne) (answer, *apiError) {
 
 // retrieveCollection reads some fields of records; null stands for an unknown record.
 func retrieveCollection(g *org, c *call) (answer, *apiError) {
-	t, err := g.tableOf(c)
-	if err != nil {
-		return answer{}, err
-	}
 	texts := func(name string) (list []string) {
 		v, _ := c.body.Member(name)
 		for _, item := range v.Items {
@@ -136,7 +132,7 @@ func retrieveCollection(g *org, c *call) (answer, *apiError) {
 	}
 	list := []any{}
 	for _, id := range ids {
-		r, err := g.recordOf(t, id)
+		r, err := g.recordOf(c.table, id)
 		if err != nil {
 			list = append(list, nil)
 			continue

@@ -122,7 +122,7 @@ func (c *call) carryOutPart(g *org, p partWire, ids references) (answer, *apiErr
 	}
 	c.tx.method, c.tx.path = p.Method, inner.path
 	c.tx.allowDuplicates = allowsDuplicates(inner.header.Get(duplicateHeader))
-	return inner.route.handle(g, inner)
+	return inner.handle(g)
 }
 
 // references are the ids of the records that parts have made or read, by reference id. Later parts refer to them: @{contact.id}.

@@ -15,14 +15,10 @@ func describeAll(g *org, _ *call) (answer, *apiError) {
 	return answer{status: http.StatusOK, body: all}, nil
 }
 
-func describe(g *org, c *call) (answer, *apiError) {
-	t, err := g.tableOf(c)
-	if err != nil {
-		return answer{}, err
-	}
-	w := t.toWire()
-	for i := range t.Fields {
-		w.Fields = append(w.Fields, t.Fields[i].toWire())
+func describe(_ *org, c *call) (answer, *apiError) {
+	w := c.table.toWire()
+	for i := range c.table.Fields {
+		w.Fields = append(w.Fields, c.table.Fields[i].toWire())
 	}
 	return answer{status: http.StatusOK, body: w}, nil
 }

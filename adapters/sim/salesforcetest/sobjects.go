@@ -5,14 +5,6 @@ import (
 	"strings"
 )
 
-// tableOf returns the object that a call is about.
-func (g *org) tableOf(c *call) (*table, *apiError) {
-	if t := g.table(c.params["type"]); t != nil {
-		return t, nil
-	}
-	return nil, notFound()
-}
-
 // recordOf returns the record of an id.
 func (g *org) recordOf(t *table, text string) (*record, *apiError) {
 	id, ok := parseID(text)
@@ -31,11 +23,7 @@ func (g *org) recordOf(t *table, text string) (*record, *apiError) {
 // onRecord is a handler for a call that names a record by its id.
 func onRecord(handle func(*org, *call, *record) (answer, *apiError)) handler {
 	return func(g *org, c *call) (answer, *apiError) {
-		t, err := g.tableOf(c)
-		if err != nil {
-			return answer{}, err
-		}
-		r, err := g.recordOf(t, c.params["id"])
+		r, err := g.recordOf(c.table, c.params["id"])
 		if err != nil {
 			return answer{}, err
 		}
@@ -43,18 +31,13 @@ func onRecord(handle func(*org, *call, *record) (answer, *apiError)) handler {
 	}
 }
 
-// keyOf returns the object and the external id that a call names.
-func (g *org) keyOf(c *call) (*table, *Field, *apiError) {
-	t, err := g.tableOf(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	f := t.field(c.params["field"])
+// key returns the external id that the call names.
+func (c *call) key() (*Field, *apiError) {
+	f := c.table.field(c.params["field"])
 	if f == nil || !f.ExternalID {
-		return nil, nil, failure(http.StatusNotFound, codeNotFound,
-			"Provided external ID field does not exist or is not accessible: %s", c.params["field"])
+		return nil, failure(http.StatusNotFound, codeNotFound, "Provided external ID field does not exist or is not accessible: %s", c.params["field"])
 	}
-	return t, f, nil
+	return f, nil
 }
 
 // created is the answer of a call that made a record.
@@ -62,28 +45,24 @@ func (c *call) created(r *record, created *bool) answer {
 	return answer{status: http.StatusCreated, id: r.id, location: r.url(c.version()), body: success(r, created)}
 }
 
-func createRecord(g *org, c *call) (answer, *apiError) {
-	t, err := g.tableOf(c)
+func createRecord(_ *org, c *call) (answer, *apiError) {
+	preset, err := c.preset()
 	if err != nil {
 		return answer{}, err
 	}
-	preset, err := c.preset(t)
-	if err != nil {
-		return answer{}, err
-	}
-	r, err := c.tx.create(t, c.body, preset)
+	r, err := c.tx.create(c.table, c.body, preset)
 	if err != nil {
 		return answer{}, err
 	}
 	return c.created(r, nil), nil
 }
 
-func upsertRecord(g *org, c *call) (answer, *apiError) {
-	t, f, err := g.keyOf(c)
+func upsertRecord(_ *org, c *call) (answer, *apiError) {
+	f, err := c.key()
 	if err != nil {
 		return answer{}, err
 	}
-	r, created, err := c.tx.upsert(t, f, c.params["value"], c.body)
+	r, created, err := c.tx.upsert(c.table, f, c.params["value"], c.body)
 	if err != nil {
 		return answer{}, err
 	}
@@ -129,22 +108,18 @@ func (r *record) toJSON(version string, names []string) (map[string]any, *apiErr
 
 // getByKey reads a record by an external id, or the content of a record, whose address has the same form.
 func getByKey(g *org, c *call) (answer, *apiError) {
-	t, err := g.tableOf(c)
-	if err != nil {
-		return answer{}, err
-	}
-	if f := t.field(c.params["value"]); f != nil && f.Type == TypeBase64 {
-		r, err := g.recordOf(t, c.params["field"])
+	if f := c.table.field(c.params["value"]); f != nil && f.Type == TypeBase64 {
+		r, err := g.recordOf(c.table, c.params["field"])
 		if err != nil {
 			return answer{}, err
 		}
 		return answer{status: http.StatusOK, content: r.values[f.Name]}, nil
 	}
-	_, f, err := g.keyOf(c)
+	f, err := c.key()
 	if err != nil {
 		return answer{}, err
 	}
-	switch found := t.with(f.Name, strings.TrimSpace(c.params["value"])); len(found) {
+	switch found := c.table.with(f.Name, strings.TrimSpace(c.params["value"])); len(found) {
 	case 0:
 		return answer{}, notFound()
 	case 1:
