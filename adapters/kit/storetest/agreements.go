@@ -19,12 +19,34 @@ import (
 func Agreements(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"an agreement comes back as it was stored, odd text and figures included", agreementComesBack},
-		{"an agreement with nothing but its figures comes back with nothing else", onlyFigures},
-		{"a schedule of the longest plan comes back whole and in order", longSchedule},
+		{"an agreement with nothing but its figures comes back with nothing else", func(t *testing.T, s ports.Admin) {
+			insert(t, s, opened(1))
+			a := agreed(opened(1).Next, 1)
+			a.Sandbox, a.Provider.Colour, a.Terms = false, "", agreement.Terms{}
+			a.DirectDebit.Consent, a.Notice = agreement.Consent{}, agreement.Notice{}
+			conclude(t, s, opened(1), a, nil)
+			gets(t, "agreement", a)(s.Agreement(t.Context(), a.Number))
+		}},
+		{"a schedule of the longest plan comes back whole and in order", func(t *testing.T, s ports.Admin) {
+			insert(t, s, opened(1))
+			a := agreed(opened(1).Next, 1)
+			a.Schedule = schedule(money.MaxInstalments + 1)
+			a.Schedule[money.MaxInstalments].Due = money.Date{Year: 2249, Month: time.December, Day: 31}
+			conclude(t, s, opened(1), a, nil)
+			got := result(s.Agreement(t.Context(), a.Number))(t)
+			same(t, "schedule", got.Schedule, a.Schedule)
+		}},
 		{"a document comes back byte for byte", documentComesBack},
 		{"an agreement may have no document, which may be stored after it, once", documentFollows},
 		{"a document without an agreement is refused", documentAlone},
-		{"an agreement or document that does not exist is not found", unknownAgreements},
+		{"an agreement or document that does not exist is not found", func(t *testing.T, s ports.Admin) {
+			insert(t, s, opened(1))
+			a := confirm(t, s, opened(1).Next.ID, 1).Agreement
+			for _, number := range []string{"", "PPA-2026-000002", "ppa-2026-000001", a.ID} {
+				missing(t, "Agreement "+number)(s.Agreement(t.Context(), number))
+				missing(t, "Document "+number)(s.Document(t.Context(), number))
+			}
+		}},
 		{"a checkout has one agreement", oneAgreement},
 		{"of many concurrent agreements of one number one succeeds", concurrentNumber},
 		{"the number of another provider is refused, and nothing is stored", numberOfAnotherProvider},
@@ -67,25 +89,6 @@ func agreementComesBack(t *testing.T, s ports.Admin) {
 	}
 }
 
-func onlyFigures(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	a := agreed(opened(1).Next, 1)
-	a.Sandbox, a.Provider.Colour, a.Terms = false, "", agreement.Terms{}
-	a.DirectDebit.Consent, a.Notice = agreement.Consent{}, agreement.Notice{}
-	conclude(t, s, opened(1), a, nil)
-	gets(t, "agreement", a)(s.Agreement(t.Context(), a.Number))
-}
-
-func longSchedule(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	a := agreed(opened(1).Next, 1)
-	a.Schedule = schedule(money.MaxInstalments + 1)
-	a.Schedule[money.MaxInstalments].Due = money.Date{Year: 2249, Month: time.December, Day: 31}
-	conclude(t, s, opened(1), a, nil)
-	got := result(s.Agreement(t.Context(), a.Number))(t)
-	same(t, "schedule", got.Schedule, a.Schedule)
-}
-
 func documentComesBack(t *testing.T, s ports.Admin) {
 	every := make([]byte, 256)
 	for i := range every {
@@ -126,15 +129,6 @@ func documentAlone(t *testing.T, s ports.Admin) {
 			t.Errorf("UpdateCheckout: got error %v, want one that is none of ports", err)
 		}
 	})
-}
-
-func unknownAgreements(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	a := confirm(t, s, opened(1).Next.ID, 1).Agreement
-	for _, number := range []string{"", "PPA-2026-000002", "ppa-2026-000001", a.ID} {
-		missing(t, "Agreement "+number)(s.Agreement(t.Context(), number))
-		missing(t, "Document "+number)(s.Document(t.Context(), number))
-	}
 }
 
 func oneAgreement(t *testing.T, s ports.Admin) {

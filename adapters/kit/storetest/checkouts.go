@@ -23,25 +23,53 @@ func Checkouts(t *testing.T, open Open) {
 		{"amounts and counts of 64 bits come back whole", bigNumbers},
 		{"times come back in UTC to the millisecond", timesComeBack},
 		{"the zero time and the zero date come back as zero", zeroTimes},
-		{"a checkout that does not exist is not found", unknownCheckouts},
-		{"an order and a checkout id are taken once, and a second insert stores nothing", insertTaken},
-		{"orders and keys belong to their provider", otherProvider},
+		{"a checkout that does not exist is not found", func(t *testing.T, s ports.Admin) {
+			insert(t, s, opened(1))
+			missing(t, "Checkout")(s.Checkout(t.Context(), "KOWHAI-1-x"))
+			missing(t, "FindCheckout by order")(s.FindCheckout(t.Context(), byOrder("KOWHAI", "order")))
+			missing(t, "FindCheckout by nothing")(s.FindCheckout(t.Context(), byOrder("KOWHAI", "")))
+			for _, key := range []string{"key-2", "KEY-1", "", "KOWHAI:", "KOWHAI:order", "KOWHAI"} {
+				missing(t, "FindCheckout by key "+key)(s.FindCheckout(t.Context(), byKey("KOWHAI", key)))
+			}
+		}},
+		{"an order and a checkout id are taken once, and a second insert stores nothing", func(t *testing.T, s ports.Admin) {
+			insert(t, s, opened(1))
+			order, id := opened(2), opened(2)
+			order.Next.OrderID, id.Next.ID = opened(1).Next.OrderID, opened(1).Next.ID
+			for _, c := range []checkout.Change{order, id} {
+				isDuplicate(t, s, c)
+			}
+		}},
+		{"orders and keys belong to their provider", func(t *testing.T, s ports.Admin) {
+			a, b := opened(1), otherProviders(2)
+			b.Next.OrderID, b.Next.IdempotencyKey = a.Next.OrderID, a.Next.IdempotencyKey
+			insert(t, s, a, b)
+			for provider, id := range map[string]string{"KOWHAI": a.Next.ID, "RIMU": b.Next.ID} {
+				same(t, provider+"'s checkout of the order", find(t, s, byOrder(provider, a.Next.OrderID)).ID, id)
+				same(t, provider+"'s checkout of the key", find(t, s, byKey(provider, a.Next.IdempotencyKey)).ID, id)
+			}
+			missing(t, "FindCheckout of a third provider")(s.FindCheckout(t.Context(), byOrder("TOTARA", a.Next.OrderID)))
+		}},
 		{"of many concurrent inserts under one order or one key, however it is spelt, one succeeds", inOne(concurrentInserts)},
-		{"a checkout is found by its billing request and by its mandate", foundBySetup},
+		{"a checkout is found by its billing request and by its mandate", func(t *testing.T, s ports.Admin) {
+			for i, text := range oddTexts() {
+				insert(t, s, begun(i, "BRQ"+text, "MD"+text))
+			}
+			for i, text := range oddTexts() {
+				want := begun(i, "BRQ"+text, "MD"+text).Next
+				same(t, "checkout of the billing request", find(t, s, checkout.Reference{BillingRequestID: "BRQ" + text}), want)
+				same(t, "checkout of the mandate", find(t, s, checkout.Reference{MandateID: "MD" + text}), want)
+			}
+		}},
 		{"a checkout is found by its latest billing request and mandate alone", foundByLatestSetup},
-		{"a checkout without a billing request or mandate is not found by one", notFoundBySetup},
+		{"a checkout without a billing request or mandate is not found by one", func(t *testing.T, s ports.Admin) {
+			insert(t, s, opened(1), begun(2, "BRQ2", "MD2"))
+			for _, id := range []string{"", "BRQ", "brq2", "MD", "md2"} {
+				same(t, "found by "+id, bySetup(t, s, id, id), [2]string{})
+			}
+			same(t, "found by the id of the other kind", bySetup(t, s, "MD2", "BRQ2"), [2]string{})
+		}},
 	})
-}
-
-func checkoutComesBack(t *testing.T, s ports.Admin) {
-	first, second := opened(1), opened(2)
-	second.Next = completed(second.Next)
-	insert(t, s, first, second)
-	for _, want := range []checkout.Checkout{first.Next, second.Next} {
-		gets(t, "Checkout", want)(s.Checkout(t.Context(), want.ID))
-		same(t, "checkout of the order", find(t, s, byOrder(want.ProviderCode, want.OrderID)), want)
-		same(t, "checkout of the key", find(t, s, byKey(want.ProviderCode, want.IdempotencyKey)), want)
-	}
 }
 
 func textComesBack(t *testing.T, s ports.Admin) {
@@ -64,16 +92,6 @@ func textComesBack(t *testing.T, s ports.Admin) {
 		same(t, "checkout of the order", find(t, s, byOrder(c.ProviderCode, c.OrderID)), c)
 		same(t, "checkout of the key", find(t, s, byKey(c.ProviderCode, c.OrderID)).ID, c.ID)
 	}
-}
-
-func bigNumbers(t *testing.T, s ports.Admin) {
-	c := opened(1)
-	p := &c.Next.Intent
-	p.Pricing = money.Pricing{Price: math.MaxInt64, Upfront: math.MinInt64, Principal: 1<<53 + 1}
-	p.Plan.Instalments = money.Instalments{Number: math.MaxInt32, Regular: math.MaxInt64 - 1, Final: -1}
-	insert(t, s, c)
-	got := result(s.Checkout(t.Context(), c.Next.ID))(t)
-	same(t, "intent", got.Intent, *p)
 }
 
 func timesComeBack(t *testing.T, s ports.Admin) {
@@ -100,36 +118,6 @@ func zeroTimes(t *testing.T, s ports.Admin) {
 	c.Next.Status = checkout.SetupRequired
 	insert(t, s, c)
 	gets(t, "Checkout", c.Next)(s.Checkout(t.Context(), c.Next.ID))
-}
-
-func unknownCheckouts(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	missing(t, "Checkout")(s.Checkout(t.Context(), "KOWHAI-1-x"))
-	missing(t, "FindCheckout by order")(s.FindCheckout(t.Context(), byOrder("KOWHAI", "order")))
-	missing(t, "FindCheckout by nothing")(s.FindCheckout(t.Context(), byOrder("KOWHAI", "")))
-	for _, key := range []string{"key-2", "KEY-1", "", "KOWHAI:", "KOWHAI:order", "KOWHAI"} {
-		missing(t, "FindCheckout by key "+key)(s.FindCheckout(t.Context(), byKey("KOWHAI", key)))
-	}
-}
-
-func insertTaken(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	order, id := opened(2), opened(2)
-	order.Next.OrderID, id.Next.ID = opened(1).Next.OrderID, opened(1).Next.ID
-	for _, c := range []checkout.Change{order, id} {
-		isDuplicate(t, s, c)
-	}
-}
-
-func otherProvider(t *testing.T, s ports.Admin) {
-	a, b := opened(1), otherProviders(2)
-	b.Next.OrderID, b.Next.IdempotencyKey = a.Next.OrderID, a.Next.IdempotencyKey
-	insert(t, s, a, b)
-	for provider, id := range map[string]string{"KOWHAI": a.Next.ID, "RIMU": b.Next.ID} {
-		same(t, provider+"'s checkout of the order", find(t, s, byOrder(provider, a.Next.OrderID)).ID, id)
-		same(t, provider+"'s checkout of the key", find(t, s, byKey(provider, a.Next.IdempotencyKey)).ID, id)
-	}
-	missing(t, "FindCheckout of a third provider")(s.FindCheckout(t.Context(), byOrder("TOTARA", a.Next.OrderID)))
 }
 
 func concurrentInserts(t *testing.T, s processes) {
@@ -172,17 +160,6 @@ func begun(n int, billingRequest, mandate string) checkout.Change {
 	return c
 }
 
-func foundBySetup(t *testing.T, s ports.Admin) {
-	for i, text := range oddTexts() {
-		insert(t, s, begun(i, "BRQ"+text, "MD"+text))
-	}
-	for i, text := range oddTexts() {
-		want := begun(i, "BRQ"+text, "MD"+text).Next
-		same(t, "checkout of the billing request", find(t, s, checkout.Reference{BillingRequestID: "BRQ" + text}), want)
-		same(t, "checkout of the mandate", find(t, s, checkout.Reference{MandateID: "MD" + text}), want)
-	}
-}
-
 // bySetup looks a checkout up by both ids, and returns the ids of what was found: "" for nothing.
 func bySetup(t *testing.T, s ports.Admin, billingRequest, mandate string) (found [2]string) {
 	t.Helper()
@@ -217,10 +194,23 @@ func foundByLatestSetup(t *testing.T, s ports.Admin) {
 	same(t, "found when it is confirmed", bySetup(t, s, c.Setup.BillingRequestID, c.Setup.MandateID), [2]string{c.ID, c.ID})
 }
 
-func notFoundBySetup(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1), begun(2, "BRQ2", "MD2"))
-	for _, id := range []string{"", "BRQ", "brq2", "MD", "md2"} {
-		same(t, "found by "+id, bySetup(t, s, id, id), [2]string{})
+func checkoutComesBack(t *testing.T, s ports.Admin) {
+	first, second := opened(1), opened(2)
+	second.Next = completed(second.Next)
+	insert(t, s, first, second)
+	for _, want := range []checkout.Checkout{first.Next, second.Next} {
+		gets(t, "Checkout", want)(s.Checkout(t.Context(), want.ID))
+		same(t, "checkout of the order", find(t, s, byOrder(want.ProviderCode, want.OrderID)), want)
+		same(t, "checkout of the key", find(t, s, byKey(want.ProviderCode, want.IdempotencyKey)), want)
 	}
-	same(t, "found by the id of the other kind", bySetup(t, s, "MD2", "BRQ2"), [2]string{})
+}
+
+func bigNumbers(t *testing.T, s ports.Admin) {
+	c := opened(1)
+	p := &c.Next.Intent
+	p.Pricing = money.Pricing{Price: math.MaxInt64, Upfront: math.MinInt64, Principal: 1<<53 + 1}
+	p.Plan.Instalments = money.Instalments{Number: math.MaxInt32, Regular: math.MaxInt64 - 1, Final: -1}
+	insert(t, s, c)
+	got := result(s.Checkout(t.Context(), c.Next.ID))(t)
+	same(t, "intent", got.Intent, *p)
 }

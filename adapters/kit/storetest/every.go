@@ -18,7 +18,12 @@ func Every(t *testing.T, open Open) {
 		{"values share no memory with the store", sharesNothing},
 		{"a context that has ended is an error, and nothing changes", endedContext},
 		{"a new store is ready", func(t *testing.T, s ports.Admin) { must(t, "Ready", s.Ready(t.Context())) }},
-		{"many checks of readiness at once succeed, and change nothing on record", readyTogether},
+		{"many checks of readiness at once succeed, and change nothing on record", func(t *testing.T, s ports.Admin) {
+			filled(t, s)
+			unchanged(t, s, func() {
+				allSucceed(t, "Ready", many, func(int) error { return s.Ready(t.Context()) })
+			})
+		}},
 	})
 }
 
@@ -165,11 +170,4 @@ func endedContext(t *testing.T, s ports.Admin) {
 	})
 	same(t, "jobs", jobs(t, s, checkout.JobFilter{}), before)
 	counts(t, "Refusals", 0)(s.Refusals(t.Context(), "", ""))
-}
-
-func readyTogether(t *testing.T, s ports.Admin) {
-	filled(t, s)
-	unchanged(t, s, func() {
-		allSucceed(t, "Ready", many, func(int) error { return s.Ready(t.Context()) })
-	})
 }

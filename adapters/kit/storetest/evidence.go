@@ -15,11 +15,34 @@ func Evidence(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"an entry comes back as it was stored, odd text included", entryComesBack},
 		{"an agreement's entry is stored with it, or not at all", evidenceOfAgreement},
-		{"an entry that does not exist is not found", unknownEntry},
-		{"of many concurrent entries of one id one succeeds", concurrentEntries},
+		{"an entry that does not exist is not found", func(t *testing.T, s ports.Admin) {
+			recordEvidence(t, s, entryAt(1, "agreement/1"))
+			for _, id := range []string{"", "agreement/", "agreement/2", "AGREEMENT/1", "agreement/1 "} {
+				_, position, err := s.EvidenceEntry(t.Context(), id)
+				refused(t, "EvidenceEntry "+id, err, ports.ErrNotFound)
+				same(t, "position", position, int64(evidence.Unsealed))
+			}
+		}},
+		{"of many concurrent entries of one id one succeeds", func(t *testing.T, s ports.Admin) {
+			errs := concurrently(16, func(int) error { return s.RecordEvidence(t.Context(), entryAt(1, "operation/1")) })
+			oneWins(t, "RecordEvidence", errs, ports.ErrDuplicate)
+		}},
 		{"an empty log has no entries and no checkpoint", emptyLog},
-		{"the oldest unsealed entries are sealed first", oldestSealedFirst},
-		{"what is not sealed comes the oldest first, and not once it is sealed", unsealedOldestFirst},
+		{"the oldest unsealed entries are sealed first", func(t *testing.T, s ports.Admin) {
+			recordEvidence(t, s, entryAt(3, "c"), entryAt(1, "a"), entryAt(4, "d"), entryAt(2, "b"))
+			_, first := sealAll(t, s, 3)
+			_, second := sealAll(t, s, 3)
+			same(t, "sealed first", entryIDs(first), []string{"a", "b", "c"})
+			same(t, "sealed second", entryIDs(second), []string{"d"})
+		}},
+		{"what is not sealed comes the oldest first, and not once it is sealed", func(t *testing.T, s ports.Admin) {
+			same(t, "of an empty log", len(unsealed(t, s)), 0)
+			recordEvidence(t, s, entryAt(3, "c"), entryAt(1, "a"), entryAt(4, "d"), entryAt(2, "b"))
+			gets(t, "the oldest", []evidence.Entry{entryAt(1, "a"), entryAt(2, "b")})(s.UnsealedEvidence(t.Context(), 2))
+			same(t, "all", unsealed(t, s), []string{"a", "b", "c", "d"})
+			sealAll(t, s, 3)
+			gets(t, "the rest", []evidence.Entry{entryAt(4, "d")})(s.UnsealedEvidence(t.Context(), 2))
+		}},
 		{"what is sealed comes back in order, with its place, its nodes and the head", sealedComesBack},
 		{"a refusal to seal is returned as it is, and seals nothing", sealingRefused},
 		{"an entry is sealed once", sealedOnce},
@@ -96,20 +119,6 @@ func evidenceOfAgreement(t *testing.T, s ports.Admin) {
 	checkEntry(t, s, e, evidence.Unsealed)
 }
 
-func unknownEntry(t *testing.T, s ports.Admin) {
-	recordEvidence(t, s, entryAt(1, "agreement/1"))
-	for _, id := range []string{"", "agreement/", "agreement/2", "AGREEMENT/1", "agreement/1 "} {
-		_, position, err := s.EvidenceEntry(t.Context(), id)
-		refused(t, "EvidenceEntry "+id, err, ports.ErrNotFound)
-		same(t, "position", position, int64(evidence.Unsealed))
-	}
-}
-
-func concurrentEntries(t *testing.T, s ports.Admin) {
-	errs := concurrently(16, func(int) error { return s.RecordEvidence(t.Context(), entryAt(1, "operation/1")) })
-	oneWins(t, "RecordEvidence", errs, ports.ErrDuplicate)
-}
-
 func emptyLog(t *testing.T, s ports.Admin) {
 	gets(t, "head", evidence.Head{})(s.EvidenceHead(t.Context()))
 	entries := result(s.SealedEvidence(t.Context(), 0, 10))(t)
@@ -120,23 +129,6 @@ func emptyLog(t *testing.T, s ports.Admin) {
 	was, passed := sealAll(t, s, 10)
 	same(t, "head", was, evidence.Head{})
 	same(t, "unsealed entries", len(passed), 0)
-}
-
-func oldestSealedFirst(t *testing.T, s ports.Admin) {
-	recordEvidence(t, s, entryAt(3, "c"), entryAt(1, "a"), entryAt(4, "d"), entryAt(2, "b"))
-	_, first := sealAll(t, s, 3)
-	_, second := sealAll(t, s, 3)
-	same(t, "sealed first", entryIDs(first), []string{"a", "b", "c"})
-	same(t, "sealed second", entryIDs(second), []string{"d"})
-}
-
-func unsealedOldestFirst(t *testing.T, s ports.Admin) {
-	same(t, "of an empty log", len(unsealed(t, s)), 0)
-	recordEvidence(t, s, entryAt(3, "c"), entryAt(1, "a"), entryAt(4, "d"), entryAt(2, "b"))
-	gets(t, "the oldest", []evidence.Entry{entryAt(1, "a"), entryAt(2, "b")})(s.UnsealedEvidence(t.Context(), 2))
-	same(t, "all", unsealed(t, s), []string{"a", "b", "c", "d"})
-	sealAll(t, s, 3)
-	gets(t, "the rest", []evidence.Entry{entryAt(4, "d")})(s.UnsealedEvidence(t.Context(), 2))
 }
 
 func entryIDs(entries []evidence.Entry) (list []string) {

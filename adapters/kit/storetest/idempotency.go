@@ -12,10 +12,21 @@ import (
 // header, or is the default of an order, <provider code>:<order id>. A header may contain another order's default.
 func Idempotency(t *testing.T, open Open) {
 	run(t, open, []promise{
-		{"a key is taken once, and a second insert stores nothing", keyTaken},
+		{"a key is taken once, and a second insert stores nothing", func(t *testing.T, s ports.Admin) {
+			insert(t, s, under(1, "order-1", "key"), byDefault(2, "order-2"))
+			isDuplicate(t, s, under(3, "order-3", "key"))
+			isDuplicate(t, s, byDefault(3, "order-2"))
+		}},
 		{"a header and an order of the same default key exclude each other", defaultKeyTaken},
 		{"a key that only looks like a default key is like any other, and finds its checkout", almostDefaultKeys},
-		{"many checkouts have their default keys", manyDefaultKeys},
+		{"many checkouts have their default keys", func(t *testing.T, s ports.Admin) {
+			allSucceed(t, "InsertCheckout", many, func(i int) error {
+				return s.InsertCheckout(t.Context(), byDefault(i, fmt.Sprint("order-", i)), pending())
+			})
+			for _, c := range export(t, s).Checkouts {
+				same(t, "key", c.Checkout.IdempotencyKey, checkout.DefaultKey("KOWHAI", c.Checkout.OrderID))
+			}
+		}},
 	})
 }
 
@@ -38,12 +49,6 @@ func isDuplicate(t *testing.T, s ports.Admin, c checkout.Change) {
 		refused(t, fmt.Sprintf("InsertCheckout of order %q under key %q", c.Next.OrderID, c.Next.IdempotencyKey),
 			s.InsertCheckout(t.Context(), c, pending()), ports.ErrDuplicate)
 	})
-}
-
-func keyTaken(t *testing.T, s ports.Admin) {
-	insert(t, s, under(1, "order-1", "key"), byDefault(2, "order-2"))
-	isDuplicate(t, s, under(3, "order-3", "key"))
-	isDuplicate(t, s, byDefault(3, "order-2"))
 }
 
 func defaultKeyTaken(t *testing.T, s ports.Admin) {
@@ -75,13 +80,4 @@ func almostDefaultKeys(t *testing.T, s ports.Admin) {
 	other.Next.OrderID, other.Next.IdempotencyKey = "order", checkout.DefaultKey("KOWHAI", "order")
 	insert(t, s, other)
 	same(t, "checkouts", len(export(t, s).Checkouts), 13)
-}
-
-func manyDefaultKeys(t *testing.T, s ports.Admin) {
-	allSucceed(t, "InsertCheckout", many, func(i int) error {
-		return s.InsertCheckout(t.Context(), byDefault(i, fmt.Sprint("order-", i)), pending())
-	})
-	for _, c := range export(t, s).Checkouts {
-		same(t, "key", c.Checkout.IdempotencyKey, checkout.DefaultKey("KOWHAI", c.Checkout.OrderID))
-	}
 }

@@ -23,7 +23,16 @@ func Jobs(t *testing.T, open Open) {
 		{"the events of a change enter in their order, and then its jobs", jobsOfChange},
 		{"events without a destination enter as dropped, and the other jobs do not", eventsDropped},
 		{"a job that is on record enters no second time, whatever became of it", jobOnce},
-		{"an id that comes twice in one call counts once, and fresh jobs are returned in the order given", jobTwice},
+		{"an id that comes twice in one call counts once, and fresh jobs are returned in the order given", func(t *testing.T, s ports.Admin) {
+			enqueue(t, s, work(4), work(6))
+			second := work(7)
+			second.Name = "other"
+			given := []checkout.Job{work(7), work(4), work(9), second, work(1), work(6), work(8), work(9), work(2)}
+			same(t, "fresh", jobIDs(enqueue(t, s, given...)), jobIDs([]checkout.Job{work(7), work(9), work(1), work(8), work(2)}))
+			same(t, "the first of an id", jobOf(t, s, work(7).ID).Job.Name, work(7).Name)
+			same(t, "fresh of none", len(enqueue(t, s)), 0)
+			same(t, "on record", len(jobs(t, s, checkout.JobFilter{})), 7)
+		}},
 		{"of many concurrent calls with the same ids in other orders one returns each", inOne(jobsEnterConcurrently)},
 		{"of many concurrent changes with one job it enters once", jobOfConcurrentChanges},
 		{"a reader sees all jobs of a call or none", jobsEnterAtOnce},
@@ -149,17 +158,6 @@ func jobOnce(t *testing.T, s ports.Admin) {
 		same(t, "on record", record(), want)
 	}
 	same(t, "leased of the service's own", len(leasedJobs(t, s, func(q *checkout.JobQuery) { q.Kinds = []checkout.JobKind{checkout.JobNotified} })), 0)
-}
-
-func jobTwice(t *testing.T, s ports.Admin) {
-	enqueue(t, s, work(4), work(6))
-	second := work(7)
-	second.Name = "other"
-	given := []checkout.Job{work(7), work(4), work(9), second, work(1), work(6), work(8), work(9), work(2)}
-	same(t, "fresh", jobIDs(enqueue(t, s, given...)), jobIDs([]checkout.Job{work(7), work(9), work(1), work(8), work(2)}))
-	same(t, "the first of an id", jobOf(t, s, work(7).ID).Job.Name, work(7).Name)
-	same(t, "fresh of none", len(enqueue(t, s)), 0)
-	same(t, "on record", len(jobs(t, s, checkout.JobFilter{})), 7)
 }
 
 func nilIfEmpty[T any](list []T, err error) ([]T, error) {

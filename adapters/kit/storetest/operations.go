@@ -21,7 +21,14 @@ func Operations(t *testing.T, open Open) {
 		{"every change is stored with its evidence", changesRecorded},
 		{"a change whose evidence has an id that is taken is a duplicate, and is not made", takenEvidence},
 		{"a change that is refused records nothing", refusedChange},
-		{"the revocation of a revoked key records nothing, and the first revocation stays", revokedAgain},
+		{"the revocation of a revoked key records nothing, and the first revocation stays", func(t *testing.T, s ports.Admin) {
+			addKeys(t, s, key(1))
+			must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(8), operation(1)))
+			must(t, "RevokeKey again", s.RevokeKey(t.Context(), key(1).ID, at(9), operation(2)))
+			must(t, "RevokeKey with evidence whose id is taken", s.RevokeKey(t.Context(), key(1).ID, at(9), operation(1)))
+			same(t, "unsealed", unsealed(t, s), []string{operation(1).ID})
+			same(t, "revoked", allKeys(t, s)[0].RevokedAt, at(8))
+		}},
 		{"of many concurrent revocations of one key one is recorded", concurrentRevocations},
 		{"no concurrent replacement of the providers is lost, and each is recorded once", concurrentRecords},
 		{"a job that is hastened is due at once, whoever has it leased or when it was due", hastened},
@@ -115,15 +122,6 @@ func refusedChange(t *testing.T, s ports.Admin) {
 	refused(t, "AddKey", s.AddKey(t.Context(), key(1), operation(3)), ports.ErrDuplicate)
 	refused(t, "RevokeKey", s.RevokeKey(t.Context(), key(2).ID, at(9), operation(4)), ports.ErrNotFound)
 	same(t, "unsealed", len(unsealed(t, s)), 0)
-}
-
-func revokedAgain(t *testing.T, s ports.Admin) {
-	addKeys(t, s, key(1))
-	must(t, "RevokeKey", s.RevokeKey(t.Context(), key(1).ID, at(8), operation(1)))
-	must(t, "RevokeKey again", s.RevokeKey(t.Context(), key(1).ID, at(9), operation(2)))
-	must(t, "RevokeKey with evidence whose id is taken", s.RevokeKey(t.Context(), key(1).ID, at(9), operation(1)))
-	same(t, "unsealed", unsealed(t, s), []string{operation(1).ID})
-	same(t, "revoked", allKeys(t, s)[0].RevokedAt, at(8))
 }
 
 func concurrentRevocations(t *testing.T, s ports.Admin) {

@@ -15,47 +15,64 @@ import (
 // Providers tests a store against ports.Configuration and ports.Configurer, except for API keys.
 func Providers(t *testing.T, open Open) {
 	run(t, open, []promise{
-		{"a provider comes back as it was stored, its secret included", providerComesBack},
-		{"courses and options come back as they were stored, and in their order", coursesComeBack},
-		{"providers come in the order of their codes", providersInOrder},
+		{"a provider comes back as it was stored, its secret included", func(t *testing.T, s ports.Admin) {
+			counts(t, "providers of a new store", 0)(s.Providers(t.Context()))
+			want := configuration("KOWHAI")
+			configure(t, s, want, legacy("RIMU"))
+			for _, p := range []catalogue.Provider{want.Provider, legacy("RIMU").Provider} {
+				gets(t, "provider", p)(s.Provider(t.Context(), p.Code))
+			}
+			gets(t, "providers", []catalogue.Provider{want.Provider, legacy("RIMU").Provider})(s.Providers(t.Context()))
+		}},
+		{"courses and options come back as they were stored, and in their order", func(t *testing.T, s ports.Admin) {
+			want := configuration("KOWHAI")
+			configure(t, s, want, legacy("RIMU"))
+			for _, c := range want.Courses {
+				gets(t, "course", c)(s.Course(t.Context(), "KOWHAI", c.Code))
+			}
+			same(t, "configurations", export(t, s).Configurations, []catalogue.Configuration{want, legacy("RIMU")})
+		}},
+		{"providers come in the order of their codes", func(t *testing.T, s ports.Admin) {
+			configure(t, s, legacy("B"), legacy("a"), legacy("A_"), legacy("A"), legacy("A-"), legacy("0"))
+			all := result(s.Providers(t.Context()))(t)
+			var codes []string
+			for _, p := range all {
+				codes = append(codes, p.Code)
+			}
+			same(t, "codes", codes, []string{"0", "A", "A-", "A_", "B", "a"})
+		}},
 		{"text comes back byte for byte, and codes that look alike are different", configurationTexts},
-		{"amounts and counts come back whole", configurationNumbers},
-		{"a provider or course that does not exist is not found", unknownProviders},
+		{"amounts and counts come back whole", func(t *testing.T, s ports.Admin) {
+			want := configuration("KOWHAI")
+			want.Courses[0].Price, want.Courses[0].Upfront = math.MaxInt64, 1<<53+1
+			want.Courses[0].Options = []catalogue.Option{
+				{Frequency: money.Weekly, Number: math.MaxInt32}, {Frequency: money.Monthly, Amount: math.MaxInt64},
+			}
+			configure(t, s, want)
+			gets(t, "course", want.Courses[0])(s.Course(t.Context(), "KOWHAI", want.Courses[0].Code))
+		}},
+		{"a provider or course that does not exist is not found", func(t *testing.T, s ports.Admin) {
+			configure(t, s, configuration("KOWHAI"), legacy("RIMU"))
+			missing(t, "Provider")(s.Provider(t.Context(), "kowhai"))
+			for _, c := range [][2]string{{"KOWHAI", "nzdip"}, {"KOWHAI", ""}, {"RIMU", "NZDIP"}, {"TOTARA", "NZDIP"}} {
+				missing(t, fmt.Sprintf("Course %q", c))(s.Course(t.Context(), c[0], c[1]))
+			}
+		}},
 		{"a replacement leaves nothing of what it replaces", replacedWhole},
 		{"decide gets all configurations in the order of the codes", decideGetsAll},
 		{"an error of decide is returned as it is, a panic reaches the caller, and nothing is stored", replaceError},
 		{"a provider or a course that comes twice is a duplicate, and nothing is stored", configuredTwice},
-		{"keys and checkouts outlive the configuration", configurationGone},
+		{"keys and checkouts outlive the configuration", func(t *testing.T, s ports.Admin) {
+			configure(t, s, configuration("KOWHAI"))
+			addKeys(t, s, key(1))
+			insert(t, s, opened(1))
+			configure(t, s)
+			got := export(t, s)
+			same(t, "configurations", len(got.Configurations), 0)
+			same(t, "keys", got.Keys, []catalogue.Key{key(1)})
+			same(t, "checkout", got.Checkouts[0].Checkout, opened(1).Next)
+		}},
 	})
-}
-
-func providerComesBack(t *testing.T, s ports.Admin) {
-	counts(t, "providers of a new store", 0)(s.Providers(t.Context()))
-	want := configuration("KOWHAI")
-	configure(t, s, want, legacy("RIMU"))
-	for _, p := range []catalogue.Provider{want.Provider, legacy("RIMU").Provider} {
-		gets(t, "provider", p)(s.Provider(t.Context(), p.Code))
-	}
-	gets(t, "providers", []catalogue.Provider{want.Provider, legacy("RIMU").Provider})(s.Providers(t.Context()))
-}
-
-func coursesComeBack(t *testing.T, s ports.Admin) {
-	want := configuration("KOWHAI")
-	configure(t, s, want, legacy("RIMU"))
-	for _, c := range want.Courses {
-		gets(t, "course", c)(s.Course(t.Context(), "KOWHAI", c.Code))
-	}
-	same(t, "configurations", export(t, s).Configurations, []catalogue.Configuration{want, legacy("RIMU")})
-}
-
-func providersInOrder(t *testing.T, s ports.Admin) {
-	configure(t, s, legacy("B"), legacy("a"), legacy("A_"), legacy("A"), legacy("A-"), legacy("0"))
-	all := result(s.Providers(t.Context()))(t)
-	var codes []string
-	for _, p := range all {
-		codes = append(codes, p.Code)
-	}
-	same(t, "codes", codes, []string{"0", "A", "A-", "A_", "B", "a"})
 }
 
 func configurationTexts(t *testing.T, s ports.Admin) {
@@ -73,24 +90,6 @@ func configurationTexts(t *testing.T, s ports.Admin) {
 	}
 	for _, c := range want.Courses {
 		gets(t, "course", c)(s.Course(t.Context(), "KOWHAI", c.Code))
-	}
-}
-
-func configurationNumbers(t *testing.T, s ports.Admin) {
-	want := configuration("KOWHAI")
-	want.Courses[0].Price, want.Courses[0].Upfront = math.MaxInt64, 1<<53+1
-	want.Courses[0].Options = []catalogue.Option{
-		{Frequency: money.Weekly, Number: math.MaxInt32}, {Frequency: money.Monthly, Amount: math.MaxInt64},
-	}
-	configure(t, s, want)
-	gets(t, "course", want.Courses[0])(s.Course(t.Context(), "KOWHAI", want.Courses[0].Code))
-}
-
-func unknownProviders(t *testing.T, s ports.Admin) {
-	configure(t, s, configuration("KOWHAI"), legacy("RIMU"))
-	missing(t, "Provider")(s.Provider(t.Context(), "kowhai"))
-	for _, c := range [][2]string{{"KOWHAI", "nzdip"}, {"KOWHAI", ""}, {"RIMU", "NZDIP"}, {"TOTARA", "NZDIP"}} {
-		missing(t, fmt.Sprintf("Course %q", c))(s.Course(t.Context(), c[0], c[1]))
 	}
 }
 
@@ -143,15 +142,4 @@ func configuredTwice(t *testing.T, s ports.Admin) {
 			refused(t, what, s.ReplaceProviders(t.Context(), by(all, nil, nil)), ports.ErrDuplicate)
 		}
 	})
-}
-
-func configurationGone(t *testing.T, s ports.Admin) {
-	configure(t, s, configuration("KOWHAI"))
-	addKeys(t, s, key(1))
-	insert(t, s, opened(1))
-	configure(t, s)
-	got := export(t, s)
-	same(t, "configurations", len(got.Configurations), 0)
-	same(t, "keys", got.Keys, []catalogue.Key{key(1)})
-	same(t, "checkout", got.Checkouts[0].Checkout, opened(1).Next)
 }

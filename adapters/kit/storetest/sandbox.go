@@ -24,11 +24,35 @@ func SandboxRecords[S SandboxStore](t *testing.T, open func(t *testing.T) S) {
 		name  string
 		check func(t *testing.T, s SandboxStore)
 	}{
-		{"a record comes back byte for byte", sandboxComesBack},
+		{"a record comes back byte for byte", func(t *testing.T, s SandboxStore) {
+			for i, text := range oddTexts() {
+				keep(t, s, "name "+text, fmt.Sprint("\x00\xff", i, text))
+			}
+			for i, text := range oddTexts() {
+				same(t, "record", kept(t, s, "name "+text), fmt.Sprint("\x00\xff", i, text))
+			}
+			keep(t, s, "empty", "")
+			same(t, "the empty record", kept(t, s, "empty"), "")
+		}},
 		{"what is stored first under a name stays, also of many concurrent records", sandboxStays},
-		{"a record that does not exist is not found", sandboxUnknown},
+		{"a record that does not exist is not found", func(t *testing.T, s SandboxStore) {
+			keep(t, s, "name", "data")
+			for _, name := range []string{"", "NAME", "nam", "name "} {
+				_, err := s.SandboxRecord(t.Context(), name)
+				refused(t, "SandboxRecord "+name, err, ports.ErrNotFound)
+			}
+		}},
 		{"the records of a prefix are removed, and no others", sandboxDropped},
-		{"records share no memory with the store", sandboxSharesNothing},
+		{"records share no memory with the store", func(t *testing.T, s SandboxStore) {
+			data := []byte("data")
+			must(t, "KeepSandboxRecord", s.KeepSandboxRecord(t.Context(), "name", data))
+			data[0] = 'X'
+			for range 2 {
+				got := result(s.SandboxRecord(t.Context(), "name"))(t)
+				same(t, "record", string(got), "data")
+				got[0] = 'X'
+			}
+		}},
 	} {
 		t.Run(promise.name, func(t *testing.T) { promise.check(t, open(t)) })
 	}
@@ -43,17 +67,6 @@ func kept(t *testing.T, s SandboxStore, name string) string {
 	t.Helper()
 	data := result(s.SandboxRecord(t.Context(), name))(t)
 	return string(data)
-}
-
-func sandboxComesBack(t *testing.T, s SandboxStore) {
-	for i, text := range oddTexts() {
-		keep(t, s, "name "+text, fmt.Sprint("\x00\xff", i, text))
-	}
-	for i, text := range oddTexts() {
-		same(t, "record", kept(t, s, "name "+text), fmt.Sprint("\x00\xff", i, text))
-	}
-	keep(t, s, "empty", "")
-	same(t, "the empty record", kept(t, s, "empty"), "")
 }
 
 func sandboxStays(t *testing.T, s SandboxStore) {
@@ -72,25 +85,6 @@ func sandboxStays(t *testing.T, s SandboxStore) {
 	})
 	for _, got := range seen {
 		same(t, "the record, seen by each", got, seen[0])
-	}
-}
-
-func sandboxUnknown(t *testing.T, s SandboxStore) {
-	keep(t, s, "name", "data")
-	for _, name := range []string{"", "NAME", "nam", "name "} {
-		_, err := s.SandboxRecord(t.Context(), name)
-		refused(t, "SandboxRecord "+name, err, ports.ErrNotFound)
-	}
-}
-
-func sandboxSharesNothing(t *testing.T, s SandboxStore) {
-	data := []byte("data")
-	must(t, "KeepSandboxRecord", s.KeepSandboxRecord(t.Context(), "name", data))
-	data[0] = 'X'
-	for range 2 {
-		got := result(s.SandboxRecord(t.Context(), "name"))(t)
-		same(t, "record", string(got), "data")
-		got[0] = 'X'
 	}
 }
 

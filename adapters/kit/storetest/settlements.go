@@ -25,7 +25,13 @@ func Settlements(t *testing.T, open Open) {
 		{"of many concurrent settlements one succeeds", concurrentSettlements},
 		{"no concurrent settlement or update of a checkout is lost", concurrentDecisions},
 		{"a checkout that is removed leaves its order, its key and its id free, and no jobs and no journal", removed},
-		{"a checkout that is removed leaves all others alone", removedAlone},
+		{"a checkout that is removed leaves all others alone", func(t *testing.T, s ports.Admin) {
+			insert(t, s, opened(1), opened(3))
+			unchanged(t, s, func() {
+				insert(t, s, reserved(2))
+				change(t, s, 2, checkout.Change{Remove: true})
+			})
+		}},
 	})
 }
 
@@ -258,12 +264,4 @@ func removed(t *testing.T, s ports.Admin) {
 		}
 	}
 	same(t, "record", len(export(t, s).Checkouts), 0)
-}
-
-func removedAlone(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1), opened(3))
-	unchanged(t, s, func() {
-		insert(t, s, reserved(2))
-		change(t, s, 2, checkout.Change{Remove: true})
-	})
 }

@@ -18,7 +18,13 @@ func Updates(t *testing.T, open Open) {
 		{"an update stores all of its change", updateStoresAll},
 		{"an update stores every field but the identity", updateStoresFields},
 		{"an update belongs to its checkout, whatever id decide returns", updateKeepsIdentity},
-		{"an update of a checkout that does not exist is not found and decides nothing", updateUnknown},
+		{"an update of a checkout that does not exist is not found and decides nothing", func(t *testing.T, s ports.Admin) {
+			err := s.UpdateCheckout(t.Context(), "no such checkout", pending(), func(checkout.Checkout) (checkout.Change, error) {
+				t.Error("decide was called")
+				return checkout.Change{}, nil
+			})
+			refused(t, "UpdateCheckout", err, ports.ErrNotFound)
+		}},
 		{"an error of decide is returned as it is, a panic reaches the caller, and nothing is stored or settled", updateError},
 		{"a change that cannot be stored whole is not stored at all, and settles nothing", updateWhole},
 		{"no concurrent update is lost", inOne(concurrentUpdates)},
@@ -72,14 +78,6 @@ func updateKeepsIdentity(t *testing.T, s ports.Admin) {
 	if d[0].Document == nil || d[1].Document != nil {
 		t.Errorf("documents: got %v and %v, want one of the first checkout alone", d[0].Document, d[1].Document)
 	}
-}
-
-func updateUnknown(t *testing.T, s ports.Admin) {
-	err := s.UpdateCheckout(t.Context(), "no such checkout", pending(), func(checkout.Checkout) (checkout.Change, error) {
-		t.Error("decide was called")
-		return checkout.Change{}, nil
-	})
-	refused(t, "UpdateCheckout", err, ports.ErrNotFound)
 }
 
 // decision is what a store runs under the lock of a checkout.
