@@ -80,7 +80,7 @@ func updateKeepsIdentity(t *testing.T, s ports.Admin) {
 	}
 }
 
-// decision is what a store runs under the lock of a checkout.
+// decision is the function that a store runs under the lock of a checkout.
 type decision = func(checkout.Checkout) (checkout.Change, error)
 
 // ways returns the ways to change checkout number n: an update, and the settlement of its first event.

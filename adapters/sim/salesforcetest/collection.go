@@ -11,7 +11,7 @@ import (
 // maxCollection is the largest number of records in a collection.
 const maxCollection = 200
 
-// saveOne is what a collection does with one of its records.
+// saveOne is the work of a collection on one of its records.
 type saveOne func() (saveResultWire, *apiError)
 
 // saveCollection creates, updates or upserts the records of a body, each of which succeeds or fails on its own unless all must

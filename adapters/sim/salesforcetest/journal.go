@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 )
 
 // Action is the effect of a call on a record.
@@ -16,20 +15,6 @@ const (
 	Updated Action = "updated"
 	Deleted Action = "deleted"
 )
-
-// Entry is one effect of a call: a record that it created, updated or deleted. The control path answers with it.
-type Entry struct {
-	Time    time.Time         `json:"time"`
-	Call    int               `json:"call"`   // number of the call, from 1; the parts of a composite call share it
-	Method  string            `json:"method"` // of the call, or of the part of a composite call
-	Path    string            `json:"path"`
-	Action  Action            `json:"action"`
-	Type    string            `json:"type"`    // name of the object
-	Key     string            `json:"key"`     // value of the record's first unique field that has a value, or ""
-	ID      string            `json:"id"`      // of the record
-	Fields  map[string]string `json:"fields"`  // what was written, by name of the field; of content only the size
-	Changed []string          `json:"changed"` // names of those fields whose value became another, sorted; all of them in a new record
-}
 
 // Journal returns every effect that calls had so far, the first one first. A call that was rolled back had no effect.
 func (s *Simulator) Journal() []Entry {

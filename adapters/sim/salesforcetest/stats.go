@@ -9,15 +9,6 @@ import (
 // otherCalls is the name of calls that the API does not have.
 const otherCalls = "other"
 
-// Statistics counts the work of a simulator so far. The control path answers with it.
-type Statistics struct {
-	Calls   map[string]int    `json:"calls"` // by name: "POST /composite", "PATCH /sobjects/Contact/{field}/{value}", or "other"
-	Faults  map[FaultKind]int `json:"faults"`
-	Tokens  int               `json:"tokens"`  // that were issued
-	Usage   int               `json:"usage"`   // calls of the present day that count for the limit
-	Records map[string]int    `json:"records"` // of each object that has some
-}
-
 // count counts a call under its name.
 func (s *Simulator) count(name string) {
 	s.mu.Lock()

@@ -1,6 +1,9 @@
 package salesforcetest
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // This file has the shapes of the API's JSON, and of the control path's.
 
@@ -167,4 +170,27 @@ type picklistValueWire struct {
 
 type journalWire struct {
 	Entries []Entry `json:"entries"`
+}
+
+// Entry is one effect of a call: a record that it created, updated or deleted. The control path answers with it.
+type Entry struct {
+	Time    time.Time         `json:"time"`
+	Call    int               `json:"call"`   // number of the call, from 1; the parts of a composite call share it
+	Method  string            `json:"method"` // of the call, or of the part of a composite call
+	Path    string            `json:"path"`
+	Action  Action            `json:"action"`
+	Type    string            `json:"type"`    // name of the object
+	Key     string            `json:"key"`     // value of the record's first unique field that has a value, or ""
+	ID      string            `json:"id"`      // of the record
+	Fields  map[string]string `json:"fields"`  // what was written, by name of the field; of content only the size
+	Changed []string          `json:"changed"` // names of those fields whose value became another, sorted; all of them in a new record
+}
+
+// Statistics counts the work of a simulator so far. The control path answers with it.
+type Statistics struct {
+	Calls   map[string]int    `json:"calls"` // by name: "POST /composite", "PATCH /sobjects/Contact/{field}/{value}", or "other"
+	Faults  map[FaultKind]int `json:"faults"`
+	Tokens  int               `json:"tokens"`  // that were issued
+	Usage   int               `json:"usage"`   // calls of the present day that count for the limit
+	Records map[string]int    `json:"records"` // of each object that has some
 }
