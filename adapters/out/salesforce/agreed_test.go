@@ -6,15 +6,13 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // An agreement without a key, such as an agreement that was entered by hand, still makes Complete refuse.
 func TestAnAgreementIsFoundThroughItsOpportunity(t *testing.T) {
-	b := newBench(t)
-	records := b.opened(t)
+	b, records := opened(t)
 	byHand := func(number string) {
 		t.Helper()
 		if _, err := b.sim.Insert("Payment_Plan_Agreement__c", map[string]any{"Agreement_Number__c": number,
@@ -33,20 +31,13 @@ func TestAnAgreementIsFoundThroughItsOpportunity(t *testing.T) {
 		t.Errorf("Agreed took %d calls, want 1", used)
 	}
 	byHand("PPA-2027-000000002B9")
-	var refused *checkout.CRMRefusal
-	if got, err := b.Agreed(t.Context(), key); !errors.As(err, &refused) || refused.Code != "OTHER_AGREEMENT" {
-		t.Errorf("Agreed with two agreements = %+v, %v; want a refusal", got, err)
-	}
+	refused(t, "OTHER_AGREEMENT")(b.Agreed(t.Context(), key))
 }
 
 func TestAnAgreementIsFoundByItsKey(t *testing.T) {
-	b := newBench(t)
-	records := b.opened(t)
+	b, records := opened(t)
 	c := completion(records)
-	done, err := b.Complete(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := b.complete(t, c)
 	b.change(t, "Payment_Plan_Agreement__c", done.AgreementID, `{"Opportunity__c":null}`)
 	if got, err := b.Agreed(t.Context(), key); err != nil || got.Number != c.Agreement.Number {
 		t.Errorf("Agreed = %+v, %v; want %s, though it was taken from its opportunity", got, err, c.Agreement.Number)
@@ -61,8 +52,7 @@ func TestAnAgreementThatCannotBeReadIsAnError(t *testing.T) {
 		"no time":           {"Accepted_At__c": nil},
 		"no date":           {"First_Payment_Date__c": nil},
 	} {
-		b := newBench(t)
-		records := b.opened(t)
+		b, records := opened(t)
 		values := map[string]any{"Agreement_Number__c": "PPA-2027-000000001A5", "Opportunity__c": records.OpportunityID,
 			"Accepted_At__c": "2027-01-15T03:12:05.000Z", "First_Payment_Date__c": "2027-02-03"}
 		for field, value := range wrong {

@@ -2,12 +2,10 @@ package salesforce_test
 
 import (
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -22,12 +20,8 @@ func (b *bench) change(t *testing.T, object, id, body string) {
 // An organisation goes on from the stage in which an enrolment is complete. Going back there would begin to move money
 // again.
 func TestACompletionIsNotRepeatedWhenTheStageHasMovedOn(t *testing.T) {
-	b := newBench(t)
-	records := b.opened(t)
-	first, err := b.Complete(t.Context(), completion(records))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b, records := opened(t)
+	first := b.complete(t, completion(records))
 	b.change(t, "Opportunity", records.OpportunityID, `{"StageName":"Negotiation/Review"}`)
 	written := len(b.sim.Journal())
 	if again, err := b.Complete(t.Context(), completion(records)); err != nil || again != first {
@@ -41,8 +35,7 @@ func TestACompletionIsNotRepeatedWhenTheStageHasMovedOn(t *testing.T) {
 // People in the organisation work on an opportunity before the payer confirms.
 func TestAnEnrolmentCompletesFromAnyStage(t *testing.T) {
 	for _, stage := range []string{"Qualification", "Closed Won"} {
-		b := newBench(t)
-		records := b.opened(t)
+		b, records := opened(t)
 		b.change(t, "Opportunity", records.OpportunityID, `{"StageName":"`+stage+`"}`)
 		if _, err := b.Complete(t.Context(), completion(records)); err != nil {
 			t.Errorf("Complete from %s: %v", stage, err)
@@ -57,14 +50,11 @@ func TestTheConsentsWordsAreStoredOnlyWhereTheyAreKnown(t *testing.T) {
 	terms := agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute"}
 	for name, known := range map[string]bool{terms.Name(): true, "2026-11-20/2/0123456789abcdef": false,
 		"2099-12-31/2/0123456789abcdef": false, "": false} {
-		b := newBench(t)
-		records := b.opened(t)
+		b, records := opened(t)
 		c := completion(records)
 		c.Agreement.Provider.Name = terms.Provider
 		c.Setup.Consent = agreement.Consent{At: c.Agreement.AcceptedAt, Terms: name, NoticeDays: 2}
-		if _, err := b.Complete(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		b.complete(t, c)
 		got := b.sim.Records("Direct_Debit_Authority__c")[0]
 		if words := got["Consent_Text__c"]; strings.Contains(words, terms.Rows()[0].Value) != known || got["Consent_Version__c"] != name {
 			t.Errorf("consent %q is stored as %q with the words %q", name, got["Consent_Version__c"], words)
@@ -73,11 +63,8 @@ func TestTheConsentsWordsAreStoredOnlyWhereTheyAreKnown(t *testing.T) {
 }
 
 func TestTheDeclarationsAreStoredWithTheirTime(t *testing.T) {
-	b := newBench(t)
-	records := b.opened(t)
-	if _, err := b.Complete(t.Context(), completion(records)); err != nil {
-		t.Fatal(err)
-	}
+	b, records := opened(t)
+	b.complete(t, completion(records))
 	const want = `declarations.payment_plan_accepted: true
 declarations.information_confirmed: true
 declarations.privacy_consent_accepted: true
@@ -89,23 +76,17 @@ accepted at 2027-01-15T03:12:05.000Z`
 }
 
 func TestAnEnrolmentWithoutAMandateIsRefused(t *testing.T) {
-	b := newBench(t)
-	records := b.opened(t)
+	b, records := opened(t)
 	c := completion(records)
 	c.Setup.MandateID = ""
-	var refused *checkout.CRMRefusal
-	if _, err := b.Complete(t.Context(), c); !errors.As(err, &refused) || refused.Code != "NO_MANDATE" {
-		t.Errorf("Complete = %v, want a refusal", err)
-	}
+	refused(t, "NO_MANDATE")(b.Complete(t.Context(), c))
 }
 
 // An organisation whose key is not unique may have a key on two records, and nothing says which one is meant.
 func TestAKeyOnSeveralRecordsIsRefused(t *testing.T) {
-	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) {
-		schema := salesforcetest.DefaultSchema()
+	b := newBench(t, organisation(func(schema *salesforcetest.Schema) {
 		schema.Field("Contact.Provider_Checkout_Key__c").Unique = false
-		sim.Schema = schema
-	})
+	}))
 	if _, err := b.Open(t.Context(), enrolment()); err != nil {
 		t.Fatal(err)
 	}
@@ -113,10 +94,7 @@ func TestAKeyOnSeveralRecordsIsRefused(t *testing.T) {
 	if _, err := b.sim.Insert("Contact", map[string]any{"LastName": "Tau", "Provider_Checkout_Key__c": key}); err != nil {
 		t.Fatal(err)
 	}
-	var refused *checkout.CRMRefusal
-	if _, err := b.Open(t.Context(), enrolment()); !errors.As(err, &refused) || refused.Code != "DUPLICATE_EXTERNAL_ID" {
-		t.Errorf("Open = %v, want a refusal", err)
-	}
+	refused(t, "DUPLICATE_EXTERNAL_ID")(b.Open(t.Context(), enrolment()))
 }
 
 func TestADocumentOfAnotherRecordIsNotTaken(t *testing.T) {
@@ -132,9 +110,6 @@ func TestADocumentOfAnotherRecordIsNotTaken(t *testing.T) {
 			"FirstPublishLocationId": c.Records.ContactID, field.name: field.value}); err != nil {
 			t.Fatal(err)
 		}
-		var refused *checkout.CRMRefusal
-		if _, err := b.Complete(t.Context(), c); !errors.As(err, &refused) || refused.Code != "OTHER_AGREEMENT" {
-			t.Errorf("Complete where another record has the %s: %v, want a refusal", field.name, err)
-		}
+		refused(t, "OTHER_AGREEMENT")(b.Complete(t.Context(), c))
 	}
 }

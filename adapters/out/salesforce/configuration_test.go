@@ -70,11 +70,9 @@ func TestConfigurationsAreWhatTheOrganisationHas(t *testing.T) {
 }
 
 func TestEveryFaultOfTheConfigurationIsNamedWithItsPlace(t *testing.T) {
-	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) {
-		schema := salesforcetest.DefaultSchema()
+	b := newBench(t, organisation(func(schema *salesforcetest.Schema) {
 		schema.Field("Course__c.Price__c").Scale = 3
-		sim.Schema = schema
-	})
+	}))
 	b.configure(t)
 	client := b.administrator(t)
 	one := add(client, "Provider_Integration__c", `{"Name":"One","Provider_Code__c":"ONE","Environment__c":"production","Pricing_Mode__c":"catalogue",

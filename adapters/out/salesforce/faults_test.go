@@ -257,15 +257,12 @@ func TestARefusedLookIsNoRefusalOfTheEnrolment(t *testing.T) {
 }
 
 func TestTheAgreementSaysFromWhenItMayBeCollected(t *testing.T) {
-	b := newBench(t)
-	records := b.opened(t)
+	b, records := opened(t)
 	c := completion(records)
 	c.Agreement.Plan.First = money.Date{Year: 2027, Month: time.January, Day: 16}
 	c.Agreement.Schedule = money.Schedule(0, c.Agreement.Plan)
 	c.Agreement.Notice = agreement.Notice{Days: 10, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 25}}
-	if _, err := b.Complete(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	b.complete(t, c)
 	stored := b.sim.Records("Payment_Plan_Agreement__c")[0]
 	if fmt.Sprint(stored["First_Payment_Date__c"], " ", stored["Collect_From__c"], " ", stored["Notice_Days__c"]) != "2027-01-16 2027-01-25 10" {
 		t.Errorf("stored %v", stored)

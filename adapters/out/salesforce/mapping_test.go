@@ -40,9 +40,7 @@ func TestAnOrganisationWithOtherNamesIsMapped(t *testing.T) {
 		t.Errorf("Check = %q, %v; want nothing", lacks, err)
 	}
 	records := b.opened(t)
-	if _, err := b.Complete(t.Context(), completion(records)); err != nil {
-		t.Fatal(err)
-	}
+	b.complete(t, completion(records))
 	if got, err := b.Agreed(t.Context(), key); err != nil || got.Number != completion(records).Agreement.Number {
 		t.Errorf("Agreed = %+v, %v; want the agreement", got, err)
 	}
@@ -129,12 +127,10 @@ func TestCheckSaysWhatAnOrganisationLacks(t *testing.T) {
 
 // The agreement of an enrolment is found through its opportunity.
 func TestCheckWantsALookupForTheOpportunityOfAnAgreement(t *testing.T) {
-	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) {
-		schema := salesforcetest.DefaultSchema()
+	b := newBench(t, organisation(func(schema *salesforcetest.Schema) {
 		f := schema.Field("Payment_Plan_Agreement__c.Opportunity__c")
 		f.Type, f.ReferenceTo = salesforcetest.TypeString, nil
-		sim.Schema = schema
-	})
+	}))
 	want := []string{"field Payment_Plan_Agreement__c.Opportunity__c has the type string; it must be one of reference"}
 	if got, err := b.Check(t.Context()); err != nil || !slices.Equal(got, want) {
 		t.Errorf("Check = %q, %v; want %q", got, err, want)

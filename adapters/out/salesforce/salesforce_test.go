@@ -1,6 +1,7 @@
 package salesforce_test
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -59,6 +60,41 @@ func (b *bench) opened(t *testing.T) checkout.Records {
 		t.Fatal(err)
 	}
 	return records
+}
+
+// opened returns a bench on which the enrolment is opened.
+func opened(t *testing.T) (*bench, checkout.Records) {
+	t.Helper()
+	b := newBench(t)
+	return b, b.opened(t)
+}
+
+func (b *bench) complete(t *testing.T, c checkout.Completion) checkout.Completed {
+	t.Helper()
+	completed, err := b.Complete(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return completed
+}
+
+// organisation is a change to the simulator: its schema differs from the default.
+func organisation(change func(*salesforcetest.Schema)) func(*salesforcetest.Options, *salesforce.Options) {
+	return func(sim *salesforcetest.Options, _ *salesforce.Options) {
+		sim.Schema = salesforcetest.DefaultSchema()
+		change(&sim.Schema)
+	}
+}
+
+// refused returns a check of a call's results: the error is a refusal with this code.
+func refused(t *testing.T, code string) func(_ any, err error) {
+	t.Helper()
+	return func(got any, err error) {
+		t.Helper()
+		if refusal, ok := errors.AsType[*checkout.CRMRefusal](err); !ok || refusal.Code != code {
+			t.Errorf("%+v, %v; want a refusal with %s", got, err, code)
+		}
+	}
 }
 
 // administrator returns a client of the organisation's API that is signed in.
