@@ -11,8 +11,8 @@ import (
 // CallersClock tests a store on which the clock of its callers decides when a job is due and when a lease is over.
 func CallersClock(t *testing.T, open Open) {
 	run(t, open, []promise{
-		{"a job is due from the very millisecond of its time", dueToTheMillisecond},
-		{"a lease is over from the very millisecond of its end", overToTheMillisecond},
+		{"a job is due from the very millisecond of its time, and not before", dueToTheMillisecond},
+		{"a lease is over from the very millisecond of its end, and then another gets the job", overToTheMillisecond},
 		{"a lease that ends further ahead than any may is over, to the millisecond", tooLongToTheMillisecond},
 		{"leases, pauses and settlements count from the caller's time", timesOfCaller},
 	})
@@ -26,8 +26,8 @@ func OwnClock(t *testing.T, open Open) {
 		off  time.Duration
 	}{{"an hour ahead", time.Hour}, {"an hour behind", -time.Hour}} {
 		run(t, open, []promise{
-			{"work that a clock " + clock.name + " enters is due in time", func(t *testing.T, s ports.Admin) { entersInTime(t, s, clock.off) }},
-			{"a lease by a clock " + clock.name + " lasts as long as it says", func(t *testing.T, s ports.Admin) { lastsInTime(t, s, clock.off) }},
+			{"work that a clock " + clock.name + " enters is due in time, and not before", func(t *testing.T, s ports.Admin) { entersInTime(t, s, clock.off) }},
+			{"a lease by a clock " + clock.name + " lasts as long as it says, and then another gets the job", func(t *testing.T, s ports.Admin) { lastsInTime(t, s, clock.off) }},
 			{"a pause by a clock " + clock.name + " lasts as long as it says", func(t *testing.T, s ports.Admin) { pausesInTime(t, s, clock.off) }},
 		})
 	}

@@ -12,12 +12,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Leases tests a store against what ports.Queue promises about leases.
+// Leases tests a store against what ports.Queue promises about leases, except for their times: see [CallersClock] and [OwnClock].
 func Leases(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a job has token 1 with its first lease, and the next with every other", leaseTokens},
-		{"a job is not leased before its time", leaseDue},
-		{"a leased job is leased again once the lease is over", leaseOver},
 		{"a lease that ends further ahead than any may is over", leaseTooLong},
 		{"jobs that have been due for longest are leased first, up to the limit", leasesInOrder},
 		{"a query leases the kinds, the job and the provider that it names, and no partition that it excepts", leasesAsked},
@@ -43,35 +41,6 @@ func leaseTokens(t *testing.T, s ports.Admin) {
 		giveBack(t, s, l)
 	}
 	same(t, "the other job", jobOf(t, s, opened(2).Events[0].ID).Token, int64(0))
-}
-
-func leaseDue(t *testing.T, s ports.Admin) {
-	enqueue(t, s, dueIn(1, time.Hour), dueIn(2, -time.Hour), work(3), dueIn(4, briefly))
-	insert(t, s, opened(1))
-	look := job(opened(1).Next, checkout.JobLook, 1)
-	look.CreatedAt, look.Due = now(), now().Add(time.Hour)
-	addJobs(t, s, 1, look)
-	notDue(t, s, "a job of the next hour", work(1).ID)
-	notDue(t, s, "a change's job of the next hour", look.ID)
-	lease(t, s, work(2).ID)
-	lease(t, s, work(3).ID)
-	time.Sleep(briefly + 10*time.Millisecond)
-	lease(t, s, work(4).ID)
-}
-
-func leaseOver(t *testing.T, s ports.Admin) {
-	enqueue(t, s, work(1), work(2))
-	for token := int64(1); token <= 2; token++ {
-		l := leases(t, s, func(q *checkout.JobQuery) { q.ID, q.For = work(1).ID, briefly })
-		if len(l) != 1 || l[0].Token != token {
-			t.Fatalf("Lease: got %+v, want the job with token %d", l, token)
-		}
-		held := lease(t, s, work(2).ID)
-		notDue(t, s, "a job that is leased", work(2).ID)
-		giveBack(t, s, held)
-		time.Sleep(briefly + 10*time.Millisecond)
-	}
-	lease(t, s, work(1).ID)
 }
 
 func leaseTooLong(t *testing.T, s ports.Admin) {
