@@ -9,6 +9,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -32,7 +33,7 @@ func bankCalls(s *sandbox.Sandbox) (n int) {
 }
 
 // However many providers poll, they cannot exhaust the account's limit: the record has what was notified. The service itself looks
-// at a setup a minute after its beginning, which is later than this ends.
+// at each setup a minute after its beginning, and a minute after that.
 func TestPollsDoNotReachGoCardless(t *testing.T) {
 	t.Parallel()
 	s := sandbox.NewOverGoCardless(t, memory.New())
@@ -42,18 +43,52 @@ func TestPollsDoNotReachGoCardless(t *testing.T) {
 		s.ToProcessor(t, created)
 		all = append(all, created)
 	}
-	before := bankCalls(s)
-	for range 10 {
-		for _, created := range slices.Concat(all, all, all, all) {
+	s.Clock.Stop() // so that no look comes due during the polls
+	const step, rounds = 20 * time.Second, 6
+	looks := 0
+	for round := range rounds {
+		due := looksDue(t, s, step)
+		before := bankCalls(s)
+		s.Clock.Forward(step)
+		for begun := time.Now(); slices.ContainsFunc(due, func(id string) bool {
+			return slices.Contains(looksDue(t, s, time.Minute-time.Second), id)
+		}); {
+			if time.Since(begun) > 30*time.Second {
+				t.Fatalf("round %d: looks are still due after %s", round, time.Since(begun))
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		if looks += len(due); bankCalls(s)-before != len(due) {
+			t.Errorf("round %d: %d calls for %d looks of the service itself", round, bankCalls(s)-before, len(due))
+		}
+		before = bankCalls(s)
+		for _, created := range slices.Repeat(all, 7) {
 			if r := s.Get(t, "KOWHAI", created.CheckoutPath()); r.Status != http.StatusOK {
 				t.Fatalf("poll: %d %s", r.Status, r.Body)
 			}
 		}
-		s.Clock.Forward(3 * time.Second)
+		if got := bankCalls(s) - before; got != 0 {
+			t.Errorf("round %d: %d calls for 175 polls, want none", round, got)
+		}
 	}
-	if got := bankCalls(s) - before; got != 0 {
-		t.Errorf("%d calls for 1,000 polls, want none", got)
+	if want := 2 * len(all); looks != want {
+		t.Errorf("%d looks in two minutes, want %d: one of each setup a minute", looks, want)
 	}
+}
+
+// looksDue returns the checkouts at which the service looks within this time, or is looking.
+func looksDue(t *testing.T, s *sandbox.Sandbox, within time.Duration) (ids []string) {
+	t.Helper()
+	pending, err := s.Store.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobLook}, State: checkout.JobPending}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range pending {
+		if !r.Due.After(s.Clock.Now().Add(within)) {
+			ids = append(ids, r.Job.CheckoutID)
+		}
+	}
+	return ids
 }
 
 // While GoCardless refuses half of all calls for its rate limit, confirms still pass: at once, or when they are sent again.
