@@ -65,7 +65,7 @@ func (n *Node) start() (err error) {
 		}
 		<-time.After(5 * time.Millisecond)
 	}
-	n.kill()
+	n.Kill()
 	return fmt.Errorf("the %s does not answer: %s", n.name, n.log.String())
 }
 
@@ -101,9 +101,7 @@ func (n *Node) Start(t testing.TB) {
 }
 
 // Kill ends all processes of the server at once, as the end of its machine does.
-func (n *Node) Kill() { n.kill() }
-
-func (n *Node) kill() {
+func (n *Node) Kill() {
 	if n.server == nil {
 		return
 	}

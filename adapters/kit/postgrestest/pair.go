@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,8 +22,6 @@ type Pair struct {
 	Link             *Link
 
 	server *Server // whose folder has both
-	input  io.Closer
-	guard  *exec.Cmd
 }
 
 // standbyName is the name under which the standby asks the primary for its log.
@@ -47,10 +43,11 @@ rm -rf "$1"
 func NewPair(t testing.TB) *Pair {
 	t.Helper()
 	testlevel.Full(t)
-	p, err := newPair()
+	server, _, err := guard("pair", pairGuard)
 	if err != nil {
 		testlevel.Missing(t, missing(err))
 	}
+	p := &Pair{server: server}
 	t.Cleanup(p.stop)
 	if err := p.make(t.Context()); err != nil {
 		t.Fatal(err)
@@ -58,46 +55,17 @@ func NewPair(t testing.TB) *Pair {
 	return p
 }
 
-func newPair() (*Pair, error) {
-	programs, err := FindPrograms()
-	if err != nil {
-		return nil, err
-	}
-	initdb, err := filepath.EvalSymlinks(filepath.Join(programs, "initdb")) // some of the programs may be linked, but not all
-	if err != nil {
-		return nil, err
-	}
-	programs = filepath.Dir(initdb)
-	folder, err := os.MkdirTemp("", "provider-checkout-pair-")
-	if err != nil {
-		return nil, err
-	}
-	p := &Pair{server: &Server{folder: folder, programs: programs}}
-	if p.guard, err = p.server.command("/bin/sh", "-c", pairGuard, "guard", folder, programs); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
-	}
-	if p.input, err = p.guard.StdinPipe(); err == nil {
-		err = p.guard.Start()
-	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
-	}
-	return p, nil
-}
-
 // stop ends both servers and removes the folder.
 func (p *Pair) stop() {
 	for _, n := range []*Node{p.Primary, p.Standby} {
 		if n != nil {
-			n.kill()
+			n.Kill()
 		}
 	}
 	if p.Link != nil {
 		p.Link.close()
 	}
-	p.input.Close()
-	_ = p.guard.Wait()
-	_ = os.RemoveAll(p.server.folder)
+	p.server.stop()
 }
 
 // make makes the primary, copies it to the standby, and starts both.
@@ -188,7 +156,7 @@ func (p *Pair) Save(t testing.TB) {
 func (p *Pair) Restore(t testing.TB) {
 	t.Helper()
 	for _, n := range []*Node{p.Primary, p.Standby} {
-		n.kill()
+		n.Kill()
 		if err := errors.Join(os.RemoveAll(n.data()), p.copy(n.data()+".saved", n.data())); err != nil {
 			t.Fatal(err)
 		}

@@ -26,23 +26,21 @@ func UnprivilegedUser() (uid, gid int, err error) {
 	return 0, 0, fmt.Errorf("PostgreSQL does not run as root: %w", err)
 }
 
-// FindPrograms returns the folder of the server's programs: from PATH, or else the newest that Debian installs.
+// FindPrograms returns the folder of the server's programs: from PATH, or else the newest that Debian installs. A link in PATH may
+// stand alone, without the other programs beside it.
 func FindPrograms() (string, error) {
-	if path, err := exec.LookPath("initdb"); err == nil {
-		path, err = filepath.EvalSymlinks(path) // a link may stand alone, without the other programs beside it
-		return filepath.Dir(path), err
-	}
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	path, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", err
+		found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+		if len(found) == 0 {
+			return "", errors.Join(errors.New("initdb is neither in PATH nor in /usr/lib/postgresql"), err)
+		}
+		version := func(path string) int {
+			n, _ := strconv.Atoi(strings.Split(path, "/")[4])
+			return n
+		}
+		path = slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })
 	}
-	if len(found) == 0 {
-		return "", errors.New("initdb is neither in PATH nor in /usr/lib/postgresql")
-	}
-	version := func(path string) int {
-		n, _ := strconv.Atoi(strings.Split(path, "/")[4])
-		return n
-	}
-	slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
-	return filepath.Dir(found[len(found)-1]), nil
+	path, err = filepath.EvalSymlinks(path)
+	return filepath.Dir(path), err
 }

@@ -40,56 +40,57 @@ rm -rf "$1"
 `
 
 // start starts a server.
-func start() (*Server, error) {
-	programs, err := FindPrograms()
-	if err != nil {
-		return nil, err
-	}
-	folder, err := os.MkdirTemp("", "provider-checkout-postgres-")
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{folder: folder, programs: programs}
+func start() (s *Server, err error) {
 	for range 3 { // another process may take the port first
-		if err = s.launch(); err == nil {
+		if s, err = launch(); err == nil {
 			return s, nil
 		}
 	}
-	return nil, errors.Join(err, os.RemoveAll(folder))
+	return nil, err
 }
 
-// launch starts the guard and waits until the server answers.
-func (s *Server) launch() error {
-	if err := os.MkdirAll(s.folder, 0o700); err != nil {
-		return err
-	}
+// launch starts a server and waits until it answers.
+func launch() (*Server, error) {
 	port, err := freePort()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.guard, err = s.command("/bin/sh", "-c", guardScript, "guard", s.folder, s.programs, port)
+	s, output, err := guard("postgres", guardScript, port)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	input, err := s.guard.StdinPipe()
-	if err != nil {
-		return err
-	}
-	output, err := s.guard.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := s.guard.Start(); err != nil {
-		return fmt.Errorf("start the guard of PostgreSQL: %w", err)
-	}
-	s.input = input
 	said, err := bufio.NewReader(output).ReadString('\n')
 	if said != "ready\n" {
 		s.stop()
-		return fmt.Errorf("start PostgreSQL of %s: %s (%w)", s.programs, said, err)
+		return nil, fmt.Errorf("start PostgreSQL of %s: %s (%w)", s.programs, said, err)
 	}
 	s.url = "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
-	return nil
+	return s, nil
+}
+
+// guard makes a folder and starts its guard, which gets the folder, the programs' folder and these arguments.
+func guard(name, script string, args ...string) (s *Server, output io.Reader, err error) {
+	s = &Server{}
+	if s.programs, err = FindPrograms(); err != nil {
+		return nil, nil, err
+	}
+	if s.folder, err = os.MkdirTemp("", "provider-checkout-"+name+"-"); err != nil {
+		return nil, nil, err
+	}
+	s.guard, err = s.command("/bin/sh", append([]string{"-c", script, "guard", s.folder, s.programs}, args...)...)
+	if err == nil {
+		s.input, err = s.guard.StdinPipe()
+	}
+	if err == nil {
+		output, err = s.guard.StdoutPipe()
+	}
+	if err == nil {
+		err = s.guard.Start()
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("start the guard of PostgreSQL: %w", err), os.RemoveAll(s.folder))
+	}
+	return s, output, nil
 }
 
 // stop ends the server and waits until its folder is removed.

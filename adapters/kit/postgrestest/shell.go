@@ -16,15 +16,11 @@ func (s *Server) Address() string { return s.url }
 // NAME=value. It returns what the script printed.
 func (s *Server) Shell(t testing.TB, script string, variables ...string) string {
 	t.Helper()
-	initdb, err := filepath.EvalSymlinks(filepath.Join(s.programs, "initdb")) // PATH may have links to some of the programs
-	if err != nil {
-		t.Fatal(err)
-	}
 	cmd, err := s.command("/bin/sh", "-e", "-c", script)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Env = append([]string{"PATH=" + filepath.Dir(initdb) + string(filepath.ListSeparator) + os.Getenv("PATH"), "LC_ALL=C",
+	cmd.Env = append([]string{"PATH=" + s.programs + string(filepath.ListSeparator) + os.Getenv("PATH"), "LC_ALL=C",
 		"PGDATA=" + filepath.Join(s.folder, "data"), "SERVER=" + s.url}, variables...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
