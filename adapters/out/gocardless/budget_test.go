@@ -19,10 +19,7 @@ func TestBackgroundWaitsAfterARefusalUntilACallIsTaken(t *testing.T) {
 	b := newBench(t, func(s *gocardlesstest.Options, o *gocardless.Options) {
 		s.Now = func() time.Time { return tenPast }
 	})
-	request, err := b.Begin(t.Context(), start("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := b.begin(t, "a")
 	observe := func(p checkout.Purpose) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()

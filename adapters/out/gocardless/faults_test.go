@@ -58,10 +58,7 @@ func TestBeginUnderFaultsMakesOneBillingRequest(t *testing.T) {
 // A store that was restored from a backup has lost the checkout, and its order is opened again.
 func TestBeginFindsTheBillingRequestOfTheSameEnrolment(t *testing.T) {
 	b := newBench(t)
-	lost, err := b.Begin(t.Context(), start("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lost := b.begin(t, "a")
 	again := start("a")
 	again.CheckoutID += "-again"
 	if found, err := b.Begin(t.Context(), again); err != nil || found.ID != lost.ID {
@@ -72,10 +69,7 @@ func TestBeginFindsTheBillingRequestOfTheSameEnrolment(t *testing.T) {
 // A 409 may name any resource: only one whose metadata have this enrolment's key is taken.
 func TestBeginRefusesTheBillingRequestOfAnotherEnrolment(t *testing.T) {
 	b := newBench(t)
-	other, err := b.Begin(t.Context(), start("other"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := b.begin(t, "other")
 	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultConflict, Method: http.MethodPost, Path: "/billing_requests", Times: 1,
 		Conflict: other.ID})
 	if made, err := b.Begin(t.Context(), start("a")); err == nil {
@@ -85,10 +79,7 @@ func TestBeginRefusesTheBillingRequestOfAnotherEnrolment(t *testing.T) {
 
 func TestBeginAfterThePayerIsDoneLeadsBack(t *testing.T) {
 	b := newBench(t)
-	first, err := b.Begin(t.Context(), start("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := b.begin(t, "a")
 	b.complete(t, first.URL, "M O'BRIEN")
 	again, err := b.Begin(t.Context(), start("a"))
 	if err != nil || again.ID != first.ID || again.URL != start("a").ReturnURL {
@@ -99,10 +90,7 @@ func TestBeginAfterThePayerIsDoneLeadsBack(t *testing.T) {
 // Two payers of one checkout: while one begins, the other finishes.
 func TestBeginWhileAnotherPayerFinishesLeadsBack(t *testing.T) {
 	b := newBench(t)
-	first, err := b.Begin(t.Context(), start("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := b.begin(t, "a")
 	finish := sync.OnceFunc(func() { b.complete(t, first.URL, "M O'BRIEN") })
 	between := roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/billing_request_flows" {
@@ -128,10 +116,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // The flow of a billing request opens for seven days, the billing request for longer.
 func TestBeginMakesANewFlowWhenOneExpired(t *testing.T) {
 	b := newBench(t)
-	first, err := b.Begin(t.Context(), start("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := b.begin(t, "a")
 	b.sim.Advance(8 * 24 * time.Hour)
 	again, err := b.Begin(t.Context(), start("a"))
 	if err != nil || again.ID != first.ID || again.URL == first.URL {
@@ -161,10 +146,7 @@ func (b *bench) observe(t *testing.T, id string, last checkout.Observation) chec
 
 func TestObservationNamesHolderAccountAndTime(t *testing.T) {
 	b := newBench(t)
-	request, err := b.Begin(t.Context(), start("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := b.begin(t, "a")
 	before := b.sim.Now().UTC().Truncate(time.Millisecond)
 	b.complete(t, request.URL, "M O'Brien")
 	b.sim.Advance(time.Hour)
@@ -197,10 +179,7 @@ func TestObservationOfAnUnnamedAccountHasNoMask(t *testing.T) {
 // One call suffices for a setup of which only the mandate can change.
 func TestObservationOfASetupOnRecordAsksForTheMandateAlone(t *testing.T) {
 	b := newBench(t)
-	request, err := b.Begin(t.Context(), start("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := b.begin(t, "a")
 	b.complete(t, request.URL, "MANDATE ACTIVE")
 	seen := b.observe(t, request.ID, checkout.Observation{})
 	calls := func() (n int) {

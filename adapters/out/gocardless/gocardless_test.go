@@ -48,6 +48,16 @@ func newBench(t *testing.T, change ...func(*gocardlesstest.Options, *gocardless.
 	return &bench{p, sim, client, t}
 }
 
+// begin begins the setup of a key.
+func (b *bench) begin(t *testing.T, key string) checkout.BillingRequest {
+	t.Helper()
+	request, err := b.Begin(t.Context(), start(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request
+}
+
 // complete has a payer finish at the address that Begin returned.
 func (b *bench) complete(t *testing.T, address, holder string) (back string) {
 	t.Helper()

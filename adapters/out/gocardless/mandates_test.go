@@ -10,10 +10,7 @@ import (
 // A mandate lives on after the setup: each change comes with its time and the bank's reason.
 func TestObservationFollowsAMandateThroughItsLife(t *testing.T) {
 	b := newBench(t)
-	request, err := b.Begin(t.Context(), start("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := b.begin(t, "a")
 	b.complete(t, request.URL, "M O'BRIEN")
 	stored := checkout.Checkout{Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID}}
 	look := func() checkout.Setup {
@@ -46,10 +43,7 @@ func TestObservationFollowsAMandateThroughItsLife(t *testing.T) {
 		}
 	}
 
-	request, err = b.Begin(t.Context(), start("b"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request = b.begin(t, "b")
 	b.complete(t, request.URL, "M O'BRIEN")
 	stored = checkout.Checkout{Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID}}
 	first := look().MandateID

@@ -33,10 +33,7 @@ func (r *recording) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestThePayerMayBeAnotherThanTheStudent(t *testing.T) {
 	sent := &recording{}
 	b := newBench(t, func(_ *gocardlesstest.Options, o *gocardless.Options) { o.Transport = sent })
-	request, err := b.Begin(t.Context(), start("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := b.begin(t, "a")
 	var flow struct {
 		Flow map[string]any `json:"billing_request_flows"`
 	}

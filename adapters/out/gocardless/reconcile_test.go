@@ -19,10 +19,7 @@ func TestReconcileMakesLostNotificationsGood(t *testing.T) {
 	}
 	want := make(map[string]bool)
 	for n := range 120 { // with about nine events each, more than two pages
-		request, err := b.Begin(t.Context(), start(fmt.Sprintf("%03x", n)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := b.begin(t, fmt.Sprintf("%03x", n))
 		b.complete(t, request.URL, "M O'BRIEN")
 		want[request.ID] = true
 	}
@@ -52,10 +49,7 @@ func TestReconcileMakesLostNotificationsGood(t *testing.T) {
 func TestReconcileThatFailsIsRepeatedFromTheSameCursor(t *testing.T) {
 	b := newBench(t)
 	r := newReceiving(t, b)
-	request, err := b.Begin(t.Context(), start("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := b.begin(t, "a")
 	b.complete(t, request.URL, "M O'BRIEN")
 	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultForbidden, Path: "/events"})
 	if err := r.reconcile(t); err == nil {

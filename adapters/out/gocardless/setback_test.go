@@ -54,10 +54,7 @@ func TestSetbackIsFoundAmongTheEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			block(t, b, other)
-			request, err := b.Begin(t.Context(), start("a"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := b.begin(t, "a")
 			tt.happen(t, b, request)
 			got, err := b.Setback(t.Context(), checkout.SetupQuery{Account: account,
 				Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID}, Purpose: checkout.ForPayer})

@@ -73,74 +73,47 @@ func TestAnotherProcessKnowsWhatWasBegunAndCompleted(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
-	seen := func(m checkout.MandateStatus, a checkout.AuthorisationStatus) checkout.Observation {
+	const holder, failing, cancelled = "Ana Tau", "MANDATE FAILS", "MANDATE CANCELLED"
+	seen := func(holder string, m checkout.MandateStatus, a checkout.AuthorisationStatus) checkout.Observation {
 		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: m, Authorisation: a,
-			AccountHolder: "Ana Tau", AccountMask: "12-3140-•••••23-50", CompletedAt: at}
+			AccountHolder: holder, AccountMask: "12-3140-•••••23-50", CompletedAt: at}
 	}
 	pending := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 	const progress = checkout.CustomerInProgress
 	for _, tt := range []struct {
-		name      string
-		completed bool
-		after     time.Duration
-		want      checkout.Observation
+		name   string
+		holder string // "" where the setup is not completed
+		after  time.Duration
+		want   checkout.Observation
 	}{
-		{"not completed", false, time.Hour, pending},
-		{"at completion", true, 0, seen(checkout.MandatePendingSubmission, progress)},
-		{"the clock stepped back", true, -time.Hour, seen(checkout.MandatePendingSubmission, progress)},
-		{"before a minute", true, time.Minute - 1, seen(checkout.MandatePendingSubmission, progress)},
-		{"after a minute", true, time.Minute, seen(checkout.MandateSubmitted, progress)},
-		{"before two minutes", true, 2*time.Minute - 1, seen(checkout.MandateSubmitted, progress)},
-		{"after two minutes", true, 2 * time.Minute, seen(checkout.MandateActive, checkout.Authorised)},
-		{"years later", true, 9e4 * time.Hour, seen(checkout.MandateActive, checkout.Authorised)},
+		{"not completed", "", time.Hour, pending},
+		{"at completion", holder, 0, seen(holder, checkout.MandatePendingSubmission, progress)},
+		{"the clock stepped back", holder, -time.Hour, seen(holder, checkout.MandatePendingSubmission, progress)},
+		{"before a minute", holder, time.Minute - 1, seen(holder, checkout.MandatePendingSubmission, progress)},
+		{"after a minute", holder, time.Minute, seen(holder, checkout.MandateSubmitted, progress)},
+		{"before two minutes", holder, 2*time.Minute - 1, seen(holder, checkout.MandateSubmitted, progress)},
+		{"after two minutes", holder, 2 * time.Minute, seen(holder, checkout.MandateActive, checkout.Authorised)},
+		{"years later", holder, 9e4 * time.Hour, seen(holder, checkout.MandateActive, checkout.Authorised)},
+		{"before it fails", failing, time.Minute - 1, seen(failing, checkout.MandatePendingSubmission, progress)},
+		{"when it fails", failing, time.Minute, seen(failing, checkout.MandateFailed, progress)},
+		{"before it is cancelled", cancelled, time.Minute - 1, seen(cancelled, checkout.MandatePendingSubmission, progress)},
+		{"after it was cancelled", cancelled, time.Hour, seen(cancelled, checkout.MandateCancelled, progress)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			b.now = at
-			if tt.completed {
-				b.send(b.request.URL, b.filled())
+			if tt.holder != "" {
+				b.send(b.request.URL, b.filled("account_holder_name", tt.holder))
 			}
 			b.now = at.Add(tt.after)
 			got := b.observe()
-			if tt.completed && !regexp.MustCompile(`^MD[A-Z2-7]{24}$`).MatchString(got.MandateID) {
+			if tt.holder != "" && !regexp.MustCompile(`^MD[A-Z2-7]{24}$`).MatchString(got.MandateID) {
 				t.Errorf("MandateID = %q, want MD and 24 characters", got.MandateID)
 			}
 			if got.MandateID = ""; got != tt.want {
 				t.Errorf("Observe = %+v, want %+v", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestHoldersWhoseMandatesDie(t *testing.T) {
-	for _, tt := range []struct {
-		holder string
-		after  time.Duration
-		want   checkout.MandateStatus
-	}{
-		{"MANDATE FAILS", time.Minute - 1, checkout.MandatePendingSubmission},
-		{"MANDATE FAILS", time.Minute, checkout.MandateFailed},
-		{"MANDATE CANCELLED", time.Minute - 1, checkout.MandatePendingSubmission},
-		{"MANDATE CANCELLED", time.Hour, checkout.MandateCancelled},
-	} {
-		b := newBench(t)
-		b.send(b.request.URL, b.filled("account_holder_name", tt.holder))
-		b.now = b.now.Add(tt.after)
-		if got := b.observe(); got.Mandate != tt.want || got.Authorisation != checkout.CustomerInProgress {
-			t.Errorf("%s after %v: %+v; want a mandate that is %q", tt.holder, tt.after, got, tt.want)
-		}
-	}
-}
-
-func TestCallsEndWithTheirContext(t *testing.T) {
-	b := newBench(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := b.processor.Begin(ctx, checkout.SetupStart{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Begin: %v, want %v", err, context.Canceled)
-	}
-	if _, err := b.processor.Observe(ctx, checkout.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: b.request.ID}}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Observe: %v, want %v", err, context.Canceled)
 	}
 }
 

@@ -218,15 +218,6 @@ func typed(body, field string) string {
 	return strings.NewReplacer("&#34;", `"`, "&gt;", ">", "&lt;", "<", "&#39;", "'", "&amp;", "&").Replace(found[1])
 }
 
-func TestRepeatedFieldIsAMistake(t *testing.T) {
-	b := newBench(t)
-	form := b.filled()
-	form.Add("account_number", "01-0902-0068389-00")
-	if got := b.do(http.MethodPost, b.request.URL, form); got.Code != http.StatusUnprocessableEntity {
-		t.Errorf("status = %d, want 422", got.Code)
-	}
-}
-
 func TestAccountNumberIsReadAsPeoplePasteItAndWrittenAsBanksDo(t *testing.T) {
 	for name, pasted := range map[string]string{
 		"from a word processor": "12\u20133140\u20130171323\u201350", "from a web page": "12\u00a03140\u00a00171323\u00a050",

@@ -9,19 +9,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 )
 
-func TestControlMovesTheClock(t *testing.T) {
-	b := newBench(t)
-	if got := b.Control(200, "GET", "clock", "").Text("now"); got != "2027-02-01T00:00:00.000Z" {
-		t.Errorf("now = %q", got)
-	}
-	if got := b.Control(200, "POST", "clock", `{"advance":"1h30m"}`).Text("now"); got != "2027-02-01T01:30:00.000Z" {
-		t.Errorf("now = %q after an hour and a half", got)
-	}
-	if got := b.sim.Now(); got != started.Add(90*time.Minute) {
-		t.Errorf("Now = %v", got)
-	}
-}
-
 func TestControlMovesMandatesAndBillingRequests(t *testing.T) {
 	b := newBench(t)
 	id := b.newRequest()

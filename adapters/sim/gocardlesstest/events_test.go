@@ -91,18 +91,6 @@ func TestEventsArePaged(t *testing.T) {
 	}
 }
 
-func TestFiftyEventsComeUnlessMoreAreAskedFor(t *testing.T) {
-	b := newBench(t)
-	for range 9 {
-		b.fulfilled() // 6 events each
-	}
-	for query, want := range map[string]int{"": 50, "limit=500": 54, "limit=51": 51} {
-		if got := b.events(query, "id"); len(got) != want {
-			t.Errorf("%q: %d events, want %d", query, len(got), want)
-		}
-	}
-}
-
 func TestEventsAreFoundByTime(t *testing.T) {
 	b := newBench(t)
 	b.newRequest()

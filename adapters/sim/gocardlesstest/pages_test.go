@@ -202,18 +202,6 @@ func TestMistakesComeBackBesideTheirFields(t *testing.T) {
 	}
 }
 
-func TestAWholeNumberMayBeInTheFirstField(t *testing.T) {
-	for _, number := range []string{"01-0902-0068389-00", "010902006838900", "01 0902 0068389 000", "01\u20130902\u20130068389\u201300"} {
-		b := newBench(t)
-		flow := b.newFlow(b.newRequest())
-		b.visit(flow+"/details", detailsForm)
-		form := url.Values{"account_holder_name": {"M Tau"}, "bank_code": {number}, "authority_confirmed": {"yes"}}
-		if got := b.visit(flow+"/account", form); got.status != http.StatusSeeOther {
-			t.Errorf("%q: %d\n%s", number, got.status, got.body)
-		}
-	}
-}
-
 func TestLockedDetailsStayAsTheyAre(t *testing.T) {
 	b := newBench(t)
 	id := b.newRequest()
@@ -342,14 +330,5 @@ func TestStrangersFindNoFlow(t *testing.T) {
 	}
 	if got := b.visit(flow, url.Values{}); got.status != http.StatusMethodNotAllowed {
 		t.Errorf("POST of the first page = %d, want 405", got.status)
-	}
-}
-
-func TestNamesCannotBreakOutOfThePage(t *testing.T) {
-	b := newBench(t)
-	flow := b.newFlow(b.newRequest())
-	got := b.visit(flow+"/details", changed(changed(detailsForm, "given_name", `"><script>alert(1)</script>`), "email", "x"))
-	if strings.Contains(got.body, "<script>") || got.field("given_name") != `"><script>alert(1)</script>` {
-		t.Errorf("the name is not shown as it was typed:\n%s", got.body)
 	}
 }
