@@ -64,7 +64,7 @@ func pendingBefore(t *testing.T, b Bench) {
 func fulfilledIsComplete(t *testing.T, b Bench) {
 	request := b.begin(t, b.start(t, "a"))
 	b.Complete(t, request.URL)
-	got := b.fulfilled(t, request.ID)
+	got := b.fulfilled(t, b.Account, request.ID)
 	switch {
 	case got.Mandate == checkout.MandateNone, got.Mandate.Dead():
 		t.Errorf("Mandate = %q, want a living one: %+v", got.Mandate, got)
@@ -204,7 +204,7 @@ func completedKey(t *testing.T, b Bench) {
 	start := b.start(t, "a")
 	request := b.begin(t, start)
 	b.Complete(t, request.URL)
-	want := b.fulfilled(t, request.ID)
+	want := b.fulfilled(t, b.Account, request.ID)
 	again, err := b.Processor.Begin(t.Context(), start) // of a process that did not see it yet
 	if err == nil && again.ID != request.ID {
 		t.Errorf("Begin under the key of a completed setup made billing request %q, want %q or an error", again.ID, request.ID)
@@ -215,40 +215,38 @@ func completedKey(t *testing.T, b Bench) {
 	}
 }
 
-func setupsApart(t *testing.T, b Bench) {
-	first, second := b.begin(t, b.start(t, "first")), b.begin(t, b.start(t, "second"))
-	b.Complete(t, second.URL)
-	mandate := b.fulfilled(t, second.ID).MandateID
-	if got := b.observe(t, b.Account, first.ID, notBegun); got != notBegun {
-		t.Errorf("%+v of a setup that only another payer completed, want %+v", got, notBegun)
-	}
-	b.Complete(t, first.URL)
-	if got := b.fulfilled(t, first.ID).MandateID; got == mandate {
-		t.Errorf("two setups have one mandate, %q", got)
-	}
-}
+func setupsApart(t *testing.T, b Bench) { apart(t, b, b.Account) }
 
 func accountsApart(t *testing.T, b Bench) {
 	if b.Other == (checkout.Account{}) {
 		t.Skip("the bench has no other account")
 	}
-	own, theirs := b.start(t, "own"), b.start(t, "other")
-	theirs.Account = b.Other
-	first, second := b.begin(t, own), b.begin(t, theirs)
+	apart(t, b, b.Other)
+}
+
+// apart checks that two setups, the second of this account, know nothing of each other.
+func apart(t *testing.T, b Bench, account checkout.Account) {
+	theirs := b.start(t, "second")
+	theirs.Account = account
+	first, second := b.begin(t, b.start(t, "first")), b.begin(t, theirs)
 	if first.ID == second.ID {
-		t.Errorf("two accounts have one billing request, %q", first.ID)
+		t.Errorf("two setups have one billing request, %q", first.ID)
 	}
 	b.Complete(t, first.URL)
-	b.fulfilled(t, first.ID)
-	if got := b.observe(t, b.Other, second.ID, notBegun); got != notBegun {
-		t.Errorf("%+v of the other account's setup, want %+v", got, notBegun)
+	mandate := b.fulfilled(t, b.Account, first.ID).MandateID
+	if got := b.observe(t, account, second.ID, notBegun); got != notBegun {
+		t.Errorf("%+v of a setup that only another payer completed, want %+v", got, notBegun)
+	}
+	b.Complete(t, second.URL)
+	if got := b.fulfilled(t, account, second.ID).MandateID; got == mandate {
+		t.Errorf("two setups have one mandate, %q", got)
 	}
 }
 
 func concurrentObservations(t *testing.T, b Bench) {
 	waiting, completed := b.begin(t, b.start(t, "waiting")), b.begin(t, b.start(t, "completed"))
 	b.Complete(t, completed.URL)
-	want := b.fulfilled(t, completed.ID)
+	want := b.fulfilled(t, b.Account, completed.ID)
 	together(many, func(i int) {
 		id, expected := waiting.ID, checkout.BillingPending
 		if i%2 == 1 {

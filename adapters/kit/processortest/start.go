@@ -68,6 +68,9 @@ func startLeadsToAPage(t *testing.T, b Bench) {
 func sameKey(t *testing.T, b Bench) {
 	start := b.start(t, "a")
 	first := b.begin(t, start)
+	if want := b.start(t, "a"); !reflect.DeepEqual(start, want) {
+		t.Errorf("Begin made %+v of its argument, want it as it was, %+v", start, want)
+	}
 	again := b.begin(t, start)
 	b.Visit(t, first.URL)
 	later := start
@@ -128,14 +131,6 @@ func anyText(t *testing.T, b Bench) {
 	start := b.start(t, "no frames")
 	start.FrameOrigins = nil // a provider that shows the setup in no frame
 	b.Visit(t, b.begin(t, start).URL)
-}
-
-func inputUnchanged(t *testing.T, b Bench) {
-	start, want := b.start(t, "a"), b.start(t, "a")
-	b.begin(t, start)
-	if !reflect.DeepEqual(start, want) {
-		t.Errorf("Begin made %+v of its argument, want it as it was, %+v", start, want)
-	}
 }
 
 func unknownBillingRequest(t *testing.T, b Bench) {
