@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -64,15 +65,13 @@ func (e *Lost) Unwrap() error { return e.Cause }
 
 // Cause returns why a request failed, without the URL that the error of net/http repeats.
 func Cause(ctx context.Context, err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	var dns *net.DNSError
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.As(err, &dns):
+	case errors.As(err, new(*net.DNSError)):
 		return errors.New("the host has no address")
 	}
 	return err
@@ -80,23 +79,20 @@ func Cause(ctx context.Context, err error) error {
 
 // WithoutText returns an error of decoding that repeats nothing of what was decoded.
 func WithoutText(err error) error {
-	var at *json.UnmarshalTypeError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("field %s is no %s", at.Field, at.Type)
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("syntax error at byte %d", syntax.Offset)
 	}
 	return errors.New("it does not have the right shape")
 }
 
+var word = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,100}$`)
+
 // Word returns a text that is a word of an API, or "": what is logged is not for the sender to choose.
 func Word(text string) string {
-	const maxWord = 100
-	if len(text) > maxWord || strings.ContainsFunc(text, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
-	}) {
+	if !word.MatchString(text) {
 		return ""
 	}
 	return text

@@ -43,6 +43,7 @@
 package smtp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -126,44 +127,41 @@ func (n *Notifier) setURL(text string) error {
 	}
 	n.host, n.implicit = u.Hostname(), u.Scheme == "smtps"
 	n.plain = !n.implicit && outbound.Loopback(n.host)
-	switch {
-	case u.Port() == "" && n.implicit:
-		n.port = 465
-	case u.Port() == "":
-		n.port = 587
-	default:
-		if n.port, err = strconv.Atoi(u.Port()); err != nil || n.port < 1 || n.port > 65535 {
-			return errors.New("the address of the mail server has no valid port")
-		}
+	usual := "587"
+	if n.implicit {
+		usual = "465"
+	}
+	if n.port, err = strconv.Atoi(cmp.Or(u.Port(), usual)); err != nil || n.port < 1 || n.port > 65535 {
+		return errors.New("the address of the mail server has no valid port")
 	}
 	return nil
 }
 
 // Notify implements [ports.PayerNotifier].
 func (n *Notifier) Notify(ctx context.Context, notice checkout.PayerNotice) (checkout.Receipt, error) {
-	secret := n.redactor(notice.To.Email)
+	redact := n.redactor(notice.To.Email)
 	message, err := n.message(notice)
 	if err != nil { // it would be as wrong the next time
-		return checkout.Receipt{}, &checkout.NoticeRefusal{Answer: secret.Replace("write the message: " + err.Error())}
+		return checkout.Receipt{}, &checkout.NoticeRefusal{Answer: redact("write the message: " + err.Error())}
 	}
 	server, closeConn, err := n.connect(ctx, notice.To.Email)
 	if err != nil {
-		return checkout.Receipt{}, unreachable(ctx, secret, "reach the mail server", err)
+		return checkout.Receipt{}, unreachable(ctx, redact, "reach the mail server", err)
 	}
 	defer closeConn()
 	defer n.quit(server)
 	if err := n.command(server, func() error { return server.Mail(envelope(n.from.Address)) }); err != nil {
-		return checkout.Receipt{}, unreachable(ctx, secret, "name the sender", err)
+		return checkout.Receipt{}, unreachable(ctx, redact, "name the sender", err)
 	}
 	if err := n.command(server, func() error { return server.Rcpt(envelope(notice.To.Email)) }); err != nil {
-		return checkout.Receipt{}, refused(ctx, secret, "name the recipient", err)
+		return checkout.Receipt{}, refused(ctx, redact, "name the recipient", err)
 	}
 	var answer string
 	err = n.command(server, func() error { answer, err = hand(server, message); return err })
 	if err != nil {
-		return checkout.Receipt{}, refused(ctx, secret, "hand over the message", err)
+		return checkout.Receipt{}, refused(ctx, redact, "hand over the message", err)
 	}
-	return checkout.Receipt{Reference: n.messageID(notice.ID), Answer: secret.Replace(oneLine("250 " + answer))}, nil
+	return checkout.Receipt{Reference: n.messageID(notice.ID), Answer: redact(oneLine("250 " + answer))}, nil
 }
 
 // quitTimeout bounds the wait for the answer to QUIT. What was taken over is on record only after it.

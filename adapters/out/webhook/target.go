@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -41,10 +42,7 @@ func parseTarget(raw string, allowPrivate bool) (*url.URL, error) {
 
 // portAllowed reports whether events may go to a port. The ports of other protocols are refused.
 func portAllowed(port string) bool {
-	if port == "" {
-		return true // the default port of https
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
+	n, err := strconv.ParseUint(cmp.Or(port, "443"), 10, 16)
 	return err == nil && (n == 443 || n >= 1024)
 }
 
