@@ -135,10 +135,15 @@ type road struct {
 func (r *road) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.sent.Add(1)
 	resp, err := r.Transport.RoundTrip(req)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case resp.StatusCode != http.StatusServiceUnavailable:
+	}
+	return r.count(resp)
+}
+
+// count counts an answer, and returns it unless it is lost.
+func (r *road) count(resp *http.Response) (*http.Response, error) {
+	if resp.StatusCode != http.StatusServiceUnavailable {
 		r.answered.Add(1)
 		return resp, nil
 	}
