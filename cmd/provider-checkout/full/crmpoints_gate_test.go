@@ -126,7 +126,7 @@ func (g *crmGate) admit(e *workload.Enrolment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := &passage{held: make(chan struct{}), ended: make(chan struct{})}
-	for kind := range crmObjects {
+	for _, kind := range recordKinds {
 		p.keys = append(p.keys, keyOf(e, kind))
 	}
 	g.passages[e] = p
