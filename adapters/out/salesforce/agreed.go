@@ -32,19 +32,22 @@ func (c *CRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (ports.Agreed
 }
 
 func (c *CRM) agreed(ctx context.Context, k checkout.EnrolmentKey) (ports.Agreed, error) {
-	all, err := c.query(ctx, agreed, agreementOf(k), fieldNumber, fieldAcceptedAt, fieldFirstPayment)
-	switch {
-	case err != nil:
+	answers, err := c.read(ctx, query{agreed, agreementOf(k), []string{fieldNumber, fieldAcceptedAt, fieldFirstPayment}})
+	if err != nil {
 		return ports.Agreed{}, err
-	case len(all) == 0:
+	}
+	all := answers[0]
+	switch len(all) {
+	case 0:
 		return ports.Agreed{}, ports.ErrNotFound
-	case len(all) > 1:
+	case 1:
+	default:
 		return ports.Agreed{}, refuse(codeOtherAgreement, "agreement", "is on record more than once")
 	}
-	on := ports.Agreed{Number: all[0].values[fieldNumber]}
-	if on.AcceptedAt, err = time.Parse(answeredInstant, all[0].values[fieldAcceptedAt]); err == nil {
+	on := ports.Agreed{Number: all[0].text(fieldNumber)}
+	if on.AcceptedAt, err = time.Parse(answeredInstant, all[0].text(fieldAcceptedAt)); err == nil {
 		on.AcceptedAt = on.AcceptedAt.UTC()
-		on.FirstPayment, err = money.ParseDate(all[0].values[fieldFirstPayment])
+		on.FirstPayment, err = money.ParseDate(all[0].text(fieldFirstPayment))
 	}
 	if err != nil || outbound.Word(on.Number) == "" || agreement.Mistyped(on.Number) {
 		return ports.Agreed{}, errors.New("the agreement on record lacks its number, its time or the date of the first payment")

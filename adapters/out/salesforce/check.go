@@ -71,9 +71,9 @@ func (c *CRM) CheckEnvironment(ctx context.Context) error {
 
 // checkOrganisation looks whether the organisation is for the environment.
 func (c *CRM) checkOrganisation(ctx context.Context) (lacks []string, err error) {
-	var answer queryAnswerWire
+	var answer organisationsWire
 	err = c.client.repeatedly(ctx, func() (err error) {
-		answer, err = send[queryAnswerWire](ctx, c.client, call{method: http.MethodGet, path: "/query",
+		answer, err = send[organisationsWire](ctx, c.client, call{method: http.MethodGet, path: "/query",
 			query: url.Values{"q": {"SELECT IsSandbox, OrganizationType FROM Organization LIMIT 1"}}})
 		return err
 	})
@@ -83,12 +83,11 @@ func (c *CRM) checkOrganisation(ctx context.Context) (lacks []string, err error)
 	if len(answer.Records) != 1 {
 		return nil, errors.New("the organisation does not describe itself")
 	}
-	sandbox, _ := answer.Records[0]["IsSandbox"].(bool)
-	edition, _ := answer.Records[0]["OrganizationType"].(string)
+	described := answer.Records[0]
 	switch {
-	case sandbox && c.environment == catalogue.Production:
+	case described.IsSandbox && c.environment == catalogue.Production:
 		lacks = append(lacks, "the organisation is a sandbox, and the environment is production")
-	case !sandbox && edition != "Developer Edition" && c.environment == catalogue.Sandbox:
+	case !described.IsSandbox && described.Edition != "Developer Edition" && c.environment == catalogue.Sandbox:
 		lacks = append(lacks, "the organisation is neither a sandbox nor a Developer Edition, and the environment is sandbox")
 	}
 	return lacks, nil

@@ -50,7 +50,7 @@ func (c *CRM) complete(ctx context.Context, done checkout.Completion) (checkout.
 	if err != nil {
 		return checkout.Completed{}, err
 	}
-	completed := checkout.Completed{AgreementID: stored.id, DocumentID: stored.values[fieldPDF]}
+	completed := checkout.Completed{AgreementID: stored.id, DocumentID: stored.text(fieldPDF)}
 	if isComplete {
 		if stored.id == "" {
 			return completed, refuse(codeOtherAgreement, "agreement", "is missing, though the enrolment is complete")
@@ -70,9 +70,9 @@ func (c *CRM) complete(ctx context.Context, done checkout.Completion) (checkout.
 		if err != nil {
 			return completed, err
 		}
-		if completed.DocumentID = pdf.values[fieldContent]; completed.DocumentID != "" {
+		if completed.DocumentID = pdf.text(fieldContent); completed.DocumentID != "" {
 			last = append(last, write{object: agreed, id: completed.AgreementID,
-				values: map[string]any{fieldPDF: completed.DocumentID, fieldDigest: pdf.values[fieldDigest]}})
+				values: map[string]any{fieldPDF: completed.DocumentID, fieldDigest: pdf.text(fieldDigest)}})
 		}
 	}
 	last = append(last,
@@ -85,51 +85,43 @@ func (c *CRM) complete(ctx context.Context, done checkout.Completion) (checkout.
 // lookup finds the records of an enrolment in one call: the records that it was opened with, which must be the records that
 // the completion names, and the agreement. It reports whether the enrolment is complete: the mandate is written together with the
 // stage. The stage itself does not tell, for the organisation may have moved on from it.
-func (c *CRM) lookup(ctx context.Context, done checkout.Completion) (stored found, isComplete bool, err error) {
+func (c *CRM) lookup(ctx context.Context, done checkout.Completion) (stored record, isComplete bool, err error) {
 	want := map[string]string{contact: done.Records.ContactID, opportunity: done.Records.OpportunityID, authority: done.Records.DDAID}
-	names := map[string][]string{authority: {fieldMandate}}
-	var parts []partWire
-	for _, k := range kinds() {
-		parts = append(parts, c.byKey(k.object, keyOf(done.EnrolmentKey, k.kind), names[k.object]...))
-	}
-	agreements := agreementOf(done.EnrolmentKey)
-	agreements[fieldNumber] = done.Agreement.Number
-	names[agreed] = []string{fieldNumber, opportunity, fieldPDF}
-	answers, err := c.composite(ctx, append(parts, c.byQuery(agreed, agreements, names[agreed]...)), false)
+	agreements := query{agreed, agreementOf(done.EnrolmentKey), []string{fieldNumber, opportunity, fieldPDF}}
+	agreements.where[fieldNumber] = done.Agreement.Number
+	queries := append(byKeys(done.EnrolmentKey, map[string][]string{authority: {fieldMandate}}), agreements)
+	answers, err := c.read(ctx, queries...)
 	if err != nil {
-		return found{}, false, err
+		return record{}, false, err
 	}
 	for i, k := range kinds() {
 		if k.object == role {
 			continue
 		}
-		there, err := c.foundByKey(k.object, answers[i], names[k.object]...)
+		there, err := c.atMostOne(k.object, answers[i])
 		switch {
 		case err != nil:
-			return found{}, false, err
+			return record{}, false, err
 		case there.id == "":
-			return found{}, false, refuse(codeNotOpened, k.object, "does not exist")
+			return record{}, false, refuse(codeNotOpened, k.object, "does not exist")
 		case there.id != want[k.object]:
-			return found{}, false, refuse(codeOtherRecords, k.object, "has another id than is on record")
+			return record{}, false, refuse(codeOtherRecords, k.object, "has another id than is on record")
 		}
-		isComplete = isComplete || there.values[fieldMandate] != ""
+		isComplete = isComplete || there.text(fieldMandate) != ""
 	}
-	all, err := c.foundByQuery(agreed, answers[len(parts)], names[agreed]...)
-	if err == nil {
-		stored, err = oneAgreement(all, done)
-	}
+	stored, err = oneAgreement(answers[len(answers)-1], done)
 	return stored, isComplete, err
 }
 
 // oneAgreement returns the agreement of an enrolment; its id is empty if the CRM has no agreement. A number that another enrolment
 // has, and an enrolment that has another number, are refused. Of two numbers at once the unique key lets one be stored.
-func oneAgreement(all []found, done checkout.Completion) (found, error) {
+func oneAgreement(all []record, done checkout.Completion) (record, error) {
 	if len(all) == 0 {
-		return found{}, nil
+		return record{}, nil
 	}
 	one := all[0]
-	if len(all) > 1 || one.values[fieldNumber] != done.Agreement.Number || one.values[opportunity] != done.Records.OpportunityID {
-		return found{}, refuse(codeOtherAgreement, "agreement "+outbound.Word(done.Agreement.Number), "is not the one on record there")
+	if len(all) > 1 || one.text(fieldNumber) != done.Agreement.Number || one.text(opportunity) != done.Records.OpportunityID {
+		return record{}, refuse(codeOtherAgreement, "agreement "+outbound.Word(done.Agreement.Number), "is not the one on record there")
 	}
 	return one, nil
 }
@@ -163,7 +155,7 @@ func declarations(a agreement.Agreement) string {
 
 // document finds the PDF of an agreement, or stores it; without one to store it only looks. Of an agreement that was just
 // made there is no PDF to be found, unless another client is quicker: then the key is taken, and the next attempt finds it.
-func (c *CRM) document(ctx context.Context, agreementID string, justMade bool, done checkout.Completion) (found, error) {
+func (c *CRM) document(ctx context.Context, agreementID string, justMade bool, done checkout.Completion) (record, error) {
 	if !justMade {
 		pdf, err := c.findDocument(ctx, agreementID, done)
 		if err != nil || pdf.id != "" {
@@ -171,10 +163,10 @@ func (c *CRM) document(ctx context.Context, agreementID string, justMade bool, d
 		}
 	}
 	if done.Document == nil {
-		return found{}, nil
+		return record{}, nil
 	}
 	if err := c.upload(ctx, agreementID, done); err != nil {
-		return found{}, err
+		return record{}, err
 	}
 	pdf, err := c.findDocument(ctx, agreementID, done)
 	if err == nil && pdf.id == "" {
@@ -185,21 +177,22 @@ func (c *CRM) document(ctx context.Context, agreementID string, justMade bool, d
 
 // findDocument finds the PDF of an agreement, whichever rendering it is: a later rendering does not replace it. The id
 // is empty if the CRM has no PDF. A document whose key or content another record has is refused.
-func (c *CRM) findDocument(ctx context.Context, agreementID string, done checkout.Completion) (found, error) {
+func (c *CRM) findDocument(ctx context.Context, agreementID string, done checkout.Completion) (record, error) {
 	where := map[string]string{fieldLocation: agreementID, fieldKey: keyOf(done.EnrolmentKey, document)}
 	if done.Document != nil {
 		where[fieldDigest] = digest(done.Document)
 	}
-	all, err := c.query(ctx, document, where, fieldLocation, fieldDigest, fieldContent)
-	if err != nil || len(all) == 0 {
-		return found{}, err
+	answers, err := c.read(ctx, query{document, where, []string{fieldLocation, fieldDigest, fieldContent}})
+	if err != nil || len(answers[0]) == 0 {
+		return record{}, err
 	}
-	at := slices.IndexFunc(all, func(f found) bool { return f.values[fieldLocation] == agreementID })
+	all := answers[0]
+	at := slices.IndexFunc(all, func(r record) bool { return r.text(fieldLocation) == agreementID })
 	switch {
 	case at < 0:
-		return found{}, refuse(codeOtherAgreement, "document", "belongs to another record")
-	case !idPattern.MatchString(all[at].values[fieldContent]):
-		return found{}, &outbound.Lost{Cause: errNoID}
+		return record{}, refuse(codeOtherAgreement, "document", "belongs to another record")
+	case !idPattern.MatchString(all[at].text(fieldContent)):
+		return record{}, &outbound.Lost{Cause: errNoID}
 	}
 	return all[at], nil
 }

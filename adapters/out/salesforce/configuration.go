@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
-	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -42,7 +41,7 @@ func (c *CRM) Configurations(ctx context.Context) ([]catalogue.Configuration, er
 	if err := c.CheckEnvironment(ctx); err != nil {
 		return nil, err
 	}
-	r := configurationReader{mapping: c.mapping, fields: map[string][]field{}, records: map[string][]configured{}}
+	r := configurationReader{mapping: c.mapping, fields: map[string][]field{}, records: map[string][]record{}}
 	for _, o := range configurationObjects() {
 		records, err := c.configured(ctx, o)
 		if err != nil {
@@ -61,24 +60,18 @@ func (c *CRM) Configurations(ctx context.Context) ([]catalogue.Configuration, er
 // maxConfigured bounds how many records of one object configure providers.
 const maxConfigured = 20_000
 
-// configured is one record that was read: its values by the names of the mapping.
-type configured struct {
-	id     string
-	values map[string]strictjson.Value
-}
-
 // configured reads all records of an object, the oldest first. A record that does not say to which record it belongs is not
 // ours: an organisation may map an object that it has for more.
-func (c *CRM) configured(ctx context.Context, o object) (all []configured, err error) {
-	names := []string{"Id"}
+func (c *CRM) configured(ctx context.Context, o object) (all []record, err error) {
+	var names []string
 	for _, f := range o.fields {
-		names = append(names, c.mapping.field(o.name, f.name))
+		names = append(names, f.name)
 	}
-	q := "SELECT " + strings.Join(names, ", ") + " FROM " + c.mapping.object(o.name)
+	ours := ""
 	if parent := o.fields[0]; parent.kind == kindRelation {
-		q += " WHERE " + c.mapping.field(o.name, parent.name) + " != null"
+		ours = c.mapping.field(o.name, parent.name) + " != null"
 	}
-	next := call{method: http.MethodGet, path: "/query", query: url.Values{"q": {q + " ORDER BY CreatedDate, Id"}}}
+	next := call{method: http.MethodGet, path: "/query", query: url.Values{"q": {c.mapping.selection(o.name, names, ours)}}}
 	for {
 		var page recordsWire
 		err := c.client.repeatedly(ctx, func() (err error) {
@@ -88,19 +81,17 @@ func (c *CRM) configured(ctx context.Context, o object) (all []configured, err e
 		if err != nil {
 			return nil, err
 		}
-		for _, data := range page.Records {
-			record, err := c.mapping.configured(o, data)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, record)
+		records, err := c.mapping.records(o.name, names, page)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, records...)
 		switch path, ok := strings.CutPrefix(page.Next, dataPath); {
 		case page.Done:
 			return all, nil
 		case len(all) > maxConfigured:
 			return nil, fmt.Errorf("there are more than %d records of %s", maxConfigured, c.mapping.object(o.name))
-		case len(page.Records) == 0 || !ok || !locatorPattern.MatchString(path):
+		case len(records) == 0 || !ok || !locatorPattern.MatchString(path):
 			return nil, &outbound.Lost{Cause: errors.New("the answer to the query does not say where it goes on")}
 		default:
 			next = call{method: http.MethodGet, path: path}
@@ -110,38 +101,3 @@ func (c *CRM) configured(ctx context.Context, o object) (all []configured, err e
 
 // locatorPattern matches the address of a further page of a query.
 var locatorPattern = regexp.MustCompile(`^/query/[A-Za-z0-9-]{1,80}$`)
-
-// maxRecordDepth is that of a record, which has its attributes as an object.
-const maxRecordDepth = 4
-
-// configured reads one record of an answer. Numbers keep their text.
-func (m Mapping) configured(o object, data []byte) (configured, error) {
-	api := m.object(o.name)
-	lost := func(format string, args ...any) (configured, error) {
-		return configured{}, &outbound.Lost{Cause: fmt.Errorf("a record of "+api+" "+format, args...)}
-	}
-	v, err := strictjson.Parse(data, maxRecordDepth)
-	if err != nil {
-		return lost("is not well-formed")
-	}
-	member := func(name string) (strictjson.Value, bool) {
-		at := slices.IndexFunc(v.Members, func(m strictjson.Member) bool { return strings.EqualFold(m.Name, name) })
-		if at < 0 {
-			return strictjson.Value{}, false
-		}
-		return v.Members[at].Value, true
-	}
-	id, _ := member("Id")
-	if !idPattern.MatchString(id.Text) {
-		return lost("has no id")
-	}
-	record := configured{id.Text, map[string]strictjson.Value{}}
-	for _, f := range o.fields {
-		value, ok := member(m.field(o.name, f.name))
-		if !ok {
-			return lost("has no %s", m.field(o.name, f.name))
-		}
-		record.values[f.name] = value
-	}
-	return record, nil
-}

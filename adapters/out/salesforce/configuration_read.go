@@ -15,8 +15,8 @@ import (
 // configurationReader makes configurations of records, and collects their faults.
 type configurationReader struct {
 	mapping Mapping
-	fields  map[string][]field      // of the objects, by their names in the mapping
-	records map[string][]configured // of the objects, likewise
+	fields  map[string][]field  // of the objects, by their names in the mapping
+	records map[string][]record // of the objects, likewise
 	faults  ConfigurationFaults
 }
 
@@ -41,12 +41,12 @@ func (r *configurationReader) read() (all []catalogue.Configuration) {
 
 // children returns the records of an object by the id of the record that they belong to. To belong to a record that was not
 // read is a fault: left out, it would look as if it had been deleted.
-func (r *configurationReader) children(of, parent string) map[string][]configured {
+func (r *configurationReader) children(of, parent string) map[string][]record {
 	known := map[string]bool{}
 	for _, record := range r.records[parent] {
 		known[record.id] = true
 	}
-	children := map[string][]configured{}
+	children := map[string][]record{}
 	for _, record := range r.records[of] {
 		id := record.values[parent].Text
 		if !known[id] {
@@ -92,13 +92,13 @@ func (s *sheets) check(c catalogue.Configuration) {
 // sheet is one record while it is read.
 type sheet struct {
 	*sheets
-	configured
+	record
 	field map[string]string // places of the fields in a provider file, by their names in the mapping
 }
 
 // open begins with a record that has a place in a provider file. It is called by its parent and its code, or by its id if it
 // has no code that can be repeated.
-func (s *sheets) open(record configured, object, path, parent, code string) (opened sheet, name string) {
+func (s *sheets) open(record record, object, path, parent, code string) (opened sheet, name string) {
 	name = parent + cmp.Or(outbound.Word(record.values[code].Text), record.id)
 	label := s.reader.mapping.object(object) + " " + name
 	opened = sheet{s, record, map[string]string{}}
@@ -111,7 +111,7 @@ func (s *sheets) open(record configured, object, path, parent, code string) (ope
 	return opened, name
 }
 
-func (s *sheets) provider(record configured, courses []configured, plans map[string][]configured) catalogue.Configuration {
+func (s *sheets) provider(record record, courses []record, plans map[string][]record) catalogue.Configuration {
 	v, name := s.open(record, integration, "", "", "provider_code")
 	p := catalogue.Provider{
 		Code:        v.text("provider_code"),
@@ -142,7 +142,7 @@ func (s *sheets) provider(record configured, courses []configured, plans map[str
 }
 
 // course reads a course, which is of its provider's environment unless it names another.
-func (s *sheets) course(record configured, path, parent string, inherited catalogue.Environment, plans []configured) catalogue.Course {
+func (s *sheets) course(record record, path, parent string, inherited catalogue.Environment, plans []record) catalogue.Course {
 	if !inherited.Valid() {
 		inherited = catalogue.Sandbox // the provider's environment is a fault already; add no second one
 	}

@@ -48,10 +48,6 @@ var lengthPattern = regexp.MustCompile(`\(max length=([0-9]{1,6})\)$`)
 
 func newAPIError(status int, body []byte) *apiError {
 	e := &apiError{status: status}
-	if status == http.StatusMultipleChoices {
-		e.faults = []fault{{code: codeSeveral}} // the answer has the addresses of the records
-		return e
-	}
 	var wires []errorWire
 	if json.Unmarshal(body, &wires) != nil {
 		return e

@@ -60,28 +60,26 @@ func (c *CRM) checkEnvironment(k checkout.EnrolmentKey) error {
 // error it still returns the ids of the records that it found or made.
 func (c *CRM) open(ctx context.Context, e checkout.Enrolment) (map[string]string, error) {
 	names := map[string][]string{opportunity: intentFields()}
-	var parts []partWire
-	for _, k := range kinds() {
-		parts = append(parts, c.byKey(k.object, keyOf(e.EnrolmentKey, k.kind), names[k.object]...))
-	}
-	answers, err := c.composite(ctx, parts, false)
+	there, err := c.read(ctx, byKeys(e.EnrolmentKey, names)...)
 	if err != nil {
-		return nil, ofLook(err)
+		return nil, err
 	}
 	ids, missing := map[string]string{}, []write{}
 	for i, k := range kinds() {
-		there, err := c.foundByKey(k.object, answers[i], names[k.object]...)
-		if err != nil {
+		one, err := c.atMostOne(k.object, there[i])
+		switch {
+		case err != nil:
 			return ids, err
-		}
-		if there.id != "" {
-			ids[k.object] = there.id
-			if err := sameIntent(there, e, k.object); err != nil {
-				return ids, err
-			}
+		case one.id == "":
+			missing = append(missing, c.opening(e, k.object, keyOf(e.EnrolmentKey, k.kind), ids))
 			continue
 		}
-		missing = append(missing, c.opening(e, k.object, keyOf(e.EnrolmentKey, k.kind), ids))
+		ids[k.object] = one.id
+		if k.object == opportunity {
+			if err := sameIntent(one, e); err != nil {
+				return ids, err
+			}
+		}
 	}
 	if len(missing) == 0 {
 		return ids, nil
@@ -91,6 +89,25 @@ func (c *CRM) open(ctx context.Context, e checkout.Enrolment) (map[string]string
 		ids[object] = id
 	}
 	return ids, err
+}
+
+// byKeys are the queries for the records with which an enrolment is opened. names has the fields that are read of an object.
+func byKeys(k checkout.EnrolmentKey, names map[string][]string) (queries []query) {
+	for _, of := range kinds() {
+		queries = append(queries, query{of.object, map[string]string{fieldKey: keyOf(k, of.kind)}, names[of.object]})
+	}
+	return queries
+}
+
+// atMostOne returns the record that has a key; its id is empty if there is none. A record may have been copied with its key.
+func (c *CRM) atMostOne(object string, all []record) (record, error) {
+	switch len(all) {
+	case 0:
+		return record{}, nil
+	case 1:
+		return all[0], nil
+	}
+	return record{}, refuse(codeSeveral, c.mapping.object(object), "is refused")
 }
 
 // opening is the write of one record of an enrolment that is opened. known has the ids of the records that exist.
@@ -161,17 +178,14 @@ func intentFields() (names []string) {
 }
 
 // sameIntent refuses an enrolment whose opportunity is on record with another intent.
-func sameIntent(there found, e checkout.Enrolment, object string) error {
-	if object != opportunity {
-		return nil
-	}
+func sameIntent(there record, e checkout.Enrolment) error {
 	var differing []checkout.Fault
 	wanted := map[string]any{}
 	addFigures(wanted, e.Intent.CourseName, e.Intent.Pricing, e.Intent.Plan)
 	for _, f := range figures() {
-		if want := fmt.Sprint(wanted[f.name]); !sameValue(there.values[f.name], want) {
+		if want := fmt.Sprint(wanted[f.name]); !sameValue(there.text(f.name), want) {
 			differing = append(differing, checkout.Fault{Field: f.contract,
-				Message: fmt.Sprintf("is %s in the CRM, not %s; an order cannot be changed", there.values[f.name], want)})
+				Message: fmt.Sprintf("is %s in the CRM, not %s; an order cannot be changed", there.text(f.name), want)})
 		}
 	}
 	if len(differing) > 0 {

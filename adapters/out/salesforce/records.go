@@ -1,7 +1,6 @@
 package salesforce
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -178,130 +178,125 @@ func failedPart(writes []write, answers []partAnswerWire) error {
 	return failed
 }
 
-// found is a record that was read: texts by the names of their fields. An empty id means that there is no record.
-type found struct {
-	id     string
-	values map[string]string
-}
-
-// byKey is the part of a composite request that reads a record by its natural key.
-func (c *CRM) byKey(object, key string, names ...string) partWire {
-	fields := []string{"Id"}
-	for _, name := range names {
-		fields = append(fields, c.mapping.field(object, name))
-	}
-	return partWire{Method: http.MethodGet, ReferenceID: object, URL: dataPath + "/sobjects/" + c.mapping.object(object) + "/" +
-		c.mapping.field(object, fieldKey) + "/" + url.PathEscape(key) + "?fields=" + strings.Join(fields, ",")}
-}
-
-// foundByKey reads the answer to byKey.
-func (c *CRM) foundByKey(object string, answer partAnswerWire, names ...string) (found, error) {
-	if answer.Status == http.StatusNotFound {
-		return found{}, nil
-	}
-	if answer.Status != http.StatusOK {
-		err := newAPIError(answer.Status, answer.Body)
-		err.object, err.look = object, answer.Status != http.StatusMultipleChoices // a record was copied with its key
-		return found{}, err
-	}
-	var record map[string]any
-	d := json.NewDecoder(bytes.NewReader(answer.Body))
-	d.UseNumber()
-	if err := d.Decode(&record); err != nil {
-		return found{}, &outbound.Lost{Cause: fmt.Errorf("the %s: %w", object, outbound.WithoutText(err))}
-	}
-	return c.found(object, record, names)
-}
-
-// found reads a record of an answer.
-func (c *CRM) found(object string, record map[string]any, names []string) (found, error) {
-	id, _ := record["Id"].(string)
-	if !idPattern.MatchString(id) {
-		return found{}, &outbound.Lost{Cause: errNoID}
-	}
-	f := found{id, map[string]string{}}
-	for _, name := range names {
-		value, ok := named(record, c.mapping.field(object, name))
-		text, isText := value.(string)
-		if number, ok := value.(json.Number); ok {
-			text, isText = number.String(), true
-		}
-		if !ok || value != nil && !isText {
-			return f, &outbound.Lost{Cause: fmt.Errorf("the %s that was read has no %s", object, name)}
-		}
-		f.values[name] = text
-	}
-	return f, nil
-}
-
-// named returns the value of a field. A mapping may spell its name in another letter case than the answer does.
-func named(record map[string]any, field string) (value any, ok bool) {
-	for name, value := range record {
-		if strings.EqualFold(name, field) {
-			return value, true
-		}
-	}
-	return nil, false
-}
-
-// query returns the records of an object of which any of some fields has a value. A field may be that of a record to which
+// query asks for the records of an object of which any of some fields has a value. A field may be that of a record to which
 // one refers: opportunity.key.
-func (c *CRM) query(ctx context.Context, object string, where map[string]string, names ...string) ([]found, error) {
-	answer, err := send[queryAnswerWire](ctx, c.client, call{method: http.MethodGet, path: "/query", query: c.soql(object, where, names)})
+type query struct {
+	object string
+	where  map[string]string
+	names  []string // of the fields that are read
+}
+
+// record is a record that was read: its values by the names of the mapping.
+type record struct {
+	id     string
+	values map[string]strictjson.Value
+}
+
+// text returns a text, a number as it was written, or "" for a field without a value.
+func (r record) text(name string) string { return r.values[name].Text }
+
+// read returns what queries find, all by one call.
+func (c *CRM) read(ctx context.Context, queries ...query) (all [][]record, err error) {
+	if len(queries) == 1 {
+		q := queries[0]
+		answer, err := send[recordsWire](ctx, c.client, call{method: http.MethodGet, path: "/query", query: c.mapping.soql(q)})
+		if err != nil {
+			return nil, ofLook(err)
+		}
+		found, err := c.mapping.records(q.object, q.names, answer)
+		return [][]record{found}, err
+	}
+	parts := make([]partWire, len(queries))
+	for i, q := range queries {
+		parts[i] = partWire{Method: http.MethodGet, ReferenceID: q.object, URL: dataPath + "/query?" + c.mapping.soql(q).Encode()}
+	}
+	answers, err := c.composite(ctx, parts, false)
 	if err != nil {
-		return nil, err
+		return nil, ofLook(err)
 	}
-	return c.foundAll(object, answer, names)
-}
-
-// byQuery is the part of a composite request that makes a query.
-func (c *CRM) byQuery(object string, where map[string]string, names ...string) partWire {
-	return partWire{Method: http.MethodGet, ReferenceID: object, URL: dataPath + "/query?" + c.soql(object, where, names).Encode()}
-}
-
-// foundByQuery reads the answer to byQuery.
-func (c *CRM) foundByQuery(object string, answer partAnswerWire, names ...string) ([]found, error) {
-	if answer.Status != http.StatusOK {
-		return nil, ofLook(inRecord(object, newAPIError(answer.Status, answer.Body)))
-	}
-	var records queryAnswerWire
-	if err := json.Unmarshal(answer.Body, &records); err != nil {
-		return nil, &outbound.Lost{Cause: fmt.Errorf("the %s: %w", object, outbound.WithoutText(err))}
-	}
-	return c.foundAll(object, records, names)
-}
-
-// soql is the parameter of a query.
-func (c *CRM) soql(object string, where map[string]string, names []string) url.Values {
-	fields, conditions := []string{"Id"}, []string{}
-	for _, name := range names {
-		fields = append(fields, c.mapping.field(object, name))
-	}
-	for name, value := range where {
-		conditions = append(conditions, c.mapping.path(object, name)+" = '"+soqlText.Replace(value)+"'")
-	}
-	slices.Sort(conditions)
-	return url.Values{"q": {"SELECT " + strings.Join(fields, ", ") + " FROM " + c.mapping.object(object) + " WHERE " +
-		strings.Join(conditions, " OR ") + " ORDER BY CreatedDate, Id LIMIT 10"}}
-}
-
-// foundAll reads the records that a query found. An answer without a list is lost: it does not say that there are no records.
-func (c *CRM) foundAll(object string, answer queryAnswerWire, names []string) (all []found, err error) {
-	if answer.Records == nil {
-		return nil, &outbound.Lost{Cause: fmt.Errorf("the answer has no list of each %s that was found", object)}
-	}
-	for _, record := range answer.Records {
-		f, err := c.found(object, record, names)
+	for i, q := range queries {
+		if answers[i].Status != http.StatusOK {
+			return nil, ofLook(inRecord(q.object, newAPIError(answers[i].Status, answers[i].Body)))
+		}
+		var answer recordsWire
+		if err := json.Unmarshal(answers[i].Body, &answer); err != nil {
+			return nil, &outbound.Lost{Cause: fmt.Errorf("the %s: %w", q.object, outbound.WithoutText(err))}
+		}
+		found, err := c.mapping.records(q.object, q.names, answer)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, f)
+		all = append(all, found)
 	}
 	return all, nil
 }
 
+// soql is the parameter of a query.
+func (m Mapping) soql(q query) url.Values {
+	var conditions []string
+	for name, value := range q.where {
+		conditions = append(conditions, m.path(q.object, name)+" = '"+soqlText.Replace(value)+"'")
+	}
+	slices.Sort(conditions)
+	return url.Values{"q": {m.selection(q.object, q.names, strings.Join(conditions, " OR ")) + " LIMIT 10"}}
+}
+
 // soqlText escapes a text between the quotes of a query.
 var soqlText = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+
+// selection is the text of a query for the records that fulfil a condition, if there is one, the oldest first.
+func (m Mapping) selection(object string, names []string, condition string) string {
+	fields := []string{"Id"}
+	for _, name := range names {
+		fields = append(fields, m.field(object, name))
+	}
+	if condition != "" {
+		condition = " WHERE " + condition
+	}
+	return "SELECT " + strings.Join(fields, ", ") + " FROM " + m.object(object) + condition + " ORDER BY CreatedDate, Id"
+}
+
+// maxRecordDepth is that of a record, which has its attributes as an object.
+const maxRecordDepth = 4
+
+// records reads the records of an answer. An answer without a list is lost: it does not say that there are no records.
+func (m Mapping) records(object string, names []string, answer recordsWire) (all []record, err error) {
+	lost := func(format string, args ...any) ([]record, error) {
+		return nil, &outbound.Lost{Cause: fmt.Errorf("a record of "+m.object(object)+" "+format, args...)}
+	}
+	if answer.Records == nil {
+		return lost("may exist or not: the answer has no list")
+	}
+	for _, data := range answer.Records {
+		v, err := strictjson.Parse(data, maxRecordDepth)
+		if err != nil {
+			return lost("is not well-formed")
+		}
+		id, _ := member(v, "Id")
+		if !idPattern.MatchString(id.Text) {
+			return lost("has no id")
+		}
+		r := record{id.Text, map[string]strictjson.Value{}}
+		for _, name := range names {
+			value, ok := member(v, m.field(object, name))
+			if !ok || value.Kind == strictjson.Array || value.Kind == strictjson.Object {
+				return lost("has no %s", m.field(object, name))
+			}
+			r.values[name] = value
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// member returns the value of a field. A mapping may spell its name in another letter case than the answer does.
+func member(v strictjson.Value, field string) (value strictjson.Value, ok bool) {
+	at := slices.IndexFunc(v.Members, func(m strictjson.Member) bool { return strings.EqualFold(m.Name, field) })
+	if at < 0 {
+		return strictjson.Value{}, false
+	}
+	return v.Members[at].Value, true
+}
 
 // outcome returns what an error means to the caller: a refusal where it is definite.
 func (c *CRM) outcome(err error) error {

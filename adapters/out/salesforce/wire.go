@@ -54,15 +54,18 @@ type savedWire struct {
 	Success bool   `json:"success"`
 }
 
-type queryAnswerWire struct {
-	Records []map[string]any `json:"records"`
-}
-
-// recordsWire is a page of a query whose records are read by strictjson.
+// recordsWire is the answer to a query, or a page of it. The records are read by strictjson.
 type recordsWire struct {
 	Records []json.RawMessage `json:"records"`
 	Done    bool              `json:"done"`
 	Next    string            `json:"nextRecordsUrl"`
+}
+
+type organisationsWire struct {
+	Records []struct {
+		IsSandbox bool   `json:"IsSandbox"`
+		Edition   string `json:"OrganizationType"`
+	} `json:"records"`
 }
 
 type limitsWire struct {
