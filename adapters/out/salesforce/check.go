@@ -117,8 +117,8 @@ func (m Mapping) compare(o object, d describeWire) (lacks []string) {
 // compareField returns why a field of the organisation does not do; each reads on from its name.
 func (m Mapping) compareField(f field, w describeFieldWire) (problems []string) {
 	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	if !slices.Contains(f.kind.types(), w.Type) {
-		add("has the type %s; it must be one of %s", w.Type, strings.Join(f.kind.types(), ", "))
+	if !slices.Contains(typesOf[f.kind], w.Type) {
+		add("has the type %s; it must be one of %s", w.Type, strings.Join(typesOf[f.kind], ", "))
 		return problems
 	}
 	if f.readOnly {
@@ -144,7 +144,7 @@ func (m Mapping) compareField(f field, w describeFieldWire) (problems []string) 
 	}
 	wanted := f.values
 	if f.name == fieldStage {
-		wanted = []string{m.open, m.complete}
+		wanted = []string{m.names[stageOpen], m.names[stageComplete]}
 	}
 	for _, value := range wanted {
 		if !slices.Contains(w.Values, picklistWire{Active: true, Value: value}) {

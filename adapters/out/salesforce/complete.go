@@ -77,7 +77,7 @@ func (c *CRM) complete(ctx context.Context, done checkout.Completion) (checkout.
 	}
 	last = append(last,
 		write{object: authority, id: done.Records.DDAID, values: authorityValues(done)},
-		write{object: opportunity, id: done.Records.OpportunityID, values: map[string]any{fieldStage: c.mapping.complete}})
+		write{object: opportunity, id: done.Records.OpportunityID, values: map[string]any{fieldStage: c.mapping.names[stageComplete]}})
 	_, err = c.writeAll(ctx, last)
 	return completed, err
 }

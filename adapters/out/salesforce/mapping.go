@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
@@ -13,30 +14,35 @@ import (
 // Mapping says by which names an organisation has the objects and fields, and which stages an opportunity goes through.
 // The zero Mapping has no names.
 type Mapping struct {
-	objects  map[string]mapped // by name in the file
-	open     string            // the stage of an enrolment that was opened
-	complete string            // and of a complete enrolment
+	names map[string]string // by their paths in the file: "contact.object", "contact.fields.key", "stages.open"
 }
 
-// mapped is an object by its names in an organisation.
-type mapped struct {
-	api    string
-	fields map[string]string // by name in the file
-}
-
-func (m Mapping) isZero() bool { return m.objects == nil }
+const (
+	stageOpen     = "stages.open"     // the stage of an enrolment that was opened
+	stageComplete = "stages.complete" // and of a complete enrolment
+)
 
 // DefaultMapping returns the names of an organisation that has the metadata.
 func DefaultMapping() Mapping {
-	m := Mapping{objects: map[string]mapped{}, open: "Prospecting", complete: "Closed Won"}
-	for _, o := range objects() {
-		names := mapped{o.api, map[string]string{}}
-		for _, f := range o.fields {
-			names.fields[f.name] = f.api
-		}
-		m.objects[o.name] = names
+	m := Mapping{map[string]string{}}
+	for _, d := range defaults() {
+		m.names[d.path] = d.api
 	}
 	return m
+}
+
+// defaults lists the paths of a file in their order, with the names of an organisation that has the metadata.
+func defaults() (all []struct{ path, api string }) {
+	add := func(path, api string) { all = append(all, struct{ path, api string }{path, api}) }
+	for _, o := range objects() {
+		add(o.name+".object", o.api)
+		for _, f := range o.fields {
+			add(o.name+".fields."+f.name, f.api)
+		}
+	}
+	add(stageOpen, "Prospecting")
+	add(stageComplete, "Closed Won")
+	return all
 }
 
 const maxMappingDepth = 4
@@ -61,108 +67,79 @@ func ParseMapping(data []byte) (Mapping, error) {
 	if err != nil {
 		return Mapping{}, err
 	}
-	r := &mappingReader{}
 	m := DefaultMapping()
-	file := r.object("", v)
+	faults := append(m.take("", v), m.twice()...)
+	if m.names[stageOpen] == m.names[stageComplete] {
+		faults = append(faults, wrong("stages", "must differ: an enrolment would be complete when it is opened"))
+	}
+	return m, errors.Join(faults...)
+}
+
+func wrong(path, message string) error { return &strictjson.Error{Path: path, Message: message} }
+
+// take takes the names that a value of the file has for what is below a path, and returns what is wrong with them.
+func (m Mapping) take(path string, v strictjson.Value) (faults []error) {
+	if v.Kind != strictjson.Object {
+		return []error{wrong(path, "must be an object")}
+	}
+	known := below(path)
+	for _, member := range v.Members {
+		at := strictjson.Join(path, member.Name)
+		_, isName := m.names[at]
+		switch {
+		case !slices.Contains(known, member.Name):
+			faults = append(faults, wrong(at, "is not known; there are "+strings.Join(known, ", ")))
+		case member.Value.Kind == strictjson.Null: // as if it were absent
+		case !isName:
+			faults = append(faults, m.take(at, member.Value)...)
+		case path == "stages" && !isStage(member.Value):
+			faults = append(faults, wrong(at, "must be a value of the stage's picklist"))
+		case path != "stages" && !(member.Value.Kind == strictjson.String && namePattern.MatchString(member.Value.Text)):
+			faults = append(faults, wrong(at, "must be the API name of an object or field"))
+		default:
+			m.names[at] = member.Value.Text
+		}
+	}
+	return faults
+}
+
+// below lists what there may be below a path of the file.
+func below(path string) (known []string) {
+	for _, d := range defaults() {
+		if rest, ok := strings.CutPrefix("."+d.path, strings.TrimSuffix("."+path, ".")+"."); ok {
+			name, _, _ := strings.Cut(rest, ".")
+			known = append(known, name)
+		}
+	}
+	return slices.Compact(known)
+}
+
+func isStage(v strictjson.Value) bool {
+	return v.Kind == strictjson.String && v.Text != "" && strings.TrimSpace(v.Text) == v.Text && len(v.Text) <= maxStage &&
+		!strings.Contains(v.Text, reference)
+}
+
+// twice returns an error for each field to which two names are written. Two names may be read from one field.
+func (m Mapping) twice() (faults []error) {
 	for _, o := range objects() {
-		if given, ok := file.Take(o.name); ok {
-			m.objects[o.name] = r.mapped(file.At(o.name), given, o, m.objects[o.name])
-		}
-	}
-	if given, ok := file.Take("stages"); ok {
-		stages := r.object("stages", given)
-		r.stage(stages, "open", &m.open)
-		r.stage(stages, "complete", &m.complete)
-		r.unknown(stages)
-	}
-	r.unknown(file)
-	if m.open == m.complete {
-		r.fault("stages", "must differ: an enrolment would be complete when it is opened")
-	}
-	return m, errors.Join(r.faults...)
-}
-
-// mappingReader collects what is wrong with a mapping.
-type mappingReader struct{ faults []error }
-
-func (r *mappingReader) fault(path, message string) {
-	r.faults = append(r.faults, &strictjson.Error{Path: path, Message: message})
-}
-
-func (r *mappingReader) object(path string, v strictjson.Value) *strictjson.Fields {
-	fields := strictjson.FieldsOf(path, v)
-	if !fields.Object() {
-		r.fault(path, "must be an object")
-	}
-	return fields
-}
-
-const maxUnknown = 20
-
-func (r *mappingReader) unknown(of *strictjson.Fields) {
-	for _, name := range of.Unknown(maxUnknown) {
-		r.fault(of.At(name), "is not known; there are "+strings.Join(of.Known(), ", "))
-	}
-}
-
-// mapped reads the names of an object.
-func (r *mappingReader) mapped(path string, v strictjson.Value, o object, names mapped) mapped {
-	given := r.object(path, v)
-	r.name(given, "object", &names.api)
-	if list, ok := given.Take("fields"); ok {
-		fields := r.object(given.At("fields"), list)
+		taken := map[string]string{} // who is written to a field, by its name in lower case
 		for _, f := range o.fields {
-			api := names.fields[f.name]
-			r.name(fields, f.name, &api)
-			names.fields[f.name] = api
+			api := m.field(o.name, f.name)
+			if other, already := taken[strings.ToLower(api)]; already && !o.readOnly {
+				faults = append(faults, wrong(o.name+".fields."+f.name, fmt.Sprintf("is %s, as %s is", api, other)))
+			}
+			taken[strings.ToLower(api)] = f.name
 		}
-		r.unknown(fields)
 	}
-	r.unknown(given)
-	if o.readOnly {
-		return names // two names may be read from one field
-	}
-	taken := map[string]string{} // who is written to a field, by its name in lower case
-	for _, f := range o.fields {
-		lower := strings.ToLower(names.fields[f.name])
-		if other, twice := taken[lower]; twice {
-			r.fault(path+".fields."+f.name, fmt.Sprintf("is %s, as %s is", names.fields[f.name], other))
-		}
-		taken[lower] = f.name
-	}
-	return names
-}
-
-// text reads a text of a form, where it is given.
-func (r *mappingReader) text(from *strictjson.Fields, name string, into *string, good func(string) bool, want string) {
-	v, given := from.Take(name)
-	switch {
-	case !given:
-	case v.Kind != strictjson.String || !good(v.Text):
-		r.fault(from.At(name), want)
-	default:
-		*into = v.Text
-	}
-}
-
-// name reads one name, where it is given.
-func (r *mappingReader) name(from *strictjson.Fields, name string, into *string) {
-	r.text(from, name, into, namePattern.MatchString, "must be the API name of an object or field")
-}
-
-// stage reads the name of a stage, where it is given.
-func (r *mappingReader) stage(from *strictjson.Fields, name string, into *string) {
-	r.text(from, name, into, func(text string) bool {
-		return strings.TrimSpace(text) == text && text != "" && len(text) <= maxStage && !strings.Contains(text, reference)
-	}, "must be a value of the stage's picklist")
+	return faults
 }
 
 // object returns the name of an object in the organisation.
-func (m Mapping) object(name string) string { return m.objects[name].api }
+func (m Mapping) object(name string) string { return m.names[name+".object"] }
 
 // field returns the name of a field in the organisation. It panics for a field that is not in the list of objects.
 func (m Mapping) field(object, name string) string {
-	api, ok := m.objects[object].fields[name]
+	api, ok := m.names[object+".fields."+name]
 	if !ok {
 		panic("salesforce: object " + object + " has no field " + name)
 	}
@@ -201,12 +178,12 @@ func (m Mapping) faults(objectName string, wrong []fault) (faults []checkout.Fau
 func (m Mapping) contract(objectName, api string) string {
 	for _, o := range objects() {
 		for _, f := range o.fields {
-			if o.name == objectName && strings.EqualFold(m.objects[o.name].fields[f.name], api) && f.contract != "" {
+			if o.name == objectName && strings.EqualFold(m.field(o.name, f.name), api) && f.contract != "" {
 				return f.contract
 			}
 		}
 	}
-	if object := m.objects[objectName].api; object != "" {
+	if object := m.object(objectName); object != "" {
 		return object + "." + api
 	}
 	return api

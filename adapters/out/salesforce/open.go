@@ -99,7 +99,7 @@ func byKeys(k checkout.EnrolmentKey, names map[string][]string) (queries []query
 	return queries
 }
 
-// atMostOne returns the record that has a key; its id is empty if there is none. A record may have been copied with its key.
+// atMostOne returns the record that has a key; its id is empty if no record has it. A record may have been copied with its key.
 func (c *CRM) atMostOne(object string, all []record) (record, error) {
 	switch len(all) {
 	case 0:
@@ -127,7 +127,7 @@ func (c *CRM) opening(e checkout.Enrolment, object, key string, known map[string
 		w.values["first_name"], w.values["last_name"], w.values["email"] = e.Student.FirstName, e.Student.LastName, e.Student.Email
 	case opportunity:
 		w.values["name"] = opportunityName(e)
-		w.values[fieldStage] = c.mapping.open
+		w.values[fieldStage] = c.mapping.names[stageOpen]
 		w.values["close_date"] = e.Intent.Plan.First.String()
 		w.values["amount"] = amount(e.Intent.Pricing.Price)
 		w.values["checkout_id"], w.values["order_id"] = e.CheckoutID, e.OrderID

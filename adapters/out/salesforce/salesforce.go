@@ -85,7 +85,7 @@ func (c *CRM) Info() checkout.CRMInfo {
 
 func (o Options) complete() Options {
 	o.URL = strings.TrimRight(o.URL, "/")
-	if o.Mapping.isZero() {
+	if o.Mapping.names == nil {
 		o.Mapping = DefaultMapping()
 	}
 	if o.Transport == nil {
