@@ -121,7 +121,8 @@ func (b Bench) wantRefusals(t *testing.T, completions ...checkout.Completion) {
 			t.Errorf("completion %d: Complete = %+v, %v; want a refusal", i, got, err)
 			continue
 		}
-		for _, personal := range []string{c.Agreement.Student.FirstName, c.Agreement.Student.LastName, c.Agreement.Student.Email, c.Setup.AccountHolder} {
+		student := c.Agreement.Student
+		for _, personal := range []string{student.FirstName, student.LastName, student.Email, c.Setup.AccountHolder} {
 			if strings.Contains(err.Error(), personal) {
 				t.Errorf("the refusal repeats %q: %v", personal, err)
 			}

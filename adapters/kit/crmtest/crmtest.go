@@ -225,7 +225,8 @@ func (b Bench) wantComplete(t *testing.T, c checkout.Completion, document []byte
 	t.Helper()
 	got := b.Stored(t, c.Records.OpportunityID)
 	want := Counts{Contacts: n, Opportunities: n, Authorities: n, Agreements: n, Documents: n}
-	if !got.Complete || got.Completions != 1 || got.ChangedAfter != 0 || got.Counts != want || document != nil && !bytes.Equal(got.Document, document) {
+	otherDocument := document != nil && !bytes.Equal(got.Document, document)
+	if !got.Complete || got.Completions != 1 || got.ChangedAfter != 0 || got.Counts != want || otherDocument {
 		t.Errorf("stored %+v; want it complete once and last with the document %q, and %+v", got, document, want)
 	}
 	return got

@@ -25,10 +25,13 @@ func OwnClock(t *testing.T, open Open) {
 		name string
 		off  time.Duration
 	}{{"an hour ahead", time.Hour}, {"an hour behind", -time.Hour}} {
+		off := func(check func(*testing.T, ports.Admin, time.Duration)) func(*testing.T, ports.Admin) {
+			return func(t *testing.T, s ports.Admin) { check(t, s, clock.off) }
+		}
 		run(t, open, []promise{
-			{"work that a clock " + clock.name + " enters is due in time, and not before", func(t *testing.T, s ports.Admin) { entersInTime(t, s, clock.off) }},
-			{"a lease by a clock " + clock.name + " lasts as long as it says, and then another gets the job", func(t *testing.T, s ports.Admin) { lastsInTime(t, s, clock.off) }},
-			{"a pause by a clock " + clock.name + " lasts as long as it says", func(t *testing.T, s ports.Admin) { pausesInTime(t, s, clock.off) }},
+			{"work that a clock " + clock.name + " enters is due in time, and not before", off(entersInTime)},
+			{"a lease by a clock " + clock.name + " lasts as long as it says, and then another gets the job", off(lastsInTime)},
+			{"a pause by a clock " + clock.name + " lasts as long as it says", off(pausesInTime)},
 		})
 	}
 }

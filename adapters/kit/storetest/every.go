@@ -30,7 +30,8 @@ func Every(t *testing.T, open Open) {
 // filled stores something of every kind, and returns what was given to the store.
 func filled(t *testing.T, s ports.Admin) (given []any) {
 	t.Helper()
-	conf, jobs, entries := configuration("KOWHAI"), []checkout.Job{work(1), work(2)}, []evidence.Entry{entryAt(1, "operation/1"), entryAt(2, "operation/2")}
+	conf, jobs := configuration("KOWHAI"), []checkout.Job{work(1), work(2)}
+	entries := []evidence.Entry{entryAt(1, "operation/1"), entryAt(2, "operation/2")}
 	jobs[0].Body = []byte("body")
 	configure(t, s, conf)
 	addKeys(t, s, key(1))
@@ -70,8 +71,8 @@ func everything(t *testing.T, s ports.Admin) []any {
 	for i, l := range leased {
 		of[i] = l.Job
 	}
-	return []any{&all, &c, &a, &d, &p, &course, &head, &entry, list, of, moments(t, s, id), result(s.Keys(ctx))(t), result(s.Providers(ctx))(t),
-		result(s.EvidenceNodes(ctx, []int64{0}))(t), result(s.SealedEvidence(ctx, 0, 9))(t), result(s.UnsealedEvidence(ctx, 9))(t)}
+	return []any{&all, &c, &a, &d, &p, &course, &head, &entry, list, of, moments(t, s, id),
+		result(s.Keys(ctx))(t), result(s.Providers(ctx))(t), result(s.EvidenceNodes(ctx, []int64{0}))(t), result(s.SealedEvidence(ctx, 0, 9))(t), result(s.UnsealedEvidence(ctx, 9))(t)}
 }
 
 func sharesNothing(t *testing.T, s ports.Admin) {
@@ -102,9 +103,10 @@ func sharesNothing(t *testing.T, s ports.Admin) {
 		"UpdateCheckout": s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
 			return checkout.Change{}, decide(&c)
 		}),
-		"ReplaceProviders": s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-			return nil, nil, decide(all)
-		}),
+		"ReplaceProviders": s.ReplaceProviders(t.Context(),
+			func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+				return nil, nil, decide(all)
+			}),
 		"SealEvidence": s.SealEvidence(t.Context(), 9, func(h evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
 			return evidence.Sealing{}, decide(&h, entries)
 		}),
@@ -155,10 +157,11 @@ func endedContext(t *testing.T, s ports.Admin) {
 		for call, err := range map[string]error{
 			"Checkout": read, "FindCheckout": found, "Enqueue": entered, "Lease": leased, "Jobs": listed, "Backlog": counted,
 			"InsertCheckout": s.InsertCheckout(ended, opened(2), pending()),
-			"UpdateCheckout": s.UpdateCheckout(ended, id, pending(), deciding(func(c checkout.Checkout) checkout.Change { return confirmed(c, 1) })),
-			"Extend":         s.Extend(ended, l, now(), 0),
-			"Settle":         s.Settle(ended, l, checkout.Outcome{State: checkout.JobDone}, pending(), nil),
-			"HastenJob":      s.HastenJob(ended, work(1).ID, moment(checkout.MomentOperated, 1), *operation(1)),
+			"UpdateCheckout": s.UpdateCheckout(ended, id, pending(),
+				deciding(func(c checkout.Checkout) checkout.Change { return confirmed(c, 1) })),
+			"Extend":    s.Extend(ended, l, now(), 0),
+			"Settle":    s.Settle(ended, l, checkout.Outcome{State: checkout.JobDone}, pending(), nil),
+			"HastenJob": s.HastenJob(ended, work(1).ID, moment(checkout.MomentOperated, 1), *operation(1)),
 			"Note": s.Note(ended, []checkout.Noted{{CheckoutID: id, Moment: moment(checkout.MomentOpened, 1)}},
 				[]checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}),
 			"AddKey": s.AddKey(ended, key(1), nil),

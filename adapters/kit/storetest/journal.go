@@ -128,8 +128,8 @@ func concurrentMoments(t *testing.T, s processes) {
 		again := moment(checkout.MomentRefused, i)
 		again.Once = "refused"
 		of := []string{opened(1).Next.ID, opened(2).Next.ID} // in either order
-		return s[i/2%2].Note(t.Context(), []checkout.Noted{{CheckoutID: of[i%2], Moment: again}, {CheckoutID: of[1-i%2], Moment: moment(checkout.MomentOpened, i)},
-			{CheckoutID: of[0], Moment: again}}, nil)
+		return s[i/2%2].Note(t.Context(), []checkout.Noted{{CheckoutID: of[i%2], Moment: again},
+			{CheckoutID: of[1-i%2], Moment: moment(checkout.MomentOpened, i)}, {CheckoutID: of[0], Moment: again}}, nil)
 	})
 	for n, times := range map[int]int{1: many + many/2, 2: many / 2} {
 		list := moments(t, s[1], opened(n).Next.ID)
@@ -191,5 +191,6 @@ func concurrentRefusals(t *testing.T, s processes) {
 		}
 		return s[i/2%2].Note(t.Context(), nil, list)
 	})
-	gets(t, "Refusals", []checkout.Refusal{refusal("KOWHAI", 20, "A", "", many), refusal("RIMU", 20, "A", "", 2*many)})(s[1].Refusals(t.Context(), "", ""))
+	want := []checkout.Refusal{refusal("KOWHAI", 20, "A", "", many), refusal("RIMU", 20, "A", "", 2*many)}
+	gets(t, "Refusals", want)(s[1].Refusals(t.Context(), "", ""))
 }

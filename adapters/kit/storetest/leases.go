@@ -149,7 +149,8 @@ func concurrentLeases(t *testing.T, s processes) {
 	for round := int64(1); round <= 5; round++ {
 		got := make([][]checkout.Lease, many)
 		allSucceed(t, "Lease", many, func(i int) (err error) {
-			got[i], err = s[i%2].Lease(t.Context(), checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), ID: work(1).ID, Limit: 1})
+			q := checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), ID: work(1).ID, Limit: 1}
+			got[i], err = s[i%2].Lease(t.Context(), q)
 			return err
 		})
 		all := slices.Concat(got...)

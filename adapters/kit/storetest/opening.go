@@ -39,7 +39,10 @@ func Opening(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"a job is leased to one of two processes, and fences the other off", inTwo(concurrentLeases)},
 		{"a job that one process enters, leases or settles, another knows at once", jobsAcross},
 		{"of two processes that enter the same jobs one gets each", inTwo(jobsEnterConcurrently)},
-		{"moments and refusals of two processes are all on record", inTwo(func(t *testing.T, s processes) { concurrentMoments(t, s); concurrentRefusals(t, s) })},
+		{"moments and refusals of two processes are all on record", inTwo(func(t *testing.T, s processes) {
+			concurrentMoments(t, s)
+			concurrentRefusals(t, s)
+		})},
 	} {
 		t.Run(promise.name, func(t *testing.T) { promise.check(t, newPlace(t)) })
 	}
@@ -64,8 +67,9 @@ func admissions() map[string][]attempt {
 			{catalogue.Production, "a", "belongs to the sandbox environment"}, {catalogue.Sandbox, "a", ""}, {"", "a", ""}},
 		"an operator's command stamps nothing": {{"", "a", ""}, {catalogue.Production, "a", ""},
 			{catalogue.Sandbox, "a", "belongs to the production environment"}},
-		"an unknown environment is refused":     {{"test", "a", "not an environment"}},
-		"another secret is refused":             {{"", "a", ""}, {"", "b", anotherSecretSays}, {"", "bc", anotherSecretSays}, {"", "", "was given"}, {"", "a", ""}},
+		"an unknown environment is refused": {{"test", "a", "not an environment"}},
+		"another secret is refused": {{"", "a", ""}, {"", "b", anotherSecretSays}, {"", "bc", anotherSecretSays},
+			{"", "", "was given"}, {"", "a", ""}},
 		"a secret that is too short is refused": {{"", "-", "at least 32"}},
 		"a second secret changes nothing":       {{"", "a", ""}, {"", "ab", ""}, {"", "b", anotherSecretSays}},
 		"a new first secret takes over, and then the old one is neither needed nor enough": {{"", "a", ""}, {"", "ba", ""}, {"", "b", ""},

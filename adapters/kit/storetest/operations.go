@@ -33,8 +33,8 @@ func Operations(t *testing.T, open Open) {
 		{"no concurrent replacement of the providers is lost, and each is recorded once", concurrentRecords},
 		{"a job that is hastened is due at once, whoever has it leased or when it was due", hastened},
 		{"a job that is settled or does not exist is not hastened, and nothing is recorded", hastenedNever},
-		{"a redelivery that the receiver took makes a failed event delivered, one in vain leaves it failed with its failure, and neither changes " +
-			"a delivered event", redelivered},
+		{"a redelivery that the receiver took makes a failed event delivered, one in vain leaves it failed with its failure, " +
+			"and neither changes a delivered event", redelivered},
 		{"an event that is pending, has no destination or does not exist has no redelivery", redeliveredNever},
 	})
 }

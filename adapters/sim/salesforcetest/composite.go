@@ -45,8 +45,8 @@ func readComposite(data []byte) (unit compositeWire, err *apiError) {
 		}
 	}
 	if len(unit.Parts) > maxCompositeParts || heavy > maxHeavyParts {
-		return unit, failure(http.StatusBadRequest, codeLimitExceeded, "A composite request has at most %d subrequests, of them %d queries and collections",
-			maxCompositeParts, maxHeavyParts)
+		return unit, failure(http.StatusBadRequest, codeLimitExceeded,
+			"A composite request has at most %d subrequests, of them %d queries and collections", maxCompositeParts, maxHeavyParts)
 	}
 	return unit, nil
 }

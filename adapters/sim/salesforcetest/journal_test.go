@@ -40,9 +40,9 @@ func TestTheJournalHasEveryEffect(t *testing.T) {
 	if got := lines(entries); !reflect.DeepEqual(got, want) {
 		t.Errorf("journal:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	first, second := entries[0], entries[1]
+	first, second, shown := entries[0], entries[1], b.Control(200, "GET", "journal", "").Text("entries.1.id")
 	if first.Method != "PATCH" || first.Path != data+"sobjects/Contact/Provider_Checkout_Key__c/c1" ||
-		first.Fields["Email"] != "mere@example.nz" || first.ID != b.Control(200, "GET", "journal", "").Text("entries.1.id") || !first.Time.Equal(started) || second.Fields["Phone"] != "1" {
+		first.Fields["Email"] != "mere@example.nz" || first.ID != shown || !first.Time.Equal(started) || second.Fields["Phone"] != "1" {
 		t.Errorf("%+v\n%+v", first, second)
 	}
 	if got := entries[4].Fields["VersionData"]; got != "4 bytes" || !entries[2].Time.Equal(started.Add(time.Minute)) {
@@ -68,7 +68,8 @@ func TestControlMovesTheSimulator(t *testing.T) {
 	b.Control(200, "DELETE", "faults", "")
 	b.OK(200, "GET", "limits", "")
 	got := b.Control(200, "GET", "statistics", "")
-	for path, want := range map[string]any{"calls.POST /sobjects/Contact": 2.0, "tokens": 1.0, "usage": 3.0, "records.Contact": 1.0, "faults.locked_row": 1.0} {
+	for path, want := range map[string]any{"calls.POST /sobjects/Contact": 2.0, "tokens": 1.0, "usage": 3.0,
+		"records.Contact": 1.0, "faults.locked_row": 1.0} {
 		if at := got.At(path); at != want {
 			t.Errorf("%s = %v, want %v", path, at, want)
 		}

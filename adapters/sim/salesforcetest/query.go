@@ -113,8 +113,8 @@ func (g *org) find(q *query) ([]*record, *apiError) {
 }
 
 func (t *table) noColumn(path string) *apiError {
-	return failure(http.StatusBadRequest, codeInvalidField, "No such column '%s' on entity '%s'. If you are attempting to use a custom field, "+
-		"be sure to append the '__c' after the custom field name.", path, t.Name)
+	return failure(http.StatusBadRequest, codeInvalidField, "No such column '%s' on entity '%s'. If you are attempting to use a "+
+		"custom field, be sure to append the '__c' after the custom field name.", path, t.Name)
 }
 
 // comparer orders records by a field: a value that is not given comes first.

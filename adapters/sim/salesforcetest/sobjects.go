@@ -35,7 +35,8 @@ func onRecord(handle func(*org, *call, *record) (answer, *apiError)) handler {
 func (c *call) key() (*Field, *apiError) {
 	f := c.table.field(c.params["field"])
 	if f == nil || !f.ExternalID {
-		return nil, failure(http.StatusNotFound, codeNotFound, "Provided external ID field does not exist or is not accessible: %s", c.params["field"])
+		return nil, failure(http.StatusNotFound, codeNotFound,
+			"Provided external ID field does not exist or is not accessible: %s", c.params["field"])
 	}
 	return f, nil
 }

@@ -68,7 +68,7 @@ func parseQuery(text string) (*query, *apiError) {
 	case len(text) > maxQuery:
 		return nil, failure(http.StatusBadRequest, "QUERY_TOO_COMPLICATED", "The query is longer than %d characters", maxQuery)
 	case m == nil:
-		return nil, malformed("unexpected token: this simulator reads few forms of a query: SELECT, FROM, WHERE with = and OR, ORDER BY, LIMIT")
+		return nil, malformed("this simulator reads few forms of a query: SELECT, FROM, WHERE with = and OR, ORDER BY, LIMIT")
 	}
 	q := &query{object: m[2], limit: -1, count: strings.HasSuffix(m[1], ")")}
 	if !q.count {
@@ -77,7 +77,8 @@ func parseQuery(text string) (*query, *apiError) {
 		}
 	}
 	for _, c := range conditionPattern.FindAllStringSubmatch(m[3], -1) {
-		q.conditions = append(q.conditions, condition{path: c[1], text: escapePattern.ReplaceAllString(c[2], "$1"), notNull: !strings.HasSuffix(c[0], "'")})
+		text := escapePattern.ReplaceAllString(c[2], "$1")
+		q.conditions = append(q.conditions, condition{path: c[1], text: text, notNull: !strings.HasSuffix(c[0], "'")})
 	}
 	for _, o := range orderingPattern.FindAllStringSubmatch(m[4], -1) {
 		q.order = append(q.order, ordering{o[1], strings.EqualFold(strings.TrimSpace(o[2]), "DESC")})
