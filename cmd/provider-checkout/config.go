@@ -174,6 +174,18 @@ func (c *call) secretList(variable string) (secretList, error) {
 	return c.resolve(from)
 }
 
+// parsed returns the value of a credential as a function parses it; the zero value if it is not set.
+func parsed[T any](c *call, variable string, parse func(secretList) (T, error)) (value T, err error) {
+	list, err := c.secretList(variable)
+	if err != nil || list.source == "" {
+		return value, err
+	}
+	if value, err = parse(list); err != nil {
+		err = fmt.Errorf("%s: %w", list.source, err)
+	}
+	return value, err
+}
+
 // resolve returns the value of a setting that has no flag.
 func (c *call) resolve(from source) (secretList, error) {
 	switch {

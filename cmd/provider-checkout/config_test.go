@@ -15,7 +15,7 @@ import (
 func TestFileGivesWayToVariablesAndFlags(t *testing.T) {
 	file := proc.TempFile(t, `{"addr": "127.0.0.1:1", "ops_addr": "127.0.0.1:2", "base_url": "http://pay.example", "rate_limit": 7.5,
 		"allow_private_destinations": true, "trusted_proxies": ["10.1.2.3/8", "::1"], "setup_lifetime": "24h", "store": "env:STORE"}`)
-	s := parsed(t, []string{"PROVIDER_CHECKOUT_CONFIG=" + file, "PROVIDER_CHECKOUT_OPS_ADDR=127.0.0.1:3",
+	s := served(t, []string{"PROVIDER_CHECKOUT_CONFIG=" + file, "PROVIDER_CHECKOUT_OPS_ADDR=127.0.0.1:3",
 		"PROVIDER_CHECKOUT_BASE_URL=http://variable.example", "STORE=sqlite:a.db"}, "--base-url", "http://flag.example")
 	if s.addr != "127.0.0.1:1" || s.opsAddr != "127.0.0.1:3" || s.baseURL != "http://flag.example" || s.rateLimit != 7.5 || !s.allowPrivate ||
 		len(s.trustedProxies) != 2 || s.setupLifetime.Hours() != 24 || s.store != "sqlite:a.db" || s.processor != fakeName {

@@ -56,26 +56,22 @@ func (s *systems) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, e
 	}
 	o := salesforce.Options{Environment: s.environment, URL: s.salesforceURL, User: s.salesforceUser, Mapping: s.salesforceMapping,
 		Retried: retried}
-	var noURL, wrongKey, noUser, noSecret error
+	var noURL, noUser, noSecret error
 	if o.URL == "" {
 		noURL = errors.New("the URL of the Salesforce organisation is missing (" + s.name("salesforce-url") + ")")
 	}
 	id, noID := s.required(clientIDVariable)
 	secret, wrongSecret := s.secretList(clientSecretVariable)
-	key, noKey := s.secretList(jwtKeyVariable)
-	o.ClientID, o.ClientSecret = strings.TrimSpace(id.text), strings.TrimSpace(secret.text)
+	key, wrongKey := parsed(s.call, jwtKeyVariable, parseKey)
+	o.ClientID, o.ClientSecret, o.JWTKey = strings.TrimSpace(id.text), strings.TrimSpace(secret.text), key
 	switch {
-	case key.text != "":
-		if o.JWTKey, wrongKey = parseKey(key.text); wrongKey != nil {
-			wrongKey = fmt.Errorf("%s: %w", key.source, wrongKey)
-		} else if o.User == "" {
-			noUser = errors.New("the user as whom the JWT key signs in is missing (" + s.name("salesforce-user") + ")")
-		}
-	case o.ClientSecret == "" && wrongSecret == nil && noKey == nil:
+	case key != nil && o.User == "":
+		noUser = errors.New("the user as whom the JWT key signs in is missing (" + s.name("salesforce-user") + ")")
+	case key == nil && o.ClientSecret == "" && wrongSecret == nil && wrongKey == nil:
 		noSecret = fmt.Errorf("%w, and so is a JWT key (%s)", missing(clientSecretVariable), namesOf(jwtKeyVariable))
 	}
 	crm, err := salesforce.New(withoutGaps(o))
-	if err := errors.Join(noURL, noID, wrongSecret, noKey, wrongKey, noUser, noSecret, err); err != nil {
+	if err := errors.Join(noURL, noID, wrongSecret, wrongKey, noUser, noSecret, err); err != nil {
 		return nil, err
 	}
 	return crm, nil
@@ -93,8 +89,8 @@ func withoutGaps(o salesforce.Options) salesforce.Options {
 }
 
 // parseKey reads an RSA private key from PEM. Its error repeats nothing of the text.
-func parseKey(text string) (*rsa.PrivateKey, error) {
-	if block, _ := pem.Decode([]byte(text)); block != nil {
+func parseKey(l secretList) (*rsa.PrivateKey, error) {
+	if block, _ := pem.Decode([]byte(l.text)); block != nil {
 		if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
 			return key, nil
 		}

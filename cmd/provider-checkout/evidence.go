@@ -47,15 +47,7 @@ func (c *call) evidenceKeys() (evidence.Keys, error) {
 
 // givenEvidenceKeys returns the evidence keys of the settings. They are zero if no key is given.
 func (c *call) givenEvidenceKeys() (evidence.Keys, error) {
-	list, err := c.secretList(evidenceVariable)
-	if err != nil || list.source == "" {
-		return evidence.Keys{}, err
-	}
-	keys, err := evidencelog.ParseKeys(list.text)
-	if err != nil {
-		return evidence.Keys{}, fmt.Errorf("%s: %w", list.source, err)
-	}
-	return keys, nil
+	return parsed(c, evidenceVariable, func(l secretList) (evidence.Keys, error) { return evidencelog.ParseKeys(l.text) })
 }
 
 // ownEvidenceKey returns the file of a SQLite store's own key.

@@ -190,8 +190,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// parsed returns the settings of serve after its flags were parsed from the arguments and the environment.
-func parsed(t *testing.T, env []string, args ...string) (got *server) {
+// served returns the settings of serve after its flags were parsed from the arguments and the environment.
+func served(t *testing.T, env []string, args ...string) (got *server) {
 	t.Helper()
 	p := cli.Program{Name: program, Commands: []cli.Command{{Name: "try", Setup: command(func(c *call) action {
 		got = newServer(c)
@@ -205,7 +205,7 @@ func parsed(t *testing.T, env []string, args ...string) (got *server) {
 }
 
 func TestVariableGivesWayToItsFlag(t *testing.T) {
-	s := parsed(t, []string{"PROVIDER_CHECKOUT_ADDR=127.0.0.1:1", "PROVIDER_CHECKOUT_RATE_LIMIT=7.5",
+	s := served(t, []string{"PROVIDER_CHECKOUT_ADDR=127.0.0.1:1", "PROVIDER_CHECKOUT_RATE_LIMIT=7.5",
 		"PROVIDER_CHECKOUT_TRUSTED_PROXIES=10.1.2.3/8, ::1", "PROVIDER_CHECKOUT_ALLOW_PRIVATE_DESTINATIONS=true"}, "--addr", "127.0.0.1:2")
 	if s.addr != "127.0.0.1:2" || s.rateLimit != 7.5 || !s.allowPrivate || len(s.trustedProxies) != 2 ||
 		s.trustedProxies[0].String() != "10.0.0.0/8" || s.trustedProxies[1].String() != "::1/128" {

@@ -114,13 +114,5 @@ func mustExist(path string) error {
 
 // secrets returns the operator's secrets, or nil if no secret is given.
 func (c *call) secrets() ([][]byte, error) {
-	list, err := c.secretList(secretVariable)
-	if err != nil || list.source == "" {
-		return nil, err
-	}
-	secrets, err := checkout.ParseSecrets(list.text, list.separator)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", list.source, err)
-	}
-	return secrets, nil
+	return parsed(c, secretVariable, func(l secretList) ([][]byte, error) { return checkout.ParseSecrets(l.text, l.separator) })
 }
