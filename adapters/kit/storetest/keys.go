@@ -47,6 +47,7 @@ func Keys(t *testing.T, open Open) {
 			gets(t, "key", want)(s.Key(t.Context(), want.Hash))
 			same(t, "keys", allKeys(t, s), []catalogue.Key{want, key(2)})
 		}},
+		{"many concurrent keys are all stored", manyKeys},
 		{"of many concurrent keys of one id one succeeds", concurrentKeys},
 	})
 }
@@ -54,6 +55,11 @@ func Keys(t *testing.T, open Open) {
 func allKeys(t *testing.T, s ports.Admin) []catalogue.Key {
 	t.Helper()
 	return result(s.Keys(t.Context()))(t)
+}
+
+func manyKeys(t *testing.T, s ports.Admin) {
+	allSucceed(t, "AddKey", many, func(i int) error { return s.AddKey(t.Context(), key(i), nil) })
+	same(t, "keys", len(allKeys(t, s)), many)
 }
 
 func concurrentKeys(t *testing.T, s ports.Admin) {

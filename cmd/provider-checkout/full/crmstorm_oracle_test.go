@@ -243,7 +243,7 @@ func (c *comparison) records(e *enrolment, r checkout.CheckoutRecord, o *orgReco
 	}
 }
 
-// orgIDs are what a store knows of an enrolment's records in the organisation.
+// orgIDs are the ids of an enrolment's records in the organisation, as a store has them.
 type orgIDs struct{ contact, opportunity, authority, agreement, number, document string }
 
 // linked checks that the organisation has one set of records of a complete enrolment, each of which leads to the others. It returns
