@@ -83,14 +83,6 @@ func Read(r *http.Request, into any) error {
 	return nil
 }
 
-// Duration reads a duration, which may be left out.
-func Duration(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	return time.ParseDuration(text)
-}
-
 // Clock is a clock that can be moved on.
 type Clock interface {
 	Now() time.Time

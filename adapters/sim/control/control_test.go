@@ -52,14 +52,3 @@ func TestControlPath(t *testing.T) {
 		t.Errorf("the clock is at %v, want it moved once", now)
 	}
 }
-
-func TestAnEmptyDurationIsNone(t *testing.T) {
-	for text, want := range map[string]time.Duration{"": 0, "1s": time.Second} {
-		if got, err := control.Duration(text); got != want || err != nil {
-			t.Errorf("Duration(%q) = %v %v", text, got, err)
-		}
-	}
-	if _, err := control.Duration("soon"); err == nil {
-		t.Error(`Duration("soon") is taken`)
-	}
-}

@@ -86,7 +86,7 @@ func (p *Processor) Ready(ctx context.Context) error { return ctx.Err() }
 // that was named here.
 func (p *Processor) Begin(ctx context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
 	id := billingRequestPrefix + identifier(start.Key)
-	if err := p.keep(ctx, startName(id, start.ReturnURL), toStartWire(start)); err != nil {
+	if err := p.keep(ctx, startName(id, start.ReturnURL), startWire{start.ProviderName, start.Description, start.FrameOrigins}); err != nil {
 		return checkout.BillingRequest{}, fmt.Errorf("keep billing request %s: %w", id, err)
 	}
 	return checkout.BillingRequest{ID: id, URL: p.site.BaseURL + pagePath(id, start.ReturnURL)}, nil
@@ -117,30 +117,22 @@ func identifier(text string) string {
 	return base32.StdEncoding.EncodeToString(sum[:15])
 }
 
-// completion is a payer's form with the time of its arrival.
-type completion struct {
-	holder string
-	mask   agreement.AccountMask
-	at     time.Time
-}
-
 // complete records that the payer filled in the form of a billing request. The first time stays.
-func (p *Processor) complete(ctx context.Context, id string, c completion) error {
-	c.at = p.now().UTC().Truncate(time.Millisecond)
-	return p.keep(ctx, doneName(id), toDoneWire(c))
+func (p *Processor) complete(ctx context.Context, id string, c completionWire) error {
+	c.At = p.now().UTC().Truncate(time.Millisecond)
+	return p.keep(ctx, doneName(id), c)
 }
 
 // completed returns the completion of a billing request, or nil where the payer is not done.
-func (p *Processor) completed(ctx context.Context, id string) (*completion, error) {
-	var w doneWire
-	err := p.read(ctx, doneName(id), &w)
-	if errors.Is(err, ports.ErrNotFound) {
+func (p *Processor) completed(ctx context.Context, id string) (*completionWire, error) {
+	var c completionWire
+	err := p.read(ctx, doneName(id), &c)
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
 		return nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("read billing request %s: %w", id, err)
 	}
-	c := w.toDomain()
 	return &c, nil
 }
 
@@ -164,20 +156,20 @@ func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 		Mandate:        mandate,
 		MandateID:      "MD" + identifier(id),
 		Authorisation:  authorisation,
-		AccountHolder:  done.holder,
-		AccountMask:    done.mask,
-		CompletedAt:    done.at,
+		AccountHolder:  done.Holder,
+		AccountMask:    done.Mask,
+		CompletedAt:    done.At.UTC(),
 	}, nil
 }
 
 // status returns how far the mandate of a completed setup is.
-func (c completion) status(now time.Time) (checkout.MandateStatus, checkout.AuthorisationStatus) {
-	switch age := now.Sub(c.at); {
+func (c completionWire) status(now time.Time) (checkout.MandateStatus, checkout.AuthorisationStatus) {
+	switch age := now.Sub(c.At); {
 	case age < submittedAfter:
 		return checkout.MandatePendingSubmission, checkout.CustomerInProgress
-	case c.holder == failingHolder:
+	case c.Holder == failingHolder:
 		return checkout.MandateFailed, checkout.CustomerInProgress
-	case c.holder == cancelledHolder:
+	case c.Holder == cancelledHolder:
 		return checkout.MandateCancelled, checkout.CustomerInProgress
 	case age < activeAfter:
 		return checkout.MandateSubmitted, checkout.CustomerInProgress

@@ -87,7 +87,7 @@ func (f field) Ticked() bool {
 func (in input) faulty() bool { return len(in.Mistakes()) > 0 }
 
 // read reads the form. The completion is valid only if the input is not faulty. provider is whom a payer asks for help.
-func read(values url.Values, provider string) (input, completion) {
+func read(values url.Values, provider string) (input, completionWire) {
 	in := input{provider: provider}
 	in.Holder.Value = web.One(values, "account_holder_name")
 	in.Account.Value = web.One(values, "account_number")
@@ -108,9 +108,9 @@ func read(values url.Values, provider string) (input, completion) {
 		in.Authority.Error = "Tick this if no one else has to sign. If someone does, use another account or ask " + provider + "."
 	}
 	if in.faulty() {
-		return in, completion{}
+		return in, completionWire{}
 	}
-	return in, completion{holder: holder, mask: account.Mask()}
+	return in, completionWire{Holder: holder, Mask: account.Mask()}
 }
 
 // checkHolder returns what is wrong with an account holder's name, or "".

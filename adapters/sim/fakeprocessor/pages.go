@@ -142,11 +142,11 @@ func (p pages) form(w http.ResponseWriter, r *http.Request, status int, v visit,
 }
 
 // check shows the payer what was read of the form, before it takes effect.
-func (p pages) check(w http.ResponseWriter, r *http.Request, v visit, in input, done completion) {
+func (p pages) check(w http.ResponseWriter, r *http.Request, v visit, in input, done completionWire) {
 	p.show(w, r, "check.html", http.StatusOK, "Check your details", v, struct {
 		shown
 		Checked string // the account holder
-	}{p.shown(v, in), done.holder})
+	}{p.shown(v, in), done.Holder})
 }
 
 // shown is the data that both pages show.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // The records of a billing request: how it was begun, for each return URL, and how it was completed.
@@ -28,21 +27,11 @@ type startWire struct {
 	FrameOrigins []string `json:"frame_origins,omitempty"`
 }
 
-func toStartWire(s checkout.SetupStart) startWire {
-	return startWire{s.ProviderName, s.Description, s.FrameOrigins}
-}
-
-// doneWire is a completion.
-type doneWire struct {
-	AccountHolder string                `json:"account_holder_name"`
-	AccountMask   agreement.AccountMask `json:"account_mask"`
-	CompletedAt   time.Time             `json:"completed_at"`
-}
-
-func toDoneWire(c completion) doneWire { return doneWire{c.holder, c.mask, c.at} }
-
-func (w doneWire) toDomain() completion {
-	return completion{w.AccountHolder, w.AccountMask, w.CompletedAt.UTC()}
+// completionWire is a payer's form with the time of its arrival.
+type completionWire struct {
+	Holder string                `json:"account_holder_name"`
+	Mask   agreement.AccountMask `json:"account_mask"`
+	At     time.Time             `json:"completed_at"`
 }
 
 func (p *Processor) keep(ctx context.Context, name string, v any) error {

@@ -1,6 +1,7 @@
 package gocardlesstest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -45,7 +46,7 @@ func (s *Simulator) controlWebhookFaults(r *http.Request, _ string) (any, error)
 	if err := control.Read(r, &w); err != nil {
 		return nil, err
 	}
-	delay, err := control.Duration(w.Delay)
+	delay, err := time.ParseDuration(cmp.Or(w.Delay, "0s"))
 	if err != nil {
 		return nil, fmt.Errorf("delay: %w", err)
 	}
