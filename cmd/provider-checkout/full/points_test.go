@@ -1,6 +1,7 @@
 package full_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -294,19 +295,32 @@ func (p *payer) check(t *testing.T) (lost int) {
 
 // latestRequest returns the latest billing request, as GoCardless' API has it.
 func (p *payer) latestRequest() (apiclient.Object, error) {
-	req := httptest.NewRequest(http.MethodGet, "/billing_requests", nil)
-	req.Header.Set("Authorization", "Bearer "+bankToken)
-	req.Header.Set("GoCardless-Version", "2015-07-06")
-	answer := httptest.NewRecorder()
-	p.bank.ServeHTTP(answer, req)
-	object, err := apiclient.ParseObject(answer.Body.Bytes())
+	created, err := p.ask("/events?resource_type=billing_requests&action=created&limit=1") // newest first
 	if err != nil {
 		return nil, err
 	}
-	list, _ := object.At("billing_requests").([]any) // newest first
-	if len(list) == 0 {
-		return nil, fmt.Errorf("GoCardless lists no billing request: %d %s", answer.Code, answer.Body)
+	events, _ := created.At("events").([]any)
+	if len(events) == 0 {
+		return nil, errors.New("GoCardless lists no billing request")
 	}
-	latest, _ := list[0].(map[string]any)
-	return latest, nil
+	latest, _ := events[0].(map[string]any)
+	request, err := p.ask("/billing_requests/" + apiclient.Object(latest).Text("links.billing_request"))
+	if err != nil {
+		return nil, err
+	}
+	object, _ := request.At("billing_requests").(map[string]any)
+	return object, nil
+}
+
+// ask gets a resource of GoCardless' API.
+func (p *payer) ask(path string) (apiclient.Object, error) {
+	req := httptest.NewRequest(http.MethodGet, path, nil)
+	req.Header.Set("Authorization", "Bearer "+bankToken)
+	req.Header.Set("GoCardless-Version", gocardlesstest.Version)
+	answer := httptest.NewRecorder()
+	p.bank.ServeHTTP(answer, req)
+	if answer.Code != http.StatusOK {
+		return nil, fmt.Errorf("GET %s: %d %s", path, answer.Code, answer.Body)
+	}
+	return apiclient.ParseObject(answer.Body.Bytes())
 }
