@@ -55,10 +55,17 @@ func (b *budget) take(ctx context.Context, p checkout.Purpose) error {
 		if wait == 0 {
 			return nil
 		}
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !b.pause(ctx, min(wait, nap)) {
+		if !b.wait(ctx, wait, nap) {
 			return errors.Join(errBudget, ctx.Err())
 		}
 	}
+}
+
+// wait pauses for the whole wait, or for a part of it that is no longer than most. It reports false where ctx ends before the
+// whole wait is over.
+func (b *budget) wait(ctx context.Context, whole, most time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return !(ok && time.Until(deadline) < whole) && b.pause(ctx, min(whole, most))
 }
 
 // tryTake takes a request and returns 0, or returns after how long there may be one.

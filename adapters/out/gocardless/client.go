@@ -21,7 +21,8 @@ import (
 const (
 	attemptTimeout = 4 * time.Second
 	maxAttempts    = 4
-	maxBody        = 2 << 20 // a full page of events takes less than half of it
+	firstPause     = 100 * time.Millisecond // between attempts; it doubles
+	maxBody        = 2 << 20                // a full page of events takes less than half of it
 )
 
 // client makes the calls, each with its retries and within the budget.
@@ -81,14 +82,12 @@ func send[T any](ctx context.Context, c *client, call call) (T, error) {
 		if err == nil {
 			return resource, nil
 		}
-		wait, again := c.retry(err, attempt)
-		if again {
-			if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !c.budget.pause(ctx, wait) {
-				again, err = false, errors.Join(err, ctx.Err())
-			}
-		}
-		if !again {
+		if attempt == maxAttempts || !transient(err) {
 			return none, fmt.Errorf("%s %s: %w", call.method(), call.path, err)
+		}
+		pause := outbound.Jitter(c.rand, firstPause<<(attempt-1))
+		if !c.budget.wait(ctx, pause, pause) {
+			return none, fmt.Errorf("%s %s: %w", call.method(), call.path, errors.Join(err, ctx.Err()))
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -81,20 +80,11 @@ func (e *apiError) Is(target error) bool {
 	return false
 }
 
-// Pauses between the attempts of a call double from the first.
-const firstPause = 100 * time.Millisecond
-
-// retry returns how long to wait before a call is sent again, and whether it is. After a refusal for the rate limit the
-// budget has it wait longer, unless a person waits for it.
-func (c *client) retry(err error, attempt int) (wait time.Duration, again bool) {
-	var refused *apiError
-	var lost *outbound.Lost
-	switch {
-	case attempt >= maxAttempts:
-	case errors.As(err, &lost):
-		again = true
-	case errors.As(err, &refused):
-		again = refused.status >= 500 || refused.status == http.StatusTooManyRequests
+// transient reports whether a call may be sent again. After a refusal for the rate limit the budget has it wait longer, unless a
+// person waits for it.
+func transient(err error) bool {
+	if refused, ok := errors.AsType[*apiError](err); ok {
+		return refused.status >= 500 || refused.status == http.StatusTooManyRequests
 	}
-	return outbound.Jitter(c.rand, firstPause<<(attempt-1)), again
+	return errors.As(err, new(*outbound.Lost))
 }

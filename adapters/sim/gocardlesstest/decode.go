@@ -98,14 +98,21 @@ func (f form) skip(names ...string) {
 	}
 }
 
+// take returns a field of a kind. It is a fault that a field is of another kind; want names the kind.
+func (f form) take(name string, kind strictjson.Kind, want string) (v strictjson.Value, ok bool) {
+	if v, ok = f.fields.Take(name); ok && v.Kind != kind {
+		f.fault(name, "must be "+want)
+		return v, false
+	}
+	return v, ok
+}
+
 // text reads a text of at most max characters.
 func (f form) text(name string, max int) string {
-	v, ok := f.fields.Take(name)
+	v, ok := f.take(name, strictjson.String, "a string")
 	switch {
 	case !ok:
 		return ""
-	case v.Kind != strictjson.String:
-		f.fault(name, "must be a string")
 	case utf8.RuneCountInString(v.Text) > max:
 		f.fault(name, "is too long")
 	case text.CheckReadable(v.Text) != "":
@@ -128,15 +135,10 @@ func (f form) required(name string, max int) string {
 
 // flag reads a boolean.
 func (f form) flag(name string, otherwise bool) bool {
-	v, ok := f.fields.Take(name)
-	switch {
-	case !ok:
-		return otherwise
-	case v.Kind != strictjson.Bool:
-		f.fault(name, "must be a boolean")
-		return otherwise
+	if v, ok := f.take(name, strictjson.Bool, "a boolean"); ok {
+		return strictjson.IsTrue(v)
 	}
-	return strictjson.IsTrue(v)
+	return otherwise
 }
 
 // uri reads an absolute address of the web.
@@ -164,23 +166,15 @@ func (f form) email(name string) string {
 
 // object returns the form of an object within, or an empty form.
 func (f form) object(name string) (inner form, ok bool) {
-	v, ok := f.fields.Take(name)
-	if ok && v.Kind != strictjson.Object {
-		f.fault(name, "must be an object")
-		ok = false
-	}
+	v, ok := f.take(name, strictjson.Object, "an object")
 	return form{f.pointer + "/" + name, strictjson.FieldsOf("", v), f.faults}, ok
 }
 
 // metadata reads metadata, or returns nil.
 func (f form) metadata() map[string]string {
 	const name = "metadata"
-	v, ok := f.fields.Take(name)
+	v, ok := f.take(name, strictjson.Object, "an object")
 	if !ok {
-		return nil
-	}
-	if v.Kind != strictjson.Object {
-		f.fault(name, "must be an object")
 		return nil
 	}
 	if len(v.Members) > maxMetadata {
