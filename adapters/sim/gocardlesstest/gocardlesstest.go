@@ -61,7 +61,8 @@
 //
 // # Where it differs
 //
-// It knows one scheme, becs_nz, and billing requests for a mandate alone. Fields that the API does not have are refused.
+// It knows one scheme, becs_nz, and billing requests for a mandate alone, and has only the calls that such a setup needs: it
+// lists events and creditors, but neither billing requests nor mandates. Fields that the API does not have are refused.
 // An action that is repeated with the same Idempotency-Key is answered as a repeated create is, with the id of what it
 // acted on.
 package gocardlesstest
