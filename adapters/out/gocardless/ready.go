@@ -25,11 +25,7 @@ type creditorCache struct {
 
 // Ready implements ports.Processor: a creditor of the account may collect by BECS NZ.
 func (p *Processor) Ready(ctx context.Context) error {
-	all, err := p.allCreditors(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = minimumNotice(all)
+	_, err := p.CheckAccount(ctx, checkout.Account{})
 	return err
 }
 
