@@ -56,7 +56,6 @@ type DB struct {
 	// serving says that what is read is answered to others, so that it must be proven.
 	serving       bool
 	commitTimeout time.Duration
-	secrets       [][]byte
 
 	opened   time.Time
 	lastLoss atomic.Int64 // since opened, in nanoseconds: when a connection was found to be lost
@@ -140,7 +139,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.migrate(ctx, o.migrations, o.MustExist); err != nil {
 		return err
 	}
-	if err := db.authorize(ctx, o.request()); err != nil {
+	if err := db.Authorize(ctx, o.request(), ownSecret{o.request().Rand}); err != nil {
 		return err
 	}
 	if err := db.findNodes(ctx); err != nil {
@@ -151,9 +150,6 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	}
 	return nil
 }
-
-// Secrets returns the secrets in use: the operator's, or the store's own.
-func (db *DB) Secrets() [][]byte { return db.secrets }
 
 // Close waits for the calls under way and closes every connection, unless the pool is the host's.
 func (db *DB) Close() error {

@@ -60,7 +60,6 @@ type DB struct {
 	writer  writer
 	readers *pool
 	*sqlstore.Store
-	secrets [][]byte
 }
 
 // Open opens the store, and makes it if it does not exist, with files that only their owner can read. It fails if the file is
@@ -102,7 +101,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.writer.open(ctx, db.path, o.migrations); err != nil {
 		return err
 	}
-	if err := db.authorize(ctx, request); err != nil {
+	if err := db.Authorize(ctx, request, ownSecret{db.path + secretSuffix, request.Rand}); err != nil {
 		return err
 	}
 	if err := db.makePrivate(o.OnExposed); err != nil {
@@ -127,9 +126,6 @@ func (db *DB) makePrivate(onExposed func(path string)) error {
 	}
 	return nil
 }
-
-// Secrets returns the secrets in use: the operator's, or the store's own.
-func (db *DB) Secrets() [][]byte { return db.secrets }
 
 // Close waits for the writes under way and closes the store.
 func (db *DB) Close() error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -71,11 +72,11 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 	var after []catalogue.Configuration // of the latest attempt
 	return s.Do(ctx, "replace providers", func(ctx context.Context, t Tx) error {
 		var b Batch
-		Get(&b, ScanValue[int64], func(int64) {}, s.statements.lockStore)
+		Get(&b, scanStamp, func(secrets.Stamp) {}, s.statements.lockStamp)
 		if err := t.Lock(ctx, &b); err != nil {
 			return wrap(err, "lock")
 		}
-		before, err := configurations(ctx, t, s.Encrypter)
+		before, err := configurations(ctx, t, s.encrypter)
 		if err != nil {
 			return err
 		}
@@ -94,7 +95,7 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 			b.Write(`DELETE FROM @.` + table)
 		}
 		for _, c := range after {
-			if err := b.configure(c, s.Encrypter); err != nil {
+			if err := b.configure(c, s.encrypter); err != nil {
 				return fmt.Errorf("provider %s: %w", c.Provider.Code, err)
 			}
 		}
@@ -124,7 +125,7 @@ func checkNames(all []catalogue.Configuration) error {
 }
 
 // configure adds what stores a configuration.
-func (b *Batch) configure(conf catalogue.Configuration, e Encrypter) error {
+func (b *Batch) configure(conf catalogue.Configuration, e *secrets.Encrypter) error {
 	row, err := NewProviderRow(conf.Provider, e)
 	if err != nil {
 		return err
@@ -135,30 +136,6 @@ func (b *Batch) configure(conf catalogue.Configuration, e Encrypter) error {
 		b.Write(insertCourse, provider, c.Code, i, c.Name, int64(c.Price), int64(c.Upfront), c.Active, string(c.Environment))
 		for j, o := range c.Options {
 			b.Write(insertOption, provider, c.Code, j, string(o.Frequency), o.Number, int64(o.Amount))
-		}
-	}
-	return nil
-}
-
-// Reencrypt adds what encrypts every webhook secret under the first of the operator's secrets.
-func (b *Batch) Reencrypt(ctx context.Context, t Tx,
-	reencrypt func(ciphertext []byte, associatedData string) ([]byte, error)) error {
-	type secret struct {
-		provider   string
-		ciphertext []byte
-	}
-	for _, column := range []webhookSecret{currentSecret, previousSecret} {
-		list, err := All(ctx, t, Fields(func(s *secret) []any { return []any{&s.provider, &s.ciphertext} }),
-			`SELECT code, `+column.name+` FROM @.providers WHERE `+column.name+` IS NOT NULL`)
-		if err != nil {
-			return err
-		}
-		for _, s := range list {
-			ciphertext, err := reencrypt(s.ciphertext, column.associatedData(s.provider))
-			if err != nil {
-				return fmt.Errorf("re-encrypt the webhook secrets of provider %s: %w", s.provider, err)
-			}
-			b.Write(`UPDATE @.providers SET `+column.name+` = ? WHERE code = ?`, ciphertext, s.provider)
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ const (
 // Export implements [ports.Exporter].
 func (s *Store) Export(ctx context.Context, visit ports.Visitor) error {
 	return s.engine.Snapshot(ctx, func(src Snapshot) error {
-		configurations, err := configurations(ctx, src, s.Encrypter)
+		configurations, err := configurations(ctx, src, s.encrypter)
 		if err != nil {
 			return fmt.Errorf("export: %w", err)
 		}

@@ -4,15 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
-
-// Encrypter encrypts what must not be stored in plain text. A ciphertext decrypts only with the associated data that
-// it was encrypted with.
-type Encrypter interface {
-	Encrypt(plain []byte, associatedData string) ([]byte, error)
-	Decrypt(ciphertext []byte, associatedData string) ([]byte, error)
-}
 
 // webhookSecret is a column of the table of providers that holds a secret, encrypted; NULL if there is no secret.
 type webhookSecret struct {
@@ -61,7 +55,7 @@ var Provider = Columns[ProviderRow]{
 }
 
 // NewProviderRow returns the row of a provider.
-func NewProviderRow(p catalogue.Provider, e Encrypter) (ProviderRow, error) {
+func NewProviderRow(p catalogue.Provider, e *secrets.Encrypter) (ProviderRow, error) {
 	r := ProviderRow{provider: p, origins: jsonText(append([]string{}, p.EnrolmentOrigins...))}
 	var err error
 	if r.secret, err = currentSecret.encrypt(e, p.Destination.Secret, p.Code); err != nil {
@@ -72,7 +66,7 @@ func NewProviderRow(p catalogue.Provider, e Encrypter) (ProviderRow, error) {
 }
 
 // encrypt returns a secret as its column holds it.
-func (s webhookSecret) encrypt(e Encrypter, secret, provider string) ([]byte, error) {
+func (s webhookSecret) encrypt(e *secrets.Encrypter, secret, provider string) ([]byte, error) {
 	if secret == "" {
 		return nil, nil
 	}
@@ -80,7 +74,7 @@ func (s webhookSecret) encrypt(e Encrypter, secret, provider string) ([]byte, er
 }
 
 // decrypt returns the secret that its column holds.
-func (s webhookSecret) decrypt(e Encrypter, ciphertext []byte, provider string) (string, error) {
+func (s webhookSecret) decrypt(e *secrets.Encrypter, ciphertext []byte, provider string) (string, error) {
 	if ciphertext == nil {
 		return "", nil
 	}
@@ -89,7 +83,7 @@ func (s webhookSecret) decrypt(e Encrypter, ciphertext []byte, provider string) 
 }
 
 // Provider returns the provider of the row.
-func (r ProviderRow) Provider(e Encrypter) (catalogue.Provider, error) {
+func (r ProviderRow) Provider(e *secrets.Encrypter) (catalogue.Provider, error) {
 	p := r.provider
 	if err := json.Unmarshal([]byte(r.origins), &p.EnrolmentOrigins); err != nil {
 		return p, fmt.Errorf("enrolment origins of provider %s: %w", p.Code, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -133,17 +134,17 @@ func (s *Store) Keys(ctx context.Context) ([]catalogue.Key, error) {
 
 // Provider implements [ports.Configuration].
 func (s *Store) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
-	p, err := One(ctx, s.engine, scanProvider(s.Encrypter), selectProvider, code)
+	p, err := One(ctx, s.engine, scanProvider(s.encrypter), selectProvider, code)
 	return p, wrap(err, "read provider %s", code)
 }
 
 // Providers implements [ports.Configuration].
 func (s *Store) Providers(ctx context.Context) ([]catalogue.Provider, error) {
-	list, err := All(ctx, s.engine, scanProvider(s.Encrypter), selectProviders)
+	list, err := All(ctx, s.engine, scanProvider(s.encrypter), selectProviders)
 	return list, wrap(err, "read providers")
 }
 
-func scanProvider(e Encrypter) func(Row) (catalogue.Provider, error) {
+func scanProvider(e *secrets.Encrypter) func(Row) (catalogue.Provider, error) {
 	return func(r Row) (catalogue.Provider, error) {
 		row, err := Scan(Provider)(r)
 		if err != nil {
@@ -166,7 +167,7 @@ func (s *Store) Course(ctx context.Context, provider, code string) (catalogue.Co
 }
 
 // configurations returns every configuration in the order of the codes.
-func configurations(ctx context.Context, src Source, e Encrypter) ([]catalogue.Configuration, error) {
+func configurations(ctx context.Context, src Source, e *secrets.Encrypter) ([]catalogue.Configuration, error) {
 	providers, err := All(ctx, src, scanProvider(e), selectProviders)
 	if err != nil {
 		return nil, fmt.Errorf("read providers: %w", err)

@@ -1,6 +1,8 @@
 package sqlstore_test
 
 import (
+	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
 	"reflect"
@@ -10,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -86,11 +89,11 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 	t.Run("key", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Key) })
 	t.Run("provider", func(t *testing.T) {
 		want := filled[catalogue.Provider]()
-		row, err := sqlstore.NewProviderRow(want, prefixing{})
+		row, err := sqlstore.NewProviderRow(want, encrypter(t))
 		if err != nil {
 			t.Fatalf("NewProviderRow: %v", err)
 		}
-		got, err := copied(t, sqlstore.Provider, row).Provider(prefixing{})
+		got, err := copied(t, sqlstore.Provider, row).Provider(encrypter(t))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("written and read:\n got %+v, %v\nwant %+v", got, err, want)
 		}
@@ -99,7 +102,7 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 
 // A secret decrypts for its provider only, and in its column.
 func TestSecretOfAnotherPlaceIsNotDecrypted(t *testing.T) {
-	row, err := sqlstore.NewProviderRow(filled[catalogue.Provider](), prefixing{})
+	row, err := sqlstore.NewProviderRow(filled[catalogue.Provider](), encrypter(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,11 +112,11 @@ func TestSecretOfAnotherPlaceIsNotDecrypted(t *testing.T) {
 	}
 	code, secret, previous := fields["code"].(*string), fields["webhook_secret"].(*[]byte), fields["previous_webhook_secret"].(*[]byte)
 	*secret, *previous = *previous, *secret
-	if p, err := row.Provider(prefixing{}); err == nil {
+	if p, err := row.Provider(encrypter(t)); err == nil {
 		t.Errorf("with each secret in the other's column: %+v, want an error", p)
 	}
 	*secret, *previous, *code = *previous, *secret, "RIMU"
-	if p, err := row.Provider(prefixing{}); err == nil {
+	if p, err := row.Provider(encrypter(t)); err == nil {
 		t.Errorf("with another's secrets: %+v, want an error", p)
 	}
 }
@@ -129,19 +132,14 @@ func everyFieldHasAColumn[T any](t *testing.T, columns sqlstore.Columns[T]) {
 	}
 }
 
-// prefixing is a fake Encrypter that prepends the associated data.
-type prefixing struct{}
-
-func (prefixing) Encrypt(plain []byte, data string) ([]byte, error) {
-	return []byte(data + ":" + string(plain)), nil
-}
-
-func (prefixing) Decrypt(ciphertext []byte, data string) ([]byte, error) {
-	plain, ok := strings.CutPrefix(string(ciphertext), data+":")
-	if !ok {
-		return nil, sql.ErrNoRows
+// encrypter returns an encrypter with a secret of its own.
+func encrypter(t *testing.T) *secrets.Encrypter {
+	t.Helper()
+	e, err := secrets.New([][]byte{bytes.Repeat([]byte{'a'}, 32)}, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return []byte(plain), nil
+	return e
 }
 
 func TestRoundTrips(t *testing.T) {

@@ -44,7 +44,7 @@ type statements struct {
 	lockJob        string
 	lockHead       string
 	lockKey        string
-	lockStore      string
+	lockStamp      string
 
 	insertEvent string
 	insertJob   string
@@ -61,7 +61,7 @@ func (d Dialect) statements() (s statements) {
 	s.lockJob = selectJob + d.ForUpdate
 	s.lockHead = selectHead + d.ForUpdate
 	s.lockKey = `SELECT revoked_ms FROM @.api_keys WHERE id = ?` + d.ForUpdate
-	s.lockStore = `SELECT id FROM @.store WHERE id = 1` + d.ForUpdate
+	s.lockStamp = `SELECT environment, crm, secret_fingerprint FROM @.store WHERE id = 1` + d.ForUpdate
 
 	at := d.time()
 	s.insertEvent = `INSERT INTO @.jobs (` + Job.Names() + `, state, token, settled_ms, position, due_ms, leased_until_ms)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -136,13 +137,13 @@ type Store struct {
 	engine     Engine
 	dialect    Dialect
 	statements statements
-	// Encrypter encrypts the webhook secrets.
-	Encrypter Encrypter
+	secrets    [][]byte
+	encrypter  *secrets.Encrypter
 	// Distributed says that the jobs are spread over several nodes, each of which looks at all of its own.
 	Distributed bool
 }
 
-// New returns a store without an encrypter.
+// New returns a store that is not authorized yet: it reads and writes no provider.
 func New(e Engine, d Dialect) *Store {
 	return &Store{engine: e, dialect: d, statements: d.statements()}
 }
