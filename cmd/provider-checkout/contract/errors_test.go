@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,4 +90,94 @@ func TestContract8TooManyRequestsOfOneKeyGetTheTimeToWait(t *testing.T) {
 			t.Errorf("after the wait a get answers %d %s", got.Status, got.Body)
 		}
 	}, func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 0.01 }) // a burst of one
+}
+
+// Section 7: messages help an engineer to correct the request.
+
+func TestContract7AFieldThatLooksLikeTheMissingOneIsNamed(t *testing.T) {
+	for _, tt := range []struct{ name, old, new, field, want string }{
+		{"beside it", `"instalment_amount"`, `"instalment_ammount"`, "plan.instalment_amount",
+			`is required; is "instalment_ammount" a misspelling of it?`},
+		{"final instalment under another name", `"final_instalment_amount"`, `"final_instalment"`, "plan.instalment_amount",
+			`does not fit: 3 × 333.33 is 999.99, not amount_to_finance 1000.00; send final_instalment_amount 333.34`},
+		{"final instalment misspelt", `"final_instalment_amount"`, `"final_installment_amount"`, "plan.instalment_amount",
+			`send final_instalment_amount 333.34; is "final_installment_amount" a misspelling of it?`},
+		{"section under another name", `"pricing"`, `"money"`, "pricing.course_price", `is required`},
+		{"section misspelt", `"pricing"`, `"pricings"`, "pricing.course_price",
+			`is required; is "pricings" a misspelling of "pricing"?`},
+		{"outside of its section", `, "email": "hemi@students.example.ac.nz"}`, `}, "email": "hemi@students.example.ac.nz"`,
+			"student.email", `is required; is "email", outside of "student", meant for it?`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			contract(t, func(t *testing.T, s *suite) {
+				body := strings.Replace(order(legacyCreate, "ORDER-1"), tt.old, tt.new, 1)
+				r := s.Post(t, "TUI", "/v1/provider-checkouts", body)
+				if got := detail(r, tt.field); r.Status != http.StatusBadRequest || !strings.Contains(got, tt.want+"; see /docs#field-"+tt.field) {
+					t.Errorf("%d, %s %q, want %q", r.Status, tt.field, got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// detail returns the message of a refusal about a field; "" without a message.
+func detail(r response, field string) string {
+	for _, d := range faults(r) {
+		if d.field == field {
+			return d.message
+		}
+	}
+	return ""
+}
+
+func TestContract7EveryMessageLeadsToAPlaceWhereMoreIsToBeRead(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		page := s.Send(t, http.MethodGet, "/docs", "")
+		for name, r := range map[string]response{
+			"nothing but the key": s.Post(t, "TUI", "/v1/provider-checkouts", "{}", "Idempotency-Key", ""),
+			"an empty confirm":    s.Post(t, "TUI", "/v1/provider-checkouts/x/confirm", "{}"),
+			"no key":              s.Send(t, http.MethodGet, "/v1/provider-checkouts/x", ""),
+			"no such path":        s.Send(t, http.MethodGet, "/docs/x", ""),
+			"no such method":      s.Send(t, http.MethodDelete, "/v1/openapi.json", ""),
+		} {
+			messages := []string{r.String("error.message")}
+			for _, d := range faults(r) {
+				messages = append(messages, d.message)
+			}
+			for _, message := range messages {
+				_, anchor, found := strings.Cut(message, "; see /docs#")
+				if !found || !strings.Contains(page.Body, `id="`+anchor+`"`) {
+					t.Errorf("%s: %q leads nowhere", name, message)
+				}
+			}
+		}
+	})
+}
+
+func TestContract4AConfirmIsRefusedBeforeItIsReadAsAnyRequestIs(t *testing.T) {
+	slow := func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 0.1 }
+	contract(t, func(t *testing.T, s *suite) {
+		const path = "/v1/provider-checkouts/x/confirm"
+		refused(t, s.Post(t, "TUI", "/v1/provider-checkouts/x%2Fy/confirm", "{}"), http.StatusNotFound, "NOT_FOUND")
+		refused(t, s.Send(t, http.MethodPost, path, "{}", "Authorization", "Bearer "+s.Keys["TUI"]),
+			http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
+		refused(t, s.Post(t, "TUI", path, "{}"), http.StatusTooManyRequests, "RATE_LIMITED")
+	}, slow)
+}
+
+func TestContract4TheDescriptionNeedsNoKey(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		for path, contentType := range map[string]string{"/docs": "text/html; charset=utf-8", "/v1/openapi.json": "application/json"} {
+			full, head := s.Send(t, http.MethodGet, path, ""), s.Send(t, http.MethodHead, path, "")
+			if full.Status != http.StatusOK || full.Header.Get("Content-Type") != contentType || full.Body == "" {
+				t.Errorf("GET %s: %d, %s", path, full.Status, full.Header.Get("Content-Type"))
+			}
+			if head.Status != http.StatusOK || head.Header.Get("Content-Type") != contentType || head.Body != "" {
+				t.Errorf("HEAD %s: %d, %s, %q", path, head.Status, head.Header.Get("Content-Type"), head.Body)
+			}
+			if !strings.HasPrefix(full.Header.Get("X-Request-Id"), "req_") {
+				t.Errorf("GET %s has no request id", path)
+			}
+		}
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/nodetest"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
@@ -198,4 +199,16 @@ func parse(t *testing.T, path string, into any) {
 	if err := json.Unmarshal(read(t, path), into); err != nil {
 		t.Fatal(fmt.Errorf("%s: %w", path, err))
 	}
+}
+
+// Linters and parsers for Node find nothing in the descriptions that the service serves, and a client that is generated
+// from them walks the whole flow.
+func TestNodeToolsTakeTheDescriptionsAndAGeneratedClientEnrols(t *testing.T) {
+	withTheFake(t) // whose forms the client fills in
+	if outside.Salesforce {
+		t.Skip("the descriptions are the same over any CRM")
+	}
+	t.Parallel()
+	s := newSuite(t, memory.New())
+	nodetest.Check(t, "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI", "COURSE=NZDIP")
 }

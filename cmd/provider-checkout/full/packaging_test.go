@@ -1,14 +1,25 @@
 package full_test
 
 import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/oasdiff/yaml"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 const packagingFolder = "../packaging"
@@ -59,6 +70,198 @@ func variablesAreSettings(t *testing.T, program proc.Binary) {
 			if !known {
 				t.Errorf("%s sets %s, which serve --help does not name", file, name)
 			}
+		}
+	}
+}
+
+const unitFile = "provider-checkout.service"
+
+// values returns the values of a setting of the unit.
+func values(t *testing.T, name string) (list []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`(?m)^`+name+`=(.*)$`).FindAllStringSubmatch(packaged(t, unitFile), -1) {
+		list = append(list, m[1])
+	}
+	if len(list) == 0 {
+		t.Fatalf("the unit has no %s", name)
+	}
+	return list
+}
+
+// unitServes starts the command of the unit with its settings, in folders of the test.
+func unitServes(t *testing.T, program proc.Binary) {
+	credentials, state := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{"operator.secret": strings.Repeat("0123456789abcdef", 4), "evidence.key": program.Run(t, "evidence", "key", "--new")} {
+		if err := os.WriteFile(filepath.Join(credentials, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := strings.Fields(values(t, "ExecStart")[0])
+	cmd := program.Command(append(command[1:], "--addr", "127.0.0.1:0", "--ops-addr", "127.0.0.1:0")...)
+	cmd.Dir = state
+	for _, pair := range values(t, "Environment") {
+		cmd.Env = append(cmd.Env, strings.NewReplacer("%d", credentials, "/var/lib/provider-checkout", state).Replace(pair))
+	}
+	p := proc.Start(t, cmd)
+	started := p.Await(t, "listening")
+	if got := sandbox.Fetch(t, "http://"+started.OpsAddr+"/readyz"); got.Status != http.StatusOK {
+		t.Errorf("/readyz answers %d %s", got.Status, got.Body)
+	}
+	if strings.Contains(p.Log(), "no evidence is sealed") {
+		t.Error("the evidence key of the unit is not taken")
+	}
+	p.Stop(t, syscall.SIGTERM)
+	made, err := filepath.Glob(filepath.Join(state, "*"))
+	if err != nil || len(made) == 0 || strings.Contains(strings.Join(made, " "), ".secret") {
+		t.Errorf("%q are in the folder of the state, %v; want the store, and no secret of its own", made, err)
+	}
+}
+
+func TestUnitIsValidAndHardened(t *testing.T) {
+	t.Parallel()
+	there, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, dropIn := range map[string]string{"unit": "", "with the drop-in of production": "production/systemd.conf"} {
+		t.Run(name, func(t *testing.T) {
+			here := strings.NewReplacer("/usr/local/bin/provider-checkout", there) // a program that is on this machine
+			unit := filepath.Join(t.TempDir(), unitFile)
+			files := map[string]string{unit: packaged(t, unitFile)}
+			if dropIn != "" {
+				files[filepath.Join(unit+".d", "production.conf")] = packaged(t, dropIn)
+			}
+			for path, text := range files {
+				err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(here.Replace(text)), 0o600))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, args := range [][]string{{"verify", "--man=no", unit}, {"security", "--offline=true", "--threshold=15", "--no-pager", unit}} {
+				said, err := judge(t, "systemd-analyze", args...)
+				if err != nil || args[0] == "verify" && said != "" {
+					t.Errorf("systemd-analyze %q: %v\n%s", args, err, said)
+				}
+			}
+		})
+	}
+}
+
+// leftOut are metrics of Go and of the process that the board does without.
+var leftOut = regexp.MustCompile(`^(go|process|promhttp)_`)
+
+// metrics returns what the program measures: what a server says, and beside it what only one with an outside CRM says.
+func metrics(t *testing.T, program proc.Binary) map[string]bool {
+	t.Helper()
+	p := serve(t, program.Command(serveArgs("sqlite:"+filepath.Join(t.TempDir(), "a.db"))...))
+	sandbox.Fetch(t, p.base+"/v1") // the metrics of requests begin with the first
+	var text string
+	eventually(t, "the evidence log has a checkpoint", func() bool {
+		text = sandbox.Fetch(t, p.ops+"/metrics").Body
+		return strings.Contains(text, "\nprovider_checkout_evidence_checkpoint_age_seconds ")
+	})
+	known := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`).FindAllStringSubmatch(text, -1) {
+		known[m[1]] = true
+	}
+	registry := prometheus.NewRegistry()
+	ops.NewMetrics(registry).ObserveCRMLimit(func() (int, int, bool) { return 1, 1, true })
+	descriptions := make(chan *prometheus.Desc)
+	go func() {
+		registry.Describe(descriptions)
+		close(descriptions)
+	}()
+	for d := range descriptions {
+		known[regexp.MustCompile(`fqName: "([^"]*)"`).FindStringSubmatch(d.String())[1]] = true
+	}
+	if len(known) < 20 {
+		t.Fatalf("only %d metrics: %v", len(known), known)
+	}
+	return known
+}
+
+// named returns the metrics that an expression is about.
+func named(expression string) (names []string) {
+	for _, name := range regexp.MustCompile(`\b(?:provider_checkout|process|go)_[a-z0-9_]+`).FindAllString(expression, -1) {
+		for _, part := range []string{"_bucket", "_sum", "_count"} { // of a histogram
+			if base, cut := strings.CutSuffix(name, part); cut && !strings.HasSuffix(base, "_total") {
+				name = base
+			}
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func metricsExist(t *testing.T, program proc.Binary) {
+	known := metrics(t, program)
+	var rules struct {
+		Groups []struct {
+			Rules []struct {
+				Alert       string            `json:"alert"`
+				Expr        string            `json:"expr"`
+				Labels      map[string]string `json:"labels"`
+				Annotations map[string]string `json:"annotations"`
+			} `json:"rules"`
+		} `json:"groups"`
+	}
+	if _, err := yaml.Unmarshal([]byte(packaged(t, "alerts.yaml")), &rules, yaml.DecodeOpts{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range rules.Groups[0].Rules {
+		names := named(rule.Expr)
+		if len(names) == 0 && rule.Alert != "ProviderCheckoutDown" {
+			t.Errorf("%s is about no metric: %s", rule.Alert, rule.Expr)
+		}
+		for _, name := range names {
+			if !known[name] {
+				t.Errorf("%s asks for %s, which there is not", rule.Alert, name)
+			}
+		}
+		if s := rule.Labels["severity"]; s != "page" && s != "ticket" || rule.Annotations["summary"] == "" || rule.Annotations["description"] == "" {
+			t.Errorf("%s does not say how urgent it is, what it is, and what to do", rule.Alert)
+		}
+	}
+
+	var board struct {
+		Panels []struct {
+			ID      int    `json:"id"`
+			Title   string `json:"title"`
+			Targets []struct {
+				Expr string `json:"expr"`
+			} `json:"targets"`
+		} `json:"panels"`
+	}
+	if err := json.Unmarshal([]byte(packaged(t, "board.json")), &board); err != nil {
+		t.Fatal(err)
+	}
+	shown, ids := map[string]bool{}, map[int]bool{}
+	for _, panel := range board.Panels {
+		if ids[panel.ID] || panel.Title == "" || len(panel.Targets) == 0 {
+			t.Errorf("panel %d, %q, with %d targets", panel.ID, panel.Title, len(panel.Targets))
+		}
+		ids[panel.ID] = true
+		for _, target := range panel.Targets {
+			for _, name := range named(target.Expr) {
+				shown[name] = true
+				if !known[name] {
+					t.Errorf("%q asks for %s, which there is not", panel.Title, name)
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if !shown[name] && !leftOut.MatchString(name) {
+			t.Errorf("no panel shows %s", name)
+		}
+	}
+}
+
+func TestRulesRaiseWhatTheyAreFor(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
+		if said, err := judge(t, "promtool", args...); err != nil {
+			t.Errorf("promtool %q: %v\n%s", args, err, said)
 		}
 	}
 }
