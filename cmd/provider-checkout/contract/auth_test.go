@@ -1,13 +1,10 @@
 package contract_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -16,7 +13,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -33,32 +29,6 @@ func authenticated(created response) []struct{ method, path, body string } {
 		{http.MethodGet, created.CheckoutPath(), ""},
 		{http.MethodPost, created.CheckoutPath() + "/confirm", created.ConfirmBody()},
 	}
-}
-
-// raw sends a request as it is written, with LF replaced by CRLF, and reads the answer.
-func (s *suite) raw(t *testing.T, request string) response {
-	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(5 * time.Second))
-	if _, err := io.WriteString(conn, strings.ReplaceAll(request, "\n", "\r\n")); err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatalf("%.60q is not answered: %v", request, err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := response{Status: res.StatusCode, Header: res.Header, Body: string(text)}
-	r.JSON, _ = apiclient.ParseObject(text)
-	return r
 }
 
 func TestContract5AuthenticatedEndpointsRequireABearerKey(t *testing.T) {
@@ -89,19 +59,17 @@ func TestContract5AuthenticatedEndpointsRequireABearerKey(t *testing.T) {
 
 func TestContract5TheKeyIsAskedForBeforeTheBodyIsRead(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
+		address := s.listening(t)
 		unknown, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{})
-		for _, tt := range []struct {
-			header, code string
-			status       int
-		}{
-			{"", "MISSING_API_KEY", http.StatusUnauthorized},
-			{"Authorization: Basic eDp5\n", "MISSING_API_KEY", http.StatusUnauthorized},
-			{"Expect: 100-continue\n", "MISSING_API_KEY", http.StatusUnauthorized},
-			{"Authorization: Bearer " + unknown + "\n", "INVALID_API_KEY", http.StatusForbidden},
-		} {
-			got := s.raw(t, "POST /v1/provider-checkouts HTTP/1.1\nHost: x\nContent-Type: application/json\n"+
-				tt.header+"Content-Length: 1073741824\n\n")
-			refused(t, got, tt.status, tt.code)
+		for header, want := range map[string]string{"": "401 MISSING_API_KEY", "Authorization: Basic eDp5\r\n": "401 MISSING_API_KEY",
+			"Expect: 100-continue\r\n": "401 MISSING_API_KEY", "Authorization: Bearer pck_sandbox_x\r\n": "403 INVALID_API_KEY",
+			"Authorization: Bearer " + unknown + "\r\n": "403 INVALID_API_KEY"} {
+			answers := raw(t, address, "POST /v1/provider-checkouts HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+				header+"Content-Length: 1073741824\r\n\r\n")
+			status, code, _ := strings.Cut(want, " ")
+			if len(answers) != 1 || !strings.HasPrefix(answers[0], status+" ") || !strings.Contains(answers[0], `"`+code+`"`) {
+				t.Errorf("with the header %q 1 GiB is answered %q, want %s", header, answers, want)
+			}
 		}
 	})
 }

@@ -146,11 +146,24 @@ func (f forwarded) Forward(d time.Duration) {
 
 // contract runs a test of the contract with every store, beside other tests.
 func contract(t *testing.T, test func(t *testing.T, s *suite), changes ...func(*service.Config, *httpapi.Options)) {
+	all := func(c *service.Config, o *httpapi.Options) any {
+		for _, change := range changes {
+			change(c, o)
+		}
+		return nil
+	}
+	contractWith(t, all, func(t *testing.T, s *suite, _ any) { test(t, s) })
+}
+
+// contractWith is contract with one part of the configuration replaced by swap.
+func contractWith[T any](t *testing.T, swap func(*service.Config, *httpapi.Options) T, test func(*testing.T, *suite, T)) {
 	t.Parallel()
 	for _, store := range stores {
 		t.Run(store.name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newSuite(t, store.open(t), changes...))
+			var put T
+			s := newSuite(t, store.open(t), func(c *service.Config, o *httpapi.Options) { put = swap(c, o) })
+			test(t, s, put)
 		})
 	}
 }
