@@ -151,18 +151,29 @@ func checkHistory(history []porcupine.Operation) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(orderModel(), simplify(history), time.Minute)
 }
 
-// simplify removes lost exchanges that cannot change the result. Each is open until the end of time, so porcupine would try
-// every subset of them at every point of the history:
+// simplify removes exchanges that cannot change the result. A lost one is open until the end of time, and a setup for seconds, so
+// porcupine would try every subset of them at every point of the history:
 //
 //   - Of lost exchanges with the same request, all but the earliest, which may take effect whenever another could.
 //   - Every lost create if a client got the response to the first create, because then no lost one was the first.
 //     The same holds for confirms.
+//   - Of setups all but one, which takes effect after the first of them was called and before any of them ends. The others
+//     come after it, and change nothing.
 func simplify(history []porcupine.Operation) (kept []porcupine.Operation) {
 	claimed := make(map[verb]bool) // a client got the response to the first
 	lost := make(map[request]porcupine.Operation)
+	var setUp *porcupine.Operation
 	for _, op := range history {
 		d := exchangeOf(op)
-		if !d.lost {
+		if d.verb == toSetUp {
+			if setUp == nil {
+				setUp = &op
+			}
+			setUp.Call = min(setUp.Call, op.Call)
+			if op.Return < setUp.Return {
+				setUp.Return, setUp.Output = op.Return, op.Output
+			}
+		} else if !d.lost {
 			claimed[d.verb] = claimed[d.verb] || d.first
 			kept = append(kept, op)
 		} else if earlier, known := lost[d.request]; !known || op.Call < earlier.Call {
@@ -173,6 +184,9 @@ func simplify(history []porcupine.Operation) (kept []porcupine.Operation) {
 		if !claimed[q.verb] {
 			kept = append(kept, op)
 		}
+	}
+	if setUp != nil {
+		kept = append(kept, *setUp)
 	}
 	return kept
 }
