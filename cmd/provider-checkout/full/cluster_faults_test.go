@@ -85,18 +85,8 @@ func (c *cluster) allSucceed(t *testing.T) {
 			e, b := c.Enrolments.Begin(), c.newBackend(c.only(i))
 			defer c.Enrolments.Leave(e)
 			defer b.HTTP.CloseIdleConnections()
-			for limit := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
-				r, err := e.SendCreate(t.Context(), b.Client)
-				if err == nil {
-					err = e.NoteCreate(r)
-				}
-				if err == nil {
-					return
-				}
-				if !apiclient.IsCut(err) || time.Now().After(limit) {
-					t.Error(err)
-					return
-				}
+			if err := insist(t, func() error { return e.Create(t.Context(), b.Client) }); err != nil {
+				t.Error(err)
 			}
 		})
 	}

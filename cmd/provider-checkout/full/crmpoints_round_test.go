@@ -53,10 +53,7 @@ func (w *crmWorld) prepare(t *testing.T, points []crmPoint) (all []*student) {
 		if !s.at.confirm {
 			return
 		}
-		r, err := s.SendCreate(t.Context(), w.backend)
-		if err == nil {
-			err = s.NoteCreate(r)
-		}
+		err := s.Create(t.Context(), w.backend)
 		if err == nil {
 			err = s.SetUp(t.Context(), w.backend)
 		}

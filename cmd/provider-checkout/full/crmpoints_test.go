@@ -193,16 +193,6 @@ func (w *crmWorld) through(b *balancer) *apiclient.Client {
 	return c.Client
 }
 
-// insist does something until its client gets an answer.
-func insist(t *testing.T, do func() error) error {
-	for limit := time.Now().Add(patience); ; <-time.After(calm) {
-		err := do()
-		if err == nil || !apiclient.IsCut(err) || time.Now().After(limit) || t.Context().Err() != nil {
-			return err
-		}
-	}
-}
-
 // await waits until a gauge is zero, which a process says that was not struck, and returns when it was.
 func (w *crmWorld) await(t *testing.T, gauge string, limit time.Time) time.Time {
 	t.Helper()

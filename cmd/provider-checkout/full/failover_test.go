@@ -189,22 +189,13 @@ func (b suite) noticesALoss(t *testing.T) {
 	c := newBackend(b.Serve(t, l.Store).Listening(t), l.Keys, nil)
 	l.pair.Link.Cut()
 	e := l.Enrolments.Begin()
-	create := func() error {
-		r, err := e.SendCreate(t.Context(), c.Client)
-		if err == nil {
-			err = e.NoteCreate(r)
-		}
-		return err
-	}
+	create := func() error { return e.Create(t.Context(), c.Client) }
 	if err := create(); err != nil {
 		t.Fatal(err)
 	}
 	l.pair.Primary.Kill()
 	l.pair.Standby.Promote(t)
-	err := create()
-	for limit := time.Now().Add(20 * time.Second); apiclient.IsCut(err) && time.Now().Before(limit); {
-		err = create()
-	}
+	err := insist(t, create)
 	if err == nil || e.Opened != 2 {
 		t.Errorf("the order was opened %d times, %v; want that it was opened again", e.Opened, err)
 	}

@@ -21,13 +21,11 @@ const serviceURL = "http://ha.test"
 
 // recipeInstance is a process of the service with a way to the store, and a client of it.
 type recipeInstance struct {
-	*apiclient.Client
-	t       *testing.T
+	*backend
 	way     string // to the store
 	binary  proc.Binary
 	args    []string
 	process atomic.Pointer[proc.Process]
-	road    http.RoundTripper
 
 	away  atomic.Bool // it is stopped for a while
 	acked ackedWrites
@@ -37,11 +35,12 @@ type recipeInstance struct {
 func newRecipeInstance(t *testing.T, w *workload.Workload, way, store string) *recipeInstance {
 	t.Helper()
 	addr := proc.QuietAddr(t, w.Rand)
-	s := &recipeInstance{Client: apiclient.New(serviceURL, w.Keys), t: t, way: way, binary: w.Binary,
+	s := &recipeInstance{backend: newBackend(serviceURL, w.Keys, &balancer{all: []string{addr}}), way: way, binary: w.Binary,
 		args: append(proc.ServeArgs(store), "--addr", addr, "--base-url", serviceURL)}
 	s.acked.ids = make(map[string]string)
-	s.road = &http.Transport{DialContext: (&balancer{all: []string{addr}}).dial, MaxIdleConnsPerHost: 64}
-	s.HTTP.Transport = s
+	s.failed = func(resp *http.Response) {
+		t.Errorf("%s %s answered %d:\n%s", resp.Request.Method, resp.Request.URL.Path, resp.StatusCode, s.process.Load().Log())
+	}
 	s.launch(t)
 	return s
 }
@@ -63,20 +62,6 @@ func (s *recipeInstance) comeBack(t *testing.T) {
 	t.Helper()
 	s.launch(t)
 	s.away.Store(false)
-}
-
-// RoundTrip implements [http.RoundTripper]. A 503 is an answer that was lost, for its client will send the request again. Any
-// other failure of the service fails the test.
-func (s *recipeInstance) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := s.road.RoundTrip(req)
-	if err != nil || resp.StatusCode < http.StatusInternalServerError {
-		return resp, err
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusServiceUnavailable {
-		s.t.Errorf("%s %s answered %d:\n%s", req.Method, req.URL.Path, resp.StatusCode, s.process.Load().Log())
-	}
-	return nil, fmt.Errorf("the service answered %d", resp.StatusCode)
 }
 
 // ackedWrites is the writes that a process has acknowledged.

@@ -127,6 +127,7 @@ func (b *balancer) dial(ctx context.Context, network, _ string) (conn net.Conn, 
 type road struct {
 	*http.Transport
 	strict bool
+	failed func(*http.Response) // called with an answer that says that the service failed; may be nil
 
 	sent, answered, busy atomic.Int64 // requests; answers but for 503; answers of 503
 }
@@ -144,6 +145,9 @@ func (r *road) RoundTrip(req *http.Request) (*http.Response, error) {
 // count counts an answer, and returns it unless it is lost.
 func (r *road) count(resp *http.Response) (*http.Response, error) {
 	if resp.StatusCode != http.StatusServiceUnavailable {
+		if r.failed != nil && resp.StatusCode >= http.StatusInternalServerError {
+			r.failed(resp)
+		}
 		r.answered.Add(1)
 		return resp, nil
 	}
@@ -228,6 +232,16 @@ func (l load) enrol(t *testing.T, w *workload.Workload, c *apiclient.Client) (st
 	})
 	t.Cleanup(stop)
 	return stop
+}
+
+// insist does something until its client gets an answer.
+func insist(t *testing.T, do func() error) error {
+	for limit := time.Now().Add(patience); ; <-time.After(calm / 4) {
+		err := do()
+		if err == nil || !apiclient.IsCut(err) || time.Now().After(limit) || t.Context().Err() != nil {
+			return err
+		}
+	}
 }
 
 // noError excuses nothing.

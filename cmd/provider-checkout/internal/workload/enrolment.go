@@ -87,6 +87,15 @@ func (e *Enrolment) SendCreate(ctx context.Context, c *apiclient.Client) (sandbo
 	return c.Create(ctx, e.Provider, e.Body, headers...)
 }
 
+// Create sends the create once, and notes the answer.
+func (e *Enrolment) Create(ctx context.Context, c *apiclient.Client) error {
+	r, err := e.SendCreate(ctx, c)
+	if err == nil {
+		err = e.NoteCreate(r)
+	}
+	return err
+}
+
 // NoteCreate notes the answer to a create. It returns an error if the answer contradicts an earlier one.
 func (e *Enrolment) NoteCreate(r sandbox.Response) error {
 	ids := [4]string{r.String("checkout.checkout_id"), r.String("records.contact_id"),
