@@ -3,7 +3,6 @@ package salesforce
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -17,18 +16,7 @@ import (
 // Agreed implements ports.CRM by one query. Complete finds an agreement in the same ways, so that it is not refused for one
 // of the enrolment that Agreed does not see.
 func (c *CRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (ports.Agreed, error) {
-	var on ports.Agreed
-	if err := c.checkEnvironment(k); err != nil {
-		return on, err
-	}
-	err := c.client.repeatedly(ctx, func() (err error) {
-		on, err = c.agreed(ctx, k)
-		return err
-	})
-	if err != nil {
-		return ports.Agreed{}, fmt.Errorf("look for the agreement in Salesforce: %w", c.outcome(err))
-	}
-	return on, nil
+	return enrol(ctx, c, k, "look for the agreement", func() (ports.Agreed, error) { return c.agreed(ctx, k) })
 }
 
 func (c *CRM) agreed(ctx context.Context, k checkout.EnrolmentKey) (ports.Agreed, error) {

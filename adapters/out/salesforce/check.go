@@ -19,12 +19,9 @@ const readyLife = time.Minute
 
 // Ready implements ports.CRM: the client can sign in, and the organisation has calls left for an Open.
 func (c *CRM) Ready(ctx context.Context) error {
-	now, few := c.client.now(), c.client.limit.few()
-	switch {
-	case few != nil && !c.client.limit.turn(now):
-		return few
-	case few == nil && ctx.Err() == nil && now.Sub(time.Unix(0, c.ready.Load())) < readyLife:
-		return nil
+	now := c.client.options.Now()
+	if c.client.limit.few() != nil || ctx.Err() == nil && now.Sub(time.Unix(0, c.ready.Load())) < readyLife {
+		return c.spare(ctx)
 	}
 	err := c.look(ctx)
 	if err == nil {
@@ -71,11 +68,9 @@ func (c *CRM) CheckEnvironment(ctx context.Context) error {
 
 // checkOrganisation looks whether the organisation is for the environment.
 func (c *CRM) checkOrganisation(ctx context.Context) (lacks []string, err error) {
-	var answer organisationsWire
-	err = c.client.repeatedly(ctx, func() (err error) {
-		answer, err = send[organisationsWire](ctx, c.client, call{method: http.MethodGet, path: "/query",
+	answer, err := repeatedly(ctx, c.client, func() (organisationsWire, error) {
+		return send[organisationsWire](ctx, c.client, call{method: http.MethodGet, path: "/query",
 			query: url.Values{"q": {"SELECT IsSandbox, OrganizationType FROM Organization LIMIT 1"}}})
-		return err
 	})
 	if err != nil {
 		return nil, err

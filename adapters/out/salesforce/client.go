@@ -2,11 +2,11 @@ package salesforce
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -30,19 +30,17 @@ const (
 
 // client makes the calls.
 type client struct {
-	transport http.RoundTripper // used bare: an http.Client would follow redirects, and take the token along
-	session   session
-	slots     chan struct{} // holds a value for each call that is under way
-	limit     dailyLimit
-	retried   func(Retry)
-	now       func() time.Time
-	pause     func(context.Context, time.Duration) (lasted bool)
-	rand      io.Reader
+	options  Options          // the Transport is used bare: an http.Client would follow redirects, and take the token along
+	signedIn chan accessToken // holds the token, unless a call has taken it to sign in
+	slots    chan struct{}    // holds a value for each call that is under way
+	limit    dailyLimit
+	pause    func(context.Context, time.Duration) (lasted bool)
 }
 
 func newClient(o Options) *client {
-	return &client{transport: o.Transport, session: newSession(o), slots: make(chan struct{}, maxCalls), retried: o.Retried,
-		now: o.Now, pause: outbound.Pause, rand: o.Rand}
+	c := &client{options: o, signedIn: make(chan accessToken, 1), slots: make(chan struct{}, maxCalls), pause: outbound.Pause}
+	c.signedIn <- accessToken{}
+	return c
 }
 
 // call is one call of the API.
@@ -52,7 +50,6 @@ type call struct {
 	query   url.Values
 	body    any
 	timeout time.Duration // callTimeout if 0
-	header  http.Header
 }
 
 // send makes a call once, with a new token where the old token has ended, and returns its answer. The error is an
@@ -79,9 +76,10 @@ func (c *client) send(ctx context.Context, call call) ([]byte, error) {
 			return nil, outbound.WithoutText(err)
 		}
 	}
+	var token accessToken
 	for again := false; ; again = true {
-		token, err := c.token(ctx)
-		if err != nil {
+		var err error
+		if token, err = c.token(ctx, token); err != nil {
 			return nil, err
 		}
 		data, err := c.attempt(ctx, token, call, body)
@@ -89,8 +87,7 @@ func (c *client) send(ctx context.Context, call call) ([]byte, error) {
 		if again || !errors.As(err, &refused) || !refused.has(codeInvalidSession) {
 			return data, err
 		}
-		c.session.drop(ctx, token)
-		c.retried(RetryExpiredToken)
+		c.options.Retried(RetryExpiredToken)
 	}
 }
 
@@ -101,15 +98,7 @@ func (c *client) attempt(ctx context.Context, token accessToken, call call, body
 	if len(call.query) > 0 {
 		address += "?" + call.query.Encode()
 	}
-	timeout := call.timeout
-	if timeout == 0 {
-		timeout = callTimeout
-	}
-	header := call.header.Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-	header.Set("Authorization", "Bearer "+token.value)
+	header := http.Header{"Authorization": {"Bearer " + token.value}, duplicateHeader: {allowDuplicates}}
 	if body != nil {
 		header.Set("Content-Type", "application/json")
 	}
@@ -119,11 +108,11 @@ func (c *client) attempt(ctx context.Context, token accessToken, call call, body
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	resp, data, err := c.roundTrip(ctx, timeout, call.method, address, header, body)
+	resp, data, err := c.roundTrip(ctx, cmp.Or(call.timeout, callTimeout), call.method, address, header, body)
 	if err != nil {
 		return nil, err
 	}
-	c.limit.read(resp.Header, c.now())
+	c.limit.read(resp.Header, c.options.Now())
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, newAPIError(resp.StatusCode, data)
 	}
@@ -147,7 +136,7 @@ func (c *client) roundTrip(ctx context.Context, timeout time.Duration, method, a
 	if err := inTime(caller); err != nil {
 		return nil, nil, err
 	}
-	resp, err := c.transport.RoundTrip(req)
+	resp, err := c.options.Transport.RoundTrip(req)
 	if err != nil {
 		return nil, nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}
 	}

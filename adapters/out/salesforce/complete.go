@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,21 +26,12 @@ const (
 // Complete implements ports.CRM. An attempt begins with a look at what there is, so that one whose predecessor's answer
 // was lost does not complete the enrolment a second time.
 func (c *CRM) Complete(ctx context.Context, done checkout.Completion) (checkout.Completed, error) {
-	var completed checkout.Completed
-	if err := c.checkEnvironment(done.EnrolmentKey); err != nil {
-		return completed, err
-	}
-	if done.Setup.MandateID == "" {
-		return completed, refuse(codeNoMandate, "setup", "has no mandate")
-	}
-	err := c.client.repeatedly(ctx, func() (err error) {
-		completed, err = c.complete(ctx, done)
-		return err
+	return enrol(ctx, c, done.EnrolmentKey, "complete "+done.Agreement.CheckoutID, func() (checkout.Completed, error) {
+		if done.Setup.MandateID == "" {
+			return checkout.Completed{}, refuse(codeNoMandate, "setup", "has no mandate")
+		}
+		return c.complete(ctx, done)
 	})
-	if err != nil {
-		return checkout.Completed{}, fmt.Errorf("complete %s in Salesforce: %w", done.Agreement.CheckoutID, c.outcome(err))
-	}
-	return completed, nil
 }
 
 // complete does what is still to be done for an enrolment.

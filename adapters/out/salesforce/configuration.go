@@ -73,11 +73,7 @@ func (c *CRM) configured(ctx context.Context, o object) (all []record, err error
 	}
 	next := call{method: http.MethodGet, path: "/query", query: url.Values{"q": {c.mapping.selection(o.name, names, ours)}}}
 	for {
-		var page recordsWire
-		err := c.client.repeatedly(ctx, func() (err error) {
-			page, err = send[recordsWire](ctx, c.client, next)
-			return err
-		})
+		page, err := repeatedly(ctx, c.client, func() (recordsWire, error) { return send[recordsWire](ctx, c.client, next) })
 		if err != nil {
 			return nil, err
 		}

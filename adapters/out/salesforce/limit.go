@@ -28,8 +28,7 @@ func reserve(of int) int { return max(of/100, min(100, of/10)) }
 // dailyLimit is the organisation's limit of calls in a day, as its latest answer has it.
 type dailyLimit struct {
 	mu       sync.Mutex
-	left, of int
-	known    bool
+	left, of int       // of is 0 before the first answer
 	at       time.Time // of the answer, or of the latest look
 }
 
@@ -39,13 +38,13 @@ func (c *CRM) Limit() (left, of int, known bool) {
 	l := &c.client.limit
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.left, l.of, l.known
+	return l.left, l.of, l.of > 0
 }
 
 func (l *dailyLimit) set(left, of int, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.left, l.of, l.known, l.at = left, of, true, now
+	l.left, l.of, l.at = left, of, now
 }
 
 // read takes the figure from the header of an answer, if it has one: api-usage=18/15000, and others after it.
@@ -65,7 +64,7 @@ func (l *dailyLimit) read(header http.Header, now time.Time) {
 func (l *dailyLimit) few() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.known || l.left > reserve(l.of) {
+	if l.of == 0 || l.left > reserve(l.of) {
 		return nil
 	}
 	return fmt.Errorf("%w: %d of the organisation's %d calls of the day are left, which are kept for completions", ports.ErrBusy, l.left, l.of)
@@ -84,7 +83,7 @@ func (l *dailyLimit) turn(now time.Time) bool {
 
 // spare returns an ErrBusy if an Open is not to be sent.
 func (c *CRM) spare(ctx context.Context) error {
-	if few := c.client.limit.few(); few == nil || !c.client.limit.turn(c.client.now()) {
+	if few := c.client.limit.few(); few == nil || !c.client.limit.turn(c.client.options.Now()) {
 		return few
 	}
 	return c.look(ctx)
@@ -94,11 +93,11 @@ func (c *CRM) spare(ctx context.Context) error {
 func (c *CRM) look(ctx context.Context) error {
 	limits, err := send[limitsWire](ctx, c.client, call{method: http.MethodGet, path: "/limits"})
 	if err != nil {
-		return err
+		return ofLook(err)
 	}
 	if limits.Requests.Max <= 0 {
 		return &outbound.Lost{Cause: errors.New("the answer has no limit of calls")}
 	}
-	c.client.limit.set(limits.Requests.Remaining, limits.Requests.Max, c.client.now())
+	c.client.limit.set(limits.Requests.Remaining, limits.Requests.Max, c.client.options.Now())
 	return c.client.limit.few()
 }

@@ -24,36 +24,31 @@ func keyOf(k checkout.EnrolmentKey, kind string) string {
 
 // Open implements ports.CRM.
 func (c *CRM) Open(ctx context.Context, e checkout.Enrolment) (checkout.Records, error) {
-	var records checkout.Records
-	if err := c.checkEnvironment(e.EnrolmentKey); err != nil {
-		return records, err
-	}
 	if err := c.spare(ctx); err != nil {
-		return records, fmt.Errorf("open %s in Salesforce: %w", e.CheckoutID, err)
-	}
-	made := 0
-	err := c.client.repeatedly(ctx, func() error {
-		ids, err := c.open(ctx, e)
-		made = max(made, len(ids))
-		records = checkout.Records{ContactID: ids[contact], OpportunityID: ids[opportunity], DDAID: ids[authority]}
-		return err
-	})
-	if err != nil {
-		err = c.outcome(err)
-		if refusal, ok := errors.AsType[*checkout.CRMRefusal](err); ok {
-			refusal.Made = made > 0 || refusal.Code == codeSeveral
-		}
 		return checkout.Records{}, fmt.Errorf("open %s in Salesforce: %w", e.CheckoutID, err)
 	}
-	return records, nil
+	made := 0
+	records, err := enrol(ctx, c, e.EnrolmentKey, "open "+e.CheckoutID, func() (checkout.Records, error) {
+		ids, err := c.open(ctx, e)
+		made = max(made, len(ids))
+		return checkout.Records{ContactID: ids[contact], OpportunityID: ids[opportunity], DDAID: ids[authority]}, err
+	})
+	if refusal, ok := errors.AsType[*checkout.CRMRefusal](err); ok {
+		refusal.Made = made > 0 || refusal.Code == codeSeveral
+	}
+	return records, err
 }
 
-// checkEnvironment refuses an enrolment of the other environment.
-func (c *CRM) checkEnvironment(k checkout.EnrolmentKey) error {
+// enrol does something for an enrolment, as often as it is to be tried.
+func enrol[T any](ctx context.Context, c *CRM, k checkout.EnrolmentKey, what string, do func() (T, error)) (done T, err error) {
 	if k.Environment != c.environment {
-		return fmt.Errorf("the environment of the enrolment is %q, that of the CRM %q", k.Environment, c.environment)
+		return done, fmt.Errorf("the environment of the enrolment is %q, that of the CRM %q", k.Environment, c.environment)
 	}
-	return nil
+	result, err := repeatedly(ctx, c.client, do)
+	if err != nil {
+		return done, fmt.Errorf("%s in Salesforce: %w", what, c.outcome(err))
+	}
+	return result, nil
 }
 
 // open finds the records of an enrolment, makes the missing records, and returns the ids of all by their object. With an

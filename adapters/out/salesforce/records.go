@@ -100,7 +100,7 @@ func (c *CRM) writeEach(ctx context.Context, writes []write) (map[string]string,
 	for _, w := range writes {
 		method, path := c.address(w)
 		answer, err := send[json.RawMessage](ctx, c.client, call{method: method, path: path,
-			header: http.Header{duplicateHeader: {allowDuplicates}}, body: c.body(w, func(object string) string { return ids[object] })})
+			body: c.body(w, func(object string) string { return ids[object] })})
 		if err == nil && w.id == "" {
 			ids[w.object], err = newID(answer)
 		}

@@ -2,6 +2,7 @@ package salesforce
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"time"
@@ -22,31 +23,26 @@ const (
 	RetryExpiredToken   Retry = "expired_token"   // the call is sent again with a new token
 )
 
-// Retries returns all kinds.
-func Retries() []Retry {
-	return []Retry{RetryLostAnswer, RetryServerError, RetryLimit, RetryLockedRow, RetryDuplicateValue, RetryExpiredToken}
-}
-
 // repeatedly does something until it succeeds, is refused, or has been tried often enough. What it does must begin with
 // a look at what there is: an attempt may have taken effect though it failed.
-func (c *client) repeatedly(ctx context.Context, do func() error) error {
+func repeatedly[T any](ctx context.Context, c *client, do func() (T, error)) (T, error) {
 	for attempt := 1; ; attempt++ {
-		err := do()
+		result, err := do()
 		if err == nil {
-			return nil
+			return result, nil
 		}
 		if ctx.Err() != nil {
-			return ended(ctx, err)
+			return result, ended(ctx, err)
 		}
 		kind, again := retry(err)
 		if attempt == maxAttempts || !again {
-			return err
+			return result, err
 		}
-		wait := outbound.Jitter(c.rand, firstPause<<(attempt-1))
+		wait := outbound.Jitter(rand.Reader, firstPause<<(attempt-1))
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !c.pause(ctx, wait) {
-			return ended(ctx, err)
+			return result, ended(ctx, err)
 		}
-		c.retried(kind)
+		c.options.Retried(kind)
 	}
 }
 

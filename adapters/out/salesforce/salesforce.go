@@ -20,12 +20,9 @@
 package salesforce
 
 import (
-	"cmp"
-	"crypto/rand"
 	"crypto/rsa"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -48,15 +45,11 @@ type Options struct {
 	ClientSecret string          // for client credentials
 	JWTKey       *rsa.PrivateKey // for JWT bearer, of which the organisation has the certificate
 	User         string          // as whom JWT bearer signs in
-	// Audience is that of JWT bearer: Salesforce's login page for the environment if empty, and for a loopback address
-	// that address.
-	Audience string
-	Mapping  Mapping // DefaultMapping if it is zero
+	Mapping      Mapping         // DefaultMapping if it is zero
 
 	Transport http.RoundTripper // http.DefaultTransport's settings if nil
 	Retried   func(Retry)       // called with each retry, by several goroutines at once, for a metric; may be nil
 	Now       func() time.Time  // time.Now if nil
-	Rand      io.Reader         // crypto/rand.Reader if nil
 }
 
 // CRM implements ports.CRM. It is safe for concurrent use.
@@ -97,23 +90,7 @@ func (o Options) complete() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Rand == nil {
-		o.Rand = rand.Reader
-	}
-	o.Audience = cmp.Or(o.Audience, o.audience())
 	return o
-}
-
-// audience returns whom an assertion is for, where the operator does not say it.
-func (o Options) audience() string {
-	u, err := url.Parse(o.URL)
-	switch {
-	case err == nil && outbound.Loopback(u.Hostname()):
-		return o.URL
-	case o.Environment == catalogue.Production:
-		return "https://login.salesforce.com"
-	}
-	return "https://test.salesforce.com"
 }
 
 // check returns everything that is wrong with complete options.
