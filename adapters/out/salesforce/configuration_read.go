@@ -18,6 +18,10 @@ type configurationReader struct {
 	fields  map[string][]field  // of the objects, by their names in the mapping
 	records map[string][]record // of the objects, likewise
 	faults  ConfigurationFaults
+
+	// Of the provider that is being read:
+	places map[string]string // the records and fields, by their places in a provider file
+	unread map[string]bool   // places in a provider file whose value could not be read
 }
 
 // read returns the configuration of every provider.
@@ -26,11 +30,11 @@ func (r *configurationReader) read() (all []catalogue.Configuration) {
 	plans := r.children(coursePlan, course)
 	first := map[string]bool{} // provider codes
 	for _, record := range r.records[integration] {
-		s := &sheets{reader: r, places: map[string]string{}, unread: map[string]bool{}}
-		conf := s.provider(record, courses[record.id], plans)
-		s.check(conf)
+		r.places, r.unread = map[string]string{}, map[string]bool{}
+		conf := r.provider(record, courses[record.id], plans)
+		r.check(conf)
 		if code := conf.Provider.Code; first[code] && code != "" {
-			s.fault("provider_code", "must be unique: another record has the same")
+			r.fault("provider_code", "must be unique: another record has the same")
 		} else {
 			first[code] = true
 		}
@@ -58,61 +62,54 @@ func (r *configurationReader) children(of, parent string) map[string][]record {
 	return children
 }
 
-// sheets are the records of one provider while they are read.
-type sheets struct {
-	reader *configurationReader
-	places map[string]string // of records and fields, by their places in a provider file
-	unread map[string]bool   // places in a provider file whose value could not be read
-}
-
 // fault adds a fault of a place in a provider file.
-func (s *sheets) fault(place, message string) {
+func (r *configurationReader) fault(place, message string) {
 	at, index := place, ""
-	if s.places[at] == "" { // an item of a field that is a list
+	if r.places[at] == "" { // an item of a field that is a list
 		if i := strings.LastIndexByte(place, '['); i >= 0 {
 			at, index = place[:i], place[i:]
 		}
 	}
-	s.reader.faults = append(s.reader.faults, catalogue.Fault{Place: s.places[at] + index, Message: message})
+	r.faults = append(r.faults, catalogue.Fault{Place: r.places[at] + index, Message: message})
 }
 
 // check adds the faults of a configuration, except the faults of values that could not be read.
-func (s *sheets) check(c catalogue.Configuration) {
+func (r *configurationReader) check(c catalogue.Configuration) {
 	for _, f := range c.Check() {
 		switch {
-		case s.unread[f.Place]:
+		case r.unread[f.Place]:
 			continue
 		case f.Place == "courses" && c.Provider.Mode == catalogue.Legacy:
 			f.Message = "must not be " + string(catalogue.Legacy) + ": courses belong to the provider"
 		}
-		s.fault(f.Place, f.Message)
+		r.fault(f.Place, f.Message)
 	}
 }
 
 // sheet is one record while it is read.
 type sheet struct {
-	*sheets
+	*configurationReader
 	record
 	field map[string]string // places of the fields in a provider file, by their names in the mapping
 }
 
 // open begins with a record that has a place in a provider file. It is called by its parent and its code, or by its id if it
 // has no code that can be repeated.
-func (s *sheets) open(record record, object, path, parent, code string) (opened sheet, name string) {
+func (r *configurationReader) open(record record, object, path, parent, code string) (opened sheet, name string) {
 	name = parent + cmp.Or(outbound.Word(record.values[code].Text), record.id)
-	label := s.reader.mapping.object(object) + " " + name
-	opened = sheet{s, record, map[string]string{}}
-	s.places[path] = label
-	for _, f := range s.reader.fields[object] {
+	label := r.mapping.object(object) + " " + name
+	opened = sheet{r, record, map[string]string{}}
+	r.places[path] = label
+	for _, f := range r.fields[object] {
 		place := strings.TrimPrefix(path+"."+cmp.Or(f.contract, f.name), ".")
 		opened.field[f.name] = place
-		s.places[place] = label + ": " + s.reader.mapping.field(object, f.name)
+		r.places[place] = label + ": " + r.mapping.field(object, f.name)
 	}
 	return opened, name
 }
 
-func (s *sheets) provider(record record, courses []record, plans map[string][]record) catalogue.Configuration {
-	v, name := s.open(record, integration, "", "", "provider_code")
+func (r *configurationReader) provider(record record, courses []record, plans map[string][]record) catalogue.Configuration {
+	v, name := r.open(record, integration, "", "", "provider_code")
 	p := catalogue.Provider{
 		Code:        v.text("provider_code"),
 		Name:        v.name("name"),
@@ -136,17 +133,17 @@ func (s *sheets) provider(record record, courses []record, plans map[string][]re
 	}
 	c := catalogue.Configuration{Provider: p}
 	for i, record := range courses {
-		c.Courses = append(c.Courses, s.course(record, fmt.Sprintf("courses[%d]", i), name+"/", p.Environment, plans[record.id]))
+		c.Courses = append(c.Courses, r.course(record, fmt.Sprintf("courses[%d]", i), name+"/", p.Environment, plans[record.id]))
 	}
 	return c
 }
 
 // course reads a course, which is of its provider's environment unless it names another.
-func (s *sheets) course(record record, path, parent string, inherited catalogue.Environment, plans []record) catalogue.Course {
+func (r *configurationReader) course(record record, path, parent string, inherited catalogue.Environment, plans []record) catalogue.Course {
 	if !inherited.Valid() {
 		inherited = catalogue.Sandbox // the provider's environment is a fault already; add no second one
 	}
-	v, name := s.open(record, course, path, parent, "course_code")
+	v, name := r.open(record, course, path, parent, "course_code")
 	c := catalogue.Course{
 		Code:        v.text("course_code"),
 		Name:        v.name("course_name"),
@@ -155,9 +152,9 @@ func (s *sheets) course(record record, path, parent string, inherited catalogue.
 		Active:      v.truth("active"),
 		Environment: cmp.Or(catalogue.Environment(v.text("environment")), inherited),
 	}
-	s.places[path+".plans"] = s.places[path] + ": " + s.reader.mapping.object(coursePlan)
+	r.places[path+".plans"] = r.places[path] + ": " + r.mapping.object(coursePlan)
 	for i, record := range plans {
-		v, _ := s.open(record, coursePlan, fmt.Sprintf("%s.plans[%d]", path, i), name+"/", "payment_frequency")
+		v, _ := r.open(record, coursePlan, fmt.Sprintf("%s.plans[%d]", path, i), name+"/", "payment_frequency")
 		c.Options = append(c.Options, catalogue.Option{
 			Frequency: money.Frequency(v.text("payment_frequency")),
 			Number:    number(v, "number_of_instalments", strictjson.Whole(money.MaxInstalments)),
