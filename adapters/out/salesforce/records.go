@@ -34,14 +34,13 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{15}(?:[A-Za-z0-9]{3})?$`)
 
 var errNoID = errors.New("the answer has no id of a record")
 
-// writeAll makes writes, in their order and all or nothing, and returns the ids of the new records by their object.
+// writeAll makes writes, in their order and all or nothing, and returns the ids of the new records by their object. Texts that
+// would be taken for references are written before the others.
 func (c *CRM) writeAll(ctx context.Context, writes []write) (map[string]string, error) {
-	if slices.ContainsFunc(writes, func(w write) bool { return w.id == "" && len(w.references()) > 0 }) {
-		return c.writeEach(ctx, writes)
-	}
-	writes, err := c.writeReferences(ctx, writes)
-	if err != nil {
-		return nil, err
+	apart, writes := split(writes)
+	ids, err := c.writeEach(ctx, apart)
+	if err != nil || len(writes) == 0 {
+		return ids, err
 	}
 	parts := make([]partWire, len(writes))
 	for i, w := range writes {
@@ -57,7 +56,6 @@ func (c *CRM) writeAll(ctx context.Context, writes []write) (map[string]string, 
 	if err := failedPart(writes, answers); err != nil {
 		return nil, err
 	}
-	ids := map[string]string{}
 	for i, w := range writes {
 		if w.id == "" {
 			if ids[w.object], err = newID(answers[i].Body); err != nil {
@@ -68,30 +66,27 @@ func (c *CRM) writeAll(ctx context.Context, writes []write) (map[string]string, 
 	return ids, nil
 }
 
-// references returns the values of a write that would be taken for references, which cannot be escaped.
-func (w write) references() map[string]any {
-	texts := map[string]any{}
-	for name, value := range w.values {
-		if text, ok := value.(string); ok && strings.Contains(text, reference) {
-			texts[name] = text
-		}
-	}
-	return texts
-}
-
-// writeReferences changes what would be taken for references by calls of their own, and returns the rest of the writes.
-func (c *CRM) writeReferences(ctx context.Context, writes []write) (rest []write, err error) {
+// split returns what takes a call of its own, and what goes together. A text that would be taken for a reference cannot be
+// escaped: it is written apart, and with it every write where it belongs to a record that is still to be made.
+func split(writes []write) (apart, together []write) {
 	for _, w := range writes {
-		if texts := w.references(); len(texts) > 0 {
-			if _, err := c.writeEach(ctx, []write{{w.object, w.id, texts}}); err != nil {
-				return nil, err
+		texts, rest := map[string]any{}, map[string]any{}
+		for name, value := range w.values {
+			if text, ok := value.(string); ok && strings.Contains(text, reference) {
+				texts[name] = text
+			} else {
+				rest[name] = value
 			}
-			w.values = maps.Clone(w.values)
-			maps.DeleteFunc(w.values, func(name string, _ any) bool { return texts[name] != nil })
 		}
-		rest = append(rest, w)
+		switch {
+		case len(texts) > 0 && w.id == "":
+			return writes, nil
+		case len(texts) > 0:
+			apart = append(apart, write{w.object, w.id, texts})
+		}
+		together = append(together, write{w.object, w.id, rest})
 	}
-	return rest, nil
+	return apart, together
 }
 
 // writeEach makes writes by a call each. What was written when one fails stays, and is found by the next attempt.
