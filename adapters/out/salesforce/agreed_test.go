@@ -2,6 +2,7 @@ package salesforce_test
 
 import (
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -12,13 +13,12 @@ import (
 
 // An agreement without a key, such as an agreement that was entered by hand, still makes Complete refuse.
 func TestAnAgreementIsFoundThroughItsOpportunity(t *testing.T) {
-	b, records := opened(t)
+	b := newBench(t)
+	records := b.opened(t)
 	byHand := func(number string) {
 		t.Helper()
-		if _, err := b.sim.Insert("Payment_Plan_Agreement__c", map[string]any{"Agreement_Number__c": number,
-			"Opportunity__c": records.OpportunityID, "Accepted_At__c": "2027-01-15T16:12:05.000+1300", "First_Payment_Date__c": "2027-02-03"}); err != nil {
-			t.Fatal(err)
-		}
+		b.insert(t, "Payment_Plan_Agreement__c", map[string]any{"Agreement_Number__c": number, "Opportunity__c": records.OpportunityID,
+			"Accepted_At__c": "2027-01-15T16:12:05.000+1300", "First_Payment_Date__c": "2027-02-03"})
 	}
 	byHand("PPA-2027-000000001A5")
 	before := b.sim.Statistics().Usage
@@ -31,13 +31,14 @@ func TestAnAgreementIsFoundThroughItsOpportunity(t *testing.T) {
 		t.Errorf("Agreed took %d calls, want 1", used)
 	}
 	byHand("PPA-2027-000000002B9")
-	refused(t, "OTHER_AGREEMENT")(b.Agreed(t.Context(), key))
+	_, err := b.Agreed(t.Context(), key)
+	wantRefusal(t, err, "OTHER_AGREEMENT")
 }
 
 func TestAnAgreementIsFoundByItsKey(t *testing.T) {
-	b, records := opened(t)
-	c := completion(records)
-	done := b.complete(t, c)
+	b := newBench(t)
+	c := completion(b.opened(t))
+	done := b.completed(t, c)
 	b.change(t, "Payment_Plan_Agreement__c", done.AgreementID, `{"Opportunity__c":null}`)
 	if got, err := b.Agreed(t.Context(), key); err != nil || got.Number != c.Agreement.Number {
 		t.Errorf("Agreed = %+v, %v; want %s, though it was taken from its opportunity", got, err, c.Agreement.Number)
@@ -52,15 +53,12 @@ func TestAnAgreementThatCannotBeReadIsAnError(t *testing.T) {
 		"no time":           {"Accepted_At__c": nil},
 		"no date":           {"First_Payment_Date__c": nil},
 	} {
-		b, records := opened(t)
+		b := newBench(t)
+		records := b.opened(t)
 		values := map[string]any{"Agreement_Number__c": "PPA-2027-000000001A5", "Opportunity__c": records.OpportunityID,
 			"Accepted_At__c": "2027-01-15T03:12:05.000Z", "First_Payment_Date__c": "2027-02-03"}
-		for field, value := range wrong {
-			values[field] = value
-		}
-		if _, err := b.sim.Insert("Payment_Plan_Agreement__c", values); err != nil {
-			t.Fatal(err)
-		}
+		maps.Copy(values, wrong)
+		b.insert(t, "Payment_Plan_Agreement__c", values)
 		if got, err := b.Agreed(t.Context(), key); err == nil || errors.Is(err, ports.ErrNotFound) {
 			t.Errorf("%s: Agreed = %+v, %v; want an error that is not ErrNotFound", name, got, err)
 		}

@@ -70,9 +70,7 @@ func TestConfigurationsAreWhatTheOrganisationHas(t *testing.T) {
 }
 
 func TestEveryFaultOfTheConfigurationIsNamedWithItsPlace(t *testing.T) {
-	b := newBench(t, organisation(func(schema *salesforcetest.Schema) {
-		schema.Field("Course__c.Price__c").Scale = 3
-	}))
+	b := newBench(t, inOrganisation(func(s *salesforcetest.Schema) { s.Field("Course__c.Price__c").Scale = 3 }))
 	b.configure(t)
 	client := b.administrator(t)
 	one := add(client, "Provider_Integration__c", `{"Name":"One","Provider_Code__c":"ONE","Environment__c":"production","Pricing_Mode__c":"catalogue",
@@ -133,24 +131,16 @@ func TestEveryFaultOfTheConfigurationIsNamedWithItsPlace(t *testing.T) {
 }
 
 func TestConfigurationsAreReadByTheNamesOfTheMapping(t *testing.T) {
-	m, err := salesforce.ParseMapping([]byte(`{"provider": {"object": "Partner__c", "fields": {"account_id": "creditor__c", "display_name": "Name"}},
-		"course": {"object": "Product__c", "fields": {"provider": "Partner__c", "course_price": "Fee__c"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newBench(t, func(sim *salesforcetest.Options, o *salesforce.Options) {
-		schema := salesforcetest.DefaultSchema()
+	b := newBench(t, mapped(t, `{"provider": {"object": "Partner__c", "fields": {"account_id": "creditor__c", "display_name": "Name"}},
+		"course": {"object": "Product__c", "fields": {"provider": "Partner__c", "course_price": "Fee__c"}}}`), inOrganisation(func(schema *salesforcetest.Schema) {
 		schema.Rename("Course__c.Provider_Integration__c", "Partner__c")
 		schema.Rename("Course__c.Price__c", "Fee__c")
 		schema.Field("Course__c.Partner__c").Required = false
 		schema.Rename("Course__c", "Product__c")
 		schema.Rename("Provider_Integration__c", "Partner__c")
 		schema.Add("Partner__c", salesforcetest.Field{Name: "Creditor__c", Type: salesforcetest.TypeString, Length: 80})
-		sim.Schema, o.Mapping = schema, m
-	})
-	if lacks, err := b.Check(t.Context()); err != nil || len(lacks) > 0 {
-		t.Errorf("Check = %q, %v; want nothing", lacks, err)
-	}
+	}))
+	b.wantLacks(t)
 	client := b.administrator(t)
 	partner := add(client, "Partner__c", `{"Name":"Rata","Provider_Code__c":"RATA","Environment__c":"sandbox","Pricing_Mode__c":"catalogue","Creditor__c":"CR1"}`)
 	product := add(client, "Product__c", `{"Name":"x","Course_Code__c":"A","Course_Name__c":"A","Partner__c":"`+partner+`","Fee__c":10}`)

@@ -163,10 +163,7 @@ func TestARuleOfTheOrganisationIsADefiniteRefusal(t *testing.T) {
 	b := newBench(t)
 	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultValidation, Object: "Opportunity"})
 	_, err := b.Open(t.Context(), enrolment())
-	var refused *checkout.CRMRefusal
-	if !errors.As(err, &refused) || refused.Code != "FIELD_CUSTOM_VALIDATION_EXCEPTION" {
-		t.Errorf("Open = %v, want a refusal", err)
-	}
+	wantRefusal(t, err, "FIELD_CUSTOM_VALIDATION_EXCEPTION")
 	if n := b.sim.Statistics().Calls["POST /composite"]; n != 2 {
 		t.Errorf("%d composite requests, want a look and one try", n)
 	}
@@ -180,12 +177,9 @@ func TestALongNameIsRefusedByTheContractsName(t *testing.T) {
 	e := enrolment()
 	e.Student.FirstName, e.Student.LastName = strings.Repeat("ā", 41), strings.Repeat("b", 81)
 	_, err := b.Open(t.Context(), e)
-	var refused *checkout.CRMRefusal
 	want := []checkout.Fault{{Field: "student.first_name", Message: "must have at most 40 characters"},
 		{Field: "student.last_name", Message: "must have at most 80 characters"}}
-	if !errors.As(err, &refused) || refused.Code != "STRING_TOO_LONG" {
-		t.Fatalf("Open = %v, want a refusal", err)
-	}
+	refused := wantRefusal(t, err, "STRING_TOO_LONG")
 	slices.SortFunc(refused.Faults, func(a, b checkout.Fault) int { return strings.Compare(a.Field, b.Field) })
 	if !slices.Equal(refused.Faults, want) {
 		t.Errorf("faults %+v, want %+v", refused.Faults, want)
@@ -230,8 +224,8 @@ func TestARefusedOpenSaysWhetherRecordsAreThere(t *testing.T) {
 			e := enrolment()
 			e.Student.FirstName = tt.first
 			_, err := b.Open(t.Context(), e)
-			var refused *checkout.CRMRefusal
-			if !errors.As(err, &refused) || refused.Made != tt.kept || len(refused.Faults) != 1 || refused.Faults[0].Field != "Opportunity" {
+			refused := wantRefusal(t, err, "FIELD_CUSTOM_VALIDATION_EXCEPTION")
+			if refused.Made != tt.kept || len(refused.Faults) != 1 || refused.Faults[0].Field != "Opportunity" {
 				t.Errorf("Open = %v (%+v); want a refusal of the opportunity that says that records are there: %v", err, refused, tt.kept)
 			}
 			if n := len(b.sim.Records("Contact")); (n > 0) != tt.kept {
@@ -257,12 +251,12 @@ func TestARefusedLookIsNoRefusalOfTheEnrolment(t *testing.T) {
 }
 
 func TestTheAgreementSaysFromWhenItMayBeCollected(t *testing.T) {
-	b, records := opened(t)
-	c := completion(records)
+	b := newBench(t)
+	c := completion(b.opened(t))
 	c.Agreement.Plan.First = money.Date{Year: 2027, Month: time.January, Day: 16}
 	c.Agreement.Schedule = money.Schedule(0, c.Agreement.Plan)
 	c.Agreement.Notice = agreement.Notice{Days: 10, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 25}}
-	b.complete(t, c)
+	b.completed(t, c)
 	stored := b.sim.Records("Payment_Plan_Agreement__c")[0]
 	if fmt.Sprint(stored["First_Payment_Date__c"], " ", stored["Collect_From__c"], " ", stored["Notice_Days__c"]) != "2027-01-16 2027-01-25 10" {
 		t.Errorf("stored %v", stored)

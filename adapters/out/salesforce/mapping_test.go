@@ -7,15 +7,13 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
 const mapping = `{"contact": {"fields": {"key": "Our_Key__c"}}, "authority": {"object": "Debit__c", "fields": {"status": "State__c"}},
 	"agreement": {"fields": {"authority": "Debit__c", "opportunity": "Enrolment__c"}}, "stages": {"open": "Application", "complete": "Enrolled"}}`
 
 // renamed is an organisation that names things as the mapping says.
-func renamed(sim *salesforcetest.Options, _ *salesforce.Options) {
-	schema := salesforcetest.DefaultSchema()
+func renamed(schema *salesforcetest.Schema) {
 	schema.Rename("Contact.Provider_Checkout_Key__c", "Our_Key__c")
 	schema.Rename("Direct_Debit_Authority__c.Status__c", "State__c")
 	schema.Rename("Payment_Plan_Agreement__c.Direct_Debit_Authority__c", "Debit__c")
@@ -23,10 +21,11 @@ func renamed(sim *salesforcetest.Options, _ *salesforce.Options) {
 	schema.Rename("Direct_Debit_Authority__c", "Debit__c")
 	stage := schema.Field("Opportunity.StageName")
 	stage.Values, stage.Restricted = []string{"Application", "Enrolled"}, true
-	sim.Schema = schema
 }
 
-func parsed(t *testing.T) func(*salesforcetest.Options, *salesforce.Options) {
+// mapped is a CRM with a mapping.
+func mapped(t *testing.T, mapping string) func(*salesforcetest.Options, *salesforce.Options) {
+	t.Helper()
 	m, err := salesforce.ParseMapping([]byte(mapping))
 	if err != nil {
 		t.Fatal(err)
@@ -35,13 +34,11 @@ func parsed(t *testing.T) func(*salesforcetest.Options, *salesforce.Options) {
 }
 
 func TestAnOrganisationWithOtherNamesIsMapped(t *testing.T) {
-	b := newBench(t, renamed, parsed(t))
-	if lacks, err := b.Check(t.Context()); err != nil || len(lacks) > 0 {
-		t.Errorf("Check = %q, %v; want nothing", lacks, err)
-	}
-	records := b.opened(t)
-	b.complete(t, completion(records))
-	if got, err := b.Agreed(t.Context(), key); err != nil || got.Number != completion(records).Agreement.Number {
+	b := newBench(t, inOrganisation(renamed), mapped(t, mapping))
+	b.wantLacks(t)
+	c := completion(b.opened(t))
+	b.completed(t, c)
+	if got, err := b.Agreed(t.Context(), key); err != nil || got.Number != c.Agreement.Number {
 		t.Errorf("Agreed = %+v, %v; want the agreement", got, err)
 	}
 	if o := b.sim.Records("Opportunity")[0]; o["StageName"] != "Enrolled" {
@@ -54,17 +51,11 @@ func TestAnOrganisationWithOtherNamesIsMapped(t *testing.T) {
 
 // Salesforce takes names in any letter case, and answers with its own.
 func TestTheLetterCaseOfAMappingDoesNotMatter(t *testing.T) {
-	m, err := salesforce.ParseMapping([]byte(`{"agreement": {"fields": {"number": "agreement_NUMBER__c", "opportunity": "OPPORTUNITY__c",
+	b := newBench(t, mapped(t, `{"agreement": {"fields": {"number": "agreement_NUMBER__c", "opportunity": "OPPORTUNITY__c",
 		"pdf_document_id": "pdf_content_document_id__c"}}, "opportunity": {"fields": {"stage": "stagename"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newBench(t, func(_ *salesforcetest.Options, o *salesforce.Options) { o.Mapping = m })
 	records := b.opened(t)
 	for range 2 {
-		if _, err := b.Complete(t.Context(), completion(records)); err != nil {
-			t.Errorf("Complete: %v", err)
-		}
+		b.completed(t, completion(records))
 	}
 }
 
@@ -89,9 +80,27 @@ func TestAMappingIsStrict(t *testing.T) {
 	}
 }
 
+// wantLacks checks what the organisation lacks.
+func (b *bench) wantLacks(t *testing.T, want ...string) {
+	t.Helper()
+	if got, err := b.Check(t.Context()); err != nil || !slices.Equal(got, want) {
+		t.Errorf("Check = %v\n%s\nwant\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if journal := b.sim.Journal(); len(journal) > 0 {
+		t.Errorf("Check wrote %+v", journal)
+	}
+}
+
+// inOrganisation is a simulator whose schema is changed.
+func inOrganisation(change func(*salesforcetest.Schema)) func(*salesforcetest.Options, *salesforce.Options) {
+	return func(sim *salesforcetest.Options, _ *salesforce.Options) {
+		sim.Schema = salesforcetest.DefaultSchema()
+		change(&sim.Schema)
+	}
+}
+
 func TestCheckSaysWhatAnOrganisationLacks(t *testing.T) {
-	b := newBench(t, func(sim *salesforcetest.Options, o *salesforce.Options) {
-		schema := salesforcetest.DefaultSchema()
+	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) { sim.Sandbox = false }, inOrganisation(func(schema *salesforcetest.Schema) {
 		schema.Remove("Payment_Plan_Agreement__c")
 		schema.Remove("Contact.Environment__c")
 		schema.Field("Contact.Provider_Checkout_Key__c").Unique = false
@@ -102,12 +111,8 @@ func TestCheckSaysWhatAnOrganisationLacks(t *testing.T) {
 		schema.Field("Direct_Debit_Authority__c.Mandate_Id__c").CreateOnly = true
 		schema.Field("Direct_Debit_Authority__c.Status__c").Values = []string{"Authorised"}
 		schema.Field("OpportunityContactRole.Provider_Checkout_Key__c").ReadOnly = true
-		sim.Schema = schema
-		o.Environment = catalogue.Sandbox
-		sim.Sandbox = false
-	})
-	got, err := b.Check(t.Context())
-	want := []string{
+	}))
+	b.wantLacks(t,
 		"the organisation is neither a sandbox nor a Developer Edition, and the environment is sandbox",
 		"field Contact.Provider_Checkout_Key__c is not unique: records would be made twice",
 		"field Contact.Environment__c is missing, or the user may not see it",
@@ -118,46 +123,28 @@ func TestCheckSaysWhatAnOrganisationLacks(t *testing.T) {
 		"field OpportunityContactRole.Provider_Checkout_Key__c cannot be written by the user: give the permission set write access to it",
 		`field Direct_Debit_Authority__c.Status__c does not have the value "Customer In Progress"`,
 		"field Direct_Debit_Authority__c.Mandate_Id__c cannot be written by the user: give the permission set write access to it",
-		"object Payment_Plan_Agreement__c is missing, or the user may not see it",
-	}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("Check = %v\n%s\nwant\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+		"object Payment_Plan_Agreement__c is missing, or the user may not see it")
 }
 
 // The agreement of an enrolment is found through its opportunity.
 func TestCheckWantsALookupForTheOpportunityOfAnAgreement(t *testing.T) {
-	b := newBench(t, organisation(func(schema *salesforcetest.Schema) {
+	newBench(t, inOrganisation(func(schema *salesforcetest.Schema) {
 		f := schema.Field("Payment_Plan_Agreement__c.Opportunity__c")
 		f.Type, f.ReferenceTo = salesforcetest.TypeString, nil
-	}))
-	want := []string{"field Payment_Plan_Agreement__c.Opportunity__c has the type string; it must be one of reference"}
-	if got, err := b.Check(t.Context()); err != nil || !slices.Equal(got, want) {
-		t.Errorf("Check = %q, %v; want %q", got, err, want)
-	}
+	})).wantLacks(t, "field Payment_Plan_Agreement__c.Opportunity__c has the type string; it must be one of reference")
 }
 
 func TestCheckDoesNotAskToWriteWhatIsOnlyRead(t *testing.T) {
-	b := newBench(t, func(sim *salesforcetest.Options, _ *salesforce.Options) {
-		sim.Schema = salesforcetest.DefaultSchema()
-		for i := range sim.Schema.Objects {
-			o := &sim.Schema.Objects[i]
+	newBench(t, inOrganisation(func(schema *salesforcetest.Schema) {
+		for i := range schema.Objects {
+			o := &schema.Objects[i]
 			o.ReadOnly = o.ReadOnly || slices.Contains([]string{"Provider_Integration__c", "Course__c", "Course_Plan__c"}, o.Name)
 		}
-		sim.Schema.Field("Course__c.Price__c").ReadOnly = true
-		sim.Schema.Field("Provider_Integration__c.Pricing_Mode__c").Values = []string{"catalogue"}
-	})
-	if lacks, err := b.Check(t.Context()); err != nil || len(lacks) > 0 {
-		t.Errorf("Check = %q, %v; want nothing", lacks, err)
-	}
+		schema.Field("Course__c.Price__c").ReadOnly = true
+		schema.Field("Provider_Integration__c.Pricing_Mode__c").Values = []string{"catalogue"}
+	})).wantLacks(t)
 }
 
 func TestCheckFindsNothingInAnOrganisationWithTheMetadata(t *testing.T) {
-	b := newBench(t)
-	if lacks, err := b.Check(t.Context()); err != nil || len(lacks) > 0 {
-		t.Errorf("Check = %q, %v; want nothing", lacks, err)
-	}
-	if journal := b.sim.Journal(); len(journal) > 0 {
-		t.Errorf("Check wrote %+v", journal)
-	}
+	newBench(t).wantLacks(t)
 }

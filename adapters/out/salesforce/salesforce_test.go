@@ -62,38 +62,31 @@ func (b *bench) opened(t *testing.T) checkout.Records {
 	return records
 }
 
-// opened returns a bench on which the enrolment is opened.
-func opened(t *testing.T) (*bench, checkout.Records) {
+// wantRefusal checks that an error is the refusal of an enrolment.
+func wantRefusal(t *testing.T, err error, code string) *checkout.CRMRefusal {
 	t.Helper()
-	b := newBench(t)
-	return b, b.opened(t)
+	refused, ok := errors.AsType[*checkout.CRMRefusal](err)
+	if !ok || refused.Code != code {
+		t.Fatalf("the error is %v, want the refusal %s", err, code)
+	}
+	return refused
 }
 
-func (b *bench) complete(t *testing.T, c checkout.Completion) checkout.Completed {
+// completed completes the enrolment that has these records.
+func (b *bench) completed(t *testing.T, c checkout.Completion) checkout.Completed {
 	t.Helper()
-	completed, err := b.Complete(t.Context(), c)
+	done, err := b.Complete(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return completed
+	return done
 }
 
-// organisation is a change to the simulator: its schema differs from the default.
-func organisation(change func(*salesforcetest.Schema)) func(*salesforcetest.Options, *salesforce.Options) {
-	return func(sim *salesforcetest.Options, _ *salesforce.Options) {
-		sim.Schema = salesforcetest.DefaultSchema()
-		change(&sim.Schema)
-	}
-}
-
-// refused returns a check of a call's results: the error is a refusal with this code.
-func refused(t *testing.T, code string) func(_ any, err error) {
+// insert adds a record to the organisation as it is.
+func (b *bench) insert(t *testing.T, object string, values map[string]any) {
 	t.Helper()
-	return func(got any, err error) {
-		t.Helper()
-		if refusal, ok := errors.AsType[*checkout.CRMRefusal](err); !ok || refusal.Code != code {
-			t.Errorf("%+v, %v; want a refusal with %s", got, err, code)
-		}
+	if _, err := b.sim.Insert(object, values); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -94,23 +93,13 @@ func TestTheAPIMayNotBeAnywhere(t *testing.T) {
 
 // A redirect would take the token along.
 func TestNoRedirectIsFollowed(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("%s %s with %q reached another host", r.Method, r.URL, r.Header.Get("Authorization"))
-	}))
-	defer elsewhere.Close()
-	b := newBench(t)
-	moved := roundTripper(func(r *http.Request) (*http.Response, error) {
-		if strings.HasSuffix(r.URL.Path, "/composite") {
-			return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: http.Header{"Location": {elsewhere.URL}},
-				Body: http.NoBody}, nil
+	c := over(t, func(r *http.Request) *http.Response {
+		if r.Host != "kowhai.example" {
+			t.Errorf("%s %s with %q reached another host", r.Method, r.URL, r.Header.Get("Authorization"))
 		}
-		return http.DefaultTransport.RoundTrip(r)
+		return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: http.Header{"Location": {"https://elsewhere.example"}},
+			Body: http.NoBody}
 	})
-	c, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: b.client.URL, ClientID: clientID,
-		ClientSecret: clientSecret, Transport: moved})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if got, err := c.Open(t.Context(), enrolment()); err == nil {
 		t.Errorf("Open = %+v, want an error", got)
 	}
