@@ -1,11 +1,9 @@
 package salesforce
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -192,11 +190,9 @@ func digest(d *agreement.Document) string { return hex.EncodeToString(d.SHA256[:
 // upload stores the PDF. Its key is unique, so that a repeat, or another rendering at the same time, does not store a second.
 func (c *CRM) upload(ctx context.Context, agreementID string, done checkout.Completion) error {
 	name := done.Agreement.Number + ".pdf"
-	body := c.mapping.body(document, map[string]any{"title": done.Agreement.Title(), "path": name, fieldLocation: agreementID,
-		fieldKey: keyOf(done.EnrolmentKey, document), fieldDigest: digest(done.Document), "content": bytes.Clone(done.Document.Bytes)})
-	_, err := send[savedWire](ctx, c.client, call{method: http.MethodPost, path: "/sobjects/" + c.mapping.object(document),
-		body: body, timeout: uploadTimeout})
-	return inRecord(document, err)
+	_, err := c.writeEach(ctx, []write{{object: document, values: map[string]any{"title": done.Agreement.Title(), "path": name, fieldLocation: agreementID,
+		fieldKey: keyOf(done.EnrolmentKey, document), fieldDigest: digest(done.Document), "content": done.Document.Bytes}}})
+	return err
 }
 
 // authorityValues returns the outcome of the direct debit as values of the authority's fields.

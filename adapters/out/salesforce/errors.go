@@ -100,7 +100,7 @@ func (e *apiError) Is(target error) bool {
 
 // newSignInError returns the refusal of a token.
 func newSignInError(status int, body []byte) *apiError {
-	var w oauthErrorWire
+	var w tokenWire
 	e := &apiError{status: status, look: true}
 	if json.Unmarshal(body, &w) == nil && w.Error != "" {
 		e.faults = []fault{{code: outbound.Word(w.Error)}}

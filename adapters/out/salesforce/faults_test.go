@@ -86,30 +86,23 @@ func until[T any](t *testing.T, on salesforcetest.Fault, f func(context.Context)
 }
 
 // Whatever happens to any call there is one set of records in the end, and the write that completes the enrolment is made
-// once and last.
+// once and last. A call that fails more often than the adapter tries again is repeated by its caller.
 func TestOneSetOfRecordsUnderEveryFaultOfEveryCall(t *testing.T) {
+	lasting := []salesforcetest.FaultKind{salesforcetest.FaultResetAfter, salesforcetest.FaultLockedRow, salesforcetest.FaultDuplicateValue}
 	for _, kind := range salesforcetest.FaultKinds() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			var all sync.WaitGroup
-			for _, on := range calls {
-				on.Kind, on.Times, on.Hang = kind, 1, 20*time.Millisecond
-				all.Go(func() { oneSetUnder(t, newBench(t), on) })
+			times := []int{1}
+			if slices.Contains(lasting, kind) {
+				times = []int{1, 5}
 			}
-			all.Wait()
-		})
-	}
-}
-
-// A call that fails more often than the adapter tries again is repeated by its caller.
-func TestOneSetOfRecordsUnderFaultsThatLast(t *testing.T) {
-	for _, kind := range []salesforcetest.FaultKind{salesforcetest.FaultResetAfter, salesforcetest.FaultLockedRow, salesforcetest.FaultDuplicateValue} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
 			var all sync.WaitGroup
 			for _, on := range calls {
-				on.Kind, on.Times = kind, 5
-				all.Go(func() { oneSetUnder(t, newBench(t), on) })
+				for _, on.Times = range times {
+					on.Kind, on.Hang = kind, 20*time.Millisecond
+					fault := on
+					all.Go(func() { oneSetUnder(t, newBench(t), fault) })
+				}
 			}
 			all.Wait()
 		})
@@ -185,15 +178,6 @@ func TestALongNameIsRefusedByTheContractsName(t *testing.T) {
 		t.Errorf("faults %+v, want %+v", refused.Faults, want)
 	}
 	complain(t, err, e.Student.FirstName, e.Student.LastName)
-}
-
-func TestALimitThatIsUsedUpIsBusy(t *testing.T) {
-	b := newBench(t)
-	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultRequestLimit})
-	_, err := b.Open(t.Context(), enrolment())
-	if ready := b.Ready(t.Context()); !errors.Is(err, ports.ErrBusy) || !errors.Is(ready, ports.ErrBusy) {
-		t.Errorf("Open = %v, Ready = %v; want ErrBusy", err, ready)
-	}
 }
 
 // A call that hangs ends, however long its caller would wait.

@@ -23,7 +23,7 @@ func newTransported(t testing.TB, answer func(*http.Request) (status int, body s
 }
 
 // over is newTransported for whole answers.
-func over(t testing.TB, api func(*http.Request) *http.Response) *salesforce.CRM {
+func over(t testing.TB, api func(*http.Request) *http.Response, change ...func(*salesforce.Options)) *salesforce.CRM {
 	t.Helper()
 	transport := roundTripper(func(r *http.Request) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "/token") {
@@ -31,8 +31,12 @@ func over(t testing.TB, api func(*http.Request) *http.Response) *salesforce.CRM 
 		}
 		return api(r), nil
 	})
-	c, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: "https://kowhai.example", ClientID: clientID,
-		ClientSecret: clientSecret, Transport: transport})
+	o := salesforce.Options{Environment: catalogue.Sandbox, URL: "https://kowhai.example", ClientID: clientID,
+		ClientSecret: clientSecret, Transport: transport}
+	for _, f := range change {
+		f(&o)
+	}
+	c, err := salesforce.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

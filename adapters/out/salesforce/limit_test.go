@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -120,14 +121,23 @@ func TestALimitOfTheDayIsNotTriedAgain(t *testing.T) {
 		"ConcurrentRequests (Concurrent API Requests) Limit exceeded.": 4} {
 		synctest.Test(t, func(t *testing.T) {
 			sent := 0
+			var retried []salesforce.Retry
 			c := over(t, func(*http.Request) *http.Response {
 				sent++
 				return answered(http.StatusForbidden, "", `[{"errorCode":"REQUEST_LIMIT_EXCEEDED","message":"`+message+`"}]`)
+			}, func(o *salesforce.Options) {
+				o.Retried = func(kind salesforce.Retry) { retried = append(retried, kind) }
 			})
 			_, err := c.Agreed(t.Context(), key)
 			var refused *checkout.CRMRefusal
 			if !errors.Is(err, ports.ErrBusy) || errors.As(err, &refused) || sent != calls {
 				t.Errorf("%s: %v after %d calls, want %v after %d", message, err, sent, ports.ErrBusy, calls)
+			}
+			if !slices.Equal(retried, slices.Repeat([]salesforce.Retry{salesforce.RetryLimit}, calls-1)) {
+				t.Errorf("%s: the retries are %q, want each a %s", message, retried, salesforce.RetryLimit)
+			}
+			if err := c.Ready(t.Context()); !errors.Is(err, ports.ErrBusy) {
+				t.Errorf("%s: Ready = %v, want %v", message, err, ports.ErrBusy)
 			}
 		})
 	}

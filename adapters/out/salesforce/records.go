@@ -94,7 +94,11 @@ func (c *CRM) writeEach(ctx context.Context, writes []write) (map[string]string,
 	ids := map[string]string{}
 	for _, w := range writes {
 		method, path := c.address(w)
-		answer, err := send[json.RawMessage](ctx, c.client, call{method: method, path: path,
+		timeout := callTimeout
+		if w.object == document {
+			timeout = uploadTimeout
+		}
+		answer, err := send[json.RawMessage](ctx, c.client, call{method: method, path: path, timeout: timeout,
 			body: c.body(w, func(object string) string { return ids[object] })})
 		if err == nil && w.id == "" {
 			ids[w.object], err = newID(answer)

@@ -1,7 +1,6 @@
 package salesforce_test
 
 import (
-	"net/http"
 	"slices"
 	"testing"
 
@@ -32,23 +31,5 @@ func TestRetriesAreCountedByKind(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: retries %q, want %q", fault, got, want)
 		}
-	}
-}
-
-func TestTooManyCallsAtOnceAreCountedAsALimit(t *testing.T) {
-	var got []salesforce.Retry
-	b := newBench(t, func(_ *salesforcetest.Options, o *salesforce.Options) {
-		o.Retried = func(kind salesforce.Retry) { got = append(got, kind) }
-		refusals := 1
-		o.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Path == "/services/data/v61.0/composite" && refusals > 0 {
-				refusals--
-				return answered(http.StatusForbidden, "", `[{"errorCode":"REQUEST_LIMIT_EXCEEDED","message":"ConcurrentPerOrgLongTxn Limit exceeded."}]`), nil
-			}
-			return http.DefaultTransport.RoundTrip(r)
-		})
-	})
-	if _, err := b.Open(t.Context(), enrolment()); err != nil || !slices.Equal(got, []salesforce.Retry{salesforce.RetryLimit}) {
-		t.Errorf("Open: %v after the retries %q, want one of %q", err, got, salesforce.RetryLimit)
 	}
 }

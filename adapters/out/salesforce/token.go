@@ -24,7 +24,7 @@ const assertionLife = 2 * time.Minute
 // accessToken is a token and the origin at which it is good. The zero accessToken means that there is no token.
 type accessToken struct{ value, base string }
 
-// token returns the token, or signs in for a new token while other calls wait, if there is only the one that has ended.
+// token returns the token, or signs in for a new token while other calls wait, if the token has ended.
 func (c *client) token(ctx context.Context, ended accessToken) (token accessToken, err error) {
 	select {
 	case token = <-c.signedIn:

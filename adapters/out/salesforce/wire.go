@@ -4,9 +4,11 @@ import "encoding/json"
 
 // This file has the shapes of the API's JSON.
 
+// tokenWire is the answer to a token request, also to one that is refused.
 type tokenWire struct {
 	AccessToken string `json:"access_token"`
 	InstanceURL string `json:"instance_url"`
+	Error       string `json:"error"`
 }
 
 type claimsWire struct {
@@ -14,10 +16,6 @@ type claimsWire struct {
 	Subject  string `json:"sub"`
 	Audience string `json:"aud"`
 	Expires  int64  `json:"exp"`
-}
-
-type oauthErrorWire struct {
-	Error string `json:"error"`
 }
 
 type errorWire struct {
@@ -92,7 +90,6 @@ type describeFieldWire struct {
 	Unique     bool           `json:"unique"`
 	ExternalID bool           `json:"externalId"`
 	Restricted bool           `json:"restrictedPicklist"`
-	References []string       `json:"referenceTo"`
 	Values     []picklistWire `json:"picklistValues"`
 }
 
