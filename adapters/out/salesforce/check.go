@@ -19,8 +19,8 @@ const readyLife = time.Minute
 
 // Ready implements ports.CRM: the client can sign in, and the organisation has calls left for an Open.
 func (c *CRM) Ready(ctx context.Context) error {
-	now := c.client.options.Now()
-	if c.client.limit.few() != nil || ctx.Err() == nil && now.Sub(time.Unix(0, c.ready.Load())) < readyLife {
+	now := c.options.Now()
+	if c.limit.few() != nil || ctx.Err() == nil && now.Sub(time.Unix(0, c.ready.Load())) < readyLife {
 		return c.spare(ctx)
 	}
 	err := c.look(ctx)
@@ -39,7 +39,7 @@ func (c *CRM) Check(ctx context.Context) (lacks []string, err error) {
 	}
 	for _, o := range objects() {
 		api := c.mapping.object(o.name)
-		d, err := send[describeWire](ctx, c.client, call{method: http.MethodGet, path: "/sobjects/" + api + "/describe"})
+		d, err := send[describeWire](ctx, c, call{method: http.MethodGet, path: "/sobjects/" + api + "/describe"})
 		var refused *apiError
 		switch {
 		case errors.As(err, &refused) && refused.status == http.StatusNotFound:
@@ -68,8 +68,8 @@ func (c *CRM) CheckEnvironment(ctx context.Context) error {
 
 // checkOrganisation looks whether the organisation is for the environment.
 func (c *CRM) checkOrganisation(ctx context.Context) (lacks []string, err error) {
-	answer, err := repeatedly(ctx, c.client, func() (organisationsWire, error) {
-		return send[organisationsWire](ctx, c.client, call{method: http.MethodGet, path: "/query",
+	answer, err := repeatedly(ctx, c, func() (organisationsWire, error) {
+		return send[organisationsWire](ctx, c, call{method: http.MethodGet, path: "/query",
 			query: url.Values{"q": {"SELECT IsSandbox, OrganizationType FROM Organization LIMIT 1"}}})
 	})
 	if err != nil {
@@ -80,9 +80,9 @@ func (c *CRM) checkOrganisation(ctx context.Context) (lacks []string, err error)
 	}
 	described := answer.Records[0]
 	switch {
-	case described.IsSandbox && c.environment == catalogue.Production:
+	case described.IsSandbox && c.options.Environment == catalogue.Production:
 		lacks = append(lacks, "the organisation is a sandbox, and the environment is production")
-	case !described.IsSandbox && described.Edition != "Developer Edition" && c.environment == catalogue.Sandbox:
+	case !described.IsSandbox && described.Edition != "Developer Edition" && c.options.Environment == catalogue.Sandbox:
 		lacks = append(lacks, "the organisation is neither a sandbox nor a Developer Edition, and the environment is sandbox")
 	}
 	return lacks, nil

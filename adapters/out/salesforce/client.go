@@ -28,21 +28,6 @@ const (
 	dataPath   = "/services/data/" + apiVersion
 )
 
-// client makes the calls.
-type client struct {
-	options  Options          // the Transport is used bare: an http.Client would follow redirects, and take the token along
-	signedIn chan accessToken // holds the token, unless a call has taken it to sign in
-	slots    chan struct{}    // holds a value for each call that is under way
-	limit    dailyLimit
-	pause    func(context.Context, time.Duration) (lasted bool)
-}
-
-func newClient(o Options) *client {
-	c := &client{options: o, signedIn: make(chan accessToken, 1), slots: make(chan struct{}, maxCalls), pause: outbound.Pause}
-	c.signedIn <- accessToken{}
-	return c
-}
-
 // call is one call of the API.
 type call struct {
 	method  string
@@ -54,7 +39,7 @@ type call struct {
 
 // send makes a call once, with a new token where the old token has ended, and returns its answer. The error is an
 // *apiError for an answer that is no success, and an *outbound.Lost if the outcome is unknown.
-func send[T any](ctx context.Context, c *client, call call) (T, error) {
+func send[T any](ctx context.Context, c *CRM, call call) (T, error) {
 	var answer T
 	data, err := c.send(ctx, call)
 	if err == nil && len(data) > 0 {
@@ -68,7 +53,7 @@ func send[T any](ctx context.Context, c *client, call call) (T, error) {
 	return answer, nil
 }
 
-func (c *client) send(ctx context.Context, call call) ([]byte, error) {
+func (c *CRM) send(ctx context.Context, call call) ([]byte, error) {
 	var body []byte
 	if call.body != nil {
 		var err error
@@ -93,7 +78,7 @@ func (c *client) send(ctx context.Context, call call) ([]byte, error) {
 
 // attempt sends one request with a token, once fewer than maxCalls are under way, and returns the body of a successful
 // answer.
-func (c *client) attempt(ctx context.Context, token accessToken, call call, body []byte) ([]byte, error) {
+func (c *CRM) attempt(ctx context.Context, token accessToken, call call, body []byte) ([]byte, error) {
 	address := token.base + dataPath + call.path
 	if len(call.query) > 0 {
 		address += "?" + call.query.Encode()
@@ -120,7 +105,7 @@ func (c *client) attempt(ctx context.Context, token accessToken, call call, body
 }
 
 // roundTrip sends one request and reads its answer. Nothing is sent once the deadline has passed.
-func (c *client) roundTrip(ctx context.Context, timeout time.Duration, method, address string, header http.Header,
+func (c *CRM) roundTrip(ctx context.Context, timeout time.Duration, method, address string, header http.Header,
 	body []byte) (*http.Response, []byte, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, timeout)

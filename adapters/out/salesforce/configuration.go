@@ -73,7 +73,7 @@ func (c *CRM) configured(ctx context.Context, o object) (all []record, err error
 	}
 	next := call{method: http.MethodGet, path: "/query", query: url.Values{"q": {c.mapping.selection(o.name, names, ours)}}}
 	for {
-		page, err := repeatedly(ctx, c.client, func() (recordsWire, error) { return send[recordsWire](ctx, c.client, next) })
+		page, err := repeatedly(ctx, c, func() (recordsWire, error) { return send[recordsWire](ctx, c, next) })
 		if err != nil {
 			return nil, err
 		}

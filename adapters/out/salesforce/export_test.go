@@ -7,7 +7,7 @@ import (
 
 // PassPauses replaces the pauses between attempts.
 func (c *CRM) PassPauses(pass func(time.Duration)) {
-	c.client.pause = func(ctx context.Context, d time.Duration) bool {
+	c.pause = func(ctx context.Context, d time.Duration) bool {
 		pass(d)
 		return ctx.Err() == nil
 	}

@@ -35,7 +35,7 @@ type dailyLimit struct {
 // Limit returns how many calls the organisation has left of its daily limit, which its other clients use too, as its
 // latest answer says. It is not known before the first answer.
 func (c *CRM) Limit() (left, of int, known bool) {
-	l := &c.client.limit
+	l := &c.limit
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.left, l.of, l.of > 0
@@ -83,7 +83,7 @@ func (l *dailyLimit) turn(now time.Time) bool {
 
 // spare returns an ErrBusy if an Open is not to be sent.
 func (c *CRM) spare(ctx context.Context) error {
-	if few := c.client.limit.few(); few == nil || !c.client.limit.turn(c.client.options.Now()) {
+	if few := c.limit.few(); few == nil || !c.limit.turn(c.options.Now()) {
 		return few
 	}
 	return c.look(ctx)
@@ -91,13 +91,13 @@ func (c *CRM) spare(ctx context.Context) error {
 
 // look asks how many calls are left. The error is an ErrBusy if they are few.
 func (c *CRM) look(ctx context.Context) error {
-	limits, err := send[limitsWire](ctx, c.client, call{method: http.MethodGet, path: "/limits"})
+	limits, err := send[limitsWire](ctx, c, call{method: http.MethodGet, path: "/limits"})
 	if err != nil {
 		return ofLook(err)
 	}
 	if limits.Requests.Max <= 0 {
 		return &outbound.Lost{Cause: errors.New("the answer has no limit of calls")}
 	}
-	c.client.limit.set(limits.Requests.Remaining, limits.Requests.Max, c.client.options.Now())
-	return c.client.limit.few()
+	c.limit.set(limits.Requests.Remaining, limits.Requests.Max, c.options.Now())
+	return c.limit.few()
 }

@@ -41,10 +41,10 @@ func (c *CRM) Open(ctx context.Context, e checkout.Enrolment) (checkout.Records,
 
 // enrol does something for an enrolment, as often as it is to be tried.
 func enrol[T any](ctx context.Context, c *CRM, k checkout.EnrolmentKey, what string, do func() (T, error)) (done T, err error) {
-	if k.Environment != c.environment {
-		return done, fmt.Errorf("the environment of the enrolment is %q, that of the CRM %q", k.Environment, c.environment)
+	if k.Environment != c.options.Environment {
+		return done, fmt.Errorf("the environment of the enrolment is %q, that of the CRM %q", k.Environment, c.options.Environment)
 	}
-	result, err := repeatedly(ctx, c.client, do)
+	result, err := repeatedly(ctx, c, do)
 	if err != nil {
 		return done, fmt.Errorf("%s in Salesforce: %w", what, c.outcome(err))
 	}

@@ -98,7 +98,7 @@ func (c *CRM) writeEach(ctx context.Context, writes []write) (map[string]string,
 		if w.object == document {
 			timeout = uploadTimeout
 		}
-		answer, err := send[json.RawMessage](ctx, c.client, call{method: method, path: path, timeout: timeout,
+		answer, err := send[json.RawMessage](ctx, c, call{method: method, path: path, timeout: timeout,
 			body: c.body(w, func(object string) string { return ids[object] })})
 		if err == nil && w.id == "" {
 			ids[w.object], err = newID(answer)
@@ -148,7 +148,7 @@ func newID(answer json.RawMessage) (string, error) {
 
 // composite sends parts in one request, and returns their answers in the same order.
 func (c *CRM) composite(ctx context.Context, parts []partWire, allOrNone bool) ([]partAnswerWire, error) {
-	answer, err := send[compositeAnswerWire](ctx, c.client, call{method: http.MethodPost, path: "/composite",
+	answer, err := send[compositeAnswerWire](ctx, c, call{method: http.MethodPost, path: "/composite",
 		body: compositeWire{AllOrNone: allOrNone, Parts: parts}})
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (r record) text(name string) string { return r.values[name].Text }
 func (c *CRM) read(ctx context.Context, queries ...query) (all [][]record, err error) {
 	if len(queries) == 1 {
 		q := queries[0]
-		answer, err := send[recordsWire](ctx, c.client, call{method: http.MethodGet, path: "/query", query: c.mapping.soql(q)})
+		answer, err := send[recordsWire](ctx, c, call{method: http.MethodGet, path: "/query", query: c.mapping.soql(q)})
 		if err != nil {
 			return nil, ofLook(err)
 		}

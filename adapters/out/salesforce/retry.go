@@ -25,7 +25,7 @@ const (
 
 // repeatedly does something until it succeeds, is refused, or has been tried often enough. What it does must begin with
 // a look at what there is: an attempt may have taken effect though it failed.
-func repeatedly[T any](ctx context.Context, c *client, do func() (T, error)) (T, error) {
+func repeatedly[T any](ctx context.Context, c *CRM, do func() (T, error)) (T, error) {
 	for attempt := 1; ; attempt++ {
 		result, err := do()
 		if err == nil {

@@ -20,6 +20,7 @@
 package salesforce
 
 import (
+	"context"
 	"crypto/rsa"
 	"errors"
 	"fmt"
@@ -54,10 +55,13 @@ type Options struct {
 
 // CRM implements ports.CRM. It is safe for concurrent use.
 type CRM struct {
-	environment catalogue.Environment
-	mapping     Mapping
-	client      *client
-	ready       atomic.Int64 // when the CRM was found ready last, in nanoseconds
+	options  Options // the Transport is used bare: an http.Client would follow redirects, and take the token along
+	mapping  Mapping
+	signedIn chan accessToken // holds the token, unless a call has taken it to sign in
+	slots    chan struct{}    // holds a value for each call that is under way
+	limit    dailyLimit
+	ready    atomic.Int64 // when the CRM was found ready last, in nanoseconds
+	pause    func(context.Context, time.Duration) (lasted bool)
 }
 
 var _ ports.CRM = (*CRM)(nil)
@@ -68,12 +72,15 @@ func New(o Options) (*CRM, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("salesforce: %w", err)
 	}
-	return &CRM{environment: o.Environment, mapping: o.Mapping, client: newClient(o)}, nil
+	c := &CRM{options: o, mapping: o.Mapping, signedIn: make(chan accessToken, 1), slots: make(chan struct{}, maxCalls),
+		pause: outbound.Pause}
+	c.signedIn <- accessToken{}
+	return c, nil
 }
 
 // Info implements ports.CRM.
 func (c *CRM) Info() checkout.CRMInfo {
-	return checkout.CRMInfo{Name: "salesforce", Environment: c.environment}
+	return checkout.CRMInfo{Name: "salesforce", Environment: c.options.Environment}
 }
 
 func (o Options) complete() Options {

@@ -25,7 +25,7 @@ const assertionLife = 2 * time.Minute
 type accessToken struct{ value, base string }
 
 // token returns the token, or signs in for a new token while other calls wait, if the token has ended.
-func (c *client) token(ctx context.Context, ended accessToken) (token accessToken, err error) {
+func (c *CRM) token(ctx context.Context, ended accessToken) (token accessToken, err error) {
 	select {
 	case token = <-c.signedIn:
 	case <-ctx.Done():
@@ -40,7 +40,7 @@ func (c *client) token(ctx context.Context, ended accessToken) (token accessToke
 	return token, nil
 }
 
-func (c *client) signIn(ctx context.Context) (accessToken, error) {
+func (c *CRM) signIn(ctx context.Context) (accessToken, error) {
 	form, err := c.options.grant()
 	if err != nil {
 		return accessToken{}, err
