@@ -4,7 +4,7 @@ import "encoding/json"
 
 // This file has the shapes of the API's JSON.
 
-// tokenWire is the answer to a token request, also to one that is refused.
+// tokenWire is the answer to a request for a token, and to its refusal.
 type tokenWire struct {
 	AccessToken string `json:"access_token"`
 	InstanceURL string `json:"instance_url"`
