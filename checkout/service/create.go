@@ -73,7 +73,7 @@ func (c *createCall) run(ctx context.Context) (Opened, error) {
 	c.recent.Put(name, struct{}{})
 	for n := range attempts(ctx) {
 		look := seen || n > 0
-		opened, err := c.attempt(ctx, look)
+		opened, err := c.attemptCreate(ctx, look)
 		refusal, refused := errors.AsType[*checkout.CRMRefusal](err)
 		switch {
 		case errors.Is(err, ports.ErrDuplicate): // the order or the key was taken meanwhile
@@ -91,10 +91,10 @@ func (c *createCall) run(ctx context.Context) (Opened, error) {
 	return Opened{}, checkout.Busy()
 }
 
-// attempt makes one attempt at a create: it reads what the create is decided by, decides it, and stores the outcome. It
+// attemptCreate makes one attempt at a create: it reads what the create is decided by, decides it, and stores the outcome. It
 // returns ports.ErrDuplicate if the order or the key was taken meanwhile, and errAwaiting if the CRM has still to make the
 // records.
-func (c *createCall) attempt(ctx context.Context, look bool) (Opened, error) {
+func (c *createCall) attemptCreate(ctx context.Context, look bool) (Opened, error) {
 	facts, err := c.facts(ctx, look)
 	if err != nil {
 		return Opened{}, err

@@ -59,12 +59,12 @@ func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) 
 }
 
 // attemptHeld makes the first attempt at the CRM job of a change that was committed, which the caller holds. A change without
-// such a job is answered already. Its errors are the errors of attempt.
+// such a job is answered already. Its errors are the errors of attemptCRMJob.
 func (s *Service) attemptHeld(ctx context.Context, done committed) (committed, error) {
 	for _, j := range done.change.Jobs {
 		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
 			e := enrolment{checkout: done.change.Next, agreement: done.change.Agreement, document: done.change.Document}
-			done, err := s.attempt(ctx, checkout.Lease{Job: j, Token: 1}, e, done.provider, holdLimit)
+			done, err := s.attemptCRMJob(ctx, checkout.Lease{Job: j, Token: 1}, e, done.provider, holdLimit)
 			return done, s.failWaiting(ctx, err)
 		}
 	}
@@ -120,13 +120,13 @@ func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider 
 	if err != nil {
 		return committed{}, err
 	}
-	return s.attempt(ctx, l, e, provider, hold)
+	return s.attemptCRMJob(ctx, l, e, provider, hold)
 }
 
-// attempt makes one attempt at a CRM job, and settles it. The events of the change that the answer leads to are held by the
+// attemptCRMJob makes one attempt at a CRM job, and settles it. The events of the change that the answer leads to are held by the
 // caller for a time. It returns errAwaiting if the job is to be attempted again, BUSY if there is no use in waiting for that, and
 // a *checkout.CRMRefusal if the CRM refused to open the enrolment: then the reservation is gone.
-func (s *Service) attempt(ctx context.Context, l checkout.Lease, e enrolment, provider catalogue.Provider,
+func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolment, provider catalogue.Provider,
 	hold time.Duration) (committed, error) {
 	limit := crmLimit
 	if end, ok := ctx.Deadline(); ok {
@@ -135,7 +135,7 @@ func (s *Service) attempt(ctx context.Context, l checkout.Lease, e enrolment, pr
 	calling, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	decide, err := s.askCRM(calling, e)
-	s.noteAnswer(ctx, err)
+	s.noteCRMAnswer(ctx, err)
 	settling, cancel := detached(ctx, settleLimit)
 	defer cancel()
 	if err != nil {
@@ -226,9 +226,9 @@ func (s *Service) askCRM(ctx context.Context, e enrolment) (decide decideAnswer,
 	}, err
 }
 
-// noteAnswer has the breaker know how a call of the CRM ended, and reports when creates and confirms begin and cease to be
+// noteCRMAnswer has the breaker know how a call of the CRM ended, and reports when creates and confirms begin and cease to be
 // refused. A CRM that takes no more calls of one kind may take calls of another: it says so itself, and need not be spared.
-func (s *Service) noteAnswer(ctx context.Context, err error) {
+func (s *Service) noteCRMAnswer(ctx context.Context, err error) {
 	if errors.Is(err, ports.ErrBusy) {
 		return
 	}
@@ -298,7 +298,7 @@ func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed 
 		agreed, err = found(s.cfg.CRM.Agreed(ctx, s.enrolmentKey(c)))
 		return err
 	})
-	s.noteAnswer(ctx, err)
+	s.noteCRMAnswer(ctx, err)
 	switch {
 	case err != nil: // whether there is an agreement is not known
 		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: aboutCheckout(c),
@@ -337,5 +337,5 @@ func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
 
 // probeCRM finds out whether a CRM that has no job to do answers again.
 func (s *Service) probeCRM(ctx context.Context) {
-	s.noteAnswer(ctx, within(ctx, readyLimit, s.cfg.CRM.Ready))
+	s.noteCRMAnswer(ctx, within(ctx, readyLimit, s.cfg.CRM.Ready))
 }

@@ -53,11 +53,11 @@ func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID stri
 		s.notes.refusal(checkout.Refusal{ProviderCode: caller.ProviderCode, Day: now.Format(time.DateOnly), Code: refusal.Code, Fields: refusal.Fields()})
 		return
 	}
-	s.note(ctx, []Noted{{about, checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)}}, nil)
+	s.storeMoments(ctx, []Noted{{about, checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)}}, nil)
 }
 
-// note stores moments that no change brings, and counts of refusals. What cannot be stored is lost, and reported.
-func (s *Service) note(ctx context.Context, noted []Noted, refused []checkout.Refusal) {
+// storeMoments stores moments that no change brings, and counts of refusals. What cannot be stored is lost, and reported.
+func (s *Service) storeMoments(ctx context.Context, noted []Noted, refused []checkout.Refusal) {
 	ctx, cancel := detached(ctx, noteLimit)
 	defer cancel()
 	moments := make([]checkout.Noted, len(noted))
@@ -117,6 +117,6 @@ func (s *Service) storeNotes(ctx context.Context) {
 		refused = append(refused, r)
 	}
 	if len(noted) > 0 || len(refused) > 0 {
-		s.note(ctx, noted, refused)
+		s.storeMoments(ctx, noted, refused)
 	}
 }

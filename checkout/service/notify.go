@@ -37,9 +37,9 @@ func newNotifier(s *Service) *notifier {
 	return &notifier{s, breaker.New(notifyEvery, longestNotifyPause)}
 }
 
-// attempt makes one attempt at a notice, and settles it. A failure to settle comes after the attempt: the notice is sent again
+// attemptNotice makes one attempt at a notice, and settles it. A failure to settle comes after the attempt: the notice is sent again
 // when the lease has ended, under the same id.
-func (n *notifier) attempt(ctx context.Context, l checkout.Lease) error {
+func (n *notifier) attemptNotice(ctx context.Context, l checkout.Lease) error {
 	outcome := n.send(ctx, l)
 	settling, cancel := detached(ctx, waitLimit)
 	defer cancel()
@@ -67,7 +67,7 @@ func (n *notifier) send(ctx context.Context, l checkout.Lease) checkout.Outcome 
 		receipt, err = n.cfg.Notifier.Notify(ctx, written)
 		return err
 	})
-	n.noteAnswer(ctx, !errors.Is(err, ports.ErrBusy))
+	n.noteNotifierAnswer(ctx, !errors.Is(err, ports.ErrBusy))
 	if err != nil {
 		return n.failedAttempt(ctx, l, err)
 	}
@@ -75,8 +75,8 @@ func (n *notifier) send(ctx context.Context, l checkout.Lease) checkout.Outcome 
 	return checkout.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: receipt}
 }
 
-// noteAnswer reports when the notifier ceases to answer, and when it answers again.
-func (n *notifier) noteAnswer(ctx context.Context, answered bool) {
+// noteNotifierAnswer reports when the notifier ceases to answer, and when it answers again.
+func (n *notifier) noteNotifierAnswer(ctx context.Context, answered bool) {
 	switch changed := n.answers.Done(answered, n.now()); {
 	case changed && !answered:
 		n.report(ctx, Failure{Operation: OperationNotify, Severity: Error, Err: errors.New("no notice to a payer can be sent: they wait until one can")})

@@ -62,7 +62,7 @@ func (sch *scheduler) fill() {
 	if s.cfg.Notifier != nil {
 		n := newNotifier(s)
 		sch.guards = append(sch.guards, guard{n.answers, []checkout.JobKind{checkout.JobNotify}, func(context.Context) {}})
-		sch.handlers[checkout.JobNotify] = handler{attempt: n.attempt, operation: OperationNotify, severity: Error, all: 4, breaker: n.answers}
+		sch.handlers[checkout.JobNotify] = handler{attempt: n.attemptNotice, operation: OperationNotify, severity: Error, all: 4, breaker: n.answers}
 	}
 	for _, t := range s.tasks() {
 		sch.handlers[t.Kind] = handler{attempt: sch.again(t), operation: OperationTask, severity: Error, all: 1}
@@ -196,7 +196,7 @@ func (sch *scheduler) poll(ctx context.Context) {
 // that is one query.
 func (sch *scheduler) leaseAll(ctx context.Context) error {
 	for kinds := sch.kinds(); len(kinds) > 0; {
-		first, err := sch.lease(ctx, sch.query(kinds, 1))
+		first, err := sch.leaseAndStart(ctx, sch.query(kinds, 1))
 		if err != nil || len(first) == 0 {
 			return err
 		}
@@ -209,7 +209,7 @@ func (sch *scheduler) leaseAll(ctx context.Context) error {
 		if free == 0 {
 			continue
 		}
-		switch more, err := sch.lease(ctx, sch.query([]checkout.JobKind{kind}, free)); {
+		switch more, err := sch.leaseAndStart(ctx, sch.query([]checkout.JobKind{kind}, free)); {
 		case err != nil:
 			return err
 		case len(more) == leaseBatch: // there may be others
@@ -279,9 +279,9 @@ func (sch *scheduler) query(kinds []checkout.JobKind, limit int) checkout.JobQue
 	return q
 }
 
-// lease leases jobs, starts to attempt them, and returns them.
-func (sch *scheduler) lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
-	leases, err = sch.Service.lease(ctx, q)
+// leaseAndStart leases jobs, starts to attempt them, and returns them.
+func (sch *scheduler) leaseAndStart(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
+	leases, err = sch.lease(ctx, q)
 	for _, l := range leases {
 		sch.start(ctx, l)
 	}
@@ -299,7 +299,7 @@ func (sch *scheduler) start(ctx context.Context, l checkout.Lease) {
 		ctx, subject := WithSubject(ctx)
 		subject.requestID = l.Job.RequestID
 		concerns(ctx, aboutJob(l.Job))
-		if err := sch.attempt(ctx, h, l); err != nil {
+		if err := sch.handle(ctx, h, l); err != nil {
 			sch.failed(ctx, Failure{Operation: h.operation, Severity: h.severity, Err: err})
 		}
 	})
@@ -313,9 +313,9 @@ func (sch *scheduler) count(p checkout.Partition, n int) {
 	}
 }
 
-// attempt has a handler attempt a job, and keeps its lease meanwhile. If that is lost, the attempt is cancelled: its holder makes
+// handle has a handler attempt a job, and keeps its lease meanwhile. If that is lost, the attempt is cancelled: its holder makes
 // its own.
-func (sch *scheduler) attempt(ctx context.Context, h handler, l checkout.Lease) error {
+func (sch *scheduler) handle(ctx context.Context, h handler, l checkout.Lease) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	attempting, ended := context.WithCancel(context.WithoutCancel(ctx)) // it may go on for a moment when the service stops
@@ -350,7 +350,7 @@ func (sch *scheduler) probe(ctx context.Context) error {
 			underWay += sch.runningOf(kind)
 		}
 		if underWay == 0 && g.Probe(now) { // an attempt that is under way finds out
-			leases, err := sch.lease(ctx, checkout.JobQuery{Kinds: g.kinds, Limit: 1})
+			leases, err := sch.leaseAndStart(ctx, checkout.JobQuery{Kinds: g.kinds, Limit: 1})
 			if failures = append(failures, err); err == nil && len(leases) == 0 {
 				g.ask(ctx)
 			}
@@ -358,7 +358,7 @@ func (sch *scheduler) probe(ctx context.Context) error {
 	}
 	for _, provider := range sch.receivers.shut() {
 		if sch.receivers.probe(provider, now) {
-			_, err := sch.lease(ctx, checkout.JobQuery{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider, Limit: 1})
+			_, err := sch.leaseAndStart(ctx, checkout.JobQuery{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider, Limit: 1})
 			failures = append(failures, err)
 		}
 	}

@@ -84,7 +84,7 @@ func (s *sealer) inTurn(ctx context.Context, look func(context.Context) error) e
 		}
 		return look(ctx)
 	})
-	s.note(ctx, err)
+	s.reportNotSealed(ctx, err)
 	return err
 }
 
@@ -121,8 +121,8 @@ func (s *sealer) pass(ctx context.Context, newest []byte) {
 	}
 }
 
-// note counts and reports that the log cannot be sealed: once, while it is not what was signed.
-func (s *sealer) note(ctx context.Context, err error) {
+// reportNotSealed counts and reports that the log cannot be sealed: once, while it is not what was signed.
+func (s *sealer) reportNotSealed(ctx context.Context, err error) {
 	changed := errors.Is(err, errChanged) || errors.Is(err, errForked)
 	switch {
 	case err == nil, errors.Is(err, ports.ErrBusy), ctx.Err() != nil: // by another process if busy; or stopped
