@@ -72,7 +72,7 @@ func (s *Service) countUnsent(done committed) bool {
 	return true
 }
 
-// deliverLater is the handler of events that a request left behind.
+// deliverLater delivers an event that a request left behind. An event that it cannot finish now stays in the queue.
 func (s *Service) deliverLater(ctx context.Context, l checkout.Lease) error {
 	d := deliverer{Service: s, scheduled: true}
 	switch err := d.deliverOne(ctx, &l); {

@@ -312,8 +312,8 @@ func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed 
 	return agreed, nil
 }
 
-// enrolLater is the handler of the CRM's jobs. The events of a change are left to the scheduler, so that a receiver that hangs
-// delays no enrolments. A failure of the CRM is reported by the attempt.
+// enrolLater has the CRM do a job that a request left behind. The events of the change are left to the scheduler, so that a receiver
+// that hangs delays no enrolments. A failure of the CRM is no error here: attemptCRMJob has reported it.
 func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
 	provider, err := s.providerOf(ctx, l.Job.ProviderCode)
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 	manyNotified = 4096
 )
 
-// look is the handler of JobLook: it asks the processor about a setup whose outcome is not final, less and less often the older
-// it is.
+// look asks the processor about the setup of a JobLook whose outcome is not final. The job stays pending until the outcome is final,
+// with longer and longer pauses.
 func (s *Service) look(ctx context.Context, l checkout.Lease) error {
 	stored, err := found(s.cfg.Store.Checkout(ctx, l.Job.CheckoutID))
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (er
 	if _, err := s.cfg.Store.Enqueue(ctx, jobs); err != nil {
 		return s.fail(ctx, "store notifications", err)
 	}
-	s.rouse()
+	s.wakeScheduler()
 	return nil
 }
 
@@ -69,8 +69,8 @@ type notifiedAnswer struct {
 	settling bool
 }
 
-// handleNotification is the handler of JobNotified. Of several notifications about one setup the first to be handled answers
-// the notifications that came before the processor was asked. A further attempt at a notification has it asked again.
+// handleNotification asks the processor about the setup that a notification names, and stores what is new. One question serves all
+// notifications about that setup that came before it. A further attempt at a notification asks again.
 func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) error {
 	n := l.Job.Notification()
 	after := n.Received.Add(time.Millisecond) // stores cut off what is less: an answer of the same millisecond may be older

@@ -27,7 +27,7 @@ const (
 	maxAnswer = 300
 )
 
-// notifier is the handler of notices. Every process with a Config.Notifier has one.
+// notifier sends the notices to payers. Every process with a Config.Notifier has one.
 type notifier struct {
 	*Service
 	answers *breaker.Breaker // of Config.Notifier
@@ -79,9 +79,11 @@ func (n *notifier) send(ctx context.Context, l checkout.Lease) checkout.Outcome 
 func (n *notifier) noteNotifierAnswer(ctx context.Context, answered bool) {
 	switch changed := n.answers.Done(answered, n.now()); {
 	case changed && !answered:
-		n.report(ctx, Failure{Operation: OperationNotify, Severity: Error, Err: errors.New("no notice to a payer can be sent: they wait until one can")})
+		n.report(ctx, Failure{Operation: OperationNotify, Severity: Error,
+			Err: errors.New("no notice to a payer can be sent: they wait until one can")})
 	case changed:
-		n.report(ctx, Failure{Operation: OperationNotify, Severity: Warning, Err: errors.New("notices to payers can be sent again")})
+		n.report(ctx, Failure{Operation: OperationNotify, Severity: Warning,
+			Err: errors.New("notices to payers can be sent again")})
 	}
 }
 

@@ -36,7 +36,7 @@ type retainer struct {
 
 func newRetainer(s *Service) *retainer { return &retainer{Service: s} }
 
-// run is the task that looks at everything, a page at a time. Its cursor is that of the next page.
+// run looks at everything, a page at a time, and erases what was kept for long enough. The cursor is that of the next page.
 func (r *retainer) run(ctx context.Context, cursor string) (next string, pause time.Duration, err error) {
 	for {
 		next, err := r.page(ctx, cursor, r.now())
@@ -154,7 +154,7 @@ func (r *retainer) eraseSetups(ctx context.Context, c checkout.Checkout) error {
 	return nil
 }
 
-// before returns the time so many years and days ago; the zero time, before which there is nothing, for none of either.
+// before returns the time so many years and days ago; for 0 and 0 the zero time, before which there is nothing.
 func before(now time.Time, years, days int) time.Time {
 	if years == 0 && days == 0 {
 		return time.Time{}

@@ -47,8 +47,8 @@ type guard struct {
 	ask   func(context.Context) // finds out whether there is an answer again where no job is due
 }
 
-// fill fills in the handler of each kind that this process attempts.
-func (sch *scheduler) fill() {
+// setHandlers sets the handler of each kind of job that this process attempts, and the guards before them.
+func (sch *scheduler) setHandlers() {
 	s := sch.Service
 	crm := handler{attempt: s.enrolLater, operation: OperationComplete, severity: Error, all: 8, breaker: &s.crm}
 	sch.guards = []guard{{&s.crm, []checkout.JobKind{checkout.JobComplete, checkout.JobOpen}, s.probeCRM}}
@@ -65,7 +65,7 @@ func (sch *scheduler) fill() {
 		sch.handlers[checkout.JobNotify] = handler{attempt: n.attemptNotice, operation: OperationNotify, severity: Error, all: 4, breaker: n.answers}
 	}
 	for _, t := range s.tasks() {
-		sch.handlers[t.Kind] = handler{attempt: sch.again(t), operation: OperationTask, severity: Error, all: 1}
+		sch.handlers[t.Kind] = handler{attempt: sch.attemptTask(t), operation: OperationTask, severity: Error, all: 1}
 	}
 }
 
@@ -81,9 +81,9 @@ func (s *Service) tasks() []Task {
 	return all
 }
 
-// again returns the attempt at a task, which is never done. A short pause is what is left of the lease, so that a quiet service
-// writes seldom.
-func (sch *scheduler) again(t Task) func(context.Context, checkout.Lease) error {
+// attemptTask returns the function that runs a task and has its job wait for the next run. Where the pause is short and the cursor
+// as it was, the job waits for the end of its lease, so that a quiet service writes seldom.
+func (sch *scheduler) attemptTask(t Task) func(context.Context, checkout.Lease) error {
 	s := sch.Service
 	return func(ctx context.Context, l checkout.Lease) error {
 		next, pause, failure := func() (next string, pause time.Duration, err error) {
@@ -95,7 +95,7 @@ func (sch *scheduler) again(t Task) func(context.Context, checkout.Lease) error 
 			s.failed(ctx, Failure{Operation: OperationTask, Severity: Error, Err: fmt.Errorf("%s: %w", t.Kind, failure)})
 		}
 		if next == l.Cursor && pause <= holdLimit {
-			sch.rest(l)
+			sch.awaitLeaseEnd(l)
 			return nil
 		}
 		return s.settleAttempt(ctx, l, checkout.Outcome{State: checkout.JobPending, Again: max(pause, holdLimit), Cursor: next})
@@ -115,14 +115,14 @@ type scheduler struct {
 	resting map[checkout.JobKind]checkout.Lease // of tasks that wait for the end of their leases
 }
 
-// rest has a task wait for the end of its lease.
-func (sch *scheduler) rest(l checkout.Lease) {
+// awaitLeaseEnd has the job of a task wait for the end of its lease.
+func (sch *scheduler) awaitLeaseEnd(l checkout.Lease) {
 	sch.mu.Lock()
 	defer sch.mu.Unlock()
 	sch.resting[l.Job.Kind] = l
 }
 
-// giveBack gives up the leases of the tasks that wait, so that another process may go on at once.
+// giveBack gives up the leases whose end tasks wait for, so that another process may go on at once.
 func (sch *scheduler) giveBack(ctx context.Context) {
 	sch.mu.Lock()
 	defer sch.mu.Unlock()
@@ -139,7 +139,7 @@ func (sch *scheduler) giveBack(ctx context.Context) {
 func (s *Service) Run(ctx context.Context) {
 	sch := &scheduler{Service: s, running: make(map[checkout.Partition]int),
 		resting: make(map[checkout.JobKind]checkout.Lease)}
-	sch.fill()
+	sch.setHandlers()
 	defer context.AfterFunc(ctx, func() { s.stopping.Store(true) })()
 	kept := make(chan struct{})
 	go func() { // as a write that hangs in the operating system cannot be ended, this is waited for as long as keepLimit only
@@ -174,8 +174,8 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// rouse has the scheduler look for due jobs now.
-func (s *Service) rouse() {
+// wakeScheduler has the scheduler look for due jobs now.
+func (s *Service) wakeScheduler() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -213,7 +213,7 @@ func (sch *scheduler) leaseAll(ctx context.Context) error {
 		case err != nil:
 			return err
 		case len(more) == leaseBatch: // there may be others
-			sch.rouse()
+			sch.wakeScheduler()
 		}
 	}
 	return nil
@@ -293,7 +293,7 @@ func (sch *scheduler) start(ctx context.Context, l checkout.Lease) {
 	p := checkout.Partition{Kind: l.Job.Kind, ProviderCode: l.Job.ProviderCode}
 	sch.count(p, 1)
 	sch.attempts.Go(func() {
-		defer sch.rouse() // the next job of the checkout or of the partition may be due
+		defer sch.wakeScheduler() // the next job of the checkout or of the partition may be due
 		defer sch.count(p, -1)
 		h := sch.handlers[p.Kind]
 		ctx, subject := WithSubject(ctx)

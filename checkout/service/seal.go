@@ -30,8 +30,9 @@ const (
 
 var (
 	errNothingToSeal = errors.New("there is nothing to seal")
-	errChanged       = errors.New("the evidence log is not what its newest checkpoint signed, or none of the keys signed that: nothing more is sealed")
-	errForked        = errors.New("the evidence log does not go on from a checkpoint that is known: nothing more is sealed")
+	errChanged       = errors.New("the evidence log is not what its newest checkpoint signed, or none of the keys signed that: " +
+		"nothing more is sealed")
+	errForked = errors.New("the evidence log does not go on from a checkpoint that is known: nothing more is sealed")
 )
 
 // sealer seals the evidence log. Every process with a key that signs has one, and one at a time has the job.
@@ -56,7 +57,7 @@ func newSealer(s *Service) *sealer {
 	return &sealer{Service: s, known: known, sealed: make(chan struct{}, 1)}
 }
 
-// run is the task that seals what was recorded since the last time.
+// run seals what was recorded since the last time, a batch after another.
 func (s *sealer) run(ctx context.Context, _ string) (next string, pause time.Duration, err error) {
 	for n := sealBatch; n == sealBatch && ctx.Err() == nil; {
 		n = 0
@@ -71,7 +72,7 @@ func (s *sealer) run(ctx context.Context, _ string) (next string, pause time.Dur
 	return "", sealEvery, nil
 }
 
-// inTurn has one look at the log at a time, if it goes on from the newest checkpoint that is known, and notes the error.
+// inTurn calls look alone, if the log goes on from the newest checkpoint that is known, and reports that the log cannot be sealed.
 func (s *sealer) inTurn(ctx context.Context, look func(context.Context) error) error {
 	unlock, err := s.turn.lock(ctx, "")
 	if err != nil {
@@ -223,7 +224,8 @@ func (s *sealer) reportClocks(ctx context.Context, apart time.Duration) {
 	if now := s.now(); s.apart.IsZero() || now.Sub(s.apart).Abs() >= clocksAgain {
 		s.apart = now
 		s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: fmt.Errorf(
-			"a clock is %s from that of another machine, or has been set back: what is recorded meanwhile looks back-dated in the evidence log, and will for ever; set the clocks by NTP", apart.Round(time.Second))})
+			"a clock is %s from that of another machine, or has been set back: what is recorded meanwhile looks back-dated "+
+				"in the evidence log, and will for ever; set the clocks by NTP", apart.Round(time.Second))})
 	}
 }
 
@@ -251,7 +253,8 @@ func (s *sealer) follows(ctx context.Context) error {
 	return nil
 }
 
-// signed reports whether the end of the log is what its checkpoint signed. What was put in its place is not signed in turn.
+// signed reports whether the newest checkpoint signs the end of the log as it is. A log that fails this was tampered with, and gets no
+// new checkpoint.
 func (s *sealer) signed(head evidence.Head) bool {
 	if head.Size == 0 && len(head.Checkpoint) == 0 {
 		return true
