@@ -47,7 +47,7 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd che
 	cmd.Actor = checkout.ProviderActor(caller.KeyID)
 	c := confirmCall{Service: s, caller: caller, provider: provider, id: id, cmd: cmd}
 	stored, err := c.run(ctx)
-	s.countCall(OutcomeConfirm, OutcomeRepeatedConfirm, len(c.done.change.Events) > 0, err)
+	s.countCall(CountConfirm, CountRepeatedConfirm, len(c.done.change.Events) > 0, err)
 	s.deliver(ctx, c.done)
 	if err != nil {
 		return Confirmed{}, err

@@ -48,7 +48,7 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	concerns(ctx, About{OrderID: cmd.OrderID.Value, ProviderCode: provider.Code})
 	c := createCall{Service: s, cmd: cmd, provider: provider}
 	opened, err = c.run(ctx)
-	s.countCall(OutcomeCreate, OutcomeReplay, len(c.done.change.Events) > 0, err)
+	s.countCall(CountCreate, CountReplay, len(c.done.change.Events) > 0, err)
 	s.deliver(ctx, c.done)
 	return opened, err
 }

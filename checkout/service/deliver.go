@@ -81,7 +81,7 @@ func (s *Service) deliverLater(ctx context.Context, l checkout.Lease) error {
 	case err != nil:
 		return err
 	}
-	s.cfg.Count(OutcomeRecovery)
+	s.cfg.Count(CountRecovery)
 	return nil
 }
 

@@ -320,7 +320,7 @@ func TestAProcessWithoutTheLeaseSettlesNothing(t *testing.T) {
 			return nil
 		}
 		w.opened(t, "ORDER-1")
-		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 0 || n.all[service.OutcomeDelivered] != 0 {
+		if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Pending || e.Attempts != 0 || n.all[service.CountDelivered] != 0 {
 			t.Errorf("on record %s after %d attempts, counted %v; want it left to the other", e.Status, e.Attempts, n.all)
 		}
 		w.wantNoReports(t)

@@ -141,7 +141,7 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	if err != nil {
 		return committed{}, s.settleFailure(settling, l, err)
 	}
-	s.cfg.Count(OutcomeStepDone)
+	s.cfg.Count(CountStepDone)
 	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{{At: s.now(),
 		Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
 	held := s.enqueue(provider, hold)
@@ -247,9 +247,9 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 	opening, now := l.Job.Kind == checkout.JobOpen, s.now()
 	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Again: checkout.CRMPause(l.Attempts+1, refused),
 		Failure: checkout.Failure{At: now, Reason: bounded.Text(failure.Error(), maxFailure)}}
-	counted, severity, detail := OutcomeStepUnknown, Warning, string(l.Job.Kind)+": no answer"
+	counted, severity, detail := CountStepUnknown, Warning, string(l.Job.Kind)+": no answer"
 	if refused {
-		counted, detail = OutcomeStepRefused, string(l.Job.Kind)+": refused"
+		counted, detail = CountStepRefused, string(l.Job.Kind)+": refused"
 		outcome.Cursor = refusedCursor(l.Token)
 	}
 	if refused && !opening { // no caller can do anything about it
@@ -326,9 +326,9 @@ func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
 	case err != nil:
 		return err
 	}
-	counted := OutcomeConfirm
+	counted := CountConfirm
 	if l.Job.Kind == checkout.JobOpen {
-		counted = OutcomeCreate
+		counted = CountCreate
 	}
 	s.cfg.Count(counted)
 	s.countUnsent(done)

@@ -349,11 +349,11 @@ func TestWhatCannotBeCommittedHasNotHappened(t *testing.T) {
 		if _, err := w.Create(t.Context(), caller, create("ORDER-1")); !errors.Is(err, errBroken) {
 			t.Fatalf("create: %v, want %v", err, errBroken)
 		}
-		if r := w.records(t)["ORDER-1"]; r.Checkout.Status != checkout.Reserved || len(noted.all) != 2 || len(w.receiver.names()) != 0 || n.all[service.OutcomeCreate] != 0 {
+		if r := w.records(t)["ORDER-1"]; r.Checkout.Status != checkout.Reserved || len(noted.all) != 2 || len(w.receiver.names()) != 0 || n.all[service.CountCreate] != 0 {
 			t.Errorf("on record is %+v; told %+v, sent %q, counted %v", r.Checkout, noted.all, w.receiver.names(), n.all)
 		}
 		w.runFor(t, 15*time.Second)
-		if o := w.opened(t, "ORDER-1"); !o.Replay || len(w.receiver.names()) != 1 || n.all[service.OutcomeCreate] != 1 {
+		if o := w.opened(t, "ORDER-1"); !o.Replay || len(w.receiver.names()) != 1 || n.all[service.CountCreate] != 1 {
 			t.Errorf("later: %+v; sent %q, counted %v", o, w.receiver.names(), n.all)
 		}
 	})

@@ -128,9 +128,9 @@ func (s *sealer) reportNotSealed(ctx context.Context, err error) {
 	switch {
 	case err == nil, errors.Is(err, ports.ErrBusy), ctx.Err() != nil: // by another process if busy; or stopped
 	case s.changed && changed: // it was reported
-		s.cfg.Count(OutcomeNotSealed)
+		s.cfg.Count(CountNotSealed)
 	default:
-		s.cfg.Count(OutcomeNotSealed)
+		s.cfg.Count(CountNotSealed)
 		s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
 	}
 	s.changed = changed
@@ -220,7 +220,7 @@ func (s *sealer) reportClocks(ctx context.Context, apart time.Duration) {
 	if apart == 0 {
 		return
 	}
-	s.cfg.Count(OutcomeClocksApart)
+	s.cfg.Count(CountClocksApart)
 	if now := s.now(); s.apart.IsZero() || now.Sub(s.apart).Abs() >= clocksAgain {
 		s.apart = now
 		s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: fmt.Errorf(

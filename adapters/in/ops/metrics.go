@@ -17,7 +17,7 @@ const namespace = "provider_checkout"
 // Metrics counts what a service does. It is safe for concurrent use.
 type Metrics struct {
 	registerer prometheus.Registerer
-	outcomes   map[service.Outcome]prometheus.Counter
+	counters   map[service.Count]prometheus.Counter
 	requests   *prometheus.CounterVec
 	durations  *prometheus.HistogramVec
 	commits    prometheus.Histogram
@@ -37,7 +37,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := promauto.With(r)
 	return &Metrics{
 		registerer: r,
-		outcomes:   outcomeCounters(in),
+		counters:   newCounters(in),
 		requests: in.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "http_requests_total",
 			Help: "Requests to the public listener that were answered."}, []string{"method", "route", "status"}),
 		durations: in.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "http_request_duration_seconds",
@@ -51,8 +51,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 }
 
-// outcomeCounters returns a counter for every outcome.
-func outcomeCounters(in promauto.Factory) map[service.Outcome]prometheus.Counter {
+// newCounters returns a counter for everything that the service counts.
+func newCounters(in promauto.Factory) map[service.Count]prometheus.Counter {
 	count := func(name, help string) prometheus.Counter {
 		return in.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
 	}
@@ -63,36 +63,36 @@ func outcomeCounters(in promauto.Factory) map[service.Outcome]prometheus.Counter
 	deliveries := countBy("outcome", "deliveries_total", "Events by their outcome.")
 	steps := countBy("outcome", "crm_steps_total", "Attempts at what checkouts wait for in a CRM outside of the store, by their outcome.")
 	notices := countBy("outcome", "notices_total", "Notices to payers by their outcome; put_off is an attempt that another follows.")
-	return map[service.Outcome]prometheus.Counter{
-		service.OutcomeCreate:   count("creates_total", "Checkouts that were opened."),
-		service.OutcomeReplay:   count("replays_total", "Creates that found the checkout that they opened before."),
-		service.OutcomeConflict: count("conflicts_total", "Creates and confirms that contradicted what is on record."),
+	return map[service.Count]prometheus.Counter{
+		service.CountCreate:   count("creates_total", "Checkouts that were opened."),
+		service.CountReplay:   count("replays_total", "Creates that found the checkout that they opened before."),
+		service.CountConflict: count("conflicts_total", "Creates and confirms that contradicted what is on record."),
 
-		service.OutcomeConfirm:         confirms.WithLabelValues("first"),
-		service.OutcomeRepeatedConfirm: confirms.WithLabelValues("repeated"),
+		service.CountConfirm:         confirms.WithLabelValues("first"),
+		service.CountRepeatedConfirm: confirms.WithLabelValues("repeated"),
 
-		service.OutcomeDelivered:     deliveries.WithLabelValues("delivered"),
-		service.OutcomeFailed:        deliveries.WithLabelValues("failed"),
-		service.OutcomeNotConfigured: deliveries.WithLabelValues("not_configured"),
+		service.CountDelivered:     deliveries.WithLabelValues("delivered"),
+		service.CountFailed:        deliveries.WithLabelValues("failed"),
+		service.CountNotConfigured: deliveries.WithLabelValues("not_configured"),
 
-		service.OutcomeStepDone:    steps.WithLabelValues("done"),
-		service.OutcomeStepUnknown: steps.WithLabelValues("unknown"),
-		service.OutcomeStepRefused: steps.WithLabelValues("refused"),
+		service.CountStepDone:    steps.WithLabelValues("done"),
+		service.CountStepUnknown: steps.WithLabelValues("unknown"),
+		service.CountStepRefused: steps.WithLabelValues("refused"),
 
-		service.OutcomeNoticeSent:    notices.WithLabelValues("sent"),
-		service.OutcomeNoticePutOff:  notices.WithLabelValues("put_off"),
-		service.OutcomeNoticeFailed:  notices.WithLabelValues("failed"),
-		service.OutcomeNoticeDropped: notices.WithLabelValues("dropped"),
+		service.CountNoticeSent:    notices.WithLabelValues("sent"),
+		service.CountNoticePutOff:  notices.WithLabelValues("put_off"),
+		service.CountNoticeFailed:  notices.WithLabelValues("failed"),
+		service.CountNoticeDropped: notices.WithLabelValues("dropped"),
 
-		service.OutcomeClocksApart: count("evidence_clocks_apart_total", "Looks at the evidence log that found clocks more than two minutes apart."),
-		service.OutcomeNotSealed:   count("evidence_seal_failures_total", "Attempts to seal the evidence log that failed."),
+		service.CountClocksApart: count("evidence_clocks_apart_total", "Looks at the evidence log that found clocks more than two minutes apart."),
+		service.CountNotSealed:   count("evidence_seal_failures_total", "Attempts to seal the evidence log that failed."),
 
-		service.OutcomeRecovery: count("recoveries_total", "Events that their request left and that were settled after all."),
+		service.CountRecovery: count("recoveries_total", "Events that their request left and that were settled after all."),
 	}
 }
 
-// Count counts an outcome. Pass it as service.Config.Count.
-func (m *Metrics) Count(o service.Outcome) { m.outcomes[o].Inc() }
+// Count counts. Pass it as service.Config.Count.
+func (m *Metrics) Count(c service.Count) { m.counters[c].Inc() }
 
 // ObserveRequest counts a request. Pass it as httpapi.Options.Observe.
 func (m *Metrics) ObserveRequest(method, route string, status int, took time.Duration) {

@@ -16,23 +16,23 @@ import (
 )
 
 func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
-	series := map[service.Outcome]string{
-		service.OutcomeCreate:          "provider_checkout_creates_total",
-		service.OutcomeReplay:          "provider_checkout_replays_total",
-		service.OutcomeConflict:        "provider_checkout_conflicts_total",
-		service.OutcomeConfirm:         `provider_checkout_confirms_total{confirm="first"}`,
-		service.OutcomeRepeatedConfirm: `provider_checkout_confirms_total{confirm="repeated"}`,
-		service.OutcomeDelivered:       `provider_checkout_deliveries_total{outcome="delivered"}`,
-		service.OutcomeFailed:          `provider_checkout_deliveries_total{outcome="failed"}`,
-		service.OutcomeNotConfigured:   `provider_checkout_deliveries_total{outcome="not_configured"}`,
-		service.OutcomeRecovery:        "provider_checkout_recoveries_total",
-		service.OutcomeStepDone:        `provider_checkout_crm_steps_total{outcome="done"}`,
-		service.OutcomeStepUnknown:     `provider_checkout_crm_steps_total{outcome="unknown"}`,
-		service.OutcomeClocksApart:     "provider_checkout_evidence_clocks_apart_total",
-		service.OutcomeNotSealed:       "provider_checkout_evidence_seal_failures_total",
-		service.OutcomeStepRefused:     `provider_checkout_crm_steps_total{outcome="refused"}`,
+	series := map[service.Count]string{
+		service.CountCreate:          "provider_checkout_creates_total",
+		service.CountReplay:          "provider_checkout_replays_total",
+		service.CountConflict:        "provider_checkout_conflicts_total",
+		service.CountConfirm:         `provider_checkout_confirms_total{confirm="first"}`,
+		service.CountRepeatedConfirm: `provider_checkout_confirms_total{confirm="repeated"}`,
+		service.CountDelivered:       `provider_checkout_deliveries_total{outcome="delivered"}`,
+		service.CountFailed:          `provider_checkout_deliveries_total{outcome="failed"}`,
+		service.CountNotConfigured:   `provider_checkout_deliveries_total{outcome="not_configured"}`,
+		service.CountRecovery:        "provider_checkout_recoveries_total",
+		service.CountStepDone:        `provider_checkout_crm_steps_total{outcome="done"}`,
+		service.CountStepUnknown:     `provider_checkout_crm_steps_total{outcome="unknown"}`,
+		service.CountClocksApart:     "provider_checkout_evidence_clocks_apart_total",
+		service.CountNotSealed:       "provider_checkout_evidence_seal_failures_total",
+		service.CountStepRefused:     `provider_checkout_crm_steps_total{outcome="refused"}`,
 	}
-	for _, counted := range service.Outcomes() {
+	for _, counted := range service.Counts() {
 		handler, metrics, _ := newHandler(t, &outside{})
 		metrics.Count(counted)
 		metrics.Count(counted)

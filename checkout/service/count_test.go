@@ -19,15 +19,15 @@ import (
 // counts holds the count of each outcome.
 type counts struct {
 	mu  sync.Mutex
-	all map[service.Outcome]int
+	all map[service.Count]int
 }
 
 func counted() (*counts, func(*service.Config)) {
-	n := &counts{all: make(map[service.Outcome]int)}
+	n := &counts{all: make(map[service.Count]int)}
 	return n, func(c *service.Config) { c.Count = n.count }
 }
 
-func (n *counts) count(o service.Outcome) {
+func (n *counts) count(o service.Count) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.all[o]++
@@ -39,26 +39,26 @@ func TestWhatHappensIsCounted(t *testing.T) {
 		silent.Provider.Destination = catalogue.Destination{}
 		w.configure(t, silent)
 	}
-	seen := make(map[service.Outcome]bool)
+	seen := make(map[service.Count]bool)
 	for _, tt := range []struct {
 		name   string
 		happen func(t *testing.T, w *world)
-		want   map[service.Outcome]int
+		want   map[service.Count]int
 	}{
 		{"a create and its replays", func(t *testing.T, w *world) {
 			w.opened(t, "ORDER-1")
 			w.opened(t, "ORDER-1")
 			w.opened(t, "ORDER-1")
-		}, map[service.Outcome]int{
-			service.OutcomeCreate: 1, service.OutcomeDelivered: 1, service.OutcomeReplay: 2}},
+		}, map[service.Count]int{
+			service.CountCreate: 1, service.CountDelivered: 1, service.CountReplay: 2}},
 		{"a create with another intent", func(t *testing.T, w *world) {
 			w.opened(t, "ORDER-1")
 			other := create("ORDER-1")
 			other.Frequency = checkout.Some("Monthly")
 			_, err := w.Create(t.Context(), caller, other)
 			expect(t, err, checkout.CodeIntentConflict)
-		}, map[service.Outcome]int{
-			service.OutcomeCreate: 1, service.OutcomeDelivered: 1, service.OutcomeConflict: 1}},
+		}, map[service.Count]int{
+			service.CountCreate: 1, service.CountDelivered: 1, service.CountConflict: 1}},
 		{"a create that is faulty", func(t *testing.T, w *world) {
 			_, err := w.Create(t.Context(), caller, checkout.Create{ProviderCode: checkout.Some("KOWHAI")})
 			expect(t, err, checkout.CodeValidation)
@@ -68,8 +68,8 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			for range 3 {
 				w.confirms(t, cmd)
 			}
-		}, map[service.Outcome]int{service.OutcomeCreate: 1, service.OutcomeDelivered: 3,
-			service.OutcomeConfirm: 1, service.OutcomeRepeatedConfirm: 2}},
+		}, map[service.Count]int{service.CountCreate: 1, service.CountDelivered: 3,
+			service.CountConfirm: 1, service.CountRepeatedConfirm: 2}},
 		{"a confirm with other identifiers, and one too early", func(t *testing.T, w *world) {
 			cmd := confirm(w.opened(t, "ORDER-1"))
 			_, err := w.confirm(t, cmd)
@@ -77,28 +77,28 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			cmd.DDAID = checkout.Some("another")
 			_, err = w.confirm(t, cmd)
 			expect(t, err, checkout.CodeConflict)
-		}, map[service.Outcome]int{
-			service.OutcomeCreate: 1, service.OutcomeDelivered: 1, service.OutcomeConflict: 1}},
+		}, map[service.Count]int{
+			service.CountCreate: 1, service.CountDelivered: 1, service.CountConflict: 1}},
 		{"a receiver that takes nothing", func(t *testing.T, w *world) {
 			w.receiver.answer = func(events.Delivery, int) error { return errRefused }
 			w.opened(t, "ORDER-1")
-		}, map[service.Outcome]int{service.OutcomeCreate: 1, service.OutcomeFailed: 1}},
+		}, map[service.Count]int{service.CountCreate: 1, service.CountFailed: 1}},
 		{"events that have no destination", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			w.confirms(t, w.ready(t, "ORDER-1"))
-		}, map[service.Outcome]int{service.OutcomeCreate: 1, service.OutcomeConfirm: 1,
-			service.OutcomeNotConfigured: 3}},
+		}, map[service.Count]int{service.CountCreate: 1, service.CountConfirm: 1,
+			service.CountNotConfigured: 3}},
 		{"an agreement that cannot be rendered has no event", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			cmd := w.ready(t, "ORDER-1")
 			w.printer.fail = 2
 			w.confirms(t, cmd)
-		}, map[service.Outcome]int{service.OutcomeCreate: 1, service.OutcomeConfirm: 1,
-			service.OutcomeNotConfigured: 2}},
+		}, map[service.Count]int{service.CountCreate: 1, service.CountConfirm: 1,
+			service.CountNotConfigured: 2}},
 		{"an event that a crash cut off", func(t *testing.T, w *world) {
 			w.crashed(t, "ORDER-1")
 			w.runFor(t, 15*time.Second)
-		}, map[service.Outcome]int{service.OutcomeDelivered: 1, service.OutcomeRecovery: 1}},
+		}, map[service.Count]int{service.CountDelivered: 1, service.CountRecovery: 1}},
 		{"a log that is not sealed, because it was changed", func(t *testing.T, w *world) {
 			signing(t)(&w.config)
 			w = w.again(t)
@@ -107,13 +107,13 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			})
 			must(t, err)
 			w.runFor(t, 14*time.Second)
-		}, map[service.Outcome]int{service.OutcomeNotSealed: 2}},
+		}, map[service.Count]int{service.CountNotSealed: 2}},
 		{"an entry of a machine whose clock is ahead", func(t *testing.T, w *world) {
 			signing(t)(&w.config)
 			w = w.again(t)
 			w.record(t, w.config.Keyring.Attest(unattested("1", w.clock.now().Add(3*time.Minute))))
 			w.runFor(t, 14*time.Second)
-		}, map[service.Outcome]int{service.OutcomeClocksApart: 1}},
+		}, map[service.Count]int{service.CountClocksApart: 1}},
 		{"notices that are sent, put off, refused, and not needed any more", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			mail := &postbox{answer: mailIsDown}
@@ -129,8 +129,8 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			w.ready(t, "ORDER-3")
 			w.change(t, "ORDER-3", func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateCancelled })
 			w.runFor(t, time.Second/2)
-		}, map[service.Outcome]int{service.OutcomeCreate: 3, service.OutcomeConfirm: 1, service.OutcomeNotConfigured: 5,
-			service.OutcomeNoticePutOff: 2, service.OutcomeNoticeSent: 2, service.OutcomeNoticeFailed: 1, service.OutcomeNoticeDropped: 1}},
+		}, map[service.Count]int{service.CountCreate: 3, service.CountConfirm: 1, service.CountNotConfigured: 5,
+			service.CountNoticePutOff: 2, service.CountNoticeSent: 2, service.CountNoticeFailed: 1, service.CountNoticeDropped: 1}},
 		{"steps in a CRM that answers, fails and refuses", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			w.opened(t, "ORDER-1")
@@ -143,8 +143,8 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			w.crm.disturb(nil, nth(1, ends))
 			dies(func() { w.Create(t.Context(), caller, create("ORDER-4")) })
 			w.runFor(t, 30*time.Second)
-		}, map[service.Outcome]int{service.OutcomeCreate: 3, service.OutcomeNotConfigured: 3, service.OutcomeStepDone: 3,
-			service.OutcomeStepUnknown: 1, service.OutcomeStepRefused: 1}},
+		}, map[service.Count]int{service.CountCreate: 3, service.CountNotConfigured: 3, service.CountStepDone: 3,
+			service.CountStepUnknown: 1, service.CountStepRefused: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			})
 		})
 	}
-	for _, o := range service.Outcomes() {
+	for _, o := range service.Counts() {
 		if !seen[o] {
 			t.Errorf("nothing counts %q", o)
 		}
