@@ -54,10 +54,21 @@ type Redelivery struct {
 	Failure   string // as Failure.Reason
 }
 
-// Noted is a moment of a checkout.
+// About names the checkout that something is about, as far as it is known.
+type About struct {
+	CheckoutID, OrderID, ProviderCode string
+}
+
+// About names the checkout.
+func (c Checkout) About() About { return About{c.ID, c.OrderID, c.ProviderCode} }
+
+// About names the job's checkout.
+func (j Job) About() About { return About{j.CheckoutID, j.OrderID, j.ProviderCode} }
+
+// Noted is a moment of a checkout. A store needs no more of About than the id.
 type Noted struct {
-	CheckoutID string
-	Moment     Moment
+	About
+	Moment Moment
 }
 
 // Reference names a checkout other than by its id. One of OrderID, Key, BillingRequestID and MandateID is set; a reference

@@ -128,7 +128,7 @@ func (c *confirmCall) conclude(ctx context.Context) (checkout.Checkout, error) {
 	if stored.Setup.BillingRequestID != "" {
 		seen, err := c.observe(ctx, stored, checkout.ForConfirm, c.cfg.ProcessorTimeout)
 		if err != nil { // whether the mandate is alive is not known
-			c.report(ctx, Failure{Operation: OperationObserve, Severity: Error, About: aboutCheckout(stored), Err: err})
+			c.report(ctx, Failure{Operation: OperationObserve, Severity: Error, About: stored.About(), Err: err})
 			return stored, checkout.Busy()
 		}
 		if stored, err = c.storeObservation(ctx, stored, seen); err != nil {
@@ -187,7 +187,7 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 		case errors.Is(err, ports.ErrBusy):
 			return checkout.Prepared{}, c.fail(ctx, "render agreement "+agreed.Number, err)
 		default:
-			c.report(ctx, Failure{Operation: OperationPrint, Severity: Error, About: aboutCheckout(stored), Attempt: attempt,
+			c.report(ctx, Failure{Operation: OperationPrint, Severity: Error, About: stored.About(), Attempt: attempt,
 				Err: fmt.Errorf("render agreement %s: %w", agreed.Number, err)})
 		}
 	}

@@ -45,7 +45,7 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 		return Opened{}, err
 	}
 	cmd.Actor = checkout.ProviderActor(caller.KeyID)
-	concerns(ctx, About{OrderID: cmd.OrderID.Value, ProviderCode: provider.Code})
+	concerns(ctx, checkout.About{OrderID: cmd.OrderID.Value, ProviderCode: provider.Code})
 	c := createCall{Service: s, cmd: cmd, provider: provider}
 	opened, err = c.run(ctx)
 	s.countCall(CountCreate, CountReplay, len(c.done.change.Events) > 0, err)
@@ -134,7 +134,7 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 		}
 	}
 	if facts.ByOrder != nil {
-		concerns(ctx, aboutCheckout(*facts.ByOrder))
+		concerns(ctx, facts.ByOrder.About())
 	}
 	facts.Now = c.now()
 	if c.cmd.NeedsCourse(facts) {
@@ -189,8 +189,8 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 		return Opened{}, c.fail(ctx, "store checkout "+id, err)
 	}
 	c.reserved = id
-	concerns(ctx, aboutCheckout(change.Next))
-	c.journal(ctx, aboutCheckout(change.Next), change.Moments)
+	concerns(ctx, change.Next.About())
+	c.journal(ctx, change.Next.About(), change.Moments)
 	if c.done, err = c.attemptHeld(ctx, committed{change, c.provider, held.Now.Add(held.Hold)}); err != nil {
 		return Opened{}, err
 	}

@@ -58,7 +58,7 @@ func (s *Service) deliver(ctx context.Context, done committed) {
 	if errors.Is(err, errStopping) {
 		severity = Warning
 	}
-	s.report(ctx, Failure{Operation: OperationDeliver, Severity: severity, About: aboutCheckout(done.change.Next), Err: err})
+	s.report(ctx, Failure{Operation: OperationDeliver, Severity: severity, About: done.change.Next.About(), Err: err})
 }
 
 // countUnsent reports whether the provider has no destination, and counts its events then.
@@ -254,7 +254,7 @@ func (d *deliverer) settleEvent(ctx context.Context, l checkout.Lease, outcome c
 		if outcome.Attempts == 0 {
 			err = fmt.Errorf("event %s is not sent: %s", l.Job.Name, outcome.Failure.Reason)
 		}
-		d.report(ctx, Failure{Operation: OperationGiveUp, Severity: Error, About: aboutJob(l.Job), EventID: l.Job.ID, Err: err})
+		d.report(ctx, Failure{Operation: OperationGiveUp, Severity: Error, About: l.Job.About(), EventID: l.Job.ID, Err: err})
 	}
 	return nil
 }
@@ -283,7 +283,7 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 			return err
 		},
 		Failed: func(n int, err error) bool {
-			d.report(ctx, Failure{Operation: OperationSend, Severity: Warning, About: aboutJob(l.Job), EventID: e.ID, Attempt: n, Err: err})
+			d.report(ctx, Failure{Operation: OperationSend, Severity: Warning, About: l.Job.About(), EventID: e.ID, Attempt: n, Err: err})
 			switch {
 			case d.stopping.Load():
 				cut = errStopping

@@ -256,7 +256,7 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 		severity = Error
 	}
 	s.cfg.Count(counted)
-	s.report(ctx, Failure{Operation: OperationCRM, Severity: severity, About: aboutJob(l.Job), Attempt: l.Attempts + 1,
+	s.report(ctx, Failure{Operation: OperationCRM, Severity: severity, About: l.Job.About(), Attempt: l.Attempts + 1,
 		Err: fmt.Errorf("%s in the CRM: %w", l.Job.Kind, failure)})
 	// The first attempt that fails for a reason is a moment, and the others are counted in it.
 	outcome.Moments = []checkout.Moment{{At: now, Kind: checkout.MomentCRMWaits, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID,
@@ -272,7 +272,7 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 	case err != nil:
 		return err
 	case decide != nil: // there is no such checkout any more
-		concerns(ctx, About{OrderID: l.Job.OrderID, ProviderCode: l.Job.ProviderCode})
+		concerns(ctx, checkout.About{OrderID: l.Job.OrderID, ProviderCode: l.Job.ProviderCode})
 		return refusal
 	case refused && opening:
 		return refusal
@@ -301,11 +301,11 @@ func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed 
 	s.noteCRMAnswer(ctx, err)
 	switch {
 	case err != nil: // whether there is an agreement is not known
-		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: aboutCheckout(c),
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: c.About(),
 			Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
 		return nil, checkout.Busy()
 	case agreed != nil:
-		s.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: aboutCheckout(c), Err: fmt.Errorf("agreement %s of this "+
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: c.About(), Err: fmt.Errorf("agreement %s of this "+
 			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",
 			agreed.Number)})
 	}

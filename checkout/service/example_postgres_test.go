@@ -60,7 +60,7 @@ func Example_postgres() {
 		Now:         time.Now,
 		Rand:        rand.Reader,
 		Report:      func(_ context.Context, f service.Failure) { fmt.Println(f.Operation, f.Err) },
-		Noted: func(_ context.Context, n service.Noted) {
+		Noted: func(_ context.Context, n checkout.Noted) {
 			fmt.Println(n.OrderID, n.Moment.Kind) // after the commit, in the call that made it
 		},
 	})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -44,13 +43,13 @@ const (
 
 // Failure is something that went wrong and that is not returned to a caller, or not in full.
 type Failure struct {
-	Operation Operation
-	Severity  Severity
-	About            // the checkout; its fields are "" if the failure is of no checkout
-	EventID   string // "" if the failure is of no event
-	RequestID string // of the request that the failed job follows from; "" if the failure is the request's own, or of no request
-	Attempt   int    // of OperationSend, OperationPrint, OperationCRM and OperationNotify, from 1; 0 otherwise
-	Err       error
+	Operation      Operation
+	Severity       Severity
+	checkout.About        // the checkout; its fields are "" if the failure is of no checkout
+	EventID        string // "" if the failure is of no event
+	RequestID      string // of the request that the failed job follows from; "" if the failure is the request's own, or of no request
+	Attempt        int    // of OperationSend, OperationPrint, OperationCRM and OperationNotify, from 1; 0 otherwise
+	Err            error
 }
 
 // report calls Config.Report, unless the failure is a refusal: then it is BUSY, and fail has reported the cause.
@@ -76,14 +75,6 @@ func (s *Service) fail(ctx context.Context, doing string, err error) error {
 		return checkout.Busy()
 	}
 	return err
-}
-
-// within calls a port, for a limited time. A panic in it is an error.
-func within(ctx context.Context, limit time.Duration, call func(context.Context) error) (err error) {
-	defer recovered(&err)
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return call(ctx)
 }
 
 // recovered, when deferred, turns a panic in a port into an error of the method or goroutine.

@@ -16,19 +16,13 @@ const noteLimit = 2 * time.Second
 // maxNotes is the most moments and refusals that are kept in memory until they are stored: what comes beyond it is lost.
 const maxNotes = 10_000
 
-// Noted is a moment of a checkout, as Config.Noted gets it.
-type Noted struct {
-	About
-	Moment checkout.Moment
-}
-
 // journal passes moments that are on record to Config.Noted.
-func (s *Service) journal(ctx context.Context, about About, moments []checkout.Moment) {
+func (s *Service) journal(ctx context.Context, about checkout.About, moments []checkout.Moment) {
 	if s.cfg.Noted == nil {
 		return
 	}
 	for _, m := range moments {
-		s.cfg.Noted(ctx, Noted{about, m})
+		s.cfg.Noted(ctx, checkout.Noted{About: about, Moment: m})
 	}
 }
 
@@ -50,21 +44,19 @@ func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID stri
 	}
 	about, now := subjectOf(ctx).About(), s.now()
 	if about.CheckoutID == "" {
-		s.notes.refusal(checkout.Refusal{ProviderCode: caller.ProviderCode, Day: now.Format(time.DateOnly), Code: refusal.Code, Fields: refusal.Fields()})
+		s.notes.refusal(checkout.Refusal{ProviderCode: caller.ProviderCode, Day: now.Format(time.DateOnly), Code: refusal.Code,
+			Fields: refusal.Fields()})
 		return
 	}
-	s.storeMoments(ctx, []Noted{{about, checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)}}, nil)
+	moment := checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)
+	s.storeMoments(ctx, []checkout.Noted{{About: about, Moment: moment}}, nil)
 }
 
 // storeMoments stores moments that no change brings, and counts of refusals. What cannot be stored is lost, and reported.
-func (s *Service) storeMoments(ctx context.Context, noted []Noted, refused []checkout.Refusal) {
+func (s *Service) storeMoments(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) {
 	ctx, cancel := detached(ctx, noteLimit)
 	defer cancel()
-	moments := make([]checkout.Noted, len(noted))
-	for i, n := range noted {
-		moments[i] = checkout.Noted{CheckoutID: n.CheckoutID, Moment: n.Moment}
-	}
-	err := within(ctx, noteLimit, func(ctx context.Context) error { return s.cfg.Store.Note(ctx, moments, refused) })
+	err := within(ctx, noteLimit, func(ctx context.Context) error { return s.cfg.Store.Note(ctx, noted, refused) })
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning,
 			Err: fmt.Errorf("note %d moments and %d refusals: %w", len(noted), len(refused), err)})
@@ -79,16 +71,16 @@ func (s *Service) storeMoments(ctx context.Context, noted []Noted, refused []che
 // and creates that were refused before there was a checkout.
 type notebook struct {
 	mu      sync.Mutex
-	noted   []Noted
+	noted   []checkout.Noted
 	refused map[checkout.Refusal]int // by a refusal whose Times is 0
 }
 
 // page notes that a payer opened the setup page.
-func (n *notebook) page(about About, m checkout.Moment) {
+func (n *notebook) page(about checkout.About, m checkout.Moment) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.noted) < maxNotes {
-		n.noted = append(n.noted, Noted{about, m})
+		n.noted = append(n.noted, checkout.Noted{About: about, Moment: m})
 	}
 }
 

@@ -229,10 +229,10 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 // told is the moments that Config.Noted got.
 type told struct {
 	mu  sync.Mutex
-	all []service.Noted
+	all []checkout.Noted
 }
 
-func (n *told) add(_ context.Context, m service.Noted) {
+func (n *told) add(_ context.Context, m checkout.Noted) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.all = append(n.all, m)

@@ -117,7 +117,7 @@ func (s *Service) refreshNotified(ctx context.Context, n checkout.Notification) 
 	case stored == nil, stored.Status == checkout.Reserved:
 		return false, nil
 	}
-	concerns(ctx, aboutCheckout(*stored))
+	concerns(ctx, stored.About())
 	fresh, err := s.refresh(ctx, *stored, checkout.ForNotification)
 	return fresh.Setup.BillingRequestID == n.BillingRequestID && fresh.Setup.Settling(), err
 }

@@ -103,7 +103,7 @@ func (n *notifier) failedAttempt(ctx context.Context, l checkout.Lease, err erro
 	default:
 		outcome.Again = pause
 	}
-	n.report(ctx, Failure{Operation: OperationNotify, Severity: severity, About: aboutJob(l.Job), Attempt: number,
+	n.report(ctx, Failure{Operation: OperationNotify, Severity: severity, About: l.Job.About(), Attempt: number,
 		Err: fmt.Errorf("notice %s of the %s: %w", l.Job.ID, l.Job.Name, err)})
 	return outcome
 }

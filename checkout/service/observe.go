@@ -56,7 +56,7 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 		fresh, err = s.storeObservation(ctx, stored, answer.seen)
 	}
 	if err != nil {
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(stored), Err: err})
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: stored.About(), Err: err})
 	}
 	return fresh
 }
@@ -89,7 +89,7 @@ func (s *Service) setback(ctx context.Context, c checkout.Checkout) (kept checko
 		return err
 	})
 	if err != nil {
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(c),
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: c.About(),
 			Err: fmt.Errorf("ask what kept the payer of %s: %w", c.ID, err)})
 		return checkout.NoSetback
 	}

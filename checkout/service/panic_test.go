@@ -131,8 +131,8 @@ func TestAPanicInAPortIsAFailure(t *testing.T) {
 }
 
 // aboutOf returns how every failure names a checkout.
-func aboutOf(c checkout.Checkout) service.About {
-	return service.About{CheckoutID: c.ID, OrderID: c.OrderID, ProviderCode: c.ProviderCode}
+func aboutOf(c checkout.Checkout) checkout.About {
+	return checkout.About{CheckoutID: c.ID, OrderID: c.OrderID, ProviderCode: c.ProviderCode}
 }
 
 // A failed attempt is reported as a warning with its number and event; a failed event is reported once, as an error.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -77,7 +78,7 @@ func (s *Service) noteSent(ctx context.Context, provider string, err error) {
 		s.receivers.forget(provider)
 	case errors.Is(err, ports.ErrBusy), errors.Is(err, ports.ErrProhibited):
 	case s.receivers.failed(provider, s.now()):
-		s.report(ctx, Failure{Operation: OperationRecover, Severity: Warning, About: About{ProviderCode: provider},
+		s.report(ctx, Failure{Operation: OperationRecover, Severity: Warning, About: checkout.About{ProviderCode: provider},
 			Err: fmt.Errorf("the receiver of provider %s takes no events: one that waits is sent every %s to %s, and the others once it takes one",
 				provider, firstProbe, longestProbe)})
 	}

@@ -60,7 +60,7 @@ func (r *retainer) run(ctx context.Context, cursor string) (next string, pause t
 }
 
 // leave reports why a checkout is left alone for now.
-func (r *retainer) leave(ctx context.Context, about About, err error) {
+func (r *retainer) leave(ctx context.Context, about checkout.About, err error) {
 	r.failing = true
 	r.failed(ctx, Failure{Operation: OperationRetain, Severity: Error, About: about, Err: err})
 }
@@ -84,7 +84,7 @@ func (r *retainer) page(ctx context.Context, cursor string, now time.Time) (next
 		}
 		switch c, isOver, err := r.over(ctx, id, now); {
 		case err != nil:
-			r.leave(ctx, aboutCheckout(c), err)
+			r.leave(ctx, c.About(), err)
 		case isOver:
 			over = append(over, c)
 		}
@@ -126,7 +126,7 @@ func (r *retainer) eraseEach(ctx context.Context, batch []checkout.Checkout, now
 	rest := make([]checkout.Checkout, 0, len(batch))
 	for _, c := range batch {
 		if err := r.eraseSetups(ctx, c); err != nil {
-			r.leave(ctx, aboutCheckout(c), err)
+			r.leave(ctx, c.About(), err)
 			continue
 		}
 		rest = append(rest, c)
@@ -136,7 +136,7 @@ func (r *retainer) eraseEach(ctx context.Context, batch []checkout.Checkout, now
 	}
 	for _, c := range rest {
 		if err := r.erase(ctx, []checkout.Checkout{c}, now); err != nil {
-			r.leave(ctx, aboutCheckout(c), err)
+			r.leave(ctx, c.About(), err)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now tim
 		return fmt.Errorf("erase what was kept for long enough: %w", err)
 	default:
 		for _, c := range erasure.Next {
-			r.journal(ctx, aboutCheckout(c), []checkout.Moment{erasure.Moment})
+			r.journal(ctx, c.About(), []checkout.Moment{erasure.Moment})
 		}
 	}
 	return nil

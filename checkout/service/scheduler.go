@@ -298,7 +298,7 @@ func (sch *scheduler) start(ctx context.Context, l checkout.Lease) {
 		h := sch.handlers[p.Kind]
 		ctx, subject := WithSubject(ctx)
 		subject.requestID = l.Job.RequestID
-		concerns(ctx, aboutJob(l.Job))
+		concerns(ctx, l.Job.About())
 		if err := sch.handle(ctx, h, l); err != nil {
 			sch.failed(ctx, Failure{Operation: h.operation, Severity: h.severity, Err: err})
 		}

@@ -99,7 +99,7 @@ type Config struct {
 	// Noted is called with every moment of a checkout that this process has put on record, after the commit and before the caller of
 	// a request is answered, concurrently, and at most once: a crash in between loses the call. Use events for what must not be
 	// missed. It must not block. Optional.
-	Noted func(context.Context, Noted)
+	Noted func(context.Context, checkout.Noted)
 	Count func(Count) // called for everything that is counted, concurrently; it must not block. Optional
 	// Checkpoint is called by Run, one call at a time, with the newest checkpoint of the evidence log: keep it where the store is
 	// not. Every process whose Evidence can sign calls it, also with what another one has signed, and when it starts. Sealing waits
@@ -255,3 +255,6 @@ func (s *Service) Zone() *time.Location { return s.zone }
 
 // PageOrigins returns the origins of the processor's pages, where they are not the service's own.
 func (s *Service) PageOrigins() []string { return s.processor.PageOrigins }
+
+// now is the present in the precision that stores keep.
+func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }

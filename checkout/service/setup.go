@@ -50,14 +50,14 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	}
 	answer, err := s.observeForPage(ctx, page.Checkout)
 	if err != nil {
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(page.Checkout), Err: err})
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: page.Checkout.About(), Err: err})
 		page.LastTry = page.LastTry.Unanswered()
 		return page, nil
 	}
 	fresh := page.Checkout.Observe(answer.seen, s.now()).Next
 	if s.processor.Notifies {
 		if _, err := s.storeObservation(ctx, page.Checkout, answer.seen); err != nil {
-			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(fresh),
+			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: fresh.About(),
 				Err: fmt.Errorf("store the setup of %s: %w", fresh.ID, err)})
 		}
 	}
@@ -75,7 +75,7 @@ func (s *Service) notePage(page SetupPage) {
 		m.Kind, try = checkout.MomentReturned, c.Setup.Try
 	}
 	m.Once = fmt.Sprintf("%s %d", m.Kind, try)
-	s.notes.page(aboutCheckout(c), m)
+	s.notes.page(c.About(), m)
 }
 
 // readPage returns the page that a setup token opens by what is on record.
@@ -91,7 +91,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	case c == nil, c.Status == checkout.Reserved, !c.Erased() && epoch > c.Latest().Epoch:
 		return SetupPage{}, checkout.LinkUnknown()
 	}
-	concerns(ctx, aboutCheckout(*c))
+	concerns(ctx, c.About())
 	page := SetupPage{Token: token, LenderTerms: s.cfg.Terms, epoch: epoch}
 	if page.Provider, err = s.providerOf(ctx, c.ProviderCode); err != nil {
 		return SetupPage{}, s.fail(ctx, "open the setup page", err)
@@ -166,7 +166,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 	if page.State != checkout.PageNotEnabled { // the payer may have completed it at the bank and closed that page
 		fresh, err := s.refresh(ctx, page.Checkout, checkout.ForPayer)
 		if err != nil {
-			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: aboutCheckout(page.Checkout), Err: err})
+			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: page.Checkout.About(), Err: err})
 		}
 		page = s.pageOf(page, fresh)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // holdLimit is the time that a request holds the jobs that it enqueues, and that a lease lasts unless it is extended.
@@ -20,7 +21,7 @@ func (s *Service) update(ctx context.Context, id string, q checkout.Enqueue, dec
 	err := s.cfg.Store.UpdateCheckout(ctx, id, q, d.run)
 	switch {
 	case err == nil:
-		s.journal(ctx, aboutCheckout(d.change.Next), d.change.Moments)
+		s.journal(ctx, d.change.Next.About(), d.change.Moments)
 	case d.err == nil || !errors.Is(err, d.err):
 		err = s.fail(ctx, "update checkout "+id, err)
 	}
@@ -39,8 +40,8 @@ func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outco
 	err := s.cfg.Store.Settle(ctx, l, o, q, run)
 	switch {
 	case err == nil:
-		s.journal(ctx, aboutCheckout(d.change.Next), d.change.Moments)
-		s.journal(ctx, aboutJob(l.Job), o.Moments)
+		s.journal(ctx, d.change.Next.About(), d.change.Moments)
+		s.journal(ctx, l.Job.About(), o.Moments)
 	case d.err == nil || !errors.Is(err, d.err):
 		err = fmt.Errorf("settle job %s: %w", l.Job.ID, err)
 	}
@@ -98,4 +99,12 @@ func (s *Service) lease(ctx context.Context, q checkout.JobQuery) (leases []chec
 // enqueue says how the jobs of a change of this provider's checkout enter the queue: held by the caller for a time.
 func (s *Service) enqueue(provider catalogue.Provider, hold time.Duration) checkout.Enqueue {
 	return checkout.Enqueue{Now: s.now(), Hold: hold, Unsent: !provider.Destination.Configured()}
+}
+
+// found returns what was read, or nil for ports.ErrNotFound.
+func found[T any](v T, err error) (*T, error) {
+	if errors.Is(err, ports.ErrNotFound) {
+		return nil, nil
+	}
+	return &v, err
 }

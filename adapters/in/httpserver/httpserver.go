@@ -150,8 +150,8 @@ func Report(log *slog.Logger) func(context.Context, service.Failure) {
 }
 
 // Noted returns a service.Config.Noted that logs the moments which no request's line tells of.
-func Noted(log *slog.Logger) func(context.Context, service.Noted) {
-	return func(ctx context.Context, n service.Noted) {
+func Noted(log *slog.Logger) func(context.Context, checkout.Noted) {
+	return func(ctx context.Context, n checkout.Noted) {
 		switch n.Moment.Kind {
 		case checkout.MomentCreated, checkout.MomentConfirmed, checkout.MomentRefused, checkout.MomentOpened, checkout.MomentReturned,
 			checkout.MomentPressed, checkout.MomentLinkRenewed, checkout.MomentEventDelivered, checkout.MomentOperated:

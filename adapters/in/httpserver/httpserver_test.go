@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
@@ -105,7 +106,7 @@ func TestReportLogsAFailureByItsSeverity(t *testing.T) {
 		want    map[string]any
 	}{
 		{"a failed attempt is a warning",
-			service.Failure{Operation: service.OperationSend, Severity: service.Warning, About: service.About{CheckoutID: "K-1", OrderID: "1", ProviderCode: "K"}, EventID: "evt_1", RequestID: "req_1", Attempt: 2, Err: errors.New("refused")},
+			service.Failure{Operation: service.OperationSend, Severity: service.Warning, About: checkout.About{CheckoutID: "K-1", OrderID: "1", ProviderCode: "K"}, EventID: "evt_1", RequestID: "req_1", Attempt: 2, Err: errors.New("refused")},
 			map[string]any{"level": "WARN", "msg": "send event", "error": "refused", "checkout_id": "K-1", "provider_order_id": "1", "provider_code": "K", "event_id": "evt_1", "request_id": "req_1", "attempt": 2.0}},
 		{"an event that is given up is an error",
 			service.Failure{Operation: service.OperationGiveUp, Severity: service.Error, EventID: "evt_1", Err: errors.New("three times")},

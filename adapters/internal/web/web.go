@@ -88,7 +88,7 @@ func RequestOf(ctx context.Context) *Request {
 func RequestID(ctx context.Context) string { return RequestOf(ctx).ID }
 
 // About returns the checkout that a line is about, as far as it is known.
-func About(a service.About) (attrs []slog.Attr) {
+func About(a checkout.About) (attrs []slog.Attr) {
 	for _, named := range [][2]string{{"checkout_id", a.CheckoutID}, {"provider_order_id", a.OrderID}, {"provider_code", a.ProviderCode}} {
 		if named[1] != "" {
 			attrs = append(attrs, slog.String(named[0], named[1]))

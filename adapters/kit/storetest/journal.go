@@ -34,7 +34,7 @@ func note(t *testing.T, s ports.Admin, n int, list ...checkout.Moment) {
 	t.Helper()
 	var noted []checkout.Noted
 	for _, m := range list {
-		noted = append(noted, checkout.Noted{CheckoutID: opened(n).Next.ID, Moment: m})
+		noted = append(noted, notedOf(opened(n).Next.ID, m))
 	}
 	must(t, "Note", s.Note(t.Context(), noted, nil))
 }
@@ -111,7 +111,7 @@ func momentsNoted(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	var noted []checkout.Noted
 	for i, id := range []string{opened(2).Next.ID, opened(3).Next.ID, opened(1).Next.ID, opened(2).Next.ID} {
-		noted = append(noted, checkout.Noted{CheckoutID: id, Moment: moment(checkout.MomentOpened, i)})
+		noted = append(noted, notedOf(id, moment(checkout.MomentOpened, i)))
 	}
 	must(t, "Note", s.Note(t.Context(), noted, []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}))
 	must(t, "Note of nothing", s.Note(t.Context(), nil, nil))
@@ -128,8 +128,8 @@ func concurrentMoments(t *testing.T, s processes) {
 		again := moment(checkout.MomentRefused, i)
 		again.Once = "refused"
 		of := []string{opened(1).Next.ID, opened(2).Next.ID} // in either order
-		return s[i/2%2].Note(t.Context(), []checkout.Noted{{CheckoutID: of[i%2], Moment: again},
-			{CheckoutID: of[1-i%2], Moment: moment(checkout.MomentOpened, i)}, {CheckoutID: of[0], Moment: again}}, nil)
+		return s[i/2%2].Note(t.Context(), []checkout.Noted{notedOf(of[i%2], again), notedOf(of[1-i%2], moment(checkout.MomentOpened, i)),
+			notedOf(of[0], again)}, nil)
 	})
 	for n, times := range map[int]int{1: many + many/2, 2: many / 2} {
 		list := moments(t, s[1], opened(n).Next.ID)
@@ -193,4 +193,9 @@ func concurrentRefusals(t *testing.T, s processes) {
 	})
 	want := []checkout.Refusal{refusal("KOWHAI", 20, "A", "", many), refusal("RIMU", 20, "A", "", 2*many)}
 	gets(t, "Refusals", want)(s[1].Refusals(t.Context(), "", ""))
+}
+
+// notedOf returns a moment of the checkout with an id, as Note takes it.
+func notedOf(id string, m checkout.Moment) checkout.Noted {
+	return checkout.Noted{About: checkout.About{CheckoutID: id}, Moment: m}
 }

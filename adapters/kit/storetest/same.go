@@ -285,7 +285,7 @@ func (p pair) redeliver(r *rapid.T) {
 func (p pair) note(r *rapid.T) {
 	var noted []checkout.Noted
 	for _, m := range anyMoments(r) {
-		noted = append(noted, checkout.Noted{CheckoutID: anyCheckout(r).ID, Moment: m})
+		noted = append(noted, notedOf(anyCheckout(r).ID, m))
 	}
 	refused := []checkout.Refusal{refusal(anyProvider(r), 20, one[checkout.Code](r, "code", "A", "B"), one(r, "fields", "", "email"), few(r, "times"))}
 	p.does(r, "Note", func(s ports.Admin) error { return s.Note(p.ctx, noted, refused) })

@@ -176,7 +176,7 @@ func noting(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) er
 
 // note appends a moment and counts a refusal.
 func note(ctx context.Context, db *postgres.DB, n int) error {
-	return db.Note(ctx, []checkout.Noted{{CheckoutID: opened(n).Next.ID, Moment: moment(n)}},
+	return db.Note(ctx, []checkout.Noted{{About: checkout.About{CheckoutID: opened(n).Next.ID}, Moment: moment(n)}},
 		[]checkout.Refusal{{ProviderCode: "KOWHAI", Day: "2026-11-20", Times: 1}})
 }
 
@@ -184,7 +184,7 @@ func note(ctx context.Context, db *postgres.DB, n int) error {
 func count(ctx context.Context, db *postgres.DB, n int) error {
 	m := moment(n)
 	m.Once = "once"
-	return db.Note(ctx, []checkout.Noted{{CheckoutID: opened(n).Next.ID, Moment: m}}, nil)
+	return db.Note(ctx, []checkout.Noted{{About: checkout.About{CheckoutID: opened(n).Next.ID}, Moment: m}}, nil)
 }
 
 func leaseDue(ctx context.Context, db *postgres.DB, n int) error {
