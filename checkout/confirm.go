@@ -155,8 +155,8 @@ func (c Confirm) conclude(stored Checkout, p Prepared) Change {
 		Agreement: &a, Document: p.Document, Evidence: &p.Evidence}
 }
 
-// Agreed holds the facts that an agreement takes from outside.
-type Agreed struct {
+// AgreementFacts are the facts that an agreement takes from outside.
+type AgreementFacts struct {
 	Environment catalogue.Environment
 	Provider    catalogue.Provider
 	Terms       agreement.Terms
@@ -166,7 +166,7 @@ type Agreed struct {
 }
 
 // Agreement returns the agreement that the confirm concludes.
-func (c Confirm) Agreement(stored Checkout, with Agreed) agreement.Agreement {
+func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agreement {
 	plan := stored.Intent.Plan
 	plan.First = c.FirstPayment.Value
 	p := with.Provider

@@ -49,7 +49,7 @@ func confirmedNow(t testing.TB) (checkout.Checkout, checkout.Confirm, checkout.C
 }
 
 // agreed holds the facts that the agreements of these tests take from outside.
-var agreed = checkout.Agreed{Environment: catalogue.Sandbox, Provider: catalogue.Provider{Code: "TUI", Name: "Tūī College"},
+var agreed = checkout.AgreementFacts{Environment: catalogue.Sandbox, Provider: catalogue.Provider{Code: "TUI", Name: "Tūī College"},
 	Number: "PPA-2026-000000001A5", Now: noon, Today: money.DateOf(noon)}
 
 // prepared returns what a confirm of the checkout concludes.

@@ -171,7 +171,7 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 	prepared = checkout.Prepared{
 		Environment: c.cfg.Environment,
 		Now:         c.now(),
-		Agreement: cmd.Agreement(stored, checkout.Agreed{Environment: c.cfg.Environment, Provider: c.provider, Terms: c.cfg.Terms,
+		Agreement: cmd.Agreement(stored, checkout.AgreementFacts{Environment: c.cfg.Environment, Provider: c.provider, Terms: c.cfg.Terms,
 			Number: agreed.Number, Now: agreed.AcceptedAt, Today: money.DateOf(agreed.AcceptedAt.In(c.zone))}),
 	}
 	for attempt := 1; attempt <= printAttempts && prepared.Document == nil; attempt++ {

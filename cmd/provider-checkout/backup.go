@@ -131,7 +131,7 @@ func restore(c *call) action {
 				return err
 			}
 			_, err = fmt.Fprintln(c.Stdout, strings.Join(afterRestore(path, contents, head, keys), "\n"))
-			return errors.Join(err, operator.Record(ctx, operate.Operation{Name: "restore", Target: filepath.Base(inputName(*file)),
+			return errors.Join(err, operator.Record(ctx, evidence.Operation{Name: "restore", Subject: filepath.Base(inputName(*file)),
 				Changes: []string{"+ " + summary(contents)}}))
 		})(ctx)
 	}

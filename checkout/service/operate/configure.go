@@ -37,7 +37,8 @@ func (o Operator) Configure(ctx context.Context, name string, c Change) (differe
 		if differences = catalogue.Diff(before, after); c.DryRun || len(differences) == 0 {
 			return nil, nil, errNothingToStore
 		}
-		entry, err := o.entry(Operation{name, subject(changed(before, after)), bounded(differences)}, o.now())
+		entry, err := o.entry(evidence.Operation{Name: name, Subject: subject(changed(before, after)),
+			Changes: bounded(differences)}, o.now())
 		return after, &entry, err
 	})
 	switch {

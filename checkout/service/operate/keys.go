@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -31,7 +32,7 @@ func (o Operator) IssueKey(ctx context.Context, provider string, env catalogue.E
 	}
 	now := o.now()
 	text, key := catalogue.NewKey(p.Code, cmp.Or(env, p.Environment), now, entropy)
-	entry, err := o.entry(Operation{"keys issue", key.ID, []string{"+ " + describe(key)}}, now)
+	entry, err := o.entry(evidence.Operation{Name: "keys issue", Subject: key.ID, Changes: []string{"+ " + describe(key)}}, now)
 	if err != nil {
 		return "", err
 	}
@@ -54,7 +55,8 @@ func (o Operator) RevokeKey(ctx context.Context, keyOrID string) (id string, err
 		return "", fmt.Errorf("key: %w", ports.ErrNotFound)
 	}
 	now := o.now()
-	entry, err := o.entry(Operation{"keys revoke", id, []string{"- " + describe(all[i]) + ", live → revoked"}}, now)
+	change := "- " + describe(all[i]) + ", live → revoked"
+	entry, err := o.entry(evidence.Operation{Name: "keys revoke", Subject: id, Changes: []string{change}}, now)
 	if err != nil {
 		return "", err
 	}

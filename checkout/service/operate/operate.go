@@ -1,5 +1,5 @@
 // Package operate executes what operators do to a store: they change providers and keys, have events sent again and jobs
-// attempted, and read and erase what is on record about a person. Each act is an Operation, which is checked, executed and
+// attempted, and read and erase what is on record about a person. Each act is an [evidence.Operation], which is checked, executed and
 // recorded in the evidence log in one commit; commands, and any other door for operators, have no other way.
 package operate
 
@@ -19,13 +19,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
-
-// Operation is an act of an operator, as the evidence log has it. No field holds a secret or personal data.
-type Operation struct {
-	Name    string // "keys issue"
-	Target  string // what it is done to: the id of a key, the codes of providers
-	Changes []string
-}
 
 // Operator acts on a store under a name. Every field but Role and Reason is required.
 type Operator struct {
@@ -82,27 +75,27 @@ const recordLimit = 10 * time.Second
 // now is the present in the precision that stores keep.
 func (o Operator) now() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
 
-// entry returns the record of an operation, attested.
-func (o Operator) entry(op Operation, at time.Time) (evidence.Entry, error) {
+// entry returns the record of an operation, attested. The operation has its name, its subject and its changes.
+func (o Operator) entry(op evidence.Operation, at time.Time) (evidence.Entry, error) {
 	id, err := uuid.NewRandomFromReader(o.Rand)
 	if err != nil {
 		return evidence.Entry{}, fmt.Errorf("generate the id of an operation: %w", err)
 	}
-	by := o.By
+	op.At, op.Operator, op.Reason = at, o.By, o.Reason
 	if o.Role != "" {
-		by += " (" + o.Role + ")"
+		op.Operator += " (" + o.Role + ")"
 	}
-	return o.Keyring.Attest(evidence.OfOperation(id.String(), evidence.Operation{At: at, Operator: by, Name: op.Name,
-		Subject: op.Target, Reason: o.Reason, Changes: op.Changes})), nil
+	return o.Keyring.Attest(evidence.OfOperation(id.String(), op)), nil
 }
 
 // Record records an operation that changed nothing in the store, or whose changes are recorded already: in as many records as its
 // changes need. It was done, so that it is recorded also if ctx has ended.
-func (o Operator) Record(ctx context.Context, op Operation) error {
+func (o Operator) Record(ctx context.Context, op evidence.Operation) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit)
 	defer cancel()
 	for part := range slices.Chunk(op.Changes, MaxChanges) {
-		entry, err := o.entry(Operation{op.Name, op.Target, part}, o.now())
+		op.Changes = part
+		entry, err := o.entry(op, o.now())
 		if err != nil {
 			return err
 		}
@@ -115,7 +108,7 @@ func (o Operator) Record(ctx context.Context, op Operation) error {
 
 // Looked records that the operator has read personal data.
 func (o Operator) Looked(ctx context.Context, name, target string) error {
-	entry, err := o.entry(Operation{Name: name, Target: target}, o.now())
+	entry, err := o.entry(evidence.Operation{Name: name, Subject: target}, o.now())
 	if err != nil {
 		return err
 	}
@@ -141,8 +134,8 @@ func (o Operator) Retry(ctx context.Context, id string) error {
 	if was.Before(now) { // which the store leaves as it is
 		due = was
 	}
-	entry, err := o.entry(Operation{"jobs retry", id, []string{fmt.Sprintf("~ %s: due %s → %s", jobs[0].Job.Kind,
-		was.Format(time.RFC3339), due.Format(time.RFC3339))}}, now)
+	change := fmt.Sprintf("~ %s: due %s → %s", jobs[0].Job.Kind, was.Format(time.RFC3339), due.Format(time.RFC3339))
+	entry, err := o.entry(evidence.Operation{Name: "jobs retry", Subject: id, Changes: []string{change}}, now)
 	if err != nil {
 		return err
 	}

@@ -200,7 +200,7 @@ func TestALongListOfChangesIsRecordedInParts(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	must(t, d.Record(ended, operate.Operation{Name: "events redeliver", Target: "failed since then", Changes: lines}))
+	must(t, d.Record(ended, evidence.Operation{Name: "events redeliver", Subject: "failed since then", Changes: lines}))
 	if leaves := d.recorded(t); len(leaves) != 3 || !slices.ContainsFunc(leaves, func(l string) bool { return strings.Contains(l, lines[len(lines)-1]) }) {
 		t.Errorf("%d records, want three with every line", len(leaves))
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
@@ -54,7 +55,7 @@ func (o Operator) Redeliver(ctx context.Context, id string, sender func(catalogu
 	}
 	r := redelivery{Operator: o, sender: sender, each: each}
 	err = r.send(ctx, checkout.EventOf(list[0]), new(breaker.Breaker))
-	return errors.Join(err, o.Record(ctx, Operation{"events redeliver", id, r.sent}))
+	return errors.Join(err, o.Record(ctx, evidence.Operation{Name: "events redeliver", Subject: id, Changes: r.sent}))
 }
 
 // RedeliverFailed sends again every event that failed since a time, of one provider or of all for "", each checkout's in their order,
@@ -95,7 +96,8 @@ func (o Operator) RedeliverFailed(ctx context.Context, since time.Time, provider
 	}
 	all.Wait()
 	err = errors.Join(errors.Join(failures...), ctx.Err())
-	err = errors.Join(err, o.Record(ctx, Operation{"events redeliver", "failed since " + events.Timestamp(since), r.sent}))
+	err = errors.Join(err, o.Record(ctx, evidence.Operation{Name: "events redeliver",
+		Subject: "failed since " + events.Timestamp(since), Changes: r.sent}))
 	return len(list) == MaxRedelivered, err
 }
 

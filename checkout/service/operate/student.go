@@ -145,7 +145,7 @@ func (o Operator) Erase(ctx context.Context, s Student, e Erasing) error {
 	today := money.DateOf(now.In(e.Zone))
 	actor := checkout.OperatorActor(o.By)
 	erasure := checkout.EraseAll(checkoutsOf(s.Records), now, actor)
-	entry, err := o.entry(Operation{"privacy erase", erasure.Subject(), erasure.Changes()}, now)
+	entry, err := o.entry(evidence.Operation{Name: "privacy erase", Subject: erasure.Subject(), Changes: erasure.Changes()}, now)
 	if err != nil {
 		return err
 	}
