@@ -98,16 +98,6 @@ func (e *apiError) Is(target error) bool {
 	return target == ports.ErrBusy && (e.has(codeRequestLimit) || e.status == http.StatusTooManyRequests)
 }
 
-// newSignInError returns the refusal of a token.
-func newSignInError(status int, body []byte) *apiError {
-	var w tokenWire
-	e := &apiError{status: status, look: true}
-	if json.Unmarshal(body, &w) == nil && w.Error != "" {
-		e.faults = []fault{{code: outbound.Word(w.Error)}}
-	}
-	return e
-}
-
 // inRecord says which object an error of a call is about.
 func inRecord(object string, err error) error {
 	if refused, ok := errors.AsType[*apiError](err); ok {

@@ -194,7 +194,7 @@ type record struct {
 // text returns a text, a number as it was written, or "" for a field without a value.
 func (r record) text(name string) string { return r.values[name].Text }
 
-// read returns what queries find, all by one call.
+// read returns what queries find, all by one call. Salesforce takes at most five of them together.
 func (c *CRM) read(ctx context.Context, queries ...query) (all [][]record, err error) {
 	if len(queries) == 1 {
 		q := queries[0]

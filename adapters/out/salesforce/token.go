@@ -24,7 +24,7 @@ const assertionLife = 2 * time.Minute
 // accessToken is a token and the origin at which it is good. The zero accessToken means that there is no token.
 type accessToken struct{ value, base string }
 
-// token returns the token, or signs in for a new token while other calls wait, if the token has ended.
+// token returns the token. If there is no token, or only the ended token, it signs in, and other calls wait.
 func (c *CRM) token(ctx context.Context, ended accessToken) (token accessToken, err error) {
 	select {
 	case token = <-c.signedIn:
@@ -50,14 +50,18 @@ func (c *CRM) signIn(ctx context.Context) (accessToken, error) {
 	if err != nil {
 		return accessToken{}, err
 	}
-	if resp.StatusCode != http.StatusOK {
-		return accessToken{}, newSignInError(resp.StatusCode, data)
-	}
 	var w tokenWire
-	if err := json.Unmarshal(data, &w); err != nil {
+	err = json.Unmarshal(data, &w)
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		refused := &apiError{status: resp.StatusCode, look: true}
+		if err == nil && w.Error != "" {
+			refused.faults = []fault{{code: outbound.Word(w.Error)}}
+		}
+		return accessToken{}, refused
+	case err != nil:
 		return accessToken{}, &outbound.Lost{Cause: fmt.Errorf("the answer: %w", outbound.WithoutText(err))}
-	}
-	if w.AccessToken == "" {
+	case w.AccessToken == "":
 		return accessToken{}, &outbound.Lost{Cause: errors.New("the answer has no token")}
 	}
 	base, err := baseURL(w.InstanceURL, strings.HasPrefix(c.options.URL, "http:")) // on a loopback address, if the organisation is
@@ -85,7 +89,7 @@ func (o Options) assertion() (string, error) {
 	case strings.HasPrefix(o.URL, "http:"): // a loopback address
 		audience = o.URL
 	}
-	claims, err := json.Marshal(claimsWire{Issuer: o.ClientID, Subject: o.User, Audience: audience, Expires: o.Now().Add(assertionLife).Unix()})
+	claims, err := json.Marshal(map[string]any{"iss": o.ClientID, "sub": o.User, "aud": audience, "exp": o.Now().Add(assertionLife).Unix()})
 	if err != nil {
 		return "", err
 	}

@@ -11,13 +11,6 @@ type tokenWire struct {
 	Error       string `json:"error"`
 }
 
-type claimsWire struct {
-	Issuer   string `json:"iss"`
-	Subject  string `json:"sub"`
-	Audience string `json:"aud"`
-	Expires  int64  `json:"exp"`
-}
-
 type errorWire struct {
 	Message   string   `json:"message"`
 	ErrorCode string   `json:"errorCode"`
