@@ -102,7 +102,7 @@ func (m Mapping) compare(o object, d describeWire) (lacks []string) {
 			lacks = append(lacks, fmt.Sprintf("field %s is missing, or the user may not see it", path))
 			continue
 		}
-		for _, problem := range m.compareField(f, d.Fields[at]) {
+		for _, problem := range m.compareField(f, o.readOnly || f.readOnly, d.Fields[at]) {
 			lacks = append(lacks, "field "+path+" "+problem)
 		}
 	}
@@ -110,13 +110,13 @@ func (m Mapping) compare(o object, d describeWire) (lacks []string) {
 }
 
 // compareField returns why a field of the organisation does not do; each reads on from its name.
-func (m Mapping) compareField(f field, w describeFieldWire) (problems []string) {
+func (m Mapping) compareField(f field, readOnly bool, w describeFieldWire) (problems []string) {
 	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if !slices.Contains(typesOf[f.kind], w.Type) {
 		add("has the type %s; it must be one of %s", w.Type, strings.Join(typesOf[f.kind], ", "))
 		return problems
 	}
-	if f.readOnly {
+	if readOnly {
 		return problems // what it holds is judged when it is read
 	}
 	if !w.Createable || f.updated && !w.Updateable {

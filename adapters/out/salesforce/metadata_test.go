@@ -127,7 +127,7 @@ func TestPermissionSetGivesWhatIsWrittenAndRead(t *testing.T) {
 	for _, o := range objects() {
 		for _, f := range o.fields {
 			required := schema.Field(o.api + "." + f.api).Required
-			want := permission{read: !required, write: !required && !f.readOnly}
+			want := permission{read: !required, write: !required && !o.readOnly && !f.readOnly}
 			if got := given[o.api+"."+f.api]; custom(f) && got != want {
 				t.Errorf("permission of %s.%s: %+v, want %+v", o.api, f.api, got, want)
 			}
