@@ -2,12 +2,14 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
@@ -47,8 +49,9 @@ func (o ownSecret) Secret(_ context.Context, _ sqlstore.Tx, _ *sqlstore.Batch, i
 // Forget does nothing: the file is left to the operator.
 func (ownSecret) Forget(*sqlstore.Batch, secrets.Grant) {}
 
-// writeNew writes a file that only its owner may open, completely or not at all, unless there is one. A temporary file that
-// exists was left by a process that was killed.
+// writeNew writes a file that only its owner may open, completely or not at all, unless there is one. No other process does at
+// the same time: a temporary file that exists was left by a process that was killed. The file is renamed, not linked, so that a
+// kill leaves no second name of it.
 func writeNew(path string, data []byte) error {
 	temporary := path + ".new"
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -58,12 +61,17 @@ func writeNew(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary)
 	_, err = f.Write(data)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(cmp.Or(err, fs.ErrExist), os.Remove(temporary))
+	}
+	if err := os.Rename(temporary, path); err != nil {
 		return err
 	}
-	return publish(temporary, path)
+	return syncFolder(filepath.Dir(path))
 }
 
 // syncFolder returns when the names in a folder are on the disk.

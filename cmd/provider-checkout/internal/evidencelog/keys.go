@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
@@ -39,42 +39,50 @@ func ReadKeys(path string) (evidence.Keys, error) {
 	return keys, nil
 }
 
-// OwnKeys returns the keys in a file, which it makes, readable by its owner only, unless there is one. newest is the newest
-// checkpoint of the store: no key is made in the place of the key that signed it.
+// OwnKeys returns the keys in a file, which it makes, readable by its owner only, unless there is one. The file is made
+// completely or not at all; of several processes that find no file, one makes it. newest is the newest checkpoint of the
+// store: no key is made in the place of the key that signed it.
 func OwnKeys(path string, newest []byte) (evidence.Keys, error) {
-	keys, err := ReadKeys(path)
-	switch {
-	case err != nil || keys.CanVerify():
-		return keys, err
-	case len(newest) > 0:
-		return evidence.Keys{}, fmt.Errorf("%s is missing, and the evidence log was signed by the key %s: put that key back there, or give it", path, evidence.Signer(newest))
+	for {
+		keys, err := ReadKeys(path)
+		switch {
+		case err != nil || keys.CanVerify():
+			return keys, err
+		case len(newest) > 0:
+			return evidence.Keys{}, fmt.Errorf("%s is missing, and the evidence log was signed by the key %s: put that key back there, or give it", path, evidence.Signer(newest))
+		}
+		if err := makeKey(path); err != nil && !errors.Is(err, fs.ErrExist) {
+			return evidence.Keys{}, fmt.Errorf("make %s: %w", path, err)
+		}
 	}
-	if err := makeKey(path); err != nil {
-		return evidence.Keys{}, fmt.Errorf("make %s: %w", path, err)
-	}
-	return ReadKeys(path)
 }
 
-// makeKey makes a file with a new key, completely or not at all. A file that another process has made meanwhile stays.
+// abandoned is the age of a temporary file that no process still writes.
+const abandoned = time.Second
+
+// makeKey makes a file with a new key. The error is fs.ErrExist while another process does. The temporary file has one name,
+// so that the next start removes it after a kill.
 func makeKey(path string) error {
 	private, err := NewKey()
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".*.evidence") // 0600
+	temporary := path + ".new"
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		time.Sleep(abandoned / 20)
+		if info, err := os.Stat(temporary); err == nil && time.Since(info.ModTime()) > abandoned {
+			return errors.Join(fs.ErrExist, os.Remove(temporary))
+		}
+	}
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
 	_, err = f.WriteString(private + "\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	err = os.Link(f.Name(), path)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
-		return os.Rename(f.Name(), path)
-	}
-	return nil
+	return os.Rename(temporary, path)
 }
 
 // ParseKeys reads keys that stand a line each, or with commas between.
