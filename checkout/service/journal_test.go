@@ -67,7 +67,11 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 		happen func(t *testing.T, w *world, mail *postbox)
 		want   []string
 	}{
-		{"done", false, func(t *testing.T, w *world, _ *postbox) {
+		{"done", false, func(t *testing.T, w *world, mail *postbox) {
+			mail.set(func(context.Context, checkout.PayerNotice) error { // slower than a receiver of events
+				time.Sleep(100 * time.Millisecond)
+				return nil
+			})
 			o := w.opened(t, "ORDER-1")
 			for range 3 { // a scanner of mail opens links too
 				w.opens(t, o)
