@@ -49,7 +49,7 @@ func (c *cache[K, V]) get(now time.Time, key K, read func() (V, error)) (V, erro
 // once is get for callers who wait for one another: however many of them ask, ask is called at most once in the cache's life. A
 // caller that hangs up does not end the call, because others wait for its answer. The error is that of ctx.
 func (c *cache[K, V]) once(ctx context.Context, now func() time.Time, key K, ask func(context.Context) V) (value V, err error) {
-	unlock, err := c.asking.lock(ctx, fmt.Sprint(key))
+	unlock, _, err := c.asking.lock(ctx, fmt.Sprint(key))
 	if err != nil {
 		return value, err
 	}

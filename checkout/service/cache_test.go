@@ -54,7 +54,7 @@ func TestOneHoldsALockAtATimeAndNothingIsLeft(t *testing.T) {
 		for _, name := range []string{"a", "b"} {
 			for range 20 {
 				all.Go(func() {
-					unlock, err := l.lock(t.Context(), name)
+					unlock, _, err := l.lock(t.Context(), name)
 					if err != nil {
 						t.Error(err)
 						return
@@ -80,23 +80,23 @@ func TestOneHoldsALockAtATimeAndNothingIsLeft(t *testing.T) {
 func TestWhoCannotWaitGetsNoLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l locks
-		unlock, err := l.lock(t.Context(), "a")
+		unlock, _, err := l.lock(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		waiting, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := l.lock(waiting, "a"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := l.lock(waiting, "a"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a held lock: %v, want %v", err, context.DeadlineExceeded)
 		}
 		unlock()
-		if _, err := l.lock(waiting, "a"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := l.lock(waiting, "a"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a free lock, too late: %v, want %v", err, context.DeadlineExceeded)
 		}
 		if len(l.held) != 0 {
 			t.Errorf("%d locks are remembered, want none", len(l.held))
 		}
-		again, err := l.lock(t.Context(), "a")
+		again, _, err := l.lock(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}

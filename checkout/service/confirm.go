@@ -47,8 +47,8 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd che
 	cmd.Actor = checkout.ProviderActor(caller.KeyID)
 	c := confirmCall{Service: s, caller: caller, provider: provider, id: id, cmd: cmd}
 	stored, err := c.run(ctx)
-	s.countCall(CountConfirm, CountRepeatedConfirm, len(c.done.change.Events) > 0, err)
-	s.deliver(ctx, c.done)
+	s.countCall(CountConfirm, CountRepeatedConfirm, len(c.held.Events) > 0, err)
+	s.deliver(ctx, c.held)
 	if err != nil {
 		return Confirmed{}, err
 	}
@@ -62,8 +62,8 @@ type confirmCall struct {
 	provider  catalogue.Provider
 	id        string
 	cmd       checkout.Confirm
-	concluded string    // the number of the agreement that this call has concluded: no other call answers that it is new
-	done      committed // that the checkout is confirmed, if this call committed it
+	concluded string     // the number of the agreement that this call has concluded: its answer alone is not a repeat
+	held      heldChange // that the checkout is confirmed, if this call committed it
 }
 
 // run answers a repeat at once. Otherwise it holds a lock on the checkout while it confirms it, so that its agreement is rendered
@@ -71,7 +71,8 @@ type confirmCall struct {
 func (c *confirmCall) run(ctx context.Context) (checkout.Checkout, error) {
 	ctx, cancel := detached(ctx, waitLimit+printAttempts*printTimeout)
 	defer cancel()
-	switch stored, err := c.matching(ctx); {
+	stored, err := c.matching(ctx)
+	switch {
 	case errors.Is(err, checkout.ErrAlreadyConfirmed):
 		return stored, nil
 	case err != nil && !errors.Is(err, checkout.ErrCompleting):
@@ -79,20 +80,25 @@ func (c *confirmCall) run(ctx context.Context) (checkout.Checkout, error) {
 	}
 	waiting, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
-	unlock, err := c.confirming.lock(waiting, c.id)
-	if err != nil {
+	unlock, waited, lockErr := c.confirming.lock(waiting, c.id)
+	if lockErr != nil {
 		return checkout.Checkout{}, checkout.Busy()
 	}
 	defer unlock()
-	for range attempts(ctx) {
-		stored, err := c.conclude(ctx)
+	for n := range attempts(ctx) {
+		if n > 0 || waited {
+			stored, err = c.matching(ctx)
+		}
+		if err == nil {
+			stored, err = c.conclude(ctx, stored)
+		}
 		switch {
 		case err == nil:
-			c.done, err = c.attemptHeld(ctx, c.done)
-			stored = c.done.change.Next
+			c.held, err = c.attemptHeld(ctx, c.held)
+			stored = c.held.Next
 		case errors.Is(err, checkout.ErrCompleting):
-			c.done, err = c.await(ctx, checkout.JobComplete, stored, c.provider)
-			stored = c.done.change.Next
+			c.held, err = c.await(ctx, checkout.JobComplete, stored, c.provider)
+			stored = c.held.Next
 		}
 		switch {
 		case err == nil, errors.Is(err, checkout.ErrAlreadyConfirmed):
@@ -117,14 +123,10 @@ func (c *confirmCall) matching(ctx context.Context) (checkout.Checkout, error) {
 	return stored, c.cmd.Match(stored, c.cfg.Keyring.LatestText(stored))
 }
 
-// conclude makes one attempt at a confirm: it reads the checkout, asks the processor about its setup, prepares the
-// agreement, decides for good, and stores the change. A CRM that does not answer within the commit has yet to complete the
-// enrolment then. With an error it returns the checkout that the error is about.
-func (c *confirmCall) conclude(ctx context.Context) (checkout.Checkout, error) {
-	stored, err := c.matching(ctx)
-	if err != nil {
-		return stored, err
-	}
+// conclude makes one attempt to confirm the checkout that was read: it asks the processor about its setup, prepares the agreement,
+// decides for good, and stores the change. A CRM that does not answer within the commit has yet to complete the enrolment then. With
+// an error it returns the checkout that the error is about.
+func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (checkout.Checkout, error) {
 	if stored.Setup.BillingRequestID != "" {
 		seen, err := c.observe(ctx, stored, checkout.ForConfirm, c.cfg.ProcessorTimeout)
 		if err != nil { // whether the mandate is alive is not known
@@ -142,8 +144,8 @@ func (c *confirmCall) conclude(ctx context.Context) (checkout.Checkout, error) {
 	if err != nil {
 		return stored, err
 	}
-	held := c.enqueue(c.provider, holdLimit)
-	change, err := c.update(ctx, c.id, held, func(latest checkout.Checkout) (checkout.Change, error) {
+	entry := c.enqueue(c.provider, holdLimit)
+	change, err := c.update(ctx, c.id, entry, func(latest checkout.Checkout) (checkout.Change, error) {
 		stored = latest
 		change, err := c.cmd.Decide(latest, c.cfg.Keyring.LatestText(latest), prepared)
 		if err != nil {
@@ -153,7 +155,7 @@ func (c *confirmCall) conclude(ctx context.Context) (checkout.Checkout, error) {
 	})
 	if err == nil {
 		c.concluded = change.Agreement.Number
-		c.done = committed{change, c.provider, held.Now.Add(held.Hold)}
+		c.held = heldChange{change, c.provider, entry.Now.Add(entry.Hold)}
 	}
 	return stored, err
 }
@@ -200,8 +202,8 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 	return prepared, nil
 }
 
-// agreed returns what the agreement is concluded as: with a new number now; or, where the store was restored to an earlier
-// moment than the CRM outside of it, as the CRM has it on record.
+// agreed returns the number, the time and the first payment of the agreement: a new number, now, and the payment of the request; or,
+// where the store was restored to an earlier moment than the CRM outside of it, what the CRM has on record.
 func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (ports.Agreed, error) {
 	before, err := c.agreedInCRM(ctx, stored)
 	if err != nil || before != nil {

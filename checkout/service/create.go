@@ -48,8 +48,8 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	concerns(ctx, checkout.About{OrderID: cmd.OrderID.Value, ProviderCode: provider.Code})
 	c := createCall{Service: s, cmd: cmd, provider: provider}
 	opened, err = c.run(ctx)
-	s.countCall(CountCreate, CountReplay, len(c.done.change.Events) > 0, err)
-	s.deliver(ctx, c.done)
+	s.countCall(CountCreate, CountReplay, len(c.held.Events) > 0, err)
+	s.deliver(ctx, c.held)
 	return opened, err
 }
 
@@ -58,8 +58,8 @@ type createCall struct {
 	*Service
 	cmd      checkout.Create
 	provider catalogue.Provider
-	reserved string    // the id of the checkout that this call has reserved, and of which no other call answers that it is new
-	done     committed // that the checkout is open, if this call committed it
+	reserved string     // the id of the checkout that this call has reserved: its answer alone is not a replay
+	held     heldChange // that the checkout is open, if this call committed it
 }
 
 // run replays the order's checkout, or opens one. An order that this process has not seen recently is most likely
@@ -108,7 +108,7 @@ func (c *createCall) attemptCreate(ctx context.Context, look bool) (Opened, erro
 	case decision.Action == checkout.Wait && decision.Awaiting != facts.ByOrder: // another order has the key
 		return Opened{}, errAwaiting
 	case decision.Action == checkout.Wait:
-		if c.done, err = c.await(ctx, checkout.JobOpen, *facts.ByOrder, c.provider); answered(err) {
+		if c.held, err = c.await(ctx, checkout.JobOpen, *facts.ByOrder, c.provider); answered(err) {
 			err = errAwaiting // what it has come to decides next about this create
 		}
 		return Opened{}, err
@@ -181,8 +181,8 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 	if err != nil {
 		return Opened{}, fmt.Errorf("open checkout %s: %w", id, err)
 	}
-	held := c.enqueue(c.provider, holdLimit)
-	switch err := c.cfg.Store.InsertCheckout(ctx, change, held); {
+	entry := c.enqueue(c.provider, holdLimit)
+	switch err := c.cfg.Store.InsertCheckout(ctx, change, entry); {
 	case errors.Is(err, ports.ErrDuplicate):
 		return Opened{}, err
 	case err != nil:
@@ -191,10 +191,10 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 	c.reserved = id
 	concerns(ctx, change.Next.About())
 	c.journal(ctx, change.Next.About(), change.Moments)
-	if c.done, err = c.attemptHeld(ctx, committed{change, c.provider, held.Now.Add(held.Hold)}); err != nil {
+	if c.held, err = c.attemptHeld(ctx, heldChange{change, c.provider, entry.Now.Add(entry.Hold)}); err != nil {
 		return Opened{}, err
 	}
-	return c.answer(c.done.change.Next), nil
+	return c.answer(c.held.Next), nil
 }
 
 // answer returns the answer to a create, with the setup pair unless the checkout is confirmed.

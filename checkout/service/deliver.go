@@ -40,15 +40,15 @@ var (
 // deliver sends the events of a change that a request committed and holds, before the request is answered. Events that it
 // cannot finish stay in the queue for the scheduler, and so do the events of a provider whose slots are all taken: its receiver
 // is slow, or it has many events at once, and neither is a failure.
-func (s *Service) deliver(ctx context.Context, done committed) {
-	if len(done.change.Events) == 0 || s.countUnsent(done) {
+func (s *Service) deliver(ctx context.Context, held heldChange) {
+	if len(held.Events) == 0 || s.countUnsent(held) {
 		return
 	}
 	ctx, cancel := detached(ctx, deliverLimit)
 	defer cancel()
 	d := deliverer{Service: s}
-	for _, e := range done.change.Events {
-		d.held = append(d.held, checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1, Until: done.until})
+	for _, e := range held.Events {
+		d.held = append(d.held, checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1, Until: held.until})
 	}
 	err := d.deliverHeld(ctx)
 	if err == nil {
@@ -58,15 +58,15 @@ func (s *Service) deliver(ctx context.Context, done committed) {
 	if errors.Is(err, errStopping) {
 		severity = Warning
 	}
-	s.report(ctx, Failure{Operation: OperationDeliver, Severity: severity, About: done.change.Next.About(), Err: err})
+	s.report(ctx, Failure{Operation: OperationDeliver, Severity: severity, About: held.Next.About(), Err: err})
 }
 
 // countUnsent reports whether the provider has no destination, and counts its events then.
-func (s *Service) countUnsent(done committed) bool {
-	if done.provider.Destination.Configured() {
+func (s *Service) countUnsent(held heldChange) bool {
+	if held.provider.Destination.Configured() {
 		return false
 	}
-	for range done.change.Events {
+	for range held.Events {
 		s.countSettled(checkout.JobDeliver, checkout.JobDropped)
 	}
 	return true
@@ -208,12 +208,13 @@ func (d *deliverer) deliverOne(ctx context.Context, l *checkout.Lease) error {
 
 // slot waits for a slot of the provider. leave must be called if err is nil.
 func (d *deliverer) slot(ctx context.Context, provider string) (leave func(), err error) {
-	if d.scheduled {
-		return d.slots.lock(ctx, provider)
+	waiting := ctx
+	if !d.scheduled {
+		limited, cancel := context.WithTimeout(ctx, slotLimit)
+		defer cancel()
+		waiting = limited
 	}
-	limited, cancel := context.WithTimeout(ctx, slotLimit)
-	defer cancel()
-	leave, err = d.slots.lock(limited, provider)
+	leave, _, err = d.slots.lock(waiting, provider)
 	if err != nil && ctx.Err() == nil {
 		return nil, errLeft
 	}

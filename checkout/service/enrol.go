@@ -31,9 +31,9 @@ const (
 // errAwaiting: the CRM has not done yet what the call waits for.
 var errAwaiting = errors.New("the CRM has not answered yet")
 
-// committed is a change that this process has committed, with what its CRM job and its events need. The zero value is no change.
-type committed struct {
-	change   checkout.Change
+// heldChange is a change that this process has committed, and whose CRM job and events it holds. The zero value is no change.
+type heldChange struct {
+	checkout.Change
 	provider catalogue.Provider
 	until    time.Time // the job and the events are leased to the caller until then
 }
@@ -60,44 +60,44 @@ func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) 
 
 // attemptHeld makes the first attempt at the CRM job of a change that was committed, which the caller holds. A change without
 // such a job is answered already. Its errors are the errors of attemptCRMJob.
-func (s *Service) attemptHeld(ctx context.Context, done committed) (committed, error) {
-	for _, j := range done.change.Jobs {
+func (s *Service) attemptHeld(ctx context.Context, held heldChange) (heldChange, error) {
+	for _, j := range held.Jobs {
 		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
-			e := enrolment{checkout: done.change.Next, agreement: done.change.Agreement, document: done.change.Document}
-			done, err := s.attemptCRMJob(ctx, checkout.Lease{Job: j, Token: 1}, e, done.provider, holdLimit)
-			return done, s.failWaiting(ctx, err)
+			e := enrolment{checkout: held.Next, agreement: held.Agreement, document: held.Document}
+			held, err := s.attemptCRMJob(ctx, checkout.Lease{Job: j, Token: 1}, e, held.provider, holdLimit)
+			return held, s.failWaiting(ctx, err)
 		}
 	}
-	return done, nil
+	return held, nil
 }
 
 // await makes an attempt at the CRM job that a request waits for, if it is due. It returns errAwaiting if that is not done, and
 // BUSY if the CRM does not answer at all, or an administrator must do something first.
 func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored checkout.Checkout,
-	provider catalogue.Provider) (committed, error) {
+	provider catalogue.Provider) (heldChange, error) {
 	if s.crm.Open() {
-		return committed{}, checkout.Busy()
+		return heldChange{}, checkout.Busy()
 	}
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < leastCRM+settleLimit {
-		return committed{}, errAwaiting // the scheduler has more time for it
+		return heldChange{}, errAwaiting // the scheduler has more time for it
 	}
 	id := string(kind) + ":" + stored.ID
 	leases, err := s.lease(ctx, checkout.JobQuery{Kinds: []checkout.JobKind{kind}, CheckoutID: stored.ID, ID: id, Limit: 1})
 	switch {
 	case err != nil:
-		return committed{}, s.fail(ctx, "wait for the CRM", err)
+		return heldChange{}, s.fail(ctx, "wait for the CRM", err)
 	case len(leases) == 1:
-		done, err := s.attemptLeased(ctx, leases[0], provider, holdLimit)
-		return done, s.failWaiting(ctx, err)
+		held, err := s.attemptLeased(ctx, leases[0], provider, holdLimit)
+		return held, s.failWaiting(ctx, err)
 	}
 	jobs, err := s.cfg.Store.Jobs(ctx, checkout.JobFilter{CheckoutID: stored.ID, ID: id, State: checkout.JobPending}, 1)
 	switch {
 	case err != nil:
-		return committed{}, s.fail(ctx, "read job "+id, err)
+		return heldChange{}, s.fail(ctx, "read job "+id, err)
 	case len(jobs) == 1 && jobs[0].Cursor == refusedCursor(jobs[0].Token): // it waits for an administrator
-		return committed{}, checkout.Busy()
+		return heldChange{}, checkout.Busy()
 	}
-	return committed{}, errAwaiting
+	return heldChange{}, errAwaiting
 }
 
 // refusedCursor is the cursor of a job that the CRM refused at the attempt with this token, and that was not attempted since.
@@ -115,10 +115,10 @@ func (s *Service) failWaiting(ctx context.Context, err error) error {
 
 // attemptLeased makes an attempt at a CRM job, with what is on record of its checkout.
 func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider catalogue.Provider,
-	hold time.Duration) (committed, error) {
+	hold time.Duration) (heldChange, error) {
 	e, err := s.enrolmentOf(ctx, l.Job)
 	if err != nil {
-		return committed{}, err
+		return heldChange{}, err
 	}
 	return s.attemptCRMJob(ctx, l, e, provider, hold)
 }
@@ -127,7 +127,7 @@ func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider 
 // caller for a time. It returns errAwaiting if the job is to be attempted again, BUSY if there is no use in waiting for that, and
 // a *checkout.CRMRefusal if the CRM refused to open the enrolment: then the reservation is gone.
 func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolment, provider catalogue.Provider,
-	hold time.Duration) (committed, error) {
+	hold time.Duration) (heldChange, error) {
 	limit := crmLimit
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(end)-settleLimit)
@@ -139,19 +139,19 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	settling, cancel := detached(ctx, settleLimit)
 	defer cancel()
 	if err != nil {
-		return committed{}, s.settleFailure(settling, l, err)
+		return heldChange{}, s.settleFailure(settling, l, err)
 	}
 	s.cfg.Count(CountStepDone)
 	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{{At: s.now(),
 		Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
-	held := s.enqueue(provider, hold)
-	switch change, err := s.settle(settling, l, outcome, held, decide); {
+	entry := s.enqueue(provider, hold)
+	switch change, err := s.settle(settling, l, outcome, entry, decide); {
 	case lost(err):
-		return committed{}, errAwaiting
+		return heldChange{}, errAwaiting
 	case err != nil:
-		return committed{}, err
+		return heldChange{}, err
 	default:
-		return committed{change, provider, held.Now.Add(held.Hold)}, nil
+		return heldChange{change, provider, entry.Now.Add(entry.Hold)}, nil
 	}
 }
 
@@ -319,7 +319,7 @@ func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.attemptLeased(ctx, l, provider, 0)
+	held, err := s.attemptLeased(ctx, l, provider, 0)
 	switch _, refused := errors.AsType[*checkout.CRMRefusal](err); {
 	case refused, errors.Is(err, errAwaiting):
 		return nil
@@ -331,7 +331,7 @@ func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
 		counted = CountCreate
 	}
 	s.cfg.Count(counted)
-	s.countUnsent(done)
+	s.countUnsent(held)
 	return nil
 }
 

@@ -18,9 +18,9 @@ type lock struct {
 	users  int           // holders and waiters
 }
 
-// lock waits for the named lock, or for the end of ctx. The caller that waits longest has it first. unlock must be called if err
-// is nil.
-func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
+// lock waits for the named lock, or for the end of ctx, and reports whether it had to wait. The caller that waits longest has it
+// first. unlock must be called if err is nil.
+func (l *locks) lock(ctx context.Context, name string) (unlock func(), waited bool, err error) {
 	l.mu.Lock()
 	if l.held == nil {
 		l.held = make(map[string]*lock)
@@ -42,14 +42,19 @@ func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error
 	}
 	select {
 	case k.tokens <- struct{}{}:
-	case <-ctx.Done():
-		leave()
-		return nil, ctx.Err()
+	default:
+		waited = true
+		select {
+		case k.tokens <- struct{}{}:
+		case <-ctx.Done():
+			leave()
+			return nil, true, ctx.Err()
+		}
 	}
 	unlock = func() { <-k.tokens; leave() }
 	if err := ctx.Err(); err != nil { // both at once
 		unlock()
-		return nil, err
+		return nil, waited, err
 	}
-	return unlock, nil
+	return unlock, waited, nil
 }

@@ -77,7 +77,7 @@ func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) erro
 	if l.Attempts > 0 {
 		after = s.now()
 	}
-	unlock, err := s.notifying.lock(ctx, l.Job.Name)
+	unlock, _, err := s.notifying.lock(ctx, l.Job.Name)
 	if err != nil {
 		return err
 	}

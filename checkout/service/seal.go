@@ -74,7 +74,7 @@ func (s *sealer) run(ctx context.Context, _ string) (next string, pause time.Dur
 
 // inTurn calls look alone, if the log goes on from the newest checkpoint that is known, and reports that the log cannot be sealed.
 func (s *sealer) inTurn(ctx context.Context, look func(context.Context) error) error {
-	unlock, err := s.turn.lock(ctx, "")
+	unlock, _, err := s.turn.lock(ctx, "")
 	if err != nil {
 		return err
 	}
