@@ -1,6 +1,9 @@
 package checkout
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // MaxLease is the longest time for which a lease lasts. A holder that needs longer extends it. A lease whose end is further
 // away is over: the clock that set it was wrong.
@@ -53,10 +56,27 @@ type Failure struct {
 	Reason string // for the operator: no secret, no personal data, and nothing of a receiver's answer
 }
 
+// FailureOf returns the failure of an attempt, with as much of the error as is stored.
+func FailureOf(err error, at time.Time) Failure {
+	return Failure{At: at, Reason: storable(err.Error())}
+}
+
 // Receipt is the proof that another system has taken over what a job sent.
 type Receipt struct {
 	Reference string // under which the other system knows it: the Message-ID of an e-mail
 	Answer    string // of the other system: "250 2.0.0 queued as 4F1A"
+}
+
+// Storable returns the receipt with as much of its texts as is stored.
+func (r Receipt) Storable() Receipt { return Receipt{storable(r.Reference), storable(r.Answer)} }
+
+// maxStored is the largest number of bytes of a reason or an answer that is stored.
+const maxStored = 300
+
+// storable returns the beginning of a text as every store takes it: valid UTF-8 without U+0000.
+func storable(text string) string {
+	text = strings.ToValidUTF8(text[:min(len(text), maxStored)], "")
+	return strings.ReplaceAll(text, "\x00", "")
 }
 
 // Backlog is the pending jobs of one kind.

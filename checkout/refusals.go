@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"errors"
 	"slices"
 	"strings"
 )
@@ -65,6 +66,12 @@ func (e *Error) Error() string {
 		sep = "; "
 	}
 	return b.String()
+}
+
+// Refused reports whether an error is a refusal with one of these codes; with any code if it is asked for no code.
+func Refused(err error, codes ...Code) bool {
+	refusal, ok := errors.AsType[*Error](err)
+	return ok && (len(codes) == 0 || slices.Contains(codes, refusal.Code))
 }
 
 // Every refusal of the module is made by one of the functions below.

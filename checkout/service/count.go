@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
@@ -50,7 +49,7 @@ func (s *Service) countCall(first, repeat Count, committed bool, err error) {
 		s.cfg.Count(first)
 	case err == nil:
 		s.cfg.Count(repeat)
-	case refusedWith(err, checkout.CodeIntentConflict), refusedWith(err, checkout.CodeConflict):
+	case checkout.Refused(err, checkout.CodeIntentConflict, checkout.CodeConflict):
 		s.cfg.Count(CountConflict)
 	}
 }
@@ -90,9 +89,4 @@ func (s *Service) countSettled(kind checkout.JobKind, state checkout.JobState) {
 	if outcome, counted := outcomes[kind][state]; counted {
 		s.cfg.Count(outcome)
 	}
-}
-
-func refusedWith(err error, code checkout.Code) bool {
-	refusal, ok := errors.AsType[*checkout.Error](err)
-	return ok && refusal.Code == code
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -106,8 +105,7 @@ func refusedCursor(token int64) string { return fmt.Sprint("refused ", token) }
 // failWaiting returns the error of an attempt for the request that waits for it: a failure of the store becomes BUSY where it may
 // pass.
 func (s *Service) failWaiting(ctx context.Context, err error) error {
-	_, refusal := errors.AsType[*checkout.Error](err)
-	if answered(err) || refusal || errors.Is(err, errAwaiting) {
+	if answered(err) || checkout.Refused(err) || errors.Is(err, errAwaiting) {
 		return err
 	}
 	return s.fail(ctx, "wait for the CRM", err)
@@ -246,7 +244,7 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 	refusal, refused := errors.AsType[*checkout.CRMRefusal](failure)
 	opening, now := l.Job.Kind == checkout.JobOpen, s.now()
 	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Again: checkout.CRMPause(l.Attempts+1, refused),
-		Failure: checkout.Failure{At: now, Reason: bounded.Text(failure.Error(), maxFailure)}}
+		Failure: checkout.FailureOf(failure, now)}
 	counted, severity, detail := CountStepUnknown, Warning, string(l.Job.Kind)+": no answer"
 	if refused {
 		counted, detail = CountStepRefused, string(l.Job.Kind)+": refused"
@@ -281,9 +279,6 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 	}
 	return errAwaiting
 }
-
-// maxFailure is the number of bytes of a failure that are stored.
-const maxFailure = 300
 
 func (s *Service) enrolmentKey(c checkout.Checkout) checkout.EnrolmentKey {
 	return checkout.EnrolmentKey{Environment: s.cfg.Environment, ProviderCode: c.ProviderCode, OrderID: c.OrderID}

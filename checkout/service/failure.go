@@ -54,7 +54,7 @@ type Failure struct {
 
 // report calls Config.Report, unless the failure is a refusal: then it is BUSY, and fail has reported the cause.
 func (s *Service) report(ctx context.Context, f Failure) {
-	if _, refused := errors.AsType[*checkout.Error](f.Err); refused {
+	if checkout.Refused(f.Err) {
 		return
 	}
 	if subject := subjectOf(ctx); subject != nil {

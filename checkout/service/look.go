@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 )
 
 const (
@@ -97,7 +96,7 @@ func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) erro
 	switch {
 	case err != nil:
 		outcome.State, outcome.Again = checkout.JobPending, notifiedPause
-		outcome.Failure = checkout.Failure{At: s.now(), Reason: bounded.Text(err.Error(), maxFailure)}
+		outcome.Failure = checkout.FailureOf(err, s.now())
 	case answer.settling && n.Settles && s.now().Sub(n.Received) <= settlingFor:
 		outcome.State, outcome.Again = checkout.JobPending, settlingPause
 	}

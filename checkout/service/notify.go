@@ -8,7 +8,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
 	"github.com/provider-checkout/provider-checkout/checkout/service/letter"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -22,9 +21,6 @@ const (
 	notifyGrace = 5 * time.Second
 	// longestNotifyPause is the longest time that a notifier that does not answer is left alone before one notice is tried.
 	longestNotifyPause = time.Minute
-
-	// maxAnswer is the number of bytes of an answer that are stored.
-	maxAnswer = 300
 )
 
 // notifier sends the notices to payers. Every process with a Config.Notifier has one.
@@ -71,8 +67,7 @@ func (n *notifier) send(ctx context.Context, l checkout.Lease) checkout.Outcome 
 	if err != nil {
 		return n.failedAttempt(ctx, l, err)
 	}
-	receipt.Reference, receipt.Answer = bounded.Text(receipt.Reference, maxAnswer), bounded.Text(receipt.Answer, maxAnswer)
-	return checkout.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: receipt}
+	return checkout.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: receipt.Storable()}
 }
 
 // noteNotifierAnswer reports when the notifier ceases to answer, and when it answers again.
@@ -90,7 +85,7 @@ func (n *notifier) noteNotifierAnswer(ctx context.Context, answered bool) {
 // failedAttempt reports an attempt that failed, and returns whether and when the notice is attempted again.
 func (n *notifier) failedAttempt(ctx context.Context, l checkout.Lease, err error) checkout.Outcome {
 	number := l.Attempts + 1
-	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Failure: checkout.Failure{At: n.now(), Reason: bounded.Text(err.Error(), maxAnswer)}}
+	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Failure: checkout.FailureOf(err, n.now())}
 	severity := Warning
 	pause, again := checkout.NoticePause(number)
 	_, refused := errors.AsType[*checkout.NoticeRefusal](err)

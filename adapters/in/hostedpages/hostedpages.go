@@ -165,7 +165,7 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		p.site.Redirect(w, r, next)
 		return
-	case !web.Refused(err, checkout.CodeLinkExpired, checkout.CodeProviderNotEnabled, checkout.CodeTermsChanged):
+	case !checkout.Refused(err, checkout.CodeLinkExpired, checkout.CodeProviderNotEnabled, checkout.CodeTermsChanged):
 		p.site.Fail(w, r, err)
 		return
 	}
@@ -174,7 +174,7 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return // the page itself says why
 	}
-	if web.Refused(err, checkout.CodeTermsChanged) {
+	if checkout.Refused(err, checkout.CodeTermsChanged) {
 		c.Notice = termsChanged
 	}
 	p.setup(w, r, c)

@@ -15,7 +15,7 @@ import (
 func (a *api) authenticate(r *http.Request) (service.Caller, error) {
 	caller, err := a.identify(r)
 	switch {
-	case web.Refused(err, checkout.CodeMissingAPIKey, checkout.CodeInvalidAPIKey):
+	case checkout.Refused(err, checkout.CodeMissingAPIKey, checkout.CodeInvalidAPIKey):
 		if wait, ok := a.perSource.Allow(web.ClientNet(r.Context())); !ok {
 			return service.Caller{}, rateLimited(wait)
 		}

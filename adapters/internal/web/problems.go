@@ -60,12 +60,6 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.problem(w, r, PageStatus(refusal.Code), "")
 }
 
-// Refused reports whether err is a refusal with one of the codes.
-func Refused(err error, codes ...checkout.Code) bool {
-	refusal, ok := errors.AsType[*checkout.Error](err)
-	return ok && slices.Contains(codes, refusal.Code)
-}
-
 // Broken answers 500. It is the failed handler of Wrap.
 func (s *Site) Broken(w http.ResponseWriter, r *http.Request) {
 	s.problem(w, r, http.StatusInternalServerError, RequestID(r.Context()))

@@ -7,13 +7,9 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
-
-// maxReason is the number of bytes of a failure's reason that are stored.
-const maxReason = 300
 
 // Run is a run of attempts to deliver one event (contract, section 6). Every field is required but Made.
 type Run struct {
@@ -43,14 +39,14 @@ func (r Run) Attempt(ctx context.Context) checkout.Outcome {
 		case errors.Is(err, ports.ErrBusy):
 			return ended(checkout.JobPending)
 		case errors.Is(err, ports.ErrProhibited):
-			outcome.Failure = r.failure(err)
+			outcome.Failure = checkout.FailureOf(err, r.Now())
 			return ended(checkout.JobDead)
 		}
 		outcome.Attempts++
 		if err == nil {
 			return ended(checkout.JobDone)
 		}
-		outcome.Failure = r.failure(err)
+		outcome.Failure = checkout.FailureOf(err, r.Now())
 		if ctx.Err() != nil {
 			return ended(checkout.JobPending)
 		}
@@ -61,18 +57,10 @@ func (r Run) Attempt(ctx context.Context) checkout.Outcome {
 	return ended(checkout.JobDead)
 }
 
-func (r Run) failure(err error) checkout.Failure {
-	return checkout.Failure{At: r.Now(), Reason: bounded.Text(err.Error(), maxReason)}
-}
-
 // wait waits, and reports whether ctx lasted as long.
 func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	pause, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-pause.Done()
+	return ctx.Err() == nil
 }
