@@ -91,14 +91,18 @@ func (sch *scheduler) attemptTask(t Task) func(context.Context, checkout.Lease) 
 			defer recovered(&err)
 			return t.Run(ctx, l.Cursor)
 		}()
-		if failure != nil {
-			s.failed(ctx, Failure{Operation: OperationTask, Severity: Error, Err: fmt.Errorf("%s: %w", t.Kind, failure)})
-		}
-		if next == l.Cursor && pause <= holdLimit {
+		outcome := checkout.Outcome{State: checkout.JobPending, Again: max(pause, holdLimit), Cursor: next}
+		switch {
+		case failure == nil && next == l.Cursor && pause <= holdLimit:
 			sch.awaitLeaseEnd(l)
 			return nil
+		case failure != nil:
+			outcome.Failure = checkout.Failure{At: s.now(), Reason: failure.Error()}
+			if _, reported := errors.AsType[notSealed](failure); !reported {
+				s.failed(ctx, Failure{Operation: OperationTask, Severity: Error, Err: fmt.Errorf("%s: %w", t.Kind, failure)})
+			}
 		}
-		return s.settleAttempt(ctx, l, checkout.Outcome{State: checkout.JobPending, Again: max(pause, holdLimit), Cursor: next})
+		return s.settleAttempt(ctx, l, outcome)
 	}
 }
 

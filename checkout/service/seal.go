@@ -61,7 +61,7 @@ func newSealer(s *Service) *sealer {
 func (s *sealer) run(ctx context.Context, _ string) (next string, pause time.Duration, err error) {
 	for n := sealBatch; n == sealBatch && ctx.Err() == nil; {
 		n = 0
-		err := s.inTurn(ctx, func(ctx context.Context) (err error) { n, err = s.sealBatch(ctx); return err })
+		err = s.inTurn(ctx, func(ctx context.Context) (err error) { n, err = s.sealBatch(ctx); return err })
 		if err == nil && n > 0 {
 			select {
 			case s.sealed <- struct{}{}:
@@ -69,7 +69,7 @@ func (s *sealer) run(ctx context.Context, _ string) (next string, pause time.Dur
 			}
 		}
 	}
-	return "", sealEvery, nil
+	return "", sealEvery, err
 }
 
 // inTurn calls look alone, if the log goes on from the newest checkpoint that is known, and reports that the log cannot be sealed.
@@ -85,8 +85,7 @@ func (s *sealer) inTurn(ctx context.Context, look func(context.Context) error) e
 		}
 		return look(ctx)
 	})
-	s.reportNotSealed(ctx, err)
-	return err
+	return s.reportNotSealed(ctx, err)
 }
 
 // keepNewest passes the newest checkpoint to Config.Checkpoint, whichever process has signed it, until ctx ends. It waits for each
@@ -122,11 +121,19 @@ func (s *sealer) pass(ctx context.Context, newest []byte) {
 	}
 }
 
-// reportNotSealed counts and reports that the log cannot be sealed: once, while it is not what was signed.
-func (s *sealer) reportNotSealed(ctx context.Context, err error) {
+// notSealed is the reason why the log cannot be sealed, which has been reported.
+type notSealed struct{ error }
+
+func (e notSealed) Unwrap() error { return e.error }
+
+// reportNotSealed counts and reports that the log cannot be sealed: once, while it is not what was signed. It returns the reason,
+// or nil if another process seals the log or the service stops.
+func (s *sealer) reportNotSealed(ctx context.Context, err error) error {
 	changed := errors.Is(err, errChanged) || errors.Is(err, errForked)
 	switch {
-	case err == nil, errors.Is(err, ports.ErrBusy), ctx.Err() != nil: // by another process if busy; or stopped
+	case err == nil, errors.Is(err, ports.ErrBusy), ctx.Err() != nil:
+		s.changed = changed
+		return nil
 	case s.changed && changed: // it was reported
 		s.cfg.Count(CountNotSealed)
 	default:
@@ -134,6 +141,7 @@ func (s *sealer) reportNotSealed(ctx context.Context, err error) {
 		s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
 	}
 	s.changed = changed
+	return notSealed{err}
 }
 
 // sealBatch seals at most sealBatch entries, and returns how many.

@@ -181,6 +181,10 @@ func TestALogThatWasTurnedBackIsNotSealed(t *testing.T) {
 					t.Errorf("sealed are %q, want what was sealed before", ids)
 				}
 				w.wantReport(t, "", "", "does not go on from a checkpoint that is known")
+				jobs, err := w.store.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobSeal}}, 1)
+				if err != nil || len(jobs) != 1 || !strings.Contains(jobs[0].Failure.Reason, "does not go on from a checkpoint that is known") {
+					t.Errorf("the job is %+v, %v; want that it has the reason", jobs, err)
+				}
 			})
 		})
 	}

@@ -82,7 +82,7 @@ func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout)
 	for _, m := range moments {
 		timeline = append(timeline, momentRecord(found.ID, m))
 	}
-	return c.columns(timeline, "at", "kind", "actor", "detail", "request", "times")
+	return c.table(timeline, "at", "kind", "actor", "detail", "request", "times")
 }
 
 func checkoutRecord(c checkout.Checkout) record {
@@ -111,7 +111,7 @@ func momentRecord(checkoutID string, m checkout.Moment) record {
 		{"detail", "detail", m.Detail},
 	}
 	if m.Times > 1 {
-		return append(r, field{"times", "times", m.Times})
+		return append(r, field{"times", "", m.Times}, field{"", "times", fmt.Sprint("×", m.Times)})
 	}
 	return append(r, field{"", "times", ""})
 }

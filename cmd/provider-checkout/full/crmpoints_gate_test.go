@@ -231,7 +231,7 @@ const enough = 16 << 10
 // of returns the passage of the enrolment that a call is about; nil if there is no such enrolment.
 func (g *crmGate) of(text string) *passage {
 	keys := naturalKeys.FindAllString(strings.ReplaceAll(text, "%27", "'"), -1) // a query in a part's address is escaped
-	for _, authority := range g.sim.Records("Direct_Debit_Authority__c") { // a change names records by their ids
+	for _, authority := range g.sim.Records("Direct_Debit_Authority__c") {      // a change names records by their ids
 		if strings.Contains(text, authority["Id"]) {
 			keys = append(keys, authority[keyField])
 		}
