@@ -165,3 +165,14 @@ func TestWriteWhoseCallerGaveUpIsNotMade(t *testing.T) {
 		t.Errorf("stored %q", got)
 	}
 }
+
+func TestClosedStoreRefusesWrites(t *testing.T) {
+	h := hold(t)
+	h.release()
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.writer.do(t.Context(), note("late")); err == nil {
+		t.Error("a write to a closed store succeeded")
+	}
+}

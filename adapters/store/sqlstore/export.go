@@ -110,13 +110,16 @@ func scanPart[T any](fields func(*T) []any) func(Row) (part[T], error) {
 	return Fields(func(p *part[T]) []any { return append([]any{&p.checkoutID}, fields(&p.value)...) })
 }
 
-// eachRow passes each row of a query to add.
-func eachRow[T any](ctx context.Context, src Source, scan func(Row) (T, error), add func(T), query string, args []any) error {
+// eachRow passes each row of a query for a part of checkouts to add.
+func eachRow[T any](ctx context.Context, src Source, name string, scan func(Row) (T, error), add func(T), query string, args []any) error {
 	list, err := All(ctx, src, scan, query, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	for _, v := range list {
 		add(v)
 	}
-	return err
+	return nil
 }
 
 // records returns everything on record about the checkouts, in the order of the keys.
@@ -131,27 +134,27 @@ func (s *Store) records(ctx context.Context, src Source, keys []CheckoutKey) ([]
 	ofAgreement, _ := ofCheckouts(`a.provider_code, a.checkout_id`, keys)
 	for _, read := range []func() error{
 		func() error {
-			return eachRow(ctx, src, s.dialect.Scan, func(c checkout.Checkout) { of[c.ID].Checkout = c },
+			return eachRow(ctx, src, "checkouts", s.dialect.Scan, func(c checkout.Checkout) { of[c.ID].Checkout = c },
 				`SELECT `+s.dialect.Columns+` FROM @.checkouts WHERE `+isOne, args)
 		},
 		func() error {
-			return eachRow(ctx, src, scanJob, func(row JobRow) {
+			return eachRow(ctx, src, "jobs", scanJob, func(row JobRow) {
 				r := of[row.Job.CheckoutID]
 				r.Jobs = append(r.Jobs, row.Record())
 			}, jobs+` WHERE `+isOf+` ORDER BY position`, args)
 		},
 		func() error {
-			return eachRow(ctx, src, scanPart(Moment.Destinations), func(m part[checkout.Moment]) {
+			return eachRow(ctx, src, "moments", scanPart(Moment.Destinations), func(m part[checkout.Moment]) {
 				r := of[m.checkoutID]
 				r.Moments = append(r.Moments, m.value)
 			}, `SELECT checkout_id, `+Moment.Names()+` FROM @.moments WHERE `+isOf+` ORDER BY position`, args)
 		},
 		func() error {
-			return eachRow(ctx, src, Scan(Agreement), func(a agreement.Agreement) { of[a.CheckoutID].Agreement = &a },
+			return eachRow(ctx, src, "agreements", Scan(Agreement), func(a agreement.Agreement) { of[a.CheckoutID].Agreement = &a },
 				agreements+` WHERE `+isOf, args)
 		},
 		func() error {
-			return eachRow(ctx, src, scanPart(func(d *checkout.DocumentInfo) []any {
+			return eachRow(ctx, src, "documents", scanPart(func(d *checkout.DocumentInfo) []any {
 				return []any{&d.ID, (*SHA256)(&d.SHA256), &d.Size}
 			}), func(d part[checkout.DocumentInfo]) { of[d.checkoutID].Document = &d.value },
 				`SELECT a.checkout_id, d.id, d.sha256, length(d.bytes) FROM @.agreements AS a
