@@ -42,7 +42,7 @@ type Lease struct {
 // Outcome is the result of an attempt at a job.
 type Outcome struct {
 	State    JobState
-	Again    time.Duration // of JobPending: the pause before the next attempt
+	Pause    time.Duration // of JobPending: before the next attempt
 	Attempts int           // made now, added to the attempts on record
 	Failure  Failure       // of the latest attempt that failed; the zero value leaves the failure on record
 	Receipt  Receipt       // of JobDone

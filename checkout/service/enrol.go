@@ -243,7 +243,7 @@ func (s *Service) noteCRMAnswer(ctx context.Context, err error) {
 func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure error) error {
 	refusal, refused := errors.AsType[*checkout.CRMRefusal](failure)
 	opening, now := l.Job.Kind == checkout.JobOpen, s.now()
-	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Again: checkout.CRMPause(l.Attempts+1, refused),
+	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Pause: checkout.CRMPause(l.Attempts+1, refused),
 		Failure: checkout.FailureOf(failure, now)}
 	counted, severity, detail := CountStepUnknown, Warning, string(l.Job.Kind)+": no answer"
 	if refused {

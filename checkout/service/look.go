@@ -36,7 +36,7 @@ func (s *Service) look(ctx context.Context, l checkout.Lease) error {
 			fresh, asked = s.refresh(ctx, *stored, checkout.ForNotification)
 		}
 		if pause, again := fresh.Setup.NextLook(l.Job.Try, s.now()); again {
-			outcome.State, outcome.Again = checkout.JobPending, pause
+			outcome.State, outcome.Pause = checkout.JobPending, pause
 		}
 	}
 	return errors.Join(asked, s.settleAttempt(ctx, l, outcome))
@@ -95,10 +95,10 @@ func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) erro
 	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1}
 	switch {
 	case err != nil:
-		outcome.State, outcome.Again = checkout.JobPending, notifiedPause
+		outcome.State, outcome.Pause = checkout.JobPending, notifiedPause
 		outcome.Failure = checkout.FailureOf(err, s.now())
 	case answer.settling && n.Settles && s.now().Sub(n.Received) <= settlingFor:
-		outcome.State, outcome.Again = checkout.JobPending, settlingPause
+		outcome.State, outcome.Pause = checkout.JobPending, settlingPause
 	}
 	return errors.Join(err, s.settleAttempt(ctx, l, outcome))
 }

@@ -91,12 +91,12 @@ func (n *notifier) failedAttempt(ctx context.Context, l checkout.Lease, err erro
 	_, refused := errors.AsType[*checkout.NoticeRefusal](err)
 	switch {
 	case errors.Is(err, ports.ErrBusy):
-		outcome.Attempts, outcome.Again = 0, longestNotifyPause
+		outcome.Attempts, outcome.Pause = 0, longestNotifyPause
 	case refused, !again:
 		outcome.State, severity = checkout.JobDead, Error
 		err = fmt.Errorf("it is given up: %w", err)
 	default:
-		outcome.Again = pause
+		outcome.Pause = pause
 	}
 	n.report(ctx, Failure{Operation: OperationNotify, Severity: severity, About: l.Job.About(), Attempt: number,
 		Err: fmt.Errorf("notice %s of the %s: %w", l.Job.ID, l.Job.Name, err)})

@@ -91,7 +91,7 @@ func (sch *scheduler) attemptTask(t Task) func(context.Context, checkout.Lease) 
 			defer recovered(&err)
 			return t.Run(ctx, l.Cursor)
 		}()
-		outcome := checkout.Outcome{State: checkout.JobPending, Again: max(pause, holdLimit), Cursor: next}
+		outcome := checkout.Outcome{State: checkout.JobPending, Pause: max(pause, holdLimit), Cursor: next}
 		switch {
 		case failure == nil && next == l.Cursor && pause <= holdLimit:
 			sch.awaitLeaseEnd(l)

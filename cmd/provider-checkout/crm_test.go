@@ -277,7 +277,7 @@ func (o operator) reserved(t *testing.T, pause time.Duration) string {
 	if err := db.InsertCheckout(t.Context(), change, checkout.Enqueue{Now: now, Hold: time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	failed := checkout.Outcome{State: checkout.JobPending, Attempts: 3, Again: pause,
+	failed := checkout.Outcome{State: checkout.JobPending, Attempts: 3, Pause: pause,
 		Failure: checkout.Failure{At: now, Reason: "Salesforce answered 503\nand no more"}}
 	if err := db.Settle(t.Context(), checkout.Lease{Job: change.Jobs[0], Token: 1}, failed, checkout.Enqueue{Now: now}, nil); err != nil {
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func timesOfCaller(t *testing.T, s ports.Admin) {
 	l := checkout.Lease{Job: checkout.DeliveryOf(c.Events[0]), Token: 1}
 	must(t, "Extend", s.Extend(t.Context(), l, at(20).Add(time.Second), leaseFor))
 	same(t, "extended until", record(id).Due, at(20).Add(time.Second+leaseFor))
-	put := checkout.Outcome{State: checkout.JobPending, Again: time.Hour}
+	put := checkout.Outcome{State: checkout.JobPending, Pause: time.Hour}
 	must(t, "Settle", s.Settle(t.Context(), l, put, checkout.Enqueue{Now: at(21).In(nzdt)}, nil))
 	same(t, "put off until", record(id).Due, at(21).Add(time.Hour))
 	same(t, "too early", leaseAt(t, s, id, at(21).Add(time.Hour-time.Millisecond), leaseFor), int64(0))
@@ -145,7 +145,7 @@ func lastsInTime(t *testing.T, s ports.Admin, off time.Duration) {
 func pausesInTime(t *testing.T, s ports.Admin, off time.Duration) {
 	enqueue(t, s, work(1))
 	for _, again := range []time.Duration{0, briefly, time.Minute} {
-		put := checkout.Outcome{State: checkout.JobPending, Again: again}
+		put := checkout.Outcome{State: checkout.JobPending, Pause: again}
 		must(t, "Settle", s.Settle(t.Context(), lease(t, s, work(1).ID), put, checkout.Enqueue{Now: now().Add(off)}, nil))
 		if again > 0 {
 			notDue(t, s, "a job that is put off", work(1).ID)

@@ -107,7 +107,7 @@ func jobTimes(t *testing.T, s ports.Admin) {
 	l := lease(t, s, work(11).ID)
 	holdsFor("the end of a lease", l.Until, leaseFor)
 	holdsFor("the next attempt of a leased job", due(l.Job.ID), leaseFor)
-	settle(t, s, l, checkout.Outcome{State: checkout.JobPending, Again: 2 * time.Hour})
+	settle(t, s, l, checkout.Outcome{State: checkout.JobPending, Pause: 2 * time.Hour})
 	holdsFor("the next attempt", due(l.Job.ID), 2*time.Hour)
 	hasten(t, s, l.Job.ID)
 	settle(t, s, lease(t, s, l.Job.ID), checkout.Outcome{State: checkout.JobDone})
@@ -150,7 +150,7 @@ func jobOnce(t *testing.T, s ports.Admin) {
 		record := func() []checkout.JobRecord { return []checkout.JobRecord{jobOf(t, s, mine.ID), jobOf(t, s, own.ID)} }
 		addJobs(t, s, 1, mine)
 		enqueue(t, s, own)
-		settle(t, s, lease(t, s, own.ID), checkout.Outcome{State: state, Again: time.Hour, Attempts: 1})
+		settle(t, s, lease(t, s, own.ID), checkout.Outcome{State: state, Pause: time.Hour, Attempts: 1})
 		want := record()
 		mine.Name, own.Name, mine.CreatedAt = "other", "other", at(9)
 		addJobs(t, s, 1, mine)

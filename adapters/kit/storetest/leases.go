@@ -136,7 +136,7 @@ func leasesOfCheckout(t *testing.T, s ports.Admin) {
 		settle(t, s, checkout.Lease{Job: checkout.DeliveryOf(of[i]), Token: 1}, checkout.Outcome{State: outcome})
 		same(t, "the next event", jobIDs(leasedJobs(t, s, nil)), []string{of[i+1].ID})
 	}
-	settle(t, s, checkout.Lease{Job: checkout.DeliveryOf(last), Token: 1}, checkout.Outcome{State: checkout.JobPending, Again: time.Hour})
+	settle(t, s, checkout.Lease{Job: checkout.DeliveryOf(last), Token: 1}, checkout.Outcome{State: checkout.JobPending, Pause: time.Hour})
 	change(t, s, 1, checkout.Change{Events: []events.Event{event(c.Next, "later")}})
 	notDue(t, s, "an event behind one that is put off", event(c.Next, "later").ID)
 

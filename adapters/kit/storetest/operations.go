@@ -157,7 +157,7 @@ func hastened(t *testing.T, s ports.Admin) {
 	hasten(t, s, event)
 	before.Jobs[0].Token, before.Moments = 1, journal(before.Moments[0], moment(checkout.MomentOperated, 9))
 	same(t, "record", exported(t, s, 1), before)
-	settle(t, s, l, checkout.Outcome{State: checkout.JobPending, Again: time.Hour}) // its holder goes on
+	settle(t, s, l, checkout.Outcome{State: checkout.JobPending, Pause: time.Hour}) // its holder goes on
 	must(t, "HastenJob", s.HastenJob(t.Context(), event, moment(checkout.MomentOperated, 9), *operation(1)))
 	same(t, "token of the next holder", lease(t, s, event).Token, int64(2))
 	refused(t, "Settle of the one before", s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone}, pending(), nil), ports.ErrNotFound)

@@ -255,7 +255,7 @@ func (q *queue) record(j *job, o checkout.Outcome, now time.Time) {
 	j.until = time.Time{}
 	switch o.State {
 	case checkout.JobPending:
-		j.Due, j.Cursor = stored(now.Add(o.Again)), o.Cursor
+		j.Due, j.Cursor = stored(now.Add(o.Pause)), o.Cursor
 		return
 	case checkout.JobDone:
 		j.Receipt = o.Receipt

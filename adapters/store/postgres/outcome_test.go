@@ -149,7 +149,7 @@ func settle(ctx context.Context, db *postgres.DB, n int) error {
 }
 
 func putOff(ctx context.Context, db *postgres.DB, n int) error {
-	o := checkout.Outcome{State: checkout.JobPending, Again: time.Hour, Attempts: 1, Moments: []checkout.Moment{moment(n)}}
+	o := checkout.Outcome{State: checkout.JobPending, Pause: time.Hour, Attempts: 1, Moments: []checkout.Moment{moment(n)}}
 	return db.Settle(ctx, lease(n), o, pending(), nil)
 }
 

@@ -36,7 +36,7 @@ func (r JobRow) settled(o checkout.Outcome, now time.Time) JobRow {
 	r.State = o.State
 	switch o.State {
 	case checkout.JobPending:
-		r.Due, r.Cursor = now.Add(o.Again), o.Cursor
+		r.Due, r.Cursor = now.Add(o.Pause), o.Cursor
 		return r
 	case checkout.JobDone:
 		r.Receipt = o.Receipt

@@ -218,7 +218,7 @@ func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Out
 		}
 		if !wanted.Remove {
 			settled = row.settled(o, enqueue.Now)
-			again := s.dialect.at(enqueue.Now, o.Again) // no job is due that is settled
+			again := s.dialect.at(enqueue.Now, o.Pause) // no job is due that is settled
 			b.Write(s.statements.settleJob, slices.Concat([]any{again}, Outcome.Values(&settled), jobValues(lease.Job))...)
 		}
 		if decide == nil {
