@@ -110,8 +110,8 @@ type JobRecord struct {
 	Failure   Failure // of the latest attempt that failed
 }
 
-// Enqueue says how the jobs of a change enter the queue.
-type Enqueue struct {
+// JobEntry says how the jobs of a change enter the queue.
+type JobEntry struct {
 	Now time.Time
 	// Hold leases the change's events, and its jobs for the CRM, to the caller for this time, with token 1: the process that
 	// commits a change makes the first attempts. With 0 they are due at once.

@@ -34,7 +34,7 @@ type Checkouts interface {
 	// idempotency key, if the checkout's id is taken, if two of its events have one id, or if the checkout would have two
 	// events of one name. Every checkout has a key, and two of one provider never have the same, whether it came in a header
 	// or is the default (checkout.DefaultKey). Of concurrent inserts that make each other duplicates, one succeeds.
-	InsertCheckout(ctx context.Context, change checkout.Change, enqueue checkout.Enqueue) error
+	InsertCheckout(ctx context.Context, change checkout.Change, entry checkout.JobEntry) error
 
 	// Checkout returns the checkout, or ErrNotFound.
 	Checkout(ctx context.Context, id string) (checkout.Checkout, error)
@@ -51,7 +51,7 @@ type Checkouts interface {
 	// already; another error for a document without an agreement. Of concurrent changes with one number one succeeds, also of two
 	// providers if both come with their evidence, whose id has the number, as every confirm does. A change that removes the
 	// checkout, which has no agreement and no events, removes its jobs and its journal, and leaves its order, its key and its id free.
-	UpdateCheckout(ctx context.Context, id string, enqueue checkout.Enqueue,
+	UpdateCheckout(ctx context.Context, id string, entry checkout.JobEntry,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
 }
 
@@ -77,7 +77,8 @@ type Queue interface {
 	// Settle stores the outcome of the holder's attempt, atomically with the change that decide makes of the job's checkout as
 	// Checkouts.UpdateCheckout does; without a change if decide is nil. ErrNotFound if the job has another token or is not
 	// pending; decide is not called then. A change that removes the checkout removes all its jobs.
-	Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, enqueue checkout.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error
+	Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, entry checkout.JobEntry,
+		decide func(checkout.Checkout) (checkout.Change, error)) error
 
 	// Jobs returns the jobs that the filter admits, at most limit, the newest first: by the time of their creation, and the
 	// jobs of one checkout in the order in which they entered.

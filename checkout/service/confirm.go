@@ -144,7 +144,7 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 	if err != nil {
 		return stored, err
 	}
-	entry := c.enqueue(c.provider, holdLimit)
+	entry := c.jobEntry(c.provider, holdLimit)
 	change, err := c.update(ctx, c.id, entry, func(latest checkout.Checkout) (checkout.Change, error) {
 		stored = latest
 		change, err := c.cmd.Decide(latest, c.cfg.Keyring.LatestText(latest), prepared)

@@ -71,7 +71,7 @@ func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.O
 		}
 		o.Moments = []checkout.Moment{m}
 	}
-	if _, err := s.settle(ctx, l, o, checkout.Enqueue{Now: now}, nil); err != nil {
+	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: now}, nil); err != nil {
 		return err
 	}
 	s.countSettled(j.Kind, o.State)

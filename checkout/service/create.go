@@ -152,7 +152,7 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 // replay answers with the checkout on record, with a next setup token if the latest is renewed.
 func (c *createCall) replay(ctx context.Context, stored checkout.Checkout, renew bool, now time.Time) (Opened, error) {
 	if renew {
-		change, err := c.update(ctx, stored.ID, checkout.Enqueue{Now: now}, func(stored checkout.Checkout) (checkout.Change, error) {
+		change, err := c.update(ctx, stored.ID, checkout.JobEntry{Now: now}, func(stored checkout.Checkout) (checkout.Change, error) {
 			return stored.Renew(c.cfg.Keyring, now, c.cfg.SetupLifetime, c.cmd.Actor, c.cmd.RequestID), stored.Available()
 		})
 		if err != nil {
@@ -181,7 +181,7 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 	if err != nil {
 		return Opened{}, fmt.Errorf("open checkout %s: %w", id, err)
 	}
-	entry := c.enqueue(c.provider, holdLimit)
+	entry := c.jobEntry(c.provider, holdLimit)
 	switch err := c.cfg.Store.InsertCheckout(ctx, change, entry); {
 	case errors.Is(err, ports.ErrDuplicate):
 		return Opened{}, err

@@ -105,7 +105,7 @@ func (w *world) crashedOf(t *testing.T, provider, order string) {
 	answer, err := change.Next.Opened(checkout.RecordIDs(catalogue.Sandbox, provider, order),
 		checkout.Opening{Now: now, Environment: catalogue.Sandbox, Token: checkout.Token{Epoch: 1, Expires: now}})
 	must(t, err)
-	held := checkout.Enqueue{Now: w.clock.now().UTC(), Hold: 10 * time.Second}
+	held := checkout.JobEntry{Now: w.clock.now().UTC(), Hold: 10 * time.Second}
 	must(t, w.store.InsertCheckout(t.Context(), change.Answered(answer), held))
 	w.receiver.got = nil
 }
@@ -338,7 +338,7 @@ func TestTheEventsOfACheckoutStayInOrderOverProcesses(t *testing.T) {
 				l := w.take(t, d)
 				time.AfterFunc(3*time.Second, func() {
 					settled = time.Now()
-					if err := w.store.Settle(context.Background(), l, checkout.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.Enqueue{Now: w.clock.now()}, nil); err != nil {
+					if err := w.store.Settle(context.Background(), l, checkout.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.JobEntry{Now: w.clock.now()}, nil); err != nil {
 						t.Error(err)
 					}
 				})

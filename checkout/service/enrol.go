@@ -142,7 +142,7 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	s.cfg.Count(CountStepDone)
 	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{{At: s.now(),
 		Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
-	entry := s.enqueue(provider, hold)
+	entry := s.jobEntry(provider, hold)
 	switch change, err := s.settle(settling, l, outcome, entry, decide); {
 	case lost(err):
 		return heldChange{}, errAwaiting
@@ -263,7 +263,7 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 	if refused && opening && (refusal.OtherIntent || !refusal.Made) {
 		outcome, decide = checkout.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.Checkout.Released
 	}
-	_, err := s.settle(ctx, l, outcome, checkout.Enqueue{Now: now}, decide)
+	_, err := s.settle(ctx, l, outcome, checkout.JobEntry{Now: now}, decide)
 	switch {
 	case lost(err):
 		return errAwaiting

@@ -321,7 +321,7 @@ type torn struct {
 	times *int
 }
 
-func (s torn) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
+func (s torn) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	if l.Job.Kind != checkout.JobOpen || o.State != checkout.JobDone || *s.times == 0 {
 		return s.Store.Settle(ctx, l, o, q, decide)

@@ -423,7 +423,7 @@ func (w *world) done(t *testing.T, order string, kind checkout.JobKind) {
 	l, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.clock.now().Add(time.Hour), For: time.Second, Kinds: []checkout.JobKind{kind},
 		ID: w.jobs(t, order, kind)[0].Job.ID, Limit: 1})
 	if err == nil {
-		err = w.store.Settle(t.Context(), l[0], checkout.Outcome{State: checkout.JobDone}, checkout.Enqueue{Now: w.clock.now()}, nil)
+		err = w.store.Settle(t.Context(), l[0], checkout.Outcome{State: checkout.JobDone}, checkout.JobEntry{Now: w.clock.now()}, nil)
 	}
 	must(t, err)
 }

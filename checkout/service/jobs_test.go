@@ -321,7 +321,7 @@ type shared struct {
 	now func() time.Time
 }
 
-func (s shared) change(c checkout.Change, q checkout.Enqueue) (checkout.Change, checkout.Enqueue) {
+func (s shared) change(c checkout.Change, q checkout.JobEntry) (checkout.Change, checkout.JobEntry) {
 	c.Jobs = slices.Clone(c.Jobs)
 	for i, j := range c.Jobs {
 		c.Jobs[i].Due = s.now()
@@ -337,12 +337,12 @@ func (s shared) change(c checkout.Change, q checkout.Enqueue) (checkout.Change, 
 	return c, q
 }
 
-func (s shared) InsertCheckout(ctx context.Context, c checkout.Change, q checkout.Enqueue) error {
+func (s shared) InsertCheckout(ctx context.Context, c checkout.Change, q checkout.JobEntry) error {
 	c, q = s.change(c, q)
 	return s.Store.InsertCheckout(ctx, c, q)
 }
 
-func (s shared) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error {
+func (s shared) UpdateCheckout(ctx context.Context, id string, q checkout.JobEntry, decide func(checkout.Checkout) (checkout.Change, error)) error {
 	_, q = s.change(checkout.Change{}, q)
 	return s.Store.UpdateCheckout(ctx, id, q, s.decide(decide))
 }
@@ -353,7 +353,7 @@ func (s shared) decide(decide func(checkout.Checkout) (checkout.Change, error)) 
 	}
 	return func(c checkout.Checkout) (checkout.Change, error) {
 		change, err := decide(c)
-		change, _ = s.change(change, checkout.Enqueue{})
+		change, _ = s.change(change, checkout.JobEntry{})
 		return change, err
 	}
 }
@@ -372,7 +372,7 @@ func (s shared) Extend(ctx context.Context, l checkout.Lease, _ time.Time, d tim
 	return s.Store.Extend(ctx, l, s.now(), d)
 }
 
-func (s shared) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error {
+func (s shared) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.JobEntry, decide func(checkout.Checkout) (checkout.Change, error)) error {
 	_, q = s.change(checkout.Change{}, q)
 	return s.Store.Settle(ctx, l, o, q, s.decide(decide))
 }

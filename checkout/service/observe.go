@@ -160,7 +160,7 @@ var errNothingNew = errors.New("nothing is new")
 
 // updateSetup stores what decide makes of a checkout's setup if that changes it.
 func (s *Service) updateSetup(ctx context.Context, id string, decide func(checkout.Checkout) checkout.Change) (checkout.Checkout, error) {
-	change, err := s.update(ctx, id, checkout.Enqueue{Now: s.now()}, func(c checkout.Checkout) (checkout.Change, error) {
+	change, err := s.update(ctx, id, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout) (checkout.Change, error) {
 		change := decide(c)
 		if change.Next.Setup == c.Setup {
 			return change, errNothingNew

@@ -282,7 +282,7 @@ func TestAnAnswerForAPreviousSetupIsDropped(t *testing.T) {
 		if s.BillingRequestID != first {
 			return notBegun, nil
 		}
-		err := w.store.UpdateCheckout(t.Context(), o.Checkout.ID, checkout.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+		err := w.store.UpdateCheckout(t.Context(), o.Checkout.ID, checkout.JobEntry{}, func(c checkout.Checkout) (checkout.Change, error) {
 			c.Setup.Try, c.Setup.BillingRequestID = 2, "BR-of-another-try"
 			return checkout.Change{Next: c}, nil
 		})

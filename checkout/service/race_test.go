@@ -36,7 +36,7 @@ func (w *world) meanwhile(f func()) {
 func (w *world) change(t *testing.T, order string, change func(*checkout.Checkout)) {
 	t.Helper()
 	id := w.records(t)[order].Checkout.ID
-	err := w.store.UpdateCheckout(t.Context(), id, checkout.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+	err := w.store.UpdateCheckout(t.Context(), id, checkout.JobEntry{}, func(c checkout.Checkout) (checkout.Change, error) {
 		change(&c)
 		return checkout.Change{Next: c}, nil
 	})
@@ -169,7 +169,7 @@ func TestAConfirmEndsThoughTheRecordNeverTakesIt(t *testing.T) {
 // duplicating is a store in which every agreement number is taken.
 type duplicating struct{ ports.Store }
 
-func (s duplicating) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue,
+func (s duplicating) UpdateCheckout(ctx context.Context, id string, q checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return s.Store.UpdateCheckout(ctx, id, q, func(c checkout.Checkout) (checkout.Change, error) {
 		change, err := decide(c)

@@ -218,7 +218,7 @@ func (s *saga) storeOf(p *process) sagaStore {
 		}}}
 }
 
-func (s sagaStore) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
+func (s sagaStore) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.JobEntry) error {
 	err := s.disturbed.InsertCheckout(ctx, change, q)
 	if err == nil {
 		s.process.saga.model.knows(change.Next.RequestID)
@@ -226,7 +226,7 @@ func (s sagaStore) InsertCheckout(ctx context.Context, change checkout.Change, q
 	return err
 }
 
-func (s sagaStore) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue,
+func (s sagaStore) UpdateCheckout(ctx context.Context, id string, q checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var change checkout.Change
 	err := s.disturbed.UpdateCheckout(ctx, id, q, noted(&change, decide))
@@ -253,11 +253,11 @@ type judgedStore struct {
 	process *process
 }
 
-func (s judgedStore) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
+func (s judgedStore) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.JobEntry) error {
 	return s.process.saga.model.stores(s.process, nil, checkout.Outcome{}, &change, q, func() error { return s.Store.InsertCheckout(ctx, change, q) })
 }
 
-func (s judgedStore) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue,
+func (s judgedStore) UpdateCheckout(ctx context.Context, id string, q checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var change checkout.Change
 	return s.process.saga.model.stores(s.process, nil, checkout.Outcome{}, &change, q, func() error {
@@ -265,7 +265,7 @@ func (s judgedStore) UpdateCheckout(ctx context.Context, id string, q checkout.E
 	})
 }
 
-func (s judgedStore) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
+func (s judgedStore) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var change checkout.Change
 	return s.process.saga.model.stores(s.process, &l, o, &change, q, func() error {

@@ -247,7 +247,7 @@ func (m *model) knows(requestID string) {
 
 // stores judges a change that a process stores, with the outcome of a lease or without: only who holds the latest lease of a job
 // settles it.
-func (m *model) stores(p *process, l *checkout.Lease, o checkout.Outcome, change *checkout.Change, q checkout.Enqueue, store func() error) error {
+func (m *model) stores(p *process, l *checkout.Lease, o checkout.Outcome, change *checkout.Change, q checkout.JobEntry, store func() error) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	err := store()
@@ -276,7 +276,7 @@ func (m *model) stores(p *process, l *checkout.Lease, o checkout.Outcome, change
 }
 
 // enters notes that a job entered the queue.
-func (m *model) enters(p *process, id string, q checkout.Enqueue) {
+func (m *model) enters(p *process, id string, q checkout.JobEntry) {
 	if _, known := m.held[id]; !known && q.Hold > 0 {
 		m.held[id] = held{p, 1, q.Now.Add(q.Hold)}
 	}

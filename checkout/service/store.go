@@ -16,9 +16,9 @@ import (
 const holdLimit = 10 * time.Second
 
 // update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
-func (s *Service) update(ctx context.Context, id string, q checkout.Enqueue, decide decideAnswer) (checkout.Change, error) {
+func (s *Service) update(ctx context.Context, id string, entry checkout.JobEntry, decide decideAnswer) (checkout.Change, error) {
 	d := &decision{service: s, decide: decide}
-	err := s.cfg.Store.UpdateCheckout(ctx, id, q, d.run)
+	err := s.cfg.Store.UpdateCheckout(ctx, id, entry, d.run)
 	switch {
 	case err == nil:
 		s.journal(ctx, d.change.Next.About(), d.change.Moments)
@@ -30,14 +30,14 @@ func (s *Service) update(ctx context.Context, id string, q checkout.Enqueue, dec
 
 // settle settles a job with what decide makes of its checkout, and returns that change; decide may be nil. An error of decide is
 // returned unchanged. It wraps ports.ErrNotFound if the lease is lost.
-func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
+func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, entry checkout.JobEntry,
 	decide decideAnswer) (checkout.Change, error) {
 	d := &decision{service: s, decide: decide}
 	run := d.run
 	if decide == nil {
 		run = nil
 	}
-	err := s.cfg.Store.Settle(ctx, l, o, q, run)
+	err := s.cfg.Store.Settle(ctx, l, o, entry, run)
 	switch {
 	case err == nil:
 		s.journal(ctx, d.change.Next.About(), d.change.Moments)
@@ -67,7 +67,7 @@ func (d *decision) run(c checkout.Checkout) (checkout.Change, error) {
 func (s *Service) settleAttempt(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	ctx, cancel := detached(ctx, settleLimit)
 	defer cancel()
-	if _, err := s.settle(ctx, l, o, checkout.Enqueue{Now: s.now()}, nil); !lost(err) {
+	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: s.now()}, nil); !lost(err) {
 		return err
 	}
 	return nil
@@ -96,9 +96,9 @@ func (s *Service) lease(ctx context.Context, q checkout.JobQuery) (leases []chec
 	return leases, nil
 }
 
-// enqueue says how the jobs of a change of this provider's checkout enter the queue: held by the caller for a time.
-func (s *Service) enqueue(provider catalogue.Provider, hold time.Duration) checkout.Enqueue {
-	return checkout.Enqueue{Now: s.now(), Hold: hold, Unsent: !provider.Destination.Configured()}
+// jobEntry says how the jobs of a change of this provider's checkout enter the queue: held by the caller for a time.
+func (s *Service) jobEntry(provider catalogue.Provider, hold time.Duration) checkout.JobEntry {
+	return checkout.JobEntry{Now: s.now(), Hold: hold, Unsent: !provider.Destination.Configured()}
 }
 
 // found returns what was read, or nil for ports.ErrNotFound.

@@ -38,13 +38,13 @@ func (s disturbed) Ready(ctx context.Context) error {
 	return s.through(ctx, "Ready", "", s.Store.Ready)
 }
 
-func (s disturbed) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
+func (s disturbed) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.JobEntry) error {
 	return s.through(ctx, "InsertCheckout", change.Next.OrderID, func(ctx context.Context) error {
 		return s.Store.InsertCheckout(ctx, change, q)
 	})
 }
 
-func (s disturbed) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue,
+func (s disturbed) UpdateCheckout(ctx context.Context, id string, q checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return s.through(ctx, "UpdateCheckout", id, func(ctx context.Context) error {
 		return s.Store.UpdateCheckout(ctx, id, q, decide)
@@ -80,7 +80,7 @@ func (s disturbed) Extend(ctx context.Context, l checkout.Lease, now time.Time, 
 	return s.through(ctx, "Extend", l.Job.ID, func(ctx context.Context) error { return s.Store.Extend(ctx, l, now, d) })
 }
 
-func (s disturbed) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
+func (s disturbed) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return s.through(ctx, "Settle", l.Job.ID, func(ctx context.Context) error { return s.Store.Settle(ctx, l, o, q, decide) })
 }

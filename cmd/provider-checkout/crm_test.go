@@ -274,12 +274,12 @@ func (o operator) reserved(t *testing.T, pause time.Duration) string {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	change := checkout.Create{ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("ORDER-1"), IdempotencyKey: checkout.Some("k")}.
 		Reserve(checkout.Intent{}, id, now)
-	if err := db.InsertCheckout(t.Context(), change, checkout.Enqueue{Now: now, Hold: time.Second}); err != nil {
+	if err := db.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: now, Hold: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	failed := checkout.Outcome{State: checkout.JobPending, Attempts: 3, Pause: pause,
 		Failure: checkout.Failure{At: now, Reason: "Salesforce answered 503\nand no more"}}
-	if err := db.Settle(t.Context(), checkout.Lease{Job: change.Jobs[0], Token: 1}, failed, checkout.Enqueue{Now: now}, nil); err != nil {
+	if err := db.Settle(t.Context(), checkout.Lease{Job: change.Jobs[0], Token: 1}, failed, checkout.JobEntry{Now: now}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return id

@@ -73,7 +73,7 @@ func (s *store) Agreement(ctx context.Context, number string) (agreement.Agreeme
 	return s.Store.Agreement(ctx, number)
 }
 
-func (s *store) UpdateCheckout(ctx context.Context, id string, enqueue checkout.Enqueue,
+func (s *store) UpdateCheckout(ctx context.Context, id string, enqueue checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	s.updates.Add(1)
 	return s.Store.UpdateCheckout(ctx, id, enqueue, decide)
@@ -263,7 +263,7 @@ func (b *bench) confirm(first checkout.Optional[money.Date]) {
 // change changes the checkout on record.
 func (b *bench) change(edit func(*checkout.Checkout)) {
 	b.t.Helper()
-	err := b.store.UpdateCheckout(b.t.Context(), b.id, checkout.Enqueue{}, func(c checkout.Checkout) (checkout.Change, error) {
+	err := b.store.UpdateCheckout(b.t.Context(), b.id, checkout.JobEntry{}, func(c checkout.Checkout) (checkout.Change, error) {
 		edit(&c)
 		return checkout.Change{Next: c}, nil
 	})

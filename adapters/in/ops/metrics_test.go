@@ -100,7 +100,7 @@ func TestWhatWaitsForTheCRMIsCountedWhenItIsAskedFor(t *testing.T) {
 	handler, _, _ := newHandler(t, o)
 	at := now.Add(-40 * time.Second)
 	change := checkout.Create{ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("1")}.Reserve(checkout.Intent{}, "KOWHAI-1", at)
-	if err := o.InsertCheckout(t.Context(), change, checkout.Enqueue{Now: at}); err != nil {
+	if err := o.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: at}); err != nil {
 		t.Fatal(err)
 	}
 	has(t, handler, "provider_checkout_crm_steps_waiting 1", "provider_checkout_crm_steps_oldest_age_seconds 40")

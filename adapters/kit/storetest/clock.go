@@ -89,21 +89,21 @@ func timesOfCaller(t *testing.T, s ports.Admin) {
 		return list[0]
 	}
 	c := opened(1)
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.Enqueue{Now: at(20), Hold: leaseFor}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.JobEntry{Now: at(20), Hold: leaseFor}))
 	id := c.Events[0].ID
 	same(t, "held until", record(id).Due, at(20).Add(leaseFor))
 	l := checkout.Lease{Job: checkout.DeliveryOf(c.Events[0]), Token: 1}
 	must(t, "Extend", s.Extend(t.Context(), l, at(20).Add(time.Second), leaseFor))
 	same(t, "extended until", record(id).Due, at(20).Add(time.Second+leaseFor))
 	put := checkout.Outcome{State: checkout.JobPending, Pause: time.Hour}
-	must(t, "Settle", s.Settle(t.Context(), l, put, checkout.Enqueue{Now: at(21).In(nzdt)}, nil))
+	must(t, "Settle", s.Settle(t.Context(), l, put, checkout.JobEntry{Now: at(21).In(nzdt)}, nil))
 	same(t, "put off until", record(id).Due, at(21).Add(time.Hour))
 	same(t, "too early", leaseAt(t, s, id, at(21).Add(time.Hour-time.Millisecond), leaseFor), int64(0))
 	same(t, "in time", leaseAt(t, s, id, at(21).Add(time.Hour), leaseFor), int64(2))
 	l.Token = 2
-	must(t, "Settle", s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone}, checkout.Enqueue{Now: at(59)}, nil))
+	must(t, "Settle", s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone}, checkout.JobEntry{Now: at(59)}, nil))
 	same(t, "settled at", record(id).SettledAt, at(59))
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), opened(2), checkout.Enqueue{Now: at(21), Unsent: true}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), opened(2), checkout.JobEntry{Now: at(21), Unsent: true}))
 	same(t, "dropped at", record(opened(2).Events[0].ID).SettledAt, at(21))
 }
 
@@ -115,7 +115,7 @@ func entersInTime(t *testing.T, s ports.Admin, off time.Duration) {
 	look := job(c.Next, checkout.JobLook, 1)
 	look.CreatedAt, look.Due = wrong, wrong.Add(time.Minute)
 	c.Jobs = []checkout.Job{look}
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.Enqueue{Now: wrong}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.JobEntry{Now: wrong}))
 	soon := checkout.Job{ID: "pull", Kind: checkout.JobPull, CreatedAt: wrong}
 	later := checkout.Job{ID: "stamp", Kind: checkout.JobStamp, CreatedAt: wrong, Due: wrong.Add(briefly)}
 	enqueue(t, s, soon, later)
@@ -131,7 +131,7 @@ func lastsInTime(t *testing.T, s ports.Admin, off time.Duration) {
 	wrong := func(q *checkout.JobQuery) { q.Now, q.Limit = now().Add(off), 1 }
 	enqueue(t, s, work(1))
 	held := opened(1)
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), held, checkout.Enqueue{Now: now().Add(off), Hold: leaseFor}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), held, checkout.JobEntry{Now: now().Add(off), Hold: leaseFor}))
 	l := leases(t, s, wrong)
 	same(t, "leased", len(l), 1)
 	same(t, "leased by a right clock", len(leases(t, s, nil)), 0)
@@ -146,7 +146,7 @@ func pausesInTime(t *testing.T, s ports.Admin, off time.Duration) {
 	enqueue(t, s, work(1))
 	for _, again := range []time.Duration{0, briefly, time.Minute} {
 		put := checkout.Outcome{State: checkout.JobPending, Pause: again}
-		must(t, "Settle", s.Settle(t.Context(), lease(t, s, work(1).ID), put, checkout.Enqueue{Now: now().Add(off)}, nil))
+		must(t, "Settle", s.Settle(t.Context(), lease(t, s, work(1).ID), put, checkout.JobEntry{Now: now().Add(off)}, nil))
 		if again > 0 {
 			notDue(t, s, "a job that is put off", work(1).ID)
 		}

@@ -25,7 +25,7 @@ func at(minute int) time.Time {
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // pending returns how jobs enter if a case does not depend on it: due at once.
-func pending() checkout.Enqueue { return checkout.Enqueue{Now: now()} }
+func pending() checkout.JobEntry { return checkout.JobEntry{Now: now()} }
 
 // oddTexts are texts that a careless store changes or takes for each other.
 func oddTexts() []string {

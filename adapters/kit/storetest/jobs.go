@@ -136,7 +136,7 @@ func jobsOfChange(t *testing.T, s ports.Admin) {
 func eventsDropped(t *testing.T, s ports.Admin) {
 	c := opened(1)
 	c.Jobs = []checkout.Job{job(c.Next, checkout.JobNotify, 1)}
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.Enqueue{Now: now(), Unsent: true, Hold: leaseFor}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.JobEntry{Now: now(), Unsent: true, Hold: leaseFor}))
 	same(t, "state", jobOf(t, s, c.Events[0].ID).State, checkout.JobDropped)
 	same(t, "leased", jobIDs(leasedJobs(t, s, nil)), jobIDs(c.Jobs))
 	err := s.Settle(t.Context(), checkout.Lease{Job: checkout.DeliveryOf(c.Events[0]), Token: 1}, checkout.Outcome{State: checkout.JobDone}, pending(), nil)
@@ -323,7 +323,7 @@ func backlog(t *testing.T, s ports.Admin) {
 	insert(t, s, aged(1, 5), aged(2, 3), aged(3, 4)) // the oldest is not the first that was stored
 	notice := job(opened(1).Next, checkout.JobNotify, 1)
 	addJobs(t, s, 1, notice)
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), aged(4, 1), checkout.Enqueue{Now: now(), Unsent: true}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), aged(4, 1), checkout.JobEntry{Now: now(), Unsent: true}))
 	all := byKind{checkout.JobDeliver: {Waiting: 3, Oldest: at(3)}, checkout.JobNotify: {Waiting: 1, Oldest: at(2)}}
 	is("all pending", all)
 	oldest := lease(t, s, opened(2).Events[0].ID)

@@ -51,7 +51,7 @@ func leaseTooLong(t *testing.T, s ports.Admin) {
 	refused(t, "Extend of the holder that is fenced off", s.Extend(t.Context(), l, now(), 0), ports.ErrNotFound)
 
 	held := opened(1)
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), held, checkout.Enqueue{Now: now(), Hold: time.Hour}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), held, checkout.JobEntry{Now: now(), Hold: time.Hour}))
 	same(t, "token of the next", lease(t, s, held.Events[0].ID).Token, int64(2))
 }
 

@@ -220,7 +220,7 @@ func redelivered(t *testing.T, s ports.Admin) {
 
 func redeliveredNever(t *testing.T, s ports.Admin) {
 	silent, unknown := opened(2), opened(1).Events[0]
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), silent, checkout.Enqueue{Now: now(), Unsent: true}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), silent, checkout.JobEntry{Now: now(), Unsent: true}))
 	insert(t, s, opened(1))
 	unknown.ID = "evt_none"
 	unchanged(t, s, func() {

@@ -129,7 +129,7 @@ func dueIn(n int, d time.Duration) checkout.Job {
 // hold stores what a create stores, its events and its jobs for the CRM leased to the caller.
 func hold(t *testing.T, s ports.Admin, c checkout.Change, d time.Duration) {
 	t.Helper()
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.Enqueue{Now: now(), Hold: d}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.JobEntry{Now: now(), Hold: d}))
 }
 
 func settle(t *testing.T, s ports.Admin, l checkout.Lease, o checkout.Outcome) {

@@ -100,8 +100,8 @@ func anyEvidence(r *rapid.T) *evidence.Entry {
 	return nil
 }
 
-func anyEnqueue(r *rapid.T) checkout.Enqueue {
-	return checkout.Enqueue{Now: now(), Hold: one(r, "hold", 0, leaseFor), Unsent: maybe(r, "unsent")}
+func anyEnqueue(r *rapid.T) checkout.JobEntry {
+	return checkout.JobEntry{Now: now(), Hold: one(r, "hold", 0, leaseFor), Unsent: maybe(r, "unsent")}
 }
 
 func anyCheckout(r *rapid.T) checkout.Checkout {

@@ -160,7 +160,7 @@ func settledHold(t *testing.T, s ports.Admin) {
 	l := lease(t, s, reserved(1).Jobs[0].ID)
 	done := opened(1)
 	done.Jobs = []checkout.Job{job(done.Next, checkout.JobNotify, 1)}
-	must(t, "Settle", s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone}, checkout.Enqueue{Now: now(), Hold: leaseFor},
+	must(t, "Settle", s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone}, checkout.JobEntry{Now: now(), Hold: leaseFor},
 		deciding(func(checkout.Checkout) checkout.Change { return done })))
 	same(t, "leased", jobIDs(leasedJobs(t, s, nil)), jobIDs(done.Jobs))
 	settle(t, s, checkout.Lease{Job: checkout.DeliveryOf(done.Events[0]), Token: 1}, checkout.Outcome{State: checkout.JobDone})

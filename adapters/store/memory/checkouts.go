@@ -11,7 +11,7 @@ import (
 )
 
 // InsertCheckout implements [ports.Checkouts].
-func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
+func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.JobEntry) error {
 	return s.locked(ctx, func() error {
 		c := change.Next
 		order, key := name{c.ProviderCode, c.OrderID}, name{c.ProviderCode, c.IdempotencyKey}
@@ -75,13 +75,13 @@ func (s *Store) find(by checkout.Reference) (id string) {
 }
 
 // UpdateCheckout implements [ports.Checkouts].
-func (s *Store) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue,
+func (s *Store) UpdateCheckout(ctx context.Context, id string, q checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return s.locked(ctx, func() error { return s.update(id, q, decide) })
 }
 
 // update stores the change that decide makes of a checkout.
-func (s *Store) update(id string, q checkout.Enqueue, decide func(checkout.Checkout) (checkout.Change, error)) error {
+func (s *Store) update(id string, q checkout.JobEntry, decide func(checkout.Checkout) (checkout.Change, error)) error {
 	r, ok := s.rows[id]
 	if !ok {
 		return fmt.Errorf("checkout %s: %w", id, ports.ErrNotFound)
@@ -110,7 +110,7 @@ func (s *Store) remove(c checkout.Checkout) {
 }
 
 // store puts the change on record, or returns an error and changes nothing.
-func (s *Store) store(id string, change checkout.Change, q checkout.Enqueue) error {
+func (s *Store) store(id string, change checkout.Change, q checkout.JobEntry) error {
 	r := s.rows[id]
 	r.checkout = copyOf(change.Next)
 	if change.Agreement != nil {

@@ -106,7 +106,7 @@ func (q *queue) add(given checkout.Job) *job {
 }
 
 // addChange adds the events and the jobs of a change, none of whose events is on record.
-func (q *queue) addChange(c checkout.Change, enqueue checkout.Enqueue) {
+func (q *queue) addChange(c checkout.Change, enqueue checkout.JobEntry) {
 	hold := func(j *job) {
 		if j != nil && enqueue.Hold > 0 {
 			j.Token, j.until = 1, stored(enqueue.Now.Add(enqueue.Hold))
@@ -227,7 +227,7 @@ func (j *job) release(now time.Time) {
 }
 
 // Settle implements [ports.Queue].
-func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, enqueue checkout.Enqueue,
+func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, enqueue checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	return s.locked(ctx, func() error {
 		j, err := s.queue.held(l)

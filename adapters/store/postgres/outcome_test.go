@@ -29,7 +29,7 @@ func event(c checkout.Checkout, name events.Name) events.Event {
 	return events.Event{ID: fmt.Sprintf("evt_%s_%s", c.ID, name), Name: name, CheckoutID: c.ID, ProviderCode: c.ProviderCode}
 }
 
-func pending() checkout.Enqueue { return checkout.Enqueue{Now: time.Now(), Hold: 10 * time.Second} }
+func pending() checkout.JobEntry { return checkout.JobEntry{Now: time.Now(), Hold: 10 * time.Second} }
 
 func insert(t *testing.T, db *postgres.DB, n int) {
 	t.Helper()

@@ -20,7 +20,7 @@ func TestChargesAreReadBySQL(t *testing.T) {
 		{Sequence: 2, Type: money.FinalInstalment, Due: money.Date{Year: 2027, Month: 2, Day: 8}, Amount: 1<<53 + 1},
 	}
 	change := checkout.Change{Next: c, Agreement: &a}
-	if err := db.InsertCheckout(t.Context(), change, checkout.Enqueue{}); err != nil {
+	if err := db.InsertCheckout(t.Context(), change, checkout.JobEntry{}); err != nil {
 		t.Fatalf("InsertCheckout: %v", err)
 	}
 

@@ -90,7 +90,7 @@ func (l *locked) readJobs(b *Batch) {
 }
 
 // InsertCheckout implements [ports.Checkouts].
-func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqueue checkout.Enqueue) error {
+func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqueue checkout.JobEntry) error {
 	c := change.Next
 	return s.Do(ctx, "insert checkout "+c.ID, func(ctx context.Context, t Tx) error {
 		var b Batch
@@ -113,7 +113,7 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqu
 
 // storeRest adds what stores a change beside the checkout.
 func (s *Store) storeRest(ctx context.Context, t Tx, b *Batch, l *locked, change checkout.Change,
-	enqueue checkout.Enqueue) error {
+	enqueue checkout.JobEntry) error {
 	if err := l.checkEvents(change.Events); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (l *locked) checkEvents(list []events.Event) error {
 }
 
 // UpdateCheckout implements [ports.Checkouts].
-func (s *Store) UpdateCheckout(ctx context.Context, id string, enqueue checkout.Enqueue,
+func (s *Store) UpdateCheckout(ctx context.Context, id string, enqueue checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var wanted checkout.Change // of the latest attempt
 	return s.Do(ctx, "update checkout "+id, func(ctx context.Context, t Tx) error {
@@ -222,7 +222,7 @@ func (s *Store) UpdateCheckout(ctx context.Context, id string, enqueue checkout.
 }
 
 // change adds what stores the change that decide makes of a checkout, whose identity stays, with further moments.
-func (s *Store) change(ctx context.Context, t Tx, b *Batch, l *locked, enqueue checkout.Enqueue,
+func (s *Store) change(ctx context.Context, t Tx, b *Batch, l *locked, enqueue checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error), further ...checkout.Moment) (checkout.Change, error) {
 	c := l.checkout
 	change, err := decide(c)

@@ -22,7 +22,7 @@ const (
 )
 
 // enter adds what enters a job into the queue by a statement. A position is that of the job within its checkout.
-func (s *Store) enter(b *Batch, statement string, j checkout.Job, position int64, q checkout.Enqueue, stored *int64) {
+func (s *Store) enter(b *Batch, statement string, j checkout.Job, position int64, q checkout.JobEntry, stored *int64) {
 	state, token, settled := checkout.JobPending, 0, any(nil)
 	var place, lease any
 	switch j.Kind {
@@ -116,7 +116,7 @@ func (s *Store) enqueue(ctx context.Context, t Tx, order []*entering) error {
 			l.job++
 			position = l.job
 		}
-		s.enter(&b, s.statements.insertJob, j.Job, position, checkout.Enqueue{}, &j.stored)
+		s.enter(&b, s.statements.insertJob, j.Job, position, checkout.JobEntry{}, &j.stored)
 	}
 	return t.Commit(ctx, &b)
 }
@@ -183,7 +183,7 @@ func (s *Store) Extend(ctx context.Context, l checkout.Lease, now time.Time, d t
 
 // Settle implements [ports.Queue]. If the outcome of a commit is not known, a further attempt finds the outcome on record,
 // because only the holder of the lease stores one.
-func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Outcome, enqueue checkout.Enqueue,
+func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Outcome, enqueue checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	var wanted checkout.Change // of the latest attempt, like settled
 	var settled JobRow

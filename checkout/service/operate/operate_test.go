@@ -152,7 +152,7 @@ func (d desk) openedDue(t *testing.T, due time.Time) checkout.Change {
 		FirstName: checkout.Some("Canary"), LastName: checkout.Some("Rāpata"), Email: checkout.Some("canary@example.nz")}
 	change := cmd.Reserve(checkout.Intent{}, "KOWHAI-1-a", now.Add(-time.Hour))
 	change.Jobs[0].Due = due
-	must(t, d.store.InsertCheckout(t.Context(), change, checkout.Enqueue{Now: now}))
+	must(t, d.store.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: now}))
 	return change
 }
 
@@ -179,7 +179,7 @@ func TestAJobIsHastenedWithItsRecordAndAMoment(t *testing.T) {
 	if err != nil || len(due) != 1 || due[0].Job.ID != id {
 		t.Fatalf("due are %+v, %v; want the job", due, err)
 	}
-	must(t, d.store.Settle(t.Context(), due[0], checkout.Outcome{State: checkout.JobDone}, checkout.Enqueue{Now: now}, nil))
+	must(t, d.store.Settle(t.Context(), due[0], checkout.Outcome{State: checkout.JobDone}, checkout.JobEntry{Now: now}, nil))
 	if err := d.Retry(t.Context(), id); !errors.Is(err, ports.ErrNotFound) || len(d.recorded(t)) != 1 {
 		t.Errorf("a job that is done: %v, and %d records", err, len(d.recorded(t)))
 	}

@@ -84,7 +84,7 @@ func (w *world) settled(t *testing.T, provider, order string, status events.Stat
 	c := checkout.Checkout{ID: provider + "-" + order, ProviderCode: provider, OrderID: order, IdempotencyKey: provider + ":" + order}
 	e := events.Created(events.Origin{RequestID: "req_1", Environment: "sandbox", CreatedAt: time.Now()},
 		events.Subject{ProviderCode: provider, OrderID: order, CheckoutID: c.ID}, "dda", "contact")
-	enqueue := checkout.Enqueue{Now: time.Now(), Hold: time.Second, Unsent: status == events.NotConfigured}
+	enqueue := checkout.JobEntry{Now: time.Now(), Hold: time.Second, Unsent: status == events.NotConfigured}
 	must(t, w.store.InsertCheckout(t.Context(), checkout.Change{Next: c, Events: []events.Event{e}}, enqueue))
 	switch status {
 	case events.Delivered:
@@ -98,7 +98,7 @@ func (w *world) settled(t *testing.T, provider, order string, status events.Stat
 // settle stores the outcome of the first holder of an event.
 func (w *world) settle(t *testing.T, e events.Event, o checkout.Outcome) {
 	t.Helper()
-	must(t, w.store.Settle(t.Context(), checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1}, o, checkout.Enqueue{Now: time.Now()}, nil))
+	must(t, w.store.Settle(t.Context(), checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1}, o, checkout.JobEntry{Now: time.Now()}, nil))
 }
 
 func (w *world) record(t *testing.T, id string) checkout.EventRecord {
@@ -239,7 +239,7 @@ func TestTheEventsOfACheckoutAreSentInTheirOrder(t *testing.T) {
 	first := w.settled(t, "KOWHAI", "ORDER-1", events.Failed)
 	second := events.Confirmed(events.Origin{CreatedAt: time.Now()}, events.Subject{ProviderCode: "KOWHAI", OrderID: "ORDER-1",
 		CheckoutID: first.CheckoutID}, "dda", "agreement")
-	err := w.store.UpdateCheckout(t.Context(), first.CheckoutID, checkout.Enqueue{Now: time.Now(), Hold: time.Second},
+	err := w.store.UpdateCheckout(t.Context(), first.CheckoutID, checkout.JobEntry{Now: time.Now(), Hold: time.Second},
 		func(c checkout.Checkout) (checkout.Change, error) {
 			return checkout.Change{Next: c, Events: []events.Event{second}}, nil
 		})

@@ -23,7 +23,7 @@ func (s *setups) EraseSetups(_ context.Context, keys []string) error {
 func (d desk) enrolled(t *testing.T) checkout.Checkout {
 	t.Helper()
 	c := d.opened(t).Next
-	err := d.store.UpdateCheckout(t.Context(), c.ID, checkout.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
+	err := d.store.UpdateCheckout(t.Context(), c.ID, checkout.JobEntry{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
 		c.Status, c.Tokens = checkout.SetupRequired, []checkout.Token{{Epoch: 1, Expires: now.Add(-time.Hour)}}
 		return checkout.Change{Next: c}, nil
 	})
@@ -76,7 +76,7 @@ func TestAStudentWhoHasChangedIsNotErased(t *testing.T) {
 	c := d.enrolled(t)
 	student, err := d.Find(t.Context(), "canary@example.nz")
 	must(t, err)
-	err = d.store.UpdateCheckout(t.Context(), c.ID, checkout.Enqueue{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
+	err = d.store.UpdateCheckout(t.Context(), c.ID, checkout.JobEntry{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
 		c.Confirmation.AgreementNumber = "PPA-2026-1"
 		return checkout.Change{Next: c}, nil
 	})

@@ -142,7 +142,7 @@ func (s *benchStore) insertMany(b *testing.B, db ports.Checkouts, first, n int, 
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				made := opening(s.keyring, benchOrder(uint64(first)+uint64(i)), now)
 				change(int(i), &made.Next)
-				if err := db.InsertCheckout(ctx, made, checkout.Enqueue{Now: now, Unsent: !pending}); err != nil {
+				if err := db.InsertCheckout(ctx, made, checkout.JobEntry{Now: now, Unsent: !pending}); err != nil {
 					b.Error(err)
 					return
 				}

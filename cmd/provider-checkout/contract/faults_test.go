@@ -86,14 +86,14 @@ func (f *faulty) Jobs(ctx context.Context, filter checkout.JobFilter, limit int)
 	return unless(f, "Jobs", func() ([]checkout.JobRecord, error) { return f.Store.Jobs(ctx, filter, limit) })
 }
 
-func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.Enqueue) error {
+func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.JobEntry) error {
 	if err := f.fault("InsertCheckout"); err != nil {
 		return err
 	}
 	return f.Store.InsertCheckout(ctx, change, q)
 }
 
-func (f *faulty) UpdateCheckout(ctx context.Context, id string, q checkout.Enqueue,
+func (f *faulty) UpdateCheckout(ctx context.Context, id string, q checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	if err := f.fault("UpdateCheckout"); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (f *faulty) UpdateCheckout(ctx context.Context, id string, q checkout.Enque
 	return f.Store.UpdateCheckout(ctx, id, q, decide)
 }
 
-func (f *faulty) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
+func (f *faulty) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	if l.Job.Kind == checkout.JobDeliver {
 		if err := f.fault("Settle"); err != nil {

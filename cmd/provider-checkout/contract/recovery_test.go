@@ -71,7 +71,7 @@ func (w watched) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lea
 	return found, err
 }
 
-func (w watched) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.Enqueue,
+func (w watched) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.JobEntry,
 	decide func(checkout.Checkout) (checkout.Change, error)) error {
 	err := w.Store.Settle(ctx, l, o, q, decide)
 	w.settled <- l.Job.ID

@@ -255,7 +255,7 @@ func setupURL(created sandbox.Response) string { return created.String("direct_d
 // alter changes the bank setup of a checkout on record, as a report of the processor would.
 func alter(t *testing.T, s *sandbox.Sandbox, created sandbox.Response, change func(*checkout.Setup)) {
 	t.Helper()
-	err := s.Store.UpdateCheckout(t.Context(), created.String("checkout.checkout_id"), checkout.Enqueue{},
+	err := s.Store.UpdateCheckout(t.Context(), created.String("checkout.checkout_id"), checkout.JobEntry{},
 		func(c checkout.Checkout) (checkout.Change, error) {
 			change(&c.Setup)
 			return checkout.Change{Next: c}, nil
