@@ -53,7 +53,8 @@ func (c Checkout) Released() (Change, error) {
 
 // Completed returns the confirmed checkout with the ids that the CRM gave the agreement and its document,
 // checkout.confirmed and, if there is a document, agreement.generated. documentID is "" without one. The error is ErrSettled.
-func (c Checkout) Completed(a agreement.Agreement, agreementID, documentID string, env catalogue.Environment, now time.Time) (Change, error) {
+func (c Checkout) Completed(a agreement.Agreement, agreementID, documentID string, env catalogue.Environment,
+	now time.Time) (Change, error) {
 	if c.Status == Confirmed || !c.concluded() {
 		return Change{}, ErrSettled
 	}

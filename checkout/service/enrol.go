@@ -37,9 +37,6 @@ type heldChange struct {
 	until    time.Time // the job and the events are leased to the caller until then
 }
 
-// decideAnswer decides what the CRM's answer makes of a checkout.
-type decideAnswer = func(checkout.Checkout) (checkout.Change, error)
-
 // withinCommit returns the change with the answer to its CRM job, if the CRM answers within the commit.
 func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) {
 	if !s.crmInfo.WithinCommit {
@@ -93,14 +90,17 @@ func (s *Service) await(ctx context.Context, kind checkout.JobKind, stored check
 	switch {
 	case err != nil:
 		return heldChange{}, s.fail(ctx, "read job "+id, err)
-	case len(jobs) == 1 && jobs[0].Cursor == refusedCursor(jobs[0].Token): // it waits for an administrator
+	case len(jobs) == 1 && refusedLatest(jobs[0]):
 		return heldChange{}, checkout.Busy()
 	}
 	return heldChange{}, errAwaiting
 }
 
-// refusedCursor is the cursor of a job that the CRM refused at the attempt with this token, and that was not attempted since.
+// refusedCursor is the cursor of a job that the CRM refused at the attempt with this token.
 func refusedCursor(token int64) string { return fmt.Sprint("refused ", token) }
+
+// refusedLatest reports whether the CRM refused the latest attempt at a job, which then waits for an administrator.
+func refusedLatest(j checkout.JobRecord) bool { return j.Cursor == refusedCursor(j.Token) }
 
 // failWaiting returns the error of an attempt for the request that waits for it: a failure of the store becomes BUSY where it may
 // pass.
@@ -200,7 +200,7 @@ func (s *Service) conclusionOf(ctx context.Context, c checkout.Checkout) (enrolm
 }
 
 // askCRM has the CRM open or complete an enrolment, and returns what its answer makes of the checkout. A CRM that panics has failed.
-func (s *Service) askCRM(ctx context.Context, e enrolment) (decide decideAnswer, err error) {
+func (s *Service) askCRM(ctx context.Context, e enrolment) (decide decider, err error) {
 	defer recovered(&err)
 	c, key := e.checkout, s.enrolmentKey(e.checkout)
 	answeredAt := func() time.Time {
@@ -259,7 +259,7 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 	// The first attempt that fails for a reason is a moment, and the others are counted in it.
 	outcome.Moments = []checkout.Moment{{At: now, Kind: checkout.MomentCRMWaits, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID,
 		Detail: detail, Once: "crm " + detail, Times: 1}}
-	var decide decideAnswer
+	var decide decider
 	if refused && opening && (refusal.OtherIntent || !refusal.Made) {
 		outcome, decide = checkout.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.Checkout.Released
 	}

@@ -138,7 +138,8 @@ func (s *Service) refresh(ctx context.Context, stored checkout.Checkout, purpose
 }
 
 // storeObservation stores what the processor said of a checkout's setup, if that is new.
-func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout, seen checkout.Observation) (checkout.Checkout, error) {
+func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout,
+	seen checkout.Observation) (checkout.Checkout, error) {
 	now := s.now()
 	if stored.Observe(seen, now).Next.Setup == stored.Setup {
 		return stored, nil
@@ -159,7 +160,8 @@ func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout
 var errNothingNew = errors.New("nothing is new")
 
 // updateSetup stores what decide makes of a checkout's setup if that changes it.
-func (s *Service) updateSetup(ctx context.Context, id string, decide func(checkout.Checkout) checkout.Change) (checkout.Checkout, error) {
+func (s *Service) updateSetup(ctx context.Context, id string,
+	decide func(checkout.Checkout) checkout.Change) (checkout.Checkout, error) {
 	change, err := s.update(ctx, id, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout) (checkout.Change, error) {
 		change := decide(c)
 		if change.Next.Setup == c.Setup {

@@ -79,7 +79,7 @@ func (s *Service) noteSent(ctx context.Context, provider string, err error) {
 	case errors.Is(err, ports.ErrBusy), errors.Is(err, ports.ErrProhibited):
 	case s.receivers.failed(provider, s.now()):
 		s.report(ctx, Failure{Operation: OperationRecover, Severity: Warning, About: checkout.About{ProviderCode: provider},
-			Err: fmt.Errorf("the receiver of provider %s takes no events: one that waits is sent every %s to %s, and the others once it takes one",
-				provider, firstProbe, longestProbe)})
+			Err: fmt.Errorf("the receiver of provider %s takes no events: one that waits is sent every %s to %s, "+
+				"and the others once it takes one", provider, firstProbe, longestProbe)})
 	}
 }

@@ -62,7 +62,8 @@ func (sch *scheduler) setHandlers() {
 	if s.cfg.Notifier != nil {
 		n := newNotifier(s)
 		sch.guards = append(sch.guards, guard{n.answers, []checkout.JobKind{checkout.JobNotify}, func(context.Context) {}})
-		sch.handlers[checkout.JobNotify] = handler{attempt: n.attemptNotice, operation: OperationNotify, severity: Error, all: 4, breaker: n.answers}
+		sch.handlers[checkout.JobNotify] = handler{attempt: n.attemptNotice, operation: OperationNotify, severity: Error,
+			all: 4, breaker: n.answers}
 	}
 	for _, t := range s.tasks() {
 		sch.handlers[t.Kind] = handler{attempt: sch.attemptTask(t), operation: OperationTask, severity: Error, all: 1}
@@ -362,7 +363,8 @@ func (sch *scheduler) probe(ctx context.Context) error {
 	}
 	for _, provider := range sch.receivers.shut() {
 		if sch.receivers.probe(provider, now) {
-			_, err := sch.leaseAndStart(ctx, checkout.JobQuery{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: provider, Limit: 1})
+			_, err := sch.leaseAndStart(ctx, checkout.JobQuery{Kinds: []checkout.JobKind{checkout.JobDeliver},
+				ProviderCode: provider, Limit: 1})
 			failures = append(failures, err)
 		}
 	}

@@ -166,7 +166,8 @@ func (c Config) check() error {
 	case c.SetupLifetime < 0:
 		return fmt.Errorf("field SetupLifetime: %s is negative", c.SetupLifetime)
 	case c.PollTimeout < 0, c.ProcessorTimeout < 0, max(c.PollTimeout, c.ProcessorTimeout) > waitLimit:
-		return fmt.Errorf("fields PollTimeout and ProcessorTimeout: %s and %s must be from 0 to %s", c.PollTimeout, c.ProcessorTimeout, waitLimit)
+		return fmt.Errorf("fields PollTimeout and ProcessorTimeout: %s and %s must be from 0 to %s",
+			c.PollTimeout, c.ProcessorTimeout, waitLimit)
 	case !c.Keyring.Valid():
 		return errors.New("field Keyring is missing")
 	case c.Store == nil, c.Processor == nil, c.CRM == nil, c.Printer == nil, c.Sender == nil:

@@ -16,7 +16,7 @@ import (
 const holdLimit = 10 * time.Second
 
 // update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
-func (s *Service) update(ctx context.Context, id string, entry checkout.JobEntry, decide decideAnswer) (checkout.Change, error) {
+func (s *Service) update(ctx context.Context, id string, entry checkout.JobEntry, decide decider) (checkout.Change, error) {
 	d := &decision{service: s, decide: decide}
 	err := s.cfg.Store.UpdateCheckout(ctx, id, entry, d.run)
 	switch {
@@ -31,7 +31,7 @@ func (s *Service) update(ctx context.Context, id string, entry checkout.JobEntry
 // settle settles a job with what decide makes of its checkout, and returns that change; decide may be nil. An error of decide is
 // returned unchanged. It wraps ports.ErrNotFound if the lease is lost.
 func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, entry checkout.JobEntry,
-	decide decideAnswer) (checkout.Change, error) {
+	decide decider) (checkout.Change, error) {
 	d := &decision{service: s, decide: decide}
 	run := d.run
 	if decide == nil {
@@ -48,10 +48,13 @@ func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outco
 	return d.change, err
 }
 
+// decider decides the change of a checkout, as it is in the store now.
+type decider = func(checkout.Checkout) (checkout.Change, error)
+
 // decision holds the latest result of decide: a store may have it decide more than once.
 type decision struct {
 	service *Service
-	decide  decideAnswer
+	decide  decider
 	change  checkout.Change
 	err     error
 }
