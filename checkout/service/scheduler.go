@@ -98,7 +98,7 @@ func (sch *scheduler) attemptTask(t Task) func(context.Context, checkout.Lease) 
 			sch.awaitLeaseEnd(l)
 			return nil
 		case failure != nil:
-			outcome.Failure = checkout.Failure{At: s.now(), Reason: failure.Error()}
+			outcome.Failure = checkout.FailureOf(failure, s.now())
 			if _, reported := errors.AsType[notSealed](failure); !reported {
 				s.failed(ctx, Failure{Operation: OperationTask, Severity: Error, Err: fmt.Errorf("%s: %w", t.Kind, failure)})
 			}
