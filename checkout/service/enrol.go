@@ -42,11 +42,12 @@ func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) 
 	if !s.crmInfo.WithinCommit {
 		return change, nil
 	}
-	e := enrolment{checkout: change.Next, agreement: change.Agreement, document: change.Document, at: change.Next.CreatedAt}
-	if e.agreement != nil {
-		e.at = e.agreement.AcceptedAt
+	at := change.Next.CreatedAt
+	if change.Agreement != nil {
+		at = change.Agreement.AcceptedAt
 	}
-	decide, err := s.askCRM(context.Background(), e)
+	e := enrolment{change.Next, change.Agreement, change.Document}
+	decide, err := s.askCRM(context.Background(), e, func() time.Time { return at })
 	if err != nil {
 		return checkout.Change{}, err
 	}
@@ -59,7 +60,7 @@ func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) 
 func (s *Service) attemptHeld(ctx context.Context, held heldChange) (heldChange, error) {
 	for _, j := range held.Jobs {
 		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
-			e := enrolment{checkout: held.Next, agreement: held.Agreement, document: held.Document}
+			e := enrolment{held.Next, held.Agreement, held.Document}
 			held, err := s.attemptCRMJob(ctx, checkout.Lease{Job: j, Token: 1}, e, held.provider, holdLimit)
 			return held, s.failWaiting(ctx, err)
 		}
@@ -132,7 +133,7 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	}
 	calling, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	decide, err := s.askCRM(calling, e)
+	decide, err := s.askCRM(calling, e, s.now)
 	s.noteCRMAnswer(ctx, err)
 	settling, cancel := detached(ctx, settleLimit)
 	defer cancel()
@@ -170,7 +171,6 @@ type enrolment struct {
 	checkout  checkout.Checkout
 	agreement *agreement.Agreement // nil to open it
 	document  *agreement.Document
-	at        time.Time // of the create or the confirm, for an answer within its commit; else zero: the answer comes now
 }
 
 // enrolmentOf reads what the call of a CRM job needs.
@@ -199,28 +199,23 @@ func (s *Service) conclusionOf(ctx context.Context, c checkout.Checkout) (enrolm
 	return enrolment{checkout: c, agreement: &a, document: document}, nil
 }
 
-// askCRM has the CRM open or complete an enrolment, and returns what its answer makes of the checkout. A CRM that panics has failed.
-func (s *Service) askCRM(ctx context.Context, e enrolment) (decide decider, err error) {
+// askCRM has the CRM open or complete an enrolment, and returns what its answer makes of the checkout; now is read once the CRM has
+// answered. A CRM that panics has failed.
+func (s *Service) askCRM(ctx context.Context, e enrolment, now func() time.Time) (decide decider, err error) {
 	defer recovered(&err)
 	c, key := e.checkout, s.enrolmentKey(e.checkout)
-	answeredAt := func() time.Time {
-		if e.at.IsZero() {
-			return s.now()
-		}
-		return e.at
-	}
 	if e.agreement == nil {
 		records, err := s.cfg.CRM.Open(ctx, checkout.Enrolment{EnrolmentKey: key, CheckoutID: c.ID, Student: c.Student,
 			CourseCode: c.CourseCode, Intent: c.Intent})
-		now := answeredAt()
-		opening := checkout.Opening{Now: now, Environment: s.cfg.Environment, Token: s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime))}
+		at := now()
+		opening := checkout.Opening{Now: at, Environment: s.cfg.Environment, Token: s.cfg.Keyring.Issue(1, at.Add(s.cfg.SetupLifetime))}
 		return func(stored checkout.Checkout) (checkout.Change, error) { return stored.Opened(records, opening) }, err
 	}
 	completed, err := s.cfg.CRM.Complete(ctx, checkout.Completion{EnrolmentKey: key, Records: c.Records, Agreement: *e.agreement,
 		Document: e.document, Setup: c.Setup})
-	now := answeredAt()
+	at := now()
 	return func(stored checkout.Checkout) (checkout.Change, error) {
-		return stored.Completed(*e.agreement, completed.AgreementID, completed.DocumentID, s.cfg.Environment, now)
+		return stored.Completed(*e.agreement, completed.AgreementID, completed.DocumentID, s.cfg.Environment, at)
 	}, err
 }
 
