@@ -66,6 +66,13 @@ func (s *Service) report(ctx context.Context, f Failure) {
 	s.cfg.Report(ctx, f)
 }
 
+// reportUnlessStopped reports a failure of the background work, unless that is being stopped.
+func (s *Service) reportUnlessStopped(ctx context.Context, f Failure) {
+	if ctx.Err() == nil {
+		s.report(ctx, f)
+	}
+}
+
 // fail adds to an error what failed. If the cause is a lack of time, it is reported, and the error becomes the refusal
 // BUSY.
 func (s *Service) fail(ctx context.Context, doing string, err error) error {

@@ -44,7 +44,7 @@ func (r *retainer) run(ctx context.Context, cursor string) (next string, pause t
 		case ctx.Err() != nil:
 			return cursor, retainPause, nil
 		case err != nil:
-			r.failed(ctx, Failure{Operation: OperationRetain, Severity: Error, Err: err})
+			r.reportUnlessStopped(ctx, Failure{Operation: OperationRetain, Severity: Error, Err: err})
 			return cursor, retainPause, nil
 		case next == "" && r.failing:
 			r.pause, r.failing = min(max(2*r.pause, retainPause), retainAgain), false
@@ -62,7 +62,7 @@ func (r *retainer) run(ctx context.Context, cursor string) (next string, pause t
 // leave reports why a checkout is left alone for now.
 func (r *retainer) leave(ctx context.Context, about checkout.About, err error) {
 	r.failing = true
-	r.failed(ctx, Failure{Operation: OperationRetain, Severity: Error, About: about, Err: err})
+	r.reportUnlessStopped(ctx, Failure{Operation: OperationRetain, Severity: Error, About: about, Err: err})
 }
 
 // page erases the checkouts of a page that were kept for long enough, and returns the cursor of the next page, "" at the end. A

@@ -100,7 +100,7 @@ func (sch *scheduler) attemptTask(t Task) func(context.Context, checkout.Lease) 
 		case failure != nil:
 			outcome.Failure = checkout.FailureOf(failure, s.now())
 			if _, reported := errors.AsType[notSealed](failure); !reported {
-				s.failed(ctx, Failure{Operation: OperationTask, Severity: Error, Err: fmt.Errorf("%s: %w", t.Kind, failure)})
+				s.reportUnlessStopped(ctx, Failure{Operation: OperationTask, Severity: Error, Err: fmt.Errorf("%s: %w", t.Kind, failure)})
 			}
 		}
 		return s.settleAttempt(ctx, l, outcome)
@@ -191,7 +191,7 @@ func (s *Service) wakeScheduler() {
 func (sch *scheduler) poll(ctx context.Context) {
 	for _, step := range []func(context.Context) error{sch.enqueueTasks, sch.leaseAll, sch.probe} {
 		if err := step(ctx); err != nil {
-			sch.failed(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
+			sch.reportUnlessStopped(ctx, Failure{Operation: OperationSchedule, Severity: Error, Err: err})
 			return
 		}
 	}
@@ -305,7 +305,7 @@ func (sch *scheduler) start(ctx context.Context, l checkout.Lease) {
 		subject.requestID = l.Job.RequestID
 		concerns(ctx, l.Job.About())
 		if err := sch.handle(ctx, h, l); err != nil {
-			sch.failed(ctx, Failure{Operation: h.operation, Severity: h.severity, Err: err})
+			sch.reportUnlessStopped(ctx, Failure{Operation: h.operation, Severity: h.severity, Err: err})
 		}
 	})
 }
@@ -369,11 +369,4 @@ func (sch *scheduler) probe(ctx context.Context) error {
 		}
 	}
 	return errors.Join(failures...)
-}
-
-// failed reports a failure of the background work, unless it is being stopped.
-func (s *Service) failed(ctx context.Context, f Failure) {
-	if ctx.Err() == nil {
-		s.report(ctx, f)
-	}
 }

@@ -112,7 +112,7 @@ func (s *sealer) keepNewest(ctx context.Context) {
 // pass passes a checkpoint to Config.Checkpoint, and reports that the call panics or hangs.
 func (s *sealer) pass(ctx context.Context, newest []byte) {
 	late := time.AfterFunc(keepLimit, func() {
-		s.failed(ctx, Failure{Operation: OperationHook, Severity: Error,
+		s.reportUnlessStopped(ctx, Failure{Operation: OperationHook, Severity: Error,
 			Err: fmt.Errorf("the checkpoint is not kept after %s: sealing goes on, and later checkpoints wait until it is", keepLimit)})
 	})
 	defer late.Stop()
@@ -138,7 +138,7 @@ func (s *sealer) reportNotSealed(ctx context.Context, err error) error {
 		s.cfg.Count(CountNotSealed)
 	default:
 		s.cfg.Count(CountNotSealed)
-		s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
+		s.reportUnlessStopped(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
 	}
 	s.changed = changed
 	return notSealed{err}
@@ -231,7 +231,7 @@ func (s *sealer) reportClocks(ctx context.Context, apart time.Duration) {
 	s.cfg.Count(CountClocksApart)
 	if now := s.now(); s.apart.IsZero() || now.Sub(s.apart).Abs() >= clocksAgain {
 		s.apart = now
-		s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: fmt.Errorf(
+		s.reportUnlessStopped(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: fmt.Errorf(
 			"a clock is %s from that of another machine, or has been set back: what is recorded meanwhile looks back-dated "+
 				"in the evidence log, and will for ever; set the clocks by NTP", apart.Round(time.Second))})
 	}
@@ -278,7 +278,7 @@ func (s *sealer) reportRefused(ctx context.Context, ids []string) {
 		first = ids[0]
 	}
 	if first != s.refused && first != "" {
-		s.failed(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: fmt.Errorf(
+		s.reportUnlessStopped(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: fmt.Errorf(
 			"%d entries of the evidence log are not attested under the operator's secret, and are not sealed: the first is %s", len(ids), first)})
 	}
 	s.refused, s.refusals = first, len(ids)
