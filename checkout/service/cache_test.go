@@ -80,14 +80,14 @@ func TestOneHoldsALockAtATimeAndNothingIsLeft(t *testing.T) {
 func TestWhoCannotWaitGetsNoLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l locks
-		unlock, _, err := l.lock(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
+		unlock, waited, err := l.lock(t.Context(), "a")
+		if err != nil || waited {
+			t.Fatalf("a free lock: waited %v, %v", waited, err)
 		}
 		waiting, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, _, err := l.lock(waiting, "a"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a held lock: %v, want %v", err, context.DeadlineExceeded)
+		if _, waited, err := l.lock(waiting, "a"); !waited || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a held lock: waited %v, %v; want %v", waited, err, context.DeadlineExceeded)
 		}
 		unlock()
 		if _, _, err := l.lock(waiting, "a"); !errors.Is(err, context.DeadlineExceeded) {

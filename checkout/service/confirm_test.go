@@ -1,10 +1,12 @@
 package service_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +31,22 @@ func TestAConfirmDoesNotGuessWhenTheProcessorIsSilent(t *testing.T) {
 	w.processor.err = errors.New("down again")
 	if again, err := w.confirm(t, cmd); err != nil || !again.Already {
 		t.Errorf("a repeat needs no processor: %v", err)
+	}
+}
+
+func TestAConfirmThatWaitsForNoOtherReadsItsCheckoutOnce(t *testing.T) {
+	var reads atomic.Int64
+	w := newWorld(t, disturbing(func(ctx context.Context, method, _ string, call func(context.Context) error) error {
+		if method == "Checkout" {
+			reads.Add(1)
+		}
+		return call(ctx)
+	}))
+	cmd := w.ready(t, "ORDER-1")
+	reads.Store(0)
+	w.confirms(t, cmd)
+	if n := reads.Load(); n != 1 {
+		t.Errorf("a confirm reads its checkout %d times, want 1", n)
 	}
 }
 
