@@ -88,8 +88,11 @@ func withoutGaps(o salesforce.Options) salesforce.Options {
 	return o
 }
 
-// parseKey reads an RSA private key from PEM. Its error repeats nothing of the text.
+// parseKey reads an RSA private key from PEM; it returns nil for an empty text. Its error repeats nothing of the text.
 func parseKey(l secretList) (*rsa.PrivateKey, error) {
+	if strings.TrimSpace(l.text) == "" { // a file that is always mounted
+		return nil, nil
+	}
 	if block, _ := pem.Decode([]byte(l.text)); block != nil {
 		if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
 			return key, nil

@@ -111,6 +111,8 @@ func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
 			[]string{"the user as whom the JWT key signs in is missing (--salesforce-user)"}, []string{"salesforce: "}},
 		{"a small key", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example", "--salesforce-user", "u"},
 			[]string{"1024 bits"}, []string{"missing"}},
+		{"an empty file for a key", cli.ExitFailed, []string{id, secret, jwtKeyVariable + "_FILE=" + proc.TempFile(t, "\n")},
+			nil, []string{"the URL of the Salesforce organisation is missing"}, []string{"RSA", jwtKeyVariable}},
 		{"a key that is none", cli.ExitFailed, []string{id, jwtKeyVariable + "=hunter2"}, []string{"--salesforce-url", "https://kowhai.example"},
 			[]string{jwtKeyVariable + ": must be an RSA private key"}, []string{"missing"}},
 		{"another kind of key", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + keyPEM(t, "PRIVATE KEY", other)},

@@ -93,13 +93,27 @@ func (b *budget) tryTake(p checkout.Purpose) time.Duration {
 func (b *budget) observe(h http.Header, status int, sent, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch reset, err := http.ParseTime(h.Get("RateLimit-Reset")); {
-	case status == http.StatusTooManyRequests && err == nil && reset.After(now):
-		b.refused, b.blocked = now, now.Add(min(reset.Sub(now), longestBlock))
+	switch until := retryAfter(h, now); {
+	case status == http.StatusTooManyRequests && until.After(now):
+		b.refused, b.blocked = now, now.Add(min(until.Sub(now), longestBlock))
 	case status < 300 && !sent.Before(b.refused):
 		b.blocked = time.Time{}
 	}
 	if remaining, err := strconv.Atoi(h.Get("RateLimit-Remaining")); err == nil && remaining >= 0 && status != http.StatusTooManyRequests {
 		b.tokens = min(b.tokens, float64(remaining))
 	}
+}
+
+// retryAfter returns the time at which a refused call may be repeated: GoCardless says it as RateLimit-Reset, and a proxy before it
+// as Retry-After. It is zero if neither does.
+func retryAfter(h http.Header, now time.Time) time.Time {
+	if seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 16); err == nil {
+		return now.Add(time.Duration(seconds) * time.Second)
+	}
+	for _, name := range []string{"Retry-After", "RateLimit-Reset"} {
+		if at, err := http.ParseTime(h.Get(name)); err == nil {
+			return at
+		}
+	}
+	return time.Time{}
 }

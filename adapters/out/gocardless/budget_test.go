@@ -3,6 +3,7 @@ package gocardless_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 	"time"
 
@@ -39,6 +40,27 @@ func TestBackgroundWaitsAfterARefusalUntilACallIsTaken(t *testing.T) {
 	for _, p := range []checkout.Purpose{checkout.ForPayer, checkout.ForNotification} {
 		if err := observe(p); err != nil {
 			t.Errorf("for purpose %d: %v", p, err)
+		}
+	}
+}
+
+// A proxy before GoCardless may refuse calls too, in its own words.
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 11, 24, 1, 2, 3, 0, time.UTC)
+	for _, tt := range []struct {
+		name, header, value string
+		want                time.Time
+	}{
+		{"seconds", "Retry-After", "30", now.Add(30 * time.Second)},
+		{"a date", "Retry-After", "Tue, 24 Nov 2026 01:03:00 GMT", time.Date(2026, 11, 24, 1, 3, 0, 0, time.UTC)},
+		{"GoCardless' own date", "RateLimit-Reset", "Tue, 24 Nov 2026 01:03:00 GMT", time.Date(2026, 11, 24, 1, 3, 0, 0, time.UTC)},
+		{"nonsense", "Retry-After", "-soon", time.Time{}},
+		{"nothing", "Date", "Tue, 24 Nov 2026 01:03:00 GMT", time.Time{}},
+	} {
+		header := make(http.Header)
+		header.Set(tt.header, tt.value)
+		if got := gocardless.RetryAfter(header, now); !got.Equal(tt.want) {
+			t.Errorf("%s: RetryAfter(%s: %s) = %v, want %v", tt.name, tt.header, tt.value, got, tt.want)
 		}
 	}
 }

@@ -12,3 +12,6 @@ func (p *Processor) PassPauses(pass func(time.Duration)) {
 		return ctx.Err() == nil
 	}
 }
+
+// RetryAfter is the reading of the headers of a refusal for too many calls.
+var RetryAfter = retryAfter
