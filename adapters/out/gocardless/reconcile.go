@@ -34,7 +34,8 @@ func (r *Receiver) Reconcile(ctx context.Context, cursor string) (next string, p
 		if err != nil {
 			return cursor, reconcileEvery, fmt.Errorf("read the events: %w", err)
 		}
-		given, err := toNotifications(page, now)
+		// An event may be younger than the beginning of the reading: it is received now, and no answer from before is about it.
+		given, err := toNotifications(page, r.now())
 		if err != nil {
 			return cursor, reconcileEvery, fmt.Errorf("read the events: %w", err)
 		}

@@ -1,6 +1,7 @@
 package gocardless_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // Every notification is lost: the list of events brings them, newest first, over several pages.
@@ -62,5 +64,41 @@ func TestReconcileThatFailsIsRepeatedFromTheSameCursor(t *testing.T) {
 	}
 	if !strings.Contains(r.about(), request.ID) {
 		t.Errorf("notified of %q, want %s", r.about(), request.ID)
+	}
+}
+
+// An event may be made while the list is read. It is received once it was read: the service takes no answer from before for it.
+func TestReconcileReceivesAnEventOnceItWasRead(t *testing.T) {
+	b := newBench(t)
+	request := b.begin(t, "a")
+	b.complete(t, request.URL, "M O'BRIEN")
+	var began time.Time
+	var received []time.Time
+	r, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: b.Processor, Secrets: [][]byte{[]byte(secret)},
+		Notified: func(_ context.Context, all []checkout.Notification) error {
+			for _, n := range all {
+				received = append(received, n.Received)
+			}
+			return nil
+		},
+		Report: func(context.Context, error) {},
+		Now: func() time.Time {
+			if began.IsZero() {
+				began = b.sim.Now()
+				return began
+			}
+			b.sim.Advance(time.Second)
+			return b.sim.Now()
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.Reconcile(t.Context(), ""); err != nil || len(received) == 0 {
+		t.Fatalf("Reconcile: %d notifications, %v", len(received), err)
+	}
+	for _, at := range received {
+		if !at.After(began) {
+			t.Errorf("an event was received at %v, want after %v, when the reading began", at, began)
+		}
 	}
 }
