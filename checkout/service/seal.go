@@ -88,15 +88,17 @@ func (s *sealer) inTurn(ctx context.Context, look func(context.Context) error) e
 	return s.reportNotSealed(ctx, err)
 }
 
-// keepNewest passes the newest checkpoint to Config.Checkpoint, whichever process has signed it, until ctx ends. It waits for each
-// call, which holds up no sealing: a disk may hang, or a host may not be reached.
-func (s *sealer) keepNewest(ctx context.Context) {
+// keepNewest passes the newest checkpoint to Config.Checkpoint, whichever process has signed it, until ctx ends, and once more when
+// the attempts in progress are done. It waits for each call, which holds up no sealing: a disk may hang, or a host may not be reached.
+func (s *sealer) keepNewest(ctx context.Context, done <-chan struct{}) {
 	tick := time.NewTicker(sealEvery)
 	defer tick.Stop()
 	for passed := ""; ; {
+		last := false
 		select {
 		case <-ctx.Done():
-			return
+			<-done
+			ctx, last = context.WithoutCancel(ctx), true
 		case <-tick.C:
 		case <-s.sealed:
 		}
@@ -105,6 +107,9 @@ func (s *sealer) keepNewest(ctx context.Context) {
 		if err == nil && len(newest) > 0 && string(newest) != passed {
 			passed = string(newest)
 			s.pass(ctx, newest)
+		}
+		if last {
+			return
 		}
 	}
 }

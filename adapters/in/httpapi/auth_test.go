@@ -140,3 +140,17 @@ func TestUnreachableKeysAreNotABadKey(t *testing.T) {
 		t.Errorf("the log lacks the cause: %s", &log)
 	}
 }
+
+// A provider with two keys, of two systems, say, has the rate twice.
+func TestEachKeyHasARateOfItsOwn(t *testing.T) {
+	h := newHandler(&stub{}, options(io.Discard, 0.5)) // a burst of one
+	for _, tt := range []struct {
+		key  string
+		want int
+	}{{"good", http.StatusOK}, {"good", http.StatusTooManyRequests}, {"second", http.StatusOK}, {"other", http.StatusOK}} {
+		r := request("GET", "/v1/provider-checkouts/id", "", header("Authorization", "Bearer "+tt.key))
+		if w := do(h, r); w.Code != tt.want {
+			t.Errorf("a call with the key %s is answered %d %s, want %d", tt.key, w.Code, w.Body, tt.want)
+		}
+	}
+}

@@ -45,6 +45,8 @@ func (s *stub) Authenticate(_ context.Context, key string) (service.Caller, erro
 	switch key {
 	case "good":
 		return service.Caller{ProviderCode: "KOWHAI", KeyID: "k1"}, nil
+	case "second":
+		return service.Caller{ProviderCode: "KOWHAI", KeyID: "k3"}, nil
 	case "other":
 		return service.Caller{ProviderCode: "RATA", KeyID: "k2"}, nil
 	case "panic":
