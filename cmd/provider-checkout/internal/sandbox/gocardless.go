@@ -49,6 +49,15 @@ func (s *Sandbox) receive(t testing.TB, svc *service.Service) {
 	t.Cleanup(func() { stop(); <-done })
 	delete(s.Mounted, fakeprocessor.Prefix)
 	s.Mounted[gocardless.WebhookPath] = receiver
+	s.receiver = receiver
+}
+
+// Reconcile reads GoCardless' list of events once, as a server's task does every 20 seconds. No task of a sandbox does.
+func (s *Sandbox) Reconcile(t testing.TB) {
+	t.Helper()
+	if _, _, err := s.receiver.Reconcile(t.Context(), ""); err != nil {
+		t.Error(err)
+	}
 }
 
 // Settle waits until the service has seen what the processor has notified.

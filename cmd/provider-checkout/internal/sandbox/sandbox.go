@@ -47,6 +47,7 @@ type Sandbox struct {
 	Keys     map[string]string         // by provider code
 
 	processor *gocardless.Processor
+	receiver  *gocardless.Receiver
 }
 
 // printer is the printer of all sandboxes, whose fonts take long to read.
