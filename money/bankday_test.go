@@ -33,7 +33,7 @@ func TestNextBankDayPassesWeekendsAndHolidaysOfTheWholeCountry(t *testing.T) {
 	}
 }
 
-// The table is what the Acts say: the days of each year are found again by their rules, but for Matariki, whose days are listed
+// The table agrees with the Acts: the days of each year are found again by their rules, but for Matariki, whose days are listed
 // in Schedule 1 of its Act.
 func TestHolidaysFollowTheActs(t *testing.T) {
 	matariki := map[int]string{2026: "07-10", 2027: "06-25", 2028: "07-14", 2029: "07-06", 2030: "06-21", 2031: "07-11",
