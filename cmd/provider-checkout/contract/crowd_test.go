@@ -240,7 +240,7 @@ func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
 // hurry sends the forms of the pages until a page has no form.
 func (s *suite) hurry(t *testing.T, created response) {
 	t.Helper()
-	payer := apiclient.NewBrowser(&http.Client{})
+	payer := s.Payer()
 	p, err := payer.Open(t.Context(), http.MethodGet, created.String("direct_debit.setup_url"), nil)
 	for tries := 0; err == nil && p.Form != nil && tries < 8; tries++ {
 		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, apiclient.FillIn(p.Form))

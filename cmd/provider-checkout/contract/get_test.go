@@ -32,7 +32,7 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 		}{
 			{"before the page was opened", func() {}, open, pending},
 			{"once the payer has opened the page", func() { s.page(t, created) }, open, pending},
-			{"once the payer has gone on to the processor", func() { goOn(t, created) }, open, pending},
+			{"once the payer has gone on to the processor", func() { goOn(t, s.Payer(), created) }, open, pending},
 			{"once the setup is complete, which is not the same as authorised", func() { s.SetUp(t, created) }, open,
 				strings.Replace(submitted, "submitted", "pending_submission", 1)},
 			{"once the bank has the mandate", func() { s.MoveMandate(t, created, "submitted") }, open, submitted},
@@ -56,9 +56,8 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 }
 
 // goOn sends the form of the setup page, which leads to the processor's form; that one is not sent.
-func goOn(t *testing.T, created response) {
+func goOn(t *testing.T, payer *apiclient.Browser, created response) {
 	t.Helper()
-	payer := apiclient.NewBrowser(&http.Client{})
 	p, err := payer.Open(t.Context(), http.MethodGet, created.String("direct_debit.setup_url"), nil)
 	if err == nil {
 		p, err = payer.Open(t.Context(), http.MethodPost, p.Action, p.Form)

@@ -41,11 +41,23 @@ func (s *Sandbox) Replay(t testing.TB, id string) Response {
 	return r
 }
 
+// Payer returns a payer's browser.
+func (s *Sandbox) Payer() *apiclient.Browser {
+	return apiclient.NewBrowser(&http.Client{Transport: s.carrier()})
+}
+
+// carrier returns the transport of requests; of a sandbox that another process serves, the default one.
+func (s *Sandbox) carrier() http.RoundTripper {
+	if s.transport == nil {
+		return http.DefaultTransport
+	}
+	return s.transport
+}
+
 // SetUp has the payer complete the bank setup through the pages' forms.
 func (s *Sandbox) SetUp(t testing.TB, created Response) {
 	t.Helper()
-	payer := apiclient.NewBrowser(&http.Client{})
-	if err := payer.SetUp(t.Context(), created.SetupURL()); err != nil {
+	if err := s.Payer().SetUp(t.Context(), created.SetupURL()); err != nil {
 		t.Fatal(err)
 	}
 	s.Settle(t)

@@ -82,7 +82,7 @@ func (s *Sandbox) Send(t testing.TB, method, path, body string, headers ...strin
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])
 	}
-	r, err := apiclient.Send(http.DefaultTransport.RoundTrip, req)
+	r, err := apiclient.Send(s.carrier().RoundTrip, req)
 	if err != nil {
 		t.Errorf("%s %s: %v", method, path, err)
 		return Response{}

@@ -48,6 +48,8 @@ type Sandbox struct {
 
 	processor *gocardless.Processor
 	receiver  *gocardless.Receiver
+
+	transport *http.Transport // not the default one, whose connections the end of any other test server closes
 }
 
 // printer is the printer of all sandboxes, whose fonts take long to read.
@@ -84,7 +86,8 @@ func NewOverGoCardless(t testing.TB, store site.Store, changes ...func(*service.
 // fresh runs a service on a store that was not served before.
 func fresh(t testing.TB, store site.Store, clock *Clock, outside Outside, changes []func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	s := &Sandbox{Store: store, Clock: clock, Log: &Log{}, Keys: make(map[string]string)}
+	s := &Sandbox{Store: store, Clock: clock, Log: &Log{}, Keys: make(map[string]string), transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	t.Cleanup(s.transport.CloseIdleConnections)
 	if own, ok := store.(OwnClock); ok {
 		clock.with = own.Forward
 	}
