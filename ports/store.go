@@ -80,8 +80,8 @@ type Queue interface {
 	Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, entry checkout.JobEntry,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
 
-	// Jobs returns the jobs that the filter admits, at most limit, the newest first: by the time of their creation, and the
-	// jobs of one checkout in the order in which they entered.
+	// Jobs returns the jobs that the filter admits, at most limit, the newest first: by the time of their creation, and where
+	// the filter names a checkout in the order in which they entered, whatever the clocks said that made them.
 	Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error)
 
 	// Backlog returns, by kind, how many jobs are pending, leased or not, and when the oldest of them was created. Kinds

@@ -38,6 +38,7 @@ func Jobs(t *testing.T, open Open) {
 		{"a reader sees all jobs of a call or none", jobsEnterAtOnce},
 		{"of a call that is interrupted all jobs enter or none", jobsEnterInPart},
 		{"jobs come the newest or the oldest first, up to the limit", jobsInOrder},
+		{"jobs of one checkout come in the order in which they entered, whatever their times say", jobsOfOne},
 		{"jobs are all that the filter says", jobsFiltered},
 		{"jobs since a time are those that were created or failed latest at it or after it", jobsSince},
 		{"the backlog counts pending jobs by kind, leased or not, and entries that are not sealed, with the time of the oldest", backlog},
@@ -250,6 +251,24 @@ func jobsInOrder(t *testing.T, s ports.Admin) {
 			list := result(s.Jobs(t.Context(), checkout.JobFilter{OldestFirst: oldest}, limit))(t)
 			same(t, fmt.Sprintf("at most %d, the oldest first: %v", limit, oldest), slices.Concat(recordIDs(list)), slices.Concat(want[:min(limit, len(want))]))
 		}
+		slices.Reverse(want)
+	}
+}
+
+// jobsOfOne has events whose times go back: processes whose clocks are wrong made them.
+func jobsOfOne(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	c := opened(1).Next
+	want := []string{opened(1).Events[0].ID}
+	for i, name := range []events.Name{events.CheckoutConfirmed, events.AgreementGenerated} {
+		e := event(c, name)
+		e.CreatedAt = at(-60 * i)
+		change(t, s, 1, checkout.Change{Events: []events.Event{e}})
+		want = append(want, e.ID)
+	}
+	for _, oldest := range []bool{true, false} {
+		list := result(s.Jobs(t.Context(), checkout.JobFilter{CheckoutID: c.ID, OldestFirst: oldest}, 10))(t)
+		same(t, fmt.Sprint("the oldest first: ", oldest), recordIDs(list), want)
 		slices.Reverse(want)
 	}
 }

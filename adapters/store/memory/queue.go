@@ -278,7 +278,9 @@ func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]ch
 				list = append(list, j.record())
 			}
 		}
-		slices.SortStableFunc(list, func(a, b checkout.JobRecord) int { return a.Job.CreatedAt.Compare(b.Job.CreatedAt) })
+		if f.CheckoutID == "" {
+			slices.SortStableFunc(list, func(a, b checkout.JobRecord) int { return a.Job.CreatedAt.Compare(b.Job.CreatedAt) })
+		}
 		if !f.OldestFirst {
 			slices.Reverse(list)
 		}

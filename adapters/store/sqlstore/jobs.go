@@ -143,7 +143,12 @@ func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]ch
 		`checkout_id IN (SELECT c.id FROM @.checkouts AS c WHERE c.provider_code = ? AND c.provider_order_id = ?)`, f.ProviderCode, f.OrderID)
 	w.addIf(!f.Since.IsZero(), `(created_ms >= ? OR failed_ms >= ?)`, f.Since.UnixMilli(), f.Since.UnixMilli())
 	order := ` ORDER BY created_ms DESC, position DESC LIMIT ?`
-	if f.OldestFirst {
+	switch {
+	case f.CheckoutID != "" && f.OldestFirst:
+		order = ` ORDER BY position LIMIT ?`
+	case f.CheckoutID != "":
+		order = ` ORDER BY position DESC LIMIT ?`
+	case f.OldestFirst:
 		order = ` ORDER BY created_ms, position LIMIT ?`
 	}
 	rows, err := All(ctx, s.engine, scanJob, jobs+w.String()+order, append(w.args, limit)...)
