@@ -54,7 +54,7 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string,
 			return refused{err}
 		}
 		b = Batch{}
-		b.record(&erasure.Entry) // first, because it is what may be refused
+		b.record(&erasure.Entry) // first, because it may be refused
 		for _, next := range erasure.Next {
 			l := of[next.ID]
 			if l == nil || !l.found {

@@ -214,8 +214,8 @@ func (b suite) survivesKills(t *testing.T) {
 	r.checkTakenUp(t, restarted)
 }
 
-// checkProven checks that no kill made honest agreements look forged: they are what the evidence log has, which is what its
-// newest checkpoint signed.
+// checkProven checks that no kill made honest agreements look forged: the evidence log has each, and its
+// newest checkpoint covers it.
 func (r *crashRun) checkProven(t *testing.T) {
 	t.Helper()
 	checkpoint := filepath.Join(t.TempDir(), "checkpoint")

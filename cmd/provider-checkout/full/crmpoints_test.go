@@ -208,7 +208,7 @@ func (w *crmWorld) await(t *testing.T, gauge string, limit time.Time) time.Time 
 	}
 }
 
-// check checks what is on record, at Salesforce, and that nobody did there what was another's.
+// check compares the record with Salesforce, and checks that no provider's records there belong to another.
 func (w *crmWorld) check(t *testing.T, all []*student, struck int, on resumption) {
 	t.Helper()
 	w.Check(t)

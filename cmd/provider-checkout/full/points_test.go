@@ -258,7 +258,7 @@ func (p *payer) awaitBackground(t *testing.T) {
 	p.delivered(t)
 }
 
-// check checks what is on record and at GoCardless. It returns how many commits had an answer that was lost.
+// check compares the record with GoCardless. It returns how many commits had an answer that was lost.
 func (p *payer) check(t *testing.T) (lost int) {
 	t.Helper()
 	for _, page := range p.pages {
