@@ -73,7 +73,7 @@ func newCitusCluster(t *testing.T, b suite, coordinator string) *citusCluster {
 		}
 	})
 	c := &citusCluster{nodes: citusNodes(t, coordinator, schema)}
-	c.cluster = &cluster{Workload: workload.New(t, b.Binary, c.nodes[0])}
+	c.cluster = &cluster{Workload: workload.New(t, b.Binary, c.nodes[0]), servers: make([]*server, clusterSize)}
 	c.Multiply(t, 10)
 	c.key = "PROVIDER_CHECKOUT_EVIDENCE_KEY=" + strings.TrimSpace(c.Run(t, "evidence", "key", "--new"))
 	c.run(t, "store", "distribute")
