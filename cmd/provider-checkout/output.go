@@ -111,7 +111,7 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// oneLine makes a text safe to print: whoever can write to the store could have put control characters into it.
+// oneLine returns the text as one line, with a replacement character for each control character: a terminal would obey it.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -15,7 +15,7 @@ import (
 // Reader returns the connections that read.
 func Reader(db *DB) *sql.DB { return db.readers.db }
 
-// CheckPlace checks that the files of the store are where they were opened, as is done before and after each commit.
+// CheckPlace returns an error unless the files of the store are in the place where they were opened.
 func CheckPlace(db *DB) error { return db.writer.place.check() }
 
 // Next returns the options of the program of the next version, which has one more migration.
