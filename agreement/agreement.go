@@ -71,21 +71,23 @@ func (a Agreement) Erased() Agreement {
 	return a
 }
 
-// CollectionDates returns, for each charge of the schedule, the first day on which it may be collected. Where the plan has no
-// valid frequency, which Check refuses, it returns the planned days.
-func (a Agreement) CollectionDates() []money.Date {
+// Payments returns each charge of the schedule with its day of collection. Where the plan has no valid frequency, which Check
+// refuses, it is the planned day.
+func (a Agreement) Payments() []money.Payment {
 	if a.Plan.Frequency.Valid() {
-		return money.CollectionDates(a.Schedule, a.Plan.Frequency, a.firstPayment())
+		return a.calendar().Payments(a.Schedule, a.Plan.Frequency, a.firstPayment())
 	}
-	dates := make([]money.Date, len(a.Schedule))
+	payments := make([]money.Payment, len(a.Schedule))
 	for i, c := range a.Schedule {
-		dates[i] = c.Due
+		payments[i] = money.Payment{Charge: c, Taken: c.Due}
 	}
-	return dates
+	return payments
 }
 
-// firstPayment returns the day on which collection starts.
-func (a Agreement) firstPayment() money.Date { return a.Notice.Start(a.Plan.First) }
+// firstPayment returns the day on which collection starts, as it is planned.
+func (a Agreement) firstPayment() money.Date { return a.Notice.Start(a.Plan.First, a.calendar()) }
+
+func (a Agreement) calendar() money.Calendar { return a.Terms.Authority.Calendar }
 
 // Document is a rendered agreement.
 type Document struct {

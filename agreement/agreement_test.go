@@ -26,32 +26,44 @@ func diploma() agreement.Agreement {
 	return a
 }
 
-func TestCollectionDatesKeepOnePeriodBetweenPayments(t *testing.T) {
+func TestPaymentsKeepOnePeriodBetweenThem(t *testing.T) {
 	tooSoon := diploma()
 	tooSoon.Notice.NotBefore = money.Date{Year: 2027, Month: time.April, Day: 9}
 	var got []string
-	for _, d := range tooSoon.CollectionDates() {
-		got = append(got, d.String())
+	for _, p := range tooSoon.Payments() {
+		got = append(got, p.Taken.String())
 	}
 	if want := []string{"2027-04-09", "2027-05-09", "2027-06-09", "2027-07-09", "2027-08-09"}; !slices.Equal(got, want) {
 		t.Errorf("collected on %q, want %q", got, want)
 	}
 	onTime := diploma()
 	onTime.Notice.NotBefore = onTime.Plan.First
-	for i, d := range onTime.CollectionDates() {
-		if d != onTime.Schedule[i].Due {
-			t.Errorf("payment %d is collected on %s, want its planned day %s", i+1, d, onTime.Schedule[i].Due)
+	for i, p := range onTime.Payments() {
+		if p.Charge != onTime.Schedule[i] || p.Taken != p.Due {
+			t.Errorf("payment %d is %+v, want %+v on its planned day", i+1, p, onTime.Schedule[i])
+		}
+	}
+}
+
+// A collector of business days takes the payments that are planned for other days later: the agreement says both days.
+func TestPaymentsAreTakenByTheCollectorsCalendar(t *testing.T) {
+	a := diploma()
+	a.Notice.NotBefore = a.Plan.First
+	a.Terms.Authority.Calendar = money.BusinessDays
+	for i, p := range a.Payments() {
+		if p.Charge != a.Schedule[i] || p.Taken != money.BusinessDays.Next(p.Due) {
+			t.Errorf("payment %d is %+v, want %+v, taken on the next business day", i+1, p, a.Schedule[i])
 		}
 	}
 }
 
 // Check refuses an agreement without a frequency; until then its dates are the planned ones.
-func TestCollectionDatesOfAFaultyAgreement(t *testing.T) {
+func TestPaymentsOfAFaultyAgreement(t *testing.T) {
 	a := diploma()
 	a.Plan.Frequency, a.Notice.NotBefore = "Daily", money.Date{Year: 2027, Month: time.February, Day: 1}
-	for i, got := range a.CollectionDates() {
-		if got != a.Schedule[i].Due {
-			t.Errorf("payment %d is collected on %s, want its planned day %s", i+1, got, a.Schedule[i].Due)
+	for i, got := range a.Payments() {
+		if got.Taken != a.Schedule[i].Due {
+			t.Errorf("payment %d is taken on %s, want its planned day %s", i+1, got.Taken, a.Schedule[i].Due)
 		}
 	}
 }

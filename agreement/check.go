@@ -88,23 +88,14 @@ func (f *faults) authority(a Authority) {
 		f.add("authority.authorisation_code must be %d digits", authorisationDigits)
 	}
 	f.text("authority.initiator", a.Initiator, maxTermLine, false)
-	f.statement("authority.particulars", a.Particulars)
-	f.statement("authority.code", a.Code)
-	f.statement("authority.reference", a.Reference)
+	f.text("authority.statement", a.Statement, maxTermLine, false)
+	if a.Calendar != "" && !a.Calendar.Valid() {
+		f.add("authority.collection_days must be %q or %q", money.EveryDay, money.BusinessDays)
+	}
 	if len(a.Conditions) > maxConditions {
 		f.add("authority.conditions must be at most %d", maxConditions)
 	}
 	for i, b := range a.Conditions {
 		f.block(fmt.Sprintf("authority.conditions[%d]", i), b)
-	}
-}
-
-// statement reports a field that a bank statement cannot show.
-func (f *faults) statement(place, value string) {
-	switch {
-	case len(value) > maxStatement:
-		f.add("%s must have at most %d characters", place, maxStatement)
-	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
-		f.add("%s must be plain letters, digits and punctuation, as bank statements show them", place)
 	}
 }

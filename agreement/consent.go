@@ -45,12 +45,14 @@ func (t DebitTerms) Notice() string {
 	return fmt.Sprintf("%d calendar days", t.Days())
 }
 
-// NoticeOn returns the notice of an agreement of this day: no payment is collected before the first bank day when the days of
+// NoticeOn returns the notice of an agreement of this day: no payment is taken before the first collection day when the days of
 // notice have passed.
-func (t DebitTerms) NoticeOn(day money.Date) Notice { return noticeOn(day, t.Days()) }
+func (t DebitTerms) NoticeOn(day money.Date) Notice {
+	return noticeOn(day, t.Days(), t.Authority.Calendar)
+}
 
-func noticeOn(day money.Date, days int) Notice {
-	return Notice{Days: days, NotBefore: day.AddDays(days).NextBankDay()}
+func noticeOn(day money.Date, days int, c money.Calendar) Notice {
+	return Notice{Days: days, NotBefore: c.Next(day.AddDays(days))}
 }
 
 // Days returns how many calendar days of notice the terms give.
@@ -76,20 +78,20 @@ func (c Consent) Version() string {
 // Notice is the agreed period between the notice of a payment, which the agreement gives, and the payment.
 type Notice struct {
 	Days      int        // calendar days
-	NotBefore money.Date // no payment is collected before this bank day, even if it is planned for an earlier one
+	NotBefore money.Date // no payment is taken before this collection day, even if it is planned for an earlier day
 }
 
 // Start returns the day on which collection starts where the first payment is planned for the day first: that day, or NotBefore
-// if the banks would process the payment sooner.
-func (n Notice) Start(first money.Date) money.Date {
-	if first.NextBankDay().Before(n.NotBefore) {
+// if a collector with this calendar would take the payment sooner.
+func (n Notice) Start(first money.Date, c money.Calendar) money.Date {
+	if c.Next(first).Before(n.NotBefore) {
 		return n.NotBefore
 	}
 	return first
 }
 
-// AgreedNotice returns the notice period of an agreement of this day: the period that the payer consented to or, without
-// a consent to known terms, the provider's, but at least UsualNotice.
-func AgreedNotice(c Consent, providerDays int, day money.Date) Notice {
-	return noticeOn(day, cmp.Or(c.NoticeDays, max(providerDays, UsualNotice)))
+// AgreedNotice returns the notice period of an agreement of this day with a collector of this calendar: the period that the
+// payer consented to or, without a consent to known terms, the provider's, but at least UsualNotice.
+func AgreedNotice(c Consent, providerDays int, day money.Date, calendar money.Calendar) Notice {
+	return noticeOn(day, cmp.Or(c.NoticeDays, max(providerDays, UsualNotice)), calendar)
 }

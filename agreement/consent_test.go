@@ -17,7 +17,7 @@ func TestAgreedNotice(t *testing.T) {
 		consent  agreement.Consent
 		provider int
 		want     int
-		first    string // bank day after that
+		first    string // business day after that
 	}{
 		{"what was read counts, whatever the provider's is now", consent(2), 5, 2, "2027-02-02"},
 		{"without a consent the usual counts", agreement.Consent{}, 0, 10, "2027-02-10"},
@@ -25,7 +25,10 @@ func TestAgreedNotice(t *testing.T) {
 		{"but no less", consent(0), 2, 10, "2027-02-10"},
 		{"a weekend and a holiday pass", consent(6), 6, 6, "2027-02-09"}, // Waitangi Day, kept on Monday the 8th
 	} {
-		got := agreement.AgreedNotice(tt.consent, tt.provider, day)
+		got := agreement.AgreedNotice(tt.consent, tt.provider, day, money.BusinessDays)
+		if every := agreement.AgreedNotice(tt.consent, tt.provider, day, money.EveryDay); every.NotBefore != day.AddDays(tt.want) {
+			t.Errorf("%s: a collector of every day starts on %s, want %d days after %s", tt.name, every.NotBefore, tt.want, day)
+		}
 		if got.Days != tt.want || got.NotBefore.String() != tt.first {
 			t.Errorf("%s: %d days, not before %s; want %d days, not before %s", tt.name, got.Days, got.NotBefore, tt.want, tt.first)
 		}
@@ -45,7 +48,7 @@ func TestDebitTermsAreNamedByTheirWords(t *testing.T) {
 		func(d *agreement.DebitTerms) { d.Lender.Name = "Pūtea Limited" },
 		func(d *agreement.DebitTerms) { d.Authority.AuthorisationCode = "0123456" },
 		func(d *agreement.DebitTerms) { d.Authority.Initiator = "Pūtea Limited" },
-		func(d *agreement.DebitTerms) { d.Authority.Particulars = "KOWHAI" },
+		func(d *agreement.DebitTerms) { d.Authority.Statement = "particulars KOWHAI" },
 		func(d *agreement.DebitTerms) { d.Authority.Conditions = []agreement.Block{{Title: "a", Text: "b"}} },
 	} {
 		other := terms

@@ -4,20 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // Terms are the operator's own part of an agreement: who the lender is, and what the law or a scheme requires a
-// lender to tell the payer. The zero Terms are empty.
+// lender to tell the payer. The zero Terms are empty. There is no fee for the credit: the contract's sums leave no room for it.
 type Terms struct {
-	Lender      Lender
-	Fees        FeeList // for the plan
-	DefaultFees FeeList // for payments that fail or come late
-	Authority   Authority
-	Blocks      []Block // in the order in which they are read
+	Lender       Lender
+	Disputes     DisputeScheme
+	Cancellation Cancellation
+	Hardship     string  // the contact of a payer who cannot pay: an e-mail address, a telephone number or a web page
+	DefaultFees  FeeList // for payments that fail or come late
+	Authority    Authority
+	Blocks       []Block // in the order in which they are read
 }
 
 // Lender is the company that gives the credit. The zero Lender means that the operator names no lender.
@@ -25,6 +26,19 @@ type Lender struct {
 	Name         string
 	Address      string
 	Registration string // such as a financial service provider number
+	Email        string
+}
+
+// DisputeScheme is the approved scheme to which a payer can take a complaint that the lender has not settled.
+type DisputeScheme struct {
+	Name    string
+	Contact string // a telephone number, an e-mail address or a web page
+}
+
+// Cancellation is the payer's right to cancel the plan soon after the agreement. The zero Cancellation says nothing of it.
+type Cancellation struct {
+	WorkingDays int    // after the day on which the agreement was sent
+	How         string // the payer cancels
 }
 
 // Block is one term: the right to cancel, hardship, a dispute scheme.
@@ -38,12 +52,13 @@ const (
 	maxBlocks    = 40
 	maxTermLine  = text.Max // characters of a name, address, registration or title
 	maxBlockText = 5000
-	maxFees      = 20 // of each kind
+	maxFees      = 20
 )
 
 // IsZero reports whether t is empty.
 func (t Terms) IsZero() bool {
-	return t.Lender == Lender{} && !t.Fees.Stated && !t.DefaultFees.Stated && t.Authority.IsZero() && len(t.Blocks) == 0
+	return t.Lender == Lender{} && t.Disputes == DisputeScheme{} && t.Cancellation == Cancellation{} && t.Hardship == "" &&
+		!t.DefaultFees.Stated && t.Authority.IsZero() && len(t.Blocks) == 0
 }
 
 // Check returns nil, or an error that lists everything wrong with t, each with its place.
@@ -53,7 +68,16 @@ func (t Terms) Check() error {
 	f.text("lender.name", t.Lender.Name, maxTermLine, named)
 	f.text("lender.address", t.Lender.Address, maxTermLine, named)
 	f.text("lender.registration", t.Lender.Registration, maxTermLine, false)
-	f.fees("fees", t.Fees)
+	f.text("lender.email", t.Lender.Email, maxTermLine, false)
+	disputes := t.Disputes != DisputeScheme{}
+	f.text("dispute_resolution.scheme", t.Disputes.Name, maxTermLine, disputes)
+	f.text("dispute_resolution.contact", t.Disputes.Contact, maxTermLine, disputes)
+	cancels := t.Cancellation != Cancellation{}
+	f.text("cancellation.how", strings.ReplaceAll(t.Cancellation.How, "\n", " "), maxBlockText, cancels)
+	if cancels && t.Cancellation.WorkingDays < 1 {
+		f.add("cancellation.working_days must be above zero")
+	}
+	f.text("hardship.contact", t.Hardship, maxTermLine, false)
 	f.fees("default_fees", t.DefaultFees)
 	f.authority(t.Authority)
 	if len(t.Blocks) > maxBlocks {
@@ -61,8 +85,8 @@ func (t Terms) Check() error {
 	}
 	for i, b := range t.Blocks {
 		f.block(fmt.Sprintf("terms[%d]", i), b)
-		if t.Fees.None() && t.DefaultFees.None() && namesFee.MatchString(b.Text) && strings.Contains(strings.ToLower(b.Title), "fee") {
-			f.add("terms[%d] names a fee, where fees and default_fees say that there is none", i)
+		if t.DefaultFees.None() && namesFee.MatchString(b.Text) && strings.Contains(strings.ToLower(b.Title), "fee") {
+			f.add("terms[%d] names a fee, where default_fees say that there is none", i)
 		}
 	}
 	return errors.Join(f...)
@@ -70,31 +94,6 @@ func (t Terms) Check() error {
 
 // namesFee matches an amount above zero.
 var namesFee = regexp.MustCompile(`\$\s?[0-9.,]*[1-9]`)
-
-// Lacks returns what the law wants a lender to say to a payer and no block's title is about, in the words of a list: "right to
-// cancel", "hardship", "disputes"; and "fees" and "default fees" that are not stated.
-func (t Terms) Lacks() (missing []string) {
-	about := func(words ...string) bool {
-		return slices.ContainsFunc(t.Blocks, func(b Block) bool {
-			return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(strings.ToLower(b.Title), word) })
-		})
-	}
-	for _, subject := range []struct {
-		name string
-		said bool
-	}{
-		{"right to cancel", about("cancel")},
-		{"hardship", about("hardship", "cannot pay", "difficult")},
-		{"disputes", about("dispute", "complain")},
-		{"fees", t.Fees.Stated},
-		{"default fees", t.DefaultFees.Stated},
-	} {
-		if !subject.said {
-			missing = append(missing, subject.name)
-		}
-	}
-	return missing
-}
 
 // Agency is the agency that collects and holds the students' personal data, as information privacy principle 3A of the
 // Privacy Act 2020 has them told. The zero Agency means that the operator names no agency.

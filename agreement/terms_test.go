@@ -58,28 +58,39 @@ func TestTermsCheck(t *testing.T) {
 		{"a title has none", block("a\nb", "text"), "terms[1].title must not contain control characters"},
 		{"a tab is no text", block("title", "a\tb"), "terms[1].text must not contain control characters"},
 		{"a text is more than lines", block("title", "\n"), "terms[1].text must hold a visible character"},
-		{"fees", func(t *agreement.Terms) { t.Fees = fees(1_00) }, ""},
-		{"a fee has an amount", func(t *agreement.Terms) { t.Fees = fees(0) }, "fees[0].amount must be above zero and at most $9,999,999.99"},
+		{"fees", func(t *agreement.Terms) { t.DefaultFees = fees(1_00) }, ""},
+		{"a fee has an amount", func(t *agreement.Terms) { t.DefaultFees = fees(0) }, "default_fees[0].amount must be above zero and at most $9,999,999.99"},
 		{"and a name and an occasion", func(t *agreement.Terms) {
 			t.DefaultFees = agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Amount: 1}}}
 		}, "default_fees[0].name must be given\ndefault_fees[0].when must be given"},
 		{"21 fees", func(t *agreement.Terms) {
-			t.Fees.Stated, t.Fees.Fees = true, slices.Repeat(fees(1).Fees, 21)
-		}, "fees must be at most 20"},
+			t.DefaultFees.Stated, t.DefaultFees.Fees = true, slices.Repeat(fees(1).Fees, 21)
+		}, "default_fees must be at most 20"},
 		{"a term does not name a fee where there is none", func(t *agreement.Terms) {
-			t.Fees.Stated, t.DefaultFees.Stated = true, true
+			t.DefaultFees.Stated = true
 			t.Blocks[0] = agreement.Block{Title: "Default fees", Text: "We charge $10.00 for each payment that fails."}
-		}, "terms[0] names a fee, where fees and default_fees say that there is none"},
+		}, "terms[0] names a fee, where default_fees say that there is none"},
 		{"an authority", func(t *agreement.Terms) {
-			t.Authority = agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea", Particulars: "KOWHAI PLANS", Code: "A", Reference: "B"}
+			t.Authority = agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea", Statement: "particulars KOWHAI PLANS", Calendar: money.BusinessDays}
 		}, ""},
 		{"every fault of an authority", func(t *agreement.Terms) {
-			t.Authority = agreement.Authority{AuthorisationCode: "12345", Initiator: "a\nb", Particulars: "KOWHAI PLANS 2", Code: "Pūtea",
+			t.Authority = agreement.Authority{AuthorisationCode: "12345", Initiator: "a\nb", Statement: "a\tb", Calendar: "weekdays",
 				Conditions: []agreement.Block{{Title: "a"}}}
 		}, "authority.authorisation_code must be 7 digits\nauthority.initiator must not contain control characters\n" +
-			"authority.particulars must have at most 12 characters\n" +
-			"authority.code must be plain letters, digits and punctuation, as bank statements show them\n" +
+			"authority.statement must not contain control characters\n" +
+			"authority.collection_days must be \"every_day\" or \"business_days\"\n" +
 			"authority.conditions[0].text must be given"},
+		{"a lender's e-mail is a line", func(t *agreement.Terms) { t.Lender.Email = "a\nb" }, "lender.email must not contain control characters"},
+		{"what the law wants", func(t *agreement.Terms) {
+			t.Disputes = agreement.DisputeScheme{Name: "A scheme", Contact: "0800 000 000"}
+			t.Cancellation, t.Hardship = agreement.Cancellation{WorkingDays: 5, How: "Write:\n(a) soon"}, "help@putea.example"
+		}, ""},
+		{"half of it", func(t *agreement.Terms) {
+			t.Disputes.Name, t.Cancellation.How, t.Hardship = "A scheme", "Write.", "a\tb"
+		}, "dispute_resolution.contact must be given\ncancellation.working_days must be above zero\nhardship.contact must not contain control characters"},
+		{"and the other half", func(t *agreement.Terms) {
+			t.Disputes.Contact, t.Cancellation.WorkingDays = "0800 000 000", 5
+		}, "dispute_resolution.scheme must be given\ncancellation.how must be given"},
 		{"text is UTF-8", block("title\xff", "text"), "terms[1].title must be valid UTF-8"},
 		{"text that changes its direction", block("title\u202e", "text"),
 			"terms[1].title must not contain U+202E, which changes the direction of the text"},
@@ -97,27 +108,6 @@ func TestTermsCheck(t *testing.T) {
 				t.Errorf("Check() = %q, want %q", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestTermsLackWhatNoTitleIsAbout(t *testing.T) {
-	for _, tt := range []struct {
-		titles []string
-		fees   bool
-		want   string
-	}{
-		{nil, false, "right to cancel, hardship, disputes, fees, default fees"},
-		{[]string{"Right to cancel", "Hardship"}, true, "disputes"},
-		{[]string{"Cancelling the plan", "If you are in financial difficulty", "Complaints"}, true, ""},
-	} {
-		var terms agreement.Terms
-		for _, title := range tt.titles {
-			terms.Blocks = append(terms.Blocks, agreement.Block{Title: title, Text: "text"})
-		}
-		terms.Fees.Stated, terms.DefaultFees.Stated = tt.fees, tt.fees
-		if got := strings.Join(terms.Lacks(), ", "); got != tt.want {
-			t.Errorf("terms about %q lack %q, want %q", tt.titles, got, tt.want)
-		}
 	}
 }
 
@@ -158,8 +148,12 @@ func TestOnlyEmptyTermsAreZero(t *testing.T) {
 		{agreement.Terms{Blocks: []agreement.Block{}}, true},
 		{agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited"}}, false},
 		{agreement.Terms{Blocks: []agreement.Block{{Title: "Hardship"}}}, false},
-		{agreement.Terms{Fees: agreement.FeeList{Stated: true}}, false},
-		{agreement.Terms{Authority: agreement.Authority{Code: "PLAN"}}, false},
+		{agreement.Terms{DefaultFees: agreement.FeeList{Stated: true}}, false},
+		{agreement.Terms{Hardship: "0800 111 111"}, false},
+		{agreement.Terms{Cancellation: agreement.Cancellation{WorkingDays: 5}}, false},
+		{agreement.Terms{Disputes: agreement.DisputeScheme{Name: "A scheme"}}, false},
+		{agreement.Terms{Authority: agreement.Authority{Statement: "PLAN"}}, false},
+		{agreement.Terms{Authority: agreement.Authority{Calendar: money.EveryDay}}, false},
 	} {
 		if got := tt.terms.IsZero(); got != tt.want {
 			t.Errorf("IsZero of %+v = %v, want %v", tt.terms, got, tt.want)

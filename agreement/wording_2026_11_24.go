@@ -37,8 +37,7 @@ func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
 // opening is the first section; an agreement of the sandbox says that it is not binding.
 func (wording20261124) opening(a Agreement, zone *time.Location) Section {
 	paragraphs := []string{"This is an interest-free payment plan for a course of " + a.Provider.Name + ". The payer pays " +
-		"the course price in the payments that are listed here. There is no interest. " + onTop(a.Terms) +
-		" The payments are collected by direct debit."}
+		"the course price in the payments that are listed here. There is no interest. The payments are collected by direct debit."}
 	if a.Sandbox {
 		paragraphs = append(paragraphs, "This was made in the sandbox. It is a test, and no agreement: no bank is asked and no money moves.")
 	}
@@ -48,19 +47,6 @@ func (wording20261124) opening(a Agreement, zone *time.Location) Section {
 	}}
 }
 
-// onTop says what may be charged on top of the payments.
-func onTop(t Terms) string {
-	switch {
-	case t.Fees.None() && t.DefaultFees.None():
-		return "There are no fees."
-	case len(t.Fees.Fees) > 0, len(t.DefaultFees.Fees) > 0:
-		return "The fees that may be charged on top of them are listed under “What the course costs”."
-	case t.Fees.None(), len(t.Blocks) == 0:
-		return "There is no fee for the plan."
-	}
-	return "Fees are as the terms of the plan say."
-}
-
 // summary says in a few lines who pays, how much and when.
 func (wording20261124) summary(a Agreement) Section {
 	rows := []Row{
@@ -68,10 +54,10 @@ func (wording20261124) summary(a Agreement) Section {
 		{"Student", student(a)},
 		{"Course", a.Course.Name},
 		{"Education provider", a.Provider.Name},
-		{"Total to pay", a.Pricing.Price.Dollars() + ", with no interest. " + a.Terms.FeesInShort()},
+		{"Total to pay", strings.TrimSpace(a.Pricing.Price.Dollars() + ", with no interest. " + a.Terms.FeesInShort())},
 	}
-	dates := a.CollectionDates()
-	payment := func(i int) string { return a.Schedule[i].Amount.Dollars() + " on " + dates[i].Long() }
+	payments := a.Payments()
+	payment := func(i int) string { return payments[i].Amount.Dollars() + " on " + payments[i].Taken.Long() }
 	switch n := len(a.Schedule); n {
 	case 0: // an agreement that Check refuses
 	case 1:
@@ -107,9 +93,8 @@ func (wording20261124) payments(a Agreement) Section {
 		Header: []string{"No.", "Planned date", "Payment", "Amount"},
 		Foot:   []string{"", "", "Total to pay", a.Pricing.Price.Dollars()},
 	}
-	dates := a.CollectionDates()
-	for i, c := range a.Schedule {
-		table.Rows = append(table.Rows, []string{strconv.Itoa(c.Sequence), dates[i].Long(), c.Type.Label(), c.Amount.Dollars()})
+	for _, p := range a.Payments() {
+		table.Rows = append(table.Rows, []string{strconv.Itoa(p.Sequence), p.Taken.Long(), p.Type.Label(), p.Amount.Dollars()})
 	}
 	paragraphs := []string{"The amounts are fixed. The dates are planned: the direct debit processor and the banks decide " +
 		"on which day a payment leaves the account. A payment that is planned for a day on " +
@@ -184,13 +169,8 @@ func (wording20261124) cost(a Agreement) Section {
 		Row{"First payment planned for", a.firstPayment().Long()},
 		Row{"Interest", "Nil"},
 	)
-	switch fees := a.Terms.FeeRows(); {
-	case len(fees) > 0:
-		rows = append(rows, fees...)
-	case len(a.Terms.Blocks) > 0:
-		rows = append(rows, Row{"Fees", "As the terms of the plan say"})
-	default:
-		rows = append(rows, Row{"Fees", "None for the plan"})
+	if fees := a.Terms.DefaultFees.Text(); fees != "" {
+		rows = append(rows, Row{"Default fees", fees})
 	}
 	return Section{Title: "What the course costs", Rows: append(rows, Row{"Total to pay", a.Pricing.Price.Dollars()})}
 }
@@ -221,7 +201,7 @@ func (wording20261124) authority(a Agreement, zone *time.Location) Section {
 	if code := a.Terms.Authority.AuthorisationCode; code != "" {
 		rows = append(rows, Row{"Authorisation code", code})
 	}
-	if statement := a.Terms.Authority.Statement(); statement != "" {
+	if statement := a.Terms.Authority.Statement; statement != "" {
 		rows = append(rows, Row{"On the bank statement", statement})
 	}
 	if c := d.Consent; !c.IsZero() {
@@ -265,7 +245,7 @@ func (wording20261124) debitTerms(t DebitTerms) []Row {
 		{"Authority", "Until further notice, the account holder authorises " + initiator + " to debit the account with the amounts of the " +
 			"planned payments. The bank that holds the account accepts this authority only on its own terms and conditions for the account."},
 	}
-	if statement := t.Authority.Statement(); statement != "" {
+	if statement := t.Authority.Statement; statement != "" {
 		rows = append(rows, Row{"On the bank statement", "Each payment shows as " + statement + "."})
 	}
 	rows = append(rows, Row{"Notice", noticeOfPayments(t)})
@@ -281,8 +261,7 @@ func (wording20261124) debitTerms(t DebitTerms) []Row {
 		Row{"Payments that fail", "If the bank dishonours a payment, it may be debited again within 5 business days of its first day, " +
 			"without a second notice."},
 		Row{"Dispute", "The account holder may ask the bank to reverse a payment up to 120 calendar days after it was debited, if no " +
-			"notice of its amount and date was received, or if the amount or the date differs from the notice; a payment that was planned for another day than a bank day, and taken on the " +
-			"next one, does not differ. Up to 9 months after " +
+			"notice of its amount and date was received, or if the amount or the date differs from the notice. Up to 9 months after " +
 			"the first payment was debited, the account holder may ask the bank to reverse a payment if the account holder is not " +
 			"reasonably satisfied that this authority was given."},
 		Row{"Ending the authority", "The account holder can end the authority at any time, through that bank or by telling " + told(t) + ". " +

@@ -186,7 +186,7 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 		Plan:        plan,
 		Schedule:    money.Schedule(stored.Intent.Pricing.Upfront, plan),
 		DirectDebit: stored.authority(),
-		Notice:      agreement.AgreedNotice(stored.Setup.Consent, p.NoticeDays, with.Today),
+		Notice:      agreement.AgreedNotice(stored.Setup.Consent, p.NoticeDays, with.Today, with.Terms.Authority.Calendar),
 		Terms:       with.Terms,
 	}
 }

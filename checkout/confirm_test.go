@@ -135,7 +135,7 @@ func TestAgreement(t *testing.T) {
 		Schedule:   money.Schedule(250_00, plan),
 		DirectDebit: agreement.DirectDebit{AuthorityID: stored.Records.DDAID, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00",
 			AuthorisedAt: noon, Consent: stored.Setup.Consent},
-		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 23}},
+		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms:  with.Terms,
 	}
 	got := cmd.Agreement(stored, with)

@@ -136,12 +136,13 @@ func (c Checkout) Erasable(today money.Date, zone *time.Location) error {
 }
 
 // lastCollection returns the day on which the last charge of a confirmed checkout is collected, or a later one where the
-// days of notice are not on record with it.
+// days of notice or the collector's calendar are not on record with it.
 func (c Checkout) lastCollection(zone *time.Location) money.Date {
-	notice := agreement.AgreedNotice(c.Setup.Consent, catalogue.MaxNotice, money.DateOf(c.Confirmation.At.In(zone)))
+	const latest = money.BusinessDays
+	notice := agreement.AgreedNotice(c.Setup.Consent, catalogue.MaxNotice, money.DateOf(c.Confirmation.At.In(zone)), latest)
 	schedule := c.Schedule()
-	dates := money.CollectionDates(schedule, c.Intent.Plan.Frequency, notice.Start(schedule[0].Due))
-	return dates[len(dates)-1]
+	payments := latest.Payments(schedule, c.Intent.Plan.Frequency, notice.Start(schedule[0].Due, latest))
+	return payments[len(payments)-1].Taken
 }
 
 // Retention is the time for which personal data is kept without anybody asking for its erasure. The zero Retention keeps it for ever.

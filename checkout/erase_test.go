@@ -75,10 +75,10 @@ func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
 	fill(reflect.ValueOf(&a).Elem(), "")
 	want = strings.Fields(`ID Number Version CheckoutID OrderID Provider.Code Provider.Name Provider.SupportEmail Provider.Colour
 		Course.Code Course.Name Plan.Frequency Schedule.Type DirectDebit.AuthorityID DirectDebit.Consent.Terms
-		Terms.Lender.Name Terms.Lender.Address Terms.Lender.Registration Terms.Fees.Fees.Name Terms.Fees.Fees.When
-		Terms.DefaultFees.Fees.Name Terms.DefaultFees.Fees.When Terms.Authority.AuthorisationCode Terms.Authority.Initiator
-		Terms.Authority.Particulars Terms.Authority.Code Terms.Authority.Reference Terms.Authority.Conditions.Title
-		Terms.Authority.Conditions.Text Terms.Blocks.Title Terms.Blocks.Text`)
+		Terms.Lender.Name Terms.Lender.Address Terms.Lender.Registration Terms.Lender.Email Terms.Disputes.Name Terms.Disputes.Contact
+		Terms.Cancellation.How Terms.Hardship Terms.DefaultFees.Fees.Name Terms.DefaultFees.Fees.When Terms.Authority.Initiator
+		Terms.Authority.AuthorisationCode Terms.Authority.Statement Terms.Authority.Form Terms.Authority.Calendar
+		Terms.Authority.Conditions.Title Terms.Authority.Conditions.Text Terms.Blocks.Title Terms.Blocks.Text`)
 	if got := texts(reflect.ValueOf(a.Erased())); !slices.Equal(got, want) {
 		t.Errorf("an agreement keeps\n%q\nwant\n%q", got, want)
 	}

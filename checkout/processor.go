@@ -1,12 +1,22 @@
 package checkout
 
-import "github.com/provider-checkout/provider-checkout/catalogue"
+import (
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/money"
+)
 
 // Account is a provider's account at a processor.
 type Account struct {
 	ProviderCode string
 	ID           string // that the operator linked to the provider
 	Environment  catalogue.Environment
+}
+
+// Creditor is the party for which payments are collected under an account, as the processor knows it.
+type Creditor struct {
+	Notice    int                 // least number of calendar days between the notice of a payment and the payment
+	Authority agreement.Authority // who debits the payers; its Calendar and Conditions are empty
 }
 
 // SetupStart is the request to begin a bank setup.
@@ -55,6 +65,8 @@ type ProcessorInfo struct {
 	// PageOrigins are the origins, scheme://host[:port], of the pages that Begin sends payers to, where they are not the
 	// service's own: a browser leaves the setup page for no other.
 	PageOrigins []string
+	// Calendar says on which days the collector behind the processor takes payments; "" where the operator's terms say it.
+	Calendar money.Calendar
 	// Notifies is set by a processor that has every change notified (Service.Notified) within a minute at most. Polls are then
 	// answered from the record.
 	Notifies bool

@@ -72,20 +72,20 @@ func ExampleCents_Dollars() {
 	// Output: $1,250.00
 }
 
-// A plan whose first payment is due before notice of it is over starts on the first lawful day, and keeps its rhythm.
-func ExampleCollectionDates() {
+// A plan whose first payment is due before notice of it is over starts on the first lawful day, and keeps its rhythm. A collector
+// that takes payments on business days takes a payment that is planned for a holiday on the next business day.
+func ExampleCalendar_Payments() {
 	plan := money.Plan{
 		Frequency:   money.Weekly,
 		Instalments: money.Instalments{Number: 3, Regular: 100_00, Final: 100_00},
 		First:       money.Date{Year: 2027, Month: time.January, Day: 4},
 	}
-	charges := money.Schedule(0, plan)
-	earliest := money.Date{Year: 2027, Month: time.January, Day: 15}
-	for i, day := range money.CollectionDates(charges, plan.Frequency, earliest) {
-		fmt.Println("due", charges[i].Due, "collected from", day)
+	earliest := money.Date{Year: 2027, Month: time.January, Day: 25}
+	for _, payment := range money.BusinessDays.Payments(money.Schedule(0, plan), plan.Frequency, earliest) {
+		fmt.Printf("planned %s, taken %s (%s)\n", payment.Due, payment.Taken, payment.Moved())
 	}
 	// Output:
-	// due 2027-01-04 collected from 2027-01-15
-	// due 2027-01-11 collected from 2027-01-22
-	// due 2027-01-18 collected from 2027-01-29
+	// planned 2027-01-25, taken 2027-01-25 ()
+	// planned 2027-02-01, taken 2027-02-01 ()
+	// planned 2027-02-08, taken 2027-02-09 (Monday 8 February is Waitangi Day: taken Tuesday 9)
 }

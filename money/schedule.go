@@ -55,18 +55,3 @@ func Schedule(upfront Cents, plan Plan) []Charge {
 	add(last, plan.Final)
 	return charges
 }
-
-// CollectionDates returns, for each charge of a schedule, the first day on which it may be collected, where
-// nothing may be collected before the day earliest. A schedule that starts on that day or later is collected as
-// planned. Otherwise collection starts on earliest and keeps one period between charges, so that charges whose
-// planned dates have passed do not fall on one day.
-func CollectionDates(charges []Charge, f Frequency, earliest Date) []Date {
-	dates := make([]Date, len(charges))
-	for i, c := range charges {
-		dates[i] = c.Due
-		if charges[0].Due.Before(earliest) {
-			dates[i] = earliest.After(f, i)
-		}
-	}
-	return dates
-}

@@ -92,7 +92,7 @@ func checkSchedule(t *testing.T, upfront money.Cents, plan money.Plan) {
 	}
 }
 
-func TestCollectionDatesAgreeWithVectors(t *testing.T) {
+func TestPaymentsAgreeWithVectors(t *testing.T) {
 	var v collectionVectors
 	testdata.Read(t, "collection_dates.json", &v)
 	for _, tt := range v.Cases {
@@ -103,11 +103,11 @@ func TestCollectionDatesAgreeWithVectors(t *testing.T) {
 			}
 			before := slices.Clone(charges)
 			var got []string
-			for _, d := range money.CollectionDates(charges, tt.Frequency, date(t, tt.Earliest)) {
-				got = append(got, d.String())
+			for _, payment := range money.EveryDay.Payments(charges, tt.Frequency, date(t, tt.Earliest)) {
+				got = append(got, payment.Taken.String())
 			}
 			if !slices.Equal(got, tt.NotBefore) {
-				t.Errorf("CollectionDates(%v, %s, %s) = %q, want %q", tt.Due, tt.Frequency, tt.Earliest, got, tt.NotBefore)
+				t.Errorf("Payments(%v, %s, %s) = %q, want %q", tt.Due, tt.Frequency, tt.Earliest, got, tt.NotBefore)
 			}
 			if !slices.Equal(charges, before) {
 				t.Errorf("the schedule became %v", charges)
@@ -116,12 +116,13 @@ func TestCollectionDatesAgreeWithVectors(t *testing.T) {
 	}
 }
 
-// No payment is collected before its planned day or the first lawful one, and a period lies between each and the next:
-// they never bunch.
+// No payment is taken before its planned day or the first lawful one, nor on a day on which the collector takes nothing, and a
+// period lies between each planned day and the next: payments never bunch.
 func TestPaymentsAreNeverCollectedTogether(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		frequency := rapid.SampledFrom([]money.Frequency{money.Weekly, money.Fortnightly, money.Monthly}).Draw(t, "frequency")
-		start := money.Date{Year: 2000, Month: time.January, Day: 1}
+		calendar := rapid.SampledFrom([]money.Calendar{money.EveryDay, money.BusinessDays}).Draw(t, "calendar")
+		start := money.Date{Year: 2026, Month: time.January, Day: 1}
 		plan := money.Plan{
 			Frequency:   frequency,
 			Instalments: money.Instalments{Number: rapid.IntRange(1, 60).Draw(t, "number"), Regular: 2, Final: 1},
@@ -129,22 +130,47 @@ func TestPaymentsAreNeverCollectedTogether(t *testing.T) {
 		}
 		charges := money.Schedule(money.Cents(rapid.IntRange(0, 1).Draw(t, "upfront")), plan)
 		earliest := start.AddDays(rapid.IntRange(0, 2000).Draw(t, "earliest"))
-		dates := money.CollectionDates(charges, frequency, earliest)
-		if len(dates) != len(charges) {
-			t.Fatalf("%d dates for %d charges", len(dates), len(charges))
+		payments := calendar.Payments(charges, frequency, earliest)
+		if len(payments) != len(charges) {
+			t.Fatalf("%d payments for %d charges", len(payments), len(charges))
 		}
-		for i, d := range dates {
-			if d.Before(charges[i].Due) || d.Before(earliest) {
-				t.Fatalf("payment %d is due on %s, nothing may be collected before %s, and it is collected on %s", i+1, charges[i].Due, earliest, d)
+		for i, p := range payments {
+			if p.Due.Before(charges[i].Due) || p.Due.Before(earliest) || p.Taken.Before(p.Due) {
+				t.Fatalf("payment %d is due on %s, nothing may be taken before %s, and it is planned for %s and taken on %s",
+					i+1, charges[i].Due, earliest, p.Due, p.Taken)
 			}
-			if want := dates[0].After(frequency, i); d != want {
-				t.Fatalf("payment %d is collected on %s, want %s: %d periods after %s", i+1, d, want, i, dates[0])
+			if want := payments[0].Due.After(frequency, i); p.Due != want {
+				t.Fatalf("payment %d is planned for %s, want %s: %d periods after %s", i+1, p.Due, want, i, payments[0].Due)
+			}
+			for d := p.Due; d != p.Taken; d = d.AddDays(1) {
+				if calendar.Collects(d) {
+					t.Fatalf("payment %d is planned for %s and taken on %s, though payments are taken on %s", i+1, p.Due, p.Taken, d)
+				}
+			}
+			if !calendar.Collects(p.Taken) || (p.Moved() == "") != (p.Due == p.Taken) {
+				t.Fatalf("payment %d is taken on %s, and its planned day says %q", i+1, p.Taken, p.Moved())
 			}
 		}
-		if first := max(0, days(charges[0].Due, earliest)); days(charges[0].Due, dates[0]) != first {
-			t.Fatalf("the first payment is due on %s and collected on %s, where %s is the first lawful day", charges[0].Due, dates[0], earliest)
+		if first := max(0, days(charges[0].Due, earliest)); days(charges[0].Due, payments[0].Due) != first {
+			t.Fatalf("the first payment is due on %s and planned for %s, where %s is the first lawful day", charges[0].Due, payments[0].Due, earliest)
 		}
 	})
+}
+
+func TestAMovedPaymentSaysWhy(t *testing.T) {
+	for planned, want := range map[string]string{
+		"2026-11-24": "",
+		"2026-12-28": "Monday 28 December is Boxing Day: taken Tuesday 29",
+		"2027-01-31": "Sunday 31 January is not a business day: taken Monday 1 February",
+		"2027-02-06": "Saturday 6 February is not a business day: taken Tuesday 9",
+		"2027-01-01": "Friday 1 January is New Year’s Day: taken Tuesday 5",
+		"2027-10-25": "Monday 25 October is Labour Day: taken Tuesday 26",
+	} {
+		due := date(t, planned)
+		if got := (money.Payment{Charge: money.Charge{Due: due}, Taken: money.BusinessDays.Next(due)}).Moved(); got != want {
+			t.Errorf("a payment that is planned for %s says %q, want %q", planned, got, want)
+		}
+	}
 }
 
 func TestLabel(t *testing.T) {
@@ -157,9 +183,9 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-func TestNoChargesHaveNoCollectionDates(t *testing.T) {
-	if got := money.CollectionDates(nil, money.Weekly, date(t, "2027-01-01")); len(got) != 0 {
-		t.Errorf("CollectionDates of nothing = %v", got)
+func TestNoChargesAreNoPayments(t *testing.T) {
+	if got := money.EveryDay.Payments(nil, money.Weekly, date(t, "2027-01-01")); len(got) != 0 {
+		t.Errorf("the payments of nothing are %v", got)
 	}
 }
 

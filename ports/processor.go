@@ -41,9 +41,8 @@ type Processor interface {
 // AccountChecker is implemented by a processor that can say whether payments may be collected for an account. The service
 // is not ready while they may not for a provider that may be used, or while that gives too little notice of them.
 type AccountChecker interface {
-	// CheckAccount returns the least number of calendar days between the notice of a payment and the payment, or the reason
-	// why no payment can be collected for the account.
-	CheckAccount(ctx context.Context, a checkout.Account) (notice int, err error)
+	// CheckAccount returns the party that collects for the account, or the reason why no payment can be collected for it.
+	CheckAccount(ctx context.Context, a checkout.Account) (checkout.Creditor, error)
 }
 
 // SetbackFinder is implemented by a processor that knows why a payer could not finish where its statuses do not say it.

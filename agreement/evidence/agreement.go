@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,6 +83,12 @@ func termsText(t agreement.Terms) string {
 	add(t.Lender.Name)
 	add(t.Lender.Address)
 	add(t.Lender.Registration)
+	add(t.Lender.Email)
+	add(t.Disputes.Name)
+	add(t.Disputes.Contact)
+	add(strconv.Itoa(t.Cancellation.WorkingDays))
+	add(t.Cancellation.How)
+	add(t.Hardship)
 	addBlocks := func(blocks []agreement.Block) {
 		for _, block := range blocks {
 			add(block.Title)
@@ -90,15 +97,9 @@ func termsText(t agreement.Terms) string {
 	}
 	addBlocks(t.Blocks)
 	// What not every agreement has stands behind a line that no text can be.
-	for _, kind := range []struct {
-		name string
-		list agreement.FeeList
-	}{{"fees", t.Fees}, {"default fees", t.DefaultFees}} {
-		if !kind.list.Stated {
-			continue
-		}
-		b.WriteString(kind.name + "\n")
-		for _, fee := range kind.list.Fees {
+	if t.DefaultFees.Stated {
+		b.WriteString("default fees\n")
+		for _, fee := range t.DefaultFees.Fees {
 			add(fee.Name)
 			add(fee.Amount.String())
 			add(fee.When)
@@ -106,7 +107,7 @@ func termsText(t agreement.Terms) string {
 	}
 	if authority := t.Authority; !authority.IsZero() {
 		b.WriteString("authority\n")
-		for _, text := range []string{authority.AuthorisationCode, authority.Initiator, authority.Particulars, authority.Code, authority.Reference} {
+		for _, text := range []string{authority.Initiator, authority.AuthorisationCode, authority.Statement, authority.Form, string(authority.Calendar)} {
 			add(text)
 		}
 		addBlocks(authority.Conditions)

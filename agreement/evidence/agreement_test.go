@@ -148,11 +148,11 @@ func TestCompareNamesEveryDifference(t *testing.T) {
 		{"consent_terms", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.DirectDebit.Consent.Terms = "" }},
 		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.Lender.Address = "" }},
 		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms = agreement.Terms{} }},
-		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.Fees.Stated = true }},
+		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.DefaultFees.Stated = true }},
 		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) {
 			a.Terms.DefaultFees.Fees, a.Terms.DefaultFees.Stated = []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "always"}}, true
 		}},
-		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.Authority.Code = "PLAN" }},
+		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.Authority.Statement = "PLAN" }},
 		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) {
 			a.Terms.Authority.Conditions = []agreement.Block{{Title: "Disputes", Text: "Ask the bank."}}
 		}},

@@ -36,7 +36,7 @@ func Example_setupPage() {
 	page, err := checkouts.SetupPage(ctx, opened.Token)
 	check(err)
 	ours := template.Must(template.New("page").Parse(`{{.State}}: {{.Checkout.Intent.CourseName}} at {{.Provider.DisplayName}}
-{{range .Schedule}}{{.Due}} {{.Amount.Dollars}}
+{{range .Payments}}{{.Taken}} {{.Amount.Dollars}}
 {{end}}`))
 	check(ours.Execute(os.Stdout, page))
 

@@ -111,7 +111,7 @@ func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
 		}
 		r := w.records(t)["ORDER-1"]
 		number, n := r.Agreement.Number, agreed[0]
-		for _, want := range []string{number, r.Agreement.CollectionDates()[1].Long(), "$53.65", "Total to pay", "notice of the payments"} {
+		for _, want := range []string{number, r.Agreement.Payments()[1].Taken.Long(), "$53.65", "Total to pay", "notice of the payments"} {
 			if !strings.Contains(n.Text, want) || !strings.Contains(n.HTML, want) {
 				t.Errorf("the notice of the agreement does not say %q:\n%s", want, n.Text)
 			}

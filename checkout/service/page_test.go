@@ -108,12 +108,12 @@ func TestTheSetupPageShowsWhenPaymentsAreCollected(t *testing.T) {
 		early := func(what string, first, second money.Date) {
 			t.Helper()
 			page := w.page(t, o.Token)
-			if page.Planned != day(2027, 1, 25) || page.Schedule[0].Due != first || page.Schedule[1].Due != second {
+			if page.Planned != day(2027, 1, 25) || page.Payments[0].Taken != first || page.Payments[1].Taken != second {
 				t.Errorf("%s: planned for %s, the first two payments on %s and %s; want %s and %s", what, page.Planned,
-					page.Schedule[0].Due, page.Schedule[1].Due, first, second)
+					page.Payments[0].Taken, page.Payments[1].Taken, first, second)
 			}
 		}
-		early("ten days of notice, and then a Sunday", day(2027, 2, 1), day(2027, 3, 1))
+		early("ten days of notice end on a Sunday, on which payments are taken too", day(2027, 1, 31), day(2027, 2, 28))
 
 		short := kowhai()
 		short.Provider.NoticeDays = 2
@@ -134,8 +134,8 @@ func TestTheSetupPageShowsWhenPaymentsAreCollected(t *testing.T) {
 		w.clock.forward(30 * 24 * time.Hour)
 		early("as it was confirmed", day(2027, 1, 28), day(2027, 2, 28))
 		agreed := w.records(t)["ORDER-1"].Agreement
-		if got := agreed.CollectionDates(); got[0] != day(2027, 1, 28) || got[1] != day(2027, 2, 28) {
-			t.Errorf("the agreement has %s and %s, the page 28 January and 28 February", got[0], got[1])
+		if got := agreed.Payments(); got[0].Taken != day(2027, 1, 28) || got[1].Taken != day(2027, 2, 28) {
+			t.Errorf("the agreement has %s and %s, the page 28 January and 28 February", got[0].Taken, got[1].Taken)
 		}
 	})
 }

@@ -107,12 +107,12 @@ func (s *Service) processorIsReady(ctx context.Context) error {
 
 // CheckAccount returns why payments cannot be collected for a provider, or that it gives too little notice of them.
 func CheckAccount(ctx context.Context, checker ports.AccountChecker, p catalogue.Provider) error {
-	least, err := checker.CheckAccount(ctx, checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment})
+	creditor, err := checker.CheckAccount(ctx, checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment})
 	if err != nil {
 		return fmt.Errorf("provider %s: %w", p.Code, err)
 	}
-	if given := (agreement.DebitTerms{NoticeDays: p.NoticeDays}).Days(); given < least {
-		return fmt.Errorf("provider %s: its notice_days are %d, and its account needs %d at least", p.Code, given, least)
+	if given := (agreement.DebitTerms{NoticeDays: p.NoticeDays}).Days(); given < creditor.Notice {
+		return fmt.Errorf("provider %s: its notice_days are %d, and its account needs %d at least", p.Code, given, creditor.Notice)
 	}
 	return nil
 }

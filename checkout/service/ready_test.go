@@ -171,8 +171,8 @@ type strictProcessor struct {
 	err  error
 }
 
-func (p strictProcessor) CheckAccount(context.Context, checkout.Account) (int, error) {
-	return p.days, p.err
+func (p strictProcessor) CheckAccount(context.Context, checkout.Account) (checkout.Creditor, error) {
+	return checkout.Creditor{Notice: p.days}, p.err
 }
 
 func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {

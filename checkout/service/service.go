@@ -157,6 +157,7 @@ func New(c Config) (*Service, error) {
 		receivers: receivers{failing: make(map[string]*breaker.Breaker)}, slots: locks{holders: slotsOfProvider},
 		notified: bounded.New[string, notifiedAnswer](manyNotified), wake: make(chan struct{}, 1),
 		recent: bounded.New[string, struct{}](recentOrders), zone: zone}
+	s.cfg.Terms.Authority.Calendar = cmp.Or(s.processor.Calendar, c.Terms.Authority.Calendar)
 	s.sealer = newSealer(s)
 	return s, nil
 }

@@ -21,10 +21,10 @@ type SetupPage struct {
 	Until       time.Time          // the link works at least until then, in New Zealand time; zero where that is over
 	Provider    catalogue.Provider // only its code, also as its name, if the operator removed it
 	Checkout    checkout.Checkout
-	Schedule    []money.Charge // with the collection dates as due dates, if the enrolment is confirmed today
-	Earliest    money.Date     // on which a payment may be taken, if the enrolment is confirmed today
-	Planned     money.Date     // the first payment date that was agreed, or that the provider prefers
-	Completed   time.Time      // when the setup was completed, in New Zealand time; zero before
+	Payments    []money.Payment // of the plan, if the enrolment is confirmed today
+	Earliest    money.Date      // on which a payment may be taken, if the enrolment is confirmed today
+	Planned     money.Date      // the first payment date that was agreed, or that the provider prefers
+	Completed   time.Time       // when the setup was completed, in New Zealand time; zero before
 	DebitTerms  agreement.DebitTerms
 	LenderTerms agreement.Terms
 	Agreement   *agreement.Agreement // nil before the confirm, and where the CRM has not completed the enrolment yet
@@ -125,17 +125,14 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	if agreed := c.Setup.Consent.NoticeDays; agreed > 0 && c.SetupComplete() {
 		page.DebitTerms.NoticeDays = agreed
 	}
-	page.Schedule = c.Schedule()
-	page.Planned = page.Schedule[0].Due
+	schedule, calendar := c.Schedule(), page.DebitTerms.Authority.Calendar
+	page.Planned = schedule[0].Due
 	notice := s.notice(page)
-	dates := money.CollectionDates(page.Schedule, c.Intent.Plan.Frequency, notice.Start(page.Planned))
+	page.Payments = calendar.Payments(schedule, c.Intent.Plan.Frequency, notice.Start(page.Planned, calendar))
 	if page.Agreement != nil {
-		notice, dates = page.Agreement.Notice, page.Agreement.CollectionDates()
+		notice, page.Payments = page.Agreement.Notice, page.Agreement.Payments()
 	}
 	page.Earliest = notice.NotBefore
-	for i := range page.Schedule {
-		page.Schedule[i].Due = dates[i]
-	}
 	return page
 }
 
@@ -147,7 +144,7 @@ func (s *Service) notice(page SetupPage) agreement.Notice {
 	}
 	day := money.DateOf(concluded.In(s.zone))
 	if c.SetupComplete() {
-		return agreement.AgreedNotice(c.Setup.Consent, page.Provider.NoticeDays, day)
+		return agreement.AgreedNotice(c.Setup.Consent, page.Provider.NoticeDays, day, page.DebitTerms.Authority.Calendar)
 	}
 	return page.DebitTerms.NoticeOn(day)
 }

@@ -72,7 +72,7 @@ func (s *server) serve(ctx context.Context) error {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	if missing := s.terms.Terms.Lacks(); len(missing) > 0 {
+	if missing := s.terms.Missing(); len(missing) > 0 {
 		log.Warn("the terms do not say what a lender must", slog.Any("missing", missing))
 	}
 	return served.Serve(ctx, ln, private)

@@ -17,8 +17,8 @@ import (
 // An agreement keeps the terms of the time of its confirm, whatever the operator's file contains later.
 func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
 	file, err := parseFile(nil, providerfile.ParseTerms)("demo-terms.json")
-	if err != nil || file.Agency.Name == "" || len(file.Terms.Lacks()) > 0 {
-		t.Fatalf("agency %+v, the terms lack %q, %v", file.Agency, file.Terms.Lacks(), err)
+	if err != nil || file.Agency.Name == "" {
+		t.Fatalf("agency %+v, %v", file.Agency, err)
 	}
 	terms := file.Terms
 	o := newOperator(t)
@@ -52,15 +52,15 @@ func TestServeRefusesFaultyTerms(t *testing.T) {
 	}
 }
 
-// Without a profile a server warns of what the terms do not say; by the profile of consumer credit production is refused.
+// By the profile of consumer credit the sandbox warns of what the terms do not say, and production is refused.
 func TestServeWantsWhatALenderMustSay(t *testing.T) {
-	lacking := proc.TempFile(t, `{"lender": {"name": "Pūtea", "address": "1 Quay"}, "fees": "none", "terms": [{"title": "Hardship", "text": "Ask."}],
+	lacking := proc.TempFile(t, `{"lender": {"name": "Pūtea", "address": "1 Quay"}, "hardship": {"contact": "0800 111 111"},
 		"profile": "consumer-credit"}`)
 	got := try(t, nil, "", "serve", "--environment", "production", "--terms", lacking)
-	if want := "the terms lack what their profile wants: authorisation code, right to cancel, disputes, default fees"; got.code != cli.ExitFailed ||
+	if want := "the terms lack what their profile wants: lender.registration, lender.email, dispute_resolution, cancellation, default_fees, authority.authorisation_code"; got.code != cli.ExitFailed ||
 		!strings.Contains(got.stderr, want) {
 		t.Errorf("serve in production = %+v, want status 1 and %q", got, want)
 	}
 	_, _, log := started(t, "--terms", lacking).stop()
-	says(t, log, `"level":"WARN","msg":"the terms do not say what a lender must","missing":["right to cancel","disputes","default fees"]`)
+	says(t, log, `"level":"WARN","msg":"the terms do not say what a lender must","missing":["lender.registration","lender.email","dispute_resolution","cancellation","default_fees","authority.authorisation_code"]`)
 }

@@ -30,9 +30,9 @@ func (a answer) planned() (dates []string) {
 }
 
 // long writes dates as pages do.
-func long(dates []money.Date) (texts []string) {
-	for _, d := range dates {
-		texts = append(texts, d.Long())
+func long(payments []money.Payment) (texts []string) {
+	for _, p := range payments {
+		texts = append(texts, p.Taken.Long())
 	}
 	return texts
 }
@@ -53,7 +53,7 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 		{"a first date years in the past", day(2001, time.January, 31), money.Monthly, 0, true},
 		{"a first date today", today, money.Fortnightly, 0, true},
 		{"a first date within the notice", day(2027, time.January, 28), money.Weekly, 0, true},
-		{"a first date that the banks process on the first lawful day", day(2027, time.January, 30), money.Weekly, 0, false},
+		{"a first date on the day before the first lawful one", day(2027, time.January, 30), money.Weekly, 0, true},
 		{"a first date on the first lawful day", day(2027, time.January, 31), money.Monthly, 0, false},
 		{"a first date after the notice", day(2027, time.February, 1), money.Weekly, 0, false},
 		{"a first date within a short notice", day(2027, time.January, 22), money.Weekly, 2, true},
@@ -72,8 +72,8 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 			// check compares a page with the dates of a confirm on a day.
 			check := func(name string, page answer, confirmed money.Date) (first string) {
 				t.Helper()
-				notice := agreement.Notice{Days: days, NotBefore: confirmed.AddDays(days).NextBankDay()}
-				want := long(money.CollectionDates(schedule, tt.frequency, notice.Start(tt.first)))
+				notice := agreement.Notice{Days: days, NotBefore: confirmed.AddDays(days)}
+				want := long(money.EveryDay.Payments(schedule, tt.frequency, notice.Start(tt.first, money.EveryDay)))
 				if got := page.planned(); !slices.Equal(got, want) {
 					t.Errorf("%s: payments on %q, want %q", name, got, want)
 				}
@@ -118,7 +118,7 @@ func TestDatesOfAnUnconfirmedPlanMoveWithTheDay(t *testing.T) {
 	create := order()
 	create.First = checkout.Some(money.Date{Year: 2027, Month: time.January, Day: 25})
 	b := newBench(t, setting{create: create})
-	for _, want := range []string{"Monday 1 February 2027", "Monday 1 February 2027", "Tuesday 2 February 2027"} {
+	for _, want := range []string{"Sunday 31 January 2027", "Monday 1 February 2027", "Tuesday 2 February 2027"} {
 		if got := b.get(b.setupPath()).planned()[0]; got != want {
 			t.Errorf("at %s the first payment is on %s, want %s", b.now, got, want)
 		}

@@ -29,8 +29,7 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 		"Initial payment", "Final instalment", "Total to pay",
 		`<tr><td>1</td><th scope="row">Monday 1</th><td>Initial payment</td><td class="amount">$200.00</td></tr>`,
 		`<tr><td>53</td><th scope="row">Monday 31</th><td>Final instalment</td><td class="amount">$53.85</td></tr>`,
-		"the first bank day after 10 calendar days of notice", "with one payment period between each and the next",
-		"on which banks do not process payments is taken on a later day",
+		"the first day for direct debits after 10 calendar days of notice", "with one payment period between each and the next",
 		`<form method="post" action="/api/dd-setup">`, `name="token" value="`+b.token+`"`,
 		`href="/api/dd-setup/legal?token=`, `href="https://enrol.kowhai.example/cancelled"`,
 		`href="mailto:help@kowhai.example"`,
@@ -174,8 +173,7 @@ func TestDonePage(t *testing.T) {
 		`data-notify="https://enrol.kowhai.example https://www.kowhai.example"`,
 		`<script src="/api/dd-setup/assets/setup.js?v=`,
 		`<a class="button" href="https://enrol.kowhai.example/done?from=bank" target="_top">`,
-		`<strong class="whole">01-0902-•••••89-00.</strong>`, "You can read and print it here then.", "Continue to Kōwhai Institute", "This link may stop working one day.",
-		"on which banks do not process payments is taken on a later day")
+		`<strong class="whole">01-0902-•••••89-00.</strong>`, "You can read and print it here then.", "Continue to Kōwhai Institute", "This link may stop working one day.")
 	page.lacks(t, "<form", "enrol.kowhai.example/cancelled")
 
 	again := b.begin().is(t, http.StatusSeeOther)
@@ -199,7 +197,7 @@ func TestConfirmedPage(t *testing.T) {
 	page.wants(t, "is confirmed. There is nothing more to do here.", b.stored().Confirmation.AgreementNumber,
 		"Read and print your agreement", `planned for <span class="whole">Monday 1 February 2027.</span>`,
 		`<a class="button second" href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`,
-		`until <span class="whole">`+b.until()+`</span> at least`, "on which banks do not process payments is taken on a later day")
+		`until <span class="whole">`+b.until()+`</span> at least`)
 	page.lacks(t, "What happens next", "Continue to")
 }
 

@@ -30,7 +30,7 @@ type content struct {
 func (p *pages) content(setup service.SetupPage) content {
 	return content{
 		SetupPage: setup,
-		planView:  viewPlan(setup.Schedule, setup.Checkout.Intent.Plan.Frequency),
+		planView:  viewPlan(setup.Payments, setup.Checkout.Intent.Plan.Frequency),
 		Notice:    notices[setup.LastTry],
 		Agency:    p.service.Agency(),
 
@@ -107,11 +107,11 @@ func (c content) UsualNotice() int {
 }
 
 // FirstDate returns the day of the first payment.
-func (c content) FirstDate() string { return c.Schedule[0].Due.Long() }
+func (c content) FirstDate() string { return c.Payments[0].Taken.Long() }
 
 // Deferred returns the planned first date where collection starts later; "" where it does not.
 func (c content) Deferred() string {
-	if c.Schedule[0].Due == c.Planned {
+	if c.Payments[0].Due == c.Planned {
 		return ""
 	}
 	return c.Planned.Long()
@@ -127,11 +127,3 @@ func (c content) WorksUntil() string {
 
 // CompletedOn returns the day on which the setup was completed.
 func (c content) CompletedOn() string { return money.DateOf(c.Completed).Long() }
-
-// Charged returns the rows of the fees that there are.
-func (c content) Charged() []agreement.Row {
-	terms := c.LenderTerms
-	terms.Fees.Stated = len(terms.Fees.Fees) > 0
-	terms.DefaultFees.Stated = len(terms.DefaultFees.Fees) > 0
-	return terms.FeeRows()
-}

@@ -65,18 +65,30 @@ type Profile string
 // knows of it.
 const ConsumerCredit Profile = "consumer-credit"
 
-// Missing returns what the terms lack by the profile, in the words of a list.
+// Missing returns what the terms lack by the profile, by the names of the file's fields.
 func (f TermsFile) Missing() (missing []string) {
 	if f.Profile != ConsumerCredit {
 		return nil
 	}
-	if f.Terms.Lender.Name == "" {
-		missing = append(missing, "lender")
+	t := f.Terms
+	for _, field := range []struct {
+		name  string
+		given bool
+	}{
+		{"lender", t.Lender.Name != ""},
+		{"lender.registration", t.Lender.Registration != ""},
+		{"lender.email", t.Lender.Email != ""},
+		{"dispute_resolution", t.Disputes != agreement.DisputeScheme{}},
+		{"cancellation", t.Cancellation != agreement.Cancellation{}},
+		{"hardship", t.Hardship != ""},
+		{"default_fees", t.DefaultFees.Stated},
+		{"authority.authorisation_code", t.Authority.AuthorisationCode != ""},
+	} {
+		if !field.given {
+			missing = append(missing, field.name)
+		}
 	}
-	if f.Terms.Authority.AuthorisationCode == "" {
-		missing = append(missing, "authorisation code")
-	}
-	return append(missing, f.Terms.Lacks()...)
+	return missing
 }
 
 // ParseTerms parses the file in which an operator describes its terms. A faulty file is refused as a

@@ -2,6 +2,7 @@ package providerfile
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
@@ -84,19 +85,25 @@ func option(o *object) catalogue.Option {
 	}
 }
 
-// The file of terms: {"lender": {…}, "fees": […], "default_fees": […], "authority": {…}, "terms": [{"title": …, "text": …}],
-// "privacy": {"agency": {…}}, "profile": "consumer-credit"}.
+// The file of terms: {"lender": {…}, "dispute_resolution": {…}, "cancellation": {…}, "hardship": {…}, "default_fees": […],
+// "authority": {…}, "terms": [{"title": …, "text": …}], "privacy": {"agency": {…}}, "profile": "consumer-credit"}.
 
 func terms(o *object) TermsFile {
+	if _, given := o.Take("fees"); given {
+		o.faults.add(o.At("fees"), "cannot be charged: the payments of a plan sum to the course price, which leaves no room for a fee for the credit; "+
+			"state fees of payments that fail or come late in default_fees")
+	}
 	return TermsFile{
 		Agency:  section(o, "privacy", func(o *object) agreement.Agency { return section(o, "agency", agency) }),
 		Profile: o.profile("profile"),
 		Terms: agreement.Terms{
-			Lender:      section(o, "lender", lender),
-			Fees:        fees(o, "fees"),
-			DefaultFees: fees(o, "default_fees"),
-			Authority:   section(o, "authority", authority),
-			Blocks:      each(o, "terms", optional, block),
+			Lender:       section(o, "lender", lender),
+			Disputes:     section(o, "dispute_resolution", disputes),
+			Cancellation: section(o, "cancellation", cancellation),
+			Hardship:     section(o, "hardship", func(o *object) string { return o.name("contact", required) }),
+			DefaultFees:  fees(o, "default_fees"),
+			Authority:    section(o, "authority", authority),
+			Blocks:       each(o, "terms", optional, block),
 		},
 	}
 }
@@ -114,10 +121,25 @@ func lender(o *object) agreement.Lender {
 		Name:         o.name("name", optional),
 		Address:      o.name("address", optional),
 		Registration: o.name("registration", optional),
+		Email:        o.name("email", optional),
 	}
 }
 
-// fees reads the fees of one kind: "none", or a list of them. Absent, they are not stated.
+// maxWorkingDays is the longest period in which a payer may cancel that a file can name.
+const maxWorkingDays = 60
+
+func disputes(o *object) agreement.DisputeScheme {
+	return agreement.DisputeScheme{Name: o.name("scheme", required), Contact: o.name("contact", required)}
+}
+
+func cancellation(o *object) agreement.Cancellation {
+	return agreement.Cancellation{
+		WorkingDays: number(o, "working_days", required, strictjson.Whole(maxWorkingDays)),
+		How:         strings.Trim(o.name("how", required), "\n "),
+	}
+}
+
+// fees reads a list of fees, or "none". Absent, they are not stated.
 func fees(o *object, name string) agreement.FeeList {
 	v, given := o.Take(name)
 	switch {
@@ -139,13 +161,31 @@ func fee(o *object) agreement.Fee {
 
 func authority(o *object) agreement.Authority {
 	return agreement.Authority{
-		AuthorisationCode: o.text("authorisation_code", optional),
 		Initiator:         o.name("initiator", optional),
-		Particulars:       o.name("particulars", optional),
-		Code:              o.name("code", optional),
-		Reference:         o.name("reference", optional),
+		AuthorisationCode: o.text("authorisation_code", optional),
+		Statement:         o.statement("particulars", "code", "reference"),
+		Calendar:          money.Calendar(o.text("collection_days", optional)),
 		Conditions:        each(o, "conditions", optional, block),
 	}
+}
+
+// maxStatement is the number of characters that a field of a bank statement shows.
+const maxStatement = 12
+
+// statement reads the fields of a bank statement: "particulars KOWHAI, code PLAN, reference COURSE"; "" if no field is given.
+func (o *object) statement(names ...string) string {
+	var parts []string
+	for _, name := range names {
+		switch text := o.name(name, optional); {
+		case len(text) > maxStatement:
+			o.faults.add(o.At(name), fmt.Sprintf("must have at most %d characters", maxStatement))
+		case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }):
+			o.faults.add(o.At(name), "must be plain letters, digits and punctuation, as bank statements show them")
+		case text != "":
+			parts = append(parts, name+" "+text)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (o *object) profile(name string) Profile {

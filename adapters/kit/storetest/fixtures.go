@@ -184,12 +184,13 @@ func agreed(c checkout.Checkout, sequence int64) agreement.Agreement {
 		},
 		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms: agreement.Terms{
-			Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Registration: "FSP1"},
-			Fees:   agreement.FeeList{Stated: true},
+			Lender:       agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Registration: "FSP1", Email: "a@putea.example"},
+			Disputes:     agreement.DisputeScheme{Name: "A scheme", Contact: "0800 000 000"},
+			Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write to the lender.\n(a) Soon."}, Hardship: "0800 111 111",
 			DefaultFees: agreement.FeeList{Stated: true,
 				Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "for each payment that the bank refuses"}}},
-			Authority: agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections", Particulars: "KOWHAI",
-				Code: "PLAN", Reference: "COURSE", Conditions: []agreement.Block{{Title: "Disputes", Text: "Ask the bank.\n(a) Soon."}}},
+			Authority: agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections",
+				Statement: "particulars KOWHAI", Form: "A processor", Calendar: money.BusinessDays, Conditions: []agreement.Block{{Title: "Disputes", Text: "Ask the bank.\n(a) Soon."}}},
 			Blocks: []agreement.Block{{Title: "Right to cancel", Text: "Within 5 working days."}},
 		},
 	}

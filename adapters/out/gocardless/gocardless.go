@@ -21,6 +21,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -70,7 +71,7 @@ func New(o Options) (*Processor, error) {
 		return nil, fmt.Errorf("gocardless: %w", err)
 	}
 	return &Processor{
-		info: checkout.ProcessorInfo{Name: "gocardless", Environment: o.Environment, PageOrigins: o.PageOrigins,
+		info: checkout.ProcessorInfo{Name: "gocardless", Environment: o.Environment, Calendar: money.BusinessDays, PageOrigins: o.PageOrigins,
 			Notifies: true},
 		client: newClient(o),
 	}, nil

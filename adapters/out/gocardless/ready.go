@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -31,19 +32,19 @@ func (p *Processor) Ready(ctx context.Context) error {
 
 // CheckAccount implements ports.AccountChecker. An account that is no creditor's uses any of them: then the largest of
 // their minima counts.
-func (p *Processor) CheckAccount(ctx context.Context, a checkout.Account) (notice int, err error) {
+func (p *Processor) CheckAccount(ctx context.Context, a checkout.Account) (checkout.Creditor, error) {
 	all, err := p.allCreditors(ctx)
 	if err != nil {
-		return 0, err
+		return checkout.Creditor{}, err
 	}
 	if strings.HasPrefix(a.ID, creditorPrefix) {
 		at := slices.IndexFunc(all, func(c creditorWire) bool { return c.ID == a.ID })
 		if at < 0 {
-			return 0, fmt.Errorf("the GoCardless account has no creditor %s", a.ID)
+			return checkout.Creditor{}, fmt.Errorf("the GoCardless account has no creditor %s", a.ID)
 		}
 		all = all[at : at+1]
 	}
-	return minimumNotice(all)
+	return creditorOf(all)
 }
 
 // allCreditors returns the creditors of the account as they were within the last minute.
@@ -61,22 +62,30 @@ func (p *Processor) allCreditors(ctx context.Context) ([]creditorWire, error) {
 	return c.all, nil
 }
 
-// minimumNotice returns the largest minimum notice of those creditors that may collect by BECS NZ, in calendar days.
-func minimumNotice(creditors []creditorWire) (days int, err error) {
-	active, status := false, "missing"
+// creditorOf returns the creditor that may collect by BECS NZ. Several such creditors together have the largest of their minimum
+// notices and no name: which of them debits is not known before the payer authorises.
+func creditorOf(creditors []creditorWire) (found checkout.Creditor, err error) {
+	active, status := 0, "missing"
 	for _, creditor := range creditors {
 		for _, identifier := range creditor.Schemes {
 			switch {
 			case identifier.Scheme != scheme:
 			case identifier.Status == "active":
-				active, days = true, max(days, identifier.Notice)
+				active++
+				found.Notice = max(found.Notice, identifier.Notice)
+				found.Authority = agreement.Authority{Initiator: identifier.Name, AuthorisationCode: identifier.Code,
+					Statement: identifier.Name, Form: "GoCardless"}
 			default:
 				status = outbound.Word(identifier.Status)
 			}
 		}
 	}
-	if !active {
-		return 0, errors.New("no creditor of the GoCardless account can collect by BECS NZ: its becs_nz scheme identifier is " + status)
+	switch active {
+	case 0:
+		return checkout.Creditor{}, errors.New("no creditor of the GoCardless account can collect by BECS NZ: its becs_nz scheme identifier is " + status)
+	case 1:
+		return found, nil
 	}
-	return days, nil
+	found.Authority = agreement.Authority{Form: "GoCardless"}
+	return found, nil
 }

@@ -36,9 +36,9 @@ func TestAccountIsCheckedByItsCreditor(t *testing.T) {
 	}{
 		{"CR1", 3, ""}, {"CR2", 5, ""}, {"any", 5, ""}, {"CR3", 0, "is pending"}, {"CR4", 0, "has no creditor CR4"},
 	} {
-		days, err := b.CheckAccount(t.Context(), checkout.Account{ID: tt.id})
-		if tt.error == "" && err != nil || tt.error != "" && (err == nil || !strings.Contains(err.Error(), tt.error)) || days != tt.days {
-			t.Errorf("CheckAccount(%s) = %d, %v; want %d, %q", tt.id, days, err, tt.days, tt.error)
+		creditor, err := b.CheckAccount(t.Context(), checkout.Account{ID: tt.id})
+		if tt.error == "" && err != nil || tt.error != "" && (err == nil || !strings.Contains(err.Error(), tt.error)) || creditor.Notice != tt.days {
+			t.Errorf("CheckAccount(%s) = %d, %v; want %d, %q", tt.id, creditor.Notice, err, tt.days, tt.error)
 		}
 	}
 }

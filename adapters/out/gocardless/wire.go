@@ -168,6 +168,8 @@ type creditorWire struct {
 		Scheme string `json:"scheme"`
 		Status string `json:"status"`
 		Notice int    `json:"minimum_advance_notice"` // calendar days
+		Name   string `json:"name"`                   // of the initiator, as bank statements show it
+		Code   string `json:"reference"`              // of the initiator at the scheme
 	} `json:"scheme_identifiers"`
 }
 

@@ -201,14 +201,14 @@ func toWireFees(l agreement.FeeList) []Object {
 	return list
 }
 
-// toWireAuthority writes the direct debit authority in the operator's terms.
+// toWireAuthority writes who debits.
 func toWireAuthority(a agreement.Authority) Object {
 	return Object{
-		Opt("authorisation_code", a.AuthorisationCode),
 		Opt("initiator", a.Initiator),
-		Opt("particulars", a.Particulars),
-		Opt("code", a.Code),
-		Opt("reference", a.Reference),
+		Opt("authorisation_code", a.AuthorisationCode),
+		Opt("statement", a.Statement),
+		Opt("form", a.Form),
+		Opt("collection_days", string(a.Calendar)),
 		Opt("conditions", toWireBlocks(a.Conditions)),
 	}
 }
@@ -241,8 +241,11 @@ func toWireAgreement(c checkout.Checkout, a agreement.Agreement) Object {
 		Opt("consent", toWireConsent(a.DirectDebit.Consent)),
 		Opt("notice_days", a.Notice.Days),
 		Opt("not_before", a.Notice.NotBefore), // the first day on which a payment may be collected
-		Opt("lender", Object{Put("name", lender.Name), Put("address", lender.Address), Opt("registration", lender.Registration)}),
-		Opt("fees", toWireFees(a.Terms.Fees)),
+		Opt("lender", Object{Put("name", lender.Name), Put("address", lender.Address), Opt("registration", lender.Registration),
+			Opt("email", lender.Email)}),
+		Opt("dispute_resolution", Object{Opt("scheme", a.Terms.Disputes.Name), Opt("contact", a.Terms.Disputes.Contact)}),
+		Opt("cancellation", Object{Opt("working_days", a.Terms.Cancellation.WorkingDays), Opt("how", a.Terms.Cancellation.How)}),
+		Opt("hardship", a.Terms.Hardship),
 		Opt("default_fees", toWireFees(a.Terms.DefaultFees)),
 		Opt("authority", toWireAuthority(a.Terms.Authority)),
 		Opt("terms", toWireBlocks(a.Terms.Blocks)),
@@ -261,9 +264,10 @@ func toWireDocument(c checkout.Checkout, d checkout.DocumentInfo) Object {
 }
 
 // toWireCharge writes a charge, and the day before which it may not be collected where it is due sooner.
-func toWireCharge(c checkout.Checkout, m money.Charge, collected money.Date) Object {
-	if !m.Due.Before(collected) {
-		collected = money.Date{}
+func toWireCharge(c checkout.Checkout, m money.Charge, p money.Payment) Object {
+	notBefore := p.Due
+	if !m.Due.Before(notBefore) {
+		notBefore = money.Date{}
 	}
 	return Object{
 		Put("kind", "charge"),
@@ -272,7 +276,8 @@ func toWireCharge(c checkout.Checkout, m money.Charge, collected money.Date) Obj
 		Put("sequence", m.Sequence),
 		Put("type", string(m.Type)),
 		Put("due_date", m.Due),
-		Opt("not_before", collected),
+		Opt("not_before", notBefore),
+		Put("collection_date", p.Taken),
 		Put("amount", m.Amount),
 	}
 }

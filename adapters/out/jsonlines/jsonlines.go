@@ -67,9 +67,9 @@ func checkoutLines(r checkout.CheckoutRecord) []Object {
 }
 
 func chargeLines(c checkout.Checkout, a agreement.Agreement) []Object {
-	lines, dates := make([]Object, len(a.Schedule)), a.CollectionDates()
+	lines, payments := make([]Object, len(a.Schedule)), a.Payments()
 	for i, charge := range a.Schedule {
-		lines[i] = toWireCharge(c, charge, dates[i])
+		lines[i] = toWireCharge(c, charge, payments[i])
 	}
 	return lines
 }

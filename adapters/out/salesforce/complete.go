@@ -122,8 +122,8 @@ func (c *CRM) agreementWrite(done checkout.Completion) write {
 		"version": a.Version, fieldAcceptedAt: instant(a.AcceptedAt), "declarations": declarations(a),
 		"notice_days": a.Notice.Days,
 	}
-	if dates := a.CollectionDates(); len(dates) > 0 {
-		values["collect_from"] = dates[0].String()
+	if payments := a.Payments(); len(payments) > 0 {
+		values["collect_from"] = payments[0].Taken.String()
 	}
 	addFigures(values, a.Course.Name, a.Pricing, a.Plan)
 	return write{object: agreed, values: values}

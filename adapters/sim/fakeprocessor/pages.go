@@ -158,7 +158,7 @@ type shown struct {
 
 func (p pages) shown(v visit, in input) shown {
 	return shown{in, v.start.ProviderName, v.start.Description, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL,
-		p.authority.Statement(), p.authority.AuthorisationCode}
+		p.authority.Statement, p.authority.AuthorisationCode}
 }
 
 // show shows a page of a billing request.

@@ -345,7 +345,7 @@ func TestPagesOfOneBillingRequestAreLimited(t *testing.T) {
 func TestFormSaysWhatTheBankStatementShows(t *testing.T) {
 	b := newBench(t)
 	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL,
-		Authority: agreement.Authority{AuthorisationCode: "0123456", Particulars: "RIMU", Reference: "WELDING"}})
+		Authority: agreement.Authority{AuthorisationCode: "0123456", Statement: "particulars RIMU, reference WELDING"}})
 	page := b.do(http.MethodGet, b.request.URL, nil).Body.String()
 	if want := "The authorisation code is 0123456. On your bank statement each payment shows as particulars RIMU, reference WELDING."; !strings.Contains(page, want) {
 		t.Errorf("the form lacks %q:\n%s", want, page)

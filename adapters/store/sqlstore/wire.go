@@ -83,9 +83,21 @@ type detailsWire struct {
 	Consent consentWire `json:"consent,omitzero"`
 	Notice  noticeWire  `json:"notice,omitzero"`
 
-	Fees        *[]feeWire    `json:"fees,omitempty"` // nil: not stated
-	DefaultFees *[]feeWire    `json:"default_fees,omitempty"`
-	Authority   authorityWire `json:"authority,omitzero"`
+	Disputes     disputesWire     `json:"dispute_resolution,omitzero"`
+	Cancellation cancellationWire `json:"cancellation,omitzero"`
+	Hardship     string           `json:"hardship,omitempty"`
+	DefaultFees  *[]feeWire       `json:"default_fees,omitempty"` // nil: not stated
+	Authority    authorityWire    `json:"authority,omitzero"`
+}
+
+type disputesWire struct {
+	Name    string `json:"scheme"`
+	Contact string `json:"contact"`
+}
+
+type cancellationWire struct {
+	WorkingDays int    `json:"working_days"`
+	How         string `json:"how"`
 }
 
 type feeWire struct {
@@ -112,24 +124,24 @@ func toFeeList(w *[]feeWire) agreement.FeeList {
 }
 
 type authorityWire struct {
-	AuthorisationCode string      `json:"authorisation_code,omitempty"`
-	Initiator         string      `json:"initiator,omitempty"`
-	Particulars       string      `json:"particulars,omitempty"`
-	Code              string      `json:"code,omitempty"`
-	Reference         string      `json:"reference,omitempty"`
-	Conditions        []blockWire `json:"conditions,omitempty"`
+	Initiator         string         `json:"initiator,omitempty"`
+	AuthorisationCode string         `json:"authorisation_code,omitempty"`
+	Statement         string         `json:"statement,omitempty"`
+	Form              string         `json:"form,omitempty"`
+	Calendar          money.Calendar `json:"collection_days,omitempty"`
+	Conditions        []blockWire    `json:"conditions,omitempty"`
 }
 
 // IsZero has an authority that says nothing left out.
 func (w authorityWire) IsZero() bool { return w.toDomain().IsZero() }
 
 func toAuthorityWire(a agreement.Authority) authorityWire {
-	return authorityWire{a.AuthorisationCode, a.Initiator, a.Particulars, a.Code, a.Reference, mapped(a.Conditions, toBlockWire)}
+	return authorityWire{a.Initiator, a.AuthorisationCode, a.Statement, a.Form, a.Calendar, mapped(a.Conditions, toBlockWire)}
 }
 
 func (w authorityWire) toDomain() agreement.Authority {
-	return agreement.Authority{AuthorisationCode: w.AuthorisationCode, Initiator: w.Initiator, Particulars: w.Particulars,
-		Code: w.Code, Reference: w.Reference, Conditions: mapped(w.Conditions, toBlock)}
+	return agreement.Authority{Initiator: w.Initiator, AuthorisationCode: w.AuthorisationCode, Statement: w.Statement, Form: w.Form,
+		Calendar: w.Calendar, Conditions: mapped(w.Conditions, toBlock)}
 }
 
 func toBlockWire(b agreement.Block) blockWire { return blockWire(b) }
@@ -139,6 +151,7 @@ type lenderWire struct {
 	Name         string `json:"name"`
 	Address      string `json:"address"`
 	Registration string `json:"registration,omitempty"`
+	Email        string `json:"email,omitempty"`
 }
 
 type blockWire struct {
@@ -159,7 +172,8 @@ type Details agreement.Agreement
 func (d *Details) value() any {
 	w := detailsWire{Sandbox: d.Sandbox, Colour: d.Provider.Colour, Lender: lenderWire(d.Terms.Lender),
 		Terms: mapped(d.Terms.Blocks, toBlockWire), Consent: toConsentWire(d.DirectDebit.Consent),
-		Fees: toFeesWire(d.Terms.Fees), DefaultFees: toFeesWire(d.Terms.DefaultFees), Authority: toAuthorityWire(d.Terms.Authority)}
+		Disputes: disputesWire(d.Terms.Disputes), Cancellation: cancellationWire(d.Terms.Cancellation), Hardship: d.Terms.Hardship,
+		DefaultFees: toFeesWire(d.Terms.DefaultFees), Authority: toAuthorityWire(d.Terms.Authority)}
 	if d.Notice != (agreement.Notice{}) {
 		w.Notice = noticeWire{d.Notice.Days, dateText(d.Notice.NotBefore)}
 	}
@@ -177,7 +191,8 @@ func (d *Details) Scan(v any) (err error) {
 	}
 	d.Sandbox, d.Provider.Colour = w.Sandbox, w.Colour
 	d.DirectDebit.Consent = w.Consent.toDomain()
-	d.Terms = agreement.Terms{Lender: agreement.Lender(w.Lender), Fees: toFeeList(w.Fees), DefaultFees: toFeeList(w.DefaultFees),
+	d.Terms = agreement.Terms{Lender: agreement.Lender(w.Lender), Disputes: agreement.DisputeScheme(w.Disputes),
+		Cancellation: agreement.Cancellation(w.Cancellation), Hardship: w.Hardship, DefaultFees: toFeeList(w.DefaultFees),
 		Authority: w.Authority.toDomain(), Blocks: mapped(w.Terms, toBlock)}
 	d.Notice.Days = w.Notice.Days
 	if d.Notice.NotBefore, err = parseDate(w.Notice.NotBefore); err != nil {

@@ -48,7 +48,7 @@ func OfSetup(s Setup) Letter {
 	if code := s.Terms.Authority.AuthorisationCode; code != "" {
 		rows = append(rows, agreement.Row{Label: "Authorisation code", Value: code})
 	}
-	if statement := s.Terms.Authority.Statement(); statement != "" {
+	if statement := s.Terms.Authority.Statement; statement != "" {
 		rows = append(rows, agreement.Row{Label: "On the bank statement", Value: statement})
 	}
 	rows = append(rows,

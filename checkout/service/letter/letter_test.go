@@ -39,7 +39,7 @@ func setup(t *testing.T) letter.Setup {
 	return letter.Setup{Checkout: c, Provider: "Kōwhai Institute", Contact: "help@kowhai.example",
 		Completed: time.Date(2026, 11, 22, 3, 4, 5, 0, time.UTC).In(zone(t)), Sandbox: true,
 		Terms: agreement.DebitTerms{NoticeDays: 10, Provider: "Kōwhai Institute", Lender: agreement.Lender{Name: "Pūtea Limited"},
-			Authority: agreement.Authority{AuthorisationCode: "0123456", Particulars: "KOWHAI", Code: "PLAN"}}}
+			Authority: agreement.Authority{AuthorisationCode: "0123456", Statement: "particulars KOWHAI, code PLAN"}}}
 }
 
 func agreed() agreement.Agreement {

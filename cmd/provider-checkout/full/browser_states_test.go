@@ -199,10 +199,9 @@ var pageStates = []pageState{
 var withTerms = []func(*service.Config, *httpapi.Options){func(c *service.Config, _ *httpapi.Options) {
 	c.Terms = agreement.Terms{
 		Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington 6011", Registration: "FSP000001"},
-		Fees:   agreement.FeeList{Stated: true},
 		DefaultFees: agreement.FeeList{Stated: true,
 			Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "for each payment that the bank refuses"}}},
-		Authority: agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Limited", Particulars: "KOWHAI", Code: "PLAN", Reference: "COURSE"},
+		Authority: agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Limited", Statement: "particulars KOWHAI, code PLAN, reference COURSE"},
 		Blocks: []agreement.Block{
 			{Title: "Right to cancel", Text: "The payer can cancel the plan within 5 working days of this agreement.\n\nTo do so:\n(a) write to the lender\n(b) pay what is owed"},
 			{Title: "Hardship", Text: "A payer who cannot pay can ask the lender for a change of the plan."},

@@ -98,7 +98,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 	d := demonstration{
 		Base:         cfg.Site.Service.BaseURL,
 		Store:        "sqlite:" + path,
-		FirstPayment: money.DateOf(time.Now()).AddDays(14).NextBankDay().String(),
+		FirstPayment: money.DateOf(time.Now()).AddDays(14).String(),
 		Website:      web.url(),
 		cfg:          cfg,
 	}

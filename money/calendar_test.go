@@ -8,13 +8,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-func ExampleDate_NextBankDay() {
+func ExampleCalendar_Next() {
 	christmas := money.Date{Year: 2026, Month: time.December, Day: 25} // a Friday: Boxing Day is kept on the Monday
-	fmt.Println(christmas.NextBankDay().Long())
+	fmt.Println(money.BusinessDays.Next(christmas).Long())
 	// Output: Tuesday 29 December 2026
 }
 
-func TestNextBankDayPassesWeekendsAndHolidaysOfTheWholeCountry(t *testing.T) {
+func TestBusinessDaysPassWeekendsAndHolidaysOfTheWholeCountry(t *testing.T) {
 	for _, tt := range []struct{ name, day, want string }{
 		{"a working day is one", "2026-11-24", "2026-11-24"},
 		{"a Saturday", "2026-11-28", "2026-11-30"},
@@ -27,8 +27,8 @@ func TestNextBankDayPassesWeekendsAndHolidaysOfTheWholeCountry(t *testing.T) {
 		{"the turn of a year whose first days are a weekend", "2028-01-01", "2028-01-05"},
 		{"after the table only weekends are known", "2099-12-25", "2099-12-25"},
 	} {
-		if got := date(t, tt.day).NextBankDay(); got != date(t, tt.want) {
-			t.Errorf("%s: the first bank day from %s is %s, want %s", tt.name, tt.day, got, tt.want)
+		if got := money.BusinessDays.Next(date(t, tt.day)); got != date(t, tt.want) {
+			t.Errorf("%s: the first business day from %s is %s, want %s", tt.name, tt.day, got, tt.want)
 		}
 	}
 }
@@ -62,8 +62,8 @@ func TestHolidaysFollowTheActs(t *testing.T) {
 		for at := on(1, 1); at.Year() == year; at = at.AddDate(0, 0, 1) {
 			weekend := at.Weekday() == time.Saturday || at.Weekday() == time.Sunday
 			d := money.Date{Year: at.Year(), Month: at.Month(), Day: at.Day()}
-			if got, want := d.IsBankDay(), !weekend && !want[at.Format("01-02")]; got != want {
-				t.Errorf("IsBankDay(%v) = %v, want %v", d, got, want)
+			if got, want := d.IsBusinessDay(), !weekend && !want[at.Format("01-02")]; got != want {
+				t.Errorf("IsBusinessDay(%v) = %v, want %v", d, got, want)
 			}
 		}
 	}
