@@ -18,7 +18,16 @@ type Row struct{ Label, Value string }
 type Table struct {
 	Header []string
 	Rows   [][]string
+	Notes  []string // for each row a line below its second cell, or ""; nil for a table without notes
 	Foot   []string
+}
+
+// Note returns the note of the row with this index, or "".
+func (t Table) Note(row int) string {
+	if 0 <= row && row < len(t.Notes) {
+		return t.Notes[row]
+	}
+	return ""
 }
 
 // IsZero reports whether there is no table.

@@ -103,8 +103,11 @@ func plain(sections []agreement.Section) string {
 			continue
 		}
 		b.WriteString(strings.Join(s.Table.Header, " | ") + "\n")
-		for _, cells := range append(s.Table.Rows, s.Table.Foot) {
+		for i, cells := range append(s.Table.Rows, s.Table.Foot) {
 			b.WriteString(strings.Join(cells, " | ") + "\n")
+			if note := s.Table.Note(i); note != "" {
+				b.WriteString("    " + note + "\n")
+			}
 		}
 	}
 	return b.String()

@@ -93,21 +93,25 @@ func (wording20261124) payments(a Agreement) Section {
 		Header: []string{"No.", "Planned date", "Payment", "Amount"},
 		Foot:   []string{"", "", "Total to pay", a.Pricing.Price.Dollars()},
 	}
+	moved := false
 	for _, p := range a.Payments() {
 		table.Rows = append(table.Rows, []string{strconv.Itoa(p.Sequence), p.Taken.Long(), p.Type.Label(), p.Amount.Dollars()})
+		table.Notes = append(table.Notes, p.Moved())
+		moved = moved || p.Moved() != ""
 	}
-	paragraphs := []string{"The amounts are fixed. The dates are planned: the direct debit processor and the banks decide " +
-		"on which day a payment leaves the account. A payment that is planned for a day on " +
-		"which banks do not process payments is taken on a later day on which they do."}
+	paragraphs := []string{"The amounts are fixed. Each payment is planned to be taken from the account on the day that stands beside it."}
+	if moved {
+		paragraphs = append(paragraphs, "Payments are taken on business days: not on Saturdays, Sundays or public holidays. Where a payment "+
+			"would be due on such a day, the next business day is listed, and the reason stands below it.")
+	}
 	if first := a.firstPayment(); first != a.Plan.First {
 		paragraphs = append(paragraphs, "The first payment was to be on "+a.Plan.First.Long()+", which is sooner than the notice of it "+
 			"allows. The payments therefore start on "+first.Long()+", and one payment period lies between "+
 			"each and the next.")
 	}
 	if a.Notice != (Notice{}) {
-		paragraphs = append(paragraphs, fmt.Sprintf("No payment is taken before %s: that is the first day on which the "+
-			"banks process direct debits when %s have passed since the day of this agreement.", a.Notice.NotBefore.Long(),
-			a.debitTerms().Notice()))
+		paragraphs = append(paragraphs, fmt.Sprintf("No payment is taken before %s: that is the first day for direct debits when %s "+
+			"have passed since the day of this agreement.", a.Notice.NotBefore.Long(), a.debitTerms().Notice()))
 	}
 	return Section{Title: "Planned payments", Paragraphs: paragraphs, Table: table}
 }
@@ -166,7 +170,7 @@ func (wording20261124) cost(a Agreement) Section {
 	}
 	rows = append(rows,
 		Row{"Payment frequency", string(a.Plan.Frequency)},
-		Row{"First payment planned for", a.firstPayment().Long()},
+		Row{"First payment planned for", a.calendar().Next(a.firstPayment()).Long()},
 		Row{"Interest", "Nil"},
 	)
 	if fees := a.Terms.DefaultFees.Text(); fees != "" {
@@ -273,7 +277,7 @@ func (wording20261124) debitTerms(t DebitTerms) []Row {
 func noticeOfPayments(t DebitTerms) string {
 	text := "The agreement gives notice of the amount and the planned date of every payment. No payment is taken " +
 		"sooner than " + t.Notice() + " after the day of that notice. If the first payment is planned for an earlier day, the payments " +
-		"start on the first day after that on which the banks process direct debits, with one payment period between each and the next."
+		"start on the first day for direct debits after that, with one payment period between each and the next."
 	if t.Days() < UsualNotice {
 		text += fmt.Sprintf(" The account holder agrees to this notice in place of the usual %d days.", UsualNotice)
 	}

@@ -101,6 +101,12 @@ func variants() []variant {
 		{"the first payment a day too soon", func(a *agreement.Agreement) {
 			a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 2}
 		}},
+		{"a collector of business days", func(a *agreement.Agreement) {
+			a.Terms.Authority.Calendar = money.BusinessDays
+			a.Plan.First = money.Date{Year: 2027, Month: time.January, Day: 31}
+			a.Notice = agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 18}}
+			setPlan(a, 200_00, money.Instalments{Number: 4, Regular: 697_50, Final: 697_52})
+		}},
 		{"no default fees", func(a *agreement.Agreement) { a.Terms.DefaultFees = none }},
 		{"default fees", func(a *agreement.Agreement) { a.Terms.DefaultFees = late }},
 		{"two fees", func(a *agreement.Agreement) {

@@ -21,6 +21,7 @@ func TestPageReadsAsTheAgreement(t *testing.T) {
 	for _, n := range []int{1, 52, money.MaxInstalments} {
 		a := sample.Agreement(n)
 		a.Notice.NotBefore = a.Plan.First.AddDays(3) // the payments are collected on other days than planned
+		a.Terms.Authority.Calendar = money.BusinessDays
 		sections, err := a.Text(sample.NewZealand(t))
 		if err != nil {
 			t.Fatal(err)
@@ -35,8 +36,8 @@ func TestPageReadsAsTheAgreement(t *testing.T) {
 				continue
 			}
 			want = slices.Concat(want, []string{s.Title}, s.Table.Header) // its caption
-			for _, cells := range append(s.Table.Rows, s.Table.Foot) {
-				want = append(want, cells...)
+			for i, cells := range append(s.Table.Rows, s.Table.Foot) {
+				want = slices.Concat(want, cells[:2], []string{s.Table.Note(i)}, cells[2:])
 			}
 		}
 		want = append(want, a.Foot())

@@ -96,8 +96,8 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 			check("open page", b.get(b.setupPath()), today)
 
 			legal := b.get(b.legalPath())
-			legal.reads(t, "If the first payment is planned for an earlier day, the payments start on the first day after that on which "+
-				"the banks process direct debits, with one payment period between each and the next.")
+			legal.reads(t, "If the first payment is planned for an earlier day, the payments start on the first day for direct debits after that, "+
+				"with one payment period between each and the next.")
 			if found := longDate.FindAllString(legal.body, -1); found != nil {
 				t.Errorf("the legal page names the dates %q, want the rule alone", found)
 			}

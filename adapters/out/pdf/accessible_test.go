@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
@@ -24,6 +25,7 @@ func inAllScripts() agreement.Agreement {
 	for _, script := range slices.Sorted(maps.Keys(scripts)) {
 		a.Terms.Blocks = append(a.Terms.Blocks, agreement.Block{Title: script, Text: scripts[script] + " (1) & " + scripts[script]})
 	}
+	a.Terms.Authority.Calendar = money.BusinessDays
 	return a
 }
 

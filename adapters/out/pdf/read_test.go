@@ -82,8 +82,12 @@ func wordsWithHeaders(t testing.TB, a agreement.Agreement) string {
 		for _, r := range s.Rows {
 			all = append(append(all, r.Label), agreement.Lines(r.Value)...)
 		}
-		for _, cells := range slices.Concat([][]string{s.Table.Header}, s.Table.Rows, [][]string{s.Table.Foot}) {
-			all = append(all, cells...)
+		if s.Table.IsZero() {
+			continue
+		}
+		all = append(all, s.Table.Header...)
+		for i, cells := range append(s.Table.Rows, s.Table.Foot) {
+			all = slices.Concat(all, cells[:2], []string{s.Table.Note(i)}, cells[2:])
 		}
 	}
 	return squeeze(strings.Join(all, ""))

@@ -286,16 +286,16 @@ func (c *canvas) drawTable(t agreement.Table) {
 	const height = 5.5
 	columns := c.columns(t)
 	table := c.structure.document.add("Table", "")
-	draw := func(st style, row *element, cells []string) {
-		c.drawCells(st, columns, row, cells)
-		c.y += height
+	draw := func(st style, row *element, cells []string, note string) {
+		c.drawCells(st, columns, row, cells, note)
+		c.y += height + c.noteHeight(note)
 	}
-	turn := func() {
+	turn := func(height float64) {
 		if c.fits(height) {
 			return
 		}
 		c.newPage()
-		draw(c.strong, nil, t.Header) // for eyes: a reader knows the header already
+		draw(c.strong, nil, t.Header, "") // for eyes: a reader knows the header already
 		c.drawLine(c.y, c.accent)
 	}
 	c.ensureSpace(3 * height)
@@ -303,25 +303,33 @@ func (c *canvas) drawTable(t agreement.Table) {
 	for range t.Header {
 		header.add("TH", ofColumn)
 	}
-	draw(c.strong, header, t.Header)
+	draw(c.strong, header, t.Header, "")
 	c.drawLine(c.y, c.accent)
 	body := table.add("TBody", "")
-	for _, cells := range t.Rows {
-		turn()
+	for i, cells := range t.Rows {
+		turn(height + c.noteHeight(t.Note(i)))
 		row := body.add("TR", "")
 		row.add("TH", ofRow)
 		for range cells[1:] {
 			row.add("TD", "")
 		}
-		draw(c.body, row, cells)
+		draw(c.body, row, cells, t.Note(i))
 		c.drawLine(c.y, faint)
 	}
-	turn()
+	turn(height)
 	foot := table.add("TFoot", "").add("TR", "")
 	foot.add("TH", spanning(len(t.Foot)-1))
 	foot.add("TD", "")
-	c.drawCells(c.strong, columns, foot, t.Foot)
+	c.drawCells(c.strong, columns, foot, t.Foot, "")
 	c.y += height + 1.5
+}
+
+// noteHeight returns the height of the note of a row: 0 for "".
+func (c *canvas) noteHeight(note string) float64 {
+	if note == "" {
+		return 0
+	}
+	return c.small.height
 }
 
 // columns returns the position of each column of t: where it begins, or for the last one where it ends. Columns are as
@@ -354,9 +362,10 @@ func (c *canvas) columns(t agreement.Table) []float64 {
 	return columns
 }
 
-// drawCells draws a row of a table on the line that begins at c.y: the last cell is an amount. The last cells belong to the
+// drawCells draws a row of a table on the line that begins at c.y: the last cell is an amount, and a note stands below the second
+// cell and belongs to it. The last cells belong to the
 // elements of row, one each, and the cells before them to its first element; where row is nil they are no part of the text.
-func (c *canvas) drawCells(st style, columns []float64, row *element, cells []string) {
+func (c *canvas) drawCells(st style, columns []float64, row *element, cells []string, note string) {
 	y := c.y + 0.25
 	c.asArtifact(runningHeader)
 	for i, cell := range cells {
@@ -369,5 +378,8 @@ func (c *canvas) drawCells(st style, columns []float64, row *element, cells []st
 			continue
 		}
 		c.drawText(st, columns[i], y, cell)
+		if i == 1 && note != "" {
+			c.drawText(c.small, columns[i], y+st.height-0.5, c.clean(c.small, note))
+		}
 	}
 }

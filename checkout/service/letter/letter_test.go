@@ -102,6 +102,7 @@ func TestASetupIsConfirmedInTheseWords(t *testing.T) {
 // Both forms of a letter say the same, and the figures of an agreement stand in them as in its text.
 func TestTextAndPageSayTheSame(t *testing.T) {
 	a := agreed()
+	a.Terms.Authority.Calendar = money.BusinessDays
 	ofAgreement, err := letter.OfAgreement(a, true, zone(t))
 	if err != nil {
 		t.Fatal(err)
@@ -112,8 +113,8 @@ func TestTextAndPageSayTheSame(t *testing.T) {
 	}
 	var figures []string
 	for _, s := range sections {
-		for _, cells := range append(s.Table.Rows, s.Table.Foot) {
-			figures = append(figures, cells...)
+		for i, cells := range append(s.Table.Rows, s.Table.Foot) {
+			figures = append(append(figures, cells...), s.Table.Note(i))
 		}
 		for _, row := range s.Rows {
 			figures = append(figures, agreement.Lines(row.Value)...)

@@ -51,7 +51,7 @@ func columns(t agreement.Table) string {
 		}
 	}
 	var b strings.Builder
-	for _, row := range rows {
+	for n, row := range rows {
 		for i, cell := range row {
 			space := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
 			if i == len(row)-1 {
@@ -59,6 +59,9 @@ func columns(t agreement.Table) string {
 				continue
 			}
 			b.WriteString(cell + space + "  ")
+		}
+		if note := t.Note(n - 1); note != "" { // row 0 is the header
+			b.WriteString(strings.Repeat(" ", width[0]+2) + note + "\n")
 		}
 	}
 	return b.String()
@@ -75,10 +78,10 @@ const layout = `<!DOCTYPE html>
 {{end}}{{with .Rows}}<table>
 {{range .}}<tr><th scope="row">{{text .Label}}</th><td>{{text .Value}}</td></tr>
 {{end}}</table>
-{{end}}{{if not .Table.IsZero}}{{with .Table}}<table>
+{{end}}{{if not .Table.IsZero}}{{with $table := .Table}}<table>
 <thead>{{cells "th" " scope=\"col\"" .Header}}</thead>
 <tbody>
-{{range .Rows}}{{cells "td" "" .}}
+{{range $i, $cells := .Rows}}{{cells "td" "" $cells}}{{with $table.Note $i}}<tr><td></td><td colspan="3">{{text .}}</td></tr>{{end}}
 {{end}}</tbody>
 {{with .Foot}}<tfoot>{{cells "td" "" .}}</tfoot>
 {{end}}</table>

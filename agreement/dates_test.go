@@ -1,0 +1,97 @@
+package agreement_test
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
+)
+
+// Plans of each calendar at the quick and the full level.
+const (
+	fewPlans  = 500
+	manyPlans = 100_000
+)
+
+// Every day that the payments of an agreement name is a day on which its collector takes payments, or stands as the planned day
+// in a note beside the day of collection. The amounts in the table sum to its total.
+func TestEveryPrintedDateIsACollectionDay(t *testing.T) {
+	zone := sample.NewZealand(t)
+	random := rand.New(rand.NewPCG(20, 2026))
+	for _, calendar := range []money.Calendar{money.EveryDay, money.BusinessDays} {
+		for range testlevel.Runs(t, testlevel.Of(fewPlans, manyPlans)) {
+			a := anyPlan(random, calendar)
+			sections, err := a.Text(zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkDates(t, a, sections)
+			if t.Failed() {
+				t.Fatalf("%s: %+v, notice %+v", calendar, a.Plan, a.Notice)
+			}
+		}
+	}
+}
+
+// anyPlan returns an agreement with a plan of its own: mostly a short plan, because a long one shows nothing else.
+func anyPlan(random *rand.Rand, calendar money.Calendar) agreement.Agreement {
+	a := diploma()
+	a.Plan.Frequency = []money.Frequency{money.Weekly, money.Fortnightly, money.Monthly}[random.IntN(3)]
+	a.Plan.First = money.DateOf(time.Date(2026, time.January, 1+random.IntN(3000), 0, 0, 0, 0, time.UTC))
+	a.Notice = agreement.AgreedNotice(agreement.Consent{NoticeDays: 1 + random.IntN(30)}, 0, a.Plan.First.AddDays(random.IntN(60)-50), calendar)
+	a.Terms.Authority.Calendar = calendar
+	number := 1 + random.IntN(8)
+	if random.IntN(100) == 0 {
+		number = 1 + random.IntN(120)
+	}
+	instalments, err := money.ByNumber(money.Cents(number)+money.Cents(random.IntN(1_000_000)), number)
+	if err != nil {
+		panic(err) // there is a cent for each
+	}
+	setPlan(&a, money.Cents(random.IntN(2)*random.IntN(50_000)), instalments)
+	return a
+}
+
+var printedDate = regexp.MustCompile(`\b[A-Z][a-z]+day [0-9]{1,2} [A-Z][a-z]+ 2[0-9]{3}\b`)
+
+func checkDates(t *testing.T, a agreement.Agreement, sections []agreement.Section) {
+	t.Helper()
+	taken := map[string]bool{a.Notice.NotBefore.Long(): true}
+	payments := a.Payments()
+	for _, p := range payments {
+		taken[p.Taken.Long()] = true
+	}
+	table := section(t, sections, "Planned payments").Table
+	var sum money.Cents
+	for i, row := range table.Rows {
+		p := payments[i]
+		sum += p.Amount
+		note := table.Note(i)
+		beside := strings.HasPrefix(note, strings.TrimSuffix(p.Due.Long(), " "+p.Due.String()[:4])+" is ") &&
+			strings.Contains(note, ": taken ")
+		if row[1] != p.Taken.Long() || !a.Terms.Authority.Calendar.Collects(p.Taken) || (p.Taken != p.Due) != beside || p.Taken == p.Due && note != "" {
+			t.Errorf("payment %d of %s is planned for %s and taken on %s; it reads %q with the note %q", i+1, p.Amount, p.Due, p.Taken, row, note)
+		}
+	}
+	if total := table.Foot[len(table.Foot)-1]; total != sum.Dollars() {
+		t.Errorf("the payments sum to %s, the total is %s", sum.Dollars(), total)
+	}
+	for _, title := range []string{"At a glance", "Planned payments", "What the course costs"} {
+		s := section(t, sections, title)
+		said := s.Paragraphs
+		for _, r := range s.Rows {
+			said = append(said, r.Value)
+		}
+		for _, day := range printedDate.FindAllString(strings.Join(said, "\n"), -1) {
+			if !taken[day] && day != a.Plan.First.Long() {
+				t.Errorf("%q names %s, on which nothing is taken", title, day)
+			}
+		}
+	}
+}
