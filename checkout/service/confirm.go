@@ -34,25 +34,22 @@ type Confirmed struct {
 // CHECKOUT_ERASED, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY.
 // Where the command has no RequestID, one is made.
 func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (confirmed Confirmed, err error) {
-	ctx = withSubject(ctx)
-	defer func() { s.Refused(ctx, caller, id, cmd.RequestID, err) }()
-	defer recovered(&err)
-	provider, err := s.admit(ctx, caller, cmd.ProviderCode, &cmd.RequestID)
+	cl := call{Caller: caller, id: id, provider: cmd.ProviderCode, requestID: &cmd.RequestID, first: CountConfirm,
+		repeat: CountRepeatedConfirm}
+	err = s.serve(ctx, cl, func(ctx context.Context, provider catalogue.Provider) (held heldChange, err error) {
+		if err := cmd.Check(); err != nil {
+			return held, err
+		}
+		cmd.Actor = checkout.ProviderActor(caller.KeyID)
+		c := confirmCall{Service: s, caller: caller, provider: provider, id: id, cmd: cmd}
+		stored, err := c.run(ctx)
+		confirmed = Confirmed{Checkout: stored, Already: stored.Confirmation.AgreementNumber != c.concluded}
+		return c.held, err
+	})
 	if err != nil {
 		return Confirmed{}, err
 	}
-	if err := cmd.Check(); err != nil {
-		return Confirmed{}, err
-	}
-	cmd.Actor = checkout.ProviderActor(caller.KeyID)
-	c := confirmCall{Service: s, caller: caller, provider: provider, id: id, cmd: cmd}
-	stored, err := c.run(ctx)
-	s.countCall(CountConfirm, CountRepeatedConfirm, len(c.held.Events) > 0, err)
-	s.deliver(ctx, c.held)
-	if err != nil {
-		return Confirmed{}, err
-	}
-	return Confirmed{Checkout: stored, Already: stored.Confirmation.AgreementNumber != c.concluded}, nil
+	return confirmed, nil
 }
 
 // confirmCall is a confirm that is under way.

@@ -33,23 +33,18 @@ type Opened struct {
 // that a CRM outside of the store does not take the enrolment for a reason that is not the caller's.
 // Where the command has no RequestID, one is made.
 func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (opened Opened, err error) {
-	ctx = withSubject(ctx)
-	defer func() { s.Refused(ctx, caller, "", cmd.RequestID, err) }()
-	defer recovered(&err)
-	provider, err := s.admit(ctx, caller, cmd.ProviderCode, &cmd.RequestID)
-	if err != nil {
-		return Opened{}, err
-	}
-	cmd = cmd.Normalized()
-	if err := cmd.CheckEither(provider.Mode); err != nil {
-		return Opened{}, err
-	}
-	cmd.Actor = checkout.ProviderActor(caller.KeyID)
-	concerns(ctx, checkout.About{OrderID: cmd.OrderID.Value, ProviderCode: provider.Code})
-	c := createCall{Service: s, cmd: cmd, provider: provider}
-	opened, err = c.run(ctx)
-	s.countCall(CountCreate, CountReplay, len(c.held.Events) > 0, err)
-	s.deliver(ctx, c.held)
+	cl := call{Caller: caller, provider: cmd.ProviderCode, requestID: &cmd.RequestID, first: CountCreate, repeat: CountReplay}
+	err = s.serve(ctx, cl, func(ctx context.Context, provider catalogue.Provider) (held heldChange, err error) {
+		cmd = cmd.Normalized()
+		if err := cmd.CheckEither(provider.Mode); err != nil {
+			return held, err
+		}
+		cmd.Actor = checkout.ProviderActor(caller.KeyID)
+		concerns(ctx, checkout.About{OrderID: cmd.OrderID.Value, ProviderCode: provider.Code})
+		c := createCall{Service: s, cmd: cmd, provider: provider}
+		opened, err = c.run(ctx)
+		return c.held, err
+	})
 	return opened, err
 }
 

@@ -67,7 +67,7 @@ func (s *Service) countUnsent(held heldChange) bool {
 		return false
 	}
 	for range held.Events {
-		s.countSettled(checkout.JobDeliver, checkout.JobDropped)
+		s.cfg.Count(CountNotConfigured)
 	}
 	return true
 }

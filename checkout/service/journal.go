@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -24,32 +23,6 @@ func (s *Service) journal(ctx context.Context, about checkout.About, moments []c
 	for _, m := range moments {
 		s.cfg.Noted(ctx, checkout.Noted{About: about, Moment: m})
 	}
-}
-
-// Refused records a call that was refused, of which the service may know nothing else because its body could not be read: a
-// confirm of the caller's checkout with this id, or a create for "". It is recorded before it returns in the journal of the checkout
-// that it is about. A create that is about no checkout is counted for its provider. BUSY is no refusal.
-func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID string, err error) {
-	refusal, ok := errors.AsType[*checkout.Error](err)
-	if !ok || refusal.Code == checkout.CodeBusy {
-		return
-	}
-	ctx, cancel := detached(withSubject(ctx), noteLimit)
-	defer cancel()
-	if id != "" && subjectOf(ctx).About().CheckoutID == "" {
-		missing := within(ctx, noteLimit, func(ctx context.Context) error { _, err := s.owned(ctx, caller, id); return err })
-		if missing != nil {
-			return
-		}
-	}
-	about, now := subjectOf(ctx).About(), s.now()
-	if about.CheckoutID == "" {
-		s.notes.refusal(checkout.Refusal{ProviderCode: caller.ProviderCode, Day: now.Format(time.DateOnly), Code: refusal.Code,
-			Fields: refusal.Fields()})
-		return
-	}
-	moment := checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)
-	s.storeMoments(ctx, []checkout.Noted{{About: about, Moment: moment}}, nil)
 }
 
 // storeMoments stores moments that no change brings, and counts of refusals. What cannot be stored is lost, and reported.

@@ -257,6 +257,3 @@ func (s *Service) Zone() *time.Location { return s.zone }
 
 // PageOrigins returns the origins of the processor's pages, where they are not the service's own.
 func (s *Service) PageOrigins() []string { return s.processor.PageOrigins }
-
-// now is the present in the precision that stores keep.
-func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // holdLimit is the time that a request holds the jobs that it enqueues, and that a lease lasts unless it is extended.
@@ -65,6 +64,40 @@ func (d *decision) run(c checkout.Checkout) (checkout.Change, error) {
 	return d.change, d.err
 }
 
+// settleSent settles an attempt at an event or a notice, and counts it. Its end is a moment of the checkout.
+func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
+	type ending struct {
+		counted Count
+		moment  checkout.MomentKind
+	}
+	endings := map[checkout.JobKind]map[checkout.JobState]ending{
+		checkout.JobDeliver: {checkout.JobDone: {CountDelivered, checkout.MomentEventDelivered},
+			checkout.JobDead: {CountFailed, checkout.MomentEventFailed}, checkout.JobDropped: {CountNotConfigured, ""}},
+		checkout.JobNotify: {checkout.JobDone: {CountNoticeSent, checkout.MomentNoticeSent},
+			checkout.JobPending: {CountNoticePutOff, ""}, checkout.JobDead: {CountNoticeFailed, checkout.MomentNoticeFailed},
+			checkout.JobDropped: {CountNoticeDropped, ""}},
+	}
+	j, now := l.Job, s.now()
+	end, ended := endings[j.Kind][o.State]
+	if end.moment != "" {
+		m := checkout.Moment{At: now, Kind: end.moment, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name, Times: 1}
+		if j.Kind == checkout.JobDeliver {
+			m.Detail += " " + j.ID
+		}
+		if m.Kind == checkout.MomentEventFailed {
+			m.Detail += ": " + o.Failure.Reason
+		}
+		o.Moments = []checkout.Moment{m}
+	}
+	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: now}, nil); err != nil {
+		return err
+	}
+	if ended {
+		s.cfg.Count(end.counted)
+	}
+	return nil
+}
+
 // settleAttempt settles an attempt that changes nothing of the checkout, also when the time for the attempt is over. That another
 // has the job by now is no error.
 func (s *Service) settleAttempt(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
@@ -102,12 +135,4 @@ func (s *Service) lease(ctx context.Context, q checkout.JobQuery) (leases []chec
 // jobEntry says how the jobs of a change of this provider's checkout enter the queue: held by the caller for a time.
 func (s *Service) jobEntry(provider catalogue.Provider, hold time.Duration) checkout.JobEntry {
 	return checkout.JobEntry{Now: s.now(), Hold: hold, Unsent: !provider.Destination.Configured()}
-}
-
-// found returns what was read, or nil for ports.ErrNotFound.
-func found[T any](v T, err error) (*T, error) {
-	if errors.Is(err, ports.ErrNotFound) {
-		return nil, nil
-	}
-	return &v, err
 }

@@ -1,14 +1,6 @@
 package service
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"runtime/debug"
-
-	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
-)
+import "github.com/provider-checkout/provider-checkout/checkout"
 
 // Operation is the operation in which a Failure happened.
 type Operation string
@@ -52,41 +44,38 @@ type Failure struct {
 	Err            error
 }
 
-// report calls Config.Report, unless the failure is a refusal: then it is BUSY, and fail has reported the cause.
-func (s *Service) report(ctx context.Context, f Failure) {
-	if checkout.Refused(f.Err) {
-		return
-	}
-	if subject := subjectOf(ctx); subject != nil {
-		if known := subject.About(); f.CheckoutID == "" || f.CheckoutID == known.CheckoutID {
-			f.About = known
-		}
-		f.RequestID = subject.requestID
-	}
-	s.cfg.Report(ctx, f)
-}
+// Count names something that an operator counts: see Config.Count.
+type Count string
 
-// reportUnlessStopped reports a failure of the background work, unless that is being stopped.
-func (s *Service) reportUnlessStopped(ctx context.Context, f Failure) {
-	if ctx.Err() == nil {
-		s.report(ctx, f)
-	}
-}
+const (
+	CountCreate          Count = "create"           // a checkout was opened
+	CountReplay          Count = "replay"           // a create found the checkout that it opened before
+	CountConflict        Count = "conflict"         // a create or confirm contradicted what is on record
+	CountConfirm         Count = "confirm"          // a checkout was confirmed
+	CountRepeatedConfirm Count = "repeated confirm" // a confirm found the checkout confirmed
 
-// fail adds to an error what failed. If the cause is a lack of time, it is reported, and the error becomes the refusal
-// BUSY.
-func (s *Service) fail(ctx context.Context, doing string, err error) error {
-	err = fmt.Errorf("%s: %w", doing, err)
-	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
-		s.report(ctx, Failure{Operation: OperationServe, Severity: Warning, Err: err})
-		return checkout.Busy()
-	}
-	return err
-}
+	CountDelivered     Count = "event delivered"      // a receiver took an event
+	CountFailed        Count = "event failed"         // the attempts to deliver an event are used up
+	CountNotConfigured Count = "event not configured" // an event had no destination
+	CountRecovery      Count = "recovery"             // an event that its request left behind was settled
 
-// recovered, when deferred, turns a panic in a port into an error of the method or goroutine.
-func recovered(err *error) {
-	if v := recover(); v != nil {
-		*err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-	}
+	CountStepDone    Count = "CRM step done"    // a CRM outside of the store did a CRM job
+	CountStepUnknown Count = "CRM step unknown" // it may have, and is asked again
+	CountStepRefused Count = "CRM step refused" // it does not take it
+
+	CountNoticeSent    Count = "notice sent"    // a payer's notice was taken over
+	CountNoticePutOff  Count = "notice put off" // an attempt to send one failed, and another follows
+	CountNoticeFailed  Count = "notice failed"  // it was refused, or the attempts are used up
+	CountNoticeDropped Count = "notice dropped" // what it was to say was true no longer
+
+	CountNotSealed   Count = "evidence not sealed" // an attempt to seal the evidence log failed
+	CountClocksApart Count = "clocks apart"        // what was sealed, or the newest checkpoint, has a time that cannot be
+)
+
+// Counts lists every one, for tables that must be complete.
+func Counts() []Count {
+	return []Count{CountCreate, CountReplay, CountConflict, CountConfirm, CountRepeatedConfirm,
+		CountDelivered, CountFailed, CountNotConfigured, CountRecovery,
+		CountStepDone, CountStepUnknown, CountStepRefused,
+		CountNoticeSent, CountNoticePutOff, CountNoticeFailed, CountNoticeDropped, CountNotSealed, CountClocksApart}
 }

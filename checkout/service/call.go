@@ -1,0 +1,295 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// This file has the parts that all calls of the service have in common: the caller, the checkout that a call is about, its time
+// limits, and what becomes of its errors.
+
+// Caller is an authenticated provider.
+type Caller struct {
+	ProviderCode string
+	KeyID        string // of its API key; "" without an API key
+}
+
+// Authenticate returns the caller to whom the key belongs. It writes nothing. The refusals are
+// MISSING_API_KEY for an empty key, and INVALID_API_KEY.
+func (s *Service) Authenticate(ctx context.Context, key string) (caller Caller, err error) {
+	defer recovered(&err)
+	if key == "" {
+		return Caller{}, checkout.MissingAPIKey("there is no API key; send it as Authorization: Bearer <API_KEY>")
+	}
+	hash, ok := catalogue.HashKey(key)
+	if !ok {
+		return Caller{}, checkout.InvalidAPIKey()
+	}
+	onRecord, err := found(s.keys.get(s.now(), hash, func() (catalogue.Key, error) {
+		ctx, cancel := withTimeout(ctx)
+		defer cancel()
+		return s.cfg.Store.Key(ctx, hash)
+	}))
+	if err != nil {
+		return Caller{}, s.fail(ctx, "read the API key", err)
+	}
+	if err := checkout.Authenticate(onRecord, s.cfg.Environment); err != nil {
+		return Caller{}, err
+	}
+	return Caller{ProviderCode: onRecord.Provider, KeyID: onRecord.ID}, nil
+}
+
+// call is a request of a provider that changes something.
+type call struct {
+	Caller
+	id            string                    // of the checkout that it is about; "" for a create
+	provider      checkout.Optional[string] // that the request names
+	requestID     *string                   // is set where the request has no id
+	first, repeat Count                     // of a call that opens or confirms the checkout, and of its repeat
+}
+
+// serve has do serve a call that is admitted, delivers the events of the change that it committed, and counts the call. A refusal is
+// on record before the call is answered.
+func (s *Service) serve(ctx context.Context, c call,
+	do func(context.Context, catalogue.Provider) (heldChange, error)) (err error) {
+	ctx = withSubject(ctx)
+	defer func() { s.Refused(ctx, c.Caller, c.id, *c.requestID, err) }()
+	defer recovered(&err)
+	provider, err := s.admit(ctx, c.Caller, c.provider, c.requestID)
+	if err != nil {
+		return err
+	}
+	held, err := do(ctx, provider)
+	switch {
+	case len(held.Events) > 0:
+		s.cfg.Count(c.first)
+	case err == nil:
+		s.cfg.Count(c.repeat)
+	case checkout.Refused(err, checkout.CodeIntentConflict, checkout.CodeConflict):
+		s.cfg.Count(CountConflict)
+	}
+	s.deliver(ctx, held)
+	return err
+}
+
+// admit returns the caller's provider if the request names no other provider and the provider's configuration
+// allows calls. A request without an id gets one, where requestID is not nil.
+func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Optional[string],
+	requestID *string) (catalogue.Provider, error) {
+	p, err := s.provider(ctx, caller.ProviderCode)
+	if err != nil {
+		return catalogue.Provider{}, s.fail(ctx, "admit a request", err)
+	}
+	if err := checkout.Admit(caller.ProviderCode, named, p, s.cfg.Environment); err != nil {
+		return catalogue.Provider{}, err
+	}
+	if requestID != nil && *requestID == "" {
+		id, err := uuid.NewRandomFromReader(s.cfg.Rand)
+		if err != nil {
+			return catalogue.Provider{}, fmt.Errorf("generate a request id: %w", err)
+		}
+		*requestID = "req_" + id.String()
+	}
+	return *p, nil
+}
+
+// provider returns a provider as it was within configurationLife, or nil.
+func (s *Service) provider(ctx context.Context, code string) (*catalogue.Provider, error) {
+	p, err := found(s.providers.get(s.now(), code, func() (catalogue.Provider, error) { return s.cfg.Store.Provider(ctx, code) }))
+	if err != nil {
+		return nil, fmt.Errorf("read provider %s: %w", code, err)
+	}
+	return p, nil
+}
+
+// providerOf returns a provider: only its code, also as its name, if the operator removed it.
+func (s *Service) providerOf(ctx context.Context, code string) (catalogue.Provider, error) {
+	p, err := s.provider(ctx, code)
+	return *cmp.Or(p, &catalogue.Provider{Code: code, Name: code}), err
+}
+
+// owned returns the caller's checkout. Another provider's does not exist, and neither does a checkout that is only reserved.
+func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout.Checkout, error) {
+	if !checkout.PlausibleID(id) {
+		return checkout.Checkout{}, checkout.CheckoutNotFound()
+	}
+	stored, err := found(s.cfg.Store.Checkout(ctx, id))
+	switch {
+	case err != nil:
+		return checkout.Checkout{}, s.fail(ctx, "read checkout", err)
+	case stored == nil, stored.ProviderCode != caller.ProviderCode, stored.Status == checkout.Reserved:
+		return checkout.Checkout{}, checkout.CheckoutNotFound()
+	}
+	concerns(ctx, stored.About())
+	return *stored, nil
+}
+
+// Refused records a call that was refused, of which the service may know nothing else because its body could not be read: a
+// confirm of the caller's checkout with this id, or a create for "". It is recorded before it returns in the journal of the checkout
+// that it is about. A create that is about no checkout is counted for its provider. BUSY is no refusal.
+func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID string, err error) {
+	refusal, ok := errors.AsType[*checkout.Error](err)
+	if !ok || refusal.Code == checkout.CodeBusy {
+		return
+	}
+	ctx, cancel := detached(withSubject(ctx), noteLimit)
+	defer cancel()
+	if id != "" && subjectOf(ctx).About().CheckoutID == "" {
+		missing := within(ctx, noteLimit, func(ctx context.Context) error { _, err := s.owned(ctx, caller, id); return err })
+		if missing != nil {
+			return
+		}
+	}
+	about, now := subjectOf(ctx).About(), s.now()
+	if about.CheckoutID == "" {
+		s.notes.refusal(checkout.Refusal{ProviderCode: caller.ProviderCode, Day: now.Format(time.DateOnly), Code: refusal.Code,
+			Fields: refusal.Fields()})
+		return
+	}
+	moment := checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)
+	s.storeMoments(ctx, []checkout.Noted{{About: about, Moment: moment}}, nil)
+}
+
+// Subject is the place in a context in which a call notes the checkout that it is about.
+type Subject struct {
+	about     atomic.Pointer[checkout.About]
+	requestID string // of the request that a job follows from
+}
+
+type subjectKey struct{}
+
+// WithSubject returns a context in which the service's methods note the checkout that they are about: for the log line of a
+// request.
+func WithSubject(ctx context.Context) (context.Context, *Subject) {
+	s := new(Subject)
+	return context.WithValue(ctx, subjectKey{}, s), s
+}
+
+// withSubject returns a context in which calls note the checkout that they are about.
+func withSubject(ctx context.Context) context.Context {
+	if subjectOf(ctx) == nil {
+		ctx, _ = WithSubject(ctx)
+	}
+	return ctx
+}
+
+// subjectOf returns the subject of a context, or nil.
+func subjectOf(ctx context.Context) *Subject {
+	s, _ := ctx.Value(subjectKey{}).(*Subject)
+	return s
+}
+
+// About returns the checkout that was noted last.
+func (s *Subject) About() checkout.About {
+	if s != nil && s.about.Load() != nil {
+		return *s.about.Load()
+	}
+	return checkout.About{}
+}
+
+// concerns notes the checkout that a call is about.
+func concerns(ctx context.Context, a checkout.About) {
+	if s := subjectOf(ctx); s != nil {
+		s.about.Store(&a)
+	}
+}
+
+// withTimeout is the context of a call that only reads: it ends with the caller, or when waitLimit is over.
+func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, waitLimit)
+}
+
+// detached is the context of a call that changes something: it continues when the caller hangs up, so
+// that what was begun is completed or fails as a whole.
+func detached(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), limit)
+}
+
+// within calls a port, for a limited time. A panic in it is an error.
+func within(ctx context.Context, limit time.Duration, call func(context.Context) error) (err error) {
+	defer recovered(&err)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return call(ctx)
+}
+
+// retryStep is the growth of the pause before each further attempt of a call.
+const retryStep = 10 * time.Millisecond
+
+// attempts counts attempts until ctx ends, with a pause before each after the second.
+func attempts(ctx context.Context) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for n := 0; sleep(ctx, max(0, time.Duration(n-1)*retryStep)) == nil && yield(n); n++ {
+		}
+	}
+}
+
+// sleep waits, or ends early with ctx.
+func sleep(ctx context.Context, d time.Duration) error {
+	pause, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-pause.Done()
+	return ctx.Err()
+}
+
+// now is the present in the precision that stores keep.
+func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
+
+// found returns what was read, or nil for ports.ErrNotFound.
+func found[T any](v T, err error) (*T, error) {
+	if errors.Is(err, ports.ErrNotFound) {
+		return nil, nil
+	}
+	return &v, err
+}
+
+// report calls Config.Report, unless the failure is a refusal: then it is BUSY, and fail has reported the cause.
+func (s *Service) report(ctx context.Context, f Failure) {
+	if checkout.Refused(f.Err) {
+		return
+	}
+	if subject := subjectOf(ctx); subject != nil {
+		if known := subject.About(); f.CheckoutID == "" || f.CheckoutID == known.CheckoutID {
+			f.About = known
+		}
+		f.RequestID = subject.requestID
+	}
+	s.cfg.Report(ctx, f)
+}
+
+// reportUnlessStopped reports a failure of the background work, unless that is being stopped.
+func (s *Service) reportUnlessStopped(ctx context.Context, f Failure) {
+	if ctx.Err() == nil {
+		s.report(ctx, f)
+	}
+}
+
+// fail adds to an error what failed. If the cause is a lack of time, it is reported, and the error becomes the refusal
+// BUSY.
+func (s *Service) fail(ctx context.Context, doing string, err error) error {
+	err = fmt.Errorf("%s: %w", doing, err)
+	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
+		s.report(ctx, Failure{Operation: OperationServe, Severity: Warning, Err: err})
+		return checkout.Busy()
+	}
+	return err
+}
+
+// recovered, when deferred, turns a panic in a port into an error of the method or goroutine.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+	}
+}
