@@ -89,11 +89,7 @@ func (c *confirmCall) run(ctx context.Context) (checkout.Checkout, error) {
 		if err == nil {
 			stored, err = c.conclude(ctx, stored)
 		}
-		switch {
-		case err == nil:
-			c.held, err = c.attemptHeld(ctx, c.held)
-			stored = c.held.Next
-		case errors.Is(err, checkout.ErrCompleting):
+		if errors.Is(err, checkout.ErrCompleting) {
 			c.held, err = c.await(ctx, checkout.JobComplete, stored, c.provider)
 			stored = c.held.Next
 		}
@@ -121,8 +117,8 @@ func (c *confirmCall) matching(ctx context.Context) (checkout.Checkout, error) {
 }
 
 // conclude makes one attempt to confirm the checkout that was read: it asks the processor about its setup, prepares the agreement,
-// decides for good, and stores the change. A CRM that does not answer within the commit has yet to complete the enrolment then. With
-// an error it returns the checkout that the error is about.
+// decides for good, stores the change, and has the CRM complete the enrolment if that did not answer within the commit. With an
+// error it returns the checkout that the error is about.
 func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (checkout.Checkout, error) {
 	if stored.Setup.BillingRequestID != "" {
 		seen, err := c.observe(ctx, stored, checkout.ForConfirm, c.cfg.ProcessorTimeout)
@@ -150,11 +146,12 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 		}
 		return c.withinCommit(change)
 	})
-	if err == nil {
-		c.concluded = change.Agreement.Number
-		c.held = heldChange{change, c.provider, entry.Now.Add(entry.Hold)}
+	if err != nil {
+		return stored, err
 	}
-	return stored, err
+	c.concluded = change.Agreement.Number
+	c.held, err = c.attemptHeld(ctx, change, c.provider, entry)
+	return c.held.Next, err
 }
 
 // prepare renders the agreement. If that fails, the failure is reported and the confirm continues without a PDF: a name

@@ -186,7 +186,7 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 	c.reserved = id
 	concerns(ctx, change.Next.About())
 	c.journal(ctx, change.Next.About(), change.Moments)
-	if c.held, err = c.attemptHeld(ctx, heldChange{change, c.provider, entry.Now.Add(entry.Hold)}); err != nil {
+	if c.held, err = c.attemptHeld(ctx, change, c.provider, entry); err != nil {
 		return Opened{}, err
 	}
 	return c.answer(c.held.Next), nil
@@ -195,7 +195,7 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 // answer returns the answer to a create, with the setup pair unless the checkout is confirmed.
 func (c *createCall) answer(stored checkout.Checkout) Opened {
 	o := Opened{Checkout: stored, Replay: stored.ID != c.reserved, SentFinal: c.cmd.Final.Given,
-		Warnings: c.cmd.Warnings(unprintable(c.cfg.Printer))}
+		Warnings: c.cmd.Warnings(c.unprintable)}
 	if o.Replay {
 		o.IdempotencyKey = c.cmd.Key()
 	}

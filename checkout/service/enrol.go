@@ -37,6 +37,11 @@ type heldChange struct {
 	until    time.Time // the job and the events are leased to the caller until then
 }
 
+// jobEntry says how the jobs of a change of this provider's checkout enter the queue: held by the caller for a time.
+func (s *Service) jobEntry(provider catalogue.Provider, hold time.Duration) checkout.JobEntry {
+	return checkout.JobEntry{Now: s.now(), Hold: hold, Unsent: !provider.Destination.Configured()}
+}
+
 // withinCommit returns the change with the answer to its CRM job, if the CRM answers within the commit.
 func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) {
 	if !s.crmInfo.WithinCommit {
@@ -57,15 +62,16 @@ func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) 
 
 // attemptHeld makes the first attempt at the CRM job of a change that was committed, which the caller holds. A change without
 // such a job is answered already. Its errors are the errors of attemptCRMJob.
-func (s *Service) attemptHeld(ctx context.Context, held heldChange) (heldChange, error) {
-	for _, j := range held.Jobs {
+func (s *Service) attemptHeld(ctx context.Context, change checkout.Change, provider catalogue.Provider,
+	entry checkout.JobEntry) (heldChange, error) {
+	for _, j := range change.Jobs {
 		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
-			e := enrolment{held.Next, held.Agreement, held.Document}
-			held, err := s.attemptCRMJob(ctx, checkout.Lease{Job: j, Token: 1}, e, held.provider, holdLimit)
+			e := enrolment{change.Next, change.Agreement, change.Document}
+			held, err := s.attemptCRMJob(ctx, checkout.Lease{Job: j, Token: 1}, e, provider, holdLimit)
 			return held, s.failWaiting(ctx, err)
 		}
 	}
-	return held, nil
+	return heldChange{change, provider, entry.Now.Add(entry.Hold)}, nil
 }
 
 // await makes an attempt at the CRM job that a request waits for, if it is due. It returns errAwaiting if that is not done, and
@@ -115,9 +121,15 @@ func (s *Service) failWaiting(ctx context.Context, err error) error {
 // attemptLeased makes an attempt at a CRM job, with what is on record of its checkout.
 func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider catalogue.Provider,
 	hold time.Duration) (heldChange, error) {
-	e, err := s.enrolmentOf(ctx, l.Job)
+	c, err := s.cfg.Store.Checkout(ctx, l.Job.CheckoutID)
 	if err != nil {
-		return heldChange{}, err
+		return heldChange{}, fmt.Errorf("read checkout %s: %w", l.Job.CheckoutID, err)
+	}
+	e := enrolment{checkout: c}
+	if l.Job.Kind == checkout.JobComplete {
+		if e, err = s.conclusionOf(ctx, c); err != nil {
+			return heldChange{}, err
+		}
 	}
 	return s.attemptCRMJob(ctx, l, e, provider, hold)
 }
@@ -171,18 +183,6 @@ type enrolment struct {
 	checkout  checkout.Checkout
 	agreement *agreement.Agreement // nil to open it
 	document  *agreement.Document
-}
-
-// enrolmentOf reads what the call of a CRM job needs.
-func (s *Service) enrolmentOf(ctx context.Context, j checkout.Job) (enrolment, error) {
-	c, err := s.cfg.Store.Checkout(ctx, j.CheckoutID)
-	switch {
-	case err != nil:
-		return enrolment{}, fmt.Errorf("read checkout %s: %w", j.CheckoutID, err)
-	case j.Kind == checkout.JobOpen:
-		return enrolment{checkout: c}, nil
-	}
-	return s.conclusionOf(ctx, c)
 }
 
 // conclusionOf reads the agreement of a checkout, and its document where there is one.

@@ -109,27 +109,28 @@ type Config struct {
 
 // Service runs checkouts. It is safe for concurrent use.
 type Service struct {
-	cfg        Config
-	processor  checkout.ProcessorInfo
-	keys       *cache[[32]byte, catalogue.Key]
-	providers  *cache[string, catalogue.Provider]
-	courses    *cache[[2]string, catalogue.Course] // by provider and code
-	heads      *cache[string, evidence.Head]       // of the evidence log, under ""
-	polled     *cache[string, observed]            // by polls, by billing request
-	viewed     *cache[string, observed]            // by setup pages
-	zone       *time.Location                      // of due dates and agreement numbers
-	notified   *bounded.Map[string, notifiedAnswer]
-	notifying  locks                          // of the subjects of notifications
-	recent     *bounded.Map[string, struct{}] // orders that a create named
-	confirming locks                          // at most one confirm of a checkout renders its agreement at a time
-	crmInfo    checkout.CRMInfo
-	crm        breaker.Breaker // of the CRM
-	slots      locks           // of each provider's delivery runs
-	receivers  receivers
-	sealer     *sealer
-	notes      notebook
-	wake       chan struct{} // the scheduler looks for due jobs
-	stopping   atomic.Bool   // Run is ending
+	cfg         Config
+	processor   checkout.ProcessorInfo
+	keys        *cache[[32]byte, catalogue.Key]
+	providers   *cache[string, catalogue.Provider]
+	courses     *cache[[2]string, catalogue.Course] // by provider and code
+	heads       *cache[string, evidence.Head]       // of the evidence log, under ""
+	polled      *cache[string, observed]            // by polls, by billing request
+	viewed      *cache[string, observed]            // by setup pages
+	zone        *time.Location                      // of due dates and agreement numbers
+	notified    *bounded.Map[string, notifiedAnswer]
+	notifying   locks                          // of the subjects of notifications
+	recent      *bounded.Map[string, struct{}] // orders that a create named
+	confirming  locks                          // at most one confirm of a checkout renders its agreement at a time
+	crmInfo     checkout.CRMInfo
+	unprintable func(text string) []rune // returns the characters that Config.Printer cannot print
+	crm         breaker.Breaker          // of the CRM
+	slots       locks                    // of each provider's delivery runs
+	receivers   receivers
+	sealer      *sealer
+	notes       notebook
+	wake        chan struct{} // the scheduler looks for due jobs
+	stopping    atomic.Bool   // Run is ending
 
 	storeReady, processorReady, crmReady, configurationReady probe
 	destinations                                             atomic.Bool // a provider that may be used has one
@@ -150,7 +151,7 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service: %w", err)
 	}
-	s := &Service{cfg: c, processor: c.Processor.Info(), crmInfo: c.CRM.Info(),
+	s := &Service{cfg: c, processor: c.Processor.Info(), crmInfo: c.CRM.Info(), unprintable: unprintable(c.Printer),
 		keys: newCache[[32]byte, catalogue.Key](keyLife), providers: newCache[string, catalogue.Provider](configurationLife),
 		courses: newCache[[2]string, catalogue.Course](configurationLife), heads: newCache[string, evidence.Head](configurationLife),
 		polled: newCache[string, observed](observationLife), viewed: newCache[string, observed](observationLife),

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -130,9 +129,4 @@ func (s *Service) lease(ctx context.Context, q checkout.JobQuery) (leases []chec
 		return nil, fmt.Errorf("lease jobs: %w", err)
 	}
 	return leases, nil
-}
-
-// jobEntry says how the jobs of a change of this provider's checkout enter the queue: held by the caller for a time.
-func (s *Service) jobEntry(provider catalogue.Provider, hold time.Duration) checkout.JobEntry {
-	return checkout.JobEntry{Now: s.now(), Hold: hold, Unsent: !provider.Destination.Configured()}
 }
