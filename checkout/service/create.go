@@ -42,7 +42,10 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 		cmd.Actor = checkout.ProviderActor(caller.KeyID)
 		concerns(ctx, checkout.About{OrderID: cmd.OrderID.Value, ProviderCode: provider.Code})
 		c := createCall{Service: s, cmd: cmd, provider: provider}
-		opened, err = c.run(ctx)
+		stored, err := c.run(ctx)
+		if err == nil {
+			opened = c.answer(stored)
+		}
 		return c.held, err
 	})
 	return opened, err
@@ -60,7 +63,7 @@ type createCall struct {
 // run replays the order's checkout, or opens one. An order that this process has not seen recently is most likely
 // new, so the first attempt inserts its checkout without looking: the order is looked up only if it was seen recently,
 // or if the first attempt failed for any reason.
-func (c *createCall) run(ctx context.Context) (Opened, error) {
+func (c *createCall) run(ctx context.Context) (checkout.Checkout, error) {
 	ctx, cancel := detached(ctx, waitLimit)
 	defer cancel()
 	name := checkout.DefaultKey(c.provider.Code, c.cmd.OrderID.Value)
@@ -68,45 +71,45 @@ func (c *createCall) run(ctx context.Context) (Opened, error) {
 	c.recent.Put(name, struct{}{})
 	for n := range attempts(ctx) {
 		look := seen || n > 0
-		opened, err := c.attemptCreate(ctx, look)
+		stored, err := c.attemptCreate(ctx, look)
 		refusal, refused := errors.AsType[*checkout.CRMRefusal](err)
 		switch {
 		case errors.Is(err, ports.ErrDuplicate): // the order or the key was taken meanwhile
 		case errors.Is(err, errAwaiting): // the CRM's answer decides
 		case refused && refusal.OtherIntent:
-			return Opened{}, checkout.RefuseIntent(refusal.Faults)
+			return checkout.Checkout{}, checkout.RefuseIntent(refusal.Faults)
 		case refused:
-			return Opened{}, cmp.Or(c.cmd.RefusedByCRM(refusal.Faults), err)
+			return checkout.Checkout{}, cmp.Or(c.cmd.RefusedByCRM(refusal.Faults), err)
 		case err == nil, look:
-			return opened, err
+			return stored, err
 		default: // the record may answer it
 			c.report(ctx, Failure{Operation: OperationServe, Severity: Warning, Err: err})
 		}
 	}
-	return Opened{}, checkout.Busy()
+	return checkout.Checkout{}, checkout.Busy()
 }
 
 // attemptCreate makes one attempt at a create: it reads what the create is decided by, decides it, and stores the outcome. It
 // returns ports.ErrDuplicate if the order or the key was taken meanwhile, and errAwaiting if the CRM has still to make the
 // records.
-func (c *createCall) attemptCreate(ctx context.Context, look bool) (Opened, error) {
+func (c *createCall) attemptCreate(ctx context.Context, look bool) (checkout.Checkout, error) {
 	facts, err := c.facts(ctx, look)
 	if err != nil {
-		return Opened{}, err
+		return checkout.Checkout{}, err
 	}
 	decision, err := c.cmd.Decide(facts)
 	switch {
 	case err != nil:
-		return Opened{}, err
+		return checkout.Checkout{}, err
 	case decision.Action == checkout.Open:
 		return c.open(ctx, decision.Intent, facts.Now)
 	case decision.Action == checkout.Wait && decision.Awaiting != facts.ByOrder: // another order has the key
-		return Opened{}, errAwaiting
+		return checkout.Checkout{}, errAwaiting
 	case decision.Action == checkout.Wait:
 		if c.held, err = c.await(ctx, checkout.JobOpen, *facts.ByOrder, c.provider); answered(err) {
 			err = errAwaiting // what it has come to decides next about this create
 		}
-		return Opened{}, err
+		return checkout.Checkout{}, err
 	}
 	return c.replay(ctx, *facts.ByOrder, decision.Action == checkout.ReplayRenews, facts.Now)
 }
@@ -145,51 +148,49 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 }
 
 // replay answers with the checkout on record, with a next setup token if the latest is renewed.
-func (c *createCall) replay(ctx context.Context, stored checkout.Checkout, renew bool, now time.Time) (Opened, error) {
+func (c *createCall) replay(ctx context.Context, stored checkout.Checkout, renew bool, now time.Time) (checkout.Checkout, error) {
 	if renew {
 		change, err := c.update(ctx, stored.ID, checkout.JobEntry{Now: now}, func(stored checkout.Checkout) (checkout.Change, error) {
 			return stored.Renew(c.cfg.Keyring, now, c.cfg.SetupLifetime, c.cmd.Actor, c.cmd.RequestID), stored.Available()
 		})
 		if err != nil {
-			return Opened{}, err
+			return checkout.Checkout{}, err
 		}
 		stored = change.Next
 	}
 	if stored.Status != checkout.Confirmed { // after which the answer is the same whatever the mandate does
 		stored = c.refreshForPoll(ctx, stored)
 	}
-	return c.answer(stored), nil
+	return stored, nil
 }
 
 // open stores a new checkout, and has the CRM make its records. It returns ports.ErrDuplicate if the order or the key has a
 // checkout. While the CRM does not answer nothing is reserved.
-func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.Time) (Opened, error) {
+func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.Time) (checkout.Checkout, error) {
 	if c.crm.Open() {
-		return Opened{}, checkout.Busy()
+		return checkout.Checkout{}, checkout.Busy()
 	}
 	var entropy [10]byte
 	if _, err := io.ReadFull(c.cfg.Rand, entropy[:]); err != nil {
-		return Opened{}, fmt.Errorf("generate a checkout id: %w", err)
+		return checkout.Checkout{}, fmt.Errorf("generate a checkout id: %w", err)
 	}
 	id := checkout.NewID(c.provider.Code, now, entropy)
 	change, err := c.withinCommit(c.cmd.Reserve(intent, id, now))
 	if err != nil {
-		return Opened{}, fmt.Errorf("open checkout %s: %w", id, err)
+		return checkout.Checkout{}, fmt.Errorf("open checkout %s: %w", id, err)
 	}
 	entry := c.jobEntry(c.provider, holdLimit)
 	switch err := c.cfg.Store.InsertCheckout(ctx, change, entry); {
 	case errors.Is(err, ports.ErrDuplicate):
-		return Opened{}, err
+		return checkout.Checkout{}, err
 	case err != nil:
-		return Opened{}, c.fail(ctx, "store checkout "+id, err)
+		return checkout.Checkout{}, c.fail(ctx, "store checkout "+id, err)
 	}
 	c.reserved = id
 	concerns(ctx, change.Next.About())
 	c.journal(ctx, change.Next.About(), change.Moments)
-	if c.held, err = c.attemptHeld(ctx, change, c.provider, entry); err != nil {
-		return Opened{}, err
-	}
-	return c.answer(c.held.Next), nil
+	c.held, err = c.attemptHeld(ctx, change, c.provider, entry)
+	return c.held.Next, err
 }
 
 // answer returns the answer to a create, with the setup pair unless the checkout is confirmed.

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
 	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
@@ -36,8 +35,6 @@ const (
 )
 
 var (
-	// errLost: another holder has the event, or it is settled.
-	errLost = errors.New("the event is leased to another")
 	// errStopping: a run was cut short because the service stops.
 	errStopping = errors.New("the service stops; the next process goes on")
 	// errLeft: all slots of the provider were taken for slotLimit, the sender had no room, or the receiver takes nothing.
@@ -83,7 +80,7 @@ func (s *Service) countUnsent(held heldChange) bool {
 func (s *Service) deliverLater(ctx context.Context, l checkout.Lease) error {
 	d := deliverer{Service: s, scheduled: true}
 	switch err := d.deliverOne(ctx, &l); {
-	case errors.Is(err, errLost), errors.Is(err, errLeft), errors.Is(err, errStopping):
+	case errors.Is(err, ports.ErrNotFound), errors.Is(err, errLeft), errors.Is(err, errStopping):
 		return nil
 	case err != nil:
 		return err
@@ -109,7 +106,7 @@ func (d *deliverer) deliverHeld(ctx context.Context) (err error) {
 	}
 	for len(d.held) > 0 && err == nil {
 		switch err = d.deliverOne(ctx, &d.held[0]); {
-		case errors.Is(err, errLost): // another process has it, and those behind it wait until it is settled
+		case errors.Is(err, ports.ErrNotFound): // another process has it, and those behind it wait until it is settled
 			err = nil
 			if d.held = d.held[1:]; len(d.held) > 0 {
 				err = d.awaitEarlier(ctx)
@@ -151,7 +148,7 @@ func (d *deliverer) awaitEarlier(ctx context.Context) error {
 		default:
 			err = sleep(ctx, waitStep)
 		}
-		if err != nil && !errors.Is(err, errLost) {
+		if err != nil && !errors.Is(err, ports.ErrNotFound) {
 			return err
 		}
 		if err := d.keepHeld(ctx); err != nil {
@@ -165,7 +162,7 @@ func (d *deliverer) keepHeld(ctx context.Context) error {
 	kept := d.held[:0]
 	for _, l := range d.held {
 		switch err := d.ensure(ctx, &l); {
-		case errors.Is(err, errLost):
+		case errors.Is(err, ports.ErrNotFound):
 		case err != nil:
 			return err
 		default:
@@ -207,7 +204,7 @@ func (d *deliverer) deliverOne(ctx context.Context, l *checkout.Lease) error {
 		return err
 	}
 	err = d.settleEvent(ctx, *l, outcome)
-	if errors.Is(cut, errStopping) && !errors.Is(err, errLost) {
+	if errors.Is(cut, errStopping) && !errors.Is(err, ports.ErrNotFound) {
 		return errors.Join(cut, err)
 	}
 	return cmp.Or(err, cut)
@@ -234,10 +231,7 @@ func (d *deliverer) ensure(ctx context.Context, l *checkout.Lease) error {
 	if l.Until.Sub(now) >= runLimit {
 		return nil
 	}
-	switch err := d.extend(ctx, *l, holdLimit); {
-	case errors.Is(err, ports.ErrNotFound):
-		return errLost
-	case err != nil:
+	if err := d.extend(ctx, *l, holdLimit); err != nil {
 		return fmt.Errorf("extend the lease of event %s: %w", l.Job.ID, err)
 	}
 	l.Until = now.Add(holdLimit)
@@ -251,10 +245,7 @@ func (d *deliverer) settleEvent(ctx context.Context, l checkout.Lease, outcome c
 		ctx, cancel = detached(ctx, settleLimit)
 		defer cancel()
 	}
-	switch err := d.settleSent(ctx, l, outcome); {
-	case errors.Is(err, ports.ErrNotFound):
-		return errLost // its holder settles it
-	case err != nil:
+	if err := d.settleSent(ctx, l, outcome); err != nil {
 		return err
 	}
 	if outcome.State == checkout.JobDead {
@@ -267,6 +258,40 @@ func (d *deliverer) settleEvent(ctx context.Context, l checkout.Lease, outcome c
 	return nil
 }
 
+// settleSent settles an attempt at an event or a notice, and counts it. Its end is a moment of the checkout.
+func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
+	type ending struct {
+		counted Count
+		moment  checkout.MomentKind
+	}
+	endings := map[checkout.JobKind]map[checkout.JobState]ending{
+		checkout.JobDeliver: {checkout.JobDone: {CountDelivered, checkout.MomentEventDelivered},
+			checkout.JobDead: {CountFailed, checkout.MomentEventFailed}, checkout.JobDropped: {CountNotConfigured, ""}},
+		checkout.JobNotify: {checkout.JobDone: {CountNoticeSent, checkout.MomentNoticeSent},
+			checkout.JobPending: {CountNoticePutOff, ""}, checkout.JobDead: {CountNoticeFailed, checkout.MomentNoticeFailed},
+			checkout.JobDropped: {CountNoticeDropped, ""}},
+	}
+	j, now := l.Job, s.now()
+	end, ended := endings[j.Kind][o.State]
+	if end.moment != "" {
+		m := checkout.Moment{At: now, Kind: end.moment, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name, Times: 1}
+		if j.Kind == checkout.JobDeliver {
+			m.Detail += " " + j.ID
+		}
+		if m.Kind == checkout.MomentEventFailed {
+			m.Detail += ": " + o.Failure.Reason
+		}
+		o.Moments = []checkout.Moment{m}
+	}
+	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: now}, nil); err != nil {
+		return err
+	}
+	if ended {
+		s.cfg.Count(end.counted)
+	}
+	return nil
+}
+
 // run makes one run of attempts (section 6). With cut it says why it ended before the event was delivered or had failed.
 func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout.Outcome, cut, err error) {
 	e := l.Job.Event()
@@ -275,7 +300,7 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 	case err != nil:
 		return outcome, nil, err
 	case !provider.Destination.Configured():
-		d.receivers.forget(e.ProviderCode)
+		d.receivers.done(e.ProviderCode, true, d.now())
 		return checkout.Outcome{State: checkout.JobDropped}, nil, nil
 	}
 	now := d.now()
@@ -286,7 +311,7 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 		Made: l.Attempts,
 		Now:  d.now,
 		Send: func(ctx context.Context, n int) error {
-			err := d.send(ctx, provider.Destination, sent, n)
+			err := within(ctx, runLimit, func(ctx context.Context) error { return d.cfg.Sender.Send(ctx, provider.Destination, sent, n) })
 			d.noteSent(ctx, provider.Code, err)
 			return err
 		},
@@ -310,12 +335,6 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 		cut = ctx.Err()
 	}
 	return outcome, cut, nil
-}
-
-// send makes one attempt. A sender that panics has failed.
-func (d *deliverer) send(ctx context.Context, to catalogue.Destination, sent events.Delivery, attempt int) (err error) {
-	defer recovered(&err)
-	return d.cfg.Sender.Send(ctx, to, sent, attempt)
 }
 
 // receivers holds the circuit breakers of the receivers whose latest attempt failed, by their providers. The events that wait for a
@@ -350,32 +369,27 @@ func (r *receivers) probe(provider string, now time.Time) bool {
 	return b != nil && b.Probe(now)
 }
 
-// failed has the breaker of a receiver know that an attempt failed, and reports whether that has opened it.
-func (r *receivers) failed(provider string, now time.Time) (opened bool) {
+// done has the breaker of a receiver know whether it took an event, and reports whether that has opened the breaker.
+func (r *receivers) done(provider string, taken bool, now time.Time) (opened bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b := r.failing[provider]
-	if b == nil {
+	switch {
+	case taken:
+		delete(r.failing, provider)
+		return false
+	case b == nil:
 		b = breaker.New(firstProbe, longestProbe)
 		r.failing[provider] = b
 	}
 	return b.Done(false, now)
 }
 
-// forget has a receiver be as good as new: it took an event, or its provider has no destination any more.
-func (r *receivers) forget(provider string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.failing, provider)
-}
-
 // noteSent has the breaker of a receiver know how an attempt ended, if one was made, and reports when it is left alone.
 func (s *Service) noteSent(ctx context.Context, provider string, err error) {
 	switch {
-	case err == nil:
-		s.receivers.forget(provider)
 	case errors.Is(err, ports.ErrBusy), errors.Is(err, ports.ErrProhibited):
-	case s.receivers.failed(provider, s.now()):
+	case s.receivers.done(provider, err == nil, s.now()):
 		s.report(ctx, Failure{Operation: OperationRecover, Severity: Warning, About: checkout.About{ProviderCode: provider},
 			Err: fmt.Errorf("the receiver of provider %s takes no events: one that waits is sent every %s to %s, "+
 				"and the others once it takes one", provider, firstProbe, longestProbe)})

@@ -63,40 +63,6 @@ func (d *decision) run(c checkout.Checkout) (checkout.Change, error) {
 	return d.change, d.err
 }
 
-// settleSent settles an attempt at an event or a notice, and counts it. Its end is a moment of the checkout.
-func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
-	type ending struct {
-		counted Count
-		moment  checkout.MomentKind
-	}
-	endings := map[checkout.JobKind]map[checkout.JobState]ending{
-		checkout.JobDeliver: {checkout.JobDone: {CountDelivered, checkout.MomentEventDelivered},
-			checkout.JobDead: {CountFailed, checkout.MomentEventFailed}, checkout.JobDropped: {CountNotConfigured, ""}},
-		checkout.JobNotify: {checkout.JobDone: {CountNoticeSent, checkout.MomentNoticeSent},
-			checkout.JobPending: {CountNoticePutOff, ""}, checkout.JobDead: {CountNoticeFailed, checkout.MomentNoticeFailed},
-			checkout.JobDropped: {CountNoticeDropped, ""}},
-	}
-	j, now := l.Job, s.now()
-	end, ended := endings[j.Kind][o.State]
-	if end.moment != "" {
-		m := checkout.Moment{At: now, Kind: end.moment, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name, Times: 1}
-		if j.Kind == checkout.JobDeliver {
-			m.Detail += " " + j.ID
-		}
-		if m.Kind == checkout.MomentEventFailed {
-			m.Detail += ": " + o.Failure.Reason
-		}
-		o.Moments = []checkout.Moment{m}
-	}
-	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: now}, nil); err != nil {
-		return err
-	}
-	if ended {
-		s.cfg.Count(end.counted)
-	}
-	return nil
-}
-
 // settleAttempt settles an attempt that changes nothing of the checkout, also when the time for the attempt is over. That another
 // has the job by now is no error.
 func (s *Service) settleAttempt(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
