@@ -20,6 +20,8 @@ import (
 const (
 	printAttempts = 2
 	printTimeout  = 5 * time.Second // of one attempt
+	// agreedLimit limits the look for an agreement that is on record in the CRM.
+	agreedLimit = 4 * time.Second
 )
 
 // Confirmed is the answer to a confirm.
@@ -34,9 +36,9 @@ type Confirmed struct {
 // CHECKOUT_ERASED, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY.
 // Where the command has no RequestID, one is made.
 func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (confirmed Confirmed, err error) {
-	cl := call{Caller: caller, id: id, provider: cmd.ProviderCode, requestID: &cmd.RequestID, first: CountConfirm,
-		repeat: CountRepeatedConfirm}
-	err = s.serve(ctx, cl, func(ctx context.Context, provider catalogue.Provider) (held heldChange, err error) {
+	err = s.serve(ctx, call{
+		Caller: caller, id: id, provider: cmd.ProviderCode, requestID: &cmd.RequestID, first: CountConfirm, repeat: CountRepeatedConfirm,
+	}, func(ctx context.Context, provider catalogue.Provider) (held heldChange, err error) {
 		if err := cmd.Check(); err != nil {
 			return held, err
 		}
@@ -210,4 +212,27 @@ func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (por
 	now := c.now()
 	return ports.Agreed{Number: agreement.NewNumber(now.In(c.zone).Year(), entropy), AcceptedAt: now,
 		FirstPayment: c.cmd.FirstPayment.Value}, nil
+}
+
+// agreedInCRM returns the CRM's record of the agreement of a checkout whose agreement is not on record here, or nil.
+func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed *ports.Agreed, err error) {
+	if s.crm.Open() {
+		return nil, checkout.Busy()
+	}
+	err = within(ctx, agreedLimit, func(ctx context.Context) (err error) {
+		agreed, err = found(s.cfg.CRM.Agreed(ctx, s.enrolmentKey(c)))
+		return err
+	})
+	s.noteCRMAnswer(ctx, err)
+	switch {
+	case err != nil: // whether there is an agreement is not known
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: c.About(),
+			Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
+		return nil, checkout.Busy()
+	case agreed != nil:
+		s.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: c.About(), Err: fmt.Errorf("agreement %s of this "+
+			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",
+			agreed.Number)})
+	}
+	return agreed, nil
 }

@@ -33,8 +33,9 @@ type Opened struct {
 // that a CRM outside of the store does not take the enrolment for a reason that is not the caller's.
 // Where the command has no RequestID, one is made.
 func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (opened Opened, err error) {
-	cl := call{Caller: caller, provider: cmd.ProviderCode, requestID: &cmd.RequestID, first: CountCreate, repeat: CountReplay}
-	err = s.serve(ctx, cl, func(ctx context.Context, provider catalogue.Provider) (held heldChange, err error) {
+	err = s.serve(ctx, call{
+		Caller: caller, provider: cmd.ProviderCode, requestID: &cmd.RequestID, first: CountCreate, repeat: CountReplay,
+	}, func(ctx context.Context, provider catalogue.Provider) (held heldChange, err error) {
 		cmd = cmd.Normalized()
 		if err := cmd.CheckEither(provider.Mode); err != nil {
 			return held, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -12,19 +13,19 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// This file has the CRM open and complete enrolments. A CRM that answers within the commit does so in the commit that stores the
-// job; any other is called after it, first by the request and then by the scheduler of any process, and its answer settles
-// the job.
+// This file stores what was decided with the jobs that follow from it, leases and settles jobs, and has the CRM open and complete
+// enrolments. A CRM that answers within the commit does so in the commit that stores the job; any other is called after it, first
+// by the request and then by the scheduler of any process, and its answer settles the job.
 
 const (
+	// holdLimit is the time that a request holds the jobs that it enqueues, and that a lease lasts unless it is extended.
+	holdLimit = 10 * time.Second
 	// crmLimit is the time limit of a call of the CRM, so that its outcome is known before the lease ends.
 	crmLimit = holdLimit - settleLimit
 	// leastCRM is the time that a request must have left for a call of the CRM.
 	leastCRM = time.Second
 	// settleLimit is the time limit for storing the outcome of an attempt, also when the time of a request is over.
 	settleLimit = 2 * time.Second
-	// agreedLimit limits a confirm's look for an agreement that is on record in the CRM.
-	agreedLimit = 4 * time.Second
 )
 
 // errAwaiting: the CRM has not done yet what the call waits for.
@@ -40,6 +41,86 @@ type heldChange struct {
 // jobEntry says how the jobs of a change of this provider's checkout enter the queue: held by the caller for a time.
 func (s *Service) jobEntry(provider catalogue.Provider, hold time.Duration) checkout.JobEntry {
 	return checkout.JobEntry{Now: s.now(), Hold: hold, Unsent: !provider.Destination.Configured()}
+}
+
+// update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
+func (s *Service) update(ctx context.Context, id string, entry checkout.JobEntry, decide decider) (checkout.Change, error) {
+	d := &decision{service: s, decide: decide}
+	err := s.cfg.Store.UpdateCheckout(ctx, id, entry, d.run)
+	switch {
+	case err == nil:
+		s.journal(ctx, d.change.Next.About(), d.change.Moments)
+	case d.err == nil || !errors.Is(err, d.err):
+		err = s.fail(ctx, "update checkout "+id, err)
+	}
+	return d.change, err
+}
+
+// settle settles a job with what decide makes of its checkout, and returns that change; decide may be nil. An error of decide is
+// returned unchanged. It wraps ports.ErrNotFound if the lease is lost.
+func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, entry checkout.JobEntry,
+	decide decider) (checkout.Change, error) {
+	d := &decision{service: s, decide: decide}
+	run := d.run
+	if decide == nil {
+		run = nil
+	}
+	err := s.cfg.Store.Settle(ctx, l, o, entry, run)
+	switch {
+	case err == nil:
+		s.journal(ctx, d.change.Next.About(), d.change.Moments)
+		s.journal(ctx, l.Job.About(), o.Moments)
+	case d.err == nil || !errors.Is(err, d.err):
+		err = fmt.Errorf("settle job %s: %w", l.Job.ID, err)
+	}
+	return d.change, err
+}
+
+// decider decides the change of a checkout, as it is in the store now.
+type decider = func(checkout.Checkout) (checkout.Change, error)
+
+// decision holds the latest result of decide: a store may have it decide more than once.
+type decision struct {
+	service *Service
+	decide  decider
+	change  checkout.Change
+	err     error
+}
+
+// run decides. There are no notices where payers are not notified.
+func (d *decision) run(c checkout.Checkout) (checkout.Change, error) {
+	d.change, d.err = d.decide(c)
+	if d.service.cfg.Notifier == nil {
+		d.change.Jobs = slices.DeleteFunc(slices.Clone(d.change.Jobs),
+			func(j checkout.Job) bool { return j.Kind == checkout.JobNotify })
+	}
+	return d.change, d.err
+}
+
+// settleAttempt settles an attempt that changes nothing of the checkout, also when the time for the attempt is over. That another
+// has the job by now is no error.
+func (s *Service) settleAttempt(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
+	ctx, cancel := detached(ctx, settleLimit)
+	defer cancel()
+	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: s.now()}, nil); !lost(err) {
+		return err
+	}
+	return nil
+}
+
+// extend has a lease last for a time from now on; 0 gives the job back.
+func (s *Service) extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
+	return within(ctx, settleLimit, func(ctx context.Context) error { return s.cfg.Store.Extend(ctx, l, s.now(), d) })
+}
+
+// lease leases jobs. The query's time must not be older than checkout.MaxLease allows for when it takes effect.
+func (s *Service) lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
+	q.Now, q.For = s.now(), holdLimit
+	err = within(ctx, waitLimit, func(ctx context.Context) (err error) { leases, err = s.cfg.Store.Lease(ctx, q); return err })
+	if err != nil {
+		return nil, fmt.Errorf("lease jobs: %w", err)
+	}
+	return leases, nil
 }
 
 // withinCommit returns the change with the answer to its CRM job, if the CRM answers within the commit.
@@ -277,29 +358,6 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 
 func (s *Service) enrolmentKey(c checkout.Checkout) checkout.EnrolmentKey {
 	return checkout.EnrolmentKey{Environment: s.cfg.Environment, ProviderCode: c.ProviderCode, OrderID: c.OrderID}
-}
-
-// agreedInCRM returns the CRM's record of the agreement of a checkout whose agreement is not on record here, or nil.
-func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed *ports.Agreed, err error) {
-	if s.crm.Open() {
-		return nil, checkout.Busy()
-	}
-	err = within(ctx, agreedLimit, func(ctx context.Context) (err error) {
-		agreed, err = found(s.cfg.CRM.Agreed(ctx, s.enrolmentKey(c)))
-		return err
-	})
-	s.noteCRMAnswer(ctx, err)
-	switch {
-	case err != nil: // whether there is an agreement is not known
-		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: c.About(),
-			Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
-		return nil, checkout.Busy()
-	case agreed != nil:
-		s.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: c.About(), Err: fmt.Errorf("agreement %s of this "+
-			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",
-			agreed.Number)})
-	}
-	return agreed, nil
 }
 
 // enrolLater has the CRM do a job that a request left behind. The events of the change are left to the scheduler, so that a receiver
