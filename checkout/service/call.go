@@ -68,8 +68,8 @@ type call struct {
 	first, repeat Count                     // of a call that opens or confirms the checkout, and of its repeat
 }
 
-// serve has do serve a call that is admitted, delivers the events of the change that it committed, and counts the call. A refusal is
-// on record before the call is answered.
+// serve has do serve a call that is admitted, delivers the events of the change that it committed, and counts the call. A
+// refusal is on record before the call is answered.
 func (s *Service) serve(ctx context.Context, c call,
 	do func(context.Context, catalogue.Provider) (heldChange, error)) (err error) {
 	ctx = withSubject(ctx)
@@ -145,8 +145,8 @@ func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout
 }
 
 // Refused records a call that was refused, of which the service may know nothing else because its body could not be read: a
-// confirm of the caller's checkout with this id, or a create for "". It is recorded before it returns in the journal of the checkout
-// that it is about. A create that is about no checkout is counted for its provider. BUSY is no refusal.
+// confirm of the caller's checkout with this id, or a create for "". It is recorded before it returns in the journal of the
+// checkout that it is about. A create that is about no checkout is counted for its provider. BUSY is no refusal.
 func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID string, err error) {
 	refusal, ok := errors.AsType[*checkout.Error](err)
 	if !ok || refusal.Code == checkout.CodeBusy {

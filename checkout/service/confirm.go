@@ -37,7 +37,8 @@ type Confirmed struct {
 // Where the command has no RequestID, one is made.
 func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (confirmed Confirmed, err error) {
 	err = s.serve(ctx, call{
-		Caller: caller, id: id, provider: cmd.ProviderCode, requestID: &cmd.RequestID, first: CountConfirm, repeat: CountRepeatedConfirm,
+		Caller: caller, id: id, provider: cmd.ProviderCode, requestID: &cmd.RequestID,
+		first: CountConfirm, repeat: CountRepeatedConfirm,
 	}, func(ctx context.Context, provider catalogue.Provider) (held heldChange, err error) {
 		if err := cmd.Check(); err != nil {
 			return held, err

@@ -337,8 +337,8 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 	return outcome, cut, nil
 }
 
-// receivers holds the circuit breakers of the receivers whose latest attempt failed, by their providers. The events that wait for a
-// receiver that takes nothing are not attempted one after another, two seconds and one attempt of three at a time: one event is
+// receivers holds the circuit breakers of the receivers whose latest attempt failed, by their providers. The events that wait for
+// a receiver that takes nothing are not attempted one after another, two seconds and one attempt of three at a time: one event is
 // tried now and then, another each time, until one is taken. The events of requests have their attempts all the same, and one of
 // them that is taken ends the wait too.
 type receivers struct {
