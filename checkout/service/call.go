@@ -45,7 +45,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (caller Caller, 
 	if !ok {
 		return Caller{}, checkout.InvalidAPIKey()
 	}
-	onRecord, err := found(s.keys.get(s.now(), hash, func() (catalogue.Key, error) {
+	onRecord, err := found(s.keys.Get(s.now(), hash, func() (catalogue.Key, error) {
 		ctx, cancel := withTimeout(ctx)
 		defer cancel()
 		return s.cfg.Store.Key(ctx, hash)
@@ -115,7 +115,7 @@ func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Optio
 
 // provider returns a provider as it was within configurationLife, or nil.
 func (s *Service) provider(ctx context.Context, code string) (*catalogue.Provider, error) {
-	p, err := found(s.providers.get(s.now(), code, func() (catalogue.Provider, error) { return s.cfg.Store.Provider(ctx, code) }))
+	p, err := found(s.providers.Get(s.now(), code, func() (catalogue.Provider, error) { return s.cfg.Store.Provider(ctx, code) }))
 	if err != nil {
 		return nil, fmt.Errorf("read provider %s: %w", code, err)
 	}

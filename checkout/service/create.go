@@ -138,7 +138,7 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 	facts.Now = c.now()
 	if c.cmd.NeedsCourse(facts) {
 		course := c.cmd.CourseCode.Value
-		facts.Course, err = found(c.courses.get(facts.Now, [2]string{code, course}, func() (catalogue.Course, error) {
+		facts.Course, err = found(c.courses.Get(facts.Now, [2]string{code, course}, func() (catalogue.Course, error) {
 			return c.cfg.Store.Course(ctx, code, course)
 		}))
 		if err != nil {

@@ -1,13 +1,13 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -40,6 +40,32 @@ type observed struct {
 	err  error
 }
 
+// answers are the latest answers of the processor, by billing request.
+type answers struct {
+	values *bounded.Cache[string, observed]
+	asking locks // by billing request
+}
+
+func newAnswers() *answers {
+	return &answers{values: bounded.NewCache[string, observed](observationLife, cacheSize)}
+}
+
+// once returns the latest answer, for callers who wait for one another: however many of them want it, ask is called at most once in
+// its lifetime. A caller that hangs up does not end the call, because others wait for its answer.
+func (a *answers) once(ctx context.Context, now func() time.Time, id string, ask func(context.Context) observed) (observed, error) {
+	unlock, _, err := a.asking.lock(ctx, id)
+	if err != nil {
+		return observed{}, err
+	}
+	defer unlock()
+	answer, ok := a.values.Fresh(now(), id)
+	if !ok {
+		answer = ask(context.WithoutCancel(ctx))
+		a.values.Put(now(), id, answer)
+	}
+	return answer, answer.err
+}
+
 // refreshForPoll returns the checkout with its setup as fresh as the processor answers within Config.PollTimeout, or answered
 // another poll just now. A stale answer is better than no answer. What a processor that notifies says is on record.
 func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) checkout.Checkout {
@@ -52,7 +78,7 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 		return o
 	})
 	fresh := stored
-	if err = cmp.Or(err, answer.err); err == nil {
+	if err == nil {
 		fresh, err = s.storeObservation(ctx, stored, answer.seen)
 	}
 	if err != nil {
@@ -65,17 +91,16 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 // comes back from the processor must see what that led to, even if a poll asked a moment before. Polls go by its answers too. The
 // page also says what kept the payer.
 func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (observed, error) {
-	answer, err := s.viewed.once(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (o observed) {
+	return s.viewed.once(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (o observed) {
 		ctx, cancel := context.WithTimeout(ctx, s.cfg.PollTimeout)
 		defer cancel()
 		o.seen, o.err = s.observe(ctx, c, checkout.ForPayer, s.cfg.PollTimeout)
 		if o.err == nil {
-			s.polled.put(s.now(), c.Setup.BillingRequestID, observed{seen: o.seen})
+			s.polled.values.Put(s.now(), c.Setup.BillingRequestID, observed{seen: o.seen})
 			o.kept = s.setback(ctx, c.Observe(o.seen, s.now()).Next)
 		}
 		return o
 	})
-	return answer, cmp.Or(err, answer.err)
 }
 
 // setback returns what kept the payer from finishing, if the processor knows it. Without it the page says less.

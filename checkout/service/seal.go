@@ -295,7 +295,7 @@ func (s *Service) Checkpoint(ctx context.Context) (signed []byte, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	head, err := s.heads.get(s.now(), "", func() (evidence.Head, error) { return s.cfg.Store.EvidenceHead(ctx) })
+	head, err := s.heads.Get(s.now(), "", func() (evidence.Head, error) { return s.cfg.Store.EvidenceHead(ctx) })
 	if err != nil {
 		return nil, s.fail(ctx, "read the newest checkpoint", err)
 	}

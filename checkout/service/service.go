@@ -47,6 +47,13 @@ const (
 	defaultPollTimeout      = time.Second
 	defaultProcessorTimeout = 5 * time.Second
 
+	// How long the operator's configuration is cached, because every request needs it, and it seldom changes: a running server
+	// refuses a revoked key within a second, and uses a provider file within five seconds of its being applied.
+	keyLife           = 500 * time.Millisecond
+	configurationLife = 2 * time.Second
+	// cacheSize is the number of values that a cache keeps at least.
+	cacheSize = 4096
+
 	// waitLimit limits the wait of a call for the store and for other calls before it answers that the service is busy.
 	waitLimit = 10 * time.Second
 )
@@ -111,13 +118,13 @@ type Config struct {
 type Service struct {
 	cfg         Config
 	processor   checkout.ProcessorInfo
-	keys        *cache[[32]byte, catalogue.Key]
-	providers   *cache[string, catalogue.Provider]
-	courses     *cache[[2]string, catalogue.Course] // by provider and code
-	heads       *cache[string, evidence.Head]       // of the evidence log, under ""
-	polled      *cache[string, observed]            // by polls, by billing request
-	viewed      *cache[string, observed]            // by setup pages
-	zone        *time.Location                      // of due dates and agreement numbers
+	keys        *bounded.Cache[[32]byte, catalogue.Key]
+	providers   *bounded.Cache[string, catalogue.Provider]
+	courses     *bounded.Cache[[2]string, catalogue.Course] // by provider and code
+	heads       *bounded.Cache[string, evidence.Head]       // of the evidence log, under ""
+	polled      *answers                                    // by polls, by billing request
+	viewed      *answers                                    // by setup pages
+	zone        *time.Location                              // of due dates and agreement numbers
 	notified    *bounded.Map[string, notifiedAnswer]
 	notifying   locks                          // of the subjects of notifications
 	recent      *bounded.Map[string, struct{}] // orders that a create named
@@ -152,9 +159,10 @@ func New(c Config) (*Service, error) {
 		return nil, fmt.Errorf("service: %w", err)
 	}
 	s := &Service{cfg: c, processor: c.Processor.Info(), crmInfo: c.CRM.Info(), unprintable: unprintable(c.Printer),
-		keys: newCache[[32]byte, catalogue.Key](keyLife), providers: newCache[string, catalogue.Provider](configurationLife),
-		courses: newCache[[2]string, catalogue.Course](configurationLife), heads: newCache[string, evidence.Head](configurationLife),
-		polled: newCache[string, observed](observationLife), viewed: newCache[string, observed](observationLife),
+		keys:      bounded.NewCache[[32]byte, catalogue.Key](keyLife, cacheSize),
+		providers: bounded.NewCache[string, catalogue.Provider](configurationLife, cacheSize),
+		courses:   bounded.NewCache[[2]string, catalogue.Course](configurationLife, cacheSize),
+		heads:     bounded.NewCache[string, evidence.Head](configurationLife, 1), polled: newAnswers(), viewed: newAnswers(),
 		receivers: receivers{failing: make(map[string]*breaker.Breaker)}, slots: locks{holders: slotsOfProvider},
 		notified: bounded.New[string, notifiedAnswer](manyNotified), wake: make(chan struct{}, 1),
 		recent: bounded.New[string, struct{}](recentOrders), zone: zone}

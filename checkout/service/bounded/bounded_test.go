@@ -1,8 +1,10 @@
 package bounded_test
 
 import (
+	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 )
@@ -89,5 +91,34 @@ func TestDeleteRemovesAnEntryOfEitherGeneration(t *testing.T) {
 		if _, ok := m.Get(key); ok != want {
 			t.Errorf("%d is kept: %t, want %t", key, ok, want)
 		}
+	}
+}
+
+func TestACacheReadsAgainWhenItsLifeIsOver(t *testing.T) {
+	reads := 0
+	read := func() (int, error) { reads++; return reads, nil }
+	c := bounded.NewCache[string, int](time.Second, 10)
+	start := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	for _, step := range []struct {
+		at   time.Duration
+		want int
+	}{
+		{0, 1}, {999 * time.Millisecond, 1}, {time.Second, 2}, {1500 * time.Millisecond, 2},
+		{-time.Hour, 3}, // the clock was set back: nothing may be kept for an hour longer
+	} {
+		if got, _ := c.Get(start.Add(step.at), "key", read); got != step.want {
+			t.Errorf("after %s: read %d, want %d", step.at, got, step.want)
+		}
+	}
+}
+
+func TestACacheKeepsNoErrors(t *testing.T) {
+	c := bounded.NewCache[string, int](time.Hour, 10)
+	now := time.Now()
+	if _, err := c.Get(now, "key", func() (int, error) { return 0, errors.New("not found") }); err == nil {
+		t.Error("the caller did not get the error")
+	}
+	if got, err := c.Get(now, "key", func() (int, error) { return 7, nil }); got != 7 || err != nil {
+		t.Errorf("got %d, %v after an error; want what is read now", got, err)
 	}
 }
