@@ -75,9 +75,16 @@ func (s *Service) serve(ctx context.Context, c call,
 	ctx = withSubject(ctx)
 	defer func() { s.Refused(ctx, c.Caller, c.id, *c.requestID, err) }()
 	defer recovered(&err)
-	provider, err := s.admit(ctx, c.Caller, c.provider, c.requestID)
+	provider, err := s.admit(ctx, c.Caller, c.provider)
 	if err != nil {
 		return err
+	}
+	if *c.requestID == "" {
+		id, err := uuid.NewRandomFromReader(s.cfg.Rand)
+		if err != nil {
+			return fmt.Errorf("generate a request id: %w", err)
+		}
+		*c.requestID = "req_" + id.String()
 	}
 	held, err := do(ctx, provider)
 	switch {
@@ -93,22 +100,14 @@ func (s *Service) serve(ctx context.Context, c call,
 }
 
 // admit returns the caller's provider if the request names no other provider and the provider's configuration
-// allows calls. A request without an id gets one, where requestID is not nil.
-func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Optional[string],
-	requestID *string) (catalogue.Provider, error) {
+// allows calls.
+func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Optional[string]) (catalogue.Provider, error) {
 	p, err := s.provider(ctx, caller.ProviderCode)
 	if err != nil {
 		return catalogue.Provider{}, s.fail(ctx, "admit a request", err)
 	}
 	if err := checkout.Admit(caller.ProviderCode, named, p, s.cfg.Environment); err != nil {
 		return catalogue.Provider{}, err
-	}
-	if requestID != nil && *requestID == "" {
-		id, err := uuid.NewRandomFromReader(s.cfg.Rand)
-		if err != nil {
-			return catalogue.Provider{}, fmt.Errorf("generate a request id: %w", err)
-		}
-		*requestID = "req_" + id.String()
 	}
 	return *p, nil
 }
@@ -182,8 +181,6 @@ func (s *Service) journal(ctx context.Context, about checkout.About, moments []c
 
 // storeMoments stores moments that no change brings, and counts of refusals. What cannot be stored is lost, and reported.
 func (s *Service) storeMoments(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) {
-	ctx, cancel := detached(ctx, noteLimit)
-	defer cancel()
 	err := within(ctx, noteLimit, func(ctx context.Context) error { return s.cfg.Store.Note(ctx, noted, refused) })
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning,
@@ -224,7 +221,7 @@ func (n *notebook) refusal(r checkout.Refusal) {
 	}
 }
 
-// storeNotes stores what was noted.
+// storeNotes stores what was noted, also if ctx has ended.
 func (s *Service) storeNotes(ctx context.Context) {
 	n := &s.notes
 	n.mu.Lock()
@@ -237,7 +234,7 @@ func (s *Service) storeNotes(ctx context.Context) {
 		refused = append(refused, r)
 	}
 	if len(noted) > 0 || len(refused) > 0 {
-		s.storeMoments(ctx, noted, refused)
+		s.storeMoments(context.WithoutCancel(ctx), noted, refused)
 	}
 }
 

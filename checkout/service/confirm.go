@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -202,9 +201,25 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 // agreed returns the number, the time and the first payment of the agreement: a new number, now, and the payment of the request; or,
 // where the store was restored to an earlier moment than the CRM outside of it, what the CRM has on record.
 func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (ports.Agreed, error) {
-	before, err := c.agreedInCRM(ctx, stored)
-	if err != nil || before != nil {
-		return *cmp.Or(before, &ports.Agreed{}), err
+	if c.crm.Open() {
+		return ports.Agreed{}, checkout.Busy()
+	}
+	var before *ports.Agreed
+	err := within(ctx, agreedLimit, func(ctx context.Context) (err error) {
+		before, err = found(c.cfg.CRM.Agreed(ctx, c.enrolmentKey(stored)))
+		return err
+	})
+	c.noteCRMAnswer(ctx, err)
+	switch {
+	case err != nil: // whether there is an agreement is not known
+		c.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: stored.About(),
+			Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
+		return ports.Agreed{}, checkout.Busy()
+	case before != nil:
+		c.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: stored.About(), Err: fmt.Errorf("agreement %s of this "+
+			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",
+			before.Number)})
+		return *before, nil
 	}
 	var entropy [8]byte
 	if _, err := io.ReadFull(c.cfg.Rand, entropy[:]); err != nil {
@@ -213,27 +228,4 @@ func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (por
 	now := c.now()
 	return ports.Agreed{Number: agreement.NewNumber(now.In(c.zone).Year(), entropy), AcceptedAt: now,
 		FirstPayment: c.cmd.FirstPayment.Value}, nil
-}
-
-// agreedInCRM returns the CRM's record of the agreement of a checkout whose agreement is not on record here, or nil.
-func (s *Service) agreedInCRM(ctx context.Context, c checkout.Checkout) (agreed *ports.Agreed, err error) {
-	if s.crm.Open() {
-		return nil, checkout.Busy()
-	}
-	err = within(ctx, agreedLimit, func(ctx context.Context) (err error) {
-		agreed, err = found(s.cfg.CRM.Agreed(ctx, s.enrolmentKey(c)))
-		return err
-	})
-	s.noteCRMAnswer(ctx, err)
-	switch {
-	case err != nil: // whether there is an agreement is not known
-		s.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: c.About(),
-			Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
-		return nil, checkout.Busy()
-	case agreed != nil:
-		s.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: c.About(), Err: fmt.Errorf("agreement %s of this "+
-			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",
-			agreed.Number)})
-	}
-	return agreed, nil
 }

@@ -17,7 +17,7 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c che
 	defer recovered(&err)
 	ctx, cancel := withTimeout(withSubject(ctx))
 	defer cancel()
-	if _, err := s.admit(ctx, caller, checkout.Optional[string]{}, nil); err != nil {
+	if _, err := s.admit(ctx, caller, checkout.Optional[string]{}); err != nil {
 		return checkout.Checkout{}, err
 	}
 	stored, err := s.owned(ctx, caller, id)
@@ -77,14 +77,13 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 		o.seen, o.err = s.observe(ctx, stored, checkout.ForPoll, s.cfg.PollTimeout)
 		return o
 	})
-	fresh := stored
 	if err == nil {
-		fresh, err = s.storeObservation(ctx, stored, answer.seen)
+		stored, err = s.storeObservation(ctx, stored, answer.seen)
 	}
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: stored.About(), Err: err})
 	}
-	return fresh
+	return stored
 }
 
 // observeForPage returns what the processor said of the setup to a page just now, or asks, but goes by no poll's answer: a payer who

@@ -173,7 +173,7 @@ func (s *Service) Run(ctx context.Context) {
 	sch.attempts.Wait()
 	close(done)
 	sch.giveBack(context.WithoutCancel(ctx))
-	s.storeNotes(context.WithoutCancel(ctx))
+	s.storeNotes(ctx)
 	select {
 	case <-kept:
 	case <-time.After(keepLimit):
