@@ -19,7 +19,7 @@ import (
 )
 
 // This file has the parts that all calls of the service have in common: the caller, the checkout that a call is about, its time
-// limits, and what becomes of its errors.
+// limits, what becomes of its errors, and what is noted of it in the journal.
 
 const (
 	// noteLimit limits a refused call's wait until its moment is on record.
