@@ -30,10 +30,9 @@ type Confirmed struct {
 }
 
 // Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, and up to 35 more while its
-// events are delivered. The refusals are
-// PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT,
-// CHECKOUT_ERASED, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY.
-// Where the command has no RequestID, one is made.
+// events are delivered. The refusals are PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR,
+// CHECKOUT_NOT_FOUND, CONFLICT, CHECKOUT_ERASED, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY. Where the command has no RequestID, one is
+// made.
 func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (confirmed Confirmed, err error) {
 	err = s.serve(ctx, call{
 		Caller: caller, id: id, provider: cmd.ProviderCode, requestID: &cmd.RequestID,
@@ -45,13 +44,12 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd che
 		cmd.Actor = checkout.ProviderActor(caller.KeyID)
 		c := confirmCall{Service: s, caller: caller, provider: provider, id: id, cmd: cmd}
 		stored, err := c.run(ctx)
-		confirmed = Confirmed{Checkout: stored, Already: stored.Confirmation.AgreementNumber != c.concluded}
+		if err == nil {
+			confirmed = Confirmed{Checkout: stored, Already: stored.Confirmation.AgreementNumber != c.concluded}
+		}
 		return c.held, err
 	})
-	if err != nil {
-		return Confirmed{}, err
-	}
-	return confirmed, nil
+	return confirmed, err
 }
 
 // confirmCall is a confirm that is under way.
