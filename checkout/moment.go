@@ -10,9 +10,9 @@ type MomentKind string
 
 const (
 	MomentCreated        MomentKind = "created"
-	MomentOpened         MomentKind = "opened"          // the payer opened the setup page; once for each try
+	MomentOpened         MomentKind = "opened"          // the payer opened the setup page; once for each try and state of the page, the detail
 	MomentPressed        MomentKind = "pressed"         // the payer accepted the terms and went on to the processor
-	MomentReturned       MomentKind = "returned"        // the payer came back from the processor
+	MomentReturned       MomentKind = "returned"        // the payer came back from the processor; the same
 	MomentSetupDone      MomentKind = "setup_done"      // the direct debit is set up
 	MomentSetupFailed    MomentKind = "setup_failed"    // detail: the processor's word
 	MomentMandateChanged MomentKind = "mandate_changed" // detail: the status, and the processor's reason

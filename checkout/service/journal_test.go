@@ -91,7 +91,7 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 			"service event_delivered checkout.created",
 			"payer opened open ×3",
 			"payer pressed try 1",
-			"payer returned open ×2",
+			"payer returned done ×2",
 			"processor setup_done mandate pending_submission",
 			"service notice_sent setup",
 			"provider:k1 confirmed",
@@ -134,9 +134,12 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 			w.opens(t, o)
 			w.presses(t, o)
 			w.observes(t, o, checkout.Observation{BillingRequest: checkout.BillingCancelled})
+			w.opens(t, o)
 			w.clock.forward(6*24*time.Hour + time.Hour)
 			w.opened(t, "ORDER-1")
-			w.clock.forward(100 * 24 * time.Hour)
+			w.clock.forward(2 * 24 * time.Hour)
+			w.opens(t, o) // by the first link
+			w.clock.forward(98 * 24 * time.Hour)
 			time.Sleep(time.Minute)
 		}, []string{
 			"provider:k1 created",
@@ -144,7 +147,9 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 			"payer opened open",
 			"payer pressed try 1",
 			"processor setup_failed billing request cancelled",
+			"payer returned open",
 			"provider:k1 link_renewed",
+			"payer returned expired",
 			"service erased retention",
 		}},
 		{"a dead mandate", false, func(t *testing.T, w *world, mail *postbox) {

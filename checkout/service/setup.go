@@ -42,11 +42,13 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	ctx, cancel := withTimeout(withSubject(ctx))
 	defer cancel()
 	page, err = s.readPage(ctx, token)
-	if err == nil {
-		s.notePage(page)
-	}
-	if err != nil || page.Checkout.Setup.BillingRequestID == "" || page.State == checkout.PageNotEnabled {
+	if err != nil {
 		return page, err
+	}
+	opened, at := page.Checkout, s.now()
+	defer func() { s.notePage(opened, at, page.State) }()
+	if opened.Setup.BillingRequestID == "" || page.State == checkout.PageNotEnabled {
+		return page, nil
 	}
 	answer, err := s.observeForPage(ctx, page.Checkout)
 	if err != nil {
@@ -65,16 +67,15 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	return s.pageOf(page, fresh), nil
 }
 
-// notePage notes that the page was opened, once for each try: first when the payer opens it, then when the payer comes back from
-// the processor.
-func (s *Service) notePage(page SetupPage) {
-	c := page.Checkout
-	m := checkout.Moment{At: s.now(), Kind: checkout.MomentOpened, Actor: checkout.ActorPayer, Detail: string(page.State), Times: 1}
+// notePage notes that the page was opened, once for each try and each state that it showed: first when the payer opens it, then when
+// the payer comes back from the processor.
+func (s *Service) notePage(c checkout.Checkout, at time.Time, shown checkout.PageState) {
+	m := checkout.Moment{At: at, Kind: checkout.MomentOpened, Actor: checkout.ActorPayer, Detail: string(shown), Times: 1}
 	try := c.NextTry()
 	if c.Setup.BillingRequestID != "" {
 		m.Kind, try = checkout.MomentReturned, c.Setup.Try
 	}
-	m.Once = fmt.Sprintf("%s %d", m.Kind, try)
+	m.Once = fmt.Sprintf("%s %d %s", m.Kind, try, shown)
 	s.notes.page(c.About(), m)
 }
 
