@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
+	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
@@ -49,30 +51,50 @@ func apply(c *call) action {
 
 // configure makes the change that a command asks for, and prints what it changes.
 func (s *systems) configure(ctx context.Context, command string, change operate.Change) error {
-	db, err := s.open(ctx, opening{crm: s.outsideCRM(), mustExist: change.DryRun}) // a dry run makes no store either
+	differences, err := s.change(ctx, command, change)
 	if err != nil {
 		return err
-	}
-	defer db.Close()
-	operator, err := s.acting(db)
-	if err != nil {
-		return err
-	}
-	differences, err := operator.Configure(ctx, command, change)
-	if err != nil {
-		return fmt.Errorf("store the providers: %w", err)
-	}
-	if differences == nil {
-		fmt.Fprintln(s.Stderr, "nothing changed")
 	}
 	for _, line := range differences {
 		fmt.Fprintln(s.Stdout, line)
+	}
+	switch {
+	case change.DryRun && len(differences) == 0:
+		fmt.Fprintln(s.Stderr, "nothing would change")
+	case change.DryRun:
+		fmt.Fprintln(s.Stderr, "this would change; a dry run stores nothing")
+	case len(differences) == 0:
+		fmt.Fprintln(s.Stderr, "nothing changed")
 	}
 	for _, conf := range change.Named {
 		s.warn(conf.Provider, time.Now())
 	}
 	s.warnOfAccounts(ctx, change.Named)
 	return nil
+}
+
+// change makes a change on the store, and returns the differences, a line each. A dry run makes no store: without a store it returns
+// what a new one would get.
+func (s *systems) change(ctx context.Context, command string, change operate.Change) ([]string, error) {
+	db, err := s.open(ctx, opening{crm: s.outsideCRM(), mustExist: change.DryRun})
+	if change.DryRun && (errors.Is(err, errNoStore) || errors.Is(err, postgres.ErrNoStore)) {
+		fmt.Fprintf(s.Stderr, "%v; compared with an empty store\n", err)
+		_, differences, err := change.On(nil)
+		return differences, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	operator, err := s.acting(db)
+	if err != nil {
+		return nil, err
+	}
+	differences, err := operator.Configure(ctx, command, change)
+	if err != nil {
+		return nil, fmt.Errorf("store the providers: %w", err)
+	}
+	return differences, nil
 }
 
 // warnOfAccounts prints the providers for which no payments can be collected, where GoCardless is the processor.

@@ -157,7 +157,7 @@ func pullProviders(c *call) action {
 	s.privateSetting()
 	c.flags.AllowVariables()
 	prune := c.flags.Bool("prune", false, "remove providers that the organisation does not have (their keys and checkouts stay)")
-	dryRun := c.flags.Bool("dry-run", false, "print what would change, and store nothing")
+	dryRun := c.flags.Bool("dry-run", false, "print what a pull would change, and store nothing; without a store, what a new one would get")
 	c.reasonFlag()
 	return func(ctx context.Context) error {
 		crm, err := s.organisation()

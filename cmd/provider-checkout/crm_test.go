@@ -16,6 +16,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
@@ -224,12 +225,33 @@ func TestPullStoresWhatTheOrganisationHas(t *testing.T) {
 	}
 }
 
+func TestDryRunWithoutAStoreMakesNone(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) { dryRunMakesNoStore(t, "sqlite:"+newOperator(t).path) })
+	t.Run("postgres", func(t *testing.T) { dryRunMakesNoStore(t, postgrestest.URL(t)) })
+}
+
+func dryRunMakesNoStore(t *testing.T, store string) {
+	org := newOrganisation(t)
+	org.kowhai(t)
+	pull := func(args ...string) result {
+		return try(t, org.env, "", append([]string{"providers", "pull", "--store", store}, args...)...)
+	}
+	dry := pull("--dry-run")
+	if dry.code != cli.ExitDone || !strings.Contains(dry.stderr, "there is no store ") || !strings.Contains(dry.stderr, "a dry run stores nothing\n") {
+		t.Errorf("a dry run without a store = %+v", dry)
+	}
+	try(t, nil, "", "keys", "list", "--store", store).refuses(t, cli.ExitFailed, "there is no store ")
+	if got := pull(); got.code != cli.ExitDone || got.stdout == "" || got.stdout != dry.stdout {
+		t.Errorf("a pull = %+v, want what the dry run printed:\n%s", got, dry.stdout)
+	}
+	if again := pull("--dry-run"); again.code != cli.ExitDone || again.stdout != "" || !strings.Contains(again.stderr, "nothing would change\n") {
+		t.Errorf("another dry run = %+v", again)
+	}
+}
+
 func TestPullOfAFaultyOrganisationChangesNothing(t *testing.T) {
 	o, org := newOperator(t), newOrganisation(t)
 	provider, _ := org.kowhai(t)
-	if got := org.pull(t, o, "--dry-run"); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "there is no store at") {
-		t.Errorf("a dry run without a store = %+v", got)
-	}
 	if got := org.pull(t, o); got.code != cli.ExitDone {
 		t.Fatalf("providers pull = %+v", got)
 	}

@@ -101,7 +101,10 @@ func (c *call) place() (path string, inPostgres bool, err error) {
 	return path, inPostgres, nil
 }
 
-// mustExist returns an error if there is no store at a path.
+// errNoStore: there is no file of a store.
+var errNoStore = errors.New("there is no store")
+
+// mustExist returns errNoStore if there is no store at a path.
 func mustExist(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -109,7 +112,7 @@ func mustExist(path string) error {
 	if _, err := os.Stat(path + "-wal"); err == nil {
 		return fmt.Errorf("%s is missing, and %[1]s-wal has its latest writes: put the file back beside it", path)
 	}
-	return fmt.Errorf("there is no store at %s; apply and serve make one, or name yours with --store", path)
+	return fmt.Errorf("%w at %s; apply and serve make one, or name yours with --store", errNoStore, path)
 }
 
 // secrets returns the operator's secrets, or nil if no secret is given.

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -46,7 +45,7 @@ func (db *DB) migrate(ctx context.Context, own []migration.Migration, mustExist 
 	case err != nil || len(pending) == 0:
 		return err
 	case len(ran) == 0 && mustExist:
-		return errors.New("there is no store in this database; apply and serve make one")
+		return ErrNoStore
 	}
 	return db.do(ctx, func(ctx context.Context, t *attempt) error { return t.migrate(ctx, own) })
 }

@@ -24,6 +24,9 @@ var _ ports.Admin = (*DB)(nil)
 // DefaultSchema is the schema of a store that New opens, unless Options name another.
 const DefaultSchema = "provider_checkout"
 
+// ErrNoStore means that nobody made a store in the database yet.
+var ErrNoStore = errors.New("there is no store in this database; apply and serve make one")
+
 // Options are the options with which a store is opened.
 type Options struct {
 	// Schema is the schema of all tables. It is made if it does not exist. If it is empty, New uses DefaultSchema, and Open the
@@ -38,7 +41,7 @@ type Options struct {
 	// CRM is the name of the CRM outside of the store, which is recorded with the environment; empty where the store is
 	// the CRM. A store that was opened with another CRM is refused: the records of its checkouts are there.
 	CRM string
-	// MustExist fails instead of making a store.
+	// MustExist fails with ErrNoStore instead of making a store.
 	MustExist bool
 	// Rand is the source of secrets and nonces; crypto/rand if nil.
 	Rand io.Reader

@@ -30,11 +30,11 @@ var errNothingToStore = errors.New("nothing to store")
 // stored if nothing does.
 func (o Operator) Configure(ctx context.Context, name string, c Change) (differences []string, err error) {
 	err = o.Store.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-		after, err := c.apply(before)
+		after, differing, err := c.On(before)
 		if err != nil {
 			return nil, nil, err
 		}
-		if differences = catalogue.Diff(before, after); c.DryRun || len(differences) == 0 {
+		if differences = differing; c.DryRun || len(differences) == 0 {
 			return nil, nil, errNothingToStore
 		}
 		entry, err := o.entry(evidence.Operation{Name: name, Subject: subject(changed(before, after)),
@@ -97,9 +97,9 @@ func changed(before, after []catalogue.Configuration) (codes []string) {
 	return codes
 }
 
-// apply returns what is on record after the change, in the order of the provider codes.
-func (c Change) apply(before []catalogue.Configuration) ([]catalogue.Configuration, error) {
-	after := slices.Clone(c.Named)
+// On returns what is on record after the change, in the order of the provider codes, and what differs, a line each.
+func (c Change) On(before []catalogue.Configuration) (after []catalogue.Configuration, differences []string, err error) {
+	after = slices.Clone(c.Named)
 	named := make(map[string]*catalogue.Configuration, len(after))
 	for i := range after {
 		named[after[i].Provider.Code] = &after[i]
@@ -119,5 +119,5 @@ func (c Change) apply(before []catalogue.Configuration) ([]catalogue.Configurati
 	}
 	after = append(after, others...)
 	slices.SortFunc(after, func(a, b catalogue.Configuration) int { return cmp.Compare(a.Provider.Code, b.Provider.Code) })
-	return after, errors.Join(faults...)
+	return after, catalogue.Diff(before, after), errors.Join(faults...)
 }
