@@ -137,8 +137,8 @@ func checkCRM(c *call) action {
 			return fmt.Errorf("ask the organisation: %w", err)
 		}
 		if len(lacks) == 0 {
-			fmt.Fprintln(c.Stderr, "nothing is missing")
-			return nil
+			_, err := fmt.Fprintln(c.Stdout, "nothing is missing")
+			return err
 		}
 		for _, line := range lacks {
 			fmt.Fprintln(c.Stdout, line)

@@ -161,7 +161,7 @@ func TestCRMCheckSignsInByAKeyFromItsFile(t *testing.T) {
 	}
 	for _, text := range []string{keyPEM(t, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)), keyPEM(t, "PRIVATE KEY", pkcs8)} {
 		env := append(org.env[:2:2], jwtKeyVariable+"_FILE="+proc.TempFile(t, text), "PROVIDER_CHECKOUT_SALESFORCE_USER=checkout@kowhai.example")
-		if got := try(t, env, "", "crm", "check"); got != (result{cli.ExitDone, "", "nothing is missing\n"}) {
+		if got := try(t, env, "", "crm", "check"); got != (result{cli.ExitDone, "nothing is missing\n", ""}) {
 			t.Errorf("crm check = %+v", got)
 		}
 	}
