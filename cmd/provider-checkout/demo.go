@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	_ "embed"
+	"errors"
+	"fmt"
+	"os/signal"
+	"syscall"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
@@ -25,10 +29,23 @@ func demonstrate(c *call) action {
 		"CRM, `embedded|salesforce`; salesforce is simulated, on a port of its own")
 	walk := c.flags.Bool("walk", false, "walk the whole flow on a free port, and end")
 	return func(ctx context.Context) error {
+		if !signal.Ignored(syscall.SIGHUP) { // a terminal that is closed leaves no folder behind either
+			var stop func()
+			ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
+			defer stop()
+		}
+		const free = "127.0.0.1:0"
 		if *walk {
-			s.addr = "127.0.0.1:0"
+			s.addr = free
 		}
 		ln, err := c.listen(ctx, "addr", s.addr)
+		if errors.Is(err, errTaken) && !c.flags.Changed("addr") {
+			taken := s.addr
+			s.addr = free
+			if ln, err = c.listen(ctx, "addr", s.addr); err == nil {
+				fmt.Fprintf(c.Stderr, "%s is taken: the sandbox is at %s\n", taken, ln.Addr())
+			}
+		}
 		if err != nil {
 			return err
 		}

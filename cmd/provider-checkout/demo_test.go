@@ -6,11 +6,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,6 +65,7 @@ func demoWalkHolds(t *testing.T, processor, crm string) {
 type runningDemo struct {
 	guide string
 	stop  func()
+	ends  func(stderr string) // waits for the end, and checks what was printed beside the results
 }
 
 // startDemo starts a demonstration and reads its guide.
@@ -73,16 +77,15 @@ func startDemo(t *testing.T, args ...string) runningDemo {
 	ended := make(chan int, 1)
 	var stderr bytes.Buffer
 	go func() {
-		ended <- run(ctx, append([]string{"demo", "--addr", "127.0.0.1:0"}, args...), variables(nil), nil, in, &stderr)
+		ended <- run(ctx, append([]string{"demo"}, args...), variables(nil), nil, in, &stderr)
 		in.Close()
 	}()
 	lines := bufio.NewScanner(out)
 	guide := proc.ReadUntil(lines, "# The events")
 	go io.Copy(io.Discard, out) // the events
-	return runningDemo{guide, func() {
-		cancel()
-		if code := <-ended; code != cli.ExitDone || stderr.Len() != 0 {
-			t.Errorf("status %d, stderr %s", code, stderr.String())
+	return runningDemo{guide, cancel, func(want string) {
+		if code := <-ended; code != cli.ExitDone || stderr.String() != want {
+			t.Errorf("status %d, stderr %q, want %q", code, stderr.String(), want)
 		}
 	}}
 }
@@ -103,7 +106,7 @@ func TestDemoLinesWaitForThePayerAtGoCardless(t *testing.T) {
 		}
 	}
 	inEmptyTemp(t)
-	d := startDemo(t, "--processor", "gocardless", "--crm", "salesforce")
+	d := startDemo(t, "--addr", "127.0.0.1:0", "--processor", "gocardless", "--crm", "salesforce")
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // the lines wait for ever
 	defer cancel()
 	shell := exec.CommandContext(ctx, "sh", "-eu")
@@ -135,6 +138,7 @@ func TestDemoLinesWaitForThePayerAtGoCardless(t *testing.T) {
 		t.Errorf("the lines lead to no confirm:\n%s", said.String())
 	}
 	d.stop()
+	d.ends("")
 }
 
 // A newcomer opens the address that the demonstration prints first, and goes on from page to page.
@@ -142,7 +146,7 @@ func TestDemoWebsiteLeadsToAnAgreement(t *testing.T) {
 	for _, outside := range [][2]string{{"fake", "embedded"}, {"gocardless", "salesforce"}} {
 		t.Run(strings.Join(outside[:], " and "), func(t *testing.T) {
 			inEmptyTemp(t)
-			d := startDemo(t, "--processor", outside[0], "--crm", outside[1])
+			d := startDemo(t, "--addr", "127.0.0.1:0", "--processor", outside[0], "--crm", outside[1])
 			heard := &recorder{}
 			enrolOnWebsite(t, apiclient.NewBrowser(&http.Client{Timeout: 20 * time.Second, Transport: heard}), d.says("#   Open this first:"))
 			says(t, heard.last, "PPA-20", "checkout.created", "checkout.confirmed", "agreement.generated")
@@ -150,6 +154,7 @@ func TestDemoWebsiteLeadsToAnAgreement(t *testing.T) {
 				t.Errorf("the browser was given the API key %q", key)
 			}
 			d.stop()
+			d.ends("")
 		})
 	}
 }
@@ -207,6 +212,40 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	fmt.Fprintf(&r.all, "%v\n%s\n", resp.Header, body)
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, err
+}
+
+func TestDemoTakesAFreePortWhereTheUsualIsTaken(t *testing.T) {
+	inEmptyTemp(t)
+	if ln, err := net.Listen("tcp", "127.0.0.1:8080"); err == nil { // else another process has it
+		defer ln.Close()
+	}
+	d := startDemo(t)
+	base := d.says("BASE=")
+	resp, err := http.Get(base + "/v1/environment")
+	if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("%s is not the sandbox: %v, %v", base, resp, err)
+	}
+	d.stop()
+	d.ends("127.0.0.1:8080 is taken: the sandbox is at " + strings.TrimPrefix(base, "http://") + "\n")
+}
+
+func TestDemoLeavesNothingWhenItsTerminalIsClosed(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("run under nohup, where a terminal that is closed ends nothing")
+	}
+	left := inEmptyTemp(t)
+	d := startDemo(t, "--addr", "127.0.0.1:0")
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(syscall.SIGHUP)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.ends("")
+	if files := left(); len(files) != 0 {
+		t.Errorf("%q are left, want nothing", files)
+	}
 }
 
 func TestDemoSaysThatItsPortIsTaken(t *testing.T) {

@@ -160,7 +160,7 @@ func (s *scenario) exportPDF(ctx context.Context) error {
 	}
 	_, err = f.Write(doc.Bytes)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return err
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	s.note("  %s: %d bytes", f.Name(), len(doc.Bytes))
 	select {
