@@ -85,6 +85,27 @@ func TestSettingsHaveTheirKinds(t *testing.T) {
 	}
 }
 
+func TestEverySettingStandsInAManual(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manuals strings.Builder
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		manuals.Write(text)
+	}
+	for field := range settingKinds() {
+		flag, variable := "--"+strings.ReplaceAll(field, "_", "-"), "PROVIDER_CHECKOUT_"+strings.ToUpper(field)
+		if !regexp.MustCompile(`[^\w-](` + field + `|` + flag + `|` + variable + `)[^\w-]`).MatchString(manuals.String()) {
+			t.Errorf("%s stands in no manual", field)
+		}
+	}
+}
+
 func TestConfigCheckSaysWhatIsMissing(t *testing.T) {
 	const secret = "hunter2-0123456789abcdef0123456789abcdef"
 	file := proc.TempFile(t, `{"environment": "production", "processor": "gocardless", "base_url": "https://pay.example",
