@@ -107,7 +107,7 @@ func commands() []cli.Command {
 				"writes a SQLite store's file anew, or vacuums the tables of PostgreSQL: choose a quiet hour.\n\n" + studentHelp},
 		{Name: "evidence list", Setup: command(listEvidence),
 			About: "List the evidence log: what was agreed and what operators did",
-			More: "Prints a line for each entry: its position in the log, or - until a server has sealed it; when it was recorded; and\n" +
+			More: "Prints a line for each entry: its number in the log, from 1, or - until a server has sealed it; when it was recorded; and\n" +
 				"an agreement's number, or an operation with what it was done to, by whom and why, and below it a line for each thing\n" +
 				"that changed. Entries that no process with the operator's secret recorded are marked FORGED: they are never sealed.\n" +
 				"The sealed entries are held to the newest checkpoint, and to the one of --checkpoint: exits 1 if they are not what\n" +

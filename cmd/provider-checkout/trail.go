@@ -71,12 +71,9 @@ func listEvidence(c *call) action {
 	c.sinceFlag(&since, "only entries from this `TIME` on")
 	c.jsonFlag()
 	return c.onLog(func(ctx context.Context, _ records, log evidencelog.Log) error {
-		forged := 0
-		verdicts, err := log.Audit(ctx, func(e evidence.Entry, position int64, genuine bool) error {
+		verdicts, forged, err := log.Audit(ctx, func(e evidence.Entry, position int64, genuine bool) error {
 			line := lineOf(e, position)
-			if line.forged = !genuine; line.forged {
-				forged++
-			}
+			line.forged = !genuine
 			switch {
 			case *operations && line.Kind == evidence.KindAgreement || line.At.Before(since):
 				return nil
@@ -90,7 +87,7 @@ func listEvidence(c *call) action {
 			return err
 		}
 		if forged > 0 {
-			fmt.Fprintf(c.Stderr, "entries that were not recorded by a process with the operator's secret: %d\n", forged)
+			fmt.Fprintf(c.Stderr, evidencelog.Forged+"\n", forged)
 		}
 		if failed := evidencelog.Texts(verdicts, evidencelog.Failed); len(failed) > 0 {
 			return errors.New(strings.Join(failed, "; "))
@@ -104,9 +101,9 @@ func listEvidence(c *call) action {
 
 // trailLine is an entry of the evidence log as evidence list prints it.
 type trailLine struct {
-	id       string
-	position int64 // or evidence.Unsealed
-	forged   bool
+	id     string
+	number int64 // 1 is the first of the log; 0 before it is sealed
+	forged bool
 	evidence.Record
 }
 
@@ -115,12 +112,12 @@ func lineOf(e evidence.Entry, position int64) trailLine {
 	if err != nil {
 		r = evidence.Record{At: e.At, Kind: "unknown"}
 	}
-	return trailLine{id: e.ID, position: position, Record: r} // with the time that the tree proves
+	return trailLine{id: e.ID, number: position + 1, Record: r} // with the time that the tree proves
 }
 
 func (l trailLine) record() (r record) {
-	if l.position != evidence.Unsealed {
-		r = record{{name: "position", value: int(l.position)}}
+	if l.number > 0 {
+		r = record{{name: "position", value: int(l.number)}}
 	}
 	r = append(r, record{
 		{name: "entry_id", value: l.id},
@@ -142,11 +139,11 @@ func (l trailLine) record() (r record) {
 
 func (l trailLine) String() string {
 	var b strings.Builder
-	position := "-"
-	if l.position != evidence.Unsealed {
-		position = fmt.Sprint(l.position)
+	number := "-"
+	if l.number > 0 {
+		number = fmt.Sprint(l.number)
 	}
-	fmt.Fprintf(&b, "%s  %s  ", position, formatTime(l.At))
+	fmt.Fprintf(&b, "%s  %s  ", number, formatTime(l.At))
 	if l.forged {
 		b.WriteString("FORGED  ")
 	}

@@ -71,7 +71,7 @@ func TestEvidenceListHasAgreementsAndOperationsInOrder(t *testing.T) {
 	id := strings.Split(key, "_")[2]
 	seal(t, o.open(t), 1, evidence.Keys{})
 	out := o.prints(t, "evidence", "list")
-	want := regexp.MustCompile(`\A0  \d{4}-\S+Z  agreement ` + number + `
+	want := regexp.MustCompile(`\A1  \d{4}-\S+Z  agreement ` + number + `
 -  \d{4}-\S+Z  keys issue ` + id + ` by "Aroha", because "for \\"Kōwhai\\""
     \+ key ` + id + `: of provider KOWHAI, for sandbox
 \z`)
@@ -79,7 +79,7 @@ func TestEvidenceListHasAgreementsAndOperationsInOrder(t *testing.T) {
 		t.Errorf("it prints\n%swant\n%s", out, want)
 	}
 	all, operations := o.lines(t), o.lines(t, "--operations")
-	if len(all) != 2 || all[0].Agreement != number || all[0].Position == nil || len(operations) != 1 || operations[0].Position != nil ||
+	if len(all) != 2 || all[0].Agreement != number || all[0].Position == nil || *all[0].Position != 1 || len(operations) != 1 || operations[0].Position != nil ||
 		operations[0].Operator != "Aroha" || strings.Join(operations[0].Changes, "\n") != "+ key "+id+": of provider KOWHAI, for sandbox" {
 		t.Errorf("as JSON they are %+v, and the operations %+v", all, operations)
 	}

@@ -79,18 +79,15 @@ func (c *call) verifyAll(ctx context.Context, db ports.Admin, log evidencelog.Lo
 
 // readLog holds the whole log to its checkpoints, and returns the numbers of the agreements that it has.
 func readLog(ctx context.Context, log evidencelog.Log) (numbers map[string]bool, verdicts []evidencelog.Verdict, err error) {
-	numbers, forged := make(map[string]bool), 0
-	verdicts, err = log.Audit(ctx, func(e evidence.Entry, _ int64, genuine bool) error {
-		if !genuine {
-			forged++
-		}
+	numbers = make(map[string]bool)
+	verdicts, forged, err := log.Audit(ctx, func(e evidence.Entry, _ int64, _ bool) error {
 		if record, err := evidence.Read(e.Leaf); err == nil && record.Kind == evidence.KindAgreement {
 			numbers[record.Agreement] = true
 		}
 		return nil
 	})
 	if forged > 0 {
-		verdicts = append(verdicts, evidencelog.Fail("entries that were not recorded by a process with the operator's secret: %d", forged))
+		verdicts = append(verdicts, evidencelog.Fail(evidencelog.Forged, forged))
 	}
 	return numbers, verdicts, err
 }

@@ -44,9 +44,13 @@ func (h held) contradiction(size int64) string {
 	return ""
 }
 
+// Forged is the format of the remark on a number of entries that are not genuine.
+const Forged = "entries that were not recorded by a process with the operator's secret: %d"
+
 // Audit calls visit with every entry, in the order of Each, and holds the log to its checkpoint of now, and to the one from elsewhere
-// if there is one: a verdict each. An entry is genuine if it is sealed, or a process with the operator's secret recorded it.
-func (l Log) Audit(ctx context.Context, visit func(e evidence.Entry, position int64, genuine bool) error) ([]Verdict, error) {
+// if there is one: a verdict each. An entry is genuine if it is sealed, or a process with the operator's secret recorded it; Audit
+// counts the other entries.
+func (l Log) Audit(ctx context.Context, visit func(e evidence.Entry, position int64, genuine bool) error) (verdicts []Verdict, forged int, err error) {
 	a := audit{verifies: l.Keys.CanVerify(), kept: l.Outside != nil}
 	a.newest.root, a.outside.root = a.tree.Root(), a.tree.Root()
 	if a.kept {
@@ -55,18 +59,22 @@ func (l Log) Audit(ctx context.Context, visit func(e evidence.Entry, position in
 	if a.verifies {
 		_, a.newest.Checkpoint, a.fault = l.Newest(ctx)
 		if a.fault != nil && !errors.Is(a.fault, ErrForeign) && !errors.Is(a.fault, errNoCheckpoint) {
-			return nil, a.fault
+			return nil, 0, a.fault
 		}
 	}
-	err := l.Each(ctx, func(e evidence.Entry, position int64) error {
+	err = l.Each(ctx, func(e evidence.Entry, position int64) error {
 		a.add(e, position)
-		return visit(e, position, position != evidence.Unsealed || l.Attests(e))
+		genuine := position != evidence.Unsealed || l.Attests(e)
+		if !genuine {
+			forged++
+		}
+		return visit(e, position, genuine)
 	})
-	verdicts := []Verdict{a.verdict()}
+	verdicts = []Verdict{a.verdict()}
 	if a.kept {
 		verdicts = append(verdicts, a.outsideVerdict())
 	}
-	return verdicts, err
+	return verdicts, forged, err
 }
 
 // add takes the next entry.
