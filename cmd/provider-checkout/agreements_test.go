@@ -156,6 +156,16 @@ func TestAPDFThatWasNeverRenderedIsACopy(t *testing.T) {
 	isCopy(t, copied, "No document was drawn when this was agreed.")
 }
 
+func TestAPDFIsWrittenWithoutItsCheckout(t *testing.T) {
+	o := newOperator(t)
+	number := o.confirmedOver(t)
+	o.execute(t, `UPDATE checkouts SET first_payment_date = 'damaged'`)
+	o.fails(t, "read its checkout", "agreements", "verify", number)
+	if _, stderr := o.does(t, "agreements", "pdf", number, "--out", filepath.Join(t.TempDir(), "a.pdf")); strings.Contains(stderr, "copy") {
+		t.Errorf("it writes a copy: %s", stderr)
+	}
+}
+
 // isCopy checks that the title of a PDF has today's mark, with these words at its end. The tests of package pdf hold that
 // every page has the mark of the title.
 func isCopy(t *testing.T, data []byte, words string) {

@@ -241,7 +241,7 @@ func erasureLeavesNothing(t *testing.T, at place) {
 	if got := run("privacy", "export", "--email", canaryEmail); got.code != cli.ExitDone || got.stdout != "" {
 		t.Errorf("privacy export after it = %+v, want nothing", got)
 	}
-	if got := run("agreements", "pdf", number, "--out", filepath.Join(folder, "again.pdf")); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "was erased on") {
+	if got := run("agreements", "pdf", number, "--out", filepath.Join(folder, "again.pdf")); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "was erased, as ") {
 		t.Errorf("agreements pdf = %+v, want a refusal", got)
 	}
 

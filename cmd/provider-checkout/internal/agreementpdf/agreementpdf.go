@@ -49,13 +49,13 @@ type PDF struct {
 // confirm. A document that was stored and is lost, or differs from the evidence log, is refused, unless Redraw says that a
 // copy will do. The error is ports.ErrNotFound if there is no such agreement.
 func (s *Source) Read(ctx context.Context, number string) (PDF, error) {
-	r, err := evidencelog.Read(ctx, s.store, number)
+	a, stored, err := evidencelog.ReadDocument(ctx, s.store, number)
 	if err != nil {
 		return PDF{}, err
 	}
-	if r.Checkout.Erased() { // a copy would lack what was erased
-		return PDF{}, fmt.Errorf("the personal data of agreement %s was erased on %s, and its PDF with it; one that somebody has kept is "+
-			"the one that was agreed if it has the SHA-256 on record", number, r.Checkout.ErasedAt.UTC().Format("2006-01-02 15:04 UTC"))
+	if a.Student == (agreement.Student{}) { // a copy would lack what was erased
+		return PDF{}, fmt.Errorf("the personal data of agreement %s was erased, as \"show\" says, and its PDF with it; a file that "+
+			"somebody has kept is the one that was agreed if it has the SHA-256 on record", number)
 	}
 	entry, _, err := s.store.EvidenceEntry(ctx, evidence.AgreementID(number))
 	if err != nil && !errors.Is(err, ports.ErrNotFound) {
@@ -65,19 +65,19 @@ func (s *Source) Read(ctx context.Context, number string) (PDF, error) {
 	switch logged := evidence.DocumentHash(entry.Leaf); {
 	case err != nil:
 		loss = "the evidence log has no record of it"
-	case r.Document == nil && logged == "":
-		return s.copyOf(ctx, r.Agreement, false, "no PDF was rendered at the confirm")
-	case r.Document == nil:
+	case stored == nil && logged == "":
+		return s.copyOf(ctx, a, false, "no PDF was rendered at the confirm")
+	case stored == nil:
 		loss = fmt.Sprintf("its PDF, whose SHA-256 in the evidence log is %s, is not on record", logged)
-	case sha256.Sum256(r.Document.Bytes) != r.Document.SHA256:
-		loss = fmt.Sprintf("the PDF on record does not have the SHA-256 on record, %x", r.Document.SHA256)
-	case logged != hex.EncodeToString(r.Document.SHA256[:]):
+	case sha256.Sum256(stored.Bytes) != stored.SHA256:
+		loss = fmt.Sprintf("the PDF on record does not have the SHA-256 on record, %x", stored.SHA256)
+	case logged != hex.EncodeToString(stored.SHA256[:]):
 		loss = fmt.Sprintf("the PDF on record is not the one in the evidence log, whose SHA-256 is %s", logged)
 	default:
-		return PDF{Bytes: r.Document.Bytes}, nil
+		return PDF{Bytes: stored.Bytes}, nil
 	}
 	if s.Redraw {
-		return s.copyOf(ctx, r.Agreement, true, loss)
+		return s.copyOf(ctx, a, true, loss)
 	}
 	return PDF{}, errors.New(loss + "; --redraw renders it again, marked as a copy")
 }

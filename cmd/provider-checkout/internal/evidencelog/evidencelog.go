@@ -136,19 +136,28 @@ type Record struct {
 // Read returns everything on record about the agreement with this number. The error is ports.ErrNotFound if there is no such
 // agreement.
 func Read(ctx context.Context, db ports.Store, number string) (r Record, err error) {
-	if r.Agreement, err = db.Agreement(ctx, number); err != nil {
+	if r.Agreement, r.Document, err = ReadDocument(ctx, db, number); err != nil {
 		return r, err
 	}
 	if r.Checkout, err = db.Checkout(ctx, r.Agreement.CheckoutID); err != nil {
 		return r, fmt.Errorf("read its checkout: %v", err) // %v, because the agreement was found
 	}
+	return r, nil
+}
+
+// ReadDocument returns the agreement with this number and its document, nil if no document was stored. The error is
+// ports.ErrNotFound if there is no such agreement.
+func ReadDocument(ctx context.Context, db ports.Store, number string) (a agreement.Agreement, d *agreement.Document, err error) {
+	if a, err = db.Agreement(ctx, number); err != nil {
+		return a, nil, err
+	}
 	switch found, err := db.Document(ctx, number); {
 	case err == nil:
-		r.Document = &found
+		d = &found
 	case !errors.Is(err, ports.ErrNotFound):
-		return r, fmt.Errorf("read its PDF: %w", err)
+		return a, nil, fmt.Errorf("read its PDF: %w", err)
 	}
-	return r, nil
+	return a, d, nil
 }
 
 // conclusion returns what the record of the agreement holds beside it, without time and salt.
