@@ -110,10 +110,15 @@ func (c *call) readConfig() error {
 			faults = append(faults, err)
 		}
 	})
-	if err := errors.Join(faults...); err != nil {
-		return errors.New(c.configName() + ": " + strings.ReplaceAll(err.Error(), "\n", "\n"+c.configName()+": "))
+	return about(c.configName(), errors.Join(faults...))
+}
+
+// about returns an error, nil for nil, with the name of what it is about before each of its lines.
+func about(name string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return errors.New(name + ": " + strings.ReplaceAll(err.Error(), "\n", "\n"+name+": "))
 }
 
 // configName returns the name of the file of --config in messages.
@@ -162,7 +167,7 @@ func (c *call) source(variable string) (source, error) {
 type secretList struct {
 	text      string
 	separator string // a comma in a variable, a line feed in a file
-	source    string // the variable or the file
+	source    string // the setting, and its file where it has one
 }
 
 // secretList returns the value of a credential.
@@ -194,13 +199,13 @@ func (c *call) resolve(from source) (secretList, error) {
 		if text == "" {
 			return secretList{}, fmt.Errorf("%s: the variable %s is not set", from.name, from.Variable)
 		}
-		return secretList{text, ",", from.Variable}, nil
+		return secretList{text, ",", from.name}, nil
 	case from.File != "":
 		text, err := os.ReadFile(from.File)
 		if err != nil {
 			return secretList{}, fmt.Errorf("%s: %w", from.name, err)
 		}
-		return secretList{string(text), "\n", from.File}, nil
+		return secretList{string(text), "\n", from.name + ": " + from.File}, nil
 	case from.Text != "":
 		return secretList{from.Text, ",", from.name}, nil
 	}
@@ -226,7 +231,7 @@ func namesOf(variable string) string {
 }
 
 // name returns a setting as its source wrote it: as a flag, a variable, or a field of the file of --config. A setting without a source
-// has the name that it would have in that file, where there is one.
+// has the name that it would have in that file, where there is one. A credential is named as a flag of its name would be.
 func (c *call) name(flag string) string {
 	variable := cli.Variable(program, flag)
 	switch from, _ := c.source(variable); {
@@ -234,8 +239,19 @@ func (c *call) name(flag string) string {
 		return from.name
 	case c.configFile != "":
 		return fieldOf(variable)
+	case c.flags.Lookup(flag) == nil:
+		return variable
 	}
 	return "--" + flag
+}
+
+// names returns the names of settings of which one or several are wrong.
+func (c *call) names(flags ...string) string {
+	names := make([]string, len(flags))
+	for i, flag := range flags {
+		names[i] = strings.TrimPrefix(c.name(flag), c.configName()+": ")
+	}
+	return strings.Join(names, ", ")
 }
 
 // needs returns the error about a setting that is nothing without another.
@@ -249,9 +265,6 @@ func checkConfig(c *call) action {
 	s := newServer(c)
 	c.checksConfig = true
 	return func(context.Context) error {
-		if c.wrongConfig != nil && c.config == nil { // nothing is known of the settings
-			return c.printProblems(c.wrongConfig)
-		}
 		problems := []error{c.wrongConfig}
 		table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
 		line := func(variable, shown, meaning string) {
@@ -282,10 +295,16 @@ func checkConfig(c *call) action {
 				fmt.Fprintf(c.Stdout, "unused: %s, for %s is not in use\n", field, adapter)
 			}
 		}
+		if c.unknown() { // the file may have what is missing
+			return c.printProblems(c.wrongConfig)
+		}
 		_, err := s.outside()
 		return c.printProblems(append(problems, err, s.checkPlaces())...)
 	}
 }
+
+// unknown reports whether nothing is known of the settings in the file of --config.
+func (c *call) unknown() bool { return c.wrongConfig != nil && c.config == nil }
 
 // printProblems prints each problem once, a line each.
 func (c *call) printProblems(problems ...error) error {
@@ -309,6 +328,8 @@ func (c *call) shown(variable, value string, faulty bool) string {
 	switch {
 	case twice != nil:
 		return "set twice"
+	case from == source{} && c.unknown():
+		return "not known"
 	case from == source{} && value != "":
 		return oneLine(value) + ", by default"
 	case faulty:
@@ -342,7 +363,7 @@ func (s *server) checkPlaces() error {
 	}
 	if s.checkpointFile != "" {
 		_, err := os.Stat(filepath.Dir(s.checkpointFile))
-		problems = append(problems, err)
+		problems = append(problems, about(s.name("checkpoint-file"), err))
 		if keys, err := s.givenEvidenceKeys(); err == nil && keys.CanVerify() {
 			_, err := s.knownCheckpoint(keys)
 			problems = append(problems, err)

@@ -144,7 +144,7 @@ func TestConfigCheckNamesTheSourceOfAProblem(t *testing.T) {
 		{"a field", nil, file, []string{"terms cannot be used, from " + file, "problem: " + file + `: addr "localhost" must be`, "problem: " + file + ": terms: open /nowhere",
 			"problem: " + file + ": smtp needs mail_from"}, []string{"--", "agency"}},
 		{"a variable", []string{"PROVIDER_CHECKOUT_ADDR=localhost"}, file, []string{`problem: PROVIDER_CHECKOUT_ADDR "localhost" must be`}, nil},
-		{"no file", nil, gone, []string{"problem: open " + gone + ": no such file or directory"}, []string{"addr", "missing"}},
+		{"no file", []string{"PROVIDER_CHECKOUT_BASE_URL=http://pay.example"}, gone, []string{"problem: open " + gone + ": no such file or directory", "addr not known", "base_url http://pay.example, from env"}, []string{"addr", "missing"}},
 		{"no object", nil, proc.TempFile(t, `[]`), []string{"file: the document must be an object"}, []string{"addr", "missing"}},
 	} {
 		got := try(t, tt.env, "", "config", "check", "--config", tt.config)
@@ -155,6 +155,34 @@ func TestConfigCheckNamesTheSourceOfAProblem(t *testing.T) {
 		says(t, plain, tt.want...)
 		_, after, _ := strings.Cut(strings.ReplaceAll(plain, "of --config", ""), "problem: ")
 		saysNot(t, after, tt.none...)
+	}
+}
+
+func TestEveryProblemOfConfigCheckNamesItsSetting(t *testing.T) {
+	short, guessed := proc.TempFile(t, "hunter2"), proc.TempFile(t, "0123456789abcdef,short")
+	for _, more := range []string{
+		`"base_url": "http://pay.example/", "erase_abandoned_days": 1, "erase_agreed_years": 1, "allow_private_destinations": true`,
+		`"processor": "gocardless", "gocardless_url": "http://pay.example", "gocardless_token": "file:` + short + `", "gocardless_webhook_secret": "file:` + guessed + `"`,
+		`"crm": "salesforce", "salesforce_url": "http://pay.example", "salesforce_client_id": "a", "salesforce_jwt_key": "file:` + short + `"`,
+		`"smtp": "smtp://u@mail.example/x", "mail_from": "nobody", "smtp_user": "plans"`,
+		`"checkpoint_file": "/nowhere/checkpoint", "secret": "file:` + short + `", "evidence_key": "file:` + short + `", "store": "other:x", "ops_addr": "x"`,
+		`"timestamps": "x", "pull_providers": "5m", "salesforce_mapping": "/nowhere", "rate_limit": -1`,
+	} {
+		file := proc.TempFile(t, `{"environment": "production", `+more+`}`)
+		got := try(t, nil, "", "config", "check", "--config", file)
+		_, problems, found := strings.Cut(got.stdout, "\nproblem: ")
+		if !found {
+			t.Errorf("%s: %+v, want problems", more, got)
+		}
+		for problem := range strings.SplitSeq(strings.TrimSpace(problems), "\nproblem: ") {
+			named := false
+			for field := range settingKinds() {
+				named = named || regexp.MustCompile(`\b`+field+`\b`).MatchString(strings.ReplaceAll(problem, file, ""))
+			}
+			if !named || strings.Contains(problem, "hunter2") {
+				t.Errorf("%s: a problem names no setting, or a secret: %s", more, problem)
+			}
+		}
 	}
 }
 

@@ -71,6 +71,11 @@ func (s *systems) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, e
 		noSecret = fmt.Errorf("%w, and so is a JWT key (%s)", missing(clientSecretVariable), namesOf(jwtKeyVariable))
 	}
 	crm, err := salesforce.New(withoutGaps(o))
+	settings := []string{"salesforce-url"}
+	if key != nil {
+		settings = append(settings, "salesforce-jwt-key")
+	}
+	err = about(s.names(settings...), err)
 	if err := errors.Join(noURL, noID, wrongSecret, wrongKey, noUser, noSecret, err); err != nil {
 		return nil, err
 	}

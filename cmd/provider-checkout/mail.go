@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/smtp"
@@ -32,9 +31,7 @@ func (s *server) notifier() (ports.PayerNotifier, error) {
 	user, wrongUser := s.secretList(smtpUserVariable)
 	password, wrongPassword := s.secretList(smtpPasswordVariable)
 	n, err := smtp.New(smtp.Options{URL: s.smtp, From: s.mailFrom, User: line(user), Password: line(password)})
-	if err != nil {
-		err = fmt.Errorf("%s and %s: %w", s.name("smtp"), s.name("mail-from"), err)
-	}
+	err = about(s.names("smtp", "mail-from", "smtp-user", "smtp-password"), err)
 	if err := errors.Join(wrongUser, wrongPassword, err); err != nil {
 		return nil, err
 	}

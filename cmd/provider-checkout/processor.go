@@ -68,6 +68,7 @@ func (s *systems) gocardlessAPI() (*gocardless.Processor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gocardless.New(gocardless.Options{Environment: s.environment, Token: strings.TrimSpace(token.text),
+	processor, err := gocardless.New(gocardless.Options{Environment: s.environment, Token: strings.TrimSpace(token.text),
 		URL: s.gocardlessURL, PageOrigins: s.gocardlessPages})
+	return processor, about(s.names("gocardless-url", "gocardless-token"), err)
 }

@@ -165,8 +165,16 @@ func (s *server) outside() (outside, error) {
 	if s.pullEvery > 0 && s.crm != salesforceName {
 		reasons = append(reasons, cli.UsageError(s.name("pull-providers")+" needs "+s.name("crm")+" salesforce"))
 	}
-	if err := s.retention.Check(); err != nil {
-		reasons = append(reasons, cli.UsageError(cli.OneLine(err.Error())))
+	for _, part := range []struct {
+		flag string
+		checkout.Retention
+	}{
+		{"erase-abandoned-days", checkout.Retention{AbandonedDays: s.retention.AbandonedDays}},
+		{"erase-agreed-years", checkout.Retention{AgreedYears: s.retention.AgreedYears}},
+	} {
+		if err := part.Check(); err != nil {
+			reasons = append(reasons, cli.UsageError(s.name(part.flag)+": "+err.Error()))
+		}
 	}
 	if s.environment == catalogue.Production {
 		if secrets == nil && wrongSecrets == nil {
@@ -176,7 +184,7 @@ func (s *server) outside() (outside, error) {
 			reasons = append(reasons, missing(evidenceVariable))
 		}
 		if missing := s.terms.Missing(); len(missing) > 0 {
-			reasons = append(reasons, fmt.Errorf("the terms lack what their profile wants: %s", strings.Join(missing, ", ")))
+			reasons = append(reasons, fmt.Errorf("%s: the terms lack what their profile wants: %s", s.name("terms"), strings.Join(missing, ", ")))
 		}
 		if s.terms.Agency == (agreement.Agency{}) && !s.refused["terms"] {
 			reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of "+s.name("terms")+")"))
@@ -191,7 +199,9 @@ func (s *server) outside() (outside, error) {
 // checkDeployment checks the base URL and the processor for the environment.
 func (s *server) checkDeployment() error {
 	if s.environment == catalogue.Production {
-		return service.CheckDeployment(s.environment, s.baseURL, s.processorInfo())
+		return errors.Join(
+			about(s.name("base-url"), service.CheckDeployment(s.environment, s.baseURL, checkout.ProcessorInfo{Environment: s.environment})),
+			about(s.name("processor"), service.CheckDeployment(s.environment, "https://localhost", s.processorInfo())))
 	}
 	if err := service.CheckDeployment(s.environment, cmp.Or(s.baseURL, "http://localhost"), s.processorInfo()); err != nil {
 		return cli.UsageError(s.name("base-url") + ": " + cli.OneLine(err.Error()))
