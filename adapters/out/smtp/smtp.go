@@ -48,6 +48,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	netmail "net/mail"
 	"net/url"
@@ -210,7 +211,7 @@ func (n *Notifier) connect(ctx context.Context, to string) (_ *client.Client, cl
 		if err != nil {
 			return nil, err
 		}
-		conn = &boundedConn{Conn: conn, left: maxAnswers}
+		conn = boundedConn{conn, io.LimitReader(conn, maxAnswers)}
 		stop := context.AfterFunc(ctx, func() { conn.Close() })
 		closeConn = func() { stop(); conn.Close() }
 		if !n.implicit {
@@ -257,20 +258,11 @@ func (n *Notifier) authenticate(server *client.Client) error {
 	return fmt.Errorf("the mail server takes a user by %q, and neither by PLAIN nor by LOGIN", methods)
 }
 
-// boundedConn is a connection of which no more is read than a server has to say.
+// boundedConn is a connection that ends where a server has said more than a mail server does.
 type boundedConn struct {
 	net.Conn
-	left int
+	answers io.Reader
 }
-
-var errTalkative = errors.New("the mail server says more than a mail server does")
 
 // Read implements [net.Conn].
-func (c *boundedConn) Read(into []byte) (int, error) {
-	if c.left <= 0 {
-		return 0, errTalkative
-	}
-	n, err := c.Conn.Read(into[:min(len(into), c.left)])
-	c.left -= n
-	return n, err
-}
+func (c boundedConn) Read(into []byte) (int, error) { return c.answers.Read(into) }
