@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -68,26 +69,16 @@ func writePrivate(path string, data []byte) error {
 		return fmt.Errorf("%s is not a regular file", path)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".*.tmp") // 0600
+	if err == nil {
+		defer os.Remove(f.Name()) // no effect once renamed
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
 	if err != nil {
-		return under(path, err)
+		return fmt.Errorf("write %s: %w", path, cmp.Or(errors.Unwrap(err), err)) // without the temporary file's name
 	}
-	defer os.Remove(f.Name()) // no effect once renamed
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return under(path, err)
-	}
-	return under(path, os.Rename(f.Name(), path))
-}
-
-// under returns an error about a temporary file as one about the file that was asked for.
-func under(path string, err error) error {
-	var cause error
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		cause = p.Err
-	} else if l, ok := errors.AsType[*os.LinkError](err); ok {
-		cause = l.Err
-	} else {
-		return err
-	}
-	return &fs.PathError{Op: "write", Path: path, Err: cause}
+	return nil
 }
