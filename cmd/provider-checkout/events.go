@@ -27,17 +27,10 @@ func listEvents(c *call) action {
 	c.sinceFlag(&filter.Since, "made, or failed, at this `TIME` or later")
 	cli.Var(c.flags, &limit, "limit", "50", parseLimit, "`NUMBER` of events at most")
 	return c.onRecords(func(ctx context.Context, db records) error {
-		list, err := db.Jobs(ctx, filter, limit+1)
+		list, more, err := findJobs(ctx, db, filter, limit)
 		if err != nil {
 			return err
 		}
-		if len(list) == 0 {
-			if err := mustKnow(ctx, db, filter.ProviderCode); err != nil {
-				return err
-			}
-		}
-		more := len(list) > limit
-		list = list[:min(len(list), limit)]
 		var rows []record
 		for _, j := range list {
 			rows = append(rows, eventRecord(checkout.EventOf(j)))

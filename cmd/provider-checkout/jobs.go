@@ -22,14 +22,9 @@ func listJobs(c *call) action {
 	c.listFlags()
 	provider := c.flags.String("provider", "", "only those of the provider `CODE`")
 	return c.onRecords(func(ctx context.Context, db records) error {
-		list, err := db.Jobs(ctx, checkout.JobFilter{State: checkout.JobPending, ProviderCode: *provider, OldestFirst: true}, maxJobs)
+		list, more, err := findJobs(ctx, db, checkout.JobFilter{State: checkout.JobPending, ProviderCode: *provider, OldestFirst: true}, maxJobs)
 		if err != nil {
 			return err
-		}
-		if len(list) == 0 {
-			if err := mustKnow(ctx, db, *provider); err != nil {
-				return err
-			}
 		}
 		var rows []record
 		for _, r := range list {
@@ -38,11 +33,22 @@ func listJobs(c *call) action {
 		if err := c.table(rows, "job", "kind", "provider", "order", "since", "attempts", "due", "latest failure"); err != nil {
 			return err
 		}
-		if len(list) == maxJobs {
-			fmt.Fprintf(c.Stderr, "there may be more: these are the oldest %d\n", maxJobs)
+		if more {
+			fmt.Fprintf(c.Stderr, "there are more: these are the oldest %d\n", maxJobs)
 		}
 		return nil
 	})
+}
+
+// findJobs returns the first jobs that the filter admits, and whether there are more. The provider of the filter must be known.
+func findJobs(ctx context.Context, db records, filter checkout.JobFilter, limit int) (list []checkout.JobRecord, more bool, err error) {
+	list, err = db.Jobs(ctx, filter, limit+1)
+	if err == nil && len(list) == 0 && filter.ProviderCode != "" {
+		if _, err = db.Provider(ctx, filter.ProviderCode); errors.Is(err, ports.ErrNotFound) {
+			err = noProvider(filter.ProviderCode)
+		}
+	}
+	return list[:min(len(list), limit)], len(list) > limit, err
 }
 
 // jobRecord returns everything on record about a job but its body.

@@ -66,16 +66,4 @@ func revokeKey(c *call) action {
 	})
 }
 
-// mustKnow returns an error if a provider that a command is asked for is not on record.
-func mustKnow(ctx context.Context, db records, code string) error {
-	if code == "" {
-		return nil
-	}
-	_, err := db.Provider(ctx, code)
-	if errors.Is(err, ports.ErrNotFound) {
-		return noProvider(code)
-	}
-	return err
-}
-
 func noProvider(code string) error { return fmt.Errorf("there is no provider %q", code) }
