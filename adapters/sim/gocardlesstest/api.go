@@ -73,8 +73,6 @@ func routes() []route {
 		{"POST /mandates/{id}/actions/cancel", cancelMandate},
 		{"GET /events", listEvents},
 		{"GET /creditors", listCreditors},
-		{"POST /mandate_pdfs", createMandatePDF},
-		{"POST /scenario_simulators/{id}/actions/run", runScenario},
 	}
 }
 
@@ -102,7 +100,6 @@ func (s *Simulator) newHandler() http.Handler {
 	pages := newPages(s)
 	mux.Handle(flowPath, pages)
 	mux.Handle(assetsPath, pages)
-	mux.HandleFunc("GET "+pdfPath+"{name}", s.servePDF)
 	if s.options.Control {
 		mux.Handle(controlPath, newControl(s))
 	}

@@ -2,7 +2,6 @@ package gocardlesstest_test
 
 import (
 	"fmt"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -133,8 +132,6 @@ func TestValuesAreChecked(t *testing.T) {
 		{"a bank that there is not", account, number("99", "0068389"), "/data/bank_code"},
 		{"a wrong digit", account, number("01", "0068388"), "/data/account_number"},
 		{"no account", account, `{"data":{}}`, "/data/bank_code"},
-		{"no mandate to print", "/mandate_pdfs", `{"mandate_pdfs":{}}`, "/mandate_pdfs/links/mandate"},
-		{"no resource of a scenario", "/scenario_simulators/mandate_failed/actions/run", `{"data":{}}`, "/data/links/resource"},
 	} {
 		got := b.Call("POST", tt.path, tt.body)
 		if got.Status != 422 || got.Text("error.type") != "validation_failed" || got.Text("error.errors.0.request_pointer") != tt.pointer ||
@@ -289,26 +286,6 @@ func TestCreditors(t *testing.T) {
 		got.At("creditors.1.scheme_identifiers.0.status") != "active" {
 		t.Errorf("%s, want it active with 3 days' notice", got.Raw)
 	}
-}
-
-func TestMandatePDF(t *testing.T) {
-	b := newBench(t)
-	id := b.fulfilled().Text("billing_requests.links.mandate_request_mandate")
-	got := b.OK(201, "POST", "/mandate_pdfs", `{"mandate_pdfs":{"links":{"mandate":"`+id+`"}}}`)
-	if at := got.Text("mandate_pdfs.expires_at"); at != "2027-02-01T00:10:00.000Z" {
-		t.Errorf("expires_at = %q, want ten minutes on", at)
-	}
-	url := got.Text("mandate_pdfs.url")
-	if pdf := b.visit(url, nil); pdf.status != http.StatusOK || !strings.HasPrefix(pdf.body, "%PDF-1.4") ||
-		pdf.header.Get("Content-Type") != "application/pdf" {
-		t.Errorf("%s = %d %v:\n%s", url, pdf.status, pdf.header, pdf.body)
-	}
-	b.sim.Advance(10 * time.Minute)
-	if pdf := b.visit(url, nil); pdf.status != http.StatusNotFound {
-		t.Errorf("after ten minutes: %d, want 404", pdf.status)
-	}
-	got = b.Call("POST", "/mandate_pdfs", `{"mandate_pdfs":{"links":{"mandate":"MD1"}}}`)
-	checkError(t, "an unknown mandate", got, 404, "invalid_api_usage", "resource_not_found")
 }
 
 func TestTheHostedPageIsOnThePublicOrigin(t *testing.T) {

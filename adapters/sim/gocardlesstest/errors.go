@@ -1,7 +1,6 @@
 package gocardlesstest
 
 import (
-	"fmt"
 	"net/http"
 )
 
@@ -20,8 +19,6 @@ type apiError struct {
 	message string
 	faults  []fault // at least one
 }
-
-func (e *apiError) Error() string { return fmt.Sprintf("%d %s: %s", e.status, e.kind, e.message) }
 
 func (e *apiError) toWire(requestID string) object {
 	reason := e.faults[0].Reason

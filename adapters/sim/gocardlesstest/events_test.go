@@ -128,38 +128,6 @@ func TestACursorKeepsItsPlaceWhateverIsLookedFor(t *testing.T) {
 	}
 }
 
-func TestScenarios(t *testing.T) {
-	run := func(b *bench, name, resource string) simtest.Reply {
-		return b.Call("POST", "/scenario_simulators/"+name+"/actions/run", `{"data":{"links":{"resource":"`+resource+`"}}}`)
-	}
-	for name, want := range map[string]string{
-		"mandate_activated": "active", "mandate_failed": "failed", "mandate_cancelled": "cancelled", "mandate_expired": "expired",
-		"mandate_blocked": "blocked", "mandate_suspended_by_payer": "suspended_by_payer", "mandate_transferred": "pending_submission",
-		"mandate_customer_approval_granted": "pending_submission",
-	} {
-		b := newBench(t)
-		id := b.fulfilled().Text("billing_requests.links.mandate_request_mandate")
-		if got := run(b, name, id); got.Status != 200 || got.Text("scenario_simulators.id") != name {
-			t.Errorf("%s = %d %s", name, got.Status, got.Raw)
-		}
-		if got := b.OK(200, "GET", "/mandates/"+id, "").Text("mandates.status"); got != want {
-			t.Errorf("%s: mandate is %s, want %s", name, got, want)
-		}
-	}
-	b := newBench(t)
-	id := b.newRequest()
-	if got := run(b, "billing_request_fulfilled", id); got.Status != 200 {
-		t.Errorf("billing_request_fulfilled = %d %s", got.Status, got.Raw)
-	}
-	got := b.OK(200, "GET", "/billing_requests/"+id, "")
-	if got.Text("billing_requests.status") != "fulfilled" || got.Text("billing_requests.links.mandate_request_mandate") == "" {
-		t.Errorf("%s, want it fulfilled", got.Raw)
-	}
-	checkError(t, "again", run(b, "billing_request_fulfilled", id), 422, "invalid_state", "resource_in_wrong_state")
-	checkError(t, "an unknown scenario", run(b, "rain", id), 404, "invalid_api_usage", "resource_not_found")
-	checkError(t, "an unknown mandate", run(b, "mandate_failed", "MD1"), 404, "invalid_api_usage", "resource_not_found")
-}
-
 func TestAMandateIsCancelledOnce(t *testing.T) {
 	b := newBench(t)
 	id := b.fulfilled().Text("billing_requests.links.mandate_request_mandate")

@@ -168,7 +168,6 @@ func (s *Simulator) Close() {
 const (
 	controlPath = "/simulator/"
 	flowPath    = "/flow/"
-	pdfPath     = "/mandate_pdfs/"
 	assetsPath  = "/assets/"
 )
 

@@ -3,6 +3,8 @@ package gocardlesstest
 import (
 	"fmt"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
 )
 
 // MoveMandate moves a mandate to a status, from any other, with a reason code of the scheme or "". Beside the statuses it
@@ -42,6 +44,23 @@ func (s *Simulator) CancelRequest(id string) error {
 // FulfilRequest fulfils a billing request that is not over, whatever is missing of its details.
 func (s *Simulator) FulfilRequest(id string) error {
 	return s.changeRequest(id, func(state *state, now time.Time, b *billingRequest) { state.fulfilAtOnce(now, b) })
+}
+
+// fulfilAtOnce fulfils a billing request that no payer has filled in, or that stopped on its way.
+func (s *state) fulfilAtOnce(now time.Time, b *billingRequest) {
+	by := cause{origin: byAPI}
+	if !b.collected {
+		s.collectCustomer(now, b, Payer{GivenName: "Ana", FamilyName: "Tau", Email: "ana@example.nz"}, by)
+	}
+	if b.account == nil {
+		number, _ := bankaccount.Parse(fatefulAccount + "-00") // which is right
+		s.collectAccount(now, b, bankAccount{number: number, holder: b.customer.GivenName + " " + b.customer.FamilyName}, by)
+	}
+	if b.status == requestPending {
+		s.confirm(now, b, false, by)
+	}
+	b.fate.setup = ""
+	s.finish(now, b, cause{origin: byGoCardless})
 }
 
 // BlockPayer keeps the payer of a billing request from the hosted page for a day, as from a country that is not served.

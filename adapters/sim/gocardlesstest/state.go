@@ -19,8 +19,7 @@ type state struct {
 	requestOrder []*billingRequest // oldest first
 	flows        map[string]*flow
 	mandates     map[string]*mandate
-	pdfs         map[string]time.Time // until when each document of a mandate can be fetched
-	keys         map[string]string    // idempotency keys, with their path, to the resource that they led to
+	keys         map[string]string // idempotency keys, with their path, to the resource that they led to
 
 	events     []*event            // oldest first
 	eventsOf   map[string][]*event // of a billing request or mandate
@@ -32,7 +31,7 @@ type state struct {
 
 func newState(now time.Time, o Options) *state {
 	s := &state{opened: now, rand: o.Rand, pace: o.Pace, requests: map[string]*billingRequest{}, flows: map[string]*flow{},
-		mandates: map[string]*mandate{}, pdfs: map[string]time.Time{}, keys: map[string]string{}, eventsOf: map[string][]*event{}}
+		mandates: map[string]*mandate{}, keys: map[string]string{}, eventsOf: map[string][]*event{}}
 	for _, c := range o.Creditors {
 		s.creditors = append(s.creditors, c.complete())
 	}
