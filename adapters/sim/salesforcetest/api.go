@@ -83,11 +83,6 @@ func routes() []route {
 		{"GET", "sobjects/{type}/{field}/{value}", getByKey},
 		{"PATCH", "sobjects/{type}/{field}/{value}", upsertRecord},
 		{"POST", "composite", composite},
-		{"POST", "composite/sobjects", saveCollection},
-		{"PATCH", "composite/sobjects", saveCollection},
-		{"DELETE", "composite/sobjects", deleteCollection},
-		{"POST", "composite/sobjects/{type}", retrieveCollection},
-		{"PATCH", "composite/sobjects/{type}/{field}", saveCollection},
 	}
 }
 

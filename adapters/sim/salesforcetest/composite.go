@@ -12,7 +12,7 @@ import (
 // Limits of a composite request.
 const (
 	maxCompositeParts = 25
-	maxHeavyParts     = 5 // queries and collections
+	maxQueryParts     = 5
 )
 
 const rolledBackMessage = "The transaction was rolled back since another operation in the same transaction failed."
@@ -26,7 +26,7 @@ func readComposite(data []byte) (unit compositeWire, err *apiError) {
 	if err := decoder.Decode(&unit); err != nil || len(unit.Parts) == 0 {
 		return unit, badJSON("The HTTP entity body must be an object with a compositeRequest: %v", err)
 	}
-	heavy, seen := 0, map[string]bool{}
+	queries, seen := 0, map[string]bool{}
 	for _, p := range unit.Parts {
 		switch {
 		case p.Method == "" || p.URL == "":
@@ -40,13 +40,13 @@ func readComposite(data []byte) (unit compositeWire, err *apiError) {
 				return unit, badJSON("The header %q cannot be set in a subrequest", name)
 			}
 		}
-		if seen[p.ID] = true; strings.Contains(p.URL, "/query") || strings.Contains(p.URL, "/composite/") {
-			heavy++
+		if seen[p.ID] = true; strings.Contains(p.URL, "/query") {
+			queries++
 		}
 	}
-	if len(unit.Parts) > maxCompositeParts || heavy > maxHeavyParts {
+	if len(unit.Parts) > maxCompositeParts || queries > maxQueryParts {
 		return unit, failure(http.StatusBadRequest, codeLimitExceeded,
-			"A composite request has at most %d subrequests, of them %d queries and collections", maxCompositeParts, maxHeavyParts)
+			"A composite request has at most %d subrequests, of them %d queries", maxCompositeParts, maxQueryParts)
 	}
 	return unit, nil
 }

@@ -1,7 +1,6 @@
 package salesforcetest_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -134,8 +133,8 @@ func TestPartsThatStandForThemselves(t *testing.T) {
 		part("unseen", "GET", "sobjects/Contact/@{good.success}", ""),
 		part("nothing", "GET", "nothing", ""),
 		part("inner", "POST", "composite", `{}`),
-		part("many", "POST", "composite/sobjects", `{"records":[{"attributes":{"type":"Account"},"Name":"@{good.id}"}]}`)))
-	if want := "201, 400 REQUIRED_FIELD_MISSING, 204, 400 PROCESSING_HALTED, 200, 200, 400 PROCESSING_HALTED, 404 NOT_FOUND, 400 INVALID_INPUT, 200"; results != want {
+		part("named", "POST", "sobjects/Account", `{"Name":"@{good.id}"}`)))
+	if want := "201, 400 REQUIRED_FIELD_MISSING, 204, 400 PROCESSING_HALTED, 200, 200, 400 PROCESSING_HALTED, 404 NOT_FOUND, 400 INVALID_INPUT, 201"; results != want {
 		t.Errorf("%s\nwant %s\n%s", results, want, got.Raw)
 	}
 	if message := got.Text("compositeResponse.3.body.0.message"); message != "Invalid reference specified. No value for bad.id found in lost" {
@@ -183,69 +182,4 @@ func TestCompositeRequestsAreReadStrictly(t *testing.T) {
 	if results != "400 JSON_PARSER_ERROR, 404 NOT_FOUND" {
 		t.Errorf("no body, and another host: %s", results)
 	}
-}
-
-func TestCollections(t *testing.T) {
-	b := newBench(t)
-	send := func(method, path, body string) (codes string) {
-		t.Helper()
-		got := b.OK(200, method, "composite/sobjects"+path, body)
-		var results []struct {
-			ID      string
-			Success bool
-			Created *bool
-			Errors  []struct{ StatusCode string }
-		}
-		if err := json.Unmarshal(got.Raw, &results); err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range results {
-			switch {
-			case !r.Success:
-				codes += r.Errors[0].StatusCode + " "
-			case r.Created != nil:
-				codes += fmt.Sprint("created=", *r.Created, " ")
-			default:
-				codes += "ok "
-			}
-		}
-		return strings.TrimSpace(codes)
-	}
-	account := func(fields string) string { return `{"attributes":{"type":"Account"},` + fields + `}` }
-	list := func(allOrNone bool, records ...string) string {
-		return fmt.Sprintf(`{"allOrNone":%v,"records":[%s]}`, allOrNone, strings.Join(records, ","))
-	}
-	mixed := list(false, account(`"Name":"a"`), account(`"Phone":"1"`), `{"attributes":{"type":"X"}}`)
-	if got := send("POST", "", mixed); got != "ok REQUIRED_FIELD_MISSING INVALID_TYPE" {
-		t.Errorf("create: %s", got)
-	}
-	mixed = list(true, account(`"Name":"b"`), account(`"Phone":"1"`))
-	if got := send("POST", "", mixed); got != "ALL_OR_NONE_OPERATION_ROLLED_BACK REQUIRED_FIELD_MISSING" {
-		t.Errorf("create of all or none: %s", got)
-	}
-	id := b.sim.Records("Account")[0]["Id"]
-	if got := send("PATCH", "", list(false, account(`"id":"`+id+`","Phone":"2"`), account(`"Phone":"2"`))); got != "ok MALFORMED_ID" {
-		t.Errorf("update: %s", got)
-	}
-	provider := func(code string) string {
-		return `{"attributes":{"type":"Provider_Integration__c"},"Provider_Code__c":"` + code + `","Name":"x"}`
-	}
-	for _, want := range []string{"created=true created=true", "created=false created=false"} {
-		if got := send("PATCH", "/Provider_Integration__c/Provider_Code__c", list(false, provider("a"), provider("b"))); got != want {
-			t.Errorf("upsert: %s, want %s", got, want)
-		}
-	}
-	if got := send("PATCH", "/Account/Provider_Code__c", list(false, account(`"Name":"x"`))); got != "NOT_FOUND" {
-		t.Errorf("upsert by a field that is none: %s", got)
-	}
-	got := b.OK(200, "POST", "composite/sobjects/Account", `{"ids":["`+id+`","001000000000000AAA"],"fields":["Phone"]}`)
-	if got.Text("0.Phone") != "2" || got.At("1") != nil {
-		t.Errorf("retrieve: %s", got.Raw)
-	}
-	if got := send("DELETE", "?ids="+id+",x,001000000000000AAA", ""); got != "ok MALFORMED_ID ENTITY_IS_DELETED" || len(b.sim.Records("Account")) != 0 {
-		t.Errorf("delete: %s", got)
-	}
-	b.refused(400, "JSON_PARSER_ERROR", "POST", "composite/sobjects", `{"records":[],"x":1}`)
-	b.refused(400, "LIMIT_EXCEEDED", "POST", "composite/sobjects", `{"records":[`+strings.Repeat(`{},`, 200)+`{}]}`)
-	b.refused(400, "JSON_PARSER_ERROR", "POST", "composite/sobjects/Account", `{"ids":[],"fields":["Name"]}`)
 }

@@ -29,7 +29,6 @@ const (
 	codeQueryLocator      = "INVALID_QUERY_LOCATOR"
 	codeRequestLimit      = "REQUEST_LIMIT_EXCEEDED"
 	codeRequired          = "REQUIRED_FIELD_MISSING"
-	codeRolledBack        = "ALL_OR_NONE_OPERATION_ROLLED_BACK"
 	codeServerUnavailable = "SERVER_UNAVAILABLE"
 	codeStringTooLong     = "STRING_TOO_LONG"
 	codeUnknownException  = "UNKNOWN_EXCEPTION"
@@ -118,14 +117,4 @@ func (e *apiError) toWire() any {
 		wires[i] = errorWire{Message: f.message, ErrorCode: f.code, Fields: f.fields, DuplicateResult: f.duplicates}
 	}
 	return wires
-}
-
-// toResult gives an error the form of the result of one record of a collection.
-func (e *apiError) toResult() saveResultWire {
-	result := saveResultWire{Errors: []saveErrorWire{}}
-	for _, f := range e.faults {
-		result.Errors = append(result.Errors, saveErrorWire{StatusCode: f.code, Message: f.message, Fields: append([]string{}, f.fields...),
-			DuplicateResult: f.duplicates})
-	}
-	return result
 }

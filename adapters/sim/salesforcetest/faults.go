@@ -42,8 +42,8 @@ func FaultKinds() []FaultKind {
 		FaultExpiredToken, FaultLockedRow, FaultValidation, FaultDuplicateValue}
 }
 
-// Fault is armed for some calls. The last three kinds are for calls that write records; in a composite request or a
-// collection the first fitting record suffers them, and with allOrNone the others fail with it. A query is about no object, and
+// Fault is armed for some calls. The last three kinds are for calls that write records; in a composite request
+// the first fitting record suffers them, and with allOrNone the others fail with it. A query is about no object, and
 // FaultSlow hangs for a second if Hang is 0. It has no Conflict.
 type Fault = faults.Fault
 
@@ -57,23 +57,13 @@ func fitsToken(f Fault) bool {
 	return f.Object == "" && !suffersInRecord(f) && !slices.Contains([]FaultKind{FaultRequestLimit, FaultExpiredToken, FaultUnavailable}, f.Kind)
 }
 
-// suffers reports whether a call can suffer the fault: it, or one of its parts, is about the fault's object, in the address or
-// as the type of a record in the body. One record suffers the fault only if the call writes it.
+// suffers reports whether a call can suffer the fault: it, or one of its parts, is about the fault's object. One record suffers the fault only if the call writes it.
 func (c *call) suffers(g *org, f Fault) bool {
 	if f.Object == "" && !suffersInRecord(f) {
 		return true
 	}
-	writes := c.hasBody() && c.route.path != "composite/sobjects/{type}" || c.method == http.MethodDelete && f.Kind != FaultDuplicateValue
-	names := []string{c.params["type"]}
-	records, _ := c.body.Member("records")
-	for _, v := range records.Items {
-		about, _ := v.Member(attributes)
-		name, _ := about.Member("type")
-		names = append(names, name.Text)
-	}
-	if (writes || !suffersInRecord(f)) && slices.ContainsFunc(names, func(name string) bool {
-		return g.table(name) != nil && (f.Object == "" || strings.EqualFold(f.Object, name))
-	}) {
+	writes := c.hasBody() || c.method == http.MethodDelete && f.Kind != FaultDuplicateValue
+	if name := c.params["type"]; (writes || !suffersInRecord(f)) && g.table(name) != nil && (f.Object == "" || strings.EqualFold(f.Object, name)) {
 		return true
 	}
 	return slices.ContainsFunc(c.unit.Parts, func(p partWire) bool {

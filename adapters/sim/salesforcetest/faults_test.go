@@ -132,41 +132,16 @@ func TestOneRecordOfAUnitSuffers(t *testing.T) {
 	}
 }
 
-func TestOneRecordOfACollectionSuffers(t *testing.T) {
-	records := `"records":[{"attributes":{"type":"Account"},"Name":"a"},{"attributes":{"type":"Provider_Integration__c"},"Name":"b","Provider_Code__c":"b"}]}`
-	for _, tt := range []struct {
-		fault salesforcetest.Fault
-		all   string
-		want  [2]string
-		after int // providers
-	}{
-		{salesforcetest.Fault{Kind: salesforcetest.FaultLockedRow, Object: "Provider_Integration__c"}, "false", [2]string{"", "UNABLE_TO_LOCK_ROW"}, 0},
-		{salesforcetest.Fault{Kind: salesforcetest.FaultDuplicateValue, Object: "Provider_Integration__c"}, "true",
-			[2]string{"ALL_OR_NONE_OPERATION_ROLLED_BACK", "DUPLICATE_VALUE"}, 1},
-	} {
-		b := newBench(t)
-		b.sim.Arm(tt.fault)
-		got := b.OK(200, "POST", "composite/sobjects", `{"allOrNone":`+tt.all+`,`+records)
-		codes, providers := [2]string{got.Text("0.errors.0.statusCode"), got.Text("1.errors.0.statusCode")}, len(b.sim.Records("Provider_Integration__c"))
-		if codes != tt.want || providers != tt.after {
-			t.Errorf("%s: %v and %d providers, want %v and %d", tt.fault.Kind, codes, providers, tt.want, tt.after)
-		}
-	}
-}
-
 func TestFaultsAreArmedForSomeCalls(t *testing.T) {
 	b := newBench(t)
 	b.sim.Arm(
 		salesforcetest.Fault{Kind: salesforcetest.FaultError, Method: "POST", Object: "Contact", Times: 2},
 		salesforcetest.Fault{Kind: salesforcetest.FaultUnavailable, Path: "/services/data/*/limits"},
 		salesforcetest.Fault{Kind: salesforcetest.FaultLockedRow, Object: "Contact", Times: 2})
-	const collection = `{"records":[{"attributes":{"type":"Contact"},"LastName":"Tau"}]}`
 	for range 2 {
-		b.refused(500, "UNKNOWN_EXCEPTION", "POST", "composite/sobjects", collection)
+		b.refused(500, "UNKNOWN_EXCEPTION", "POST", "sobjects/Contact", contact("a@example.nz"))
 	}
-	if got := b.OK(200, "POST", "composite/sobjects", collection); got.Text("0.errors.0.statusCode") != "UNABLE_TO_LOCK_ROW" {
-		t.Errorf("third call = %s, want the row locked", got.Raw)
-	}
+	b.refused(400, "UNABLE_TO_LOCK_ROW", "POST", "sobjects/Contact", contact("a@example.nz"))
 	for range 3 {
 		b.refused(503, "SERVER_UNAVAILABLE", "GET", "limits", "")
 	}

@@ -79,8 +79,6 @@ func FuzzWrite(f *testing.F) {
 		"sobjects/Opportunity":                        `{"Name":"a","StageName":"b","CloseDate":"2027-01-01","Amount":1e999,"Number_Of_Instalments__c":"-0.5"}`,
 		"sobjects/ContentVersion":                     file("%PDF", ""),
 		"composite":                                   unit(opening()...),
-		"composite/sobjects":                          `{"allOrNone":true,"records":[{"attributes":{"type":"Account"},"Name":"a"},{"attributes":{"type":"x"}}]}`,
-		"composite/sobjects/Contact":                  `{"ids":["0035g0000004C92AAE"],"fields":["Id"]}`,
 	} {
 		f.Add(path, body)
 	}

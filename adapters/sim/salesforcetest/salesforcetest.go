@@ -16,7 +16,7 @@
 // # Calls
 //
 // Below /services/data/vNN.0: limits, query and its further pages, sobjects with describe, create, read, update, delete, and
-// upsert by an external id, composite, and composite/sobjects. /services/data and /id/ORG/USER are there too. A query may have
+// upsert by an external id, and composite. /services/data and /id/ORG/USER are there too. A query may have
 // the forms that soql.go lists. A part of a composite request may refer to the id of an earlier part's record: @{contact.id}.
 //
 // # The schema

@@ -41,6 +41,11 @@ func (c *call) key() (*Field, *apiError) {
 	return f, nil
 }
 
+// success is the outcome of a record that was stored.
+func success(r *record, created *bool) saveResultWire {
+	return saveResultWire{ID: r.id, Success: true, Errors: []string{}, Created: created}
+}
+
 // created is the answer of a call that made a record.
 func (c *call) created(r *record, created *bool) answer {
 	return answer{status: http.StatusCreated, id: r.id, location: r.url(c.version()), body: success(r, created)}

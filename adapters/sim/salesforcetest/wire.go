@@ -14,13 +14,6 @@ type errorWire struct {
 	DuplicateResult *duplicateResultWire `json:"duplicateResult,omitempty"`
 }
 
-type saveErrorWire struct {
-	StatusCode      string               `json:"statusCode"`
-	Message         string               `json:"message"`
-	Fields          []string             `json:"fields"`
-	DuplicateResult *duplicateResultWire `json:"duplicateResult,omitempty"`
-}
-
 type duplicateResultWire struct {
 	AllowSave     bool              `json:"allowSave"`
 	DuplicateRule string            `json:"duplicateRule"`
@@ -46,12 +39,12 @@ type attributesWire struct {
 	URL  string `json:"url"`
 }
 
-// saveResultWire is the outcome of one record.
+// saveResultWire is the outcome of a record that was stored.
 type saveResultWire struct {
-	ID      string          `json:"id,omitempty"`
-	Success bool            `json:"success"`
-	Errors  []saveErrorWire `json:"errors"`
-	Created *bool           `json:"created,omitempty"`
+	ID      string   `json:"id"`
+	Success bool     `json:"success"`
+	Errors  []string `json:"errors"` // empty
+	Created *bool    `json:"created,omitempty"`
 }
 
 type queryResultWire struct {
