@@ -59,15 +59,10 @@ var other = route{pattern: "other"}
 
 // routes lists the whole API.
 func routes() []route {
-	const action = "POST /billing_requests/{id}/actions/"
 	return []route{
 		{"POST /billing_requests", createBillingRequest},
 		{"GET /billing_requests/{id}", getBillingRequest},
-		{action + "collect_customer_details", onRequest(collectCustomerDetails)},
-		{action + "collect_bank_account", onRequest(collectBankAccount)},
-		{action + "confirm_payer_details", onRequest(confirmPayerDetails)},
-		{action + "fulfil", onRequest(fulfilBillingRequest)},
-		{action + "cancel", onRequest(cancelBillingRequest)},
+		{"POST /billing_requests/{id}/actions/cancel", cancelBillingRequest},
 		{"POST /billing_request_flows", createFlow},
 		{"GET /mandates/{id}", getMandate},
 		{"POST /mandates/{id}/actions/cancel", cancelMandate},

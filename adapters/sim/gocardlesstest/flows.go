@@ -37,7 +37,7 @@ func createFlow(s *state, c *call) (answer, *apiError) {
 	if !ok {
 		return answer{}, notFound()
 	}
-	if err := b.only(!b.over() && b.status != requestFulfilling, "billing_request_not_pending"); err != nil {
+	if err := b.notPast("billing_request_not_pending"); err != nil {
 		return answer{}, err
 	}
 	fl.id = s.newID("BRF")

@@ -81,21 +81,12 @@ func (b *bench) act(request, action, data string) simtest.Reply {
 	return b.OK(200, "POST", "/billing_requests/"+request+"/actions/"+action, `{"data":`+data+`}`)
 }
 
-// Details as a payer gives them over the API.
-const (
-	customerData = `{"customer":{"given_name":"Ana","family_name":"Tau","email":"ana@example.nz"},"customer_billing_detail":{"country_code":"NZ"}}`
-	accountData  = `{"country_code":"NZ","currency":"NZD","bank_code":"01","branch_code":"0902","account_number":"0068389",
-		"account_number_suffix":"00","account_holder_name":"Ana Tau"}`
-)
-
-// fulfilled creates a billing request and fulfils it over the API.
+// fulfilled creates a billing request and fulfils it.
 func (b *bench) fulfilled() simtest.Reply {
 	b.Helper()
 	id := b.newRequest()
-	b.act(id, "collect_customer_details", customerData)
-	b.act(id, "collect_bank_account", accountData)
-	b.act(id, "confirm_payer_details", `{}`)
-	return b.act(id, "fulfil", `{}`)
+	b.must(b.sim.FulfilRequest(id))
+	return b.OK(200, "GET", "/billing_requests/"+id, "")
 }
 
 // inbox is an endpoint for notifications.
