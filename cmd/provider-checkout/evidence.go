@@ -118,7 +118,7 @@ func (s *server) stamper() (*timestamp.Daily, error) {
 	if err != nil {
 		return nil, cli.UsageError(s.name("timestamp-url") + ": " + err.Error())
 	}
-	return &timestamp.Daily{Authority: authority, Folder: s.timestamps, Now: time.Now}, nil
+	return &timestamp.Daily{Authority: authority, Folder: s.timestamps, Write: writePrivate, Now: time.Now}, nil
 }
 
 // onLog returns the work of a command on the open store and its evidence log.

@@ -1,7 +1,6 @@
 package timestamp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ type Daily struct {
 	Authority *Authority
 	Folder    string
 	Newest    func(context.Context) ([]byte, error) // nothing yet: nil
+	Write     func(path string, data []byte) error  // of a file, completely or not at all
 	Now       func() time.Time
 }
 
@@ -42,26 +42,12 @@ func (d Daily) Keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = write(path, newest)
+	err = d.Write(path, newest)
 	if err == nil { // the answer last: it says that the day is done
-		err = write(path+".tsr", answer)
+		err = d.Write(path+".tsr", answer)
 	}
 	if err != nil {
 		return fmt.Errorf("keep a time stamp: %w", err)
 	}
 	return nil
-}
-
-// write writes a file completely or not at all.
-func write(path string, data []byte) error {
-	temporary := path + ".new"
-	f, err := os.Create(temporary)
-	if err != nil {
-		return err
-	}
-	_, err = bytes.NewReader(data).WriteTo(f)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
 }

@@ -100,12 +100,14 @@ func client(t *testing.T, url string) *timestamp.Authority {
 	return a
 }
 
+func write(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }
+
 // OpenSSL verifies the file that is kept, without any code of ours.
 func TestADaysCheckpointIsStampedOnce(t *testing.T) {
 	a := newAuthority(t)
 	folder, now := t.TempDir(), time.Date(2026, time.December, 1, 23, 59, 0, 0, time.UTC)
 	newest := []byte(nil)
-	d := timestamp.Daily{Authority: client(t, a.URL), Folder: folder, Now: func() time.Time { return now },
+	d := timestamp.Daily{Authority: client(t, a.URL), Folder: folder, Write: write, Now: func() time.Time { return now },
 		Newest: func(context.Context) ([]byte, error) { return newest, nil }}
 	keep := func(wantAsked int) {
 		t.Helper()
@@ -162,7 +164,7 @@ func TestWhatIsNoStampIsNotKept(t *testing.T) {
 	} {
 		a.before = answer
 		folder := t.TempDir()
-		d := timestamp.Daily{Authority: client(t, a.URL), Folder: folder, Now: time.Now,
+		d := timestamp.Daily{Authority: client(t, a.URL), Folder: folder, Write: write, Now: time.Now,
 			Newest: func(context.Context) ([]byte, error) { return []byte("earlier"), nil }}
 		if err := d.Keep(t.Context()); err == nil {
 			t.Errorf("%s is taken for a stamp", name)
