@@ -39,11 +39,7 @@ type mandateAction struct{ status, origin, cause, description string }
 
 // mandateActions has the actions of mandates' events.
 var mandateActions = map[string]mandateAction{
-	"created": {"pending_submission", byAPI, "mandate_created", "Mandate created via the API."},
-	"customer_approval_granted": {"pending_submission", "customer", "customer_approval_granted",
-		"The customer has approved this mandate."},
-	"customer_approval_skipped": {"pending_submission", "customer", "customer_approval_skipped",
-		"The customer has skipped approval of this mandate."},
+	"created":   {"pending_submission", byAPI, "mandate_created", "Mandate created via the API."},
 	"submitted": {"submitted", byGoCardless, "mandate_submitted", "The mandate has been submitted to the banks."},
 	"active": {"active", byGoCardless, "mandate_activated",
 		"The time window after submission for the banks to refuse a mandate has ended."},

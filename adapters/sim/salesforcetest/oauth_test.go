@@ -152,13 +152,3 @@ func TestATokenEnds(t *testing.T) {
 	b.refused(401, "INVALID_SESSION_ID", "GET", "limits", "", with("Authorization", "Basic "+b.token))
 	b.refused(401, "INVALID_SESSION_ID", "GET", "nothing", "", with("Authorization", "Bearer other"))
 }
-
-func TestTheUserIsKnown(t *testing.T) {
-	b := newBench(t)
-	id := strings.TrimPrefix(b.post(credentials(clientID, clientSecret)).Text("id"), b.URL)
-	if got := b.OK(200, "GET", id, ""); got.Text("organization_id") != b.sim.Records("Organization")[0]["Id"] {
-		t.Errorf("%s, want the organisation", got.Raw)
-	}
-	b.refused(404, "NOT_FOUND", "GET", "/id/00D/005", "")
-	b.refused(401, "INVALID_SESSION_ID", "GET", id, "", with("Authorization", ""))
-}

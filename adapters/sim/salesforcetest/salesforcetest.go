@@ -16,7 +16,7 @@
 // # Calls
 //
 // Below /services/data/vNN.0: limits, query and its further pages, sobjects with describe, create, read, update, delete, and
-// upsert by an external id, and composite. /services/data and /id/ORG/USER are there too. A query may have
+// upsert by an external id, and composite. /services/data is there too. A query may have
 // the forms that soql.go lists. A part of a composite request may refer to the id of an earlier part's record: @{contact.id}.
 //
 // # The schema
@@ -138,7 +138,7 @@ func (s *Simulator) Close() { s.stop() }
 const (
 	controlPath  = "/simulator/"
 	tokenPath    = "/services/oauth2/token"
-	identityPath = "/id/"
+	identityPath = "/id/" // in the ids of users, which are not served
 )
 
 // ServeHTTP implements http.Handler.
@@ -148,8 +148,6 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.control.ServeHTTP(w, r)
 	case path == tokenPath:
 		s.serveToken(w, r)
-	case strings.HasPrefix(path, identityPath):
-		s.serveIdentity(w, r)
 	default:
 		s.serveAPI(w, r)
 	}

@@ -202,18 +202,3 @@ func (s *Simulator) expire(token string) {
 	defer s.mu.Unlock()
 	delete(s.tokens.live, token)
 }
-
-// serveIdentity says as whom a token is signed in.
-func (s *Simulator) serveIdentity(w http.ResponseWriter, r *http.Request) {
-	s.count("GET " + identityPath + "{organization}/{user}")
-	_, _, err := s.admit(r)
-	if path := identityPath + s.org.id + "/" + s.org.user; err == nil && (r.Method != http.MethodGet || r.URL.Path != path) {
-		err = notFound()
-	}
-	if err != nil {
-		write(w, failed(err))
-		return
-	}
-	write(w, answer{status: http.StatusOK, body: identityWire{ID: base(r) + r.URL.Path, UserID: s.org.user,
-		OrganizationID: s.org.id, Username: s.options.Username, DisplayName: "Integration User"}}.toResponse())
-}

@@ -90,14 +90,6 @@ type limitWire struct {
 	Remaining int `json:"Remaining"`
 }
 
-type identityWire struct {
-	ID             string `json:"id"`
-	UserID         string `json:"user_id"`
-	OrganizationID string `json:"organization_id"`
-	Username       string `json:"username"`
-	DisplayName    string `json:"display_name"`
-}
-
 type tokenWire struct {
 	AccessToken string `json:"access_token"`
 	Scope       string `json:"scope"`
