@@ -11,11 +11,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// dialect reads a checkout column by column. The clocks of the processes decide nothing, for one of them may be wrong: the time
-// is that of the database, when it got the statement.
+// The clocks of the processes decide nothing, for one of them may be wrong: the time is that of the database, when it got the
+// statement.
 var dialect = sqlstore.Dialect{
-	Columns: sqlstore.Checkout.Names(),
-	Scan:    sqlstore.Scan(sqlstore.Checkout),
 	// In collation C only the letters A to Z have another case.
 	SameEmail:    `lower(email COLLATE "C") = lower(CAST(? AS text) COLLATE "C")`,
 	ByKey:        `provider_code = ? AND idempotency_key = ?`,

@@ -9,10 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// dialect reads a checkout as one JSON array: to read each column as a value of its own takes twice as long.
 var dialect = sqlstore.Dialect{
-	Columns:   `json_array(` + sqlstore.Checkout.Names() + `)`,
-	Scan:      scanCheckout,
 	SameEmail: `lower(email) = lower(?)`, // of the letters A to Z only
 	// The index has headers only.
 	ByKey: `provider_code = ?1 AND id IN (
@@ -22,14 +19,6 @@ var dialect = sqlstore.Dialect{
 	Least: `min`,
 	// A sign before a column keeps the index of what is pending from being used to find the earlier jobs of a checkout.
 	PendingEvent: `+e.kind = 'deliver' AND +e.state = 'pending'`,
-}
-
-func scanCheckout(r sqlstore.Row) (c checkout.Checkout, err error) {
-	var array sql.RawBytes
-	if err := r.Scan(&array); err != nil {
-		return c, err
-	}
-	return c, readArray(array, sqlstore.Checkout, &c)
 }
 
 // engine implements [sqlstore.Engine].

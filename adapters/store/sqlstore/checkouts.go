@@ -49,7 +49,7 @@ func (l *locked) key() []any { return []any{l.provider, l.id} }
 // lock adds the statements that lock a checkout and read what a change of it must know.
 func (s *Store) lock(b *Batch, id string) *locked {
 	l := &locked{provider: checkout.ProviderOf(id), id: id}
-	Get(b, s.dialect.Scan, func(c checkout.Checkout) { l.checkout, l.found = c, true }, s.statements.lockCheckout, l.key()...)
+	Get(b, scanCheckout, func(c checkout.Checkout) { l.checkout, l.found = c, true }, s.statements.lockCheckout, l.key()...)
 	if s.dialect.Remote {
 		l.readJobs(b)
 		l.readMoments(b)

@@ -134,8 +134,8 @@ func (s *Store) records(ctx context.Context, src Source, keys []CheckoutKey) ([]
 	ofAgreement, _ := ofCheckouts(`a.provider_code, a.checkout_id`, keys)
 	for _, read := range []func() error{
 		func() error {
-			return eachRow(ctx, src, "checkouts", s.dialect.Scan, func(c checkout.Checkout) { of[c.ID].Checkout = c },
-				`SELECT `+s.dialect.Columns+` FROM @.checkouts WHERE `+isOne, args)
+			return eachRow(ctx, src, "checkouts", scanCheckout, func(c checkout.Checkout) { of[c.ID].Checkout = c },
+				checkouts+` WHERE `+isOne, args)
 		},
 		func() error {
 			return eachRow(ctx, src, "jobs", scanJob, func(row JobRow) {

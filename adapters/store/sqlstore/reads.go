@@ -11,9 +11,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
+var (
+	checkouts    = `SELECT ` + Checkout.Names() + ` FROM @.checkouts`
+	scanCheckout = Scan(Checkout)
+)
+
 // read returns the checkout, or ErrNotFound.
 func (s *Store) read(ctx context.Context, src Source, id string) (checkout.Checkout, error) {
-	c, err := One(ctx, src, s.dialect.Scan, s.statements.checkout, checkout.ProviderOf(id), id)
+	c, err := One(ctx, src, scanCheckout, s.statements.checkout, checkout.ProviderOf(id), id)
 	return c, wrap(err, "read checkout %s", id)
 }
 
@@ -42,7 +47,7 @@ func (s *Store) FindCheckout(ctx context.Context, by checkout.Reference) (checko
 	default:
 		return checkout.Checkout{}, fmt.Errorf("read checkout %s: %w", what, ports.ErrNotFound)
 	}
-	c, err := One(ctx, s.engine, s.dialect.Scan, `SELECT `+s.dialect.Columns+` FROM @.checkouts`+w.String(), w.args...)
+	c, err := One(ctx, s.engine, scanCheckout, checkouts+w.String(), w.args...)
 	return c, wrap(err, "read checkout %s", what)
 }
 

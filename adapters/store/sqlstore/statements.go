@@ -55,7 +55,7 @@ type statements struct {
 }
 
 func (d Dialect) statements() (s statements) {
-	s.checkout = `SELECT ` + d.Columns + ` FROM @.checkouts WHERE provider_code = ? AND id = ?`
+	s.checkout = checkouts + ` WHERE provider_code = ? AND id = ?`
 	s.lockCheckout = s.checkout + d.ForUpdate
 	s.lockCheckoutID = `SELECT id FROM @.checkouts WHERE provider_code = ? AND id = ?` + d.ForUpdate
 	s.lockJob = selectJob + d.ForUpdate

@@ -107,9 +107,6 @@ func Get[T any](b *Batch, scan func(Row) (T, error), got func(T), text string, a
 
 // Dialect is the difference between the databases.
 type Dialect struct {
-	// A query selects Columns of a checkout, and Scan scans that row.
-	Columns string
-	Scan    func(Row) (checkout.Checkout, error)
 	// SameEmail compares the column email with a parameter, the letters A to Z in any case.
 	SameEmail string
 	// ByKey is the condition by which a checkout is found by its provider and its idempotency key.
