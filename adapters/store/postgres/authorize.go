@@ -22,7 +22,7 @@ const (
 type ownSecret struct{ rand io.Reader }
 
 func (o ownSecret) Secret(ctx context.Context, t sqlstore.Tx, b *sqlstore.Batch, isNew bool) ([]byte, error) {
-	secret, err := one[string](ctx, t, selectOwnSecret)
+	secret, err := sqlstore.One(ctx, t, sqlstore.ScanValue[string], selectOwnSecret)
 	switch {
 	case err != nil || secret != "":
 		return []byte(secret), err

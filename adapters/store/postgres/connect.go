@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // A request waits for the store for ten seconds at most.
@@ -108,7 +109,7 @@ func (db *DB) lost() { db.lastLoss.Store(int64(time.Since(db.opened))) }
 
 // checkServer returns an error if the server cannot be reached, or cannot keep every text.
 func (db *DB) checkServer(ctx context.Context) error {
-	encoding, err := one[string](ctx, engine{db}, `SHOW server_encoding`)
+	encoding, err := sqlstore.One(ctx, engine{db}, sqlstore.ScanValue[string], `SHOW server_encoding`)
 	if err != nil {
 		return err
 	}

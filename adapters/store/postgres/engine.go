@@ -100,12 +100,3 @@ func (b *batch) add(statements *sqlstore.Batch) {
 		}
 	}
 }
-
-// one and all are short for the functions of package sqlstore.
-func one[T any](ctx context.Context, src sqlstore.Source, query string, args ...any) (T, error) {
-	return sqlstore.One(ctx, src, sqlstore.ScanValue[T], query, args...)
-}
-
-func all[T any](ctx context.Context, src sqlstore.Source, query string, args ...any) ([]T, error) {
-	return sqlstore.All(ctx, src, sqlstore.ScanValue[T], query, args...)
-}

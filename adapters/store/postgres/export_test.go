@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // Setting is a setting of the store's connections, which can be asked of them alone.
 func (db *DB) Setting(ctx context.Context, name string) string {
-	value, err := one[string](ctx, engine{db}, `SELECT current_setting(?)`, name)
+	value, err := sqlstore.One(ctx, engine{db}, sqlstore.ScanValue[string], `SELECT current_setting(?)`, name)
 	if err != nil {
 		return err.Error()
 	}

@@ -32,7 +32,7 @@ const (
 // migrate runs every migration that the store has not run, or changes nothing. Of processes that start at once, one migrates and
 // the others then have nothing to run. A store that is up to date is only read.
 func (db *DB) migrate(ctx context.Context, own []migration.Migration, mustExist bool) error {
-	ran, err := all[string](ctx, engine{db}, selectRan)
+	ran, err := sqlstore.All(ctx, engine{db}, sqlstore.ScanValue[string], selectRan)
 	switch {
 	case is(err, undefinedTable, invalidSchemaName):
 	case is(err, undefinedColumn):
@@ -61,7 +61,7 @@ func (t *attempt) migrate(ctx context.Context, own []migration.Migration) error 
 	} else if err != nil {
 		return fmt.Errorf("make the schema: %w", err)
 	}
-	ran, err := all[string](ctx, t, selectRan)
+	ran, err := sqlstore.All(ctx, t, sqlstore.ScanValue[string], selectRan)
 	if err != nil {
 		return fmt.Errorf("read version: %w", err)
 	}
@@ -83,7 +83,7 @@ func (t *attempt) migrate(ctx context.Context, own []migration.Migration) error 
 // make schemas can use an existing schema.
 func (t *attempt) makeSchema(ctx context.Context) error {
 	if s := t.db.schema; s.name != "" {
-		found, err := all[int](ctx, t, countSchemas, s.name)
+		found, err := sqlstore.All(ctx, t, sqlstore.ScanValue[int], countSchemas, s.name)
 		if err != nil {
 			return err
 		}

@@ -112,12 +112,3 @@ func (t *tx) Again() bool { return false }
 
 // Answer implements [sqlstore.Tx]: what is read is on the disk.
 func (t *tx) Answer(context.Context, checkout.Checkout) error { return nil }
-
-// one and all are short for the functions of package sqlstore.
-func one[T any](ctx context.Context, src sqlstore.Source, query string, args ...any) (T, error) {
-	return sqlstore.One(ctx, src, sqlstore.ScanValue[T], query, args...)
-}
-
-func all[T any](ctx context.Context, src sqlstore.Source, query string, args ...any) ([]T, error) {
-	return sqlstore.All(ctx, src, sqlstore.ScanValue[T], query, args...)
-}

@@ -25,10 +25,10 @@ const (
 
 // ranMigrations returns the checksums of the migrations that the store has run, in their order.
 func ranMigrations(ctx context.Context, src sqlstore.Source) ([]string, error) {
-	if tables, err := one[int](ctx, src, countTables); err != nil || tables == 0 {
+	if tables, err := sqlstore.One(ctx, src, sqlstore.ScanValue[int], countTables); err != nil || tables == 0 {
 		return nil, err
 	}
-	ran, err := all[string](ctx, src, selectRan)
+	ran, err := sqlstore.All(ctx, src, sqlstore.ScanValue[string], selectRan)
 	if is(err, sqlite3.SQLITE_ERROR) { // there is no such table
 		return nil, migration.ErrDevelopment
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
 // held is a store whose writer is busy with one write until release is called, so that a test decides which writes are
@@ -71,7 +73,7 @@ func note(text string) func(context.Context, *tx) error {
 // notes closes the store and returns what is in it.
 func (h *held) notes(t *testing.T) []string {
 	t.Helper()
-	list, err := all[string](t.Context(), h.readers, `SELECT text FROM notes ORDER BY rowid`)
+	list, err := sqlstore.All(t.Context(), h.readers, sqlstore.ScanValue[string], `SELECT text FROM notes ORDER BY rowid`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +111,7 @@ func TestFailedWriteDoesNotFailOthers(t *testing.T) {
 		{"on a constraint, having changed nothing", note("a"), []int{4}},
 		{"by its own decision, having changed nothing", func(context.Context, *tx) error { return errRefused }, []int{4}},
 		{"by its own decision, having read", func(ctx context.Context, tx *tx) error {
-			_, err := all[string](ctx, tx, `SELECT text FROM notes`)
+			_, err := sqlstore.All(ctx, tx, sqlstore.ScanValue[string], `SELECT text FROM notes`)
 			return errors.Join(err, errRefused)
 		}, []int{4}},
 		{"having found no row to change", func(ctx context.Context, tx *tx) error {
