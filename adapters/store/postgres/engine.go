@@ -21,9 +21,7 @@ var dialect = sqlstore.Dialect{
 	SkipLocked:   ` FOR UPDATE SKIP LOCKED`,
 	Least:        `least`,
 	Clock:        `CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)`,
-	Remote:       true,
-	Numbers:      true,
-	Lateral:      true,
+	Server:       true,
 	PendingEvent: `e.kind = 'deliver' AND e.state = 'pending'`,
 }
 

@@ -50,7 +50,7 @@ func (l *locked) key() []any { return []any{l.provider, l.id} }
 func (s *Store) lock(b *Batch, id string) *locked {
 	l := &locked{provider: checkout.ProviderOf(id), id: id}
 	Get(b, scanCheckout, func(c checkout.Checkout) { l.checkout, l.found = c, true }, s.statements.lockCheckout, l.key()...)
-	if s.dialect.Remote {
+	if s.dialect.Server {
 		l.readJobs(b)
 		l.readMoments(b)
 	}
@@ -248,7 +248,7 @@ func (s *Store) change(ctx context.Context, t Tx, b *Batch, l *locked, enqueue c
 
 // readMore reads what a change needs and was not read with the lock.
 func (s *Store) readMore(ctx context.Context, t Tx, l *locked, change checkout.Change) error {
-	if s.dialect.Remote || len(change.Events)+len(change.Moments) == 0 {
+	if s.dialect.Server || len(change.Events)+len(change.Moments) == 0 {
 		return nil
 	}
 	var b Batch

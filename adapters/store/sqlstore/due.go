@@ -157,7 +157,7 @@ func (q *dueQuery) first() string {
 			FROM partitions WHERE of_provider IS NOT NULL)`
 	}
 	columns, end := q.columns, `) AS due`
-	if q.dialect.Lateral {
+	if q.dialect.Server {
 		text += ` SELECT due.* FROM partitions CROSS JOIN LATERAL (`
 	} else {
 		text += ` SELECT ` + q.columns() + ` FROM partitions JOIN @.jobs AS j ON j.position IN (`

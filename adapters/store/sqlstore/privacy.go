@@ -35,7 +35,7 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string,
 		agreements := make(map[string]agreement.Agreement, len(ids))
 		for _, id := range ids {
 			of[id] = s.lock(&b, id)
-			if !s.dialect.Remote {
+			if !s.dialect.Server {
 				of[id].readMoments(&b)
 			}
 			Get(&b, Scan(Agreement), func(a agreement.Agreement) { agreements[id] = a.Erased() }, selectAgreementOf, of[id].key()...)

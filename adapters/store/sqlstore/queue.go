@@ -33,7 +33,7 @@ func (s *Store) enter(b *Batch, statement string, j checkout.Job, position int64
 			token, lease = 1, s.dialect.at(q.Now, q.Hold)
 		}
 	}
-	if s.dialect.Numbers {
+	if s.dialect.Server {
 		place = position
 	}
 	after := time.Duration(0)
@@ -92,7 +92,7 @@ func (s *Store) enqueue(ctx context.Context, t Tx, order []*entering) error {
 	var b Batch
 	of := map[string]*locked{}
 	for _, j := range order {
-		if s.dialect.Numbers && j.CheckoutID != "" && of[j.CheckoutID] == nil {
+		if s.dialect.Server && j.CheckoutID != "" && of[j.CheckoutID] == nil {
 			of[j.CheckoutID] = s.lockID(&b, j.CheckoutID)
 			of[j.CheckoutID].readJobs(&b)
 		}

@@ -118,13 +118,10 @@ type Dialect struct {
 	// Clock is the database's clock in milliseconds, which then decides when a job is due and when a lease is over; "" where
 	// the caller's clock does.
 	Clock string
-	// Remote says that statements go to a server: everything that an operation may need is read with its locks, in one round
-	// trip.
-	Remote bool
-	// Numbers says that the store numbers the jobs of each checkout; otherwise the database numbers all jobs as they enter.
-	Numbers bool
-	// Lateral says that a subquery of FROM needs that word to see the tables before it.
-	Lateral bool
+	// Server says that the database is a server with many writers: what an operation may need is read with its locks, in one
+	// round trip; the store numbers the jobs of each checkout, where SQLite numbers all jobs as they enter; and a subquery of
+	// FROM needs LATERAL to see the tables before it.
+	Server bool
 	// PendingEvent is the condition that a job e is an event that is pending.
 	PendingEvent string
 }
