@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type Request struct {
 	Environment catalogue.Environment // "" for an operator's command
 	CRM         string                // outside of the store; "" where the store is the CRM
 	Secrets     [][]byte              // the operator's; empty for the store's own secret
-	Rand        io.Reader
+	Rand        io.Reader             // crypto/rand if nil
 }
 
 // Grant is the result of an authorized Request.
@@ -103,10 +104,10 @@ func (r Request) bind(stamp Stamp) (Stamp, error) {
 	return stamp, nil
 }
 
-// NewSecret generates a store's own secret: the hexadecimal text of 32 random bytes.
-func NewSecret(rand io.Reader) (string, error) {
+// NewSecret generates a store's own secret: the hexadecimal text of 32 random bytes, of crypto/rand if random is nil.
+func NewSecret(random io.Reader) (string, error) {
 	secret := make([]byte, checkout.MinSecret)
-	if _, err := io.ReadFull(rand, secret); err != nil {
+	if _, err := io.ReadFull(cmp.Or(random, rand.Reader), secret); err != nil {
 		return "", fmt.Errorf("make a secret: %w", err)
 	}
 	return hex.EncodeToString(secret), nil

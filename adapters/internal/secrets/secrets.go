@@ -4,9 +4,11 @@
 package secrets
 
 import (
+	"cmp"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -41,14 +43,14 @@ type key struct {
 }
 
 // New derives the keys from the operator's secrets, of at least checkout.MinSecret bytes each.
-func New(secrets [][]byte, rand io.Reader) (*Encrypter, error) {
+func New(secrets [][]byte, random io.Reader) (*Encrypter, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("no secret to encrypt with")
 	}
 	if err := checkout.CheckSecrets(secrets); err != nil {
 		return nil, err
 	}
-	e := &Encrypter{rand: rand}
+	e := &Encrypter{rand: cmp.Or(random, rand.Reader)}
 	for i, s := range secrets {
 		k, err := derive(s)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
@@ -15,7 +14,7 @@ const (
 	selectOwnSecret = `SELECT coalesce(own_secret, '') FROM @.store WHERE id = 1`
 	updateOwnSecret = `UPDATE @.store SET own_secret = ? WHERE id = 1`
 	forgetOwnSecret = `UPDATE @.store SET own_secret = NULL WHERE id = 1
-		AND (own_secret <> CAST(? AS text) OR CAST(? AS bool))`
+		AND (own_secret <> encode(?, 'escape') OR CAST(? AS bool))`
 )
 
 // ownSecret implements [sqlstore.OwnSecret] in the store's row about itself.
@@ -35,9 +34,5 @@ func (o ownSecret) Secret(ctx context.Context, t sqlstore.Tx, b *sqlstore.Batch,
 }
 
 func (o ownSecret) Forget(b *sqlstore.Batch, g secrets.Grant) {
-	first := string(g.Secrets[0])
-	if strings.Trim(first, "0123456789abcdef") != "" {
-		first = "" // it is not the own secret, which is hexadecimal, and may be no text that the server takes
-	}
-	b.Write(forgetOwnSecret, first, g.Stamp.Environment == catalogue.Production)
+	b.Write(forgetOwnSecret, g.Secrets[0], g.Stamp.Environment == catalogue.Production)
 }

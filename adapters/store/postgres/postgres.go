@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -114,11 +113,7 @@ func newDB(o Options) *DB {
 }
 
 func (o Options) request() secrets.Request {
-	r := secrets.Request{Environment: o.Environment, CRM: o.CRM, Secrets: o.Secrets, Rand: o.Rand}
-	if r.Rand == nil {
-		r.Rand = rand.Reader
-	}
-	return r
+	return secrets.Request{Environment: o.Environment, CRM: o.CRM, Secrets: o.Secrets, Rand: o.Rand}
 }
 
 // open checks the server, migrates the schema and authorizes the request.
@@ -142,7 +137,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.migrate(ctx, o.migrations, o.MustExist); err != nil {
 		return err
 	}
-	if err := db.Authorize(ctx, o.request(), ownSecret{o.request().Rand}); err != nil {
+	if err := db.Authorize(ctx, o.request(), ownSecret{o.Rand}); err != nil {
 		return err
 	}
 	if err := db.findNodes(ctx); err != nil {

@@ -14,7 +14,6 @@ package sqlite
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -67,9 +66,6 @@ type DB struct {
 // if none of Secrets is the store's. If the store's secret is among them but not the first, the webhook secrets are encrypted again
 // under the first. Damage is looked for in a file of up to 16 MB; in a larger one Backup looks.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
-	if o.Rand == nil {
-		o.Rand = rand.Reader
-	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
