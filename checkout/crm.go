@@ -3,9 +3,11 @@ package checkout
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // EnrolmentKey names one enrolment. The environment must be the CRM's.
@@ -37,6 +39,13 @@ type Completion struct {
 type Completed struct {
 	AgreementID string
 	DocumentID  string // "" if there is no document
+}
+
+// Agreed is the CRM's record of an agreement.
+type Agreed struct {
+	Number       string
+	AcceptedAt   time.Time // UTC, to the second or more exactly
+	FirstPayment money.Date
 }
 
 // CRMRefusal is the definite refusal of an enrolment: the same call would be refused again until an administrator changes the

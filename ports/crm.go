@@ -2,10 +2,8 @@ package ports
 
 import (
 	"context"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // CRM is the customer relationship management system that keeps the records of enrolments. A CRM outside of the store may be
@@ -46,15 +44,8 @@ type CRM interface {
 	//
 	// It is for a store that was restored to an earlier moment than the CRM: it is called before an agreement is concluded,
 	// and an agreement that is on record is concluded again, under its number.
-	Agreed(ctx context.Context, k checkout.EnrolmentKey) (Agreed, error)
+	Agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agreed, error)
 
 	// Ready returns nil if the CRM can be reached and would take an Open. It changes nothing there.
 	Ready(ctx context.Context) error
-}
-
-// Agreed is the CRM's record of an agreement.
-type Agreed struct {
-	Number       string
-	AcceptedAt   time.Time // UTC, to the second or more exactly
-	FirstPayment money.Date
 }

@@ -198,11 +198,11 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 
 // agreed returns the number, the time and the first payment of the agreement: a new number, now, and the payment of the request; or,
 // where the store was restored to an earlier moment than the CRM outside of it, what the CRM has on record.
-func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (ports.Agreed, error) {
+func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (checkout.Agreed, error) {
 	if c.crm.Open() {
-		return ports.Agreed{}, checkout.Busy()
+		return checkout.Agreed{}, checkout.Busy()
 	}
-	var before *ports.Agreed
+	var before *checkout.Agreed
 	err := within(ctx, agreedLimit, func(ctx context.Context) (err error) {
 		before, err = found(c.cfg.CRM.Agreed(ctx, c.enrolmentKey(stored)))
 		return err
@@ -212,7 +212,7 @@ func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (por
 	case err != nil: // whether there is an agreement is not known
 		c.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: stored.About(),
 			Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
-		return ports.Agreed{}, checkout.Busy()
+		return checkout.Agreed{}, checkout.Busy()
 	case before != nil:
 		c.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: stored.About(), Err: fmt.Errorf("agreement %s of this "+
 			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",
@@ -221,9 +221,9 @@ func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (por
 	}
 	var entropy [8]byte
 	if _, err := io.ReadFull(c.cfg.Rand, entropy[:]); err != nil {
-		return ports.Agreed{}, fmt.Errorf("generate an agreement number: %w", err)
+		return checkout.Agreed{}, fmt.Errorf("generate an agreement number: %w", err)
 	}
 	now := c.now()
-	return ports.Agreed{Number: agreement.NewNumber(now.In(c.zone).Year(), entropy), AcceptedAt: now,
+	return checkout.Agreed{Number: agreement.NewNumber(now.In(c.zone).Year(), entropy), AcceptedAt: now,
 		FirstPayment: c.cmd.FirstPayment.Value}, nil
 }

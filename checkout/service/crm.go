@@ -31,8 +31,8 @@ func (embeddedCRM) Complete(_ context.Context, c checkout.Completion) (checkout.
 }
 
 // Agreed returns ErrNotFound: what it knows of an agreement is in the same store, and was restored with it.
-func (embeddedCRM) Agreed(context.Context, checkout.EnrolmentKey) (ports.Agreed, error) {
-	return ports.Agreed{}, ports.ErrNotFound
+func (embeddedCRM) Agreed(context.Context, checkout.EnrolmentKey) (checkout.Agreed, error) {
+	return checkout.Agreed{}, ports.ErrNotFound
 }
 
 func (embeddedCRM) Ready(context.Context) error { return nil }

@@ -11,7 +11,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // crm is a CRM in memory whose calls the test disturbs.
@@ -78,7 +77,7 @@ func (c *crm) Complete(ctx context.Context, done checkout.Completion) (completed
 	return completed, err
 }
 
-func (c *crm) Agreed(ctx context.Context, k checkout.EnrolmentKey) (agreed ports.Agreed, err error) {
+func (c *crm) Agreed(ctx context.Context, k checkout.EnrolmentKey) (agreed checkout.Agreed, err error) {
 	err = c.call(ctx, "Agreed", func() (err error) { agreed, err = c.CRM.Agreed(ctx, k); return err })
 	return agreed, err
 }

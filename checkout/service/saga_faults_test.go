@@ -327,6 +327,6 @@ func (c sagaCRM) Complete(ctx context.Context, done checkout.Completion) (checko
 		func(ctx context.Context) error { return c.CRM.CompleteInPart(ctx, done, document) })
 }
 
-func (c sagaCRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (ports.Agreed, error) {
-	return crmCall(ctx, c, "Agreed", k, func(ctx context.Context) (ports.Agreed, error) { return c.CRM.Agreed(ctx, k) }, nil)
+func (c sagaCRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agreed, error) {
+	return crmCall(ctx, c, "Agreed", k, func(ctx context.Context) (checkout.Agreed, error) { return c.CRM.Agreed(ctx, k) }, nil)
 }

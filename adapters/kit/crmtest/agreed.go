@@ -104,7 +104,7 @@ func (b Bench) wantAgreed(t *testing.T, c checkout.Completion) {
 
 func (b Bench) wantNothingAgreed(t *testing.T, k checkout.EnrolmentKey) {
 	t.Helper()
-	if got, err := b.CRM.Agreed(t.Context(), k); !errors.Is(err, ports.ErrNotFound) || got != (ports.Agreed{}) {
+	if got, err := b.CRM.Agreed(t.Context(), k); !errors.Is(err, ports.ErrNotFound) || got != (checkout.Agreed{}) {
 		t.Errorf("Agreed of order %q = %+v, %v; want ErrNotFound", k.OrderID, got, err)
 	}
 }

@@ -15,30 +15,30 @@ import (
 
 // Agreed implements ports.CRM by one query. Complete finds an agreement in the same ways, so that it is not refused for one
 // of the enrolment that Agreed does not see.
-func (c *CRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (ports.Agreed, error) {
-	return enrol(ctx, c, k, "look for the agreement", func() (ports.Agreed, error) { return c.agreed(ctx, k) })
+func (c *CRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agreed, error) {
+	return enrol(ctx, c, k, "look for the agreement", func() (checkout.Agreed, error) { return c.agreed(ctx, k) })
 }
 
-func (c *CRM) agreed(ctx context.Context, k checkout.EnrolmentKey) (ports.Agreed, error) {
+func (c *CRM) agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agreed, error) {
 	answers, err := c.read(ctx, query{agreed, agreementOf(k), []string{fieldNumber, fieldAcceptedAt, fieldFirstPayment}})
 	if err != nil {
-		return ports.Agreed{}, err
+		return checkout.Agreed{}, err
 	}
 	all := answers[0]
 	switch len(all) {
 	case 0:
-		return ports.Agreed{}, ports.ErrNotFound
+		return checkout.Agreed{}, ports.ErrNotFound
 	case 1:
 	default:
-		return ports.Agreed{}, refuse(codeOtherAgreement, "agreement", "is on record more than once")
+		return checkout.Agreed{}, refuse(codeOtherAgreement, "agreement", "is on record more than once")
 	}
-	on := ports.Agreed{Number: all[0].text(fieldNumber)}
+	on := checkout.Agreed{Number: all[0].text(fieldNumber)}
 	if on.AcceptedAt, err = time.Parse(answeredInstant, all[0].text(fieldAcceptedAt)); err == nil {
 		on.AcceptedAt = on.AcceptedAt.UTC()
 		on.FirstPayment, err = money.ParseDate(all[0].text(fieldFirstPayment))
 	}
 	if err != nil || outbound.Word(on.Number) == "" || agreement.Mistyped(on.Number) {
-		return ports.Agreed{}, errors.New("the agreement on record lacks its number, its time or the date of the first payment")
+		return checkout.Agreed{}, errors.New("the agreement on record lacks its number, its time or the date of the first payment")
 	}
 	return on, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -22,7 +23,7 @@ func TestAnAgreementIsFoundThroughItsOpportunity(t *testing.T) {
 	}
 	byHand("PPA-2027-000000001A5")
 	before := b.sim.Statistics().Usage
-	want := ports.Agreed{Number: "PPA-2027-000000001A5", AcceptedAt: time.Date(2027, 1, 15, 3, 12, 5, 0, time.UTC),
+	want := checkout.Agreed{Number: "PPA-2027-000000001A5", AcceptedAt: time.Date(2027, 1, 15, 3, 12, 5, 0, time.UTC),
 		FirstPayment: money.Date{Year: 2027, Month: time.February, Day: 3}}
 	if got, err := b.Agreed(t.Context(), key); err != nil || got != want {
 		t.Errorf("Agreed = %+v, %v; want %+v", got, err, want)

@@ -18,7 +18,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var key = checkout.EnrolmentKey{Environment: catalogue.Sandbox, ProviderCode: "KOWHAI", OrderID: "ENR-1"}
@@ -119,7 +118,7 @@ func oneSetUnder(t *testing.T, b *bench, on salesforcetest.Fault) {
 	b.sim.Arm(on)
 	first := until(t, on, complete)
 	b.sim.Arm(on)
-	look := func(ctx context.Context) (ports.Agreed, error) { return b.Agreed(ctx, key) }
+	look := func(ctx context.Context) (checkout.Agreed, error) { return b.Agreed(ctx, key) }
 	if got, want := until(t, on, look), completion(records).Agreement; got.Number != want.Number || !got.AcceptedAt.Equal(want.AcceptedAt) {
 		t.Errorf("%+v: Agreed = %+v, want %s of %s", on, got, want.Number, want.AcceptedAt)
 	}

@@ -156,13 +156,13 @@ func (c *CRM) storeDocument(stored *CRMEnrolment, done checkout.Completion) {
 }
 
 // Agreed implements [ports.CRM].
-func (c *CRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (agreed ports.Agreed, err error) {
+func (c *CRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (agreed checkout.Agreed, err error) {
 	err = c.locked(ctx, k, func(stored *CRMEnrolment) error {
 		if stored == nil || stored.Agreement == nil {
 			return fmt.Errorf("agreement of the enrolment: %w", ports.ErrNotFound)
 		}
 		a := *stored.Agreement
-		agreed = ports.Agreed{Number: a.Number, AcceptedAt: a.AcceptedAt.Truncate(time.Second), FirstPayment: a.Plan.First}
+		agreed = checkout.Agreed{Number: a.Number, AcceptedAt: a.AcceptedAt.Truncate(time.Second), FirstPayment: a.Plan.First}
 		return nil
 	})
 	return agreed, err
