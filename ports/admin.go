@@ -15,21 +15,18 @@ type Admin interface {
 	Store
 	Configurer
 	Exporter
-	Privacy
-	Deliveries
 	EvidenceReader
 	Operations
 }
 
 // Configurer changes what the operator configured. With each change comes did, the entry of the evidence log that says who
-// made it: it is stored with the change, or neither is. A nil did records nothing. Every method returns ErrDuplicate if the
+// made it, and is stored with it. A nil did records nothing. Every method returns ErrDuplicate if the
 // id of did is taken.
 type Configurer interface {
 	// ReplaceProviders passes all configurations, in the order of the provider codes, to decide and stores its result in
-	// their place, with its entry, atomically. decide may run more than once; only the last run is stored. It must not call
-	// the store; its error is returned as it is, and its panic reaches the caller. ErrDuplicate if a provider's code comes
-	// twice, or a course's within a provider. Courses and options keep their order. Keys and checkouts are not changed. The
-	// result is stored as it is: decide checks it (catalogue.Configuration.Check).
+	// their place, with its entry. ErrDuplicate if a provider's code comes twice, or a course's within a provider. Courses and
+	// options keep their order. Keys and checkouts are not changed. The result is stored as it is: decide checks it
+	// (catalogue.Configuration.Check).
 	ReplaceProviders(ctx context.Context,
 		decide func([]catalogue.Configuration) (after []catalogue.Configuration, did *evidence.Entry, err error)) error
 
@@ -50,6 +47,10 @@ type Exporter interface {
 	// checkouts, each in the order of their creation, by CreatedAt and then by their ids. However many checkouts there are,
 	// memory is bounded. An error of visit ends it and is returned as it is.
 	Export(ctx context.Context, visit Visitor) error
+
+	// ExportStudent passes, as Export does, only the checkouts whose student has this e-mail address, the letters A to Z in any
+	// case. An erased checkout has no address.
+	ExportStudent(ctx context.Context, email string, visit Visitor) error
 }
 
 // Visitor receives what Export reads. No function is nil.
@@ -62,8 +63,8 @@ type Visitor struct {
 	Unreadable func(checkoutID string, err error) error
 }
 
-// Deliveries keeps the redeliveries of events.
-type Deliveries interface {
+// Operations stores operators' acts that change nothing else, and reads what an operator asks for.
+type Operations interface {
 	// Redeliveries returns the redeliveries of the event, in the order in which they were recorded.
 	Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error)
 
@@ -71,10 +72,7 @@ type Deliveries interface {
 	// then on if the receiver took it, and otherwise has the redelivery's failure; a delivered event does not change. The
 	// attempts on record stay. ErrNotFound if no such event is failed or delivered; nothing is stored then.
 	RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error
-}
 
-// Operations stores operators' acts that change nothing else, and reads what an operator asks for.
-type Operations interface {
 	// RecordEvidence stores an entry that is not sealed. ErrDuplicate if its id is taken.
 	RecordEvidence(ctx context.Context, entry evidence.Entry) error
 
@@ -85,6 +83,11 @@ type Operations interface {
 	// Refusals returns the counts of a provider from a day on (YYYY-MM-DD), or of all providers for "", in the order of day,
 	// provider, code and fields.
 	Refusals(ctx context.Context, provider, since string) ([]checkout.Refusal, error)
+
+	// Scrub removes erased data from the store's files, as far as the store can: from free space, and from the log of its
+	// writes. It may take as long as a copy of everything, and writes wait for it meanwhile; ErrBusy if others use the store
+	// too much for it. Backups, and copies elsewhere, are not reached.
+	Scrub(ctx context.Context) error
 }
 
 // EvidenceReader reads the entries of the evidence log.
@@ -94,17 +97,4 @@ type EvidenceReader interface {
 
 	// UnsealedEvidence returns at most limit entries that are not sealed, the oldest first.
 	UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error)
-}
-
-// Privacy finds the personal data of a student.
-type Privacy interface {
-	// ExportStudent passes to visit every checkout whose student has this e-mail address, the letters A to Z in any case, as
-	// Export does: in one read snapshot and in the order of their creation. An erased checkout has no address. Only
-	// visit.Checkout and visit.Unreadable are called.
-	ExportStudent(ctx context.Context, email string, visit Visitor) error
-
-	// Scrub removes erased data from the store's files, as far as the store can: from free space, and from the log of its
-	// writes. It may take as long as a copy of everything, and writes wait for it meanwhile; ErrBusy if others use the store
-	// too much for it. Backups, and copies elsewhere, are not reached.
-	Scrub(ctx context.Context) error
 }

@@ -14,6 +14,10 @@ import (
 //
 // The writes of a method that returned nil survive the death of the process, of the machine and of the store itself, and every
 // later read in any process sees them. Text comes back byte for byte, and times in UTC to the millisecond.
+//
+// A method stores everything that it is given, or nothing. A method with decide passes it what is on record now and stores its
+// result: nothing else changes those records in between. decide may run more than once, of which the last run counts, must not
+// block and must not call the store. Its error is returned as it is, its panic reaches the caller, and nothing is stored then.
 type Store interface {
 	Checkouts
 	Agreements
@@ -30,7 +34,7 @@ type Store interface {
 
 // Checkouts keeps checkouts with their agreements. A change of a checkout is stored with its events, other jobs and moments.
 type Checkouts interface {
-	// InsertCheckout stores the change, or nothing. It returns ErrDuplicate if the provider already used the order id or the
+	// InsertCheckout stores the change. It returns ErrDuplicate if the provider already used the order id or the
 	// idempotency key, if the checkout's id is taken, if two of its events have one id, or if the checkout would have two
 	// events of one name. Every checkout has a key, and two of one provider never have the same, whether it came in a header
 	// or is the default (checkout.DefaultKey). Of concurrent inserts that make each other duplicates, one succeeds.
@@ -42,15 +46,13 @@ type Checkouts interface {
 	// FindCheckout returns the checkout that a reference names, or ErrNotFound.
 	FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error)
 
-	// UpdateCheckout passes the checkout as it is now to decide and stores the resulting change atomically: no other update of
-	// the checkout happens in between. Jobs of the change whose ids are on record, in any state, are left out. An error of
-	// decide is returned as it is, and a panic of decide reaches the caller; nothing is stored then. decide may run more than
-	// once, must not block and must not call the store. The identity of a checkout (id, provider, order, key) never changes.
-	// ErrNotFound if there is no such checkout; ErrDuplicate if this provider or another one has the agreement's number, its
-	// evidence or an event is on record, the checkout would have two events of one name, or it has an agreement or document
-	// already; another error for a document without an agreement. Of concurrent changes with one number one succeeds, also of two
-	// providers if both come with their evidence, whose id has the number, as every confirm does. A change that removes the
-	// checkout, which has no agreement and no events, removes its jobs and its journal, and leaves its order, its key and its id free.
+	// UpdateCheckout stores the change that decide makes of the checkout. Jobs of the change whose ids are on record, in any
+	// state, are left out. The identity of a checkout (id, provider, order, key) never changes. A change that removes the
+	// checkout, which has no agreement and no events, removes its jobs and its journal, and leaves its order, its key and its
+	// id free. ErrNotFound if there is no such checkout; ErrDuplicate if this provider or another one has the agreement's
+	// number, its evidence or an event is on record, the checkout would have two events of one name, or it has an agreement or
+	// document already; another error for a document without an agreement. Of concurrent changes with one number one
+	// succeeds, also of two providers if both come with their evidence, whose id has the number, as every confirm does.
 	UpdateCheckout(ctx context.Context, id string, entry checkout.JobEntry,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
 }
@@ -61,7 +63,7 @@ type Checkouts interface {
 // The caller's clock (Now) decides when a job is due and when a lease is over, except on a store that several machines share:
 // there the clock of the store does, and Now is ignored; the time from CreatedAt to Due counts from the entry of the job.
 type Queue interface {
-	// Enqueue stores jobs that no change brings, atomically, and returns the jobs whose ids were not on record, in the order
+	// Enqueue stores jobs that no change brings, and returns the jobs whose ids were not on record, in the order
 	// given. Jobs on record stay as they are. An id that comes twice counts once, the first time. Of concurrent calls with the
 	// same id, one returns it.
 	Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error)
@@ -74,7 +76,7 @@ type Queue interface {
 	// or is not pending: then nothing changes.
 	Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error
 
-	// Settle stores the outcome of the holder's attempt, atomically with the change that decide makes of the job's checkout as
+	// Settle stores the outcome of the holder's attempt, with the change that decide makes of the job's checkout as
 	// Checkouts.UpdateCheckout does; without a change if decide is nil. ErrNotFound if the job has another token or is not
 	// pending; decide is not called then. A change that removes the checkout removes all its jobs.
 	Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, entry checkout.JobEntry,
@@ -91,7 +93,7 @@ type Queue interface {
 
 // Journal keeps the moments of checkouts. Most enter with a Change.
 type Journal interface {
-	// Note appends moments that no change brings, and counts refusals, all of it or nothing. A moment of a checkout that does
+	// Note appends moments that no change brings, and counts refusals. A moment of a checkout that does
 	// not exist is left out, and one whose Times is 0 counts as 1. Refusals older than checkout.RefusalsKept days may be removed.
 	Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error
 
@@ -128,8 +130,7 @@ type Configuration interface {
 // the operation.
 type Evidence interface {
 	// SealEvidence passes decide the end of the log, and at most limit entries that are not sealed, the oldest first, and
-	// stores the result atomically: no other call sees the log in between. An error of decide is returned as it is; nothing is
-	// stored then. decide may run more than once, must not block and must not call the store. ErrBusy if another call holds the log.
+	// stores the result: no other call sees the log in between. ErrBusy if another call holds the log.
 	SealEvidence(ctx context.Context, limit int, decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error
 
 	// EvidenceHead returns the end of the log.
@@ -150,11 +151,9 @@ type Retention interface {
 	// created before open and are not erased; and next, which is "" at the end.
 	OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error)
 
-	// EraseCheckouts passes the checkouts with these ids that exist, as they are now and in any order, to decide, and stores
-	// the result atomically: the checkouts; for each its agreement as Agreement.Erased returns it, its document without its
-	// bytes, its jobs without receipts and reasons of failures, and the moment; the entries of the agreements in Unsalted that
-	// exist, without their salt; and the entry of the evidence log. No other update of these checkouts happens in between. An
-	// error of decide is returned as it is; nothing is stored then. decide may run more than once, must not block and must not
-	// call the store.
+	// EraseCheckouts passes the checkouts with these ids that exist, in any order, to decide, and stores the result: the
+	// checkouts; for each its agreement as Agreement.Erased returns it, its document without its bytes, its jobs without
+	// receipts and reasons of failures, and the moment; the entries of the agreements in Unsalted that exist, without their
+	// salt; and the entry of the evidence log.
 	EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Privacy tests a store against ports.Retention and ports.Privacy.
+// Privacy tests a store against ports.Retention, ExportStudent and Scrub.
 func Privacy(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a student's checkouts are found by the address in any case of A to Z, and no other's", studentFound},

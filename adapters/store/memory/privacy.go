@@ -12,7 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// ExportStudent implements [ports.Privacy].
+// ExportStudent implements [ports.Exporter].
 func (s *Store) ExportStudent(ctx context.Context, email string, visit ports.Visitor) error {
 	all, err := s.snapshot(ctx)
 	if err != nil {
@@ -113,5 +113,5 @@ func (s *Store) erase(next checkout.Checkout) {
 	}
 }
 
-// Scrub implements [ports.Privacy]. There are no files.
+// Scrub implements [ports.Operations]. There are no files.
 func (s *Store) Scrub(ctx context.Context) error { return ctx.Err() }

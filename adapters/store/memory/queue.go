@@ -324,14 +324,14 @@ func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]checkout.
 	return all, err
 }
 
-// Redeliveries implements [ports.Deliveries].
+// Redeliveries implements [ports.Operations].
 func (s *Store) Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error) {
 	return read(ctx, s, func() (list []checkout.Redelivery, err error) {
 		return s.queue.redeliveries[eventID], nil
 	})
 }
 
-// RecordRedelivery implements [ports.Deliveries].
+// RecordRedelivery implements [ports.Operations].
 func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error {
 	return s.locked(ctx, func() error {
 		j, ok := s.queue.byID[e.ID]

@@ -13,7 +13,7 @@ import (
 // scrubTimeout bounds the time that Scrub waits for a lock of another process. SQLite's own wait does not end with a context.
 const scrubTimeout = 10 * time.Second
 
-// Scrub implements [ports.Privacy]. It writes the file anew, and empties the log. What was deleted is overwritten when it
+// Scrub implements [ports.Operations]. It writes the file anew, and empties the log. What was deleted is overwritten when it
 // is deleted; but SQLite leaves bytes behind where it moves rows between pages.
 func (db *DB) Scrub(ctx context.Context) error {
 	conn, err := openDB(db.writer.place, "rw", fmt.Sprintf("busy_timeout(%d)", scrubTimeout.Milliseconds()),

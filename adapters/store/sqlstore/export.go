@@ -50,7 +50,7 @@ func (s *Store) Export(ctx context.Context, visit ports.Visitor) error {
 	})
 }
 
-// ExportStudent implements [ports.Privacy].
+// ExportStudent implements [ports.Exporter].
 func (s *Store) ExportStudent(ctx context.Context, email string, visit ports.Visitor) error {
 	return s.engine.Snapshot(ctx, func(src Snapshot) error {
 		return s.exportCheckouts(ctx, src, visit, exported+` WHERE `+s.dialect.SameEmail+` AND email <> ''`+exportOrder, email)

@@ -270,7 +270,7 @@ func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did
 	})
 }
 
-// RecordRedelivery implements [ports.Deliveries]. If the outcome of its commit is not known and a further attempt finds a
+// RecordRedelivery implements [ports.Operations]. If the outcome of its commit is not known and a further attempt finds a
 // redelivery at the same millisecond, it takes it for its own.
 func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error {
 	return s.Do(ctx, "record a redelivery of "+e.ID, func(ctx context.Context, t Tx) error {

@@ -101,7 +101,7 @@ func (s *Store) Refusals(ctx context.Context, provider, since string) ([]checkou
 	return list, wrap(err, "read refusals")
 }
 
-// Redeliveries implements [ports.Deliveries].
+// Redeliveries implements [ports.Operations].
 func (s *Store) Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error) {
 	list, err := All(ctx, s.engine, Scan(Redelivery), selectRedeliveries, eventID)
 	return list, wrap(err, "read redeliveries of %s", eventID)
