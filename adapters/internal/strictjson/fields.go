@@ -22,6 +22,9 @@ func FieldsOf(path string, v Value) *Fields { return &Fields{path: path, value: 
 // Take returns the value of a field. A field that is null counts as absent.
 func (f *Fields) Take(name string) (v Value, given bool) {
 	if !slices.Contains(f.known, name) {
+		if f.known == nil {
+			f.known = make([]string, 0, usual)
+		}
 		f.known = append(f.known, name)
 	}
 	v, _ = f.value.Member(name)

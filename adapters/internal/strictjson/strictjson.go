@@ -39,6 +39,9 @@ type Member struct {
 	Value Value
 }
 
+// usual is the number of names for which there is room at first: few objects have more.
+const usual = 8
+
 // Member returns the value of a name of an object. The name must match to the letter; a
 // value that is no object has no members.
 func (v Value) Member(name string) (Value, bool) {
@@ -123,6 +126,9 @@ func (p *parser) object(depth int) (Value, *Error) {
 		value, fault := p.value(depth)
 		if fault != nil {
 			return Value{}, fault.under(step(name))
+		}
+		if object.Members == nil {
+			object.Members = make([]Member, 0, usual)
 		}
 		object.Members = append(object.Members, Member{name, value})
 	}
