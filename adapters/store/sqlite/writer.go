@@ -282,6 +282,7 @@ func (w *writer) control(ctx context.Context, statement string) error {
 // noteStorage keeps an error of the storage for Ready.
 func (w *writer) noteStorage(err error) {
 	if isStorageFailure(err) {
-		w.failure.Store(&err)
+		failure := err // on the heap, unlike err, which is mostly nil
+		w.failure.Store(&failure)
 	}
 }

@@ -91,10 +91,10 @@ func (l *locked) readJobs(b *Batch) {
 
 // InsertCheckout implements [ports.Checkouts].
 func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqueue checkout.JobEntry) error {
-	c := change.Next
+	c := &change.Next
 	return s.Do(ctx, "insert checkout "+c.ID, func(ctx context.Context, t Tx) error {
 		var b Batch
-		b.Write(insertCheckout, Checkout.Values(&c)...)
+		b.Write(insertCheckout, Checkout.Values(c)...)
 		b.unique(takenCheckout, c.ProviderCode, c.ID, c.OrderID, c.IdempotencyKey)
 		if err := s.storeRest(ctx, t, &b, &locked{provider: c.ProviderCode, id: c.ID, found: true}, change, enqueue); err != nil {
 			return err
