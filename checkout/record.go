@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -24,6 +25,16 @@ func (r CheckoutRecord) Events() (list []EventRecord) {
 		}
 	}
 	return list
+}
+
+// Visitor receives what a store exports. No function is nil.
+type Visitor struct {
+	Configuration func(catalogue.Configuration) error
+	Key           func(catalogue.Key) error
+	Checkout      func(CheckoutRecord) error
+	// Unreadable is called instead of Checkout for a checkout of which something on record cannot be read; the export
+	// goes on after it.
+	Unreadable func(checkoutID string, err error) error
 }
 
 // DocumentInfo describes a document without its bytes.

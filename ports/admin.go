@@ -46,21 +46,11 @@ type Exporter interface {
 	// Export passes everything to visit in one read snapshot: configurations in the order of their codes, then keys, then
 	// checkouts, each in the order of their creation, by CreatedAt and then by their ids. However many checkouts there are,
 	// memory is bounded. An error of visit ends it and is returned as it is.
-	Export(ctx context.Context, visit Visitor) error
+	Export(ctx context.Context, visit checkout.Visitor) error
 
 	// ExportStudent passes, as Export does, only the checkouts whose student has this e-mail address, the letters A to Z in any
 	// case. An erased checkout has no address.
-	ExportStudent(ctx context.Context, email string, visit Visitor) error
-}
-
-// Visitor receives what Export reads. No function is nil.
-type Visitor struct {
-	Configuration func(catalogue.Configuration) error
-	Key           func(catalogue.Key) error
-	Checkout      func(checkout.CheckoutRecord) error
-	// Unreadable is called instead of Checkout for a checkout of which something on record cannot be read; the export
-	// goes on after it.
-	Unreadable func(checkoutID string, err error) error
+	ExportStudent(ctx context.Context, email string, visit checkout.Visitor) error
 }
 
 // Operations stores operators' acts that change nothing else, and reads what an operator asks for.

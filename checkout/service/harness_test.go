@@ -148,7 +148,7 @@ func (w *world) confirm(t *testing.T, cmd checkout.Confirm) (service.Confirmed, 
 func (w *world) records(t *testing.T) map[string]checkout.CheckoutRecord {
 	t.Helper()
 	all := make(map[string]checkout.CheckoutRecord)
-	err := w.store.Export(t.Context(), ports.Visitor{
+	err := w.store.Export(t.Context(), checkout.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Checkout: func(d checkout.CheckoutRecord) error {

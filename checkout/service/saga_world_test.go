@@ -22,7 +22,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // saga is one schedule: a few processes over one store and one CRM, clients that open and confirm a few orders, and
@@ -399,7 +398,7 @@ func (m *model) stored() (all []checkout.Checkout) {
 }
 
 func (m *model) records() (all []checkout.CheckoutRecord) {
-	err := m.store.Export(context.Background(), ports.Visitor{
+	err := m.store.Export(context.Background(), checkout.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Checkout:      func(r checkout.CheckoutRecord) error { all = append(all, r); return nil },

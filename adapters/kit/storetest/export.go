@@ -137,10 +137,10 @@ func exportError(t *testing.T, s ports.Admin) {
 	addKeys(t, s, key(1), key(2))
 	insert(t, s, opened(1), opened(2))
 	want := errors.New("no")
-	for name, fail := range map[string]func(*ports.Visitor){
-		"configuration": func(v *ports.Visitor) { v.Configuration = func(catalogue.Configuration) error { return want } },
-		"key":           func(v *ports.Visitor) { v.Key = func(catalogue.Key) error { return want } },
-		"checkout":      func(v *ports.Visitor) { v.Checkout = func(checkout.CheckoutRecord) error { return want } },
+	for name, fail := range map[string]func(*checkout.Visitor){
+		"configuration": func(v *checkout.Visitor) { v.Configuration = func(catalogue.Configuration) error { return want } },
+		"key":           func(v *checkout.Visitor) { v.Key = func(catalogue.Key) error { return want } },
+		"checkout":      func(v *checkout.Visitor) { v.Checkout = func(checkout.CheckoutRecord) error { return want } },
 	} {
 		var r record
 		visit := r.collect()
@@ -162,8 +162,8 @@ type record struct {
 }
 
 // collect returns a visitor that fills r.
-func (r *record) collect() ports.Visitor {
-	return ports.Visitor{
+func (r *record) collect() checkout.Visitor {
+	return checkout.Visitor{
 		Configuration: func(c catalogue.Configuration) error { r.Configurations = append(r.Configurations, c); return nil },
 		Key:           func(k catalogue.Key) error { r.Keys = append(r.Keys, k); return nil },
 		Checkout:      func(c checkout.CheckoutRecord) error { r.Checkouts = append(r.Checkouts, c); return nil },

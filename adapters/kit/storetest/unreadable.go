@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// UnreadableRows tests that a store whose rows can be damaged keeps the promise of ports.Visitor: an export does not end
+// UnreadableRows tests that a store whose rows can be damaged keeps the promise of checkout.Visitor: an export does not end
 // at one bad row. open returns a new store, and a function that runs an SQL statement on it.
 func UnreadableRows(t *testing.T, open func(t *testing.T) (s ports.Admin, execute func(statement string))) {
 	for _, damage := range []struct{ name, statement string }{

@@ -9,13 +9,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // NewVisitor returns a visitor for a store's export that writes each record to w as it comes. It writes a line at a
 // time: give it a buffered writer, and flush that at the end. A checkout that cannot be read is passed to unreadable.
-func NewVisitor(w io.Writer, unreadable func(checkoutID string, err error) error) ports.Visitor {
-	return ports.Visitor{
+func NewVisitor(w io.Writer, unreadable func(checkoutID string, err error) error) checkout.Visitor {
+	return checkout.Visitor{
 		Configuration: func(c catalogue.Configuration) error { return Write(w, configurationLines(c)...) },
 		Key:           func(k catalogue.Key) error { return Write(w, toWireKey(k)) },
 		Checkout:      func(r checkout.CheckoutRecord) error { return Write(w, checkoutLines(r)...) },

@@ -102,7 +102,7 @@ func first[T any](list []T, match func(T) bool) *T {
 func (s *Store) Ready(ctx context.Context) error { return ctx.Err() }
 
 // Export implements [ports.Exporter].
-func (s *Store) Export(ctx context.Context, visit ports.Visitor) error {
+func (s *Store) Export(ctx context.Context, visit checkout.Visitor) error {
 	all, err := s.snapshot(ctx)
 	if err != nil {
 		return err

@@ -9,11 +9,10 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // ExportStudent implements [ports.Exporter].
-func (s *Store) ExportStudent(ctx context.Context, email string, visit ports.Visitor) error {
+func (s *Store) ExportStudent(ctx context.Context, email string, visit checkout.Visitor) error {
 	all, err := s.snapshot(ctx)
 	if err != nil {
 		return err

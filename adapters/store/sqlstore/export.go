@@ -8,7 +8,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // PageSize is the number of checkouts that an export reads at once.
@@ -30,7 +29,7 @@ const (
 )
 
 // Export implements [ports.Exporter].
-func (s *Store) Export(ctx context.Context, visit ports.Visitor) error {
+func (s *Store) Export(ctx context.Context, visit checkout.Visitor) error {
 	return s.engine.Snapshot(ctx, func(src Snapshot) error {
 		configurations, err := configurations(ctx, src, s.encrypter)
 		if err != nil {
@@ -51,14 +50,14 @@ func (s *Store) Export(ctx context.Context, visit ports.Visitor) error {
 }
 
 // ExportStudent implements [ports.Exporter].
-func (s *Store) ExportStudent(ctx context.Context, email string, visit ports.Visitor) error {
+func (s *Store) ExportStudent(ctx context.Context, email string, visit checkout.Visitor) error {
 	return s.engine.Snapshot(ctx, func(src Snapshot) error {
 		return s.exportCheckouts(ctx, src, visit, exported+` WHERE `+s.dialect.SameEmail+` AND email <> ''`+exportOrder, email)
 	})
 }
 
 // exportCheckouts passes everything on record about the checkouts whose keys the query returns to visit.
-func (s *Store) exportCheckouts(ctx context.Context, src Snapshot, visit ports.Visitor, query string, args ...any) error {
+func (s *Store) exportCheckouts(ctx context.Context, src Snapshot, visit checkout.Visitor, query string, args ...any) error {
 	return src.Pages(ctx, query, args, func(keys []CheckoutKey) error { return s.exportPage(ctx, src, keys, visit) })
 }
 
@@ -73,7 +72,7 @@ func each[T any](list []T, visit func(T) error) error {
 
 // exportPage passes everything on record about the checkouts with these keys to visit, at most PageSize. A driver may give up
 // all rows of a result after a row that cannot be read: then they are read one by one.
-func (s *Store) exportPage(ctx context.Context, src Source, keys []CheckoutKey, visit ports.Visitor) error {
+func (s *Store) exportPage(ctx context.Context, src Source, keys []CheckoutKey, visit checkout.Visitor) error {
 	records, err := s.records(ctx, src, keys)
 	switch bad, unreadable := errors.AsType[Unreadable](err); {
 	case unreadable && len(keys) == 1:

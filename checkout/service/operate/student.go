@@ -31,7 +31,7 @@ func (o Operator) Find(ctx context.Context, email string) (Student, error) {
 		return s, errors.New("the e-mail address is empty")
 	}
 	var unreadable []error
-	err := o.Store.ExportStudent(ctx, email, ports.Visitor{
+	err := o.Store.ExportStudent(ctx, email, checkout.Visitor{
 		Checkout: func(r checkout.CheckoutRecord) error {
 			switch found := r.Checkout.Student.Email; {
 			case found == email:

@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // checkoutsVariable names the number of checkouts that BenchmarkGrowth stores, or several numbers separated by commas.
@@ -220,7 +219,7 @@ func (g *grown) export(b *testing.B) {
 	var before, now runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	err := db.Export(context.WithoutCancel(b.Context()), ports.Visitor{
+	err := db.Export(context.WithoutCancel(b.Context()), checkout.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Checkout: func(checkout.CheckoutRecord) error {

@@ -15,7 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // The objects of the organisation, and what completes an enrolment there.
@@ -37,7 +36,7 @@ var orgObjects = []string{contactObject, opportunityObject, roleObject, authorit
 func (w *stormWorld) stored(t *testing.T) map[string]checkout.CheckoutRecord {
 	t.Helper()
 	all := make(map[string]checkout.CheckoutRecord)
-	err := w.store.Export(context.WithoutCancel(t.Context()), ports.Visitor{
+	err := w.store.Export(context.WithoutCancel(t.Context()), checkout.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Checkout: func(r checkout.CheckoutRecord) error {

@@ -96,7 +96,7 @@ func (s *Source) copyOf(ctx context.Context, a agreement.Agreement, lost bool, w
 // Since returns the numbers of the agreements that were accepted on a day in New Zealand or later, oldest checkout first,
 // and passes each checkout that cannot be read to unreadable.
 func (s *Source) Since(ctx context.Context, day money.Date, unreadable func(checkoutID string, err error) error) (numbers []string, err error) {
-	err = s.store.Export(ctx, ports.Visitor{
+	err = s.store.Export(ctx, checkout.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Unreadable:    unreadable,

@@ -10,7 +10,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Create opens a checkout of KOWHAI for the order.
@@ -73,7 +72,7 @@ func (s *Sandbox) Confirm(t testing.TB, created Response) Response {
 // a call: the moments of refusals, which change nothing else, and of the payer's pages, and the looks at the processor.
 func (s *Sandbox) Records(t testing.TB) (all []checkout.CheckoutRecord) {
 	t.Helper()
-	err := s.Store.Export(context.WithoutCancel(t.Context()), ports.Visitor{
+	err := s.Store.Export(context.WithoutCancel(t.Context()), checkout.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Checkout: func(r checkout.CheckoutRecord) error {
