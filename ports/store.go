@@ -20,7 +20,6 @@ import (
 // block and must not call the store. Its error is returned as it is, its panic reaches the caller, and nothing is stored then.
 type Store interface {
 	Checkouts
-	Agreements
 	Queue
 	Journal
 	Configuration
@@ -32,12 +31,13 @@ type Store interface {
 	Ready(ctx context.Context) error
 }
 
-// Checkouts keeps checkouts with their agreements. A change of a checkout is stored with its events, other jobs and moments.
+// Checkouts keeps checkouts with their agreements and documents, which enter with a change. A change of a checkout is stored with
+// its events, other jobs and moments.
 type Checkouts interface {
-	// InsertCheckout stores the change. It returns ErrDuplicate if the provider already used the order id or the
-	// idempotency key, if the checkout's id is taken, if two of its events have one id, or if the checkout would have two
-	// events of one name. Every checkout has a key, and two of one provider never have the same, whether it came in a header
-	// or is the default (checkout.DefaultKey). Of concurrent inserts that make each other duplicates, one succeeds.
+	// InsertCheckout stores the change. ErrDuplicate if the provider already used the order id or the idempotency key, if the
+	// checkout's id is taken, or if two of its events have one id or one name. Every checkout has a key, and two of one
+	// provider never have the same, whether it came in a header or is the default (checkout.DefaultKey). Of concurrent inserts
+	// that make each other duplicates, one succeeds.
 	InsertCheckout(ctx context.Context, change checkout.Change, entry checkout.JobEntry) error
 
 	// Checkout returns the checkout, or ErrNotFound.
@@ -55,6 +55,12 @@ type Checkouts interface {
 	// succeeds, also of two providers if both come with their evidence, whose id has the number, as every confirm does.
 	UpdateCheckout(ctx context.Context, id string, entry checkout.JobEntry,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
+
+	// Agreement returns the agreement with this number (PPA-…), or ErrNotFound.
+	Agreement(ctx context.Context, number string) (agreement.Agreement, error)
+
+	// Document returns the PDF of the agreement with this number, or ErrNotFound, also if it was never rendered.
+	Document(ctx context.Context, number string) (agreement.Document, error)
 }
 
 // Queue keeps the jobs of checkouts and of the service itself. Most enter with a Change. A job is due once it is pending, its
@@ -63,9 +69,8 @@ type Checkouts interface {
 // The caller's clock (Now) decides when a job is due and when a lease is over, except on a store that several machines share:
 // there the clock of the store does, and Now is ignored; the time from CreatedAt to Due counts from the entry of the job.
 type Queue interface {
-	// Enqueue stores jobs that no change brings, and returns the jobs whose ids were not on record, in the order
-	// given. Jobs on record stay as they are. An id that comes twice counts once, the first time. Of concurrent calls with the
-	// same id, one returns it.
+	// Enqueue stores jobs that no change brings, and returns the jobs whose ids were not on record, in the order given. Jobs
+	// on record stay as they are. An id that comes twice counts the first time. Of concurrent calls with one id, one returns it.
 	Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error)
 
 	// Lease leases due jobs to the caller, the longest due first. Every lease of a job raises its token, from 1 on. Of
@@ -82,8 +87,8 @@ type Queue interface {
 	Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, entry checkout.JobEntry,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
 
-	// Jobs returns the jobs that the filter admits, at most limit, the newest first: by the time of their creation, and where
-	// the filter names a checkout in the order in which they entered, whatever the clocks said that made them.
+	// Jobs returns the jobs that the filter admits, at most limit, the newest first: by the time of their creation, or in a
+	// filter of one checkout by the order in which they entered, whatever the clocks said that made them.
 	Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error)
 
 	// Backlog returns, by kind, how many jobs are pending, leased or not, and when the oldest of them was created. Kinds
@@ -93,21 +98,12 @@ type Queue interface {
 
 // Journal keeps the moments of checkouts. Most enter with a Change.
 type Journal interface {
-	// Note appends moments that no change brings, and counts refusals. A moment of a checkout that does
-	// not exist is left out, and one whose Times is 0 counts as 1. Refusals older than checkout.RefusalsKept days may be removed.
+	// Note appends moments that no change brings, and counts refusals. A moment of a checkout that does not exist is left out,
+	// and one whose Times is 0 counts as 1. Refusals older than checkout.RefusalsKept days may be removed.
 	Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error
 
 	// Moments returns the journal of a checkout in the order of the positions.
 	Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error)
-}
-
-// Agreements reads agreements and their documents, which enter the store with a Change.
-type Agreements interface {
-	// Agreement returns the agreement with this number (PPA-…), or ErrNotFound.
-	Agreement(ctx context.Context, number string) (agreement.Agreement, error)
-
-	// Document returns the PDF of the agreement with this number, or ErrNotFound, also if it was never rendered.
-	Document(ctx context.Context, number string) (agreement.Document, error)
 }
 
 // Configuration reads the operator's configuration.

@@ -15,7 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Agreements tests a store against ports.Agreements.
+// Agreements tests a store against what ports.Checkouts promises about agreements and documents.
 func Agreements(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"an agreement comes back as it was stored, odd text and figures included", agreementComesBack},

@@ -72,13 +72,13 @@ const (
 	selectSandboxRecord = `SELECT data FROM @.sandbox_records WHERE name = ?`
 )
 
-// Agreement implements [ports.Agreements].
+// Agreement implements [ports.Checkouts].
 func (s *Store) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
 	a, err := One(ctx, s.engine, Scan(Agreement), selectAgreement, number)
 	return a, wrap(err, "read agreement %s", number)
 }
 
-// Document implements [ports.Agreements].
+// Document implements [ports.Checkouts].
 func (s *Store) Document(ctx context.Context, number string) (agreement.Document, error) {
 	d, err := One(ctx, s.engine, Fields(func(d *agreement.Document) []any {
 		return []any{&d.ID, (*SHA256)(&d.SHA256), &d.Bytes}
