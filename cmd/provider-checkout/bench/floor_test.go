@@ -36,7 +36,7 @@ func startFloor(b *testing.B, store, key string) *child {
 }
 
 func floorMain(args []string) {
-	debug.SetGCPercent(400) // as in main, so that the comparison is not about the garbage collector
+	debug.SetGCPercent(300) // as in main, so that the comparison is not about the garbage collector
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() { os.Exit(0) })
