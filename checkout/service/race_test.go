@@ -329,15 +329,44 @@ func (f *failing) Read(p []byte) (int, error) {
 }
 
 // An operation goes on to its end when its caller hangs up.
-func TestAConfirmGoesOnWhenItsCallerHangsUp(t *testing.T) {
-	w := newWorld(t)
-	cmd := w.ready(t, "ORDER-1")
-	ctx, cancel := context.WithCancel(t.Context())
-	w.meanwhile(cancel)
-	if done, err := w.Confirm(ctx, caller, cmd.CheckoutID.Value, cmd); err != nil || done.Checkout.Status != checkout.Confirmed {
-		t.Errorf("%s, %v; want it confirmed", done.Checkout.Status, err)
-	}
-	if names := w.receiver.names(); len(names) != 3 {
-		t.Errorf("delivered %q, want all events", names)
+func TestAnOperationGoesOnWhenItsCallerHangsUp(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		during string // the call of the store before which the caller hangs up; "" while an agreement is rendered
+		call   func(ctx context.Context, w *world, cmd checkout.Confirm) error
+		order  string
+		status checkout.Status
+		events int
+	}{
+		{"a create", "InsertCheckout", func(ctx context.Context, w *world, _ checkout.Confirm) error {
+			_, err := w.Create(ctx, caller, create("ORDER-2"))
+			return err
+		}, "ORDER-2", checkout.SetupRequired, 1},
+		{"a confirm", "", func(ctx context.Context, w *world, cmd checkout.Confirm) error {
+			_, err := w.Confirm(ctx, caller, cmd.CheckoutID.Value, cmd)
+			return err
+		}, "ORDER-1", checkout.Confirmed, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, hangUp := context.WithCancel(t.Context())
+			defer hangUp()
+			begun := false
+			w := newWorld(t, disturbing(func(ctx context.Context, method, _ string, call func(context.Context) error) error {
+				if begun && method == tt.during {
+					hangUp()
+				}
+				return call(ctx)
+			}))
+			cmd := w.ready(t, "ORDER-1")
+			begun = true
+			w.meanwhile(hangUp)
+			if err := tt.call(ctx, w, cmd); err != nil || ctx.Err() == nil {
+				t.Errorf("%v, hung up: %v; want the operation done, and its caller gone", err, ctx.Err() != nil)
+			}
+			if r := w.records(t)[tt.order]; r.Checkout.Status != tt.status || len(r.Events()) != tt.events {
+				t.Errorf("on record %s with %d events, want %s with %d", r.Checkout.Status, len(r.Events()), tt.status, tt.events)
+			}
+			w.wantDelivered(t, tt.order)
+		})
 	}
 }

@@ -146,11 +146,11 @@ func (s *Service) Run(ctx context.Context) {
 		resting: make(map[checkout.JobKind]checkout.Lease)}
 	sch.setHandlers()
 	defer context.AfterFunc(ctx, func() { s.stopping.Store(true) })()
-	kept, done := make(chan struct{}), make(chan struct{})
+	kept := make(chan struct{})
 	go func() { // as a write that hangs in the operating system cannot be ended, this is waited for as long as keepLimit only
 		defer close(kept)
 		if s.cfg.Evidence.CanSign() && s.cfg.Checkpoint != nil {
-			s.sealer.keepNewest(ctx, done)
+			s.sealer.keepNewest(ctx)
 		}
 	}()
 	tick := time.NewTicker(pollEvery)
@@ -171,7 +171,6 @@ func (s *Service) Run(ctx context.Context) {
 	}
 	s.stopping.Store(true) // also where the function above has not done it yet
 	sch.attempts.Wait()
-	close(done)
 	sch.giveBack(context.WithoutCancel(ctx))
 	s.storeNotes(ctx)
 	select {

@@ -89,15 +89,14 @@ func (s *sealer) inTurn(ctx context.Context, look func(context.Context) error) e
 }
 
 // keepNewest passes the newest checkpoint to Config.Checkpoint, whichever process has signed it, until ctx ends, and once more when
-// the attempts in progress are done. It waits for each call, which holds up no sealing: a disk may hang, or a host may not be reached.
-func (s *sealer) keepNewest(ctx context.Context, done <-chan struct{}) {
+// a batch in progress is sealed. It waits for each call, which holds up no sealing: a disk may hang, or a host may not be reached.
+func (s *sealer) keepNewest(ctx context.Context) {
 	tick := time.NewTicker(sealEvery)
 	defer tick.Stop()
 	for passed := ""; ; {
 		last := false
 		select {
 		case <-ctx.Done():
-			<-done
 			ctx, last = context.WithoutCancel(ctx), true
 		case <-tick.C:
 		case <-s.sealed:

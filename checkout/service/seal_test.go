@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // signing has a service seal the evidence log.
@@ -342,4 +343,47 @@ func TestEveryProcessKeepsTheNewestCheckpoint(t *testing.T) {
 			t.Errorf("the process that sealed kept %s, and another one %s; want both the checkpoint, once", first.all(), second.all())
 		}
 	})
+}
+
+// What was agreed in a process's last second is in a checkpoint that the operator keeps, unless the hook hangs.
+func TestAStopWaitsForTheLastCheckpoint(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		sealing, hooked time.Duration
+		took            time.Duration // from the stop
+		kept            string
+	}{
+		{"a batch and a hook that take a moment", 2 * time.Second, 3 * time.Second, 5 * time.Second, "[1]"},
+		{"a hook that hangs", 2 * time.Second, time.Hour, 7 * time.Second, "[]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k, change := &kept{}, signing(t)
+			inWorld(t, func(t *testing.T, w *world) {
+				w.record(t, w.config.Keyring.Attest(unattested("1", w.clock.now())))
+				stop := w.background(t)
+				synctest.Wait() // the batch is being sealed
+				start := time.Now()
+				stop()
+				if took := time.Since(start); took != tt.took || k.all() != tt.kept {
+					t.Errorf("stopped after %s with the checkpoints %s kept, want %s and %s", took, k.all(), tt.took, tt.kept)
+				}
+				time.Sleep(time.Hour)
+			}, change, func(c *service.Config) {
+				keep := k.hook(c.Evidence)
+				c.Checkpoint = func(ctx context.Context, signed []byte) { time.Sleep(tt.hooked); keep(ctx, signed) }
+				c.Store = slowlySealing{c.Store, tt.sealing}
+			})
+		})
+	}
+}
+
+// slowlySealing is a store that takes a while to seal, and goes on when it is cancelled.
+type slowlySealing struct {
+	ports.Store
+	takes time.Duration
+}
+
+func (s slowlySealing) SealEvidence(ctx context.Context, limit int, seal func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
+	time.Sleep(s.takes)
+	return s.Store.SealEvidence(context.WithoutCancel(ctx), limit, seal)
 }
