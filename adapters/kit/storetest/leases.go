@@ -18,7 +18,7 @@ func Leases(t *testing.T, open Open) {
 		{"a job has token 1 with its first lease, and the next with every other", leaseTokens},
 		{"a lease that ends further ahead than any may is over", leaseTooLong},
 		{"jobs that have been due for longest are leased first, up to the limit", leasesInOrder},
-		{"a query leases the kinds, the job and the provider that it names, and no partition that it excepts", leasesAsked},
+		{"a query leases what is due of the kinds, the job and the provider that it names, and of no partition that it excepts", leasesAsked},
 		{"of each partition no more is leased than the query says, so that one hides no other", leasesOfPartitions},
 		{"events of one checkout are leased in the order in which they entered, one at a time; its other jobs have no order", leasesOfCheckout},
 		{"of many concurrent leases of one job one gets it, and fences off the holders before", inOne(concurrentLeases)},
@@ -28,6 +28,20 @@ func Leases(t *testing.T, open Open) {
 		{"a holder extends its lease, even one that is over, until another has the job", leaseFenced},
 		{"of many concurrent extensions that with the job's token succeeds", concurrentExtensions},
 	})
+}
+
+// PutOffMeanwhile tests a store that looks for jobs before it leases them, in another transaction: it leases no job that was put off
+// between the two. lock begins a transaction that lets nobody write.
+func PutOffMeanwhile(t *testing.T, open func(t *testing.T) (s ports.Admin, execute func(statement string)), lock string) {
+	s, execute := open(t)
+	enqueue(t, s, work(1))
+	execute(lock)
+	leased := make(chan []checkout.Lease)
+	go func() { leased <- leases(t, s, nil) }()
+	time.Sleep(briefly) // it has looked, and waits to write
+	execute(`UPDATE jobs SET due_ms = due_ms + 3600000; COMMIT`)
+	same(t, "leased", len(<-leased), 0)
+	same(t, "leases on record", jobOf(t, s, work(1).ID).Token, int64(0))
 }
 
 func leaseTokens(t *testing.T, s ports.Admin) {
@@ -73,9 +87,10 @@ func leasesInOrder(t *testing.T, s ports.Admin) {
 func leasesAsked(t *testing.T, s ports.Admin) {
 	rimu := otherProviders(2)
 	insert(t, s, opened(1), rimu)
-	notice := job(opened(1).Next, checkout.JobNotify, 1)
-	addJobs(t, s, 1, notice)
-	enqueue(t, s, work(1))
+	notice, later := job(opened(1).Next, checkout.JobNotify, 1), job(opened(1).Next, checkout.JobNotify, 2)
+	later.Due = now().Add(time.Hour)
+	addJobs(t, s, 1, notice, later)
+	enqueue(t, s, work(1), dueIn(2, time.Hour))
 	except := func(list ...checkout.Partition) func(*checkout.JobQuery) {
 		return func(q *checkout.JobQuery) { q.Except = list }
 	}
@@ -89,6 +104,7 @@ func leasesAsked(t *testing.T, s ports.Admin) {
 		{"of no kind", func(q *checkout.JobQuery) { q.Kinds = nil }, nil},
 		{"of a kind", func(q *checkout.JobQuery) { q.Kinds = []checkout.JobKind{checkout.JobDeliver} }, []string{kowhais, rimus}},
 		{"by id", func(q *checkout.JobQuery) { q.ID = rimus }, []string{rimus}},
+		{"by id, due later", func(q *checkout.JobQuery) { q.ID = later.ID }, nil},
 		{"by id, of another kind", func(q *checkout.JobQuery) { q.ID, q.Kinds = rimus, []checkout.JobKind{checkout.JobNotify} }, nil},
 		{"of a checkout", func(q *checkout.JobQuery) { q.CheckoutID = opened(1).Next.ID }, []string{kowhais, notice.ID}},
 		{"by id, of another checkout", func(q *checkout.JobQuery) { q.ID, q.CheckoutID = rimus, opened(1).Next.ID }, nil},

@@ -47,14 +47,16 @@ func TestSameAsMemory(t *testing.T) {
 	storetest.Same(t, reopener[ports.Admin](t), func(*testing.T) ports.Admin { return memory.New() })
 }
 
-func TestUnreadableRows(t *testing.T) {
+func TestRowsThatAreChangedByHand(t *testing.T) {
 	url := postgrestest.URL(t)
 	db, shell := open(t, url, postgres.Options{}), connect(t, url)
 	empty := emptier(t, shell)
-	storetest.UnreadableRows(t, func(t *testing.T) (ports.Admin, func(string)) {
+	byHand := func(t *testing.T) (ports.Admin, func(string)) {
 		empty(t)
 		return db, func(statement string) { execute(t, shell, statement) }
-	})
+	}
+	storetest.UnreadableRows(t, byHand)
+	storetest.PutOffMeanwhile(t, byHand, `BEGIN; LOCK TABLE jobs IN SHARE ROW EXCLUSIVE MODE`)
 }
 
 func TestOpening(t *testing.T) {

@@ -62,14 +62,16 @@ func TestSandboxRecords(t *testing.T) {
 	storetest.SandboxRecords(t, func(t *testing.T) *sqlite.DB { return open(t, file(t), sqlite.Options{}) })
 }
 
-func TestUnreadableRows(t *testing.T) {
+func TestRowsThatAreChangedByHand(t *testing.T) {
 	t.Parallel()
-	storetest.UnreadableRows(t, func(t *testing.T) (ports.Admin, func(string)) {
+	byHand := func(t *testing.T) (ports.Admin, func(string)) {
 		path := file(t)
 		db := open(t, path, sqlite.Options{})
 		sql := shell(t, path)
 		return db, func(statement string) { execute(t, sql, statement) }
-	})
+	}
+	storetest.UnreadableRows(t, byHand)
+	storetest.PutOffMeanwhile(t, byHand, `BEGIN IMMEDIATE`)
 }
 
 func TestOpening(t *testing.T) {
