@@ -3,17 +3,22 @@ package httpserver_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
@@ -97,6 +102,35 @@ func TestServeEndsWhenAListenerFails(t *testing.T) {
 		t.Errorf("Serve = %v, want net.ErrClosed", err)
 	}
 	<-ended
+}
+
+// A line has one request_id: that of the request in which it is written, or else of the request that the job follows from.
+func TestALineHasTheIDOfOneRequest(t *testing.T) {
+	var out bytes.Buffer
+	log := httpserver.NewLog(&out)
+	for name, write := range map[string]func(context.Context){
+		"failure": func(ctx context.Context) {
+			httpserver.Report(log)(ctx, service.Failure{Operation: service.OperationSend, RequestID: "req_1", Err: errors.New("refused")})
+		},
+		"moment": func(ctx context.Context) {
+			httpserver.Noted(log)(ctx, checkout.Noted{Moment: checkout.Moment{Kind: checkout.MomentEventFailed, RequestID: "req_1"}})
+		},
+	} {
+		out.Reset()
+		write(t.Context())
+		if line := out.String(); strings.Count(line, `"request_id":"req_1"`) != 1 {
+			t.Errorf("a %s in the background is logged as %s, want the id of its request", name, line)
+		}
+		h := web.Wrap(web.Options{Rand: rand.Reader}.Complete(), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			out.Reset()
+			write(r.Context())
+			id := fmt.Sprintf(`"request_id":%q`, web.RequestID(r.Context()))
+			if line := out.String(); strings.Count(line, "request_id") != 1 || !strings.Contains(line, id) {
+				t.Errorf("a %s in a request is logged as %s, want %s alone", name, line, id)
+			}
+		}), nil)
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	}
 }
 
 func TestReportLogsAFailureByItsSeverity(t *testing.T) {
