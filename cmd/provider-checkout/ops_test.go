@@ -28,8 +28,14 @@ func TestOperatorIsAnsweredApartFromThePublic(t *testing.T) {
 	if got := sandbox.Fetch(t, p.ops+"/v1"); got.Status != http.StatusNotFound {
 		t.Errorf("the operator's listener answers /v1 with %d %s", got.Status, got.Body)
 	}
+	sandbox.Fetch(t, p.base+"/v1/provider-checkouts/")
+	sandbox.Fetch(t, p.base+"/v1/provider-checkouts")
+	if resp, err := http.Post(p.base+"/api/dd-setup/legal", "", nil); err != nil || resp.Body.Close() != nil {
+		t.Error(err)
+	}
 	scrape := sandbox.Fetch(t, p.ops+"/metrics").Body
-	says(t, scrape, "\nprovider_checkout_http_requests_total{method=\"GET\",route=\"other\",status=\"404\"} 4\n",
+	says(t, scrape, "\nprovider_checkout_http_requests_total{method=\"GET\",route=\"other\",status=\"404\"} 5\n",
+		"{method=\"GET\",route=\"/v1/provider-checkouts\",status=\"405\"} 1\n", "{method=\"POST\",route=\"/api/dd-setup/legal\",status=\"405\"} 1\n",
 		"\nprovider_checkout_outbox_pending_events 0\n",
 		"\ngo_goroutines ")
 	saysNot(t, scrape, "\nprovider_checkout_commit_batch_size_count 0\n")

@@ -38,12 +38,11 @@ func notFound(slashed bool) *problem {
 	return p
 }
 
-// withoutSlash returns the request as it would be without a slash at the end of its path.
+// withoutSlash returns a request without a slash at the end of its path. It has no context: no route is recorded for r.
 func withoutSlash(r *http.Request) *http.Request {
-	to, at := *r, *r.URL
+	at := *r.URL
 	at.Path = strings.TrimSuffix(at.Path, "/")
-	to.URL = &at
-	return &to
+	return &http.Request{Method: r.Method, URL: &at}
 }
 
 func methodNotAllowed(allow string) *problem {

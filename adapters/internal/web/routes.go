@@ -21,13 +21,18 @@ func NewRouter() Router {
 	r := Router{mux.NewRouter().SkipClean(true)}
 	r.Use(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if template, err := mux.CurrentRoute(r).GetPathTemplate(); err == nil {
-				RequestOf(r.Context()).Route = template
-			}
+			record(r, mux.CurrentRoute(r))
 			next.ServeHTTP(w, r)
 		})
 	})
 	return r
+}
+
+// record records the route of a request.
+func record(r *http.Request, of *mux.Route) {
+	if template, err := of.GetPathTemplate(); err == nil {
+		RequestOf(r.Context()).Route = template
+	}
 }
 
 // On has h serve a method and a path, such as "GET /setup". GET's handler answers HEAD too. A variable of the path, such as
@@ -41,7 +46,8 @@ func (r Router) On(route string, h http.Handler) {
 	r.Handle(path, h).Methods(methods...)
 }
 
-// Allowed returns the methods of the routes of the request's path, in the form of the Allow header of a 405.
+// Allowed returns the methods of the routes of the request's path, in the form of the Allow header of a 405, and records the
+// route.
 func (r Router) Allowed(req *http.Request) string {
 	var allowed []string
 	for _, method := range []string{
@@ -52,6 +58,7 @@ func (r Router) Allowed(req *http.Request) string {
 		var match mux.RouteMatch
 		if r.Match(&probe, &match) && match.MatchErr == nil {
 			allowed = append(allowed, method)
+			record(req, match.Route)
 		}
 	}
 	return strings.Join(allowed, ", ")

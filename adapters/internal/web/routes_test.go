@@ -33,6 +33,10 @@ func TestAnswersAreObservedByRoute(t *testing.T) {
 	router.Handle("/page", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		web.RequestOf(r.Context()).Route = "/pages/{page}"
 	}))
+	router.MethodNotAllowedHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", router.Allowed(r))
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	})
 	h := web.Wrap(o, router, failed)
 	for _, tt := range []struct{ method, path, want string }{
 		{"GET", "/plain", "GET /plain 201 1ms"},
@@ -42,7 +46,7 @@ func TestAnswersAreObservedByRoute(t *testing.T) {
 		{"GET", "/page", "GET /pages/{page} 200 0s"},
 		{"GET", "/panic", "GET /panic 500 0s"},
 		{"GET", "/secret", "GET other 404 0s"},
-		{"POST", "/one/abc", "POST other 405 0s"},
+		{"POST", "/one/abc", "POST /one/{id} 405 0s"},
 		{"BREW", "/plain", "other /plain 201 1ms"},
 		{"get", "/plain", "other /plain 201 1ms"},
 	} {
