@@ -65,7 +65,7 @@ func (c Checkout) Completed(a agreement.Agreement, agreementID, documentID strin
 	if documentID != "" {
 		out = append(out, events.Generated(o, s, agreementID, a.Number, documentID, a.Version))
 	}
-	return Change{Next: c, Events: out, Jobs: []Job{c.notice(NoticeOfAgreement, now)}}, nil
+	return Change{Next: c, Events: out, Jobs: []Job{c.notice(NoticeOfAgreement, c.Confirmation.RequestID, now)}}, nil
 }
 
 // Answered returns the change together with the CRM's answer to its job, as one commit.

@@ -13,11 +13,12 @@ const (
 	NoticeOfAgreement NoticeKind = "agreement" // the agreement is concluded: its figures, and the dates and amounts of the payments
 )
 
-// notice returns the job to send the payer a notice about the checkout. Its id, ntc_…, follows from the checkout, the kind
+// notice returns the job to send the payer a notice about the checkout, which follows from a request or, where that is "", from what
+// the processor said. Its id, ntc_…, follows from the checkout, the kind
 // and the try, so that nothing is sent twice. The job has no personal data: the address and the words are read from the
 // checkout when the notice is sent.
-func (c Checkout) notice(kind NoticeKind, at time.Time) Job {
-	n := c.job(JobNotify, "", c.Setup.Try, at)
+func (c Checkout) notice(kind NoticeKind, requestID string, at time.Time) Job {
+	n := c.job(JobNotify, requestID, c.Setup.Try, at)
 	n.ID, n.Name = "ntc_"+hash(c.ID, string(kind), strconv.Itoa(c.Setup.Try)), string(kind)
 	return n
 }

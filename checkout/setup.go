@@ -194,7 +194,7 @@ func (c Checkout) Observe(seen Observation, now time.Time) Change {
 	c.Setup.Observation = seen
 	change := Change{Next: c}
 	if seen.complete() && !known.complete() {
-		change.Jobs = []Job{c.notice(NoticeOfSetup, now)}
+		change.Jobs = []Job{c.notice(NoticeOfSetup, "", now)}
 	}
 	if m, ok := seen.moment(known, now); ok {
 		change.Moments = []Moment{m}

@@ -128,6 +128,9 @@ func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
 		}
 		for i, sent := range []checkout.PayerNotice{setup[0], n} {
 			got := notices[i]
+			if request := []string{"", "req_2"}[i]; got.Job.RequestID != request {
+				t.Errorf("the notice of the %s follows from the request %q, want %q", got.Job.Name, got.Job.RequestID, request)
+			}
 			if got.Job.ID != sent.ID || got.State != checkout.JobDone || got.Attempts != 1 || got.SettledAt.IsZero() ||
 				got.Receipt != (checkout.Receipt{Reference: "<" + sent.ID + "@lender.example>", Answer: "250 2.0.0 queued"}) {
 				t.Errorf("on record %+v, want the proof that it was sent", got)
