@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -244,6 +245,42 @@ func TestCheckpointOfAnybodyElseIsRefused(t *testing.T) {
 	}
 	if _, err := (evidence.Keys{}).Open([]byte(signed)); err == nil {
 		t.Error("a checkpoint is accepted without a key")
+	}
+}
+
+// A checkpoint has one text: two texts of one checkpoint would look like two.
+func TestOnlyTheCanonicalTextOfACheckpointIsRead(t *testing.T) {
+	k := keys(t, 1)
+	signed := string(sign(t, k, newTree(9).checkpoint()))
+	private, err := evidence.NewKey("evidence.test", [32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := note.NewSigner(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := signed[:strings.Index(signed, "\n\n")+1]
+	for _, tt := range []struct {
+		name, old, new string
+		read           bool
+	}{
+		{"canonical", "", "", true},
+		{"a size with a sign", "\n9\n", "\n+9\n", false},
+		{"a size with a zero", "\n9\n", "\n09\n", false},
+		{"a negative size", "\n9\n", "\n-9\n", false},
+		{"a time of another zone", "03:04:05Z", "16:04:05+13:00", false},
+		{"a time within a second", "05Z", "05.5Z", false},
+		{"a line more", "05Z\n", "05Z\nmore\n", false},
+		{"another log's name", "evidence.test\n", "evidence.other\n", false},
+	} {
+		own, err := note.Sign(&note.Note{Text: strings.Replace(text, tt.old, tt.new, 1)}, signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := k.Open(own); (err == nil) != tt.read {
+			t.Errorf("%s: Open(%q) = %+v, %v", tt.name, own, c, err)
+		}
 	}
 }
 
