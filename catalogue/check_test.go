@@ -67,6 +67,21 @@ func TestCheckTakes(t *testing.T) {
 		{"16 origins", func(c *catalogue.Configuration) {
 			c.Provider.EnrolmentOrigins = slices.Repeat([]string{"https://a.example"}, 16)
 		}},
+		{"addresses of 2048 bytes", func(c *catalogue.Configuration) {
+			c.Provider.SuccessURL = "https://kowhai.example/" + strings.Repeat("a", 2048-23)
+			c.Provider.Destination.URL = c.Provider.SuccessURL
+		}},
+		{"a host of 253 characters, in labels of 63", func(c *catalogue.Configuration) {
+			c.Provider.CancelURL = "https://" + strings.Repeat(strings.Repeat("a", 63)+".", 3) + strings.Repeat("a", 61)
+		}},
+		{"the first and the last port", func(c *catalogue.Configuration) {
+			c.Provider.SuccessURL, c.Provider.CancelURL = "https://kowhai.example:1", "https://kowhai.example:65535"
+		}},
+		{"a month of notice", func(c *catalogue.Configuration) { c.Provider.NoticeDays = 30 }},
+		{"a course code of 255 characters", func(c *catalogue.Configuration) { c.Courses[0].Code = strings.Repeat("C", 255) }},
+		{"a secret of six different letters", func(c *catalogue.Configuration) {
+			c.Provider.Destination.Secret = strings.Repeat("a", 19) + "bcdef"
+		}},
 		{"an IPv6 destination", func(c *catalogue.Configuration) { c.Provider.Destination.URL = "https://[2001:db8::1]:443/hook" }},
 		{"a secret of 24 bytes in other letters", func(c *catalogue.Configuration) { c.Provider.Destination.Secret = "ōāēīūŌĀĒĪŪéü" }},
 		{"a secret that is replaced until a time", func(c *catalogue.Configuration) { rotate(&c.Provider.Destination) }},
@@ -140,6 +155,7 @@ func TestCheckRefusesProvider(t *testing.T) {
 		{"a secret of one letter", func(p *provider) { p.Destination.Secret = strings.Repeat("a", 24) }, "webhook.signing_secret"},
 		{"a prefix and one letter", func(p *provider) { p.Destination.Secret = "whsec_" + strings.Repeat("a", 24) }, "webhook.signing_secret"},
 		{"a prefix and two letters", func(p *provider) { p.Destination.Secret = "whsec_" + strings.Repeat("ab", 12) }, "webhook.signing_secret"},
+		{"five letters", func(p *provider) { p.Destination.Secret = strings.Repeat("a", 20) + "bcde" }, "webhook.signing_secret"},
 		{"a word again and again", func(p *provider) { p.Destination.Secret = strings.Repeat("swordfish", 4) }, "webhook.signing_secret"},
 		{"a replaced secret without its end", func(p *provider) {
 			rotate(&p.Destination)
@@ -240,7 +256,10 @@ func TestCheckRefusesURLs(t *testing.T) {
 		{"port 0", "https://kowhai.example:0", everywhere},
 		{"port 65536", "https://kowhai.example:65536", everywhere},
 		{"an IPv6 address with a zone", "https://[fe80::1%25eth0]", everywhere},
-		{"over 2048 bytes", "https://kowhai.example/" + strings.Repeat("a", 2048), everywhere},
+		{"2049 bytes", "https://kowhai.example/" + strings.Repeat("a", 2049-23), everywhere},
+		{"a host of 254 characters", "https://" + strings.Repeat(strings.Repeat("a", 63)+".", 3) + strings.Repeat("a", 62), everywhere},
+		{"a label of 64 characters", "https://" + strings.Repeat("a", 64) + ".example", everywhere},
+		{"a host with a dot behind it", "https://kowhai.example.", everywhere},
 		{"http", "http://kowhai.example", pages},
 		{"a host that begins with localhost", "http://localhost.evil.example", pages},
 		{"http in production", "http://kowhai.example", production},

@@ -2,6 +2,9 @@ package catalogue_test
 
 import (
 	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"hash/crc32"
 	"strings"
 	"testing"
 	"time"
@@ -73,8 +76,21 @@ func TestHashKeyRefuses(t *testing.T) {
 		changed[i] = part
 		return strings.Join(changed, "_")
 	}
+	summed := func(id, random string) string { // with its checksum
+		body := "pck_production_" + id + "_" + random
+		sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(body)))
+		return body + "_" + strings.TrimRight(strings.ToLower(base32.StdEncoding.EncodeToString(sum)), "=")
+	}
+	if summed(parts[2], parts[3]) != text {
+		t.Fatalf("%s is not %s", summed(parts[2], parts[3]), text)
+	}
 	tests := []struct{ name, in string }{
 		{"nothing", ""},
+		{"an id with a digit outside the alphabet", summed("a"+parts[2][2:]+"1", parts[3])},
+		{"an id in upper case", summed("A"+parts[2][1:], parts[3])},
+		{"a random part with a digit outside the alphabet", summed(parts[2], "8"+parts[3][1:])},
+		{"an id that is short, with its checksum", summed(parts[2][1:], parts[3])},
+		{"a random part that is short, with its checksum", summed(parts[2], parts[3][1:])},
 		{"another product's prefix", with(0, "sk")},
 		{"the other environment", with(1, "sandbox")},
 		{"an unknown environment", with(1, "staging")},
