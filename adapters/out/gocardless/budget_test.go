@@ -16,18 +16,7 @@ import (
 // After a refusal for the rate limit the background waits, and goes on as soon as a call for a person shows that there is
 // room again.
 func TestBackgroundWaitsAfterARefusalUntilACallIsTaken(t *testing.T) {
-	tenPast := time.Date(2027, 2, 1, 12, 0, 10, 0, time.UTC) // the limit has room again at the next whole minute
-	b := newBench(t, func(s *gocardlesstest.Options, o *gocardless.Options) {
-		s.Now = func() time.Time { return tenPast }
-	})
-	request := b.begin(t, "a")
-	observe := func(p checkout.Purpose) error {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		_, err := b.Observe(ctx, checkout.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: request.ID}, Purpose: p})
-		return err
-	}
-	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultRateLimit, Times: 1})
+	b, observe := refusing(t)
 	before := b.sim.Statistics().Calls["GET /billing_requests/{id}"]
 	for range 3 {
 		if err := observe(checkout.ForNotification); !errors.Is(err, ports.ErrBusy) {
@@ -41,6 +30,40 @@ func TestBackgroundWaitsAfterARefusalUntilACallIsTaken(t *testing.T) {
 		if err := observe(p); err != nil {
 			t.Errorf("for purpose %d: %v", p, err)
 		}
+	}
+}
+
+// A notification that was lost is made good within a minute, however long GoCardless says that it refuses calls.
+func TestBackgroundGoesOnTwentySecondsAfterARefusal(t *testing.T) {
+	b, observe := refusing(t)
+	if err := observe(checkout.ForNotification); !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("at the refusal: %v, want ErrBusy", err)
+	}
+	b.sim.Advance(14 * time.Second) // a call waits for five seconds
+	if err := observe(checkout.ForNotification); !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("after 14 seconds: %v, want ErrBusy", err)
+	}
+	b.sim.Advance(2 * time.Second)
+	if err := observe(checkout.ForNotification); err != nil {
+		t.Errorf("after 16 seconds: %v, want the call made within another five", err)
+	}
+}
+
+// refusing returns a bench that refuses the next call, and the next ones for fifty seconds as it says, and a function that asks for a
+// setup and waits for at most five seconds.
+func refusing(t *testing.T) (b *bench, observe func(checkout.Purpose) error) {
+	t.Helper()
+	tenPast := time.Date(2027, 2, 1, 12, 0, 10, 0, time.UTC) // the limit has room again at the next whole minute
+	b = newBench(t, func(s *gocardlesstest.Options, o *gocardless.Options) {
+		s.Now = func() time.Time { return tenPast }
+	})
+	request := b.begin(t, "a")
+	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultRateLimit, Times: 1})
+	return b, func(p checkout.Purpose) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, err := b.Observe(ctx, checkout.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: request.ID}, Purpose: p})
+		return err
 	}
 }
 
