@@ -69,7 +69,7 @@ func (s *Sandbox) Confirm(t testing.TB, created Response) Response {
 }
 
 // Records returns everything on record about checkouts, in the order in which they were created, but for what may be stored beside
-// a call: the moments of refusals, which change nothing else, and of the payer's pages, and the looks at the processor.
+// a call: the moments of refusals, which change nothing else, and of the payer's pages, and the attempts at looks at the processor.
 func (s *Sandbox) Records(t testing.TB) (all []checkout.CheckoutRecord) {
 	t.Helper()
 	err := s.Store.Export(context.WithoutCancel(t.Context()), checkout.Visitor{
@@ -79,7 +79,11 @@ func (s *Sandbox) Records(t testing.TB) (all []checkout.CheckoutRecord) {
 			r.Moments = slices.DeleteFunc(r.Moments, func(m checkout.Moment) bool {
 				return m.Kind == checkout.MomentRefused || m.Kind == checkout.MomentOpened || m.Kind == checkout.MomentReturned
 			})
-			r.Jobs = slices.DeleteFunc(r.Jobs, func(j checkout.JobRecord) bool { return j.Job.Kind == checkout.JobLook })
+			for i, j := range r.Jobs {
+				if j.Job.Kind == checkout.JobLook {
+					r.Jobs[i] = checkout.JobRecord{Job: j.Job}
+				}
+			}
 			all = append(all, r)
 			return nil
 		},
