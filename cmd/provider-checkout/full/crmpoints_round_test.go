@@ -14,8 +14,8 @@ import (
 const (
 	// stepLease is the duration of the lease of a CRM job.
 	stepLease = 10 * time.Second
-	// requestLimit is the longest time for which a request is under way, of which a confirm that is not on record has no lease.
-	requestLimit = 20 * time.Second
+	// confirmLimit is the time limit of a confirm until it is on record. It has no lease until then.
+	confirmLimit = 20 * time.Second
 	// undoneWithin is the longest time after the end of its lease for which a job may stay undone.
 	undoneWithin = 15 * time.Second
 	// callLimit is the time for which the process waits for an answer of Salesforce; gather is a little less.
@@ -91,7 +91,7 @@ func (w *crmWorld) round(t *testing.T, m manner, points []crmPoint) (missed []cr
 	w.suite.finished(done.Sub(over))
 	clientsEnd()
 	if on == atLast {
-		<-time.After(time.Until(over) + requestLimit - stepLease)
+		<-time.After(time.Until(over) + confirmLimit - stepLease)
 		first.Resume(t)
 	}
 	w.finish(t, all)
@@ -107,7 +107,7 @@ const (
 	notAgain   resumption = iota // it was killed
 	whenAlone                    // when its leases are over. There is no other process
 	amidOthers                   // while others do what it was doing
-	atLast                       // when others have done everything. No client turns to it
+	atLast                       // when others have done everything, and no confirm is under way any longer. No client turns to it
 )
 
 func (w *crmWorld) resumption(m manner) resumption {
