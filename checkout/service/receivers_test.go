@@ -150,6 +150,14 @@ func TestAProhibitedDestinationIsSettledAtOnce(t *testing.T) {
 		if w.receiver.requests() != 1 {
 			t.Errorf("the sender was asked %d times, want once", w.receiver.requests())
 		}
+		for i := range 10 { // nothing was asked of the receiver, so it is not left alone
+			w.opened(t, fmt.Sprint("ORDER-", 2+i))
+		}
+		for _, f := range w.reports.take() {
+			if f.Operation != service.OperationGiveUp {
+				t.Errorf("reported %+v, want only that events are given up", f)
+			}
+		}
 	})
 }
 
