@@ -361,6 +361,33 @@ func TestRefusalsWithoutACheckoutAreCounted(t *testing.T) {
 	})
 }
 
+// What is kept until the scheduler stores it takes no more memory than that of 10,000 moments and as many counts.
+func TestNotesThatWaitAreBounded(t *testing.T) {
+	const limit, more = 10_000, 10
+	inWorld(t, func(t *testing.T, w *world) {
+		o := w.opened(t, "ORDER-1")
+		for i := range limit + more {
+			w.opens(t, o)
+			w.Refused(t.Context(), service.Caller{ProviderCode: fmt.Sprint("P", i)}, "", "", &checkout.Error{Code: checkout.CodeValidation})
+		}
+		w.Refused(t.Context(), service.Caller{ProviderCode: "P0"}, "", "", &checkout.Error{Code: checkout.CodeValidation})
+		w.runFor(t, 3*time.Second)
+		counts, err := w.store.Refusals(t.Context(), "", "")
+		if err != nil || len(counts) != limit || counts[0].ProviderCode != "P0" || counts[0].Times != 2 {
+			t.Errorf("%d counts of refusals, %v, the first %+v; want %d, of which the first goes on", len(counts), err, counts[0], limit)
+		}
+		opened := 0
+		for _, m := range w.records(t)["ORDER-1"].Moments {
+			if m.Kind == checkout.MomentOpened {
+				opened += m.Times
+			}
+		}
+		if opened != limit {
+			t.Errorf("%d openings of the page are on record, want %d", opened, limit)
+		}
+	})
+}
+
 // No moment, no count and no report has anything of a person or a secret, whatever the ports say.
 func TestNothingPersonalIsInAJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
