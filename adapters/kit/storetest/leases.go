@@ -18,6 +18,7 @@ func Leases(t *testing.T, open Open) {
 		{"a job has token 1 with its first lease, and the next with every other", leaseTokens},
 		{"a lease that ends further ahead than any may is over", leaseTooLong},
 		{"jobs that have been due for longest are leased first, up to the limit", leasesInOrder},
+		{"a job whose lease has ended is due since then, behind jobs that were due before", leasesEndedLast},
 		{"a query leases what is due of the kinds, the job and the provider that it names, and of no partition that it excepts", leasesAsked},
 		{"of each partition no more is leased than the query says, so that one hides no other", leasesOfPartitions},
 		{"events of one checkout are leased in the order in which they entered, one at a time; its other jobs have no order", leasesOfCheckout},
@@ -81,6 +82,15 @@ func leasesInOrder(t *testing.T, s ports.Admin) {
 		}
 		same(t, fmt.Sprint("at most ", limit), ids, slices.Concat(all[:min(limit, len(all))]))
 		all = all[min(limit, len(all)):]
+	}
+}
+
+func leasesEndedLast(t *testing.T, s ports.Admin) {
+	enqueue(t, s, dueIn(1, -time.Hour), dueIn(2, -time.Minute))
+	must(t, "Extend", s.Extend(t.Context(), lease(t, s, work(1).ID), now(), briefly))
+	time.Sleep(briefly + 10*time.Millisecond)
+	for _, id := range []string{work(2).ID, work(1).ID} {
+		same(t, "leased", jobIDs(leasedJobs(t, s, func(q *checkout.JobQuery) { q.Limit = 1 })), []string{id})
 	}
 }
 
