@@ -31,18 +31,33 @@ func Leases(t *testing.T, open Open) {
 	})
 }
 
-// PutOffMeanwhile tests a store that looks for jobs before it leases them, in another transaction: it leases no job that was put off
+// ChangedMeanwhile tests a store that looks for jobs before it changes them, in another transaction: it finds out what became of a job
 // between the two. lock begins a transaction that lets nobody write.
-func PutOffMeanwhile(t *testing.T, open func(t *testing.T) (s ports.Admin, execute func(statement string)), lock string) {
-	s, execute := open(t)
-	enqueue(t, s, work(1))
-	execute(lock)
-	leased := make(chan []checkout.Lease)
-	go func() { leased <- leases(t, s, nil) }()
-	time.Sleep(briefly) // it has looked, and waits to write
-	execute(`UPDATE jobs SET due_ms = due_ms + 3600000; COMMIT`)
-	same(t, "leased", len(<-leased), 0)
-	same(t, "leases on record", jobOf(t, s, work(1).ID).Token, int64(0))
+func ChangedMeanwhile(t *testing.T, open func(t *testing.T) (s ports.Admin, execute func(statement string)), lock string) {
+	for _, tt := range []struct {
+		name, change string
+		call         func(t *testing.T, s ports.Admin)
+	}{
+		{"a job that is put off is not leased", `due_ms = due_ms + 3600000`, func(t *testing.T, s ports.Admin) {
+			same(t, "leased", len(leases(t, s, nil)), 0)
+			same(t, "leases on record", jobOf(t, s, work(1).ID).Token, int64(0))
+		}},
+		{"a job that is settled is not hastened", `state = 'done', settled_ms = due_ms`, func(t *testing.T, s ports.Admin) {
+			err := s.HastenJob(t.Context(), work(1).ID, moment(checkout.MomentOperated, 9), entryAt(1, "operation/1"))
+			refused(t, "HastenJob", err, ports.ErrNotFound)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, execute := open(t)
+			enqueue(t, s, work(1))
+			execute(lock)
+			var call sync.WaitGroup
+			call.Go(func() { tt.call(t, s) })
+			time.Sleep(briefly) // it has looked, and waits to write
+			execute(`UPDATE jobs SET ` + tt.change + `; COMMIT`)
+			call.Wait()
+		})
+	}
 }
 
 func leaseTokens(t *testing.T, s ports.Admin) {

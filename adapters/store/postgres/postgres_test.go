@@ -56,7 +56,7 @@ func TestRowsThatAreChangedByHand(t *testing.T) {
 		return db, func(statement string) { execute(t, shell, statement) }
 	}
 	storetest.UnreadableRows(t, byHand)
-	storetest.PutOffMeanwhile(t, byHand, `BEGIN; LOCK TABLE jobs IN SHARE ROW EXCLUSIVE MODE`)
+	storetest.ChangedMeanwhile(t, byHand, `BEGIN; LOCK TABLE jobs IN EXCLUSIVE MODE`)
 }
 
 func TestOpening(t *testing.T) {

@@ -71,7 +71,7 @@ func TestRowsThatAreChangedByHand(t *testing.T) {
 		return db, func(statement string) { execute(t, sql, statement) }
 	}
 	storetest.UnreadableRows(t, byHand)
-	storetest.PutOffMeanwhile(t, byHand, `BEGIN IMMEDIATE`)
+	storetest.ChangedMeanwhile(t, byHand, `BEGIN IMMEDIATE`)
 }
 
 func TestOpening(t *testing.T) {
