@@ -20,6 +20,7 @@ func Journal(t *testing.T, open Open) {
 		{"of many concurrent moments each has a position of its own, and each that came again is counted", inOne(concurrentMoments)},
 		{"refusals are counted by day, provider, code and fields, and come in that order", refusalsCounted},
 		{"refusals come from a day on, those of a provider or all", refusalsOf},
+		{"refusals of thirty days are kept", refusalsKept},
 		{"no concurrent refusal is lost", inOne(concurrentRefusals)},
 	})
 }
@@ -181,6 +182,13 @@ func refusalsOf(t *testing.T, s ports.Admin) {
 	} {
 		gets(t, "Refusals of "+tt.provider+" since "+tt.since, tt.want)(nilIfEmpty(s.Refusals(t.Context(), tt.provider, tt.since)))
 	}
+}
+
+func refusalsKept(t *testing.T, s ports.Admin) {
+	kept := []checkout.Refusal{refusal("KOWHAI", 20-checkout.RefusalsKept, "A", "", 1), refusal("KOWHAI", 20, "A", "", 1)}
+	refuse(t, s, kept[0])
+	refuse(t, s, kept[1])
+	gets(t, "Refusals", kept)(s.Refusals(t.Context(), "", ""))
 }
 
 func concurrentRefusals(t *testing.T, s processes) {
