@@ -19,6 +19,7 @@ func Leases(t *testing.T, open Open) {
 		{"a lease that ends further ahead than any may is over", leaseTooLong},
 		{"jobs that have been due for longest are leased first, up to the limit", leasesInOrder},
 		{"a job whose lease has ended is due since then, behind jobs that were due before", leasesEndedLast},
+		{"a job that is given back or hastened keeps its place", leasesInPlace},
 		{"a query leases what is due of the kinds, the job and the provider that it names, and of no partition that it excepts", leasesAsked},
 		{"of each partition no more is leased than the query says, so that one hides no other", leasesOfPartitions},
 		{"events of one checkout are leased in the order in which they entered, one at a time; its other jobs have no order", leasesOfCheckout},
@@ -107,6 +108,15 @@ func leasesEndedLast(t *testing.T, s ports.Admin) {
 	for _, id := range []string{work(2).ID, work(1).ID} {
 		same(t, "leased", jobIDs(leasedJobs(t, s, func(q *checkout.JobQuery) { q.Limit = 1 })), []string{id})
 	}
+}
+
+func leasesInPlace(t *testing.T, s ports.Admin) {
+	enqueue(t, s, dueIn(1, -time.Hour), dueIn(2, -time.Minute))
+	first := func(q *checkout.JobQuery) { q.Limit = 1 }
+	giveBack(t, s, leases(t, s, first)[0])
+	same(t, "leased when it was given back", jobIDs(leasedJobs(t, s, first)), []string{work(1).ID})
+	hasten(t, s, work(1).ID)
+	same(t, "leased when it was hastened", jobIDs(leasedJobs(t, s, first)), []string{work(1).ID})
 }
 
 func leasesAsked(t *testing.T, s ports.Admin) {

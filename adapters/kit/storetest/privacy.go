@@ -222,9 +222,10 @@ func oldCheckouts(t *testing.T, s ports.Admin) {
 		ids = append(ids, c.Next.ID)
 	}
 	confirm(t, s, ids[1], 1)
-	confirm(t, s, ids[4], 2)
+	unsalted := entryAt(8, evidence.AgreementID(confirm(t, s, ids[4], 2).Agreement.Number))
+	unsalted.Salt = nil
 	agreed := confirm(t, s, ids[5], 3).Agreement.Number
-	recordEvidence(t, s, entryAt(8, evidence.AgreementID(agreed)))
+	recordEvidence(t, s, entryAt(8, evidence.AgreementID(agreed)), unsalted)
 	erase(t, s, "operation/1", ids[2], ids[4], ids[5]) // of the confirmed ones, the latter has a record with a salt
 	for _, limit := range []int{1, 2, 3, 7, 100} {
 		for _, tt := range []struct {
