@@ -107,7 +107,7 @@ func erasureEmpties(t *testing.T, s ports.Admin) {
 	done := confirm(t, s, id, 1)
 	other := confirm(t, s, opened(2).Next.ID, 2)
 	before := export(t, s).Checkouts
-	erase(t, s, "operation/1", id)
+	erase(t, s, "operation/1", id, id)
 
 	after := export(t, s).Checkouts
 	want := before[0]
