@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -234,6 +235,29 @@ func TestANoticeIsGivenUpInTheEndAndAtOnceIfItIsRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A mail server that hangs is probed by one notice at a time, however often it is time for a probe.
+func TestANotifierThatHangsIsProbedByOneNoticeAtATime(t *testing.T) {
+	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
+		var now, most atomic.Int64
+		mail.set(func(ctx context.Context, n checkout.PayerNotice) error {
+			most.Store(max(most.Load(), now.Add(1)))
+			defer now.Add(-1)
+			time.Sleep(40 * time.Second)
+			return mailIsDown(ctx, n)
+		})
+		for i := range 20 {
+			w.ready(t, fmt.Sprint("ORDER-", i))
+		}
+		defer w.background(t)()
+		time.Sleep(90 * time.Second) // five attempts have failed, and the pauses between probes are still short
+		most.Store(0)
+		time.Sleep(10 * time.Minute)
+		if n := most.Load(); n != 1 {
+			t.Errorf("%d notices were tried at once, want one", n)
+		}
+	})
 }
 
 // While the mail server is down, for however long, notices wait, and use up no attempts.
