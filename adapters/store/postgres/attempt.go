@@ -71,7 +71,7 @@ func (db *DB) do(ctx context.Context, f func(context.Context, *attempt) error) e
 	}
 	switch {
 	case unknown:
-		return sqlstore.ErrUnknown
+		return fmt.Errorf("%w: %v", sqlstore.ErrUnknown, last.err)
 	case errors.Is(last.err, ports.ErrBusy):
 		return last.err
 	}
@@ -103,8 +103,8 @@ func (db *DB) once(ctx context.Context, outcomeUnknown bool, f func(context.Cont
 		err = &retryableError{err: mapError(err), pause: conflictPause}
 	case t.conn.IsClosed() && ctx.Err() != nil:
 		return ctx.Err() // the driver closes the connection when ctx ends
-	case t.conn.IsClosed(), isLoss(err):
-		err = &retryableError{err: errLost, pause: lossPause}
+	case t.conn.IsClosed(), t.isLoss(err):
+		err = &retryableError{err: loss(err), pause: lossPause}
 	default:
 		return mapError(err)
 	}

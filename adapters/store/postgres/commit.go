@@ -69,7 +69,10 @@ func (t *attempt) commit(ctx context.Context, b *batch) error {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.db.commitTimeout)
 	defer cancel()
 	warned, err := t.send(within, b)
-	if warned {
+	switch {
+	case warned && t.db.Distributed: // a node that was lost has its part prepared, which nobody sees until Citus commits it there
+		return &retryableError{err: errLost, pause: lossPause, outcomeUnknown: true}
+	case warned:
 		return t.prove(ctx, proveStore)
 	}
 	return err
@@ -119,12 +122,12 @@ func (t *attempt) send(ctx context.Context, b *batch) (warned bool, err error) {
 			t.db.stalled.Store(false)
 		}
 		return notices > 0, nil
-	case conn.IsClosed() && !pgconn.SafeToRetry(err), is(err, completionUnknown), isLoss(err):
+	case conn.IsClosed() && !pgconn.SafeToRetry(err), is(err, completionUnknown), t.isLoss(err):
 		if ctx.Err() != nil {
 			t.db.stalled.Store(true)
 			_ = conn.Conn().Close() // the driver would wait for the server first
 		}
-		return false, &retryableError{err: errLost, pause: lossPause, outcomeUnknown: true}
+		return false, &retryableError{err: loss(err), pause: lossPause, outcomeUnknown: true}
 	}
 	return false, err
 }

@@ -24,6 +24,8 @@ const (
 	transactionUnknown     = "08007"
 	protocolViolation      = "08P01" // also from a pooler, at the login while it has no server
 
+	internalError = "XX000" // also from a node of a cluster that loses another during a commit
+
 	uniqueViolation      = "23505"
 	readOnlyTransaction  = "25006"
 	serializationFailure = "40001"
@@ -65,6 +67,20 @@ func is(err error, codes ...string) bool {
 // isLoss reports whether a pooler in between has lost the server. The connection to the pooler itself is still open.
 func isLoss(err error) bool {
 	return is(err, connectionException, connectionDoesNotExist, connectionFailure, transactionUnknown)
+}
+
+// isLoss reports whether a server behind the connection was lost: a node of a cluster that does not do its part of a commit is an
+// internal error of the node that asks it.
+func (t *attempt) isLoss(err error) bool {
+	return isLoss(err) || t.db.Distributed && is(err, internalError)
+}
+
+// loss returns the error that the connection, or a server behind it, was lost, with the server's own words.
+func loss(err error) error {
+	if condition(err) == "" {
+		return errLost
+	}
+	return fmt.Errorf("%w: %v", errLost, err) // %v, because the condition was taken into account
 }
 
 // mapError wraps an error of the server in the error of package ports that it means.

@@ -25,7 +25,8 @@ const refuse = `CREATE SEQUENCE refused;
 
 func TestConflictsAreRetried(t *testing.T) {
 	place := postgrestest.URL(t)
-	db, shell := open(t, place, postgres.Options{}), connect(t, place)
+	single, cluster, shell := open(t, place, postgres.Options{}), open(t, place, postgres.Options{}), connect(t, place)
+	postgres.AsDistributed(cluster)
 	empty := emptier(t, shell)
 	for _, tt := range []struct {
 		name     string
@@ -33,22 +34,25 @@ func TestConflictsAreRetried(t *testing.T) {
 		code     string
 		deferred string
 		want     error
+		db       *postgres.DB
 	}{
-		{"a serialisation failure", 1, "40001", "IMMEDIATE", nil},
-		{"a serialisation failure of the commit", 1, "40001", "DEFERRED", nil},
-		{"a deadlock", 1, "40P01", "IMMEDIATE", nil},
-		{"a pooler's loss of the server", 1, "08006", "IMMEDIATE", nil},
-		{"a pooler's loss of the server during the commit", 1, "08006", "DEFERRED", nil},
-		{"five in a row", 5, "40001", "IMMEDIATE", nil},
-		{"six in a row, which is too busy", 6, "40001", "DEFERRED", ports.ErrBusy},
+		{"a serialisation failure", 1, "40001", "IMMEDIATE", nil, single},
+		{"a serialisation failure of the commit", 1, "40001", "DEFERRED", nil, single},
+		{"a deadlock", 1, "40P01", "IMMEDIATE", nil, single},
+		{"a pooler's loss of the server", 1, "08006", "IMMEDIATE", nil, single},
+		{"a pooler's loss of the server during the commit", 1, "08006", "DEFERRED", nil, single},
+		{"a node's loss of another", 1, "XX000", "IMMEDIATE", nil, cluster},
+		{"a node's loss of another during the commit", 1, "XX000", "DEFERRED", nil, cluster},
+		{"five in a row", 5, "40001", "IMMEDIATE", nil, single},
+		{"six in a row, which is too busy", 6, "40001", "DEFERRED", ports.ErrBusy, single},
 	} {
 		for name, write := range map[string]write{"insert": simple(insertOnce), "update": tryOnce} {
 			t.Run(name+", "+tt.name, func(t *testing.T) {
 				execute(t, shell, `DROP FUNCTION IF EXISTS refuse CASCADE; DROP SEQUENCE IF EXISTS refused`)
 				empty(t)
-				insert(t, db, 1)
+				insert(t, tt.db, 1)
 				execute(t, shell, fmt.Sprintf(refuse, tt.times, tt.code, tt.deferred))
-				if err := write(t.Context(), db, 1, func() {}); !errors.Is(err, tt.want) {
+				if err := write(t.Context(), tt.db, 1, func() {}); !errors.Is(err, tt.want) {
 					t.Errorf("got error %v, want %v", err, tt.want)
 				}
 				var refused int
@@ -60,6 +64,26 @@ func TestConflictsAreRetried(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// What a cluster commits with a warning may be invisible on a node. A trigger leaves the first change out.
+func TestCommitWithAWarningOfAClusterIsLookedFor(t *testing.T) {
+	place := postgrestest.URL(t)
+	db, shell := open(t, place, postgres.Options{}), connect(t, place)
+	postgres.AsDistributed(db)
+	insert(t, db, 1)
+	execute(t, shell, `CREATE SEQUENCE warned;
+		CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF nextval('warned') > 1 THEN RETURN NEW; END IF;
+			RAISE WARNING 'failed to commit transaction';
+			RETURN OLD;
+		END $$;
+		CREATE TRIGGER warn BEFORE UPDATE ON checkouts FOR EACH ROW EXECUTE FUNCTION warn()`)
+	err := tryOnce(t.Context(), db, 1, func() {})
+	c, readErr := db.Checkout(t.Context(), opened(1).Next.ID)
+	if err != nil || readErr != nil || c.Setup.Try != 1 {
+		t.Errorf("tries on record = %d, %v, %v; want 1", c.Setup.Try, err, readErr)
 	}
 }
 
