@@ -9,11 +9,14 @@ import (
 )
 
 // A store can be spread over the nodes of a cluster of Citus, an extension of PostgreSQL: everything of a provider is on one node, and
-// each node has all that belongs to no provider alone.
+// each node has all that belongs to no provider alone, but for the evidence log, which is on one.
 
 // Every node has a copy of these tables. A table comes after the tables that it refers to.
-var copied = []string{"provider_checkout_schema", "store", "providers", "courses", "plan_options", "api_keys", "evidence", "evidence_head",
-	"sandbox_records"}
+var copied = []string{"provider_checkout_schema", "store", "providers", "courses", "plan_options", "api_keys", "sandbox_records"}
+
+// One node has these tables. Copies of the evidence log could differ for ever: a seal changes the copies that have the entry, and a
+// node that was lost during the commit of the entry has it only later.
+var whole = []string{"evidence", "evidence_head"}
 
 // The rows of these tables are on the node of their provider. Tables after the first are kept beside it.
 var spread = []string{"checkouts", "agreements", "documents", "jobs", "moments", "redeliveries", "refusals"}
@@ -29,6 +32,8 @@ const (
 	isDistributed = `SELECT 1 FROM pg_dist_partition WHERE logicalrelid = CAST(? AS regclass)`
 	copyTable     = `SELECT create_reference_table(CAST(? AS regclass))`
 	spreadFirst   = `SELECT create_distributed_table(CAST(? AS regclass), 'provider_code')`
+	wholeFirst    = `SELECT create_distributed_table(CAST(? AS regclass), NULL, colocate_with => 'none')`
+	wholeBeside   = `SELECT create_distributed_table(CAST(? AS regclass), NULL, colocate_with => ?)`
 	spreadBeside  = `SELECT create_distributed_table(CAST(? AS regclass), 'provider_code', colocate_with => ?)`
 	// Foreign keys are made again on each node.
 	oneByOne = `SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)`
@@ -78,14 +83,11 @@ func (db *DB) Distribute(ctx context.Context) error {
 				return fmt.Errorf("copy %s to every node: %w", table, err)
 			}
 		}
-		for i, table := range spread {
-			statement, args := spreadFirst, []any{db.schema.table(table)}
-			if i > 0 {
-				statement, args = spreadBeside, append(args, db.schema.table(spread[0]))
-			}
-			if _, err := sqlstore.Has(ctx, t, statement, args...); err != nil {
-				return fmt.Errorf("spread %s over the nodes: %w", table, err)
-			}
+		if err := t.place(ctx, whole, wholeFirst, wholeBeside); err != nil {
+			return err
+		}
+		if err := t.place(ctx, spread, spreadFirst, spreadBeside); err != nil {
+			return err
 		}
 		for _, r := range references {
 			if err := t.run(ctx, db.schema.qualify(`ALTER TABLE @.`+r.table+` ADD CONSTRAINT `+r.name+` `+r.definition)); err != nil {
@@ -98,4 +100,18 @@ func (db *DB) Distribute(ctx context.Context) error {
 		return fmt.Errorf("distribute the store: %w", err)
 	}
 	return db.findNodes(ctx)
+}
+
+// place has the cluster place tables: the first with its own statement, the others beside it.
+func (t *attempt) place(ctx context.Context, tables []string, first, beside string) error {
+	for i, table := range tables {
+		statement, args := first, []any{t.db.schema.table(table)}
+		if i > 0 {
+			statement, args = beside, append(args, t.db.schema.table(tables[0]))
+		}
+		if _, err := sqlstore.Has(ctx, t, statement, args...); err != nil {
+			return fmt.Errorf("spread %s over the nodes: %w", table, err)
+		}
+	}
+	return nil
 }

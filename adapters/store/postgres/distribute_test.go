@@ -70,7 +70,7 @@ const stubs = `CREATE TABLE calls (n bigint GENERATED ALWAYS AS IDENTITY, call t
 	CREATE FUNCTION create_reference_table(t regclass) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO calls (call) VALUES ('copy ' || t) $$;
 	CREATE FUNCTION create_distributed_table(t regclass, c text, colocate_with text DEFAULT 'default') RETURNS void LANGUAGE sql AS $$
-		INSERT INTO calls (call) VALUES (t || ' by ' || c || ' beside ' || colocate_with);
+		INSERT INTO calls (call) VALUES (t || coalesce(' by ' || c, ' whole') || ' beside ' || colocate_with);
 		INSERT INTO pg_dist_partition VALUES (t) $$`
 
 // Every table is either copied to each node or spread by its provider, whose code begins its primary key and every unique index.
@@ -96,7 +96,10 @@ func TestDistributeNamesEveryTable(t *testing.T) {
 	var named []string
 	for _, call := range calls {
 		table, how, spread := strings.Cut(strings.TrimPrefix(call, "copy "), " by ")
-		named = append(named, table)
+		table, beside, whole := strings.Cut(table, " whole beside ")
+		if named = append(named, table); whole != strings.HasPrefix(table, "evidence") || whole && table == "evidence_head" && beside != "evidence" {
+			t.Errorf("%s is whole: %t, beside %q; want the evidence log, and nothing else, on one node", table, whole, beside)
+		}
 		if !spread {
 			continue
 		}

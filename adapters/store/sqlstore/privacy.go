@@ -75,21 +75,23 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string,
 	})
 }
 
-// The entry of an agreement is looked up for erased checkouts only.
-const selectOld = `SELECT id, created_ms < CASE status WHEN 'confirmed' THEN CAST(? AS bigint) ELSE CAST(? AS bigint) END
-		AND (erased_ms IS NULL OR status = 'confirmed' AND EXISTS (SELECT 1 FROM @.evidence AS e
-			WHERE e.id = '` + evidence.AgreementPrefix + `' || agreement_number AND length(e.salt) > 0))
+const (
+	selectOld = `SELECT id, created_ms < CASE status WHEN 'confirmed' THEN CAST(? AS bigint) ELSE CAST(? AS bigint) END, erased_ms IS NULL,
+		CASE status WHEN 'confirmed' THEN agreement_number ELSE '' END
 	FROM @.checkouts WHERE (provider_code, id) > (?, ?) ORDER BY provider_code, id LIMIT ?`
+	selectSalted = `SELECT id FROM @.evidence WHERE length(salt) > 0 AND id IN (`
+)
 
 type oldCheckout struct {
-	id     string
-	wanted bool
+	id          string
+	old, intact bool
+	number      string
 }
 
 // OldCheckouts implements [ports.Retention]. The cursor is the id of the checkout that was looked at last.
 func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int,
 	confirmed, open time.Time) (ids []string, next string, err error) {
-	page, err := All(ctx, s.engine, Fields(func(o *oldCheckout) []any { return []any{&o.id, &o.wanted} }), selectOld,
+	page, err := All(ctx, s.engine, Fields(func(o *oldCheckout) []any { return []any{&o.id, &o.old, &o.intact, &o.number} }), selectOld,
 		confirmed.UnixMilli(), open.UnixMilli(), checkout.ProviderOf(cursor), cursor, limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("read old checkouts: %w", err)
@@ -98,10 +100,29 @@ func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int,
 		page = page[:limit]
 		next = page[limit-1].id
 	}
+	salted, err := s.salted(ctx, page)
+	if err != nil {
+		return nil, "", fmt.Errorf("read the evidence of old checkouts: %w", err)
+	}
 	for _, o := range page {
-		if o.wanted {
+		if o.old && (o.intact || slices.Contains(salted, evidence.AgreementID(o.number))) {
 			ids = append(ids, o.id)
 		}
 	}
 	return ids, next, nil
+}
+
+// salted returns the ids of the entries of erased checkouts that still have a salt. It is a question of its own: the evidence log may be
+// on another node than the checkouts.
+func (s *Store) salted(ctx context.Context, page []oldCheckout) (ids []string, err error) {
+	var of []any
+	for _, o := range page {
+		if o.old && !o.intact && o.number != "" {
+			of = append(of, evidence.AgreementID(o.number))
+		}
+	}
+	if len(of) == 0 {
+		return nil, nil
+	}
+	return All(ctx, s.engine, ScanValue[string], selectSalted+marks(len(of))+`)`, of...)
 }
