@@ -13,21 +13,38 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// readyLife is the time for which it is remembered that the CRM was ready: each look is a call that counts for the daily
-// limit, and a call a minute is 1,440 a day.
+// readyLife is the time for which it is remembered that a look succeeded, unless a call fails: each look counts for the daily
+// limit, and a look a minute is 1,440 calls a day.
 const readyLife = time.Minute
 
-// Ready implements ports.CRM: the client can sign in, and the organisation has calls left for an Open.
+// Ready implements ports.CRM: Salesforce answers, the client can sign in, and the organisation has calls left for an Open. Each
+// Ready makes a call, unless few calls are left: while a look is remembered, a call that does not count for the daily limit.
 func (c *CRM) Ready(ctx context.Context) error {
 	now := c.options.Now()
-	if c.limit.few() != nil || ctx.Err() == nil && now.Sub(time.Unix(0, c.ready.Load())) < readyLife {
+	switch {
+	case c.limit.few() != nil:
 		return c.spare(ctx)
+	case now.Sub(time.Unix(0, c.ready.Load())) < readyLife:
+		return c.reach(ctx)
 	}
 	err := c.look(ctx)
 	if err == nil {
 		c.ready.Store(now.UnixNano())
 	}
 	return err
+}
+
+// reach makes a call that needs no token and does not count for the daily limit: for the versions of the API.
+func (c *CRM) reach(ctx context.Context) error {
+	resp, _, err := c.roundTrip(ctx, callTimeout, http.MethodGet, c.options.URL+versionsPath, http.Header{}, nil)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = &apiError{status: resp.StatusCode, look: true}
+	}
+	if err != nil {
+		c.ready.Store(0)
+		return fmt.Errorf("GET %s: %w", versionsPath, err)
+	}
+	return nil
 }
 
 // Check compares the mapping with the organisation, and returns everything that keeps enrolments from being stored there

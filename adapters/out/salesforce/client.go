@@ -24,8 +24,9 @@ const (
 )
 
 const (
-	apiVersion = "v61.0"
-	dataPath   = "/services/data/" + apiVersion
+	apiVersion   = "v61.0"
+	versionsPath = "/services/data"
+	dataPath     = versionsPath + "/" + apiVersion
 )
 
 // call is one call of the API.
@@ -48,6 +49,7 @@ func send[T any](ctx context.Context, c *CRM, call call) (T, error) {
 		}
 	}
 	if err != nil {
+		c.ready.Store(0)
 		return answer, fmt.Errorf("%s %s: %w", call.method, call.path, err)
 	}
 	return answer, nil
@@ -76,8 +78,7 @@ func (c *CRM) send(ctx context.Context, call call) ([]byte, error) {
 	}
 }
 
-// attempt sends one request with a token, once fewer than maxCalls are under way, and returns the body of a successful
-// answer.
+// attempt sends one request with a token, and returns the body of a successful answer.
 func (c *CRM) attempt(ctx context.Context, token accessToken, call call, body []byte) ([]byte, error) {
 	address := token.base + dataPath + call.path
 	if len(call.query) > 0 {
@@ -87,26 +88,31 @@ func (c *CRM) attempt(ctx context.Context, token accessToken, call call, body []
 	if body != nil {
 		header.Set("Content-Type", "application/json")
 	}
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	resp, data, err := c.roundTrip(ctx, cmp.Or(call.timeout, callTimeout), call.method, address, header, body)
 	if err != nil {
 		return nil, err
 	}
-	c.limit.read(resp.Header, c.options.Now())
+	refused := newAPIError(resp.StatusCode, data)
+	if refused.usedUp() {
+		c.limit.exhaust()
+	} else {
+		c.limit.read(resp.Header, c.options.Now())
+	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, newAPIError(resp.StatusCode, data)
+		return nil, refused
 	}
 	return data, nil
 }
 
-// roundTrip sends one request and reads its answer. Nothing is sent once the deadline has passed.
+// roundTrip sends one request when its turn has come and fewer than maxCalls are under way, and reads its answer. Nothing is
+// sent once the deadline has passed.
 func (c *CRM) roundTrip(ctx context.Context, timeout time.Duration, method, address string, header http.Header,
 	body []byte) (*http.Response, []byte, error) {
+	done, err := c.turn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -118,9 +124,10 @@ func (c *CRM) roundTrip(ctx context.Context, timeout time.Duration, method, addr
 	req.Header = header
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "provider-checkout")
-	if err := inTime(caller); err != nil {
+	if err = inTime(caller); err != nil {
 		return nil, nil, err
 	}
+	sent := c.options.Now()
 	resp, err := c.options.Transport.RoundTrip(req)
 	if err != nil {
 		return nil, nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}
@@ -130,5 +137,6 @@ func (c *CRM) roundTrip(ctx context.Context, timeout time.Duration, method, addr
 	if err != nil {
 		return nil, nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}
 	}
+	c.pace.observe(newAPIError(resp.StatusCode, data).throttled(), sent, c.options.Now())
 	return resp, data, nil
 }

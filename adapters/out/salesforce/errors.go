@@ -49,7 +49,7 @@ var lengthPattern = regexp.MustCompile(`\(max length=([0-9]{1,6})\)$`)
 func newAPIError(status int, body []byte) *apiError {
 	e := &apiError{status: status}
 	var wires []errorWire
-	if json.Unmarshal(body, &wires) != nil {
+	if status < 300 || json.Unmarshal(body, &wires) != nil {
 		return e
 	}
 	for _, w := range wires[:min(len(wires), maxFaults)] {
@@ -91,6 +91,11 @@ func (e *apiError) usedUp() bool {
 func (e *apiError) definite() bool {
 	_, again := e.retry()
 	return e.status >= 300 && !again && !e.look && !e.usedUp() && len(e.faults) > 0 && !e.has(codeHalted) && e.status != http.StatusUnauthorized
+}
+
+// throttled reports whether a call was refused for the number of calls, or because Salesforce has too much to do.
+func (e *apiError) throttled() bool {
+	return e.has(codeRequestLimit) || e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable
 }
 
 // Is reports whether the error means what a port's error means.

@@ -17,10 +17,6 @@ import (
 // maxCalls is the number of calls that are under way at once. An organisation lets 25 long calls run, and has other clients.
 const maxCalls = 20
 
-// lookAgain is the greatest age of the latest figure when few calls were left. After that a call is spent on a new figure:
-// 144 calls a day at most.
-const lookAgain = 10 * time.Minute
-
 // reserve returns how many of a day's calls are kept for completions, upon which money waits: one in a hundred and at least
 // 100, but never more than one in ten.
 func reserve(of int) int { return max(of/100, min(100, of/10)) }
@@ -29,6 +25,7 @@ func reserve(of int) int { return max(of/100, min(100, of/10)) }
 type dailyLimit struct {
 	mu       sync.Mutex
 	left, of int       // of is 0 before the first answer
+	refused  int       // calls in a row, because no calls were left
 	at       time.Time // of the answer, or of the latest look
 }
 
@@ -44,7 +41,16 @@ func (c *CRM) Limit() (left, of int, known bool) {
 func (l *dailyLimit) set(left, of int, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.left, l.of, l.at = left, of, now
+	l.left, l.of, l.at, l.refused = left, of, now, 0
+}
+
+// exhaust notes that a call was refused because no calls are left. After refusedInARow of these calls the next Open looks at once.
+func (l *dailyLimit) exhaust() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refused++; l.refused == refusedInARow {
+		l.left, l.at = 0, time.Time{}
+	}
 }
 
 // read takes the figure from the header of an answer, if it has one: api-usage=18/15000, and others after it.
@@ -64,17 +70,32 @@ func (l *dailyLimit) read(header http.Header, now time.Time) {
 func (l *dailyLimit) few() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.of == 0 || l.left > reserve(l.of) {
+	switch {
+	case l.refused >= refusedInARow:
+		return fmt.Errorf("%w: the organisation has no calls of the day left", ports.ErrBusy)
+	case l.of == 0 || l.left > reserve(l.of):
 		return nil
 	}
 	return fmt.Errorf("%w: %d of the organisation's %d calls of the day are left, which are kept for completions", ports.ErrBusy, l.left, l.of)
+}
+
+// lookAgain returns the greatest age of the latest figure while few calls are left. After that a call is spent on a new figure.
+// A call that is refused costs nothing; the last half of what is kept for completions is spared.
+func (l *dailyLimit) lookAgain() time.Duration {
+	switch {
+	case l.left == 0:
+		return 20 * time.Second
+	case l.left > reserve(l.of)/2:
+		return time.Minute
+	}
+	return 10 * time.Minute
 }
 
 // turn reports whether the caller is to ask for a new figure, because the latest is old. Of several callers one is.
 func (l *dailyLimit) turn(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if age := now.Sub(l.at); age >= 0 && age < lookAgain {
+	if age := now.Sub(l.at); age >= 0 && age < l.lookAgain() {
 		return false
 	}
 	l.at = now

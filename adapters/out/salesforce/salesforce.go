@@ -60,7 +60,8 @@ type CRM struct {
 	signedIn chan accessToken // holds the token, unless a call has taken it to sign in
 	slots    chan struct{}    // holds a value for each call that is under way
 	limit    dailyLimit
-	ready    atomic.Int64 // when the CRM was found ready last, in nanoseconds
+	pace     pace
+	ready    atomic.Int64 // when the CRM was found ready last, in nanoseconds; 0 once a call has failed
 	pause    func(context.Context, time.Duration) (lasted bool)
 }
 

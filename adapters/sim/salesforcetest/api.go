@@ -184,7 +184,7 @@ func failed(err *apiError) response {
 // serveAPI serves one call, or what an armed fault makes of it.
 func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if strings.TrimSuffix(r.URL.Path, "/") == dataPath && r.Method == http.MethodGet {
-		write(w, answer{status: http.StatusOK, body: versions()}.toResponse())
+		s.serveVersions(w, r)
 		return
 	}
 	name := otherCalls
@@ -218,6 +218,18 @@ func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
 		}
 		return failed(err)
 	}})
+}
+
+// serveVersions answers a call for the versions, which needs no token and does not count for the limit of a day.
+func (s *Simulator) serveVersions(w http.ResponseWriter, r *http.Request) {
+	s.count("GET " + dataPath)
+	carryOut := func() response { return answer{status: http.StatusOK, body: versions()}.toResponse() }
+	send := func(res response) { write(w, res) }
+	if f, ok := s.faults.Pick(r, s.options.Rand, fitsToken); ok {
+		s.suffer(w, r, f, sufferer{send: send, carryOut: carryOut, fail: failed})
+		return
+	}
+	send(carryOut())
 }
 
 // carryOut carries out a call, with a fault that is a record's.

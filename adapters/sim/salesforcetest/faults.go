@@ -52,7 +52,7 @@ func suffersInRecord(f Fault) bool {
 	return slices.Contains([]FaultKind{FaultLockedRow, FaultValidation, FaultDuplicateValue}, f.Kind)
 }
 
-// fitsToken reports whether a token request can suffer the fault.
+// fitsToken reports whether a token request, or a call for the versions, can suffer the fault.
 func fitsToken(f Fault) bool {
 	return f.Object == "" && !suffersInRecord(f) && !slices.Contains([]FaultKind{FaultRequestLimit, FaultExpiredToken, FaultUnavailable}, f.Kind)
 }
