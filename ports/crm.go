@@ -46,6 +46,7 @@ type CRM interface {
 	// and an agreement that is on record is concluded again, under its number.
 	Agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agreed, error)
 
-	// Ready returns nil if the CRM can be reached and would take an Open. It changes nothing there.
+	// Ready returns nil if the CRM can be reached and would take an Open, which it finds out by a call, not from memory: a circuit
+	// breaker closes by it. It changes nothing there.
 	Ready(ctx context.Context) error
 }

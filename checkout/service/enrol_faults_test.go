@@ -311,3 +311,31 @@ func TestALateOwnerStoresNothing(t *testing.T) {
 		})
 	}
 }
+
+// While creates are refused because the CRM did not answer, the service is not ready, whatever the CRM would answer by now. The call
+// that finds out is the scheduler's.
+func TestNotReadyUntilACallOfTheCRMSucceeds(t *testing.T) {
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		ready := func(when string, want bool) {
+			t.Helper()
+			time.Sleep(time.Second)
+			if got := w.Readiness(t.Context()).ReadyForAPICalls; got != want {
+				t.Errorf("%s: ready for API calls = %v, want %v", when, got, want)
+			}
+		}
+		ready("at first", true)
+		c.disturb(fails, nil)
+		ready("the CRM is away", false)
+		for n := range 5 {
+			_, err := w.Create(t.Context(), caller, create(fmt.Sprint("ORDER-", n)))
+			expect(t, err, checkout.CodeBusy)
+		}
+		c.disturb(nil, nil)
+		ready("the CRM is back, and has not answered a call", false)
+		stop := w.background(t)
+		defer stop()
+		time.Sleep(time.Second)
+		ready("the CRM has answered a call", true)
+		w.reports.take()
+	})
+}

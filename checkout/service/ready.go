@@ -61,7 +61,7 @@ func (s *Service) lookForDestinations(ctx context.Context) error {
 type Health struct {
 	Store     error // nil if it takes writes and its schema is current; the embedded CRM is part of it
 	Processor error // nil if it can be reached
-	CRM       error // nil if it can be reached
+	CRM       error // nil if it can be reached, and its circuit breaker is closed
 }
 
 // Serving reports whether requests should be sent here. While only the CRM is away, everything but creates and first
@@ -77,9 +77,20 @@ func (s *Service) Health(ctx context.Context) (h Health) {
 	var all sync.WaitGroup
 	all.Go(func() { h.Store = s.storeReady.check(ctx, s, "the store", s.cfg.Store.Ready) })
 	all.Go(func() { h.Processor = s.processorReady.check(ctx, s, "the processor", s.processorIsReady) })
-	all.Go(func() { h.CRM = s.crmReady.check(ctx, s, "the CRM", s.cfg.CRM.Ready) })
+	all.Go(func() { h.CRM = s.crmReady.check(ctx, s, "the CRM", s.crmIsReady) })
 	all.Wait()
 	return h
+}
+
+// errCRMSilent: the circuit breaker before the CRM is open.
+var errCRMSilent = errors.New("it has not answered, and creates and first confirms are refused until it does")
+
+// crmIsReady returns nil if the CRM can be reached. While its circuit breaker is open the scheduler makes the calls that find out.
+func (s *Service) crmIsReady(ctx context.Context) error {
+	if s.crm.Open() {
+		return errCRMSilent
+	}
+	return s.cfg.CRM.Ready(ctx)
 }
 
 // processorIsReady returns nil if the processor can be reached, and payments can be collected for every provider that may
