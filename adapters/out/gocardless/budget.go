@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -28,8 +29,14 @@ const (
 // errBudget is the error of a call that would take more of the account's rate limit than its purpose may.
 var errBudget = fmt.Errorf("the request budget is used up: %w", ports.ErrBusy)
 
-// budget keeps the process within the account's rate limit: a bucket that holds a sixth of a minute's requests, so that
-// a burst does not take what the rest of the minute needs.
+// burst is the part of a minute's requests that the bucket holds.
+const burst = 1. / 6
+
+// underWay is the part that is kept for requests of other processes that are under way.
+const underWay = 0.03
+
+// budget keeps the processes that use an account within its rate limit: a bucket that holds a part of a minute's requests, so that
+// a burst does not take what the rest of the minute needs. Each answer says what the other processes have taken.
 type budget struct {
 	now     func() time.Time
 	pause   func(context.Context, time.Duration) (lasted bool)
@@ -37,14 +44,15 @@ type budget struct {
 	size    float64
 	mu      sync.Mutex
 	tokens  float64
-	at      time.Time // of tokens
+	spare   float64   // what background calls may take of the tokens: the rest of the minute does not need it
+	at      time.Time // of tokens and spare
 	refused time.Time // when GoCardless last refused a call,
 	blocked time.Time // and until when it said so
 }
 
 func newBudget(perMinute int, now func() time.Time) *budget {
-	b := &budget{now: now, pause: outbound.Pause, rate: float64(perMinute) / 60, size: max(float64(perMinute)/6, 1)}
-	b.tokens, b.at = b.size, now()
+	b := &budget{now: now, pause: outbound.Pause, rate: float64(perMinute) / 60, size: max(float64(perMinute)*burst, 1)}
+	b.tokens, b.spare, b.at = b.size, b.size, now()
 	return b
 }
 
@@ -73,35 +81,61 @@ func (b *budget) tryTake(p checkout.Purpose) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
-	b.tokens = min(b.size, b.tokens+max(0, now.Sub(b.at).Seconds())*b.rate)
-	b.at = now
+	came := max(0, now.Sub(b.at).Seconds()) * b.rate
+	b.tokens, b.spare, b.at = min(b.size, b.tokens+came), min(b.size, b.spare+came), now
 	// What a person waits for is tried even while GoCardless refuses calls: these are few, and other processes' share of
 	// the limit may come back sooner than announced.
 	if p > checkout.ForPayer && now.Before(b.blocked) {
 		return b.blocked.Sub(now)
 	}
-	need := 1 + b.size*reserved[p]/100
-	if b.tokens >= min(need, b.size) {
+	have, need := b.tokens, min(1+b.size*reserved[p]/100, b.size)
+	if p > checkout.ForPayer {
+		have = min(have, b.spare)
+	}
+	if have >= need {
 		b.tokens--
+		b.spare--
 		return 0
 	}
-	return time.Duration((min(need, b.size) - b.tokens) / b.rate * float64(time.Second))
+	return time.Duration((need - have) / b.rate * float64(time.Second))
 }
 
-// observe learns from the answer to a call how much of the account's limit is left, which other processes use too. A call
-// that was taken after one was refused shows that the limit has room again.
+// observe learns from the answer to a call how much of the account's limit is left. A call that was taken after one was refused
+// shows that the limit has room again. Times in an answer are by GoCardless' clock.
 func (b *budget) observe(h http.Header, status int, sent, now time.Time) {
+	there, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		there = now
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch until := retryAfter(h, now); {
-	case status == http.StatusTooManyRequests && until.After(now):
-		b.refused, b.blocked = now, now.Add(min(until.Sub(now), longestBlock))
-	case status < 300 && !sent.Before(b.refused):
+	if status == http.StatusTooManyRequests {
+		b.tokens = min(b.tokens, 0)
+		if wait := retryAfter(h, there).Sub(there); wait > 0 {
+			b.refused, b.blocked = now, now.Add(min(wait, longestBlock))
+		}
+		return
+	}
+	if status < 300 && !sent.Before(b.refused) {
 		b.blocked = time.Time{}
 	}
-	if remaining, err := strconv.Atoi(h.Get("RateLimit-Remaining")); err == nil && remaining >= 0 && status != http.StatusTooManyRequests {
-		b.tokens = min(b.tokens, float64(remaining))
+	left, spare := shared(h, there)
+	b.tokens, b.spare = min(b.tokens, left), min(b.spare, spare)
+}
+
+// shared returns how much is left of the whole account's requests of the present minute, and how much more than the rest of the
+// minute needs: the tokens in a bucket that all processes share, because all see it in their answers. Both are infinite if the
+// answer does not say.
+func shared(h http.Header, now time.Time) (left, spare float64) {
+	remaining, err := strconv.ParseUint(h.Get("RateLimit-Remaining"), 10, 32)
+	if err != nil {
+		return math.Inf(1), math.Inf(1)
 	}
+	limit, _ := strconv.ParseUint(h.Get("RateLimit-Limit"), 10, 32)
+	reset, _ := http.ParseTime(h.Get("RateLimit-Reset"))
+	rest := min(max(reset.Sub(now), 0), time.Minute)
+	left = float64(remaining)
+	return left, left - float64(limit)*(underWay+(1-burst-underWay)*rest.Minutes())
 }
 
 // retryAfter returns the time at which a refused call may be repeated: GoCardless says it as RateLimit-Reset, and a proxy before it

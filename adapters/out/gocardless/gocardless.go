@@ -42,8 +42,8 @@ type Options struct {
 	URL string
 	// PageOrigins are the origins of the payer's pages, where they are others than GoCardless' usual.
 	PageOrigins []string
-	// RequestsPerMinute is the account's rate limit, which all processes that use it share; 1000 if 0. This process takes
-	// no more, and leaves room for confirms first.
+	// RequestsPerMinute is the account's rate limit; 1000 if 0. All processes that use the account share it, by what answers say
+	// is left of it, and leave room for confirms first.
 	RequestsPerMinute int
 
 	Transport http.RoundTripper // http.DefaultTransport's settings if nil
