@@ -30,14 +30,20 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c che
 	return s.refreshForPoll(ctx, stored), nil
 }
 
-// observationLife is the lifetime of a cached answer of the processor.
-const observationLife = 2 * time.Second
+const (
+	// observationLife is the lifetime of a cached answer of the processor.
+	observationLife = 2 * time.Second
+	// asksInARow is the number of questions in a row for pages of one setup after which pages go by the cached answer.
+	asksInARow = 3
+)
 
 // observed is an answer of the processor about a setup, or the error in its place.
 type observed struct {
-	seen checkout.Observation
-	kept checkout.Setback // for the page only
-	err  error
+	seen  checkout.Observation
+	kept  checkout.Setback // for the page only
+	err   error
+	asked time.Time // when the question began
+	asks  int       // in a row, each within the lifetime of the answer before
 }
 
 // answers are the latest answers of the processor, by billing request.
@@ -51,8 +57,10 @@ func newAnswers() *answers {
 }
 
 // once returns the latest answer, for callers who wait for one another: however many of them want it, ask is called at most once in
-// its lifetime. A caller that hangs up does not end the call, because others wait for its answer.
-func (a *answers) once(ctx context.Context, now func() time.Time, id string, ask func(context.Context) observed) (observed, error) {
+// its lifetime, or asksInARow times where it is older than since. A caller that hangs up does not end the call, because others wait
+// for its answer.
+func (a *answers) once(ctx context.Context, now func() time.Time, since time.Time, id string,
+	ask func(context.Context) observed) (observed, error) {
 	unlock, _, err := a.asking.lock(ctx, id)
 	if err != nil {
 		return observed{}, err
@@ -60,7 +68,12 @@ func (a *answers) once(ctx context.Context, now func() time.Time, id string, ask
 	defer unlock()
 	answer, ok := a.values.Fresh(now(), id)
 	if !ok {
+		answer = observed{}
+	}
+	if !ok || answer.asked.Before(since) && answer.asks < asksInARow {
+		asked, asks := now(), answer.asks+1
 		answer = ask(context.WithoutCancel(ctx))
+		answer.asked, answer.asks = asked, asks
 		a.values.Put(now(), id, answer)
 	}
 	return answer, answer.err
@@ -73,7 +86,7 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 	if s.processor.Notifies || id == "" {
 		return stored
 	}
-	answer, err := s.polled.once(ctx, s.now, id, func(ctx context.Context) (o observed) {
+	answer, err := s.polled.once(ctx, s.now, time.Time{}, id, func(ctx context.Context) (o observed) {
 		o.seen, o.err = s.observe(ctx, stored, checkout.ForPoll, s.cfg.PollTimeout)
 		return o
 	})
@@ -86,11 +99,11 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 	return stored
 }
 
-// observeForPage returns what the processor said of the setup to a page just now, or asks, but goes by no poll's answer: a payer who
-// comes back from the processor must see what that led to, even if a poll asked a moment before. Polls go by its answers too. The
-// page also says what kept the payer.
+// observeForPage asks the processor about the setup for a page: a payer who comes back from the processor must see what that led
+// to, even if a poll or another page asked a moment before. Pages that wait at once share an answer, and so do pages after many
+// questions in a row. Polls go by its answers too. The page also says what kept the payer.
 func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (observed, error) {
-	return s.viewed.once(ctx, s.now, c.Setup.BillingRequestID, func(ctx context.Context) (o observed) {
+	return s.viewed.once(ctx, s.now, s.now(), c.Setup.BillingRequestID, func(ctx context.Context) (o observed) {
 		ctx, cancel := context.WithTimeout(ctx, s.cfg.PollTimeout)
 		defer cancel()
 		o.seen, o.err = s.observe(ctx, c, checkout.ForPayer, s.cfg.PollTimeout)

@@ -38,38 +38,73 @@ func TestTheSetupPageTakesBackWhatIsNoLongerTrue(t *testing.T) {
 }
 
 func TestTheSetupPageAsksSeldomAndOnlyWhereThereIsSomethingToAsk(t *testing.T) {
-	w := newWorld(t)
-	o := w.opened(t, "ORDER-1")
-	for range 10 {
-		w.page(t, o.Token)
-	}
-	if w.processor.asked != 0 {
-		t.Errorf("before the setup was begun the page asked %d times", w.processor.asked)
-	}
+	inWorld(t, func(t *testing.T, w *world) {
+		o := w.opened(t, "ORDER-1")
+		for range 10 {
+			w.page(t, o.Token)
+		}
+		if w.processor.asked != 0 {
+			t.Errorf("before the setup was begun the page asked %d times", w.processor.asked)
+		}
 
-	o = w.begun(t, "ORDER-2")
-	w.processor.asked = 0
-	for range 10 {
+		o = w.begun(t, "ORDER-2")
+		w.processor.asked = 0
+		for range 10 {
+			w.page(t, o.Token)
+		}
+		if w.processor.asked != 1 {
+			t.Errorf("ten pages asked %d times, want once", w.processor.asked)
+		}
+		if _, err := w.Checkout(t.Context(), caller, o.Checkout.ID); err != nil || w.processor.asked != 1 {
+			t.Errorf("a poll after them asked again: %d times, %v", w.processor.asked, err)
+		}
+		w.clock.forward(2 * time.Second)
 		w.page(t, o.Token)
-	}
-	if w.processor.asked != 1 {
-		t.Errorf("ten pages asked %d times, want once", w.processor.asked)
-	}
-	if _, err := w.Checkout(t.Context(), caller, o.Checkout.ID); err != nil || w.processor.asked != 1 {
-		t.Errorf("a poll after them asked again: %d times, %v", w.processor.asked, err)
-	}
-	w.clock.forward(2 * time.Second)
-	w.page(t, o.Token)
-	if w.processor.asked != 2 {
-		t.Errorf("two seconds later the page asked %d times, want twice in all", w.processor.asked)
-	}
+		if w.processor.asked != 2 {
+			t.Errorf("two seconds later the page asked %d times, want twice in all", w.processor.asked)
+		}
 
-	off := kowhai()
-	off.Provider.Active = false
-	w.configure(t, off)
-	if page := w.page(t, o.Token); page.State != checkout.PageNotEnabled || w.processor.asked != 2 {
-		t.Errorf("of a provider that is off: page %q, asked %d times; want no question", page.State, w.processor.asked)
+		off := kowhai()
+		off.Provider.Active = false
+		w.configure(t, off)
+		if page := w.page(t, o.Token); page.State != checkout.PageNotEnabled || w.processor.asked != 2 {
+			t.Errorf("of a provider that is off: page %q, asked %d times; want no question", page.State, w.processor.asked)
+		}
+	})
+}
+
+// A second tab, or a scanner of mails, has opened the page a moment before the payer finished at the processor.
+func TestAReturningPayerSeesWhatTheSetupLedTo(t *testing.T) {
+	for name, later := range map[string]time.Duration{"the link works": 0, "the link has expired": 8 * 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			o := w.begun(t, "ORDER-1")
+			w.clock.forward(later)
+			if page := w.page(t, o.Token); page.State == checkout.PageDone {
+				t.Fatalf("page %q before the payer has finished", page.State)
+			}
+			w.clock.forward(time.Millisecond)
+			w.processor.set(fulfilled)
+			if page := w.page(t, o.Token); page.State != checkout.PageDone {
+				t.Errorf("page %q, last try %q, want what is so by now", page.State, page.LastTry)
+			}
+		})
 	}
+}
+
+// Whoever opens a page again and again does not have the processor asked each time.
+func TestTheSetupPageAsksALimitedNumberOfTimesInARow(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		o := w.begun(t, "ORDER-1")
+		w.processor.asked = 0
+		for range 100 { // in ten seconds
+			w.page(t, o.Token)
+			w.clock.forward(100 * time.Millisecond)
+		}
+		if w.processor.asked > 15 {
+			t.Errorf("a hundred pages in ten seconds asked %d times, want 15 at most", w.processor.asked)
+		}
+	})
 }
 
 func TestTheSetupPageIsShownThoughTheProcessorIsDown(t *testing.T) {
@@ -220,30 +255,32 @@ func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
 		{"the mandate died", mandate(checkout.MandateFailed), checkout.PageOpen, checkout.TryMandateFailed, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w, p := telling(t, checkout.SetbackPlace)
-			o := w.begun(t, "ORDER-1")
-			before := w.records(t)
-			w.processor.set(tt.says)
-			for range 3 { // answers are kept for two seconds
-				page := w.page(t, o.Token)
-				if page.State != tt.state || page.LastTry != tt.want || page.Checkout.Setup.BillingRequest != tt.says.BillingRequest {
-					t.Errorf("page %q, last try %q with %+v; want %q and %q", page.State, page.LastTry, page.Checkout.Setup.Observation, tt.state, tt.want)
+			synctest.Test(t, func(t *testing.T) {
+				w, p := telling(t, checkout.SetbackPlace)
+				o := w.begun(t, "ORDER-1")
+				before := w.records(t)
+				w.processor.set(tt.says)
+				for range 3 { // answers are kept for two seconds
+					page := w.page(t, o.Token)
+					if page.State != tt.state || page.LastTry != tt.want || page.Checkout.Setup.BillingRequest != tt.says.BillingRequest {
+						t.Errorf("page %q, last try %q with %+v; want %q and %q", page.State, page.LastTry, page.Checkout.Setup.Observation, tt.state, tt.want)
+					}
 				}
-			}
-			if after := w.records(t); !reflect.DeepEqual(before, after) {
-				t.Errorf("the page stored\n%+v, it was\n%+v", after, before)
-			}
-			if len(p.asked) != tt.asked {
-				t.Errorf("three pages asked %d times what kept the payer, want %d", len(p.asked), tt.asked)
-			}
-			for _, q := range p.asked {
-				if q.Account.ProviderCode != "KOWHAI" || q.Setup.BillingRequestID == "" || q.Purpose != checkout.ForPayer {
-					t.Errorf("asked with %+v", q)
+				if after := w.records(t); !reflect.DeepEqual(before, after) {
+					t.Errorf("the page stored\n%+v, it was\n%+v", after, before)
 				}
-			}
-			if _, err := w.Checkout(t.Context(), caller, o.Checkout.ID); err != nil || len(p.asked) != tt.asked {
-				t.Errorf("a poll asked too: %d times, %v", len(p.asked), err)
-			}
+				if len(p.asked) != tt.asked {
+					t.Errorf("three pages asked %d times what kept the payer, want %d", len(p.asked), tt.asked)
+				}
+				for _, q := range p.asked {
+					if q.Account.ProviderCode != "KOWHAI" || q.Setup.BillingRequestID == "" || q.Purpose != checkout.ForPayer {
+						t.Errorf("asked with %+v", q)
+					}
+				}
+				if _, err := w.Checkout(t.Context(), caller, o.Checkout.ID); err != nil || len(p.asked) != tt.asked {
+					t.Errorf("a poll asked too: %d times, %v", len(p.asked), err)
+				}
+			})
 		})
 	}
 }

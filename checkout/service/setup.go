@@ -33,10 +33,10 @@ type SetupPage struct {
 	kept  checkout.Setback // what kept the payer from finishing
 }
 
-// SetupPage returns the page that a setup token opens. If a setup was begun it shows what the processor reported at most
-// two seconds ago, or reports within Config.PollTimeout, and otherwise what is on record. It stores that only where polls
-// go by the record: the provider then learns it as soon as the payer, and not with the notification. The refusals are
-// SETUP_LINK_UNKNOWN, for a token that was not signed by one of our secrets, and BUSY.
+// SetupPage returns the page that a setup token opens. If a setup was begun it shows what the processor reports within
+// Config.PollTimeout, or reported at most two seconds ago to a page that was opened many times in a row, and otherwise what is on
+// record. It stores that only where polls go by the record: the provider then learns it as soon as the payer, and not with the
+// notification. The refusals are SETUP_LINK_UNKNOWN, for a token that was not signed by one of our secrets, and BUSY.
 func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(withSubject(ctx))
