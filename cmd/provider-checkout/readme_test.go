@@ -236,3 +236,15 @@ func checkTest(t *testing.T, page, code, folder string) {
 	}
 	t.Errorf("%s: %s: there is no %s in %s", page, code, m[1], folder)
 }
+
+// Times, sizes and rates of the API stand in its reference at /docs alone.
+func TestTheGuideForIntegratorsRepeatsNoFigureOfTheReference(t *testing.T) {
+	guide := fence.ReplaceAllString(pages(t)["cmd/provider-checkout/docs/integrating.md"], "")
+	figure := regexp.MustCompile(`[0-9]+ (ms|s|KiB|seconds?|minutes?|hours?|days?|requests?|attempts?)\b`)
+	for _, repeated := range figure.FindAllString(guide, -1) {
+		t.Errorf("integrating.md says %q", repeated)
+	}
+	if guide == "" || !figure.MatchString("up to 8 s and") {
+		t.Error("nothing was looked at")
+	}
+}
