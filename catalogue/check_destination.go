@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,7 +16,8 @@ const (
 )
 
 func (f *faults) destination(d Destination, sandbox bool) {
-	if d == (Destination{}) {
+	f.events(d.Events)
+	if d.URL == "" && d.Secret == "" && d.PreviousSecret == "" && d.PreviousUntil.IsZero() {
 		return
 	}
 	switch {
@@ -30,6 +33,18 @@ func (f *faults) destination(d Destination, sandbox bool) {
 		f.add("webhook.signing_secret", "must be random: it repeats itself")
 	}
 	f.previousSecret(d)
+}
+
+// events checks a list of events. Which events there are is not known here.
+func (f *faults) events(list []string) {
+	if list != nil && len(list) == 0 {
+		f.add("webhook.events", "must name an event, or be left out")
+	}
+	for i, name := range list {
+		if slices.Contains(list[:i], name) {
+			f.add(fmt.Sprintf("webhook.events[%d]", i), "is %s again", name)
+		}
+	}
 }
 
 // previousSecret checks the secret that a rotation replaces. It need not be random: that may be why it is replaced.

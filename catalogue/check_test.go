@@ -173,6 +173,11 @@ func TestCheckRefusesProvider(t *testing.T) {
 			rotate(&p.Destination)
 			p.Destination.PreviousSecret = strings.Repeat("s", 23)
 		}, "webhook.previous_signing_secret"},
+		{"an empty list of events", func(p *provider) { p.Destination.Events = []string{} }, "webhook.events"},
+		{"an event twice", func(p *provider) { p.Destination.Events = []string{"a", "b", "a"} }, "webhook.events[2]"},
+		{"a list of events that is empty, without a destination", func(p *provider) {
+			p.Destination = catalogue.Destination{Events: []string{}}
+		}, "webhook.events"},
 		{"a secret with a line feed", func(p *provider) { p.Destination.Secret += "\n" }, "webhook.signing_secret"},
 		{"a secret with a stray byte", func(p *provider) { p.Destination.Secret += "\xff" }, "webhook.signing_secret"},
 	}

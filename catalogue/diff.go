@@ -117,7 +117,15 @@ func (p Provider) fields() []field {
 		{name: "signing secret", value: p.Destination.Secret, private: true},
 		{name: "previous signing secret", value: p.Destination.PreviousSecret, private: true},
 		{name: "webhook.previous_secret_until", value: until(p.Destination.PreviousUntil)},
+		{name: "webhook.events", value: listed(p.Destination.Events)},
 	}
+}
+
+func listed(events []string) string {
+	if events == nil {
+		return "as usual"
+	}
+	return "[" + strings.Join(events, ", ") + "]"
 }
 
 func until(t time.Time) string {

@@ -77,6 +77,10 @@ func TestDiff(t *testing.T) {
 				`plans [Weekly × 52, Fortnightly at 120.00] → [Weekly × 52]`},
 		},
 		{
+			"the list of events", nil, func(c *configuration) { c.Provider.Destination.Events = []string{"a", "b"} },
+			[]string{"~ provider KOWHAI: webhook.events as usual → [a, b]"},
+		},
+		{
 			"one course for another", nil,
 			func(c *configuration) { c.Courses = []catalogue.Course{certificate} },
 			[]string{`+ course KOWHAI/NZCERT: "Diploma in Business" added at 2990.00`, `- course KOWHAI/NZDIP: removed`},
@@ -166,7 +170,11 @@ func vary(v reflect.Value) {
 	case reflect.Int, reflect.Int64:
 		v.SetInt(v.Int() + 1)
 	case reflect.Slice:
-		v.SetZero()
+		if v.IsNil() {
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		} else {
+			v.SetZero()
+		}
 	case reflect.Struct:
 		v.Set(reflect.ValueOf(v.Interface().(time.Time).Add(time.Millisecond)))
 	default:

@@ -58,7 +58,7 @@ type Branding struct {
 	SupportEmail  string
 }
 
-// Destination is the receiver of a provider's events. The zero value means that they are not sent.
+// Destination is the receiver of a provider's events. Without a URL they are not sent.
 type Destination struct {
 	URL    string
 	Secret string // the HMAC key is its bytes, prefix included; at least 24
@@ -66,6 +66,8 @@ type Destination struct {
 	// outside of such a change.
 	PreviousSecret string
 	PreviousUntil  time.Time // in UTC
+	// Events are the names of the events that the provider gets; the others do not exist for it. nil: the contract's.
+	Events []string
 }
 
 // Secrets returns the secrets that sign at the given time, the current one first.

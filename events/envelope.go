@@ -49,6 +49,14 @@ type generatedData struct {
 	AgreementVersion string `json:"agreement_version"`
 }
 
+type changedData struct {
+	Subject
+	DDAID         string `json:"dda_id"`
+	MandateStatus string `json:"mandate_status"`
+	Reason        string `json:"mandate_reason,omitempty"`
+	ChangedAt     string `json:"changed_at"`
+}
+
 // encode returns e as JSON on one line. HTML characters are not escaped: an order id
 // is in the body as the provider wrote it.
 func encode(e envelope) []byte {

@@ -1,9 +1,10 @@
-// Package events holds the three notifications that the service sends to a provider
-// (contract, section 6): their bodies, and signing and verifying a delivery. A
+// Package events holds the notifications that the service sends to a provider: the contract's three (section 6), and
+// mandate.changed for a provider that lists it. It has their bodies, and signs and verifies a delivery. A
 // receiver written in Go can import it for Verify. It does no I/O and reads no clock.
 package events
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,7 +17,27 @@ const (
 	CheckoutCreated    Name = "checkout.created"
 	CheckoutConfirmed  Name = "checkout.confirmed"
 	AgreementGenerated Name = "agreement.generated"
+	MandateChanged     Name = "mandate.changed" // of a confirmed checkout: it has ended, or was reinstated
 )
+
+// Names lists every event.
+func Names() []Name {
+	return append(Contract(), MandateChanged)
+}
+
+// Contract lists the contract's events, which every provider gets that lists no events.
+func Contract() []Name { return []Name{CheckoutCreated, CheckoutConfirmed, AgreementGenerated} }
+
+// Listed reports whether a provider that lists these events gets an event of the name. nil is a provider without a list.
+func Listed(list []string, n Name) bool {
+	if list == nil {
+		return slices.Contains(Contract(), n)
+	}
+	return slices.Contains(list, string(n))
+}
+
+// Recurs reports whether a checkout may have more than one event of the name.
+func (n Name) Recurs() bool { return n == MandateChanged }
 
 // Status is the state of an event's delivery.
 type Status string
@@ -61,6 +82,11 @@ func Confirmed(o Origin, s Subject, ddaID, agreementID string) Event {
 // Generated makes the event agreement.generated.
 func Generated(o Origin, s Subject, agreementID, agreementNumber, documentID, agreementVersion string) Event {
 	return newEvent(AgreementGenerated, o, s, generatedData{s, agreementID, agreementNumber, documentID, agreementVersion})
+}
+
+// Changed makes the event mandate.changed: the mandate has this status since a time, for the processor's reason, "" if it gave none.
+func Changed(o Origin, s Subject, ddaID, mandateStatus, reason string, at time.Time) Event {
+	return newEvent(MandateChanged, o, s, changedData{s, ddaID, mandateStatus, reason, Timestamp(at)})
 }
 
 // newEvent makes the event of this name about s, with data in its envelope.

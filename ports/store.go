@@ -35,9 +35,9 @@ type Store interface {
 // its events, other jobs and moments.
 type Checkouts interface {
 	// InsertCheckout stores the change. ErrDuplicate if the provider already used the order id or the idempotency key, if the
-	// checkout's id is taken, or if two of its events have one id or one name. Every checkout has a key, and two of one
-	// provider never have the same, whether it came in a header or is the default (checkout.DefaultKey). Of concurrent inserts
-	// that make each other duplicates, one succeeds.
+	// checkout's id is taken, or if two of its events have one id, or one name that does not recur. Every checkout has a key, and
+	// two of one provider never have the same, whether it came in a header or is the default (checkout.DefaultKey). Of concurrent
+	// inserts that make each other duplicates, one succeeds.
 	InsertCheckout(ctx context.Context, change checkout.Change, entry checkout.JobEntry) error
 
 	// Checkout returns the checkout, or ErrNotFound.
@@ -50,8 +50,8 @@ type Checkouts interface {
 	// state, are left out. The identity of a checkout (id, provider, order, key) never changes. A change that removes the
 	// checkout, which has no agreement and no events, removes its jobs and its journal, and leaves its order, its key and its
 	// id free. ErrNotFound if there is no such checkout; ErrDuplicate if this provider or another one has the agreement's
-	// number, its evidence or an event is on record, the checkout would have two events of one name, or it has an agreement or
-	// document already; another error for a document without an agreement. Of concurrent changes with one number one
+	// number, its evidence or an event is on record, the checkout would have two events of one name that does not recur, or it
+	// has an agreement or document already; another error for a document without an agreement. Of concurrent changes with one number one
 	// succeeds, also of two providers if both come with their evidence, whose id has the number, as every confirm does.
 	UpdateCheckout(ctx context.Context, id string, entry checkout.JobEntry,
 		decide func(checkout.Checkout) (checkout.Change, error)) error

@@ -23,7 +23,7 @@ const full = `{"providers": [{
   "notice_days": 2,
   "branding": {"display_name": "Kōwhai", "primary_colour": "#1f6f54",
     "logo_url": "https://kowhai.example/logo.svg", "support_email": "help@kowhai.example"},
-  "webhook": {"url": "https://hooks.kowhai.example/checkout", "signing_secret": "whsec_0123456789abcdefgh",
+  "webhook": {"url": "https://hooks.kowhai.example/checkout", "signing_secret": "whsec_0123456789abcdefgh", "events": ["checkout.created", "mandate.changed"],
     "previous_signing_secret": "whsec_hgfedcba9876543210", "previous_secret_until": "2026-12-01T09:00:00.1239+13:00"},
   "courses": [{
     "course_code": "NZDIP", "course_name": "Diploma in Business", "course_price": 2990.00, "upfront_payment": 200.00,
@@ -66,6 +66,7 @@ func TestParseReadsEveryField(t *testing.T) {
 
 				PreviousSecret: "whsec_hgfedcba9876543210",
 				PreviousUntil:  time.Date(2026, time.November, 30, 20, 0, 0, 123_000_000, time.UTC),
+				Events:         []string{"checkout.created", "mandate.changed"},
 			},
 			Mode: catalogue.Authoritative,
 		},
@@ -150,6 +151,11 @@ func TestParseRefuses(t *testing.T) {
 		{"an end of the former secret without a zone", in(full, `.1239+13:00`, ``), []string{"providers[0].webhook.previous_secret_until"}},
 		{"an end of the former secret that is a number", in(full, `"2026-12-01T09:00:00.1239+13:00"`, `1`), []string{"providers[0].webhook.previous_secret_until"}},
 		{"a former secret without its end", in(full, `, "previous_secret_until": "2026-12-01T09:00:00.1239+13:00"`, ``), []string{"providers[0].webhook.previous_secret_until"}},
+		{"a list of no events", in(full, `["checkout.created", "mandate.changed"]`, `[]`), []string{"providers[0].webhook.events"}},
+		{"events that are no list", in(full, `["checkout.created", "mandate.changed"]`, `"mandate.changed"`), []string{"providers[0].webhook.events"}},
+		{"an event that there is not", in(full, `"checkout.created", "m`, `"checkout.created", "payment.failed", "m`), []string{"providers[0].webhook.events[1]"}},
+		{"an event twice", in(full, `"checkout.created", "m`, `"mandate.changed", "m`), []string{"providers[0].webhook.events[1]"}},
+		{"an event that is no text", in(full, `"checkout.created", "m`, `1, "m`), []string{"providers[0].webhook.events[0]"}},
 		{"a secret that is a number", in(full, `"whsec_0123456789abcdefgh"`, `1`), []string{"providers[0].webhook.signing_secret"}},
 		{"a course that is a string", in(least, `false}`, `false, "courses": ["NZDIP"]}`), []string{course}},
 		{"a price in quotation marks", in(oneCourse, `100`, `"100"`), []string{course + ".course_price"}},

@@ -73,11 +73,11 @@ func (q *queue) first(j *job) bool {
 	return true
 }
 
-// duplicates returns ErrDuplicate if an event has an id that is taken, or a name that its checkout has had.
+// duplicates returns ErrDuplicate if an event has an id that is taken, or a name that its checkout has had and that does not recur.
 func (q *queue) duplicates(evs []events.Event) error {
 	for i, e := range evs {
 		same := func(o events.Event) bool {
-			return o.ID == e.ID || o.CheckoutID == e.CheckoutID && o.Name == e.Name
+			return o.ID == e.ID || o.CheckoutID == e.CheckoutID && o.Name == e.Name && !e.Name.Recurs()
 		}
 		named := slices.ContainsFunc(q.of[e.CheckoutID], func(j *job) bool {
 			return j.Job.Kind == checkout.JobDeliver && same(j.Job.Event())

@@ -182,10 +182,10 @@ func (l *locked) number(ctx context.Context, t Tx) (string, error) {
 	return number, err
 }
 
-// checkEvents returns ErrDuplicate if two events of a checkout would have one id or one name.
+// checkEvents returns ErrDuplicate if two events of a checkout would have one id, or one name that does not recur.
 func (l *locked) checkEvents(list []events.Event) error {
 	for _, e := range list {
-		if slices.Contains(l.events, e.ID) || slices.Contains(l.events, string(e.Name)) {
+		if slices.Contains(l.events, e.ID) || slices.Contains(l.events, string(e.Name)) && !e.Name.Recurs() {
 			return fmt.Errorf("event %s of checkout %s: %w", e.Name, e.CheckoutID, ports.ErrDuplicate)
 		}
 		l.events = append(l.events, e.ID, string(e.Name))

@@ -28,6 +28,7 @@ var (
 type ProviderRow struct {
 	provider         catalogue.Provider
 	origins          string // JSON
+	events           string // JSON; "" without a list
 	secret, previous []byte // encrypted; nil if there is no secret
 }
 
@@ -51,12 +52,16 @@ var Provider = Columns[ProviderRow]{
 	{Name: currentSecret.name, Field: func(r *ProviderRow) any { return &r.secret }},
 	{Name: previousSecret.name, Field: func(r *ProviderRow) any { return &r.previous }},
 	{Name: "previous_webhook_secret_until_ms", Field: func(r *ProviderRow) any { return (*Time)(&r.provider.Destination.PreviousUntil) }},
+	{Name: "webhook_events", Field: func(r *ProviderRow) any { return &r.events }},
 	{Name: "notice_days", Field: func(r *ProviderRow) any { return &r.provider.NoticeDays }},
 }
 
 // NewProviderRow returns the row of a provider.
 func NewProviderRow(p catalogue.Provider, e *secrets.Encrypter) (ProviderRow, error) {
 	r := ProviderRow{provider: p, origins: jsonText(append([]string{}, p.EnrolmentOrigins...))}
+	if p.Destination.Events != nil {
+		r.events = jsonText(p.Destination.Events)
+	}
 	var err error
 	if r.secret, err = currentSecret.encrypt(e, p.Destination.Secret, p.Code); err != nil {
 		return r, err
@@ -90,6 +95,12 @@ func (r ProviderRow) Provider(e *secrets.Encrypter) (catalogue.Provider, error) 
 	}
 	if len(p.EnrolmentOrigins) == 0 {
 		p.EnrolmentOrigins = nil
+	}
+	p.Destination.Events = nil
+	if r.events != "" {
+		if err := json.Unmarshal([]byte(r.events), &p.Destination.Events); err != nil {
+			return p, fmt.Errorf("events of provider %s: %w", p.Code, err)
+		}
 	}
 	var err error
 	if p.Destination.Secret, err = currentSecret.decrypt(e, r.secret, p.Code); err != nil {

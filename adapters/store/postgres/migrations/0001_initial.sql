@@ -33,7 +33,8 @@ CREATE TABLE providers (
 	webhook_url       text NOT NULL,
 	webhook_secret    bytea, -- encrypted under the operator's secret; NULL where there is none
 	previous_webhook_secret          bytea, -- signs beside the secret that replaced it, until that time; NULL where there is none
-	previous_webhook_secret_until_ms bigint
+	previous_webhook_secret_until_ms bigint,
+	webhook_events    text NOT NULL -- JSON array of the events that the provider gets; '' for the usual ones
 );
 
 CREATE TABLE courses (

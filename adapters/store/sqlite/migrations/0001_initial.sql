@@ -38,7 +38,8 @@ CREATE TABLE providers (
 	webhook_url       TEXT NOT NULL,
 	webhook_secret    BLOB, -- encrypted under the operator's secret; NULL where there is none
 	previous_webhook_secret          BLOB, -- signs beside the secret that replaced it, until that time; NULL where there is none
-	previous_webhook_secret_until_ms INTEGER
+	previous_webhook_secret_until_ms INTEGER,
+	webhook_events    TEXT NOT NULL -- JSON array of the events that the provider gets; '' for the usual ones
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE courses (
