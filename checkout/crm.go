@@ -48,6 +48,13 @@ type Agreed struct {
 	FirstPayment money.Date
 }
 
+// AuthorityUpdate is the request to record what became of the direct debit of a complete enrolment.
+type AuthorityUpdate struct {
+	EnrolmentKey
+	Records Records // that Open returned
+	Setup   Setup   // the direct debit as it is: Authorisation, Mandate, MandateReason and MandateSince
+}
+
 // CRMRefusal is the definite refusal of an enrolment: the same call would be refused again until an administrator changes the
 // CRM or the data. Its text has no personal data.
 type CRMRefusal struct {

@@ -39,6 +39,12 @@ type CRM interface {
 	// even in concurrent calls, as is an enrolment that was not opened, or that has other records.
 	Complete(ctx context.Context, c checkout.Completion) (checkout.Completed, error)
 
+	// UpdateAuthority records the authorisation status, the status of the mandate, its reason and its time with the authority of a
+	// complete enrolment, whatever was on record: the mandate has ended, or was reinstated. It changes nothing else, and nothing
+	// when it is repeated. An enrolment that is not complete, or that has other records, is refused. Calls for one enrolment come
+	// one after another, and the last of them has the setup as it is.
+	UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) error
+
 	// Agreed returns the agreement on record of an enrolment from the moment at which Complete has stored it, whether or not
 	// the enrolment is complete, or ErrNotFound.
 	//

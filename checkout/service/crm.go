@@ -30,6 +30,9 @@ func (embeddedCRM) Complete(_ context.Context, c checkout.Completion) (checkout.
 	return done, nil
 }
 
+// UpdateAuthority does nothing: the records have the setup of the checkout.
+func (embeddedCRM) UpdateAuthority(context.Context, checkout.AuthorityUpdate) error { return nil }
+
 // Agreed returns ErrNotFound: what it knows of an agreement is in the same store, and was restored with it.
 func (embeddedCRM) Agreed(context.Context, checkout.EnrolmentKey) (checkout.Agreed, error) {
 	return checkout.Agreed{}, ports.ErrNotFound

@@ -19,7 +19,8 @@ func completionStores(t *testing.T, b Bench) {
 	b.complete(t, c)
 	got := b.Stored(t, c.Records.OpportunityID)
 	want := Stored{Student: e.Student, CheckoutID: e.CheckoutID, Intent: e.Intent, Agreement: c.Agreement.Number, Price: e.Intent.Pricing.Price,
-		Document: c.Document.Bytes, MandateID: "MD1", AccountHolder: "M O'BRIEN", Complete: true, Completions: 1, Counts: full}
+		Document: c.Document.Bytes, MandateID: "MD1", AccountHolder: "M O'BRIEN",
+		Mandate: checkout.MandatePendingSubmission, Authorisation: checkout.CustomerInProgress, Complete: true, Completions: 1, Counts: full}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("stored %+v, want %+v", got, want)
 	}

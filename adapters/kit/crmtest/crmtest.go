@@ -54,6 +54,10 @@ type Stored struct {
 	Document      []byte
 	MandateID     string
 	AccountHolder string
+	Mandate       checkout.MandateStatus
+	MandateReason string
+	MandateSince  time.Time // zero where it is not known
+	Authorisation checkout.AuthorisationStatus
 	Complete      bool
 	Completions   int    // how often it became complete
 	ChangedAfter  int    // writes that changed a record of the enrolment after it became complete
@@ -90,6 +94,8 @@ func CRM(t *testing.T, open Open) {
 		{"an agreement keeps its document when it is concluded again with another", agreementConcludedAgain},
 		{"of many documents of an agreement at once one is stored", concurrentDocuments},
 		{"a document that is stored is kept by a completion without one", documentKept},
+		{"an update records what became of the direct debit of a complete enrolment, and the latest stays", authorityUpdated},
+		{"an update of what was not opened or is not complete, or with other records, is refused", updateRefused},
 		{"an agreement is on record once it is stored", agreedOnRecord},
 		{"an agreement is on record though its completion was stopped", agreedThoughStopped},
 		{"an enrolment of the other environment is an error", otherEnvironment},

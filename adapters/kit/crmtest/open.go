@@ -32,7 +32,7 @@ func infoIsConstant(t *testing.T, b Bench) {
 func openMakesOneOfEach(t *testing.T, b Bench) {
 	e := b.enrolment("a")
 	got := b.Stored(t, b.open(t, e).OpportunityID)
-	want := Stored{Student: e.Student, CheckoutID: e.CheckoutID, Intent: e.Intent,
+	want := Stored{Student: e.Student, CheckoutID: e.CheckoutID, Intent: e.Intent, Authorisation: checkout.CustomerInProgress,
 		Counts: Counts{Contacts: 1, Opportunities: 1, Authorities: 1}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("stored %+v, want %+v", got, want)

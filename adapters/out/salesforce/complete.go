@@ -200,7 +200,7 @@ func authorityValues(done checkout.Completion) map[string]any {
 	s, consent := done.Setup, done.Setup.Consent
 	values := map[string]any{
 		"status": string(s.Authorisation), "billing_request_id": s.BillingRequestID,
-		fieldMandate: s.MandateID, "mandate_status": string(s.Mandate), "account_holder": s.AccountHolder,
+		fieldMandate: s.MandateID, fieldMandateStatus: string(s.Mandate), "account_holder": s.AccountHolder,
 		"account": string(s.AccountMask), "authorised_at": instant(s.CompletedAt),
 		"consent_at": instant(consent.At), "consent_version": consent.Terms,
 	}

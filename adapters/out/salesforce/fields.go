@@ -41,7 +41,7 @@ type field struct {
 	external bool     // records are found by it
 	values   []string // of a choice: what is written
 	readOnly bool     // only read
-	updated  bool     // written again when the enrolment completes
+	updated  bool     // written again when the enrolment completes, or its mandate ends
 }
 
 // object is one object whose records are written, or only read.
@@ -75,6 +75,8 @@ const (
 	fieldLocation     = "location"
 	fieldContent      = "content_document"
 	fieldMandate      = "mandate_id"
+
+	fieldMandateStatus = "mandate_status"
 )
 
 // Shorthands for the fields below.
@@ -154,7 +156,9 @@ func enrolmentObjects() []object {
 			updated(choiceField("status", "Status__c", "", "Customer In Progress", "Authorised")),
 			updated(textField("billing_request_id", "Billing_Request_Id__c", 80, "")),
 			updated(textField(fieldMandate, "Mandate_Id__c", 80, "")),
-			updated(textField("mandate_status", "Mandate_Status__c", 40, "")),
+			updated(textField(fieldMandateStatus, "Mandate_Status__c", 40, "")),
+			updated(textField("mandate_reason", "Mandate_Reason__c", 80, "")),
+			updated(plainField("mandate_changed_at", "Mandate_Changed_At__c", kindTime, "")),
 			updated(textField("account_holder", "Account_Holder__c", 255, "")),
 			updated(textField("account", "Account_Mask__c", 40, "")),
 			updated(plainField("authorised_at", "Authorised_At__c", kindTime, "")),

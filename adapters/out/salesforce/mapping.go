@@ -146,11 +146,11 @@ func (m Mapping) field(object, name string) string {
 	return api
 }
 
-// body returns values by the names of their fields in the organisation.
+// body returns values by the names of their fields in the organisation. nil empties a field, and "" leaves it as it is.
 func (m Mapping) body(object string, values map[string]any) map[string]any {
 	body := map[string]any{}
 	for name, value := range values {
-		if value != nil && value != "" {
+		if value != "" {
 			body[m.field(object, name)] = value
 		}
 	}

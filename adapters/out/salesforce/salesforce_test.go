@@ -172,9 +172,14 @@ func (b *bench) stored(t *testing.T, id string) crmtest.Stored {
 				Instalments: money.Instalments{Number: number, Regular: cents(t, o["Instalment_Amount__c"]),
 					Final: cents(t, o["Final_Instalment_Amount__c"])}}},
 		Agreement: agreed["Agreement_Number__c"], MandateID: authority["Mandate_Id__c"], AccountHolder: authority["Account_Holder__c"],
-		Complete: o["StageName"] == "Closed Won",
+		Mandate: checkout.MandateStatus(authority["Mandate_Status__c"]), MandateReason: authority["Mandate_Reason__c"],
+		Authorisation: checkout.AuthorisationStatus(authority["Status__c"]),
+		Complete:      o["StageName"] == "Closed Won",
 		Counts: crmtest.Counts{Contacts: records["Contact"], Opportunities: records["Opportunity"], Authorities: records["Direct_Debit_Authority__c"],
 			Agreements: records["Payment_Plan_Agreement__c"], Documents: records["ContentDocument"]},
+	}
+	if since := authority["Mandate_Changed_At__c"]; since != "" {
+		s.MandateSince, _ = time.Parse(time.RFC3339Nano, since)
 	}
 	if agreed["Course_Price__c"] != "" {
 		s.Price = cents(t, agreed["Course_Price__c"])

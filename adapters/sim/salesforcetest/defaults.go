@@ -127,7 +127,8 @@ func customObjects() []Object {
 			checkoutKey(), environment(), reference("Contact__c", objectContact),
 			reference("Opportunity__c", "Opportunity"),
 			restricted("Status__c", "Customer In Progress", "Authorised", "Failed", "Cancelled"), text("Billing_Request_Id__c", 80),
-			text("Mandate_Id__c", 80), text("Mandate_Status__c", 40), text("Account_Holder__c", 255), text("Account_Mask__c", 40),
+			text("Mandate_Id__c", 80), text("Mandate_Status__c", 40), text("Mandate_Reason__c", 80),
+			plain("Mandate_Changed_At__c", TypeDateTime), text("Account_Holder__c", 255), text("Account_Mask__c", 40),
 			plain("Authorised_At__c", TypeDateTime), plain("Consent_Given_At__c", TypeDateTime), text("Consent_Version__c", 40),
 			long("Consent_Text__c", 32768)}},
 		{Name: "Payment_Plan_Agreement__c", Prefix: "a01", Fields: append([]Field{

@@ -30,7 +30,7 @@ type CRMEnrolment struct {
 	Agreement   *agreement.Agreement // nil until it is stored
 	Completed   checkout.Completed
 	Document    []byte
-	Setup       checkout.Setup // as it completed
+	Setup       checkout.Setup // as it completed, or as its authority was updated
 	Completions int            // how often it became complete
 }
 
@@ -107,6 +107,23 @@ func (c *CRM) Complete(ctx context.Context, done checkout.Completion) (completed
 		return nil
 	})
 	return completed, err
+}
+
+// UpdateAuthority implements [ports.CRM].
+func (c *CRM) UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) error {
+	return c.locked(ctx, u.EnrolmentKey, func(stored *CRMEnrolment) error {
+		switch {
+		case stored == nil:
+			return refuse("ENROLMENT_NOT_OPENED")
+		case stored.Records != u.Records:
+			return refuse("OTHER_RECORDS")
+		case stored.Completions == 0:
+			return refuse("NO_MANDATE")
+		}
+		on := &stored.Setup
+		on.Authorisation, on.Mandate, on.MandateReason, on.MandateSince = u.Setup.Authorisation, u.Setup.Mandate, u.Setup.MandateReason, u.Setup.MandateSince
+		return nil
+	})
 }
 
 // CompleteInPart stores the agreement of a completion, and its document too if there is to be one, and ends there, as a

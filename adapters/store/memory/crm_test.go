@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/crmtest"
@@ -39,7 +40,9 @@ func stored(crm *memory.CRM, opportunityID string) (s crmtest.Stored) {
 		}
 		s = crmtest.Stored{Student: e.Enrolment.Student, CheckoutID: e.Enrolment.CheckoutID, Intent: e.Enrolment.Intent,
 			Document: e.Document, MandateID: e.Setup.MandateID,
-			AccountHolder: e.Setup.AccountHolder, Complete: e.Completions > 0, Completions: e.Completions}
+			AccountHolder: e.Setup.AccountHolder, Complete: e.Completions > 0, Completions: e.Completions,
+			Mandate: e.Setup.Mandate, MandateReason: e.Setup.MandateReason, MandateSince: e.Setup.MandateSince,
+			Authorisation: cmp.Or(e.Setup.Authorisation, checkout.CustomerInProgress)}
 		if e.Agreement != nil {
 			s.Agreement, s.Price = e.Agreement.Number, e.Agreement.Pricing.Price
 		}
