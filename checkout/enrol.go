@@ -52,7 +52,8 @@ func (c Checkout) Released() (Change, error) {
 }
 
 // Completed returns the confirmed checkout with the ids that the CRM gave the agreement and its document,
-// checkout.confirmed and, if there is a document, agreement.generated. documentID is "" without one. The error is ErrSettled.
+// checkout.confirmed and, if there is a document, agreement.generated. documentID is "" without one. A mandate that has ended
+// meanwhile is told of. The error is ErrSettled.
 func (c Checkout) Completed(a agreement.Agreement, agreementID, documentID string, env catalogue.Environment,
 	now time.Time) (Change, error) {
 	if c.Status == Confirmed || !c.concluded() {
@@ -65,7 +66,8 @@ func (c Checkout) Completed(a agreement.Agreement, agreementID, documentID strin
 	if documentID != "" {
 		out = append(out, events.Generated(o, s, agreementID, a.Number, documentID, a.Version))
 	}
-	return Change{Next: c, Events: out, Jobs: []Job{c.notice(NoticeOfAgreement, c.Confirmation.RequestID, now)}}, nil
+	told, jobs := c.mandateChanged(MandateNone, env, now) // it may have ended since the confirm was decided
+	return Change{Next: c, Events: append(out, told...), Jobs: append([]Job{c.notice(NoticeOfAgreement, c.Confirmation.RequestID, now)}, jobs...)}, nil
 }
 
 // Answered returns the change together with the CRM's answer to its job, as one commit.

@@ -80,6 +80,15 @@ func (l *life) keepEnrolment(t *rapid.T, change checkout.Change) {
 	case was.Status != checkout.Confirmed && next.Status == checkout.Confirmed:
 		names = []events.Name{events.CheckoutConfirmed}
 	}
+	before := was.Setup.Mandate
+	if was.Status != checkout.Confirmed {
+		before = checkout.MandateNone // of which nobody was told
+	}
+	tells := next.Status == checkout.Confirmed && next.Setup.Mandate != before && (next.Setup.Mandate.Dead() || before.Dead())
+	if tells {
+		names = append(names, events.MandateChanged)
+	}
+	reports := slices.ContainsFunc(change.Jobs, func(j checkout.Job) bool { return j.Kind == checkout.JobAuthority })
 	waits := slices.ContainsFunc(change.Jobs, func(j checkout.Job) bool { return j.Kind == checkout.JobComplete })
 	switch {
 	case slices.Index(order, next.Status) < slices.Index(order, was.Status):
@@ -91,6 +100,8 @@ func (l *life) keepEnrolment(t *rapid.T, change checkout.Change) {
 		t.Fatalf("a decided confirm becomes %+v with %+v", next.Confirmation, change.Agreement)
 	case waits != (!concluded && next.Confirmation.AgreementNumber != "" && next.Status != checkout.Confirmed):
 		t.Fatalf("from %+v to %+v with the jobs %+v", was.Confirmation, next.Confirmation, change.Jobs)
+	case reports != tells:
+		t.Fatalf("from mandate %q to %q with the jobs %+v", before, next.Setup.Mandate, change.Jobs)
 	case !slices.Equal(eventNames(change.Events), names):
 		t.Fatalf("from %q to %q with events %q, want %q", was.Status, next.Status, eventNames(change.Events), names)
 	}

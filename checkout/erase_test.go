@@ -133,7 +133,7 @@ func TestNothingComesBackAfterAnErasure(t *testing.T) {
 	for _, c := range []checkout.Checkout{open, confirmed} {
 		for name, next := range map[string]checkout.Checkout{
 			"begun":    c.Begun(c.NextTry(), "BR2", agreement.Consent{At: noon, From: "192.0.2.7"}).Next,
-			"observed": c.Observe(seen, noon).Next,
+			"observed": c.Observe(seen, catalogue.Sandbox, noon).Next,
 			"renewed":  c.Renew(keyring(t), noon, day, "provider:key", "req_1").Next,
 		} {
 			if !reflect.DeepEqual(next, c) {

@@ -21,6 +21,7 @@ const (
 	JobNotify    JobKind = "notify"    // send a notice to a payer
 	JobOpen      JobKind = "open"      // have the CRM open an enrolment
 	JobComplete  JobKind = "complete"  // have the CRM complete an enrolment
+	JobAuthority JobKind = "authority" // have the CRM record that the mandate of an enrolment has ended, or lives again
 	JobLook      JobKind = "look"      // ask the processor about a setup
 	JobNotified  JobKind = "notified"  // handle a notification of the processor
 	JobReconcile JobKind = "reconcile" // read the processor's own list of its notifications
@@ -32,8 +33,8 @@ const (
 
 // JobKinds lists every kind, for tables that must be complete.
 func JobKinds() []JobKind {
-	return []JobKind{JobDeliver, JobNotify, JobOpen, JobComplete, JobLook, JobNotified, JobReconcile, JobSeal, JobRetain,
-		JobPull, JobStamp}
+	return []JobKind{JobDeliver, JobNotify, JobOpen, JobComplete, JobAuthority, JobLook, JobNotified, JobReconcile, JobSeal,
+		JobRetain, JobPull, JobStamp}
 }
 
 // Job is one piece of work. It holds no personal data, but for the body of an event, which has no more than the contract says.

@@ -24,13 +24,15 @@ func (c Checkout) notice(kind NoticeKind, requestID string, at time.Time) Job {
 }
 
 // NoticeNeeded reports whether the notice of a job is still true: not about a setup that has died or that another try has
-// replaced, and about nothing once the personal data was erased.
+// replaced, not about a mandate whose status has changed again, and about nothing once the personal data was erased.
 func (c Checkout) NoticeNeeded(j Job) bool {
 	switch {
 	case c.Erased():
 		return false
 	case NoticeKind(j.Name) == NoticeOfSetup:
 		return c.Setup.Try == j.Try && c.Setup.complete()
+	case NoticeKind(j.Name).OfMandate():
+		return c.Status == Confirmed && NoticeKind(j.Name) == noticeOfMandate(c.Setup.Mandate)
 	}
 	return c.Status == Confirmed
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // BillingRequestStatus is the processor's word for how far the payer's bank setup is.
@@ -178,9 +180,9 @@ func (s Setup) supersededBy(next agreement.Consent) bool {
 }
 
 // Observe returns the checkout with what the processor says of its setup now, if that was begun and is not older than
-// what is known. The account, once known, stays. The payer is told when that completes the setup; of a mandate that was
-// reinstated it is the same notice.
-func (c Checkout) Observe(seen Observation, now time.Time) Change {
+// what is known. The account, once known, stays. The payer is told when that completes the setup. From the confirm on, payer, CRM and
+// provider are told of a mandate that ends or is reinstated; before it, a mandate that is reinstated has the payer's first notice.
+func (c Checkout) Observe(seen Observation, env catalogue.Environment, now time.Time) Change {
 	known := c.Setup.Observation
 	if c.Setup.BillingRequestID == "" || !seen.follows(known) {
 		return Change{Next: c}
@@ -193,10 +195,15 @@ func (c Checkout) Observe(seen Observation, now time.Time) Change {
 	}
 	c.Setup.Observation = seen
 	change := Change{Next: c}
-	if seen.complete() && !known.complete() {
+	if seen.complete() && !known.complete() && c.Status != Confirmed {
 		change.Jobs = []Job{c.notice(NoticeOfSetup, "", now)}
 	}
+	told, jobs := c.mandateChanged(known.Mandate, env, now)
+	change.Events, change.Jobs = told, append(change.Jobs, jobs...)
 	if m, ok := seen.moment(known, now); ok {
+		if c.concluded() {
+			m.Kind = MomentMandateChanged
+		}
 		change.Moments = []Moment{m}
 	}
 	return change
@@ -240,16 +247,28 @@ const (
 	seldomLook = 24 * time.Hour
 	// abandonedAfter is the time that a payer may take; GoCardless' pages, for one, open for seven days.
 	abandonedAfter = 30 * 24 * time.Hour
+	// watchedDays is the number of days after the last payment's due date in which an active mandate is looked at.
+	watchedDays = 30
 )
 
+// planOver reports whether nothing is to be collected under the checkout's mandate any more.
+func (c Checkout) planOver(now time.Time) bool {
+	charges := c.Schedule()
+	return charges[len(charges)-1].Due.AddDays(watchedDays).Before(money.DateOf(now))
+}
+
 // NextLook returns how long the processor is not asked about a try of the setup unless a caller does; false once its answer
-// is final, another try has begun, or the personal data was erased.
-func (s Setup) NextLook(try int, now time.Time) (pause time.Duration, again bool) {
+// is final, another try has begun, or the personal data was erased. An active mandate may still end: it is looked at until the
+// plan has ended, unless the processor notifies of that.
+func (c Checkout) NextLook(try int, notifies bool, now time.Time) (pause time.Duration, again bool) {
+	s := c.Setup
 	age := now.Sub(s.Consent.At)
 	switch {
-	case s.Try != try, s.BillingRequestID == "", s.Mandate.Dead(), s.Mandate == MandateActive, s.BillingRequest == BillingCancelled:
+	case s.Try != try, s.BillingRequestID == "", s.Mandate.Dead(), s.BillingRequest == BillingCancelled:
 		return 0, false
 	case s.BillingRequest != BillingFulfilled && age > abandonedAfter:
+		return 0, false
+	case s.Mandate == MandateActive && (notifies || c.planOver(now)):
 		return 0, false
 	}
 	return min(max(age/2, firstLook), seldomLook), true

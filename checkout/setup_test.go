@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -37,7 +38,7 @@ func TestObservationsMayComeLate(t *testing.T) {
 			if tt.taken {
 				want = tt.seen
 			}
-			if got := c.Observe(tt.seen, noon).Next.Setup.Observation; got != want {
+			if got := c.Observe(tt.seen, catalogue.Sandbox, noon).Next.Setup.Observation; got != want {
 				t.Errorf("Observe = %+v, want %+v", got, want)
 			}
 		})
@@ -47,7 +48,7 @@ func TestObservationsMayComeLate(t *testing.T) {
 func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
 	c, _, confirmed := confirmedNow(t)
 	for _, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateCancelled, checkout.MandateExpired, checkout.MandateBlocked} {
-		dead := c.Observe(observed(checkout.BillingFulfilled, m), noon).Next
+		dead := c.Observe(observed(checkout.BillingFulfilled, m), catalogue.Sandbox, noon).Next
 		if dead.SetupComplete() || dead.NextTry() != 2 {
 			t.Errorf("%s: complete %v, next try %d; want false, 2", m, dead.SetupComplete(), dead.NextTry())
 		}
@@ -55,7 +56,7 @@ func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
 		if again.Setup.AccountMask != "" || again.NextTry() != 2 || again.Setup.Mandate.Dead() {
 			t.Errorf("%s: the second try starts with %+v", m, again.Setup)
 		}
-		if !confirmed.Next.Observe(observed(checkout.BillingFulfilled, m), noon).Next.SetupComplete() {
+		if !confirmed.Next.Observe(observed(checkout.BillingFulfilled, m), catalogue.Sandbox, noon).Next.SetupComplete() {
 			t.Errorf("%s: after the confirm the setup stays complete", m)
 		}
 	}
@@ -68,15 +69,15 @@ func TestBegunAndObserveTakeEffectOnce(t *testing.T) {
 	}
 	other := c.Setup.Observation
 	other.AccountHolder, other.AccountMask, other.CompletedAt = "B", "12-3140-•••••11-00", noon.Add(day)
-	if got := c.Observe(other, noon.Add(day)).Next.Setup; got != c.Setup {
+	if got := c.Observe(other, catalogue.Sandbox, noon.Add(day)).Next.Setup; got != c.Setup {
 		t.Errorf("completing a complete setup: %+v", got)
 	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
-	if got := dead.Observe(other, noon).Next.Setup; got != dead.Setup {
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), catalogue.Sandbox, noon).Next
+	if got := dead.Observe(other, catalogue.Sandbox, noon).Next.Setup; got != dead.Setup {
 		t.Errorf("completing a dead setup that was not begun again: %+v", got)
 	}
 	fresh := openedNow(t).Next
-	if got := fresh.Observe(other, noon).Next; got.SetupComplete() || got.Setup != fresh.Setup {
+	if got := fresh.Observe(other, catalogue.Sandbox, noon).Next; got.SetupComplete() || got.Setup != fresh.Setup {
 		t.Errorf("a setup that was not begun is completed: %+v", got.Setup)
 	}
 	if begun := fresh.Begun(1, "BR1", agreement.Consent{}).Next; begun.NextTry() != 1 || begun.Begun(2, "BR2", agreement.Consent{}).Next.Setup.BillingRequestID != "BR1" {
@@ -109,7 +110,7 @@ func TestMandateIsReinstatedByALaterStatusOnly(t *testing.T) {
 	} {
 		next := c
 		for _, seen := range tt.seen {
-			next = next.Observe(seen, noon).Next
+			next = next.Observe(seen, catalogue.Sandbox, noon).Next
 		}
 		if got := next.Setup.Observation; got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
@@ -147,7 +148,7 @@ func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
 	if got := c.Begun(c.NextTry(), "BR9", known).Next; got.Setup != c.Setup {
 		t.Errorf("setup = %+v after its completion, want %+v", got.Setup, c.Setup)
 	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), catalogue.Sandbox, noon).Next
 	if got := dead.Begun(2, "BR2", known).Next.Setup.Consent; got != known {
 		t.Errorf("consent of the second try = %+v, want %+v", got, known)
 	}
@@ -156,7 +157,7 @@ func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
 // A processor may give a try another billing request, if the payer's former one cannot be used any more: what was known
 // of that one is forgotten.
 func TestAnotherBillingRequestOfATryReplacesTheFormer(t *testing.T) {
-	open := begunAt(t).Observe(checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: "Customer Called"}, noon).Next
+	open := begunAt(t).Observe(checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: "Customer Called"}, catalogue.Sandbox, noon).Next
 	later := agreement.Consent{At: noon.Add(time.Hour), From: "192.0.2.2"}
 	again := open.Begun(1, "BR1b", later).Next.Setup
 	if again.BillingRequestID != "BR1b" || again.Try != 1 || again.Authorisation != checkout.CustomerInProgress || again.Consent != later {
@@ -166,7 +167,7 @@ func TestAnotherBillingRequestOfATryReplacesTheFormer(t *testing.T) {
 	if same.BillingRequestID != "BR1" || same.Authorisation != "Customer Called" || same.Consent != later {
 		t.Errorf("setup %+v, want BR1 as it is known", same)
 	}
-	cancelled := open.Observe(checkout.Observation{BillingRequest: checkout.BillingCancelled}, noon).Next
+	cancelled := open.Observe(checkout.Observation{BillingRequest: checkout.BillingCancelled}, catalogue.Sandbox, noon).Next
 	next := cancelled.Begun(2, "BR1", later).Next.Setup
 	if next.Try != 2 || next.BillingRequest != checkout.BillingPending {
 		t.Errorf("setup %+v, want the second try at its start, whatever its billing request is called", next)
@@ -186,7 +187,7 @@ func TestASetupIsLookedAtEverLessOften(t *testing.T) {
 	}
 	var pauses []time.Duration
 	for now := noon.Add(time.Minute); ; {
-		pause, again := begun.Next.Setup.NextLook(1, now)
+		pause, again := begun.Next.NextLook(1, true, now)
 		if !again {
 			break
 		}
@@ -226,7 +227,7 @@ func TestWhenASetupIsLookedAtAgain(t *testing.T) {
 		{"the payer took thirty days", observed(checkout.BillingReadyToFulfil, checkout.MandateNone), noon.Add(30 * day), day},
 		{"the payer took longer", observed(checkout.BillingReadyToFulfil, checkout.MandateNone), noon.Add(30*day + 1), 0},
 	} {
-		pause, again := begunAt(t).Observe(tt.seen, tt.now).Next.Setup.NextLook(1, tt.now)
+		pause, again := begunAt(t).Observe(tt.seen, catalogue.Sandbox, tt.now).Next.NextLook(1, true, tt.now)
 		if again != (tt.want > 0) || pause != tt.want {
 			t.Errorf("%s: looked at again after %s (%v), want %s", tt.name, pause, again, tt.want)
 		}
@@ -235,22 +236,22 @@ func TestWhenASetupIsLookedAtAgain(t *testing.T) {
 
 func TestALookIsOfOneTry(t *testing.T) {
 	c := begunAt(t)
-	if got := c.Observe(c.Setup.Observation, noon.Add(time.Hour)).Next; got.Setup != c.Setup {
+	if got := c.Observe(c.Setup.Observation, catalogue.Sandbox, noon.Add(time.Hour)).Next; got.Setup != c.Setup {
 		t.Errorf("setup %+v, want %+v", got.Setup, c.Setup)
 	}
 	again := c.Begun(1, "BR1", agreement.Consent{At: noon.Add(time.Hour)})
 	if first := c.Begun(1, "BR1", agreement.Consent{At: noon}); again.Jobs[0].ID != first.Jobs[0].ID {
 		t.Errorf("a payer who goes on again has the look %q, want %q", again.Jobs[0].ID, first.Jobs[0].ID)
 	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), catalogue.Sandbox, noon).Next
 	second := dead.Begun(2, "BR2", agreement.Consent{At: noon.Add(time.Hour)})
 	if look := second.Jobs[0]; look.ID == again.Jobs[0].ID || !look.Due.Equal(noon.Add(time.Hour+time.Minute)) {
 		t.Errorf("a second try has the look %+v", look)
 	}
-	if _, again := second.Next.Setup.NextLook(1, noon.Add(2*time.Hour)); again {
+	if _, again := second.Next.NextLook(1, true, noon.Add(2*time.Hour)); again {
 		t.Error("the first try is looked at though a second has begun")
 	}
-	if _, again := second.Next.Erase(noon).Setup.NextLook(2, noon.Add(2*time.Hour)); again {
+	if _, again := second.Next.Erase(noon).NextLook(2, true, noon.Add(2*time.Hour)); again {
 		t.Error("a setup of which the personal data was erased is looked at")
 	}
 }

@@ -84,7 +84,7 @@ func Generated(o Origin, s Subject, agreementID, agreementNumber, documentID, ag
 	return newEvent(AgreementGenerated, o, s, generatedData{s, agreementID, agreementNumber, documentID, agreementVersion})
 }
 
-// Changed makes the event mandate.changed: the mandate has this status since a time, for the processor's reason, "" if it gave none.
+// Changed makes the event mandate.changed: the mandate has this status since a time, for the reason that the processor gave, or "".
 func Changed(o Origin, s Subject, ddaID, mandateStatus, reason string, at time.Time) Event {
 	return newEvent(MandateChanged, o, s, changedData{s, ddaID, mandateStatus, reason, Timestamp(at)})
 }

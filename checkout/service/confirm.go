@@ -144,7 +144,7 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 		if err != nil {
 			return change, err
 		}
-		return c.withinCommit(change)
+		return c.withinCommit(change, c.provider)
 	})
 	if err != nil {
 		return stored, err

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -131,6 +132,19 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			w.runFor(t, time.Second/2)
 		}, map[service.Count]int{service.CountCreate: 3, service.CountConfirm: 1, service.CountNotConfigured: 5,
 			service.CountNoticePutOff: 2, service.CountNoticeSent: 2, service.CountNoticeFailed: 1, service.CountNoticeDropped: 1}},
+		{"mandates that end after the confirm, and before it", func(t *testing.T, w *world) {
+			nowhere(t, w)
+			w.confirmed(t, "ORDER-1")
+			for i, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateCancelled, checkout.MandateExpired,
+				checkout.MandateBlocked, checkout.MandateActive} {
+				w.clock.forward(time.Second)
+				w.becomes(t, fmt.Sprint("EV", i), m, "")
+			}
+			w.ready(t, "ORDER-2")
+			w.change(t, "ORDER-1", func(c *checkout.Checkout) { c.Setup.MandateID = "MD-0" })
+			w.becomes(t, "EV9", checkout.MandateFailed, "")
+		}, map[service.Count]int{service.CountCreate: 2, service.CountConfirm: 1, service.CountNotConfigured: 4, service.CountMandateFailed: 1,
+			service.CountMandateCancelled: 1, service.CountMandateExpired: 1, service.CountMandateBlocked: 1}},
 		{"steps in a CRM that answers, fails and refuses", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			w.opened(t, "ORDER-1")

@@ -176,7 +176,7 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 		return checkout.Checkout{}, fmt.Errorf("generate a checkout id: %w", err)
 	}
 	id := checkout.NewID(c.provider.Code, now, entropy)
-	change, err := c.withinCommit(c.cmd.Reserve(intent, id, now))
+	change, err := c.withinCommit(c.cmd.Reserve(intent, id, now), c.provider)
 	if err != nil {
 		return checkout.Checkout{}, fmt.Errorf("open checkout %s: %w", id, err)
 	}

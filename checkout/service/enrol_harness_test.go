@@ -77,6 +77,10 @@ func (c *crm) Complete(ctx context.Context, done checkout.Completion) (completed
 	return completed, err
 }
 
+func (c *crm) UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) error {
+	return c.call(ctx, "UpdateAuthority", func() error { return c.CRM.UpdateAuthority(ctx, u) })
+}
+
 func (c *crm) Agreed(ctx context.Context, k checkout.EnrolmentKey) (agreed checkout.Agreed, err error) {
 	err = c.call(ctx, "Agreed", func() (err error) { agreed, err = c.CRM.Agreed(ctx, k); return err })
 	return agreed, err

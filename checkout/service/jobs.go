@@ -1,10 +1,10 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -50,6 +50,7 @@ func (s *Service) update(ctx context.Context, id string, entry checkout.JobEntry
 	switch {
 	case err == nil:
 		s.journal(ctx, d.change.Next.About(), d.change.Moments)
+		s.countEnded(d.change)
 	case d.err == nil || !errors.Is(err, d.err):
 		err = s.fail(ctx, "update checkout "+id, err)
 	}
@@ -74,27 +75,6 @@ func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outco
 		err = fmt.Errorf("settle job %s: %w", l.Job.ID, err)
 	}
 	return d.change, err
-}
-
-// decider decides the change of a checkout, as it is in the store now.
-type decider = func(checkout.Checkout) (checkout.Change, error)
-
-// decision holds the latest result of decide: a store may have it decide more than once.
-type decision struct {
-	service *Service
-	decide  decider
-	change  checkout.Change
-	err     error
-}
-
-// run decides. There are no notices where payers are not notified.
-func (d *decision) run(c checkout.Checkout) (checkout.Change, error) {
-	d.change, d.err = d.decide(c)
-	if d.service.cfg.Notifier == nil {
-		d.change.Jobs = slices.DeleteFunc(slices.Clone(d.change.Jobs),
-			func(j checkout.Job) bool { return j.Kind == checkout.JobNotify })
-	}
-	return d.change, d.err
 }
 
 // settleAttempt settles an attempt that changes nothing of the checkout, also when the time for the attempt is over. That another
@@ -123,8 +103,9 @@ func (s *Service) lease(ctx context.Context, q checkout.JobQuery) (leases []chec
 	return leases, nil
 }
 
-// withinCommit returns the change with the answer to its CRM job, if the CRM answers within the commit.
-func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) {
+// withinCommit returns the change with the answer to its CRM job, if the CRM answers within the commit, and the events that the
+// provider lists.
+func (s *Service) withinCommit(change checkout.Change, provider catalogue.Provider) (checkout.Change, error) {
 	if !s.crmInfo.WithinCommit {
 		return change, nil
 	}
@@ -138,7 +119,7 @@ func (s *Service) withinCommit(change checkout.Change) (checkout.Change, error) 
 		return checkout.Change{}, err
 	}
 	answer, err := decide(change.Next)
-	return change.Answered(answer), err
+	return listed(change.Answered(answer), provider), err
 }
 
 // attemptHeld makes the first attempt at the CRM job of a change that was committed, which the caller holds. A change without
@@ -237,9 +218,15 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{{At: s.now(),
 		Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
 	entry := s.jobEntry(provider, hold)
-	switch change, err := s.settle(settling, l, outcome, entry, decide); {
+	change, err := s.settle(settling, l, outcome, entry, func(c checkout.Checkout) (checkout.Change, error) {
+		change, err := decide(c)
+		return listed(change, provider), err
+	})
+	switch {
 	case lost(err):
 		return heldChange{}, errAwaiting
+	case errors.Is(err, checkout.ErrOutdated): // the CRM has what was so when it was called
+		return heldChange{}, cmp.Or(s.extend(settling, l, 0), errAwaiting)
 	case err != nil:
 		return heldChange{}, err
 	default:
@@ -258,11 +245,11 @@ func answered(err error) bool {
 	return err == nil || refused
 }
 
-// enrolment is a request to the CRM: to open the enrolment of a checkout, or to complete it with the agreement and its
-// document.
+// enrolment is a request to the CRM: to open the enrolment of a checkout, to complete it with the agreement and its document, or to
+// update the authority of a complete one.
 type enrolment struct {
 	checkout  checkout.Checkout
-	agreement *agreement.Agreement // nil to open it
+	agreement *agreement.Agreement // nil unless to complete it
 	document  *agreement.Document
 }
 
@@ -280,12 +267,16 @@ func (s *Service) conclusionOf(ctx context.Context, c checkout.Checkout) (enrolm
 	return enrolment{checkout: c, agreement: &a, document: document}, nil
 }
 
-// askCRM has the CRM open or complete an enrolment, and returns what its answer makes of the checkout; now is read once the CRM has
+// askCRM has the CRM open or complete an enrolment, or update the authority of a complete one, and returns what its answer makes of the checkout; now is read once the CRM has
 // answered. A CRM that panics has failed.
 func (s *Service) askCRM(ctx context.Context, e enrolment, now func() time.Time) (decide decider, err error) {
 	defer recovered(&err)
 	c, key := e.checkout, s.enrolmentKey(e.checkout)
-	if e.agreement == nil {
+	switch {
+	case c.Status == checkout.Confirmed:
+		err := s.cfg.CRM.UpdateAuthority(ctx, checkout.AuthorityUpdate{EnrolmentKey: key, Records: c.Records, Setup: c.Setup})
+		return func(stored checkout.Checkout) (checkout.Change, error) { return stored.Reported(c.Setup) }, err
+	case e.agreement == nil:
 		records, err := s.cfg.CRM.Open(ctx, checkout.Enrolment{EnrolmentKey: key, CheckoutID: c.ID, Student: c.Student,
 			CourseCode: c.CourseCode, Intent: c.Intent})
 		at := now()
@@ -374,11 +365,12 @@ func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
 	case err != nil:
 		return err
 	}
-	counted := CountConfirm
-	if l.Job.Kind == checkout.JobOpen {
-		counted = CountCreate
+	switch l.Job.Kind {
+	case checkout.JobOpen:
+		s.cfg.Count(CountCreate)
+	case checkout.JobComplete:
+		s.cfg.Count(CountConfirm)
 	}
-	s.cfg.Count(counted)
 	s.countUnsent(held)
 	return nil
 }

@@ -32,10 +32,10 @@ func (s *Service) look(ctx context.Context, l checkout.Lease) error {
 	outcome := checkout.Outcome{State: checkout.JobDone}
 	if stored != nil {
 		fresh := *stored
-		if _, again := stored.Setup.NextLook(l.Job.Try, s.now()); again {
+		if _, again := stored.NextLook(l.Job.Try, s.processor.Notifies, s.now()); again {
 			fresh, asked = s.refresh(ctx, *stored, checkout.ForNotification)
 		}
-		if pause, again := fresh.Setup.NextLook(l.Job.Try, s.now()); again {
+		if pause, again := fresh.NextLook(l.Job.Try, s.processor.Notifies, s.now()); again {
 			outcome.State, outcome.Pause = checkout.JobPending, pause
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
 	"github.com/provider-checkout/provider-checkout/checkout/service/letter"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -116,9 +117,12 @@ func (s *Service) write(ctx context.Context, n checkout.Job) (written checkout.P
 	written = checkout.PayerNotice{ID: n.ID, At: n.CreatedAt,
 		To: checkout.Addressee{Name: c.Student.FirstName + " " + c.Student.LastName, Email: c.Student.Email}}
 	var l letter.Letter
-	if checkout.NoticeKind(n.Name) == checkout.NoticeOfSetup {
+	switch kind := checkout.NoticeKind(n.Name); {
+	case kind == checkout.NoticeOfSetup:
 		l, err = s.letterOfSetup(ctx, c, &written)
-	} else {
+	case kind.OfMandate():
+		l, err = s.letterOfMandate(ctx, c, &written)
+	default:
 		l, err = s.letterOfAgreement(ctx, c, &written)
 	}
 	written.Subject, written.Text, written.HTML = l.Subject, l.Text, l.HTML
@@ -134,6 +138,16 @@ func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *
 	into.ReplyTo = provider.Branding.SupportEmail
 	return letter.OfSetup(letter.Setup{Checkout: c, Provider: page.DebitTerms.Provider, Contact: into.ReplyTo,
 		Completed: page.Completed, Terms: page.DebitTerms, Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil
+}
+
+// letterOfMandate says what became of the direct debit of an agreement.
+func (s *Service) letterOfMandate(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
+	a, err := s.cfg.Store.Agreement(ctx, c.Confirmation.AgreementNumber)
+	if err != nil {
+		return letter.Letter{}, fmt.Errorf("read agreement %s: %w", c.Confirmation.AgreementNumber, err)
+	}
+	into.ReplyTo = a.Provider.SupportEmail
+	return letter.OfMandate(letter.Mandate{Agreement: a, Setup: c.Setup, Today: money.DateOf(s.now().In(s.zone))}), nil
 }
 
 // letterOfAgreement has the agreement's text, and its PDF where there is one.

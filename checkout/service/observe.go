@@ -109,7 +109,7 @@ func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (obse
 		o.seen, o.err = s.observe(ctx, c, checkout.ForPayer, s.cfg.PollTimeout)
 		if o.err == nil {
 			s.polled.values.Put(s.now(), c.Setup.BillingRequestID, observed{seen: o.seen})
-			o.kept = s.setback(ctx, c.Observe(o.seen, s.now()).Next)
+			o.kept = s.setback(ctx, c.Observe(o.seen, s.cfg.Environment, s.now()).Next)
 		}
 		return o
 	})
@@ -178,14 +178,18 @@ func (s *Service) refresh(ctx context.Context, stored checkout.Checkout, purpose
 func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout,
 	seen checkout.Observation) (checkout.Checkout, error) {
 	now := s.now()
-	if stored.Observe(seen, now).Next.Setup == stored.Setup {
+	provider, err := s.providerOf(ctx, stored.ProviderCode)
+	if err != nil {
+		return stored, err
+	}
+	if stored.Observe(seen, s.cfg.Environment, now).Next.Setup == stored.Setup {
 		return stored, nil
 	}
-	fresh, err := s.updateSetup(ctx, stored.ID, func(c checkout.Checkout) checkout.Change {
+	fresh, err := s.updateSetup(ctx, stored.ID, s.jobEntry(provider, 0), func(c checkout.Checkout) checkout.Change {
 		if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {
 			return checkout.Change{Next: c} // the payer has begun another try meanwhile
 		}
-		return c.Observe(seen, now)
+		return listed(c.Observe(seen, s.cfg.Environment, now), provider)
 	})
 	if err != nil {
 		return stored, err
@@ -197,9 +201,9 @@ func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout
 var errNothingNew = errors.New("nothing is new")
 
 // updateSetup stores what decide makes of a checkout's setup if that changes it.
-func (s *Service) updateSetup(ctx context.Context, id string,
+func (s *Service) updateSetup(ctx context.Context, id string, entry checkout.JobEntry,
 	decide func(checkout.Checkout) checkout.Change) (checkout.Checkout, error) {
-	change, err := s.update(ctx, id, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout) (checkout.Change, error) {
+	change, err := s.update(ctx, id, entry, func(c checkout.Checkout) (checkout.Change, error) {
 		change := decide(c)
 		if change.Next.Setup == c.Setup {
 			return change, errNothingNew

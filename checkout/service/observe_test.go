@@ -144,7 +144,6 @@ func TestAFinalStateEndsTheSweep(t *testing.T) {
 		says  checkout.Observation
 		looks int
 	}{
-		{"an active mandate", mandate(checkout.MandateActive), 1},
 		{"a dead mandate", mandate(checkout.MandateFailed), 1},
 		{"a cancelled billing request", checkout.Observation{BillingRequest: checkout.BillingCancelled}, 1},
 	} {

@@ -1,6 +1,10 @@
 package service
 
-import "github.com/provider-checkout/provider-checkout/checkout"
+import (
+	"slices"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
 
 // Operation is the operation in which a Failure happened.
 type Operation string
@@ -68,6 +72,12 @@ const (
 	CountNoticeFailed  Count = "notice failed"  // it was refused, or the attempts are used up
 	CountNoticeDropped Count = "notice dropped" // what it was to say was true no longer
 
+	// The mandate of a confirmed checkout has reached a dead status.
+	CountMandateFailed    Count = countMandate + "failed"
+	CountMandateCancelled Count = countMandate + "cancelled"
+	CountMandateExpired   Count = countMandate + "expired"
+	CountMandateBlocked   Count = countMandate + "blocked"
+
 	CountNotSealed   Count = "evidence not sealed" // an attempt to seal the evidence log failed
 	CountClocksApart Count = "clocks apart"        // what was sealed, or the newest checkpoint, has a time that cannot be
 )
@@ -77,5 +87,19 @@ func Counts() []Count {
 	return []Count{CountCreate, CountReplay, CountConflict, CountConfirm, CountRepeatedConfirm,
 		CountDelivered, CountFailed, CountNotConfigured, CountRecovery,
 		CountStepDone, CountStepUnknown, CountStepRefused,
-		CountNoticeSent, CountNoticePutOff, CountNoticeFailed, CountNoticeDropped, CountNotSealed, CountClocksApart}
+		CountNoticeSent, CountNoticePutOff, CountNoticeFailed, CountNoticeDropped,
+		CountMandateFailed, CountMandateCancelled, CountMandateExpired, CountMandateBlocked, CountNotSealed, CountClocksApart}
+}
+
+const countMandate = "mandate "
+
+// countEnded counts the end of the mandate of a checkout whose confirm was decided, which the moment of a change tells of.
+func (s *Service) countEnded(change checkout.Change) {
+	c := change.Next
+	ended := func(m checkout.Moment) bool {
+		return m.Kind == checkout.MomentMandateChanged && c.Confirmation.AgreementNumber != "" && c.Setup.Mandate.Dead()
+	}
+	if slices.ContainsFunc(change.Moments, ended) {
+		s.cfg.Count(Count(countMandate + c.Setup.Mandate))
+	}
 }

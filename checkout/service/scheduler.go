@@ -51,13 +51,14 @@ type guard struct {
 func (sch *scheduler) setHandlers() {
 	s := sch.Service
 	crm := handler{attempt: s.enrolLater, operation: OperationComplete, severity: Error, all: 8, breaker: &s.crm}
-	sch.guards = []guard{{&s.crm, []checkout.JobKind{checkout.JobComplete, checkout.JobOpen}, s.probeCRM}}
+	sch.guards = []guard{{&s.crm, []checkout.JobKind{checkout.JobComplete, checkout.JobOpen, checkout.JobAuthority}, s.probeCRM}}
 	sch.handlers = map[checkout.JobKind]handler{
-		checkout.JobDeliver:  {attempt: s.deliverLater, operation: OperationRecover, severity: Error},
-		checkout.JobOpen:     crm,
-		checkout.JobComplete: crm,
-		checkout.JobLook:     {attempt: s.look, operation: OperationObserve, severity: Warning, all: 4},
-		checkout.JobNotified: {attempt: s.handleNotification, operation: OperationObserve, severity: Warning, all: 12},
+		checkout.JobDeliver:   {attempt: s.deliverLater, operation: OperationRecover, severity: Error},
+		checkout.JobOpen:      crm,
+		checkout.JobComplete:  crm,
+		checkout.JobAuthority: crm,
+		checkout.JobLook:      {attempt: s.look, operation: OperationObserve, severity: Warning, all: 4},
+		checkout.JobNotified:  {attempt: s.handleNotification, operation: OperationObserve, severity: Warning, all: 12},
 	}
 	if s.cfg.Notifier != nil {
 		n := newNotifier(s)

@@ -56,7 +56,7 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 		page.LastTry = page.LastTry.Unanswered()
 		return page, nil
 	}
-	fresh := page.Checkout.Observe(answer.seen, s.now()).Next
+	fresh := page.Checkout.Observe(answer.seen, s.cfg.Environment, s.now()).Next
 	if s.processor.Notifies {
 		if _, err := s.storeObservation(ctx, page.Checkout, answer.seen); err != nil {
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: fresh.About(),
@@ -181,7 +181,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 		return "", s.fail(ctx, "begin the setup of "+c.ID, err)
 	}
 	if c.Begun(try, request.ID, consent).Next.Setup != c.Setup {
-		_, err = s.updateSetup(ctx, c.ID, func(c checkout.Checkout) checkout.Change {
+		_, err = s.updateSetup(ctx, c.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout) checkout.Change {
 			return c.Begun(try, request.ID, consent)
 		})
 	}

@@ -38,7 +38,7 @@ func newBacklog(s *service.Service, log *slog.Logger) backlog {
 				[]checkout.JobKind{checkout.JobDeliver}},
 			{newGauge("crm_steps_waiting", "Checkouts that wait for a CRM outside of the store, those under way included."),
 				newGauge("crm_steps_oldest_age_seconds", "How long the oldest of them has waited; 0 if there is none."),
-				[]checkout.JobKind{checkout.JobOpen, checkout.JobComplete}},
+				[]checkout.JobKind{checkout.JobOpen, checkout.JobComplete, checkout.JobAuthority}},
 			{newGauge("notices_waiting", "Notices to payers that are neither sent nor given up."),
 				newGauge("notices_oldest_age_seconds", "Age of the oldest of them; 0 if there is none."),
 				[]checkout.JobKind{checkout.JobNotify}},

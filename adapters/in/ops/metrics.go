@@ -63,6 +63,7 @@ func newCounters(in promauto.Factory) map[service.Count]prometheus.Counter {
 	deliveries := countBy("outcome", "deliveries_total", "Events by their outcome.")
 	steps := countBy("outcome", "crm_steps_total", "Attempts at what checkouts wait for in a CRM outside of the store, by their outcome.")
 	notices := countBy("outcome", "notices_total", "Notices to payers by their outcome; put_off is an attempt that another follows.")
+	ended := countBy("status", "mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.")
 	return map[service.Count]prometheus.Counter{
 		service.CountCreate:   count("creates_total", "Checkouts that were opened."),
 		service.CountReplay:   count("replays_total", "Creates that found the checkout that they opened before."),
@@ -83,6 +84,11 @@ func newCounters(in promauto.Factory) map[service.Count]prometheus.Counter {
 		service.CountNoticePutOff:  notices.WithLabelValues("put_off"),
 		service.CountNoticeFailed:  notices.WithLabelValues("failed"),
 		service.CountNoticeDropped: notices.WithLabelValues("dropped"),
+
+		service.CountMandateFailed:    ended.WithLabelValues("failed"),
+		service.CountMandateCancelled: ended.WithLabelValues("cancelled"),
+		service.CountMandateExpired:   ended.WithLabelValues("expired"),
+		service.CountMandateBlocked:   ended.WithLabelValues("blocked"),
 
 		service.CountClocksApart: count("evidence_clocks_apart_total", "Looks at the evidence log that found clocks more than two minutes apart."),
 		service.CountNotSealed:   count("evidence_seal_failures_total", "Attempts to seal the evidence log that failed."),

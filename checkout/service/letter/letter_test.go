@@ -99,6 +99,31 @@ func TestASetupIsConfirmedInTheseWords(t *testing.T) {
 	}
 }
 
+// ended is a direct debit that ended when all payments but the first were to come.
+func ended() letter.Mandate {
+	a := agreed()
+	a.Sandbox = true
+	a.Terms.Hardship, a.Terms.Lender = "hardship@putea.example", agreement.Lender{Name: "Pūtea Limited", Email: "loans@putea.example"}
+	return letter.Mandate{Agreement: a, Today: money.Date{Year: 2027, Month: time.February, Day: 2}, Setup: checkout.Setup{Observation: checkout.Observation{
+		Mandate: checkout.MandateCancelled, MandateReason: "DISHONOUR-AC04", AccountMask: "01-0902-•••••89-00"}}}
+}
+
+func TestWhatBecameOfADirectDebitIsToldInTheseWords(t *testing.T) {
+	dead, back, bare := ended(), ended(), ended()
+	back.Setup.Mandate, back.Setup.MandateReason = checkout.MandateActive, ""
+	back.Today = money.Date{Year: 2027, Month: time.April, Day: 1}
+	bare.Setup.Mandate, bare.Setup.MandateReason = checkout.MandateFailed, "OTHER"
+	bare.Agreement.Terms, bare.Agreement.Provider.SupportEmail = agreement.Terms{}, ""
+	bare.Today = money.Date{Year: 2027, Month: time.April, Day: 2}
+	for name, m := range map[string]letter.Mandate{"ended": dead, "reinstated": back, "ended_bare": bare} {
+		got := letter.OfMandate(m)
+		want, err := os.ReadFile("testdata/" + name + ".txt")
+		if text := "Subject: " + got.Subject + "\n\n" + got.Text; err != nil || text != string(want) {
+			t.Errorf("%s: the letter is\n%s\nwant\n%s (%v)", name, text, want, err)
+		}
+	}
+}
+
 // Both forms of a letter say the same, and the figures of an agreement stand in them as in its text.
 func TestTextAndPageSayTheSame(t *testing.T) {
 	a := agreed()
@@ -120,7 +145,7 @@ func TestTextAndPageSayTheSame(t *testing.T) {
 			figures = append(figures, agreement.Lines(row.Value)...)
 		}
 	}
-	ofSetup := setup(t)
+	ofSetup, ofMandate := setup(t), letter.OfMandate(ended())
 	for _, tt := range []struct {
 		letter letter.Letter
 		says   []string
@@ -128,6 +153,8 @@ func TestTextAndPageSayTheSame(t *testing.T) {
 		{letter.OfSetup(ofSetup), []string{"Hello Ānaru <b>O’Neill</b> & 李,", "Business & “Law”", "0123456", "particulars KOWHAI, code PLAN", "A O’NEILL",
 			"01-0902-•••••89-00", "Sunday 22 November 2026, 4:04 pm NZDT", "$2,990.00", "$200.00 first, then 52 weekly instalments of $53.65, the last of $53.85",
 			"help@kowhai.example", "sandbox", ofSetup.Terms.Rows()[0].Value}},
+		{ofMandate, []string{"Hello Ānaru <b>O’Neill</b>,", "The bank says that the account is closed.", "PPA-2026-000000001A5", "01-0902-•••••89-00",
+			"$44.97 on Monday 1 March 2027", "hardship@putea.example", "Pūtea Limited, loans@putea.example", "sandbox"}},
 		{ofAgreement, append([]string{"Hello Ānaru <b>O’Neill</b>,", "attached as a PDF", "(a) within 5 days;\n(b) in writing.", "help@kowhai.example"}, figures...)},
 	} {
 		page := words(t, tt.letter.HTML)

@@ -1,0 +1,68 @@
+package checkout
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// The payments of a confirmed checkout are owed though its mandate ends. The payer, the CRM and the provider are told when it ends,
+// and when it is reinstated, once for each change of its status.
+
+// mandateChanged returns the event and the jobs that tell of the mandate's status, which follows a known one; nothing unless the
+// checkout is confirmed and one of the two statuses is dead.
+func (c Checkout) mandateChanged(known MandateStatus, env catalogue.Environment, now time.Time) (told []events.Event, jobs []Job) {
+	m := c.Setup.Mandate
+	if c.Status != Confirmed || m == known || !m.Dead() && !known.Dead() {
+		return nil, nil
+	}
+	at := c.Setup.MandateSince
+	if at.IsZero() {
+		at = now
+	}
+	change := strconv.FormatInt(at.UnixMilli(), 10) // names the change: a mandate reaches one dead status at a time
+	report := c.job(JobAuthority, c.Confirmation.RequestID, 0, now)
+	report.ID += ":" + change
+	jobs = []Job{report}
+	if kind := noticeOfMandate(m); kind != "" {
+		n := c.notice(kind, "", now)
+		n.ID = "ntc_" + hash(c.ID, string(kind), change)
+		jobs = append(jobs, n)
+	}
+	event := events.Changed(c.origin(c.Confirmation.RequestID, env, now), c.subject(), c.Records.DDAID, string(m), c.Setup.MandateReason, at)
+	return []events.Event{event}, jobs
+}
+
+// noticesOfMandate is the beginning of the kind of every notice about the mandate of a confirmed checkout.
+const noticesOfMandate = "mandate_"
+
+// NoticeOfReinstatement is the kind of the notice that payments can be taken again under a mandate that had ended.
+const NoticeOfReinstatement NoticeKind = noticesOfMandate + "reinstated"
+
+// noticeOfMandate returns the kind of the notice about a status that a mandate has reached: mandate_cancelled, for one; "" for a
+// status that is neither dead nor takes payments.
+func noticeOfMandate(m MandateStatus) NoticeKind {
+	switch {
+	case m.Dead():
+		return NoticeKind(noticesOfMandate + m)
+	case m.Confirmable():
+		return NoticeOfReinstatement
+	}
+	return ""
+}
+
+// OfMandate reports whether a notice is about the mandate of a confirmed checkout.
+func (k NoticeKind) OfMandate() bool { return strings.HasPrefix(string(k), noticesOfMandate) }
+
+// Reported settles a JobAuthority: the CRM has what the setup says of the authority. The error is ErrOutdated if the authority has
+// changed since: then the CRM is told again.
+func (c Checkout) Reported(told Setup) (Change, error) {
+	now := c.Setup
+	if now.Mandate != told.Mandate || !now.MandateSince.Equal(told.MandateSince) {
+		return Change{}, ErrOutdated
+	}
+	return Change{Next: c}, nil
+}

@@ -1,0 +1,242 @@
+package service_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// inWorldWithAll is inWorld with a CRM outside of the store, and payers who are notified.
+func inWorldWithAll(t *testing.T, test func(*testing.T, *world, *postbox, *crm), change ...func(*service.Config)) {
+	t.Helper()
+	p := &postbox{}
+	c, outside := withCRM()
+	inWorld(t, func(t *testing.T, w *world) { test(t, w, p, c) }, append(change, outside, func(c *service.Config) { c.Notifier = p })...)
+}
+
+// lists has the provider list these events; without any, it has no list.
+func (w *world) lists(t *testing.T, names ...string) {
+	t.Helper()
+	c := kowhai()
+	c.Provider.Destination.Events = names
+	w.configure(t, c)
+}
+
+// reaches has the processor say that the mandate reached a status now, and notify of that.
+func (w *world) reaches(t *testing.T, event string, m checkout.MandateStatus, reason string) {
+	t.Helper()
+	says := mandate(m)
+	says.MandateSince, says.MandateReason = w.clock.now().UTC().Truncate(time.Millisecond), reason
+	w.processor.set(says)
+	w.notify(t, false, event, "MD-1")
+}
+
+// becomes is reaches, and everything that follows from it.
+func (w *world) becomes(t *testing.T, event string, m checkout.MandateStatus, reason string) {
+	t.Helper()
+	w.reaches(t, event, m, reason)
+	w.runFor(t, 5*time.Second)
+}
+
+// Payer, CRM, provider and operator are told once of each change, and nobody of a mandate that goes on.
+func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
+	n, count := counted()
+	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
+		w.lists(t, "checkout.confirmed", "mandate.changed")
+		w.confirmed(t, "ORDER-1")
+		w.runFor(t, 5*time.Second)
+		mail.take()
+		w.becomes(t, "EV1", checkout.MandateActive, "")
+		if got := mail.take(); len(got) > 0 || len(w.receiver.names()) != 1 {
+			t.Fatalf("of a mandate that is active there are the notices %+v and the events %v", got, w.receiver.names())
+		}
+		for i, tt := range []struct {
+			to       checkout.MandateStatus
+			reason   string
+			subject  string
+			sentence string
+		}{
+			{checkout.MandateCancelled, "DISHONOUR-AC04", "has ended", "the account is closed"},
+			{checkout.MandateActive, "", "works again", "works again"},
+			{checkout.MandateFailed, "", "has ended", "did not accept it"},
+		} {
+			w.becomes(t, "EV2"+string(tt.to), tt.to, tt.reason)
+			w.becomes(t, "EV3"+string(tt.to), tt.to, tt.reason) // it is not told again
+			got := mail.take()
+			if len(got) != 1 || !strings.Contains(got[0].Subject, tt.subject) || !strings.Contains(got[0].Text, tt.sentence) ||
+				got[0].To.Email != "aroha@example.ac.nz" {
+				t.Errorf("of %s the payer is sent %+v", tt.to, got)
+			}
+			if names := w.receiver.names(); len(names) != 2+i || names[1+i] != events.MandateChanged ||
+				!strings.Contains(string(w.receiver.latest().Event.Body), `"mandate_status":"`+string(tt.to)) {
+				t.Errorf("of %s the provider is sent %v, the latest %s", tt.to, names, w.receiver.latest().Event.Body)
+			}
+			_, e := c.lone(t, w)
+			if e.Setup.Mandate != tt.to || e.Setup.MandateReason != tt.reason || e.Setup.MandateSince.IsZero() || e.Completions != 1 {
+				t.Errorf("the CRM has %+v, want %s", e.Setup, tt.to)
+			}
+			r := w.records(t)["ORDER-1"]
+			i := slices.IndexFunc(r.Moments, func(m checkout.Moment) bool {
+				return m.Kind == checkout.MomentMandateChanged && m.Detail == strings.TrimSpace("mandate "+string(tt.to)+" "+tt.reason)
+			})
+			if i < 0 || r.Checkout.Setup.Mandate != tt.to || !r.Checkout.SetupComplete() {
+				t.Errorf("of %s the journal has %+v", tt.to, r.Moments)
+			}
+		}
+		for _, j := range w.jobs(t, "ORDER-1", checkout.JobAuthority) {
+			if j.State != checkout.JobDone || j.Attempts != 1 {
+				t.Errorf("job %s is %s after %d attempts", j.Job.ID, j.State, j.Attempts)
+			}
+		}
+		if n.all[service.CountMandateCancelled] != 1 || n.all[service.CountMandateFailed] != 1 {
+			t.Errorf("counted %v, want each end once", n.all)
+		}
+	}, count)
+}
+
+// A provider that does not list an event never gets it, and it is not on record either.
+func TestAProviderGetsTheEventsThatItListsAndNoOthers(t *testing.T) {
+	for name, tt := range map[string]struct{ lists, want []string }{
+		"no list":       {nil, []string{"checkout.created", "checkout.confirmed", "agreement.generated"}},
+		"one of three":  {[]string{"checkout.confirmed"}, []string{"checkout.confirmed"}},
+		"the mandate's": {[]string{"mandate.changed"}, []string{"mandate.changed"}},
+		"all of them":   {[]string{"mandate.changed", "agreement.generated", "checkout.created", "checkout.confirmed"}, []string{"checkout.created", "checkout.confirmed", "agreement.generated", "mandate.changed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, outside := range []bool{false, true} {
+				var changes []func(*service.Config)
+				if outside {
+					_, change := withCRM()
+					changes = append(changes, change)
+				}
+				inWorld(t, func(t *testing.T, w *world) {
+					w.lists(t, tt.lists...)
+					w.confirms(t, w.ready(t, "ORDER-1"))
+					w.becomes(t, "EV1", checkout.MandateExpired, "")
+					var stored, sent []string
+					for _, e := range w.records(t)["ORDER-1"].Events() {
+						stored = append(stored, string(e.Event.Name))
+					}
+					for _, n := range w.receiver.names() {
+						sent = append(sent, string(n))
+					}
+					if !slices.Equal(stored, tt.want) || !slices.Equal(sent, tt.want) {
+						t.Errorf("with a CRM outside of the store %t: stored %q, sent %q; want %q", outside, stored, sent, tt.want)
+					}
+				}, changes...)
+			}
+		})
+	}
+}
+
+// The list of today decides about the events of today.
+func TestAListOfEventsIsLookedUpWhenAnEventHappens(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.confirms(t, w.ready(t, "ORDER-1"))
+		w.becomes(t, "EV1", checkout.MandateCancelled, "")
+		w.lists(t, "mandate.changed")
+		w.runFor(t, time.Minute)
+		w.becomes(t, "EV2", checkout.MandateActive, "")
+		if names := w.receiver.names(); len(names) != 4 || names[3] != events.MandateChanged {
+			t.Errorf("sent %v, want the end of the mandate left out, and that it was reinstated", names)
+		}
+	})
+}
+
+// Without a notification a look finds that an active mandate ended, within a day.
+func TestTheEndOfAMandateIsNoticedWithoutAPollOrANotification(t *testing.T) {
+	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
+		w.confirmed(t, "ORDER-1")
+		w.processor.set(mandate(checkout.MandateActive))
+		w.runFor(t, 72*time.Hour)
+		mail.take()
+		w.processor.set(mandate(checkout.MandateBlocked))
+		w.runFor(t, 24*time.Hour)
+		if got := mail.take(); len(got) != 1 || !strings.Contains(got[0].Subject, "has ended") {
+			t.Errorf("within a day of its end the payer is sent %+v", got)
+		}
+	})
+}
+
+// A notice that waits is sent only while it is true; the CRM gets what is so when it answers, once.
+func TestWhatIsNoLongerSoIsNotTold(t *testing.T) {
+	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
+		w.confirmed(t, "ORDER-1")
+		w.runFor(t, 5*time.Second)
+		mail.take()
+		mail.set(mailIsDown)
+		c.disturb(fails, nil)
+		w.becomes(t, "EV1", checkout.MandateCancelled, "")
+		w.becomes(t, "EV2", checkout.MandateActive, "")
+		mail.take()
+		mail.set(nil)
+		c.disturb(nil, nil)
+		w.reports.take()
+		w.runFor(t, 2*time.Hour)
+		if got := mail.take(); len(got) != 1 || !strings.Contains(got[0].Subject, "works again") {
+			t.Errorf("the payer is sent %+v, want that it works again alone", got)
+		}
+		if _, e := c.lone(t, w); e.Setup.Mandate != checkout.MandateActive || !e.Setup.MandateSince.Equal(w.setup(t, "ORDER-1").MandateSince) {
+			t.Errorf("the CRM has %+v", e.Setup)
+		}
+	})
+}
+
+// A report that was under way when the mandate changed again is made again: the CRM has the latest in the end.
+func TestTheLatestReportWins(t *testing.T) {
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		w.confirms(t, w.ready(t, "ORDER-1"))
+		c.disturb(once(func(ctx context.Context) error { // the first report is slow to arrive, and a later one overtakes it
+			time.Sleep(3 * time.Second)
+			return nil
+		}), nil)
+		stop := w.background(t)
+		w.reaches(t, "EV1", checkout.MandateCancelled, "")
+		time.Sleep(2 * time.Second)
+		w.reaches(t, "EV2", checkout.MandateActive, "")
+		time.Sleep(10 * time.Second)
+		stop()
+		if n := slices.Index(c.calls, "UpdateAuthority"); len(c.calls)-n != 3 {
+			t.Errorf("calls %q, want three reports: late, in time, and the late one again", c.calls)
+		}
+		if _, e := c.lone(t, w); e.Setup.Mandate != checkout.MandateActive {
+			t.Errorf("the CRM has %+v, want the mandate active", e.Setup)
+		}
+		for _, j := range w.jobs(t, "ORDER-1", checkout.JobAuthority) {
+			if j.State != checkout.JobDone {
+				t.Errorf("job %s is %s", j.Job.ID, j.State)
+			}
+		}
+	})
+}
+
+// The records of the embedded CRM have the setup of the checkout: there is no report, and no job.
+func TestTheEmbeddedCRMNeedsNoReport(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.confirms(t, w.ready(t, "ORDER-1"))
+		w.becomes(t, "EV1", checkout.MandateCancelled, "")
+		if jobs := w.jobs(t, "ORDER-1", checkout.JobAuthority); len(jobs) > 0 || w.config.CRM.UpdateAuthority(t.Context(), checkout.AuthorityUpdate{}) != nil {
+			t.Errorf("jobs %+v", jobs)
+		}
+	})
+}
+
+// A mandate that ends before the confirm opens the page for another try, and nobody is told.
+func TestOfAMandateThatEndsBeforeTheConfirmNobodyIsTold(t *testing.T) {
+	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
+		w.lists(t, string(events.CheckoutCreated), string(events.MandateChanged))
+		w.ready(t, "ORDER-1")
+		w.runFor(t, 5*time.Second)
+		mail.take()
+		w.becomes(t, "EV1", checkout.MandateCancelled, "DISHONOUR-AC04")
+		if got, r := mail.take(), w.records(t)["ORDER-1"]; len(got) > 0 || len(r.Events()) != 1 || len(w.jobs(t, "ORDER-1", checkout.JobAuthority)) > 0 {
+			t.Errorf("the payer is sent %+v, and on record is %+v", got, r.Jobs)
+		}
+	})
+}
