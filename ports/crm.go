@@ -40,9 +40,9 @@ type CRM interface {
 	Complete(ctx context.Context, c checkout.Completion) (checkout.Completed, error)
 
 	// UpdateAuthority records the authorisation status, the status of the mandate, its reason and its time with the authority of a
-	// complete enrolment, whatever was on record: the mandate has ended, or was reinstated. It changes nothing else, and nothing
-	// when it is repeated. An enrolment that is not complete, or that has other records, is refused. Calls for one enrolment come
-	// one after another, and the last of them has the setup as it is.
+	// complete enrolment: the mandate has ended, or was reinstated. It changes nothing else, and nothing when it is repeated or comes
+	// late: where a later time is on record than that of the update. An enrolment that is not complete, or that has other records, is
+	// refused.
 	UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) error
 
 	// Agreed returns the agreement on record of an enrolment from the moment at which Complete has stored it, whether or not

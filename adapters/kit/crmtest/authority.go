@@ -28,7 +28,8 @@ func authorityUpdated(t *testing.T, b Bench) {
 			update(c, checkout.MandateCancelled, "DISHONOUR-AC04", at),
 			update(c, checkout.MandateCancelled, "DISHONOUR-AC04", at),
 			update(c, checkout.MandateActive, "", at.Add(time.Hour)),
-			update(c, checkout.MandateFailed, "", time.Time{}),
+			update(c, checkout.MandateFailed, "", at.Add(time.Hour+time.Second)),
+			update(c, checkout.MandateExpired, "", time.Time{}), // since when is not known
 		} {
 			if err := b.CRM.UpdateAuthority(t.Context(), u); err != nil {
 				t.Fatalf("UpdateAuthority to %s: %v", u.Setup.Mandate, err)
@@ -42,6 +43,21 @@ func authorityUpdated(t *testing.T, b Bench) {
 		}
 	})
 	b.unchanged(t, c.Records.OpportunityID, func() { b.complete(t, c) })
+}
+
+func updateLate(t *testing.T, b Bench) {
+	_, c := b.opened(t, "a")
+	b.complete(t, c)
+	at := c.Agreement.AcceptedAt
+	latest := update(c, checkout.MandateActive, "", at.Add(time.Second))
+	if err := b.CRM.UpdateAuthority(t.Context(), latest); err != nil {
+		t.Fatal(err)
+	}
+	b.unchanged(t, c.Records.OpportunityID, func() {
+		if err := b.CRM.UpdateAuthority(t.Context(), update(c, checkout.MandateFailed, "DISHONOUR-AC04", at)); err != nil {
+			t.Errorf("an update that comes late: %v, want it taken and without effect", err)
+		}
+	})
 }
 
 func updateRefused(t *testing.T, b Bench) {

@@ -95,6 +95,7 @@ func CRM(t *testing.T, open Open) {
 		{"of many documents of an agreement at once one is stored", concurrentDocuments},
 		{"a document that is stored is kept by a completion without one", documentKept},
 		{"an update records what became of the direct debit of a complete enrolment, and the latest stays", authorityUpdated},
+		{"an update that comes late changes nothing", updateLate},
 		{"an update of what was not opened or is not complete, or with other records, is refused", updateRefused},
 		{"an agreement is on record once it is stored", agreedOnRecord},
 		{"an agreement is on record though its completion was stopped", agreedThoughStopped},

@@ -2,6 +2,7 @@ package salesforce
 
 import (
 	"context"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
@@ -13,7 +14,7 @@ func (c *CRM) UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) e
 }
 
 func (c *CRM) updateAuthority(ctx context.Context, u checkout.AuthorityUpdate) error {
-	answers, err := c.read(ctx, query{authority, map[string]string{fieldKey: keyOf(u.EnrolmentKey, "dda")}, []string{fieldMandate}})
+	answers, err := c.read(ctx, query{authority, map[string]string{fieldKey: keyOf(u.EnrolmentKey, "dda")}, []string{fieldMandate, fieldMandateChanged}})
 	if err != nil {
 		return err
 	}
@@ -27,11 +28,19 @@ func (c *CRM) updateAuthority(ctx context.Context, u checkout.AuthorityUpdate) e
 		return refuse(codeOtherRecords, authority, "has another id than is on record")
 	case there.text(fieldMandate) == "": // it is written when the enrolment completes
 		return refuse(codeNoMandate, authority, "has no mandate: the enrolment is not complete")
+	case isAfter(there.text(fieldMandateChanged), u.Setup.MandateSince):
+		return nil // it comes late
 	}
 	_, err = c.writeEach(ctx, []write{{object: authority, id: there.id, values: map[string]any{
 		"status": string(u.Setup.Authorisation), fieldMandateStatus: string(u.Setup.Mandate),
-		"mandate_reason": orEmpty(u.Setup.MandateReason), "mandate_changed_at": orEmpty(instant(u.Setup.MandateSince))}}})
+		"mandate_reason": orEmpty(u.Setup.MandateReason), fieldMandateChanged: orEmpty(instant(u.Setup.MandateSince))}}})
 	return err
+}
+
+// isAfter reports whether a time that was read is after another, if both are known.
+func isAfter(answered string, at time.Time) bool {
+	read, err := time.Parse(answeredInstant, answered)
+	return err == nil && !at.IsZero() && read.After(at)
 }
 
 // orEmpty returns the value with which a field has a text, or is emptied for "".

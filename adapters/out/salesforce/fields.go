@@ -76,7 +76,8 @@ const (
 	fieldContent      = "content_document"
 	fieldMandate      = "mandate_id"
 
-	fieldMandateStatus = "mandate_status"
+	fieldMandateStatus  = "mandate_status"
+	fieldMandateChanged = "mandate_changed_at"
 )
 
 // Shorthands for the fields below.
@@ -158,7 +159,7 @@ func enrolmentObjects() []object {
 			updated(textField(fieldMandate, "Mandate_Id__c", 80, "")),
 			updated(textField(fieldMandateStatus, "Mandate_Status__c", 40, "")),
 			updated(textField("mandate_reason", "Mandate_Reason__c", 80, "")),
-			updated(plainField("mandate_changed_at", "Mandate_Changed_At__c", kindTime, "")),
+			updated(plainField(fieldMandateChanged, "Mandate_Changed_At__c", kindTime, "")),
 			updated(textField("account_holder", "Account_Holder__c", 255, "")),
 			updated(textField("account", "Account_Mask__c", 40, "")),
 			updated(plainField("authorised_at", "Authorised_At__c", kindTime, "")),

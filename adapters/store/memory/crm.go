@@ -121,6 +121,9 @@ func (c *CRM) UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) e
 			return refuse("NO_MANDATE")
 		}
 		on := &stored.Setup
+		if on.MandateSince.After(u.Setup.MandateSince) && !u.Setup.MandateSince.IsZero() {
+			return nil
+		}
 		on.Authorisation, on.Mandate, on.MandateReason, on.MandateSince = u.Setup.Authorisation, u.Setup.Mandate, u.Setup.MandateReason, u.Setup.MandateSince
 		return nil
 	})
