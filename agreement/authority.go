@@ -1,6 +1,11 @@
 package agreement
 
-import "github.com/provider-checkout/provider-checkout/money"
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
 
 // Authority says who debits the account under a direct debit authority, by which code, and as what the payer's bank statement
 // shows it. A processor that knows says it (checkout.Creditor); for a collector of the operator's own the operator's terms do. The
@@ -23,4 +28,47 @@ const (
 // IsZero reports whether a says nothing.
 func (a Authority) IsZero() bool {
 	return a.Initiator == "" && a.AuthorisationCode == "" && a.Statement == "" && a.Form == "" && a.Calendar == "" && len(a.Conditions) == 0
+}
+
+// Or returns a, with what other says in the place of what a does not say.
+func (a Authority) Or(other Authority) Authority {
+	a.Initiator, a.AuthorisationCode = cmp.Or(a.Initiator, other.Initiator), cmp.Or(a.AuthorisationCode, other.AuthorisationCode)
+	a.Statement, a.Form, a.Calendar = cmp.Or(a.Statement, other.Statement), cmp.Or(a.Form, other.Form), cmp.Or(a.Calendar, other.Calendar)
+	if len(a.Conditions) == 0 {
+		a.Conditions = other.Conditions
+	}
+	return a
+}
+
+// Contradicted returns the fields of a, an operator's terms, of which a processor says otherwise: a line each with both values. What
+// one of them does not say is no contradiction.
+func (a Authority) Contradicted(processor Authority) (lines []string) {
+	for _, field := range []struct{ name, terms, processor string }{
+		{"initiator", a.Initiator, processor.Initiator},
+		{"authorisation_code", a.AuthorisationCode, processor.AuthorisationCode},
+		{"particulars, code and reference", a.Statement, processor.Statement},
+		{"collection_days", string(a.Calendar), string(processor.Calendar)},
+	} {
+		if field.terms != "" && field.processor != "" && field.terms != field.processor {
+			lines = append(lines, fmt.Sprintf("authority.%s: the terms say %q, and the processor %q", field.name, field.terms, field.processor))
+		}
+	}
+	return lines
+}
+
+// Initiator returns the name of the party that debits the account: the lender's, where the authority names no initiator.
+func (t DebitTerms) Initiator() string {
+	return cmp.Or(t.Authority.Initiator, t.Lender.Name, "the operator of this service")
+}
+
+// Debits tells the payer in a sentence or two who debits the account, under which code, and as what the bank statement shows it.
+func (t DebitTerms) Debits() string {
+	text := "Payments are debited by " + t.Initiator()
+	if code := t.Authority.AuthorisationCode; code != "" {
+		text += ", with the authorisation code " + code
+	}
+	if statement := t.Authority.Statement; statement != "" {
+		text += ". On your bank statement each payment shows as " + statement
+	}
+	return text + "."
 }

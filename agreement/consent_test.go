@@ -49,6 +49,7 @@ func TestDebitTermsAreNamedByTheirWords(t *testing.T) {
 		func(d *agreement.DebitTerms) { d.Authority.AuthorisationCode = "0123456" },
 		func(d *agreement.DebitTerms) { d.Authority.Initiator = "Pūtea Limited" },
 		func(d *agreement.DebitTerms) { d.Authority.Statement = "particulars KOWHAI" },
+		func(d *agreement.DebitTerms) { d.Authority.Form = "GoCardless" },
 		func(d *agreement.DebitTerms) { d.Authority.Conditions = []agreement.Block{{Title: "a", Text: "b"}} },
 	} {
 		other := terms

@@ -13,8 +13,9 @@ const Version = "2026-11-24"
 type wording interface {
 	// sections returns the whole text in the order in which it is read; the first section has the document's title.
 	sections(a Agreement, zone *time.Location) []Section
-	// debitTerms returns the direct debit terms, on the setup page as in the agreement.
-	debitTerms(t DebitTerms) []Row
+	// authorityRows and conditions return the direct debit terms, before the payer accepts them as in the agreement.
+	authorityRows(t DebitTerms) []Row
+	conditions(t DebitTerms) []Row
 	// foot returns the footer of every page.
 	foot(a Agreement) string
 }
@@ -53,10 +54,11 @@ func (a Agreement) Foot() string {
 	return ""
 }
 
-// Rows returns the text of the terms, on the setup page as in the agreement; nil if their version has no wording here.
+// Rows returns the text of the terms, before the payer accepts them as in the agreement: the authority, and its conditions. It is
+// nil if their version has no wording here.
 func (t DebitTerms) Rows() []Row {
 	if words := wordingOf(t.version()); words != nil {
-		return words.debitTerms(t)
+		return append(words.authorityRows(t), words.conditions(t)...)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package agreement
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
 		w.cost(a),
 		w.declarations(a, zone),
 		w.authority(a, zone),
-		{Title: "Direct debit terms", Rows: a.debitTerms().Rows()},
+		{Title: "Direct debit terms", Rows: w.conditions(a.debitTerms())},
 	}
 	if len(a.Terms.Blocks) > 0 {
 		terms := Section{Title: "Terms of the plan"}
@@ -195,19 +194,13 @@ func (wording20261124) declarations(a Agreement, zone *time.Location) Section {
 	}
 }
 
-func (wording20261124) authority(a Agreement, zone *time.Location) Section {
+func (w wording20261124) authority(a Agreement, zone *time.Location) Section {
 	d := a.DirectDebit
-	rows := []Row{
+	rows := append([]Row{
 		{"Account holder", d.AccountHolder},
 		{"Account", string(d.AccountMask)},
 		{"Authorised on", formatTime(d.AuthorisedAt, zone)},
-	}
-	if code := a.Terms.Authority.AuthorisationCode; code != "" {
-		rows = append(rows, Row{"Authorisation code", code})
-	}
-	if statement := a.Terms.Authority.Statement; statement != "" {
-		rows = append(rows, Row{"On the bank statement", statement})
-	}
+	}, w.authorityRows(a.debitTerms())...)
 	if c := d.Consent; !c.IsZero() {
 		text := "The payer accepted the direct debit terms on the setup page on " + formatTime(c.At, zone)
 		if c.From != "" {
@@ -217,17 +210,16 @@ func (wording20261124) authority(a Agreement, zone *time.Location) Section {
 		case "":
 			text += ". Which version the page showed is not on record."
 		case a.debitTerms().Name():
-			text += ", as they stand below."
+			text += ", as they stand here and below."
 		default:
-			text += ", in words that are not quite those below."
+			text += ", in words that are not quite these."
 		}
 		rows = append(rows, Row{"Consent", text})
 	}
 	return Section{
-		Title: "Direct debit authority",
-		Paragraphs: []string{"The payer is the account holder, and has authorised, until further notice, that the planned payments be taken " +
-			"from this account."},
-		Rows: rows,
+		Title:      "Direct debit authority",
+		Paragraphs: []string{"The payer is the account holder, and has given this authority to debit the account. “I” in it is the payer."},
+		Rows:       rows,
 	}
 }
 
@@ -237,22 +229,42 @@ func (a Agreement) debitTerms() DebitTerms {
 		Authority: a.Terms.Authority}
 }
 
-func (wording20261124) debitTerms(t DebitTerms) []Row {
-	by := "the " + collector(t.Provider, t.Lender)
-	initiator := cmp.Or(t.Authority.Initiator, by)
-	if code := t.Authority.AuthorisationCode; code != "" {
-		initiator += " (authorisation code " + code + ")"
-	}
-	rows := []Row{
-		{"Who collects", "The payments are collected by " + by + ", through a direct debit " +
-			"processor and the New Zealand banks’ direct debit system (BECS NZ)."},
-		{"Authority", "Until further notice, the account holder authorises " + initiator + " to debit the account with the amounts of the " +
-			"planned payments. The bank that holds the account accepts this authority only on its own terms and conditions for the account."},
+// authorityRows say who debits, and have the authority in the payer's words, which are those of the scheme's own form.
+func (wording20261124) authorityRows(t DebitTerms) []Row {
+	rows := []Row{{"Who debits", debits(t)}}
+	code := ""
+	if t.Authority.AuthorisationCode != "" {
+		rows = append(rows, Row{"Authorisation code", t.Authority.AuthorisationCode})
+		code = ", with the authorisation code " + t.Authority.AuthorisationCode
 	}
 	if statement := t.Authority.Statement; statement != "" {
 		rows = append(rows, Row{"On the bank statement", "Each payment shows as " + statement + "."})
 	}
-	rows = append(rows, Row{"Notice", noticeOfPayments(t)})
+	if form := t.Authority.Form; form != "" {
+		rows = append(rows, Row{"Where it is given", "The account holder gives the authority on a page of " + form + "."})
+	}
+	return append(rows, Row{"Authority", "I authorise my bank to debit my account with the amounts of direct debits from " + t.Initiator() + code +
+		", in accordance with this authority until further notice. I agree that this authority is subject to my bank’s terms and " +
+		"conditions for my account, and to the terms listed below."})
+}
+
+// debits says who debits the account, and for whom.
+func debits(t DebitTerms) string {
+	who, lender := t.Initiator()+" debits the account", t.Lender.Name
+	switch {
+	case lender == t.Initiator():
+		who = "The lender, " + lender + ", debits the account"
+	case lender != "":
+		who += " for the lender, " + lender
+	case t.Authority.Initiator == "":
+		who = "The operator of this service debits the account"
+	}
+	return who + ", on behalf of " + t.Provider + ", through the New Zealand banks’ direct debit system (BECS NZ)."
+}
+
+// conditions are the conditions of the authority.
+func (wording20261124) conditions(t DebitTerms) []Row {
+	rows := []Row{{"Notice", noticeOfPayments(t)}}
 	if len(t.Authority.Conditions) > 0 {
 		for _, b := range t.Authority.Conditions {
 			rows = append(rows, Row{b.Title, b.Text})
@@ -260,7 +272,7 @@ func (wording20261124) debitTerms(t DebitTerms) []Row {
 		return rows
 	}
 	return append(rows,
-		Row{"Operated severally", "The account holder can operate the account alone: no other person has to " +
+		Row{"Who can use the account", "The account holder can operate the account alone: no other person has to " +
 			"agree to a payment from it."},
 		Row{"Payments that fail", "If the bank dishonours a payment, it may be debited again within 5 business days of its first day, " +
 			"without a second notice."},
@@ -268,7 +280,7 @@ func (wording20261124) debitTerms(t DebitTerms) []Row {
 			"notice of its amount and date was received, or if the amount or the date differs from the notice. Up to 9 months after " +
 			"the first payment was debited, the account holder may ask the bank to reverse a payment if the account holder is not " +
 			"reasonably satisfied that this authority was given."},
-		Row{"Ending the authority", "The account holder can end the authority at any time, through that bank or by telling " + told(t) + ". " +
+		Row{"Ending the authority", "The account holder can end the authority at any time, through the bank or by telling " + told(t) + ". " +
 			"What has not been paid by then remains to be paid under the plan."},
 	)
 }

@@ -119,6 +119,11 @@ func variants() []variant {
 			a.Terms.Authority = agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections Limited",
 				Statement: "particulars KOWHAI, code PLAN, reference COURSE"}
 		}},
+		{"an authority that the processor knows, on its own form", func(a *agreement.Agreement) {
+			a.Terms.Authority = agreement.Authority{AuthorisationCode: "0200001", Initiator: "Rimu College", Statement: "Rimu College",
+				Form: "GoCardless", Calendar: money.BusinessDays}
+		}},
+		{"the lender as the initiator", func(a *agreement.Agreement) { a.Terms.Authority.Initiator = a.Terms.Lender.Name }},
 		{"an authority with conditions of the operator's", func(a *agreement.Agreement) {
 			a.Terms.Authority.Conditions = []agreement.Block{{Title: "Conditions", Text: "First.\n(a) Second\n(b) Third"}}
 		}},

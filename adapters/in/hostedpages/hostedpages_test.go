@@ -216,7 +216,7 @@ func TestPageOfAConfirmedSetupWhoseMandateDied(t *testing.T) {
 func TestLegalPage(t *testing.T) {
 	b := newBench(t, setting{})
 	page := b.get(b.legalPath()).is(t, http.StatusOK)
-	page.wants(t, "<h1>Direct debit and payment plan terms</h1>", "Kōwhai Institute", "severally", "10 calendar days", "120 calendar days", "9 months",
+	page.wants(t, "<h1>Direct debit and payment plan terms</h1>", "Kōwhai Institute", "Who can use the account", "10 calendar days", "120 calendar days", "9 months",
 		"gave us the name and email address", "principle 3A", "Privacy Commissioner", `href="`+strings.ReplaceAll(b.setupPath(), "&", "&amp;")+`"`)
 	page.lacks(t, "<form", "<script")
 

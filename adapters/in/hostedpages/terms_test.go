@@ -45,7 +45,7 @@ func TestPagesShowTheAuthority(t *testing.T) {
 	b := newBench(t, setting{terms: terms})
 	const statement = "On your bank statement each payment shows as particulars KOWHAI, code PLAN. The authorisation code is 0123456."
 	b.get(b.setupPath()).reads(t, statement)
-	b.get(b.legalPath()).reads(t, "Until further notice, the account holder authorises Pūtea Collections (authorisation code 0123456) to debit")
+	b.get(b.legalPath()).reads(t, "I authorise my bank to debit my account with the amounts of direct debits from Pūtea Collections, with the authorisation code 0123456")
 	b.setUp()
 	b.get(b.setupPath()).reads(t, statement)
 }
