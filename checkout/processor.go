@@ -32,7 +32,9 @@ type SetupStart struct {
 	// frame-ancestors of the processor's page.
 	FrameOrigins []string
 	Student      Student
-	Description  string // what the payer agrees to: the course's name
+	Description  string               // what the payer agrees to: the course's name
+	Terms        agreement.DebitTerms // that the payer has read: who debits, under which authority
+	First        money.Payment        // of the plan, as the payer has read it: its day may move with the confirm
 }
 
 // SetupQuery asks a processor about a setup.

@@ -162,12 +162,16 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 	if err != nil {
 		return prepared, err
 	}
+	terms, err := c.termsOf(ctx, c.provider)
+	if err != nil {
+		return prepared, err
+	}
 	cmd := c.cmd
 	cmd.FirstPayment = checkout.Some(agreed.FirstPayment)
 	prepared = checkout.Prepared{
 		Environment: c.cfg.Environment,
 		Now:         c.now(),
-		Agreement: cmd.Agreement(stored, checkout.AgreementFacts{Environment: c.cfg.Environment, Provider: c.provider, Terms: c.cfg.Terms,
+		Agreement: cmd.Agreement(stored, checkout.AgreementFacts{Environment: c.cfg.Environment, Provider: c.provider, Terms: terms,
 			Number: agreed.Number, Now: agreed.AcceptedAt, Today: money.DateOf(agreed.AcceptedAt.In(c.zone))}),
 	}
 	for attempt := 1; attempt <= printAttempts && prepared.Document == nil; attempt++ {

@@ -134,7 +134,11 @@ func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *
 	if err != nil {
 		return letter.Letter{}, err
 	}
-	page := s.pageOf(SetupPage{Provider: provider, LenderTerms: s.cfg.Terms}, c)
+	terms, err := s.termsOf(ctx, provider)
+	if err != nil {
+		return letter.Letter{}, err
+	}
+	page := s.pageOf(SetupPage{Provider: provider, LenderTerms: terms}, c)
 	into.ReplyTo = provider.Branding.SupportEmail
 	return letter.OfSetup(letter.Setup{Checkout: c, Provider: page.DebitTerms.Provider, Contact: into.ReplyTo,
 		Completed: page.Completed, Terms: page.DebitTerms, Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil

@@ -9,10 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -93,39 +91,13 @@ func (s *Service) crmIsReady(ctx context.Context) error {
 	return s.cfg.CRM.Ready(ctx)
 }
 
-// processorIsReady returns nil if the processor can be reached, and payments can be collected for every provider that may
-// be used.
+// processorIsReady returns nil if the processor can be reached, payments can be collected for every provider that may be used, and
+// the operator's terms say nothing else of who debits.
 func (s *Service) processorIsReady(ctx context.Context) error {
 	if err := s.cfg.Processor.Ready(ctx); err != nil {
 		return err
 	}
-	checker, ok := s.cfg.Processor.(ports.AccountChecker)
-	if !ok {
-		return nil
-	}
-	providers, err := s.cfg.Store.Providers(ctx)
-	if err != nil {
-		return err
-	}
-	var wrong []error
-	for _, p := range providers {
-		if p.Usable(s.cfg.Environment) == nil {
-			wrong = append(wrong, CheckAccount(ctx, checker, p))
-		}
-	}
-	return errors.Join(wrong...)
-}
-
-// CheckAccount returns why payments cannot be collected for a provider, or that it gives too little notice of them.
-func CheckAccount(ctx context.Context, checker ports.AccountChecker, p catalogue.Provider) error {
-	creditor, err := checker.CheckAccount(ctx, checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment})
-	if err != nil {
-		return fmt.Errorf("provider %s: %w", p.Code, err)
-	}
-	if given := (agreement.DebitTerms{NoticeDays: p.NoticeDays}).Days(); given < creditor.Notice {
-		return fmt.Errorf("provider %s: its notice_days are %d, and its account needs %d at least", p.Code, given, creditor.Notice)
-	}
-	return nil
+	return errors.Join(s.checkAccounts(ctx))
 }
 
 // Backlog is the number of jobs of one kind that wait, jobs under way included, and the age of the oldest.

@@ -164,17 +164,6 @@ func TestWhoHangsUpWaitsForNoCheck(t *testing.T) {
 	})
 }
 
-// strictProcessor needs a minimum notice of every payment.
-type strictProcessor struct {
-	*processor
-	days int
-	err  error
-}
-
-func (p strictProcessor) CheckAccount(context.Context, checkout.Account) (checkout.Creditor, error) {
-	return checkout.Creditor{Notice: p.days}, p.err
-}
-
 func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -193,7 +182,7 @@ func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, func(c *service.Config) {
-				c.Processor = strictProcessor{c.Processor.(*processor), tt.least, tt.err}
+				c.Processor = &knowingProcessor{processor: c.Processor.(*processor), creditor: checkout.Creditor{Notice: tt.least}, failure: tt.err}
 			})
 			err := w.store.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 				for i := range all {

@@ -95,8 +95,8 @@ type Config struct {
 	Tasks []Task
 
 	// PollTimeout limits the wait of a poll or the setup page for the processor before it answers from the record;
-	// 1 second if 0. ProcessorTimeout limits the wait of all other calls: a confirm, the start of a setup, a refresh; 5
-	// seconds if 0, and 10 at most.
+	// 1 second if 0. ProcessorTimeout limits the wait of all other calls: a confirm, the start of a setup, a refresh, the first
+	// question who debits; 5 seconds if 0, and 10 at most.
 	PollTimeout, ProcessorTimeout time.Duration
 
 	Now  func() time.Time
@@ -122,6 +122,7 @@ type Service struct {
 	providers   *bounded.Cache[string, catalogue.Provider]
 	courses     *bounded.Cache[[2]string, catalogue.Course] // by provider and code
 	heads       *bounded.Cache[string, evidence.Head]       // of the evidence log, under ""
+	creditors   creditors                                   // who debits
 	polled      *answers                                    // by polls, by billing request
 	viewed      *answers                                    // by setup pages
 	zone        *time.Location                              // of due dates and agreement numbers
@@ -162,11 +163,11 @@ func New(c Config) (*Service, error) {
 		keys:      bounded.NewCache[[32]byte, catalogue.Key](keyLife, cacheSize),
 		providers: bounded.NewCache[string, catalogue.Provider](configurationLife, cacheSize),
 		courses:   bounded.NewCache[[2]string, catalogue.Course](configurationLife, cacheSize),
+		creditors: newCreditors(),
 		heads:     bounded.NewCache[string, evidence.Head](configurationLife, 1), polled: newAnswers(), viewed: newAnswers(),
 		receivers: receivers{failing: make(map[string]*breaker.Breaker)}, slots: locks{holders: slotsOfProvider},
 		notified: bounded.New[string, notifiedAnswer](manyNotified), wake: make(chan struct{}, 1),
 		recent: bounded.New[string, struct{}](recentOrders), zone: zone}
-	s.cfg.Terms.Authority.Calendar = cmp.Or(s.processor.Calendar, c.Terms.Authority.Calendar)
 	s.sealer = newSealer(s)
 	return s, nil
 }

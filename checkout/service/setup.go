@@ -26,11 +26,20 @@ type SetupPage struct {
 	Planned     money.Date      // the first payment date that was agreed, or that the provider prefers
 	Completed   time.Time       // when the setup was completed, in New Zealand time; zero before
 	DebitTerms  agreement.DebitTerms
-	LenderTerms agreement.Terms
+	LenderTerms agreement.Terms      // of the agreement, where there is one
 	Agreement   *agreement.Agreement // nil before the confirm, and where the CRM has not completed the enrolment yet
 
-	epoch int              // of the token
-	kept  checkout.Setback // what kept the payer from finishing
+	epoch   int              // of the token
+	kept    checkout.Setback // what kept the payer from finishing
+	unknown error            // why it is not known who debits
+}
+
+// known returns the page, or the error that it cannot say who debits.
+func (p SetupPage) known() (SetupPage, error) {
+	if p.State == checkout.PageExpired || p.State == checkout.PageNotEnabled || p.unknown == nil {
+		return p, nil
+	}
+	return SetupPage{}, p.unknown
 }
 
 // SetupPage returns the page that a setup token opens. If a setup was begun it shows what the processor reports within
@@ -64,7 +73,7 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 		}
 	}
 	page.kept = answer.kept
-	return s.pageOf(page, fresh), nil
+	return s.pageOf(page, fresh).known()
 }
 
 // notePage notes that the page was opened, once for each try and each state that it showed: first when the payer opens it, then when
@@ -93,7 +102,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 		return SetupPage{}, checkout.LinkUnknown()
 	}
 	concerns(ctx, c.About())
-	page := SetupPage{Token: token, LenderTerms: s.cfg.Terms, epoch: epoch}
+	page := SetupPage{Token: token, epoch: epoch}
 	if page.Provider, err = s.providerOf(ctx, c.ProviderCode); err != nil {
 		return SetupPage{}, s.fail(ctx, "open the setup page", err)
 	}
@@ -102,7 +111,12 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 			return SetupPage{}, s.fail(ctx, "read agreement "+number, err)
 		}
 	}
-	return s.pageOf(page, *c), nil
+	if page.Agreement != nil {
+		page.LenderTerms = page.Agreement.Terms
+	} else {
+		page.LenderTerms, page.unknown = s.termsOf(ctx, page.Provider)
+	}
+	return s.pageOf(page, *c).known()
 }
 
 // pageOf returns the page with every field that depends on the state of the checkout.
@@ -122,7 +136,7 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 		page.Completed = at.In(s.zone)
 	}
 	page.DebitTerms = agreement.DebitTerms{NoticeDays: page.Provider.NoticeDays,
-		Provider: page.Provider.DisplayName(), Lender: s.cfg.Terms.Lender, Authority: s.cfg.Terms.Authority}
+		Provider: page.Provider.DisplayName(), Lender: page.LenderTerms.Lender, Authority: page.LenderTerms.Authority}
 	if agreed := c.Setup.Consent.NoticeDays; agreed > 0 && c.SetupComplete() {
 		page.DebitTerms.NoticeDays = agreed
 	}
@@ -203,6 +217,8 @@ func (s *Service) begin(ctx context.Context, page SetupPage, try int) (checkout.
 		FrameOrigins: p.EnrolmentOrigins,
 		Student:      c.Student,
 		Description:  c.Intent.CourseName,
+		Terms:        page.DebitTerms,
+		First:        page.Payments[0],
 	})
 }
 

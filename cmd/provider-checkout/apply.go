@@ -116,7 +116,7 @@ func (s *systems) warnOfAccounts(ctx context.Context, named []catalogue.Configur
 		if conf.Provider.Environment != s.environment {
 			continue
 		}
-		if err := service.CheckAccount(ctx, account, conf.Provider); err != nil {
+		if _, err := service.CheckAccount(ctx, account, conf.Provider); err != nil {
 			fmt.Fprintf(s.Stderr, "%v: the server is not ready while it may be used\n", err)
 		}
 	}

@@ -105,6 +105,12 @@ func (c *Cache[K, V]) Fresh(now time.Time, key K) (value V, ok bool) {
 	return k.value, ok && now.Before(k.until) && !now.Before(k.until.Add(-c.life))
 }
 
+// Latest returns the value of key that was put in last, however long ago.
+func (c *Cache[K, V]) Latest(key K) (value V, ok bool) {
+	k, ok := c.values.Get(key)
+	return k.value, ok
+}
+
 // Put sets the value of key, as it is now.
 func (c *Cache[K, V]) Put(now time.Time, key K, value V) {
 	c.values.Put(key, cached[V]{value, now.Add(c.life)})

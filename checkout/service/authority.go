@@ -1,0 +1,146 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// creditorLife is the time after which the processor is asked again who debits for an account.
+const creditorLife = time.Minute
+
+// creditors are the processor's answers about the accounts of providers.
+type creditors struct {
+	known  *bounded.Cache[checkout.Account, checkout.Creditor]
+	asking *locks // by account
+}
+
+func newCreditors() creditors {
+	return creditors{bounded.NewCache[checkout.Account, checkout.Creditor](creditorLife, cacheSize), &locks{}}
+}
+
+// termsOf returns the operator's terms for a provider's payers, in which the authority says who debits them: as the processor says
+// it and, where the processor does not say, as the terms do. The error is BUSY where the processor cannot be asked and nothing is
+// known; the terms are the operator's own then.
+func (s *Service) termsOf(ctx context.Context, p catalogue.Provider) (agreement.Terms, error) {
+	terms := s.cfg.Terms
+	creditor, err := s.creditorOf(ctx, p)
+	terms.Authority = s.said(creditor).Or(terms.Authority)
+	return terms, err
+}
+
+// said returns what the processor says of the authority to debit for a creditor.
+func (s *Service) said(c checkout.Creditor) agreement.Authority {
+	c.Authority.Calendar = s.processor.Calendar
+	return c.Authority
+}
+
+// creditorOf returns the creditor of a provider's account; zero where the processor does not say. An answer that is there is
+// returned at once: when it is old, the processor is asked again meanwhile. Only where there is no answer is the processor waited for.
+func (s *Service) creditorOf(ctx context.Context, p catalogue.Provider) (checkout.Creditor, error) {
+	checker, ok := s.cfg.Processor.(ports.AccountChecker)
+	if !ok {
+		return checkout.Creditor{}, nil
+	}
+	account := accountOf(p)
+	ask := func(ctx context.Context) error {
+		return within(ctx, s.cfg.ProcessorTimeout, func(ctx context.Context) error {
+			creditor, err := checker.CheckAccount(ctx, account)
+			if err != nil {
+				return fmt.Errorf("ask who debits for provider %s: %w", p.Code, err)
+			}
+			s.creditors.known.Put(s.now(), account, creditor)
+			return nil
+		})
+	}
+	if known, ok := s.creditors.known.Latest(account); ok {
+		if _, fresh := s.creditors.known.Fresh(s.now(), account); !fresh {
+			s.creditors.known.Put(s.now(), account, known) // others do not ask meanwhile, nor soon after a failure
+			ctx = context.WithoutCancel(ctx)
+			go func() { s.reportCreditor(ctx, ask(ctx)) }()
+		}
+		return known, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ProcessorTimeout)
+	defer cancel()
+	unlock, waited, err := s.creditors.asking.lock(ctx, fmt.Sprint(account))
+	if err != nil {
+		return checkout.Creditor{}, checkout.Busy()
+	}
+	defer unlock()
+	if !waited {
+		s.reportCreditor(ctx, ask(ctx))
+	}
+	if known, ok := s.creditors.known.Latest(account); ok {
+		return known, nil
+	}
+	return checkout.Creditor{}, checkout.Busy()
+}
+
+func accountOf(p catalogue.Provider) checkout.Account {
+	return checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment}
+}
+
+// reportCreditor reports why the processor did not say who debits.
+func (s *Service) reportCreditor(ctx context.Context, err error) {
+	if err != nil {
+		s.report(ctx, Failure{Operation: OperationReady, Severity: Warning, Err: err})
+	}
+}
+
+// CheckTerms returns an error with a line for each field of Config.Terms of which the processor says otherwise, for any provider
+// that may be used. A processor that cannot be reached contradicts nothing: readiness says it later. A program asks it before it
+// serves.
+func (s *Service) CheckTerms(ctx context.Context) error {
+	_, contradicted := s.checkAccounts(ctx)
+	return contradicted
+}
+
+// checkAccounts asks the processor about the accounts of all providers that may be used. unusable has the reasons why payments
+// cannot be collected for some, and contradicted the fields of the operator's terms of which the processor says otherwise.
+func (s *Service) checkAccounts(ctx context.Context) (unusable, contradicted error) {
+	lines := s.cfg.Terms.Authority.Contradicted(s.said(checkout.Creditor{}))
+	if checker, ok := s.cfg.Processor.(ports.AccountChecker); ok {
+		providers, err := s.cfg.Store.Providers(ctx)
+		reasons := []error{err}
+		for _, p := range providers {
+			if p.Usable(s.cfg.Environment) != nil {
+				continue
+			}
+			creditor, err := CheckAccount(ctx, checker, p)
+			if err == nil {
+				s.creditors.known.Put(s.now(), accountOf(p), creditor)
+			}
+			reasons = append(reasons, err)
+			lines = append(lines, s.cfg.Terms.Authority.Contradicted(s.said(creditor))...)
+		}
+		unusable = errors.Join(reasons...)
+	}
+	slices.Sort(lines)
+	var contradictions []error
+	for _, line := range slices.Compact(lines) {
+		contradictions = append(contradictions, errors.New(line))
+	}
+	return unusable, errors.Join(contradictions...)
+}
+
+// CheckAccount returns the creditor of a provider's account, or why payments cannot be collected for the provider, or that it gives
+// too little notice of them.
+func CheckAccount(ctx context.Context, checker ports.AccountChecker, p catalogue.Provider) (checkout.Creditor, error) {
+	creditor, err := checker.CheckAccount(ctx, accountOf(p))
+	if err != nil {
+		return creditor, fmt.Errorf("provider %s: %w", p.Code, err)
+	}
+	if given := (agreement.DebitTerms{NoticeDays: p.NoticeDays}).Days(); given < creditor.Notice {
+		return creditor, fmt.Errorf("provider %s: its notice_days are %d, and its account needs %d at least", p.Code, given, creditor.Notice)
+	}
+	return creditor, nil
+}
