@@ -38,10 +38,13 @@ type Processor interface {
 	Ready(ctx context.Context) error
 }
 
-// AccountChecker is implemented by a processor that can say whether payments may be collected for an account. The service
-// is not ready while they may not for a provider that may be used, or while that gives too little notice of them.
+// AccountChecker is implemented by a processor that knows who debits for an account. The service is not ready while no payment can
+// be collected for a provider that may be used, while that gives too little notice of them, or while the operator's terms say
+// otherwise than the processor who debits.
 type AccountChecker interface {
-	// CheckAccount returns the party that collects for the account, or the reason why no payment can be collected for it.
+	// CheckAccount returns the party that debits for the account, or the reason why no payment can be collected for it. What the
+	// answer leaves empty, the operator's terms say. It is called for each provider once a minute or so, and with every check of
+	// readiness: an answer may be a minute old.
 	CheckAccount(ctx context.Context, a checkout.Account) (checkout.Creditor, error)
 }
 

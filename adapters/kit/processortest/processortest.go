@@ -12,8 +12,11 @@ package processortest
 import (
 	"crypto/rand"
 	"testing"
+	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -66,6 +69,7 @@ func Processor(t *testing.T, open Open) {
 		{"a billing request that it never made is an error", unknownBillingRequest},
 		{"a call whose context has ended is an error that says so", endedContext},
 		{"many may ask at once", concurrentObservations},
+		{"one that knows its creditors names who debits in words that documents can print", creditorIsPrintable},
 	})
 }
 
@@ -95,6 +99,7 @@ const BaseURL = "https://pay.example/enrol"
 // gives the keys of another.
 func (b Bench) start(t *testing.T, name string) checkout.SetupStart {
 	key := checkout.NaturalKey(b.Account.Environment, b.Account.ProviderCode, t.Name()+" "+name+" "+b.salt, "billing request 1")
+	first := money.Date{Year: 2027, Month: time.February, Day: 1}
 	return checkout.SetupStart{
 		Key:          key,
 		Account:      b.Account,
@@ -104,6 +109,9 @@ func (b Bench) start(t *testing.T, name string) checkout.SetupStart {
 		FrameOrigins: []string{"https://enrol.kowhai.example", "https://www.kowhai.example"},
 		Student:      checkout.Student{FirstName: "Māia", LastName: "O'Brien", Email: "maia@students.example.ac.nz"},
 		Description:  "Diploma in Business",
+		Terms: agreement.DebitTerms{Provider: "Kōwhai Institute", Lender: agreement.Lender{Name: "Pūtea Limited"},
+			Authority: agreement.Authority{AuthorisationCode: "0123456", Statement: "particulars KOWHAI"}},
+		First: money.Payment{Charge: money.Charge{Sequence: 1, Type: money.InitialPayment, Due: first, Amount: 200_00}, Taken: first},
 	}
 }
 

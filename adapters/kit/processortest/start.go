@@ -1,6 +1,7 @@
 package processortest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -10,9 +11,11 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -120,6 +123,7 @@ func anyText(t *testing.T, b Bench) {
 	} {
 		start := b.start(t, text)
 		start.ProviderName, start.Description = text, text
+		start.Terms.Provider, start.Terms.Lender.Name, start.Terms.Authority.Initiator = text, text, text
 		start.Student = checkout.Student{FirstName: text, LastName: text, Email: "tāne@" + strings.Repeat("h", 60) + ".example.nz"}
 		request, err := b.Processor.Begin(t.Context(), start)
 		if err != nil {
@@ -131,6 +135,36 @@ func anyText(t *testing.T, b Bench) {
 	start := b.start(t, "no frames")
 	start.FrameOrigins = nil // a provider that shows the setup in no frame
 	b.Visit(t, b.begin(t, start).URL)
+}
+
+func creditorIsPrintable(t *testing.T, b Bench) {
+	checker, ok := b.Processor.(ports.AccountChecker)
+	if !ok {
+		t.Skip("the operator's terms say who debits")
+	}
+	for _, account := range []checkout.Account{b.Account, b.Other} {
+		if account == (checkout.Account{}) {
+			continue
+		}
+		creditor, err := checker.CheckAccount(t.Context(), account)
+		a := creditor.Authority
+		if err != nil || creditor.Notice < 0 || a.Calendar != "" || len(a.Conditions) > 0 {
+			t.Errorf("CheckAccount(%+v) = %+v, %v; want an authority without calendar and conditions", account, creditor, err)
+		}
+		for _, said := range []string{a.Initiator, a.AuthorisationCode, a.Statement, a.Form} {
+			if fault := text.CheckReadable(said); fault != "" || said != text.Normalize(said) || utf8.RuneCountInString(said) > text.Max {
+				t.Errorf("CheckAccount(%+v) says %q, which %s", account, said, cmp.Or(fault, "is too long or not normalized"))
+			}
+		}
+		if a.AuthorisationCode != "" && a.Initiator == "" {
+			t.Errorf("CheckAccount(%+v) has the code %s of nobody", account, a.AuthorisationCode)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := checker.CheckAccount(ctx, b.Account); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("CheckAccount of a caller who has gone = %v, want an answer or %v", err, context.Canceled)
+	}
 }
 
 func unknownBillingRequest(t *testing.T, b Bench) {

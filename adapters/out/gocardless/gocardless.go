@@ -73,7 +73,8 @@ func New(o Options) (*Processor, error) {
 	return &Processor{
 		info: checkout.ProcessorInfo{Name: "gocardless", Environment: o.Environment, Calendar: money.BusinessDays, PageOrigins: o.PageOrigins,
 			Notifies: true},
-		client: newClient(o),
+		client:    newClient(o),
+		creditors: creditorCache{asking: make(chan struct{}, 1)},
 	}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/simtest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 const token = "sandbox_token"
@@ -106,5 +107,25 @@ func start(key string) checkout.SetupStart {
 	return checkout.SetupStart{Key: strings.Repeat("0", 32-len(key)) + key, Account: account, ProviderName: "Kōwhai Institute",
 		CheckoutID: "KOWHAI-1-" + key, ReturnURL: "https://pay.example/api/dd-setup?token=T",
 		Student:     checkout.Student{FirstName: "Māia", LastName: "O'Brien", Email: "maia@example.nz"},
-		Description: "Diploma in Business"}
+		Description: "Diploma in Business",
+		First:       money.Payment{Charge: money.Charge{Amount: 200_00}, Taken: money.Date{Year: 2026, Month: time.December, Day: 7}}}
+}
+
+// GoCardless' page says what is paid for and, where there is room, the first payment.
+func TestThePageOfGoCardlessHasTheFirstPayment(t *testing.T) {
+	b := newBench(t)
+	for course, want := range map[string]string{
+		"Diploma in Business":    "Diploma in Business: first payment $200.00, planned for Monday 7 December 2026",
+		strings.Repeat("ā", 255): strings.Repeat("ā", 255),
+	} {
+		s := start("1")
+		s.Key, s.Description = checkout.NaturalKey(catalogue.Sandbox, "KOWHAI", course, "request"), course
+		request, err := b.Begin(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page := string(b.client.Call(http.MethodGet, strings.TrimPrefix(request.URL, b.client.URL), "").Raw); !strings.Contains(page, "<bdi>"+want+"</bdi>") {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
 }

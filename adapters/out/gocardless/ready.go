@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // creditorsLife is the time for which an answer about the creditors is kept.
@@ -19,39 +19,53 @@ const creditorsLife = time.Minute
 
 // creditorCache keeps what GoCardless said of the account's creditors.
 type creditorCache struct {
-	mu  sync.Mutex
-	at  time.Time
-	all []creditorWire
+	asking chan struct{} // holds an element while somebody uses the fields below, or asks GoCardless
+	at     time.Time
+	all    []creditorWire
 }
 
 // Ready implements ports.Processor: a creditor of the account may collect by BECS NZ.
 func (p *Processor) Ready(ctx context.Context) error {
-	_, err := p.CheckAccount(ctx, checkout.Account{})
-	return err
-}
-
-// CheckAccount implements ports.AccountChecker. An account that is no creditor's uses any of them: then the largest of
-// their minima counts.
-func (p *Processor) CheckAccount(ctx context.Context, a checkout.Account) (checkout.Creditor, error) {
 	all, err := p.allCreditors(ctx)
 	if err != nil {
-		return checkout.Creditor{}, err
+		return err
 	}
-	if strings.HasPrefix(a.ID, creditorPrefix) {
-		at := slices.IndexFunc(all, func(c creditorWire) bool { return c.ID == a.ID })
-		if at < 0 {
-			return checkout.Creditor{}, fmt.Errorf("the GoCardless account has no creditor %s", a.ID)
+	reason := errors.New("the GoCardless account has no creditor")
+	for _, creditor := range all {
+		if _, reason = creditor.creditor(); reason == nil {
+			return nil
 		}
-		all = all[at : at+1]
 	}
-	return creditorOf(all)
+	return reason
+}
+
+// CheckAccount implements ports.AccountChecker. An account that is no creditor's id stands for the only creditor: GoCardless takes
+// no billing request without a creditor from an account with several.
+func (p *Processor) CheckAccount(ctx context.Context, a checkout.Account) (checkout.Creditor, error) {
+	all, err := p.allCreditors(ctx)
+	switch at := slices.IndexFunc(all, func(c creditorWire) bool { return c.ID == a.ID }); {
+	case err != nil:
+		return checkout.Creditor{}, err
+	case at >= 0:
+		return all[at].creditor()
+	case strings.HasPrefix(a.ID, creditorPrefix), len(all) == 0:
+		return checkout.Creditor{}, fmt.Errorf("the GoCardless account has no creditor %s", a.ID)
+	case len(all) > 1:
+		return checkout.Creditor{}, fmt.Errorf("the GoCardless account has %d creditors, and the account id %q is none of theirs: name one, %s…",
+			len(all), a.ID, creditorPrefix)
+	}
+	return all[0].creditor()
 }
 
 // allCreditors returns the creditors of the account as they were within the last minute.
 func (p *Processor) allCreditors(ctx context.Context) ([]creditorWire, error) {
 	c := &p.creditors
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	select {
+	case c.asking <- struct{}{}:
+		defer func() { <-c.asking }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the answer of GET /creditors: %w", ctx.Err())
+	}
 	if now := p.client.now(); c.at.IsZero() || now.Sub(c.at) >= creditorsLife {
 		all, err := p.client.creditors(ctx)
 		if err != nil {
@@ -62,30 +76,20 @@ func (p *Processor) allCreditors(ctx context.Context) ([]creditorWire, error) {
 	return c.all, nil
 }
 
-// creditorOf returns the creditor that may collect by BECS NZ. Several such creditors together have the largest of their minimum
-// notices and no name: which of them debits is not known before the payer authorises.
-func creditorOf(creditors []creditorWire) (found checkout.Creditor, err error) {
-	active, status := 0, "missing"
-	for _, creditor := range creditors {
-		for _, identifier := range creditor.Schemes {
-			switch {
-			case identifier.Scheme != scheme:
-			case identifier.Status == "active":
-				active++
-				found.Notice = max(found.Notice, identifier.Notice)
-				found.Authority = agreement.Authority{Initiator: identifier.Name, AuthorisationCode: identifier.Code,
-					Statement: identifier.Name, Form: "GoCardless"}
-			default:
-				status = outbound.Word(identifier.Status)
-			}
+// creditor returns the party that debits for the creditor, by its active identifier at BECS NZ.
+func (w creditorWire) creditor() (checkout.Creditor, error) {
+	status := "missing"
+	for _, identifier := range w.Schemes {
+		switch {
+		case identifier.Scheme != scheme:
+		case identifier.Status == "active":
+			name := text.Normalize(identifier.Name)
+			return checkout.Creditor{Notice: identifier.Notice, Authority: agreement.Authority{Initiator: name,
+				AuthorisationCode: identifier.Code, Statement: name, Form: "GoCardless"}}, nil
+		default:
+			status = outbound.Word(identifier.Status)
 		}
 	}
-	switch active {
-	case 0:
-		return checkout.Creditor{}, errors.New("no creditor of the GoCardless account can collect by BECS NZ: its becs_nz scheme identifier is " + status)
-	case 1:
-		return found, nil
-	}
-	found.Authority = agreement.Authority{Form: "GoCardless"}
-	return found, nil
+	return checkout.Creditor{}, fmt.Errorf("no payment can be collected by BECS NZ for creditor %s of the GoCardless account: its becs_nz scheme "+
+		"identifier is %s", w.ID, status)
 }

@@ -1,12 +1,16 @@
 package gocardless_test
 
 import (
+	"context"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
@@ -34,12 +38,41 @@ func TestAccountIsCheckedByItsCreditor(t *testing.T) {
 		days  int
 		error string
 	}{
-		{"CR1", 3, ""}, {"CR2", 5, ""}, {"any", 5, ""}, {"CR3", 0, "is pending"}, {"CR4", 0, "has no creditor CR4"},
+		{"CR1", 3, ""}, {"CR2", 5, ""}, {"any", 0, `has 3 creditors, and the account id "any" is none of theirs: name one, CR…`}, {"CR3", 0, "is pending"},
+		{"CR4", 0, "has no creditor CR4"},
 	} {
 		creditor, err := b.CheckAccount(t.Context(), checkout.Account{ID: tt.id})
 		if tt.error == "" && err != nil || tt.error != "" && (err == nil || !strings.Contains(err.Error(), tt.error)) || creditor.Notice != tt.days {
 			t.Errorf("CheckAccount(%s) = %d, %v; want %d, %q", tt.id, creditor.Notice, err, tt.days, tt.error)
 		}
+	}
+}
+
+// Documents name the initiator as the payer's bank knows it, not the creditor as its own account does.
+func TestCreditorsSayWhoDebits(t *testing.T) {
+	b := newBench(t, func(o *gocardlesstest.Options, _ *gocardless.Options) {
+		o.Creditors = []gocardlesstest.Creditor{{ID: "CR1", Name: "Rimu College Limited", SchemeName: "RIMU COLLEGE", Reference: "0212345"}}
+	})
+	want := agreement.Authority{Initiator: "RIMU COLLEGE", AuthorisationCode: "0212345", Statement: "RIMU COLLEGE", Form: "GoCardless"}
+	for _, id := range []string{"CR1", "any"} {
+		if got, err := b.CheckAccount(t.Context(), checkout.Account{ID: id}); err != nil || !reflect.DeepEqual(got.Authority, want) {
+			t.Errorf("%s: %+v, %v; want %+v", id, got, err, want)
+		}
+	}
+}
+
+// A caller whose time is over does not wait for a question that another caller asked.
+func TestNobodyWaitsForCreditorsForLongerThanItsTime(t *testing.T) {
+	b := newBench(t)
+	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultTimeout, Path: "/creditors", Times: 1})
+	go b.Ready(t.Context())
+	for b.sim.Statistics().Faults[gocardlesstest.FaultTimeout] == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := b.CheckAccount(ctx, checkout.Account{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("CheckAccount = %v, want %v", err, context.DeadlineExceeded)
 	}
 }
 

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // scheme is that of direct debits in New Zealand.
@@ -43,13 +45,22 @@ type object = map[string]any
 // toBillingRequestWire returns the body that makes a billing request.
 func toBillingRequestWire(start checkout.SetupStart) object {
 	w := object{
-		"mandate_request": object{"scheme": scheme, "currency": "NZD", "description": start.Description},
+		"mandate_request": object{"scheme": scheme, "currency": "NZD", "description": describe(start)},
 		"metadata":        object{metaCheckout: start.CheckoutID, metaKey: start.Key, metaProvider: start.Account.ProviderCode},
 	}
 	if strings.HasPrefix(start.Account.ID, creditorPrefix) {
 		w["links"] = object{"creditor": start.Account.ID}
 	}
 	return w
+}
+
+// describe returns the words that GoCardless' page shows the payer: what is paid for, and the first payment where there is room.
+func describe(start checkout.SetupStart) string {
+	described := fmt.Sprintf("%s: first payment %s, planned for %s", start.Description, start.First.Amount.Dollars(), start.First.Taken.Long())
+	if start.First.Amount == 0 || utf8.RuneCountInString(described) > text.Max {
+		return start.Description
+	}
+	return described
 }
 
 // toFlowWire returns the body that makes a flow. It leaves the payer's name and e-mail open: a parent may pay for the student

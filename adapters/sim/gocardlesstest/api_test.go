@@ -247,12 +247,12 @@ func TestRequestsAreLimitedByTheMinute(t *testing.T) {
 
 func TestCreditors(t *testing.T) {
 	b := newBench(t, func(o *gocardlesstest.Options) {
-		o.Creditors = []gocardlesstest.Creditor{{ID: "CR1", Name: "Rimu College", MinimumAdvanceNotice: 5, Reference: "0212345"},
+		o.Creditors = []gocardlesstest.Creditor{{ID: "CR1", Name: "Rimu College", SchemeName: "RIMU", MinimumAdvanceNotice: 5, Reference: "0212345"},
 			{ID: "CR2", SchemeStatus: "pending"}, {ID: "CR3", SchemeStatus: gocardlesstest.NoScheme}}
 	})
 	got := b.OK(200, "GET", "/creditors", "")
 	for path, want := range map[string]any{
-		"0.id": "CR1", "0.name": "Rimu College", "0.scheme_identifiers.0.scheme": "becs_nz", "0.scheme_identifiers.0.status": "active",
+		"0.id": "CR1", "0.name": "Rimu College", "0.scheme_identifiers.0.scheme": "becs_nz", "0.scheme_identifiers.0.name": "RIMU", "0.scheme_identifiers.0.status": "active",
 		"0.scheme_identifiers.0.minimum_advance_notice": 5.0, "0.scheme_identifiers.0.reference": "0212345",
 		"1.scheme_identifiers.0.status": "pending", "1.scheme_identifiers.0.reference": nil, "2.scheme_identifiers.0": nil,
 	} {

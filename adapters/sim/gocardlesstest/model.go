@@ -146,9 +146,10 @@ type details struct {
 type Creditor struct {
 	ID                   string // CR…
 	Name                 string
-	SchemeStatus         string // of its becs_nz scheme identifier: "active" (if empty), "pending", or NoScheme
+	SchemeName           string // of its becs_nz scheme identifier, as bank statements show it; Name if empty
+	SchemeStatus         string // of that identifier: "active" (if empty), "pending", or NoScheme
 	MinimumAdvanceNotice int    // days; 10 if 0
-	Reference            string // the authorisation code of the scheme identifier
+	Reference            string // the authorisation code of that identifier; 0200001 if empty, and none while it is pending
 }
 
 // NoScheme as a creditor's scheme status is a creditor that has no becs_nz scheme identifier.
@@ -157,7 +158,7 @@ const NoScheme = "none"
 // complete returns the creditor with defaults for what is empty.
 func (c Creditor) complete() Creditor {
 	c.ID, c.Name = cmp.Or(c.ID, "CR000SIMULATOR"), cmp.Or(c.Name, "Rimu College")
-	c.SchemeStatus = cmp.Or(c.SchemeStatus, "active")
+	c.SchemeName, c.SchemeStatus = cmp.Or(c.SchemeName, c.Name), cmp.Or(c.SchemeStatus, "active")
 	c.MinimumAdvanceNotice = cmp.Or(c.MinimumAdvanceNotice, 10)
 	if c.SchemeStatus == "active" {
 		c.Reference = cmp.Or(c.Reference, "0200001")

@@ -44,10 +44,10 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.Ser
 
 // visit is a payer's request: copies of the flow and its billing request, as they were when it came.
 type visit struct {
-	flow    flow
-	request billingRequest
-	payee   string // the creditor's name
-	problem string // why there is nothing to fill in: one of the keys of closedPages, or ""
+	flow     flow
+	request  billingRequest
+	creditor Creditor
+	problem  string // why there is nothing to fill in: one of the keys of closedPages, or ""
 }
 
 // at returns the address of a step.
@@ -104,7 +104,7 @@ func (s *Simulator) look(id string, visited bool) (v visit, found bool) {
 			f.visited = true
 			state.happened(now, b, "flow_visited", cause{origin: byPayer, flow: f.id})
 		}
-		v.flow, v.request, v.payee = *f, *b, state.creditor(b.creditor).Name
+		v.flow, v.request, v.creditor = *f, *b, *state.creditor(b.creditor)
 	})
 	return v, found
 }
@@ -170,7 +170,7 @@ func (p pages) closed(w http.ResponseWriter, r *http.Request, v visit) {
 	p.show(w, r, "closed.html", page.status, page.Title, v, struct {
 		closedPage
 		Payee, Back string
-	}{page, v.payee, back})
+	}{page, v.creditor.Name, back})
 }
 
 // show shows a page of a visit.
@@ -183,11 +183,13 @@ func (p pages) show(w http.ResponseWriter, r *http.Request, name string, status 
 type shown struct {
 	Payee, Action, Exit string
 	Description         string
+	Initiator, Code     string // of the scheme identifier
 }
 
 // shown returns what the page of a step shows; the exit is "" where there is no address to go to.
 func (v visit) shown(step string) shown {
-	s := shown{Payee: v.payee, Action: v.at(step), Description: v.request.description}
+	s := shown{Payee: v.creditor.Name, Action: v.at(step), Description: v.request.description,
+		Initiator: v.creditor.SchemeName, Code: v.creditor.Reference}
 	if v.flow.exitURI != "" {
 		s.Exit = v.at("exit")
 	}

@@ -106,7 +106,8 @@ func TestAPayerWithoutScripts(t *testing.T) {
 	}
 	check := at(b.visit(account, accountForm), "/check")
 	page := b.visit(check, nil)
-	for _, text := range []string{"Mere Tau", "mere@example.nz", "M Tau", "01-0902-0068389-00", "ANZ", "Rimu College"} {
+	for _, text := range []string{"Mere Tau", "mere@example.nz", "M Tau", "01-0902-0068389-00", "ANZ", "Carpentry",
+		"I authorise my bank to debit my account", "<bdi>Rimu College</bdi>, with the authorisation code 0200001", "each payment shows as <bdi>Rimu College</bdi>."} {
 		if !strings.Contains(page.body, text) {
 			t.Errorf("the page to check lacks %q", text)
 		}

@@ -114,12 +114,16 @@ func (e *event) toWire() object {
 func (c Creditor) toWire(opened time.Time) object {
 	schemes := []object{}
 	if c.SchemeStatus != NoScheme {
-		schemes = append(schemes, object{"id": "SU" + c.ID[2:], "created_at": stamp(opened), "name": c.Name, "scheme": scheme,
+		schemes = append(schemes, object{"id": "SU" + c.ID[2:], "created_at": stamp(opened), "name": c.SchemeName, "scheme": scheme,
 			"currency": currency, "country_code": "NZ", "status": c.SchemeStatus, "reference": given(c.Reference),
-			"minimum_advance_notice": c.MinimumAdvanceNotice, "can_specify_mandate_reference": false})
+			"minimum_advance_notice": c.MinimumAdvanceNotice, "can_specify_mandate_reference": false, "address_line1": nil,
+			"address_line2": nil, "address_line3": nil, "city": nil, "region": nil, "postal_code": nil, "phone_number": nil, "email": nil})
 	}
 	return object{"id": c.ID, "created_at": stamp(opened), "name": c.Name, "country_code": "NZ", "verification_status": "successful",
-		"can_create_refunds": false, "scheme_identifiers": schemes, "links": object{}}
+		"address_line1": nil, "address_line2": nil, "address_line3": nil, "city": nil, "region": nil, "postal_code": nil, "logo_url": nil,
+		"bank_reference_prefix": nil, "creditor_type": "company", "fx_payout_currency": currency, "can_create_refunds": false,
+		"mandate_imports_enabled": false, "custom_payment_pages_enabled": false, "merchant_responsible_for_notifications": false,
+		"scheme_identifiers": schemes, "links": object{}}
 }
 
 // fault is one of the mistakes that an error of the API names.
