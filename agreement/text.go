@@ -54,11 +54,17 @@ func (a Agreement) Foot() string {
 	return ""
 }
 
-// Rows returns the text of the terms, before the payer accepts them as in the agreement: the authority, and its conditions. It is
-// nil if their version has no wording here.
-func (t DebitTerms) Rows() []Row {
+// Parts returns the text of the terms, before the payer accepts them as in the agreement: the authority, and its conditions. Both
+// are nil if their version has no wording here.
+func (t DebitTerms) Parts() (authority, conditions []Row) {
 	if words := wordingOf(t.version()); words != nil {
-		return append(words.authorityRows(t), words.conditions(t)...)
+		return words.authorityRows(t), words.conditions(t)
 	}
-	return nil
+	return nil, nil
+}
+
+// Rows returns the two parts as one text.
+func (t DebitTerms) Rows() []Row {
+	authority, conditions := t.Parts()
+	return append(authority, conditions...)
 }

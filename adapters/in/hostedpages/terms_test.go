@@ -43,7 +43,8 @@ func TestPagesShowTheAuthority(t *testing.T) {
 	terms := ofPutea()
 	terms.Authority = agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections", Statement: "particulars KOWHAI, code PLAN"}
 	b := newBench(t, setting{terms: terms})
-	const statement = "On your bank statement each payment shows as particulars KOWHAI, code PLAN. The authorisation code is 0123456."
+	const statement = "Payments are debited by Pūtea Collections, with the authorisation code 0123456. " +
+		"On your bank statement each payment shows as particulars KOWHAI, code PLAN."
 	b.get(b.setupPath()).reads(t, statement)
 	b.get(b.legalPath()).reads(t, "I authorise my bank to debit my account with the amounts of direct debits from Pūtea Collections, with the authorisation code 0123456")
 	b.setUp()
@@ -55,4 +56,15 @@ func TestLegalPageSetsParagraphsAndLists(t *testing.T) {
 	terms.Blocks = []agreement.Block{{Title: "Right to cancel", Text: "You may cancel.\n\nTo cancel:\n(a) write to Pūtea Limited\n(b) pay <all>\n- or not"}}
 	b := newBench(t, setting{terms: terms})
 	b.get(b.legalPath()).wants(t, `<p>You may cancel.</p><p>To cancel:</p><ul><li class="marked">(a) write to Pūtea Limited</li><li class="marked">(b) pay &lt;all&gt;</li><li>or not</li></ul>`)
+}
+
+// An authority alone, as a processor names it, is no term of the payment plan.
+func TestAnAuthorityIsNoTermOfThePlan(t *testing.T) {
+	b := newBench(t, setting{terms: agreement.Terms{Authority: agreement.Authority{Initiator: "Rimu College", Form: "GoCardless"}}})
+	page := b.get(b.setupPath())
+	page.reads(t, "By continuing you accept the direct debit terms.")
+	page.reads(t, "Payments are debited by Rimu College.")
+	legal := b.get(b.legalPath())
+	legal.wants(t, "<h1>Direct debit terms</h1>", "gives the authority on a page of GoCardless.")
+	legal.lacks(t, "The payment plan</h2>")
 }

@@ -84,10 +84,16 @@ func (c content) Unknown() bool { return c.LastTry == checkout.TryUnknown }
 
 // LegalTitle names what the legal page holds.
 func (c content) LegalTitle() string {
-	if c.LenderTerms.IsZero() {
+	if !c.PlanTerms() {
 		return "Direct debit terms"
 	}
 	return "Direct debit and payment plan terms"
+}
+
+// PlanTerms reports whether there are terms of the payment plan beside the direct debit terms.
+func (c content) PlanTerms() bool {
+	c.LenderTerms.Authority = agreement.Authority{}
+	return !c.LenderTerms.IsZero()
 }
 
 // TermsVersion returns the version of the direct debit terms.

@@ -74,7 +74,8 @@ func NewSite(o Options, c SiteConfig) *Site {
 		assets: map[string]asset{}, pages: map[string]*template.Template{}}
 	s.addAssets(shared)
 	s.addAssets(c.Files)
-	layout := template.New("layout.html").Funcs(template.FuncMap{"asset": s.assetURL, "words": words, "prose": Prose})
+	layout := template.New("layout.html").Funcs(template.FuncMap{"asset": s.assetURL, "words": words, "prose": Prose,
+		"isolate": Isolate})
 	template.Must(layout.ParseFS(shared, "layout.html"))
 	template.Must(layout.New("parts").Parse(AgreementTemplate))
 	s.addPages(layout, shared)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -46,11 +45,10 @@ type Records interface {
 // Options is the configuration of a processor. Records and BaseURL are required.
 type Options struct {
 	Records   Records
-	BaseURL   string              // of the service, under which the processor's pages are mounted at Prefix
-	Log       *slog.Logger        // discards if nil
-	Authority agreement.Authority // what the form says of the authorisation code and the bank statement
-	RateLimit float64             // requests a second of one client, and for one billing request, in bursts of twice that; 0 for no limit
-	Now       func() time.Time    // time.Now if nil
+	BaseURL   string           // of the service, under which the processor's pages are mounted at Prefix
+	Log       *slog.Logger     // discards if nil
+	RateLimit float64          // requests a second of one client, and for one billing request, in bursts of twice that; 0 for no limit
+	Now       func() time.Time // time.Now if nil
 }
 
 // Processor is the fake processor, and the handler of its pages, which are mounted at Prefix.
@@ -83,10 +81,10 @@ func (p *Processor) Ready(ctx context.Context) error { return ctx.Err() }
 
 // Begin implements ports.Processor. The billing request's id is a function of start.Key. Its page has start.ReturnURL,
 // which may hold a setup token, in its address, since no token is kept in a store; the page leads only to a return URL
-// that was named here.
+// that was named here. It shows the terms and the first payment of the latest start.
 func (p *Processor) Begin(ctx context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
 	id := billingRequestPrefix + identifier(start.Key)
-	if err := p.keep(ctx, startName(id, start.ReturnURL), startWire{start.ProviderName, start.Description, start.FrameOrigins}); err != nil {
+	if err := p.keepStart(ctx, id, start); err != nil {
 		return checkout.BillingRequest{}, fmt.Errorf("keep billing request %s: %w", id, err)
 	}
 	return checkout.BillingRequest{ID: id, URL: p.site.BaseURL + pagePath(id, start.ReturnURL)}, nil

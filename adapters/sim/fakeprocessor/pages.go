@@ -10,7 +10,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -35,13 +34,12 @@ var files embed.FS
 // pages serves the form in which a payer gives the bank account.
 type pages struct {
 	processor *Processor
-	authority agreement.Authority
 	site      *web.Site
 	handler   http.Handler
 }
 
 func newPages(p *Processor, shared web.Options, o Options) pages {
-	served := pages{processor: p, authority: o.Authority,
+	served := pages{processor: p,
 		site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, RateLimit: o.RateLimit})}
 	served.handler = served.site.Handler(map[string]http.HandlerFunc{
 		"GET " + formPath + "{id}":  served.begin,
@@ -152,13 +150,12 @@ func (p pages) check(w http.ResponseWriter, r *http.Request, v visit, in input, 
 // shown is the data that both pages show.
 type shown struct {
 	input
-	Provider, Course, Action, Back string
-	Statement, Code                string // "" where the operator does not say
+	Start        startWire
+	Action, Back string
 }
 
 func (p pages) shown(v visit, in input) shown {
-	return shown{in, v.start.ProviderName, v.start.Description, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL,
-		p.authority.Statement, p.authority.AuthorisationCode}
+	return shown{in, v.start, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL}
 }
 
 // show shows a page of a billing request.

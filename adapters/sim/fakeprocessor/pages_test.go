@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // account is the account of the provider whose payments the processor handles.
@@ -30,6 +31,7 @@ type bench struct {
 	now       time.Time
 	store     *memory.Store
 	processor *fakeprocessor.Processor
+	start     checkout.SetupStart
 	request   checkout.BillingRequest
 }
 
@@ -39,9 +41,14 @@ func newBench(t *testing.T) *bench {
 	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL,
 		Now: func() time.Time { return b.now }})
 	var err error
-	b.request, err = b.processor.Begin(t.Context(), checkout.SetupStart{Key: "0123456789abcdef0123456789abcdef", Account: account,
+	first := money.Date{Year: 2027, Month: time.February, Day: 1}
+	b.start = checkout.SetupStart{Key: "0123456789abcdef0123456789abcdef", Account: account,
 		ProviderName: "Rimu College", CheckoutID: "RIMU-1", ReturnURL: setupPage,
-		FrameOrigins: []string{"https://rimu.example"}, Description: "Welding"})
+		FrameOrigins: []string{"https://rimu.example"}, Description: "Welding",
+		Terms: agreement.DebitTerms{Provider: "Rimu College", Authority: agreement.Authority{Initiator: "Rimu Collections",
+			AuthorisationCode: "0123456", Statement: "particulars RIMU"}},
+		First: money.Payment{Charge: money.Charge{Due: first, Amount: 200_00}, Taken: first}}
+	b.request, err = b.processor.Begin(t.Context(), b.start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,12 +349,28 @@ func TestPagesOfOneBillingRequestAreLimited(t *testing.T) {
 	}
 }
 
-func TestFormSaysWhatTheBankStatementShows(t *testing.T) {
+func TestFormSaysWhoDebits(t *testing.T) {
 	b := newBench(t)
-	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL,
-		Authority: agreement.Authority{AuthorisationCode: "0123456", Statement: "particulars RIMU, reference WELDING"}})
 	page := b.do(http.MethodGet, b.request.URL, nil).Body.String()
-	if want := "The authorisation code is 0123456. On your bank statement each payment shows as particulars RIMU, reference WELDING."; !strings.Contains(page, want) {
+	if want := "first $200.00, planned for Monday 1 February 2027.\nPayments are debited by <bdi>Rimu Collections</bdi>, with the authorisation code 0123456. " +
+		"On your bank statement each payment shows as particulars RIMU.</p>"; !strings.Contains(page, want) {
 		t.Errorf("the form lacks %q:\n%s", want, page)
+	}
+}
+
+// A payer who goes on again reads the terms and the first payment as they are then.
+func TestTheFormShowsTheLatestStart(t *testing.T) {
+	b := newBench(t)
+	next := b.start
+	next.First.Taken, next.Terms.Authority.Initiator = money.Date{Year: 2027, Month: time.March, Day: 1}, "Tui Collections"
+	for range 2 {
+		again, err := b.processor.Begin(t.Context(), next)
+		if err != nil || again != b.request {
+			t.Fatalf("Begin = %+v, %v; want %+v again", again, err, b.request)
+		}
+	}
+	page := b.do(http.MethodGet, b.request.URL, nil).Body.String()
+	if !strings.Contains(page, "Monday 1 March 2027") || !strings.Contains(page, "Tui Collections") || strings.Contains(page, "Rimu Collections") {
+		t.Errorf("the form does not show the latest start:\n%s", page)
 	}
 }

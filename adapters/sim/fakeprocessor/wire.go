@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // The records of a billing request: how it was begun, for each return URL, and how it was completed.
@@ -25,6 +27,45 @@ type startWire struct {
 	ProviderName string   `json:"provider_name"`
 	Description  string   `json:"description"`
 	FrameOrigins []string `json:"frame_origins,omitempty"`
+
+	First      string    `json:"first_payment"` // its amount and day
+	Initiator  string    `json:"initiator"`
+	Lender     string    `json:"lender,omitempty"`
+	Debits     string    `json:"debits"` // who debits, under which code, as what
+	Authority  []rowWire `json:"authority"`
+	Conditions []rowWire `json:"conditions"`
+}
+
+// rowWire is a part of the terms of the direct debit.
+type rowWire struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+func toStartWire(start checkout.SetupStart) startWire {
+	authority, conditions := start.Terms.Parts()
+	rows := func(all []agreement.Row) (wires []rowWire) {
+		for _, row := range all {
+			wires = append(wires, rowWire(row))
+		}
+		return wires
+	}
+	return startWire{ProviderName: start.ProviderName, Description: start.Description, FrameOrigins: start.FrameOrigins,
+		First:     start.First.Amount.Dollars() + ", planned for " + start.First.Taken.Long(),
+		Initiator: start.Terms.Initiator(), Lender: start.Terms.Lender.Name, Debits: start.Terms.Debits(),
+		Authority: rows(authority), Conditions: rows(conditions)}
+}
+
+// keepStart keeps what the page of a billing request shows, in the place of what it showed for the same return URL before.
+func (p *Processor) keepStart(ctx context.Context, id string, start checkout.SetupStart) error {
+	name, shown := startName(id, start.ReturnURL), toStartWire(start)
+	var before startWire
+	if err := p.read(ctx, name, &before); err == nil && !reflect.DeepEqual(before, shown) {
+		if err := p.records.DropSandboxRecords(ctx, name); err != nil {
+			return err
+		}
+	}
+	return p.keep(ctx, name, shown)
 }
 
 // completionWire is a payer's form with the time of its arrival.

@@ -88,7 +88,7 @@ func New(c Config) (*Site, error) {
 				return receiver.Reconcile(ctx, cursor)
 			}})
 	} else {
-		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: cfg.BaseURL, Authority: cfg.Terms.Authority, Log: c.Log, RateLimit: c.RateLimit})
+		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: cfg.BaseURL, Log: c.Log, RateLimit: c.RateLimit})
 		cfg.Processor, mounted[fakeprocessor.Prefix] = fake, fake
 	}
 	if cfg.CRM == nil {
