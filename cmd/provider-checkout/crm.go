@@ -184,7 +184,7 @@ func pullProviders(c *call) action {
 	}
 }
 
-// organisationTimeout bounds a server's wait for the organisation at its start.
+// organisationTimeout bounds a server's wait for each system outside of its store at its start.
 const organisationTimeout = 5 * time.Second
 
 // checkOrganisation returns an error if the organisation is for another environment. An organisation that does not answer is

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
+	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/out/timestamp"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -66,16 +68,38 @@ func (s *server) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkTerms(ctx, served.Service); err != nil {
+		return err
+	}
 	where := []slog.Attr{slog.String("addr", ln.Addr().String()), slog.String("base_url", base),
 		slog.String("environment", string(s.environment)), slog.String("crm", s.crm)}
 	if private != nil {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	if missing := s.terms.Missing(); len(missing) > 0 {
+	if missing := s.missingTerms(); len(missing) > 0 {
 		log.Warn("the terms do not say what a lender must", slog.Any("missing", missing))
 	}
 	return served.Serve(ctx, ln, private)
+}
+
+// missingTerms returns what the terms lack by their profile, and the processor does not say.
+func (s *server) missingTerms() []string {
+	return slices.DeleteFunc(s.terms.Missing(), func(field string) bool {
+		return field == providerfile.AuthorisationCode && s.processor == gocardlessName
+	})
+}
+
+// checkTerms prints a line for each field of the terms of which the processor says otherwise, and returns an error if there are any.
+func (s *server) checkTerms(ctx context.Context, svc *service.Service) error {
+	ctx, cancel := context.WithTimeout(ctx, organisationTimeout)
+	defer cancel()
+	err := svc.CheckTerms(ctx)
+	if err == nil {
+		return nil
+	}
+	fmt.Fprintln(s.Stderr, err)
+	return errors.New("the processor says otherwise than " + s.name("terms") + " who debits: leave these fields out, or mend them")
 }
 
 // assemble returns the site on an open store, with the systems outside of it.
@@ -183,7 +207,7 @@ func (s *server) outside() (outside, error) {
 		if !keys.CanSign() && wrongKeys == nil {
 			reasons = append(reasons, missing(evidenceVariable))
 		}
-		if missing := s.terms.Missing(); len(missing) > 0 {
+		if missing := s.missingTerms(); len(missing) > 0 {
 			reasons = append(reasons, fmt.Errorf("%s: the terms lack what their profile wants: %s", s.name("terms"), strings.Join(missing, ", ")))
 		}
 		if s.terms.Agency == (agreement.Agency{}) && !s.refused["terms"] {

@@ -61,6 +61,10 @@ func TestServeWantsWhatALenderMustSay(t *testing.T) {
 		!strings.Contains(got.stderr, want) {
 		t.Errorf("serve in production = %+v, want status 1 and %q", got, want)
 	}
+	if got := try(t, nil, "", "serve", "--environment", "production", "--processor", "gocardless", "--terms", lacking); strings.Contains(got.stderr, "authorisation_code") ||
+		!strings.Contains(got.stderr, "default_fees") {
+		t.Errorf("serve over GoCardless, which knows the code, = %+v", got)
+	}
 	_, _, log := started(t, "--terms", lacking).stop()
 	says(t, log, `"level":"WARN","msg":"the terms do not say what a lender must","missing":["lender.registration","lender.email","dispute_resolution","cancellation","default_fees","authority.authorisation_code"]`)
 }

@@ -65,6 +65,9 @@ type Profile string
 // knows of it.
 const ConsumerCredit Profile = "consumer-credit"
 
+// AuthorisationCode is the name of a field that Missing returns, which a processor may know in its place.
+const AuthorisationCode = "authority.authorisation_code"
+
 // Missing returns what the terms lack by the profile, by the names of the file's fields.
 func (f TermsFile) Missing() (missing []string) {
 	if f.Profile != ConsumerCredit {
@@ -82,7 +85,7 @@ func (f TermsFile) Missing() (missing []string) {
 		{"cancellation", t.Cancellation != agreement.Cancellation{}},
 		{"hardship", t.Hardship != ""},
 		{"default_fees", t.DefaultFees.Stated},
-		{"authority.authorisation_code", t.Authority.AuthorisationCode != ""},
+		{AuthorisationCode, t.Authority.AuthorisationCode != ""},
 	} {
 		if !field.given {
 			missing = append(missing, field.name)

@@ -22,6 +22,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
@@ -93,6 +94,9 @@ func run(ctx context.Context, cfg Config, path string) error {
 	terms, err := providerfile.ParseTerms(cfg.Terms)
 	if err != nil {
 		return fmt.Errorf("the demonstration's terms are refused: %w", err)
+	}
+	if cfg.GoCardless { // it says who debits
+		terms.Terms.Authority = agreement.Authority{}
 	}
 	cfg.Site.Service.Terms = terms.Terms
 	d := demonstration{
