@@ -44,6 +44,7 @@ func OfSetup(s Setup) Letter {
 		{Label: "Account holder", Value: c.Setup.AccountHolder},
 		{Label: "Account", Value: string(c.Setup.AccountMask)},
 		{Label: "Set up on", Value: moment(s.Completed)},
+		{Label: "Debited by", Value: s.Terms.Initiator()},
 	}
 	if code := s.Terms.Authority.AuthorisationCode; code != "" {
 		rows = append(rows, agreement.Row{Label: "Authorisation code", Value: code})

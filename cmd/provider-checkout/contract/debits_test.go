@@ -1,0 +1,159 @@
+package contract_test
+
+import (
+	"context"
+	"html"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+// inbox is a notifier that keeps what payers are sent.
+type inbox struct {
+	mu  sync.Mutex
+	got []checkout.PayerNotice
+}
+
+func (i *inbox) Notify(_ context.Context, n checkout.PayerNotice) (checkout.Receipt, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.got = append(i.got, n)
+	return checkout.Receipt{Reference: n.ID, Answer: "250 queued"}, nil
+}
+
+// wait returns the texts of two notices, once they have come.
+func (i *inbox) wait(t *testing.T) (texts []string) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); len(texts) < 2; <-time.After(5 * time.Millisecond) {
+		i.mu.Lock()
+		texts = nil
+		for _, n := range i.got {
+			texts = append(texts, n.Text)
+		}
+		i.mu.Unlock()
+		if time.Now().After(end) {
+			t.Fatalf("%d notices came, want 2", len(texts))
+		}
+	}
+	return texts
+}
+
+// debitWalk is a payer's way over a processor, on which every text must name the same party.
+type debitWalk struct {
+	processor string
+	open      func(*testing.T, func(*service.Config, *httpapi.Options)) *suite
+	terms     agreement.Authority // of the operator
+	want      agreement.Authority // that everybody reads
+	// pay fills in the processor's pages, and returns the texts of the form and of the page to check.
+	pay func(t *testing.T, s *suite, page string) (form, check string)
+}
+
+var debitWalks = []debitWalk{
+	{"fake", func(t *testing.T, change func(*service.Config, *httpapi.Options)) *suite {
+		withTheFake(t)
+		s := newSuite(t, memory.New(), change)
+		svc, err := service.New(s.Config) // whose background work sends the e-mails
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+		done := make(chan struct{})
+		go func() { defer close(done); svc.Run(ctx) }()
+		t.Cleanup(func() { stop(); <-done })
+		return s
+	}, agreement.Authority{Initiator: "Pūtea Collections", AuthorisationCode: "0123456", Statement: "particulars PUTEA, code PLAN"},
+		agreement.Authority{Initiator: "Pūtea Collections", AuthorisationCode: "0123456", Statement: "particulars PUTEA, code PLAN"},
+		func(t *testing.T, s *suite, page string) (form, check string) {
+			fields := []string{"account_holder_name", parent, "account_number", goodAccount, "authority_confirmed", "yes"}
+			form, check = s.Visit(t, page).Body, s.Submit(t, page, append(fields, "step", "check")).Body
+			s.Submit(t, page, fields)
+			return form, check
+		}},
+	{"gocardless", func(t *testing.T, change func(*service.Config, *httpapi.Options)) *suite {
+		return &suite{sandbox.NewOverGoCardless(t, memory.New(), change)}
+	}, agreement.Authority{}, agreement.Authority{Initiator: "Rimu College", AuthorisationCode: "0200001", Statement: "Rimu College"},
+		func(t *testing.T, s *suite, page string) (form, check string) {
+			s.Submit(t, page+"/details", []string{"given_name", "Hana", "family_name", "Ngata", "email", "hana@example.nz"})
+			form = s.Visit(t, page+"/account").Body
+			s.Submit(t, page+"/account", []string{"account_holder_name", parent, "bank_code", goodAccount, "branch_code", "",
+				"account_number", "", "account_number_suffix", "", "authority_confirmed", "yes"})
+			check = s.Visit(t, page+"/check").Body
+			s.Submit(t, page+"/check", nil)
+			return form, check
+		}},
+}
+
+// Who debits, under which code and as what the bank statement shows it is the same in all that a payer reads before, while and after
+// giving the authority, which is one sentence everywhere.
+func TestContract4EveryTextNamesTheSamePartyThatDebits(t *testing.T) {
+	for _, walk := range debitWalks {
+		t.Run(walk.processor, func(t *testing.T) {
+			mail := &inbox{}
+			s := walk.open(t, func(c *service.Config, _ *httpapi.Options) {
+				c.Notifier = mail
+				c.Terms = agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Quay"}, Authority: walk.terms}
+			})
+			read := map[string]string{}
+			created := s.Create(t, "ORDER-1")
+			address, token := created.String("direct_debit.setup_url"), url.QueryEscape(created.String("direct_debit.token"))
+			page := s.Visit(t, address)
+			read["setup page"], read["legal page"] = page.Body, s.Visit(t, sandbox.SetupPagePath+"/legal?token="+token).Body
+			read["form"], read["check page"] = walk.pay(t, s, s.goOn(t, page, "").Header.Get("Location"))
+			s.Settle(t)
+			read["done page"] = s.Visit(t, address).Body
+			confirmed := s.Confirm(t, created)
+			read["confirmed page"] = s.Visit(t, address).Body
+			read["agreement"] = s.Visit(t, sandbox.SetupPagePath+"/agreement?token="+token).Body
+			read["PDF"] = s.document(t, confirmed.String("agreement.number"))
+			texts := mail.wait(t)
+			read["first e-mail"], read["second e-mail"] = texts[0], texts[1]
+			walk.check(t, read)
+		})
+	}
+}
+
+// check compares texts with the authority that they must name.
+func (w debitWalk) check(t *testing.T, read map[string]string) {
+	t.Helper()
+	sentence := "I authorise my bank to debit my account with the amounts of direct debits from " + w.want.Initiator +
+		", with the authorisation code " + w.want.AuthorisationCode + ", in accordance with this authority until further notice."
+	codes := regexp.MustCompile(`(?i)authorisationcode:?(\w*)`)
+	for name, text := range read {
+		text = sandbox.WithoutSpace(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(text, "")))
+		wants := []string{w.want.Initiator, "showsas" + w.want.Statement + "."}
+		if !strings.HasSuffix(name, " page") && name != "form" || name == "legal page" || name == "check page" {
+			wants = append(wants, sentence)
+		}
+		for _, want := range wants {
+			if !strings.Contains(text, sandbox.WithoutSpace(want)) {
+				t.Errorf("the %s does not say %q:\n%s", name, want, text)
+			}
+		}
+		named := codes.FindAllStringSubmatch(text, -1)
+		for _, code := range named {
+			if !strings.HasPrefix(code[1], w.want.AuthorisationCode) {
+				t.Errorf("the %s has %q, want the code %s", name, code[0], w.want.AuthorisationCode)
+			}
+		}
+		if len(named) == 0 {
+			t.Errorf("the %s has no authorisation code:\n%s", name, text)
+		}
+	}
+	for _, other := range []string{"0123456", "0200001", "0000000"} {
+		for name, text := range read {
+			if other != w.want.AuthorisationCode && strings.Contains(text, other) {
+				t.Errorf("the %s has the code %s of another", name, other)
+			}
+		}
+	}
+}
