@@ -2,6 +2,7 @@ package agreement
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -13,8 +14,9 @@ const Version = "2026-11-24"
 type wording interface {
 	// sections returns the whole text in the order in which it is read; the first section has the document's title.
 	sections(a Agreement, zone *time.Location) []Section
-	// authorityRows and conditions return the direct debit terms, before the payer accepts them as in the agreement.
-	authorityRows(t DebitTerms) []Row
+	// debits, authority and conditions return the parts of the direct debit terms, before the payer accepts them as in the agreement.
+	debits(t DebitTerms) []Row
+	authority(t DebitTerms) string
 	conditions(t DebitTerms) []Row
 	// foot returns the footer of every page.
 	foot(a Agreement) string
@@ -54,17 +56,20 @@ func (a Agreement) Foot() string {
 	return ""
 }
 
-// Parts returns the text of the terms, before the payer accepts them as in the agreement: the authority, and its conditions. Both
-// are nil if their version has no wording here.
-func (t DebitTerms) Parts() (authority, conditions []Row) {
+// Parts returns the text of the terms, before the payer accepts them as in the agreement: who debits, the authority in the payer's
+// own words, and its conditions. All are empty if their version has no wording here.
+func (t DebitTerms) Parts() (debits []Row, authority string, conditions []Row) {
 	if words := wordingOf(t.version()); words != nil {
-		return words.authorityRows(t), words.conditions(t)
+		return words.debits(t), words.authority(t), words.conditions(t)
 	}
-	return nil, nil
+	return nil, "", nil
 }
 
-// Rows returns the two parts as one text.
+// Rows returns the parts as one text; nil if their version has no wording here.
 func (t DebitTerms) Rows() []Row {
-	authority, conditions := t.Parts()
-	return append(authority, conditions...)
+	debits, authority, conditions := t.Parts()
+	if authority == "" {
+		return nil
+	}
+	return slices.Concat(debits, []Row{{"Authority", authority}}, conditions)
 }

@@ -20,7 +20,7 @@ func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
 		w.parties(a),
 		w.cost(a),
 		w.declarations(a, zone),
-		w.authority(a, zone),
+		w.authorised(a, zone),
 		{Title: "Direct debit terms", Rows: w.conditions(a.debitTerms())},
 	}
 	if len(a.Terms.Blocks) > 0 {
@@ -194,13 +194,14 @@ func (wording20261124) declarations(a Agreement, zone *time.Location) Section {
 	}
 }
 
-func (w wording20261124) authority(a Agreement, zone *time.Location) Section {
+func (w wording20261124) authorised(a Agreement, zone *time.Location) Section {
 	d := a.DirectDebit
 	rows := append([]Row{
 		{"Account holder", d.AccountHolder},
 		{"Account", string(d.AccountMask)},
 		{"Authorised on", formatTime(d.AuthorisedAt, zone)},
-	}, w.authorityRows(a.debitTerms())...)
+	}, w.debits(a.debitTerms())...)
+	rows = append(rows, Row{"Authority", w.authority(a.debitTerms())})
 	if c := d.Consent; !c.IsZero() {
 		text := "The payer accepted the direct debit terms on the setup page on " + formatTime(c.At, zone)
 		if c.From != "" {
@@ -229,13 +230,11 @@ func (a Agreement) debitTerms() DebitTerms {
 		Authority: a.Terms.Authority}
 }
 
-// authorityRows say who debits, and have the authority in the payer's words, which are those of the scheme's own form.
-func (wording20261124) authorityRows(t DebitTerms) []Row {
-	rows := []Row{{"Who debits", debits(t)}}
-	code := ""
-	if t.Authority.AuthorisationCode != "" {
-		rows = append(rows, Row{"Authorisation code", t.Authority.AuthorisationCode})
-		code = ", with the authorisation code " + t.Authority.AuthorisationCode
+// debits says who debits the account, under which code, and as what the bank statement shows it.
+func (wording20261124) debits(t DebitTerms) []Row {
+	rows := []Row{{"Who debits", initiates(t)}}
+	if code := t.Authority.AuthorisationCode; code != "" {
+		rows = append(rows, Row{"Authorisation code", code})
 	}
 	if statement := t.Authority.Statement; statement != "" {
 		rows = append(rows, Row{"On the bank statement", "Each payment shows as " + statement + "."})
@@ -243,13 +242,22 @@ func (wording20261124) authorityRows(t DebitTerms) []Row {
 	if form := t.Authority.Form; form != "" {
 		rows = append(rows, Row{"Where it is given", "The account holder gives the authority on a page of " + form + "."})
 	}
-	return append(rows, Row{"Authority", "I authorise my bank to debit my account with the amounts of direct debits from " + t.Initiator() + code +
-		", in accordance with this authority until further notice. I agree that this authority is subject to my bank’s terms and " +
-		"conditions for my account, and to the terms listed below."})
+	return rows
 }
 
-// debits says who debits the account, and for whom.
-func debits(t DebitTerms) string {
+// authority is the authority in the payer's words, which are those of the scheme's own form.
+func (wording20261124) authority(t DebitTerms) string {
+	code := ""
+	if t.Authority.AuthorisationCode != "" {
+		code = ", with the authorisation code " + t.Authority.AuthorisationCode
+	}
+	return "I authorise my bank to debit my account with the amounts of direct debits from " + t.Initiator() + code +
+		", in accordance with this authority until further notice. I agree that this authority is subject to my bank’s terms and " +
+		"conditions for my account, and to the terms listed below."
+}
+
+// initiates says who debits the account, and for whom.
+func initiates(t DebitTerms) string {
 	who, lender := t.Initiator()+" debits the account", t.Lender.Name
 	switch {
 	case lender == t.Initiator():
