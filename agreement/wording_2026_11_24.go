@@ -245,7 +245,7 @@ func (wording20261124) debits(t DebitTerms) []Row {
 	return rows
 }
 
-// authority is the authority in the payer's words, which are those of the scheme's own form.
+// authority is the authority in the payer's words, close to the form of the scheme.
 func (wording20261124) authority(t DebitTerms) string {
 	code := ""
 	if t.Authority.AuthorisationCode != "" {

@@ -149,7 +149,7 @@ type Creditor struct {
 	SchemeName           string // of its becs_nz scheme identifier, as bank statements show it; Name if empty
 	SchemeStatus         string // of that identifier: "active" (if empty), "pending", or NoScheme
 	MinimumAdvanceNotice int    // days; 10 if 0
-	Reference            string // the authorisation code of that identifier; 0200001 if empty, and none while it is pending
+	Reference            string // the authorisation code of that identifier; 0200001 if empty and the scheme status is active
 }
 
 // NoScheme as a creditor's scheme status is a creditor that has no becs_nz scheme identifier.
