@@ -31,8 +31,7 @@ type startWire struct {
 	First      string    `json:"first_payment"` // its amount and day
 	Initiator  string    `json:"initiator"`
 	Lender     string    `json:"lender,omitempty"`
-	Summary    string    `json:"summary"` // who debits, under which code, as what, in a sentence or two
-	Debits     []rowWire `json:"debits"`  // the same in rows
+	Debits     string    `json:"debits"` // who debits, under which code, as what
 	Authority  string    `json:"authority"`
 	Conditions []rowWire `json:"conditions"`
 }
@@ -44,17 +43,14 @@ type rowWire struct {
 }
 
 func toStartWire(start checkout.SetupStart) startWire {
-	debits, authority, conditions := start.Terms.Parts()
-	rows := func(all []agreement.Row) (wires []rowWire) {
-		for _, row := range all {
-			wires = append(wires, rowWire(row))
-		}
-		return wires
-	}
-	return startWire{ProviderName: start.ProviderName, Description: start.Description, FrameOrigins: start.FrameOrigins,
+	_, authority, conditions := start.Terms.Parts()
+	w := startWire{ProviderName: start.ProviderName, Description: start.Description, FrameOrigins: start.FrameOrigins,
 		First:     start.First.Amount.Dollars() + ", planned for " + start.First.Taken.Long(),
-		Initiator: start.Terms.Initiator(), Lender: start.Terms.Lender.Name, Summary: start.Terms.Debits(),
-		Debits: rows(debits), Authority: authority, Conditions: rows(conditions)}
+		Initiator: start.Terms.Initiator(), Lender: start.Terms.Lender.Name, Debits: start.Terms.Debits(), Authority: authority}
+	for _, row := range conditions {
+		w.Conditions = append(w.Conditions, rowWire(row))
+	}
+	return w
 }
 
 // keepStart keeps what the page of a billing request shows, in the place of what it showed for the same return URL before.
