@@ -39,7 +39,7 @@ var pageStates = []pageState{
 			return setupURL(s.Post(t, "TUI", "/v1/provider-checkouts", sandbox.Order(sandbox.LegacyCreate, "ORDER-1")))
 		}},
 	{name: "open, with a lender and a short notice", heading: sandbox.OpenTitle, serving: withTerms,
-		says: []string{"Lender: Pūtea Limited", "2 calendar days after that", "2 calendar days’ notice instead of the usual 10", "first bank day after 2 calendar days of notice"},
+		says: []string{"Lender: Pūtea Limited", "2 calendar days after that", "2 calendar days’ notice instead of the usual 10", "first day for direct debits after 2 calendar days of notice"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			s.Configure(t, strings.Replace(sandbox.Providers, `"active": true`, `"notice_days": 2, "active": true`, 1))
 			return setupURL(s.Create(t, "ORDER-1"))
