@@ -1,6 +1,7 @@
 package agreement
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -131,7 +132,7 @@ func (wording20261124) parties(a Agreement) Section {
 		Paragraphs: []string{"The student’s name and email came from " + a.Provider.Name + ". The payer is the holder of the bank account, " +
 			"by the name that was given with the account."},
 		Rows: append(rows,
-			Row{"Payments collected by", "The " + collector(a.Provider.Name, a.Terms.Lender)},
+			Row{"Account debited by", cmp.Or(a.Terms.Authority.Initiator, "The "+collector(a.Provider.Name, a.Terms.Lender))},
 			Row{"Payer", a.DirectDebit.AccountHolder},
 			Row{"Student", student(a)},
 			Row{"Student’s email", a.Student.Email},
@@ -139,7 +140,7 @@ func (wording20261124) parties(a Agreement) Section {
 	}
 }
 
-// collector names the collector of the payments of a provider's plans, without the article.
+// collector names who debits for a provider where the authority names no initiator, without the article.
 func collector(provider string, lender Lender) string {
 	who := "operator of this service"
 	if lender.Name != "" {
