@@ -315,7 +315,7 @@ func TestNothingIsBegunWhileTheProcessorWorks(t *testing.T) {
 		if got := settling.Begun(settling.NextTry(), "BR2", agreement.Consent{At: noon}).Next; got.Setup != settling.Setup {
 			t.Errorf("%s: Begun = %+v, want %+v", seen.BillingRequest, got.Setup, settling.Setup)
 		}
-		if page := settling.Page(usable(), catalogue.Sandbox, 1, noon); page != checkout.PageSettling {
+		if page := settling.Page(facts(usable(), noon)); page != checkout.PageSettling {
 			t.Errorf("%s: page %q, want %q", seen.BillingRequest, page, checkout.PageSettling)
 		}
 	}
@@ -326,6 +326,11 @@ func usable() catalogue.Provider {
 		Active: true, APIEnabled: true}
 }
 
+// facts are the facts about the page of the first token.
+func facts(p catalogue.Provider, now time.Time) checkout.PageFacts {
+	return checkout.PageFacts{Environment: catalogue.Sandbox, Provider: p, Epoch: 1, Now: now, Today: money.DateOf(now.In(zone))}
+}
+
 func TestPage(t *testing.T) {
 	open := openedNow(t).Next // its token expires after seven days
 	complete, _ := ready(t)
@@ -334,6 +339,13 @@ func TestPage(t *testing.T) {
 	confirmed.Status = checkout.Confirmed
 	off := usable()
 	off.Active = false
+	_, _, agreed := confirmedNow(t)
+	payments := agreed.Agreement.Payments()
+	last := payments[len(payments)-1].Taken
+	night := func(d money.Date) time.Time { return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, zone) }
+	ends := night(money.Date{Year: last.Year, Month: last.Month + 3, Day: last.Day + 1})
+	concluded := agreed.Next
+	concluded.Status = checkout.SetupRequired
 	for _, tt := range []struct {
 		name     string
 		checkout checkout.Checkout
@@ -351,12 +363,26 @@ func TestPage(t *testing.T) {
 		{"the mandate died", dead, usable(), 1, noon, checkout.PageOpen},
 		{"the mandate died after the confirm", confirmed, usable(), 1, noon, checkout.PageDone},
 		{"the provider may not be used", complete, off, 1, noon, checkout.PageNotEnabled},
+		{"the provider may not be used after the confirm", agreed.Next, off, 1, noon, checkout.PageDone},
+		{"nor while the CRM has yet to complete the enrolment", concluded, off, 1, noon, checkout.PageDone},
+		{"confirmed, by a token of long ago", agreed.Next, usable(), 1, ends.Add(-30 * day), checkout.PageDone},
+		{"at the end of the day three months after the last payment", agreed.Next, usable(), 1, ends.Add(-time.Millisecond), checkout.PageDone},
+		{"the day after that", agreed.Next, usable(), 1, ends, checkout.PageEnded},
+		{"the day after that, of a provider that may not be used", agreed.Next, off, 1, ends, checkout.PageEnded},
+		{"erased after the confirm", agreed.Next.Erase(noon), off, 1, noon, checkout.PageExpired},
 	} {
-		if got := tt.checkout.Page(tt.provider, catalogue.Sandbox, tt.epoch, tt.now); got != tt.want {
+		f := facts(tt.provider, tt.now)
+		f.Epoch = tt.epoch
+		if tt.checkout.Confirmation.AgreementNumber != "" {
+			f.Agreement = agreed.Agreement
+		}
+		if got := tt.checkout.Page(f); got != tt.want {
 			t.Errorf("%s: page %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if got := complete.Page(usable(), catalogue.Production, 1, noon); got != checkout.PageNotEnabled {
+	elsewhere := facts(usable(), noon)
+	elsewhere.Environment = catalogue.Production
+	if got := complete.Page(elsewhere); got != checkout.PageNotEnabled {
 		t.Errorf("in another environment: page %q, want %q", got, checkout.PageNotEnabled)
 	}
 }
@@ -381,6 +407,7 @@ func TestDecideAcceptance(t *testing.T) {
 		{"other terms", usual.Name(), checkout.PageOpen, short, agreement.Consent{}, checkout.CodeTermsChanged, nil},
 		{"a link that has expired", usual.Name(), checkout.PageExpired, usual, agreement.Consent{}, checkout.CodeLinkExpired, nil},
 		{"it is set up", usual.Name(), checkout.PageDone, usual, agreement.Consent{}, "", checkout.ErrSetUp},
+		{"a page that has ended", usual.Name(), checkout.PageEnded, usual, agreement.Consent{}, checkout.CodeLinkExpired, nil},
 		{"it is being set up", usual.Name(), checkout.PageSettling, usual, agreement.Consent{}, "", checkout.ErrSetUp},
 		{"the provider may not be used", usual.Name(), checkout.PageNotEnabled, usual, agreement.Consent{},
 			checkout.CodeProviderNotEnabled, nil},

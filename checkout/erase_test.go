@@ -119,7 +119,7 @@ func TestWhatAnErasedCheckoutAnswers(t *testing.T) {
 		t.Errorf("polls: %v and %v, want a refusal of the open one only", open.Available(), confirmed.Available())
 	}
 	for _, c := range []checkout.Checkout{open, confirmed} {
-		if page := c.Page(usable(), catalogue.Sandbox, 1, noon); page != checkout.PageExpired {
+		if page := c.Page(facts(usable(), noon)); page != checkout.PageExpired {
 			t.Errorf("page %q, want %q", page, checkout.PageExpired)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // PageState says which setup page a payer is shown.
@@ -16,25 +17,48 @@ const (
 	PageOpen       PageState = "open"        // the payer can set up the direct debit
 	PageSettling   PageState = "settling"    // the payer is done, and waits for the processor
 	PageDone       PageState = "done"        // it is set up, or confirmed
+	PageEnded      PageState = "ended"       // three months have passed since the last payment of the agreement
 	PageExpired    PageState = "expired"     // the setup token's time is over, or the personal data was erased
 	PageNotEnabled PageState = "not enabled" // the provider may not be used now
 )
 
-// Page returns which page a setup token of this epoch opens.
-func (c Checkout) Page(p catalogue.Provider, env catalogue.Environment, epoch int, now time.Time) PageState {
+// PageFacts are the facts, beside the checkout, that decide its page.
+type PageFacts struct {
+	Environment catalogue.Environment
+	Provider    catalogue.Provider
+	Agreement   *agreement.Agreement // nil before the confirm
+	Epoch       int                  // of the setup token
+	Now         time.Time
+	Today       money.Date // in New Zealand
+}
+
+// Page returns which page an authentic setup token opens. Before a confirm was decided it opens the setup page until it expires. From
+// then on it opens the payer's page, whatever became of the provider.
+func (c Checkout) Page(f PageFacts) PageState {
 	switch {
-	case p.Usable(env) != nil:
+	case !c.concluded() && f.Provider.Usable(f.Environment) != nil:
 		return PageNotEnabled
 	case c.Erased():
 		return PageExpired
+	case f.Agreement != nil && PageLasts(*f.Agreement).Before(f.Today):
+		return PageEnded
 	case c.SetupComplete():
 		return PageDone
 	case c.Setup.Settling():
 		return PageSettling
-	case c.TokenExpired(epoch, now):
+	case c.TokenExpired(f.Epoch, f.Now):
 		return PageExpired
 	}
 	return PageOpen
+}
+
+// pageMonths is the number of months for which the payer's page opens after the last payment.
+const pageMonths = 3
+
+// PageLasts returns the last day on which the payer's page of an agreement opens: three months after the last payment is taken.
+func PageLasts(a agreement.Agreement) money.Date {
+	payments := a.Payments()
+	return payments[len(payments)-1].Taken.After(money.Monthly, pageMonths)
 }
 
 // Acceptance is the message of a payer's browser as it goes on from the setup page to the processor.
@@ -54,7 +78,7 @@ func (a Acceptance) Decide(state PageState, terms agreement.DebitTerms, now time
 		return agreement.Consent{}, refuseProviderNotEnabled(errors.New("this provider cannot be used now"))
 	case state == PageDone, state == PageSettling:
 		return agreement.Consent{}, ErrSetUp
-	case state == PageExpired:
+	case state == PageExpired, state == PageEnded:
 		return agreement.Consent{}, refuseLinkExpired()
 	case a.TermsID == "": // from a host's own page: which terms were read is not known
 		return agreement.Consent{At: now, From: a.From}, nil

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -18,8 +19,9 @@ type SetupPage struct {
 	Token       string
 	LastTry     checkout.LastTry   // what became of it, where the page is open or expired
 	Superseded  bool               // a later token was issued
-	Until       time.Time          // the link works at least until then, in New Zealand time; zero where that is over
-	Provider    catalogue.Provider // only its code, also as its name, if the operator removed it
+	Until       money.Date         // the link works on this day at least, and a link to an agreement until its end; zero where that is over
+	Today       money.Date         // in New Zealand
+	Provider    catalogue.Provider // if the operator removed it: as the agreement names it, or only its code, also as its name
 	Checkout    checkout.Checkout
 	Payments    []money.Payment // of the plan, if the enrolment is confirmed today
 	Earliest    money.Date      // on which a payment may be taken, if the enrolment is confirmed today
@@ -56,7 +58,7 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	}
 	opened, at := page.Checkout, s.now()
 	defer func() { s.notePage(opened, at, page.State) }()
-	if opened.Setup.BillingRequestID == "" || page.State == checkout.PageNotEnabled {
+	if opened.Setup.BillingRequestID == "" || page.State == checkout.PageNotEnabled || page.State == checkout.PageEnded {
 		return page, nil
 	}
 	answer, err := s.observeForPage(ctx, page.Checkout)
@@ -112,31 +114,44 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 		}
 	}
 	if page.Agreement != nil {
-		page.LenderTerms = page.Agreement.Terms
+		s.showAgreed(&page)
 	} else {
 		page.LenderTerms, page.unknown = s.termsOf(ctx, page.Provider)
 	}
 	return s.pageOf(page, *c).known()
 }
 
+// showAgreed has the page show the terms and the environment of its agreement, and a provider that the operator removed as the
+// agreement names it.
+func (s *Service) showAgreed(page *SetupPage) {
+	a, p := page.Agreement, &page.Provider
+	if p.Environment == "" {
+		p.Name = a.Provider.Name
+		p.Branding = catalogue.Branding{PrimaryColour: a.Provider.Colour, SupportEmail: a.Provider.SupportEmail}
+	}
+	page.LenderTerms, p.Environment = a.Terms, s.cfg.Environment
+}
+
 // pageOf returns the page with every field that depends on the state of the checkout.
 func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
-	page.Checkout = c
-	page.State = c.Page(page.Provider, s.cfg.Environment, page.epoch, s.now())
+	now := s.now()
+	page.Checkout, page.Today = c, money.DateOf(now.In(s.zone))
+	page.State = c.Page(checkout.PageFacts{Environment: s.cfg.Environment, Provider: page.Provider, Agreement: page.Agreement,
+		Epoch: page.epoch, Now: now, Today: page.Today})
 	page.LastTry = checkout.TryNone
 	if page.State == checkout.PageOpen || page.State == checkout.PageExpired {
 		page.LastTry = c.Setup.LastTry(page.kept)
 	}
 	page.Superseded = page.epoch < c.Latest().Epoch
-	page.Until = time.Time{}
-	if until := c.TokenExpiry(page.epoch); s.now().Before(until) {
-		page.Until = until.In(s.zone)
+	page.Until = money.Date{}
+	if until := c.TokenExpiry(page.epoch); now.Before(until) {
+		page.Until = money.DateOf(until.In(s.zone))
 	}
 	if at := c.Setup.CompletedAt; !at.IsZero() {
 		page.Completed = at.In(s.zone)
 	}
-	page.DebitTerms = agreement.DebitTerms{NoticeDays: page.Provider.NoticeDays,
-		Provider: page.Provider.DisplayName(), Lender: page.LenderTerms.Lender, Authority: page.LenderTerms.Authority}
+	page.DebitTerms = agreement.DebitTerms{NoticeDays: page.Provider.NoticeDays, Provider: page.Provider.DisplayName(),
+		Lender: page.LenderTerms.Lender, Authority: page.LenderTerms.Authority}
 	if agreed := c.Setup.Consent.NoticeDays; agreed > 0 && c.SetupComplete() {
 		page.DebitTerms.NoticeDays = agreed
 	}
@@ -144,8 +159,9 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	page.Planned = schedule[0].Due
 	notice := s.notice(page)
 	page.Payments = calendar.Payments(schedule, c.Intent.Plan.Frequency, notice.Start(page.Planned, calendar))
-	if page.Agreement != nil {
-		notice, page.Payments = page.Agreement.Notice, page.Agreement.Payments()
+	if a := page.Agreement; a != nil {
+		notice, page.Payments, page.Until = a.Notice, a.Payments(), checkout.PageLasts(*a)
+		page.DebitTerms.Version, page.DebitTerms.NoticeDays = a.Version, a.Notice.Days
 	}
 	page.Earliest = notice.NotBefore
 	return page
@@ -162,6 +178,22 @@ func (s *Service) notice(page SetupPage) agreement.Notice {
 		return agreement.AgreedNotice(c.Setup.Consent, page.Provider.NoticeDays, day, page.DebitTerms.Authority.Calendar)
 	}
 	return page.DebitTerms.NoticeOn(day)
+}
+
+// Document returns the PDF of an agreement that a page shows, or nil if the agreement was never rendered. Bytes that differ from the
+// recorded hash are an error.
+func (s *Service) Document(ctx context.Context, a agreement.Agreement) (document *agreement.Document, err error) {
+	err = within(ctx, waitLimit, func(ctx context.Context) (err error) {
+		document, err = found(s.cfg.Store.Document(ctx, a.Number))
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, s.fail(ctx, "read the document of agreement "+a.Number, err)
+	case document != nil && sha256.Sum256(document.Bytes) != document.SHA256:
+		return nil, fmt.Errorf("the document of agreement %s does not have its hash", a.Number)
+	}
+	return document, nil
 }
 
 // BeginSetup starts the bank setup and returns where the payer's browser goes next: to the processor, or back to the

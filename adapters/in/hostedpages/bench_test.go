@@ -42,6 +42,7 @@ type setting struct {
 	agency    agreement.Agency
 	retention checkout.Retention
 	terms     agreement.Terms // ofPutea if zero
+	printer   ports.Printer   // printer if nil
 }
 
 // bench is a service with one provider and one open checkout, and its pages.
@@ -63,6 +64,7 @@ type store struct {
 	*memory.Store
 	err          error // of checkouts
 	agreementErr error
+	document     func(*agreement.Document) // what became of it; may be nil
 	updates      atomic.Int64
 }
 
@@ -71,6 +73,14 @@ func (s *store) Agreement(ctx context.Context, number string) (agreement.Agreeme
 		return agreement.Agreement{}, s.agreementErr
 	}
 	return s.Store.Agreement(ctx, number)
+}
+
+func (s *store) Document(ctx context.Context, number string) (agreement.Document, error) {
+	d, err := s.Store.Document(ctx, number)
+	if err == nil && s.document != nil {
+		s.document(&d)
+	}
+	return d, err
 }
 
 func (s *store) UpdateCheckout(ctx context.Context, id string, enqueue checkout.JobEntry,
@@ -90,6 +100,13 @@ type printer struct{}
 
 func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
 	return []byte("%PDF"), nil
+}
+
+// blunt is a printer that fails.
+type blunt struct{}
+
+func (blunt) Print(context.Context, agreement.Agreement) ([]byte, error) {
+	return nil, errors.New("out of ink")
 }
 
 type sender struct{}
@@ -150,6 +167,9 @@ func newBench(t *testing.T, set setting) *bench {
 	if !set.create.OrderID.Given {
 		set.create = order()
 	}
+	if set.printer == nil {
+		set.printer = printer{}
+	}
 	if set.terms.IsZero() {
 		set.terms = ofPutea()
 	}
@@ -172,7 +192,7 @@ func newBench(t *testing.T, set setting) *bench {
 	}
 	b.service, err = service.New(service.Config{
 		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
-		Store: b.store, Processor: set.processor, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: printer{}, Sender: sender{},
+		Store: b.store, Processor: set.processor, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: set.printer, Sender: sender{},
 		Terms: set.terms, Agency: set.agency, Retention: set.retention,
 		Now: clock, Rand: rand.Reader,
 		Report: func(_ context.Context, f service.Failure) {

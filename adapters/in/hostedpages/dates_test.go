@@ -70,7 +70,7 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 			}
 			schedule := b.stored().Schedule()
 			// check compares a page with the dates of a confirm on a day.
-			check := func(name string, page answer, confirmed money.Date) (first string) {
+			check := func(name string, page answer, confirmed, until money.Date) (first string) {
 				t.Helper()
 				notice := agreement.Notice{Days: days, NotBefore: confirmed.AddDays(days)}
 				want := long(money.EveryDay.Payments(schedule, tt.frequency, notice.Start(tt.first, money.EveryDay)))
@@ -80,7 +80,7 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 				said := "The first payment was planned for " + tt.first.Long() + ", which is sooner than the notice of it allows. " +
 					"The payments therefore start on " + want[0]
 				for _, found := range longDate.FindAllString(page.body, -1) {
-					if !slices.Contains(want, found) && found != tt.first.Long() && found != today.Long() && found != b.until() &&
+					if !slices.Contains(want, found) && found != tt.first.Long() && found != today.Long() && found != until.Long() &&
 						found != notice.NotBefore.Long() {
 						t.Errorf("%s: names %s, on which nothing is collected", name, found)
 					}
@@ -93,7 +93,8 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 				}
 				return want[0]
 			}
-			check("open page", b.get(b.setupPath()), today)
+			link := today.AddDays(7)
+			check("open page", b.get(b.setupPath()), today, link)
 
 			legal := b.get(b.legalPath())
 			legal.reads(t, "If the first payment is planned for an earlier day, the payments start on the first day for direct debits after that, "+
@@ -103,13 +104,16 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 			}
 
 			b.setUp()
-			first := check("done page", b.get(b.setupPath()), today)
+			first := check("done page", b.get(b.setupPath()), today, link)
 			b.get(b.setupPath()).reads(t, "The first payment is planned for "+first+".")
 			b.poll()
 			b.confirm(create.First)
 			b.now = b.now.Add(100 * 24 * time.Hour) // what was agreed stays
-			first = check("confirmed page", b.get(b.setupPath()), today)
-			b.get(b.setupPath()).reads(t, "The first payment is planned for "+first+".")
+			agreed, err := b.store.Agreement(t.Context(), b.stored().Confirmation.AgreementNumber)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check("payer's page", b.get(b.setupPath()), today, checkout.PageLasts(agreed))
 		})
 	}
 }

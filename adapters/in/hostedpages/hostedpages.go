@@ -1,5 +1,5 @@
-// Package hostedpages serves the pages that a payer sees, in the provider's branding: the setup page, the legal page, and
-// the agreement once there is one. No page needs a script. A product with pages of its own calls Service.SetupPage and Service.BeginSetup instead.
+// Package hostedpages serves the pages that a payer sees, in the provider's branding: the setup page and the legal page; once there is
+// an agreement, the payer's page in the place of the first, and the agreement. No page needs a script. A product with pages of its own calls Service.SetupPage and Service.BeginSetup instead.
 package hostedpages
 
 import (
@@ -21,6 +21,8 @@ const (
 	setupPath     = Prefix
 	legalPath     = Prefix + "/legal"
 	agreementPath = Prefix + "/agreement"
+	documentPath  = Prefix + "/agreement.pdf"
+	calendarPath  = Prefix + "/payments.ics"
 	noticePath    = Prefix + "/privacy"
 	assetsPath    = Prefix + "/assets/"
 )
@@ -56,7 +58,9 @@ func New(s *service.Service, o Options) http.Handler {
 		"GET " + setupPath:              p.opened(p.setup),
 		"POST " + setupPath:             p.begin,
 		"GET " + legalPath:              p.opened(p.legal),
-		"GET " + agreementPath:          p.opened(p.agreement),
+		"GET " + agreementPath:          p.opened(p.agreed(p.agreement)),
+		"GET " + documentPath:           p.opened(p.agreed(p.document)),
+		"GET " + calendarPath:           p.opened(p.agreed(p.calendar)),
 		"GET " + noticePath:             p.privacy,
 		"GET " + assetsPath + "{asset}": p.asset,
 	})
@@ -94,6 +98,8 @@ func (p *pages) load(w http.ResponseWriter, r *http.Request, token string) (c co
 	switch setup.State {
 	case checkout.PageExpired:
 		p.gone(w, r, "expired.html", p.view(c, "This link has expired"))
+	case checkout.PageEnded:
+		p.gone(w, r, "over.html", p.view(c, "This page has ended"))
 	case checkout.PageNotEnabled:
 		p.gone(w, r, "notenabled.html", p.view(c, "This page is not available"))
 	default:
@@ -113,14 +119,20 @@ func (p *pages) legal(w http.ResponseWriter, r *http.Request, c content) {
 	p.site.Show(w, r, "legal.html", p.view(c, c.LegalTitle()))
 }
 
-// agreement shows the payer's agreement, to be read and printed. Before there is one it leads back to the setup page.
-func (p *pages) agreement(w http.ResponseWriter, r *http.Request, c content) {
-	a := c.Agreement
-	if a == nil {
-		p.site.Redirect(w, r, c.SetupURL)
-		return
+// agreed returns the handler of a part of the payer's page. Before there is an agreement it leads back to the setup page.
+func (p *pages) agreed(show func(http.ResponseWriter, *http.Request, content, agreement.Agreement)) func(http.ResponseWriter, *http.Request, content) {
+	return func(w http.ResponseWriter, r *http.Request, c content) {
+		if c.Agreement == nil {
+			p.site.Redirect(w, r, c.SetupURL)
+			return
+		}
+		show(w, r, c, *c.Agreement)
 	}
-	text, err := web.ViewAgreement(*a, p.service.Zone())
+}
+
+// agreement shows the payer's agreement, to be read and printed.
+func (p *pages) agreement(w http.ResponseWriter, r *http.Request, c content, a agreement.Agreement) {
+	text, err := web.ViewAgreement(a, p.service.Zone())
 	if err != nil {
 		p.site.Fail(w, r, err)
 		return
@@ -194,12 +206,14 @@ func (p *pages) setup(w http.ResponseWriter, r *http.Request, c content) {
 	switch {
 	case c.State == checkout.PageSettling:
 		p.site.Show(w, r, "settling.html", p.view(c, "Your direct debit is being set up"))
-	case c.Done() && c.Checkout.Setup.Mandate.Dead(): // after the confirm
-		p.site.Show(w, r, "ended.html", p.view(c, "Your direct debit has ended"))
 	case c.Done():
-		v := p.view(c, c.DoneTitle())
+		name, title := "done.html", "Bank details saved: one step left"
+		if c.Confirmed() {
+			name, title = "payer.html", "Your payment plan"
+		}
+		v := p.view(c, title)
 		v.Script, v.Notify = "setup.js", c.Provider.EnrolmentOrigins
-		p.site.Show(w, r, "done.html", v)
+		p.site.Show(w, r, name, v)
 	default:
 		v := p.view(c, "Set up your direct debit")
 		v.FormsTo = p.service.PageOrigins()

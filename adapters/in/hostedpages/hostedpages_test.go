@@ -189,30 +189,6 @@ func TestDonePage(t *testing.T) {
 	page.lacks(t, "data-notify")
 }
 
-func TestConfirmedPage(t *testing.T) {
-	b := newBench(t, setting{})
-	b.setUp()
-	b.confirm(order().First)
-	page := b.get(b.setupPath()).is(t, http.StatusOK)
-	page.wants(t, "is confirmed. There is nothing more to do here.", b.stored().Confirmation.AgreementNumber,
-		"Read and print your agreement", `planned for <span class="whole">Monday 1 February 2027.</span>`,
-		`<a class="button second" href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`,
-		`until <span class="whole">`+b.until()+`</span> at least`)
-	page.lacks(t, "What happens next", "Continue to")
-}
-
-func TestPageOfAConfirmedSetupWhoseMandateDied(t *testing.T) {
-	b := newBench(t, setting{})
-	b.setUp()
-	b.confirm(order().First)
-	b.poll()
-	b.change(func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateCancelled })
-	page := b.get(b.setupPath()).is(t, http.StatusOK)
-	page.wants(t, "<title>Your direct debit has ended", "No payment can be collected under it.", b.stored().Confirmation.AgreementNumber,
-		"ask Kōwhai Institute how to go on")
-	page.lacks(t, "is set up</h1>", "There is nothing more to do here", "<form", "data-notify")
-}
-
 func TestLegalPage(t *testing.T) {
 	b := newBench(t, setting{})
 	page := b.get(b.legalPath()).is(t, http.StatusOK)

@@ -1,9 +1,11 @@
 package hostedpages
 
 import (
+	"cmp"
 	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -24,6 +26,8 @@ type content struct {
 	SetupURL     string
 	LegalURL     string
 	AgreementURL string
+	DocumentURL  string
+	CalendarURL  string
 	PrivacyURL   string
 }
 
@@ -38,6 +42,8 @@ func (p *pages) content(setup service.SetupPage) content {
 		SetupURL:     p.address(setupPath, setup.Token),
 		LegalURL:     p.address(legalPath, setup.Token),
 		AgreementURL: p.address(agreementPath, setup.Token),
+		DocumentURL:  p.address(documentPath, setup.Token),
+		CalendarURL:  p.address(calendarPath, setup.Token),
 		PrivacyURL:   p.site.Path(noticePath),
 	}
 }
@@ -68,16 +74,8 @@ func (p *pages) view(c content, title string) web.View {
 // Done reports whether the bank setup is complete.
 func (c content) Done() bool { return c.State == checkout.PageDone }
 
-// DoneTitle says what is done: all, or the payer's part.
-func (c content) DoneTitle() string {
-	if c.Confirmed() {
-		return "Your direct debit is set up"
-	}
-	return "Bank details saved: one step left"
-}
-
-// Confirmed reports whether the enrolment is confirmed.
-func (c content) Confirmed() bool { return c.Checkout.Status == checkout.Confirmed }
+// Confirmed reports whether the enrolment is confirmed, so that there is an agreement.
+func (c content) Confirmed() bool { return c.Agreement != nil }
 
 // Unknown reports whether the processor does not answer, so that the payer may have finished.
 func (c content) Unknown() bool { return c.LastTry == checkout.TryUnknown }
@@ -115,6 +113,49 @@ func (c content) UsualNotice() int {
 // FirstDate returns the day of the first payment.
 func (c content) FirstDate() string { return c.Payments[0].Taken.Long() }
 
+// LastDate returns the day of the last payment.
+func (c content) LastDate() string { return c.Payments[len(c.Payments)-1].Taken.Long() }
+
+// Next returns the first payment that is planned for today or later, or nil after the last.
+func (c content) Next() *money.Payment {
+	for _, p := range c.Payments {
+		if !p.Taken.Before(c.Today) {
+			return &p
+		}
+	}
+	return nil
+}
+
+// IsToday reports whether it is this day in New Zealand.
+func (c content) IsToday(day money.Date) bool { return day == c.Today }
+
+// contact is a party that a payer can ask.
+type contact struct {
+	Name  string
+	Email string
+	Else  string // another way to reach it, such as a telephone number
+}
+
+// AskAboutPlan returns the party to ask about the plan: the lender or, where its address is not known, the provider.
+func (c content) AskAboutPlan() contact {
+	if lender := c.LenderTerms.Lender; lender.Email != "" {
+		return contact{Name: lender.Name, Email: lender.Email}
+	}
+	return contact{Name: c.Provider.DisplayName(), Email: c.Provider.Branding.SupportEmail}
+}
+
+// AskForHelp returns the party to ask when a payment cannot be made.
+func (c content) AskForHelp() contact {
+	ask, named := c.AskAboutPlan(), c.LenderTerms.Hardship
+	switch {
+	case named == "":
+		return ask
+	case strings.Contains(named, "@") && !strings.ContainsAny(named, " /"):
+		return contact{Name: cmp.Or(c.LenderTerms.Lender.Name, ask.Name), Email: named}
+	}
+	return contact{Name: cmp.Or(c.LenderTerms.Lender.Name, ask.Name), Else: named}
+}
+
 // Deferred returns the planned first date where collection starts later; "" where it does not.
 func (c content) Deferred() string {
 	if c.Payments[0].Due == c.Planned {
@@ -123,12 +164,12 @@ func (c content) Deferred() string {
 	return c.Planned.Long()
 }
 
-// WorksUntil returns the day until which the link works at least; "" where it may stop working at any time.
+// WorksUntil returns the day until which the link works, at least before the confirm; "" where it may stop working at any time.
 func (c content) WorksUntil() string {
 	if c.Until.IsZero() {
 		return ""
 	}
-	return money.DateOf(c.Until).Long()
+	return c.Until.Long()
 }
 
 // CompletedOn returns the day on which the setup was completed.

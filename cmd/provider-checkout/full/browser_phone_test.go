@@ -44,7 +44,7 @@ func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
 	begins("page when done", "a.button", 0.5)
 	s.Confirm(t, created)
 	p.open(setupURL(created))
-	begins("page when confirmed", "a.button", 0.5)
+	begins("payer's page", "a.button", 1)
 }
 
 // A press ends where it began: what the script says of the account number moves nothing in between.

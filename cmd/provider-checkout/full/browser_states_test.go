@@ -117,13 +117,13 @@ var pageStates = []pageState{
 		}},
 	{name: "done", heading: sandbox.DoneTitle, says: []string{"Completed on", "What happens next", "Nothing has been collected"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string { return setupURL(s.Ready(t, "ORDER-1")) }},
-	{name: "confirmed", heading: sandbox.ConfirmedTitle, says: []string{"is confirmed", "nothing more to do", "number PPA-", "at least", "Go back to Kōwhai Institute"},
+	{name: "confirmed", heading: sandbox.ConfirmedTitle, says: []string{"is confirmed", "nothing more to do", "PPA-", "until Sunday 30 April 2028", "Go back to Kōwhai Institute"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Ready(t, "ORDER-1")
 			s.Confirm(t, created)
 			return setupURL(created)
 		}},
-	{name: "confirmed, and the mandate died", heading: "Your direct debit has ended", says: []string{"No payment can be collected", "PPA-", "ask Kōwhai Institute", "Go back to Kōwhai Institute"},
+	{name: "confirmed, and the mandate died", heading: sandbox.ConfirmedTitle, says: []string{"Your direct debit has ended", "No payment can be taken", "PPA-", "ask Kōwhai Institute", "Go back to Kōwhai Institute"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Ready(t, "ORDER-1")
 			s.Confirm(t, created)
@@ -157,7 +157,7 @@ var pageStates = []pageState{
 			s.Visit(t, setupURL(created))
 			return setupURL(created)
 		}},
-	{name: "agreement", heading: "Payment Plan Agreement", serving: withTerms, says: []string{"PPA-", "Aroha Ngata", "Pūtea Limited", "Monday 31 January 2028", "at least"},
+	{name: "agreement", heading: "Payment Plan Agreement", serving: withTerms, says: []string{"PPA-", "Aroha Ngata", "Pūtea Limited", "Monday 31 January 2028", "until Sunday 30 April 2028"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Ready(t, "ORDER-1")
 			s.Confirm(t, created)

@@ -19,7 +19,7 @@ const (
 const (
 	OpenTitle      = "Set up your direct debit"
 	DoneTitle      = "Bank details saved: one step left" // which is the provider's confirm
-	ConfirmedTitle = "Your direct debit is set up"
+	ConfirmedTitle = "Your payment plan"
 	ExpiredTitle   = "This link has expired"
 	DisabledTitle  = "This page is not available"
 	UnknownTitle   = "We cannot find this page"
