@@ -200,7 +200,7 @@ func (r Retention) Over(c Checkout, now time.Time, zone *time.Location) bool {
 // setup token that was renewed opens until later.
 func (c Checkout) lastActivity() time.Time {
 	last := c.CreatedAt
-	for _, at := range []time.Time{c.Latest().Expires, c.Setup.Consent.At, c.Setup.CompletedAt, c.Setup.MandateSince} {
+	for _, at := range []time.Time{c.Newest().Expires, c.Setup.Consent.At, c.Setup.CompletedAt, c.Setup.MandateSince} {
 		if at.After(last) {
 			last = at
 		}

@@ -69,6 +69,12 @@ func (l *life) walk(t *rapid.T) {
 		"renew": func(t *rapid.T) {
 			payer(t, func() checkout.Change { return l.Renew(l.ring, l.now, 7*day, "provider:key", "req_1") })
 		},
+		"mail a link": func(t *rapid.T) {
+			epoch := rapid.IntRange(0, 3).Draw(t, "epoch")
+			payer(t, func() checkout.Change {
+				return l.MailLink(l.ring, checkout.LinkRequest{Epoch: epoch, Now: l.now, Lifetime: 7 * day})
+			})
+		},
 		"confirm": l.confirm,
 		"answer":  l.answer,
 		"":        l.check,

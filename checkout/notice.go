@@ -11,6 +11,7 @@ type NoticeKind string
 const (
 	NoticeOfSetup     NoticeKind = "setup"     // the direct debit is set up
 	NoticeOfAgreement NoticeKind = "agreement" // the agreement is concluded: its figures, and the dates and amounts of the payments
+	NoticeOfLink      NoticeKind = "link"      // a new link to the setup page, for which the payer asked
 )
 
 // notice returns the job to send the payer a notice about the checkout, which follows from a request or, where that is "", from what
@@ -24,7 +25,8 @@ func (c Checkout) notice(kind NoticeKind, requestID string, at time.Time) Job {
 }
 
 // NoticeNeeded reports whether the notice of a job is still true: not about a setup that has died or that another try has
-// replaced, not about a mandate whose status has changed again, and about nothing once the personal data was erased.
+// replaced, not about a mandate whose status has changed again, no link to a setup that is complete, and about nothing once the
+// personal data was erased.
 func (c Checkout) NoticeNeeded(j Job) bool {
 	switch {
 	case c.Erased():
@@ -33,6 +35,8 @@ func (c Checkout) NoticeNeeded(j Job) bool {
 		return c.Setup.Try == j.Try && c.Setup.complete()
 	case NoticeKind(j.Name).OfMandate():
 		return c.Status == Confirmed && NoticeKind(j.Name) == noticeOfMandate(c.Setup.Mandate)
+	case NoticeKind(j.Name) == NoticeOfLink:
+		return !c.SetupComplete() && !c.Setup.Settling()
 	}
 	return c.Status == Confirmed
 }

@@ -89,6 +89,7 @@ func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 	ofSetup := notices(done)[0]
 	_, _, change := confirmedNow(t)
 	confirmed, ofAgreement := change.Next, notices(change)[0]
+	ofLink := checkout.Job{Kind: checkout.JobNotify, Name: string(checkout.NoticeOfLink)}
 	died := complete
 	died.Mandate = checkout.MandateCancelled
 	dead := done.Next.Observe(died, catalogue.Sandbox, noon).Next
@@ -103,6 +104,11 @@ func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 		{"a setup whose mandate died", ofSetup, dead, false},
 		{"a setup that another try replaced", ofSetup, dead.Begun(2, "BR2", agreement.Consent{}).Next.Observe(complete, catalogue.Sandbox, noon).Next, false},
 		{"a setup of which the personal data was erased", ofSetup, done.Next.Erase(noon), false},
+		{"a link", ofLink, c, true},
+		{"a link to a setup that is complete", ofLink, done.Next, false},
+		{"a link to a setup whose mandate died", ofLink, dead, true},
+		{"a link to what was confirmed", ofLink, confirmed, false},
+		{"a link of a checkout whose personal data was erased", ofLink, c.Erase(noon), false},
 		{"an agreement", ofAgreement, confirmed, true},
 		{"an agreement whose mandate died", ofAgreement, confirmed.Observe(died, catalogue.Sandbox, noon).Next, true},
 		{"an agreement of which the personal data was erased", ofAgreement, confirmed.Erase(noon), false},

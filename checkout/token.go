@@ -21,6 +21,7 @@ type Token struct {
 	Epoch   int       // from 1; the highest is the latest
 	KID     string    // which of the operator's secrets signs it
 	Expires time.Time // the page opens until then
+	Mailed  bool      // sent to the payer by e-mail: its provider does not know it, and no confirm carries it
 }
 
 // minTokenLife is the time for which the latest token must still be valid for a replay to return it again.
@@ -140,9 +141,15 @@ func attestation(key []byte, e evidence.Entry) []byte {
 	return h.Sum(nil)
 }
 
-// LatestText returns the text of the checkout's latest token, or "" if its secret is not in the keyring any more.
+// LatestText returns the text of the token that a confirm must carry, or "" if its secret is not in the keyring any more.
 func (r Keyring) LatestText(c Checkout) string {
 	text, _ := r.Text(c.ID, c.Latest())
+	return text
+}
+
+// MailedText returns the text of the latest token that was sent by e-mail, or "".
+func (r Keyring) MailedText(c Checkout) string {
+	text, _ := r.Text(c.ID, c.latest(true))
 	return text
 }
 
@@ -171,7 +178,19 @@ func (r Keyring) Read(text string) (checkoutID string, epoch int, ok bool) {
 }
 
 // Latest returns the token that a confirm must carry. A reserved checkout has no token: it is the zero Token, of epoch 0.
-func (c Checkout) Latest() Token {
+func (c Checkout) Latest() Token { return c.latest(false) }
+
+func (c Checkout) latest(mailed bool) Token {
+	for _, t := range slices.Backward(c.Tokens) {
+		if t.Mailed == mailed {
+			return t
+		}
+	}
+	return Token{}
+}
+
+// Newest returns the token that was issued last, to whomever; the zero Token if there is no token.
+func (c Checkout) Newest() Token {
 	if len(c.Tokens) == 0 {
 		return Token{}
 	}
@@ -208,9 +227,15 @@ func (c Checkout) Renew(r Keyring, now time.Time, lifetime time.Duration, actor 
 	if c.Status == Confirmed || c.Erased() || c.TokenFresh(r, now) {
 		return Change{Next: c}
 	}
-	next := r.Issue(c.Latest().Epoch+1, now.Add(lifetime))
-	valid := slices.DeleteFunc(slices.Clone(c.Tokens), func(t Token) bool { return !now.Before(t.Expires) })
-	valid = append(valid, next)
-	c.Tokens = valid[max(0, len(valid)-maxTokens):]
+	c.Tokens = c.withToken(r.Issue(c.Newest().Epoch+1, now.Add(lifetime)), now)
 	return Change{Next: c, Moments: []Moment{{At: now, Kind: MomentLinkRenewed, Actor: actor, RequestID: requestID, Times: 1}}}
+}
+
+// withToken returns the tokens with a next one, and without tokens that have expired, but for the token that a confirm must carry.
+func (c Checkout) withToken(next Token, now time.Time) []Token {
+	valid := slices.DeleteFunc(slices.Clone(c.Tokens), func(t Token) bool {
+		return !now.Before(t.Expires) && (!next.Mailed || t != c.Latest())
+	})
+	valid = append(valid, next)
+	return valid[max(0, len(valid)-maxTokens):]
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
@@ -120,6 +121,8 @@ func (s *Service) write(ctx context.Context, n checkout.Job) (written checkout.P
 	switch kind := checkout.NoticeKind(n.Name); {
 	case kind == checkout.NoticeOfSetup:
 		l, err = s.letterOfSetup(ctx, c, &written)
+	case kind == checkout.NoticeOfLink:
+		l, err = s.letterOfLink(ctx, c, &written)
 	case kind.OfMandate():
 		l, err = s.letterOfMandate(ctx, c, &written)
 	default:
@@ -152,6 +155,22 @@ func (s *Service) letterOfMandate(ctx context.Context, c checkout.Checkout, into
 	}
 	into.ReplyTo = a.Provider.SupportEmail
 	return letter.OfMandate(letter.Mandate{Agreement: a, Setup: c.Setup, Today: money.DateOf(s.now().In(s.zone))}), nil
+}
+
+// letterOfLink has the latest link that was made for an e-mail.
+func (s *Service) letterOfLink(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
+	provider, err := s.providerOf(ctx, c.ProviderCode)
+	if err != nil {
+		return letter.Letter{}, err
+	}
+	token := s.cfg.Keyring.MailedText(c)
+	if token == "" {
+		return letter.Letter{}, fmt.Errorf("checkout %s has no link for an e-mail: its secret is not in use any more", c.ID)
+	}
+	_, epoch, _ := s.cfg.Keyring.Read(token)
+	into.ReplyTo = provider.Branding.SupportEmail
+	return letter.OfLink(letter.Link{Student: agreement.Student(c.Student), Course: c.Intent.CourseName, Provider: provider.DisplayName(),
+		Address: s.pageURL(token), Until: money.DateOf(c.TokenExpiry(epoch).In(s.zone)), Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil
 }
 
 // letterOfAgreement has the agreement's text, and its PDF where there is one.

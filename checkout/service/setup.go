@@ -18,7 +18,8 @@ type SetupPage struct {
 	State       checkout.PageState
 	Token       string
 	LastTry     checkout.LastTry   // what became of it, where the page is open or expired
-	Superseded  bool               // a later token was issued
+	Superseded  bool               // the provider was given a later token
+	Renewable   bool               // Service.MailLink may send the payer a new link
 	Until       money.Date         // the link works on this day at least, and a link to an agreement until its end; zero where that is over
 	Today       money.Date         // in New Zealand
 	Provider    catalogue.Provider // if the operator removed it: as the agreement names it, or only its code, also as its name
@@ -100,7 +101,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	switch {
 	case err != nil:
 		return SetupPage{}, s.fail(ctx, "read checkout "+id, err)
-	case c == nil, c.Status == checkout.Reserved, !c.Erased() && epoch > c.Latest().Epoch:
+	case c == nil, c.Status == checkout.Reserved, !c.Erased() && epoch > c.Newest().Epoch:
 		return SetupPage{}, checkout.LinkUnknown()
 	}
 	concerns(ctx, c.About())
@@ -143,6 +144,7 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 		page.LastTry = c.Setup.LastTry(page.kept)
 	}
 	page.Superseded = page.epoch < c.Latest().Epoch
+	page.Renewable = page.State == checkout.PageExpired && !c.Erased() && s.cfg.Notifier != nil
 	page.Until = money.Date{}
 	if until := c.TokenExpiry(page.epoch); now.Before(until) {
 		page.Until = money.DateOf(until.In(s.zone))

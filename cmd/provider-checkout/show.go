@@ -138,7 +138,7 @@ func state(c checkout.Checkout, now time.Time) string {
 	if c.Setup.BillingRequestID != "" {
 		waits = "the payer has begun the bank setup"
 	}
-	if expiry := c.Latest().Expires; !now.Before(expiry) {
+	if expiry := c.Newest().Expires; !now.Before(expiry) {
 		waits += "; the setup link expired on " + formatTime(expiry) + ", and the provider's next create of the order renews it"
 	}
 	return waits

@@ -23,6 +23,7 @@ const (
 	agreementPath = Prefix + "/agreement"
 	documentPath  = Prefix + "/agreement.pdf"
 	calendarPath  = Prefix + "/payments.ics"
+	linkPath      = Prefix + "/link"
 	noticePath    = Prefix + "/privacy"
 	assetsPath    = Prefix + "/assets/"
 )
@@ -61,6 +62,7 @@ func New(s *service.Service, o Options) http.Handler {
 		"GET " + agreementPath:          p.opened(p.agreed(p.agreement)),
 		"GET " + documentPath:           p.opened(p.agreed(p.document)),
 		"GET " + calendarPath:           p.opened(p.agreed(p.calendar)),
+		"POST " + linkPath:              p.mailLink,
 		"GET " + noticePath:             p.privacy,
 		"GET " + assetsPath + "{asset}": p.asset,
 	})
@@ -89,6 +91,11 @@ func (p *pages) token(w http.ResponseWriter, r *http.Request, values url.Values)
 // load returns what a token opens, if it shows a plan. Otherwise it answers the request itself, and ok is false.
 func (p *pages) load(w http.ResponseWriter, r *http.Request, token string) (c content, ok bool) {
 	setup, err := p.service.SetupPage(r.Context(), token)
+	return p.found(w, r, setup, err)
+}
+
+// found is load for a page that was read already.
+func (p *pages) found(w http.ResponseWriter, r *http.Request, setup service.SetupPage, err error) (c content, ok bool) {
 	if err != nil {
 		p.site.Fail(w, r, err)
 		return c, false
@@ -190,6 +197,28 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 		c.Notice = termsChanged
 	}
 	p.setup(w, r, c)
+}
+
+// mailLink has a new link sent to the payer whose link has expired, without a sign of the address or of whether it is sent. A link
+// that opens needs no other.
+func (p *pages) mailLink(w http.ResponseWriter, r *http.Request) {
+	form, ok := p.site.ReadForm(w, r)
+	if !ok {
+		return
+	}
+	token, ok := p.token(w, r, form)
+	if !ok {
+		return
+	}
+	setup, err := p.service.MailLink(r.Context(), token, web.RequestID(r.Context()))
+	if err == nil && setup.Renewable {
+		web.RequestOf(r.Context()).Provider = setup.Provider.Code
+		p.site.Show(w, r, "mailed.html", p.view(p.content(setup), "Check your email"))
+		return
+	}
+	if c, ok := p.found(w, r, setup, err); ok {
+		p.site.Redirect(w, r, c.SetupURL)
+	}
 }
 
 // acceptance reads a form of the setup page. A terms field that is given twice matches no terms.

@@ -23,6 +23,7 @@ type content struct {
 	Agency agreement.Agency
 
 	FormURL      string
+	LinkURL      string
 	SetupURL     string
 	LegalURL     string
 	AgreementURL string
@@ -39,6 +40,7 @@ func (p *pages) content(setup service.SetupPage) content {
 		Agency:    p.service.Agency(),
 
 		FormURL:      p.site.Path(setupPath),
+		LinkURL:      p.site.Path(linkPath),
 		SetupURL:     p.address(setupPath, setup.Token),
 		LegalURL:     p.address(legalPath, setup.Token),
 		AgreementURL: p.address(agreementPath, setup.Token),

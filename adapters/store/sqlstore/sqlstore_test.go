@@ -155,7 +155,8 @@ func TestRoundTrips(t *testing.T) {
 		c := checkout.Checkout{CreatedAt: moment.Draw(r, "created")}
 		c.Intent.Plan.First = day.Draw(r, "first payment")
 		c.Tokens = append(c.Tokens, rapid.SliceOf(rapid.Custom(func(r *rapid.T) checkout.Token {
-			return checkout.Token{Epoch: rapid.Int().Draw(r, "epoch"), KID: rapid.String().Draw(r, "kid"), Expires: moment.Draw(r, "expires")}
+			return checkout.Token{Epoch: rapid.Int().Draw(r, "epoch"), KID: rapid.String().Draw(r, "kid"), Expires: moment.Draw(r, "expires"),
+				Mailed: rapid.Bool().Draw(r, "mailed")}
 		})).Draw(r, "tokens")...)
 		c.Setup.Consent = agreement.Consent{At: moment.Draw(r, "at"), From: rapid.String().Draw(r, "from"),
 			Terms: rapid.String().Draw(r, "terms"), NoticeDays: rapid.Int().Draw(r, "notice")}

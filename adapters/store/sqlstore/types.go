@@ -160,7 +160,8 @@ func (b *Bytes) Scan(v any) error {
 	return scanned(v, "bytes", b, func(bytes []byte) (Bytes, error) { return append(Bytes(nil), bytes...), nil })
 }
 
-// Tokens is setup tokens in a column of text: epoch:expires_ms:key_id, separated by spaces.
+// Tokens is setup tokens in a column of text: epoch:expires_ms:key_id, separated by spaces. A token that was sent by e-mail ends in
+// mailed, after a sign that no key id has.
 type Tokens []checkout.Token
 
 func (t *Tokens) value() any {
@@ -172,9 +173,14 @@ func (t *Tokens) value() any {
 		text = strconv.AppendInt(text, int64(token.Epoch), 10)
 		text = strconv.AppendInt(append(text, ':'), token.Expires.UnixMilli(), 10)
 		text = append(append(text, ':'), url.PathEscape(token.KID)...)
+		if token.Mailed {
+			text = append(text, mailed...)
+		}
 	}
 	return string(text)
 }
+
+const mailed = ";mailed"
 
 // Scan implements [database/sql.Scanner].
 func (t *Tokens) Scan(v any) error { return scanned(v, "setup tokens", t, parseTokens) }
@@ -184,6 +190,7 @@ func parseTokens(text string) (list Tokens, err error) {
 		epoch, rest, _ := strings.Cut(word, ":")
 		expires, kid, _ := strings.Cut(rest, ":")
 		var t checkout.Token
+		kid, t.Mailed = strings.CutSuffix(kid, mailed)
 		if t.Epoch, err = strconv.Atoi(epoch); err != nil {
 			return nil, fmt.Errorf("epoch of %q: %w", word, err)
 		}

@@ -82,6 +82,29 @@ func OfAgreement(a agreement.Agreement, attached bool, zone *time.Location) (Let
 	return write("Your payment plan agreement "+a.Number, a.Sandbox, append([]agreement.Section{cover}, sections...)), nil
 }
 
+// Link is a new link to the setup page, for which a payer has asked.
+type Link struct {
+	Student  agreement.Student
+	Course   string
+	Provider string // by the name by which the payer knows it
+	Address  string
+	Until    money.Date // the link works on this day at least
+	Sandbox  bool
+}
+
+// OfLink sends the payer a new link to the setup page.
+func OfLink(l Link) Letter {
+	title := "Your new link"
+	return write(title+" for "+l.Course, l.Sandbox, []agreement.Section{{Title: title, Paragraphs: []string{
+		hello(l.Student),
+		"Here is a new link to set up the direct debit for " + l.Course + " at " + l.Provider + ":",
+		l.Address,
+		"It works until " + l.Until.Long() + ". Somebody who had the old link asked for it. If that was not you, you need not do anything: " +
+			"nothing is set up until bank details are given.",
+		passOn,
+	}}})
+}
+
 const passOn = "This message goes to the student’s email address, the only one on record. If the account is another person’s, please pass it on to them."
 
 func hello(s agreement.Student) string { return "Hello " + s.FirstName + " " + s.LastName + "," }

@@ -174,6 +174,21 @@ func TestTextAndPageSayTheSame(t *testing.T) {
 	}
 }
 
+func TestANewLinkIsALinkInBothForms(t *testing.T) {
+	got := letter.OfLink(letter.Link{Student: agreement.Student{FirstName: "Ānaru", LastName: "<b>O’Neill</b>"}, Course: "Business & “Law”",
+		Provider: "Kōwhai Institute", Address: "https://pay.example/api/dd-setup?token=a.2.b&c", Until: money.Date{Year: 2027, Month: time.February, Day: 1}})
+	for _, want := range []string{"Hello Ānaru <b>O’Neill</b>,", "for Business & “Law” at Kōwhai Institute:\n\nhttps://pay.example/api/dd-setup?token=a.2.b&c\n\n",
+		"It works until Monday 1 February 2027.", "If that was not you, you need not do anything"} {
+		if !strings.Contains(got.Text, want) {
+			t.Errorf("the text does not say %q:\n%s", want, got.Text)
+		}
+	}
+	if want := `<p><a href="https://pay.example/api/dd-setup?token=a.2.b&amp;c">https://pay.example/api/dd-setup?token=a.2.b&amp;c</a></p>`; !strings.Contains(got.HTML, want) ||
+		strings.Count(got.HTML, "<a ") != 1 || strings.Contains(got.HTML, "<b>") {
+		t.Errorf("the page does not have the one link %s:\n%s", want, got.HTML)
+	}
+}
+
 func TestColumnsOfPaymentsAreStraight(t *testing.T) {
 	l, err := letter.OfAgreement(agreed(), false, zone(t))
 	if err != nil {

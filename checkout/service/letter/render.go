@@ -74,7 +74,7 @@ const layout = `<!DOCTYPE html>
 	`table{border-collapse:collapse}th,td{text-align:left;vertical-align:top;padding:.2em .8em .2em 0}` +
 	`td.amount,th.amount{text-align:right}</style></head><body>
 {{range $i, $section := .Sections}}{{if $i}}<h2>{{text .Title}}</h2>{{else}}<h1>{{text .Title}}</h1>{{end}}
-{{range .Paragraphs}}<p>{{text .}}</p>
+{{range .Paragraphs}}<p>{{paragraph .}}</p>
 {{end}}{{with .Rows}}<table>
 {{range .}}<tr><th scope="row">{{text .Label}}</th><td>{{text .Value}}</td></tr>
 {{end}}</table>
@@ -90,7 +90,7 @@ const layout = `<!DOCTYPE html>
 
 // page writes the sections as a page of HTML.
 func page(title string, sections []agreement.Section) string {
-	t := template.Must(template.New("page").Funcs(template.FuncMap{"text": escaped, "cells": cells}).Parse(layout))
+	t := template.Must(template.New("page").Funcs(template.FuncMap{"text": escaped, "paragraph": paragraph, "cells": cells}).Parse(layout))
 	var b strings.Builder
 	_ = t.Execute(&b, map[string]any{"Title": title, "Sections": sections}) // which the layout fits, and a builder takes everything
 	return b.String()
@@ -106,6 +106,14 @@ func cells(name, attributes string, row []string) string {
 		b.WriteString("<" + name + attributes + ">" + escaped(cell) + "</" + name + ">")
 	}
 	return "<tr>" + b.String() + "</tr>"
+}
+
+// paragraph writes a paragraph, and as a link if it is the address of a page and nothing else.
+func paragraph(text string) string {
+	if !strings.HasPrefix(text, "https://") && !strings.HasPrefix(text, "http://") || strings.ContainsAny(text, " \n") {
+		return escaped(text)
+	}
+	return `<a href="` + html.EscapeString(text) + `">` + escaped(text) + `</a>`
 }
 
 // escaped writes a text whose lines stay lines in programs that know no style.
