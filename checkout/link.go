@@ -34,8 +34,9 @@ func (c Checkout) MailLink(r Keyring, q LinkRequest) Change {
 		next.Mailed = true
 		c.Tokens = c.withToken(next, q.Now)
 	}
-	return Change{Next: c, Jobs: []Job{c.linkNotice(q)},
-		Moments: []Moment{{At: q.Now, Kind: MomentLinkRenewed, Actor: ActorPayer, RequestID: q.RequestID, Detail: "by e-mail", Times: 1}}}
+	n := c.linkNotice(q)
+	return Change{Next: c, Jobs: []Job{n},
+		Moments: []Moment{{At: q.Now, Kind: MomentLinkRenewed, Actor: ActorPayer, RequestID: q.RequestID, Detail: "by e-mail", Once: n.ID, Times: 1}}}
 }
 
 // linkNotice returns the job to send the link that a payer asks for. Its id follows from the notice before, so that two requests at

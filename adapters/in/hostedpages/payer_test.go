@@ -135,7 +135,7 @@ func TestAMandateThatDiesAfterTheConfirmIsExplained(t *testing.T) {
 			"ask Kōwhai Institute (help@kowhai.example) how to go on.")
 		page.wants(t, b.stored().Confirmation.AgreementNumber)
 		page.reads(t, "Next payment in the plan")
-		page.lacks(t, "<form", "nothing more to do")
+		page.lacks(t, "<form", "nothing more to do", "at any time")
 	}
 }
 

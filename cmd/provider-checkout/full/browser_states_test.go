@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"image/png"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -279,7 +280,7 @@ func onEveryPage(t *testing.T, screens []screen, look func(p *tab, s *sandbox.Sa
 	for _, on := range screens {
 		tabs = append(tabs, newTab(t, browser, on, true))
 	}
-	for _, state := range pageStates {
+	for _, state := range slices.Concat(pageStates, payerStates) {
 		t.Run(state.name, func(t *testing.T) {
 			s := sandbox.New(t, &brokenStore{Store: memory.New()}, state.serving...)
 			at := state.make(t, s)
