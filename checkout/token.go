@@ -20,7 +20,7 @@ import (
 type Token struct {
 	Epoch   int       // from 1; the highest is the latest
 	KID     string    // which of the operator's secrets signs it
-	Expires time.Time // the page opens until then
+	Expires time.Time // the setup page opens until then
 	Mailed  bool      // sent to the payer by e-mail: its provider does not know it, and no confirm carries it
 }
 

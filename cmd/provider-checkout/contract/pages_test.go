@@ -83,7 +83,16 @@ func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
 			{"GET agreement", func(token string) response {
 				return s.Visit(t, sandbox.SetupPagePath+"/agreement?token="+url.QueryEscape(token))
 			}},
+			{"GET document", func(token string) response {
+				return s.Visit(t, sandbox.SetupPagePath+"/agreement.pdf?token="+url.QueryEscape(token))
+			}},
+			{"GET calendar", func(token string) response {
+				return s.Visit(t, sandbox.SetupPagePath+"/payments.ics?token="+url.QueryEscape(token))
+			}},
 			{"POST page", func(token string) response { return s.Submit(t, sandbox.SetupPagePath, []string{"token", token}) }},
+			{"POST link", func(token string) response {
+				return s.Submit(t, sandbox.SetupPagePath+"/link", []string{"token", token})
+			}},
 			{"GET bank form", func(token string) response { return s.Visit(t, returningWith(token)) }},
 			{"POST bank form", func(token string) response { return s.Submit(t, returningWith(token), bankDetails(goodAccount)) }},
 		} {
@@ -177,6 +186,8 @@ func everyPage(t *testing.T, s *suite) map[string]response {
 	s.Configure(t, strings.Replace(providers, `"active": true`, `"active": false`, 1))
 	pages["not enabled"] = s.Visit(t, setupURL)
 	s.Configure(t, providers)
+	s.Clock.Forward(3 * 365 * 24 * time.Hour)
+	pages["ended"] = s.Visit(t, confirmed.String("direct_debit.setup_url"))
 	return pages
 }
 
@@ -184,7 +195,7 @@ func TestContract5EveryPageKeepsToItself(t *testing.T) {
 	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors "
-		framed := []string{"open", "terms", "done", "expired", "not enabled", "bank form", "bank form with mistakes", "check", "confirmed", "agreement"}
+		framed := []string{"open", "terms", "done", "expired", "not enabled", "bank form", "bank form with mistakes", "check", "confirmed", "agreement", "ended"}
 		for name, r := range everyPage(t, s) {
 			want := policy + "'none'"
 			if slices.Contains(framed, name) {
