@@ -68,6 +68,16 @@ func TestThePayersPageLivesUntilThreeMonthsAfterTheLastPayment(t *testing.T) {
 	b.begin().is(t, http.StatusGone).wants(t, "This page has ended")
 }
 
+// Monday 8 February 2027 is Waitangi Day, on which a collector of business days takes no payment.
+func TestThePayersPageNamesTheDayOnWhichAPaymentIsTaken(t *testing.T) {
+	b := agreed(t, setting{terms: agreement.Terms{Authority: agreement.Authority{Calendar: money.BusinessDays}}})
+	b.on(2027, time.February, 8)
+	b.get(b.setupPath()).reads(t, "Payment 2 of 53, planned for Tuesday 9 February 2027. Monday 8 February is Waitangi Day: taken Tuesday 9.")
+	if got := b.get(b.partPath("payments.ics")).body; !strings.Contains(got, ":20270209\r\n") || strings.Contains(got, "START;VALUE=DATE:20270208") {
+		t.Errorf("the calendar has the payment on another day:\n%s", got)
+	}
+}
+
 func TestThePayersPageSaysWhatWasAgreed(t *testing.T) {
 	b := agreed(t, setting{terms: agreement.Terms{
 		Lender:       agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Email: "plans@putea.example"},

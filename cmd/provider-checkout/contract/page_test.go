@@ -1,13 +1,17 @@
 package contract_test
 
 import (
+	"context"
 	"net/http"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -209,6 +213,36 @@ func TestContract4AnExpiredLinkSaysSoAndASupersededOneStillOpens(t *testing.T) {
 			t.Errorf("confirm: %d %s", r.Status, r.Body)
 		}
 		shows(t, "latest link when confirmed", s.Visit(t, latest), http.StatusOK, sandbox.ConfirmedTitle)
+	})
+}
+
+// mailed is a notifier that takes everything.
+type mailed struct{}
+
+func (mailed) Notify(context.Context, checkout.PayerNotice) (checkout.Receipt, error) {
+	return checkout.Receipt{}, nil
+}
+
+// The token of the create confirms, as in section 2.4, though its payer has asked for another link meanwhile.
+func TestContract2ALinkByEmailTakesNothingFromTheProvider(t *testing.T) {
+	withTheFake(t)
+	contractWith(t, func(c *service.Config, _ *httpapi.Options) bool { c.Notifier = mailed{}; return true }, func(t *testing.T, s *suite, _ bool) {
+		created := s.Create(t, "ORDER-1")
+		token := created.String("direct_debit.token")
+		s.Clock.Forward(8 * 24 * time.Hour)
+		link := s.Submit(t, sandbox.SetupPagePath+"/link", []string{"token", token})
+		shows(t, "answer to the form", link, http.StatusOK, "Check your email")
+		mail := s.Config.Keyring.MailedText(s.record(t, "ORDER-1").Checkout)
+		if mail == "" || strings.Contains(link.Body, mail) {
+			t.Fatalf("the payer's token is %q", mail)
+		}
+		shows(t, "link by e-mail", s.Visit(t, sandbox.SetupPagePath+"?token="+mail), http.StatusOK, sandbox.OpenTitle)
+		form := s.Submit(t, sandbox.SetupPagePath, []string{"token", mail}).Header.Get("Location")
+		s.Submit(t, form, bankDetails(goodAccount))
+		shows(t, "link by e-mail, when done", s.Visit(t, sandbox.SetupPagePath+"?token="+mail), http.StatusOK, sandbox.DoneTitle)
+		if r := s.Confirm(t, created); r.Status != http.StatusOK {
+			t.Errorf("a confirm with the token of the create: %d %s", r.Status, r.Body)
+		}
 	})
 }
 

@@ -334,7 +334,9 @@ func TestBrowserPagesAreSmall(t *testing.T) {
 	if weeks.Status != http.StatusCreated {
 		t.Fatalf("create: %d %s", weeks.Status, weeks.Body)
 	}
-	pages := map[string]string{"52 weeks": setupURL(created), "260 weeks": setupURL(weeks), "bank form": form,
+	agreed := s.Ready(t, "ORDER-4")
+	s.Confirm(t, agreed)
+	pages := map[string]string{"payer": setupURL(agreed), "52 weeks": setupURL(created), "260 weeks": setupURL(weeks), "bank form": form,
 		"done": setupURL(s.Ready(t, "ORDER-3"))}
 	for name, address := range pages {
 		page := s.Visit(t, address)
