@@ -17,9 +17,9 @@ type LinkRequest struct {
 	Sent      []Job         // the notices with a link that the payer asked for before, the newest first
 }
 
-// MailLink returns the checkout with a token for the payer, and the notice that carries it, to the address on record. The token that
-// was sent before is sent again while it is fresh. Nothing changes where there is nothing to set up, the link still opens, or the
-// payer has asked too often. A confirm still carries the provider's token.
+// MailLink returns the checkout with a token for the payer, and the notice that carries it to the address on record. The token
+// that was sent before is sent again while it is fresh. Nothing changes where there is nothing to set up, the link still opens, or
+// the payer has asked too often. A confirm still carries the provider's token.
 func (c Checkout) MailLink(r Keyring, q LinkRequest) Change {
 	switch sent := q.Sent; {
 	case c.Erased(), c.SetupComplete(), c.Setup.Settling(), !c.TokenExpired(q.Epoch, q.Now):
@@ -35,12 +35,12 @@ func (c Checkout) MailLink(r Keyring, q LinkRequest) Change {
 		c.Tokens = c.withToken(next, q.Now)
 	}
 	n := c.linkNotice(q)
-	return Change{Next: c, Jobs: []Job{n},
-		Moments: []Moment{{At: q.Now, Kind: MomentLinkRenewed, Actor: ActorPayer, RequestID: q.RequestID, Detail: "by e-mail", Once: n.ID, Times: 1}}}
+	return Change{Next: c, Jobs: []Job{n}, Moments: []Moment{{At: q.Now, Kind: MomentLinkRenewed, Actor: ActorPayer,
+		RequestID: q.RequestID, Detail: "by e-mail", Once: n.ID, Times: 1}}}
 }
 
-// linkNotice returns the job to send the link that a payer asks for. Its id follows from the notice before, so that two requests at
-// once send one.
+// linkNotice returns the job to send the link that a payer asks for. Its id follows from the notice before, so that two requests
+// at once send one.
 func (c Checkout) linkNotice(q LinkRequest) Job {
 	n, before := c.notice(NoticeOfLink, q.RequestID, q.Now), ""
 	if len(q.Sent) > 0 {

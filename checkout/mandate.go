@@ -13,8 +13,8 @@ var endings = map[string]string{
 	"MS01": "It was cancelled because a payment failed.",
 }
 
-// Ending says in a sentence for the payer why the mandate is dead; "" while it lives. The processor's code for the reason ends in the
-// code of the scheme, such as DISHONOUR-AC04.
+// Ending says in a sentence for the payer why the mandate is dead; "" while it lives. The processor's code for the reason ends in
+// the code of the scheme, such as DISHONOUR-AC04.
 func (o Observation) Ending() string {
 	if !o.Mandate.Dead() {
 		return ""

@@ -32,8 +32,8 @@ type PageFacts struct {
 	Today       money.Date // in New Zealand
 }
 
-// Page returns which page an authentic setup token opens. Before a confirm was decided it opens the setup page until it expires. From
-// then on it opens the payer's page, whatever became of the provider.
+// Page returns which page an authentic setup token opens. Before a confirm was decided it opens the setup page until it expires.
+// From then on it opens the payer's page, whatever became of the provider.
 func (c Checkout) Page(f PageFacts) PageState {
 	switch {
 	case !c.concluded() && f.Provider.Usable(f.Environment) != nil:

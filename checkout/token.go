@@ -231,7 +231,8 @@ func (c Checkout) Renew(r Keyring, now time.Time, lifetime time.Duration, actor 
 	return Change{Next: c, Moments: []Moment{{At: now, Kind: MomentLinkRenewed, Actor: actor, RequestID: requestID, Times: 1}}}
 }
 
-// withToken returns the tokens with a next one, and without tokens that have expired, but for the token that a confirm must carry.
+// withToken returns the tokens with a next one. Tokens that have expired are left out, except the token that a confirm must carry
+// where the next one is not the provider's.
 func (c Checkout) withToken(next Token, now time.Time) []Token {
 	valid := slices.DeleteFunc(slices.Clone(c.Tokens), func(t Token) bool {
 		return !now.Before(t.Expires) && (!next.Mailed || t != c.Latest())

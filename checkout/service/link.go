@@ -10,8 +10,8 @@ import (
 // recentLinks is the number of a checkout's latest notices that are searched for earlier links.
 const recentLinks = 50
 
-// MailLink returns the page that a setup token opens, as SetupPage does. Where that is Renewable it sends a new link to the address on
-// record, within the limits of checkout.MailLink: whether it did cannot be told from the answer. It refuses as SetupPage does.
+// MailLink returns the page that a setup token opens, as SetupPage does. Where that is Renewable it sends a new link to the address
+// on record, within the limits of checkout.MailLink: whether it did cannot be told from the answer. It refuses as SetupPage does.
 func (s *Service) MailLink(ctx context.Context, token, requestID string) (page SetupPage, err error) {
 	defer recovered(&err)
 	ctx, cancel := detached(withSubject(ctx), waitLimit)
@@ -21,7 +21,8 @@ func (s *Service) MailLink(ctx context.Context, token, requestID string) (page S
 		return page, err
 	}
 	c := page.Checkout
-	notices, err := s.cfg.Store.Jobs(ctx, checkout.JobFilter{CheckoutID: c.ID, Kinds: []checkout.JobKind{checkout.JobNotify}}, recentLinks)
+	ofPayer := checkout.JobFilter{CheckoutID: c.ID, Kinds: []checkout.JobKind{checkout.JobNotify}}
+	notices, err := s.cfg.Store.Jobs(ctx, ofPayer, recentLinks)
 	if err != nil {
 		return page, s.fail(ctx, "read the notices of "+c.ID, err)
 	}

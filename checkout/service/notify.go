@@ -169,8 +169,9 @@ func (s *Service) letterOfLink(ctx context.Context, c checkout.Checkout, into *c
 	}
 	_, epoch, _ := s.cfg.Keyring.Read(token)
 	into.ReplyTo = provider.Branding.SupportEmail
-	return letter.OfLink(letter.Link{Student: agreement.Student(c.Student), Course: c.Intent.CourseName, Provider: provider.DisplayName(),
-		Address: s.pageURL(token), Until: money.DateOf(c.TokenExpiry(epoch).In(s.zone)), Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil
+	return letter.OfLink(letter.Link{Student: agreement.Student(c.Student), Course: c.Intent.CourseName,
+		Provider: provider.DisplayName(), Address: s.pageURL(token), Until: money.DateOf(c.TokenExpiry(epoch).In(s.zone)),
+		Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil
 }
 
 // letterOfAgreement has the agreement's text, and its PDF where there is one.

@@ -20,7 +20,7 @@ type SetupPage struct {
 	LastTry     checkout.LastTry   // what became of it, where the page is open or expired
 	Superseded  bool               // the provider was given a later token
 	Renewable   bool               // Service.MailLink may send the payer a new link
-	Until       money.Date         // the link works on this day at least, and a link to an agreement until its end; zero where that is over
+	Until       money.Date         // the link works on this day at least, to an agreement at most; zero where that is over
 	Today       money.Date         // in New Zealand
 	Provider    catalogue.Provider // if the operator removed it: as the agreement names it, or only its code, also as its name
 	Checkout    checkout.Checkout
@@ -59,7 +59,8 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	}
 	opened, at := page.Checkout, s.now()
 	defer func() { s.notePage(opened, at, page.State) }()
-	if opened.Setup.BillingRequestID == "" || page.State == checkout.PageNotEnabled || page.State == checkout.PageEnded {
+	closed := page.State == checkout.PageNotEnabled || page.State == checkout.PageEnded
+	if opened.Setup.BillingRequestID == "" || closed {
 		return page, nil
 	}
 	answer, err := s.observeForPage(ctx, page.Checkout)
@@ -182,8 +183,8 @@ func (s *Service) notice(page SetupPage) agreement.Notice {
 	return page.DebitTerms.NoticeOn(day)
 }
 
-// Document returns the PDF of an agreement that a page shows, or nil if the agreement was never rendered. Bytes that differ from the
-// recorded hash are an error.
+// Document returns the PDF of an agreement that a page shows, or nil if the agreement was never rendered. Bytes that differ from
+// the recorded hash are an error.
 func (s *Service) Document(ctx context.Context, a agreement.Agreement) (document *agreement.Document, err error) {
 	err = within(ctx, waitLimit, func(ctx context.Context) (err error) {
 		document, err = found(s.cfg.Store.Document(ctx, a.Number))

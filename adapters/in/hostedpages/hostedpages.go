@@ -1,5 +1,6 @@
-// Package hostedpages serves the pages that a payer sees, in the provider's branding: the setup page and the legal page; once there is
-// an agreement, the payer's page in the place of the first, and the agreement. No page needs a script. A product with pages of its own calls Service.SetupPage and Service.BeginSetup instead.
+// Package hostedpages serves the pages that a payer sees, in the provider's branding: the setup page and the legal page; once
+// there is an agreement, the payer's page in the place of the first, and the agreement. No page needs a script. A product with
+// pages of its own calls Service.SetupPage, BeginSetup and MailLink instead.
 package hostedpages
 
 import (
@@ -57,12 +58,12 @@ func New(s *service.Service, o Options) http.Handler {
 	p := &pages{s, web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, Contact: s.Agency(), RateLimit: o.RateLimit})}
 	return p.site.Handler(map[string]http.HandlerFunc{
 		"GET " + setupPath:              p.opened(p.setup),
-		"POST " + setupPath:             p.begin,
+		"POST " + setupPath:             p.sent(p.begin),
 		"GET " + legalPath:              p.opened(p.legal),
 		"GET " + agreementPath:          p.opened(p.agreed(p.agreement)),
 		"GET " + documentPath:           p.opened(p.agreed(p.document)),
 		"GET " + calendarPath:           p.opened(p.agreed(p.calendar)),
-		"POST " + linkPath:              p.mailLink,
+		"POST " + linkPath:              p.sent(p.mailLink),
 		"GET " + noticePath:             p.privacy,
 		"GET " + assetsPath + "{asset}": p.asset,
 	})
@@ -127,7 +128,8 @@ func (p *pages) legal(w http.ResponseWriter, r *http.Request, c content) {
 }
 
 // agreed returns the handler of a part of the payer's page. Before there is an agreement it leads back to the setup page.
-func (p *pages) agreed(show func(http.ResponseWriter, *http.Request, content, agreement.Agreement)) func(http.ResponseWriter, *http.Request, content) {
+func (p *pages) agreed(show func(http.ResponseWriter, *http.Request, content, agreement.Agreement)) func(http.ResponseWriter,
+	*http.Request, content) {
 	return func(w http.ResponseWriter, r *http.Request, c content) {
 		if c.Agreement == nil {
 			p.site.Redirect(w, r, c.SetupURL)
@@ -169,16 +171,21 @@ type privacyView struct {
 	checkout.Retention
 }
 
+// sent returns the handler of a form whose body has the token.
+func (p *pages) sent(take func(w http.ResponseWriter, r *http.Request, form url.Values, token string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		form, ok := p.site.ReadForm(w, r)
+		if !ok {
+			return
+		}
+		if token, ok := p.token(w, r, form); ok {
+			take(w, r, form, token)
+		}
+	}
+}
+
 // begin starts the bank setup and sends the payer to the processor.
-func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
-	form, ok := p.site.ReadForm(w, r)
-	if !ok {
-		return
-	}
-	token, ok := p.token(w, r, form)
-	if !ok {
-		return
-	}
+func (p *pages) begin(w http.ResponseWriter, r *http.Request, form url.Values, token string) {
 	next, err := p.service.BeginSetup(r.Context(), token, acceptance(r, form))
 	switch {
 	case err == nil:
@@ -199,17 +206,9 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request) {
 	p.setup(w, r, c)
 }
 
-// mailLink has a new link sent to the payer whose link has expired, without a sign of the address or of whether it is sent. A link
-// that opens needs no other.
-func (p *pages) mailLink(w http.ResponseWriter, r *http.Request) {
-	form, ok := p.site.ReadForm(w, r)
-	if !ok {
-		return
-	}
-	token, ok := p.token(w, r, form)
-	if !ok {
-		return
-	}
+// mailLink has a new link sent to the payer whose link has expired, without a sign of the address or of whether it is sent. A
+// link that opens needs no other.
+func (p *pages) mailLink(w http.ResponseWriter, r *http.Request, _ url.Values, token string) {
 	setup, err := p.service.MailLink(r.Context(), token, web.RequestID(r.Context()))
 	if err == nil && setup.Renewable {
 		web.RequestOf(r.Context()).Provider = setup.Provider.Code
