@@ -85,7 +85,7 @@ func TestThePayersPageSaysWhatWasAgreed(t *testing.T) {
 		Hardship:     "0800 555 010",
 		Authority:    agreement.Authority{Initiator: "Pūtea Limited", AuthorisationCode: "0123456", Statement: "PUTEA KOWHAI"}}})
 	page := b.get(b.setupPath()).is(t, http.StatusOK)
-	for _, want := range []string{"From the account01-0902-•••••89-00", "On your bank statementPUTEA KOWHAI", "Authorisation code0123456",
+	for _, want := range []string{"From the account01-0902-•••••89-00", "each payment shows as PUTEA KOWHAI", "with the authorisation code 0123456",
 		"Agreement" + b.stored().Confirmation.AgreementNumber, "Your enrolment for Diploma in Business at Kōwhai Institute is confirmed.",
 		"before the day of the payment: Pūtea Limited (0800 555 010).", "If the account is not yours, tell Pūtea Limited (plans@putea.example) at once.",
 		"You can cancel the payment plan within 5 working days after the day on which your agreement was sent to you. Write to Pūtea Limited.",
