@@ -30,7 +30,8 @@ type Agreement struct {
 	DirectDebit DirectDebit
 	Notice      Notice
 
-	Terms Terms // the operator's, as they were at the acceptance
+	Terms       Terms      // the operator's, as they were at the acceptance
+	CancelUntil money.Date // the last day on which the payer can cancel; zero where the terms do not say
 }
 
 // Party is the education provider, as the payer knows it.

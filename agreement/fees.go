@@ -24,13 +24,13 @@ type FeeList struct {
 // None reports whether the list says that there are no fees.
 func (l FeeList) None() bool { return l.Stated && len(l.Fees) == 0 }
 
-// Text returns the fees as a row says them, a line each: "Nil" if the stated list is empty, and "" if it is not stated.
+// Text returns the fees as a row says them, a line each, or that there is no fee; "" if the list is not stated.
 func (l FeeList) Text() string {
 	switch {
 	case !l.Stated:
 		return ""
 	case len(l.Fees) == 0:
-		return "Nil"
+		return noDefaultFees
 	}
 	lines := make([]string, len(l.Fees))
 	for i, f := range l.Fees {
@@ -39,13 +39,15 @@ func (l FeeList) Text() string {
 	return strings.Join(lines, "\n")
 }
 
+const noDefaultFees = "No fee is charged for a payment that fails or comes late."
+
 // FeesInShort says as much of fees as the terms state: a sentence, or "" where they state nothing.
 func (t Terms) FeesInShort() string {
 	switch {
 	case len(t.DefaultFees.Fees) > 0:
 		return "Default fees may apply: see Default fees."
 	case t.DefaultFees.None():
-		return "No fee is charged for a payment that fails or comes late."
+		return noDefaultFees
 	}
 	return ""
 }

@@ -35,12 +35,6 @@ type DisputeScheme struct {
 	Contact string // a telephone number, an e-mail address or a web page
 }
 
-// Cancellation is the payer's right to cancel the plan soon after the agreement. The zero Cancellation says nothing of it.
-type Cancellation struct {
-	WorkingDays int    // after the day on which the agreement was sent
-	How         string // the payer cancels
-}
-
 // Block is one term: the right to cancel, hardship, a dispute scheme.
 type Block struct {
 	Title string

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // Version identifies the wording of the agreements that are concluded now (contract, section 9).
@@ -18,6 +20,9 @@ type wording interface {
 	debits(t DebitTerms) []Row
 	authority(t DebitTerms) string
 	conditions(t DebitTerms) []Row
+	// rights returns what the terms give the payer besides the plan. until is the last day on which the payer can cancel, or
+	// zero before there is an agreement.
+	rights(t Terms, until money.Date) []Row
 	// foot returns the footer of every page.
 	foot(a Agreement) string
 }

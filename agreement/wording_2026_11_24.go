@@ -20,10 +20,15 @@ func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
 		w.payments(a),
 		w.parties(a),
 		w.cost(a),
+	}
+	if rights := w.rights(a.Terms, a.CancelUntil); len(rights) > 0 {
+		sections = append(sections, Section{Title: "Your rights", Paragraphs: []string{"“You” means the payer."}, Rows: rights})
+	}
+	sections = append(sections,
 		w.declarations(a, zone),
 		w.authorised(a, zone),
-		{Title: "Direct debit terms", Rows: w.conditions(a.debitTerms())},
-	}
+		Section{Title: "Direct debit terms", Rows: w.conditions(a.debitTerms())},
+	)
 	if len(a.Terms.Blocks) > 0 {
 		terms := Section{Title: "Terms of the plan"}
 		for _, b := range a.Terms.Blocks {
@@ -126,6 +131,9 @@ func (wording20261124) parties(a Agreement) Section {
 		if lender.Registration != "" {
 			rows = append(rows, Row{"Lender’s registration", lender.Registration})
 		}
+		if lender.Email != "" {
+			rows = append(rows, Row{"Lender’s email", lender.Email})
+		}
 	}
 	return Section{
 		Title: "Who takes part",
@@ -172,11 +180,41 @@ func (wording20261124) cost(a Agreement) Section {
 		Row{"Payment frequency", string(a.Plan.Frequency)},
 		Row{"First payment planned for", a.calendar().Next(a.firstPayment()).Long()},
 		Row{"Interest", "Nil"},
+		Row{"Total to pay", a.Pricing.Price.Dollars()},
 	)
-	if fees := a.Terms.DefaultFees.Text(); fees != "" {
+	return Section{Title: "What the course costs", Rows: rows}
+}
+
+func (wording20261124) rights(t Terms, until money.Date) (rows []Row) {
+	if t.Cancellation != (Cancellation{}) {
+		rows = append(rows, Row{"Right to cancel", cancelBy(t.Cancellation.WorkingDays, until) + "\n" + t.Cancellation.How})
+	}
+	if t.Hardship != "" {
+		rows = append(rows, Row{"If you cannot pay", "If illness, injury, the loss of your job, the end of a relationship or another " +
+			"reasonable cause makes it hard to pay, you can ask for a change of the plan: " + t.Hardship})
+	}
+	if t.Disputes != (DisputeScheme{}) {
+		rows = append(rows, Row{"Complaints", "If the lender does not settle your complaint, you can take it to a dispute resolution scheme: " +
+			t.Disputes.Name + ", " + t.Disputes.Contact})
+	}
+	if fees := t.DefaultFees.Text(); fees != "" {
 		rows = append(rows, Row{"Default fees", fees})
 	}
-	return Section{Title: "What the course costs", Rows: append(rows, Row{"Total to pay", a.Pricing.Price.Dollars()})}
+	return rows
+}
+
+// cancelBy says when a payer can cancel: until a day or, where that is not known yet, by the rule.
+func cancelBy(workingDays int, until money.Date) string {
+	if until != (money.Date{}) {
+		return "You can cancel until and including " + until.Long() + ":"
+	}
+	days := "1 working day"
+	if workingDays != 1 {
+		days = fmt.Sprintf("%d working days", workingDays)
+	}
+	return "You can cancel within " + days + " after the day on which you receive the agreement. If it is sent electronically, that is " +
+		"the second working day after it is sent. Saturdays, Sundays, public holidays and the days from 25 December to 2 January are " +
+		"not working days."
 }
 
 func (wording20261124) declarations(a Agreement, zone *time.Location) Section {

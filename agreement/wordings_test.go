@@ -115,6 +115,13 @@ func variants() []variant {
 				{Name: "Statement fee", Amount: 1_50, When: "for each paper statement"},
 			}}
 		}},
+		{"everything that a lender must say", func(a *agreement.Agreement) {
+			a.Terms, a.CancelUntil = lawful(), money.Date{Year: 2027, Month: time.January, Day: 26}
+		}},
+		{"everything that a lender must say, before there is a day", func(a *agreement.Agreement) { a.Terms = lawful() }},
+		{"one working day", func(a *agreement.Agreement) {
+			a.Terms.Cancellation = agreement.Cancellation{WorkingDays: 1, How: "Write to us:\n- soon\n- by e-mail"}
+		}},
 		{"an authority with its code and the words of the bank statement", func(a *agreement.Agreement) {
 			a.Terms.Authority = agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections Limited",
 				Statement: "particulars KOWHAI, code PLAN, reference COURSE"}
@@ -139,6 +146,16 @@ func variants() []variant {
 			}
 		}},
 	}
+}
+
+// lawful are terms with every field that the law of consumer credit wants.
+func lawful() agreement.Terms {
+	t := terms()
+	t.Blocks, t.Lender.Email = nil, "help@putea.example"
+	t.Cancellation = agreement.Cancellation{WorkingDays: 5, How: "Write to help@putea.example that you cancel."}
+	t.Hardship, t.Disputes = "0800 111 111", agreement.DisputeScheme{Name: "A Dispute Scheme Limited", Contact: "0800 000 000"}
+	t.DefaultFees = agreement.FeeList{Stated: true}
+	return t
 }
 
 // setPlan sets the price, the instalments and the charges of an agreement.

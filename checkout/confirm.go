@@ -188,6 +188,7 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 		DirectDebit: stored.authority(),
 		Notice:      agreement.AgreedNotice(stored.Setup.Consent, p.NoticeDays, with.Today, with.Terms.Authority.Calendar),
 		Terms:       with.Terms,
+		CancelUntil: with.Terms.Cancellation.Until(with.Today),
 	}
 }
 

@@ -116,7 +116,8 @@ func TestAgreement(t *testing.T) {
 	stored, cmd := ready(t)
 	stored.Setup.Consent = agreement.Consent{At: noon, From: "192.0.2.1", Terms: "2026-11-22/2/0123456789abcdef", NoticeDays: 2}
 	with := agreed
-	with.Terms = agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited", Address: "Wellington"}}
+	with.Terms = agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited", Address: "Wellington"},
+		Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write."}}
 	with.Provider.Branding = catalogue.Branding{DisplayName: "Tūī", PrimaryColour: "#1f6f54", SupportEmail: "help@tui.example"}
 	plan := money.Plan{Frequency: money.Weekly, Instalments: money.Instalments{Number: 3, Regular: 333_33, Final: 333_34}, First: cmd.FirstPayment.Value}
 	want := agreement.Agreement{
@@ -137,6 +138,8 @@ func TestAgreement(t *testing.T) {
 			AuthorisedAt: noon, Consent: stored.Setup.Consent},
 		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms:  with.Terms,
+
+		CancelUntil: money.Date{Year: 2026, Month: time.December, Day: 1}, // seven working days after Friday 20 November
 	}
 	got := cmd.Agreement(stored, with)
 	if !reflect.DeepEqual(got, want) {

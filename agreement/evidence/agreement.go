@@ -52,7 +52,7 @@ func agreementLeaf(a agreement.Agreement, c Conclusion) agreementWire {
 		Frequency: string(a.Plan.Frequency), Instalments: a.Plan.Number,
 		Instalment: int64(a.Plan.Regular), Final: int64(a.Plan.Final),
 		FirstPayment: a.Plan.First.String(), NotBefore: a.Notice.NotBefore.String(), NoticeDays: a.Notice.Days,
-		Schedule: fingerprint(scheduleText(a.Schedule)),
+		CancelUntil: day(a.CancelUntil), Schedule: fingerprint(scheduleText(a.Schedule)),
 
 		Declarations: []string{"deposit_confirmed", "payment_plan_accepted", "information_confirmed", "privacy_consent_accepted"},
 
@@ -130,6 +130,14 @@ func instant(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// day returns a date as records have it; "" for the zero Date.
+func day(d money.Date) string {
+	if d.IsZero() {
+		return ""
+	}
+	return d.String()
 }
 
 func commitments(a agreement.Agreement, salt [SaltSize]byte) commitmentsWire {

@@ -32,7 +32,9 @@ func agreed() (agreement.Agreement, evidence.Conclusion) {
 			Consent: agreement.Consent{At: at.Add(-2 * time.Hour), From: "2001:db8::7", Terms: "2026-11-23/10/0123456789abcdef", NoticeDays: 10}},
 		Notice: agreement.Notice{Days: 10, NotBefore: money.Date{Year: 2026, Month: time.December, Day: 2}},
 		Terms: agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Registration: "FSP1"},
-			Blocks: []agreement.Block{{Title: "Right to cancel", Text: "Within 5 working days."}}},
+			Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write."},
+			Blocks:       []agreement.Block{{Title: "Right to cancel", Text: "Within 5 working days."}}},
+		CancelUntil: money.Date{Year: 2026, Month: time.December, Day: 2},
 	}
 	return a, evidence.Conclusion{Environment: "sandbox", RequestID: "req_1", At: at.Add(time.Second),
 		Document: &agreement.Document{SHA256: [32]byte{1, 2, 3}}, Salt: [32]byte{4, 5, 6}}
@@ -139,6 +141,8 @@ func TestCompareNamesEveryDifference(t *testing.T) {
 			a.Notice.NotBefore = a.Notice.NotBefore.AddDays(-1)
 		}},
 		{"notice_days", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Notice.Days-- }},
+		{"cancel_until", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.CancelUntil = a.CancelUntil.AddDays(-1) }},
+		{"cancel_until", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.CancelUntil = money.Date{} }},
 		{"schedule_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Schedule[7].Amount++ }},
 		{"schedule_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Schedule[7].Due = a.Schedule[7].Due.AddDays(1) }},
 		{"schedule_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Schedule = a.Schedule[:52] }},
@@ -147,6 +151,12 @@ func TestCompareNamesEveryDifference(t *testing.T) {
 		{"consent_at", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.DirectDebit.Consent.At = a.AcceptedAt }},
 		{"consent_terms", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.DirectDebit.Consent.Terms = "" }},
 		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.Lender.Address = "" }},
+		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.Lender.Email = "a@putea.example" }},
+		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.Disputes.Name = "A scheme" }},
+		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.Disputes.Contact = "0800 000 000" }},
+		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.Cancellation.WorkingDays-- }},
+		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.Cancellation.How = "" }},
+		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.Hardship = "0800 111 111" }},
 		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms = agreement.Terms{} }},
 		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Terms.DefaultFees.Stated = true }},
 		{"operator_terms_sha256", func(a *agreement.Agreement, _ *evidence.Conclusion) {

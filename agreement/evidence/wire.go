@@ -35,6 +35,7 @@ type agreementWire struct {
 	FirstPayment string `json:"first_payment_date"`
 	NotBefore    string `json:"not_before"`
 	NoticeDays   int    `json:"notice_days"`
+	CancelUntil  string `json:"cancel_until"` // "" where the terms do not say
 	Schedule     string `json:"schedule_sha256"`
 
 	Declarations []string `json:"declarations"` // all of them were true

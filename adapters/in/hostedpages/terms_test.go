@@ -1,7 +1,9 @@
 package hostedpages_test
 
 import (
+	"net/http"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
@@ -16,7 +18,7 @@ func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 		says, lists string
 	}{
 		{"nothing stated", agreement.FeeList{}, "No interest.", ""},
-		{"no default fees", none, "No interest. No fee is charged for a payment that fails or comes late.", "Default fees Nil"},
+		{"no default fees", none, "No interest. No fee is charged for a payment that fails or comes late.", "Default fees No fee is charged for a payment that fails or comes late."},
 		{"a default fee", dishonour, "No interest.",
 			"Default fees Dishonour fee: $10.00, for each payment that the bank refuses"},
 	} {
@@ -35,6 +37,28 @@ func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 				legal.lacks(t, "No fee", "no fee", "Nil")
 			}
 		})
+	}
+}
+
+// Before there is an agreement the payer reads how long the plan can be cancelled, and then the day: that of New Zealand counts.
+func TestPagesSayUntilWhenThePlanCanBeCancelled(t *testing.T) {
+	terms := ofPutea()
+	terms.Lender.Email, terms.Hardship = "help@putea.example", "0800 111 111"
+	terms.Cancellation = agreement.Cancellation{WorkingDays: 5, How: "Write to <us>."}
+	terms.Disputes = agreement.DisputeScheme{Name: "A Dispute Scheme", Contact: "0800 000 000"}
+	for at, day := range map[time.Duration]string{0: "Monday 1 February 2027", time.Second: "Tuesday 2 February 2027"} {
+		b := newBench(t, setting{terms: terms})
+		b.get(b.setupPath()).reads(t, "You can cancel the plan within 5 working days after you receive the agreement")
+		legal := b.get(b.legalPath())
+		for _, want := range []string{"1 Lambton Quay, Wellington (FSP1), help@putea.example.", "Write to <us>.", "If you cannot pay", "0800 111 111",
+			"You can cancel within 5 working days after the day on which you receive the agreement.", "A Dispute Scheme, 0800 000 000"} {
+			legal.reads(t, want)
+		}
+		b.setUp()
+		b.now = time.Date(2027, time.January, 21, 10, 59, 59, 0, time.UTC).Add(at) // 23:59:59 in New Zealand
+		b.confirm(order().First)
+		b.get(b.setupPath()).is(t, http.StatusOK).reads(t, "You can cancel until and including "+day+".")
+		b.get(b.agreementPath()).reads(t, "You can cancel until and including "+day+":")
 	}
 }
 

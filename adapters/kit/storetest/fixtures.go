@@ -194,6 +194,7 @@ func agreed(c checkout.Checkout, sequence int64) agreement.Agreement {
 				Statement: "particulars KOWHAI", Form: "A processor", Calendar: money.BusinessDays, Conditions: []agreement.Block{{Title: "Disputes", Text: "Ask the bank.\n(a) Soon."}}},
 			Blocks: []agreement.Block{{Title: "Right to cancel", Text: "Within 5 working days."}},
 		},
+		CancelUntil: money.Date{Year: 2026, Month: time.December, Day: 1},
 	}
 	a.Plan.First = money.Date{Year: 2027, Month: time.February, Day: 8}
 	a.Schedule = schedule(53)

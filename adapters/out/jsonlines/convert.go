@@ -245,6 +245,7 @@ func toWireAgreement(c checkout.Checkout, a agreement.Agreement) Object {
 			Opt("email", lender.Email)}),
 		Opt("dispute_resolution", Object{Opt("scheme", a.Terms.Disputes.Name), Opt("contact", a.Terms.Disputes.Contact)}),
 		Opt("cancellation", Object{Opt("working_days", a.Terms.Cancellation.WorkingDays), Opt("how", a.Terms.Cancellation.How)}),
+		Opt("cancel_until", a.CancelUntil), // the last day on which the payer can cancel
 		Opt("hardship", a.Terms.Hardship),
 		Opt("default_fees", toWireFees(a.Terms.DefaultFees)),
 		Opt("authority", toWireAuthority(a.Terms.Authority)),

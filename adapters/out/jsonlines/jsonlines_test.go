@@ -94,6 +94,8 @@ func confirmedOnRecord() checkout.CheckoutRecord {
 		Schedule: money.Schedule(c.Intent.Pricing.Upfront, c.Intent.Plan),
 		DirectDebit: agreement.DirectDebit{AuthorityID: "dda_1", AccountHolder: "W Pātene", AccountMask: "01-0902-•••••89-00",
 			AuthorisedAt: c.Setup.CompletedAt},
+		Terms:       agreement.Terms{Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write."}},
+		CancelUntil: money.Date{Year: 2027, Month: time.February, Day: 11},
 	}
 	return checkout.CheckoutRecord{
 		Checkout: c, Agreement: &a,

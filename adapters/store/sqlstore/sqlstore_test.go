@@ -225,6 +225,7 @@ func TestMalformedValuesAreErrors(t *testing.T) {
 		{"NULL as an instant", new(sqlstore.Instant), nil, "not a time"},
 		{"NULL as a consent", new(sqlstore.Consent), nil, "consent"},
 		{"details that are not JSON", new(sqlstore.Details), "x", "details"},
+		{"a malformed day to cancel until", new(sqlstore.Details), `{"cancel_until":"2027-02-30"}`, "right to cancel"},
 		{"a notice with a malformed date", new(sqlstore.Details), `{"notice":{"days":2,"not_before":"2027-02-30"}}`, "notice"},
 	} {
 		if err := tt.into.Scan(tt.written); err == nil || !strings.Contains(err.Error(), tt.says) {

@@ -85,6 +85,7 @@ type detailsWire struct {
 
 	Disputes     disputesWire     `json:"dispute_resolution,omitzero"`
 	Cancellation cancellationWire `json:"cancellation,omitzero"`
+	CancelUntil  string           `json:"cancel_until,omitempty"`
 	Hardship     string           `json:"hardship,omitempty"`
 	DefaultFees  *[]feeWire       `json:"default_fees,omitempty"` // nil: not stated
 	Authority    authorityWire    `json:"authority,omitzero"`
@@ -173,7 +174,7 @@ func (d *Details) value() any {
 	w := detailsWire{Sandbox: d.Sandbox, Colour: d.Provider.Colour, Lender: lenderWire(d.Terms.Lender),
 		Terms: mapped(d.Terms.Blocks, toBlockWire), Consent: toConsentWire(d.DirectDebit.Consent),
 		Disputes: disputesWire(d.Terms.Disputes), Cancellation: cancellationWire(d.Terms.Cancellation), Hardship: d.Terms.Hardship,
-		DefaultFees: toFeesWire(d.Terms.DefaultFees), Authority: toAuthorityWire(d.Terms.Authority)}
+		DefaultFees: toFeesWire(d.Terms.DefaultFees), Authority: toAuthorityWire(d.Terms.Authority), CancelUntil: dateText(d.CancelUntil)}
 	if d.Notice != (agreement.Notice{}) {
 		w.Notice = noticeWire{d.Notice.Days, dateText(d.Notice.NotBefore)}
 	}
@@ -197,6 +198,9 @@ func (d *Details) Scan(v any) (err error) {
 	d.Notice.Days = w.Notice.Days
 	if d.Notice.NotBefore, err = parseDate(w.Notice.NotBefore); err != nil {
 		return fmt.Errorf("details: notice: %w", err)
+	}
+	if d.CancelUntil, err = parseDate(w.CancelUntil); err != nil {
+		return fmt.Errorf("details: right to cancel: %w", err)
 	}
 	return nil
 }

@@ -77,6 +77,9 @@ func OfAgreement(a agreement.Agreement, attached bool, zone *time.Location) (Let
 	if attached {
 		paragraphs = append(paragraphs, "The agreement is attached as a PDF as well.")
 	}
+	if !a.CancelUntil.IsZero() {
+		paragraphs = append(paragraphs, "You can cancel until and including "+a.CancelUntil.Long()+". “Your rights” below says how.")
+	}
 	paragraphs = append(paragraphs, "If something is not right, "+ask(a.Provider.SupportEmail, a.Provider.Name)+" before the first payment.", passOn)
 	cover := agreement.Section{Title: "Your payment plan agreement", Paragraphs: paragraphs}
 	return write("Your payment plan agreement "+a.Number, a.Sandbox, append([]agreement.Section{cover}, sections...)), nil

@@ -128,6 +128,7 @@ func TestWhatBecameOfADirectDebitIsToldInTheseWords(t *testing.T) {
 func TestTextAndPageSayTheSame(t *testing.T) {
 	a := agreed()
 	a.Terms.Authority.Calendar = money.BusinessDays
+	a.Terms.Cancellation, a.CancelUntil = agreement.Cancellation{WorkingDays: 5, How: "Write."}, money.Date{Year: 2026, Month: time.December, Day: 2}
 	ofAgreement, err := letter.OfAgreement(a, true, zone(t))
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +156,7 @@ func TestTextAndPageSayTheSame(t *testing.T) {
 			"help@kowhai.example", "sandbox", ofSetup.Terms.Rows()[0].Value}},
 		{ofMandate, []string{"Hello Ānaru <b>O’Neill</b>,", "The bank says that the account is closed.", "PPA-2026-000000001A5", "01-0902-•••••89-00",
 			"$44.97 on Monday 1 March 2027", "hardship@putea.example", "Pūtea Limited, loans@putea.example", "sandbox"}},
-		{ofAgreement, append([]string{"Hello Ānaru <b>O’Neill</b>,", "attached as a PDF", "(a) within 5 days;\n(b) in writing.", "help@kowhai.example"}, figures...)},
+		{ofAgreement, append([]string{"Hello Ānaru <b>O’Neill</b>,", "attached as a PDF", "You can cancel until and including Wednesday 2 December 2026. “Your rights” below says how.", "(a) within 5 days;\n(b) in writing.", "help@kowhai.example"}, figures...)},
 	} {
 		page := words(t, tt.letter.HTML)
 		for _, want := range tt.says {
