@@ -64,6 +64,7 @@ type Consent struct {
 	From       string    // network address of the payer's browser; "" if it is not known
 	Terms      string    // the DebitTerms' Name; "" if it is not known which terms were shown, and then NoticeDays is 0
 	NoticeDays int       // calendar days, by those terms
+	Disclosed  Disclosed // before At
 }
 
 // IsZero reports whether there is no consent.

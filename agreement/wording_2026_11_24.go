@@ -254,6 +254,13 @@ func (w wording20261124) authorised(a Agreement, zone *time.Location) Section {
 		default:
 			text += ", in words that are not quite these."
 		}
+		if shown := c.Disclosed; shown.SHA256 != "" {
+			page := "a page"
+			if shown.Page != "" {
+				page = "the page " + shown.Page
+			}
+			text += " Before that, " + page + " showed the payer the terms and the plan. The SHA-256 of that text is " + shown.SHA256 + "."
+		}
 		rows = append(rows, Row{"Consent", text})
 	}
 	return Section{

@@ -98,6 +98,11 @@ func variants() []variant {
 		{"a consent to other terms", func(a *agreement.Agreement) {
 			a.DirectDebit.Consent.Terms = "2026-11-20/2/0123456789abcdef"
 		}},
+		{"a page that disclosed the terms and the plan", func(a *agreement.Agreement) {
+			a.DirectDebit.Consent.Disclosed = agreement.Disclosed{Page: "/api/dd-setup",
+				SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}
+		}},
+		{"a host's page that did", func(a *agreement.Agreement) { a.DirectDebit.Consent.Disclosed.SHA256 = "9f86d081" }},
 		{"the first payment a day too soon", func(a *agreement.Agreement) {
 			a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 2}
 		}},

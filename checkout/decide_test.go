@@ -388,33 +388,42 @@ func TestPage(t *testing.T) {
 }
 
 func TestDecideAcceptance(t *testing.T) {
-	usual := agreement.DebitTerms{Provider: "Tūī College"}
-	short := agreement.DebitTerms{NoticeDays: 2, Provider: "Tūī College"}
+	terms := agreement.DebitTerms{Provider: "Tūī College"}
+	usual := agreement.Disclosure{DebitTerms: terms, Course: "Diploma"}
+	other, short := usual, usual
+	short.DebitTerms.NoticeDays, other.Course = 2, "Certificate"
+	const path = "/api/dd-setup"
 	for _, tt := range []struct {
 		name    string
 		terms   string
+		page    string
 		state   checkout.PageState
-		shown   agreement.DebitTerms
+		shown   agreement.Disclosure
 		consent agreement.Consent
 		code    checkout.Code
 		err     error
 	}{
-		{"the terms that the page shows", usual.Name(), checkout.PageOpen, usual,
-			agreement.Consent{At: noon, From: "192.0.2.1", Terms: usual.Name(), NoticeDays: 10}, "", nil},
-		{"terms with a shorter notice", short.Name(), checkout.PageOpen, short,
-			agreement.Consent{At: noon, From: "192.0.2.1", Terms: short.Name(), NoticeDays: 2}, "", nil},
-		{"terms that are not named", "", checkout.PageOpen, short, agreement.Consent{At: noon, From: "192.0.2.1"}, "", nil},
-		{"other terms", usual.Name(), checkout.PageOpen, short, agreement.Consent{}, checkout.CodeTermsChanged, nil},
-		{"a link that has expired", usual.Name(), checkout.PageExpired, usual, agreement.Consent{}, checkout.CodeLinkExpired, nil},
-		{"it is set up", usual.Name(), checkout.PageDone, usual, agreement.Consent{}, "", checkout.ErrSetUp},
-		{"a page that has ended", usual.Name(), checkout.PageEnded, usual, agreement.Consent{}, checkout.CodeLinkExpired, nil},
-		{"it is being set up", usual.Name(), checkout.PageSettling, usual, agreement.Consent{}, "", checkout.ErrSetUp},
-		{"the provider may not be used", usual.Name(), checkout.PageNotEnabled, usual, agreement.Consent{},
+		{"the terms and the plan that the page shows", usual.Name(), path, checkout.PageOpen, usual,
+			agreement.Consent{At: noon, From: "192.0.2.1", Terms: terms.Name(), NoticeDays: 10,
+				Disclosed: agreement.Disclosed{SHA256: usual.SHA256(), Page: path}}, "", nil},
+		{"terms with a shorter notice, on a page of the host's own", short.Name(), "", checkout.PageOpen, short,
+			agreement.Consent{At: noon, From: "192.0.2.1", Terms: short.DebitTerms.Name(), NoticeDays: 2,
+				Disclosed: agreement.Disclosed{SHA256: short.SHA256()}}, "", nil},
+		{"a host's own words", "", "", checkout.PageOpen, short, agreement.Consent{At: noon, From: "192.0.2.1"}, "", nil},
+		{"a page that does not name what it shows", "", path, checkout.PageOpen, usual, agreement.Consent{}, checkout.CodeTermsChanged, nil},
+		{"other terms", usual.Name(), path, checkout.PageOpen, short, agreement.Consent{}, checkout.CodeTermsChanged, nil},
+		{"another plan", usual.Name(), path, checkout.PageOpen, other, agreement.Consent{}, checkout.CodeTermsChanged, nil},
+		{"the direct debit terms alone", terms.Name(), path, checkout.PageOpen, usual, agreement.Consent{}, checkout.CodeTermsChanged, nil},
+		{"a link that has expired", usual.Name(), path, checkout.PageExpired, usual, agreement.Consent{}, checkout.CodeLinkExpired, nil},
+		{"it is set up", usual.Name(), path, checkout.PageDone, usual, agreement.Consent{}, "", checkout.ErrSetUp},
+		{"a page that has ended", usual.Name(), path, checkout.PageEnded, usual, agreement.Consent{}, checkout.CodeLinkExpired, nil},
+		{"it is being set up", usual.Name(), path, checkout.PageSettling, usual, agreement.Consent{}, "", checkout.ErrSetUp},
+		{"the provider may not be used", usual.Name(), path, checkout.PageNotEnabled, usual, agreement.Consent{},
 			checkout.CodeProviderNotEnabled, nil},
-		{"an expired link goes before other terms", "other", checkout.PageExpired, usual, agreement.Consent{},
+		{"an expired link goes before other terms", "other", path, checkout.PageExpired, usual, agreement.Consent{},
 			checkout.CodeLinkExpired, nil},
 	} {
-		got, err := checkout.Acceptance{From: "192.0.2.1", TermsID: tt.terms}.Decide(tt.state, tt.shown, noon)
+		got, err := checkout.Acceptance{From: "192.0.2.1", TermsID: tt.terms, Page: tt.page}.Decide(tt.state, tt.shown, noon)
 		if code, _ := refusalOf(err); got != tt.consent || code != tt.code || (tt.code == "" && !errors.Is(err, tt.err)) {
 			t.Errorf("%s: Decide = %+v, %v; want %+v, code %q or %v", tt.name, got, err, tt.consent, tt.code, tt.err)
 		}

@@ -59,7 +59,7 @@ func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
 	fill(reflect.ValueOf(&c).Elem(), "")
 	identity := strings.Fields("ID ProviderCode OrderID IdempotencyKey RequestID")
 	concluded := strings.Fields(`CourseCode Intent.CourseName Intent.Plan.Frequency Records.ContactID Records.OpportunityID Records.DDAID
-		Setup.Consent.Terms Setup.Observation.BillingRequest Setup.Observation.Mandate Setup.Observation.MandateReason
+		Setup.Consent.Terms Setup.Consent.Disclosed.SHA256 Setup.Consent.Disclosed.Page Setup.Observation.BillingRequest Setup.Observation.Mandate Setup.Observation.MandateReason
 		Setup.Observation.Authorisation Confirmation.RequestID Confirmation.AgreementID Confirmation.AgreementNumber Confirmation.DocumentID`)
 	c.Status = checkout.Confirmed
 	if got, want := texts(reflect.ValueOf(c.Erase(noon))), slices.Concat(identity, []string{"confirmed"}, concluded); !slices.Equal(got, want) {
@@ -75,6 +75,7 @@ func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
 	fill(reflect.ValueOf(&a).Elem(), "")
 	want = strings.Fields(`ID Number Version CheckoutID OrderID Provider.Code Provider.Name Provider.SupportEmail Provider.Colour
 		Course.Code Course.Name Plan.Frequency Schedule.Type DirectDebit.AuthorityID DirectDebit.Consent.Terms
+		DirectDebit.Consent.Disclosed.SHA256 DirectDebit.Consent.Disclosed.Page
 		Terms.Lender.Name Terms.Lender.Address Terms.Lender.Registration Terms.Lender.Email Terms.Disputes.Name Terms.Disputes.Contact
 		Terms.Cancellation.How Terms.Hardship Terms.DefaultFees.Fees.Name Terms.DefaultFees.Fees.When Terms.Authority.Initiator
 		Terms.Authority.AuthorisationCode Terms.Authority.Statement Terms.Authority.Form Terms.Authority.Calendar

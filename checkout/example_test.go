@@ -82,19 +82,19 @@ func ExampleConfirm_Decide() {
 
 // A payer goes on from the setup page with the terms that it showed. If they have changed since, they are read again.
 func ExampleAcceptance_Decide() {
-	terms := agreement.DebitTerms{NoticeDays: 2, Provider: "Tūī College"}
+	shown := agreement.Disclosure{DebitTerms: agreement.DebitTerms{NoticeDays: 2, Provider: "Tūī College"}}
 	now := time.Date(2027, 1, 15, 3, 0, 0, 0, time.UTC)
-	read := checkout.Acceptance{From: "192.0.2.1", TermsID: terms.Name()}
+	read := checkout.Acceptance{From: "192.0.2.1", TermsID: shown.Name()}
 
-	consent, err := read.Decide(checkout.PageOpen, terms, now)
+	consent, err := read.Decide(checkout.PageOpen, shown, now)
 	fmt.Println(consent.NoticeDays, err)
 
-	terms.NoticeDays = 5
-	_, err = read.Decide(checkout.PageOpen, terms, now)
+	shown.DebitTerms.NoticeDays = 5
+	_, err = read.Decide(checkout.PageOpen, shown, now)
 	fmt.Println(err)
 	// Output:
 	// 2 <nil>
-	// the direct debit terms have changed since this page was opened
+	// the terms or the plan have changed since this page was opened
 }
 
 func ExampleCompare() {

@@ -1,7 +1,6 @@
 package checkout
 
 import (
-	"cmp"
 	"errors"
 	"time"
 
@@ -64,15 +63,18 @@ func PageLasts(a agreement.Agreement) money.Date {
 // Acceptance is the message of a payer's browser as it goes on from the setup page to the processor.
 type Acceptance struct {
 	From    string // its network address; "" if it is not known
-	TermsID string // of the direct debit terms that the page showed; "" if it named no terms
+	TermsID string // the Name of the Disclosure that the page showed
+	// Page is the path of the page that showed it, without the token: it is kept for ever, so that it must name no person. A page of the host's own that shows the payer something else
+	// leaves TermsID and Page empty: the consent is then no evidence of any terms, and the agreement gives the usual notice at least.
+	Page string
 }
 
 // ErrSetUp: there is nothing for the payer to do at the processor. The setup page says why.
 var ErrSetUp = errors.New("the direct debit is set up, or is being set up")
 
-// Decide decides whether a payer goes on from a page in this state, which shows these terms, and returns the consent
-// to them. The errors are SETUP_LINK_EXPIRED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and ErrSetUp.
-func (a Acceptance) Decide(state PageState, terms agreement.DebitTerms, now time.Time) (agreement.Consent, error) {
+// Decide decides whether a payer goes on from a page in this state, which discloses this now, and returns the consent
+// to it. The errors are SETUP_LINK_EXPIRED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and ErrSetUp.
+func (a Acceptance) Decide(state PageState, shown agreement.Disclosure, now time.Time) (agreement.Consent, error) {
 	switch {
 	case state == PageNotEnabled:
 		return agreement.Consent{}, refuseProviderNotEnabled(errors.New("this provider cannot be used now"))
@@ -80,11 +82,11 @@ func (a Acceptance) Decide(state PageState, terms agreement.DebitTerms, now time
 		return agreement.Consent{}, ErrSetUp
 	case state == PageExpired, state == PageEnded:
 		return agreement.Consent{}, refuseLinkExpired()
-	case a.TermsID == "": // from a host's own page: which terms were read is not known
+	case a.TermsID == "" && a.Page == "":
 		return agreement.Consent{At: now, From: a.From}, nil
-	case a.TermsID != terms.Name():
+	case a.TermsID != shown.Name():
 		return agreement.Consent{}, refuseTermsChanged()
 	}
-	return agreement.Consent{At: now, From: a.From, Terms: a.TermsID,
-		NoticeDays: cmp.Or(terms.NoticeDays, agreement.UsualNotice)}, nil
+	return agreement.Consent{At: now, From: a.From, Terms: shown.DebitTerms.Name(), NoticeDays: shown.DebitTerms.Days(),
+		Disclosed: agreement.Disclosed{SHA256: shown.SHA256(), Page: a.Page}}, nil
 }

@@ -174,7 +174,7 @@ func LinkUnknown() *Error { return refuse(CodeLinkUnknown, "there is no such pag
 func refuseLinkExpired() *Error { return refuse(CodeLinkExpired, "this page has expired") }
 
 func refuseTermsChanged() *Error {
-	return refuse(CodeTermsChanged, "the direct debit terms have changed since this page was opened")
+	return refuse(CodeTermsChanged, "the terms or the plan have changed since this page was opened")
 }
 
 // Busy refuses a request that could not be served in time, and may be sent again.

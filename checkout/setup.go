@@ -173,7 +173,7 @@ func (s Setup) supersededBy(next agreement.Consent) bool {
 	switch {
 	case next.At.Before(kept.At), next.Terms == "" && kept.Terms != "":
 		return false
-	case next.From == kept.From && next.Terms == kept.Terms:
+	case next.From == kept.From && next.Terms == kept.Terms && next.Disclosed == kept.Disclosed:
 		return next.At.Sub(kept.At) >= consentLife
 	}
 	return true

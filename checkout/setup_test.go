@@ -129,6 +129,7 @@ func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
 	}{
 		{"another payer's", with(func(c *agreement.Consent) { c.At, c.From = at.Add(time.Second), "2001:db8::1" }), true},
 		{"other terms", with(func(c *agreement.Consent) { c.At, c.Terms = at.Add(time.Second), "2026-11-21/3/fedcba9876543210" }), true},
+		{"another plan", with(func(c *agreement.Consent) { c.At, c.Disclosed.SHA256 = at.Add(time.Second), "9f86d081" }), true},
 		{"the same again, a minute later", with(func(c *agreement.Consent) { c.At = at.Add(time.Minute) }), true},
 		{"the same again, at once", with(func(c *agreement.Consent) { c.At = at.Add(time.Minute - 1) }), false},
 		{"an earlier one, that was overtaken", with(func(c *agreement.Consent) { c.At, c.From = at.Add(-1), "2001:db8::1" }), false},

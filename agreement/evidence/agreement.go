@@ -58,6 +58,7 @@ func agreementLeaf(a agreement.Agreement, c Conclusion) agreementWire {
 
 		DDAID: a.DirectDebit.AuthorityID, AuthorisedAt: instant(a.DirectDebit.AuthorisedAt),
 		ConsentAt: instant(consent.At), ConsentTerms: consent.Terms,
+		Disclosed: consent.Disclosed.SHA256, DisclosedOn: consent.Disclosed.Page,
 		Terms: fingerprint(termsText(a.Terms)), Document: document,
 
 		Committed: commitments(a, c.Salt),

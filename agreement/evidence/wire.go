@@ -44,6 +44,8 @@ type agreementWire struct {
 	AuthorisedAt string `json:"authorised_at"`
 	ConsentAt    string `json:"consent_at"`
 	ConsentTerms string `json:"consent_terms"`
+	Disclosed    string `json:"disclosed_sha256"`      // of what the payer was shown before the consent; "" if it is not known
+	DisclosedOn  string `json:"disclosed_page"`        // the path of the page that showed it
 	Terms        string `json:"operator_terms_sha256"` // "" for an operator without terms
 	Document     string `json:"document_sha256"`       // "" without a PDF
 

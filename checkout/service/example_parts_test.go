@@ -23,7 +23,7 @@ import (
 )
 
 // A setup page of your own over the service: SetupPage returns everything that it shows, and BeginSetup records the
-// payer's consent and returns where the browser goes. The form names the terms that it shows.
+// payer's consent and returns where the browser goes. The form names what it shows.
 func Example_setupPage() {
 	ctx := context.Background()
 	bank := newRemoteBank()
@@ -40,9 +40,9 @@ func Example_setupPage() {
 {{end}}`))
 	check(ours.Execute(os.Stdout, page))
 
-	// The payer presses the button of our form, whose hidden field has page.DebitTerms' name.
+	// The payer presses the button of our form, whose hidden field has the name of page.Disclosure().
 	next, err := checkouts.BeginSetup(ctx, opened.Token,
-		checkout.Acceptance{From: "203.0.113.7", TermsID: page.DebitTerms.Name()})
+		checkout.Acceptance{From: "203.0.113.7", TermsID: page.Disclosure().Name(), Page: "/pay"})
 	check(err)
 	fmt.Println("on to the bank:", strings.HasPrefix(next, bank.server.URL))
 

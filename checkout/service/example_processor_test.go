@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -40,10 +41,14 @@ func Example_processor() {
 	// The payer's browser: the setup page's form leads to the bank, and the bank leads back.
 	page, err := http.Get(opened.SetupURL)
 	check(err)
+	body, err := io.ReadAll(page.Body)
+	check(err)
 	page.Body.Close()
+	_, terms, _ := strings.Cut(string(body), `name="terms" value="`)
+	terms, _, _ = strings.Cut(terms, `"`)
 	fmt.Println("the page may lead to the bank:", strings.Contains(page.Header.Get("Content-Security-Policy"),
 		"form-action 'self' "+bank.server.URL))
-	back, err := http.PostForm(opened.SetupURL, url.Values{"token": {opened.Token}})
+	back, err := http.PostForm(opened.SetupURL, url.Values{"token": {opened.Token}, "terms": {terms}})
 	check(err)
 	back.Body.Close()
 	fmt.Println("back on the setup page:", strings.HasPrefix(back.Request.URL.String(), baseURL+service.SetupPath))

@@ -155,8 +155,8 @@ func TestTheSetupPageShowsWhenPaymentsAreCollected(t *testing.T) {
 		w.configure(t, short)
 		early("two days of notice are enough", day(2027, 1, 25), day(2027, 2, 25))
 
-		terms := w.page(t, o.Token).DebitTerms
-		if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{TermsID: terms.Name()}); err != nil {
+		shown := w.page(t, o.Token).Disclosure()
+		if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{TermsID: shown.Name()}); err != nil {
 			t.Fatal(err)
 		}
 		w.processor.set(fulfilled)

@@ -45,6 +45,12 @@ func (p SetupPage) known() (SetupPage, error) {
 	return SetupPage{}, p.unknown
 }
 
+// Disclosure returns what the page shows a payer before the consent.
+func (p SetupPage) Disclosure() agreement.Disclosure {
+	return agreement.Disclosure{DebitTerms: p.DebitTerms, Terms: p.LenderTerms, Course: p.Checkout.Intent.CourseName,
+		Pricing: p.Checkout.Intent.Pricing, Payments: p.Payments}
+}
+
 // SetupPage returns the page that a setup token opens. If a setup was begun it shows what the processor reports within
 // Config.PollTimeout, or reported at most two seconds ago to a page that was opened many times in a row, and otherwise what is on
 // record. It stores that only where polls go by the record: the provider then learns it as soon as the payer, and not with the
@@ -217,7 +223,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 		}
 		page = s.pageOf(page, fresh)
 	}
-	consent, err := accepted.Decide(page.State, page.DebitTerms, s.now())
+	consent, err := accepted.Decide(page.State, page.Disclosure(), s.now())
 	if errors.Is(err, checkout.ErrSetUp) {
 		return s.pageURL(token), nil
 	}

@@ -4,7 +4,6 @@ import (
 	"html"
 	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -89,7 +88,7 @@ func TestEveryAddressIsUnderTheBaseURL(t *testing.T) {
 			w.load(http.MethodGet, base+b.legalPath(), "").is(t, http.StatusOK)
 			w.load(http.MethodGet, base+"/api/dd-setup", "").is(t, http.StatusNotFound)
 
-			begun := w.load(http.MethodPost, base+"/api/dd-setup", url.Values{"token": {b.token}}.Encode()).is(t, http.StatusSeeOther)
+			begun := w.load(http.MethodPost, base+"/api/dd-setup", b.pressed()).is(t, http.StatusSeeOther)
 			bankPage := begun.header.Get("Location")
 			form := w.load(http.MethodGet, bankPage, "").is(t, http.StatusOK)
 			form.wants(t, `<form method="post" action="`+strings.TrimPrefix(bankPage, origin)+`"`)

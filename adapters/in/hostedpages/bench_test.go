@@ -337,7 +337,11 @@ func (b *bench) get(target string) answer { return b.do(http.MethodGet, target, 
 
 // begin posts the setup page's form.
 func (b *bench) begin(change ...func(*http.Request)) answer {
-	return b.do(http.MethodPost, "/api/dd-setup", url.Values{"token": {b.token}}.Encode(), change...)
+	form := url.Values{"token": {b.token}}
+	if page, err := b.service.SetupPage(b.t.Context(), b.token); err == nil {
+		form.Set("terms", page.Disclosure().Name())
+	}
+	return b.do(http.MethodPost, "/api/dd-setup", form.Encode(), change...)
 }
 
 // text is the page without the marks around names.

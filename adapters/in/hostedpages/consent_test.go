@@ -45,13 +45,37 @@ func TestGoingOnIsKeptAsConsent(t *testing.T) {
 	}
 }
 
-func TestAFormThatNamesNoTermsConsentsToNoneOfRecord(t *testing.T) {
+func TestAFormThatNamesNoTermsIsNoConsent(t *testing.T) {
 	b := newBench(t, setting{})
-	b.begin().is(t, http.StatusSeeOther)
-	want := agreement.Consent{At: b.now, From: "192.0.2.1"}
-	if got := b.stored().Setup.Consent; got != want {
-		t.Errorf("consent = %+v, want %+v", got, want)
+	page := b.do(http.MethodPost, "/api/dd-setup", url.Values{"token": {b.token}}.Encode()).is(t, http.StatusConflict)
+	page.wants(t, "The terms have changed", "<form")
+	if got := b.stored().Setup; got.Try != 0 || !got.Consent.IsZero() {
+		t.Errorf("setup = %+v, want it untouched", got)
 	}
+}
+
+// The hash of what the page showed, and the page, stay with the consent, with the agreement, and in its text.
+func TestWhatWasDisclosedIsKept(t *testing.T) {
+	b := newBench(t, setting{baseURL: "https://example.nz/enrol"})
+	page, err := b.service.SetupPage(t.Context(), b.token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := agreement.Disclosed{SHA256: page.Disclosure().SHA256(), Page: "/enrol/api/dd-setup"}
+	b.begin().is(t, http.StatusSeeOther)
+	if got := b.stored().Setup.Consent; got.Disclosed != want || got.Terms != page.DebitTerms.Name() {
+		t.Errorf("consent = %+v, want %+v and the terms %s", got, want, page.DebitTerms.Name())
+	}
+}
+
+// The days of a plan whose first payment was too soon are other days after midnight in New Zealand.
+func TestAPlanThatChangedIsReadAgain(t *testing.T) {
+	b := newBench(t, setting{})
+	b.now = time.Date(2027, time.January, 23, 10, 59, 0, 0, time.UTC)
+	late := b.pressed()
+	b.now = b.now.Add(time.Minute)
+	b.do(http.MethodPost, "/api/dd-setup", late).is(t, http.StatusConflict).wants(t, "The terms, or the dates of the plan, have changed")
+	b.do(http.MethodPost, "/api/dd-setup", b.pressed()).is(t, http.StatusSeeOther)
 }
 
 func TestTermsThatChangedAreReadAgain(t *testing.T) {
@@ -61,7 +85,7 @@ func TestTermsThatChangedAreReadAgain(t *testing.T) {
 	p.NoticeDays = 2
 	b.configure(p)
 	page := b.do(http.MethodPost, "/api/dd-setup", form).is(t, http.StatusConflict)
-	page.wants(t, "The terms have changed", "<form", "The direct debit terms have changed since you opened this page.",
+	page.wants(t, "The terms have changed", "<form", "The terms, or the dates of the plan, have changed since you opened this page.",
 		"until 2 calendar days after that. We give you 2 calendar days’ notice instead of the usual 10.")
 	if c := b.stored(); c.Setup.Try != 0 || !c.Setup.Consent.IsZero() {
 		t.Errorf("setup = %+v, want it untouched", c.Setup)

@@ -186,7 +186,7 @@ func (p *pages) sent(take func(w http.ResponseWriter, r *http.Request, form url.
 
 // begin starts the bank setup and sends the payer to the processor.
 func (p *pages) begin(w http.ResponseWriter, r *http.Request, form url.Values, token string) {
-	next, err := p.service.BeginSetup(r.Context(), token, acceptance(r, form))
+	next, err := p.service.BeginSetup(r.Context(), token, p.acceptance(r, form))
 	switch {
 	case err == nil:
 		p.site.Redirect(w, r, next)
@@ -220,11 +220,12 @@ func (p *pages) mailLink(w http.ResponseWriter, r *http.Request, _ url.Values, t
 	}
 }
 
-// acceptance reads a form of the setup page. A terms field that is given twice matches no terms.
-func acceptance(r *http.Request, form url.Values) (a checkout.Acceptance) {
+// acceptance reads a form of the setup page. A terms field that is missing or given twice matches no terms.
+func (p *pages) acceptance(r *http.Request, form url.Values) (a checkout.Acceptance) {
 	if address := web.RequestOf(r.Context()).Client; address.IsValid() {
 		a.From = address.String()
 	}
+	a.Page = p.site.Path(setupPath)
 	a.TermsID = strings.Join(form["terms"], " ")
 	return a
 }

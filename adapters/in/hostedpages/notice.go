@@ -25,7 +25,7 @@ const (
 )
 
 // termsChanged is the notice to a payer who went on from a page that showed other terms.
-var termsChanged = notice{Title: "The terms have changed", Text: "The direct debit terms have changed since you " +
+var termsChanged = notice{Title: "The terms have changed", Text: "The terms, or the dates of the plan, have changed since you " +
 	"opened this page. Please read them again, and continue if you accept them. Nothing was set up."}
 
 // notices says what became of a payer's last try, and what to do now.

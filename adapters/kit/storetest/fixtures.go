@@ -143,7 +143,8 @@ func completed(c checkout.Checkout) checkout.Checkout {
 }
 
 func consent() agreement.Consent {
-	return agreement.Consent{At: at(4), From: "2001:db8::7", Terms: "2026-11-21/2/0123456789abcdef", NoticeDays: 2}
+	return agreement.Consent{At: at(4), From: "2001:db8::7", Terms: "2026-11-21/2/0123456789abcdef", NoticeDays: 2,
+		Disclosed: agreement.Disclosed{SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Page: "/pay/api/dd-setup"}}
 }
 
 // confirmed returns what a confirm stores: the state, the agreement, the document, two events, a notice and a moment.

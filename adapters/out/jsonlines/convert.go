@@ -179,6 +179,7 @@ func toWireConsent(c agreement.Consent) Object {
 		Opt("network_address", c.From),
 		Opt("terms", c.Terms),
 		Opt("notice_days", c.NoticeDays),
+		Opt("disclosed", Object{Opt("sha256", c.Disclosed.SHA256), Opt("page", c.Disclosed.Page)}), // before accepted_at
 	}
 }
 

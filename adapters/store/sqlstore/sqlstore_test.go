@@ -159,7 +159,8 @@ func TestRoundTrips(t *testing.T) {
 				Mailed: rapid.Bool().Draw(r, "mailed")}
 		})).Draw(r, "tokens")...)
 		c.Setup.Consent = agreement.Consent{At: moment.Draw(r, "at"), From: rapid.String().Draw(r, "from"),
-			Terms: rapid.String().Draw(r, "terms"), NoticeDays: rapid.Int().Draw(r, "notice")}
+			Terms: rapid.String().Draw(r, "terms"), NoticeDays: rapid.Int().Draw(r, "notice"),
+			Disclosed: agreement.Disclosed{SHA256: rapid.String().Draw(r, "sha256"), Page: rapid.String().Draw(r, "page")}}
 		if got := copied(r, sqlstore.Checkout, c); !reflect.DeepEqual(got, c) {
 			r.Fatalf("checkout, written and read:\n got %+v\nwant %+v", got, c)
 		}

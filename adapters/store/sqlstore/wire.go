@@ -24,20 +24,23 @@ type consentWire struct {
 	From       string `json:"from,omitempty"`
 	Terms      string `json:"terms,omitempty"`
 	NoticeDays int    `json:"notice_days,omitempty"`
+	SHA256     string `json:"disclosed_sha256,omitempty"`
+	Page       string `json:"disclosed_page,omitempty"`
 }
 
 func toConsentWire(c agreement.Consent) consentWire {
 	if c.IsZero() {
 		return consentWire{}
 	}
-	return consentWire{c.At.UnixMilli(), c.From, c.Terms, c.NoticeDays}
+	return consentWire{c.At.UnixMilli(), c.From, c.Terms, c.NoticeDays, c.Disclosed.SHA256, c.Disclosed.Page}
 }
 
 func (w consentWire) toDomain() agreement.Consent {
 	if w == (consentWire{}) {
 		return agreement.Consent{}
 	}
-	return agreement.Consent{At: time.UnixMilli(w.At).UTC(), From: w.From, Terms: w.Terms, NoticeDays: w.NoticeDays}
+	return agreement.Consent{At: time.UnixMilli(w.At).UTC(), From: w.From, Terms: w.Terms, NoticeDays: w.NoticeDays,
+		Disclosed: agreement.Disclosed{SHA256: w.SHA256, Page: w.Page}}
 }
 
 // Consent is a payer's consent in a column of text, as JSON. No consent is "".

@@ -249,7 +249,7 @@ func TestContract5AnUnusableConfigurationIsRefusedWithTheReason(t *testing.T) {
 						t.Errorf("the message %q does not say %q", got.String("error.message"), tt.reason)
 					}
 				}
-				for _, got := range []response{s.Send(t, http.MethodGet, page, ""), s.begin(t, created)} {
+				for _, got := range []response{s.Send(t, http.MethodGet, page, ""), s.Press(t, created)} {
 					if got.Status != http.StatusGone {
 						t.Errorf("the setup page answers %d", got.Status)
 					}

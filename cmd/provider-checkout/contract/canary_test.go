@@ -110,9 +110,9 @@ func (m *mine) flow(t *testing.T, id string) {
 	m.call(t, http.MethodPost, "/v1/provider-checkouts", order(canaryCreate, id), "Idempotency-Key", "other-"+id)
 	m.call(t, http.MethodGet, path, "")
 	m.call(t, http.MethodPost, path+"/confirm", created.ConfirmBody())
-	m.open(t, "/api/dd-setup?token="+token, nil)
+	terms := sandbox.ShownTerms(m.open(t, "/api/dd-setup?token="+token, nil))
 	m.open(t, "/api/dd-setup/legal?token="+token, nil)
-	form := m.open(t, "/api/dd-setup", url.Values{"token": {token}}).Header.Get("Location")
+	form := m.open(t, "/api/dd-setup", url.Values{"token": {token}, "terms": {terms}}).Header.Get("Location")
 	if form == "" {
 		form = sandbox.BankFormPath + "?token=" + token
 	}

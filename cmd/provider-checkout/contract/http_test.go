@@ -76,7 +76,7 @@ func TestContract4NoHeaderOfTheClientEntersALink(t *testing.T) {
 			created.Header.Get("Location") != created.CheckoutPath() {
 			t.Errorf("create: %d %s, Location %q", created.Status, created.Body, created.Header.Get("Location"))
 		}
-		begun := s.Submit(t, sandbox.SetupPagePath, []string{"token", created.String("direct_debit.token")}, spoofed...)
+		begun := s.Press(t, created, spoofed...)
 		if !strings.HasPrefix(begun.Header.Get("Location"), s.URL+sandbox.BankFormPath) {
 			t.Errorf("the setup page leads to %q", begun.Header.Get("Location"))
 		}

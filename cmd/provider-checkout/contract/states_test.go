@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"reflect"
 	"regexp"
 	"strings"
@@ -16,13 +15,6 @@ import (
 )
 
 // Section 3: every call in every state.
-
-// begin sends the form of the setup page, which leads to the processor.
-func (s *suite) begin(t *testing.T, created response) response {
-	t.Helper()
-	form := url.Values{"token": {created.String("direct_debit.token")}}
-	return s.Send(t, http.MethodPost, "/api/dd-setup", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
-}
 
 func otherIntent(id string) string {
 	return strings.ReplaceAll(order(catalogueCreate, id), "2027-02-01", "2027-03-01")
@@ -64,7 +56,7 @@ var stateCalls = []struct {
 		return fmt.Sprint(r.Status, map[bool]string{true: " a form", false: " no form"}[p.Form != nil])
 	}},
 	{"begin the setup", func(t *testing.T, s *suite, _ string, created response) string {
-		r := s.begin(t, created)
+		r := s.Press(t, created)
 		to, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Location"), s.URL), "?")
 		to, _, _ = strings.Cut(to, "/BR") // which begins the id of a billing request
 		return strings.TrimSpace(fmt.Sprint(r.Status, " ", to))
@@ -99,13 +91,13 @@ var stateRows = []struct {
 		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests *`},
 	{"setup begun", func(t *testing.T, s *suite, b *bank, id string) response {
 		created := s.Create(t, id)
-		s.begin(t, created)
+		s.Press(t, created)
 		return created
 	}, `200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false |
 		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests`},
 	{"billing request cancelled", func(t *testing.T, s *suite, b *bank, id string) response {
 		created := s.Create(t, id)
-		s.begin(t, created)
+		s.Press(t, created)
 		b.say(func(context.Context) (checkout.Observation, error) {
 			return checkout.Observation{BillingRequest: checkout.BillingCancelled, Authorisation: checkout.CustomerInProgress}, nil
 		})

@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -189,6 +190,7 @@ func (k *talk) body(t *testing.T, lines []string) string {
 var (
 	many    = regexp.MustCompile(`\{(\d+) times (.)\}`)
 	rawByte = regexp.MustCompile(`\{byte ([0-9A-F]{2})\}`)
+	shownTo = regexp.MustCompile(`\{terms of ([^{}]+)\}`)
 )
 
 // plain returns a text of the script with what it stands for.
@@ -202,7 +204,13 @@ func (k *talk) plain(text string) string {
 		n, _ := strconv.ParseUint(rawByte.FindStringSubmatch(s)[1], 16, 8)
 		return string([]byte{byte(n)})
 	})
-	return k.names.replace(text)
+	return shownTo.ReplaceAllStringFunc(k.names.replace(text), func(s string) string {
+		page, err := k.service.SetupPage(context.Background(), shownTo.FindStringSubmatch(s)[1])
+		if err != nil {
+			return s
+		}
+		return page.Disclosure().Name()
+	})
 }
 
 // Headers that answers of a kind have, unless the recording shows them with another value or says that they are not there.

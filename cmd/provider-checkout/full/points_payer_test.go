@@ -28,6 +28,7 @@ type payer struct {
 	pages     []string // at GoCardless, to which the browser was led; the latest is open
 	done      int      // tries that the payer has finished there
 	dead      int      // tries whose mandate was cancelled
+	terms     string   // that the setup page showed first
 }
 
 func newPayer(w *pointWorld, tries int) *payer {
@@ -92,7 +93,14 @@ func (p *payer) create(ctx context.Context) (func() error, error) {
 
 // begin sends the form of the setup page, which leads to GoCardless, or back if there is nothing to do there.
 func (p *payer) begin(ctx context.Context) (func() error, error) {
-	form := url.Values{"token": {p.enrolment.Created.String("direct_debit.token")}}
+	if p.terms == "" {
+		open, err := p.browse(ctx, http.MethodGet, p.front.URL+sandbox.SetupPagePath+"?token="+url.QueryEscape(p.enrolment.Created.String("direct_debit.token")), nil)
+		if err != nil || open.Status != http.StatusOK {
+			return unlessBusy(open, func() error { return fmt.Errorf("the setup page answers %d: %s", open.Status, open.Body) }), err
+		}
+		p.terms = sandbox.ShownTerms(open)
+	}
+	form := url.Values{"token": {p.enrolment.Created.String("direct_debit.token")}, "terms": {p.terms}}
 	r, err := p.browse(ctx, http.MethodPost, p.front.URL+sandbox.SetupPagePath, form)
 	return unlessBusy(r, func() error {
 		page := r.Header.Get("Location")

@@ -44,6 +44,23 @@ func (s *Sandbox) Submit(t testing.TB, path string, fields []string, headers ...
 		append([]string{"Content-Type", "application/x-www-form-urlencoded"}, headers...)...)
 }
 
+// Press sends the form of the setup page, as the page has it now.
+func (s *Sandbox) Press(t testing.TB, created Response, headers ...string) Response {
+	t.Helper()
+	token := created.String("direct_debit.token")
+	page := s.Visit(t, SetupPagePath+"?token="+url.QueryEscape(token))
+	return s.Submit(t, SetupPagePath, []string{"token", token, "terms", ShownTerms(page)}, headers...)
+}
+
+// ShownTerms returns the name by which the form of a setup page says what the page shows; "" for a page without the form.
+func ShownTerms(page Response) string {
+	parsed, err := apiclient.ParsePage(page.Body)
+	if err != nil {
+		return ""
+	}
+	return parsed.Form.Get("terms")
+}
+
 // ToBank sends the form of the setup page and returns the address of the fake processor's form, to which it redirects.
 func (s *Sandbox) ToBank(t testing.TB, created Response) string {
 	t.Helper()
@@ -57,7 +74,7 @@ func (s *Sandbox) ToBank(t testing.TB, created Response) string {
 // ToProcessor sends the form of the setup page and returns the address of the processor's page, to which it redirects.
 func (s *Sandbox) ToProcessor(t testing.TB, created Response) string {
 	t.Helper()
-	r := s.Submit(t, SetupPagePath, []string{"token", created.String("direct_debit.token")})
+	r := s.Press(t, created)
 	if page := r.Header.Get("Location"); r.Status != http.StatusSeeOther || strings.Contains(page, SetupPagePath) {
 		t.Fatalf("begin: %d to %q", r.Status, page)
 	}
