@@ -258,7 +258,7 @@ func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 	evidenceKey := evidenceVariable + "=" + privateKey(t)
 	for _, tt := range []refusal{
 		{"nothing is right", cli.ExitFailed, nil, []string{"--allow-private-destinations"},
-			[]string{"fake processor", "no base URL", "secret is missing", "evidence key is missing", "privacy.agency", "--allow-private-destinations"}, nil},
+			[]string{"fake processor", "no base URL", "secret is missing", "evidence key is missing", "privacy.agency", "lender.name must be given", "--allow-private-destinations"}, nil},
 		{"base URL over http", cli.ExitFailed, []string{secret}, []string{"--base-url", "http://pay.example"},
 			[]string{"fake processor", `base URL "http://pay.example" is not https`}, []string{"secret", "--allow-private"}},
 		{"only the processor", cli.ExitFailed, []string{secret, evidenceKey}, []string{"--base-url", "https://pay.example", "--terms", "demo-terms.json"},

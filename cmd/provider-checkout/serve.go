@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -63,6 +62,10 @@ func (s *server) serve(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
+	recorded, err := s.chooseProfile(ctx, db)
+	if err != nil {
+		return err
+	}
 	base := s.base(ln)
 	served, err := s.assemble(ctx, base, outside, db, log)
 	if err != nil {
@@ -77,17 +80,13 @@ func (s *server) serve(ctx context.Context) error {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	if missing := s.missingTerms(); len(missing) > 0 {
-		log.Warn("the terms do not say what a lender must", slog.Any("missing", missing))
+	if chosen := s.terms.Chosen(); recorded || chosen != providerfile.ConsumerCredit {
+		log.Warn("terms profile", slog.String("profile", string(chosen)), slog.String("reason", s.terms.Reason), slog.Bool("recorded", recorded))
+	}
+	if missing := s.lacking(); s.terms.Profile != "" && len(missing) > 0 {
+		log.Warn("production would refuse these terms", slog.Any("missing", missing))
 	}
 	return served.Serve(ctx, ln, private)
-}
-
-// missingTerms returns what the terms lack by their profile, and the processor does not say.
-func (s *server) missingTerms() []string {
-	return slices.DeleteFunc(s.terms.Missing(), func(field string) bool {
-		return field == providerfile.AuthorisationCode && s.processor == gocardlessName
-	})
 }
 
 // checkTerms prints a line for each field of the terms of which the processor says otherwise, and returns an error if there are any.
@@ -133,6 +132,23 @@ func (s *server) assemble(ctx context.Context, base string, outside outside, db 
 	var err error
 	served, err = site.New(cfg)
 	return served, err
+}
+
+// lacking returns what the terms lack by their profile, a sentence each; nil for terms that could not be read.
+func (s *server) lacking() []string {
+	if s.refused["terms"] {
+		return nil
+	}
+	return s.terms.Missing(s.processor == gocardlessName)
+}
+
+// chooseProfile records by which profile the terms are checked, if that is another than on record.
+func (s *server) chooseProfile(ctx context.Context, db records) (recorded bool, err error) {
+	operator, err := operatorOn(db, db.Secrets(), "serve", s.terms.Reason)
+	if err != nil {
+		return false, err
+	}
+	return operator.Choose(ctx, "terms profile", string(providerfile.ConsumerCredit), string(s.terms.Chosen()))
 }
 
 // pullTask returns the task that reads the providers from the CRM, and records what it changes.
@@ -207,8 +223,8 @@ func (s *server) outside() (outside, error) {
 		if !keys.CanSign() && wrongKeys == nil {
 			reasons = append(reasons, missing(evidenceVariable))
 		}
-		if missing := s.missingTerms(); len(missing) > 0 {
-			reasons = append(reasons, fmt.Errorf("%s: the terms lack what their profile wants: %s", s.name("terms"), strings.Join(missing, ", ")))
+		for _, sentence := range s.lacking() {
+			reasons = append(reasons, fmt.Errorf("%s: %s (profile %s)", s.name("terms"), sentence, s.terms.Chosen()))
 		}
 		if s.terms.Agency == (agreement.Agency{}) && !s.refused["terms"] {
 			reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of "+s.name("terms")+")"))

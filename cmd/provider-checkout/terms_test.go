@@ -24,7 +24,9 @@ func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Terms = terms })
 	text := sandbox.DocumentText(t, o.open(t), number)
-	said := []string{terms.Lender.Name, terms.Lender.Address, terms.Lender.Registration}
+	said := []string{terms.Lender.Name, terms.Lender.Address, terms.Lender.Registration, terms.Lender.Email, terms.Hardship,
+		terms.Disputes.Name, terms.Disputes.Contact}
+	said = append(said, agreement.Lines(terms.Cancellation.How)...)
 	for _, b := range terms.Blocks {
 		said = append(append(said, b.Title), agreement.Lines(b.Text)...)
 	}
@@ -52,19 +54,73 @@ func TestServeRefusesFaultyTerms(t *testing.T) {
 	}
 }
 
-// By the profile of consumer credit the sandbox warns of what the terms do not say, and production is refused.
+// By the profile of consumer credit, which is the default, production is refused with a line for each field that is missing, and
+// config check has the same lines. The sandbox warns.
 func TestServeWantsWhatALenderMustSay(t *testing.T) {
-	lacking := proc.TempFile(t, `{"lender": {"name": "Pūtea", "address": "1 Quay"}, "hardship": {"contact": "0800 111 111"},
-		"profile": "consumer-credit"}`)
-	got := try(t, nil, "", "serve", "--environment", "production", "--terms", lacking)
-	if want := "the terms lack what their profile wants: lender.registration, lender.email, dispute_resolution, cancellation, default_fees, authority.authorisation_code"; got.code != cli.ExitFailed ||
-		!strings.Contains(got.stderr, want) {
-		t.Errorf("serve in production = %+v, want status 1 and %q", got, want)
+	lacking := proc.TempFile(t, `{"lender": {"name": "Pūtea", "address": "1 Quay", "registration": "1234", "email": "help@putea.example"},
+		"hardship": {"contact": "0800 111 111"}, "privacy": {"agency": {"name": "Pūtea", "address": "1 Quay", "contact": "0800 111 111"}}}`)
+	want := []string{
+		"lender.registration must be a number of the Financial Service Providers Register, such as FSP123456",
+		"dispute_resolution.scheme must be given", "dispute_resolution.contact must be given",
+		"cancellation.working_days must be given", "cancellation.how must be given", "default_fees must be given",
+		"authority.authorisation_code must be given",
+	}
+	for _, args := range [][]string{{"serve"}, {"config", "check"}} {
+		got := try(t, nil, "", append(args, "--environment", "production", "--terms", lacking)...)
+		for _, sentence := range want {
+			if line := "--terms: " + sentence + " (profile consumer-credit)"; got.code != cli.ExitFailed || strings.Count(got.stdout+got.stderr, line) != 1 {
+				t.Errorf("%q = %+v, want status 1 and %q", args, got, line)
+			}
+		}
+		if given := "lender.email"; strings.Contains(got.stdout+got.stderr, given) {
+			t.Errorf("%q = %+v, which names %s", args, got, given)
+		}
+	}
+	got := try(t, nil, "", "serve", "--environment", "production", "--processor", "gocardless", "--terms", lacking)
+	if strings.Contains(got.stderr, "authorisation_code") || !strings.Contains(got.stderr, want[0]) {
+		t.Errorf("with a processor that says who debits: %+v", got)
+	}
+	if got := try(t, nil, "", "serve", "--environment", "production"); strings.Count(got.stderr, "(profile consumer-credit)") != 11 {
+		t.Errorf("without a file of terms: %+v, want 11 fields", got)
 	}
 	if got := try(t, nil, "", "serve", "--environment", "production", "--processor", "gocardless", "--terms", lacking); strings.Contains(got.stderr, "authorisation_code") ||
 		!strings.Contains(got.stderr, "default_fees") {
 		t.Errorf("serve over GoCardless, which knows the code, = %+v", got)
 	}
 	_, _, log := started(t, "--terms", lacking).stop()
-	says(t, log, `"level":"WARN","msg":"the terms do not say what a lender must","missing":["lender.registration","lender.email","dispute_resolution","cancellation","default_fees","authority.authorisation_code"]`)
+	says(t, log, `"level":"WARN","msg":"production would refuse these terms","missing":["`+want[0]+`","`)
+}
+
+// Who turns the profile off says why: that is on record, once for each choice.
+func TestTheProfileOfTheTermsIsOnRecord(t *testing.T) {
+	none := func(reason string) string {
+		return proc.TempFile(t, `{"profile": "none", "profile_reason": "`+reason+`"}`)
+	}
+	got := try(t, nil, "", "serve", "--environment", "production", "--terms", none("The school gives no credit."))
+	if strings.Contains(got.stderr, "profile") || strings.Contains(got.stderr, "lender") {
+		t.Errorf("production wants %s", got.stderr)
+	}
+	store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
+	for _, tt := range []struct {
+		terms, log string
+	}{
+		{"demo-terms.json", ""},
+		{none("The school gives no credit."), `"msg":"terms profile","profile":"none","reason":"The school gives no credit.","recorded":true`},
+		{none("The school gives no credit."), `"msg":"terms profile","profile":"none","reason":"The school gives no credit.","recorded":false`},
+		{none("Another reason."), `"reason":"Another reason.","recorded":true`},
+		{"demo-terms.json", `"msg":"terms profile","profile":"consumer-credit","reason":"","recorded":true`},
+		{"demo-terms.json", ""},
+	} {
+		_, _, log := started(t, "--store", store, "--terms", tt.terms).stop()
+		if says(t, log, tt.log); tt.log == "" && strings.Contains(log, "terms profile") {
+			t.Errorf("%s: the log says\n%s", tt.terms, log)
+		}
+	}
+	listed := try(t, nil, "", "evidence", "list", "--operations", "--store", store).stdout
+	for text, want := range map[string]int{`terms profile none by "serve", because "The school gives no credit."`: 1, `because "Another reason."`: 1,
+		"~ terms profile: consumer-credit → none": 1, "~ terms profile: none → none": 1, "~ terms profile: none → consumer-credit": 1, `by "serve"`: 3} {
+		if strings.Count(listed, text) != want {
+			t.Errorf("the evidence log has %q %d times, want %d:\n%s", text, strings.Count(listed, text), want, listed)
+		}
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -49,49 +48,6 @@ func Parse(data []byte) ([]catalogue.Configuration, error) {
 		return nil, faults
 	}
 	return all, nil
-}
-
-// TermsFile is the content of the file of an operator's terms.
-type TermsFile struct {
-	Terms   agreement.Terms
-	Agency  agreement.Agency // that the privacy notice names; optional
-	Profile Profile
-}
-
-// Profile is the law by which the terms are checked before a production server starts. The zero Profile checks nothing.
-type Profile string
-
-// ConsumerCredit wants what the Credit Contracts and Consumer Finance Act 2003 has a lender disclose, as far as this service
-// knows of it.
-const ConsumerCredit Profile = "consumer-credit"
-
-// AuthorisationCode is the name of a field that Missing returns, which a processor may know in its place.
-const AuthorisationCode = "authority.authorisation_code"
-
-// Missing returns what the terms lack by the profile, by the names of the file's fields.
-func (f TermsFile) Missing() (missing []string) {
-	if f.Profile != ConsumerCredit {
-		return nil
-	}
-	t := f.Terms
-	for _, field := range []struct {
-		name  string
-		given bool
-	}{
-		{"lender", t.Lender.Name != ""},
-		{"lender.registration", t.Lender.Registration != ""},
-		{"lender.email", t.Lender.Email != ""},
-		{"dispute_resolution", t.Disputes != agreement.DisputeScheme{}},
-		{"cancellation", t.Cancellation != agreement.Cancellation{}},
-		{"hardship", t.Hardship != ""},
-		{"default_fees", t.DefaultFees.Stated},
-		{AuthorisationCode, t.Authority.AuthorisationCode != ""},
-	} {
-		if !field.given {
-			missing = append(missing, field.name)
-		}
-	}
-	return missing
 }
 
 // ParseTerms parses the file in which an operator describes its terms. A faulty file is refused as a

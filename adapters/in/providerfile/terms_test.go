@@ -2,6 +2,7 @@ package providerfile_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestParseTerms(t *testing.T) {
 func TestParseTermsRefuses(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"no JSON", `lender: us`, "the file "},
-		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are fees, privacy, profile, lender, dispute_resolution, cancellation, hardship, default_fees, authority, terms"},
+		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are fees, profile, profile_reason, privacy, lender, dispute_resolution, cancellation, hardship, default_fees, authority, terms"},
 		{"a block without its text", `{"terms": [{"title": "Hardship"}]}`, "terms[0].text must be given"},
 		{"a lender without an address", `{"lender": {"name": "Pūtea"}}`, "lender.address must be given"},
 		{"an agency without a contact", `{"privacy": {"agency": {"name": "Pūtea", "address": "1 Quay"}}}`, "privacy.agency.contact must be given"},
@@ -70,7 +71,14 @@ func TestParseTermsRefuses(t *testing.T) {
 		{"no contact of a scheme", `{"dispute_resolution": {"scheme": "A"}}`, "dispute_resolution.contact must be given"},
 		{"a hardship without a contact", `{"hardship": {}}`, "hardship.contact must be given"},
 		{"a code of six digits", `{"authority": {"authorisation_code": "012345"}}`, "authority.authorisation_code must be 7 digits"},
-		{"a profile of another country", `{"profile": "uk"}`, `profile must be "consumer-credit", or left out`},
+		{"a profile of another country", `{"profile": "uk"}`, `profile must be "consumer-credit", which is the default, or "none"`},
+		{"a profile that is no text", `{"profile": 1}`, `profile must be "consumer-credit"`},
+		{"no profile, and no reason", `{"profile": "none"}`, "profile_reason must be given"},
+		{"no profile, and an empty reason", `{"profile": "none", "profile_reason": " "}`, "profile_reason must be given"},
+		{"a reason for the default", `{"profile_reason": "We like it."}`, `profile_reason belongs to the profile "none" alone`},
+		{"a reason of two lines", `{"profile": "none", "profile_reason": "a\nb"}`, "profile_reason must not contain control characters"},
+		{"a reason that does not end", `{"profile": "none", "profile_reason": "` + strings.Repeat("a", 501) + `"}`,
+			"profile_reason must have at most 500 characters"},
 		{"terms that are no list", `{"terms": "none"}`, "terms must be a list in square brackets"},
 	}
 	for _, tt := range tests {
@@ -107,18 +115,58 @@ func TestParseTermsReadsTheAgency(t *testing.T) {
 	}
 }
 
-func TestProfileNamesWhatTheTermsLack(t *testing.T) {
-	for file, want := range map[string]string{
-		`{}`: "",
-		`{"profile": "consumer-credit"}`: "lender, lender.registration, lender.email, dispute_resolution, cancellation, hardship, " +
-			"default_fees, authority.authorisation_code",
-		`{"profile": "consumer-credit", "lender": {"name": "Pūtea", "address": "1 Quay", "registration": "FSP1", "email": "help@putea.example"},
-			"authority": {"authorisation_code": "0123456"}, "default_fees": "none", "dispute_resolution": {"scheme": "A", "contact": "B"},
-			"cancellation": {"working_days": 5, "how": "Write."}, "hardship": {"contact": "C"}}`: "",
+// lawful is a file that lacks nothing.
+const lawful = `{"lender": {"name": "Pūtea", "address": "1 Quay", "registration": "FSP123456", "email": "help@putea.example"},
+	"authority": {"authorisation_code": "0123456"}, "default_fees": "none", "dispute_resolution": {"scheme": "A", "contact": "0800 000 000"},
+	"cancellation": {"working_days": 5, "how": "Write."}, "hardship": {"contact": "https://putea.example/hardship"}}`
+
+func TestMissingSaysWhatTheTermsLack(t *testing.T) {
+	change := func(old, replacement string) string {
+		if !strings.Contains(lawful, old) {
+			t.Fatalf("the file has no %s", old)
+		}
+		return strings.Replace(lawful, old, replacement, 1)
+	}
+	for _, tt := range []struct{ name, file, want string }{
+		{"nothing", lawful, ""},
+		{"a file that says nothing", `{}`, "lender.name must be given; lender.address must be given; lender.registration must be given; " +
+			"lender.email must be given; dispute_resolution.scheme must be given; dispute_resolution.contact must be given; " +
+			"cancellation.working_days must be given; cancellation.how must be given; hardship.contact must be given; " +
+			"default_fees must be given; authority.authorisation_code must be given"},
+		{"the same, and why", `{"profile": "none", "profile_reason": "Not credit."}`, ""},
+		{"a number of another register", change("FSP123456", "NZBN 123"),
+			"lender.registration must be a number of the Financial Service Providers Register, such as FSP123456"},
+		{"the register's name alone", change("FSP123456", "FSP"), "lender.registration must be a number of the"},
+		{"words after the number", change("FSP123456", "FSP123456 (registered)"), "lender.registration must be a number of the"},
+		{"no e-mail address", change("help@putea.example", "putea.example"), "lender.email must be an e-mail address"},
+		{"a right to cancel that the law does not allow", change("5,", "4,"), "cancellation.working_days must be 5 or more"},
+		{"a contact that nobody can use", change("0800 000 000", "B"),
+			"dispute_resolution.contact must be an e-mail address, a web page (https://…) or a telephone number"},
+		{"a contact without encryption", change("https://putea.example/hardship", "http://putea.example/hardship"), "hardship.contact must be"},
+		{"a contact by e-mail", change("https://putea.example/hardship", "help@putea.example"), ""},
+		{"default fees that are not stated", change(`"default_fees": "none",`, ""), "default_fees must be given"},
+		{"no authorisation code", change(`"authority": {"authorisation_code": "0123456"},`, ""), "authority.authorisation_code must be given"},
 	} {
-		got, err := providerfile.ParseTerms([]byte(file))
-		if missing := strings.Join(got.Missing(), ", "); err != nil || missing != want {
-			t.Errorf("%s lacks %q, %v; want %q", file, missing, err, want)
+		got, err := providerfile.ParseTerms([]byte(tt.file))
+		if missing := strings.Join(got.Missing(false), "; "); err != nil || !strings.HasPrefix(missing, tt.want) || (tt.want == "") != (missing == "") {
+			t.Errorf("%s: lacks %q, %v; want %q", tt.name, missing, err, tt.want)
+		}
+	}
+	if missing := (providerfile.TermsFile{}).Missing(true); len(missing) != 10 || slices.ContainsFunc(missing, isCode) {
+		t.Errorf("without a file, and with a processor that names who debits, the terms lack %q", missing)
+	}
+}
+
+func isCode(missing string) bool { return strings.HasPrefix(missing, "authority.") }
+
+func TestProfileOfAFile(t *testing.T) {
+	for file, want := range map[string]providerfile.TermsFile{
+		`{}`:                             {Profile: providerfile.ConsumerCredit},
+		`{"profile": "consumer-credit"}`: {Profile: providerfile.ConsumerCredit},
+		`{"profile": "none", "profile_reason": " Not credit. "}`: {Profile: providerfile.NoProfile, Reason: "Not credit."},
+	} {
+		if got, err := providerfile.ParseTerms([]byte(file)); err != nil || got.Profile != want.Profile || got.Reason != want.Reason {
+			t.Errorf("%s: %q because %q, %v; want %q because %q", file, got.Profile, got.Reason, err, want.Profile, want.Reason)
 		}
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // The file of providers, field by field: its name, its type, and the meaning of its absence. Its values are checked by
@@ -105,16 +107,18 @@ func option(o *object) catalogue.Option {
 }
 
 // The file of terms: {"lender": {…}, "dispute_resolution": {…}, "cancellation": {…}, "hardship": {…}, "default_fees": […],
-// "authority": {…}, "terms": [{"title": …, "text": …}], "privacy": {"agency": {…}}, "profile": "consumer-credit"}.
+// "authority": {…}, "terms": [{"title": …, "text": …}], "privacy": {"agency": {…}}, "profile": "none", "profile_reason": …}.
 
 func terms(o *object) TermsFile {
 	if _, given := o.Take("fees"); given {
 		o.faults.add(o.At("fees"), "cannot be charged: the payments of a plan sum to the course price, which leaves no room for a fee for the credit; "+
 			"state fees of payments that fail or come late in default_fees")
 	}
+	profile, reason := o.profile()
 	return TermsFile{
 		Agency:  section(o, "privacy", func(o *object) agreement.Agency { return section(o, "agency", agency) }),
-		Profile: o.profile("profile"),
+		Profile: profile,
+		Reason:  reason,
 		Terms: agreement.Terms{
 			Lender:       section(o, "lender", lender),
 			Disputes:     section(o, "dispute_resolution", disputes),
@@ -207,13 +211,29 @@ func (o *object) statement(names ...string) string {
 	return strings.Join(parts, ", ")
 }
 
-func (o *object) profile(name string) Profile {
-	v, given := o.Take(name)
-	if given && (v.Kind != strictjson.String || v.Text != string(ConsumerCredit)) {
-		o.faults.add(o.At(name), `must be "`+string(ConsumerCredit)+`", or left out`)
+// profile reads the profile of the terms, and the reason for another than the default.
+func (o *object) profile() (p Profile, reason string) {
+	v, given := o.Take("profile")
+	p = cmp.Or(Profile(v.Text), ConsumerCredit)
+	if given && v.Kind != strictjson.String || p != ConsumerCredit && p != NoProfile {
+		o.faults.add(o.At("profile"), fmt.Sprintf("must be %q, which is the default, or %q", ConsumerCredit, NoProfile))
 	}
-	return Profile(v.Text)
+	reason = o.name("profile_reason", optional)
+	switch fault := text.CheckReadable(reason); {
+	case reason == "" && p == NoProfile:
+		o.faults.add(o.At("profile_reason"), "must be given")
+	case reason != "" && p != NoProfile:
+		o.faults.add(o.At("profile_reason"), fmt.Sprintf("belongs to the profile %q alone", NoProfile))
+	case utf8.RuneCountInString(reason) > maxReason:
+		o.faults.add(o.At("profile_reason"), fmt.Sprintf("must have at most %d characters", maxReason))
+	case fault != "":
+		o.faults.add(o.At("profile_reason"), fault)
+	}
+	return p, reason
 }
+
+// maxReason is the length of the longest reason, in characters.
+const maxReason = 500
 
 func block(o *object) agreement.Block {
 	return agreement.Block{Title: o.name("title", required), Text: strings.Trim(o.name("text", required), "\n ")}

@@ -81,11 +81,15 @@ func (o Operator) entry(op evidence.Operation, at time.Time) (evidence.Entry, er
 	if err != nil {
 		return evidence.Entry{}, fmt.Errorf("generate the id of an operation: %w", err)
 	}
+	return o.attest(id.String(), op, at), nil
+}
+
+func (o Operator) attest(id string, op evidence.Operation, at time.Time) evidence.Entry {
 	op.At, op.Operator, op.Reason = at, o.By, o.Reason
 	if o.Role != "" {
 		op.Operator += " (" + o.Role + ")"
 	}
-	return o.Keyring.Attest(evidence.OfOperation(id.String(), op)), nil
+	return o.Keyring.Attest(evidence.OfOperation(id, op))
 }
 
 // Record records an operation that changed nothing in the store, or whose changes are recorded already: in as many records as its
