@@ -259,7 +259,7 @@ func (w wording20261124) authorised(a Agreement, zone *time.Location) Section {
 			if shown.Page != "" {
 				page = "the page " + shown.Page
 			}
-			text += " Before that, " + page + " showed the payer the terms and the plan. The SHA-256 of that text is " + shown.SHA256 + "."
+			text += " Before that, " + page + " showed the payer the terms and the plan. The fingerprint (SHA-256) of that text is " + shown.SHA256 + "."
 		}
 		rows = append(rows, Row{"Consent", text})
 	}
