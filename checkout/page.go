@@ -64,8 +64,9 @@ func PageLasts(a agreement.Agreement) money.Date {
 type Acceptance struct {
 	From    string // its network address; "" if it is not known
 	TermsID string // the Name of the Disclosure that the page showed
-	// Page is the path of the page that showed it, without the token: it is kept for ever, so that it must name no person. A page of the host's own that shows the payer something else
-	// leaves TermsID and Page empty: the consent is then no evidence of any terms, and the agreement gives the usual notice at least.
+	// Page is the path of the page that showed it, without the token. It is kept for ever, and so must not name a person. A page of
+	// the host's own that shows the payer something else leaves TermsID and Page empty: the consent is then no evidence of any
+	// terms, and the agreement gives the usual notice at least.
 	Page string
 }
 

@@ -94,7 +94,8 @@ func (p *payer) create(ctx context.Context) (func() error, error) {
 // begin sends the form of the setup page, which leads to GoCardless, or back if there is nothing to do there.
 func (p *payer) begin(ctx context.Context) (func() error, error) {
 	if p.terms == "" {
-		open, err := p.browse(ctx, http.MethodGet, p.front.URL+sandbox.SetupPagePath+"?token="+url.QueryEscape(p.enrolment.Created.String("direct_debit.token")), nil)
+		query := url.Values{"token": {p.enrolment.Created.String("direct_debit.token")}}.Encode()
+		open, err := p.browse(ctx, http.MethodGet, p.front.URL+sandbox.SetupPagePath+"?"+query, nil)
 		if err != nil || open.Status != http.StatusOK {
 			return unlessBusy(open, func() error { return fmt.Errorf("the setup page answers %d: %s", open.Status, open.Body) }), err
 		}
