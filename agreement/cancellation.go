@@ -1,6 +1,7 @@
 package agreement
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
@@ -10,6 +11,14 @@ import (
 type Cancellation struct {
 	WorkingDays int    // after the day on which the payer counts as having received the agreement
 	How         string // the payer cancels
+}
+
+// Period returns the number of working days: "5 working days".
+func (c Cancellation) Period() string {
+	if c.WorkingDays == 1 {
+		return "1 working day"
+	}
+	return fmt.Sprintf("%d working days", c.WorkingDays)
 }
 
 // receivedAfter is the number of working days after which disclosure that was sent electronically counts as made, for the right to

@@ -187,7 +187,7 @@ func (wording20261124) cost(a Agreement) Section {
 
 func (wording20261124) rights(t Terms, until money.Date) (rows []Row) {
 	if t.Cancellation != (Cancellation{}) {
-		rows = append(rows, Row{"Right to cancel", cancelBy(t.Cancellation.WorkingDays, until) + "\n" + t.Cancellation.How})
+		rows = append(rows, Row{"Right to cancel", cancelBy(t.Cancellation, until) + "\n" + t.Cancellation.How})
 	}
 	if t.Hardship != "" {
 		rows = append(rows, Row{"If you cannot pay", "If illness, injury, the loss of your job, the end of a relationship or another " +
@@ -204,15 +204,11 @@ func (wording20261124) rights(t Terms, until money.Date) (rows []Row) {
 }
 
 // cancelBy says when a payer can cancel: until a day or, where that is not known yet, by the rule.
-func cancelBy(workingDays int, until money.Date) string {
+func cancelBy(c Cancellation, until money.Date) string {
 	if until != (money.Date{}) {
 		return "You can cancel until and including " + until.Long() + ":"
 	}
-	days := "1 working day"
-	if workingDays != 1 {
-		days = fmt.Sprintf("%d working days", workingDays)
-	}
-	return "You can cancel within " + days + " after the day on which you receive the agreement. If it is sent electronically, that is " +
+	return "You can cancel within " + c.Period() + " after the day on which you receive the agreement. If it is sent electronically, that is " +
 		"the second working day after it is sent. Saturdays, Sundays, public holidays and the days from 25 December to 2 January are " +
 		"not working days."
 }
