@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
@@ -59,35 +58,12 @@ func (wording20261124) summary(a Agreement) Section {
 		{"Student", student(a)},
 		{"Course", a.Course.Name},
 		{"Education provider", a.Provider.Name},
-		{"Total to pay", strings.TrimSpace(a.Pricing.Price.Dollars() + ", with no interest. " + a.Terms.FeesInShort())},
 	}
-	payments := a.Payments()
-	payment := func(i int) string { return payments[i].Amount.Dollars() + " on " + payments[i].Taken.Long() }
-	switch n := len(a.Schedule); n {
-	case 0: // an agreement that Check refuses
-	case 1:
-		rows = append(rows, Row{"Payment", payment(0)})
-	default:
-		rows = append(rows,
-			Row{"First payment", payment(0)},
-			Row{"Instalments", instalments(a)},
-			Row{"Last payment", payment(n - 1)},
-		)
+	for _, step := range Steps(a.Payments(), a.Plan.Frequency) {
+		rows = append(rows, Row{step.Label, step.String()})
 	}
+	rows = append(rows, Row{"Total to pay", a.Terms.InAll(a.Pricing.Price)})
 	return Section{Title: "At a glance", AtAGlance: true, Rows: rows}
-}
-
-// instalments describes the instalments of the plan: "51 weekly of $53.65, and a final one of $53.85".
-func instalments(a Agreement) string {
-	if a.Plan.Number == 1 {
-		return "1 of " + a.Plan.Final.Dollars()
-	}
-	frequency := strings.ToLower(string(a.Plan.Frequency))
-	if a.Plan.Residual() {
-		return fmt.Sprintf("%d %s of %s, and a final one of %s", a.Plan.Number-1, frequency,
-			a.Plan.Regular.Dollars(), a.Plan.Final.Dollars())
-	}
-	return fmt.Sprintf("%d %s of %s", a.Plan.Number, frequency, a.Plan.Regular.Dollars())
 }
 
 func student(a Agreement) string { return a.Student.FirstName + " " + a.Student.LastName }
@@ -110,9 +86,7 @@ func (wording20261124) payments(a Agreement) Section {
 			"would be due on such a day, the next business day is listed, and the reason stands below it.")
 	}
 	if first := a.firstPayment(); first != a.Plan.First {
-		paragraphs = append(paragraphs, "The first payment was to be on "+a.Plan.First.Long()+", which is sooner than the notice of it "+
-			"allows. The payments therefore start on "+first.Long()+", and one payment period lies between "+
-			"each and the next.")
+		paragraphs = append(paragraphs, Deferred(a.Plan.First, first)+" One payment period lies between each and the next.")
 	}
 	if a.Notice != (Notice{}) {
 		paragraphs = append(paragraphs, fmt.Sprintf("No payment is taken before %s: that is the first day for direct debits when %s "+

@@ -14,6 +14,11 @@ const (
 // Valid reports whether f is one of the three frequencies.
 func (f Frequency) Valid() bool { return f == Weekly || f == Fortnightly || f == Monthly }
 
+// Period returns the interval as a word: "week".
+func (f Frequency) Period() string {
+	return map[Frequency]string{Weekly: "week", Fortnightly: "fortnight", Monthly: "month"}[f]
+}
+
 // MaxInstalments is the largest number of instalments of one plan.
 const MaxInstalments = 600
 
