@@ -78,7 +78,7 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 					t.Errorf("%s: payments on %q, want %q", name, got, want)
 				}
 				said := "The first payment was planned for " + tt.first.Long() + ", which is sooner than the notice of it allows. " +
-					"The payments therefore start on " + want[0]
+					"The payments start on " + want[0] + " instead."
 				for _, found := range longDate.FindAllString(page.body, -1) {
 					if !slices.Contains(want, found) && found != tt.first.Long() && found != today.Long() && found != until.Long() &&
 						found != notice.NotBefore.Long() {

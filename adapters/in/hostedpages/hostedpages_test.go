@@ -21,10 +21,6 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 	page.wants(t,
 		`<html lang="en-NZ">`, "<title>Set up your direct debit – Kōwhai Institute</title>",
 		"Kōwhai Institute", "Diploma in Business", "Hēmi O&#39;Brien", "Sandbox.",
-		"$2,990.00", "$200.00", "51 weekly payments of $53.65", "$53.85",
-		"Monday 1 February 2027", // the initial payment
-		"Monday 8 February 2027", // the first instalment
-		"Monday 31 January 2028", // the last
 		"all 53 planned payments", "Lender: Pūtea Limited", "nor until 10 calendar days after that.",
 		"Initial payment", "Final instalment", "Total to pay",
 		`<tr><td>1</td><th scope="row">Monday 1</th><td>Initial payment</td><td class="amount">$200.00</td></tr>`,
@@ -36,37 +32,74 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 		`href="/api/dd-setup/assets/colour-1f6f54.css"`,
 	)
 	page.lacks(t, "hemi@example.nz", "logo.png", "<script", "data-notify", "enrol.kowhai.example/done")
+	page.lacks(t, "$2,736.15", "$2,790.00") // which nobody pays
+	at := 0
+	for _, next := range []string{"<strong>$200.00</strong>", "<strong>$53.65 a week</strong>", "$2,990.00 in all", "asks you to pay", "Lender:",
+		"read all terms", "<button", "<details>"} {
+		i := strings.Index(page.body[at:], next)
+		if i < 0 {
+			t.Fatalf("%q does not follow after\n%s", next, page.body[:at])
+		}
+		at += i
+	}
 	if n := strings.Count(page.body, "<h1>"); n != 1 {
 		t.Errorf("the page has %d main headings, want 1", n)
 	}
 }
 
 func TestPlanInWords(t *testing.T) {
+	cents := checkout.Some[money.Cents]
 	for _, tt := range []struct {
-		name   string
-		change func(*checkout.Create)
-		want   []string
-		lack   []string
+		name     string
+		price    money.Cents
+		upfront  money.Cents
+		number   int
+		every    money.Frequency
+		calendar money.Calendar
+		want     string
+		dates    string
 	}{
-		{"without an initial payment and a residual", func(c *checkout.Create) {
-			c.Price, c.Upfront, c.Principal = checkout.Some(money.Cents(1_200_00)), checkout.Some(money.Cents(0)), checkout.Some(money.Cents(1_200_00))
-			c.Frequency, c.Number, c.Regular = checkout.Some("Monthly"), checkout.Some(12), checkout.Some(money.Cents(100_00))
-			c.Final = checkout.Optional[money.Cents]{}
-		}, []string{"12 monthly payments of $100.00", "all 12 planned payments", "$1,200.00"},
-			[]string{"Initial payment", "Final instalment", "$0.00"}},
-		{"one payment", func(c *checkout.Create) {
-			c.Price, c.Upfront, c.Principal = checkout.Some(money.Cents(1_234_567_89)), checkout.Some(money.Cents(0)), checkout.Some(money.Cents(1_234_567_89))
-			c.Number, c.Regular = checkout.Some(1), checkout.Some(money.Cents(1_234_567_89))
-			c.Final = checkout.Optional[money.Cents]{}
-		}, []string{"1 payment of $1,234,567.89", "the planned payment<"}, []string{"weekly"}},
+		{"with an initial and a final payment", 2_990_00, 200_00, 52, money.Weekly, money.EveryDay,
+			"$200.00 on Monday 1 February 2027 then $53.65 a week until Monday 31 January 2028; the last payment is $53.85. $2,990.00 in all. No interest.",
+			"all 53 planned payments"},
+		{"without an initial payment and a residual", 1_200_00, 0, 12, money.Monthly, money.EveryDay,
+			"$100.00 on Monday 1 February 2027 then $100.00 a month until Saturday 1 January 2028. $1,200.00 in all. No interest.",
+			"all 12 planned payments"},
+		{"every fortnight", 500_00, 100_00, 4, money.Fortnightly, money.EveryDay,
+			"$100.00 on Monday 1 February 2027 then $100.00 a fortnight until Monday 29 March 2027. $500.00 in all. No interest.",
+			"all 5 planned payments"},
+		{"one payment", 1_234_567_89, 0, 1, money.Weekly, money.EveryDay,
+			"$1,234,567.89 on Monday 1 February 2027. $1,234,567.89 in all. No interest.", "the planned payment "},
+		{"an initial payment and one instalment", 500_00, 200_00, 1, money.Monthly, money.EveryDay,
+			"$200.00 on Monday 1 February 2027 then $300.00 on Monday 1 March 2027. $500.00 in all. No interest.", "all 2 planned payments"},
+		{"a last day that is a holiday of the collector", 500_00, 100_00, 4, money.Fortnightly, money.BusinessDays,
+			"$100.00 on Monday 1 February 2027 then $100.00 a fortnight until Tuesday 30 March 2027. " +
+				"Monday 29 March is Easter Monday: taken Tuesday 30. $500.00 in all. No interest.", "all 5 planned payments"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			create := order()
-			tt.change(&create)
-			b := newBench(t, setting{create: create})
-			page := b.get(b.setupPath())
-			page.wants(t, tt.want...)
-			page.lacks(t, tt.lack...)
+			create, terms := order(), ofPutea()
+			parts, err := money.ByNumber(tt.price-tt.upfront, tt.number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			create.Price, create.Upfront, create.Principal = cents(tt.price), cents(tt.upfront), cents(tt.price-tt.upfront)
+			create.Frequency, create.Number = checkout.Some(string(tt.every)), checkout.Some(tt.number)
+			create.Regular, create.Final = cents(parts.Regular), cents(parts.Final)
+			terms.Authority.Calendar = tt.calendar
+			b := newBench(t, setting{create: create, terms: terms})
+			for _, state := range []string{"open", "done", "confirmed"} {
+				page := b.get(b.setupPath())
+				page.reads(t, tt.want)
+				page.reads(t, tt.dates)
+				page.lacks(t, "$0.00")
+				switch state {
+				case "open":
+					b.setUp()
+				case "done":
+					b.confirm(create.First)
+					b.get(b.agreementPath()).reads(t, "Total to pay"+terms.InAll(tt.price))
+				}
+			}
 		})
 	}
 }

@@ -14,7 +14,7 @@ type notice struct {
 type way struct{ Text, To string }
 
 var (
-	goOn      = way{"Go on at the end of this page", "#go-on"} // past the plan, which the payer has seen
+	goOn      = way{"Go on below", "#go-on"} // past the plan, which the payer has seen
 	lookAgain = way{"Look again", ""}
 )
 

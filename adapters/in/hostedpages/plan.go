@@ -2,22 +2,19 @@ package hostedpages
 
 import (
 	"fmt"
+	"html/template"
+	"regexp"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // planView is a payment plan as it is read. Every figure comes from the schedule itself.
 type planView struct {
-	Initial   *money.Payment // nil for a plan without an initial payment
-	Final     *money.Payment // the final instalment; nil where it is like the others
-	Count     int            // of the equal instalments
-	Each      string         // "51 weekly payments of $53.65"
-	EachTotal money.Cents
-	EachFrom  money.Date
-	EachUntil money.Date
-	Total     money.Cents
-	Months    []month
+	Steps  []agreement.Step
+	Total  money.Cents
+	Months []month
 }
 
 // month is the payments that are planned for one month.
@@ -31,23 +28,19 @@ func (m month) Day(payment money.Payment) string {
 	return strings.TrimSuffix(payment.Taken.Long(), " "+m.Name)
 }
 
+var longDay = regexp.MustCompile(`((?:on |until )?)([A-Z][a-z]+day \d{1,2} [A-Z][a-z]+ \d{4}[.,;]?)`)
+
+// Days returns a sentence of package agreement, which has no names in it, as HTML with each day in one piece, together with the
+// word before it where the line is long enough.
+func (planView) Days(sentence string) template.HTML {
+	const day = `<span class="day">$1<span class="whole">$2</span></span>`
+	return template.HTML(longDay.ReplaceAllString(template.HTMLEscapeString(sentence), day))
+}
+
 // viewPlan returns the view of the payments of a plan.
-func viewPlan(payments []money.Payment, frequency money.Frequency) (view planView) {
-	var each money.Cents
+func viewPlan(payments []money.Payment, frequency money.Frequency) planView {
+	view := planView{Steps: agreement.Steps(payments, frequency)}
 	for _, payment := range payments {
-		switch payment.Type {
-		case money.InitialPayment:
-			view.Initial = &payment
-		case money.FinalInstalment:
-			view.Final = &payment
-		default:
-			if view.Count == 0 {
-				view.EachFrom = payment.Taken
-			}
-			view.EachUntil, each = payment.Taken, payment.Amount
-			view.Count++
-			view.EachTotal += payment.Amount
-		}
 		view.Total += payment.Amount
 		name := fmt.Sprintf("%s %d", payment.Taken.Month, payment.Taken.Year)
 		if last := len(view.Months) - 1; last < 0 || view.Months[last].Name != name {
@@ -55,10 +48,6 @@ func viewPlan(payments []money.Payment, frequency money.Frequency) (view planVie
 		}
 		latest := &view.Months[len(view.Months)-1]
 		latest.Payments = append(latest.Payments, payment)
-	}
-	view.Each = fmt.Sprintf("%d %s payments of %s", view.Count, strings.ToLower(string(frequency)), each.Dollars())
-	if view.Count == 1 {
-		view.Each = "1 payment of " + each.Dollars()
 	}
 	return view
 }

@@ -19,7 +19,7 @@ func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 	}{
 		{"nothing stated", agreement.FeeList{}, "No interest.", ""},
 		{"no default fees", none, "No interest. No fee is charged for a payment that fails or comes late.", "Default fees No fee is charged for a payment that fails or comes late."},
-		{"a default fee", dishonour, "No interest.",
+		{"a default fee", dishonour, "No interest. Default fees may apply: see Default fees.",
 			"Default fees Dishonour fee: $10.00, for each payment that the bank refuses"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -27,10 +27,10 @@ func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 			terms.DefaultFees = tt.fees
 			b := newBench(t, setting{terms: terms})
 			open, legal := b.get(b.setupPath()), b.get(b.legalPath())
-			open.reads(t, "Course price. "+tt.says)
+			open.reads(t, "$2,990.00 in all. "+tt.says)
 			legal.reads(t, tt.lists)
 			if len(tt.fees.Fees) > 0 {
-				open.reads(t, "Default feesDishonour fee: $10.00, for each payment that the bank refuses")
+				open.reads(t, "Default fees: Dishonour fee: $10.00, for each payment that the bank refuses")
 			}
 			if !tt.fees.None() {
 				open.lacks(t, "No fee", "no fee", "Nil")

@@ -158,12 +158,12 @@ func (c content) AskForHelp() contact {
 	return contact{Name: cmp.Or(c.LenderTerms.Lender.Name, ask.Name), Else: named}
 }
 
-// Deferred returns the planned first date where collection starts later; "" where it does not.
+// Deferred says that the payments start later than planned; "" where they do not.
 func (c content) Deferred() string {
 	if c.Payments[0].Due == c.Planned {
 		return ""
 	}
-	return c.Planned.Long()
+	return agreement.Deferred(c.Planned, c.Payments[0].Taken)
 }
 
 // WorksUntil returns the day until which the link works, at least before the confirm; "" where it may stop working at any time.

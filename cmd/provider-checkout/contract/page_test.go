@@ -92,7 +92,7 @@ func TestContract4APayerCompletesTheSetupWithoutScript(t *testing.T) {
 		r := s.Visit(t, setupURL)
 		shows(t, "setup page", r, http.StatusOK, sandbox.OpenTitle)
 		for _, want := range []string{"Kōwhai Institute", "Diploma in Business", "Aroha Ngata", "$2,990.00", "$200.00",
-			"51 weekly payments of $53.65", "$53.85", "Monday 1 February 2027"} {
+			"$53.65 a week", "the last payment is $53.85", "Monday 1 February 2027"} {
 			if !strings.Contains(r.Body, want) {
 				t.Errorf("the setup page does not show %q:\n%s", want, r.Body)
 			}

@@ -12,12 +12,59 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// On a phone the way on begins within 1.3 screens, on a plan of 52 weeks with a lender and a default fee; once the setup is done, on the first.
+// sizes are a small, a narrow and a usual phone and a desktop, each by day and by night.
+func sizes() (screens []screen) {
+	for _, size := range []screen{smallPhone, {"phone of 360 by 640 pixels", 360, 640, 1, true, "light", 0}, lightPhone, desktop} {
+		for _, scheme := range []string{"light", "dark"} {
+			size.name, size.scheme = strings.TrimSuffix(size.name, ", light")+", "+scheme, scheme
+			screens = append(screens, size)
+			size.name = strings.TrimSuffix(size.name, ", "+scheme)
+		}
+	}
+	return screens
+}
+
+// A payer reads on the first screen what is paid and when, and finds there the way on.
+func TestBrowserTheSetupPageIsReadAtAGlance(t *testing.T) {
+	axe := axeSource(t)
+	browser := startBrowser(t)
+	named := strings.Replace(sandbox.Providers, `"display_name"`, `"logo_url": "`+logo(t)+`", "display_name"`, 1)
+	for _, kind := range []struct {
+		name      string
+		serving   []func(*service.Config, *httpapi.Options)
+		providers string
+		most      map[int64]float64 // the bottom of the button by the width of the screen
+	}{
+		{"a plan of 52 weeks", nil, sandbox.Providers, map[int64]float64{360: 640, 390: 844, 1280: 900}},
+		{"with a logo, a lender and a default fee", withTerms, named, map[int64]float64{390: 844, 1280: 900}},
+	} {
+		s := sandbox.New(t, memory.New(), kind.serving...)
+		s.Configure(t, kind.providers)
+		address := setupURL(s.Create(t, "ORDER-1"))
+		for _, on := range sizes() {
+			p := newTab(t, browser, on, true)
+			p.open(address)
+			p.shows(sandbox.OpenTitle)
+			bottom := evaluate[float64](p, `document.querySelector("`+onward+`").getBoundingClientRect().bottom`)
+			if most, bound := kind.most[on.width]; bound && bottom > most {
+				t.Errorf("%s, %s: the button ends at %.0f pixels, want at most %.0f", kind.name, on.name, bottom, most)
+			}
+			t.Logf("%s, %s: the button ends at %.0f pixels of %d", kind.name, on.name, bottom, on.height)
+			p.fits(s.URL)
+			p.picture("glance " + kind.name)
+			p.accessible(axe)
+		}
+	}
+}
+
+// On a phone the way on ends on the first screen, on a plan of 52 weeks with a lender and a default fee.
 func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
 	s := sandbox.New(t, memory.New(), withTerms...)
 	created := s.Create(t, "ORDER-1")
@@ -31,7 +78,7 @@ func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
 		t.Logf("%s: the way on begins at %.0f pixels of %d", what, top, evaluate[int64](p, "document.documentElement.scrollHeight"))
 	}
 	p.open(setupURL(created))
-	begins("setup page", onward, 1.3)
+	begins("setup page", onward, 0.95)
 	p.click(onward)
 	begins("bank form", onward, 1.3)
 	p.fill(holderField, apiclient.AccountHolder)

@@ -104,7 +104,7 @@ var pageStates = []pageState{
 			s.ToBank(t, created)
 			return setupURL(created)
 		}},
-	{name: "unfinished", heading: sandbox.OpenTitle, says: []string{"Your bank setup is not finished", "Go on at the end of this page"},
+	{name: "unfinished", heading: sandbox.OpenTitle, says: []string{"Your bank setup is not finished", "Go on below"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Create(t, "ORDER-1")
 			s.ToBank(t, created)
