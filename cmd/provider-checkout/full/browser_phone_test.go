@@ -1,8 +1,11 @@
 package full_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
@@ -230,4 +234,41 @@ func TestBrowserAPrintHoldsWhatIsFolded(t *testing.T) {
 			t.Errorf("the paper is %s", paper)
 		}
 	}
+}
+
+// The total stands where the payments end, and not at the foot of each page, where it would seem to be the sum of that page.
+func TestBrowserAPrintHasEachTotalOnce(t *testing.T) {
+	s := sandbox.New(t, memory.New())
+	created := s.Create(t, "ORDER-1")
+	p := newTab(t, startBrowser(t), desktop, false)
+	total := regexp.MustCompile(`(?m)^ *Total to pay +\$2,990\.00$`)
+	prints := func(name, address string, totals, most int) {
+		t.Helper()
+		p.open(address)
+		var text string
+		p.must("print", chromedp.Do(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			printed, err := cdp.Call(ctx, t, page.PrintToPDF, page.PrintToPDFParams{PaperWidth: 8.27, PaperHeight: 11.69})
+			if err != nil {
+				return err
+			}
+			read := exec.Command("pdftotext", "-layout", "-", "-")
+			read.Stdin = bytes.NewReader(printed.Data)
+			out, err := read.Output()
+			text = string(out)
+			return err
+		})))
+		pages := strings.Count(text, "\f")
+		if got := len(total.FindAllString(text, -1)); got != totals || pages > most {
+			t.Errorf("%s has %d totals on %d pages, want %d on at most %d:\n%s", name, got, pages, totals, most, text)
+		}
+	}
+	prints("the setup page", setupURL(created), 1, 3)
+	s.SetUp(t, created)
+	prints("the page when done", setupURL(created), 1, 3)
+	agreed, err := s.Store.Agreement(t.Context(), s.Confirm(t, created).String("agreement.number"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	prints("the agreement", strings.Replace(setupURL(created), "?", "/agreement?", 1), 2, 6) // with that of the costs
+	prints("the agreement of an embedder", serveAgreement(t, agreed), 2, 6)
 }
