@@ -15,14 +15,18 @@ package httpapi
 
 import (
 	"context"
+	"embed"
 	"io"
 	"log/slog"
+	"mime"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -54,8 +58,8 @@ type Options struct {
 // its events and its log line carry it; "" where no request is being served.
 func RequestID(ctx context.Context) string { return web.RequestID(ctx) }
 
-// New returns the handler of everything under the service's base URL. A path that nothing is at is answered 404 in the
-// error envelope.
+// New returns the handler of everything under the service's base URL. A path that nothing is at is answered 404, in the error
+// envelope; a browser gets a page, unless the path is one for programs.
 func New(s *service.Service, o Options) http.Handler { return newHandler(s, o) }
 
 // application is the part of a *service.Service that the API needs.
@@ -69,12 +73,14 @@ type application interface {
 	Readiness(ctx context.Context) service.Readiness
 	Checkpoint(ctx context.Context) ([]byte, error)
 	EvidenceKey() string
+	Agency() agreement.Agency
 }
 
 type api struct {
 	app       application
 	log       *slog.Logger
-	base      string // path of the base URL
+	pages     *web.Site // for a browser at a path that nothing is at
+	base      string    // path of the base URL
 	identify  func(*http.Request) (service.Caller, error)
 	perKey    *web.Limiter // requests
 	perSource *web.Limiter // failed authentications
@@ -83,7 +89,8 @@ type api struct {
 const (
 	checkoutsPath = "/v1/provider-checkouts"
 	docsPath      = "/docs"
-	evidencePath  = "/.well-known/provider-checkout/evidence"
+	wellKnownPath = "/.well-known"
+	evidencePath  = wellKnownPath + "/provider-checkout/evidence"
 )
 
 func newHandler(app application, o Options) http.Handler {
@@ -92,6 +99,7 @@ func newHandler(app application, o Options) http.Handler {
 	a := &api{
 		app:       app,
 		log:       shared.Log,
+		pages:     web.NewSite(shared, web.SiteConfig{Assets: docsPath + "/", Files: embed.FS{}, Contact: app.Agency()}),
 		base:      web.BasePath(shared.BaseURL),
 		identify:  o.Authenticate,
 		perKey:    web.NewLimiter(o.RateLimit, shared.Now),
@@ -118,6 +126,7 @@ func (a *api) routes() http.Handler {
 	r.On("GET "+docsPath+"/", http.RedirectHandler(a.base+docsPath, http.StatusPermanentRedirect))
 	r.On("GET "+docsPath+"/docs.css", file("text/css; charset=utf-8", base, docsCSS))
 	r.On("GET "+docsPath+"/icon.svg", file("image/svg+xml", base, web.Icon()))
+	r.On("GET "+docsPath+"/style.css", http.HandlerFunc(a.pages.Asset))
 	r.On("GET "+docsPath+"/docs.js", file("text/javascript; charset=utf-8", base, docsJS))
 	r.On("GET "+evidencePath+"/checkpoint", a.serve(a.checkpoint))
 	r.On("GET "+evidencePath+"/key", a.serve(a.evidenceKey))
@@ -125,16 +134,39 @@ func (a *api) routes() http.Handler {
 	r.On("GET "+one, a.called(a.checkout))
 	r.On("POST "+one+"/confirm", a.called(a.confirm))
 
-	// Nobody is authenticated for a path or a method that is not there: the log names the key's id alone.
-	r.NotFoundHandler = a.serve(func(req *http.Request) (answer, error) {
-		_, _ = bearerKey(req)
-		return answer{}, notFound(r.Allowed(withoutSlash(req)) != "")
-	})
-	r.MethodNotAllowedHandler = a.serve(func(req *http.Request) (answer, error) {
-		_, _ = bearerKey(req)
-		return answer{}, methodNotAllowed(r.Allowed(req))
-	})
+	r.NotFoundHandler = a.unrouted(a.pages.NotFound,
+		func(req *http.Request) error { return notFound(r.Allowed(withoutSlash(req)) != "") })
+	r.MethodNotAllowedHandler = a.unrouted(
+		func(w http.ResponseWriter, req *http.Request) { a.pages.NotAllowed(w, req, r.Allowed(req)) },
+		func(req *http.Request) error { return methodNotAllowed(r.Allowed(req)) })
 	return r
+}
+
+// unrouted answers a request for a path or a method that is not there: a browser with a page, and any other client with a
+// refusal. Nobody is authenticated for it: the log names the key's id alone.
+func (a *api) unrouted(page http.HandlerFunc, refusal func(*http.Request) error) http.Handler {
+	refused := a.serve(func(r *http.Request) (answer, error) { return answer{}, refusal(r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = bearerKey(r)
+		if isBrowsed(r) {
+			page(w, r)
+			return
+		}
+		refused.ServeHTTP(w, r)
+	})
+}
+
+// isBrowsed reports whether a browser asks for a page: it accepts HTML, at a path that is not one for programs.
+func isBrowsed(r *http.Request) bool {
+	for _, programs := range []string{"/v1", wellKnownPath} {
+		if r.URL.Path == programs || strings.HasPrefix(r.URL.Path, programs+"/") {
+			return false
+		}
+	}
+	return slices.ContainsFunc(strings.Split(strings.Join(r.Header.Values("Accept"), ","), ","), func(accepted string) bool {
+		media, _, _ := mime.ParseMediaType(accepted)
+		return media == "text/html"
+	})
 }
 
 // mounted sends the requests under a mounted path to its handler, and all others to next.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -200,6 +201,53 @@ func TestABaseURLWithAPathIsInEveryAddress(t *testing.T) {
 		}
 	}
 	wantRefusal(t, do(h, request("GET", "/payments/v1", "")), http.StatusNotFound, "NOT_FOUND")
+}
+
+// Somebody who opens a wrong address reads a page about it, and a program that calls one gets the envelope.
+func TestABrowserGetsAPageWhereThereIsNothing(t *testing.T) {
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	h := newHandler(&stub{baseURL: "https://example.nz/pay"}, options(io.Discard, 0))
+	for _, tt := range []struct {
+		method, path, accept string
+		status               int
+		heading, allow       string // no heading for an answer in the envelope
+	}{
+		{"GET", "/nothing", browser, 404, "We cannot find this page", ""},
+		{"GET", "/pay/api/dd-setu", "text/html", 404, "We cannot find this page", ""},
+		{"GET", "/pay/docs/nothing.css", browser, 404, "We cannot find this page", ""},
+		{"HEAD", "/nothing", browser, 404, "", ""},
+		{"POST", "/pay/docs", browser, 405, "This page does not work that way", "GET, HEAD"},
+		{"GET", "/nothing", "*/*", 404, "", ""},
+		{"GET", "/nothing", "application/json", 404, "", ""},
+		{"GET", "/nothing", "", 404, "", ""},
+		{"POST", "/pay/docs", "application/json", 405, "", "GET, HEAD"},
+		{"GET", "/pay/v1/nothing", browser, 404, "", ""},
+		{"GET", "/v1/", browser, 404, "", ""},
+		{"DELETE", "/pay/v1/environment", browser, 405, "", "GET, HEAD"},
+		{"GET", "/pay/.well-known/security.txt", browser, 404, "", ""},
+	} {
+		w := do(h, request(tt.method, tt.path, "", header("Accept", tt.accept)))
+		kind, allow := w.Header().Get("Content-Type"), w.Header().Get("Allow")
+		if w.Code != tt.status || allow != tt.allow {
+			t.Errorf("%s %s: answer %d, Allow %q; want %d, %q", tt.method, tt.path, w.Code, allow, tt.status, tt.allow)
+		}
+		want := "application/json"
+		if tt.heading != "" || tt.method == "HEAD" {
+			want = "text/html; charset=utf-8"
+		}
+		if kind != want || tt.heading != "" && !strings.Contains(w.Body.String(), "<h1>"+tt.heading+"</h1>") {
+			t.Errorf("%s %s for %q: %s, want %s with the heading %q:\n%s", tt.method, tt.path, tt.accept, kind, want, tt.heading, w.Body)
+		}
+	}
+	page := do(h, request("GET", "/nothing", "", header("Accept", browser))).Body.String()
+	for _, found := range regexp.MustCompile(`<link [^>]*href="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		if w := do(h, request("GET", found[1], "")); w.Code != http.StatusOK || !strings.HasPrefix(found[1], "/pay/") {
+			t.Errorf("the page loads %s, which is answered %d", found[1], w.Code)
+		}
+	}
+	if !strings.Contains(page, "Pay Limited") {
+		t.Errorf("the page names nobody to ask:\n%s", page)
+	}
 }
 
 func TestAMountedHandlerGetsItsPathAndWhatIsBelow(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
@@ -40,6 +41,10 @@ func (s *stub) BaseURL() string { return cmp.Or(s.baseURL, "http://pay.example")
 func (s *stub) Checkpoint(context.Context) ([]byte, error) { return []byte(s.checkpoint), s.err }
 
 func (s *stub) EvidenceKey() string { return s.key }
+
+func (s *stub) Agency() agreement.Agency {
+	return agreement.Agency{Name: "Pay Limited", Address: "1 Lambton Quay", Contact: "privacy@pay.example"}
+}
 
 func (s *stub) Authenticate(_ context.Context, key string) (service.Caller, error) {
 	switch key {

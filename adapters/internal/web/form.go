@@ -19,8 +19,7 @@ func (s *Site) Handler(routes map[string]http.HandlerFunc) http.Handler {
 	router := NewRouter()
 	router.NotFoundHandler = http.HandlerFunc(s.NotFound)
 	router.MethodNotAllowedHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Allow", router.Allowed(r))
-		s.problem(w, r, http.StatusMethodNotAllowed, "")
+		s.NotAllowed(w, r, router.Allowed(r))
 	})
 	for route, h := range routes {
 		router.On(route, h)

@@ -70,6 +70,12 @@ func (s *Site) NotFound(w http.ResponseWriter, r *http.Request) {
 	s.problem(w, r, http.StatusNotFound, "")
 }
 
+// NotAllowed answers a request for a page by a method that it does not take, and names the methods that it takes.
+func (s *Site) NotAllowed(w http.ResponseWriter, r *http.Request, allowed string) {
+	w.Header().Set("Allow", allowed)
+	s.problem(w, r, http.StatusMethodNotAllowed, "")
+}
+
 // retryable is the statuses after which a request for the same page may succeed.
 var retryable = []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 
