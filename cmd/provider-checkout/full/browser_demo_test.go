@@ -156,7 +156,7 @@ func readFile(t *testing.T, path string) []byte {
 }
 
 // pictured is the phone of the README's picture of the setup page.
-var pictured = screen{name: "picture", width: 390, height: 1025, scale: 1, phone: true, scheme: "light"}
+var pictured = screen{name: "picture", width: 390, height: 844, scale: 1, phone: true, scheme: "light"}
 
 var pictures = flag.Bool("pictures", false, "take the README's pictures again")
 
