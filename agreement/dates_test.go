@@ -82,6 +82,9 @@ func checkDates(t *testing.T, a agreement.Agreement, sections []agreement.Sectio
 	if total := table.Foot[len(table.Foot)-1]; total != sum.Dollars() {
 		t.Errorf("the payments sum to %s, the total is %s", sum.Dollars(), total)
 	}
+	if told := toldInAll(t, agreement.Steps(payments, a.Plan.Frequency), len(payments)); told != sum {
+		t.Errorf("the steps %q sum to %s, the payments to %s", agreement.Steps(payments, a.Plan.Frequency), told.Dollars(), sum.Dollars())
+	}
 	for _, title := range []string{"At a glance", "Planned payments", "What the course costs"} {
 		s := section(t, sections, title)
 		said := s.Paragraphs
@@ -94,4 +97,26 @@ func checkDates(t *testing.T, a agreement.Agreement, sections []agreement.Sectio
 			}
 		}
 	}
+}
+
+var printedAmount = regexp.MustCompile(`\$([0-9,]+\.[0-9]{2})`)
+
+// toldInAll returns what a payer pays who is told of a number of payments by these steps alone.
+func toldInAll(t *testing.T, steps []agreement.Step, payments int) (sum money.Cents) {
+	t.Helper()
+	for _, step := range steps {
+		var amounts []money.Cents
+		for _, found := range printedAmount.FindAllStringSubmatch(step.String(), -1) {
+			amount, err := money.Parse(strings.ReplaceAll(found[1], ",", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			amounts = append(amounts, amount)
+			sum += amount
+		}
+		if strings.Contains(step.Amount, " a ") { // a payment is the first step, and the last may differ
+			sum += amounts[0] * money.Cents(payments-1-len(amounts))
+		}
+	}
+	return sum
 }
