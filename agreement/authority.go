@@ -32,8 +32,10 @@ func (a Authority) IsZero() bool {
 
 // Or returns a, with what other says in the place of what a does not say.
 func (a Authority) Or(other Authority) Authority {
-	a.Initiator, a.AuthorisationCode = cmp.Or(a.Initiator, other.Initiator), cmp.Or(a.AuthorisationCode, other.AuthorisationCode)
-	a.Statement, a.Form, a.Calendar = cmp.Or(a.Statement, other.Statement), cmp.Or(a.Form, other.Form), cmp.Or(a.Calendar, other.Calendar)
+	a.Initiator = cmp.Or(a.Initiator, other.Initiator)
+	a.AuthorisationCode = cmp.Or(a.AuthorisationCode, other.AuthorisationCode)
+	a.Statement = cmp.Or(a.Statement, other.Statement)
+	a.Form, a.Calendar = cmp.Or(a.Form, other.Form), cmp.Or(a.Calendar, other.Calendar)
 	if len(a.Conditions) == 0 {
 		a.Conditions = other.Conditions
 	}
@@ -50,7 +52,8 @@ func (a Authority) Contradicted(processor Authority) (lines []string) {
 		{"collection_days", string(a.Calendar), string(processor.Calendar)},
 	} {
 		if field.terms != "" && field.processor != "" && field.terms != field.processor {
-			lines = append(lines, fmt.Sprintf("authority.%s: the terms say %q, and the processor %q", field.name, field.terms, field.processor))
+			lines = append(lines, fmt.Sprintf("authority.%s: the terms say %q, and the processor %q",
+				field.name, field.terms, field.processor))
 		}
 	}
 	return lines

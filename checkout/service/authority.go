@@ -44,28 +44,17 @@ func (s *Service) said(c checkout.Creditor) agreement.Authority {
 }
 
 // creditorOf returns the creditor of a provider's account; zero where the processor does not say. An answer that is there is
-// returned at once: when it is old, the processor is asked again meanwhile. Only where there is no answer is the processor waited for.
+// returned at once: when it is old, the processor is asked again meanwhile. Only without any answer is the processor waited for.
 func (s *Service) creditorOf(ctx context.Context, p catalogue.Provider) (checkout.Creditor, error) {
 	checker, ok := s.cfg.Processor.(ports.AccountChecker)
 	if !ok {
 		return checkout.Creditor{}, nil
 	}
-	account := accountOf(p)
-	ask := func(ctx context.Context) error {
-		return within(ctx, s.cfg.ProcessorTimeout, func(ctx context.Context) error {
-			creditor, err := checker.CheckAccount(ctx, account)
-			if err != nil {
-				return fmt.Errorf("ask who debits for provider %s: %w", p.Code, err)
-			}
-			s.creditors.known.Put(s.now(), account, creditor)
-			return nil
-		})
-	}
+	account, lasting := accountOf(p), context.WithoutCancel(ctx) // others may wait for the answer too
 	if known, ok := s.creditors.known.Latest(account); ok {
 		if _, fresh := s.creditors.known.Fresh(s.now(), account); !fresh {
-			s.creditors.known.Put(s.now(), account, known) // others do not ask meanwhile, nor soon after a failure
-			ctx = context.WithoutCancel(ctx)
-			go func() { s.reportCreditor(ctx, ask(ctx)) }()
+			s.creditors.known.Put(s.now(), account, known) // nobody else asks meanwhile, nor soon after a failure
+			go s.askCreditor(lasting, checker, p)
 		}
 		return known, nil
 	}
@@ -77,7 +66,7 @@ func (s *Service) creditorOf(ctx context.Context, p catalogue.Provider) (checkou
 	}
 	defer unlock()
 	if !waited {
-		s.reportCreditor(ctx, ask(ctx))
+		s.askCreditor(lasting, checker, p)
 	}
 	if known, ok := s.creditors.known.Latest(account); ok {
 		return known, nil
@@ -85,15 +74,23 @@ func (s *Service) creditorOf(ctx context.Context, p catalogue.Provider) (checkou
 	return checkout.Creditor{}, checkout.Busy()
 }
 
-func accountOf(p catalogue.Provider) checkout.Account {
-	return checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment}
+// askCreditor asks the processor for the creditor of a provider's account, and keeps the answer, or reports why there is no answer.
+func (s *Service) askCreditor(ctx context.Context, checker ports.AccountChecker, p catalogue.Provider) {
+	err := within(ctx, s.cfg.ProcessorTimeout, func(ctx context.Context) error {
+		creditor, err := checker.CheckAccount(ctx, accountOf(p))
+		if err == nil {
+			s.creditors.known.Put(s.now(), accountOf(p), creditor)
+		}
+		return err
+	})
+	if err != nil {
+		s.report(ctx, Failure{Operation: OperationReady, Severity: Warning,
+			Err: fmt.Errorf("ask who debits for provider %s: %w", p.Code, err)})
+	}
 }
 
-// reportCreditor reports why the processor did not say who debits.
-func (s *Service) reportCreditor(ctx context.Context, err error) {
-	if err != nil {
-		s.report(ctx, Failure{Operation: OperationReady, Severity: Warning, Err: err})
-	}
+func accountOf(p catalogue.Provider) checkout.Account {
+	return checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment}
 }
 
 // CheckTerms returns an error with a line for each field of Config.Terms of which the processor says otherwise, for any provider
@@ -140,7 +137,8 @@ func CheckAccount(ctx context.Context, checker ports.AccountChecker, p catalogue
 		return creditor, fmt.Errorf("provider %s: %w", p.Code, err)
 	}
 	if given := (agreement.DebitTerms{NoticeDays: p.NoticeDays}).Days(); given < creditor.Notice {
-		return creditor, fmt.Errorf("provider %s: its notice_days are %d, and its account needs %d at least", p.Code, given, creditor.Notice)
+		return creditor, fmt.Errorf("provider %s: its notice_days are %d, and its account needs %d at least",
+			p.Code, given, creditor.Notice)
 	}
 	return creditor, nil
 }

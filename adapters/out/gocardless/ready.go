@@ -51,8 +51,8 @@ func (p *Processor) CheckAccount(ctx context.Context, a checkout.Account) (check
 	case strings.HasPrefix(a.ID, creditorPrefix), len(all) == 0:
 		return checkout.Creditor{}, fmt.Errorf("the GoCardless account has no creditor %s", a.ID)
 	case len(all) > 1:
-		return checkout.Creditor{}, fmt.Errorf("the GoCardless account has %d creditors, and the account id %q is none of theirs: name one, %s…",
-			len(all), a.ID, creditorPrefix)
+		return checkout.Creditor{}, fmt.Errorf("the GoCardless account has %d creditors, and the account id %q is none of theirs: "+
+			"name one, %s…", len(all), a.ID, creditorPrefix)
 	}
 	return all[0].creditor()
 }
@@ -90,6 +90,6 @@ func (w creditorWire) creditor() (checkout.Creditor, error) {
 			status = outbound.Word(identifier.Status)
 		}
 	}
-	return checkout.Creditor{}, fmt.Errorf("no payment can be collected by BECS NZ for creditor %s of the GoCardless account: its becs_nz scheme "+
-		"identifier is %s", w.ID, status)
+	return checkout.Creditor{}, fmt.Errorf("no payment can be collected by BECS NZ for creditor %s of the GoCardless account: "+
+		"its becs_nz scheme identifier is %s", w.ID, status)
 }

@@ -56,8 +56,9 @@ func toBillingRequestWire(start checkout.SetupStart) object {
 
 // describe returns the words that GoCardless' page shows the payer: what is paid for, and the first payment where there is room.
 func describe(start checkout.SetupStart) string {
-	described := fmt.Sprintf("%s: first payment %s, planned for %s", start.Description, start.First.Amount.Dollars(), start.First.Taken.Long())
-	if start.First.Amount == 0 || utf8.RuneCountInString(described) > text.Max {
+	first := start.First
+	described := fmt.Sprintf("%s: first payment %s, planned for %s", start.Description, first.Amount.Dollars(), first.Taken.Long())
+	if first.Amount == 0 || utf8.RuneCountInString(described) > text.Max {
 		return start.Description
 	}
 	return described
