@@ -191,6 +191,21 @@ func TestNoPageWaitsForWhoDebitsWhileAnAnswerIsThere(t *testing.T) {
 	})
 }
 
+// A payer who hangs up does not end the first question for the others, who wait for its answer.
+func TestAPayerWhoHangsUpDoesNotEndTheQuestion(t *testing.T) {
+	inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, p *knowingProcessor) {
+		o := w.opened(t, "ORDER-1")
+		p.says("Rimu College", nil, 2*time.Second)
+		gone, hangUp := context.WithTimeout(t.Context(), time.Second)
+		defer hangUp()
+		go w.SetupPage(gone, o.Token)
+		synctest.Wait()
+		if page := w.page(t, o.Token); page.DebitTerms.Initiator() != "Rimu College" || p.asked() != 1 {
+			t.Errorf("the page names %q after %d questions, want Rimu College after 1", page.DebitTerms.Initiator(), p.asked())
+		}
+	})
+}
+
 // While nobody knows who debits, no page names another, no agreement is concluded, and a link that has ended still says so.
 func TestWithoutAnyAnswerPagesAndConfirmsAreBusy(t *testing.T) {
 	inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, p *knowingProcessor) {
