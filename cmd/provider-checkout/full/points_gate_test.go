@@ -59,8 +59,10 @@ type gate struct {
 }
 
 func newGate(target point, aside map[string]bool) *gate {
-	return &gate{struck: make(chan struct{}), target: target, aside: maps.Clone(aside), unasked: make(map[string]bool),
+	g := &gate{struck: make(chan struct{}), target: target, aside: make(map[string]bool), unasked: make(map[string]bool),
 		count: make(map[exchange]int)}
+	maps.Copy(g.aside, aside)
+	return g
 }
 
 // arm says what happens at the target: strike reports whether the message goes on, which it does once held is closed, or
