@@ -88,7 +88,7 @@ func TestThePayersPageSaysWhatWasAgreed(t *testing.T) {
 	for _, want := range []string{"From the account01-0902-•••••89-00", "each payment shows as PUTEA KOWHAI", "with the authorisation code 0123456",
 		"Agreement" + b.stored().Confirmation.AgreementNumber, "Your enrolment for Diploma in Business at Kōwhai Institute is confirmed.",
 		"before the day of the payment: Pūtea Limited (0800 555 010).", "If the account is not yours, tell Pūtea Limited (plans@putea.example) at once.",
-		"You can cancel the payment plan within 5 working days after the day on which your agreement was sent to you. Write to Pūtea Limited.",
+		"You can cancel until and including Monday 1 February 2027. Write to Pūtea Limited.",
 		"You can end the direct debit at any time: tell your bank.", "Total to pay$2,990.00", "Questions? Write to help@kowhai.example."} {
 		page.reads(t, strings.ReplaceAll(want, "\n", " "))
 	}

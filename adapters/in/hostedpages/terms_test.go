@@ -59,6 +59,8 @@ func TestPagesSayUntilWhenThePlanCanBeCancelled(t *testing.T) {
 		b.confirm(order().First)
 		b.get(b.setupPath()).is(t, http.StatusOK).reads(t, "You can cancel until and including "+day+".")
 		b.get(b.agreementPath()).reads(t, "You can cancel until and including "+day+":")
+		b.now = b.now.Add(30 * 24 * time.Hour)
+		b.get(b.setupPath()).reads(t, "The time in which you could cancel the payment plan ended on "+day+".")
 	}
 }
 

@@ -236,8 +236,9 @@ func TestContract2ALinkByEmailTakesNothingFromTheProvider(t *testing.T) {
 		if mail == "" || strings.Contains(link.Body, mail) {
 			t.Fatalf("the payer's token is %q", mail)
 		}
-		shows(t, "link by e-mail", s.Visit(t, sandbox.SetupPagePath+"?token="+mail), http.StatusOK, sandbox.OpenTitle)
-		form := s.Submit(t, sandbox.SetupPagePath, []string{"token", mail}).Header.Get("Location")
+		open := s.Visit(t, sandbox.SetupPagePath+"?token="+mail)
+		shows(t, "link by e-mail", open, http.StatusOK, sandbox.OpenTitle)
+		form := s.Submit(t, sandbox.SetupPagePath, []string{"token", mail, "terms", sandbox.ShownTerms(open)}).Header.Get("Location")
 		s.Submit(t, form, bankDetails(goodAccount))
 		shows(t, "link by e-mail, when done", s.Visit(t, sandbox.SetupPagePath+"?token="+mail), http.StatusOK, sandbox.DoneTitle)
 		if r := s.Confirm(t, created); r.Status != http.StatusOK {
