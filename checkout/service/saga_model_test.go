@@ -24,12 +24,14 @@ import (
 // what was answered, and never asks a process.
 type model struct {
 	*saga
-	lock   sync.Mutex // guards everything below
-	orders map[string]*modelOrder
-	bodies map[string][]byte // of the events that were sent, by id
-	faults []string          // what may not be
-	known  map[string]bool   // requests that reserved a checkout, or decided a confirm, and know it
-	held   map[string]held   // by job, the lease that was granted last
+	lock    sync.Mutex // guards everything below
+	orders  map[string]*modelOrder
+	bodies  map[string][]byte // of the events that were sent, by id
+	notices map[string]string // the subjects of the notices that were sent, by id
+	polled  bool              // every order was polled after calm
+	faults  []string          // what may not be
+	known   map[string]bool   // requests that reserved a checkout, or decided a confirm, and know it
+	held    map[string]held   // by job, the lease that was granted last
 }
 
 // held is a lease.
@@ -55,7 +57,7 @@ var (
 )
 
 func newModel(s *saga) *model {
-	m := &model{saga: s, orders: map[string]*modelOrder{}, bodies: map[string][]byte{}, known: map[string]bool{}, held: map[string]held{}}
+	m := &model{saga: s, orders: map[string]*modelOrder{}, bodies: map[string][]byte{}, notices: map[string]string{}, known: map[string]bool{}, held: map[string]held{}}
 	for _, order := range slices.Concat(sagaOrders, lateOrders) {
 		m.orders[order] = &modelOrder{refused: map[checkout.Intent]bool{}}
 	}
@@ -269,7 +271,9 @@ func (m *model) stores(p *process, l *checkout.Lease, o checkout.Outcome, change
 			m.enters(p, e.ID, q)
 		}
 		for _, j := range change.Jobs {
-			m.enters(p, j.ID, q)
+			if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
+				m.enters(p, j.ID, q)
+			}
 		}
 	}
 	return err
@@ -385,6 +389,7 @@ func (m *model) settled() {
 	}
 	for order, o := range m.orders {
 		m.judgeOrder(order, o, records[order], enrolments[order])
+		m.judgeMandate(records[order], enrolments[order])
 	}
 }
 
@@ -429,6 +434,7 @@ func (m *model) judgeEvents(r checkout.CheckoutRecord, unsent map[string][]byte)
 		if c.Confirmation.PDFGenerated() {
 			want = append(want, events.AgreementGenerated)
 		}
+		want = append(want, slices.Repeat([]events.Name{events.MandateChanged}, endings(r))...)
 	}
 	var got []events.Name
 	for _, e := range r.Events() {
@@ -467,7 +473,11 @@ func (m *model) judgeJournal(r checkout.CheckoutRecord) {
 		if j.Job.Kind == checkout.JobDeliver {
 			want[checkout.MomentEventDelivered]++
 		}
-		if j.State == checkout.JobPending && j.Job.Kind != checkout.JobLook {
+		if j.Job.Kind == checkout.JobAuthority {
+			want[checkout.MomentCRMDone]++
+		}
+		// A notice waits for long after a failure.
+		if j.State == checkout.JobPending && j.Job.Kind != checkout.JobLook && !(j.Job.Kind == checkout.JobNotify && j.Failure.Reason != "") {
 			m.fault("job %s of %s is pending: %+v", j.Job.ID, c.OrderID, j)
 		}
 	}

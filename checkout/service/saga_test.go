@@ -30,10 +30,12 @@ func play(t *testing.T, seed uint64) (faults []string, seen map[string]int, trac
 		}
 		clients.Go(s.spy)
 		clients.Go(s.drain)
+		clients.Go(s.end)
 		time.Sleep(time.Until(s.calm) + time.Minute)
 		s.model.settled()
 		clients.Wait()
 		s.model.finish()
+		s.model.pollAll()
 		time.Sleep(10 * time.Second)
 		s.model.settled()
 		for slot := range s.slots {
@@ -82,7 +84,8 @@ func checkSometimes(t *testing.T, total map[string]int) {
 		create: refused by a rule of the CRM's own, create: busy, create: failure, confirm: new, confirm: repeat, confirm: conflict,
 		confirm: setup incomplete, confirm: busy, confirm: failure, look: not found, a client gave up, a reserved checkout was looked for,
 		a lease was lost, a reservation was released, a job was leased again, a lease was extended, a process was drained, an agreement was not rendered, a confirmed order,
-		CRM step done, CRM step unknown, CRM step refused, event delivered, recovery`, ",")
+		CRM step done, CRM step unknown, CRM step refused, event delivered, recovery, notice sent, notice dropped, mandate failed, mandate cancelled,
+		an order of whose mandate everybody was told`, ",")
 	expected = append(expected, "outage")
 	for _, all := range []kinds{readFaults, writeFaults, crmFaults} {
 		for _, k := range all {

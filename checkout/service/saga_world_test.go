@@ -52,7 +52,7 @@ func newSaga(t *testing.T, seed uint64) *saga {
 	ring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
 	must(t, err)
 	s := &saga{seed: seed, store: memory.New(), crm: memory.NewCRM(catalogue.Sandbox), ring: ring,
-		bank: &sagaBank{fulfilled: map[string]bool{}}, draws: map[string]int{}, seen: map[string]int{}}
+		bank: &sagaBank{fulfilled: map[string]bool{}, moved: map[string]checkout.Observation{}}, draws: map[string]int{}, seen: map[string]int{}}
 	s.model = newModel(s)
 	s.storm = time.Now().Add(5 * time.Second)
 	s.calm = s.storm.Add(between(s.chance("calm"), 20*time.Second, 90*time.Second))
@@ -62,7 +62,11 @@ func newSaga(t *testing.T, seed uint64) *saga {
 		s.calm = s.back
 	}
 	err = s.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-		return []catalogue.Configuration{kowhai()}, nil, nil
+		k := kowhai()
+		for _, n := range events.Names() {
+			k.Provider.Destination.Events = append(k.Provider.Destination.Events, string(n))
+		}
+		return []catalogue.Configuration{k}, nil, nil
 	})
 	must(t, err)
 	for slot := range s.slots {
@@ -108,7 +112,7 @@ func (s *saga) start(slot, generation int) {
 	p.random = fork(r)
 	var err error
 	p.Service, err = service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: s.ring,
-		Store: s.storeOf(p), Processor: s.bank, CRM: sagaCRM{s.crm, p}, Printer: p, Sender: p, Now: time.Now, Rand: p,
+		Store: s.storeOf(p), Processor: s.bank, CRM: sagaCRM{s.crm, p}, Printer: p, Sender: p, Notifier: p, Now: time.Now, Rand: p,
 		Report: func(_ context.Context, f service.Failure) { s.model.reported(f) },
 		Count:  func(o service.Count) { s.saw(string(o)) }})
 	if err != nil {
@@ -243,7 +247,8 @@ func (p *process) Send(_ context.Context, _ catalogue.Destination, d events.Deli
 // sagaBank is the processor, at which a payer has finished or not.
 type sagaBank struct {
 	mu        sync.Mutex
-	fulfilled map[string]bool // by billing request
+	fulfilled map[string]bool                 // by billing request
+	moved     map[string]checkout.Observation // of the mandates that ended or live again
 }
 
 func (b *sagaBank) Info() checkout.ProcessorInfo {
@@ -259,6 +264,9 @@ func (b *sagaBank) Begin(_ context.Context, s checkout.SetupStart) (checkout.Bil
 func (b *sagaBank) Observe(_ context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if moved, ok := b.moved[q.Setup.BillingRequestID]; ok {
+		return moved, nil
+	}
 	if b.fulfilled[q.Setup.BillingRequestID] {
 		return fulfilled, nil
 	}
