@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -220,12 +221,21 @@ func TestContract7EveryCodeOfTheDocumentIsOneOfTheEnvelope(t *testing.T) {
 // Every event that a receiver got is a message of the AsyncAPI document that the service serves: its headers and its
 // body fit the schemas, and have each field that they name.
 func TestContract6EventsAreTheMessagesOfTheAsyncAPIDocument(t *testing.T) {
-	s := newSuite(t, memory.New())
+	var b *bank
+	s := newSuite(t, memory.New(), func(c *service.Config, o *httpapi.Options) { b = withBank(c, o) })
+	s.Configure(t, listing("KOWHAI", `"checkout.created", "checkout.confirmed", "agreement.generated", "mandate.changed"`))
 	document, err := apiclient.ParseObject([]byte(s.Visit(t, s.URL+"/v1/asyncapi.json").Body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Confirm(t, s.Ready(t, "ORDER-1"))
+	created := s.Ready(t, "ORDER-1")
+	s.Confirm(t, created)
+	b.say(func(context.Context) (checkout.Observation, error) {
+		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateCancelled, MandateReason: "DISHONOUR-AC04"}, nil
+	})
+	s.Clock.Forward(2 * time.Second) // until the processor is asked again
+	s.Get(t, "KOWHAI", created.CheckoutPath())
+	s.restart(t, 1)
 	var names []string
 	for _, d := range s.Receiver.Deliveries() {
 		name := d.Header.Get("X-Service-Event")
@@ -248,7 +258,7 @@ func TestContract6EventsAreTheMessagesOfTheAsyncAPIDocument(t *testing.T) {
 			t.Errorf("the document takes a %s without a checkout or a signature", name)
 		}
 	}
-	if want := []string{"checkout.created", "checkout.confirmed", "agreement.generated"}; !slices.Equal(names, want) {
+	if want := []string{"checkout.created", "checkout.confirmed", "agreement.generated", "mandate.changed"}; !slices.Equal(names, want) {
 		t.Errorf("the events are %q, want %q", names, want)
 	}
 	if operations, _ := document.At("operations").(map[string]any); len(operations) != len(names) {

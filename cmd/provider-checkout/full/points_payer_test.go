@@ -63,7 +63,35 @@ func (p *payer) way() []payerStep {
 		way = append(way, payerStep{"begin" + suffix, p.begin}, payerStep{"notify" + suffix, happensHere(func() error { return p.complete(try) })},
 			payerStep{"poll" + suffix, p.poll}, payerStep{"return" + suffix, p.comeBack})
 	}
-	return append(way, payerStep{"confirm", p.confirm})
+	return append(way, payerStep{"confirm", p.confirm}, payerStep{"end", happensHere(p.end)}, payerStep{"poll after the end", p.pollEnd})
+}
+
+// end has the mandate end after the confirm, which GoCardless notifies.
+func (p *payer) end() error {
+	if p.enrolment.Ended {
+		return nil
+	}
+	request, err := p.latestRequest()
+	if err == nil {
+		p.bank.SetWebhook(p.front.URL+gocardless.WebhookPath, bankSecret)
+		err = p.bank.MoveMandate(request.Text("id"), "failed", "DISHONOUR-AC04")
+	}
+	p.enrolment.Ended = err == nil
+	return err
+}
+
+// pollEnd asks for the checkout, which must say that the mandate ended.
+func (p *payer) pollEnd(ctx context.Context) (func() error, error) {
+	r, err := p.backend.Call(ctx, p.enrolment.Provider, http.MethodGet, p.enrolment.Created.CheckoutPath(), "")
+	return unlessBusy(r, func() error {
+		switch {
+		case r.Status != http.StatusOK || r.At("direct_debit.setup_complete") != true:
+			return fmt.Errorf("poll answers %d %s", r.Status, r.Body)
+		case r.At("direct_debit.mandate_status") != "failed":
+			return errNotYet
+		}
+		return nil
+	}), err
 }
 
 // happensHere returns the sending of a step that sends the process nothing.

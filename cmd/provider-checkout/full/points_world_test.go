@@ -13,6 +13,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 const (
@@ -41,6 +42,7 @@ func (s *pointSuite) newWorld(t *testing.T, target point) *pointWorld {
 		return w.gate.around(func(r *http.Request) string { return "event: " + r.URL.Path }, next)
 	})
 	w.Verdicts.AcceptAll = true
+	w.List(t, events.Names()...)
 	if strings.HasPrefix(store, "postgres") {
 		w.struck = throughGate(t, w.gate, store)
 	}

@@ -76,6 +76,9 @@ func (r *Record) check(t *testing.T, e *Enrolment) {
 	}
 	r.checkCharges(t)
 	want := []string{string(events.CheckoutCreated), string(events.CheckoutConfirmed), string(events.AgreementGenerated)}
+	if e.Ended {
+		want = append(want, string(events.MandateChanged))
+	}
 	if got := r.all("event", "event"); !slices.Equal(got, want) {
 		wrong("has the events %q, want %q", got, want)
 	}

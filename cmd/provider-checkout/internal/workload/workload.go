@@ -3,6 +3,7 @@
 package workload
 
 import (
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -16,6 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // finishing is the number of clients that complete the enrolments at the end.
@@ -65,6 +67,17 @@ func (r *Workload) Multiply(t *testing.T, n int) {
 		}
 	}
 	r.Enrolments.pairs = n
+}
+
+// List has the providers list these events.
+func (r *Workload) List(t *testing.T, names ...events.Name) {
+	t.Helper()
+	list, err := json.Marshal(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := strings.NewReplacer("HOOKS", r.Receiver.URL, `"signing_secret"`, `"events": `+string(list)+`, "signing_secret"`).Replace(sandbox.Providers)
+	r.Run(t, "apply", "-f", proc.TempFile(t, file), "--store", r.Store)
 }
 
 // forPair returns a text about the first pair of providers as a text about pair i.
