@@ -49,6 +49,9 @@ type payerStep struct {
 // cancelStep is the step in which the mandate of the first try ends.
 const cancelStep = "cancel"
 
+// endStep is the step in which the mandate ends after the confirm.
+const endStep = "end"
+
 // way is the whole of a payer's way.
 func (p *payer) way() []payerStep {
 	way := []payerStep{{"create", p.create}}
@@ -63,7 +66,7 @@ func (p *payer) way() []payerStep {
 		way = append(way, payerStep{"begin" + suffix, p.begin}, payerStep{"notify" + suffix, happensHere(func() error { return p.complete(try) })},
 			payerStep{"poll" + suffix, p.poll}, payerStep{"return" + suffix, p.comeBack})
 	}
-	return append(way, payerStep{"confirm", p.confirm}, payerStep{"end", happensHere(p.end)}, payerStep{"poll after the end", p.pollEnd})
+	return append(way, payerStep{"confirm", p.confirm}, payerStep{endStep, happensHere(p.end)}, payerStep{"poll after the end", p.pollEnd})
 }
 
 // end has the mandate end after the confirm, which GoCardless notifies.

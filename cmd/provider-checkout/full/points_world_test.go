@@ -31,6 +31,8 @@ type pointWorld struct {
 	api    string // URL of GoCardless
 	struck string // the store, as the process names it that is to be struck
 	latest *server
+
+	outside *pointOutside // nil without Salesforce and e-mails
 }
 
 // newWorld returns a world around a new store, whose gate strikes at a point.
@@ -49,6 +51,9 @@ func (s *pointSuite) newWorld(t *testing.T, target point) *pointWorld {
 	w.bank = gocardlesstest.New(gocardlesstest.Options{Token: bankToken, WebhookSecret: bankSecret, RateLimit: -1, WebhookTimeout: time.Second})
 	bank := httptest.NewServer(w.gate.around(callName, w.bank))
 	w.api = bank.URL
+	if s.outside {
+		w.outside = newOutside(t, w.gate)
+	}
 	w.front = newPointFront()
 	public := httptest.NewServer(w.gate.around(requestName, w.front))
 	w.front.URL = public.URL
@@ -99,8 +104,13 @@ func newPointFront() *pointFront {
 // start starts a process on the store, to which requests go from now on.
 func (w *pointWorld) start(t *testing.T, store string) *server {
 	t.Helper()
-	cmd := w.Command(serveArgs(store, "--base-url", w.front.URL, "--processor", "gocardless", "--gocardless-url", w.api)...)
-	cmd.Env = []string{"PROVIDER_CHECKOUT_GOCARDLESS_TOKEN=" + bankToken, "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET=" + bankSecret}
+	args := []string{"--base-url", w.front.URL, "--processor", "gocardless", "--gocardless-url", w.api}
+	env := []string{"PROVIDER_CHECKOUT_GOCARDLESS_TOKEN=" + bankToken, "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET=" + bankSecret}
+	if w.outside != nil {
+		args, env = append(args, w.outside.args()...), append(env, w.outside.env()...)
+	}
+	cmd := w.Command(serveArgs(store, args...)...)
+	cmd.Env = env
 	w.latest = serve(t, cmd)
 	w.front.mu.Lock()
 	defer w.front.mu.Unlock()
@@ -108,8 +118,10 @@ func (w *pointWorld) start(t *testing.T, store string) *server {
 	return w.latest
 }
 
-// delivered waits until no event is pending.
+// delivered waits until no event is pending, and nothing for Salesforce and the payer.
 func (w *pointWorld) delivered(t *testing.T) {
 	t.Helper()
-	eventually(t, "no event is pending", func() bool { return w.latest.metric(t, "provider_checkout_outbox_pending_events") == 0 })
+	for _, waiting := range []string{"outbox_pending_events", "crm_steps_waiting", "notices_waiting"} {
+		eventually(t, "there are no "+waiting, func() bool { return w.latest.metric(t, "provider_checkout_"+waiting) == 0 })
+	}
 }

@@ -175,7 +175,7 @@ func (r *Workload) checkDeliveries(t *testing.T, byOrder map[string]*Record) {
 	for id := range byCheckout {
 		t.Errorf("checkout %s had events delivered, and is not on record", id)
 	}
-	t.Logf("%d deliveries of %d events", len(all), 3*len(byOrder))
+	t.Logf("%d deliveries of the events of %d checkouts", len(all), len(byOrder))
 }
 
 // Verdicts decides the answers of a receiver that is sometimes slow, sometimes fails, and never accepts some events,
