@@ -87,9 +87,9 @@ type Config struct {
 	CRM       ports.CRM       // of the same environment: EmbeddedCRM, or one outside of the store
 	Printer   ports.Printer
 	Sender    ports.Sender
-	// Notifier notifies payers of the setup and of the agreement, and sends the links that MailLink renews (adapters/out/smtp does by
-	// e-mail). Nil: they are sent nothing, and nothing is stored of it. Run sends the notices; notices that wait when it is taken away
-	// are sent when there is one again.
+	// Notifier notifies payers of the setup, of the agreement and of a mandate that ends after the confirm, and sends the links that
+	// MailLink renews (adapters/out/smtp does by e-mail). Nil: they are sent nothing, and nothing is stored of it. Run sends the notices;
+	// notices that wait when it is taken away are sent when there is one again.
 	Notifier ports.PayerNotifier
 
 	// Tasks are run by one process at a time, by Run.

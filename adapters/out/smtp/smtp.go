@@ -14,9 +14,10 @@
 // # What is sent
 //
 // A payer gets two messages: one when the direct debit is set up, and one when the agreement is concluded, which is the
-// agreement in full and the notice of the dates and amounts, with the PDF attached. A payer whose setup link has expired gets a
-// new link on request. They go to the student's address, the only one on record, as plain text and HTML, and load nothing. Replies
-// go to the provider's support address, if it has one.
+// agreement in full and the notice of the dates and amounts, with the PDF attached. When the mandate ends after that, or is
+// reinstated, there is one more each time: why, what is still owed, what to do and whom to ask. A payer whose setup link has expired
+// gets a new link on request. They go to the student's address, the only one on record, as plain text and HTML, and load nothing.
+// Replies go to the provider's support address, if it has one.
 //
 // # How it is sent
 //
