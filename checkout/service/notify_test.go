@@ -140,6 +140,23 @@ func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
 	})
 }
 
+// The payer is on the done page, and no poll and no notification comes.
+func TestTheNoticeOfTheSetupLeavesSoonAfterTheDonePage(t *testing.T) {
+	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
+		defer w.background(t)()
+		o := w.begun(t, "ORDER-1")
+		time.Sleep(3 * time.Second)
+		w.processor.set(fulfilled)
+		if page := w.page(t, o.Token); page.State != checkout.PageDone {
+			t.Fatalf("page %q", page.State)
+		}
+		time.Sleep(2 * time.Second)
+		if got := mail.take(); len(got) != 1 {
+			t.Errorf("%d notices in two seconds, want that of the setup", len(got))
+		}
+	})
+}
+
 func TestWithoutANotifierNothingOfANoticeIsStored(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.confirmed(t, "ORDER-1")

@@ -53,8 +53,9 @@ func (p SetupPage) Disclosure() agreement.Disclosure {
 
 // SetupPage returns the page that a setup token opens. If a setup was begun it shows what the processor reports within
 // Config.PollTimeout, or reported at most two seconds ago to a page that was opened many times in a row, and otherwise what is on
-// record. It stores that only where polls go by the record: the provider then learns it as soon as the payer, and not with the
-// notification. The refusals are SETUP_LINK_UNKNOWN, for a token that was not signed by one of our secrets, and BUSY.
+// record. It stores that where the setup is complete, so that the notice of it leaves at once and not with the provider's next poll,
+// and where polls go by the record: the provider then learns it as soon as the payer. The refusals are SETUP_LINK_UNKNOWN, for a
+// token that was not signed by one of our secrets, and BUSY.
 func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(withSubject(ctx))
@@ -76,7 +77,7 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 		return page, nil
 	}
 	fresh := page.Checkout.Observe(answer.seen, s.cfg.Environment, s.now()).Next
-	if s.processor.Notifies {
+	if s.processor.Notifies || fresh.SetupComplete() && !page.Checkout.SetupComplete() {
 		if _, err := s.storeObservation(ctx, page.Checkout, answer.seen); err != nil {
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: fresh.About(),
 				Err: fmt.Errorf("store the setup of %s: %w", fresh.ID, err)})
