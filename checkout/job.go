@@ -45,7 +45,7 @@ type Job struct {
 	Kind         JobKind
 	ProviderCode string    // the queue that it is in: one provider's work delays no other's; "" for the service's own
 	OrderID      string    // "" for the service's own, like CheckoutID
-	CheckoutID   string    // of which the jobs of one kind are done in the order in which they entered
+	CheckoutID   string    // whose events are delivered in the order in which they entered, and its notices one at a time
 	RequestID    string    // of the request that it follows from; "" without a request
 	Name         string    // an event's name, a notice's kind, the subject of a notification
 	Body         []byte    // an event's body, as it is signed and sent

@@ -24,15 +24,15 @@ func (c Checkout) notice(kind NoticeKind, requestID string, at time.Time) Job {
 	return n
 }
 
-// NoticeNeeded reports whether the notice of a job is still true: not about a setup that has died or that another try has
-// replaced, not about a mandate whose status has changed again, no link to a setup that is complete, and about nothing once the
-// personal data was erased.
+// NoticeNeeded reports whether the notice of a job is still needed: not about a setup that has died, that another try has
+// replaced, or of which the notice of the agreement tells, not about a mandate whose status has changed again, no link to a setup
+// that is complete, and about nothing once the personal data was erased.
 func (c Checkout) NoticeNeeded(j Job) bool {
 	switch {
 	case c.Erased():
 		return false
 	case NoticeKind(j.Name) == NoticeOfSetup:
-		return c.Setup.Try == j.Try && c.Setup.complete()
+		return c.Setup.Try == j.Try && c.Setup.complete() && c.Status != Confirmed
 	case NoticeKind(j.Name).OfMandate():
 		return c.Status == Confirmed && NoticeKind(j.Name) == noticeOfMandate(c.Setup.Mandate)
 	case NoticeKind(j.Name) == NoticeOfLink:

@@ -88,6 +88,8 @@ func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 	done := c.Observe(complete, catalogue.Sandbox, noon)
 	ofSetup := notices(done)[0]
 	_, _, change := confirmedNow(t)
+	concluded := done.Next
+	concluded.Confirmation.AgreementNumber = change.Agreement.Number
 	confirmed, ofAgreement := change.Next, notices(change)[0]
 	ofLink := checkout.Job{Kind: checkout.JobNotify, Name: string(checkout.NoticeOfLink)}
 	died := complete
@@ -100,7 +102,8 @@ func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 		want   bool
 	}{
 		{"a setup that is complete", ofSetup, done.Next, true},
-		{"a setup of a checkout that was confirmed since", ofSetup, confirmed, true},
+		{"a setup of a checkout whose agreement waits for the CRM", ofSetup, concluded, true},
+		{"a setup of a checkout that was confirmed since", ofSetup, confirmed, false},
 		{"a setup whose mandate died", ofSetup, dead, false},
 		{"a setup that another try replaced", ofSetup, dead.Begun(2, "BR2", agreement.Consent{}).Next.Observe(complete, catalogue.Sandbox, noon).Next, false},
 		{"a setup of which the personal data was erased", ofSetup, done.Next.Erase(noon), false},

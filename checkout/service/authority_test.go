@@ -109,8 +109,10 @@ func TestTheProcessorSaysWhoDebits(t *testing.T) {
 
 func TestBothEMailsNameWhoDebits(t *testing.T) {
 	inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, _ *knowingProcessor) {
-		w.confirms(t, w.ready(t, "ORDER-1"))
 		defer w.background(t)()
+		cmd := w.ready(t, "ORDER-1")
+		time.Sleep(time.Minute)
+		w.confirms(t, cmd)
 		time.Sleep(time.Minute)
 		got := w.config.Notifier.(*postbox).take()
 		for _, n := range got {

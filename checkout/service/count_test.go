@@ -120,10 +120,12 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			mail := &postbox{answer: mailIsDown}
 			w.config.Notifier = mail
 			w = w.again(t)
-			w.confirmed(t, "ORDER-1")
-			w.runFor(t, time.Second/2) // the setup and the agreement are put off
+			cmd := w.ready(t, "ORDER-1")
+			w.runFor(t, time.Second/2) // it is put off
 			mail.set(nil)
 			w.runFor(t, 2*time.Minute)
+			w.confirms(t, cmd)
+			w.runFor(t, time.Second/2)
 			mail.set(func(context.Context, checkout.PayerNotice) error { return &checkout.NoticeRefusal{Answer: "550"} })
 			w.ready(t, "ORDER-2")
 			w.runFor(t, time.Second/2)
@@ -131,7 +133,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			w.change(t, "ORDER-3", func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateCancelled })
 			w.runFor(t, time.Second/2)
 		}, map[service.Count]int{service.CountCreate: 3, service.CountConfirm: 1, service.CountNotConfigured: 5,
-			service.CountNoticePutOff: 2, service.CountNoticeSent: 2, service.CountNoticeFailed: 1, service.CountNoticeDropped: 1}},
+			service.CountNoticePutOff: 1, service.CountNoticeSent: 2, service.CountNoticeFailed: 1, service.CountNoticeDropped: 1}},
 		{"mandates that end after the confirm, and before it", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			w.confirmed(t, "ORDER-1")

@@ -134,8 +134,8 @@ func TestOfManyProcessesOneDoesAJob(t *testing.T) {
 	}{
 		"an event that a crash left behind": {func(t *testing.T, w *world, order string) { w.crashed(t, order) },
 			func(w *world, _ *postbox) int { return w.receiver.requests() }, many},
-		"a notice": {func(t *testing.T, w *world, order string) { w.confirmed(t, order) },
-			func(_ *world, mail *postbox) int { return len(mail.take()) }, 2 * many},
+		"a notice": {func(t *testing.T, w *world, order string) { w.ready(t, order) },
+			func(_ *world, mail *postbox) int { return len(mail.take()) }, many},
 		"a look at a setup": {func(t *testing.T, w *world, order string) { w.begun(t, order) },
 			func(w *world, _ *postbox) int { return w.processor.asked }, many},
 		"a notification": {func(t *testing.T, w *world, order string) {

@@ -435,7 +435,17 @@ func TestAClockThatIsAnHourWrongHoldsNothingAndSendsNothingTwice(t *testing.T) {
 				for _, n := range mail.take() {
 					sent[n.ID]++
 				}
-				if want := 20*3 + 20*2 + 10; len(sent) != want {
+				notices := 20
+				for n := range 20 {
+					list := w.notices(t, fmt.Sprint("ORDER-", n))
+					if list[1].State != checkout.JobDone {
+						t.Errorf("on record %+v, want the agreement sent", list[1])
+					}
+					if list[0].State == checkout.JobDone { // and not dropped, as the agreement came first
+						notices++
+					}
+				}
+				if want := 20*3 + notices + 10; len(sent) != want {
 					t.Errorf("%d events and notices were sent, want %d", len(sent), want)
 				}
 				for id, n := range sent {

@@ -189,8 +189,8 @@ func TestANotifierThatHangsDelaysNoAnswer(t *testing.T) {
 		if took := time.Since(start); took > 6*time.Second {
 			t.Errorf("the service took %s to stop", took)
 		}
-		if got := w.notices(t, "ORDER-0")[0]; got.State != checkout.JobPending || got.Failure.Reason == "" {
-			t.Errorf("on record %+v, want it pending, and why", got)
+		if got := w.notices(t, "ORDER-0")[1]; got.State != checkout.JobPending || got.Failure.Reason == "" {
+			t.Errorf("on record %+v, want the agreement's pending, and why", got)
 		}
 	})
 }
@@ -299,6 +299,66 @@ func TestAnOutageOfTheNotifierUsesUpNoAttempts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Several processes notify the payer of one checkout, through a mail server that takes its time and may refuse the first attempts. The
+// confirm comes at any moment: the payer is told of the setup before the agreement or not at all, of the agreement soon, and of one
+// thing at a time.
+func TestAPayerIsNeverToldOfTheSetupAfterTheAgreement(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		confirm time.Duration // after the setup
+		refused int           // of the first attempts
+		setup   checkout.JobState
+	}{
+		{"at once", 0, 0, checkout.JobDropped},
+		{"while the notice of the setup is under way", 3 * time.Second, 0, checkout.JobDone},
+		{"while an attempt at it is under way that fails", 3 * time.Second, 1, checkout.JobDropped},
+		{"while it waits for its next attempt", 20 * time.Second, 1, checkout.JobDropped},
+		{"while it waits for its third", 2 * time.Minute, 2, checkout.JobDropped},
+		{"when it is sent", 20 * time.Second, 0, checkout.JobDone},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
+				var underWay, attempts atomic.Int64
+				mail.set(func(context.Context, checkout.PayerNotice) error {
+					if n := underWay.Add(1); n > 1 {
+						t.Errorf("%d notices are under way at once", n)
+					}
+					defer underWay.Add(-1)
+					time.Sleep(5 * time.Second)
+					if attempts.Add(1) <= int64(tt.refused) {
+						return errors.New("451 4.7.1 greylisted")
+					}
+					return nil
+				})
+				if tt.confirm > 0 {
+					for range 3 {
+						defer w.again(t).background(t)()
+					}
+				}
+				cmd := w.ready(t, "ORDER-1")
+				time.Sleep(tt.confirm)
+				w.confirms(t, cmd)
+				confirmed := w.clock.now()
+				if tt.confirm == 0 {
+					for range 3 {
+						defer w.again(t).background(t)()
+					}
+				}
+				time.Sleep(15 * time.Second)
+				list := w.notices(t, "ORDER-1")
+				if took := list[1].SettledAt.Sub(confirmed); list[1].State != checkout.JobDone || took > 12*time.Second {
+					t.Errorf("on record %+v, want the agreement sent in 12 seconds, not %s", list[1], took)
+				}
+				time.Sleep(time.Hour)
+				list = w.notices(t, "ORDER-1")
+				if list[0].State != tt.setup || list[0].State == checkout.JobDone && list[0].SettledAt.After(list[1].SettledAt) {
+					t.Errorf("on record %+v and %+v, want the setup's %s, and not after the agreement's", list[0], list[1], tt.setup)
+				}
+			})
+		})
+	}
 }
 
 // What would say what is so no longer is not sent.

@@ -22,7 +22,8 @@ func Leases(t *testing.T, open Open) {
 		{"a job that is given back or hastened keeps its place", leasesInPlace},
 		{"a query leases what is due of the kinds, the job and the provider that it names, and of no partition that it excepts", leasesAsked},
 		{"of each partition no more is leased than the query says, so that one hides no other", leasesOfPartitions},
-		{"events of one checkout are leased in the order in which they entered, one at a time; its other jobs have no order", leasesOfCheckout},
+		{"events of one checkout are leased in the order in which they entered, one at a time; jobs of other kinds have no order", leasesOfCheckout},
+		{"notices of one checkout are leased one at a time, and one that waits for its next attempt holds up no other", leasesOfNotices},
 		{"of many concurrent leases of one job one gets it, and fences off the holders before", inOne(concurrentLeases)},
 		{"many who lease at once get every job once", everyJobOnce},
 		{"events and jobs for the CRM may enter leased to their committer until that is fenced off, and other jobs do not", leaseHeld},
@@ -175,12 +176,12 @@ func leasesOfPartitions(t *testing.T, s ports.Admin) {
 func leasesOfCheckout(t *testing.T, s ports.Admin) {
 	c := opened(1)
 	c.Events = append(c.Events, event(c.Next, "zzz"), event(c.Next, "aaa"))
-	early, late := job(c.Next, checkout.JobNotify, 1), job(c.Next, checkout.JobNotify, 2)
+	early, late := job(c.Next, checkout.JobLook, 1), job(c.Next, checkout.JobLook, 2)
 	c.Jobs = []checkout.Job{early, late}
 	insert(t, s, c, opened(2))
 	last := event(c.Next, "mmm")
 	change(t, s, 1, checkout.Change{Events: []events.Event{last}})
-	sameSet(t, "the first event of each checkout, and every notice", jobIDs(leasedJobs(t, s, nil)), c.Events[0].ID, early.ID, late.ID, opened(2).Events[0].ID)
+	sameSet(t, "the first event of each checkout, and every look", jobIDs(leasedJobs(t, s, nil)), c.Events[0].ID, early.ID, late.ID, opened(2).Events[0].ID)
 	for i, outcome := range []checkout.JobState{checkout.JobDead, checkout.JobDropped, checkout.JobDone} {
 		of := append(c.Events, last)
 		notDue(t, s, "an event behind one that is leased", of[i+1].ID)
@@ -193,6 +194,42 @@ func leasesOfCheckout(t *testing.T, s ports.Admin) {
 
 	enqueue(t, s, workFrom(1, 3)...)
 	same(t, "leased of the service's own, which have no order", len(leases(t, s, nil)), 3)
+}
+
+func leasesOfNotices(t *testing.T, s ports.Admin) {
+	c, other := opened(1), opened(2)
+	for n := range 4 {
+		c.Jobs = append(c.Jobs, job(c.Next, checkout.JobNotify, n))
+	}
+	other.Jobs = []checkout.Job{job(other.Next, checkout.JobNotify, 9)}
+	insert(t, s, c, other)
+	next := func(what string, want ...checkout.Job) []checkout.Lease {
+		t.Helper()
+		got := leases(t, s, func(q *checkout.JobQuery) { q.Kinds = []checkout.JobKind{checkout.JobNotify} })
+		var ids []checkout.Job
+		for _, l := range got {
+			ids = append(ids, l.Job)
+		}
+		sameSet(t, what, jobIDs(ids), jobIDs(want)...)
+		return got
+	}
+	first := next("the first of each checkout", c.Jobs[0], other.Jobs[0])[0]
+	if first.Job.ID == other.Jobs[0].ID {
+		first = checkout.Lease{Job: c.Jobs[0], Token: 1}
+	}
+	next("while it is leased")
+	settle(t, s, first, checkout.Outcome{State: checkout.JobPending, Pause: time.Hour})
+	second := next("while the first waits for its next attempt", c.Jobs[1])[0]
+	hasten(t, s, first.Job.ID)
+	next("while one that entered later is leased")
+	settle(t, s, second, checkout.Outcome{State: checkout.JobDone})
+	first = next("the first again, before the next", c.Jobs[0])[0]
+	giveBack(t, s, first)
+	first = next("the first when its lease is over", c.Jobs[0])[0]
+	for i, state := range []checkout.JobState{checkout.JobDropped, checkout.JobDead} {
+		settle(t, s, first, checkout.Outcome{State: state})
+		first = next("the next once it is settled", c.Jobs[2+i])[0]
+	}
 }
 
 func concurrentLeases(t *testing.T, s processes) {

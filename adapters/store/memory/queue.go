@@ -57,20 +57,26 @@ func (j *job) since(now time.Time) time.Time {
 
 // due reports whether the job may be leased.
 func (q *queue) due(j *job, now time.Time) bool {
-	return j.State == checkout.JobPending && !j.Due.After(now) && !j.leased(now) && q.first(j)
+	return j.State == checkout.JobPending && !j.Due.After(now) && !j.leased(now) && !q.blocked(j, now)
 }
 
-// first reports whether the job is no event behind another pending event of its checkout.
-func (q *queue) first(j *job) bool {
+// blocked reports whether another pending job of its checkout comes before the job: before an event an event that entered before it,
+// and before a notice a notice that entered before it and is due, or any that is leased.
+func (q *queue) blocked(j *job, now time.Time) bool {
+	if j.Job.Kind != checkout.JobDeliver && j.Job.Kind != checkout.JobNotify {
+		return false
+	}
+	before := true
 	for _, o := range q.of[j.Job.CheckoutID] {
 		switch {
-		case j.Job.Kind != checkout.JobDeliver, o == j:
+		case o == j:
+			before = false
+		case o.Job.Kind != j.Job.Kind, o.State != checkout.JobPending:
+		case j.Job.Kind == checkout.JobNotify && o.leased(now), before && (j.Job.Kind == checkout.JobDeliver || !o.Due.After(now)):
 			return true
-		case o.Job.Kind == checkout.JobDeliver && o.State == checkout.JobPending:
-			return false
 		}
 	}
-	return true
+	return false
 }
 
 // duplicates returns ErrDuplicate if an event has an id that is taken, or a name that its checkout has had and that does not recur.

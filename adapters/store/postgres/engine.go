@@ -15,14 +15,14 @@ import (
 // statement.
 var dialect = sqlstore.Dialect{
 	// In collation C only the letters A to Z have another case.
-	SameEmail:    `lower(email COLLATE "C") = lower(CAST(? AS text) COLLATE "C")`,
-	ByKey:        `provider_code = ? AND idempotency_key = ?`,
-	ForUpdate:    ` FOR UPDATE`,
-	SkipLocked:   ` FOR UPDATE SKIP LOCKED`,
-	Least:        `least`,
-	Clock:        `CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)`,
-	Server:       true,
-	PendingEvent: `e.kind = 'deliver' AND e.state = 'pending'`,
+	SameEmail:     `lower(email COLLATE "C") = lower(CAST(? AS text) COLLATE "C")`,
+	ByKey:         `provider_code = ? AND idempotency_key = ?`,
+	ForUpdate:     ` FOR UPDATE`,
+	SkipLocked:    ` FOR UPDATE SKIP LOCKED`,
+	Least:         `least`,
+	Clock:         `CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)`,
+	Server:        true,
+	PendingOfKind: `e.kind = j.kind AND e.state = 'pending'`,
 }
 
 // engine implements [sqlstore.Engine].

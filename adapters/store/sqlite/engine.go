@@ -18,7 +18,7 @@ var dialect = sqlstore.Dialect{
 		WHERE provider_code = ?1 AND provider_order_id = substr(?2, length(?1) + 2) AND idempotency_key = ?2)`,
 	Least: `min`,
 	// A sign before a column keeps the index of what is pending from being used to find the earlier jobs of a checkout.
-	PendingEvent: `+e.kind = 'deliver' AND +e.state = 'pending'`,
+	PendingOfKind: `+e.kind = j.kind AND +e.state = 'pending'`,
 }
 
 // engine implements [sqlstore.Engine].

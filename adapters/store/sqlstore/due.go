@@ -106,11 +106,15 @@ func (q *dueQuery) columns() string {
 		CASE WHEN j.leased_until_ms > j.due_ms AND j.leased_until_ms <= ` + q.time(0) + ` THEN j.leased_until_ms ELSE j.due_ms END AS since_ms, j.position`
 }
 
-// due returns the condition that a job is due, given how it is not leased.
+// due returns the condition that a job is due, given how it is not leased: an event behind no pending event of its checkout, and a
+// notice behind no due notice of its checkout and beside no leased one.
 func (q *dueQuery) due(notLeased func() string) string {
 	return `j.state = 'pending' AND ` + notLeased() + ` AND j.due_ms <= ` + q.time(0) +
-		` AND (j.kind <> 'deliver' OR NOT EXISTS (SELECT 1 FROM @.jobs AS e WHERE e.provider_code = j.provider_code
-		AND e.checkout_id = j.checkout_id AND ` + q.dialect.PendingEvent + ` AND e.position < j.position))`
+		` AND (j.kind NOT IN ('deliver', 'notify') OR NOT EXISTS (SELECT 1 FROM @.jobs AS e WHERE e.provider_code = j.provider_code
+		AND e.checkout_id = j.checkout_id AND ` + q.dialect.PendingOfKind + ` AND (
+		e.position < j.position AND (e.kind = 'deliver' OR e.due_ms <= ` + q.time(0) + `)
+		OR e.position <> j.position AND e.kind = 'notify'
+		AND e.leased_until_ms > ` + q.time(0) + ` AND e.leased_until_ms <= ` + q.time(checkout.MaxLease) + `)))`
 }
 
 // The ways in which a job is not leased, each in one range of the index of what is pending.

@@ -122,8 +122,8 @@ type Dialect struct {
 	// round trip; the store numbers the jobs of each checkout, where SQLite numbers all jobs as they enter; and a subquery of
 	// FROM needs LATERAL to see the tables before it.
 	Server bool
-	// PendingEvent is the condition that a job e is an event that is pending.
-	PendingEvent string
+	// PendingOfKind is the condition that a job e is pending and of the kind of the job j.
+	PendingOfKind string
 }
 
 // Store implements most of ports.Admin over an engine. An engine adds the methods that concern its files or its server.
