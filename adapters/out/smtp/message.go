@@ -2,8 +2,10 @@ package smtp
 
 import (
 	"bytes"
+	"encoding/base64"
 	netmail "net/mail"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/wneessen/go-mail"
@@ -13,11 +15,19 @@ import (
 func (n *Notifier) message(notice checkout.PayerNotice) (*mail.Msg, error) {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	m.FromMailAddress(&n.from)
-	m.ToMailAddress(&netmail.Address{Name: notice.To.Name, Address: notice.To.Email})
+	if ascii(notice.To.Name) {
+		m.ToMailAddress(&netmail.Address{Name: notice.To.Name, Address: notice.To.Email})
+	} else {
+		m.SetGenHeaderPreformatted(mail.Header(mail.HeaderTo), encodedWords(notice.To.Name)+"\r\n "+envelope(notice.To.Email))
+	}
 	if notice.ReplyTo != "" {
 		m.ReplyToMailAddress(&netmail.Address{Address: notice.ReplyTo})
 	}
-	m.Subject(oneLine(notice.Subject))
+	if subject := oneLine(notice.Subject); ascii(subject) {
+		m.Subject(subject)
+	} else {
+		m.SetGenHeaderPreformatted(mail.HeaderSubject, encodedWords(subject))
+	}
 	m.SetMessageIDWithValue(strings.Trim(n.messageID(notice.ID), "<>"))
 	m.SetDateWithValue(notice.At)
 	m.SetGenHeader("Auto-Submitted", "auto-generated") // a mailbox's own answer must not come back
@@ -36,6 +46,28 @@ func (n *Notifier) message(notice checkout.PayerNotice) (*mail.Msg, error) {
 func (n *Notifier) messageID(id string) string {
 	_, domain, _ := strings.Cut(n.from.Address, "@")
 	return "<" + id + "@" + domain + ">"
+}
+
+// maxEncoded is the largest number of bytes in an encoded word (RFC 2047), so that a line with the name of its field has no more than
+// 76 characters.
+const maxEncoded = 39
+
+// encodedWords returns a text as a header holds it, in lines of which the first is not empty: before an encoded word of full length
+// the mail package begins a new line, and some mailboxes mistrust a field that begins with an empty line.
+func encodedWords(text string) string {
+	var words []string
+	for text = strings.ToValidUTF8(text, "\uFFFD"); text != ""; {
+		n := 0
+		for i, r := range text {
+			if i+utf8.RuneLen(r) > maxEncoded {
+				break
+			}
+			n = i + utf8.RuneLen(r)
+		}
+		words = append(words, "=?UTF-8?B?"+base64.StdEncoding.EncodeToString([]byte(text[:n]))+"?=")
+		text = text[n:]
+	}
+	return strings.Join(words, "\r\n ")
 }
 
 // envelope returns an address as SMTP's commands have it, with a local part in quotes where it must be.

@@ -119,6 +119,32 @@ func TestAMessageArrivesAsItWasWritten(t *testing.T) {
 	}
 }
 
+func TestAFieldOfTheHeaderBeginsOnItsFirstLine(t *testing.T) {
+	for _, text := range []string{"Your plan at Kōwhai", strings.Repeat("Ā", 60), "一年制護理學文憑課程的付款計劃協議書已經簽訂", "李 " + strings.Repeat("a", 80),
+		"Your payment plan at a school with a name that is long, but in ASCII alone from beginning to end", "🧑🏽‍🎓" + strings.Repeat("é🧑", 20)} {
+		s := serve(t)
+		n := s.through(t, Options{User: "plans", Password: "s3cret"})
+		sent := notice()
+		sent.Subject, sent.To.Name = text, text
+		if _, err := n.Notify(t.Context(), sent); err != nil {
+			t.Fatal(err)
+		}
+		d := s.take()[0]
+		head, _, _ := strings.Cut(string(d.text), "\r\n\r\n")
+		for line := range strings.SplitSeq(head, "\r\n") {
+			if strings.HasSuffix(line, ":") || strings.TrimSpace(line) == "" || len(line) > 78 {
+				t.Errorf("%q: the header has a line %q", text, line)
+			}
+		}
+		m := read(t, d)
+		to, err := m.Header.AddressList("To")
+		if subject, errSubject := header.DecodeHeader(m.Header.Get("Subject")); err != nil || errSubject != nil || subject != text ||
+			*to[0] != (netmail.Address{Name: text, Address: sent.To.Email}) {
+			t.Errorf("%q arrives as %q to %v: %v, %v", text, subject, to, err, errSubject)
+		}
+	}
+}
+
 func TestTheConnectionIsEncryptedBeforeAnythingIsSaid(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
