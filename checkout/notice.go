@@ -55,7 +55,8 @@ func NoticePause(attempt int) (pause time.Duration, again bool) {
 	return noticePauses[attempt-1], true
 }
 
-// PayerNotice is a message to one payer. Every attempt has the same text, as long as the checkout does not change.
+// PayerNotice is a message to one payer. Every attempt has the same text, as long as neither the checkout changes nor, before the
+// confirm, the days on which its payments are planned.
 type PayerNotice struct {
 	ID          string    // ntc_…
 	At          time.Time // of the event that it tells of

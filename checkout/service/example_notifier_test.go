@@ -51,7 +51,7 @@ func Example_notifier() {
 		fmt.Println(n.Job.Name, n.State, n.Attempts, n.Receipt.Answer)
 	}
 	// Output:
-	// to Aroha Ngata: [Sandbox] Your direct debit for Carpentry, Level 4 is set up
+	// to Aroha Ngata: [Sandbox] Rimu College: your direct debit is set up
 	// setup done 1 202 accepted
 }
 

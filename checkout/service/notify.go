@@ -143,8 +143,9 @@ func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *
 	}
 	page := s.pageOf(SetupPage{Provider: provider, LenderTerms: terms}, c)
 	into.ReplyTo = provider.Branding.SupportEmail
-	return letter.OfSetup(letter.Setup{Checkout: c, Provider: page.DebitTerms.Provider, Contact: into.ReplyTo,
-		Completed: page.Completed, Terms: page.DebitTerms, Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil
+	return letter.OfSetup(letter.Setup{Checkout: c, Provider: page.DebitTerms.Provider, Colour: provider.Branding.PrimaryColour,
+		Contact: into.ReplyTo, Page: s.payersPage(c), Completed: page.Completed, Payments: page.Payments, Terms: page.DebitTerms,
+		Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil
 }
 
 // letterOfMandate says what became of the direct debit of an agreement.
@@ -154,7 +155,7 @@ func (s *Service) letterOfMandate(ctx context.Context, c checkout.Checkout, into
 		return letter.Letter{}, fmt.Errorf("read agreement %s: %w", c.Confirmation.AgreementNumber, err)
 	}
 	into.ReplyTo = a.Provider.SupportEmail
-	return letter.OfMandate(letter.Mandate{Agreement: a, Setup: c.Setup, Today: money.DateOf(s.now().In(s.zone))}), nil
+	return letter.OfMandate(letter.Mandate{Agreement: a, Setup: c.Setup, Page: s.payersPage(c), Today: money.DateOf(s.now().In(s.zone))}), nil
 }
 
 // letterOfLink has the latest link that was made for an e-mail.
@@ -170,11 +171,19 @@ func (s *Service) letterOfLink(ctx context.Context, c checkout.Checkout, into *c
 	_, epoch, _ := s.cfg.Keyring.Read(token)
 	into.ReplyTo = provider.Branding.SupportEmail
 	return letter.OfLink(letter.Link{Student: agreement.Student(c.Student), Course: c.Intent.CourseName,
-		Provider: provider.DisplayName(), Address: s.pageURL(token), Until: money.DateOf(c.TokenExpiry(epoch).In(s.zone)),
+		Provider: provider.DisplayName(), Colour: provider.Branding.PrimaryColour, Address: s.pageURL(token), Until: money.DateOf(c.TokenExpiry(epoch).In(s.zone)),
 		Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil
 }
 
-// letterOfAgreement has the agreement's text, and its PDF where there is one.
+// payersPage returns the address of the payer's page by the latest token; "" if the token's secret is not in use any more.
+func (s *Service) payersPage(c checkout.Checkout) string {
+	if token := s.cfg.Keyring.LatestText(c); token != "" {
+		return s.pageURL(token)
+	}
+	return ""
+}
+
+// letterOfAgreement has the agreement's PDF or, without a PDF, its whole text.
 func (s *Service) letterOfAgreement(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
 	concluded, err := s.conclusionOf(ctx, c)
 	if err != nil {
@@ -185,5 +194,5 @@ func (s *Service) letterOfAgreement(ctx context.Context, c checkout.Checkout, in
 	if document != nil {
 		into.Attachments = []checkout.Attachment{{Name: a.Number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
 	}
-	return letter.OfAgreement(*a, document != nil, s.zone)
+	return letter.OfAgreement(letter.Concluded{Agreement: *a, Attached: document != nil, Page: s.payersPage(c), Zone: s.zone})
 }

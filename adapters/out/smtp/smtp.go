@@ -13,11 +13,11 @@
 //
 // # What is sent
 //
-// A payer gets two messages: one when the direct debit is set up, and one when the agreement is concluded, which is the
-// agreement in full and the notice of the dates and amounts, with the PDF attached. When the mandate ends after that, or is
-// reinstated, there is one more each time: why, what is still owed, what to do and whom to ask. A payer whose setup link has expired
-// gets a new link on request. They go to the student's address, the only one on record, as plain text and HTML, and load nothing.
-// Replies go to the provider's support address, if it has one.
+// A payer gets two messages, one after the other: one when the direct debit is set up, and one when the agreement is concluded,
+// which is the notice of the dates and amounts, with the agreement as a PDF. The first is not sent once the second is due, which
+// says both. When the mandate ends after that, or is reinstated, there is one more each time: why, what is still owed, what to do
+// and whom to ask. A payer whose setup link has expired gets a new link on request. They go to the student's address, the only
+// address on record, as plain text and HTML, and load nothing. Replies go to the provider's support address, if it has one.
 //
 // # How it is sent
 //

@@ -3,8 +3,6 @@
 package letter
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -19,70 +17,152 @@ type Letter struct {
 	HTML    string
 }
 
+// sheet is the content of a letter, in the order in which it is read. Every letter is a sheet, written as text and as HTML.
+type sheet struct {
+	provider   string // the education provider, by the name by which the payer knows it
+	colour     string // #rrggbb, of its branding, or ""
+	sandbox    bool
+	subject    string // without the provider
+	title      string
+	paragraphs []string
+	card       []agreement.Row // the matter in a few lines
+	button     string          // the text of the link
+	link       string          // the address of the payer's page; "" without a link
+	sections   []agreement.Section
+}
+
 // Setup is a direct debit that a payer has set up.
 type Setup struct {
 	Checkout  checkout.Checkout
 	Provider  string // by the name by which the payer knows it
+	Colour    string // of its branding, or ""
 	Contact   string // its address for questions; "" without an address
+	Page      string // the address of the payer's page, or ""
 	Completed time.Time
+	Payments  []money.Payment      // as they are planned before the confirm
 	Terms     agreement.DebitTerms // that the payer accepted
 	Sandbox   bool
 }
 
 // OfSetup confirms that a direct debit is set up.
 func OfSetup(s Setup) Letter {
-	c, course := s.Checkout, s.Checkout.Intent.CourseName
-	paragraphs := []string{
-		hello(agreement.Student(c.Student)),
-		"A direct debit is now set up for the payment plan for " + course + " at " + s.Provider + ".",
-		"Setting it up takes nothing from the account. Payments start after " + s.Provider + " has confirmed the enrolment. " +
-			"You then get the agreement, with the date and the amount of every payment.",
-		"If you, or the account holder, did not set this up: " + ask(s.Contact, s.Provider) + " at once, and ask your bank to stop it.",
-		passOn,
-	}
-	rows := []agreement.Row{
-		{Label: "Account holder", Value: c.Setup.AccountHolder},
-		{Label: "Account", Value: string(c.Setup.AccountMask)},
-		{Label: "Set up on", Value: moment(s.Completed)},
-		{Label: "Debited by", Value: s.Terms.Initiator()},
-	}
-	if code := s.Terms.Authority.AuthorisationCode; code != "" {
-		rows = append(rows, agreement.Row{Label: "Authorisation code", Value: code})
-	}
-	if statement := s.Terms.Authority.Statement; statement != "" {
-		rows = append(rows, agreement.Row{Label: "On the bank statement", Value: statement})
-	}
-	rows = append(rows,
-		agreement.Row{Label: "Course price", Value: c.Intent.Pricing.Price.Dollars()},
-		agreement.Row{Label: "Payment plan", Value: plan(c.Intent)})
-	return write("Your direct debit for "+course+" is set up", s.Sandbox, []agreement.Section{
-		{Title: "Your direct debit is set up", Paragraphs: paragraphs, Rows: rows},
-		{Title: "Direct debit terms", Rows: s.Terms.Rows()},
-	})
+	c, first := s.Checkout, s.Payments[0]
+	return sheet{provider: s.Provider, colour: s.Colour, sandbox: s.Sandbox, subject: "your direct debit is set up",
+		title: "Your direct debit is set up",
+		paragraphs: []string{
+			hello(agreement.Student(c.Student)),
+			"A direct debit is now set up for " + c.Intent.CourseName + " at " + s.Provider + ". The first payment is planned: " +
+				first.Amount.Dollars() + " on " + first.Taken.Long() + ".",
+			"Nothing was taken from the account to set it up. " + s.Provider + " has yet to confirm the enrolment, and may agree " +
+				"another first date with you. Once it has, you get the agreement by email, with the date and the amount of every payment.",
+			"If you, or the account holder, did not set this up: " + ask(s.Contact, s.Provider) + " at once, and ask your bank to " +
+				"stop it.",
+		},
+		card: append(card(s.Payments, c.Intent, c.Setup.AccountHolder, c.Setup.AccountMask, s.Terms.Authority),
+			agreement.Row{Label: "Set up on", Value: moment(s.Completed)}, stop(s.Contact, s.Provider)),
+		button: "Open your page", link: s.Page,
+		sections: []agreement.Section{
+			{Paragraphs: []string{passOn}},
+			{Title: "Direct debit terms", Rows: s.Terms.Rows()},
+		}}.letter()
 }
 
-// OfAgreement sends the payer an agreement in full: it is a copy of it, and the notice of the amounts and dates. attached says
-// that the PDF goes with it. The error is that of Agreement.Text.
-func OfAgreement(a agreement.Agreement, attached bool, zone *time.Location) (Letter, error) {
-	sections, err := a.Text(zone)
+// Concluded is an agreement that is concluded.
+type Concluded struct {
+	agreement.Agreement
+	Attached bool   // its PDF goes with the letter
+	Page     string // the address of the payer's page, or ""
+	Zone     *time.Location
+}
+
+// OfAgreement sends the payer an agreement. It is the notice of the amounts and dates, and has the whole text where no PDF goes
+// with it. As the payer may not have been told of the direct debit, it tells of that too. The error is that of Agreement.Text.
+func OfAgreement(c Concluded) (Letter, error) {
+	a, payments := c.Agreement, c.Agreement.Payments()
+	whole, err := a.Text(c.Zone)
 	if err != nil {
 		return Letter{}, err
 	}
-	paragraphs := []string{
-		hello(a.Student),
-		"The enrolment in " + a.Course.Name + " at " + a.Provider.Name + " is confirmed, and the payment plan agreement " + a.Number +
-			" is concluded.",
-		"This message is your copy of the agreement. It is also the notice of the payments: their dates and amounts are below.",
+	first, contact := "The first payment, ", a.Provider.SupportEmail
+	if len(payments) == 1 {
+		first = "The payment, "
 	}
-	if attached {
-		paragraphs = append(paragraphs, "The agreement is attached as a PDF as well.")
-	}
+	s := sheet{provider: a.Provider.Name, colour: a.Provider.Colour, sandbox: a.Sandbox,
+		subject: "your payment plan agreement " + a.Number, title: "Your payment plan agreement",
+		paragraphs: []string{
+			hello(a.Student),
+			"The direct debit is set up, and the enrolment in " + a.Course.Name + " at " + a.Provider.Name + " is confirmed. " + first +
+				payments[0].Amount.Dollars() + ", is taken from the account on " + payments[0].Taken.Long() + ".",
+			"This message is the notice of the payments: their dates and amounts are below. " + c.kept(),
+		},
+		card: append(card(payments, checkout.Intent{Pricing: a.Pricing, Plan: a.Plan}, a.DirectDebit.AccountHolder,
+			a.DirectDebit.AccountMask, a.Terms.Authority), stop(contact, a.Provider.Name)),
+		button: "Open your page", link: c.Page,
+		sections: []agreement.Section{{Paragraphs: []string{passOn}}}}
 	if !a.CancelUntil.IsZero() {
-		paragraphs = append(paragraphs, "You can cancel until and including "+a.CancelUntil.Long()+". “Your rights” below says how.")
+		s.paragraphs = append(s.paragraphs, "You can cancel until and including "+a.CancelUntil.Long()+": your rights below say how.")
 	}
-	paragraphs = append(paragraphs, "If something is not right, "+ask(a.Provider.SupportEmail, a.Provider.Name)+" before the first payment.", passOn)
-	cover := agreement.Section{Title: "Your payment plan agreement", Paragraphs: paragraphs}
-	return write("Your payment plan agreement "+a.Number, a.Sandbox, append([]agreement.Section{cover}, sections...)), nil
+	s.paragraphs = append(s.paragraphs, "If something is not right, "+ask(contact, a.Provider.Name)+" before the first payment.")
+	if !c.Attached {
+		s.sections = append(s.sections, whole...)
+		return s.letter(), nil
+	}
+	for _, section := range whole {
+		if !section.Table.IsZero() {
+			s.sections = append(s.sections, section)
+		}
+	}
+	s.sections = append(s.sections, agreement.Section{Title: "Who debits the account", Rows: debits(a)})
+	if rows := append(a.Rights(), questions(a)...); len(rows) > 0 {
+		s.sections = append(s.sections, agreement.Section{Title: "Your rights, and whom to ask", Rows: rows})
+	}
+	return s.letter(), nil
+}
+
+// kept says where the payer has the whole agreement.
+func (c Concluded) kept() string {
+	switch text := "The whole agreement, " + c.Number + ", is "; {
+	case !c.Attached:
+		return text + "below too: this message is your copy of it."
+	case c.Page != "":
+		return text + "attached as a PDF and on your page."
+	default:
+		return text + "attached as a PDF."
+	}
+}
+
+// card says what is paid when, from which account, and as what a bank statement shows it.
+func card(payments []money.Payment, i checkout.Intent, holder string, mask agreement.AccountMask,
+	by agreement.Authority) []agreement.Row {
+	var rows []agreement.Row
+	for _, step := range agreement.Steps(payments, i.Plan.Frequency) {
+		rows = append(rows, agreement.Row{Label: step.Label, Value: step.String()})
+	}
+	rows = append(rows,
+		agreement.Row{Label: "Total to pay", Value: i.Pricing.Price.Dollars() + ", with no interest"},
+		agreement.Row{Label: "Account", Value: holder + ", " + string(mask)})
+	if by.Statement != "" {
+		rows = append(rows, agreement.Row{Label: "On the bank statement", Value: by.Statement})
+	}
+	return rows
+}
+
+// debits says who debits the account, and as what a bank statement shows it.
+func debits(a agreement.Agreement) []agreement.Row {
+	rows, _, _ := agreement.DebitTerms{Version: a.Version, Provider: a.Provider.Name, Lender: a.Terms.Lender,
+		Authority: a.Terms.Authority}.Parts()
+	return rows
+}
+
+// questions says whom to ask about what.
+func questions(a agreement.Agreement) (rows []agreement.Row) {
+	if a.Provider.SupportEmail != "" {
+		rows = append(rows, agreement.Row{Label: "Questions to the education provider", Value: a.Provider.SupportEmail})
+	}
+	if lender := a.Terms.Lender; lender.Email != "" {
+		rows = append(rows, agreement.Row{Label: "Questions to the lender", Value: lender.Name + ", " + lender.Email})
+	}
+	return rows
 }
 
 // Link is a new link to the setup page, for which a payer has asked.
@@ -90,6 +170,7 @@ type Link struct {
 	Student  agreement.Student
 	Course   string
 	Provider string // by the name by which the payer knows it
+	Colour   string // of its branding, or ""
 	Address  string
 	Until    money.Date // the link works on this day at least
 	Sandbox  bool
@@ -97,15 +178,20 @@ type Link struct {
 
 // OfLink sends the payer a new link to the setup page.
 func OfLink(l Link) Letter {
-	title := "Your new link"
-	return write(title+" for "+l.Course, l.Sandbox, []agreement.Section{{Title: title, Paragraphs: []string{
-		hello(l.Student),
-		"Here is a new link to set up the direct debit for " + l.Course + " at " + l.Provider + ":",
-		l.Address,
-		"It works until " + l.Until.Long() + ". Somebody who had the old link asked for it. If that was not you, you need not do anything: " +
-			"nothing is set up until bank details are given.",
-		passOn,
-	}}})
+	return sheet{provider: l.Provider, colour: l.Colour, sandbox: l.Sandbox, subject: "your new link", title: "Your new link",
+		paragraphs: []string{
+			hello(l.Student),
+			"Here is a new link to set up the direct debit for " + l.Course + " at " + l.Provider + ". It works until " + l.Until.Long() + ".",
+			"Somebody who had the old link asked for it. If that was not you, you need not do anything: nothing is set up until bank " +
+				"details are given.",
+		},
+		button: "Set up the direct debit", link: l.Address, sections: []agreement.Section{{Paragraphs: []string{passOn}}}}.letter()
+}
+
+// stop says how the payments are stopped.
+func stop(contact, provider string) agreement.Row {
+	return agreement.Row{Label: "To stop the payments", Value: "Tell your bank, or " + ask(contact, provider) +
+		". What is not paid by then remains to be paid."}
 }
 
 const passOn = "This message goes to the student’s email address, the only one on record. If the account is another person’s, please pass it on to them."
@@ -120,30 +206,5 @@ func ask(contact, provider string) string {
 	return "write to " + contact
 }
 
-// plan describes the payments: "$200.00 first, then 52 weekly instalments of $53.65, the last of $53.85".
-func plan(i checkout.Intent) string {
-	p := i.Plan
-	text := fmt.Sprintf("%d %s instalments of %s", p.Number, strings.ToLower(string(p.Frequency)), p.Regular.Dollars())
-	switch {
-	case p.Number == 1:
-		text = "1 instalment of " + p.Final.Dollars()
-	case p.Residual():
-		text += ", the last of " + p.Final.Dollars()
-	}
-	if i.Pricing.Upfront > 0 {
-		text = i.Pricing.Upfront.Dollars() + " first, then " + text
-	}
-	return text
-}
-
 // moment formats a time in its zone: "Friday 20 November 2026, 4:12 pm NZDT".
 func moment(t time.Time) string { return money.DateOf(t).Long() + ", " + t.Format("3:04 pm MST") }
-
-// write writes a letter of these sections, of which the first has its title.
-func write(subject string, sandbox bool, sections []agreement.Section) Letter {
-	if sandbox {
-		subject = "[Sandbox] " + subject
-		sections[0].Paragraphs = append([]string{"This is a test from a sandbox: no bank is asked and no money moves."}, sections[0].Paragraphs...)
-	}
-	return Letter{Subject: subject, Text: plainText(sections), HTML: page(subject, sections)}
-}

@@ -3,6 +3,7 @@ package letter_test
 import (
 	"encoding/xml"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"strings"
@@ -36,14 +37,24 @@ func setup(t *testing.T) letter.Setup {
 		Intent: checkout.Intent{CourseName: "Business & “Law”", Pricing: money.Pricing{Price: 2990_00, Upfront: 200_00, Principal: 2790_00},
 			Plan: plan(52, 53_65, 53_85, money.Weekly)},
 		Setup: checkout.Setup{Try: 1, Observation: checkout.Observation{AccountHolder: "A O’NEILL", AccountMask: "01-0902-•••••89-00"}}}
-	return letter.Setup{Checkout: c, Provider: "Kōwhai Institute", Contact: "help@kowhai.example",
+	return letter.Setup{Checkout: c, Provider: "Kōwhai Institute", Colour: "#1f6f54", Contact: "help@kowhai.example", Page: payersPage,
+		Payments:  money.EveryDay.Payments(money.Schedule(200_00, c.Intent.Plan), money.Weekly, c.Intent.Plan.First),
 		Completed: time.Date(2026, 11, 22, 3, 4, 5, 0, time.UTC).In(zone(t)), Sandbox: true,
 		Terms: agreement.DebitTerms{NoticeDays: 10, Provider: "Kōwhai Institute", Lender: agreement.Lender{Name: "Pūtea Limited"},
 			Authority: agreement.Authority{AuthorisationCode: "0123456", Statement: "particulars KOWHAI, code PLAN"}}}
 }
 
+const payersPage = "https://pay.example/api/dd-setup?token=KOWHAI-1-a.2.k&c"
+
+func concluded(t *testing.T, a agreement.Agreement) letter.Concluded {
+	t.Helper()
+	return letter.Concluded{Agreement: a, Attached: true, Page: payersPage, Zone: zone(t)}
+}
+
+// agreed is an agreement whose second payment is due on a holiday.
 func agreed() agreement.Agreement {
 	p := plan(2, 44_97, 44_98, money.Monthly)
+	p.First = money.Date{Year: 2027, Month: time.February, Day: 26}
 	return agreement.Agreement{Number: "PPA-2026-000000001A5", Version: agreement.Version, AcceptedAt: time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC),
 		Provider: agreement.Party{Code: "KOWHAI", Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example"},
 		Student:  agreement.Student{FirstName: "Ānaru", LastName: "<b>O’Neill</b>", Email: "anaru@student.example"},
@@ -51,8 +62,14 @@ func agreed() agreement.Agreement {
 		Schedule: money.Schedule(10_05, p),
 		DirectDebit: agreement.DirectDebit{AccountHolder: "A O’NEILL", AccountMask: "01-0902-•••••89-00",
 			AuthorisedAt: time.Date(2026, 11, 22, 2, 0, 0, 0, time.UTC)},
-		Notice: agreement.Notice{Days: 10, NotBefore: money.Date{Year: 2026, Month: time.December, Day: 2}},
-		Terms:  agreement.Terms{Blocks: []agreement.Block{{Title: "Right to cancel", Text: "You may cancel:\n(a) within 5 days;\n(b) in writing."}}}}
+		Notice:      agreement.Notice{Days: 10, NotBefore: money.Date{Year: 2026, Month: time.December, Day: 2}},
+		CancelUntil: money.Date{Year: 2026, Month: time.December, Day: 1},
+		Terms: agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Email: "help@putea.example"},
+			Authority:    agreement.Authority{AuthorisationCode: "0123456", Statement: "particulars KOWHAI, code PLAN", Calendar: money.BusinessDays},
+			Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write to help@putea.example."}, Hardship: "0800 788 832",
+			Disputes:    agreement.DisputeScheme{Name: "Financial Dispute Resolution Service", Contact: "0508 337 337"},
+			DefaultFees: agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "for each payment that the bank refuses"}}},
+			Blocks:      []agreement.Block{{Title: "Right to cancel", Text: "You may cancel:\n(a) within 5 days;\n(b) in writing."}}}}
 }
 
 // words returns the text of a page of HTML, which must be well-formed as XML too.
@@ -77,7 +94,7 @@ func words(t *testing.T, page string) string {
 			switch token.Name.Local {
 			case "br":
 				b.WriteString("\n")
-			case "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "table", "thead", "tbody", "tfoot", "tr", "th", "td":
+			case "html", "head", "meta", "title", "body", "h1", "h2", "p", "a", "span", "table", "tr", "th", "td":
 			default:
 				t.Errorf("the page has an element %s, which a name or a term has brought in", token.Name.Local)
 			}
@@ -85,41 +102,60 @@ func words(t *testing.T, page string) string {
 	}
 }
 
-func TestASetupIsConfirmedInTheseWords(t *testing.T) {
-	s := setup(t)
-	s.Terms.Authority.Conditions = []agreement.Block{{Title: "Conditions", Text: "As the bank approved them."}} // others change with the wording
-	got := letter.OfSetup(s)
-	want, err := os.ReadFile("testdata/setup.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _, _ := strings.Cut("Subject: "+got.Subject+"\n\n"+got.Text, "Direct debit terms\n")
-	if text != string(want) {
-		t.Errorf("the letter is\n%s\nwant\n%s", text, want)
-	}
-}
-
 // ended is a direct debit that ended when all payments but the first were to come.
 func ended() letter.Mandate {
 	a := agreed()
 	a.Sandbox = true
-	a.Terms.Hardship, a.Terms.Lender = "hardship@putea.example", agreement.Lender{Name: "Pūtea Limited", Email: "loans@putea.example"}
-	return letter.Mandate{Agreement: a, Today: money.Date{Year: 2027, Month: time.February, Day: 2}, Setup: checkout.Setup{Observation: checkout.Observation{
-		Mandate: checkout.MandateCancelled, MandateReason: "DISHONOUR-AC04", AccountMask: "01-0902-•••••89-00"}}}
+	a.Terms.Hardship, a.Terms.Lender.Email = "hardship@putea.example", "loans@putea.example"
+	return letter.Mandate{Agreement: a, Page: payersPage, Today: money.Date{Year: 2027, Month: time.February, Day: 27},
+		Setup: checkout.Setup{Observation: checkout.Observation{
+			Mandate: checkout.MandateCancelled, MandateReason: "DISHONOUR-AC04", AccountMask: "01-0902-•••••89-00"}}}
 }
 
-func TestWhatBecameOfADirectDebitIsToldInTheseWords(t *testing.T) {
-	dead, back, bare := ended(), ended(), ended()
+// link is a new link to the setup page.
+func link() letter.Link {
+	return letter.Link{Student: agreement.Student{FirstName: "Ānaru", LastName: "<b>O’Neill</b>"}, Course: "Business & “Law”",
+		Provider: "Kōwhai Institute", Address: payersPage, Until: money.Date{Year: 2027, Month: time.February, Day: 1}}
+}
+
+var update = flag.Bool("update", false, "record the letters anew")
+
+func TestLettersAreTheseTexts(t *testing.T) {
+	ofSetup := setup(t)
+	ofSetup.Terms.Authority.Conditions = []agreement.Block{{Title: "Conditions", Text: "As the bank approved them."}} // others change with the wording
+	single := agreed()
+	single.Pricing, single.Plan = money.Pricing{Price: 120_00, Principal: 120_00}, plan(1, 120_00, 120_00, money.Weekly)
+	single.CancelUntil = money.Date{}
+	single.Schedule, single.Terms, single.Provider = money.Schedule(0, single.Plan), agreement.Terms{}, agreement.Party{Name: "Rimu College"}
+	without := concluded(t, single)
+	without.Page = ""
+	back, bare := ended(), ended()
 	back.Setup.Mandate, back.Setup.MandateReason = checkout.MandateActive, ""
-	back.Today = money.Date{Year: 2027, Month: time.April, Day: 1}
-	bare.Setup.Mandate, bare.Setup.MandateReason = checkout.MandateFailed, "OTHER"
+	back.Today = money.Date{Year: 2027, Month: time.April, Day: 27}
+	bare.Setup.Mandate, bare.Setup.MandateReason, bare.Page = checkout.MandateFailed, "OTHER", ""
 	bare.Agreement.Terms, bare.Agreement.Provider.SupportEmail = agreement.Terms{}, ""
-	bare.Today = money.Date{Year: 2027, Month: time.April, Day: 2}
-	for name, m := range map[string]letter.Mandate{"ended": dead, "reinstated": back, "ended_bare": bare} {
-		got := letter.OfMandate(m)
-		want, err := os.ReadFile("testdata/" + name + ".txt")
-		if text := "Subject: " + got.Subject + "\n\n" + got.Text; err != nil || text != string(want) {
-			t.Errorf("%s: the letter is\n%s\nwant\n%s (%v)", name, text, want, err)
+	bare.Today = money.Date{Year: 2027, Month: time.April, Day: 28}
+	for name, write := range map[string]func() (letter.Letter, error){
+		"ended":      func() (letter.Letter, error) { return letter.OfMandate(ended()), nil },
+		"ended_bare": func() (letter.Letter, error) { return letter.OfMandate(bare), nil },
+		"reinstated": func() (letter.Letter, error) { return letter.OfMandate(back), nil },
+		"link":       func() (letter.Letter, error) { return letter.OfLink(link()), nil },
+		"setup":      func() (letter.Letter, error) { return letter.OfSetup(ofSetup), nil },
+		"agreement":  func() (letter.Letter, error) { return letter.OfAgreement(concluded(t, agreed())) },
+		"single":     func() (letter.Letter, error) { return letter.OfAgreement(without) },
+	} {
+		got, err := write()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, file := "Subject: "+got.Subject+"\n\n"+got.Text, "testdata/"+name+".txt"
+		if *update {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want, err := os.ReadFile(file); err != nil || text != string(want) {
+			t.Errorf("%v: the letter %s is\n%s\nwant\n%s", err, name, text, want)
 		}
 	}
 }
@@ -127,36 +163,43 @@ func TestWhatBecameOfADirectDebitIsToldInTheseWords(t *testing.T) {
 // Both forms of a letter say the same, and the figures of an agreement stand in them as in its text.
 func TestTextAndPageSayTheSame(t *testing.T) {
 	a := agreed()
-	a.Terms.Authority.Calendar = money.BusinessDays
-	a.Terms.Cancellation, a.CancelUntil = agreement.Cancellation{WorkingDays: 5, How: "Write."}, money.Date{Year: 2026, Month: time.December, Day: 2}
-	ofAgreement, err := letter.OfAgreement(a, true, zone(t))
+	whole, err := a.Text(zone(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sections, err := a.Text(zone(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var figures []string
-	for _, s := range sections {
+	var payments, all []string
+	for _, s := range whole {
 		for i, cells := range append(s.Table.Rows, s.Table.Foot) {
-			figures = append(append(figures, cells...), s.Table.Note(i))
+			payments = append(append(payments, cells...), s.Table.Note(i))
 		}
 		for _, row := range s.Rows {
-			figures = append(figures, agreement.Lines(row.Value)...)
+			all = append(all, agreement.Lines(row.Value)...)
 		}
 	}
-	ofSetup, ofMandate := setup(t), letter.OfMandate(ended())
+	if !strings.Contains(strings.Join(payments, "\n"), "Friday 26 March is Good Friday: taken Tuesday 30") {
+		t.Errorf("no payment is moved: %q", payments)
+	}
+	ofSetup, attached, bare := setup(t), concluded(t, a), concluded(t, a)
+	bare.Attached = false
+	ofAgreement := func(c letter.Concluded) letter.Letter {
+		l, err := letter.OfAgreement(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
 	for _, tt := range []struct {
 		letter letter.Letter
 		says   []string
 	}{
 		{letter.OfSetup(ofSetup), []string{"Hello Ānaru <b>O’Neill</b> & 李,", "Business & “Law”", "0123456", "particulars KOWHAI, code PLAN", "A O’NEILL",
-			"01-0902-•••••89-00", "Sunday 22 November 2026, 4:04 pm NZDT", "$2,990.00", "$200.00 first, then 52 weekly instalments of $53.65, the last of $53.85",
-			"help@kowhai.example", "sandbox", ofSetup.Terms.Rows()[0].Value}},
-		{ofMandate, []string{"Hello Ānaru <b>O’Neill</b>,", "The bank says that the account is closed.", "PPA-2026-000000001A5", "01-0902-•••••89-00",
-			"$44.97 on Monday 1 March 2027", "hardship@putea.example", "Pūtea Limited, loans@putea.example", "sandbox"}},
-		{ofAgreement, append([]string{"Hello Ānaru <b>O’Neill</b>,", "attached as a PDF", "You can cancel until and including Wednesday 2 December 2026. “Your rights” below says how.", "(a) within 5 days;\n(b) in writing.", "help@kowhai.example"}, figures...)},
+			"01-0902-•••••89-00", "Sunday 22 November 2026, 4:04 pm NZDT", "$2,990.00", "help@kowhai.example", "sandbox", ofSetup.Terms.Rows()[0].Value}},
+		{ofAgreement(attached), append([]string{"Hello Ānaru <b>O’Neill</b>,", "0123456", "particulars KOWHAI, code PLAN", "A O’NEILL", "help@putea.example",
+			"0800 788 832", "0508 337 337", "$10.00, for each payment that the bank refuses", "You can cancel until and including Tuesday 1 December 2026"}, payments...)},
+		{letter.OfMandate(ended()), []string{"Hello Ānaru <b>O’Neill</b>,", "The bank says that the account is closed.", "PPA-2026-000000001A5",
+			"01-0902-•••••89-00", "$44.97 on Tuesday 30 March 2027", "hardship@putea.example", "Pūtea Limited, loans@putea.example", "sandbox"}},
+		{letter.OfLink(link()), []string{"Hello Ānaru <b>O’Neill</b>,", "It works until Monday 1 February 2027.", "you need not do anything"}},
+		{ofAgreement(bare), append(append([]string{"(a) within 5 days;\n(b) in writing."}, payments...), all...)},
 	} {
 		page := words(t, tt.letter.HTML)
 		for _, want := range tt.says {
@@ -167,39 +210,62 @@ func TestTextAndPageSayTheSame(t *testing.T) {
 				t.Errorf("the page does not say %q:\n%s", want, page)
 			}
 		}
-	}
-	for _, loads := range []string{"http:", "https:", "src=", "url(", "<script", "<img", "<link"} {
-		if strings.Contains(ofAgreement.HTML, loads) {
-			t.Errorf("the page has %q", loads)
+		for line := range strings.SplitSeq(tt.letter.Text, "\n") {
+			if _, value, labelled := strings.Cut(line, ": "); labelled && !strings.Contains(line, payersPage) && !strings.Contains(page, value) {
+				t.Errorf("the page does not say %q:\n%s", value, page)
+			}
+		}
+		if !strings.Contains(tt.letter.Text, ": "+payersPage+"\n") ||
+			!strings.Contains(tt.letter.HTML, `<a href="https://pay.example/api/dd-setup?token=KOWHAI-1-a.2.k&amp;c"`) {
+			t.Errorf("no link to the payer's page:\n%s", tt.letter.HTML)
+		}
+		for _, loads := range []string{"src=", "url(", "<script", "<img", "<link", "<style", "@import"} {
+			if strings.Contains(tt.letter.HTML, loads) {
+				t.Errorf("the page has %q", loads)
+			}
+		}
+		if n := strings.Count(tt.letter.HTML, "http"); n != 1 {
+			t.Errorf("the page has %d addresses, want that of the payer's page", n)
 		}
 	}
 }
 
-func TestANewLinkIsALinkInBothForms(t *testing.T) {
-	got := letter.OfLink(letter.Link{Student: agreement.Student{FirstName: "Ānaru", LastName: "<b>O’Neill</b>"}, Course: "Business & “Law”",
-		Provider: "Kōwhai Institute", Address: "https://pay.example/api/dd-setup?token=a.2.b&c", Until: money.Date{Year: 2027, Month: time.February, Day: 1}})
-	for _, want := range []string{"Hello Ānaru <b>O’Neill</b>,", "for Business & “Law” at Kōwhai Institute:\n\nhttps://pay.example/api/dd-setup?token=a.2.b&c\n\n",
-		"It works until Monday 1 February 2027.", "If that was not you, you need not do anything"} {
-		if !strings.Contains(got.Text, want) {
-			t.Errorf("the text does not say %q:\n%s", want, got.Text)
+func TestALetterFitsAPhoneAndShowsTheProvidersColour(t *testing.T) {
+	for given, want := range map[string]string{"#1f6f54": "#1f6f54", "#FFFF00": "#FFFF00", "": "#4a5157", "#000;}*{}": "#4a5157", "url(x)": "#4a5157"} {
+		s := setup(t)
+		s.Colour = given
+		page := letter.OfSetup(s).HTML
+		for _, has := range []string{`bgcolor="` + want + `"`, ";background:" + want + `">&#160;</td>`, `name="viewport" content="width=device-width`,
+			"max-width:600px", `<table lang="en-NZ"`} {
+			if !strings.Contains(page, has) {
+				t.Errorf("in the colour %q the page does not have %s:\n%s", given, has, page)
+			}
 		}
 	}
-	if want := `<p><a href="https://pay.example/api/dd-setup?token=a.2.b&amp;c">https://pay.example/api/dd-setup?token=a.2.b&amp;c</a></p>`; !strings.Contains(got.HTML, want) ||
-		strings.Count(got.HTML, "<a ") != 1 || strings.Contains(got.HTML, "<b>") {
-		t.Errorf("the page does not have the one link %s:\n%s", want, got.HTML)
+}
+
+func TestALetterHasNoLinkWhereThereIsNoPage(t *testing.T) {
+	s := setup(t)
+	s.Page = ""
+	if got := letter.OfSetup(s); strings.Contains(got.HTML, "<a ") || strings.Contains(got.Text, "your page") {
+		t.Errorf("it has a link:\n%s", got.HTML)
 	}
 }
 
 func TestColumnsOfPaymentsAreStraight(t *testing.T) {
-	l, err := letter.OfAgreement(agreed(), false, zone(t))
+	a := agreed()
+	a.Terms.Authority.Calendar = money.EveryDay
+	c := concluded(t, a)
+	c.Attached = false
+	l, err := letter.OfAgreement(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "No.  Planned date            Payment            Amount\n" +
-		"1    Monday 1 February 2027  Initial payment    $10.05\n" +
-		"2    Monday 1 March 2027     Instalment         $44.97\n" +
-		"3    Thursday 1 April 2027   Final instalment   $44.98\n" +
-		"                             Total to pay      $100.00\n"
+	want := "No.  Planned date             Payment            Amount\n" +
+		"1    Friday 26 February 2027  Initial payment    $10.05\n" +
+		"2    Friday 26 March 2027     Instalment         $44.97\n" +
+		"3    Monday 26 April 2027     Final instalment   $44.98\n" +
+		"                              Total to pay      $100.00\n"
 	if !strings.Contains(l.Text, want) {
 		t.Errorf("the payments are not in columns such as\n%sbut\n%s", want, l.Text)
 	}
@@ -211,24 +277,7 @@ func TestColumnsOfPaymentsAreStraight(t *testing.T) {
 func TestAnAgreementWhoseWordsAreNotAtHandIsNotSent(t *testing.T) {
 	a := agreed()
 	a.Version = "1999-01-01"
-	if _, err := letter.OfAgreement(a, true, zone(t)); err == nil {
+	if _, err := letter.OfAgreement(concluded(t, a)); err == nil {
 		t.Error("it is sent in other words")
-	}
-}
-
-func TestPaymentPlansInWords(t *testing.T) {
-	for want, tt := range map[string]struct {
-		upfront money.Cents
-		plan    money.Plan
-	}{
-		"12 monthly instalments of $10.00":                                   {0, plan(12, 10_00, 10_00, money.Monthly)},
-		"1 instalment of $89.95":                                             {0, plan(1, 89_95, 89_95, money.Weekly)},
-		"$5.00 first, then 3 weekly instalments of $3.33, the last of $3.34": {5_00, plan(3, 3_33, 3_34, money.Weekly)},
-	} {
-		s := setup(t)
-		s.Checkout.Intent.Pricing.Upfront, s.Checkout.Intent.Plan = tt.upfront, tt.plan
-		if got := letter.OfSetup(s).Text; !strings.Contains(got, "Payment plan: "+want+"\n") {
-			t.Errorf("the plan is not %q:\n%s", want, got)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 type Mandate struct {
 	Agreement agreement.Agreement
 	Setup     checkout.Setup
+	Page      string     // the address of the payer's page, or ""
 	Today     money.Date // in New Zealand
 }
 
@@ -22,17 +23,17 @@ func OfMandate(m Mandate) Letter {
 	if a.Provider.SupportEmail != "" {
 		question += ", and ask"
 	}
-	direct := agreement.Section{Title: "Your direct debit has ended", Rows: m.rows(), Paragraphs: []string{
-		hello(a.Student),
-		"The direct debit for your payment plan for " + course + " at " + provider + " has ended. No payments can be taken with it any more.",
-		"Why it has ended: " + m.Setup.Ending(),
-		"Your agreement " + a.Number + " has not ended. You still owe the payments that you have not made yet, on the dates in the agreement.",
-		"What to do: " + question + " how to make these payments. Please do not wait until the next date.",
-	}}
-	subject := "Your direct debit for " + course + " has ended"
+	direct := sheet{provider: provider, colour: a.Provider.Colour, sandbox: a.Sandbox, card: m.rows(), button: "Open your page", link: m.Page,
+		subject: "your direct debit has ended", title: "Your direct debit has ended", paragraphs: []string{
+			hello(a.Student),
+			"The direct debit for your payment plan for " + course + " at " + provider + " has ended. No payments can be taken with it any more.",
+			"Why it has ended: " + m.Setup.Ending(),
+			"Your agreement " + a.Number + " has not ended. You still owe the payments that you have not made yet, on the dates in the agreement.",
+			"What to do: " + question + " how to make these payments. Please do not wait until the next date.",
+		}, sections: []agreement.Section{{Paragraphs: []string{passOn}}, m.help()}}
 	if !m.Setup.Mandate.Dead() {
-		subject = "Your direct debit for " + course + " works again"
-		direct.Title, direct.Paragraphs = "Your direct debit works again", []string{
+		direct.subject, direct.title = "your direct debit works again", "Your direct debit works again"
+		direct.paragraphs = []string{
 			hello(a.Student),
 			"The direct debit for your payment plan for " + course + " at " + provider + " works again. Payments can be taken with it again, " +
 				"on the dates of your agreement " + a.Number + ".",
@@ -40,8 +41,7 @@ func OfMandate(m Mandate) Letter {
 			"If you, or the account holder, did not ask for this: " + contact + " at once, and ask your bank to stop it.",
 		}
 	}
-	direct.Paragraphs = append(direct.Paragraphs, passOn)
-	return write(subject, a.Sandbox, []agreement.Section{direct, m.help()})
+	return direct.letter()
 }
 
 // rows names the agreement, the account and the next payment of the plan.

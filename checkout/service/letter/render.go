@@ -2,6 +2,7 @@ package letter
 
 import (
 	"html"
+	"regexp"
 	"strings"
 	"text/template"
 	"unicode/utf8"
@@ -9,31 +10,49 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// plainText writes the sections as text: a title underlined, a label and its value on a line, a table in columns.
-func plainText(sections []agreement.Section) string {
-	var b strings.Builder
-	for i, s := range sections {
-		if i > 0 {
-			b.WriteString("\n")
+// letter writes the sheet.
+func (s sheet) letter() Letter {
+	s.subject = s.provider + ": " + s.subject
+	if s.sandbox {
+		s.subject = "[Sandbox] " + s.subject
+		s.paragraphs = append([]string{"This is a test from a sandbox: no bank is asked and no money moves."}, s.paragraphs...)
+	}
+	return Letter{Subject: s.subject, Text: s.text(), HTML: s.page()}
+}
+
+// text writes the sheet as text: a title underlined, a label and its value on a line, a table in columns.
+func (s sheet) text() string {
+	var blocks []string
+	add := func(section agreement.Section) {
+		if section.Title != "" {
+			blocks = append(blocks, section.Title+"\n"+strings.Repeat("-", utf8.RuneCountInString(section.Title)))
 		}
-		b.WriteString(s.Title + "\n" + strings.Repeat("-", utf8.RuneCountInString(s.Title)) + "\n\n")
-		for _, p := range s.Paragraphs {
-			b.WriteString(p + "\n\n")
+		blocks = append(blocks, section.Paragraphs...)
+		var rows []string
+		for _, r := range section.Rows {
+			rows = append(rows, labelled(r))
 		}
-		for _, r := range s.Rows {
-			b.WriteString(labelled(r) + "\n")
+		if len(rows) > 0 {
+			blocks = append(blocks, strings.Join(rows, "\n"))
 		}
-		if !s.Table.IsZero() {
-			b.WriteString(columns(s.Table))
+		if !section.Table.IsZero() {
+			blocks = append(blocks, strings.TrimSuffix(columns(section.Table), "\n"))
 		}
 	}
-	return b.String()
+	add(agreement.Section{Title: s.title, Paragraphs: s.paragraphs, Rows: s.card})
+	if s.link != "" {
+		blocks = append(blocks, s.button+": "+s.link)
+	}
+	for _, section := range s.sections {
+		add(section)
+	}
+	return strings.Join(blocks, "\n\n") + "\n"
 }
 
 // labelled writes a labelled value; one of several lines begins below its label.
 func labelled(r agreement.Row) string {
 	if strings.Contains(r.Value, "\n") {
-		return r.Label + ":\n" + r.Value + "\n"
+		return r.Label + ":\n" + r.Value
 	}
 	return r.Label + ": " + r.Value
 }
@@ -67,53 +86,97 @@ func columns(t agreement.Table) string {
 	return b.String()
 }
 
-// layout is a page of HTML that loads nothing. Its style is all that a letter needs; programs that show e-mail keep little more.
+// styles are the styles of a letter's elements, each on its element: programs that show e-mail drop style sheets. Text and ground
+// have their colours together, so that a program with a dark mode changes both or neither.
+var styles = map[string]string{
+	"body":   "margin:0;padding:0;background:#f2f4f5;color:#1b1f23",
+	"ground": "width:100%;border-collapse:collapse;background:#f2f4f5",
+	"sheet": "width:100%;max-width:600px;border-collapse:collapse;background:#ffffff;color:#1b1f23;text-align:left;" +
+		"font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5",
+	"inside": "padding:20px 20px 28px;background:#ffffff;color:#1b1f23",
+	"name":   "margin:0 0 20px;font-size:15px;font-weight:bold",
+	"h1":     "margin:0 0 16px;font-size:24px;line-height:1.25",
+	"h2":     "margin:32px 0 8px;font-size:18px;line-height:1.3",
+	"p":      "margin:0 0 14px",
+	"card":   "width:100%;border-collapse:collapse;margin:20px 0;background:#f2f4f5;color:#1b1f23",
+	"key":    "padding:10px 12px;width:34%;text-align:left;vertical-align:top;font-weight:normal;color:#4a5157;border-bottom:2px solid #ffffff",
+	"value":  "padding:10px 12px 10px 0;vertical-align:top;font-weight:bold;border-bottom:2px solid #ffffff",
+	"button": "display:inline-block;padding:12px 22px;background:#1b1f23;color:#ffffff;font-weight:bold;text-decoration:none;border-radius:4px",
+	"table":  "width:100%;border-collapse:collapse;margin:8px 0 0;font-size:15px",
+	"th":     "padding:6px 10px 6px 0;text-align:left;vertical-align:top;font-weight:bold;border-bottom:1px solid #d5d9dc",
+	"td":     "padding:6px 10px 6px 0;text-align:left;vertical-align:top;border-bottom:1px solid #d5d9dc",
+	"amount": "padding:6px 0;text-align:right;vertical-align:top;border-bottom:1px solid #d5d9dc",
+	"note":   "font-size:14px;color:#4a5157",
+}
+
+// layout is a page of HTML that loads nothing: tables, because some programs know no other layout.
 const layout = `<!DOCTYPE html>
-<html lang="en-NZ"><head><meta charset="utf-8"/><title>{{text .Title}}</title><style>` +
-	`body{font-family:sans-serif;line-height:1.5;max-width:40em;margin:1em auto;padding:0 1em}` +
-	`table{border-collapse:collapse}th,td{text-align:left;vertical-align:top;padding:.2em .8em .2em 0}` +
-	`td.amount,th.amount{text-align:right}</style></head><body>
-{{range $i, $section := .Sections}}{{if $i}}<h2>{{text .Title}}</h2>{{else}}<h1>{{text .Title}}</h1>{{end}}
-{{range .Paragraphs}}<p>{{paragraph .}}</p>
-{{end}}{{with .Rows}}<table>
-{{range .}}<tr><th scope="row">{{text .Label}}</th><td>{{text .Value}}</td></tr>
+<html lang="en-NZ"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>` +
+	`<meta name="color-scheme" content="light"/><title>{{text .Subject}}</title></head>
+<body{{style "body"}}>
+<table lang="en-NZ" role="presentation" width="100%"{{style "ground"}}><tr><td align="center">
+<table role="presentation" width="600"{{style "sheet"}}>
+<tr><td height="10" bgcolor="{{.Colour}}" style="height:10px;line-height:10px;font-size:1px;background:{{.Colour}}">&#160;</td></tr>
+<tr><td{{style "inside"}}>
+<p{{style "name"}}>{{text .Provider}}</p>
+<h1{{style "h1"}}>{{text .Title}}</h1>
+{{range .Paragraphs}}<p{{style "p"}}>{{text .}}</p>
+{{end}}{{with .Card}}<table{{style "card"}}>
+{{range .}}<tr><th scope="row"{{style "key"}}>{{text .Label}}</th><td{{style "value"}}>{{text .Value}}</td></tr>
 {{end}}</table>
-{{end}}{{if not .Table.IsZero}}{{with $table := .Table}}<table>
-<thead>{{cells "th" " scope=\"col\"" .Header}}</thead>
-<tbody>
-{{range $i, $cells := .Rows}}{{cells "td" "" $cells}}{{with $table.Note $i}}<tr><td></td><td colspan="3">{{text .}}</td></tr>{{end}}
-{{end}}</tbody>
-{{with .Foot}}<tfoot>{{cells "td" "" .}}</tfoot>
+{{end}}{{with .Link}}<p{{style "p"}}><a href="{{text .}}"{{style "button"}}>{{text $.Button}}</a></p>
+{{end}}{{range .Sections}}{{with .Title}}<h2{{style "h2"}}>{{text .}}</h2>
+{{end}}{{range .Paragraphs}}<p{{style "p"}}>{{text .}}</p>
+{{end}}{{with .Rows}}<table{{style "table"}}>
+{{range .}}<tr><th scope="row" width="34%"{{style "th"}}>{{text .Label}}</th><td{{style "td"}}>{{text .Value}}</td></tr>
 {{end}}</table>
-{{end}}{{end}}{{end}}</body></html>
+{{end}}{{if not .Table.IsZero}}{{with $table := .Table}}<table{{style "table"}}>
+{{cells "th" .Header ""}}
+{{range $i, $cells := .Rows}}{{cells "td" $cells ($table.Note $i)}}
+{{end}}{{with .Foot}}{{cells "td" . ""}}
+{{end}}</table>
+{{end}}{{end}}{{end}}</td></tr></table>
+</td></tr></table>
+</body></html>
 `
 
-// page writes the sections as a page of HTML.
-func page(title string, sections []agreement.Section) string {
-	t := template.Must(template.New("page").Funcs(template.FuncMap{"text": escaped, "paragraph": paragraph, "cells": cells}).Parse(layout))
+// colour matches the colours that may stand in a style.
+var colour = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
+
+// page writes the sheet as a page of HTML. The provider's colour is a band without text, so that every colour will do.
+func (s sheet) page() string {
+	if !colour.MatchString(s.colour) {
+		s.colour = "#4a5157"
+	}
+	t := template.Must(template.New("page").Funcs(template.FuncMap{"text": escaped, "style": style, "cells": cells}).Parse(layout))
 	var b strings.Builder
-	_ = t.Execute(&b, map[string]any{"Title": title, "Sections": sections}) // which the layout fits, and a builder takes everything
+	_ = t.Execute(&b, map[string]any{"Subject": s.subject, "Colour": s.colour, "Provider": s.provider, "Title": s.title,
+		"Paragraphs": s.paragraphs, "Card": s.card, "Link": s.link, "Button": s.button,
+		"Sections": s.sections}) // which the layout fits, and a builder takes everything
 	return b.String()
 }
 
-// cells writes a row of a table, whose last cell is an amount.
-func cells(name, attributes string, row []string) string {
+// style returns the attribute of an element.
+func style(name string) string { return ` style="` + styles[name] + `"` }
+
+// cells writes a row of a table, with its note in the second cell. The last cell is an amount.
+func cells(name string, row []string, note string) string {
 	var b strings.Builder
 	for i, cell := range row {
+		attributes := style(name)
 		if i == len(row)-1 {
-			attributes += ` class="amount"`
+			attributes = style("amount")
 		}
-		b.WriteString("<" + name + attributes + ">" + escaped(cell) + "</" + name + ">")
+		if name == "th" {
+			attributes += ` scope="col"`
+		}
+		text := escaped(cell)
+		if i == 1 && note != "" {
+			text += "<br/><span" + style("note") + ">" + escaped(note) + "</span>"
+		}
+		b.WriteString("<" + name + attributes + ">" + text + "</" + name + ">")
 	}
 	return "<tr>" + b.String() + "</tr>"
-}
-
-// paragraph writes a paragraph, and as a link if it is the address of a page and nothing else.
-func paragraph(text string) string {
-	if !strings.HasPrefix(text, "https://") && !strings.HasPrefix(text, "http://") || strings.ContainsAny(text, " \n") {
-		return escaped(text)
-	}
-	return `<a href="` + html.EscapeString(text) + `">` + escaped(text) + `</a>`
 }
 
 // escaped writes a text whose lines stay lines in programs that know no style.
