@@ -244,6 +244,17 @@ func TestALetterFitsAPhoneAndShowsTheProvidersColour(t *testing.T) {
 	}
 }
 
+// Gmail shows the first 102 KB.
+func TestALetterOfTwoHundredPaymentsIsShownWhole(t *testing.T) {
+	a := agreed()
+	a.Plan = plan(200, 10_00, 10_01, money.Weekly)
+	a.Schedule = money.Schedule(0, a.Plan)
+	l, err := letter.OfAgreement(concluded(t, a))
+	if err != nil || len(l.HTML) > 102<<10 {
+		t.Errorf("it has %d bytes, %v", len(l.HTML), err)
+	}
+}
+
 func TestALetterHasNoLinkWhereThereIsNoPage(t *testing.T) {
 	s := setup(t)
 	s.Page = ""

@@ -99,13 +99,16 @@ var styles = map[string]string{
 	"h2":     "margin:32px 0 8px;font-size:18px;line-height:1.3",
 	"p":      "margin:0 0 14px",
 	"card":   "width:100%;border-collapse:collapse;margin:20px 0;background:#f2f4f5;color:#1b1f23",
-	"key":    "padding:10px 12px;width:34%;text-align:left;vertical-align:top;font-weight:normal;color:#4a5157;border-bottom:2px solid #ffffff",
-	"value":  "padding:10px 12px 10px 0;vertical-align:top;font-weight:bold;border-bottom:2px solid #ffffff",
-	"button": "display:inline-block;padding:12px 22px;background:#1b1f23;color:#ffffff;font-weight:bold;text-decoration:none;border-radius:4px",
-	"table":  "width:100%;border-collapse:collapse;margin:8px 0 0;font-size:15px",
-	"th":     "padding:6px 10px 6px 0;text-align:left;vertical-align:top;font-weight:bold;border-bottom:1px solid #d5d9dc",
-	"td":     "padding:6px 10px 6px 0;text-align:left;vertical-align:top;border-bottom:1px solid #d5d9dc",
-	"amount": "padding:6px 0;text-align:right;vertical-align:top;border-bottom:1px solid #d5d9dc",
+	"key": "padding:10px 12px;width:34%;text-align:left;vertical-align:top;font-weight:normal;color:#4a5157;" +
+		"border-bottom:2px solid #ffffff",
+	"value": "padding:10px 12px 10px 0;vertical-align:top;font-weight:bold;border-bottom:2px solid #ffffff",
+	"button": "display:inline-block;padding:12px 22px;background:#1b1f23;color:#ffffff;font-weight:bold;text-decoration:none;" +
+		"border-radius:4px",
+	"table": "width:100%;border-collapse:collapse;margin:8px 0 0;font-size:15px",
+	// The cells of payments are many, and a mailbox may cut off what is after 100 KB.
+	"th":     "padding:6px 9px 6px 0;border-bottom:1px solid #ccc;text-align:left",
+	"td":     "padding:6px 9px 6px 0;border-bottom:1px solid #ccc",
+	"amount": "padding:6px 0;border-bottom:1px solid #ccc;text-align:right",
 	"note":   "font-size:14px;color:#4a5157",
 }
 
@@ -116,7 +119,7 @@ const layout = `<!DOCTYPE html>
 <body{{style "body"}}>
 <table lang="en-NZ" role="presentation" width="100%"{{style "ground"}}><tr><td align="center">
 <table role="presentation" width="600"{{style "sheet"}}>
-<tr><td height="10" bgcolor="{{.Colour}}" style="height:10px;line-height:10px;font-size:1px;background:{{.Colour}}">&#160;</td></tr>
+<tr><td height="10" bgcolor="{{.Colour}}" style="line-height:10px;font-size:1px;background:{{.Colour}}">&#160;</td></tr>
 <tr><td{{style "inside"}}>
 <p{{style "name"}}>{{text .Provider}}</p>
 <h1{{style "h1"}}>{{text .Title}}</h1>
@@ -128,7 +131,8 @@ const layout = `<!DOCTYPE html>
 {{end}}{{range .Sections}}{{with .Title}}<h2{{style "h2"}}>{{text .}}</h2>
 {{end}}{{range .Paragraphs}}<p{{style "p"}}>{{text .}}</p>
 {{end}}{{with .Rows}}<table{{style "table"}}>
-{{range .}}<tr><th scope="row" width="34%"{{style "th"}}>{{text .Label}}</th><td{{style "td"}}>{{text .Value}}</td></tr>
+{{range .}}<tr valign="top"><th scope="row" width="34%"{{style "th"}}>{{text .Label}}</th>
+<td{{style "td"}}>{{text .Value}}</td></tr>
 {{end}}</table>
 {{end}}{{if not .Table.IsZero}}{{with $table := .Table}}<table{{style "table"}}>
 {{cells "th" .Header ""}}
@@ -176,7 +180,7 @@ func cells(name string, row []string, note string) string {
 		}
 		b.WriteString("<" + name + attributes + ">" + text + "</" + name + ">")
 	}
-	return "<tr>" + b.String() + "</tr>"
+	return `<tr valign="top">` + b.String() + "</tr>"
 }
 
 // escaped writes a text whose lines stay lines in programs that know no style.
