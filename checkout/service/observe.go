@@ -178,12 +178,12 @@ func (s *Service) refresh(ctx context.Context, stored checkout.Checkout, purpose
 func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout,
 	seen checkout.Observation) (checkout.Checkout, error) {
 	now := s.now()
+	if stored.Observe(seen, s.cfg.Environment, now).Next.Setup == stored.Setup {
+		return stored, nil
+	}
 	provider, err := s.providerOf(ctx, stored.ProviderCode)
 	if err != nil {
 		return stored, err
-	}
-	if stored.Observe(seen, s.cfg.Environment, now).Next.Setup == stored.Setup {
-		return stored, nil
 	}
 	fresh, err := s.updateSetup(ctx, stored.ID, s.jobEntry(provider, 0), func(c checkout.Checkout) checkout.Change {
 		if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {
