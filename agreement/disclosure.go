@@ -10,7 +10,7 @@ import (
 )
 
 // Disclosure is the content of the page that asks for a payer's consent: the plan, the operator's terms and the direct debit terms. It
-// has no personal data, for its hash is kept where nothing is erased.
+// has no personal data, for its hash is kept where nothing is erased. From the agreement and its checkout it can be made again.
 type Disclosure struct {
 	DebitTerms DebitTerms
 	Terms      Terms

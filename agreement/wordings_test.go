@@ -116,8 +116,8 @@ func variants() []variant {
 		{"default fees", func(a *agreement.Agreement) { a.Terms.DefaultFees = late }},
 		{"two fees", func(a *agreement.Agreement) {
 			a.Terms.DefaultFees = agreement.FeeList{Stated: true, Fees: []agreement.Fee{
-				{Name: "Establishment fee", Amount: 25_00, When: "once, with the first payment"},
-				{Name: "Statement fee", Amount: 1_50, When: "for each paper statement"},
+				{Name: "Late payment fee", Amount: 5_00, When: "for each payment that is 14 days late"},
+				{Name: "Letter fee", Amount: 1_50, When: "for each letter about a late payment"},
 			}}
 		}},
 		{"everything that a lender must say", func(a *agreement.Agreement) {

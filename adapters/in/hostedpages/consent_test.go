@@ -10,6 +10,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // pressed returns the form of the setup page as a browser sends it.
@@ -65,6 +66,32 @@ func TestWhatWasDisclosedIsKept(t *testing.T) {
 	b.begin().is(t, http.StatusSeeOther)
 	if got := b.stored().Setup.Consent; got.Disclosed != want || got.Terms != page.DebitTerms.Name() {
 		t.Errorf("consent = %+v, want %+v and the terms %s", got, want, page.DebitTerms.Name())
+	}
+}
+
+// The text that was disclosed is made again from what is on record, so that its hash shows what the payer was shown.
+func TestWhatWasDisclosedCanBeMadeAgain(t *testing.T) {
+	p := kowhai()
+	p.NoticeDays = 2
+	b := newBench(t, setting{provider: p})
+	b.setUp()
+	b.confirm(order().First)
+	c := b.stored()
+	a, err := b.store.Agreement(t.Context(), c.Confirmation.AgreementNumber)
+	if err != nil {
+		t.Fatal(err)
+	}
+	consent, calendar := a.DirectDebit.Consent, a.Terms.Authority.Calendar
+	again := agreement.Disclosure{
+		DebitTerms: agreement.DebitTerms{Version: consent.Version(), NoticeDays: consent.NoticeDays, Provider: a.Provider.Name,
+			Lender: a.Terms.Lender, Authority: a.Terms.Authority},
+		Terms: a.Terms, Course: c.Intent.CourseName, Pricing: c.Intent.Pricing,
+	}
+	notice := again.DebitTerms.NoticeOn(money.DateOf(consent.At.In(b.service.Zone())))
+	again.Payments = calendar.Payments(money.Schedule(c.Intent.Pricing.Upfront, c.Intent.Plan), c.Intent.Plan.Frequency,
+		notice.Start(c.Intent.Plan.First, calendar))
+	if again.SHA256() != consent.Disclosed.SHA256 {
+		t.Errorf("%+v was disclosed; made again it is %s:\n%s", consent.Disclosed, again.SHA256(), again.Text())
 	}
 }
 

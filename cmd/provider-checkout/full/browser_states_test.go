@@ -201,13 +201,16 @@ var pageStates = []pageState{
 // withTerms configures an operator with terms of its own.
 var withTerms = []func(*service.Config, *httpapi.Options){func(c *service.Config, _ *httpapi.Options) {
 	c.Terms = agreement.Terms{
-		Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington 6011", Registration: "FSP000001"},
+		Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington 6011", Registration: "FSP000001",
+			Email: "help@putea.example"},
+		Disputes:     agreement.DisputeScheme{Name: "A Dispute Scheme Limited", Contact: "https://disputes.example"},
+		Cancellation: agreement.Cancellation{WorkingDays: 5, How: "To cancel:\n(a) write to the lender\n(b) pay what is owed"},
+		Hardship:     "help@putea.example",
 		DefaultFees: agreement.FeeList{Stated: true,
 			Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "for each payment that the bank refuses"}}},
 		Authority: agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Limited", Statement: "particulars KOWHAI, code PLAN, reference COURSE"},
 		Blocks: []agreement.Block{
-			{Title: "Right to cancel", Text: "The payer can cancel the plan within 5 working days of this agreement.\n\nTo do so:\n(a) write to the lender\n(b) pay what is owed"},
-			{Title: "Hardship", Text: "A payer who cannot pay can ask the lender for a change of the plan."},
+			{Title: "Changes", Text: "A change of the plan is agreed in writing.\n\nTo ask for it:\n- write to the lender"},
 		},
 	}
 }}
