@@ -30,7 +30,7 @@ func ExampleAgreement_Text() {
 		return
 	}
 	for _, s := range sections {
-		fmt.Println(s.Title)
+		fmt.Println(s.Heading())
 		for _, cells := range s.Table.Rows {
 			fmt.Printf("  %s  %s  %s\n", cells[1], cells[2], cells[3])
 		}
@@ -38,17 +38,17 @@ func ExampleAgreement_Text() {
 	// Output:
 	// Payment Plan Agreement
 	// At a glance
-	// Planned payments
+	// 1. Planned payments
 	//   Sunday 31 January 2027  Initial payment  $200.00
 	//   Sunday 28 February 2027  Instalment  $697.50
 	//   Wednesday 31 March 2027  Instalment  $697.50
 	//   Friday 30 April 2027  Instalment  $697.50
 	//   Monday 31 May 2027  Final instalment  $697.52
-	// Who takes part
-	// What the course costs
-	// What the student declared
-	// Direct debit authority
-	// Direct debit terms
-	// Terms of the plan
-	// For the record
+	// 2. Who takes part
+	// 3. What the course costs
+	// 4. What the student declared
+	// 5. Direct debit authority
+	// 6. Direct debit terms
+	// 7. Terms of the plan
+	// 8. For the record
 }

@@ -1,13 +1,46 @@
 package agreement
 
+import "strconv"
+
 // Section is a part of the agreement's text. It is read in the order of its fields,
 // each of which may be empty: the paragraphs, then the labelled values, then the table.
 type Section struct {
 	Title      string
+	Number     int  // by which it is cited, from 1; 0 for the opening and the summary
+	Clauses    bool // its rows are terms, and are cited by numbers of their own
 	AtAGlance  bool // a summary: it is shown so that it is read first
 	Paragraphs []string
 	Rows       []Row
 	Table      Table
+}
+
+// Heading returns the title with the section's number: "5. Direct debit terms".
+func (s Section) Heading() string {
+	if s.Number == 0 {
+		return s.Title
+	}
+	return strconv.Itoa(s.Number) + ". " + s.Title
+}
+
+// Label returns the label of the row with this index: "5.1 Notice" in a section of clauses.
+func (s Section) Label(row int) string {
+	label := s.Rows[row].Label
+	if s.Number == 0 || !s.Clauses {
+		return label
+	}
+	return strconv.Itoa(s.Number) + "." + strconv.Itoa(row+1) + " " + label
+}
+
+// number numbers the sections after the opening and the summary.
+func number(sections []Section) []Section {
+	n := 0
+	for i := range sections {
+		if i > 0 && !sections[i].AtAGlance {
+			n++
+			sections[i].Number = n
+		}
+	}
+	return sections
 }
 
 // Row is a labelled value. A value of several lines is the text of Paragraphs.

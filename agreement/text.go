@@ -42,7 +42,7 @@ func (a Agreement) Title() string { return title + " " + a.Number }
 const title = "Payment Plan Agreement"
 
 // Text returns the whole text of the agreement in sections, the first of which has the
-// document's title. Every rendering (PDF, page) takes its text from here. The wording is that of
+// document's title. Every rendering (PDF, page, e-mail) takes its text and the numbers of its sections from here. The wording is that of
 // the agreement's version, and times are written in zone. It returns an error if that version has no wording here,
 // because a payer must not be shown words that were not accepted.
 func (a Agreement) Text(zone *time.Location) ([]Section, error) {
@@ -50,7 +50,7 @@ func (a Agreement) Text(zone *time.Location) ([]Section, error) {
 	if words == nil {
 		return nil, fmt.Errorf("agreement %s was accepted in the words of version %q, which are not at hand", a.Number, a.Version)
 	}
-	return words.sections(a, zone), nil
+	return number(words.sections(a, zone)), nil
 }
 
 // Foot returns the footer of every page of the agreement; "" if its version has no wording here.

@@ -1,6 +1,7 @@
 package agreement_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -16,6 +17,40 @@ func TestOneSectionIsTheSummary(t *testing.T) {
 			t.Errorf("section %q is the summary: %v, want %v", s.Title, s.AtAGlance, want)
 		}
 	}
+}
+
+// A reader cites a section by its number and a term by a number of its own, whatever sections there are.
+func TestSectionsAreNumbered(t *testing.T) {
+	for name, a := range map[string]agreement.Agreement{"with terms": diploma(), "without": withoutTerms()} {
+		n, cited := 0, ""
+		for i, s := range text(t, a) {
+			if i == 0 || s.AtAGlance {
+				if s.Heading() != s.Title {
+					t.Errorf("%s: the heading of %q is %q", name, s.Title, s.Heading())
+				}
+				continue
+			}
+			n++
+			if want := fmt.Sprintf("%d. %s", n, s.Title); s.Heading() != want {
+				t.Errorf("%s: the heading is %q, want %q", name, s.Heading(), want)
+			}
+			if s.Title == "Direct debit terms" {
+				cited = s.Label(1)
+			}
+			if s.Title == "Who takes part" && s.Label(0) != "Education provider" {
+				t.Errorf("%s: a fact is labelled %q", name, s.Label(0))
+			}
+		}
+		if cited != "6.2 Who can use the account" {
+			t.Errorf("%s: the second of the direct debit terms is %q, want 6.2 Who can use the account", name, cited)
+		}
+	}
+}
+
+func withoutTerms() agreement.Agreement {
+	a := diploma()
+	a.Terms = agreement.Terms{}
+	return a
 }
 
 func TestTextShowsAnyPlanWhole(t *testing.T) {

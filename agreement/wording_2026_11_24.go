@@ -26,10 +26,10 @@ func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
 	sections = append(sections,
 		w.declarations(a, zone),
 		w.authorised(a, zone),
-		Section{Title: "Direct debit terms", Rows: w.conditions(a.debitTerms())},
+		Section{Title: "Direct debit terms", Clauses: true, Rows: w.conditions(a.debitTerms())},
 	)
 	if len(a.Terms.Blocks) > 0 {
-		terms := Section{Title: "Terms of the plan"}
+		terms := Section{Title: "Terms of the plan", Clauses: true}
 		for _, b := range a.Terms.Blocks {
 			terms.Rows = append(terms.Rows, Row{b.Title, b.Text})
 		}
@@ -58,6 +58,9 @@ func (wording20261124) summary(a Agreement) Section {
 		{"Student", student(a)},
 		{"Course", a.Course.Name},
 		{"Education provider", a.Provider.Name},
+	}
+	if a.Terms.Lender.Name != "" {
+		rows = append(rows, Row{"Lender", a.Terms.Lender.Name})
 	}
 	for _, step := range Steps(a.Payments(), a.Plan.Frequency) {
 		rows = append(rows, Row{step.Label, step.String()})

@@ -28,9 +28,9 @@ func TestPageReadsAsTheAgreement(t *testing.T) {
 		}
 		var want []string
 		for _, s := range sections {
-			want = slices.Concat(want, []string{s.Title}, s.Paragraphs)
-			for _, r := range s.Rows {
-				want = append(want, r.Label, r.Value)
+			want = slices.Concat(want, []string{s.Heading()}, s.Paragraphs)
+			for i, r := range s.Rows {
+				want = append(want, s.Label(i), r.Value)
 			}
 			if s.Table.IsZero() {
 				continue

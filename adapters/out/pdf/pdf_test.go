@@ -179,7 +179,7 @@ func TestPrintTakesAnyName(t *testing.T) {
 		if drawn.count != len(drawn.pages) {
 			t.Fatalf("the document counts %d pages and holds %d", drawn.count, len(drawn.pages))
 		}
-		if text := squeeze(drawn.text()); !strings.Contains(text, "Totaltopay$2,990.02Whotakespart") {
+		if text := squeeze(drawn.text()); !strings.Contains(text, "Totaltopay$2,990.022.Whotakespart") {
 			t.Fatalf("the pages read\n%s", text)
 		}
 	})
@@ -237,8 +237,8 @@ func TestPrintNamesItsSectionsForReadersThatJump(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range sections {
-		if !bytes.Contains(drawn, []byte("/Title ("+s.Title+")")) {
-			t.Errorf("the outline does not name %q", s.Title)
+		if !bytes.Contains(drawn, []byte("/Title ("+s.Heading()+")")) {
+			t.Errorf("the outline does not name %q", s.Heading())
 		}
 	}
 }

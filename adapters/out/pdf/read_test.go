@@ -78,9 +78,9 @@ func wordsWithHeaders(t testing.TB, a agreement.Agreement) string {
 	}
 	var all []string
 	for _, s := range sections {
-		all = slices.Concat(all, []string{s.Title}, s.Paragraphs)
-		for _, r := range s.Rows {
-			all = append(append(all, r.Label), agreement.Lines(r.Value)...)
+		all = slices.Concat(all, []string{s.Heading()}, s.Paragraphs)
+		for i, r := range s.Rows {
+			all = append(append(all, s.Label(i)), agreement.Lines(r.Value)...)
 		}
 		if s.Table.IsZero() {
 			continue

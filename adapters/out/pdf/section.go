@@ -18,10 +18,7 @@ func (c *canvas) drawSection(sec agreement.Section, first bool, tail float64) {
 		c.noteMissing()
 		return
 	}
-	rows := make([]row, len(sec.Rows))
-	for i, r := range sec.Rows {
-		rows[i] = c.lay(r)
-	}
+	rows := c.layRows(sec)
 	c.startSection(sec, rows, first)
 	for _, p := range sec.Paragraphs {
 		c.drawParagraph(p)
@@ -41,8 +38,8 @@ func (c *canvas) tail(sec agreement.Section) float64 {
 	missing := c.missing
 	defer func() { c.missing = missing }() // nothing is written yet
 	height := c.headHeight(sec, false)
-	for _, r := range sec.Rows {
-		height += c.lay(r).height
+	for _, r := range c.layRows(sec) {
+		height += r.height
 	}
 	if !sec.Table.IsZero() || height > together {
 		return 0
@@ -79,9 +76,9 @@ func (c *canvas) startSection(sec agreement.Section, rows []row, first bool) {
 	}
 	c.ensureSpace(max(min(height, together), st.height+4*c.body.height))
 	c.y += above
-	c.pdf.Bookmark(sec.Title, 0, c.y)
+	c.pdf.Bookmark(sec.Heading(), 0, c.y)
 	c.as(c.structure.document.add(kind, ""))
-	for _, line := range c.wrap(st, c.clean(st, sec.Title), right-left) {
+	for _, line := range c.wrap(st, c.clean(st, sec.Heading()), right-left) {
 		c.drawText(st, left, c.y, line)
 		c.y += st.height
 	}
@@ -101,7 +98,7 @@ func (c *canvas) drawBox(sec agreement.Section) {
 	}
 	c.y += 2
 	c.ensureSpace(min(height, bottom-top))
-	c.pdf.Bookmark(sec.Title, 0, c.y)
+	c.pdf.Bookmark(sec.Heading(), 0, c.y)
 	c.fillBand(pad / 2)
 	draw := func(st style, label, value string, labelled, valued *element) {
 		c.ensureSpace(st.height)
@@ -169,15 +166,24 @@ const (
 	inValuesColumn = right - valuesAt
 )
 
-// lay divides a row into lines.
-func (c *canvas) lay(r agreement.Row) row {
-	laid := row{labels: c.wrap(c.label, c.clean(c.label, r.Label), valuesAt-left-4)}
-	if !strings.Contains(r.Value, "\n") {
-		for _, text := range c.wrap(c.body, c.clean(c.body, r.Value), inValuesColumn) {
+// layRows divides the rows of a section into lines.
+func (c *canvas) layRows(sec agreement.Section) []row {
+	rows := make([]row, len(sec.Rows))
+	for i, r := range sec.Rows {
+		rows[i] = c.lay(sec.Label(i), r.Value)
+	}
+	return rows
+}
+
+// lay divides a labelled value into lines.
+func (c *canvas) lay(label, value string) row {
+	laid := row{labels: c.wrap(c.label, c.clean(c.label, label), valuesAt-left-4)}
+	if !strings.Contains(value, "\n") {
+		for _, text := range c.wrap(c.body, c.clean(c.body, value), inValuesColumn) {
 			laid.values = append(laid.values, line{text: text})
 		}
 	} else {
-		for _, p := range agreement.Paragraphs(r.Value) {
+		for _, p := range agreement.Paragraphs(value) {
 			laid.values = append(laid.values, c.layPart(p)...)
 		}
 	}

@@ -24,13 +24,13 @@ func (s sheet) letter() Letter {
 func (s sheet) text() string {
 	var blocks []string
 	add := func(section agreement.Section) {
-		if section.Title != "" {
-			blocks = append(blocks, section.Title+"\n"+strings.Repeat("-", utf8.RuneCountInString(section.Title)))
+		if title := section.Heading(); title != "" {
+			blocks = append(blocks, title+"\n"+strings.Repeat("-", utf8.RuneCountInString(title)))
 		}
 		blocks = append(blocks, section.Paragraphs...)
 		var rows []string
-		for _, r := range section.Rows {
-			rows = append(rows, labelled(r))
+		for i, r := range section.Rows {
+			rows = append(rows, labelled(section.Label(i), r.Value))
 		}
 		if len(rows) > 0 {
 			blocks = append(blocks, strings.Join(rows, "\n"))
@@ -50,11 +50,11 @@ func (s sheet) text() string {
 }
 
 // labelled writes a labelled value; one of several lines begins below its label.
-func labelled(r agreement.Row) string {
-	if strings.Contains(r.Value, "\n") {
-		return r.Label + ":\n" + r.Value
+func labelled(label, value string) string {
+	if strings.Contains(value, "\n") {
+		return label + ":\n" + value
 	}
-	return r.Label + ": " + r.Value
+	return label + ": " + value
 }
 
 // columns writes a table in columns that are as wide as their widest cell. The last, the amounts, is aligned to the right.
@@ -128,10 +128,10 @@ const layout = `<!DOCTYPE html>
 {{range .}}<tr><th scope="row"{{style "key"}}>{{text .Label}}</th><td{{style "value"}}>{{text .Value}}</td></tr>
 {{end}}</table>
 {{end}}{{with .Link}}<p{{style "p"}}><a href="{{text .}}"{{style "button"}}>{{text $.Button}}</a></p>
-{{end}}{{range .Sections}}{{with .Title}}<h2{{style "h2"}}>{{text .}}</h2>
+{{end}}{{range $section := .Sections}}{{with .Heading}}<h2{{style "h2"}}>{{text .}}</h2>
 {{end}}{{range .Paragraphs}}<p{{style "p"}}>{{text .}}</p>
 {{end}}{{with .Rows}}<table{{style "table"}}>
-{{range .}}<tr valign="top"><th scope="row" width="34%"{{style "th"}}>{{text .Label}}</th>
+{{range $i, $row := .}}<tr valign="top"><th scope="row" width="34%"{{style "th"}}>{{text ($section.Label $i)}}</th>
 <td{{style "td"}}>{{text .Value}}</td></tr>
 {{end}}</table>
 {{end}}{{if not .Table.IsZero}}{{with $table := .Table}}<table{{style "table"}}>

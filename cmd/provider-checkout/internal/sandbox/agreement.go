@@ -40,11 +40,11 @@ func DocumentText(t testing.TB, store ports.Store, number string) string {
 	}
 	var text strings.Builder
 	for _, s := range sections {
-		for _, piece := range slices.Concat([]string{s.Title}, s.Paragraphs) {
+		for _, piece := range slices.Concat([]string{s.Heading()}, s.Paragraphs) {
 			text.WriteString(piece)
 		}
-		for _, row := range s.Rows {
-			text.WriteString(row.Label + row.Value)
+		for i, row := range s.Rows {
+			text.WriteString(s.Label(i) + row.Value)
 		}
 		for _, cells := range append(s.Table.Rows, s.Table.Foot) {
 			text.WriteString(strings.Join(cells, ""))
