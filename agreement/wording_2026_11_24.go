@@ -191,17 +191,16 @@ func cancelBy(c Cancellation, until money.Date) string {
 }
 
 func (wording20261124) declarations(a Agreement, zone *time.Location) Section {
-	accepted := " Accepted on " + formatTime(a.AcceptedAt, zone) + "."
 	return Section{
 		Title: "What the student declared",
-		Paragraphs: []string{a.Provider.Name + " asked the student for these declarations and passed them on; " +
-			"each was recorded at the time that stands with it."},
+		Paragraphs: []string{a.Provider.Name + " asked the student for these declarations and passed them on. " +
+			"Each was accepted and recorded on " + formatTime(a.AcceptedAt, zone) + "."},
 		Rows: []Row{
-			{"Payment plan", "The student accepts the payment plan." + accepted},
-			{"Information", "The student confirms the information given for the enrolment and the plan." + accepted},
-			{"Privacy", "The student consents to the use of personal information for the enrolment and the plan." + accepted},
+			{"Payment plan", "The student accepts the payment plan."},
+			{"Information", "The student confirms the information given for the enrolment and the plan."},
+			{"Privacy", "The student consents to the use of personal information for the enrolment and the plan."},
 			{"First payment", "The student confirms the deposit or first payment, which is payment 1 of the planned ones. " +
-				"Nothing had been collected by then." + accepted},
+				"Nothing had been collected by then."},
 		},
 	}
 }

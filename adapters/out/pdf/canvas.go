@@ -12,8 +12,8 @@ import (
 
 // The area of an A4 page that is written on, in millimetres, and where a header and the footer stand.
 const (
-	left, right = 22.0, 188.0
-	top, bottom = 18.0, 272.0
+	left, right = 19.0, 191.0
+	top, bottom = 14.0, 275.0
 	header      = 8.0
 	footer      = 281.0
 	pageWidth   = 210.0
@@ -58,28 +58,38 @@ type style struct {
 // firstEmbedded is the number in the name of the first font that a document makes for itself, after the common fonts.
 const firstEmbedded = 3
 
-// newCanvas begins a document about an agreement, with one empty page. Its bytes depend on nothing but what is written: what the
+// scales are the sizes in which a document is tried, the largest first. The text is 9 points high, or down to 8 where that saves a
+// page or keeps the last one from being nearly empty.
+var scales = [...]float64{1, 0.945, 0.89}
+
+// filled reports whether the last page of a document is more than nearly empty.
+func (c *canvas) filled() bool { return c.pdf.PageCount() == 1 || c.y > top+(bottom-top)/3 }
+
+// newCanvas begins a document about an agreement in one of scales, with one empty page. Its bytes depend on nothing but what is written: what the
 // library says of the document and its time is not kept.
-func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement) *canvas {
+func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale float64) *canvas {
 	accent, ok := colour.Parse(a.Provider.Colour)
 	if !ok {
 		accent = slate
 	}
 	accent = accent.Text()
+	scaled := func(face *face, size, height float64, col colour.RGB) style {
+		return style{face, size * scale, height * scale, col}
+	}
 	c := &canvas{
 		pdf:         gofpdf.New("P", "mm", "A4", ""),
 		shaper:      shaper,
 		meta:        metadata{title: a.Title(), author: oneLine(a.Provider.Name), made: a.AcceptedAt},
 		structure:   newStructure(),
 		accent:      accent,
-		title:       style{bold, 19, 10, colour.Black},
-		heading:     style{bold, 12.5, 7.5, accent},
-		body:        style{regular, 9.5, 5, colour.Black},
-		label:       style{regular, 9.5, 5, grey},
-		strong:      style{bold, 9.5, 5, colour.Black},
+		title:       style{bold, 18, 9.5, colour.Black},
+		heading:     scaled(bold, 12, 6.8, accent),
+		body:        scaled(regular, 9, 4.4, colour.Black),
+		label:       scaled(regular, 9, 4.4, grey),
+		strong:      scaled(bold, 9, 4.4, colour.Black),
 		small:       style{regular, 7.5, 4, grey},
-		glance:      style{regular, 10.5, 6, colour.Black},
-		glanceLabel: style{bold, 9.5, 6, colour.Black},
+		glance:      scaled(regular, 10, 5.5, colour.Black),
+		glanceLabel: scaled(bold, 9, 5.5, colour.Black),
 		stamp:       style{bold, 8.5, 5, colour.Black},
 	}
 	c.pdf.SetAutoPageBreak(false, 0)

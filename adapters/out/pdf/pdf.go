@@ -114,11 +114,21 @@ func (p *Printer) render(a agreement.Agreement, press *press, made *agreement.Co
 	if err != nil {
 		return nil, err
 	}
-	c := newCanvas(p.regular, p.bold, press.shaper, a)
-	mark := ""
-	if made != nil {
-		mark, c.meta.made = made.Mark(p.zone), made.DrawnAt
+	draw := func(scale float64) *canvas {
+		c := newCanvas(p.regular, p.bold, press.shaper, a, scale)
+		mark := ""
+		if made != nil {
+			mark, c.meta.made = made.Mark(p.zone), made.DrawnAt
+		}
+		c.document(a, sections, mark)
+		return c
 	}
-	c.document(a, sections, mark)
-	return press.document(c)
+	best := draw(scales[0])
+	for _, scale := range scales[1:] {
+		c := draw(scale)
+		if c.filled() && (!best.filled() || c.pdf.PageCount() < best.pdf.PageCount()) {
+			best = c
+		}
+	}
+	return press.document(best)
 }

@@ -7,8 +7,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// valuesAt is the left edge of the values of labelled rows, in millimetres.
-const valuesAt = left + 48.0
+// valuesAt is the left edge of the values of labelled rows, and of the second of two rows in one line halfway, in millimetres.
+const (
+	valuesAt = left + 42.0
+	halfway  = (right - left) / 2
+)
 
 // drawSection draws sec in the order in which it is read; first is the one with the document's title. The height of what must
 // stand with its end, which is the end of the document, is tail.
@@ -60,7 +63,7 @@ func (c *canvas) headHeight(sec agreement.Section, first bool) float64 {
 }
 
 const (
-	aboveHeading   = 4.0
+	aboveHeading   = 3.0
 	belowParagraph = 1.5
 )
 
@@ -146,6 +149,8 @@ type row struct {
 	labels []string
 	values []line
 	height float64
+	x      float64 // from where rows begin
+	beside *row    // a row in the same line; optional
 }
 
 // line is a line of a value.
@@ -160,24 +165,36 @@ type line struct {
 const (
 	itemIndent     = 6.0
 	belowRow       = 0.5
-	belowTallRow   = 1.7 // sets rows of several lines apart
+	belowTallRow   = 1.0 // sets rows of several lines apart
 	betweenParts   = 1.0
+	betweenHalves  = 2.0
 	unbrokenLines  = 8 // a row of so many lines stays on one page
 	inValuesColumn = right - valuesAt
 )
 
-// layRows divides the rows of a section into lines.
+// layRows divides the rows of a section into lines; two short rows share a line.
 func (c *canvas) layRows(sec agreement.Section) []row {
-	rows := make([]row, len(sec.Rows))
+	var rows []row
 	for i, r := range sec.Rows {
-		rows[i] = c.lay(sec.Label(i), r.Value)
+		next := c.lay(sec.Label(i), r.Value)
+		if last := len(rows) - 1; last >= 0 && rows[last].beside == nil && c.isShort(rows[last]) && c.isShort(next) {
+			next.x = halfway
+			rows[last].beside = &next
+			continue
+		}
+		rows = append(rows, next)
 	}
 	return rows
 }
 
+// isShort reports whether a row leaves room for another beside it.
+func (c *canvas) isShort(r row) bool {
+	return len(r.labels) == 1 && len(r.values) == 1 && c.width(c.body, r.values[0].text) <= left+halfway-valuesAt-betweenHalves
+}
+
 // lay divides a labelled value into lines.
 func (c *canvas) lay(label, value string) row {
-	laid := row{labels: c.wrap(c.label, c.clean(c.label, label), valuesAt-left-4)}
+	laid := row{labels: c.wrap(c.label, c.clean(c.label, label), valuesAt-left-2)}
 	if !strings.Contains(value, "\n") {
 		for _, text := range c.wrap(c.body, c.clean(c.body, value), inValuesColumn) {
 			laid.values = append(laid.values, line{text: text})
@@ -243,8 +260,16 @@ func (c *canvas) drawRows(rows []row, tail float64) {
 	}
 }
 
-// drawRow draws a labelled value as an item of a list.
+// drawRow draws a labelled value as an item of a list, and after it the one beside it.
 func (c *canvas) drawRow(list *element, r row) {
+	if r.beside != nil {
+		c.ensureSpace(r.height - belowRow)
+		y, beside := c.y, *r.beside
+		r.beside = nil
+		c.drawRow(list, r)
+		c.y = y
+		r = beside
+	}
 	item := list.add("LI", "")
 	label, value := item.add("Lbl", ""), item.add("LBody", "")
 	body, inner := value, (*element)(nil)
@@ -266,7 +291,7 @@ func (c *canvas) drawRow(list *element, r row) {
 		}
 		if i < len(r.labels) {
 			c.as(label)
-			c.drawText(c.label, left, c.y, r.labels[i])
+			c.drawText(c.label, left+r.x, c.y, r.labels[i])
 		}
 		switch l.begins {
 		case "P":
@@ -281,7 +306,7 @@ func (c *canvas) drawRow(list *element, r row) {
 			value = entry.add("LBody", "")
 		}
 		c.as(value)
-		c.drawText(c.body, valuesAt+l.indent, c.y, l.text)
+		c.drawText(c.body, valuesAt+r.x+l.indent, c.y, l.text)
 		c.y += c.body.height
 	}
 	c.y = end
@@ -289,7 +314,7 @@ func (c *canvas) drawRow(list *element, r row) {
 
 // drawTable draws t with its header on every page that it reaches.
 func (c *canvas) drawTable(t agreement.Table) {
-	const height = 5.5
+	height := c.body.height + 0.9
 	columns := c.columns(t)
 	table := c.structure.document.add("Table", "")
 	draw := func(st style, row *element, cells []string, note string) {
