@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // Agreement is a Payment Plan Agreement as it was accepted. It never changes after the
@@ -48,6 +49,9 @@ type Student struct {
 	LastName  string
 	Email     string
 }
+
+// Name returns the student's name as it is written.
+func (s Student) Name() string { return text.FullName(s.FirstName, s.LastName) }
 
 // Course is the course that the plan pays for. Code is "" for a legacy provider.
 type Course struct {

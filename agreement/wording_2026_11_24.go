@@ -53,9 +53,13 @@ func (wording20261124) opening(a Agreement, zone *time.Location) Section {
 
 // summary says in a few lines who pays, how much and when.
 func (wording20261124) summary(a Agreement) Section {
+	payer := a.DirectDebit.AccountHolder
+	if payer != a.Student.Name() { // which may look like a mistake: many banks know no macrons
+		payer += " (the name given with the bank account)"
+	}
 	rows := []Row{
-		{"Payer", a.DirectDebit.AccountHolder},
-		{"Student", student(a)},
+		{"Payer", payer},
+		{"Student", a.Student.Name()},
 		{"Course", a.Course.Name},
 		{"Education provider", a.Provider.Name},
 	}
@@ -68,8 +72,6 @@ func (wording20261124) summary(a Agreement) Section {
 	rows = append(rows, Row{"Total to pay", a.Terms.InAll(a.Pricing.Price)})
 	return Section{Title: "At a glance", AtAGlance: true, Rows: rows}
 }
-
-func student(a Agreement) string { return a.Student.FirstName + " " + a.Student.LastName }
 
 // payments lists every charge with the day from which it may be collected.
 func (wording20261124) payments(a Agreement) Section {
@@ -119,7 +121,7 @@ func (wording20261124) parties(a Agreement) Section {
 		Rows: append(rows,
 			Row{"Account debited by", cmp.Or(a.Terms.Authority.Initiator, "The "+collector(a.Provider.Name, a.Terms.Lender))},
 			Row{"Payer", a.DirectDebit.AccountHolder},
-			Row{"Student", student(a)},
+			Row{"Student", a.Student.Name()},
 			Row{"Student’s email", a.Student.Email},
 		),
 	}

@@ -51,6 +51,9 @@ type Student struct {
 	Email     string
 }
 
+// Name returns the student's name as it is written.
+func (s Student) Name() string { return agreement.Student(s).Name() }
+
 // Records are the identifiers of the CRM records of one checkout.
 type Records struct {
 	ContactID     string

@@ -116,7 +116,7 @@ func (s *Service) write(ctx context.Context, n checkout.Job) (written checkout.P
 		return written, false, nil
 	}
 	written = checkout.PayerNotice{ID: n.ID, At: n.CreatedAt,
-		To: checkout.Addressee{Name: c.Student.FirstName + " " + c.Student.LastName, Email: c.Student.Email}}
+		To: checkout.Addressee{Name: c.Student.Name(), Email: c.Student.Email}}
 	var l letter.Letter
 	switch kind := checkout.NoticeKind(n.Name); {
 	case kind == checkout.NoticeOfSetup:

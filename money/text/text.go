@@ -81,6 +81,22 @@ func CheckName(s string) string {
 
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
+// FullName returns a person's name as it is written: the given name first or, where both are in the letters of China, Japan or
+// Korea, the family name first and no space between them.
+func FullName(given, family string) string {
+	if eastAsian(given) && eastAsian(family) {
+		return family + given
+	}
+	return given + " " + family
+}
+
+func eastAsian(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		const longVowel = 'ー' // which is no letter of one script
+		return r != longVowel && !unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana)
+	})
+}
+
 // maxNamed is the number of characters that Named lists.
 const maxNamed = 5
 

@@ -128,3 +128,20 @@ func TestNormalizedTextStaysAsItIs(t *testing.T) {
 		}
 	})
 }
+
+func TestFullName(t *testing.T) {
+	for _, tt := range []struct{ given, family, want string }{
+		{"Māia", "Ngāta", "Māia Ngāta"},
+		{"小龍", "李", "李小龍"},
+		{"민준", "김", "김민준"},
+		{"さくら", "山田", "山田さくら"},
+		{"サクラ", "ドー", "ドーサクラ"},
+		{"Bruce 小龍", "李", "Bruce 小龍 李"},
+		{"小龍", "Lee", "小龍 Lee"},
+		{"", "", " "}, // which was erased
+	} {
+		if got := text.FullName(tt.given, tt.family); got != tt.want {
+			t.Errorf("FullName(%q, %q) = %q, want %q", tt.given, tt.family, got, tt.want)
+		}
+	}
+}

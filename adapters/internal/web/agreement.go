@@ -36,7 +36,7 @@ func ViewAgreement(a agreement.Agreement, zone *time.Location) (v Agreement, err
 	if err != nil {
 		return v, err
 	}
-	names := []string{a.Provider.Name, a.Terms.Lender.Name, a.Student.FirstName + " " + a.Student.LastName, a.Course.Name,
+	names := []string{a.Provider.Name, a.Terms.Lender.Name, a.Student.Name(), a.Course.Name,
 		a.DirectDebit.AccountHolder}
 	v.Opening = AgreementSection{sections[0], "", names}
 	for i, s := range sections[1:] {

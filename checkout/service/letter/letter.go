@@ -196,7 +196,7 @@ func stop(contact, provider string) agreement.Row {
 
 const passOn = "This message goes to the student’s email address, the only one on record. If the account is another person’s, please pass it on to them."
 
-func hello(s agreement.Student) string { return "Hello " + s.FirstName + " " + s.LastName + "," }
+func hello(s agreement.Student) string { return "Hello " + s.Name() + "," }
 
 // ask says where to turn to.
 func ask(contact, provider string) string {
