@@ -145,3 +145,14 @@ func TestFullName(t *testing.T) {
 		}
 	}
 }
+
+func TestLanguage(t *testing.T) {
+	for name, want := range map[string]string{
+		"": "", "Māia Ngāta": "", "Nguyễn": "", "李小龍": "zh", "山田さくら": "ja", "さくら 山田": "ja", "ドー": "ja", "김민준": "ko", "محمد علي": "ar",
+		"महेश": "hi", "สมชาย": "th", "Жанна": "und-Cyrl", "አበበ": "und-Ethi", "ਹਰਪ੍ਰੀਤ": "pa", "Māia 李": "", "李 김": "", "12, 4": "",
+	} {
+		if got := text.Language(name); got != want {
+			t.Errorf("Language(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

@@ -95,7 +95,7 @@ func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
 	if n := len(rightToLeft.FindAllString(page, -1)); n < 100 {
 		t.Errorf("the page has only %d letters of the names:\n%s", n, page)
 	}
-	for _, text := range regexp.MustCompile(`<bdi>[^<]*</bdi>|<[^>]*>`).Split(page, -1) {
+	for _, text := range regexp.MustCompile(`<bdi[^>]*>[^<]*</bdi>|<[^>]*>`).Split(page, -1) {
 		if rightToLeft.MatchString(text) {
 			t.Errorf("%q holds a name that is not isolated", text)
 		}
@@ -177,3 +177,14 @@ func text(page string) string {
 
 // squeeze takes all white space out.
 func squeeze(text string) string { return strings.Join(strings.Fields(text), "") }
+
+func TestPageSaysTheLanguageOfNames(t *testing.T) {
+	a := sample.Agreement(4)
+	a.Student.FirstName, a.Student.LastName, a.DirectDebit.AccountHolder = "小龍", "李", "महेश थापा"
+	page := written(t, a)
+	for part, want := range map[string]int{`<bdi lang="zh">李小龍</bdi>`: 2, `<bdi lang="hi">महेश थापा</bdi>`: 3} {
+		if got := strings.Count(page, part); got != want {
+			t.Errorf("the page has %q %d times, want %d:\n%s", part, got, want, page)
+		}
+	}
+}

@@ -52,6 +52,6 @@ func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
 }
 
 // isolatedOrTag is a name that is isolated, a badge, which is a box of its own, or a tag.
-var isolatedOrTag = regexp.MustCompile(`<bdi>[^<]*</bdi>|<span class="badge" aria-hidden="true">[^<]*</span>|<[^>]*>`)
+var isolatedOrTag = regexp.MustCompile(`<bdi[^>]*>[^<]*</bdi>|<span class="badge" aria-hidden="true">[^<]*</span>|<[^>]*>`)
 
 var rightToLeft = regexp.MustCompile(`[\p{Hebrew}\p{Arabic}]`)

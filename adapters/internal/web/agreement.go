@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // AgreementTemplate is the text of the template "agreement", which shows an Agreement. Every page of a Site may use it.
@@ -55,11 +56,10 @@ func (s AgreementSection) Shown(value string) template.HTML {
 	if len(agreement.Lines(value)) > 1 {
 		return Prose(value, s.names...)
 	}
-	text := template.HTML(template.HTMLEscapeString(value))
-	if !slices.Contains(s.names, value) {
-		text = Isolate(value, s.names...)
+	if slices.Contains(s.names, value) {
+		return Isolate(value, value)
 	}
-	return "<bdi>" + text + "</bdi>"
+	return "<bdi>" + Isolate(value, s.names...) + "</bdi>"
 }
 
 // Foot returns the foot of the table: a label over Span columns, and a value over two, so that it widens none of them.
@@ -75,13 +75,13 @@ func (s AgreementSection) Foot() (foot struct {
 
 // Isolate returns a text as HTML in which each of the names, which come from outside, is put in a <bdi>, so that a name
 // that is written from right to left does not reorder the words around it.
-func Isolate(text string, names ...string) template.HTML {
+func Isolate(line string, names ...string) template.HTML {
 	var b strings.Builder
 	plain := 0 // start of the text that is not written yet
-	for i := 0; i < len(text); {
+	for i := 0; i < len(line); {
 		name := ""
 		for _, n := range names {
-			if len(n) > len(name) && strings.HasPrefix(text[i:], n) {
+			if len(n) > len(name) && strings.HasPrefix(line[i:], n) {
 				name = n
 			}
 		}
@@ -89,11 +89,19 @@ func Isolate(text string, names ...string) template.HTML {
 			i++
 			continue
 		}
-		b.WriteString(template.HTMLEscapeString(text[plain:i]) + "<bdi>" + template.HTMLEscapeString(name) + "</bdi>")
+		b.WriteString(template.HTMLEscapeString(line[plain:i]) + bdi(name) + template.HTMLEscapeString(name) + "</bdi>")
 		i += len(name)
 		plain = i
 	}
-	return template.HTML(b.String() + template.HTMLEscapeString(text[plain:]))
+	return template.HTML(b.String() + template.HTMLEscapeString(line[plain:]))
+}
+
+// bdi returns the tag that begins a name, with its language where that can be told.
+func bdi(name string) string {
+	if tag := text.Language(name); tag != "" {
+		return `<bdi lang="` + tag + `">`
+	}
+	return "<bdi>"
 }
 
 // Prose returns a text of an agreement as paragraphs and lists of HTML, in which names are isolated as Isolate does.

@@ -16,7 +16,7 @@ func TestIsolateMarksNamesAndEscapesAll(t *testing.T) {
 		{"", nil, ""},
 		{"a < b", nil, "a &lt; b"},
 		{"a < b", []string{""}, "a &lt; b"},
-		{"on behalf of רימון, by mail", []string{"רימון"}, "on behalf of <bdi>רימון</bdi>, by mail"},
+		{"on behalf of רימון, by mail", []string{"רימון"}, `on behalf of <bdi lang="he">רימון</bdi>, by mail`},
 		{"Rimu & Rimu & Sons", []string{"Rimu", "Rimu & Sons"}, "<bdi>Rimu</bdi> &amp; <bdi>Rimu &amp; Sons</bdi>"},
 		{"it's <amp>", []string{"<amp>", "39", "amp"}, "it&#39;s <bdi>&lt;amp&gt;</bdi>"},
 		{"of <script>, </bdi>", []string{"<script>"}, "of <bdi>&lt;script&gt;</bdi>, &lt;/bdi&gt;"},

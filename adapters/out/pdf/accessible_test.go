@@ -116,3 +116,20 @@ func TestConformanceFindsFaults(t *testing.T) {
 		})
 	}
 }
+
+// A name in another script is said to be in its language, so that a voice for it reads it.
+func TestNamesHaveTheirLanguage(t *testing.T) {
+	a := sample.Agreement(1)
+	a.Student.FirstName, a.Student.LastName, a.DirectDebit.AccountHolder = "小龍", "李", "Жанна Māia"
+	f := parse(t, printed(t, a))
+	c := &checker{file: f, t: t}
+	spoken := map[string]int{}
+	c.walk(func(e ref, path []name) {
+		if lang, ok := f.dict(e)["Lang"].(text); ok {
+			spoken[string(path[len(path)-1])+" "+string(lang)]++
+		}
+	})
+	if spoken["Span zh"] != 2 || spoken["Span und-Cyrl"] != 3 || len(spoken) != 2 {
+		t.Errorf("the languages are %v, want zh in both names of the student and und-Cyrl in the three of the payer", spoken)
+	}
+}

@@ -200,7 +200,7 @@ func (c *checker) tree() {
 	within := map[name][]name{
 		"Document": {""}, "H1": {"Document"}, "H2": {"Document"}, "P": {"Document", "LBody"}, "L": {"Document", "LBody"}, "LI": {"L"}, "Lbl": {"LI"},
 		"LBody": {"LI"}, "Table": {"Document"}, "THead": {"Table"}, "TBody": {"Table"}, "TFoot": {"Table"}, "TR": {"THead", "TBody", "TFoot"},
-		"TH": {"TR"}, "TD": {"TR"},
+		"TH": {"TR"}, "TD": {"TR"}, "Span": {"H1", "H2", "P", "Lbl", "LBody", "TH", "TD"},
 	}
 	level, headings := 0, 0
 	columns := 0.0
@@ -239,6 +239,9 @@ func (c *checker) tree() {
 			}
 			c.must(columns == 0 || columns == width, "15-… a row of %v columns in a table of %v", width, columns)
 			columns = width
+		case "Span":
+			lang, _ := c.dict(e)["Lang"].(text)
+			c.must(regexp.MustCompile(`^[a-z]{2,3}(-[A-Z][a-z]{3})?$`).Match(lang), "11-… a span in the language %q", lang)
 		case "TH":
 			c.must(attributes["O"] == name("Table") && (attributes["Scope"] == name("Row") || attributes["Scope"] == name("Column")), "15-003 TH without Scope")
 			if slices.Contains(path, "THead") {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // What is drawn and is no part of the text: a reader that does not see the page leaves it out.
@@ -83,23 +84,26 @@ func (c *canvas) set(font string, st style) {
 	c.used = next
 }
 
-// drawText draws clean text at x on the line that begins at y.
-func (c *canvas) drawText(st style, x, y float64, text string) {
-	if text == "" {
+// drawText draws a line of clean text at x, with its top at y.
+func (c *canvas) drawText(st style, x, y float64, line string) {
+	if line == "" {
 		return
 	}
 	x, y = c.points(x), c.points(pageHeight-y-0.7*st.height)
-	if st.face.common.has(text) {
-		c.drawCommon(st, x, y, text)
+	if st.face.common.has(line) {
+		c.drawCommon(st, x, y, line)
 		return
 	}
-	for _, r := range c.shaper.runs(st.face, text) {
+	outer := c.drawn
+	for _, r := range c.shaper.runs(st.face, line) {
 		at := x + float64(r.at)*st.size/1000
 		if r.source == nil {
 			c.drawCommon(st, at, y, r.text)
-		} else {
-			c.drawGlyphs(st, at, y, r)
+			continue
 		}
+		c.drawn.element = outer.element.inLanguage(text.Language(r.text))
+		c.drawGlyphs(st, at, y, r)
+		c.drawn = outer
 	}
 }
 

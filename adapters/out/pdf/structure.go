@@ -10,6 +10,7 @@ import (
 type element struct {
 	kind       string // a standard structure type of PDF: "H1", "P", "TD"
 	attributes string // in the language of PDF; optional
+	language   string // where it is not that of the document
 	parent     *element
 	kids       []kid
 	number     int // of its object, once the tree is written
@@ -54,6 +55,16 @@ func (e *element) add(kind, attributes string) *element {
 	child := &element{kind: kind, attributes: attributes, parent: e}
 	e.kids = append(e.kids, kid{element: child})
 	return child
+}
+
+// inLanguage returns the element for text of e in a language: e itself for that of the document.
+func (e *element) inLanguage(tag string) *element {
+	if e == nil || tag == "" {
+		return e
+	}
+	span := e.add("Span", "")
+	span.language = tag
+	return span
 }
 
 // structure is the structure tree of a document that is being drawn.
@@ -138,6 +149,9 @@ func (e *element) write(p *packed, parent int, pages []int) {
 	p.begin("<</S /", e.kind, " /P ", ref(parent))
 	if e.attributes != "" {
 		p.add(" /A ", e.attributes)
+	}
+	if e.language != "" {
+		p.add(" /Lang (", e.language, ")")
 	}
 	home := 0 // the page of the first piece of content
 	if i := slices.IndexFunc(e.kids, func(k kid) bool { return k.element == nil }); i >= 0 {
