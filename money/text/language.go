@@ -3,7 +3,7 @@ package text
 import "unicode"
 
 // Language returns the language of a text for programs that read aloud, as a tag of BCP 47: "zh", or "und-Cyrl" for a script of
-// several languages, of which none can be told. It goes by the script that all letters of the text are in, and is "" for Latin
+// several languages, any of which it may be. It goes by the script that all letters of the text are in, and is "" for Latin
 // letters and for letters of several scripts.
 func Language(s string) string {
 	found := ""
@@ -36,7 +36,7 @@ func languageOf(letter rune) string {
 	return ""
 }
 
-// languages are the languages by script: the only one, or that of most of those who write it.
+// languages are the languages by script: the only language, or the language of most of its readers.
 var languages = [...]struct {
 	script *unicode.RangeTable
 	tag    string

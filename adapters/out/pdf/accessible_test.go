@@ -1,8 +1,6 @@
 package pdf_test
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,11 +17,12 @@ func listed(n int) agreement.Agreement {
 	return a
 }
 
-// inAllScripts is an agreement with a name in every script, lists, and payments on two pages.
-func inAllScripts() agreement.Agreement {
+// inAllScripts is an agreement with all names of testdata/names.json, lists, and payments on two pages.
+func inAllScripts(t testing.TB) agreement.Agreement {
+	t.Helper()
 	a := listed(24)
-	for _, script := range slices.Sorted(maps.Keys(scripts)) {
-		a.Terms.Blocks = append(a.Terms.Blocks, agreement.Block{Title: script, Text: scripts[script] + " (1) & " + scripts[script]})
+	for _, p := range people(t) {
+		a.Terms.Blocks = append(a.Terms.Blocks, agreement.Block{Title: p.Script, Text: p.Written + " (1) & " + p.Written})
 	}
 	a.Terms.Authority.Calendar = money.BusinessDays
 	return a
@@ -35,7 +34,7 @@ func TestDocumentsKeepTheStandards(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, document := range map[string][]byte{
-		"one payment": printed(t, listed(1)), "52 payments": printed(t, listed(52)), "a copy": copied, "names": printed(t, inAllScripts()),
+		"one payment": printed(t, listed(1)), "52 payments": printed(t, listed(52)), "a copy": copied, "names": printed(t, inAllScripts(t)),
 	} {
 		for _, fault := range conformance(t, parse(t, document)) {
 			t.Errorf("%s: %s", what, fault)

@@ -64,8 +64,11 @@ func oneLine(text string) string {
 // joiner reports whether r changes how the letters around it join.
 func joiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
-// joinable reports whether r is of a script whose letters join.
-func joinable(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Devanagari) }
+// joinable reports whether r is of a script whose letters join, or form one sign with those beside them.
+func joinable(r rune) bool {
+	return unicode.In(r, unicode.Arabic, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Tamil,
+		unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar)
+}
 
 // isClean reports whether text is plain words with single spaces between them, of which nothing has to be made. Nearly
 // every text of an agreement is.

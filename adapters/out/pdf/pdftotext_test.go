@@ -63,7 +63,7 @@ func TestOtherReadersSeeThatDocumentsAreTagged(t *testing.T) {
 
 // A reader that goes by the structure finds every word of the agreement once, in its order, and nothing else.
 func TestOtherReadersReadEveryWordOnceByTheStructure(t *testing.T) {
-	a := inAllScripts() // with everything else too, because pdfinfo takes its time
+	a := inAllScripts(t) // with everything else too, because pdfinfo takes its time
 	var got strings.Builder
 	for line := range strings.Lines(poppler(t, "pdfinfo", printed(t, a), "-struct-text")) {
 		if quoted := strings.TrimSpace(line); strings.HasPrefix(quoted, `"`) {
@@ -77,10 +77,10 @@ func TestOtherReadersReadEveryWordOnceByTheStructure(t *testing.T) {
 
 // Names are found again by readers that go by the place of letters on the page.
 func TestOtherReadersFindNames(t *testing.T) {
-	plain := squeeze(norm.NFC.String(invisible.Replace(poppler(t, "pdftotext", printed(t, inAllScripts()), "-layout"))))
-	for script, given := range scripts {
-		if want := squeeze(norm.NFC.String(invisible.Replace(given))); strings.Count(plain, want) < 2 {
-			t.Errorf("%s: %q is not found twice in\n%s", script, given, plain)
+	plain := squeeze(norm.NFC.String(invisible.Replace(poppler(t, "pdftotext", printed(t, inAllScripts(t)), "-layout"))))
+	for _, p := range people(t) {
+		if want := squeeze(norm.NFC.String(invisible.Replace(p.Written))); strings.Count(plain, want) < 2 {
+			t.Errorf("%s: %q is not found twice in\n%s", p.Script, p.Written, plain)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestOtherReadersFindTheStandardsKept(t *testing.T) {
 		t.Skip("there is no verapdf on this machine")
 	}
 	path := filepath.Join(t.TempDir(), "agreement.pdf")
-	if err := os.WriteFile(path, printed(t, inAllScripts()), 0o600); err != nil {
+	if err := os.WriteFile(path, printed(t, inAllScripts(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, flavour := range []string{"2a", "ua1"} {

@@ -1,27 +1,51 @@
 package pdf_test
 
-// scripts are names in the scripts that documents can print.
-var scripts = map[string]string{
-	"Māori":                  "Ngāio Tūī ʻOkina",
-	"Western European":       "Zoë Ångström-Peña Œuvre",
-	"Eastern European":       "Łukasz Dvořák Őze Şğı",
-	"Vietnamese":             "Nguyễn Thị Ánh",
-	"Greek":                  "Ωμέγα Παπαδόπουλος",
-	"Cyrillic":               "Жанна Щербакова",
-	"Armenian":               "Հայաստան",
-	"Georgian":               "გიორგი",
-	"Chinese, simplified":    "李小龙 王伟",
-	"Chinese, traditional":   "陳大文 劉德華",
-	"Japanese":               "山田 さくら サクラ ー",
-	"Korean":                 "김민준 박서연",
-	"Devanagari":             "महेश क्षत्रिय श्री हिन्दी",
-	"Nepali":                 "लक्ष्मी थापा",
-	"Thai":                   "สมชาย น้ำผึ้ง ปู่",
-	"Arabic":                 "محمد علي",
-	"Arabic ligatures":       "علاء الأحمد صلاح إسلام",
-	"Persian with a joiner":  "علی\u200cرضا",
-	"Urdu":                   "عائشہ خان",
-	"Hebrew":                 "שלום בן־דוד",
-	"marks that do not join": "x\u0304 A\u030b",
-	"several":                "李 Nguyễn محمد महेश สม",
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/testdata"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
+)
+
+// person is a case of testdata/names.json.
+type person struct{ Script, Given, Family, Written, Language string }
+
+func people(t testing.TB) []person {
+	t.Helper()
+	var v struct {
+		Description string
+		Cases       []person
+	}
+	testdata.Read(t, "names.json", &v)
+	return v.Cases
+}
+
+// A name in any script is drawn with its own letters, is read back as it is written, and has its language.
+func TestPrintDrawsLawfulNames(t *testing.T) {
+	for _, p := range people(t) {
+		a := sample.Agreement(1)
+		a.Student.FirstName, a.Student.LastName, a.DirectDebit.AccountHolder = p.Given, p.Family, p.Written
+		document := printed(t, a)
+		if missing := printer(t).Unprintable(p.Given + p.Family); len(missing) > 0 {
+			t.Errorf("%s: %s lacks %U", p.Script, p.Written, missing)
+		}
+		if got, want := read(t, document).words(), words(t, a); got != want || strings.Count(got, squeeze(invisible.Replace(p.Written))) < 4 {
+			t.Errorf("%s: the document of %s reads\n%s\nwant\n%s", p.Script, p.Written, got, want)
+		}
+		f := parse(t, document)
+		for _, fault := range conformance(t, f) {
+			t.Errorf("%s: %s: %s", p.Script, p.Written, fault)
+		}
+		var languages []string
+		(&checker{file: f, t: t}).walk(func(e ref, _ []name) {
+			if lang, ok := f.dict(e)["Lang"].(text); ok {
+				languages = append(languages, string(lang))
+			}
+		})
+		if slices.Sort(languages); p.Language != "" && !slices.Equal(slices.Compact(languages), []string{p.Language}) {
+			t.Errorf("%s: the languages of %s are %q, want %q", p.Script, p.Written, languages, p.Language)
+		}
+	}
 }

@@ -172,12 +172,12 @@ const (
 	inValuesColumn = right - valuesAt
 )
 
-// layRows divides the rows of a section into lines; two short rows share a line.
+// layRows divides the rows of a section into lines; two short facts share a line.
 func (c *canvas) layRows(sec agreement.Section) []row {
 	var rows []row
 	for i, r := range sec.Rows {
 		next := c.lay(sec.Label(i), r.Value)
-		if last := len(rows) - 1; last >= 0 && rows[last].beside == nil && c.isShort(rows[last]) && c.isShort(next) {
+		if last := len(rows) - 1; !sec.Clauses && last >= 0 && rows[last].beside == nil && c.isShort(rows[last]) && c.isShort(next) {
 			next.x = halfway
 			rows[last].beside = &next
 			continue

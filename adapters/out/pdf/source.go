@@ -43,11 +43,13 @@ func must[T any](v T, err error) T {
 type sources []*source
 
 func newSources() (all sources) {
-	for _, ttf := range [][]byte{dejavusans.TTF, fonts.Arabic, fonts.Devanagari, fonts.Thai, fonts.EastAsian} {
-		all = append(all, newSource(ttf))
+	all = append(all, newSource(dejavusans.TTF))
+	for _, script := range fonts.Scripts { // of some DejaVu has the commonest letters only, and letters of two fonts do not join
+		noto := newSource(must(fonts.Noto(script)))
+		noto.script = unicode.Scripts[script]
+		all = append(all, noto)
 	}
-	all[1].script = unicode.Arabic // DejaVu has its commonest letters only, and letters of two fonts do not join
-	return all
+	return append(all, newSource(fonts.EastAsian))
 }
 
 // of returns the font that has a character, or nil if every font lacks it. No emoji and no signs for private use are taken for
