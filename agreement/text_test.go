@@ -35,14 +35,14 @@ func TestSectionsAreNumbered(t *testing.T) {
 				t.Errorf("%s: the heading is %q, want %q", name, s.Heading(), want)
 			}
 			if s.Title == "Direct debit terms" {
-				cited = s.Label(1)
+				cited = s.Label(2)
 			}
 			if s.Title == "Who takes part" && s.Label(0) != "Education provider" {
 				t.Errorf("%s: a fact is labelled %q", name, s.Label(0))
 			}
 		}
-		if cited != "6.2 Who can use the account" {
-			t.Errorf("%s: the second of the direct debit terms is %q, want 6.2 Who can use the account", name, cited)
+		if cited != "6.3 Who can use the account" {
+			t.Errorf("%s: the third of the direct debit terms is %q, want 6.3 Who can use the account", name, cited)
 		}
 	}
 }

@@ -23,19 +23,13 @@ func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
 	if rights := w.rights(a.Terms, a.CancelUntil); len(rights) > 0 {
 		sections = append(sections, Section{Title: "Your rights", Paragraphs: []string{"“You” means the payer."}, Rows: rights})
 	}
-	sections = append(sections,
+	return append(sections,
 		w.declarations(a, zone),
 		w.authorised(a, zone),
 		Section{Title: "Direct debit terms", Clauses: true, Rows: w.conditions(a.debitTerms())},
+		w.plan(a),
+		w.record(a),
 	)
-	if len(a.Terms.Blocks) > 0 {
-		terms := Section{Title: "Terms of the plan", Clauses: true}
-		for _, b := range a.Terms.Blocks {
-			terms.Rows = append(terms.Rows, Row{b.Title, b.Text})
-		}
-		sections = append(sections, terms)
-	}
-	return append(sections, w.record(a))
 }
 
 // opening is the first section; an agreement of the sandbox says that it is not binding.
@@ -43,7 +37,7 @@ func (wording20261124) opening(a Agreement, zone *time.Location) Section {
 	paragraphs := []string{"This is an interest-free payment plan for a course of " + a.Provider.Name + ". The payer pays " +
 		"the course price in the payments that are listed here. There is no interest. The payments are collected by direct debit."}
 	if a.Sandbox {
-		paragraphs = append(paragraphs, "This was made in the sandbox. It is a test, and no agreement: no bank is asked and no money moves.")
+		paragraphs = append(paragraphs, "This is a sandbox test, and not an agreement: no bank is asked and no money moves.")
 	}
 	return Section{Title: title, Paragraphs: paragraphs, Rows: []Row{
 		{"Agreement number", a.Number},
@@ -292,7 +286,11 @@ func initiates(t DebitTerms) string {
 
 // conditions are the conditions of the authority.
 func (wording20261124) conditions(t DebitTerms) []Row {
-	rows := []Row{{"Notice", noticeOfPayments(t)}}
+	rows := []Row{
+		{"Notice", noticeOfPayments(t)},
+		{"Electronic documents", "The account holder agrees to get the agreement, and notices about the payments, electronically: by " +
+			"email or on a page of this service."},
+	}
 	if len(t.Authority.Conditions) > 0 {
 		for _, b := range t.Authority.Conditions {
 			rows = append(rows, Row{b.Title, b.Text})
@@ -334,6 +332,22 @@ func told(t DebitTerms) string {
 		return "the lender, " + t.Lender.Name
 	}
 	return t.Provider
+}
+
+// plan has the terms that hold for every plan, and after them the operator's.
+func (wording20261124) plan(a Agreement) Section {
+	ask := a.Provider.Name
+	if lender := a.Terms.Lender.Name; lender != "" {
+		ask = "the lender, " + lender + ","
+	}
+	terms := Section{Title: "Terms of the plan", Clauses: true, Rows: []Row{
+		{"Security", "No security is taken for this plan over anything that the payer or the student owns."},
+		{"Paying early", "The payer can ask " + ask + " at any time to pay early, in full or in part."},
+	}}
+	for _, b := range a.Terms.Blocks {
+		terms.Rows = append(terms.Rows, Row{b.Title, b.Text})
+	}
+	return terms
 }
 
 // record lists the identifiers of the agreement, of its enrolment and authority, and of the terms that were accepted.

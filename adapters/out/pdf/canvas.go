@@ -13,7 +13,7 @@ import (
 // The area of an A4 page that is written on, in millimetres, and where a header and the footer stand.
 const (
 	left, right = 19.0, 191.0
-	top, bottom = 14.0, 275.0
+	top, bottom = 14.0, 276.5
 	header      = 8.0
 	footer      = 281.0
 	pageWidth   = 210.0
