@@ -133,15 +133,15 @@ func TestNormalizedTextStaysAsItIs(t *testing.T) {
 func TestNamesOfPeople(t *testing.T) {
 	var v struct {
 		Description string
-		Cases       []struct{ Script, Given, Family, Written, Language string }
+		Cases       []struct{ Script, Given, Family, Name, Language string }
 	}
 	testdata.Read(t, "names.json", &v)
 	for _, c := range v.Cases {
-		if got := text.FullName(c.Given, c.Family); got != c.Written {
-			t.Errorf("FullName(%q, %q) = %q, want %q", c.Given, c.Family, got, c.Written)
+		if got := text.FullName(c.Given, c.Family); got != c.Name {
+			t.Errorf("FullName(%q, %q) = %q, want %q", c.Given, c.Family, got, c.Name)
 		}
-		if got := text.Language(c.Written); got != c.Language {
-			t.Errorf("Language(%q) = %q, want %q", c.Written, got, c.Language)
+		if got := text.Language(c.Name); got != c.Language {
+			t.Errorf("Language(%q) = %q, want %q", c.Name, got, c.Language)
 		}
 		if fault := text.CheckName(c.Given); fault != "" || text.Normalize(c.Given) != c.Given {
 			t.Errorf("%q %s; Normalize gives %q", c.Given, fault, text.Normalize(c.Given))

@@ -182,7 +182,7 @@ func squeeze(text string) string { return strings.Join(strings.Fields(text), "")
 func TestPageShowsLawfulNames(t *testing.T) {
 	var v struct {
 		Description string
-		Cases       []struct{ Script, Given, Family, Written, Language string }
+		Cases       []struct{ Script, Given, Family, Name, Language string }
 	}
 	testdata.Read(t, "names.json", &v)
 	if len(v.Cases) != 66 {
@@ -190,10 +190,10 @@ func TestPageShowsLawfulNames(t *testing.T) {
 	}
 	for _, c := range v.Cases {
 		a := sample.Agreement(4)
-		a.Student.FirstName, a.Student.LastName, a.DirectDebit.AccountHolder = c.Given, c.Family, c.Written
-		want := "<bdi>" + html.EscapeString(c.Written) + "</bdi>"
+		a.Student.FirstName, a.Student.LastName, a.DirectDebit.AccountHolder = c.Given, c.Family, c.Name
+		want := "<bdi>" + html.EscapeString(c.Name) + "</bdi>"
 		if c.Language != "" {
-			want = `<bdi lang="` + c.Language + `">` + c.Written + "</bdi>"
+			want = `<bdi lang="` + c.Language + `">` + c.Name + "</bdi>"
 		}
 		if page := written(t, a); strings.Count(page, want) != 5 {
 			t.Errorf("the page has %q %d times, want it as payer, student, both again, and account holder:\n%s", want, strings.Count(page, want), page)

@@ -22,7 +22,7 @@ func inAllScripts(t testing.TB) agreement.Agreement {
 	t.Helper()
 	a := listed(24)
 	for _, p := range people(t) {
-		a.Terms.Blocks = append(a.Terms.Blocks, agreement.Block{Title: p.Script, Text: p.Written + " (1) & " + p.Written})
+		a.Terms.Blocks = append(a.Terms.Blocks, agreement.Block{Title: p.Script, Text: p.Name + " (1) & " + p.Name})
 	}
 	a.Terms.Authority.Calendar = money.BusinessDays
 	return a

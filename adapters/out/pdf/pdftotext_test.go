@@ -79,8 +79,8 @@ func TestOtherReadersReadEveryWordOnceByTheStructure(t *testing.T) {
 func TestOtherReadersFindNames(t *testing.T) {
 	plain := squeeze(norm.NFC.String(invisible.Replace(poppler(t, "pdftotext", printed(t, inAllScripts(t)), "-layout"))))
 	for _, p := range people(t) {
-		if want := squeeze(norm.NFC.String(invisible.Replace(p.Written))); strings.Count(plain, want) < 2 {
-			t.Errorf("%s: %q is not found twice in\n%s", p.Script, p.Written, plain)
+		if want := squeeze(norm.NFC.String(invisible.Replace(p.Name))); strings.Count(plain, want) < 2 {
+			t.Errorf("%s: %q is not found twice in\n%s", p.Script, p.Name, plain)
 		}
 	}
 }

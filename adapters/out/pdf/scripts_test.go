@@ -10,7 +10,7 @@ import (
 )
 
 // person is a case of testdata/names.json.
-type person struct{ Script, Given, Family, Written, Language string }
+type person struct{ Script, Given, Family, Name, Language string }
 
 func people(t testing.TB) []person {
 	t.Helper()
@@ -26,17 +26,17 @@ func people(t testing.TB) []person {
 func TestPrintDrawsLawfulNames(t *testing.T) {
 	for _, p := range people(t) {
 		a := sample.Agreement(1)
-		a.Student.FirstName, a.Student.LastName, a.DirectDebit.AccountHolder = p.Given, p.Family, p.Written
+		a.Student.FirstName, a.Student.LastName, a.DirectDebit.AccountHolder = p.Given, p.Family, p.Name
 		document := printed(t, a)
 		if missing := printer(t).Unprintable(p.Given + p.Family); len(missing) > 0 {
-			t.Errorf("%s: %s lacks %U", p.Script, p.Written, missing)
+			t.Errorf("%s: %s lacks %U", p.Script, p.Name, missing)
 		}
-		if got, want := read(t, document).words(), words(t, a); got != want || strings.Count(got, squeeze(invisible.Replace(p.Written))) < 4 {
-			t.Errorf("%s: the document of %s reads\n%s\nwant\n%s", p.Script, p.Written, got, want)
+		if got, want := read(t, document).words(), words(t, a); got != want || strings.Count(got, squeeze(invisible.Replace(p.Name))) < 4 {
+			t.Errorf("%s: the document of %s reads\n%s\nwant\n%s", p.Script, p.Name, got, want)
 		}
 		f := parse(t, document)
 		for _, fault := range conformance(t, f) {
-			t.Errorf("%s: %s: %s", p.Script, p.Written, fault)
+			t.Errorf("%s: %s: %s", p.Script, p.Name, fault)
 		}
 		var languages []string
 		(&checker{file: f, t: t}).walk(func(e ref, _ []name) {
@@ -45,7 +45,7 @@ func TestPrintDrawsLawfulNames(t *testing.T) {
 			}
 		})
 		if slices.Sort(languages); p.Language != "" && !slices.Equal(slices.Compact(languages), []string{p.Language}) {
-			t.Errorf("%s: the languages of %s are %q, want %q", p.Script, p.Written, languages, p.Language)
+			t.Errorf("%s: the languages of %s are %q, want %q", p.Script, p.Name, languages, p.Language)
 		}
 	}
 }
