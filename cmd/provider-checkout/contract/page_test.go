@@ -80,7 +80,9 @@ func TestContract4OpeningTheSetupPageChangesNothing(t *testing.T) {
 		form := s.ToBank(t, created)
 		look(setupURL, form)
 		s.Submit(t, form, bankDetails(goodAccount))
-		look(setupURL, legalURL)
+		s.Clock.Forward(3 * time.Second) // no answer of the processor is kept for longer
+		shows(t, "page of the payer who comes back", s.Visit(t, setupURL), http.StatusOK, sandbox.DoneTitle)
+		look(setupURL, legalURL) // what the processor said is on record by then, as after a poll
 	})
 }
 
