@@ -103,7 +103,7 @@ func (p *stormPayer) setUp(t *testing.T, s *sandbox.Sandbox) {
 	var page string
 	for page == "" && p.tries < mostTries {
 		p.tries++
-		r := s.Submit(t, sandbox.SetupPagePath, []string{"token", p.created.String("direct_debit.token")})
+		r := s.Press(t, p.created)
 		if at := r.Header.Get("Location"); r.Status == http.StatusSeeOther && !strings.HasPrefix(at, s.URL) {
 			page = at
 		} else {
