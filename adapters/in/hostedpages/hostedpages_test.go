@@ -32,7 +32,7 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 		`href="/api/dd-setup/assets/colour-1f6f54.css"`,
 	)
 	page.lacks(t, "hemi@example.nz", "logo.png", "<script", "data-notify", "enrol.kowhai.example/done")
-	page.lacks(t, "$2,736.15", "$2,790.00") // which nobody pays
+	page.lacks(t, "$2,736.15", "$2,790.00") // subtotals
 	at := 0
 	for _, next := range []string{"<strong>$200.00</strong>", "<strong>$53.65 a week</strong>", "$2,990.00 in all", "asks you to pay", "Lender:",
 		"read all terms", "<button", "<details>"} {

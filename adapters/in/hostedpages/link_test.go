@@ -54,7 +54,7 @@ func TestAnExpiredLinkOffersANewOneByEmail(t *testing.T) {
 	if n := b.links(); n != 1 {
 		t.Fatalf("%d links are sent, want one", n)
 	}
-	for range 5 { // too often: nobody can tell it
+	for range 5 { // more often than links are sent: the answer stays the same
 		if again := b.asksForLink().is(t, http.StatusOK); again.body != first.body {
 			t.Errorf("another request is answered\n%s\nand the first\n%s", again.body, first.body)
 		}

@@ -132,7 +132,7 @@ func TestHoweverManyLoadThePageTheProcessorIsAskedSeldom(t *testing.T) {
 		}
 		before = processor.calls()
 	}
-	for _, want := range []int{1, 1, 1, 0, 0} { // a payer comes back; then somebody opens the page again and again
+	for _, want := range []int{1, 1, 1, 0, 0} { // a payer comes back, and the page is opened again and again
 		load(want)
 		b.now = b.now.Add(500 * time.Millisecond)
 	}

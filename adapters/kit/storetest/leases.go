@@ -34,7 +34,7 @@ func Leases(t *testing.T, open Open) {
 }
 
 // ChangedMeanwhile tests a store that looks for jobs before it changes them, in another transaction: it finds out what became of a job
-// between the two. lock begins a transaction that lets nobody write.
+// between the two. lock begins a transaction that locks out other writers.
 func ChangedMeanwhile(t *testing.T, open func(t *testing.T) (s ports.Admin, execute func(statement string)), lock string) {
 	for _, tt := range []struct {
 		name, change string

@@ -19,7 +19,7 @@ const creditorsLife = time.Minute
 
 // creditorCache keeps what GoCardless said of the account's creditors.
 type creditorCache struct {
-	asking chan struct{} // holds an element while somebody uses the fields below, or asks GoCardless
+	asking chan struct{} // holds an element while a call uses the fields below, or asks GoCardless
 	at     time.Time
 	all    []creditorWire
 }
