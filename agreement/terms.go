@@ -97,6 +97,26 @@ type Agency struct {
 	Contact string // an e-mail address or a telephone number
 }
 
+// Recipient is a company outside the operator's that gets personal data, as the privacy notice names it (information privacy
+// principles 3A and 12).
+type Recipient struct {
+	Name    string
+	Country string // where it holds the data; "" if that is not said
+	Purpose string
+}
+
+// CheckRecipients returns nil, or an error with each fault of the recipients.
+func CheckRecipients(list []Recipient) error {
+	var f faults
+	for i, r := range list {
+		place := fmt.Sprintf("privacy.recipients[%d].", i)
+		f.text(place+"name", r.Name, maxTermLine, true)
+		f.text(place+"country", r.Country, maxTermLine, false)
+		f.text(place+"purpose", r.Purpose, maxTermLine, true)
+	}
+	return errors.Join(f...)
+}
+
 // Check returns nil for the zero Agency and for a complete Agency, and otherwise an error with each fault.
 func (a Agency) Check() error {
 	if a == (Agency{}) {

@@ -84,6 +84,7 @@ func (e *CRMRefusal) Error() string {
 type CRMInfo struct {
 	Name        string // as operators see it: "salesforce"
 	Environment catalogue.Environment
+	Company     string // that gets the students' personal data, by the name that the privacy notice says; "" for this service itself
 	// WithinCommit says that Open and Complete are functions of their arguments: they do no I/O, ask no clock and never fail.
 	// They are called within the store's transaction, and its commit is theirs.
 	WithinCommit bool

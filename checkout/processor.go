@@ -64,6 +64,7 @@ type BillingRequest struct {
 type ProcessorInfo struct {
 	Name        string // as providers see it: "gocardless"
 	Environment catalogue.Environment
+	Company     string // that gets the payers' personal data, by the name that the privacy notice says; "" for this service itself
 	// PageOrigins are the origins, scheme://host[:port], of the pages that Begin sends payers to, where they are not the
 	// service's own: a browser leaves the setup page for no other.
 	PageOrigins []string

@@ -73,6 +73,9 @@ type Config struct {
 	// Agency collects and holds personal data, as the privacy notice of the hosted pages says. Production needs one, if
 	// it has no notice of its own.
 	Agency agreement.Agency
+	// Recipients are the companies that the notice names as recipients of personal data; by default the companies that the processor
+	// and the CRM name as theirs.
+	Recipients []agreement.Recipient
 	// Evidence signs the checkpoints of the evidence log. A process whose Evidence cannot sign records what is agreed, and
 	// leaves it to others to seal it.
 	Evidence evidence.Keys
@@ -198,6 +201,9 @@ func (c Config) check() error {
 	if err := c.Agency.Check(); err != nil {
 		return fmt.Errorf("field Agency: %w", err)
 	}
+	if err := agreement.CheckRecipients(c.Recipients); err != nil {
+		return fmt.Errorf("field Recipients: %w", err)
+	}
 	if err := c.Retention.Check(); err != nil {
 		return fmt.Errorf("field Retention: %w", err)
 	}
@@ -259,6 +265,23 @@ func (s *Service) BaseURL() string { return s.cfg.BaseURL }
 
 // Agency returns who collects and holds personal data; zero if this sandbox does not say.
 func (s *Service) Agency() agreement.Agency { return s.cfg.Agency }
+
+// Recipients returns the companies outside the operator's that get personal data.
+func (s *Service) Recipients() []agreement.Recipient {
+	if len(s.cfg.Recipients) > 0 {
+		return s.cfg.Recipients
+	}
+	var list []agreement.Recipient
+	for _, r := range []agreement.Recipient{
+		{Name: s.processor.Company, Purpose: "to set up the direct debit and to collect the payments"},
+		{Name: s.crmInfo.Company, Purpose: "to keep our customers’ records"},
+	} {
+		if r.Name != "" {
+			list = append(list, r)
+		}
+	}
+	return list
+}
 
 // Retention returns how long personal data is kept without anybody asking for its erasure.
 func (s *Service) Retention() checkout.Retention { return s.cfg.Retention }

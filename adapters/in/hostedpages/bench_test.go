@@ -41,9 +41,11 @@ type setting struct {
 	processor ports.Processor    // the fake one if nil
 	agency    agreement.Agency
 	retention checkout.Retention
-	terms     agreement.Terms // ofPutea if zero
-	printer   ports.Printer   // printer if nil
-	notifier  ports.PayerNotifier
+
+	recipients []agreement.Recipient
+	terms      agreement.Terms // ofPutea if zero
+	printer    ports.Printer   // printer if nil
+	notifier   ports.PayerNotifier
 }
 
 // bench is a service with one provider and one open checkout, and its pages.
@@ -194,7 +196,7 @@ func newBench(t *testing.T, set setting) *bench {
 	b.service, err = service.New(service.Config{
 		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
 		Store: b.store, Processor: set.processor, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: set.printer, Sender: sender{},
-		Terms: set.terms, Agency: set.agency, Retention: set.retention, Notifier: set.notifier,
+		Terms: set.terms, Agency: set.agency, Recipients: set.recipients, Retention: set.retention, Notifier: set.notifier,
 		Now: clock, Rand: rand.Reader,
 		Report: func(_ context.Context, f service.Failure) {
 			expected := b.failing || b.store.err != nil && errors.Is(f.Err, b.store.err)

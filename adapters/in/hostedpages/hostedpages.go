@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 const (
@@ -162,14 +163,21 @@ type agreementView struct {
 // who does not pay sees no other page.
 func (p *pages) privacy(w http.ResponseWriter, r *http.Request) {
 	p.site.Show(w, r, "privacy.html", web.View{Status: http.StatusOK, Title: "Your privacy",
-		Brand: p.service.Agency().Name, Data: privacyView{p.service.Agency(), p.service.Retention()}})
+		Brand: p.service.Agency().Name, Data: privacyView{p.service.Agency(), p.service.Retention(), p.service.Recipients()}})
 }
 
 // privacyView is the content of the privacy notice.
 type privacyView struct {
 	agreement.Agency
 	checkout.Retention
+	Recipients []agreement.Recipient
 }
+
+// noticeVersion is the day of the privacy notice's text. It changes with the text.
+var noticeVersion = money.Date{Year: 2026, Month: time.November, Day: 24}
+
+// Version returns the day of the notice's text.
+func (privacyView) Version() string { return noticeVersion.Long() }
 
 // sent returns the handler of a form whose body has the token.
 func (p *pages) sent(take func(w http.ResponseWriter, r *http.Request, form url.Values, token string)) http.HandlerFunc {

@@ -13,10 +13,21 @@ func TestThePrivacyNoticeIsForEverybody(t *testing.T) {
 	agency := agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay <Street>", Contact: "privacy@putea.example"}
 	b := newBench(t, setting{agency: agency})
 	notice := b.get("/api/dd-setup/privacy").is(t, http.StatusOK)
-	notice.wants(t, "information privacy principle 3A", "Pūtea Limited, 1 Quay &lt;Street&gt;. Contact: privacy@putea.example.",
+	notice.reads(t, "Pūtea Limited, 1 Quay <Street>. Contact: privacy@putea.example.")
+	notice.wants(t, "information privacy principle 3A", `href="mailto:privacy@putea.example"`, `href="https://www.privacy.org.nz"`, "This notice is of Tuesday 24 November 2026.",
 		"What it is for", "Who gets it", "How long we keep it", "put it right", "Privacy Commissioner")
-	notice.lacks(t, "Hēmi", "Kōwhai", "sandbox: its operator")
+	notice.lacks(t, "Hēmi", "Kōwhai", "sandbox: its operator", "outside New Zealand")
 	b.get(b.legalPath()).wants(t, "“We” are Pūtea Limited", `/api/dd-setup/privacy"`)
+}
+
+// The notice names the companies that get personal data: as the operator's terms say or, without that, as the processor does.
+func TestThePrivacyNoticeNamesRecipients(t *testing.T) {
+	named := newBench(t, setting{processor: &bank{}}).get("/api/dd-setup/privacy")
+	named.reads(t, "These companies get it from us, and may hold it outside New Zealand: Bank Pages Limited: to set up the direct debit")
+	told := newBench(t, setting{processor: &bank{}, recipients: []agreement.Recipient{
+		{Name: "GoCardless Ltd", Country: "United Kingdom", Purpose: "to collect the payments <b>"}}}).get("/api/dd-setup/privacy")
+	told.reads(t, "GoCardless Ltd (United Kingdom): to collect the payments <b>")
+	told.lacks(t, "Bank Pages Limited")
 }
 
 func TestASandboxWithoutAnAgencySaysSo(t *testing.T) {
@@ -48,6 +59,6 @@ func TestAPageThatDoesNotOpenNamesTheOperator(t *testing.T) {
 	b := newBench(t, setting{agency: agency})
 	page := b.get("/api/dd-setup?token=unknown").is(t, http.StatusNotFound)
 	page.wants(t, "This link does not work. It may have been cut off when it was copied.",
-		"If your education provider cannot help, ask Pūtea Limited: help@putea.example")
+		`If your education provider cannot help, ask Pūtea Limited: <a href="mailto:help@putea.example">help@putea.example</a>`)
 	newBench(t, setting{}).get("/api/dd-setup?token=unknown").lacks(t, "cannot help")
 }

@@ -30,7 +30,7 @@ const bankPages = "https://pay.bank.example https://bank.example:8443"
 var pending = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 
 func (*bank) Info() checkout.ProcessorInfo {
-	return checkout.ProcessorInfo{Name: "bank", Environment: catalogue.Sandbox, PageOrigins: strings.Fields(bankPages)}
+	return checkout.ProcessorInfo{Name: "bank", Company: "Bank Pages Limited", Environment: catalogue.Sandbox, PageOrigins: strings.Fields(bankPages)}
 }
 
 func (*bank) Begin(_ context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {

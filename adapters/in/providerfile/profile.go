@@ -13,10 +13,12 @@ import (
 
 // TermsFile is the content of the file of an operator's terms. The zero TermsFile is no file.
 type TermsFile struct {
-	Terms   agreement.Terms
-	Agency  agreement.Agency // that the privacy notice names; optional
-	Profile Profile          // "" is ConsumerCredit
-	Reason  string           // for another profile
+	Terms  agreement.Terms
+	Agency agreement.Agency // that the privacy notice names; optional
+	// Recipients are the companies that the privacy notice names as recipients of personal data; optional.
+	Recipients []agreement.Recipient
+	Profile    Profile // "" is ConsumerCredit
+	Reason     string  // for another profile
 }
 
 // Profile is the law by which the terms are checked before a production server starts.

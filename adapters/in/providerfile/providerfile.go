@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -57,7 +58,7 @@ func ParseTerms(data []byte) (TermsFile, error) {
 	if len(faults) > 0 {
 		return TermsFile{}, faults
 	}
-	if err := errors.Join(file.Terms.Check(), file.Agency.Check()); err != nil {
+	if err := errors.Join(file.Terms.Check(), file.Agency.Check(), agreement.CheckRecipients(file.Recipients)); err != nil {
 		return TermsFile{}, err
 	}
 	return file, nil

@@ -57,7 +57,9 @@ func TestParseTermsRefuses(t *testing.T) {
 		{"a block without its text", `{"terms": [{"title": "Hardship"}]}`, "terms[0].text must be given"},
 		{"a lender without an address", `{"lender": {"name": "Pūtea"}}`, "lender.address must be given"},
 		{"an agency without a contact", `{"privacy": {"agency": {"name": "Pūtea", "address": "1 Quay"}}}`, "privacy.agency.contact must be given"},
-		{"an agency in the wrong place", `{"privacy": {"name": "Pūtea"}}`, "privacy.name is not a field here; the fields are agency"},
+		{"an agency in the wrong place", `{"privacy": {"name": "Pūtea"}}`, "privacy.name is not a field here; the fields are agency, recipients"},
+		{"a recipient without a country", `{"privacy": {"recipients": [{"name": "A", "purpose": "to collect"}]}}`, "privacy.recipients[0].country must be given"},
+		{"a recipient of a purpose that shows nothing", `{"privacy": {"recipients": [{"name": "A", "country": "B", "purpose": ""}]}}`, "privacy.recipients[0].purpose must"},
 		{"a tab", `{"terms": [{"title": "a", "text": "b\tc"}]}`, "terms[0].text must not contain control characters"},
 		{"a fee for the credit", `{"fees": [{"name": "a", "amount": 1, "when": "b"}]}`, "fees cannot be charged: the payments of a plan sum to the course price"},
 		{"no fee for the credit", `{"fees": "none"}`, "fees cannot be charged"},
@@ -103,6 +105,17 @@ func FuzzParseTerms(f *testing.F) {
 			t.Errorf("ParseTerms(%q) gives both %+v and %v", text, file, err)
 		}
 	})
+}
+
+func TestParseTermsReadsTheRecipients(t *testing.T) {
+	got, err := providerfile.ParseTerms([]byte(`{"privacy": {"recipients": [
+		{"name": "GoCardless Ltd", "country": "United Kingdom", "purpose": "to collect the payments"},
+		{"name": "Salesforce, Inc.", "country": "Japan", "purpose": "to keep records"}]}}`))
+	want := []agreement.Recipient{{Name: "GoCardless Ltd", Country: "United Kingdom", Purpose: "to collect the payments"},
+		{Name: "Salesforce, Inc.", Country: "Japan", Purpose: "to keep records"}}
+	if !slices.Equal(got.Recipients, want) || err != nil {
+		t.Errorf("the recipients are %+v, %v; want %+v", got.Recipients, err, want)
+	}
 }
 
 func TestParseTermsReadsTheAgency(t *testing.T) {

@@ -107,7 +107,7 @@ func option(o *object) catalogue.Option {
 }
 
 // The file of terms: {"lender": {…}, "dispute_resolution": {…}, "cancellation": {…}, "hardship": {…}, "default_fees": […],
-// "authority": {…}, "terms": [{"title": …, "text": …}], "privacy": {"agency": {…}}, "profile": "none", "profile_reason": …}.
+// "authority": {…}, "terms": [{"title": …, "text": …}], "privacy": {"agency": {…}, "recipients": [{…}]}, "profile": "none", "profile_reason": …}.
 
 func terms(o *object) TermsFile {
 	if _, given := o.Take("fees"); given {
@@ -115,10 +115,12 @@ func terms(o *object) TermsFile {
 			"state fees of payments that fail or come late in default_fees")
 	}
 	profile, reason := o.profile()
+	privacy := section(o, "privacy", privacy)
 	return TermsFile{
-		Agency:  section(o, "privacy", func(o *object) agreement.Agency { return section(o, "agency", agency) }),
-		Profile: profile,
-		Reason:  reason,
+		Agency:     privacy.Agency,
+		Recipients: privacy.Recipients,
+		Profile:    profile,
+		Reason:     reason,
 		Terms: agreement.Terms{
 			Lender:       section(o, "lender", lender),
 			Disputes:     section(o, "dispute_resolution", disputes),
@@ -129,6 +131,14 @@ func terms(o *object) TermsFile {
 			Blocks:       each(o, "terms", optional, block),
 		},
 	}
+}
+
+func privacy(o *object) TermsFile {
+	return TermsFile{Agency: section(o, "agency", agency), Recipients: each(o, "recipients", optional, recipient)}
+}
+
+func recipient(o *object) agreement.Recipient {
+	return agreement.Recipient{Name: o.name("name", required), Country: o.name("country", required), Purpose: o.name("purpose", required)}
 }
 
 func agency(o *object) agreement.Agency {

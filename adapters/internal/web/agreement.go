@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,20 @@ func bdi(name string) string {
 		return `<bdi lang="` + tag + `">`
 	}
 	return "<bdi>"
+}
+
+// Contact returns a contact as HTML: an e-mail address or a web page as a link, and anything else, such as a telephone number, as
+// text. A web page opens beside the page, which may be part of a provider's own.
+func Contact(contact string) template.HTML {
+	shown := template.HTMLEscapeString(contact)
+	page, err := url.Parse(contact)
+	switch {
+	case text.CheckEmail(contact) == "":
+		return template.HTML(`<a href="mailto:` + template.HTMLEscapeString(url.PathEscape(contact)) + `">` + shown + "</a>")
+	case err == nil && page.Scheme == "https" && page.Host != "":
+		return template.HTML(`<a href="` + shown + `" target="_blank" rel="noopener">` + shown + "</a>")
+	}
+	return template.HTML(shown)
 }
 
 // Prose returns a text of an agreement as paragraphs and lists of HTML, in which names are isolated as Isolate does.

@@ -7,6 +7,21 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 )
 
+func TestContact(t *testing.T) {
+	for contact, want := range map[string]template.HTML{
+		"help@putea.example":         `<a href="mailto:help@putea.example">help@putea.example</a>`,
+		"a&b?c@putea.example":        `<a href="mailto:a&amp;b%3Fc@putea.example">a&amp;b?c@putea.example</a>`,
+		"https://putea.example/?a&b": `<a href="https://putea.example/?a&amp;b" target="_blank" rel="noopener">https://putea.example/?a&amp;b</a>`,
+		"0800 788 322":               "0800 788 322",
+		"javascript:alert(1)":        "javascript:alert(1)",
+		"http://putea.example <b>":   "http://putea.example &lt;b&gt;",
+	} {
+		if got := web.Contact(contact); got != want {
+			t.Errorf("Contact(%q) = %s, want %s", contact, got, want)
+		}
+	}
+}
+
 func TestIsolateMarksNamesAndEscapesAll(t *testing.T) {
 	for _, tt := range []struct {
 		text  string

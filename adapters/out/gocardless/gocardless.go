@@ -71,7 +71,7 @@ func New(o Options) (*Processor, error) {
 		return nil, fmt.Errorf("gocardless: %w", err)
 	}
 	return &Processor{
-		info: checkout.ProcessorInfo{Name: "gocardless", Environment: o.Environment, Calendar: money.BusinessDays, PageOrigins: o.PageOrigins,
+		info: checkout.ProcessorInfo{Name: "gocardless", Company: "GoCardless", Environment: o.Environment, Calendar: money.BusinessDays, PageOrigins: o.PageOrigins,
 			Notifies: true},
 		client:    newClient(o),
 		creditors: creditorCache{asking: make(chan struct{}, 1)},

@@ -81,7 +81,7 @@ func New(o Options) (*CRM, error) {
 
 // Info implements ports.CRM.
 func (c *CRM) Info() checkout.CRMInfo {
-	return checkout.CRMInfo{Name: "salesforce", Environment: c.options.Environment}
+	return checkout.CRMInfo{Name: "salesforce", Company: "Salesforce", Environment: c.options.Environment}
 }
 
 func (o Options) complete() Options {
