@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 )
@@ -130,12 +132,15 @@ func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
 	return cmd, os.Chown(s.folder, uid, gid)
 }
 
-// freePort returns a port of the loopback interface that is free now.
-func freePort() (string, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// freePort returns a port of the loopback interface that is free now, below those from which the system takes the port of an
+// outgoing connection: a server that is started again must find its port free.
+func freePort() (port string, err error) {
+	for range 100 {
+		port = strconv.Itoa(10_000 + rand.IntN(20_000))
+		var ln net.Listener
+		if ln, err = net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			return port, ln.Close()
+		}
 	}
-	_, port, err := net.SplitHostPort(ln.Addr().String())
-	return port, errors.Join(err, ln.Close())
+	return "", err
 }

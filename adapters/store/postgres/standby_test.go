@@ -160,8 +160,14 @@ func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 			breakWait(t, pair, shell)
 			shell = connect(t, pair.Primary.At(url))
 			var there int
-			if err := shell.QueryRow(t.Context(), `SELECT count(*) FROM checkouts WHERE id = $1`, opened(3).Next.ID).Scan(&there); err != nil || there != 1 {
-				t.Errorf("void: %d checkouts are visible, %v; want the one whose wait was broken", there, err)
+			for limit := time.Now().Add(20 * time.Second); there != 1; <-time.After(5 * time.Millisecond) {
+				if time.Now().After(limit) {
+					t.Fatalf("void: %d checkouts are visible; want the one whose wait was broken", there)
+				}
+				err := shell.QueryRow(t.Context(), `SELECT count(*) FROM checkouts WHERE id = $1`, opened(3).Next.ID).Scan(&there)
+				if err != nil {
+					t.Fatal(err)
+				}
 			}
 			repeated := ask(func() error {
 				_, err := db.FindCheckout(t.Context(), checkout.Reference{ProviderCode: "KOWHAI", OrderID: opened(3).Next.OrderID})
