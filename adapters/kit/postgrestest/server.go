@@ -132,7 +132,7 @@ func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
 	return cmd, os.Chown(s.folder, uid, gid)
 }
 
-// freePort returns a port of the loopback interface that is free now, below those from which the system takes the port of an
+// freePort returns a port of the loopback interface that is free now, below the ports from which the system takes the port of an
 // outgoing connection: a server that is started again must find its port free.
 func freePort() (port string, err error) {
 	for range 100 {
