@@ -147,3 +147,43 @@ func isHost(s string) bool {
 	}
 	return len(labels) > 1
 }
+
+// FoldName returns a name as it is searched for: in small letters, without accents, macrons, apostrophes and white space around it,
+// and with one space in place of any other sign, such as a hyphen.
+func FoldName(name string) string {
+	var folded strings.Builder
+	space := false
+	for _, r := range fold(name) {
+		switch {
+		case r == '\'', r == '’', r == '‘', r == 'ʻ', r == 'ʼ', unicode.Is(unicode.Cf, r):
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			space = folded.Len() > 0
+		default:
+			if space {
+				folded.WriteByte(' ')
+				space = false
+			}
+			folded.WriteRune(r)
+		}
+	}
+	return folded.String()
+}
+
+// FoldEmail returns an e-mail address as it is searched for: in small letters, without accents, macrons and white space around it.
+func FoldEmail(address string) string { return strings.TrimSpace(fold(address)) }
+
+// unmarked are the letters that are searched for as others, and that Unicode does not decompose.
+var unmarked = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i", "ð", "d", "þ", "th")
+
+// fold returns a text in small letters, without marks.
+func fold(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return strings.ToLower(s)
+	}
+	return unmarked.Replace(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFKD.String(s)))
+}

@@ -1,0 +1,33 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// Desk answers what operators ask about all checkouts. It only reads: on PostgreSQL in a transaction that is READ ONLY. A
+// question that takes longer than two seconds ends with ErrBusy. A page has checkout.MaxPage entries at most, and limit is between 1
+// and that.
+//
+// A list continues after the Next of its last page, which is "" for the first: no entry comes twice, and entries that were there
+// before the first page and stay are all in it, while others come and go. A cursor that the store did not make is ErrNotFound.
+type Desk interface {
+	// Find returns a page of the checkouts that a query names. First come the checkouts that the text names by an id, then the
+	// checkouts by a name, in the order of the folded names; by an address or without a text the newest come first, of several
+	// providers of one address by provider; with a trouble those that have it for longest. A checkout whose personal data is
+	// erased is not found by a name or an address.
+	Find(ctx context.Context, q checkout.Query, after string, limit int) (checkout.Page, error)
+
+	// Troubles counts what needs a hand at a time, by trouble and provider. What needs none is left out.
+	Troubles(ctx context.Context, now time.Time) ([]checkout.TroubleCount, error)
+
+	// Funnel counts, by day and provider, the checkouts that were created from a day on and before another one (YYYY-MM-DD, UTC), of
+	// one provider or of all for "", in the order of the days and the codes. It counts the journal: a checkout counts once in each
+	// column in which it has a moment.
+	Funnel(ctx context.Context, from, to, provider string) ([]checkout.FunnelDay, error)
+
+	// Concluded returns a page of the agreements that were accepted from a time on and before another one, the newest first.
+	Concluded(ctx context.Context, from, to time.Time, after string, limit int) (page []checkout.Concluded, next string, err error)
+}
