@@ -16,11 +16,11 @@ import (
 type Desk interface {
 	// Find returns a page of the checkouts that a query names. First come the checkouts that the text names by an id, then the
 	// checkouts by a name, in the order of the folded names; by an address or without a text the newest come first, of several
-	// providers of one address by provider; with a trouble those that have it for longest. A checkout whose personal data is
+	// providers of one address by provider; with a trouble the checkouts that have it for longest. A checkout whose personal data is
 	// erased is not found by a name or an address.
 	Find(ctx context.Context, q checkout.Query, after string, limit int) (checkout.Page, error)
 
-	// Troubles counts what needs a hand at a time, by trouble and provider. What needs none is left out.
+	// Troubles counts what needs a hand at a time, by trouble and provider. Troubles without a count are left out.
 	Troubles(ctx context.Context, now time.Time) ([]checkout.TroubleCount, error)
 
 	// Funnel counts, by day and provider, the checkouts that were created from a day on and before another one (YYYY-MM-DD, UTC), of
