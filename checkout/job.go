@@ -29,12 +29,13 @@ const (
 	JobRetain    JobKind = "retain"    // erase personal data that was kept for long enough
 	JobPull      JobKind = "pull"      // read the providers from the CRM
 	JobStamp     JobKind = "stamp"     // have a checkpoint time-stamped
+	JobApproval  JobKind = "approval"  // end an act that waits for a second person, a day after it was asked for
 )
 
 // JobKinds lists every kind, for tables that must be complete.
 func JobKinds() []JobKind {
 	return []JobKind{JobDeliver, JobNotify, JobOpen, JobComplete, JobAuthority, JobLook, JobNotified, JobReconcile, JobSeal,
-		JobRetain, JobPull, JobStamp}
+		JobRetain, JobPull, JobStamp, JobApproval}
 }
 
 // Job is one piece of work. It holds no personal data, but for the body of an event, which has no more than the contract says.

@@ -63,9 +63,6 @@ type Operations interface {
 	// attempts on record stay. ErrNotFound if no such event is failed or delivered; nothing is stored then.
 	RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error
 
-	// RecordEvidence stores an entry that is not sealed. ErrDuplicate if its id is taken.
-	RecordEvidence(ctx context.Context, entry evidence.Entry) error
-
 	// HastenJob makes a pending job due now and ends its lease, with the moment in the journal of its checkout, if it has
 	// one, and the entry of the operation. ErrNotFound if there is no such job or it is not pending.
 	HastenJob(ctx context.Context, id string, m checkout.Moment, did evidence.Entry) error

@@ -127,6 +127,9 @@ type Configuration interface {
 // Evidence keeps the evidence log. The entry of an agreement enters the store with its Change, the entry of an operation with
 // the operation.
 type Evidence interface {
+	// RecordEvidence stores an entry that is not sealed. ErrDuplicate if its id is taken.
+	RecordEvidence(ctx context.Context, entry evidence.Entry) error
+
 	// SealEvidence passes decide the end of the log, and at most limit entries that are not sealed, the oldest first, and
 	// stores the result: no other call sees the log in between. ErrBusy if another call holds the log.
 	SealEvidence(ctx context.Context, limit int, decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error

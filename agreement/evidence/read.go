@@ -48,5 +48,5 @@ func Read(leaf []byte) (r Record, err error) {
 }
 
 func (w operationWire) operation() Operation {
-	return Operation{Operator: w.Operator, Name: w.Operation, Subject: w.Subject, Reason: w.Reason, Changes: w.Changes}
+	return Operation{Operator: w.Operator, Approved: w.ApprovedBy, Name: w.Operation, Subject: w.Subject, Reason: w.Reason, Changes: w.Changes}
 }

@@ -67,12 +67,13 @@ type operationWire struct {
 	Kind   string `json:"kind"`   // "operation"
 	Format int    `json:"format"` // 1
 
-	At        string   `json:"at"`
-	Operator  string   `json:"operator"`
-	Operation string   `json:"operation"`
-	Subject   string   `json:"subject"`
-	Reason    string   `json:"reason"`
-	Changes   []string `json:"changes"`
+	At         string   `json:"at"`
+	Operator   string   `json:"operator"`
+	ApprovedBy string   `json:"approved_by,omitempty"`
+	Operation  string   `json:"operation"`
+	Subject    string   `json:"subject"`
+	Reason     string   `json:"reason"`
+	Changes    []string `json:"changes"`
 }
 
 // kindWire is the beginning of every leaf.

@@ -59,6 +59,7 @@ func (sch *scheduler) setHandlers() {
 		checkout.JobAuthority: crm,
 		checkout.JobLook:      {attempt: s.look, operation: OperationObserve, severity: Warning, all: 4},
 		checkout.JobNotified:  {attempt: s.handleNotification, operation: OperationObserve, severity: Warning, all: 12},
+		checkout.JobApproval:  {attempt: s.endApproval, operation: OperationTask, severity: Error, all: 1},
 	}
 	if s.cfg.Notifier != nil {
 		n := newNotifier(s)

@@ -130,6 +130,7 @@ func (l trailLine) record() (r record) {
 	return append(r, record{
 		{name: "agreement_number", value: l.Agreement},
 		{name: "operator", value: l.Operation.Operator},
+		{name: "approved_by", value: l.Operation.Approved},
 		{name: "operation", value: l.Operation.Name},
 		{name: "subject", value: l.Operation.Subject},
 		{name: "reason", value: l.Operation.Reason},
@@ -153,6 +154,9 @@ func (l trailLine) String() string {
 		b.WriteString("agreement " + oneLine(l.Agreement))
 	case evidence.KindOperation:
 		fmt.Fprintf(&b, "%s %s by %q", oneLine(did.Name), oneLine(did.Subject), did.Operator)
+		if did.Approved != "" {
+			fmt.Fprintf(&b, ", approved by %q", did.Approved)
+		}
 		if did.Reason != "" {
 			fmt.Fprintf(&b, ", because %q", did.Reason)
 		}

@@ -68,7 +68,7 @@ func (s *Store) Refusals(ctx context.Context, provider, since string) ([]checkou
 	})
 }
 
-// RecordEvidence implements [ports.Operations].
+// RecordEvidence implements [ports.Evidence].
 func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
 	return s.locked(ctx, func() error { return s.evidence.add(&e) })
 }

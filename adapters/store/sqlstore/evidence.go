@@ -39,7 +39,7 @@ func recordedBefore(ctx context.Context, t Tx, e *evidence.Entry) (bool, error) 
 	return Has(ctx, t, selectEntry, e.ID)
 }
 
-// RecordEvidence implements [ports.Operations]. If the outcome of an attempt is not known, a further one finds the entry
+// RecordEvidence implements [ports.Evidence]. If the outcome of an attempt is not known, a further one finds the entry
 // by its content.
 func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
 	return s.Do(ctx, "record evidence "+e.ID, func(ctx context.Context, t Tx) error {

@@ -20,15 +20,18 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Operator acts on a store under a name. Every field but Role and Reason is required.
+// Operator acts on a store under a name. At the command line Role and Person are "".
 type Operator struct {
 	Store   ports.Admin
 	Keyring checkout.Keyring // attests the records
 	By      string           // as CheckName accepts it
-	Role    string           // in which the operator acts; "" at the command line
+	Role    Role             // in which the operator acts
+	Person  string           // the operator, under every name and role, as the issuer of sign-ins knows them
 	Reason  string           // as ParseReason returns it
 	Now     func() time.Time
 	Rand    io.Reader
+
+	approved *approved // by a second person; nil for an act of one
 }
 
 // CheckName returns why a text cannot name an operator, or nil.
@@ -77,6 +80,10 @@ func (o Operator) now() time.Time { return o.Now().UTC().Truncate(time.Milliseco
 
 // entry returns the record of an operation, attested. The operation has its name, its subject and its changes.
 func (o Operator) entry(op evidence.Operation, at time.Time) (evidence.Entry, error) {
+	if o.approved != nil { // the second entry of an approval is a duplicate
+		op.Approved = o.approved.by
+		return o.attest(o.approved.id, op, at), nil
+	}
 	id, err := uuid.NewRandomFromReader(o.Rand)
 	if err != nil {
 		return evidence.Entry{}, fmt.Errorf("generate the id of an operation: %w", err)
@@ -85,10 +92,7 @@ func (o Operator) entry(op evidence.Operation, at time.Time) (evidence.Entry, er
 }
 
 func (o Operator) attest(id string, op evidence.Operation, at time.Time) evidence.Entry {
-	op.At, op.Operator, op.Reason = at, o.By, o.Reason
-	if o.Role != "" {
-		op.Operator += " (" + o.Role + ")"
-	}
+	op.At, op.Operator, op.Reason = at, checkout.OperatorIn(o.By, string(o.Role)), o.Reason
 	return o.Keyring.Attest(evidence.OfOperation(id, op))
 }
 

@@ -1,0 +1,50 @@
+package service_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+func TestAnApprovalThatNobodyDecidesLeavesOneRecord(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var asked []checkout.Approval
+		for _, id := range []string{"apr_1", "apr_2"} {
+			a := checkout.Approval{ID: id, Act: "withdraw", Target: "PPA-1", Detail: "error", Reason: "ticket 7", By: "Aroha", Role: "support",
+				Person: "p1", AskedAt: w.clock.now().UTC().Truncate(time.Millisecond)}
+			if again, err := a.Job().Approval(); err != nil || again != a {
+				t.Fatalf("the job has %+v, %v; want %+v", again, err, a)
+			}
+			asked = append(asked, a)
+		}
+		_, err := w.store.Enqueue(t.Context(), []checkout.Job{asked[0].Job(), asked[1].Job()})
+		must(t, err)
+		decided := evidence.OfOperation("apr_2", evidence.Operation{At: w.clock.now(), Operator: "Aroha (support)", Approved: "Ben (compliance)"})
+		must(t, w.store.RecordEvidence(t.Context(), decided))
+		stop := w.background(t)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := len(w.operations(t)); got != 1 {
+			t.Errorf("%d records before the time is over, want the decision", got)
+		}
+		w.clock.forward(checkout.ApprovalLife)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		stop()
+		leaves := w.operations(t)
+		ended := `"operator":"Aroha (support)","operation":"withdraw expired","subject":"PPA-1","reason":"ticket 7","changes":["nobody decided in time"]`
+		if len(leaves) != 2 || !strings.Contains(string(leaves[0].Leaf)+string(leaves[1].Leaf), ended) {
+			t.Errorf("the records are %s, want one more with %s", leaves, ended)
+		}
+		for id, want := range map[string]checkout.JobState{"apr_1": checkout.JobDropped, "apr_2": checkout.JobDone} {
+			if got := w.job(t, id).State; got != want {
+				t.Errorf("%s is %s, want %s", id, got, want)
+			}
+		}
+		w.wantNoReports(t)
+	})
+}

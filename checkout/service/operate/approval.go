@@ -1,0 +1,152 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// approved is the decision under which an operator acts.
+type approved struct {
+	id string // of the approval, and of the one entry that the act leaves
+	by string // the second person, in their role
+}
+
+// Ask has an act wait for a second person, for checkout.ApprovalLife. The log has nothing of it until it has ended.
+func (o Operator) Ask(ctx context.Context, act Act, target, detail string) (checkout.Approval, error) {
+	if err := o.permitted(rights[act].Ask, act); err != nil {
+		return checkout.Approval{}, err
+	}
+	id, err := uuid.NewRandomFromReader(o.Rand)
+	if err != nil {
+		return checkout.Approval{}, fmt.Errorf("generate the id of an approval: %w", err)
+	}
+	a := checkout.Approval{ID: "apr_" + id.String(), Act: string(act), Target: target, Detail: detail, Reason: o.Reason, By: o.By,
+		Role: string(o.Role), Person: o.Person, AskedAt: o.now()}
+	if _, err := o.Store.Enqueue(ctx, []checkout.Job{a.Job()}); err != nil {
+		return a, fmt.Errorf("store approval %s: %w", a.ID, err)
+	}
+	return a, nil
+}
+
+// maxApprovals is the most acts that wait for a second person in a list.
+const maxApprovals = 100
+
+// Approvals returns the acts that wait for a second person, the oldest first.
+func (o Operator) Approvals(ctx context.Context) ([]checkout.Approval, error) {
+	return o.approvals(ctx, checkout.JobFilter{})
+}
+
+// Approval returns an act that waits for a second person. ErrEnded if it does not wait, or not any more; ports.ErrNotFound if there is
+// no such act.
+func (o Operator) Approval(ctx context.Context, id string) (checkout.Approval, error) {
+	switch list, err := o.approvals(ctx, checkout.JobFilter{ID: id}); {
+	case err != nil:
+		return checkout.Approval{}, err
+	case len(list) > 0:
+		return list[0], nil
+	}
+	jobs, err := o.Store.Jobs(ctx, checkout.JobFilter{ID: id, Kinds: []checkout.JobKind{checkout.JobApproval}}, 1)
+	switch {
+	case err != nil:
+		return checkout.Approval{}, err
+	case len(jobs) == 0:
+		return checkout.Approval{}, fmt.Errorf("approval %s: %w", id, ports.ErrNotFound)
+	}
+	return checkout.Approval{}, ErrEnded
+}
+
+func (o Operator) approvals(ctx context.Context, f checkout.JobFilter) (list []checkout.Approval, err error) {
+	f.Kinds, f.State, f.OldestFirst = []checkout.JobKind{checkout.JobApproval}, checkout.JobPending, true
+	jobs, err := o.Store.Jobs(ctx, f, maxApprovals)
+	if err != nil {
+		return nil, fmt.Errorf("read the approvals: %w", err)
+	}
+	for _, j := range jobs {
+		a, err := j.Job.Approval()
+		if err != nil {
+			return nil, err
+		}
+		waits, err := o.waits(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		if waits {
+			list = append(list, a)
+		}
+	}
+	return list, nil
+}
+
+// waits reports whether an approval is neither decided nor over.
+func (o Operator) waits(ctx context.Context, a checkout.Approval) (bool, error) {
+	if !o.now().Before(a.Expires()) {
+		return false, nil
+	}
+	_, _, err := o.Store.EvidenceEntry(ctx, evidence.OperationID(a.ID))
+	if errors.Is(err, ports.ErrNotFound) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Decides returns why the operator may not decide about an approval, or nil.
+func (o Operator) Decides(a checkout.Approval) error {
+	switch {
+	case !slices.Contains(rights[Act(a.Act)].Approve, o.Role):
+		return ErrNotAllowed
+	case a.Person == o.Person, a.By == o.By:
+		return ErrSamePerson
+	}
+	return nil
+}
+
+// Approve does what somebody else asked for: do acts as the operator who asked, and its entry of the evidence log names the second
+// person too. ErrNotAllowed, ErrSamePerson or ErrEnded if nothing is done. Of decisions at once one takes effect.
+func (o Operator) Approve(ctx context.Context, id string, do func(context.Context, Operator, checkout.Approval) error) error {
+	a, err := o.Approval(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := o.Decides(a); err != nil {
+		return err
+	}
+	asker := o
+	asker.By, asker.Role, asker.Reason, asker.Person = a.By, Role(a.Role), a.Reason, a.Person
+	asker.approved = &approved{a.ID, checkout.OperatorIn(o.By, string(o.Role))}
+	err = do(ctx, asker, a)
+	waits, readErr := o.waits(ctx, a)
+	switch {
+	case err != nil && errors.Is(err, ports.ErrDuplicate) && !waits && readErr == nil:
+		return ErrEnded
+	case err != nil, readErr != nil:
+		return errors.Join(err, readErr)
+	case waits: // it was so already, and nothing was recorded
+		return asker.Record(ctx, evidence.Operation{Name: a.Act, Subject: a.Target, Changes: []string{"= it was so already"}})
+	}
+	return nil
+}
+
+// Decline ends what somebody asked for without doing it. Who asked may take it back so. Its errors are the errors of Approve.
+func (o Operator) Decline(ctx context.Context, id string) error {
+	a, err := o.Approval(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := o.Decides(a); err != nil && a.Person != o.Person {
+		return err
+	}
+	why := "declined by " + checkout.OperatorIn(o.By, string(o.Role))
+	err = o.Store.RecordEvidence(ctx, o.Keyring.Attest(evidence.OfOperation(a.ID, a.Ended("declined", why, o.now()))))
+	if errors.Is(err, ports.ErrDuplicate) {
+		return ErrEnded
+	}
+	return err
+}
