@@ -98,7 +98,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if cfg.GoCardless { // it says who debits
 		terms.Terms.Authority = agreement.Authority{}
 	}
-	cfg.Site.Service.Terms = terms.Terms
+	cfg.Site.Service.Terms, cfg.Site.Service.Agency = terms.Terms, terms.Agency
 	d := demonstration{
 		Base:         cfg.Site.Service.BaseURL,
 		Store:        "sqlite:" + path,
