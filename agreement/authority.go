@@ -66,12 +66,12 @@ func (t DebitTerms) Initiator() string {
 
 // Debits tells the payer in a sentence or two who debits the account, under which code, and as what the bank statement shows it.
 func (t DebitTerms) Debits() string {
-	text := "Payments are debited by " + t.Initiator()
+	text := sentence(t.Initiator()) + " takes the payments from the account by direct debit."
 	if code := t.Authority.AuthorisationCode; code != "" {
-		text += ", with the authorisation code " + code
+		text += " The banks know it by the authorisation code " + code + "."
 	}
 	if statement := t.Authority.Statement; statement != "" {
-		text += ". On your bank statement each payment shows as " + statement
+		text += " On the bank statement each payment shows as " + statement + "."
 	}
-	return text + "."
+	return text
 }

@@ -54,9 +54,10 @@ func TestTermsAreContradictedFieldByField(t *testing.T) {
 
 func TestPayersAreToldWhoDebits(t *testing.T) {
 	for want, terms := range map[string]agreement.DebitTerms{
-		"Payments are debited by the operator of this service.": {},
-		"Payments are debited by Pūtea Limited.":                {Lender: agreement.Lender{Name: "Pūtea Limited"}},
-		"Payments are debited by Rimu, with the authorisation code 0123456. On your bank statement each payment shows as RIMU.": {
+		"The operator of this service takes the payments from the account by direct debit.": {},
+		"Pūtea Limited takes the payments from the account by direct debit.":                {Lender: agreement.Lender{Name: "Pūtea Limited"}},
+		"Rimu takes the payments from the account by direct debit. The banks know it by the authorisation code 0123456. " +
+			"On the bank statement each payment shows as RIMU.": {
 			Lender:    agreement.Lender{Name: "Pūtea Limited"},
 			Authority: agreement.Authority{Initiator: "Rimu", AuthorisationCode: "0123456", Statement: "RIMU"}},
 	} {

@@ -114,7 +114,7 @@ func toldInAll(t *testing.T, steps []agreement.Step, payments int) (sum money.Ce
 			amounts = append(amounts, amount)
 			sum += amount
 		}
-		if strings.Contains(step.Amount, " a ") { // a payment is the first step, and the last may differ
+		if strings.Contains(step.Amount, " ") { // a payment is the first step, and the last may differ
 			sum += amounts[0] * money.Cents(payments-1-len(amounts))
 		}
 	}

@@ -44,7 +44,7 @@ func ExampleAgreement_Text() {
 	//   Wednesday 31 March 2027  Instalment  $697.50
 	//   Friday 30 April 2027  Instalment  $697.50
 	//   Monday 31 May 2027  Final instalment  $697.52
-	// 2. Who takes part
+	// 2. Names and contacts
 	// 3. What the course costs
 	// 4. What the student declared
 	// 5. Direct debit authority

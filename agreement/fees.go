@@ -39,13 +39,13 @@ func (l FeeList) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-const noDefaultFees = "No fee is charged for a payment that fails or comes late."
+const noDefaultFees = "This plan has no fee for a payment that fails or comes late."
 
 // FeesInShort says as much of fees as the terms state: a sentence, or "" where they state nothing.
 func (t Terms) FeesInShort() string {
 	switch {
 	case len(t.DefaultFees.Fees) > 0:
-		return "Default fees may apply: see Default fees."
+		return "There are fees only if a payment fails or comes late: see “Default fees”."
 	case t.DefaultFees.None():
 		return noDefaultFees
 	}

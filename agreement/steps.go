@@ -1,7 +1,6 @@
 package agreement
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/money"
@@ -45,7 +44,7 @@ func Steps(payments []money.Payment, f money.Frequency) []Step {
 		then.When += ", and " + last.Amount.Dollars() + " on " + last.Taken.Long()
 		then.Moved = strings.Trim(then.Moved+"; "+last.Moved(), "; ")
 	default:
-		then = Step{then.Label, fmt.Sprintf("%s a %s", next.Amount.Dollars(), f.Period()), "until " + last.Taken.Long(), last.Moved()}
+		then = Step{then.Label, next.Amount.Dollars() + " " + f.Period(), "until " + last.Taken.Long(), last.Moved()}
 		if next.Amount != last.Amount {
 			then.When += "; the last payment is " + last.Amount.Dollars()
 		}
@@ -61,6 +60,6 @@ func (t Terms) InAll(price money.Cents) string {
 // Deferred says that the payments of a plan start on the day start, because the notice of the first payment does not allow the
 // planned day.
 func Deferred(planned, start money.Date) string {
-	return "The first payment was planned for " + planned.Long() + ", which is sooner than the notice of it allows. " +
+	return "The first payment was planned for " + planned.Long() + ", which is too soon: the payer must get notice of a payment some days before it. " +
 		"The payments start on " + start.Long() + " instead."
 }

@@ -28,7 +28,7 @@ func TestStepsSayEveryKindOfPlan(t *testing.T) {
 			"First payment: $200.00 on Monday 7 December 2026",
 			"Then: $53.65 a week until Monday 6 December 2027; the last payment is $53.85"},
 		{"fortnightly, without a residual", 200_00, plan(money.Fortnightly, december, 26, 100_00, 100_00), money.EveryDay,
-			"First payment: $200.00 on Monday 7 December 2026", "Then: $100.00 a fortnight until Monday 6 December 2027"},
+			"First payment: $200.00 on Monday 7 December 2026", "Then: $100.00 every two weeks until Monday 6 December 2027"},
 		{"monthly, without an initial payment", 0, plan(money.Monthly, day(2027, time.January, 31), 12, 100_00, 100_00), money.EveryDay,
 			"First payment: $100.00 on Sunday 31 January 2027", "Then: $100.00 a month until Friday 31 December 2027"},
 		{"weekly, without an initial payment and with a residual", 0, plan(money.Weekly, december, 4, 25_00, 25_03), money.EveryDay,

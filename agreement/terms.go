@@ -49,6 +49,15 @@ const (
 	maxFees      = 20
 )
 
+// Ask returns the name and the e-mail address, or "", of the party to ask about the plan: the lender or, where its address is not
+// known, the education provider.
+func (t Terms) Ask(provider, email string) (string, string) {
+	if t.Lender.Email != "" {
+		return t.Lender.Name, t.Lender.Email
+	}
+	return provider, email
+}
+
 // IsZero reports whether t is empty.
 func (t Terms) IsZero() bool {
 	return t.Lender == Lender{} && t.Disputes == DisputeScheme{} && t.Cancellation == Cancellation{} && t.Hardship == "" &&

@@ -37,7 +37,7 @@ func TestSectionsAreNumbered(t *testing.T) {
 			if s.Title == "Direct debit terms" {
 				cited = s.Label(2)
 			}
-			if s.Title == "Who takes part" && s.Label(0) != "Education provider" {
+			if s.Title == "Names and contacts" && s.Label(0) != "Education provider" {
 				t.Errorf("%s: a fact is labelled %q", name, s.Label(0))
 			}
 		}

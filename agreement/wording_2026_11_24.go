@@ -1,9 +1,9 @@
 package agreement
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
@@ -21,12 +21,13 @@ func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
 		w.cost(a),
 	}
 	if rights := w.rights(a.Terms, a.CancelUntil); len(rights) > 0 {
-		sections = append(sections, Section{Title: "Your rights", Paragraphs: []string{"“You” means the payer."}, Rows: rights})
+		sections = append(sections, Section{Title: "Your rights", Clauses: true,
+			Paragraphs: []string{"“You” means the payer."}, Rows: rights})
 	}
 	return append(sections,
 		w.declarations(a, zone),
 		w.authorised(a, zone),
-		Section{Title: "Direct debit terms", Clauses: true, Rows: w.conditions(a.debitTerms())},
+		Section{Title: "Direct debit terms", Clauses: true, Rows: w.conditions(a.DebitTerms())},
 		w.plan(a),
 		w.record(a),
 	)
@@ -34,10 +35,14 @@ func (w wording20261124) sections(a Agreement, zone *time.Location) []Section {
 
 // opening is the first section; an agreement of the sandbox says that it is not binding.
 func (wording20261124) opening(a Agreement, zone *time.Location) Section {
-	paragraphs := []string{"This is an interest-free payment plan for a course of " + a.Provider.Name + ". The payer pays " +
-		"the course price in the payments that are listed here. There is no interest. The payments are collected by direct debit."}
+	with := ""
+	if lender := a.Terms.Lender.Name; lender != "" {
+		with = " with the lender, " + lender + ","
+	}
+	paragraphs := []string{"This is an interest-free payment plan" + with + " for a course of " + a.Provider.Name + ". The payer pays " +
+		"the course price in the payments that are listed here. They are taken from the payer’s bank account by direct debit."}
 	if a.Sandbox {
-		paragraphs = append(paragraphs, "This is a sandbox test, and not an agreement: no bank is asked and no money moves.")
+		paragraphs = append(paragraphs, "This is a test in a sandbox, and not an agreement: no bank is asked and no money moves.")
 	}
 	return Section{Title: title, Paragraphs: paragraphs, Rows: []Row{
 		{"Agreement number", a.Number},
@@ -79,17 +84,17 @@ func (wording20261124) payments(a Agreement) Section {
 		table.Notes = append(table.Notes, p.Moved())
 		moved = moved || p.Moved() != ""
 	}
-	paragraphs := []string{"The amounts are fixed. Each payment is planned to be taken from the account on the day that stands beside it."}
+	paragraphs := []string{"The table lists every payment, with its amount and the day on which it is planned to be taken from the account."}
 	if moved {
-		paragraphs = append(paragraphs, "Payments are taken on business days: not on Saturdays, Sundays or public holidays. Where a payment "+
-			"would be due on such a day, the next business day is listed, and the reason stands below it.")
+		paragraphs = append(paragraphs, "Payments are taken on business days: not on Saturdays, Sundays or public holidays. If a payment "+
+			"is due on such a day, the table has the next business day, with the reason below it.")
 	}
 	if first := a.firstPayment(); first != a.Plan.First {
-		paragraphs = append(paragraphs, Deferred(a.Plan.First, first)+" One payment period lies between each and the next.")
+		paragraphs = append(paragraphs, Deferred(a.Plan.First, first)+" One payment period lies between each payment and the next.")
 	}
 	if a.Notice != (Notice{}) {
-		paragraphs = append(paragraphs, fmt.Sprintf("No payment is taken before %s: that is the first day for direct debits when %s "+
-			"have passed since the day of this agreement.", a.Notice.NotBefore.Long(), a.debitTerms().Notice()))
+		paragraphs = append(paragraphs, fmt.Sprintf("No payment is taken before %s. That is the first possible day, at least %s "+
+			"after the day of this agreement.", a.Notice.NotBefore.Long(), a.DebitTerms().Notice()))
 	}
 	return Section{Title: "Planned payments", Paragraphs: paragraphs, Table: table}
 }
@@ -109,25 +114,16 @@ func (wording20261124) parties(a Agreement) Section {
 		}
 	}
 	return Section{
-		Title: "Who takes part",
-		Paragraphs: []string{"The student’s name and email came from " + a.Provider.Name + ". The payer is the holder of the bank account, " +
+		Title: "Names and contacts",
+		Paragraphs: []string{a.Provider.Name + " gave the student’s name and email. The payer is the holder of the bank account, " +
 			"by the name that was given with the account."},
 		Rows: append(rows,
-			Row{"Account debited by", cmp.Or(a.Terms.Authority.Initiator, "The "+collector(a.Provider.Name, a.Terms.Lender))},
+			Row{"Who debits the account", sentence(a.DebitTerms().Initiator())},
 			Row{"Payer", a.DirectDebit.AccountHolder},
 			Row{"Student", a.Student.Name()},
 			Row{"Student’s email", a.Student.Email},
 		),
 	}
-}
-
-// collector names who debits for a provider where the authority names no initiator, without the article.
-func collector(provider string, lender Lender) string {
-	who := "operator of this service"
-	if lender.Name != "" {
-		who = "lender, " + lender.Name
-	}
-	return who + ", on behalf of " + provider
 }
 
 func (wording20261124) cost(a Agreement) Section {
@@ -150,9 +146,9 @@ func (wording20261124) cost(a Agreement) Section {
 		rows = append(rows, Row{"Regular instalment", a.Plan.Regular.Dollars()})
 	}
 	rows = append(rows,
-		Row{"Payment frequency", string(a.Plan.Frequency)},
+		Row{"Payment frequency", strings.Replace(string(a.Plan.Frequency), "Fortnightly", "Every two weeks", 1)},
 		Row{"First payment planned for", a.calendar().Next(a.firstPayment()).Long()},
-		Row{"Interest", "Nil"},
+		Row{"Interest", "None"},
 		Row{"Total to pay", a.Pricing.Price.Dollars()},
 	)
 	return Section{Title: "What the course costs", Rows: rows}
@@ -164,11 +160,11 @@ func (wording20261124) rights(t Terms, until money.Date) (rows []Row) {
 	}
 	if t.Hardship != "" {
 		rows = append(rows, Row{"If you cannot pay", "If illness, injury, the loss of your job, the end of a relationship or another " +
-			"reasonable cause makes it hard to pay, you can ask for a change of the plan: " + t.Hardship})
+			"reasonable cause makes it hard to pay, you can ask for a change of the plan. Contact: " + t.Hardship})
 	}
 	if t.Disputes != (DisputeScheme{}) {
 		rows = append(rows, Row{"Complaints", "If the lender does not settle your complaint, you can take it to a dispute resolution scheme: " +
-			t.Disputes.Name + ", " + t.Disputes.Contact})
+			t.Disputes.Name + ". Contact: " + t.Disputes.Contact})
 	}
 	if fees := t.DefaultFees.Text(); fees != "" {
 		rows = append(rows, Row{"Default fees", fees})
@@ -179,11 +175,11 @@ func (wording20261124) rights(t Terms, until money.Date) (rows []Row) {
 // cancelBy says when a payer can cancel: until a day or, where that is not known yet, by the rule.
 func cancelBy(c Cancellation, until money.Date) string {
 	if until != (money.Date{}) {
-		return "You can cancel until and including " + until.Long() + ":"
+		return "You can cancel the plan until the end of " + until.Long() + "."
 	}
-	return "You can cancel within " + c.Period() + " after the day on which you receive the agreement. If it is sent electronically, that is " +
-		"the second working day after it is sent. Saturdays, Sundays, public holidays and the days from 25 December to 2 January are " +
-		"not working days."
+	return "You can cancel the plan within " + c.Period() + " after the day on which you receive the agreement. If it is sent " +
+		"electronically, the second working day after it is sent counts as the day on which you receive it. Saturdays, Sundays, public " +
+		"holidays and the days from 25 December to 2 January are not working days."
 }
 
 func (wording20261124) declarations(a Agreement, zone *time.Location) Section {
@@ -195,8 +191,8 @@ func (wording20261124) declarations(a Agreement, zone *time.Location) Section {
 			{"Payment plan", "The student accepts the payment plan."},
 			{"Information", "The student confirms the information given for the enrolment and the plan."},
 			{"Privacy", "The student consents to the use of personal information for the enrolment and the plan."},
-			{"First payment", "The student confirms the deposit or first payment, which is payment 1 of the planned ones. " +
-				"Nothing had been collected by then."},
+			{"First payment", "The student confirms the deposit or first payment, which is payment 1 in the table. " +
+				"No payment had been taken by then."},
 		},
 	}
 }
@@ -207,20 +203,20 @@ func (w wording20261124) authorised(a Agreement, zone *time.Location) Section {
 		{"Account holder", d.AccountHolder},
 		{"Account", string(d.AccountMask)},
 		{"Authorised on", formatTime(d.AuthorisedAt, zone)},
-	}, w.debits(a.debitTerms())...)
-	rows = append(rows, Row{"Authority", w.authority(a.debitTerms())})
+	}, w.debits(a.DebitTerms())...)
+	rows = append(rows, Row{"Authority", w.authority(a.DebitTerms())})
 	if c := d.Consent; !c.IsZero() {
 		text := "The payer accepted the direct debit terms on the setup page on " + formatTime(c.At, zone)
 		if c.From != "" {
-			text += ", from the network address " + c.From
+			text += ", from the IP address " + c.From
 		}
 		switch c.Terms {
 		case "":
 			text += ". Which version the page showed is not on record."
-		case a.debitTerms().Name():
-			text += ", as they stand here and below."
+		case a.DebitTerms().Name():
+			text += ", in the words of this agreement."
 		default:
-			text += ", in words that are not quite these."
+			text += ", in another version of these words: see “Terms accepted” below."
 		}
 		if shown := c.Disclosed; shown.SHA256 != "" {
 			page := "a page"
@@ -233,13 +229,13 @@ func (w wording20261124) authorised(a Agreement, zone *time.Location) Section {
 	}
 	return Section{
 		Title:      "Direct debit authority",
-		Paragraphs: []string{"The payer is the account holder, and has given this authority to debit the account. “I” in it is the payer."},
+		Paragraphs: []string{"The payer is the account holder, and has given this authority (permission) to debit the account. “I” in it is the payer."},
 		Rows:       rows,
 	}
 }
 
-// debitTerms are the direct debit terms that the agreement repeats.
-func (a Agreement) debitTerms() DebitTerms {
+// DebitTerms returns the direct debit terms that the agreement repeats.
+func (a Agreement) DebitTerms() DebitTerms {
 	return DebitTerms{Version: a.Version, NoticeDays: a.Notice.Days, Provider: a.Provider.Name, Lender: a.Terms.Lender,
 		Authority: a.Terms.Authority}
 }
@@ -272,23 +268,31 @@ func (wording20261124) authority(t DebitTerms) string {
 
 // initiates says who debits the account, and for whom.
 func initiates(t DebitTerms) string {
-	who, lender := t.Initiator()+" debits the account", t.Lender.Name
-	switch {
-	case lender == t.Initiator():
-		who = "The lender, " + lender + ", debits the account"
-	case lender != "":
-		who += " for the lender, " + lender
-	case t.Authority.Initiator == "":
-		who = "The operator of this service debits the account"
+	who, lender := sentence(t.Initiator()), ""
+	switch t.Lender.Name {
+	case "":
+	case t.Initiator():
+		who = "The lender, " + who + ","
+	default:
+		lender = " for the lender, " + t.Lender.Name + ","
 	}
-	return who + ", on behalf of " + t.Provider + ", through the New Zealand banks’ direct debit system (BECS NZ)."
+	return who + " debits the account" + lender + " to pay for a course of " + t.Provider + ": it takes each payment from the account " +
+		"through the New Zealand banks’ direct debit system (BECS NZ)."
+}
+
+// sentence begins a sentence with the party that it is given.
+func sentence(who string) string {
+	if rest, found := strings.CutPrefix(who, "the "); found {
+		return "The " + rest
+	}
+	return who
 }
 
 // conditions are the conditions of the authority.
 func (wording20261124) conditions(t DebitTerms) []Row {
 	rows := []Row{
 		{"Notice", noticeOfPayments(t)},
-		{"Electronic documents", "The account holder agrees to get the agreement, and notices about the payments, electronically: by " +
+		{"Electronic documents", "The account holder agrees to get the agreement, and the notices about the payments, electronically: by " +
 			"email or on a page of this service."},
 	}
 	if len(t.Authority.Conditions) > 0 {
@@ -298,33 +302,32 @@ func (wording20261124) conditions(t DebitTerms) []Row {
 		return rows
 	}
 	return append(rows,
-		Row{"Who can use the account", "The account holder can operate the account alone: no other person has to " +
-			"agree to a payment from it."},
-		Row{"Payments that fail", "If the bank dishonours a payment, it may be debited again within 5 business days of its first day, " +
-			"without a second notice."},
-		Row{"Dispute", "The account holder may ask the bank to reverse a payment up to 120 calendar days after it was debited, if no " +
-			"notice of its amount and date was received, or if the amount or the date differs from the notice. Up to 9 months after " +
-			"the first payment was debited, the account holder may ask the bank to reverse a payment if the account holder is not " +
-			"reasonably satisfied that this authority was given."},
-		Row{"Ending the authority", "The account holder can end the authority at any time, through the bank or by telling " + told(t) + ". " +
-			"What has not been paid by then remains to be paid under the plan."},
+		Row{"Who can use the account", "The account holder can use the account alone: no one else has to sign."},
+		Row{"Payments that fail", "If the bank refuses (dishonours) a payment, " + t.Initiator() + " may debit the account again for it, without a " +
+			"second notice, within 5 business days of the first debit. Saturdays, Sundays and public holidays are not business days."},
+		Row{"Dispute", "Up to 120 calendar days after a payment is taken, the account holder may ask the bank to reverse it (to pay it back), " +
+			"if the account holder got no notice of its amount and date, or if the amount or the date is not that of the notice. Up to 9 " +
+			"months after the first payment is taken, the account holder may ask the bank to reverse a payment if the account holder is " +
+			"not reasonably satisfied that this authority allowed the bank to debit the account with it."},
+		Row{"Ending the authority", "The account holder can end the authority at any time: tell the bank or " + t.Told() + ". " +
+			"What is not paid by then is still owed under the plan."},
 	)
 }
 
 // noticeOfPayments is the term about the notice period.
 func noticeOfPayments(t DebitTerms) string {
-	text := "The agreement gives notice of the amount and the planned date of every payment. No payment is taken " +
-		"sooner than " + t.Notice() + " after the day of that notice. If the first payment is planned for an earlier day, the payments " +
-		"start on the first day for direct debits after that, with one payment period between each and the next."
+	text := "The agreement is the notice of the payments: it tells the account holder the amount and the planned date of every payment. No " +
+		"payment is taken sooner than " + t.Notice() + " after the day of that notice. If the first payment is planned for an earlier " +
+		"day, it moves to the first possible day, and one payment period lies between each payment and the next."
 	if t.Days() < UsualNotice {
-		text += fmt.Sprintf(" The account holder agrees to this notice in place of the usual %d days.", UsualNotice)
+		text += fmt.Sprintf(" The account holder agrees to this notice in place of the usual %d calendar days.", UsualNotice)
 	}
-	return text + " Before an amount or a planned date is changed, the account holder is given " +
-		"30 days’ notice, unless the account holder asked for the change or agrees to less."
+	return text + " The account holder gets a notice 30 calendar days before an amount or a planned date changes, unless the account " +
+		"holder asked for the change or agrees to a shorter notice."
 }
 
-// told names the party that is told that the authority has ended.
-func told(t DebitTerms) string {
+// Told names the party beside the bank that the account holder tells to end the authority.
+func (t DebitTerms) Told() string {
 	switch {
 	case t.Authority.Initiator != "":
 		return t.Authority.Initiator
@@ -336,13 +339,13 @@ func told(t DebitTerms) string {
 
 // plan has the terms that hold for every plan, and after them the operator's.
 func (wording20261124) plan(a Agreement) Section {
-	ask := a.Provider.Name
-	if lender := a.Terms.Lender.Name; lender != "" {
-		ask = "the lender, " + lender + ","
+	early := "The payer can ask " + a.Provider.Name + " at any time to pay early, in full or in part."
+	if lender := a.Terms.Lender.Name; lender != "" { // which must accept a full payment: section 50 of the Act
+		early = "The payer can pay all that is left at any time, and can ask the lender, " + lender + ", to take a part early."
 	}
 	terms := Section{Title: "Terms of the plan", Clauses: true, Rows: []Row{
-		{"Security", "No security is taken for this plan over anything that the payer or the student owns."},
-		{"Paying early", "The payer can ask " + ask + " at any time to pay early, in full or in part."},
+		{"Security", "No security is taken for this plan: it gives nobody a right over anything that the payer or the student owns."},
+		{"Paying early", early},
 	}}
 	for _, b := range a.Terms.Blocks {
 		terms.Rows = append(terms.Rows, Row{b.Title, b.Text})

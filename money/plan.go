@@ -14,9 +14,9 @@ const (
 // Valid reports whether f is one of the three frequencies.
 func (f Frequency) Valid() bool { return f == Weekly || f == Fortnightly || f == Monthly }
 
-// Period returns the interval as a word: "week".
+// Period says how often, in the words after an amount: "a week".
 func (f Frequency) Period() string {
-	return map[Frequency]string{Weekly: "week", Fortnightly: "fortnight", Monthly: "month"}[f]
+	return map[Frequency]string{Weekly: "a week", Fortnightly: "every two weeks", Monthly: "a month"}[f]
 }
 
 // MaxInstalments is the largest number of instalments of one plan.

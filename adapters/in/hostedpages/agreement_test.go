@@ -90,8 +90,8 @@ func TestAnErasedPayerHasNoAgreementToRead(t *testing.T) {
 	b.confirm(order().First)
 	b.change(func(c *checkout.Checkout) { c.ErasedAt = b.now })
 	page := b.get(b.agreementPath()).is(t, http.StatusGone)
-	page.reads(t, "It was about the agreement "+b.stored().Confirmation.AgreementNumber+". Your personal data has been erased from it.")
-	page.lacks(t, "Hēmi", "01-0902", "nothing was collected", "start the payment setup again")
+	page.reads(t, "It was about the agreement "+b.stored().Confirmation.AgreementNumber+". We have erased your personal data from it.")
+	page.lacks(t, "Hēmi", "01-0902", "no payment was taken", "start the payment setup again")
 }
 
 func TestAnAgreementThatCannotBeReadIsNoEmptyPage(t *testing.T) {

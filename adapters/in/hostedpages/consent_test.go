@@ -113,7 +113,7 @@ func TestTermsThatChangedAreReadAgain(t *testing.T) {
 	b.configure(p)
 	page := b.do(http.MethodPost, "/api/dd-setup", form).is(t, http.StatusConflict)
 	page.wants(t, "The terms have changed", "<form", "The terms, or the dates of the plan, have changed since you opened this page.",
-		"until 2 calendar days after that. We give you 2 calendar days’ notice instead of the usual 10.")
+		"sooner than 2 calendar days after that day.")
 	if c := b.stored(); c.Setup.Try != 0 || !c.Setup.Consent.IsZero() {
 		t.Errorf("setup = %+v, want it untouched", c.Setup)
 	}

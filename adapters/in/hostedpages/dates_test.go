@@ -77,7 +77,7 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 				if got := page.planned(); !slices.Equal(got, want) {
 					t.Errorf("%s: payments on %q, want %q", name, got, want)
 				}
-				said := "The first payment was planned for " + tt.first.Long() + ", which is sooner than the notice of it allows. " +
+				said := "The first payment was planned for " + tt.first.Long() + ", which is too soon: the payer must get notice of a payment some days before it. " +
 					"The payments start on " + want[0] + " instead."
 				for _, found := range longDate.FindAllString(page.body, -1) {
 					if !slices.Contains(want, found) && found != tt.first.Long() && found != today.Long() && found != until.Long() &&
@@ -89,7 +89,7 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 				if tt.deferred {
 					page.reads(t, said)
 				} else {
-					page.lacks(t, "which is sooner than the notice")
+					page.lacks(t, "which is too soon")
 				}
 				return want[0]
 			}
@@ -97,8 +97,8 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 			check("open page", b.get(b.setupPath()), today, link)
 
 			legal := b.get(b.legalPath())
-			legal.reads(t, "If the first payment is planned for an earlier day, the payments start on the first day for direct debits after that, "+
-				"with one payment period between each and the next.")
+			legal.reads(t, "If the first payment is planned for an earlier day, it moves to the first possible day, and one payment period lies "+
+				"between each payment and the next.")
 			if found := longDate.FindAllString(legal.body, -1); found != nil {
 				t.Errorf("the legal page names the dates %q, want the rule alone", found)
 			}

@@ -21,11 +21,11 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 	page.wants(t,
 		`<html lang="en-NZ">`, "<title>Set up your direct debit – Kōwhai Institute</title>",
 		"Kōwhai Institute", "Diploma in Business", "Hēmi O&#39;Brien", "Sandbox.",
-		"all 53 planned payments", "Lender: Pūtea Limited", "nor until 10 calendar days after that.",
+		"all 53 planned payments", "Lender: Pūtea Limited", "nor sooner than 10 calendar days after that day.",
 		"Initial payment", "Final instalment", "Total to pay",
 		`<tr><td>1</td><th scope="row">Monday 1</th><td>Initial payment</td><td class="amount">$200.00</td></tr>`,
 		`<tr><td>53</td><th scope="row">Monday 31</th><td>Final instalment</td><td class="amount">$53.85</td></tr>`,
-		"the first day for direct debits after 10 calendar days of notice", "with one payment period between each and the next",
+		"the first possible day, at least 10 calendar days after the confirmation", "one payment period lies between each payment and the next",
 		`<form method="post" action="/api/dd-setup">`, `name="token" value="`+b.token+`"`,
 		`href="/api/dd-setup/legal?token=`, `href="https://enrol.kowhai.example/cancelled"`,
 		`href="mailto:help@kowhai.example"`,
@@ -34,7 +34,7 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 	page.lacks(t, "hemi@example.nz", "logo.png", "<script", "data-notify", "enrol.kowhai.example/done")
 	page.lacks(t, "$2,736.15", "$2,790.00") // subtotals
 	at := 0
-	for _, next := range []string{"<strong>$200.00</strong>", "<strong>$53.65 a week</strong>", "$2,990.00 in all", "asks you to pay", "Lender:",
+	for _, next := range []string{"<strong>$200.00</strong>", "<strong>$53.65 a week</strong>", "$2,990.00 in all", "Student:", "Lender:",
 		"read all terms", "<button", "<details>"} {
 		i := strings.Index(page.body[at:], next)
 		if i < 0 {
@@ -66,14 +66,14 @@ func TestPlanInWords(t *testing.T) {
 			"$100.00 on Monday 1 February 2027 then $100.00 a month until Saturday 1 January 2028. $1,200.00 in all. No interest.",
 			"all 12 planned payments"},
 		{"every fortnight", 500_00, 100_00, 4, money.Fortnightly, money.EveryDay,
-			"$100.00 on Monday 1 February 2027 then $100.00 a fortnight until Monday 29 March 2027. $500.00 in all. No interest.",
+			"$100.00 on Monday 1 February 2027 then $100.00 every two weeks until Monday 29 March 2027. $500.00 in all. No interest.",
 			"all 5 planned payments"},
 		{"one payment", 1_234_567_89, 0, 1, money.Weekly, money.EveryDay,
 			"$1,234,567.89 on Monday 1 February 2027. $1,234,567.89 in all. No interest.", "the planned payment "},
 		{"an initial payment and one instalment", 500_00, 200_00, 1, money.Monthly, money.EveryDay,
 			"$200.00 on Monday 1 February 2027 then $300.00 on Monday 1 March 2027. $500.00 in all. No interest.", "all 2 planned payments"},
 		{"a last day that is a holiday of the collector", 500_00, 100_00, 4, money.Fortnightly, money.BusinessDays,
-			"$100.00 on Monday 1 February 2027 then $100.00 a fortnight until Tuesday 30 March 2027. " +
+			"$100.00 on Monday 1 February 2027 then $100.00 every two weeks until Tuesday 30 March 2027. " +
 				"Monday 29 March is Easter Monday: taken Tuesday 30. $500.00 in all. No interest.", "all 5 planned payments"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestDonePage(t *testing.T) {
 		`data-notify="https://enrol.kowhai.example https://www.kowhai.example"`,
 		`<script src="/api/dd-setup/assets/setup.js?v=`,
 		`<a class="button" href="https://enrol.kowhai.example/done?from=bank" target="_top">`,
-		`<strong class="whole">01-0902-•••••89-00.</strong>`, "You can read and print it here then.", "Continue to Kōwhai Institute", "This link may stop working one day.")
+		`<strong class="whole">01-0902-•••••89-00.</strong>`, "Then you can read and print it here.", "Continue to Kōwhai Institute", "This link may stop working one day.")
 	page.lacks(t, "<form", "enrol.kowhai.example/cancelled")
 
 	again := b.begin().is(t, http.StatusSeeOther)
@@ -229,11 +229,11 @@ func TestLegalPage(t *testing.T) {
 		"gave us the name and email address", "principle 3A", "Privacy Commissioner", `href="`+strings.ReplaceAll(b.setupPath(), "&", "&amp;")+`"`)
 	page.lacks(t, "<form", "<script")
 
-	page.wants(t, "By continuing to your bank details you accept the direct debit terms; "+
-		"the payment plan’s terms are part of your agreement with the lender.")
+	page.wants(t, "By continuing to your bank details you accept the direct debit terms. "+
+		"The payment plan’s terms are part of your agreement with the lender.")
 
 	b.setUp()
-	b.get(b.legalPath()).wants(t, "By continuing to your bank details you accepted the direct debit terms;")
+	b.get(b.legalPath()).wants(t, "By continuing to your bank details you accepted the direct debit terms.")
 }
 
 func TestFailures(t *testing.T) {

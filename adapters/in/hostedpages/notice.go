@@ -19,8 +19,8 @@ var (
 )
 
 const (
-	nothingDone = "Nothing is set up, and nothing was collected."
-	setUpAgain  = " Please set it up again; nothing was collected under it."
+	nothingDone = "Nothing is set up, and no payment was taken."
+	setUpAgain  = " Please set it up again. No payment was taken."
 	noLonger    = "Your earlier bank setup is no longer valid."
 )
 
@@ -36,7 +36,7 @@ var notices = map[checkout.LastTry]notice{
 		Text: "The payment processor does not answer at the moment. If you have given your bank details, wait a minute and look again.",
 		Way:  lookAgain},
 	checkout.TryNotServed: {Title: "The bank page cannot be used where you are",
-		Text: "The payment processor does not serve the place that your connection seems to come from. " + nothingDone +
+		Text: "The payment processor cannot be used from the place where you seem to be. " + nothingDone +
 			" Try again tomorrow from New Zealand, without a VPN.", Failure: true, Ask: true},
 	checkout.TryFailed: {Title: "The bank setup did not work",
 		Text:    "The payment processor could not set up the direct debit. " + nothingDone + " Check your bank details and try again, or use another account.",
@@ -48,7 +48,7 @@ var notices = map[checkout.LastTry]notice{
 			"or use another one." + setUpAgain, Failure: true, Ask: true, Way: goOn},
 	checkout.TryMandateCancelled: {Title: "The direct debit was cancelled", Text: noLonger + setUpAgain, Way: goOn},
 	checkout.TryMandateBlocked: {Title: "The direct debit was stopped",
-		Text:    noLonger + " The payment processor has stopped it. Please set it up again with another account; nothing was collected under it.",
+		Text:    noLonger + " The payment processor has stopped it. Please set it up again with another account. No payment was taken.",
 		Failure: true, Ask: true, Way: goOn},
 	checkout.TryMandateExpired: {Title: "The direct debit has ended", Text: noLonger + setUpAgain, Way: goOn},
 }

@@ -85,11 +85,11 @@ func TestThePayersPageSaysWhatWasAgreed(t *testing.T) {
 		Hardship:     "0800 555 010",
 		Authority:    agreement.Authority{Initiator: "Pūtea Limited", AuthorisationCode: "0123456", Statement: "PUTEA KOWHAI"}}})
 	page := b.get(b.setupPath()).is(t, http.StatusOK)
-	for _, want := range []string{"From the account01-0902-•••••89-00", "each payment shows as PUTEA KOWHAI", "with the authorisation code 0123456",
+	for _, want := range []string{"From the account01-0902-•••••89-00", "each payment shows as PUTEA KOWHAI", "by the authorisation code 0123456.",
 		"Agreement" + b.stored().Confirmation.AgreementNumber, "Your enrolment for Diploma in Business at Kōwhai Institute is confirmed.",
 		"before the day of the payment: Pūtea Limited (0800 555 010).", "If the account is not yours, tell Pūtea Limited (plans@putea.example) at once.",
-		"You can cancel until and including Monday 1 February 2027. Write to Pūtea Limited.",
-		"You can end the direct debit at any time: tell your bank.", "Total to pay$2,990.00", "Questions? Write to help@kowhai.example."} {
+		"You can cancel the plan until the end of Monday 1 February 2027. Write to Pūtea Limited.",
+		"You can end the direct debit at any time: tell the bank or Pūtea Limited.", "Total to pay$2,990.00", "Questions? Write to help@kowhai.example."} {
 		page.reads(t, strings.ReplaceAll(want, "\n", " "))
 	}
 	page.wants(t, `href="`+b.agreementPath()+`"`, `href="`+b.partPath("agreement.pdf")+`"`, `href="`+b.partPath("payments.ics")+`"`,
@@ -141,8 +141,8 @@ func TestAMandateThatDiesAfterTheConfirmIsExplained(t *testing.T) {
 		b.poll()
 		b.change(func(c *checkout.Checkout) { c.Setup.Mandate, c.Setup.MandateReason = checkout.MandateCancelled, reason })
 		page := b.get(b.setupPath()).is(t, http.StatusOK)
-		page.reads(t, "Your direct debit has ended "+want+" No payment can be taken under it. Your agreement still holds: "+
-			"ask Kōwhai Institute (help@kowhai.example) how to go on.")
+		page.reads(t, "Your direct debit has ended "+want+" No payments can be taken with it any more. Your agreement has not ended: "+
+			"ask Kōwhai Institute (help@kowhai.example) now how to make these payments.")
 		page.wants(t, b.stored().Confirmation.AgreementNumber)
 		page.reads(t, "Next payment in the plan")
 		page.lacks(t, "<form", "nothing more to do", "at any time")

@@ -14,8 +14,8 @@ func TestThePrivacyNoticeIsForEverybody(t *testing.T) {
 	b := newBench(t, setting{agency: agency})
 	notice := b.get("/api/dd-setup/privacy").is(t, http.StatusOK)
 	notice.reads(t, "Pūtea Limited, 1 Quay <Street>. Contact: privacy@putea.example.")
-	notice.wants(t, "information privacy principle 3A", `href="mailto:privacy@putea.example"`, `href="https://www.privacy.org.nz"`, "This notice is of Tuesday 24 November 2026.",
-		"What it is for", "Who gets it", "How long we keep it", "put it right", "Privacy Commissioner")
+	notice.wants(t, "information privacy principle 3A", `href="mailto:privacy@putea.example"`, `href="https://www.privacy.org.nz"`, "This notice was last changed on Tuesday 24 November 2026.",
+		"What it is for", "Who gets it", "How long we keep it", "to correct it", "Privacy Commissioner")
 	notice.lacks(t, "Hēmi", "Kōwhai", "sandbox: its operator", "outside New Zealand")
 	b.get(b.legalPath()).wants(t, "“We” are Pūtea Limited", `/api/dd-setup/privacy"`)
 }
@@ -38,15 +38,15 @@ func TestASandboxWithoutAnAgencySaysSo(t *testing.T) {
 
 // The notice promises what the service does by itself, and nothing else.
 func TestThePrivacyNoticeSaysHowLongDataIsKept(t *testing.T) {
-	const byItself, agreed, abandoned = "Nothing is erased by itself", "years from its last payment", "days after you or your education provider"
+	const byItself, agreed, abandoned = "nothing is erased unless you ask", "years from its last payment", "days after the last day on which you"
 	for _, tt := range []struct {
 		keep         checkout.Retention
 		wants, lacks []string
 	}{
 		{checkout.Retention{}, []string{byItself, "If the plan is not agreed, ask us to erase it."}, []string{agreed, abandoned}},
 		{checkout.Retention{AgreedYears: 8}, []string{"8 " + agreed, "If the plan is not agreed, ask us"}, []string{byItself, abandoned}},
-		{checkout.Retention{AbandonedDays: 90}, []string{byItself, "erased 90 " + abandoned}, []string{agreed}},
-		{checkout.Retention{AbandonedDays: 31, AgreedYears: 7}, []string{"7 " + agreed, "erased 31 " + abandoned}, []string{byItself, "ask us to erase"}},
+		{checkout.Retention{AbandonedDays: 90}, []string{byItself, "erase all of it 90 " + abandoned}, []string{agreed}},
+		{checkout.Retention{AbandonedDays: 31, AgreedYears: 7}, []string{"7 " + agreed, "erase all of it 31 " + abandoned}, []string{byItself, "ask us to erase"}},
 	} {
 		notice := newBench(t, setting{retention: tt.keep}).get("/api/dd-setup/privacy")
 		notice.wants(t, tt.wants...)

@@ -211,7 +211,7 @@ func TestExpiredLinkClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
 	b.start()
 	b.now = b.now.Add(8 * 24 * time.Hour)
 	page := b.get(b.setupPath()).is(t, http.StatusGone)
-	page.wants(t, "This link has expired", "Your direct debit is not set up, and nothing was collected.")
+	page.wants(t, "This link has expired", "Your direct debit is not set up, and no payment was taken.")
 	b.now = b.now.Add(2 * time.Second)
 	processor.err, b.failing = errors.New("connection refused"), true
 	page = b.get(b.setupPath()).is(t, http.StatusGone)

@@ -18,8 +18,8 @@ func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 		says, lists string
 	}{
 		{"nothing stated", agreement.FeeList{}, "No interest.", ""},
-		{"no default fees", none, "No interest. No fee is charged for a payment that fails or comes late.", "Default fees No fee is charged for a payment that fails or comes late."},
-		{"a default fee", dishonour, "No interest. Default fees may apply: see Default fees.",
+		{"no default fees", none, "No interest. This plan has no fee for a payment that fails or comes late.", "Default fees This plan has no fee for a payment that fails or comes late."},
+		{"a default fee", dishonour, "No interest. There are fees only if a payment fails or comes late: see “Default fees”.",
 			"Default fees Dishonour fee: $10.00, for each payment that the bank refuses"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 			open.reads(t, "$2,990.00 in all. "+tt.says)
 			legal.reads(t, tt.lists)
 			if len(tt.fees.Fees) > 0 {
-				open.reads(t, "Default fees: Dishonour fee: $10.00, for each payment that the bank refuses")
+				open.reads(t, "Default fees (if a payment fails or comes late): Dishonour fee: $10.00, for each payment that the bank refuses")
 			}
 			if !tt.fees.None() {
 				open.lacks(t, "No fee", "no fee", "Nil")
@@ -51,16 +51,16 @@ func TestPagesSayUntilWhenThePlanCanBeCancelled(t *testing.T) {
 		b.get(b.setupPath()).reads(t, "You can cancel the plan within 5 working days after you receive the agreement")
 		legal := b.get(b.legalPath())
 		for _, want := range []string{"1 Lambton Quay, Wellington (FSP1), help@putea.example.", "Write to <us>.", "If you cannot pay", "0800 111 111",
-			"You can cancel within 5 working days after the day on which you receive the agreement.", "A Dispute Scheme, 0800 000 000"} {
+			"You can cancel the plan within 5 working days after the day on which you receive the agreement.", "A Dispute Scheme. Contact: 0800 000 000"} {
 			legal.reads(t, want)
 		}
 		b.setUp()
 		b.now = time.Date(2027, time.January, 21, 10, 59, 59, 0, time.UTC).Add(at) // 23:59:59 in New Zealand
 		b.confirm(order().First)
-		b.get(b.setupPath()).is(t, http.StatusOK).reads(t, "You can cancel until and including "+day+".")
-		b.get(b.agreementPath()).reads(t, "You can cancel until and including "+day+":")
+		b.get(b.setupPath()).is(t, http.StatusOK).reads(t, "You can cancel the plan until the end of "+day+".")
+		b.get(b.agreementPath()).reads(t, "You can cancel the plan until the end of "+day+".")
 		b.now = b.now.Add(30 * 24 * time.Hour)
-		b.get(b.setupPath()).reads(t, "The time in which you could cancel the payment plan ended on "+day+".")
+		b.get(b.setupPath()).reads(t, "The time in which you could cancel the plan ended on "+day+".")
 	}
 }
 
@@ -69,8 +69,8 @@ func TestPagesShowTheAuthority(t *testing.T) {
 	terms := ofPutea()
 	terms.Authority = agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections", Statement: "particulars KOWHAI, code PLAN"}
 	b := newBench(t, setting{terms: terms})
-	const statement = "Payments are debited by Pūtea Collections, with the authorisation code 0123456. " +
-		"On your bank statement each payment shows as particulars KOWHAI, code PLAN."
+	const statement = "Pūtea Collections takes the payments from the account by direct debit. The banks know it by the authorisation code 0123456. " +
+		"On the bank statement each payment shows as particulars KOWHAI, code PLAN."
 	b.get(b.setupPath()).reads(t, statement)
 	b.get(b.legalPath()).reads(t, "I authorise my bank to debit my account with the amounts of direct debits from Pūtea Collections, with the authorisation code 0123456")
 	b.setUp()
@@ -89,7 +89,7 @@ func TestAnAuthorityIsNoTermOfThePlan(t *testing.T) {
 	b := newBench(t, setting{terms: agreement.Terms{Authority: agreement.Authority{Initiator: "Rimu College", Form: "GoCardless"}}})
 	page := b.get(b.setupPath())
 	page.reads(t, "By continuing you accept the direct debit terms.")
-	page.reads(t, "Payments are debited by Rimu College.")
+	page.reads(t, "Rimu College takes the payments from the account by direct debit.")
 	legal := b.get(b.legalPath())
 	legal.wants(t, "<h1>Direct debit terms</h1>", "gives the authority on a page of GoCardless.")
 	legal.lacks(t, "The payment plan</h2>")

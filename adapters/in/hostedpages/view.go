@@ -140,10 +140,8 @@ type contact struct {
 
 // AskAboutPlan returns the party to ask about the plan: the lender or, where its address is not known, the provider.
 func (c content) AskAboutPlan() contact {
-	if lender := c.LenderTerms.Lender; lender.Email != "" {
-		return contact{Name: lender.Name, Email: lender.Email}
-	}
-	return contact{Name: c.Provider.DisplayName(), Email: c.Provider.Branding.SupportEmail}
+	name, email := c.LenderTerms.Ask(c.Provider.DisplayName(), c.Provider.Branding.SupportEmail)
+	return contact{Name: name, Email: email}
 }
 
 // AskForHelp returns the party to ask when a payment cannot be made.

@@ -216,7 +216,7 @@ func TestABrowserGetsAPageWhereThereIsNothing(t *testing.T) {
 		{"GET", "/pay/api/dd-setu", "text/html", 404, "We cannot find this page", ""},
 		{"GET", "/pay/docs/nothing.css", browser, 404, "We cannot find this page", ""},
 		{"HEAD", "/nothing", browser, 404, "", ""},
-		{"POST", "/pay/docs", browser, 405, "This page does not work that way", "GET, HEAD"},
+		{"POST", "/pay/docs", browser, 405, "This page cannot be used in this way", "GET, HEAD"},
 		{"GET", "/nothing", "*/*", 404, "", ""},
 		{"GET", "/nothing", "application/json", 404, "", ""},
 		{"GET", "/nothing", "", 404, "", ""},

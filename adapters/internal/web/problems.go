@@ -24,7 +24,7 @@ var problems = map[int]problem{
 		"For your safety it was not accepted. Open the link that your education provider gave you, and go on from there."},
 	http.StatusNotFound: {"We cannot find this page",
 		"This link does not work. It may have been cut off when it was copied. Check that you have the whole link, or ask your education provider for a new one."},
-	http.StatusMethodNotAllowed: {"This page does not work that way",
+	http.StatusMethodNotAllowed: {"This page cannot be used in this way",
 		"Open the link that your education provider gave you, and go on from there."},
 	http.StatusGone: {"This link cannot be used any more",
 		"Ask your education provider for a new one."},
@@ -36,7 +36,7 @@ var problems = map[int]problem{
 		"Wait a few seconds, then try again."},
 	http.StatusInternalServerError: {"Something went wrong",
 		"Nothing is lost. Wait a minute, then try again."},
-	http.StatusServiceUnavailable: {"We are busy just now",
+	http.StatusServiceUnavailable: {"We are too busy at the moment",
 		"Nothing is lost. Wait a few seconds, then try again."},
 }
 

@@ -179,7 +179,7 @@ func TestPrintTakesAnyName(t *testing.T) {
 		if drawn.count != len(drawn.pages) {
 			t.Fatalf("the document counts %d pages and holds %d", drawn.count, len(drawn.pages))
 		}
-		if text := squeeze(drawn.text()); !strings.Contains(text, "Totaltopay$2,990.022.Whotakespart") {
+		if text := squeeze(drawn.text()); !strings.Contains(text, "Totaltopay$2,990.022.Namesandcontacts") {
 			t.Fatalf("the pages read\n%s", text)
 		}
 	})

@@ -352,8 +352,8 @@ func TestPagesOfOneBillingRequestAreLimited(t *testing.T) {
 func TestFormSaysWhoDebits(t *testing.T) {
 	b := newBench(t)
 	page := b.do(http.MethodGet, b.request.URL, nil).Body.String()
-	if want := "The first payment is $200.00, planned for Monday 1 February 2027.</p>\n<p>Payments are debited by <bdi>Rimu Collections</bdi>, with the authorisation code 0123456. " +
-		"On your bank statement each payment shows as particulars RIMU.</p>"; !strings.Contains(page, want) {
+	if want := "The first payment is $200.00, planned for Monday 1 February 2027.</p>\n<p><bdi>Rimu Collections</bdi> takes the payments from the account by direct debit. The banks know it by the authorisation code 0123456. " +
+		"On the bank statement each payment shows as particulars RIMU.</p>"; !strings.Contains(page, want) {
 		t.Errorf("the form lacks %q:\n%s", want, page)
 	}
 }

@@ -3,6 +3,7 @@
 package letter
 
 import (
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -53,13 +54,12 @@ func OfSetup(s Setup) Letter {
 			hello(agreement.Student(c.Student)),
 			"A direct debit is now set up for " + c.Intent.CourseName + " at " + s.Provider + ". The first payment is planned: " +
 				first.Amount.Dollars() + " on " + first.Taken.Long() + ".",
-			"Nothing was taken from the account to set it up. " + s.Provider + " has yet to confirm the enrolment, and may agree " +
-				"another first date with you. Once it has, you get the agreement by email, with the date and the amount of every payment.",
-			"If you, or the account holder, did not set this up: " + ask(s.Contact, s.Provider) + " at once, and ask your bank to " +
-				"stop it.",
+			"Nothing was taken from the account to set it up. " + s.Provider + " has not confirmed the enrolment yet, and may agree " +
+				"another first date with you. After that you get the agreement by email, with the date and the amount of every payment.",
+			"If neither you nor the account holder set this up, " + ask(s.Contact, s.Provider) + " at once, and ask the bank to stop it.",
 		},
 		card: append(card(s.Payments, c.Intent, c.Setup.AccountHolder, c.Setup.AccountMask, s.Terms.Authority),
-			agreement.Row{Label: "Set up on", Value: moment(s.Completed)}, stop(s.Contact, s.Provider)),
+			agreement.Row{Label: "Set up on", Value: moment(s.Completed)}, stop(s.Terms, s.Contact)),
 		button: "Open your page", link: s.Page,
 		sections: []agreement.Section{
 			{Paragraphs: []string{passOn}},
@@ -96,11 +96,12 @@ func OfAgreement(c Concluded) (Letter, error) {
 			"This message is the notice of the payments: their dates and amounts are below. " + c.kept(),
 		},
 		card: append(card(payments, checkout.Intent{Pricing: a.Pricing, Plan: a.Plan}, a.DirectDebit.AccountHolder,
-			a.DirectDebit.AccountMask, a.Terms.Authority), stop(contact, a.Provider.Name)),
+			a.DirectDebit.AccountMask, a.Terms.Authority), stop(a.DebitTerms(), contact)),
 		button: "Open your page", link: c.Page,
 		sections: []agreement.Section{{Paragraphs: []string{passOn}}}}
 	if !a.CancelUntil.IsZero() {
-		s.paragraphs = append(s.paragraphs, "You can cancel until and including "+a.CancelUntil.Long()+": your rights below say how.")
+		s.paragraphs = append(s.paragraphs, "You can cancel the plan until the end of "+a.CancelUntil.Long()+". “Right to cancel” "+
+			"below says how.")
 	}
 	s.paragraphs = append(s.paragraphs, "If something is not right, "+ask(contact, a.Provider.Name)+" before the first payment.")
 	if !c.Attached {
@@ -108,7 +109,7 @@ func OfAgreement(c Concluded) (Letter, error) {
 		return s.letter(), nil
 	}
 	for _, section := range whole {
-		if !section.Table.IsZero() {
+		if section.Number = 0; !section.Table.IsZero() { // it stands alone here
 			s.sections = append(s.sections, section)
 		}
 	}
@@ -149,8 +150,7 @@ func card(payments []money.Payment, i checkout.Intent, holder string, mask agree
 
 // debits says who debits the account, and as what a bank statement shows it.
 func debits(a agreement.Agreement) []agreement.Row {
-	rows, _, _ := agreement.DebitTerms{Version: a.Version, Provider: a.Provider.Name, Lender: a.Terms.Lender,
-		Authority: a.Terms.Authority}.Parts()
+	rows, _, _ := a.DebitTerms().Parts()
 	return rows
 }
 
@@ -188,13 +188,21 @@ func OfLink(l Link) Letter {
 		button: "Set up the direct debit", link: l.Address, sections: []agreement.Section{{Paragraphs: []string{passOn}}}}.letter()
 }
 
-// stop says how the payments are stopped.
-func stop(contact, provider string) agreement.Row {
-	return agreement.Row{Label: "To stop the payments", Value: "Tell your bank, or " + ask(contact, provider) +
-		". What is not paid by then remains to be paid."}
+// stop says how the payments are stopped, as the terms say it. The contact is the provider's.
+func stop(t agreement.DebitTerms, contact string) agreement.Row {
+	how := "Tell the bank or " + t.Told()
+	name, email := agreement.Terms{Lender: t.Lender}.Ask(t.Provider, contact)
+	switch {
+	case len(t.Authority.Conditions) > 0:
+		how = "The direct debit terms say how"
+	case email != "" && strings.HasSuffix(how, name):
+		how += " (" + email + ")"
+	}
+	return agreement.Row{Label: "To stop the payments", Value: how + ". What is not paid by then is still owed under the plan."}
 }
 
-const passOn = "This message goes to the student’s email address, the only one on record. If the account is another person’s, please pass it on to them."
+const passOn = "We send this message to the student’s email address, the only one that we have. If another person holds the account, please " +
+	"send the message on to that person."
 
 func hello(s agreement.Student) string { return "Hello " + s.Name() + "," }
 

@@ -195,7 +195,7 @@ func TestTextAndPageSayTheSame(t *testing.T) {
 		{letter.OfSetup(ofSetup), []string{"Hello Ānaru <b>O’Neill</b> & 李,", "Business & “Law”", "0123456", "particulars KOWHAI, code PLAN", "A O’NEILL",
 			"01-0902-•••••89-00", "Sunday 22 November 2026, 4:04 pm NZDT", "$2,990.00", "help@kowhai.example", "sandbox", ofSetup.Terms.Rows()[0].Value}},
 		{ofAgreement(attached), append([]string{"Hello Ānaru <b>O’Neill</b>,", "0123456", "particulars KOWHAI, code PLAN", "A O’NEILL", "help@putea.example",
-			"0800 788 832", "0508 337 337", "$10.00, for each payment that the bank refuses", "You can cancel until and including Tuesday 1 December 2026"}, payments...)},
+			"0800 788 832", "0508 337 337", "$10.00, for each payment that the bank refuses", "You can cancel the plan until the end of Tuesday 1 December 2026"}, payments...)},
 		{letter.OfMandate(ended()), []string{"Hello Ānaru <b>O’Neill</b>,", "The bank says that the account is closed.", "PPA-2026-000000001A5",
 			"01-0902-•••••89-00", "$44.97 on Tuesday 30 March 2027", "hardship@putea.example", "Pūtea Limited, loans@putea.example", "sandbox"}},
 		{letter.OfLink(link()), []string{"Hello Ānaru <b>O’Neill</b>,", "It works until Monday 1 February 2027.", "you need not do anything"}},

@@ -18,9 +18,10 @@ type Mandate struct {
 func OfMandate(m Mandate) Letter {
 	a := m.Agreement
 	course, provider := a.Course.Name, a.Provider.Name
-	contact := ask(a.Provider.SupportEmail, provider)
+	name, email := a.Terms.Ask(provider, a.Provider.SupportEmail)
+	contact := ask(email, name)
 	question := contact + " now"
-	if a.Provider.SupportEmail != "" {
+	if email != "" {
 		question += ", and ask"
 	}
 	direct := sheet{provider: provider, colour: a.Provider.Colour, sandbox: a.Sandbox, card: m.rows(), button: "Open your page", link: m.Page,
@@ -38,7 +39,7 @@ func OfMandate(m Mandate) Letter {
 			"The direct debit for your payment plan for " + course + " at " + provider + " works again. Payments can be taken with it again, " +
 				"on the dates of your agreement " + a.Number + ".",
 			"A payment that could not be taken in the meantime is still owed. To make it, " + contact + ".",
-			"If you, or the account holder, did not ask for this: " + contact + " at once, and ask your bank to stop it.",
+			"If neither you nor the account holder asked for this, " + contact + " at once, and ask the bank to stop it.",
 		}
 	}
 	return direct.letter()
@@ -72,7 +73,7 @@ func (m Mandate) help() agreement.Section {
 		help.Rows = append(help.Rows, agreement.Row{Label: label, Value: name + contact})
 	}
 	add("If you cannot pay", "", a.Terms.Hardship)
-	add("Your provider", a.Provider.Name, a.Provider.SupportEmail)
+	add("Your education provider", a.Provider.Name, a.Provider.SupportEmail)
 	add("Your lender", a.Terms.Lender.Name, a.Terms.Lender.Email)
 	return help
 }

@@ -96,7 +96,7 @@ const (
 )
 
 func TestContract4APayerWhoComesBackFromGoCardlessSeesTheTruthAndAWayOn(t *testing.T) {
-	const nothing = "Nothing is set up, and nothing was collected."
+	const nothing = "Nothing is set up, and no payment was taken."
 	const dead = "Your earlier bank setup is no longer valid."
 	const open, settling = sandbox.OpenTitle, "Your direct debit is being set up"
 	const pending, cancelled = "pending Customer In Progress false", "cancelled Customer In Progress false"
@@ -140,11 +140,11 @@ func TestContract4APayerWhoComesBackFromGoCardlessSeesTheTruthAndAWayOn(t *testi
 		}, open, "Your bank setup is not finished", []string{nothing}, sameTry, pending},
 		{"ready to be fulfilled", finishAs("SETUP WAITS"), settling, "", []string{"You need not do anything", "See whether it is done"}, noWayOn,
 			"ready_to_fulfil Customer In Progress false"},
-		{"being fulfilled, and no end of it", finishBefore("SETUP HANGS", time.Hour), settling, "", []string{"still so tomorrow, tell Kōwhai Institute"}, noWayOn,
+		{"being fulfilled, and no end of it", finishBefore("SETUP HANGS", time.Hour), settling, "", []string{"still says so tomorrow, tell Kōwhai Institute"}, noWayOn,
 			"fulfilling Customer In Progress false"},
 		{"fulfilled without a mandate yet", finishAs("MANDATE LATE"), settling, "", []string{"See whether it is done"}, noWayOn,
 			"fulfilling Customer In Progress false"},
-		{"the mandate failed", finishBefore("MANDATE FAILS", time.Minute), open, "The bank setup failed", []string{dead, "use another one", "nothing was collected"}, otherTry,
+		{"the mandate failed", finishBefore("MANDATE FAILS", time.Minute), open, "The bank setup failed", []string{dead, "use another one", "No payment was taken"}, otherTry,
 			"fulfilled failed Customer In Progress false"},
 		{"the mandate was cancelled", finishBefore("MANDATE CANCELLED", time.Minute), open, "The direct debit was cancelled", []string{dead, "set it up again"}, otherTry,
 			"fulfilled cancelled Customer In Progress false"},

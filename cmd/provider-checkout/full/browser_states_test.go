@@ -76,13 +76,13 @@ var pageStates = []pageState{
 			s.Replay(t, "ORDER-1")
 			return setupURL(created)
 		}},
-	{name: "expired", heading: sandbox.ExpiredTitle, says: []string{"nothing was collected", "start the payment setup again"},
+	{name: "expired", heading: sandbox.ExpiredTitle, says: []string{"no payment was taken", "start the payment setup again"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Create(t, "ORDER-1")
 			s.Clock.Forward(8 * 24 * time.Hour)
 			return setupURL(created)
 		}},
-	{name: "expired and superseded", heading: sandbox.ExpiredTitle, says: []string{"newer link", "Use that"},
+	{name: "expired and superseded", heading: sandbox.ExpiredTitle, says: []string{"newer link", "Use that link"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Create(t, "ORDER-1")
 			s.Clock.Forward(8 * 24 * time.Hour)
@@ -116,7 +116,7 @@ var pageStates = []pageState{
 			evaluate[string](p, `document.querySelector("[name=terms]").value = "2026-01-01/10"`) // a page of long ago
 			p.click(onward)
 		}},
-	{name: "done", heading: sandbox.DoneTitle, says: []string{"Completed on", "What happens next", "Nothing has been collected"},
+	{name: "done", heading: sandbox.DoneTitle, says: []string{"Completed on", "What happens next", "No payment has been taken"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string { return setupURL(s.Ready(t, "ORDER-1")) }},
 	{name: "confirmed", heading: sandbox.ConfirmedTitle, says: []string{"is confirmed", "nothing more to do", "PPA-", "until Sunday 30 April 2028", "Go back to Kōwhai Institute"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
@@ -131,7 +131,7 @@ var pageStates = []pageState{
 			alter(t, s, created, func(setup *checkout.Setup) { setup.Mandate = checkout.MandateCancelled })
 			return setupURL(created)
 		}},
-	{name: "provider switched off", heading: sandbox.DisabledTitle, says: []string{"Nothing was collected", "Ask Kōwhai Institute", "Go back to Kōwhai Institute"},
+	{name: "provider switched off", heading: sandbox.DisabledTitle, says: []string{"No payment was taken", "Ask Kōwhai Institute", "Go back to Kōwhai Institute"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Create(t, "ORDER-1")
 			s.Configure(t, strings.Replace(sandbox.Providers, `"active": true`, `"active": false`, 1))
@@ -147,7 +147,7 @@ var pageStates = []pageState{
 			s.Store.(*brokenStore).broken = errors.New("disk is gone")
 			return setupURL(created)
 		}},
-	{name: "busy", heading: "We are busy just now", says: []string{"Nothing is lost", "try again", "Try again"},
+	{name: "busy", heading: "We are too busy at the moment", says: []string{"Nothing is lost", "try again", "Try again"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Create(t, "ORDER-1")
 			s.Store.(*brokenStore).broken = ports.ErrBusy
