@@ -22,6 +22,7 @@ type Store interface {
 	Checkouts
 	Queue
 	Journal
+	Lists
 	Configuration
 	Evidence
 	Retention
@@ -106,6 +107,19 @@ type Journal interface {
 
 	// Moments returns the journal of a checkout in the order of the positions.
 	Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error)
+}
+
+// Lists reads the lists of a provider page by page, while entries are added. An entry enters a list, or moves to its end, by the
+// commit of its change, and once a call in any process has returned a cursor, every entry that comes later comes behind it. A method
+// returns the first entries behind ListQuery.After in the order of the cursors, and fewer than the limit only at the end of the
+// list. What a call finds new in a list enters it in the order of the times, as much as it returns.
+type Lists interface {
+	// Events returns events of the provider in the order of their creation.
+	Events(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEvent, error)
+
+	// Enrolments returns checkouts of the provider, the oldest change first, but no checkout that is only reserved. A change is the
+	// insert, or an update after which checkout.SameEnrolment is false, at JobEntry.Now.
+	Enrolments(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEnrolment, error)
 }
 
 // Configuration reads the operator's configuration.

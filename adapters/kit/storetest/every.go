@@ -71,7 +71,8 @@ func everything(t *testing.T, s ports.Admin) []any {
 	for i, l := range leased {
 		of[i] = l.Job
 	}
-	return []any{&all, &c, &a, &d, &p, &course, &head, &entry, list, of, moments(t, s, id),
+	listed, enrolled := result(s.Events(ctx, listing()))(t), result(s.Enrolments(ctx, listing()))(t)
+	return []any{listed, enrolled, &all, &c, &a, &d, &p, &course, &head, &entry, list, of, moments(t, s, id),
 		result(s.Keys(ctx))(t), result(s.Providers(ctx))(t), result(s.EvidenceNodes(ctx, []int64{0}))(t), result(s.SealedEvidence(ctx, 0, 9))(t), result(s.UnsealedEvidence(ctx, 9))(t)}
 }
 
@@ -154,8 +155,11 @@ func endedContext(t *testing.T, s ports.Admin) {
 		_, leased := s.Lease(ended, checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: many})
 		_, listed := s.Jobs(ended, checkout.JobFilter{}, many)
 		_, counted := s.Backlog(ended)
+		_, listedEvents := s.Events(ended, listing())
+		_, listedEnrolments := s.Enrolments(ended, listing())
 		for call, err := range map[string]error{
 			"Checkout": read, "FindCheckout": found, "Enqueue": entered, "Lease": leased, "Jobs": listed, "Backlog": counted,
+			"Events": listedEvents, "Enrolments": listedEnrolments,
 			"InsertCheckout": s.InsertCheckout(ended, opened(2), pending()),
 			"UpdateCheckout": s.UpdateCheckout(ended, id, pending(),
 				deciding(func(c checkout.Checkout) checkout.Change { return confirmed(c, 1) })),

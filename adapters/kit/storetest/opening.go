@@ -39,6 +39,8 @@ func Opening(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"a job is leased to one of two processes, and fences the other off", inTwo(concurrentLeases)},
 		{"a job that one process enters, leases or settles, another knows at once", jobsAcross},
 		{"of two processes that enter the same jobs one gets each", inTwo(jobsEnterConcurrently)},
+		{"of events of two processes that both read the list each is read once, in one order", inTwo(eventsMeanwhile)},
+		{"of enrolments that change in two processes the last change of each is read", inTwo(enrolmentsMeanwhile)},
 		{"moments and refusals of two processes are all on record", inTwo(func(t *testing.T, s processes) {
 			concurrentMoments(t, s)
 			concurrentRefusals(t, s)

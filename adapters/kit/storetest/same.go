@@ -376,6 +376,15 @@ func (p pair) list(r *rapid.T) {
 		slices.SortFunc(list, func(a, b checkout.JobRecord) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
 		return timeless(checkout.CheckoutRecord{Jobs: slices.Concat(list)}), err
 	})
+	q := checkout.ListQuery{ProviderCode: anyProvider(r), After: one(r, "after", 0, checkout.CursorAt(at(3))), Limit: few(r, "limit")}
+	if maybe(r, "listed since") {
+		q.Since = at(few(r, "listed since"))
+	}
+	if maybe(r, "listed of an order") {
+		q.OrderID = fmt.Sprint("order-", few(r, "listed order"))
+	}
+	p.both(r, "Events", func(s ports.Admin) (any, error) { return s.Events(p.ctx, q) })
+	p.both(r, "Enrolments", func(s ports.Admin) (any, error) { return s.Enrolments(p.ctx, q) })
 	p.both(r, "Backlog", func(s ports.Admin) (any, error) {
 		all, err := s.Backlog(p.ctx)
 		return maps.Collect(maps.All(all)), err

@@ -105,6 +105,7 @@ func (s *Store) remove(c checkout.Checkout) {
 	delete(s.orders, name{c.ProviderCode, c.OrderID})
 	delete(s.keyed, name{c.ProviderCode, c.IdempotencyKey})
 	delete(s.rows, c.ID)
+	delete(s.enrolled, c.ID)
 	delete(s.journal, c.ID)
 	s.queue.remove(c.ID)
 }
@@ -138,6 +139,7 @@ func (s *Store) store(id string, change checkout.Change, q checkout.JobEntry) er
 	if change.Evidence != nil {
 		s.evidence.record(*change.Evidence)
 	}
+	s.enrol(r.checkout, s.rows[id].checkout, q.Now)
 	s.rows[id] = r
 	s.append(id, change.Moments...)
 	if change.Agreement != nil {

@@ -24,6 +24,9 @@ type Store struct {
 	keyed   map[name]string   // provider and idempotency key → checkout id
 	numbers map[string]string // agreement number → checkout id
 
+	enrolled map[string]*enrolled     // by checkout id
+	lists    map[name]checkout.Cursor // provider and list → the latest cursor
+
 	queue    queue
 	journal  map[string][]checkout.Moment // by checkout id
 	refusals map[checkout.Refusal]int     // with Times 0 → how many there were
@@ -53,6 +56,9 @@ func New() *Store {
 		orders:  map[name]string{},
 		keyed:   map[name]string{},
 		numbers: map[string]string{},
+
+		enrolled: map[string]*enrolled{},
+		lists:    map[name]checkout.Cursor{},
 
 		queue:    newQueue(),
 		journal:  map[string][]checkout.Moment{},

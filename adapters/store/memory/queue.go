@@ -24,7 +24,8 @@ type queue struct {
 // job is a job with its lease. Due of the record is the time of the next attempt.
 type job struct {
 	checkout.JobRecord
-	until time.Time // the end of the lease; zero where it was given back
+	until  time.Time       // the end of the lease; zero where it was given back
+	listed checkout.Cursor // 0 until the event is read in its provider's list
 }
 
 func newQueue() queue {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -94,7 +95,7 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqu
 	c := &change.Next
 	return s.Do(ctx, "insert checkout "+c.ID, func(ctx context.Context, t Tx) error {
 		var b Batch
-		b.Write(insertCheckout, Checkout.Values(c)...)
+		b.Write(insertCheckout, Checkout.Values(c, c.CreatedAt.UnixMilli())...)
 		b.unique(takenCheckout, c.ProviderCode, c.ID, c.OrderID, c.IdempotencyKey)
 		if err := s.storeRest(ctx, t, &b, &locked{provider: c.ProviderCode, id: c.ID, found: true}, change, enqueue); err != nil {
 			return err
@@ -242,7 +243,7 @@ func (s *Store) change(ctx context.Context, t Tx, b *Batch, l *locked, enqueue c
 	if err := s.readMore(ctx, t, l, change); err != nil {
 		return change, err
 	}
-	b.update(c, *next)
+	b.update(c, *next, enqueue.Now)
 	return change, s.storeRest(ctx, t, b, l, change, enqueue)
 }
 
@@ -261,13 +262,16 @@ func (s *Store) readMore(ctx context.Context, t Tx, l *locked, change checkout.C
 	return t.Lock(ctx, &b)
 }
 
-// update adds what stores the next state of a checkout. SQLite writes the index entries of every column that an UPDATE names,
+// update adds what stores the next state of a checkout, from a time on. SQLite writes the index entries of every column that an UPDATE names,
 // changed or not: a page for each index.
-func (b *Batch) update(c, next checkout.Checkout) {
+func (b *Batch) update(c, next checkout.Checkout, at time.Time) {
 	key := []any{next.ProviderCode, next.ID}
 	b.Write(updateState, append(State.Values(&next), key...)...)
 	if lookups := Lookups.Values(&next); !slices.Equal(lookups, Lookups.Values(&c)) {
 		b.Write(updateLookups, append(lookups, key...)...)
+	}
+	if !c.SameEnrolment(next) {
+		b.Write(unlistEnrolment, append([]any{at.UnixMilli()}, key...)...)
 	}
 }
 

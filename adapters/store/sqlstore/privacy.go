@@ -60,7 +60,7 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string,
 			if l == nil || !l.found {
 				return fmt.Errorf("checkout %s: %w", next.ID, ports.ErrNotFound)
 			}
-			b.update(l.checkout, next)
+			b.update(l.checkout, next, erasure.Moment.At)
 			b.Write(eraseJobs, l.key()...)
 			b.note(l, []checkout.Moment{erasure.Moment})
 			if a, ok := agreements[next.ID]; ok {

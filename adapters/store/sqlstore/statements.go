@@ -22,7 +22,7 @@ const (
 )
 
 var (
-	insertCheckout  = insertInto("checkouts", Checkout)
+	insertCheckout  = insertInto("checkouts", Checkout, "updated_ms")
 	updateState     = set("checkouts", State, `provider_code = ? AND id = ?`)
 	updateLookups   = set("checkouts", Lookups, `provider_code = ? AND id = ?`)
 	insertAgreement = insertInto("agreements", Agreement)

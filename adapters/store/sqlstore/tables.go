@@ -21,7 +21,6 @@ var Identity = Columns[checkout.Checkout]{
 var State = Columns[checkout.Checkout]{
 	{Name: "request_id", Field: func(c *checkout.Checkout) any { return &c.RequestID }},
 	{Name: "created_ms", Field: func(c *checkout.Checkout) any { return (*Instant)(&c.CreatedAt) }},
-	{Name: "status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Status) }},
 
 	{Name: "first_name", Field: func(c *checkout.Checkout) any { return &c.Student.FirstName }},
 	{Name: "last_name", Field: func(c *checkout.Checkout) any { return &c.Student.LastName }},
@@ -66,6 +65,7 @@ var State = Columns[checkout.Checkout]{
 
 // Lookups is the columns of a checkout that may change and that have an index. They change a few times in a checkout's life.
 var Lookups = Columns[checkout.Checkout]{
+	{Name: "status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Status) }},
 	{Name: "billing_request_id", Field: func(c *checkout.Checkout) any { return &c.Setup.BillingRequestID }},
 	{Name: "mandate_id", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateID }},
 }

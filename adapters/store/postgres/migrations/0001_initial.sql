@@ -113,14 +113,17 @@ CREATE TABLE checkouts (
 	agreement_number        text NOT NULL,
 	document_id             text NOT NULL,
 	erased_ms               bigint, -- when the personal data of the checkout and of its agreement was erased; NULL while it is on record
+	updated_ms              bigint NOT NULL, -- when what the list of enrolments says of it changed
+	listed                  bigint NOT NULL DEFAULT 0, -- its cursor in the list of enrolments; 0 until it is read there after a change
 	PRIMARY KEY (provider_code, id),
 	UNIQUE (provider_code, provider_order_id),
 	UNIQUE (provider_code, idempotency_key)
 );
 
--- Partial, so that a create writes to none of them.
+-- The first two are partial, so that a create writes to neither.
 CREATE INDEX checkouts_billing_request ON checkouts (billing_request_id) WHERE billing_request_id <> '';
 CREATE INDEX checkouts_mandate ON checkouts (mandate_id) WHERE mandate_id <> '';
+CREATE INDEX checkouts_listed ON checkouts (provider_code, status, listed, updated_ms, id);
 
 -- Agreements as they were accepted: frozen, whatever becomes of the rest.
 CREATE TABLE agreements (
@@ -206,12 +209,23 @@ CREATE TABLE jobs (
 	failure           text NOT NULL DEFAULT '', -- of the latest attempt that failed; '' if none did
 	failed_ms         bigint,
 	body              bytea, -- of an event, as it is signed and sent
+	listed            bigint NOT NULL DEFAULT 0, -- the cursor of an event in its provider's list; 0 until it is read there
 	PRIMARY KEY (provider_code, checkout_id, id)
 );
 
 -- Partial, so that it is as small as what is still to be done.
 CREATE INDEX jobs_pending ON jobs (kind, provider_code, leased_until_ms, due_ms) WHERE state = 'pending';
 CREATE INDEX jobs_dead ON jobs (provider_code, created_ms) WHERE state = 'dead';
+CREATE INDEX jobs_listed ON jobs (provider_code, listed, created_ms) WHERE kind = 'deliver';
+
+-- The ends of the providers' lists. An entry gets its cursor when it is read for the first time, so after its commit, under the lock
+-- of this row: commits become visible in another order than that of any number that they could take with them.
+CREATE TABLE lists (
+	provider_code text COLLATE "C" NOT NULL,
+	name          text COLLATE "C" NOT NULL, -- events or enrolments
+	last          bigint NOT NULL, -- the latest cursor
+	PRIMARY KEY (provider_code, name)
+);
 
 -- What operators had sent again, and the results.
 CREATE TABLE redeliveries (

@@ -1,0 +1,95 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// enrolled is a checkout in the list of enrolments.
+type enrolled struct {
+	updated time.Time
+	listed  checkout.Cursor // 0 until it is read there after a change
+}
+
+// enrol notes for the list of enrolments the change of a checkout at a time. The zero Checkout was before it was inserted.
+func (s *Store) enrol(c, was checkout.Checkout, at time.Time) {
+	switch {
+	case was.ID == "":
+		s.enrolled[c.ID] = &enrolled{updated: stored(c.CreatedAt)}
+	case !c.SameEnrolment(was):
+		s.enrolled[c.ID] = &enrolled{updated: stored(at)}
+	}
+}
+
+// Events implements [ports.Lists].
+func (s *Store) Events(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEvent, error) {
+	return read(ctx, s, func() (events []checkout.ListedEvent, err error) {
+		var all []entry
+		byID := map[string]*job{}
+		for _, j := range s.queue.all {
+			given := j.Job
+			if given.Kind == checkout.JobDeliver && given.ProviderCode == q.ProviderCode && (q.OrderID == "" || given.OrderID == q.OrderID) {
+				all = append(all, entry{given.CreatedAt, given.CheckoutID, given.ID, &j.listed})
+				byID[given.ID] = j
+			}
+		}
+		for _, e := range s.page("events", q, all) {
+			events = append(events, checkout.ListedEvent{Cursor: *e.listed, EventRecord: checkout.EventOf(byID[e.id].record())})
+		}
+		return events, nil
+	})
+}
+
+// Enrolments implements [ports.Lists].
+func (s *Store) Enrolments(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEnrolment, error) {
+	return read(ctx, s, func() (enrolments []checkout.ListedEnrolment, err error) {
+		var all []entry
+		for id, e := range s.enrolled {
+			c := s.rows[id].checkout
+			if c.ProviderCode == q.ProviderCode && slices.Contains(checkout.Listed(), c.Status) &&
+				(q.OrderID == "" || c.OrderID == q.OrderID) && (q.Status == "" || c.Status == q.Status) {
+				all = append(all, entry{e.updated, id, id, &e.listed})
+			}
+		}
+		for _, e := range s.page("enrolments", q, all) {
+			enrolments = append(enrolments, checkout.ListedEnrolment{Cursor: *e.listed, UpdatedAt: e.at, Checkout: s.rows[e.id].checkout})
+		}
+		return enrolments, nil
+	})
+}
+
+// entry is an entry of a list.
+type entry struct {
+	at             time.Time
+	checkoutID, id string
+	listed         *checkout.Cursor
+}
+
+// page returns a page of a list. If there is room, the oldest entries that have no cursor get one.
+func (s *Store) page(list string, q checkout.ListQuery, all []entry) []entry {
+	slices.SortStableFunc(all, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(*a.listed, *b.listed), a.at.Compare(b.at), cmp.Compare(a.checkoutID, b.checkoutID))
+	})
+	var found, fresh []entry
+	for _, e := range all {
+		switch {
+		case !e.at.After(stored(q.Since)):
+		case *e.listed == 0:
+			fresh = append(fresh, e)
+		case *e.listed > q.After:
+			found = append(found, e)
+		}
+	}
+	of := name{q.ProviderCode, list}
+	for _, e := range fresh[:min(len(fresh), max(0, q.Limit-len(found)))] {
+		s.lists[of] = s.lists[of].Next(e.at)
+		if *e.listed = s.lists[of]; *e.listed > q.After {
+			found = append(found, e)
+		}
+	}
+	return found[:min(len(found), q.Limit)]
+}

@@ -1,0 +1,59 @@
+package checkout
+
+import (
+	"strconv"
+	"time"
+)
+
+// Cursor is the place of an entry in one of a provider's lists, its events or its enrolments: the next place for the time of the
+// entry in microseconds, or later, so that a list goes on in order also after the store was restored. An entry gets its place
+// after its commit, under a lock, the places in their order: no entry ever enters behind a cursor that anybody has seen.
+type Cursor int64
+
+// CursorAt returns the first cursor of a time. Every entry of this time or a later one has it, or a later one.
+func CursorAt(t time.Time) Cursor { return Cursor(max(0, t.UnixMilli()) * 1000) }
+
+// Next returns the cursor of the next entry, which has this time.
+func (c Cursor) Next(at time.Time) Cursor { return max(c+1, CursorAt(at)) }
+
+// String returns the cursor as ParseCursor reads it.
+func (c Cursor) String() string { return strconv.FormatInt(int64(c), 10) }
+
+// ParseCursor returns the cursor that a text has.
+func ParseCursor(text string) (c Cursor, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	c = Cursor(n)
+	return c, err == nil && n >= 0 && c.String() == text
+}
+
+// ListQuery asks for a page of one of a provider's lists.
+type ListQuery struct {
+	ProviderCode string
+	OrderID      string    // of this order only; "" for all
+	Status       Status    // enrolments in this status only; "" for all
+	Since        time.Time // events that were created, or enrolments that were changed, after this time
+	After        Cursor    // 0 for the beginning
+	Limit        int       // at least 1
+}
+
+// ListedEvent is an event in its provider's list.
+type ListedEvent struct {
+	Cursor Cursor
+	EventRecord
+}
+
+// ListedEnrolment is a checkout in its provider's list. An enrolment that changes moves to the list's end.
+type ListedEnrolment struct {
+	Cursor    Cursor
+	UpdatedAt time.Time // when the list's entry changed: see SameEnrolment
+	Checkout  Checkout
+}
+
+// SameEnrolment reports whether the list of enrolments says the same of two states of a checkout.
+func (c Checkout) SameEnrolment(o Checkout) bool {
+	return c.Status == o.Status && c.SetupComplete() == o.SetupComplete() &&
+		c.Confirmation.AgreementNumber == o.Confirmation.AgreementNumber
+}
+
+// Listed lists the statuses of the checkouts that exist for their provider.
+func Listed() []Status { return []Status{SetupRequired, Confirmed} }
