@@ -20,7 +20,9 @@ import (
 const (
 	// runLimit is more than a run of attempts takes: three of two seconds and the delays between them.
 	runLimit = 8 * time.Second
-	// deliverLimit limits the wait of a request for its events, and for earlier events that another process delivers.
+	// callLimit limits the wait of a request for the attempts at its events.
+	callLimit = 2500 * time.Millisecond
+	// deliverLimit limits the attempts at the events of a request, and the wait for earlier events that another process delivers.
 	deliverLimit = 35 * time.Second
 	// waitStep is the pause between two checks of a request whether an earlier event of its checkout is settled.
 	waitStep = 100 * time.Millisecond
@@ -41,15 +43,62 @@ var (
 	errLeft = errors.New("the event is left to the scheduler")
 )
 
-// deliver sends the events of a change that a request committed and holds, before the request is answered. Events that it
-// cannot finish stay in the queue for the scheduler, and so do the events of a provider whose slots are all taken: its receiver
-// is slow, or it has many events at once, and neither is a failure.
+// deliver sends the events of a change that a request committed and holds, before the request is answered. After callLimit, and while
+// the receiver hangs, the attempts that are left go on in the background: the workers of a site that wait for answers may be all that
+// it has to take events. Events that cannot be finished stay in the queue for the scheduler, and so do the events of a provider
+// whose slots are all taken: its receiver is slow, or it has many events at once, and neither is a failure.
 func (s *Service) deliver(ctx context.Context, held heldChange) {
 	if len(held.Events) == 0 || s.countUnsent(held) {
 		return
 	}
-	ctx, cancel := detached(ctx, deliverLimit)
-	defer cancel()
+	sending, cancel := detached(ctx, deliverLimit)
+	sent := make(chan struct{})
+	s.sending.add(1)
+	go func() {
+		defer s.sending.add(-1)
+		defer close(sent)
+		defer cancel()
+		s.deliverChange(sending, held)
+	}()
+	waiting, stop := detached(ctx, callLimit)
+	defer stop()
+	select {
+	case <-sent:
+	case <-s.receivers.hanging(held.provider.Code):
+	case <-waiting.Done():
+	}
+}
+
+// background counts the deliveries under way, which may outlast their requests. The zero value is ready to use.
+type background struct {
+	mu       sync.Mutex
+	underWay int
+	idle     chan struct{} // closed when no delivery is under way
+}
+
+func (b *background) add(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.underWay == 0 {
+		b.idle = make(chan struct{})
+	}
+	if b.underWay += n; b.underWay == 0 {
+		close(b.idle)
+	}
+}
+
+// wait waits until no delivery is under way.
+func (b *background) wait() {
+	b.mu.Lock()
+	idle := b.idle
+	b.mu.Unlock()
+	if idle != nil {
+		<-idle
+	}
+}
+
+// deliverChange sends the events of a change that this process holds.
+func (s *Service) deliverChange(ctx context.Context, held heldChange) {
 	d := deliverer{Service: s}
 	for _, e := range held.Events {
 		d.held = append(d.held, checkout.Lease{Job: checkout.DeliveryOf(e), Token: 1, Until: held.until})
@@ -344,6 +393,37 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 type receivers struct {
 	mu      sync.Mutex
 	failing map[string]*breaker.Breaker
+	hung    map[string]chan struct{} // closed while the latest attempt at the provider's receiver ran out of time
+}
+
+// hanging returns a channel that is closed once the receiver hangs.
+func (r *receivers) hanging(provider string) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hangs(provider)
+}
+
+func (r *receivers) hangs(provider string) chan struct{} {
+	if r.hung[provider] == nil {
+		r.hung[provider] = make(chan struct{})
+	}
+	return r.hung[provider]
+}
+
+// note notes whether an attempt at a receiver ran out of time.
+func (r *receivers) note(provider string, timedOut bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-r.hangs(provider):
+		if !timedOut {
+			delete(r.hung, provider)
+		}
+	default:
+		if timedOut {
+			close(r.hung[provider])
+		}
+	}
 }
 
 // open reports whether a receiver takes nothing.
@@ -387,9 +467,11 @@ func (r *receivers) done(provider string, taken bool, now time.Time) (opened boo
 
 // noteSent has the breaker of a receiver know how an attempt ended, if one was made, and reports when it is left alone.
 func (s *Service) noteSent(ctx context.Context, provider string, err error) {
-	switch {
-	case errors.Is(err, ports.ErrBusy), errors.Is(err, ports.ErrProhibited):
-	case s.receivers.done(provider, err == nil, s.now()):
+	if errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrProhibited) {
+		return
+	}
+	s.receivers.note(provider, errors.Is(err, context.DeadlineExceeded))
+	if s.receivers.done(provider, err == nil, s.now()) {
 		s.report(ctx, Failure{Operation: OperationRecover, Severity: Warning, About: checkout.About{ProviderCode: provider},
 			Err: fmt.Errorf("the receiver of provider %s takes no events: one that waits is sent every %s to %s, "+
 				"and the others once it takes one", provider, firstProbe, longestProbe)})

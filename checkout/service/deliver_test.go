@@ -181,6 +181,7 @@ func TestAConfirmDeliversAfterTheCreatesEvent(t *testing.T) {
 		synctest.Wait()
 		w.confirms(t, w.ready(t, "ORDER-1"))
 		all.Wait()
+		w.AwaitSent()
 		want := []events.Name{events.CheckoutCreated, events.CheckoutCreated, events.CheckoutCreated,
 			events.CheckoutConfirmed, events.AgreementGenerated}
 		if got := w.receiver.names(); !slices.Equal(got, want) {
@@ -495,8 +496,8 @@ func TestHowLongAnEventIsLeased(t *testing.T) {
 	}
 }
 
-// A request waits at most 35 s for its events: another process may keep the lease of an earlier one and never settle it.
-func TestARequestDoesNotWaitForEver(t *testing.T) {
+// A delivery waits at most 35 s for its turn: another process may keep the lease of an earlier event and never settle it.
+func TestADeliveryDoesNotWaitForEver(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		holding, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -519,8 +520,12 @@ func TestARequestDoesNotWaitForEver(t *testing.T) {
 		w.receiver.answer = nil
 		start := time.Now()
 		w.confirms(t, cmd)
+		if took := time.Since(start); took != 2500*time.Millisecond {
+			t.Errorf("the confirm took %s, want 2.5 s", took)
+		}
+		w.AwaitSent()
 		if took := time.Since(start); took != 35*time.Second {
-			t.Errorf("the confirm took %s, want 35 s", took)
+			t.Errorf("the delivery took %s, want 35 s", took)
 		}
 		reported := w.reports.take()
 		if len(reported) != 1 || reported[0].Operation != service.OperationDeliver || reported[0].Severity != service.Error || !errors.Is(reported[0].Err, context.DeadlineExceeded) {

@@ -14,3 +14,6 @@ func (s *Service) Refresh(ctx context.Context, id string) (checkout.Checkout, er
 	}
 	return s.refresh(ctx, c, checkout.ForNotification)
 }
+
+// AwaitSent waits for the deliveries that outlast their requests.
+func (s *Service) AwaitSent() { s.sending.wait() }

@@ -54,6 +54,7 @@ func newWorld(t *testing.T, change ...func(*service.Config)) *world {
 	if w.Service, err = service.New(c); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(w.AwaitSent)
 	w.configure(t, kowhai())
 	return w
 }
@@ -66,6 +67,7 @@ func (w *world) again(t *testing.T) *world {
 	if next.Service, err = service.New(w.config); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(next.AwaitSent)
 	return &next
 }
 
@@ -144,9 +146,10 @@ func (w *world) confirm(t *testing.T, cmd checkout.Confirm) (service.Confirmed, 
 	return w.Confirm(t.Context(), caller, cmd.CheckoutID.Value, cmd)
 }
 
-// records returns everything on record, by order id.
+// records returns everything on record, by order id, once the deliveries of all requests have ended.
 func (w *world) records(t *testing.T) map[string]checkout.CheckoutRecord {
 	t.Helper()
+	w.AwaitSent()
 	all := make(map[string]checkout.CheckoutRecord)
 	err := w.store.Export(t.Context(), checkout.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -268,4 +269,47 @@ func TestABacklogWithoutADestinationIsSettled(t *testing.T) {
 			t.Errorf("%v, want nothing pending two minutes after the destination went away", got)
 		}
 	})
+}
+
+// A site may have few workers that call the API and receive its events: then no worker is free for an event while all wait for
+// answers.
+func TestASiteWithFewWorkersIsNotLockedUp(t *testing.T) {
+	for _, tt := range []struct{ workers, enrolments int }{{1, 1}, {8, 16}} {
+		t.Run(fmt.Sprintf("%d workers, %d enrolments", tt.workers, tt.enrolments), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				workers := make(chan struct{}, tt.workers)
+				w.receiver.answers(func(events.Delivery, int) error {
+					select {
+					case workers <- struct{}{}:
+						<-workers
+						return nil
+					case <-time.After(2 * time.Second):
+						return context.DeadlineExceeded
+					}
+				})
+				page := func(call func()) { // a page of the site that makes a call
+					workers <- struct{}{}
+					start := time.Now()
+					call()
+					if took := time.Since(start); took > 2500*time.Millisecond {
+						t.Errorf("a call took %s, want 2.5 s at most", took)
+					}
+					<-workers
+				}
+				var all sync.WaitGroup
+				for i := range tt.enrolments {
+					all.Go(func() {
+						var opened service.Opened
+						page(func() { opened = w.opened(t, fmt.Sprint("ORDER-", i)) })
+						w.setUp(t, opened.Token)
+						page(func() { w.confirms(t, confirm(opened)) })
+					})
+				}
+				all.Wait()
+				for i := range tt.enrolments {
+					w.wantDelivered(t, fmt.Sprint("ORDER-", i))
+				}
+			})
+		})
+	}
 }

@@ -173,6 +173,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 	s.stopping.Store(true) // also where the function above has not done it yet
 	sch.attempts.Wait()
+	s.sending.wait() // requests that were answered may have left attempts behind, each of which ends in two seconds
 	sch.giveBack(context.WithoutCancel(ctx))
 	s.storeNotes(ctx)
 	select {

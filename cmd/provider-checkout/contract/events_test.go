@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // The signing secrets of the sandbox's providers.
@@ -307,4 +308,61 @@ func TestContract6ReplaysAndRepeatsAndRefusalsEmitNothing(t *testing.T) {
 		sameList(t, "on record", s.outcomes(t, "ORDER-1"),
 			"checkout.created delivered 1", "checkout.confirmed delivered 1", "agreement.generated delivered 1")
 	})
+}
+
+// fewWorkers wraps a receiver and the pages of a site: a few workers serve both, first come, first served.
+type fewWorkers chan struct{}
+
+func (f fewWorkers) page(call func() response) (r response, took time.Duration) {
+	f <- struct{}{}
+	defer func() { <-f }()
+	began := time.Now()
+	return call(), time.Since(began)
+}
+
+// A site whose workers all wait for answers has no worker for the events.
+func TestContract6ASiteWithFewWorkersGetsItsAnswersAndItsEvents(t *testing.T) {
+	testlevel.Full(t)
+	for workers, enrolments := range map[int]int{1: 1, 8: 16} {
+		t.Run(strconv.Itoa(workers), func(t *testing.T) {
+			contract(t, func(t *testing.T, s *suite) {
+				site := make(fewWorkers, workers)
+				s.Receiver.AnswerWith(func(delivery) int {
+					site <- struct{}{}
+					defer func() { <-site }()
+					return http.StatusNoContent
+				})
+				var all sync.WaitGroup
+				for i := range testlevel.Runs(t, 1) * enrolments {
+					id := fmt.Sprint("ORDER-", i)
+					all.Go(func() {
+						created, took := site.page(func() response { return s.Create(t, id) })
+						s.SetUp(t, created)
+						confirmed, longer := site.page(func() response { return s.Confirm(t, created) })
+						if took = max(took, longer); took > 3*time.Second || confirmed.Status != http.StatusOK {
+							t.Errorf("%s: a call took %v; the confirm was answered %d", id, took, confirmed.Status)
+						}
+					})
+				}
+				all.Wait()
+				for end := time.Now().Add(20 * time.Second); len(s.lost(t)) > 0; time.Sleep(100 * time.Millisecond) {
+					if time.Now().After(end) {
+						t.Fatalf("events that were not delivered: %q", s.lost(t))
+					}
+				}
+			})
+		})
+	}
+}
+
+// lost returns the events that are not delivered.
+func (s *suite) lost(t *testing.T) (all []string) {
+	for _, d := range s.Records(t) {
+		for _, e := range d.Events() {
+			if e.Status != events.Delivered {
+				all = append(all, fmt.Sprintf("%s of %s: %s", e.Event.Name, d.Checkout.OrderID, e.Status))
+			}
+		}
+	}
+	return all
 }
