@@ -19,6 +19,7 @@ type Status string
 const (
 	SetupRequired Status = "direct_debit_setup_required"
 	Confirmed     Status = "confirmed"
+	Cancelled     Status = "cancelled" // beyond the contract: the provider or the operator has cancelled it before its confirm
 
 	// Reserved is the state of a checkout until the CRM has made its records. For its provider and its payer it does not
 	// exist, but its order and its key are taken.
@@ -41,6 +42,7 @@ type Checkout struct {
 	Tokens         []Token // every setup token that may still be valid, oldest first; the last is the latest
 	Setup          Setup
 	Confirmation   Confirmation // zero until a confirm was decided
+	End            End          // zero until it is cancelled, or its agreement withdrawn
 	ErasedAt       time.Time    // when the personal data was erased; zero while it is on record
 }
 
@@ -92,6 +94,6 @@ type Change struct {
 	Jobs      []Job                // the others; a job whose id is on record is not stored again
 	Moments   []Moment             // for the journal, in their order
 	Agreement *agreement.Agreement // nil unless the decision concluded one
-	Evidence  *evidence.Entry      // of the agreement; nil without one
+	Evidence  *evidence.Entry      // of the agreement, or of the operator's act; nil without either
 	Document  *agreement.Document  // nil unless the agreement was rendered
 }

@@ -84,7 +84,7 @@ func (c Confirm) Check() error {
 
 // Match decides the rows that do not depend on the setup: it returns nil if a checked confirm is about this checkout,
 // whose agreement is not concluded yet. A repeat may carry any token, so that a lost one does not block a safe retry. The
-// errors are CONFLICT, ErrAlreadyConfirmed, ErrCompleting and CHECKOUT_ERASED.
+// errors are CONFLICT, ErrAlreadyConfirmed, ErrCompleting, CHECKOUT_CANCELLED and CHECKOUT_ERASED.
 func (c Confirm) Match(stored Checkout, latest string) error {
 	switch differing := c.differs(stored); {
 	case len(differing) > 0:
@@ -93,6 +93,8 @@ func (c Confirm) Match(stored Checkout, latest string) error {
 		return ErrAlreadyConfirmed
 	case stored.concluded():
 		return ErrCompleting
+	case stored.Status == Cancelled:
+		return CheckoutCancelled()
 	case stored.Erased():
 		return refuseErased()
 	case !sameToken(c.Token.Value, latest):

@@ -231,10 +231,12 @@ func (c Create) Decide(f Facts) (Decision, error) {
 		return Decision{}, unresolved
 	case f.ByOrder == nil:
 		return Decision{Action: Open, Intent: want}, nil
+	case f.ByOrder.Status == Cancelled: // whatever the intent is
+		return Decision{}, f.ByOrder.Replayable()
 	case len(differing) > 0:
 		return Decision{}, RefuseIntent(differing)
-	case f.ByOrder.Available() != nil:
-		return Decision{}, f.ByOrder.Available()
+	case f.ByOrder.Replayable() != nil:
+		return Decision{}, f.ByOrder.Replayable()
 	case f.ByOrder.Status == Confirmed, f.ByOrder.TokenFresh(f.Keyring, f.Now):
 		return Decision{Action: Replay}, nil
 	default:

@@ -55,6 +55,14 @@ type AuthorityUpdate struct {
 	Setup   Setup   // the direct debit as it is: Authorisation, Mandate, MandateReason and MandateSince
 }
 
+// Ending is the request to record that an enrolment has ended: it was cancelled before it was complete, or its agreement withdrawn.
+type Ending struct {
+	EnrolmentKey
+	Records   Records // that Open returned
+	End       End
+	Withdrawn bool // its agreement; else it was cancelled
+}
+
 // CRMRefusal is the definite refusal of an enrolment: the same call would be refused again until an administrator changes the
 // CRM or the data. Its text has no personal data.
 type CRMRefusal struct {

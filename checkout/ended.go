@@ -27,7 +27,7 @@ func (c Checkout) mandateChanged(known MandateStatus, env catalogue.Environment,
 	report := c.job(JobAuthority, c.Confirmation.RequestID, 0, now)
 	report.ID += ":" + change
 	jobs = []Job{report}
-	if kind := noticeOfMandate(m); kind != "" {
+	if kind := noticeOfMandate(m); kind != "" && !c.Ended() { // else the notice of the withdrawal tells of it
 		n := c.notice(kind, "", now)
 		n.ID = "ntc_" + hash(c.ID, string(kind), change)
 		jobs = append(jobs, n)

@@ -80,6 +80,12 @@ func (c Change) Answered(answer Change) Change {
 	return c
 }
 
+// Listed returns the change without the events that the provider does not list: they do not exist for it.
+func (c Change) Listed(p catalogue.Provider) Change {
+	c.Events = slices.DeleteFunc(slices.Clone(c.Events), func(e events.Event) bool { return !events.Listed(p.Destination.Events, e.Name) })
+	return c
+}
+
 // The pauses before the next call of the CRM: they grow with every attempt while the outcome is unknown. A refused call is
 // refused again until an administrator has changed something.
 const (

@@ -96,7 +96,7 @@ func (c Checkout) Erased() bool { return !c.ErasedAt.IsZero() }
 // its answer has the account holder.
 func (c Checkout) Erase(at time.Time) Checkout {
 	c.ErasedAt = at
-	c.Student, c.Tokens = Student{}, nil
+	c.Student, c.Tokens, c.End.Reason = Student{}, nil, ""
 	if !c.concluded() {
 		c.Setup = Setup{Observation: notBegun}
 		return c
@@ -109,6 +109,9 @@ func (c Checkout) Erase(at time.Time) Checkout {
 // ErrWaitsForCRM: the CRM has yet to make the records of the checkout or to complete its enrolment, and needs the data for it.
 var ErrWaitsForCRM = errors.New("it waits for the CRM")
 
+// ErrToEnd: the checkout has ended, and the processor has yet to end its direct debit, for which the ids are needed.
+var ErrToEnd = errors.New("the processor has yet to end its direct debit")
+
 // StillCollected is the error for an agreement under which payments are still to be collected: its data is erased only if
 // an operator insists.
 type StillCollected struct {
@@ -120,13 +123,15 @@ func (e *StillCollected) Error() string {
 	return fmt.Sprintf("payments under agreement %s are collected until %s", e.Number, e.Last)
 }
 
-// Erasable returns nil if nothing needs the personal data on this day, in New Zealand: ErrWaitsForCRM or a *StillCollected
-// otherwise.
+// Erasable returns nil if nothing needs the personal data on this day, in New Zealand: ErrWaitsForCRM, ErrToEnd or a
+// *StillCollected otherwise.
 func (c Checkout) Erasable(today money.Date, zone *time.Location) error {
 	switch {
 	case !c.Enrolled():
 		return ErrWaitsForCRM
-	case c.Status != Confirmed, c.Erased():
+	case c.ToEnd():
+		return ErrToEnd
+	case c.Status != Confirmed, c.Erased(), c.Withdrawn():
 		return nil
 	}
 	if last := c.lastCollection(zone); !last.Before(today) {
@@ -187,7 +192,7 @@ func (r Retention) Check() error {
 func (r Retention) Over(c Checkout, now time.Time, zone *time.Location) bool {
 	today := money.DateOf(now.In(zone))
 	switch {
-	case c.Erased() && c.Status != Confirmed, !c.Enrolled(), !c.Intent.Plan.Frequency.Valid():
+	case c.Erased() && c.Status != Confirmed, !c.Enrolled(), c.ToEnd(), !c.Intent.Plan.Frequency.Valid():
 		return false
 	case c.Status == Confirmed:
 		last := c.lastCollection(zone)
@@ -200,7 +205,7 @@ func (r Retention) Over(c Checkout, now time.Time, zone *time.Location) bool {
 // setup token that was renewed opens until later.
 func (c Checkout) lastActivity() time.Time {
 	last := c.CreatedAt
-	for _, at := range []time.Time{c.Newest().Expires, c.Setup.Consent.At, c.Setup.CompletedAt, c.Setup.MandateSince} {
+	for _, at := range []time.Time{c.Newest().Expires, c.Setup.Consent.At, c.Setup.CompletedAt, c.Setup.MandateSince, c.End.At} {
 		if at.After(last) {
 			last = at
 		}
@@ -209,12 +214,20 @@ func (c Checkout) lastActivity() time.Time {
 }
 
 // Available returns nil, or CHECKOUT_ERASED for a checkout that was erased before it was confirmed: nothing can become of it.
-// A confirmed checkout answers as ever: its answers hold no personal data.
+// A confirmed or cancelled checkout answers as ever: its answers hold no personal data.
 func (c Checkout) Available() error {
-	if c.Erased() && !c.concluded() {
+	if c.Erased() && !c.concluded() && c.Status != Cancelled {
 		return refuseErased()
 	}
 	return nil
+}
+
+// Replayable returns nil if a create of the order is answered with the checkout: CHECKOUT_CANCELLED or CHECKOUT_ERASED otherwise.
+func (c Checkout) Replayable() error {
+	if c.Status == Cancelled {
+		return CheckoutCancelled()
+	}
+	return c.Available()
 }
 
 // SetupKeys returns the keys under which the processor was asked for billing requests of the checkout.

@@ -61,12 +61,13 @@ func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
 	concluded := strings.Fields(`CourseCode Intent.CourseName Intent.Plan.Frequency Records.ContactID Records.OpportunityID Records.DDAID
 		Setup.Consent.Terms Setup.Consent.Disclosed.SHA256 Setup.Consent.Disclosed.Page Setup.Observation.BillingRequest Setup.Observation.Mandate Setup.Observation.MandateReason
 		Setup.Observation.Authorisation Confirmation.RequestID Confirmation.AgreementID Confirmation.AgreementNumber Confirmation.DocumentID`)
+	ended := []string{"End.By", "End.Ground"}
 	c.Status = checkout.Confirmed
-	if got, want := texts(reflect.ValueOf(c.Erase(noon))), slices.Concat(identity, []string{"confirmed"}, concluded); !slices.Equal(got, want) {
+	if got, want := texts(reflect.ValueOf(c.Erase(noon))), slices.Concat(identity, []string{"confirmed"}, concluded, ended); !slices.Equal(got, want) {
 		t.Errorf("a confirmed checkout keeps\n%q\nwant\n%q", got, want)
 	}
 	c.Status, c.Confirmation = checkout.SetupRequired, checkout.Confirmation{}
-	want := slices.Concat(identity, []string{"direct_debit_setup_required"}, concluded[:6], []string{"pending", "Customer In Progress"})
+	want := slices.Concat(identity, []string{"direct_debit_setup_required"}, concluded[:6], []string{"pending", "Customer In Progress"}, ended)
 	if got := texts(reflect.ValueOf(c.Erase(noon))); !slices.Equal(got, want) {
 		t.Errorf("an open checkout keeps\n%q\nwant\n%q", got, want)
 	}

@@ -35,6 +35,8 @@ const (
 	FieldAgreedFirstPayment = "payment.first_payment_date"
 	FieldDepositConfirmed   = "payment.deposit_confirmed"
 
+	FieldReason = "reason" // of a cancel
+
 	FieldPlanAccepted         = "declarations.payment_plan_accepted"
 	FieldInformationConfirmed = "declarations.information_confirmed"
 	FieldPrivacyAccepted      = "declarations.privacy_consent_accepted"

@@ -22,7 +22,9 @@ const (
 	JobOpen      JobKind = "open"      // have the CRM open an enrolment
 	JobComplete  JobKind = "complete"  // have the CRM complete an enrolment
 	JobAuthority JobKind = "authority" // have the CRM record that the mandate of an enrolment has ended, or lives again
+	JobEnd       JobKind = "end"       // have the CRM record that an enrolment has ended
 	JobLook      JobKind = "look"      // ask the processor about a setup
+	JobCancel    JobKind = "cancel"    // have the processor end the setup of a checkout that has ended
 	JobNotified  JobKind = "notified"  // handle a notification of the processor
 	JobReconcile JobKind = "reconcile" // read the processor's own list of its notifications
 	JobSeal      JobKind = "seal"      // seal the evidence log
@@ -34,8 +36,8 @@ const (
 
 // JobKinds lists every kind, for tables that must be complete.
 func JobKinds() []JobKind {
-	return []JobKind{JobDeliver, JobNotify, JobOpen, JobComplete, JobAuthority, JobLook, JobNotified, JobReconcile, JobSeal,
-		JobRetain, JobPull, JobStamp, JobApproval}
+	return []JobKind{JobDeliver, JobNotify, JobOpen, JobComplete, JobAuthority, JobEnd, JobLook, JobCancel, JobNotified,
+		JobReconcile, JobSeal, JobRetain, JobPull, JobStamp, JobApproval}
 }
 
 // Job is one piece of work. It holds no personal data, but for the body of an event, which has no more than the contract says.
@@ -102,7 +104,7 @@ func (c Checkout) job(kind JobKind, requestID string, try int, at time.Time) Job
 
 // Enrolled reports whether nothing of the enrolment waits for the CRM.
 func (c Checkout) Enrolled() bool {
-	return c.Status == Confirmed || c.Status == SetupRequired && !c.concluded()
+	return c.Status == Confirmed || c.Status == Cancelled || c.Status == SetupRequired && !c.concluded()
 }
 
 // concluded reports whether the checkout's agreement is on record.

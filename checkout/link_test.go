@@ -16,7 +16,13 @@ var expiredAt = noon.Add(7 * day)
 // asks returns the result of a payer's request for a link behind the first one, and of the requests before.
 func asks(t *testing.T, c checkout.Checkout, at time.Time, sent ...checkout.Job) checkout.Change {
 	t.Helper()
-	return c.MailLink(keyring(t), checkout.LinkRequest{RequestID: "req_9", Epoch: 1, Now: at, Lifetime: 7 * day, Sent: sent})
+	var before []checkout.JobRecord
+	for _, j := range sent {
+		before = append(before, checkout.JobRecord{Job: j})
+	}
+	change, _ := c.MailLink(keyring(t), checkout.LinkRequest{RequestID: "req_9", Actor: checkout.ActorPayer, Epoch: 1, Now: at,
+		Lifetime: 7 * day, Notices: before})
+	return change
 }
 
 func TestAPayerGetsALinkByEmailOnce(t *testing.T) {

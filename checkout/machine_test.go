@@ -72,7 +72,8 @@ func (l *life) walk(t *rapid.T) {
 		"mail a link": func(t *rapid.T) {
 			epoch := rapid.IntRange(0, 3).Draw(t, "epoch")
 			payer(t, func() checkout.Change {
-				return l.MailLink(l.ring, checkout.LinkRequest{Epoch: epoch, Now: l.now, Lifetime: 7 * day})
+				change, _ := l.MailLink(l.ring, checkout.LinkRequest{Actor: checkout.ActorPayer, Epoch: epoch, Now: l.now, Lifetime: 7 * day})
+				return change
 			})
 		},
 		"confirm": l.confirm,

@@ -25,6 +25,8 @@ const (
 	MomentNoticeSent     MomentKind = "notice_sent"     // detail: the notice's kind
 	MomentNoticeFailed   MomentKind = "notice_failed"
 	MomentLinkRenewed    MomentKind = "link_renewed"
+	MomentCancelled      MomentKind = "cancelled"
+	MomentWithdrawn      MomentKind = "withdrawn" // detail: the agreement's number, and the ground
 	MomentErased         MomentKind = "erased"
 	MomentOperated       MomentKind = "operated" // detail: the operation
 )
@@ -33,7 +35,8 @@ const (
 func MomentKinds() []MomentKind {
 	return []MomentKind{MomentCreated, MomentOpened, MomentPressed, MomentReturned, MomentSetupDone, MomentSetupFailed,
 		MomentMandateChanged, MomentConfirmed, MomentRefused, MomentCRMWaits, MomentCRMDone, MomentEventDelivered,
-		MomentEventFailed, MomentNoticeSent, MomentNoticeFailed, MomentLinkRenewed, MomentErased, MomentOperated}
+		MomentEventFailed, MomentNoticeSent, MomentNoticeFailed, MomentLinkRenewed, MomentCancelled, MomentWithdrawn,
+		MomentErased, MomentOperated}
 }
 
 // Actor is the cause of a moment: one of the words below, or "provider:" and the id of an API key, or "operator:" and a

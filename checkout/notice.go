@@ -11,7 +11,10 @@ type NoticeKind string
 const (
 	NoticeOfSetup     NoticeKind = "setup"     // the direct debit is set up
 	NoticeOfAgreement NoticeKind = "agreement" // the agreement is concluded: its figures, and the dates and amounts of the payments
-	NoticeOfLink      NoticeKind = "link"      // a new link to the setup page, for which the payer asked
+	NoticeOfLink      NoticeKind = "link"      // a new link to the setup page, for which the payer or an operator asked
+
+	NoticeOfCancel     NoticeKind = "cancelled" // the checkout for which bank details were given is cancelled
+	NoticeOfWithdrawal NoticeKind = "withdrawn" // the agreement is withdrawn, and its direct debit cancelled
 )
 
 // notice returns the job to send the payer a notice about the checkout, which follows from a request or, where that is "", from what
@@ -26,11 +29,13 @@ func (c Checkout) notice(kind NoticeKind, requestID string, at time.Time) Job {
 
 // NoticeNeeded reports whether the notice of a job is still needed: not about a setup that has died, that another try has
 // replaced, or of which the notice of the agreement tells, not about a mandate whose status has changed again, no link to a setup
-// that is complete, and about nothing once the personal data was erased.
+// that is complete, nothing but its end about what has ended, and about nothing once the personal data was erased.
 func (c Checkout) NoticeNeeded(j Job) bool {
 	switch {
 	case c.Erased():
 		return false
+	case c.Ended():
+		return j.Name == string(NoticeOfCancel) || j.Name == string(NoticeOfWithdrawal)
 	case NoticeKind(j.Name) == NoticeOfSetup:
 		return c.Setup.Try == j.Try && c.Setup.complete() && c.Status != Confirmed
 	case NoticeKind(j.Name).OfMandate():

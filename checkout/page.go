@@ -19,6 +19,7 @@ const (
 	PageEnded      PageState = "ended"       // three months have passed since the last payment of the agreement
 	PageExpired    PageState = "expired"     // the setup token's time is over, or the personal data was erased
 	PageNotEnabled PageState = "not enabled" // the provider may not be used now
+	PageCancelled  PageState = "cancelled"   // the checkout was cancelled
 )
 
 // PageFacts are the facts, beside the checkout, that decide its page.
@@ -35,6 +36,8 @@ type PageFacts struct {
 // From then on it opens the payer's page, whatever became of the provider.
 func (c Checkout) Page(f PageFacts) PageState {
 	switch {
+	case c.Status == Cancelled:
+		return PageCancelled
 	case !c.concluded() && f.Provider.Usable(f.Environment) != nil:
 		return PageNotEnabled
 	case c.Erased():
@@ -74,9 +77,11 @@ type Acceptance struct {
 var ErrSetUp = errors.New("the direct debit is set up, or is being set up")
 
 // Decide decides whether a payer goes on from a page in this state, which discloses this now, and returns the consent
-// to it. The errors are SETUP_LINK_EXPIRED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and ErrSetUp.
+// to it. The errors are CHECKOUT_CANCELLED, SETUP_LINK_EXPIRED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and ErrSetUp.
 func (a Acceptance) Decide(state PageState, shown agreement.Disclosure, now time.Time) (agreement.Consent, error) {
 	switch {
+	case state == PageCancelled:
+		return agreement.Consent{}, CheckoutCancelled()
 	case state == PageNotEnabled:
 		return agreement.Consent{}, refuseProviderNotEnabled(errors.New("this provider cannot be used now"))
 	case state == PageDone, state == PageSettling:

@@ -22,6 +22,7 @@ const (
 	CodeIntentConflict     Code = "IDEMPOTENCY_CONFLICT"          // same order or key, different canonical intent
 	CodeSetupIncomplete    Code = "DIRECT_DEBIT_SETUP_INCOMPLETE" // the direct debit is not set up
 	CodeErased             Code = "CHECKOUT_ERASED"               // the student's data was erased before the confirm
+	CodeCancelled          Code = "CHECKOUT_CANCELLED"            // the checkout was cancelled before the confirm
 
 	// Of the setup page.
 	CodeLinkUnknown  Code = "SETUP_LINK_UNKNOWN" // the setup token was not signed by one of our secrets
@@ -35,7 +36,7 @@ const (
 // Codes lists every code, for tables that must be complete.
 func Codes() []Code {
 	return []Code{CodeValidation, CodeMissingAPIKey, CodeInvalidAPIKey, CodeKeyMismatch, CodeProviderNotFound,
-		CodeProviderNotEnabled, CodeCheckoutNotFound, CodeConflict, CodeIntentConflict, CodeSetupIncomplete, CodeErased,
+		CodeProviderNotEnabled, CodeCheckoutNotFound, CodeConflict, CodeIntentConflict, CodeSetupIncomplete, CodeErased, CodeCancelled,
 		CodeLinkUnknown, CodeLinkExpired, CodeTermsChanged, CodeBusy}
 }
 
@@ -152,6 +153,15 @@ func refuseSetupIncomplete() *Error {
 func refuseErased() *Error {
 	return refuse(CodeErased, "the student's details were erased from this checkout before it was confirmed, and it cannot go on; "+
 		"open a new one with a new provider_order_id")
+}
+
+// CheckoutCancelled refuses to go on with a checkout that was cancelled.
+func CheckoutCancelled() *Error {
+	return refuse(CodeCancelled, "this checkout was cancelled, and its order stays taken; open a new one with a new provider_order_id")
+}
+
+func refuseCancel() *Error {
+	return refuse(CodeConflict, "this checkout is confirmed and cannot be cancelled; ask the operator to withdraw its agreement")
 }
 
 func refuseMandate() *Error {

@@ -146,13 +146,16 @@ func (c Checkout) NextTry() int {
 
 // Begun returns the checkout with the billing request that was made for a try, and with the consent of the
 // payer who goes on to it. Nothing changes if the setup is complete or settling, another try was begun meanwhile, or the
-// checkout was erased.
+// checkout was erased. If it was cancelled meanwhile the billing request is to be cancelled too.
 func (c Checkout) Begun(try int, billingRequestID string, consent agreement.Consent) Change {
 	if c.SetupComplete() || c.Setup.Settling() || c.Erased() || try != c.NextTry() {
 		return Change{Next: c}
 	}
 	if !c.Setup.open() || c.Setup.BillingRequestID != billingRequestID {
 		c.Setup = Setup{Try: try, BillingRequestID: billingRequestID, Observation: notBegun}
+	}
+	if c.Ended() {
+		return Change{Next: c, Jobs: []Job{c.job(JobCancel, "", try, consent.At)}}
 	}
 	if c.Setup.supersededBy(consent) {
 		c.Setup.Consent = consent
@@ -182,8 +185,9 @@ func (s Setup) supersededBy(next agreement.Consent) bool {
 // Observe returns the checkout with what the processor says of its setup now, if that was begun and is not older than
 // what is known. The account, once known, stays. The payer is told when that completes the setup. From the confirm on, payer, CRM and
 // provider are told of a mandate that ends or is reinstated; before it, a mandate that is reinstated has the payer's first notice.
+// What lives again of a checkout that has ended is ended again.
 func (c Checkout) Observe(seen Observation, env catalogue.Environment, now time.Time) Change {
-	known := c.Setup.Observation
+	before, known := c.Setup, c.Setup.Observation
 	if c.Setup.BillingRequestID == "" || !seen.follows(known) {
 		return Change{Next: c}
 	}
@@ -194,8 +198,8 @@ func (c Checkout) Observe(seen Observation, env catalogue.Environment, now time.
 		return Change{Next: c}
 	}
 	c.Setup.Observation = seen
-	change := Change{Next: c}
-	if seen.complete() && !known.complete() && c.Status != Confirmed {
+	change := Change{Next: c, Jobs: c.revived(before, now)}
+	if seen.complete() && !known.complete() && c.Status == SetupRequired {
 		change.Jobs = []Job{c.notice(NoticeOfSetup, "", now)}
 	}
 	told, jobs := c.mandateChanged(known.Mandate, env, now)

@@ -221,10 +221,10 @@ func (c Checkout) TokenFresh(r Keyring, now time.Time) bool {
 	return known && (c.Latest().Expires.Sub(now) >= minTokenLife || full)
 }
 
-// Renew returns the checkout with a next token, unless it is confirmed, erased, or the latest is fresh.
+// Renew returns the checkout with a next token, unless it is confirmed, cancelled, erased, or the latest is fresh.
 // Older tokens open the page until they expire.
 func (c Checkout) Renew(r Keyring, now time.Time, lifetime time.Duration, actor Actor, requestID string) Change {
-	if c.Status == Confirmed || c.Erased() || c.TokenFresh(r, now) {
+	if c.Status != SetupRequired || c.Erased() || c.TokenFresh(r, now) {
 		return Change{Next: c}
 	}
 	c.Tokens = c.withToken(r.Issue(c.Newest().Epoch+1, now.Add(lifetime)), now)

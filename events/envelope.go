@@ -57,6 +57,18 @@ type changedData struct {
 	ChangedAt     string `json:"changed_at"`
 }
 
+type cancelledData struct {
+	Subject
+	By string `json:"cancelled_by"`
+}
+
+type withdrawnData struct {
+	Subject
+	AgreementID     string `json:"payment_plan_agreement_id"`
+	AgreementNumber string `json:"payment_plan_agreement_number"`
+	WithdrawnAt     string `json:"withdrawn_at"`
+}
+
 // encode returns e as JSON on one line. HTML characters are not escaped: an order id
 // is in the body as the provider wrote it.
 func encode(e envelope) []byte {

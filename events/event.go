@@ -1,5 +1,5 @@
 // Package events holds the notifications that the service sends to a provider: the contract's three (section 6), and
-// mandate.changed for a provider that lists it. It has their bodies, and signs and verifies a delivery. A
+// mandate.changed, checkout.cancelled and agreement.withdrawn for a provider that lists them. It has their bodies, and signs and verifies a delivery. A
 // receiver written in Go can import it for Verify. It does no I/O and reads no clock.
 package events
 
@@ -18,11 +18,13 @@ const (
 	CheckoutConfirmed  Name = "checkout.confirmed"
 	AgreementGenerated Name = "agreement.generated"
 	MandateChanged     Name = "mandate.changed" // of a confirmed checkout: it has ended, or was reinstated
+	CheckoutCancelled  Name = "checkout.cancelled"
+	AgreementWithdrawn Name = "agreement.withdrawn"
 )
 
 // Names lists every event.
 func Names() []Name {
-	return append(Contract(), MandateChanged)
+	return append(Contract(), MandateChanged, CheckoutCancelled, AgreementWithdrawn)
 }
 
 // Contract lists the contract's events, which every provider gets that lists no events.
@@ -87,6 +89,16 @@ func Generated(o Origin, s Subject, agreementID, agreementNumber, documentID, ag
 // Changed makes the event mandate.changed: the mandate has this status since a time, for the reason that the processor gave, or "".
 func Changed(o Origin, s Subject, ddaID, mandateStatus, reason string, at time.Time) Event {
 	return newEvent(MandateChanged, o, s, changedData{s, ddaID, mandateStatus, reason, Timestamp(at)})
+}
+
+// Cancelled makes the event checkout.cancelled; by is provider or operator.
+func Cancelled(o Origin, s Subject, by string) Event {
+	return newEvent(CheckoutCancelled, o, s, cancelledData{s, by})
+}
+
+// Withdrawn makes the event agreement.withdrawn.
+func Withdrawn(o Origin, s Subject, agreementID, agreementNumber string, at time.Time) Event {
+	return newEvent(AgreementWithdrawn, o, s, withdrawnData{s, agreementID, agreementNumber, Timestamp(at)})
 }
 
 // newEvent makes the event of this name about s, with data in its envelope.

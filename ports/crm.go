@@ -45,6 +45,12 @@ type CRM interface {
 	// refused.
 	UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) error
 
+	// End records that an enrolment has ended: it was cancelled after Open and is never complete, or its agreement was withdrawn
+	// after Complete, and no more money is to be collected for it. The agreement and its document stay, and so does what
+	// UpdateAuthority records. Repeated it changes nothing. A withdrawal of an enrolment that is not complete is refused, as are a
+	// cancel of a complete one, an enrolment that was not opened, and other records.
+	End(ctx context.Context, e checkout.Ending) error
+
 	// Agreed returns the agreement on record of an enrolment from the moment at which Complete has stored it, whether or not
 	// the enrolment is complete, or ErrNotFound.
 	//

@@ -34,6 +34,12 @@ type Processor interface {
 	// is refused with BUSY.
 	Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Observation, error)
 
+	// Cancel ends a setup for good: no payment can be collected by it once Cancel has returned nil, whatever the payer does. Its
+	// billing request is cancelled, and its mandate if there is one. It may be called again, and by many processes at once: what
+	// has ended is no error. After an error it is called again; so a setup that cannot be ended yet, because the processor makes
+	// its mandate, is an error until it can.
+	Cancel(ctx context.Context, q checkout.SetupQuery) error
+
 	// Ready returns nil if the processor can be reached and would take a Begin. It changes nothing there.
 	Ready(ctx context.Context) error
 }

@@ -65,7 +65,7 @@ type call struct {
 	id            string                    // of the checkout that it is about; "" for a create
 	provider      checkout.Optional[string] // that the request names
 	requestID     *string                   // is set where the request has no id
-	first, repeat Count                     // of a call that opens or confirms the checkout, and of its repeat
+	first, repeat Count                     // of a call that opens or confirms the checkout, and of its repeat; "" for any other
 }
 
 // serve has do serve a call that is admitted, delivers the events of the change that it committed, and counts the call. A
@@ -88,6 +88,7 @@ func (s *Service) serve(ctx context.Context, c call,
 	}
 	held, err := do(ctx, provider)
 	switch {
+	case c.first == "": // it is not counted
 	case len(held.Events) > 0:
 		s.cfg.Count(c.first)
 	case err == nil:

@@ -31,8 +31,8 @@ type Confirmed struct {
 
 // Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, and up to 35 more while its
 // events are delivered. The refusals are PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR,
-// CHECKOUT_NOT_FOUND, CONFLICT, CHECKOUT_ERASED, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY. Where the command has no RequestID, one is
-// made.
+// CHECKOUT_NOT_FOUND, CONFLICT, CHECKOUT_CANCELLED, CHECKOUT_ERASED, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY. Where the command has no
+// RequestID, one is made.
 func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (confirmed Confirmed, err error) {
 	err = s.serve(ctx, call{
 		Caller: caller, id: id, provider: cmd.ProviderCode, requestID: &cmd.RequestID,

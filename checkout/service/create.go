@@ -29,9 +29,9 @@ type Opened struct {
 
 // Create opens a checkout, or finds the checkout that the same order opened before (section 4), with its setup as a poll
 // finds it. It takes up to ten seconds, and up to 35 more while its event is delivered. The refusals are PROVIDER_KEY_MISMATCH,
-// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, IDEMPOTENCY_CONFLICT, CHECKOUT_ERASED and BUSY. A *checkout.CRMRefusal means
-// that a CRM outside of the store does not take the enrolment for a reason that is not the caller's.
-// Where the command has no RequestID, one is made.
+// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, IDEMPOTENCY_CONFLICT, CHECKOUT_CANCELLED,
+// CHECKOUT_ERASED and BUSY. A *checkout.CRMRefusal means that a CRM outside of the store does not take the enrolment for a reason that
+// is not the caller's. Where the command has no RequestID, one is made.
 func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create) (opened Opened, err error) {
 	err = s.serve(ctx, call{
 		Caller: caller, provider: cmd.ProviderCode, requestID: &cmd.RequestID, first: CountCreate, repeat: CountReplay,
@@ -152,7 +152,7 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 func (c *createCall) replay(ctx context.Context, stored checkout.Checkout, renew bool, now time.Time) (checkout.Checkout, error) {
 	if renew {
 		change, err := c.update(ctx, stored.ID, checkout.JobEntry{Now: now}, func(stored checkout.Checkout) (checkout.Change, error) {
-			return stored.Renew(c.cfg.Keyring, now, c.cfg.SetupLifetime, c.cmd.Actor, c.cmd.RequestID), stored.Available()
+			return stored.Renew(c.cfg.Keyring, now, c.cfg.SetupLifetime, c.cmd.Actor, c.cmd.RequestID), stored.Replayable()
 		})
 		if err != nil {
 			return checkout.Checkout{}, err
@@ -162,7 +162,7 @@ func (c *createCall) replay(ctx context.Context, stored checkout.Checkout, renew
 	if stored.Status != checkout.Confirmed { // after which the answer is the same whatever the mandate does
 		stored = c.refreshForPoll(ctx, stored)
 	}
-	return stored, nil
+	return stored, stored.Replayable()
 }
 
 // open stores a new checkout, and has the CRM make its records. It returns ports.ErrDuplicate if the order or the key has a

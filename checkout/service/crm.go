@@ -33,6 +33,9 @@ func (embeddedCRM) Complete(_ context.Context, c checkout.Completion) (checkout.
 // UpdateAuthority does nothing: the records have the setup of the checkout.
 func (embeddedCRM) UpdateAuthority(context.Context, checkout.AuthorityUpdate) error { return nil }
 
+// End does nothing: the records have the end of the checkout.
+func (embeddedCRM) End(context.Context, checkout.Ending) error { return nil }
+
 // Agreed returns ErrNotFound: what it knows of an agreement is in the same store, and was restored with it.
 func (embeddedCRM) Agreed(context.Context, checkout.EnrolmentKey) (checkout.Agreed, error) {
 	return checkout.Agreed{}, ports.ErrNotFound

@@ -3,9 +3,7 @@ package service
 import (
 	"slices"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // decider decides the change of a checkout, as it is in the store now.
@@ -24,14 +22,7 @@ func (d *decision) run(c checkout.Checkout) (checkout.Change, error) {
 	d.change, d.err = d.decide(c)
 	d.change.Jobs = slices.DeleteFunc(slices.Clone(d.change.Jobs), func(j checkout.Job) bool {
 		return j.Kind == checkout.JobNotify && d.service.cfg.Notifier == nil ||
-			j.Kind == checkout.JobAuthority && d.service.crmInfo.WithinCommit
+			(j.Kind == checkout.JobAuthority || j.Kind == checkout.JobEnd) && d.service.crmInfo.WithinCommit
 	})
 	return d.change, d.err
-}
-
-// listed returns the change without the events that the provider does not list: they do not exist for it.
-func listed(change checkout.Change, provider catalogue.Provider) checkout.Change {
-	change.Events = slices.DeleteFunc(slices.Clone(change.Events),
-		func(e events.Event) bool { return !events.Listed(provider.Destination.Events, e.Name) })
-	return change
 }

@@ -81,6 +81,10 @@ func (c *crm) UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) e
 	return c.call(ctx, "UpdateAuthority", func() error { return c.CRM.UpdateAuthority(ctx, u) })
 }
 
+func (c *crm) End(ctx context.Context, e checkout.Ending) error {
+	return c.call(ctx, "End", func() error { return c.CRM.End(ctx, e) })
+}
+
 func (c *crm) Agreed(ctx context.Context, k checkout.EnrolmentKey) (agreed checkout.Agreed, err error) {
 	err = c.call(ctx, "Agreed", func() (err error) { agreed, err = c.CRM.Agreed(ctx, k); return err })
 	return agreed, err

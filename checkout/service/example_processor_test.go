@@ -74,10 +74,11 @@ type remoteBank struct {
 	mu       sync.Mutex
 	requests map[string]checkout.SetupStart // by billing request id
 	done     map[string]time.Time
+	ended    map[string]bool
 }
 
 func newRemoteBank() *remoteBank {
-	b := &remoteBank{requests: map[string]checkout.SetupStart{}, done: map[string]time.Time{}}
+	b := &remoteBank{requests: map[string]checkout.SetupStart{}, done: map[string]time.Time{}, ended: map[string]bool{}}
 	b.server = httptest.NewServer(http.HandlerFunc(b.page))
 	return b
 }
@@ -105,16 +106,35 @@ func (b *remoteBank) Observe(_ context.Context, q checkout.SetupQuery) (checkout
 			MandateID: "MD-" + q.Setup.BillingRequestID, Authorisation: checkout.CustomerInProgress,
 			AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: at}
 	}
+	switch {
+	case b.ended[q.Setup.BillingRequestID] && seen.MandateID != "":
+		seen.Mandate = checkout.MandateCancelled
+	case b.ended[q.Setup.BillingRequestID]:
+		seen.BillingRequest = checkout.BillingCancelled
+	}
 	return seen, nil
+}
+
+func (b *remoteBank) Cancel(_ context.Context, q checkout.SetupQuery) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended[q.Setup.BillingRequestID] = true
+	return nil
 }
 
 // page serves the form for the bank details of the payer. This fake completes the setup at once.
 func (b *remoteBank) page(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimPrefix(r.URL.Path, "/")
 	b.mu.Lock()
-	start := b.requests[id]
-	b.done[id] = time.Now().UTC().Truncate(time.Millisecond)
+	start, ended := b.requests[id], b.ended[id]
+	if !ended {
+		b.done[id] = time.Now().UTC().Truncate(time.Millisecond)
+	}
 	b.mu.Unlock()
+	if ended {
+		http.Redirect(w, r, start.ReturnURL, http.StatusSeeOther)
+		return
+	}
 	sent, err := http.PostForm(b.notify, url.Values{"billing_request": {id}})
 	check(err)
 	sent.Body.Close()

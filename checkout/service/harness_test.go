@@ -201,6 +201,7 @@ type processor struct {
 	begins []string // idempotency keys
 	starts []checkout.SetupStart
 	asked  int
+	ended  int           // setups that a call of Cancel ended
 	asking int           // observations in progress
 	atOnce int           // the most observations in progress at once
 	panics string        // what every call panics with; "" for no panic
@@ -272,6 +273,27 @@ func (p *processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.says, p.err
+}
+
+// Cancel ends what the processor says, unless that has ended.
+func (p *processor) Cancel(ctx context.Context, _ checkout.SetupQuery) error {
+	if err := p.call(ctx); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch s := &p.says; {
+	case p.err != nil:
+		return p.err
+	case s.BillingRequest == checkout.BillingCancelled, s.Mandate.Dead():
+		return nil
+	case s.BillingRequest == checkout.BillingFulfilled:
+		s.Mandate, s.MandateReason = checkout.MandateCancelled, ""
+	default:
+		s.BillingRequest = checkout.BillingCancelled
+	}
+	p.ended++
+	return nil
 }
 
 func (p *processor) Ready(ctx context.Context) error {

@@ -113,13 +113,13 @@ func (s *Service) withinCommit(change checkout.Change, provider catalogue.Provid
 	if change.Agreement != nil {
 		at = change.Agreement.AcceptedAt
 	}
-	e := enrolment{change.Next, change.Agreement, change.Document}
+	e := enrolment{checkout: change.Next, agreement: change.Agreement, document: change.Document}
 	decide, err := s.askCRM(context.Background(), e, func() time.Time { return at })
 	if err != nil {
 		return checkout.Change{}, err
 	}
 	answer, err := decide(change.Next)
-	return listed(change.Answered(answer), provider), err
+	return change.Answered(answer).Listed(provider), err
 }
 
 // attemptHeld makes the first attempt at the CRM job of a change that was committed, which the caller holds. A change without
@@ -128,7 +128,7 @@ func (s *Service) attemptHeld(ctx context.Context, change checkout.Change, provi
 	entry checkout.JobEntry) (heldChange, error) {
 	for _, j := range change.Jobs {
 		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
-			e := enrolment{change.Next, change.Agreement, change.Document}
+			e := enrolment{checkout: change.Next, agreement: change.Agreement, document: change.Document}
 			held, err := s.attemptCRMJob(ctx, checkout.Lease{Job: j, Token: 1}, e, provider, holdLimit)
 			return held, s.failWaiting(ctx, err)
 		}
@@ -187,7 +187,7 @@ func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider 
 	if err != nil {
 		return heldChange{}, fmt.Errorf("read checkout %s: %w", l.Job.CheckoutID, err)
 	}
-	e := enrolment{checkout: c}
+	e := enrolment{checkout: c, ends: l.Job.Kind == checkout.JobEnd}
 	if l.Job.Kind == checkout.JobComplete {
 		if e, err = s.conclusionOf(ctx, c); err != nil {
 			return heldChange{}, err
@@ -220,7 +220,7 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	entry := s.jobEntry(provider, hold)
 	change, err := s.settle(settling, l, outcome, entry, func(c checkout.Checkout) (checkout.Change, error) {
 		change, err := decide(c)
-		return listed(change, provider), err
+		return change.Listed(provider), err
 	})
 	switch {
 	case lost(err):
@@ -245,10 +245,11 @@ func answered(err error) bool {
 	return err == nil || refused
 }
 
-// enrolment is a request to the CRM: to open the enrolment of a checkout, to complete it with the agreement and its document, or to
-// update the authority of a complete one.
+// enrolment is a request to the CRM: to open the enrolment of a checkout, to complete it with the agreement and its document, to
+// update the authority of a complete one, or to record its end.
 type enrolment struct {
 	checkout  checkout.Checkout
+	ends      bool
 	agreement *agreement.Agreement // nil unless to complete it
 	document  *agreement.Document
 }
@@ -267,12 +268,15 @@ func (s *Service) conclusionOf(ctx context.Context, c checkout.Checkout) (enrolm
 	return enrolment{checkout: c, agreement: &a, document: document}, nil
 }
 
-// askCRM has the CRM open or complete an enrolment, or update the authority of a complete one, and returns what its answer makes of the checkout; now is read once the CRM has
-// answered. A CRM that panics has failed.
+// askCRM has the CRM open or complete an enrolment, update the authority of a complete one, or record its end, and returns what its
+// answer makes of the checkout; now is read once the CRM has answered. A CRM that panics has failed.
 func (s *Service) askCRM(ctx context.Context, e enrolment, now func() time.Time) (decide decider, err error) {
 	defer recovered(&err)
 	c, key := e.checkout, s.enrolmentKey(e.checkout)
 	switch {
+	case e.ends:
+		err := s.cfg.CRM.End(ctx, checkout.Ending{EnrolmentKey: key, Records: c.Records, End: c.End, Withdrawn: c.Withdrawn()})
+		return func(stored checkout.Checkout) (checkout.Change, error) { return checkout.Change{Next: stored}, nil }, err
 	case c.Status == checkout.Confirmed:
 		err := s.cfg.CRM.UpdateAuthority(ctx, checkout.AuthorityUpdate{EnrolmentKey: key, Records: c.Records, Setup: c.Setup})
 		return func(stored checkout.Checkout) (checkout.Change, error) { return stored.Reported(c.Setup) }, err

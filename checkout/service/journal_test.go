@@ -60,7 +60,7 @@ func died(reason string) checkout.Observation {
 
 // What a support agent reads of a checkout, for each of its endings. Together they have every kind of moment but operators' acts.
 func TestATimelineTellsWhatHappened(t *testing.T) {
-	shown := map[checkout.MomentKind]bool{checkout.MomentOperated: true} // see package operate
+	shown := map[checkout.MomentKind]bool{checkout.MomentOperated: true, checkout.MomentWithdrawn: true} // see package operate
 	for _, tt := range []struct {
 		name   string
 		crm    bool // outside of the store
@@ -169,6 +169,32 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 			"service notice_failed setup",
 			"processor mandate_changed mandate cancelled bank_account_closed",
 			"provider:k1 refused DIRECT_DEBIT_SETUP_INCOMPLETE",
+		}},
+		{"cancelled", false, func(t *testing.T, w *world, mail *postbox) {
+			o := w.opened(t, "ORDER-1")
+			w.presses(t, o)
+			w.observes(t, o, fulfilled)
+			time.Sleep(2 * time.Second)
+			for range 2 { // a repeat is no moment
+				if _, err := w.Cancel(t.Context(), caller, o.Checkout.ID, checkout.Cancel{RequestID: "req_3", Reason: checkout.Some("wrong course")}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(2 * time.Second)
+			_, err := w.confirm(t, confirm(o))
+			expect(t, err, checkout.CodeCancelled)
+			_, err = w.Create(t.Context(), caller, create("ORDER-1"))
+			expect(t, err, checkout.CodeCancelled)
+		}, []string{
+			"provider:k1 created",
+			"service event_delivered checkout.created",
+			"payer pressed try 1",
+			"processor setup_done mandate pending_submission",
+			"service notice_sent setup",
+			"provider:k1 cancelled",
+			"processor mandate_changed mandate cancelled",
+			"service notice_sent cancelled",
+			"provider:k1 refused CHECKOUT_CANCELLED ×2",
 		}},
 		{"the CRM is away", true, func(t *testing.T, w *world, mail *postbox) {
 			mail.set(func(context.Context, checkout.PayerNotice) error { time.Sleep(time.Second); return nil })

@@ -123,6 +123,10 @@ func (s *Service) write(ctx context.Context, n checkout.Job) (written checkout.P
 		l, err = s.letterOfSetup(ctx, c, &written)
 	case kind == checkout.NoticeOfLink:
 		l, err = s.letterOfLink(ctx, c, &written)
+	case kind == checkout.NoticeOfCancel:
+		l, err = s.letterOfCancel(ctx, c, &written)
+	case kind == checkout.NoticeOfWithdrawal:
+		l, err = s.letterOfWithdrawal(ctx, c, &written)
 	case kind.OfMandate():
 		l, err = s.letterOfMandate(ctx, c, &written)
 	default:
@@ -156,6 +160,27 @@ func (s *Service) letterOfMandate(ctx context.Context, c checkout.Checkout, into
 	}
 	into.ReplyTo = a.Provider.SupportEmail
 	return letter.OfMandate(letter.Mandate{Agreement: a, Setup: c.Setup, Page: s.payersPage(c), Today: money.DateOf(s.now().In(s.zone))}), nil
+}
+
+// letterOfCancel says that a checkout for which bank details were given is cancelled.
+func (s *Service) letterOfCancel(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
+	provider, err := s.providerOf(ctx, c.ProviderCode)
+	if err != nil {
+		return letter.Letter{}, err
+	}
+	into.ReplyTo = provider.Branding.SupportEmail
+	return letter.OfCancel(letter.Cancel{Checkout: c, Provider: provider.DisplayName(), Colour: provider.Branding.PrimaryColour,
+		Contact: into.ReplyTo, Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil
+}
+
+// letterOfWithdrawal says that an agreement is withdrawn.
+func (s *Service) letterOfWithdrawal(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
+	a, err := s.cfg.Store.Agreement(ctx, c.Confirmation.AgreementNumber)
+	if err != nil {
+		return letter.Letter{}, fmt.Errorf("read agreement %s: %w", c.Confirmation.AgreementNumber, err)
+	}
+	into.ReplyTo = a.Provider.SupportEmail
+	return letter.OfWithdrawal(letter.Mandate{Agreement: a, Setup: c.Setup, Page: s.payersPage(c)}, c.End.At.In(s.zone)), nil
 }
 
 // letterOfLink has the latest link that was made for an e-mail.

@@ -189,7 +189,7 @@ func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout
 		if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {
 			return checkout.Change{Next: c} // the payer has begun another try meanwhile
 		}
-		return listed(c.Observe(seen, s.cfg.Environment, now), provider)
+		return c.Observe(seen, s.cfg.Environment, now).Listed(provider)
 	})
 	if err != nil {
 		return stored, err

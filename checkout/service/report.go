@@ -13,6 +13,7 @@ const (
 	OperationServe    Operation = "serve request"    // the caller was answered BUSY, or another attempt followed
 	OperationPrint    Operation = "render agreement" // the confirm goes on; after two such it has no PDF
 	OperationObserve  Operation = "observe setup"    // the processor did not answer; the record does
+	OperationCancel   Operation = "end setup"        // the processor is asked again later
 	OperationSend     Operation = "send event"       // one attempt of several at a provider's receiver
 	OperationGiveUp   Operation = "give up event"    // every attempt failed: the event is not sent again
 	OperationDeliver  Operation = "deliver events"   // the scheduler delivers the events later
@@ -93,11 +94,12 @@ func Counts() []Count {
 
 const countMandate = "mandate "
 
-// countEnded counts the end of the mandate of a checkout whose confirm was decided, which the moment of a change tells of.
+// countEnded counts the end of the mandate of a checkout whose confirm was decided, which the moment of a change tells of, unless its
+// agreement was withdrawn.
 func (s *Service) countEnded(change checkout.Change) {
 	c := change.Next
 	ended := func(m checkout.Moment) bool {
-		return m.Kind == checkout.MomentMandateChanged && c.Confirmation.AgreementNumber != "" && c.Setup.Mandate.Dead()
+		return !c.Ended() && m.Kind == checkout.MomentMandateChanged && c.Confirmation.AgreementNumber != "" && c.Setup.Mandate.Dead()
 	}
 	if slices.ContainsFunc(change.Moments, ended) {
 		s.cfg.Count(Count(countMandate + c.Setup.Mandate))

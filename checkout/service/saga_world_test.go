@@ -273,6 +273,27 @@ func (b *sagaBank) Observe(_ context.Context, q checkout.SetupQuery) (checkout.O
 	return notBegun, nil
 }
 
+func (b *sagaBank) Cancel(_ context.Context, q checkout.SetupQuery) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := q.Setup.BillingRequestID
+	seen, ok := b.moved[id]
+	switch {
+	case ok:
+	case b.fulfilled[id]:
+		seen = fulfilled
+	default:
+		seen = notBegun
+	}
+	if seen.BillingRequest == checkout.BillingFulfilled {
+		seen.Mandate = checkout.MandateCancelled
+	} else {
+		seen.BillingRequest = checkout.BillingCancelled
+	}
+	b.moved[id] = seen
+	return nil
+}
+
 // finish is a payer who gives the authority on the page with this address.
 func (b *sagaBank) finish(url string) {
 	b.mu.Lock()

@@ -51,13 +51,15 @@ type guard struct {
 func (sch *scheduler) setHandlers() {
 	s := sch.Service
 	crm := handler{attempt: s.enrolLater, operation: OperationComplete, severity: Error, all: 8, breaker: &s.crm}
-	sch.guards = []guard{{&s.crm, []checkout.JobKind{checkout.JobComplete, checkout.JobOpen, checkout.JobAuthority}, s.probeCRM}}
+	sch.guards = []guard{{&s.crm, []checkout.JobKind{checkout.JobComplete, checkout.JobOpen, checkout.JobAuthority, checkout.JobEnd}, s.probeCRM}}
 	sch.handlers = map[checkout.JobKind]handler{
 		checkout.JobDeliver:   {attempt: s.deliverLater, operation: OperationRecover, severity: Error},
 		checkout.JobOpen:      crm,
 		checkout.JobComplete:  crm,
 		checkout.JobAuthority: crm,
+		checkout.JobEnd:       crm,
 		checkout.JobLook:      {attempt: s.look, operation: OperationObserve, severity: Warning, all: 4},
+		checkout.JobCancel:    {attempt: s.cancelSetup, operation: OperationCancel, severity: Warning, all: 8},
 		checkout.JobNotified:  {attempt: s.handleNotification, operation: OperationObserve, severity: Warning, all: 12},
 		checkout.JobApproval:  {attempt: s.endApproval, operation: OperationTask, severity: Error, all: 1},
 	}

@@ -28,6 +28,7 @@ type SetupPage struct {
 	Earliest    money.Date      // on which a payment may be taken, if the enrolment is confirmed today
 	Planned     money.Date      // the first payment date that was agreed, or that the provider prefers
 	Completed   time.Time       // when the setup was completed, in New Zealand time; zero before
+	Ended       money.Date      // when the checkout was cancelled, or its agreement withdrawn, in New Zealand; zero before
 	DebitTerms  agreement.DebitTerms
 	LenderTerms agreement.Terms      // of the agreement, where there is one
 	Agreement   *agreement.Agreement // nil before the confirm, and where the CRM has not completed the enrolment yet
@@ -39,10 +40,14 @@ type SetupPage struct {
 
 // known returns the page, or the error that it cannot say who debits.
 func (p SetupPage) known() (SetupPage, error) {
-	if p.State == checkout.PageExpired || p.State == checkout.PageNotEnabled || p.unknown == nil {
+	switch p.State {
+	case checkout.PageCancelled, checkout.PageExpired, checkout.PageNotEnabled:
 		return p, nil
 	}
-	return SetupPage{}, p.unknown
+	if p.unknown != nil {
+		return SetupPage{}, p.unknown
+	}
+	return p, nil
 }
 
 // Disclosure returns what the page shows a payer before the consent.
@@ -66,7 +71,7 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	}
 	opened, at := page.Checkout, s.now()
 	defer func() { s.notePage(opened, at, page.State) }()
-	closed := page.State == checkout.PageNotEnabled || page.State == checkout.PageEnded
+	closed := page.State == checkout.PageCancelled || page.State == checkout.PageNotEnabled || page.State == checkout.PageEnded
 	if opened.Setup.BillingRequestID == "" || closed {
 		return page, nil
 	}
@@ -160,6 +165,9 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	if at := c.Setup.CompletedAt; !at.IsZero() {
 		page.Completed = at.In(s.zone)
 	}
+	if at := c.End.At; !at.IsZero() {
+		page.Ended = money.DateOf(at.In(s.zone))
+	}
 	page.DebitTerms = agreement.DebitTerms{NoticeDays: page.Provider.NoticeDays, Provider: page.Provider.DisplayName(),
 		Lender: page.LenderTerms.Lender, Authority: page.LenderTerms.Authority}
 	if agreed := c.Setup.Consent.NoticeDays; agreed > 0 && c.SetupComplete() {
@@ -208,7 +216,7 @@ func (s *Service) Document(ctx context.Context, a agreement.Agreement) (document
 
 // BeginSetup starts the bank setup and returns where the payer's browser goes next: to the processor, or back to the
 // setup page if there is nothing to do there. It is stored as the payer's consent to the direct debit terms. The
-// refusals are SETUP_LINK_UNKNOWN, SETUP_LINK_EXPIRED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and BUSY.
+// refusals are SETUP_LINK_UNKNOWN, SETUP_LINK_EXPIRED, CHECKOUT_CANCELLED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and BUSY.
 func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkout.Acceptance) (url string, err error) {
 	defer recovered(&err)
 	ctx, cancel := detached(withSubject(ctx), waitLimit+s.cfg.ProcessorTimeout)
@@ -237,9 +245,12 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 		return "", s.fail(ctx, "begin the setup of "+c.ID, err)
 	}
 	if c.Begun(try, request.ID, consent).Next.Setup != c.Setup {
-		_, err = s.updateSetup(ctx, c.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout) checkout.Change {
+		fresh, failed := s.updateSetup(ctx, c.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout) checkout.Change {
 			return c.Begun(try, request.ID, consent)
 		})
+		if err = failed; err == nil && fresh.Ended() { // meanwhile
+			return "", checkout.CheckoutCancelled()
+		}
 	}
 	s.viewed.values.Delete(request.ID) // the payer who comes back must see what that led to, however soon
 	return request.URL, err

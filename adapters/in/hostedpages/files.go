@@ -24,7 +24,11 @@ func (p *pages) document(w http.ResponseWriter, r *http.Request, c content, a ag
 }
 
 // calendar serves the payments of the agreement as a calendar file.
-func (p *pages) calendar(w http.ResponseWriter, _ *http.Request, c content, a agreement.Agreement) {
+func (p *pages) calendar(w http.ResponseWriter, r *http.Request, c content, a agreement.Agreement) {
+	if c.Checkout.Withdrawn() { // there are no payments
+		p.site.Redirect(w, r, c.SetupURL)
+		return
+	}
 	p.site.File(w, a.Number+".ics", "text/calendar; charset=utf-8", []byte(calendarOf(a, c.Payments)))
 }
 

@@ -105,6 +105,8 @@ func (p *pages) found(w http.ResponseWriter, r *http.Request, setup service.Setu
 	web.RequestOf(r.Context()).Provider = setup.Provider.Code
 	c = p.content(setup)
 	switch setup.State {
+	case checkout.PageCancelled:
+		p.gone(w, r, "cancelled.html", p.view(c, "This payment plan was cancelled"))
 	case checkout.PageExpired:
 		p.gone(w, r, "expired.html", p.view(c, "This link has expired"))
 	case checkout.PageEnded:
@@ -199,7 +201,7 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request, form url.Values, t
 	case err == nil:
 		p.site.Redirect(w, r, next)
 		return
-	case !checkout.Refused(err, checkout.CodeLinkExpired, checkout.CodeProviderNotEnabled, checkout.CodeTermsChanged):
+	case !checkout.Refused(err, checkout.CodeLinkExpired, checkout.CodeCancelled, checkout.CodeProviderNotEnabled, checkout.CodeTermsChanged):
 		p.site.Fail(w, r, err)
 		return
 	}
@@ -245,7 +247,10 @@ func (p *pages) setup(w http.ResponseWriter, r *http.Request, c content) {
 		p.site.Show(w, r, "settling.html", p.view(c, "Your direct debit is being set up"))
 	case c.Done():
 		name, title := "done.html", "Bank details saved: one step left"
-		if c.Confirmed() {
+		switch {
+		case c.Checkout.Withdrawn():
+			name, title = "withdrawn.html", "Your agreement was withdrawn"
+		case c.Confirmed():
 			name, title = "payer.html", "Your payment plan"
 		}
 		v := p.view(c, title)

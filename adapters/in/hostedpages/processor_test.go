@@ -52,6 +52,8 @@ func (b *bank) Observe(ctx context.Context, _ checkout.SetupQuery) (checkout.Obs
 	return says, err
 }
 
+func (*bank) Cancel(context.Context, checkout.SetupQuery) error { return nil }
+
 func (*bank) Ready(context.Context) error { return nil }
 
 func (b *bank) say(o checkout.Observation) {

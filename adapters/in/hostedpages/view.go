@@ -79,6 +79,12 @@ func (c content) Done() bool { return c.State == checkout.PageDone }
 // Confirmed reports whether the enrolment is confirmed, so that there is an agreement.
 func (c content) Confirmed() bool { return c.Agreement != nil }
 
+// ByProvider reports whether the provider has ended the checkout.
+func (c content) ByProvider() bool { return c.Checkout.End.By == checkout.PartyProvider }
+
+// EndedOn returns the day on which the checkout was cancelled, or its agreement withdrawn.
+func (c content) EndedOn() string { return c.Ended.Long() }
+
 // Unknown reports whether the processor does not answer, so that the payer may have finished.
 func (c content) Unknown() bool { return c.LastTry == checkout.TryUnknown }
 

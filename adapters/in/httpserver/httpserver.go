@@ -154,7 +154,8 @@ func Noted(log *slog.Logger) func(context.Context, checkout.Noted) {
 	return func(ctx context.Context, n checkout.Noted) {
 		switch n.Moment.Kind {
 		case checkout.MomentCreated, checkout.MomentConfirmed, checkout.MomentRefused, checkout.MomentOpened, checkout.MomentReturned,
-			checkout.MomentPressed, checkout.MomentLinkRenewed, checkout.MomentEventDelivered, checkout.MomentOperated:
+			checkout.MomentPressed, checkout.MomentLinkRenewed, checkout.MomentCancelled, checkout.MomentEventDelivered,
+			checkout.MomentOperated:
 			return
 		}
 		attrs := append(web.About(n.About), slog.String("moment", string(n.Moment.Kind)), slog.String("actor", string(n.Moment.Actor)),

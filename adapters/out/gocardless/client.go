@@ -46,7 +46,7 @@ type call struct {
 	path    string
 	query   url.Values
 	key     string // the idempotency key of a POST; "" of a GET
-	body    any    // of a POST
+	body    any    // of a POST; nil of an action
 }
 
 func (c call) method() string {
@@ -178,16 +178,36 @@ func (c *client) events(ctx context.Context, p checkout.Purpose, names ...string
 	return send[[]notifiedWire](ctx, c, call{purpose: p, path: "/events", query: query})
 }
 
+// newKey returns an idempotency key that no call has had.
+func (c *client) newKey() (string, error) {
+	var key [16]byte
+	if _, err := io.ReadFull(c.rand, key[:]); err != nil {
+		return "", fmt.Errorf("read random bytes: %w", err)
+	}
+	return hex.EncodeToString(key[:]), nil
+}
+
+// cancel cancels a billing request or a mandate. The error is errInvalidState where its state does not allow that: it has ended, if
+// only by an attempt whose answer was lost, or cannot be cancelled yet.
+func (c *client) cancel(ctx context.Context, p checkout.Purpose, resources, id string) error {
+	key, err := c.newKey()
+	if err != nil {
+		return err
+	}
+	_, err = send[json.RawMessage](ctx, c, call{purpose: p, path: "/" + resources + "/" + url.PathEscape(id) + "/actions/cancel", key: key})
+	return err
+}
+
 // createFlow makes a flow of a billing request. There may be several, so its key is new each time: the answer to a flow
 // that was made before could not be had again.
 func (c *client) createFlow(ctx context.Context, request string, start checkout.SetupStart) (flowWire, error) {
 	for range maxAttempts {
-		var key [16]byte
-		if _, err := io.ReadFull(c.rand, key[:]); err != nil {
-			return flowWire{}, fmt.Errorf("read random bytes: %w", err)
+		key, err := c.newKey()
+		if err != nil {
+			return flowWire{}, err
 		}
 		made, err := send[flowWire](ctx, c, call{purpose: checkout.ForPayer, path: "/billing_request_flows",
-			key: hex.EncodeToString(key[:]), body: toFlowWire(request, start)})
+			key: key, body: toFlowWire(request, start)})
 		var conflict *apiError
 		if !errors.As(err, &conflict) || conflict.conflicting == "" {
 			return made, err

@@ -89,6 +89,8 @@ func toWireCheckout(c checkout.Checkout) Object {
 		Opt("confirmed_at", c.Confirmation.At),
 		Opt("confirm_request_id", c.Confirmation.RequestID),
 		Opt("agreement_id", c.Confirmation.AgreementID),
+		Opt("ended", Object{Opt("at", c.End.At), Opt("by", string(c.End.By)), Opt("ground", string(c.End.Ground)),
+			Opt("reason", c.End.Reason)}), // it was cancelled, or its agreement withdrawn
 		Opt("erased_at", c.ErasedAt), // when the personal data was erased
 	}
 }

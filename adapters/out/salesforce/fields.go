@@ -41,7 +41,7 @@ type field struct {
 	external bool     // records are found by it
 	values   []string // of a choice: what is written
 	readOnly bool     // only read
-	updated  bool     // written again when the enrolment completes, or its mandate ends
+	updated  bool     // written again when the enrolment completes, or it or its mandate ends
 }
 
 // object is one object whose records are written, or only read.
@@ -76,6 +76,7 @@ const (
 	fieldContent      = "content_document"
 	fieldMandate      = "mandate_id"
 
+	fieldEndedAt        = "ended_at"
 	fieldMandateStatus  = "mandate_status"
 	fieldMandateChanged = "mandate_changed_at"
 )
@@ -143,6 +144,8 @@ func enrolmentObjects() []object {
 			textField("order_id", "Provider_Order_Id__c", 255, "provider.provider_order_id"),
 			textField("provider_code", "Provider_Code__c", 32, "provider.provider_code"),
 			textField("course_code", "Course_Code__c", 255, "course.course_code"),
+			updated(plainField(fieldEndedAt, "Ended_At__c", kindTime, "")),
+			updated(textField("end", "End__c", 40, "")),
 		}, figures()...)},
 		{role, "OpportunityContactRole", false, []field{
 			checkoutKey(),

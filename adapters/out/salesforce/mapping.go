@@ -18,8 +18,10 @@ type Mapping struct {
 }
 
 const (
-	stageOpen     = "stages.open"     // the stage of an enrolment that was opened
-	stageComplete = "stages.complete" // and of a complete enrolment
+	stageOpen      = "stages.open"      // the stage of an enrolment that was opened
+	stageComplete  = "stages.complete"  // of a complete enrolment
+	stageCancelled = "stages.cancelled" // of an enrolment that was cancelled before it was complete
+	stageWithdrawn = "stages.withdrawn" // of an enrolment whose agreement was withdrawn
 )
 
 // DefaultMapping returns the names of an organisation that has the metadata.
@@ -42,6 +44,8 @@ func defaults() (all []struct{ path, api string }) {
 	}
 	add(stageOpen, "Prospecting")
 	add(stageComplete, "Closed Won")
+	add(stageCancelled, "Closed Lost")
+	add(stageWithdrawn, "Closed Lost")
 	return all
 }
 
@@ -71,6 +75,11 @@ func ParseMapping(data []byte) (Mapping, error) {
 	faults := append(m.take("", v), m.twice()...)
 	if m.names[stageOpen] == m.names[stageComplete] {
 		faults = append(faults, wrong("stages", "must differ: an enrolment would be complete when it is opened"))
+	}
+	for _, stage := range []string{stageCancelled, stageWithdrawn} {
+		if m.names[stage] == m.names[stageComplete] {
+			faults = append(faults, wrong(stage, "must not be the stage of a complete enrolment"))
+		}
 	}
 	return m, errors.Join(faults...)
 }

@@ -115,13 +115,13 @@ func identifier(text string) string {
 	return base32.StdEncoding.EncodeToString(sum[:15])
 }
 
-// complete records that the payer filled in the form of a billing request. The first time stays.
+// complete records that the payer filled in the form of a billing request, or that it is cancelled. The first time stays.
 func (p *Processor) complete(ctx context.Context, id string, c completionWire) error {
 	c.At = p.now().UTC().Truncate(time.Millisecond)
 	return p.keep(ctx, doneName(id), c)
 }
 
-// completed returns the completion of a billing request, or nil where the payer is not done.
+// completed returns the completion of a billing request, or nil where the payer is not done and it is not cancelled.
 func (p *Processor) completed(ctx context.Context, id string) (*completionWire, error) {
 	var c completionWire
 	err := p.read(ctx, doneName(id), &c)
@@ -145,10 +145,19 @@ func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 	if err != nil {
 		return checkout.Observation{}, err
 	}
-	if done == nil {
+	switch {
+	case done == nil:
 		return checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}, nil
+	case done.Cancelled:
+		return checkout.Observation{BillingRequest: checkout.BillingCancelled, Authorisation: checkout.CustomerInProgress}, nil
 	}
 	mandate, authorisation := done.status(p.now())
+	switch err := p.read(ctx, endName(id), &struct{}{}); {
+	case err == nil:
+		mandate, authorisation = checkout.MandateCancelled, checkout.CustomerInProgress
+	case !errors.Is(err, ports.ErrNotFound):
+		return checkout.Observation{}, fmt.Errorf("read the end of billing request %s: %w", id, err)
+	}
 	return checkout.Observation{
 		BillingRequest: checkout.BillingFulfilled,
 		Mandate:        mandate,
@@ -158,6 +167,26 @@ func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 		AccountMask:    done.Mask,
 		CompletedAt:    done.At.UTC(),
 	}, nil
+}
+
+// Cancel implements ports.Processor. The first record of how a billing request was completed stays: the cancel's or the payer's,
+// whose mandate is cancelled then.
+func (p *Processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
+	id := q.Setup.BillingRequestID
+	if !billingRequestID.MatchString(id) {
+		return fmt.Errorf("billing request %q: %w", id, ports.ErrNotFound)
+	}
+	if err := p.complete(ctx, id, completionWire{Cancelled: true}); err != nil {
+		return fmt.Errorf("cancel billing request %s: %w", id, err)
+	}
+	done, err := p.completed(ctx, id)
+	if err != nil || done.Cancelled {
+		return err
+	}
+	if err := p.keep(ctx, endName(id), struct{}{}); err != nil {
+		return fmt.Errorf("cancel the mandate of billing request %s: %w", id, err)
+	}
+	return nil
 }
 
 // status returns how far the mandate of a completed setup is.

@@ -12,7 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// The records of a billing request: how it was begun, for each return URL, and how it was completed.
+// The records of a billing request: how it was begun, for each return URL, how it was completed, and that its mandate is cancelled.
 
 func startName(id, returnURL string) string {
 	return fmt.Sprintf("%s%x", startPrefix(id), sha256.Sum256([]byte(returnURL)))
@@ -21,6 +21,8 @@ func startName(id, returnURL string) string {
 func startPrefix(id string) string { return "start/" + id + "/" }
 
 func doneName(id string) string { return "done/" + id }
+
+func endName(id string) string { return doneName(id) + "/end" }
 
 // startWire is the part of a start that the page needs.
 type startWire struct {
@@ -65,11 +67,12 @@ func (p *Processor) keepStart(ctx context.Context, id string, start checkout.Set
 	return p.keep(ctx, name, shown)
 }
 
-// completionWire is a payer's form with the time of its arrival.
+// completionWire is a payer's form with the time of its arrival, or a cancel.
 type completionWire struct {
-	Holder string                `json:"account_holder_name"`
-	Mask   agreement.AccountMask `json:"account_mask"`
-	At     time.Time             `json:"completed_at"`
+	Holder    string                `json:"account_holder_name"`
+	Mask      agreement.AccountMask `json:"account_mask"`
+	At        time.Time             `json:"completed_at"`
+	Cancelled bool                  `json:"cancelled,omitempty"`
 }
 
 func (p *Processor) keep(ctx context.Context, name string, v any) error {

@@ -91,6 +91,7 @@ func standardObjects() []Object {
 				"Perception Analysis", "Proposal/Price Quote", "Negotiation/Review", "Closed Won", "Closed Lost")),
 			required(plain("CloseDate", TypeDate)), amount("Amount"), reference("AccountId", "Account"),
 			long("Description", 32000), checkoutKey(), environment(), text("Checkout_Id__c", 80), text("Provider_Order_Id__c", 255),
+			plain("Ended_At__c", TypeDateTime), text("End__c", 40),
 			text("Provider_Code__c", 32), text("Course_Code__c", 255),
 			reference("Provider_Integration__c", "Provider_Integration__c"), reference("Course__c", "Course__c")}, planFields()...)},
 		{Name: "OpportunityContactRole", Prefix: "00K", Fields: []Field{

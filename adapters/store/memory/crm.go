@@ -32,6 +32,8 @@ type CRMEnrolment struct {
 	Document    []byte
 	Setup       checkout.Setup // as it completed, or as its authority was updated
 	Completions int            // how often it became complete
+	End         checkout.End   // zero until it ended
+	Ends        int            // how often it ended
 }
 
 // NewCRM returns an empty CRM.
@@ -125,6 +127,25 @@ func (c *CRM) UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) e
 			return nil
 		}
 		on.Authorisation, on.Mandate, on.MandateReason, on.MandateSince = u.Setup.Authorisation, u.Setup.Mandate, u.Setup.MandateReason, u.Setup.MandateSince
+		return nil
+	})
+}
+
+// End implements [ports.CRM].
+func (c *CRM) End(ctx context.Context, e checkout.Ending) error {
+	return c.locked(ctx, e.EnrolmentKey, func(stored *CRMEnrolment) error {
+		switch {
+		case stored == nil:
+			return refuse("ENROLMENT_NOT_OPENED")
+		case stored.Records != e.Records:
+			return refuse("OTHER_RECORDS")
+		case e.Withdrawn && stored.Completions == 0:
+			return refuse("NO_MANDATE")
+		case !e.Withdrawn && stored.Completions > 0:
+			return refuse("COMPLETE")
+		case stored.Ends == 0:
+			stored.End, stored.Ends = e.End, 1
+		}
 		return nil
 	})
 }

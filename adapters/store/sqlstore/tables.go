@@ -60,6 +60,11 @@ var State = Columns[checkout.Checkout]{
 	{Name: "agreement_number", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementNumber }},
 	{Name: "document_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.DocumentID }},
 
+	{Name: "ended_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.End.At) }},
+	{Name: "ended_by", Field: func(c *checkout.Checkout) any { return (*string)(&c.End.By) }},
+	{Name: "ended_ground", Field: func(c *checkout.Checkout) any { return (*string)(&c.End.Ground) }},
+	{Name: "ended_reason", Field: func(c *checkout.Checkout) any { return &c.End.Reason }},
+
 	{Name: "erased_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.ErasedAt) }},
 }
 

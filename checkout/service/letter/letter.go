@@ -165,7 +165,7 @@ func questions(a agreement.Agreement) (rows []agreement.Row) {
 	return rows
 }
 
-// Link is a new link to the setup page, for which a payer has asked.
+// Link is a new link to the setup page, for which a payer or an operator has asked.
 type Link struct {
 	Student  agreement.Student
 	Course   string
@@ -182,8 +182,8 @@ func OfLink(l Link) Letter {
 		paragraphs: []string{
 			hello(l.Student),
 			"Here is a new link to set up the direct debit for " + l.Course + " at " + l.Provider + ". It works until " + l.Until.Long() + ".",
-			"Somebody who had the old link asked for it. If that was not you, you need not do anything: nothing is set up until bank " +
-				"details are given.",
+			"Somebody who had the old link asked for it, or our support. If that was not you, you need not do anything: nothing is set up " +
+				"until bank details are given.",
 		},
 		button: "Set up the direct debit", link: l.Address, sections: []agreement.Section{{Paragraphs: []string{passOn}}}}.letter()
 }

@@ -79,8 +79,8 @@ type Erasing struct {
 
 // CheckErasure returns why the student is not erased for the operator's reason, each checkout with what is against it, or nil.
 func (o Operator) CheckErasure(ctx context.Context, s Student, e Erasing) error {
-	if word := s.named(o.Reason); word != "" {
-		return fmt.Errorf("the reason stays on record for ever and must name no person; it has %q", word)
+	if err := s.unnamed(o.Reason); err != nil {
+		return err
 	}
 	today := money.DateOf(o.now().In(e.Zone))
 	var against []error
@@ -109,12 +109,20 @@ func (e Erasing) erasable(c checkout.Checkout, today money.Date) error {
 	return err
 }
 
+// unnamed returns an error with a word of the reason that names the student, or nil.
+func (s Student) unnamed(reason string) error {
+	if word := s.named(reason); word != "" {
+		return fmt.Errorf("the reason stays on record for ever and must name no person; it has %q", word)
+	}
+	return nil
+}
+
 // named returns a word of the reason that names the student, or "".
 func (s Student) named(reason string) string {
 	words := strings.FieldsFunc(strings.ToLower(reason), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 	names := func(text string) bool { return text != "" && slices.Contains(words, strings.ToLower(text)) }
 	switch {
-	case strings.Contains(strings.ToLower(reason), strings.ToLower(s.Email)):
+	case s.Email != "" && strings.Contains(strings.ToLower(reason), strings.ToLower(s.Email)):
 		return s.Email
 	}
 	for _, r := range s.Records {

@@ -112,6 +112,10 @@ CREATE TABLE checkouts (
 	agreement_id            text NOT NULL,
 	agreement_number        text NOT NULL,
 	document_id             text NOT NULL,
+	ended_ms                bigint, -- when it was cancelled, or its agreement withdrawn; NULL: it was not
+	ended_by                text NOT NULL, -- provider or operator; '' until then
+	ended_ground            text NOT NULL, -- of a withdrawal: cooling-off, provider, hardship or error
+	ended_reason            text NOT NULL, -- as it was given
 	erased_ms               bigint, -- when the personal data of the checkout and of its agreement was erased; NULL while it is on record
 	updated_ms              bigint NOT NULL, -- when what the list of enrolments says of it changed
 	listed                  bigint NOT NULL DEFAULT 0, -- its cursor in the list of enrolments; 0 until it is read there after a change

@@ -117,6 +117,10 @@ CREATE TABLE checkouts (
 	agreement_id            TEXT NOT NULL,
 	agreement_number        TEXT NOT NULL,
 	document_id             TEXT NOT NULL,
+	ended_ms                INTEGER, -- when it was cancelled, or its agreement withdrawn; NULL: it was not
+	ended_by                TEXT NOT NULL, -- provider or operator; '' until then
+	ended_ground            TEXT NOT NULL, -- of a withdrawal: cooling-off, provider, hardship or error
+	ended_reason            TEXT NOT NULL, -- as it was given
 	erased_ms               INTEGER, -- when the personal data of the checkout and of its agreement was erased; NULL while it is on record
 	updated_ms              INTEGER NOT NULL, -- when what the list of enrolments says of it changed
 	listed                  INTEGER NOT NULL DEFAULT 0, -- its cursor in the list of enrolments; 0 until it is read there after a change

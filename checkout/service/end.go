@@ -1,0 +1,84 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// Cancel cancels the caller's checkout with this id before its confirm. A repeat is answered as the first was, and changes nothing. It
+// takes up to ten seconds, and up to 35 more while its event is delivered to a provider that lists it. The refusals are
+// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT once it is confirmed, CHECKOUT_ERASED and
+// BUSY. Where the command has no RequestID, one is made.
+func (s *Service) Cancel(ctx context.Context, caller Caller, id string, cmd checkout.Cancel) (c checkout.Checkout, err error) {
+	err = s.serve(ctx, call{Caller: caller, id: id, requestID: &cmd.RequestID},
+		func(ctx context.Context, provider catalogue.Provider) (held heldChange, err error) {
+			if err := cmd.Check(); err != nil {
+				return held, err
+			}
+			ctx, cancel := detached(ctx, waitLimit)
+			defer cancel()
+			if _, err := s.owned(ctx, caller, id); err != nil {
+				return held, err
+			}
+			cmd.By, cmd.Actor = checkout.PartyProvider, checkout.ProviderActor(caller.KeyID)
+			entry := s.jobEntry(provider, holdLimit)
+			change, err := s.update(ctx, id, entry, func(stored checkout.Checkout) (checkout.Change, error) {
+				change, err := cmd.Decide(stored, s.cfg.Environment, entry.Now)
+				return change.Listed(provider), err
+			})
+			switch c = change.Next; {
+			case errors.Is(err, checkout.ErrEnded):
+				return held, nil
+			case err != nil:
+				return held, err
+			}
+			s.wakeScheduler()
+			return heldChange{change, provider, entry.Now.Add(entry.Hold)}, nil
+		})
+	return c, err
+}
+
+// cancelSetup has the processor end the setup of a checkout that has ended, and records what the processor says of it then. The job
+// stays pending until that is done: every attempt may find what an attempt before has done.
+func (s *Service) cancelSetup(ctx context.Context, l checkout.Lease) error {
+	attempting, cancel := detached(ctx, waitLimit+s.cfg.ProcessorTimeout)
+	defer cancel()
+	failure := s.endAtProcessor(attempting, l.Job)
+	now, outcome := s.now(), checkout.Outcome{State: checkout.JobDone, Attempts: 1}
+	if failure != nil {
+		outcome.State, outcome.Pause = checkout.JobPending, checkout.CRMPause(l.Attempts+1, false)
+		outcome.Failure = checkout.FailureOf(failure, now)
+		return errors.Join(failure, s.settleAttempt(ctx, l, outcome))
+	}
+	settling, cancel := detached(ctx, settleLimit)
+	defer cancel()
+	_, err := s.settle(settling, l, outcome, checkout.JobEntry{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
+		return c.SetupEnded(l.Job.RequestID, now), nil
+	})
+	if lost(err) {
+		return nil
+	}
+	return err
+}
+
+// endAtProcessor ends the setup of a job, unless that is done or a later try has its own job.
+func (s *Service) endAtProcessor(ctx context.Context, j checkout.Job) error {
+	c, err := found(s.cfg.Store.Checkout(ctx, j.CheckoutID))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read checkout %s: %w", j.CheckoutID, err)
+	case c == nil, !c.ToEnd(), c.Setup.Try != j.Try:
+		return nil
+	}
+	calling, cancel := context.WithTimeout(ctx, s.cfg.ProcessorTimeout)
+	defer cancel()
+	if err := s.ask(calling, *c, checkout.ForNotification, s.cfg.Processor.Cancel); err != nil {
+		return fmt.Errorf("end the setup of %s: %w", c.ID, err)
+	}
+	_, err = s.refresh(ctx, *c, checkout.ForNotification)
+	return err
+}
