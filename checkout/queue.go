@@ -44,6 +44,7 @@ type Outcome struct {
 	State    JobState
 	Pause    time.Duration // of JobPending: before the next attempt
 	Attempts int           // made now, added to the attempts on record
+	Log      []Attempt     // of an event: the same attempts, added to the log of the event's attempts
 	Failure  Failure       // of the latest attempt that failed; the zero value leaves the failure on record
 	Receipt  Receipt       // of JobDone
 	Cursor   string        // of JobPending: for the next attempt
@@ -58,7 +59,7 @@ type Failure struct {
 
 // FailureOf returns the failure of an attempt, with as much of the error as is stored.
 func FailureOf(err error, at time.Time) Failure {
-	return Failure{At: at, Reason: storable(err.Error())}
+	return Failure{At: at, Reason: storable(err.Error(), maxStored)}
 }
 
 // Receipt is the proof that another system has taken over what a job sent.
@@ -68,14 +69,16 @@ type Receipt struct {
 }
 
 // Storable returns the receipt with as much of its texts as is stored.
-func (r Receipt) Storable() Receipt { return Receipt{storable(r.Reference), storable(r.Answer)} }
+func (r Receipt) Storable() Receipt {
+	return Receipt{storable(r.Reference, maxStored), storable(r.Answer, maxStored)}
+}
 
 // maxStored is the largest number of bytes of a reason or an answer that is stored.
 const maxStored = 300
 
 // storable returns the beginning of a text as every store takes it: valid UTF-8 without U+0000.
-func storable(text string) string {
-	text = strings.ToValidUTF8(text[:min(len(text), maxStored)], "")
+func storable(text string, limit int) string {
+	text = strings.ToValidUTF8(text[:min(len(text), limit)], "")
 	return strings.ReplaceAll(text, "\x00", "")
 }
 

@@ -63,6 +63,8 @@ type Redelivery struct {
 	Delivered bool
 	Attempts  int
 	Failure   string // as Failure.Reason
+	// Log is the attempts, for the log of the event's attempts; nil in a redelivery that is read.
+	Log []Attempt
 }
 
 // About names the checkout that something is about, as far as it is known.

@@ -29,11 +29,12 @@ var ErrProhibited = errors.New("the destination is not allowed")
 // Sender sends events. Its caller bounds how many attempts are made at once for each provider, so that one receiver delays
 // no other: a sender has no such bound of its own, least of all by host, which providers share.
 type Sender interface {
-	// Send makes one attempt, counted from 1, to deliver to the destination, in 2 seconds at most, and returns nil if the
+	// Send makes one attempt, counted from 1, to deliver to the destination, in 2 seconds at most, and returns no error if the
 	// receiver answered 2xx. It follows no redirect and reads no more of the answer than it must. Its error, which is kept on
-	// record, holds neither the destination's secret nor its answer. With ErrProhibited, and with ErrBusy where the sender
-	// could not try, nothing was sent, and it was no attempt.
-	Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error
+	// record, holds neither the destination's secret nor its answer. An attempt that ran out of time wraps
+	// context.DeadlineExceeded. With ErrProhibited, and with ErrBusy where the sender could not try, nothing was sent, and it
+	// was no attempt.
+	Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error)
 }
 
 // PayerNotifier notifies payers of what they have set up and agreed: by e-mail, say. It may be called concurrently.

@@ -168,7 +168,7 @@ type Retention interface {
 
 	// EraseCheckouts passes the checkouts with these ids that exist, in any order, to decide, and stores the result: the
 	// checkouts; for each its agreement as Agreement.Erased returns it, its document without its bytes, its jobs without
-	// receipts and reasons of failures, and the moment; the entries of the agreements in Unsalted that exist, without their
+	// receipts, reasons of failures and logs of attempts, and the moment; the entries of the agreements in Unsalted that exist, without their
 	// salt; and the entry of the evidence log.
 	EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error
 }

@@ -357,12 +357,16 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 	sent := events.NewDelivery(e, secrets[0], now, secrets[1:]...)
 	cut = errLeft
 	outcome = delivery.Run{
-		Made: l.Attempts,
-		Now:  d.now,
-		Send: func(ctx context.Context, n int) error {
-			err := within(ctx, runLimit, func(ctx context.Context) error { return d.cfg.Sender.Send(ctx, provider.Destination, sent, n) })
+		Made:    l.Attempts,
+		Now:     d.now,
+		Secrets: secrets,
+		Send: func(ctx context.Context, n int) (answer checkout.Answer, err error) {
+			err = within(ctx, runLimit, func(ctx context.Context) (err error) {
+				answer, err = d.cfg.Sender.Send(ctx, provider.Destination, sent, n)
+				return err
+			})
 			d.noteSent(ctx, provider.Code, err)
-			return err
+			return answer, err
 		},
 		Failed: func(n int, err error) bool {
 			d.report(ctx, Failure{Operation: OperationSend, Severity: Warning, About: l.Job.About(), EventID: e.ID, Attempt: n, Err: err})

@@ -38,6 +38,16 @@ func TestARunMakesThreeIdenticalAttempts(t *testing.T) {
 			}
 		}
 		w.wantEvent(t, "ORDER-1", events.Failed, 3)
+		log, err := w.store.Attempts(t.Context(), got[0].Event)
+		must(t, err)
+		for i, a := range log {
+			if want := (checkout.Attempt{At: got[i].at.Add(w.clock.now().Sub(time.Now())).UTC(), Number: i + 1, Failure: errRefused.Error()}); a != want {
+				t.Errorf("attempt %d is logged as %+v, want %+v", i+1, a, want)
+			}
+		}
+		if len(log) != 3 {
+			t.Errorf("%d attempts are logged, want 3", len(log))
+		}
 	})
 }
 

@@ -351,15 +351,15 @@ type delivered struct {
 	at      time.Time
 }
 
-func (r *receiver) Send(ctx context.Context, _ catalogue.Destination, d events.Delivery, attempt int) error {
+func (r *receiver) Send(ctx context.Context, _ catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
 	r.mu.Lock()
 	r.got = append(r.got, delivered{d, attempt, time.Now()})
 	answer := r.answer
 	r.mu.Unlock()
 	if answer == nil {
-		return nil
+		return checkout.Answer{Status: 204}, nil
 	}
-	return answer(d, attempt)
+	return checkout.Answer{}, answer(d, attempt)
 }
 
 // latest returns what was sent last.

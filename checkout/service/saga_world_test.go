@@ -231,17 +231,17 @@ func (p *process) Print(_ context.Context, a agreement.Agreement) ([]byte, error
 }
 
 // Send is the sender of the process.
-func (p *process) Send(_ context.Context, _ catalogue.Destination, d events.Delivery, attempt int) error {
+func (p *process) Send(_ context.Context, _ catalogue.Destination, d events.Delivery, attempt int) (answer checkout.Answer, err error) {
 	r := p.saga.chance("send " + d.Event.ID)
 	time.Sleep(between(r, time.Millisecond, 500*time.Millisecond))
 	if err := p.running(r); err != nil {
-		return err
+		return answer, err
 	}
 	p.saga.model.sent(d.Event)
 	if attempt == 1 && r.IntN(10) == 0 {
-		return errors.New("receiver answered 500")
+		return answer, errors.New("receiver answered 500")
 	}
-	return nil
+	return answer, nil
 }
 
 // sagaBank is the processor, at which a payer has finished or not.

@@ -83,19 +83,46 @@ func showEvent(c *call) action {
 		if err != nil {
 			return err
 		}
+		log, err := db.Attempts(ctx, e.Event)
+		if err != nil {
+			return err
+		}
 		whole := eventRecord(e)
-		var objects []jsonlines.Object
+		var tries, objects []jsonlines.Object
+		for _, a := range log {
+			whole = append(whole, field{label: "attempt", value: attempted(a)})
+			tries = append(tries, attemptRecord(a).object())
+		}
 		for _, r := range again {
 			whole = append(whole, field{label: "redelivery", value: formatTime(r.At) + " " + outcome(r)})
 			objects = append(objects, redeliveryRecord(r).object())
 		}
-		whole = append(whole, field{name: "redeliveries", value: objects}, field{name: "body", value: string(e.Event.Body)}) // as it is signed and sent
+		whole = append(whole, field{name: "attempt_log", value: tries}, field{name: "redeliveries", value: objects},
+			field{name: "body", value: string(e.Event.Body)}) // as it is signed and sent
 		if err := c.print(whole); err != nil || c.json {
 			return err
 		}
 		_, err = fmt.Fprintf(c.Stdout, "body\n%s\n", e.Event.Body)
 		return err
 	})
+}
+
+// attemptRecord returns an attempt of the log.
+func attemptRecord(a checkout.Attempt) record {
+	return record{{name: "at", value: a.At}, {name: "attempt", value: a.Number}, {name: "took_ms", value: int(a.Took.Milliseconds())},
+		{name: "status", value: a.Status}, {name: "answer", value: a.Answer}, {name: "reason", value: a.Failure}}
+}
+
+// attempted describes an attempt of the log: "2026-11-20T09:15:00Z 1 in 12ms: 500 "the answer"".
+func attempted(a checkout.Attempt) string {
+	said := a.Failure
+	if a.Status != 0 {
+		said = fmt.Sprint(a.Status)
+	}
+	if a.Answer != "" {
+		said += fmt.Sprintf(" %q", a.Answer)
+	}
+	return fmt.Sprintf("%s %d in %v: %s", formatTime(a.At), a.Number, a.Took, said)
 }
 
 func unknownEvent(err error) error {

@@ -72,6 +72,9 @@ func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
 	if again, _ := shown["redeliveries"].([]any); len(again) != 1 || !strings.Contains(shown["body"].(string), id) {
 		t.Errorf("events show has %d redeliveries and the body %v, want one and the body that was sent", len(again), shown["body"])
 	}
+	if log, _ := shown["attempt_log"].([]any); len(log) != 4 || log[0].(map[string]any)["status"] != 503.0 || log[3].(map[string]any)["attempt"] != 1.0 {
+		t.Errorf("events show has the attempts %v, want three that were answered 503 and one more", shown["attempt_log"])
+	}
 	for _, check := range o.objects(t, "agreements", "verify", number) {
 		if texts, _ := check["texts"].([]any); len(texts) != 1 || check["mark"] != "ok" && check["mark"] != "none" {
 			t.Errorf("verify prints %v", check)

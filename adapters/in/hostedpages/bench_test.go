@@ -114,7 +114,9 @@ func (blunt) Print(context.Context, agreement.Agreement) ([]byte, error) {
 
 type sender struct{}
 
-func (sender) Send(context.Context, catalogue.Destination, events.Delivery, int) error { return nil }
+func (sender) Send(context.Context, catalogue.Destination, events.Delivery, int) (checkout.Answer, error) {
+	return checkout.Answer{}, nil
+}
 
 // kowhai is the provider of most tests.
 func kowhai() catalogue.Provider {

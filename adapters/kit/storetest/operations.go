@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ func Operations(t *testing.T, open Open) {
 		{"a job that is settled or does not exist is not hastened, and nothing is recorded", hastenedNever},
 		{"a redelivery that the receiver took makes a failed event delivered, one in vain leaves it failed with its failure, " +
 			"and neither changes a delivered event", redelivered},
+		{"the attempts at an event are kept as they were made, with the attempts of its redeliveries, until an erasure", attemptsLogged},
 		{"an event that is pending, has no destination or does not exist has no redelivery", redeliveredNever},
 	})
 }
@@ -216,6 +218,38 @@ func redelivered(t *testing.T, s ports.Admin) {
 	}
 	same(t, "the other", exported(t, s, 0), other)
 	gets(t, "Redeliveries of the other", []checkout.Redelivery(nil))(nilIfEmpty(s.Redeliveries(t.Context(), opened(0).Events[0].ID)))
+}
+
+func attemptsLogged(t *testing.T, s ports.Admin) {
+	c := opened(1)
+	e := c.Events[0]
+	insert(t, s, c)
+	insert(t, s, opened(2))
+	tried := func(n int) checkout.Attempt {
+		return checkout.Attempt{At: at(20 + n), Number: n, Took: time.Duration(n) * time.Second, Status: 500, Answer: "Ō\u2028\x01\n\"no\"", Failure: "answered 500"}
+	}
+	settle(t, s, lease(t, s, e.ID), checkout.Outcome{State: checkout.JobPending, Attempts: 1, Log: []checkout.Attempt{tried(1)}})
+	gets(t, "Attempts", []checkout.Attempt{tried(1)})(s.Attempts(t.Context(), e))
+	again := checkout.Outcome{State: checkout.JobDead, Attempts: 2, Log: []checkout.Attempt{tried(2), tried(3)}}
+	settle(t, s, lease(t, s, e.ID), again)
+	took := checkout.Attempt{At: at(31), Number: 1, Took: 3 * time.Millisecond, Status: 204}
+	r := checkout.Redelivery{At: at(31), Delivered: true, Attempts: 1, Log: []checkout.Attempt{took}}
+	must(t, "RecordRedelivery", s.RecordRedelivery(t.Context(), e, r, moment(checkout.MomentEventDelivered, 31)))
+	gets(t, "Attempts", []checkout.Attempt{tried(1), tried(2), tried(3), took})(s.Attempts(t.Context(), e))
+	gets(t, "Attempts of the other", []checkout.Attempt(nil))(nilIfEmpty(s.Attempts(t.Context(), opened(2).Events[0])))
+	erase(t, s, "operation/1", c.Next.ID)
+	gets(t, "Attempts after the erasure", []checkout.Attempt(nil))(nilIfEmpty(s.Attempts(t.Context(), e)))
+	if _, err := s.Attempts(t.Context(), opened(3).Events[0]); !errors.Is(err, ports.ErrNotFound) {
+		t.Errorf("Attempts of an event that does not exist: %v, want %v", err, ports.ErrNotFound)
+	}
+	for n := range 200 { // a receiver that is asked again for ever
+		r.At, r.Log = at(40+n), []checkout.Attempt{{At: at(40 + n), Number: 1, Answer: strings.Repeat("x", 1024)}}
+		must(t, "RecordRedelivery", s.RecordRedelivery(t.Context(), e, r, moment(checkout.MomentEventDelivered, 40)))
+	}
+	log, err := s.Attempts(t.Context(), e)
+	if must(t, "Attempts", err); len(log) == 0 || len(log) > 100 || !log[len(log)-1].At.Equal(at(239)) {
+		t.Errorf("of 201 attempts %d are kept, want the newest hundred at most", len(log))
+	}
 }
 
 func redeliveredNever(t *testing.T, s ports.Admin) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
@@ -59,7 +60,8 @@ func newSender(t *testing.T, o webhook.Options) *webhook.Sender {
 // send makes the first attempt to deliver to url, with a query that no error may quote.
 func send(s *webhook.Sender, url string) error {
 	to := catalogue.Destination{URL: url + "?token=query-in-confidence", Secret: secret}
-	return s.Send(context.Background(), to, newDelivery(), 1)
+	_, err := s.Send(context.Background(), to, newDelivery(), 1)
+	return err
 }
 
 // checkRefused fails the test unless err contains the reason and quotes nothing confidential.
@@ -137,7 +139,9 @@ func TestSendPostsTheSignedBytesUnderTheContractsHeaders(t *testing.T) {
 	})
 	d := newDelivery()
 	to := catalogue.Destination{URL: srv.URL + "/hooks/in?token=1&b=%2F", Secret: secret}
-	is.NoErr(newSender(t, sandbox).Send(context.Background(), to, d, 2))
+	answer, err := newSender(t, sandbox).Send(context.Background(), to, d, 2)
+	is.NoErr(err)
+	is.Equal(answer, checkout.Answer{Status: http.StatusNoContent})
 
 	is.Equal(got.Method, http.MethodPost)
 	is.Equal(got.RequestURI, "/hooks/in?token=1&b=%2F")
@@ -295,7 +299,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	err := newSender(t, sandbox).Send(ctx, catalogue.Destination{URL: srv.URL}, newDelivery(), 1)
+	_, err := newSender(t, sandbox).Send(ctx, catalogue.Destination{URL: srv.URL}, newDelivery(), 1)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}

@@ -108,7 +108,7 @@ func (s *Store) erase(next checkout.Checkout) {
 	}
 	s.rows[next.ID] = r
 	for _, j := range s.queue.of[next.ID] {
-		j.Receipt, j.Failure.Reason = checkout.Receipt{}, ""
+		j.Receipt, j.Failure.Reason, j.log = checkout.Receipt{}, "", nil
 	}
 }
 

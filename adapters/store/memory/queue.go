@@ -24,8 +24,9 @@ type queue struct {
 // job is a job with its lease. Due of the record is the time of the next attempt.
 type job struct {
 	checkout.JobRecord
-	until  time.Time       // the end of the lease; zero where it was given back
-	listed checkout.Cursor // 0 until the event is read in its provider's list
+	until  time.Time          // the end of the lease; zero where it was given back
+	listed checkout.Cursor    // 0 until the event is read in its provider's list
+	log    []checkout.Attempt // to deliver an event
 }
 
 func newQueue() queue {
@@ -258,6 +259,7 @@ func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome
 // record records the outcome of an attempt.
 func (q *queue) record(j *job, o checkout.Outcome, now time.Time) {
 	j.Attempts += o.Attempts
+	j.addAttempts(o.Log)
 	j.fail(o.Failure)
 	j.until = time.Time{}
 	switch o.State {
@@ -275,6 +277,29 @@ func (j *job) fail(f checkout.Failure) {
 	if f != (checkout.Failure{}) {
 		j.Failure = checkout.Failure{At: stored(f.At), Reason: f.Reason}
 	}
+}
+
+// maxLog is the largest number of attempts in the log of an event.
+const maxLog = 100
+
+// addAttempts adds to the log of an event.
+func (j *job) addAttempts(made []checkout.Attempt) {
+	for _, a := range made {
+		a.At, a.Took = stored(a.At), a.Took.Truncate(time.Millisecond)
+		j.log = append(j.log, a)
+	}
+	j.log = j.log[max(0, len(j.log)-maxLog):]
+}
+
+// Attempts implements [ports.Operations].
+func (s *Store) Attempts(ctx context.Context, e events.Event) ([]checkout.Attempt, error) {
+	return read(ctx, s, func() ([]checkout.Attempt, error) {
+		j, ok := s.queue.byID[e.ID]
+		if !ok {
+			return nil, fmt.Errorf("event %s: %w", e.ID, ports.ErrNotFound)
+		}
+		return j.log, nil
+	})
 }
 
 // Jobs implements [ports.Queue].
@@ -346,6 +371,8 @@ func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout
 			return fmt.Errorf("event %s: %w", e.ID, ports.ErrNotFound)
 		}
 		r.At = stored(r.At)
+		j.addAttempts(r.Log)
+		r.Log = nil
 		switch {
 		case r.Delivered:
 			j.State = checkout.JobDone

@@ -15,7 +15,7 @@ import (
 var updatePersonal = set("agreements", Personal, `provider_code = ? AND number = ?`)
 
 const (
-	eraseJobs     = `UPDATE @.jobs SET reference = '', answer = '', failure = '' WHERE ` + ofCheckout
+	eraseJobs     = `UPDATE @.jobs SET reference = '', answer = '', failure = '', attempt_log = '' WHERE ` + ofCheckout
 	eraseDocument = `UPDATE @.documents SET bytes = ? WHERE provider_code = ? AND agreement_number = ?`
 	eraseSalt     = `UPDATE @.evidence SET salt = NULL WHERE id = ?`
 )

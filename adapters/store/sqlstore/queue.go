@@ -16,9 +16,12 @@ import (
 
 const (
 	selectPending       = `SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'pending'`
-	redeliverEvent      = `UPDATE @.jobs SET state = ?, failure = ?, failed_ms = ? WHERE ` + ofJob
+	redeliverEvent      = `UPDATE @.jobs SET state = ?, failure = ?, failed_ms = ?, ` + logAttempts + ` WHERE ` + ofJob
 	selectRedeliveryEnd = `SELECT coalesce(max(position), 0), coalesce(max(sent_ms), 0) FROM @.redeliveries
 		WHERE provider_code = ? AND event_id = ?`
+	// logAttempts adds attempts to the log of an event. A log that is full begins anew.
+	logAttempts    = `attempt_log = CASE WHEN length(attempt_log) > 32768 THEN '' ELSE attempt_log END || CAST(? AS text)`
+	selectAttempts = `SELECT attempt_log FROM @.jobs WHERE ` + ofJob
 )
 
 // enter adds what enters a job into the queue by a statement. A position is that of the job within its checkout.
@@ -219,7 +222,7 @@ func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Out
 		if !wanted.Remove {
 			settled = row.settled(o, enqueue.Now)
 			again := s.dialect.at(enqueue.Now, o.Pause) // no job is due that is settled
-			b.Write(s.statements.settleJob, slices.Concat([]any{again}, Outcome.Values(&settled), jobValues(lease.Job))...)
+			b.Write(s.statements.settleJob, slices.Concat([]any{again}, Outcome.Values(&settled), []any{attemptLines(o.Log)}, jobValues(lease.Job))...)
 		}
 		if decide == nil {
 			b.note(l, o.Moments)
@@ -270,6 +273,15 @@ func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did
 	})
 }
 
+// Attempts implements [ports.Operations].
+func (s *Store) Attempts(ctx context.Context, e events.Event) ([]checkout.Attempt, error) {
+	log, err := One(ctx, s.engine, ScanValue[string], selectAttempts, jobValues(checkout.DeliveryOf(e))...)
+	if err != nil {
+		return nil, wrap(err, "read the attempts at event %s", e.ID)
+	}
+	return parseAttempts(log)
+}
+
 // RecordRedelivery implements [ports.Operations]. If the outcome of its commit is not known and a further attempt finds a
 // redelivery at the same millisecond, it takes it for its own.
 func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error {
@@ -288,7 +300,7 @@ func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout
 			return err
 		}
 		b = Batch{}
-		state := []any{string(next.State), next.Failure.Reason, Millis(next.Failure.At)}
+		state := []any{string(next.State), next.Failure.Reason, Millis(next.Failure.At), attemptLines(r.Log)}
 		b.Write(redeliverEvent, append(state, jobValues(next.Job)...)...)
 		b.Write(insertRedelivery, Redelivery.Values(&r, e.ProviderCode, e.ID, position+1)...)
 		b.note(l, []checkout.Moment{m})

@@ -68,7 +68,7 @@ func (d Dialect) statements() (s statements) {
 		VALUES (` + Job.Marks() + `, ?, ?, ?, ?, ` + at + `, ` + at + `)`
 	s.insertJob = s.insertEvent + ` ON CONFLICT (provider_code, checkout_id, id) DO NOTHING`
 	s.settleJob = `UPDATE @.jobs SET due_ms = ` + at + `, leased_until_ms = NULL,
-		(` + Outcome.Names() + `) = (` + Outcome.Marks() + `) WHERE ` + ofJob
+		(` + Outcome.Names() + `) = (` + Outcome.Marks() + `), ` + logAttempts + ` WHERE ` + ofJob
 	// A job that another process is leasing, settling or extending is left to it.
 	s.leaseJob = `UPDATE @.jobs SET leased_until_ms = ` + at + `, token = token + 1 WHERE ` + ofJob + ` AND state = 'pending'
 			AND due_ms <= ` + at + ` AND (leased_until_ms IS NULL OR leased_until_ms <= ` + at + ` OR leased_until_ms > ` + at + `)

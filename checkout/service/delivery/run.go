@@ -11,11 +11,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Run is a run of attempts to deliver one event (contract, section 6). Every field is required but Made.
+// Run is a run of attempts to deliver one event (contract, section 6). Every field is required but Made and Secrets.
 type Run struct {
 	Made int // attempts that runs which were cut short made: their numbers are not used again
 	// Send makes the attempt of this number, as ports.Sender does.
-	Send func(ctx context.Context, attempt int) error
+	Send    func(ctx context.Context, attempt int) (checkout.Answer, error)
+	Secrets []string // which no log of the attempts may have
 	// Failed is called with every attempt that was made and failed, and reports whether the run goes on.
 	Failed func(attempt int, err error) bool
 	Now    func() time.Time
@@ -34,7 +35,8 @@ func (r Run) Attempt(ctx context.Context) checkout.Outcome {
 		if n > r.Made+1 && !wait(ctx, events.Delay(n)) || ctx.Err() != nil {
 			return ended(checkout.JobPending)
 		}
-		err := r.Send(ctx, n)
+		began := r.Now()
+		answer, err := r.Send(ctx, n)
 		switch {
 		case errors.Is(err, ports.ErrBusy):
 			return ended(checkout.JobPending)
@@ -43,10 +45,14 @@ func (r Run) Attempt(ctx context.Context) checkout.Outcome {
 			return ended(checkout.JobDead)
 		}
 		outcome.Attempts++
+		made := checkout.Attempt{At: began, Number: n, Took: r.Now().Sub(began), Status: answer.Status, Answer: answer.Masked(r.Secrets...)}
 		if err == nil {
+			outcome.Log = append(outcome.Log, made)
 			return ended(checkout.JobDone)
 		}
 		outcome.Failure = checkout.FailureOf(err, r.Now())
+		made.Failure = outcome.Failure.Reason
+		outcome.Log = append(outcome.Log, made)
 		if ctx.Err() != nil {
 			return ended(checkout.JobPending)
 		}

@@ -141,16 +141,17 @@ func (r *redelivery) run(ctx context.Context, e events.Event, p catalogue.Provid
 	sent := events.NewDelivery(e, secrets[0], now, secrets[1:]...)
 	sender := r.sender(p.Environment)
 	outcome := delivery.Run{
-		Send: func(ctx context.Context, n int) error {
-			err := sender.Send(ctx, p.Destination, sent, n)
+		Secrets: secrets,
+		Send: func(ctx context.Context, n int) (checkout.Answer, error) {
+			answer, err := sender.Send(ctx, p.Destination, sent, n)
 			receiver.Done(err == nil, r.Now())
-			return err
+			return answer, err
 		},
 		Failed: func(int, error) bool { return true },
 		Now:    r.Now,
 	}.Attempt(ctx)
 	again := checkout.Redelivery{At: now, Delivered: outcome.State == checkout.JobDone, Attempts: outcome.Attempts,
-		Failure: outcome.Failure.Reason}
+		Failure: outcome.Failure.Reason, Log: outcome.Log}
 	if outcome.State == checkout.JobPending && again.Failure == "" {
 		again.Failure = "it was cut short"
 	}

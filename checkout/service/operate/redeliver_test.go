@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -41,11 +42,11 @@ type attempts struct {
 	got []sent
 }
 
-func (r receiver) Send(_ context.Context, _ catalogue.Destination, d events.Delivery, attempt int) error {
+func (r receiver) Send(_ context.Context, _ catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
 	r.all.mu.Lock()
 	defer r.all.mu.Unlock()
 	r.all.got = append(r.all.got, sent{d, attempt, r.env})
-	return r.answer(d)
+	return checkout.Answer{Status: 204}, r.answer(d)
 }
 
 // world is a desk over a store with the providers KOWHAI and RIMU, and what was sent.
@@ -117,8 +118,8 @@ func TestAFailedEventIsSentAgainAsItIsAndSignedAnew(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		now := time.Now()
 		result, err := w.one(t.Context(), e.ID)
-		want := checkout.Redelivery{At: now, Delivered: true, Attempts: 1}
-		if err != nil || result.Was != events.Failed || result.Left != "" || result.Outcome != want {
+		want := checkout.Redelivery{At: now, Delivered: true, Attempts: 1, Log: []checkout.Attempt{{At: now, Number: 1, Status: 204}}}
+		if err != nil || result.Was != events.Failed || result.Left != "" || !reflect.DeepEqual(result.Outcome, want) {
 			t.Fatalf("One = %+v, %v; want %+v", result, err, want)
 		}
 		got := w.attempts.got[0]

@@ -212,6 +212,7 @@ CREATE TABLE jobs (
 	answer            text NOT NULL DEFAULT '', -- of that system
 	failure           text NOT NULL DEFAULT '', -- of the latest attempt that failed; '' if none did
 	failed_ms         bigint,
+	attempt_log       text NOT NULL DEFAULT '', -- of an event: a line of JSON for each attempt, the newest
 	body              bytea, -- of an event, as it is signed and sent
 	listed            bigint NOT NULL DEFAULT 0, -- the cursor of an event in its provider's list; 0 until it is read there
 	PRIMARY KEY (provider_code, checkout_id, id)

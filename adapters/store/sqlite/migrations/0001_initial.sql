@@ -228,6 +228,7 @@ CREATE TABLE jobs (
 	answer            TEXT NOT NULL DEFAULT '', -- of that system
 	failure           TEXT NOT NULL DEFAULT '', -- of the latest attempt that failed; '' if none did
 	failed_ms         INTEGER,
+	attempt_log       TEXT NOT NULL DEFAULT '', -- of an event: a line of JSON for each attempt, the newest
 	body              BLOB, -- of an event, as it is signed and sent
 	listed            INTEGER NOT NULL DEFAULT 0, -- the cursor of an event in its provider's list; 0 until it is read there
 	UNIQUE (provider_code, checkout_id, id)

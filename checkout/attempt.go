@@ -1,0 +1,44 @@
+package checkout
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Answer is the answer of a receiver to an attempt to deliver an event. It is zero where no answer came.
+type Answer struct {
+	Status int    // of HTTP
+	Body   string // its beginning, two kilobytes at most
+}
+
+// Attempt is one attempt to deliver an event.
+type Attempt struct {
+	At      time.Time
+	Number  int // within its run, from 1
+	Took    time.Duration
+	Status  int    // of the answer; 0 without an answer
+	Answer  string // its beginning, a kilobyte at most, with secrets masked
+	Failure string // as Failure.Reason; "" if the receiver took the event
+}
+
+// maxAnswer is the largest number of bytes of an answer that is stored.
+const maxAnswer = 1024
+
+// secretText matches what must not be kept of an answer: keys of the API, credentials, signatures, and e-mail addresses.
+var secretText = regexp.MustCompile(`pck_[a-z]+_\w+|whsec_[\w-]+|(?i:(?:bearer|basic)\s+[\w.~+/=-]+)|v1=[0-9a-f]{16,}` +
+	`|(?i:(?:password|passwd|secret|token|api[_-]?key)["']?\s*[:=]\s*["']?)[^\s"',;&}]+|[\w.+-]+@[\w.-]+\w`)
+
+// Masked returns the beginning of an answer as it is stored, without these secrets and anything that looks like a secret.
+func (a Answer) Masked(secrets ...string) string {
+	body := a.Body
+	for _, s := range secrets {
+		if s != "" {
+			body = strings.ReplaceAll(body, s, masked)
+		}
+	}
+	body = secretText.ReplaceAllString(body, masked)
+	return storable(body, maxAnswer)
+}
+
+const masked = "***"
