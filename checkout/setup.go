@@ -119,6 +119,24 @@ func (o Observation) complete() bool {
 // dies before the confirm it is false again, so that the payer can try again; once a confirm was decided it stays true.
 func (c Checkout) SetupComplete() bool { return c.concluded() || c.Setup.complete() }
 
+// NextPoll returns how long a provider that polls the checkout waits before it asks again: the longer, the longer ago the payer was
+// sent to the setup page or went on to the processor. 0: there is nothing to wait for.
+func (c Checkout) NextPoll(now time.Time) time.Duration {
+	latest := c.CreatedAt
+	if c.Setup.Consent.At.After(latest) {
+		latest = c.Setup.Consent.At
+	}
+	switch ago := now.Sub(latest); {
+	case c.Status != SetupRequired || c.SetupComplete():
+		return 0
+	case ago < 15*time.Minute:
+		return 2 * time.Second
+	case ago < 24*time.Hour:
+		return time.Minute
+	}
+	return 15 * time.Minute
+}
+
 // open reports whether there is a billing request that the payer can still fulfil.
 func (s Setup) open() bool {
 	return s.BillingRequestID != "" && s.BillingRequest == BillingPending && !s.Mandate.Dead()

@@ -197,6 +197,14 @@ func (c Checkout) Newest() Token {
 	return c.Tokens[len(c.Tokens)-1]
 }
 
+// LinkExpires returns when the provider's link expires; the zero time once there is nothing to set up or to confirm.
+func (c Checkout) LinkExpires() time.Time {
+	if c.Status != SetupRequired {
+		return time.Time{}
+	}
+	return c.Latest().Expires
+}
+
 // TokenExpired reports whether an authentic token of this epoch no longer opens the page.
 func (c Checkout) TokenExpired(epoch int, now time.Time) bool {
 	return !now.Before(c.TokenExpiry(epoch))

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -167,7 +169,8 @@ func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID stri
 		return
 	}
 	moment := checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)
-	s.storeMoments(ctx, []checkout.Noted{{About: about, Moment: moment}}, nil)
+	marked := subjectOf(ctx).markMoments([]checkout.Moment{moment})
+	s.storeMoments(ctx, []checkout.Noted{{About: about, Moment: marked[0]}}, nil)
 }
 
 // journal passes moments that are on record to Config.Noted.
@@ -241,8 +244,26 @@ func (s *Service) storeNotes(ctx context.Context) {
 
 // Subject is the place in a context in which a call notes the checkout that it is about.
 type Subject struct {
-	about     atomic.Pointer[checkout.About]
-	requestID string // of the request that a job follows from
+	ClientRequestID string // the caller's own id of the request, for the journal; "" without any
+	about           atomic.Pointer[checkout.About]
+	requestID       string // of the request that a job follows from
+}
+
+// mark puts on the moments of a change the caller's own id of the request.
+func (s *Subject) mark(change checkout.Change) checkout.Change {
+	change.Moments = s.markMoments(change.Moments)
+	return change
+}
+
+func (s *Subject) markMoments(moments []checkout.Moment) []checkout.Moment {
+	if s == nil || s.ClientRequestID == "" {
+		return moments
+	}
+	moments = slices.Clone(moments)
+	for i := range moments {
+		moments[i].Detail = strings.TrimSpace(moments[i].Detail + " (the caller's request " + s.ClientRequestID + ")")
+	}
+	return moments
 }
 
 type subjectKey struct{}

@@ -180,6 +180,7 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 	if err != nil {
 		return checkout.Checkout{}, fmt.Errorf("open checkout %s: %w", id, err)
 	}
+	change = subjectOf(ctx).mark(change)
 	entry := c.jobEntry(c.provider, holdLimit)
 	switch err := c.cfg.Store.InsertCheckout(ctx, change, entry); {
 	case errors.Is(err, ports.ErrDuplicate):

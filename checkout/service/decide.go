@@ -12,6 +12,7 @@ type decider = func(checkout.Checkout) (checkout.Change, error)
 // decision holds the latest result of decide: a store may have it decide more than once.
 type decision struct {
 	service *Service
+	subject *Subject // of the call; nil without any
 	decide  decider
 	change  checkout.Change
 	err     error
@@ -24,5 +25,6 @@ func (d *decision) run(c checkout.Checkout) (checkout.Change, error) {
 		return j.Kind == checkout.JobNotify && d.service.cfg.Notifier == nil ||
 			(j.Kind == checkout.JobAuthority || j.Kind == checkout.JobEnd) && d.service.crmInfo.WithinCommit
 	})
+	d.change = d.subject.mark(d.change)
 	return d.change, d.err
 }

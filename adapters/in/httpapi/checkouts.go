@@ -52,12 +52,12 @@ func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
 		return answer{}, err
 	}
 	if opened.Replay {
-		return answer{status: http.StatusOK, body: toOpenedWire(opened)}, nil
+		return answer{status: http.StatusOK, body: toOpenedWire(opened, a.now())}, nil
 	}
 	return answer{
 		status:   http.StatusCreated,
 		location: checkoutsPath + "/" + opened.Checkout.ID,
-		body:     toOpenedWire(opened),
+		body:     toOpenedWire(opened, a.now()),
 	}, nil
 }
 
@@ -66,7 +66,7 @@ func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: toCheckoutWire(c)}, nil
+	return answer{status: http.StatusOK, body: toCheckoutWire(c, a.now())}, nil
 }
 
 func (a *api) confirm(r *http.Request, caller service.Caller) (answer, error) {

@@ -82,6 +82,7 @@ type api struct {
 	pages     *web.Site // for a browser at a path that nothing is at
 	base      string    // path of the base URL
 	identify  func(*http.Request) (service.Caller, error)
+	now       func() time.Time
 	perKey    *web.Limiter // requests
 	perSource *web.Limiter // failed authentications
 }
@@ -102,6 +103,7 @@ func newHandler(app application, o Options) http.Handler {
 		pages:     web.NewSite(shared, web.SiteConfig{Assets: docsPath + "/", Files: embed.FS{}, Contact: app.Agency()}),
 		base:      web.BasePath(shared.BaseURL),
 		identify:  o.Authenticate,
+		now:       shared.Now,
 		perKey:    web.NewLimiter(o.RateLimit, shared.Now),
 		perSource: web.NewLimiter(o.RateLimit, shared.Now),
 	}
@@ -213,18 +215,20 @@ func (a *api) serve(h func(*http.Request) (answer, error)) http.Handler {
 
 // called serves h to callers who are known and do not call too often.
 func (a *api) called(h func(*http.Request, service.Caller) (answer, error)) http.Handler {
-	return a.serve(func(r *http.Request) (answer, error) {
-		caller, err := a.authenticate(r)
-		if err != nil {
-			return answer{}, err
-		}
-		return h(r, caller)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.serve(func(r *http.Request) (answer, error) {
+			caller, err := a.authenticate(w.Header(), r)
+			if err != nil {
+				return answer{}, err
+			}
+			return h(r, caller)
+		}).ServeHTTP(w, r)
 	})
 }
 
-// authenticate returns the caller. A source that sends too many bad keys gets a 429 instead of
+// authenticate returns the caller, and has the answer say how often it may still call. A source that sends too many bad keys gets a 429 instead of
 // the fault of its key; a good key is never refused because of bad ones from the same source.
-func (a *api) authenticate(r *http.Request) (service.Caller, error) {
+func (a *api) authenticate(h http.Header, r *http.Request) (service.Caller, error) {
 	caller, err := a.identify(r)
 	switch {
 	case checkout.Refused(err, checkout.CodeMissingAPIKey, checkout.CodeInvalidAPIKey):
@@ -236,7 +240,10 @@ func (a *api) authenticate(r *http.Request) (service.Caller, error) {
 		return service.Caller{}, err
 	}
 	web.RequestOf(r.Context()).Provider = caller.ProviderCode
-	if wait, ok := a.perKey.Allow(caller.ProviderCode + " " + caller.KeyID); !ok {
+	name := caller.ProviderCode + " " + caller.KeyID
+	wait, ok := a.perKey.Allow(name)
+	a.perKey.SetHeaders(h, name)
+	if !ok {
 		return service.Caller{}, rateLimited(wait)
 	}
 	return caller, nil

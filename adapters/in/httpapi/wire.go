@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -39,6 +40,7 @@ type openedWire struct {
 		DDAID         string `json:"dda_id"`
 		SetupURL      string `json:"setup_url,omitempty"`
 		Token         string `json:"token,omitempty"`
+		waitWire
 	} `json:"direct_debit"`
 	Plan     planWire    `json:"plan"`
 	Pricing  pricingWire `json:"pricing"`
@@ -60,7 +62,21 @@ type pricingWire struct {
 	Upfront   dollars `json:"upfront_payment"`
 }
 
-func toOpenedWire(o service.Opened) openedWire {
+// waitWire tells a caller how long the link opens, and when to ask again.
+type waitWire struct {
+	ExpiresAt     string `json:"expires_at,omitempty"`
+	NextPollAfter int    `json:"next_poll_after,omitempty"`
+}
+
+func toWaitWire(c checkout.Checkout, now time.Time) (w waitWire) {
+	if expires := c.LinkExpires(); !expires.IsZero() {
+		w.ExpiresAt = events.Timestamp(expires)
+	}
+	w.NextPollAfter = int(c.NextPoll(now).Seconds())
+	return w
+}
+
+func toOpenedWire(o service.Opened, now time.Time) openedWire {
 	c := o.Checkout
 	w := openedWire{Success: true, IdempotentReplay: o.Replay}
 	if o.Replay {
@@ -78,6 +94,7 @@ func toOpenedWire(o service.Opened) openedWire {
 	w.DirectDebit.DDAID = c.Records.DDAID
 	w.DirectDebit.SetupURL = o.SetupURL
 	w.DirectDebit.Token = o.Token
+	w.DirectDebit.waitWire = toWaitWire(c, now)
 	w.Plan = toPlanWire(c.Intent.Plan, o.SentFinal)
 	w.Pricing = toPricingWire(c.Intent.Pricing)
 	w.Warnings = toFaultWires(o.Warnings)
@@ -120,10 +137,11 @@ type checkoutWire struct {
 		Authorisation  checkout.AuthorisationStatus  `json:"authorisation_status"`
 		Authorised     bool                          `json:"authorised"`
 		DDAID          string                        `json:"dda_id"`
+		waitWire
 	} `json:"direct_debit"`
 }
 
-func toCheckoutWire(c checkout.Checkout) checkoutWire {
+func toCheckoutWire(c checkout.Checkout, now time.Time) checkoutWire {
 	w := checkoutWire{Success: true}
 	w.Checkout.ID = c.ID
 	w.Checkout.Status = c.Status
@@ -137,6 +155,7 @@ func toCheckoutWire(c checkout.Checkout) checkoutWire {
 	w.DirectDebit.Authorisation = cmp.Or(c.Setup.Authorisation, checkout.CustomerInProgress)
 	w.DirectDebit.Authorised = c.Setup.Authorisation == checkout.Authorised
 	w.DirectDebit.DDAID = c.Records.DDAID
+	w.DirectDebit.waitWire = toWaitWire(c, now)
 	return w
 }
 

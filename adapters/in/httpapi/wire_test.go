@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -38,6 +39,7 @@ func open() checkout.Checkout {
 				Instalments: money.Instalments{Number: 52, Regular: 53_65, Final: 53_85}},
 		},
 		Records: checkout.Records{ContactID: "c", OpportunityID: "o", DDAID: "d"},
+		Tokens:  []checkout.Token{{Epoch: 1, Expires: time.Date(2026, time.November, 30, 0, 0, 0, 0, time.UTC)}},
 	}
 }
 
@@ -61,7 +63,8 @@ func TestFirstCreateIsAnsweredInTheContractsWords(t *testing.T) {
 	  "provider": {"provider_code": "KOWHAI", "provider_order_id": "ENR/<1>&"},
 	  "records": {"contact_id": "c", "opportunity_id": "o", "dda_id": "d"},
 	  "checkout": {"checkout_id": "KOWHAI-1795000000000-abcdefgh23456722", "status": "direct_debit_setup_required", "requires_direct_debit": true},
-	  "direct_debit": {"setup_complete": false, "dda_id": "d", "setup_url": "http://h/api/dd-setup?token=t", "token": "t"},
+	  "direct_debit": {"setup_complete": false, "dda_id": "d", "setup_url": "http://h/api/dd-setup?token=t", "token": "t",
+	    "expires_at": "2026-11-30T00:00:00.000Z", "next_poll_after": 900},
 	  "plan": {"payment_type": "interest_free_payment_plan", "payment_frequency": "Weekly", "number_of_instalments": 52,
 	    "instalment_amount": 53.65, "final_instalment_amount": 53.85, "first_payment_date": "2027-02-01"},
 	  "pricing": {"course_price": 2990.00, "amount_to_finance": 2790.00, "upfront_payment": 200.00}}`)
@@ -106,7 +109,8 @@ func TestGetTellsHowFarTheSetupIs(t *testing.T) {
 		{"before the setup", open(), `{"success": true,
 		  "checkout": {"checkout_id": "KOWHAI-1795000000000-abcdefgh23456722", "status": "direct_debit_setup_required"},
 		  "direct_debit": {"setup_complete": false, "billing_request_status": "pending",
-		    "authorisation_status": "Customer In Progress", "authorised": false, "dda_id": "d"}}`},
+		    "authorisation_status": "Customer In Progress", "authorised": false, "dda_id": "d",
+		    "expires_at": "2026-11-30T00:00:00.000Z", "next_poll_after": 900}}`},
 		{"authorised", confirmed(), `{"success": true,
 		  "checkout": {"checkout_id": "KOWHAI-1795000000000-abcdefgh23456722", "status": "confirmed"},
 		  "direct_debit": {"setup_complete": true, "billing_request_status": "fulfilled", "mandate_status": "active",

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"fmt"
 	"math"
+	"net/http"
 	"sync"
 	"time"
 
@@ -34,6 +36,29 @@ func NewLimiter(perSecond float64, now func() time.Time) *Limiter {
 	}
 }
 
+// SetHeaders sets RateLimit-Policy to the requests in a time, and RateLimit to the requests that the name may make at once, and the
+// seconds until they are as many as ever.
+func (l *Limiter) SetHeaders(h http.Header, name string) {
+	if l.perSecond <= 0 {
+		return
+	}
+	left := l.tokens(name)
+	full := math.Ceil((float64(l.burst) - left) / float64(l.perSecond))
+	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, max(1, int(l.perSecond)), max(1, int(math.Ceil(1/float64(l.perSecond))))))
+	h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, max(0, int(left)), int(full)))
+}
+
+func (l *Limiter) tokens(name string) float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bucket(name).TokensAt(l.now())
+}
+
+// bucket returns the bucket of a name. The caller holds the lock.
+func (l *Limiter) bucket(name string) *rate.Limiter {
+	return l.buckets.Use(name, func() *rate.Limiter { return rate.NewLimiter(l.perSecond, l.burst) })
+}
+
 // Allow counts one request, and returns how long to wait if there were too many. A request
 // that is refused does not count.
 func (l *Limiter) Allow(name string) (wait time.Duration, ok bool) {
@@ -43,7 +68,7 @@ func (l *Limiter) Allow(name string) (wait time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	bucket := l.buckets.Use(name, func() *rate.Limiter { return rate.NewLimiter(l.perSecond, l.burst) })
+	bucket := l.bucket(name)
 	reserved := bucket.ReserveN(now, 1)
 	if wait = reserved.DelayFrom(now); wait == 0 {
 		return 0, true

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -66,6 +67,7 @@ func BasePath(baseURL string) string {
 // goroutine that serves the request may change it.
 type Request struct {
 	ID       string          // req_<uuid>
+	ClientID string          // the caller's own id of the request, its X-Request-Id; "" if it sent no valid one
 	Client   netip.Addr      // past trusted proxies; zero where the server does not know the peer's address
 	Provider string          // its code, once it is known
 	KeyID    string          // the id of the API key that the request carries: never more of the key
@@ -75,6 +77,9 @@ type Request struct {
 }
 
 type requestKey struct{}
+
+// clientRequestID matches the request ids of callers that are taken.
+var clientRequestID = regexp.MustCompile(`\A[A-Za-z0-9._-]{1,64}\z`)
 
 // RequestOf returns the request that Wrap serves in this context, or an empty one outside of Wrap.
 func RequestOf(ctx context.Context) *Request {
@@ -119,6 +124,9 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 		}
 		ctx := context.WithValue(r.Context(), requestKey{}, info)
 		ctx, info.subject = service.WithSubject(ctx)
+		if sent := r.Header.Get("X-Request-Id"); clientRequestID.MatchString(sent) {
+			info.ClientID, info.subject.ClientRequestID = sent, sent
+		}
 		r = r.WithContext(ctx)
 		a := &answer{ResponseWriter: w}
 		o.setHeaders(w.Header(), r)
@@ -156,6 +164,9 @@ func withoutBase(r *http.Request, base string) *http.Request {
 // setHeaders sets the headers of every answer.
 func (o Options) setHeaders(h http.Header, r *http.Request) {
 	h.Set("X-Request-Id", RequestID(r.Context()))
+	if id := RequestOf(r.Context()).ClientID; id != "" {
+		h.Set("X-Client-Request-Id", id)
+	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", Policy{}.String())
@@ -240,6 +251,9 @@ func logRequest(o Options, r *http.Request, a *answer, took time.Duration) {
 		slog.String("path", loggedPath(r.URL)),
 		slog.Int("status", a.sent()),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
+	}
+	if info.ClientID != "" {
+		line = append(line, slog.String("client_request_id", info.ClientID))
 	}
 	about := info.subject.About()
 	about.ProviderCode = cmp.Or(info.Provider, about.ProviderCode)

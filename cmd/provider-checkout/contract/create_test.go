@@ -69,7 +69,8 @@ const opened = `{"success": true, "idempotent_replay": false,
 	"provider": {"provider_code": "PROVIDER", "provider_order_id": "ORDER"},
 	"records": {"contact_id": "?", "opportunity_id": "?", "dda_id": "DDA"},
 	"checkout": {"checkout_id": "CHECKOUT", "status": "direct_debit_setup_required", "requires_direct_debit": true},
-	"direct_debit": {"setup_complete": false, "dda_id": "DDA", "setup_url": "BASE/api/dd-setup?token=TOKEN", "token": "TOKEN"},
+	"direct_debit": {"setup_complete": false, "dda_id": "DDA", "setup_url": "BASE/api/dd-setup?token=TOKEN", "token": "TOKEN",
+		"expires_at": "?", "next_poll_after": 2},
 	"plan": {"payment_type": "interest_free_payment_plan", PLAN, "first_payment_date": "2027-02-01"},
 	"pricing": PRICING}`
 

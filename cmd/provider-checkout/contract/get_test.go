@@ -19,9 +19,10 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 		created := s.Create(t, "ORDER-1")
 		const open, confirmed = "direct_debit_setup_required", "confirmed"
 		const pending = `"setup_complete": false, "billing_request_status": "pending",
-			"authorisation_status": "Customer In Progress", "authorised": false`
+			"authorisation_status": "Customer In Progress", "authorised": false, "expires_at": "?", "next_poll_after": 2`
 		const submitted = `"setup_complete": true, "billing_request_status": "fulfilled", "mandate_status": "submitted",
 			"authorisation_status": "Customer In Progress", "authorised": false`
+		const expires = `, "expires_at": "?"`
 		const active = `"setup_complete": true, "billing_request_status": "fulfilled", "mandate_status": "active",
 			"authorisation_status": "Authorised", "authorised": true`
 		for _, tt := range []struct {
@@ -34,8 +35,8 @@ func TestContract23AGetTellsHowFarTheSetupIsAndNothingElse(t *testing.T) {
 			{"once the payer has opened the page", func() { s.page(t, created) }, open, pending},
 			{"once the payer has gone on to the processor", func() { goOn(t, s.Payer(), created) }, open, pending},
 			{"once the setup is complete, which is not the same as authorised", func() { s.SetUp(t, created) }, open,
-				strings.Replace(submitted, "submitted", "pending_submission", 1)},
-			{"once the bank has the mandate", func() { s.MoveMandate(t, created, "submitted") }, open, submitted},
+				strings.Replace(submitted, "submitted", "pending_submission", 1) + expires},
+			{"once the bank has the mandate", func() { s.MoveMandate(t, created, "submitted") }, open, submitted + expires},
 			{"once it is confirmed", func() { s.Confirm(t, created) }, confirmed, submitted},
 			{"once the mandate is active", func() { s.MoveMandate(t, created, "active") }, confirmed, active},
 			{"years later", func() { s.Clock.Forward(1000 * day) }, confirmed, active},

@@ -101,7 +101,7 @@ func withoutIDs(text string) string {
 	for _, section := range tree {
 		fields, _ := section.(map[string]any)
 		for name, value := range fields {
-			if id, ok := value.(string); ok && anyID.MatchString(name) && name != "provider_order_id" && id != "" {
+			if id, ok := value.(string); ok && (anyID.MatchString(name) || name == "expires_at") && name != "provider_order_id" && id != "" {
 				fields[name] = "…"
 			}
 		}

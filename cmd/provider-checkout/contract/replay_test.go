@@ -178,7 +178,8 @@ func TestContract4AReplayAfterTheSetupSaysThatItIsComplete(t *testing.T) {
 		created := s.Create(t, "ORDER-1")
 		s.SetUp(t, created)
 		exactly(t, s.Post(t, "KOWHAI", createPath, order(catalogueCreate, "ORDER-1")), http.StatusOK,
-			strings.Replace(replayed(created, "KOWHAI:ORDER-1"), `"setup_complete":false`, `"setup_complete":true`, 1))
+			strings.NewReplacer(`"setup_complete":false`, `"setup_complete":true`, `,"next_poll_after":2`, "").
+				Replace(replayed(created, "KOWHAI:ORDER-1")))
 	})
 }
 
@@ -189,7 +190,8 @@ func TestContract4AReplayOfAConfirmedCheckoutHasNoSetupPairAndARetriedConfirmSti
 		confirmed := s.Confirm(t, created)
 		before, sent := s.Records(t), len(s.Receiver.Deliveries())
 		want := strings.NewReplacer(`"setup_complete":false`, `"setup_complete":true`, `"direct_debit_setup_required"`, `"confirmed"`,
-			`,"setup_url":"`+created.String("direct_debit.setup_url")+`","token":"`+created.String("direct_debit.token")+`"`, "").
+			`,"setup_url":"`+created.String("direct_debit.setup_url")+`","token":"`+created.String("direct_debit.token")+
+				`","expires_at":"`+created.String("direct_debit.expires_at")+`","next_poll_after":2`, "").
 			Replace(replayed(created, "KOWHAI:ORDER-1"))
 		for _, later := range []time.Duration{0, 6*24*time.Hour + time.Minute, 400 * 24 * time.Hour} {
 			s.Clock.Forward(later)

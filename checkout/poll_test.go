@@ -1,0 +1,40 @@
+package checkout_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+func TestAProviderPollsLessTheLongerThePayerIsAway(t *testing.T) {
+	created := time.Date(2026, time.November, 20, 4, 0, 0, 0, time.UTC)
+	c := checkout.Checkout{Status: checkout.SetupRequired, CreatedAt: created, Tokens: []checkout.Token{{Epoch: 1, Expires: created.Add(time.Hour)}}}
+	left := c
+	left.Setup.Consent.At = created.Add(48 * time.Hour)
+	confirmed := c
+	confirmed.Status = checkout.Confirmed
+	for _, tt := range []struct {
+		name  string
+		c     checkout.Checkout
+		after time.Duration
+		want  time.Duration
+	}{
+		{"at once", c, 0, 2 * time.Second},
+		{"by a clock that is behind", c, -time.Hour, 2 * time.Second},
+		{"after a quarter of an hour", c, 15 * time.Minute, time.Minute},
+		{"after a day", c, 24 * time.Hour, 15 * time.Minute},
+		{"once the payer went on to the processor days later", left, 48*time.Hour + time.Minute, 2 * time.Second},
+		{"once it is confirmed", confirmed, 0, 0},
+	} {
+		if got := tt.c.NextPoll(created.Add(tt.after)); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	if got := c.LinkExpires(); !got.Equal(created.Add(time.Hour)) {
+		t.Errorf("the link expires at %s", got)
+	}
+	if got := confirmed.LinkExpires(); !got.IsZero() {
+		t.Errorf("the link of a confirmed checkout expires at %s", got)
+	}
+}
