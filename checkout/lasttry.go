@@ -16,6 +16,7 @@ type LastTry string
 const (
 	TryNone             LastTry = ""                  // no try was made, or it led to a direct debit or still may
 	TryUnfinished       LastTry = "unfinished"        // the payer left the processor's page, closed it or let it expire
+	TryBegun            LastTry = "begun"             // the payer went to the processor, which was not asked since
 	TryUnknown          LastTry = "unknown"           // the processor does not answer: the payer may have finished
 	TryNotServed        LastTry = "not served"        // the processor's page was refused where the payer is
 	TryFailed           LastTry = "failed"            // the processor could not set it up

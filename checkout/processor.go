@@ -25,8 +25,8 @@ type SetupStart struct {
 	Account      Account
 	ProviderName string // as the payer knows the provider
 	CheckoutID   string
-	// ReturnURL is the setup page, to which the processor sends the payer's browser back. It holds the setup token, which
-	// nothing should store. A form that leads there by a redirect needs its origin in the page's form-action policy.
+	// ReturnURL is the address to which the processor sends the payer's browser back, and no other page or e-mail leads: whoever
+	// opens it has the processor asked. It holds the setup token, which nothing should store. A form that leads there by a redirect needs its origin in the page's form-action policy.
 	ReturnURL string
 	// FrameOrigins are the origins of the provider's enrolment pages, which may show the setup in a frame: the
 	// frame-ancestors of the processor's page.

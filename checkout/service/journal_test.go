@@ -43,6 +43,13 @@ func (w *world) opens(t *testing.T, o service.Opened) {
 	time.Sleep(2 * time.Second)
 }
 
+// comesBack has the payer come back from the processor, and waits until that is in the journal.
+func (w *world) comesBack(t *testing.T, o service.Opened) {
+	t.Helper()
+	w.page(t, o.Token)
+	time.Sleep(2 * time.Second)
+}
+
 // observes has the processor say something of the setup.
 func (w *world) observes(t *testing.T, o service.Opened, seen checkout.Observation) {
 	t.Helper()
@@ -78,8 +85,8 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 			}
 			w.presses(t, o)
 			w.processor.set(fulfilled)
-			w.opens(t, o)
-			w.opens(t, o)
+			w.comesBack(t, o)
+			w.comesBack(t, o)
 			w.observes(t, o, fulfilled)
 			time.Sleep(2 * time.Second)
 			w.opened(t, "ORDER-1") // a replay is no moment
@@ -134,7 +141,7 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 			w.opens(t, o)
 			w.presses(t, o)
 			w.observes(t, o, checkout.Observation{BillingRequest: checkout.BillingCancelled})
-			w.opens(t, o)
+			w.comesBack(t, o)
 			w.clock.forward(6*24*time.Hour + time.Hour)
 			w.opened(t, "ORDER-1")
 			w.clock.forward(2 * 24 * time.Hour)
@@ -149,7 +156,7 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 			"processor setup_failed billing request cancelled",
 			"payer returned open",
 			"provider:k1 link_renewed",
-			"payer returned expired",
+			"payer opened expired",
 			"service erased retention",
 		}},
 		{"a dead mandate", false, func(t *testing.T, w *world, mail *postbox) {

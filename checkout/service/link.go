@@ -7,13 +7,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// MailLink returns the page that a setup token opens, as SetupPage does. Where that is Renewable it sends a new link to the address
-// on record, within the limits of checkout.MailLink: whether it did cannot be told from the answer. It refuses as SetupPage does.
+// MailLink returns the page that a setup token opens, as ReturnPage does. Where that is Renewable it sends a new link to the address
+// on record, within the limits of checkout.MailLink: whether it did cannot be told from the answer. It refuses as ReturnPage does.
 func (s *Service) MailLink(ctx context.Context, token, requestID string) (page SetupPage, err error) {
 	defer recovered(&err)
 	ctx, cancel := detached(withSubject(ctx), waitLimit)
 	defer cancel()
-	page, err = s.SetupPage(ctx, token)
+	page, err = s.ReturnPage(ctx, token)
 	if err != nil || !page.Renewable {
 		return page, err
 	}

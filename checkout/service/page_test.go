@@ -15,9 +15,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
+// page returns the page of a payer who comes back from the processor, or who opens the link before.
 func (w *world) page(t *testing.T, token string) service.SetupPage {
 	t.Helper()
-	page, err := w.SetupPage(t.Context(), token)
+	page, err := w.ReturnPage(t.Context(), token)
 	must(t, err)
 	return page
 }
@@ -35,6 +36,41 @@ func TestTheSetupPageTakesBackWhatIsNoLongerTrue(t *testing.T) {
 	if page := w.page(t, o.Token); page.State != checkout.PageOpen {
 		t.Errorf("page %q over a dead mandate, want it open", page.State)
 	}
+}
+
+// The link is in an e-mail, and scanners of e-mails open links: whatever the state, the processor hears nothing of it, and nothing but the
+// visit is on record.
+func TestALinkThatIsOpenedAsksNothingAndStoresNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		o := w.begun(t, "ORDER-1")
+		for _, tt := range []struct {
+			says          checkout.Observation
+			before, after checkout.PageState // the payer comes back
+		}{
+			{notBegun, checkout.PageOpen, checkout.PageOpen},
+			{checkout.Observation{BillingRequest: checkout.BillingFulfilling, Authorisation: checkout.CustomerInProgress}, checkout.PageOpen, checkout.PageSettling},
+			{fulfilled, checkout.PageSettling, checkout.PageDone},
+			{mandate(checkout.MandateFailed), checkout.PageDone, checkout.PageOpen},
+		} {
+			w.processor.set(tt.says)
+			opens := func(want checkout.PageState) {
+				t.Helper()
+				before, asked := w.records(t), w.processor.asked
+				for range 10 {
+					if page, err := w.SetupPage(t.Context(), o.Token); err != nil || page.State != want || page.LastTry == checkout.TryUnfinished {
+						t.Errorf("the processor says %+v: page %q, last try %q, %v; want it %q", tt.says, page.State, page.LastTry, err, want)
+					}
+				}
+				if after := w.records(t); !reflect.DeepEqual(before, after) || w.processor.asked != asked {
+					t.Errorf("the processor says %+v: it was asked %d times, and the record became\n%+v, it was\n%+v", tt.says, w.processor.asked-asked, after, before)
+				}
+			}
+			opens(tt.before)
+			time.Sleep(3 * time.Second)
+			w.page(t, o.Token)
+			opens(tt.after)
+		}
+	})
 }
 
 func TestTheSetupPageAsksSeldomAndOnlyWhereThereIsSomethingToAsk(t *testing.T) {
@@ -208,7 +244,7 @@ func TestWhatTheProcessorGetsToStartASetup(t *testing.T) {
 	w.configure(t, branded)
 	o := w.begun(t, "ORDER-1")
 	got := w.processor.starts[0]
-	if got.CheckoutID != o.Checkout.ID || got.ReturnURL != o.SetupURL || got.ProviderName != "Kōwhai" || got.Student != o.Checkout.Student ||
+	if got.CheckoutID != o.Checkout.ID || got.ReturnURL != w.BaseURL()+service.ReturnPath+"?token="+o.Token || got.ProviderName != "Kōwhai" || got.Student != o.Checkout.Student ||
 		got.Description != "Diploma in Business" || !reflect.DeepEqual(got.FrameOrigins, branded.Provider.EnrolmentOrigins) ||
 		got.Account.ID != "acc-1" || got.Account.ProviderCode != "KOWHAI" || got.Account.Environment != catalogue.Sandbox {
 		t.Errorf("the processor gets %+v", got)
@@ -258,7 +294,6 @@ func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, p := telling(t, checkout.SetbackPlace)
 				o := w.begun(t, "ORDER-1")
-				before := w.records(t)
 				w.processor.set(tt.says)
 				for range 3 { // answers are kept for two seconds
 					page := w.page(t, o.Token)
@@ -266,12 +301,8 @@ func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
 						t.Errorf("page %q, last try %q with %+v; want %q and %q", page.State, page.LastTry, page.Checkout.Setup.Observation, tt.state, tt.want)
 					}
 				}
-				want := before["ORDER-1"].Checkout.Setup.Observation
-				if tt.state == checkout.PageDone {
-					want = tt.says
-				}
-				if got := w.records(t)["ORDER-1"].Checkout.Setup.Observation; got != want {
-					t.Errorf("the page stored\n%+v, want\n%+v", got, want)
+				if got := w.records(t)["ORDER-1"].Checkout.Setup.Observation; got != tt.says {
+					t.Errorf("the page stored\n%+v, want\n%+v", got, tt.says)
 				}
 				if len(p.asked) != tt.asked {
 					t.Errorf("three pages asked %d times what kept the payer, want %d", len(p.asked), tt.asked)

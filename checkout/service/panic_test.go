@@ -66,7 +66,7 @@ func TestAPanicInAPortIsAFailure(t *testing.T) {
 			o := w.opened(t, "ORDER-1")
 			w.setUp(t, o.Token)
 			w.processor.panics = panicked
-			page, err := w.SetupPage(t.Context(), o.Token)
+			page, err := w.ReturnPage(t.Context(), o.Token)
 			if page.State != checkout.PageDone {
 				t.Errorf("page %q, want the record's", page.State)
 			}

@@ -61,6 +61,10 @@ const (
 // SetupPath is the path of the setup page below the base URL (contract, section 4).
 const SetupPath = "/api/dd-setup"
 
+// ReturnPath is the path below the base URL to which the processor sends the payer's browser back, with the setup token. It is in no
+// e-mail and in no page that one leads to.
+const ReturnPath = SetupPath + "/return"
+
 // Config is all that a Service needs. Every field is required unless it says otherwise.
 type Config struct {
 	Environment catalogue.Environment

@@ -56,12 +56,28 @@ func (p SetupPage) Disclosure() agreement.Disclosure {
 		Pricing: p.Checkout.Intent.Pricing, Payments: p.Payments}
 }
 
-// SetupPage returns the page that a setup token opens. If a setup was begun it shows what the processor reports within
-// Config.PollTimeout, or reported at most two seconds ago to a page that was opened many times in a row, and otherwise what is on
-// record. It stores that where the setup is complete, so that the notice of it leaves at once and not with the provider's next poll,
-// and where polls go by the record: the provider then learns it as soon as the payer. The refusals are SETUP_LINK_UNKNOWN, for a
-// token that was not signed by one of our secrets, and BUSY.
+// SetupPage returns the page that a setup token opens, by what is on record. It asks the processor nothing and stores nothing but
+// that the page was opened: scanners of e-mails open the link too. The refusals are SETUP_LINK_UNKNOWN, for a token that was not
+// signed by one of our secrets, and BUSY.
 func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, err error) {
+	defer recovered(&err)
+	ctx, cancel := withTimeout(withSubject(ctx))
+	defer cancel()
+	if page, err = s.readPage(ctx, token); err != nil {
+		return page, err
+	}
+	if page.LastTry == checkout.TryUnfinished {
+		page.LastTry = checkout.TryBegun
+	}
+	s.notePage(page, checkout.MomentOpened, page.Checkout.NextTry())
+	return page, nil
+}
+
+// ReturnPage returns the page of a payer who comes back from the processor, to SetupStart.ReturnURL. It shows what the processor
+// reports within Config.PollTimeout, or reported at most two seconds ago to a page that was opened many times in a row, and otherwise
+// what is on record. It stores that: the notice of a completed setup leaves at once, and not with the provider's next poll. It refuses
+// as SetupPage does.
+func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(withSubject(ctx))
 	defer cancel()
@@ -69,39 +85,30 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 	if err != nil {
 		return page, err
 	}
-	opened, at := page.Checkout, s.now()
-	defer func() { s.notePage(opened, at, page.State) }()
+	opened := page.Checkout
+	defer func() { s.notePage(page, checkout.MomentReturned, opened.Setup.Try) }()
 	closed := page.State == checkout.PageCancelled || page.State == checkout.PageNotEnabled || page.State == checkout.PageEnded
 	if opened.Setup.BillingRequestID == "" || closed {
 		return page, nil
 	}
-	answer, err := s.observeForPage(ctx, page.Checkout)
+	answer, err := s.observeForPage(ctx, opened)
 	if err != nil {
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: page.Checkout.About(), Err: err})
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: opened.About(), Err: err})
 		page.LastTry = page.LastTry.Unanswered()
 		return page, nil
 	}
-	fresh := page.Checkout.Observe(answer.seen, s.cfg.Environment, s.now()).Next
-	if s.processor.Notifies || fresh.SetupComplete() && !page.Checkout.SetupComplete() {
-		if _, err := s.storeObservation(ctx, page.Checkout, answer.seen); err != nil {
-			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: fresh.About(),
-				Err: fmt.Errorf("store the setup of %s: %w", fresh.ID, err)})
-		}
+	if _, err := s.storeObservation(ctx, opened, answer.seen); err != nil {
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: opened.About(),
+			Err: fmt.Errorf("store the setup of %s: %w", opened.ID, err)})
 	}
 	page.kept = answer.kept
-	return s.pageOf(page, fresh).known()
+	return s.pageOf(page, opened.Observe(answer.seen, s.cfg.Environment, s.now()).Next).known()
 }
 
-// notePage notes that the page was opened, once for each try and each state that it showed: first when the payer opens it, then when
-// the payer comes back from the processor.
-func (s *Service) notePage(c checkout.Checkout, at time.Time, shown checkout.PageState) {
-	m := checkout.Moment{At: at, Kind: checkout.MomentOpened, Actor: checkout.ActorPayer, Detail: string(shown), Times: 1}
-	try := c.NextTry()
-	if c.Setup.BillingRequestID != "" {
-		m.Kind, try = checkout.MomentReturned, c.Setup.Try
-	}
-	m.Once = fmt.Sprintf("%s %d %s", m.Kind, try, shown)
-	s.notes.page(c.About(), m)
+// notePage notes that a page was opened, once for each try and each state that it showed.
+func (s *Service) notePage(page SetupPage, kind checkout.MomentKind, try int) {
+	s.notes.page(page.Checkout.About(), checkout.Moment{At: s.now(), Kind: kind, Actor: checkout.ActorPayer, Detail: string(page.State), Times: 1,
+		Once: fmt.Sprintf("%s %d %s", kind, try, page.State)})
 }
 
 // readPage returns the page that a setup token opens by what is on record.
@@ -266,7 +273,7 @@ func (s *Service) begin(ctx context.Context, page SetupPage, try int) (checkout.
 		Account:      checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment},
 		ProviderName: p.DisplayName(),
 		CheckoutID:   c.ID,
-		ReturnURL:    s.pageURL(page.Token),
+		ReturnURL:    s.cfg.BaseURL + ReturnPath + "?token=" + page.Token,
 		FrameOrigins: p.EnrolmentOrigins,
 		Student:      c.Student,
 		Description:  c.Intent.CourseName,

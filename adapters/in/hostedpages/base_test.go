@@ -94,8 +94,12 @@ func TestEveryAddressIsUnderTheBaseURL(t *testing.T) {
 			form.wants(t, `<form method="post" action="`+strings.TrimPrefix(bankPage, origin)+`"`)
 			w.load(http.MethodPost, bankPage, "").is(t, http.StatusUnprocessableEntity)
 			completed := w.load(http.MethodPost, bankPage, account().Encode()).is(t, http.StatusSeeOther)
-			if at := completed.header.Get("Location"); at != setup {
-				t.Errorf("the processor's page leads to %q, want %q", at, setup)
+			if at, want := completed.header.Get("Location"), origin+base+b.returnPath(); at != want {
+				t.Errorf("the processor's page leads to %q, want %q", at, want)
+			}
+			back := w.load(http.MethodGet, origin+base+b.returnPath(), "").is(t, http.StatusSeeOther)
+			if at := back.header.Get("Location"); at != base+b.setupPath() {
+				t.Errorf("the way back leads to %q, want %q", at, setup)
 			}
 			w.load(http.MethodGet, setup, "").wants(t, "Your direct debit is set up")
 			b.poll()

@@ -243,10 +243,21 @@ func (b *bench) stored() checkout.Checkout {
 	return c
 }
 
-// setUp completes the bank setup, by the forms of both pages.
+// setUp completes the bank setup, by the forms of both pages, and comes back.
 func (b *bench) setUp() {
 	b.t.Helper()
 	b.complete(b.start())
+	b.back()
+}
+
+// back returns the page of a payer who comes back from the processor.
+func (b *bench) back() answer {
+	b.t.Helper()
+	page := b.get(b.returnPath())
+	if page.status == http.StatusSeeOther && page.header.Get("Location") == b.setupPath() {
+		return b.get(b.setupPath())
+	}
+	return page
 }
 
 // start begins the bank setup, and returns the address of the processor's page.
@@ -307,9 +318,10 @@ func (b *bench) poll() checkout.Checkout {
 	return c
 }
 
-// setupPath is the address of the setup page, legalPath of the terms.
-func (b *bench) setupPath() string { return "/api/dd-setup?token=" + url.QueryEscape(b.token) }
-func (b *bench) legalPath() string { return "/api/dd-setup/legal?token=" + url.QueryEscape(b.token) }
+// setupPath is the address of the setup page, legalPath of the terms, returnPath that to which the processor leads back.
+func (b *bench) setupPath() string  { return "/api/dd-setup?token=" + url.QueryEscape(b.token) }
+func (b *bench) legalPath() string  { return "/api/dd-setup/legal?token=" + url.QueryEscape(b.token) }
+func (b *bench) returnPath() string { return "/api/dd-setup/return?token=" + url.QueryEscape(b.token) }
 
 // answer is an HTTP response, read to its end.
 type answer struct {

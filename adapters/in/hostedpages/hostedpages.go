@@ -1,6 +1,6 @@
 // Package hostedpages serves the pages that a payer sees, in the provider's branding: the setup page and the legal page; once
 // there is an agreement, the payer's page in the place of the first, and the agreement. No page needs a script. A product with
-// pages of its own calls Service.SetupPage, BeginSetup and MailLink instead.
+// pages of its own calls Service.SetupPage, BeginSetup, ReturnPage and MailLink instead.
 package hostedpages
 
 import (
@@ -21,6 +21,7 @@ import (
 
 const (
 	setupPath     = Prefix
+	returnPath    = service.ReturnPath
 	legalPath     = Prefix + "/legal"
 	agreementPath = Prefix + "/agreement"
 	documentPath  = Prefix + "/agreement.pdf"
@@ -52,14 +53,16 @@ type pages struct {
 }
 
 // New returns the handler of every path under Prefix. Mount it in httpapi.New, which gives its requests their id and
-// their line in the log; served on its own it does so itself. GET stores nothing, for mail scanners and previews open
-// links too: only a POST with the setup token in its body begins a setup.
+// their line in the log; served on its own it does so itself. GET stores nothing and asks the processor nothing, for mail scanners
+// and previews open links too: only a POST with the setup token in its body begins a setup. The exception is the address to which
+// the processor, and nothing else, leads.
 func New(s *service.Service, o Options) http.Handler {
 	shared := web.Options{Log: o.Log, BaseURL: s.BaseURL(), Now: o.Now}.Complete()
 	p := &pages{s, web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, Contact: s.Agency(), RateLimit: o.RateLimit})}
 	return p.site.Handler(map[string]http.HandlerFunc{
 		"GET " + setupPath:              p.opened(p.setup),
 		"POST " + setupPath:             p.sent(p.begin),
+		"GET " + returnPath:             p.returned,
 		"GET " + legalPath:              p.opened(p.legal),
 		"GET " + agreementPath:          p.opened(p.agreed(p.agreement)),
 		"GET " + documentPath:           p.opened(p.agreed(p.document)),
@@ -123,6 +126,22 @@ func (p *pages) found(w http.ResponseWriter, r *http.Request, setup service.Setu
 func (p *pages) gone(w http.ResponseWriter, r *http.Request, name string, v web.View) {
 	v.Status = http.StatusGone
 	p.site.Show(w, r, name, v)
+}
+
+// returned shows a payer who comes back from the processor what that led to. Once it is done the setup page shows it too.
+func (p *pages) returned(w http.ResponseWriter, r *http.Request) {
+	token, ok := p.token(w, r, r.URL.Query())
+	if !ok {
+		return
+	}
+	setup, err := p.service.ReturnPage(r.Context(), token)
+	switch c, ok := p.found(w, r, setup, err); {
+	case !ok:
+	case c.Done():
+		p.site.Redirect(w, r, c.SetupURL)
+	default:
+		p.setup(w, r, c)
+	}
 }
 
 // legal shows the direct debit terms, to everyone who may see the setup page.

@@ -32,6 +32,9 @@ var termsChanged = notice{Title: "The terms have changed", Text: "The terms, or 
 var notices = map[checkout.LastTry]notice{
 	checkout.TryUnfinished: {Title: "Your bank setup is not finished",
 		Text: nothingDone + " You can go on whenever you are ready.", Way: goOn},
+	checkout.TryBegun: {Title: "You have started your bank setup",
+		Text: "If you have given your bank details, this page may need a minute to show it. You can go on in any case: we look first, " +
+			"and nothing is set up twice.", Way: goOn},
 	checkout.TryUnknown: {Title: "We cannot see whether your bank setup is finished",
 		Text: "The payment processor does not answer at the moment. If you have given your bank details, wait a minute and look again.",
 		Way:  lookAgain},

@@ -100,10 +100,11 @@ func TestFormMayLeadToThePagesOfTheProcessorAndNowhereElse(t *testing.T) {
 	if at := b.start(); !strings.HasPrefix(at, "https://pay.bank.example/flow/") {
 		t.Errorf("the form leads to %q, want the processor's page", at)
 	}
-	pages["the page of a payer who went back"] = b.get(b.setupPath())
+	pages["the page of a payer who went back"] = b.back()
+	pages["the page of a payer who opens the link again"] = b.get(b.setupPath())
 	b.now = b.now.Add(time.Minute)
 	processor.say(done(b.now, checkout.MandateFailed))
-	pages["the page of a mandate that failed"] = b.get(b.setupPath())
+	pages["the page of a mandate that failed"] = b.back()
 	for name, page := range pages {
 		page.wants(t, `<form method="post"`)
 		if got, want := page.formAction(), "'self' "+bankPages; got != want {
@@ -126,8 +127,8 @@ func TestHoweverManyLoadThePageTheProcessorIsAskedSeldom(t *testing.T) {
 	load := func(want int) {
 		t.Helper()
 		for range 20 {
-			b.get(b.setupPath()).is(t, http.StatusOK)
-			b.get(b.legalPath()).is(t, http.StatusOK)
+			b.back().is(t, http.StatusOK)
+			b.back().is(t, http.StatusOK)
 		}
 		if got := processor.calls() - before; got != want {
 			t.Errorf("40 pages asked the processor %d times, want %d", got, want)
@@ -143,12 +144,12 @@ func TestHoweverManyLoadThePageTheProcessorIsAskedSeldom(t *testing.T) {
 	processor.err, b.failing = errors.New("the processor is down"), true
 	b.now = b.now.Add(2 * time.Second)
 	load(1) // a failing processor is not asked more often than a working processor
-	b.get(b.setupPath()).wants(t, "Continue to bank details")
+	b.back().wants(t, "Continue to bank details")
 	processor.err = nil
 	b.now = b.now.Add(2 * time.Second)
 	processor.say(done(b.now, checkout.MandateSubmitted))
 	load(1)
-	b.get(b.setupPath()).wants(t, "Your direct debit is set up")
+	b.back().wants(t, "Your direct debit is set up")
 }
 
 func TestPagesThatAreLoadedAtOnceShareOneAnswer(t *testing.T) {
@@ -172,7 +173,7 @@ func TestPagesThatAreLoadedAtOnceShareOneAnswer(t *testing.T) {
 				pages := make([]answer, 20)
 				var all sync.WaitGroup
 				for i := range pages {
-					all.Go(func() { pages[i] = b.get(b.setupPath()) })
+					all.Go(func() { pages[i] = b.back() })
 				}
 				synctest.Wait() // every load waits for the answer
 				if !tt.hangs {
@@ -190,33 +191,71 @@ func TestPagesThatAreLoadedAtOnceShareOneAnswer(t *testing.T) {
 	}
 }
 
-func TestLoadingThePageStoresNothingButThatTheSetupIsComplete(t *testing.T) {
+// Scanners of e-mails and previews open the links that they find, in every state of a checkout.
+func TestOpeningPagesAsksTheProcessorNothingAndStoresNothing(t *testing.T) {
 	b, processor := atBank(t)
+	opens := func(state string, status int) {
+		t.Helper()
+		stored, updates, asked := b.stored(), b.store.updates.Load(), processor.calls()
+		for range 10 {
+			for _, path := range []string{"", "/legal", "/agreement", "/agreement.pdf", "/payments.ics"} {
+				for _, method := range []string{http.MethodGet, http.MethodHead} {
+					got := b.do(method, strings.Replace(b.setupPath(), "?", path+"?", 1), "")
+					if got.status != status && got.status != http.StatusSeeOther {
+						t.Errorf("%s: %s %s: %d, want %d", state, method, path, got.status, status)
+					}
+					if strings.Contains(got.body, "/return") {
+						t.Errorf("%s: %s leads on to the address of those who come back:\n%s", state, path, got.body)
+					}
+				}
+			}
+		}
+		if got := b.stored(); !reflect.DeepEqual(got, stored) || b.store.updates.Load() != updates || processor.calls() != asked {
+			t.Errorf("%s: %d updates, %d questions; the checkout is %+v, want %+v", state, b.store.updates.Load()-updates, processor.calls()-asked, got, stored)
+		}
+	}
+	opens("new", http.StatusOK)
 	b.start()
-	stored, updates, complete := b.stored(), b.store.updates.Load()+1, done(b.now, checkout.MandatePendingSubmission)
-	stored.Setup.Observation = complete
 	for _, says := range []checkout.Observation{
-		{BillingRequest: checkout.BillingReadyToFulfil}, complete, done(b.now, checkout.MandateActive), done(b.now, checkout.MandateFailed),
+		pending, {BillingRequest: checkout.BillingReadyToFulfil, Authorisation: checkout.CustomerInProgress},
+		{BillingRequest: checkout.BillingCancelled, Authorisation: checkout.CustomerInProgress},
+		done(b.now, checkout.MandatePendingSubmission), done(b.now, checkout.MandateFailed),
 	} {
 		processor.say(says)
 		b.now = b.now.Add(time.Minute)
-		b.get(b.setupPath()).is(t, http.StatusOK)
-		b.get(b.legalPath()).is(t, http.StatusOK)
+		opens("before the payer comes back", http.StatusOK)
+		if page := b.back(); page.status != http.StatusOK || b.stored().Setup.Observation != says {
+			t.Errorf("the payer who came back sees %d, and on record is %+v, want %+v", page.status, b.stored().Setup.Observation, says)
+		}
+		opens("after the payer came back", http.StatusOK)
 	}
-	if got := b.stored(); !reflect.DeepEqual(got, stored) || b.store.updates.Load() != updates {
-		t.Errorf("after %d updates more than one the checkout is %+v, want %+v", b.store.updates.Load()-updates, got, stored)
-	}
+	b.start()
+	processor.say(done(b.now, checkout.MandateActive))
+	b.change(func(c *checkout.Checkout) { c.Setup.Observation = done(b.now, checkout.MandateActive) })
+	b.confirm(order().First)
+	opens("confirmed", http.StatusOK)
+	b.now = b.now.AddDate(3, 0, 0)
+	opens("ended", http.StatusGone)
+
+	b, processor = atBank(t)
+	b.start()
+	b.now = b.now.Add(8 * 24 * time.Hour)
+	opens("expired", http.StatusGone)
+	p := kowhai()
+	p.Active = false
+	b.configure(p)
+	opens("of a provider that is off", http.StatusGone)
 }
 
 func TestExpiredLinkClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
 	b, processor := atBank(t)
 	b.start()
 	b.now = b.now.Add(8 * 24 * time.Hour)
-	page := b.get(b.setupPath()).is(t, http.StatusGone)
+	page := b.back().is(t, http.StatusGone)
 	page.wants(t, "This link has expired", "Your direct debit is not set up, and no payment was taken.")
 	b.now = b.now.Add(2 * time.Second)
 	processor.err, b.failing = errors.New("connection refused"), true
-	page = b.get(b.setupPath()).is(t, http.StatusGone)
+	page = b.back().is(t, http.StatusGone)
 	page.wants(t, "This link has expired", "we cannot see whether", `<a href="">look again</a>`)
 	page.lacks(t, "is not set up")
 }
@@ -225,11 +264,11 @@ func TestSetupThatThePayerFinishedAndTheProcessorDidNotIsSettling(t *testing.T) 
 	b, processor := atBank(t)
 	b.start()
 	processor.say(checkout.Observation{BillingRequest: checkout.BillingFulfilling, Authorisation: checkout.CustomerInProgress})
-	page := b.get(b.setupPath()).is(t, http.StatusOK)
+	page := b.back().is(t, http.StatusOK)
 	page.wants(t, "<h1>Your direct debit is being set up</h1>", "Diploma in Business", "You need not do anything",
 		`<a class="button" href="">`, `<a href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`)
 	page.lacks(t, "<form", "Continue to bank details", "Your direct debit is set up", "<script")
 	b.now = b.now.Add(time.Minute)
 	processor.say(done(b.now, checkout.MandatePendingSubmission))
-	b.get(b.setupPath()).wants(t, "Your direct debit is set up")
+	b.back().wants(t, "Your direct debit is set up")
 }

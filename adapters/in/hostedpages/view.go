@@ -85,8 +85,10 @@ func (c content) ByProvider() bool { return c.Checkout.End.By == checkout.PartyP
 // EndedOn returns the day on which the checkout was cancelled, or its agreement withdrawn.
 func (c content) EndedOn() string { return c.Ended.Long() }
 
-// Unknown reports whether the processor does not answer, so that the payer may have finished.
-func (c content) Unknown() bool { return c.LastTry == checkout.TryUnknown }
+// Unknown reports whether the processor was not asked or does not answer, so that the payer may have finished.
+func (c content) Unknown() bool {
+	return c.LastTry == checkout.TryUnknown || c.LastTry == checkout.TryBegun
+}
 
 // LegalTitle names what the legal page holds.
 func (c content) LegalTitle() string {

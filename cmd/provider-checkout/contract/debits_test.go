@@ -111,7 +111,7 @@ func TestContract4EveryTextNamesTheSamePartyThatDebits(t *testing.T) {
 			read["setup page"], read["legal page"] = page.Body, s.Visit(t, sandbox.SetupPagePath+"/legal?token="+token).Body
 			read["form"], read["check page"] = walk.pay(t, s, s.goOn(t, page, "").Header.Get("Location"))
 			s.Settle(t)
-			read["done page"] = s.Visit(t, address).Body
+			read["done page"] = s.Back(t, address).Body
 			read["first e-mail"] = mail.wait(t, 1)
 			confirmed := s.Confirm(t, created)
 			read["confirmed page"] = s.Visit(t, address).Body

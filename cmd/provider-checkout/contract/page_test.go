@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -59,16 +60,17 @@ func TestContract4OpeningTheSetupPageChangesNothing(t *testing.T) {
 			t.Errorf("setup_url is %q", setupURL)
 		}
 		legalURL := strings.Replace(setupURL, sandbox.SetupPagePath, sandbox.SetupPagePath+"/legal", 1)
-		look := func(pages ...string) {
+		times := testlevel.Of(20, 10_000)
+		look := func(status int, pages ...string) {
 			t.Helper()
 			before, sent := s.Records(t), len(s.Receiver.Deliveries())
-			for range 100 {
+			for range times / len(pages) / 2 {
 				for _, page := range pages {
 					got := s.Visit(t, page, "Sec-Purpose", "prefetch;prerender")
 					head := s.Send(t, http.MethodHead, page, "")
-					if got.Status != http.StatusOK || head.Status != got.Status || head.Body != "" ||
+					if got.Status != status || head.Status != got.Status || head.Body != "" ||
 						head.Header.Get("Content-Type") != got.Header.Get("Content-Type") {
-						t.Fatalf("GET %s %d, HEAD %d %q", page, got.Status, head.Status, head.Body)
+						t.Fatalf("GET %s %d, HEAD %d %q, want %d", page, got.Status, head.Status, head.Body, status)
 					}
 				}
 			}
@@ -76,13 +78,26 @@ func TestContract4OpeningTheSetupPageChangesNothing(t *testing.T) {
 				t.Errorf("opening pages changed\n%+v to\n%+v", before, after)
 			}
 		}
-		look(setupURL, legalURL)
+		look(http.StatusOK, setupURL, legalURL)
 		form := s.ToBank(t, created)
-		look(setupURL, form)
+		look(http.StatusOK, setupURL, form)
 		s.Submit(t, form, bankDetails(goodAccount))
-		s.Clock.Forward(3 * time.Second) // no answer of the processor is kept for longer
-		shows(t, "page of the payer who comes back", s.Visit(t, setupURL), http.StatusOK, sandbox.DoneTitle)
-		look(setupURL, legalURL) // what the processor said is on record by then, as after a poll
+		look(http.StatusOK, setupURL, legalURL)
+		s.Clock.Forward(3 * time.Minute) // the mandate is active by then
+		look(http.StatusOK, setupURL, legalURL)
+		shows(t, "page of the payer who comes back", s.Back(t, setupURL), http.StatusOK, sandbox.DoneTitle)
+		look(http.StatusOK, setupURL, legalURL)
+		if r := s.Confirm(t, created); r.Status != http.StatusOK {
+			t.Fatalf("confirm: %d %s", r.Status, r.Body)
+		}
+		s.Clock.Forward(24 * time.Hour)
+		for _, page := range []string{"/agreement", "/agreement.pdf", "/payments.ics"} {
+			look(http.StatusOK, setupURL, strings.Replace(setupURL, "?", page+"?", 1))
+		}
+		other := s.Create(t, "ORDER-2")
+		s.ToBank(t, other)
+		s.Clock.Forward(8 * 24 * time.Hour)
+		look(http.StatusGone, other.SetupURL())
 	})
 }
 
@@ -116,16 +131,16 @@ func TestContract4APayerCompletesTheSetupWithoutScript(t *testing.T) {
 			t.Error("the setup is complete before the form is sent")
 		}
 		r = s.Submit(t, form, bankDetails(goodAccount))
-		if r.Status != http.StatusSeeOther || r.Header.Get("Location") != setupURL {
-			t.Errorf("the form leads to %d %q, want the setup page", r.Status, r.Header.Get("Location"))
+		if r.Status != http.StatusSeeOther || r.Header.Get("Location") != sandbox.ReturnURL(setupURL) {
+			t.Errorf("the form leads to %d %q, want the way back", r.Status, r.Header.Get("Location"))
 		}
-		shows(t, "page when done", s.Visit(t, setupURL), http.StatusOK, sandbox.DoneTitle)
+		shows(t, "page when done", s.Back(t, setupURL), http.StatusOK, sandbox.DoneTitle)
 		if s.Get(t, "KOWHAI", created.CheckoutPath()).At("direct_debit.setup_complete") != true {
 			t.Error("the setup is not complete")
 		}
 		r = s.Submit(t, form, bankDetails(goodAccount)) // a double click
-		if r.Status != http.StatusSeeOther || s.URL+strings.TrimPrefix(r.Header.Get("Location"), s.URL) != setupURL {
-			t.Errorf("the form sent twice leads to %d %q, want the setup page", r.Status, r.Header.Get("Location"))
+		if r.Status != http.StatusSeeOther || r.Header.Get("Location") != sandbox.ReturnURL(setupURL) {
+			t.Errorf("the form sent twice leads to %d %q, want the way back", r.Status, r.Header.Get("Location"))
 		}
 	})
 }
@@ -182,7 +197,7 @@ func TestContract4AMistakeComesBackOnTheFormWithWhatWasTyped(t *testing.T) {
 		if r.Status != http.StatusSeeOther {
 			t.Errorf("the corrected form: %d %s", r.Status, r.Body)
 		}
-		shows(t, "page when done", s.Visit(t, created.String("direct_debit.setup_url")), http.StatusOK, sandbox.DoneTitle)
+		shows(t, "page when done", s.Back(t, created.SetupURL()), http.StatusOK, sandbox.DoneTitle)
 	})
 }
 
@@ -242,7 +257,7 @@ func TestContract2ALinkByEmailTakesNothingFromTheProvider(t *testing.T) {
 		shows(t, "link by e-mail", open, http.StatusOK, sandbox.OpenTitle)
 		form := s.Submit(t, sandbox.SetupPagePath, []string{"token", mail, "terms", sandbox.ShownTerms(open)}).Header.Get("Location")
 		s.Submit(t, form, bankDetails(goodAccount))
-		shows(t, "link by e-mail, when done", s.Visit(t, sandbox.SetupPagePath+"?token="+mail), http.StatusOK, sandbox.DoneTitle)
+		shows(t, "link by e-mail, when done", s.Back(t, sandbox.SetupPagePath+"?token="+mail), http.StatusOK, sandbox.DoneTitle)
 		if r := s.Confirm(t, created); r.Status != http.StatusOK {
 			t.Errorf("a confirm with the token of the create: %d %s", r.Status, r.Body)
 		}
@@ -268,16 +283,16 @@ func TestContract5PagesOfAProviderThatCannotBeUsedAreClosed(t *testing.T) {
 				shows(t, "form", s.Submit(t, sandbox.SetupPagePath, []string{"token", created.String("direct_debit.token")}),
 					http.StatusGone, sandbox.DisabledTitle)
 				// A payer can still reach the processor, which is another party. It has no effect here meanwhile.
-				if r := s.Submit(t, form, bankDetails(goodAccount)); r.Status != http.StatusSeeOther || r.Header.Get("Location") != setupURL {
+				if r := s.Submit(t, form, bankDetails(goodAccount)); r.Status != http.StatusSeeOther || r.Header.Get("Location") != sandbox.ReturnURL(setupURL) {
 					t.Errorf("the bank's form answers %d %s", r.Status, r.Body)
 				}
-				shows(t, "setup page, back from the bank", s.Visit(t, setupURL), http.StatusGone, sandbox.DisabledTitle)
+				shows(t, "setup page, back from the bank", s.Back(t, setupURL), http.StatusGone, sandbox.DisabledTitle)
 				if s.Records(t)[0].Checkout.SetupComplete() {
 					t.Error("the setup went on")
 				}
 			})
 		}
 		s.Configure(t, providers)
-		shows(t, "setup page", s.Visit(t, setupURL), http.StatusOK, sandbox.DoneTitle)
+		shows(t, "setup page", s.Back(t, setupURL), http.StatusOK, sandbox.DoneTitle)
 	})
 }

@@ -63,7 +63,7 @@ func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
 		// returningWith is the address of a bank's form that leads back to the setup page with a token.
 		returningWith := func(token string) string {
 			address, _, _ := strings.Cut(form, "?")
-			return address + "?" + url.Values{"return_url": {s.URL + sandbox.SetupPagePath + "?token=" + token}}.Encode()
+			return address + "?" + url.Values{"return_url": {sandbox.ReturnURL(s.URL + sandbox.SetupPagePath + "?token=" + token)}}.Encode()
 		}
 		before := s.Records(t)
 		what := func(r response) string {
@@ -77,6 +77,9 @@ func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
 			open func(token string) response
 		}{
 			{"GET page", func(token string) response { return s.Visit(t, sandbox.SetupPagePath+"?token="+url.QueryEscape(token)) }},
+			{"GET way back", func(token string) response {
+				return s.Visit(t, sandbox.SetupPagePath+"/return?token="+url.QueryEscape(token))
+			}},
 			{"GET terms", func(token string) response {
 				return s.Visit(t, sandbox.SetupPagePath+"/legal?token="+url.QueryEscape(token))
 			}},

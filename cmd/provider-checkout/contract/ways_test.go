@@ -110,7 +110,7 @@ func TestContract4APayerWhoComesBackFromGoCardlessSeesTheTruthAndAWayOn(t *testi
 		polled string // billing request, mandate, authorisation and setup_complete
 	}{
 		{"left by the exit", func(t *testing.T, j *journey) {
-			if back := j.leave(t); back != j.created.String("direct_debit.setup_url") {
+			if back := j.leave(t); back != sandbox.ReturnURL(j.created.SetupURL()) {
 				t.Errorf("the exit leads to %q", back)
 			}
 		}, open, "Your bank setup is not finished", []string{nothing, "You can go on"}, sameTry, pending},
@@ -130,7 +130,7 @@ func TestContract4APayerWhoComesBackFromGoCardlessSeesTheTruthAndAWayOn(t *testi
 		{"where GoCardless does not serve", func(t *testing.T, j *journey) {
 			j.refuse(t)
 			refused := j.Visit(t, j.page)
-			if exit := j.created.String("direct_debit.setup_url"); refused.Status != http.StatusForbidden || len(pick(sandbox.Elements(t, refused), "a", "href", exit)) != 1 {
+			if exit := sandbox.ReturnURL(j.created.SetupURL()); refused.Status != http.StatusForbidden || len(pick(sandbox.Elements(t, refused), "a", "href", exit)) != 1 {
 				t.Errorf("GoCardless answers %d %s, want 403 and a link back", refused.Status, refused.Body)
 			}
 		}, open, "The bank page cannot be used where you are", []string{nothing, "from New Zealand", "ask Kōwhai Institute"}, sameTry, pending},
@@ -158,7 +158,7 @@ func TestContract4APayerWhoComesBackFromGoCardlessSeesTheTruthAndAWayOn(t *testi
 			j := setOut(t)
 			tt.happen(t, j)
 			// The payer comes back at once, whether a notification has come or not.
-			page := j.Visit(t, j.created.String("direct_debit.setup_url"))
+			page := j.Back(t, j.created.SetupURL())
 			shows(t, "setup page", page, http.StatusOK, tt.title)
 			if got := noticed(t, page); !strings.HasPrefix(got, tt.notice) || tt.wayOn != noWayOn && got != tt.notice {
 				t.Errorf("what the payer reads first is %q, want %q", got, tt.notice)
@@ -226,7 +226,7 @@ func (j *journey) goesOn(t *testing.T, wayOn int) {
 // link goes on with the same billing request.
 func TestContract4APayerWhoseGoCardlessPageExpiredGoesOnWithTheSameBillingRequest(t *testing.T) {
 	j := setOut(t)
-	exit := j.created.String("direct_debit.setup_url")
+	exit := sandbox.ReturnURL(j.created.SetupURL())
 	j.Clock.Forward(7 * 24 * time.Hour)
 	expired := j.Visit(t, j.page)
 	if expired.Status != http.StatusGone || len(pick(sandbox.Elements(t, expired), "a", "href", exit)) != 1 {
@@ -242,7 +242,7 @@ func TestContract4APayerWhoseGoCardlessPageExpiredGoesOnWithTheSameBillingReques
 	}
 	page := j.Visit(t, j.created.String("direct_debit.setup_url"))
 	shows(t, "new link", page, http.StatusOK, sandbox.OpenTitle)
-	if got := noticed(t, page); got != "Your bank setup is not finished" {
+	if got := noticed(t, page); got != "You have started your bank setup" {
 		t.Errorf("what the payer reads first is %q", got)
 	}
 	j.goesOn(t, sameTry)
@@ -254,7 +254,7 @@ func TestContract4APayerWhoComesBackWhileGoCardlessIsDown(t *testing.T) {
 	j.Bank.SetWebhook("", "")
 	j.finish(t, gocardlesstest.Payer{})
 	j.Bank.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultError, Method: http.MethodGet, Path: "/billing_requests/*", Times: 1000})
-	page := j.Visit(t, j.created.String("direct_debit.setup_url"))
+	page := j.Back(t, j.created.SetupURL())
 	shows(t, "setup page", page, http.StatusOK, sandbox.OpenTitle)
 	if got := noticed(t, page); got != "We cannot see whether your bank setup is finished" || strings.Contains(page.Body, "Nothing is set up") ||
 		!strings.Contains(page.Body, `<a href="">Look again</a>`) {
@@ -262,5 +262,5 @@ func TestContract4APayerWhoComesBackWhileGoCardlessIsDown(t *testing.T) {
 	}
 	j.Bank.Disarm()
 	j.Clock.Forward(2 * time.Second)
-	shows(t, "page a little later", j.Visit(t, j.created.String("direct_debit.setup_url")), http.StatusOK, sandbox.DoneTitle)
+	shows(t, "page a little later", j.Back(t, j.created.SetupURL()), http.StatusOK, sandbox.DoneTitle)
 }

@@ -102,9 +102,15 @@ var pageStates = []pageState{
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Create(t, "ORDER-1")
 			s.ToBank(t, created)
-			return setupURL(created)
+			return sandbox.ReturnURL(setupURL(created))
 		}},
 	{name: "unfinished", heading: sandbox.OpenTitle, says: []string{"Your bank setup is not finished", "Go on below"},
+		make: func(t *testing.T, s *sandbox.Sandbox) string {
+			created := s.Create(t, "ORDER-1")
+			s.ToBank(t, created)
+			return sandbox.ReturnURL(setupURL(created))
+		}},
+	{name: "begun", heading: sandbox.OpenTitle, says: []string{"You have started your bank setup", "Go on below"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Create(t, "ORDER-1")
 			s.ToBank(t, created)

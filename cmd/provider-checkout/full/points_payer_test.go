@@ -194,12 +194,12 @@ func (p *payer) poll(ctx context.Context) (func() error, error) {
 	}), err
 }
 
-// comeBack opens the setup page, as GoCardless' page does at its end.
+// comeBack opens the address to which GoCardless' page leads at its end.
 func (p *payer) comeBack(ctx context.Context) (func() error, error) {
-	r, err := p.browse(ctx, http.MethodGet, p.enrolment.Created.String("direct_debit.setup_url"), nil)
+	r, err := p.browse(ctx, http.MethodGet, sandbox.ReturnURL(p.enrolment.Created.SetupURL()), nil)
 	return unlessBusy(r, func() error {
-		if r.Status != http.StatusOK {
-			return fmt.Errorf("the setup page answers %d %s", r.Status, r.Body)
+		if r.Status != http.StatusOK && r.Status != http.StatusSeeOther {
+			return fmt.Errorf("the way back answers %d %s", r.Status, r.Body)
 		}
 		return nil
 	}), err

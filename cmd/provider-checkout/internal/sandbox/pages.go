@@ -90,3 +90,18 @@ func Elements(t testing.TB, r Response) []*apiclient.Element {
 	}
 	return all
 }
+
+// ReturnURL returns the address to which the processor sends the payer of a setup page back.
+func ReturnURL(setupURL string) string {
+	return strings.Replace(setupURL, SetupPagePath, SetupPagePath+"/return", 1)
+}
+
+// Back returns the page of a payer who comes back from the processor.
+func (s *Sandbox) Back(t testing.TB, setupURL string) Response {
+	t.Helper()
+	page := s.Visit(t, ReturnURL(setupURL))
+	if page.Status == http.StatusSeeOther {
+		return s.Visit(t, setupURL)
+	}
+	return page
+}
