@@ -129,7 +129,7 @@ func TestBrowserAPayerWhoComesBackFromGoCardlessReadsWhatHappened(t *testing.T) 
 				created := s.Create(t, "ORDER-1")
 				w.happen(t, s, s.ToProcessor(t, created))
 				p.begin(t)
-				p.open(setupURL(created))
+				p.open(sandbox.ReturnURL(setupURL(created)))
 				p.shows(w.heading)
 				p.fits(s.URL)
 				if got := p.text(".notice h2"); got != w.notice {
