@@ -76,6 +76,12 @@ func (a Agreement) Erased() Agreement {
 	return a
 }
 
+// Names returns the names that stand in the agreement's text and come from outside.
+func (a Agreement) Names() []string {
+	return []string{a.Provider.Name, a.Terms.Lender.Name, a.Terms.Authority.Initiator, a.Student.Name(), a.Course.Name,
+		a.DirectDebit.AccountHolder}
+}
+
 // Payments returns each charge of the schedule with its day of collection. Where the plan has no valid frequency, which Check
 // refuses, it is the planned day.
 func (a Agreement) Payments() []money.Payment {

@@ -97,7 +97,7 @@ func TestAPayerIsNotifiedOnceOfTheSetupAndOnceOfTheAgreement(t *testing.T) {
 		if len(setup) != 1 || !strings.Contains(setup[0].Subject, "direct debit") {
 			t.Fatalf("after the setup %d notices were sent, want that of the setup: %+v", len(setup), setup)
 		}
-		for _, want := range []string{"A NGATA", "01-0902-•••••89-00", "Diploma in Business", "Kōwhai Institute", "$2,990.00", "Hello Aroha Ngata,"} {
+		for _, want := range []string{"A NGATA", "01-0902-•••••89-00", "Diploma in Business", "Kōwhai Institute", "$2,990.00", "Aroha Ngata"} {
 			if !strings.Contains(setup[0].Text, want) || !strings.Contains(setup[0].HTML, want) {
 				t.Errorf("the notice of the setup does not say %q:\n%s", want, setup[0].Text)
 			}

@@ -38,8 +38,7 @@ func ViewAgreement(a agreement.Agreement, zone *time.Location) (v Agreement, err
 	if err != nil {
 		return v, err
 	}
-	names := []string{a.Provider.Name, a.Terms.Lender.Name, a.Student.Name(), a.Course.Name,
-		a.DirectDebit.AccountHolder}
+	names := a.Names()
 	v.Opening = AgreementSection{sections[0], "", names}
 	for i, s := range sections[1:] {
 		v.Sections = append(v.Sections, AgreementSection{s, fmt.Sprintf("part-%d", i+1), names})
@@ -58,7 +57,7 @@ func (s AgreementSection) Shown(value string) template.HTML {
 		return Prose(value, s.names...)
 	}
 	if slices.Contains(s.names, value) {
-		return Isolate(value, value)
+		return Name(value)
 	}
 	return "<bdi>" + Isolate(value, s.names...) + "</bdi>"
 }
@@ -74,36 +73,13 @@ func (s AgreementSection) Foot() (foot struct {
 	return foot
 }
 
-// Isolate returns a text as HTML in which each of the names, which come from outside, is put in a <bdi>, so that a name
-// that is written from right to left does not reorder the words around it.
+// Isolate is text.Isolate for a template.
 func Isolate(line string, names ...string) template.HTML {
-	var b strings.Builder
-	plain := 0 // start of the text that is not written yet
-	for i := 0; i < len(line); {
-		name := ""
-		for _, n := range names {
-			if len(n) > len(name) && strings.HasPrefix(line[i:], n) {
-				name = n
-			}
-		}
-		if name == "" {
-			i++
-			continue
-		}
-		b.WriteString(template.HTMLEscapeString(line[plain:i]) + bdi(name) + template.HTMLEscapeString(name) + "</bdi>")
-		i += len(name)
-		plain = i
-	}
-	return template.HTML(b.String() + template.HTMLEscapeString(line[plain:]))
+	return template.HTML(text.Isolate(line, names...))
 }
 
-// bdi returns the tag that begins a name, with its language where that can be told.
-func bdi(name string) string {
-	if tag := text.Language(name); tag != "" {
-		return `<bdi lang="` + tag + `">`
-	}
-	return "<bdi>"
-}
+// Name returns a name as HTML, isolated from the words around it.
+func Name(name string) template.HTML { return Isolate(name, name) }
 
 // Contact returns a contact as HTML: an e-mail address or a web page as a link, and anything else, such as a telephone number, as
 // text. A web page opens beside the page, which may be part of a provider's own.

@@ -75,7 +75,7 @@ func NewSite(o Options, c SiteConfig) *Site {
 	s.addAssets(shared)
 	s.addAssets(c.Files)
 	layout := template.New("layout.html").Funcs(template.FuncMap{"asset": s.assetURL, "words": words, "prose": Prose,
-		"isolate": Isolate, "contact": Contact})
+		"isolate": Isolate, "name": Name, "contact": Contact})
 	template.Must(layout.ParseFS(shared, "layout.html"))
 	template.Must(layout.New("parts").Parse(AgreementTemplate))
 	s.addPages(layout, shared)

@@ -20,8 +20,9 @@ type Letter struct {
 
 // sheet is the content of a letter, in the order in which it is read. Every letter is a sheet, written as text and as HTML.
 type sheet struct {
-	provider   string // the education provider, by the name by which the payer knows it
-	colour     string // #rrggbb, of its branding, or ""
+	provider   string   // the education provider, by the name by which the payer knows it
+	colour     string   // #rrggbb, of its branding, or ""
+	names      []string // from outside, which stand in the words of the letter
 	sandbox    bool
 	subject    string // without the provider
 	title      string
@@ -48,7 +49,9 @@ type Setup struct {
 // OfSetup confirms that a direct debit is set up.
 func OfSetup(s Setup) Letter {
 	c, first := s.Checkout, s.Payments[0]
-	return sheet{provider: s.Provider, colour: s.Colour, sandbox: s.Sandbox, subject: "your direct debit is set up",
+	return sheet{provider: s.Provider, colour: s.Colour,
+		names:   []string{s.Provider, agreement.Student(c.Student).Name(), c.Intent.CourseName, c.Setup.AccountHolder, s.Terms.Lender.Name},
+		sandbox: s.Sandbox, subject: "your direct debit is set up",
 		title: "Your direct debit is set up",
 		paragraphs: []string{
 			hello(agreement.Student(c.Student)),
@@ -87,7 +90,7 @@ func OfAgreement(c Concluded) (Letter, error) {
 	if len(payments) == 1 {
 		first = "The payment, "
 	}
-	s := sheet{provider: a.Provider.Name, colour: a.Provider.Colour, sandbox: a.Sandbox,
+	s := sheet{provider: a.Provider.Name, colour: a.Provider.Colour, names: a.Names(), sandbox: a.Sandbox,
 		subject: "your payment plan agreement " + a.Number, title: "Your payment plan agreement",
 		paragraphs: []string{
 			hello(a.Student),
@@ -178,7 +181,7 @@ type Link struct {
 
 // OfLink sends the payer a new link to the setup page.
 func OfLink(l Link) Letter {
-	return sheet{provider: l.Provider, colour: l.Colour, sandbox: l.Sandbox, subject: "your new link", title: "Your new link",
+	return sheet{provider: l.Provider, colour: l.Colour, names: []string{l.Provider, l.Student.Name(), l.Course}, sandbox: l.Sandbox, subject: "your new link", title: "Your new link",
 		paragraphs: []string{
 			hello(l.Student),
 			"Here is a new link to set up the direct debit for " + l.Course + " at " + l.Provider + ". It works until " + l.Until.Long() + ".",

@@ -94,7 +94,7 @@ func words(t *testing.T, page string) string {
 			switch token.Name.Local {
 			case "br":
 				b.WriteString("\n")
-			case "html", "head", "meta", "title", "body", "h1", "h2", "p", "a", "span", "table", "tr", "th", "td":
+			case "html", "head", "meta", "title", "body", "h1", "h2", "p", "a", "span", "bdi", "table", "tr", "th", "td":
 			default:
 				t.Errorf("the page has an element %s, which a name or a term has brought in", token.Name.Local)
 			}
@@ -226,6 +226,19 @@ func TestTextAndPageSayTheSame(t *testing.T) {
 		}
 		if n := strings.Count(tt.letter.HTML, "http"); n != 1 {
 			t.Errorf("the page has %d addresses, want that of the payer's page", n)
+		}
+	}
+}
+
+// A program that reads aloud changes its voice for a name in another script, which does not reorder the words around it either.
+func TestAPageSaysTheLanguageOfNames(t *testing.T) {
+	s := setup(t)
+	s.Provider, s.Page = "Rimu", "https://pay.example/Rimu"
+	s.Checkout.Intent.CourseName = "دبلوم <إدارة>"
+	page := letter.OfSetup(s).HTML
+	for _, want := range []string{`for <bdi lang="ar">دبلوم &lt;إدارة&gt;</bdi> at <bdi>Rimu</bdi>.`, "<title>[Sandbox] Rimu: your", `href="https://pay.example/Rimu"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s:\n%s", want, page)
 		}
 	}
 }

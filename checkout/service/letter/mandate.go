@@ -24,7 +24,7 @@ func OfMandate(m Mandate) Letter {
 	if email != "" {
 		question += ", and ask"
 	}
-	direct := sheet{provider: provider, colour: a.Provider.Colour, sandbox: a.Sandbox, card: m.rows(), button: "Open your page", link: m.Page,
+	direct := sheet{provider: provider, colour: a.Provider.Colour, names: a.Names(), sandbox: a.Sandbox, card: m.rows(), button: "Open your page", link: m.Page,
 		subject: "your direct debit has ended", title: "Your direct debit has ended", paragraphs: []string{
 			hello(a.Student),
 			"The direct debit for your payment plan for " + course + " at " + provider + " has ended. No payments can be taken with it any more.",

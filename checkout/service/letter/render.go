@@ -1,13 +1,13 @@
 package letter
 
 import (
-	"html"
 	"regexp"
 	"strings"
 	"text/template"
 	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // letter writes the sheet.
@@ -115,7 +115,7 @@ var styles = map[string]string{
 // layout is a page of HTML that loads nothing: tables, because some programs know no other layout.
 const layout = `<!DOCTYPE html>
 <html lang="en-NZ"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>` +
-	`<meta name="color-scheme" content="light"/><title>{{text .Subject}}</title></head>
+	`<meta name="color-scheme" content="light"/><title>{{html .Subject}}</title></head>
 <body{{style "body"}}>
 <table lang="en-NZ" role="presentation" width="100%"{{style "ground"}}><tr><td align="center">
 <table role="presentation" width="600"{{style "sheet"}}>
@@ -127,7 +127,7 @@ const layout = `<!DOCTYPE html>
 {{end}}{{with .Card}}<table{{style "card"}}>
 {{range .}}<tr><th scope="row"{{style "key"}}>{{text .Label}}</th><td{{style "value"}}>{{text .Value}}</td></tr>
 {{end}}</table>
-{{end}}{{with .Link}}<p{{style "p"}}><a href="{{text .}}"{{style "button"}}>{{text $.Button}}</a></p>
+{{end}}{{with .Link}}<p{{style "p"}}><a href="{{html .}}"{{style "button"}}>{{text $.Button}}</a></p>
 {{end}}{{range $section := .Sections}}{{with .Heading}}<h2{{style "h2"}}>{{text .}}</h2>
 {{end}}{{range .Paragraphs}}<p{{style "p"}}>{{text .}}</p>
 {{end}}{{with .Rows}}<table{{style "table"}}>
@@ -152,7 +152,7 @@ func (s sheet) page() string {
 	if !colour.MatchString(s.colour) {
 		s.colour = "#4a5157"
 	}
-	t := template.Must(template.New("page").Funcs(template.FuncMap{"text": escaped, "style": style, "cells": cells}).Parse(layout))
+	t := template.Must(template.New("page").Funcs(template.FuncMap{"text": s.escaped, "style": style, "cells": s.cells}).Parse(layout))
 	var b strings.Builder
 	_ = t.Execute(&b, map[string]any{"Subject": s.subject, "Colour": s.colour, "Provider": s.provider, "Title": s.title,
 		"Paragraphs": s.paragraphs, "Card": s.card, "Link": s.link, "Button": s.button,
@@ -164,7 +164,7 @@ func (s sheet) page() string {
 func style(name string) string { return ` style="` + styles[name] + `"` }
 
 // cells writes a row of a table, with its note in the second cell. The last cell is an amount.
-func cells(name string, row []string, note string) string {
+func (s sheet) cells(name string, row []string, note string) string {
 	var b strings.Builder
 	for i, cell := range row {
 		attributes := style(name)
@@ -174,14 +174,16 @@ func cells(name string, row []string, note string) string {
 		if name == "th" {
 			attributes += ` scope="col"`
 		}
-		text := escaped(cell)
+		text := s.escaped(cell)
 		if i == 1 && note != "" {
-			text += "<br/><span" + style("note") + ">" + escaped(note) + "</span>"
+			text += "<br/><span" + style("note") + ">" + s.escaped(note) + "</span>"
 		}
 		b.WriteString("<" + name + attributes + ">" + text + "</" + name + ">")
 	}
 	return `<tr valign="top">` + b.String() + "</tr>"
 }
 
-// escaped writes a text whose lines stay lines in programs that know no style.
-func escaped(text string) string { return strings.ReplaceAll(html.EscapeString(text), "\n", "<br/>") }
+// escaped writes a line with its names isolated, and a text whose lines stay lines in programs that know no style.
+func (s sheet) escaped(line string) string {
+	return strings.ReplaceAll(text.Isolate(line, s.names...), "\n", "<br/>")
+}
