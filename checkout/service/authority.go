@@ -102,12 +102,15 @@ func (s *Service) CheckTerms(ctx context.Context) error {
 }
 
 // checkAccounts asks the processor about the accounts of all providers that may be used. unusable has the reasons why payments
-// cannot be collected for some, and contradicted the fields of the operator's terms of which the processor says otherwise.
+// cannot be collected for some, and contradicted the fields of the operator's terms of which the processor says otherwise. A store
+// that does not name the providers in time is no fault of the processor's.
 func (s *Service) checkAccounts(ctx context.Context) (unusable, contradicted error) {
 	lines := s.cfg.Terms.Authority.Contradicted(s.said(checkout.Creditor{}))
 	if checker, ok := s.cfg.Processor.(ports.AccountChecker); ok {
-		providers, err := s.cfg.Store.Providers(ctx)
-		reasons := []error{err}
+		reading, cancel := context.WithTimeout(ctx, readyLimit/2)
+		defer cancel()
+		providers, _ := s.cfg.Store.Providers(reading)
+		var reasons []error
 		for _, p := range providers {
 			if p.Usable(s.cfg.Environment) != nil {
 				continue

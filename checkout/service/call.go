@@ -92,11 +92,9 @@ func (s *Service) serve(ctx context.Context, c call,
 	switch {
 	case c.first == "": // it is not counted
 	case len(held.Events) > 0:
-		s.cfg.Count(c.first)
+		s.cfg.Count(c.first, provider.Code)
 	case err == nil:
-		s.cfg.Count(c.repeat)
-	case checkout.Refused(err, checkout.CodeIntentConflict, checkout.CodeConflict):
-		s.cfg.Count(CountConflict)
+		s.cfg.Count(c.repeat, provider.Code)
 	}
 	s.deliver(ctx, held)
 	return err

@@ -120,7 +120,7 @@ func (s *Service) countUnsent(held heldChange) bool {
 		return false
 	}
 	for range held.Events {
-		s.cfg.Count(CountNotConfigured)
+		s.cfg.Count(CountNotConfigured, held.provider.Code)
 	}
 	return true
 }
@@ -134,7 +134,7 @@ func (s *Service) deliverLater(ctx context.Context, l checkout.Lease) error {
 	case err != nil:
 		return err
 	}
-	s.cfg.Count(CountRecovery)
+	s.cfg.Count(CountRecovery, l.Job.ProviderCode)
 	return nil
 }
 
@@ -336,7 +336,7 @@ func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.O
 		return err
 	}
 	if ended {
-		s.cfg.Count(end.counted)
+		s.cfg.Count(end.counted, j.ProviderCode)
 	}
 	return nil
 }

@@ -214,7 +214,7 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	if err != nil {
 		return heldChange{}, s.settleFailure(settling, l, err)
 	}
-	s.cfg.Count(CountStepDone)
+	s.cfg.Count(CountStepDone, l.Job.ProviderCode)
 	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{{At: s.now(),
 		Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
 	entry := s.jobEntry(provider, hold)
@@ -324,7 +324,7 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 	if refused && !opening { // no caller can do anything about it
 		severity = Error
 	}
-	s.cfg.Count(counted)
+	s.cfg.Count(counted, l.Job.ProviderCode)
 	s.report(ctx, Failure{Operation: OperationCRM, Severity: severity, About: l.Job.About(), Attempt: l.Attempts + 1,
 		Err: fmt.Errorf("%s in the CRM: %w", l.Job.Kind, failure)})
 	// The first attempt that fails for a reason is a moment, and the others are counted in it.
@@ -371,9 +371,9 @@ func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
 	}
 	switch l.Job.Kind {
 	case checkout.JobOpen:
-		s.cfg.Count(CountCreate)
+		s.cfg.Count(CountCreate, l.Job.ProviderCode)
 	case checkout.JobComplete:
-		s.cfg.Count(CountConfirm)
+		s.cfg.Count(CountConfirm, l.Job.ProviderCode)
 	}
 	s.countUnsent(held)
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -123,6 +124,29 @@ func (s *Service) Backlogs(ctx context.Context) (all map[checkout.JobKind]Backlo
 		all[kind] = Backlog{b.Waiting, max(0, s.now().Sub(b.Oldest))}
 	}
 	return all, nil
+}
+
+// ProviderCodes returns the codes of all providers.
+func (s *Service) ProviderCodes(ctx context.Context) (codes []string, err error) {
+	defer recovered(&err)
+	providers, err := s.cfg.Store.Providers(ctx)
+	for _, p := range providers {
+		codes = append(codes, p.Code)
+	}
+	return codes, err
+}
+
+// TaskCursor returns the cursor of a task of Config, and when the first process enqueued it.
+func (s *Service) TaskCursor(ctx context.Context, kind checkout.JobKind) (cursor string, since time.Time, err error) {
+	defer recovered(&err)
+	jobs, err := s.cfg.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{kind}}, 1)
+	switch {
+	case err != nil:
+		return "", time.Time{}, fmt.Errorf("read the task %s: %w", kind, err)
+	case len(jobs) == 0:
+		return "", time.Time{}, fmt.Errorf("read the task %s: %w", kind, ports.ErrNotFound)
+	}
+	return jobs[0].Cursor, jobs[0].Job.CreatedAt, nil
 }
 
 // probe keeps the latest result of a check. The zero value is ready.

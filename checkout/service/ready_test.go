@@ -204,3 +204,31 @@ func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {
 		})
 	}
 }
+
+// A store that does not answer is not taken for a processor that does not.
+func TestProcessorIsReadyWhileTheStoreIsAway(t *testing.T) {
+	for name, away := range map[string]func(context.Context) error{
+		"refuses": func(context.Context) error { return errReadOnly },
+		"hangs":   func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var down atomic.Bool
+				w := newWorld(t, disturbing(func(ctx context.Context, method, _ string, call func(context.Context) error) error {
+					if down.Load() && (method == "Ready" || method == "Providers") {
+						return away(ctx)
+					}
+					return call(ctx)
+				}), func(c *service.Config) {
+					p := &knowingProcessor{processor: c.Processor.(*processor)}
+					p.says("Rimu College", nil, 0)
+					c.Processor = p
+				})
+				down.Store(true)
+				if h := w.Health(t.Context()); h.Store == nil || h.Processor != nil || h.CRM != nil {
+					t.Errorf("health = %+v, want only the store away", h)
+				}
+			})
+		})
+	}
+}

@@ -55,7 +55,6 @@ type Count string
 const (
 	CountCreate          Count = "create"           // a checkout was opened
 	CountReplay          Count = "replay"           // a create found the checkout that it opened before
-	CountConflict        Count = "conflict"         // a create or confirm contradicted what is on record
 	CountConfirm         Count = "confirm"          // a checkout was confirmed
 	CountRepeatedConfirm Count = "repeated confirm" // a confirm found the checkout confirmed
 
@@ -85,7 +84,7 @@ const (
 
 // Counts lists every one, for tables that must be complete.
 func Counts() []Count {
-	return []Count{CountCreate, CountReplay, CountConflict, CountConfirm, CountRepeatedConfirm,
+	return []Count{CountCreate, CountReplay, CountConfirm, CountRepeatedConfirm,
 		CountDelivered, CountFailed, CountNotConfigured, CountRecovery,
 		CountStepDone, CountStepUnknown, CountStepRefused,
 		CountNoticeSent, CountNoticePutOff, CountNoticeFailed, CountNoticeDropped,
@@ -102,6 +101,6 @@ func (s *Service) countEnded(change checkout.Change) {
 		return !c.Ended() && m.Kind == checkout.MomentMandateChanged && c.Confirmation.AgreementNumber != "" && c.Setup.Mandate.Dead()
 	}
 	if slices.ContainsFunc(change.Moments, ended) {
-		s.cfg.Count(Count(countMandate + c.Setup.Mandate))
+		s.cfg.Count(Count(countMandate+c.Setup.Mandate), c.ProviderCode)
 	}
 }

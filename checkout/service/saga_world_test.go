@@ -114,7 +114,7 @@ func (s *saga) start(slot, generation int) {
 	p.Service, err = service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: s.ring,
 		Store: s.storeOf(p), Processor: s.bank, CRM: sagaCRM{s.crm, p}, Printer: p, Sender: p, Notifier: p, Now: time.Now, Rand: p,
 		Report: func(_ context.Context, f service.Failure) { s.model.reported(f) },
-		Count:  func(o service.Count) { s.saw(string(o)) }})
+		Count:  func(o service.Count, _ string) { s.saw(string(o)) }})
 	if err != nil {
 		panic(err) // of the configuration above
 	}

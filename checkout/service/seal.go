@@ -139,9 +139,9 @@ func (s *sealer) reportNotSealed(ctx context.Context, err error) error {
 		s.changed = changed
 		return nil
 	case s.changed && changed: // it was reported
-		s.cfg.Count(CountNotSealed)
+		s.cfg.Count(CountNotSealed, "")
 	default:
-		s.cfg.Count(CountNotSealed)
+		s.cfg.Count(CountNotSealed, "")
 		s.reportUnlessStopped(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: err})
 	}
 	s.changed = changed
@@ -232,7 +232,7 @@ func (s *sealer) reportClocks(ctx context.Context, apart time.Duration) {
 	if apart == 0 {
 		return
 	}
-	s.cfg.Count(CountClocksApart)
+	s.cfg.Count(CountClocksApart, "")
 	if now := s.now(); s.apart.IsZero() || now.Sub(s.apart).Abs() >= clocksAgain {
 		s.apart = now
 		s.reportUnlessStopped(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: fmt.Errorf(

@@ -115,7 +115,9 @@ type Config struct {
 	// a request is answered, concurrently, and at most once: a crash in between loses the call. Use events for what must not be
 	// missed. It must not block. Optional.
 	Noted func(context.Context, checkout.Noted)
-	Count func(Count) // called for everything that is counted, concurrently; it must not block. Optional
+	// Count is called for everything that is counted, with the code of the provider that it is about, or "", concurrently. It must
+	// not block. Optional.
+	Count func(c Count, provider string)
 	// Checkpoint is called by Run, one call at a time, with the newest checkpoint of the evidence log: keep it where the store is
 	// not. Every process whose Evidence can sign calls it, also with what another one has signed, and when it starts. Sealing waits
 	// for no call; what is signed during a call is passed when the call has returned, the newest only. Optional.
@@ -159,7 +161,7 @@ func New(c Config) (*Service, error) {
 	c.PollTimeout = cmp.Or(c.PollTimeout, defaultPollTimeout)
 	c.ProcessorTimeout = cmp.Or(c.ProcessorTimeout, defaultProcessorTimeout)
 	if c.Count == nil {
-		c.Count = func(Count) {}
+		c.Count = func(Count, string) {}
 	}
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("service: %w", err)

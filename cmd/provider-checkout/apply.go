@@ -104,7 +104,7 @@ func (s *systems) warnOfAccounts(ctx context.Context, named []catalogue.Configur
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	account, err := s.gocardlessAPI()
+	account, err := s.gocardlessAPI(nil)
 	if err == nil {
 		err = account.Ready(ctx)
 	}

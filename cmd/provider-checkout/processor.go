@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
@@ -36,14 +37,14 @@ func (s *systems) processorInfo() checkout.ProcessorInfo {
 }
 
 // gocardless returns GoCardless as the settings describe it, or nil where the processor is another. Its
-// error names everything that is missing or wrong.
-func (s *systems) gocardless() (*site.GoCardless, error) {
+// error names everything that is missing or wrong. observe is called with every request to it; it may be nil.
+func (s *systems) gocardless(observe func(operation, outcome string, took time.Duration)) (*site.GoCardless, error) {
 	if s.processor != gocardlessName {
 		return nil, nil
 	}
 	var g site.GoCardless
 	var wrong error
-	g.Processor, wrong = s.gocardlessAPI()
+	g.Processor, wrong = s.gocardlessAPI(observe)
 	list, noSecret := s.required(webhookVariable)
 	if noSecret == nil {
 		// GoCardless' own secrets have neither of these in them.
@@ -63,12 +64,12 @@ func (s *systems) gocardless() (*site.GoCardless, error) {
 }
 
 // gocardlessAPI returns GoCardless for calls alone, without its notifications.
-func (s *systems) gocardlessAPI() (*gocardless.Processor, error) {
+func (s *systems) gocardlessAPI(observe func(operation, outcome string, took time.Duration)) (*gocardless.Processor, error) {
 	token, err := s.required(tokenVariable)
 	if err != nil {
 		return nil, err
 	}
 	processor, err := gocardless.New(gocardless.Options{Environment: s.environment, Token: strings.TrimSpace(token.text),
-		URL: s.gocardlessURL, PageOrigins: s.gocardlessPages})
+		URL: s.gocardlessURL, PageOrigins: s.gocardlessPages, Observe: observe})
 	return processor, about(s.names("gocardless-url", "gocardless-token"), err)
 }

@@ -56,12 +56,13 @@ func (s *server) serve(ctx context.Context) error {
 		defer private.Close()
 	}
 	log := httpserver.NewLog(s.Stderr)
-	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(), onCommit: outside.metrics.ObserveCommit,
+	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(),
 		onExposed: func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }})
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	outside.metrics.ObserveStore(db, build().version)
 	recorded, err := s.chooseProfile(ctx, db)
 	if err != nil {
 		return err
@@ -195,7 +196,7 @@ type outside struct {
 func (s *server) outside() (outside, error) {
 	registry := ops.NewRegistry()
 	metrics := ops.NewMetrics(registry)
-	processor, wrongProcessor := s.gocardless()
+	processor, wrongProcessor := s.gocardless(metrics.ObserveProcessorRequest)
 	crm, wrongCRM := s.salesforce(func(kind salesforce.Retry) { metrics.CountCRMRetry(string(kind)) })
 	notifier, wrongMail := s.notifier()
 	stamp, wrongStamps := s.stamper()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -31,6 +32,7 @@ const (
 // records is an open store.
 type records interface {
 	site.Store
+	ops.Store
 	Secrets() [][]byte // in use: the operator's, or the store's own
 	Close() error
 }
@@ -40,7 +42,6 @@ type opening struct {
 	environment catalogue.Environment // "" for a command that serves no environment
 	crm         string                // outside of the store; "" for the embedded CRM
 	mustExist   bool                  // so that a mistyped path does not create an empty store
-	onCommit    func(writes int)      // of a SQLite store: see sqlite.Options
 	onExposed   func(path string)
 }
 
@@ -64,7 +65,7 @@ func (c *call) open(ctx context.Context, how opening) (records, error) {
 			Rand: rand.Reader})
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: how.environment, CRM: how.crm, Rand: rand.Reader,
-		OnCommit: how.onCommit, OnExposed: how.onExposed})
+		OnExposed: how.onExposed})
 }
 
 // onRecords returns the work of a command on the open store, which must exist.

@@ -61,9 +61,9 @@ func TestTheLogOfACallNamesTheIDOfItsKeyAndNoMore(t *testing.T) {
 	parts := strings.Split(text, "_")
 	const one = checkoutsPath + "/id"
 	for _, tt := range []struct{ name, path, authorization, want string }{
-		{"a key at a path that is not there", "/v1/nothing", "Bearer " + text, `404,"duration_ms":0,"key_id":"` + key.ID + `",`},
-		{"a key with a method that is not taken", checkoutsPath, "Bearer " + text, `405,"duration_ms":0,"key_id":"` + key.ID + `",`},
-		{"a password at a path that is not there", "/v1/nothing", "Bearer hunter2hunter2", `404,"duration_ms":0,"request_id"`},
+		{"a key at a path that is not there", "/v1/nothing", "Bearer " + text, `404,"duration_ms":0,"error_code":"NOT_FOUND","key_id":"` + key.ID + `",`},
+		{"a key with a method that is not taken", checkoutsPath, "Bearer " + text, `405,"duration_ms":0,"error_code":"METHOD_NOT_ALLOWED","key_id":"` + key.ID + `",`},
+		{"a password at a path that is not there", "/v1/nothing", "Bearer hunter2hunter2", `404,"duration_ms":0,"error_code":"NOT_FOUND","request_id"`},
 		{"a key that is not on record", one, "Bearer " + text, `"error_code":"INVALID_API_KEY","key_id":"` + key.ID + `","client":"192.0.2.1"`},
 		{"a mistyped key", one, "Bearer " + text + "a", `403,"duration_ms":0,"error_code":"INVALID_API_KEY","client":"192.0.2.1"`},
 		{"a password", one, "Bearer hunter2hunter2", `403,"duration_ms":0,"error_code":"INVALID_API_KEY","client":"192.0.2.1"`},

@@ -90,7 +90,9 @@ func problemOf(err error) (p *problem, ok bool) {
 // refuse answers with err.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p, ok := problemOf(err)
-	web.RequestOf(r.Context()).Refused, _ = errors.AsType[*checkout.Error](err)
+	info := web.RequestOf(r.Context())
+	info.Code = p.code
+	info.Refused, _ = errors.AsType[*checkout.Error](err)
 	if !ok {
 		level := slog.LevelError
 		if r.Context().Err() != nil {

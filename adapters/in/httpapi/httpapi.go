@@ -46,13 +46,14 @@ type Options struct {
 	Authenticate func(*http.Request) (service.Caller, error)
 	// Mount has further handlers by the path that they are under, without a slash at the end, such as
 	// hostedpages.Prefix. Whatever the base URL's path is, their requests do not have it.
-	Mount map[string]http.Handler
-	// Observe is called with every answer, concurrently; it must not block. The method is a method of HTTP and the
-	// route one of a handler's few, with {names} for the parts that vary, or either is "other".
-	Observe func(method, route string, status int, took time.Duration)
+	Mount   map[string]http.Handler
+	Observe func(Answered)   // called with every answer, concurrently; it must not block. Optional
 	Now     func() time.Time // time.Now if nil
 	Rand    io.Reader        // for request ids; crypto/rand if nil
 }
+
+// Answered is a request that was answered, of which a client cannot make up any value.
+type Answered = web.Answered
 
 // RequestID returns the id of the request that is being served, req_<uuid>, as its answer,
 // its events and its log line carry it; "" where no request is being served.
@@ -176,6 +177,7 @@ func mounted(mount map[string]http.Handler, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for prefix, handler := range mount {
 			if rest, ok := strings.CutPrefix(r.URL.Path, prefix); ok && (rest == "" || rest[0] == '/') {
+				web.RequestOf(r.Context()).Route = prefix // unless it has routes of its own
 				handler.ServeHTTP(w, r)
 				return
 			}

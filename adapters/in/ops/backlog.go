@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,10 +16,11 @@ import (
 const backlogLimit = time.Second
 
 // backlog collects the state of the queue and of the evidence log, whenever metrics are collected. If the store
-// cannot count it, backlog logs why and collects nothing, because an error could make a host's handler drop all other
-// metrics too.
+// cannot count it, backlog logs why and collects NaN, because an error could make a host's handler drop all other
+// metrics too, and an alert on a series that is gone is resolved.
 type backlog struct {
 	service    *service.Service
+	metrics    *Metrics
 	log        *slog.Logger
 	queues     []queue
 	checkpoint gauge
@@ -30,8 +32,8 @@ type queue struct {
 	kinds           []checkout.JobKind
 }
 
-func newBacklog(s *service.Service, log *slog.Logger) backlog {
-	return backlog{service: s, log: log,
+func newBacklog(s *service.Service, m *Metrics, log *slog.Logger) backlog {
+	return backlog{service: s, metrics: m, log: log,
 		queues: []queue{
 			{newGauge("outbox_pending_events", "Events that are neither delivered nor given up, those being delivered included."),
 				newGauge("outbox_oldest_pending_age_seconds", "Age of the oldest pending event; 0 if there is none."),
@@ -42,6 +44,9 @@ func newBacklog(s *service.Service, log *slog.Logger) backlog {
 			{newGauge("notices_waiting", "Notices to payers that are neither sent nor given up."),
 				newGauge("notices_oldest_age_seconds", "Age of the oldest of them; 0 if there is none."),
 				[]checkout.JobKind{checkout.JobNotify}},
+			{newGauge("notifications_waiting", "Notifications of the processor that are not handled."),
+				newGauge("notifications_oldest_age_seconds", "Age of the oldest of them; 0 if there is none."),
+				[]checkout.JobKind{checkout.JobNotified}},
 			{newGauge("evidence_unsealed_entries",
 				"Entries of the evidence log that are not sealed, those that nothing attests included."),
 				newGauge("evidence_oldest_unsealed_age_seconds", "Age of the oldest of them; 0 if there is none."),
@@ -65,21 +70,32 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 func (b backlog) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), backlogLimit)
 	defer cancel()
-	if all, err := b.service.Backlogs(ctx); err != nil {
+	all, err := b.service.Backlogs(ctx)
+	if err != nil {
 		b.log.ErrorContext(ctx, "collect metrics of the queue", "error", err)
-	} else {
-		for _, q := range b.queues {
-			var sum service.Backlog
-			for _, kind := range q.kinds {
-				sum.Waiting, sum.Age = sum.Waiting+all[kind].Waiting, max(sum.Age, all[kind].Age)
-			}
-			to <- q.waiting.at(float64(sum.Waiting))
-			to <- q.oldest.at(sum.Age.Seconds())
+	}
+	for _, q := range b.queues {
+		waiting, age := 0., 0.
+		for _, kind := range q.kinds {
+			waiting, age = waiting+float64(all[kind].Waiting), max(age, all[kind].Age.Seconds())
 		}
+		if err != nil {
+			waiting, age = math.NaN(), math.NaN()
+		}
+		to <- q.waiting.at(waiting)
+		to <- q.oldest.at(age)
+	}
+	codes, err := b.service.ProviderCodes(ctx)
+	if err != nil {
+		b.log.ErrorContext(ctx, "collect metrics of providers", "error", err)
+	}
+	for _, code := range codes {
+		b.metrics.begin(code)
 	}
 	switch age, ok, err := b.service.CheckpointAge(ctx); {
 	case err != nil:
 		b.log.ErrorContext(ctx, "collect metrics of the newest checkpoint", "error", err)
+		to <- b.checkpoint.at(math.NaN())
 	case ok:
 		to <- b.checkpoint.at(age.Seconds())
 	}

@@ -1,13 +1,19 @@
 package ops
 
 import (
+	"iter"
+	"maps"
+	"math"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -17,11 +23,30 @@ const namespace = "provider_checkout"
 // Metrics counts what a service does. It is safe for concurrent use.
 type Metrics struct {
 	registerer prometheus.Registerer
-	counters   map[service.Count]prometheus.Counter
+	counters   map[service.Count]counter
+	setups     map[checkout.MomentKind]counter
 	requests   *prometheus.CounterVec
 	durations  *prometheus.HistogramVec
-	commits    prometheus.Histogram
+	refusals   *prometheus.CounterVec
+	commits    *prometheus.CounterVec
 	retries    *prometheus.CounterVec
+	asked      *prometheus.CounterVec
+	answers    *prometheus.HistogramVec
+}
+
+// counter is a series, or with a provider's code as its last label a series for each provider.
+type counter struct {
+	*prometheus.CounterVec
+	labels     []string
+	byProvider bool
+}
+
+// of returns the counter of a provider.
+func (c counter) of(provider string) prometheus.Counter {
+	if c.byProvider {
+		return c.WithLabelValues(append(c.labels[:len(c.labels):len(c.labels)], provider)...)
+	}
+	return c.WithLabelValues(c.labels...)
 }
 
 // NewRegistry returns a registry with the metrics of Go and of the process, for a program that has none of its own.
@@ -34,107 +59,193 @@ func NewRegistry() *prometheus.Registry {
 // NewMetrics returns metrics that are registered with r. It panics if r has them already: two services in one program
 // each need labels of their own (prometheus.WrapRegistererWith).
 func NewMetrics(r prometheus.Registerer) *Metrics {
-	in := promauto.With(r)
+	in := factory{promauto.With(r)}
 	return &Metrics{
 		registerer: r,
-		counters:   newCounters(in),
-		requests: in.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "http_requests_total",
-			Help: "Requests to the public listener that were answered."}, []string{"method", "route", "status"}),
-		durations: in.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "http_request_duration_seconds",
-			Help:    "How long requests took, the delivery of their events included.",
-			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"method", "route"}),
-		commits: in.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: "commit_batch_size",
-			Help:    "Writes that the store committed together.",
-			Buckets: prometheus.ExponentialBuckets(1, 2, 9)}),
-		retries: in.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "crm_retries_total",
-			Help: "Calls of a CRM outside of the store that were made again at once, by their reason."}, []string{"kind"}),
+		counters:   in.counters(),
+		setups:     in.setups(),
+		requests:   in.count("http_requests_total", "Requests to the public listener that were answered.", "method", "route", "status"),
+		durations: in.time("http_request_duration_seconds", "How long requests took, the delivery of their events included.",
+			"method", "route"),
+		refusals: in.count("refusals_total", "Requests that were refused, by the code of the refusal; BUSY and INTERNAL_ERROR are failures.",
+			"route", "code", "provider"),
+		commits: in.count("store_commits_total", "Commits of this process, and writes of which nothing is on record.", "outcome"),
+		retries: in.count("crm_retries_total", "Calls of a CRM outside of the store that were made again at once, by their reason.", "kind"),
+		asked:   in.count("processor_requests_total", "Requests to the processor, further attempts included.", "operation", "outcome"),
+		answers: in.time("processor_request_duration_seconds", "How long the processor took to answer.", "operation"),
 	}
 }
 
-// newCounters returns a counter for everything that the service counts.
-func newCounters(in promauto.Factory) map[service.Count]prometheus.Counter {
-	count := func(name, help string) prometheus.Counter {
-		return in.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
+// factory makes the metrics of this package.
+type factory struct{ promauto.Factory }
+
+func (f factory) count(name, help string, labels ...string) *prometheus.CounterVec {
+	return f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+}
+
+func (f factory) time(name, help string, labels ...string) *prometheus.HistogramVec {
+	return f.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help,
+		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, labels)
+}
+
+// setups returns a counter for each step of payers' setups, by the moment that tells of it.
+func (f factory) setups() map[checkout.MomentKind]counter {
+	vec := f.count("setups_total", "Steps of payers: the page was opened, the terms accepted, the direct debit set up, or not.", "step", "provider")
+	return map[checkout.MomentKind]counter{
+		checkout.MomentOpened:      {vec, []string{"opened"}, true},
+		checkout.MomentPressed:     {vec, []string{"pressed"}, true},
+		checkout.MomentSetupDone:   {vec, []string{"done"}, true},
+		checkout.MomentSetupFailed: {vec, []string{"failed"}, true},
 	}
-	countBy := func(label, name, help string) *prometheus.CounterVec {
-		return in.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
-	}
-	confirms := countBy("confirm", "confirms_total", "Confirms that were answered with success.")
-	deliveries := countBy("outcome", "deliveries_total", "Events by their outcome.")
-	steps := countBy("outcome", "crm_steps_total", "Attempts at what checkouts wait for in a CRM outside of the store, by their outcome.")
-	notices := countBy("outcome", "notices_total", "Notices to payers by their outcome; put_off is an attempt that another follows.")
-	ended := countBy("status", "mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.")
-	return map[service.Count]prometheus.Counter{
-		service.CountCreate:   count("creates_total", "Checkouts that were opened."),
-		service.CountReplay:   count("replays_total", "Creates that found the checkout that they opened before."),
-		service.CountConflict: count("conflicts_total", "Creates and confirms that contradicted what is on record."),
+}
 
-		service.CountConfirm:         confirms.WithLabelValues("first"),
-		service.CountRepeatedConfirm: confirms.WithLabelValues("repeated"),
+// counters returns a counter for everything that the service counts.
+func (f factory) counters() map[service.Count]counter {
+	count := func(name, help string) counter { return counter{f.count(name, help), nil, false} }
+	creates := f.count("creates_total", "Checkouts that were opened.", "provider")
+	replays := f.count("replays_total", "Creates that found the checkout that they opened before.", "provider")
+	confirms := f.count("confirms_total", "Confirms that were answered with success.", "confirm", "provider")
+	deliveries := f.count("deliveries_total", "Events by their outcome.", "outcome", "provider")
+	steps := f.count("crm_steps_total", "Attempts at what checkouts wait for in a CRM outside of the store, by their outcome.", "outcome")
+	notices := f.count("notices_total", "Notices to payers by their outcome; put_off is an attempt that another follows.", "outcome")
+	ended := f.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.", "status")
+	all := map[service.Count]counter{
+		service.CountCreate: {creates, nil, true},
+		service.CountReplay: {replays, nil, true},
 
-		service.CountDelivered:     deliveries.WithLabelValues("delivered"),
-		service.CountFailed:        deliveries.WithLabelValues("failed"),
-		service.CountNotConfigured: deliveries.WithLabelValues("not_configured"),
+		service.CountConfirm:         {confirms, []string{"first"}, true},
+		service.CountRepeatedConfirm: {confirms, []string{"repeated"}, true},
 
-		service.CountStepDone:    steps.WithLabelValues("done"),
-		service.CountStepUnknown: steps.WithLabelValues("unknown"),
-		service.CountStepRefused: steps.WithLabelValues("refused"),
+		service.CountDelivered:     {deliveries, []string{"delivered"}, true},
+		service.CountFailed:        {deliveries, []string{"failed"}, true},
+		service.CountNotConfigured: {deliveries, []string{"not_configured"}, true},
 
-		service.CountNoticeSent:    notices.WithLabelValues("sent"),
-		service.CountNoticePutOff:  notices.WithLabelValues("put_off"),
-		service.CountNoticeFailed:  notices.WithLabelValues("failed"),
-		service.CountNoticeDropped: notices.WithLabelValues("dropped"),
+		service.CountStepDone:    {steps, []string{"done"}, false},
+		service.CountStepUnknown: {steps, []string{"unknown"}, false},
+		service.CountStepRefused: {steps, []string{"refused"}, false},
 
-		service.CountMandateFailed:    ended.WithLabelValues("failed"),
-		service.CountMandateCancelled: ended.WithLabelValues("cancelled"),
-		service.CountMandateExpired:   ended.WithLabelValues("expired"),
-		service.CountMandateBlocked:   ended.WithLabelValues("blocked"),
+		service.CountNoticeSent:    {notices, []string{"sent"}, false},
+		service.CountNoticePutOff:  {notices, []string{"put_off"}, false},
+		service.CountNoticeFailed:  {notices, []string{"failed"}, false},
+		service.CountNoticeDropped: {notices, []string{"dropped"}, false},
+
+		service.CountMandateFailed:    {ended, []string{"failed"}, false},
+		service.CountMandateCancelled: {ended, []string{"cancelled"}, false},
+		service.CountMandateExpired:   {ended, []string{"expired"}, false},
+		service.CountMandateBlocked:   {ended, []string{"blocked"}, false},
 
 		service.CountClocksApart: count("evidence_clocks_apart_total", "Looks at the evidence log that found clocks more than two minutes apart."),
 		service.CountNotSealed:   count("evidence_seal_failures_total", "Attempts to seal the evidence log that failed."),
 
 		service.CountRecovery: count("recoveries_total", "Events that their request left and that were settled after all."),
 	}
+	for _, c := range all {
+		if !c.byProvider {
+			c.of("") // so that its first increase is seen
+		}
+	}
+	return all
+}
+
+// begin has the counters of a provider begin at 0, so that their first increases are seen.
+func (m *Metrics) begin(provider string) {
+	for _, all := range []iter.Seq[counter]{maps.Values(m.counters), maps.Values(m.setups)} {
+		for c := range all {
+			if c.byProvider {
+				c.of(provider)
+			}
+		}
+	}
 }
 
 // Count counts. Pass it as service.Config.Count.
-func (m *Metrics) Count(c service.Count) { m.counters[c].Inc() }
+func (m *Metrics) Count(c service.Count, provider string) { m.counters[c].of(provider).Inc() }
 
-// ObserveRequest counts a request. Pass it as httpapi.Options.Observe.
-func (m *Metrics) ObserveRequest(method, route string, status int, took time.Duration) {
-	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
-	m.durations.WithLabelValues(method, route).Observe(took.Seconds())
+// Note counts the steps of payers' setups. Call it in service.Config.Noted.
+func (m *Metrics) Note(n checkout.Noted) {
+	if c, ok := m.setups[n.Moment.Kind]; ok {
+		c.of(n.ProviderCode).Inc()
+	}
 }
 
-// ObserveCommit counts a commit of this many writes. Pass it as sqlite.Options.OnCommit.
-func (m *Metrics) ObserveCommit(writes int) { m.commits.Observe(float64(writes)) }
+// ObserveRequest counts a request, and its refusal. Pass it as httpapi.Options.Observe.
+func (m *Metrics) ObserveRequest(a web.Answered) {
+	m.requests.WithLabelValues(a.Method, a.Route, strconv.Itoa(a.Status)).Inc()
+	m.durations.WithLabelValues(a.Method, a.Route).Observe(a.Took.Seconds())
+	if a.Code != "" {
+		m.refusals.WithLabelValues(a.Route, a.Code, a.Provider).Inc()
+	}
+}
 
 // CountCRMRetry counts a call of a CRM outside of the store that is made again at once, by its reason.
 func (m *Metrics) CountCRMRetry(kind string) { m.retries.WithLabelValues(kind).Inc() }
 
+// ObserveProcessorRequest counts a request to the processor. Pass it as gocardless.Options.Observe.
+func (m *Metrics) ObserveProcessorRequest(operation, outcome string, took time.Duration) {
+	m.asked.WithLabelValues(operation, outcome).Inc()
+	m.answers.WithLabelValues(operation).Observe(took.Seconds())
+}
+
+// CountWebhooks adds the notifications of a processor that sends them. Call the function that it returns with each, as
+// gocardless.ReceiverOptions.Received. It panics if they are there.
+func (m *Metrics) CountWebhooks(now func() time.Time) (received func(verified bool)) {
+	vec := factory{promauto.With(m.registerer)}.count("webhooks_received_total",
+		"Notifications of the processor, and whether their signature is valid.", "verified")
+	var latest atomic.Int64
+	latest.Store(now().Unix()) // a process that has just started has missed no notification
+	m.Gauge("webhook_last_verified_timestamp_seconds", "When this process received the latest verified notification, or started.", nil,
+		func() float64 { return float64(latest.Load()) })
+	for _, verified := range []bool{true, false} {
+		vec.WithLabelValues(strconv.FormatBool(verified))
+	}
+	return func(verified bool) {
+		vec.WithLabelValues(strconv.FormatBool(verified)).Inc()
+		if verified {
+			latest.Store(now().Unix())
+		}
+	}
+}
+
+// Store is a store that counts what it commits.
+type Store interface {
+	OnCommit(func(error))     // see sqlstore.Store
+	Pool() (inUse, limit int) // connections
+	Schema() int              // the number of the newest schema that the program knows
+}
+
+// ObserveStore adds the commits and connections of a store, and the program's version. It panics if they are there.
+func (m *Metrics) ObserveStore(s Store, version string) {
+	committed, failed := m.commits.WithLabelValues("committed"), m.commits.WithLabelValues("failed")
+	s.OnCommit(func(err error) {
+		if err != nil {
+			failed.Inc()
+			return
+		}
+		committed.Inc()
+	})
+	m.Gauge("store_pool_in_use", "Connections to the store that are in use.", nil, func() float64 { n, _ := s.Pool(); return float64(n) })
+	m.Gauge("store_pool_max", "Connections to the store at most.", nil, func() float64 { _, n := s.Pool(); return float64(n) })
+	m.Gauge("build_info", "The program: 1.", prometheus.Labels{"version": version, "schema": strconv.Itoa(s.Schema())},
+		func() float64 { return 1 })
+}
+
+// Gauge adds a metric whose value is read when metrics are collected: NaN where it is not known. It panics if it is there.
+func (m *Metrics) Gauge(name, help string, labels prometheus.Labels, read func() float64) {
+	m.registerer.MustRegister(prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels}, read))
+}
+
 // ObserveCRMLimit adds how many calls of a CRM outside of the store are left, and of how many. It panics if they are there.
 func (m *Metrics) ObserveCRMLimit(limit func() (left, of int, known bool)) {
-	m.registerer.MustRegister(crmLimit{limit,
-		newGauge("crm_calls_left", "Calls that the CRM still takes today, of all its clients."),
-		newGauge("crm_calls_limit", "Calls that the CRM takes in a day.")})
-}
-
-// crmLimit collects the limit of a CRM, once that is known.
-type crmLimit struct {
-	limit    func() (left, of int, known bool)
-	left, of gauge
-}
-
-// Describe implements [prometheus.Collector].
-func (c crmLimit) Describe(to chan<- *prometheus.Desc) {
-	to <- c.left.Desc
-	to <- c.of.Desc
-}
-
-// Collect implements [prometheus.Collector].
-func (c crmLimit) Collect(to chan<- prometheus.Metric) {
-	if left, of, known := c.limit(); known {
-		to <- c.left.at(float64(left))
-		to <- c.of.at(float64(of))
+	value := func(choose func(left, of int) int) func() float64 {
+		return func() float64 {
+			left, of, known := limit()
+			if !known {
+				return math.NaN()
+			}
+			return float64(choose(left, of))
+		}
 	}
+	m.Gauge("crm_calls_left", "Calls that the CRM still takes today, of all its clients.", nil, value(func(left, _ int) int { return left }))
+	m.Gauge("crm_calls_limit", "Calls that the CRM takes in a day.", nil, value(func(_, of int) int { return of }))
 }

@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -16,26 +18,35 @@ import (
 )
 
 func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
+	const by = `,provider="KOWHAI"}`
 	series := map[service.Count]string{
-		service.CountCreate:          "provider_checkout_creates_total",
-		service.CountReplay:          "provider_checkout_replays_total",
-		service.CountConflict:        "provider_checkout_conflicts_total",
-		service.CountConfirm:         `provider_checkout_confirms_total{confirm="first"}`,
-		service.CountRepeatedConfirm: `provider_checkout_confirms_total{confirm="repeated"}`,
-		service.CountDelivered:       `provider_checkout_deliveries_total{outcome="delivered"}`,
-		service.CountFailed:          `provider_checkout_deliveries_total{outcome="failed"}`,
-		service.CountNotConfigured:   `provider_checkout_deliveries_total{outcome="not_configured"}`,
-		service.CountRecovery:        "provider_checkout_recoveries_total",
-		service.CountStepDone:        `provider_checkout_crm_steps_total{outcome="done"}`,
-		service.CountStepUnknown:     `provider_checkout_crm_steps_total{outcome="unknown"}`,
-		service.CountClocksApart:     "provider_checkout_evidence_clocks_apart_total",
-		service.CountNotSealed:       "provider_checkout_evidence_seal_failures_total",
-		service.CountStepRefused:     `provider_checkout_crm_steps_total{outcome="refused"}`,
+		service.CountCreate:           `provider_checkout_creates_total{provider="KOWHAI"}`,
+		service.CountReplay:           `provider_checkout_replays_total{provider="KOWHAI"}`,
+		service.CountConfirm:          `provider_checkout_confirms_total{confirm="first"` + by,
+		service.CountRepeatedConfirm:  `provider_checkout_confirms_total{confirm="repeated"` + by,
+		service.CountDelivered:        `provider_checkout_deliveries_total{outcome="delivered"` + by,
+		service.CountFailed:           `provider_checkout_deliveries_total{outcome="failed"` + by,
+		service.CountNotConfigured:    `provider_checkout_deliveries_total{outcome="not_configured"` + by,
+		service.CountRecovery:         "provider_checkout_recoveries_total",
+		service.CountStepDone:         `provider_checkout_crm_steps_total{outcome="done"}`,
+		service.CountStepUnknown:      `provider_checkout_crm_steps_total{outcome="unknown"}`,
+		service.CountStepRefused:      `provider_checkout_crm_steps_total{outcome="refused"}`,
+		service.CountNoticeSent:       `provider_checkout_notices_total{outcome="sent"}`,
+		service.CountNoticePutOff:     `provider_checkout_notices_total{outcome="put_off"}`,
+		service.CountNoticeFailed:     `provider_checkout_notices_total{outcome="failed"}`,
+		service.CountNoticeDropped:    `provider_checkout_notices_total{outcome="dropped"}`,
+		service.CountMandateFailed:    `provider_checkout_mandates_ended_total{status="failed"}`,
+		service.CountMandateCancelled: `provider_checkout_mandates_ended_total{status="cancelled"}`,
+		service.CountMandateExpired:   `provider_checkout_mandates_ended_total{status="expired"}`,
+		service.CountMandateBlocked:   `provider_checkout_mandates_ended_total{status="blocked"}`,
+		service.CountClocksApart:      "provider_checkout_evidence_clocks_apart_total",
+		service.CountNotSealed:        "provider_checkout_evidence_seal_failures_total",
 	}
 	for _, counted := range service.Counts() {
-		handler, metrics, _ := newHandler(t, &outside{})
-		metrics.Count(counted)
-		metrics.Count(counted)
+		handler, metrics, _ := newHandler(t, &outside{providers: []string{"KOWHAI"}})
+		lines(t, handler) // the counters of a provider begin with the first scrape
+		metrics.Count(counted, "KOWHAI")
+		metrics.Count(counted, "KOWHAI")
 		for o, name := range series {
 			count := " 0"
 			if o == counted {
@@ -46,13 +57,26 @@ func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestStepsOfPayersAreCounted(t *testing.T) {
+	handler, metrics, _ := newHandler(t, &outside{providers: []string{"KOWHAI"}})
+	lines(t, handler)
+	for _, kind := range checkout.MomentKinds() {
+		metrics.Note(checkout.Noted{About: checkout.About{CheckoutID: "KOWHAI-1", ProviderCode: "KOWHAI"}, Moment: checkout.Moment{Kind: kind}})
+	}
+	for _, step := range []string{"opened", "pressed", "done", "failed"} {
+		has(t, handler, `provider_checkout_setups_total{provider="KOWHAI",step="`+step+`"} 1`)
+	}
+}
+
 func TestRequestsAreCountedAndTimed(t *testing.T) {
 	handler, metrics, _ := newHandler(t, &outside{})
 	const one = "/v1/provider-checkouts/{checkoutId}"
-	metrics.ObserveRequest("GET", one, 200, 250*time.Millisecond)
-	metrics.ObserveRequest("GET", one, 200, 500*time.Millisecond)
-	metrics.ObserveRequest("GET", one, 404, 4*time.Second)
+	metrics.ObserveRequest(httpapi.Answered{Method: "GET", Route: one, Status: 200, Took: 250 * time.Millisecond, Provider: "KOWHAI"})
+	metrics.ObserveRequest(httpapi.Answered{Method: "GET", Route: one, Status: 200, Took: 500 * time.Millisecond, Provider: "KOWHAI"})
+	metrics.ObserveRequest(httpapi.Answered{Method: "GET", Route: one, Status: 404, Took: 4 * time.Second, Provider: "KOWHAI",
+		Code: "CHECKOUT_NOT_FOUND"})
 	has(t, handler,
+		`provider_checkout_refusals_total{code="CHECKOUT_NOT_FOUND",provider="KOWHAI",route="`+one+`"} 1`,
 		`provider_checkout_http_requests_total{method="GET",route="`+one+`",status="200"} 2`,
 		`provider_checkout_http_requests_total{method="GET",route="`+one+`",status="404"} 1`,
 		`provider_checkout_http_request_duration_seconds_bucket{method="GET",route="`+one+`",le="0.1"} 0`,
@@ -63,18 +87,75 @@ func TestRequestsAreCountedAndTimed(t *testing.T) {
 	)
 }
 
-func TestCommitsAreCountedBySize(t *testing.T) {
+// database is a store of which the test says what it commits.
+type database struct{ committed func(error) }
+
+func (d *database) OnCommit(committed func(error)) { d.committed = committed }
+func (d *database) Pool() (inUse, limit int)       { return 3, 20 }
+func (d *database) Schema() int                    { return 7 }
+
+func TestStoreIsMeasured(t *testing.T) {
 	handler, metrics, _ := newHandler(t, &outside{})
-	for _, writes := range []int{1, 1, 7, 64} {
-		metrics.ObserveCommit(writes)
+	var d database
+	metrics.ObserveStore(&d, "v1.2.3")
+	for _, err := range []error{nil, nil, errors.New("the disk is gone")} {
+		d.committed(err)
 	}
 	has(t, handler,
-		`provider_checkout_commit_batch_size_bucket{le="1"} 2`,
-		`provider_checkout_commit_batch_size_bucket{le="8"} 3`,
-		`provider_checkout_commit_batch_size_bucket{le="64"} 4`,
-		`provider_checkout_commit_batch_size_count 4`,
-		`provider_checkout_commit_batch_size_sum 73`,
+		`provider_checkout_store_commits_total{outcome="committed"} 2`,
+		`provider_checkout_store_commits_total{outcome="failed"} 1`,
+		"provider_checkout_store_pool_in_use 3",
+		"provider_checkout_store_pool_max 20",
+		`provider_checkout_build_info{schema="7",version="v1.2.3"} 1`,
 	)
+}
+
+func TestProcessorIsMeasured(t *testing.T) {
+	handler, metrics, _ := newHandler(t, &outside{})
+	at := now
+	received := metrics.CountWebhooks(func() time.Time { return at })
+	metrics.ObserveProcessorRequest("GET mandates", "ok", 30*time.Millisecond)
+	at = now.Add(time.Minute)
+	received(true)
+	at = now.Add(time.Hour)
+	received(false)
+	has(t, handler,
+		`provider_checkout_processor_requests_total{operation="GET mandates",outcome="ok"} 1`,
+		`provider_checkout_processor_request_duration_seconds_bucket{operation="GET mandates",le="0.05"} 1`,
+		`provider_checkout_webhooks_received_total{verified="true"} 1`,
+		`provider_checkout_webhooks_received_total{verified="false"} 1`,
+		fmt.Sprintf("provider_checkout_webhook_last_verified_timestamp_seconds %g", float64(now.Add(time.Minute).Unix())),
+	)
+}
+
+func TestReadinessIsMeasured(t *testing.T) {
+	down := errors.New("connection refused")
+	for _, tt := range []struct {
+		name    string
+		outside *outside
+		drain   bool
+		down    string
+	}{
+		{"all is well", &outside{}, false, ""},
+		{"the store is down", &outside{storeErr: down}, false, "store"},
+		{"the processor is down", &outside{processorErr: down}, false, "processor"},
+		{"the CRM is down", &outside{crmErr: down}, false, "crm"},
+		{"the service drains", &outside{}, true, "serving"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			handler, _, _ := newHandler(t, tt.outside)
+			if tt.drain {
+				handler.Drain()
+			}
+			for _, check := range []string{"serving", "store", "processor", "crm"} {
+				want := "1"
+				if check == tt.down {
+					want = "0"
+				}
+				has(t, handler, `provider_checkout_ready{check="`+check+`"} `+want)
+			}
+		})
+	}
 }
 
 func TestOutboxIsCountedWhenItIsAskedFor(t *testing.T) {
@@ -138,10 +219,9 @@ func TestWhatIsNotSealedIsCountedWhenItIsAskedFor(t *testing.T) {
 func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {
 	handler, _, log := newHandler(t, &outside{backlogErr: errors.New("the disk is gone")})
 	samples := lines(t, handler)
-	if slices.ContainsFunc(samples, func(s string) bool { return strings.Contains(s, "outbox") }) {
-		t.Errorf("a made-up outbox is answered:\n%s", strings.Join(samples, "\n"))
-	}
-	for _, prefix := range []string{"provider_checkout_creates_total 0", "go_goroutines ", "process_resident_memory_bytes "} {
+	for _, prefix := range []string{"provider_checkout_recoveries_total 0", "go_goroutines ", "process_resident_memory_bytes ",
+		"provider_checkout_outbox_pending_events NaN", "provider_checkout_outbox_oldest_pending_age_seconds NaN",
+		"provider_checkout_evidence_oldest_unsealed_age_seconds NaN", "provider_checkout_notifications_oldest_age_seconds NaN"} {
 		if !slices.ContainsFunc(samples, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
 			t.Errorf("there is no %q", prefix)
 		}

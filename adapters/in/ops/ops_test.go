@@ -38,6 +38,15 @@ type outside struct {
 	pending    int
 	oldest     time.Time
 	backlogErr error
+
+	providers []string // their codes
+}
+
+func (o *outside) Providers(context.Context) (all []catalogue.Provider, err error) {
+	for _, code := range o.providers {
+		all = append(all, catalogue.Provider{Code: code})
+	}
+	return all, nil
 }
 
 func (o *outside) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {

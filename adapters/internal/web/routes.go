@@ -75,5 +75,7 @@ func observe(o Options, r *http.Request, a *answer, took time.Duration) {
 		http.MethodConnect, http.MethodOptions, http.MethodTrace:
 		method = r.Method
 	}
-	o.Observe(method, cmp.Or(RequestOf(r.Context()).Route, other), a.sent(), took)
+	info := RequestOf(r.Context())
+	o.Observe(Answered{Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(), Took: took, Code: info.code(),
+		Provider: cmp.Or(info.Provider, info.subject.About().ProviderCode)})
 }

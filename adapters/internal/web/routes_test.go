@@ -15,9 +15,7 @@ func TestAnswersAreObservedByRoute(t *testing.T) {
 	c := newClock()
 	var got string
 	o := options(io.Discard, c)
-	o.Observe = func(method, route string, status int, took time.Duration) {
-		got += fmt.Sprint(method, " ", route, " ", status, " ", took)
-	}
+	o.Observe = func(a web.Answered) { got += fmt.Sprint(a.Method, " ", a.Route, " ", a.Status, " ", a.Took) }
 	answer := func(status int) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			c.Advance(time.Millisecond)

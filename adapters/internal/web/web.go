@@ -33,10 +33,18 @@ type Options struct {
 	BaseURL        string         // its path is stripped from the requests' paths
 	Now            func() time.Time
 	Rand           io.Reader
-	// Observe is called with every answer, concurrently; it must not block. It may be nil. The method is a method of
-	// HTTP, and the route is a route of the handler, with {names} for its variables; anything else is
-	// "other", so that a client cannot make up values.
-	Observe func(method, route string, status int, took time.Duration)
+	// Observe is called with every answer, concurrently; it must not block. It may be nil.
+	Observe func(Answered)
+}
+
+// Answered is a request that was answered. A client cannot make up values.
+type Answered struct {
+	Method   string // of HTTP, or "other"
+	Route    string // of the handler, with {names} for its variables, or "other"
+	Status   int
+	Took     time.Duration
+	Code     string // of the refusal, as the log says it; "" if it was not refused
+	Provider string // its code, if it is known: of the caller's API key, or of the checkout on record
 }
 
 // Complete returns o with defaults for what is nil.
@@ -73,7 +81,16 @@ type Request struct {
 	KeyID    string          // the id of the API key that the request carries: never more of the key
 	Route    string          // the route that serves the request; "" for an unknown one
 	Refused  *checkout.Error // the refusal with which the request is answered, or nil
+	Code     string          // of an answer of the API that is no success
 	subject  *service.Subject
+}
+
+// code returns the code of the refusal with which the request is answered, or "".
+func (r *Request) code() string {
+	if r.Refused != nil {
+		return string(r.Refused.Code)
+	}
+	return r.Code
 }
 
 type requestKey struct{}
@@ -258,8 +275,10 @@ func logRequest(o Options, r *http.Request, a *answer, took time.Duration) {
 	about := info.subject.About()
 	about.ProviderCode = cmp.Or(info.Provider, about.ProviderCode)
 	line = append(line, About(about)...)
+	if code := info.code(); code != "" {
+		line = append(line, slog.String("error_code", code))
+	}
 	if info.Refused != nil {
-		line = append(line, slog.String("error_code", string(info.Refused.Code)))
 		if fields := info.Refused.Fields(); fields != "" {
 			line = append(line, slog.String("error_fields", fields))
 		}

@@ -56,6 +56,13 @@ func newBudget(perMinute int, now func() time.Time) *budget {
 	return b
 }
 
+// left returns the tokens of the present.
+func (b *budget) left() float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return min(b.size, b.tokens+max(0, b.now().Sub(b.at).Seconds())*b.rate)
+}
+
 // take takes a request out of the budget, and waits for one if ctx lasts until then.
 func (b *budget) take(ctx context.Context, p checkout.Purpose) error {
 	for {

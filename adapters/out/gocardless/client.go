@@ -31,12 +31,13 @@ type client struct {
 	token     string
 	transport http.RoundTripper // used bare: an http.Client would follow redirects, and take the token along
 	budget    *budget
+	observe   func(operation, outcome string, took time.Duration)
 	now       func() time.Time
 	rand      io.Reader
 }
 
 func newClient(o Options) *client {
-	return &client{base: o.URL, token: o.Token, transport: o.Transport, now: o.Now, rand: o.Rand,
+	return &client{base: o.URL, token: o.Token, transport: o.Transport, observe: o.Observe, now: o.Now, rand: o.Rand,
 		budget: newBudget(o.RequestsPerMinute, o.Now)}
 }
 
@@ -116,6 +117,7 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 		req.Header.Set("Idempotency-Key", call.key)
 	}
 	sent := c.now()
+	defer func() { c.observe(call.method()+" "+call.name(), outcomeOf(err), c.now().Sub(sent)) }()
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
 		return nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}
@@ -130,6 +132,22 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 		return nil, newAPIError(resp.StatusCode, answer)
 	}
 	return answer, nil
+}
+
+// outcomeOf returns the word for the outcome of a request.
+func outcomeOf(err error) string {
+	refused, ok := errors.AsType[*apiError](err)
+	switch {
+	case err == nil:
+		return "ok"
+	case !ok:
+		return "lost"
+	case refused.status == http.StatusTooManyRequests:
+		return "limited"
+	case refused.status >= http.StatusInternalServerError:
+		return "failed"
+	}
+	return "refused"
 }
 
 // decode returns the resource with that name in an answer. An answer that was cut off, or has another shape, is as good as

@@ -46,6 +46,10 @@ type Options struct {
 	// is left of it, and leave room for confirms first.
 	RequestsPerMinute int
 
+	// Observe is called with every request to GoCardless, concurrently: the operation is a method and a resource; the outcome ok,
+	// refused, limited (by the rate), failed (there) or lost. It must not block. Optional.
+	Observe func(operation, outcome string, took time.Duration)
+
 	Transport http.RoundTripper // http.DefaultTransport's settings if nil
 	Now       func() time.Time  // time.Now if nil
 	Rand      io.Reader         // crypto/rand.Reader if nil
@@ -78,12 +82,18 @@ func New(o Options) (*Processor, error) {
 	}, nil
 }
 
+// BudgetLeft returns how many requests the account's limit has left for what a person waits for, as far as this process knows.
+func (p *Processor) BudgetLeft() float64 { return p.client.budget.left() }
+
 func (o Options) complete() Options {
 	o.URL = strings.TrimRight(cmp.Or(o.URL, hosts[o.Environment].api), "/")
 	if len(o.PageOrigins) == 0 {
 		o.PageOrigins = []string{pagesOf(o.URL)}
 	}
 	o.RequestsPerMinute = cmp.Or(o.RequestsPerMinute, 1000)
+	if o.Observe == nil {
+		o.Observe = func(string, string, time.Duration) {}
+	}
 	if o.Transport == nil {
 		o.Transport = outbound.NewTransport(attemptTimeout)
 	}

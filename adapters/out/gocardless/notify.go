@@ -31,7 +31,7 @@ const (
 	statusBadSignature = 498 // GoCardless' own
 )
 
-// ReceiverOptions are the options of a receiver of notifications. Every field is required.
+// ReceiverOptions are the options of a receiver of notifications. Every field but Received is required.
 type ReceiverOptions struct {
 	Processor *Processor
 	Secrets   [][]byte // of the webhook endpoint; while it is rotated, the old one too
@@ -39,6 +39,7 @@ type ReceiverOptions struct {
 	Notified func(context.Context, []checkout.Notification) error
 	Report   func(ctx context.Context, err error) // called with every failure that the answer does not tell
 	Now      func() time.Time
+	Received func(verified bool) // called with every notification, concurrently; it must not block
 }
 
 // Receiver takes GoCardless' notifications. It is the handler of WebhookPath; Reconcile is a task that brings lost
@@ -56,6 +57,9 @@ func NewReceiver(o ReceiverOptions) (*Receiver, error) {
 	}
 	if err := CheckWebhookSecrets(o.Secrets); err != nil {
 		return nil, fmt.Errorf("gocardless: %w", err)
+	}
+	if o.Received == nil {
+		o.Received = func(bool) {}
 	}
 	return &Receiver{ReceiverOptions: o, reading: make(chan struct{}, maxReading)}, nil
 }
@@ -93,6 +97,7 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (status int
 	}
 	signature, err := hex.DecodeString(req.Header.Get("Webhook-Signature"))
 	if err != nil || len(signature) != sha256.Size {
+		r.Received(false)
 		return statusBadSignature
 	}
 	select {
@@ -109,9 +114,11 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (status int
 	case err != nil:
 		return http.StatusBadRequest
 	case !r.signed(body, signature):
+		r.Received(false)
 		r.warnOfSignature(req.Context())
 		return statusBadSignature
 	}
+	r.Received(true)
 	var notification notificationWire
 	if json.Unmarshal(body, &notification) != nil || len(notification.Events) > maxEvents {
 		return http.StatusBadRequest

@@ -24,6 +24,7 @@ type receiving struct {
 	*gocardless.Receiver
 	notified []checkout.Notification
 	failed   []error // reports
+	received []bool  // whether the notifications were verified
 	err      error   // of storing notifications
 	cursor   string  // of Reconcile
 }
@@ -44,7 +45,8 @@ func newReceiving(t *testing.T, b *bench) *receiving {
 			}
 			return nil
 		},
-		Report: func(_ context.Context, err error) { r.failed = append(r.failed, err) }, Now: b.sim.Now})
+		Report: func(_ context.Context, err error) { r.failed = append(r.failed, err) }, Now: b.sim.Now,
+		Received: func(verified bool) { r.received = append(r.received, verified) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +112,9 @@ func TestNotificationIsTakenWithASignatureOfOneOfTheSecretsOnly(t *testing.T) {
 		if got := r.post(tt.body, tt.signature); got != tt.status {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.status)
 		}
+	}
+	if want := []bool{true, true, false, false, false, false, false}; !slices.Equal(r.received, want) {
+		t.Errorf("received %v, want %v", r.received, want)
 	}
 	if len(r.notified) != 1 {
 		t.Errorf("%d notifications are kept, want the one event that came twice", len(r.notified))

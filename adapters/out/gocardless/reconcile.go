@@ -49,6 +49,15 @@ func (r *Receiver) Reconcile(ctx context.Context, cursor string) (next string, p
 	}
 }
 
+// Behind returns the time since the last reading of the whole list, by the cursor of Reconcile, or since the first was due.
+func (r *Receiver) Behind(cursor string, due time.Time) time.Duration {
+	since, err := time.Parse(time.RFC3339Nano, cursor)
+	if err != nil {
+		since = due
+	}
+	return max(0, r.now().Sub(since))
+}
+
 // eventsSince returns a page of the events after a time, newest first, and the cursor of the next page, or "".
 func (c *client) eventsSince(ctx context.Context, since time.Time, after string) (page []notifiedWire, next string, err error) {
 	query := []string{"created_at[gt]", since.UTC().Format(time.RFC3339Nano), "limit", strconv.Itoa(eventsPage)}

@@ -54,8 +54,13 @@ func TestReconcileThatFailsIsRepeatedFromTheSameCursor(t *testing.T) {
 	request := b.begin(t, "a")
 	b.complete(t, request.URL, "M O'BRIEN")
 	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultForbidden, Path: "/events"})
+	enqueued := b.sim.Now()
 	if err := r.reconcile(t); err == nil {
 		t.Fatal("Reconcile succeeded")
+	}
+	b.sim.Advance(time.Minute)
+	if got := r.Behind(r.cursor, enqueued); got < time.Minute {
+		t.Errorf("before the first reading it is %s behind, want the time since the first was due", got)
 	}
 	b.sim.Disarm()
 	b.sim.Advance(50 * time.Minute)

@@ -149,6 +149,15 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	return nil
 }
 
+// Pool returns how many connections of the pool are in use, and how many there may be.
+func (db *DB) Pool() (inUse, limit int) {
+	s := db.pool.Stat()
+	return int(s.AcquiredConns()), int(s.MaxConns())
+}
+
+// Schema returns the number of the schema that this program knows.
+func (db *DB) Schema() int { return db.newest }
+
 // Close waits for the calls under way and closes every connection, unless the pool is the host's.
 func (db *DB) Close() error {
 	if db.pool != nil && !db.shared {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -162,5 +164,28 @@ func execute(t *testing.T, conn *pgx.Conn, statements string) {
 	t.Helper()
 	if _, err := conn.PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
 		t.Fatalf("%s: %v", statements, err)
+	}
+}
+
+func TestCommitsAndFailuresAreCounted(t *testing.T) {
+	db := open(t, postgrestest.QuickURL(t), postgres.Options{})
+	committed, failed := 0, 0
+	db.OnCommit(func(err error) {
+		if err != nil {
+			failed++
+			return
+		}
+		committed++
+	})
+	job := []checkout.Job{{ID: "pull", Kind: checkout.JobPull, CreatedAt: time.Now()}}
+	if _, err := db.Enqueue(t.Context(), job); err != nil || committed != 1 || failed != 0 {
+		t.Errorf("a write: %d commits, %d failures, %v", committed, failed, err)
+	}
+	if inUse, limit := db.Pool(); inUse != 0 || limit < 4 || db.Schema() < 1 {
+		t.Errorf("%d of %d connections, schema %d", inUse, limit, db.Schema())
+	}
+	db.Close()
+	if _, err := db.Enqueue(t.Context(), job); err == nil || committed != 1 || failed != 1 {
+		t.Errorf("a closed store: %d commits, %d failures, %v", committed, failed, err)
 	}
 }

@@ -11,12 +11,14 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // A quiet server that asks for jobs writes nothing.
 func TestLeaseOfNothingWritesNothing(t *testing.T) {
 	writes := 0
-	db := open(t, file(t), sqlite.Options{OnCommit: func(n int) { writes += n }})
+	db := open(t, file(t), sqlite.Options{})
+	db.OnCommit(func(error) { writes++ })
 	now := time.Now()
 	if _, err := db.Enqueue(t.Context(), []checkout.Job{{ID: "pull", Kind: checkout.JobPull, CreatedAt: now, Due: now.Add(time.Minute)}}); err != nil {
 		t.Fatal(err)
@@ -93,5 +95,32 @@ func do(t *testing.T, db *sql.DB, statement string) {
 	t.Helper()
 	if _, err := db.Exec(statement); err != nil {
 		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func TestCommitsAndFailuresAreCounted(t *testing.T) {
+	db := open(t, file(t), sqlite.Options{})
+	committed, failed := 0, 0
+	db.OnCommit(func(err error) {
+		if err != nil {
+			failed++
+			return
+		}
+		committed++
+	})
+	job := []checkout.Job{{ID: "pull", Kind: checkout.JobPull, CreatedAt: time.Now()}}
+	if _, err := db.Enqueue(t.Context(), job); err != nil || committed != 1 || failed != 0 {
+		t.Errorf("a write: %d commits, %d failures, %v", committed, failed, err)
+	}
+	missing := db.Extend(t.Context(), checkout.Lease{Job: job[0], Token: 9}, time.Now(), time.Second)
+	if !errors.Is(missing, ports.ErrNotFound) || committed != 1 || failed != 0 {
+		t.Errorf("a lease that is lost: %d commits, %d failures, %v", committed, failed, missing)
+	}
+	if inUse, limit := db.Pool(); inUse < 1 || limit <= inUse || db.Schema() < 1 {
+		t.Errorf("%d of %d connections, schema %d", inUse, limit, db.Schema())
+	}
+	db.Close()
+	if _, err := db.Enqueue(t.Context(), job); err == nil || failed != 1 {
+		t.Errorf("a closed store: %d failures, %v", failed, err)
 	}
 }

@@ -43,8 +43,6 @@ type Options struct {
 	CRM string
 	// Rand is the source of secrets and nonces; crypto/rand if nil.
 	Rand io.Reader
-	// OnCommit is called after each commit with the number of writes that it held. It may be nil, and must not block.
-	OnCommit func(writes int)
 	// OnExposed is called for each file of the store, and for its secret, that everybody could open until Open has changed
 	// its mode. It may be nil.
 	OnExposed func(path string)
@@ -93,7 +91,6 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := createFile(ctx, db.path); err != nil {
 		return err
 	}
-	db.writer.onCommit = o.OnCommit
 	if err := db.writer.open(ctx, db.path, o.migrations); err != nil {
 		return err
 	}
@@ -122,6 +119,15 @@ func (db *DB) makePrivate(onExposed func(path string)) error {
 	}
 	return nil
 }
+
+// Pool returns how many connections are in use, and how many there may be.
+func (db *DB) Pool() (inUse, limit int) {
+	readers := db.readers.db.Stats()
+	return 1 + readers.InUse, 1 + readers.MaxOpenConnections // the writer keeps its connection
+}
+
+// Schema returns the number of the schema that this program knows.
+func (db *DB) Schema() int { return db.schema }
 
 // Close waits for the writes under way and closes the store.
 func (db *DB) Close() error {

@@ -22,14 +22,14 @@ type writer struct {
 	db   *sql.DB
 	conn *sql.Conn
 	statements
-	works    bool // work was started
-	queue    chan *write
-	closing  chan struct{} // closed by close
-	gone     chan struct{} // closed when work has returned
-	once     sync.Once
-	onCommit func(writes int)      // called with the size of each group; may be nil
-	place    place                 // of the files
-	failure  atomic.Pointer[error] // the latest failure of the storage that Ready has not seen
+	works   bool // work was started
+	queue   chan *write
+	closing chan struct{} // closed by close
+	gone    chan struct{} // closed when work has returned
+	once    sync.Once
+	onGroup func(writes int)      // called with the size of each group; may be nil
+	place   place                 // of the files
+	failure atomic.Pointer[error] // the latest failure of the storage that Ready has not seen
 }
 
 // write is one write in the queue.
@@ -258,8 +258,8 @@ func (w *writer) commit(writes int) error {
 		w.rollback()
 		return fmt.Errorf("commit: %w", mapError(err))
 	}
-	if w.onCommit != nil {
-		w.onCommit(writes)
+	if w.onGroup != nil {
+		w.onGroup(writes)
 	}
 	if err := w.place.check(); err != nil {
 		return fmt.Errorf("commit: %w", err)

@@ -25,14 +25,15 @@ func hold(t *testing.T) *held {
 	t.Helper()
 	h := &held{}
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
-		Options{OnCommit: func(writes int) { h.commits = append(h.commits, writes) }})
+		Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.writer.conn.ExecContext(t.Context(), `CREATE TABLE notes (text TEXT UNIQUE) STRICT`); err != nil {
 		t.Fatal(err)
 	}
-	h.DB, h.commits = db, nil
+	h.DB = db
+	db.writer.onGroup = func(writes int) { h.commits = append(h.commits, writes) }
 	busy, done := make(chan struct{}), make(chan struct{})
 	var once, first sync.Once
 	h.release = func() { once.Do(func() { close(done) }) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // ErrUnknown is the error of a write that may have been committed: its outcome could not be found out in time. A caller may
@@ -135,24 +136,47 @@ type Store struct {
 	encrypter  *secrets.Encrypter
 	// Distributed says that the jobs are spread over several nodes, each of which looks at all of its own.
 	Distributed bool
+	onCommit    func(error)
 }
 
 // New returns a store that is not authorized yet: it reads and writes no provider.
 func New(e Engine, d Dialect) *Store {
-	return &Store{engine: e, dialect: d, statements: d.statements()}
+	return &Store{engine: e, dialect: d, statements: d.statements(), onCommit: func(error) {}}
+}
+
+// OnCommit has committed called after each commit, and with the error of a write of which nothing may be on record: the database
+// did not take it. It must not block. OnCommit must be called before the store is used.
+func (s *Store) OnCommit(committed func(error)) { s.onCommit = committed }
+
+// committing is a transaction that notes whether it was to be committed.
+type committing struct {
+	Tx
+	asked *bool
+}
+
+// Commit implements [Tx].
+func (t committing) Commit(ctx context.Context, b *Batch) error {
+	*t.asked = true
+	return t.Tx.Commit(ctx, b)
 }
 
 // Do calls f in attempts, as Engine.Do does. The error names what was being done.
 func (s *Store) Do(ctx context.Context, doing string, f func(context.Context, Tx) error) error {
 	var refusal refused // of the latest attempt
+	asked := false
 	err := s.engine.Do(ctx, func(ctx context.Context, t Tx) error {
 		refusal = refused{}
-		err := f(ctx, t)
+		err := f(ctx, committing{t, &asked})
 		if errors.As(err, &refusal) {
 			return nil // nothing was written
 		}
 		return err
 	})
+	switch {
+	case errors.Is(err, ports.ErrDuplicate), errors.Is(err, ports.ErrNotFound), err == nil && !asked:
+	default:
+		s.onCommit(err)
+	}
 	if err == nil && refusal.error != nil {
 		return refusal.error
 	}

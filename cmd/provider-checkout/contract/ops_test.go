@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"context"
 	"database/sql"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
@@ -44,6 +46,7 @@ func TestMetricsMoveWithAWholeFlow(t *testing.T) {
 			metrics := ops.NewMetrics(registry)
 			s := newSuite(t, store.open(t), func(c *service.Config, o *httpapi.Options) {
 				c.Count, o.Observe = metrics.Count, metrics.ObserveRequest
+				c.Noted = func(_ context.Context, n checkout.Noted) { metrics.Note(n) }
 			})
 			url := operatorOf(t, s, ops.Options{Metrics: metrics, Gatherer: registry})
 
@@ -62,17 +65,25 @@ func TestMetricsMoveWithAWholeFlow(t *testing.T) {
 			s.Receiver.AnswerWith(func(delivery) int { return http.StatusInternalServerError })
 			s.Create(t, "ORDER-2")
 
+			s.Keys["STRANGER"] = "pck_sandbox_nobody"
+			refused(t, s.Post(t, "STRANGER", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-3")), 403, "INVALID_API_KEY")
+			sandbox.Fetch(t, s.URL+"/STRANGER")
+
 			scrape := sandbox.Fetch(t, url+"/metrics").Body
-			const total = "provider_checkout_http_requests_total"
+			const total, refusals = "provider_checkout_http_requests_total", "provider_checkout_refusals_total"
 			for _, want := range []string{
-				"provider_checkout_creates_total 2",
-				"provider_checkout_replays_total 1",
-				"provider_checkout_conflicts_total 1",
-				`provider_checkout_confirms_total{confirm="first"} 1`,
-				`provider_checkout_confirms_total{confirm="repeated"} 2`,
-				`provider_checkout_deliveries_total{outcome="delivered"} 3`,
-				`provider_checkout_deliveries_total{outcome="failed"} 1`,
-				`provider_checkout_deliveries_total{outcome="not_configured"} 0`,
+				`provider_checkout_creates_total{provider="KOWHAI"} 2`,
+				`provider_checkout_replays_total{provider="KOWHAI"} 1`,
+				`provider_checkout_confirms_total{confirm="first",provider="KOWHAI"} 1`,
+				`provider_checkout_confirms_total{confirm="repeated",provider="KOWHAI"} 2`,
+				`provider_checkout_deliveries_total{outcome="delivered",provider="KOWHAI"} 3`,
+				`provider_checkout_deliveries_total{outcome="failed",provider="KOWHAI"} 1`,
+				`provider_checkout_setups_total{provider="KOWHAI",step="pressed"} 1`,
+				`provider_checkout_setups_total{provider="KOWHAI",step="done"} 1`,
+				refusals + `{code="IDEMPOTENCY_CONFLICT",provider="KOWHAI",route="/v1/provider-checkouts"} 1`,
+				refusals + `{code="DIRECT_DEBIT_SETUP_INCOMPLETE",provider="KOWHAI",route="/v1/provider-checkouts/{checkoutId}/confirm"} 1`,
+				refusals + `{code="INVALID_API_KEY",provider="",route="/v1/provider-checkouts"} 1`,
+				refusals + `{code="NOT_FOUND",provider="",route="other"} 1`,
 				"provider_checkout_recoveries_total 0",
 				"provider_checkout_outbox_pending_events 0",
 				"provider_checkout_outbox_oldest_pending_age_seconds 0",
@@ -84,13 +95,13 @@ func TestMetricsMoveWithAWholeFlow(t *testing.T) {
 				total + `{method="POST",route="/v1/provider-checkouts/{checkoutId}/confirm",status="409"} 1`,
 				total + `{method="POST",route="/api/dd-setup",status="303"} 1`,
 				total + `{method="POST",route="/sandbox/processor/billing-requests/{id}",status="303"} 1`,
-				`provider_checkout_http_request_duration_seconds_count{method="POST",route="/v1/provider-checkouts"} 4`,
+				`provider_checkout_http_request_duration_seconds_count{method="POST",route="/v1/provider-checkouts"} 5`,
 			} {
 				if !strings.Contains(scrape, "\n"+want+"\n") {
 					t.Errorf("%q is missing in\n%s", want, scrape)
 				}
 			}
-			for _, secret := range []string{created.String("direct_debit.token"), created.String("checkout.checkout_id"), "KOWHAI"} {
+			for _, secret := range []string{created.String("direct_debit.token"), created.String("checkout.checkout_id"), "STRANGER", "ORDER-1"} {
 				if strings.Contains(scrape, secret) {
 					t.Errorf("%q is exposed in\n%s", secret, scrape)
 				}

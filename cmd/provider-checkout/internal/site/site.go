@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -54,6 +55,7 @@ type Config struct {
 type GoCardless struct {
 	Processor      *gocardless.Processor
 	WebhookSecrets [][]byte
+	received       func(verified bool)
 }
 
 // Site is the whole service on one store.
@@ -97,7 +99,9 @@ func New(c Config) (*Site, error) {
 	cfg.Store, cfg.Keyring, cfg.Printer = c.Store, keyring, printer
 	cfg.Sender = webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
 	cfg.Now, cfg.Rand = time.Now, rand.Reader
-	cfg.Report, cfg.Noted, cfg.Count = httpserver.Report(c.Log), httpserver.Noted(c.Log), c.Metrics.Count
+	cfg.Report, cfg.Count = httpserver.Report(c.Log), c.Metrics.Count
+	noted := httpserver.Noted(c.Log)
+	cfg.Noted = func(ctx context.Context, n checkout.Noted) { c.Metrics.Note(n); noted(ctx, n) }
 	svc, err := service.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("set up the service: %w", err)
@@ -108,9 +112,12 @@ func New(c Config) (*Site, error) {
 	}
 	s := &Site{Service: svc, Operator: operator, Log: c.Log}
 	if c.GoCardless != nil {
-		if receiver, err = NewReceiver(svc, *c.GoCardless, c.Log); err != nil {
+		g := *c.GoCardless
+		g.received = c.Metrics.CountWebhooks(time.Now)
+		if receiver, err = NewReceiver(svc, g, c.Log); err != nil {
 			return nil, err
 		}
+		measure(c.Metrics, svc, c.GoCardless.Processor, receiver)
 		mounted[gocardless.WebhookPath] = receiver
 	}
 	s.Handler = Handler(svc, mounted, httpapi.Options{
@@ -122,6 +129,20 @@ func New(c Config) (*Site, error) {
 	return s, nil
 }
 
+// measure adds to the metrics what is left of the account's limit, and how far the reading of GoCardless' events is behind.
+func measure(m *ops.Metrics, svc *service.Service, p *gocardless.Processor, r *gocardless.Receiver) {
+	m.Gauge("processor_budget_left", "Requests of the processor's limit that are left now, as far as this process knows.", nil, p.BudgetLeft)
+	m.Gauge("processor_cursor_age_seconds", "Time since the processor's events were last read to the end.", nil, func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		cursor, enqueued, err := svc.TaskCursor(ctx, checkout.JobReconcile)
+		if err != nil {
+			return math.NaN()
+		}
+		return r.Behind(cursor, enqueued).Seconds()
+	})
+}
+
 // NewReceiver returns the receiver of GoCardless' notifications for a service.
 func NewReceiver(svc *service.Service, g GoCardless, log *slog.Logger) (*gocardless.Receiver, error) {
 	return gocardless.NewReceiver(gocardless.ReceiverOptions{
@@ -131,7 +152,8 @@ func NewReceiver(svc *service.Service, g GoCardless, log *slog.Logger) (*gocardl
 		Report: func(ctx context.Context, err error) {
 			log.LogAttrs(ctx, slog.LevelWarn, "handle notifications", slog.Any("error", err))
 		},
-		Now: time.Now,
+		Now:      time.Now,
+		Received: g.received,
 	})
 }
 

@@ -1,0 +1,152 @@
+package full_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
+)
+
+// The routes of a create and of a confirm, as metrics name them.
+const (
+	createRoute  = "/v1/provider-checkouts"
+	confirmRoute = "/v1/provider-checkouts/{checkoutId}/confirm"
+)
+
+// measured is a server over PostgreSQL, GoCardless and Salesforce, so that it has every metric.
+type measured struct {
+	*server
+	client *apiclient.Client
+	bank   *gocardlesstest.Simulator
+	cut    func() // takes PostgreSQL away from the server
+	orders int
+}
+
+func newMeasured(t *testing.T) *measured {
+	t.Helper()
+	b, store := built(t), postgrestest.URL(t)
+	m := &measured{bank: gocardlesstest.New(gocardlesstest.Options{Token: sandbox.Token})}
+	org := salesforcetest.New(salesforcetest.Options{ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret, Sandbox: true})
+	bank, crm := httptest.NewServer(m.bank), httptest.NewServer(org)
+	t.Cleanup(func() { m.bank.Close(); org.Close(); bank.Close(); crm.Close() })
+	keys := workload.Configure(t, b, store, sandbox.NewReceiver(t).URL)
+	var through string
+	through, m.cut = relay(t, store)
+	cmd := b.Command(serveArgs(through, "--processor", "gocardless", "--gocardless-url", bank.URL, "--crm", "salesforce", "--salesforce-url", crm.URL)...)
+	cmd.Env = []string{"PROVIDER_CHECKOUT_GOCARDLESS_TOKEN=" + sandbox.Token, "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET=" + sandbox.WebhookSecret,
+		"PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID=" + sandbox.ClientID, "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_SECRET=" + sandbox.ClientSecret,
+		"PROVIDER_CHECKOUT_EVIDENCE_KEY=" + strings.TrimSpace(b.Run(t, "evidence", "key", "--new"))}
+	m.server = serve(t, cmd)
+	m.client = apiclient.New(m.base, keys)
+	// A refusal, and a call of the CRM that is made again: their series begin with the first.
+	org.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultExpiredToken, Times: 1})
+	if answer, err := m.client.Call(t.Context(), "KOWHAI", http.MethodGet, createRoute+"/none", ""); err != nil || answer.Status != http.StatusNotFound {
+		t.Fatalf("a poll of nothing: %d, %v", answer.Status, err)
+	}
+	m.bank.SetWebhook(m.base+gocardless.WebhookPath, sandbox.WebhookSecret)
+	return m
+}
+
+// relay returns the address of a store through a relay, and what cuts it: then connections are refused.
+func relay(t *testing.T, store string) (through string, cut func()) {
+	t.Helper()
+	u, err := url.Parse(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, to := sample.Listen(t), u.Host
+	var mu sync.Mutex
+	var open []net.Conn
+	cut = sync.OnceFunc(func() {
+		ln.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, conn := range open {
+			conn.Close()
+		}
+	})
+	t.Cleanup(cut)
+	go func() {
+		for {
+			from, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			onward, err := net.Dial("tcp", to)
+			if err != nil {
+				from.Close()
+				continue
+			}
+			mu.Lock()
+			open = append(open, from, onward)
+			mu.Unlock()
+			go func() { io.Copy(onward, from); onward.Close() }()
+			go func() { io.Copy(from, onward); from.Close() }()
+		}
+	}()
+	u.Host = ln.Addr().String()
+	return u.String(), cut
+}
+
+// setUp opens a checkout of KOWHAI and has its payer set up the direct debit.
+func (m *measured) setUp(t *testing.T) apiclient.Response {
+	t.Helper()
+	m.orders++
+	created, err := m.client.Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, fmt.Sprint("ORDER-", m.orders)))
+	if err != nil || created.Status != http.StatusCreated {
+		t.Fatalf("create: %d %s, %v", created.Status, created.Body, err)
+	}
+	if err := apiclient.NewBrowser(http.DefaultClient).SetUp(t.Context(), created.SetupURL()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the setup is complete", func() bool {
+		polled, err := m.client.Poll(t.Context(), created)
+		return err == nil && polled.At("direct_debit.setup_complete") == true
+	})
+	return created
+}
+
+// confirm confirms a checkout, and returns the status of the answer.
+func (m *measured) confirm(t *testing.T, created apiclient.Response) int {
+	t.Helper()
+	answer, err := m.client.Confirm(t.Context(), created, created.ConfirmBody())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Status
+}
+
+// samples are the series of the product in a scrape, with their values.
+type samples map[string]float64
+
+var sampleLine = regexp.MustCompile(`(?m)^(provider_checkout_\S+?(?:\{.*\})?) (\S+)$`)
+
+// scrape returns what the server exports now.
+func (m *measured) scrape(t *testing.T) samples {
+	t.Helper()
+	all := samples{}
+	for _, line := range sampleLine.FindAllStringSubmatch(sandbox.Fetch(t, m.ops+"/metrics").Body, -1) {
+		value, err := strconv.ParseFloat(line[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[line[1]] = value
+	}
+	return all
+}
