@@ -1,0 +1,273 @@
+package full_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+)
+
+// firing has promtool evaluate the rules over series, and reports an error unless these alerts fire at a time, each with the labels
+// that are its own.
+func firing(t *testing.T, interval string, series map[string]string, at string, want ...string) {
+	t.Helper()
+	type sample struct {
+		Labels string  `json:"labels"`
+		Value  float64 `json:"value"`
+	}
+	var input []map[string]string
+	for _, name := range slices.Sorted(maps.Keys(series)) {
+		input = append(input, map[string]string{"series": name, "values": strings.TrimSpace(series[name])})
+	}
+	expected := []sample{}
+	for _, alert := range want {
+		expected = append(expected, sample{"{" + alert + "}", 1})
+	}
+	file, err := filepath.Abs(filepath.Join(packagingFolder, "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"rule_files": []string{file}, "evaluation_interval": interval, "tests": []any{map[string]any{
+		"interval": interval, "input_series": input, "promql_expr_test": []any{map[string]any{"eval_time": at, "exp_samples": expected,
+			"expr": `count by (alertname, check, route, provider, status, mountpoint, instance) (ALERTS{alertstate="firing"})`}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "test.yaml")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := judge(t, "promtool", "test", "rules", path); err != nil {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+// counted is the name of a series that only grows, or of a part of a histogram.
+var counted = regexp.MustCompile(`^[a-z_]+_(total|bucket|sum|count)(\{|$)`)
+
+// phase is a time in which each minute is like the time between two scrapes.
+type phase struct {
+	before, after samples
+	minutes       int
+}
+
+// course returns the values of all series, one a minute, in the notation of promtool, with what Prometheus itself says of the server.
+func course(phases ...phase) map[string]string {
+	all, last := map[string]string{`up{job="provider-checkout",instance="a"}`: ""}, samples{}
+	for _, p := range phases {
+		for name := range p.after {
+			all[name] += ""
+		}
+		all[`up{job="provider-checkout",instance="a"}`] += fmt.Sprintf(" 1x%d", p.minutes-1)
+	}
+	for name := range all {
+		for _, p := range phases {
+			value, there := p.after[name]
+			step := 0.
+			switch {
+			case !there: // it has not begun
+				all[name] += fmt.Sprintf(" _x%d", p.minutes)
+				continue
+			case counted.MatchString(name):
+				step = value - p.before[name]
+				value = last[name] + step
+				last[name] += step * float64(p.minutes)
+			}
+			all[name] += " " + strconv.FormatFloat(value, 'f', -1, 64) + "+" + strconv.FormatFloat(step, 'f', -1, 64) + "x" + strconv.Itoa(p.minutes-1)
+		}
+	}
+	return all
+}
+
+// The series of every case come from a server in that state, or have the names and labels of a running server's: a metric that is
+// renamed fails the case.
+func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
+	testlevel.Full(t)
+	t.Parallel()
+	m := newMeasured(t)
+	m.confirm(t, m.setUp(t)) // every series of a confirm has begun
+	quiet := m.scrape(t)
+	for range 3 {
+		if status := m.confirm(t, m.setUp(t)); status != http.StatusOK {
+			t.Fatalf("a confirm is answered %d", status)
+		}
+	}
+	busy := m.scrape(t)
+	hour := phase{quiet, busy, 60}
+	nothing := func(minutes int) phase { return phase{busy, busy, minutes} }
+
+	t.Run("nothing rings while all is well, or quiet", func(t *testing.T) {
+		firing(t, "1m", course(hour, hour), "119m")
+		firing(t, "1m", course(nothing(120)), "119m")
+	})
+	t.Run("outage: nothing is opened, or confirmed", func(t *testing.T) {
+		none := []string{`alertname="ProviderCheckoutNoConfirms"`, `alertname="ProviderCheckoutNoCreates"`}
+		firing(t, "1m", course(hour, hour, nothing(40)), "153m")
+		firing(t, "1m", course(hour, hour, nothing(40)), "155m", none...)
+		week := map[string]string{}
+		for name, values := range course(phase{quiet, busy, 24}, nothing(7*48-24), phase{quiet, busy, 24}, nothing(7)) {
+			if strings.Contains(name, "_creates_total") || strings.Contains(name, "_confirms_total") {
+				week[name] = values
+			}
+		}
+		firing(t, "30m", week, fmt.Sprintf("%dm", 30*7*48+30*8))
+	})
+	t.Run("outage: every confirm fails", func(t *testing.T) {
+		ready := m.setUp(t)
+		m.bank.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultError, Method: http.MethodGet, Path: "/mandates/*", Times: 1000})
+		defer m.bank.Disarm()
+		before := m.scrape(t)
+		if status := m.confirm(t, ready); status != http.StatusServiceUnavailable {
+			t.Fatalf("a confirm without the processor is answered %d", status)
+		}
+		first := m.scrape(t) // the series of the failures have begun
+		if status := m.confirm(t, ready); status != http.StatusServiceUnavailable {
+			t.Fatalf("a confirm without the processor is answered %d", status)
+		}
+		for range 20 {
+			if polled, err := m.client.Poll(t.Context(), ready); err != nil || polled.Status != http.StatusOK {
+				t.Fatalf("a poll: %d, %v", polled.Status, err)
+			}
+		}
+		after := m.scrape(t)
+		if after[refusal("BUSY", confirmRoute)]-first[refusal("BUSY", confirmRoute)] != 1 {
+			t.Errorf("the confirm that failed is not counted for its provider: %v", before)
+		}
+		firing(t, "1m", course(nothing(60), phase{first, after, 30}), "89m",
+			`alertname="ProviderCheckoutErrorsFast",route="`+confirmRoute+`"`, `alertname="ProviderCheckoutErrorsSlow",route="`+confirmRoute+`"`,
+			`alertname="ProviderCheckoutProcessorErrors"`)
+		failed := request("POST", confirmRoute, "503")
+		m.rings(t, course(phase{after, after, 500}), "499m", "ProviderCheckoutErrorsSlow", `route="`+confirmRoute+`"`,
+			map[string]string{failed: "0+1x500", request("POST", confirmRoute, "200"): "0+99x500"})
+	})
+	m.ringEach(t, busy)
+	t.Run("outage: PostgreSQL is away behind a balancer that goes by readyz", func(t *testing.T) {
+		m.cut()
+		const ready = `provider_checkout_ready{check="%s"}`
+		var away samples
+		eventually(t, "the server says that it is not ready", func() bool {
+			away = m.scrape(t)
+			return away[fmt.Sprintf(ready, "store")] == 0
+		})
+		for _, check := range []string{"serving", "processor", "crm"} {
+			if away[fmt.Sprintf(ready, check)] != 1 {
+				t.Errorf("while only the store is away, the check %s fails", check)
+			}
+		}
+		for name := range busy {
+			value, there := away[name]
+			stored := strings.Contains(name, "waiting") || strings.Contains(name, "_age_seconds") || strings.Contains(name, "outbox") ||
+				strings.Contains(name, "unsealed")
+			if !there || stored && !math.IsNaN(value) {
+				t.Errorf("while the store is away %s is %v, there: %v", name, value, there)
+			}
+		}
+		firing(t, "1m", course(nothing(60), phase{away, away, 30}), "89m", `alertname="ProviderCheckoutNotReady",check="store"`)
+	})
+}
+
+func request(method, route, status string) string {
+	return fmt.Sprintf("provider_checkout_http_requests_total{method=%q,route=%q,status=%q}", method, route, status)
+}
+
+func refusal(code, route string) string {
+	return fmt.Sprintf("provider_checkout_refusals_total{code=%q,provider=\"KOWHAI\",route=%q}", code, route)
+}
+
+// ringEach has each alert ring that the other cases leave out.
+func (m *measured) ringEach(t *testing.T, busy samples) {
+	const p = "provider_checkout_"
+	took := func(le string) string {
+		return fmt.Sprintf(p+"http_request_duration_seconds_bucket{method=\"POST\",route=%q,le=%q}", createRoute, le)
+	}
+	const machine, disk = `instance="db"`, `,fstype="ext4",mountpoint="/"}`
+	tried := map[string]bool{"NotReady": true, "ErrorsFast": true, "ErrorsSlow": true, "NoCreates": true, "NoConfirms": true, "ProcessorErrors": true}
+	for _, tt := range []struct {
+		alert, labels string
+		change        map[string]string
+	}{
+		{"Down", `instance="a"`, map[string]string{`up{job="provider-checkout",instance="a"}`: "0x120"}},
+		{"Slow", "", map[string]string{took("5"): "0x120", took("10"): "0+60x120", took("+Inf"): "0+60x120"}},
+		{"EventsWait", "", map[string]string{p + "outbox_oldest_pending_age_seconds": "61x120"}},
+		{"DeliveriesFail", `provider="KOWHAI"`, map[string]string{p + `deliveries_total{outcome="failed",provider="KOWHAI"}`: "0+1x120"}},
+		{"ProcessorBehind", "", map[string]string{p + "processor_cursor_age_seconds": "301x120"}},
+		{"ProcessorBehind", "", map[string]string{p + "notifications_oldest_age_seconds": "601x120"}},
+		{"NoWebhooks", "", map[string]string{p + `webhooks_received_total{verified="true"}`: "9x120",
+			p + `setups_total{provider="KOWHAI",step="done"}`: "0+1x120"}},
+		{"MandatesEnded", `status="cancelled"`, map[string]string{p + `mandates_ended_total{status="cancelled"}`: "0x100 1x20"}},
+		{"CRMStepsWait", "", map[string]string{p + "crm_steps_oldest_age_seconds": "601x120"}},
+		{"CRMRefuses", "", map[string]string{p + `crm_steps_total{outcome="refused"}`: "0+1x120"}},
+		{"CRMCallsRunOut", "", map[string]string{p + "crm_calls_left": "10x120"}},
+		{"NoticesWait", "", map[string]string{p + "notices_oldest_age_seconds": "7201x120"}},
+		{"NoticesFail", "", map[string]string{p + `notices_total{outcome="failed"}`: "0+1x120"}},
+		{"EvidenceNotSealed", "", map[string]string{p + "evidence_oldest_unsealed_age_seconds": "61x120"}},
+		{"CheckpointOld", "", map[string]string{p + "evidence_checkpoint_age_seconds": "3901x120"}},
+		{"SealFails", "", map[string]string{p + "evidence_seal_failures_total": "0+1x120"}},
+		{"ClocksApart", "", map[string]string{p + "evidence_clocks_apart_total": "0x100 1x20"}},
+		{"DiskFills", machine + `,mountpoint="/"`, map[string]string{"node_filesystem_avail_bytes{" + machine + disk: "9x120",
+			"node_filesystem_size_bytes{" + machine + disk: "100x120"}},
+		{"PostgresNotArchived", machine, map[string]string{"pg_stat_archiver_failed_count{" + machine + "}": "0+1x120"}},
+		{"PostgresNotArchived", machine, map[string]string{"pg_stat_archiver_last_archive_age{" + machine + "}": "901x120"}},
+	} {
+		tried[tt.alert] = true
+		t.Run(tt.alert, func(t *testing.T) {
+			m.rings(t, course(phase{busy, busy, 120}), "119m", "ProviderCheckout"+tt.alert, tt.labels, tt.change)
+		})
+	}
+	for _, r := range rules(t) {
+		if !tried[strings.TrimPrefix(r.Alert, "ProviderCheckout")] {
+			t.Errorf("no case rings %s", r.Alert)
+		}
+	}
+}
+
+// rings changes series that the server exports, and reports an error unless this alert rings, alone.
+func (m *measured) rings(t *testing.T, series map[string]string, at, alert, labels string, change map[string]string) {
+	t.Helper()
+	for name, values := range change {
+		if _, exported := series[name]; !exported && strings.HasPrefix(name, "provider_checkout_") {
+			t.Errorf("the server exports no %s", name)
+		}
+		series[name] = values
+	}
+	if labels != "" {
+		labels = "," + labels
+	}
+	firing(t, "1m", series, at, `alertname="`+alert+`"`+labels)
+}
+
+// Every alert says how urgent it is, what it is and what to do, on a page that exists, and names nobody.
+func TestAlertsHaveRunbooks(t *testing.T) {
+	testlevel.Full(t)
+	const home = "https://github.com/provider-checkout/provider-checkout/blob/main/"
+	label := regexp.MustCompile(`\$labels\.(\w+)`)
+	for _, r := range rules(t) {
+		if s := r.Labels["severity"]; s != "page" && s != "ticket" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+			t.Errorf("%s does not say how urgent it is, what it is, and what to do", r.Alert)
+		}
+		path, heading, _ := strings.Cut(strings.TrimPrefix(r.Annotations["runbook_url"], home), "#")
+		page, err := os.ReadFile(filepath.Join("../../..", path))
+		if err != nil || heading != strings.ToLower(r.Alert) || !strings.Contains(string(page), "\n## "+r.Alert+"\n\n") {
+			t.Errorf("the runbook of %s is %s, %v", r.Alert, r.Annotations["runbook_url"], err)
+		}
+		for _, m := range label.FindAllStringSubmatch(fmt.Sprint(r.Annotations), -1) {
+			if !slices.Contains([]string{"instance", "check", "method", "route", "provider", "status", "mountpoint"}, m[1]) {
+				t.Errorf("%s names the label %s", r.Alert, m[1])
+			}
+		}
+	}
+	if said, err := judge(t, "promtool", "check", "rules", "alerts.yaml"); err != nil {
+		t.Errorf("promtool: %v\n%s", err, said)
+	}
+}
