@@ -80,6 +80,14 @@ func parseInterval(text string) (time.Duration, error) {
 	return d, nil
 }
 
+func parseDelay(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > time.Minute {
+		return 0, errors.New("must be a duration from 0s to 1m")
+	}
+	return d, nil
+}
+
 // parseOrigins parses origins of web pages: scheme://host[:port].
 func parseOrigins(text string) (origins []string, err error) {
 	for part := range strings.SplitSeq(text, ",") {

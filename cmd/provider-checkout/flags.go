@@ -120,6 +120,7 @@ type server struct {
 	pullEvery      time.Duration
 	setupLifetime  time.Duration
 	rateLimit      float64
+	drainDelay     time.Duration
 	trustedProxies []netip.Prefix
 	retention      checkout.Retention
 	terms          providerfile.TermsFile
@@ -151,6 +152,9 @@ func newServer(c *call) *server {
 	cli.Var(fs, &s.setupLifetime, "setup-lifetime", "168h", parseLifetime, "how long a setup page opens, a `DURATION`")
 	cli.Var(fs, &s.rateLimit, "rate-limit", "100", parseRate,
 		"`REQUESTS` a second for one key, in bursts of twice that; 0 turns off every limit")
+	cli.Var(fs, &s.drainDelay, "drain-delay", "0s", parseDelay,
+		"`DURATION` after SIGTERM in which /readyz is 503 and requests are still taken, 1m at most: longer than your load balancer\n"+
+			"takes to see it")
 	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
 	s.allowPrivateFlag(&s.allowPrivate)

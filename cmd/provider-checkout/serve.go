@@ -178,6 +178,7 @@ func (s *server) site(base string) site.Config {
 		AllowPrivate:   s.allowPrivate,
 		TrustedProxies: s.trustedProxies,
 		RateLimit:      s.rateLimit,
+		DrainDelay:     s.drainDelay,
 	}
 }
 

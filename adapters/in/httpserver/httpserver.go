@@ -38,15 +38,17 @@ type Config struct {
 	// Background is work that ends with its context, such as Service.Run. The context ends before requests are drained.
 	Background func(context.Context)
 	// Operator answers on a listener of its own until requests are drained. Both fields are set, or neither. OnDrain is
-	// called when the drain begins: a readiness check should fail from then on.
+	// called when ctx ends: a readiness check should fail from then on. For DrainDelay everything else goes on as before, so
+	// that a load balancer that goes by that check has time to send requests elsewhere. Then the drain begins.
 	OperatorListener net.Listener
 	Operator         http.Handler
 	OnDrain          func()
+	DrainDelay       time.Duration
 	Log              *slog.Logger
 }
 
-// Serve answers requests and does the background work until ctx ends. Then it refuses new connections, finishes work
-// in progress within 12 seconds, and returns nil. An error means that a listener failed. Serve closes the listeners.
+// Serve answers requests and does the background work until ctx ends and Config.DrainDelay is over. Then it refuses new
+// connections, finishes work in progress within 12 seconds, and returns nil. An error means that a listener failed. Serve closes the listeners.
 func Serve(ctx context.Context, c Config) error {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -67,6 +69,7 @@ func Serve(ctx context.Context, c Config) error {
 	case err = <-served:
 	case err = <-operated:
 	case <-ctx.Done():
+		err = c.delay(served, operated)
 	}
 	stop()
 	if err != nil {
@@ -90,12 +93,27 @@ func (c Config) startOperator(ctx context.Context) (ended <-chan error, stop fun
 	}
 }
 
-// drain waits until the requests and the background work in progress are finished.
-func (c Config) drain(ctx context.Context, server *http.Server, listener *drainListener, served <-chan error, background *sync.WaitGroup) {
-	c.Log.Info("draining")
+// delay goes on with everything but readiness until Config.DrainDelay is over, or a server ends.
+func (c Config) delay(served, operated <-chan error) error {
 	if c.OnDrain != nil {
 		c.OnDrain()
 	}
+	if c.DrainDelay > 0 {
+		c.Log.Info("not ready any more, and draining soon", slog.Duration("delay", c.DrainDelay))
+	}
+	select {
+	case err := <-served:
+		return err
+	case err := <-operated:
+		return err
+	case <-time.After(c.DrainDelay):
+		return nil
+	}
+}
+
+// drain waits until the requests and the background work in progress are finished.
+func (c Config) drain(ctx context.Context, server *http.Server, listener *drainListener, served <-chan error, background *sync.WaitGroup) {
+	c.Log.Info("draining")
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	// Not http.Server.Shutdown, which closes idle connections on which a request may be in flight.

@@ -92,6 +92,38 @@ func TestServeDrainsInOrder(t *testing.T) {
 	}
 }
 
+// While a load balancer takes a server out of its rotation, it is not ready and goes on with everything.
+func TestServeGoesOnForTheDrainDelay(t *testing.T) {
+	public := sample.Listen(t)
+	var working, notReady atomic.Bool
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	const delay = 300 * time.Millisecond
+	go func() {
+		served <- httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: http.NotFoundHandler(), DrainDelay: delay,
+			Background: func(ctx context.Context) { working.Store(true); <-ctx.Done(); working.Store(false) },
+			OnDrain:    func() { notReady.Store(true) }, Log: slog.New(slog.DiscardHandler)})
+	}()
+	get(public)
+	stop()
+	began := time.Now()
+	for !notReady.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	for time.Since(began) < delay/2 {
+		http.DefaultClient.CloseIdleConnections() // each request comes on a connection of its own
+		if got := get(public); time.Since(began) < delay/2 && (got != http.StatusNotFound || !working.Load()) {
+			t.Fatalf("%v after the signal a request is answered %d, background work %v", time.Since(began), got, working.Load())
+		}
+	}
+	if err := <-served; err != nil || time.Since(began) < delay {
+		t.Errorf("Serve = %v after %v, want nil after the delay", err, time.Since(began))
+	}
+	if get(public) != 0 {
+		t.Error("the listener still answers")
+	}
+}
+
 func TestServeEndsWhenAListenerFails(t *testing.T) {
 	public := sample.Listen(t)
 	public.Close()

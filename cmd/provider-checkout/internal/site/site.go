@@ -49,6 +49,7 @@ type Config struct {
 	Registry       *prometheus.Registry // of Metrics; New makes both if they are nil
 	Metrics        *ops.Metrics
 	Log            *slog.Logger
+	DrainDelay     time.Duration // see httpserver.Config
 }
 
 // GoCardless is the processor, and what verifies its notifications.
@@ -64,6 +65,7 @@ type Site struct {
 	Handler  http.Handler // of the public
 	Operator *ops.Handler
 	Log      *slog.Logger
+	delay    time.Duration // of the drain
 }
 
 // New assembles a site.
@@ -110,7 +112,7 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{Service: svc, Operator: operator, Log: c.Log}
+	s := &Site{Service: svc, Operator: operator, Log: c.Log, delay: c.DrainDelay}
 	if c.GoCardless != nil {
 		g := *c.GoCardless
 		g.received = c.Metrics.CountWebhooks(time.Now)
@@ -169,5 +171,5 @@ func Handler(svc *service.Service, mounted map[string]http.Handler, o httpapi.Op
 // ends, and then drains.
 func (s *Site) Serve(ctx context.Context, public, private net.Listener) error {
 	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.Service.Run,
-		OperatorListener: private, Operator: s.Operator, OnDrain: s.Operator.Drain, Log: s.Log})
+		OperatorListener: private, Operator: s.Operator, OnDrain: s.Operator.Drain, DrainDelay: s.delay, Log: s.Log})
 }
