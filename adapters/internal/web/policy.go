@@ -8,6 +8,7 @@ import (
 // Policy is a Content-Security-Policy. It forbids everything that it does not name; the zero Policy forbids everything.
 type Policy struct {
 	Files      bool     // stylesheets, scripts and pictures of this server
+	NoScript   bool     // none of these files is a script
 	DataImages bool     // pictures in data URLs, beside this server's
 	Forms      bool     // forms may be sent to this server, and to FormsTo
 	FormsTo    []string // origins that a form may be sent or redirected to beside this server
@@ -19,6 +20,9 @@ func (p Policy) String() string {
 	files, forms, frames := "", "'none'", "'none'"
 	if p.Files {
 		files = "style-src 'self'; script-src 'self'; img-src 'self'"
+		if p.NoScript {
+			files = "style-src 'self'; img-src 'self'"
+		}
 		if p.DataImages {
 			files += " data:"
 		}

@@ -48,6 +48,7 @@ type View struct {
 	Frames  []string     // origins that may frame the page; empty: no page may
 	FormsTo []string     // origins beside the server's own to which a form of the page may lead
 	Script  string       // asset to run; the page must work without it
+	Plain   bool         // no script may run
 	Notify  []string     // origins that the script notifies
 	Data    any          // for the content
 }
@@ -64,7 +65,7 @@ func (v View) Initial() string {
 }
 
 func (v View) policy() Policy {
-	return Policy{Files: true, DataImages: v.Logo != "", Forms: true, FormsTo: v.FormsTo, Frames: v.Frames}
+	return Policy{Files: true, NoScript: v.Plain, DataImages: v.Logo != "", Forms: true, FormsTo: v.FormsTo, Frames: v.Frames}
 }
 
 // NewSite parses every page once. It panics if a file is faulty: they are part of the program.

@@ -95,7 +95,7 @@ var (
 	ErrNotAllowed = errors.New("this role may not do that")
 	ErrNoReason   = errors.New("it needs a reason")
 	ErrSamePerson = errors.New("whoever asked for an act cannot approve it")
-	ErrEnded      = errors.New("it was decided meanwhile, or its time ran out")
+	ErrDecided    = errors.New("it was decided meanwhile, or its time ran out")
 )
 
 // May returns why the operator may not do the act alone, or nil.

@@ -44,7 +44,7 @@ func (o Operator) Approvals(ctx context.Context) ([]checkout.Approval, error) {
 	return o.approvals(ctx, checkout.JobFilter{})
 }
 
-// Approval returns an act that waits for a second person. ErrEnded if it does not wait, or not any more; ports.ErrNotFound if there is
+// Approval returns an act that waits for a second person. ErrDecided if it does not wait, or not any more; ports.ErrNotFound if there is
 // no such act.
 func (o Operator) Approval(ctx context.Context, id string) (checkout.Approval, error) {
 	switch list, err := o.approvals(ctx, checkout.JobFilter{ID: id}); {
@@ -60,7 +60,7 @@ func (o Operator) Approval(ctx context.Context, id string) (checkout.Approval, e
 	case len(jobs) == 0:
 		return checkout.Approval{}, fmt.Errorf("approval %s: %w", id, ports.ErrNotFound)
 	}
-	return checkout.Approval{}, ErrEnded
+	return checkout.Approval{}, ErrDecided
 }
 
 func (o Operator) approvals(ctx context.Context, f checkout.JobFilter) (list []checkout.Approval, err error) {
@@ -109,7 +109,7 @@ func (o Operator) Decides(a checkout.Approval) error {
 }
 
 // Approve does what somebody else asked for: do acts as the operator who asked, and its entry of the evidence log names the second
-// person too. ErrNotAllowed, ErrSamePerson or ErrEnded if nothing is done. Of decisions at once one takes effect.
+// person too. ErrNotAllowed, ErrSamePerson or ErrDecided if nothing is done. Of decisions at once one takes effect.
 func (o Operator) Approve(ctx context.Context, id string, do func(context.Context, Operator, checkout.Approval) error) error {
 	a, err := o.Approval(ctx, id)
 	if err != nil {
@@ -125,7 +125,7 @@ func (o Operator) Approve(ctx context.Context, id string, do func(context.Contex
 	waits, readErr := o.waits(ctx, a)
 	switch {
 	case err != nil && errors.Is(err, ports.ErrDuplicate) && !waits && readErr == nil:
-		return ErrEnded
+		return ErrDecided
 	case err != nil, readErr != nil:
 		return errors.Join(err, readErr)
 	case waits: // it was so already, and nothing was recorded
@@ -146,7 +146,7 @@ func (o Operator) Decline(ctx context.Context, id string) error {
 	why := "declined by " + checkout.OperatorIn(o.By, string(o.Role))
 	err = o.Store.RecordEvidence(ctx, o.Keyring.Attest(evidence.OfOperation(a.ID, a.Ended("declined", why, o.now()))))
 	if errors.Is(err, ports.ErrDuplicate) {
-		return ErrEnded
+		return ErrDecided
 	}
 	return err
 }

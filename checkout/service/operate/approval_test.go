@@ -49,7 +49,7 @@ func TestAnActOfTwoPeopleLeavesOneRecordOfBoth(t *testing.T) {
 		t.Errorf("the records are %q, want one with %s", leaves, want)
 	}
 	for name, again := range map[string]error{"approve": ben.Approve(t.Context(), a.ID, enable), "decline": ben.Decline(t.Context(), a.ID)} {
-		if !errors.Is(again, operate.ErrEnded) {
+		if !errors.Is(again, operate.ErrDecided) {
 			t.Errorf("%s again: %v", name, again)
 		}
 	}
@@ -130,7 +130,7 @@ func TestAnApprovalRunsOut(t *testing.T) {
 	must(t, err)
 	late := d.as("Ben", operate.Compliance)
 	late.Now = a.Expires
-	if err := late.Approve(t.Context(), a.ID, enable); !errors.Is(err, operate.ErrEnded) || len(d.recorded(t)) != 0 {
+	if err := late.Approve(t.Context(), a.ID, enable); !errors.Is(err, operate.ErrDecided) || len(d.recorded(t)) != 0 {
 		t.Errorf("a day later: %v, and %d records", err, len(d.recorded(t)))
 	}
 	late.Now = func() time.Time { return a.Expires().Add(-time.Millisecond) }
@@ -167,7 +167,7 @@ func TestOfManyDecisionsOneTakesEffect(t *testing.T) {
 			switch err := decide(); {
 			case err == nil:
 				took.Add(1)
-			case !errors.Is(err, operate.ErrEnded):
+			case !errors.Is(err, operate.ErrDecided):
 				t.Error(err)
 			}
 		})

@@ -1,0 +1,208 @@
+package desk
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// maxJobs is the most jobs of one checkout that its page shows.
+const maxJobs = 200
+
+// checkoutView is the content of a checkout's page.
+type checkoutView struct {
+	checkout.Checkout
+	State    string
+	Provider string // its name
+	Charges  []money.Charge
+	Moments  []momentView
+	Jobs     []jobView
+	Student  string // as far as the role and the session may see it
+	Revealed bool
+	Links    Links
+}
+
+// momentView is a line of the timeline.
+type momentView struct {
+	checkout.Moment
+	Text string
+}
+
+// jobView is an event, a notice or a call that a checkout led to.
+type jobView struct {
+	checkout.JobRecord
+	What  string
+	State string
+	Retry string // what a press of the button does; "" for a job that nobody can hasten
+}
+
+// checkout shows everything on record about one checkout, without personal data that nobody gave a reason to see.
+func (v *visit) checkout() error {
+	ctx := v.r.Context()
+	c, err := v.Store.Checkout(ctx, v.id())
+	if err != nil {
+		return err
+	}
+	moments, err := v.Store.Moments(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	jobs, err := v.Store.Jobs(ctx, checkout.JobFilter{CheckoutID: c.ID, OldestFirst: true}, maxJobs)
+	if err != nil {
+		return err
+	}
+	view := checkoutView{Checkout: c, State: stateOf(c, v.Now()), Charges: c.Schedule(), Links: v.Links,
+		Revealed: v.session.Revealed == c.ID && v.Now().Before(v.session.RevealedUntil)}
+	view.Student = v.student(c, view.Revealed)
+	if p, err := v.Store.Provider(ctx, c.ProviderCode); err == nil {
+		view.Provider = p.DisplayName()
+	}
+	slices.SortStableFunc(moments, func(a, b checkout.Moment) int { return a.At.Compare(b.At) }) // a page is noted later than it was shown
+	for _, m := range moments {
+		view.Moments = append(view.Moments, momentView{m, momentTexts[m.Kind]})
+	}
+	for _, j := range jobs {
+		view.Jobs = append(view.Jobs, v.job(j))
+	}
+	return v.page("checkout.html", view.State, view)
+}
+
+// student returns the name of the student as far as the role may see it, and everything once a reason was given.
+func (v *visit) student(c checkout.Checkout, revealed bool) string {
+	switch {
+	case c.Student == (checkout.Student{}):
+		return "erased"
+	case revealed:
+		return c.Student.Name() + ", " + c.Student.Email
+	case v.session.roleFor(operate.ActName) != "":
+		_, domain, _ := strings.Cut(c.Student.Email, "@")
+		return c.Student.Name() + ", •••@" + domain
+	}
+	return "•••"
+}
+
+// job returns a job as it is shown.
+func (v *visit) job(j checkout.JobRecord) jobView {
+	view := jobView{JobRecord: j, What: jobTexts[j.Job.Kind], State: jobStates[j.State]}
+	switch {
+	case j.Job.Kind == checkout.JobDeliver && (j.State == checkout.JobDead || j.State == checkout.JobDone):
+		if v.session.roleFor(operate.ActRedeliver) != "" {
+			view.Retry = "Send again"
+		}
+	case j.State == checkout.JobPending && v.session.roleFor(operate.ActRetry) != "":
+		view.Retry = "Try now"
+	}
+	return view
+}
+
+// reveal shows the personal data of a checkout for a while, and records that somebody looked.
+func (v *visit) reveal() error {
+	o, err := v.acting(operate.ActReveal)
+	if err != nil {
+		return err
+	}
+	c, err := v.Store.Checkout(v.r.Context(), v.id())
+	if err != nil {
+		return err
+	}
+	if err := o.Looked(v.r.Context(), string(operate.ActReveal), c.ID); err != nil {
+		return err
+	}
+	v.session.Revealed, v.session.RevealedUntil = c.ID, v.Now().Add(revealedFor)
+	if err := v.keep(v.w, v.session); err != nil {
+		return err
+	}
+	return v.back("/checkouts/" + c.ID)
+}
+
+// retry has a job of the checkout attempted now: an event that was sent is sent again, anything else is due.
+func (v *visit) retry() error {
+	ctx, id := v.r.Context(), v.field("job")
+	found, err := v.Store.Jobs(ctx, checkout.JobFilter{ID: id, CheckoutID: v.id()}, 1)
+	switch {
+	case err != nil:
+		return err
+	case id == "" || len(found) == 0:
+		return ports.ErrNotFound
+	}
+	act := operate.ActRetry
+	if found[0].Job.Kind == checkout.JobDeliver && found[0].State != checkout.JobPending {
+		act = operate.ActRedeliver
+	}
+	v.role = v.session.roleFor(act)
+	o, err := v.acting(act)
+	if err != nil {
+		return err
+	}
+	if act == operate.ActRetry {
+		err = o.Retry(ctx, id)
+	} else {
+		err = o.Redeliver(ctx, id, v.Sender, func(operate.Redelivered) {})
+	}
+	if err != nil {
+		return err
+	}
+	return v.back("/checkouts/" + v.id() + "#jobs")
+}
+
+// stateOf returns the state of a checkout in words.
+func stateOf(c checkout.Checkout, now time.Time) string {
+	switch {
+	case c.Status == checkout.Confirmed && c.Setup.Mandate.Dead():
+		return "Confirmed; the mandate has ended"
+	case c.Status == checkout.Confirmed:
+		return "Confirmed"
+	case c.Erased():
+		return "Erased before it was confirmed"
+	case c.Status == checkout.Reserved:
+		return "Waits for the CRM to open it"
+	case !c.Enrolled():
+		return "Agreed; waits for the CRM"
+	case c.SetupComplete():
+		return "Set up; waits for the provider’s confirm"
+	case c.Setup.Settling():
+		return "The payer is done; the bank is not"
+	case !now.Before(c.Newest().Expires):
+		return "Not set up; the link has expired"
+	case c.Setup.BillingRequestID != "":
+		return "The payer has begun the bank setup"
+	}
+	return "Waits for the payer"
+}
+
+// momentTexts say what happened.
+var momentTexts = map[checkout.MomentKind]string{
+	checkout.MomentCreated: "Created by the provider", checkout.MomentOpened: "Payer opened the page",
+	checkout.MomentPressed: "Payer went on to the bank", checkout.MomentReturned: "Payer came back from the bank",
+	checkout.MomentSetupDone: "Direct debit set up", checkout.MomentSetupFailed: "Setup failed",
+	checkout.MomentMandateChanged: "Mandate changed", checkout.MomentConfirmed: "Confirmed",
+	checkout.MomentRefused: "Call refused", checkout.MomentCRMWaits: "CRM did not answer, or refused",
+	checkout.MomentCRMDone: "CRM has it", checkout.MomentEventDelivered: "Event delivered",
+	checkout.MomentEventFailed: "Event not taken", checkout.MomentNoticeSent: "E-mail sent",
+	checkout.MomentNoticeFailed: "E-mail not sent", checkout.MomentLinkRenewed: "New link made",
+	checkout.MomentErased: "Personal data erased", checkout.MomentOperated: "Operator’s act",
+}
+
+// jobTexts say what a job does; it is about a checkout.
+var jobTexts = map[checkout.JobKind]string{
+	checkout.JobDeliver: "Event", checkout.JobNotify: "E-mail", checkout.JobOpen: "CRM: open", checkout.JobComplete: "CRM: complete",
+	checkout.JobAuthority: "CRM: mandate", checkout.JobLook: "Look at the setup",
+}
+
+// jobStates say how far a job is.
+var jobStates = map[checkout.JobState]string{
+	checkout.JobPending: "waits", checkout.JobDone: "done", checkout.JobDead: "given up", checkout.JobDropped: "not sent",
+}
+
+// At returns when a job was settled, or is due.
+func (j jobView) At() time.Time {
+	if j.SettledAt.IsZero() {
+		return j.Due
+	}
+	return j.SettledAt
+}

@@ -1,0 +1,167 @@
+package desk
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gorilla/mux"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Route is a page of the desk, or an act: the role that may open it is a role to which the act is open. With the rights to the acts
+// this is the whole matrix of roles and routes.
+type Route struct {
+	Path  string // "POST /checkouts/{id}/cancel"
+	Act   operate.Act
+	serve func(*visit) error
+}
+
+// routes lists every route that needs a session.
+func routes() []Route {
+	return []Route{
+		{"GET /", operate.ActSee, (*visit).today},
+		{"GET /checkouts/{id}", operate.ActSee, (*visit).checkout},
+		{"POST /checkouts/{id}/reveal", operate.ActReveal, (*visit).reveal},
+		{"POST /checkouts/{id}/retry", operate.ActRedeliver, (*visit).retry},
+		{"GET /approvals", operate.ActApprovals, (*visit).approvals},
+		{"POST /approvals/{id}/approve", operate.ActApprovals, (*visit).approve},
+		{"POST /approvals/{id}/decline", operate.ActApprovals, (*visit).decline},
+		{"GET /audit", operate.ActAudit, (*visit).audit},
+	}
+}
+
+// visit is a request of somebody who is signed in, in a role to which the route is open.
+type visit struct {
+	*desk
+	w       http.ResponseWriter
+	r       *http.Request
+	session session
+	role    operate.Role
+	form    url.Values // of a POST
+}
+
+// Errors of forms, beside the refusals of package operate.
+var (
+	errForm   = errors.New("the form cannot be read")
+	errFields = errors.New("a field is missing or wrong")
+)
+
+// statusOf returns the status with which an error is answered.
+func statusOf(err error) int {
+	refusal, _ := errors.AsType[*checkout.Error](err)
+	tooLarge, _ := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case errors.Is(err, errSignIn):
+		return http.StatusUnauthorized
+	case tooLarge != nil:
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errForm):
+		return http.StatusBadRequest
+	case errors.Is(err, operate.ErrNotAllowed), errors.Is(err, operate.ErrSamePerson):
+		return http.StatusForbidden
+	case errors.Is(err, operate.ErrNoReason), errors.Is(err, errFields):
+		return http.StatusUnprocessableEntity
+	case errors.Is(err, ports.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, operate.ErrDecided), refusal != nil && web.APIStatus(refusal.Code) == http.StatusConflict:
+		return http.StatusConflict
+	case errors.Is(err, ports.ErrBusy), refusal != nil && refusal.Code == checkout.CodeBusy:
+		return http.StatusServiceUnavailable
+	case errors.Is(err, errIssuer):
+		return http.StatusBadGateway
+	}
+	return http.StatusInternalServerError
+}
+
+// guarded returns the handler of a route: for a session with a role to which the act is open, with a reason and shortly after a
+// sign-in where the act needs these. Without a session it leads to the sign-in, and from there to the page.
+func (d *desk) guarded(route Route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s, ok := d.session(r)
+		if !ok {
+			d.admit(w, r, false)
+			return
+		}
+		v := &visit{desk: d, w: w, r: r, session: s, role: s.roleFor(route.Act)}
+		needs := operate.RightsTo(route.Act)
+		var err error
+		switch {
+		case v.role == "":
+			err = operate.ErrNotAllowed
+		case r.Method == http.MethodPost && (needs.Fresh || route.Act == operate.ActApprovals) && !s.fresh(d.Now()):
+			d.admit(w, r, true)
+			return
+		case r.Method == http.MethodPost:
+			v.form, err = readForm(w, r)
+		case d.Now().Sub(s.Seen) >= touchEvery:
+			err = d.keep(w, s)
+		}
+		if err == nil {
+			err = route.serve(v)
+		}
+		if err != nil {
+			d.fail(w, r, err)
+		}
+	})
+}
+
+// admit leads to a sign-in, and from there to the page of the request, or of the form that was sent.
+func (d *desk) admit(w http.ResponseWriter, r *http.Request, fresh bool) {
+	to := r.URL.RequestURI()
+	if r.Method == http.MethodPost {
+		to = r.URL.Path[:strings.LastIndex(r.URL.Path, "/")]
+		if strings.HasPrefix(to, "/approvals/") {
+			to = "/approvals"
+		}
+	}
+	if d.issuer == nil {
+		http.Redirect(w, r, signInPath+"?to="+url.QueryEscape(strings.SplitN(to, "?", 2)[0]), http.StatusSeeOther)
+		return
+	}
+	if err := d.issuer.begin(w, r, localPath(to), fresh); err != nil {
+		d.fail(w, r, err)
+	}
+}
+
+// id returns the variable of the path.
+func (v *visit) id() string { return mux.Vars(v.r)["id"] }
+
+// field returns a field of the form.
+func (v *visit) field(name string) string { return strings.TrimSpace(web.One(v.form, name)) }
+
+// operator returns who acts, with the reason that the form gives.
+func (v *visit) operator() (operate.Operator, error) {
+	reason, err := operate.ParseReason(v.field("reason"))
+	if err != nil {
+		return operate.Operator{}, errors.Join(errFields, err)
+	}
+	return operate.Operator{Store: v.Store, Keyring: v.keyring, By: v.session.Name, Person: v.session.Person, Role: v.role,
+		Reason: reason, Now: v.Now, Rand: v.Rand}, nil
+}
+
+// acting returns the operator, who may do the act alone, and has given a reason where it needs one.
+func (v *visit) acting(act operate.Act) (operate.Operator, error) {
+	o, err := v.operator()
+	if err == nil {
+		err = o.May(act)
+	}
+	return o, err
+}
+
+// back leads to a page of the desk after an act.
+func (v *visit) back(path string) error {
+	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+	return nil
+}
+
+// page answers with a page of the desk.
+func (v *visit) page(name, title string, content any) error {
+	v.show(v.w, v.r, http.StatusOK, name, title, page{v, title, content})
+	return nil
+}

@@ -1,0 +1,14 @@
+package desk
+
+// claims are the fields of an ID token that the desk reads, beside the claim that has the groups.
+type claims struct {
+	Subject  string `json:"sub"`
+	Username string `json:"preferred_username"`
+	Email    string `json:"email"`
+	AuthTime int64  `json:"auth_time"`
+}
+
+// discovery is the field of an issuer's configuration that the desk reads.
+type discovery struct {
+	Scopes []string `json:"scopes_supported"`
+}
