@@ -14,7 +14,7 @@ func commands() []cli.Command {
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if every step succeeds."},
 		{Name: "serve", Setup: command(serve),
 			About: "Serve the API and the setup pages",
-			More:  configHelp + "\n\n" + secretHelp + "\n\n" + evidenceHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + mailHelp + "\n\n" + opsHelp},
+			More:  configHelp + "\n\n" + secretHelp + "\n\n" + evidenceHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + mailHelp + "\n\n" + opsHelp + "\n\n" + deskHelp},
 		{Name: "config check", Setup: command(checkConfig),
 			About: "Print what the settings of serve mean, and what is missing",
 			More: "Takes the flags and variables of serve. Prints a line for each setting with its value, its origin and its meaning, and a\n" +

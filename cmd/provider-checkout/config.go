@@ -43,6 +43,7 @@ func credentials() []credential {
 		{jwtKeyVariable, "the JWT key of Salesforce's connected app", false},
 		{smtpUserVariable, "the user of the mail server", true},
 		{smtpPasswordVariable, "the password of the mail server", false},
+		{deskSecretVariable, "the client secret of the desk", false},
 	}
 }
 

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"net"
 	"net/netip"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -129,6 +131,9 @@ type server struct {
 	checkpointFile string
 	timestampURL   string
 	timestamps     string
+	deskAddr       string
+	desk           desk.Settings
+	deskListener   net.Listener // nil: no desk
 }
 
 func (s *server) addrFlag() {
@@ -170,6 +175,7 @@ func newServer(c *call) *server {
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
 	fs.StringVar(&s.timestampURL, "timestamp-url", "", "`URL` of a time-stamp authority (RFC 3161) that a checkpoint a day is sent to")
 	fs.StringVar(&s.timestamps, "timestamps", "", "`FOLDER` to keep those checkpoints in, with what the authority says of them")
+	s.deskFlags()
 	fs.AllowVariables()
 	return s
 }

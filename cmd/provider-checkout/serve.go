@@ -55,6 +55,11 @@ func (s *server) serve(ctx context.Context) error {
 		}
 		defer private.Close()
 	}
+	if err := s.listenDesk(ctx); err != nil {
+		return err
+	} else if s.deskListener != nil {
+		defer s.deskListener.Close()
+	}
 	log := httpserver.NewLog(s.Stderr)
 	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(),
 		onExposed: func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }})
@@ -80,9 +85,15 @@ func (s *server) serve(ctx context.Context) error {
 	if private != nil {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
+	if s.deskListener != nil {
+		where = append(where, slog.String("desk_url", s.desk.URL))
+	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
 	if chosen := s.terms.Chosen(); recorded || chosen != providerfile.ConsumerCredit {
 		log.Warn("terms profile", slog.String("profile", string(chosen)), slog.String("reason", s.terms.Reason), slog.Bool("recorded", recorded))
+	}
+	if s.deskListener != nil && s.desk.Issuer == "" {
+		log.Warn("whoever reaches the desk signs in as anybody: there is no issuer", slog.String("desk_url", s.desk.URL))
 	}
 	if missing := s.lacking(); s.terms.Profile != "" && len(missing) > 0 {
 		log.Warn("production would refuse these terms", slog.Any("missing", missing))
@@ -179,6 +190,7 @@ func (s *server) site(base string) site.Config {
 		TrustedProxies: s.trustedProxies,
 		RateLimit:      s.rateLimit,
 		DrainDelay:     s.drainDelay,
+		Desk:           s.siteDesk(),
 	}
 }
 
@@ -203,7 +215,7 @@ func (s *server) outside() (outside, error) {
 	stamp, wrongStamps := s.stamper()
 	secrets, wrongSecrets := s.secrets()
 	keys, wrongKeys := s.givenEvidenceKeys()
-	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongStamps, wrongSecrets, wrongKeys}
+	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongStamps, wrongSecrets, wrongKeys, s.checkDesk()}
 	if s.pullEvery > 0 && s.crm != salesforceName {
 		reasons = append(reasons, cli.UsageError(s.name("pull-providers")+" needs "+s.name("crm")+" salesforce"))
 	}
@@ -256,7 +268,12 @@ func (s *server) base(ln net.Listener) string {
 	if s.baseURL != "" {
 		return s.baseURL
 	}
-	host, port, _ := net.SplitHostPort(s.addr)
+	return localURL(s.addr, ln)
+}
+
+// localURL returns the URL of a listener on an address.
+func localURL(addr string, ln net.Listener) string {
+	host, port, _ := net.SplitHostPort(addr)
 	if host == "" {
 		host = "localhost"
 	}

@@ -78,7 +78,7 @@ type Options struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	Rand    io.Reader
-	Observe func(method, route string, status int, took time.Duration)
+	Observe func(web.Answered)
 }
 
 // desk serves the pages.

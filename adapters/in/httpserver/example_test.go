@@ -63,11 +63,10 @@ func Example() {
 				hostedpages.Prefix:   hostedpages.New(checkouts, hostedpages.Options{}),
 				fakeprocessor.Prefix: bank,
 			}}),
-			Background:       checkouts.Run,
-			OperatorListener: private,
-			Operator:         operator,
-			OnDrain:          operator.Drain,
-			Log:              httpserver.NewLog(os.Stderr),
+			Background: checkouts.Run,
+			Private:    []httpserver.Private{{Listener: private, Handler: operator}},
+			OnDrain:    operator.Drain,
+			Log:        httpserver.NewLog(os.Stderr),
 		})
 	}()
 	for _, address := range []string{baseURL + "/v1/environment", "http://" + private.Addr().String() + "/readyz"} {

@@ -37,18 +37,24 @@ type Config struct {
 	Handler  http.Handler
 	// Background is work that ends with its context, such as Service.Run. The context ends before requests are drained.
 	Background func(context.Context)
-	// Operator answers on a listener of its own until requests are drained. Both fields are set, or neither. OnDrain is
-	// called when ctx ends: a readiness check should fail from then on. For DrainDelay everything else goes on as before, so
-	// that a load balancer that goes by that check has time to send requests elsewhere. Then the drain begins.
-	OperatorListener net.Listener
-	Operator         http.Handler
-	OnDrain          func()
-	DrainDelay       time.Duration
-	Log              *slog.Logger
+	// Private are the operator's own handlers, which answer until requests are drained.
+	Private []Private
+	// OnDrain is called when ctx ends: a readiness check should fail from then on. For DrainDelay everything else goes on as
+	// before, so that a load balancer that goes by that check has time to send requests elsewhere. Then the drain begins.
+	OnDrain    func()
+	DrainDelay time.Duration
+	Log        *slog.Logger
+}
+
+// Private is a handler with a listener of its own.
+type Private struct {
+	Listener net.Listener
+	Handler  http.Handler
 }
 
 // Serve answers requests and does the background work until ctx ends and Config.DrainDelay is over. Then it refuses new
-// connections, finishes work in progress within 12 seconds, and returns nil. An error means that a listener failed. Serve closes the listeners.
+// connections, finishes work in progress within 12 seconds, and returns nil. An error means that a listener failed. Serve closes
+// the listeners.
 func Serve(ctx context.Context, c Config) error {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -61,15 +67,17 @@ func Serve(ctx context.Context, c Config) error {
 	server.ConnState = listener.countConns
 	defer server.Close()
 	served := start(server, listener)
-	operated, stopOperator := c.startOperator(ctx)
-	defer stopOperator()
+	ended := make(chan error, len(c.Private))
+	for _, p := range c.Private {
+		defer c.startPrivate(ctx, p, ended)()
+	}
 
 	var err error
 	select {
 	case err = <-served:
-	case err = <-operated:
+	case err = <-ended:
 	case <-ctx.Done():
-		err = c.delay(served, operated)
+		err = c.delay(served, ended)
 	}
 	stop()
 	if err != nil {
@@ -80,13 +88,11 @@ func Serve(ctx context.Context, c Config) error {
 	return nil
 }
 
-// startOperator starts the operator's server, if there is one. ended receives the error with which it ends.
-func (c Config) startOperator(ctx context.Context) (ended <-chan error, stop func()) {
-	if c.OperatorListener == nil {
-		return nil, func() {}
-	}
-	server := New(c.Operator, c.Log)
-	return start(server, c.OperatorListener), func() {
+// startPrivate starts a server for the operator. ended receives the error with which it ends.
+func (c Config) startPrivate(ctx context.Context, p Private, ended chan<- error) (stop func()) {
+	server := New(p.Handler, c.Log)
+	go func() { ended <- serve(server, p.Listener) }()
+	return func() {
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), operatorTimeout)
 		defer cancel()
 		_ = errors.Join(server.Shutdown(limit), server.Close()) // a scrape that is cut off does no harm
@@ -94,7 +100,7 @@ func (c Config) startOperator(ctx context.Context) (ended <-chan error, stop fun
 }
 
 // delay goes on with everything but readiness until Config.DrainDelay is over, or a server ends.
-func (c Config) delay(served, operated <-chan error) error {
+func (c Config) delay(served, ended <-chan error) error {
 	if c.OnDrain != nil {
 		c.OnDrain()
 	}
@@ -104,7 +110,7 @@ func (c Config) delay(served, operated <-chan error) error {
 	select {
 	case err := <-served:
 		return err
-	case err := <-operated:
+	case err := <-ended:
 		return err
 	case <-time.After(c.DrainDelay):
 		return nil
@@ -195,8 +201,13 @@ func followedFrom(ctx context.Context, requestID string) []slog.Attr {
 // start serves on ln. The channel receives the error with which the server ends.
 func start(server *http.Server, ln net.Listener) <-chan error {
 	ended := make(chan error, 1)
-	go func() { ended <- fmt.Errorf("serve %s: %w", ln.Addr(), server.Serve(ln)) }()
+	go func() { ended <- serve(server, ln) }()
 	return ended
+}
+
+// serve serves on ln, and returns the error with which that ends.
+func serve(server *http.Server, ln net.Listener) error {
+	return fmt.Errorf("serve %s: %w", ln.Addr(), server.Serve(ln))
 }
 
 // waitFor waits until work is done or ctx ends.

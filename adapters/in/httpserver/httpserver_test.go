@@ -35,7 +35,7 @@ func get(ln net.Listener) int {
 }
 
 func TestServeDrainsInOrder(t *testing.T) {
-	public, private := sample.Listen(t), sample.Listen(t)
+	public, private, second := sample.Listen(t), sample.Listen(t), sample.Listen(t)
 	entered, release := make(chan struct{}), make(chan struct{})
 	var backgroundEnded, draining atomic.Bool
 	ctx, stop := context.WithCancel(t.Context())
@@ -48,13 +48,12 @@ func TestServeDrainsInOrder(t *testing.T) {
 				<-release
 				w.WriteHeader(http.StatusCreated)
 			}),
-			Background:       func(ctx context.Context) { <-ctx.Done(); backgroundEnded.Store(true) },
-			OperatorListener: private,
-			Operator: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			Background: func(ctx context.Context) { <-ctx.Done(); backgroundEnded.Store(true) },
+			Private: []httpserver.Private{{Listener: private, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if draining.Load() {
 					w.WriteHeader(http.StatusServiceUnavailable)
 				}
-			}),
+			})}, {Listener: second, Handler: http.NotFoundHandler()}},
 			OnDrain: func() { draining.Store(true) },
 			Log:     slog.New(slog.DiscardHandler),
 		})
@@ -62,6 +61,9 @@ func TestServeDrainsInOrder(t *testing.T) {
 	answered := make(chan int, 1)
 	go func() { answered <- get(public) }()
 	<-entered
+	if got := get(second); got != http.StatusNotFound {
+		t.Errorf("the second of the operator's handlers answers %d, want 404", got)
+	}
 	if got := get(private); got != http.StatusOK {
 		t.Errorf("the operator is answered %d before the drain, want 200", got)
 	}
@@ -87,7 +89,7 @@ func TestServeDrainsInOrder(t *testing.T) {
 	if !backgroundEnded.Load() {
 		t.Error("Serve returned before the background work ended")
 	}
-	if get(public) != 0 || get(private) != 0 {
+	if get(public) != 0 || get(private) != 0 || get(second) != 0 {
 		t.Error("a listener still answers")
 	}
 }

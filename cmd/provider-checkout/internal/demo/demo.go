@@ -19,6 +19,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
@@ -64,6 +65,7 @@ type demonstration struct {
 	Keys         map[string]string // by provider code
 	FirstPayment string            // a date
 	Website      string            // of the provider
+	Desk         string            // of the operator
 
 	cfg    Config // with the store
 	events <-chan delivery
@@ -87,6 +89,12 @@ func run(ctx context.Context, cfg Config, path string) error {
 		return err
 	}
 	defer web.listener.Close()
+	ln, err := localListener(ctx)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	cfg.Site.Desk = &site.Desk{Listener: ln, Settings: desk.Settings{URL: "http://" + ln.Addr().String(), Idle: time.Hour, Session: 8 * time.Hour}}
 	cfg.Site.Store, cfg.Site.Secrets = db, db.Secrets()
 	if cfg.Site.Service.Evidence, err = evidencelog.OwnKeys(path+".evidence", nil); err != nil {
 		return err
@@ -104,6 +112,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 		Store:        "sqlite:" + path,
 		FirstPayment: money.DateOf(time.Now()).AddDays(14).String(),
 		Website:      web.url(),
+		Desk:         cfg.Site.Desk.URL,
 		cfg:          cfg,
 	}
 	if err := d.configure(ctx, web); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
 	"github.com/provider-checkout/provider-checkout/adapters/in/hostedpages"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
@@ -24,6 +25,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -48,8 +50,16 @@ type Config struct {
 	RateLimit      float64              // requests a second for one key, client or token; 0 for no limits
 	Registry       *prometheus.Registry // of Metrics; New makes both if they are nil
 	Metrics        *ops.Metrics
+	Desk           *Desk // nil: no desk
 	Log            *slog.Logger
 	DrainDelay     time.Duration // see httpserver.Config
+}
+
+// Desk is the operator's web desk, on a listener of its own.
+type Desk struct {
+	desk.Settings
+	desk.Links
+	Listener net.Listener
 }
 
 // GoCardless is the processor, and what verifies its notifications.
@@ -65,7 +75,8 @@ type Site struct {
 	Handler  http.Handler // of the public
 	Operator *ops.Handler
 	Log      *slog.Logger
-	delay    time.Duration // of the drain
+	delay    time.Duration        // of the drain
+	private  []httpserver.Private // beside Operator
 }
 
 // New assembles a site.
@@ -122,6 +133,11 @@ func New(c Config) (*Site, error) {
 		measure(c.Metrics, svc, c.GoCardless.Processor, receiver)
 		mounted[gocardless.WebhookPath] = receiver
 	}
+	if c.Desk != nil {
+		if err := s.addDesk(c); err != nil {
+			return nil, err
+		}
+	}
 	s.Handler = Handler(svc, mounted, httpapi.Options{
 		Log:            c.Log,
 		TrustedProxies: c.TrustedProxies,
@@ -143,6 +159,20 @@ func measure(m *ops.Metrics, svc *service.Service, p *gocardless.Processor, r *g
 		}
 		return r.Behind(cursor, enqueued).Seconds()
 	})
+}
+
+// addDesk adds the operator's web desk.
+func (s *Site) addDesk(c Config) error {
+	handler, err := desk.New(desk.Options{Settings: c.Desk.Settings, Links: c.Desk.Links, Store: c.Store, Secrets: c.Secrets,
+		Sandbox: c.Service.Environment == catalogue.Sandbox, Observe: c.Metrics.ObserveRequest, Log: c.Log,
+		Sender: func(catalogue.Environment) ports.Sender {
+			return webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
+		}})
+	if err != nil {
+		return fmt.Errorf("set up the desk: %w", err)
+	}
+	s.private = append(s.private, httpserver.Private{Listener: c.Desk.Listener, Handler: handler})
+	return nil
 }
 
 // NewReceiver returns the receiver of GoCardless' notifications for a service.
@@ -167,9 +197,13 @@ func Handler(svc *service.Service, mounted map[string]http.Handler, o httpapi.Op
 	return httpapi.New(svc, o)
 }
 
-// Serve answers on public, and to the operator on private unless that is nil. It does the background work until ctx
+// Serve answers on public, to the operator on private unless that is nil, and at the desk. It does the background work until ctx
 // ends, and then drains.
 func (s *Site) Serve(ctx context.Context, public, private net.Listener) error {
+	servers := s.private
+	if private != nil {
+		servers = append(servers, httpserver.Private{Listener: private, Handler: s.Operator})
+	}
 	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.Service.Run,
-		OperatorListener: private, Operator: s.Operator, OnDrain: s.Operator.Drain, DrainDelay: s.delay, Log: s.Log})
+		Private: servers, OnDrain: s.Operator.Drain, DrainDelay: s.delay, Log: s.Log})
 }

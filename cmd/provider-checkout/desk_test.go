@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+)
+
+func TestADeskThatIsHalfConfiguredIsRefused(t *testing.T) {
+	roles := proc.TempFile(t, `{"claim": "groups", "roles": {"support": ["grp-1"]}}`)
+	secret := []string{"PROVIDER_CHECKOUT_DESK_OIDC_CLIENT_SECRET=canary-client-secret"}
+	whole := []string{"--desk-addr=127.0.0.1:0", "--desk-url=https://desk.lender.example", "--desk-oidc-issuer=https://id.lender.example",
+		"--desk-oidc-client-id=desk", "--desk-roles=" + roles}
+	for _, tt := range []struct {
+		name string
+		env  []string
+		args []string
+		want string
+	}{
+		{"a URL without an address", nil, whole[1:2], "--desk-url needs --desk-addr"},
+		{"an issuer without an address", nil, whole[2:3], "--desk-oidc-issuer needs --desk-addr"},
+		{"an issuer alone", nil, append(whole[:1:1], whole[2]), "--desk-addr needs --desk-url; --desk-addr needs --desk-oidc-client-id; " +
+			"--desk-addr needs --desk-roles; the client secret of the desk is missing (PROVIDER_CHECKOUT_DESK_OIDC_CLIENT_SECRET"},
+		{"no client secret", nil, whole, "the client secret of the desk is missing"},
+		{"a client without an issuer", secret, append(whole[:1:1], whole[3]), "need an issuer"},
+		{"plain http", secret, append(whole[:1:1], "--desk-url=http://desk.lender.example"), "must be https://HOST"},
+		{"everybody's desk beyond loopback", nil, []string{"--desk-addr=0.0.0.0:0"}, "must be https://HOST"},
+		{"a path", secret, append(whole[:5:5], "--desk-url=https://desk.lender.example/desk"), "must have no path"},
+		{"idle for longer than the session", secret, append(whole[:5:5], "--desk-idle=9h"), "a session of the desk must last"},
+		{"unknown roles", secret, append(whole[:4:4], "--desk-roles="+proc.TempFile(t, `{"claim": "groups", "roles": {"root": ["a"]}}`)), "is refused: roles has \"root\""},
+		{"an address without a port", nil, []string{"--desk-addr=9443"}, "--desk-addr \"9443\" must be HOST:PORT"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := try(t, tt.env, "", append([]string{"serve", "--addr=127.0.0.1:0", "--store=sqlite:" + t.TempDir() + "/a.db"}, tt.args...)...)
+			got.refuses(t, cli.ExitUsage, tt.want)
+			saysNot(t, got.stderr, "canary")
+		})
+	}
+}
+
+func TestProductionNeedsAnIssuerForItsDesk(t *testing.T) {
+	got := try(t, nil, "", "serve", "--environment=production", "--desk-addr=127.0.0.1:0", "--store=sqlite:"+t.TempDir()+"/a.db")
+	for _, want := range []string{"--desk-addr needs --desk-url", "--desk-addr needs --desk-oidc-issuer", "the client secret of the desk is missing"} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("%s is not in\n%s", want, got.stderr)
+		}
+	}
+}
