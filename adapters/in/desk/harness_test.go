@@ -78,11 +78,11 @@ type sender struct {
 	ids []string
 }
 
-func (s *sender) Send(_ context.Context, _ catalogue.Destination, d events.Delivery, _ int) error {
+func (s *sender) Send(_ context.Context, _ catalogue.Destination, d events.Delivery, _ int) (checkout.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ids = append(s.ids, d.Event.ID)
-	return nil
+	return checkout.Answer{}, nil
 }
 
 // newWorld serves a desk in the sandbox, whose operators sign in by a click unless change names an issuer.

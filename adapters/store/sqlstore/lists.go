@@ -89,31 +89,28 @@ func (s *Store) Enrolments(ctx context.Context, q checkout.ListQuery) ([]checkou
 	return enrolments, wrap(err, "list the enrolments of provider %s", q.ProviderCode)
 }
 
-// page returns a page of a list. If there is room, entries without a cursor are given theirs first: see checkout.Cursor.
+// page returns a page of a list. Entries without a cursor are given theirs first (see checkout.Cursor), so that a page that is not full
+// ends the list as it was when the page was asked for.
 func page[T any](ctx context.Context, s *Store, l list, q checkout.ListQuery, columns string, scan func(Row) (T, error)) ([]T, error) {
+	if err := s.extend(ctx, l, q); err != nil {
+		return nil, err
+	}
 	query, args := l.entries(columns, `listed > ?`, max(q.After, checkout.CursorAt(q.Since)), q, q.Limit)
-	entries, err := All(ctx, s.engine, scan, query, args...)
-	if err != nil || len(entries) >= q.Limit {
-		return entries, err
-	}
-	if extended, err := s.extend(ctx, l, q, q.Limit-len(entries)); !extended || err != nil {
-		return entries, err
-	}
 	return All(ctx, s.engine, scan, query, args...)
 }
 
-// extend gives cursors to the oldest entries without a cursor, as many as there is room for, and reports whether there were any. A
-// further attempt leaves the entries out to which an earlier attempt gave theirs.
-func (s *Store) extend(ctx context.Context, l list, q checkout.ListQuery, room int) (extended bool, err error) {
+// extend gives cursors to the oldest entries without a cursor, as many as fit a page. A further attempt leaves the entries out
+// to which an earlier attempt gave theirs.
+func (s *Store) extend(ctx context.Context, l list, q checkout.ListQuery) error {
 	type entry struct {
 		at              time.Time
 		checkoutID, job string
 	}
-	query, args := l.entries(l.key, `listed = ?`, 0, q, room)
-	if extended, err = Has(ctx, s.engine, query, args...); !extended || err != nil {
-		return false, err
+	query, args := l.entries(l.key, `listed = ?`, 0, q, q.Limit)
+	if fresh, err := Has(ctx, s.engine, query, args...); !fresh || err != nil {
+		return err
 	}
-	return true, s.Do(ctx, "enter in the list of "+l.name, func(ctx context.Context, t Tx) error {
+	return s.Do(ctx, "enter in the list of "+l.name, func(ctx context.Context, t Tx) error {
 		var b Batch
 		var last checkout.Cursor
 		Get(&b, ScanValue[int64], func(n int64) { last = checkout.Cursor(n) }, lockList, q.ProviderCode, l.name)
