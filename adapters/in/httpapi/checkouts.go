@@ -86,3 +86,21 @@ func (a *api) confirm(r *http.Request, caller service.Caller) (answer, error) {
 	}
 	return answer{status: http.StatusOK, body: toConfirmedWire(confirmed)}, nil
 }
+
+func (a *api) cancel(r *http.Request, caller service.Caller) (answer, error) {
+	body, err := readBody(r)
+	if err != nil {
+		return answer{}, err
+	}
+	cmd, err := toCancel(body)
+	if err != nil {
+		a.app.Refused(r.Context(), caller, mux.Vars(r)["checkoutId"], web.RequestID(r.Context()), err)
+		return answer{}, err
+	}
+	cmd.RequestID = web.RequestID(r.Context())
+	c, err := a.app.Cancel(r.Context(), caller, mux.Vars(r)["checkoutId"], cmd)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: toCancelledWire(c)}, nil
+}

@@ -45,6 +45,7 @@ func TestEveryCodeHasAStatusAndAWireCode(t *testing.T) {
 		checkout.CodeIntentConflict:     "409 IDEMPOTENCY_CONFLICT",
 		checkout.CodeSetupIncomplete:    "409 DIRECT_DEBIT_SETUP_INCOMPLETE",
 		checkout.CodeErased:             "410 CHECKOUT_ERASED",
+		checkout.CodeCancelled:          "409 CHECKOUT_CANCELLED",
 		checkout.CodeBusy:               "503 INTERNAL_ERROR",
 		// No call of the API meets the codes of the setup page: they would be a fault of the service.
 		checkout.CodeLinkUnknown:  "500 INTERNAL_ERROR",

@@ -24,7 +24,7 @@ func TestFieldsAreThoseOfTheDescribedRequests(t *testing.T) {
 	}
 	slices.Sort(declared)
 	described := map[string]bool{}
-	for _, request := range []string{"LegacyCreateRequest", "CatalogueCreateRequest", "ConfirmRequest"} {
+	for _, request := range []string{"LegacyCreateRequest", "CatalogueCreateRequest", "ConfirmRequest", "CancelRequest"} {
 		maps.Copy(described, describedFields(t, request))
 	}
 	if want := slices.Sorted(maps.Keys(described)); !slices.Equal(declared, want) {
@@ -45,6 +45,7 @@ func TestRequestsNameTheirOwnFields(t *testing.T) {
 		{"LegacyCreateRequest", legacy},
 		{"CatalogueCreateRequest", authoritative},
 		{"ConfirmRequest", confirm},
+		{"CancelRequest", refusedFields(t, checkout.Cancel{}.Check())},
 	} {
 		described := describedFields(t, tt.request)
 		for _, field := range tt.named {
@@ -108,6 +109,9 @@ func describedFields(t *testing.T, request string) map[string]bool {
 		}
 		for field := range s.Properties {
 			fields[section+"."+field] = true
+		}
+		if s.Properties == nil { // a field outside of every section
+			fields[section] = true
 		}
 	}
 	if len(fields) == 0 {

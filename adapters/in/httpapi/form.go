@@ -141,8 +141,15 @@ func toConfirm(body strictjson.Value) (checkout.Confirm, error) {
 	return cmd, f.wellFormed()
 }
 
+// toCancel reads the body of a cancel.
+func toCancel(body strictjson.Value) (checkout.Cancel, error) {
+	f := newForm(body)
+	cmd := checkout.Cancel{Reason: get(f, checkout.FieldReason, strictjson.Text)}
+	return cmd, f.wellFormed()
+}
+
 // form reads the fields of a request's body by their dotted paths: "plan.instalment_amount" is the field
-// instalment_amount of the section plan.
+// instalment_amount of the section plan, and "reason" a field outside of every section.
 type form struct {
 	body     *strictjson.Fields
 	sections map[string]*strictjson.Fields
@@ -166,8 +173,13 @@ func (f *form) section(name string) (s *strictjson.Fields, fault *checkout.Fault
 
 // get returns the field at a path as convert reads it. A field that is null is missing.
 func get[T any](f *form, path string, convert func(strictjson.Value) (T, error)) checkout.Optional[T] {
-	section, name, _ := strings.Cut(path, ".")
-	fields, fault := f.section(section)
+	section, name, inside := strings.Cut(path, ".")
+	fields, fault := f.body, (*checkout.Fault)(nil)
+	if inside {
+		fields, fault = f.section(section)
+	} else {
+		section, name = "", path
+	}
 	v, given := fields.Take(name)
 	if fault != nil {
 		return checkout.Unreadable[T](*fault)
@@ -186,7 +198,9 @@ func get[T any](f *form, path string, convert func(strictjson.Value) (T, error))
 func (f *form) wellFormed() error {
 	objects := []*strictjson.Fields{f.body}
 	for _, name := range f.body.Known() {
-		objects = append(objects, f.sections[name])
+		if s := f.sections[name]; s != nil {
+			objects = append(objects, s)
+		}
 	}
 	var faults []checkout.Fault
 	for _, fields := range objects {
@@ -207,6 +221,12 @@ const maxUnknown = 16
 // outside of its section, or the whole section under a similar name.
 func (f *form) suggest(section, name string) string {
 	outside := f.body.Unknown(maxUnknown)
+	if section == "" {
+		if meant := nearest(name, outside); meant != "" {
+			return fmt.Sprintf("is %q a misspelling of it?", meant)
+		}
+		return ""
+	}
 	if !f.sections[section].Object() {
 		if whole := nearest(section, outside); whole != "" {
 			return fmt.Sprintf("is %q a misspelling of %q?", whole, section)

@@ -70,6 +70,7 @@ type application interface {
 	Create(ctx context.Context, caller service.Caller, cmd checkout.Create) (service.Opened, error)
 	Checkout(ctx context.Context, caller service.Caller, id string) (checkout.Checkout, error)
 	Confirm(ctx context.Context, caller service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error)
+	Cancel(ctx context.Context, caller service.Caller, id string, cmd checkout.Cancel) (checkout.Checkout, error)
 	Refused(ctx context.Context, caller service.Caller, id, requestID string, err error)
 	Readiness(ctx context.Context) service.Readiness
 	Checkpoint(ctx context.Context) ([]byte, error)
@@ -136,6 +137,7 @@ func (a *api) routes() http.Handler {
 	r.On("POST "+checkoutsPath, a.called(a.create))
 	r.On("GET "+one, a.called(a.checkout))
 	r.On("POST "+one+"/confirm", a.called(a.confirm))
+	r.On("POST "+one+"/cancel", a.called(a.cancel))
 
 	r.NotFoundHandler = a.unrouted(a.pages.NotFound,
 		func(req *http.Request) error { return notFound(r.Allowed(withoutSlash(req)) != "") })

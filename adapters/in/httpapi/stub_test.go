@@ -30,6 +30,7 @@ type stub struct {
 	asked       string
 	confirmed   string
 	confirmedBy *checkout.Confirm
+	cancelledBy *checkout.Cancel
 	caller      service.Caller
 	baseURL     string
 	checkpoint  string // of the evidence log
@@ -75,6 +76,11 @@ func (s *stub) Checkout(_ context.Context, c service.Caller, id string) (checkou
 func (s *stub) Confirm(_ context.Context, c service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error) {
 	s.caller, s.confirmed, s.confirmedBy = c, id, &cmd
 	return s.confirm, s.err
+}
+
+func (s *stub) Cancel(_ context.Context, c service.Caller, id string, cmd checkout.Cancel) (checkout.Checkout, error) {
+	s.caller, s.asked, s.cancelledBy = c, id, &cmd
+	return s.found, s.err
 }
 
 func (s *stub) Refused(context.Context, service.Caller, string, string, error) {}

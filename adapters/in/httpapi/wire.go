@@ -139,6 +139,12 @@ type checkoutWire struct {
 		DDAID          string                        `json:"dda_id"`
 		waitWire
 	} `json:"direct_debit"`
+	Agreement *withdrawnWire `json:"agreement,omitempty"` // of a withdrawn agreement
+}
+
+// withdrawnWire is the part of the answer to a get about an agreement that was withdrawn.
+type withdrawnWire struct {
+	WithdrawnAt string `json:"withdrawn_at"`
 }
 
 func toCheckoutWire(c checkout.Checkout, now time.Time) checkoutWire {
@@ -156,6 +162,9 @@ func toCheckoutWire(c checkout.Checkout, now time.Time) checkoutWire {
 	w.DirectDebit.Authorised = c.Setup.Authorisation == checkout.Authorised
 	w.DirectDebit.DDAID = c.Records.DDAID
 	w.DirectDebit.waitWire = toWaitWire(c, now)
+	if at := withdrawnAt(c); at != "" {
+		w.Agreement = &withdrawnWire{at}
+	}
 	return w
 }
 
@@ -177,6 +186,7 @@ type confirmedWire struct {
 		ID           string `json:"id"`
 		Number       string `json:"number"`
 		PDFGenerated bool   `json:"pdf_generated"`
+		WithdrawnAt  string `json:"withdrawn_at,omitempty"`
 	} `json:"agreement"`
 	AlreadyConfirmed bool `json:"already_confirmed"`
 }
@@ -192,6 +202,33 @@ func toConfirmedWire(d service.Confirmed) confirmedWire {
 	w.Agreement.ID = c.Confirmation.AgreementID
 	w.Agreement.Number = c.Confirmation.AgreementNumber
 	w.Agreement.PDFGenerated = c.Confirmation.PDFGenerated()
+	w.Agreement.WithdrawnAt = withdrawnAt(c)
+	return w
+}
+
+// withdrawnAt returns when a checkout's agreement was withdrawn, or "".
+func withdrawnAt(c checkout.Checkout) string {
+	if !c.Withdrawn() {
+		return ""
+	}
+	return events.Timestamp(c.End.At)
+}
+
+// cancelledWire is the answer to a cancel, and to its repeats.
+type cancelledWire struct {
+	Success  bool `json:"success"`
+	Checkout struct {
+		ID          string          `json:"checkout_id"`
+		Status      checkout.Status `json:"status"`
+		CancelledAt string          `json:"cancelled_at"`
+		CancelledBy checkout.Party  `json:"cancelled_by"`
+	} `json:"checkout"`
+}
+
+func toCancelledWire(c checkout.Checkout) cancelledWire {
+	w := cancelledWire{Success: true}
+	w.Checkout.ID, w.Checkout.Status = c.ID, c.Status
+	w.Checkout.CancelledAt, w.Checkout.CancelledBy = events.Timestamp(c.End.At), c.End.By
 	return w
 }
 

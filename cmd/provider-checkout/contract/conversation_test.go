@@ -221,6 +221,14 @@ func (k *talk) do(t *testing.T, line string) {
 			t.Fatal(err)
 		}
 		k.Clock.Forward(time.Second) // within which a running server refuses it
+	case scans(line, "the operator cancels {checkout %d}", &number):
+		if err := (&suite{k.Sandbox}).operator("wrong course").Cancel(t.Context(), k.names.meaning(fmt.Sprintf("{checkout %d}", number))); err != nil {
+			t.Fatal(err)
+		}
+		(&suite{k.Sandbox}).works(t)
+	case scans(line, "the operator withdraws the agreement of %s", &text):
+		(&suite{k.Sandbox}).withdraw(t, text)
+		(&suite{k.Sandbox}).works(t)
 	case scans(line, "the retention erases {checkout %d}", &number):
 		k.retain(t, k.names.meaning(fmt.Sprintf("{checkout %d}", number)))
 	default:

@@ -216,7 +216,8 @@ func TestContract4ABodyMustBeDeclaredAsJSON(t *testing.T) {
 	})
 }
 
-// There is no public download of the agreement and no demonstration (section 1), and nothing else that section 4 does not list.
+// There is no public download of the agreement and no demonstration (section 1), and beside the cancel nothing else that section 4 does
+// not list.
 func TestContract4OnlyTheListedMethodsAndPathsAreThere(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		address := s.listening(t)
@@ -224,6 +225,7 @@ func TestContract4OnlyTheListedMethodsAndPathsAreThere(t *testing.T) {
 		for path, allow := range map[string]string{
 			"/v1": "GET, HEAD", "/v1/environment": "GET, HEAD", "/v1/provider-checkouts": "POST",
 			"/v1/provider-checkouts/TUI-1-x": "GET, HEAD", "/v1/provider-checkouts/TUI-1-x/confirm": "POST",
+			"/v1/provider-checkouts/TUI-1-x/cancel": "POST",
 		} {
 			for _, verb := range verbs {
 				if strings.Contains(", "+allow+",", ", "+verb+",") {
@@ -246,7 +248,7 @@ func TestContract4OnlyTheListedMethodsAndPathsAreThere(t *testing.T) {
 		targets := []string{"OPTIONS *", "CONNECT pay.example:443", "GET //v1", "GET /v1/../v1", "GET /v1//environment",
 			"GET /v1/provider-checkouts/..%2f..%2fetc", "GET /v1%2f"}
 		one := "/v1/provider-checkouts/TUI-1-x"
-		for _, path := range []string{"/V1", "/v1/", "/v1/Environment", "/v1/provider-checkouts/", one + "/", one + "/confirm/", one + "/cancel",
+		for _, path := range []string{"/V1", "/v1/", "/v1/Environment", "/v1/provider-checkouts/", one + "/", one + "/confirm/", one + "/withdraw",
 			one + "/agreement", one + "/agreement.pdf", one + "/pdf", one + "/b/c", "/v1/agreements", "/v1/agreements/PPA-2027-000001/pdf",
 			"/v1/documents", "/v1/providers", "/v1/keys", "/v1/export", "/v2", "/v2/provider-checkouts", "/api", "/api/dd", "/api/demos/",
 			"/api/demos/checkout", "/api/demos/enrol", "/sandbox", "/admin", "/metrics", "/healthz", "/debug/vars", "/debug/pprof/",

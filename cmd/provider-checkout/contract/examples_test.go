@@ -23,6 +23,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -106,6 +107,11 @@ var provoked = map[string]func(t *testing.T, s breakable) response{
 			}
 		}
 		return again
+	},
+	"CHECKOUT_CANCELLED": func(t *testing.T, s breakable) response {
+		created := s.create(t, nil)
+		s.cancel(t, created, "wrong course")
+		return s.create(t, nil)
 	},
 	"REQUEST_TOO_LARGE": func(t *testing.T, s breakable) response {
 		return s.create(t, func(body string) string { return body + strings.Repeat(" ", 64<<10) })
@@ -223,7 +229,7 @@ func TestContract7EveryCodeOfTheDocumentIsOneOfTheEnvelope(t *testing.T) {
 func TestContract6EventsAreTheMessagesOfTheAsyncAPIDocument(t *testing.T) {
 	var b *bank
 	s := newSuite(t, memory.New(), func(c *service.Config, o *httpapi.Options) { b = withBank(c, o) })
-	s.Configure(t, listing("KOWHAI", `"checkout.created", "checkout.confirmed", "agreement.generated", "mandate.changed"`))
+	s.Configure(t, listing("KOWHAI", `"checkout.created", "checkout.confirmed", "agreement.generated", "mandate.changed", "checkout.cancelled", "agreement.withdrawn"`))
 	document, err := apiclient.ParseObject([]byte(s.Visit(t, s.URL+"/v1/asyncapi.json").Body))
 	if err != nil {
 		t.Fatal(err)
@@ -236,6 +242,9 @@ func TestContract6EventsAreTheMessagesOfTheAsyncAPIDocument(t *testing.T) {
 	s.Clock.Forward(2 * time.Second) // until the processor is asked again
 	s.Get(t, "KOWHAI", created.CheckoutPath())
 	s.restart(t, 1)
+	s.withdraw(t, "ORDER-1")
+	s.restart(t, 1)
+	s.cancel(t, s.Create(t, "ORDER-2"), "wrong course")
 	var names []string
 	for _, d := range s.Receiver.Deliveries() {
 		name := d.Header.Get("X-Service-Event")
@@ -258,10 +267,11 @@ func TestContract6EventsAreTheMessagesOfTheAsyncAPIDocument(t *testing.T) {
 			t.Errorf("the document takes a %s without a checkout or a signature", name)
 		}
 	}
-	if want := []string{"checkout.created", "checkout.confirmed", "agreement.generated", "mandate.changed"}; !slices.Equal(names, want) {
+	if want := []string{"checkout.created", "checkout.confirmed", "agreement.generated", "mandate.changed", "agreement.withdrawn", "checkout.created",
+		"checkout.cancelled"}; !slices.Equal(names, want) {
 		t.Errorf("the events are %q, want %q", names, want)
 	}
-	if operations, _ := document.At("operations").(map[string]any); len(operations) != len(names) {
+	if operations, _ := document.At("operations").(map[string]any); len(operations) != len(events.Names()) {
 		t.Errorf("the document has %d operations, want one for each event", len(operations))
 	}
 }

@@ -128,10 +128,10 @@ func TestCodeBesideEveryOperationIsThatOfARecipe(t *testing.T) {
 	parse(t, "../../../adapters/in/httpapi/openapi.json", &document)
 	programs := map[string]string{}
 	for language, files := range map[string][]string{
-		"curl":   {"../../../adapters/in/httpapi/quickstart.md", recipeFile("ready.sh")},
-		"Go":     {recipeFile("checkout/main.go"), recipeFile("ready/main.go")},
-		"Node":   {recipeFile("checkout.mjs"), recipeFile("ready.mjs"), recipeFile("verify_event.mjs")},
-		"Python": {recipeFile("checkout.py"), recipeFile("ready.py"), recipeFile("verify_event.py")},
+		"curl":   {"../../../adapters/in/httpapi/quickstart.md", recipeFile("ready.sh"), recipeFile("cancel.sh")},
+		"Go":     {recipeFile("checkout/main.go"), recipeFile("ready/main.go"), recipeFile("cancel/main.go")},
+		"Node":   {recipeFile("checkout.mjs"), recipeFile("ready.mjs"), recipeFile("cancel.mjs"), recipeFile("verify_event.mjs")},
+		"Python": {recipeFile("checkout.py"), recipeFile("ready.py"), recipeFile("cancel.py"), recipeFile("verify_event.py")},
 	} {
 		for _, file := range files {
 			text := string(read(t, file))
@@ -178,6 +178,27 @@ func TestRecipesAskWhetherTheServiceIsReady(t *testing.T) {
 			cmd.Env = append(cmd.Environ(), "BASE="+s.URL)
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), r.want) {
 				t.Errorf("%v, %s; want %s", err, out, r.want)
+			}
+		})
+	}
+}
+
+func TestRecipesCancelACheckoutAndSayThatAConfirmedOneIsNotCancelled(t *testing.T) {
+	s := newSuite(t, memory.New())
+	confirmed := s.Ready(t, "ORDER-1")
+	s.Confirm(t, confirmed)
+	for _, r := range [][2]string{{"go", "cancel"}, {"node", "cancel.mjs"}, {"python3", "cancel.py"}, {"sh", "cancel.sh"}} {
+		t.Run(r[1], func(t *testing.T) {
+			open := s.Create(t, "ENROL-"+r[1])
+			for created, want := range map[*response]string{&open: "cancelled", &confirmed: "CONFLICT"} {
+				if r[0] == "sh" {
+					want = strings.TrimPrefix(want, "CONFLICT") // curl --fail prints no body
+				}
+				cmd := recipe(t, r[0], r[1])
+				cmd.Env = append(cmd.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "CHECKOUT="+created.String("checkout.checkout_id"))
+				if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), want) {
+					t.Errorf("%s; want %s", out, want)
+				}
 			}
 		})
 	}

@@ -61,6 +61,9 @@ var stateCalls = []struct {
 		to, _, _ = strings.Cut(to, "/BR") // which begins the id of a billing request
 		return strings.TrimSpace(fmt.Sprint(r.Status, " ", to))
 	}},
+	{"cancel", func(t *testing.T, s *suite, _ string, created response) string {
+		return brief(s.cancel(t, created, "another reason"), "checkout.status", "checkout.cancelled_by")
+	}},
 }
 
 // brief returns an answer in a few words: its status, and its code or these values.
@@ -85,16 +88,16 @@ var stateRows = []struct {
 	says  string
 }{
 	{"no checkout", nowhere, `201 false required * | 201 false required * | 404 CHECKOUT_NOT_FOUND |
-		404 CHECKOUT_NOT_FOUND | 404 CHECKOUT_NOT_FOUND | 404 CHECKOUT_NOT_FOUND | 404 no form | 404`},
+		404 CHECKOUT_NOT_FOUND | 404 CHECKOUT_NOT_FOUND | 404 CHECKOUT_NOT_FOUND | 404 no form | 404 | 404 CHECKOUT_NOT_FOUND`},
 	{"created", func(t *testing.T, s *suite, b *bank, id string) response { return s.Create(t, id) },
 		`200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false |
-		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests *`},
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests * | 200 cancelled provider *`},
 	{"setup begun", func(t *testing.T, s *suite, b *bank, id string) response {
 		created := s.Create(t, id)
 		s.Press(t, created)
 		return created
 	}, `200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false |
-		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests`},
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests | 200 cancelled provider *`},
 	{"billing request cancelled", func(t *testing.T, s *suite, b *bank, id string) response {
 		created := s.Create(t, id)
 		s.Press(t, created)
@@ -104,13 +107,13 @@ var stateRows = []struct {
 		s.Get(t, "KOWHAI", created.CheckoutPath())
 		return created
 	}, `200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false |
-		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests *`},
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests * | 200 cancelled provider *`},
 	{"page expired", func(t *testing.T, s *suite, b *bank, id string) response {
 		created := s.Create(t, id)
 		s.Clock.Forward(setupLifetime)
 		return created
 	}, `200 true required * | 409 IDEMPOTENCY_CONFLICT | 200 required false |
-		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 410 no form | 410`},
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 410 no form | 410 | 200 cancelled provider *`},
 	{"mandate pending_submission", mandate(checkout.MandatePendingSubmission), living("pending_submission")},
 	{"mandate submitted", mandate(checkout.MandateSubmitted), living("submitted")},
 	{"mandate active", mandate(checkout.MandateActive), living("active")},
@@ -122,7 +125,7 @@ var stateRows = []struct {
 	}, strings.Replace(living("aWeekLater"), "200 true required", "200 true required *", 1)},
 	{"mandate in an unknown status", mandate("on_hold"),
 		`200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required true on_hold |
-		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 no form | 303 /api/dd-setup`},
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 no form | 303 /api/dd-setup | 200 cancelled provider *`},
 	{"mandate failed", mandate(checkout.MandateFailed), dead("failed")},
 	{"mandate cancelled", mandate(checkout.MandateCancelled), dead("cancelled")},
 	{"mandate expired", mandate(checkout.MandateExpired), dead("expired")},
@@ -140,6 +143,12 @@ var stateRows = []struct {
 		s.Get(t, "KOWHAI", created.CheckoutPath())
 		return created
 	}, over("cancelled")},
+	{"cancelled", func(t *testing.T, s *suite, b *bank, id string) response {
+		created := s.Create(t, id)
+		s.cancel(t, created, "wrong course")
+		return created
+	}, `409 CHECKOUT_CANCELLED | 409 CHECKOUT_CANCELLED | 200 cancelled false | 409 CHECKOUT_CANCELLED | 409 CONFLICT |
+		409 CHECKOUT_CANCELLED | 410 no form | 410 | 200 cancelled provider`},
 }
 
 // nowhere returns the answer to a create as if it had been made, for a checkout that does not exist.
@@ -167,17 +176,17 @@ func mandate(status checkout.MandateStatus) func(*testing.T, *suite, *bank, stri
 
 func living(mandate string) string {
 	return `200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required true ` + mandate + ` |
-		200 confirmed false * | 409 CONFLICT | 409 CONFLICT | 200 no form | 303 /api/dd-setup`
+		200 confirmed false * | 409 CONFLICT | 409 CONFLICT | 200 no form | 303 /api/dd-setup | 200 cancelled provider *`
 }
 
 func dead(mandate string) string {
 	return `200 true required | 409 IDEMPOTENCY_CONFLICT | 200 required false ` + mandate + ` |
-		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests *`
+		409 DIRECT_DEBIT_SETUP_INCOMPLETE | 409 CONFLICT | 409 CONFLICT | 200 a form | 303 /sandbox/processor/billing-requests * | 200 cancelled provider *`
 }
 
 func over(mandate string) string {
 	return `200 true confirmed | 409 IDEMPOTENCY_CONFLICT | 200 confirmed true ` + mandate + ` |
-		200 confirmed true | 409 CONFLICT | 200 confirmed true | 200 no form | 303 /api/dd-setup`
+		200 confirmed true | 409 CONFLICT | 200 confirmed true | 200 no form | 303 /api/dd-setup | 409 CONFLICT`
 }
 
 func TestContract3EveryCallInEveryState(t *testing.T) {
