@@ -54,6 +54,24 @@ func commands() []cli.Command {
 				"(UTC), what happened, who did it (provider:KEY-ID, payer, processor, crm, service, operator:NAME), and in which request.\n" +
 				"With --json the state is the first object. The moments have no personal data. That a page was opened is noted a little\n" +
 				"later, and is lost if the process is killed before."},
+		{Name: "cancel", Args: []string{"CHECKOUT"}, Setup: command(cancelCheckout),
+			About: "Cancel a checkout before its confirm",
+			More: "The payer's link then says so, without the reason, and who to ask. A running server cancels the direct debit at the\n" +
+				"processor and tells the CRM, within seconds, and a provider that lists checkout.cancelled. The order id stays taken.\n" +
+				"A confirmed checkout is refused: its agreement is withdrawn. The reason has 1 to 255 characters and stays on record\n" +
+				"for ever; it must name no person. A repeat changes nothing and exits 0."},
+		{Name: "withdraw", Args: []string{"NUMBER"}, Setup: command(withdrawAgreement),
+			About: "Withdraw the agreement of a confirmed checkout",
+			More: "For a payer who cancelled in the time that the agreement gives, and the like. The agreement and its PDF stay, and the\n" +
+				"evidence log has who withdrew it, when and on which ground. A running server cancels the mandate at the processor and\n" +
+				"tells the CRM, within seconds, then the payer by e-mail, and a provider that lists agreement.withdrawn. What was paid or\n" +
+				"is owed is not settled by it. There is no way back. The reason stays on record for ever and must name no person. A\n" +
+				"repeat changes nothing and exits 0."},
+		{Name: "link", Args: []string{"CHECKOUT"}, Setup: command(mailLink),
+			About: "Send the payer a new link to the setup page",
+			More: "To the e-mail address on record, by a running server that sends e-mail; the link is never shown. --setup-lifetime is how\n" +
+				"long it opens, as for serve. Refused where there is nothing to set up. A repeat within ten minutes sends nothing and\n" +
+				"exits 0."},
 		{Name: "keys issue", Setup: command(issueKey),
 			About: "Make an API key for a provider and print it, once",
 			More:  "Only its hash is stored: keep what is printed."},

@@ -66,6 +66,10 @@ func (c *call) sinceFlag(since *time.Time, usage string) {
 	cli.Var(c.flags, since, "since", "", parseSince, usage+",\nsuch as 2026-12-01 (UTC) or 2026-12-01T03:00:00+13:00, or 2h for two hours ago")
 }
 
+func (c *call) lifetimeFlag(lifetime *time.Duration) {
+	cli.Var(c.flags, lifetime, "setup-lifetime", "168h", parseLifetime, "how long a setup page opens, a `DURATION`")
+}
+
 func (c *call) allowPrivateFlag(allow *bool) {
 	c.flags.BoolVar(allow, "allow-private-destinations", false, "send events to loopback and private addresses too (sandbox only)")
 }
@@ -154,7 +158,7 @@ func newServer(c *call) *server {
 	s.crmFlags(embeddedName)
 	cli.Var(fs, &s.pullEvery, "pull-providers", "0", parseInterval,
 		"`DURATION` of 1m or more between two looks at the providers that Salesforce configures; 0: never")
-	cli.Var(fs, &s.setupLifetime, "setup-lifetime", "168h", parseLifetime, "how long a setup page opens, a `DURATION`")
+	c.lifetimeFlag(&s.setupLifetime)
 	cli.Var(fs, &s.rateLimit, "rate-limit", "100", parseRate,
 		"`REQUESTS` a second for one key, in bursts of twice that; 0 turns off every limit")
 	cli.Var(fs, &s.drainDelay, "drain-delay", "0s", parseDelay,

@@ -91,6 +91,8 @@ func checkoutRecord(c checkout.Checkout) record {
 		{"provider_code", "provider", c.ProviderCode},
 		{"provider_order_id", "order", c.OrderID},
 		{"state", "state", state(c, time.Now())},
+		{"ended_at", "", c.End.At},
+		{"end_reason", "reason", c.End.Reason},
 		{"course_name", "course", c.Intent.CourseName},
 		{"agreement_number", "agreement", c.Confirmation.AgreementNumber},
 		{"billing_request_id", "billing request", c.Setup.BillingRequestID},
@@ -119,6 +121,10 @@ func momentRecord(checkoutID string, m checkout.Moment) record {
 // state returns the state of a checkout in words for an operator.
 func state(c checkout.Checkout, now time.Time) string {
 	switch {
+	case c.Status == checkout.Cancelled:
+		return "cancelled by the " + string(c.End.By) + toEnd(c)
+	case c.Withdrawn():
+		return "withdrawn, ground " + string(c.End.Ground) + toEnd(c)
 	case c.Status == checkout.Confirmed && c.Setup.Mandate.Dead():
 		return "confirmed; the mandate has ended: " + string(c.Setup.Mandate)
 	case c.Status == checkout.Confirmed:
@@ -142,4 +148,12 @@ func state(c checkout.Checkout, now time.Time) string {
 		waits += "; the setup link expired on " + formatTime(expiry) + ", and the provider's next create of the order renews it"
 	}
 	return waits
+}
+
+// toEnd says that the processor has yet to end the direct debit of a checkout that has ended.
+func toEnd(c checkout.Checkout) string {
+	if c.ToEnd() {
+		return "; the processor has yet to cancel the direct debit"
+	}
+	return ""
 }
