@@ -297,11 +297,14 @@ func TestASiteWithFewWorkersIsNotLockedUp(t *testing.T) {
 					<-workers
 				}
 				var all sync.WaitGroup
+				var bank sync.Mutex // the fake processor has one answer for all
 				for i := range tt.enrolments {
 					all.Go(func() {
 						var opened service.Opened
 						page(func() { opened = w.opened(t, fmt.Sprint("ORDER-", i)) })
+						bank.Lock()
 						w.setUp(t, opened.Token)
+						bank.Unlock()
 						page(func() { w.confirms(t, confirm(opened)) })
 					})
 				}
