@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net/netip"
 	"net/url"
@@ -78,6 +79,15 @@ func parseInterval(text string) (time.Duration, error) {
 		return 0, errors.New("must be 0, or a duration of 1m or more")
 	}
 	return d, nil
+}
+
+func parseLogLevel(text string) (slog.Level, error) {
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	level, ok := levels[text]
+	if !ok {
+		return 0, errors.New("must be debug, info, warn or error")
+	}
+	return level, nil
 }
 
 func parseDelay(text string) (time.Duration, error) {

@@ -60,7 +60,7 @@ func (s *server) serve(ctx context.Context) error {
 	} else if s.deskListener != nil {
 		defer s.deskListener.Close()
 	}
-	log := httpserver.NewLog(s.Stderr)
+	log := httpserver.NewLogFrom(s.Stderr, s.logLevel)
 	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(),
 		onExposed: func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }})
 	if err != nil {

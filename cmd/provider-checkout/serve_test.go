@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
@@ -115,3 +118,32 @@ type boundTo struct{ port int }
 func (b boundTo) Addr() net.Addr          { return &net.TCPAddr{Port: b.port} }
 func (boundTo) Accept() (net.Conn, error) { return nil, net.ErrClosed }
 func (boundTo) Close() error              { return nil }
+
+func TestLogHasALeastLevel(t *testing.T) {
+	addr := proc.QuietAddr(t, rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var stderr strings.Builder
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"serve", "--addr", addr, "--store", "sqlite:" + filepath.Join(t.TempDir(), "records.db"), "--log-level", "error"},
+			variables(nil), nil, io.Discard, &stderr)
+	}()
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		if resp, err := http.Get("http://" + addr + "/v1"); err == nil {
+			resp.Body.Close()
+			break
+		} else if time.Since(began) > 10*time.Second {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if code := <-ended; code != cli.ExitDone || stderr.Len() > 0 {
+		t.Errorf("status %d with the lines %s, want no line below ERROR", code, stderr.String())
+	}
+	for flag, value := range map[string]string{"--log-level": "loud", "--drain-delay": "2m"} {
+		if code := run(t.Context(), []string{"serve", flag, value}, variables(nil), nil, io.Discard, io.Discard); code != cli.ExitUsage {
+			t.Errorf("%s %s: status %d, want a usage error", flag, value, code)
+		}
+	}
+}

@@ -263,3 +263,41 @@ func TestPanicBehindCompressIsAnsweredWhole(t *testing.T) {
 		t.Errorf("answer %d %q in %q, want 500 and what failed says", w.Code, w.Body, w.Header().Get("Content-Encoding"))
 	}
 }
+
+// Where there are many polls, most of their lines are left out, and the next line says how many. No other line is.
+func TestMostPollsAreNotLogged(t *testing.T) {
+	var log bytes.Buffer
+	c := newClock()
+	status, took, poll := http.StatusOK, time.Duration(0), true
+	h := web.Wrap(options(&log, c), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		web.RequestOf(r.Context()).Poll = poll
+		c.Advance(took)
+		w.WriteHeader(status)
+	}), failed)
+	send := func(n int) []map[string]any {
+		log.Reset()
+		for range n {
+			h.ServeHTTP(httptest.NewRecorder(), get("/one"))
+		}
+		return lines(t, &log)
+	}
+	if got := send(100); len(got) != 10 {
+		t.Errorf("of 100 polls at once %d have a line, want 10", len(got))
+	}
+	for _, other := range []struct {
+		what   string
+		status int
+		took   time.Duration
+		poll   bool
+	}{{"refused polls", 404, 0, true}, {"failed polls", 503, 0, true}, {"slow polls", 200, time.Second, true}, {"other requests", 200, 0, false}} {
+		status, took, poll = other.status, other.took, other.poll
+		if got := send(30); len(got) != 30 {
+			t.Errorf("of 30 %s %d have a line, want all", other.what, len(got))
+		}
+	}
+	status, took, poll = http.StatusOK, 0, true
+	c.Advance(time.Minute)
+	if got := send(2); len(got) != 2 || got[0]["polls_left_out"] != 90. || got[1]["polls_left_out"] != nil {
+		t.Errorf("the next polls have the lines %v, want the 90 that were left out in the first", got)
+	}
+}
