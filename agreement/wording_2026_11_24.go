@@ -117,17 +117,12 @@ func (wording20261124) parties(a Agreement) Section {
 		Title: "Names and contacts",
 		Paragraphs: []string{a.Provider.Name + " gave the student’s name and email. The payer is the holder of the bank account, " +
 			"by the name that was given with the account."},
-		Rows: append(rows,
-			Row{"Who debits the account", sentence(a.DebitTerms().Initiator())},
-			Row{"Payer", a.DirectDebit.AccountHolder},
-			Row{"Student", a.Student.Name()},
-			Row{"Student’s email", a.Student.Email},
-		),
+		Rows: append(rows, Row{"Student’s email", a.Student.Email}),
 	}
 }
 
 func (wording20261124) cost(a Agreement) Section {
-	rows := []Row{{"Course", a.Course.Name}}
+	var rows []Row
 	if a.Course.Code != "" {
 		rows = append(rows, Row{"Course code", a.Course.Code})
 	}
@@ -138,8 +133,7 @@ func (wording20261124) cost(a Agreement) Section {
 		Row{"Number of instalments", strconv.Itoa(a.Plan.Number)},
 	)
 	switch {
-	case a.Plan.Number == 1:
-		rows = append(rows, Row{"Instalment", a.Plan.Final.Dollars()})
+	case a.Plan.Number == 1: // it is the whole that is paid by instalments
 	case a.Plan.Residual():
 		rows = append(rows, Row{"Regular instalment", a.Plan.Regular.Dollars()}, Row{"Final instalment", a.Plan.Final.Dollars()})
 	default:
@@ -147,9 +141,7 @@ func (wording20261124) cost(a Agreement) Section {
 	}
 	rows = append(rows,
 		Row{"Payment frequency", strings.Replace(string(a.Plan.Frequency), "Fortnightly", "Every two weeks", 1)},
-		Row{"First payment planned for", a.calendar().Next(a.firstPayment()).Long()},
 		Row{"Interest", "None"},
-		Row{"Total to pay", a.Pricing.Price.Dollars()},
 	)
 	return Section{Title: "What the course costs", Rows: rows}
 }
@@ -357,9 +349,9 @@ func (wording20261124) plan(a Agreement) Section {
 func (wording20261124) record(a Agreement) Section {
 	rows := []Row{
 		{"Enrolment order", a.OrderID},
+		{"Version of the wording", a.Version},
 		{"Checkout", a.CheckoutID},
 		{"Agreement", a.ID},
-		{"Version of the wording", a.Version},
 		{"Direct debit authority", a.DirectDebit.AuthorityID},
 	}
 	if terms := a.DirectDebit.Consent.Terms; terms != "" {

@@ -1,17 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // An agreement keeps the terms of the time of its confirm, whatever the operator's file contains later.
@@ -37,6 +42,50 @@ func TestAgreementKeepsTheOperatorsTerms(t *testing.T) {
 		}
 		if !strings.Contains(exported, want) {
 			t.Errorf("the export does not say %q", want)
+		}
+	}
+}
+
+// An agreement on one payment is two pages with everything that the terms of the demonstration say, and with parts of it.
+func TestOnePaymentIsTwoPages(t *testing.T) {
+	file, err := parseFile(nil, providerfile.ParseTerms)("demo-terms.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	printer, err := pdf.New(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := agreement.Terms{Lender: file.Terms.Lender}
+	for _, part := range []struct {
+		name string
+		add  func(*agreement.Terms)
+	}{
+		{"a lender", func(*agreement.Terms) {}},
+		{"an authority", func(t *agreement.Terms) { t.Authority = file.Terms.Authority }},
+		{"fees", func(t *agreement.Terms) { t.DefaultFees = file.Terms.DefaultFees }},
+		{"a right to cancel", func(t *agreement.Terms) { t.Cancellation = file.Terms.Cancellation }},
+		{"all rights", func(t *agreement.Terms) { t.Hardship, t.Disputes = file.Terms.Hardship, file.Terms.Disputes }},
+		{"all of the file", func(t *agreement.Terms) { *t = file.Terms }},
+	} {
+		part.add(&all)
+		for _, sandboxed := range []bool{false, true} {
+			a := sample.Agreement(1)
+			a.Sandbox, a.Terms, a.CancelUntil = sandboxed, all, money.Date{}
+			if a.Terms.Cancellation != (agreement.Cancellation{}) {
+				a.CancelUntil = money.Date{Year: 2027, Month: time.January, Day: 26}
+			}
+			a.ID, a.DirectDebit.AuthorityID = "agr_"+strings.Repeat("w", 26), "dda_"+strings.Repeat("w", 26)
+			a.Pricing = money.Pricing{Price: 120_00, Principal: 120_00}
+			a.Plan.Instalments = money.Instalments{Number: 1, Regular: 120_00, Final: 120_00}
+			a.Schedule = money.Schedule(0, a.Plan)
+			a.Notice = agreement.Notice{Days: 10, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 26}}
+			a.DirectDebit.Consent = agreement.Consent{Terms: agreement.Version + "/10/0123456789abcdef", At: a.AcceptedAt, From: "203.0.113.77", NoticeDays: 10,
+				Disclosed: agreement.Disclosed{SHA256: strings.Repeat("0a1b2c3d", 8), Page: "/api/dd-setup"}}
+			document, err := printer.Print(t.Context(), a)
+			if got := bytes.Count(document, []byte("/Type /Page\n")); err != nil || got != 2 {
+				t.Errorf("with %s, sandbox %v, the agreement on one payment has %d pages, %v; want 2", part.name, sandboxed, got, err)
+			}
 		}
 	}
 }

@@ -40,6 +40,7 @@ type canvas struct {
 	used      used        // what is set on the page
 	scratch   []byte
 	y         float64    // top of the next line
+	valuesAt  float64    // the left edge of the values of labelled rows, and of the second of two rows in one line halfway
 	missing   bool       // a character that the fonts lack was written
 	noted     bool       // what stands for such a character is explained
 	accent    colour.RGB // the provider's, as it can be read on white
@@ -58,29 +59,33 @@ type style struct {
 // firstEmbedded is the number in the name of the first font that a document makes for itself, after the common fonts.
 const firstEmbedded = 3
 
-// scales are the sizes in which a document is tried, the largest first. The text is 9 points high, or down to 8 where that saves a
-// page or keeps the last one from being nearly empty.
-var scales = [...]float64{1, 0.945, 0.89}
+// scales are the sizes in which a document is tried, the largest first. The text is 9 points high, or down to 8 and its lines closer
+// where that saves a page or keeps the last one from being nearly empty.
+var scales = [...]scale{{1, 1}, {0.945, 1}, {0.89, 1}, {0.89, 0.92}}
+
+// scale is the size of the type, and the height of its lines in that size.
+type scale struct{ size, height float64 }
 
 // filled reports whether the last page of a document is more than nearly empty.
 func (c *canvas) filled() bool { return c.pdf.PageCount() == 1 || c.y > top+(bottom-top)/3 }
 
 // newCanvas begins a document about an agreement in one of scales, with one empty page. Its bytes depend on nothing but what is written: what the
 // library says of the document and its time is not kept.
-func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale float64) *canvas {
+func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale scale) *canvas {
 	accent, ok := colour.Parse(a.Provider.Colour)
 	if !ok {
 		accent = slate
 	}
 	accent = accent.Text()
 	scaled := func(face *face, size, height float64, col colour.RGB) style {
-		return style{face, size * scale, height * scale, col}
+		return style{face, size * scale.size, height * scale.size * scale.height, col}
 	}
 	c := &canvas{
 		pdf:         gofpdf.New("P", "mm", "A4", ""),
 		shaper:      shaper,
 		meta:        metadata{title: a.Title(), author: oneLine(a.Provider.Name), made: a.AcceptedAt},
 		structure:   newStructure(),
+		valuesAt:    left + 42*scale.size,
 		accent:      accent,
 		title:       style{bold, 18, 9.5, colour.Black},
 		heading:     scaled(bold, 12, 6.8, accent),

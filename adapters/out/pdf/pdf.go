@@ -114,7 +114,7 @@ func (p *Printer) render(a agreement.Agreement, press *press, made *agreement.Co
 	if err != nil {
 		return nil, err
 	}
-	draw := func(scale float64) *canvas {
+	draw := func(scale scale) *canvas {
 		c := newCanvas(p.regular, p.bold, press.shaper, a, scale)
 		mark := ""
 		if made != nil {

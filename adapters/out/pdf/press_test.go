@@ -16,7 +16,7 @@ func TestPressKeepsWhatTheLibraryDrew(t *testing.T) {
 	p := newPrinter(t)
 	press := <-p.presses
 	for pages := 1; pages <= 3; pages++ { // on the same press
-		c := newCanvas(p.regular, p.bold, press.shaper, accepted(), 1)
+		c := newCanvas(p.regular, p.bold, press.shaper, accepted(), scales[0])
 		c.pdf, c.marked = libraryDraws(pages), marking{}
 		pressed, err := press.document(c)
 		if err != nil {

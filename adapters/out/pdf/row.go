@@ -33,13 +33,12 @@ type line struct {
 }
 
 const (
-	itemIndent     = 6.0
-	belowRow       = 0.5
-	belowTallRow   = 1.0 // sets rows of several lines apart
-	betweenParts   = 1.0
-	betweenHalves  = 2.0
-	unbrokenLines  = 8 // a row of so many lines stays on one page
-	inValuesColumn = right - valuesAt
+	itemIndent    = 6.0
+	belowRow      = 0.5
+	belowTallRow  = 1.0 // sets rows of several lines apart
+	betweenParts  = 1.0
+	betweenHalves = 2.0
+	unbrokenLines = 8 // a row of so many lines stays on one page
 )
 
 // layRows divides the rows of a section into lines; two short facts share a line.
@@ -59,14 +58,14 @@ func (c *canvas) layRows(sec agreement.Section) []row {
 
 // isShort reports whether a row leaves room for another beside it.
 func (c *canvas) isShort(r row) bool {
-	return len(r.labels) == 1 && len(r.values) == 1 && c.width(c.body, r.values[0].text) <= left+halfway-valuesAt-betweenHalves
+	return len(r.labels) == 1 && len(r.values) == 1 && c.width(c.body, r.values[0].text) <= left+halfway-c.valuesAt-betweenHalves
 }
 
 // lay divides a labelled value into lines.
 func (c *canvas) lay(label, value string) row {
-	laid := row{labels: c.wrap(c.label, c.clean(c.label, label), valuesAt-left-2)}
+	laid := row{labels: c.wrap(c.label, c.clean(c.label, label), c.valuesAt-left-2)}
 	if !strings.Contains(value, "\n") {
-		for _, text := range c.wrap(c.body, c.clean(c.body, value), inValuesColumn) {
+		for _, text := range c.wrap(c.body, c.clean(c.body, value), right-c.valuesAt) {
 			laid.values = append(laid.values, line{text: text})
 		}
 	} else {
@@ -88,7 +87,7 @@ func (c *canvas) lay(label, value string) row {
 // layPart divides a paragraph or a list into lines.
 func (c *canvas) layPart(p agreement.Paragraph) (lines []line) {
 	part := func(text string, first line) {
-		for i, text := range c.wrap(c.body, c.clean(c.body, text), inValuesColumn-first.indent) {
+		for i, text := range c.wrap(c.body, c.clean(c.body, text), right-c.valuesAt-first.indent) {
 			next := line{indent: first.indent}
 			if i == 0 {
 				next = first
@@ -180,11 +179,11 @@ func (c *canvas) drawRow(list *element, r row) {
 			}
 			entry := inner.add("LI", "")
 			c.as(entry.add("Lbl", ""))
-			c.drawText(c.body, valuesAt, c.y, c.clean(c.body, l.mark))
+			c.drawText(c.body, c.valuesAt, c.y, c.clean(c.body, l.mark))
 			value = entry.add("LBody", "")
 		}
 		c.as(value)
-		c.drawText(c.body, valuesAt+r.x+l.indent, c.y, l.text)
+		c.drawText(c.body, c.valuesAt+r.x+l.indent, c.y, l.text)
 		c.y += c.body.height
 	}
 	c.y = end

@@ -5,11 +5,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// valuesAt is the left edge of the values of labelled rows, and of the second of two rows in one line halfway, in millimetres.
-const (
-	valuesAt = left + 42.0
-	halfway  = (right - left) / 2
-)
+// halfway is the distance from the first of two rows in one line to the second, in millimetres.
+const halfway = (right - left) / 2
 
 // drawSection draws sec in the order in which it is read; first is the one with the document's title. The height of what must
 // stand with its end, which is the end of the document, is tail.
@@ -96,7 +93,7 @@ func (c *canvas) drawBox(sec agreement.Section) {
 	values := make([][]string, len(sec.Rows))
 	height := pad + title.height
 	for i, r := range sec.Rows {
-		values[i] = c.wrap(c.glance, c.clean(c.glance, r.Value), right-pad-valuesAt)
+		values[i] = c.wrap(c.glance, c.clean(c.glance, r.Value), right-pad-c.valuesAt)
 		height += float64(len(values[i])) * c.glanceLabel.height
 	}
 	c.y += 2
@@ -110,7 +107,7 @@ func (c *canvas) drawBox(sec agreement.Section) {
 		c.as(labelled)
 		c.drawText(st, left+pad, y, label)
 		c.as(valued)
-		c.drawText(c.glance, valuesAt, y, value)
+		c.drawText(c.glance, c.valuesAt, y, value)
 	}
 	draw(title, sec.Title, "", c.structure.document.add("H2", ""), nil)
 	list := c.structure.document.add("L", ofTerms)
