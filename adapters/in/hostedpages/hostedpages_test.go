@@ -35,7 +35,8 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 	page.lacks(t, "$2,736.15", "$2,790.00") // subtotals
 	at := 0
 	for _, next := range []string{"<strong>$200.00</strong>", "<strong>$53.65 a week</strong>", "$2,990.00 in all", "Student:", "Lender:",
-		"read all terms", "<button", "<details>"} {
+		"read all terms", "<button", "<details>", "</details>",
+		"<h2>What you agree to, and your rights</h2>", "No payment is taken before"} { // nothing to agree to is folded
 		i := strings.Index(page.body[at:], next)
 		if i < 0 {
 			t.Fatalf("%q does not follow after\n%s", next, page.body[:at])

@@ -40,7 +40,7 @@ var pageStates = []pageState{
 			return setupURL(s.Post(t, "TUI", "/v1/provider-checkouts", sandbox.Order(sandbox.LegacyCreate, "ORDER-1")))
 		}},
 	{name: "open, with a lender and a short notice", heading: sandbox.OpenTitle, serving: withTerms,
-		says: []string{"Lender: Pūtea Limited", "2 calendar days after that", "2 calendar days’ notice instead of the usual 10", "first day for direct debits after 2 calendar days of notice"},
+		says: []string{"Lender: Pūtea Limited", "nor sooner than 2 calendar days after that day", "in place of the usual 10 calendar days", "at least 2 calendar days after the confirmation"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			s.Configure(t, strings.Replace(sandbox.Providers, `"active": true`, `"notice_days": 2, "active": true`, 1))
 			return setupURL(s.Create(t, "ORDER-1"))
@@ -124,13 +124,13 @@ var pageStates = []pageState{
 		}},
 	{name: "done", heading: sandbox.DoneTitle, says: []string{"Completed on", "What happens next", "No payment has been taken"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string { return setupURL(s.Ready(t, "ORDER-1")) }},
-	{name: "confirmed", heading: sandbox.ConfirmedTitle, says: []string{"is confirmed", "nothing more to do", "PPA-", "until Sunday 30 April 2028", "Go back to Kōwhai Institute"},
+	{name: "confirmed", heading: sandbox.ConfirmedTitle, says: []string{"is confirmed", "Please have enough money", "PPA-", "until Sunday 30 April 2028", "Go back to Kōwhai Institute"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Ready(t, "ORDER-1")
 			s.Confirm(t, created)
 			return setupURL(created)
 		}},
-	{name: "confirmed, and the mandate died", heading: sandbox.ConfirmedTitle, says: []string{"Your direct debit has ended", "No payment can be taken", "PPA-", "ask Kōwhai Institute", "Go back to Kōwhai Institute"},
+	{name: "confirmed, and the mandate died", heading: sandbox.ConfirmedTitle, says: []string{"Your direct debit has ended", "No payments can be taken", "PPA-", "ask Kōwhai Institute", "Go back to Kōwhai Institute"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Ready(t, "ORDER-1")
 			s.Confirm(t, created)
