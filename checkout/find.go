@@ -1,6 +1,9 @@
 package checkout
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,14 +15,15 @@ import (
 const MaxPage = 100
 
 // Query says which checkouts an operator looks for: the checkouts that match every field that is set. Without a text and a trouble it
-// lists them, the newest first.
+// lists the checkouts of the provider.
 type Query struct {
 	// Text is an id of the checkout, its order, agreement, mandate, billing request, an event or a request (req_…), the id of an API
 	// key, an e-mail address, or the beginning of a name, given name or family name first. Ids are exact; in names and addresses
 	// neither case nor accents and macrons count. The id of a key finds the checkouts of its provider.
 	Text         string
 	ProviderCode string
-	Trouble      Trouble
+	Trouble      Trouble   // Text is "" then
+	Now          time.Time // for the trouble
 }
 
 // Hit is a checkout that was found.
@@ -64,10 +68,13 @@ func (s Student) Search() Search {
 	return Search{text.FoldName(s.FirstName + " " + s.LastName), text.FoldName(s.LastName + " " + s.FirstName), text.FoldEmail(s.Email)}
 }
 
+// Words returns the text as it is looked for.
+func (q Query) Words() string { return strings.TrimSpace(storable(q.Text)) }
+
 // Search returns the words of the text: an address, or the beginning of a name; neither for a text that names a request, an event or
 // nobody.
 func (q Query) Search() (email, name string) {
-	switch t := strings.TrimSpace(q.Text); {
+	switch t := q.Words(); {
 	case strings.HasPrefix(t, "req_"), strings.HasPrefix(t, "evt_"):
 		return "", ""
 	case strings.ContainsRune(t, '@'):
@@ -120,4 +127,86 @@ type FunnelDay struct {
 type Concluded struct {
 	Agreement agreement.Agreement
 	Checkout  Checkout
+}
+
+// OfCheckouts reports whether checkouts have the trouble. The others have no list of checkouts.
+func (t Trouble) OfCheckouts() bool { return t != TroubleNotifications && t != TroubleEvidence }
+
+// Window returns the times between which a thing must have its trouble since, to be counted at a time.
+func (t Trouble) Window(now time.Time) (earliest, latest time.Time) {
+	const days = 24 * time.Hour
+	earliest, latest = now.Add(-30*days), now
+	switch t {
+	case TroubleCRM:
+		earliest = time.Time{}
+	case TroubleUnconfirmed:
+		latest = now.Add(-time.Hour)
+	case TroubleUnfinished:
+		latest = now.Add(-1 * days)
+	case TroubleNotifications, TroubleEvidence:
+		earliest, latest = time.Time{}, now.Add(-10*time.Minute)
+	}
+	return earliest, latest
+}
+
+// Stage is a moment that the funnel counts.
+type Stage struct {
+	ProviderCode, CheckoutID string
+	Kind                     MomentKind
+}
+
+// CountStages counts, by day and provider, the checkouts that were created from a day on and before another one: each once in each
+// column of which it has a stage.
+func CountStages(stages []Stage, from, to string) []FunnelDay {
+	seen := map[Stage]bool{}
+	days := map[[2]string]*FunnelDay{}
+	for _, s := range stages {
+		day := dayOf(s.CheckoutID)
+		if seen[s] || new(FunnelDay).column(s.Kind) == nil || day < from || day >= to {
+			continue
+		}
+		seen[s] = true
+		d := days[[2]string{day, s.ProviderCode}]
+		if d == nil {
+			d = &FunnelDay{ProviderCode: s.ProviderCode, Day: day}
+			days[[2]string{day, s.ProviderCode}] = d
+		}
+		*d.column(s.Kind)++
+	}
+	list := make([]FunnelDay, 0, len(days))
+	for _, d := range days {
+		list = append(list, *d)
+	}
+	slices.SortFunc(list, func(a, b FunnelDay) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.ProviderCode, b.ProviderCode))
+	})
+	return list
+}
+
+// column returns the count of the checkouts that have a moment of the kind, or nil if the funnel does not count it.
+func (d *FunnelDay) column(kind MomentKind) *int {
+	switch kind {
+	case MomentCreated:
+		return &d.Created
+	case MomentOpened:
+		return &d.Opened
+	case MomentPressed:
+		return &d.Pressed
+	case MomentSetupDone:
+		return &d.SetUp
+	case MomentConfirmed:
+		return &d.Confirmed
+	}
+	return nil
+}
+
+// dayOf returns the day on which the checkout with this id was created, as the id says.
+func dayOf(checkoutID string) string {
+	rest := strings.TrimPrefix(checkoutID, ProviderOf(checkoutID)+"-")
+	ms, _, _ := strings.Cut(rest, "-")
+	n, err := strconv.ParseInt(ms, 10, 64)
+	if err != nil {
+		return ""
+	}
+	return time.UnixMilli(n).UTC().Format(time.DateOnly)
 }

@@ -17,6 +17,7 @@ type Admin interface {
 	Exporter
 	EvidenceReader
 	Operations
+	Desk
 }
 
 // Configurer changes what the operator configured. With each change comes did, the entry of the evidence log that says who

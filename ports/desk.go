@@ -12,12 +12,14 @@ import (
 // and that.
 //
 // A list continues after the Next of its last page, which is "" for the first: no entry comes twice, and entries that were there
-// before the first page and stay are all in it, while others come and go. A cursor that the store did not make is ErrNotFound.
+// before the first page and stay are all in it, while others come and go. ErrNotFound for a cursor that is not of the list, or whose
+// entry has left it.
 type Desk interface {
-	// Find returns a page of the checkouts that a query names. First come the checkouts that the text names by an id, then the
-	// checkouts by a name, in the order of the folded names; by an address or without a text the newest come first, of several
-	// providers of one address by provider; with a trouble the checkouts that have it for longest. A checkout whose personal data is
-	// erased is not found by a name or an address.
+	// Find returns a page of the checkouts that a query names: first the checkouts that the text names by an id; then the checkouts of
+	// persons whose family name and given name begin with it, and of persons whose given name and family name do, each in the order
+	// of the folded names; or the checkouts of an address. These, and all checkouts of a provider, come by their ids, of each provider
+	// the newest first; the checkouts that have a trouble come by the time since when. A checkout whose personal data is erased is not
+	// found by a name or an address.
 	Find(ctx context.Context, q checkout.Query, after string, limit int) (checkout.Page, error)
 
 	// Troubles counts what needs a hand at a time, by trouble and provider. Troubles without a count are left out.

@@ -33,6 +33,7 @@ func Store(t *testing.T, open Open) {
 	t.Run("operations", func(t *testing.T) { Operations(t, open) })
 	t.Run("providers", func(t *testing.T) { Providers(t, open) })
 	t.Run("keys", func(t *testing.T) { Keys(t, open) })
+	t.Run("desk", func(t *testing.T) { Desk(t, open) })
 	t.Run("export", func(t *testing.T) { Export(t, open) })
 	t.Run("every method", func(t *testing.T) { Every(t, open) })
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,6 +12,9 @@ import (
 
 // A visitor may be slow, but must not keep the snapshot for ever, which keeps the server from vacuuming.
 const allowSlowVisitor = `SET LOCAL idle_in_transaction_session_timeout = '10min'`
+
+// A query that must end by a time ends on the server too.
+const allowSlowQuery = `SET LOCAL statement_timeout = %d`
 
 // On a cluster each node has its own snapshot, which begins with the first read there: a first statement reads from every node,
 // and further ones go over the same connections.
@@ -31,7 +35,11 @@ func (e engine) Snapshot(ctx context.Context, read func(sqlstore.Snapshot) error
 		return fmt.Errorf("export: %w", mapError(err))
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) // it wrote nothing
-	if _, err := tx.Exec(ctx, allowSlowVisitor); err != nil {
+	patience := allowSlowVisitor
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = fmt.Sprintf(allowSlowQuery, max(time.Until(deadline), time.Millisecond).Milliseconds())
+	}
+	if _, err := tx.Exec(ctx, patience, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return fmt.Errorf("export: %w", mapError(err))
 	}
 	if e.Distributed {

@@ -9,6 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -50,7 +51,7 @@ func TestVersions(t *testing.T) {
 	db := open(t, place, postgres.Options{})
 	shell := connect(t, place)
 	t.Run("the program of the version before goes on", func(t *testing.T) {
-		execute(t, shell, `INSERT INTO provider_checkout_schema VALUES (2, '')`)
+		execute(t, shell, `INSERT INTO provider_checkout_schema SELECT max(version) + 1, '' FROM provider_checkout_schema`)
 		insert(t, open(t, place, postgres.Options{}), 1)
 		if err := db.Ready(t.Context()); err != nil {
 			t.Errorf("Ready: %v", err)
@@ -64,7 +65,7 @@ func TestVersions(t *testing.T) {
 		}
 	})
 	t.Run("an older program is refused", func(t *testing.T) {
-		execute(t, shell, `INSERT INTO provider_checkout_schema VALUES (3, '')`)
+		execute(t, shell, `INSERT INTO provider_checkout_schema SELECT max(version) + 1, '' FROM provider_checkout_schema`)
 		openFails(t, place, postgres.Options{}, "run the newer program")
 	})
 	t.Run("a schema older than the program is not ready", func(t *testing.T) {
@@ -138,6 +139,26 @@ func TestErrorsDoNotRepeatTheConnectionString(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The release before stores checkouts without the words by which they are found.
+func TestCheckoutsOfAnOlderProgramAreFound(t *testing.T) {
+	place := postgrestest.QuickURL(t)
+	db := open(t, place, postgres.Options{})
+	insert(t, db, 1)
+	c, err := db.FindCheckout(t.Context(), checkout.Reference{ProviderCode: "KOWHAI", OrderID: "order-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, connect(t, place), `UPDATE checkouts SET search_name = NULL, search_family = NULL, search_email = NULL,
+		first_name = 'Māia', last_name = 'Tūhoe'`)
+	for _, db := range []*postgres.DB{db, open(t, place, postgres.Options{})} {
+		page, err := db.Find(t.Context(), checkout.Query{Text: "tuhoe"}, "", 9)
+		if err != nil || len(page.Hits) != 1 || page.Hits[0].Checkout.ID != c.ID {
+			t.Errorf("Find = %+v, %v; want %s", page, err, c.ID)
+		}
+	}
+	execute(t, connect(t, place), `DO $$ BEGIN ASSERT (SELECT search_name = 'maia tuhoe' FROM checkouts); END $$`)
 }
 
 func TestNoServerIsBusy(t *testing.T) {

@@ -143,6 +143,9 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.findNodes(ctx); err != nil {
 		return err
 	}
+	if err := db.FoldAll(ctx); err != nil { // of checkouts that an older program stored
+		return err
+	}
 	if db.serving = o.Environment != ""; db.serving && !db.shared {
 		db.warm(ctx)
 	}

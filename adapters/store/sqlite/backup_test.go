@@ -211,7 +211,7 @@ func TestRestore(t *testing.T) {
 		}, file, [][]byte{secret}, "damaged"},
 		{"a backup of a program that is much newer", func(t *testing.T) string {
 			out := backedUp(t, path)
-			execute(t, shell(t, out), `INSERT INTO provider_checkout_schema VALUES (2, ''), (3, '')`)
+			execute(t, shell(t, out), `INSERT INTO provider_checkout_schema SELECT max(version) + n, '' FROM provider_checkout_schema, (SELECT 1 AS n UNION SELECT 2) GROUP BY n`)
 			return out
 		}, file, [][]byte{secret}, "run the newer program"},
 		{"a backup of a development version", func(t *testing.T) string {

@@ -142,7 +142,7 @@ func TestNewerSchema(t *testing.T) {
 	path := file(t)
 	db := open(t, path, sqlite.Options{})
 	t.Run("one version newer is served, if it was open before and if it is opened then", func(t *testing.T) {
-		execute(t, shell(t, path), `INSERT INTO provider_checkout_schema VALUES (2, '')`)
+		execute(t, shell(t, path), `INSERT INTO provider_checkout_schema SELECT max(version) + 1, '' FROM provider_checkout_schema`)
 		if err := db.Ready(t.Context()); err != nil {
 			t.Errorf("Ready: %v", err)
 		}
@@ -153,7 +153,7 @@ func TestNewerSchema(t *testing.T) {
 		}
 	})
 	t.Run("two versions newer is refused", func(t *testing.T) {
-		execute(t, shell(t, path), `INSERT INTO provider_checkout_schema VALUES (3, '')`)
+		execute(t, shell(t, path), `INSERT INTO provider_checkout_schema SELECT max(version) + 1, '' FROM provider_checkout_schema`)
 		openFails(t, path, sqlite.Options{}, "run the newer program")
 	})
 }

@@ -56,6 +56,7 @@ type DB struct {
 	schema  int // the version that this program knows
 	writer  writer
 	readers *pool
+	folding func() // ends it; nil for a command
 	*sqlstore.Store
 }
 
@@ -101,7 +102,9 @@ func (db *DB) open(ctx context.Context, o Options) error {
 		return err
 	}
 	var err error
-	db.readers, err = openReaders(ctx, db.writer.place)
+	if db.readers, err = openReaders(ctx, db.writer.place); err == nil && o.Environment != "" {
+		db.folding = db.startFolding()
+	}
 	return err
 }
 
@@ -131,6 +134,9 @@ func (db *DB) Schema() int { return db.schema }
 
 // Close waits for the writes under way and closes the store.
 func (db *DB) Close() error {
+	if db.folding != nil {
+		db.folding()
+	}
 	return errors.Join(db.readers.close(), db.writer.close()) // the last connection checkpoints the log
 }
 

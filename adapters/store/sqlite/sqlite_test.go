@@ -8,11 +8,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -56,6 +59,41 @@ func TestSameAsMemory(t *testing.T) {
 
 func TestClock(t *testing.T) {
 	storetest.CallersClock(t, func(t *testing.T) ports.Admin { return open(t, file(t), sqlite.Options{}) })
+}
+
+// folding is a store that is asked after a server has filled in the words of every checkout.
+type folding struct{ *sqlite.DB }
+
+func (f folding) Find(ctx context.Context, q checkout.Query, after string, limit int) (checkout.Page, error) {
+	if err := f.FoldAll(ctx); err != nil {
+		return checkout.Page{}, err
+	}
+	return f.DB.Find(ctx, q, after, limit)
+}
+
+func TestDeskOfFoldedWords(t *testing.T) {
+	t.Parallel()
+	storetest.Desk(t, func(t *testing.T) ports.Admin { return folding{open(t, file(t), sqlite.Options{})} })
+}
+
+func TestAServerFoldsInTheBackground(t *testing.T) {
+	testlevel.Full(t)
+	path := file(t)
+	db := open(t, path, sqlite.Options{Environment: catalogue.Sandbox})
+	c := checkout.Checkout{ID: "KOWHAI-1-a", ProviderCode: "KOWHAI", OrderID: "order-1", IdempotencyKey: "key-1"}
+	if err := db.InsertCheckout(t.Context(), checkout.Change{Next: c}, checkout.JobEntry{}); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		var left int
+		err := shell(t, path).QueryRow(`SELECT count(*) FROM checkouts WHERE search_name IS NULL`).Scan(&left)
+		if err == nil && left == 0 {
+			return
+		}
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("%d checkouts are without words, %v; want none after a second", left, err)
+		}
+	}
 }
 
 func TestSandboxRecords(t *testing.T) {

@@ -95,7 +95,12 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqu
 	c := &change.Next
 	return s.Do(ctx, "insert checkout "+c.ID, func(ctx context.Context, t Tx) error {
 		var b Batch
-		b.Write(insertCheckout, Checkout.Values(c, c.CreatedAt.UnixMilli())...)
+		if s.dialect.FoldsLater {
+			b.Write(insertCheckout, Checkout.Values(c, c.CreatedAt.UnixMilli())...)
+		} else {
+			words := c.Student.Search()
+			b.Write(insertFolded, Checkout.Values(c, append(Search.Values(&words), c.CreatedAt.UnixMilli())...)...)
+		}
 		b.unique(takenCheckout, c.ProviderCode, c.ID, c.OrderID, c.IdempotencyKey)
 		if err := s.storeRest(ctx, t, &b, &locked{provider: c.ProviderCode, id: c.ID, found: true}, change, enqueue); err != nil {
 			return err
@@ -267,6 +272,10 @@ func (s *Store) readMore(ctx context.Context, t Tx, l *locked, change checkout.C
 func (b *Batch) update(c, next checkout.Checkout, at time.Time) {
 	key := []any{next.ProviderCode, next.ID}
 	b.Write(updateState, append(State.Values(&next), key...)...)
+	if next.Student != c.Student {
+		words := next.Student.Search()
+		b.Write(updateSearch, append(Search.Values(&words), key...)...)
+	}
 	if lookups := Lookups.Values(&next); !slices.Equal(lookups, Lookups.Values(&c)) {
 		b.Write(updateLookups, append(lookups, key...)...)
 	}

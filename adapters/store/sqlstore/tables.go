@@ -75,7 +75,14 @@ var Lookups = Columns[checkout.Checkout]{
 	{Name: "mandate_id", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateID }},
 }
 
-// Checkout is all columns of a checkout.
+// Search is the columns of the words by which an operator finds a checkout. They are only written.
+var Search = Columns[checkout.Search]{
+	{Name: "search_name", Field: func(s *checkout.Search) any { return &s.Name }},
+	{Name: "search_family", Field: func(s *checkout.Search) any { return &s.Family }},
+	{Name: "search_email", Field: func(s *checkout.Search) any { return &s.Email }},
+}
+
+// Checkout is all columns of a checkout that are read.
 var Checkout = slices.Concat(Identity, State, Lookups)
 
 // Agreement is the columns of an agreement.

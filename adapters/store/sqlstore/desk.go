@@ -1,0 +1,165 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// troubles are the queries for the things that have a trouble: provider, checkout and since when, given the earliest and the latest time.
+var troubles = map[checkout.Trouble]string{
+	checkout.TroubleCRM: `SELECT provider_code, checkout_id AS id, created_ms AS since FROM @.jobs
+		WHERE state = 'pending' AND kind IN ('open', 'complete', 'authority') AND failure <> '' AND created_ms >= ? AND created_ms < ?`,
+	checkout.TroubleMandates: `SELECT provider_code, id, mandate_since_ms AS since FROM @.checkouts WHERE status = 'confirmed'
+		AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked') AND mandate_since_ms >= ? AND mandate_since_ms < ?`,
+	checkout.TroubleUnconfirmed: `SELECT provider_code, id, setup_completed_ms AS since FROM @.checkouts
+		WHERE setup_completed_ms IS NOT NULL AND confirmed_ms IS NULL AND setup_completed_ms >= ? AND setup_completed_ms < ?
+			AND status = 'direct_debit_setup_required' AND mandate_status NOT IN ('failed', 'cancelled', 'expired', 'blocked')`,
+	checkout.TroubleEvents: `SELECT provider_code, checkout_id AS id, created_ms AS since FROM @.jobs
+		WHERE state = 'dead' AND kind = 'deliver' AND created_ms >= ? AND created_ms < ?`,
+	checkout.TroubleNotices: `SELECT provider_code, checkout_id AS id, created_ms AS since FROM @.jobs
+		WHERE state = 'dead' AND kind = 'notify' AND created_ms >= ? AND created_ms < ?`,
+	checkout.TroubleUnfinished: `SELECT provider_code, id, created_ms AS since FROM @.checkouts
+		WHERE consent <> '' AND setup_completed_ms IS NULL AND confirmed_ms IS NULL AND created_ms >= ? AND created_ms < ?
+			AND status = 'direct_debit_setup_required'`,
+	checkout.TroubleNotifications: `SELECT provider_code, id, created_ms AS since FROM @.jobs
+		WHERE state = 'pending' AND kind = 'notified' AND created_ms >= ? AND created_ms < ?`,
+	checkout.TroubleEvidence: `SELECT '' AS provider_code, id, recorded_ms AS since FROM @.evidence
+		WHERE position IS NULL AND recorded_ms >= ? AND recorded_ms < ?`,
+}
+
+// troubled returns the entries that have the trouble of a query.
+func (d desk) troubled(ctx context.Context, q checkout.Query, after string) ([]listed, error) {
+	query, known := troubles[q.Trouble]
+	if !known || !q.Trouble.OfCheckouts() {
+		return nil, nil
+	}
+	var from listed
+	if after != "" {
+		var err error
+		if from, err = parseCursor(after); err != nil || from.by != string(q.Trouble) {
+			return nil, ports.ErrNotFound
+		}
+	}
+	earliest, latest := q.Trouble.Window(q.Now)
+	return d.list(ctx, string(q.Trouble), `SELECT provider_code, id, since FROM (SELECT provider_code, id, min(since) AS since FROM (`+query+`) AS t
+			GROUP BY provider_code, id) AS l WHERE (since, id) > (?, ?)`+ofProvider+` ORDER BY since, id LIMIT ?`,
+		earliest.UnixMilli(), latest.UnixMilli(), from.since, from.ID, d.of, d.of, d.limit+1)
+}
+
+// Troubles implements [ports.Desk].
+func (s *Store) Troubles(ctx context.Context, now time.Time) (counts []checkout.TroubleCount, err error) {
+	err = s.ask(ctx, "count troubles", func(ctx context.Context, src Source) error {
+		counts = nil
+		for _, t := range checkout.Troubles() {
+			earliest, latest := t.Window(now)
+			list, err := All(ctx, src, Fields(func(c *checkout.TroubleCount) []any {
+				return []any{&c.ProviderCode, &c.Count, (*Instant)(&c.Oldest)}
+			}), `SELECT provider_code, count(DISTINCT id), min(since) FROM (`+troubles[t]+`) AS t GROUP BY provider_code ORDER BY provider_code`,
+				earliest.UnixMilli(), latest.UnixMilli())
+			if err != nil {
+				return fmt.Errorf("%s: %w", t, err)
+			}
+			for _, c := range list {
+				c.Trouble = t
+				counts = append(counts, c)
+			}
+		}
+		return nil
+	})
+	return counts, err
+}
+
+const selectStages = `SELECT provider_code, checkout_id, kind FROM @.moments
+	WHERE kind IN ('created', 'opened', 'pressed', 'setup_done', 'confirmed') AND at_ms >= ?` + ofProvider
+
+// Funnel implements [ports.Desk].
+func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []checkout.FunnelDay, err error) {
+	first, err := time.Parse(time.DateOnly, from)
+	if err != nil {
+		return nil, fmt.Errorf("count the funnel: %w", err)
+	}
+	err = s.ask(ctx, "count the funnel", func(ctx context.Context, src Source) error {
+		stages, err := All(ctx, src, Fields(func(m *checkout.Stage) []any { return []any{&m.ProviderCode, &m.CheckoutID, (*string)(&m.Kind)} }),
+			selectStages, first.UnixMilli(), provider, provider)
+		days = checkout.CountStages(stages, from, to)
+		return err
+	})
+	return days, err
+}
+
+const selectConcluded = ` WHERE accepted_ms >= ? AND accepted_ms < ? AND (accepted_ms, number) < (?, ?) ORDER BY accepted_ms DESC, number DESC LIMIT ?`
+
+// Concluded implements [ports.Desk].
+func (s *Store) Concluded(ctx context.Context, from, to time.Time, after string, limit int) (page []checkout.Concluded, next string, err error) {
+	last := listed{since: to.UnixMilli()}
+	if after != "" {
+		if last, err = parseCursor(after); err != nil {
+			return nil, "", fmt.Errorf("read agreements: %w", err)
+		}
+	}
+	err = s.ask(ctx, "read agreements", func(ctx context.Context, src Source) error {
+		page, next = nil, ""
+		list, err := All(ctx, src, Scan(Agreement), agreements+selectConcluded, from.UnixMilli(), to.UnixMilli(), last.since, last.ID, limit+1)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		if len(list) > limit {
+			list = list[:limit]
+			a := list[limit-1]
+			next = fmt.Sprintf("agreement %d %s", a.AcceptedAt.UnixMilli(), a.Number)
+		}
+		keys := make([]CheckoutKey, len(list))
+		for i, a := range list {
+			keys[i] = CheckoutKey{a.Provider.Code, a.CheckoutID}
+		}
+		isOne, args := ofCheckouts(`provider_code, id`, keys)
+		found, err := All(ctx, src, scanCheckout, checkouts+` WHERE `+isOne, args...)
+		for _, a := range list {
+			page = append(page, concluded(a, found))
+		}
+		return err
+	})
+	return page, next, err
+}
+
+func concluded(a agreement.Agreement, of []checkout.Checkout) checkout.Concluded {
+	i := slices.IndexFunc(of, func(c checkout.Checkout) bool { return c.ID == a.CheckoutID })
+	return checkout.Concluded{Agreement: a, Checkout: of[max(i, 0)]}
+}
+
+// FoldAtOnce is the largest number of checkouts whose words are filled in by one transaction.
+const FoldAtOnce = 200
+
+// FoldAll fills in the words by which operators find the checkouts that are without.
+func (s *Store) FoldAll(ctx context.Context) error {
+	for {
+		if n, err := s.Fold(ctx); err != nil || n < FoldAtOnce {
+			return err
+		}
+	}
+}
+
+// Fold does so for some checkouts, and returns for how many.
+func (s *Store) Fold(ctx context.Context) (n int, err error) {
+	err = s.Do(ctx, "fold names", func(ctx context.Context, t Tx) error {
+		list, err := All(ctx, t, scanUnfolded, selectUnfolded+` ORDER BY id LIMIT ?`, FoldAtOnce)
+		if n = len(list); err != nil || n == 0 {
+			return err
+		}
+		slices.SortFunc(list, func(a, b unfolded) int { return cmp.Compare(a.student.LastName, b.student.LastName) })
+		var b Batch
+		for _, u := range list {
+			words := u.student.Search()
+			b.Write(foldWords, append(Search.Values(&words), u.ProviderCode, u.ID)...)
+		}
+		return t.Commit(ctx, &b)
+	})
+	return n, err
+}
