@@ -19,11 +19,13 @@ type Key struct {
 	RevokedAt   time.Time // zero while the key lives
 }
 
+// KeyIDSize is the number of the first bytes of a key's entropy that make its id; the others are the secret.
+const KeyIDSize = 5
+
 // The parts of a key's text are lower-case base32 (a-z2-7): none of them contains the underscore that
 // separates them, and a double click selects the whole key.
 const (
 	keyPrefix    = "pck"
-	idBytes      = 5 // of the entropy; the other 27 bytes are the secret
 	idLength     = 8
 	randomLength = 44
 	sumLength    = 7
@@ -34,8 +36,8 @@ const (
 // The text is pck_<environment>_<id>_<random>_<checksum>, so that a leaked key is recognisable.
 // The same entropy makes the same key: it must come from a cryptographic source.
 func NewKey(provider string, env Environment, now time.Time, entropy [32]byte) (text string, key Key) {
-	id := encode(entropy[:idBytes])
-	body := strings.Join([]string{keyPrefix, string(env), id, encode(entropy[idBytes:])}, "_")
+	id := encode(entropy[:KeyIDSize])
+	body := strings.Join([]string{keyPrefix, string(env), id, encode(entropy[KeyIDSize:])}, "_")
 	text = body + "_" + checksum(body)
 	return text, Key{
 		ID:          id,

@@ -76,7 +76,12 @@ func (v *visit) approve() error {
 }
 
 // perform does an act that was approved, as who asked for it.
-func (v *visit) perform(_ context.Context, _ operate.Operator, a checkout.Approval) error {
+func (v *visit) perform(ctx context.Context, o operate.Operator, a checkout.Approval) error {
+	switch operate.Act(a.Act) {
+	case operate.ActEnable:
+		_, err := o.SetActive(ctx, a.Target, true)
+		return err
+	}
 	return fmt.Errorf("approval %s: act %q cannot be done", a.ID, a.Act)
 }
 

@@ -148,6 +148,8 @@ func (d *desk) router() http.Handler {
 	router.On("POST "+signInPath, http.HandlerFunc(d.click))
 	router.On("GET "+callbackPath, http.HandlerFunc(d.callback))
 	router.On("POST /sign-out", http.HandlerFunc(d.signOut))
+	router.On("GET "+handoverPath+"{token}", http.HandlerFunc(d.offerKey))
+	router.On("POST "+handoverPath+"{token}", http.HandlerFunc(d.handOver))
 	router.On("GET "+assetsPath+"{asset}", http.HandlerFunc(d.site.Asset))
 	for _, route := range routes() {
 		router.On(route.Path, d.guarded(route))
@@ -179,6 +181,7 @@ var messages = map[int]struct{ Title, Text string }{
 	http.StatusMethodNotAllowed:      {"This page does not work that way", "Go back, and try another way."},
 	http.StatusConflict:              {"It cannot be done now", "What is on record has changed. Go back and look again."},
 	http.StatusUnprocessableEntity:   {"Something is missing", "Go back, and fill in the form. An act needs a reason, in one line, without personal data."},
+	http.StatusGone:                  {"This page opens no more", "It was opened before, or a day has passed. Ask for a new one."},
 	http.StatusInternalServerError:   {"Something went wrong", "Wait a minute, then try again."},
 	http.StatusServiceUnavailable:    {"The store is busy", "Wait a few seconds, then try again."},
 	http.StatusBadGateway:            {"The sign-in does not answer", "The issuer of sign-ins cannot be reached. Try again in a minute."},

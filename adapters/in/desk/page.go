@@ -13,6 +13,9 @@ type page struct {
 	Content any
 }
 
+// timeLayout is the form of times on the desk.
+const timeLayout = "2 Jan 2006, 15:04:05"
+
 // Name returns who is signed in.
 func (p page) Name() string { return p.v.session.Name }
 
@@ -36,7 +39,7 @@ func (p page) At(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.In(p.v.zone).Format("2 Jan 2006, 15:04:05")
+	return t.In(p.v.zone).Format(timeLayout)
 }
 
 // Stamp returns a time for programs that read the page.

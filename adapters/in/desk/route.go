@@ -33,6 +33,12 @@ func routes() []Route {
 		{"POST /approvals/{id}/approve", operate.ActApprovals, (*visit).approve},
 		{"POST /approvals/{id}/decline", operate.ActApprovals, (*visit).decline},
 		{"GET /audit", operate.ActAudit, (*visit).audit},
+		{"GET /providers", operate.ActSee, (*visit).providers},
+		{"GET /providers/{id}", operate.ActSee, (*visit).provider},
+		{"POST /providers/{id}/redeliver", operate.ActRedeliverAll, (*visit).redeliver},
+		{"POST /providers/{id}/disable", operate.ActDisable, (*visit).disable},
+		{"POST /providers/{id}/enable", operate.ActEnable, (*visit).enable},
+		{"POST /providers/{id}/keys", operate.ActRevokeKey, (*visit).keys},
 	}
 }
 
@@ -67,12 +73,14 @@ func statusOf(err error) int {
 		return http.StatusForbidden
 	case errors.Is(err, operate.ErrNoReason), errors.Is(err, errFields):
 		return http.StatusUnprocessableEntity
-	case errors.Is(err, ports.ErrNotFound):
+	case errors.Is(err, ports.ErrNotFound), errors.Is(err, operate.ErrNoProvider):
 		return http.StatusNotFound
 	case errors.Is(err, operate.ErrDecided), refusal != nil && web.APIStatus(refusal.Code) == http.StatusConflict:
 		return http.StatusConflict
 	case errors.Is(err, ports.ErrBusy), refusal != nil && refusal.Code == checkout.CodeBusy:
 		return http.StatusServiceUnavailable
+	case errors.Is(err, errOver):
+		return http.StatusGone
 	case errors.Is(err, errIssuer):
 		return http.StatusBadGateway
 	}

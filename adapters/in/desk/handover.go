@@ -1,0 +1,141 @@
+package desk
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	handoverPath  = "/handover/"
+	handoverLimit = 24 * time.Hour
+	handoverUse   = "desk handover"
+)
+
+// handover is an API key that is promised to a provider, sealed in the address of a page that needs no sign-in. The key is made when
+// the page is opened. Its id is drawn before, and a store takes one key of an id: so the page opens once.
+type handover struct {
+	Key                      []byte // the bytes of the id
+	Provider                 string
+	Name, Role, Person, Text string // who promised it, and why
+	Until                    time.Time
+}
+
+// keys revokes a key of the provider, or leads to the page that hands over a new one.
+func (v *visit) keys() error {
+	ctx, act := v.r.Context(), operate.ActIssueKey
+	key := v.field("revoke")
+	if key != "" {
+		act = operate.ActRevokeKey
+	}
+	v.role = v.session.roleFor(act)
+	o, err := v.acting(act)
+	if err != nil {
+		return err
+	}
+	if _, err := v.Store.Provider(ctx, v.id()); err != nil {
+		return err
+	}
+	if key != "" {
+		all, err := v.Store.Keys(ctx)
+		switch {
+		case err != nil:
+			return err
+		case !slices.ContainsFunc(all, func(k catalogue.Key) bool { return k.ID == key && k.Provider == v.id() }):
+			return ports.ErrNotFound
+		}
+		if _, err := o.RevokeKey(ctx, key); err != nil {
+			return err
+		}
+		return v.back("/providers/" + v.id())
+	}
+	h := handover{Key: make([]byte, catalogue.KeyIDSize), Provider: v.id(), Name: o.By, Role: string(o.Role), Person: o.Person, Text: o.Reason,
+		Until: v.Now().Add(handoverLimit)}
+	if _, err := io.ReadFull(v.Rand, h.Key); err != nil {
+		return fmt.Errorf("generate the id of a key: %w", err)
+	}
+	plain, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	sealed, err := v.sealer.Encrypt(plain, handoverUse)
+	if err != nil {
+		return err
+	}
+	return v.back(handoverPath + base64.RawURLEncoding.EncodeToString(sealed))
+}
+
+// errOver: the page of a handover opens no more.
+var errOver = errors.New("it was opened before, or its time is over")
+
+// handover returns what the address of a page promises, if it still does.
+func (d *desk) handover(r *http.Request) (h handover, err error) {
+	sealed, err := base64.RawURLEncoding.DecodeString(mux.Vars(r)["token"])
+	if err != nil {
+		return h, ports.ErrNotFound
+	}
+	plain, err := d.sealer.Decrypt(sealed, handoverUse)
+	if err != nil || json.Unmarshal(plain, &h) != nil || len(h.Key) != catalogue.KeyIDSize {
+		return h, ports.ErrNotFound
+	}
+	all, err := d.Store.Keys(r.Context())
+	if err != nil {
+		return h, err
+	}
+	var entropy [32]byte
+	copy(entropy[:], h.Key)
+	_, key := catalogue.NewKey(h.Provider, catalogue.Sandbox, time.Time{}, entropy)
+	if !d.Now().Before(h.Until) || slices.ContainsFunc(all, func(k catalogue.Key) bool { return k.ID == key.ID }) {
+		return h, errOver
+	}
+	return h, nil
+}
+
+// offerKey shows that a key waits. It makes none: programs that look at links before people do open this page too.
+func (d *desk) offerKey(w http.ResponseWriter, r *http.Request) {
+	h, err := d.handover(r)
+	if err != nil {
+		d.fail(w, r, err)
+		return
+	}
+	_, here := d.session(r)
+	d.show(w, r, http.StatusOK, "handover.html", "An API key", handoverView{handover: h, At: h.Until.In(d.zone).Format(timeLayout), Here: here})
+}
+
+// handoverView is the content of the page that hands over a key.
+type handoverView struct {
+	handover
+	At   string
+	Here bool // somebody who is signed in looks at it
+	New  string
+}
+
+// handOver makes the key, and shows it.
+func (d *desk) handOver(w http.ResponseWriter, r *http.Request) {
+	h, err := d.handover(r)
+	if err == nil {
+		o := operate.Operator{Store: d.Store, Keyring: d.keyring, By: h.Name, Role: operate.Role(h.Role), Person: h.Person, Reason: h.Text,
+			Now: d.Now, Rand: io.MultiReader(bytes.NewReader(h.Key), d.Rand)} // a key's id is made of the first bytes
+		var text string
+		if text, err = o.IssueKey(r.Context(), h.Provider, ""); err == nil {
+			d.show(w, r, http.StatusOK, "handover.html", "An API key", handoverView{handover: h, New: text})
+			return
+		}
+	}
+	if errors.Is(err, ports.ErrDuplicate) {
+		err = errOver
+	}
+	d.fail(w, r, err)
+}

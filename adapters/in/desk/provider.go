@@ -1,0 +1,169 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+)
+
+const (
+	// maxEvents is the most events of a day that a provider's page counts.
+	maxEvents = 10_000
+	// maxHistory is the number of the newest entries of the evidence log in which a provider's history is looked for.
+	maxHistory = 1000
+	// redeliverLimit is the time after which a redelivery of many events ends; what is left waits for the next press.
+	redeliverLimit = 20 * time.Second
+)
+
+// providers lists every provider.
+func (v *visit) providers() error {
+	list, err := v.Store.Providers(v.r.Context())
+	if err != nil {
+		return err
+	}
+	return v.page("providers.html", "Providers", list)
+}
+
+// providerView is the content of a provider's page.
+type providerView struct {
+	catalogue.Provider
+	Keys    []catalogue.Key
+	Events  map[string]int // of the last day, by the state of their delivery
+	Failing time.Time      // when the oldest of them that was given up entered; zero without one
+	History []entryView
+}
+
+// provider shows one provider: its keys, the receiver's last day, and the history of its configuration.
+func (v *visit) provider() error {
+	ctx := v.r.Context()
+	p, err := v.Store.Provider(ctx, v.id())
+	if err != nil {
+		return err
+	}
+	view := providerView{Provider: p, Events: map[string]int{}}
+	all, err := v.Store.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	view.Keys = slices.DeleteFunc(all, func(k catalogue.Key) bool { return k.Provider != p.Code })
+	sent, err := v.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: p.Code,
+		Since: v.Now().AddDate(0, 0, -1)}, maxEvents)
+	if err != nil {
+		return err
+	}
+	for _, j := range sent {
+		if view.Events[jobStates[j.State]]++; j.State == checkout.JobDead {
+			view.Failing = j.Job.CreatedAt
+		}
+	}
+	if view.History, err = v.history(ctx, p.Code); err != nil {
+		return err
+	}
+	return v.page("provider.html", p.DisplayName(), view)
+}
+
+// Live returns the ids of the keys that are not revoked.
+func (p providerView) Live() (ids []string) {
+	for _, k := range p.Keys {
+		if k.RevokedAt.IsZero() {
+			ids = append(ids, k.ID)
+		}
+	}
+	return ids
+}
+
+// history returns what operators did to a provider and its keys, the newest first.
+func (v *visit) history(ctx context.Context, code string) (list []entryView, err error) {
+	head, err := v.Store.EvidenceHead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, head.Size-maxHistory)
+	sealed, err := v.Store.SealedEvidence(ctx, from, maxHistory)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := v.Store.UnsealedEvidence(ctx, maxHistory)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range append(sealed, waiting...) {
+		number := from + int64(i) + 1
+		if i >= len(sealed) {
+			number = 0
+		}
+		if entry := v.entry(e, number); concerns(entry.Operation, code) {
+			list = append(list, entry)
+		}
+	}
+	slices.Reverse(list)
+	return list, nil
+}
+
+// concerns reports whether an operation names a provider.
+func concerns(op evidence.Operation, code string) bool {
+	return slices.Contains(strings.Fields(op.Subject), code) || slices.ContainsFunc(op.Changes, func(line string) bool {
+		return strings.Contains(line, "of provider "+code+",")
+	})
+}
+
+// redeliver sends the failed events of a provider again, until that is done or takes too long for a page.
+func (v *visit) redeliver() error {
+	o, err := v.acting(operate.ActRedeliverAll)
+	if err != nil {
+		return err
+	}
+	days := map[string]int{"1": 1, "3": 3, "30": 30}[v.field("days")]
+	if days == 0 {
+		return errFields
+	}
+	if _, err := v.Store.Provider(v.r.Context(), v.id()); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(v.r.Context(), redeliverLimit)
+	defer cancel()
+	_, err = o.RedeliverFailed(ctx, v.Now().AddDate(0, 0, -days), v.id(), v.Sender, func(operate.Redelivered) {})
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return v.back("/providers/" + v.id())
+}
+
+// disable has the provider's calls refused.
+func (v *visit) disable() error {
+	o, err := v.acting(operate.ActDisable)
+	if err != nil {
+		return err
+	}
+	if _, err := o.SetActive(v.r.Context(), v.id(), false); err != nil {
+		return err
+	}
+	return v.back("/providers/" + v.id())
+}
+
+// enable asks for the provider's calls to be accepted again.
+func (v *visit) enable() error {
+	if _, err := v.Store.Provider(v.r.Context(), v.id()); err != nil {
+		return err
+	}
+	return v.ask(operate.ActEnable, v.id(), "")
+}
+
+// ask has an act wait for a second person.
+func (v *visit) ask(act operate.Act, target, detail string) error {
+	o, err := v.operator()
+	if err != nil {
+		return err
+	}
+	if _, err := o.Ask(v.r.Context(), act, target, detail); err != nil {
+		return err
+	}
+	return v.back("/approvals")
+}

@@ -1,0 +1,42 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+)
+
+// SetActive has a provider's calls accepted, or refused, and reports whether that is a change. Nothing is recorded without a change.
+// ErrNoProvider if there is no such provider.
+func (o Operator) SetActive(ctx context.Context, code string, active bool) (changed bool, err error) {
+	act := ActDisable
+	if active {
+		act = ActEnable
+	}
+	return o.changeProvider(ctx, act, code, func(p *catalogue.Provider) { p.Active = active })
+}
+
+// changeProvider changes one provider, and reports whether it is another then.
+func (o Operator) changeProvider(ctx context.Context, act Act, code string, change func(*catalogue.Provider)) (changed bool, err error) {
+	err = o.Store.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		after := slices.Clone(before)
+		i := slices.IndexFunc(after, func(c catalogue.Configuration) bool { return c.Provider.Code == code })
+		if i < 0 {
+			return nil, nil, ErrNoProvider
+		}
+		change(&after[i].Provider)
+		lines := catalogue.Diff(before, after)
+		if len(lines) == 0 {
+			return nil, nil, errNothingToStore
+		}
+		entry, err := o.entry(evidence.Operation{Name: string(act), Subject: code, Changes: lines}, o.now())
+		return after, &entry, err
+	})
+	if errors.Is(err, errNothingToStore) {
+		return false, nil
+	}
+	return err == nil, err
+}
