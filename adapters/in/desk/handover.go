@@ -103,7 +103,7 @@ func (d *desk) handover(r *http.Request) (h handover, err error) {
 	return h, nil
 }
 
-// offerKey shows that a key waits. It makes none: programs that look at links before people do open this page too.
+// offerKey shows that a key waits. It makes no key: programs that look at links before people do open this page too.
 func (d *desk) offerKey(w http.ResponseWriter, r *http.Request) {
 	h, err := d.handover(r)
 	if err != nil {
