@@ -69,7 +69,7 @@ func (s Student) Search() Search {
 }
 
 // Words returns the text as it is looked for.
-func (q Query) Words() string { return strings.TrimSpace(storable(q.Text)) }
+func (q Query) Words() string { return strings.TrimSpace(storable(q.Text, maxStored)) }
 
 // Search returns the words of the text: an address, or the beginning of a name; neither for a text that names a request, an event or
 // nobody.
