@@ -154,7 +154,7 @@ func TestContract1TheAgreementNamesThePayerAndTheStudent(t *testing.T) {
 			}
 			for name, text := range map[string]string{"PDF": s.document(t, confirmed.String("agreement.number")),
 				"page": html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(shown.String(), ""))} {
-				for _, said := range []string{"Payer" + parent + "Student" + "Aroha Ngata", "Student’s email" + a.Student.Email,
+				for _, said := range []string{"Payer" + parent + " (the name given with the bank account)" + "Student" + "Aroha Ngata", "Student’s email" + a.Student.Email,
 					"The student accepts the payment plan.", "The payer is the account holder",
 					"The payer accepted the direct debit terms on the setup page on"} {
 					if !strings.Contains(sandbox.WithoutSpace(text), sandbox.WithoutSpace(said)) {

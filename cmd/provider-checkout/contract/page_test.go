@@ -60,7 +60,7 @@ func TestContract4OpeningTheSetupPageChangesNothing(t *testing.T) {
 			t.Errorf("setup_url is %q", setupURL)
 		}
 		legalURL := strings.Replace(setupURL, sandbox.SetupPagePath, sandbox.SetupPagePath+"/legal", 1)
-		times := testlevel.Of(20, 10_000)
+		times := testlevel.Of(20, 1_000) // ten times over
 		look := func(status int, pages ...string) {
 			t.Helper()
 			before, sent := s.Records(t), len(s.Receiver.Deliveries())
