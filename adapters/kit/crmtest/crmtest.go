@@ -59,9 +59,11 @@ type Stored struct {
 	MandateSince  time.Time // zero where it is not known
 	Authorisation checkout.AuthorisationStatus
 	Complete      bool
-	Completions   int    // how often it became complete
-	ChangedAfter  int    // writes that changed a record of the enrolment after it became complete
-	Counts        Counts // of all enrolments together
+	EndedAt       time.Time // zero unless it has ended
+	Withdrawn     bool      // it was withdrawn; else cancelled
+	Completions   int       // how often it became complete
+	ChangedAfter  int       // writes that changed a record of the enrolment after it became complete
+	Counts        Counts    // of all enrolments together
 }
 
 // Counts are the numbers of records in a CRM.
@@ -97,6 +99,8 @@ func CRM(t *testing.T, open Open) {
 		{"an update records what became of the direct debit of a complete enrolment, and the latest stays", authorityUpdated},
 		{"an update that comes late changes nothing", updateLate},
 		{"an update of what was not opened or is not complete, or with other records, is refused", updateRefused},
+		{"an end is recorded once and changes nothing else, and neither does anything after it", endRecorded},
+		{"an end of what was not opened, of the wrong kind or with other records is refused", endRefused},
 		{"an agreement is on record once it is stored", agreedOnRecord},
 		{"an agreement is on record though its completion was stopped", agreedThoughStopped},
 		{"an enrolment of the other environment is an error", otherEnvironment},

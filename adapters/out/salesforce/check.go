@@ -156,7 +156,7 @@ func (m Mapping) compareField(f field, readOnly bool, w describeFieldWire) (prob
 	}
 	wanted := f.values
 	if f.name == fieldStage {
-		wanted = []string{m.names[stageOpen], m.names[stageComplete]}
+		wanted = slices.Compact([]string{m.names[stageOpen], m.names[stageComplete], m.names[stageCancelled], m.names[stageWithdrawn]})
 	}
 	for _, value := range wanted {
 		if !slices.Contains(w.Values, picklistWire{Active: true, Value: value}) {

@@ -7,10 +7,12 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 const mapping = `{"contact": {"fields": {"key": "Our_Key__c"}}, "authority": {"object": "Debit__c", "fields": {"status": "State__c"}},
-	"agreement": {"fields": {"authority": "Debit__c", "opportunity": "Enrolment__c"}}, "stages": {"open": "Application", "complete": "Enrolled"}}`
+	"agreement": {"fields": {"authority": "Debit__c", "opportunity": "Enrolment__c"}},
+	"stages": {"open": "Application", "complete": "Enrolled", "cancelled": "Left", "withdrawn": "Left"}}`
 
 // renamed is an organisation that names things as the mapping says.
 func renamed(schema *salesforcetest.Schema) {
@@ -20,7 +22,7 @@ func renamed(schema *salesforcetest.Schema) {
 	schema.Rename("Payment_Plan_Agreement__c.Opportunity__c", "Enrolment__c")
 	schema.Rename("Direct_Debit_Authority__c", "Debit__c")
 	stage := schema.Field("Opportunity.StageName")
-	stage.Values, stage.Restricted = []string{"Application", "Enrolled"}, true
+	stage.Values, stage.Restricted = []string{"Application", "Enrolled", "Left"}, true
 }
 
 // mapped is a CRM with a mapping.
@@ -47,6 +49,14 @@ func TestAnOrganisationWithOtherNamesIsMapped(t *testing.T) {
 	if d := b.sim.Records("Debit__c")[0]; d["State__c"] != "Authorised" {
 		t.Errorf("state %q, want Authorised", d["State__c"])
 	}
+	end := checkout.Ending{EnrolmentKey: c.EnrolmentKey, Records: c.Records, Withdrawn: true,
+		End: checkout.End{At: c.Agreement.AcceptedAt, By: checkout.PartyOperator, Ground: checkout.GroundHardship}}
+	if err := b.End(t.Context(), end); err != nil {
+		t.Fatal(err)
+	}
+	if o := b.sim.Records("Opportunity")[0]; o["StageName"] != "Left" || o["End__c"] != "withdrawn: hardship" {
+		t.Errorf("of a withdrawn enrolment the opportunity is %v", o)
+	}
 }
 
 // Salesforce takes names in any letter case, and answers with its own.
@@ -71,6 +81,8 @@ func TestAMappingIsStrict(t *testing.T) {
 		`{"contact": {"fields": {"key": "email"}}}`:        "contact.fields.email is Email, as key is",
 		`{"stages": {"open": "Closed Won"}}`:               "stages must differ",
 		`{"stages": {"open": "@{contact.id}"}}`:            "stages.open must be a value",
+		`{"stages": {"withdrawn": "Closed Won"}}`:          "stages.withdrawn must not be the stage of a complete",
+		`{"stages": {"complete": "Closed Lost"}}`:          "stages.cancelled must not be the stage of a complete",
 		`{"stages": {"open": "A", "open": "B"}}`:           "stages.open",
 		`{"stages": {"closed": "A"}, "contact": "Person"}`: "stages.closed is not known",
 	} {

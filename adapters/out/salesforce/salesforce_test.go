@@ -178,6 +178,10 @@ func (b *bench) stored(t *testing.T, id string) crmtest.Stored {
 		Counts: crmtest.Counts{Contacts: records["Contact"], Opportunities: records["Opportunity"], Authorities: records["Direct_Debit_Authority__c"],
 			Agreements: records["Payment_Plan_Agreement__c"], Documents: records["ContentDocument"]},
 	}
+	if at := o["Ended_At__c"]; at != "" {
+		s.EndedAt, _ = time.Parse(time.RFC3339Nano, at)
+		s.Withdrawn = strings.HasPrefix(o["End__c"], "withdrawn")
+	}
 	if since := authority["Mandate_Changed_At__c"]; since != "" {
 		s.MandateSince, _ = time.Parse(time.RFC3339Nano, since)
 	}

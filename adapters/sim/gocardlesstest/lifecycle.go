@@ -114,7 +114,11 @@ func (s *state) createMandate(now time.Time, b *billingRequest) {
 	b.mandateID = m.id
 	s.addMandate(now, m)
 	for i, move := range b.fate.moves {
-		s.later(now.Add(time.Duration(i+1)*fateAfter), func(at time.Time) { s.move(at, m, move) })
+		s.later(now.Add(time.Duration(i+1)*fateAfter), func(at time.Time) {
+			if !m.ended {
+				s.move(at, m, move)
+			}
+		})
 	}
 }
 

@@ -109,6 +109,7 @@ type mandate struct {
 	request     string // the billing request
 	replacement string // the mandate that stands in its place
 	submission  string // the holder's name as the bank gets it
+	ended       bool   // by a call of the API: its fate does not come true any more
 }
 
 // dead reports whether no money can be collected under the mandate.

@@ -21,6 +21,7 @@ func cancelMandate(s *state, c *call) (answer, *apiError) {
 	if m.dead() {
 		return answer{}, wrongState("mandate_not_cancelled", "The mandate is "+m.status+" and cannot be cancelled")
 	}
+	m.ended = true
 	s.move(c.now, m, move{action: "cancelled"})
 	return answer{id: m.id, body: m.toWire()}, nil
 }

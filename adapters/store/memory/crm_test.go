@@ -42,7 +42,7 @@ func stored(crm *memory.CRM, opportunityID string) (s crmtest.Stored) {
 			Document: e.Document, MandateID: e.Setup.MandateID,
 			AccountHolder: e.Setup.AccountHolder, Complete: e.Completions > 0, Completions: e.Completions,
 			Mandate: e.Setup.Mandate, MandateReason: e.Setup.MandateReason, MandateSince: e.Setup.MandateSince,
-			Authorisation: cmp.Or(e.Setup.Authorisation, checkout.CustomerInProgress)}
+			Authorisation: cmp.Or(e.Setup.Authorisation, checkout.CustomerInProgress), EndedAt: e.End.At, Withdrawn: e.End.Ground != ""}
 		if e.Agreement != nil {
 			s.Agreement, s.Price = e.Agreement.Number, e.Agreement.Pricing.Price
 		}

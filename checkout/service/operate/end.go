@@ -21,7 +21,7 @@ func (o Operator) Cancel(ctx context.Context, id string) error {
 		return err
 	}
 	now := o.now()
-	entry, err := o.entry(evidence.Operation{Name: "cancel", Subject: id, Changes: []string{"checkout " + id + ": cancelled"}}, now)
+	entry, err := o.entry(evidence.Operation{Name: string(ActCancel), Subject: id, Changes: []string{"checkout " + id + ": cancelled"}}, now)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (o Operator) Withdraw(ctx context.Context, number string, ground checkout.G
 		return err
 	}
 	now := o.now()
-	entry, err := o.entry(evidence.Operation{Name: "withdraw", Subject: number,
+	entry, err := o.entry(evidence.Operation{Name: string(ActWithdraw), Subject: number,
 		Changes: []string{"agreement " + number + ": withdrawn", "ground: " + string(ground)}}, now)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (o Operator) MailLink(ctx context.Context, id string, lifetime time.Duratio
 		return err
 	}
 	now := o.now()
-	entry, err := o.entry(evidence.Operation{Name: "link", Subject: id, Changes: []string{"checkout " + id + ": a new link is sent"}}, now)
+	entry, err := o.entry(evidence.Operation{Name: string(ActLink), Subject: id, Changes: []string{"checkout " + id + ": a new link is sent"}}, now)
 	if err != nil {
 		return err
 	}
