@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -15,8 +16,14 @@ const (
 	minDistinct = 6
 )
 
+// MaxRedeliver is the longest time for which an event that failed is sent again.
+const MaxRedeliver = 72 * time.Hour
+
 func (f *faults) destination(d Destination, sandbox bool) {
 	f.events(d.Events)
+	if d.RedeliverFor < 0 || d.RedeliverFor > MaxRedeliver {
+		f.add("webhook.redeliver_for", "must be from 0 to %v", MaxRedeliver)
+	}
 	if d.URL == "" && d.Secret == "" && d.PreviousSecret == "" && d.PreviousUntil.IsZero() {
 		return
 	}

@@ -117,6 +117,7 @@ func (p Provider) fields() []field {
 		{name: "signing secret", value: p.Destination.Secret, private: true},
 		{name: "previous signing secret", value: p.Destination.PreviousSecret, private: true},
 		{name: "webhook.previous_secret_until", value: until(p.Destination.PreviousUntil)},
+		{name: "webhook.redeliver_for", value: p.Destination.RedeliverFor.String()},
 		{name: "webhook.events", value: listed(p.Destination.Events)},
 	}
 }

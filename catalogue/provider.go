@@ -66,6 +66,8 @@ type Destination struct {
 	// outside of such a change.
 	PreviousSecret string
 	PreviousUntil  time.Time // in UTC
+	// RedeliverFor is the time after the first failure of an event within which it is sent again; 0: it is not.
+	RedeliverFor time.Duration
 	// Events are the names of the events that the provider gets; the others do not exist for it. nil: the contract's.
 	Events []string
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // Answer is the answer of a receiver to an attempt to deliver an event. It is zero where no answer came.
@@ -42,3 +44,30 @@ func (a Answer) Masked(secrets ...string) string {
 }
 
 const masked = "***"
+
+// furtherRuns are the times after its first failure at which an event is sent again.
+var furtherRuns = [...]time.Duration{time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 48 * time.Hour}
+
+// NextRun returns the pause before the next run of attempts at an event that failed at a time, of the runs within a time after that;
+// false if there is no further run. Runs for which nobody had time are left out.
+func NextRun(failed, now time.Time, within time.Duration) (pause time.Duration, again bool) {
+	for _, after := range furtherRuns {
+		if at := failed.Add(after); at.After(now) {
+			return at.Sub(now), after <= within
+		}
+	}
+	return 0, false
+}
+
+const sendAgainPrefix = string(JobRedeliver) + ":"
+
+// EventID returns the id of the event that a job of kind JobDeliver or JobRedeliver sends.
+func (j Job) EventID() string { return strings.TrimPrefix(j.ID, sendAgainPrefix) }
+
+// SendAgain returns the job of the further runs of an event that failed at a time; its first run is due after the pause.
+func SendAgain(e events.Event, failed time.Time, pause time.Duration) Job {
+	j := DeliveryOf(e)
+	j.ID, j.Kind, j.Body = sendAgainPrefix+e.ID, JobRedeliver, nil
+	j.CreatedAt, j.Due = failed, failed.Add(pause)
+	return j
+}

@@ -18,6 +18,7 @@ type JobKind string
 
 const (
 	JobDeliver   JobKind = "deliver"   // send an event to its provider
+	JobRedeliver JobKind = "redeliver" // send an event again that failed
 	JobNotify    JobKind = "notify"    // send a notice to a payer
 	JobOpen      JobKind = "open"      // have the CRM open an enrolment
 	JobComplete  JobKind = "complete"  // have the CRM complete an enrolment
@@ -36,7 +37,7 @@ const (
 
 // JobKinds lists every kind, for tables that must be complete.
 func JobKinds() []JobKind {
-	return []JobKind{JobDeliver, JobNotify, JobOpen, JobComplete, JobAuthority, JobEnd, JobLook, JobCancel, JobNotified,
+	return []JobKind{JobDeliver, JobRedeliver, JobNotify, JobOpen, JobComplete, JobAuthority, JobEnd, JobLook, JobCancel, JobNotified,
 		JobReconcile, JobSeal, JobRetain, JobPull, JobStamp, JobApproval}
 }
 

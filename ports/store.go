@@ -86,7 +86,9 @@ type Queue interface {
 
 	// Settle stores the outcome of the holder's attempt, with the change that decide makes of the job's checkout as
 	// Checkouts.UpdateCheckout does; without a change if decide is nil. ErrNotFound if the job has another token or is not
-	// pending; decide is not called then. A change that removes the checkout removes all its jobs.
+	// pending; decide is not called then. A change that removes the checkout removes all its jobs. The attempts of a job that sends
+	// an event again (checkout.JobRedeliver), their failure and their log are stored with the event too; a failed event is
+	// delivered once that job is done.
 	Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, entry checkout.JobEntry,
 		decide func(checkout.Checkout) (checkout.Change, error)) error
 

@@ -5,13 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
 	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -31,9 +28,6 @@ const (
 	// slotLimit: the scheduler has time.
 	slotsOfProvider = 64
 	slotLimit       = time.Second
-
-	firstProbe   = 5 * time.Second // of a receiver that takes nothing
-	longestProbe = time.Minute
 )
 
 var (
@@ -294,7 +288,14 @@ func (d *deliverer) settleEvent(ctx context.Context, l checkout.Lease, outcome c
 		ctx, cancel = detached(ctx, settleLimit)
 		defer cancel()
 	}
-	if err := d.settleSent(ctx, l, outcome); err != nil {
+	var follows decider
+	if outcome.State == checkout.JobDead && outcome.Attempts > 0 {
+		var err error
+		if follows, err = d.furtherRuns(ctx, l.Job); err != nil {
+			return err
+		}
+	}
+	if err := d.settleSent(ctx, l, outcome, follows); err != nil {
 		return err
 	}
 	if outcome.State == checkout.JobDead {
@@ -307,8 +308,8 @@ func (d *deliverer) settleEvent(ctx context.Context, l checkout.Lease, outcome c
 	return nil
 }
 
-// settleSent settles an attempt at an event or a notice, and counts it. Its end is a moment of the checkout.
-func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
+// settleSent settles an attempt at an event or a notice, with what follows from it, and counts it. Its end is a moment of the checkout.
+func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.Outcome, follows decider) error {
 	type ending struct {
 		counted Count
 		moment  checkout.MomentKind
@@ -316,26 +317,28 @@ func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.O
 	endings := map[checkout.JobKind]map[checkout.JobState]ending{
 		checkout.JobDeliver: {checkout.JobDone: {CountDelivered, checkout.MomentEventDelivered},
 			checkout.JobDead: {CountFailed, checkout.MomentEventFailed}, checkout.JobDropped: {CountNotConfigured, ""}},
+		checkout.JobRedeliver: {checkout.JobDone: {CountDelivered, checkout.MomentEventDelivered},
+			checkout.JobDead: {"", checkout.MomentEventFailed}},
 		checkout.JobNotify: {checkout.JobDone: {CountNoticeSent, checkout.MomentNoticeSent},
 			checkout.JobPending: {CountNoticePutOff, ""}, checkout.JobDead: {CountNoticeFailed, checkout.MomentNoticeFailed},
 			checkout.JobDropped: {CountNoticeDropped, ""}},
 	}
 	j, now := l.Job, s.now()
-	end, ended := endings[j.Kind][o.State]
+	end := endings[j.Kind][o.State]
 	if end.moment != "" {
 		m := checkout.Moment{At: now, Kind: end.moment, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name, Times: 1}
-		if j.Kind == checkout.JobDeliver {
-			m.Detail += " " + j.ID
+		if j.Kind != checkout.JobNotify {
+			m.Detail += " " + j.EventID()
 		}
 		if m.Kind == checkout.MomentEventFailed {
 			m.Detail += ": " + o.Failure.Reason
 		}
 		o.Moments = []checkout.Moment{m}
 	}
-	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: now}, nil); err != nil {
+	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: now}, follows); err != nil {
 		return err
 	}
-	if ended {
+	if end.counted != "" {
 		s.cfg.Count(end.counted, j.ProviderCode)
 	}
 	return nil
@@ -388,96 +391,4 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 		cut = ctx.Err()
 	}
 	return outcome, cut, nil
-}
-
-// receivers holds the circuit breakers of the receivers whose latest attempt failed, by their providers. The events that wait for
-// a receiver that takes nothing are not attempted one after another, two seconds and one attempt of three at a time: one event is
-// tried now and then, another each time, until one is taken. The events of requests have their attempts all the same, and one of
-// them that is taken ends the wait too.
-type receivers struct {
-	mu      sync.Mutex
-	failing map[string]*breaker.Breaker
-	hung    map[string]chan struct{} // closed while the latest attempt at the provider's receiver ran out of time
-}
-
-// hanging returns a channel that is closed once the receiver hangs.
-func (r *receivers) hanging(provider string) <-chan struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.hangs(provider)
-}
-
-func (r *receivers) hangs(provider string) chan struct{} {
-	if r.hung[provider] == nil {
-		r.hung[provider] = make(chan struct{})
-	}
-	return r.hung[provider]
-}
-
-// note notes whether an attempt at a receiver ran out of time.
-func (r *receivers) note(provider string, timedOut bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	select {
-	case <-r.hangs(provider):
-		if !timedOut {
-			delete(r.hung, provider)
-		}
-	default:
-		if timedOut {
-			close(r.hung[provider])
-		}
-	}
-}
-
-// open reports whether a receiver takes nothing.
-func (r *receivers) open(provider string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b := r.failing[provider]
-	return b != nil && b.Open()
-}
-
-// shut returns the providers whose receivers take nothing.
-func (r *receivers) shut() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(r.failing)), func(provider string) bool { return !r.failing[provider].Open() })
-}
-
-// probe reports whether it is time to try a receiver that takes nothing.
-func (r *receivers) probe(provider string, now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b := r.failing[provider]
-	return b != nil && b.Probe(now)
-}
-
-// done has the breaker of a receiver know whether it took an event, and reports whether that has opened the breaker.
-func (r *receivers) done(provider string, taken bool, now time.Time) (opened bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b := r.failing[provider]
-	switch {
-	case taken:
-		delete(r.failing, provider)
-		return false
-	case b == nil:
-		b = breaker.New(firstProbe, longestProbe)
-		r.failing[provider] = b
-	}
-	return b.Done(false, now)
-}
-
-// noteSent has the breaker of a receiver know how an attempt ended, if one was made, and reports when it is left alone.
-func (s *Service) noteSent(ctx context.Context, provider string, err error) {
-	if errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrProhibited) {
-		return
-	}
-	s.receivers.note(provider, errors.Is(err, context.DeadlineExceeded))
-	if s.receivers.done(provider, err == nil, s.now()) {
-		s.report(ctx, Failure{Operation: OperationRecover, Severity: Warning, About: checkout.About{ProviderCode: provider},
-			Err: fmt.Errorf("the receiver of provider %s takes no events: one that waits is sent every %s to %s, "+
-				"and the others once it takes one", provider, firstProbe, longestProbe)})
-	}
 }

@@ -41,7 +41,7 @@ func (n *notifier) attemptNotice(ctx context.Context, l checkout.Lease) error {
 	outcome := n.send(ctx, l)
 	settling, cancel := detached(ctx, waitLimit)
 	defer cancel()
-	err := n.settleSent(settling, l, outcome)
+	err := n.settleSent(settling, l, outcome, nil)
 	if errors.Is(err, ports.ErrNotFound) { // its holder settles it
 		return nil
 	}

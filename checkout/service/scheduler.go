@@ -29,6 +29,11 @@ type Task struct {
 	Run func(ctx context.Context, cursor string) (next string, pause time.Duration, err error)
 }
 
+// deliveries returns the kinds of jobs that need a provider's receiver.
+func deliveries() []checkout.JobKind {
+	return []checkout.JobKind{checkout.JobDeliver, checkout.JobRedeliver}
+}
+
 // handler attempts the jobs of one kind.
 type handler struct {
 	// attempt makes one attempt at a leased job and settles it. It returns an error if it could not settle it: then the job is
@@ -54,6 +59,7 @@ func (sch *scheduler) setHandlers() {
 	sch.guards = []guard{{&s.crm, []checkout.JobKind{checkout.JobComplete, checkout.JobOpen, checkout.JobAuthority, checkout.JobEnd}, s.probeCRM}}
 	sch.handlers = map[checkout.JobKind]handler{
 		checkout.JobDeliver:   {attempt: s.deliverLater, operation: OperationRecover, severity: Error},
+		checkout.JobRedeliver: {attempt: s.redeliverLater, operation: OperationRecover, severity: Error},
 		checkout.JobOpen:      crm,
 		checkout.JobComplete:  crm,
 		checkout.JobAuthority: crm,
@@ -279,12 +285,14 @@ func (sch *scheduler) query(kinds []checkout.JobKind, limit int) checkout.JobQue
 	sch.mu.Lock()
 	defer sch.mu.Unlock()
 	for p, n := range sch.running {
-		if p.Kind == checkout.JobDeliver && n >= perPartition {
+		if slices.Contains(deliveries(), p.Kind) && n >= perPartition {
 			q.Except = append(q.Except, p)
 		}
 	}
 	for _, provider := range sch.receivers.shut() {
-		q.Except = append(q.Except, checkout.Partition{Kind: checkout.JobDeliver, ProviderCode: provider})
+		for _, kind := range deliveries() {
+			q.Except = append(q.Except, checkout.Partition{Kind: kind, ProviderCode: provider})
+		}
 	}
 	return q
 }
@@ -368,8 +376,7 @@ func (sch *scheduler) probe(ctx context.Context) error {
 	}
 	for _, provider := range sch.receivers.shut() {
 		if sch.receivers.probe(provider, now) {
-			_, err := sch.leaseAndStart(ctx, checkout.JobQuery{Kinds: []checkout.JobKind{checkout.JobDeliver},
-				ProviderCode: provider, Limit: 1})
+			_, err := sch.leaseAndStart(ctx, checkout.JobQuery{Kinds: deliveries(), ProviderCode: provider, Limit: 1})
 			failures = append(failures, err)
 		}
 	}

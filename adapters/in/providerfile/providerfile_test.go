@@ -24,7 +24,7 @@ const full = `{"providers": [{
   "branding": {"display_name": "Kōwhai", "primary_colour": "#1f6f54",
     "logo_url": "https://kowhai.example/logo.svg", "support_email": "help@kowhai.example"},
   "webhook": {"url": "https://hooks.kowhai.example/checkout", "signing_secret": "whsec_0123456789abcdefgh", "events": ["checkout.created", "mandate.changed"],
-    "previous_signing_secret": "whsec_hgfedcba9876543210", "previous_secret_until": "2026-12-01T09:00:00.1239+13:00"},
+    "previous_signing_secret": "whsec_hgfedcba9876543210", "previous_secret_until": "2026-12-01T09:00:00.1239+13:00", "redeliver_for": "36h"},
   "courses": [{
     "course_code": "NZDIP", "course_name": "Diploma in Business", "course_price": 2990.00, "upfront_payment": 200.00,
     "active": true, "environment": "production",
@@ -66,6 +66,7 @@ func TestParseReadsEveryField(t *testing.T) {
 
 				PreviousSecret: "whsec_hgfedcba9876543210",
 				PreviousUntil:  time.Date(2026, time.November, 30, 20, 0, 0, 123_000_000, time.UTC),
+				RedeliverFor:   36 * time.Hour,
 				Events:         []string{"checkout.created", "mandate.changed"},
 			},
 			Mode: catalogue.Authoritative,
@@ -150,6 +151,9 @@ func TestParseRefuses(t *testing.T) {
 		{"an end of the former secret that is no time", in(full, `2026-12-01T09`, `2026-12-01 09`), []string{"providers[0].webhook.previous_secret_until"}},
 		{"an end of the former secret without a zone", in(full, `.1239+13:00`, ``), []string{"providers[0].webhook.previous_secret_until"}},
 		{"an end of the former secret that is a number", in(full, `"2026-12-01T09:00:00.1239+13:00"`, `1`), []string{"providers[0].webhook.previous_secret_until"}},
+		{"a number of hours", in(full, `"36h"`, `36`), []string{"providers[0].webhook.redeliver_for"}},
+		{"days", in(full, `"36h"`, `"3d"`), []string{"providers[0].webhook.redeliver_for"}},
+		{"more than three days", in(full, `"36h"`, `"73h"`), []string{"providers[0].webhook.redeliver_for"}},
 		{"a former secret without its end", in(full, `, "previous_secret_until": "2026-12-01T09:00:00.1239+13:00"`, ``), []string{"providers[0].webhook.previous_secret_until"}},
 		{"a list of no events", in(full, `["checkout.created", "mandate.changed"]`, `[]`), []string{"providers[0].webhook.events"}},
 		{"events that are no list", in(full, `["checkout.created", "mandate.changed"]`, `"mandate.changed"`), []string{"providers[0].webhook.events"}},

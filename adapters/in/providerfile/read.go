@@ -119,6 +119,22 @@ func (o *object) time(name string) time.Time {
 	return t.UTC().Truncate(time.Millisecond)
 }
 
+// duration reads a length of time, which need not be there. Stores keep milliseconds.
+func (o *object) duration(name string) time.Duration {
+	v, given := o.Take(name)
+	if !given {
+		return 0
+	}
+	d, err := time.ParseDuration(o.text(name, optional))
+	if err != nil {
+		if v.Kind == strictjson.String { // else it is reported already
+			o.faults.add(o.At(name), `must be a length of time such as "72h", or "0"`)
+		}
+		return unreadable
+	}
+	return d.Truncate(time.Millisecond)
+}
+
 // name reads a text that is shown to people.
 func (o *object) name(name string, isRequired bool) string {
 	return text.Normalize(o.text(name, isRequired))

@@ -63,7 +63,8 @@ func destination(o *object) catalogue.Destination {
 		PreviousSecret: o.text("previous_signing_secret", optional),
 		PreviousUntil:  o.time("previous_secret_until"),
 
-		Events: eventNames(o),
+		RedeliverFor: o.duration("redeliver_for"),
+		Events:       eventNames(o),
 	}
 }
 

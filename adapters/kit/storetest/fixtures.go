@@ -242,7 +242,7 @@ func configuration(code string) catalogue.Configuration {
 			Destination: catalogue.Destination{
 				URL: "https://hooks.example/checkout", Secret: "whsec_" + code + "_0123456789abcdefghij",
 				PreviousSecret: "whsec_" + code + "_klmnopqrstuvwxyz0123", PreviousUntil: at(55),
-				Events: []string{"checkout.confirmed", "mandate.changed"},
+				RedeliverFor: 72 * time.Hour, Events: []string{"checkout.confirmed", "mandate.changed"},
 			},
 			Mode: catalogue.Authoritative,
 		},

@@ -37,6 +37,7 @@ func Operations(t *testing.T, open Open) {
 		{"a redelivery that the receiver took makes a failed event delivered, one in vain leaves it failed with its failure, " +
 			"and neither changes a delivered event", redelivered},
 		{"the attempts at an event are kept as they were made, with the attempts of its redeliveries, until an erasure", attemptsLogged},
+		{"a job that sends a failed event again has its attempts stored with the event, which is delivered once it is done", sentAgain},
 		{"an event that is pending, has no destination or does not exist has no redelivery", redeliveredNever},
 	})
 }
@@ -250,6 +251,32 @@ func attemptsLogged(t *testing.T, s ports.Admin) {
 	if must(t, "Attempts", err); len(log) == 0 || len(log) > 100 || !log[len(log)-1].At.Equal(at(239)) {
 		t.Errorf("of 201 attempts %d are kept, want the newest hundred at most", len(log))
 	}
+}
+
+func sentAgain(t *testing.T, s ports.Admin) {
+	c, failed := opened(1), checkout.Outcome{State: checkout.JobDead, Attempts: 3, Failure: checkout.Failure{At: at(25), Reason: "answered 500"}}
+	e := c.Events[0]
+	again := checkout.SendAgain(e, now(), time.Hour)
+	insert(t, s, c)
+	insert(t, s, opened(2))
+	must(t, "Settle", s.Settle(t.Context(), lease(t, s, e.ID), failed, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+		return checkout.Change{Next: c, Jobs: []checkout.Job{again}}, nil
+	}))
+	want, other := jobOf(t, s, e.ID), exported(t, s, 2)
+	same(t, "leases before it is due", len(leases(t, s, func(q *checkout.JobQuery) { q.ID = again.ID })), 0)
+	tried := func(n int, failure string) []checkout.Attempt {
+		return []checkout.Attempt{{At: at(100 + n), Number: n, Took: time.Second, Failure: failure}}
+	}
+	must(t, "HastenJob", s.HastenJob(t.Context(), again.ID, moment(checkout.MomentOperated, 27), *operation(1)))
+	vain := checkout.Failure{At: at(101), Reason: "answered 503"}
+	settle(t, s, lease(t, s, again.ID), checkout.Outcome{State: checkout.JobPending, Attempts: 1, Failure: vain, Log: tried(1, "answered 503")})
+	want.Attempts, want.Failure = 4, vain
+	same(t, "the event after a run in vain", jobOf(t, s, e.ID), want)
+	settle(t, s, lease(t, s, again.ID), checkout.Outcome{State: checkout.JobDone, Attempts: 1, Log: tried(2, "")})
+	want.Attempts, want.State = 5, checkout.JobDone
+	same(t, "the event that was taken", jobOf(t, s, e.ID), want)
+	gets(t, "Attempts", append(tried(1, "answered 503"), tried(2, "")...))(s.Attempts(t.Context(), e))
+	same(t, "the other", exported(t, s, 2), other)
 }
 
 func redeliveredNever(t *testing.T, s ports.Admin) {

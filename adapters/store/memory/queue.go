@@ -251,6 +251,9 @@ func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome
 			return nil // the change removed the checkout
 		}
 		s.queue.record(j, o, enqueue.Now)
+		if e := s.queue.byID[j.Job.EventID()]; e != nil && j.Job.Kind == checkout.JobRedeliver {
+			e.sentAgain(o)
+		}
 		s.append(j.Job.CheckoutID, o.Moments...)
 		return nil
 	})
@@ -270,6 +273,18 @@ func (q *queue) record(j *job, o checkout.Outcome, now time.Time) {
 		j.Receipt = o.Receipt
 	}
 	q.settle(j, o.State, now)
+}
+
+// sentAgain records the outcome of another job that sent the event again.
+func (j *job) sentAgain(o checkout.Outcome) {
+	j.Attempts += o.Attempts
+	j.addAttempts(o.Log)
+	if j.State == checkout.JobDead {
+		j.fail(o.Failure)
+		if o.State == checkout.JobDone {
+			j.State = checkout.JobDone
+		}
+	}
 }
 
 // fail records the latest failure. The zero value leaves the failure on record.

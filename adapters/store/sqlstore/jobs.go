@@ -45,6 +45,21 @@ func (r JobRow) settled(o checkout.Outcome, now time.Time) JobRow {
 	return r
 }
 
+// sentAgain returns the job of an event that another job sent again.
+func (r JobRow) sentAgain(o checkout.Outcome) JobRow {
+	r.Attempts += o.Attempts
+	if r.State != checkout.JobDead {
+		return r
+	}
+	if o.Failure != (checkout.Failure{}) {
+		r.Failure = o.Failure
+	}
+	if o.State == checkout.JobDone {
+		r.State = checkout.JobDone
+	}
+	return r
+}
+
 // redelivered returns the job of an event that was sent again. ErrNotFound unless it is failed or delivered.
 func (r JobRow) redelivered(again checkout.Redelivery) (JobRow, error) {
 	switch {

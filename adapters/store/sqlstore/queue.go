@@ -17,6 +17,7 @@ import (
 const (
 	selectPending       = `SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'pending'`
 	redeliverEvent      = `UPDATE @.jobs SET state = ?, failure = ?, failed_ms = ?, ` + logAttempts + ` WHERE ` + ofJob
+	sendAgain           = `UPDATE @.jobs SET state = ?, attempts = ?, failure = ?, failed_ms = ?, ` + logAttempts + ` WHERE ` + ofJob
 	selectRedeliveryEnd = `SELECT coalesce(max(position), 0), coalesce(max(sent_ms), 0) FROM @.redeliveries
 		WHERE provider_code = ? AND event_id = ?`
 	// logAttempts adds attempts to the log of an event. A log that is full begins anew.
@@ -201,6 +202,11 @@ func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Out
 			l = s.lockJournal(&b, lease.Job.CheckoutID)
 		}
 		row := s.lockJob(&b, lease.Job)
+		var event *lockedJob
+		if again := lease.Job; again.Kind == checkout.JobRedeliver {
+			again.ID = again.EventID()
+			event = s.lockJob(&b, again)
+		}
 		switch err := t.Lock(ctx, &b); {
 		case err != nil:
 			return wrap(err, "lock")
@@ -223,6 +229,11 @@ func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Out
 			settled = row.settled(o, enqueue.Now)
 			again := s.dialect.at(enqueue.Now, o.Pause) // no job is due that is settled
 			b.Write(s.statements.settleJob, slices.Concat([]any{again}, Outcome.Values(&settled), []any{attemptLines(o.Log)}, jobValues(lease.Job))...)
+		}
+		if event != nil && event.found {
+			next := event.sentAgain(o)
+			b.Write(sendAgain, slices.Concat([]any{string(next.State), next.Attempts, next.Failure.Reason, Millis(next.Failure.At), attemptLines(o.Log)},
+				jobValues(next.Job))...)
 		}
 		if decide == nil {
 			b.note(l, o.Moments)

@@ -34,6 +34,7 @@ CREATE TABLE providers (
 	webhook_secret    bytea, -- encrypted under the operator's secret; NULL where there is none
 	previous_webhook_secret          bytea, -- signs beside the secret that replaced it, until that time; NULL where there is none
 	previous_webhook_secret_until_ms bigint,
+	redeliver_for_ms  bigint NOT NULL, -- after the first failure of an event: it is sent again within this time
 	webhook_events    text NOT NULL -- JSON array of the events that the provider gets; '' for the usual ones
 );
 

@@ -39,6 +39,7 @@ CREATE TABLE providers (
 	webhook_secret    BLOB, -- encrypted under the operator's secret; NULL where there is none
 	previous_webhook_secret          BLOB, -- signs beside the secret that replaced it, until that time; NULL where there is none
 	previous_webhook_secret_until_ms INTEGER,
+	redeliver_for_ms  INTEGER NOT NULL, -- after the first failure of an event: it is sent again within this time
 	webhook_events    TEXT NOT NULL -- JSON array of the events that the provider gets; '' for the usual ones
 ) STRICT, WITHOUT ROWID;
 

@@ -1,0 +1,69 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// This file sends events again that failed, where the provider's configuration says for how long (Destination.RedeliverFor).
+
+// furtherRuns returns the change that enqueues the further runs of an event that has failed; nil without further runs.
+func (s *Service) furtherRuns(ctx context.Context, event checkout.Job) (decider, error) {
+	provider, err := s.providerOf(ctx, event.ProviderCode)
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	pause, again := checkout.NextRun(now, now, provider.Destination.RedeliverFor)
+	if !again {
+		return nil, nil
+	}
+	return func(c checkout.Checkout) (checkout.Change, error) {
+		return checkout.Change{Next: c, Jobs: []checkout.Job{checkout.SendAgain(event.Event(), now, pause)}}, nil
+	}, nil
+}
+
+// redeliverLater makes the next run of attempts at an event that failed, unless it was delivered meanwhile.
+func (s *Service) redeliverLater(ctx context.Context, l checkout.Lease) error {
+	id := l.Job.EventID()
+	found, err := s.cfg.Store.Jobs(ctx, checkout.JobFilter{ID: id, CheckoutID: l.Job.CheckoutID}, 1)
+	if err != nil {
+		return fmt.Errorf("read event %s: %w", id, err)
+	}
+	provider, err := s.providerOf(ctx, l.Job.ProviderCode)
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0, found[0].State != checkout.JobDead, provider.Destination.RedeliverFor == 0,
+		s.now().Sub(l.Job.CreatedAt) > catalogue.MaxRedeliver: // its receiver took nothing in all that time
+		return s.settleAttempt(ctx, l, checkout.Outcome{State: checkout.JobDropped})
+	}
+	d := deliverer{Service: s, scheduled: true}
+	leave, err := d.slot(ctx, l.Job.ProviderCode)
+	if err != nil {
+		return nil // the service stops
+	}
+	defer leave()
+	d.scheduled = false // a run is made in full, whatever the receiver did before
+	outcome, _, err := d.run(ctx, checkout.Lease{Job: found[0].Job, Attempts: l.Attempts % events.MaxAttempts})
+	if err != nil {
+		return err
+	}
+	if outcome.State == checkout.JobDead {
+		if pause, again := checkout.NextRun(l.Job.CreatedAt, s.now(), provider.Destination.RedeliverFor); again {
+			outcome.State, outcome.Pause = checkout.JobPending, pause
+		}
+	}
+	settling, cancel := detached(ctx, settleLimit)
+	defer cancel()
+	if err := s.settleSent(settling, l, outcome, nil); !errors.Is(err, ports.ErrNotFound) {
+		return err
+	}
+	return nil
+}
