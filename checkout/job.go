@@ -19,7 +19,8 @@ type JobKind string
 const (
 	JobDeliver   JobKind = "deliver"   // send an event to its provider
 	JobRedeliver JobKind = "redeliver" // send an event again that failed
-	JobNotify    JobKind = "notify"    // send a notice to a payer
+	JobReceiver  JobKind = "receiver"  // tell a provider that its receiver takes no events, and that it takes them again
+	JobNotify    JobKind = "notify"    // send a notice to a payer, or to a provider about its receiver
 	JobOpen      JobKind = "open"      // have the CRM open an enrolment
 	JobComplete  JobKind = "complete"  // have the CRM complete an enrolment
 	JobAuthority JobKind = "authority" // have the CRM record that the mandate of an enrolment has ended, or lives again
@@ -37,8 +38,8 @@ const (
 
 // JobKinds lists every kind, for tables that must be complete.
 func JobKinds() []JobKind {
-	return []JobKind{JobDeliver, JobRedeliver, JobNotify, JobOpen, JobComplete, JobAuthority, JobEnd, JobLook, JobCancel, JobNotified,
-		JobReconcile, JobSeal, JobRetain, JobPull, JobStamp, JobApproval}
+	return []JobKind{JobDeliver, JobRedeliver, JobReceiver, JobNotify, JobOpen, JobComplete, JobAuthority, JobEnd, JobLook, JobCancel,
+		JobNotified, JobReconcile, JobSeal, JobRetain, JobPull, JobStamp, JobApproval}
 }
 
 // Job is one piece of work. It holds no personal data, but for the body of an event, which has no more than the contract says.
@@ -52,7 +53,7 @@ type Job struct {
 	CheckoutID   string    // whose events are delivered in the order in which they entered, and its notices one at a time
 	RequestID    string    // of the request that it follows from; "" without a request
 	Name         string    // an event's name, a notice's kind, the subject of a notification
-	Body         []byte    // an event's body, as it is signed and sent
+	Body         []byte    // an event's body, as it is signed and sent; of a notice about a receiver, since when it fails
 	Try          int       // of the setup that a notice or a look is about
 	CreatedAt    time.Time // UTC, to the millisecond
 	Due          time.Time // the first attempt is made at this time or later; zero: at once

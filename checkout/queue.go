@@ -97,6 +97,7 @@ type JobFilter struct {
 	OrderID      string
 	CheckoutID   string
 	Since        time.Time // created, or failed latest, at this time or after it
+	CreatedSince time.Time // created at this time or after it
 	OldestFirst  bool
 }
 

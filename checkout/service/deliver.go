@@ -299,6 +299,7 @@ func (d *deliverer) settleEvent(ctx context.Context, l checkout.Lease, outcome c
 		return err
 	}
 	if outcome.State == checkout.JobDead {
+		d.watchReceiver(ctx, l.Job)
 		err := fmt.Errorf("event %s failed %d times", l.Job.Name, outcome.Attempts)
 		if outcome.Attempts == 0 {
 			err = fmt.Errorf("event %s is not sent: %s", l.Job.Name, outcome.Failure.Reason)
@@ -325,7 +326,7 @@ func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.O
 	}
 	j, now := l.Job, s.now()
 	end := endings[j.Kind][o.State]
-	if end.moment != "" {
+	if end.moment != "" && j.CheckoutID != "" {
 		m := checkout.Moment{At: now, Kind: end.moment, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name, Times: 1}
 		if j.Kind != checkout.JobNotify {
 			m.Detail += " " + j.EventID()

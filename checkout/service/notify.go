@@ -108,6 +108,9 @@ func (n *notifier) failedAttempt(ctx context.Context, l checkout.Lease, err erro
 // write writes a notice from what is on record now, and reports whether it is needed.
 func (s *Service) write(ctx context.Context, n checkout.Job) (written checkout.PayerNotice, needed bool, err error) {
 	defer recovered(&err)
+	if n.CheckoutID == "" {
+		return s.writeOfReceiver(ctx, n)
+	}
 	c, err := s.cfg.Store.Checkout(ctx, n.CheckoutID)
 	if err != nil {
 		return written, false, fmt.Errorf("read checkout %s: %w", n.CheckoutID, err)

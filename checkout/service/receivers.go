@@ -26,6 +26,7 @@ const (
 type receivers struct {
 	mu      sync.Mutex
 	failing map[string]*breaker.Breaker
+	watched map[string]bool          // the job that watches the receiver is in the queue, by provider, since it takes nothing
 	hung    map[string]chan struct{} // closed while the latest attempt at the provider's receiver ran out of time
 }
 
@@ -90,6 +91,7 @@ func (r *receivers) done(provider string, taken bool, now time.Time) (opened boo
 	switch {
 	case taken:
 		delete(r.failing, provider)
+		delete(r.watched, provider)
 		return false
 	case b == nil:
 		b = breaker.New(firstProbe, longestProbe)

@@ -72,6 +72,7 @@ func (sch *scheduler) setHandlers() {
 	if s.cfg.Notifier != nil {
 		n := newNotifier(s)
 		sch.guards = append(sch.guards, guard{n.answers, []checkout.JobKind{checkout.JobNotify}, func(context.Context) {}})
+		sch.handlers[checkout.JobReceiver] = handler{attempt: s.lookAtReceiver, operation: OperationNotify, severity: Error, all: 4}
 		sch.handlers[checkout.JobNotify] = handler{attempt: n.attemptNotice, operation: OperationNotify, severity: Error,
 			all: 4, breaker: n.answers}
 	}

@@ -176,7 +176,7 @@ func New(c Config) (*Service, error) {
 		courses:   bounded.NewCache[[2]string, catalogue.Course](configurationLife, cacheSize),
 		creditors: newCreditors(),
 		heads:     bounded.NewCache[string, evidence.Head](configurationLife, 1), polled: newAnswers(), viewed: newAnswers(),
-		receivers: receivers{failing: make(map[string]*breaker.Breaker), hung: make(map[string]chan struct{})}, slots: locks{holders: slotsOfProvider},
+		receivers: receivers{failing: make(map[string]*breaker.Breaker), hung: make(map[string]chan struct{}), watched: make(map[string]bool)}, slots: locks{holders: slotsOfProvider},
 		notified: bounded.New[string, notifiedAnswer](manyNotified), wake: make(chan struct{}, 1),
 		recent: bounded.New[string, struct{}](recentOrders), zone: zone}
 	s.sealer = newSealer(s)

@@ -323,6 +323,7 @@ func jobsSince(t *testing.T, s ports.Admin) {
 	since("a millisecond later", at(1).Add(time.Millisecond), second)
 	settleEvent(t, s, opened(1), checkout.Outcome{State: checkout.JobDead, Failure: checkout.Failure{At: at(30), Reason: "answered 500"}})
 	since("its failure", at(30), first)
+	same(t, "created since", recordIDs(jobs(t, s, checkout.JobFilter{CreatedSince: at(20)})), []string{second})
 	since("a millisecond after its failure", at(30).Add(time.Millisecond))
 }
 

@@ -344,6 +344,7 @@ func (j *job) admitted(f checkout.JobFilter) bool {
 		(f.ProviderCode == "" || f.ProviderCode == j.Job.ProviderCode) &&
 		(f.OrderID == "" || f.OrderID == j.Job.OrderID) &&
 		(f.CheckoutID == "" || f.CheckoutID == j.Job.CheckoutID) &&
+		!j.Job.CreatedAt.Before(stored(f.CreatedSince)) &&
 		(!j.Job.CreatedAt.Before(since) || !j.Failure.At.Before(since))
 }
 

@@ -157,6 +157,7 @@ func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]ch
 	w.addIf(f.OrderID != "" && f.ProviderCode != "",
 		`checkout_id IN (SELECT c.id FROM @.checkouts AS c WHERE c.provider_code = ? AND c.provider_order_id = ?)`, f.ProviderCode, f.OrderID)
 	w.addIf(!f.Since.IsZero(), `(created_ms >= ? OR failed_ms >= ?)`, f.Since.UnixMilli(), f.Since.UnixMilli())
+	w.addIf(!f.CreatedSince.IsZero(), `created_ms >= ?`, f.CreatedSince.UnixMilli())
 	order := ` ORDER BY created_ms DESC, position DESC LIMIT ?`
 	switch {
 	case f.CheckoutID != "" && f.OldestFirst:

@@ -72,6 +72,11 @@ func agreed() agreement.Agreement {
 			Blocks:      []agreement.Block{{Title: "Right to cancel", Text: "You may cancel:\n(a) within 5 days;\n(b) in writing."}}}}
 }
 
+func receiver(t *testing.T) letter.Receiver {
+	return letter.Receiver{Provider: "Kōwhai Institute", Colour: "#1f6f54", Host: "hooks.kowhai.example", Since: time.Date(2026, 11, 22, 3, 4, 5, 0, time.UTC).In(zone(t)),
+		Reason: "https://hooks.kowhai.example: answered 503", Again: 72 * time.Hour, Sandbox: true}
+}
+
 // words returns the text of a page of HTML, which must be well-formed as XML too.
 func words(t *testing.T, page string) string {
 	t.Helper()
@@ -140,9 +145,15 @@ func TestLettersAreTheseTexts(t *testing.T) {
 		"ended_bare": func() (letter.Letter, error) { return letter.OfMandate(bare), nil },
 		"reinstated": func() (letter.Letter, error) { return letter.OfMandate(back), nil },
 		"link":       func() (letter.Letter, error) { return letter.OfLink(link()), nil },
-		"setup":      func() (letter.Letter, error) { return letter.OfSetup(ofSetup), nil },
-		"agreement":  func() (letter.Letter, error) { return letter.OfAgreement(concluded(t, agreed())) },
-		"single":     func() (letter.Letter, error) { return letter.OfAgreement(without) },
+		"failing":    func() (letter.Letter, error) { return letter.OfReceiver(receiver(t)), nil },
+		"well": func() (letter.Letter, error) {
+			well := receiver(t)
+			well.Well, well.Again = true, 0
+			return letter.OfReceiver(well), nil
+		},
+		"setup":     func() (letter.Letter, error) { return letter.OfSetup(ofSetup), nil },
+		"agreement": func() (letter.Letter, error) { return letter.OfAgreement(concluded(t, agreed())) },
+		"single":    func() (letter.Letter, error) { return letter.OfAgreement(without) },
 	} {
 		got, err := write()
 		if err != nil {
