@@ -41,7 +41,7 @@ func TestARunMakesThreeIdenticalAttempts(t *testing.T) {
 		log, err := w.store.Attempts(t.Context(), got[0].Event)
 		must(t, err)
 		for i, a := range log {
-			if want := (checkout.Attempt{At: got[i].at.Add(w.clock.now().Sub(time.Now())).UTC(), Number: i + 1, Failure: errRefused.Error()}); a != want {
+			if want := (checkout.Attempt{At: got[i].at.Add(time.Until(w.clock.now())).UTC(), Number: i + 1, Failure: errRefused.Error()}); a != want {
 				t.Errorf("attempt %d is logged as %+v, want %+v", i+1, a, want)
 			}
 		}
