@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -188,21 +187,20 @@ func (m *Metrics) ObserveProcessorRequest(operation, outcome string, took time.D
 
 // CountWebhooks adds the notifications of a processor that sends them. Call the function that it returns with each, as
 // gocardless.ReceiverOptions.Received. It panics if they are there.
-func (m *Metrics) CountWebhooks(now func() time.Time) (received func(verified bool)) {
-	vec := factory{promauto.With(m.registerer)}.count("webhooks_received_total",
-		"Notifications of the processor, and whether their signature is valid.", "verified")
-	var latest atomic.Int64
-	latest.Store(now().Unix()) // a process that has just started has missed no notification
-	m.Gauge("webhook_last_verified_timestamp_seconds", "When this process received the latest verified notification, or started.", nil,
-		func() float64 { return float64(latest.Load()) })
-	for _, verified := range []bool{true, false} {
-		vec.WithLabelValues(strconv.FormatBool(verified))
-	}
-	return func(verified bool) {
-		vec.WithLabelValues(strconv.FormatBool(verified)).Inc()
-		if verified {
-			latest.Store(now().Unix())
+func (m *Metrics) CountWebhooks() (received func(verified bool)) {
+	in := factory{promauto.With(m.registerer)}
+	vec := in.count("webhooks_received_total", "Notifications of the processor, and whether their signature is valid.", "verified")
+	verified, unverified := vec.WithLabelValues("true"), vec.WithLabelValues("false")
+	latest := in.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "webhook_last_verified_timestamp_seconds",
+		Help: "When this process received the latest verified notification, or started."})
+	latest.SetToCurrentTime() // a process that has just started has missed no notification
+	return func(valid bool) {
+		if !valid {
+			unverified.Inc()
+			return
 		}
+		verified.Inc()
+		latest.SetToCurrentTime()
 	}
 }
 

@@ -126,7 +126,7 @@ func New(c Config) (*Site, error) {
 	s := &Site{Service: svc, Operator: operator, Log: c.Log, delay: c.DrainDelay}
 	if c.GoCardless != nil {
 		g := *c.GoCardless
-		g.received = c.Metrics.CountWebhooks(time.Now)
+		g.received = c.Metrics.CountWebhooks()
 		if receiver, err = NewReceiver(svc, g, c.Log); err != nil {
 			return nil, err
 		}
