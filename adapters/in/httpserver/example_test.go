@@ -50,7 +50,7 @@ func Example() {
 	check(err)
 	checkouts, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring,
 		Store: store, Processor: bank, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: printer, Sender: webhook.New(webhook.Options{}),
-		Now: time.Now, Rand: rand.Reader, Report: httpserver.Report(log), Count: metrics.Count})
+		Now: time.Now, Rand: rand.Reader, Report: httpserver.Report(log), Count: metrics.Count, Noted: metrics.Note})
 	check(err)
 	operator, err := ops.New(checkouts, ops.Options{Metrics: metrics, Gatherer: registry, Log: log})
 	check(err)

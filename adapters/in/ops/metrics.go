@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"context"
 	"iter"
 	"maps"
 	"math"
@@ -160,8 +161,8 @@ func (m *Metrics) begin(provider string) {
 // Count counts. Pass it as service.Config.Count.
 func (m *Metrics) Count(c service.Count, provider string) { m.counters[c].of(provider).Inc() }
 
-// Note counts the steps of payers' setups. Call it in service.Config.Noted.
-func (m *Metrics) Note(n checkout.Noted) {
+// Note counts the steps of payers' setups. Pass it as service.Config.Noted.
+func (m *Metrics) Note(_ context.Context, n checkout.Noted) {
 	if c, ok := m.setups[n.Moment.Kind]; ok {
 		c.of(n.ProviderCode).Inc()
 	}

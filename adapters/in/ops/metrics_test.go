@@ -60,7 +60,7 @@ func TestStepsOfPayersAreCounted(t *testing.T) {
 	handler, metrics, _ := newHandler(t, &outside{providers: []string{"KOWHAI"}})
 	lines(t, handler)
 	for _, kind := range checkout.MomentKinds() {
-		metrics.Note(checkout.Noted{About: checkout.About{CheckoutID: "KOWHAI-1", ProviderCode: "KOWHAI"}, Moment: checkout.Moment{Kind: kind}})
+		metrics.Note(t.Context(), checkout.Noted{About: checkout.About{CheckoutID: "KOWHAI-1", ProviderCode: "KOWHAI"}, Moment: checkout.Moment{Kind: kind}})
 	}
 	for _, step := range []string{"opened", "pressed", "done", "failed"} {
 		has(t, handler, `provider_checkout_setups_total{provider="KOWHAI",step="`+step+`"} 1`)

@@ -6,7 +6,7 @@
 //
 //	registry := ops.NewRegistry() // or your own
 //	metrics := ops.NewMetrics(registry)
-//	svc, err := service.New(service.Config{…, Count: metrics.Count})
+//	svc, err := service.New(service.Config{…, Count: metrics.Count, Noted: metrics.Note})
 //	api := httpapi.New(svc, httpapi.Options{…, Observe: metrics.ObserveRequest})
 //	operator, err := ops.New(svc, ops.Options{Metrics: metrics, Gatherer: registry, Log: log})
 package ops

@@ -1,7 +1,6 @@
 package contract_test
 
 import (
-	"context"
 	"database/sql"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
@@ -45,8 +43,7 @@ func TestMetricsMoveWithAWholeFlow(t *testing.T) {
 			registry := ops.NewRegistry()
 			metrics := ops.NewMetrics(registry)
 			s := newSuite(t, store.open(t), func(c *service.Config, o *httpapi.Options) {
-				c.Count, o.Observe = metrics.Count, metrics.ObserveRequest
-				c.Noted = func(_ context.Context, n checkout.Noted) { metrics.Note(n) }
+				c.Count, c.Noted, o.Observe = metrics.Count, metrics.Note, metrics.ObserveRequest
 			})
 			url := operatorOf(t, s, ops.Options{Metrics: metrics, Gatherer: registry})
 

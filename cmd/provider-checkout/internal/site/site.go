@@ -114,7 +114,7 @@ func New(c Config) (*Site, error) {
 	cfg.Now, cfg.Rand = time.Now, rand.Reader
 	cfg.Report, cfg.Count = httpserver.Report(c.Log), c.Metrics.Count
 	noted := httpserver.Noted(c.Log)
-	cfg.Noted = func(ctx context.Context, n checkout.Noted) { c.Metrics.Note(n); noted(ctx, n) }
+	cfg.Noted = func(ctx context.Context, n checkout.Noted) { c.Metrics.Note(ctx, n); noted(ctx, n) }
 	svc, err := service.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("set up the service: %w", err)
