@@ -82,7 +82,8 @@ func parseInterval(text string) (time.Duration, error) {
 }
 
 func parseLogLevel(text string) (slog.Level, error) {
-	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn,
+		"error": slog.LevelError}
 	level, ok := levels[text]
 	if !ok {
 		return 0, errors.New("must be debug, info, warn or error")

@@ -166,7 +166,8 @@ func newServer(c *call) *server {
 	cli.Var(fs, &s.drainDelay, "drain-delay", "0s", parseDelay,
 		"`DURATION` after SIGTERM in which /readyz is 503 and requests are still taken, 1m at most: longer than your load balancer\n"+
 			"takes to see it")
-	cli.Var(fs, &s.logLevel, "log-level", "info", parseLogLevel, "least `LEVEL` of the lines of the log, debug|info|warn|error; warn has no line of a request")
+	cli.Var(fs, &s.logLevel, "log-level", "info", parseLogLevel,
+		"least `LEVEL` of the lines of the log, debug|info|warn|error; warn leaves out the lines of requests")
 	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
 	s.allowPrivateFlag(&s.allowPrivate)

@@ -67,10 +67,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		requests:   in.count("http_requests_total", "Requests to the public listener that were answered.", "method", "route", "status"),
 		durations: in.time("http_request_duration_seconds", "How long requests took, the delivery of their events included.",
 			"method", "route"),
-		refusals: in.count("refusals_total", "Requests that were refused, by the code of the refusal; BUSY and INTERNAL_ERROR are failures.",
+		refusals: in.count("refusals_total", "Requests that were refused, by their code; BUSY and INTERNAL_ERROR are failures.",
 			"route", "code", "provider"),
 		commits: in.count("store_commits_total", "Commits of this process, and writes of which nothing is on record.", "outcome"),
-		retries: in.count("crm_retries_total", "Calls of a CRM outside of the store that were made again at once, by their reason.", "kind"),
+		retries: in.count("crm_retries_total", "Calls of a CRM outside of the store that were made again at once, by their reason.",
+			"kind"),
 		asked:   in.count("processor_requests_total", "Requests to the processor, further attempts included.", "operation", "outcome"),
 		answers: in.time("processor_request_duration_seconds", "How long the processor took to answer.", "operation"),
 	}
@@ -90,7 +91,8 @@ func (f factory) time(name, help string, labels ...string) *prometheus.Histogram
 
 // setups returns a counter for each step of payers' setups, by the moment that tells of it.
 func (f factory) setups() map[checkout.MomentKind]counter {
-	vec := f.count("setups_total", "Steps of payers: the page was opened, the terms accepted, the direct debit set up, or not.", "step", "provider")
+	vec := f.count("setups_total", "Steps of payers: the page was opened, the terms accepted, the direct debit set up, or not.",
+		"step", "provider")
 	return map[checkout.MomentKind]counter{
 		checkout.MomentOpened:      {vec, []string{"opened"}, true},
 		checkout.MomentPressed:     {vec, []string{"pressed"}, true},
@@ -106,9 +108,11 @@ func (f factory) counters() map[service.Count]counter {
 	replays := f.count("replays_total", "Creates that found the checkout that they opened before.", "provider")
 	confirms := f.count("confirms_total", "Confirms that were answered with success.", "confirm", "provider")
 	deliveries := f.count("deliveries_total", "Events by their outcome.", "outcome", "provider")
-	steps := f.count("crm_steps_total", "Attempts at what checkouts wait for in a CRM outside of the store, by their outcome.", "outcome")
+	steps := f.count("crm_steps_total", "Attempts at what checkouts wait for in a CRM outside of the store, by their outcome.",
+		"outcome")
 	notices := f.count("notices_total", "Notices to payers by their outcome; put_off is an attempt that another follows.", "outcome")
-	ended := f.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.", "status")
+	ended := f.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.",
+		"status")
 	all := map[service.Count]counter{
 		service.CountCreate: {creates, nil, true},
 		service.CountReplay: {replays, nil, true},
@@ -222,7 +226,8 @@ func (m *Metrics) ObserveStore(s Store, version string) {
 		}
 		committed.Inc()
 	})
-	m.Gauge("store_pool_in_use", "Connections to the store that are in use.", nil, func() float64 { n, _ := s.Pool(); return float64(n) })
+	m.Gauge("store_pool_in_use", "Connections to the store that are in use.", nil,
+		func() float64 { n, _ := s.Pool(); return float64(n) })
 	m.Gauge("store_pool_max", "Connections to the store at most.", nil, func() float64 { _, n := s.Pool(); return float64(n) })
 	m.Gauge("build_info", "The program: 1.", prometheus.Labels{"version": version, "schema": strconv.Itoa(s.Schema())},
 		func() float64 { return 1 })
@@ -245,6 +250,7 @@ func (m *Metrics) ObserveCRMLimit(limit func() (left, of int, known bool)) {
 			return float64(choose(left, of))
 		}
 	}
-	m.Gauge("crm_calls_left", "Calls that the CRM still takes today, of all its clients.", nil, value(func(left, _ int) int { return left }))
+	m.Gauge("crm_calls_left", "Calls that the CRM still takes today, of all its clients.", nil,
+		value(func(left, _ int) int { return left }))
 	m.Gauge("crm_calls_limit", "Calls that the CRM takes in a day.", nil, value(func(_, of int) int { return of }))
 }

@@ -122,8 +122,8 @@ func About(a checkout.About) (attrs []slog.Attr) {
 }
 
 // Wrap gives every request an id, strips the base path, sets the headers that all answers have, observes the request
-// and logs one line for it, but for most polls where there are many: never a query, a body or a header. A panic is logged with its stack and answered by
-// failed, or by closing the connection if the answer had begun.
+// and logs one line for it, but for most polls where there are many: never a query, a body or a header. A panic is
+// logged with its stack and answered by failed, or by closing the connection if the answer had begun.
 //
 // An answer has X-Request-Id and nosniff; it is not cached and not framed unless next says
 // otherwise by setting Cache-Control and Content-Security-Policy itself.
@@ -262,8 +262,8 @@ func loggedPath(u *url.URL) string {
 	return path[:min(len(path), maxPath)]
 }
 
-// pollLines is the number of lines a second, in bursts of twice that, of polls that succeed within slowPoll. The lines of the others
-// have level DEBUG.
+// pollLines is the number of lines a second, in bursts of twice that, of polls that succeed within slowPoll. The lines of
+// further polls have level DEBUG.
 const (
 	pollLines = 5
 	slowPoll  = time.Second

@@ -149,7 +149,8 @@ func New(c Config) (*Site, error) {
 
 // measure adds to the metrics what is left of the account's limit, and how far the reading of GoCardless' events is behind.
 func measure(m *ops.Metrics, svc *service.Service, p *gocardless.Processor, r *gocardless.Receiver) {
-	m.Gauge("processor_budget_left", "Requests of the processor's limit that are left now, as far as this process knows.", nil, p.BudgetLeft)
+	m.Gauge("processor_budget_left", "Requests of the processor's limit that are left now, as far as this process knows.", nil,
+		p.BudgetLeft)
 	m.Gauge("processor_cursor_age_seconds", "Time since the processor's events were last read to the end.", nil, func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
