@@ -2,10 +2,12 @@ package checkout
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/money/text"
@@ -155,25 +157,34 @@ type Stage struct {
 	Kind                     MomentKind
 }
 
-// CountStages counts, by day and provider, the checkouts that were created from a day on and before another one: each once in each
-// column of which it has a stage.
-func CountStages(stages []Stage, from, to string) []FunnelDay {
-	seen := map[Stage]bool{}
-	days := map[[2]string]*FunnelDay{}
+// CountStages counts, by day and provider, the checkouts that were created from a day on and before another one: each in the column of
+// the farthest of its stages and in each column before it.
+func CountStages(stages []Stage, from, to string) (list []FunnelDay) {
+	type key struct{ day, provider string }
+	farthest := make(map[string]int, len(stages)/3)
+	days := map[key]*FunnelDay{}
 	for _, s := range stages {
-		day := dayOf(s.CheckoutID)
-		if seen[s] || new(FunnelDay).column(s.Kind) == nil || day < from || day >= to {
+		reached := slices.Index(funnel, s.Kind) + 1
+		before := farthest[s.CheckoutID]
+		if reached <= before {
 			continue
 		}
-		seen[s] = true
-		d := days[[2]string{day, s.ProviderCode}]
-		if d == nil {
-			d = &FunnelDay{ProviderCode: s.ProviderCode, Day: day}
-			days[[2]string{day, s.ProviderCode}] = d
+		farthest[s.CheckoutID] = reached
+		k := key{dayOf(s.CheckoutID), s.ProviderCode}
+		if k.day < from || k.day >= to {
+			continue
 		}
-		*d.column(s.Kind)++
+		d := days[k]
+		if d == nil {
+			d = &FunnelDay{ProviderCode: k.provider, Day: k.day}
+			days[k] = d
+		}
+		for i, column := range []*int{&d.Created, &d.Opened, &d.Pressed, &d.SetUp, &d.Confirmed} {
+			if i >= before && i < reached {
+				*column++
+			}
+		}
 	}
-	list := make([]FunnelDay, 0, len(days))
 	for _, d := range days {
 		list = append(list, *d)
 	}
@@ -183,22 +194,8 @@ func CountStages(stages []Stage, from, to string) []FunnelDay {
 	return list
 }
 
-// column returns the count of the checkouts that have a moment of the kind, or nil if the funnel does not count it.
-func (d *FunnelDay) column(kind MomentKind) *int {
-	switch kind {
-	case MomentCreated:
-		return &d.Created
-	case MomentOpened:
-		return &d.Opened
-	case MomentPressed:
-		return &d.Pressed
-	case MomentSetupDone:
-		return &d.SetUp
-	case MomentConfirmed:
-		return &d.Confirmed
-	}
-	return nil
-}
+// funnel is the moments that the funnel counts, in their order.
+var funnel = []MomentKind{MomentCreated, MomentOpened, MomentPressed, MomentSetupDone, MomentConfirmed}
 
 // dayOf returns the day on which the checkout with this id was created, as the id says.
 func dayOf(checkoutID string) string {
@@ -209,4 +206,91 @@ func dayOf(checkoutID string) string {
 		return ""
 	}
 	return time.UnixMilli(n).UTC().Format(time.DateOnly)
+}
+
+// Words says for an operator what the trouble is.
+func (t Trouble) Words() string {
+	switch t {
+	case TroubleCRM:
+		return "The CRM refuses a call, or does not answer"
+	case TroubleMandates:
+		return "Mandates that ended after the confirm"
+	case TroubleUnconfirmed:
+		return "Set up for more than an hour, and not confirmed by the provider"
+	case TroubleEvents:
+		return "Events that the provider’s receiver did not take"
+	case TroubleNotices:
+		return "E-mails that the payer did not get"
+	case TroubleUnfinished:
+		return "Left for the bank’s page more than a day ago, and not back"
+	case TroubleNotifications:
+		return "Notifications of the processor that wait"
+	case TroubleEvidence:
+		return "Entries of the evidence log that are not sealed"
+	}
+	return string(t)
+}
+
+// Today is one line for an operator: a trouble of all providers together.
+type Today struct {
+	Trouble Trouble
+	Count   int
+	Oldest  time.Time
+	Worst   string // the provider with the most of it; "" for a trouble of the service itself
+}
+
+// Summarise returns a line for each trouble, the most urgent first.
+func Summarise(counts []TroubleCount) (lines []Today) {
+	for _, t := range Troubles() {
+		line, most := Today{Trouble: t}, 0
+		for _, c := range counts {
+			if c.Trouble != t {
+				continue
+			}
+			if line.Count += c.Count; line.Oldest.IsZero() || c.Oldest.Before(line.Oldest) {
+				line.Oldest = c.Oldest
+			}
+			if c.Count > most {
+				line.Worst, most = c.ProviderCode, c.Count
+			}
+		}
+		if line.Count > 0 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// Weeks adds the days of each ISO week up, in the order of the weeks and the codes; their Day is such as 2026-W47.
+func Weeks(days []FunnelDay) (weeks []FunnelDay) {
+	for _, d := range days {
+		at, err := time.Parse(time.DateOnly, d.Day)
+		if err != nil {
+			continue
+		}
+		year, week := at.ISOWeek()
+		d.Day = fmt.Sprintf("%04d-W%02d", year, week)
+		i := slices.IndexFunc(weeks, func(w FunnelDay) bool { return w.Day == d.Day && w.ProviderCode == d.ProviderCode })
+		if i < 0 {
+			weeks = append(weeks, d)
+			continue
+		}
+		w := &weeks[i]
+		w.Created, w.Opened, w.Pressed = w.Created+d.Created, w.Opened+d.Opened, w.Pressed+d.Pressed
+		w.SetUp, w.Confirmed = w.SetUp+d.SetUp, w.Confirmed+d.Confirmed
+	}
+	slices.SortFunc(weeks, func(a, b FunnelDay) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.ProviderCode, b.ProviderCode))
+	})
+	return weeks
+}
+
+// MaskedEmail returns the student's address as lists show it: its first letter and its host.
+func (s Student) MaskedEmail() string {
+	local, host, found := strings.Cut(s.Email, "@")
+	if !found {
+		return ""
+	}
+	first, _ := utf8.DecodeRuneInString(local)
+	return string(first) + "•••@" + host
 }

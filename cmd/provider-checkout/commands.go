@@ -48,12 +48,33 @@ func commands() []cli.Command {
 			About: "Have a job attempted again, now",
 			More: "For an enrolment that the CRM refused, once an administrator has mended what it names, or a notice that was put off.\n" +
 				"A running server attempts it within seconds."},
+		{Name: "today", Setup: command(today),
+			About: "List what needs a hand",
+			More: "Prints a line for each reason: how many there are, since when the oldest waits, and the provider that has the most.\n" +
+				"Nothing is printed of what is well. What is older than 30 days is left out, but for calls of the CRM, notifications of\n" +
+				"the processor and entries of the evidence log that still wait."},
+		{Name: "find", Args: []string{"QUERY"}, Setup: command(find),
+			About: "Find checkouts by an id, an e-mail address or the beginning of a name",
+			More: "QUERY is an id of a checkout, an order, an agreement, a mandate, a billing request, an event (evt_), a request (req_) or\n" +
+				"an API key, an e-mail address, or the beginning of a name, given name or family name first. In names and addresses\n" +
+				"neither case nor macrons matter. An API key finds the checkouts of its provider. Exits 1 if nothing is found.\n" +
+				"A person whose data was erased is not found by name or address."},
 		{Name: "show", Args: []string{"ID"}, Setup: command(show),
 			About: "Print what happened to a checkout",
-			More: "ID is of a checkout, an order or an agreement. Prints its state, and then its journal, a line for each moment: when it was\n" +
+			More: "ID is an id that find knows, but for that of an API key. Prints its state, and then its journal, a line for each moment: when it was\n" +
 				"(UTC), what happened, who did it (provider:KEY-ID, payer, processor, crm, service, operator:NAME), and in which request.\n" +
-				"With --json the state is the first object. The moments have no personal data. That a page was opened is noted a little\n" +
-				"later, and is lost if the process is killed before."},
+				"With --json the moments alone. They have no personal data. That a page was opened is noted a little\n" +
+				"later, and is lost if the process is killed before. The e-mail address is masked; --reveal prints it, and the\n" +
+				"evidence log keeps who looked and why.\n\n" + trailHelp},
+		{Name: "funnel", Setup: command(funnel),
+			About: "Count by provider and week how far checkouts came",
+			More: "Prints a line for each ISO week (from Monday, UTC) and provider: of the checkouts that were created in it, how many payers\n" +
+				"opened the page, how many went on to the bank, how many were set up and how many the provider confirmed, by now."},
+		{Name: "month", Args: []string{"YYYY-MM"}, Setup: command(month),
+			About: "Write the agreements and payments of a month as CSV",
+			More: "A line for each agreement that was accepted in the month (in New Zealand), or of which payments are due in it: what was\n" +
+				"financed and paid up front (in the month of the acceptance), payments due and their sum, the status of the mandate, and\n" +
+				"where the record, the CRM as far as the record knows it, and the mandate differ. No names.\n\n" + trailHelp},
 		{Name: "cancel", Args: []string{"CHECKOUT"}, Setup: command(cancelCheckout),
 			About: "Cancel a checkout before its confirm",
 			More: "The payer's link then says so, without the reason, and who to ask. A running server cancels the direct debit at the\n" +

@@ -81,12 +81,8 @@ func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
 		}
 	}
 	timeline := o.objects(t, "show", "NIGHT-1")
-	checkoutID := created.String("checkout.checkout_id")
-	has(t, timeline[0], map[string]any{"checkout_id": checkoutID, "provider_code": "KOWHAI", "provider_order_id": "NIGHT-1", "state": "confirmed",
-		"agreement_number": number})
 	kinds, previous := map[any]bool{}, ""
-	for _, moment := range timeline[1:] {
-		has(t, moment, map[string]any{"checkout_id": checkoutID})
+	for _, moment := range timeline {
 		if at, _ := moment["at"].(string); at < previous {
 			t.Errorf("the moment %v is before the one above it, of %s", moment, previous)
 		} else {

@@ -8,26 +8,38 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // show prints the state and the timeline of the checkouts that an id names: of one, unless several providers have the order.
 func show(c *call) action {
 	c.listFlags()
+	c.reasonFlag()
+	reveal := c.flags.Bool("reveal", false, "print the student's e-mail address in full, which the evidence log records; needs --reason")
+	c.check = func([]string) error {
+		if *reveal && c.reason == "" {
+			return cli.UsageError("--reveal needs --reason")
+		}
+		return nil
+	}
 	return c.onRecords(func(ctx context.Context, db records) error {
-		list, err := named(ctx, db, c.Args[0])
-		switch {
-		case err != nil:
+		page, err := db.Find(ctx, checkout.Query{Text: c.Args[0]}, "", checkout.MaxPage)
+		if err != nil {
 			return err
-		case len(list) == 0:
-			return errors.New("no checkout has this id, order or agreement number")
+		}
+		list := slices.DeleteFunc(page.Hits, func(h checkout.Hit) bool {
+			return h.By == checkout.ByName || h.By == checkout.ByEmail || h.By == checkout.ByKey
+		})
+		if len(list) == 0 {
+			return errors.New(`no checkout has this id; "find" also knows names and addresses`)
 		}
 		for i, found := range list {
 			if i > 0 && !c.json {
 				fmt.Fprintln(c.Stdout)
 			}
-			if err := c.showOne(ctx, db, found); err != nil {
+			if err := c.showOne(ctx, db, found.Checkout, *reveal); err != nil {
 				return err
 			}
 		}
@@ -35,52 +47,44 @@ func show(c *call) action {
 	})
 }
 
-// named returns the checkouts with this id, agreement number or order.
-func named(ctx context.Context, db records, id string) (list []checkout.Checkout, err error) {
-	ids := []string{id}
-	a, err := db.Agreement(ctx, id)
-	if err == nil {
-		ids = append(ids, a.CheckoutID)
-	} else if !errors.Is(err, ports.ErrNotFound) {
-		return nil, err
-	}
-	jobs, err := db.Jobs(ctx, checkout.JobFilter{OrderID: id, OldestFirst: true}, maxJobs)
-	if err != nil {
-		return nil, err
-	}
-	for _, j := range jobs { // every checkout has one
-		ids = append(ids, j.Job.CheckoutID)
-	}
-	for i, id := range ids {
-		if slices.Contains(ids[:i], id) {
-			continue
-		}
-		switch c, err := db.Checkout(ctx, id); {
-		case err == nil:
-			list = append(list, c)
-		case !errors.Is(err, ports.ErrNotFound):
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout) error {
+// showOne prints a checkout: its state and its timeline, or with --json the timeline alone, after the address if it is revealed.
+func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout, reveal bool) error {
 	moments, err := db.Moments(ctx, found.ID)
 	if err != nil {
 		return err
 	}
 	// The moments of the payer's pages are appended later than they happened.
 	slices.SortStableFunc(moments, func(a, b checkout.Moment) int { return a.At.Compare(b.At) })
-	if err := c.print(checkoutRecord(found)); err != nil {
-		return err
+	state := checkoutRecord(found)
+	if reveal {
+		operator, err := c.acting(db)
+		if err == nil {
+			err = operator.Looked(ctx, "show", found.ID)
+		}
+		if err != nil {
+			return err
+		}
+		state = append(state, field{"email", "e-mail", found.Student.Email})
+	} else {
+		state = append(state, field{"", "e-mail", found.Student.MaskedEmail()})
 	}
-	if !c.json {
-		fmt.Fprintln(c.Stdout)
+	if !c.json || reveal {
+		if err := c.print(state); err != nil {
+			return err
+		}
 	}
+	if c.json {
+		for _, m := range moments {
+			if err := jsonlines.Write(c.Stdout, momentObject(m)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	fmt.Fprintln(c.Stdout)
 	var timeline []record
 	for _, m := range moments {
-		timeline = append(timeline, momentRecord(found.ID, m))
+		timeline = append(timeline, momentRecord(m))
 	}
 	return c.table(timeline, "at", "kind", "actor", "detail", "request", "times")
 }
@@ -90,6 +94,7 @@ func checkoutRecord(c checkout.Checkout) record {
 		{"checkout_id", "checkout", c.ID},
 		{"provider_code", "provider", c.ProviderCode},
 		{"provider_order_id", "order", c.OrderID},
+		{"student", "student", c.Student.Name()},
 		{"state", "state", state(c, time.Now())},
 		{"ended_at", "", c.End.At},
 		{"end_reason", "reason", c.End.Reason},
@@ -103,19 +108,29 @@ func checkoutRecord(c checkout.Checkout) record {
 	}
 }
 
-func momentRecord(checkoutID string, m checkout.Moment) record {
-	r := record{
-		{"checkout_id", "", checkoutID},
-		{"at", "at", m.At},
-		{"kind", "kind", string(m.Kind)},
-		{"actor", "actor", string(m.Actor)},
-		{"request_id", "request", m.RequestID},
-		{"detail", "detail", m.Detail},
-	}
+func momentRecord(m checkout.Moment) record {
+	times := ""
 	if m.Times > 1 {
-		return append(r, field{"times", "", m.Times}, field{"", "times", fmt.Sprint("×", m.Times)})
+		times = fmt.Sprint("×", m.Times)
 	}
-	return append(r, field{"", "times", ""})
+	return record{
+		{"", "at", m.At},
+		{"", "kind", string(m.Kind)},
+		{"", "actor", string(m.Actor)},
+		{"", "request", m.RequestID},
+		{"", "detail", m.Detail},
+		{"", "times", times},
+	}
+}
+
+// momentObject returns a moment as scripts read it. A moment that was counted several times says so.
+func momentObject(m checkout.Moment) jsonlines.Object {
+	o := jsonlines.Object{jsonlines.Put("at", m.At), jsonlines.Put("kind", string(m.Kind)), jsonlines.Put("actor", string(m.Actor)),
+		jsonlines.Put("request_id", m.RequestID), jsonlines.Put("detail", m.Detail)}
+	if m.Times > 1 {
+		o = append(o, jsonlines.Put("times", m.Times))
+	}
+	return o
 }
 
 // state returns the state of a checkout in words for an operator.

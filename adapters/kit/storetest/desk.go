@@ -24,7 +24,7 @@ func Desk(t *testing.T, open Open) {
 		{"a cursor of another list is not found", foreignCursor},
 		{"troubles are counted by provider, and listed by the time since when", troublesCounted},
 		{"what is no trouble any more is not counted", troublesEnd},
-		{"the funnel counts a checkout once in each column", funnelCounted},
+		{"the funnel counts a checkout once in each column up to the farthest", funnelCounted},
 		{"agreements of a time come in pages, the newest first", concludedInPages},
 	})
 }
@@ -262,9 +262,9 @@ func funnelCounted(t *testing.T, s ports.Admin) {
 	}
 	insert(t, s, stages(1), stages(2, checkout.MomentOpened, checkout.MomentOpened, checkout.MomentRefused, checkout.MomentPressed, checkout.MomentPressed),
 		stages(3, checkout.MomentOpened, checkout.MomentPressed, checkout.MomentSetupDone, checkout.MomentConfirmed),
-		ofProvider("RIMU", stages(4, checkout.MomentOpened)))
+		ofProvider("RIMU", stages(4, checkout.MomentPressed)))
 	kowhai := checkout.FunnelDay{ProviderCode: "KOWHAI", Day: "2026-11-20", Created: 3, Opened: 2, Pressed: 2, SetUp: 1, Confirmed: 1}
-	rimu := checkout.FunnelDay{ProviderCode: "RIMU", Day: "2026-11-20", Created: 1, Opened: 1}
+	rimu := checkout.FunnelDay{ProviderCode: "RIMU", Day: "2026-11-20", Created: 1, Opened: 1, Pressed: 1}
 	for _, tt := range []struct {
 		from, to, provider string
 		want               []checkout.FunnelDay

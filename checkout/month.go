@@ -1,0 +1,72 @@
+package checkout
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// Month is a calendar month in New Zealand.
+type Month struct {
+	First, Next money.Date // the first days of it and of the month after it
+	zone        *time.Location
+}
+
+// ParseMonth parses YYYY-MM.
+func ParseMonth(text string, zone *time.Location) (Month, error) {
+	first, err := time.Parse("2006-01", text)
+	if err != nil {
+		return Month{}, fmt.Errorf("%q is not a month, such as 2026-11", text)
+	}
+	return Month{money.DateOf(first), money.DateOf(first.AddDate(0, 1, 0)), zone}, nil
+}
+
+// Ends returns the time at which the month is over.
+func (m Month) Ends() time.Time {
+	return time.Date(m.Next.Year, m.Next.Month, m.Next.Day, 0, 0, 0, 0, m.zone)
+}
+
+func (m Month) has(d money.Date) bool { return !d.Before(m.First) && d.Before(m.Next) }
+
+// MonthLine is an agreement in the report of a month: it was accepted in the month, or payments of it are due in the month.
+type MonthLine struct {
+	Concluded
+	Accepted    money.Date // in New Zealand
+	Financed    money.Cents
+	Upfront     money.Cents // like Financed 0 unless it was accepted in the month
+	Charges     int         // due in the month
+	Due         money.Cents // the sum of them
+	Differences []string    // between record, CRM and mandate
+}
+
+// Line returns the line of an agreement in the report of a month; ok is false if the month does not concern it.
+func (m Month) Line(c Concluded) (line MonthLine, ok bool) {
+	line = MonthLine{Concluded: c, Accepted: money.DateOf(c.Agreement.AcceptedAt.In(m.zone)), Differences: c.differences()}
+	if ok = m.has(line.Accepted); ok {
+		line.Financed, line.Upfront = c.Agreement.Pricing.Principal, c.Agreement.Pricing.Upfront
+	}
+	for _, charge := range c.Agreement.Schedule {
+		if m.has(charge.Due) {
+			line.Charges, line.Due, ok = line.Charges+1, line.Due+charge.Amount, true
+		}
+	}
+	return line, ok
+}
+
+// differences says where the record, the CRM as far as the record knows it, and the mandate do not fit together.
+func (c Concluded) differences() (list []string) {
+	switch {
+	case c.Checkout.Confirmation.AgreementNumber != c.Agreement.Number:
+		list = append(list, "the checkout has another agreement number")
+	case c.Checkout.Confirmation.AgreementID == "":
+		list = append(list, "not in the CRM")
+	}
+	switch mandate := c.Checkout.Setup.Mandate; {
+	case mandate.Dead():
+		list = append(list, "mandate "+string(mandate))
+	case !mandate.Confirmable():
+		list = append(list, "no mandate")
+	}
+	return list
+}
