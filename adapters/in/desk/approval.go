@@ -28,7 +28,7 @@ func (v *visit) approvals() error {
 	}
 	var list []approvalView
 	for _, a := range waiting {
-		link := "/checkouts/" + a.Target
+		link := "/find?q=" + a.Target
 		if operate.Act(a.Act) == operate.ActEnable {
 			link = "/providers/" + a.Target
 		}
@@ -81,6 +81,8 @@ func (v *visit) perform(ctx context.Context, o operate.Operator, a checkout.Appr
 	case operate.ActEnable:
 		_, err := o.SetActive(ctx, a.Target, true)
 		return err
+	case operate.ActWithdraw:
+		return once(o.Withdraw(ctx, a.Target, checkout.Ground(a.Detail)))
 	}
 	return fmt.Errorf("approval %s: act %q cannot be done", a.ID, a.Act)
 }

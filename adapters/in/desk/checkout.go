@@ -17,14 +17,15 @@ const maxJobs = 200
 // checkoutView is the content of a checkout's page.
 type checkoutView struct {
 	checkout.Checkout
-	State    string
-	Provider string // its name
-	Charges  []money.Charge
-	Moments  []momentView
-	Jobs     []jobView
-	Student  string // as far as the role and the session may see it
-	Revealed bool
-	Links    Links
+	State                               string
+	Provider                            string // its name
+	Charges                             []money.Charge
+	Moments                             []momentView
+	Jobs                                []jobView
+	Student                             string // as far as the role and the session may see it
+	Revealed                            bool
+	Links                               Links
+	Linkable, Cancellable, Withdrawable bool
 }
 
 // momentView is a line of the timeline.
@@ -36,9 +37,10 @@ type momentView struct {
 // jobView is an event, a notice or a call that a checkout led to.
 type jobView struct {
 	checkout.JobRecord
-	What  string
-	State string
-	Retry string // what a press of the button does; "" for a job that nobody can hasten
+	What   string
+	State  string
+	Retry  string // what a press of the button does; "" for a job that nobody can hasten
+	Notice bool   // the session may have the e-mail sent again
 }
 
 // checkout shows everything on record about one checkout, without personal data that nobody gave a reason to see.
@@ -59,6 +61,10 @@ func (v *visit) checkout() error {
 	view := checkoutView{Checkout: c, State: stateOf(c, v.Now()), Charges: c.Schedule(), Links: v.Links,
 		Revealed: v.session.Revealed == c.ID && v.Now().Before(v.session.RevealedUntil)}
 	view.Student = v.student(c, view.Revealed)
+	concluded := c.Confirmation.AgreementNumber != ""
+	view.Cancellable = c.Status == checkout.SetupRequired && !concluded && !c.Erased()
+	view.Linkable = view.Cancellable && !c.SetupComplete() && !c.Setup.Settling()
+	view.Withdrawable = c.Status == checkout.Confirmed && !c.Withdrawn() && !c.Erased()
 	if p, err := v.Store.Provider(ctx, c.ProviderCode); err == nil {
 		view.Provider = p.DisplayName()
 	}
@@ -94,6 +100,8 @@ func (v *visit) job(j checkout.JobRecord) jobView {
 		if v.session.roleFor(operate.ActRedeliver) != "" {
 			view.Retry = "Send again"
 		}
+	case j.Job.Kind == checkout.JobNotify && j.State != checkout.JobPending && checkout.NoticeKind(j.Job.Name) != checkout.NoticeOfLink:
+		view.Notice = v.session.roleFor(operate.ActNotice) != ""
 	case j.State == checkout.JobPending && v.session.roleFor(operate.ActRetry) != "":
 		view.Retry = "Try now"
 	}
@@ -108,6 +116,9 @@ func (v *visit) reveal() error {
 	}
 	c, err := v.Store.Checkout(v.r.Context(), v.id())
 	if err != nil {
+		return err
+	}
+	if err := o.CheckReason(c); err != nil {
 		return err
 	}
 	if err := o.Looked(v.r.Context(), string(operate.ActReveal), c.ID); err != nil {
@@ -153,6 +164,10 @@ func (v *visit) retry() error {
 // stateOf returns the state of a checkout in words.
 func stateOf(c checkout.Checkout, now time.Time) string {
 	switch {
+	case c.Withdrawn():
+		return "Withdrawn"
+	case c.Status == checkout.Cancelled:
+		return "Cancelled by the " + string(c.End.By)
 	case c.Status == checkout.Confirmed && c.Setup.Mandate.Dead():
 		return "Confirmed; the mandate has ended"
 	case c.Status == checkout.Confirmed:
@@ -185,13 +200,15 @@ var momentTexts = map[checkout.MomentKind]string{
 	checkout.MomentCRMDone: "CRM has it", checkout.MomentEventDelivered: "Event delivered",
 	checkout.MomentEventFailed: "Event not taken", checkout.MomentNoticeSent: "E-mail sent",
 	checkout.MomentNoticeFailed: "E-mail not sent", checkout.MomentLinkRenewed: "New link made",
+	checkout.MomentCancelled: "Cancelled", checkout.MomentWithdrawn: "Agreement withdrawn",
 	checkout.MomentErased: "Personal data erased", checkout.MomentOperated: "Operator’s act",
 }
 
 // jobTexts say what a job does; it is about a checkout.
 var jobTexts = map[checkout.JobKind]string{
 	checkout.JobDeliver: "Event", checkout.JobNotify: "E-mail", checkout.JobOpen: "CRM: open", checkout.JobComplete: "CRM: complete",
-	checkout.JobAuthority: "CRM: mandate", checkout.JobLook: "Look at the setup",
+	checkout.JobAuthority: "CRM: mandate", checkout.JobEnd: "CRM: end", checkout.JobLook: "Look at the setup",
+	checkout.JobCancel: "Processor: end",
 }
 
 // jobStates say how far a job is.

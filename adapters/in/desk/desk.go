@@ -75,10 +75,12 @@ type Options struct {
 	Sandbox bool
 	Sender  func(catalogue.Environment) ports.Sender // of events that are sent again
 	Links   Links
-	Log     *slog.Logger
-	Now     func() time.Time
-	Rand    io.Reader
-	Observe func(web.Answered)
+	// SetupLifetime is how long a setup link opens that is sent to a payer.
+	SetupLifetime time.Duration
+	Log           *slog.Logger
+	Now           func() time.Time
+	Rand          io.Reader
+	Observe       func(web.Answered)
 }
 
 // desk serves the pages.
@@ -192,7 +194,13 @@ var messages = map[int]struct{ Title, Text string }{
 // message answers with a page that says what is the matter.
 func (d *desk) message(w http.ResponseWriter, r *http.Request, status int) {
 	m := messages[status]
-	d.show(w, r, status, "message.html", m.Title, struct{ Title, Text, Reference string }{m.Title, m.Text, web.RequestID(r.Context())})
+	d.explain(w, r, status, m.Text)
+}
+
+// explain answers with a page that says why something is not done.
+func (d *desk) explain(w http.ResponseWriter, r *http.Request, status int, why string) {
+	title := messages[status].Title
+	d.show(w, r, status, "message.html", title, struct{ Title, Text, Reference string }{title, why, web.RequestID(r.Context())})
 }
 
 // fail answers with the page for an error. An error that is the operator's own is not logged.
@@ -203,6 +211,10 @@ func (d *desk) fail(w http.ResponseWriter, r *http.Request, err error) {
 		d.Log.WarnContext(r.Context(), "sign in to the desk", slog.String("error", err.Error()))
 	case status >= http.StatusInternalServerError:
 		d.Log.ErrorContext(r.Context(), "serve the desk", slog.String("route", web.RequestOf(r.Context()).Route), slog.String("error", err.Error()))
+	}
+	if why := reasonOf(err); why != "" {
+		d.explain(w, r, status, why)
+		return
 	}
 	d.message(w, r, status)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gorilla/mux"
@@ -26,7 +27,13 @@ type Route struct {
 func routes() []Route {
 	return []Route{
 		{"GET /", operate.ActSee, (*visit).today},
+		{"GET /find", operate.ActSee, (*visit).find},
+		{"GET /funnel", operate.ActSee, (*visit).funnel},
 		{"GET /checkouts/{id}", operate.ActSee, (*visit).checkout},
+		{"POST /checkouts/{id}/link", operate.ActLink, (*visit).link},
+		{"POST /checkouts/{id}/notice", operate.ActNotice, (*visit).notice},
+		{"POST /checkouts/{id}/cancel", operate.ActCancel, (*visit).cancel},
+		{"POST /checkouts/{id}/withdraw", operate.ActWithdraw, (*visit).withdraw},
 		{"POST /checkouts/{id}/reveal", operate.ActReveal, (*visit).reveal},
 		{"POST /checkouts/{id}/retry", operate.ActRedeliver, (*visit).retry},
 		{"GET /approvals", operate.ActApprovals, (*visit).approvals},
@@ -71,12 +78,14 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	case errors.Is(err, operate.ErrNotAllowed), errors.Is(err, operate.ErrSamePerson):
 		return http.StatusForbidden
-	case errors.Is(err, operate.ErrNoReason), errors.Is(err, errFields):
+	case errors.Is(err, operate.ErrNoReason), errors.Is(err, errFields), errors.Is(err, operate.ErrNamed):
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, ports.ErrNotFound), errors.Is(err, operate.ErrNoProvider):
 		return http.StatusNotFound
-	case errors.Is(err, operate.ErrDecided), refusal != nil && web.APIStatus(refusal.Code) == http.StatusConflict:
+	case errors.Is(err, operate.ErrDecided), impossible(err), refusal != nil && refusal.Code == checkout.CodeConflict:
 		return http.StatusConflict
+	case refusal != nil && refusal.Code == checkout.CodeValidation:
+		return http.StatusUnprocessableEntity
 	case errors.Is(err, ports.ErrBusy), refusal != nil && refusal.Code == checkout.CodeBusy:
 		return http.StatusServiceUnavailable
 	case errors.Is(err, errOver):
@@ -85,6 +94,12 @@ func statusOf(err error) int {
 		return http.StatusBadGateway
 	}
 	return http.StatusInternalServerError
+}
+
+// impossible reports whether the state of a checkout forbids an act.
+func impossible(err error) bool {
+	return slices.ContainsFunc([]error{checkout.ErrNoLink, checkout.ErrLinkSent, checkout.ErrNotConfirmed, checkout.ErrWaitsForCRM,
+		checkout.ErrErased}, func(of error) bool { return errors.Is(err, of) })
 }
 
 // guarded returns the handler of a route: for a session with a role to which the act is open, with a reason and shortly after a

@@ -161,7 +161,8 @@ func TestTheLogHasNoPersonalData(t *testing.T) {
 	w := newWorld(t)
 	b := w.as(t, "Aroha", operate.Support)
 	b.get(t, "/?q="+canaryEmail)
-	b.post(t, "/checkouts/"+checkoutID+"/reveal", "reason", "Canary asked")
+	b.post(t, "/checkouts/"+checkoutID+"/reveal", "reason", "Canary asked").is(t, http.StatusUnprocessableEntity)
+	b.post(t, "/checkouts/"+checkoutID+"/reveal", "reason", "she asked").is(t, http.StatusSeeOther)
 	b.get(t, "/checkouts/"+checkoutID).has(t, canaryEmail)
 	b.get(t, "/checkouts/"+canaryEmail+strings.Repeat("x", 64))
 	for _, c := range []string{"anary", "example.nz", "asked", "cookie", "Aroha", "__Host"} {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // trouble is a line of the page Today.
@@ -35,16 +34,12 @@ func (v *visit) today() error {
 	var content struct {
 		Troubles  []trouble
 		Approvals int
-		Asked     bool // the store can tell
 	}
-	store, ok := v.Store.(ports.Desk)
-	if content.Asked = ok; ok {
-		counts, err := store.Troubles(v.r.Context(), v.Now())
-		if err != nil {
-			return err
-		}
-		content.Troubles = troublesOf(counts)
+	counts, err := v.Store.Troubles(v.r.Context(), v.Now())
+	if err != nil {
+		return err
 	}
+	content.Troubles = troublesOf(counts)
 	o, err := v.operator()
 	if err != nil {
 		return err
@@ -72,12 +67,12 @@ func troublesOf(counts []checkout.TroubleCount) (lines []trouble) {
 			if line.Count += c.Count; line.Oldest.IsZero() || c.Oldest.Before(line.Oldest) {
 				line.Oldest = c.Oldest
 			}
-			if c.ProviderCode != "" {
-				line.Link = "/find?trouble=" + string(kind)
-				if c.Count > most {
-					line.Worst, most = c.ProviderCode, c.Count
-				}
+			if c.Count > most {
+				line.Worst, most = c.ProviderCode, c.Count
 			}
+		}
+		if kind.OfCheckouts() {
+			line.Link = "/find?trouble=" + string(kind)
 		}
 		if line.Count > 0 {
 			lines = append(lines, line)

@@ -84,8 +84,7 @@ func (o Operator) change(ctx context.Context, id string, now time.Time,
 	}
 	entry := checkout.JobEntry{Now: now, Unsent: !p.Destination.Configured()}
 	return o.Store.UpdateCheckout(ctx, id, entry, func(c checkout.Checkout) (checkout.Change, error) {
-		of := Student{Email: c.Student.Email, Records: []checkout.CheckoutRecord{{Checkout: c}}}
-		if err := of.unnamed(o.Reason); err != nil && !c.Ended() {
+		if err := o.CheckReason(c); err != nil && !c.Ended() {
 			return checkout.Change{}, err
 		}
 		change, err := decide(c, p)

@@ -109,10 +109,18 @@ func (e Erasing) erasable(c checkout.Checkout, today money.Date) error {
 	return err
 }
 
+// ErrNamed: the operator's reason names the student.
+var ErrNamed = errors.New("the reason stays on record for ever and must name no person")
+
+// CheckReason returns ErrNamed for a reason that names the student of a checkout, or nil.
+func (o Operator) CheckReason(c checkout.Checkout) error {
+	return Student{Email: c.Student.Email, Records: []checkout.CheckoutRecord{{Checkout: c}}}.unnamed(o.Reason)
+}
+
 // unnamed returns an error with a word of the reason that names the student, or nil.
 func (s Student) unnamed(reason string) error {
 	if word := s.named(reason); word != "" {
-		return fmt.Errorf("the reason stays on record for ever and must name no person; it has %q", word)
+		return fmt.Errorf("%w; it has %q", ErrNamed, word)
 	}
 	return nil
 }

@@ -1,0 +1,232 @@
+package desk
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+const (
+	openID      = "KOWHAI-2-b"
+	confirmedID = "KOWHAI-3-c"
+	number      = "PPA-2026-000001"
+)
+
+// more stores an open checkout of the same student, and a confirmed one, whose payer was sent a notice.
+func (w *world) more(t *testing.T) {
+	t.Helper()
+	first, err := w.store.Checkout(t.Context(), checkoutID)
+	must(t, err)
+	for i, id := range []string{openID, confirmedID} {
+		c := first
+		c.ID, c.OrderID, c.IdempotencyKey = id, "ORDER-"+id, "key-"+id
+		c.Status, c.Tokens = checkout.SetupRequired, []checkout.Token{{Epoch: 1, KID: "k1", Expires: w.now().Add(time.Hour)}}
+		c.Setup = checkout.Setup{Observation: checkout.Observation{BillingRequest: checkout.BillingPending}}
+		change := checkout.Change{Next: c, Moments: []checkout.Moment{{At: w.now(), Kind: checkout.MomentCreated, Actor: "provider:k1", Times: 1}}}
+		if i == 1 {
+			change.Next.Status = checkout.Confirmed
+			change.Next.Setup = checkout.Setup{Try: 1, BillingRequestID: "BRQ1", Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled,
+				Mandate: checkout.MandateActive, MandateID: "MD1", AccountHolder: "C RAPATA", AccountMask: "01-0902-•••••89-00", CompletedAt: w.now()}}
+			change.Next.Confirmation = checkout.Confirmation{At: w.now(), AgreementID: "agr_1", AgreementNumber: number,
+				FirstPayment: money.DateOf(w.now())}
+			change.Agreement = &agreement.Agreement{ID: "agr_1", Number: number, CheckoutID: id, AcceptedAt: w.now()}
+			change.Evidence = &evidence.Entry{ID: evidence.AgreementID(number), At: w.now(), Leaf: []byte("{}")}
+			change.Jobs = []checkout.Job{{ID: "ntc_1", Kind: checkout.JobNotify, ProviderCode: "KOWHAI", CheckoutID: id, OrderID: c.OrderID,
+				Name: string(checkout.NoticeOfAgreement), CreatedAt: w.now()}}
+		}
+		must(t, w.store.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: w.now()}))
+	}
+	leases, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.now(), For: time.Second, Kinds: []checkout.JobKind{checkout.JobNotify}, Limit: 1})
+	if err != nil || len(leases) != 1 {
+		t.Fatalf("leased are %+v, %v", leases, err)
+	}
+	must(t, w.store.Settle(t.Context(), leases[0], checkout.Outcome{State: checkout.JobDead, Attempts: 9}, checkout.JobEntry{Now: w.now()}, nil))
+}
+
+// one checks that one record of operators was made, with all of this.
+func (w *world) one(t *testing.T, want ...string) {
+	t.Helper()
+	var did []string
+	for _, leaf := range w.recorded(t) {
+		if strings.Contains(leaf, `"operator"`) {
+			did = append(did, leaf)
+		}
+	}
+	for _, text := range want {
+		if len(did) != 1 || !strings.Contains(did[0], text) {
+			t.Errorf("the records are %q, want one with %s", did, text)
+		}
+	}
+	if len(want) == 0 && len(did) != 0 {
+		t.Errorf("the records are %q, want no record", did)
+	}
+}
+
+func TestACheckoutIsCancelledOnce(t *testing.T) {
+	w := newWorld(t)
+	w.more(t)
+	b := w.as(t, "Aroha", operate.Support)
+	b.get(t, "/checkouts/"+openID).has(t, "Cancel the checkout", "Send a new link").lacks(t, "withdraw")
+	b.get(t, "/checkouts/"+confirmedID).lacks(t, "Cancel the checkout", "Send a new link")
+	b.post(t, "/checkouts/"+openID+"/cancel").is(t, http.StatusUnprocessableEntity)
+	b.post(t, "/checkouts/"+openID+"/cancel", "reason", "Canary called").is(t, http.StatusUnprocessableEntity).has(t, "must not name the student")
+	b.post(t, "/checkouts/"+confirmedID+"/cancel", "reason", "wrong course").is(t, http.StatusConflict)
+	b.post(t, "/checkouts/KOWHAI-9-z/cancel", "reason", "wrong course").is(t, http.StatusNotFound)
+	w.one(t)
+	for range 2 {
+		b.post(t, "/checkouts/"+openID+"/cancel", "reason", "wrong course").is(t, http.StatusSeeOther)
+	}
+	w.one(t, `"operator":"Aroha (support)","operation":"cancel","subject":"`+openID+`","reason":"wrong course"`)
+	b.get(t, "/checkouts/"+openID).has(t, "<h1>Cancelled by the operator</h1>", "Cancelled").lacks(t, "Cancel the checkout", "Send a new link")
+}
+
+func TestAnAgreementIsWithdrawnByTwo(t *testing.T) {
+	w := newWorld(t)
+	w.more(t)
+	path := "/checkouts/" + confirmedID + "/withdraw"
+	b, second := w.as(t, "Aroha", operate.Support), w.as(t, "Ben", operate.Compliance)
+	b.get(t, "/checkouts/"+confirmedID).has(t, "Ask to withdraw the agreement")
+	second.get(t, "/checkouts/"+confirmedID).lacks(t, "Ask to withdraw the agreement")
+	b.post(t, path, "ground", "error").is(t, http.StatusUnprocessableEntity)
+	b.post(t, path, "ground", "whim", "reason", "ticket 7").is(t, http.StatusUnprocessableEntity)
+	b.post(t, path, "ground", "error", "reason", "Rāpata called").is(t, http.StatusUnprocessableEntity)
+	b.post(t, "/checkouts/"+openID+"/withdraw", "ground", "error", "reason", "ticket 7").is(t, http.StatusConflict).has(t, "no agreement to withdraw")
+	second.post(t, path, "ground", "error", "reason", "ticket 7").is(t, http.StatusForbidden)
+	w.one(t)
+	b.post(t, path, "ground", "hardship", "reason", "ticket 7").is(t, http.StatusSeeOther)
+	w.forward(freshFor)
+	second.get(t, "/approvals").has(t, number, "hardship", "ticket 7", "Sign in again to decide").lacks(t, ">Approve<")
+	second = w.as(t, "Ben", operate.Compliance)
+	id := regexp.MustCompile(`/approvals/(apr_[-0-9a-f]+)/`).FindStringSubmatch(second.get(t, "/approvals").body)[1]
+	second.post(t, "/approvals/"+id+"/approve").is(t, http.StatusSeeOther)
+	w.one(t, `"operator":"Aroha (support)","approved_by":"Ben (compliance)","operation":"withdraw","subject":"`+number+`","reason":"ticket 7"`, "hardship")
+	c, err := w.store.Checkout(t.Context(), confirmedID)
+	if err != nil || !c.Withdrawn() || c.End.Ground != checkout.GroundHardship {
+		t.Errorf("on record is the end %+v, %v", c.End, err)
+	}
+	b = w.as(t, "Aroha", operate.Support)
+	b.get(t, "/checkouts/"+confirmedID).has(t, "<h1>Withdrawn</h1>").lacks(t, "Ask to withdraw")
+}
+
+func TestALinkAndANoticeAreSentAgain(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.SetupLifetime = time.Hour })
+	w.more(t)
+	b := w.as(t, "Aroha", operate.Support)
+	jobs := func(id string) (list []string) {
+		found, err := w.store.Jobs(t.Context(), checkout.JobFilter{CheckoutID: id, Kinds: []checkout.JobKind{checkout.JobNotify}, State: checkout.JobPending}, 10)
+		must(t, err)
+		for _, j := range found {
+			list = append(list, j.Job.Name)
+		}
+		return list
+	}
+	b.post(t, "/checkouts/"+confirmedID+"/link", "reason", "ticket 7").is(t, http.StatusConflict).has(t, "no link is needed")
+	b.post(t, "/checkouts/"+openID+"/link", "reason", "ticket 7").is(t, http.StatusSeeOther)
+	b.post(t, "/checkouts/"+openID+"/link", "reason", "ticket 7").is(t, http.StatusConflict).has(t, "less than ten minutes ago")
+	w.one(t, `"operation":"link","subject":"`+openID+`"`)
+	if got := jobs(openID); len(got) != 1 || got[0] != string(checkout.NoticeOfLink) {
+		t.Errorf("notices %q wait", got)
+	}
+	w = newWorld(t)
+	w.more(t)
+	b = w.as(t, "Aroha", operate.Support)
+	b.get(t, "/checkouts/"+confirmedID).has(t, "Send again")
+	for _, unknown := range []string{"", "ntc_2", "evt_1"} {
+		b.post(t, "/checkouts/"+confirmedID+"/notice", "job", unknown, "reason", "ticket 7").is(t, http.StatusNotFound)
+	}
+	b.post(t, "/checkouts/"+openID+"/notice", "job", "ntc_1", "reason", "ticket 7").is(t, http.StatusNotFound)
+	w.one(t)
+	b.post(t, "/checkouts/"+confirmedID+"/notice", "job", "ntc_1", "reason", "ticket 7").is(t, http.StatusSeeOther)
+	w.one(t, `"operation":"notice","subject":"`+confirmedID+`","reason":"ticket 7"`)
+	if got := jobs(confirmedID); len(got) != 1 || got[0] != string(checkout.NoticeOfAgreement) {
+		t.Errorf("notices %q wait", got)
+	}
+}
+
+func TestFindLeadsToTheOneCheckout(t *testing.T) {
+	w := newWorld(t)
+	w.more(t)
+	b := w.as(t, "Aroha", operate.Support)
+	for q, id := range map[string]string{"ORDER-1": checkoutID, openID: openID, "PPA-2026-000001": confirmedID, "MD1": confirmedID, "evt_1": checkoutID} {
+		if a := b.get(t, "/find?q="+q).is(t, http.StatusSeeOther); a.header.Get("Location") != "/checkouts/"+id {
+			t.Errorf("%s leads to %q, want %q", q, a.header.Get("Location"), id)
+		}
+	}
+	b.get(t, "/find?q=rapata").is(t, http.StatusOK).has(t, canaryName, "/checkouts/"+openID, "by name").lacks(t, canaryEmail)
+	b.get(t, "/find?q="+canaryEmail).is(t, http.StatusOK).has(t, "/checkouts/"+openID, "by e-mail")
+	b.get(t, "/find?q=nobody").is(t, http.StatusOK).has(t, "No checkout")
+	b.get(t, "/find?provider=KOWHAI").is(t, http.StatusOK).has(t, "/checkouts/"+openID)
+	b.get(t, "/find?trouble=evidence").is(t, http.StatusOK)
+	b.get(t, "/find?trouble=unknown").is(t, http.StatusOK)
+	b.get(t, "/find?provider=KOWHAI&after=forged").is(t, http.StatusNotFound)
+	engineer := w.as(t, "Ben", operate.Engineer)
+	engineer.get(t, "/find?q=rapata").is(t, http.StatusOK).has(t, "No checkout")
+	engineer.get(t, "/find?provider=KOWHAI").is(t, http.StatusOK).has(t, "/checkouts/"+openID).lacks(t, "Canary")
+	if a := engineer.get(t, "/find?q=ORDER-1"); a.header.Get("Location") != "/checkouts/"+checkoutID {
+		t.Errorf("an engineer's order leads to %q", a.header.Get("Location"))
+	}
+	if strings.Contains(w.logged(), "anary") || strings.Contains(w.logged(), "rapata") {
+		t.Errorf("the log has what was looked for:\n%s", w.logged())
+	}
+}
+
+func TestTodayHasALineForEachTrouble(t *testing.T) {
+	w := newWorld(t)
+	w.more(t)
+	b := w.as(t, "Aroha", operate.Finance)
+	w.forward(time.Minute)
+	b.get(t, "/").is(t, http.StatusOK).has(t, "Events that the provider’s receiver did not take", `href="/find?trouble=events"`,
+		"E-mails that the payer did not get", `href="/providers/KOWHAI"`)
+	b.get(t, "/find?trouble=notices").is(t, http.StatusOK).has(t, "/checkouts/"+confirmedID).lacks(t, "/checkouts/"+openID)
+	b.get(t, "/funnel").is(t, http.StatusOK).has(t, "No checkout")
+	for _, wrong := range []string{"from=x", "from=2026-02-01&to=2026-01-01", "from=2000-01-01"} {
+		b.get(t, "/funnel?"+wrong).is(t, http.StatusUnprocessableEntity)
+	}
+}
+
+func TestWeeksAreAddedUpFromTheirMonday(t *testing.T) {
+	rows := weeks([]checkout.FunnelDay{
+		{ProviderCode: "A", Day: "2026-11-22", Created: 1},
+		{ProviderCode: "A", Day: "2026-11-23", Created: 2, Opened: 1},
+		{ProviderCode: "B", Day: "2026-11-23", Created: 4},
+		{ProviderCode: "A", Day: "2026-11-29", Created: 8, Opened: 4, Pressed: 2, SetUp: 2, Confirmed: 1},
+	})
+	if len(rows) != 3 || rows[0].Week != "2026-11-23" || rows[0].Created != 10 || rows[0].Opened != 5 || rows[0].Confirmed != 1 ||
+		rows[1].ProviderCode != "B" || rows[2].Week != "2026-11-16" || rows[2].Created != 1 {
+		t.Errorf("the rows are %+v", rows)
+	}
+	if rows[0].Percent(1, 3) != 33 || rows[0].Percent(2, 3) != 67 || rows[0].Percent(1, 0) != 0 {
+		t.Error("percentages are wrong")
+	}
+}
+
+// Every moment, job, state and trouble has its words.
+func TestEveryKindHasItsWords(t *testing.T) {
+	for _, kind := range checkout.MomentKinds() {
+		if momentTexts[kind] == "" {
+			t.Errorf("moment %s has no words", kind)
+		}
+	}
+	for _, kind := range checkout.JobKinds() {
+		switch kind { // of no checkout
+		case checkout.JobNotified, checkout.JobReconcile, checkout.JobSeal, checkout.JobRetain, checkout.JobPull, checkout.JobStamp, checkout.JobApproval:
+			continue
+		}
+		if jobTexts[kind] == "" {
+			t.Errorf("job %s has no words", kind)
+		}
+	}
+	for _, kind := range checkout.Troubles() {
+		if troubleTexts[kind] == "" {
+			t.Errorf("trouble %s has no words", kind)
+		}
+	}
+}

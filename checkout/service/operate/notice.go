@@ -1,0 +1,40 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// NotifyAgain has a notice sent again that the payer of a checkout was sent, or that was given up. A running server sends it, if what it
+// says is still true. A link is not sent so: MailLink does. ports.ErrNotFound if the checkout has no such notice.
+func (o Operator) NotifyAgain(ctx context.Context, checkoutID, id string) error {
+	found, err := o.Store.Jobs(ctx, checkout.JobFilter{ID: id, CheckoutID: checkoutID, Kinds: []checkout.JobKind{checkout.JobNotify}}, 1)
+	switch {
+	case err != nil:
+		return err
+	case id == "" || len(found) == 0 || found[0].State == checkout.JobPending || found[0].Job.Name == string(checkout.NoticeOfLink):
+		return fmt.Errorf("notice %s: %w", id, ports.ErrNotFound)
+	}
+	fresh, err := uuid.NewRandomFromReader(o.Rand)
+	if err != nil {
+		return fmt.Errorf("generate the id of a notice: %w", err)
+	}
+	now, again := o.now(), found[0].Job
+	again.ID, again.CreatedAt = "ntc_"+fresh.String(), now
+	entry, err := o.entry(evidence.Operation{Name: string(ActNotice), Subject: checkoutID,
+		Changes: []string{"e-mail " + again.Name + ": sent again as " + again.ID}}, now)
+	if err != nil {
+		return err
+	}
+	return o.change(ctx, checkoutID, now, func(c checkout.Checkout, _ catalogue.Provider) (checkout.Change, error) {
+		return checkout.Change{Next: c, Jobs: []checkout.Job{again}, Evidence: &entry, Moments: []checkout.Moment{{At: now,
+			Kind: checkout.MomentOperated, Actor: checkout.OperatorActor(o.By), Detail: "notice " + again.ID, Times: 1}}}, nil
+	})
+}
