@@ -75,7 +75,7 @@ type Options struct {
 	Sandbox bool
 	Sender  func(catalogue.Environment) ports.Sender // of events that are sent again
 	Links   Links
-	// SetupLifetime is how long a setup link opens that is sent to a payer.
+	// SetupLifetime is the time for which a setup link opens that is sent to a payer.
 	SetupLifetime time.Duration
 	Log           *slog.Logger
 	Now           func() time.Time

@@ -28,7 +28,7 @@ import (
 func TestBrowserTheDemonstrationLeadsToAnAgreement(t *testing.T) {
 	axe := axeSource(t)
 	browser := startBrowser(t)
-	website := startDemo(t)
+	website := openFirst(t, startDemo(t))
 	for _, on := range []screen{smallPhone, darkDesktop} { // without a script a test over HTTP goes the same way
 		p := newTab(t, browser, on, true)
 		look := func(name string) {
@@ -99,8 +99,8 @@ func (p *tab) enrols(website string, look func(name string)) (number string) {
 	return number
 }
 
-// startDemo starts a demonstration and returns the address that it prints first.
-func startDemo(t *testing.T) string {
+// startDemo starts a demonstration and returns the guide that it prints.
+func startDemo(t *testing.T) (guide string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -127,12 +127,12 @@ func startDemo(t *testing.T) string {
 		}
 	})
 	lines := bufio.NewScanner(out)
-	guide := proc.ReadUntil(lines, "# The events")
+	guide = proc.ReadUntil(lines, "# The events")
 	go func() {
 		for lines.Scan() { // what is printed later is not read
 		}
 	}()
-	return openFirst(t, guide)
+	return guide
 }
 
 // openFirst returns the address that the guide says to open first.
