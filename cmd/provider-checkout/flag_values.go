@@ -81,14 +81,11 @@ func parseInterval(text string) (time.Duration, error) {
 	return d, nil
 }
 
-func parseLogLevel(text string) (slog.Level, error) {
-	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn,
-		"error": slog.LevelError}
-	level, ok := levels[text]
-	if !ok {
-		return 0, errors.New("must be debug, info, warn or error")
+func parseLogLevel(text string) (level slog.Level, err error) {
+	if level.UnmarshalText([]byte(text)) != nil {
+		err = errors.New("must be debug, info, warn or error")
 	}
-	return level, nil
+	return level, err
 }
 
 func parseDelay(text string) (time.Duration, error) {

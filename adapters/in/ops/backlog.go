@@ -9,18 +9,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 // backlogLimit is the longest time that the store may take to count its outbox.
 const backlogLimit = time.Second
 
-// backlog collects the state of the queue and of the evidence log, whenever metrics are collected. If the store
-// cannot count it, backlog logs why and collects NaN, because an error could make a host's handler drop all other
-// metrics too, and an alert on a series that is gone is resolved.
+// backlog collects the checks of /readyz and the state of the queue and of the evidence log, whenever metrics are
+// collected. If the store cannot count it, backlog logs why and collects NaN, because an error could make a host's handler
+// drop all other metrics too, and an alert on a series that is gone is resolved.
 type backlog struct {
-	service    *service.Service
+	*Handler
 	metrics    *Metrics
+	checks     *prometheus.Desc
 	log        *slog.Logger
 	queues     []queue
 	checkpoint gauge
@@ -32,8 +32,9 @@ type queue struct {
 	kinds           []checkout.JobKind
 }
 
-func newBacklog(s *service.Service, m *Metrics, log *slog.Logger) backlog {
-	return backlog{service: s, metrics: m, log: log,
+func newBacklog(h *Handler, m *Metrics, log *slog.Logger) backlog {
+	return backlog{Handler: h, metrics: m, log: log,
+		checks: prometheus.NewDesc(namespace+"_ready", "Whether a check of /readyz holds: 1, or 0.", []string{"check"}, nil),
 		queues: []queue{
 			{newGauge("outbox_pending_events", "Events that are neither delivered nor given up, those being delivered included."),
 				newGauge("outbox_oldest_pending_age_seconds", "Age of the oldest pending event; 0 if there is none."),
@@ -64,10 +65,16 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 		to <- q.oldest.Desc
 	}
 	to <- b.checkpoint.Desc
+	to <- b.checks
 }
 
 // Collect implements [prometheus.Collector].
 func (b backlog) Collect(to chan<- prometheus.Metric) {
+	h := b.service.Health(context.Background())
+	for check, holds := range map[string]bool{"serving": !b.draining.Load(), "store": h.Store == nil, "processor": h.Processor == nil,
+		"crm": h.CRM == nil} {
+		to <- prometheus.MustNewConstMetric(b.checks, prometheus.GaugeValue, map[bool]float64{true: 1}[holds], check)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), backlogLimit)
 	defer cancel()
 	all, err := b.service.Backlogs(ctx)

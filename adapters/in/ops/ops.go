@@ -12,7 +12,6 @@
 package ops
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -56,10 +55,9 @@ func New(s *service.Service, o Options) (*Handler, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Metrics != nil {
-		if err := o.Metrics.registerer.Register(newBacklog(s, o.Metrics, o.Log)); err != nil {
+		if err := o.Metrics.registerer.Register(newBacklog(h, o.Metrics, o.Log)); err != nil {
 			return nil, fmt.Errorf("register the metrics of the outbox: %w", err)
 		}
-		h.gauges(o.Metrics)
 	}
 	h.paths.HandleFunc("GET /healthz", h.healthz)
 	h.paths.HandleFunc("GET /readyz", h.readyz)
@@ -70,23 +68,6 @@ func New(s *service.Service, o Options) (*Handler, error) {
 		}))
 	}
 	return h, nil
-}
-
-// gauges adds what /readyz says to the metrics.
-func (h *Handler) gauges(m *Metrics) {
-	for check, holds := range map[string]func() bool{
-		"serving":   func() bool { return !h.draining.Load() },
-		"store":     func() bool { return h.service.Health(context.Background()).Store == nil },
-		"processor": func() bool { return h.service.Health(context.Background()).Processor == nil },
-		"crm":       func() bool { return h.service.Health(context.Background()).CRM == nil },
-	} {
-		m.Gauge("ready", "Whether a check of /readyz holds: 1, or 0.", prometheus.Labels{"check": check}, func() float64 {
-			if holds() {
-				return 1
-			}
-			return 0
-		})
-	}
 }
 
 // Drain makes /readyz answer 503 from now on, so that a load balancer sends requests elsewhere.
