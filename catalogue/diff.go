@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +19,18 @@ func Diff(before, after []Configuration) []string {
 	var d diff
 	pair(before, after, func(c Configuration) string { return c.Provider.Code }, d.provider)
 	return d
+}
+
+// Revision returns a text that names a list of configurations: another list has another, also where only a secret differs.
+func Revision(all []Configuration) string {
+	h := sha256.New()
+	for _, c := range all {
+		fmt.Fprintf(h, "%q %q %v\n", c.Provider.Code, c.Provider.Mode, c.Provider.fields())
+		for _, course := range c.Courses {
+			fmt.Fprintf(h, "%q %v\n", course.Code, course.fields())
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // diff collects the lines of Diff.

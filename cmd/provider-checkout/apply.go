@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/in/settingsfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -26,6 +27,8 @@ func apply(c *call) action {
 	c.flags.Require("file")
 	prune := c.flags.Bool("prune", false, "remove providers that the file does not name (their keys and checkouts stay)")
 	c.reasonFlag()
+	dryRun := c.flags.Bool("dry-run", false, "print what would change, and store nothing")
+	expect := c.flags.String("expect", "", "refuse the file unless `REVISION` is on record: the one that the latest apply or dry run printed")
 	s.processorFlags()
 	s.privateSetting()
 	c.flags.AllowVariable("environment", "processor", "gocardless-url")
@@ -34,7 +37,7 @@ func apply(c *call) action {
 		if err != nil {
 			return err
 		}
-		named, err := providerfile.Parse(data)
+		named, err := providerfile.ParseWith(data, c.referred)
 		if err != nil {
 			return fmt.Errorf("%s is refused: %w", inputName(*file), err)
 		}
@@ -45,13 +48,19 @@ func apply(c *call) action {
 		if err := operate.Unprintable(named, printer); err != nil {
 			return fmt.Errorf("%s is refused: %w", *file, err)
 		}
-		return s.configure(ctx, "apply", operate.Change{Named: named, Prune: *prune})
+		return s.configure(ctx, "apply", operate.Change{Named: named, Prune: *prune, DryRun: *dryRun, Expect: *expect})
 	}
+}
+
+// referred returns the secret to which a provider file refers. A secret of one line may end with it.
+func (c *call) referred(variable, file string) (string, error) {
+	list, err := c.resolve(source{Setting: settingsfile.Setting{Variable: variable, File: file}, name: "cannot be read"})
+	return strings.TrimRight(list.text, "\r\n"), err
 }
 
 // configure makes the change that a command asks for, and prints what it changes.
 func (s *systems) configure(ctx context.Context, command string, change operate.Change) error {
-	differences, err := s.change(ctx, command, change)
+	differences, revision, err := s.change(ctx, command, change)
 	if err != nil {
 		return err
 	}
@@ -66,6 +75,13 @@ func (s *systems) configure(ctx context.Context, command string, change operate.
 	case len(differences) == 0:
 		fmt.Fprintln(s.Stderr, "nothing changed")
 	}
+	switch stored := !change.DryRun && len(differences) > 0; {
+	case command != "apply":
+	case stored:
+		fmt.Fprintln(s.Stdout, "revision "+revision)
+	default:
+		fmt.Fprintln(s.Stderr, "revision "+revision+" is on record")
+	}
 	for _, conf := range change.Named {
 		s.warn(conf.Provider, time.Now())
 	}
@@ -73,28 +89,27 @@ func (s *systems) configure(ctx context.Context, command string, change operate.
 	return nil
 }
 
-// change makes a change on the store, and returns the differences, a line each. A dry run makes no store: without a store it returns
+// change makes a change on the store, and returns the differences, a line each, and the revision on record. A dry run makes no store: without a store it returns
 // what a new one would get.
-func (s *systems) change(ctx context.Context, command string, change operate.Change) ([]string, error) {
+func (s *systems) change(ctx context.Context, command string, change operate.Change) (differences []string, revision string, err error) {
 	db, err := s.open(ctx, opening{crm: s.outsideCRM(), mustExist: change.DryRun})
 	if change.DryRun && (errors.Is(err, errNoStore) || errors.Is(err, postgres.ErrNoStore)) {
 		fmt.Fprintf(s.Stderr, "%v; compared with an empty store\n", err)
 		_, differences, err := change.On(nil)
-		return differences, err
+		return differences, catalogue.Revision(nil), err
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer db.Close()
 	operator, err := s.acting(db)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	differences, err := operator.Configure(ctx, command, change)
-	if err != nil {
-		return nil, fmt.Errorf("store the providers: %w", err)
+	if differences, revision, err = operator.Configure(ctx, command, change); err != nil {
+		return nil, "", fmt.Errorf("store the providers: %w", err)
 	}
-	return differences, nil
+	return differences, revision, nil
 }
 
 // warnOfAccounts prints the providers for which no payments can be collected, where GoCardless is the processor.

@@ -3,6 +3,7 @@ package main
 import (
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -135,3 +136,68 @@ func TestFaultyFileIsRefusedWholeInOneLine(t *testing.T) {
 		t.Errorf("a refused file changed the record to\n%s", after)
 	}
 }
+
+// provider is a provider file with one provider, whose name and signing secret are given.
+func provider(name, secret string) string {
+	return `{"providers": [{"provider_code": "KOWHAI", "name": "` + name + `", "account_id": "a", "environment": "sandbox", "active": true,
+		"api_enabled": true, "webhook": {"url": "https://hooks.kowhai.example/", "signing_secret": "` + secret + `"}}]}`
+}
+
+const goodSecret = "whsec_0123456789abcdefgh"
+
+// revisionOf returns the revision that a command printed.
+func revisionOf(t *testing.T, printed string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^revision ([0-9a-f]{16})`).FindStringSubmatch(printed)
+	if found == nil {
+		t.Fatalf("no revision in %q", printed)
+	}
+	return found[1]
+}
+
+func TestOfTwoWhoApplyAtOnceOneIsTold(t *testing.T) {
+	o := newOperator(t)
+	first := proc.TempFile(t, provider("Kōwhai", goodSecret))
+	out, said := o.does(t, "apply", "--dry-run", "-f", first)
+	if empty := revisionOf(t, said); !strings.Contains(out, "KOWHAI") || strings.Contains(out, "revision") || !strings.Contains(said, "there is no store") {
+		t.Errorf("a dry run without a store prints %q and %q (%s)", out, said, empty)
+	}
+	o.fails(t, "there is no store", "export")
+	begun := revisionOf(t, o.prints(t, "apply", "--expect", revisionOf(t, said), "-f", first))
+	if _, said := o.does(t, "apply", "-f", first); revisionOf(t, said) != begun {
+		t.Errorf("an unchanged file says %q, want the revision %s", said, begun)
+	}
+	other, mine := proc.TempFile(t, provider("Kōwhai Institute", goodSecret)), proc.TempFile(t, provider("Kōwhai", "whsec_of_mine_0123456789ab"))
+	out, said = o.does(t, "apply", "--dry-run", "-f", other)
+	if !strings.Contains(out, "Kōwhai Institute") || !strings.Contains(said, "this would change") || revisionOf(t, said) != begun {
+		t.Errorf("a dry run prints %q and %q", out, said)
+	}
+	now := revisionOf(t, o.prints(t, "apply", "--expect", begun, "-f", other))
+	o.fails(t, "on record is revision "+now+": somebody has changed the providers since", "apply", "--expect", begun, "-f", mine)
+	o.fails(t, "on record is revision "+now, "apply", "--dry-run", "--expect", begun, "-f", mine)
+	if again := revisionOf(t, o.prints(t, "apply", "--expect", now, "-f", mine)); again == now || again == begun {
+		t.Errorf("another secret has the revision %s again", again)
+	}
+}
+
+func TestAProviderFileRefersToItsSecrets(t *testing.T) {
+	o := newOperator(t)
+	plain, secret := proc.TempFile(t, provider("Kōwhai", goodSecret)), proc.TempFile(t, goodSecret+"\n")
+	o.does(t, "apply", "-f", plain)
+	for _, reference := range []string{"env:KOWHAI_SECRET", "file:" + secret} {
+		got := try(t, []string{"KOWHAI_SECRET=" + goodSecret}, "", "apply", "-f", proc.TempFile(t, provider("Kōwhai", reference)), "--store", "sqlite:"+o.path)
+		if got.code != cli.ExitDone || got.stdout != "" || !strings.HasPrefix(got.stderr, "nothing changed\n") {
+			t.Errorf("with %s apply = %+v, want the secret that is on record", reference, got)
+		}
+	}
+	for reference, want := range map[string]string{
+		"env:KOWHAI_SECRET":    "providers[0].webhook.signing_secret cannot be read: the variable KOWHAI_SECRET is not set",
+		"file:/none/such":      "providers[0].webhook.signing_secret cannot be read: open /none/such",
+		"env:":                 "providers[0].webhook.signing_secret must name a variable",
+		"file:" + emptyFile(t): "providers[0].webhook.signing_secret must be given along with the URL",
+	} {
+		o.fails(t, want, "apply", "-f", proc.TempFile(t, provider("Kōwhai", reference)))
+	}
+}
+
+func emptyFile(t *testing.T) string { return proc.TempFile(t, "\n") }

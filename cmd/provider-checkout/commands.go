@@ -23,7 +23,9 @@ func commands() []cli.Command {
 		{Name: "apply", Setup: command(apply),
 			About: "Create or update providers and their catalogues from a file",
 			More: "All or nothing. A provider that the file names is replaced whole; one that it does not name\n" +
-				"stays, unless --prune is given. Prints what changed. A running server sees it within 5 s.\n\n" +
+				"stays, unless --prune is given. Prints what changed, and the revision that is on record then: --expect REVISION\n" +
+				"refuses the file if somebody has changed the providers since. A running server sees it within 5 s.\n" +
+				"A signing secret may be env:NAME or file:PATH, the variable or the file that has it.\n\n" +
 				"With --processor gocardless, and its access token in " + tokenVariable + ",\n" +
 				"it warns of providers whose account is unknown there, or needs more notice of a payment."},
 		{Name: "providers pull", Setup: command(pullProviders),

@@ -173,7 +173,7 @@ func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (se
 		if err != nil {
 			return "", s.pullEvery, fmt.Errorf("read the CRM: %w", err)
 		}
-		differences, err := operator.Configure(ctx, "serve --pull-providers", operate.Change{Named: named, KeepDestinations: true})
+		differences, _, err := operator.Configure(ctx, "serve --pull-providers", operate.Change{Named: named, KeepDestinations: true})
 		if len(differences) > 0 {
 			log.LogAttrs(ctx, slog.LevelInfo, "providers changed", slog.Any("changes", differences))
 		}

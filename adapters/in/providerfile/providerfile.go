@@ -43,8 +43,17 @@ func sentence(f catalogue.Fault) string {
 //
 // The configurations come in the order of the file and have passed their Check; names are in
 // Unicode NFC, without white space at the edges; provider codes are unique.
-func Parse(data []byte) ([]catalogue.Configuration, error) {
-	all, faults := parse(data, configurations)
+func Parse(data []byte) ([]catalogue.Configuration, error) { return ParseWith(data, nil) }
+
+// Secrets returns the secret to which the file refers as "env:NAME" or "file:PATH": one of variable and file is set. Its error does not
+// repeat the secret.
+type Secrets func(variable, file string) (string, error)
+
+// ParseWith parses a provider file whose signing secrets may be references. Without secrets they may not.
+func ParseWith(data []byte, secrets Secrets) ([]catalogue.Configuration, error) {
+	all, faults := parse(data, func(o *object) []catalogue.Configuration {
+		return each(o, "providers", required, func(o *object) catalogue.Configuration { return configuration(o, secrets) })
+	})
 	if faults = check(all, faults); len(faults) > 0 {
 		return nil, faults
 	}

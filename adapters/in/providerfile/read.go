@@ -1,6 +1,7 @@
 package providerfile
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -101,6 +102,26 @@ func (o *object) text(name string, isRequired bool) string {
 		return ""
 	}
 	return o.faults.text(o.At(name), v)
+}
+
+// secret reads a secret, or the secret to which the field refers.
+func (o *object) secret(name string, secrets Secrets) string {
+	v, _ := o.Take(name)
+	variable, file, isReference := strictjson.Reference(v)
+	if !isReference {
+		return o.text(name, optional)
+	}
+	err := errors.New("must name a variable after env: or a file after file:")
+	secret := ""
+	if secrets == nil {
+		err = errors.New("must be the secret itself: references are not read here")
+	} else if variable+file != "" {
+		secret, err = secrets(variable, file)
+	}
+	if err != nil {
+		o.faults.add(o.At(name), err.Error())
+	}
+	return secret
 }
 
 // time reads a time, which need not be there. Stores keep milliseconds.

@@ -18,11 +18,7 @@ import (
 // The file of providers, field by field: its name, its type, and the meaning of its absence. Its values are checked by
 // package catalogue.
 
-func configurations(o *object) []catalogue.Configuration {
-	return each(o, "providers", required, configuration)
-}
-
-func configuration(o *object) (c catalogue.Configuration) {
+func configuration(o *object, secrets Secrets) (c catalogue.Configuration) {
 	c.Provider = catalogue.Provider{
 		Code:        o.text("provider_code", required),
 		Name:        o.name("name", required),
@@ -34,7 +30,7 @@ func configuration(o *object) (c catalogue.Configuration) {
 		CancelURL:   o.text("cancel_url", optional),
 		NoticeDays:  number(o, "notice_days", optional, strictjson.Whole(catalogue.MaxNotice)),
 		Branding:    section(o, "branding", branding),
-		Destination: section(o, "webhook", destination),
+		Destination: section(o, "webhook", func(o *object) catalogue.Destination { return destination(o, secrets) }),
 		Mode:        catalogue.Legacy,
 
 		EnrolmentOrigins: items(o, "enrolment_origins", optional, o.faults.text),
@@ -55,12 +51,12 @@ func branding(o *object) catalogue.Branding {
 	}
 }
 
-func destination(o *object) catalogue.Destination {
+func destination(o *object, secrets Secrets) catalogue.Destination {
 	return catalogue.Destination{
 		URL:    o.text("url", optional),
-		Secret: o.text("signing_secret", optional),
+		Secret: o.secret("signing_secret", secrets),
 
-		PreviousSecret: o.text("previous_signing_secret", optional),
+		PreviousSecret: o.secret("previous_signing_secret", secrets),
 		PreviousUntil:  o.time("previous_secret_until"),
 
 		RedeliverFor: o.duration("redeliver_for"),

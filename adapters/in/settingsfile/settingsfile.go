@@ -68,7 +68,8 @@ func Parse(data []byte, kinds map[string]Kind) (map[string]Setting, error) {
 
 // read reads the value of a setting, or says what is wrong with it.
 func read(kind Kind, v strictjson.Value) (s Setting, fault string) {
-	s, isReference := reference(v)
+	variable, file, isReference := strictjson.Reference(v)
+	s = Setting{Variable: variable, File: file}
 	switch {
 	case kind == List:
 		return list(v)
@@ -93,19 +94,6 @@ func read(kind Kind, v strictjson.Value) (s Setting, fault string) {
 		return Setting{}, "holds a password, which does not belong into this file"
 	}
 	return Setting{Text: v.Text}, ""
-}
-
-// reference reads a reference, and reports whether the value is written as one. A reference without a name is zero.
-func reference(v strictjson.Value) (s Setting, isReference bool) {
-	scheme, name, found := strings.Cut(v.Text, ":")
-	switch {
-	case v.Kind != strictjson.String || !found:
-	case scheme == "env":
-		return Setting{Variable: name}, true
-	case scheme == "file":
-		return Setting{File: name}, true
-	}
-	return Setting{}, false
 }
 
 // list reads a list of strings, which a flag has with commas between them.

@@ -104,3 +104,17 @@ func Whole(limit int) func(Value) (int, error) {
 
 // IsTrue reports whether v is true itself.
 func IsTrue(v Value) bool { return v.Kind == Bool && v.Text == "true" }
+
+// Reference reads a reference to a secret, "env:NAME" for an environment variable or "file:PATH" for a file, and reports whether the
+// value is written as one. A reference without a name has neither.
+func Reference(v Value) (variable, file string, isReference bool) {
+	scheme, name, found := strings.Cut(v.Text, ":")
+	switch {
+	case v.Kind != String || !found:
+	case scheme == "env":
+		return name, "", true
+	case scheme == "file":
+		return "", name, true
+	}
+	return "", "", false
+}

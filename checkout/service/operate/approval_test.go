@@ -26,7 +26,7 @@ func (d desk) as(name string, role operate.Role) operate.Operator {
 func enable(ctx context.Context, o operate.Operator, a checkout.Approval) error {
 	c := named(a.Target, "Kōwhai")
 	c.Provider.Active = true
-	_, err := o.Configure(ctx, a.Act, operate.Change{Named: []catalogue.Configuration{c}})
+	_, _, err := o.Configure(ctx, a.Act, operate.Change{Named: []catalogue.Configuration{c}})
 	return err
 }
 

@@ -21,33 +21,43 @@ type Change struct {
 	Prune            bool                      // providers that are not named are removed; else they stay
 	KeepDestinations bool                      // the destination of a provider's events stays as it is; a new provider has no destination
 	DryRun           bool                      // nothing is stored
+	Expect           string                    // catalogue.Revision of what must be on record before; "" for any
+}
+
+// OtherRevision is the error of a change that expects another revision than is on record.
+type OtherRevision struct{ OnRecord string }
+
+func (e *OtherRevision) Error() string {
+	return "on record is revision " + e.OnRecord + ": somebody has changed the providers since"
 }
 
 // errNothingToStore ends a change without a write.
 var errNothingToStore = errors.New("nothing to store")
 
-// Configure makes a change of the providers under the name of an operation, and returns what differs, a line each. Nothing is
-// stored if nothing does.
-func (o Operator) Configure(ctx context.Context, name string, c Change) (differences []string, err error) {
+// Configure makes a change of the providers under the name of an operation, and returns what differs, a line each, and the revision
+// that is on record then. Nothing is stored if nothing differs. The error is an *OtherRevision where Change.Expect is not met.
+func (o Operator) Configure(ctx context.Context, name string, c Change) (differences []string, revision string, err error) {
 	err = o.Store.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		after, differing, err := c.On(before)
 		if err != nil {
 			return nil, nil, err
 		}
+		revision = catalogue.Revision(before)
 		if differences = differing; c.DryRun || len(differences) == 0 {
 			return nil, nil, errNothingToStore
 		}
+		revision = catalogue.Revision(after)
 		entry, err := o.entry(evidence.Operation{Name: name, Subject: subject(changed(before, after)),
 			Changes: bounded(differences)}, o.now())
 		return after, &entry, err
 	})
 	switch {
 	case errors.Is(err, errNothingToStore):
-		return differences, nil
+		return differences, revision, nil
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	}
-	return differences, nil
+	return differences, revision, nil
 }
 
 // maxNamed is the largest number of providers that the subject of an entry names.
@@ -99,6 +109,9 @@ func changed(before, after []catalogue.Configuration) (codes []string) {
 
 // On returns what is on record after the change, in the order of the provider codes, and what differs, a line each.
 func (c Change) On(before []catalogue.Configuration) (after []catalogue.Configuration, differences []string, err error) {
+	if revision := catalogue.Revision(before); c.Expect != "" && c.Expect != revision {
+		return nil, nil, &OtherRevision{revision}
+	}
 	after = slices.Clone(c.Named)
 	named := make(map[string]*catalogue.Configuration, len(after))
 	for i := range after {

@@ -26,7 +26,7 @@ func TestAChangeOfNothingIsNotRecorded(t *testing.T) {
 		{"without the destination, which is kept", operate.Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}, KeepDestinations: true}, 0, 1},
 		{"without the destination, which is not", operate.Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}}, 1, 2},
 	} {
-		lines, err := d.Configure(t.Context(), "apply", tt.change)
+		lines, _, err := d.Configure(t.Context(), "apply", tt.change)
 		if leaves := d.recorded(t); err != nil || len(lines) != tt.lines || len(leaves) != tt.records {
 			t.Errorf("%s: %q, %v, %d records; want %d lines and %d records", tt.name, lines, err, len(leaves), tt.lines, tt.records)
 		}
@@ -51,7 +51,7 @@ func TestAChangeIsRecordedWithItsProvidersAndItsLines(t *testing.T) {
 		{operate.Change{Named: []catalogue.Configuration{named("RATA", "Rata"), named("MOA", "Moa"), named("KOWHAI", "Kōwhai")}, Prune: true},
 			"MOA RATA TUI", []string{"Kōwhai", "Moa", "Rata"}},
 	} {
-		lines, err := d.Configure(t.Context(), "apply", tt.change)
+		lines, _, err := d.Configure(t.Context(), "apply", tt.change)
 		leaves := d.recorded(t)
 		if err != nil || len(leaves) != n+1 || !slices.Equal(d.names(t), tt.names) {
 			t.Fatalf("%v; on record are %q and %d records, want %q", err, d.names(t), len(leaves), tt.names)
@@ -71,7 +71,7 @@ func TestAChangeOfManyProvidersIsRecordedInBrief(t *testing.T) {
 	for n := range operate.MaxChanges + 10 {
 		all = append(all, named(fmt.Sprintf("P%03d", n), "A name"))
 	}
-	lines, err := d.Configure(t.Context(), "apply", operate.Change{Named: all})
+	lines, _, err := d.Configure(t.Context(), "apply", operate.Change{Named: all})
 	if err != nil || len(lines) != len(all) {
 		t.Fatalf("%d lines, %v; want all %d", len(lines), err, len(all))
 	}
@@ -86,7 +86,7 @@ func TestADestinationThatIsKeptIsChecked(t *testing.T) {
 	d.configure(t, with)
 	live := named("KOWHAI", "Kōwhai")
 	live.Provider.Environment = catalogue.Production
-	_, err := d.Configure(t.Context(), "providers pull", operate.Change{Named: []catalogue.Configuration{live}, KeepDestinations: true})
+	_, _, err := d.Configure(t.Context(), "providers pull", operate.Change{Named: []catalogue.Configuration{live}, KeepDestinations: true})
 	if err == nil || !strings.Contains(err.Error(), "provider KOWHAI: ") || !strings.Contains(err.Error(), "on record") || len(d.recorded(t)) != 0 {
 		t.Errorf("%v, and %d records; want a destination of the sandbox refused in production", err, len(d.recorded(t)))
 	}

@@ -123,7 +123,7 @@ func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
 	d.configure(t, named("KOWHAI", "Kōwhai"))
 	job := d.opened(t).Jobs[0]
 	d.Rand = bytes.NewReader(nil)
-	if _, err := d.Configure(t.Context(), "apply", operate.Change{Named: []catalogue.Configuration{named("RATA", "Rata")}}); err == nil {
+	if _, _, err := d.Configure(t.Context(), "apply", operate.Change{Named: []catalogue.Configuration{named("RATA", "Rata")}}); err == nil {
 		t.Error("providers are changed")
 	}
 	if _, err := d.IssueKey(t.Context(), "KOWHAI", ""); err == nil {

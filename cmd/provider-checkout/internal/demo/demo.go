@@ -169,7 +169,7 @@ func (d *demonstration) configure(ctx context.Context, web *website) error {
 		return err
 	}
 	operator := operate.Operator{Store: d.cfg.Site.Store, Keyring: keyring, By: "demo", Now: time.Now, Rand: rand.Reader}
-	if _, err := operator.Configure(ctx, "demo", operate.Change{Named: configurations}); err != nil {
+	if _, _, err := operator.Configure(ctx, "demo", operate.Change{Named: configurations}); err != nil {
 		return fmt.Errorf("store the providers: %w", err)
 	}
 	d.Keys = map[string]string{}
