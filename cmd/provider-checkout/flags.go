@@ -50,6 +50,12 @@ func (c *call) jsonFlag() { c.flags.BoolVar(&c.json, "json", false, "print a JSO
 func (c *call) listFlags() {
 	c.storeFlag()
 	c.jsonFlag()
+	c.readOnlyFlag()
+}
+
+// readOnlyFlag defines the flag that has a command do without the operator's secret.
+func (c *call) readOnlyFlag() {
+	c.flags.BoolVar(&c.readOnly, "read-only", false, "open the store without the operator's secret and without a write to it")
 }
 
 func (c *call) checkpointFlag() {

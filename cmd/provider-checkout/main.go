@@ -53,6 +53,7 @@ type call struct {
 	store      string
 	reason     string
 	json       bool
+	readOnly   bool   // the store is opened without the operator's secret
 	checkpoint string // the file with a checkpoint that was kept elsewhere
 }
 

@@ -56,6 +56,12 @@ func (c *call) open(ctx context.Context, how opening) (records, error) {
 			return nil, err
 		}
 	}
+	if c.readOnly {
+		if inPostgres {
+			return postgres.Open(ctx, c.store, postgres.Options{ReadOnly: true})
+		}
+		return sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
+	}
 	secrets, err := c.secrets()
 	if err != nil {
 		return nil, err

@@ -28,6 +28,9 @@ const trailHelp = "A command that changes what is on record has the evidence log
 
 // acting returns the operator who runs the command, on a store.
 func (c *call) acting(db records) (operate.Operator, error) {
+	if c.readOnly {
+		return operate.Operator{}, cli.UsageError("--read-only records nothing, and this must be recorded")
+	}
 	name, err := operatorName(c.Env, user.Current)
 	if err != nil {
 		return operate.Operator{}, cli.UsageError(err.Error())
@@ -70,6 +73,7 @@ func listEvidence(c *call) action {
 	var since time.Time
 	c.sinceFlag(&since, "only entries from this `TIME` on")
 	c.jsonFlag()
+	c.readOnlyFlag()
 	return c.onLog(func(ctx context.Context, _ records, log evidencelog.Log) error {
 		verdicts, forged, err := log.Audit(ctx, func(e evidence.Entry, position int64, genuine bool) error {
 			line := lineOf(e, position)

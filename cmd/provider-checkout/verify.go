@@ -20,6 +20,7 @@ func verifyAgreement(c *call) action {
 	all := c.flags.Bool("all", false, "check every agreement, and that none is missing")
 	c.checkpointFlag()
 	c.jsonFlag()
+	c.readOnlyFlag()
 	c.check = func(args []string) error {
 		if *all == (len(args) == 1) {
 			return cli.UsageError("name one agreement, or give --all")

@@ -49,6 +49,18 @@ func New(number int, script string) Migration {
 	return Migration{Number: number, Script: script, Checksum: hex.EncodeToString(sum[:])}
 }
 
+// ErrOlder is the error for a store that is only read and has yet to run a migration.
+var ErrOlder = errors.New("its schema is older than this program's: start a server of this version first")
+
+// Ran returns nil if a store that has run migrations of these checksums has yet to run none of the program's.
+func Ran(own []Migration, ran []string) error {
+	pending, err := Pending(own, ran)
+	if err == nil && len(pending) > 0 {
+		err = ErrOlder
+	}
+	return err
+}
+
 // Pending returns the migrations that a store has yet to run, given the checksums of the migrations that it has run, in their order.
 // A program accepts a schema that is one version newer than its own. Pending returns an error for a newer one, and
 // ErrDevelopment where the store has run another migration under a number of the program's.

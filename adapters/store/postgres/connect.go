@@ -44,8 +44,12 @@ var (
 )
 
 // connect makes the pool.
-func (db *DB) connect(ctx context.Context, url string) error {
-	config, err := db.poolConfig(url)
+func (db *DB) connect(ctx context.Context, url string, readOnly bool) error {
+	settings := setSession
+	if readOnly {
+		settings += `, set_config('default_transaction_read_only', 'on', false)`
+	}
+	config, err := db.poolConfig(url, settings)
 	if err != nil {
 		return err
 	}
@@ -76,7 +80,7 @@ func (db *DB) warm(ctx context.Context) {
 	}
 }
 
-func (db *DB) poolConfig(url string) (*pgxpool.Config, error) {
+func (db *DB) poolConfig(url, settings string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil || url == "" {
 		// A string that cannot be parsed may hold a password anywhere, so nothing of it is repeated.
@@ -91,7 +95,7 @@ func (db *DB) poolConfig(url string) (*pgxpool.Config, error) {
 	config.PingTimeout = pingTimeout
 	config.ShouldPing = db.shouldPing
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.PgConn().Exec(ctx, setSession).ReadAll()
+		_, err := conn.PgConn().Exec(ctx, settings).ReadAll()
 		return err
 	}
 	return config, nil

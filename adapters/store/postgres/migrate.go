@@ -32,13 +32,9 @@ const (
 // migrate runs every migration that the store has not run, or changes nothing. Of processes that start at once, one migrates and
 // the others then have nothing to run. A store that is up to date is only read.
 func (db *DB) migrate(ctx context.Context, own []migration.Migration, mustExist bool) error {
-	ran, err := sqlstore.All(ctx, engine{db}, sqlstore.ScanValue[string], selectRan)
-	switch {
-	case is(err, undefinedTable, invalidSchemaName):
-	case is(err, undefinedColumn):
-		return migration.ErrDevelopment
-	case err != nil:
-		return fmt.Errorf("read version: %w", err)
+	ran, err := db.ranMigrations(ctx)
+	if err != nil {
+		return err
 	}
 	pending, err := migration.Pending(own, ran)
 	switch {
@@ -48,6 +44,20 @@ func (db *DB) migrate(ctx context.Context, own []migration.Migration, mustExist 
 		return ErrNoStore
 	}
 	return db.do(ctx, func(ctx context.Context, t *attempt) error { return t.migrate(ctx, own) })
+}
+
+// ranMigrations returns the checksums of the migrations that the store has run, in their order.
+func (db *DB) ranMigrations(ctx context.Context) ([]string, error) {
+	ran, err := sqlstore.All(ctx, engine{db}, sqlstore.ScanValue[string], selectRan)
+	switch {
+	case is(err, undefinedTable, invalidSchemaName):
+		return nil, nil
+	case is(err, undefinedColumn):
+		return nil, migration.ErrDevelopment
+	case err != nil:
+		return nil, fmt.Errorf("read version: %w", err)
+	}
+	return ran, nil
 }
 
 // migrate makes the schema if it does not exist, and runs the migrations that it has not run, all in one transaction, so that

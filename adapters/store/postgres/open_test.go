@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
@@ -160,6 +161,55 @@ func TestCheckoutsOfAnOlderProgramAreFound(t *testing.T) {
 	}
 	execute(t, connect(t, place), `DO $$ BEGIN ASSERT (SELECT search_name = 'maia tuhoe' FROM checkouts); END $$`)
 }
+
+// A role with SELECT alone, as the manual makes it, reads everything but the store's own secret.
+func TestReadOnlyNeedsNoMoreThanSelect(t *testing.T) {
+	place := postgrestest.QuickURL(t)
+	db := open(t, place, postgres.Options{})
+	insert(t, db, 1)
+	const role = "checkout_reader"
+	shell := connect(t, place)
+	var schema string
+	if err := shell.QueryRow(t.Context(), `SELECT current_schema()`).Scan(&schema); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, shell, `CREATE ROLE `+role+` LOGIN PASSWORD 'reader'; GRANT USAGE ON SCHEMA `+schema+` TO `+role+`;
+		GRANT SELECT ON ALL TABLES IN SCHEMA `+schema+` TO `+role+`; REVOKE SELECT ON store, sandbox_records FROM `+role)
+	defer execute(t, shell, `DROP OWNED BY `+role+`; DROP ROLE `+role)
+	u, err := url.Parse(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(role, "reader")
+	openFails(t, u.String(), postgres.Options{Schema: schema}, "permission denied")
+	reader := open(t, u.String(), postgres.Options{Schema: schema, ReadOnly: true})
+	page, err := reader.Find(t.Context(), checkout.Query{Text: opened(1).Next.ID}, "", 9)
+	if err != nil || len(page.Hits) != 1 {
+		t.Fatalf("Find = %+v, %v", page, err)
+	}
+	for call, err := range map[string]error{
+		"Moments":      second(reader.Moments(t.Context(), page.Hits[0].Checkout.ID)),
+		"Troubles":     second(reader.Troubles(t.Context(), time.Now())),
+		"Funnel":       second(reader.Funnel(t.Context(), "2026-01-01", "2027-01-01", "")),
+		"Jobs":         second(reader.Jobs(t.Context(), checkout.JobFilter{}, 9)),
+		"EvidenceHead": second(reader.EvidenceHead(t.Context())),
+		"Providers":    second(reader.Providers(t.Context())),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	if err := reader.InsertCheckout(t.Context(), opened(2), pending()); err == nil {
+		t.Error("it writes")
+	}
+	owner := open(t, place, postgres.Options{ReadOnly: true})
+	if err := owner.InsertCheckout(t.Context(), opened(2), pending()); err == nil || !strings.Contains(err.Error(), "read-only transaction") {
+		t.Errorf("a role that may write gets %v, want a transaction that is read only", err)
+	}
+	openFails(t, postgrestest.QuickURL(t), postgres.Options{ReadOnly: true}, "there is no store")
+}
+
+func second[T any](_ T, err error) error { return err }
 
 func TestNoServerIsBusy(t *testing.T) {
 	_, err := postgres.Open(t.Context(), "postgres://127.0.0.1:1/x", postgres.Options{})

@@ -40,6 +40,10 @@ type Options struct {
 	// CRM is the name of the CRM outside of the store, which is recorded with the environment; empty where the store is
 	// the CRM. A store that was opened with another CRM is refused: the records of its checkouts are there.
 	CRM string
+	// ReadOnly opens a store that exists for reading alone: without a secret, and in transactions that are READ ONLY, so that a role
+	// with SELECT alone may do so. Every write fails, and no provider has its webhook secrets. Its schema must not be older than the
+	// program's.
+	ReadOnly bool
 	// MustExist fails with ErrNoStore instead of making a store.
 	MustExist bool
 	// Rand is the source of secrets and nonces; crypto/rand if nil.
@@ -75,7 +79,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	db := newDB(o)
 	err := o.request().Check()
 	if err == nil {
-		err = db.connect(ctx, url)
+		err = db.connect(ctx, url, o.ReadOnly)
 	}
 	if err == nil {
 		err = db.open(ctx, o)
@@ -134,6 +138,9 @@ func (db *DB) open(ctx context.Context, o Options) error {
 		}
 	}
 	db.newest = len(o.migrations)
+	if o.ReadOnly {
+		return db.openReadOnly(ctx, o.migrations)
+	}
 	if err := db.migrate(ctx, o.migrations, o.MustExist); err != nil {
 		return err
 	}
@@ -150,6 +157,20 @@ func (db *DB) open(ctx context.Context, o Options) error {
 		db.warm(ctx)
 	}
 	return nil
+}
+
+func (db *DB) openReadOnly(ctx context.Context, own []migration.Migration) error {
+	ran, err := db.ranMigrations(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(ran) == 0:
+		return ErrNoStore
+	}
+	if err := migration.Ran(own, ran); err != nil {
+		return err
+	}
+	return db.findNodes(ctx)
 }
 
 // Pool returns how many connections of the pool are in use, and how many there may be.

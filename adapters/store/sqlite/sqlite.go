@@ -47,6 +47,10 @@ type Options struct {
 	// its mode. It may be nil.
 	OnExposed func(path string)
 
+	// ReadOnly opens a store that exists for reading alone: without a secret, and without a write to its file. Every write fails, and no
+	// provider has its webhook secrets. Its schema must not be older than the program's.
+	ReadOnly bool
+
 	migrations []migration.Migration // instead of this program's, in tests
 }
 
@@ -89,6 +93,9 @@ func (db *DB) open(ctx context.Context, o Options) error {
 		}
 	}
 	db.schema = len(o.migrations)
+	if o.ReadOnly {
+		return db.openReadOnly(ctx, o.migrations)
+	}
 	if err := createFile(ctx, db.path); err != nil {
 		return err
 	}
@@ -106,6 +113,25 @@ func (db *DB) open(ctx context.Context, o Options) error {
 		db.folding = db.startFolding()
 	}
 	return err
+}
+
+// openReadOnly opens the connections that read.
+func (db *DB) openReadOnly(ctx context.Context, own []migration.Migration) error {
+	place, err := placeOf(db.path)
+	if err != nil {
+		return err
+	}
+	if db.readers, err = openReaders(ctx, place); err != nil {
+		return err
+	}
+	if err := checkFile(ctx, db.readers.db); err != nil {
+		return err
+	}
+	ran, err := ranMigrations(ctx, db.readers)
+	if err != nil {
+		return err
+	}
+	return migration.Ran(own, ran)
 }
 
 // makePrivate keeps others from opening the files of the store, which somebody may have made before Open could.

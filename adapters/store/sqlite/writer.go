@@ -41,7 +41,10 @@ type write struct {
 	done  chan error // one outcome
 }
 
-var errClosed = errors.New("store is closed")
+var (
+	errClosed   = errors.New("store is closed")
+	errReadOnly = errors.New("the store was opened to be read only")
+)
 
 const (
 	begin    = `BEGIN IMMEDIATE`
@@ -106,6 +109,9 @@ func (w *writer) shutDown() error {
 // was rolled back, and must not block. Waiting in the queue ends with ctx. The transaction itself is short and does not, so
 // that its outcome is always known.
 func (w *writer) do(ctx context.Context, run func(context.Context, *tx) error) error {
+	if w.queue == nil {
+		return errReadOnly
+	}
 	job := &write{ctx: ctx, run: run, done: make(chan error, 1)}
 	select {
 	case w.queue <- job:

@@ -84,7 +84,7 @@ func (s webhookSecret) encrypt(e *secrets.Encrypter, secret, provider string) ([
 
 // decrypt returns the secret that its column holds.
 func (s webhookSecret) decrypt(e *secrets.Encrypter, ciphertext []byte, provider string) (string, error) {
-	if ciphertext == nil {
+	if ciphertext == nil || e == nil { // a store that is only read has no secrets
 		return "", nil
 	}
 	plain, err := e.Decrypt(ciphertext, s.associatedData(provider))
