@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
@@ -69,4 +70,41 @@ func (c Concluded) differences() (list []string) {
 		list = append(list, "no mandate")
 	}
 	return list
+}
+
+// Column is a named value of a line: a text, a number or an amount.
+type Column struct {
+	Name  string
+	Value any
+}
+
+// Columns returns the line as a report shows it. It has no personal data.
+func (l MonthLine) Columns() []Column {
+	return []Column{
+		{"provider_code", l.Agreement.Provider.Code},
+		{"provider_order_id", l.Agreement.OrderID},
+		{"checkout_id", l.Agreement.CheckoutID},
+		{"agreement_number", l.Agreement.Number},
+		{"accepted_on", l.Accepted.String()},
+		{"amount_financed", l.Financed},
+		{"upfront_payment", l.Upfront},
+		{"charges_due", l.Charges},
+		{"amount_due", l.Due},
+		{"mandate_status", string(l.Checkout.Setup.Mandate)},
+		{"differences", strings.Join(l.Differences, "; ")},
+	}
+}
+
+// Cell returns the value as a spreadsheet takes it: a text that would be a formula has an apostrophe before it.
+func (c Column) Cell() string {
+	text := fmt.Sprint(c.Value)
+	if _, isText := c.Value.(string); isText && text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+// Withdrawn reports whether the agreement was withdrawn in the month.
+func (m Month) Withdrawn(l MonthLine) bool {
+	return l.Checkout.Withdrawn() && m.has(money.DateOf(l.Checkout.End.At.In(m.zone)))
 }

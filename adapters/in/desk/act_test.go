@@ -1,6 +1,8 @@
 package desk
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -37,7 +40,8 @@ func (w *world) more(t *testing.T) {
 				Mandate: checkout.MandateActive, MandateID: "MD1", AccountHolder: "C RAPATA", AccountMask: "01-0902-•••••89-00", CompletedAt: w.now()}}
 			change.Next.Confirmation = checkout.Confirmation{At: w.now(), AgreementID: "agr_1", AgreementNumber: number,
 				FirstPayment: money.DateOf(w.now())}
-			change.Agreement = &agreement.Agreement{ID: "agr_1", Number: number, CheckoutID: id, AcceptedAt: w.now()}
+			change.Agreement = &agreement.Agreement{ID: "agr_1", Number: number, CheckoutID: id, OrderID: c.OrderID, AcceptedAt: w.now(),
+				Provider: agreement.Party{Code: "KOWHAI"}, Pricing: c.Intent.Pricing, Schedule: c.Schedule()}
 			change.Evidence = &evidence.Entry{ID: evidence.AgreementID(number), At: w.now(), Leaf: []byte("{}")}
 			change.Jobs = []checkout.Job{{ID: "ntc_1", Kind: checkout.JobNotify, ProviderCode: "KOWHAI", CheckoutID: id, OrderID: c.OrderID,
 				Name: string(checkout.NoticeOfAgreement), CreatedAt: w.now()}}
@@ -192,20 +196,31 @@ func TestTodayHasALineForEachTrouble(t *testing.T) {
 	}
 }
 
-func TestWeeksAreAddedUpFromTheirMonday(t *testing.T) {
-	rows := weeks([]checkout.FunnelDay{
-		{ProviderCode: "A", Day: "2026-11-22", Created: 1},
-		{ProviderCode: "A", Day: "2026-11-23", Created: 2, Opened: 1},
-		{ProviderCode: "B", Day: "2026-11-23", Created: 4},
-		{ProviderCode: "A", Day: "2026-11-29", Created: 8, Opened: 4, Pressed: 2, SetUp: 2, Confirmed: 1},
-	})
-	if len(rows) != 3 || rows[0].Week != "2026-11-23" || rows[0].Created != 10 || rows[0].Opened != 5 || rows[0].Confirmed != 1 ||
-		rows[1].ProviderCode != "B" || rows[2].Week != "2026-11-16" || rows[2].Created != 1 {
-		t.Errorf("the rows are %+v", rows)
+func TestAMonthHasItsFiguresAndAFileThatIsProven(t *testing.T) {
+	w := newWorld(t)
+	w.more(t)
+	b := w.as(t, "Aroha", operate.Finance)
+	this := w.now().In(mustZone(t)).Format("2006-01")
+	b.get(t, "/").has(t, `href="/months/`+this+`"`)
+	b.get(t, "/months/"+this).is(t, http.StatusOK).has(t, `<td class="amount">1</td><td class="amount">$2,790.00</td><td class="amount">$200.00</td>`,
+		"Differences between record, CRM and mandate: 0", this+".csv")
+	b.get(t, "/months/2001-01").is(t, http.StatusOK).has(t, "No agreement")
+	for _, wrong := range []string{"/months/2026-13", "/months/x.csv", "/months/2026"} {
+		b.get(t, wrong).is(t, http.StatusUnprocessableEntity)
 	}
-	if rows[0].Percent(1, 3) != 33 || rows[0].Percent(2, 3) != 67 || rows[0].Percent(1, 0) != 0 {
-		t.Error("percentages are wrong")
+	w.one(t)
+	a := b.get(t, "/months/"+this+".csv").is(t, http.StatusOK).has(t, "provider_code,", number).lacks(t, "Canary", canaryEmail)
+	if got := a.header.Get("Content-Disposition"); got != `attachment; filename="`+this+`.csv"` {
+		t.Errorf("the file is %s", got)
 	}
+	w.one(t, `"operator":"Aroha (finance)","operation":"month","subject":"`+this+`"`, fmt.Sprintf("+ 1 agreement, SHA-256 %x", sha256.Sum256([]byte(a.body))))
+}
+
+func mustZone(t *testing.T) *time.Location {
+	t.Helper()
+	zone, err := service.NewZealand()
+	must(t, err)
+	return zone
 }
 
 // Every moment, job, state and trouble has its words.
@@ -222,11 +237,6 @@ func TestEveryKindHasItsWords(t *testing.T) {
 		}
 		if jobTexts[kind] == "" {
 			t.Errorf("job %s has no words", kind)
-		}
-	}
-	for _, kind := range checkout.Troubles() {
-		if troubleTexts[kind] == "" {
-			t.Errorf("trouble %s has no words", kind)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package desk
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -86,8 +85,7 @@ func (v *visit) student(c checkout.Checkout, revealed bool) string {
 	case revealed:
 		return c.Student.Name() + ", " + c.Student.Email
 	case v.session.roleFor(operate.ActName) != "":
-		_, domain, _ := strings.Cut(c.Student.Email, "@")
-		return c.Student.Name() + ", •••@" + domain
+		return c.Student.Name() + ", " + c.Student.MaskedEmail()
 	}
 	return "•••"
 }

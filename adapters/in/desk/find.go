@@ -2,7 +2,6 @@ package desk
 
 import (
 	"cmp"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -32,13 +31,13 @@ func (v *visit) find() error {
 	query := v.r.URL.Query()
 	q := checkout.Query{Text: web.One(query, "q"), Trouble: checkout.Trouble(web.One(query, "trouble")),
 		ProviderCode: web.One(query, "provider"), Now: v.Now()}
-	view := findView{Text: q.Text, Trouble: troubleTexts[q.Trouble]}
-	if q.Words() == "" && !q.Trouble.OfCheckouts() || view.Trouble == "" && q.Words() == "" && q.ProviderCode == "" {
+	view := findView{Text: q.Text}
+	switch {
+	case slices.Contains(checkout.Troubles(), q.Trouble) && q.Trouble.OfCheckouts():
+		q.Text, view.Trouble = "", q.Trouble.Words()
+	case q.Words() == "" && q.ProviderCode == "":
 		return v.page("find.html", "Find", view)
-	}
-	if view.Trouble != "" {
-		q.Text = ""
-	} else {
+	default:
 		q.Trouble = ""
 	}
 	found, err := v.Store.Find(v.r.Context(), q, web.One(query, "after"), checkout.MaxPage)
@@ -62,16 +61,10 @@ func (v *visit) find() error {
 	return v.page("find.html", cmp.Or(view.Trouble, "Find"), view)
 }
 
-// funnelRow counts how far the checkouts of a provider came that were created in a week.
-type funnelRow struct {
-	checkout.FunnelDay
-	Week string // its Monday
-}
-
 // funnelView is the content of the page Funnel.
 type funnelView struct {
 	From, To, Provider string
-	Rows               []funnelRow
+	Rows               []checkout.FunnelDay // of a week each
 }
 
 // funnel shows how far checkouts came, by provider and week; of the last eight weeks, unless the address says of which.
@@ -89,36 +82,15 @@ func (v *visit) funnel() error {
 	if err != nil {
 		return err
 	}
-	view.Rows = weeks(days)
+	view.Rows = checkout.Weeks(days)
+	slices.Reverse(view.Rows)
 	return v.page("funnel.html", "Funnel", view)
 }
 
-// weeks adds days up, by week and provider, the latest week first.
-func weeks(days []checkout.FunnelDay) (rows []funnelRow) {
-	for _, d := range days {
-		day, _ := time.Parse(time.DateOnly, d.Day) // which the store made
-		monday := day.AddDate(0, 0, -(int(day.Weekday())+6)%7).Format(time.DateOnly)
-		i := slices.IndexFunc(rows, func(r funnelRow) bool { return r.Week == monday && r.ProviderCode == d.ProviderCode })
-		if i < 0 {
-			i, rows = len(rows), append(rows, funnelRow{checkout.FunnelDay{ProviderCode: d.ProviderCode}, monday})
-		}
-		r := &rows[i]
-		r.Created, r.Opened, r.Pressed = r.Created+d.Created, r.Opened+d.Opened, r.Pressed+d.Pressed
-		r.SetUp, r.Confirmed = r.SetUp+d.SetUp, r.Confirmed+d.Confirmed
-	}
-	slices.SortFunc(rows, func(a, b funnelRow) int {
-		return cmp.Or(cmp.Compare(b.Week, a.Week), cmp.Compare(a.ProviderCode, b.ProviderCode))
-	})
-	return rows
-}
-
 // Percent returns a part of the checkouts in percent.
-func (r funnelRow) Percent(part, of int) int {
+func (v funnelView) Percent(part, of int) int {
 	if of == 0 {
 		return 0
 	}
 	return (100*part + of/2) / of
 }
-
-// Of returns the address of a provider's checkouts.
-func (r funnelRow) Of() string { return "/find?provider=" + url.QueryEscape(r.ProviderCode) }

@@ -59,5 +59,8 @@ func (p page) Ago(t time.Time) string {
 	return count(int(d.Hours()/24), "day")
 }
 
+// ThisMonth returns the month that it is.
+func (p page) ThisMonth() string { return p.v.thisMonth() }
+
 // Rows returns a part of the page's content, for a template that shows it with the page's words for times.
 func (p page) Rows(content any) page { return page{p.v, p.Title, content} }

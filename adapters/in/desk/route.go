@@ -39,6 +39,7 @@ func routes() []Route {
 		{"GET /approvals", operate.ActApprovals, (*visit).approvals},
 		{"POST /approvals/{id}/approve", operate.ActApprovals, (*visit).approve},
 		{"POST /approvals/{id}/decline", operate.ActApprovals, (*visit).decline},
+		{"GET /months/{id}", operate.ActMonths, (*visit).month},
 		{"GET /audit", operate.ActAudit, (*visit).audit},
 		{"GET /providers", operate.ActSee, (*visit).providers},
 		{"GET /providers/{id}", operate.ActSee, (*visit).provider},

@@ -10,7 +10,7 @@ import (
 
 // target returns a path of a route, of records that exist.
 func target(path string) string {
-	for _, id := range [][2]string{{"/checkouts/{id}", "/checkouts/" + checkoutID}, {"/providers/{id}", "/providers/KOWHAI"}, {"{id}", "apr_unknown"}} {
+	for _, id := range [][2]string{{"/checkouts/{id}", "/checkouts/" + checkoutID}, {"/providers/{id}", "/providers/KOWHAI"}, {"/months/{id}", "/months/2026-11"}, {"{id}", "apr_unknown"}} {
 		path = strings.Replace(path, id[0], id[1], 1)
 	}
 	return path

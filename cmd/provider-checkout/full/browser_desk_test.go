@@ -81,6 +81,8 @@ func TestBrowserADayAtTheDesk(t *testing.T) {
 		look("/nowhere", "There is no such page")
 		p.signIn(desk, "Aroha", "support")
 		look(at, "Confirmed")
+		p.signIn(desk, "Ben", "finance")
+		look("/months/"+evaluate[string](p, "new Date().toISOString().slice(0, 7)"), "Month "+evaluate[string](p, "new Date().toISOString().slice(0, 7)"))
 		p.signIn(desk, "Ben", "engineer")
 		look("/providers/KOWHAI", "Kōwhai Institute")
 		p.does("/providers/KOWHAI/keys", "ticket 8")
