@@ -232,7 +232,8 @@ func TestEveryKindHasItsWords(t *testing.T) {
 	}
 	for _, kind := range checkout.JobKinds() {
 		switch kind { // of no checkout
-		case checkout.JobNotified, checkout.JobReconcile, checkout.JobSeal, checkout.JobRetain, checkout.JobPull, checkout.JobStamp, checkout.JobApproval:
+		case checkout.JobReceiver, checkout.JobNotified, checkout.JobReconcile, checkout.JobSeal, checkout.JobRetain, checkout.JobPull,
+			checkout.JobStamp, checkout.JobApproval:
 			continue
 		}
 		if jobTexts[kind] == "" {

@@ -204,7 +204,7 @@ var momentTexts = map[checkout.MomentKind]string{
 
 // jobTexts say what a job does; it is about a checkout.
 var jobTexts = map[checkout.JobKind]string{
-	checkout.JobDeliver: "Event", checkout.JobNotify: "E-mail", checkout.JobOpen: "CRM: open", checkout.JobComplete: "CRM: complete",
+	checkout.JobDeliver: "Event", checkout.JobRedeliver: "Event, again", checkout.JobNotify: "E-mail", checkout.JobOpen: "CRM: open", checkout.JobComplete: "CRM: complete",
 	checkout.JobAuthority: "CRM: mandate", checkout.JobEnd: "CRM: end", checkout.JobLook: "Look at the setup",
 	checkout.JobCancel: "Processor: end",
 }

@@ -69,6 +69,11 @@ func fill(v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Uint8:
 		v.SetUint(200)
+	case reflect.Int64:
+		v.SetInt(7)
+		if v.Type() == reflect.TypeFor[time.Duration]() {
+			v.SetInt(int64(7 * time.Second))
+		}
 	default:
 		v.SetInt(7)
 	}
