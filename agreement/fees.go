@@ -32,9 +32,9 @@ func (l FeeList) Text() string {
 	case len(l.Fees) == 0:
 		return noDefaultFees
 	}
-	lines := make([]string, len(l.Fees))
-	for i, f := range l.Fees {
-		lines[i] = fmt.Sprintf("%s: %s, %s", f.Name, f.Amount.Dollars(), f.When)
+	lines := []string{"If a payment fails or comes late:"}
+	for _, f := range l.Fees {
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", f.Name, f.Amount.Dollars(), f.When))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -90,7 +90,7 @@ func (wording20261124) payments(a Agreement) Section {
 			"is due on such a day, the table has the next business day, with the reason below it.")
 	}
 	if first := a.firstPayment(); first != a.Plan.First {
-		paragraphs = append(paragraphs, Deferred(a.Plan.First, first)+" One payment period lies between each payment and the next.")
+		paragraphs = append(paragraphs, Deferred(a.Plan.First, first)+" The other payments follow as far apart as planned.")
 	}
 	if a.Notice != (Notice{}) {
 		paragraphs = append(paragraphs, fmt.Sprintf("No payment is taken before %s. That is the first possible day, at least %s "+
@@ -310,7 +310,7 @@ func (wording20261124) conditions(t DebitTerms) []Row {
 func noticeOfPayments(t DebitTerms) string {
 	text := "The agreement is the notice of the payments: it tells the account holder the amount and the planned date of every payment. No " +
 		"payment is taken sooner than " + t.Notice() + " after the day of that notice. If the first payment is planned for an earlier " +
-		"day, it moves to the first possible day, and one payment period lies between each payment and the next."
+		"day, it moves to the first possible day, and the other payments follow as far apart as planned."
 	if t.Days() < UsualNotice {
 		text += fmt.Sprintf(" The account holder agrees to this notice in place of the usual %d calendar days.", UsualNotice)
 	}

@@ -97,8 +97,7 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 			check("open page", b.get(b.setupPath()), today, link)
 
 			legal := b.get(b.legalPath())
-			legal.reads(t, "If the first payment is planned for an earlier day, it moves to the first possible day, and one payment period lies "+
-				"between each payment and the next.")
+			legal.reads(t, "If the first payment is planned for an earlier day, it moves to the first possible day, and the other payments follow as far apart as planned.")
 			if found := longDate.FindAllString(legal.body, -1); found != nil {
 				t.Errorf("the legal page names the dates %q, want the rule alone", found)
 			}

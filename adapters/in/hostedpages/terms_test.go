@@ -20,7 +20,7 @@ func TestPagesSayOfFeesWhatTheTermsState(t *testing.T) {
 		{"nothing stated", agreement.FeeList{}, "No interest.", ""},
 		{"no default fees", none, "No interest. This plan has no fee for a payment that fails or comes late.", "Default fees This plan has no fee for a payment that fails or comes late."},
 		{"a default fee", dishonour, "No interest. There are fees only if a payment fails or comes late: see “Default fees”.",
-			"Default fees Dishonour fee: $10.00, for each payment that the bank refuses"},
+			"Default fees If a payment fails or comes late:Dishonour fee: $10.00, for each payment that the bank refuses"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			terms := ofPutea()
