@@ -150,6 +150,13 @@ func operations() []operation {
 			w.confirms(t, cmd)
 			return func() error { _, err := w.confirm(t, cmd); return err }
 		}},
+		{name: "cancel", events: created, prepare: func(t *testing.T, w *world) func() error {
+			o := begun(t, w)
+			return func() error {
+				_, err := w.Cancel(t.Context(), caller, o.Checkout.ID, checkout.Cancel{RequestID: "req_3", Reason: checkout.Some("wrong course")})
+				return err
+			}
+		}},
 		{name: "authenticate", prepare: func(t *testing.T, w *world) func() error {
 			text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
 			must(t, w.store.AddKey(t.Context(), key, nil))
@@ -158,6 +165,10 @@ func operations() []operation {
 		{name: "recovery", background: true, events: created, prepare: func(t *testing.T, w *world) func() error {
 			w.crashed(t, "ORDER-1")
 			w.clock.forward(time.Minute)
+			return func() error { w.runFor(t, 500*time.Millisecond); return nil }
+		}},
+		{name: "end of a setup", background: true, events: created, prepare: func(t *testing.T, w *world) func() error {
+			w.cancels(t, begun(t, w))
 			return func() error { w.runFor(t, 500*time.Millisecond); return nil }
 		}},
 		{name: "look", background: true, events: created, prepare: func(t *testing.T, w *world) func() error {
@@ -209,6 +220,8 @@ func (op operation) reported(method, way string) (service.Operation, service.Sev
 		return service.OperationSchedule, service.Error
 	case op.name == "recovery":
 		return service.OperationRecover, service.Error
+	case op.name == "end of a setup" && (method != "UpdateCheckout" || way != "busy"):
+		return service.OperationCancel, service.Warning
 	case op.name == "look" && (method != "UpdateCheckout" || way != "busy"):
 		return service.OperationObserve, service.Warning
 	case method == "Jobs", method == "Lease", method == "Extend", method == "Settle":

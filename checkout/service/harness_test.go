@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -201,11 +202,13 @@ type processor struct {
 	begins []string // idempotency keys
 	starts []checkout.SetupStart
 	asked  int
-	ended  int           // setups that a call of Cancel ended
-	asking int           // observations in progress
-	atOnce int           // the most observations in progress at once
-	panics string        // what every call panics with; "" for no panic
-	takes  time.Duration // how long every call takes
+	ended  int // setups that a call of Cancel ended
+	// disturbs, if not nil, returns what becomes of a call before and after its effect.
+	disturbs func(after bool) error
+	asking   int           // observations in progress
+	atOnce   int           // the most observations in progress at once
+	panics   string        // what every call panics with; "" for no panic
+	takes    time.Duration // how long every call takes
 	// observes, if not nil, answers instead of says.
 	observes func(checkout.Account, checkout.Setup) (checkout.Observation, error)
 }
@@ -270,6 +273,9 @@ func (p *processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 	if observes != nil {
 		return observes(a, s)
 	}
+	if err := p.disturbed(false); err != nil {
+		return checkout.Observation{}, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.says, p.err
@@ -277,9 +283,13 @@ func (p *processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 
 // Cancel ends what the processor says, unless that has ended.
 func (p *processor) Cancel(ctx context.Context, _ checkout.SetupQuery) error {
-	if err := p.call(ctx); err != nil {
+	if err := cmp.Or(p.call(ctx), p.disturbed(false)); err != nil {
 		return err
 	}
+	return cmp.Or(p.end(), p.disturbed(true))
+}
+
+func (p *processor) end() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch s := &p.says; {
@@ -289,11 +299,24 @@ func (p *processor) Cancel(ctx context.Context, _ checkout.SetupQuery) error {
 		return nil
 	case s.BillingRequest == checkout.BillingFulfilled:
 		s.Mandate, s.MandateReason = checkout.MandateCancelled, ""
+		if !s.MandateSince.IsZero() { // it says since when
+			s.MandateSince = s.MandateSince.Add(time.Minute)
+		}
 	default:
 		s.BillingRequest = checkout.BillingCancelled
 	}
 	p.ended++
 	return nil
+}
+
+// disturbed returns what becomes of a call before, or after its effect.
+func (p *processor) disturbed(after bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.disturbs == nil {
+		return nil
+	}
+	return p.disturbs(after)
 }
 
 func (p *processor) Ready(ctx context.Context) error {
