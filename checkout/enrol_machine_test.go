@@ -70,7 +70,7 @@ var records = checkout.Records{ContactID: "003-1", OpportunityID: "006-1", DDAID
 func (l *life) keepEnrolment(t *rapid.T, change checkout.Change) {
 	was, next := l.Checkout, change.Next
 	concluded := was.Confirmation.AgreementNumber != ""
-	order := []checkout.Status{checkout.Reserved, checkout.SetupRequired, checkout.Confirmed}
+	order := []checkout.Status{checkout.Reserved, checkout.SetupRequired, checkout.Cancelled, checkout.Confirmed}
 	var names []events.Name
 	switch {
 	case was.Status == checkout.Reserved && next.Status == checkout.SetupRequired:
@@ -79,6 +79,12 @@ func (l *life) keepEnrolment(t *rapid.T, change checkout.Change) {
 		names = []events.Name{events.CheckoutConfirmed, events.AgreementGenerated}
 	case was.Status != checkout.Confirmed && next.Status == checkout.Confirmed:
 		names = []events.Name{events.CheckoutConfirmed}
+	case was.Status == checkout.SetupRequired && next.Status == checkout.Cancelled:
+		names = []events.Name{events.CheckoutCancelled}
+	case was.Status == checkout.Confirmed && !was.Ended() && next.Ended():
+		names = []events.Name{events.AgreementWithdrawn}
+	case was.Status == checkout.Cancelled && next.Status != checkout.Cancelled:
+		t.Fatalf("%q follows %q", next.Status, was.Status)
 	}
 	before := was.Setup.Mandate
 	if was.Status != checkout.Confirmed {
@@ -111,7 +117,7 @@ func (l *life) keepEnrolment(t *rapid.T, change checkout.Change) {
 // the commit see TestTwoCommitsLeadWhereOneDoes.
 func TestALifeKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := &life{ring: keyring(t), now: noon}
+		l := &life{ring: keyring(t), now: noon, ending: map[int]bool{}}
 		l.reserve(t)
 		l.walk(t)
 	})

@@ -19,7 +19,9 @@ type life struct {
 	ring   checkout.Keyring
 	now    time.Time
 	events []events.Event
-	agreed int // agreements
+	agreed int          // agreements
+	ended  int          // decisions that ended it
+	ending map[int]bool // tries that the processor was told to end
 }
 
 // anyObservation generates what a processor might report, in time or late.
@@ -76,9 +78,11 @@ func (l *life) walk(t *rapid.T) {
 				return change
 			})
 		},
-		"confirm": l.confirm,
-		"answer":  l.answer,
-		"":        l.check,
+		"confirm":  l.confirm,
+		"answer":   l.answer,
+		"cancel":   l.cancel,
+		"withdraw": l.withdraw,
+		"":         l.check,
 	}
 	t.Repeat(moves)
 }
@@ -93,6 +97,10 @@ func (l *life) confirm(t *rapid.T) {
 	done.Now = l.now
 	change, err := cmd.Decide(l.Checkout, text, done)
 	switch {
+	case l.Status == checkout.Cancelled:
+		if !checkout.Refused(err, checkout.CodeCancelled) {
+			t.Fatalf("the confirm of a cancelled checkout = %v, want CHECKOUT_CANCELLED", err)
+		}
 	case l.Status == checkout.Confirmed:
 		if !errors.Is(err, checkout.ErrAlreadyConfirmed) {
 			t.Fatalf("a repeat = %v, want ErrAlreadyConfirmed", err)
@@ -137,8 +145,43 @@ func (l *life) keep(t *rapid.T, change checkout.Change) {
 	if change.Agreement != nil {
 		l.agreed++
 	}
+	if was.Ended() && next.End != was.End || next.Status == checkout.Cancelled && !next.Ended() {
+		t.Fatalf("the end %+v follows %+v", next.End, was.End)
+	}
+	for _, j := range change.Jobs {
+		if j.Kind == checkout.JobCancel {
+			l.ending[j.Try] = true
+		}
+	}
+	if next.ToEnd() && !l.ending[next.Setup.Try] {
+		t.Fatalf("nobody ends the setup %+v of a checkout that has ended", next.Setup)
+	}
 	l.events = append(l.events, change.Events...)
 	l.Checkout = next
+}
+
+// cancel decides a cancel before the confirm.
+func (l *life) cancel(t *rapid.T) {
+	cmd := checkout.Cancel{RequestID: "req_3", By: checkout.PartyProvider, Reason: checkout.Some("wrong course")}
+	change, err := cmd.Decide(l.Checkout, catalogue.Sandbox, l.now)
+	l.end(t, change, err, l.Status == checkout.SetupRequired && l.Confirmation.AgreementNumber == "")
+}
+
+// withdraw decides a withdrawal.
+func (l *life) withdraw(t *rapid.T) {
+	change, err := checkout.Withdraw{Ground: checkout.GroundError}.Decide(l.Checkout, catalogue.Sandbox, l.now)
+	l.end(t, change, err, l.Status == checkout.Confirmed)
+}
+
+// end takes over a decision that ends the checkout, which must be taken once, and only where that may be.
+func (l *life) end(t *rapid.T, change checkout.Change, err error, may bool) {
+	if got, want := err == nil, may && !l.Ended(); got != want {
+		t.Fatalf("the end of a checkout that is %s, %+v: %v", l.Status, l.End, err)
+	}
+	if err == nil {
+		l.ended++
+		l.keep(t, change)
+	}
 }
 
 func (l *life) check(t *rapid.T) {
@@ -148,6 +191,9 @@ func (l *life) check(t *rapid.T) {
 			t.Fatalf("event %s happened twice", e.Name)
 		}
 		seen[e.ID] = true
+	}
+	if want := map[bool]int{true: 1}[l.Ended()]; l.ended != want {
+		t.Fatalf("%d ends of a checkout that is %s, %+v", l.ended, l.Status, l.End)
 	}
 	decided := l.Confirmation.AgreementNumber != ""
 	if want := map[bool]int{true: 1}[decided]; l.agreed != want {

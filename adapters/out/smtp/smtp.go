@@ -16,7 +16,8 @@
 // A payer gets two messages, one after the other: one when the direct debit is set up, and one when the agreement is concluded,
 // which is the notice of the dates and amounts, with the agreement as a PDF. The first is not sent once the second is due, which
 // says both. When the mandate ends after that, or is reinstated, there is one more each time: why, what is still owed, what to do
-// and whom to ask. A payer whose setup link has expired gets a new link on request. They go to the student's address, the only
+// and whom to ask. So there is of a checkout that is cancelled once bank details were given, and of an agreement that is withdrawn.
+// A payer whose setup link has expired gets a new link on request. They go to the student's address, the only
 // address on record, as plain text and HTML, and load nothing. Replies go to the provider's support address, if it has one.
 //
 // # How it is sent

@@ -86,30 +86,64 @@ func (l *letterbox) Data(body io.Reader) error {
 	return nil
 }
 
-// checkEnd checks that everybody outside has the end of the mandate, once.
-func (o *pointOutside) checkEnd(t *testing.T) {
+// checkEnd checks that everybody outside has the end of the mandate, or that of the checkout, once.
+func (o *pointOutside) checkEnd(t *testing.T, ends string) {
 	t.Helper()
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	said, agreements, mandate, records := "has ended", 1, "failed", 0
+	switch ends {
+	case withdrawStep:
+		said, mandate, records = "is withdrawn", "cancelled", 1
+	case cancelCheckoutStep:
+		said, agreements, mandate, records = "is cancelled", 0, "", 1
+	}
 	counted := map[bool]int{}
 	for _, subject := range o.letters {
 		if !strings.Contains(subject, "is set up") { // which the agreement's letter says too if it is due by then
-			counted[strings.Contains(subject, "has ended")]++
+			counted[strings.Contains(subject, said)]++
 		}
 	}
-	if counted[true] != 1 || counted[false] != 1 {
-		t.Errorf("the payer was sent %q, want one letter of the agreement, and one that the direct debit has ended", o.letters)
+	late := ends == withdrawStep && counted[false] == 0 // it was withdrawn before the letter left
+	if counted[true] != 1 || counted[false] != agreements && !late {
+		t.Errorf("the payer was sent %q, want %d letters of an agreement, and one that it %s", o.letters, agreements, said)
+	}
+	ended := 0
+	for _, e := range o.salesforce.Journal() {
+		if slices.Contains(e.Changed, "Ended_At__c") && e.Fields["Ended_At__c"] != "" {
+			ended++
+		}
+	}
+	if ended != records {
+		t.Errorf("Salesforce was told of %d ends, want %d", ended, records)
+	}
+	if agreements == 0 { // Salesforce has no mandate
+		return
 	}
 	writes := 0
 	for _, e := range o.salesforce.Journal() {
-		if slices.Contains(e.Changed, "Mandate_Status__c") && e.Fields["Mandate_Status__c"] == "failed" {
+		if slices.Contains(e.Changed, "Mandate_Status__c") && e.Fields["Mandate_Status__c"] == mandate {
 			writes++
 		}
 	}
 	authorities := o.salesforce.Records("Direct_Debit_Authority__c")
-	if len(authorities) != 1 || authorities[0]["Mandate_Status__c"] != "failed" || authorities[0]["Mandate_Reason__c"] != "DISHONOUR-AC04" ||
+	reason := map[string]string{"failed": "DISHONOUR-AC04"}[mandate]
+	if len(authorities) != 1 || authorities[0]["Mandate_Status__c"] != mandate || authorities[0]["Mandate_Reason__c"] != reason ||
 		authorities[0]["Mandate_Changed_At__c"] == "" || writes != 1 {
-		t.Errorf("Salesforce has the authorities %v, whose status changed to failed %d times", authorities, writes)
+		t.Errorf("Salesforce has the authorities %v, whose status changed to %s %d times", authorities, mandate, writes)
+	}
+}
+
+// TestAKillAtAnyPointOfTheEndOfACheckoutEndsItOnceEverywhere kills a process at each exchange that a withdrawal, or a cancel, leads to:
+// the request, GoCardless, Salesforce, the event and the e-mail.
+func TestAKillAtAnyPointOfTheEndOfACheckoutEndsItOnceEverywhere(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []string{withdrawStep, cancelCheckoutStep} {
+		t.Run(ends, func(t *testing.T) {
+			t.Parallel()
+			s := &pointSuite{Binary: built(t), tries: 1, store: newFile, outside: true, only: ends, ends: ends}
+			s.run(t, map[manner]int{killed: 1, killedAlone: 1})
+		})
 	}
 }
 

@@ -29,6 +29,8 @@ type payer struct {
 	done      int      // tries that the payer has finished there
 	dead      int      // tries whose mandate was cancelled
 	terms     string   // that the setup page showed first
+	ends      string   // as of pointSuite
+	command   func(args ...string) string
 }
 
 func newPayer(w *pointWorld, tries int) *payer {
@@ -52,6 +54,12 @@ const cancelStep = "cancel"
 // endStep is the step in which the mandate ends after the confirm.
 const endStep = "end"
 
+// Other ends of a payer's way: the operator withdraws the agreement, or the provider cancels the checkout before the confirm.
+const (
+	withdrawStep       = "withdraw"
+	cancelCheckoutStep = "cancel the checkout"
+)
+
 // way is the whole of a payer's way.
 func (p *payer) way() []payerStep {
 	way := []payerStep{{"create", p.create}}
@@ -66,7 +74,63 @@ func (p *payer) way() []payerStep {
 		way = append(way, payerStep{"begin" + suffix, p.begin}, payerStep{"notify" + suffix, happensHere(func() error { return p.complete(try) })},
 			payerStep{"poll" + suffix, p.poll}, payerStep{"return" + suffix, p.comeBack})
 	}
-	return append(way, payerStep{"confirm", p.confirm}, payerStep{endStep, happensHere(p.end)}, payerStep{"poll after the end", p.pollEnd})
+	if p.ends == cancelCheckoutStep {
+		for i, s := range way {
+			way[i].send = p.unlessCancelled(s.send)
+		}
+		return append(way, payerStep{p.ends, p.cancelCheckout}, payerStep{"poll after the end", p.pollEnd("cancelled", "cancelled")})
+	}
+	way = append(way, payerStep{"confirm", p.confirm})
+	if p.ends == withdrawStep {
+		return append(way, payerStep{p.ends, happensHere(p.withdraw)}, payerStep{"poll after the end", p.pollEnd("confirmed", "cancelled")})
+	}
+	return append(way, payerStep{endStep, happensHere(p.end)}, payerStep{"poll after the end", p.pollEnd("confirmed", "failed")})
+}
+
+// unlessCancelled returns the sending of a step whose answer says nothing any more once the checkout is cancelled.
+func (p *payer) unlessCancelled(send func(context.Context) (func() error, error)) func(context.Context) (func() error, error) {
+	return func(ctx context.Context) (func() error, error) {
+		note, err := send(ctx)
+		if err != nil {
+			return note, err
+		}
+		return func() error {
+			err := note()
+			if err == nil || p.enrolment.Created.Status == 0 {
+				return err
+			}
+			polled, failed := p.backend.Poll(ctx, p.enrolment.Created)
+			if failed == nil && polled.String("checkout.status") == "cancelled" {
+				return nil
+			}
+			return err
+		}, nil
+	}
+}
+
+// withdraw has the operator withdraw the agreement, and waits until a process has seen that.
+func (p *payer) withdraw() error {
+	p.bank.SetWebhook(p.front.URL+gocardless.WebhookPath, bankSecret)
+	p.command("withdraw", p.enrolment.Agreement[1], "--ground", "error", "--reason", "a test")
+	p.enrolment.Withdrawn = true
+	select {
+	case <-p.gate.struck:
+	case <-time.After(idleFor / 2):
+	}
+	return nil
+}
+
+// cancelCheckout has the provider cancel the checkout.
+func (p *payer) cancelCheckout(ctx context.Context) (func() error, error) {
+	p.bank.SetWebhook(p.front.URL+gocardless.WebhookPath, bankSecret)
+	r, err := p.backend.Call(ctx, p.enrolment.Provider, http.MethodPost, p.enrolment.Created.CheckoutPath()+"/cancel", `{"reason": "a test"}`)
+	return unlessBusy(r, func() error {
+		if r.Status != http.StatusOK || r.At("checkout.status") != "cancelled" {
+			return fmt.Errorf("cancel answers %d %s", r.Status, r.Body)
+		}
+		p.enrolment.Cancelled = true
+		return nil
+	}), err
 }
 
 // end has the mandate end after the confirm, which GoCardless notifies.
@@ -83,18 +147,20 @@ func (p *payer) end() error {
 	return err
 }
 
-// pollEnd asks for the checkout, which must say that the mandate ended.
-func (p *payer) pollEnd(ctx context.Context) (func() error, error) {
-	r, err := p.backend.Call(ctx, p.enrolment.Provider, http.MethodGet, p.enrolment.Created.CheckoutPath(), "")
-	return unlessBusy(r, func() error {
-		switch {
-		case r.Status != http.StatusOK || r.At("direct_debit.setup_complete") != true:
-			return fmt.Errorf("poll answers %d %s", r.Status, r.Body)
-		case r.At("direct_debit.mandate_status") != "failed":
-			return errNotYet
-		}
-		return nil
-	}), err
+// pollEnd asks for the checkout, which must say that it has a status, and that the mandate ended.
+func (p *payer) pollEnd(status, mandate string) func(context.Context) (func() error, error) {
+	return func(ctx context.Context) (func() error, error) {
+		r, err := p.backend.Call(ctx, p.enrolment.Provider, http.MethodGet, p.enrolment.Created.CheckoutPath(), "")
+		return unlessBusy(r, func() error {
+			switch {
+			case r.Status != http.StatusOK || r.At("checkout.status") != status:
+				return fmt.Errorf("poll answers %d %s", r.Status, r.Body)
+			case r.At("direct_debit.mandate_status") != mandate:
+				return errNotYet
+			}
+			return nil
+		}), err
+	}
 }
 
 // happensHere returns the sending of a step that sends the process nothing.

@@ -34,6 +34,7 @@ type pointSuite struct {
 	// outside has the processes use Salesforce and send e-mails. only is the one step whose points are struck; "" for every step.
 	outside bool
 	only    string
+	ends    string // endStep, withdrawStep or cancelCheckoutStep; "" for endStep
 
 	lost, conflicts atomic.Int64 // commits whose answer was lost, and creates that found a billing request
 }
@@ -138,11 +139,19 @@ func (s *pointSuite) points(t *testing.T) (all []point) {
 	return nil
 }
 
+// payer returns the payer of a world.
+func (s *pointSuite) payer(t *testing.T, w *pointWorld) *payer {
+	t.Helper()
+	p := newPayer(w, s.tries)
+	p.ends, p.command = s.ends, func(args ...string) string { return w.Run(t, append(args, "--store", w.Store)...) }
+	return p
+}
+
 // exchanges returns what passes in an undisturbed walk.
 func (s *pointSuite) exchanges(t *testing.T) []exchange {
 	t.Helper()
 	w := s.newWorld(t, point{})
-	p := newPayer(w, s.tries)
+	p := s.payer(t, w)
 	process := w.begin(t)
 	p.walk(t)
 	w.delivered(t)
@@ -157,15 +166,18 @@ func (s *pointSuite) strike(t *testing.T, m manner, at point) {
 	for range attempts {
 		w := s.newWorld(t, at)
 		w.HeldUp = m.stops
-		p := newPayer(w, s.tries)
+		p := s.payer(t, w)
 		if w.suffer(t, p, m) {
 			s.lost.Add(int64(p.check(t)))
 			s.conflicts.Add(int64(w.bank.Statistics().Answers["POST /billing_requests 409"]))
 			if s.outside {
-				w.outside.checkEnd(t)
+				w.outside.checkEnd(t, s.ends)
 				journal := w.Run(t, "show", p.enrolment.IDs[0], "--store", w.Store)
 				if n := strings.Count(journal, "mandate_changed"); n != 1 {
 					t.Errorf("the journal has the end of the mandate %d times:\n%s", n, journal)
+				}
+				if n := strings.Count(w.Run(t, "evidence", "list", "--store", w.Store), "withdraw PPA-"); (n == 1) != (s.ends == withdrawStep) {
+					t.Errorf("the evidence log has %d withdrawals", n)
 				}
 			}
 			return
@@ -269,7 +281,7 @@ func (p *payer) takenBack(from string) string {
 func (p *payer) awaitBackground(t *testing.T) {
 	t.Helper()
 	if p.done > 0 {
-		p.take(t, payerStep{"poll", p.poll}, func(answer lateAnswer) (sent, bool) { return <-answer, true })
+		p.take(t, payerStep{"poll", p.unlessCancelled(p.poll)}, func(answer lateAnswer) (sent, bool) { return <-answer, true })
 	}
 	p.delivered(t)
 }

@@ -61,7 +61,7 @@ func (s *pointSuite) newWorld(t *testing.T, target point) *pointWorld {
 	return w
 }
 
-var idsInPaths = regexp.MustCompile(`(BRQ|MD)[0-9A-Z]+|[A-Z]+-[0-9]+-[a-z2-7]+`)
+var idsInPaths = regexp.MustCompile(`(BRQ|MD)[0-9A-Z]+|[a0][0-9A-Za-z]{17}$|[A-Z]+-[0-9]+-[a-z2-7]+`)
 
 // callName names a call of GoCardless' API.
 func callName(r *http.Request) string {
@@ -121,7 +121,7 @@ func (w *pointWorld) start(t *testing.T, store string) *server {
 // delivered waits until no event is pending, and nothing for Salesforce and the payer.
 func (w *pointWorld) delivered(t *testing.T) {
 	t.Helper()
-	for _, waiting := range []string{"outbox_pending_events", "crm_steps_waiting", "notices_waiting"} {
+	for _, waiting := range []string{"ends_waiting", "outbox_pending_events", "crm_steps_waiting", "notices_waiting"} {
 		eventually(t, "there are no "+waiting, func() bool { return w.latest.metric(t, "provider_checkout_"+waiting) == 0 })
 	}
 }

@@ -55,6 +55,10 @@ func (r *Record) check(t *testing.T, e *Enrolment) {
 	if ids := [4]string{r.Text("checkout_id"), r.Text("contact_id"), r.Text("opportunity_id"), r.Text("dda_id")}; ids != e.IDs {
 		wrong("has the ids %q, its provider got %q", ids, e.IDs)
 	}
+	if e.Cancelled {
+		r.checkCancelled(t)
+		return
+	}
 	if r.Text("status") != "confirmed" || r.Text("idempotency_key") != e.key {
 		wrong("is %s under the key %q, want confirmed under %q", r.Text("status"), r.Text("idempotency_key"), e.key)
 	}
@@ -76,10 +80,25 @@ func (r *Record) check(t *testing.T, e *Enrolment) {
 	}
 	r.checkCharges(t)
 	want := []string{string(events.CheckoutCreated), string(events.CheckoutConfirmed), string(events.AgreementGenerated)}
-	if e.Ended {
+	if e.Withdrawn {
+		want = append(want, string(events.AgreementWithdrawn))
+	}
+	if e.Ended || e.Withdrawn {
 		want = append(want, string(events.MandateChanged))
 	}
 	if got := r.all("event", "event"); !slices.Equal(got, want) {
+		wrong("has the events %q, want %q", got, want)
+	}
+}
+
+// checkCancelled checks the record of a checkout that was cancelled before its confirm.
+func (r *Record) checkCancelled(t *testing.T) {
+	t.Helper()
+	wrong := r.complain(t)
+	if r.Text("status") != "cancelled" || r.Text("ended.by") != "provider" || r.Text("ended.reason") == "" || len(r.Related["agreement"]) > 0 {
+		wrong("is %s by %q with %d agreements, want it cancelled by its provider, without one", r.Text("status"), r.Text("ended.by"), len(r.Related["agreement"]))
+	}
+	if got, want := r.all("event", "event"), []string{string(events.CheckoutCreated), string(events.CheckoutCancelled)}; !slices.Equal(got, want) {
 		wrong("has the events %q, want %q", got, want)
 	}
 }

@@ -1,0 +1,73 @@
+package hostedpages_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// ends ends the checkout, with the reason "Hēmi is ill".
+func (b *bench) ends(decide func(checkout.Checkout) (checkout.Change, error)) {
+	b.t.Helper()
+	if err := b.store.Store.UpdateCheckout(b.t.Context(), b.id, checkout.JobEntry{Now: b.now}, decide); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) cancelled(by checkout.Party) {
+	b.t.Helper()
+	b.ends(func(c checkout.Checkout) (checkout.Change, error) {
+		return checkout.Cancel{RequestID: "req_3", By: by, Reason: checkout.Some("Hēmi is ill")}.Decide(c, catalogue.Sandbox, b.now)
+	})
+}
+
+// Every page of a cancelled checkout says who cancelled it and whom to ask, whatever becomes of its token and its data.
+func TestACancelledCheckoutHasAPageOfItsOwn(t *testing.T) {
+	for by, says := range map[checkout.Party]string{checkout.PartyProvider: "Kōwhai Institute cancelled it on", checkout.PartyOperator: "We cancelled it on"} {
+		b := newBench(t, setting{})
+		b.setUp()
+		b.cancelled(by)
+		check := func() {
+			t.Helper()
+			for _, got := range []answer{b.get(b.setupPath()), b.get(b.legalPath()), b.get(b.agreementPath()), b.begin()} {
+				got.is(t, http.StatusGone)
+				got.reads(t, "This payment plan was cancelled")
+				got.reads(t, says+" "+"Thursday 21 January 2027, before it became an agreement.")
+				got.reads(t, "ask Kōwhai Institute: it can start again")
+				got.wants(t, "help@kowhai.example", `href="https://enrol.kowhai.example/cancelled"`)
+				got.lacks(t, "Hēmi", "01-0902", "<form")
+			}
+		}
+		check()
+		b.ends(func(c checkout.Checkout) (checkout.Change, error) { return checkout.Change{Next: c.Erase(b.now)}, nil })
+		check()
+	}
+}
+
+func TestAWithdrawnAgreementSaysSoOnEveryPageAndIsStillThere(t *testing.T) {
+	b := agreed(t, setting{})
+	b.ends(func(c checkout.Checkout) (checkout.Change, error) {
+		return checkout.Withdraw{Ground: checkout.GroundHardship, Reason: "Hēmi is ill"}.Decide(c, catalogue.Sandbox, b.now)
+	})
+	number := b.stored().Confirmation.AgreementNumber
+	page := b.get(b.setupPath()).is(t, http.StatusOK)
+	page.reads(t, "Your agreement was withdrawn")
+	page.reads(t, "Its direct debit is being cancelled.")
+	page.wants(t, number, "help@kowhai.example", `href="`+b.agreementPath()+`"`, `href="`+b.partPath("agreement.pdf")+`"`)
+	page.lacks(t, "is ill", "hardship", "Next payment", "payments.ics", "There is nothing more to do")
+	b.get(b.agreementPath()).is(t, http.StatusOK).reads(t, "This agreement was withdrawn on Thursday 21 January 2027. It is shown as it was.")
+	if pdf := b.get(b.partPath("agreement.pdf")).is(t, http.StatusOK); !strings.HasPrefix(pdf.body, "%PDF") {
+		t.Errorf("the PDF is %.20q", pdf.body)
+	}
+	if at := b.get(b.partPath("payments.ics")).is(t, http.StatusSeeOther).header.Get("Location"); !strings.Contains(at, "token=") {
+		t.Errorf("the calendar of the payments leads to %q", at)
+	}
+	b.ends(func(c checkout.Checkout) (checkout.Change, error) {
+		c.Setup.Mandate = checkout.MandateCancelled
+		return checkout.Change{Next: c}, nil
+	})
+	b.get(b.setupPath()).reads(t, "Its direct debit has ended: no more payments are taken with it.")
+}
