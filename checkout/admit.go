@@ -1,13 +1,15 @@
 package checkout
 
 import (
+	"time"
+
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
 // Authenticate decides whether an API key lets its holder in: found is the key on record, or nil.
-func Authenticate(found *catalogue.Key, env catalogue.Environment) error {
+func Authenticate(found *catalogue.Key, env catalogue.Environment, now time.Time) error {
 	switch {
-	case found == nil, !found.RevokedAt.IsZero(), found.Environment != env:
+	case found == nil, !found.RevokedAt.IsZero(), found.Environment != env, !found.ExpiresAt.IsZero() && !now.Before(found.ExpiresAt):
 		return InvalidAPIKey()
 	}
 	return nil

@@ -462,22 +462,26 @@ func TestAuthenticateDecides(t *testing.T) {
 	_, foreign := catalogue.NewKey("TUI", catalogue.Production, noon, [32]byte{2})
 	revoked := live
 	revoked.RevokedAt = noon
+	expired, expiring := live, live
+	expired.ExpiresAt, expiring.ExpiresAt = noon, noon.Add(time.Millisecond)
 	for _, tt := range []struct {
 		name  string
 		found *catalogue.Key
 		code  checkout.Code
 	}{
 		{"a live key", &live, ""},
+		{"a key in its last moment", &expiring, ""},
+		{"a key that has expired", &expired, checkout.CodeInvalidAPIKey},
 		{"none", nil, checkout.CodeInvalidAPIKey},
 		{"a revoked one", &revoked, checkout.CodeInvalidAPIKey},
 		{"one of the other environment", &foreign, checkout.CodeInvalidAPIKey},
 	} {
-		err := checkout.Authenticate(tt.found, catalogue.Sandbox)
+		err := checkout.Authenticate(tt.found, catalogue.Sandbox, noon)
 		if code, _ := refusalOf(err); code != tt.code || (err != nil) != (tt.code != "") {
 			t.Errorf("%s: Authenticate = %v, want code %q", tt.name, err, tt.code)
 		}
 	}
-	missing, other := checkout.Authenticate(nil, catalogue.Sandbox), checkout.Authenticate(&revoked, catalogue.Sandbox)
+	missing, other := checkout.Authenticate(nil, catalogue.Sandbox, noon), checkout.Authenticate(&revoked, catalogue.Sandbox, noon)
 	if missing.Error() != other.Error() {
 		t.Errorf("an unknown key is refused with %q, a revoked one with %q; want the same words", missing, other)
 	}

@@ -124,7 +124,7 @@ type Lists interface {
 	Enrolments(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEnrolment, error)
 }
 
-// Configuration reads the operator's configuration.
+// Configuration reads the operator's configuration, and notes the use of keys.
 type Configuration interface {
 	// Provider returns the provider, without its courses, or ErrNotFound.
 	Provider(ctx context.Context, code string) (catalogue.Provider, error)
@@ -134,6 +134,10 @@ type Configuration interface {
 
 	// Course returns a course of a provider, or ErrNotFound.
 	Course(ctx context.Context, provider, code string) (catalogue.Course, error)
+
+	// UseKeys stores that the keys with these ids were used on a day (YYYY-MM-DD), unless they were used on a later one. An id that
+	// does not exist is left out.
+	UseKeys(ctx context.Context, ids []string, day string) error
 
 	// Key returns the API key with this hash, revoked or not, or ErrNotFound. It writes nothing. A key needs no
 	// configuration of its provider.

@@ -36,7 +36,7 @@ type Caller struct {
 	KeyID        string // of its API key; "" without an API key
 }
 
-// Authenticate returns the caller to whom the key belongs. It writes nothing. The refusals are
+// Authenticate returns the caller to whom the key belongs. It writes nothing: the day of the key's last use is stored later. The refusals are
 // MISSING_API_KEY for an empty key, and INVALID_API_KEY.
 func (s *Service) Authenticate(ctx context.Context, key string) (caller Caller, err error) {
 	defer recovered(&err)
@@ -55,9 +55,10 @@ func (s *Service) Authenticate(ctx context.Context, key string) (caller Caller, 
 	if err != nil {
 		return Caller{}, s.fail(ctx, "read the API key", err)
 	}
-	if err := checkout.Authenticate(onRecord, s.cfg.Environment); err != nil {
+	if err := checkout.Authenticate(onRecord, s.cfg.Environment, s.now()); err != nil {
 		return Caller{}, err
 	}
+	s.notes.key(*onRecord, s.now().Format(time.DateOnly))
 	return Caller{ProviderCode: onRecord.Provider, KeyID: onRecord.ID}, nil
 }
 
@@ -200,6 +201,22 @@ type notebook struct {
 	mu      sync.Mutex
 	noted   []checkout.Noted
 	refused map[checkout.Refusal]int // by a refusal whose Times is 0
+	keys    []string                 // ids of keys whose use on the day is to be stored
+	used    map[string]bool          // all keys that were used on the day
+	day     string                   // the latest one
+}
+
+// key notes that a key is used on a day, once.
+func (n *notebook) key(k catalogue.Key, day string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if day > n.day {
+		n.day, n.used = day, make(map[string]bool)
+	}
+	if k.LastUsed < day && day == n.day && !n.used[k.ID] {
+		n.used[k.ID] = true
+		n.keys = append(n.keys, k.ID)
+	}
 }
 
 // page notes that a payer opened the setup page.
@@ -227,9 +244,15 @@ func (n *notebook) refusal(r checkout.Refusal) {
 func (s *Service) storeNotes(ctx context.Context) {
 	n := &s.notes
 	n.mu.Lock()
-	noted, counts := n.noted, n.refused
-	n.noted, n.refused = nil, nil
+	noted, counts, keys, day := n.noted, n.refused, n.keys, n.day
+	n.noted, n.refused, n.keys = nil, nil, nil
 	n.mu.Unlock()
+	if len(keys) > 0 {
+		err := within(context.WithoutCancel(ctx), noteLimit, func(ctx context.Context) error { return s.cfg.Store.UseKeys(ctx, keys, day) })
+		if err != nil {
+			s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, Err: fmt.Errorf("note the use of %d keys: %w", len(keys), err)})
+		}
+	}
 	var refused []checkout.Refusal
 	for r, times := range counts {
 		r.Times = times

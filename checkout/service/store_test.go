@@ -3,6 +3,8 @@ package service_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -89,6 +91,10 @@ func (s disturbed) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([
 	return result(ctx, s, "Jobs", f.CheckoutID+f.ID, func(ctx context.Context) ([]checkout.JobRecord, error) { return s.Store.Jobs(ctx, f, limit) })
 }
 
+func (s disturbed) UseKeys(ctx context.Context, ids []string, day string) error {
+	return s.through(ctx, "UseKeys", "", func(ctx context.Context) error { return s.Store.UseKeys(ctx, ids, day) })
+}
+
 func (s disturbed) Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error {
 	return s.through(ctx, "Note", "", func(ctx context.Context) error { return s.Store.Note(ctx, noted, refused) })
 }
@@ -123,4 +129,43 @@ func (s disturbed) EvidenceEntry(ctx context.Context, id string) (entry evidence
 
 func (s disturbed) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
 	return s.through(ctx, "EraseCheckouts", strings.Join(ids, " "), func(ctx context.Context) error { return s.Store.EraseCheckouts(ctx, ids, decide) })
+}
+
+// A key that is used all day is written once.
+func TestTheUseOfAKeyIsStoredOnceADay(t *testing.T) {
+	var written atomic.Int64
+	inWorld(t, func(t *testing.T, w *world) {
+		w.config.Store = counting{w.store, &written}
+		w = w.again(t)
+		defer w.background(t)()
+		text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
+		must(t, w.store.AddKey(t.Context(), key, nil))
+		for hour := range 49 {
+			for range 10 {
+				if _, err := w.Authenticate(t.Context(), text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Hour)
+			keys, err := w.store.Keys(t.Context())
+			must(t, err)
+			if want := w.clock.now().UTC().Add(-time.Hour).Format(time.DateOnly); keys[0].LastUsed != want {
+				t.Errorf("after %d hours the last use was on %q, want %q", hour, keys[0].LastUsed, want)
+			}
+		}
+	})
+	if n := written.Load(); n != 3 {
+		t.Errorf("written %d times on three days", n)
+	}
+}
+
+// counting counts how often the use of keys is stored.
+type counting struct {
+	ports.Store
+	written *atomic.Int64
+}
+
+func (c counting) UseKeys(ctx context.Context, ids []string, day string) error {
+	c.written.Add(1)
+	return c.Store.UseKeys(ctx, ids, day)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 // The functions below read the values of flags. An error describes the values that are allowed.
@@ -39,6 +40,19 @@ func parseSince(text string) (time.Time, error) {
 		return time.Time{}, errors.New("must be a time such as 2026-12-01 or 2026-12-01T03:00:00+13:00, or a duration such as 2h")
 	}
 	return t, nil
+}
+
+// parseLastDay parses a date, and returns its end in New Zealand. No date is the zero time.
+func parseLastDay(text string) (end time.Time, err error) {
+	if text == "" {
+		return end, nil
+	}
+	date, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return end, errors.New("must be a date such as 2027-06-30")
+	}
+	zone, err := service.NewZealand()
+	return time.Date(date.Year(), date.Month(), date.Day()+1, 0, 0, 0, 0, zone), err
 }
 
 func parseEventStatus(text string) (checkout.JobState, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
@@ -17,8 +18,11 @@ func issueKey(c *call) action {
 	provider := c.requiredFlag("provider", "provider `CODE`")
 	var environment catalogue.Environment
 	cli.Var(c.flags, &environment, "environment", "", parseEnvironment, "`sandbox|production` (default the provider's)")
+	label := c.flags.String("label", "", "words for what the key is used, shown by keys list: `TEXT`")
+	var expires time.Time
+	cli.Var(c.flags, &expires, "expires", "", parseLastDay, "the last `DATE` on which the key works, in New Zealand; without it the key never expires")
 	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
-		text, err := operator.IssueKey(ctx, *provider, environment)
+		text, err := operator.IssueKey(ctx, *provider, operate.KeyOptions{Environment: environment, Label: *label, ExpiresAt: expires})
 		if errors.Is(err, operate.ErrNoProvider) {
 			return noProvider(*provider)
 		} else if err != nil {
@@ -43,11 +47,14 @@ func listKeys(c *call) action {
 				{"key_id", "id", k.ID},
 				{"provider_code", "provider", k.Provider},
 				{"environment", "environment", string(k.Environment)},
+				{"label", "label", k.Label},
 				{"created_at", "created", k.CreatedAt},
+				{"last_used", "last used", k.LastUsed},
+				{"expires_at", "expires", k.ExpiresAt},
 				{"revoked_at", "revoked", k.RevokedAt},
 			})
 		}
-		return c.table(rows, "id", "provider", "environment", "created", "revoked")
+		return c.table(rows, "id", "provider", "environment", "label", "created", "last used", "expires", "revoked")
 	})
 }
 

@@ -37,6 +37,13 @@ func TestKeysAreIssuedListedAndRevoked(t *testing.T) {
 	if out := o.prints(t, "export"); strings.Count(out, `"kind":"key"`) != 2 || strings.Contains(out, secret) || strings.Contains(out, "whsec_") {
 		t.Errorf("export prints\n%s", out)
 	}
+	o.does(t, "keys", "issue", "--provider", "KOWHAI", "--label", "the new site", "--expires", "2126-06-30")
+	if list := o.prints(t, "keys", "list"); !strings.Contains(list, "the new site") ||
+		!strings.Contains(list, "2126-06-30T12:00:00.000Z") {
+		t.Errorf("keys list prints\n%s\nwant the label, and the end of the last day in New Zealand", list)
+	}
+	o.fails(t, "would have expired", "keys", "issue", "--provider", "KOWHAI", "--expires", "2026-01-01")
+	o.fails(t, "the label must", "keys", "issue", "--provider", "KOWHAI", "--label", "a\x01b")
 	o.fails(t, "there is no such key", "keys", "revoke", "nosuchkey")
 	o.fails(t, `there is no provider "MOA"`, "keys", "issue", "--provider", "MOA")
 }

@@ -270,7 +270,7 @@ func legacy(code string) catalogue.Configuration {
 
 func key(n int) catalogue.Key {
 	return catalogue.Key{ID: fmt.Sprint("id", n), Provider: "KOWHAI", Environment: catalogue.Sandbox,
-		Hash: sha256.Sum256(fmt.Append(nil, "key ", n)), CreatedAt: at(n)}
+		Hash: sha256.Sum256(fmt.Append(nil, "key ", n)), CreatedAt: at(n), Label: "Ō of n", ExpiresAt: at(1000)}
 }
 
 func insert(t *testing.T, s ports.Admin, changes ...checkout.Change) {

@@ -47,6 +47,15 @@ func Keys(t *testing.T, open Open) {
 			gets(t, "key", want)(s.Key(t.Context(), want.Hash))
 			same(t, "keys", allKeys(t, s), []catalogue.Key{want, key(2)})
 		}},
+		{"a key has the latest day on which it was used", func(t *testing.T, s ports.Admin) {
+			addKeys(t, s, key(1), key(2))
+			for _, day := range []string{"2026-11-20", "2026-11-22", "2026-11-21"} {
+				must(t, "UseKeys", s.UseKeys(t.Context(), []string{key(1).ID, "id of no key"}, day))
+			}
+			want := key(1)
+			want.LastUsed = "2026-11-22"
+			same(t, "keys", allKeys(t, s), []catalogue.Key{want, key(2)})
+		}},
 		{"many concurrent keys are all stored", manyKeys},
 		{"of many concurrent keys of one id one succeeds", concurrentKeys},
 	})

@@ -60,6 +60,9 @@ func toWireKey(k catalogue.Key) Object {
 		Put("environment", string(k.Environment)),
 		Put("created_at", k.CreatedAt),
 		Opt("revoked_at", k.RevokedAt),
+		Opt("label", k.Label),
+		Opt("expires_at", k.ExpiresAt),
+		Opt("last_used", k.LastUsed),
 	}
 }
 

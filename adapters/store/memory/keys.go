@@ -41,6 +41,18 @@ func (s *Store) AddKey(ctx context.Context, key catalogue.Key, did *evidence.Ent
 	})
 }
 
+// UseKeys implements [ports.Configuration].
+func (s *Store) UseKeys(ctx context.Context, ids []string, day string) error {
+	return s.locked(ctx, func() error {
+		for i, k := range s.keys {
+			if slices.Contains(ids, k.ID) {
+				s.keys[i].LastUsed = max(k.LastUsed, day)
+			}
+		}
+		return nil
+	})
+}
+
 // RevokeKey implements [ports.Configurer].
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, did *evidence.Entry) error {
 	return s.locked(ctx, func() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
@@ -14,6 +15,7 @@ import (
 
 const (
 	takenAPIKey  = `SELECT 1 FROM @.api_keys WHERE id = ? OR hash = ?`
+	useAPIKey    = `UPDATE @.api_keys SET last_used_day = ? WHERE id = ? AND last_used_day < ?`
 	revokeAPIKey = `UPDATE @.api_keys SET revoked_ms = ? WHERE id = ?`
 
 	insertCourse = `INSERT INTO @.courses (provider_code, code, position, name, price_cents, upfront_cents, active, environment)
@@ -41,6 +43,17 @@ func (s *Store) AddKey(ctx context.Context, k catalogue.Key, did *evidence.Entry
 			}
 		}
 		return err
+	})
+}
+
+// UseKeys implements [ports.Configuration].
+func (s *Store) UseKeys(ctx context.Context, ids []string, day string) error {
+	return s.Do(ctx, fmt.Sprintf("note the use of %d API keys", len(ids)), func(ctx context.Context, t Tx) error {
+		var b Batch
+		for _, id := range slices.Sorted(slices.Values(ids)) { // in their order, so that two calls do not deadlock
+			b.Write(useAPIKey, day, id, day)
+		}
+		return t.Commit(ctx, &b)
 	})
 }
 

@@ -212,4 +212,7 @@ var Key = Columns[catalogue.Key]{
 	{Name: "hash", Field: func(k *catalogue.Key) any { return (*SHA256)(&k.Hash) }},
 	{Name: "created_ms", Field: func(k *catalogue.Key) any { return (*Time)(&k.CreatedAt) }},
 	{Name: "revoked_ms", Field: func(k *catalogue.Key) any { return (*Time)(&k.RevokedAt) }},
+	{Name: "label", Field: func(k *catalogue.Key) any { return &k.Label }},
+	{Name: "expires_ms", Field: func(k *catalogue.Key) any { return (*Time)(&k.ExpiresAt) }},
+	{Name: "last_used_day", Field: func(k *catalogue.Key) any { return &k.LastUsed }},
 }

@@ -7,18 +7,40 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
+	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // ErrNoProvider: there is no such provider.
 var ErrNoProvider = errors.New("there is no such provider")
 
-// IssueKey stores a new API key of a provider and returns its text, which nothing keeps. An empty environment is the provider's
-// own. The error is ErrNoProvider, or a failure.
-func (o Operator) IssueKey(ctx context.Context, provider string, env catalogue.Environment) (string, error) {
+// KeyOptions are what a new API key may have. The zero KeyOptions is a key of the provider's environment that never expires.
+type KeyOptions struct {
+	Environment catalogue.Environment // "" for the provider's
+	Label       string
+	ExpiresAt   time.Time
+}
+
+// maxLabel is the length of the longest label of a key, in characters.
+const maxLabel = 80
+
+// IssueKey stores a new API key of a provider and returns its text, which nothing keeps. The error is ErrNoProvider, says what is wrong
+// with the options, or is a failure.
+func (o Operator) IssueKey(ctx context.Context, provider string, with KeyOptions) (string, error) {
+	with.Label = text.Normalize(with.Label)
+	switch fault := text.CheckReadable(with.Label); {
+	case with.Label != "" && fault != "":
+		return "", errors.New("the label " + fault)
+	case utf8.RuneCountInString(with.Label) > maxLabel:
+		return "", fmt.Errorf("the label must be at most %d characters", maxLabel)
+	case !with.ExpiresAt.IsZero() && !with.ExpiresAt.After(o.Now()):
+		return "", errors.New("the key would have expired already")
+	}
 	p, err := o.Store.Provider(ctx, provider)
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
@@ -31,7 +53,8 @@ func (o Operator) IssueKey(ctx context.Context, provider string, env catalogue.E
 		return "", fmt.Errorf("generate a key: %w", err)
 	}
 	now := o.now()
-	text, key := catalogue.NewKey(p.Code, cmp.Or(env, p.Environment), now, entropy)
+	secret, key := catalogue.NewKey(p.Code, cmp.Or(with.Environment, p.Environment), now, entropy)
+	key.Label, key.ExpiresAt = with.Label, with.ExpiresAt.UTC()
 	entry, err := o.entry(evidence.Operation{Name: "keys issue", Subject: key.ID, Changes: []string{"+ " + describe(key)}}, now)
 	if err != nil {
 		return "", err
@@ -39,7 +62,7 @@ func (o Operator) IssueKey(ctx context.Context, provider string, env catalogue.E
 	if err := o.Store.AddKey(ctx, key, &entry); err != nil {
 		return "", fmt.Errorf("store key %s: %w", key.ID, err)
 	}
-	return text, nil
+	return secret, nil
 }
 
 // RevokeKey revokes the API key with this text or id, and returns its id. ports.ErrNotFound if there is no such key; the error does not
@@ -68,5 +91,12 @@ func (o Operator) RevokeKey(ctx context.Context, keyOrID string) (id string, err
 
 // describe returns which key it is, without anything secret.
 func describe(k catalogue.Key) string {
-	return fmt.Sprintf("key %s: of provider %s, for %s", k.ID, k.Provider, k.Environment)
+	said := fmt.Sprintf("key %s: of provider %s, for %s", k.ID, k.Provider, k.Environment)
+	if k.Label != "" {
+		said += fmt.Sprintf(", %q", k.Label)
+	}
+	if !k.ExpiresAt.IsZero() {
+		said += ", until " + k.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	return said
 }

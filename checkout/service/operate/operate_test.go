@@ -89,11 +89,11 @@ func TestAnOperatorsNameIsReadable(t *testing.T) {
 
 func TestAKeyIsIssuedAndRevokedWithItsRecord(t *testing.T) {
 	d := newDesk(t)
-	if _, err := d.IssueKey(t.Context(), "KOWHAI", ""); !errors.Is(err, operate.ErrNoProvider) {
+	if _, err := d.IssueKey(t.Context(), "KOWHAI", operate.KeyOptions{}); !errors.Is(err, operate.ErrNoProvider) {
 		t.Errorf("a key of no provider: %v", err)
 	}
 	d.configure(t, named("KOWHAI", "Kōwhai"))
-	text, err := d.IssueKey(t.Context(), "KOWHAI", "")
+	text, err := d.IssueKey(t.Context(), "KOWHAI", operate.KeyOptions{})
 	must(t, err)
 	id := catalogue.KeyID(text)
 	d.says(t, `"operation":"keys issue"`, `"subject":"`+id+`"`, "+ key "+id+": of provider KOWHAI, for sandbox")
@@ -126,7 +126,7 @@ func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
 	if _, _, err := d.Configure(t.Context(), "apply", operate.Change{Named: []catalogue.Configuration{named("RATA", "Rata")}}); err == nil {
 		t.Error("providers are changed")
 	}
-	if _, err := d.IssueKey(t.Context(), "KOWHAI", ""); err == nil {
+	if _, err := d.IssueKey(t.Context(), "KOWHAI", operate.KeyOptions{}); err == nil {
 		t.Error("a key is issued")
 	}
 	if err := d.Retry(t.Context(), job.ID); err == nil {

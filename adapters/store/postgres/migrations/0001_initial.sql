@@ -67,7 +67,10 @@ CREATE TABLE api_keys (
 	environment   text NOT NULL,
 	hash          bytea NOT NULL UNIQUE, -- SHA-256 of the key's text
 	created_ms    bigint,
-	revoked_ms    bigint -- NULL while the key lives
+	revoked_ms    bigint, -- NULL while the key lives
+	label         text NOT NULL,
+	expires_ms    bigint, -- NULL: never
+	last_used_day text COLLATE "C" NOT NULL -- UTC; '' for a key that was not used
 );
 
 CREATE TABLE checkouts (

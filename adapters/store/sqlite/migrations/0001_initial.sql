@@ -72,7 +72,10 @@ CREATE TABLE api_keys (
 	environment   TEXT NOT NULL,
 	hash          BLOB NOT NULL UNIQUE, -- SHA-256 of the key's text
 	created_ms    INTEGER,
-	revoked_ms    INTEGER -- NULL while the key lives
+	revoked_ms    INTEGER, -- NULL while the key lives
+	label         TEXT NOT NULL,
+	expires_ms    INTEGER, -- NULL: never
+	last_used_day TEXT NOT NULL -- UTC; '' for a key that was not used
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE checkouts (

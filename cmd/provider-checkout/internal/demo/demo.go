@@ -174,7 +174,7 @@ func (d *demonstration) configure(ctx context.Context, web *website) error {
 	}
 	d.Keys = map[string]string{}
 	for _, c := range configurations {
-		if d.Keys[c.Provider.Code], err = operator.IssueKey(ctx, c.Provider.Code, ""); err != nil {
+		if d.Keys[c.Provider.Code], err = operator.IssueKey(ctx, c.Provider.Code, operate.KeyOptions{}); err != nil {
 			return err
 		}
 	}
