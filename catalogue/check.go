@@ -102,20 +102,23 @@ func (f *faults) course(place string, c Course) {
 	f.text(place+".course_name", c.Name)
 	f.environment(place+".environment", c.Environment)
 
-	priced := false // whether there is a principal to divide
-	switch {
-	case c.Price <= 0:
-		f.add(place+".course_price", "must be above zero")
-	case c.Price > money.Max:
-		f.add(place+".course_price", "must be at most %v", money.Max)
-	case c.Upfront < 0:
-		f.add(place+".upfront_payment", "must not be negative")
-	case c.Upfront >= c.Price:
-		f.add(place+".upfront_payment", "must be below the course price of %v", c.Price)
-	default:
-		priced = true
+	priced := f.price(place, c.Price, c.Upfront)
+	for i, p := range c.Prices {
+		place := fmt.Sprintf("%s.prices[%d]", place, i)
+		switch {
+		case !p.From.Valid():
+			f.add(place+".valid_from", "%v", money.ErrDate)
+		case i > 0 && !c.Prices[i-1].From.Before(p.From):
+			f.add(place+".valid_from", "must be after %s, the day of the price before it", c.Prices[i-1].From)
+		}
+		if then := (Course{Price: p.Price, Upfront: p.Upfront}); f.price(place, p.Price, p.Upfront) {
+			for j, o := range c.Options {
+				if _, err := o.divide(then.pricing().Principal); err != nil && o.Number >= 0 && o.Amount >= 0 {
+					f.add(place+".course_price", "must leave an amount that plans[%d] can divide: %v", j, err)
+				}
+			}
+		}
 	}
-
 	if len(c.Options) == 0 {
 		f.add(place+".plans", "must hold at least one plan")
 	}
@@ -130,6 +133,23 @@ func (f *faults) course(place string, c Course) {
 		}
 		f.option(place, o, c.pricing().Principal, priced)
 	}
+}
+
+// price checks what a course costs, and reports whether there is a principal to divide.
+func (f *faults) price(place string, price, upfront money.Cents) bool {
+	switch {
+	case price <= 0:
+		f.add(place+".course_price", "must be above zero")
+	case price > money.Max:
+		f.add(place+".course_price", "must be at most %v", money.Max)
+	case upfront < 0:
+		f.add(place+".upfront_payment", "must not be negative")
+	case upfront >= price:
+		f.add(place+".upfront_payment", "must be below the course price of %v", price)
+	default:
+		return true
+	}
+	return false
 }
 
 // option checks what an option fixes and, if there is a principal, that it can be divided so.

@@ -11,6 +11,25 @@ type Course struct {
 	Active      bool
 	Environment Environment
 	Options     []Option // at most one for each frequency
+	Prices      []Price  // from a day on, in the order of the days; before the first the course costs Price
+}
+
+// Price is what a course costs from a day on.
+type Price struct {
+	From    money.Date // in New Zealand
+	Price   money.Cents
+	Upfront money.Cents
+}
+
+// On returns the course with the price that it has on a day in New Zealand, and no other.
+func (c Course) On(day money.Date) Course {
+	for _, p := range c.Prices {
+		if !day.Before(p.From) {
+			c.Price, c.Upfront = p.Price, p.Upfront
+		}
+	}
+	c.Prices = nil
+	return c
 }
 
 // Option is a way to pay for a course. It fixes either Number or Amount; the

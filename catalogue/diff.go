@@ -171,10 +171,19 @@ func (c Course) fields() []field {
 		{name: "course_name", value: quote(c.Name)},
 		{name: "course_price", value: c.Price.String()},
 		{name: "upfront_payment", value: c.Upfront.String()},
+		{name: "prices", value: priced(c.Prices)},
 		{name: "active", value: fmt.Sprint(c.Active)},
 		{name: "environment", value: string(c.Environment)},
 		{name: "plans", value: "[" + strings.Join(plans, ", ") + "]"},
 	}
+}
+
+func priced(prices []Price) string {
+	list := make([]string, len(prices))
+	for i, p := range prices {
+		list[i] = fmt.Sprintf("%v and %v upfront from %v", p.Price, p.Upfront, p.From)
+	}
+	return "[" + strings.Join(list, ", ") + "]"
 }
 
 func quote(s string) string { return fmt.Sprintf("%q", s) }

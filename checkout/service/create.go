@@ -10,6 +10,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -143,6 +144,10 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 		}))
 		if err != nil {
 			return facts, c.fail(ctx, "read the course", err)
+		}
+		if facts.Course != nil {
+			now := facts.Course.On(money.DateOf(facts.Now.In(c.zone)))
+			facts.Course = &now
 		}
 	}
 	return facts, nil

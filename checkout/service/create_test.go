@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 const crowd = 64
@@ -266,4 +267,36 @@ func TestAFinalInstalmentThatWasSentIsRemembered(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The price of a create is that of its day in New Zealand. A replay keeps the price of its order.
+func TestACreateHasThePriceOfItsDayInNewZealand(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		now := w.clock.now().In(sample.NewZealand(t))
+		midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location())
+		c := kowhai()
+		course := &c.Courses[0]
+		course.Prices = []catalogue.Price{{From: money.DateOf(midnight), Price: course.Price + 10_00, Upfront: course.Upfront + 5_00},
+			{From: money.DateOf(midnight.AddDate(1, 0, 0)), Price: course.Price + 20_00, Upfront: course.Upfront}}
+		w.configure(t, c)
+		costs := func(order string, want money.Pricing) {
+			t.Helper()
+			if got := w.opened(t, order).Checkout.Intent.Pricing; got != want {
+				t.Errorf("%s at %v costs %+v, want %+v", order, w.clock.now(), got, want)
+			}
+		}
+		before := money.Pricing{Price: course.Price, Upfront: course.Upfront, Principal: course.Price - course.Upfront}
+		after := money.Pricing{Price: before.Price + 10_00, Upfront: before.Upfront + 5_00, Principal: before.Principal + 5_00}
+		w.clock.forward(midnight.Sub(w.clock.now()) - time.Millisecond)
+		costs("ORDER-1", before)
+		w.clock.forward(time.Millisecond)
+		costs("ORDER-2", after)
+		costs("ORDER-1", before) // a replay
+		cmd := create("ORDER-1")
+		cmd.Price = checkout.Some(after.Price)
+		_, err := w.Create(t.Context(), caller, cmd)
+		expect(t, err, checkout.CodeValidation)
+		w.clock.forward(366 * 24 * time.Hour)
+		costs("ORDER-3", money.Pricing{Price: before.Price + 20_00, Upfront: before.Upfront, Principal: before.Principal + 20_00})
+	})
 }

@@ -78,6 +78,33 @@ func TestParseReadsEveryField(t *testing.T) {
 	}
 }
 
+func TestParseReadsThePricesFromADay(t *testing.T) {
+	const file = `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai", "environment": "sandbox", "active": true, "api_enabled": true,
+		"courses": [{"course_code": "NZDIP", "course_name": "Diploma", "course_price": 100.00, "active": true,
+		"plans": [{"payment_frequency": "Weekly", "number_of_instalments": 4}], "prices": [PRICES]}]}]}`
+	parse := func(prices string) ([]catalogue.Configuration, error) {
+		return providerfile.Parse([]byte(strings.Replace(file, "PRICES", prices, 1)))
+	}
+	got, err := parse(`{"valid_from": "2027-01-01", "course_price": 110.50, "upfront_payment": 10}, {"valid_from": "2028-01-01", "course_price": 120, "upfront_payment": 0}`)
+	want := []catalogue.Price{{From: money.Date{Year: 2027, Month: 1, Day: 1}, Price: 110_50, Upfront: 10_00}, {From: money.Date{Year: 2028, Month: 1, Day: 1}, Price: 120_00}}
+	if err != nil || !slices.Equal(got[0].Courses[0].Prices, want) {
+		t.Errorf("Parse = %+v, %v; want the prices %+v", got, err, want)
+	}
+	for prices, fault := range map[string]string{
+		`{"course_price": 110, "upfront_payment": 0}`:                                                                                                      "valid_from must be given",
+		`{"valid_from": "2027-02-29", "course_price": 110, "upfront_payment": 0}`:                                                                          "valid_from must be a real date",
+		`{"valid_from": "2027-01-01", "course_price": 110}`:                                                                                                "upfront_payment must be given",
+		`{"valid_from": "2027-01-01", "course_price": 110, "upfront_payment": 110}`:                                                                        "upfront_payment must be below the course price",
+		`{"valid_from": "2027-01-01", "course_price": 0.03, "upfront_payment": 0}`:                                                                         "course_price must leave an amount that plans[0] can divide",
+		`{"valid_from": "2027-01-01", "course_price": 110, "upfront_payment": 0, "a":1}`:                                                                   "prices[0].a is not a field here",
+		`{"valid_from": "2027-01-01", "course_price": 110, "upfront_payment": 0}, {"valid_from": "2027-01-01", "course_price": 120, "upfront_payment": 0}`: "prices[1].valid_from must be after 2027-01-01",
+	} {
+		if _, err := parse(prices); err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("Parse of %s: %v, want %q", prices, err, fault)
+		}
+	}
+}
+
 func TestParseFillsInWhatIsAbsent(t *testing.T) {
 	plain := catalogue.Configuration{Provider: catalogue.Provider{
 		Code: "KOWHAI", Name: "Kōwhai Institute", Environment: catalogue.Sandbox, Mode: catalogue.Legacy,

@@ -140,6 +140,12 @@ func (o *object) time(name string) time.Time {
 	return t.UTC().Truncate(time.Millisecond)
 }
 
+// date reads a day, which must be there. One that cannot be parsed is refused by Check, at the same place.
+func (o *object) date(name string) money.Date {
+	d, _ := money.ParseDate(o.text(name, required))
+	return d
+}
+
 // duration reads a length of time, which need not be there. Stores keep milliseconds.
 func (o *object) duration(name string) time.Duration {
 	v, given := o.Take(name)

@@ -92,6 +92,15 @@ func course(o *object, inherited catalogue.Environment) catalogue.Course {
 		Active:      o.boolean("active"),
 		Environment: cmp.Or(catalogue.Environment(o.text("environment", optional)), inherited),
 		Options:     each(o, "plans", required, option),
+		Prices:      each(o, "prices", optional, price),
+	}
+}
+
+func price(o *object) catalogue.Price {
+	return catalogue.Price{
+		From:    o.date("valid_from"),
+		Price:   number(o, "course_price", required, strictjson.Amount),
+		Upfront: number(o, "upfront_payment", required, strictjson.Amount),
 	}
 }
 

@@ -254,6 +254,8 @@ func configuration(code string) catalogue.Configuration {
 					{Frequency: money.Weekly, Number: 52},
 					{Frequency: money.Fortnightly, Amount: 120_00},
 				},
+				Prices: []catalogue.Price{{From: money.Date{Year: 2027, Month: 1, Day: 1}, Price: 3090_00, Upfront: 250_00},
+					{From: money.Date{Year: 2028, Month: 2, Day: 29}, Price: 3190_00}},
 			},
 			{
 				Code: "CERT", Name: "Certificate", Price: 500_00, Environment: catalogue.Production,

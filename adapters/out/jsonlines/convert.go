@@ -39,6 +39,10 @@ func toWireCourse(provider string, c catalogue.Course) Object {
 	for i, o := range c.Options {
 		plans[i] = Object{Put("payment_frequency", string(o.Frequency)), Opt("number_of_instalments", o.Number), Opt("instalment_amount", o.Amount)}
 	}
+	var prices []Object
+	for _, p := range c.Prices {
+		prices = append(prices, Object{Put("valid_from", p.From.String()), Put("course_price", p.Price), Put("upfront_payment", p.Upfront)})
+	}
 	return Object{
 		Put("kind", "course"),
 		Put("provider_code", provider),
@@ -46,6 +50,7 @@ func toWireCourse(provider string, c catalogue.Course) Object {
 		Put("course_name", c.Name),
 		Put("course_price", c.Price),
 		Put("upfront_payment", c.Upfront),
+		Opt("prices", prices),
 		Put("active", c.Active),
 		Put("environment", string(c.Environment)),
 		Put("plans", plans),

@@ -18,8 +18,8 @@ const (
 	useAPIKey    = `UPDATE @.api_keys SET last_used_day = ? WHERE id = ? AND last_used_day < ?`
 	revokeAPIKey = `UPDATE @.api_keys SET revoked_ms = ? WHERE id = ?`
 
-	insertCourse = `INSERT INTO @.courses (provider_code, code, position, name, price_cents, upfront_cents, active, environment)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	insertCourse = `INSERT INTO @.courses (provider_code, code, position, name, price_cents, upfront_cents, active, environment, prices)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertOption = `INSERT INTO @.plan_options
 		(provider_code, course_code, position, payment_frequency, number_of_instalments, instalment_cents)
 		VALUES (?, ?, ?, ?, ?, ?)`
@@ -146,7 +146,7 @@ func (b *Batch) configure(conf catalogue.Configuration, e *secrets.Encrypter) er
 	provider := conf.Provider.Code
 	b.Write(insertProvider, Provider.Values(&row)...)
 	for i, c := range conf.Courses {
-		b.Write(insertCourse, provider, c.Code, i, c.Name, int64(c.Price), int64(c.Upfront), c.Active, string(c.Environment))
+		b.Write(insertCourse, provider, c.Code, i, c.Name, int64(c.Price), int64(c.Upfront), c.Active, string(c.Environment), pricesText(c.Prices))
 		for j, o := range c.Options {
 			b.Write(insertOption, provider, c.Code, j, string(o.Frequency), o.Number, int64(o.Amount))
 		}

@@ -131,6 +131,7 @@ var Course = Columns[CourseRow]{
 	{Name: "c.price_cents", Field: func(r *CourseRow) any { return (*int64)(&r.course.Price) }},
 	{Name: "c.upfront_cents", Field: func(r *CourseRow) any { return (*int64)(&r.course.Upfront) }},
 	{Name: "c.active", Field: func(r *CourseRow) any { return &r.course.Active }},
+	{Name: "c.prices", Field: func(r *CourseRow) any { return (*Prices)(&r.course.Prices) }},
 	{Name: "c.environment", Field: func(r *CourseRow) any { return (*string)(&r.course.Environment) }},
 	{Name: "o.course_code IS NOT NULL", Field: func(r *CourseRow) any { return &r.hasOption }},
 	{Name: "coalesce(o.payment_frequency, '')", Field: func(r *CourseRow) any { return (*string)(&r.option.Frequency) }},

@@ -2,11 +2,13 @@ package sqlstore
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -77,6 +79,37 @@ func mapped[A, B any](list []A, convert func(A) B) (converted []B) {
 		converted = append(converted, convert(v))
 	}
 	return converted
+}
+
+// priceWire is what a course costs from a day on, in its column.
+type priceWire struct {
+	From    string      `json:"from"`
+	Price   money.Cents `json:"price_cents"`
+	Upfront money.Cents `json:"upfront_cents"`
+}
+
+// Prices is the prices of a course in a column of text, as JSON. No prices are "".
+type Prices []catalogue.Price
+
+func (p *Prices) value() any { return pricesText(*p) }
+
+func pricesText(prices []catalogue.Price) string {
+	if len(prices) == 0 {
+		return ""
+	}
+	return jsonText(mapped(prices, func(p catalogue.Price) priceWire { return priceWire{p.From.String(), p.Price, p.Upfront} }))
+}
+
+// Scan implements [database/sql.Scanner].
+func (p *Prices) Scan(v any) error {
+	var wires []priceWire
+	err := scanned(v, "a list of prices", &wires, parseJSON[[]priceWire])
+	*p = mapped(wires, func(w priceWire) catalogue.Price {
+		from, dateErr := money.ParseDate(w.From)
+		err = errors.Join(err, dateErr)
+		return catalogue.Price{From: from, Price: w.Price, Upfront: w.Upfront}
+	})
+	return err
 }
 
 // attemptWire is an attempt in the log of an event.

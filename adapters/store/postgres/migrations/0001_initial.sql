@@ -47,6 +47,7 @@ CREATE TABLE courses (
 	upfront_cents bigint NOT NULL,
 	active        boolean NOT NULL,
 	environment   text NOT NULL,
+	prices        text NOT NULL, -- JSON: [{from, price_cents, upfront_cents}, …] in the order of the days; '' for one price
 	PRIMARY KEY (provider_code, code)
 );
 

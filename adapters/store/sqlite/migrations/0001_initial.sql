@@ -52,6 +52,7 @@ CREATE TABLE courses (
 	upfront_cents INTEGER NOT NULL,
 	active        INTEGER NOT NULL,
 	environment   TEXT NOT NULL,
+	prices        TEXT NOT NULL, -- JSON: [{from, price_cents, upfront_cents}, …] in the order of the days; '' for one price
 	PRIMARY KEY (provider_code, code)
 ) STRICT, WITHOUT ROWID;
 
