@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -306,4 +307,31 @@ func concludedInPages(t *testing.T, s ports.Admin) {
 		must(t, "Concluded", err)
 		same(t, "agreements of another time", len(page), 0)
 	}
+}
+
+// Prepared returns a store that prepares itself before it answers: what a server does now and then.
+func Prepared(s interface {
+	ports.Admin
+	Prepare(ctx context.Context) error
+}) ports.Admin {
+	return prepared{s, s.Prepare}
+}
+
+type prepared struct {
+	ports.Admin
+	prepare func(context.Context) error
+}
+
+func (p prepared) Find(ctx context.Context, q checkout.Query, after string, limit int) (checkout.Page, error) {
+	if err := p.prepare(ctx); err != nil {
+		return checkout.Page{}, err
+	}
+	return p.Admin.Find(ctx, q, after, limit)
+}
+
+func (p prepared) Funnel(ctx context.Context, from, to, provider string) ([]checkout.FunnelDay, error) {
+	if err := p.prepare(ctx); err != nil {
+		return nil, err
+	}
+	return p.Admin.Funnel(ctx, from, to, provider)
 }

@@ -213,13 +213,15 @@ func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []c
 	err = s.locked(ctx, func() error {
 		var stages []checkout.Stage
 		for id, moments := range s.journal {
+			stage := checkout.Stage{ProviderCode: checkout.ProviderOf(id), CheckoutID: id}
 			for _, m := range moments {
-				if of := checkout.ProviderOf(id); provider == "" || of == provider {
-					stages = append(stages, checkout.Stage{ProviderCode: of, CheckoutID: id, Kind: m.Kind})
+				if stage.Kind = m.Kind; provider == "" || stage.ProviderCode == provider {
+					stages = append(stages, stage)
 				}
+				stage.Before = max(stage.Before, m.Kind.Stage())
 			}
 		}
-		days = checkout.CountStages(stages, from, to)
+		days = checkout.CountStages(nil, stages, from, to)
 		return nil
 	})
 	return days, err

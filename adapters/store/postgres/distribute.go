@@ -16,10 +16,10 @@ var copied = []string{"provider_checkout_schema", "store", "providers", "courses
 
 // One node has these tables. Copies of the evidence log could differ for ever: a seal changes the copies that have the entry, and a
 // node that was lost during the commit of the entry has it only later.
-var whole = []string{"evidence", "evidence_head"}
+var whole = []string{"evidence", "evidence_head", "funnel_end"}
 
 // The rows of these tables are on the node of their provider. Tables after the first are kept beside it.
-var spread = []string{"checkouts", "agreements", "documents", "jobs", "moments", "redeliveries", "refusals", "lists"}
+var spread = []string{"checkouts", "agreements", "documents", "jobs", "moments", "redeliveries", "refusals", "funnel", "lists"}
 
 // references are the foreign keys between tables that are spread, which cannot refer to one another while some are and some are not.
 var references = []struct{ table, name, definition string }{

@@ -61,6 +61,7 @@ type DB struct {
 	newest int // the version of the schema that this program knows
 	// serving says that what is read is answered to others, so that it must be proven.
 	serving       bool
+	background    func() // ends it; nil for a command
 	commitTimeout time.Duration
 
 	opened   time.Time
@@ -150,10 +151,10 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.findNodes(ctx); err != nil {
 		return err
 	}
-	if err := db.FoldAll(ctx); err != nil { // of checkouts that an older program stored
-		return err
+	if db.serving = o.Environment != ""; db.serving {
+		db.background = db.Background()
 	}
-	if db.serving = o.Environment != ""; db.serving && !db.shared {
+	if db.serving && !db.shared {
 		db.warm(ctx)
 	}
 	return nil
@@ -184,6 +185,9 @@ func (db *DB) Schema() int { return db.newest }
 
 // Close waits for the calls under way and closes every connection, unless the pool is the host's.
 func (db *DB) Close() error {
+	if db.background != nil {
+		db.background()
+	}
 	if db.pool != nil && !db.shared {
 		db.pool.Close()
 	}

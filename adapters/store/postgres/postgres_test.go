@@ -84,6 +84,12 @@ func TestUpgrade(t *testing.T) {
 }
 
 // BenchmarkStore reports in cpu-µs/op the time of this process only, not the server's.
+func TestDeskThatIsPrepared(t *testing.T) {
+	storetest.Desk(t, func(t *testing.T) ports.Admin {
+		return storetest.Prepared(open(t, postgrestest.QuickURL(t), postgres.Options{}))
+	})
+}
+
 func BenchmarkStore(b *testing.B) {
 	storetest.Benchmark(b, func(b *testing.B) ports.Admin { return open(b, postgrestest.QuickURL(b), postgres.Options{}) })
 }

@@ -16,8 +16,7 @@ var dialect = sqlstore.Dialect{
 		SELECT id FROM checkouts WHERE provider_code = ?1 AND idempotency_key = ?2 AND idempotency_key <> provider_code || ':' || provider_order_id
 		UNION ALL SELECT id FROM checkouts
 		WHERE provider_code = ?1 AND provider_order_id = substr(?2, length(?1) + 2) AND idempotency_key = ?2)`,
-	Least:      `min`,
-	FoldsLater: true,
+	Least: `min`,
 	// A sign before a column keeps the index of what is pending from being used to find the earlier jobs of a checkout.
 	PendingOfKind: `+e.kind = j.kind AND +e.state = 'pending'`,
 }

@@ -60,8 +60,8 @@ type DB struct {
 	schema  int // the version that this program knows
 	writer  writer
 	readers *pool
-	folding func() // ends it; nil for a command
 	*sqlstore.Store
+	background func() // ends it; nil for a command
 }
 
 // Open opens the store, and makes it if it does not exist, with files that only their owner can read. It fails if the file is
@@ -110,7 +110,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	}
 	var err error
 	if db.readers, err = openReaders(ctx, db.writer.place); err == nil && o.Environment != "" {
-		db.folding = db.startFolding()
+		db.background = db.Background()
 	}
 	return err
 }
@@ -160,8 +160,8 @@ func (db *DB) Schema() int { return db.schema }
 
 // Close waits for the writes under way and closes the store.
 func (db *DB) Close() error {
-	if db.folding != nil {
-		db.folding()
+	if db.background != nil {
+		db.background()
 	}
 	return errors.Join(db.readers.close(), db.writer.close()) // the last connection checkpoints the log
 }

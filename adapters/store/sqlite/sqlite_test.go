@@ -61,19 +61,9 @@ func TestClock(t *testing.T) {
 	storetest.CallersClock(t, func(t *testing.T) ports.Admin { return open(t, file(t), sqlite.Options{}) })
 }
 
-// folding is a store that is asked after a server has filled in the words of every checkout.
-type folding struct{ *sqlite.DB }
-
-func (f folding) Find(ctx context.Context, q checkout.Query, after string, limit int) (checkout.Page, error) {
-	if err := f.FoldAll(ctx); err != nil {
-		return checkout.Page{}, err
-	}
-	return f.DB.Find(ctx, q, after, limit)
-}
-
-func TestDeskOfFoldedWords(t *testing.T) {
+func TestDeskThatIsPrepared(t *testing.T) {
 	t.Parallel()
-	storetest.Desk(t, func(t *testing.T) ports.Admin { return folding{open(t, file(t), sqlite.Options{})} })
+	storetest.Desk(t, func(t *testing.T) ports.Admin { return storetest.Prepared(open(t, file(t), sqlite.Options{})) })
 }
 
 func TestAServerFoldsInTheBackground(t *testing.T) {

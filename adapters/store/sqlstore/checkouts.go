@@ -95,12 +95,7 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqu
 	c := &change.Next
 	return s.Do(ctx, "insert checkout "+c.ID, func(ctx context.Context, t Tx) error {
 		var b Batch
-		if s.dialect.FoldsLater {
-			b.Write(insertCheckout, Checkout.Values(c, c.CreatedAt.UnixMilli())...)
-		} else {
-			words := c.Student.Search()
-			b.Write(insertFolded, Checkout.Values(c, append(Search.Values(&words), c.CreatedAt.UnixMilli())...)...)
-		}
+		b.Write(insertCheckout, Checkout.Values(c, c.CreatedAt.UnixMilli())...)
 		b.unique(takenCheckout, c.ProviderCode, c.ID, c.OrderID, c.IdempotencyKey)
 		if err := s.storeRest(ctx, t, &b, &locked{provider: c.ProviderCode, id: c.ID, found: true}, change, enqueue); err != nil {
 			return err

@@ -1,10 +1,11 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -48,8 +49,10 @@ func (d desk) troubled(ctx context.Context, q checkout.Query, after string) ([]l
 		}
 	}
 	earliest, latest := q.Trouble.Window(q.Now)
-	return d.list(ctx, string(q.Trouble), `SELECT provider_code, id, since FROM (SELECT provider_code, id, min(since) AS since FROM (`+query+`) AS t
-			GROUP BY provider_code, id) AS l WHERE (since, id) > (?, ?)`+ofProvider+` ORDER BY since, id LIMIT ?`,
+	if strings.Contains(query, `@.jobs`) { // of which a checkout may have several
+		query = `SELECT provider_code, id, min(since) AS since FROM (` + query + `) AS t GROUP BY provider_code, id`
+	}
+	return d.list(ctx, string(q.Trouble), `SELECT provider_code, id, since FROM (`+query+`) AS l WHERE (since, id) > (?, ?)`+ofProvider+` ORDER BY since, id LIMIT ?`,
 		earliest.UnixMilli(), latest.UnixMilli(), from.since, from.ID, d.of, d.of, d.limit+1)
 }
 
@@ -76,19 +79,19 @@ func (s *Store) Troubles(ctx context.Context, now time.Time) (counts []checkout.
 	return counts, err
 }
 
-const selectStages = `SELECT provider_code, checkout_id, kind FROM @.moments
-	WHERE kind IN ('created', 'opened', 'pressed', 'setup_done', 'confirmed') AND at_ms >= ?` + ofProvider
-
-// Funnel implements [ports.Desk].
+// Funnel implements [ports.Desk]: what is counted already, and the moments since.
 func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []checkout.FunnelDay, err error) {
-	first, err := time.Parse(time.DateOnly, from)
-	if err != nil {
-		return nil, fmt.Errorf("count the funnel: %w", err)
-	}
 	err = s.ask(ctx, "count the funnel", func(ctx context.Context, src Source) error {
-		stages, err := All(ctx, src, Fields(func(m *checkout.Stage) []any { return []any{&m.ProviderCode, &m.CheckoutID, (*string)(&m.Kind)} }),
-			selectStages, first.UnixMilli(), provider, provider)
-		days = checkout.CountStages(stages, from, to)
+		end, err := One(ctx, src, ScanValue[int64], selectFunnelEnd)
+		if err != nil {
+			return err
+		}
+		counted, err := All(ctx, src, Scan(FunnelDay), selectFunnel, from, to, provider, provider)
+		if err != nil {
+			return err
+		}
+		stages, err := All(ctx, src, scanStage, selectStages, end, math.MaxInt64, provider, provider)
+		days = checkout.CountStages(counted, stages, from, to)
 		return err
 	})
 	return days, err
@@ -132,34 +135,4 @@ func (s *Store) Concluded(ctx context.Context, from, to time.Time, after string,
 func concluded(a agreement.Agreement, of []checkout.Checkout) checkout.Concluded {
 	i := slices.IndexFunc(of, func(c checkout.Checkout) bool { return c.ID == a.CheckoutID })
 	return checkout.Concluded{Agreement: a, Checkout: of[max(i, 0)]}
-}
-
-// FoldAtOnce is the largest number of checkouts whose words are filled in by one transaction.
-const FoldAtOnce = 200
-
-// FoldAll fills in the words by which operators find the checkouts that are without.
-func (s *Store) FoldAll(ctx context.Context) error {
-	for {
-		if n, err := s.Fold(ctx); err != nil || n < FoldAtOnce {
-			return err
-		}
-	}
-}
-
-// Fold does so for some checkouts, and returns for how many.
-func (s *Store) Fold(ctx context.Context) (n int, err error) {
-	err = s.Do(ctx, "fold names", func(ctx context.Context, t Tx) error {
-		list, err := All(ctx, t, scanUnfolded, selectUnfolded+` ORDER BY id LIMIT ?`, FoldAtOnce)
-		if n = len(list); err != nil || n == 0 {
-			return err
-		}
-		slices.SortFunc(list, func(a, b unfolded) int { return cmp.Compare(a.student.LastName, b.student.LastName) })
-		var b Batch
-		for _, u := range list {
-			words := u.student.Search()
-			b.Write(foldWords, append(Search.Values(&words), u.ProviderCode, u.ID)...)
-		}
-		return t.Commit(ctx, &b)
-	})
-	return n, err
 }

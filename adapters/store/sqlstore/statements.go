@@ -23,7 +23,6 @@ const (
 
 var (
 	insertCheckout  = insertInto("checkouts", Checkout, "updated_ms")
-	insertFolded    = insertInto("checkouts", Checkout, append(Search.names(), "updated_ms")...)
 	updateSearch    = set("checkouts", Search, `provider_code = ? AND id = ?`)
 	foldWords       = set("checkouts", Search, `provider_code = ? AND id = ? AND search_name IS NULL`) // an erasure may have come first
 	updateState     = set("checkouts", State, `provider_code = ? AND id = ?`)

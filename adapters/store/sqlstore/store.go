@@ -123,9 +123,6 @@ type Dialect struct {
 	// round trip; the store numbers the jobs of each checkout, where SQLite numbers all jobs as they enter; and a subquery of
 	// FROM needs LATERAL to see the tables before it.
 	Server bool
-	// FoldsLater says that a create leaves the words by which operators find a person to Store.Fold, because its writer is one, and
-	// each word would be a page of an index.
-	FoldsLater bool
 	// PendingOfKind is the condition that a job e is pending and of the kind of the job j.
 	PendingOfKind string
 }

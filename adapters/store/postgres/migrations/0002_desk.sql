@@ -1,5 +1,6 @@
 -- The words by which an operator finds a person: folded names, the family name first and the given name first, and the folded
--- e-mail address. NULL until this program has filled them in, and '' once the personal data is erased.
+-- e-mail address; '' once the personal data is erased. A create leaves them NULL, and a server fills them in a second later, for
+-- each is an entry in the middle of an index, which would make a create twice as expensive.
 ALTER TABLE checkouts ADD COLUMN search_family text COLLATE "C";
 ALTER TABLE checkouts ADD COLUMN search_name text COLLATE "C";
 ALTER TABLE checkouts ADD COLUMN search_email text COLLATE "C";
@@ -18,3 +19,20 @@ CREATE INDEX checkouts_unfinished ON checkouts (created_ms) WHERE consent <> '' 
 CREATE INDEX checkouts_ended ON checkouts (mandate_since_ms) WHERE status = 'confirmed' AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked');
 CREATE INDEX agreements_accepted ON agreements (accepted_ms, number);
 CREATE INDEX moments_stages ON moments (at_ms, checkout_id, kind, provider_code) WHERE kind IN ('created', 'opened', 'pressed', 'setup_done', 'confirmed');
+
+-- How many checkouts of a provider that were created on a day (UTC) have come how far, by the moments before the end.
+CREATE TABLE funnel (
+	day           text COLLATE "C" NOT NULL,
+	provider_code text COLLATE "C" NOT NULL,
+	created       bigint NOT NULL,
+	opened        bigint NOT NULL,
+	pressed       bigint NOT NULL,
+	set_up        bigint NOT NULL,
+	confirmed     bigint NOT NULL,
+	PRIMARY KEY (day, provider_code)
+);
+CREATE TABLE funnel_end (
+	one   integer PRIMARY KEY CHECK (one = 1),
+	at_ms bigint NOT NULL
+);
+INSERT INTO funnel_end VALUES (1, 0);

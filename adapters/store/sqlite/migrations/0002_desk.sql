@@ -19,3 +19,20 @@ CREATE INDEX checkouts_unfinished ON checkouts (created_ms) WHERE consent <> '' 
 CREATE INDEX checkouts_ended ON checkouts (mandate_since_ms) WHERE status = 'confirmed' AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked');
 CREATE INDEX agreements_accepted ON agreements (accepted_ms, number);
 CREATE INDEX moments_stages ON moments (at_ms, checkout_id, kind, provider_code) WHERE kind IN ('created', 'opened', 'pressed', 'setup_done', 'confirmed');
+
+-- How many checkouts of a provider that were created on a day (UTC) have come how far, by the moments before the end.
+CREATE TABLE funnel (
+	day           TEXT NOT NULL,
+	provider_code TEXT NOT NULL,
+	created       INTEGER NOT NULL,
+	opened        INTEGER NOT NULL,
+	pressed       INTEGER NOT NULL,
+	set_up        INTEGER NOT NULL,
+	confirmed     INTEGER NOT NULL,
+	PRIMARY KEY (day, provider_code)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE funnel_end (
+	one   INTEGER PRIMARY KEY CHECK (one = 1),
+	at_ms INTEGER NOT NULL
+) STRICT;
+INSERT INTO funnel_end VALUES (1, 0);
