@@ -1,8 +1,11 @@
 package desk
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
@@ -16,64 +19,79 @@ func once(err error) error {
 	return err
 }
 
-// toCheckout leads back to the page of the checkout after an act about it.
-func (v *visit) toCheckout(err error) error {
-	if err != nil {
-		return err
-	}
-	return v.back("/checkouts/" + v.id())
-}
-
 // link has a new link sent to the e-mail address on record.
 func (v *visit) link() error {
-	o, err := v.acting(operate.ActLink)
-	if err != nil {
-		return err
-	}
-	return v.toCheckout(o.MailLink(v.r.Context(), v.id(), v.SetupLifetime))
+	return v.back(v.here(), v.operator.MailLink(v.r.Context(), v.id(), v.SetupLifetime))
 }
 
 // notice has an e-mail sent again.
 func (v *visit) notice() error {
-	o, err := v.acting(operate.ActNotice)
-	if err != nil {
-		return err
-	}
-	return v.toCheckout(o.NotifyAgain(v.r.Context(), v.id(), v.field("job")))
+	return v.back(v.here(), v.operator.NotifyAgain(v.r.Context(), v.id(), v.field("job")))
 }
 
 // cancel cancels a checkout before its confirm.
 func (v *visit) cancel() error {
-	o, err := v.acting(operate.ActCancel)
-	if err != nil {
-		return err
-	}
-	return v.toCheckout(once(o.Cancel(v.r.Context(), v.id())))
+	return v.back(v.here(), once(v.operator.Cancel(v.r.Context(), v.id())))
 }
 
 // withdraw asks for the withdrawal of the checkout's agreement.
 func (v *visit) withdraw() error {
-	o, err := v.operator()
-	if err != nil {
-		return err
-	}
 	c, err := v.Store.Checkout(v.r.Context(), v.id())
 	ground := checkout.Ground(v.field("ground"))
 	switch {
 	case err != nil:
 		return err
-	case o.Reason == "":
-		return operate.ErrNoReason
 	case !slices.Contains(checkout.Grounds(), ground):
 		return errFields
 	case c.Status != checkout.Confirmed:
 		return checkout.ErrNotConfirmed
 	}
-	if err := o.CheckReason(c); err != nil {
+	if err := v.operator.CheckReason(c); err != nil {
 		return err
 	}
 	return v.ask(operate.ActWithdraw, c.Confirmation.AgreementNumber, string(ground))
 }
+
+// erase asks for the erasure of all personal data of the checkout's student.
+func (v *visit) erase() error {
+	if _, err := v.erasable(v.r.Context(), v.operator, v.id()); err != nil {
+		return err
+	}
+	return v.ask(operate.ActErase, v.id(), "")
+}
+
+// errNotErasable: something on record still needs the personal data. What follows says what.
+var errNotErasable = errors.New("it cannot be erased")
+
+// erasable returns the student of a checkout, whose personal data nothing needs.
+func (v *visit) erasable(ctx context.Context, o operate.Operator, id string) (s operate.Student, err error) {
+	c, err := v.Store.Checkout(ctx, id)
+	switch {
+	case err != nil:
+		return s, err
+	case c.Erased():
+		return s, checkout.ErrErased
+	}
+	if s, err = o.Find(ctx, c.Student.Email); err != nil {
+		return s, err
+	}
+	if err := o.CheckErasure(ctx, s, v.erasing()); err != nil {
+		return s, fmt.Errorf("%w: %w", errNotErasable, err)
+	}
+	return s, nil
+}
+
+// erasing returns the settings of erasures by the desk, which erases nothing while payments are to be collected.
+func (v *visit) erasing() operate.Erasing { return operate.Erasing{Setups: v.Setups, Zone: v.zone} }
+
+// ask has an act wait for a second person.
+func (v *visit) ask(act operate.Act, target, detail string) error {
+	_, err := v.operator.Ask(v.r.Context(), act, target, detail)
+	return v.back("/approvals", err)
+}
+
+// here returns the page of the record to which the route of an act belongs.
+func (v *visit) here() string { return v.r.URL.Path[:strings.LastIndex(v.r.URL.Path, "/")] }
 
 // reasonOf returns why an act is not done, in words for the operator; "" for an error without such words.
 func reasonOf(err error) string {
@@ -84,6 +102,10 @@ func reasonOf(err error) string {
 		return "The act needs a reason."
 	case errors.Is(err, operate.ErrNamed):
 		return "The reason stays on record for ever: it must not name the student."
+	case errors.Is(err, errNotErasable):
+		return err.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "It took too long, and a part of it is done. Go back, and do the rest."
 	case errors.Is(err, checkout.ErrNoLink):
 		return "There is nothing to set up: no link is needed."
 	case errors.Is(err, checkout.ErrLinkSent):

@@ -120,6 +120,34 @@ func TestAnAgreementIsWithdrawnByTwo(t *testing.T) {
 	b.get(t, "/checkouts/"+confirmedID).has(t, "<h1>Withdrawn</h1>").lacks(t, "Ask to withdraw")
 }
 
+func TestPersonalDataIsErasedByTwo(t *testing.T) {
+	w := newWorld(t)
+	w.more(t)
+	b, second := w.as(t, "Aroha", operate.Compliance), w.as(t, "Ben", operate.Compliance)
+	path := "/checkouts/" + checkoutID
+	b.get(t, path).has(t, "Ask to erase the personal data")
+	b.post(t, path+"/erase", "reason", "Canary asked").is(t, http.StatusUnprocessableEntity)
+	b.post(t, path+"/erase", "reason", "ticket 7").is(t, http.StatusConflict).has(t, "it waits for the CRM", "are collected until")
+	w.as(t, "Aroha", operate.Support).post(t, path+"/erase", "reason", "ticket 7").is(t, http.StatusForbidden)
+	w.one(t)
+
+	other := "KOWHAI-4-d"
+	first, err := w.store.Checkout(t.Context(), openID)
+	must(t, err)
+	first.ID, first.OrderID, first.IdempotencyKey = other, "ORDER-4", "key-4"
+	first.Student.Email = "other@example.nz"
+	must(t, w.store.InsertCheckout(t.Context(), checkout.Change{Next: first}, checkout.JobEntry{Now: w.now()}))
+	b.post(t, "/checkouts/"+other+"/erase", "reason", "ticket 7").is(t, http.StatusSeeOther)
+	id := regexp.MustCompile(`/approvals/(apr_[-0-9a-f]+)/`).FindStringSubmatch(second.get(t, "/approvals").lacks(t, "other@").body)[1]
+	b.post(t, "/approvals/"+id+"/approve").is(t, http.StatusForbidden).has(t, "cannot approve it")
+	second.post(t, "/approvals/"+id+"/approve").is(t, http.StatusSeeOther)
+	w.one(t, `"operator":"Aroha (compliance)","approved_by":"Ben (compliance)","operation":"privacy erase","subject":"`+other+`","reason":"ticket 7"`)
+	if c, err := w.store.Checkout(t.Context(), other); err != nil || !c.Erased() {
+		t.Errorf("on record is %+v, %v", c, err)
+	}
+	b.get(t, "/checkouts/"+other).has(t, "<bdi>erased</bdi>").lacks(t, "Ask to erase")
+}
+
 func TestALinkAndANoticeAreSentAgain(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.SetupLifetime = time.Hour })
 	w.more(t)

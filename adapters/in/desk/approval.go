@@ -18,11 +18,7 @@ type approvalView struct {
 
 // approvals shows what waits for a second person.
 func (v *visit) approvals() error {
-	o, err := v.operator()
-	if err != nil {
-		return err
-	}
-	waiting, err := o.Approvals(v.r.Context())
+	waiting, err := v.operator.Approvals(v.r.Context())
 	if err != nil {
 		return err
 	}
@@ -47,32 +43,29 @@ func (v *visit) decider(a checkout.Approval) operate.Role {
 	return ""
 }
 
-// deciding returns the operator in the role that may decide about the approval of the path, if there is one.
-func (v *visit) deciding() (operate.Operator, error) {
-	o, err := v.operator()
-	if err != nil {
-		return o, err
-	}
-	a, err := o.Approval(v.r.Context(), v.id())
-	if err != nil {
-		return o, err
-	}
+// decides has the operator act in a role that may decide about the approval of the path, if there is one.
+func (v *visit) decides() error {
+	a, err := v.operator.Approval(v.r.Context(), v.id())
 	if role := v.decider(a); role != "" {
-		o.Role = role
+		v.operator.Role = role
 	}
-	return o, nil
+	return err
 }
 
 // approve does what somebody else asked for.
 func (v *visit) approve() error {
-	o, err := v.deciding()
-	if err != nil {
+	if err := v.decides(); err != nil {
 		return err
 	}
-	if err := o.Approve(v.r.Context(), v.id(), v.perform); err != nil {
+	return v.back("/approvals", v.operator.Approve(v.r.Context(), v.id(), v.perform))
+}
+
+// decline ends what somebody asked for.
+func (v *visit) decline() error {
+	if err := v.decides(); err != nil {
 		return err
 	}
-	return v.back("/approvals")
+	return v.back("/approvals", v.operator.Decline(v.r.Context(), v.id()))
 }
 
 // perform does an act that was approved, as who asked for it.
@@ -81,20 +74,17 @@ func (v *visit) perform(ctx context.Context, o operate.Operator, a checkout.Appr
 	case operate.ActEnable:
 		_, err := o.SetActive(ctx, a.Target, true)
 		return err
+	case operate.ActErase:
+		student, err := v.erasable(ctx, o, a.Target)
+		if err != nil {
+			return err
+		}
+		if err := o.Erase(ctx, student, v.erasing()); err != nil {
+			return err
+		}
+		return v.Store.Scrub(ctx)
 	case operate.ActWithdraw:
 		return once(o.Withdraw(ctx, a.Target, checkout.Ground(a.Detail)))
 	}
 	return fmt.Errorf("approval %s: act %q cannot be done", a.ID, a.Act)
-}
-
-// decline ends what somebody asked for.
-func (v *visit) decline() error {
-	o, err := v.deciding()
-	if err != nil {
-		return err
-	}
-	if err := o.Decline(v.r.Context(), v.id()); err != nil {
-		return err
-	}
-	return v.back("/approvals")
 }

@@ -108,25 +108,18 @@ func (v *visit) job(j checkout.JobRecord) jobView {
 
 // reveal shows the personal data of a checkout for a while, and records that somebody looked.
 func (v *visit) reveal() error {
-	o, err := v.acting(operate.ActReveal)
-	if err != nil {
-		return err
-	}
 	c, err := v.Store.Checkout(v.r.Context(), v.id())
-	if err != nil {
-		return err
+	if err == nil {
+		err = v.operator.CheckReason(c)
 	}
-	if err := o.CheckReason(c); err != nil {
-		return err
+	if err == nil {
+		err = v.operator.Looked(v.r.Context(), string(operate.ActReveal), c.ID)
 	}
-	if err := o.Looked(v.r.Context(), string(operate.ActReveal), c.ID); err != nil {
-		return err
+	if err == nil {
+		v.session.Revealed, v.session.RevealedUntil = c.ID, v.Now().Add(revealedFor)
+		err = v.keep(v.w, v.session)
 	}
-	v.session.Revealed, v.session.RevealedUntil = c.ID, v.Now().Add(revealedFor)
-	if err := v.keep(v.w, v.session); err != nil {
-		return err
-	}
-	return v.back("/checkouts/" + c.ID)
+	return v.back(v.here(), err)
 }
 
 // retry has a job of the checkout attempted now: an event that was sent is sent again, anything else is due.
@@ -138,25 +131,13 @@ func (v *visit) retry() error {
 		return err
 	case id == "" || len(found) == 0:
 		return ports.ErrNotFound
+	case found[0].Job.Kind == checkout.JobDeliver && found[0].State != checkout.JobPending:
+		return v.back(v.here()+"#jobs", v.operator.Redeliver(ctx, id, v.Sender, func(operate.Redelivered) {}))
 	}
-	act := operate.ActRetry
-	if found[0].Job.Kind == checkout.JobDeliver && found[0].State != checkout.JobPending {
-		act = operate.ActRedeliver
-	}
-	v.role = v.session.roleFor(act)
-	o, err := v.acting(act)
-	if err != nil {
+	if err := v.in(operate.ActRetry); err != nil {
 		return err
 	}
-	if act == operate.ActRetry {
-		err = o.Retry(ctx, id)
-	} else {
-		err = o.Redeliver(ctx, id, v.Sender, func(operate.Redelivered) {})
-	}
-	if err != nil {
-		return err
-	}
-	return v.back("/checkouts/" + v.id() + "#jobs")
+	return v.back(v.here()+"#jobs", v.operator.Retry(ctx, id))
 }
 
 // stateOf returns the state of a checkout in words.

@@ -73,6 +73,7 @@ type Options struct {
 	Store   ports.Admin
 	Secrets [][]byte // of the operator, the newest first: they seal the sessions
 	Sandbox bool
+	Setups  ports.SetupEraser                        // of the processor whose records are in the store
 	Sender  func(catalogue.Environment) ports.Sender // of events that are sent again
 	Links   Links
 	// SetupLifetime is the time for which a setup link opens that is sent to a payer.

@@ -52,7 +52,7 @@ func (v *visit) find() error {
 		view.Hits = append(view.Hits, hitView{h, stateOf(h.Checkout, v.Now()), v.student(h.Checkout, false)})
 	}
 	if q.Text != "" && len(view.Hits) == 1 && found.Next == "" && !query.Has("after") {
-		return v.back("/checkouts/" + view.Hits[0].Checkout.ID)
+		return v.back("/checkouts/"+view.Hits[0].Checkout.ID, nil)
 	}
 	if found.Next != "" {
 		query.Set("after", found.Next)

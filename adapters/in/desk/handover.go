@@ -2,8 +2,6 @@ package desk
 
 import (
 	"bytes"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +19,7 @@ import (
 const (
 	handoverPath  = "/handover/"
 	handoverLimit = 24 * time.Hour
-	handoverUse   = "desk handover"
+	handoverUse   = "handover"
 )
 
 // handover is an API key that is promised to a provider, sealed in the address of a page that needs no sign-in. The key is made when
@@ -35,46 +33,35 @@ type handover struct {
 
 // keys revokes a key of the provider, or leads to the page that hands over a new one.
 func (v *visit) keys() error {
-	ctx, act := v.r.Context(), operate.ActIssueKey
-	key := v.field("revoke")
-	if key != "" {
-		act = operate.ActRevokeKey
-	}
-	v.role = v.session.roleFor(act)
-	o, err := v.acting(act)
-	if err != nil {
+	if _, err := v.Store.Provider(v.r.Context(), v.id()); err != nil {
 		return err
 	}
-	if _, err := v.Store.Provider(ctx, v.id()); err != nil {
+	if key := v.field("revoke"); key != "" {
+		return v.back(v.here(), v.revoke(key))
+	}
+	if err := v.in(operate.ActIssueKey); err != nil {
 		return err
 	}
-	if key != "" {
-		all, err := v.Store.Keys(ctx)
-		switch {
-		case err != nil:
-			return err
-		case !slices.ContainsFunc(all, func(k catalogue.Key) bool { return k.ID == key && k.Provider == v.id() }):
-			return ports.ErrNotFound
-		}
-		if _, err := o.RevokeKey(ctx, key); err != nil {
-			return err
-		}
-		return v.back("/providers/" + v.id())
-	}
+	o := v.operator
 	h := handover{Key: make([]byte, catalogue.KeyIDSize), Provider: v.id(), Name: o.By, Role: string(o.Role), Person: o.Person, Text: o.Reason,
 		Until: v.Now().Add(handoverLimit)}
 	if _, err := io.ReadFull(v.Rand, h.Key); err != nil {
 		return fmt.Errorf("generate the id of a key: %w", err)
 	}
-	plain, err := json.Marshal(h)
-	if err != nil {
-		return err
+	address, err := v.seal(handoverUse, h)
+	return v.back(handoverPath+address, err)
+}
+
+// revoke revokes a key of the provider.
+func (v *visit) revoke(id string) error {
+	all, err := v.Store.Keys(v.r.Context())
+	if err == nil && !slices.ContainsFunc(all, func(k catalogue.Key) bool { return k.ID == id && k.Provider == v.id() }) {
+		err = ports.ErrNotFound
 	}
-	sealed, err := v.sealer.Encrypt(plain, handoverUse)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = v.operator.RevokeKey(v.r.Context(), id)
 	}
-	return v.back(handoverPath + base64.RawURLEncoding.EncodeToString(sealed))
+	return err
 }
 
 // errOver: the page of a handover opens no more.
@@ -82,12 +69,7 @@ var errOver = errors.New("it was opened before, or its time is over")
 
 // handover returns what the address of a page promises, if it still does.
 func (d *desk) handover(r *http.Request) (h handover, err error) {
-	sealed, err := base64.RawURLEncoding.DecodeString(mux.Vars(r)["token"])
-	if err != nil {
-		return h, ports.ErrNotFound
-	}
-	plain, err := d.sealer.Decrypt(sealed, handoverUse)
-	if err != nil || json.Unmarshal(plain, &h) != nil || len(h.Key) != catalogue.KeyIDSize {
+	if !d.unseal(handoverUse, mux.Vars(r)["token"], &h) || len(h.Key) != catalogue.KeyIDSize {
 		return h, ports.ErrNotFound
 	}
 	all, err := d.Store.Keys(r.Context())

@@ -85,6 +85,8 @@ func (s *sender) Send(_ context.Context, _ catalogue.Destination, d events.Deliv
 	return checkout.Answer{}, nil
 }
 
+func (s *sender) EraseSetups(context.Context, []string) error { return nil }
+
 // newWorld serves a desk in the sandbox, whose operators sign in by a click unless change names an issuer.
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
@@ -93,7 +95,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	w.StartTLS()
 	t.Cleanup(w.Close)
 	o := Options{Settings: Settings{URL: w.URL, Idle: 30 * time.Minute, Session: 8 * time.Hour}, Store: w.store, Secrets: [][]byte{secret},
-		Sandbox: true, Sender: func(catalogue.Environment) ports.Sender { return w.sent }, Now: w.now, Rand: rand.Reader,
+		Sandbox: true, Sender: func(catalogue.Environment) ports.Sender { return w.sent }, Setups: w.sent, Now: w.now, Rand: rand.Reader,
 		Log: slog.New(slog.NewJSONHandler(w, nil))}
 	for _, f := range change {
 		f(&o)

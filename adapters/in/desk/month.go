@@ -77,10 +77,7 @@ func (v *visit) monthFile(name string, m checkout.Month) error {
 	if err != nil {
 		return err
 	}
-	o, err := v.operator()
-	if err == nil {
-		err = o.Record(v.r.Context(), operate.MonthOperation(name, count(n, "agreement"), fmt.Sprintf("%x", sha256.Sum256(file.Bytes()))))
-	}
+	err = v.operator.Record(v.r.Context(), operate.MonthOperation(name, count(n, "agreement"), fmt.Sprintf("%x", sha256.Sum256(file.Bytes()))))
 	if err == nil {
 		v.site.File(v.w, name+".csv", "text/csv; charset=utf-8", file.Bytes())
 	}

@@ -2,7 +2,6 @@ package desk
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -116,10 +115,6 @@ func concerns(op evidence.Operation, code string) bool {
 
 // redeliver sends the failed events of a provider again, until that is done or takes too long for a page.
 func (v *visit) redeliver() error {
-	o, err := v.acting(operate.ActRedeliverAll)
-	if err != nil {
-		return err
-	}
 	days := map[string]int{"1": 1, "3": 3, "30": 30}[v.field("days")]
 	if days == 0 {
 		return errFields
@@ -129,23 +124,14 @@ func (v *visit) redeliver() error {
 	}
 	ctx, cancel := context.WithTimeout(v.r.Context(), redeliverLimit)
 	defer cancel()
-	_, err = o.RedeliverFailed(ctx, v.Now().AddDate(0, 0, -days), v.id(), v.Sender, func(operate.Redelivered) {})
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return v.back("/providers/" + v.id())
+	_, err := v.operator.RedeliverFailed(ctx, v.Now().AddDate(0, 0, -days), v.id(), v.Sender, func(operate.Redelivered) {})
+	return v.back(v.here(), err)
 }
 
 // disable has the provider's calls refused.
 func (v *visit) disable() error {
-	o, err := v.acting(operate.ActDisable)
-	if err != nil {
-		return err
-	}
-	if _, err := o.SetActive(v.r.Context(), v.id(), false); err != nil {
-		return err
-	}
-	return v.back("/providers/" + v.id())
+	_, err := v.operator.SetActive(v.r.Context(), v.id(), false)
+	return v.back(v.here(), err)
 }
 
 // enable asks for the provider's calls to be accepted again.
@@ -154,16 +140,4 @@ func (v *visit) enable() error {
 		return err
 	}
 	return v.ask(operate.ActEnable, v.id(), "")
-}
-
-// ask has an act wait for a second person.
-func (v *visit) ask(act operate.Act, target, detail string) error {
-	o, err := v.operator()
-	if err != nil {
-		return err
-	}
-	if _, err := o.Ask(v.r.Context(), act, target, detail); err != nil {
-		return err
-	}
-	return v.back("/approvals")
 }

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -34,6 +35,7 @@ func routes() []Route {
 		{"POST /checkouts/{id}/notice", operate.ActNotice, (*visit).notice},
 		{"POST /checkouts/{id}/cancel", operate.ActCancel, (*visit).cancel},
 		{"POST /checkouts/{id}/withdraw", operate.ActWithdraw, (*visit).withdraw},
+		{"POST /checkouts/{id}/erase", operate.ActErase, (*visit).erase},
 		{"POST /checkouts/{id}/reveal", operate.ActReveal, (*visit).reveal},
 		{"POST /checkouts/{id}/retry", operate.ActRedeliver, (*visit).retry},
 		{"GET /approvals", operate.ActApprovals, (*visit).approvals},
@@ -53,11 +55,11 @@ func routes() []Route {
 // visit is a request of somebody who is signed in, in a role to which the route is open.
 type visit struct {
 	*desk
-	w       http.ResponseWriter
-	r       *http.Request
-	session session
-	role    operate.Role
-	form    url.Values // of a POST
+	w        http.ResponseWriter
+	r        *http.Request
+	session  session
+	operator operate.Operator
+	form     url.Values // of a POST
 }
 
 // Errors of forms, beside the refusals of package operate.
@@ -83,11 +85,11 @@ func statusOf(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, ports.ErrNotFound), errors.Is(err, operate.ErrNoProvider):
 		return http.StatusNotFound
-	case errors.Is(err, operate.ErrDecided), impossible(err), refusal != nil && refusal.Code == checkout.CodeConflict:
+	case errors.Is(err, operate.ErrDecided), errors.Is(err, errNotErasable), impossible(err), refusal != nil && refusal.Code == checkout.CodeConflict:
 		return http.StatusConflict
 	case refusal != nil && refusal.Code == checkout.CodeValidation:
 		return http.StatusUnprocessableEntity
-	case errors.Is(err, ports.ErrBusy), refusal != nil && refusal.Code == checkout.CodeBusy:
+	case errors.Is(err, ports.ErrBusy), errors.Is(err, context.DeadlineExceeded), refusal != nil && refusal.Code == checkout.CodeBusy:
 		return http.StatusServiceUnavailable
 	case errors.Is(err, errOver):
 		return http.StatusGone
@@ -112,17 +114,18 @@ func (d *desk) guarded(route Route) http.Handler {
 			d.admit(w, r, false)
 			return
 		}
-		v := &visit{desk: d, w: w, r: r, session: s, role: s.roleFor(route.Act)}
+		v := &visit{desk: d, w: w, r: r, session: s, operator: operate.Operator{Store: d.Store, Keyring: d.keyring, By: s.Name,
+			Person: s.Person, Role: s.roleFor(route.Act), Now: d.Now, Rand: d.Rand}}
 		needs := operate.RightsTo(route.Act)
 		var err error
 		switch {
-		case v.role == "":
+		case v.operator.Role == "":
 			err = operate.ErrNotAllowed
 		case r.Method == http.MethodPost && (needs.Fresh || route.Act == operate.ActApprovals) && !s.fresh(d.Now()):
 			d.admit(w, r, true)
 			return
 		case r.Method == http.MethodPost:
-			v.form, err = readForm(w, r)
+			err = v.read(route.Act)
 		case d.Now().Sub(s.Seen) >= touchEvery:
 			err = d.keep(w, s)
 		}
@@ -159,29 +162,32 @@ func (v *visit) id() string { return mux.Vars(v.r)["id"] }
 // field returns a field of the form.
 func (v *visit) field(name string) string { return strings.TrimSpace(web.One(v.form, name)) }
 
-// operator returns who acts, with the reason that the form gives.
-func (v *visit) operator() (operate.Operator, error) {
-	reason, err := operate.ParseReason(v.field("reason"))
-	if err != nil {
-		return operate.Operator{}, errors.Join(errFields, err)
+// read reads a form with the reason of the operator, who may do the act, or ask for it.
+func (v *visit) read(act operate.Act) (err error) {
+	if v.form, err = readForm(v.w, v.r); err != nil {
+		return err
 	}
-	return operate.Operator{Store: v.Store, Keyring: v.keyring, By: v.session.Name, Person: v.session.Person, Role: v.role,
-		Reason: reason, Now: v.Now, Rand: v.Rand}, nil
+	if v.operator.Reason, err = operate.ParseReason(v.field("reason")); err != nil {
+		return errors.Join(errFields, err)
+	}
+	if len(operate.RightsTo(act).Ask) > 0 {
+		return nil // which Ask looks at
+	}
+	return v.operator.May(act)
 }
 
-// acting returns the operator, who may do the act alone, and has given a reason where it needs one.
-func (v *visit) acting(act operate.Act) (operate.Operator, error) {
-	o, err := v.operator()
+// back leads to a page of the desk after an act that was done.
+func (v *visit) back(path string, err error) error {
 	if err == nil {
-		err = o.May(act)
+		http.Redirect(v.w, v.r, path, http.StatusSeeOther)
 	}
-	return o, err
+	return err
 }
 
-// back leads to a page of the desk after an act.
-func (v *visit) back(path string) error {
-	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
-	return nil
+// in has the operator act in a role that may do another act than the route's.
+func (v *visit) in(act operate.Act) error {
+	v.operator.Role = v.session.roleFor(act)
+	return v.operator.May(act)
 }
 
 // page answers with a page of the desk.

@@ -57,18 +57,33 @@ const (
 	pendingCookie = "desk-sign-in"
 )
 
-// setCookie seals a value in a cookie.
-func (d *desk) setCookie(w http.ResponseWriter, name string, same http.SameSite, value any) error {
+// seal encrypts a value for one use under the operator's secret, as a text for a cookie or an address.
+func (d *desk) seal(use string, value any) (string, error) {
 	plain, err := json.Marshal(value)
 	if err != nil {
-		return err
+		return "", err
 	}
-	sealed, err := d.sealer.Encrypt(plain, "desk cookie "+name)
+	sealed, err := d.sealer.Encrypt(plain, "desk "+use)
+	return base64.RawURLEncoding.EncodeToString(sealed), err
+}
+
+// unseal reads what seal returned for the same use, and reports whether it could.
+func (d *desk) unseal(use, text string, value any) bool {
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
-		return err
+		return false
 	}
-	http.SetCookie(w, d.cookie(name, same, base64.RawURLEncoding.EncodeToString(sealed)))
-	return nil
+	plain, err := d.sealer.Decrypt(sealed, "desk "+use)
+	return err == nil && json.Unmarshal(plain, value) == nil
+}
+
+// setCookie seals a value in a cookie.
+func (d *desk) setCookie(w http.ResponseWriter, name string, same http.SameSite, value any) error {
+	sealed, err := d.seal("cookie "+name, value)
+	if err == nil {
+		http.SetCookie(w, d.cookie(name, same, sealed))
+	}
+	return err
 }
 
 func (d *desk) cookie(name string, same http.SameSite, value string) *http.Cookie {
@@ -86,15 +101,7 @@ func (d *desk) dropCookie(w http.ResponseWriter, name string, same http.SameSite
 // readCookie opens a sealed cookie, and reports whether the request has one cookie of the name, sealed under the operator's secret.
 func (d *desk) readCookie(r *http.Request, name string, value any) bool {
 	given := r.CookiesNamed(d.cookieName(name))
-	if len(given) != 1 {
-		return false
-	}
-	sealed, err := base64.RawURLEncoding.DecodeString(given[0].Value)
-	if err != nil {
-		return false
-	}
-	plain, err := d.sealer.Decrypt(sealed, "desk cookie "+name)
-	return err == nil && json.Unmarshal(plain, value) == nil
+	return len(given) == 1 && d.unseal("cookie "+name, given[0].Value, value)
 }
 
 // session returns who is signed in, and whether anybody is: with a session that is neither over nor idle, and a role.

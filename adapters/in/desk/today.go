@@ -17,11 +17,7 @@ func (v *visit) today() error {
 		return err
 	}
 	content.Troubles = checkout.Summarise(counts)
-	o, err := v.operator()
-	if err != nil {
-		return err
-	}
-	waiting, err := o.Approvals(v.r.Context())
+	waiting, err := v.operator.Approvals(v.r.Context())
 	if err != nil {
 		return err
 	}
