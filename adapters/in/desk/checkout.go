@@ -36,6 +36,7 @@ type momentView struct {
 // jobView is an event, a notice or a call that a checkout led to.
 type jobView struct {
 	checkout.JobRecord
+	Log    []checkout.Attempt // of an event
 	What   string
 	State  string
 	Retry  string // what a press of the button does; "" for a job that nobody can hasten
@@ -72,7 +73,13 @@ func (v *visit) checkout() error {
 		view.Moments = append(view.Moments, momentView{m, momentTexts[m.Kind]})
 	}
 	for _, j := range jobs {
-		view.Jobs = append(view.Jobs, v.job(j))
+		shown := v.job(j)
+		if j.Job.Kind == checkout.JobDeliver {
+			if shown.Log, err = v.Store.Attempts(ctx, j.Job.Event()); err != nil {
+				return err
+			}
+		}
+		view.Jobs = append(view.Jobs, shown)
 	}
 	return v.page("checkout.html", view.State, view)
 }

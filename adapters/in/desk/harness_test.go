@@ -133,6 +133,7 @@ func (w *world) fill(t *testing.T) {
 		t.Fatalf("leased are %+v, %v", leases, err)
 	}
 	must(t, w.store.Settle(t.Context(), leases[0], checkout.Outcome{State: checkout.JobDead, Attempts: 3,
+		Log:     []checkout.Attempt{{At: w.now(), Number: 1, Took: 20 * time.Millisecond, Status: 500, Answer: "<b>out of order</b>", Failure: "status 500"}},
 		Failure: checkout.Failure{At: w.now(), Reason: "status 500"}}, checkout.JobEntry{Now: w.now()}, nil))
 }
 

@@ -131,7 +131,7 @@ func TestAnEventIsSentAgainAndACallIsHastened(t *testing.T) {
 	w := newWorld(t)
 	path := "/checkouts/" + checkoutID
 	support, engineer := w.as(t, "Aroha", operate.Support), w.as(t, "Ben", operate.Engineer)
-	page := support.get(t, path).has(t, "evt_1", "given up", "status 500", "Send again")
+	page := support.get(t, path).has(t, "evt_1", "given up", "status 500", "Send again", "after 20 ms", "&lt;b&gt;out of order")
 	page.lacks(t, "Try now")
 	engineer.get(t, path).has(t, "Send again", "Try now")
 	support.post(t, path+"/retry", "job", "open:"+checkoutID, "reason", "ticket 7").is(t, http.StatusForbidden)
