@@ -14,7 +14,7 @@ type Course struct {
 	Prices      []Price  // from a day on, in the order of the days; before the first the course costs Price
 }
 
-// Price is what a course costs from a day on.
+// Price is the cost of a course from a day on.
 type Price struct {
 	From    money.Date // in New Zealand
 	Price   money.Cents

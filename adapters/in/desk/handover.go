@@ -111,7 +111,7 @@ func (d *desk) handOver(w http.ResponseWriter, r *http.Request) {
 		o := operate.Operator{Store: d.Store, Keyring: d.keyring, By: h.Name, Role: operate.Role(h.Role), Person: h.Person, Reason: h.Text,
 			Now: d.Now, Rand: io.MultiReader(bytes.NewReader(h.Key), d.Rand)} // a key's id is made of the first bytes
 		var text string
-		if text, err = o.IssueKey(r.Context(), h.Provider, ""); err == nil {
+		if text, err = o.IssueKey(r.Context(), h.Provider, operate.KeyOptions{}); err == nil {
 			d.show(w, r, http.StatusOK, "handover.html", "An API key", handoverView{handover: h, New: text})
 			return
 		}

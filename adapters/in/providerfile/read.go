@@ -140,7 +140,7 @@ func (o *object) time(name string) time.Time {
 	return t.UTC().Truncate(time.Millisecond)
 }
 
-// date reads a day, which must be there. One that cannot be parsed is refused by Check, at the same place.
+// date reads a day, which must be there. A text that is no day is refused by Check, at the same place.
 func (o *object) date(name string) money.Date {
 	d, _ := money.ParseDate(o.text(name, required))
 	return d

@@ -81,7 +81,7 @@ func mapped[A, B any](list []A, convert func(A) B) (converted []B) {
 	return converted
 }
 
-// priceWire is what a course costs from a day on, in its column.
+// priceWire is the price of a course from a day on, in its column.
 type priceWire struct {
 	From    string      `json:"from"`
 	Price   money.Cents `json:"price_cents"`

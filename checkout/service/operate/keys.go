@@ -19,7 +19,7 @@ import (
 // ErrNoProvider: there is no such provider.
 var ErrNoProvider = errors.New("there is no such provider")
 
-// KeyOptions are what a new API key may have. The zero KeyOptions is a key of the provider's environment that never expires.
+// KeyOptions are the choices for a new API key. The zero KeyOptions is a key of the provider's environment that never expires.
 type KeyOptions struct {
 	Environment catalogue.Environment // "" for the provider's
 	Label       string
