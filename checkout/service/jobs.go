@@ -358,6 +358,9 @@ func (s *Service) enrolmentKey(c checkout.Checkout) checkout.EnrolmentKey {
 // enrolLater has the CRM do a job that a request left behind. The events of the change are left to the scheduler, so that a receiver
 // that hangs delays no enrolments. A failure of the CRM is no error here: attemptCRMJob has reported it.
 func (s *Service) enrolLater(ctx context.Context, l checkout.Lease) error {
+	if l.Job.Kind == checkout.JobEnd && s.crmInfo.WithinCommit { // an operator's act; the records have the end
+		return s.settleAttempt(ctx, l, checkout.Outcome{State: checkout.JobDropped})
+	}
 	provider, err := s.providerOf(ctx, l.Job.ProviderCode)
 	if err != nil {
 		return err

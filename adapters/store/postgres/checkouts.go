@@ -10,7 +10,7 @@ import (
 // Checkout implements [ports.Checkouts].
 func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
 	c, err := db.Store.Checkout(ctx, id)
-	if err == nil && c.Status == checkout.Confirmed {
+	if err == nil && acknowledged(c) {
 		err = db.prove(ctx, c)
 	}
 	return c, err
@@ -23,6 +23,11 @@ func (db *DB) FindCheckout(ctx context.Context, by checkout.Reference) (checkout
 		err = db.prove(ctx, c)
 	}
 	return c, err
+}
+
+// acknowledged reports whether a call may be answered, and refused, by what has become of the checkout.
+func acknowledged(c checkout.Checkout) bool {
+	return c.Status == checkout.Confirmed || c.Status == checkout.Cancelled
 }
 
 // prove checks that every standby that the server's operator demands has the checkout as it was read. A repeated create or confirm
@@ -38,11 +43,11 @@ func (db *DB) prove(ctx context.Context, c checkout.Checkout) error {
 	return nil
 }
 
-// Answer implements [sqlstore.Tx]: the same within an attempt that wrote nothing, if the checkout is confirmed. Only then is a
-// request that is refused answered from it.
+// Answer implements [sqlstore.Tx]: the same within an attempt that wrote nothing, if the checkout is confirmed or cancelled. Only then
+// is a request that is refused answered from it.
 func (t *attempt) Answer(ctx context.Context, c checkout.Checkout) error {
 	t.rollback(ctx)
-	if !t.db.serving || c.Status != checkout.Confirmed {
+	if !t.db.serving || !acknowledged(c) {
 		return nil
 	}
 	return t.prove(ctx, proveCheckout, c.ProviderCode, c.ID)

@@ -156,7 +156,8 @@ func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 			pair.Link.Cut()
 			created := ask(func() error { return db.InsertCheckout(t.Context(), opened(3), pending()) })
 			confirmed := ask(func() error { return confirm(t.Context(), db, 1, func() {}) })
-			awaitWaiting(t, shell, 2)
+			cancelled := ask(func() error { return cancel(t.Context(), db, 2) })
+			awaitWaiting(t, shell, 3)
 			breakWait(t, pair, shell)
 			shell = connect(t, pair.Primary.At(url))
 			var there int
@@ -180,8 +181,9 @@ func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 				}
 				return err
 			})
-			calls := map[string]asked{"InsertCheckout": created, "UpdateCheckout": confirmed,
-				"FindCheckout": repeated, "Checkout of what was confirmed": again}
+			calls := map[string]asked{"InsertCheckout": created, "UpdateCheckout": confirmed, "UpdateCheckout to cancel": cancelled,
+				"the cancel that is repeated": ask(func() error { return cancel(t.Context(), db, 2) }),
+				"FindCheckout":                repeated, "Checkout of what was confirmed": again}
 			if name == "ended by a restart" { // after which not even a poll is answered from it
 				calls["Checkout"] = ask(func() error { _, err := db.Checkout(t.Context(), opened(3).Next.ID); return err })
 			}
@@ -198,8 +200,22 @@ func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 			if err := confirm(t.Context(), db, 1, func() {}); !errors.Is(err, errAlready) {
 				t.Errorf("UpdateCheckout: got error %v, want that it was confirmed", err)
 			}
+			if err := cancel(t.Context(), db, 2); !errors.Is(err, errAlready) {
+				t.Errorf("UpdateCheckout: got error %v, want that it was cancelled", err)
+			}
 		})
 	}
+}
+
+// cancel cancels checkout number n, or returns errAlready.
+func cancel(ctx context.Context, db *postgres.DB, n int) error {
+	return db.UpdateCheckout(ctx, opened(n).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
+		if c.Status == checkout.Cancelled {
+			return checkout.Change{}, errAlready
+		}
+		c.Status = checkout.Cancelled
+		return checkout.Change{Next: c}, nil
+	})
 }
 
 // A call whose wait is broken succeeds all the same, once, as soon as the standby has everything.
