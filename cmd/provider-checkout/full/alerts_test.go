@@ -208,6 +208,7 @@ func (m *measured) ringEach(t *testing.T, busy samples) {
 		{"NoWebhooks", "", map[string]string{p + `webhooks_received_total{verified="true"}`: "9x120",
 			p + `setups_total{provider="KOWHAI",step="done"}`: "0+1x120"}},
 		{"MandatesEnded", `status="cancelled"`, map[string]string{p + `mandates_ended_total{status="cancelled"}`: "0x100 1x20"}},
+		{"EndsWait", "", map[string]string{p + "ends_oldest_age_seconds": "301x120"}},
 		{"CRMStepsWait", "", map[string]string{p + "crm_steps_oldest_age_seconds": "601x120"}},
 		{"CRMRefuses", "", map[string]string{p + `crm_steps_total{outcome="refused"}`: "0+1x120"}},
 		{"CRMCallsRunOut", "", map[string]string{p + "crm_calls_left": "10x120"}},
