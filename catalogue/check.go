@@ -75,6 +75,9 @@ func (f *faults) provider(p Provider) {
 	if p.NoticeDays < 0 || p.NoticeDays > MaxNotice {
 		f.add("notice_days", "must be a whole number from 1 to %d", MaxNotice)
 	}
+	if p.RateLimit < 0 || p.RateLimit > MaxRate {
+		f.add("rate_limit", "must be a whole number from 1 to %d", MaxRate)
+	}
 	f.optional("branding.display_name", p.Branding.DisplayName, f.text)
 	if c := p.Branding.PrimaryColour; c != "" && !colourForm.MatchString(c) {
 		f.add("branding.primary_colour", "must be a colour written as #rrggbb")
@@ -96,6 +99,9 @@ func (f *faults) logo(place, url string, page func(place, url string)) {
 		f.add(place, "%s", fault)
 	}
 }
+
+// MaxRate is the largest number of requests a second that a provider may have.
+const MaxRate = 10_000
 
 func (f *faults) course(place string, c Course) {
 	f.text(place+".course_code", c.Code)

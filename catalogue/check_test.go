@@ -176,6 +176,7 @@ func TestCheckRefusesProvider(t *testing.T) {
 		{"an empty list of events", func(p *provider) { p.Destination.Events = []string{} }, "webhook.events"},
 		{"events sent again for less than nothing", func(p *provider) { p.Destination.RedeliverFor = -time.Hour }, "webhook.redeliver_for"},
 		{"events sent again for four days", func(p *provider) { p.Destination.RedeliverFor = 96 * time.Hour }, "webhook.redeliver_for"},
+		{"a rate below zero", func(p *provider) { p.RateLimit = -1 }, "rate_limit"},
 		{"an event twice", func(p *provider) { p.Destination.Events = []string{"a", "b", "a"} }, "webhook.events[2]"},
 		{"a list of events that is empty, without a destination", func(p *provider) {
 			p.Destination = catalogue.Destination{Events: []string{}}

@@ -122,7 +122,8 @@ func (p Provider) fields() []field {
 		{name: "enrolment_origins", value: fmt.Sprintf("%q", p.EnrolmentOrigins)},
 		{name: "success_url", value: quote(p.SuccessURL)},
 		{name: "cancel_url", value: quote(p.CancelURL)},
-		{name: "notice_days", value: noticeDays(p.NoticeDays)},
+		{name: "notice_days", value: orUsual(p.NoticeDays)},
+		{name: "rate_limit", value: orUsual(p.RateLimit)},
 		{name: "branding.display_name", value: quote(p.Branding.DisplayName)},
 		{name: "branding.primary_colour", value: quote(p.Branding.PrimaryColour)},
 		{name: "branding.logo_url", value: quote(p.Branding.LogoURL), private: isPicture(p.Branding.LogoURL)}, // which is long
@@ -150,7 +151,7 @@ func until(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-func noticeDays(n int) string {
+func orUsual(n int) string {
 	if n == 0 {
 		return "as usual"
 	}

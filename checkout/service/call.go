@@ -114,6 +114,16 @@ func (s *Service) admit(ctx context.Context, caller Caller, named checkout.Optio
 	return *p, nil
 }
 
+// RateLimit returns the number of requests a second that the caller's provider may make with one key; 0 where its configuration does not
+// say it.
+func (s *Service) RateLimit(ctx context.Context, caller Caller) int {
+	p, err := s.provider(ctx, caller.ProviderCode)
+	if err != nil || p == nil {
+		return 0
+	}
+	return p.RateLimit
+}
+
 // provider returns a provider as it was within configurationLife, or nil.
 func (s *Service) provider(ctx context.Context, code string) (*catalogue.Provider, error) {
 	p, err := found(s.providers.Get(s.now(), code, func() (catalogue.Provider, error) { return s.cfg.Store.Provider(ctx, code) }))

@@ -11,6 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
@@ -267,6 +268,22 @@ func TestAFinalInstalmentThatWasSentIsRemembered(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestTheRateOfAProviderIsThatOfItsConfiguration(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := kowhai()
+		for _, want := range []int{0, 250, 0} {
+			c.Provider.RateLimit = want
+			w.configure(t, c)
+			if got := w.RateLimit(t.Context(), caller); got != want {
+				t.Errorf("the rate is %d, want %d", got, want)
+			}
+		}
+		if got := w.RateLimit(t.Context(), service.Caller{ProviderCode: "RIMU"}); got != 0 {
+			t.Errorf("the rate of a provider that does not exist is %d, want 0", got)
+		}
+	})
 }
 
 // The price of a create is that of its day in New Zealand. A replay keeps the price of its order.

@@ -141,6 +141,33 @@ func TestUnreachableKeysAreNotABadKey(t *testing.T) {
 	}
 }
 
+// The operator may raise and lower the rate of a provider while the server runs, but for a server that has no limits.
+func TestAProviderMayHaveARateOfItsOwn(t *testing.T) {
+	s := &stub{rate: 30}
+	w := do(newHandler(s, options(io.Discard, 2)), request("GET", "/v1/provider-checkouts/id", "", header("Authorization", "Bearer good")))
+	if got, want := w.Header().Get("RateLimit-Policy"), `"default";q=30;w=1`; got != want {
+		t.Errorf("RateLimit-Policy is %s, want %s", got, want)
+	}
+	limited, unlimited := newHandler(s, options(io.Discard, 2)), newHandler(s, options(io.Discard, 0))
+	calls := func(h http.Handler) (served int) {
+		for range 50 {
+			if w := do(h, request("GET", "/v1/provider-checkouts/id", "", header("Authorization", "Bearer good"))); w.Code == http.StatusOK {
+				served++
+			}
+		}
+		return served
+	}
+	for _, tt := range []struct{ rate, want int }{{0, 4}, {5, 10}, {20, 40}, {20, 0}, {1, 2}, {0, 4}} {
+		s.rate = tt.rate
+		if got := calls(limited); got < tt.want || got > tt.want+5 { // the clock goes on
+			t.Errorf("with a rate of %d %d of 50 calls at once are served, want %d", tt.rate, got, tt.want)
+		}
+		if got := calls(unlimited); got != 50 {
+			t.Errorf("without limits, and with a rate of %d, %d of 50 calls are served, want all", tt.rate, got)
+		}
+	}
+}
+
 // A provider with two keys, of two systems, say, has the rate twice.
 func TestEachKeyHasARateOfItsOwn(t *testing.T) {
 	h := newHandler(&stub{}, options(io.Discard, 0.5)) // a burst of one

@@ -67,6 +67,7 @@ func New(s *service.Service, o Options) http.Handler { return newHandler(s, o) }
 type application interface {
 	BaseURL() string
 	Authenticate(ctx context.Context, key string) (service.Caller, error)
+	RateLimit(ctx context.Context, caller service.Caller) int
 	Create(ctx context.Context, caller service.Caller, cmd checkout.Create) (service.Opened, error)
 	Checkout(ctx context.Context, caller service.Caller, id string) (checkout.Checkout, error)
 	Confirm(ctx context.Context, caller service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error)
@@ -245,6 +246,7 @@ func (a *api) authenticate(h http.Header, r *http.Request) (service.Caller, erro
 	}
 	web.RequestOf(r.Context()).Provider = caller.ProviderCode
 	name := caller.ProviderCode + " " + caller.KeyID
+	a.perKey.SetRate(name, float64(a.app.RateLimit(r.Context(), caller)))
 	wait, ok := a.perKey.Allow(name)
 	a.perKey.SetHeaders(h, name)
 	if !ok {

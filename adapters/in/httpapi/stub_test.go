@@ -20,6 +20,7 @@ import (
 // stub is an application that knows two keys, returns what its fields hold, and records its
 // calls.
 type stub struct {
+	rate    int // of every provider
 	opened  service.Opened
 	found   checkout.Checkout
 	confirm service.Confirmed
@@ -82,6 +83,8 @@ func (s *stub) Cancel(_ context.Context, c service.Caller, id string, cmd checko
 	s.caller, s.asked, s.cancelledBy = c, id, &cmd
 	return s.found, s.err
 }
+
+func (s *stub) RateLimit(context.Context, service.Caller) int { return s.rate }
 
 func (s *stub) Refused(context.Context, service.Caller, string, string, error) {}
 

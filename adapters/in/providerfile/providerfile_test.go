@@ -178,6 +178,8 @@ func TestParseRefuses(t *testing.T) {
 		{"an end of the former secret that is no time", in(full, `2026-12-01T09`, `2026-12-01 09`), []string{"providers[0].webhook.previous_secret_until"}},
 		{"an end of the former secret without a zone", in(full, `.1239+13:00`, ``), []string{"providers[0].webhook.previous_secret_until"}},
 		{"an end of the former secret that is a number", in(full, `"2026-12-01T09:00:00.1239+13:00"`, `1`), []string{"providers[0].webhook.previous_secret_until"}},
+		{"a rate of nothing", in(full, `"name":`, `"rate_limit": -1, "name":`), []string{"providers[0].rate_limit"}},
+		{"a rate that nobody has", in(full, `"name":`, `"rate_limit": 10001, "name":`), []string{"providers[0].rate_limit"}},
 		{"a number of hours", in(full, `"36h"`, `36`), []string{"providers[0].webhook.redeliver_for"}},
 		{"days", in(full, `"36h"`, `"3d"`), []string{"providers[0].webhook.redeliver_for"}},
 		{"more than three days", in(full, `"36h"`, `"73h"`), []string{"providers[0].webhook.redeliver_for"}},
@@ -244,7 +246,7 @@ func TestFaultsReadAsSentences(t *testing.T) {
 			`3 faults
   providers[0].active must be given
   providers[0].activ is not a field here; the fields are provider_code, name, account_id, environment, active, api_enabled, ` +
-				`success_url, cancel_url, notice_days, branding, webhook, enrolment_origins, courses
+				`success_url, cancel_url, notice_days, rate_limit, branding, webhook, enrolment_origins, courses
   providers[0].provider_code must be 1 to 32 of A-Z, 0-9, _ and -, and begin with a letter or digit`,
 		},
 	}

@@ -146,7 +146,7 @@ func (o *object) date(name string) money.Date {
 	return d
 }
 
-// duration reads a length of time, which need not be there. Stores keep milliseconds.
+// duration reads a length of time, which need not be there.
 func (o *object) duration(name string) time.Duration {
 	v, given := o.Take(name)
 	if !given {
@@ -159,7 +159,7 @@ func (o *object) duration(name string) time.Duration {
 		}
 		return unreadable
 	}
-	return d.Truncate(time.Millisecond)
+	return d
 }
 
 // name reads a text that is shown to people.

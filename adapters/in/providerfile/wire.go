@@ -29,6 +29,7 @@ func configuration(o *object, secrets Secrets) (c catalogue.Configuration) {
 		SuccessURL:  o.text("success_url", optional),
 		CancelURL:   o.text("cancel_url", optional),
 		NoticeDays:  number(o, "notice_days", optional, strictjson.Whole(catalogue.MaxNotice)),
+		RateLimit:   number(o, "rate_limit", optional, strictjson.Whole(catalogue.MaxRate)),
 		Branding:    section(o, "branding", branding),
 		Destination: section(o, "webhook", func(o *object) catalogue.Destination { return destination(o, secrets) }),
 		Mode:        catalogue.Legacy,

@@ -30,7 +30,7 @@ type Limiter struct {
 func NewLimiter(perSecond float64, now func() time.Time) *Limiter {
 	return &Limiter{
 		perSecond: rate.Limit(perSecond),
-		burst:     max(1, int(math.Ceil(2*perSecond))),
+		burst:     burstOf(perSecond),
 		now:       now,
 		buckets:   bounded.New[string, *rate.Limiter](limitedNames),
 	}
@@ -42,22 +42,36 @@ func (l *Limiter) SetHeaders(h http.Header, name string) {
 	if l.perSecond <= 0 {
 		return
 	}
-	left := l.tokens(name)
-	full := math.Ceil((float64(l.burst) - left) / float64(l.perSecond))
-	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, max(1, int(l.perSecond)), max(1, int(math.Ceil(1/float64(l.perSecond))))))
+	l.mu.Lock()
+	bucket := l.bucket(name)
+	left, perSecond := bucket.TokensAt(l.now()), float64(bucket.Limit())
+	l.mu.Unlock()
+	full := math.Ceil((float64(bucket.Burst()) - left) / perSecond)
+	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, max(1, int(perSecond)), max(1, int(math.Ceil(1/perSecond)))))
 	h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, max(0, int(left)), int(full)))
 }
 
-func (l *Limiter) tokens(name string) float64 {
+// SetRate allows a name perSecond requests from now on, in bursts of twice that; 0 allows it as many as any other name. A Limiter
+// that allows all is not changed.
+func (l *Limiter) SetRate(name string, perSecond float64) {
+	limit, burst := l.perSecond, l.burst
+	if perSecond > 0 {
+		limit, burst = rate.Limit(perSecond), burstOf(perSecond)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.bucket(name).TokensAt(l.now())
+	if bucket := l.bucket(name); l.perSecond > 0 && bucket.Limit() != limit {
+		l.buckets.Put(name, rate.NewLimiter(limit, burst))
+	}
 }
 
 // bucket returns the bucket of a name. The caller holds the lock.
 func (l *Limiter) bucket(name string) *rate.Limiter {
 	return l.buckets.Use(name, func() *rate.Limiter { return rate.NewLimiter(l.perSecond, l.burst) })
 }
+
+// burstOf returns the largest number of requests at once.
+func burstOf(perSecond float64) int { return max(1, int(math.Ceil(2*perSecond))) }
 
 // Allow counts one request, and returns how long to wait if there were too many. A request
 // that is refused does not count.

@@ -235,6 +235,7 @@ func configuration(code string) catalogue.Configuration {
 			SuccessURL:       "https://enrol.example/done",
 			CancelURL:        "https://enrol.example/cancelled",
 			NoticeDays:       2,
+			RateLimit:        250,
 			Branding: catalogue.Branding{
 				DisplayName: "Kōwhai", PrimaryColour: "#1f6f54",
 				LogoURL: "https://enrol.example/logo.svg", SupportEmail: "help@kowhai.example",

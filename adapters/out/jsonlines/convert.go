@@ -24,6 +24,7 @@ func toWireProvider(p catalogue.Provider) Object {
 		Opt("success_url", p.SuccessURL),
 		Opt("cancel_url", p.CancelURL),
 		Opt("notice_days", p.NoticeDays),
+		Opt("rate_limit", p.RateLimit),
 		Opt("branding", Object{
 			Opt("display_name", p.Branding.DisplayName),
 			Opt("primary_colour", p.Branding.PrimaryColour),

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -30,7 +29,6 @@ type ProviderRow struct {
 	provider         catalogue.Provider
 	origins          string // JSON
 	events           string // JSON; "" without a list
-	redeliverFor     int64  // milliseconds
 	secret, previous []byte // encrypted; nil if there is no secret
 }
 
@@ -54,15 +52,15 @@ var Provider = Columns[ProviderRow]{
 	{Name: currentSecret.name, Field: func(r *ProviderRow) any { return &r.secret }},
 	{Name: previousSecret.name, Field: func(r *ProviderRow) any { return &r.previous }},
 	{Name: "previous_webhook_secret_until_ms", Field: func(r *ProviderRow) any { return (*Time)(&r.provider.Destination.PreviousUntil) }},
-	{Name: "redeliver_for_ms", Field: func(r *ProviderRow) any { return &r.redeliverFor }},
+	{Name: "redeliver_for_ns", Field: func(r *ProviderRow) any { return (*int64)(&r.provider.Destination.RedeliverFor) }},
 	{Name: "webhook_events", Field: func(r *ProviderRow) any { return &r.events }},
+	{Name: "rate_limit", Field: func(r *ProviderRow) any { return &r.provider.RateLimit }},
 	{Name: "notice_days", Field: func(r *ProviderRow) any { return &r.provider.NoticeDays }},
 }
 
 // NewProviderRow returns the row of a provider.
 func NewProviderRow(p catalogue.Provider, e *secrets.Encrypter) (ProviderRow, error) {
-	r := ProviderRow{provider: p, origins: jsonText(append([]string{}, p.EnrolmentOrigins...)),
-		redeliverFor: p.Destination.RedeliverFor.Milliseconds()}
+	r := ProviderRow{provider: p, origins: jsonText(append([]string{}, p.EnrolmentOrigins...))}
 	if p.Destination.Events != nil {
 		r.events = jsonText(p.Destination.Events)
 	}
@@ -100,7 +98,7 @@ func (r ProviderRow) Provider(e *secrets.Encrypter) (catalogue.Provider, error) 
 	if len(p.EnrolmentOrigins) == 0 {
 		p.EnrolmentOrigins = nil
 	}
-	p.Destination.Events, p.Destination.RedeliverFor = nil, time.Duration(r.redeliverFor)*time.Millisecond
+	p.Destination.Events = nil
 	if r.events != "" {
 		if err := json.Unmarshal([]byte(r.events), &p.Destination.Events); err != nil {
 			return p, fmt.Errorf("events of provider %s: %w", p.Code, err)

@@ -19,7 +19,7 @@ import (
 type Change struct {
 	Named            []catalogue.Configuration // replaced whole; they have passed their Check
 	Prune            bool                      // providers that are not named are removed; else they stay
-	KeepDestinations bool                      // the destination of a provider's events stays as it is; a new provider has no destination
+	KeepDestinations bool                      // the destination of a provider's events and its rate stay as they are; a new provider has neither
 	DryRun           bool                      // nothing is stored
 	Expect           string                    // catalogue.Revision of what must be on record before; "" for any
 }
@@ -122,7 +122,7 @@ func (c Change) On(before []catalogue.Configuration) (after []catalogue.Configur
 	for _, b := range before {
 		switch now := named[b.Provider.Code]; {
 		case now != nil && c.KeepDestinations:
-			now.Provider.Destination = b.Provider.Destination
+			now.Provider.Destination, now.Provider.RateLimit = b.Provider.Destination, b.Provider.RateLimit
 			for _, f := range now.Check() {
 				faults = append(faults, fmt.Errorf("provider %s: %s on record %s", b.Provider.Code, f.Place, f.Message))
 			}

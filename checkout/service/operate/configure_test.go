@@ -24,7 +24,9 @@ func TestAChangeOfNothingIsNotRecorded(t *testing.T) {
 		{"the first time", operate.Change{Named: []catalogue.Configuration{with}}, 1, 1},
 		{"the second time", operate.Change{Named: []catalogue.Configuration{with}}, 0, 1},
 		{"without the destination, which is kept", operate.Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}, KeepDestinations: true}, 0, 1},
-		{"without the destination, which is not", operate.Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}}, 1, 2},
+		{"with a rate", operate.Change{Named: []catalogue.Configuration{rated(with)}}, 1, 2},
+		{"without the rate, which is kept too", operate.Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}, KeepDestinations: true}, 0, 2},
+		{"without the destination, which is not", operate.Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}}, 1, 3},
 	} {
 		lines, _, err := d.Configure(t.Context(), "apply", tt.change)
 		if leaves := d.recorded(t); err != nil || len(lines) != tt.lines || len(leaves) != tt.records {
@@ -36,6 +38,11 @@ func TestAChangeOfNothingIsNotRecorded(t *testing.T) {
 			t.Errorf("the record %s has a secret", leaf)
 		}
 	}
+}
+
+func rated(c catalogue.Configuration) catalogue.Configuration {
+	c.Provider.RateLimit = 250
+	return c
 }
 
 func TestAChangeIsRecordedWithItsProvidersAndItsLines(t *testing.T) {

@@ -30,11 +30,12 @@ CREATE TABLE providers (
 	logo_url          text NOT NULL,
 	support_email     text NOT NULL,
 	notice_days       bigint NOT NULL, -- calendar days from the notice of a payment to the payment; 0: the usual ones
+	rate_limit        bigint NOT NULL, -- requests a second with one of its keys; 0: as many as the server allows
 	webhook_url       text NOT NULL,
 	webhook_secret    bytea, -- encrypted under the operator's secret; NULL where there is none
 	previous_webhook_secret          bytea, -- signs beside the secret that replaced it, until that time; NULL where there is none
 	previous_webhook_secret_until_ms bigint,
-	redeliver_for_ms  bigint NOT NULL, -- after the first failure of an event: it is sent again within this time
+	redeliver_for_ns  bigint NOT NULL, -- after the first failure of an event: it is sent again within this time
 	webhook_events    text NOT NULL -- JSON array of the events that the provider gets; '' for the usual ones
 );
 

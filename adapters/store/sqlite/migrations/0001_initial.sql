@@ -35,11 +35,12 @@ CREATE TABLE providers (
 	logo_url          TEXT NOT NULL,
 	support_email     TEXT NOT NULL,
 	notice_days       INTEGER NOT NULL, -- calendar days from the notice of a payment to the payment; 0: the usual ones
+	rate_limit        INTEGER NOT NULL, -- requests a second with one of its keys; 0: as many as the server allows
 	webhook_url       TEXT NOT NULL,
 	webhook_secret    BLOB, -- encrypted under the operator's secret; NULL where there is none
 	previous_webhook_secret          BLOB, -- signs beside the secret that replaced it, until that time; NULL where there is none
 	previous_webhook_secret_until_ms INTEGER,
-	redeliver_for_ms  INTEGER NOT NULL, -- after the first failure of an event: it is sent again within this time
+	redeliver_for_ns  INTEGER NOT NULL, -- after the first failure of an event: it is sent again within this time
 	webhook_events    TEXT NOT NULL -- JSON array of the events that the provider gets; '' for the usual ones
 ) STRICT, WITHOUT ROWID;
 
