@@ -90,12 +90,12 @@ func (q Query) Search() (email, name string) {
 type Trouble string
 
 const (
-	TroubleCRM           Trouble = "crm"           // the CRM has refused or not answered a call that is still to be made
+	TroubleCRM           Trouble = "crm"           // the CRM, or the processor at an end, has refused or not answered a call that is still to be made
 	TroubleEvents        Trouble = "events"        // an event was refused for good in the last 30 days
 	TroubleNotices       Trouble = "notices"       // a notice to the payer was refused for good in the last 30 days
 	TroubleUnconfirmed   Trouble = "unconfirmed"   // set up for more than an hour, at most 30 days, and not confirmed
 	TroubleUnfinished    Trouble = "unfinished"    // the payer left for the bank's page more than a day ago, at most 30 days, and is not set up
-	TroubleMandates      Trouble = "mandates"      // the mandate of a confirmed enrolment ended in the last 30 days
+	TroubleMandates      Trouble = "mandates"      // the mandate of an agreement that was not withdrawn ended in the last 30 days
 	TroubleNotifications Trouble = "notifications" // notifications of the processor wait for more than ten minutes; of no checkout
 	TroubleEvidence      Trouble = "evidence"      // entries of the evidence log are not sealed after ten minutes; of no checkout
 )
@@ -209,7 +209,7 @@ func dayOf(checkoutID string) string {
 func (t Trouble) Words() string {
 	switch t {
 	case TroubleCRM:
-		return "The CRM refuses a call, or does not answer"
+		return "A call of the CRM or the processor is refused, or not answered"
 	case TroubleMandates:
 		return "Mandates that ended after the confirm"
 	case TroubleUnconfirmed:

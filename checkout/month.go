@@ -34,6 +34,7 @@ func (m Month) has(d money.Date) bool { return !d.Before(m.First) && d.Before(m.
 type MonthLine struct {
 	Concluded
 	Accepted    money.Date // in New Zealand
+	Withdrawn   money.Date // the same; zero unless it was withdrawn. Payments from that day on are not due
 	Financed    money.Cents
 	Upfront     money.Cents // like Financed 0 unless it was accepted in the month
 	Charges     int         // due in the month
@@ -47,8 +48,12 @@ func (m Month) Line(c Concluded) (line MonthLine, ok bool) {
 	if ok = m.has(line.Accepted); ok {
 		line.Financed, line.Upfront = c.Agreement.Pricing.Principal, c.Agreement.Pricing.Upfront
 	}
+	if ended := c.Checkout.End.At; c.Checkout.Withdrawn() {
+		line.Withdrawn = money.DateOf(ended.In(m.zone))
+		ok = ok || m.has(line.Withdrawn)
+	}
 	for _, charge := range c.Agreement.Schedule {
-		if m.has(charge.Due) {
+		if m.has(charge.Due) && (line.Withdrawn.IsZero() || charge.Due.Before(line.Withdrawn)) {
 			line.Charges, line.Due, ok = line.Charges+1, line.Due+charge.Amount, true
 		}
 	}
@@ -64,6 +69,9 @@ func (c Concluded) differences() (list []string) {
 		list = append(list, "not in the CRM")
 	}
 	switch mandate := c.Checkout.Setup.Mandate; {
+	case c.Checkout.Withdrawn() && mandate.Confirmable():
+		list = append(list, "withdrawn, and the mandate is "+string(mandate))
+	case c.Checkout.Withdrawn():
 	case mandate.Dead():
 		list = append(list, "mandate "+string(mandate))
 	case !mandate.Confirmable():
@@ -90,6 +98,7 @@ func (l MonthLine) Columns() []Column {
 		{"upfront_payment", l.Upfront},
 		{"charges_due", l.Charges},
 		{"amount_due", l.Due},
+		{"withdrawn_on", dateOrNothing(l.Withdrawn)},
 		{"mandate_status", string(l.Checkout.Setup.Mandate)},
 		{"differences", strings.Join(l.Differences, "; ")},
 	}
@@ -106,5 +115,12 @@ func (c Column) Cell() string {
 
 // Withdrawn reports whether the agreement was withdrawn in the month.
 func (m Month) Withdrawn(l MonthLine) bool {
-	return l.Checkout.Withdrawn() && m.has(money.DateOf(l.Checkout.End.At.In(m.zone)))
+	return !l.Withdrawn.IsZero() && m.has(l.Withdrawn)
+}
+
+func dateOrNothing(d money.Date) string {
+	if d.IsZero() {
+		return ""
+	}
+	return d.String()
 }

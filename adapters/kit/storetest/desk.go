@@ -201,12 +201,18 @@ func troublesCounted(t *testing.T, s ports.Admin) {
 	unconfirmed.Next = completed(unconfirmed.Next)
 	other := ofProvider("RIMU", opened(5))
 	other.Next = completed(other.Next)
-	insert(t, s, unfinished, unconfirmed, dead, crm, other)
-	confirm(t, s, dead.Next.ID, 1)
-	update(t, s, dead.Next.ID, func(c checkout.Checkout) checkout.Change {
-		c.Setup.Mandate, c.Setup.MandateSince = checkout.MandateCancelled, at(7)
-		return checkout.Change{Next: c}
-	})
+	withdrawn := opened(6)
+	insert(t, s, unfinished, unconfirmed, dead, crm, other, withdrawn)
+	for i, id := range ids(dead, withdrawn) {
+		confirm(t, s, id, int64(i))
+		update(t, s, id, func(c checkout.Checkout) checkout.Change {
+			c.Setup.Mandate, c.Setup.MandateSince = checkout.MandateCancelled, at(7)
+			if c.End = (checkout.End{}); id == withdrawn.Next.ID {
+				c.End = checkout.End{At: at(8), By: checkout.PartyOperator, Ground: checkout.GroundError}
+			}
+			return checkout.Change{Next: c}
+		})
+	}
 	failed := checkout.Outcome{State: checkout.JobDead, Attempts: 3, Failure: checkout.Failure{At: at(3), Reason: "no"}}
 	settle(t, s, lease(t, s, unconfirmed.Events[0].ID), failed)
 	settle(t, s, lease(t, s, crm.Jobs[0].ID), checkout.Outcome{State: checkout.JobPending, Pause: time.Hour, Failure: failed.Failure})

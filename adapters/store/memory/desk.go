@@ -132,7 +132,7 @@ func (s *Store) troubledSince(c checkout.Checkout, t checkout.Trouble, now time.
 	open := c.Status == checkout.SetupRequired && c.Confirmation.At.IsZero()
 	switch t {
 	case checkout.TroubleMandates:
-		consider(c.Status == checkout.Confirmed && c.Setup.Mandate.Dead(), c.Setup.MandateSince)
+		consider(c.Status == checkout.Confirmed && !c.Ended() && c.Setup.Mandate.Dead(), c.Setup.MandateSince)
 	case checkout.TroubleUnconfirmed:
 		consider(open && !c.Setup.Mandate.Dead(), c.Setup.CompletedAt)
 	case checkout.TroubleUnfinished:
@@ -148,7 +148,8 @@ func (s *Store) troubledSince(c checkout.Checkout, t checkout.Trouble, now time.
 func (j *job) has(t checkout.Trouble) bool {
 	switch pending, dead := j.State == checkout.JobPending, j.State == checkout.JobDead; t {
 	case checkout.TroubleCRM:
-		return pending && j.Failure.Reason != "" && slices.Contains([]checkout.JobKind{checkout.JobOpen, checkout.JobComplete, checkout.JobAuthority}, j.Job.Kind)
+		return pending && j.Failure.Reason != "" && slices.Contains([]checkout.JobKind{checkout.JobOpen, checkout.JobComplete,
+			checkout.JobAuthority, checkout.JobEnd, checkout.JobCancel}, j.Job.Kind)
 	case checkout.TroubleEvents:
 		return dead && j.Job.Kind == checkout.JobDeliver
 	case checkout.TroubleNotices:

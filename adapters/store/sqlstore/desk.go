@@ -16,9 +16,9 @@ import (
 // troubles are the queries for the things that have a trouble: provider, checkout and since when, given the earliest and the latest time.
 var troubles = map[checkout.Trouble]string{
 	checkout.TroubleCRM: `SELECT provider_code, checkout_id AS id, created_ms AS since FROM @.jobs
-		WHERE state = 'pending' AND kind IN ('open', 'complete', 'authority') AND failure <> '' AND created_ms >= ? AND created_ms < ?`,
+		WHERE state = 'pending' AND kind IN ('open', 'complete', 'authority', 'end', 'cancel') AND failure <> '' AND created_ms >= ? AND created_ms < ?`,
 	checkout.TroubleMandates: `SELECT provider_code, id, mandate_since_ms AS since FROM @.checkouts WHERE status = 'confirmed'
-		AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked') AND mandate_since_ms >= ? AND mandate_since_ms < ?`,
+		AND ended_ms IS NULL AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked') AND mandate_since_ms >= ? AND mandate_since_ms < ?`,
 	checkout.TroubleUnconfirmed: `SELECT provider_code, id, setup_completed_ms AS since FROM @.checkouts
 		WHERE setup_completed_ms IS NOT NULL AND confirmed_ms IS NULL AND setup_completed_ms >= ? AND setup_completed_ms < ?
 			AND status = 'direct_debit_setup_required' AND mandate_status NOT IN ('failed', 'cancelled', 'expired', 'blocked')`,
