@@ -26,8 +26,9 @@ const (
 // the page is opened. Its id is drawn before, and a store takes one key of an id: so the page opens once.
 type handover struct {
 	Key                      []byte // the bytes of the id
-	Provider                 string
-	Name, Role, Person, Text string // who promised it, and why
+	Provider, Label          string
+	Expires                  time.Time // zero: the key never does
+	Name, Role, Person, Text string    // who promised it, and why
 	Until                    time.Time
 }
 
@@ -42,14 +43,32 @@ func (v *visit) keys() error {
 	if err := v.in(operate.ActIssueKey); err != nil {
 		return err
 	}
+	ends, err := v.dayEnds("last_day")
+	with, wrong := operate.KeyOptions{Label: v.field("label"), ExpiresAt: ends}.Check(v.Now())
+	if err := errors.Join(err, wrong); err != nil {
+		return errors.Join(errFields, err)
+	}
 	o := v.operator
-	h := handover{Key: make([]byte, catalogue.KeyIDSize), Provider: v.id(), Name: o.By, Role: string(o.Role), Person: o.Person, Text: o.Reason,
+	h := handover{Label: with.Label, Expires: with.ExpiresAt, Key: make([]byte, catalogue.KeyIDSize), Provider: v.id(), Name: o.By, Role: string(o.Role), Person: o.Person, Text: o.Reason,
 		Until: v.Now().Add(handoverLimit)}
+	if !h.Expires.IsZero() && h.Expires.Before(h.Until) {
+		h.Until = h.Expires
+	}
 	if _, err := io.ReadFull(v.Rand, h.Key); err != nil {
 		return fmt.Errorf("generate the id of a key: %w", err)
 	}
 	address, err := v.seal(handoverUse, h)
 	return v.back(handoverPath+address, err)
+}
+
+// dayEnds returns the end of the day in New Zealand that a field names; the zero time for an empty field.
+func (v *visit) dayEnds(name string) (time.Time, error) {
+	given := v.field(name)
+	if given == "" {
+		return time.Time{}, nil
+	}
+	day, err := time.ParseInLocation(time.DateOnly, given, v.zone)
+	return day.AddDate(0, 0, 1), err
 }
 
 // revoke revokes a key of the provider.
@@ -110,9 +129,9 @@ func (d *desk) handOver(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		o := operate.Operator{Store: d.Store, Keyring: d.keyring, By: h.Name, Role: operate.Role(h.Role), Person: h.Person, Reason: h.Text,
 			Now: d.Now, Rand: io.MultiReader(bytes.NewReader(h.Key), d.Rand)} // a key's id is made of the first bytes
-		var text string
-		if text, err = o.IssueKey(r.Context(), h.Provider, operate.KeyOptions{}); err == nil {
-			d.show(w, r, http.StatusOK, "handover.html", "An API key", handoverView{handover: h, New: text})
+		var key string
+		if key, err = o.IssueKey(r.Context(), h.Provider, operate.KeyOptions{Label: h.Label, ExpiresAt: h.Expires}); err == nil {
+			d.show(w, r, http.StatusOK, "handover.html", "An API key", handoverView{handover: h, New: key})
 			return
 		}
 	}

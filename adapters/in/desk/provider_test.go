@@ -110,7 +110,11 @@ func TestAKeyIsHandedOverOnce(t *testing.T) {
 	}
 	stranger.get(t, page).is(t, http.StatusGone).lacks(t, "pck_")
 
-	page = engineer.post(t, "/providers/KOWHAI/keys", "reason", "ticket 8").is(t, http.StatusSeeOther).header.Get("Location")
+	for _, wrong := range [][]string{{"last_day", "tomorrow"}, {"last_day", "2020-01-01"}, {"label", "a\nb"}, {"label", strings.Repeat("a", 81)}} {
+		engineer.post(t, "/providers/KOWHAI/keys", "reason", "ticket 8", wrong[0], wrong[1]).is(t, http.StatusUnprocessableEntity)
+	}
+	page = engineer.post(t, "/providers/KOWHAI/keys", "reason", "ticket 8", "label", "web shop", "last_day", "2099-01-01").
+		is(t, http.StatusSeeOther).header.Get("Location")
 	body := stranger.post(t, page).is(t, http.StatusOK).body
 	text := html.UnescapeString(shownKey.FindStringSubmatch(body)[1])
 	if _, ok := catalogue.HashKey(text); !ok {
@@ -125,7 +129,7 @@ func TestAKeyIsHandedOverOnce(t *testing.T) {
 		t.Errorf("the log has the page or the key:\n%s", logged)
 	}
 	id := catalogue.KeyID(text)
-	engineer.get(t, "/providers/KOWHAI").has(t, id, "live", "keys issue").lacks(t, text)
+	engineer.get(t, "/providers/KOWHAI").has(t, id, "live", "keys issue", "web shop", "until 2 Jan 2099, 00:00:00", "never used").lacks(t, text)
 
 	support := w.as(t, "Ben", operate.Compliance)
 	support.post(t, "/providers/KOWHAI/keys", "reason", "ticket 9").is(t, http.StatusForbidden) // which only revokes

@@ -29,17 +29,26 @@ type KeyOptions struct {
 // maxLabel is the length of the longest label of a key, in characters.
 const maxLabel = 80
 
+// Check returns the options as they are stored, or what is wrong with them.
+func (k KeyOptions) Check(now time.Time) (KeyOptions, error) {
+	k.Label = text.Normalize(k.Label)
+	switch fault := text.CheckReadable(k.Label); {
+	case k.Label != "" && fault != "":
+		return k, errors.New("the label " + fault)
+	case utf8.RuneCountInString(k.Label) > maxLabel:
+		return k, fmt.Errorf("the label must be at most %d characters", maxLabel)
+	case !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now):
+		return k, errors.New("the key would have expired already")
+	}
+	return k, nil
+}
+
 // IssueKey stores a new API key of a provider and returns its text, which nothing keeps. The error is ErrNoProvider, says what is wrong
 // with the options, or is a failure.
 func (o Operator) IssueKey(ctx context.Context, provider string, with KeyOptions) (string, error) {
-	with.Label = text.Normalize(with.Label)
-	switch fault := text.CheckReadable(with.Label); {
-	case with.Label != "" && fault != "":
-		return "", errors.New("the label " + fault)
-	case utf8.RuneCountInString(with.Label) > maxLabel:
-		return "", fmt.Errorf("the label must be at most %d characters", maxLabel)
-	case !with.ExpiresAt.IsZero() && !with.ExpiresAt.After(o.Now()):
-		return "", errors.New("the key would have expired already")
+	with, err := with.Check(o.Now())
+	if err != nil {
+		return "", err
 	}
 	p, err := o.Store.Provider(ctx, provider)
 	switch {
