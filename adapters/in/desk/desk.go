@@ -160,20 +160,10 @@ func (d *desk) router() http.Handler {
 	return router
 }
 
-// issuerOrigin returns the origin of the issuer, to which forms may lead for a fresh sign-in.
-func (d *desk) issuerOrigin() []string {
-	u, err := url.Parse(d.Issuer)
-	if err != nil || d.Issuer == "" {
-		return nil
-	}
-	return []string{u.Scheme + "://" + u.Host}
-}
-
 // show answers with a page.
 func (d *desk) show(w http.ResponseWriter, r *http.Request, status int, name, title string, data any) {
-	brand := "Desk"
-	d.site.Show(w, r, name, web.View{Status: status, Title: title, Brand: brand, Sandbox: d.Sandbox, Plain: true,
-		Styles: []string{assetsPath + "desk.css"}, FormsTo: d.issuerOrigin(), Data: data})
+	d.site.Show(w, r, name, web.View{Status: status, Title: title, Brand: "Desk", Sandbox: d.Sandbox, Plain: true,
+		Styles: []string{assetsPath + "desk.css"}, Data: data})
 }
 
 // messages are the pages without a content of their own, by their status.

@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxEvents is the most events of a day that a provider's page counts.
-	maxEvents = 10_000
+	maxEvents = 1000
 	// maxHistory is the number of the newest entries of the evidence log in which a provider's history is looked for.
 	maxHistory = 1000
 	// redeliverLimit is the time after which a redelivery of many events ends; what is left waits for the next press.
@@ -36,6 +36,7 @@ type providerView struct {
 	Keys    []catalogue.Key
 	Events  map[string]int // of the last day, by the state of their delivery
 	Failing time.Time      // when the oldest of them that was given up entered; zero without one
+	Many    bool           // there are more events than were counted
 	History []entryView
 }
 
@@ -57,6 +58,7 @@ func (v *visit) provider() error {
 	if err != nil {
 		return err
 	}
+	view.Many = len(sent) == maxEvents
 	for _, j := range sent {
 		if view.Events[jobStates[j.State]]++; j.State == checkout.JobDead {
 			view.Failing = j.Job.CreatedAt

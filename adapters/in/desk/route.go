@@ -138,21 +138,29 @@ func (d *desk) guarded(route Route) http.Handler {
 	})
 }
 
-// admit leads to a sign-in, and from there to the page of the request, or of the form that was sent.
+// admit leads to a sign-in, and from there to the page of the request, or of the form that was sent. After a form a page leads on,
+// because a browser follows no redirect of a form to another website.
 func (d *desk) admit(w http.ResponseWriter, r *http.Request, fresh bool) {
-	to := r.URL.RequestURI()
-	if r.Method == http.MethodPost {
-		to = r.URL.Path[:strings.LastIndex(r.URL.Path, "/")]
+	query := url.Values{"to": {r.URL.Path}}
+	if fresh {
+		query.Set("fresh", "")
+	}
+	switch {
+	case r.Method == http.MethodPost:
+		to := r.URL.Path[:strings.LastIndex(r.URL.Path, "/")]
 		if strings.HasPrefix(to, "/approvals/") {
 			to = "/approvals"
 		}
-	}
-	if d.issuer == nil {
-		http.Redirect(w, r, signInPath+"?to="+url.QueryEscape(strings.SplitN(to, "?", 2)[0]), http.StatusSeeOther)
-		return
-	}
-	if err := d.issuer.begin(w, r, localPath(to), fresh); err != nil {
-		d.fail(w, r, err)
+		query.Set("to", to)
+		again := signInPath + "?" + query.Encode()
+		w.Header().Set("Refresh", "0; url="+again)
+		d.show(w, r, http.StatusForbidden, "again.html", "Sign in again", again)
+	case d.issuer == nil:
+		http.Redirect(w, r, signInPath+"?"+query.Encode(), http.StatusSeeOther)
+	default:
+		if err := d.issuer.begin(w, r, localPath(r.URL.RequestURI()), fresh); err != nil {
+			d.fail(w, r, err)
+		}
 	}
 }
 

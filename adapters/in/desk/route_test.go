@@ -34,7 +34,8 @@ func TestEachRoleOpensItsRoutesAndNoOther(t *testing.T) {
 				a = b.post(t, path, "revoke", "unknown") // all who may press a button of keys may revoke one
 			}
 			open := role != "" && operate.RightsTo(route.Act).Open(role)
-			toSignIn := a.status == http.StatusSeeOther && strings.HasPrefix(a.header.Get("Location"), "/sign-in?to=")
+			toSignIn := a.status == http.StatusSeeOther && strings.HasPrefix(a.header.Get("Location"), "/sign-in?to=") ||
+				a.status == http.StatusForbidden && strings.HasPrefix(a.header.Get("Refresh"), "0; url=/sign-in?to=")
 			if role == "" && !toSignIn || role != "" && open == (a.status == http.StatusForbidden) || role != "" && toSignIn {
 				t.Errorf("%q on %s is answered %d %s; open to it: %v", role, route.Path, a.status, a.header.Get("Location"), open)
 			}
