@@ -48,3 +48,15 @@ func TestProductionNeedsAnIssuerForItsDesk(t *testing.T) {
 		}
 	}
 }
+
+// The desk answers on a listener of its own, which the start of the log names, and the public listener has no page of it.
+func TestServeAnswersAtTheDesk(t *testing.T) {
+	s := started(t, "--desk-addr=127.0.0.1:0")
+	desk := strings.TrimSuffix(s.desk, "/")
+	says(t, get(t, desk+"/sign-in"), "signs in as anybody, by a click")
+	says(t, get(t, s.base+"/sign-in"), "NOT_FOUND")
+	code, _, logged := s.stop()
+	if code != cli.ExitDone || !strings.Contains(logged, `"msg":"whoever reaches the desk signs in as anybody: there is no issuer"`) {
+		t.Errorf("status %d, stderr %s", code, logged)
+	}
+}

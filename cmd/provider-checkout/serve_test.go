@@ -21,6 +21,7 @@ import (
 type running struct {
 	base string // URL of the public listener
 	ops  string // of the operator's listener; "" without it
+	desk string // of the web desk; "" without it
 	stop func() (code int, stdout, stderr string)
 }
 
@@ -49,13 +50,14 @@ func startedWith(t *testing.T, env []string, args ...string) (s running) {
 		Msg     string
 		Addr    string
 		OpsAddr string `json:"ops_addr"`
+		DeskURL string `json:"desk_url"`
 	}
 	if err := json.Unmarshal(lines.Bytes(), &listening); err != nil || listening.Msg != "listening" {
 		t.Fatalf("stderr begins with %q %q", before, lines.Text())
 	}
 	rest := make(chan string)
 	go func() { rest <- proc.ReadUntil(lines, "no line begins like this") }()
-	s.base = "http://" + listening.Addr
+	s.base, s.desk = "http://"+listening.Addr, listening.DeskURL
 	if listening.OpsAddr != "" {
 		s.ops = "http://" + listening.OpsAddr
 	}
