@@ -104,7 +104,7 @@ func reasonOf(err error) string {
 		return "The reason stays on record for ever: it must not name the student."
 	case errors.Is(err, errNotErasable):
 		return err.Error()
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errPartly):
 		return "It took too long, and a part of it is done. Go back, and do the rest."
 	case errors.Is(err, checkout.ErrNoLink):
 		return "There is nothing to set up: no link is needed."

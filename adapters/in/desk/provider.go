@@ -2,6 +2,8 @@ package desk
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -127,6 +129,9 @@ func (v *visit) redeliver() error {
 	ctx, cancel := context.WithTimeout(v.r.Context(), redeliverLimit)
 	defer cancel()
 	_, err := v.operator.RedeliverFailed(ctx, v.Now().AddDate(0, 0, -days), v.id(), v.Sender, func(operate.Redelivered) {})
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", errPartly, err)
+	}
 	return v.back(v.here(), err)
 }
 

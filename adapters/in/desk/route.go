@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -66,6 +65,7 @@ type visit struct {
 var (
 	errForm   = errors.New("the form cannot be read")
 	errFields = errors.New("a field is missing or wrong")
+	errPartly = errors.New("it took too long, and a part of it is done")
 )
 
 // statusOf returns the status with which an error is answered.
@@ -89,7 +89,7 @@ func statusOf(err error) int {
 		return http.StatusConflict
 	case refusal != nil && refusal.Code == checkout.CodeValidation:
 		return http.StatusUnprocessableEntity
-	case errors.Is(err, ports.ErrBusy), errors.Is(err, context.DeadlineExceeded), refusal != nil && refusal.Code == checkout.CodeBusy:
+	case errors.Is(err, ports.ErrBusy), errors.Is(err, errPartly), refusal != nil && refusal.Code == checkout.CodeBusy:
 		return http.StatusServiceUnavailable
 	case errors.Is(err, errOver):
 		return http.StatusGone
