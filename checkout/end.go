@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money/text"
@@ -61,7 +60,6 @@ type Cancel struct {
 	Actor     Actor
 	By        Party
 	Reason    Optional[string]
-	Evidence  *evidence.Entry // of an operator's act
 }
 
 // Check returns nil, or a VALIDATION_ERROR.
@@ -87,7 +85,6 @@ func (c Cancel) Decide(stored Checkout, env catalogue.Environment, now time.Time
 	next := stored
 	next.Status, next.End = Cancelled, End{At: now, By: c.By, Reason: c.Reason.Value}
 	change := next.ending(c.RequestID, now)
-	change.Evidence = c.Evidence
 	change.Moments = []Moment{{At: now, Kind: MomentCancelled, Actor: c.Actor, RequestID: c.RequestID, Times: 1}}
 	requestID := c.RequestID
 	if requestID == "" {
@@ -99,10 +96,9 @@ func (c Cancel) Decide(stored Checkout, env catalogue.Environment, now time.Time
 
 // Withdraw is an operator's command to withdraw the agreement of a confirmed checkout.
 type Withdraw struct {
-	Actor    Actor
-	Ground   Ground
-	Reason   string
-	Evidence *evidence.Entry // of the act
+	Actor  Actor
+	Ground Ground
+	Reason string
 }
 
 // Decide decides a withdrawal. The errors are ErrNotConfirmed, ErrWaitsForCRM while the CRM has yet to complete the enrolment,
@@ -121,7 +117,6 @@ func (w Withdraw) Decide(stored Checkout, env catalogue.Environment, now time.Ti
 	next, done := stored, stored.Confirmation
 	next.End = End{At: now, By: PartyOperator, Ground: w.Ground, Reason: w.Reason}
 	change := next.ending(done.RequestID, now)
-	change.Evidence = w.Evidence
 	change.Moments = []Moment{{At: now, Kind: MomentWithdrawn, Actor: w.Actor,
 		Detail: done.AgreementNumber + " " + string(w.Ground), Times: 1}}
 	change.Events = []events.Event{events.Withdrawn(next.origin(done.RequestID, env, now), next.subject(), done.AgreementID,

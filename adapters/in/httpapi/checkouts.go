@@ -6,7 +6,9 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -36,14 +38,21 @@ func published(text string, err error) (answer, error) {
 	return answer{status: http.StatusOK, text: text}, err
 }
 
-func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
+// command reads the body of a call that changes something. What convert refuses is on record before the call is answered.
+func command[T any](a *api, r *http.Request, caller service.Caller, convert func(strictjson.Value) (T, error)) (cmd T, err error) {
 	body, err := readBody(r)
 	if err != nil {
-		return answer{}, err
+		return cmd, err
 	}
-	cmd, err := toCreate(body, r.Header)
+	if cmd, err = convert(body); err != nil {
+		a.app.Refused(r.Context(), caller, mux.Vars(r)["checkoutId"], web.RequestID(r.Context()), err)
+	}
+	return cmd, err
+}
+
+func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
+	cmd, err := command(a, r, caller, func(body strictjson.Value) (checkout.Create, error) { return toCreate(body, r.Header) })
 	if err != nil {
-		a.app.Refused(r.Context(), caller, "", web.RequestID(r.Context()), err)
 		return answer{}, err
 	}
 	cmd.RequestID = web.RequestID(r.Context())
@@ -71,13 +80,8 @@ func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {
 }
 
 func (a *api) confirm(r *http.Request, caller service.Caller) (answer, error) {
-	body, err := readBody(r)
+	cmd, err := command(a, r, caller, toConfirm)
 	if err != nil {
-		return answer{}, err
-	}
-	cmd, err := toConfirm(body)
-	if err != nil {
-		a.app.Refused(r.Context(), caller, mux.Vars(r)["checkoutId"], web.RequestID(r.Context()), err)
 		return answer{}, err
 	}
 	cmd.RequestID = web.RequestID(r.Context())
@@ -89,13 +93,8 @@ func (a *api) confirm(r *http.Request, caller service.Caller) (answer, error) {
 }
 
 func (a *api) cancel(r *http.Request, caller service.Caller) (answer, error) {
-	body, err := readBody(r)
+	cmd, err := command(a, r, caller, toCancel)
 	if err != nil {
-		return answer{}, err
-	}
-	cmd, err := toCancel(body)
-	if err != nil {
-		a.app.Refused(r.Context(), caller, mux.Vars(r)["checkoutId"], web.RequestID(r.Context()), err)
 		return answer{}, err
 	}
 	cmd.RequestID = web.RequestID(r.Context())

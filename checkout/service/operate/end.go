@@ -14,21 +14,15 @@ import (
 )
 
 // Cancel cancels a checkout before its confirm, for the operator's reason of 1 to 255 characters. The errors are the errors of
-// checkout.Cancel: checkout.ErrEnded for a repeat, which changes and records nothing. ports.ErrNotFound if there is no such checkout.
+// checkout.Cancel: checkout.ErrEnded for a repeat, which changes and records nothing. ports.ErrNotFound if there is no such
+// checkout.
 func (o Operator) Cancel(ctx context.Context, id string) error {
 	cmd := checkout.Cancel{Actor: checkout.OperatorActor(o.By), By: checkout.PartyOperator, Reason: checkout.Some(o.Reason)}
 	if err := cmd.Check(); err != nil {
 		return err
 	}
-	now := o.now()
-	entry, err := o.entry(evidence.Operation{Name: string(ActCancel), Subject: id, Changes: []string{"checkout " + id + ": cancelled"}}, now)
-	if err != nil {
-		return err
-	}
-	cmd.Evidence = &entry
-	return o.change(ctx, id, now, func(c checkout.Checkout, p catalogue.Provider) (checkout.Change, error) {
-		return cmd.Decide(c, p.Environment, now)
-	})
+	op := evidence.Operation{Name: string(ActCancel), Subject: id, Changes: []string{"checkout " + id + ": cancelled"}}
+	return o.change(ctx, id, op, cmd.Decide)
 }
 
 // Withdraw withdraws the agreement with this number on a ground, for the operator's reason. The errors are the errors of
@@ -42,44 +36,38 @@ func (o Operator) Withdraw(ctx context.Context, number string, ground checkout.G
 	if err != nil {
 		return err
 	}
-	now := o.now()
-	entry, err := o.entry(evidence.Operation{Name: string(ActWithdraw), Subject: number,
-		Changes: []string{"agreement " + number + ": withdrawn", "ground: " + string(ground)}}, now)
-	if err != nil {
-		return err
-	}
-	cmd := checkout.Withdraw{Actor: checkout.OperatorActor(o.By), Ground: ground, Reason: o.Reason, Evidence: &entry}
-	return o.change(ctx, a.CheckoutID, now, func(c checkout.Checkout, p catalogue.Provider) (checkout.Change, error) {
-		return cmd.Decide(c, p.Environment, now)
-	})
+	op := evidence.Operation{Name: string(ActWithdraw), Subject: number,
+		Changes: []string{"agreement " + number + ": withdrawn", "ground: " + string(ground)}}
+	cmd := checkout.Withdraw{Actor: checkout.OperatorActor(o.By), Ground: ground, Reason: o.Reason}
+	return o.change(ctx, a.CheckoutID, op, cmd.Decide)
 }
 
-// MailLink has a new link to the setup page sent to the e-mail address on record, which lasts for a lifetime. The errors are the errors of
-// checkout.MailLink, and ports.ErrNotFound if there is no such checkout. A running server that sends e-mail sends it.
+// MailLink has a new link to the setup page sent to the e-mail address on record, which lasts for a lifetime. The errors are the
+// errors of checkout.MailLink, and ports.ErrNotFound if there is no such checkout. A running server that sends e-mail sends it.
 func (o Operator) MailLink(ctx context.Context, id string, lifetime time.Duration) error {
-	notices, err := o.Store.Jobs(ctx, checkout.JobFilter{CheckoutID: id, Kinds: []checkout.JobKind{checkout.JobNotify}}, checkout.RecentNotices)
+	ofPayer := checkout.JobFilter{CheckoutID: id, Kinds: []checkout.JobKind{checkout.JobNotify}}
+	notices, err := o.Store.Jobs(ctx, ofPayer, checkout.RecentNotices)
 	if err != nil {
 		return err
 	}
-	now := o.now()
-	entry, err := o.entry(evidence.Operation{Name: string(ActLink), Subject: id, Changes: []string{"checkout " + id + ": a new link is sent"}}, now)
-	if err != nil {
-		return err
-	}
-	request := checkout.LinkRequest{Actor: checkout.OperatorActor(o.By), Now: now, Lifetime: lifetime, Notices: notices}
-	return o.change(ctx, id, now, func(c checkout.Checkout, _ catalogue.Provider) (checkout.Change, error) {
-		change, err := c.MailLink(o.Keyring, request)
-		change.Evidence = &entry
-		return change, err
+	op := evidence.Operation{Name: string(ActLink), Subject: id, Changes: []string{"checkout " + id + ": a new link is sent"}}
+	return o.change(ctx, id, op, func(c checkout.Checkout, _ catalogue.Environment, now time.Time) (checkout.Change, error) {
+		return c.MailLink(o.Keyring, checkout.LinkRequest{Actor: checkout.OperatorActor(o.By), Now: now, Lifetime: lifetime,
+			Notices: notices})
 	})
 }
 
-// change stores what decide makes of a checkout, unless the operator's reason names the student: the reason stays in the evidence log
-// for ever.
-func (o Operator) change(ctx context.Context, id string, now time.Time,
-	decide func(checkout.Checkout, catalogue.Provider) (checkout.Change, error)) error {
+// change stores what decide makes of a checkout, with the entry of the operation, unless the operator's reason names the student:
+// the reason stays in the evidence log for ever.
+func (o Operator) change(ctx context.Context, id string, op evidence.Operation,
+	decide func(checkout.Checkout, catalogue.Environment, time.Time) (checkout.Change, error)) error {
 	p, err := o.Store.Provider(ctx, checkout.ProviderOf(id))
 	if err != nil && !errors.Is(err, ports.ErrNotFound) {
+		return err
+	}
+	now := o.now()
+	record, err := o.entry(op, now)
+	if err != nil {
 		return err
 	}
 	entry := checkout.JobEntry{Now: now, Unsent: !p.Destination.Configured()}
@@ -87,7 +75,8 @@ func (o Operator) change(ctx context.Context, id string, now time.Time,
 		if err := o.CheckReason(c); err != nil && !c.Ended() {
 			return checkout.Change{}, err
 		}
-		change, err := decide(c, p)
+		change, err := decide(c, p.Environment, now)
+		change.Evidence = &record
 		return change.Listed(p), err
 	})
 }

@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -26,15 +27,13 @@ func (o Operator) NotifyAgain(ctx context.Context, checkoutID, id string) error 
 	if err != nil {
 		return fmt.Errorf("generate the id of a notice: %w", err)
 	}
-	now, again := o.now(), found[0].Job
-	again.ID, again.CreatedAt = "ntc_"+fresh.String(), now
-	entry, err := o.entry(evidence.Operation{Name: string(ActNotice), Subject: checkoutID,
-		Changes: []string{"e-mail " + again.Name + ": sent again as " + again.ID}}, now)
-	if err != nil {
-		return err
-	}
-	return o.change(ctx, checkoutID, now, func(c checkout.Checkout, _ catalogue.Provider) (checkout.Change, error) {
-		return checkout.Change{Next: c, Jobs: []checkout.Job{again}, Evidence: &entry, Moments: []checkout.Moment{{At: now,
+	again := found[0].Job
+	again.ID = "ntc_" + fresh.String()
+	op := evidence.Operation{Name: string(ActNotice), Subject: checkoutID,
+		Changes: []string{"e-mail " + again.Name + ": sent again as " + again.ID}}
+	return o.change(ctx, checkoutID, op, func(c checkout.Checkout, _ catalogue.Environment, now time.Time) (checkout.Change, error) {
+		again.CreatedAt = now
+		return checkout.Change{Next: c, Jobs: []checkout.Job{again}, Moments: []checkout.Moment{{At: now,
 			Kind: checkout.MomentOperated, Actor: checkout.OperatorActor(o.By), Detail: "notice " + again.ID, Times: 1}}}, nil
 	})
 }
