@@ -44,7 +44,7 @@ func OfWithdrawal(m Mandate, at time.Time) Letter {
 				money.DateOf(at).Long() + ".",
 			"Its direct debit is cancelled. No more payments are taken with it. A payment that your bank had already begun may still appear on " +
 				"your statement.",
-			"Ask whether something is still to be paid, or is paid back to you: " + ask(a.Provider.SupportEmail, a.Provider.Name) + ".",
+			"To find out whether something is still to be paid, or is paid back to you, " + ask(a.Provider.SupportEmail, a.Provider.Name) + ".",
 			"Keep the agreement: it stays on record, and so does its PDF.",
 		}, card: []agreement.Row{{Label: "Agreement", Value: a.Number}, {Label: "Account", Value: string(m.Setup.AccountMask)}},
 		button: "Open your page", link: m.Page, sections: []agreement.Section{{Paragraphs: []string{passOn}}, m.help()}}.letter()

@@ -140,7 +140,16 @@ func TestLettersAreTheseTexts(t *testing.T) {
 	bare.Setup.Mandate, bare.Setup.MandateReason, bare.Page = checkout.MandateFailed, "OTHER", ""
 	bare.Agreement.Terms, bare.Agreement.Provider.SupportEmail = agreement.Terms{}, ""
 	bare.Today = money.Date{Year: 2027, Month: time.April, Day: 28}
+	cancel := letter.Cancel{Checkout: ofSetup.Checkout, Provider: ofSetup.Provider, Contact: ofSetup.Contact, Sandbox: true}
+	cancel.Checkout.End.By = checkout.PartyProvider
+	byUs := cancel
+	byUs.Checkout.End.By, byUs.Contact = checkout.PartyOperator, ""
 	for name, write := range map[string]func() (letter.Letter, error){
+		"cancelled":       func() (letter.Letter, error) { return letter.OfCancel(cancel), nil },
+		"cancelled_by_us": func() (letter.Letter, error) { return letter.OfCancel(byUs), nil },
+		"withdrawn":       func() (letter.Letter, error) { return letter.OfWithdrawal(ended(), ofSetup.Completed), nil },
+		"withdrawn_bare":  func() (letter.Letter, error) { return letter.OfWithdrawal(bare, ofSetup.Completed), nil },
+
 		"ended":      func() (letter.Letter, error) { return letter.OfMandate(ended()), nil },
 		"ended_bare": func() (letter.Letter, error) { return letter.OfMandate(bare), nil },
 		"reinstated": func() (letter.Letter, error) { return letter.OfMandate(back), nil },
