@@ -69,6 +69,10 @@ type withdrawnData struct {
 	WithdrawnAt     string `json:"withdrawn_at"`
 }
 
+type pingData struct {
+	ProviderCode string `json:"provider_code"`
+}
+
 // encode returns e as JSON on one line. HTML characters are not escaped: an order id
 // is in the body as the provider wrote it.
 func encode(e envelope) []byte {

@@ -20,6 +20,9 @@ const (
 	MandateChanged     Name = "mandate.changed" // of a confirmed checkout: it has ended, or was reinstated
 	CheckoutCancelled  Name = "checkout.cancelled"
 	AgreementWithdrawn Name = "agreement.withdrawn"
+
+	// Ping tests a receiver. It tells of nothing, is on no list and is not on record.
+	Ping Name = "ping"
 )
 
 // Names lists every event.
@@ -99,6 +102,11 @@ func Cancelled(o Origin, s Subject, by string) Event {
 // Withdrawn makes the event agreement.withdrawn.
 func Withdrawn(o Origin, s Subject, agreementID, agreementNumber string, at time.Time) Event {
 	return newEvent(AgreementWithdrawn, o, s, withdrawnData{s, agreementID, agreementNumber, Timestamp(at)})
+}
+
+// Pinged makes the event ping for a provider.
+func Pinged(o Origin, provider string) Event {
+	return newEvent(Ping, o, Subject{ProviderCode: provider}, pingData{provider})
 }
 
 // newEvent makes the event of this name about s, with data in its envelope.

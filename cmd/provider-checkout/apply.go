@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,6 +85,10 @@ func (s *systems) configure(ctx context.Context, command string, change operate.
 	}
 	for _, conf := range change.Named {
 		s.warn(conf.Provider, time.Now())
+		added := func(line string) bool { return strings.HasPrefix(line, "+ provider "+conf.Provider.Code+":") }
+		if conf.Provider.Destination.Configured() && !change.DryRun && slices.ContainsFunc(differences, added) {
+			fmt.Fprintf(s.Stderr, "provider %s is new: \"providers ping %[1]s\" checks its receiver and its pages\n", conf.Provider.Code)
+		}
 	}
 	s.warnOfAccounts(ctx, change.Named)
 	return nil

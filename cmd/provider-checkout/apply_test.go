@@ -50,7 +50,8 @@ func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 		"webhook": {"url": "http://localhost:8081/", "signing_secret": "whsec_0123456789abcdefgh"}}]}`
 	_, said := o.does(t, "apply", "-f", proc.TempFile(t, provider))
 	want := "provider KOWHAI is not linked to an account: its calls are refused\n" +
-		"provider KOWHAI has its events sent over plain http: only a server with --allow-private-destinations does\n"
+		"provider KOWHAI has its events sent over plain http: only a server with --allow-private-destinations does\n" +
+		"provider KOWHAI is new: \"providers ping KOWHAI\" checks its receiver and its pages\n"
 	if said != want {
 		t.Errorf("it says %q, want %q", said, want)
 	}

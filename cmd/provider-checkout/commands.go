@@ -28,6 +28,11 @@ func commands() []cli.Command {
 				"A signing secret may be env:NAME or file:PATH, the variable or the file that has it.\n\n" +
 				"With --processor gocardless, and its access token in " + tokenVariable + ",\n" +
 				"it warns of providers whose account is unknown there, or needs more notice of a payment."},
+		{Name: "providers ping", Args: []string{"CODE"}, Setup: command(pingProvider),
+			About: "Send a test event to a provider's receiver, and ask whether its pages answer",
+			More: "For a provider that is new, or has changed its receiver. The event ping is signed like the others, has one attempt and is\n" +
+				"listed nowhere. Prints the answer to it, and exits 0 if it was taken. If it was, one with a wrong signature follows,\n" +
+				"which a receiver must refuse; that it does not, and origins at which nothing answers, are warnings."},
 		{Name: "providers pull", Setup: command(pullProviders),
 			About: "Create or update providers and their catalogues from the CRM",
 			More: "As apply does from a file: all or nothing; a provider that the organisation has is replaced whole, one that it\n" +
