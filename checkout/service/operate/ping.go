@@ -26,7 +26,7 @@ type Pinged struct {
 }
 
 // Ping sends the receiver of a provider a test event, signed as the others are, and one with a wrong signature if it took the first.
-// Nothing of it is listed. The error is ErrNoProvider, ErrNoDestination or a failure; a receiver that does not take the event is none.
+// Nothing of it is listed. The error is ErrNoProvider, ErrNoDestination or a failure; that the receiver does not take the event is no error.
 func (o Operator) Ping(ctx context.Context, code string, sender func(catalogue.Environment) ports.Sender) (result Pinged, err error) {
 	p, err := o.Store.Provider(ctx, code)
 	switch {

@@ -332,26 +332,33 @@ func TestContract6ASiteWithFewWorkersGetsItsAnswersAndItsEvents(t *testing.T) {
 					defer func() { <-site }()
 					return http.StatusNoContent
 				})
-				var all sync.WaitGroup
-				for i := range testlevel.Runs(t, 1) * enrolments {
-					id := fmt.Sprint("ORDER-", i)
-					all.Go(func() {
-						created, took := site.page(func() response { return s.Create(t, id) })
-						s.SetUp(t, created)
-						confirmed, longer := site.page(func() response { return s.Confirm(t, created) })
-						if took = max(took, longer); took > 3*time.Second || confirmed.Status != http.StatusOK {
-							t.Errorf("%s: a call took %v; the confirm was answered %d", id, took, confirmed.Status)
-						}
-					})
-				}
-				all.Wait()
-				for end := time.Now().Add(20 * time.Second); len(s.lost(t)) > 0; time.Sleep(100 * time.Millisecond) {
-					if time.Now().After(end) {
-						t.Fatalf("events that were not delivered: %q", s.lost(t))
-					}
+				for round := range testlevel.Runs(t, 1) {
+					s.enrolAtOnce(t, site, enrolments, round)
 				}
 			})
 		})
+	}
+}
+
+// enrolAtOnce has the pages of a site create and confirm checkouts at once, and waits until every event is delivered.
+func (s *suite) enrolAtOnce(t *testing.T, site fewWorkers, enrolments, round int) {
+	var all sync.WaitGroup
+	for i := range enrolments {
+		id := fmt.Sprintf("ORDER-%d-%d", round, i)
+		all.Go(func() {
+			created, took := site.page(func() response { return s.Create(t, id) })
+			s.SetUp(t, created)
+			confirmed, longer := site.page(func() response { return s.Confirm(t, created) })
+			if took = max(took, longer); took > 3*time.Second || confirmed.Status != http.StatusOK {
+				t.Errorf("%s: a call took %v; the confirm was answered %d", id, took, confirmed.Status)
+			}
+		})
+	}
+	all.Wait()
+	for end := time.Now().Add(20 * time.Second); len(s.lost(t)) > 0; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("events that were not delivered: %q", s.lost(t))
+		}
 	}
 }
 
