@@ -83,7 +83,8 @@ func (s *Store) named(q checkout.Query, text string, of func(checkout.Checkout) 
 			return name != "" && strings.HasPrefix(word(c.Student.Search()), name)
 		})
 		slices.SortFunc(found, func(a, b checkout.Hit) int {
-			return cmp.Or(cmp.Compare(word(a.Checkout.Student.Search()), word(b.Checkout.Student.Search())), cmp.Compare(a.Checkout.ID, b.Checkout.ID))
+			return cmp.Or(cmp.Compare(word(a.Checkout.Student.Search()), word(b.Checkout.Student.Search())),
+				cmp.Compare(a.Checkout.ID, b.Checkout.ID))
 		})
 		add(found)
 	}
@@ -229,7 +230,8 @@ func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []c
 }
 
 // Concluded implements [ports.Desk]. A cursor is the number of the last agreement of a page.
-func (s *Store) Concluded(ctx context.Context, from, to time.Time, after string, limit int) (page []checkout.Concluded, next string, err error) {
+func (s *Store) Concluded(ctx context.Context, from, to time.Time, after string,
+	limit int) (page []checkout.Concluded, next string, err error) {
 	err = s.locked(ctx, func() error {
 		var all []checkout.Concluded
 		for _, r := range s.rows {

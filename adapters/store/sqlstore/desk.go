@@ -13,27 +13,30 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// troubles are the queries for the things that have a trouble: provider, checkout and since when, given the earliest and the latest time.
+// troubles are the queries for the things that have a trouble: provider, checkout and since when, given the earliest and the latest
+// time. A sum hides the time of a job from the planner of SQLite, which would read all jobs since then.
 var troubles = map[checkout.Trouble]string{
-	checkout.TroubleCRM: `SELECT provider_code, checkout_id AS id, created_ms AS since FROM @.jobs
-		WHERE state = 'pending' AND kind IN ('open', 'complete', 'authority', 'end', 'cancel') AND failure <> '' AND created_ms >= ? AND created_ms < ?`,
-	checkout.TroubleMandates: `SELECT provider_code, id, mandate_since_ms AS since FROM @.checkouts WHERE status = 'confirmed'
-		AND ended_ms IS NULL AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked') AND mandate_since_ms >= ? AND mandate_since_ms < ?`,
+	checkout.TroubleCRM: ofJobs + `state = 'pending' AND kind IN ('open', 'complete', 'authority', 'end', 'cancel') AND failure <> ''` + between,
+	checkout.TroubleMandates: `SELECT provider_code, id, mandate_since_ms AS since FROM @.checkouts
+		WHERE status = 'confirmed' AND ended_ms IS NULL AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked')
+			AND mandate_since_ms >= ? AND mandate_since_ms < ?`,
 	checkout.TroubleUnconfirmed: `SELECT provider_code, id, setup_completed_ms AS since FROM @.checkouts
 		WHERE setup_completed_ms IS NOT NULL AND confirmed_ms IS NULL AND setup_completed_ms >= ? AND setup_completed_ms < ?
 			AND status = 'direct_debit_setup_required' AND mandate_status NOT IN ('failed', 'cancelled', 'expired', 'blocked')`,
-	checkout.TroubleEvents: `SELECT provider_code, checkout_id AS id, created_ms AS since FROM @.jobs
-		WHERE state = 'dead' AND kind = 'deliver' AND created_ms >= ? AND created_ms < ?`,
-	checkout.TroubleNotices: `SELECT provider_code, checkout_id AS id, created_ms AS since FROM @.jobs
-		WHERE state = 'dead' AND kind = 'notify' AND created_ms >= ? AND created_ms < ?`,
+	checkout.TroubleEvents:  ofJobs + `state = 'dead' AND kind = 'deliver'` + between,
+	checkout.TroubleNotices: ofJobs + `state = 'dead' AND kind = 'notify'` + between,
 	checkout.TroubleUnfinished: `SELECT provider_code, id, created_ms AS since FROM @.checkouts
 		WHERE consent <> '' AND setup_completed_ms IS NULL AND confirmed_ms IS NULL AND created_ms >= ? AND created_ms < ?
 			AND status = 'direct_debit_setup_required'`,
-	checkout.TroubleNotifications: `SELECT provider_code, id, created_ms AS since FROM @.jobs
-		WHERE state = 'pending' AND kind = 'notified' AND created_ms >= ? AND created_ms < ?`,
+	checkout.TroubleNotifications: `SELECT provider_code, id, created_ms AS since FROM @.jobs WHERE state = 'pending' AND kind = 'notified'` + between,
 	checkout.TroubleEvidence: `SELECT '' AS provider_code, id, recorded_ms AS since FROM @.evidence
 		WHERE position IS NULL AND recorded_ms >= ? AND recorded_ms < ?`,
 }
+
+const (
+	ofJobs  = `SELECT provider_code, checkout_id AS id, created_ms AS since FROM @.jobs WHERE `
+	between = ` AND created_ms + 0 >= ? AND created_ms + 0 < ?`
+)
 
 // troubled returns the entries that have the trouble of a query.
 func (d desk) troubled(ctx context.Context, q checkout.Query, after string) ([]listed, error) {
@@ -64,7 +67,8 @@ func (s *Store) Troubles(ctx context.Context, now time.Time) (counts []checkout.
 			earliest, latest := t.Window(now)
 			list, err := All(ctx, src, Fields(func(c *checkout.TroubleCount) []any {
 				return []any{&c.ProviderCode, &c.Count, (*Instant)(&c.Oldest)}
-			}), `SELECT provider_code, count(DISTINCT id), min(since) FROM (`+troubles[t]+`) AS t GROUP BY provider_code ORDER BY provider_code`,
+			}), `SELECT provider_code, count(DISTINCT id), min(since) FROM (`+troubles[t]+`) AS t
+				GROUP BY provider_code ORDER BY provider_code`,
 				earliest.UnixMilli(), latest.UnixMilli())
 			if err != nil {
 				return fmt.Errorf("%s: %w", t, err)
@@ -97,19 +101,23 @@ func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []c
 	return days, err
 }
 
-const selectConcluded = ` WHERE accepted_ms >= ? AND accepted_ms < ? AND (accepted_ms, number) < (?, ?) ORDER BY accepted_ms DESC, number DESC LIMIT ?`
+const selectConcluded = ` WHERE accepted_ms >= ? AND accepted_ms < ? AND (accepted_ms, number) < (?, ?)
+	ORDER BY accepted_ms DESC, number DESC LIMIT ?`
 
 // Concluded implements [ports.Desk].
-func (s *Store) Concluded(ctx context.Context, from, to time.Time, after string, limit int) (page []checkout.Concluded, next string, err error) {
-	last := listed{since: to.UnixMilli()}
+func (s *Store) Concluded(ctx context.Context, from, to time.Time, after string,
+	limit int) (page []checkout.Concluded, next string, err error) {
+	last, end := listed{since: to.UnixMilli()}, to.UnixMilli()
 	if after != "" {
 		if last, err = parseCursor(after); err != nil {
 			return nil, "", fmt.Errorf("read agreements: %w", err)
 		}
+		end = min(end, last.since+1) // so that a page does not read the pages before it
 	}
 	err = s.ask(ctx, "read agreements", func(ctx context.Context, src Source) error {
 		page, next = nil, ""
-		list, err := All(ctx, src, Scan(Agreement), agreements+selectConcluded, from.UnixMilli(), to.UnixMilli(), last.since, last.ID, limit+1)
+		list, err := All(ctx, src, Scan(Agreement), agreements+selectConcluded,
+			from.UnixMilli(), end, last.since, last.ID, limit+1)
 		if err != nil || len(list) == 0 {
 			return err
 		}

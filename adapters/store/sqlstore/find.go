@@ -141,18 +141,23 @@ type lookup struct{ by, condition string }
 
 var lookups = []lookup{
 	{checkout.ByID, `id = ? AND provider_code = ?`},
-	{checkout.ByOrder, `provider_order_id = ? AND provider_code IN (SELECT code FROM @.providers UNION SELECT provider_code FROM @.api_keys)`},
-	{checkout.ByAgreement, `(provider_code, id) IN (SELECT a.provider_code, a.checkout_id FROM @.agreements AS a WHERE a.number = ?)`},
+	{checkout.ByOrder, `provider_order_id = ?
+		AND provider_code IN (SELECT code FROM @.providers UNION SELECT provider_code FROM @.api_keys)`},
+	{checkout.ByAgreement, `(provider_code, id) IN (SELECT a.provider_code, a.checkout_id FROM @.agreements AS a
+		WHERE a.number = ?)`},
 	{checkout.ByBillingRequest, `billing_request_id = ? AND billing_request_id <> ''`},
 	{checkout.ByMandate, `mandate_id = ? AND mandate_id <> ''`},
 }
 
+const ofEvent = `(provider_code, id) IN (SELECT j.provider_code, j.checkout_id FROM @.jobs AS j
+	WHERE j.id = ? AND j.kind = 'deliver' AND j.`
+
 var (
 	eventLookups = []lookup{
-		{checkout.ByEvent, `(provider_code, id) IN (SELECT j.provider_code, j.checkout_id FROM @.jobs AS j
-			WHERE j.id = ? AND j.kind = 'deliver' AND j.state IN ('done', 'dead'))`},
-		// Without an index: an event is pending for a short time, or its provider has no destination.
-		{checkout.ByEvent, `(provider_code, id) IN (SELECT j.provider_code, j.checkout_id FROM @.jobs AS j WHERE j.id = ? AND j.kind = 'deliver')`},
+		{checkout.ByEvent, ofEvent + `state IN ('done', 'dead'))`},
+		{checkout.ByEvent, ofEvent + `state = 'pending')`},
+		// Without an index, for which a create would pay: the provider has no destination.
+		{checkout.ByEvent, ofEvent + `state = 'dropped')`},
 	}
 	requestLookups = []lookup{
 		{checkout.ByRequest, `request_id = ? AND search_name IS NOT NULL`},

@@ -198,8 +198,8 @@ func template(b *testing.B, digit int) checkout.Change {
 		}
 	}
 	event := func(name events.Name) {
-		change.Events = append(change.Events, events.Event{ID: "evt_" + strings.TrimPrefix(string(name), "checkout."), Name: name, CheckoutID: change.Next.ID,
-			ProviderCode: "TUI", OrderID: order, CreatedAt: at(1), Body: []byte(strings.Repeat("x", 100))})
+		change.Events = append(change.Events, events.Event{ID: "evt_" + strings.TrimPrefix(string(name), "checkout."), Name: name,
+			CheckoutID: change.Next.ID, ProviderCode: "TUI", OrderID: order, CreatedAt: at(1), Body: []byte(strings.Repeat("x", 100))})
 	}
 	change.Events = nil
 	event(events.CheckoutCreated)
@@ -223,9 +223,11 @@ func template(b *testing.B, digit int) checkout.Change {
 		event(events.CheckoutConfirmed)
 		event(events.AgreementGenerated)
 		change.Next.Status = checkout.Confirmed
-		change.Next.Confirmation = checkout.Confirmation{At: at(13), RequestID: "req_confirmed", AgreementNumber: "PPA-1970-" + order, AgreementID: "a"}
+		change.Next.Confirmation = checkout.Confirmation{At: at(13), RequestID: "req_confirmed", AgreementNumber: "PPA-1970-" + order,
+			AgreementID: "a"}
 		change.Agreement = &agreement.Agreement{Number: "PPA-1970-" + order, ID: "a", CheckoutID: change.Next.ID, OrderID: order,
-			AcceptedAt: at(13), Provider: agreement.Party{Code: "TUI"}, Schedule: money.Schedule(change.Next.Intent.Pricing.Upfront, change.Next.Intent.Plan)[:12]}
+			AcceptedAt: at(13), Provider: agreement.Party{Code: "TUI"},
+			Schedule: money.Schedule(change.Next.Intent.Pricing.Upfront, change.Next.Intent.Plan)[:12]}
 	}
 	return change
 }
@@ -248,9 +250,13 @@ func fillDesk(b *testing.B, spec string, n int) {
 	defer end()
 	share := n / deskProviders
 	code := fmt.Sprintf("'P' || (10 + s.n / %d %% %d)", share, deskProviders)
-	began := fmt.Sprintf("(%d + CAST(s.n %% %d AS bigint) * %d)", time.Now().AddDate(0, 0, -deskDays).UnixMilli(), share, deskDays*24*time.Hour.Milliseconds()/int64(share))
+	earliest, step := time.Now().AddDate(0, 0, -deskDays).UnixMilli(), deskDays*24*time.Hour.Milliseconds()/int64(share)
+	began := fmt.Sprintf("(%d + CAST(s.n %% %d AS bigint) * %d)", earliest, share, step)
 	id := code + " || '-' || CAST(" + began + " AS text) || '-' || CAST(1000000000000000 + s.n AS text)"
 	last := func(column string) string { return "t." + column + " || CAST(s.n AS text)" }
+	unlessEmpty := func(column string) string {
+		return "CASE t." + column + " WHEN '' THEN '' ELSE " + last(column) + " END"
+	}
 	shift := func(column string) string { return "t." + column + " + " + began }
 	first, family := sqlName(5), sqlName(17)
 	email := first + " || CAST(s.n AS text) || '@student.example'"
@@ -262,11 +268,10 @@ func fillDesk(b *testing.B, spec string, n int) {
 		{"checkouts", "t.id", map[string]string{"id": id, "provider_order_id": "'O' || CAST(s.n AS text)",
 			"idempotency_key": code + " || ':O' || CAST(s.n AS text)", "request_id": "'req_created' || CAST(s.n AS text)",
 			"created_ms": shift("created_ms"), "updated_ms": shift("updated_ms"), "setup_completed_ms": shift("setup_completed_ms"),
-			"confirmed_ms": shift("confirmed_ms"), "confirmed_by_request_id": "CASE t.confirmed_by_request_id WHEN '' THEN '' ELSE " + last("confirmed_by_request_id") + " END",
-			"billing_request_id": "CASE t.billing_request_id WHEN '' THEN '' ELSE " + last("billing_request_id") + " END",
-			"mandate_id":         "CASE t.mandate_id WHEN '' THEN '' ELSE " + last("mandate_id") + " END",
-			"agreement_number":   "CASE t.agreement_number WHEN '' THEN '' ELSE 'PPA-2026-' || CAST(s.n AS text) END",
-			"search_name":        first + " || ' ' || " + family, "search_family": family + " || ' ' || " + first, "search_email": email}},
+			"confirmed_ms": shift("confirmed_ms"), "confirmed_by_request_id": unlessEmpty("confirmed_by_request_id"),
+			"billing_request_id": unlessEmpty("billing_request_id"), "mandate_id": unlessEmpty("mandate_id"),
+			"agreement_number": "CASE t.agreement_number WHEN '' THEN '' ELSE 'PPA-2026-' || CAST(s.n AS text) END",
+			"search_name":      first + " || ' ' || " + family, "search_family": family + " || ' ' || " + first, "search_email": email}},
 		{"agreements", "t.checkout_id", map[string]string{"number": "'PPA-2026-' || CAST(s.n AS text)", "id": last("id"), "checkout_id": id,
 			"provider_order_id": "'O' || CAST(s.n AS text)", "accepted_ms": shift("accepted_ms")}},
 		{"jobs", "t.checkout_id", map[string]string{"position": "t.position", "checkout_id": id, "id": last("id"), "state": "'done'",
@@ -290,9 +295,13 @@ func fillDesk(b *testing.B, spec string, n int) {
 			SELECT %s FROM s JOIN %s AS t ON t.provider_code = 'TUI' AND %s = 'TUI-0-T' || CAST(s.n %% 10 AS text)`,
 			table.name, strings.Join(columns, ", "), n, strings.Join(values, ", "), table.name, table.key))
 	}
+	bytes := "bytea"
+	if strings.HasPrefix(spec, "sqlite:") {
+		bytes = "BLOB"
+	}
 	for p := range deskProviders {
 		run(fmt.Sprintf(`INSERT INTO api_keys (id, provider_code, environment, hash) SELECT 'key%02d', 'P%02[1]d', environment,
-			CAST('%02[1]d' AS `+map[bool]string{true: "BLOB", false: "bytea"}[strings.HasPrefix(spec, "sqlite:")]+`) FROM api_keys WHERE provider_code = 'TUI' LIMIT 1`, 10+p))
+			CAST('%02[1]d' AS %s) FROM api_keys WHERE provider_code = 'TUI' LIMIT 1`, 10+p, bytes))
 	}
 	if !strings.HasPrefix(spec, "sqlite:") { // whose autovacuum does so
 		run("ANALYZE")
