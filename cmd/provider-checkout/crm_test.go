@@ -331,6 +331,7 @@ func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 		t.Errorf("jobs retry prints %q", out)
 	}
 	did := o.lines(t)
+	has(t, o.objects(t, "jobs", "retry", job)[0], map[string]any{"job_id": job})
 	if len(did) != 2 || did[1].Operation != "jobs retry" || did[1].Subject != job || did[1].Reason != "the field is there now" || len(did[1].Changes) != 1 {
 		t.Errorf("on record is %+v", did)
 	}

@@ -92,6 +92,7 @@ func showJob(c *call) action {
 // retryJob makes a job due now.
 func retryJob(c *call) action {
 	c.changeFlags()
+	c.jsonFlag()
 	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
 		id := c.Args[0]
 		err := operator.Retry(ctx, id)
@@ -100,6 +101,9 @@ func retryJob(c *call) action {
 			return errors.New(`no such job waits; "jobs list" names those that do, and "events redeliver" sends an event that failed again`)
 		case err != nil:
 			return err
+		}
+		if c.json {
+			return c.print(record{{name: "job_id", value: id}})
 		}
 		_, err = fmt.Fprintln(c.Stdout, "due now:", id)
 		return err
