@@ -30,7 +30,7 @@ const (
 
 // BenchmarkDesk measures what an operator asks of a store with 100,000 checkouts, or with the number in the environment:
 //
-//	PROVIDER_CHECKOUT_BENCH_CHECKOUTS=1000000 go test -run xxx -bench Desk -benchtime 300x -timeout 0 ./cmd/provider-checkout/bench
+//	PROVIDER_CHECKOUT_BENCH_CHECKOUTS=1000000 go test -run '^$' -bench Desk -benchtime 300x -timeout 0 ./cmd/provider-checkout/bench
 //
 // The store is filled by SQL in minutes, in a few statements. Half of the checkouts are confirmed.
 func BenchmarkDesk(b *testing.B) {
