@@ -68,7 +68,7 @@ func (s *Store) prepare(ctx context.Context) (more bool, err error) {
 // fold fills in the words by which operators find some checkouts, and reports whether there may be more.
 func (s *Store) fold(ctx context.Context) (more bool, err error) {
 	err = s.Do(ctx, "fold names", func(ctx context.Context, t Tx) error {
-		list, err := All(ctx, t, scanUnfolded, selectUnfolded+` ORDER BY id LIMIT ?`, foldAtOnce)
+		list, err := All(ctx, t, scanUnfolded, selectUnfolded+` ORDER BY created_ms LIMIT ?`, foldAtOnce)
 		if more = len(list) == foldAtOnce; err != nil || len(list) == 0 {
 			return err
 		}

@@ -4,7 +4,7 @@
 ALTER TABLE checkouts ADD COLUMN search_family text COLLATE "C";
 ALTER TABLE checkouts ADD COLUMN search_name text COLLATE "C";
 ALTER TABLE checkouts ADD COLUMN search_email text COLLATE "C";
-CREATE INDEX checkouts_unfolded ON checkouts (id) WHERE search_name IS NULL;
+CREATE INDEX checkouts_unfolded ON checkouts (created_ms) WHERE search_name IS NULL;
 CREATE INDEX checkouts_search_family ON checkouts (search_family, id) WHERE search_family IS NOT NULL;
 CREATE INDEX checkouts_search_name ON checkouts (search_name, id) WHERE search_name IS NOT NULL;
 CREATE INDEX checkouts_search_email ON checkouts (search_email, id) WHERE search_email IS NOT NULL;
