@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -77,11 +78,12 @@ type Options struct {
 	Sender  func(catalogue.Environment) ports.Sender // of events that are sent again
 	Links   Links
 	// SetupLifetime is the time for which a setup link opens that is sent to a payer.
-	SetupLifetime time.Duration
-	Log           *slog.Logger
-	Now           func() time.Time
-	Rand          io.Reader
-	Observe       func(web.Answered)
+	SetupLifetime  time.Duration
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
+	Log            *slog.Logger
+	Now            func() time.Time
+	Rand           io.Reader
+	Observe        func(web.Answered)
 }
 
 // desk serves the pages.
@@ -109,7 +111,7 @@ func New(o Options) (http.Handler, error) {
 	if err := errors.Join(o.Check(env)...); err != nil {
 		return nil, err
 	}
-	shared := web.Options{Log: o.Log, BaseURL: o.URL, Now: o.Now, Rand: o.Rand, Observe: o.Observe}.Complete()
+	shared := web.Options{Log: o.Log, TrustedProxies: o.TrustedProxies, BaseURL: o.URL, Now: o.Now, Rand: o.Rand, Observe: o.Observe}.Complete()
 	o.Log, o.Now, o.Rand = shared.Log, shared.Now, shared.Rand
 	d := &desk{Options: o, site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files}), roles: clickable()}
 	var err error

@@ -164,12 +164,11 @@ func measure(m *ops.Metrics, svc *service.Service, p *gocardless.Processor, r *g
 
 // addDesk adds the operator's web desk.
 func (s *Site) addDesk(c Config) error {
+	sender := webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
 	handler, err := desk.New(desk.Options{Settings: c.Desk.Settings, Links: c.Desk.Links, Store: c.Store, Secrets: c.Secrets,
 		SetupLifetime: c.Service.SetupLifetime, Setups: fakeprocessor.New(fakeprocessor.Options{Records: c.Store}),
 		Sandbox: c.Service.Environment == catalogue.Sandbox, Observe: c.Metrics.ObserveRequest, Log: c.Log,
-		Sender: func(catalogue.Environment) ports.Sender {
-			return webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
-		}})
+		TrustedProxies: c.TrustedProxies, Sender: func(catalogue.Environment) ports.Sender { return sender }})
 	if err != nil {
 		return fmt.Errorf("set up the desk: %w", err)
 	}
