@@ -8,8 +8,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
 
-// Approval is an act of an operator that waits for a second person. It ends once: it is approved, declined, or its time runs out. Each
-// end is an entry of the evidence log under the id of the approval, so that there is one at most.
+// Approval is an act of an operator that waits for a second person. It ends once: it is approved, declined, or its time runs out.
+// Each end is an entry of the evidence log under the id of the approval, so that there is one at most.
 type Approval struct {
 	ID       string // apr_…
 	Act      string
@@ -46,7 +46,7 @@ func (j Job) Approval() (Approval, error) {
 		Person: w.Person, AskedAt: j.CreatedAt}, nil
 }
 
-// Ended returns the record of an approval that ended without the act: how is "declined" or "expired", and why a sentence for the log.
+// Ended returns the record of an approval that ended without the act: how is "declined" or "expired", and why is for the log.
 func (a Approval) Ended(how, why string, at time.Time) evidence.Operation {
 	return evidence.Operation{At: at, Operator: OperatorIn(a.By, a.Role), Name: a.Act + " " + how, Subject: a.Target, Reason: a.Reason,
 		Changes: []string{why}}

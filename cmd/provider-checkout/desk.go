@@ -15,9 +15,10 @@ import (
 const (
 	deskSecretVariable = "PROVIDER_CHECKOUT_DESK_OIDC_CLIENT_SECRET"
 
-	deskHelp = "--desk-addr answers the people who work with this service every day, in a browser: cmd/provider-checkout/docs/desk.md. They sign\n" +
-		"in by OpenID Connect, with the client secret in " + deskSecretVariable + ",\n" +
-		"or in the file that the same name with _FILE names. In a sandbox without --desk-oidc-issuer whoever reaches it signs in as anybody."
+	deskHelp = "--desk-addr answers the people who work with this service every day, in a browser (docs/desk.md).\n" +
+		"They sign in by OpenID Connect, with the client secret in " + deskSecretVariable + ",\n" +
+		"or in the file that the same name with _FILE names. In a sandbox without --desk-oidc-issuer whoever\n" +
+		"reaches it signs in as anybody."
 )
 
 // deskFlags defines the flags of the web desk.
@@ -29,7 +30,8 @@ func (s *server) deskFlags() {
 	fs.StringVar(&s.desk.ClientID, "desk-oidc-client-id", "", "`ID` of the desk at the issuer")
 	cli.Var(fs, &s.desk.Roles, "desk-roles", "", parseFile(fs.Stdin, desk.ParseRoles),
 		"`FILE` that says which groups of the issuer have which roles at the desk")
-	cli.Var(fs, &s.desk.Idle, "desk-idle", "30m", parseLifetime, "`DURATION` after which somebody who does nothing at the desk is signed out")
+	cli.Var(fs, &s.desk.Idle, "desk-idle", "30m", parseLifetime,
+		"`DURATION` after which somebody who does nothing at the desk is signed out")
 	cli.Var(fs, &s.desk.Session, "desk-session", "8h", parseLifetime, "`DURATION` after which everybody signs in to the desk again")
 }
 

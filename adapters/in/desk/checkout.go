@@ -68,7 +68,8 @@ func (v *visit) checkout() error {
 	if p, err := v.Store.Provider(ctx, c.ProviderCode); err == nil {
 		view.Provider = p.DisplayName()
 	}
-	slices.SortStableFunc(moments, func(a, b checkout.Moment) int { return a.At.Compare(b.At) }) // a page is noted later than it was shown
+	// A payer's page is noted later than it was shown.
+	slices.SortStableFunc(moments, func(a, b checkout.Moment) int { return a.At.Compare(b.At) })
 	for _, m := range moments {
 		view.Moments = append(view.Moments, momentView{m, momentTexts[m.Kind]})
 	}
@@ -105,7 +106,7 @@ func (v *visit) job(j checkout.JobRecord) jobView {
 		if v.session.roleFor(operate.ActRedeliver) != "" {
 			view.Retry = "Send again"
 		}
-	case j.Job.Kind == checkout.JobNotify && j.State != checkout.JobPending && checkout.NoticeKind(j.Job.Name) != checkout.NoticeOfLink:
+	case j.Job.Kind == checkout.JobNotify && j.State != checkout.JobPending && j.Job.Name != string(checkout.NoticeOfLink):
 		view.Notice = v.session.roleFor(operate.ActNotice) != ""
 	case j.State == checkout.JobPending && v.session.roleFor(operate.ActRetry) != "":
 		view.Retry = "Try now"
@@ -192,7 +193,8 @@ var momentTexts = map[checkout.MomentKind]string{
 
 // jobTexts say what a job does; it is about a checkout.
 var jobTexts = map[checkout.JobKind]string{
-	checkout.JobDeliver: "Event", checkout.JobRedeliver: "Event, again", checkout.JobNotify: "E-mail", checkout.JobOpen: "CRM: open", checkout.JobComplete: "CRM: complete",
+	checkout.JobDeliver: "Event", checkout.JobRedeliver: "Event, again", checkout.JobNotify: "E-mail",
+	checkout.JobOpen: "CRM: open", checkout.JobComplete: "CRM: complete",
 	checkout.JobAuthority: "CRM: mandate", checkout.JobEnd: "CRM: end", checkout.JobLook: "Look at the setup",
 	checkout.JobCancel: "Processor: end",
 }

@@ -111,7 +111,8 @@ func New(o Options) (http.Handler, error) {
 	if err := errors.Join(o.Check(env)...); err != nil {
 		return nil, err
 	}
-	shared := web.Options{Log: o.Log, TrustedProxies: o.TrustedProxies, BaseURL: o.URL, Now: o.Now, Rand: o.Rand, Observe: o.Observe}.Complete()
+	shared := web.Options{Log: o.Log, TrustedProxies: o.TrustedProxies, BaseURL: o.URL, Now: o.Now, Rand: o.Rand,
+		Observe: o.Observe}.Complete()
 	o.Log, o.Now, o.Rand = shared.Log, shared.Now, shared.Rand
 	d := &desk{Options: o, site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files}), roles: clickable()}
 	var err error
@@ -175,11 +176,11 @@ var messages = map[int]struct{ Title, Text string }{
 	http.StatusNotFound:              {"There is no such page", "Look for the order, the student or the agreement with Find."},
 	http.StatusMethodNotAllowed:      {"This page does not work that way", "Go back, and try another way."},
 	http.StatusConflict:              {"It cannot be done now", "What is on record has changed. Go back and look again."},
-	http.StatusUnprocessableEntity:   {"Something is missing", "Go back, and fill in the form. An act needs a reason, in one line, without personal data."},
+	http.StatusUnprocessableEntity:   {"Something is missing", "An act needs a reason, in one line, without personal data."},
 	http.StatusGone:                  {"This page opens no more", "It was opened before, or a day has passed. Ask for a new one."},
 	http.StatusInternalServerError:   {"Something went wrong", "Wait a minute, then try again."},
 	http.StatusServiceUnavailable:    {"The store is busy", "Wait a few seconds, then try again."},
-	http.StatusBadGateway:            {"The sign-in does not answer", "The issuer of sign-ins cannot be reached. Try again in a minute."},
+	http.StatusBadGateway:            {"The sign-in does not answer", "Try again in a minute."},
 	http.StatusUnauthorized:          {"You are not signed in", "The sign-in was not accepted, or no group of yours has a role here."},
 	http.StatusRequestEntityTooLarge: {"The form is too large", "Go back, and enter less."},
 }
@@ -203,7 +204,8 @@ func (d *desk) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case status == http.StatusUnauthorized:
 		d.Log.WarnContext(r.Context(), "sign in to the desk", slog.String("error", err.Error()))
 	case status >= http.StatusInternalServerError:
-		d.Log.ErrorContext(r.Context(), "serve the desk", slog.String("route", web.RequestOf(r.Context()).Route), slog.String("error", err.Error()))
+		d.Log.ErrorContext(r.Context(), "serve the desk", slog.String("route", web.RequestOf(r.Context()).Route),
+			slog.String("error", err.Error()))
 	}
 	if why := reasonOf(err); why != "" {
 		d.explain(w, r, status, why)

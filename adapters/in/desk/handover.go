@@ -22,8 +22,8 @@ const (
 	handoverUse   = "handover"
 )
 
-// handover is an API key that is promised to a provider, sealed in the address of a page that needs no sign-in. The key is made when
-// the page is opened. Its id is drawn before, and a store takes one key of an id: so the page opens once.
+// handover is an API key that is promised to a provider, sealed in the address of a page that needs no sign-in. The key is made
+// when the page is opened. Its id is drawn before, and a store takes one key of an id: so the page opens once.
 type handover struct {
 	Key                      []byte // the bytes of the id
 	Provider, Label          string
@@ -49,8 +49,8 @@ func (v *visit) keys() error {
 		return errors.Join(errFields, err)
 	}
 	o := v.operator
-	h := handover{Label: with.Label, Expires: with.ExpiresAt, Key: make([]byte, catalogue.KeyIDSize), Provider: v.id(), Name: o.By, Role: string(o.Role), Person: o.Person, Text: o.Reason,
-		Until: v.Now().Add(handoverLimit)}
+	h := handover{Key: make([]byte, catalogue.KeyIDSize), Provider: v.id(), Label: with.Label, Expires: with.ExpiresAt,
+		Name: o.By, Role: string(o.Role), Person: o.Person, Text: o.Reason, Until: v.Now().Add(handoverLimit)}
 	if !h.Expires.IsZero() && h.Expires.Before(h.Until) {
 		h.Until = h.Expires
 	}
@@ -112,7 +112,8 @@ func (d *desk) offerKey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, here := d.session(r)
-	d.show(w, r, http.StatusOK, "handover.html", "An API key", handoverView{handover: h, At: h.Until.In(d.zone).Format(timeLayout), Here: here})
+	view := handoverView{handover: h, At: h.Until.In(d.zone).Format(timeLayout), Here: here}
+	d.show(w, r, http.StatusOK, "handover.html", "An API key", view)
 }
 
 // handoverView is the content of the page that hands over a key.
@@ -127,8 +128,8 @@ type handoverView struct {
 func (d *desk) handOver(w http.ResponseWriter, r *http.Request) {
 	h, err := d.handover(r)
 	if err == nil {
-		o := operate.Operator{Store: d.Store, Keyring: d.keyring, By: h.Name, Role: operate.Role(h.Role), Person: h.Person, Reason: h.Text,
-			Now: d.Now, Rand: io.MultiReader(bytes.NewReader(h.Key), d.Rand)} // a key's id is made of the first bytes
+		o := operate.Operator{Store: d.Store, Keyring: d.keyring, By: h.Name, Role: operate.Role(h.Role), Person: h.Person,
+			Reason: h.Text, Now: d.Now, Rand: io.MultiReader(bytes.NewReader(h.Key), d.Rand)} // a key's id is made of the first bytes
 		var key string
 		if key, err = o.IssueKey(r.Context(), h.Provider, operate.KeyOptions{Label: h.Label, ExpiresAt: h.Expires}); err == nil {
 			d.show(w, r, http.StatusOK, "handover.html", "An API key", handoverView{handover: h, New: key})

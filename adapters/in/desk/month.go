@@ -29,7 +29,7 @@ type monthView struct {
 	Differences          int
 }
 
-// month shows the figures of a month, or answers with the file of every agreement that it concerns, which the log keeps the SHA-256 of.
+// month shows the figures of a month, or answers with the file of every agreement that it concerns.
 func (v *visit) month() error {
 	name, isFile := strings.CutSuffix(v.id(), ".csv")
 	m, err := checkout.ParseMonth(name, v.zone)
@@ -70,14 +70,15 @@ func (v *monthView) add(m checkout.Month, l checkout.MonthLine) {
 	}
 }
 
-// monthFile answers with the report as CSV.
+// monthFile answers with the report as CSV, whose SHA-256 the evidence log keeps.
 func (v *visit) monthFile(name string, m checkout.Month) error {
 	var file bytes.Buffer
 	n, err := operate.WriteMonth(v.r.Context(), v.Store, m, &file)
 	if err != nil {
 		return err
 	}
-	err = v.operator.Record(v.r.Context(), operate.MonthOperation(name, count(n, "agreement"), fmt.Sprintf("%x", sha256.Sum256(file.Bytes()))))
+	sum := fmt.Sprintf("%x", sha256.Sum256(file.Bytes()))
+	err = v.operator.Record(v.r.Context(), operate.MonthOperation(name, count(n, "agreement"), sum))
 	if err == nil {
 		v.site.File(v.w, name+".csv", "text/csv; charset=utf-8", file.Bytes())
 	}

@@ -85,7 +85,7 @@ func statusOf(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, ports.ErrNotFound), errors.Is(err, operate.ErrNoProvider):
 		return http.StatusNotFound
-	case errors.Is(err, operate.ErrDecided), errors.Is(err, errNotErasable), impossible(err), refusal != nil && refusal.Code == checkout.CodeConflict:
+	case impossible(err), refusal != nil && refusal.Code == checkout.CodeConflict:
 		return http.StatusConflict
 	case refusal != nil && refusal.Code == checkout.CodeValidation:
 		return http.StatusUnprocessableEntity
@@ -99,10 +99,10 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// impossible reports whether the state of a checkout forbids an act.
+// impossible reports whether the state of what is on record forbids an act.
 func impossible(err error) bool {
 	return slices.ContainsFunc([]error{checkout.ErrNoLink, checkout.ErrLinkSent, checkout.ErrNotConfirmed, checkout.ErrWaitsForCRM,
-		checkout.ErrErased}, func(of error) bool { return errors.Is(err, of) })
+		checkout.ErrErased, operate.ErrDecided, errNotErasable}, func(of error) bool { return errors.Is(err, of) })
 }
 
 // guarded returns the handler of a route: for a session with a role to which the act is open, with a reason and shortly after a

@@ -114,7 +114,8 @@ func (i *issuer) exchange(ctx context.Context, code string, p pending) (*oidc.ID
 	defer cancel()
 	answer, err := config.Exchange(ctx, code, oauth2.VerifierOption(p.Verifier))
 	if refusal := (*oauth2.RetrieveError)(nil); errors.As(err, &refusal) { // its text may have anything in it
-		return nil, claims{}, fmt.Errorf("%w: the issuer refuses the code: status %d, %.40q", errSignIn, refusal.Response.StatusCode, refusal.ErrorCode)
+		return nil, claims{}, fmt.Errorf("%w: the issuer refuses the code: status %d, %.40q", errSignIn,
+			refusal.Response.StatusCode, refusal.ErrorCode)
 	} else if err != nil {
 		return nil, claims{}, fmt.Errorf("%w: %w", errIssuer, err)
 	}

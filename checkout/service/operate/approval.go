@@ -44,8 +44,8 @@ func (o Operator) Approvals(ctx context.Context) ([]checkout.Approval, error) {
 	return o.approvals(ctx, checkout.JobFilter{})
 }
 
-// Approval returns an act that waits for a second person. ErrDecided if it does not wait, or not any more; ports.ErrNotFound if there is
-// no such act.
+// Approval returns an act that waits for a second person. ErrDecided if it does not wait, or not any more; ports.ErrNotFound if
+// there is no such act.
 func (o Operator) Approval(ctx context.Context, id string) (checkout.Approval, error) {
 	switch list, err := o.approvals(ctx, checkout.JobFilter{ID: id}); {
 	case err != nil:

@@ -13,10 +13,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// NotifyAgain has a notice sent again that the payer of a checkout was sent, or that was given up. A running server sends it, if what it
-// says is still true. A link is not sent so: MailLink does. ports.ErrNotFound if the checkout has no such notice.
+// NotifyAgain has a notice sent again that the payer of a checkout was sent, or that was given up. A running server sends it, if
+// what it says is still true. A link is not sent so: MailLink does. ports.ErrNotFound if the checkout has no such notice.
 func (o Operator) NotifyAgain(ctx context.Context, checkoutID, id string) error {
-	found, err := o.Store.Jobs(ctx, checkout.JobFilter{ID: id, CheckoutID: checkoutID, Kinds: []checkout.JobKind{checkout.JobNotify}}, 1)
+	notices := checkout.JobFilter{ID: id, CheckoutID: checkoutID, Kinds: []checkout.JobKind{checkout.JobNotify}}
+	found, err := o.Store.Jobs(ctx, notices, 1)
 	switch {
 	case err != nil:
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// SetActive has a provider's calls accepted, or refused, and reports whether that is a change. Nothing is recorded without a change.
+// SetActive has a provider's calls accepted, or refused, and reports whether that is a change. Without a change nothing is recorded.
 // ErrNoProvider if there is no such provider.
 func (o Operator) SetActive(ctx context.Context, code string, active bool) (changed bool, err error) {
 	act := ActDisable
@@ -20,7 +20,8 @@ func (o Operator) SetActive(ctx context.Context, code string, active bool) (chan
 }
 
 // changeProvider changes one provider, and reports whether it is another then.
-func (o Operator) changeProvider(ctx context.Context, act Act, code string, change func(*catalogue.Provider)) (changed bool, err error) {
+func (o Operator) changeProvider(ctx context.Context, act Act, code string,
+	change func(*catalogue.Provider)) (changed bool, err error) {
 	err = o.Store.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		after := slices.Clone(before)
 		i := slices.IndexFunc(after, func(c catalogue.Configuration) bool { return c.Provider.Code == code })
