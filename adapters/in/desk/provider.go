@@ -1,10 +1,12 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -132,6 +134,16 @@ func (v *visit) redeliver() error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w: %w", errPartly, err)
 	}
+	return v.back(v.here(), err)
+}
+
+// rate has the provider make so many requests a second, or the usual number for an empty field.
+func (v *visit) rate() error {
+	rate, err := strconv.Atoi(cmp.Or(v.field("rate"), "0"))
+	if err != nil || rate < 0 || rate > catalogue.MaxRate {
+		return errFields
+	}
+	_, err = v.operator.SetRate(v.r.Context(), v.id(), rate)
 	return v.back(v.here(), err)
 }
 

@@ -160,3 +160,22 @@ func TestTheFailedEventsOfAProviderAreSentAgain(t *testing.T) {
 	}
 	b.get(t, "/providers/KOWHAI").has(t, "<dt>done</dt><dd>1</dd>").lacks(t, "First given up")
 }
+
+func TestTheRateOfAProviderIsChangedAndRecorded(t *testing.T) {
+	w := newWorld(t)
+	b := w.as(t, "Aroha", operate.Engineer)
+	for _, wrong := range []string{"x", "-1", "1.5", "1000000000"} {
+		b.post(t, "/providers/KOWHAI/rate", "rate", wrong, "reason", "ticket 7").is(t, http.StatusUnprocessableEntity)
+	}
+	b.post(t, "/providers/KOWHAI/rate", "rate", "7").is(t, http.StatusUnprocessableEntity)
+	b.post(t, "/providers/TUI/rate", "rate", "7", "reason", "ticket 7").is(t, http.StatusNotFound)
+	w.one(t)
+	for range 2 {
+		b.post(t, "/providers/KOWHAI/rate", "rate", "7", "reason", "ticket 7").is(t, http.StatusSeeOther)
+	}
+	w.one(t, `"operator":"Aroha (engineer)","operation":"providers rate","subject":"KOWHAI","reason":"ticket 7"`)
+	b.get(t, "/providers/KOWHAI").has(t, "7 requests a second")
+	w.forward(time.Second)
+	b.post(t, "/providers/KOWHAI/rate", "rate", "", "reason", "ticket 7").is(t, http.StatusSeeOther)
+	b.get(t, "/providers/KOWHAI").lacks(t, "7 requests a second")
+}

@@ -45,6 +45,7 @@ func routes() []Route {
 		{"GET /providers", operate.ActSee, (*visit).providers},
 		{"GET /providers/{id}", operate.ActSee, (*visit).provider},
 		{"POST /providers/{id}/redeliver", operate.ActRedeliverAll, (*visit).redeliver},
+		{"POST /providers/{id}/rate", operate.ActRate, (*visit).rate},
 		{"POST /providers/{id}/disable", operate.ActDisable, (*visit).disable},
 		{"POST /providers/{id}/enable", operate.ActEnable, (*visit).enable},
 		{"POST /providers/{id}/keys", operate.ActRevokeKey, (*visit).keys},

@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -17,6 +18,15 @@ func (o Operator) SetActive(ctx context.Context, code string, active bool) (chan
 		act = ActEnable
 	}
 	return o.changeProvider(ctx, act, code, func(p *catalogue.Provider) { p.Active = active })
+}
+
+// SetRate has the service take so many requests a second with the keys of a provider, or its usual number for 0, and reports whether
+// that is a change. ErrNoProvider if there is no such provider.
+func (o Operator) SetRate(ctx context.Context, code string, rate int) (changed bool, err error) {
+	if rate < 0 || rate > catalogue.MaxRate {
+		return false, fmt.Errorf("a rate must be from 0 to %d requests a second", catalogue.MaxRate)
+	}
+	return o.changeProvider(ctx, ActRate, code, func(p *catalogue.Provider) { p.RateLimit = rate })
 }
 
 // changeProvider changes one provider, and reports whether it is another then.
