@@ -106,6 +106,8 @@ func reasonOf(err error) string {
 		return err.Error()
 	case errors.Is(err, errPartly):
 		return "It took too long, and a part of it is done. Go back, and do the rest."
+	case errors.Is(err, operate.ErrNoDestination):
+		return "The provider has no receiver of events."
 	case errors.Is(err, checkout.ErrNoLink):
 		return "There is nothing to set up: no link is needed."
 	case errors.Is(err, checkout.ErrLinkSent):

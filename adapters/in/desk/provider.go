@@ -137,6 +137,12 @@ func (v *visit) redeliver() error {
 	return v.back(v.here(), err)
 }
 
+// ping sends the provider's receiver a test event, whose outcome the history has.
+func (v *visit) ping() error {
+	_, err := v.operator.Ping(v.r.Context(), v.id(), v.Sender)
+	return v.back(v.here()+"#history", err)
+}
+
 // rate has the provider make so many requests a second, or the usual number for an empty field.
 func (v *visit) rate() error {
 	rate, err := strconv.Atoi(cmp.Or(v.field("rate"), "0"))

@@ -179,3 +179,14 @@ func TestTheRateOfAProviderIsChangedAndRecorded(t *testing.T) {
 	b.post(t, "/providers/KOWHAI/rate", "rate", "", "reason", "ticket 7").is(t, http.StatusSeeOther)
 	b.get(t, "/providers/KOWHAI").lacks(t, "7 requests a second")
 }
+
+func TestATestEventIsSentAndRecorded(t *testing.T) {
+	w := newWorld(t)
+	b := w.as(t, "Aroha", operate.Engineer)
+	b.post(t, "/providers/TUI/ping").is(t, http.StatusNotFound)
+	w.one(t)
+	b.get(t, "/providers/KOWHAI").has(t, "Send a test event")
+	b.post(t, "/providers/KOWHAI/ping").is(t, http.StatusSeeOther)
+	w.one(t, `"operator":"Aroha (engineer)","operation":"providers ping","subject":"KOWHAI"`, "ping: taken")
+	b.get(t, "/providers/KOWHAI").has(t, "providers ping", "ping: taken")
+}

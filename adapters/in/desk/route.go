@@ -44,6 +44,7 @@ func routes() []Route {
 		{"GET /audit", operate.ActAudit, (*visit).audit},
 		{"GET /providers", operate.ActSee, (*visit).providers},
 		{"GET /providers/{id}", operate.ActSee, (*visit).provider},
+		{"POST /providers/{id}/ping", operate.ActPing, (*visit).ping},
 		{"POST /providers/{id}/redeliver", operate.ActRedeliverAll, (*visit).redeliver},
 		{"POST /providers/{id}/rate", operate.ActRate, (*visit).rate},
 		{"POST /providers/{id}/disable", operate.ActDisable, (*visit).disable},
@@ -103,7 +104,7 @@ func statusOf(err error) int {
 // impossible reports whether the state of what is on record forbids an act.
 func impossible(err error) bool {
 	return slices.ContainsFunc([]error{checkout.ErrNoLink, checkout.ErrLinkSent, checkout.ErrNotConfirmed, checkout.ErrWaitsForCRM,
-		checkout.ErrErased, operate.ErrDecided, errNotErasable}, func(of error) bool { return errors.Is(err, of) })
+		checkout.ErrErased, operate.ErrDecided, operate.ErrNoDestination, errNotErasable}, func(of error) bool { return errors.Is(err, of) })
 }
 
 // guarded returns the handler of a route: for a session with a role to which the act is open, with a reason and shortly after a

@@ -38,7 +38,7 @@ const (
 	ActRedeliver Act = "events redeliver" // one event
 	ActRetry     Act = "jobs retry"
 
-	ActPing         Act = "ping"
+	ActPing         Act = "providers ping"
 	ActRedeliverAll Act = "redeliver all" // of a provider
 	ActDisable      Act = "providers disable"
 	ActEnable       Act = "providers enable"
