@@ -25,9 +25,6 @@ func (p page) Roles() []operate.Role { return p.v.session.roles }
 // May reports whether a role of the session may do an act, or ask for it.
 func (p page) May(act operate.Act) bool { return p.v.session.roleFor(act) != "" }
 
-// Asks reports whether the session may ask for an act, for which a second person is needed.
-func (p page) Asks(act operate.Act) bool { return len(operate.RightsTo(act).Ask) > 0 && p.May(act) }
-
 // Fresh reports whether dangerous acts need no new sign-in.
 func (p page) Fresh() bool { return p.v.session.fresh(p.v.Now()) }
 

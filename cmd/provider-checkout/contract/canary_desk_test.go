@@ -20,7 +20,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-var listed = regexp.MustCompile(`href="(/checkouts/[^"]+)"`)
+var (
+	listed   = regexp.MustCompile(`href="(/checkouts/[^"]+)"`)
+	withdraw = regexp.MustCompile(`action="(/checkouts/[^"]+/withdraw)"`)
+	approve  = regexp.MustCompile(`action="(/approvals/[^"]+/approve)"`)
+)
 
 // operators has operators of every role look for the student at the desk, and at everything that they find. Their pages are searched
 // with the payer's, and so are the log, the addresses, the cookies and the routes of the metrics.
@@ -79,7 +83,11 @@ func (m *mine) operator(t *testing.T, client *http.Client, base, role string) {
 		}
 		return response{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}
 	}
-	visit("/sign-in", url.Values{"name": {"Ben"}, "role": {role}})
+	name := "Ben"
+	if role == "support" {
+		name = "Aroha"
+	}
+	visit("/sign-in", url.Values{"name": {name}, "role": {role}})
 	all := visit("/find?provider=KOWHAI", nil)
 	checkouts := listed.FindAllStringSubmatch(all.Body, 2)
 	if len(checkouts) != 2 {
@@ -95,6 +103,22 @@ func (m *mine) operator(t *testing.T, client *http.Client, base, role string) {
 		revealed := visit(checkouts[0][1]+"/reveal", form)
 		if shown := strings.Contains(revealed.Body, canaryEmail); shown && form.Get("reason") != "ticket 7" {
 			t.Errorf("%s sees the address for %v", role, form)
+		}
+	}
+	send := func(form *regexp.Regexp, page response, fields url.Values) response {
+		found := form.FindStringSubmatch(page.Body)
+		if found == nil {
+			t.Fatalf("%s has no form to %s: %d %s", role, form, page.Status, page.Body)
+		}
+		return visit(found[1], fields)
+	}
+	switch role { // on every store
+	case "support":
+		m.pages = append(m.pages, send(withdraw, visit("/find?q=GOOD", nil), url.Values{"ground": {"error"}, "reason": {"ticket 7"}}))
+	case "compliance":
+		m.pages = append(m.pages, send(approve, visit("/approvals", nil), url.Values{}))
+		if page := visit("/find?q=GOOD", nil); !strings.Contains(page.Body, "<h1>Withdrawn</h1>") {
+			t.Errorf("the agreement that two people withdrew: %d %s", page.Status, page.Body)
 		}
 	}
 }
