@@ -21,6 +21,8 @@ func TestADeskThatIsHalfConfiguredIsRefused(t *testing.T) {
 	}{
 		{"a URL without an address", nil, whole[1:2], "--desk-url needs --desk-addr"},
 		{"an issuer without an address", nil, whole[2:3], "--desk-oidc-issuer needs --desk-addr"},
+		{"roles without an address", nil, whole[4:5], "--desk-roles needs --desk-addr"},
+		{"a client without an address", nil, whole[3:4], "--desk-oidc-client-id needs --desk-addr"},
 		{"an issuer alone", nil, append(whole[:1:1], whole[2]), "--desk-addr needs --desk-url; --desk-addr needs --desk-oidc-client-id; " +
 			"--desk-addr needs --desk-roles; the client secret of the desk is missing (PROVIDER_CHECKOUT_DESK_OIDC_CLIENT_SECRET"},
 		{"no client secret", nil, whole, "the client secret of the desk is missing"},

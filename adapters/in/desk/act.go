@@ -60,9 +60,6 @@ func (v *visit) erase() error {
 	return v.ask(operate.ActErase, v.id(), "")
 }
 
-// errNotErasable: something on record still needs the personal data. What follows says what.
-var errNotErasable = errors.New("it cannot be erased")
-
 // erasable returns the student of a checkout, whose personal data nothing needs.
 func (v *visit) erasable(ctx context.Context, o operate.Operator, id string) (s operate.Student, err error) {
 	c, err := v.Store.Checkout(ctx, id)
@@ -92,32 +89,3 @@ func (v *visit) ask(act operate.Act, target, detail string) error {
 
 // here returns the page of the record to which the route of an act belongs.
 func (v *visit) here() string { return v.r.URL.Path[:strings.LastIndex(v.r.URL.Path, "/")] }
-
-// reasonOf returns why an act is not done, in words for the operator; "" for an error without such words.
-func reasonOf(err error) string {
-	switch {
-	case errors.Is(err, operate.ErrSamePerson):
-		return "Whoever asked for an act cannot approve it, under another role either."
-	case errors.Is(err, operate.ErrNoReason):
-		return "The act needs a reason."
-	case errors.Is(err, operate.ErrNamed):
-		return "The reason stays on record for ever: it must not name the student."
-	case errors.Is(err, errNotErasable):
-		return err.Error()
-	case errors.Is(err, errPartly):
-		return "It took too long, and a part of it is done. Go back, and do the rest."
-	case errors.Is(err, operate.ErrNoDestination):
-		return "The provider has no receiver of events."
-	case errors.Is(err, checkout.ErrNoLink):
-		return "There is nothing to set up: no link is needed."
-	case errors.Is(err, checkout.ErrLinkSent):
-		return "A link was sent less than ten minutes ago."
-	case errors.Is(err, checkout.ErrNotConfirmed):
-		return "There is no agreement to withdraw."
-	case errors.Is(err, checkout.ErrWaitsForCRM):
-		return "It waits for the CRM: try again when the CRM has answered."
-	case errors.Is(err, checkout.ErrErased):
-		return "The personal data was erased, and with it the ids that the act needs."
-	}
-	return ""
-}

@@ -129,7 +129,7 @@ func New(o Options) (http.Handler, error) {
 		d.roles, d.issuer = o.Settings.Roles, &issuer{desk: d, client: &http.Client{Timeout: issuerLimit}}
 	}
 	return web.Wrap(shared, d.sameOrigin(d.router()), func(w http.ResponseWriter, r *http.Request) {
-		d.message(w, r, http.StatusInternalServerError)
+		d.message(w, r, http.StatusInternalServerError, "")
 	}), nil
 }
 
@@ -137,7 +137,7 @@ func New(o Options) (http.Handler, error) {
 func (d *desk) sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d.message(w, r, http.StatusForbidden)
+		d.message(w, r, http.StatusForbidden, "")
 	}))
 	return protection.Handler(next)
 }
@@ -145,10 +145,10 @@ func (d *desk) sameOrigin(next http.Handler) http.Handler {
 // router returns the desk's routes.
 func (d *desk) router() http.Handler {
 	router := web.NewRouter()
-	router.NotFoundHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.message(w, r, http.StatusNotFound) })
+	router.NotFoundHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.message(w, r, http.StatusNotFound, "") })
 	router.MethodNotAllowedHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", router.Allowed(r))
-		d.message(w, r, http.StatusMethodNotAllowed)
+		d.message(w, r, http.StatusMethodNotAllowed, "")
 	})
 	router.On("GET "+signInPath, http.HandlerFunc(d.signIn))
 	router.On("POST "+signInPath, http.HandlerFunc(d.click))
@@ -167,51 +167,6 @@ func (d *desk) router() http.Handler {
 func (d *desk) show(w http.ResponseWriter, r *http.Request, status int, name, title string, data any) {
 	d.site.Show(w, r, name, web.View{Status: status, Title: title, Brand: "Desk", Sandbox: d.Sandbox, Plain: true,
 		Styles: []string{assetsPath + "desk.css"}, Data: data})
-}
-
-// messages are the pages without a content of their own, by their status.
-var messages = map[int]struct{ Title, Text string }{
-	http.StatusBadRequest:            {"The form could not be read", "Go back, and send it again."},
-	http.StatusForbidden:             {"You may not do that", "None of your roles allows it, or the form came from another website."},
-	http.StatusNotFound:              {"There is no such page", "Look for the order, the student or the agreement with Find."},
-	http.StatusMethodNotAllowed:      {"This page does not work that way", "Go back, and try another way."},
-	http.StatusConflict:              {"It cannot be done now", "What is on record has changed. Go back and look again."},
-	http.StatusUnprocessableEntity:   {"Something is missing", "An act needs a reason, in one line, without personal data."},
-	http.StatusGone:                  {"This page opens no more", "It was opened before, or a day has passed. Ask for a new one."},
-	http.StatusInternalServerError:   {"Something went wrong", "Wait a minute, then try again."},
-	http.StatusServiceUnavailable:    {"The store is busy", "Wait a few seconds, then try again."},
-	http.StatusBadGateway:            {"The sign-in does not answer", "Try again in a minute."},
-	http.StatusUnauthorized:          {"You are not signed in", "The sign-in was not accepted, or no group of yours has a role here."},
-	http.StatusRequestEntityTooLarge: {"The form is too large", "Go back, and enter less."},
-}
-
-// message answers with a page that says what is the matter.
-func (d *desk) message(w http.ResponseWriter, r *http.Request, status int) {
-	m := messages[status]
-	d.explain(w, r, status, m.Text)
-}
-
-// explain answers with a page that says why something is not done.
-func (d *desk) explain(w http.ResponseWriter, r *http.Request, status int, why string) {
-	title := messages[status].Title
-	d.show(w, r, status, "message.html", title, struct{ Title, Text, Reference string }{title, why, web.RequestID(r.Context())})
-}
-
-// fail answers with the page for an error. An error that is the operator's own is not logged.
-func (d *desk) fail(w http.ResponseWriter, r *http.Request, err error) {
-	status := statusOf(err)
-	switch {
-	case status == http.StatusUnauthorized:
-		d.Log.WarnContext(r.Context(), "sign in to the desk", slog.String("error", err.Error()))
-	case status >= http.StatusInternalServerError:
-		d.Log.ErrorContext(r.Context(), "serve the desk", slog.String("route", web.RequestOf(r.Context()).Route),
-			slog.String("error", err.Error()))
-	}
-	if why := reasonOf(err); why != "" {
-		d.explain(w, r, status, why)
-		return
-	}
-	d.message(w, r, status)
 }
 
 // readForm returns the fields of a form.

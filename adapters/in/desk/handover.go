@@ -83,9 +83,6 @@ func (v *visit) revoke(id string) error {
 	return err
 }
 
-// errOver: the page of a handover opens no more.
-var errOver = errors.New("it was opened before, or its time is over")
-
 // handover returns what the address of a page promises, if it still does.
 func (d *desk) handover(r *http.Request) (h handover, err error) {
 	if !d.unseal(handoverUse, mux.Vars(r)["token"], &h) || len(h.Key) != catalogue.KeyIDSize {

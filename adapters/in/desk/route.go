@@ -4,15 +4,12 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/gorilla/mux"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Route is a page of the desk, or an act: the role that may open it is a role to which the act is open. With the rights to the acts
@@ -61,50 +58,6 @@ type visit struct {
 	session  session
 	operator operate.Operator
 	form     url.Values // of a POST
-}
-
-// Errors of forms, beside the refusals of package operate.
-var (
-	errForm   = errors.New("the form cannot be read")
-	errFields = errors.New("a field is missing or wrong")
-	errPartly = errors.New("it took too long, and a part of it is done")
-)
-
-// statusOf returns the status with which an error is answered.
-func statusOf(err error) int {
-	refusal, _ := errors.AsType[*checkout.Error](err)
-	tooLarge, _ := errors.AsType[*http.MaxBytesError](err)
-	switch {
-	case errors.Is(err, errSignIn):
-		return http.StatusUnauthorized
-	case tooLarge != nil:
-		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, errForm):
-		return http.StatusBadRequest
-	case errors.Is(err, operate.ErrNotAllowed), errors.Is(err, operate.ErrSamePerson):
-		return http.StatusForbidden
-	case errors.Is(err, operate.ErrNoReason), errors.Is(err, errFields), errors.Is(err, operate.ErrNamed):
-		return http.StatusUnprocessableEntity
-	case errors.Is(err, ports.ErrNotFound), errors.Is(err, operate.ErrNoProvider):
-		return http.StatusNotFound
-	case impossible(err), refusal != nil && refusal.Code == checkout.CodeConflict:
-		return http.StatusConflict
-	case refusal != nil && refusal.Code == checkout.CodeValidation:
-		return http.StatusUnprocessableEntity
-	case errors.Is(err, ports.ErrBusy), errors.Is(err, errPartly), refusal != nil && refusal.Code == checkout.CodeBusy:
-		return http.StatusServiceUnavailable
-	case errors.Is(err, errOver):
-		return http.StatusGone
-	case errors.Is(err, errIssuer):
-		return http.StatusBadGateway
-	}
-	return http.StatusInternalServerError
-}
-
-// impossible reports whether the state of what is on record forbids an act.
-func impossible(err error) bool {
-	return slices.ContainsFunc([]error{checkout.ErrNoLink, checkout.ErrLinkSent, checkout.ErrNotConfirmed, checkout.ErrWaitsForCRM,
-		checkout.ErrErased, operate.ErrDecided, operate.ErrNoDestination, errNotErasable}, func(of error) bool { return errors.Is(err, of) })
 }
 
 // guarded returns the handler of a route: for a session with a role to which the act is open, with a reason and shortly after a

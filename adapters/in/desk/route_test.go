@@ -1,6 +1,8 @@
 package desk
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -175,5 +177,18 @@ func TestTheLogHasNoPersonalData(t *testing.T) {
 	}
 	if !strings.Contains(w.logged(), `"path":"/checkouts/`+checkoutID+`"`) {
 		t.Errorf("the log lacks the requests:\n%s", w.logged())
+	}
+}
+
+// Every error has a page, and an error that nobody expected is a failure.
+func TestEveryProblemHasItsPage(t *testing.T) {
+	for _, p := range problems {
+		status, _ := problemOf(fmt.Errorf("act: %w", p.err))
+		if status != p.status || messages[status].Title == "" || messages[status].Text == "" {
+			t.Errorf("%v is answered %d with %+v, want %d", p.err, status, messages[status], p.status)
+		}
+	}
+	if status, why := problemOf(errors.New("the cable is out")); status != http.StatusInternalServerError || why != "" {
+		t.Errorf("a failure is answered %d, %q", status, why)
 	}
 }

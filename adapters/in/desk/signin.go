@@ -76,11 +76,6 @@ func (i *issuer) begin(w http.ResponseWriter, r *http.Request, to string, fresh 
 	return nil
 }
 
-var (
-	errSignIn = errors.New("sign in")                // the answer of the issuer signs nobody in
-	errIssuer = errors.New("the issuer of sign-ins") // does not answer
-)
-
 // ended reads the issuer's answer, and returns the session and the page to go on to.
 func (i *issuer) ended(r *http.Request) (s session, to string, err error) {
 	var p pending
@@ -193,10 +188,10 @@ func (d *desk) click(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, err)
 		return
 	case d.issuer != nil:
-		d.message(w, r, http.StatusNotFound)
+		d.message(w, r, http.StatusNotFound, "")
 		return
 	case !slices.Contains(demoNames, name), !slices.Contains(operate.Roles(), role):
-		d.message(w, r, http.StatusUnprocessableEntity)
+		d.message(w, r, http.StatusUnprocessableEntity, "")
 		return
 	}
 	now := d.Now()
@@ -212,7 +207,7 @@ func (d *desk) click(w http.ResponseWriter, r *http.Request) {
 // began at another site.
 func (d *desk) callback(w http.ResponseWriter, r *http.Request) {
 	if d.issuer == nil {
-		d.message(w, r, http.StatusNotFound)
+		d.message(w, r, http.StatusNotFound, "")
 		return
 	}
 	d.dropCookie(w, pendingCookie, http.SameSiteLaxMode)
