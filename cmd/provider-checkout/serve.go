@@ -80,7 +80,13 @@ func (s *server) serve(ctx context.Context) error {
 	if err := s.checkTerms(ctx, served.Service); err != nil {
 		return err
 	}
-	where := []slog.Attr{slog.String("addr", ln.Addr().String()), slog.String("base_url", base),
+	s.announce(ctx, log, ln, private, recorded)
+	return served.Serve(ctx, ln, private)
+}
+
+// announce logs where the server listens, and what its operator should know of its settings.
+func (s *server) announce(ctx context.Context, log *slog.Logger, ln, private net.Listener, recorded bool) {
+	where := []slog.Attr{slog.String("addr", ln.Addr().String()), slog.String("base_url", s.base(ln)),
 		slog.String("environment", string(s.environment)), slog.String("crm", s.crm)}
 	if private != nil {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
@@ -98,7 +104,6 @@ func (s *server) serve(ctx context.Context) error {
 	if missing := s.lacking(); s.terms.Profile != "" && len(missing) > 0 {
 		log.Warn("production would refuse these terms", slog.Any("missing", missing))
 	}
-	return served.Serve(ctx, ln, private)
 }
 
 // checkTerms prints a line for each field of the terms of which the processor says otherwise, and returns an error if there are any.
