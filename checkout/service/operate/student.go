@@ -13,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -125,24 +126,33 @@ func (s Student) unnamed(reason string) error {
 	return nil
 }
 
-// named returns a word of the reason that names the student, or "".
+// named returns a part of the student's name or address that the reason has, however it is spelt, or "".
 func (s Student) named(reason string) string {
-	words := strings.FieldsFunc(strings.ToLower(reason), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
-	names := func(text string) bool { return text != "" && slices.Contains(words, strings.ToLower(text)) }
-	switch {
-	case s.Email != "" && strings.Contains(strings.ToLower(reason), strings.ToLower(s.Email)):
+	if s.Email != "" && strings.Contains(text.FoldEmail(reason), text.FoldEmail(s.Email)) {
 		return s.Email
 	}
+	said, apart := text.FoldName(reason), text.FoldName(lettersOf(reason))
+	has := func(words, part string) bool { return part != "" && strings.Contains(" "+words+" ", " "+part+" ") }
 	for _, r := range s.Records {
-		for _, text := range []string{r.Checkout.Student.FirstName, r.Checkout.Student.LastName, r.Checkout.Setup.AccountHolder} {
-			for _, part := range strings.Fields(text) {
-				if names(part) {
+		for _, name := range []string{r.Checkout.Student.FirstName, r.Checkout.Student.LastName, r.Checkout.Setup.AccountHolder} {
+			for _, part := range strings.Fields(name) {
+				if has(said, text.FoldName(part)) || has(apart, text.FoldName(lettersOf(part))) {
 					return part
 				}
 			}
 		}
 	}
 	return ""
+}
+
+// lettersOf returns a text with a space in place of each other sign: "Aroha’s" has the word Aroha.
+func lettersOf(line string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsMark(r) {
+			return r
+		}
+		return ' '
+	}, line)
 }
 
 // ErrChanged: what is on record changed since Find.

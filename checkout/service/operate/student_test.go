@@ -70,6 +70,18 @@ func TestAReasonThatNamesTheStudentErasesNothing(t *testing.T) {
 	}
 }
 
+// A name is refused however it is spelt: without its macron or apostrophe, or as one of two that are joined.
+func TestAReasonNamesTheStudentInAnySpelling(t *testing.T) {
+	c := checkout.Checkout{Student: checkout.Student{FirstName: "Hēmi", LastName: "O'Brien-Smith", Email: "hemi@example.nz"}}
+	for reason, named := range map[string]bool{"Hemi rang": true, "HĒMI’s mother": true, "for O'Brien-Smith": true, "for o’brien smith": true,
+		"for OBrien-Smith": true, "O'Brien-Smith's request": true, "hemi7": true, "Hēmi@Example.NZ wrote": true, "chemistry, Brian and smithy": false} {
+		o := operate.Operator{Reason: reason}
+		if err := o.CheckReason(c); errors.Is(err, operate.ErrNamed) != named {
+			t.Errorf("%q: %v, want it refused: %v", reason, err, named)
+		}
+	}
+}
+
 // What has changed since the operator looked is not erased.
 func TestAStudentWhoHasChangedIsNotErased(t *testing.T) {
 	d := newDesk(t)
