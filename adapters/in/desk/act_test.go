@@ -269,3 +269,20 @@ func TestEveryKindHasItsWords(t *testing.T) {
 		}
 	}
 }
+
+// A reason stays in the log for ever, whatever the act.
+func TestNoActTakesAReasonThatNamesTheStudent(t *testing.T) {
+	w := newWorld(t)
+	jobs, err := w.store.Jobs(t.Context(), checkout.JobFilter{CheckoutID: checkoutID, State: checkout.JobPending}, 1)
+	if err != nil || len(jobs) != 1 {
+		t.Fatalf("%+v wait, %v", jobs, err)
+	}
+	b := w.as(t, "Aroha", operate.Engineer)
+	for _, job := range []string{"evt_1", jobs[0].Job.ID} {
+		b.post(t, "/checkouts/"+checkoutID+"/retry", "job", job, "reason", "Canary Rapata rang").is(t, http.StatusUnprocessableEntity).
+			has(t, "must not name the student")
+	}
+	if leaves := w.recorded(t); len(leaves) != 0 || len(w.sent.ids) != 0 {
+		t.Errorf("recorded is %q, sent %q", leaves, w.sent.ids)
+	}
+}

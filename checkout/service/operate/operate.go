@@ -136,6 +136,9 @@ func (o Operator) Retry(ctx context.Context, id string) error {
 	case len(jobs) == 0:
 		return fmt.Errorf("job %s: %w", id, ports.ErrNotFound)
 	}
+	if err := o.checkReasonFor(ctx, jobs[0].Job); err != nil {
+		return err
+	}
 	now := o.now()
 	was := jobs[0].Due.UTC()
 	due := now

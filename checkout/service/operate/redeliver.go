@@ -53,6 +53,9 @@ func (o Operator) Redeliver(ctx context.Context, id string, sender func(catalogu
 	case len(list) == 0:
 		return fmt.Errorf("event %s: %w", id, ports.ErrNotFound)
 	}
+	if err := o.checkReasonFor(ctx, list[0].Job); err != nil {
+		return err
+	}
 	r := redelivery{Operator: o, sender: sender, each: each}
 	err = r.send(ctx, checkout.EventOf(list[0]), new(breaker.Breaker))
 	return errors.Join(err, o.Record(ctx, evidence.Operation{Name: "events redeliver", Subject: id, Changes: r.sent}))

@@ -118,6 +118,21 @@ func (o Operator) CheckReason(c checkout.Checkout) error {
 	return Student{Email: c.Student.Email, Records: []checkout.CheckoutRecord{{Checkout: c}}}.unnamed(o.Reason)
 }
 
+// checkReasonFor returns ErrNamed for a reason that names the student of the checkout that a job is about.
+func (o Operator) checkReasonFor(ctx context.Context, j checkout.Job) error {
+	if j.CheckoutID == "" || o.Reason == "" {
+		return nil
+	}
+	c, err := o.Store.Checkout(ctx, j.CheckoutID)
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read checkout %s: %w", j.CheckoutID, err)
+	}
+	return o.CheckReason(c)
+}
+
 // unnamed returns an error with a word of the reason that names the student, or nil.
 func (s Student) unnamed(reason string) error {
 	if word := s.named(reason); word != "" {
