@@ -36,10 +36,12 @@ func (o Operator) Ask(ctx context.Context, act Act, target, detail string) (chec
 	return a, nil
 }
 
-// maxApprovals is the most acts that wait for a second person in a list.
-const maxApprovals = 100
+const (
+	maxApprovals = 100    // in a list
+	maxAsked     = 10_000 // among which they are looked for: an act that was decided stays in the queue until its time is over
+)
 
-// Approvals returns the acts that wait for a second person, the oldest first.
+// Approvals returns the acts that wait for a second person, the oldest first: of many the oldest hundred.
 func (o Operator) Approvals(ctx context.Context) ([]checkout.Approval, error) {
 	return o.approvals(ctx, checkout.JobFilter{})
 }
@@ -65,7 +67,7 @@ func (o Operator) Approval(ctx context.Context, id string) (checkout.Approval, e
 
 func (o Operator) approvals(ctx context.Context, f checkout.JobFilter) (list []checkout.Approval, err error) {
 	f.Kinds, f.State, f.OldestFirst = []checkout.JobKind{checkout.JobApproval}, checkout.JobPending, true
-	jobs, err := o.Store.Jobs(ctx, f, maxApprovals)
+	jobs, err := o.Store.Jobs(ctx, f, maxAsked)
 	if err != nil {
 		return nil, fmt.Errorf("read the approvals: %w", err)
 	}
@@ -80,6 +82,9 @@ func (o Operator) approvals(ctx context.Context, f checkout.JobFilter) (list []c
 		}
 		if waits {
 			list = append(list, a)
+		}
+		if len(list) == maxApprovals {
+			break
 		}
 	}
 	return list, nil

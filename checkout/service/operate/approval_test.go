@@ -58,6 +58,31 @@ func TestAnActOfTwoPeopleLeavesOneRecordOfBoth(t *testing.T) {
 	}
 }
 
+// However much was decided today, what waits is in the list.
+func TestDecidedActsHideNothingThatWaits(t *testing.T) {
+	d := newDesk(t)
+	d.configure(t, named("KOWHAI", "Kōwhai"))
+	aroha := d.as("Aroha", operate.Engineer)
+	ask := func() checkout.Approval {
+		a, err := aroha.Ask(t.Context(), operate.ActEnable, "KOWHAI", "")
+		must(t, err)
+		return a
+	}
+	for range 150 {
+		must(t, aroha.Decline(t.Context(), ask().ID))
+	}
+	a := ask()
+	if waiting, err := d.as("Ben", operate.Compliance).Approvals(t.Context()); err != nil || len(waiting) != 1 || waiting[0] != a {
+		t.Errorf("%d wait, %v; want %+v", len(waiting), err, a)
+	}
+	for range 150 {
+		ask()
+	}
+	if waiting, err := aroha.Approvals(t.Context()); err != nil || len(waiting) != 100 || waiting[0] != a {
+		t.Errorf("%d wait, %v; want the oldest 100", len(waiting), err)
+	}
+}
+
 func TestWhoMayDecide(t *testing.T) {
 	d := newDesk(t)
 	d.configure(t, named("KOWHAI", "Kōwhai"))
