@@ -57,6 +57,7 @@ func TestFindAndShow(t *testing.T) {
 	if n := len(o.lines(t)); n != before {
 		t.Errorf("what was masked left %d records", n-before)
 	}
+	o.fails(t, "must name no person", "show", id, "--reveal", "--reason", c.Student.LastName+" called")
 	says(t, o.prints(t, "show", id, "--reveal", "--reason", "she called"), c.Student.Email)
 	did := o.lines(t)
 	if len(did) != before+1 || did[before].Operation != "show" || did[before].Subject != id || did[before].Reason != "she called" {

@@ -59,6 +59,9 @@ func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout,
 	if reveal {
 		operator, err := c.acting(db)
 		if err == nil {
+			err = operator.CheckReason(found)
+		}
+		if err == nil {
 			err = operator.Looked(ctx, "show", found.ID)
 		}
 		if err != nil {
