@@ -3,6 +3,7 @@ package desk
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -57,13 +58,19 @@ const (
 	pendingCookie = "desk-sign-in"
 )
 
+// sealedFor names a use of a sealed value. What a desk of another environment or issuer has sealed is not taken under the same secret
+// either: at a sandbox's anybody may be anybody.
+func (d *desk) sealedFor(use string) string {
+	return fmt.Sprintf("desk %s %t %s", use, d.Sandbox, d.Issuer)
+}
+
 // seal encrypts a value for one use under the operator's secret, as a text for a cookie or an address.
 func (d *desk) seal(use string, value any) (string, error) {
 	plain, err := json.Marshal(value)
 	if err != nil {
 		return "", err
 	}
-	sealed, err := d.sealer.Encrypt(plain, "desk "+use)
+	sealed, err := d.sealer.Encrypt(plain, d.sealedFor(use))
 	return base64.RawURLEncoding.EncodeToString(sealed), err
 }
 
@@ -73,7 +80,7 @@ func (d *desk) unseal(use, text string, value any) bool {
 	if err != nil {
 		return false
 	}
-	plain, err := d.sealer.Decrypt(sealed, "desk "+use)
+	plain, err := d.sealer.Decrypt(sealed, d.sealedFor(use))
 	return err == nil && json.Unmarshal(plain, value) == nil
 }
 

@@ -109,6 +109,31 @@ func TestProcessesShareSessions(t *testing.T) {
 	signed.with(t, cookie).is(t, http.StatusSeeOther)
 }
 
+// Whoever signs in by a click at a sandbox's desk is nobody at the desk of an issuer or of production, though these have the same secret
+// and a group of the role's name; and the sandbox's promise of a key makes no key there.
+func TestADeskTakesNothingThatASandboxSealed(t *testing.T) {
+	w := newWorld(t)
+	engineer := w.as(t, "Aroha", operate.Engineer)
+	promised := engineer.post(t, "/providers/KOWHAI/keys", "reason", "ticket 7").is(t, http.StatusSeeOther).header.Get("Location")
+	issuer := newIDP(t, w.now)
+	for _, sandbox := range []bool{true, false} {
+		there := newWorld(t, func(o *Options) {
+			roles, err := ParseRoles([]byte(`{"claim": "groups", "roles": {"engineer": ["engineer"]}}`))
+			must(t, err)
+			o.Issuer, o.ClientID, o.ClientSecret, o.Roles, o.Sandbox = issuer.URL, clientID, clientSecret, roles, sandbox
+			if !sandbox { // whose addresses must be https
+				o.Issuer = "https://id.lender.example"
+			}
+		})
+		if a := there.with(t, "__Host-desk="+engineer.cookie(t)); a.status == http.StatusOK {
+			t.Errorf("the session is taken, in a sandbox: %t", sandbox)
+		}
+		there.browser(t).get(t, promised).is(t, http.StatusNotFound)
+		there.browser(t).post(t, promised).is(t, http.StatusNotFound)
+	}
+	w.browser(t).post(t, promised).is(t, http.StatusOK)
+}
+
 func TestSettingsOfTheDeskAreChecked(t *testing.T) {
 	good := Settings{URL: "https://desk.lender.example", Issuer: "https://id.lender.example/realm", ClientID: "a", ClientSecret: "b",
 		Roles: Roles{Claim: "groups"}, Idle: time.Minute, Session: time.Minute}
