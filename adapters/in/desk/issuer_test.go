@@ -198,6 +198,8 @@ func TestTokensThatAreNotTheIssuersSignNobodyIn(t *testing.T) {
 	for name, change := range map[string]func(*idp){
 		"another issuer":       func(p *idp) { p.claims = map[string]any{"iss": "https://evil.example"} },
 		"another audience":     func(p *idp) { p.claims = map[string]any{"aud": "another-client"} },
+		"another client":       func(p *idp) { p.claims = map[string]any{"aud": []string{clientID, "other"}, "azp": "other"} },
+		"nobody":               func(p *idp) { p.claims = map[string]any{"sub": nil} },
 		"another nonce":        func(p *idp) { p.claims = map[string]any{"nonce": "replayed"} },
 		"no nonce":             func(p *idp) { p.claims = map[string]any{"nonce": nil} },
 		"a token that is over": func(p *idp) { p.claims = map[string]any{"exp": p.now().Add(-time.Minute).Unix()} },

@@ -125,6 +125,8 @@ func (i *issuer) exchange(ctx context.Context, code string, p pending) (*oidc.ID
 		return nil, c, fmt.Errorf("%w: read the claims: %w", errSignIn, err)
 	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(p.Nonce)) != 1:
 		return nil, c, fmt.Errorf("%w: the nonce is another", errSignIn)
+	case cmp.Or(c.Party, i.ClientID) != i.ClientID, c.Subject == "":
+		return nil, c, fmt.Errorf("%w: the token is for another client, or for nobody", errSignIn)
 	}
 	return token, c, nil
 }

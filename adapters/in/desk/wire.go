@@ -6,6 +6,7 @@ type claims struct {
 	Username string `json:"preferred_username"`
 	Email    string `json:"email"`
 	AuthTime int64  `json:"auth_time"`
+	Party    string `json:"azp"` // the client for which the token was issued, of several in its audience
 }
 
 // discovery is the field of an issuer's configuration that the desk reads.
