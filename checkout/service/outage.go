@@ -20,7 +20,7 @@ const lookEvery = 5 * time.Minute
 // watchReceiver has a job watch the receiver that has not taken an event, unless this process has done so since the last event that was
 // taken.
 func (s *Service) watchReceiver(ctx context.Context, event checkout.Job) {
-	if s.cfg.Notifier == nil || !s.receivers.watch(event.ProviderCode) {
+	if s.cfg.Notifier == nil || s.receivers.watch(event.ProviderCode) {
 		return
 	}
 	err := within(ctx, settleLimit, func(ctx context.Context) error {
@@ -34,13 +34,13 @@ func (s *Service) watchReceiver(ctx context.Context, event checkout.Job) {
 	}
 }
 
-// watch reports whether the caller is to have a job watch the receiver.
-func (r *receivers) watch(provider string) bool {
+// watch notes that a job watches the receiver, and reports whether one did before.
+func (r *receivers) watch(provider string) (before bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	was := r.watched[provider]
+	before = r.watched[provider]
 	r.watched[provider] = true
-	return !was
+	return before
 }
 
 func (r *receivers) unwatch(provider string) {

@@ -24,18 +24,14 @@ type Change struct {
 	Expect           string                    // catalogue.Revision of what must be on record before; "" for any
 }
 
-// OtherRevision is the error of a change that expects another revision than is on record.
-type OtherRevision struct{ OnRecord string }
-
-func (e *OtherRevision) Error() string {
-	return "on record is revision " + e.OnRecord + ": somebody has changed the providers since"
-}
+// ErrOtherRevision: somebody has changed the providers since the revision that a change expects.
+var ErrOtherRevision = errors.New("somebody has changed the providers since")
 
 // errNothingToStore ends a change without a write.
 var errNothingToStore = errors.New("nothing to store")
 
 // Configure makes a change of the providers under the name of an operation, and returns what differs, a line each, and the revision
-// that is on record then. Nothing is stored if nothing differs. The error is an *OtherRevision where Change.Expect is not met.
+// that is on record then. Nothing is stored if nothing differs. The error wraps ErrOtherRevision where Change.Expect is not met.
 func (o Operator) Configure(ctx context.Context, name string, c Change) (differences []string, revision string, err error) {
 	err = o.Store.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
 		after, differing, err := c.On(before)
@@ -110,7 +106,7 @@ func changed(before, after []catalogue.Configuration) (codes []string) {
 // On returns what is on record after the change, in the order of the provider codes, and what differs, a line each.
 func (c Change) On(before []catalogue.Configuration) (after []catalogue.Configuration, differences []string, err error) {
 	if revision := catalogue.Revision(before); c.Expect != "" && c.Expect != revision {
-		return nil, nil, &OtherRevision{revision}
+		return nil, nil, fmt.Errorf("on record is revision %s: %w", revision, ErrOtherRevision)
 	}
 	after = slices.Clone(c.Named)
 	named := make(map[string]*catalogue.Configuration, len(after))
