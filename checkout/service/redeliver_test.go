@@ -3,6 +3,7 @@ package service_test
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -31,6 +32,7 @@ func TestAFailedEventIsSentAgainForAsLongAsTheProviderIsConfigured(t *testing.T)
 				start := time.Now()
 				w.opened(t, "ORDER-1")
 				time.Sleep(want[len(want)-1] + 2*time.Minute)
+				synctest.Wait()
 				var runs []time.Duration
 				for i, d := range w.receiver.got {
 					if d.attempt == 1 {
@@ -68,6 +70,7 @@ func TestAnEventThatIsSentAgainHoldsUpNoOtherAndEndsWhenItIsTaken(t *testing.T) 
 			t.Errorf("the confirm delivers %q, want its two events at once", got)
 		}
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		last := w.receiver.latest()
 		if len(w.receiver.got) != 6 || last.Event.ID != first.Event.ID || string(last.Event.Body) != string(first.Event.Body) ||
 			last.Signature == first.Signature {

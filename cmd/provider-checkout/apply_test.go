@@ -194,7 +194,7 @@ func TestAProviderFileRefersToItsSecrets(t *testing.T) {
 	for reference, want := range map[string]string{
 		"env:KOWHAI_SECRET":    "providers[0].webhook.signing_secret cannot be read: the variable KOWHAI_SECRET is not set",
 		"file:/none/such":      "providers[0].webhook.signing_secret cannot be read: open /none/such",
-		"env:":                 "providers[0].webhook.signing_secret must name a variable",
+		"env:":                 "providers[0].webhook.signing_secret must be env: and the name of a variable",
 		"file:" + emptyFile(t): "providers[0].webhook.signing_secret must be given along with the URL",
 	} {
 		o.fails(t, want, "apply", "-f", proc.TempFile(t, provider("Kōwhai", reference)))

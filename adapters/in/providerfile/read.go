@@ -111,7 +111,7 @@ func (o *object) secret(name string, secrets Secrets) string {
 	if !isReference {
 		return o.text(name, optional)
 	}
-	err := errors.New("must be env: and the name of a variable, or file: and the name of a file")
+	err := errors.New("must be env: and the name of a variable, or file: and a path")
 	secret := ""
 	if secrets == nil {
 		err = errors.New("must be the secret itself: references are not read here")
