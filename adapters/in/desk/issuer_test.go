@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -314,5 +315,32 @@ func TestAnIssuerThatIsAwayIsNamed(t *testing.T) {
 	w.browser(t).get(t, "/").is(t, http.StatusBadGateway).has(t, "The sign-in does not answer")
 	if !contains(w.logged(), "the issuer of sign-ins") {
 		t.Errorf("the log does not say so: %s", w.logged())
+	}
+}
+
+// Requests without a session, which anybody can send, do not wait for an issuer that hangs one after another.
+func TestAnIssuerThatHangsIsAskedOnceForAllWhoWait(t *testing.T) {
+	var asked atomic.Int32
+	hanging := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		time.Sleep(50 * time.Millisecond)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(hanging.Close)
+	w := newWorld(t, func(o *Options) {
+		o.Issuer, o.ClientID, o.ClientSecret, o.Roles = hanging.URL, clientID, clientSecret, clickable()
+		o.Roles.Claim = "groups"
+	})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { w.with(t, "a=b").is(t, http.StatusBadGateway) })
+	}
+	all.Wait()
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the issuer is asked %d times, want once", n)
+	}
+	w.forward(issuerPause)
+	if w.with(t, "a=b").is(t, http.StatusBadGateway); asked.Load() != 2 {
+		t.Errorf("the issuer is asked %d times, want again after a pause", asked.Load())
 	}
 }

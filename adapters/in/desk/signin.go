@@ -26,6 +26,7 @@ const (
 	signInPath   = "/sign-in"
 	callbackPath = "/sign-in/callback"
 	issuerLimit  = 10 * time.Second
+	issuerPause  = 5 * time.Second // before an issuer that did not answer is asked again: whoever waits meanwhile is told so
 )
 
 // issuer signs operators in by OpenID Connect. It is found at the first sign-in, so that an issuer that is away stops nothing else.
@@ -35,6 +36,7 @@ type issuer struct {
 
 	mu       sync.Mutex
 	provider *oidc.Provider // nil until it was found
+	failed   time.Time      // when it was last not found
 }
 
 // discovered returns the issuer's configuration.
@@ -42,8 +44,12 @@ func (i *issuer) discovered(ctx context.Context) (*oidc.Provider, oauth2.Config,
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.provider == nil {
+		if since := i.Now().Sub(i.failed); since < issuerPause {
+			return nil, oauth2.Config{}, fmt.Errorf("%w: it did not answer %v ago", errIssuer, since.Round(time.Second))
+		}
 		p, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), i.client), i.Issuer)
 		if err != nil {
+			i.failed = i.Now()
 			return nil, oauth2.Config{}, fmt.Errorf("%w: %w", errIssuer, err)
 		}
 		i.provider = p
