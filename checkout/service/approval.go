@@ -16,6 +16,9 @@ func (s *Service) endApproval(ctx context.Context, l checkout.Lease) error {
 	if err != nil {
 		return err
 	}
+	if left := a.Expires().Sub(s.now()); left > 0 { // somebody has had the job attempted
+		return s.settleAttempt(ctx, l, checkout.Outcome{State: checkout.JobPending, Pause: left})
+	}
 	entry := evidence.OfOperation(a.ID, a.Ended("expired", "nobody decided in time", s.now()))
 	outcome := checkout.Outcome{State: checkout.JobDropped}
 	err = within(ctx, waitLimit, func(ctx context.Context) error {

@@ -48,3 +48,27 @@ func TestAnApprovalThatNobodyDecidesLeavesOneRecord(t *testing.T) {
 		w.wantNoReports(t)
 	})
 }
+
+// An operator who has the job attempted ends nothing before its time: the log would say that nobody decided in time.
+func TestAnApprovalDoesNotRunOutEarly(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		a := checkout.Approval{ID: "apr_1", Act: "withdraw", Target: "PPA-1", By: "Aroha", AskedAt: w.clock.now().UTC().Truncate(time.Millisecond)}
+		_, err := w.store.Enqueue(t.Context(), []checkout.Job{a.Job()})
+		must(t, err)
+		did := evidence.OfOperation("1", evidence.Operation{At: w.clock.now(), Operator: "Ben", Name: "jobs retry", Subject: "apr_1"})
+		must(t, w.store.HastenJob(t.Context(), "apr_1", checkout.Moment{At: w.clock.now()}, did))
+		stop := w.background(t)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := w.job(t, "apr_1"); got.State != checkout.JobPending || len(w.operations(t)) != 1 {
+			t.Errorf("it is %s with %d records, want it to wait", got.State, len(w.operations(t)))
+		}
+		w.clock.forward(checkout.ApprovalLife)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		stop()
+		if got := w.job(t, "apr_1"); got.State != checkout.JobDropped || len(w.operations(t)) != 2 {
+			t.Errorf("it is %s with %d records after its time", got.State, len(w.operations(t)))
+		}
+	})
+}
