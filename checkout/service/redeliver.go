@@ -51,7 +51,15 @@ func (s *Service) redeliverLater(ctx context.Context, l checkout.Lease) error {
 	}
 	defer leave()
 	d.scheduled = false // a run is made in full, whatever the receiver did before
-	outcome, _, err := d.run(ctx, checkout.Lease{Job: found[0].Job, Attempts: l.Attempts % events.MaxAttempts})
+	switch err := d.ensure(ctx, &l); {
+	case errors.Is(err, ports.ErrNotFound): // another process has it
+		return nil
+	case err != nil:
+		return err
+	}
+	running, done := context.WithTimeout(ctx, l.Until.Sub(s.now())) // so that no two processes send at once
+	defer done()
+	outcome, _, err := d.run(running, checkout.Lease{Job: found[0].Job, Attempts: l.Attempts % events.MaxAttempts})
 	if err != nil {
 		return err
 	}
