@@ -37,6 +37,11 @@ const (
 
 	FieldReason = "reason" // of a cancel
 
+	// Of the lists, in the query.
+	FieldAfter   = "after"
+	FieldLimit   = "limit"
+	FieldOfOrder = "provider_order_id"
+
 	FieldPlanAccepted         = "declarations.payment_plan_accepted"
 	FieldInformationConfirmed = "declarations.information_confirmed"
 	FieldPrivacyAccepted      = "declarations.privacy_consent_accepted"

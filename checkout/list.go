@@ -3,6 +3,8 @@ package checkout
 import (
 	"strconv"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // Cursor is the place of an entry in one of a provider's lists, its events or its enrolments: the next place for the time of the
@@ -20,10 +22,10 @@ func (c Cursor) Next(at time.Time) Cursor { return max(c+1, CursorAt(at)) }
 func (c Cursor) String() string { return strconv.FormatInt(int64(c), 10) }
 
 // ParseCursor returns the cursor that a text has.
-func ParseCursor(text string) (c Cursor, ok bool) {
-	n, err := strconv.ParseInt(text, 10, 64)
+func ParseCursor(s string) (c Cursor, ok bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
 	c = Cursor(n)
-	return c, err == nil && n >= 0 && c.String() == text
+	return c, err == nil && n >= 0 && c.String() == s
 }
 
 // ListQuery asks for a page of one of a provider's lists.
@@ -34,6 +36,37 @@ type ListQuery struct {
 	Since        time.Time // events that were created, or enrolments that were changed, after this time
 	After        Cursor    // 0 for the beginning
 	Limit        int       // at least 1
+}
+
+const (
+	// EventsKept is the number of days that a provider's list has an event.
+	EventsKept = 400
+	// MaxListed is the most entries of a page, and how many a page has unless its request says less.
+	MaxListed = 100
+)
+
+// List is a provider's request for a page of one of its lists.
+type List struct {
+	After   Optional[Cursor]
+	Limit   Optional[int]
+	OrderID Optional[string]
+}
+
+// Query returns what a list of events is asked for, or a VALIDATION_ERROR.
+func (l List) Query(providerCode string, now time.Time) (ListQuery, error) {
+	k := newChecker(l.After, l.Limit, l.OrderID)
+	q := ListQuery{ProviderCode: providerCode, OrderID: l.OrderID.Value, After: l.After.Value, Limit: MaxListed,
+		Since: now.AddDate(0, 0, -EventsKept)}
+	if l.OrderID.Given {
+		k.text(FieldOfOrder, l.OrderID, text.Check)
+	}
+	if l.Limit.Given {
+		q.Limit = l.Limit.Value
+	}
+	if q.Limit < 1 || q.Limit > MaxListed {
+		k.fault(FieldLimit, "must be a whole number from 1 to %d", MaxListed)
+	}
+	return q, k.err()
 }
 
 // ListedEvent is an event in its provider's list.

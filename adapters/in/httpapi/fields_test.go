@@ -16,14 +16,8 @@ import (
 
 // A field has one name: in refusals, in the JSON API and in its description.
 func TestFieldsAreThoseOfTheDescribedRequests(t *testing.T) {
-	var declared []string
-	for _, name := range declaredFields(t) {
-		if name != checkout.FieldIdempotencyKey {
-			declared = append(declared, name)
-		}
-	}
-	slices.Sort(declared)
-	described := map[string]bool{}
+	declared := slices.Sorted(slices.Values(declaredFields(t)))
+	described := describedParameters(t)
 	for _, request := range []string{"LegacyCreateRequest", "CatalogueCreateRequest", "ConfirmRequest", "CancelRequest"} {
 		maps.Copy(described, describedFields(t, request))
 	}
@@ -85,6 +79,32 @@ func declaredFields(t *testing.T) (values []string) {
 type schema struct {
 	Ref        string            `json:"$ref"`
 	Properties map[string]schema `json:"properties"`
+}
+
+// describedParameters returns the names of the headers and of the parameters in queries of all operations.
+func describedParameters(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile("openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var description struct {
+		Paths map[string]map[string]struct{ Parameters []struct{ Name, In string } }
+	}
+	if err := json.Unmarshal(text, &description); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, methods := range description.Paths {
+		for _, operation := range methods {
+			for _, p := range operation.Parameters {
+				if p.In != "path" {
+					names[p.Name] = true
+				}
+			}
+		}
+	}
+	return names
 }
 
 // describedFields returns the dotted paths of the fields of a request.

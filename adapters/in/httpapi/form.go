@@ -153,10 +153,11 @@ func toCancel(body strictjson.Value) (checkout.Cancel, error) {
 type form struct {
 	body     *strictjson.Fields
 	sections map[string]*strictjson.Fields
+	whole    string // what is read, for messages
 }
 
 func newForm(body strictjson.Value) *form {
-	return &form{strictjson.FieldsOf("", body), map[string]*strictjson.Fields{}}
+	return &form{strictjson.FieldsOf("", body), map[string]*strictjson.Fields{}, "request body"}
 }
 
 // section returns the fields of a section; an absent section has no fields. fault says that the section is no object.
@@ -194,7 +195,7 @@ func get[T any](f *form, path string, convert func(strictjson.Value) (T, error))
 	return checkout.Some(value)
 }
 
-// wellFormed refuses a body that contains a known name in another letter case.
+// wellFormed refuses what contains a known name in another letter case.
 func (f *form) wellFormed() error {
 	objects := []*strictjson.Fields{f.body}
 	for _, name := range f.body.Known() {
@@ -211,7 +212,7 @@ func (f *form) wellFormed() error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return checkout.Malformed("the request body is not well-formed; details says where", faults...)
+	return checkout.Malformed("the "+f.whole+" is not well-formed; details says where", faults...)
 }
 
 // maxUnknown is the number of unknown names of one object that are looked at for suggestions.

@@ -72,6 +72,7 @@ type application interface {
 	Checkout(ctx context.Context, caller service.Caller, id string) (checkout.Checkout, error)
 	Confirm(ctx context.Context, caller service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error)
 	Cancel(ctx context.Context, caller service.Caller, id string, cmd checkout.Cancel) (checkout.Checkout, error)
+	Events(ctx context.Context, caller service.Caller, l checkout.List) ([]checkout.ListedEvent, error)
 	Refused(ctx context.Context, caller service.Caller, id, requestID string, err error)
 	Readiness(ctx context.Context) service.Readiness
 	Checkpoint(ctx context.Context) ([]byte, error)
@@ -92,6 +93,7 @@ type api struct {
 
 const (
 	checkoutsPath = "/v1/provider-checkouts"
+	eventsPath    = "/v1/events"
 	docsPath      = "/docs"
 	wellKnownPath = "/.well-known"
 	evidencePath  = wellKnownPath + "/provider-checkout/evidence"
@@ -139,6 +141,7 @@ func (a *api) routes() http.Handler {
 	r.On("GET "+one, a.called(a.checkout))
 	r.On("POST "+one+"/confirm", a.called(a.confirm))
 	r.On("POST "+one+"/cancel", a.called(a.cancel))
+	r.On("GET "+eventsPath, a.called(a.events))
 
 	r.NotFoundHandler = a.unrouted(a.pages.NotFound,
 		func(req *http.Request) error { return notFound(r.Allowed(withoutSlash(req)) != "") })

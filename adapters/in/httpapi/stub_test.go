@@ -24,6 +24,7 @@ type stub struct {
 	opened  service.Opened
 	found   checkout.Checkout
 	confirm service.Confirmed
+	events  []checkout.ListedEvent
 	ready   service.Readiness
 	err     error
 
@@ -32,6 +33,7 @@ type stub struct {
 	confirmed   string
 	confirmedBy *checkout.Confirm
 	cancelledBy *checkout.Cancel
+	listed      *checkout.List
 	caller      service.Caller
 	baseURL     string
 	checkpoint  string // of the evidence log
@@ -82,6 +84,11 @@ func (s *stub) Confirm(_ context.Context, c service.Caller, id string, cmd check
 func (s *stub) Cancel(_ context.Context, c service.Caller, id string, cmd checkout.Cancel) (checkout.Checkout, error) {
 	s.caller, s.asked, s.cancelledBy = c, id, &cmd
 	return s.found, s.err
+}
+
+func (s *stub) Events(_ context.Context, c service.Caller, l checkout.List) ([]checkout.ListedEvent, error) {
+	s.caller, s.listed = c, &l
+	return s.events, s.err
 }
 
 func (s *stub) RateLimit(context.Context, service.Caller) int { return s.rate }

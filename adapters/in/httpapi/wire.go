@@ -232,6 +232,33 @@ func toCancelledWire(c checkout.Checkout) cancelledWire {
 	return w
 }
 
+// eventsWire is a page of a provider's events.
+type eventsWire struct {
+	Success bool        `json:"success"`
+	Events  []eventWire `json:"events"`
+	Next    string      `json:"next"`
+}
+
+type eventWire struct {
+	Cursor    string        `json:"cursor"`
+	ID        string        `json:"event_id"`
+	Name      events.Name   `json:"event"`
+	CreatedAt string        `json:"created_at"`
+	Status    events.Status `json:"status"`
+	Attempts  int           `json:"attempts"`
+	Body      string        `json:"body"`
+}
+
+func toEventsWire(page []checkout.ListedEvent, after checkout.Cursor) eventsWire {
+	w := eventsWire{Success: true, Events: []eventWire{}, Next: after.String()}
+	for _, e := range page {
+		w.Next = e.Cursor.String()
+		w.Events = append(w.Events, eventWire{w.Next, e.Event.ID, e.Event.Name, events.Timestamp(e.Event.CreatedAt), e.Status,
+			e.Attempts, string(e.Event.Body)})
+	}
+	return w
+}
+
 // aboutWire is the answer to GET /v1.
 type aboutWire struct {
 	Success     bool                  `json:"success"`

@@ -82,6 +82,14 @@ func (f *faulty) FindCheckout(ctx context.Context, by checkout.Reference) (check
 	return unless(f, "FindCheckout", func() (checkout.Checkout, error) { return f.Store.FindCheckout(ctx, by) })
 }
 
+func (f *faulty) Events(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEvent, error) {
+	return unless(f, "a list", func() ([]checkout.ListedEvent, error) { return f.Store.Events(ctx, q) })
+}
+
+func (f *faulty) Enrolments(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEnrolment, error) {
+	return unless(f, "a list", func() ([]checkout.ListedEnrolment, error) { return f.Store.Enrolments(ctx, q) })
+}
+
 func (f *faulty) Jobs(ctx context.Context, filter checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	return unless(f, "Jobs", func() ([]checkout.JobRecord, error) { return f.Store.Jobs(ctx, filter, limit) })
 }

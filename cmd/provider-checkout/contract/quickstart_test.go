@@ -128,10 +128,10 @@ func TestCodeBesideEveryOperationIsThatOfARecipe(t *testing.T) {
 	parse(t, "../../../adapters/in/httpapi/openapi.json", &document)
 	programs := map[string]string{}
 	for language, files := range map[string][]string{
-		"curl":   {"../../../adapters/in/httpapi/quickstart.md", recipeFile("ready.sh"), recipeFile("cancel.sh")},
-		"Go":     {recipeFile("checkout/main.go"), recipeFile("ready/main.go"), recipeFile("cancel/main.go")},
-		"Node":   {recipeFile("checkout.mjs"), recipeFile("ready.mjs"), recipeFile("cancel.mjs"), recipeFile("verify_event.mjs")},
-		"Python": {recipeFile("checkout.py"), recipeFile("ready.py"), recipeFile("cancel.py"), recipeFile("verify_event.py")},
+		"curl":   {"../../../adapters/in/httpapi/quickstart.md", recipeFile("ready.sh"), recipeFile("cancel.sh"), recipeFile("catchup.sh")},
+		"Go":     {recipeFile("checkout/main.go"), recipeFile("ready/main.go"), recipeFile("cancel/main.go"), recipeFile("catchup/main.go")},
+		"Node":   {recipeFile("checkout.mjs"), recipeFile("ready.mjs"), recipeFile("cancel.mjs"), recipeFile("catchup.mjs"), recipeFile("verify_event.mjs")},
+		"Python": {recipeFile("checkout.py"), recipeFile("ready.py"), recipeFile("cancel.py"), recipeFile("catchup.py"), recipeFile("verify_event.py")},
 	} {
 		for _, file := range files {
 			text := string(read(t, file))
@@ -199,6 +199,34 @@ func TestRecipesCancelACheckoutAndSayThatAConfirmedOneIsNotCancelled(t *testing.
 				if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), want) {
 					t.Errorf("%s; want %s", out, want)
 				}
+			}
+		})
+	}
+}
+
+func TestRecipesCatchUpByTheListOfEvents(t *testing.T) {
+	s := newSuite(t, memory.New())
+	for i := range 101 { // more than a page
+		s.Create(t, fmt.Sprint("ORDER-", i))
+	}
+	all, next := s.walk(t, "KOWHAI", eventsPath, "", 100)
+	for _, r := range [][2]string{{"go", "catchup"}, {"node", "catchup.mjs"}, {"python3", "catchup.py"}, {"sh", "catchup.sh"}} {
+		t.Run(r[1], func(t *testing.T) {
+			cmd := recipe(t, r[0], r[1])
+			cmd.Env = append(cmd.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "CURSOR="+all[0]["cursor"].(string))
+			out, _ := cmd.CombinedOutput()
+			if r[0] == "sh" { // one page
+				if strings.Count(string(out), `"event_id":`) != 100 {
+					t.Errorf("%s", out)
+				}
+				return
+			}
+			var want strings.Builder
+			for _, e := range all[1:] {
+				fmt.Fprintln(&want, e["event_id"], e["status"])
+			}
+			if fmt.Fprintln(&want, "next", next); string(out) != want.String() {
+				t.Errorf("the recipe prints\n%s\nwant\n%s", out, want.String())
 			}
 		})
 	}

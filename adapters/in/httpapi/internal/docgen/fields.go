@@ -10,9 +10,9 @@ import (
 
 func (o spec) parameter(p strictjson.Value, ours bool) fieldView {
 	name := o.at(p, "name").Text
-	v := fieldView{Path: name, Kind: o.at(p, "schema", "type").Text, Text: o.at(p, "description").Text,
+	v := fieldView{Path: name, Kind: o.kind(o.at(p, "schema")), Text: o.at(p, "description").Text,
 		Label: label(o.at(p, "required").Text == "true", ours)}
-	if ours && o.at(p, "in").Text == "header" {
+	if ours && o.at(p, "in").Text != "path" {
 		v.Anchor = o.anchor("field-" + name)
 	}
 	return v
@@ -69,7 +69,7 @@ func merged(f fieldView, titles []string, each [][]fieldView) fieldView {
 	return f
 }
 
-// properties appends the fields of an object, and the fields of the objects inside it.
+// properties appends the fields of an object, and the fields of the objects inside it; events[].body is a field of each in a list.
 func (o spec) properties(to []fieldView, schema strictjson.Value, prefix string, ours bool) []fieldView {
 	required := map[string]bool{}
 	for _, name := range o.at(schema, "required").Items {
@@ -80,6 +80,7 @@ func (o spec) properties(to []fieldView, schema strictjson.Value, prefix string,
 		v := fieldView{Path: prefix + p.Name, Kind: o.kind(field), Text: o.at(field, "description").Text,
 			Label: label(required[p.Name], ours)}
 		to = o.properties(append(to, v), field, v.Path+".", ours)
+		to = o.properties(to, o.at(field, "items"), v.Path+"[].", ours)
 	}
 	return to
 }

@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+)
+
+func (a *api) events(r *http.Request, caller service.Caller) (answer, error) {
+	list, err := toList(r)
+	if err != nil {
+		return answer{}, err
+	}
+	page, err := a.app.Events(r.Context(), caller, list)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: toEventsWire(page, list.After.Value)}, nil
+}
+
+// toList reads the parameters of a list.
+func toList(r *http.Request) (checkout.List, error) {
+	query, err := toQuery(r.URL.RawQuery)
+	if err != nil {
+		return checkout.List{}, err
+	}
+	f := newForm(query)
+	f.whole = "query"
+	list := checkout.List{
+		After:   get(f, checkout.FieldAfter, cursor),
+		Limit:   get(f, checkout.FieldLimit, limit),
+		OrderID: get(f, checkout.FieldOfOrder, strictjson.Text),
+	}
+	return list, f.wellFormed()
+}
+
+// toQuery returns a query as an object of texts. A parameter that is empty is null, which counts as absent.
+func toQuery(raw string) (object strictjson.Value, err error) {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return object, checkout.Malformed("the query is not well-formed; write %25 for a % and %3B for a semicolon")
+	}
+	object.Kind = strictjson.Object
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		values := query[name]
+		if len(values) > 1 {
+			return object, checkout.Malformed("the query is not well-formed; details says where",
+				checkout.Fault{Field: name, Message: "must be sent once"})
+		}
+		v := strictjson.Value{Kind: strictjson.String, Text: values[0]}
+		if v.Text == "" {
+			v = strictjson.Value{}
+		}
+		object.Members = append(object.Members, strictjson.Member{Name: name, Value: v})
+	}
+	return object, nil
+}
+
+func cursor(v strictjson.Value) (checkout.Cursor, error) {
+	c, ok := checkout.ParseCursor(v.Text)
+	if !ok {
+		return 0, errors.New("must be a cursor, or the next, of an earlier answer")
+	}
+	return c, nil
+}
+
+func limit(v strictjson.Value) (int, error) {
+	return strictjson.Whole(checkout.MaxListed)(strictjson.Value{Kind: strictjson.Number, Text: v.Text})
+}
