@@ -5,6 +5,7 @@
 package checkout
 
 import (
+	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -96,4 +97,21 @@ type Change struct {
 	Agreement *agreement.Agreement // nil unless the decision concluded one
 	Evidence  *evidence.Entry      // of the agreement, or of the operator's act; nil without either
 	Document  *agreement.Document  // nil unless the agreement was rendered
+}
+
+// Traced returns the change with the trace of the call that caused it on its events, and on the jobs from which events follow.
+func (c Change) Traced(t events.Trace) Change {
+	if t == "" {
+		return c
+	}
+	c.Events, c.Jobs = slices.Clone(c.Events), slices.Clone(c.Jobs)
+	for i := range c.Events {
+		c.Events[i].Trace = t
+	}
+	for i := range c.Jobs {
+		if k := c.Jobs[i].Kind; k == JobOpen || k == JobComplete {
+			c.Jobs[i].Trace = t
+		}
+	}
+	return c
 }

@@ -48,15 +48,16 @@ type Job struct {
 	// that the same work enters once.
 	ID           string
 	Kind         JobKind
-	ProviderCode string    // the queue that it is in: one provider's work delays no other's; "" for the service's own
-	OrderID      string    // "" for the service's own, like CheckoutID
-	CheckoutID   string    // whose events are delivered in the order in which they entered, and its notices one at a time
-	RequestID    string    // of the request that it follows from; "" without a request
-	Name         string    // an event's name, a notice's kind, the subject of a notification
-	Body         []byte    // an event's body, as it is signed and sent; of a notice about a receiver, since when it fails
-	Try          int       // of the setup that a notice or a look is about
-	CreatedAt    time.Time // UTC, to the millisecond
-	Due          time.Time // the first attempt is made at this time or later; zero: at once
+	ProviderCode string       // the queue that it is in: one provider's work delays no other's; "" for the service's own
+	OrderID      string       // "" for the service's own, like CheckoutID
+	CheckoutID   string       // whose events are delivered in the order in which they entered, and its notices one at a time
+	RequestID    string       // of the request that it follows from; "" without a request
+	Trace        events.Trace // of an event, or a job from which events follow: as the request had it
+	Name         string       // an event's name, a notice's kind, the subject of a notification
+	Body         []byte       // an event's body, as it is signed and sent; of a notice about a receiver, since when it fails
+	Try          int          // of the setup that a notice or a look is about
+	CreatedAt    time.Time    // UTC, to the millisecond
+	Due          time.Time    // the first attempt is made at this time or later; zero: at once
 }
 
 // JobState is the state of a job.
@@ -85,13 +86,13 @@ func (s JobState) EventStatus() events.Status {
 // DeliveryOf returns the job that delivers an event.
 func DeliveryOf(e events.Event) Job {
 	return Job{ID: e.ID, Kind: JobDeliver, ProviderCode: e.ProviderCode, OrderID: e.OrderID, CheckoutID: e.CheckoutID,
-		RequestID: e.RequestID, Name: string(e.Name), Body: e.Body, CreatedAt: e.CreatedAt}
+		RequestID: e.RequestID, Trace: e.Trace, Name: string(e.Name), Body: e.Body, CreatedAt: e.CreatedAt}
 }
 
 // Event returns the event that a job of kind JobDeliver delivers.
 func (j Job) Event() events.Event {
 	return events.Event{ID: j.ID, Name: events.Name(j.Name), CheckoutID: j.CheckoutID, ProviderCode: j.ProviderCode,
-		OrderID: j.OrderID, RequestID: j.RequestID, CreatedAt: j.CreatedAt, Body: j.Body}
+		OrderID: j.OrderID, RequestID: j.RequestID, Trace: j.Trace, CreatedAt: j.CreatedAt, Body: j.Body}
 }
 
 // job returns a job about the checkout; try is 0 for a job that is not about a try.

@@ -63,6 +63,7 @@ type Event struct {
 	ProviderCode string
 	OrderID      string
 	RequestID    string
+	Trace        Trace     // of the call that caused it
 	CreatedAt    time.Time // UTC, to the millisecond
 	Body         []byte    // the JSON envelope, as it is signed and sent
 }

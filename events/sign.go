@@ -114,15 +114,17 @@ type Delivery struct {
 	Event     Event
 	Timestamp time.Time
 	Signature string
+	Trace     Trace // in which this run is a span; "" for no trace
 }
 
 // NewDelivery signs e, as Sign does, for one run that starts at the given time.
 func NewDelivery(e Event, secret string, at time.Time, others ...string) Delivery {
-	return Delivery{e, at, Sign(secret, at, e.Body, others...)}
+	return Delivery{Event: e, Timestamp: at, Signature: Sign(secret, at, e.Body, others...)}
 }
 
 // Header returns the names and values of the headers of one attempt, counted from 1:
-// the headers of the contract, section 6, with X-Request-Id only where the request's id is known.
+// the headers of the contract, section 6, with X-Request-Id only where the request's id is known, and Traceparent only
+// where there is a trace.
 func (d Delivery) Header(attempt int) map[string]string {
 	h := map[string]string{
 		HeaderEvent:       string(d.Event.Name),
@@ -134,6 +136,9 @@ func (d Delivery) Header(attempt int) map[string]string {
 	}
 	if d.Event.RequestID != "" {
 		h[HeaderRequestID] = d.Event.RequestID
+	}
+	if d.Trace != "" {
+		h[HeaderTrace] = string(d.Trace)
 	}
 	return h
 }

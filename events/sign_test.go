@@ -218,6 +218,8 @@ func TestAttemptsOfOneRunDifferInTheirNumberOnly(t *testing.T) {
 			"X-Request-Id":                    "req_7",
 		})
 	}
+	d.Trace = trace
+	is.Equal(d.Header(1)["Traceparent"], string(trace))
 }
 
 func TestADeliveryWithoutARequestHasNoRequestHeader(t *testing.T) {

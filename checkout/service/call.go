@@ -17,6 +17,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -275,7 +276,8 @@ func (s *Service) storeNotes(ctx context.Context) {
 
 // Subject is the place in a context in which a call notes the checkout that it is about.
 type Subject struct {
-	ClientRequestID string // the caller's own id of the request, for the journal; "" without any
+	ClientRequestID string       // the caller's own id of the request, for the journal; "" without any
+	Trace           events.Trace // of the request, for the events that it causes
 	about           atomic.Pointer[checkout.About]
 	requestID       string // of the request that a job follows from
 }
@@ -284,6 +286,14 @@ type Subject struct {
 func (s *Subject) mark(change checkout.Change) checkout.Change {
 	change.Moments = s.markMoments(change.Moments)
 	return change
+}
+
+// trace returns the trace of the request, or "".
+func (s *Subject) trace() events.Trace {
+	if s == nil {
+		return ""
+	}
+	return s.Trace
 }
 
 func (s *Subject) markMoments(moments []checkout.Moment) []checkout.Moment {

@@ -185,7 +185,8 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 	if err != nil {
 		return checkout.Checkout{}, fmt.Errorf("open checkout %s: %w", id, err)
 	}
-	change = subjectOf(ctx).mark(change)
+	subject := subjectOf(ctx)
+	change = subject.mark(change).Traced(subject.trace())
 	entry := c.jobEntry(c.provider, holdLimit)
 	switch err := c.cfg.Store.InsertCheckout(ctx, change, entry); {
 	case errors.Is(err, ports.ErrDuplicate):

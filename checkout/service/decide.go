@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // decider decides the change of a checkout, as it is in the store now.
@@ -12,7 +13,8 @@ type decider = func(checkout.Checkout) (checkout.Change, error)
 // decision holds the latest result of decide: a store may have it decide more than once.
 type decision struct {
 	service *Service
-	subject *Subject // of the call; nil without any
+	subject *Subject     // of the call; nil without any
+	trace   events.Trace // of the call, or of the job that is settled
 	decide  decider
 	change  checkout.Change
 	err     error
@@ -25,6 +27,6 @@ func (d *decision) run(c checkout.Checkout) (checkout.Change, error) {
 		return j.Kind == checkout.JobNotify && d.service.cfg.Notifier == nil ||
 			(j.Kind == checkout.JobAuthority || j.Kind == checkout.JobEnd) && d.service.crmInfo.WithinCommit
 	})
-	d.change = d.subject.mark(d.change)
+	d.change = d.subject.mark(d.change).Traced(d.trace)
 	return d.change, d.err
 }

@@ -358,7 +358,7 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 	}
 	now := d.now()
 	secrets := provider.Destination.Secrets(now)
-	sent := events.NewDelivery(e, secrets[0], now, secrets[1:]...)
+	sent := delivery.Sign(e, secrets, now, d.cfg.Rand)
 	cut = errLeft
 	outcome = delivery.Run{
 		Made:    l.Attempts,

@@ -45,7 +45,8 @@ func (s *Service) jobEntry(provider catalogue.Provider, hold time.Duration) chec
 
 // update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
 func (s *Service) update(ctx context.Context, id string, entry checkout.JobEntry, decide decider) (checkout.Change, error) {
-	d := &decision{service: s, subject: subjectOf(ctx), decide: decide}
+	subject := subjectOf(ctx)
+	d := &decision{service: s, subject: subject, trace: subject.trace(), decide: decide}
 	err := s.cfg.Store.UpdateCheckout(ctx, id, entry, d.run)
 	switch {
 	case err == nil:
@@ -61,7 +62,7 @@ func (s *Service) update(ctx context.Context, id string, entry checkout.JobEntry
 // returned unchanged. It wraps ports.ErrNotFound if the lease is lost.
 func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, entry checkout.JobEntry,
 	decide decider) (checkout.Change, error) {
-	d := &decision{service: s, subject: subjectOf(ctx), decide: decide}
+	d := &decision{service: s, subject: subjectOf(ctx), trace: l.Job.Trace, decide: decide}
 	run := d.run
 	if decide == nil {
 		run = nil

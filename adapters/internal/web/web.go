@@ -24,6 +24,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // Options are the options that all handlers share. Now and Rand must be safe for concurrent use; if they
@@ -147,6 +148,7 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 		if sent := r.Header.Get("X-Request-Id"); clientRequestID.MatchString(sent) {
 			info.ClientID, info.subject.ClientRequestID = sent, sent
 		}
+		info.subject.Trace = events.ParseTrace(r.Header.Values(events.HeaderTrace))
 		r = r.WithContext(ctx)
 		a := &answer{ResponseWriter: w}
 		o.setHeaders(w.Header(), r)
@@ -302,6 +304,9 @@ func logRequest(o Options, polls *pollLog, r *http.Request, a *answer, took time
 	}
 	if info.ClientID != "" {
 		line = append(line, slog.String("client_request_id", info.ClientID))
+	}
+	if id := info.subject.Trace.ID(); id != "" {
+		line = append(line, slog.String("trace_id", id))
 	}
 	about := info.subject.About()
 	about.ProviderCode = cmp.Or(info.Provider, about.ProviderCode)

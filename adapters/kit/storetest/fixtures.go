@@ -91,11 +91,14 @@ func reserved(n int) checkout.Change {
 		Moments: []checkout.Moment{moment(checkout.MomentCreated, n)}}
 }
 
+// trace is the trace of the request that made a checkout.
+const trace = events.Trace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+
 // job returns a job about the checkout, with every field of it filled but Due.
 func job(c checkout.Checkout, kind checkout.JobKind, n int) checkout.Job {
 	return checkout.Job{
 		ID: fmt.Sprintf("%s:%s:%d", kind, c.ID, n), Kind: kind, ProviderCode: c.ProviderCode, OrderID: c.OrderID, CheckoutID: c.ID,
-		RequestID: c.RequestID, Name: fmt.Sprint("name-", n), Body: []byte("\x00\xff Kōwhai\n"), Try: n, CreatedAt: at(2),
+		RequestID: c.RequestID, Trace: trace, Name: fmt.Sprint("name-", n), Body: []byte("\x00\xff Kōwhai\n"), Try: n, CreatedAt: at(2),
 	}
 }
 
@@ -221,7 +224,7 @@ func document(a agreement.Agreement, text string) agreement.Document {
 
 func event(c checkout.Checkout, name events.Name) events.Event {
 	return events.Event{ID: "evt_" + c.ID + "_" + string(name), Name: name, CheckoutID: c.ID, ProviderCode: c.ProviderCode,
-		OrderID: c.OrderID, RequestID: c.RequestID, CreatedAt: at(1),
+		OrderID: c.OrderID, RequestID: c.RequestID, Trace: trace, CreatedAt: at(1),
 		Body: []byte(`{"event":"` + string(name) + `", "student" : "Ānaru O’Neill\u0000\n"}` + "\n")}
 }
 

@@ -131,6 +131,7 @@ var Job = Columns[checkout.Job]{
 	{Name: "kind", Field: func(j *checkout.Job) any { return (*string)(&j.Kind) }},
 	{Name: "provider_order_id", Field: func(j *checkout.Job) any { return &j.OrderID }},
 	{Name: "request_id", Field: func(j *checkout.Job) any { return &j.RequestID }},
+	{Name: "trace", Field: func(j *checkout.Job) any { return (*string)(&j.Trace) }},
 	{Name: "name", Field: func(j *checkout.Job) any { return &j.Name }},
 	{Name: "setup_try", Field: func(j *checkout.Job) any { return &j.Try }},
 	{Name: "created_ms", Field: func(j *checkout.Job) any { return (*Instant)(&j.CreatedAt) }},

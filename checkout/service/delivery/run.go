@@ -4,6 +4,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -20,6 +21,18 @@ type Run struct {
 	// Failed is called with every attempt that was made and failed, and reports whether the run goes on.
 	Failed func(attempt int, err error) bool
 	Now    func() time.Time
+}
+
+// Sign signs an event for a run with the secrets of its destination. If it has a trace, the run is a span of it.
+func Sign(e events.Event, secrets []string, now time.Time, random io.Reader) events.Delivery {
+	d := events.NewDelivery(e, secrets[0], now, secrets[1:]...)
+	if e.Trace != "" {
+		var span [8]byte
+		if _, err := io.ReadFull(random, span[:]); err == nil { // without randomness an event matters more than its trace
+			d.Trace = e.Trace.Child(span)
+		}
+	}
+	return d
 }
 
 // Attempt makes attempts at the contract's delays until one is taken or all are used up. The event stays pending if ctx ends

@@ -141,7 +141,7 @@ func (r *redelivery) send(ctx context.Context, e checkout.EventRecord, receiver 
 func (r *redelivery) run(ctx context.Context, e events.Event, p catalogue.Provider, receiver *breaker.Breaker) checkout.Redelivery {
 	now := r.Now()
 	secrets := p.Destination.Secrets(now)
-	sent := events.NewDelivery(e, secrets[0], now, secrets[1:]...)
+	sent := delivery.Sign(e, secrets, now, r.Rand)
 	sender := r.sender(p.Environment)
 	outcome := delivery.Run{
 		Secrets: secrets,

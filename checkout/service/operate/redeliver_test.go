@@ -85,6 +85,7 @@ func (w *world) settled(t *testing.T, provider, order string, status events.Stat
 	c := checkout.Checkout{ID: provider + "-" + order, ProviderCode: provider, OrderID: order, IdempotencyKey: provider + ":" + order}
 	e := events.Created(events.Origin{RequestID: "req_1", Environment: "sandbox", CreatedAt: time.Now()},
 		events.Subject{ProviderCode: provider, OrderID: order, CheckoutID: c.ID}, "dda", "contact")
+	e.Trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	enqueue := checkout.JobEntry{Now: time.Now(), Hold: time.Second, Unsent: status == events.NotConfigured}
 	must(t, w.store.InsertCheckout(t.Context(), checkout.Change{Next: c, Events: []events.Event{e}}, enqueue))
 	switch status {
@@ -125,6 +126,9 @@ func TestAFailedEventIsSentAgainAsItIsAndSignedAnew(t *testing.T) {
 		got := w.attempts.got[0]
 		if got.Event.ID != e.ID || !bytes.Equal(got.Event.Body, e.Body) || got.attempt != 1 || got.env != catalogue.Sandbox {
 			t.Errorf("sent %+v, want the event as it is", got)
+		}
+		if got.Trace.ID() != e.Trace.ID() || got.Trace == e.Trace {
+			t.Errorf("sent with the trace %q, want a span in %q", got.Trace, e.Trace)
 		}
 		if err := events.Verify(signing, got.Signature, e.Body, now, time.Second); err != nil {
 			t.Errorf("the signature of the day after: %v", err)
