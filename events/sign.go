@@ -19,6 +19,7 @@ const (
 	HeaderAttempt     = "X-Service-Delivery-Attempt"
 	HeaderMaxAttempts = "X-Service-Delivery-Max-Attempts"
 	HeaderRequestID   = "X-Request-Id"
+	HeaderTrace       = "Traceparent" // of a call too
 )
 
 // MaxAttempts is the number of attempts of one delivery run.

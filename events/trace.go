@@ -6,10 +6,7 @@ import (
 	"strings"
 )
 
-// HeaderTrace is the header of a call, and of a delivery, that has its trace (W3C Trace Context).
-const HeaderTrace = "Traceparent"
-
-// Trace is the traceparent of the call that caused an event; "" without a trace.
+// Trace is the traceparent (W3C Trace Context) of the call that caused an event; "" without a trace.
 type Trace string
 
 // traceparent matches version 00: a trace id, the id of a span in it, and flags.
