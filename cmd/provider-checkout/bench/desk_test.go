@@ -28,7 +28,10 @@ const (
 	deskDays      = 730
 )
 
-// BenchmarkDesk measures what an operator asks of a store with 100,000 checkouts, or with the number in the environment:
+// The provider whose lists nobody has read; all entries of the others have cursors.
+const unreadProvider = "P69"
+
+// BenchmarkDesk measures what an operator asks, and what the programs of providers list, of a store with 100,000 checkouts, or with the number in the environment:
 //
 //	PROVIDER_CHECKOUT_BENCH_CHECKOUTS=1000000 go test -run '^$' -bench Desk -benchtime 300x -timeout 0 ./cmd/provider-checkout/bench
 //
@@ -71,6 +74,7 @@ func questions(db ports.Admin, n int) []question {
 		return find(func(r *rand.Rand) checkout.Query { return checkout.Query{Text: of(1 + r.IntN(n-1))} })
 	}
 	provider := func(r *rand.Rand) string { return fmt.Sprintf("P%02d", 10+r.IntN(deskProviders)) }
+	listing := func(r *rand.Rand) string { return fmt.Sprintf("P%02d", 10+r.IntN(deskProviders-1)) } // any but unreadProvider
 	newest := func(ctx context.Context, r *rand.Rand) (string, error) {
 		page, err := db.Find(ctx, checkout.Query{ProviderCode: provider(r)}, "", 1)
 		if err != nil || len(page.Hits) == 0 {
@@ -118,6 +122,33 @@ func questions(db ports.Admin, n int) []question {
 			list, err := db.Moments(ctx, id)
 			return len(list), err
 		}},
+		{"a provider's events", func(ctx context.Context, r *rand.Rand) (int, error) {
+			list, err := db.Events(ctx, checkout.ListQuery{ProviderCode: listing(r), After: anyCursor(r), Limit: checkout.MaxPage})
+			return len(list), err
+		}},
+		{"a provider's enrolments", func(ctx context.Context, r *rand.Rand) (int, error) {
+			list, err := db.Enrolments(ctx, checkout.ListQuery{ProviderCode: listing(r), After: anyCursor(r), Limit: checkout.MaxPage})
+			return len(list), err
+		}},
+		{"events read for the first time", unread(db.Events, func(e checkout.ListedEvent) checkout.Cursor { return e.Cursor })},
+		{"enrolments read for the first time", unread(db.Enrolments, func(e checkout.ListedEnrolment) checkout.Cursor { return e.Cursor })},
+	}
+}
+
+// anyCursor returns a place in the lists.
+func anyCursor(r *rand.Rand) checkout.Cursor {
+	return checkout.CursorAt(time.Now().Add(-time.Duration(r.Int64N(deskDays)) * 24 * time.Hour))
+}
+
+// unread reads a list of unreadProvider page by page.
+func unread[T any](list func(context.Context, checkout.ListQuery) ([]T, error), cursor func(T) checkout.Cursor) func(context.Context, *rand.Rand) (int, error) {
+	var after checkout.Cursor
+	return func(ctx context.Context, _ *rand.Rand) (int, error) {
+		page, err := list(ctx, checkout.ListQuery{ProviderCode: unreadProvider, After: after, Limit: checkout.MaxPage})
+		if len(page) > 0 {
+			after = cursor(page[len(page)-1])
+		}
+		return len(page), err
 	}
 }
 
@@ -258,6 +289,9 @@ func fillDesk(b *testing.B, spec string, n int) {
 		return "CASE t." + column + " WHEN '' THEN '' ELSE " + last(column) + " END"
 	}
 	shift := func(column string) string { return "t." + column + " + " + began }
+	cursor := func(column, order string) string {
+		return fmt.Sprintf("CASE %s WHEN '%s' THEN 0 ELSE (%s) * 1000 + %s END", code, unreadProvider, shift(column), order)
+	}
 	first, family := sqlName(5), sqlName(17)
 	email := first + " || CAST(s.n AS text) || '@student.example'"
 	names := map[string]string{"provider_code": code, "first_name": first, "last_name": family, "email": email}
@@ -267,15 +301,16 @@ func fillDesk(b *testing.B, spec string, n int) {
 	}{
 		{"checkouts", "t.id", map[string]string{"id": id, "provider_order_id": "'O' || CAST(s.n AS text)",
 			"idempotency_key": code + " || ':O' || CAST(s.n AS text)", "request_id": "'req_created' || CAST(s.n AS text)",
-			"created_ms": shift("created_ms"), "updated_ms": shift("updated_ms"), "setup_completed_ms": shift("setup_completed_ms"),
-			"confirmed_ms": shift("confirmed_ms"), "confirmed_by_request_id": unlessEmpty("confirmed_by_request_id"),
+			"created_ms": shift("created_ms"), "updated_ms": shift("updated_ms"), "listed": cursor("updated_ms", "0"),
+			"setup_completed_ms": shift("setup_completed_ms"),
+			"confirmed_ms":       shift("confirmed_ms"), "confirmed_by_request_id": unlessEmpty("confirmed_by_request_id"),
 			"billing_request_id": unlessEmpty("billing_request_id"), "mandate_id": unlessEmpty("mandate_id"),
 			"agreement_number": "CASE t.agreement_number WHEN '' THEN '' ELSE 'PPA-2026-' || CAST(s.n AS text) END",
 			"search_name":      first + " || ' ' || " + family, "search_family": family + " || ' ' || " + first, "search_email": email}},
 		{"agreements", "t.checkout_id", map[string]string{"number": "'PPA-2026-' || CAST(s.n AS text)", "id": last("id"), "checkout_id": id,
 			"provider_order_id": "'O' || CAST(s.n AS text)", "accepted_ms": shift("accepted_ms")}},
 		{"jobs", "t.checkout_id", map[string]string{"position": "t.position", "checkout_id": id, "id": last("id"), "state": "'done'",
-			"provider_order_id": "'O' || CAST(s.n AS text)", "created_ms": shift("created_ms"), "request_id": "'req_created' || CAST(s.n AS text)"}},
+			"provider_order_id": "'O' || CAST(s.n AS text)", "created_ms": shift("created_ms"), "listed": cursor("created_ms", "t.position"), "request_id": "'req_created' || CAST(s.n AS text)"}},
 		{"moments", "t.checkout_id", map[string]string{"checkout_id": id, "at_ms": shift("at_ms"), "request_id": last("request_id")}},
 	} {
 		columns := run("SELECT * FROM " + table.name + " LIMIT 1")
@@ -300,8 +335,8 @@ func fillDesk(b *testing.B, spec string, n int) {
 		bytes = "BLOB"
 	}
 	for p := range deskProviders {
-		run(fmt.Sprintf(`INSERT INTO api_keys (id, provider_code, environment, hash) SELECT 'key%02d', 'P%02[1]d', environment,
-			CAST('%02[1]d' AS %s) FROM api_keys WHERE provider_code = 'TUI' LIMIT 1`, 10+p, bytes))
+		run(fmt.Sprintf(`INSERT INTO api_keys (id, provider_code, environment, hash, label, last_used_day) SELECT 'key%02d', 'P%02[1]d', environment,
+			CAST('%02[1]d' AS %s), label, last_used_day FROM api_keys WHERE provider_code = 'TUI' LIMIT 1`, 10+p, bytes))
 	}
 	if !strings.HasPrefix(spec, "sqlite:") { // whose autovacuum does so
 		run("ANALYZE")
