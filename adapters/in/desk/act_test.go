@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -194,13 +195,18 @@ func TestFindLeadsToTheOneCheckout(t *testing.T) {
 	}
 	b.get(t, "/find?q=rapata").is(t, http.StatusOK).has(t, canaryName, "/checkouts/"+openID, "by name").lacks(t, canaryEmail)
 	b.get(t, "/find?q="+canaryEmail).is(t, http.StatusOK).has(t, "/checkouts/"+openID, "by e-mail")
-	b.get(t, "/find?q=nobody").is(t, http.StatusOK).has(t, "No checkout")
+	b.get(t, "/find?q=nobody").is(t, http.StatusOK).has(t, "No checkout", "the beginning is enough").lacks(t, "Your role")
+	for _, q := range []string{"kowhai", "KOWHAI", "Kōw"} {
+		if a := b.get(t, "/find?q="+url.QueryEscape(q)).is(t, http.StatusSeeOther); a.header.Get("Location") != "/providers/KOWHAI" {
+			t.Errorf("%s leads to %q", q, a.header.Get("Location"))
+		}
+	}
 	b.get(t, "/find?provider=KOWHAI").is(t, http.StatusOK).has(t, "/checkouts/"+openID)
 	b.get(t, "/find?trouble=evidence").is(t, http.StatusOK)
 	b.get(t, "/find?trouble=unknown").is(t, http.StatusOK)
 	b.get(t, "/find?provider=KOWHAI&after=forged").is(t, http.StatusNotFound)
 	engineer := w.as(t, "Ben", operate.Engineer)
-	engineer.get(t, "/find?q=rapata").is(t, http.StatusOK).has(t, "No checkout")
+	engineer.get(t, "/find?q=rapata").is(t, http.StatusOK).has(t, "No checkout", "Your role finds nobody by name or e-mail")
 	engineer.get(t, "/find?provider=KOWHAI").is(t, http.StatusOK).has(t, "/checkouts/"+openID).lacks(t, "Canary")
 	if a := engineer.get(t, "/find?q=ORDER-1"); a.header.Get("Location") != "/checkouts/"+checkoutID {
 		t.Errorf("an engineer's order leads to %q", a.header.Get("Location"))
@@ -219,6 +225,7 @@ func TestTodayHasALineForEachTrouble(t *testing.T) {
 		"E-mails that the payer did not get", `href="/providers/KOWHAI"`)
 	b.get(t, "/find?trouble=notices").is(t, http.StatusOK).has(t, "/checkouts/"+confirmedID).lacks(t, "/checkouts/"+openID)
 	b.get(t, "/funnel").is(t, http.StatusOK).has(t, "No checkout")
+	b.get(t, "/funnel?from=x").has(t, "There is no such day or month").lacks(t, "needs a reason")
 	for _, wrong := range []string{"from=x", "from=2026-02-01&to=2026-01-01", "from=2000-01-01"} {
 		b.get(t, "/funnel?"+wrong).is(t, http.StatusUnprocessableEntity)
 	}
@@ -234,7 +241,7 @@ func TestAMonthHasItsFiguresAndAFileThatIsProven(t *testing.T) {
 		"Differences between record, CRM and mandate: 0", this+".csv")
 	b.get(t, "/months/2001-01").is(t, http.StatusOK).has(t, "No agreement")
 	for _, wrong := range []string{"/months/2026-13", "/months/x.csv", "/months/2026"} {
-		b.get(t, wrong).is(t, http.StatusUnprocessableEntity)
+		b.get(t, wrong).is(t, http.StatusUnprocessableEntity).has(t, "There is no such day or month")
 	}
 	w.one(t)
 	a := b.get(t, "/months/"+this+".csv").is(t, http.StatusOK).has(t, "provider_code,", number).lacks(t, "Canary", canaryEmail)

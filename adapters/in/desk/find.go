@@ -7,16 +7,19 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // findView is the content of the page that finds checkouts.
 type findView struct {
-	Text    string
-	Trouble string // in words; "" for a search
-	Hits    []hitView
-	Next    string // the address of the next page; "" at the end
+	Text      string
+	Trouble   string // in words; "" for a search
+	Providers []catalogue.Provider
+	Hits      []hitView
+	Next      string // the address of the next page; "" at the end
 }
 
 // hitView is a checkout in a list.
@@ -26,7 +29,8 @@ type hitView struct {
 	Student string
 }
 
-// find lists the checkouts that a text names, or that have a trouble. Where the text names one, it leads there.
+// find lists the checkouts and the providers that a text names, or the checkouts that have a trouble. Where the text names one
+// checkout or provider, it leads there.
 func (v *visit) find() error {
 	query := v.r.URL.Query()
 	q := checkout.Query{Text: web.One(query, "q"), Trouble: checkout.Trouble(web.One(query, "trouble")),
@@ -51,14 +55,32 @@ func (v *visit) find() error {
 		}
 		view.Hits = append(view.Hits, hitView{h, stateOf(h.Checkout, v.Now()), v.student(h.Checkout, false)})
 	}
-	if q.Text != "" && len(view.Hits) == 1 && found.Next == "" && !query.Has("after") {
+	if view.Providers, err = v.named(q); err != nil {
+		return err
+	}
+	switch alone := q.Text != "" && found.Next == "" && !query.Has("after"); {
+	case alone && len(view.Hits) == 1 && len(view.Providers) == 0:
 		return v.back("/checkouts/"+view.Hits[0].Checkout.ID, nil)
+	case alone && len(view.Hits) == 0 && len(view.Providers) == 1:
+		return v.back("/providers/"+view.Providers[0].Code, nil)
 	}
 	if found.Next != "" {
 		query.Set("after", found.Next)
 		view.Next = "/find?" + query.Encode()
 	}
 	return v.page("find.html", cmp.Or(view.Trouble, "Find"), view)
+}
+
+// named returns the providers that a search names by the code or the beginning of the name.
+func (v *visit) named(q checkout.Query) ([]catalogue.Provider, error) {
+	words := text.FoldName(q.Words())
+	if words == "" {
+		return nil, nil
+	}
+	list, err := v.Store.Providers(v.r.Context())
+	return slices.DeleteFunc(list, func(p catalogue.Provider) bool {
+		return text.FoldName(p.Code) != words && !strings.HasPrefix(text.FoldName(p.DisplayName()), words)
+	}), err
 }
 
 // funnelView is the content of the page Funnel.
@@ -75,7 +97,7 @@ func (v *visit) funnel() error {
 	from, errFrom := time.Parse(time.DateOnly, cmp.Or(view.From, today.AddDate(0, 0, -7*8).Format(time.DateOnly)))
 	to, errTo := time.Parse(time.DateOnly, cmp.Or(view.To, today.Format(time.DateOnly)))
 	if errFrom != nil || errTo != nil || to.Before(from) || to.Sub(from) > 400*24*time.Hour {
-		return errFields
+		return errPeriod
 	}
 	view.From, view.To = from.Format(time.DateOnly), to.Format(time.DateOnly)
 	days, err := v.Store.Funnel(v.r.Context(), view.From, to.AddDate(0, 0, 1).Format(time.DateOnly), view.Provider)

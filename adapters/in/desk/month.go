@@ -34,7 +34,7 @@ func (v *visit) month() error {
 	name, isFile := strings.CutSuffix(v.id(), ".csv")
 	m, err := checkout.ParseMonth(name, v.zone)
 	if err != nil {
-		return errFields
+		return errPeriod
 	}
 	if isFile {
 		return v.monthFile(name, m)

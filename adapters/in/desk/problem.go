@@ -17,6 +17,7 @@ var (
 	errIssuer      = errors.New("the issuer of sign-ins") // does not answer
 	errForm        = errors.New("the form cannot be read")
 	errFields      = errors.New("a field is missing or wrong")
+	errPeriod      = errors.New("the address of the page has no such day or month")
 	errPartly      = errors.New("it took too long, and a part of it is done")
 	errOver        = errors.New("it was opened before, or its time is over")
 	errNotErasable = errors.New("it cannot be erased")
@@ -32,6 +33,7 @@ var problems = []struct {
 	{errSignIn, http.StatusUnauthorized, ""},
 	{errForm, http.StatusBadRequest, ""},
 	{errFields, http.StatusUnprocessableEntity, ""},
+	{errPeriod, http.StatusUnprocessableEntity, "There is no such day or month, or too many days lie between."},
 	{operate.ErrNotAllowed, http.StatusForbidden, ""},
 	{operate.ErrSamePerson, http.StatusForbidden, "Whoever asked for an act cannot approve it, under another role either."},
 	{operate.ErrNoReason, http.StatusUnprocessableEntity, "The act needs a reason."},
@@ -84,7 +86,7 @@ var messages = map[int]struct{ Title, Text string }{
 	http.StatusConflict:              {"It cannot be done now", "What is on record has changed. Go back and look again."},
 	http.StatusGone:                  {"This page opens no more", "It was opened before, or a day has passed. Ask for a new one."},
 	http.StatusRequestEntityTooLarge: {"The form is too large", "Go back, and enter less."},
-	http.StatusUnprocessableEntity:   {"Something is missing", "An act needs a reason, in one line, without personal data."},
+	http.StatusUnprocessableEntity:   {"Something is missing or wrong", "Go back, and look at each field. An act needs a reason, in one line, without personal data."},
 	http.StatusInternalServerError:   {"Something went wrong", "Wait a minute, then try again."},
 	http.StatusBadGateway:            {"The sign-in does not answer", "Try again in a minute."},
 	http.StatusServiceUnavailable:    {"The store is busy", "Wait a few seconds, then try again."},
