@@ -184,6 +184,13 @@ func TestALinkAndANoticeAreSentAgain(t *testing.T) {
 	}
 }
 
+// Somebody who asks what is due when is answered from the page.
+func TestACheckoutHasItsPaymentsInFigures(t *testing.T) {
+	w := newWorld(t)
+	w.as(t, "Aroha", operate.Support).get(t, "/checkouts/"+checkoutID).is(t, http.StatusOK).has(t, "$2,990.00, of which $200.00 is paid first",
+		"52 instalments of $53.65, the last of $53.85", "Each payment (53)", "<li>"+money.DateOf(w.now()).Long()+": $200.00</li>")
+}
+
 func TestFindLeadsToTheOneCheckout(t *testing.T) {
 	w := newWorld(t)
 	w.more(t)
