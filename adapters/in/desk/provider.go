@@ -134,7 +134,7 @@ func (v *visit) redeliver() error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w: %w", errPartly, err)
 	}
-	return v.back(v.here(), err)
+	return v.back(v.here()+"#history", err)
 }
 
 // ping sends the provider's receiver a test event, whose outcome the history has.

@@ -99,8 +99,11 @@ func (o Operator) RedeliverFailed(ctx context.Context, since time.Time, provider
 	}
 	all.Wait()
 	err = errors.Join(errors.Join(failures...), ctx.Err())
-	err = errors.Join(err, o.Record(ctx, evidence.Operation{Name: "events redeliver",
-		Subject: "failed since " + events.Timestamp(since), Changes: r.sent}))
+	subject := "failed since " + events.Timestamp(since)
+	if provider != "" {
+		subject += " of " + provider
+	}
+	err = errors.Join(err, o.Record(ctx, evidence.Operation{Name: "events redeliver", Subject: subject, Changes: r.sent}))
 	return len(list) == MaxRedelivered, err
 }
 
