@@ -158,7 +158,7 @@ func TestTheFailedEventsOfAProviderAreSentAgain(t *testing.T) {
 	if len(w.sent.ids) != 1 || len(leaves) != 1 || !strings.Contains(leaves[0], `"event evt_1: delivered"`) {
 		t.Errorf("sent are %q, with the records %q", w.sent.ids, leaves)
 	}
-	b.get(t, "/providers/KOWHAI").has(t, "<dt>done</dt><dd>1</dd>", "<li><bdi>event evt_1: delivered</bdi></li>").lacks(t, "First given up")
+	b.get(t, "/providers/KOWHAI").has(t, "<dt>done</dt><dd>1</dd>", "<details open><summary>Changes (1)</summary><ul><li><bdi>event evt_1: delivered</bdi></li>").lacks(t, "First given up")
 }
 
 func TestTheRateOfAProviderIsChangedAndRecorded(t *testing.T) {
