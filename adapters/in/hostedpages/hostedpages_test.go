@@ -254,12 +254,12 @@ func TestFailures(t *testing.T) {
 	})
 	t.Run("anything else is logged under the request id, and not shown", func(t *testing.T) {
 		b := newBench(t, setting{})
-		b.store.err = errors.New("disk of db7 is on fire")
+		b.store.err = errors.New("disk of dbx is on fire")
 		got := b.get(b.setupPath()).is(t, http.StatusInternalServerError)
 		id := got.header.Get("X-Request-Id")
 		got.wants(t, id, again)
-		got.lacks(t, "db7", b.token)
-		for _, want := range []string{id, "disk of db7 is on fire"} {
+		got.lacks(t, "dbx", b.token)
+		for _, want := range []string{id, "disk of dbx is on fire"} {
 			if !strings.Contains(b.log.String(), want) {
 				t.Errorf("the log lacks %q:\n%s", want, &b.log)
 			}
