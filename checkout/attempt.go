@@ -1,10 +1,12 @@
 package checkout
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -62,7 +64,10 @@ func NextRun(failed, now time.Time, within time.Duration) (pause time.Duration, 
 const sendAgainPrefix = string(JobRedeliver) + ":"
 
 // EventID returns the id of the event that a job of kind JobDeliver or JobRedeliver sends.
-func (j Job) EventID() string { return strings.TrimPrefix(j.ID, sendAgainPrefix) }
+func (j Job) EventID() string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(j.ID, sendAgainPrefix), ":")
+	return id
+}
 
 // SendAgain returns the job of the further runs of an event that failed at a time; its first run is due after the pause.
 func SendAgain(e events.Event, failed time.Time, pause time.Duration) Job {
@@ -71,3 +76,28 @@ func SendAgain(e events.Event, failed time.Time, pause time.Duration) Job {
 	j.CreatedAt, j.Due = failed, failed.Add(pause)
 	return j
 }
+
+// SendNow returns the job of one run of attempts at an event that its provider asked for by a request.
+func SendNow(e events.Event, by Actor, requestID string, at time.Time) Job {
+	j := SendAgain(e, at, 0)
+	j.ID, j.RequestID, j.Body = j.ID+":"+requestID, requestID, []byte(by)
+	return j
+}
+
+// AskedBy returns the actor who asked for the run of a job of kind JobRedeliver; "" for a run that nobody asked for.
+func (j Job) AskedBy() Actor { return Actor(j.Body) }
+
+// Resend decides whether a provider's event can be sent again: ErrPending if it is being sent anyway, CONFLICT if there was no
+// destination or is not any now.
+func (e EventRecord) Resend(p catalogue.Provider) error {
+	switch {
+	case e.Status == events.NotConfigured, !p.Destination.Configured():
+		return refuseResend()
+	case e.Status == events.Pending:
+		return ErrPending
+	}
+	return nil
+}
+
+// ErrPending: the event is being sent.
+var ErrPending = errors.New("the event is pending: it is being sent")

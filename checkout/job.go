@@ -54,7 +54,7 @@ type Job struct {
 	RequestID    string       // of the request that it follows from; "" without a request
 	Trace        events.Trace // of an event, or a job from which events follow: as the request had it
 	Name         string       // an event's name, a notice's kind, the subject of a notification
-	Body         []byte       // an event's body, as it is signed and sent; of a notice about a receiver, since when it fails
+	Body         []byte       // an event's body, as it is signed and sent; of a notice about a receiver, since when it fails; see SendNow
 	Try          int          // of the setup that a notice or a look is about
 	CreatedAt    time.Time    // UTC, to the millisecond
 	Due          time.Time    // the first attempt is made at this time or later; zero: at once

@@ -56,7 +56,7 @@ type List struct {
 func (l List) Query(providerCode string, now time.Time) (ListQuery, error) {
 	k := newChecker(l.After, l.Limit, l.OrderID)
 	q := ListQuery{ProviderCode: providerCode, OrderID: l.OrderID.Value, After: l.After.Value, Limit: MaxListed,
-		Since: now.AddDate(0, 0, -EventsKept)}
+		Since: EventsSince(now)}
 	if l.OrderID.Given {
 		k.text(FieldOfOrder, l.OrderID, text.Check)
 	}
@@ -68,6 +68,9 @@ func (l List) Query(providerCode string, now time.Time) (ListQuery, error) {
 	}
 	return q, k.err()
 }
+
+// EventsSince returns the time after which the events are that a provider's list has now.
+func EventsSince(now time.Time) time.Time { return now.AddDate(0, 0, -EventsKept) }
 
 // ListedEvent is an event in its provider's list.
 type ListedEvent struct {

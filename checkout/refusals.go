@@ -18,6 +18,7 @@ const (
 	CodeProviderNotFound   Code = "PROVIDER_NOT_FOUND"            // the provider has no configuration
 	CodeProviderNotEnabled Code = "PROVIDER_NOT_ENABLED"          // the configuration does not allow calls
 	CodeCheckoutNotFound   Code = "CHECKOUT_NOT_FOUND"            // the provider has no such checkout
+	CodeEventNotFound      Code = "EVENT_NOT_FOUND"               // the provider has no such event
 	CodeConflict           Code = "CONFLICT"                      // the confirm's identifiers are not the checkout's
 	CodeIntentConflict     Code = "IDEMPOTENCY_CONFLICT"          // same order or key, different canonical intent
 	CodeSetupIncomplete    Code = "DIRECT_DEBIT_SETUP_INCOMPLETE" // the direct debit is not set up
@@ -36,7 +37,7 @@ const (
 // Codes lists every code, for tables that must be complete.
 func Codes() []Code {
 	return []Code{CodeValidation, CodeMissingAPIKey, CodeInvalidAPIKey, CodeKeyMismatch, CodeProviderNotFound,
-		CodeProviderNotEnabled, CodeCheckoutNotFound, CodeConflict, CodeIntentConflict, CodeSetupIncomplete, CodeErased, CodeCancelled,
+		CodeProviderNotEnabled, CodeCheckoutNotFound, CodeEventNotFound, CodeConflict, CodeIntentConflict, CodeSetupIncomplete, CodeErased, CodeCancelled,
 		CodeLinkUnknown, CodeLinkExpired, CodeTermsChanged, CodeBusy}
 }
 
@@ -121,6 +122,15 @@ func refuseProviderNotEnabled(reason error) *Error {
 func CheckoutNotFound() *Error {
 	return refuse(CodeCheckoutNotFound,
 		"there is no checkout with this id; send the checkout.checkout_id that your create answered")
+}
+
+// EventNotFound refuses an id that is not of an event of the caller, even if it is of another provider's.
+func EventNotFound() *Error {
+	return refuse(CodeEventNotFound, "there is no event with this id; send the event_id of an event in your list")
+}
+
+func refuseResend() *Error {
+	return refuse(CodeConflict, "you had no destination when this event happened, or have none now; read its body in the list of events")
 }
 
 func refuseKeyTaken() *Error {

@@ -331,6 +331,9 @@ func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.O
 		if j.Kind != checkout.JobNotify {
 			m.Detail += " " + j.EventID()
 		}
+		if j.Kind == checkout.JobRedeliver && j.AskedBy() != "" {
+			m.Actor = j.AskedBy()
+		}
 		if m.Kind == checkout.MomentEventFailed {
 			m.Detail += ": " + o.Failure.Reason
 		}

@@ -11,7 +11,46 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// This file sends events again that failed, where the provider's configuration says for how long (Destination.RedeliverFor).
+// This file sends events again: events that failed, where the provider's configuration says for how long (Destination.RedeliverFor), and
+// events that their provider asks for.
+
+// Redeliver has an event of the caller that was delivered or has failed sent again, once, in the background; a pending event is being
+// sent anyway. The refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, EVENT_NOT_FOUND, CONFLICT for an event without a destination,
+// and BUSY.
+func (s *Service) Redeliver(ctx context.Context, caller Caller, id, requestID string) (err error) {
+	defer recovered(&err)
+	ctx, cancel := detached(withSubject(ctx), waitLimit)
+	defer cancel()
+	provider, err := s.admit(ctx, caller, checkout.Optional[string]{})
+	if err != nil {
+		return err
+	}
+	if !checkout.PlausibleID(id) {
+		return checkout.EventNotFound()
+	}
+	now := s.now()
+	found, err := s.cfg.Store.Jobs(ctx, checkout.JobFilter{ID: id, Kinds: []checkout.JobKind{checkout.JobDeliver},
+		ProviderCode: caller.ProviderCode, CreatedSince: checkout.EventsSince(now)}, 1)
+	switch {
+	case err != nil:
+		return s.fail(ctx, "read event "+id, err)
+	case len(found) == 0:
+		return checkout.EventNotFound()
+	}
+	concerns(ctx, found[0].Job.About())
+	switch err := checkout.EventOf(found[0]).Resend(provider); {
+	case errors.Is(err, checkout.ErrPending):
+		return nil
+	case err != nil:
+		return err
+	}
+	again := checkout.SendNow(found[0].Job.Event(), checkout.ProviderActor(caller.KeyID), requestID, now)
+	if _, err := s.cfg.Store.Enqueue(ctx, []checkout.Job{again}); err != nil {
+		return s.fail(ctx, "send event "+id+" again", err)
+	}
+	s.wakeScheduler()
+	return nil
+}
 
 // furtherRuns returns the change that enqueues the further runs of an event that has failed; nil without further runs.
 func (s *Service) furtherRuns(ctx context.Context, event checkout.Job) (decider, error) {
@@ -37,10 +76,11 @@ func (s *Service) redeliverLater(ctx context.Context, l checkout.Lease) error {
 		return fmt.Errorf("read event %s: %w", id, err)
 	}
 	provider, err := s.providerOf(ctx, l.Job.ProviderCode)
+	asked := l.Job.AskedBy() != ""
 	switch {
 	case err != nil:
 		return err
-	case len(found) == 0, found[0].State != checkout.JobDead, provider.Destination.RedeliverFor == 0,
+	case len(found) == 0, !asked && (found[0].State != checkout.JobDead || provider.Destination.RedeliverFor == 0),
 		s.now().Sub(l.Job.CreatedAt) > catalogue.MaxRedeliver: // its receiver took nothing in all that time
 		return s.settleAttempt(ctx, l, checkout.Outcome{State: checkout.JobDropped})
 	}
@@ -63,7 +103,7 @@ func (s *Service) redeliverLater(ctx context.Context, l checkout.Lease) error {
 	if err != nil {
 		return err
 	}
-	if outcome.State == checkout.JobDead {
+	if outcome.State == checkout.JobDead && !asked {
 		if pause, again := checkout.NextRun(l.Job.CreatedAt, s.now(), provider.Destination.RedeliverFor); again {
 			outcome.State, outcome.Pause = checkout.JobPending, pause
 		}

@@ -41,6 +41,7 @@ func TestEveryCodeHasAStatusAndAWireCode(t *testing.T) {
 		checkout.CodeProviderNotFound:   "404 PROVIDER_NOT_FOUND",
 		checkout.CodeProviderNotEnabled: "403 PROVIDER_NOT_ENABLED",
 		checkout.CodeCheckoutNotFound:   "404 CHECKOUT_NOT_FOUND",
+		checkout.CodeEventNotFound:      "404 EVENT_NOT_FOUND",
 		checkout.CodeConflict:           "409 CONFLICT",
 		checkout.CodeIntentConflict:     "409 IDEMPOTENCY_CONFLICT",
 		checkout.CodeSetupIncomplete:    "409 DIRECT_DEBIT_SETUP_INCOMPLETE",

@@ -73,6 +73,7 @@ type application interface {
 	Confirm(ctx context.Context, caller service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error)
 	Cancel(ctx context.Context, caller service.Caller, id string, cmd checkout.Cancel) (checkout.Checkout, error)
 	Events(ctx context.Context, caller service.Caller, l checkout.List) ([]checkout.ListedEvent, error)
+	Redeliver(ctx context.Context, caller service.Caller, id, requestID string) error
 	Refused(ctx context.Context, caller service.Caller, id, requestID string, err error)
 	Readiness(ctx context.Context) service.Readiness
 	Checkpoint(ctx context.Context) ([]byte, error)
@@ -89,6 +90,7 @@ type api struct {
 	now       func() time.Time
 	perKey    *web.Limiter // requests
 	perSource *web.Limiter // failed authentications
+	resending *web.Limiter // calls of a provider that send an event again
 }
 
 const (
@@ -111,6 +113,7 @@ func newHandler(app application, o Options) http.Handler {
 		now:       shared.Now,
 		perKey:    web.NewLimiter(o.RateLimit, shared.Now),
 		perSource: web.NewLimiter(o.RateLimit, shared.Now),
+		resending: web.NewLimiter(min(o.RateLimit, 1), shared.Now).WithoutBursts(),
 	}
 	if a.identify == nil {
 		a.identify = a.byAPIKey
@@ -142,6 +145,7 @@ func (a *api) routes() http.Handler {
 	r.On("POST "+one+"/confirm", a.called(a.confirm))
 	r.On("POST "+one+"/cancel", a.called(a.cancel))
 	r.On("GET "+eventsPath, a.called(a.events))
+	r.On("POST "+eventsPath+"/{eventId}/redeliver", a.called(a.redeliver))
 
 	r.NotFoundHandler = a.unrouted(a.pages.NotFound,
 		func(req *http.Request) error { return notFound(r.Allowed(withoutSlash(req)) != "") })

@@ -7,7 +7,10 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/gorilla/mux"
+
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
@@ -22,6 +25,17 @@ func (a *api) events(r *http.Request, caller service.Caller) (answer, error) {
 		return answer{}, err
 	}
 	return answer{status: http.StatusOK, body: toEventsWire(page, list.After.Value)}, nil
+}
+
+func (a *api) redeliver(r *http.Request, caller service.Caller) (answer, error) {
+	if wait, ok := a.resending.Allow(caller.ProviderCode); !ok {
+		return answer{}, rateLimited(wait)
+	}
+	id := mux.Vars(r)["eventId"]
+	if err := a.app.Redeliver(r.Context(), caller, id, web.RequestID(r.Context())); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusAccepted, body: redeliverWire{true, id}}, nil
 }
 
 // toList reads the parameters of a list.

@@ -91,6 +91,11 @@ func (s *stub) Events(_ context.Context, c service.Caller, l checkout.List) ([]c
 	return s.events, s.err
 }
 
+func (s *stub) Redeliver(_ context.Context, c service.Caller, id, _ string) error {
+	s.caller, s.asked = c, id
+	return s.err
+}
+
 func (s *stub) RateLimit(context.Context, service.Caller) int { return s.rate }
 
 func (s *stub) Refused(context.Context, service.Caller, string, string, error) {}

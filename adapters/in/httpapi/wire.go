@@ -259,6 +259,12 @@ func toEventsWire(page []checkout.ListedEvent, after checkout.Cursor) eventsWire
 	return w
 }
 
+// redeliverWire is the answer to a redeliver.
+type redeliverWire struct {
+	Success bool   `json:"success"`
+	EventID string `json:"event_id"`
+}
+
 // aboutWire is the answer to GET /v1.
 type aboutWire struct {
 	Success     bool                  `json:"success"`

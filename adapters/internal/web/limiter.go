@@ -36,6 +36,12 @@ func NewLimiter(perSecond float64, now func() time.Time) *Limiter {
 	}
 }
 
+// WithoutBursts has the limiter, which is not in use yet, allow one request at once.
+func (l *Limiter) WithoutBursts() *Limiter {
+	l.burst = 1
+	return l
+}
+
 // SetHeaders sets RateLimit-Policy to the requests in a time, and RateLimit to the requests that the name may make at once, and the
 // seconds until they are as many as ever.
 func (l *Limiter) SetHeaders(h http.Header, name string) {

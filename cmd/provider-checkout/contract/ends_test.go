@@ -47,7 +47,7 @@ func (s *suite) withdraw(t *testing.T, id string) {
 	}
 }
 
-// works runs a service's background work until the jobs that end checkouts are done.
+// works runs a service's background work until checkouts are ended and events sent.
 func (s *suite) works(t *testing.T) {
 	t.Helper()
 	svc, err := service.New(s.Config)
@@ -62,13 +62,13 @@ func (s *suite) works(t *testing.T) {
 	defer stop()
 	for ctx.Err() == nil {
 		waiting, err := s.Store.Jobs(ctx, checkout.JobFilter{State: checkout.JobPending,
-			Kinds: []checkout.JobKind{checkout.JobCancel, checkout.JobEnd, checkout.JobDeliver}}, 1)
+			Kinds: []checkout.JobKind{checkout.JobCancel, checkout.JobEnd, checkout.JobDeliver, checkout.JobRedeliver}}, 1)
 		if err == nil && len(waiting) == 0 {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	t.Fatal("the jobs that end checkouts are not done")
+	t.Fatal("the background work is not done")
 }
 
 const ends = `"checkout.created", "checkout.confirmed", "checkout.cancelled", "agreement.withdrawn"`

@@ -78,6 +78,9 @@ var provoked = map[string]func(t *testing.T, s breakable) response{
 	"CHECKOUT_NOT_FOUND": func(t *testing.T, s breakable) response {
 		return s.Get(t, "KOWHAI", "/v1/provider-checkouts/unknown")
 	},
+	"EVENT_NOT_FOUND": func(t *testing.T, s breakable) response {
+		return s.Post(t, "KOWHAI", "/v1/events/evt_unknown/redeliver", "")
+	},
 	"NOT_FOUND": func(t *testing.T, s breakable) response { return s.Get(t, "KOWHAI", "/v1/provider-checkout") },
 	"METHOD_NOT_ALLOWED": func(t *testing.T, s breakable) response {
 		return s.Send(t, http.MethodDelete, "/v1/environment", "")

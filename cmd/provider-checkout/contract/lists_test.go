@@ -12,6 +12,8 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -226,6 +228,95 @@ func TestAListIsRefusedAsAPollIs(t *testing.T) {
 				t.Error("200 calls in a row are admitted")
 			}
 			s.Clock.Forward(time.Minute)
+		}
+	})
+}
+
+// resend has an event of a provider sent again.
+func (s *suite) resend(t *testing.T, provider, id string) response {
+	t.Helper()
+	return s.Post(t, provider, eventsPath+"/"+id+"/redeliver", "")
+}
+
+func TestAProviderHasAnEventSentAgainAndTheJournalNamesItsKey(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusInternalServerError })
+		s.Create(t, "ORDER-1")
+		s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusNoContent })
+		id := s.record(t, "ORDER-1").Events()[0].Event.ID
+		for n := range 2 { // once it has failed, and once it is delivered
+			r := s.resend(t, "KOWHAI", id)
+			if want := `{"success":true,"event_id":"` + id + `"}`; r.Status != http.StatusAccepted || strings.TrimSpace(r.Body) != want {
+				t.Fatalf("answer %d %s, want 202 %s", r.Status, r.Body, want)
+			}
+			s.works(t)
+			all := s.Receiver.Deliveries()
+			first, last := all[0], all[len(all)-1]
+			if len(all) != 4+n || string(last.Body) != string(first.Body) || !signedBy(kowhaiSecret, last) {
+				t.Fatalf("%d deliveries, the last %s; want the event once more", len(all), last.Body)
+			}
+			journal := s.record(t, "ORDER-1").Moments
+			m := journal[len(journal)-1]
+			if m.Kind != checkout.MomentEventDelivered || m.Actor != checkout.ProviderActor(catalogue.KeyID(s.Keys["KOWHAI"])) ||
+				m.RequestID != r.Header.Get("X-Request-Id") || !strings.Contains(m.Detail, id) {
+				t.Errorf("the journal ends with %+v", m)
+			}
+			sameList(t, "on record", s.outcomes(t, "ORDER-1"), fmt.Sprint("checkout.created delivered ", 4+n))
+			s.Clock.Forward(time.Second)
+		}
+	})
+}
+
+func TestAProviderHasOneEventASecondSentAgain(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		s.Create(t, "ORDER-1")
+		id := s.record(t, "ORDER-1").Events()[0].Event.ID
+		for range 3 {
+			if r := s.resend(t, "KOWHAI", id); r.Status != http.StatusAccepted {
+				t.Errorf("answer %d %s", r.Status, r.Body)
+			}
+			r := s.resend(t, "KOWHAI", id)
+			if refused(t, r, http.StatusTooManyRequests, "RATE_LIMITED"); r.Header.Get("Retry-After") != "1" {
+				t.Errorf("Retry-After is %q", r.Header.Get("Retry-After"))
+			}
+			refused(t, s.resend(t, "TUI", id), http.StatusNotFound, "EVENT_NOT_FOUND") // whose second is its own
+			s.Clock.Forward(time.Second)
+		}
+	}, func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 100 })
+}
+
+func TestOnlyAnEventOfTheProvidersListIsSentAgain(t *testing.T) {
+	contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
+		s.Create(t, "ORDER-1")
+		id := s.record(t, "ORDER-1").Events()[0].Event.ID
+		again := func(provider, id string) response { s.Clock.Forward(time.Second); return s.resend(t, provider, id) }
+		alike(t, "another provider's event", again("TUI", id), again("TUI", "evt_1f0f8a52-6c56-5d8f-9a55-0d2b9a3f6f10"))
+		for _, unknown := range []string{"x", "%20", "%00", "%FF", strings.ToUpper(id), strings.Repeat("a", 4000)} {
+			refused(t, again("KOWHAI", unknown), http.StatusNotFound, "EVENT_NOT_FOUND")
+		}
+		refused(t, again("KOWHAI", "a%2Fb"), http.StatusNotFound, "NOT_FOUND")
+		path := eventsPath + "/" + id + "/redeliver"
+		refused(t, s.Send(t, http.MethodPost, path, ""), http.StatusUnauthorized, "MISSING_API_KEY")
+		refused(t, s.Send(t, http.MethodPost, path, "", "Authorization", "Bearer unknown"), http.StatusForbidden, "INVALID_API_KEY")
+		refused(t, s.Get(t, "KOWHAI", path), http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
+		store.fail(func(string) error { return errors.New(inside) })
+		refused(t, again("KOWHAI", id), http.StatusInternalServerError, "INTERNAL_ERROR")
+		store.fail(func(string) error { return ports.ErrBusy })
+		refused(t, again("KOWHAI", id), http.StatusServiceUnavailable, "INTERNAL_ERROR")
+		store.fail(nil)
+		s.Configure(t, strings.Replace(sandbox.Providers, `"active": true`, `"active": false`, 1))
+		refused(t, again("KOWHAI", id), http.StatusForbidden, "PROVIDER_NOT_ENABLED")
+		s.Configure(t, `{"providers": []}`)
+		refused(t, again("KOWHAI", id), http.StatusNotFound, "PROVIDER_NOT_FOUND")
+		s.Configure(t, strings.Replace(sandbox.Providers, `"webhook": {"url": "HOOKS/KOWHAI", "signing_secret": "whsec_kowhai_0123456789abcdef"},`, "", 1))
+		refused(t, again("KOWHAI", id), http.StatusConflict, "CONFLICT")
+		s.Create(t, "ORDER-2")
+		s.Configure(t, sandbox.Providers)
+		refused(t, again("KOWHAI", s.record(t, "ORDER-2").Events()[0].Event.ID), http.StatusConflict, "CONFLICT")
+		s.Clock.Forward(401 * day)
+		refused(t, again("KOWHAI", id), http.StatusNotFound, "EVENT_NOT_FOUND")
+		if n := len(s.Receiver.Deliveries()); n != 1 {
+			t.Errorf("refused calls sent %d events", n-1)
 		}
 	})
 }

@@ -128,10 +128,10 @@ func TestCodeBesideEveryOperationIsThatOfARecipe(t *testing.T) {
 	parse(t, "../../../adapters/in/httpapi/openapi.json", &document)
 	programs := map[string]string{}
 	for language, files := range map[string][]string{
-		"curl":   {"../../../adapters/in/httpapi/quickstart.md", recipeFile("ready.sh"), recipeFile("cancel.sh"), recipeFile("catchup.sh")},
-		"Go":     {recipeFile("checkout/main.go"), recipeFile("ready/main.go"), recipeFile("cancel/main.go"), recipeFile("catchup/main.go")},
-		"Node":   {recipeFile("checkout.mjs"), recipeFile("ready.mjs"), recipeFile("cancel.mjs"), recipeFile("catchup.mjs"), recipeFile("verify_event.mjs")},
-		"Python": {recipeFile("checkout.py"), recipeFile("ready.py"), recipeFile("cancel.py"), recipeFile("catchup.py"), recipeFile("verify_event.py")},
+		"curl":   {"../../../adapters/in/httpapi/quickstart.md", recipeFile("ready.sh"), recipeFile("cancel.sh"), recipeFile("catchup.sh"), recipeFile("resend.sh")},
+		"Go":     {recipeFile("checkout/main.go"), recipeFile("ready/main.go"), recipeFile("cancel/main.go"), recipeFile("catchup/main.go"), recipeFile("resend/main.go")},
+		"Node":   {recipeFile("checkout.mjs"), recipeFile("ready.mjs"), recipeFile("cancel.mjs"), recipeFile("catchup.mjs"), recipeFile("resend.mjs"), recipeFile("verify_event.mjs")},
+		"Python": {recipeFile("checkout.py"), recipeFile("ready.py"), recipeFile("cancel.py"), recipeFile("catchup.py"), recipeFile("resend.py"), recipeFile("verify_event.py")},
 	} {
 		for _, file := range files {
 			text := string(read(t, file))
@@ -227,6 +227,23 @@ func TestRecipesCatchUpByTheListOfEvents(t *testing.T) {
 			}
 			if fmt.Fprintln(&want, "next", next); string(out) != want.String() {
 				t.Errorf("the recipe prints\n%s\nwant\n%s", out, want.String())
+			}
+		})
+	}
+}
+
+func TestRecipesHaveAnEventSentAgain(t *testing.T) {
+	s := newSuite(t, memory.New())
+	s.Create(t, "ORDER-1")
+	id := s.record(t, "ORDER-1").Events()[0].Event.ID
+	for _, r := range [][3]string{{"go", "resend", "202 Accepted\n"}, {"node", "resend.mjs", "202\n"}, {"python3", "resend.py", "202\n"},
+		{"sh", "resend.sh", `{"success":true,"event_id":"` + id + `"}` + "\n"}} {
+		t.Run(r[1], func(t *testing.T) {
+			s.Clock.Forward(time.Second)
+			cmd := recipe(t, r[0], r[1])
+			cmd.Env = append(cmd.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "EVENT="+id)
+			if out, err := cmd.CombinedOutput(); err != nil || string(out) != r[2] {
+				t.Errorf("%v, %s; want %s", err, out, r[2])
 			}
 		})
 	}
