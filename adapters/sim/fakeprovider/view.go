@@ -27,7 +27,7 @@ type view struct {
 	Calls        []call
 	Refusal      *refusal // nil where the API did not answer
 
-	Docs, Privacy                         string // addresses of the service
+	Docs, Privacy, Desk                   string // addresses of the service
 	Course, Enrol, Done, Confirm, AgainAt string // addresses of the website
 }
 
@@ -50,6 +50,7 @@ func (p pages) view() view {
 		Events:       e.events,
 		Calls:        e.calls,
 		Docs:         p.provider.API + "/docs",
+		Desk:         p.provider.Desk,
 		Privacy:      p.provider.API + "/api/dd-setup/privacy",
 		Course:       p.site.Path(CoursePath),
 		Enrol:        p.site.Path(enrolPath),

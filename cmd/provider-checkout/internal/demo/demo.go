@@ -182,8 +182,8 @@ func (d *demonstration) configure(ctx context.Context, web *website) error {
 	if err != nil {
 		return err
 	}
-	web.provider = fakeprovider.New(fakeprovider.Options{BaseURL: d.Website, API: d.Base, Key: d.Keys[providerCode],
-		Code: providerCode, Offer: offer})
+	web.provider = fakeprovider.New(fakeprovider.Options{BaseURL: d.Website, API: d.Base, Desk: d.Desk,
+		Key: d.Keys[providerCode], Code: providerCode, Offer: offer})
 	web.receiver.seen = func(e delivery) {
 		web.provider.Receive(fakeprovider.Event{Name: e.name, ID: e.id, Order: e.order, Attempt: e.attempt})
 	}
