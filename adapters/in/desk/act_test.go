@@ -90,7 +90,23 @@ func TestACheckoutIsCancelledOnce(t *testing.T) {
 		b.post(t, "/checkouts/"+openID+"/cancel", "reason", "wrong course").is(t, http.StatusSeeOther)
 	}
 	w.one(t, `"operator":"Aroha (support)","operation":"cancel","subject":"`+openID+`","reason":"wrong course"`)
-	b.get(t, "/checkouts/"+openID).has(t, "<h1>Cancelled by the operator</h1>", "Cancelled").lacks(t, "Cancel the checkout", "Send a new link")
+	b.get(t, "/checkouts/"+openID).has(t, "<h1>Cancelled by the operator</h1>", "by the operator: <q><bdi>wrong course</bdi></q>").
+		lacks(t, "Cancel the checkout", "Send a new link")
+	w.as(t, "Ben", operate.Engineer).get(t, "/checkouts/"+openID).has(t, "by the operator</dd>").lacks(t, "wrong course")
+}
+
+// A provider may have named the student: its reason is shown with the personal data.
+func TestAProvidersReasonIsPersonalData(t *testing.T) {
+	w := newWorld(t)
+	c, err := w.store.Checkout(t.Context(), checkoutID)
+	must(t, err)
+	c.ID, c.OrderID, c.IdempotencyKey, c.Status = openID, "ORDER-2", "key-2", checkout.Cancelled
+	c.End = checkout.End{At: w.now(), By: checkout.PartyProvider, Reason: "Canary moved"}
+	must(t, w.store.InsertCheckout(t.Context(), checkout.Change{Next: c}, checkout.JobEntry{Now: w.now()}))
+	b := w.as(t, "Aroha", operate.Support)
+	b.get(t, "/checkouts/"+openID).is(t, http.StatusOK).has(t, "by the provider</dd>").lacks(t, "Canary moved")
+	b.post(t, "/checkouts/"+openID+"/reveal", "reason", "ticket 7").is(t, http.StatusSeeOther)
+	b.get(t, "/checkouts/"+openID).has(t, "Canary moved")
 }
 
 func TestAnAgreementIsWithdrawnByTwo(t *testing.T) {
@@ -118,7 +134,7 @@ func TestAnAgreementIsWithdrawnByTwo(t *testing.T) {
 		t.Errorf("on record is the end %+v, %v", c.End, err)
 	}
 	b = w.as(t, "Aroha", operate.Support)
-	b.get(t, "/checkouts/"+confirmedID).has(t, "<h1>Withdrawn</h1>").lacks(t, "Ask to withdraw")
+	b.get(t, "/checkouts/"+confirmedID).has(t, "<h1>Withdrawn</h1>", "by the operator, hardship: <q><bdi>ticket 7</bdi></q>").lacks(t, "Ask to withdraw")
 }
 
 func TestPersonalDataIsErasedByTwo(t *testing.T) {
@@ -209,6 +225,9 @@ func TestFindLeadsToTheOneCheckout(t *testing.T) {
 		}
 	}
 	b.get(t, "/find?provider=KOWHAI").is(t, http.StatusOK).has(t, "/checkouts/"+openID)
+	b.get(t, "/providers/KOWHAI").has(t, `href="/find?provider=KOWHAI"`)
+	b.get(t, "/find?provider=TUI").is(t, http.StatusOK).has(t, "No checkout")
+	b.get(t, "/find").is(t, http.StatusOK).lacks(t, "No checkout")
 	b.get(t, "/find?trouble=evidence").is(t, http.StatusOK)
 	b.get(t, "/find?trouble=unknown").is(t, http.StatusOK)
 	b.get(t, "/find?provider=KOWHAI&after=forged").is(t, http.StatusNotFound)

@@ -16,6 +16,7 @@ import (
 // findView is the content of the page that finds checkouts.
 type findView struct {
 	Text      string
+	Asked     bool   // for something, not only for the page
 	Trouble   string // in words; "" for a search
 	Providers []catalogue.Provider
 	Hits      []hitView
@@ -35,12 +36,12 @@ func (v *visit) find() error {
 	query := v.r.URL.Query()
 	q := checkout.Query{Text: web.One(query, "q"), Trouble: checkout.Trouble(web.One(query, "trouble")),
 		ProviderCode: web.One(query, "provider"), Now: v.Now()}
-	view := findView{Text: q.Text}
+	view := findView{Text: q.Text, Asked: true}
 	switch {
 	case slices.Contains(checkout.Troubles(), q.Trouble) && q.Trouble.OfCheckouts():
 		q.Text, view.Trouble = "", q.Trouble.Words()
 	case q.Words() == "" && q.ProviderCode == "":
-		return v.page("find.html", "Find", view)
+		return v.page("find.html", "Find", findView{Text: q.Text})
 	default:
 		q.Trouble = ""
 	}
