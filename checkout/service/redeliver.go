@@ -29,8 +29,13 @@ func (s *Service) Redeliver(ctx context.Context, caller Caller, id, requestID st
 		return checkout.EventNotFound()
 	}
 	now := s.now()
-	found, err := s.cfg.Store.Jobs(ctx, checkout.JobFilter{ID: id, Kinds: []checkout.JobKind{checkout.JobDeliver},
-		ProviderCode: caller.ProviderCode, CreatedSince: checkout.EventsSince(now)}, 1)
+	var found []checkout.JobRecord
+	for _, f := range []checkout.JobFilter{{Sent: true}, {Kinds: []checkout.JobKind{checkout.JobDeliver}, State: checkout.JobPending}} {
+		f.ID, f.ProviderCode, f.CreatedSince = id, caller.ProviderCode, checkout.EventsSince(now)
+		if found, err = s.cfg.Store.Jobs(ctx, f, 1); err != nil || len(found) > 0 {
+			break
+		}
+	}
 	switch {
 	case err != nil:
 		return s.fail(ctx, "read event "+id, err)
