@@ -42,6 +42,9 @@ const (
 	FieldLimit   = "limit"
 	FieldOfOrder = "provider_order_id"
 
+	FieldStatus       = "status"
+	FieldUpdatedAfter = "updated_after"
+
 	FieldPlanAccepted         = "declarations.payment_plan_accepted"
 	FieldInformationConfirmed = "declarations.information_confirmed"
 	FieldPrivacyAccepted      = "declarations.privacy_consent_accepted"

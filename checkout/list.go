@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,13 +51,20 @@ type List struct {
 	After   Optional[Cursor]
 	Limit   Optional[int]
 	OrderID Optional[string]
+
+	// Of enrolments only.
+	Status       Optional[string]
+	UpdatedAfter Optional[time.Time]
 }
 
-// Query returns what a list of events is asked for, or a VALIDATION_ERROR.
-func (l List) Query(providerCode string, now time.Time) (ListQuery, error) {
-	k := newChecker(l.After, l.Limit, l.OrderID)
-	q := ListQuery{ProviderCode: providerCode, OrderID: l.OrderID.Value, After: l.After.Value, Limit: MaxListed,
-		Since: EventsSince(now)}
+// Query returns what a list is asked for, or a VALIDATION_ERROR.
+func (l List) Query(providerCode string) (ListQuery, error) {
+	k := newChecker(l.After, l.Limit, l.OrderID, l.Status, l.UpdatedAfter)
+	q := ListQuery{ProviderCode: providerCode, OrderID: l.OrderID.Value, Status: Status(l.Status.Value), Since: l.UpdatedAfter.Value,
+		After: l.After.Value, Limit: MaxListed}
+	if l.Status.Given && !slices.Contains(Listed(), q.Status) {
+		k.fault(FieldStatus, "must be one of %q", Listed())
+	}
 	if l.OrderID.Given {
 		k.text(FieldOfOrder, l.OrderID, text.Check)
 	}
@@ -92,4 +100,4 @@ func (c Checkout) SameEnrolment(o Checkout) bool {
 }
 
 // Listed lists the statuses of the checkouts that exist for their provider.
-func Listed() []Status { return []Status{SetupRequired, Confirmed} }
+func Listed() []Status { return []Status{SetupRequired, Confirmed, Cancelled} }

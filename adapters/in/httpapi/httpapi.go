@@ -73,6 +73,7 @@ type application interface {
 	Confirm(ctx context.Context, caller service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error)
 	Cancel(ctx context.Context, caller service.Caller, id string, cmd checkout.Cancel) (checkout.Checkout, error)
 	Events(ctx context.Context, caller service.Caller, l checkout.List) ([]checkout.ListedEvent, error)
+	Enrolments(ctx context.Context, caller service.Caller, l checkout.List) ([]checkout.ListedEnrolment, error)
 	Redeliver(ctx context.Context, caller service.Caller, id, requestID string) error
 	Refused(ctx context.Context, caller service.Caller, id, requestID string, err error)
 	Readiness(ctx context.Context) service.Readiness
@@ -145,6 +146,7 @@ func (a *api) routes() http.Handler {
 	r.On("POST "+one+"/confirm", a.called(a.confirm))
 	r.On("POST "+one+"/cancel", a.called(a.cancel))
 	r.On("GET "+eventsPath, a.called(a.events))
+	r.On("GET /v1/enrolments", a.called(a.enrolments))
 	r.On("POST "+eventsPath+"/{eventId}/redeliver", a.called(a.redeliver))
 
 	r.NotFoundHandler = a.unrouted(a.pages.NotFound,

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/gorilla/mux"
 
@@ -16,7 +17,7 @@ import (
 )
 
 func (a *api) events(r *http.Request, caller service.Caller) (answer, error) {
-	list, err := toList(r)
+	list, err := toList(r, false)
 	if err != nil {
 		return answer{}, err
 	}
@@ -25,6 +26,18 @@ func (a *api) events(r *http.Request, caller service.Caller) (answer, error) {
 		return answer{}, err
 	}
 	return answer{status: http.StatusOK, body: toEventsWire(page, list.After.Value)}, nil
+}
+
+func (a *api) enrolments(r *http.Request, caller service.Caller) (answer, error) {
+	list, err := toList(r, true)
+	if err != nil {
+		return answer{}, err
+	}
+	page, err := a.app.Enrolments(r.Context(), caller, list)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: toEnrolmentsWire(page, list.After.Value)}, nil
 }
 
 func (a *api) redeliver(r *http.Request, caller service.Caller) (answer, error) {
@@ -39,7 +52,7 @@ func (a *api) redeliver(r *http.Request, caller service.Caller) (answer, error) 
 }
 
 // toList reads the parameters of a list.
-func toList(r *http.Request) (checkout.List, error) {
+func toList(r *http.Request, enrolments bool) (checkout.List, error) {
 	query, err := toQuery(r.URL.RawQuery)
 	if err != nil {
 		return checkout.List{}, err
@@ -50,6 +63,10 @@ func toList(r *http.Request) (checkout.List, error) {
 		After:   get(f, checkout.FieldAfter, cursor),
 		Limit:   get(f, checkout.FieldLimit, limit),
 		OrderID: get(f, checkout.FieldOfOrder, strictjson.Text),
+	}
+	if enrolments {
+		list.Status = get(f, checkout.FieldStatus, strictjson.Text)
+		list.UpdatedAfter = get(f, checkout.FieldUpdatedAfter, instant)
 	}
 	return list, f.wellFormed()
 }
@@ -86,4 +103,12 @@ func cursor(v strictjson.Value) (checkout.Cursor, error) {
 
 func limit(v strictjson.Value) (int, error) {
 	return strictjson.Whole(checkout.MaxListed)(strictjson.Value{Kind: strictjson.Number, Text: v.Text})
+}
+
+func instant(v strictjson.Value) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, v.Text)
+	if err != nil || at.Year() < 0 {
+		return at, errors.New("must be a time in UTC, such as 2026-11-20T16:44:02.455Z")
+	}
+	return at, nil
 }

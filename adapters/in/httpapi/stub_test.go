@@ -96,6 +96,11 @@ func (s *stub) Redeliver(_ context.Context, c service.Caller, id, _ string) erro
 	return s.err
 }
 
+func (s *stub) Enrolments(_ context.Context, c service.Caller, l checkout.List) ([]checkout.ListedEnrolment, error) {
+	s.caller, s.listed = c, &l
+	return nil, s.err
+}
+
 func (s *stub) RateLimit(context.Context, service.Caller) int { return s.rate }
 
 func (s *stub) Refused(context.Context, service.Caller, string, string, error) {}

@@ -259,6 +259,35 @@ func toEventsWire(page []checkout.ListedEvent, after checkout.Cursor) eventsWire
 	return w
 }
 
+// enrolmentsWire is a page of a provider's enrolments.
+type enrolmentsWire struct {
+	Success    bool            `json:"success"`
+	Enrolments []enrolmentWire `json:"enrolments"`
+	Next       string          `json:"next"`
+}
+
+type enrolmentWire struct {
+	Cursor          string          `json:"cursor"`
+	OrderID         string          `json:"provider_order_id"`
+	CheckoutID      string          `json:"checkout_id"`
+	Status          checkout.Status `json:"status"`
+	SetupComplete   bool            `json:"setup_complete"`
+	CreatedAt       string          `json:"created_at"`
+	UpdatedAt       string          `json:"updated_at"`
+	AgreementNumber string          `json:"agreement_number,omitempty"`
+}
+
+func toEnrolmentsWire(page []checkout.ListedEnrolment, after checkout.Cursor) enrolmentsWire {
+	w := enrolmentsWire{Success: true, Enrolments: []enrolmentWire{}, Next: after.String()}
+	for _, e := range page {
+		c := e.Checkout
+		w.Next = e.Cursor.String()
+		w.Enrolments = append(w.Enrolments, enrolmentWire{w.Next, c.OrderID, c.ID, c.Status, c.SetupComplete(),
+			events.Timestamp(c.CreatedAt), events.Timestamp(e.UpdatedAt), c.Confirmation.AgreementNumber})
+	}
+	return w
+}
+
 // redeliverWire is the answer to a redeliver.
 type redeliverWire struct {
 	Success bool   `json:"success"`

@@ -225,7 +225,7 @@ func TestContract4OnlyTheListedMethodsAndPathsAreThere(t *testing.T) {
 		for path, allow := range map[string]string{
 			"/v1": "GET, HEAD", "/v1/environment": "GET, HEAD", "/v1/provider-checkouts": "POST",
 			"/v1/provider-checkouts/TUI-1-x": "GET, HEAD", "/v1/provider-checkouts/TUI-1-x/confirm": "POST",
-			"/v1/provider-checkouts/TUI-1-x/cancel": "POST", "/v1/events": "GET, HEAD", "/v1/events/evt_1/redeliver": "POST",
+			"/v1/provider-checkouts/TUI-1-x/cancel": "POST", "/v1/events": "GET, HEAD", "/v1/enrolments": "GET, HEAD", "/v1/events/evt_1/redeliver": "POST",
 		} {
 			for _, verb := range verbs {
 				if strings.Contains(", "+allow+",", ", "+verb+",") {

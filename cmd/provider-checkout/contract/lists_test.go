@@ -19,9 +19,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Beyond the contract: a provider lists its events.
+// Beyond the contract: a provider lists its events and its enrolments.
 
-const eventsPath = "/v1/events"
+const eventsPath, enrolmentsPath = "/v1/events", "/v1/enrolments"
 
 // entries returns the entries of a page of a list.
 func entries(t *testing.T, r response, name string) (all []map[string]any) {
@@ -193,7 +193,7 @@ func TestAListNamesTheParameterThatItCannotRead(t *testing.T) {
 func TestAListIsRefusedAsAPollIs(t *testing.T) {
 	limited := func(c *service.Config, o *httpapi.Options) *faulty { o.RateLimit = 50; return withFaultyStore(c, o) }
 	contractWith(t, limited, func(t *testing.T, s *suite, store *faulty) {
-		for _, path := range []string{eventsPath} {
+		for _, path := range []string{eventsPath, enrolmentsPath} {
 			list := func() response { return s.Get(t, "KOWHAI", path) }
 			refused(t, s.Send(t, http.MethodGet, path, ""), http.StatusUnauthorized, "MISSING_API_KEY")
 			refused(t, s.Send(t, http.MethodGet, path, "", "Authorization", "Bearer unknown"), http.StatusForbidden, "INVALID_API_KEY")
@@ -317,6 +317,48 @@ func TestOnlyAnEventOfTheProvidersListIsSentAgain(t *testing.T) {
 		refused(t, again("KOWHAI", id), http.StatusNotFound, "EVENT_NOT_FOUND")
 		if n := len(s.Receiver.Deliveries()); n != 1 {
 			t.Errorf("refused calls sent %d events", n-1)
+		}
+	})
+}
+
+func TestTheListOfEnrolmentsHasTheOldestChangeFirst(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		first := s.Create(t, "ORDER-1")
+		s.Clock.Forward(time.Minute)
+		s.Create(t, "ORDER-2")
+		s.Post(t, "TUI", createPath, order(legacyCreate, "ORDER-3"))
+		said := func(query string) (all []string) {
+			for _, e := range entries(t, s.Get(t, "KOWHAI", enrolmentsPath+query), "enrolments") {
+				all = append(all, fmt.Sprint(e["provider_order_id"], " ", e["status"], " ", e["setup_complete"]))
+			}
+			return all
+		}
+		const one, two = "ORDER-1 direct_debit_setup_required false", "ORDER-2 direct_debit_setup_required false"
+		sameList(t, "at first", said(""), one, two)
+		_, next := s.walk(t, "KOWHAI", enrolmentsPath, "", 1)
+		s.Clock.Forward(time.Minute)
+		before := s.Clock.Now().UTC().Format(time.RFC3339Nano)
+		s.Clock.Forward(time.Minute)
+		s.SetUp(t, first)
+		confirmed := s.Confirm(t, first)
+		sameList(t, "after the confirm", said(""), two, "ORDER-1 confirmed true")
+		sameList(t, "behind the cursor", said("?after="+next), "ORDER-1 confirmed true")
+		sameList(t, "updated since", said("?updated_after="+before), "ORDER-1 confirmed true")
+		sameList(t, "of the other order", said("?provider_order_id=ORDER-2"), two)
+		r := s.Get(t, "KOWHAI", enrolmentsPath+"?status=confirmed")
+		e := entries(t, r, "enrolments")[0]
+		if e["agreement_number"] != confirmed.String("agreement.number") || e["checkout_id"] != first.String("checkout.checkout_id") ||
+			strings.Contains(r.Body, "Aroha") || strings.Contains(r.Body, "@") {
+			t.Errorf("the entry is %v", e)
+		}
+		s.cancel(t, s.Create(t, "ORDER-4"), "wrong course")
+		sameList(t, "of cancelled ones", said("?status=cancelled"), "ORDER-4 cancelled false")
+		sameList(t, "of another provider's order", said("?provider_order_id=ORDER-3"))
+		for field, values := range map[string][]string{"status": {"reserved", "Confirmed", "x"}, "updated_after": {"x", "2026-11-20", before + "%00"},
+			"after": {"x"}, "limit": {"0"}, "provider_order_id": {"%00"}} {
+			for _, value := range values {
+				refused(t, s.Get(t, "KOWHAI", enrolmentsPath+"?"+field+"="+value), http.StatusBadRequest, "VALIDATION_ERROR", field)
+			}
 		}
 	})
 }

@@ -128,10 +128,10 @@ func TestCodeBesideEveryOperationIsThatOfARecipe(t *testing.T) {
 	parse(t, "../../../adapters/in/httpapi/openapi.json", &document)
 	programs := map[string]string{}
 	for language, files := range map[string][]string{
-		"curl":   {"../../../adapters/in/httpapi/quickstart.md", recipeFile("ready.sh"), recipeFile("cancel.sh"), recipeFile("catchup.sh"), recipeFile("resend.sh")},
-		"Go":     {recipeFile("checkout/main.go"), recipeFile("ready/main.go"), recipeFile("cancel/main.go"), recipeFile("catchup/main.go"), recipeFile("resend/main.go")},
-		"Node":   {recipeFile("checkout.mjs"), recipeFile("ready.mjs"), recipeFile("cancel.mjs"), recipeFile("catchup.mjs"), recipeFile("resend.mjs"), recipeFile("verify_event.mjs")},
-		"Python": {recipeFile("checkout.py"), recipeFile("ready.py"), recipeFile("cancel.py"), recipeFile("catchup.py"), recipeFile("resend.py"), recipeFile("verify_event.py")},
+		"curl":   {"../../../adapters/in/httpapi/quickstart.md", recipeFile("ready.sh"), recipeFile("cancel.sh"), recipeFile("catchup.sh"), recipeFile("resend.sh"), recipeFile("changed.sh")},
+		"Go":     {recipeFile("checkout/main.go"), recipeFile("ready/main.go"), recipeFile("cancel/main.go"), recipeFile("catchup/main.go"), recipeFile("resend/main.go"), recipeFile("changed/main.go")},
+		"Node":   {recipeFile("checkout.mjs"), recipeFile("ready.mjs"), recipeFile("cancel.mjs"), recipeFile("catchup.mjs"), recipeFile("resend.mjs"), recipeFile("changed.mjs"), recipeFile("verify_event.mjs")},
+		"Python": {recipeFile("checkout.py"), recipeFile("ready.py"), recipeFile("cancel.py"), recipeFile("catchup.py"), recipeFile("resend.py"), recipeFile("changed.py"), recipeFile("verify_event.py")},
 	} {
 		for _, file := range files {
 			text := string(read(t, file))
@@ -243,6 +243,21 @@ func TestRecipesHaveAnEventSentAgain(t *testing.T) {
 			cmd := recipe(t, r[0], r[1])
 			cmd.Env = append(cmd.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "EVENT="+id)
 			if out, err := cmd.CombinedOutput(); err != nil || string(out) != r[2] {
+				t.Errorf("%v, %s; want %s", err, out, r[2])
+			}
+		})
+	}
+}
+
+func TestRecipesListTheEnrolmentsThatChanged(t *testing.T) {
+	s := newSuite(t, memory.New())
+	s.Create(t, "ORDER-1")
+	for _, r := range [][3]string{{"go", "changed", "ORDER-1 direct_debit_setup_required\nnext "}, {"node", "changed.mjs", "ORDER-1 direct_debit_setup_required\nnext "},
+		{"python3", "changed.py", "ORDER-1 direct_debit_setup_required\nnext "}, {"sh", "changed.sh", `"provider_order_id":"ORDER-1"`}} {
+		t.Run(r[1], func(t *testing.T) {
+			cmd := recipe(t, r[0], r[1])
+			cmd.Env = append(cmd.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "CURSOR=")
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), r[2]) {
 				t.Errorf("%v, %s; want %s", err, out, r[2])
 			}
 		})
