@@ -22,15 +22,16 @@ CREATE INDEX moments_stages ON moments (at_ms, checkout_id, kind, provider_code)
 
 -- How many checkouts of a provider that were created on a day (UTC) have come how far, by the moments before the end.
 CREATE TABLE funnel (
-	day           text COLLATE "C" NOT NULL,
 	provider_code text COLLATE "C" NOT NULL,
+	day           text COLLATE "C" NOT NULL,
 	created       bigint NOT NULL,
 	opened        bigint NOT NULL,
 	pressed       bigint NOT NULL,
 	set_up        bigint NOT NULL,
 	confirmed     bigint NOT NULL,
-	PRIMARY KEY (day, provider_code)
+	PRIMARY KEY (provider_code, day)
 );
+CREATE INDEX funnel_day ON funnel (day);
 CREATE TABLE funnel_end (
 	one   integer PRIMARY KEY CHECK (one = 1),
 	at_ms bigint NOT NULL
