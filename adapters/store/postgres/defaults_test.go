@@ -29,7 +29,12 @@ func TestDefaultsOfAnOperator(t *testing.T) {
 	if got := db.Setting(t.Context(), "synchronous_commit"); got != "remote_apply" {
 		t.Errorf("synchronous_commit = %s, want what the operator demands", got)
 	}
+	db.Rest()
 	empty := emptier(t, shell)
+	storetest.Desk(t, func(t *testing.T) ports.Admin {
+		empty(t)
+		return storetest.Prepared(db)
+	})
 	storetest.Store(t, func(t *testing.T) ports.Admin {
 		empty(t)
 		return db
