@@ -1,6 +1,7 @@
 package full_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,9 @@ const (
 	withdrawStep       = "withdraw"
 	cancelCheckoutStep = "cancel the checkout"
 )
+
+// lastStep is the step in which the way ends.
+func (p *payer) lastStep() string { return cmp.Or(p.ends, endStep) }
 
 // way is the whole of a payer's way.
 func (p *payer) way() []payerStep {
@@ -319,7 +323,7 @@ func (p *payer) walk(t *testing.T) (under lateAnswer) {
 			}
 		})
 		if under == nil {
-			p.rest(t)
+			p.rest(t, s.name)
 		}
 		if p.gate.hasStruck() {
 			break
@@ -330,7 +334,7 @@ func (p *payer) walk(t *testing.T) (under lateAnswer) {
 }
 
 // rest waits until all notifications have arrived and the process has finished what a step led to, or is struck.
-func (p *payer) rest(t *testing.T) {
+func (p *payer) rest(t *testing.T, step string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -344,7 +348,11 @@ func (p *payer) rest(t *testing.T) {
 	if err := p.bank.Flush(ctx); err != nil && !p.gate.hasStruck() {
 		t.Fatalf("the notifications do not arrive: %v", err)
 	}
-	p.gate.quiet(t, p.gate.struck)
+	still := stillFor
+	if step == cancelStep || step == p.lastStep() || strings.HasPrefix(step, "notify") {
+		still = stillForStored
+	}
+	p.gate.quiet(t, still, p.gate.struck)
 }
 
 // finish goes the whole way, each step as often as it must be. Before the step called at it calls halfway.

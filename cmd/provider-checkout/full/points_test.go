@@ -163,6 +163,7 @@ func (s *pointSuite) exchanges(t *testing.T) []exchange {
 // strike has m happen at a point. The process may have passed it in another order than in the walk that showed it; then
 // there is another walk.
 func (s *pointSuite) strike(t *testing.T, m manner, at point) {
+	var passed []exchange // in the step, on the latest walk
 	for range attempts {
 		w := s.newWorld(t, at)
 		w.HeldUp = m.stops
@@ -182,15 +183,16 @@ func (s *pointSuite) strike(t *testing.T, m manner, at point) {
 			}
 			return
 		}
+		passed = slices.DeleteFunc(w.gate.exchanges(), func(e exchange) bool { return e.step != at.step })
 	}
-	t.Errorf("void: none of %d walks had this point", attempts)
+	t.Errorf("void: none of %d walks had this point; the latest had %v", attempts, passed)
 }
 
 // begin starts the process that is to be struck, and waits until it has started up.
 func (w *pointWorld) begin(t *testing.T) *server {
 	t.Helper()
 	process := w.start(t, w.struck)
-	w.gate.quiet(t, nil)
+	w.gate.quiet(t, stillFor, nil)
 	return process
 }
 
@@ -211,7 +213,7 @@ func (w *pointWorld) suffer(t *testing.T, p *payer, m manner) bool {
 		first.Resume(t)
 		release()
 		p.noteLate(t, under)
-		w.gate.quiet(t, nil)
+		w.gate.quiet(t, stillFor, nil)
 	}
 	if m.stops {
 		halfway = p.takenBack(w.gate.target.step)
