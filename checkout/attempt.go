@@ -31,7 +31,7 @@ const maxAnswer = 1024
 
 // secretText matches what must not be kept of an answer: keys of the API, credentials, signatures, and e-mail addresses.
 var secretText = regexp.MustCompile(`pck_[a-z]+_\w+|whsec_[\w-]+|(?i:(?:bearer|basic)\s+[\w.~+/=-]+)|v1=[0-9a-f]{16,}` +
-	`|(?i:(?:password|passwd|secret|token|api[_-]?key)["']?\s*[:=]\s*["']?)[^\s"',;&}]+|[\w.+-]+@[\w.-]+\w`)
+	`|(?i:(?:password|passwd|secret|token|api[_-]?key)["']?\s*[:=]\s*["']?)[^\s"',;&}]+|[^\s"'<>(){},;:=&?]+(?:@|%40)[\w.-]+\w`)
 
 // Masked returns the beginning of an answer as it is stored, without these secrets and anything that looks like a secret.
 func (a Answer) Masked(secrets ...string) string {

@@ -20,6 +20,7 @@ func TestMaskedKeepsNoSecretOfAnAnswer(t *testing.T) {
 		{"a bearer token", "Authorization: Bearer abc.DEF-123", "Authorization: ***"},
 		{"a password", `{"password": "hunter2", "a": 1}`, `{"***", "a": 1}`},
 		{"an e-mail address", "unknown aroha.ngata@student.example.", "unknown ***."},
+		{"an e-mail address of other letters, in an address", "GET /?to=māia.ngāta%40student.example&x=1", "GET /?to=***&x=1"},
 		{"characters that no store takes", "a\x00b\xffc", "abc"},
 		{"a long page", strings.Repeat("x", 5000), strings.Repeat("x", 1024)},
 		{"a secret at the end of what is kept", strings.Repeat("x", 1020) + secret, strings.Repeat("x", 1020) + "***"},
