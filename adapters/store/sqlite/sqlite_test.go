@@ -66,6 +66,23 @@ func TestDeskThatIsPrepared(t *testing.T) {
 	storetest.Desk(t, func(t *testing.T) ports.Admin { return storetest.Prepared(open(t, file(t), sqlite.Options{})) })
 }
 
+// More moments of one millisecond than are counted at once, after a time without any.
+func TestTheFunnelEndsAfterABusyMillisecond(t *testing.T) {
+	db := open(t, file(t), sqlite.Options{})
+	c := checkout.Change{Next: checkout.Checkout{ID: "KOWHAI-1795147506789-a", ProviderCode: "KOWHAI", OrderID: "order-1", IdempotencyKey: "key-1"}}
+	for n := range 2 * 2001 {
+		c.Moments = append(c.Moments, checkout.Moment{At: time.UnixMilli(int64(1 + n/2001*5)), Kind: checkout.MomentOpened, Times: 1})
+	}
+	if err := db.InsertCheckout(t.Context(), c, checkout.JobEntry{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := db.Prepare(ctx); err != nil {
+		t.Errorf("Prepare: %v", err)
+	}
+}
+
 func TestAServerFoldsInTheBackground(t *testing.T) {
 	testlevel.Full(t)
 	path := file(t)

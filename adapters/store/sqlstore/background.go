@@ -138,7 +138,7 @@ func (s *Store) count(ctx context.Context, until time.Time) (more bool, err erro
 			return nil
 		}
 		stages, err := All(ctx, t, scanStage, selectStages, from, to, "", "")
-		if err != nil || len(stages) == 0 && to-from < time.Hour.Milliseconds() {
+		if err != nil || len(stages) == 0 && !more {
 			return err
 		}
 		b = Batch{}
