@@ -191,7 +191,7 @@ func TestAListNamesTheParameterThatItCannotRead(t *testing.T) {
 
 // A list is refused as a poll is.
 func TestAListIsRefusedAsAPollIs(t *testing.T) {
-	limited := func(c *service.Config, o *httpapi.Options) *faulty { o.RateLimit = 50; return withFaultyStore(c, o) }
+	limited := func(c *service.Config, o *httpapi.Options) *faulty { o.RateLimit = 15; return withFaultyStore(c, o) }
 	contractWith(t, limited, func(t *testing.T, s *suite, store *faulty) {
 		for _, path := range []string{eventsPath, enrolmentsPath} {
 			list := func() response { return s.Get(t, "KOWHAI", path) }
