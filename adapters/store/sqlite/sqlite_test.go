@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -69,12 +70,16 @@ func TestDeskThatIsPrepared(t *testing.T) {
 // More moments of one millisecond than are counted at once, after a time without any.
 func TestTheFunnelEndsAfterABusyMillisecond(t *testing.T) {
 	db := open(t, file(t), sqlite.Options{})
-	c := checkout.Change{Next: checkout.Checkout{ID: "KOWHAI-1795147506789-a", ProviderCode: "KOWHAI", OrderID: "order-1", IdempotencyKey: "key-1"}}
-	for n := range 2 * 2001 {
-		c.Moments = append(c.Moments, checkout.Moment{At: time.UnixMilli(int64(1 + n/2001*5)), Kind: checkout.MomentOpened, Times: 1})
-	}
-	if err := db.InsertCheckout(t.Context(), c, checkout.JobEntry{}); err != nil {
-		t.Fatal(err)
+	for _, at := range []int64{1, 6} {
+		opened := checkout.Moment{At: time.UnixMilli(at), Kind: checkout.MomentOpened, Times: 1}
+		for n := range 138 { // of 15 moments each, as in life: 2,070 in all
+			id := fmt.Sprintf("KOWHAI-%d-%d", at, n)
+			c := checkout.Checkout{ID: id, ProviderCode: "KOWHAI", OrderID: id, IdempotencyKey: id}
+			change := checkout.Change{Next: c, Moments: slices.Repeat([]checkout.Moment{opened}, 15)}
+			if err := db.InsertCheckout(t.Context(), change, checkout.JobEntry{}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
