@@ -423,6 +423,8 @@ func TestARenewedLeaseIsReleased(t *testing.T) {
 			return nil
 		}
 		w.confirms(t, cmd)
+		time.Sleep(2 * time.Second) // what the call left to the background ends
+		synctest.Wait()
 		next := w.again(t)
 		next.receiver.answer = nil
 		next.runFor(t, 100*time.Millisecond)
