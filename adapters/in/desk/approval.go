@@ -52,7 +52,7 @@ func (v *visit) decides() error {
 	return err
 }
 
-// approve does what somebody else asked for.
+// approve carries out an act for which another person asked.
 func (v *visit) approve() error {
 	if err := v.decides(); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (v *visit) approve() error {
 	return v.back("/approvals", v.operator.Approve(v.r.Context(), v.id(), v.perform))
 }
 
-// decline ends what somebody asked for.
+// decline refuses an act that waits for a second person.
 func (v *visit) decline() error {
 	if err := v.decides(); err != nil {
 		return err

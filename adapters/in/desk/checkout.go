@@ -39,11 +39,11 @@ type jobView struct {
 	Log    []checkout.Attempt // of an event
 	What   string
 	State  string
-	Retry  string // what a press of the button does; "" for a job that nobody can hasten
+	Retry  string // the words of the button; "" for a job that has no button
 	Notice bool   // the session may have the e-mail sent again
 }
 
-// checkout shows everything on record about one checkout, without personal data that nobody gave a reason to see.
+// checkout shows the record of one checkout. Personal data is masked until a reason is given.
 func (v *visit) checkout() error {
 	ctx := v.r.Context()
 	c, err := v.Store.Checkout(ctx, v.id())
@@ -114,7 +114,7 @@ func (v *visit) job(j checkout.JobRecord) jobView {
 	return view
 }
 
-// reveal shows the personal data of a checkout for a while, and records that somebody looked.
+// reveal shows the personal data of a checkout for a while, and records the look.
 func (v *visit) reveal() error {
 	c, err := v.Store.Checkout(v.r.Context(), v.id())
 	if err == nil {
