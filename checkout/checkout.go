@@ -99,7 +99,7 @@ type Change struct {
 	Document  *agreement.Document  // nil unless the agreement was rendered
 }
 
-// Traced returns the change with the trace of the call that caused it on its events, and on the jobs from which events follow.
+// Traced returns the change with the trace of the call that caused it on its events and jobs.
 func (c Change) Traced(t events.Trace) Change {
 	if t == "" {
 		return c
@@ -109,9 +109,7 @@ func (c Change) Traced(t events.Trace) Change {
 		c.Events[i].Trace = t
 	}
 	for i := range c.Jobs {
-		if k := c.Jobs[i].Kind; k == JobOpen || k == JobComplete {
-			c.Jobs[i].Trace = t
-		}
+		c.Jobs[i].Trace = t
 	}
 	return c
 }

@@ -52,7 +52,7 @@ type Job struct {
 	OrderID      string       // "" for the service's own, like CheckoutID
 	CheckoutID   string       // whose events are delivered in the order in which they entered, and its notices one at a time
 	RequestID    string       // of the request that it follows from; "" without a request
-	Trace        events.Trace // of an event, or a job from which events follow: as the request had it
+	Trace        events.Trace // of the request that it follows from; "" if that had no traceparent
 	Name         string       // an event's name, a notice's kind, the subject of a notification
 	Body         []byte       // an event's body, as it is signed and sent; of a notice about a receiver, since when it fails; see SendNow
 	Try          int          // of the setup that a notice or a look is about

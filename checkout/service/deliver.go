@@ -362,6 +362,11 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 	now := d.now()
 	secrets := provider.Destination.Secrets(now)
 	sent := delivery.Sign(e, secrets, now, d.cfg.Rand)
+	span, ended := d.span(l)
+	defer ended()
+	if span.EventID = e.ID; span.Trace != e.Trace {
+		sent.Trace = span.Trace
+	}
 	cut = errLeft
 	outcome = delivery.Run{
 		Made:    l.Attempts,
@@ -372,6 +377,7 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 				answer, err = d.cfg.Sender.Send(ctx, provider.Destination, sent, n)
 				return err
 			})
+			span.Status, span.Failed = answer.Status, err != nil
 			d.noteSent(ctx, provider.Code, err)
 			return answer, err
 		},

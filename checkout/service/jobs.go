@@ -208,7 +208,10 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	}
 	calling, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	span, ended := s.span(l)
 	decide, err := s.askCRM(calling, e, s.now)
+	span.Failed = err != nil
+	ended()
 	s.noteCRMAnswer(ctx, err)
 	settling, cancel := detached(ctx, settleLimit)
 	defer cancel()

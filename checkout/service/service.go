@@ -118,6 +118,10 @@ type Config struct {
 	// Count is called for everything that is counted, with the code of the provider that it is about, or "", concurrently. It must
 	// not block. Optional.
 	Count func(c Count, provider string)
+	// Span begins a span when a request or an attempt at a CRM job, at a question to the processor or at a run of deliveries
+	// begins, and returns the function that ends it. It sets Span.Trace, unless that is "", to a child of what it was. Both are
+	// called concurrently, and must not block. Optional.
+	Span func(*Span) (ended func())
 	// Checkpoint is called by Run, one call at a time, with the newest checkpoint of the evidence log: keep it where the store is
 	// not. Every process whose Evidence can sign calls it, also with what another one has signed, and when it starts. Sealing waits
 	// for no call; what is signed during a call is passed when the call has returned, the newest only. Optional.
@@ -162,6 +166,9 @@ func New(c Config) (*Service, error) {
 	c.ProcessorTimeout = cmp.Or(c.ProcessorTimeout, defaultProcessorTimeout)
 	if c.Count == nil {
 		c.Count = func(Count, string) {}
+	}
+	if c.Span == nil {
+		c.Span = func(*Span) func() { return func() {} }
 	}
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("service: %w", err)

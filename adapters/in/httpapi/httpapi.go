@@ -47,9 +47,10 @@ type Options struct {
 	// Mount has further handlers by the path that they are under, without a slash at the end, such as
 	// hostedpages.Prefix. Whatever the base URL's path is, their requests do not have it.
 	Mount   map[string]http.Handler
-	Observe func(Answered)   // called with every answer, concurrently; it must not block. Optional
-	Now     func() time.Time // time.Now if nil
-	Rand    io.Reader        // for request ids; crypto/rand if nil
+	Observe func(Answered)                     // called with every answer, concurrently; it must not block. Optional
+	Span    func(*service.Span) (ended func()) // service.Config.Span, for the requests; optional
+	Now     func() time.Time                   // time.Now if nil
+	Rand    io.Reader                          // for request ids; crypto/rand if nil
 }
 
 // Answered is a request that was answered, of which a client cannot make up any value.
@@ -104,7 +105,7 @@ const (
 
 func newHandler(app application, o Options) http.Handler {
 	shared := web.Options{Log: o.Log, TrustedProxies: o.TrustedProxies, BaseURL: app.BaseURL(), Now: o.Now, Rand: o.Rand,
-		Observe: o.Observe}.Complete()
+		Observe: o.Observe, Span: o.Span}.Complete()
 	a := &api{
 		app:       app,
 		log:       shared.Log,

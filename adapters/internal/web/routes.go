@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
+
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 // other replaces every method and route that is not known.
@@ -64,11 +66,8 @@ func (r Router) Allowed(req *http.Request) string {
 	return strings.Join(allowed, ", ")
 }
 
-// observe reports an answer to Options.Observe.
-func observe(o Options, r *http.Request, a *answer, took time.Duration) {
-	if o.Observe == nil {
-		return
-	}
+// observe reports an answer to Options.Observe, and completes its span.
+func (o Options) observe(r *http.Request, a *answer, took time.Duration, span *service.Span) {
 	method := other
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -76,6 +75,10 @@ func observe(o Options, r *http.Request, a *answer, took time.Duration) {
 		method = r.Method
 	}
 	info := RequestOf(r.Context())
-	o.Observe(Answered{Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(), Took: took, Code: info.code(),
-		Provider: cmp.Or(info.Provider, info.subject.About().ProviderCode)})
+	answered := Answered{Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(), Took: took, Code: info.code(),
+		Provider: cmp.Or(info.Provider, info.subject.About().ProviderCode)}
+	o.Observe(answered)
+	span.Name, span.Status, span.Code = method+" "+answered.Route, answered.Status, answered.Code
+	span.About, span.Failed = info.subject.About(), answered.Status >= http.StatusInternalServerError
+	span.ProviderCode = answered.Provider
 }

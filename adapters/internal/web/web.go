@@ -35,8 +35,10 @@ type Options struct {
 	BaseURL        string         // its path is stripped from the requests' paths
 	Now            func() time.Time
 	Rand           io.Reader
-	// Observe is called with every answer, concurrently; it must not block. It may be nil.
+	// Observe is called with every answer, concurrently; it must not block. Optional.
 	Observe func(Answered)
+	// Span is service.Config.Span, for the requests; optional.
+	Span func(*service.Span) (ended func())
 }
 
 // Answered is a request that was answered. A client cannot make up values.
@@ -60,6 +62,12 @@ func (o Options) Complete() Options {
 	}
 	if o.Rand == nil {
 		o.Rand = rand.Reader
+	}
+	if o.Observe == nil {
+		o.Observe = func(Answered) {}
+	}
+	if o.Span == nil {
+		o.Span = func(*service.Span) func() { return func() {} }
 	}
 	return o
 }
@@ -148,14 +156,17 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 		if sent := r.Header.Get("X-Request-Id"); clientRequestID.MatchString(sent) {
 			info.ClientID, info.subject.ClientRequestID = sent, sent
 		}
-		info.subject.Trace = events.ParseTrace(r.Header.Values(events.HeaderTrace))
+		span := &service.Span{Request: true, RequestID: info.ID, Trace: events.ParseTrace(r.Header.Values(events.HeaderTrace))}
+		ended := o.Span(span)
+		info.subject.Trace = span.Trace
 		r = r.WithContext(ctx)
 		a := &answer{ResponseWriter: w}
 		o.setHeaders(w.Header(), r)
 		defer func() {
 			took := o.Now().Sub(began)
 			logRequest(o, polls, r, a, took)
-			observe(o, r, a, took)
+			o.observe(r, a, took, span)
+			ended()
 		}()
 		o.serve(a, withoutBase(r, base), next, failed)
 	})

@@ -204,7 +204,7 @@ CREATE TABLE jobs (
 	kind              text COLLATE "C" NOT NULL,
 	provider_order_id text COLLATE "C" NOT NULL,
 	request_id        text NOT NULL, -- of the request that it follows from; '' if there was none
-	trace             text NOT NULL, -- of the request, as its traceparent was; only of an event and of what events follow from; '' if there was none
+	trace             text NOT NULL, -- of the request, by its traceparent; '' if it had none
 	name              text NOT NULL, -- of the event, kind of the notice, subject of the notification
 	setup_try         bigint NOT NULL, -- of the setup that it is about
 	created_ms        bigint NOT NULL,

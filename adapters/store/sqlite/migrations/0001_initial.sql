@@ -220,7 +220,7 @@ CREATE TABLE jobs (
 	kind              TEXT NOT NULL,
 	provider_order_id TEXT NOT NULL,
 	request_id        TEXT NOT NULL, -- of the request that it follows from; '' if there was none
-	trace             TEXT NOT NULL, -- of the request, as its traceparent was; only of an event and of what events follow from; '' if there was none
+	trace             TEXT NOT NULL, -- of the request, by its traceparent; '' if it had none
 	name              TEXT NOT NULL, -- of the event, kind of the notice, subject of the notification
 	setup_try         INTEGER NOT NULL, -- of the setup that it is about
 	created_ms        INTEGER NOT NULL,

@@ -143,6 +143,7 @@ func New(c Config) (*Site, error) {
 		TrustedProxies: c.TrustedProxies,
 		RateLimit:      c.RateLimit,
 		Observe:        c.Metrics.ObserveRequest,
+		Span:           cfg.Span,
 	})
 	return s, nil
 }
