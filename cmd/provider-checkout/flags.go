@@ -11,6 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
@@ -135,6 +136,8 @@ type server struct {
 	rateLimit      float64
 	drainDelay     time.Duration
 	logLevel       slog.Level
+	collector      string                             // of spans; "" exports no spans
+	span           func(*service.Span) (ended func()) // nil without a collector
 	trustedProxies []netip.Prefix
 	retention      checkout.Retention
 	terms          providerfile.TermsFile
@@ -174,6 +177,8 @@ func newServer(c *call) *server {
 			"takes to see it")
 	cli.Var(fs, &s.logLevel, "log-level", "info", parseLogLevel,
 		"least `LEVEL` of the lines of the log, debug|info|warn|error; warn leaves out the lines of requests")
+	cli.Var(fs, &s.collector, "otlp-endpoint", "", parseCollector,
+		"`URL` of an OpenTelemetry collector, http://HOST:4318 or https://HOST, that gets a span for each request and attempt; no span is sent unless given")
 	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
 	s.allowPrivateFlag(&s.allowPrivate)

@@ -15,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/out/otlp"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/out/timestamp"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -72,6 +73,11 @@ func (s *server) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.collector != "" {
+		spans := otlp.New(otlp.Options{Endpoint: s.collector, Version: build().version, Report: reportSpans(log)})
+		defer spans.Close()
+		s.span = spans.Begin
+	}
 	base := s.base(ln)
 	served, err := s.assemble(ctx, base, outside, db, log)
 	if err != nil {
@@ -82,6 +88,17 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	s.announce(ctx, log, ln, private, recorded)
 	return served.Serve(ctx, ln, private)
+}
+
+// reportSpans returns the function that logs when a collector ceases to take spans, and when it takes them again.
+func reportSpans(log *slog.Logger) func(error) {
+	return func(err error) {
+		if err == nil {
+			log.Info("spans are exported again")
+			return
+		}
+		log.Warn("spans are lost", slog.Any("error", err))
+	}
 }
 
 // announce logs where the server listens, and what its operator should know of its settings.
@@ -190,7 +207,7 @@ func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (se
 func (s *server) site(base string) site.Config {
 	return site.Config{
 		Service: service.Config{Environment: s.environment, BaseURL: base, SetupLifetime: s.setupLifetime, Terms: s.terms.Terms,
-			Agency: s.terms.Agency, Recipients: s.terms.Recipients, Retention: s.retention},
+			Agency: s.terms.Agency, Recipients: s.terms.Recipients, Retention: s.retention, Span: s.span},
 		AllowPrivate:   s.allowPrivate,
 		TrustedProxies: s.trustedProxies,
 		RateLimit:      s.rateLimit,

@@ -1,0 +1,177 @@
+package otlp_test
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/otlptest"
+	"github.com/provider-checkout/provider-checkout/adapters/out/otlp"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+const (
+	requestID = "req_1f0f8a52-6c56-4d8f-9a55-0d2b9a3f6f10"
+	sampled   = events.Trace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	unsampled = events.Trace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
+)
+
+// exported returns the spans that an exporter sends of what act does with it.
+func exported(t *testing.T, act func(*otlp.Exporter)) []otlptest.Span {
+	t.Helper()
+	c := otlptest.New(t)
+	e := otlp.New(otlp.Options{Endpoint: c.URL + "/", Version: "v1"})
+	act(e)
+	e.Close()
+	all, _ := c.Spans()
+	return all
+}
+
+func parent(t events.Trace) string { return strings.Split(string(t), "-")[2] }
+
+func TestASpanSaysWhatTheLogSaysAndNoMore(t *testing.T) {
+	all := exported(t, func(e *otlp.Exporter) {
+		request := &service.Span{Request: true, RequestID: requestID}
+		end := e.Begin(request)
+		request.Name, request.Status, request.Code, request.Failed = "POST /v1/provider-checkouts", 503, "BUSY", true
+		request.About = checkout.About{ProviderCode: "KOWHAI", OrderID: "ORDER-1", CheckoutID: "KOWHAI-1-a"}
+		end()
+		e.Begin(&service.Span{RequestID: requestID, Name: "deliver", EventID: "evt_1", Attempt: 2, Status: 204})()
+	})
+	if len(all) != 2 {
+		t.Fatalf("the spans are %+v", all)
+	}
+	for i, want := range []otlptest.Span{
+		{Name: "POST /v1/provider-checkouts", Kind: tracepb.Span_SPAN_KIND_SERVER, Failed: true, Attributes: map[string]string{
+			"http.request.method": "POST", "http.route": "/v1/provider-checkouts", "http.response.status_code": "int_value:503",
+			"error_code": "BUSY", "provider_code": "KOWHAI", "checkout_id": "KOWHAI-1-a"}},
+		{Name: "deliver", Kind: tracepb.Span_SPAN_KIND_CLIENT, Attributes: map[string]string{
+			"event_id": "evt_1", "attempt": "int_value:2", "http.response.status_code": "int_value:204"}},
+	} {
+		got := all[i]
+		maps.Copy(want.Attributes, map[string]string{"request_id": requestID, "service.name": "provider-checkout", "service.version": "v1"})
+		if got.Name != want.Name || got.Kind != want.Kind || got.Failed != want.Failed || !maps.Equal(got.Attributes, want.Attributes) {
+			t.Errorf("span %d is %+v, want %+v", i, got, want)
+		}
+	}
+}
+
+func TestSpansOfARequestAndOfItsJobsAreOneTrace(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		caller events.Trace
+		trace  string
+	}{
+		{"of the caller", sampled, sampled.ID()},
+		{"by the request's id", "", strings.ReplaceAll(strings.TrimPrefix(requestID, "req_"), "-", "")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var request, job service.Span
+			all := exported(t, func(e *otlp.Exporter) {
+				request = service.Span{Request: true, RequestID: requestID, Trace: tt.caller}
+				e.Begin(&request)()
+				job = service.Span{RequestID: requestID, Trace: request.Trace}
+				e.Begin(&job)()
+			})
+			if len(all) != 2 || all[0].Trace != tt.trace || all[1].Trace != tt.trace || all[1].Parent != all[0].ID || all[1].ID == all[0].ID {
+				t.Fatalf("the spans are %+v", all)
+			}
+			if tt.caller == "" {
+				if all[0].Parent != "" || request.Trace != "" || job.Trace != "" {
+					t.Errorf("a request without a traceparent has the parent %q, and passes %q and %q on", all[0].Parent, request.Trace, job.Trace)
+				}
+				return
+			}
+			if all[0].Parent != parent(tt.caller) || parent(request.Trace) != all[0].ID || parent(job.Trace) != all[1].ID {
+				t.Errorf("the request is a child of %s and passes %s on, its job %s: %+v", all[0].Parent, request.Trace, job.Trace, all)
+			}
+		})
+	}
+}
+
+func TestATraceThatItsCallerDoesNotSampleIsPassedOnAndNotExported(t *testing.T) {
+	s := service.Span{Request: true, RequestID: requestID, Trace: unsampled}
+	all := exported(t, func(e *otlp.Exporter) { e.Begin(&s)() })
+	if len(all) > 0 || s.Trace.ID() != unsampled.ID() || !strings.HasSuffix(string(s.Trace), "-00") || s.Trace == unsampled {
+		t.Errorf("exported %+v, and passed %s on", all, s.Trace)
+	}
+}
+
+func TestAJobOfNoRequestIsATraceOfItsOwn(t *testing.T) {
+	all := exported(t, func(e *otlp.Exporter) {
+		for _, id := range []string{"", "req_x", "req_00000000-0000-0000-0000-000000000000"} {
+			e.Begin(&service.Span{RequestID: id})()
+		}
+	})
+	traces := map[string]bool{}
+	for _, s := range all {
+		traces[s.Trace] = s.Parent == ""
+	}
+	if len(traces) != 3 || !slices.Equal(slices.Collect(maps.Values(traces)), []bool{true, true, true}) {
+		t.Errorf("the spans are %+v", all)
+	}
+}
+
+// A collector that hangs, or is not there, holds nobody up, and Close waits two seconds for it at most.
+func TestACollectorThatIsAwayDelaysNothing(t *testing.T) {
+	hanging, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { hanging.Close() })
+	for name, endpoint := range map[string]string{"hangs": "http://" + hanging.Addr().String(), "refuses": "http://127.0.0.1:1"} {
+		t.Run(name, func(t *testing.T) {
+			e := otlp.New(otlp.Options{Endpoint: endpoint})
+			began := time.Now()
+			for range 100_000 { // more than the queue holds
+				e.Begin(&service.Span{Request: true, RequestID: requestID, Trace: sampled})()
+			}
+			spans := time.Since(began)
+			began = time.Now()
+			e.Close()
+			if took := time.Since(began); spans > 5*time.Second || took > 4*time.Second {
+				t.Errorf("100,000 spans took %v, and the end %v", spans, took)
+			}
+		})
+	}
+}
+
+func TestACollectorThatCeasesToTakeSpansIsReportedOnceUntilItTakesThem(t *testing.T) {
+	c := otlptest.New(t)
+	var mu sync.Mutex
+	var reports []string
+	e := otlp.New(otlp.Options{Endpoint: c.URL, Report: func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		reports = append(reports, fmt.Sprint(err))
+	}})
+	for _, status := range []int{200, 503, 307, 200} {
+		c.AnswerWith(status)
+		for want, end := calls(c)+1, time.Now().Add(20*time.Second); calls(c) < want; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("no spans are sent")
+			}
+			e.Begin(&service.Span{Request: true})()
+		}
+	}
+	e.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	if want := []string{"the collector answers 503", "<nil>"}; !slices.Equal(reports, want) {
+		t.Errorf("reported %q, want %q", reports, want)
+	}
+}
+
+func calls(c *otlptest.Collector) int {
+	_, n := c.Spans()
+	return n
+}

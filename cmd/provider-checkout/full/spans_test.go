@@ -1,0 +1,170 @@
+package full_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/otlptest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
+)
+
+// The provider's own trace, in which its create and its confirm are two spans.
+const (
+	tracePrefix   = "00-4bf92f3577b34da6a3ce929d0e0e4736-"
+	spanOfCreate  = "00f067aa0ba902b7"
+	spanOfConfirm = "b7ad6b7169203331"
+)
+
+// tracing is a store whose servers export spans, with a provider's receiver.
+type tracing struct {
+	collector *otlptest.Collector
+	receiver  *sandbox.Receiver
+	keys      map[string]string
+	start     func() *server
+}
+
+func newTracing(t *testing.T, args ...string) *tracing {
+	program, store := built(t), newFile(t)
+	r := &tracing{collector: otlptest.New(t), receiver: sandbox.NewReceiver(t)}
+	r.keys = workload.Configure(t, program, store, r.receiver.URL)
+	r.start = func() *server {
+		return serve(t, program.Command(serveArgs(store, append(args, "--otlp-endpoint", r.collector.URL)...)...))
+	}
+	return r
+}
+
+// span waits for the span with a name that a condition describes.
+func (r *tracing) span(t *testing.T, name string, is func(otlptest.Span) bool) (found otlptest.Span) {
+	t.Helper()
+	eventually(t, "the span "+name+" arrives", func() bool {
+		all, _ := r.collector.Spans()
+		i := slices.IndexFunc(all, func(s otlptest.Span) bool { return s.Name == name && is(s) })
+		if i >= 0 {
+			found = all[i]
+		}
+		return i >= 0
+	})
+	return found
+}
+
+// enrol has a provider create and the payer set up, and returns the create's answer.
+func (r *tracing) enrol(t *testing.T, c *apiclient.Client, order string) apiclient.Response {
+	t.Helper()
+	created, err := c.Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, order), "Traceparent", tracePrefix+spanOfCreate+"-01")
+	if err != nil || created.Status != http.StatusCreated {
+		t.Fatalf("a create is answered %d %s, %v", created.Status, created.Body, err)
+	}
+	if err := apiclient.NewBrowser(http.DefaultClient).SetUp(t.Context(), created.SetupURL()); err != nil {
+		t.Fatal(err)
+	}
+	return created
+}
+
+func confirmTraced(t *testing.T, c *apiclient.Client, created apiclient.Response) {
+	t.Helper()
+	confirmed, err := c.Call(t.Context(), "KOWHAI", http.MethodPost, created.CheckoutPath()+"/confirm", created.ConfirmBody(),
+		"Traceparent", tracePrefix+spanOfConfirm+"-01")
+	if err != nil || confirmed.Status != http.StatusOK {
+		t.Fatalf("a confirm is answered %d %s, %v", confirmed.Status, confirmed.Body, err)
+	}
+}
+
+// The receiver hangs at the events of a confirm until the server is killed; the next server delivers them.
+func TestAnEnrolmentIsOneTraceOverAKill(t *testing.T) {
+	t.Parallel()
+	r := newTracing(t)
+	var hangs atomic.Bool
+	killed := make(chan struct{})
+	r.receiver.AnswerWith(func(sandbox.Delivery) int {
+		if hangs.Load() {
+			<-killed
+		}
+		return http.StatusNoContent
+	})
+	first := r.start()
+	c := apiclient.New(first.base, r.keys)
+	created := r.enrol(t, c, "ORDER-1")
+	hangs.Store(true)
+	confirmTraced(t, c, created)
+	ofCreate := r.span(t, "POST "+createRoute, func(s otlptest.Span) bool { return s.Parent == spanOfCreate })
+	ofConfirm := r.span(t, "POST "+confirmRoute, func(s otlptest.Span) bool { return s.Parent == spanOfConfirm })
+	first.Kill(t)
+	over := time.Now()
+	close(killed)
+	second := r.start()
+	var parent string
+	eventually(t, "the event of the confirm is delivered", func() bool {
+		for _, d := range r.receiver.Deliveries() {
+			if d.At.After(over) && d.JSON.Text("event") == "checkout.confirmed" {
+				parent = d.Header.Get("Traceparent")
+			}
+		}
+		return parent != ""
+	})
+	delivered := r.span(t, "deliver", func(s otlptest.Span) bool { return tracePrefix+s.ID+"-01" == parent })
+	ofCreated := r.span(t, "deliver", func(s otlptest.Span) bool { return s.Parent == ofCreate.ID })
+	if delivered.Parent != ofConfirm.ID || delivered.Failed || ofCreated.Failed {
+		t.Errorf("the delivery %+v is no child of the confirm %+v", delivered, ofConfirm)
+	}
+	stopAll(t, second)
+	all, _ := r.collector.Spans()
+	secret := []string{created.SetupURL()[strings.LastIndex(created.SetupURL(), "=")+1:], r.keys["KOWHAI"], "@", "ORDER-1", "Aroha", "token", "?"}
+	for _, s := range all {
+		text := fmt.Sprint(s)
+		if i := slices.IndexFunc(secret, func(part string) bool { return strings.Contains(text, part) }); i >= 0 {
+			t.Errorf("a span has %q: %s", secret[i], text)
+		}
+		for _, name := range []string{"POST " + createRoute, "POST " + confirmRoute, "deliver"} {
+			if s.Name == name && s.Attributes["checkout_id"] == created.String("checkout.checkout_id") && "00-"+s.Trace+"-" != tracePrefix &&
+				s.Parent != "" {
+				t.Errorf("the span is in a trace of its own: %s", text)
+			}
+		}
+	}
+}
+
+// A collector that is away fails and slows no request, and is asked for nothing at the end but for a moment.
+func TestACollectorThatIsAwayFailsNoRequest(t *testing.T) {
+	t.Parallel()
+	r := newTracing(t)
+	r.collector.URL = "http://127.0.0.1:1"
+	s := r.start()
+	c := apiclient.New(s.base, r.keys)
+	confirmTraced(t, c, r.enrol(t, c, "ORDER-1"))
+	eventually(t, "the loss of the spans is logged", func() bool { return strings.Contains(s.Log(), "spans are lost") })
+	began := time.Now()
+	s.Stop(t, syscall.SIGTERM)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the server stops after %v", took)
+	}
+}
+
+// Without the setting there is no connection, whatever the SDK's own variables say.
+func TestSpansAreExportedOnlyWhereTheSettingSaysSo(t *testing.T) {
+	t.Parallel()
+	program, store, collector := built(t), newFile(t), otlptest.New(t)
+	keys := workload.Configure(t, program, store, sandbox.NewReceiver(t).URL)
+	for _, exported := range []bool{false, true} {
+		cmd := program.Command(serveArgs(store)...)
+		cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_TRACES_EXPORTER=otlp")
+		if exported {
+			cmd.Env = append(cmd.Env, "PROVIDER_CHECKOUT_OTLP_ENDPOINT="+collector.URL)
+		}
+		s := serve(t, cmd)
+		if _, err := apiclient.New(s.base, keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, fmt.Sprint("ORDER-", exported))); err != nil {
+			t.Fatal(err)
+		}
+		s.Stop(t, syscall.SIGTERM)
+		if _, calls := collector.Spans(); (calls > 0) != exported {
+			t.Errorf("with the setting: %v; %d calls", exported, calls)
+		}
+	}
+}
