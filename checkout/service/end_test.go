@@ -116,6 +116,7 @@ func TestAnEndIsCarriedOutOnceWithinAMinuteThoughAFifthOfTheCallsFail(t *testing
 
 // What the processor makes after the end, or makes live again, is ended too, whenever that becomes known.
 func TestWhatLivesAgainAfterTheEndIsEndedAgain(t *testing.T) {
+	n, count := counted()
 	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, _ *crm) {
 		w.confirmed(t, "ORDER-1")
 		w.becomes(t, "EV0", checkout.MandateActive, "")
@@ -131,7 +132,10 @@ func TestWhatLivesAgainAfterTheEndIsEndedAgain(t *testing.T) {
 		if got := mail.take(); len(got) > 0 {
 			t.Errorf("of a mandate that was ended again the payer is sent %+v", got)
 		}
-	})
+		if n.all[service.CountMandateCancelled] > 0 {
+			t.Error("the end of the mandate of a withdrawn agreement is counted, which an operator has wanted")
+		}
+	}, count)
 }
 
 // A payer presses the button at the moment of the cancel: the billing request that is made is cancelled, and the payer goes nowhere.
