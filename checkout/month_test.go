@@ -77,3 +77,27 @@ func TestMonthLine(t *testing.T) {
 		t.Error("2026-13 is a month")
 	}
 }
+
+// Whatever the clocks of New Zealand do at its ends, a month has every moment before its end, and no later moment.
+func TestAMonthEndsAtMidnightInNewZealand(t *testing.T) {
+	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for first := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); first.Year() < 2046; first = first.AddDate(0, 1, 0) {
+		month, err := checkout.ParseMonth(first.Format("2006-01"), zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := month.Ends().In(zone).AddDate(0, -1, 0)
+		for _, tt := range []struct {
+			at time.Time
+			is bool
+		}{{began.Add(-time.Millisecond), false}, {began, true}, {month.Ends().Add(-time.Millisecond), true}, {month.Ends(), false}} {
+			agreed := checkout.Concluded{Agreement: agreement.Agreement{AcceptedAt: tt.at.UTC()}}
+			if _, is := month.Line(agreed); is != tt.is {
+				t.Errorf("%s has what was accepted at %s: %v", first.Format("2006-01"), tt.at, is)
+			}
+		}
+	}
+}
