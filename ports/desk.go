@@ -26,8 +26,8 @@ type Desk interface {
 	Troubles(ctx context.Context, now time.Time) ([]checkout.TroubleCount, error)
 
 	// Funnel counts, by day and provider, the checkouts that were created from a day on and before another one (YYYY-MM-DD, UTC), of
-	// one provider or of all for "", in the order of the days and the codes. It counts the journal: a checkout counts once in the
-	// column of the farthest moment that it has, and in each before it.
+	// one provider or of all for "", in the order of the days and the codes. Every checkout counts once as created, and once in each
+	// further column up to that of the farthest moment in its journal.
 	Funnel(ctx context.Context, from, to, provider string) ([]checkout.FunnelDay, error)
 
 	// Concluded returns a page of the agreements that were accepted from a time on and before another one, the newest first.

@@ -214,13 +214,15 @@ func (s *Store) eachTroubled(t checkout.Trouble, now time.Time, count func(provi
 func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []checkout.FunnelDay, err error) {
 	err = s.locked(ctx, func() error {
 		var stages []checkout.Stage
-		for id, moments := range s.journal {
-			stage := checkout.Stage{ProviderCode: checkout.ProviderOf(id), CheckoutID: id}
-			for _, m := range moments {
-				if stage.Kind = m.Kind; provider == "" || stage.ProviderCode == provider {
-					stages = append(stages, stage)
-				}
-				stage.Before = max(stage.Before, m.Kind.Stage())
+		for id, r := range s.rows {
+			if provider != "" && provider != r.checkout.ProviderCode {
+				continue
+			}
+			stage := checkout.Stage{ProviderCode: r.checkout.ProviderCode, CheckoutID: id, Kind: checkout.MomentCreated}
+			stages = append(stages, stage)
+			for _, m := range s.journal[id] {
+				stage.Before, stage.Kind = max(stage.Before, stage.Kind.Stage()), m.Kind
+				stages = append(stages, stage)
 			}
 		}
 		days = checkout.CountStages(nil, stages, from, to)

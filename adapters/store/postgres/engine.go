@@ -23,6 +23,8 @@ var dialect = sqlstore.Dialect{
 	Clock:         `CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)`,
 	Server:        true,
 	PendingOfKind: `e.kind = j.kind AND e.state = 'pending'`,
+	Unfolded:      `@.checkouts WHERE search_name IS NULL`,
+	Entered:       `created_ms`,
 }
 
 // engine implements [sqlstore.Engine].

@@ -3,15 +3,18 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // What operators ask of many checkouts is prepared off the path of a create, for which each entry in the middle of an index is a
-// page to write: the words by which a person is found, and the counts of the funnel. A server does so for many checkouts at once, and
-// pauses for longer than it works. Until then a question looks at these checkouts, and at these moments, one by one.
+// page to write: the words by which a person is found, with the entry in the index of the list of enrolments, and the counts of the
+// funnel. A server does so for many checkouts at once, and pauses for longer than it works. Until then a question looks at these
+// checkouts, and at these moments, one by one.
 const (
 	backgroundPause = time.Second
 	backgroundShare = 20 // a pause is as many times as long as the work before, if more is to be done
@@ -56,31 +59,64 @@ func (s *Store) Prepare(ctx context.Context) error {
 	}
 }
 
+// prepare prepares the next checkouts and moments, and reports whether there may be more. The lock on the end of the funnel has two
+// processes wait for each other.
 func (s *Store) prepare(ctx context.Context) (more bool, err error) {
-	folded, err := s.fold(ctx)
-	if err != nil {
-		return false, err
-	}
-	counted, err := s.count(ctx, time.Now().Add(-countAfter))
-	return folded || counted, err
-}
-
-// fold fills in the words by which operators find some checkouts, and reports whether there may be more.
-func (s *Store) fold(ctx context.Context) (more bool, err error) {
-	err = s.Do(ctx, "fold names", func(ctx context.Context, t Tx) error {
-		list, err := All(ctx, t, scanUnfolded, selectUnfolded+` ORDER BY created_ms LIMIT ?`, foldAtOnce)
-		if more = len(list) == foldAtOnce; err != nil || len(list) == 0 {
+	until := time.Now().Add(-countAfter).UnixMilli()
+	err = s.Do(ctx, "prepare the questions of operators", func(ctx context.Context, t Tx) error {
+		var b Batch
+		var from int64
+		Get(&b, ScanValue[int64], func(ms int64) { from = ms }, selectFunnelEnd+s.dialect.ForUpdate)
+		if err := t.Lock(ctx, &b); err != nil {
+			return wrap(err, "lock")
+		}
+		fresh, err := All(ctx, t, scanUnfolded, s.statements.unfolded+` ORDER BY `+s.dialect.Entered+` LIMIT ?`, foldAtOnce)
+		if err != nil {
 			return err
 		}
-		slices.SortFunc(list, func(a, b unfolded) int { return cmp.Compare(a.ID, b.ID) }) // so that two processes do not deadlock
-		var b Batch
-		for _, u := range list {
+		stages, to, err := stagesFrom(ctx, t, from, until)
+		if err != nil {
+			return err
+		}
+		if more = len(fresh) == foldAtOnce || to < until; !more && len(fresh)+len(stages) == 0 {
+			return nil
+		}
+		slices.SortFunc(fresh, func(a, b unfolded) int { return cmp.Compare(a.ID, b.ID) }) // as others lock them, so as not to deadlock
+		b = Batch{}
+		for _, u := range fresh {
 			words := u.student.Search()
 			b.Write(foldWords, append(Search.Values(&words), u.ProviderCode, u.ID)...)
+			stages = append(stages, createdStage(u.ProviderCode, u.ID))
 		}
+		for _, d := range checkout.CountStages(nil, stages, "", "9") {
+			b.Write(addToFunnel, FunnelDay.Values(&d)...)
+		}
+		b.Write(updateFunnelEnd, max(from, to))
 		return t.Commit(ctx, &b)
 	})
 	return more, err
+}
+
+// stagesFrom returns moments that the funnel counts from one time until another, about countAtOnce of them, and the time before which
+// they are.
+func stagesFrom(ctx context.Context, t Tx, from, until int64) (stages []checkout.Stage, to int64, err error) {
+	if until <= from {
+		return nil, until, nil
+	}
+	switch end, err := One(ctx, t, ScanValue[int64], selectNextEnd, from, countAtOnce); {
+	case errors.Is(err, ports.ErrNotFound):
+	case err != nil:
+		return nil, 0, err
+	default:
+		until = min(until, max(end, from+1))
+	}
+	stages, err = All(ctx, t, scanStage, selectStages, from, until, "", "")
+	return stages, until, err
+}
+
+// createdStage is the stage of every checkout.
+func createdStage(provider, id string) checkout.Stage {
+	return checkout.Stage{ProviderCode: provider, CheckoutID: id, Kind: checkout.MomentCreated}
 }
 
 // FunnelDay is the columns of a row of the funnel.
@@ -102,51 +138,20 @@ var (
 )
 
 const (
-	ofFunnel        = ` kind IN ('created', 'opened', 'pressed', 'setup_done', 'confirmed')`
+	ofFunnel        = ` (kind = 'opened' OR kind = 'pressed' OR kind = 'setup_done' OR kind = 'confirmed')`
 	selectFunnelEnd = `SELECT at_ms FROM @.funnel_end WHERE one = 1`
 	updateFunnelEnd = `UPDATE @.funnel_end SET at_ms = ? WHERE one = 1`
 	// selectStages reads moments with the farthest stage that their checkout had reached before.
-	selectStages = `SELECT provider_code, checkout_id, kind, coalesce((SELECT max(CASE e.kind WHEN 'created' THEN 1 WHEN 'opened' THEN 2
-			WHEN 'pressed' THEN 3 WHEN 'setup_done' THEN 4 WHEN 'confirmed' THEN 5 ELSE 0 END) FROM @.moments AS e
-			WHERE e.provider_code = m.provider_code AND e.checkout_id = m.checkout_id AND e.position < m.position), 0)
+	selectStages = `SELECT provider_code, checkout_id, kind, coalesce((SELECT max(CASE e.kind WHEN 'opened' THEN 2
+			WHEN 'pressed' THEN 3 WHEN 'setup_done' THEN 4 WHEN 'confirmed' THEN 5 ELSE 1 END) FROM @.moments AS e
+			WHERE e.provider_code = m.provider_code AND e.checkout_id = m.checkout_id AND e.position < m.position), 1)
 		FROM @.moments AS m WHERE` + ofFunnel + ` AND at_ms >= ? AND at_ms < ?` + ofProvider
 	selectNextEnd = `SELECT at_ms FROM @.moments WHERE` + ofFunnel + ` AND at_ms >= ? ORDER BY at_ms LIMIT 1 OFFSET ?`
+	// uncountCreated takes a checkout out of the funnel that is removed.
+	uncountCreated = `UPDATE @.funnel SET created = created - 1 WHERE day = ? AND provider_code = ? AND EXISTS (
+		SELECT 1 FROM @.checkouts WHERE provider_code = ? AND id = ? AND search_name IS NOT NULL)`
 )
 
 var scanStage = Fields(func(m *checkout.Stage) []any {
 	return []any{&m.ProviderCode, &m.CheckoutID, (*string)(&m.Kind), &m.Before}
 })
-
-// count adds moments before a time to the funnel, and reports whether there may be more.
-func (s *Store) count(ctx context.Context, until time.Time) (more bool, err error) {
-	err = s.Do(ctx, "count the funnel", func(ctx context.Context, t Tx) error {
-		var b Batch
-		var from int64
-		Get(&b, ScanValue[int64], func(ms int64) { from = ms }, selectFunnelEnd+s.dialect.ForUpdate)
-		if err := t.Lock(ctx, &b); err != nil {
-			return wrap(err, "lock")
-		}
-		ends, err := All(ctx, t, ScanValue[int64], selectNextEnd, from, countAtOnce)
-		if err != nil {
-			return err
-		}
-		to := until.UnixMilli()
-		if more = len(ends) > 0 && ends[0] < to; more {
-			to = max(ends[0], from+1)
-		}
-		if to <= from {
-			return nil
-		}
-		stages, err := All(ctx, t, scanStage, selectStages, from, to, "", "")
-		if err != nil || len(stages) == 0 && !more {
-			return err
-		}
-		b = Batch{}
-		for _, d := range checkout.CountStages(nil, stages, "", "9") {
-			b.Write(addToFunnel, FunnelDay.Values(&d)...)
-		}
-		b.Write(updateFunnelEnd, to)
-		return t.Commit(ctx, &b)
-	})
-	return more, err
-}

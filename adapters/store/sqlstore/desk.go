@@ -83,7 +83,7 @@ func (s *Store) Troubles(ctx context.Context, now time.Time) (counts []checkout.
 	return counts, err
 }
 
-// Funnel implements [ports.Desk]: what is counted already, and the moments since.
+// Funnel implements [ports.Desk]: what is counted already, and the moments and the checkouts since.
 func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []checkout.FunnelDay, err error) {
 	err = s.ask(ctx, "count the funnel", func(ctx context.Context, src Source) error {
 		end, err := One(ctx, src, ScanValue[int64], selectFunnelEnd)
@@ -95,6 +95,13 @@ func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []c
 			return err
 		}
 		stages, err := All(ctx, src, scanStage, selectStages, end, math.MaxInt64, provider, provider)
+		if err != nil {
+			return err
+		}
+		fresh, err := All(ctx, src, scanUnfolded, s.statements.unfolded+ofProvider, provider, provider)
+		for _, u := range fresh {
+			stages = append(stages, createdStage(u.ProviderCode, u.ID))
+		}
 		days = checkout.CountStages(counted, stages, from, to)
 		return err
 	})

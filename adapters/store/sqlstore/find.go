@@ -45,6 +45,7 @@ type desk struct {
 	Source
 	of    string // the provider; "" for all
 	limit int
+	statements
 }
 
 // list returns entries by a query for the columns of scanListed.
@@ -66,7 +67,7 @@ const (
 // Find implements [ports.Desk].
 func (s *Store) Find(ctx context.Context, q checkout.Query, after string, limit int) (page checkout.Page, err error) {
 	err = s.ask(ctx, "find checkouts", func(ctx context.Context, src Source) error {
-		d := desk{src, q.ProviderCode, limit}
+		d := desk{src, q.ProviderCode, limit, s.statements}
 		var list []listed
 		var err error
 		switch text := q.Words(); {
@@ -161,7 +162,6 @@ var (
 	}
 	requestLookups = []lookup{
 		{checkout.ByRequest, `request_id = ? AND search_name IS NOT NULL`},
-		{checkout.ByRequest, `request_id = ? AND search_name IS NULL`},
 		{checkout.ByRequest, `confirmed_by_request_id = ? AND confirmed_by_request_id <> ''`},
 		{checkout.ByRequest, `(provider_code, id) IN (SELECT m.provider_code, m.checkout_id FROM @.moments AS m
 			WHERE m.request_id = ? AND m.request_id <> '' AND m.kind <> 'created' AND m.kind <> 'confirmed')`},
@@ -173,7 +173,7 @@ func (d desk) exact(ctx context.Context, text string) (list []listed, err error)
 	tries := lookups
 	switch {
 	case strings.HasPrefix(text, "req_"):
-		tries = requestLookups
+		tries = append(requestLookups, lookup{checkout.ByRequest, `(provider_code, id) IN (` + d.unfoldedOfRequest + `)`})
 	case strings.HasPrefix(text, "evt_"):
 		tries = eventLookups
 	}
@@ -275,8 +275,6 @@ type unfolded struct {
 	student checkout.Student
 }
 
-const selectUnfolded = `SELECT provider_code, id, created_ms, first_name, last_name, email FROM @.checkouts WHERE search_name IS NULL`
-
 var scanUnfolded = Fields(func(u *unfolded) []any {
 	return []any{&u.ProviderCode, &u.ID, &u.since, &u.student.FirstName, &u.student.LastName, &u.student.Email}
 })
@@ -289,7 +287,7 @@ func (d desk) ofAddress(ctx context.Context, email string, from listed) ([]liste
 	if err != nil {
 		return nil, err
 	}
-	tail, err := All(ctx, d, scanUnfolded, selectUnfolded+ofProvider, d.of, d.of)
+	tail, err := All(ctx, d, scanUnfolded, d.unfolded+ofProvider, d.of, d.of)
 	for _, u := range tail {
 		if u.student.Search().Email == email && u.ID < id {
 			u.by = checkout.ByEmail
@@ -303,7 +301,7 @@ func (d desk) ofAddress(ctx context.Context, email string, from listed) ([]liste
 // ofName returns the entries of the persons whose name begins with a folded text, without the entries that are listed already.
 func (d desk) ofName(ctx context.Context, name string, from listed, without []listed) (all []listed, err error) {
 	const lastSign = "\U0010FFFF"
-	tail, err := All(ctx, d, scanUnfolded, selectUnfolded+ofProvider, d.of, d.of)
+	tail, err := All(ctx, d, scanUnfolded, d.unfolded+ofProvider, d.of, d.of)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,10 +11,23 @@ import (
 // list is one of a provider's lists.
 type list struct {
 	name string
-	// entries returns a query for the first entries that have, say, listed > ?, with its arguments.
-	entries func(columns, listed string, cursor checkout.Cursor, q checkout.ListQuery, limit int) (query string, args []any)
-	key     string // the columns by which enter finds an entry: its time and two ids
-	enter   string // the statement that gives an entry its cursor, unless it has changed
+	// parts returns the parts in which the list is read, each from a table with conditions.
+	parts func(d Dialect, q checkout.ListQuery) []where
+	order string // of entries without a cursor
+	key   string // the columns by which enter finds an entry: its time and two ids
+	enter string // the statement that gives an entry its cursor, unless it has changed
+}
+
+// entries returns a query for the first entries that have, say, listed > ?, with its arguments.
+func (l list) entries(d Dialect, columns, listed string, cursor checkout.Cursor, q checkout.ListQuery) (query string, args []any) {
+	var parts []string
+	for _, w := range l.parts(d, q) {
+		w.add(listed, int64(cursor))
+		parts = append(parts, `SELECT * FROM (SELECT * FROM `+strings.Join(w.conditions, ` AND `)+` ORDER BY listed, `+l.order+` LIMIT ?) AS part`)
+		args = append(append(args, w.args...), q.Limit)
+	}
+	return `SELECT ` + columns + ` FROM (` + strings.Join(parts, ` UNION ALL `) + `) AS parts ORDER BY listed, ` + l.order + ` LIMIT ?`,
+		append(args, q.Limit)
 }
 
 const (
@@ -25,43 +37,43 @@ const (
 	unlistEnrolment = `UPDATE @.checkouts SET updated_ms = ?, listed = 0 WHERE provider_code = ? AND id = ?`
 )
 
+// The settled events are in the order of an index, and another one has the pending events.
 var eventList = list{
 	name:  "events",
+	order: `created_ms, checkout_id, position`,
 	key:   `created_ms, checkout_id, id`,
 	enter: `UPDATE @.jobs SET listed = ? WHERE created_ms = ? AND ` + ofJob + ` AND listed = 0`,
-	entries: func(columns, listed string, cursor checkout.Cursor, q checkout.ListQuery, limit int) (string, []any) {
-		var w where
-		w.add(`provider_code = ? AND kind = 'deliver' AND created_ms > ?`, q.ProviderCode, q.Since.UnixMilli())
-		w.addIf(q.OrderID != "", `checkout_id IN (SELECT c.id FROM @.checkouts AS c WHERE c.provider_code = ? AND c.provider_order_id = ?)`,
-			q.ProviderCode, q.OrderID)
-		w.add(listed, int64(cursor))
-		return `SELECT ` + columns + ` FROM @.jobs` + w.String() + ` ORDER BY listed, created_ms, checkout_id, position LIMIT ?`,
-			append(w.args, limit)
+	parts: func(_ Dialect, q checkout.ListQuery) (parts []where) {
+		for _, table := range []string{`@.jobs WHERE state <> 'pending'`, `@.jobs WHERE state = 'pending'`} {
+			var w where
+			w.add(table+` AND provider_code = ? AND kind = 'deliver' AND created_ms > ?`, q.ProviderCode, q.Since.UnixMilli())
+			w.addIf(q.OrderID != "", `checkout_id IN (SELECT c.id FROM @.checkouts AS c WHERE c.provider_code = ? AND c.provider_order_id = ?)`,
+				q.ProviderCode, q.OrderID)
+			parts = append(parts, w)
+		}
+		return parts
 	},
 }
 
+// The entries of each status are in the order of an index, but for checkouts whose words are not filled in yet.
 var enrolmentList = list{
 	name:  "enrolments",
+	order: `updated_ms, id`,
 	key:   `updated_ms, id, provider_order_id`,
 	enter: `UPDATE @.checkouts SET listed = ? WHERE updated_ms = ? AND provider_code = ? AND id = ? AND provider_order_id = ? AND listed = 0`,
-	// The entries of each status are in the order of an index.
-	entries: func(columns, listed string, cursor checkout.Cursor, q checkout.ListQuery, limit int) (string, []any) {
-		var ofStatus []string
-		args := []any{q.ProviderCode}
+	parts: func(d Dialect, q checkout.ListQuery) (parts []where) {
 		for _, status := range checkout.Listed() {
 			if q.Status != "" && q.Status != status {
 				continue
 			}
-			var w where
-			w.add(`provider_code = ? AND status = ? AND updated_ms > ?`, q.ProviderCode, string(status), q.Since.UnixMilli())
-			w.addIf(q.OrderID != "", `provider_order_id = ?`, q.OrderID)
-			w.add(listed, int64(cursor))
-			ofStatus = append(ofStatus,
-				`SELECT id FROM (SELECT id FROM @.checkouts`+w.String()+` ORDER BY listed, updated_ms, id LIMIT ?) AS of_status`)
-			args = slices.Concat(args, w.args, []any{limit})
+			for _, table := range []string{`@.checkouts WHERE search_name IS NOT NULL`, d.Unfolded} {
+				var w where
+				w.add(table+` AND provider_code = ? AND status = ? AND updated_ms > ?`, q.ProviderCode, string(status), q.Since.UnixMilli())
+				w.addIf(q.OrderID != "", `provider_order_id = ?`, q.OrderID)
+				parts = append(parts, w)
+			}
 		}
-		return `SELECT ` + columns + ` FROM @.checkouts WHERE provider_code = ? AND id IN (` + strings.Join(ofStatus, ` UNION ALL `) +
-			`) ORDER BY listed, updated_ms, id LIMIT ?`, append(args, limit)
+		return parts
 	},
 }
 
@@ -95,7 +107,7 @@ func page[T any](ctx context.Context, s *Store, l list, q checkout.ListQuery, co
 	if err := s.extend(ctx, l, q); err != nil {
 		return nil, err
 	}
-	query, args := l.entries(columns, `listed > ?`, max(q.After, checkout.CursorAt(q.Since)), q, q.Limit)
+	query, args := l.entries(s.dialect, columns, `listed > ?`, max(q.After, checkout.CursorAt(q.Since)), q)
 	return All(ctx, s.engine, scan, query, args...)
 }
 
@@ -106,7 +118,7 @@ func (s *Store) extend(ctx context.Context, l list, q checkout.ListQuery) error 
 		at              time.Time
 		checkoutID, job string
 	}
-	query, args := l.entries(l.key, `listed = ?`, 0, q, q.Limit)
+	query, args := l.entries(s.dialect, l.key, `listed = ?`, 0, q)
 	if fresh, err := Has(ctx, s.engine, query, args...); !fresh || err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ const (
 
 var (
 	insertCheckout  = insertInto("checkouts", Checkout, "updated_ms")
-	updateSearch    = set("checkouts", Search, `provider_code = ? AND id = ?`)
+	updateSearch    = set("checkouts", Search, `provider_code = ? AND id = ? AND search_name IS NOT NULL`)
 	foldWords       = set("checkouts", Search, `provider_code = ? AND id = ? AND search_name IS NULL`) // an erasure may have come first
 	updateState     = set("checkouts", State, `provider_code = ? AND id = ?`)
 	updateLookups   = set("checkouts", Lookups, `provider_code = ? AND id = ?`)
@@ -54,6 +54,9 @@ type statements struct {
 	leaseJob    string
 	extendJob   string
 	hastenJob   string
+
+	unfolded          string // checkouts whose words are not filled in yet
+	unfoldedOfRequest string
 }
 
 func (d Dialect) statements() (s statements) {
@@ -79,6 +82,8 @@ func (d Dialect) statements() (s statements) {
 	s.extendJob = `UPDATE @.jobs SET leased_until_ms = ` + at + ` WHERE ` + ofJob + ` AND state = 'pending' AND token = ?`
 	s.hastenJob = `UPDATE @.jobs SET leased_until_ms = NULL, due_ms = ` + d.Least + `(due_ms, ` + at + `)
 		WHERE ` + ofJob + ` AND state = 'pending'`
+	s.unfolded = `SELECT provider_code, id, created_ms, first_name, last_name, email FROM ` + d.Unfolded
+	s.unfoldedOfRequest = `SELECT provider_code, id FROM ` + d.Unfolded + ` AND request_id = ?`
 	return s
 }
 

@@ -125,6 +125,9 @@ type Dialect struct {
 	Server bool
 	// PendingOfKind is the condition that a job e is pending and of the kind of the job j.
 	PendingOfKind string
+	// Unfolded is the table of checkouts with the condition that the words of a checkout are not filled in yet, and Entered the
+	// column in whose order they are to be filled in.
+	Unfolded, Entered string
 }
 
 // Store implements most of ports.Admin over an engine. An engine adds the methods that concern its files or its server.

@@ -130,10 +130,9 @@ CREATE TABLE checkouts (
 	UNIQUE (provider_code, idempotency_key)
 );
 
--- The first two are partial, so that a create writes to neither.
+-- Partial, so that a create writes to none of them.
 CREATE INDEX checkouts_billing_request ON checkouts (billing_request_id) WHERE billing_request_id <> '';
 CREATE INDEX checkouts_mandate ON checkouts (mandate_id) WHERE mandate_id <> '';
-CREATE INDEX checkouts_listed ON checkouts (provider_code, status, listed, updated_ms, id);
 
 -- Agreements as they were accepted: frozen, whatever becomes of the rest.
 CREATE TABLE agreements (
@@ -228,7 +227,7 @@ CREATE TABLE jobs (
 -- Partial, so that it is as small as what is still to be done.
 CREATE INDEX jobs_pending ON jobs (kind, provider_code, leased_until_ms, due_ms) WHERE state = 'pending';
 CREATE INDEX jobs_dead ON jobs (provider_code, created_ms) WHERE state = 'dead';
-CREATE INDEX jobs_listed ON jobs (provider_code, listed, created_ms) WHERE kind = 'deliver';
+CREATE INDEX jobs_listed ON jobs (provider_code, listed, created_ms) WHERE kind = 'deliver' AND state <> 'pending';
 
 -- The ends of the providers' lists. An entry gets its cursor when it is read for the first time, so after its commit, under the lock
 -- of this row: commits become visible in another order than that of any number that they could take with them.

@@ -1,6 +1,6 @@
 -- The words by which an operator finds a person: folded names, the family name first and the given name first, and the folded
--- e-mail address; '' once the personal data is erased. A create leaves them NULL, and a server fills them in a second later, for
--- each is an entry in the middle of an index, which would make a create twice as expensive.
+-- e-mail address; '' once the personal data is erased. A create leaves them NULL, and a server fills them in a second later, oldest
+-- first, and enters the checkout in the indexes below: a create writes to the first alone.
 ALTER TABLE checkouts ADD COLUMN search_family text COLLATE "C";
 ALTER TABLE checkouts ADD COLUMN search_name text COLLATE "C";
 ALTER TABLE checkouts ADD COLUMN search_email text COLLATE "C";
@@ -8,6 +8,7 @@ CREATE INDEX checkouts_unfolded ON checkouts (created_ms) WHERE search_name IS N
 CREATE INDEX checkouts_search_family ON checkouts (search_family, id) WHERE search_family IS NOT NULL;
 CREATE INDEX checkouts_search_name ON checkouts (search_name, id) WHERE search_name IS NOT NULL;
 CREATE INDEX checkouts_search_email ON checkouts (search_email, id) WHERE search_email IS NOT NULL;
+CREATE INDEX checkouts_listed ON checkouts (provider_code, status, listed, updated_ms, id) WHERE search_name IS NOT NULL;
 -- The requests about a checkout: those of its create and of its confirm, and the others in its journal.
 CREATE INDEX checkouts_request ON checkouts (request_id) WHERE search_name IS NOT NULL;
 CREATE INDEX checkouts_confirmed_by ON checkouts (confirmed_by_request_id) WHERE confirmed_by_request_id <> '';
@@ -18,9 +19,11 @@ CREATE INDEX checkouts_unconfirmed ON checkouts (setup_completed_ms) WHERE setup
 CREATE INDEX checkouts_unfinished ON checkouts (created_ms) WHERE consent <> '' AND setup_completed_ms IS NULL AND confirmed_ms IS NULL;
 CREATE INDEX checkouts_ended ON checkouts (mandate_since_ms) WHERE status = 'confirmed' AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked');
 CREATE INDEX agreements_accepted ON agreements (accepted_ms, number);
-CREATE INDEX moments_stages ON moments (at_ms, checkout_id, kind, provider_code) WHERE kind IN ('created', 'opened', 'pressed', 'setup_done', 'confirmed');
+CREATE INDEX moments_stages ON moments (at_ms, checkout_id, kind, provider_code)
+	WHERE kind = 'opened' OR kind = 'pressed' OR kind = 'setup_done' OR kind = 'confirmed';
 
--- How many checkouts of a provider that were created on a day (UTC) have come how far, by the moments before the end.
+-- How many checkouts of a provider that were created on a day (UTC) have come how far: created, of those with words, and the rest by
+-- the moments before the end.
 CREATE TABLE funnel (
 	provider_code text COLLATE "C" NOT NULL,
 	day           text COLLATE "C" NOT NULL,

@@ -81,6 +81,7 @@ CREATE TABLE api_keys (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE checkouts (
+	position                INTEGER PRIMARY KEY, -- the order in which the checkouts entered
 	provider_code           TEXT NOT NULL,
 	id                      TEXT NOT NULL, -- <provider_code>-<milliseconds>-<suffix>: a provider's are in the order of their creation
 	provider_order_id       TEXT NOT NULL,
@@ -130,7 +131,7 @@ CREATE TABLE checkouts (
 	erased_ms               INTEGER, -- when the personal data of the checkout and of its agreement was erased; NULL while it is on record
 	updated_ms              INTEGER NOT NULL, -- when what the list of enrolments says of it changed
 	listed                  INTEGER NOT NULL DEFAULT 0, -- its cursor in the list of enrolments; 0 until it is read there after a change
-	PRIMARY KEY (provider_code, id),
+	UNIQUE (provider_code, id),
 	UNIQUE (provider_code, provider_order_id)
 ) STRICT;
 
@@ -139,7 +140,6 @@ CREATE UNIQUE INDEX checkouts_idempotency_key ON checkouts (provider_code, idemp
 	WHERE idempotency_key <> provider_code || ':' || provider_order_id;
 CREATE INDEX checkouts_billing_request ON checkouts (billing_request_id) WHERE billing_request_id <> '';
 CREATE INDEX checkouts_mandate ON checkouts (mandate_id) WHERE mandate_id <> '';
-CREATE INDEX checkouts_listed ON checkouts (provider_code, status, listed, updated_ms, id);
 
 -- A key is taken once, whether it is a header or the default of an order. The indexes find two headers and two orders that are
 -- alike; this finds a header that is the default key of an order, and the other way round.
@@ -244,7 +244,7 @@ CREATE TABLE jobs (
 -- Partial, so that it is as small as what is still to be done.
 CREATE INDEX jobs_pending ON jobs (kind, provider_code, leased_until_ms, due_ms) WHERE state = 'pending';
 CREATE INDEX jobs_dead ON jobs (provider_code, created_ms) WHERE state = 'dead';
-CREATE INDEX jobs_listed ON jobs (provider_code, listed, created_ms) WHERE kind = 'deliver';
+CREATE INDEX jobs_listed ON jobs (provider_code, listed, created_ms) WHERE kind = 'deliver' AND state <> 'pending';
 CREATE INDEX jobs_created ON jobs (created_ms);
 
 -- The ends of the providers' lists. An entry gets its cursor when it is read for the first time, so after its commit, under the lock
