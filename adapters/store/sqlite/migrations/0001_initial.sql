@@ -144,10 +144,12 @@ CREATE INDEX checkouts_mandate ON checkouts (mandate_id) WHERE mandate_id <> '';
 -- A key is taken once, whether it is a header or the default of an order. The indexes find two headers and two orders that are
 -- alike; this finds a header that is the default key of an order, and the other way round.
 CREATE TRIGGER checkouts_key_taken BEFORE INSERT ON checkouts
-WHEN EXISTS (SELECT 1 FROM checkouts AS c WHERE c.provider_code = NEW.provider_code
+WHEN CASE WHEN NEW.idempotency_key = NEW.provider_code || ':' || NEW.provider_order_id
+	THEN EXISTS (SELECT 1 FROM checkouts AS c WHERE c.provider_code = NEW.provider_code
 		AND c.idempotency_key = NEW.idempotency_key AND c.idempotency_key <> c.provider_code || ':' || c.provider_order_id)
-	OR EXISTS (SELECT 1 FROM checkouts AS c WHERE c.provider_code = NEW.provider_code
+	ELSE EXISTS (SELECT 1 FROM checkouts AS c WHERE c.provider_code = NEW.provider_code
 		AND c.provider_order_id = substr(NEW.idempotency_key, length(NEW.provider_code) + 2) AND c.idempotency_key = NEW.idempotency_key)
+	END
 BEGIN
 	SELECT RAISE(ABORT, 'the idempotency key is taken');
 END;
