@@ -95,7 +95,10 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqu
 	c := &change.Next
 	return s.Do(ctx, "insert checkout "+c.ID, func(ctx context.Context, t Tx) error {
 		var b Batch
-		b.Write(insertCheckout, Checkout.Values(c, c.CreatedAt.UnixMilli())...)
+		b.Write(insertCheckout, Created.Values(c, c.CreatedAt.UnixMilli())...)
+		if c.Confirmation != (checkout.Confirmation{}) || c.End != (checkout.End{}) || c.Erased() {
+			b.update(checkout.Checkout{}, *c, c.CreatedAt)
+		}
 		b.unique(takenCheckout, c.ProviderCode, c.ID, c.OrderID, c.IdempotencyKey)
 		if err := s.storeRest(ctx, t, &b, &locked{provider: c.ProviderCode, id: c.ID, found: true}, change, enqueue); err != nil {
 			return err

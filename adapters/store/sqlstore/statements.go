@@ -22,7 +22,7 @@ const (
 )
 
 var (
-	insertCheckout  = insertInto("checkouts", Checkout, "updated_ms")
+	insertCheckout  = insertInto("checkouts", Created, "updated_ms")
 	updateSearch    = set("checkouts", Search, `provider_code = ? AND id = ? AND search_name IS NOT NULL`)
 	foldWords       = set("checkouts", Search, `provider_code = ? AND id = ? AND search_name IS NULL`) // an erasure may have come first
 	updateState     = set("checkouts", State, `provider_code = ? AND id = ?`)

@@ -19,9 +19,6 @@ var Identity = Columns[checkout.Checkout]{
 
 // State is the columns of a checkout that may change, without Lookups.
 var State = Columns[checkout.Checkout]{
-	{Name: "request_id", Field: func(c *checkout.Checkout) any { return &c.RequestID }},
-	{Name: "created_ms", Field: func(c *checkout.Checkout) any { return (*Instant)(&c.CreatedAt) }},
-
 	{Name: "first_name", Field: func(c *checkout.Checkout) any { return &c.Student.FirstName }},
 	{Name: "last_name", Field: func(c *checkout.Checkout) any { return &c.Student.LastName }},
 	{Name: "email", Field: func(c *checkout.Checkout) any { return &c.Student.Email }},
@@ -44,17 +41,11 @@ var State = Columns[checkout.Checkout]{
 
 	{Name: "setup_try", Field: func(c *checkout.Checkout) any { return &c.Setup.Try }},
 	{Name: "billing_request_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.BillingRequest) }},
-	{Name: "mandate_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Mandate) }},
-	{Name: "mandate_since_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.MandateSince) }},
 	{Name: "mandate_reason", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateReason }},
 	{Name: "authorisation_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Authorisation) }},
 	{Name: "account_holder", Field: func(c *checkout.Checkout) any { return &c.Setup.AccountHolder }},
 	{Name: "account_mask", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.AccountMask) }},
-	{Name: "setup_completed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.CompletedAt) }},
-	{Name: "consent", Field: func(c *checkout.Checkout) any { return (*Consent)(&c.Setup.Consent) }},
 
-	{Name: "confirmed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Confirmation.At) }},
-	{Name: "confirmed_by_request_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.RequestID }},
 	{Name: "agreed_first_date", Field: func(c *checkout.Checkout) any { return (*Date)(&c.Confirmation.FirstPayment) }},
 	{Name: "agreement_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementID }},
 	{Name: "agreement_number", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementNumber }},
@@ -73,6 +64,14 @@ var Lookups = Columns[checkout.Checkout]{
 	{Name: "status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Status) }},
 	{Name: "billing_request_id", Field: func(c *checkout.Checkout) any { return &c.Setup.BillingRequestID }},
 	{Name: "mandate_id", Field: func(c *checkout.Checkout) any { return &c.Setup.MandateID }},
+	{Name: "request_id", Field: func(c *checkout.Checkout) any { return &c.RequestID }},
+	{Name: "created_ms", Field: func(c *checkout.Checkout) any { return (*Instant)(&c.CreatedAt) }},
+	{Name: "mandate_status", Field: func(c *checkout.Checkout) any { return (*string)(&c.Setup.Mandate) }},
+	{Name: "mandate_since_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.MandateSince) }},
+	{Name: "setup_completed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Setup.CompletedAt) }},
+	{Name: "consent", Field: func(c *checkout.Checkout) any { return (*Consent)(&c.Setup.Consent) }},
+	{Name: "confirmed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Confirmation.At) }},
+	{Name: "confirmed_by_request_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.RequestID }},
 }
 
 // Search is the columns of the words by which an operator finds a checkout. They are only written.
@@ -84,6 +83,12 @@ var Search = Columns[checkout.Search]{
 
 // Checkout is all columns of a checkout that are read.
 var Checkout = slices.Concat(Identity, State, Lookups)
+
+// Created is the columns of a checkout that has no confirmation and no end. The others have their defaults then.
+var Created = slices.DeleteFunc(slices.Clone(Checkout), func(c Column[checkout.Checkout]) bool {
+	return slices.Contains([]string{"confirmed_ms", "confirmed_by_request_id", "agreed_first_date", "agreement_id", "agreement_number",
+		"document_id", "ended_ms", "ended_by", "ended_ground", "ended_reason", "erased_ms"}, c.Name)
+})
 
 // Agreement is the columns of an agreement.
 var Agreement = Columns[agreement.Agreement]{

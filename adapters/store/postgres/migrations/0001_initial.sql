@@ -113,15 +113,15 @@ CREATE TABLE checkouts (
 	consent                 text NOT NULL, -- JSON: when the payer accepted the direct debit terms, from where, and which; '' if not
 	setup_completed_ms      bigint,
 	confirmed_ms            bigint, -- when the declarations were accepted; NULL until then
-	confirmed_by_request_id text NOT NULL,
-	agreed_first_date       text NOT NULL,
-	agreement_id            text NOT NULL,
-	agreement_number        text NOT NULL,
-	document_id             text NOT NULL,
+	confirmed_by_request_id text NOT NULL DEFAULT '',
+	agreed_first_date       text NOT NULL DEFAULT '',
+	agreement_id            text NOT NULL DEFAULT '',
+	agreement_number        text NOT NULL DEFAULT '',
+	document_id             text NOT NULL DEFAULT '',
 	ended_ms                bigint, -- when it was cancelled, or its agreement withdrawn; NULL: it was not
-	ended_by                text NOT NULL, -- provider or operator; '' until then
-	ended_ground            text NOT NULL, -- of a withdrawal: cooling-off, provider, hardship or error
-	ended_reason            text NOT NULL, -- as it was given
+	ended_by                text NOT NULL DEFAULT '', -- provider or operator; '' until then
+	ended_ground            text NOT NULL DEFAULT '', -- of a withdrawal: cooling-off, provider, hardship or error
+	ended_reason            text NOT NULL DEFAULT '', -- as it was given
 	erased_ms               bigint, -- when the personal data of the checkout and of its agreement was erased; NULL while it is on record
 	updated_ms              bigint NOT NULL, -- when what the list of enrolments says of it changed
 	listed                  bigint NOT NULL DEFAULT 0, -- its cursor in the list of enrolments; 0 until it is read there after a change

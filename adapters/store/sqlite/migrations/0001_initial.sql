@@ -119,15 +119,15 @@ CREATE TABLE checkouts (
 	consent                 TEXT NOT NULL, -- JSON: when the payer accepted the direct debit terms, from where, and which; '' if not
 	setup_completed_ms      INTEGER,
 	confirmed_ms            INTEGER, -- when the declarations were accepted; NULL until then
-	confirmed_by_request_id TEXT NOT NULL,
-	agreed_first_date       TEXT NOT NULL,
-	agreement_id            TEXT NOT NULL,
-	agreement_number        TEXT NOT NULL,
-	document_id             TEXT NOT NULL,
+	confirmed_by_request_id TEXT NOT NULL DEFAULT '',
+	agreed_first_date       TEXT NOT NULL DEFAULT '',
+	agreement_id            TEXT NOT NULL DEFAULT '',
+	agreement_number        TEXT NOT NULL DEFAULT '',
+	document_id             TEXT NOT NULL DEFAULT '',
 	ended_ms                INTEGER, -- when it was cancelled, or its agreement withdrawn; NULL: it was not
-	ended_by                TEXT NOT NULL, -- provider or operator; '' until then
-	ended_ground            TEXT NOT NULL, -- of a withdrawal: cooling-off, provider, hardship or error
-	ended_reason            TEXT NOT NULL, -- as it was given
+	ended_by                TEXT NOT NULL DEFAULT '', -- provider or operator; '' until then
+	ended_ground            TEXT NOT NULL DEFAULT '', -- of a withdrawal: cooling-off, provider, hardship or error
+	ended_reason            TEXT NOT NULL DEFAULT '', -- as it was given
 	erased_ms               INTEGER, -- when the personal data of the checkout and of its agreement was erased; NULL while it is on record
 	updated_ms              INTEGER NOT NULL, -- when what the list of enrolments says of it changed
 	listed                  INTEGER NOT NULL DEFAULT 0, -- its cursor in the list of enrolments; 0 until it is read there after a change
