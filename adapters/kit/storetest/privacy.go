@@ -27,6 +27,11 @@ func Privacy(t *testing.T, open Open) {
 			erase(t, s, "operation/1", "KOWHAI-1-none", id)
 			gets(t, "the erased checkout", opened(2).Next.Erase(at(30)))(s.Checkout(t.Context(), id))
 			erase(t, s, "operation/2")
+			insert(t, s, opened(3))
+			update(t, s, opened(3).Next.ID, func(c checkout.Checkout) checkout.Change { return checkout.Change{Next: completed(c)} })
+			erase(t, s, "operation/3", opened(3).Next.ID)
+			list := result(s.Enrolments(t.Context(), listing()))(t)
+			same(t, "an enrolment that is not set up any more has changed", list[len(list)-1].UpdatedAt, at(30))
 			same(t, "students", foundStudents(t, s, opened(1).Next.Student.Email), []string{opened(1).Next.ID})
 		}},
 		{"of many concurrent erasures of one checkout each sees what the others did", concurrentErasures},

@@ -81,6 +81,7 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 			return err
 		}
 		for _, next := range erasure.Next {
+			s.enrol(next, s.rows[next.ID].checkout, erasure.Moment.At)
 			s.erase(next)
 			s.append(next.ID, erasure.Moment)
 		}
