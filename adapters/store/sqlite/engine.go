@@ -20,7 +20,7 @@ var dialect = sqlstore.Dialect{
 	// A sign before a column keeps the index of what is pending from being used to find the earlier jobs of a checkout.
 	PendingOfKind: `+e.kind = j.kind AND +e.state = 'pending'`,
 	// The words are filled in in the order of the positions: a create writes to no index of what is still to be done.
-	Unfolded: `@.checkouts NOT INDEXED WHERE position > coalesce((SELECT f.position FROM @.checkouts AS f NOT INDEXED
+	Unfolded: `@.checkouts NOT INDEXED WHERE position > coalesce((SELECT f.position FROM @.checkouts AS f INDEXED BY checkouts_folded
 		WHERE f.search_name IS NOT NULL ORDER BY f.position DESC LIMIT 1), 0)`,
 	Entered: `position`,
 }

@@ -293,7 +293,7 @@ func fillDesk(b *testing.B, spec string, n int) {
 			} else if v, ok := names[c]; ok {
 				values[i] = v
 			}
-			if c == "position" && table.name == "jobs" && strings.HasPrefix(spec, "sqlite:") {
+			if c == "position" && (table.name == "jobs" || table.name == "checkouts") && strings.HasPrefix(spec, "sqlite:") {
 				values[i] = "NULL"
 			}
 		}

@@ -45,7 +45,6 @@ var configurationReads = regexp.MustCompile(`FROM (api_keys|providers|courses)\b
 // is found, counts of the funnel, pages that were opened, and days on which a key was used.
 var backgroundWork = regexp.MustCompile(`^PostgreSQL: (BEGIN ISOLATION LEVEL READ COMMITTED; )?(` + strings.Join([]string{
 	`SELECT … FROM checkouts WHERE search_name IS NULL.*`,
-	`UPDATE checkouts SET \(search_name[^;]*; COMMIT`,
 	`.*\b(INTO|FROM|UPDATE) funnel(_end)?\b.*`,
 	`SELECT … FROM checkouts WHERE provider_code[^;]*; SELECT … FROM moments[^;]*`,
 	`(INSERT INTO moments|UPDATE moments SET times[^;]*); COMMIT`,

@@ -4,6 +4,7 @@
 ALTER TABLE checkouts ADD COLUMN search_family TEXT;
 ALTER TABLE checkouts ADD COLUMN search_name TEXT;
 ALTER TABLE checkouts ADD COLUMN search_email TEXT;
+CREATE INDEX checkouts_folded ON checkouts (position) WHERE search_name IS NOT NULL;
 CREATE INDEX checkouts_search_family ON checkouts (search_family, id) WHERE search_family IS NOT NULL;
 CREATE INDEX checkouts_search_name ON checkouts (search_name, id) WHERE search_name IS NOT NULL;
 CREATE INDEX checkouts_search_email ON checkouts (search_email, id) WHERE search_email IS NOT NULL;
