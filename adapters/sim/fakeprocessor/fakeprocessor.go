@@ -152,6 +152,10 @@ func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 		return checkout.Observation{BillingRequest: checkout.BillingCancelled, Authorisation: checkout.CustomerInProgress}, nil
 	}
 	mandate, authorisation := done.status(p.now())
+	var since time.Time // as GoCardless does, it says when a mandate ended
+	if mandate.Dead() {
+		since = done.At.UTC().Add(submittedAfter)
+	}
 	switch err := p.read(ctx, endName(id), &struct{}{}); {
 	case err == nil:
 		mandate, authorisation = checkout.MandateCancelled, checkout.CustomerInProgress
@@ -162,6 +166,7 @@ func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 		BillingRequest: checkout.BillingFulfilled,
 		Mandate:        mandate,
 		MandateID:      "MD" + identifier(id),
+		MandateSince:   since,
 		Authorisation:  authorisation,
 		AccountHolder:  done.Holder,
 		AccountMask:    done.Mask,

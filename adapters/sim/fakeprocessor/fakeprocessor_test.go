@@ -75,7 +75,11 @@ func TestObserve(t *testing.T) {
 	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
 	const holder, failing, cancelled = "Ana Tau", "MANDATE FAILS", "MANDATE CANCELLED"
 	seen := func(holder string, m checkout.MandateStatus, a checkout.AuthorisationStatus) checkout.Observation {
-		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: m, Authorisation: a,
+		var since time.Time
+		if m.Dead() {
+			since = at.Add(time.Minute)
+		}
+		return checkout.Observation{MandateSince: since, BillingRequest: checkout.BillingFulfilled, Mandate: m, Authorisation: a,
 			AccountHolder: holder, AccountMask: "12-3140-•••••23-50", CompletedAt: at}
 	}
 	pending := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
