@@ -24,16 +24,19 @@ type Approval struct {
 // ApprovalLife is the time for which an act waits for a second person.
 const ApprovalLife = 24 * time.Hour
 
+// ApprovalLook is the time after which the job of an approval looks whether it was decided: decided approvals leave the queue soon.
+const ApprovalLook = 10 * time.Minute
+
 // Expires returns when the time to decide runs out.
 func (a Approval) Expires() time.Time { return a.AskedAt.Add(ApprovalLife) }
 
-// Job returns the job that ends the approval when its time has run out.
+// Job returns the job that ends once the approval was decided, and ends the approval when its time has run out.
 func (a Approval) Job() Job {
 	body, err := json.Marshal(approvalWire{a.Act, a.Target, a.Detail, a.Reason, a.By, a.Role, a.Person})
 	if err != nil {
 		panic("checkout: " + err.Error()) // no text fails
 	}
-	return Job{ID: a.ID, Kind: JobApproval, Name: a.Act + " " + a.Target, Body: body, CreatedAt: a.AskedAt, Due: a.Expires()}
+	return Job{ID: a.ID, Kind: JobApproval, Name: a.Act + " " + a.Target, Body: body, CreatedAt: a.AskedAt, Due: a.AskedAt.Add(ApprovalLook)}
 }
 
 // Approval returns the approval that a job of kind JobApproval ends.

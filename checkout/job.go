@@ -33,7 +33,7 @@ const (
 	JobRetain    JobKind = "retain"    // erase personal data that was kept for long enough
 	JobPull      JobKind = "pull"      // read the providers from the CRM
 	JobStamp     JobKind = "stamp"     // have a checkpoint time-stamped
-	JobApproval  JobKind = "approval"  // end an act that waits for a second person, a day after it was asked for
+	JobApproval  JobKind = "approval"  // wait for the decision about an act that needs a second person, for a day
 )
 
 // JobKinds lists every kind, for tables that must be complete.

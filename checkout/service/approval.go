@@ -10,25 +10,28 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// endApproval records that the time of an approval ran out, unless it was decided.
-func (s *Service) endApproval(ctx context.Context, l checkout.Lease) error {
+// awaitDecision looks whether an approval was decided, and records once its time ran out that nobody did.
+func (s *Service) awaitDecision(ctx context.Context, l checkout.Lease) error {
 	a, err := l.Job.Approval()
 	if err != nil {
 		return err
 	}
-	if left := a.Expires().Sub(s.now()); left > 0 { // somebody has had the job attempted
-		return s.settleAttempt(ctx, l, checkout.Outcome{State: checkout.JobPending, Pause: left})
-	}
-	entry := evidence.OfOperation(a.ID, a.Ended("expired", "nobody decided in time", s.now()))
-	outcome := checkout.Outcome{State: checkout.JobDropped}
+	left, outcome := a.Expires().Sub(s.now()), checkout.Outcome{State: checkout.JobDropped}
 	err = within(ctx, waitLimit, func(ctx context.Context) error {
-		return s.cfg.Store.RecordEvidence(ctx, s.cfg.Keyring.Attest(entry))
+		if left <= 0 {
+			entry := evidence.OfOperation(a.ID, a.Ended("expired", "nobody decided in time", s.now()))
+			return s.cfg.Store.RecordEvidence(ctx, s.cfg.Keyring.Attest(entry))
+		}
+		_, _, err := s.cfg.Store.EvidenceEntry(ctx, evidence.OperationID(a.ID))
+		return err
 	})
 	switch {
-	case errors.Is(err, ports.ErrDuplicate): // it was decided, or another process recorded this
+	case left <= 0 && errors.Is(err, ports.ErrDuplicate), left > 0 && err == nil: // it was decided, or another process recorded this
 		outcome.State = checkout.JobDone
+	case left > 0 && errors.Is(err, ports.ErrNotFound):
+		outcome = checkout.Outcome{State: checkout.JobPending, Pause: min(left, checkout.ApprovalLook)}
 	case err != nil:
-		return fmt.Errorf("record that approval %s ran out: %w", a.ID, err)
+		return fmt.Errorf("end approval %s: %w", a.ID, err)
 	}
 	return s.settleAttempt(ctx, l, outcome)
 }

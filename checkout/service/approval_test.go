@@ -28,8 +28,16 @@ func TestAnApprovalThatNobodyDecidesLeavesOneRecord(t *testing.T) {
 		stop := w.background(t)
 		time.Sleep(time.Minute)
 		synctest.Wait()
+		w.clock.forward(checkout.ApprovalLook)
+		time.Sleep(time.Minute)
+		synctest.Wait()
 		if got := len(w.operations(t)); got != 1 {
 			t.Errorf("%d records before the time is over, want the decision", got)
+		}
+		for id, want := range map[string]checkout.JobState{"apr_1": checkout.JobPending, "apr_2": checkout.JobDone} {
+			if got := w.job(t, id).State; got != want {
+				t.Errorf("after ten minutes %s is %s, want %s", id, got, want)
+			}
 		}
 		w.clock.forward(checkout.ApprovalLife)
 		time.Sleep(time.Minute)

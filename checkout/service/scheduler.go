@@ -67,7 +67,7 @@ func (sch *scheduler) setHandlers() {
 		checkout.JobLook:      {attempt: s.traced(s.look), operation: OperationObserve, severity: Warning, all: 4},
 		checkout.JobCancel:    {attempt: s.traced(s.cancelSetup), operation: OperationCancel, severity: Warning, all: 8},
 		checkout.JobNotified:  {attempt: s.traced(s.handleNotification), operation: OperationObserve, severity: Warning, all: 12},
-		checkout.JobApproval:  {attempt: s.endApproval, operation: OperationTask, severity: Error, all: 1},
+		checkout.JobApproval:  {attempt: s.awaitDecision, operation: OperationTask, severity: Error, all: 1},
 	}
 	if s.cfg.Notifier != nil {
 		n := newNotifier(s)
