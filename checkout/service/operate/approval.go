@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -24,11 +22,11 @@ func (o Operator) Ask(ctx context.Context, act Act, target, detail string) (chec
 	if err := o.permitted(rights[act].Ask, act); err != nil {
 		return checkout.Approval{}, err
 	}
-	id, err := uuid.NewRandomFromReader(o.Rand)
+	id, err := o.newID("apr_")
 	if err != nil {
-		return checkout.Approval{}, fmt.Errorf("generate the id of an approval: %w", err)
+		return checkout.Approval{}, err
 	}
-	a := checkout.Approval{ID: "apr_" + id.String(), Act: string(act), Target: target, Detail: detail, Reason: o.Reason, By: o.By,
+	a := checkout.Approval{ID: id, Act: string(act), Target: target, Detail: detail, Reason: o.Reason, By: o.By,
 		Role: string(o.Role), Person: o.Person, AskedAt: o.now()}
 	if _, err := o.Store.Enqueue(ctx, []checkout.Job{a.Job()}); err != nil {
 		return a, fmt.Errorf("store approval %s: %w", a.ID, err)
@@ -38,7 +36,7 @@ func (o Operator) Ask(ctx context.Context, act Act, target, detail string) (chec
 
 const (
 	maxApprovals = 100    // in a list
-	maxAsked     = 10_000 // among which they are looked for: an act that was decided stays in the queue until its time is over
+	maxAsked     = 10_000 // among which they are looked for: an act that was decided stays in the queue for ten minutes
 )
 
 // Approvals returns the acts that wait for a second person, the oldest first: of many the oldest hundred.

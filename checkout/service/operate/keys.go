@@ -19,6 +19,18 @@ import (
 // ErrNoProvider: there is no such provider.
 var ErrNoProvider = errors.New("there is no such provider")
 
+// provider returns the provider with a code, or ErrNoProvider.
+func (o Operator) provider(ctx context.Context, code string) (catalogue.Provider, error) {
+	p, err := o.Store.Provider(ctx, code)
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return p, ErrNoProvider
+	case err != nil:
+		return p, fmt.Errorf("read provider %s: %w", code, err)
+	}
+	return p, nil
+}
+
 // KeyOptions are the choices for a new API key. The zero KeyOptions is a key of the provider's environment that never expires.
 type KeyOptions struct {
 	Environment catalogue.Environment // "" for the provider's
@@ -50,12 +62,9 @@ func (o Operator) IssueKey(ctx context.Context, provider string, with KeyOptions
 	if err != nil {
 		return "", err
 	}
-	p, err := o.Store.Provider(ctx, provider)
-	switch {
-	case errors.Is(err, ports.ErrNotFound):
-		return "", ErrNoProvider
-	case err != nil:
-		return "", fmt.Errorf("read provider %s: %w", provider, err)
+	p, err := o.provider(ctx, provider)
+	if err != nil {
+		return "", err
 	}
 	var entropy [32]byte
 	if _, err := io.ReadFull(o.Rand, entropy[:]); err != nil {

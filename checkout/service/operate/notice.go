@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -24,12 +22,10 @@ func (o Operator) NotifyAgain(ctx context.Context, checkoutID, id string) error 
 	case id == "" || len(found) == 0 || found[0].State == checkout.JobPending || found[0].Job.Name == string(checkout.NoticeOfLink):
 		return fmt.Errorf("notice %s: %w", id, ports.ErrNotFound)
 	}
-	fresh, err := uuid.NewRandomFromReader(o.Rand)
-	if err != nil {
-		return fmt.Errorf("generate the id of a notice: %w", err)
-	}
 	again := found[0].Job
-	again.ID = "ntc_" + fresh.String()
+	if again.ID, err = o.newID("ntc_"); err != nil {
+		return err
+	}
 	op := evidence.Operation{Name: string(ActNotice), Subject: checkoutID,
 		Changes: []string{"e-mail " + again.Name + ": sent again as " + again.ID}}
 	return o.change(ctx, checkoutID, op, func(c checkout.Checkout, _ catalogue.Environment, now time.Time) (checkout.Change, error) {

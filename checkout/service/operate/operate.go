@@ -75,6 +75,15 @@ func bounded(lines []string) []string {
 // recordLimit is the time that recording an act may take, also when the operator does not wait.
 const recordLimit = 10 * time.Second
 
+// newID returns the id of a new record, after a prefix.
+func (o Operator) newID(prefix string) (string, error) {
+	id, err := uuid.NewRandomFromReader(o.Rand)
+	if err != nil {
+		return "", fmt.Errorf("generate an id: %w", err)
+	}
+	return prefix + id.String(), nil
+}
+
 // now is the present in the precision that stores keep.
 func (o Operator) now() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
 
@@ -84,11 +93,8 @@ func (o Operator) entry(op evidence.Operation, at time.Time) (evidence.Entry, er
 		op.Approved = o.approved.by
 		return o.attest(o.approved.id, op, at), nil
 	}
-	id, err := uuid.NewRandomFromReader(o.Rand)
-	if err != nil {
-		return evidence.Entry{}, fmt.Errorf("generate the id of an operation: %w", err)
-	}
-	return o.attest(id.String(), op, at), nil
+	id, err := o.newID("")
+	return o.attest(id, op, at), err
 }
 
 func (o Operator) attest(id string, op evidence.Operation, at time.Time) evidence.Entry {

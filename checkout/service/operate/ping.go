@@ -3,10 +3,7 @@ package operate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -28,23 +25,21 @@ type Pinged struct {
 // Ping sends the receiver of a provider a test event, signed as the others are, and one with a wrong signature if it took the first.
 // Nothing of it is listed. The error is ErrNoProvider, ErrNoDestination or a failure; that the receiver does not take the event is no error.
 func (o Operator) Ping(ctx context.Context, code string, sender func(catalogue.Environment) ports.Sender) (result Pinged, err error) {
-	p, err := o.Store.Provider(ctx, code)
+	p, err := o.provider(ctx, code)
 	switch {
-	case errors.Is(err, ports.ErrNotFound):
-		return result, ErrNoProvider
 	case err != nil:
-		return result, fmt.Errorf("read provider %s: %w", code, err)
+		return result, err
 	case !p.Destination.Configured():
 		return result, ErrNoDestination
 	}
 	secrets := p.Destination.Secrets(o.Now())
 	send := func(secrets []string) (checkout.Attempt, error) {
-		id, err := uuid.NewRandomFromReader(o.Rand)
+		id, err := o.newID("req_")
 		if err != nil {
-			return checkout.Attempt{}, fmt.Errorf("generate a request id: %w", err)
+			return checkout.Attempt{}, err
 		}
 		now := o.Now()
-		e := events.Pinged(events.Origin{RequestID: "req_" + id.String(), Environment: string(p.Environment), CreatedAt: now}, code)
+		e := events.Pinged(events.Origin{RequestID: id, Environment: string(p.Environment), CreatedAt: now}, code)
 		answer, failure := sender(p.Environment).Send(ctx, p.Destination, events.NewDelivery(e, secrets[0], now, secrets[1:]...), 1)
 		a := checkout.Attempt{At: now, Number: 1, Took: o.Now().Sub(now).Truncate(time.Millisecond), Status: answer.Status,
 			Answer: answer.Masked(p.Destination.Secrets(now)...)}
