@@ -67,10 +67,7 @@ type Keys struct {
 	public    string
 }
 
-const (
-	privatePrefix = "PRIVATE+KEY+"
-	ed25519Key    = 1 // the algorithm, as of package note
-)
+const privatePrefix = "PRIVATE+KEY+"
 
 // NewKey returns the private key (Ed25519) that has a random seed, and a name that stands in every checkpoint. It is a line
 // of text, as of package note.
@@ -93,9 +90,9 @@ func ParseKeys(list ...string) (Keys, error) {
 		text = strings.TrimSpace(text)
 		public := text
 		if strings.HasPrefix(text, privatePrefix) {
-			signer, err := note.NewSigner(text)
+			signer, key, err := PrivateKey(text)
 			if err == nil {
-				public, err = publicHalf(signer.Name(), keyData(text))
+				public, err = note.NewEd25519VerifierKey(signer.Name(), key.Public().(ed25519.PublicKey))
 			}
 			if err != nil {
 				return Keys{}, fmt.Errorf("evidence key %d is no private key of a signed note", i+1)
@@ -116,20 +113,18 @@ func ParseKeys(list ...string) (Keys, error) {
 	return keys, nil
 }
 
-// keyData returns the last part of a private key that is valid, which may have plus signs in it.
-func keyData(private string) []byte {
-	parts := strings.SplitN(private, "+", 5)
-	data, _ := base64.StdEncoding.DecodeString(parts[len(parts)-1])
-	return data
-}
-
-// publicHalf returns the public key of a private one, whose data are the algorithm and the seed.
-func publicHalf(name string, data []byte) (string, error) {
-	if len(data) != 1+ed25519.SeedSize || data[0] != ed25519Key {
-		return "", errors.New("it is no Ed25519 key")
+// PrivateKey reads a private key, as NewKey returns it.
+func PrivateKey(private string) (note.Signer, ed25519.PrivateKey, error) {
+	signer, err := note.NewSigner(private)
+	if err != nil {
+		return nil, nil, errors.New("it is no private key of a signed note")
 	}
-	public := ed25519.NewKeyFromSeed(data[1:]).Public().(ed25519.PublicKey)
-	return note.NewEd25519VerifierKey(name, public)
+	parts := strings.SplitN(private, "+", 5) // the last one, in base64, may have plus signs
+	data, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
+	if err != nil || len(data) != 1+ed25519.SeedSize {
+		return nil, nil, errors.New("it is no Ed25519 key")
+	}
+	return signer, ed25519.NewKeyFromSeed(data[1:]), nil
 }
 
 // CanSign reports whether there is a private key.

@@ -1,0 +1,140 @@
+package evidence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// A witness is another party that cosigns checkpoints of the log (C2SP's tlog-witness and tlog-cosignature), and never
+// checkpoints of two histories: who asks for a witness's cosignature cannot be shown another log than others were. A
+// cosignature is one more signature line below a checkpoint; a reader without the witness's key ignores it.
+
+// maxProof is the most hashes of a consistency proof, as of tlog-witness.
+const maxProof = 63
+
+var (
+	// ErrSubmission: a submission cannot be read, or names a larger size than that of its checkpoint.
+	ErrSubmission = errors.New("it is no submission of a checkpoint")
+	// ErrStale: the checkpoint that the witness cosigned last has another size than the submission names.
+	ErrStale = errors.New("the witness has cosigned a checkpoint of another size")
+	// ErrNotConsistent: nothing proves that the log goes on from the checkpoint that the witness cosigned last.
+	ErrNotConsistent = errors.New("nothing proves that the log goes on from the checkpoint that was cosigned last")
+	// ErrCosignature: a witness's answer holds no cosignature of the checkpoint.
+	ErrCosignature = errors.New("no line is a cosignature of the checkpoint by this witness")
+)
+
+// Submission asks a witness to cosign a checkpoint.
+type Submission struct {
+	Known      int64       // the size of the checkpoint that the witness cosigned last; 0 before the first
+	Proof      []tlog.Hash // that the log goes on from there
+	Checkpoint []byte      // signed
+}
+
+// Submit returns the submission of a signed checkpoint to a witness that knows the log up to a size, which is not larger.
+func Submit(signed []byte, c Checkpoint, known int64, nodes Nodes) (s Submission, err error) {
+	s = Submission{Known: known, Checkpoint: signed}
+	if known > 0 {
+		s.Proof, err = tlog.ProveTree(c.Size, known, nodes)
+	}
+	return s, err
+}
+
+// Text returns the submission as the body of a request.
+func (s Submission) Text() []byte {
+	text := fmt.Appendf(nil, "old %d\n", s.Known)
+	for _, h := range s.Proof {
+		text = fmt.Appendf(text, "%s\n", h)
+	}
+	return append(append(text, '\n'), s.Checkpoint...)
+}
+
+// ParseSubmission reads the body of a request, or returns ErrSubmission.
+func ParseSubmission(text []byte) (s Submission, err error) {
+	head, signed, _ := bytes.Cut(text, []byte("\n\n"))
+	size, proof, _ := strings.Cut(strings.TrimPrefix(string(head), "old "), "\n")
+	s.Checkpoint = signed
+	if s.Known, err = strconv.ParseInt(size, 10, 64); err != nil || s.Known < 0 {
+		return s, ErrSubmission
+	}
+	for line := range strings.Lines(proof) {
+		h, err := tlog.ParseHash(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return s, ErrSubmission
+		}
+		s.Proof = append(s.Proof, h)
+	}
+	if len(s.Proof) > maxProof || !bytes.Equal(s.Text(), text) {
+		return s, ErrSubmission
+	}
+	return s, nil
+}
+
+// Check returns nil if a witness may cosign the submission's checkpoint, which says next. known is the checkpoint that it
+// cosigned last; zero before the first.
+func (s Submission) Check(known, next Checkpoint) error {
+	switch {
+	case s.Known > next.Size:
+		return ErrSubmission
+	case s.Known != known.Size:
+		return ErrStale
+	case known.Size == 0 && len(s.Proof) == 0 && (next.Size > 0 || next.Root == emptyRoot):
+		return nil
+	case known.Size > 0 && tlog.CheckTree(s.Proof, next.Size, next.Root, known.Size, known.Root) == nil:
+		return nil
+	}
+	return ErrNotConsistent
+}
+
+// Contradict reports whether no log that only grows has signed both checkpoints: they have different roots of one size, or the
+// smaller one has the later time.
+func Contradict(a, b Checkpoint) bool {
+	if a.Size > b.Size {
+		a, b = b, a
+	}
+	return a.Size == b.Size && a.Root != b.Root || a.Size < b.Size && a.At.After(b.At)
+}
+
+// Names reports whether one of the keys signs the checkpoints of an origin, which is the name of a key.
+func (k Keys) Names(origin string) bool {
+	return slices.ContainsFunc(k.verifiers, func(v note.Verifier) bool { return v.Name() == origin })
+}
+
+// Cosign returns a checkpoint that one of the keys signed with that signature and the witness's, and the witness's line alone.
+func (k Keys) Cosign(signed []byte, witness note.Signer) (cosigned, line []byte, err error) {
+	opened, err := note.Open(signed, note.VerifierList(k.verifiers...))
+	if err != nil {
+		return nil, nil, ErrCheckpoint
+	}
+	opened.UnverifiedSigs = nil
+	if cosigned, err = note.Sign(opened, witness); err != nil {
+		return nil, nil, fmt.Errorf("cosign a checkpoint: %w", err)
+	}
+	return cosigned, cosigned[bytes.LastIndexByte(cosigned[:len(cosigned)-1], '\n')+1:], nil
+}
+
+// Cosigned reports whether a witness has cosigned a checkpoint.
+func Cosigned(signed []byte, witness note.Verifier) bool {
+	_, err := note.Open(signed, note.VerifierList(witness))
+	return err == nil
+}
+
+// AddCosignature returns a signed checkpoint with the one of the lines that is the cosignature of a witness, or
+// ErrCosignature. A checkpoint that the witness has cosigned is returned as it is.
+func AddCosignature(signed, lines []byte, witness note.Verifier) ([]byte, error) {
+	if Cosigned(signed, witness) {
+		return signed, nil
+	}
+	for line := range bytes.Lines(lines) {
+		if cosigned := slices.Concat(signed, line); Cosigned(cosigned, witness) {
+			return cosigned, nil
+		}
+	}
+	return nil, ErrCosignature
+}
