@@ -1,0 +1,153 @@
+// Package witness is a small witness of evidence logs, by C2SP's tlog-witness, that any party can run, such as a provider. It
+// cosigns a checkpoint if the log goes on from the checkpoint that it cosigned last, once the new one is on the disk. Where a log
+// does not, it keeps both checkpoints: each has the log's own signature.
+package witness
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+)
+
+const (
+	maxBody = 64 << 10
+
+	// The endings of a log's files in the folder; before them is the SHA-256 of its name.
+	newest   = ".checkpoint" // cosigned last
+	forked   = ".fork"       // two checkpoints, both of which no log has signed that only grows: the first that came
+	unproven = ".unproven"   // two checkpoints; nothing proved that the log goes on from the first to the second: the last that came
+)
+
+var errUnknown = errors.New("this log is not known here")
+
+// Options configure a witness.
+type Options struct {
+	Logs   evidence.Keys // public; former ones too
+	Signer note.Signer   // of its cosignatures
+	Folder string
+	Write  func(path string, data []byte) error // of a file: it is on the disk then, or as it was before
+	Log    *slog.Logger
+}
+
+// Witness answers logs, and shows what it has cosigned and kept.
+type Witness struct {
+	*http.ServeMux
+	o    Options
+	mu   sync.Mutex // of the files
+	lock *os.File   // the folder
+}
+
+// New returns a witness, which has its folder to itself until the process ends.
+func New(o Options) (*Witness, error) {
+	folder, err := os.Open(o.Folder)
+	if err == nil {
+		err = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock the folder %s: %w", o.Folder, err)
+	}
+	h := &Witness{ServeMux: http.NewServeMux(), o: o, lock: folder}
+	h.HandleFunc("POST /add-checkpoint", h.add)
+	for _, ending := range []string{newest, forked, unproven} {
+		h.HandleFunc("GET /{log}/"+ending[1:], func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "no-store")
+			http.ServeFile(w, r, filepath.Join(o.Folder, filepath.Base(r.PathValue("log"))+ending))
+		})
+	}
+	return h, nil
+}
+
+// add answers a submission.
+func (h *Witness) add(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		http.Error(w, "the body is too long, or too slow", http.StatusRequestEntityTooLarge)
+		return
+	}
+	line, known, err := h.cosign(body)
+	if err == nil {
+		_, _ = w.Write(line)
+		return
+	}
+	for _, refusal := range []struct {
+		err    error
+		status int
+	}{{evidence.ErrSubmission, http.StatusBadRequest}, {errUnknown, http.StatusNotFound}, {evidence.ErrCheckpoint, http.StatusForbidden},
+		{evidence.ErrNotConsistent, http.StatusUnprocessableEntity}} {
+		if errors.Is(err, refusal.err) {
+			http.Error(w, err.Error(), refusal.status)
+			return
+		}
+	}
+	if errors.Is(err, evidence.ErrStale) {
+		w.Header().Set("Content-Type", "text/x.tlog.size")
+		w.WriteHeader(http.StatusConflict)
+		fmt.Fprintln(w, known)
+		return
+	}
+	h.o.Log.ErrorContext(r.Context(), "cosign", "error", err)
+	http.Error(w, "it cannot be kept", http.StatusInternalServerError)
+}
+
+// cosign returns the line of its cosignature of a submission's checkpoint. With evidence.ErrStale it returns the size that it
+// cosigned last.
+func (h *Witness) cosign(body []byte) (line []byte, known int64, err error) {
+	s, err := evidence.ParseSubmission(body)
+	if err != nil {
+		return nil, 0, err
+	}
+	origin, _, _ := strings.Cut(string(s.Checkpoint), "\n")
+	if !h.o.Logs.Names(origin) {
+		return nil, 0, errUnknown
+	}
+	next, err := h.o.Logs.Open(s.Checkpoint)
+	if err != nil {
+		return nil, 0, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	path := filepath.Join(h.o.Folder, fmt.Sprintf("%x", sha256.Sum256([]byte(origin))))
+	var last evidence.Checkpoint
+	kept, err := os.ReadFile(path + newest)
+	if err == nil {
+		last, err = h.o.Logs.Open(kept)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, fmt.Errorf("read the checkpoint that was cosigned last: %v", err) // %v: it is not the caller's
+	}
+	switch err = s.Check(last, next); {
+	case err == nil:
+		var cosigned []byte
+		if cosigned, line, err = h.o.Logs.Cosign(s.Checkpoint, h.o.Signer); err == nil {
+			err = h.o.Write(path+newest, cosigned)
+		}
+	case kept != nil && evidence.Contradict(last, next):
+		h.keep(path+forked, kept, s.Checkpoint)
+	case kept != nil && errors.Is(err, evidence.ErrNotConsistent):
+		h.keep(path+unproven, kept, s.Checkpoint)
+	}
+	return line, last.Size, err
+}
+
+// keep keeps two checkpoints as evidence, and logs both.
+func (h *Witness) keep(path string, last, next []byte) {
+	_, err := os.Stat(path)
+	if err != nil || filepath.Ext(path) == unproven { // the first fork is never replaced
+		err = h.o.Write(path, slices.Concat(last, []byte("\n"), next))
+	}
+	h.o.Log.Error("the log does not go on from what was cosigned", "cosigned", string(last), "refused", string(next), "file", path, "error", err)
+}
