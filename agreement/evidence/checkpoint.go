@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -171,6 +172,11 @@ func (k Keys) Open(signed []byte) (Checkpoint, error) {
 	opened, err := note.Open(signed, note.VerifierList(k.verifiers...))
 	if err != nil || len(opened.Sigs) == 0 {
 		return Checkpoint{}, ErrCheckpoint
+	}
+	for _, sig := range slices.Concat(opened.Sigs, opened.UnverifiedSigs) {
+		if _, err := base64.StdEncoding.Strict().DecodeString(sig.Base64); err != nil { // another text of the same signature
+			return Checkpoint{}, ErrCheckpoint
+		}
 	}
 	return parseCheckpoint(opened.Text, opened.Sigs[0].Name)
 }

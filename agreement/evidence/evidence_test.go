@@ -24,7 +24,7 @@ type tree struct {
 func newTree(leaves int) *tree {
 	t := &tree{}
 	for i := range leaves {
-		t.add(fmt.Appendf(nil, "leaf %d", i))
+		t.add(fmt.Appendf(nil, `{"leaf":%d}`, i))
 	}
 	return t
 }
@@ -139,7 +139,7 @@ func TestProofOfAnythingElseIsRefused(t *testing.T) {
 	}
 	other := newTree(38).checkpoint()
 	for name, change := range map[string]func(*evidence.Proof){
-		"another record":                 func(p *evidence.Proof) { p.Leaf = []byte("leaf 12") },
+		"another record":                 func(p *evidence.Proof) { p.Leaf = []byte(`{"leaf":12}`) },
 		"a longer record":                func(p *evidence.Proof) { p.Leaf = append(slices.Clone(p.Leaf), ' ') },
 		"another place":                  func(p *evidence.Proof) { p.Position = 12 },
 		"a place outside of the tree":    func(p *evidence.Proof) { p.Position = 37 },

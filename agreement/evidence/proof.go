@@ -1,14 +1,24 @@
 package evidence
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-const proofFormat = "provider-checkout evidence proof v1"
+const (
+	proofFormat  = "provider-checkout evidence proof v1"
+	maxProofText = 64 << 10 // bytes; twenty times the longest
+)
+
+var errNoProof = errors.New("it is no proof of the evidence log")
 
 // Proof shows that an entry is in the log. Its text is all that is needed to check it, beside the public key.
 type Proof struct {
@@ -36,21 +46,65 @@ func (p Proof) Text() []byte {
 	return append(encode(w), '\n')
 }
 
-// ParseProof reads the text of a proof.
+// ParseProof reads the text of a proof: the five members of proofWire, each once, and nothing else. It refuses a proof or a
+// record that gives a name twice, of which a person might read the value that is not proven.
 func ParseProof(text []byte) (p Proof, err error) {
 	var w proofWire
-	if err := json.Unmarshal(text, &w); err != nil || w.Format != proofFormat {
-		return p, errors.New("it is no proof of the evidence log")
+	var members map[string]json.RawMessage
+	if len(text) > maxProofText || !utf8.Valid(text) || json.Unmarshal(text, &w) != nil || w.Format != proofFormat {
+		return p, errNoProof
+	}
+	for _, document := range []string{string(text), w.Record} {
+		if err := checkNames([]byte(document)); err != nil {
+			return p, err
+		}
+	}
+	_ = json.Unmarshal(text, &members) // which was just read
+	if names := slices.Sorted(maps.Keys(members)); !slices.Equal(names, proofMembers) || w.Path == nil || w.Position < 0 ||
+		string(members["position"]) != strconv.FormatInt(w.Position, 10) {
+		return p, errNoProof
 	}
 	for _, encoded := range w.Path {
 		h, err := tlog.ParseHash(encoded)
-		if err != nil {
+		if err != nil || h.String() != encoded {
 			return p, errors.New("a hash of the proof cannot be read")
 		}
 		p.Path = append(p.Path, h)
 	}
 	p.Leaf, p.Position, p.Checkpoint = []byte(w.Record), w.Position, []byte(w.Checkpoint)
 	return p, nil
+}
+
+// checkNames returns an error unless a text is a JSON object, and gives no name twice in any object.
+func checkNames(text []byte) error {
+	if trimmed := bytes.TrimLeft(text, " \t\r\n"); !json.Valid(text) || trimmed[0] != '{' {
+		return errNoProof
+	}
+	return checkValue(json.NewDecoder(bytes.NewReader(text)))
+}
+
+// checkValue reads the next value of a valid text, and returns an error if an object in it gives a name twice.
+func checkValue(d *json.Decoder) error {
+	token, _ := d.Token()
+	begin, nested := token.(json.Delim)
+	if !nested {
+		return nil
+	}
+	seen := map[json.Token]bool{}
+	for d.More() {
+		if begin == '{' {
+			name, _ := d.Token()
+			if seen[name] {
+				return fmt.Errorf("it gives %.40q twice", name)
+			}
+			seen[name] = true
+		}
+		if err := checkValue(d); err != nil {
+			return err
+		}
+	}
+	_, _ = d.Token() // the end of the object or list
+	return nil
 }
 
 // Check returns the checkpoint under which the entry is proven, or why it is not.

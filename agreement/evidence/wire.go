@@ -91,6 +91,9 @@ type proofWire struct {
 	Checkpoint string   `json:"checkpoint"`
 }
 
+// proofMembers are the names in a proof's file, sorted.
+var proofMembers = []string{"checkpoint", "format", "path", "position", "record"}
+
 // encode returns the one JSON text of a value.
 func encode(v any) []byte {
 	var b bytes.Buffer
