@@ -5,9 +5,7 @@ package agreementpage
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -45,9 +43,7 @@ func New() (*Pages, error) {
 // Policy returns the Content-Security-Policy under which a page is whole. An embedder adds who may
 // frame it, and keeps it out of caches: it is about one person.
 func Policy() string {
-	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; base-uri 'none'; form-action 'none'"
+	return web.Policy{Style: style}.Content()
 }
 
 // Write writes the page of a as UTF-8. The same agreement gives the same page. If the page cannot be rendered, nothing

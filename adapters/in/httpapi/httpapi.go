@@ -2,7 +2,7 @@
 // service answers to the outside.
 //
 // [New] returns one handler: the routes of the contract under /v1, /docs for people, /v1/openapi.json and
-// /v1/asyncapi.json for programs, and whatever is mounted beside them, such as the payer's pages. Serve it at the root of
+// /v1/asyncapi.json for programs, /verify for whoever holds the proof of an agreement, and whatever is mounted beside them, such as the payer's pages. Serve it at the root of
 // a host name, or under the path of the service's base URL, with or without stripping that path from the request: then
 // every link, form and Location has it.
 //
@@ -142,6 +142,9 @@ func (a *api) routes() http.Handler {
 	r.On("GET "+docsPath+"/docs.js", file("text/javascript; charset=utf-8", base, docsJS))
 	r.On("GET "+evidencePath+"/checkpoint", a.serve(a.checkpoint))
 	r.On("GET "+evidencePath+"/key", a.serve(a.evidenceKey))
+	verifier := newVerifier(a.app.EvidenceKey())
+	r.On("GET "+web.VerifyPath, web.Compress(http.HandlerFunc(verifier.show)))
+	r.On("GET "+web.VerifyPath+"/"+keptVerifier, web.Compress(http.HandlerFunc(verifier.keep)))
 	r.On("POST "+checkoutsPath, a.called(a.create))
 	r.On("GET "+one, a.called(a.checkout))
 	r.On("POST "+one+"/confirm", a.called(a.confirm))

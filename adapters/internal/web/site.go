@@ -17,6 +17,9 @@ import (
 //go:embed layout.html error.html style.css icon.svg
 var shared embed.FS
 
+// VerifyPath is the path of the page that checks the proof of an agreement.
+const VerifyPath = "/verify"
+
 // SiteConfig is the configuration of a Site, beside the Options of its handler.
 type SiteConfig struct {
 	Assets    string           // path under which the site's assets are, with a slash at the end
@@ -108,7 +111,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, name string, v View)
 		http.Error(w, "Something went wrong.", http.StatusInternalServerError)
 		return
 	}
-	setPageHeaders(w.Header(), v.policy())
+	SetPageHeaders(w.Header(), v.policy())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(v.Status)
 	_, _ = w.Write(body.Bytes()) // an error means that the client hung up
@@ -116,7 +119,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, name string, v View)
 
 // File answers with a file, which the browser keeps under a name of visible ASCII.
 func (s *Site) File(w http.ResponseWriter, name, mediaType string, body []byte) {
-	setPageHeaders(w.Header(), Policy{})
+	SetPageHeaders(w.Header(), Policy{})
 	w.Header().Set("Content-Type", mediaType)
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	_, _ = w.Write(body) // an error means that the client hung up
@@ -124,7 +127,7 @@ func (s *Site) File(w http.ResponseWriter, name, mediaType string, body []byte) 
 
 // Redirect sends the browser on to url, by GET.
 func (s *Site) Redirect(w http.ResponseWriter, r *http.Request, url string) {
-	setPageHeaders(w.Header(), View{}.policy())
+	SetPageHeaders(w.Header(), View{}.policy())
 	http.Redirect(w, r, url, http.StatusSeeOther)
 }
 
