@@ -222,5 +222,6 @@ func (s *Service) letterOfAgreement(ctx context.Context, c checkout.Checkout, in
 	if document != nil {
 		into.Attachments = []checkout.Attachment{{Name: a.Number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
 	}
-	return letter.OfAgreement(letter.Concluded{Agreement: *a, Attached: document != nil, Page: s.payersPage(c), Zone: s.zone})
+	return letter.OfAgreement(letter.Concluded{Agreement: *a, Attached: document != nil, Page: s.payersPage(c),
+		Proven: s.cfg.Evidence.CanVerify(), Zone: s.zone})
 }

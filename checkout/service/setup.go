@@ -32,6 +32,7 @@ type SetupPage struct {
 	DebitTerms  agreement.DebitTerms
 	LenderTerms agreement.Terms      // of the agreement, where there is one
 	Agreement   *agreement.Agreement // nil before the confirm, and where the CRM has not completed the enrolment yet
+	Proof       ProofState           // of the agreement
 
 	epoch   int              // of the token
 	kept    checkout.Setback // what kept the payer from finishing
@@ -136,6 +137,9 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	}
 	if page.Agreement != nil {
 		s.showAgreed(&page)
+		if _, page.Proof, err = s.findSealed(ctx, page.Agreement.Number); err != nil {
+			return SetupPage{}, s.fail(ctx, "look for the proof of agreement "+page.Agreement.Number, err)
+		}
 	} else {
 		page.LenderTerms, page.unknown = s.termsOf(ctx, page.Provider)
 	}

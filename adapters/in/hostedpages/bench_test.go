@@ -46,6 +46,7 @@ type setting struct {
 	terms      agreement.Terms // ofPutea if zero
 	printer    ports.Printer   // printer if nil
 	notifier   ports.PayerNotifier
+	evidence   evidence.Keys
 }
 
 // bench is a service with one provider and one open checkout, and its pages.
@@ -68,7 +69,16 @@ type store struct {
 	err          error // of checkouts
 	agreementErr error
 	document     func(*agreement.Document) // what became of it; may be nil
+	forge        func(*evidence.Entry)     // what became of an entry; may be nil
 	updates      atomic.Int64
+}
+
+func (s *store) EvidenceEntry(ctx context.Context, id string) (evidence.Entry, int64, error) {
+	e, position, err := s.Store.EvidenceEntry(ctx, id)
+	if s.forge != nil {
+		s.forge(&e)
+	}
+	return e, position, err
 }
 
 func (s *store) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
@@ -199,7 +209,8 @@ func newBench(t *testing.T, set setting) *bench {
 		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
 		Store: b.store, Processor: set.processor, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: set.printer, Sender: sender{},
 		Terms: set.terms, Agency: set.agency, Recipients: set.recipients, Retention: set.retention, Notifier: set.notifier,
-		Now: clock, Rand: rand.Reader,
+		Evidence: set.evidence,
+		Now:      clock, Rand: rand.Reader,
 		Report: func(_ context.Context, f service.Failure) {
 			expected := b.failing || b.store.err != nil && errors.Is(f.Err, b.store.err)
 			if !expected {

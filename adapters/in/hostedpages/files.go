@@ -23,6 +23,19 @@ func (p *pages) document(w http.ResponseWriter, r *http.Request, c content, a ag
 	}
 }
 
+// proof serves the proof of the payer's agreement. Before there is a proof it leads to the payer's page, which says so.
+func (p *pages) proof(w http.ResponseWriter, r *http.Request, c content, a agreement.Agreement) {
+	proof, err := p.service.Proof(r.Context(), a)
+	switch {
+	case err != nil:
+		p.site.Fail(w, r, err)
+	case proof == nil:
+		p.site.Redirect(w, r, c.SetupURL)
+	default:
+		p.site.File(w, "agreement-"+a.Number+".proof.json", "application/json", proof.Text())
+	}
+}
+
 // calendar serves the payments of the agreement as a calendar file.
 func (p *pages) calendar(w http.ResponseWriter, r *http.Request, c content, a agreement.Agreement) {
 	if c.Checkout.Withdrawn() { // there are no payments

@@ -25,6 +25,7 @@ const (
 	legalPath     = Prefix + "/legal"
 	agreementPath = Prefix + "/agreement"
 	documentPath  = Prefix + "/agreement.pdf"
+	proofPath     = Prefix + "/agreement.proof.json"
 	calendarPath  = Prefix + "/payments.ics"
 	linkPath      = Prefix + "/link"
 	noticePath    = Prefix + "/privacy"
@@ -66,6 +67,7 @@ func New(s *service.Service, o Options) http.Handler {
 		"GET " + legalPath:              p.opened(p.legal),
 		"GET " + agreementPath:          p.opened(p.agreed(p.agreement)),
 		"GET " + documentPath:           p.opened(p.agreed(p.document)),
+		"GET " + proofPath:              p.opened(p.agreed(p.proof)),
 		"GET " + calendarPath:           p.opened(p.agreed(p.calendar)),
 		"POST " + linkPath:              p.sent(p.mailLink),
 		"GET " + noticePath:             p.privacy,

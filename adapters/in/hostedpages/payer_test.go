@@ -58,7 +58,7 @@ func TestThePayersPageLivesUntilThreeMonthsAfterTheLastPayment(t *testing.T) {
 		page.lacks(t, append(tt.hide, "<form", "at least")...)
 	}
 	b.on(2028, time.May, 1)
-	for _, path := range []string{b.setupPath(), b.legalPath(), b.agreementPath(), b.partPath("agreement.pdf"), b.partPath("payments.ics")} {
+	for _, path := range []string{b.setupPath(), b.legalPath(), b.agreementPath(), b.partPath("agreement.pdf"), b.proofPath(), b.partPath("payments.ics")} {
 		page := b.get(path).is(t, http.StatusGone)
 		page.reads(t, "This page has ended")
 		page.reads(t, "The last payment was planned for Monday 31 January 2028. The page was open for three months after that.")

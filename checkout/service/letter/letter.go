@@ -75,6 +75,7 @@ type Concluded struct {
 	agreement.Agreement
 	Attached bool   // its PDF goes with the letter
 	Page     string // the address of the payer's page, or ""
+	Proven   bool   // the page has the proof of the agreement, or will have it soon
 	Zone     *time.Location
 }
 
@@ -105,6 +106,10 @@ func OfAgreement(c Concluded) (Letter, error) {
 	if !a.CancelUntil.IsZero() {
 		s.paragraphs = append(s.paragraphs, "You can cancel the plan until the end of "+a.CancelUntil.Long()+". “Right to cancel” "+
 			"below says how.")
+	}
+	if c.Proven && c.Page != "" {
+		s.paragraphs = append(s.paragraphs, "Your page also has the proof of the agreement: a small file with which anybody can check "+
+			"that the agreement was not changed. Save it, and keep it with the agreement.")
 	}
 	s.paragraphs = append(s.paragraphs, "If something is not right, "+ask(contact, a.Provider.Name)+" before the first payment.")
 	if !c.Attached {

@@ -48,7 +48,7 @@ const payersPage = "https://pay.example/api/dd-setup?token=KOWHAI-1-a.2.k&c"
 
 func concluded(t *testing.T, a agreement.Agreement) letter.Concluded {
 	t.Helper()
-	return letter.Concluded{Agreement: a, Attached: true, Page: payersPage, Zone: zone(t)}
+	return letter.Concluded{Agreement: a, Attached: true, Page: payersPage, Proven: true, Zone: zone(t)}
 }
 
 // agreed is an agreement whose second payment is due on a holiday.

@@ -89,6 +89,9 @@ func TestContract5AForgedOrForeignTokenGetsOneIdenticalPage(t *testing.T) {
 			{"GET document", func(token string) response {
 				return s.Visit(t, sandbox.SetupPagePath+"/agreement.pdf?token="+url.QueryEscape(token))
 			}},
+			{"GET proof", func(token string) response {
+				return s.Visit(t, sandbox.SetupPagePath+"/agreement.proof.json?token="+url.QueryEscape(token))
+			}},
 			{"GET calendar", func(token string) response {
 				return s.Visit(t, sandbox.SetupPagePath+"/payments.ics?token="+url.QueryEscape(token))
 			}},
