@@ -86,6 +86,7 @@ type tab struct {
 	ctx    context.Context
 	screen screen
 	script bool
+	folder string // of downloads; "" without them
 
 	mu       sync.Mutex
 	origins  map[string]bool // of all pages so far
