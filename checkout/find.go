@@ -125,7 +125,9 @@ type FunnelDay struct {
 	Confirmed    int
 }
 
-// Concluded is an agreement with its checkout.
+// Concluded is an agreement with its checkout, for a report. Of the agreement it has the identity, when it was accepted, the
+// figures of Pricing that are financed and paid upfront, and the schedule; of the checkout the identity, the status, the state of the
+// mandate, the ids of the agreement and when it ended.
 type Concluded struct {
 	Agreement agreement.Agreement
 	Checkout  Checkout

@@ -23,9 +23,12 @@ func ParseMonth(text string, zone *time.Location) (Month, error) {
 	return Month{money.DateOf(first), money.DateOf(first.AddDate(0, 1, 0)), zone}, nil
 }
 
-// Ends returns the time at which the month is over.
-func (m Month) Ends() time.Time {
-	return time.Date(m.Next.Year, m.Next.Month, m.Next.Day, 0, 0, 0, 0, m.zone)
+// Begins returns the time at which the month begins, and Ends the time at which it is over.
+func (m Month) Begins() time.Time { return m.at(m.First) }
+func (m Month) Ends() time.Time   { return m.at(m.Next) }
+
+func (m Month) at(d money.Date) time.Time {
+	return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, m.zone)
 }
 
 func (m Month) has(d money.Date) bool { return !d.Before(m.First) && d.Before(m.Next) }

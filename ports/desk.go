@@ -30,6 +30,7 @@ type Desk interface {
 	// further column up to that of the farthest moment in its journal.
 	Funnel(ctx context.Context, from, to, provider string) ([]checkout.FunnelDay, error)
 
-	// Concluded returns a page of the agreements that were accepted from a time on and before another one, the newest first.
-	Concluded(ctx context.Context, from, to time.Time, after string, limit int) (page []checkout.Concluded, next string, err error)
+	// Concluded returns a page of agreements, the newest first. All pages have every agreement that a month concerns
+	// (checkout.Month.Line), and may have others that were accepted before the end of the month.
+	Concluded(ctx context.Context, m checkout.Month, after string, limit int) (page []checkout.Concluded, next string, err error)
 }

@@ -26,7 +26,7 @@ func Desk(t *testing.T, open Open) {
 		{"troubles are counted by provider, and listed by the time since when", troublesCounted},
 		{"what is no trouble any more is not counted", troublesEnd},
 		{"the funnel counts a checkout once in each column up to the farthest", funnelCounted},
-		{"agreements of a time come in pages, the newest first", concludedInPages},
+		{"agreements of a month come in pages, the newest first, with what a report says of them", concludedInPages},
 	})
 }
 
@@ -287,6 +287,23 @@ func funnelCounted(t *testing.T, s ports.Admin) {
 }
 
 func concludedInPages(t *testing.T, s ports.Admin) {
+	concluded := func(month string) (numbers []string) {
+		m := result(checkout.ParseMonth(month, time.UTC))(t)
+		for after := ""; ; {
+			page, next, err := s.Concluded(t.Context(), m, after, 2)
+			must(t, "Concluded", err)
+			for _, c := range page {
+				numbers = append(numbers, c.Agreement.Number)
+				a, of := result(s.Agreement(t.Context(), c.Agreement.Number))(t), result(s.Checkout(t.Context(), c.Checkout.ID))(t)
+				got, _ := m.Line(c)
+				want, _ := m.Line(checkout.Concluded{Agreement: a, Checkout: of})
+				same(t, "line of "+a.Number, got.Columns(), want.Columns())
+			}
+			if after = next; after == "" {
+				return numbers
+			}
+		}
+	}
 	var want []string
 	for n := range 5 {
 		insert(t, s, opened(n))
@@ -294,25 +311,15 @@ func concludedInPages(t *testing.T, s ports.Admin) {
 		want = append(want, done.Agreement.Number)
 	}
 	slices.Reverse(want) // all were accepted at one time
-	accepted := result(s.Agreement(t.Context(), want[0]))(t).AcceptedAt
-	var got []string
-	for after := ""; ; {
-		page, next, err := s.Concluded(t.Context(), accepted, accepted.Add(time.Millisecond), after, 2)
-		must(t, "Concluded", err)
-		for _, c := range page {
-			got = append(got, c.Agreement.Number)
-			same(t, "checkout of "+c.Agreement.Number, c.Checkout.Confirmation.AgreementNumber, c.Agreement.Number)
-		}
-		if after = next; after == "" {
-			break
-		}
-	}
-	same(t, "agreements", got, want)
-	for _, empty := range [][2]time.Time{{accepted.Add(time.Millisecond), accepted.Add(time.Hour)}, {accepted.Add(-time.Hour), accepted}} {
-		page, _, err := s.Concluded(t.Context(), empty[0], empty[1], "", 2)
-		must(t, "Concluded", err)
-		same(t, "agreements of another time", len(page), 0)
-	}
+	same(t, "agreements", concluded("2026-11"), want)
+	same(t, "agreements before they were accepted", len(concluded("2026-10")), 0)
+	same(t, "agreements when nothing is due any more", len(concluded("2030-01")), 0)
+	update(t, s, opened(3).Next.ID, func(c checkout.Checkout) checkout.Change {
+		c.End.At = time.Date(2030, time.January, 15, 0, 0, 0, 0, time.UTC)
+		return checkout.Change{Next: c}
+	})
+	same(t, "agreements that were withdrawn when nothing was due any more", concluded("2030-01"), want[1:2])
+	same(t, "agreements of which something is due", slices.Contains(concluded("2027-12"), want[1]), true)
 }
 
 // Prepared returns a store that prepares itself before it answers: what a server does now and then.

@@ -15,20 +15,9 @@ import (
 // Find implements [ports.Desk]. A cursor is the id of the last checkout of a page.
 func (s *Store) Find(ctx context.Context, q checkout.Query, after string, limit int) (page checkout.Page, err error) {
 	err = s.locked(ctx, func() error {
-		hits := s.hits(q)
-		if after != "" {
-			i := slices.IndexFunc(hits, func(h checkout.Hit) bool { return h.Checkout.ID == after })
-			if i < 0 {
-				return fmt.Errorf("continue after %s: %w", after, ports.ErrNotFound)
-			}
-			hits = hits[i+1:]
-		}
-		if len(hits) > limit {
-			hits = hits[:limit]
-			page.Next = hits[limit-1].Checkout.ID
-		}
+		hits, err := pageOf(s.hits(q), after, limit, func(h checkout.Hit) string { return h.Checkout.ID }, &page.Next)
 		page.Hits = copyOf(hits)
-		return nil
+		return err
 	})
 	return page, err
 }
@@ -232,31 +221,40 @@ func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []c
 }
 
 // Concluded implements [ports.Desk]. A cursor is the number of the last agreement of a page.
-func (s *Store) Concluded(ctx context.Context, from, to time.Time, after string,
-	limit int) (page []checkout.Concluded, next string, err error) {
+func (s *Store) Concluded(ctx context.Context, m checkout.Month, after string, limit int) (page []checkout.Concluded, next string, err error) {
 	err = s.locked(ctx, func() error {
 		var all []checkout.Concluded
 		for _, r := range s.rows {
-			if a := r.agreement; a != nil && !a.AcceptedAt.Before(from) && a.AcceptedAt.Before(to) {
-				all = append(all, checkout.Concluded{Agreement: *a, Checkout: r.checkout})
+			if r.agreement == nil {
+				continue
+			}
+			c := checkout.Concluded{Agreement: *r.agreement, Checkout: r.checkout}
+			if _, ok := m.Line(c); ok {
+				all = append(all, c)
 			}
 		}
 		slices.SortFunc(all, func(a, b checkout.Concluded) int {
 			return cmp.Or(b.Agreement.AcceptedAt.Compare(a.Agreement.AcceptedAt), cmp.Compare(b.Agreement.Number, a.Agreement.Number))
 		})
-		if after != "" {
-			i := slices.IndexFunc(all, func(c checkout.Concluded) bool { return c.Agreement.Number == after })
-			if i < 0 {
-				return fmt.Errorf("continue after %s: %w", after, ports.ErrNotFound)
-			}
-			all = all[i+1:]
-		}
-		if len(all) > limit {
-			all = all[:limit]
-			next = all[limit-1].Agreement.Number
-		}
+		all, err = pageOf(all, after, limit, func(c checkout.Concluded) string { return c.Agreement.Number }, &next)
 		page = copyOf(all)
-		return nil
+		return err
 	})
 	return page, next, err
+}
+
+// pageOf returns the page of a list behind the entry with the id after, and sets the id behind which the next page is.
+func pageOf[T any](all []T, after string, limit int, id func(T) string, next *string) ([]T, error) {
+	if after != "" {
+		i := slices.IndexFunc(all, func(v T) bool { return id(v) == after })
+		if i < 0 {
+			return nil, fmt.Errorf("continue after %s: %w", after, ports.ErrNotFound)
+		}
+		all = all[i+1:]
+	}
+	if len(all) > limit {
+		all = all[:limit]
+		*next = id(all[limit-1])
+	}
+	return all, nil
 }

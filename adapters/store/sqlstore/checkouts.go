@@ -127,7 +127,7 @@ func (s *Store) storeRest(ctx context.Context, t Tx, b *Batch, l *locked, change
 			return err
 		}
 		number = a.Number
-		b.Write(insertAgreement, Agreement.Values(a)...)
+		b.Write(insertAgreement, Agreement.Values(a, lastDay(a))...)
 		b.unique(takenAgreement, a.Provider.Code, a.Number, a.CheckoutID)
 	}
 	if d := change.Document; d != nil {

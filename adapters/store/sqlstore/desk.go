@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -108,46 +110,62 @@ func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []c
 	return days, err
 }
 
-const selectConcluded = ` WHERE accepted_ms >= ? AND accepted_ms < ? AND (accepted_ms, number) < (?, ?)
-	ORDER BY accepted_ms DESC, number DESC LIMIT ?`
+// The agreements of a month: with a charge that is due in it or later, or withdrawn then though nothing was due any more.
+const (
+	selectConcluded = `SELECT a.provider_code, a.number, a.checkout_id, a.provider_order_id, a.accepted_ms, a.principal_cents, a.upfront_cents,
+			a.schedule, c.status, c.mandate_status, c.agreement_number, c.agreement_id, c.ended_ms
+		FROM @.agreements AS a JOIN @.checkouts AS c ON c.provider_code = a.provider_code AND c.id = a.checkout_id WHERE `
+	inMonth       = `a.last_day >= ?`
+	endedInMonth  = `c.ended_ms >= ? AND a.last_day < ?`
+	concludedPage = ` AND a.accepted_ms < ? AND (a.accepted_ms, a.number) < (?, ?) ORDER BY a.accepted_ms DESC, a.number DESC LIMIT ?`
+)
+
+var scanConcluded = Fields(func(c *checkout.Concluded) []any {
+	a, of := &c.Agreement, &c.Checkout
+	return []any{&a.Provider.Code, &a.Number, &a.CheckoutID, &a.OrderID, (*Time)(&a.AcceptedAt), (*int64)(&a.Pricing.Principal),
+		(*int64)(&a.Pricing.Upfront), (*Schedule)(&a.Schedule), (*string)(&of.Status), (*string)(&of.Setup.Mandate),
+		&of.Confirmation.AgreementNumber, &of.Confirmation.AgreementID, (*Time)(&of.End.At)}
+})
+
+// lastDay returns the day after which nothing of an agreement is due, nor was it accepted, in any time zone.
+func lastDay(a *agreement.Agreement) string {
+	day := dateText(money.DateOf(a.AcceptedAt.UTC().AddDate(0, 0, 1)))
+	for _, c := range a.Schedule {
+		day = max(day, dateText(c.Due))
+	}
+	return day
+}
 
 // Concluded implements [ports.Desk].
-func (s *Store) Concluded(ctx context.Context, from, to time.Time, after string,
-	limit int) (page []checkout.Concluded, next string, err error) {
-	last, end := listed{since: to.UnixMilli()}, to.UnixMilli()
+func (s *Store) Concluded(ctx context.Context, m checkout.Month, after string, limit int) (page []checkout.Concluded, next string, err error) {
+	last := listed{since: m.Ends().UnixMilli()}
 	if after != "" {
 		if last, err = parseCursor(after); err != nil {
 			return nil, "", fmt.Errorf("read agreements: %w", err)
 		}
-		end = min(end, last.since+1) // so that a page does not read the pages before it
 	}
+	end := min(m.Ends().UnixMilli(), last.since+1) // so that a page does not read the pages before it
+	first, from := dateText(m.First), []any{end, last.since, last.ID, limit + 1}
 	err = s.ask(ctx, "read agreements", func(ctx context.Context, src Source) error {
-		page, next = nil, ""
-		list, err := All(ctx, src, Scan(Agreement), agreements+selectConcluded,
-			from.UnixMilli(), end, last.since, last.ID, limit+1)
-		if err != nil || len(list) == 0 {
+		due, err := All(ctx, src, scanConcluded, selectConcluded+inMonth+concludedPage, append([]any{first}, from...)...)
+		if err != nil {
 			return err
 		}
-		if len(list) > limit {
-			list = list[:limit]
-			a := list[limit-1]
-			next = fmt.Sprintf("agreement %d %s", a.AcceptedAt.UnixMilli(), a.Number)
-		}
-		keys := make([]CheckoutKey, len(list))
-		for i, a := range list {
-			keys[i] = CheckoutKey{a.Provider.Code, a.CheckoutID}
-		}
-		isOne, args := ofCheckouts(`provider_code, id`, keys)
-		found, err := All(ctx, src, scanCheckout, checkouts+` WHERE `+isOne, args...)
-		for _, a := range list {
-			page = append(page, concluded(a, found))
-		}
+		ended, err := All(ctx, src, scanConcluded, selectConcluded+endedInMonth+concludedPage,
+			append([]any{m.Begins().UnixMilli(), first}, from...)...)
+		page = append(due, ended...)
 		return err
 	})
+	for i := range page {
+		c := &page[i]
+		c.Checkout.ProviderCode, c.Checkout.ID, c.Checkout.OrderID = c.Agreement.Provider.Code, c.Agreement.CheckoutID, c.Agreement.OrderID
+	}
+	slices.SortFunc(page, func(a, b checkout.Concluded) int {
+		return cmp.Or(b.Agreement.AcceptedAt.Compare(a.Agreement.AcceptedAt), cmp.Compare(b.Agreement.Number, a.Agreement.Number))
+	})
+	if len(page) > limit {
+		a := page[limit-1].Agreement
+		page, next = page[:limit], fmt.Sprintf("agreement %d %s", a.AcceptedAt.UnixMilli(), a.Number)
+	}
 	return page, next, err
-}
-
-func concluded(a agreement.Agreement, of []checkout.Checkout) checkout.Concluded {
-	i := slices.IndexFunc(of, func(c checkout.Checkout) bool { return c.ID == a.CheckoutID })
-	return checkout.Concluded{Agreement: a, Checkout: of[max(i, 0)]}
 }

@@ -27,7 +27,7 @@ var (
 	foldWords       = set("checkouts", Search, `provider_code = ? AND id = ? AND search_name IS NULL`) // an erasure may have come first
 	updateState     = set("checkouts", State, `provider_code = ? AND id = ?`)
 	updateLookups   = set("checkouts", Lookups, `provider_code = ? AND id = ?`)
-	insertAgreement = insertInto("agreements", Agreement)
+	insertAgreement = insertInto("agreements", Agreement, "last_day")
 	insertMoment    = insertInto("moments", Moment, "provider_code", "checkout_id")
 	insertEvidence  = insertInto("evidence", Entry)
 	insertAPIKey    = insertInto("api_keys", Key)

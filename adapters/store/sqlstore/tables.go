@@ -51,7 +51,6 @@ var State = Columns[checkout.Checkout]{
 	{Name: "agreement_number", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementNumber }},
 	{Name: "document_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.DocumentID }},
 
-	{Name: "ended_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.End.At) }},
 	{Name: "ended_by", Field: func(c *checkout.Checkout) any { return (*string)(&c.End.By) }},
 	{Name: "ended_ground", Field: func(c *checkout.Checkout) any { return (*string)(&c.End.Ground) }},
 	{Name: "ended_reason", Field: func(c *checkout.Checkout) any { return &c.End.Reason }},
@@ -72,6 +71,7 @@ var Lookups = Columns[checkout.Checkout]{
 	{Name: "consent", Field: func(c *checkout.Checkout) any { return (*Consent)(&c.Setup.Consent) }},
 	{Name: "confirmed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.Confirmation.At) }},
 	{Name: "confirmed_by_request_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.RequestID }},
+	{Name: "ended_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.End.At) }},
 }
 
 // Search is the columns of the words by which an operator finds a checkout. They are only written.

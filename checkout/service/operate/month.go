@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"io"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -15,7 +14,7 @@ import (
 // Month passes each agreement that a month concerns, the newest first.
 func Month(ctx context.Context, store ports.Desk, m checkout.Month, each func(checkout.MonthLine) error) error {
 	for more, after := true, ""; more; more = after != "" {
-		page, next, err := store.Concluded(ctx, time.Time{}, m.Ends(), after, checkout.MaxPage)
+		page, next, err := store.Concluded(ctx, m, after, checkout.MaxPage)
 		if err != nil {
 			return err
 		}

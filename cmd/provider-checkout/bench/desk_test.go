@@ -101,7 +101,11 @@ func questions(db ports.Admin, n int) []question {
 		{"funnel of a month", funnelOf(db, 28)},
 		{"funnel of a quarter", funnelOf(db, 91)},
 		{"month", func(ctx context.Context, r *rand.Rand) (int, error) {
-			page, _, err := db.Concluded(ctx, time.Time{}, time.Now().AddDate(0, -r.IntN(24), 0), "", checkout.MaxPage)
+			m, err := checkout.ParseMonth(time.Now().AddDate(0, -r.IntN(24), 0).Format("2006-01"), time.UTC)
+			if err != nil {
+				return 0, err
+			}
+			page, _, err := db.Concluded(ctx, m, "", checkout.MaxPage)
 			return len(page), err
 		}},
 		{"events of a checkout", func(ctx context.Context, r *rand.Rand) (int, error) {

@@ -164,6 +164,7 @@ CREATE TABLE agreements (
 	account_mask           text NOT NULL,
 	authorised_ms          bigint,
 	details                text NOT NULL, -- JSON: the provider's colour, the lender, the operator's terms, the consent, the notice; '' if nothing
+	last_day               text COLLATE "C" NOT NULL, -- nothing is due after it, nor was it accepted after it
 	PRIMARY KEY (provider_code, number),
 	UNIQUE (provider_code, checkout_id),
 	CONSTRAINT agreements_checkout FOREIGN KEY (provider_code, checkout_id) REFERENCES checkouts (provider_code, id)

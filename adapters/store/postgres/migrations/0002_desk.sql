@@ -18,7 +18,9 @@ CREATE INDEX jobs_settled_event ON jobs (id) WHERE kind = 'deliver' AND state IN
 CREATE INDEX checkouts_unconfirmed ON checkouts (setup_completed_ms) WHERE setup_completed_ms IS NOT NULL AND confirmed_ms IS NULL;
 CREATE INDEX checkouts_unfinished ON checkouts (created_ms) WHERE consent <> '' AND setup_completed_ms IS NULL AND confirmed_ms IS NULL;
 CREATE INDEX checkouts_ended ON checkouts (mandate_since_ms) WHERE status = 'confirmed' AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked');
-CREATE INDEX agreements_accepted ON agreements (accepted_ms, number);
+-- The agreements of a month. The day is in the index for the agreements that it leaves out.
+CREATE INDEX agreements_accepted ON agreements (accepted_ms, number, last_day);
+CREATE INDEX checkouts_withdrawn ON checkouts (ended_ms) WHERE ended_ms IS NOT NULL AND agreement_number <> '';
 CREATE INDEX moments_stages ON moments (at_ms, checkout_id, kind, provider_code)
 	WHERE kind = 'opened' OR kind = 'pressed' OR kind = 'setup_done' OR kind = 'confirmed';
 

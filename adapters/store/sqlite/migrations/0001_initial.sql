@@ -184,6 +184,7 @@ CREATE TABLE agreements (
 	account_mask           TEXT NOT NULL,
 	authorised_ms          INTEGER,
 	details                TEXT NOT NULL, -- JSON: the provider's colour, the lender, the operator's terms, the consent, the notice; '' if nothing
+	last_day               TEXT NOT NULL, -- nothing is due after it, nor was it accepted after it
 	PRIMARY KEY (provider_code, number),
 	UNIQUE (provider_code, checkout_id),
 	FOREIGN KEY (provider_code, checkout_id) REFERENCES checkouts (provider_code, id)
