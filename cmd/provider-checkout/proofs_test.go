@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -12,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -73,31 +77,56 @@ func (v proofVector) judgedByCommand(t *testing.T) string {
 	return "format"
 }
 
-// judgedByPage returns the steps at which the script of /verify refuses the proofs of a file.
-func judgedByPage(t *testing.T, file string) (steps []string) {
+// pageCase is what the page of /verify is given, and pageFinding a part of what it says.
+type pageCase struct {
+	proofVector
+	Receipt string `json:"receipt"`
+	Kept    string `json:"kept"`
+}
+
+type pageFinding struct {
+	Code string
+	OK   *bool // nil for a file that says nothing about the record
+	Text string
+}
+
+// String returns the finding in short.
+func (f pageFinding) String() string {
+	if f.OK == nil {
+		return f.Code + " unknown"
+	}
+	return fmt.Sprint(f.Code, " ", *f.OK)
+}
+
+// judgedByPage returns what the script of /verify finds.
+func judgedByPage(t *testing.T, cases []pageCase) (found [][]pageFinding) {
 	t.Helper()
 	const program = `
 		const fs = require("fs");
 		require("vm").runInThisContext(fs.readFileSync("../../adapters/in/httpapi/verify.js", "utf8"));
 		(async () => {
-			const steps = [];
-			for (const v of JSON.parse(fs.readFileSync(process.argv[1])).cases) {
-				const pdf = v.pdf === undefined ? undefined : Buffer.from(v.pdf);
-				const { findings } = await verifyProof({ proof: Buffer.from(v.proof, v.base64 ? "base64" : "utf8"), keys: v.keys.join("\n"), pdf });
-				steps.push(findings.find((finding) => finding.ok === false)?.code ?? "");
+			const found = [];
+			for (const { proof, base64, keys, pdf, receipt, kept } of JSON.parse(fs.readFileSync(0))) {
+				const given = { proof: Buffer.from(proof, base64 ? "base64" : "utf8"), keys: keys.join("\n"), receipt,
+					pdf: pdf === undefined ? undefined : Buffer.from(pdf), kept: kept ? Buffer.from(kept) : undefined };
+				found.push((await verifyProof(given)).findings);
 			}
-			console.log(JSON.stringify(steps));
+			console.log(JSON.stringify(found));
 		})();`
-	cmd := exec.Command("node", "-e", program, file)
-	cmd.Stderr = os.Stderr
+	cmd := exec.Command("node", "-e", program)
+	given, err := json.Marshal(cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(given), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("node: %v", err)
 	}
-	if err := json.Unmarshal(out, &steps); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal(out, &found); err != nil || len(found) != len(cases) {
+		t.Fatalf("the page judges %d of %d, %v", len(found), len(cases), err)
 	}
-	return steps
+	return found
 }
 
 // The command, the page's script and a verifier that was written from docs/proof.md alone, in another language, agree on every proof.
@@ -114,6 +143,19 @@ func TestThreeVerifiersAgreeOnEveryProof(t *testing.T) {
 				}
 				all.Cases[i].Refused = step
 			}
+			var cases []pageCase
+			for _, v := range all.Cases {
+				cases = append(cases, pageCase{proofVector: v})
+			}
+			for i, found := range judgedByPage(t, cases) {
+				step, v := "", all.Cases[i]
+				if last := found[len(found)-1]; last.OK == nil || !*last.OK {
+					step = last.Code
+				}
+				if step != v.Refused {
+					t.Errorf("%s: the page refuses it at %q, the command at %q\n%.200s", v.Name, step, v.Refused, v.Proof)
+				}
+			}
 			file := filepath.Join(t.TempDir(), "proofs.json")
 			text, err := json.Marshal(all)
 			if err != nil {
@@ -122,20 +164,74 @@ func TestThreeVerifiersAgreeOnEveryProof(t *testing.T) {
 			if err := os.WriteFile(file, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			steps := judgedByPage(t, file)
-			if len(steps) != len(all.Cases) {
-				t.Fatalf("the page judges %d of %d", len(steps), len(all.Cases))
-			}
-			for i, v := range all.Cases {
-				if steps[i] != v.Refused {
-					t.Errorf("%s: the page refuses it at %q, the command at %q\n%.200s", v.Name, steps[i], v.Refused, v.Proof)
-				}
-			}
 			out, err := exec.Command("node", "../../testdata/recipes/verify_proof.mjs", file).CombinedOutput()
 			if want := fmt.Sprintf("%d vectors, 0 wrong\n", len(all.Cases)); err != nil || string(out) != want {
 				t.Errorf("verify_proof.mjs: %v\n%s", err, out)
 			}
 		})
+	}
+}
+
+// The page holds the proof to a receipt and to a checkpoint that was kept, and names what contradicts it.
+func TestPageChecksReceiptsAndKeptCheckpoints(t *testing.T) {
+	testlevel.Full(t)
+	private := privateKey(t)
+	signer, err := note.NewSigner(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := `{"kind":"agreement","agreement_number":"PPA-1"}`
+	head := evidence.Head{}
+	nodes := head.Append([]byte(record))
+	signed := func(size int64, root evidence.Hash, keys evidence.Keys) string {
+		text, err := keys.Sign(evidence.Checkpoint{Size: size, Root: root, At: time.Date(2027, time.January, 15, 3, 12, 5, 0, time.UTC)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	keys := testKeys(t)
+	proof, err := evidence.Prove([]byte(record), 0, []byte(signed(1, head.Root(), keys)), evidence.Checkpoint{Size: 1, Root: head.Root()},
+		func([]int64) ([][]evidence.Hash, error) { return [][]evidence.Hash{nodes}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipt := func(number, leaf string) string {
+		text := fmt.Sprintf("provider-checkout-receipt-v1 %s %s 2027-01-15T03:12:05.006Z 2027-01-15T04:12:05.006Z %s+%08x",
+			number, tlog.RecordHash([]byte(leaf)), signer.Name(), signer.KeyHash())
+		signature, err := signer.Sign([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text + " " + base64.StdEncoding.EncodeToString(signature)
+	}
+	good := receipt("PPA-1", record)
+	foreign, err := evidence.NewKey("evidence.test", [32]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := evidence.ParseKeys(foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, receipt, kept, want, says string }{
+		{"the receipt", good, "", "receipt true", "It promised that the record is in the log by Friday"},
+		{"the receipt, broken by a message", "\n" + strings.ReplaceAll(good, " ", "\r\n  ") + "\n", "", "receipt true", ""},
+		{"another agreement's receipt", receipt("PPA-2", `{"kind":"agreement"}`), "", "receipt false", "of another agreement, PPA-2"},
+		{"a receipt of another record", receipt("PPA-1", `{"kind":"agreement"}`), "", "receipt false", "another record of this agreement, and both are signed"},
+		{"a receipt that was changed", strings.Replace(good, "T04:", "T05:", 1), "", "receipt false", "changed after it was signed"},
+		{"half of a receipt", good[:90], "", "receipt false", "a part of it is missing"},
+		{"a receipt of another key", strings.Replace(good, signer.Name()+"+", "other+", 1), "", "receipt false", "not signed with this public key"},
+		{"the same checkpoint", "", signed(1, head.Root(), keys), "kept true", "cannot have been changed since"},
+		{"a checkpoint of another size", "", signed(2, head.Root(), keys), "kept unknown", "agreements verify --checkpoint"},
+		{"a checkpoint of another log", "", signed(1, tlog.RecordHash([]byte("x")), keys), "kept false", "are of different logs, and both are signed"},
+		{"a checkpoint of another key", "", signed(1, head.Root(), other), "checkpoint false", "was not signed with this public key"},
+		{"no checkpoint", "", "x", "checkpoint false", "The checkpoint that you kept cannot be read"},
+	} {
+		found := judgedByPage(t, []pageCase{{proofVector{Keys: []string{keys.Public()}, Proof: string(proof.Text())}, tt.receipt, tt.kept}})[0]
+		if last := found[len(found)-1]; len(found) != 3 || last.String() != tt.want || !strings.Contains(last.Text, tt.says) {
+			t.Errorf("%s: %+v, want %q that says %q", tt.name, found, tt.want, tt.says)
+		}
 	}
 }
 

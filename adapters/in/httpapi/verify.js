@@ -37,6 +37,7 @@ function base64(text) {
 }
 
 const ed25519 = (key) => crypto.subtle.importKey("raw", key, { name: "Ed25519" }, false, ["verify"]);
+const signedBy = ({ key }, signature, text) => crypto.subtle.verify({ name: "Ed25519" }, key, signature, utf8(text));
 
 async function sha256(...parts) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", new Uint8Array(parts.flatMap((part) => Array.from(part)))));
@@ -127,7 +128,7 @@ async function openNote(note, keys, what) {
     const known = keys.find((key) => key.name === name && key.hash === hash);
     if (!known || checked.has(known)) continue;
     checked.add(known);
-    if (!(await crypto.subtle.verify({ name: "Ed25519" }, known.key, signature.slice(4), utf8(text)))) {
+    if (!(await signedBy(known, signature.slice(4), text))) {
       throw new Fault("checkpoint", `The signature of the ${what} does not fit: it was changed after it was signed.`);
     }
     first ??= known;
@@ -165,10 +166,10 @@ async function rootOf({ leaf, position, path }, size) {
   return last === 0 ? hash : null;
 }
 
-// verifyProof checks a proof (bytes), and the PDF and the kept checkpoint where there are any, with public keys. It returns what it
-// found: {findings: [{code, ok, text}], proof, checkpoint}, where ok is null for a file that says nothing about this record, and proof
+// verifyProof checks a proof (bytes), and the PDF, the receipt (a text) and the kept checkpoint where there are any, with public keys.
+// It returns what it found: {findings: [{code, ok, text}], proof, checkpoint}, where ok is null for a file that says nothing about this record, and proof
 // is missing if nothing is proven.
-async function verifyProof({ proof: file, keys: keyText, pdf, kept }) {
+async function verifyProof({ proof: file, keys: keyText, pdf, receipt, kept }) {
   const result = { findings: [] };
   const find = (code, ok, text) => result.findings.push({ code, ok, text });
   try {
@@ -182,6 +183,7 @@ async function verifyProof({ proof: file, keys: keyText, pdf, kept }) {
     find("tree", true, `This record is in that log, at place ${proof.position + 1}, exactly as it is here.`);
     Object.assign(result, { proof, checkpoint });
     if (pdf) await checkPDF(proof.record, pdf, find);
+    if (receipt) await checkReceipt(receipt, proof, keys, find);
     if (kept) await checkKept(decoded(kept) ?? "", checkpoint, keys, find);
   } catch (fault) {
     if (!(fault instanceof Fault)) throw fault;
@@ -200,6 +202,25 @@ async function checkPDF(record, pdf, find) {
       ? "The PDF is not the document of this agreement, or it was changed. Only the PDF as it came from us fits, not a print or a copy that was saved again."
       : "The record has no PDF: none was made when the agreement was concluded.");
   }
+}
+
+// checkReceipt compares a receipt with the record. It is one line: a mark, the agreement's number, the hash of the leaf, when it was
+// recorded, by when it is to be in the log, the key, and the signature of all that. A message may have broken it at its spaces.
+async function checkReceipt(text, { leaf, record }, keys, find) {
+  const [, said, number, hash, at, until, name, keyHash, encoded] =
+    /^(provider-checkout-receipt-v1 (\S+) (\S+) (\S+) (\S+) ([^ +]+)\+([0-9a-f]{8})) (\S+)$/.exec(text.trim().split(/\s+/).join(" ")) ?? [];
+  const refuse = (reason) => { throw new Fault("receipt", reason); };
+  if (!said) refuse("This is not a receipt, or a part of it is missing.");
+  const known = keys.find((key) => key.name === name && key.hash === keyHash);
+  if (!known) refuse(`The receipt was not signed with this public key. It names the key ${name}+${keyHash}.`);
+  const signature = base64(encoded);
+  if (!signature || !(await signedBy(known, signature, said))) refuse("The receipt was changed after it was signed.");
+  const expected = base64(hash);
+  if (!expected || !equal(expected, await sha256([0], leaf))) {
+    refuse(number !== record.agreement_number ? `The receipt is of another agreement, ${number}.`
+      : "The receipt is of another record of this agreement, and both are signed. Keep the receipt and the proof: they show it.");
+  }
+  find("receipt", true, `The receipt of ${instant(at)} is of this record. It promised that the record is in the log by ${instant(until)}.`);
 }
 
 // checkKept compares a checkpoint that the reader kept with the one in the proof.
@@ -288,7 +309,8 @@ async function start() {
     const chosen = ["proof", "pdf", "kept"].map((id) => element(id).files[0]?.arrayBuffer());
     try {
       const [proof, pdf, kept] = (await Promise.all(chosen)).map((file) => file && new Uint8Array(file));
-      shown.replaceChildren(...verdict(await verifyProof({ proof, keys: element("key").value, pdf, kept }), pdf));
+      const [keys, receipt] = ["key", "receipt"].map((id) => element(id).value.trim());
+      shown.replaceChildren(...verdict(await verifyProof({ proof, keys, pdf, receipt, kept }), pdf));
     } catch (error) {
       shown.replaceChildren(node("p", { class: "notice failure" }, `Nothing was checked: ${error.message}`)); // a file is gone
     }
