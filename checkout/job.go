@@ -33,13 +33,14 @@ const (
 	JobRetain    JobKind = "retain"    // erase personal data that was kept for long enough
 	JobPull      JobKind = "pull"      // read the providers from the CRM
 	JobStamp     JobKind = "stamp"     // have a checkpoint time-stamped
+	JobCosign    JobKind = "cosign"    // have witnesses cosign the checkpoints
 	JobApproval  JobKind = "approval"  // wait for the decision about an act that needs a second person, for a day
 )
 
 // JobKinds lists every kind, for tables that must be complete.
 func JobKinds() []JobKind {
 	return []JobKind{JobDeliver, JobRedeliver, JobReceiver, JobNotify, JobOpen, JobComplete, JobAuthority, JobEnd, JobLook, JobCancel,
-		JobNotified, JobReconcile, JobSeal, JobRetain, JobPull, JobStamp, JobApproval}
+		JobNotified, JobReconcile, JobSeal, JobRetain, JobPull, JobStamp, JobCosign, JobApproval}
 }
 
 // Job is one piece of work. It holds no personal data, but for the body of an event, which has no more than the contract says.

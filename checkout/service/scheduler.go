@@ -23,7 +23,7 @@ const (
 
 // Task is work of the embedding program that one process at a time does again and again: Config.Tasks.
 type Task struct {
-	Kind checkout.JobKind // JobReconcile, JobPull or JobStamp
+	Kind checkout.JobKind // JobReconcile, JobPull, JobStamp or JobCosign
 	// Run does the work, and returns the cursor of its next run and the pause before that, also with an error, which is reported.
 	// The cursor of the first run is "". A pause is at least ten seconds.
 	Run func(ctx context.Context, cursor string) (next string, pause time.Duration, err error)

@@ -162,7 +162,8 @@ func (c *call) outsideCheckpoint(keys evidence.Keys) (*evidence.Checkpoint, erro
 	checkpoint, err := keys.Open(signed)
 	switch signer := evidence.Signer(signed); {
 	case err == nil:
-		return &checkpoint, nil
+		_, err := c.checkWitnesses(signed)
+		return &checkpoint, err
 	case signer == "":
 		return nil, fmt.Errorf("--checkpoint: %s is no checkpoint", inputName(c.checkpoint))
 	default:
@@ -187,9 +188,10 @@ func notOnRecord(ctx context.Context, log evidencelog.Log, number string, err er
 func printEvidenceKey(c *call) action {
 	c.storeFlag()
 	newKey := c.flags.Bool("new", false, "make a new private key and print it, once")
+	name := c.flags.String("name", evidencelog.KeyName, "`NAME` of the log in a new key, by which witnesses tell it from others: that of the former key, where there is one")
 	return func(context.Context) error {
 		if *newKey {
-			private, err := evidencelog.NewKey()
+			private, err := evidencelog.NewKey(*name)
 			if err != nil {
 				return err
 			}
@@ -251,6 +253,7 @@ func proveAgreement(c *call) action {
 func verifyProof(c *call) action {
 	key := c.requiredFlag("key", "public evidence `KEY`, as \"evidence key\" prints it")
 	pdf := c.flags.String("pdf", "", "`FILE` that must be the agreement's PDF; - is standard input")
+	c.witnessFlag()
 	c.check = func(args []string) error {
 		if args[0] == standard && *pdf == standard {
 			return cli.UsageError("only one of FILE and --pdf can be standard input")
@@ -258,12 +261,9 @@ func verifyProof(c *call) action {
 		return nil
 	}
 	return func(context.Context) error {
-		keys, err := evidencelog.ParseKeys(*key)
-		if err == nil && keys.CanSign() {
-			err = errors.New("it is the private key, which everybody could see there; give the public one, which \"evidence key\" prints")
-		}
+		keys, err := publicKeys("--key", *key)
 		if err != nil {
-			return cli.UsageError("--key: " + err.Error())
+			return err
 		}
 		text, err := readFile(c.Stdin, c.Args[0])
 		if err != nil {
@@ -277,13 +277,30 @@ func verifyProof(c *call) action {
 		if err != nil {
 			return fmt.Errorf("%s proves nothing: %w", inputName(c.Args[0]), err)
 		}
+		cosigned, err := c.checkWitnesses(proof.Checkpoint)
+		if err != nil {
+			return err
+		}
 		if err := c.checkPDF(*pdf, proof); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.Stderr, "record %d of the %d under the checkpoint of %s\n", proof.Position+1, checkpoint.Size, checkpoint.At.Format("2006-01-02 15:04:05 UTC"))
+		fmt.Fprintf(c.Stderr, "record %d of the %d under the checkpoint of %s%s\n", proof.Position+1, checkpoint.Size,
+			checkpoint.At.Format("2006-01-02 15:04:05 UTC"), cosigned)
 		_, err = fmt.Fprintf(c.Stdout, "%s\n", proof.Leaf)
 		return err
 	}
+}
+
+// publicKeys reads the public evidence keys of a flag.
+func publicKeys(flag, text string) (evidence.Keys, error) {
+	keys, err := evidencelog.ParseKeys(text)
+	if err == nil && keys.CanSign() {
+		err = errors.New("it is the private key, which everybody could see there; give the public one, which \"evidence key\" prints")
+	}
+	if err != nil {
+		return keys, cli.UsageError(flag + ": " + err.Error())
+	}
+	return keys, nil
 }
 
 // checkPDF returns an error if a file, where there is one, is not the document of the record.

@@ -9,6 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/out/witnesses"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -144,6 +145,7 @@ type server struct {
 	smtp           string
 	mailFrom       string
 	checkpointFile string
+	witnessList    witnesses.List
 	timestampURL   string
 	timestamps     string
 	deskAddr       string
@@ -192,6 +194,8 @@ func newServer(c *call) *server {
 	fs.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that these e-mails are from, such as \"Lender <plans@lender.example>\"")
 	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
+	cli.Var(fs, &s.witnessList, "witnesses", "", parseFile(fs.Stdin, witnesses.Parse),
+		"`FILE` of the witnesses that cosign every checkpoint: on each line a public key, as \"witness key\" prints it, and a URL")
 	fs.StringVar(&s.timestampURL, "timestamp-url", "", "`URL` of a time-stamp authority (RFC 3161) that a checkpoint a day is sent to")
 	fs.StringVar(&s.timestamps, "timestamps", "", "`FOLDER` to keep those checkpoints in, with what the authority says of them")
 	s.deskFlags()

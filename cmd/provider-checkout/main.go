@@ -53,8 +53,9 @@ type call struct {
 	store      string
 	reason     string
 	json       bool
-	readOnly   bool   // the store is opened without the operator's secret
-	checkpoint string // the file with a checkpoint that was kept elsewhere
+	readOnly   bool     // the store is opened without the operator's secret
+	checkpoint string   // the file with a checkpoint that was kept elsewhere
+	witnesses  []string // public keys of witnesses that must have cosigned it
 }
 
 // action is the work of a command.

@@ -159,8 +159,10 @@ func (s *server) assemble(ctx context.Context, base string, outside outside, db 
 		cfg.Service.Tasks = append(cfg.Service.Tasks, pull)
 	}
 	var served *site.Site
+	newest := func(ctx context.Context) ([]byte, error) { return served.Service.Checkpoint(ctx) }
+	s.keepWitnesses(db, &cfg, newest)
 	if stamp := outside.stamp; stamp != nil {
-		stamp.Newest = func(ctx context.Context) ([]byte, error) { return served.Service.Checkpoint(ctx) }
+		stamp.Newest = newest
 		cfg.Service.Tasks = append(cfg.Service.Tasks, service.Task{Kind: checkout.JobStamp, Run: stamp.Run})
 	}
 	var err error

@@ -19,6 +19,7 @@ func verifyAgreement(c *call) action {
 	c.storeFlag()
 	all := c.flags.Bool("all", false, "check every agreement, and that none is missing")
 	c.checkpointFlag()
+	c.witnessFlag()
 	c.jsonFlag()
 	c.readOnlyFlag()
 	c.check = func(args []string) error {
@@ -28,6 +29,9 @@ func verifyAgreement(c *call) action {
 		return nil
 	}
 	return c.onLog(func(ctx context.Context, db records, log evidencelog.Log) error {
+		if err := c.requireWitnesses(ctx, log); err != nil {
+			return err
+		}
 		if *all {
 			return c.verifyAll(ctx, db, log)
 		}

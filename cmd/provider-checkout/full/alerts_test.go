@@ -40,7 +40,7 @@ func firing(t *testing.T, interval string, series map[string]string, at string, 
 	}
 	text, err := json.Marshal(map[string]any{"rule_files": []string{file}, "evaluation_interval": interval, "tests": []any{map[string]any{
 		"interval": interval, "input_series": input, "promql_expr_test": []any{map[string]any{"eval_time": at, "exp_samples": expected,
-			"expr": `count by (alertname, check, route, provider, status, mountpoint, instance) (ALERTS{alertstate="firing"})`}}}}})
+			"expr": `count by (alertname, check, route, provider, status, mountpoint, instance, witness) (ALERTS{alertstate="firing"})`}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,6 +218,7 @@ func (m *measured) ringEach(t *testing.T, busy samples) {
 		{"CheckpointOld", "", map[string]string{p + "evidence_checkpoint_age_seconds": "3901x120"}},
 		{"SealFails", "", map[string]string{p + "evidence_seal_failures_total": "0+1x120"}},
 		{"ClocksApart", "", map[string]string{p + "evidence_clocks_apart_total": "0x100 1x20"}},
+		{"WitnessBehind", `witness="witness.test"`, map[string]string{p + `evidence_witnessed_timestamp_seconds{witness="witness.test"}`: "-86401x120"}},
 		{"DiskFills", machine + `,mountpoint="/"`, map[string]string{"node_filesystem_avail_bytes{" + machine + disk: "9x120",
 			"node_filesystem_size_bytes{" + machine + disk: "100x120"}},
 		{"PostgresNotArchived", machine, map[string]string{"pg_stat_archiver_failed_count{" + machine + "}": "0+1x120"}},
@@ -265,7 +266,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 			t.Errorf("the runbook of %s is %s, %v", r.Alert, r.Annotations["runbook_url"], err)
 		}
 		for _, m := range label.FindAllStringSubmatch(fmt.Sprint(r.Annotations), -1) {
-			if !slices.Contains([]string{"instance", "check", "method", "route", "provider", "status", "mountpoint"}, m[1]) {
+			if !slices.Contains([]string{"instance", "check", "method", "route", "provider", "status", "mountpoint", "witness"}, m[1]) {
 				t.Errorf("%s names the label %s", r.Alert, m[1])
 			}
 		}

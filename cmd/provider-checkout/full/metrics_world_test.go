@@ -18,6 +18,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
@@ -48,7 +49,9 @@ func newMeasured(t *testing.T) *measured {
 	keys := workload.Configure(t, b, store, sandbox.NewReceiver(t).URL)
 	var through string
 	through, m.cut = relay(t, store)
-	cmd := b.Command(serveArgs(through, "--processor", "gocardless", "--gocardless-url", bank.URL, "--crm", "salesforce", "--salesforce-url", crm.URL)...)
+	witness := b.Run(t, "witness", "key", "--key-file", proc.TempFile(t, b.Run(t, "witness", "key", "--new", "witness.test")))
+	list := proc.TempFile(t, strings.TrimSpace(witness)+" http://127.0.0.1:1\n")
+	cmd := b.Command(serveArgs(through, "--witnesses", list, "--processor", "gocardless", "--gocardless-url", bank.URL, "--crm", "salesforce", "--salesforce-url", crm.URL)...)
 	cmd.Env = []string{"PROVIDER_CHECKOUT_GOCARDLESS_TOKEN=" + sandbox.Token, "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET=" + sandbox.WebhookSecret,
 		"PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID=" + sandbox.ClientID, "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_SECRET=" + sandbox.ClientSecret,
 		"PROVIDER_CHECKOUT_EVIDENCE_KEY=" + strings.TrimSpace(b.Run(t, "evidence", "key", "--new"))}

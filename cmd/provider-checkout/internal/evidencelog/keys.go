@@ -16,11 +16,11 @@ import (
 // KeyName stands in the checkpoints of a key that has no other name.
 const KeyName = "provider-checkout.evidence"
 
-// NewKey makes a private key.
-func NewKey() (private string, err error) {
+// NewKey makes a private key with a name.
+func NewKey(name string) (private string, err error) {
 	var seed [ed25519.SeedSize]byte
 	rand.Read(seed[:])
-	return evidence.NewKey(KeyName, seed)
+	return evidence.NewKey(name, seed)
 }
 
 // ReadKeys returns the keys in a file, one a line. Without the file there are no keys.
@@ -63,7 +63,7 @@ const abandoned = time.Second
 // makeKey makes a file with a new key. The error is fs.ErrExist while another process does. The temporary file has one name,
 // so that the next start removes it after a kill.
 func makeKey(path string) error {
-	private, err := NewKey()
+	private, err := NewKey(KeyName)
 	if err != nil {
 		return err
 	}
