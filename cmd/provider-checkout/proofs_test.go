@@ -77,7 +77,7 @@ func (v proofVector) judgedByCommand(t *testing.T) string {
 	return "format"
 }
 
-// pageCase is what the page of /verify is given, and pageFinding a part of what it says.
+// pageCase is the input of the page of /verify, and pageFinding a part of its verdict.
 type pageCase struct {
 	proofVector
 	Receipt string `json:"receipt"`

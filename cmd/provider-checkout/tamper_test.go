@@ -313,7 +313,7 @@ func (f *forger) clone(db *sql.DB) {
 			}
 			value := name
 			switch name {
-			case "seq":
+			case "seq", "position": // given by the store
 				continue
 			case "number", "agreement_number":
 				value = `'` + cloned + `'`

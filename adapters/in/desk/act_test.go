@@ -294,7 +294,7 @@ func TestEveryKindHasItsWords(t *testing.T) {
 	for _, kind := range checkout.JobKinds() {
 		switch kind { // of no checkout
 		case checkout.JobReceiver, checkout.JobNotified, checkout.JobReconcile, checkout.JobSeal, checkout.JobRetain, checkout.JobPull,
-			checkout.JobStamp, checkout.JobApproval:
+			checkout.JobStamp, checkout.JobCosign, checkout.JobApproval:
 			continue
 		}
 		if jobTexts[kind] == "" {

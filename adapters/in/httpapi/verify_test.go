@@ -38,7 +38,7 @@ func TestThePageThatChecksProofsIsOneFileThatSendsNothing(t *testing.T) {
 		if len(meta) != 2 || html.UnescapeString(meta[1]) != policy {
 			t.Errorf("the policy in the page is %q, want %q", meta, policy)
 		}
-		if filled := regexp.MustCompile(`<textarea[^>]*>([^<]*)</textarea>`).FindStringSubmatch(body); len(filled) != 2 || html.UnescapeString(filled[1]) != key {
+		if filled := regexp.MustCompile(`<textarea id="key"[^>]*>([^<]*)</textarea>`).FindStringSubmatch(body); len(filled) != 2 || html.UnescapeString(filled[1]) != key {
 			t.Error("the key of the server is not filled in")
 		}
 		for _, address := range regexp.MustCompile(`(?:href|src|action)="([^"]*)"`).FindAllStringSubmatch(body, -1) {
