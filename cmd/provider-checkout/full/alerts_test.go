@@ -154,6 +154,29 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 			map[string]string{failed: "0+1x500", request("POST", confirmRoute, "200"): "0+99x500"})
 	})
 	m.ringEach(t, busy)
+	t.Run("a restart: what a process counts before its first scrape", func(t *testing.T) {
+		for alert, series := range map[string]string{`"ProviderCheckoutMandatesEnded",status="cancelled"`: `mandates_ended_total{status="cancelled"}`,
+			`"ProviderCheckoutCRMRefuses"`: `crm_steps_total{outcome="refused"}`, `"ProviderCheckoutNoticesFail"`: `notices_total{outcome="failed"}`,
+			`"ProviderCheckoutClocksApart"`: "evidence_clocks_apart_total"} {
+			all := course(nothing(400))
+			if _, exported := all["provider_checkout_"+series]; !exported {
+				t.Errorf("the server exports no %s", series)
+			}
+			all["provider_checkout_"+series] = "1x400" // the process before has counted as many, long ago
+			all[`process_start_time_seconds{job="provider-checkout"}`] = "0x199 12000x200"
+			firing(t, "1m", all, "199m")
+			firing(t, "1m", all, "203m", "alertname="+alert)
+			firing(t, "1m", all, "399m")
+		}
+	})
+	t.Run("a failover: the old primary archives nothing any more", func(t *testing.T) {
+		firing(t, "1m", map[string]string{`pg_stat_archiver_last_archive_age{instance="old"}`: "30+60x60",
+			`pg_stat_archiver_last_archive_age{instance="new"}`: "NaN+0x3 30x57"}, "60m")
+	})
+	t.Run("a restart: processes that are not ready in turn", func(t *testing.T) {
+		firing(t, "30s", map[string]string{`provider_checkout_ready{check="serving",instance="a"}`: "1x10 0x3 1x3 0x3 1x3 0x3 1x20",
+			`provider_checkout_ready{check="serving",instance="b"}`: "1x10 1x3 0x3 1x3 0x3 1x3 1x20"}, "12m")
+	})
 	t.Run("outage: PostgreSQL is away behind a balancer that goes by readyz", func(t *testing.T) {
 		m.cut()
 		const ready = `provider_checkout_ready{check="%s"}`
@@ -222,7 +245,18 @@ func (m *measured) ringEach(t *testing.T, busy samples) {
 		{"DiskFills", machine + `,mountpoint="/"`, map[string]string{"node_filesystem_avail_bytes{" + machine + disk: "9x120",
 			"node_filesystem_size_bytes{" + machine + disk: "100x120"}},
 		{"PostgresNotArchived", machine, map[string]string{"pg_stat_archiver_failed_count{" + machine + "}": "0+1x120"}},
-		{"PostgresNotArchived", machine, map[string]string{"pg_stat_archiver_last_archive_age{" + machine + "}": "901x120"}},
+		{"PostgresNotArchived", "", map[string]string{"pg_stat_archiver_last_archive_age{" + machine + "}": "901x120",
+			`pg_stat_archiver_last_archive_age{instance="never"}`: "NaN+0x120"}},
+		{"PostgresStandbysFew", "", map[string]string{`patroni_sync_standby{scope="s",instance="db2"}`: "1x120",
+			`patroni_sync_standby{scope="s",instance="db3"}`: "1x60 0x60"}},
+		{"PostgresNodeDown", machine, map[string]string{"patroni_postgres_running{" + machine + "}": "1x60 0x60"}},
+		{"PostgresNodeDown", machine, map[string]string{`up{job="patroni",` + machine + "}": "1x60 0x60"}},
+		{"PostgresNodeDown", machine, map[string]string{"etcd_server_has_leader{" + machine + "}": "1x60 0x60"}},
+		{"PostgresLag", machine, map[string]string{`patroni_xlog_location{scope="s",instance="primary"}`: "0+1000000x120",
+			`patroni_xlog_replayed_location{scope="s",instance="primary"}`: "0x120", `patroni_replica{scope="s",instance="primary"}`: "0x120",
+			`patroni_xlog_location{scope="s",` + machine + "}": "0x120", `patroni_xlog_replayed_location{scope="s",` + machine + "}": "0x120",
+			`patroni_replica{scope="s",` + machine + "}": "1x120", `patroni_xlog_location{scope="s",instance="db2"}`: "0x120",
+			`patroni_xlog_replayed_location{scope="s",instance="db2"}`: "0+990000x120", `patroni_replica{scope="s",instance="db2"}`: "1x120"}},
 	} {
 		tried[tt.alert] = true
 		t.Run(tt.alert, func(t *testing.T) {
