@@ -98,7 +98,7 @@ type JobFilter struct {
 	CheckoutID   string
 	Since        time.Time // created, or failed latest, at this time or after it
 	CreatedSince time.Time // created at this time or after it
-	Sent         bool      // events that were delivered or have failed, which are found quickly by their id
+	Settled      bool      // events that are not pending, which are found quickly by their id
 	OldestFirst  bool
 }
 

@@ -30,8 +30,8 @@ func (s *Service) Redeliver(ctx context.Context, caller Caller, id, requestID st
 	}
 	now := s.now()
 	var found []checkout.JobRecord
-	// A search among the events that were sent needs no reading of all jobs.
-	for _, f := range []checkout.JobFilter{{Sent: true}, {Kinds: []checkout.JobKind{checkout.JobDeliver}}} {
+	// Either search has an index: an id that nobody knows must not cost a reading of all jobs.
+	for _, f := range []checkout.JobFilter{{Settled: true}, {State: checkout.JobPending, Kinds: []checkout.JobKind{checkout.JobDeliver}}} {
 		f.ID, f.ProviderCode, f.CreatedSince = id, caller.ProviderCode, checkout.EventsSince(now)
 		if found, err = s.cfg.Store.Jobs(ctx, f, 1); err != nil || len(found) > 0 {
 			break

@@ -64,9 +64,10 @@ func eventsListed(t *testing.T, s ports.Admin) {
 		{Event: done.Events[0], Status: events.Pending}, {Event: done.Events[1], Status: events.Pending},
 		{Event: opening(2, at(2)).Events[0], Status: events.Pending},
 	})
-	for id, n := range map[string]int{first.ID: 1, done.Events[0].ID: 0, job(opened(1).Next, checkout.JobLook, 1).ID: 0} {
-		counts(t, "Jobs that were sent", n)(s.Jobs(t.Context(), checkout.JobFilter{ID: id, Sent: true, ProviderCode: "KOWHAI"}, 9))
-		counts(t, "Jobs that were sent to another", 0)(s.Jobs(t.Context(), checkout.JobFilter{ID: id, Sent: true, ProviderCode: "RIMU"}, 9))
+	settle(t, s, lease(t, s, done.Events[0].ID), checkout.Outcome{State: checkout.JobDropped})
+	for id, n := range map[string]int{first.ID: 1, done.Events[0].ID: 1, done.Events[1].ID: 0, job(opened(1).Next, checkout.JobLook, 1).ID: 0} {
+		counts(t, "Jobs of settled events", n)(s.Jobs(t.Context(), checkout.JobFilter{ID: id, Settled: true, ProviderCode: "KOWHAI"}, 9))
+		counts(t, "Jobs of settled events of another", 0)(s.Jobs(t.Context(), checkout.JobFilter{ID: id, Settled: true, ProviderCode: "RIMU"}, 9))
 	}
 	counts(t, "Events of another", 0)(s.Events(t.Context(), checkout.ListQuery{ProviderCode: "TOTARA", Limit: 9}))
 }

@@ -342,7 +342,7 @@ func (j *job) admitted(f checkout.JobFilter) bool {
 		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, j.Job.Kind)) &&
 		(f.State == "" || f.State == j.State) &&
 		(f.ProviderCode == "" || f.ProviderCode == j.Job.ProviderCode) &&
-		(!f.Sent || j.Job.Kind == checkout.JobDeliver && (j.State == checkout.JobDone || j.State == checkout.JobDead)) &&
+		(!f.Settled || j.Job.Kind == checkout.JobDeliver && j.State != checkout.JobPending) &&
 		(f.OrderID == "" || f.OrderID == j.Job.OrderID) &&
 		(f.CheckoutID == "" || f.CheckoutID == j.Job.CheckoutID) &&
 		!j.Job.CreatedAt.Before(stored(f.CreatedSince)) &&

@@ -155,10 +155,8 @@ const ofEvent = `(provider_code, id) IN (SELECT j.provider_code, j.checkout_id F
 
 var (
 	eventLookups = []lookup{
-		{checkout.ByEvent, ofEvent + `state IN ('done', 'dead'))`},
+		{checkout.ByEvent, ofEvent + `state IN ('done', 'dead', 'dropped'))`},
 		{checkout.ByEvent, ofEvent + `state = 'pending')`},
-		// Without an index, for which a create would pay: the provider has no destination.
-		{checkout.ByEvent, ofEvent + `state = 'dropped')`},
 	}
 	requestLookups = []lookup{
 		{checkout.ByRequest, `request_id = ? AND search_name IS NOT NULL`},
