@@ -2,8 +2,6 @@ package ops
 
 import (
 	"context"
-	"iter"
-	"maps"
 	"math"
 	"strconv"
 	"time"
@@ -23,8 +21,8 @@ const namespace = "provider_checkout"
 // Metrics counts what a service does. It is safe for concurrent use.
 type Metrics struct {
 	registerer prometheus.Registerer
-	counters   map[service.Count]counter
-	setups     map[checkout.MomentKind]counter
+	single     map[service.Count]prometheus.Counter
+	byProvider map[any]*prometheus.CounterVec // by service.Count or checkout.MomentKind
 	requests   *prometheus.CounterVec
 	durations  *prometheus.HistogramVec
 	refusals   *prometheus.CounterVec
@@ -32,21 +30,6 @@ type Metrics struct {
 	retries    *prometheus.CounterVec
 	asked      *prometheus.CounterVec
 	answers    *prometheus.HistogramVec
-}
-
-// counter is a series, or with a provider's code as its last label a series for each provider.
-type counter struct {
-	*prometheus.CounterVec
-	labels     []string
-	byProvider bool
-}
-
-// of returns the counter of a provider.
-func (c counter) of(provider string) prometheus.Counter {
-	if c.byProvider {
-		return c.WithLabelValues(append(c.labels[:len(c.labels):len(c.labels)], provider)...)
-	}
-	return c.WithLabelValues(c.labels...)
 }
 
 // NewRegistry returns a registry with the metrics of Go and of the process, for a program that has none of its own.
@@ -60,10 +43,8 @@ func NewRegistry() *prometheus.Registry {
 // each need labels of their own (prometheus.WrapRegistererWith).
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := factory{promauto.With(r)}
-	return &Metrics{
+	m := &Metrics{
 		registerer: r,
-		counters:   in.counters(),
-		setups:     in.setups(),
 		requests:   in.count("http_requests_total", "Requests to the public listener that were answered.", "method", "route", "status"),
 		durations: in.time("http_request_duration_seconds", "How long requests took, the delivery of their events included.",
 			"method", "route"),
@@ -75,6 +56,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		asked:   in.count("processor_requests_total", "Requests to the processor, further attempts included.", "operation", "outcome"),
 		answers: in.time("processor_request_duration_seconds", "How long the processor took to answer.", "operation"),
 	}
+	m.addCounters(in)
+	return m
 }
 
 // factory makes the metrics of this package.
@@ -89,86 +72,82 @@ func (f factory) time(name, help string, labels ...string) *prometheus.Histogram
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, labels)
 }
 
-// setups returns a counter for each step of payers' setups, by the moment that tells of it.
-func (f factory) setups() map[checkout.MomentKind]counter {
-	vec := f.count("setups_total", "Steps of payers: the page was opened, the terms accepted, the direct debit set up, or not.",
-		"step", "provider")
-	return map[checkout.MomentKind]counter{
-		checkout.MomentOpened:      {vec, []string{"opened"}, true},
-		checkout.MomentPressed:     {vec, []string{"pressed"}, true},
-		checkout.MomentSetupDone:   {vec, []string{"done"}, true},
-		checkout.MomentSetupFailed: {vec, []string{"failed"}, true},
-	}
-}
-
-// counters returns a counter for everything that the service counts.
-func (f factory) counters() map[service.Count]counter {
-	count := func(name, help string) counter { return counter{f.count(name, help), nil, false} }
+// addCounters adds the counters of everything that the service counts, and of the steps of payers' setups. A series that has no provider
+// begins at once, so that its first increase is seen.
+func (m *Metrics) addCounters(f factory) {
 	creates := f.count("creates_total", "Checkouts that were opened.", "provider")
 	replays := f.count("replays_total", "Creates that found the checkout that they opened before.", "provider")
 	confirms := f.count("confirms_total", "Confirms that were answered with success.", "confirm", "provider")
 	deliveries := f.count("deliveries_total", "Events by their outcome.", "outcome", "provider")
+	setups := f.count("setups_total", "Steps of payers: the page was opened, the terms accepted, the direct debit set up, or not.",
+		"step", "provider")
+	of := func(vec *prometheus.CounterVec, label, value string) *prometheus.CounterVec {
+		return vec.MustCurryWith(prometheus.Labels{label: value})
+	}
+	m.byProvider = map[any]*prometheus.CounterVec{
+		service.CountCreate: creates,
+		service.CountReplay: replays,
+
+		service.CountConfirm:         of(confirms, "confirm", "first"),
+		service.CountRepeatedConfirm: of(confirms, "confirm", "repeated"),
+
+		service.CountDelivered:     of(deliveries, "outcome", "delivered"),
+		service.CountFailed:        of(deliveries, "outcome", "failed"),
+		service.CountNotConfigured: of(deliveries, "outcome", "not_configured"),
+
+		checkout.MomentOpened:      of(setups, "step", "opened"),
+		checkout.MomentPressed:     of(setups, "step", "pressed"),
+		checkout.MomentSetupDone:   of(setups, "step", "done"),
+		checkout.MomentSetupFailed: of(setups, "step", "failed"),
+	}
 	steps := f.count("crm_steps_total", "Attempts at what checkouts wait for in a CRM outside of the store, by their outcome.",
 		"outcome")
 	notices := f.count("notices_total", "Notices to payers by their outcome; put_off is an attempt that another follows.", "outcome")
 	ended := f.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.",
 		"status")
-	all := map[service.Count]counter{
-		service.CountCreate: {creates, nil, true},
-		service.CountReplay: {replays, nil, true},
+	alone := func(name, help string) prometheus.Counter { return f.count(name, help).WithLabelValues() }
+	m.single = map[service.Count]prometheus.Counter{
+		service.CountStepDone:    steps.WithLabelValues("done"),
+		service.CountStepUnknown: steps.WithLabelValues("unknown"),
+		service.CountStepRefused: steps.WithLabelValues("refused"),
 
-		service.CountConfirm:         {confirms, []string{"first"}, true},
-		service.CountRepeatedConfirm: {confirms, []string{"repeated"}, true},
+		service.CountNoticeSent:    notices.WithLabelValues("sent"),
+		service.CountNoticePutOff:  notices.WithLabelValues("put_off"),
+		service.CountNoticeFailed:  notices.WithLabelValues("failed"),
+		service.CountNoticeDropped: notices.WithLabelValues("dropped"),
 
-		service.CountDelivered:     {deliveries, []string{"delivered"}, true},
-		service.CountFailed:        {deliveries, []string{"failed"}, true},
-		service.CountNotConfigured: {deliveries, []string{"not_configured"}, true},
+		service.CountMandateFailed:    ended.WithLabelValues("failed"),
+		service.CountMandateCancelled: ended.WithLabelValues("cancelled"),
+		service.CountMandateExpired:   ended.WithLabelValues("expired"),
+		service.CountMandateBlocked:   ended.WithLabelValues("blocked"),
 
-		service.CountStepDone:    {steps, []string{"done"}, false},
-		service.CountStepUnknown: {steps, []string{"unknown"}, false},
-		service.CountStepRefused: {steps, []string{"refused"}, false},
+		service.CountClocksApart: alone("evidence_clocks_apart_total", "Looks at the evidence log that found clocks more than two minutes apart."),
+		service.CountNotSealed:   alone("evidence_seal_failures_total", "Attempts to seal the evidence log that failed."),
 
-		service.CountNoticeSent:    {notices, []string{"sent"}, false},
-		service.CountNoticePutOff:  {notices, []string{"put_off"}, false},
-		service.CountNoticeFailed:  {notices, []string{"failed"}, false},
-		service.CountNoticeDropped: {notices, []string{"dropped"}, false},
-
-		service.CountMandateFailed:    {ended, []string{"failed"}, false},
-		service.CountMandateCancelled: {ended, []string{"cancelled"}, false},
-		service.CountMandateExpired:   {ended, []string{"expired"}, false},
-		service.CountMandateBlocked:   {ended, []string{"blocked"}, false},
-
-		service.CountClocksApart: count("evidence_clocks_apart_total", "Looks at the evidence log that found clocks more than two minutes apart."),
-		service.CountNotSealed:   count("evidence_seal_failures_total", "Attempts to seal the evidence log that failed."),
-
-		service.CountRecovery: count("recoveries_total", "Events that their request left and that were settled after all."),
+		service.CountRecovery: alone("recoveries_total", "Events that their request left and that were settled after all."),
 	}
-	for _, c := range all {
-		if !c.byProvider {
-			c.of("") // so that its first increase is seen
-		}
-	}
-	return all
 }
 
 // begin has the counters of a provider begin at 0, so that their first increases are seen.
 func (m *Metrics) begin(provider string) {
-	for _, all := range []iter.Seq[counter]{maps.Values(m.counters), maps.Values(m.setups)} {
-		for c := range all {
-			if c.byProvider {
-				c.of(provider)
-			}
-		}
+	for _, vec := range m.byProvider {
+		vec.WithLabelValues(provider)
 	}
 }
 
 // Count counts. Pass it as service.Config.Count.
-func (m *Metrics) Count(c service.Count, provider string) { m.counters[c].of(provider).Inc() }
+func (m *Metrics) Count(c service.Count, provider string) {
+	if vec, ok := m.byProvider[c]; ok {
+		vec.WithLabelValues(provider).Inc()
+		return
+	}
+	m.single[c].Inc()
+}
 
 // Note counts the steps of payers' setups. Pass it as service.Config.Noted.
 func (m *Metrics) Note(_ context.Context, n checkout.Noted) {
-	if c, ok := m.setups[n.Moment.Kind]; ok {
-		c.of(n.ProviderCode).Inc()
+	if vec, ok := m.byProvider[n.Moment.Kind]; ok {
+		vec.WithLabelValues(n.ProviderCode).Inc()
 	}
 }
 
