@@ -149,8 +149,8 @@ func (a *api) routes() http.Handler {
 	r.On("GET "+one, a.called(a.checkout))
 	r.On("POST "+one+"/confirm", a.called(a.confirm))
 	r.On("POST "+one+"/cancel", a.called(a.cancel))
-	r.On("GET "+eventsPath, a.called(a.events))
-	r.On("GET /v1/enrolments", a.called(a.enrolments))
+	r.On("GET "+eventsPath, a.called(listed(false, a.app.Events, toEventsWire)))
+	r.On("GET /v1/enrolments", a.called(listed(true, a.app.Enrolments, toEnrolmentsWire)))
 	r.On("POST "+eventsPath+"/{eventId}/redeliver", a.called(a.redeliver))
 
 	r.NotFoundHandler = a.unrouted(a.pages.NotFound,

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -16,28 +17,17 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-func (a *api) events(r *http.Request, caller service.Caller) (answer, error) {
-	list, err := toList(r, false)
-	if err != nil {
-		return answer{}, err
+// listed returns the handler of a list: read reads a page of it.
+func listed[T, W any](enrolments bool, read func(context.Context, service.Caller, checkout.List) ([]T, error),
+	toWire func([]T, checkout.Cursor) W) func(*http.Request, service.Caller) (answer, error) {
+	return func(r *http.Request, caller service.Caller) (answer, error) {
+		list, err := toList(r, enrolments)
+		if err != nil {
+			return answer{}, err
+		}
+		page, err := read(r.Context(), caller, list)
+		return answer{status: http.StatusOK, body: toWire(page, list.After.Value)}, err
 	}
-	page, err := a.app.Events(r.Context(), caller, list)
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusOK, body: toEventsWire(page, list.After.Value)}, nil
-}
-
-func (a *api) enrolments(r *http.Request, caller service.Caller) (answer, error) {
-	list, err := toList(r, true)
-	if err != nil {
-		return answer{}, err
-	}
-	page, err := a.app.Enrolments(r.Context(), caller, list)
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusOK, body: toEnrolmentsWire(page, list.After.Value)}, nil
 }
 
 func (a *api) redeliver(r *http.Request, caller service.Caller) (answer, error) {
