@@ -66,7 +66,8 @@ func Serve(ctx context.Context, c Config) error {
 	server := New(c.Handler, c.Log)
 	server.ConnState = listener.countConns
 	defer server.Close()
-	served := start(server, listener)
+	served := make(chan error, 1)
+	go func() { served <- serve(server, listener) }()
 	ended := make(chan error, len(c.Private))
 	for _, p := range c.Private {
 		defer c.startPrivate(ctx, p, ended)()
@@ -199,13 +200,6 @@ func followedFrom(ctx context.Context, requestID string) []slog.Attr {
 		return nil
 	}
 	return []slog.Attr{slog.String("request_id", requestID)}
-}
-
-// start serves on ln. The channel receives the error with which the server ends.
-func start(server *http.Server, ln net.Listener) <-chan error {
-	ended := make(chan error, 1)
-	go func() { ended <- serve(server, ln) }()
-	return ended
 }
 
 // serve serves on ln, and returns the error with which that ends.
