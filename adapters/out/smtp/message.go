@@ -15,7 +15,7 @@ import (
 func (n *Notifier) message(notice checkout.PayerNotice) (*mail.Msg, error) {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	m.FromMailAddress(&n.from)
-	if ascii(notice.To.Name) {
+	if standsAsItIs(notice.To.Name) {
 		m.ToMailAddress(&netmail.Address{Name: notice.To.Name, Address: notice.To.Email})
 	} else {
 		m.SetGenHeaderPreformatted(mail.Header(mail.HeaderTo), encodedWords(notice.To.Name)+"\r\n "+envelope(notice.To.Email))
@@ -23,7 +23,7 @@ func (n *Notifier) message(notice checkout.PayerNotice) (*mail.Msg, error) {
 	if notice.ReplyTo != "" {
 		m.ReplyToMailAddress(&netmail.Address{Address: notice.ReplyTo})
 	}
-	if subject := oneLine(notice.Subject); ascii(subject) {
+	if subject := oneLine(notice.Subject); standsAsItIs(subject) {
 		m.Subject(subject)
 	} else {
 		m.SetGenHeaderPreformatted(mail.HeaderSubject, encodedWords(subject))
@@ -77,6 +77,9 @@ func envelope(address string) string { return (&netmail.Address{Address: address
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
 }
+
+// standsAsItIs reports whether a text means itself in a header: it is ASCII and has nothing that a mail program would decode.
+func standsAsItIs(text string) bool { return ascii(text) && !strings.Contains(text, "=?") }
 
 func ascii(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r > 0x7f })

@@ -119,6 +119,24 @@ func TestAMessageArrivesAsItWasWritten(t *testing.T) {
 	}
 }
 
+// A mail program would show a text that looks encoded as something else than the payer's name.
+func TestATextThatLooksEncodedIsShownAsItIs(t *testing.T) {
+	const name = "=?utf-8?q?=0D=0ABcc:evil@x?="
+	s := serve(t)
+	sent := notice()
+	sent.Subject, sent.To.Name = "For "+name, name
+	if _, err := s.through(t, Options{User: "plans", Password: "s3cret"}).Notify(t.Context(), sent); err != nil {
+		t.Fatal(err)
+	}
+	m := read(t, s.take()[0])
+	if to, err := m.Header.AddressList("To"); err != nil || len(to) != 1 || to[0].Name != name {
+		t.Errorf("To is read as %v, %v; want %s", to, err, name)
+	}
+	if got, err := header.DecodeHeader(m.Header.Get("Subject")); err != nil || got != "For "+name {
+		t.Errorf("the subject is read as %q, %v", got, err)
+	}
+}
+
 func TestAFieldOfTheHeaderBeginsOnItsFirstLine(t *testing.T) {
 	for _, text := range []string{"Your plan at Kōwhai", strings.Repeat("Ā", 60), "一年制護理學文憑課程的付款計劃協議書已經簽訂", "李 " + strings.Repeat("a", 80),
 		"Your payment plan at a school with a name that is long, but in ASCII alone from beginning to end", "🧑🏽‍🎓" + strings.Repeat("é🧑", 20)} {
