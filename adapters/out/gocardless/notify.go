@@ -9,13 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"os"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -36,18 +37,20 @@ type ReceiverOptions struct {
 	Processor *Processor
 	Secrets   [][]byte // of the webhook endpoint; while it is rotated, the old one too
 	// Notified stores notifications, each of which is then handled once: Service.Notified.
-	Notified func(context.Context, []checkout.Notification) error
-	Report   func(ctx context.Context, err error) // called with every failure that the answer does not tell
-	Now      func() time.Time
-	Received func(verified bool) // called with every notification, concurrently; it must not block
+	Notified  func(context.Context, []checkout.Notification) error
+	Report    func(ctx context.Context, err error) // called with every failure that the answer does not tell
+	Now       func() time.Time
+	Received  func(verified bool) // called with every notification, concurrently; it must not block
+	RateLimit float64             // of notifications that are not GoCardless', a second from one client network, up to 1; 0 for no limit
 }
 
 // Receiver takes GoCardless' notifications. It is the handler of WebhookPath; Reconcile is a task that brings lost
 // notifications.
 type Receiver struct {
 	ReceiverOptions
-	reading chan struct{} // one for each body that is being read
-	warned  atomic.Int64  // when a bad signature was last reported, in milliseconds
+	bad     *web.Limiter // of notifications that are not GoCardless', by client network
+	warned  atomic.Int64 // when a bad signature was last reported, in milliseconds
+	reading readings
 }
 
 // NewReceiver returns a receiver.
@@ -61,13 +64,10 @@ func NewReceiver(o ReceiverOptions) (*Receiver, error) {
 	if o.Received == nil {
 		o.Received = func(bool) {}
 	}
-	return &Receiver{ReceiverOptions: o, reading: make(chan struct{}, maxReading)}, nil
+	return &Receiver{ReceiverOptions: o, bad: web.NewLimiter(min(o.RateLimit, 1), o.Now)}, nil
 }
 
-const (
-	minSecret  = 16
-	maxReading = 32 // bodies at once: they bound the memory that strangers can take
-)
+const minSecret = 16
 
 // CheckWebhookSecrets returns nil if these can be the secrets of a receiver.
 func CheckWebhookSecrets(secrets [][]byte) error {
@@ -89,34 +89,22 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(r.receive(w, req))
 }
 
-// receive returns the status of the answer. What cannot be a signature is refused before the body is read.
+// receive returns the status of the answer. A client network from which much comes that is not GoCardless' is told so; GoCardless'
+// own gets in from there too, for all that a server sees of a client may be a proxy.
 func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (status int) {
 	if req.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return http.StatusMethodNotAllowed
 	}
-	signature, err := hex.DecodeString(req.Header.Get("Webhook-Signature"))
-	if err != nil || len(signature) != sha256.Size {
+	client := web.ClientNet(req.Context())
+	body, refused := r.signedBody(w, req, client)
+	if refused != 0 {
 		r.Received(false)
-		return statusBadSignature
-	}
-	select {
-	case r.reading <- struct{}{}:
-		defer func() { <-r.reading }()
-	default:
-		w.Header().Set("Retry-After", "1")
-		return http.StatusServiceUnavailable
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxNotification))
-	switch {
-	case errors.As(err, new(*http.MaxBytesError)):
-		return http.StatusRequestEntityTooLarge
-	case err != nil:
-		return http.StatusBadRequest
-	case !r.signed(body, signature):
-		r.Received(false)
-		r.warnOfSignature(req.Context())
-		return statusBadSignature
+		if _, ok := r.bad.Allow(client); !ok {
+			w.Header().Set("Retry-After", "1")
+			return http.StatusTooManyRequests
+		}
+		return refused
 	}
 	r.Received(true)
 	var notification notificationWire
@@ -134,6 +122,27 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (status int
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusNoContent
+}
+
+// signedBody returns a body with a signature of GoCardless', or returns the status of the refusal.
+func (r *Receiver) signedBody(w http.ResponseWriter, req *http.Request, client string) (body []byte, refused int) {
+	signature, err := hex.DecodeString(req.Header.Get("Webhook-Signature"))
+	if err != nil || len(signature) != sha256.Size {
+		return nil, statusBadSignature
+	}
+	body, err = r.reading.read(w, req, client)
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, http.StatusRequestEntityTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, http.StatusRequestTimeout
+	case err != nil:
+		return nil, http.StatusBadRequest
+	case !r.signed(body, signature):
+		r.warnOfSignature(req.Context())
+		return nil, statusBadSignature
+	}
+	return body, 0
 }
 
 // errSignature is reported once in a while: strangers could fill the log with it.

@@ -1,10 +1,12 @@
 package gocardless_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -12,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -186,5 +190,104 @@ func TestNotificationThatChangesNothingIsIgnored(t *testing.T) {
 	}
 	if got := r.about(); got != "BRQ2 BRQ3 MD2" {
 		t.Errorf("notified of %q; want BRQ2, BRQ3 and MD2 alone", got)
+	}
+}
+
+// strangers opens connections with a body that never ends, under a signature that could be GoCardless'.
+func strangers(t *testing.T, server *httptest.Server, n int) (connections []net.Conn) {
+	t.Helper()
+	for range n {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		_, err = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nWebhook-Signature: %064d\r\nContent-Length: 1000\r\n\r\n{", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		connections = append(connections, conn)
+	}
+	return connections
+}
+
+func newReceiver(t *testing.T, rateLimit float64) *gocardless.Receiver {
+	t.Helper()
+	b := newBench(t)
+	receiver, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: b.Processor, Secrets: [][]byte{[]byte(secret)},
+		Notified: func(context.Context, []checkout.Notification) error { return nil },
+		Report:   func(context.Context, error) {}, Now: b.sim.Now, RateLimit: rateLimit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receiver
+}
+
+func TestBodiesThatNeverEndKeepNoNotificationOut(t *testing.T) {
+	server := httptest.NewServer(newReceiver(t, 100))
+	defer server.Close()
+	body := fulfilled("EV1")
+	for round := range 5 {
+		strangers(t, server, 40)
+		for range 4 {
+			req, err := http.NewRequest(http.MethodPost, server.URL, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Webhook-Signature", gocardlesstest.Sign([]byte(body), secret))
+			resp, err := server.Client().Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusNoContent {
+				t.Errorf("round %d: GoCardless' own notification is answered %d, want 204", round, resp.StatusCode)
+			}
+		}
+	}
+	server.CloseClientConnections()
+}
+
+// A body has two seconds. GoCardless sends it at once.
+func TestABodyThatNeverEndsIsCutOff(t *testing.T) {
+	testlevel.Full(t)
+	server := httptest.NewServer(newReceiver(t, 0))
+	defer server.Close()
+	began := time.Now()
+	answer, err := http.ReadResponse(bufio.NewReader(strangers(t, server, 1)[0]), nil)
+	if err != nil || answer.StatusCode != http.StatusRequestTimeout {
+		t.Fatalf("answered %v, %v; want 408", answer, err)
+	}
+	if took := time.Since(began); took < time.Second || took > 4*time.Second {
+		t.Errorf("cut off after %s, want 2 s", took)
+	}
+}
+
+// Whoever sends many notifications that are not GoCardless' is told to slow down. What is GoCardless' is taken all the same: a proxy
+// may send both.
+func TestBadSignaturesOfAClientAreLimited(t *testing.T) {
+	receiver := newReceiver(t, 100)
+	body := fulfilled("EV1")
+	post := func(remote, signature string) int {
+		w := httptest.NewRecorder()
+		req := httptest.NewRequest(http.MethodPost, gocardless.WebhookPath, strings.NewReader(body))
+		req.RemoteAddr = remote
+		req.Header.Set("Webhook-Signature", signature)
+		web.Wrap(web.Options{}.Complete(), receiver, nil).ServeHTTP(w, req)
+		return w.Code
+	}
+	forged, own := strings.Repeat("0", 64), gocardlesstest.Sign([]byte(body), secret)
+	statuses := map[int]int{}
+	for range 300 {
+		statuses[post("192.0.2.1:1", forged)]++
+	}
+	if statuses[498] != 2 || statuses[http.StatusTooManyRequests] != 298 {
+		t.Errorf("300 bad signatures of one client are answered %v, want 498 twice and then 429", statuses)
+	}
+	if got := post("192.0.2.2:1", forged); got != 498 {
+		t.Errorf("a bad signature of another client is answered %d, want 498", got)
+	}
+	if got := post("192.0.2.1:1", own); got != http.StatusNoContent {
+		t.Errorf("GoCardless' own notification is answered %d beside the bad ones, want 204", got)
 	}
 }

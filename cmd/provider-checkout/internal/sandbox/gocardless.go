@@ -39,7 +39,7 @@ func (s *Sandbox) simulate(t testing.TB, c *service.Config) {
 // receive has the service take the simulator's notifications, and work in the background, until the test ends.
 func (s *Sandbox) receive(t testing.TB, svc *service.Service) {
 	t.Helper()
-	receiver, err := site.NewReceiver(svc, site.GoCardless{Processor: s.processor, WebhookSecrets: [][]byte{[]byte(WebhookSecret)}}, s.Options.Log)
+	receiver, err := site.NewReceiver(svc, site.GoCardless{Processor: s.processor, WebhookSecrets: [][]byte{[]byte(WebhookSecret)}}, s.Options.RateLimit, s.Options.Log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func New(c Config) (*Site, error) {
 	if c.GoCardless != nil {
 		g := *c.GoCardless
 		g.received = c.Metrics.CountWebhooks()
-		if receiver, err = NewReceiver(svc, g, c.Log); err != nil {
+		if receiver, err = NewReceiver(svc, g, c.RateLimit, c.Log); err != nil {
 			return nil, err
 		}
 		measure(c.Metrics, svc, c.GoCardless.Processor, receiver)
@@ -178,7 +178,7 @@ func (s *Site) addDesk(c Config) error {
 }
 
 // NewReceiver returns the receiver of GoCardless' notifications for a service.
-func NewReceiver(svc *service.Service, g GoCardless, log *slog.Logger) (*gocardless.Receiver, error) {
+func NewReceiver(svc *service.Service, g GoCardless, rateLimit float64, log *slog.Logger) (*gocardless.Receiver, error) {
 	return gocardless.NewReceiver(gocardless.ReceiverOptions{
 		Processor: g.Processor,
 		Secrets:   g.WebhookSecrets,
@@ -186,8 +186,9 @@ func NewReceiver(svc *service.Service, g GoCardless, log *slog.Logger) (*gocardl
 		Report: func(ctx context.Context, err error) {
 			log.LogAttrs(ctx, slog.LevelWarn, "handle notifications", slog.Any("error", err))
 		},
-		Now:      time.Now,
-		Received: g.received,
+		Now:       time.Now,
+		Received:  g.received,
+		RateLimit: rateLimit,
 	})
 }
 
