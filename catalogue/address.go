@@ -11,14 +11,16 @@ import (
 // maxURL is the longest URL, in bytes, that every browser and proxy takes.
 const maxURL = 2048
 
-// receiver checks the address that events are sent to: https, or http in the sandbox; in production on port 443 or
-// one from 1024 up, since the other low ports belong to other protocols.
+// receiver checks the address that events are sent to: https, or http in the sandbox; on port 443 or one from 1024 up, since the
+// other low ports belong to other protocols, unless it is within the reach of a sandbox alone.
 func (f *faults) receiver(place, text string, sandbox bool) {
 	u, fault := parseURL(text)
 	switch {
 	case fault != "":
 		f.add(place, "%s", fault)
-	case u.Scheme == "https" && !sandbox && !isEventPort(u.Port()):
+	case isReserved(u.Hostname()), !sandbox && isLocal(u.Hostname()):
+		f.add(place, "must not name an address to which no events are sent")
+	case u.Scheme == "https" && !isEventPort(u.Port()) && !isLocal(u.Hostname()):
 		f.add(place, "must use port 443 or one from 1024 up")
 	case u.Scheme == "https", u.Scheme == "http" && sandbox:
 	case sandbox:
@@ -102,6 +104,37 @@ func isPort(u *url.URL) bool {
 	}
 	port, err := strconv.Atoi(u.Port())
 	return err == nil && 1 <= port && port <= 65535 && u.Port() == strconv.Itoa(port)
+}
+
+// isReserved reports whether a host is an address to which no server connects: of the link, of many hosts, or of a cloud's metadata.
+func isReserved(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	addr = addr.Unmap()
+	return err == nil && (addr.IsUnspecified() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || IsMetadata(addr))
+}
+
+// isLocal reports whether a host is the machine, or an address of a private network: see --allow-private-destinations.
+func isLocal(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	addr = addr.Unmap()
+	return host == "localhost" || err == nil && (addr.IsLoopback() || addr.IsPrivate())
+}
+
+// IsMetadata reports whether clouds serve at an address what their machines alone may know, credentials among it, and the address
+// stands in a range that is otherwise allowed: the public address of Azure's host, and addresses of other clouds that look private.
+func IsMetadata(addr netip.Addr) bool {
+	for _, cloud := range []string{
+		"168.63.129.16/32",       // Azure
+		"fd00:ec2::/32",          // AWS: metadata, credentials of pods, name and time servers
+		"fd20:ce::/32",           // Google
+		"fd00:c1::a9fe:a9fe/128", // Oracle
+		"fd00:42::42/128",        // Scaleway
+	} {
+		if netip.MustParsePrefix(cloud).Contains(addr) {
+			return true
+		}
+	}
+	return false
 }
 
 func isEventPort(port string) bool {

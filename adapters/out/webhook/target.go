@@ -7,11 +7,12 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"syscall"
 
 	"code.dny.dev/ssrf"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
 // The reasons for refusing a destination before it is dialled.
@@ -46,18 +47,6 @@ func portAllowed(port string) bool {
 	return err == nil && (n == 443 || n >= 1024)
 }
 
-// metadata returns the addresses at which clouds serve what their machines alone may know, credentials among it, and which
-// stand in ranges that are otherwise allowed: the public address of Azure's host, and addresses of other clouds that look private.
-func metadata() []netip.Prefix {
-	return []netip.Prefix{
-		netip.MustParsePrefix("168.63.129.16/32"),       // Azure
-		netip.MustParsePrefix("fd00:ec2::/32"),          // AWS: metadata, credentials of pods, name and time servers
-		netip.MustParsePrefix("fd20:ce::/32"),           // Google
-		netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // Oracle
-		netip.MustParsePrefix("fd00:42::42/128"),        // Scaleway
-	}
-}
-
 // newDialer returns a dialer that checks each address before it connects to it.
 func newDialer(o Options) *net.Dialer {
 	guard := []ssrf.Option{ssrf.WithAnyPort()} // parseTarget checks the port
@@ -72,14 +61,14 @@ func newDialer(o Options) *net.Dialer {
 				netip.MustParsePrefix("::1/128"),
 				netip.MustParsePrefix("fc00::/7")))
 	}
-	guardian, refused := ssrf.New(guard...), metadata()
+	guardian := ssrf.New(guard...)
 	return &net.Dialer{Timeout: timeout, Control: func(network, address string, c syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil {
 			return ssrf.ErrInvalidHostPort
 		}
 		ip := to.Addr().WithZone("")
-		if slices.ContainsFunc(refused, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+		if catalogue.IsMetadata(ip) {
 			return fmt.Errorf("%w: %s is a cloud's metadata service", ssrf.ErrProhibitedIP, ip)
 		}
 		return guardian.Safe(network, address, c)
