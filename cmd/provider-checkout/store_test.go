@@ -11,7 +11,7 @@ import (
 )
 
 func TestSecretsComeFromTheEnvironmentOrAFile(t *testing.T) {
-	first, second := strings.Repeat("a", 32), strings.Repeat("b", 40)
+	first, second := strings.Repeat("abcdefgh", 4), strings.Repeat("b", 40)
 	file := filepath.Join(t.TempDir(), "secrets")
 	if err := os.WriteFile(file, []byte(first+"\r\n"+second+"\n\n"), 0o600); err != nil {
 		t.Fatal(err)
