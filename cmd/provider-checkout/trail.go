@@ -90,10 +90,11 @@ func listEvidence(c *call) action {
 		if err != nil {
 			return err
 		}
+		failed := evidencelog.Texts(verdicts, evidencelog.Failed)
 		if forged > 0 {
-			fmt.Fprintf(c.Stderr, evidencelog.Forged+"\n", forged)
+			failed = append(failed, fmt.Sprintf(evidencelog.Forged, forged))
 		}
-		if failed := evidencelog.Texts(verdicts, evidencelog.Failed); len(failed) > 0 {
+		if len(failed) > 0 {
 			return errors.New(strings.Join(failed, "; "))
 		}
 		for _, v := range verdicts {

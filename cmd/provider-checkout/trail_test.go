@@ -135,15 +135,16 @@ func TestEvidenceListMarksWhatNobodyAttested(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, said := o.does(t, "evidence", "list", "--operations")
-	if strings.Count(out, "  FORGED  ") != 3 || strings.ContainsAny(out, "\x1b\r\u202e") || !strings.Contains(out, `entry "x\n", which this version cannot read`) {
+	got := try(t, nil, "", "evidence", "list", "--operations", "--store", "sqlite:"+o.path)
+	if out := got.stdout; strings.Count(out, "  FORGED  ") != 3 || strings.ContainsAny(out, "\x1b\r\u202e") || !strings.Contains(out, `entry "x\n", which this version cannot read`) {
 		t.Errorf("it prints\n%q", out)
 	}
-	if !strings.HasPrefix(said, "entries that were not recorded by a process with the operator's secret: 3\n") {
-		t.Errorf("it says %q", said)
+	if got.code != cli.ExitFailed || !strings.Contains(got.stderr, "entries that were not recorded by a process with the operator's secret: 3\n") {
+		t.Errorf("it ends with status %d and says %q", got.code, got.stderr)
 	}
-	if lines := o.lines(t); len(lines) != 4 || lines[0].Forged || !lines[1].Forged {
-		t.Errorf("as JSON they are %+v", lines)
+	got = try(t, nil, "", "evidence", "list", "--json", "--store", "sqlite:"+o.path)
+	if marks := strings.Count(got.stdout, `"forged":true`); got.code != cli.ExitFailed || strings.Count(got.stdout, "\n") != 4 || marks != 3 {
+		t.Errorf("as JSON they are %s, with status %d", got.stdout, got.code)
 	}
 }
 
