@@ -53,7 +53,7 @@ func floors() []floor {
 		{"floor 4", []string{"checkout/service", "checkout/service/operate"}, not(is("log", "log/slog")), onlyUUID,
 			"it reaches the outside through ports only, and reports failures by Config.Report", false},
 		{"the levels of tests", []string{"adapters/kit/testlevel"}, all, all, "", false},
-		{"the adapters' helpers", []string{"adapters/internal/*", "adapters/store/migration", "adapters/sim/apiclient", "adapters/sim/bankaccount", "adapters/sim/control", "adapters/sim/faults", "adapters/sim/simtest"},
+		{"the adapters' helpers", []string{"adapters/internal/*", "adapters/store/migration", "adapters/store/privatefile", "adapters/sim/apiclient", "adapters/sim/bankaccount", "adapters/sim/control", "adapters/sim/faults", "adapters/sim/simtest"},
 			all, all, "", false},
 		{"the stores' helpers", []string{"adapters/store/sqlstore"}, all, all, "", false},
 		{"floor 5", []string{"adapters/in/*", "adapters/in/*/internal/*", "adapters/out/*", "adapters/store/*", "adapters/kit/*", "adapters/sim/*"}, all, all, "", false},

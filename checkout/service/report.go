@@ -27,7 +27,7 @@ const (
 	OperationNotify   Operation = "notify payer"     // the notice is sent later, or was given up
 	OperationSeal     Operation = "seal evidence"    // what was agreed is on record, and is sealed later
 	OperationRetain   Operation = "erase old data"   // it is erased later
-	OperationHook     Operation = "call hook"        // Config.Checkpoint panicked, or hangs
+	OperationHook     Operation = "call hook"        // Config.Checkpoint failed, or hangs
 )
 
 // Severity says how much of an operator's attention a Failure needs.

@@ -93,7 +93,7 @@ func (s *sealer) inTurn(ctx context.Context, look func(context.Context) error) e
 func (s *sealer) keepNewest(ctx context.Context) {
 	tick := time.NewTicker(sealEvery)
 	defer tick.Stop()
-	for passed := ""; ; {
+	for passed, failing := "", false; ; {
 		last := false
 		select {
 		case <-ctx.Done():
@@ -104,8 +104,9 @@ func (s *sealer) keepNewest(ctx context.Context) {
 		var newest []byte
 		err := s.inTurn(ctx, func(context.Context) error { newest = s.newest; return nil })
 		if err == nil && len(newest) > 0 && string(newest) != passed {
-			passed = string(newest)
-			s.pass(ctx, newest)
+			if failing = !s.pass(ctx, newest, failing); !failing {
+				passed = string(newest)
+			}
 		}
 		if last {
 			return
@@ -113,16 +114,19 @@ func (s *sealer) keepNewest(ctx context.Context) {
 	}
 }
 
-// pass passes a checkpoint to Config.Checkpoint, and reports that the call panics or hangs.
-func (s *sealer) pass(ctx context.Context, newest []byte) {
+// pass passes a checkpoint to Config.Checkpoint, reports that the call hangs, or fails for the first time in a row, and returns
+// whether the checkpoint is kept.
+func (s *sealer) pass(ctx context.Context, newest []byte, failing bool) (kept bool) {
 	late := time.AfterFunc(keepLimit, func() {
 		s.reportUnlessStopped(ctx, Failure{Operation: OperationHook, Severity: Error,
 			Err: fmt.Errorf("the checkpoint is not kept after %s: sealing goes on, and later checkpoints wait until it is", keepLimit)})
 	})
 	defer late.Stop()
-	if err := within(ctx, keepLimit, func(ctx context.Context) error { s.cfg.Checkpoint(ctx, newest); return nil }); err != nil {
-		s.report(ctx, Failure{Operation: OperationHook, Severity: Error, Err: err})
+	err := within(ctx, keepLimit, func(ctx context.Context) error { return s.cfg.Checkpoint(ctx, newest) })
+	if err != nil && !failing {
+		s.report(ctx, Failure{Operation: OperationHook, Severity: Error, Err: fmt.Errorf("keep the newest checkpoint: %w", err)})
 	}
+	return err == nil
 }
 
 // notSealed is the reason why the log cannot be sealed, which has been reported.

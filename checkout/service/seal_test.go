@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -258,21 +259,23 @@ type kept struct {
 	mu    sync.Mutex
 	sizes []int64       // of the checkpoints
 	hangs chan struct{} // a call waits for it; nil if it does not
+	fails error         // of each call
 }
 
-func (k *kept) hook(keys evidence.Keys) func(context.Context, []byte) {
-	return func(_ context.Context, signed []byte) {
+func (k *kept) hook(keys evidence.Keys) func(context.Context, []byte) error {
+	return func(_ context.Context, signed []byte) error {
 		c, err := keys.Open(signed)
 		if err != nil {
 			panic(err)
 		}
 		k.mu.Lock()
 		k.sizes = append(k.sizes, c.Size)
-		hangs := k.hangs
+		hangs, fails := k.hangs, k.fails
 		k.mu.Unlock()
 		if hangs != nil {
 			<-hangs
 		}
+		return fails
 	}
 }
 
@@ -280,6 +283,12 @@ func (k *kept) all() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return fmt.Sprint(k.sizes)
+}
+
+func (k *kept) fail(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.fails = err
 }
 
 func (k *kept) hang(on chan struct{}) {
@@ -328,6 +337,30 @@ func TestAHookThatHangsHoldsUpNoSealing(t *testing.T) {
 	})
 }
 
+// A folder that is gone for a moment must not leave the file behind until something else is agreed.
+func TestACheckpointThatCouldNotBeKeptIsKeptWithinSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, change := keeping(t)
+		w := newWorld(t, change)
+		k.fail(errors.New("the folder is gone"))
+		w.record(t, w.config.Keyring.Attest(unattested("1", w.clock.now())))
+		defer w.background(t)()
+		time.Sleep(time.Minute)
+		w.wantReport(t, service.OperationHook, "", "the folder is gone")
+		failed := k.all()
+		k.fail(nil)
+		time.Sleep(15 * time.Second)
+		kept := k.all()
+		if kept == failed {
+			t.Error("the checkpoint is not passed again within 15 s")
+		}
+		time.Sleep(time.Minute)
+		if again := k.all(); again != kept {
+			t.Errorf("a checkpoint that is kept is passed again: %s, and then %s", kept, again)
+		}
+	})
+}
+
 // Each process has a file of its own, and the process that seals may be another each time.
 func TestEveryProcessKeepsTheNewestCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -370,7 +403,7 @@ func TestAStopWaitsForTheLastCheckpoint(t *testing.T) {
 				time.Sleep(time.Hour)
 			}, change, func(c *service.Config) {
 				keep := k.hook(c.Evidence)
-				c.Checkpoint = func(ctx context.Context, signed []byte) { time.Sleep(tt.hooked); keep(ctx, signed) }
+				c.Checkpoint = func(ctx context.Context, signed []byte) error { time.Sleep(tt.hooked); return keep(ctx, signed) }
 				c.Store = slowlySealing{c.Store, tt.sealing}
 			})
 		})

@@ -125,7 +125,8 @@ type Config struct {
 	// Checkpoint is called by Run, one call at a time, with the newest checkpoint of the evidence log: keep it where the store is
 	// not. Every process whose Evidence can sign calls it, also with what another one has signed, and when it starts. Sealing waits
 	// for no call; what is signed during a call is passed when the call has returned, the newest only. Optional.
-	Checkpoint func(ctx context.Context, signed []byte)
+	// After an error it is called again within seconds.
+	Checkpoint func(ctx context.Context, signed []byte) error
 }
 
 // Service runs checkouts. It is safe for concurrent use.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/user"
@@ -43,13 +42,16 @@ func backup(c *call) action {
 		if err != nil {
 			return err
 		}
-		said, copyStore := c.Stdout, sqlite.Backup
-		if *out == standard {
-			said, copyStore = c.Stderr, c.stream
-		}
 		line := progress.On(c.Stderr)
 		line.Show("copying and checking %s", path)
-		contents, err := copyStore(ctx, path, *out)
+		said := c.Stdout
+		var contents sqlite.Contents
+		if *out == standard {
+			said = c.Stderr
+			contents, err = sqlite.BackupTo(ctx, path, c.Stdout)
+		} else {
+			contents, err = sqlite.Backup(ctx, path, *out)
+		}
 		line.End()
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%s is there already; a backup never takes the place of a file", *out)
@@ -68,29 +70,6 @@ func backup(c *call) action {
 			keep("the evidence key", evidenceVariable, path+".evidence"))
 		return err
 	}
-}
-
-// stream writes a backup to standard output. It is made and checked in a temporary folder first: bytes that have left cannot be
-// taken back.
-func (c *call) stream(ctx context.Context, path, _ string) (sqlite.Contents, error) {
-	dir, err := os.MkdirTemp("", "backup-*")
-	if err != nil {
-		return sqlite.Contents{}, err
-	}
-	defer os.RemoveAll(dir)
-	whole := filepath.Join(dir, "backup.db")
-	contents, err := sqlite.Backup(ctx, path, whole)
-	if err != nil {
-		return contents, err
-	}
-	f, err := os.Open(whole)
-	if err != nil {
-		return contents, err
-	}
-	defer f.Close()
-	os.RemoveAll(dir) // a reader that goes away ends this process, which must leave no copy; the open file stays readable
-	_, err = io.Copy(c.Stdout, f)
-	return contents, err
 }
 
 // restore makes a SQLite store of a backup.
@@ -113,14 +92,16 @@ func restore(c *call) action {
 		if err != nil {
 			return err
 		}
-		from, remove, err := c.backupFile(*file)
-		if err != nil {
-			return err
-		}
-		defer remove()
 		line := progress.On(c.Stderr)
 		line.Show("checking and copying %s", inputName(*file))
-		contents, err := sqlite.Restore(ctx, from, path, secrets)
+		var contents sqlite.Contents
+		if *file == standard {
+			contents, err = sqlite.RestoreFrom(ctx, c.Stdin, path, secrets)
+		} else if err = mustExist(*file); err != nil {
+			err = fmt.Errorf("there is no backup at %s", *file)
+		} else {
+			contents, err = sqlite.Restore(ctx, *file, path, secrets)
+		}
 		line.End()
 		if err != nil {
 			return err
@@ -135,26 +116,6 @@ func restore(c *call) action {
 				Changes: []string{"+ " + summary(contents)}}))
 		})(ctx)
 	}
-}
-
-// backupFile returns a file, or a temporary file with the contents of standard input, and a function that removes that.
-func (c *call) backupFile(file string) (path string, remove func() error, err error) {
-	if file != standard {
-		if err := mustExist(file); err != nil {
-			return "", nil, fmt.Errorf("there is no backup at %s", file)
-		}
-		return file, func() error { return nil }, nil
-	}
-	f, err := os.CreateTemp("", "restore-*.db") // 0600
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() error { return os.Remove(f.Name()) }
-	_, err = io.Copy(f, c.Stdin)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return "", nil, errors.Join(err, remove())
-	}
-	return f.Name(), remove, nil
 }
 
 // afterRestore returns what is to be done before a restored store is served, a line each.

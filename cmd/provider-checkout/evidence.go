@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/timestamp"
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -98,11 +98,7 @@ func (s *server) keepEvidence(ctx context.Context, store ports.Evidence, c *site
 	if c.Service.KnownCheckpoint, err = s.knownCheckpoint(c.Service.Evidence); err != nil || s.checkpointFile == "" {
 		return err
 	}
-	c.Service.Checkpoint = func(ctx context.Context, signed []byte) {
-		if err := writePrivate(s.checkpointFile, signed); err != nil {
-			c.Log.LogAttrs(ctx, slog.LevelError, "keep checkpoint", slog.Any("error", err))
-		}
-	}
+	c.Service.Checkpoint = func(_ context.Context, signed []byte) error { return privatefile.Replace(s.checkpointFile, signed) }
 	return nil
 }
 
@@ -118,7 +114,7 @@ func (s *server) stamper() (*timestamp.Daily, error) {
 	if err != nil {
 		return nil, cli.UsageError(s.name("timestamp-url") + ": " + err.Error())
 	}
-	return &timestamp.Daily{Authority: authority, Folder: s.timestamps, Write: writePrivate, Now: time.Now}, nil
+	return &timestamp.Daily{Authority: authority, Folder: s.timestamps, Write: privatefile.Replace, Now: time.Now}, nil
 }
 
 // onLog returns the work of a command on the open store and its evidence log.

@@ -81,11 +81,9 @@ func keepCheckpoint(t *testing.T, s *sandbox.Sandbox, n int, path string) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	cfg := s.Config
-	cfg.Checkpoint = func(_ context.Context, signed []byte) {
+	cfg.Checkpoint = func(_ context.Context, signed []byte) error {
 		defer stop()
-		if err := os.WriteFile(path, signed, 0o600); err != nil {
-			t.Error(err)
-		}
+		return os.WriteFile(path, signed, 0o600)
 	}
 	svc, err := service.New(cfg)
 	if err != nil {

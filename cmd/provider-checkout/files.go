@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 )
 
 // standard stands for standard input or standard output where a command takes a file.
@@ -56,29 +54,5 @@ func (c *call) writeFile(path string, data []byte) error {
 		_, err := c.Stdout.Write(data)
 		return err
 	}
-	return writePrivate(path, data)
-}
-
-// writePrivate writes a file that only its owner may read and write. If it fails, path is as it was before.
-func writePrivate(path string, data []byte) error {
-	info, err := os.Lstat(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".*.tmp") // 0600
-	if err == nil {
-		defer os.Remove(f.Name()) // no effect once renamed
-		_, err = f.Write(data)
-		err = errors.Join(err, f.Sync(), f.Close())
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, cmp.Or(errors.Unwrap(err), err)) // without the temporary file's name
-	}
-	return nil
+	return privatefile.Replace(path, data)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/witness"
 	"github.com/provider-checkout/provider-checkout/adapters/out/witnesses"
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -38,7 +39,7 @@ func serveWitness(c *call) action {
 			return err
 		}
 		log := httpserver.NewLog(c.Stderr)
-		handler, err := witness.New(witness.Options{Logs: keys, Signer: signer, Folder: *state, Write: writePrivate, Log: log})
+		handler, err := witness.New(witness.Options{Logs: keys, Signer: signer, Folder: *state, Write: privatefile.Replace, Log: log})
 		if err != nil {
 			return err
 		}

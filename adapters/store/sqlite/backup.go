@@ -1,19 +1,23 @@
 package sqlite
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+	"modernc.org/sqlite/vfs"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
 
@@ -33,102 +37,99 @@ type Contents struct {
 // served meanwhile: what was acknowledged before Backup is called is in the copy, and no write waits for it. The copy is
 // one file, and complete or not there at all. The operator's secret is not part of it. ErrExist if there is a file.
 func Backup(ctx context.Context, path, out string) (Contents, error) {
+	if _, err := os.Lstat(out); err == nil { // before the work
+		return Contents{}, fmt.Errorf("back up store %s: %s: %w", path, out, fs.ErrExist)
+	}
+	return backUp(ctx, path, filepath.Dir(out), func(copied *privatefile.File) error { return copied.Publish(out) })
+}
+
+// BackupTo writes the same to a writer, once it is checked: bytes that have left cannot be taken back. The copy takes room in the
+// system's folder for temporary files meanwhile.
+func BackupTo(ctx context.Context, path string, w io.Writer) (Contents, error) {
+	return backUp(ctx, path, os.TempDir(), func(copied *privatefile.File) error {
+		_, err := io.Copy(w, io.NewSectionReader(copied, 0, math.MaxInt64))
+		return err
+	})
+}
+
+func backUp(ctx context.Context, path, folder string, finish func(*privatefile.File) error) (Contents, error) {
 	// A connection that may only read would leave a log beside a store that no process has open.
-	contents, err := copyStore(ctx, path, "rw", out)
+	db, err := openSource(ctx, path, "rw")
+	if err != nil {
+		return Contents{}, fmt.Errorf("back up store %s: %w", path, err)
+	}
+	defer db.Close()
+	contents, err := copyStore(ctx, db, folder, func(copied *privatefile.File, _ *sql.DB) error { return finish(copied) })
 	if err != nil {
 		return Contents{}, fmt.Errorf("back up store %s: %w", path, err)
 	}
 	return contents, nil
 }
 
-// copyStore copies the store at a path, which it opens in a mode, to a new file, which gets its own name when it is complete,
-// checked and on the disk.
-func copyStore(ctx context.Context, from, mode, out string, further ...func(ctx context.Context, copied *sql.DB) error) (Contents, error) {
-	if _, err := os.Lstat(out); err == nil {
-		return Contents{}, fmt.Errorf("%s: %w", out, fs.ErrExist)
+// openSource opens the store at a path to copy it.
+func openSource(ctx context.Context, path, mode string) (*sql.DB, error) {
+	if err := checkLog(ctx, path); err != nil {
+		return nil, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(out), ".*.partial") // 0600
+	p, err := placeOf(path)
 	if err != nil {
-		return Contents{}, err
+		return nil, err
 	}
-	temporary := f.Name()
-	defer func() {
-		for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
-			_ = os.Remove(temporary + suffix)
-		}
-	}()
-	contents, err := copyPages(ctx, from, mode, temporary)
-	if err == nil {
-		err = checkCopy(ctx, temporary, contents, further)
-	}
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return Contents{}, err
-	}
-	return contents, publish(temporary, out)
+	return openDB(p, mode, "busy_timeout(2000)", "trusted_schema(OFF)")
 }
 
-// publish gives a complete file its name, unless that is taken.
-func publish(temporary, name string) error {
-	err := os.Link(temporary, name)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
-		if _, taken := os.Lstat(name); taken == nil {
-			return fmt.Errorf("%s: %w", name, fs.ErrExist)
-		}
-		err = os.Rename(temporary, name)
-	}
-	if err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(name))
-}
-
-// pagesAtOnce is the number of pages that are copied between two looks whether the caller has given up.
-const pagesAtOnce = 4096
-
-// copyPages copies a snapshot of the store to an empty file, and returns what the snapshot holds. A transaction that reads
-// keeps the snapshot, so that the copy need not begin again when something is written.
-func copyPages(ctx context.Context, from, mode, to string) (contents Contents, err error) {
-	if err := checkLog(ctx, from); err != nil {
-		return contents, err
-	}
-	p, err := placeOf(from)
+// copyStore copies a store to a new file in a folder, checks the copy, and calls finish with it. The file has no name before, so
+// that a copy that is not finished stays nowhere.
+func copyStore(ctx context.Context, from *sql.DB, folder string, finish func(*privatefile.File, *sql.DB) error) (contents Contents, err error) {
+	f, err := privatefile.New(folder)
 	if err != nil {
 		return contents, err
 	}
-	db, err := openDB(p, mode, "busy_timeout(2000)", "trusted_schema(OFF)")
-	if err != nil {
+	defer f.Close()
+	if contents, err = copyPages(ctx, from, f); err != nil {
 		return contents, err
 	}
-	defer db.Close()
-	if err := checkFile(ctx, db); err != nil {
-		return contents, err
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return contents, mapError(err)
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, `BEGIN`); err != nil {
-		return contents, mapError(err)
-	}
-	if contents, err = readContents(ctx, conn); err != nil {
-		return contents, err
-	}
-	return contents, conn.Raw(func(c any) error {
-		backup, err := c.(interface {
-			NewBackup(to string) (*sqlite.Backup, error)
-		}).NewBackup(dsn(to, "rw", "synchronous(FULL)"))
-		if err != nil {
+	return contents, onFile(f.File, func(db *sql.DB) error {
+		if err := checkCopy(ctx, db, contents); err != nil {
 			return err
 		}
-		more := true
-		for more && err == nil {
-			if err = ctx.Err(); err == nil {
-				more, err = backup.Step(pagesAtOnce)
-			}
-		}
-		return errors.Join(err, backup.Finish())
+		return finish(f, db)
 	})
+}
+
+// copyPages copies a snapshot of the store to an empty file, which needs no log beside it, and returns what the snapshot holds.
+// The transaction that reads keeps the snapshot, so that the copy need not begin again when something is written.
+func copyPages(ctx context.Context, from *sql.DB, to io.Writer) (contents Contents, err error) {
+	if err := checkFile(ctx, from); err != nil {
+		return contents, err
+	}
+	tx, err := from.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return contents, mapError(err)
+	}
+	defer tx.Rollback()
+	if contents, err = readContents(ctx, tx); err != nil {
+		return contents, err
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT data FROM sqlite_dbpage`)
+	if err != nil {
+		return contents, mapError(err)
+	}
+	defer rows.Close()
+	pages := bufio.NewWriterSize(to, 1<<20)
+	for first := true; rows.Next(); first = false {
+		var page []byte
+		if err := rows.Scan(&page); err != nil {
+			return contents, mapError(err)
+		}
+		if first {
+			page[18], page[19] = 1, 1 // the file's format: no write-ahead log
+		}
+		if _, err := pages.Write(page); err != nil {
+			return contents, err
+		}
+	}
+	return contents, errors.Join(mapError(rows.Err()), pages.Flush())
 }
 
 func readContents(ctx context.Context, on interface {
@@ -148,17 +149,8 @@ func readContents(ctx context.Context, on interface {
 	return c, err
 }
 
-// checkCopy checks that a copy is whole and holds what it should, and makes it a file that needs no log beside it.
-func checkCopy(ctx context.Context, path string, want Contents, further []func(context.Context, *sql.DB) error) error {
-	db, err := sql.Open("sqlite", dsn(path, "rw", "trusted_schema(OFF)"))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	if err := setJournal(ctx, db, "delete"); err != nil {
-		return err
-	}
+// checkCopy checks that a copy is whole and holds what it should.
+func checkCopy(ctx context.Context, db *sql.DB, want Contents) error {
 	if err := quickCheck(ctx, db, `PRAGMA integrity_check(1)`); err != nil {
 		return err
 	}
@@ -176,10 +168,43 @@ func checkCopy(ctx context.Context, path string, want Contents, further []func(c
 	if got != want {
 		return fmt.Errorf("the copy holds %+v, and the store %+v", got, want)
 	}
-	for _, check := range further {
-		if err := check(ctx, db); err != nil {
-			return err
-		}
-	}
-	return db.Close()
+	return nil
 }
+
+// onFile calls read with a database of an open file, which need not have a name.
+func onFile(f *os.File, read func(*sql.DB) error) error {
+	name, system, err := vfs.New(only{f})
+	if err != nil {
+		return err
+	}
+	defer system.Close() // after the database
+	db, err := sql.Open("sqlite", dsn(onlyName, "ro", "trusted_schema(OFF)")+"&immutable=1&vfs="+name)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	return read(db)
+}
+
+// only is a file system with one open file.
+type only struct{ file *os.File }
+
+const onlyName = "store"
+
+// Open implements [fs.FS].
+func (o only) Open(name string) (fs.File, error) {
+	if name != onlyName {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return opened{io.NewSectionReader(o.file, 0, math.MaxInt64), o.file}, nil
+}
+
+// opened is the file, read from a place of its own.
+type opened struct {
+	io.ReadSeeker
+	file *os.File
+}
+
+func (o opened) Stat() (fs.FileInfo, error) { return o.file.Stat() }
+func (opened) Close() error                 { return nil } // its maker does

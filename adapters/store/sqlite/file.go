@@ -91,7 +91,7 @@ func setUp(ctx context.Context, db *sql.DB, path string) error {
 			return err
 		}
 	}
-	return setJournal(ctx, db, "wal")
+	return setJournal(ctx, db)
 }
 
 // openReaders opens the pool that reads. Each connection caches a megabyte of pages: with a quarter of that, reads are 5 %
@@ -125,15 +125,15 @@ func checkFile(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// setJournal sets the mode of the file's journal. SQLite leaves the mode as it is where it cannot change it.
-func setJournal(ctx context.Context, db *sql.DB, mode string) error {
+// setJournal turns write-ahead logging on. SQLite leaves the mode as it is where it cannot change it.
+func setJournal(ctx context.Context, db *sql.DB) error {
 	var got string
-	err := db.QueryRowContext(ctx, `PRAGMA journal_mode=`+mode).Scan(&got)
-	if err == nil && got != mode {
+	err := db.QueryRowContext(ctx, `PRAGMA journal_mode=wal`).Scan(&got)
+	if err == nil && got != "wal" {
 		err = fmt.Errorf("it stays %s", got)
 	}
 	if err != nil {
-		return fmt.Errorf("set the journal to %s: %w", mode, err)
+		return fmt.Errorf("set the journal to wal: %w", err)
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -111,33 +111,18 @@ func (c connector) join(ctx context.Context, conn driver.Conn) error {
 const room = 256 << 10
 
 // checkRoom returns an error unless there is room for further writes. A write of one page does not show it, because it may
-// fit into what the log has already. What is written here has no name, so that nothing is left of it.
+// fit into what the log has already.
 func checkRoom(folder string) error {
-	f, err := os.CreateTemp(folder, ".room-*")
+	f, err := privatefile.New(folder)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // the files are there, and the store can be written without making others
 	}
 	if err != nil {
 		return storageError{err}
 	}
-	removed := os.Remove(f.Name())
 	_, err = f.Write(make([]byte, room))
-	err = errors.Join(err, f.Close())
-	if removed != nil { // some systems remove no file that is open
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		return storageError{fmt.Errorf("no room for further writes: %w", err)}
 	}
 	return nil
-}
-
-// makePrivate keeps everybody but a file's owner and group from opening it, and reports whether they could. That the group
-// may is its owner's decision.
-func makePrivate(path string) (exposed bool, err error) {
-	info, err := os.Stat(path)
-	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o007 == 0 {
-		return false, err
-	}
-	return true, os.Chmod(path, info.Mode().Perm()&^0o007)
 }

@@ -87,15 +87,3 @@ func TestShortSecretFileIsRefused(t *testing.T) {
 	write(t, path+".secret", "short\n")
 	openFails(t, path, sqlite.Options{}, "at least 32")
 }
-
-func TestStartAfterAProcessWasKilledWhileItMadeTheSecret(t *testing.T) {
-	path := file(t)
-	write(t, path+".secret.new", "0123")
-	db := open(t, path, sqlite.Options{})
-	if secrets := db.Secrets(); len(secrets) != 1 || len(secrets[0]) != 64 {
-		t.Errorf("Secrets = %q, want one of 64 digits", secrets)
-	}
-	if _, err := os.Stat(path + ".secret.new"); err == nil {
-		t.Error("the temporary file is still there")
-	}
-}

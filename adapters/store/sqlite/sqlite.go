@@ -23,6 +23,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -137,7 +138,7 @@ func (db *DB) openReadOnly(ctx context.Context, own []migration.Migration) error
 // makePrivate keeps others from opening the files of the store, which somebody may have made before Open could.
 func (db *DB) makePrivate(onExposed func(path string)) error {
 	for _, suffix := range []string{"", "-wal", "-shm", secretSuffix} {
-		exposed, err := makePrivate(db.path + suffix)
+		exposed, err := privatefile.Protect(db.path + suffix)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // there is no secret beside it
 		case err != nil:

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
 
@@ -51,38 +51,14 @@ func OwnKeys(path string, newest []byte) (evidence.Keys, error) {
 		case len(newest) > 0:
 			return evidence.Keys{}, fmt.Errorf("%s is missing, and the evidence log was signed by the key %s: put that key back there, or give it", path, evidence.Signer(newest))
 		}
-		if err := makeKey(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		private, err := NewKey(KeyName)
+		if err == nil {
+			err = privatefile.Write(path, []byte(private+"\n"))
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return evidence.Keys{}, fmt.Errorf("make %s: %w", path, err)
 		}
 	}
-}
-
-// abandoned is the age of a temporary file that no process still writes.
-const abandoned = time.Second
-
-// makeKey makes a file with a new key. The error is fs.ErrExist while another process does. The temporary file has one name,
-// so that the next start removes it after a kill.
-func makeKey(path string) error {
-	private, err := NewKey(KeyName)
-	if err != nil {
-		return err
-	}
-	temporary := path + ".new"
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		time.Sleep(abandoned / 20)
-		if info, err := os.Stat(temporary); err == nil && time.Since(info.ModTime()) > abandoned {
-			return errors.Join(fs.ErrExist, os.Remove(temporary))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(private + "\n")
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
 }
 
 // ParseKeys reads keys that stand a line each, or with commas between.

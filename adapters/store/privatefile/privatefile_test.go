@@ -1,0 +1,157 @@
+package privatefile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// makers returns the ways to make a file: without a name, where the system can, and with a temporary one.
+func makers() map[string]func(folder string) (*File, error) {
+	return map[string]func(string) (*File, error){"as the system can": New, "with a temporary name": named}
+}
+
+func names(t *testing.T, folder string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+func TestAFileHasItsNameOnceItIsPublished(t *testing.T) {
+	for how, create := range makers() {
+		t.Run(how, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, "file")
+			f, err := create(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteString("text"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(path); err == nil {
+				t.Error("the file has its name before it is complete")
+			}
+			if err := f.Publish(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.Mode() != 0o600 || info.Size() != 4 {
+				t.Errorf("the file is %v, %v", info, err)
+			}
+			if left := names(t, folder); len(left) != 1 {
+				t.Errorf("the folder has %q, want the file alone", left)
+			}
+		})
+	}
+}
+
+func TestATakenNameStaysAsItIs(t *testing.T) {
+	for how, create := range makers() {
+		folder := t.TempDir()
+		path := filepath.Join(folder, "file")
+		if err := Write(path, []byte("first")); err != nil {
+			t.Fatal(err)
+		}
+		f, err := create(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Publish(path); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: Publish under a name that is taken: %v, want ErrExist", how, err)
+		}
+		f.Close()
+		if err := Write(path, []byte("second")); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("Write to a name that is taken: %v, want ErrExist", err)
+		}
+		if text, err := os.ReadFile(path); string(text) != "first" || len(names(t, folder)) != 1 {
+			t.Errorf("%s: the file has %q, %v; the folder %q", how, text, err, names(t, folder))
+		}
+	}
+}
+
+func TestReplace(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "file")
+	for _, text := range []string{"first", "second"} {
+		if err := Replace(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); string(got) != text || len(names(t, folder)) != 1 {
+			t.Errorf("the file has %q, %v; the folder %q", got, err, names(t, folder))
+		}
+	}
+	if err := Replace(folder, nil); err == nil || err.Error() != folder+" is not a regular file" {
+		t.Errorf("Replace of a folder: %v", err)
+	}
+	if err := Replace(filepath.Join(folder, "none", "file"), nil); err == nil ||
+		err.Error() != "write "+filepath.Join(folder, "none", "file")+": no such file or directory" {
+		t.Errorf("Replace in no folder: %v", err)
+	}
+}
+
+// A temporary name that a process has left which was killed goes with the next file in its folder, and that of a process at work stays.
+func TestAbandonedNamesAreRemoved(t *testing.T) {
+	folder := t.TempDir()
+	for name, age := range map[string]time.Duration{".1.partial": 2 * time.Hour, ".2.partial": 0, "backup.db": 2 * time.Hour} {
+		path := filepath.Join(folder, name)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-age))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := named(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if left := names(t, folder); len(left) != 2 || left[0] != ".2.partial" || left[1] != "backup.db" {
+		t.Errorf("%q are left", left)
+	}
+}
+
+func TestIsExposed(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "secrets")
+	path, link := filepath.Join(folder, "secret"), filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(path, nil, 0o600), os.Symlink(path, link)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(folder), 0o755); err != nil { // and those above it are the system's
+		t.Fatal(err)
+	}
+	if above := filepath.Dir(filepath.Dir(folder)); os.Chmod(above, 0o755) != nil {
+		t.Skip("the folders above are not this user's")
+	}
+	for _, tt := range []struct {
+		name         string
+		folder, file fs.FileMode
+		exposed      bool
+	}{
+		{"the owner alone", 0o755, 0o600, false},
+		{"the group of Kubernetes", 0o777, 0o440, false},
+		{"everybody", 0o755, 0o644, true},
+		{"everybody may write", 0o755, 0o602, true},
+		{"in a folder of the owner's", 0o700, 0o644, false},
+		{"in a folder that can be passed", 0o711, 0o444, true},
+	} {
+		if err := errors.Join(os.Chmod(folder, tt.folder), os.Chmod(path, tt.file)); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{path, link} {
+			if got, err := IsExposed(name); got != tt.exposed || err != nil {
+				t.Errorf("%s: IsExposed = %v, %v; want %v", tt.name, got, err, tt.exposed)
+			}
+		}
+	}
+}
