@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/settingsfile"
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
@@ -211,6 +212,23 @@ func (c *call) resolve(from source) (secretList, error) {
 		return secretList{from.Text, ",", from.name}, nil
 	}
 	return secretList{}, nil
+}
+
+// exposedFiles returns the files with secrets that every user of the machine can read, each after the setting that names it.
+func (c *call) exposedFiles() (exposed []string) {
+	variables := []string{cli.Variable(program, "store")}
+	for _, setting := range credentials() {
+		if !setting.open {
+			variables = append(variables, setting.variable)
+		}
+	}
+	for _, variable := range variables {
+		from, _ := c.source(variable)
+		if open, err := privatefile.IsExposed(from.File); from.File != "" && err == nil && open {
+			exposed = append(exposed, from.name+": "+from.File)
+		}
+	}
+	return exposed
 }
 
 // required returns the value of a credential, or an error that says that it is missing.

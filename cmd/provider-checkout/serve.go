@@ -18,6 +18,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/otlp"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/out/timestamp"
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -62,8 +63,16 @@ func (s *server) serve(ctx context.Context) error {
 		defer s.deskListener.Close()
 	}
 	log := httpserver.NewLogFrom(s.Stderr, s.logLevel)
-	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(),
-		onExposed: func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }})
+	for _, file := range s.exposedFiles() {
+		log.Warn("every user of this machine can read a secret: production refuses that", slog.String("file", file))
+	}
+	protected := func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }
+	if own, ok := s.ownEvidenceKey(); ok {
+		if exposed, err := privatefile.Protect(own); exposed && err == nil {
+			protected(own)
+		}
+	}
+	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(), onExposed: protected})
 	if err != nil {
 		return err
 	}
@@ -115,12 +124,21 @@ func (s *server) announce(ctx context.Context, log *slog.Logger, ln, private net
 	if chosen := s.terms.Chosen(); recorded || chosen != providerfile.ConsumerCredit {
 		log.Warn("terms profile", slog.String("profile", string(chosen)), slog.String("reason", s.terms.Reason), slog.Bool("recorded", recorded))
 	}
+	if private != nil && isPublic(private.Addr()) {
+		log.Warn("the public may reach the operator's listener, which asks for no key", slog.String("ops_addr", private.Addr().String()))
+	}
 	if s.deskListener != nil && s.desk.Issuer == "" {
 		log.Warn("whoever reaches the desk signs in as anybody: there is no issuer", slog.String("desk_url", s.desk.URL))
 	}
 	if missing := s.lacking(); s.terms.Profile != "" && len(missing) > 0 {
 		log.Warn("production would refuse these terms", slog.Any("missing", missing))
 	}
+}
+
+// isPublic reports whether more than the machine and private networks may reach an address.
+func isPublic(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && !tcp.IP.IsLoopback() && !tcp.IP.IsPrivate()
 }
 
 // checkTerms prints a line for each field of the terms of which the processor says otherwise, and returns an error if there are any.
@@ -255,6 +273,10 @@ func (s *server) outside() (outside, error) {
 		}
 	}
 	if s.environment == catalogue.Production {
+		for _, file := range s.exposedFiles() {
+			reasons = append(reasons, fmt.Errorf("%s can be read by every user of this machine: take the right from them (chmod o= FILE; of a "+
+				"Kubernetes secret, defaultMode 0440 with fsGroup)", file))
+		}
 		if secrets == nil && wrongSecrets == nil {
 			reasons = append(reasons, missing(secretVariable))
 		}

@@ -4,15 +4,19 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
@@ -147,5 +151,90 @@ func TestLogHasALeastLevel(t *testing.T) {
 		if code := run(t.Context(), []string{"serve", flag, value}, variables(nil), nil, io.Discard, io.Discard); code != cli.ExitUsage {
 			t.Errorf("%s %s: status %d, want a usage error", flag, value, code)
 		}
+	}
+}
+
+func TestServeWarnsOfAnOperatorsListenerThatThePublicMayReach(t *testing.T) {
+	for addr, public := range map[string]bool{"0.0.0.0:0": true, "[::]:0": true, "192.0.2.1:0": true, "127.0.0.1:0": false, "[::1]:0": false,
+		"10.1.2.3:0": false, "[fd00::1]:0": false} {
+		if got := isPublic(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))); got != public {
+			t.Errorf("--ops-addr %s: public is %v, want %v", addr, got, public)
+		}
+	}
+	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	for addr, warns := range map[string]bool{"192.0.2.1:0": true, "127.0.0.1:0": false} {
+		var log strings.Builder
+		s := newServer(&call{flags: cli.NewFlags(), Call: &cli.Call{Env: variables(nil)}})
+		s.announce(t.Context(), httpserver.NewLog(&log), ln, listener{ln, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))}, false)
+		if strings.Contains(log.String(), "the public may reach the operator's listener") != warns {
+			t.Errorf("--ops-addr %s: warned is %v, want %v:\n%s", addr, !warns, warns, log.String())
+		}
+	}
+}
+
+// listener says that it has another address.
+type listener struct {
+	net.Listener
+	addr net.Addr
+}
+
+func (l listener) Addr() net.Addr { return l.addr }
+
+// Production refuses a secret in a file that every user of the machine can read, and the sandbox warns of it. A secret of
+// Kubernetes is a link to a file for the group.
+func TestSecretsThatEveryUserCanRead(t *testing.T) {
+	folder := openFolder(t)
+	path, link := filepath.Join(folder, "secret"), filepath.Join(folder, "link")
+	if err := errors.Join(os.WriteFile(path, []byte("0123456789abcdef0123456789abcdef"), 0o600), os.Symlink(path, link)); err != nil {
+		t.Fatal(err)
+	}
+	for mode, exposed := range map[os.FileMode]bool{0o600: false, 0o440: false, 0o644: true} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		env := []string{secretFileVariable + "=" + link}
+		got := try(t, env, "", "serve", "--environment", "production", "--store", "sqlite:"+filepath.Join(folder, "none.db"))
+		if refused := strings.Contains(got.stderr, secretFileVariable+": "+link+" can be read by every user"); refused != exposed {
+			t.Errorf("mode %v in production: refused is %v, want %v: %s", mode, refused, exposed, got.stderr)
+		}
+		store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
+		ctx, cancel := context.WithCancel(t.Context())
+		var log strings.Builder
+		cancel() // it starts, and drains at once
+		run(ctx, []string{"serve", "--addr", "127.0.0.1:0", "--store", store}, variables(env), nil, io.Discard, &log)
+		if warned := strings.Contains(log.String(), "every user of this machine can read a secret"); warned != exposed {
+			t.Errorf("mode %v in the sandbox: warned is %v, want %v: %s", mode, warned, exposed, log.String())
+		}
+	}
+}
+
+// openFolder returns a folder that every user of the machine can pass.
+func openFolder(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := errors.Join(os.Chmod(folder, 0o755), os.Chmod(filepath.Dir(folder), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func TestAnEvidenceKeyThatEverybodyMayOpenIsMadePrivate(t *testing.T) {
+	o := newOperator(t)
+	o.confirmedOver(t)
+	key := o.path + ".evidence"
+	if err := errors.Join(os.WriteFile(key, []byte(privateKey(t)), 0o600), os.Chmod(key, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var log strings.Builder
+	run(ctx, []string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + o.path}, variables(nil), nil, io.Discard, &log)
+	info, err := os.Stat(key)
+	if err != nil || info.Mode() != 0o660 || !strings.Contains(log.String(), "file made private") {
+		t.Errorf("mode %v, %v, logged %s; want 0660, and a line", info.Mode(), err, log.String())
 	}
 }
