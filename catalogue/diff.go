@@ -22,7 +22,10 @@ func Diff(before, after []Configuration) []string {
 }
 
 // Revision returns a text that names a list of configurations: another list has another, also where only a secret differs.
-func Revision(all []Configuration) string {
+func Revision(all []Configuration) string { return Fingerprint(all)[:16] }
+
+// Fingerprint returns the SHA-256 of a list of configurations, in hexadecimal.
+func Fingerprint(all []Configuration) string {
 	h := sha256.New()
 	for _, c := range all {
 		fmt.Fprintf(h, "%q %q %v\n", c.Provider.Code, c.Provider.Mode, c.Provider.fields())
@@ -30,7 +33,7 @@ func Revision(all []Configuration) string {
 			fmt.Fprintf(h, "%q %v\n", course.Code, course.fields())
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // diff collects the lines of Diff.

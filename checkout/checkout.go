@@ -72,6 +72,7 @@ type Confirmation struct {
 	AgreementID     string     // the CRM's, like DocumentID; "" until the CRM has completed the enrolment
 	AgreementNumber string
 	DocumentID      string // "" if the PDF could not be rendered
+	Receipt         string // evidence.Receipt as text; "" if no key signed it
 }
 
 // PDFGenerated reports whether the agreement's PDF is on record.

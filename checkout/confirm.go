@@ -55,6 +55,7 @@ type Prepared struct {
 	Agreement   agreement.Agreement
 	Document    *agreement.Document // nil if it could not be rendered
 	Evidence    evidence.Entry      // of Agreement and Document
+	Receipt     string              // of Evidence, signed; "" without a key
 }
 
 // Check returns nil, or a VALIDATION_ERROR with every fault of the request.
@@ -151,7 +152,8 @@ func sameToken(sent, latest string) bool {
 // no way back.
 func (c Confirm) conclude(stored Checkout, p Prepared) Change {
 	a, next := p.Agreement, stored
-	next.Confirmation = Confirmation{At: a.AcceptedAt, RequestID: c.RequestID, FirstPayment: a.Plan.First, AgreementNumber: a.Number}
+	next.Confirmation = Confirmation{At: a.AcceptedAt, RequestID: c.RequestID, FirstPayment: a.Plan.First, AgreementNumber: a.Number,
+		Receipt: p.Receipt}
 	return Change{Next: next, Jobs: []Job{next.job(JobComplete, c.RequestID, 0, p.Now)},
 		Moments:   []Moment{{At: p.Now, Kind: MomentConfirmed, Actor: c.Actor, RequestID: c.RequestID, Detail: a.Number, Times: 1}},
 		Agreement: &a, Document: p.Document, Evidence: &p.Evidence}
@@ -192,6 +194,12 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 		Terms:       with.Terms,
 		CancelUntil: with.Terms.Cancellation.Until(with.Today),
 	}
+}
+
+// Debited returns the records of the processor and of the CRM that the evidence log commits to.
+func (c Checkout) Debited() evidence.Debited {
+	return evidence.Debited{BillingRequestID: c.Setup.BillingRequestID, MandateID: c.Setup.MandateID,
+		ContactID: c.Records.ContactID, OpportunityID: c.Records.OpportunityID}
 }
 
 func (c Checkout) authority() agreement.DirectDebit {

@@ -60,7 +60,7 @@ func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
 	identity := strings.Fields("ID ProviderCode OrderID IdempotencyKey RequestID")
 	concluded := strings.Fields(`CourseCode Intent.CourseName Intent.Plan.Frequency Records.ContactID Records.OpportunityID Records.DDAID
 		Setup.Consent.Terms Setup.Consent.Disclosed.SHA256 Setup.Consent.Disclosed.Page Setup.Observation.BillingRequest Setup.Observation.Mandate Setup.Observation.MandateReason
-		Setup.Observation.Authorisation Confirmation.RequestID Confirmation.AgreementID Confirmation.AgreementNumber Confirmation.DocumentID`)
+		Setup.Observation.Authorisation Confirmation.RequestID Confirmation.AgreementID Confirmation.AgreementNumber Confirmation.DocumentID Confirmation.Receipt`)
 	ended := []string{"End.By", "End.Ground"}
 	c.Status = checkout.Confirmed
 	if got, want := texts(reflect.ValueOf(c.Erase(noon))), slices.Concat(identity, []string{"confirmed"}, concluded, ended); !slices.Equal(got, want) {

@@ -129,21 +129,21 @@ func (r Keyring) Text(checkoutID string, t Token) (text string, ok bool) {
 	return signed + "." + mac(key, signed), true
 }
 
-// Attest signs an entry of the evidence log, so that the sealer knows that it was recorded by a process with the
-// operator's secret. It panics on an empty keyring.
+// Attest has an entry of the evidence log signed as it is recorded, so that the sealer knows that a process with the
+// operator's secret did. It panics on an empty keyring.
 func (r Keyring) Attest(e evidence.Entry) evidence.Entry {
-	e.Attestation = attestation(r.keys[0].evidence, e)
-	return e
+	key := r.keys[0].evidence
+	return e.Attest(func(text []byte) []byte { return attestation(key, text) })
 }
 
 // Attests reports whether a secret of the keyring attested the entry.
 func (r Keyring) Attests(e evidence.Entry) bool {
-	return slices.ContainsFunc(r.keys, func(k derivedKeys) bool { return hmac.Equal(e.Attestation, attestation(k.evidence, e)) })
+	return slices.ContainsFunc(r.keys, func(k derivedKeys) bool { return hmac.Equal(e.Attestation, attestation(k.evidence, e.Attested())) })
 }
 
-func attestation(key []byte, e evidence.Entry) []byte {
+func attestation(key, text []byte) []byte {
 	h := hmac.New(sha256.New, key)
-	h.Write(e.Attested())
+	h.Write(text)
 	return h.Sum(nil)
 }
 

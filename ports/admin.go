@@ -86,7 +86,4 @@ type Operations interface {
 type EvidenceReader interface {
 	// SealedEvidence returns at most limit sealed entries in the order of their positions, from a position on.
 	SealedEvidence(ctx context.Context, from int64, limit int) ([]evidence.Entry, error)
-
-	// UnsealedEvidence returns at most limit entries that are not sealed, the oldest first.
-	UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error)
 }

@@ -145,14 +145,19 @@ type Configuration interface {
 }
 
 // Evidence keeps the evidence log. The entry of an agreement enters the store with its Change, the entry of an operation with
-// the operation.
+// the operation. Whichever method stores it, the entry becomes the next in a chain (evidence.Entry.After) by that very commit, and
+// evidence.ErrOutdated is returned where it cannot.
 type Evidence interface {
 	// RecordEvidence stores an entry that is not sealed. ErrDuplicate if its id is taken.
 	RecordEvidence(ctx context.Context, entry evidence.Entry) error
 
-	// SealEvidence passes decide the end of the log, and at most limit entries that are not sealed, the oldest first, and
-	// stores the result: no other call sees the log in between. ErrBusy if another call holds the log.
+	// SealEvidence passes decide the end of the log, and at most limit entries that are not sealed, each chain in its order, and
+	// stores the result: no other call sees the log in between. ErrBusy if another call holds the log. Every entry that is recorded
+	// from then on in a chain that no commit holds has seen as much of the log as decide (evidence.End.Seen).
 	SealEvidence(ctx context.Context, limit int, decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error
+
+	// UnsealedEvidence returns at most limit entries that are not sealed, each chain in its order.
+	UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error)
 
 	// EvidenceHead returns the end of the log.
 	EvidenceHead(ctx context.Context) (evidence.Head, error)

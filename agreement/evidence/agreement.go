@@ -26,12 +26,19 @@ type Conclusion struct {
 	RequestID   string // of the confirm
 	At          time.Time
 	Document    *agreement.Document // nil if there is no PDF
+	Debited     Debited
+	LogSize     int64 // size of the tree that the process had seen
 	Salt        [SaltSize]byte
 }
 
-// OfAgreement returns the entry of an agreement, without its attestation.
+// Debited is the records of the processor and of the CRM under which the plan is collected.
+type Debited struct {
+	BillingRequestID, MandateID, ContactID, OpportunityID string
+}
+
+// OfAgreement returns the entry of an agreement, to be attested.
 func OfAgreement(a agreement.Agreement, c Conclusion) Entry {
-	return Entry{ID: AgreementID(a.Number), At: c.At, Leaf: encode(agreementLeaf(a, c)), Salt: c.Salt[:]}
+	return Entry{ID: AgreementID(a.Number), At: c.At, Leaf: encode(agreementLeaf(a, c)), Salt: c.Salt[:], seen: c.LogSize}
 }
 
 func agreementLeaf(a agreement.Agreement, c Conclusion) agreementWire {
@@ -61,7 +68,7 @@ func agreementLeaf(a agreement.Agreement, c Conclusion) agreementWire {
 		Disclosed: consent.Disclosed.SHA256, DisclosedOn: consent.Disclosed.Page,
 		Terms: fingerprint(termsText(a.Terms)), Document: document,
 
-		Committed: commitments(a, c.Salt),
+		Committed: commitments(a, c.Debited, c.Salt), LogSize: c.LogSize,
 	}
 }
 
@@ -141,7 +148,7 @@ func day(d money.Date) string {
 	return d.String()
 }
 
-func commitments(a agreement.Agreement, salt [SaltSize]byte) commitmentsWire {
+func commitments(a agreement.Agreement, d Debited, salt [SaltSize]byte) commitmentsWire {
 	return commitmentsWire{
 		FirstName:      commitment(salt, "student.first_name", a.Student.FirstName),
 		LastName:       commitment(salt, "student.last_name", a.Student.LastName),
@@ -149,6 +156,11 @@ func commitments(a agreement.Agreement, salt [SaltSize]byte) commitmentsWire {
 		AccountHolder:  commitment(salt, "account_holder", a.DirectDebit.AccountHolder),
 		AccountMask:    commitment(salt, "account_mask", string(a.DirectDebit.AccountMask)),
 		ConsentAddress: commitment(salt, "consent_address", a.DirectDebit.Consent.From),
+
+		BillingRequestID: commitment(salt, "billing_request_id", d.BillingRequestID),
+		MandateID:        commitment(salt, "mandate_id", d.MandateID),
+		ContactID:        commitment(salt, "contact_id", d.ContactID),
+		OpportunityID:    commitment(salt, "opportunity_id", d.OpportunityID),
 	}
 }
 
@@ -175,17 +187,20 @@ func DocumentHash(leaf []byte) string {
 
 // Compare makes the record of an agreement again from what is on record now, and returns the fields in which the entry
 // differs from it, by their names in the record. erased says that the personal data has been erased, so that its
-// commitments cannot be compared. The error is that of an entry that is no record of an agreement.
+// commitments cannot be compared, and no commitment once the salt is gone too. The error is that of an entry that is no record of an agreement.
 func Compare(e Entry, a agreement.Agreement, c Conclusion, erased bool) (differing []string, err error) {
 	var recorded agreementWire
 	if err := json.Unmarshal(e.Leaf, &recorded); err != nil || recorded.Kind != KindAgreement || recorded.Format != 1 {
 		return nil, fmt.Errorf("entry %s is no record of an agreement that this version knows", e.ID)
 	}
-	c.At, c.Salt = e.At, [SaltSize]byte{}
+	c.At, c.LogSize, c.Salt = e.At, recorded.LogSize, [SaltSize]byte{}
 	copy(c.Salt[:], e.Salt)
 	made := agreementLeaf(a, c)
-	if erased {
+	if kept := made.Committed; erased {
 		made.Committed = recorded.Committed
+		if len(e.Salt) > 0 {
+			made.Committed.ContactID, made.Committed.OpportunityID = kept.ContactID, kept.OpportunityID
+		}
 	}
 	text := encode(made)
 	differing = differ(e.Leaf, text)

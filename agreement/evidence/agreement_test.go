@@ -38,7 +38,8 @@ func agreed() (agreement.Agreement, evidence.Conclusion) {
 		CancelUntil: money.Date{Year: 2026, Month: time.December, Day: 2},
 	}
 	return a, evidence.Conclusion{Environment: "sandbox", RequestID: "req_1", At: at.Add(time.Second),
-		Document: &agreement.Document{SHA256: [32]byte{1, 2, 3}}, Salt: [32]byte{4, 5, 6}}
+		Document: &agreement.Document{SHA256: [32]byte{1, 2, 3}}, Salt: [32]byte{4, 5, 6}, LogSize: 12,
+		Debited: evidence.Debited{BillingRequestID: "BRQ1", MandateID: "MD1", ContactID: "con_1", OpportunityID: "opp_1"}}
 }
 
 // The record is compared with a record in testdata, because the same bytes must be made again years later.
@@ -102,8 +103,8 @@ func TestCommitmentsAreSalted(t *testing.T) {
 	c.Salt[31]++
 	all = append(all, committed(c)...)
 	slices.Sort(all)
-	if distinct := slices.Compact(slices.Clone(all)); len(distinct) != len(all) || len(all) != 12 {
-		t.Errorf("commitments %q, want 12 that differ", all)
+	if distinct := slices.Compact(slices.Clone(all)); len(distinct) != len(all) || len(all) != 20 {
+		t.Errorf("commitments %q, want 20 that differ", all)
 	}
 }
 

@@ -26,30 +26,34 @@ var (
 )
 
 // Checkpoint says what a log held at a time. Its signed text is a note as of C2SP's tlog-checkpoint: the name of the key,
-// the size, the root in base64, the time, an empty line, and the signature.
+// the size, the root in base64, the time, how far it is complete, an empty line, and the signature.
 type Checkpoint struct {
 	Size int64
 	Root tlog.Hash
-	// At is the time up to which the log is complete, UTC, to the second: what was recorded Late before it, and is not in
-	// the tree, was not on record then.
-	At time.Time
+	At   time.Time // of the signature, UTC, to the second, as the clock of the sealer said
+	// Complete is a size of the tree, at most Size: every entry that says that it had seen a smaller tree is in this one.
+	Complete int64
 }
 
-// Late is the longest time between the time in an entry and its commit, the difference between the clocks of two machines included.
+// Late is the longest time between the time in an entry and its sealing, while the clocks of the machines agree.
 const Late = 2 * time.Minute
 
-const timeField = "time "
+const (
+	timeField     = "time "
+	completeField = "complete "
+)
 
 // text returns what is signed.
 func (c Checkpoint) text(origin string) string {
-	return fmt.Sprintf("%s\n%d\n%s\n%s%s\n", origin, c.Size, base64.StdEncoding.EncodeToString(c.Root[:]),
-		timeField, c.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s\n%d\n%s\n%s%s\n%s%d\n", origin, c.Size, base64.StdEncoding.EncodeToString(c.Root[:]),
+		timeField, c.At.UTC().Format(time.RFC3339), completeField, c.Complete)
 }
 
 // parseCheckpoint reads what was signed.
 func parseCheckpoint(text, origin string) (c Checkpoint, err error) {
 	var name, root, at string
-	if _, err := fmt.Sscanf(text, "%s\n%d\n%s\n"+timeField+"%s\n", &name, &c.Size, &root, &at); err != nil || c.Size < 0 {
+	const form = "%s\n%d\n%s\n" + timeField + "%s\n" + completeField + "%d\n"
+	if _, err := fmt.Sscanf(text, form, &name, &c.Size, &root, &at, &c.Complete); err != nil || c.Complete < 0 || c.Complete > c.Size {
 		return c, ErrCheckpoint
 	}
 	var errRoot, errTime error

@@ -16,6 +16,9 @@
 package evidence
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -33,13 +36,70 @@ type Entry struct {
 	At   time.Time // when it was recorded, UTC, to the millisecond
 	Leaf []byte    // JSON text: what the tree holds
 	Salt []byte    // of the commitments in Leaf; nil for a leaf without commitments
+	Link
 	// Attestation shows that a process with the operator's secret recorded the entry: see checkout.Keyring.Attest. The
 	// sealer appends no other entries. An entry that is sealed needs it no more.
 	Attestation []byte
+	// Orphan says that no entry is on record with the id of Link.Previous. Only reads of entries that are not sealed set it.
+	Orphan bool
+
+	attest func(text []byte) []byte // until the entry is recorded
+	seen   int64                    // what the leaf says of it, or unseen
+}
+
+// Link is the place of an entry in a chain. Every entry is the next in a chain, in the order of the commits, and its attestation
+// covers the place: whoever removes an entry that is not sealed leaves a gap before the next one. Chains are several where several
+// commits may be made at once.
+type Link struct {
+	Chain    int
+	Number   int64  // in the chain, from 1 on
+	Previous string // the id of the entry before it in the chain; "" for the first
+}
+
+// End is the end of a chain. A store keeps it, and locks it for the commit of the next entry.
+type End struct {
+	Link
+	// Seen is a size of the tree: every entry that the chain gets from now on has seen as much.
+	Seen int64
+}
+
+// unseen is the mark of a leaf that does not say yet how large a tree its entry has seen.
+const unseen = -1
+
+// ErrOutdated: an entry has seen a tree so small that a checkpoint says that it is complete without the entry. It must be made again.
+var ErrOutdated = errors.New("the evidence log has grown since the record was prepared")
+
+// Attest returns the entry, which the function attests when it is recorded: its place is known only then.
+func (e Entry) Attest(with func(text []byte) []byte) Entry {
+	e.attest = with
+	return e
+}
+
+// After returns the entry, attested, as the next one behind the end of a chain, and what is the end then. A store calls it in the
+// transaction that records the entry. The error is ErrOutdated.
+func (e Entry) After(end End) (Entry, End, error) {
+	if e.attest != nil && e.seen == unseen {
+		e.Leaf, e.seen = withLogSize(e.Leaf, end.Seen), end.Seen
+	}
+	if e.attest != nil && e.seen < end.Seen {
+		return e, end, ErrOutdated
+	}
+	e.Link, end.Link = Link{end.Chain, end.Number + 1, end.Previous}, Link{end.Chain, end.Number + 1, e.ID}
+	if e.attest != nil {
+		e.Attestation, e.attest, e.seen = e.attest(e.Attested()), nil, 0
+	}
+	return e, end, nil
+}
+
+// Records reports whether the entry, as it is on record, is the other one, as it was to be recorded.
+func (e Entry) Records(other Entry) bool {
+	return e.ID == other.ID && bytes.HasPrefix(e.Leaf, bytes.TrimSuffix(other.Leaf, []byte("}")))
 }
 
 // Attested returns the bytes that an Attestation attests.
-func (e Entry) Attested() []byte { return append([]byte(e.ID+"\n"), e.Leaf...) }
+func (e Entry) Attested() []byte {
+	return append(fmt.Appendf(nil, "%s\n%d %d %s\n", e.ID, e.Chain, e.Number, e.Previous), e.Leaf...)
+}
 
 // AgreementID is the id of the entry of an agreement.
 func AgreementID(number string) string { return AgreementPrefix + number }
@@ -55,6 +115,8 @@ type Head struct {
 	Size       int64  // entries in the tree
 	Edge       []Hash // the roots of the complete subtrees of which the tree consists, from the left
 	Checkpoint []byte // the newest one, signed; nil before the first
+	// Seen is the least End.Seen of the chains: every entry that has seen less is on record. Only SealEvidence of a store sets it.
+	Seen int64
 }
 
 // Append adds an entry to the tree, at position Size. It returns the nodes of the tree that the entry completes, from

@@ -195,28 +195,6 @@ func TestLogIsHeldToWhatItHeld(t *testing.T) {
 	}
 }
 
-func TestBackdatedEntries(t *testing.T) {
-	c := newTree(10).checkpoint()
-	long, just := c.At.Add(-evidence.Late-time.Millisecond), c.At.Add(-evidence.Late)
-	for _, tt := range []struct {
-		name     string
-		at       time.Time
-		position int64
-		want     bool
-	}{
-		{"in the tree", long, 9, false},
-		{"the next in the tree", long, 10, true},
-		{"not sealed", long, evidence.Unsealed, true},
-		{"not sealed, of a confirm that took long", just, evidence.Unsealed, false},
-		{"sealed later, of a confirm that took long", just, 10, false},
-		{"of now", c.At, 10, false},
-	} {
-		if got := evidence.Backdated(evidence.Entry{At: tt.at}, tt.position, c); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestCheckpointComesBack(t *testing.T) {
 	k := keys(t, 1)
 	for _, c := range []evidence.Checkpoint{newTree(0).checkpoint(), newTree(1).checkpoint(), newTree(1000).checkpoint()} {

@@ -11,10 +11,20 @@ type Operation struct {
 	Subject  string   // what it was done to: a provider code, an id, a number; no personal data
 	Reason   string   // as the operator gave it; may be ""
 	Changes  []string // before and after, a line each, without secrets and personal data
+	// Object, where it is not "", is what the operation changed: Providers, or KeyObject of an API key. Before and After are
+	// hashes of it in hexadecimal, "" where it did not exist.
+	Object, Before, After string
 }
 
-// OfOperation returns the entry of an operation with an id of its own, without its attestation.
+// Providers is the object of a change of the providers' configurations.
+const Providers = "providers"
+
+// KeyObject returns the object of a change of an API key.
+func KeyObject(id string) string { return "key/" + id }
+
+// OfOperation returns the entry of an operation with an id of its own, to be attested. What it has seen of the tree its store adds.
 func OfOperation(id string, o Operation) Entry {
-	return Entry{ID: OperationID(id), At: o.At, Leaf: encode(operationWire{Kind: KindOperation, Format: 1, At: instant(o.At),
-		Operator: o.Operator, ApprovedBy: o.Approved, Operation: o.Name, Subject: o.Subject, Reason: o.Reason, Changes: append([]string{}, o.Changes...)})}
+	return Entry{ID: OperationID(id), At: o.At, seen: unseen, Leaf: encode(operationWire{Kind: KindOperation, Format: 1, At: instant(o.At),
+		Operator: o.Operator, ApprovedBy: o.Approved, Operation: o.Name, Subject: o.Subject, Reason: o.Reason, Changes: append([]string{}, o.Changes...),
+		Object: o.Object, Before: o.Before, After: o.After})}
 }

@@ -141,7 +141,9 @@ func CheckConsistent(earlier, later Checkpoint, nodes Nodes) error {
 	return nil
 }
 
-// Backdated reports whether an entry claims to have been recorded before a checkpoint that does not have it.
+// Backdated reports whether an entry that a checkpoint does not have says that it was recorded when the tree was smaller than
+// what the checkpoint is complete for. The order counts, and no clock.
 func Backdated(e Entry, position int64, c Checkpoint) bool {
-	return (position == Unsealed || position >= c.Size) && e.At.Before(c.At.Add(-Late))
+	r, err := Read(e.Leaf)
+	return err == nil && (position == Unsealed || position >= c.Size) && r.LogSize < c.Complete
 }

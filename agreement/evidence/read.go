@@ -18,6 +18,7 @@ type Record struct {
 	At        time.Time
 	Agreement string    // the number, of the kind KindAgreement
 	Operation Operation // of the kind KindOperation
+	LogSize   int64     // size of the tree that the process had seen
 }
 
 var errUnknownRecord = errors.New("it is no record that this version knows")
@@ -43,10 +44,11 @@ func Read(leaf []byte) (r Record, err error) {
 	if err != nil {
 		return Record{}, errUnknownRecord
 	}
-	r.Kind, r.Operation.At = kind.Kind, r.At
+	r.Kind, r.LogSize, r.Operation.At = kind.Kind, kind.LogSize, r.At
 	return r, nil
 }
 
 func (w operationWire) operation() Operation {
-	return Operation{Operator: w.Operator, Approved: w.ApprovedBy, Name: w.Operation, Subject: w.Subject, Reason: w.Reason, Changes: w.Changes}
+	return Operation{Operator: w.Operator, Approved: w.ApprovedBy, Name: w.Operation, Subject: w.Subject, Reason: w.Reason,
+		Changes: w.Changes, Object: w.Object, Before: w.Before, After: w.After}
 }

@@ -3,6 +3,7 @@ package evidence
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 )
 
 // agreementWire is the leaf of an agreement. A field is only ever added together with a new format, because the leaf is
@@ -50,9 +51,10 @@ type agreementWire struct {
 	Document     string `json:"document_sha256"`       // "" without a PDF
 
 	Committed commitmentsWire `json:"committed"`
+	LogSize   int64           `json:"log_size"` // entries in the tree that the process had seen
 }
 
-// commitmentsWire holds commitments to personal data, in hexadecimal.
+// commitmentsWire holds commitments to personal data, and to ids that lead to it, in hexadecimal.
 type commitmentsWire struct {
 	FirstName      string `json:"student.first_name"`
 	LastName       string `json:"student.last_name"`
@@ -60,9 +62,14 @@ type commitmentsWire struct {
 	AccountHolder  string `json:"account_holder"`
 	AccountMask    string `json:"account_mask"`
 	ConsentAddress string `json:"consent_address"`
+
+	BillingRequestID string `json:"billing_request_id"`
+	MandateID        string `json:"mandate_id"`
+	ContactID        string `json:"contact_id"`
+	OpportunityID    string `json:"opportunity_id"`
 }
 
-// operationWire is the leaf of something that an operator did.
+// operationWire is the leaf of something that an operator did. Behind it comes log_size, as in agreementWire: see withLogSize.
 type operationWire struct {
 	Kind   string `json:"kind"`   // "operation"
 	Format int    `json:"format"` // 1
@@ -74,12 +81,22 @@ type operationWire struct {
 	Subject    string   `json:"subject"`
 	Reason     string   `json:"reason"`
 	Changes    []string `json:"changes"`
+
+	Object string `json:"object,omitempty"`
+	Before string `json:"before_sha256,omitempty"`
+	After  string `json:"after_sha256,omitempty"`
 }
 
-// kindWire is the beginning of every leaf.
+// kindWire has the members of every leaf.
 type kindWire struct {
-	Kind   string `json:"kind"`
-	Format int    `json:"format"`
+	Kind    string `json:"kind"`
+	Format  int    `json:"format"`
+	LogSize int64  `json:"log_size"`
+}
+
+// withLogSize returns a leaf with its last member.
+func withLogSize(leaf []byte, size int64) []byte {
+	return fmt.Appendf(bytes.Clone(bytes.TrimSuffix(leaf, []byte("}"))), `,"log_size":%d}`, size)
 }
 
 // proofWire is a proof's file.

@@ -46,7 +46,7 @@ func TestAnApprovalThatNobodyDecidesLeavesOneRecord(t *testing.T) {
 		leaves := w.operations(t)
 		ended := `"operator":"Aroha (support)","operation":"withdraw expired","subject":"PPA-1","reason":"ticket 7","changes":["nobody decided in time"]`
 		if len(leaves) != 2 || !strings.Contains(string(leaves[0].Leaf)+string(leaves[1].Leaf), ended) {
-			t.Errorf("the records are %s, want one more with %s", leaves, ended)
+			t.Errorf("the records are %+v, want one more with %s", leaves, ended)
 		}
 		for id, want := range map[string]checkout.JobState{"apr_1": checkout.JobDropped, "apr_2": checkout.JobDone} {
 			if got := w.job(t, id).State; got != want {

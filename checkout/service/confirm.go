@@ -96,7 +96,7 @@ func (c *confirmCall) run(ctx context.Context) (checkout.Checkout, error) {
 		switch {
 		case err == nil, errors.Is(err, checkout.ErrAlreadyConfirmed):
 			return stored, nil
-		case errors.Is(err, checkout.ErrOutdated): // prepare it again, with the direct debit as it is now
+		case errors.Is(err, checkout.ErrOutdated), errors.Is(err, evidence.ErrOutdated): // prepare it again, with what is now
 		case errors.Is(err, ports.ErrDuplicate): // or with another number
 		case errors.Is(err, errAwaiting): // the CRM
 		default:
@@ -132,6 +132,9 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 	}
 	if err := c.cmd.Ready(stored, c.cfg.Keyring.LatestText(stored)); err != nil {
 		return stored, err
+	}
+	if c.sealer.broken() != nil { // it was reported; replays and repeats change nothing
+		return stored, checkout.Busy()
 	}
 	prepared, err := c.prepare(ctx, stored)
 	if err != nil {
@@ -191,13 +194,24 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 				Err: fmt.Errorf("render agreement %s: %w", agreed.Number, err)})
 		}
 	}
-	conclusion := evidence.Conclusion{Environment: string(c.cfg.Environment), RequestID: cmd.RequestID, At: prepared.Now,
-		Document: prepared.Document}
-	if _, err := io.ReadFull(c.cfg.Rand, conclusion.Salt[:]); err != nil {
-		return checkout.Prepared{}, fmt.Errorf("salt the evidence: %w", err)
+	return c.evident(ctx, stored, prepared)
+}
+
+// evident adds the record of the agreement for the evidence log, and the receipt.
+func (c *confirmCall) evident(ctx context.Context, stored checkout.Checkout, p checkout.Prepared) (checkout.Prepared, error) {
+	head, err := c.cfg.Store.EvidenceHead(ctx)
+	if err != nil {
+		return p, c.fail(ctx, "read the head of the evidence log", err)
 	}
-	prepared.Evidence = c.cfg.Keyring.Attest(evidence.OfAgreement(prepared.Agreement, conclusion))
-	return prepared, nil
+	conclusion := evidence.Conclusion{Environment: string(c.cfg.Environment), RequestID: c.cmd.RequestID, At: p.Now,
+		Document: p.Document, Debited: stored.Debited(), LogSize: head.Size}
+	if _, err := io.ReadFull(c.cfg.Rand, conclusion.Salt[:]); err != nil {
+		return p, fmt.Errorf("salt the evidence: %w", err)
+	}
+	entry := evidence.OfAgreement(p.Agreement, conclusion)
+	p.Evidence = c.cfg.Keyring.Attest(entry)
+	p.Receipt, err = c.cfg.Evidence.Receipt(evidence.ReceiptOf(p.Agreement.Number, entry, c.cfg.SealWithin))
+	return p, err
 }
 
 // agreed returns the number, the time and the first payment of the agreement: a new number, now, and the payment of the request; or,

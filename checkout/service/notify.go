@@ -223,5 +223,5 @@ func (s *Service) letterOfAgreement(ctx context.Context, c checkout.Checkout, in
 		into.Attachments = []checkout.Attachment{{Name: a.Number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
 	}
 	return letter.OfAgreement(letter.Concluded{Agreement: *a, Attached: document != nil, Page: s.payersPage(c),
-		Proven: s.cfg.Evidence.CanVerify(), Zone: s.zone})
+		Proven: s.cfg.Evidence.CanVerify(), Receipt: c.Confirmation.Receipt, Zone: s.zone})
 }

@@ -61,14 +61,15 @@ type Health struct {
 	Store     error // nil if it takes writes and its schema is current; the embedded CRM is part of it
 	Processor error // nil if it can be reached
 	CRM       error // nil if it can be reached, and its circuit breaker is closed
+	Evidence  error // nil while agreements are sealed within the time that receipts promise; first confirms are refused else
 }
 
 // Serving reports whether requests should be sent here. While only the CRM is away, everything but creates and first
 // confirms goes on.
-func (h Health) Serving() bool { return h.Store == nil && h.Processor == nil }
+func (h Health) Serving() bool { return h.Store == nil && h.Processor == nil && h.Evidence == nil }
 
 // OK reports whether nothing is wrong: every call may succeed.
-func (h Health) OK() bool { return h.Store == nil && h.Processor == nil && h.CRM == nil }
+func (h Health) OK() bool { return h.Serving() && h.CRM == nil }
 
 // Health checks what the service depends on, within a second. However many callers there are, each check runs
 // at most once at a time and once a second; a failed check is reported once.
@@ -76,6 +77,7 @@ func (s *Service) Health(ctx context.Context) (h Health) {
 	var all sync.WaitGroup
 	all.Go(func() { h.Store = s.storeReady.check(ctx, s, "the store", s.cfg.Store.Ready) })
 	all.Go(func() { h.Processor = s.processorReady.check(ctx, s, "the processor", s.processorIsReady) })
+	h.Evidence = s.sealer.broken()
 	all.Go(func() { h.CRM = s.crmReady.check(ctx, s, "the CRM", s.crmIsReady) })
 	all.Wait()
 	return h

@@ -164,6 +164,9 @@ func (s *Service) Run(ctx context.Context) {
 			s.sealer.keepNewest(ctx)
 		}
 	}()
+	if s.cfg.Evidence.CanSign() {
+		sch.attempts.Go(func() { s.sealer.watchPromise(ctx) })
+	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {

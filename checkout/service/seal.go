@@ -19,9 +19,6 @@ const (
 	// checkpointEvery is the greatest age of the newest checkpoint while there is nothing to seal: a fresh one also shows that
 	// nothing was recorded since.
 	checkpointEvery = time.Hour
-	// maxAhead limits the distance of the newest checkpoint in the future for the next one to say the same time: as much as a
-	// clock that is set to the wrong zone. A time beyond that would make every entry look back-dated for years.
-	maxAhead = 24 * time.Hour
 	// clocksAgain is the pause between two reports that clocks are apart.
 	clocksAgain = time.Hour
 	// keepLimit is the time limit of a call of Config.Checkpoint.
@@ -32,16 +29,18 @@ var (
 	errNothingToSeal = errors.New("there is nothing to seal")
 	errChanged       = errors.New("the evidence log is not what its newest checkpoint signed, or none of the keys signed that: " +
 		"nothing more is sealed")
+	errGap    = errors.New("an entry that was recorded is missing from the evidence log, before it was sealed: nothing more is sealed")
 	errForked = errors.New("the evidence log does not go on from a checkpoint that is known: nothing more is sealed")
 )
 
 // sealer seals the evidence log. Every process with a key that signs has one, and one at a time has the job.
 type sealer struct {
 	*Service
-	turn     locks               // guards what follows
-	refused  string              // the first entry of the latest batch that was refused
-	refusals int                 // in the latest batch
-	changed  bool                // the log is not what was signed
+	turn     locks  // guards what follows
+	refused  string // the first entry of the latest batch that was refused
+	refusals int    // in the latest batch
+	changed  bool   // the log is not what was signed, or has a gap
+	promise  promise
 	known    evidence.Checkpoint // the newest checkpoint seen here; zero before
 	newest   []byte              // the same, signed
 	apart    time.Time           // when it was last reported that clocks are apart
@@ -137,7 +136,7 @@ func (e notSealed) Unwrap() error { return e.error }
 // reportNotSealed counts and reports that the log cannot be sealed: once, while it is not what was signed. It returns the reason,
 // or nil if another process seals the log or the service stops.
 func (s *sealer) reportNotSealed(ctx context.Context, err error) error {
-	changed := errors.Is(err, errChanged) || errors.Is(err, errForked)
+	changed := errors.Is(err, errChanged) || errors.Is(err, errForked) || errors.Is(err, errGap)
 	switch {
 	case err == nil, errors.Is(err, ports.ErrBusy), ctx.Err() != nil:
 		s.changed = changed
@@ -177,7 +176,7 @@ func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
 type batch struct {
 	evidence.Sealing
 	refused []string      // entries that no secret of the operator's attests
-	apart   time.Duration // how far a clock was seen to be from another one, if that is more than evidence.Late
+	apart   time.Duration // how far a clock was seen to be from this one, if that is more than evidence.Late
 }
 
 // batch appends the entries to the log, without entries that no secret of the operator's attests, and signs a checkpoint. more
@@ -193,34 +192,33 @@ func (s *sealer) batch(head evidence.Head, entries []evidence.Entry, more bool) 
 	newest, err := s.cfg.Evidence.Open(head.Checkpoint)
 	first := err != nil // signed has checked the others
 	b.Head = head
-	complete := now
-	// Whoever can write to the tables can set an entry's time, even to a time yet to come.
-	if more && entries[len(entries)-1].At.Before(now) {
-		complete = entries[len(entries)-1].At
-	}
 	for _, e := range entries {
-		if !s.cfg.Keyring.Attests(e) {
+		switch {
+		case !s.cfg.Keyring.Attests(e):
 			b.refused = append(b.refused, e.ID)
 			continue
+		case e.Orphan:
+			return b, fmt.Errorf("%w: entry %s follows on %s", errGap, e.ID, e.Previous)
 		}
 		b.seen(e.At.Sub(now))
 		if !first {
-			b.seen(newest.At.Sub(e.At)) // the entry seems back-dated, and will for ever
+			b.seen(newest.At.Sub(e.At))
 		}
 		position := b.Head.Size
 		b.Places = append(b.Places, evidence.Place{ID: e.ID, Position: position, Nodes: b.Head.Append(e.Leaf)})
 	}
 	if !first {
-		ahead := newest.At.Sub(now)
-		b.seen(ahead)
-		if len(b.Places) == 0 && -checkpointEvery <= ahead && ahead <= maxAhead {
+		age := now.Sub(newest.At)
+		b.seen(-age)
+		if len(b.Places) == 0 && age.Abs() <= checkpointEvery {
 			return b, errNothingToSeal
 		}
-		if ahead <= maxAhead && newest.At.After(complete) { // what was complete by then is so still
-			complete = newest.At
-		}
 	}
-	b.Head.Checkpoint, err = s.cfg.Evidence.Sign(evidence.Checkpoint{Size: b.Head.Size, Root: b.Head.Root(), At: complete})
+	complete := newest.Complete // while later entries wait, which may have seen as little
+	if !more {
+		complete = max(complete, min(head.Seen, head.Size))
+	}
+	b.Head.Checkpoint, err = s.cfg.Evidence.Sign(evidence.Checkpoint{Size: b.Head.Size, Root: b.Head.Root(), At: now, Complete: complete})
 	return b, err
 }
 
@@ -240,8 +238,8 @@ func (s *sealer) reportClocks(ctx context.Context, apart time.Duration) {
 	if now := s.now(); s.apart.IsZero() || now.Sub(s.apart).Abs() >= clocksAgain {
 		s.apart = now
 		s.reportUnlessStopped(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: fmt.Errorf(
-			"a clock is %s from that of another machine, or has been set back: what is recorded meanwhile looks back-dated "+
-				"in the evidence log, and will for ever; set the clocks by NTP", apart.Round(time.Second))})
+			"a clock is %s from that of another machine, or has been set back: records in the evidence log have a wrong time; set the "+
+				"clocks by NTP", apart.Round(time.Second))})
 	}
 }
 

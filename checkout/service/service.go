@@ -46,6 +46,8 @@ const (
 	defaultLifetime         = 7 * 24 * time.Hour
 	defaultPollTimeout      = time.Second
 	defaultProcessorTimeout = 5 * time.Second
+	defaultSealWithin       = time.Hour
+	leastSealWithin         = time.Minute
 
 	// How long the operator's configuration is cached, because every request needs it, and it seldom changes: a running server
 	// refuses a revoked key within a second, and uses a provider file within five seconds of its being applied.
@@ -83,6 +85,9 @@ type Config struct {
 	// Evidence signs the checkpoints of the evidence log. A process whose Evidence cannot sign records what is agreed, and
 	// leaves it to others to seal it.
 	Evidence evidence.Keys
+	// SealWithin is the time within which receipts promise that an agreement is sealed; an hour if 0, and at least a minute. First
+	// confirms are refused once it is exceeded.
+	SealWithin time.Duration
 	// KnownCheckpoint is the newest checkpoint of the evidence log that was kept elsewhere; may be empty. A log that does not
 	// go on from there is not sealed: the store was restored, or somebody has changed it.
 	KnownCheckpoint []byte
@@ -165,6 +170,7 @@ func New(c Config) (*Service, error) {
 	c.SetupLifetime = cmp.Or(c.SetupLifetime, defaultLifetime)
 	c.PollTimeout = cmp.Or(c.PollTimeout, defaultPollTimeout)
 	c.ProcessorTimeout = cmp.Or(c.ProcessorTimeout, defaultProcessorTimeout)
+	c.SealWithin = cmp.Or(c.SealWithin, defaultSealWithin)
 	if c.Count == nil {
 		c.Count = func(Count, string) {}
 	}
@@ -198,6 +204,8 @@ func (c Config) check() error {
 	case c.PollTimeout < 0, c.ProcessorTimeout < 0, max(c.PollTimeout, c.ProcessorTimeout) > waitLimit:
 		return fmt.Errorf("fields PollTimeout and ProcessorTimeout: %s and %s must be from 0 to %s",
 			c.PollTimeout, c.ProcessorTimeout, waitLimit)
+	case c.SealWithin < leastSealWithin:
+		return fmt.Errorf("field SealWithin: %s is less than a minute", c.SealWithin)
 	case !c.Keyring.Valid():
 		return errors.New("field Keyring is missing")
 	case c.Store == nil, c.Processor == nil, c.CRM == nil, c.Printer == nil, c.Sender == nil:

@@ -128,16 +128,23 @@ func (c *call) onLog(work func(context.Context, records, evidencelog.Log) error)
 		if err != nil {
 			return err
 		}
+		receipt, err := c.givenReceipt(keys)
+		if err != nil {
+			return err
+		}
+		log := evidencelog.Log{Keys: keys, Outside: outside, Receipt: receipt, Now: time.Now()}
 		return c.onRecords(func(ctx context.Context, db records) error {
 			if c.readOnly {
 				fmt.Fprintln(c.Stderr, "entries that are not sealed are not checked: that needs the operator's secret")
-				return work(ctx, db, evidencelog.Log{Store: db, Keys: keys, Attests: func(evidence.Entry) bool { return true }, Outside: outside})
+				log.Store, log.Attests = db, func(evidence.Entry) bool { return true }
+				return work(ctx, db, log)
 			}
 			keyring, err := checkout.NewKeyring(db.Secrets()...)
 			if err != nil {
 				return err
 			}
-			return work(ctx, db, evidencelog.Log{Store: db, Keys: keys, Attests: keyring.Attests, Outside: outside})
+			log.Store, log.Attests = db, keyring.Attests
+			return work(ctx, db, log)
 		})(ctx)
 	}
 }
@@ -165,6 +172,26 @@ func (c *call) outsideCheckpoint(keys evidence.Keys) (*evidence.Checkpoint, erro
 	default:
 		return nil, fmt.Errorf("--checkpoint: %s says that the key %s signed it, which is not given or did not", inputName(c.checkpoint), signer)
 	}
+}
+
+// givenReceipt returns the receipt in the file of --receipt, which one of the keys must have signed, or nil without such a file. Its
+// words may stand on several lines, as a mail program breaks them.
+func (c *call) givenReceipt(keys evidence.Keys) (*evidence.Receipt, error) {
+	if c.receipt == "" {
+		return nil, nil
+	}
+	if !keys.CanVerify() {
+		return nil, errNoEvidenceKey
+	}
+	text, err := readFile(c.Stdin, c.receipt)
+	if err != nil {
+		return nil, fmt.Errorf("--receipt: %w", err)
+	}
+	r, err := keys.OpenReceipt(strings.Join(strings.Fields(string(text)), " "))
+	if err != nil {
+		return nil, fmt.Errorf("--receipt: %s: %w", inputName(c.receipt), err)
+	}
+	return &r, nil
 }
 
 // errNoEvidenceKey: a command needs the evidence key.
@@ -250,9 +277,10 @@ func verifyProof(c *call) action {
 	key := c.requiredFlag("key", "public evidence `KEY`, as \"evidence key\" prints it")
 	pdf := c.flags.String("pdf", "", "`FILE` that must be the agreement's PDF; - is standard input")
 	c.witnessFlag()
+	c.receiptFlag()
 	c.check = func(args []string) error {
-		if args[0] == standard && *pdf == standard {
-			return cli.UsageError("only one of FILE and --pdf can be standard input")
+		if inputs := strings.Join([]string{args[0], *pdf, c.receipt}, " "); strings.Count(" "+inputs+" ", " "+standard+" ") > 1 {
+			return cli.UsageError("only one of FILE, --pdf and --receipt can be standard input")
 		}
 		return nil
 	}
@@ -279,6 +307,14 @@ func verifyProof(c *call) action {
 		}
 		if err := c.checkPDF(*pdf, proof); err != nil {
 			return err
+		}
+		switch receipt, err := c.givenReceipt(keys); {
+		case err != nil:
+			return err
+		case receipt != nil && !receipt.Of(proof.Leaf):
+			return fmt.Errorf("%s is the receipt of another record, of agreement %s", inputName(c.receipt), receipt.Number)
+		case receipt != nil:
+			fmt.Fprintf(c.Stderr, "%s is the receipt of the record\n", inputName(c.receipt))
 		}
 		fmt.Fprintf(c.Stderr, "record %d of the %d under the checkpoint of %s%s\n", proof.Position+1, checkpoint.Size,
 			checkpoint.At.Format("2006-01-02 15:04:05 UTC"), cosigned)

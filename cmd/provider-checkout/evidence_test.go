@@ -238,7 +238,8 @@ func TestALateRecordIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := evidence.OfAgreement(r.Agreement, evidence.Conclusion{At: r.Agreement.AcceptedAt.Add(24 * time.Hour),
-		Environment: string(catalogue.Sandbox), RequestID: r.Checkout.Confirmation.RequestID, Document: r.Document})
+		Environment: string(catalogue.Sandbox), RequestID: r.Checkout.Confirmation.RequestID, Document: r.Document,
+		Debited: r.Checkout.Debited()})
 	if err := db.RecordEvidence(t.Context(), keyringOf(t, db).Attest(e)); err != nil {
 		t.Fatal(err)
 	}

@@ -95,6 +95,14 @@ func parseInterval(text string) (time.Duration, error) {
 	return d, nil
 }
 
+func parseSealWithin(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Minute {
+		return 0, errors.New("must be a duration of 1m or more")
+	}
+	return d, nil
+}
+
 func parseLogLevel(text string) (level slog.Level, err error) {
 	if level.UnmarshalText([]byte(text)) != nil {
 		err = errors.New("must be debug, info, warn or error")

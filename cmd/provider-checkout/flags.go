@@ -64,6 +64,10 @@ func (c *call) checkpointFlag() {
 	c.flags.StringVar(&c.checkpoint, "checkpoint", "", "`FILE` with a checkpoint of the evidence log that was kept elsewhere; - is standard input")
 }
 
+func (c *call) receiptFlag() {
+	c.flags.StringVar(&c.receipt, "receipt", "", "`FILE` with the receipt of an agreement; - is standard input")
+}
+
 // requiredFlag defines a flag that must be given.
 func (c *call) requiredFlag(name, usage string) *string {
 	value := c.flags.String(name, "", usage)
@@ -146,6 +150,7 @@ type server struct {
 	mailFrom       string
 	checkpointFile string
 	witnessList    witnesses.List
+	sealWithin     time.Duration
 	timestampURL   string
 	timestamps     string
 	deskAddr       string
@@ -196,6 +201,9 @@ func newServer(c *call) *server {
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
 	cli.Var(fs, &s.witnessList, "witnesses", "", parseFile(fs.Stdin, witnesses.Parse),
 		"`FILE` of the witnesses that cosign every checkpoint: on each line a public key, as \"witness key\" prints it, and a URL")
+	cli.Var(fs, &s.sealWithin, "seal-within", "1h", parseSealWithin,
+		"`DURATION` of 1m or more within which receipts promise that an agreement is sealed in the evidence log; no agreement is\n"+
+			"concluded while that is exceeded")
 	fs.StringVar(&s.timestampURL, "timestamp-url", "", "`URL` of a time-stamp authority (RFC 3161) that a checkpoint a day is sent to")
 	fs.StringVar(&s.timestamps, "timestamps", "", "`FOLDER` to keep those checkpoints in, with what the authority says of them")
 	s.deskFlags()

@@ -56,6 +56,7 @@ type call struct {
 	readOnly   bool     // the store is opened without the operator's secret
 	checkpoint string   // the file with a checkpoint that was kept elsewhere
 	witnesses  []string // public keys of witnesses that must have cosigned it
+	receipt    string   // the file with an agreement's receipt
 }
 
 // action is the work of a command.

@@ -227,7 +227,7 @@ func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (se
 func (s *server) site(base string) site.Config {
 	return site.Config{
 		Service: service.Config{Environment: s.environment, BaseURL: base, SetupLifetime: s.setupLifetime, Terms: s.terms.Terms,
-			Agency: s.terms.Agency, Recipients: s.terms.Recipients, Retention: s.retention, Span: s.span},
+			Agency: s.terms.Agency, Recipients: s.terms.Recipients, Retention: s.retention, Span: s.span, SealWithin: s.sealWithin},
 		AllowPrivate:   s.allowPrivate,
 		TrustedProxies: s.trustedProxies,
 		RateLimit:      s.rateLimit,

@@ -218,7 +218,8 @@ func TestEvidenceListIsHeldToItsCheckpoints(t *testing.T) {
 		{"an older copy of the store", "", true, cli.ExitFailed, "the log has 1 entries and had 2 at the checkpoint of "},
 		{"another log from its beginning on", `UPDATE evidence SET leaf = replace(leaf, 'KOWHAI', 'MATAI')`, true, cli.ExitFailed,
 			"the first 2 entries are not those of the checkpoint of "},
-		{"an entry that is back-dated", `INSERT INTO evidence (id, recorded_ms, leaf) VALUES ('operation/f', 0, '{}')`, true, cli.ExitFailed,
+		{"an entry that is back-dated", `INSERT INTO evidence (id, recorded_ms, leaf) VALUES ('operation/f', 0,
+			'{"kind":"operation","format":1,"at":"2026-11-20T00:00:00.000Z","log_size":-1}')`, true, cli.ExitFailed,
 			`the entry "operation/f" says that it was made before the checkpoint of `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
@@ -20,11 +21,15 @@ func verifyAgreement(c *call) action {
 	all := c.flags.Bool("all", false, "check every agreement, and that none is missing")
 	c.checkpointFlag()
 	c.witnessFlag()
+	c.receiptFlag()
 	c.jsonFlag()
 	c.readOnlyFlag()
 	c.check = func(args []string) error {
-		if *all == (len(args) == 1) {
-			return cli.UsageError("name one agreement, or give --all")
+		switch {
+		case *all && len(args) == 1, !*all && len(args) == 0 && c.receipt == "":
+			return cli.UsageError("name one agreement, or give its --receipt, or --all")
+		case c.checkpoint == standard && c.receipt == standard:
+			return cli.UsageError("only one of --checkpoint and --receipt can be standard input")
 		}
 		return nil
 	}
@@ -35,15 +40,26 @@ func verifyAgreement(c *call) action {
 		if *all {
 			return c.verifyAll(ctx, db, log)
 		}
-		number := c.Args[0]
-		r, err := evidencelog.Read(ctx, db, number)
-		if err != nil {
-			return notOnRecord(ctx, log, number, err)
-		}
-		verdicts, err := check(ctx, log, r)
+		number, err := c.numbered(log.Receipt)
 		if err != nil {
 			return err
 		}
+		verdicts, err := log.CheckReceipt(ctx)
+		if err != nil {
+			return err
+		}
+		r, err := evidencelog.Read(ctx, db, number)
+		if failed := evidencelog.Texts(verdicts, evidencelog.Failed); err != nil && len(failed) > 0 {
+			return fmt.Errorf("%s; %w", failed[0], notOnRecord(ctx, log, number, err))
+		}
+		if err != nil {
+			return notOnRecord(ctx, log, number, err)
+		}
+		checked, err := check(ctx, log, r)
+		if err != nil {
+			return err
+		}
+		verdicts = append(checked, verdicts...)
 		for _, v := range verdicts {
 			if err := c.printVerdict(v.Mark, "", v.Text); err != nil {
 				return err
@@ -54,6 +70,17 @@ func verifyAgreement(c *call) action {
 		}
 		return nil
 	})
+}
+
+// numbered returns the number of the agreement to verify: of the argument, or else of the receipt.
+func (c *call) numbered(r *evidence.Receipt) (string, error) {
+	switch {
+	case len(c.Args) == 0:
+		return r.Number, nil
+	case r != nil && r.Number != c.Args[0]:
+		return "", fmt.Errorf("%s is the receipt of agreement %s", inputName(c.receipt), r.Number)
+	}
+	return c.Args[0], nil
 }
 
 // check compares everything on record about an agreement with itself, and with the evidence log.

@@ -31,9 +31,25 @@ func (c *call) verifyAll(ctx context.Context, db ports.Admin, log evidencelog.Lo
 		}
 		return c.printVerdict(mark, subject, texts...)
 	}
-	missing, verdicts, err := readLog(ctx, log)
+	before, err := evidencelog.ReadConfigured(ctx, db)
 	if err != nil {
 		return err
+	}
+	missing, made, verdicts, err := readLog(ctx, log)
+	if err != nil {
+		return err
+	}
+	promised, err := log.CheckReceipt(ctx)
+	if err != nil {
+		return err
+	}
+	verdicts = append(verdicts, promised...)
+	if !c.readOnly { // the providers have secrets
+		after, err := evidencelog.ReadConfigured(ctx, db)
+		if err != nil {
+			return err
+		}
+		verdicts = append(verdicts, made.Compare(before, after)...)
 	}
 	for _, v := range verdicts {
 		if err := line(v.Mark, "", v.Text); err != nil {
@@ -77,19 +93,24 @@ func (c *call) verifyAll(ctx context.Context, db ports.Admin, log evidencelog.Lo
 	return nil
 }
 
-// readLog holds the whole log to its checkpoints, and returns the numbers of the agreements that it has.
-func readLog(ctx context.Context, log evidencelog.Log) (numbers map[string]bool, verdicts []evidencelog.Verdict, err error) {
-	numbers = make(map[string]bool)
-	verdicts, forged, err := log.Audit(ctx, func(e evidence.Entry, _ int64, _ bool) error {
-		if record, err := evidence.Read(e.Leaf); err == nil && record.Kind == evidence.KindAgreement {
+// readLog holds the whole log to its checkpoints, and returns the numbers of the agreements that it has, and what operators made.
+func readLog(ctx context.Context, log evidencelog.Log) (numbers map[string]bool, made evidencelog.Made, verdicts []evidencelog.Verdict,
+	err error) {
+	numbers, made = make(map[string]bool), make(evidencelog.Made)
+	verdicts, forged, err := log.Audit(ctx, func(e evidence.Entry, _ int64, genuine bool) error {
+		switch record, err := evidence.Read(e.Leaf); {
+		case err != nil:
+		case record.Kind == evidence.KindAgreement:
 			numbers[record.Agreement] = true
+		case genuine:
+			made.Add(record.Operation)
 		}
 		return nil
 	})
 	if forged > 0 {
 		verdicts = append(verdicts, evidencelog.Fail(evidencelog.Forged, forged))
 	}
-	return numbers, verdicts, err
+	return numbers, made, verdicts, err
 }
 
 // checkAgain checks an agreement that was on record a moment ago. It returns the failed checks, or else the checks that could not be made.

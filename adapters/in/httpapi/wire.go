@@ -139,12 +139,13 @@ type checkoutWire struct {
 		DDAID          string                        `json:"dda_id"`
 		waitWire
 	} `json:"direct_debit"`
-	Agreement *withdrawnWire `json:"agreement,omitempty"` // of a withdrawn agreement
+	Agreement *concludedWire `json:"agreement,omitempty"` // nil where it would be empty
 }
 
-// withdrawnWire is the part of the answer to a get about an agreement that was withdrawn.
-type withdrawnWire struct {
-	WithdrawnAt string `json:"withdrawn_at"`
+// concludedWire is the part of the answer to a get about an agreement.
+type concludedWire struct {
+	Receipt     string `json:"receipt,omitempty"`
+	WithdrawnAt string `json:"withdrawn_at,omitempty"`
 }
 
 func toCheckoutWire(c checkout.Checkout, now time.Time) checkoutWire {
@@ -162,8 +163,8 @@ func toCheckoutWire(c checkout.Checkout, now time.Time) checkoutWire {
 	w.DirectDebit.Authorised = c.Setup.Authorisation == checkout.Authorised
 	w.DirectDebit.DDAID = c.Records.DDAID
 	w.DirectDebit.waitWire = toWaitWire(c, now)
-	if at := withdrawnAt(c); at != "" {
-		w.Agreement = &withdrawnWire{at}
+	if a := (concludedWire{receiptOf(c), withdrawnAt(c)}); a != (concludedWire{}) {
+		w.Agreement = &a
 	}
 	return w
 }
@@ -186,6 +187,7 @@ type confirmedWire struct {
 		ID           string `json:"id"`
 		Number       string `json:"number"`
 		PDFGenerated bool   `json:"pdf_generated"`
+		Receipt      string `json:"receipt,omitempty"`
 		WithdrawnAt  string `json:"withdrawn_at,omitempty"`
 	} `json:"agreement"`
 	AlreadyConfirmed bool `json:"already_confirmed"`
@@ -202,8 +204,17 @@ func toConfirmedWire(d service.Confirmed) confirmedWire {
 	w.Agreement.ID = c.Confirmation.AgreementID
 	w.Agreement.Number = c.Confirmation.AgreementNumber
 	w.Agreement.PDFGenerated = c.Confirmation.PDFGenerated()
+	w.Agreement.Receipt = receiptOf(c)
 	w.Agreement.WithdrawnAt = withdrawnAt(c)
 	return w
+}
+
+// receiptOf returns the receipt of a confirmed checkout's agreement, or "".
+func receiptOf(c checkout.Checkout) string {
+	if c.Status != checkout.Confirmed {
+		return ""
+	}
+	return c.Confirmation.Receipt
 }
 
 // withdrawnAt returns when a checkout's agreement was withdrawn, or "".

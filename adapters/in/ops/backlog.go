@@ -75,7 +75,7 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 func (b backlog) Collect(to chan<- prometheus.Metric) {
 	h := b.service.Health(context.Background())
 	for check, holds := range map[string]bool{"serving": !b.draining.Load(), "store": h.Store == nil, "processor": h.Processor == nil,
-		"crm": h.CRM == nil} {
+		"crm": h.CRM == nil, "evidence": h.Evidence == nil} {
 		to <- prometheus.MustNewConstMetric(b.checks, prometheus.GaugeValue, map[bool]float64{true: 1}[holds], check)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), backlogLimit)

@@ -144,15 +144,15 @@ func TestReadyNamesEachCheck(t *testing.T) {
 		status  int
 		body    string
 	}{
-		{"all is well", &outside{}, false, 200, `{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":true}}`},
+		{"all is well", &outside{}, false, 200, `{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":true,"evidence":true}}`},
 		{"the store is down", &outside{storeErr: down}, false, 503,
-			`{"ready":false,"checks":{"serving":true,"store":false,"processor":true,"crm":true}}`},
+			`{"ready":false,"checks":{"serving":true,"store":false,"processor":true,"crm":true,"evidence":true}}`},
 		{"the processor is down", &outside{processorErr: down}, false, 503,
-			`{"ready":false,"checks":{"serving":true,"store":true,"processor":false,"crm":true}}`},
+			`{"ready":false,"checks":{"serving":true,"store":true,"processor":false,"crm":true,"evidence":true}}`},
 		{"the CRM is down", &outside{crmErr: down}, false, 200,
-			`{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":false}}`},
+			`{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":false,"evidence":true}}`},
 		{"the service drains", &outside{}, true, 503,
-			`{"ready":false,"checks":{"serving":false,"store":true,"processor":true,"crm":true}}`},
+			`{"ready":false,"checks":{"serving":false,"store":true,"processor":true,"crm":true,"evidence":true}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			handler, _, _ := newHandler(t, tt.outside)

@@ -28,21 +28,28 @@ func Evidence(t *testing.T, open Open) {
 			oneWins(t, "RecordEvidence", errs, ports.ErrDuplicate)
 		}},
 		{"an empty log has no entries and no checkpoint", emptyLog},
-		{"the oldest unsealed entries are sealed first", func(t *testing.T, s ports.Admin) {
+		{"entries are sealed in the order of their commits, whatever their clocks said", func(t *testing.T, s ports.Admin) {
 			recordEvidence(t, s, entryAt(3, "c"), entryAt(1, "a"), entryAt(4, "d"), entryAt(2, "b"))
 			_, first := sealAll(t, s, 3)
 			_, second := sealAll(t, s, 3)
-			same(t, "sealed first", entryIDs(first), []string{"a", "b", "c"})
-			same(t, "sealed second", entryIDs(second), []string{"d"})
+			same(t, "sealed first", entryIDs(first), []string{"c", "a", "d"})
+			same(t, "sealed second", entryIDs(second), []string{"b"})
 		}},
-		{"what is not sealed comes the oldest first, and not once it is sealed", func(t *testing.T, s ports.Admin) {
+		{"what is not sealed comes in the order of the commits, and not once it is sealed", func(t *testing.T, s ports.Admin) {
 			same(t, "of an empty log", len(unsealed(t, s)), 0)
 			recordEvidence(t, s, entryAt(3, "c"), entryAt(1, "a"), entryAt(4, "d"), entryAt(2, "b"))
-			gets(t, "the oldest", []evidence.Entry{entryAt(1, "a"), entryAt(2, "b")})(s.UnsealedEvidence(t.Context(), 2))
-			same(t, "all", unsealed(t, s), []string{"a", "b", "c", "d"})
+			first := result(s.UnsealedEvidence(t.Context(), 2))(t)
+			same(t, "the first", unplaced(first...), []evidence.Entry{entryAt(3, "c"), entryAt(1, "a")})
+			same(t, "all", unsealed(t, s), []string{"c", "a", "d", "b"})
 			sealAll(t, s, 3)
-			gets(t, "the rest", []evidence.Entry{entryAt(4, "d")})(s.UnsealedEvidence(t.Context(), 2))
+			rest := result(s.UnsealedEvidence(t.Context(), 2))(t)
+			same(t, "the rest", unplaced(rest...), []evidence.Entry{entryAt(2, "b")})
+			same(t, "an orphan", rest[0].Orphan, false)
 		}},
+		{"an entry is the next in its chain, attested at its place, whatever records it", chained},
+		{"of many concurrent entries each follows on one that is on record, and none twice", chainedAtOnce},
+		{"an entry that has seen too little of the log is refused, and nothing is stored", outdatedEntry},
+		{"what had seen less than all chains is on record when the log is sealed", seenIsOnRecord},
 		{"what is sealed comes back in order, with its place, its nodes and the head", sealedComesBack},
 		{"a refusal to seal is returned as it is, and seals nothing", sealingRefused},
 		{"an entry is sealed once", sealedOnce},
@@ -88,7 +95,7 @@ func checkEntry(t *testing.T, s ports.Admin, want evidence.Entry, wantPosition i
 	t.Helper()
 	got, position, err := s.EvidenceEntry(t.Context(), want.ID)
 	must(t, "EvidenceEntry", err)
-	same(t, "entry", got, want)
+	same(t, "entry", unplaced(got)[0], want)
 	same(t, "position", position, wantPosition)
 }
 
@@ -156,8 +163,8 @@ func sealedComesBack(t *testing.T, s ports.Admin) {
 	want.Checkpoint = fmt.Appendf(nil, "checkpoint\n%d\n\n— Kōwhai\n", 3)
 	gets(t, "head", want)(s.EvidenceHead(t.Context()))
 	gets(t, "nodes", [][]evidence.Hash{nodes[2], nodes[0], nodes[1], nodes[0], nil})(s.EvidenceNodes(t.Context(), []int64{2, 0, 1, 0, 3}))
-	gets(t, "entries from 1", entries[1:2])(s.SealedEvidence(t.Context(), 1, 1))
-	gets(t, "entries from 1", entries[1:])(s.SealedEvidence(t.Context(), 1, 9))
+	same(t, "entries from 1", unplaced(result(s.SealedEvidence(t.Context(), 1, 1))(t)...), entries[1:2])
+	same(t, "entries from 1", unplaced(result(s.SealedEvidence(t.Context(), 1, 9))(t)...), entries[1:])
 	counts(t, "entries from 3", 0)(s.SealedEvidence(t.Context(), 3, 9))
 }
 

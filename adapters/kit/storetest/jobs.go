@@ -362,7 +362,7 @@ func backlog(t *testing.T, s ports.Admin) {
 	recordEvidence(t, s, entryAt(5, "operation/5"), entryAt(3, "operation/3"), entryAt(4, "operation/4"))
 	is("entries", byKind{checkout.JobSeal: {Waiting: 3, Oldest: at(3)}})
 	sealAll(t, s, 1)
-	is("entries when one is sealed", byKind{checkout.JobSeal: {Waiting: 2, Oldest: at(4)}})
+	is("entries when one is sealed", byKind{checkout.JobSeal: {Waiting: 2, Oldest: at(3)}})
 	sealAll(t, s, 2)
 	is("entries when all are sealed", nil)
 }

@@ -129,16 +129,13 @@ func (s *Store) store(id string, change checkout.Change, q checkout.JobEntry) er
 		}
 		r.document = copyOf(change.Document)
 	}
-	if e := change.Evidence; e != nil && has(s.evidence.position, e.ID) {
-		return fmt.Errorf("evidence %s: %w", e.ID, ports.ErrDuplicate)
-	}
 	if err := s.queue.duplicates(change.Events); err != nil {
 		return err
 	}
-	s.queue.addChange(change, q)
-	if change.Evidence != nil {
-		s.evidence.record(*change.Evidence)
+	if err := s.evidence.add(change.Evidence); err != nil {
+		return err
 	}
+	s.queue.addChange(change, q)
 	s.enrol(r.checkout, s.rows[id].checkout, q.Now)
 	s.rows[id] = r
 	s.append(id, change.Moments...)

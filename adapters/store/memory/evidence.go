@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,8 +12,9 @@ import (
 // evidenceLog is the evidence log.
 type evidenceLog struct {
 	head     evidence.Head
+	end      evidence.End     // of the one chain
 	sealed   []sealed         // by position
-	unsealed []evidence.Entry // in the order in which they were stored
+	unsealed []evidence.Entry // in the order in which they were stored, which is that of their numbers
 	position map[string]int64 // of each entry, or evidence.Unsealed
 }
 
@@ -31,14 +31,14 @@ func (l *evidenceLog) add(e *evidence.Entry) error {
 	case has(l.position, e.ID):
 		return fmt.Errorf("evidence %s: %w", e.ID, ports.ErrDuplicate)
 	}
-	l.record(*e)
-	return nil
-}
-
-// record adds an entry whose id is free.
-func (l *evidenceLog) record(e evidence.Entry) {
+	recorded, end, err := e.After(l.end)
+	if err != nil {
+		return err
+	}
+	l.end = end
 	l.position[e.ID] = evidence.Unsealed
-	l.unsealed = append(l.unsealed, copyOf(e))
+	l.unsealed = append(l.unsealed, copyOf(recorded))
+	return nil
 }
 
 // SealEvidence implements [ports.Evidence].
@@ -46,7 +46,9 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 	decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
 	return s.locked(ctx, func() error {
 		l := &s.evidence
-		sealing, err := decide(copyOf(l.head), l.oldest(limit))
+		before := copyOf(l.head)
+		before.Seen = l.end.Seen
+		sealing, err := decide(before, l.oldest(limit))
 		if err != nil {
 			return err
 		}
@@ -59,15 +61,19 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 			l.sealed = append(l.sealed, sealed{l.unsealed[i], slices.Clone(p.Nodes)})
 			l.unsealed = slices.Delete(l.unsealed, i, i+1)
 		}
-		l.head = copyOf(sealing.Head)
+		l.head, l.end.Seen = copyOf(sealing.Head), max(l.end.Seen, before.Size)
+		l.head.Seen = 0
 		return nil
 	})
 }
 
-// oldest returns copies of at most limit entries that are not sealed, the oldest first.
+// oldest returns copies of at most limit entries that are not sealed, in the order of the chain.
 func (l *evidenceLog) oldest(limit int) []evidence.Entry {
-	all := slices.SortedStableFunc(slices.Values(l.unsealed), func(a, b evidence.Entry) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
-	return copyOf(all[:min(limit, len(all))])
+	list := copyOf(l.unsealed[:min(limit, len(l.unsealed))])
+	for i, e := range list {
+		list[i].Orphan = e.Previous != "" && !has(l.position, e.Previous)
+	}
+	return list
 }
 
 // EvidenceHead implements [ports.Evidence].

@@ -18,7 +18,7 @@ var copied = []string{"provider_checkout_schema", "store", "providers", "courses
 // One node has these tables. Copies of the evidence log could differ for ever: a seal changes the copies that have the entry, and a
 // node that was lost during the commit of the entry has it only later. So could the end of the funnel, which
 // every server moves: some moments would be counted twice.
-var whole = []string{"evidence", "evidence_head", "funnel_end"}
+var whole = []string{"evidence", "evidence_head", "evidence_chains", "funnel_end"}
 
 // The rows of these tables are on the node of their provider. Tables after the first are kept beside it.
 var spread = []string{"checkouts", "agreements", "documents", "jobs", "moments", "redeliveries", "refusals", "funnel", "lists"}

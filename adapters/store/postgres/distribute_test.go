@@ -49,6 +49,7 @@ func TestCitus(t *testing.T) {
 			execute(t, shell, `DELETE FROM `+table)
 		}
 		execute(t, shell, `UPDATE evidence_head SET size = 0, edge = NULL, checkpoint = ''`)
+		execute(t, shell, `UPDATE evidence_chains SET number = 0, previous = '', seen = 0`)
 		execute(t, shell, `UPDATE funnel_end SET at_ms = 0`)
 		return db
 	}
@@ -96,7 +97,7 @@ func TestDistributeNamesEveryTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onOneNode := map[string]string{"evidence": "none", "evidence_head": "evidence", "funnel_end": "evidence"}
+	onOneNode := map[string]string{"evidence": "none", "evidence_head": "evidence", "evidence_chains": "evidence", "funnel_end": "evidence"}
 	var named []string
 	for _, call := range calls {
 		table, how, spread := strings.Cut(strings.TrimPrefix(call, "copy "), " by ")

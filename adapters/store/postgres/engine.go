@@ -56,7 +56,9 @@ func (t *attempt) Read(ctx context.Context, query string, args []any, collect fu
 // Lock implements [sqlstore.Tx] in one round trip.
 func (t *attempt) Lock(ctx context.Context, statements *sqlstore.Batch) error {
 	b := &batch{schema: t.db.schema}
-	b.begin(t.db)
+	if !t.inTransaction() {
+		b.begin(t.db)
+	}
 	b.add(statements)
 	return t.conn.SendBatch(ctx, &b.Batch).Close()
 }

@@ -119,7 +119,8 @@ func emptier(t *testing.T, shell *pgx.Conn) (empty func(t *testing.T)) {
 			deletes = append(deletes, fmt.Sprintf(`d%d AS (DELETE FROM %s)`, i, table))
 		}
 	}
-	deletes = append(deletes, `head AS (UPDATE evidence_head SET size = 0, edge = NULL, checkpoint = '')`,
+	deletes = append(deletes, `chains AS (UPDATE evidence_chains SET number = 0, previous = '', seen = 0)`,
+		`head AS (UPDATE evidence_head SET size = 0, edge = NULL, checkpoint = '')`,
 		`counted AS (UPDATE funnel_end SET at_ms = 0)`)
 	// Foreign keys are checked at the end of the one statement.
 	statement := `WITH ` + strings.Join(deletes, ", ") + ` SELECT`

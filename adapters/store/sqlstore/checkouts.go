@@ -143,7 +143,9 @@ func (s *Store) storeRest(ctx context.Context, t Tx, b *Batch, l *locked, change
 		b.Write(insertDocument, l.provider, number, d.ID, d.SHA256[:], d.Bytes)
 		b.unique(takenDocument, l.provider, number)
 	}
-	b.record(change.Evidence)
+	if err := s.record(ctx, t, b, change.Evidence); err != nil {
+		return err
+	}
 	for i, j := range jobsOf(change) {
 		l.job++
 		statement := s.statements.insertJob

@@ -34,7 +34,9 @@ func (s *Store) AddKey(ctx context.Context, k catalogue.Key, did *evidence.Entry
 		var b Batch
 		b.Write(insertAPIKey, Key.Values(&k)...)
 		b.unique(takenAPIKey, k.ID, k.Hash[:])
-		b.record(did)
+		if err := s.record(ctx, t, &b, did); err != nil {
+			return err
+		}
 		err := t.Commit(ctx, &b)
 		if t.Again() && errors.Is(err, ports.ErrDuplicate) { // perhaps by an earlier attempt
 			stored, readErr := All(ctx, t, Scan(Key), selectKey, k.Hash[:])
@@ -73,7 +75,9 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, did *evi
 		}
 		b = Batch{}
 		b.Write(revokeAPIKey, Millis(at), id)
-		b.record(did)
+		if err := s.record(ctx, t, &b, did); err != nil {
+			return err
+		}
 		return t.Commit(ctx, &b)
 	})
 }
@@ -112,7 +116,9 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 				return fmt.Errorf("provider %s: %w", c.Provider.Code, err)
 			}
 		}
-		b.record(did)
+		if err := s.record(ctx, t, &b, did); err != nil {
+			return err
+		}
 		return t.Commit(ctx, &b)
 	})
 }

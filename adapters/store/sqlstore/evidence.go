@@ -16,19 +16,51 @@ var (
 	selectEntry    = entries + ` WHERE id = ?`
 	selectEvidence = `SELECT ` + Entry.Names() + `, position FROM @.evidence WHERE id = ?`
 	selectSealed   = entries + ` WHERE position >= ? ORDER BY position LIMIT ?`
-	selectUnsealed = entries + ` WHERE position IS NULL ORDER BY recorded_ms, id LIMIT ?`
-	selectHead     = `SELECT ` + Head.Names() + ` FROM @.evidence_head`
-	updateHead     = set("evidence_head", Head, `one = 1`)
+	selectUnsealed = `SELECT ` + Entry.Names() + `, previous <> '' AND NOT EXISTS (SELECT 1 FROM @.evidence AS p WHERE p.id = e.previous)
+		FROM @.evidence AS e WHERE position IS NULL ORDER BY number, id LIMIT ?`
+	selectEnd  = `SELECT ` + End.Names() + ` FROM @.evidence_chains`
+	updateEnd  = set("evidence_chains", End, `chain = ?`)
+	selectHead = `SELECT ` + Head.Names() + ` FROM @.evidence_head`
+	updateHead = set("evidence_head", Head, `one = 1`)
 )
 
-const placeEvidence = `UPDATE @.evidence SET position = ?, nodes = ? WHERE id = ? AND position IS NULL`
+const (
+	placeEvidence = `UPDATE @.evidence SET position = ?, nodes = ? WHERE id = ? AND position IS NULL`
+	selectSeen    = `SELECT min(seen) FROM @.evidence_chains`
 
-// record adds what stores the entry, if there is one.
-func (b *Batch) record(e *evidence.Entry) {
-	if e != nil {
-		b.Write(insertEvidence, Entry.Values(e)...)
-		b.unique(selectEntry, e.ID)
+	// chains is the number of chains of entries on a server with many writers. Commits wait for each other if there are more at once.
+	chains = 16
+)
+
+// record adds what stores the entry, if there is one, as the next of a chain: of the first that no other transaction has locked. The
+// lock comes last, and no time passes under it but that of the commit.
+func (s *Store) record(ctx context.Context, t Tx, b *Batch, e *evidence.Entry) error {
+	if e == nil {
+		return nil
 	}
+	var free, waits Batch
+	var ends []evidence.End
+	got := func(end evidence.End) { ends = append(ends, end) }
+	Get(&free, Scan(End), got, s.statements.lockFreeChain)
+	Get(&waits, Scan(End), got, s.statements.lockChain, int(e.ID[len(e.ID)-1])%chains)
+	err := t.Lock(ctx, &free)
+	if err == nil && len(ends) == 0 {
+		err = t.Lock(ctx, &waits)
+	}
+	if err == nil && len(ends) == 0 {
+		err = ports.ErrNotFound // somebody removed it
+	}
+	if err != nil {
+		return wrap(err, "lock a chain of the evidence log")
+	}
+	entry, next, err := e.After(ends[0])
+	if err != nil {
+		return refused{err}
+	}
+	b.Write(insertEvidence, Entry.Values(&entry)...)
+	b.unique(selectEntry, e.ID)
+	b.Write(updateEnd, append(End.Values(&next), next.Chain)...)
+	return nil
 }
 
 // recordedBefore reports whether an earlier attempt was committed: the entry that it stored is on record.
@@ -44,11 +76,13 @@ func recordedBefore(ctx context.Context, t Tx, e *evidence.Entry) (bool, error) 
 func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
 	return s.Do(ctx, "record evidence "+e.ID, func(ctx context.Context, t Tx) error {
 		var b Batch
-		b.record(&e)
+		if err := s.record(ctx, t, &b, &e); err != nil {
+			return err
+		}
 		err := t.Commit(ctx, &b)
 		if t.Again() && errors.Is(err, ports.ErrDuplicate) {
 			found, readErr := One(ctx, t, Scan(Entry), selectEntry, e.ID)
-			if readErr != nil || string(found.Attested()) == string(e.Attested()) {
+			if readErr != nil || found.Records(e) {
 				return readErr
 			}
 		}
@@ -56,20 +90,25 @@ func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
 	})
 }
 
+var scanUnsealed = Fields(func(e *evidence.Entry) []any { return append(Entry.Destinations(e), &e.Orphan) })
+
 // SealEvidence implements [ports.Evidence].
 func (s *Store) SealEvidence(ctx context.Context, limit int,
 	decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
 	return s.Do(ctx, "seal evidence", func(ctx context.Context, t Tx) error {
 		var b Batch
 		var head evidence.Head
+		seen := int64(0)
 		Get(&b, Scan(Head), func(h evidence.Head) { head = h }, s.statements.lockHead)
+		Get(&b, ScanValue[int64], func(size int64) { seen = size }, selectSeen)
 		if err := t.Lock(ctx, &b); err != nil {
 			return wrap(err, "lock the head")
 		}
-		entries, err := All(ctx, t, Scan(Entry), selectUnsealed, limit)
+		entries, err := All(ctx, t, scanUnsealed, selectUnsealed, limit) // after seen
 		if err != nil {
 			return err
 		}
+		head.Seen = seen
 		sealing, err := decide(head, entries)
 		if err != nil {
 			return refused{err}
@@ -86,6 +125,7 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 			b.Write(placeEvidence, p.Position, (*Hashes)(&p.Nodes).value(), p.ID)
 		}
 		b.Write(updateHead, Head.Values(&sealing.Head)...)
+		b.Write(s.statements.updateSeen, head.Size, head.Size)
 		return t.Commit(ctx, &b)
 	})
 }
@@ -115,7 +155,7 @@ func (s *Store) SealedEvidence(ctx context.Context, from int64, limit int) ([]ev
 
 // UnsealedEvidence implements [ports.EvidenceReader].
 func (s *Store) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error) {
-	list, err := All(ctx, s.engine, Scan(Entry), selectUnsealed, limit)
+	list, err := All(ctx, s.engine, scanUnsealed, selectUnsealed, limit)
 	return list, wrap(err, "read unsealed evidence")
 }
 

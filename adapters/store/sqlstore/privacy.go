@@ -54,7 +54,9 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string,
 			return refused{err}
 		}
 		b = Batch{}
-		b.record(&erasure.Entry) // first, because it may be refused
+		if err := s.record(ctx, t, &b, &erasure.Entry); err != nil { // first, because it may be refused
+			return err
+		}
 		for _, next := range erasure.Next {
 			l := of[next.ID]
 			if l == nil || !l.found {

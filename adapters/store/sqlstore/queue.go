@@ -277,7 +277,9 @@ func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did
 			return wrap(err, "lock")
 		}
 		b = Batch{}
-		b.record(&did)
+		if err := s.record(ctx, t, &b, &did); err != nil {
+			return err
+		}
 		b.Write(s.statements.hastenJob, slices.Concat([]any{s.dialect.at(m.At, 0)}, jobValues(j))...)
 		b.note(l, []checkout.Moment{m})
 		return t.Commit(ctx, &b)

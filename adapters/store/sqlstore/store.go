@@ -30,7 +30,7 @@ type Engine interface {
 type Tx interface {
 	Source
 
-	// Lock begins the transaction, and runs the statements that lock and read what the operation is about.
+	// Lock begins the transaction, unless an earlier call has, and runs the statements that lock and read what the operation is about.
 	Lock(ctx context.Context, b *Batch) error
 
 	// Commit runs the statements that write, and has the transaction committed. It is called once, at the end. It returns

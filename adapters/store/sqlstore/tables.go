@@ -50,6 +50,7 @@ var State = Columns[checkout.Checkout]{
 	{Name: "agreement_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementID }},
 	{Name: "agreement_number", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementNumber }},
 	{Name: "document_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.DocumentID }},
+	{Name: "receipt", Field: func(c *checkout.Checkout) any { return &c.Confirmation.Receipt }},
 
 	{Name: "ended_by", Field: func(c *checkout.Checkout) any { return (*string)(&c.End.By) }},
 	{Name: "ended_ground", Field: func(c *checkout.Checkout) any { return (*string)(&c.End.Ground) }},
@@ -87,7 +88,7 @@ var Checkout = slices.Concat(Identity, State, Lookups)
 // Created is the columns of a checkout that has no confirmation and no end. The others have their defaults then.
 var Created = slices.DeleteFunc(slices.Clone(Checkout), func(c Column[checkout.Checkout]) bool {
 	return slices.Contains([]string{"confirmed_ms", "confirmed_by_request_id", "agreed_first_date", "agreement_id", "agreement_number",
-		"document_id", "ended_ms", "ended_by", "ended_ground", "ended_reason", "erased_ms"}, c.Name)
+		"document_id", "receipt", "ended_ms", "ended_by", "ended_ground", "ended_reason", "erased_ms"}, c.Name)
 })
 
 // Agreement is the columns of an agreement.
@@ -192,7 +193,18 @@ var Entry = Columns[evidence.Entry]{
 	{Name: "recorded_ms", Field: func(e *evidence.Entry) any { return (*Time)(&e.At) }},
 	{Name: "leaf", Field: func(e *evidence.Entry) any { return (*Text)(&e.Leaf) }},
 	{Name: "salt", Field: func(e *evidence.Entry) any { return &e.Salt }},
+	{Name: "chain", Field: func(e *evidence.Entry) any { return &e.Chain }},
+	{Name: "number", Field: func(e *evidence.Entry) any { return &e.Number }},
+	{Name: "previous", Field: func(e *evidence.Entry) any { return &e.Previous }},
 	{Name: "attestation", Field: func(e *evidence.Entry) any { return &e.Attestation }},
+}
+
+// End is the columns of the end of a chain of entries.
+var End = Columns[evidence.End]{
+	{Name: "chain", Field: func(e *evidence.End) any { return &e.Chain }},
+	{Name: "number", Field: func(e *evidence.End) any { return &e.Number }},
+	{Name: "previous", Field: func(e *evidence.End) any { return &e.Previous }},
+	{Name: "seen", Field: func(e *evidence.End) any { return &e.Seen }},
 }
 
 // Head is the columns of the end of the evidence log.

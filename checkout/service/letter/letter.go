@@ -77,6 +77,7 @@ type Concluded struct {
 	Page     string // the address of the payer's page, or ""
 	Proven   bool   // the page has the proof of the agreement, or will have it soon
 	Zone     *time.Location
+	Receipt  string // "" without one
 }
 
 // OfAgreement sends the payer an agreement. It is the notice of the amounts and dates, and has the whole text where no PDF goes
@@ -112,6 +113,10 @@ func OfAgreement(c Concluded) (Letter, error) {
 			"that the agreement was not changed. Save it, and keep it with the agreement.")
 	}
 	s.paragraphs = append(s.paragraphs, "If something is not right, "+ask(contact, a.Provider.Name)+" before the first payment.")
+	if c.Receipt != "" {
+		s.sections = append(s.sections, agreement.Section{Title: "Receipt", Paragraphs: []string{
+			"This text shows that the agreement is on record. Keep it.", c.Receipt}})
+	}
 	if !c.Attached {
 		s.sections = append(s.sections, whole...)
 		return s.letter(), nil

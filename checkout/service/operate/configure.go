@@ -44,7 +44,8 @@ func (o Operator) Configure(ctx context.Context, name string, c Change) (differe
 		}
 		revision = catalogue.Revision(after)
 		entry, err := o.entry(evidence.Operation{Name: name, Subject: subject(changed(before, after)),
-			Changes: bounded(differences)}, o.now())
+			Changes: bounded(differences), Object: evidence.Providers, Before: catalogue.Fingerprint(before),
+			After: catalogue.Fingerprint(after)}, o.now())
 		return after, &entry, err
 	})
 	switch {

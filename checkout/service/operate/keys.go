@@ -73,7 +73,8 @@ func (o Operator) IssueKey(ctx context.Context, provider string, with KeyOptions
 	now := o.now()
 	secret, key := catalogue.NewKey(p.Code, cmp.Or(with.Environment, p.Environment), now, entropy)
 	key.Label, key.ExpiresAt = with.Label, with.ExpiresAt.UTC()
-	entry, err := o.entry(evidence.Operation{Name: "keys issue", Subject: key.ID, Changes: []string{"+ " + describe(key)}}, now)
+	entry, err := o.entry(evidence.Operation{Name: "keys issue", Subject: key.ID, Changes: []string{"+ " + describe(key)},
+		Object: evidence.KeyObject(key.ID), After: key.Fingerprint()}, now)
 	if err != nil {
 		return "", err
 	}
@@ -97,7 +98,10 @@ func (o Operator) RevokeKey(ctx context.Context, keyOrID string) (id string, err
 	}
 	now := o.now()
 	change := "- " + describe(all[i]) + ", live → revoked"
-	entry, err := o.entry(evidence.Operation{Name: "keys revoke", Subject: id, Changes: []string{change}}, now)
+	revoked := all[i]
+	revoked.RevokedAt = now
+	entry, err := o.entry(evidence.Operation{Name: "keys revoke", Subject: id, Changes: []string{change},
+		Object: evidence.KeyObject(id), Before: all[i].Fingerprint(), After: revoked.Fingerprint()}, now)
 	if err != nil {
 		return "", err
 	}

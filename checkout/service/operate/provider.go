@@ -43,7 +43,8 @@ func (o Operator) changeProvider(ctx context.Context, act Act, code string,
 		if len(lines) == 0 {
 			return nil, nil, errNothingToStore
 		}
-		entry, err := o.entry(evidence.Operation{Name: string(act), Subject: code, Changes: lines}, o.now())
+		entry, err := o.entry(evidence.Operation{Name: string(act), Subject: code, Changes: lines, Object: evidence.Providers,
+			Before: catalogue.Fingerprint(before), After: catalogue.Fingerprint(after)}, o.now())
 		return after, &entry, err
 	})
 	if errors.Is(err, errNothingToStore) {

@@ -118,6 +118,7 @@ CREATE TABLE checkouts (
 	agreement_id            text NOT NULL DEFAULT '',
 	agreement_number        text NOT NULL DEFAULT '',
 	document_id             text NOT NULL DEFAULT '',
+	receipt                 text NOT NULL DEFAULT '', -- signed, of the agreement's record in the evidence log; '' where no key signed
 	ended_ms                bigint, -- when it was cancelled, or its agreement withdrawn; NULL: it was not
 	ended_by                text NOT NULL DEFAULT '', -- provider or operator; '' until then
 	ended_ground            text NOT NULL DEFAULT '', -- of a withdrawal: cooling-off, provider, hardship or error
@@ -284,13 +285,16 @@ CREATE TABLE evidence (
 	recorded_ms bigint,
 	leaf        text NOT NULL, -- JSON, without personal data: what the tree holds
 	salt        bytea, -- of the commitments in it
-	attestation bytea, -- that a process with the operator's secret recorded it
+	chain       integer NOT NULL DEFAULT 0,
+	number      bigint NOT NULL DEFAULT 0, -- in the chain, from 1 on, in the order of the commits
+	previous    text COLLATE "C" NOT NULL DEFAULT '', -- the id of the entry before it in the chain
+	attestation bytea, -- that a process with the operator's secret recorded it there
 	position    bigint, -- in the tree, from 0 on; NULL until it is sealed
 	nodes       bytea -- of the tree that it completes, 32 bytes each, from its own hash up
 );
 CREATE UNIQUE INDEX evidence_position ON evidence (position) WHERE position IS NOT NULL;
 -- Partial, so that it is as small as what is still to be sealed.
-CREATE INDEX evidence_unsealed ON evidence (recorded_ms, id) WHERE position IS NULL;
+CREATE INDEX evidence_unsealed ON evidence (number, id) WHERE position IS NULL;
 
 -- Where the log ends. Its one row is locked by who seals.
 CREATE TABLE evidence_head (
@@ -300,6 +304,15 @@ CREATE TABLE evidence_head (
 	checkpoint text NOT NULL -- the newest one, signed; '' before the first
 );
 INSERT INTO evidence_head VALUES (1, 0, NULL, '');
+
+-- The ends of the chains of entries: several, so that commits do not wait for each other. Each is locked by the commit of its next entry.
+CREATE TABLE evidence_chains (
+	chain    integer PRIMARY KEY,
+	number   bigint NOT NULL, -- of the newest entry
+	previous text COLLATE "C" NOT NULL, -- its id; '' in an empty chain
+	seen     bigint NOT NULL -- entries in the tree that every further entry has seen
+);
+INSERT INTO evidence_chains SELECT n, 0, '', 0 FROM generate_series(0, 15) AS n;
 
 -- What the fake processor keeps about setups.
 CREATE TABLE sandbox_records (

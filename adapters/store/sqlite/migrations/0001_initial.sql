@@ -124,6 +124,7 @@ CREATE TABLE checkouts (
 	agreement_id            TEXT NOT NULL DEFAULT '',
 	agreement_number        TEXT NOT NULL DEFAULT '',
 	document_id             TEXT NOT NULL DEFAULT '',
+	receipt                 TEXT NOT NULL DEFAULT '', -- signed, of the agreement's record in the evidence log; '' where no key signed
 	ended_ms                INTEGER, -- when it was cancelled, or its agreement withdrawn; NULL: it was not
 	ended_by                TEXT NOT NULL DEFAULT '', -- provider or operator; '' until then
 	ended_ground            TEXT NOT NULL DEFAULT '', -- of a withdrawal: cooling-off, provider, hardship or error
@@ -304,13 +305,16 @@ CREATE TABLE evidence (
 	recorded_ms INTEGER,
 	leaf        TEXT NOT NULL, -- JSON, without personal data: what the tree holds
 	salt        BLOB, -- of the commitments in it
-	attestation BLOB, -- that a process with the operator's secret recorded it
+	chain       INTEGER NOT NULL DEFAULT 0,
+	number      INTEGER NOT NULL DEFAULT 0, -- in the chain, from 1 on, in the order of the commits
+	previous    TEXT NOT NULL DEFAULT '', -- the id of the entry before it in the chain
+	attestation BLOB, -- that a process with the operator's secret recorded it there
 	position    INTEGER, -- in the tree, from 0 on; NULL until it is sealed
 	nodes       BLOB -- of the tree that it completes, 32 bytes each, from its own hash up
 ) STRICT;
 CREATE UNIQUE INDEX evidence_position ON evidence (position) WHERE position IS NOT NULL;
 -- Partial, so that it is as small as what is still to be sealed.
-CREATE INDEX evidence_unsealed ON evidence (recorded_ms, id) WHERE position IS NULL;
+CREATE INDEX evidence_unsealed ON evidence (number, id) WHERE position IS NULL;
 
 -- Where the log ends.
 CREATE TABLE evidence_head (
@@ -320,6 +324,15 @@ CREATE TABLE evidence_head (
 	checkpoint TEXT NOT NULL -- the newest one, signed; '' before the first
 ) STRICT;
 INSERT INTO evidence_head VALUES (1, 0, NULL, '');
+
+-- The end of the chain of entries: there is one, because there is one writer.
+CREATE TABLE evidence_chains (
+	chain    INTEGER PRIMARY KEY,
+	number   INTEGER NOT NULL, -- of the newest entry
+	previous TEXT NOT NULL, -- its id; '' in an empty chain
+	seen     INTEGER NOT NULL -- entries in the tree that every further entry has seen
+) STRICT;
+INSERT INTO evidence_chains VALUES (0, 0, '', 0);
 
 -- What the fake processor keeps about setups.
 CREATE TABLE sandbox_records (

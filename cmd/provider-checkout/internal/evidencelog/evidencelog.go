@@ -26,6 +26,8 @@ type Log struct {
 	// Attests reports whether a process with the operator's secret recorded an entry: see checkout.Keyring.Attests.
 	Attests func(evidence.Entry) bool
 	Outside *evidence.Checkpoint // that was kept elsewhere, and one of the keys signed; nil without one
+	Receipt *evidence.Receipt    // that one of the keys signed; nil without one
+	Now     time.Time            // to which the promise of Receipt is held
 }
 
 // Verdict is the outcome of one check.
@@ -160,9 +162,36 @@ func ReadDocument(ctx context.Context, db ports.Store, number string) (a agreeme
 	return a, d, nil
 }
 
+// CheckReceipt holds the log to the receipt: its record is sealed, or the promise still runs. There is no verdict without a receipt.
+func (l Log) CheckReceipt(ctx context.Context) ([]Verdict, error) {
+	if l.Receipt == nil {
+		return nil, nil
+	}
+	r := *l.Receipt
+	e, position, err := l.Store.EvidenceEntry(ctx, evidence.AgreementID(r.Number))
+	if err != nil && !errors.Is(err, ports.ErrNotFound) {
+		return nil, err
+	}
+	until := r.Until.Format(timeLayout)
+	switch {
+	case err != nil:
+		return []Verdict{Fail("BROKEN: the receipt says that agreement %s is on record, and the evidence log does not have it", r.Number)}, nil
+	case !r.Of(e.Leaf):
+		return []Verdict{Fail("BROKEN: the receipt of agreement %s is of another record than the evidence log has", r.Number)}, nil
+	case position != evidence.Unsealed && l.sealed(ctx, e, position):
+		return []Verdict{Pass("the record of the receipt is sealed")}, nil
+	case position != evidence.Unsealed:
+		return []Verdict{Fail("BROKEN: the record of the receipt is not what was signed at its place in the evidence log")}, nil
+	case l.Now.After(r.Until):
+		return []Verdict{Fail("BROKEN: the receipt promises that its record is sealed by %s, and it is not", until)}, nil
+	}
+	return []Verdict{Nothing("the record of the receipt is not sealed yet, which is promised by %s", until)}, nil
+}
+
 // conclusion returns what the record of the agreement holds beside it, without time and salt.
 func (r Record) conclusion() evidence.Conclusion {
-	c := evidence.Conclusion{Environment: string(catalogue.Production), RequestID: r.Checkout.Confirmation.RequestID, Document: r.Document}
+	c := evidence.Conclusion{Environment: string(catalogue.Production), RequestID: r.Checkout.Confirmation.RequestID,
+		Document: r.Document, Debited: r.Checkout.Debited()}
 	if r.Agreement.Sandbox {
 		c.Environment = string(catalogue.Sandbox)
 	}

@@ -19,6 +19,9 @@ type audit struct {
 	beyond   int    // entries that the newest checkpoint does not have
 	misnamed string // the first entry whose id is not that of its record
 
+	orphan  string // the first genuine entry that follows on an entry that is missing
+	missing string
+
 	kept      bool // there is an outside checkpoint
 	outside   held
 	backdated string // the first entry that claims to be older than the outside checkpoint, which does not have it
@@ -67,6 +70,8 @@ func (l Log) Audit(ctx context.Context, visit func(e evidence.Entry, position in
 		genuine := position != evidence.Unsealed || l.Attests(e)
 		if !genuine {
 			forged++
+		} else if e.Orphan && a.orphan == "" {
+			a.orphan, a.missing = e.ID, e.Previous
 		}
 		return visit(e, position, genuine)
 	})
@@ -114,6 +119,8 @@ func (a *audit) verdict() Verdict {
 	switch {
 	case a.misnamed != "":
 		return Fail("the entry %q is the record of something else: its id was changed", a.misnamed)
+	case a.orphan != "":
+		return Fail("the entry %q is missing: %q was recorded after it", a.missing, a.orphan)
 	case !a.verifies:
 		return Nothing("no evidence key is given: whether the log is what was signed is not checked")
 	case errors.Is(a.fault, errNoCheckpoint) && a.beyond == 0:
