@@ -3,7 +3,6 @@ package evidence_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
-
-var update = flag.Bool("update", false, "write testdata/receipts.json anew")
 
 // receiptVectors is testdata/receipts.json: receipts that hold under a key, and lines that do not, each with the reason.
 type receiptVectors struct {
