@@ -5,15 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
-	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/agreementpdf"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 const studentHelp = "The address is compared as a create sent it, letter case too: an address that differs only in the case of its\n" +
@@ -37,7 +36,7 @@ func exportStudent(c *call) action {
 			}
 		}
 		out := bufio.NewWriter(c.Stdout)
-		if err := errors.Join(writeStudent(out, student), out.Flush()); err != nil {
+		if err := errors.Join(site.WriteStudent(out, student), out.Flush()); err != nil {
 			return err
 		}
 		numbers := student.Numbers()
@@ -123,16 +122,5 @@ func (c *call) erase(ctx context.Context, db records, operator operate.Operator,
 	}
 	fmt.Fprintln(c.Stderr, "What the payment processor and a CRM outside of the store have must be erased there: stdout has their ids.\n"+
 		"Backups, replicas and archived logs of the database from before keep it until they are deleted.")
-	return nil
-}
-
-// writeStudent writes everything on record about a student as JSON Lines, as export does for all.
-func writeStudent(w io.Writer, s operate.Student) error {
-	visit := jsonlines.NewVisitor(w, nil)
-	for _, r := range s.Records {
-		if err := visit.Checkout(r); err != nil {
-			return err
-		}
-	}
 	return nil
 }

@@ -60,8 +60,8 @@ func (v *visit) erase() error {
 	return v.ask(operate.ActErase, v.id(), "")
 }
 
-// erasable returns the student of a checkout, whose personal data nothing needs.
-func (v *visit) erasable(ctx context.Context, o operate.Operator, id string) (s operate.Student, err error) {
+// studentOf returns the student of a checkout, whom the operator's reason does not name.
+func (v *visit) studentOf(ctx context.Context, o operate.Operator, id string) (s operate.Student, err error) {
 	c, err := v.Store.Checkout(ctx, id)
 	switch {
 	case err != nil:
@@ -69,13 +69,21 @@ func (v *visit) erasable(ctx context.Context, o operate.Operator, id string) (s 
 	case c.Erased():
 		return s, checkout.ErrErased
 	}
-	if s, err = o.Find(ctx, c.Student.Email); err != nil {
+	if err := o.CheckReason(c); err != nil {
 		return s, err
 	}
-	if err := o.CheckErasure(ctx, s, v.erasing()); err != nil {
-		return s, fmt.Errorf("%w: %w", errNotErasable, err)
+	return o.Find(ctx, c.Student.Email)
+}
+
+// erasable returns the student of a checkout, whose personal data nothing needs.
+func (v *visit) erasable(ctx context.Context, o operate.Operator, id string) (operate.Student, error) {
+	s, err := v.studentOf(ctx, o, id)
+	if err == nil {
+		if err = o.CheckErasure(ctx, s, v.erasing()); err != nil {
+			err = fmt.Errorf("%w: %w", errNotErasable, err)
+		}
 	}
-	return s, nil
+	return s, err
 }
 
 // erasing returns the settings of erasures by the desk, which erases nothing while payments are to be collected.

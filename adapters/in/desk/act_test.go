@@ -43,6 +43,8 @@ func (w *world) more(t *testing.T) {
 				FirstPayment: money.DateOf(w.now())}
 			change.Agreement = &agreement.Agreement{ID: "agr_1", Number: number, CheckoutID: id, OrderID: c.OrderID, AcceptedAt: w.now(),
 				Provider: agreement.Party{Code: "KOWHAI"}, Pricing: c.Intent.Pricing, Schedule: c.Schedule()}
+			pdf := []byte("%PDF-1.7 of Canary")
+			change.Document = &agreement.Document{ID: "doc_1", SHA256: sha256.Sum256(pdf), Bytes: pdf}
 			change.Evidence = &evidence.Entry{ID: evidence.AgreementID(number), At: w.now(), Leaf: []byte("{}")}
 			change.Jobs = []checkout.Job{{ID: "ntc_1", Kind: checkout.JobNotify, ProviderCode: "KOWHAI", CheckoutID: id, OrderID: c.OrderID,
 				Name: string(checkout.NoticeOfAgreement), CreatedAt: w.now()}}
@@ -128,6 +130,13 @@ func TestAnAgreementIsWithdrawnByTwo(t *testing.T) {
 	second = w.as(t, "Ben", operate.Compliance)
 	id := regexp.MustCompile(`/approvals/(apr_[-0-9a-f]+)/`).FindStringSubmatch(second.get(t, "/approvals").body)[1]
 	second.post(t, "/approvals/"+id+"/approve").is(t, http.StatusSeeOther)
+	ends, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.now(), For: time.Second, Kinds: []checkout.JobKind{checkout.JobEnd}, Limit: 1})
+	if err != nil || len(ends) != 1 {
+		t.Fatalf("leased are %+v, %v", ends, err)
+	}
+	must(t, w.store.Settle(t.Context(), ends[0], checkout.Outcome{State: checkout.JobDropped}, checkout.JobEntry{Now: w.now()}, nil))
+	b.get(t, "/checkouts/"+confirmedID).has(t, number+" hardship, approved by Ben (compliance)", "operator:Aroha", "<td>not needed</td>").
+		lacks(t, "not sent")
 	w.one(t, `"operator":"Aroha (support)","approved_by":"Ben (compliance)","operation":"withdraw","subject":"`+number+`","reason":"ticket 7"`, "hardship")
 	c, err := w.store.Checkout(t.Context(), confirmedID)
 	if err != nil || !c.Withdrawn() || c.End.Ground != checkout.GroundHardship {
@@ -282,6 +291,25 @@ func mustZone(t *testing.T) *time.Location {
 	zone, err := service.NewZealand()
 	must(t, err)
 	return zone
+}
+
+// The journal's own words are for programs.
+func TestTheTimelineIsInWords(t *testing.T) {
+	for _, tt := range []struct {
+		kind         checkout.MomentKind
+		detail, want string
+	}{
+		{checkout.MomentOpened, "open", "to set up the direct debit"},
+		{checkout.MomentReturned, "done", "after the setup"},
+		{checkout.MomentSetupDone, "mandate pending_submission", "mandate pending submission"},
+		{checkout.MomentCRMWaits, "complete: no answer", "complete no answer"},
+		{checkout.MomentCRMDone, "authority", "mandate"},
+		{checkout.MomentRefused, "VALIDATION_ERROR student.email", "VALIDATION_ERROR student.email"},
+	} {
+		if got := detailOf(checkout.Moment{Kind: tt.kind, Detail: tt.detail}); got != tt.want {
+			t.Errorf("%s %q reads %q, want %q", tt.kind, tt.detail, got, tt.want)
+		}
+	}
 }
 
 // Every moment, job, state and trouble has its words.

@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
@@ -82,7 +83,11 @@ func (v *visit) perform(ctx context.Context, o operate.Operator, a checkout.Appr
 		if err := o.Erase(ctx, student, v.erasing()); err != nil {
 			return err
 		}
-		return v.Store.Scrub(ctx)
+		if err := v.Store.Scrub(ctx); err != nil {
+			v.done = doneUnclean
+			v.Log.ErrorContext(ctx, "clean the store's files of erased data", slog.String("error", err.Error()))
+		}
+		return nil
 	case operate.ActWithdraw:
 		return once(o.Withdraw(ctx, a.Target, checkout.Ground(a.Detail)))
 	}

@@ -38,26 +38,34 @@ func (v *visit) audit() error {
 	if from > 0 {
 		view.Next = fmt.Sprintf("/audit?before=%d", from)
 	}
-	if end > 0 {
-		entries, err := v.Store.SealedEvidence(v.r.Context(), from, int(end-from))
-		if err != nil {
-			return err
-		}
-		for i, e := range entries {
-			view.Sealed = append(view.Sealed, v.entry(e, from+int64(i)+1))
-		}
-		slices.Reverse(view.Sealed)
+	if view.Sealed, err = v.sealed(from, end); err == nil && end == head.Size {
+		view.Waiting, err = v.waiting(checkout.MaxPage)
 	}
-	if end == head.Size {
-		entries, err := v.Store.UnsealedEvidence(v.r.Context(), checkout.MaxPage)
-		if err != nil {
-			return err
-		}
-		for _, e := range slices.Backward(entries) {
-			view.Waiting = append(view.Waiting, v.entry(e, 0))
-		}
+	if err != nil {
+		return err
 	}
 	return v.page("audit.html", "Audit", view)
+}
+
+// sealed returns the sealed entries from a position on and before another one, the newest first.
+func (v *visit) sealed(from, end int64) (list []entryView, err error) {
+	if from == end {
+		return nil, nil
+	}
+	entries, err := v.Store.SealedEvidence(v.r.Context(), from, int(end-from))
+	for i, e := range slices.Backward(entries) {
+		list = append(list, v.entry(e, from+int64(i)+1))
+	}
+	return list, err
+}
+
+// waiting returns the oldest entries that are not sealed, the newest of them first.
+func (v *visit) waiting(limit int) (list []entryView, err error) {
+	entries, err := v.Store.UnsealedEvidence(v.r.Context(), limit)
+	for _, e := range slices.Backward(entries) {
+		list = append(list, v.entry(e, 0))
+	}
+	return list, err
 }
 
 // entry returns an entry as it is shown. Before it is sealed, only its attestation says that it is genuine.

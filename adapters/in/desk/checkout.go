@@ -2,6 +2,7 @@ package desk
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -25,6 +26,7 @@ type checkoutView struct {
 	Revealed                            bool
 	Links                               Links
 	Linkable, Cancellable, Withdrawable bool
+	Agreed, Readable, Provable          bool // there is an agreement with a PDF; the session may read it now; its proof can be had
 }
 
 // momentView is a line of the timeline.
@@ -58,10 +60,12 @@ func (v *visit) checkout() error {
 	if err != nil {
 		return err
 	}
-	view := checkoutView{Checkout: c, State: stateOf(c, v.Now()), Charges: c.Schedule(), Links: v.Links,
-		Revealed: v.session.Revealed == c.ID && v.Now().Before(v.session.RevealedUntil)}
+	view := checkoutView{Checkout: c, State: stateOf(c, v.Now()), Charges: c.Schedule(), Links: v.Links, Revealed: v.revealed(c.ID)}
 	view.Student = v.student(c, view.Revealed)
 	concluded := c.Confirmation.AgreementNumber != ""
+	view.Agreed = concluded && !c.Erased() && v.session.roleFor(operate.ActAgreement) != ""
+	view.Readable = view.Agreed && view.Revealed
+	view.Provable = concluded && v.Prove != nil && v.session.roleFor(operate.ActAudit) != ""
 	view.Cancellable = c.Status == checkout.SetupRequired && !concluded && !c.Erased()
 	view.Linkable = view.Cancellable && !c.SetupComplete() && !c.Setup.Settling()
 	view.Withdrawable = c.Status == checkout.Confirmed && !c.Withdrawn() && !c.Erased()
@@ -71,6 +75,7 @@ func (v *visit) checkout() error {
 	// A payer's page is noted later than it was shown.
 	slices.SortStableFunc(moments, func(a, b checkout.Moment) int { return a.At.Compare(b.At) })
 	for _, m := range moments {
+		m.Detail = detailOf(m)
 		view.Moments = append(view.Moments, momentView{m, momentTexts[m.Kind]})
 	}
 	for _, j := range jobs {
@@ -100,7 +105,7 @@ func (v *visit) student(c checkout.Checkout, revealed bool) string {
 
 // job returns a job as it is shown.
 func (v *visit) job(j checkout.JobRecord) jobView {
-	view := jobView{JobRecord: j, What: jobTexts[j.Job.Kind], State: jobStates[j.State]}
+	view := jobView{JobRecord: j, What: jobTexts[j.Job.Kind], State: jobState(j)}
 	switch {
 	case j.Job.Kind == checkout.JobDeliver && (j.State == checkout.JobDead || j.State == checkout.JobDone):
 		if v.session.roleFor(operate.ActRedeliver) != "" {
@@ -114,7 +119,12 @@ func (v *visit) job(j checkout.JobRecord) jobView {
 	return view
 }
 
-// reveal shows the personal data of a checkout for a while, and records the look.
+// revealed reports whether the personal data of a checkout is shown in the session.
+func (v *visit) revealed(id string) bool {
+	return v.session.Revealed == id && v.Now().Before(v.session.RevealedUntil)
+}
+
+// reveal shows the personal data of a checkout for a while, its agreement too, and records the look.
 func (v *visit) reveal() error {
 	c, err := v.Store.Checkout(v.r.Context(), v.id())
 	if err == nil {
@@ -126,6 +136,9 @@ func (v *visit) reveal() error {
 	if err == nil {
 		v.session.Revealed, v.session.RevealedUntil = c.ID, v.Now().Add(revealedFor)
 		err = v.keep(v.w, v.session)
+	}
+	if v.field("open") == agreementFile {
+		return v.lead(v.here()+"/"+agreementFile, err)
 	}
 	return v.back(v.here(), err)
 }
@@ -140,12 +153,13 @@ func (v *visit) retry() error {
 	case id == "" || len(found) == 0:
 		return ports.ErrNotFound
 	case found[0].Job.Kind == checkout.JobDeliver && found[0].State != checkout.JobPending:
-		return v.back(v.here()+"#jobs", v.operator.Redeliver(ctx, id, v.Sender, func(operate.Redelivered) {}))
+		err := v.operator.Redeliver(ctx, id, v.Sender, func(r operate.Redelivered) { v.sent(r.Outcome.Delivered) })
+		return v.back(v.here(), err)
 	}
 	if err := v.in(operate.ActRetry); err != nil {
 		return err
 	}
-	return v.back(v.here()+"#jobs", v.operator.Retry(ctx, id))
+	return v.back(v.here(), v.operator.Retry(ctx, id))
 }
 
 // stateOf returns the state of a checkout in words.
@@ -177,6 +191,27 @@ func stateOf(c checkout.Checkout, now time.Time) string {
 	return "Waits for the payer"
 }
 
+// detailOf returns the detail of a moment in words.
+func detailOf(m checkout.Moment) string {
+	switch m.Kind {
+	case checkout.MomentOpened, checkout.MomentReturned:
+		return pageTexts[checkout.PageState(m.Detail)]
+	case checkout.MomentCRMDone, checkout.MomentCRMWaits:
+		kind, rest, _ := strings.Cut(m.Detail, ": ")
+		return strings.TrimSpace(strings.TrimPrefix(jobTexts[checkout.JobKind(kind)], "CRM: ") + " " + rest)
+	case checkout.MomentSetupDone, checkout.MomentSetupFailed, checkout.MomentMandateChanged:
+		return strings.ReplaceAll(m.Detail, "_", " ")
+	}
+	return m.Detail
+}
+
+// pageTexts say which page the payer saw.
+var pageTexts = map[checkout.PageState]string{
+	checkout.PageOpen: "to set up the direct debit", checkout.PageSettling: "while the bank was not done",
+	checkout.PageDone: "after the setup", checkout.PageEnded: "after its end", checkout.PageExpired: "whose link had expired",
+	checkout.PageNotEnabled: "of a provider that may not be used", checkout.PageCancelled: "of the cancelled checkout",
+}
+
 // momentTexts say what happened.
 var momentTexts = map[checkout.MomentKind]string{
 	checkout.MomentCreated: "Created by the provider", checkout.MomentOpened: "Payer opened the page",
@@ -199,7 +234,25 @@ var jobTexts = map[checkout.JobKind]string{
 	checkout.JobCancel: "Processor: end",
 }
 
-// jobStates say how far a job is.
+// MandateWords returns the state of the mandate in words.
+func (v checkoutView) MandateWords() string {
+	return strings.ReplaceAll(string(v.Setup.Mandate), "_", " ")
+}
+
+// jobState says how far a job is.
+func jobState(j checkout.JobRecord) string {
+	switch {
+	case j.State == checkout.JobDone && j.Job.Kind == checkout.JobDeliver:
+		return "delivered"
+	case j.State == checkout.JobDone && j.Job.Kind == checkout.JobNotify:
+		return "sent"
+	case j.State == checkout.JobDropped && j.Job.Kind != checkout.JobDeliver:
+		return "not needed"
+	}
+	return jobStates[j.State]
+}
+
+// jobStates say how far a job of most kinds is.
 var jobStates = map[checkout.JobState]string{
 	checkout.JobPending: "waits", checkout.JobDone: "done", checkout.JobDead: "given up", checkout.JobDropped: "not sent",
 }

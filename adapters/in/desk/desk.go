@@ -4,6 +4,7 @@
 package desk
 
 import (
+	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -74,9 +76,13 @@ type Options struct {
 	Store   ports.Admin
 	Secrets [][]byte // of the operator, the newest first: they seal the sessions
 	Sandbox bool
-	Setups  ports.SetupEraser                        // of the processor whose records are in the store
-	Sender  func(catalogue.Environment) ports.Sender // of events that are sent again
-	Links   Links
+	Setups  ports.SetupEraser // of the processor whose records are in the store
+	// Export writes everything that is on record about a student.
+	Export func(io.Writer, operate.Student) error
+	// Prove returns the text of the proof of an agreement whose entry of the evidence log is sealed; nil where no key can verify it.
+	Prove  func(ctx context.Context, number string) ([]byte, error)
+	Sender func(catalogue.Environment) ports.Sender // of events that are sent again
+	Links  Links
 	// SetupLifetime is the time for which a setup link opens that is sent to a payer.
 	SetupLifetime  time.Duration
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted

@@ -61,9 +61,9 @@ func (v *visit) find() error {
 	}
 	switch alone := q.Text != "" && found.Next == "" && !query.Has("after"); {
 	case alone && len(view.Hits) == 1 && len(view.Providers) == 0:
-		return v.back("/checkouts/"+view.Hits[0].Checkout.ID, nil)
+		return v.lead("/checkouts/"+view.Hits[0].Checkout.ID, nil)
 	case alone && len(view.Hits) == 0 && len(view.Providers) == 1:
-		return v.back("/providers/"+view.Providers[0].Code, nil)
+		return v.lead("/providers/"+view.Providers[0].Code, nil)
 	}
 	if found.Next != "" {
 		query.Set("after", found.Next)

@@ -58,7 +58,7 @@ func (v *visit) keys() error {
 		return fmt.Errorf("generate the id of a key: %w", err)
 	}
 	address, err := v.seal(handoverUse, h)
-	return v.back(handoverPath+address, err)
+	return v.lead(handoverPath+address, err)
 }
 
 // dayEnds returns the end of the day in New Zealand that a field names; the zero time for an empty field.

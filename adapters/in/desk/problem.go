@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -21,6 +22,7 @@ var (
 	errPartly      = errors.New("it took too long, and a part of it is done")
 	errOver        = errors.New("it was opened before, or its time is over")
 	errNotErasable = errors.New("it cannot be erased")
+	errNotSealed   = errors.New("its entry of the evidence log is not sealed yet")
 )
 
 // problems has the status of every error that is not a failure, in order of precedence, with words of its own where the page of the
@@ -47,6 +49,7 @@ var problems = []struct {
 	{checkout.ErrNotConfirmed, http.StatusConflict, "There is no agreement to withdraw."},
 	{checkout.ErrErased, http.StatusConflict, "The personal data was erased, and with it the ids that the act needs."},
 	{errNotErasable, http.StatusConflict, ""},
+	{errNotSealed, http.StatusConflict, "The entry of the evidence log is not sealed yet: try again in a minute."},
 	{checkout.ErrWaitsForCRM, http.StatusConflict, "It waits for the CRM: try again when the CRM has answered."},
 	{errPartly, http.StatusServiceUnavailable, "It took too long, and a part of it is done. Go back, and do the rest."},
 	{ports.ErrBusy, http.StatusServiceUnavailable, ""},
@@ -92,13 +95,27 @@ var messages = map[int]struct{ Title, Text string }{
 	http.StatusServiceUnavailable:    {"The store is busy", "Wait a few seconds, then try again."},
 }
 
-// message answers with a page that says what is the matter: why, or the usual words of the status.
+// message is the content of a page that has words only, and where to go on.
+type message struct{ Title, Text, Link, Label, Reference string }
+
+// message answers with a page that says what is the matter: why, or the usual words of the status. Somebody who is signed in has
+// the menu there too.
 func (d *desk) message(w http.ResponseWriter, r *http.Request, status int, why string) {
-	m := messages[status]
-	if why != "" {
-		m.Text = why
-	}
-	d.show(w, r, status, "message.html", m.Title, struct{ Title, Text, Reference string }{m.Title, m.Text, web.RequestID(r.Context())})
+	words := messages[status]
+	s, _ := d.session(r)
+	d.say(w, r, status, s, message{words.Title, cmp.Or(why, words.Text), "/", "Today", web.RequestID(r.Context())})
+}
+
+// say answers with a message, with the menu of a session.
+func (d *desk) say(w http.ResponseWriter, r *http.Request, status int, s session, m message) {
+	d.show(w, r, status, "message.html", m.Title, page{&visit{desk: d, r: r, session: s}, m})
+}
+
+// goOn answers with a message from which the browser goes on to a page.
+func (d *desk) goOn(w http.ResponseWriter, r *http.Request, status int, to string, m message) {
+	w.Header().Set("Refresh", "0; url="+to)
+	m.Link = to
+	d.say(w, r, status, session{}, m)
 }
 
 // fail answers with the page for an error. An error that is the operator's own is not logged.

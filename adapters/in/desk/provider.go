@@ -41,6 +41,7 @@ type providerView struct {
 	Events  map[string]int // of the last day, by the state of their delivery
 	Failing time.Time      // when the oldest of them that was given up entered; zero without one
 	Many    bool           // there are more events than were counted
+	Week    checkout.FunnelDay
 	History []entryView
 }
 
@@ -64,9 +65,19 @@ func (v *visit) provider() error {
 	}
 	view.Many = len(sent) == maxEvents
 	for _, j := range sent {
-		if view.Events[jobStates[j.State]]++; j.State == checkout.JobDead {
+		if view.Events[jobState(j)]++; j.State == checkout.JobDead {
 			view.Failing = j.Job.CreatedAt
 		}
+	}
+	today := v.Now().UTC()
+	days, err := v.Store.Funnel(ctx, today.AddDate(0, 0, -6).Format(time.DateOnly), today.AddDate(0, 0, 1).Format(time.DateOnly),
+		p.Code)
+	if err != nil {
+		return err
+	}
+	for _, d := range days {
+		view.Week.Created, view.Week.SetUp, view.Week.Confirmed = view.Week.Created+d.Created, view.Week.SetUp+d.SetUp,
+			view.Week.Confirmed+d.Confirmed
 	}
 	if view.History, err = v.history(ctx, p.Code); err != nil {
 		return err
@@ -86,30 +97,15 @@ func (p providerView) Live() (ids []string) {
 
 // history returns what operators did to a provider and its keys, the newest first.
 func (v *visit) history(ctx context.Context, code string) (list []entryView, err error) {
+	if list, err = v.waiting(maxHistory); err != nil {
+		return nil, err
+	}
 	head, err := v.Store.EvidenceHead(ctx)
 	if err != nil {
 		return nil, err
 	}
-	from := max(0, head.Size-maxHistory)
-	sealed, err := v.Store.SealedEvidence(ctx, from, maxHistory)
-	if err != nil {
-		return nil, err
-	}
-	waiting, err := v.Store.UnsealedEvidence(ctx, maxHistory)
-	if err != nil {
-		return nil, err
-	}
-	for i, e := range append(sealed, waiting...) {
-		number := from + int64(i) + 1
-		if i >= len(sealed) {
-			number = 0
-		}
-		if entry := v.entry(e, number); concerns(entry.Operation, code) {
-			list = append(list, entry)
-		}
-	}
-	slices.Reverse(list)
-	return list, nil
+	sealed, err := v.sealed(max(0, head.Size-maxHistory), head.Size)
+	return slices.DeleteFunc(append(list, sealed...), func(e entryView) bool { return !concerns(e.Operation, code) }), err
 }
 
 // concerns reports whether an operation names a provider.
@@ -130,17 +126,27 @@ func (v *visit) redeliver() error {
 	}
 	ctx, cancel := context.WithTimeout(v.r.Context(), redeliverLimit)
 	defer cancel()
-	_, err := v.operator.RedeliverFailed(ctx, v.Now().AddDate(0, 0, -days), v.id(), v.Sender, func(operate.Redelivered) {})
+	v.done = doneNothing
+	_, err := v.operator.RedeliverFailed(ctx, v.Now().AddDate(0, 0, -days), v.id(), v.Sender,
+		func(operate.Redelivered) { v.done = "" })
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w: %w", errPartly, err)
 	}
-	return v.back(v.here()+"#history", err)
+	return v.back(v.here(), err)
 }
 
 // ping sends the provider's receiver a test event, whose outcome the history has.
 func (v *visit) ping() error {
-	_, err := v.operator.Ping(v.r.Context(), v.id(), v.Sender)
-	return v.back(v.here()+"#history", err)
+	result, err := v.operator.Ping(v.r.Context(), v.id(), v.Sender)
+	v.sent(result.Attempt.Failure == "")
+	return v.back(v.here(), err)
+}
+
+// sent has the page to which the act leads say whether the receiver took an event.
+func (v *visit) sent(taken bool) {
+	if v.done = doneTaken; !taken {
+		v.done = doneRefused
+	}
 }
 
 // rate has the provider make so many requests a second, or the usual number for an empty field.

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
 
@@ -25,7 +27,7 @@ func TestAProviderIsDisabledByOneAndEnabledByTwo(t *testing.T) {
 	ben, aroha := w.as(t, "Ben", operate.Compliance), w.as(t, "Aroha", operate.Engineer)
 	ben.post(t, "/providers/TUI/enable", "reason", "ticket 7").is(t, http.StatusNotFound)
 	aroha.post(t, path+"/enable").is(t, http.StatusUnprocessableEntity)
-	if a := aroha.post(t, path+"/enable", "reason", "ticket 7").is(t, http.StatusSeeOther); a.header.Get("Location") != "/approvals" || active() {
+	if a := aroha.post(t, path+"/enable", "reason", "ticket 7").is(t, http.StatusSeeOther); a.header.Get("Location") != "/approvals?done=enable" || active() {
 		t.Fatalf("it leads to %q, and the provider is active: %v", a.header.Get("Location"), active())
 	}
 	if leaves := w.recorded(t); len(leaves) != 0 {
@@ -153,12 +155,13 @@ func TestTheFailedEventsOfAProviderAreSentAgain(t *testing.T) {
 	b.get(t, "/providers/KOWHAI").has(t, "<dt>given up</dt><dd>1</dd>", "First given up")
 	b.post(t, "/providers/KOWHAI/redeliver", "reason", "ticket 7").is(t, http.StatusUnprocessableEntity)
 	b.post(t, "/providers/TUI/redeliver", "reason", "ticket 7", "days", "1").is(t, http.StatusNotFound)
-	b.post(t, "/providers/KOWHAI/redeliver", "reason", "ticket 7", "days", "1").is(t, http.StatusSeeOther)
+	to := b.post(t, "/providers/KOWHAI/redeliver", "reason", "ticket 7", "days", "1").is(t, http.StatusSeeOther).header.Get("Location")
+	b.get(t, to).has(t, "The failed events were sent again.")
 	leaves := w.recorded(t)
 	if len(w.sent.ids) != 1 || len(leaves) != 1 || !strings.Contains(leaves[0], `"event evt_1: delivered"`) {
 		t.Errorf("sent are %q, with the records %q", w.sent.ids, leaves)
 	}
-	b.get(t, "/providers/KOWHAI").has(t, "<dt>done</dt><dd>1</dd>", "<details open><summary>Changes (1)</summary><ul><li><bdi>event evt_1: delivered</bdi></li>").lacks(t, "First given up")
+	b.get(t, "/providers/KOWHAI").has(t, "<dt>delivered</dt><dd>1</dd>", "<details open><summary>Changes (1)</summary><ul><li><bdi>event evt_1: delivered</bdi></li>").lacks(t, "First given up")
 }
 
 func TestTheRateOfAProviderIsChangedAndRecorded(t *testing.T) {
@@ -186,7 +189,24 @@ func TestATestEventIsSentAndRecorded(t *testing.T) {
 	b.post(t, "/providers/TUI/ping").is(t, http.StatusNotFound)
 	w.one(t)
 	b.get(t, "/providers/KOWHAI").has(t, "Send a test event")
-	b.post(t, "/providers/KOWHAI/ping").is(t, http.StatusSeeOther)
+	to := b.post(t, "/providers/KOWHAI/ping").is(t, http.StatusSeeOther).header.Get("Location")
+	b.get(t, to).has(t, "The receiver took the event.")
 	w.one(t, `"operator":"Aroha (engineer)","operation":"providers ping","subject":"KOWHAI"`, "ping: taken")
 	b.get(t, "/providers/KOWHAI").has(t, "providers ping", "ping: taken")
+}
+
+func TestAProviderHasItsLastSevenDays(t *testing.T) {
+	w := newWorld(t)
+	c, err := w.store.Checkout(t.Context(), checkoutID)
+	must(t, err)
+	for i, days := range []int{0, 6, 8} {
+		at := w.now().AddDate(0, 0, -days)
+		c.ID, c.OrderID, c.IdempotencyKey = fmt.Sprintf("KOWHAI-%d-x", at.UnixMilli()), fmt.Sprint("WEEK-", i), fmt.Sprint("week-", i)
+		change := checkout.Change{Next: c, Moments: []checkout.Moment{{At: at, Kind: checkout.MomentCreated, Actor: "provider:k1", Times: 1}}}
+		if i == 0 {
+			change.Moments = append(change.Moments, checkout.Moment{At: at, Kind: checkout.MomentSetupDone, Actor: checkout.ActorProcessor, Times: 1})
+		}
+		must(t, w.store.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: w.now()}))
+	}
+	w.as(t, "Aroha", operate.Support).get(t, "/providers/KOWHAI").has(t, "Created in the last seven days: 2. Of these set up: 1, confirmed: 0.")
 }

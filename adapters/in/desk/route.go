@@ -1,9 +1,11 @@
 package desk
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/gorilla/mux"
@@ -33,6 +35,9 @@ func routes() []Route {
 		{"POST /checkouts/{id}/withdraw", operate.ActWithdraw, (*visit).withdraw},
 		{"POST /checkouts/{id}/erase", operate.ActErase, (*visit).erase},
 		{"POST /checkouts/{id}/reveal", operate.ActReveal, (*visit).reveal},
+		{"GET /checkouts/{id}/agreement.pdf", operate.ActAgreement, (*visit).agreement},
+		{"GET /checkouts/{id}/proof.json", operate.ActAudit, (*visit).proof},
+		{"POST /checkouts/{id}/export", operate.ActExport, (*visit).export},
 		{"POST /checkouts/{id}/retry", operate.ActRedeliver, (*visit).retry},
 		{"GET /approvals", operate.ActApprovals, (*visit).approvals},
 		{"POST /approvals/{id}/approve", operate.ActApprovals, (*visit).approve},
@@ -58,6 +63,7 @@ type visit struct {
 	session  session
 	operator operate.Operator
 	form     url.Values // of a POST
+	done     string     // the act that was done, as doneTexts has it; "" for the last word of the route
 }
 
 // guarded returns the handler of a route: for a session with a role to which the act is open, with a reason and shortly after a
@@ -107,9 +113,8 @@ func (d *desk) admit(w http.ResponseWriter, r *http.Request, fresh bool) {
 			to = "/approvals"
 		}
 		query.Set("to", to)
-		again := signInPath + "?" + query.Encode()
-		w.Header().Set("Refresh", "0; url="+again)
-		d.show(w, r, http.StatusForbidden, "again.html", "Sign in again", again)
+		d.goOn(w, r, http.StatusForbidden, signInPath+"?"+query.Encode(), message{Title: "Sign in again",
+			Text: "Nothing was done: the act needs a new sign-in.", Label: "Sign in"})
 	case d.issuer == nil:
 		http.Redirect(w, r, signInPath+"?"+query.Encode(), http.StatusSeeOther)
 	default:
@@ -139,12 +144,17 @@ func (v *visit) read(act operate.Act) (err error) {
 	return v.operator.May(act)
 }
 
-// back leads to a page of the desk after an act that was done.
-func (v *visit) back(path string, err error) error {
+// lead leads to a page of the desk, unless there is an error.
+func (v *visit) lead(to string, err error) error {
 	if err == nil {
-		http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+		http.Redirect(v.w, v.r, to, http.StatusSeeOther)
 	}
 	return err
+}
+
+// back leads to a page of the desk after an act that was done, and has the page say so.
+func (v *visit) back(to string, err error) error {
+	return v.lead(to+"?done="+cmp.Or(v.done, path.Base(v.r.URL.Path)), err)
 }
 
 // in has the operator act in a role that may do another act than the route's.
@@ -155,6 +165,6 @@ func (v *visit) in(act operate.Act) error {
 
 // page answers with a page of the desk.
 func (v *visit) page(name, title string, content any) error {
-	v.show(v.w, v.r, http.StatusOK, name, title, page{v, title, content})
+	v.show(v.w, v.r, http.StatusOK, name, title, page{v, content})
 	return nil
 }

@@ -42,7 +42,13 @@ func TestEachRoleOpensItsRoutesAndNoOther(t *testing.T) {
 			if role == "" && !toSignIn || role != "" && open == (a.status == http.StatusForbidden) || role != "" && toSignIn {
 				t.Errorf("%q on %s is answered %d %s; open to it: %v", role, route.Path, a.status, a.header.Get("Location"), open)
 			}
-			if open && method == http.MethodGet {
+			switch {
+			case !open || method != http.MethodGet:
+			case strings.HasSuffix(path, agreementFile): // to where the reason is asked for
+				a.is(t, http.StatusSeeOther)
+			case strings.HasSuffix(path, "/proof.json"): // there is no agreement
+				a.is(t, http.StatusNotFound)
+			default:
 				a.is(t, http.StatusOK)
 			}
 			if a.status == http.StatusInternalServerError {
@@ -118,7 +124,7 @@ func TestPersonalDataIsMaskedUntilSomebodySaysWhy(t *testing.T) {
 	if leaves := w.recorded(t); len(leaves) != 0 {
 		t.Fatalf("the records are %q, and nobody has seen anything", leaves)
 	}
-	if a := b.post(t, path+"/reveal", "reason", "ticket 7").is(t, http.StatusSeeOther); a.header.Get("Location") != path {
+	if a := b.post(t, path+"/reveal", "reason", "ticket 7").is(t, http.StatusSeeOther); a.header.Get("Location") != path+"?done=reveal" {
 		t.Errorf("the form leads to %q", a.header.Get("Location"))
 	}
 	b.get(t, path).has(t, canaryName, canaryEmail)

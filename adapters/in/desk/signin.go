@@ -227,14 +227,13 @@ func (d *desk) callback(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, err)
 		return
 	}
-	w.Header().Set("Refresh", "0; url="+to)
-	d.show(w, r, http.StatusOK, "signed-in.html", "Signed in", to)
+	d.goOn(w, r, http.StatusOK, to, message{Title: "Signed in", Label: "Go on"})
 }
 
 // signOut ends the session in this browser.
 func (d *desk) signOut(w http.ResponseWriter, r *http.Request) {
 	d.dropCookie(w, sessionCookie, http.SameSiteStrictMode)
-	d.show(w, r, http.StatusOK, "signed-out.html", "Signed out", nil)
+	d.say(w, r, http.StatusOK, session{}, message{Title: "Signed out", Link: "/", Label: "Sign in again"})
 }
 
 // localPath returns a path of the desk, or "/" for any other address.

@@ -29,7 +29,9 @@ const (
 	ActAudit     Act = "audit"     // see the evidence log
 	ActApprovals Act = "approvals" // see what waits for a second person
 
-	ActReveal    Act = "reveal" // see the personal data of a checkout; each look is recorded
+	ActReveal    Act = "reveal"         // see the personal data of a checkout; each look is recorded
+	ActAgreement Act = "agreement"      // read the agreement of a checkout whose personal data is shown
+	ActExport    Act = "privacy export" // take out everything that is on record about a person
 	ActLink      Act = "link"
 	ActNotice    Act = "notice"
 	ActCancel    Act = "cancel"
@@ -65,6 +67,8 @@ var rights = map[Act]Rights{
 	ActApprovals: {Alone: []Role{Support, Compliance, Engineer}},
 
 	ActReveal:    {Alone: []Role{Support, Compliance, Auditor}, Reasoned: true},
+	ActAgreement: {Alone: []Role{Support, Compliance, Auditor}},
+	ActExport:    {Alone: []Role{Compliance}, Reasoned: true},
 	ActLink:      {Alone: []Role{Support}, Reasoned: true},
 	ActNotice:    {Alone: []Role{Support}, Reasoned: true},
 	ActCancel:    {Alone: []Role{Support, Compliance}, Reasoned: true},

@@ -76,6 +76,11 @@ func (o Operator) change(ctx context.Context, id string, op evidence.Operation,
 			return checkout.Change{}, err
 		}
 		change, err := decide(c, p.Environment, now)
+		for i := range change.Moments {
+			if o.approved != nil {
+				change.Moments[i].Detail += ", approved by " + o.approved.by
+			}
+		}
 		change.Evidence = &record
 		return change.Listed(p), err
 	})

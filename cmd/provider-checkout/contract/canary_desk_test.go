@@ -16,7 +16,9 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -35,7 +37,12 @@ func (m *mine) operators(t *testing.T) {
 	t.Cleanup(srv.Close)
 	handler, err := desk.New(desk.Options{Settings: desk.Settings{URL: srv.URL, Idle: time.Hour, Session: time.Hour}, Store: m.Store,
 		Secrets: [][]byte{[]byte(operatorSecret)}, Sandbox: true, Log: slog.New(slog.NewJSONHandler(m.Log, nil)),
-		Sender:  func(catalogue.Environment) ports.Sender { return nil },
+		Sender: func(catalogue.Environment) ports.Sender { return nil },
+		Export: site.WriteStudent,
+		Prove: func(ctx context.Context, number string) ([]byte, error) {
+			e, _, err := m.Store.EvidenceEntry(ctx, evidence.AgreementID(number))
+			return e.Leaf, err
+		},
 		Observe: ops.NewMetrics(registry).ObserveRequest})
 	if err != nil {
 		t.Fatal(err)
@@ -94,12 +101,14 @@ func (m *mine) operator(t *testing.T, client *http.Client, base, role string) {
 		t.Fatalf("an operator finds %d: %s", all.Status, all.Body)
 	}
 	for _, path := range []string{"/", "/funnel", "/providers", "/providers/KOWHAI", "/approvals", "/audit", "/months/2027-02", "/months/2027-02.csv",
-		checkouts[0][1], checkouts[1][1], "/checkouts/" + strings.Repeat("x", 99), "/find?provider=KOWHAI", "/find?trouble=events"} {
+		checkouts[0][1], checkouts[1][1], checkouts[0][1] + "/proof.json", checkouts[1][1] + "/proof.json",
+		checkouts[0][1] + "/agreement.pdf", "/?done=link", "/checkouts/" + strings.Repeat("x", 99), "/find?provider=KOWHAI", "/find?trouble=events"} {
 		m.pages = append(m.pages, visit(path, nil))
 	}
 	visit("/find?q="+canaryEmail, nil) // which the page repeats to who has typed it
 	visit("/find?q="+canaryFirst, nil)
 	for _, form := range []url.Values{{}, {"reason": {canaryEmail}}, {"reason": {"ticket 7"}}} {
+		visit(checkouts[0][1]+"/export", form) // a file for whoever may have it
 		revealed := visit(checkouts[0][1]+"/reveal", form)
 		if shown := strings.Contains(revealed.Body, canaryEmail); shown && form.Get("reason") != "ticket 7" {
 			t.Errorf("%s sees the address for %v", role, form)

@@ -44,6 +44,8 @@ func TestBrowserADayAtTheDesk(t *testing.T) {
 	p := newTab(t, browser, darkDesktop, false)
 	number := p.enrols(website, func(string) {})
 
+	p.click("a[href^='" + desk + "']") // the website leads there
+	p.shows("Sign in")
 	p.signIn(desk, "Aroha", "support")
 	p.open(desk + "/find?q=" + number)
 	p.shows("Confirmed")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"math"
@@ -22,12 +23,15 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -50,7 +54,8 @@ type Config struct {
 	RateLimit      float64              // requests a second for one key, client or token; 0 for no limits
 	Registry       *prometheus.Registry // of Metrics; New makes both if they are nil
 	Metrics        *ops.Metrics
-	Desk           *Desk // nil: no desk
+	Desk           *Desk            // nil: no desk
+	Now            func() time.Time // time.Now if nil
 	Log            *slog.Logger
 	DrainDelay     time.Duration // see httpserver.Config
 }
@@ -93,6 +98,9 @@ func New(c Config) (*Site, error) {
 		c.Registry = ops.NewRegistry()
 		c.Metrics = ops.NewMetrics(c.Registry)
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	mounted := make(map[string]http.Handler)
 	cfg := c.Service
 	var receiver *gocardless.Receiver
@@ -103,7 +111,7 @@ func New(c Config) (*Site, error) {
 				return receiver.Reconcile(ctx, cursor)
 			}})
 	} else {
-		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: cfg.BaseURL, Log: c.Log, RateLimit: c.RateLimit})
+		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: cfg.BaseURL, Log: c.Log, RateLimit: c.RateLimit, Now: c.Now})
 		cfg.Processor, mounted[fakeprocessor.Prefix] = fake, fake
 	}
 	if cfg.CRM == nil {
@@ -111,7 +119,7 @@ func New(c Config) (*Site, error) {
 	}
 	cfg.Store, cfg.Keyring, cfg.Printer = c.Store, keyring, printer
 	cfg.Sender = webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
-	cfg.Now, cfg.Rand = time.Now, rand.Reader
+	cfg.Now, cfg.Rand = c.Now, rand.Reader
 	cfg.Report, cfg.Count = httpserver.Report(c.Log), c.Metrics.Count
 	noted := httpserver.Noted(c.Log)
 	cfg.Noted = func(ctx context.Context, n checkout.Noted) { c.Metrics.Note(ctx, n); noted(ctx, n) }
@@ -144,6 +152,7 @@ func New(c Config) (*Site, error) {
 		RateLimit:      c.RateLimit,
 		Observe:        c.Metrics.ObserveRequest,
 		Span:           cfg.Span,
+		Now:            c.Now,
 	})
 	return s, nil
 }
@@ -166,14 +175,33 @@ func measure(m *ops.Metrics, svc *service.Service, p *gocardless.Processor, r *g
 // addDesk adds the operator's web desk.
 func (s *Site) addDesk(c Config) error {
 	sender := webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
+	var prove func(context.Context, string) ([]byte, error)
+	if log := (evidencelog.Log{Store: c.Store, Keys: c.Service.Evidence}); log.Keys.CanVerify() {
+		prove = func(ctx context.Context, number string) ([]byte, error) {
+			p, err := log.Prove(ctx, number)
+			return p.Text(), err
+		}
+	}
 	handler, err := desk.New(desk.Options{Settings: c.Desk.Settings, Links: c.Desk.Links, Store: c.Store, Secrets: c.Secrets,
 		SetupLifetime: c.Service.SetupLifetime, Setups: fakeprocessor.New(fakeprocessor.Options{Records: c.Store}),
 		Sandbox: c.Service.Environment == catalogue.Sandbox, Observe: c.Metrics.ObserveRequest, Log: c.Log,
+		Export: WriteStudent, Prove: prove,
 		TrustedProxies: c.TrustedProxies, Sender: func(catalogue.Environment) ports.Sender { return sender }})
 	if err != nil {
 		return fmt.Errorf("set up the desk: %w", err)
 	}
 	s.private = append(s.private, httpserver.Private{Listener: c.Desk.Listener, Handler: handler})
+	return nil
+}
+
+// WriteStudent writes everything that is on record about a student as JSON Lines.
+func WriteStudent(w io.Writer, s operate.Student) error {
+	visit := jsonlines.NewVisitor(w, nil)
+	for _, r := range s.Records {
+		if err := visit.Checkout(r); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

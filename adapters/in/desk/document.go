@@ -1,0 +1,78 @@
+package desk
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// agreementFile is the last part of the address of an agreement's PDF.
+const agreementFile = "agreement.pdf"
+
+// agreement answers with the PDF of a checkout's agreement while the personal data is shown, for which a reason was given that is
+// on record. Otherwise it leads to the checkout, where the reason is asked for.
+func (v *visit) agreement() error {
+	c, err := v.Store.Checkout(v.r.Context(), v.id())
+	switch {
+	case err != nil:
+		return err
+	case c.Erased():
+		return checkout.ErrErased
+	case !v.revealed(c.ID):
+		return v.lead(v.here(), nil)
+	}
+	number := c.Confirmation.AgreementNumber
+	document, err := v.Store.Document(v.r.Context(), number)
+	switch {
+	case err != nil:
+		return err
+	case sha256.Sum256(document.Bytes) != document.SHA256:
+		return fmt.Errorf("the PDF of agreement %s does not have its hash", number)
+	}
+	v.site.File(v.w, number+".pdf", "application/pdf", document.Bytes)
+	return nil
+}
+
+// proof answers with the proof that a checkout's agreement is in the evidence log. It has no personal data.
+func (v *visit) proof() error {
+	c, err := v.Store.Checkout(v.r.Context(), v.id())
+	if err != nil {
+		return err
+	}
+	number := c.Confirmation.AgreementNumber
+	if number == "" || v.Prove == nil {
+		return ports.ErrNotFound
+	}
+	switch _, position, err := v.Store.EvidenceEntry(v.r.Context(), evidence.AgreementID(number)); {
+	case err != nil:
+		return err
+	case position == evidence.Unsealed:
+		return errNotSealed
+	}
+	proof, err := v.Prove(v.r.Context(), number)
+	if err == nil {
+		v.site.File(v.w, number+".proof.json", "application/json", proof)
+	}
+	return err
+}
+
+// export answers with everything that is on record about a checkout's student, and records the look.
+func (v *visit) export() error {
+	s, err := v.studentOf(v.r.Context(), v.operator, v.id())
+	if err == nil {
+		err = v.operator.Looked(v.r.Context(), string(operate.ActExport), s.Subject())
+	}
+	var file bytes.Buffer
+	if err == nil {
+		err = v.Export(&file, s)
+	}
+	if err == nil {
+		v.site.File(v.w, v.id()+".jsonl", "application/jsonl", file.Bytes())
+	}
+	return err
+}
