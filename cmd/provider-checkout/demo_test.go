@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -212,6 +214,36 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	fmt.Fprintf(&r.all, "%v\n%s\n", resp.Header, body)
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, err
+}
+
+// Whoever opens the desk of a demonstration finds work, of which everything is proven as if it had happened in its time.
+func TestDemoHasAWeeksWorkForTheDesk(t *testing.T) {
+	inEmptyTemp(t)
+	d := startDemo(t, "--addr", "127.0.0.1:0")
+	_, at, _ := strings.Cut(d.guide, "by a click):")
+	desk := strings.TrimSuffix(strings.Fields(at)[0], "/")
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	resp, err := client.PostForm(desk+"/sign-in", url.Values{"name": {"Aroha"}, "role": {"support"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	today, err := io.ReadAll(resp.Body)
+	if err != nil || resp.Body.Close() != nil {
+		t.Fatal(err)
+	}
+	says(t, string(today), "trouble=mandates", "trouble=unconfirmed", "trouble=unfinished", "trouble=events")
+	_, store, _ := strings.Cut(d.guide, "export --store ")
+	store, _, _ = strings.Cut(store, "\n")
+	verified := try(t, nil, "", "agreements", "verify", "--all", "--store", store)
+	if verified.code != cli.ExitDone || strings.Count(verified.stdout, "PPA-") < 2 {
+		t.Errorf("status %d: %s%s", verified.code, verified.stdout, verified.stderr)
+	}
+	d.stop()
+	d.ends("")
 }
 
 func TestDemoTakesAFreePortWhereTheUsualIsTaken(t *testing.T) {

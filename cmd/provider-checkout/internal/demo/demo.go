@@ -124,6 +124,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if err != nil {
 		return err
 	}
+	d.cfg = cfg
 	s, err := site.New(cfg.Site)
 	if err != nil {
 		return err
@@ -139,6 +140,11 @@ func (d *demonstration) serve(ctx context.Context, s *site.Site, web *website, l
 	defer stopReceiving() // after the site, which delivers events until it has stopped
 	running.Go(func() { web.serve(receiving, log) })
 
+	if d.hasPast() {
+		if err := d.remember(ctx, web); err != nil {
+			return fmt.Errorf("before the demonstration: %w", err)
+		}
+	}
 	serving, stopServing := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	running.Go(func() {
@@ -168,7 +174,11 @@ func (d *demonstration) configure(ctx context.Context, web *website) error {
 	if err != nil {
 		return err
 	}
-	operator := operate.Operator{Store: d.cfg.Site.Store, Keyring: keyring, By: "demo", Now: time.Now, Rand: rand.Reader}
+	now := time.Now
+	if d.hasPast() {
+		now = func() time.Time { return time.Now().Add(-week) }
+	}
+	operator := operate.Operator{Store: d.cfg.Site.Store, Keyring: keyring, By: "demo", Now: now, Rand: rand.Reader}
 	if _, _, err := operator.Configure(ctx, "demo", operate.Change{Named: configurations}); err != nil {
 		return fmt.Errorf("store the providers: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
@@ -20,6 +21,7 @@ type receiver struct {
 	got     chan delivery
 	seen    func(delivery) // called with each verified event once, before it is answered
 
+	past      atomic.Bool // nothing shows the events that arrive, and the receiver of failingCode is out of order
 	mu        sync.Mutex
 	processed map[string]bool
 }
@@ -53,6 +55,13 @@ func newReceiver(base string, configurations []catalogue.Configuration) *receive
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	switch {
+	case r.past.Load() && req.PathValue("provider") == failingCode:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	case r.past.Load():
+		return
+	}
 	got, status := r.receive(req)
 	if status == http.StatusNoContent && r.known(got.id) {
 		w.WriteHeader(status) // a repeated delivery is accepted and not processed again
