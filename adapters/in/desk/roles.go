@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/go-json-experiment/json"
+
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
 
@@ -17,39 +18,25 @@ type Roles struct {
 
 // ParseRoles parses a file of roles: {"claim": "groups", "roles": {"support": ["grp-1"]}}. A role without a group is nobody's.
 func ParseRoles(data []byte) (Roles, error) {
-	const depth = 3
-	file, err := strictjson.Parse(data, depth)
-	if err != nil {
+	var file rolesWire
+	if err := json.Unmarshal(data, &file, json.RejectUnknownMembers(true)); err != nil {
 		return Roles{}, err
 	}
-	fields := strictjson.FieldsOf("", file)
-	claim, _ := fields.Take("claim")
-	roles, _ := fields.Take("roles")
-	switch unknown := fields.Unknown(1); {
-	case len(unknown) > 0:
-		return Roles{}, fmt.Errorf("%s is not a field", unknown[0])
-	case claim.Kind != strictjson.String || claim.Text == "":
+	switch {
+	case file.Claim == "":
 		return Roles{}, errors.New("claim must name the claim of the ID token that has the groups")
-	case roles.Kind != strictjson.Object || len(roles.Members) == 0:
+	case len(file.Roles) == 0:
 		return Roles{}, errors.New("roles must be an object with a list of groups for each role")
 	}
-	r := Roles{Claim: claim.Text, groups: map[operate.Role][]string{}}
-	for _, m := range roles.Members {
-		role := operate.Role(m.Name)
-		if !slices.Contains(operate.Roles(), role) {
-			return Roles{}, fmt.Errorf("roles has %q; the roles are %q", m.Name, operate.Roles())
-		}
-		for _, group := range m.Value.Items {
-			if group.Kind != strictjson.String || group.Text == "" {
-				return Roles{}, fmt.Errorf("roles.%s must be a list of groups", role)
-			}
-			r.groups[role] = append(r.groups[role], group.Text)
-		}
-		if m.Value.Kind != strictjson.Array {
-			return Roles{}, fmt.Errorf("roles.%s must be a list of groups", role)
+	for role, groups := range file.Roles {
+		switch {
+		case !slices.Contains(operate.Roles(), role):
+			return Roles{}, fmt.Errorf("roles has %q; the roles are %q", role, operate.Roles())
+		case slices.Contains(groups, ""):
+			return Roles{}, fmt.Errorf("roles.%s has a group without a name", role)
 		}
 	}
-	return r, nil
+	return Roles{file.Claim, file.Roles}, nil
 }
 
 // clickable are the roles of a sandbox without an issuer: each is its own group.

@@ -1,5 +1,13 @@
 package desk
 
+import "github.com/provider-checkout/provider-checkout/checkout/service/operate"
+
+// rolesWire is the file of roles.
+type rolesWire struct {
+	Claim string                    `json:"claim"`
+	Roles map[operate.Role][]string `json:"roles"`
+}
+
 // claims are the fields of an ID token that the desk reads, beside the claim that has the groups.
 type claims struct {
 	Subject  string `json:"sub"`
