@@ -100,8 +100,8 @@ func (s *systems) change(ctx context.Context, command string, change operate.Cha
 	db, err := s.open(ctx, opening{crm: s.outsideCRM(), mustExist: change.DryRun})
 	if change.DryRun && (errors.Is(err, errNoStore) || errors.Is(err, postgres.ErrNoStore)) {
 		fmt.Fprintf(s.Stderr, "%v; compared with an empty store\n", err)
-		_, differences, err := change.On(nil)
-		return differences, catalogue.Revision(nil), err
+		after, err := change.On(nil)
+		return catalogue.Diff(nil, after), catalogue.Revision(nil), err
 	}
 	if err != nil {
 		return nil, "", err

@@ -73,8 +73,7 @@ func (v *visit) decline() error {
 func (v *visit) perform(ctx context.Context, o operate.Operator, a checkout.Approval) error {
 	switch operate.Act(a.Act) {
 	case operate.ActEnable:
-		_, err := o.SetActive(ctx, a.Target, true)
-		return err
+		return o.SetActive(ctx, a.Target, true)
 	case operate.ActErase:
 		student, err := v.erasable(ctx, o, a.Target)
 		if err != nil {

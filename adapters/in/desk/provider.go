@@ -155,14 +155,12 @@ func (v *visit) rate() error {
 	if err != nil || rate < 0 || rate > catalogue.MaxRate {
 		return errFields
 	}
-	_, err = v.operator.SetRate(v.r.Context(), v.id(), rate)
-	return v.back(v.here(), err)
+	return v.back(v.here(), v.operator.SetRate(v.r.Context(), v.id(), rate))
 }
 
 // disable has the provider's calls refused.
 func (v *visit) disable() error {
-	_, err := v.operator.SetActive(v.r.Context(), v.id(), false)
-	return v.back(v.here(), err)
+	return v.back(v.here(), v.operator.SetActive(v.r.Context(), v.id(), false))
 }
 
 // enable asks for the provider's calls to be accepted again.

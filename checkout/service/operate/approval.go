@@ -40,19 +40,29 @@ const (
 )
 
 // Approvals returns the acts that wait for a second person, the oldest first: of many the oldest hundred.
-func (o Operator) Approvals(ctx context.Context) ([]checkout.Approval, error) {
-	return o.approvals(ctx, checkout.JobFilter{})
+func (o Operator) Approvals(ctx context.Context) (list []checkout.Approval, err error) {
+	jobs, err := o.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobApproval}, State: checkout.JobPending,
+		OldestFirst: true}, maxAsked)
+	if err != nil {
+		return nil, fmt.Errorf("read the approvals: %w", err)
+	}
+	for _, j := range jobs {
+		switch a, err := o.waiting(ctx, j.Job); {
+		case err == nil:
+			list = append(list, a)
+		case !errors.Is(err, ErrDecided):
+			return nil, err
+		}
+		if len(list) == maxApprovals {
+			break
+		}
+	}
+	return list, nil
 }
 
 // Approval returns an act that waits for a second person. ErrDecided if it does not wait, or not any more; ports.ErrNotFound if
 // there is no such act.
 func (o Operator) Approval(ctx context.Context, id string) (checkout.Approval, error) {
-	switch list, err := o.approvals(ctx, checkout.JobFilter{ID: id}); {
-	case err != nil:
-		return checkout.Approval{}, err
-	case len(list) > 0:
-		return list[0], nil
-	}
 	jobs, err := o.Store.Jobs(ctx, checkout.JobFilter{ID: id, Kinds: []checkout.JobKind{checkout.JobApproval}}, 1)
 	switch {
 	case err != nil:
@@ -60,32 +70,20 @@ func (o Operator) Approval(ctx context.Context, id string) (checkout.Approval, e
 	case len(jobs) == 0:
 		return checkout.Approval{}, fmt.Errorf("approval %s: %w", id, ports.ErrNotFound)
 	}
-	return checkout.Approval{}, ErrDecided
+	return o.waiting(ctx, jobs[0].Job)
 }
 
-func (o Operator) approvals(ctx context.Context, f checkout.JobFilter) (list []checkout.Approval, err error) {
-	f.Kinds, f.State, f.OldestFirst = []checkout.JobKind{checkout.JobApproval}, checkout.JobPending, true
-	jobs, err := o.Store.Jobs(ctx, f, maxAsked)
+// waiting returns the approval of a job, or ErrDecided.
+func (o Operator) waiting(ctx context.Context, j checkout.Job) (checkout.Approval, error) {
+	a, err := j.Approval()
 	if err != nil {
-		return nil, fmt.Errorf("read the approvals: %w", err)
+		return a, err
 	}
-	for _, j := range jobs {
-		a, err := j.Job.Approval()
-		if err != nil {
-			return nil, err
-		}
-		waits, err := o.waits(ctx, a)
-		if err != nil {
-			return nil, err
-		}
-		if waits {
-			list = append(list, a)
-		}
-		if len(list) == maxApprovals {
-			break
-		}
+	waits, err := o.waits(ctx, a)
+	if err == nil && !waits {
+		err = ErrDecided
 	}
-	return list, nil
+	return a, err
 }
 
 // waits reports whether an approval is neither decided nor over.

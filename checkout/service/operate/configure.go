@@ -33,13 +33,20 @@ var errNothingToStore = errors.New("nothing to store")
 // Configure makes a change of the providers under the name of an operation, and returns what differs, a line each, and the revision
 // that is on record then. Nothing is stored if nothing differs. The error wraps ErrOtherRevision where Change.Expect is not met.
 func (o Operator) Configure(ctx context.Context, name string, c Change) (differences []string, revision string, err error) {
+	return o.replace(ctx, name, c.DryRun, c.On)
+}
+
+// replace stores what edit makes of the providers, unless nothing differs or dry is set. It returns what differs, and the revision that
+// is on record then.
+func (o Operator) replace(ctx context.Context, name string, dry bool,
+	edit func([]catalogue.Configuration) ([]catalogue.Configuration, error)) (differences []string, revision string, err error) {
 	err = o.Store.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-		after, differing, err := c.On(before)
+		after, err := edit(before)
 		if err != nil {
 			return nil, nil, err
 		}
 		revision = catalogue.Revision(before)
-		if differences = differing; c.DryRun || len(differences) == 0 {
+		if differences = catalogue.Diff(before, after); dry || len(differences) == 0 {
 			return nil, nil, errNothingToStore
 		}
 		revision = catalogue.Revision(after)
@@ -48,10 +55,7 @@ func (o Operator) Configure(ctx context.Context, name string, c Change) (differe
 			After: catalogue.Fingerprint(after)}, o.now())
 		return after, &entry, err
 	})
-	switch {
-	case errors.Is(err, errNothingToStore):
-		return differences, revision, nil
-	case err != nil:
+	if err != nil && !errors.Is(err, errNothingToStore) {
 		return nil, "", err
 	}
 	return differences, revision, nil
@@ -104,10 +108,10 @@ func changed(before, after []catalogue.Configuration) (codes []string) {
 	return codes
 }
 
-// On returns what is on record after the change, in the order of the provider codes, and what differs, a line each.
-func (c Change) On(before []catalogue.Configuration) (after []catalogue.Configuration, differences []string, err error) {
+// On returns what is on record after the change, in the order of the provider codes.
+func (c Change) On(before []catalogue.Configuration) (after []catalogue.Configuration, err error) {
 	if revision := catalogue.Revision(before); c.Expect != "" && c.Expect != revision {
-		return nil, nil, fmt.Errorf("on record is revision %s: %w", revision, ErrOtherRevision)
+		return nil, fmt.Errorf("on record is revision %s: %w", revision, ErrOtherRevision)
 	}
 	after = slices.Clone(c.Named)
 	named := make(map[string]*catalogue.Configuration, len(after))
@@ -129,5 +133,5 @@ func (c Change) On(before []catalogue.Configuration) (after []catalogue.Configur
 	}
 	after = append(after, others...)
 	slices.SortFunc(after, func(a, b catalogue.Configuration) int { return cmp.Compare(a.Provider.Code, b.Provider.Code) })
-	return after, catalogue.Diff(before, after), errors.Join(faults...)
+	return after, errors.Join(faults...)
 }
