@@ -165,6 +165,7 @@ func TestPersonalDataIsErasedByTwo(t *testing.T) {
 	must(t, w.store.InsertCheckout(t.Context(), checkout.Change{Next: first}, checkout.JobEntry{Now: w.now()}))
 	b.post(t, "/checkouts/"+other+"/erase", "reason", "ticket 7").is(t, http.StatusSeeOther)
 	id := regexp.MustCompile(`/approvals/(apr_[-0-9a-f]+)/`).FindStringSubmatch(second.get(t, "/approvals").lacks(t, "other@").body)[1]
+	b.get(t, "/approvals").has(t, "<p>checkout "+other+"</p>", "Note these ids")
 	b.post(t, "/approvals/"+id+"/approve").is(t, http.StatusForbidden).has(t, "cannot approve it")
 	second.post(t, "/approvals/"+id+"/approve").is(t, http.StatusSeeOther)
 	w.one(t, `"operator":"Aroha (compliance)","approved_by":"Ben (compliance)","operation":"privacy erase","subject":"`+other+`","reason":"ticket 7"`)

@@ -15,6 +15,8 @@ type approvalView struct {
 	Link    string // of what it is about
 	Decides bool   // the session may approve it
 	Own     bool   // the session asked for it, and may take it back
+	// Elsewhere are the ids of an erasure under which the processor and the CRM outside know the student. Nothing has them afterwards.
+	Elsewhere []string
 }
 
 // approvals shows what waits for a second person.
@@ -25,11 +27,16 @@ func (v *visit) approvals() error {
 	}
 	var list []approvalView
 	for _, a := range waiting {
-		link := "/find?q=" + a.Target
-		if operate.Act(a.Act) == operate.ActEnable {
-			link = "/providers/" + a.Target
+		view := approvalView{Approval: a, Link: "/find?q=" + a.Target, Decides: v.decider(a) != "", Own: a.Person == v.session.Person}
+		switch operate.Act(a.Act) {
+		case operate.ActEnable:
+			view.Link = "/providers/" + a.Target
+		case operate.ActErase:
+			if s, err := v.studentOf(v.r.Context(), v.operator, a.Target); err == nil { // or it cannot be approved either
+				view.Elsewhere = s.Elsewhere()
+			}
 		}
-		list = append(list, approvalView{a, link, v.decider(a) != "", a.Person == v.session.Person})
+		list = append(list, view)
 	}
 	return v.page("approvals.html", "Approvals", list)
 }
