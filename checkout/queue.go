@@ -115,6 +115,62 @@ type JobRecord struct {
 	Failure   Failure // of the latest attempt that failed
 }
 
+// Shown returns the record of a job that is leased until a time; zero if it is not leased.
+func (r JobRecord) Shown(until time.Time) JobRecord {
+	switch {
+	case r.State != JobPending:
+		r.Due, r.Cursor = time.Time{}, ""
+	case until.After(r.Due):
+		r.Due = until
+	}
+	return r
+}
+
+// Settled returns the job after an attempt of its holder at a time.
+func (r JobRecord) Settled(o Outcome, now time.Time) JobRecord {
+	r.Attempts, r.State = r.Attempts+o.Attempts, o.State
+	if o.Failure != (Failure{}) {
+		r.Failure = o.Failure
+	}
+	switch o.State {
+	case JobPending:
+		r.Due, r.Cursor = now.Add(o.Pause), o.Cursor
+		return r
+	case JobDone:
+		r.Receipt = o.Receipt
+	}
+	r.SettledAt = now
+	return r
+}
+
+// SentAgain returns the job of an event that another job sent again.
+func (r JobRecord) SentAgain(o Outcome) JobRecord {
+	r.Attempts += o.Attempts
+	if r.State != JobDead {
+		return r
+	}
+	if o.Failure != (Failure{}) {
+		r.Failure = o.Failure
+	}
+	if o.State == JobDone {
+		r.State = JobDone
+	}
+	return r
+}
+
+// Redelivered returns the job of an event that an operator sent again; ok is false unless it was failed or delivered.
+func (r JobRecord) Redelivered(again Redelivery) (_ JobRecord, ok bool) {
+	switch {
+	case r.Job.Kind != JobDeliver || r.State != JobDead && r.State != JobDone:
+		return r, false
+	case again.Delivered:
+		r.State = JobDone
+	case r.State == JobDead:
+		r.Failure = Failure{At: again.At, Reason: again.Failure}
+	}
+	return r, true
+}
+
 // JobEntry says how the jobs of a change enter the queue.
 type JobEntry struct {
 	Now time.Time

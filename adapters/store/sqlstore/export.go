@@ -139,7 +139,7 @@ func (s *Store) records(ctx context.Context, src Source, keys []CheckoutKey) ([]
 		func() error {
 			return eachRow(ctx, src, "jobs", scanJob, func(row JobRow) {
 				r := of[row.Job.CheckoutID]
-				r.Jobs = append(r.Jobs, row.Record())
+				r.Jobs = append(r.Jobs, row.Shown(row.Until))
 			}, jobs+` WHERE `+isOf+` ORDER BY position`, args)
 		},
 		func() error {

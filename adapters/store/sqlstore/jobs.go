@@ -6,71 +6,12 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // JobRow is a job in the form of its row. Its Due is when the next attempt may be made, whatever its lease.
 type JobRow struct {
 	checkout.JobRecord
 	Until time.Time // the end of the lease; zero if it is not leased
-}
-
-// Record returns the job as it is on record.
-func (r JobRow) Record() checkout.JobRecord {
-	switch {
-	case r.State != checkout.JobPending:
-		r.Due, r.Cursor = time.Time{}, ""
-	case r.Until.After(r.Due):
-		r.Due = r.Until
-	}
-	return r.JobRecord
-}
-
-// settled returns the job after an attempt of its holder at a time.
-func (r JobRow) settled(o checkout.Outcome, now time.Time) JobRow {
-	r.Attempts += o.Attempts
-	r.Until = time.Time{}
-	if o.Failure != (checkout.Failure{}) {
-		r.Failure = o.Failure
-	}
-	r.State = o.State
-	switch o.State {
-	case checkout.JobPending:
-		r.Due, r.Cursor = now.Add(o.Pause), o.Cursor
-		return r
-	case checkout.JobDone:
-		r.Receipt = o.Receipt
-	}
-	r.SettledAt = now
-	return r
-}
-
-// sentAgain returns the job of an event that another job sent again.
-func (r JobRow) sentAgain(o checkout.Outcome) JobRow {
-	r.Attempts += o.Attempts
-	if r.State != checkout.JobDead {
-		return r
-	}
-	if o.Failure != (checkout.Failure{}) {
-		r.Failure = o.Failure
-	}
-	if o.State == checkout.JobDone {
-		r.State = checkout.JobDone
-	}
-	return r
-}
-
-// redelivered returns the job of an event that was sent again. ErrNotFound unless it is failed or delivered.
-func (r JobRow) redelivered(again checkout.Redelivery) (JobRow, error) {
-	switch {
-	case r.Job.Kind != checkout.JobDeliver || r.State != checkout.JobDead && r.State != checkout.JobDone:
-		return r, ports.ErrNotFound
-	case again.Delivered:
-		r.State = checkout.JobDone
-	case r.State == checkout.JobDead:
-		r.Failure = checkout.Failure{At: again.At, Reason: again.Failure}
-	}
-	return r, nil
 }
 
 // leased returns the lease of a job that was leased with its next token.
@@ -171,7 +112,7 @@ func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]ch
 	rows, err := All(ctx, s.engine, scanJob, jobs+w.String()+order, append(w.args, limit)...)
 	var list []checkout.JobRecord
 	for _, row := range rows {
-		list = append(list, row.Record())
+		list = append(list, row.Shown(row.Until))
 	}
 	return list, wrap(err, "read jobs")
 }

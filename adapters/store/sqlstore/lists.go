@@ -88,7 +88,7 @@ func (s *Store) Events(ctx context.Context, q checkout.ListQuery) ([]checkout.Li
 	}))
 	var events []checkout.ListedEvent
 	for _, r := range rows {
-		events = append(events, checkout.ListedEvent{Cursor: r.cursor, EventRecord: checkout.EventOf(r.Record())})
+		events = append(events, checkout.ListedEvent{Cursor: r.cursor, EventRecord: checkout.EventOf(r.Shown(r.Until))})
 	}
 	return events, wrap(err, "list the events of provider %s", q.ProviderCode)
 }

@@ -226,12 +226,12 @@ func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Out
 			}
 		}
 		if !wanted.Remove {
-			settled = row.settled(o, enqueue.Now)
+			settled = JobRow{JobRecord: row.Settled(o, enqueue.Now)}
 			again := s.dialect.at(enqueue.Now, o.Pause) // no job is due that is settled
 			b.Write(s.statements.settleJob, slices.Concat([]any{again}, Outcome.Values(&settled), []any{attemptLines(o.Log)}, jobValues(lease.Job))...)
 		}
 		if event != nil && event.found {
-			next := event.sentAgain(o)
+			next := event.SentAgain(o)
 			b.Write(sendAgain, slices.Concat([]any{string(next.State), next.Attempts, next.Failure.Reason, Millis(next.Failure.At), attemptLines(o.Log)},
 				jobValues(next.Job))...)
 		}
@@ -308,9 +308,9 @@ func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout
 		if err := t.Lock(ctx, &b); err != nil || t.Again() && latest == r.At.UnixMilli() {
 			return err
 		}
-		next, err := row.redelivered(r)
-		if err != nil {
-			return err
+		next, ok := row.Redelivered(r)
+		if !ok {
+			return ports.ErrNotFound
 		}
 		b = Batch{}
 		state := []any{string(next.State), next.Failure.Reason, Millis(next.Failure.At), attemptLines(r.Log)}
