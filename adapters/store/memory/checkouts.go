@@ -1,11 +1,10 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -14,64 +13,63 @@ import (
 func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.JobEntry) error {
 	return s.locked(ctx, func() error {
 		c := change.Next
-		order, key := name{c.ProviderCode, c.OrderID}, name{c.ProviderCode, c.IdempotencyKey}
-		switch {
-		case has(s.rows, c.ID):
-			return fmt.Errorf("checkout %s: %w", c.ID, ports.ErrDuplicate)
-		case has(s.orders, order):
-			return fmt.Errorf("order of checkout %s: %w", c.ID, ports.ErrDuplicate)
-		case has(s.keyed, key):
-			return fmt.Errorf("idempotency key of checkout %s: %w", c.ID, ports.ErrDuplicate)
+		for id, r := range s.rows {
+			o := &r.checkout
+			if id == c.ID || o.ProviderCode == c.ProviderCode && (o.OrderID == c.OrderID || o.IdempotencyKey == c.IdempotencyKey) {
+				return fmt.Errorf("checkout %s, its order or its idempotency key: %w", c.ID, ports.ErrDuplicate)
+			}
 		}
-		if err := s.store(c.ID, change, q); err != nil {
-			return err
-		}
-		at, _ := slices.BinarySearchFunc(s.created, c, func(id string, c checkout.Checkout) int {
-			return cmp.Or(s.rows[id].checkout.CreatedAt.Compare(stored(c.CreatedAt)), cmp.Compare(id, c.ID))
-		})
-		s.created = slices.Insert(s.created, at, c.ID)
-		s.orders[order], s.keyed[key] = c.ID, c.ID
-		return nil
+		return s.store(&row{}, change, q)
 	})
 }
 
 // Checkout implements [ports.Checkouts].
 func (s *Store) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
-	return read(ctx, s, func() (checkout.Checkout, error) { return found(s.checkout(id), "checkout "+id) })
-}
-
-// checkout returns the checkout with this id, or nil.
-func (s *Store) checkout(id string) *checkout.Checkout {
-	if r, ok := s.rows[id]; ok {
-		return &r.checkout
-	}
-	return nil
+	return read(ctx, s, func() (checkout.Checkout, error) {
+		if r, ok := s.rows[id]; ok {
+			return r.checkout, nil
+		}
+		return checkout.Checkout{}, fmt.Errorf("checkout %s: %w", id, ports.ErrNotFound)
+	})
 }
 
 // FindCheckout implements [ports.Checkouts].
 func (s *Store) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
-	return read(ctx, s, func() (checkout.Checkout, error) { return found(s.checkout(s.find(by)), "checkout by a reference") })
+	return read(ctx, s, func() (checkout.Checkout, error) {
+		r := s.row(func(r *row) bool {
+			c, of := &r.checkout, r.checkout.ProviderCode == by.ProviderCode
+			switch {
+			case by.OrderID != "":
+				return of && c.OrderID == by.OrderID
+			case by.Key != "":
+				return of && c.IdempotencyKey == by.Key
+			case by.BillingRequestID != "":
+				return c.Setup.BillingRequestID == by.BillingRequestID
+			}
+			return by.MandateID != "" && c.Setup.MandateID == by.MandateID
+		})
+		if r.checkout.ID == "" {
+			return r.checkout, fmt.Errorf("checkout by a reference: %w", ports.ErrNotFound)
+		}
+		return r.checkout, nil
+	})
 }
 
-// find returns the id of the checkout that a reference names, or "".
-func (s *Store) find(by checkout.Reference) (id string) {
-	switch {
-	case by.OrderID != "":
-		return s.orders[name{by.ProviderCode, by.OrderID}]
-	case by.Key != "":
-		return s.keyed[name{by.ProviderCode, by.Key}]
-	}
-	at := first(s.created, func(id string) bool {
-		setup := s.rows[id].checkout.Setup
-		if by.BillingRequestID != "" {
-			return setup.BillingRequestID == by.BillingRequestID
-		}
-		return by.MandateID != "" && setup.MandateID == by.MandateID
+// numbered returns the row with the agreement of a number.
+func (s *Store) numbered(number string) *row {
+	return s.row(func(r *row) bool { return r.agreement != nil && r.agreement.Number == number })
+}
+
+// Agreement implements [ports.Checkouts].
+func (s *Store) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
+	return read(ctx, s, func() (agreement.Agreement, error) { return found(s.numbered(number).agreement, "agreement "+number) })
+}
+
+// Document implements [ports.Checkouts].
+func (s *Store) Document(ctx context.Context, number string) (agreement.Document, error) {
+	return read(ctx, s, func() (agreement.Document, error) {
+		return found(s.numbered(number).document, "document of agreement "+number)
 	})
-	if at != nil {
-		id = *at
-	}
-	return id
 }
 
 // UpdateCheckout implements [ports.Checkouts].
@@ -91,43 +89,33 @@ func (s *Store) update(id string, q checkout.JobEntry, decide func(checkout.Chec
 		return err
 	}
 	if change.Remove {
-		s.remove(r.checkout)
+		delete(s.rows, id)
+		s.queue.remove(id)
 		return nil
 	}
-	was, next := r.checkout, &change.Next
-	next.ID, next.ProviderCode = was.ID, was.ProviderCode
-	next.OrderID, next.IdempotencyKey = was.OrderID, was.IdempotencyKey
-	return s.store(id, change, q)
+	was, next := &r.checkout, &change.Next
+	next.ID, next.ProviderCode, next.OrderID, next.IdempotencyKey = was.ID, was.ProviderCode, was.OrderID, was.IdempotencyKey
+	return s.store(r, change, q)
 }
 
-func (s *Store) remove(c checkout.Checkout) {
-	s.created = slices.DeleteFunc(s.created, func(id string) bool { return id == c.ID })
-	delete(s.orders, name{c.ProviderCode, c.OrderID})
-	delete(s.keyed, name{c.ProviderCode, c.IdempotencyKey})
-	delete(s.rows, c.ID)
-	delete(s.enrolled, c.ID)
-	delete(s.journal, c.ID)
-	s.queue.remove(c.ID)
-}
-
-// store puts the change on record, or returns an error and changes nothing.
-func (s *Store) store(id string, change checkout.Change, q checkout.JobEntry) error {
-	r := s.rows[id]
+// store puts the change of a row on record, or returns an error and changes nothing.
+func (s *Store) store(was *row, change checkout.Change, q checkout.JobEntry) error {
+	r := *was
 	r.checkout = copyOf(change.Next)
-	if change.Agreement != nil {
-		if r.agreement != nil || has(s.numbers, change.Agreement.Number) {
-			return fmt.Errorf("agreement %s: %w", change.Agreement.Number, ports.ErrDuplicate)
+	if a := change.Agreement; a != nil {
+		if r.agreement != nil || s.numbered(a.Number).agreement != nil {
+			return fmt.Errorf("agreement %s: %w", a.Number, ports.ErrDuplicate)
 		}
-		r.agreement = copyOf(change.Agreement)
+		r.agreement = copyOf(a)
 	}
-	if change.Document != nil {
-		if r.agreement == nil {
-			return fmt.Errorf("document %s: checkout %s has no agreement", change.Document.ID, id)
+	if d := change.Document; d != nil {
+		switch {
+		case r.agreement == nil:
+			return fmt.Errorf("document %s: checkout %s has no agreement", d.ID, r.checkout.ID)
+		case r.document != nil:
+			return fmt.Errorf("document %s of checkout %s: %w", d.ID, r.checkout.ID, ports.ErrDuplicate)
 		}
-		if r.document != nil {
-			return fmt.Errorf("document %s of checkout %s: %w", change.Document.ID, id, ports.ErrDuplicate)
-		}
-		r.document = copyOf(change.Document)
+		r.document = copyOf(d)
 	}
 	if err := s.queue.duplicates(change.Events); err != nil {
 		return err
@@ -136,12 +124,9 @@ func (s *Store) store(id string, change checkout.Change, q checkout.JobEntry) er
 		return err
 	}
 	s.queue.addChange(change, q)
-	s.enrol(r.checkout, s.rows[id].checkout, q.Now)
-	s.rows[id] = r
-	s.append(id, change.Moments...)
-	if change.Agreement != nil {
-		s.numbers[change.Agreement.Number] = id
-	}
+	r.enrol(was.checkout, q.Now)
+	s.rows[r.checkout.ID] = &r
+	s.append(r.checkout.ID, change.Moments...)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -23,115 +24,132 @@ func (s *Store) Find(ctx context.Context, q checkout.Query, after string, limit 
 }
 
 // hits returns the whole list of a query.
-func (s *Store) hits(q checkout.Query) []checkout.Hit {
-	text := q.Words()
-	of := func(c checkout.Checkout) bool { return q.ProviderCode == "" || q.ProviderCode == c.ProviderCode }
-	switch {
-	case q.Trouble != "" && !q.Trouble.OfCheckouts():
-		return nil
-	case q.Trouble != "":
-		list := s.where(string(q.Trouble), of)
-		for i := range list {
-			list[i].Since = s.troubledSince(list[i].Checkout, q.Trouble, q.Now)
-		}
-		list = slices.DeleteFunc(list, func(h checkout.Hit) bool { return h.Since.IsZero() })
-		slices.SortFunc(list, func(a, b checkout.Hit) int {
-			return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Checkout.ID, b.Checkout.ID))
+func (s *Store) hits(q checkout.Query) (list []checkout.Hit) {
+	// add adds the checkouts that a condition admits, the last ids first, or in the order of a word.
+	add := func(by string, word func(checkout.Search) string, admits func(*row) bool) {
+		rows := s.where(func(r *row) bool {
+			return (q.ProviderCode == "" || q.ProviderCode == r.checkout.ProviderCode) && admits(r) &&
+				!slices.ContainsFunc(list, func(h checkout.Hit) bool { return h.Checkout.ID == r.checkout.ID })
 		})
-		return list
-	case text == "":
-		return s.where("", func(c checkout.Checkout) bool { return c.ProviderCode == q.ProviderCode })
-	}
-	for _, k := range s.keys {
-		if k.ID == text && (q.ProviderCode == "" || q.ProviderCode == k.Provider) {
-			return s.where(checkout.ByKey, func(c checkout.Checkout) bool { return c.ProviderCode == k.Provider })
-		}
-	}
-	return s.named(q, text, of)
-}
-
-// named returns the checkouts that a text names.
-func (s *Store) named(q checkout.Query, text string, of func(checkout.Checkout) bool) (list []checkout.Hit) {
-	add := func(more []checkout.Hit) {
-		for _, h := range more {
-			if of(h.Checkout) && !slices.ContainsFunc(list, func(o checkout.Hit) bool { return o.Checkout.ID == h.Checkout.ID }) {
-				list = append(list, h)
+		slices.SortFunc(rows, func(a, b *row) int {
+			if word == nil {
+				return cmp.Compare(b.checkout.ID, a.checkout.ID)
 			}
-		}
-	}
-	for _, by := range []string{checkout.ByID, checkout.ByOrder, checkout.ByAgreement, checkout.ByBillingRequest, checkout.ByMandate,
-		checkout.ByEvent, checkout.ByRequest} {
-		add(s.where(by, func(c checkout.Checkout) bool { return s.hasID(c, by, text) }))
-	}
-	email, name := q.Search()
-	add(s.where(checkout.ByEmail, func(c checkout.Checkout) bool { return email != "" && c.Student.Search().Email == email }))
-	for _, word := range []func(checkout.Search) string{
-		func(s checkout.Search) string { return s.Family }, func(s checkout.Search) string { return s.Name },
-	} {
-		found := s.where(checkout.ByName, func(c checkout.Checkout) bool {
-			return name != "" && strings.HasPrefix(word(c.Student.Search()), name)
+			return cmp.Or(cmp.Compare(word(a.checkout.Student.Search()), word(b.checkout.Student.Search())), cmp.Compare(a.checkout.ID, b.checkout.ID))
 		})
-		slices.SortFunc(found, func(a, b checkout.Hit) int {
-			return cmp.Or(cmp.Compare(word(a.Checkout.Student.Search()), word(b.Checkout.Student.Search())),
-				cmp.Compare(a.Checkout.ID, b.Checkout.ID))
-		})
-		add(found)
-	}
-	return list
-}
-
-// where returns the checkouts that a condition admits, the last ids first.
-func (s *Store) where(by string, admits func(checkout.Checkout) bool) (list []checkout.Hit) {
-	for _, r := range s.rows {
-		if admits(r.checkout) {
+		for _, r := range rows {
 			list = append(list, checkout.Hit{Checkout: r.checkout, By: by, Since: r.checkout.CreatedAt})
 		}
 	}
-	slices.SortFunc(list, func(a, b checkout.Hit) int { return cmp.Compare(b.Checkout.ID, a.Checkout.ID) })
+	text := q.Words()
+	switch {
+	case q.Trouble != "":
+		return s.troubledHits(q)
+	case text == "":
+		add("", nil, func(r *row) bool { return r.checkout.ProviderCode == q.ProviderCode })
+		return list
+	}
+	if k := first(s.keys, func(k catalogue.Key) bool { return k.ID == text }); k != nil {
+		add(checkout.ByKey, nil, func(r *row) bool { return r.checkout.ProviderCode == k.Provider })
+		return list
+	}
+	for _, by := range []string{checkout.ByID, checkout.ByOrder, checkout.ByAgreement, checkout.ByBillingRequest, checkout.ByMandate,
+		checkout.ByEvent, checkout.ByRequest} {
+		add(by, nil, func(r *row) bool { return slices.Contains(s.ids(r, by), text) })
+	}
+	email, name := q.Search()
+	add(checkout.ByEmail, nil, func(r *row) bool { return email != "" && r.checkout.Student.Search().Email == email })
+	for _, word := range []func(checkout.Search) string{
+		func(s checkout.Search) string { return s.Family }, func(s checkout.Search) string { return s.Name },
+	} {
+		add(checkout.ByName, word, func(r *row) bool { return name != "" && strings.HasPrefix(word(r.checkout.Student.Search()), name) })
+	}
 	return list
 }
 
-// hasID reports whether a text is an id of the checkout.
-func (s *Store) hasID(c checkout.Checkout, by, text string) bool {
+// ids returns the texts of a kind that name a checkout.
+func (s *Store) ids(r *row, by string) (ids []string) {
+	c := &r.checkout
 	switch by {
 	case checkout.ByID:
-		return c.ID == text
+		return []string{c.ID}
 	case checkout.ByOrder:
-		return c.OrderID == text
+		return []string{c.OrderID}
 	case checkout.ByAgreement:
-		return s.numbers[strings.ToUpper(text)] == c.ID
+		if r.agreement != nil {
+			ids = []string{r.agreement.Number, strings.ToLower(r.agreement.Number)}
+		}
 	case checkout.ByBillingRequest:
-		return c.Setup.BillingRequestID == text
+		return []string{c.Setup.BillingRequestID}
 	case checkout.ByMandate:
-		return c.Setup.MandateID == text
+		return []string{c.Setup.MandateID}
 	case checkout.ByEvent:
-		return strings.HasPrefix(text, "evt_") && slices.ContainsFunc(s.queue.of[c.ID], func(j *job) bool { return j.Job.ID == text })
+		for _, j := range s.queue.of[c.ID] {
+			ids = append(ids, j.Job.ID)
+		}
+		return slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, "evt_") })
+	case checkout.ByRequest:
+		ids = []string{c.RequestID, c.Confirmation.RequestID}
+		for _, m := range r.journal {
+			ids = append(ids, m.RequestID)
+		}
+		return slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, "req_") })
 	}
-	return strings.HasPrefix(text, "req_") && (c.RequestID == text || c.Confirmation.RequestID == text ||
-		slices.ContainsFunc(s.journal[c.ID], func(m checkout.Moment) bool { return m.RequestID == text }))
+	return ids
 }
 
-// troubledSince returns since when a checkout has a trouble that is counted at a time, or the zero time.
-func (s *Store) troubledSince(c checkout.Checkout, t checkout.Trouble, now time.Time) (since time.Time) {
+// troubled is a thing that has a trouble since a time.
+type troubled struct {
+	provider string
+	of       *row // nil if it is of no checkout
+	since    time.Time
+}
+
+// troubled returns what has a trouble that is counted at a time, each checkout once.
+func (s *Store) troubled(t checkout.Trouble, now time.Time) (list []troubled) {
 	earliest, latest := t.Window(now)
-	consider := func(has bool, at time.Time) {
-		if has && !at.IsZero() && !at.Before(earliest) && at.Before(latest) && (since.IsZero() || at.Before(since)) {
-			since = at
+	add := func(provider string, of *row, has bool, at time.Time) {
+		known := slices.IndexFunc(list, func(o troubled) bool { return of != nil && o.of == of })
+		switch {
+		case !has || at.IsZero() || at.Before(earliest) || !at.Before(latest):
+		case known < 0:
+			list = append(list, troubled{provider, of, at})
+		case at.Before(list[known].since):
+			list[known].since = at
 		}
 	}
-	open := c.Status == checkout.SetupRequired && c.Confirmation.At.IsZero()
-	switch t {
-	case checkout.TroubleMandates:
-		consider(c.Status == checkout.Confirmed && !c.Ended() && c.Setup.Mandate.Dead(), c.Setup.MandateSince)
-	case checkout.TroubleUnconfirmed:
-		consider(open && !c.Setup.Mandate.Dead(), c.Setup.CompletedAt)
-	case checkout.TroubleUnfinished:
-		consider(open && !c.Setup.Consent.IsZero() && c.Setup.CompletedAt.IsZero(), c.CreatedAt)
+	for _, r := range s.rows {
+		c := &r.checkout
+		open := c.Status == checkout.SetupRequired && c.Confirmation.At.IsZero()
+		switch t {
+		case checkout.TroubleMandates:
+			add(c.ProviderCode, r, c.Status == checkout.Confirmed && !c.Ended() && c.Setup.Mandate.Dead(), c.Setup.MandateSince)
+		case checkout.TroubleUnconfirmed:
+			add(c.ProviderCode, r, open && !c.Setup.Mandate.Dead(), c.Setup.CompletedAt)
+		case checkout.TroubleUnfinished:
+			add(c.ProviderCode, r, open && !c.Setup.Consent.IsZero() && c.Setup.CompletedAt.IsZero(), c.CreatedAt)
+		}
 	}
-	for _, j := range s.queue.of[c.ID] {
-		consider(j.has(t), j.Job.CreatedAt)
+	for _, j := range s.queue.all {
+		add(j.Job.ProviderCode, s.rows[j.Job.CheckoutID], j.has(t), j.Job.CreatedAt)
 	}
-	return since
+	for _, e := range s.evidence.unsealed {
+		add("", nil, t == checkout.TroubleEvidence, e.At)
+	}
+	return list
+}
+
+// troubledHits returns the checkouts that have the trouble of a query.
+func (s *Store) troubledHits(q checkout.Query) (list []checkout.Hit) {
+	for _, d := range s.troubled(q.Trouble, q.Now) {
+		if d.of != nil && (q.ProviderCode == "" || q.ProviderCode == d.provider) {
+			list = append(list, checkout.Hit{Checkout: d.of.checkout, By: string(q.Trouble), Since: d.since})
+		}
+	}
+	slices.SortFunc(list, func(a, b checkout.Hit) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Checkout.ID, b.Checkout.ID))
+	})
+	return list
 }
 
 // has reports whether a job is the trouble.
@@ -154,49 +172,22 @@ func (j *job) has(t checkout.Trouble) bool {
 func (s *Store) Troubles(ctx context.Context, now time.Time) (list []checkout.TroubleCount, err error) {
 	err = s.locked(ctx, func() error {
 		for _, t := range checkout.Troubles() {
-			of := map[string]*checkout.TroubleCount{}
-			count := func(provider string, since time.Time) {
-				if since.IsZero() {
-					return
+			var counts []checkout.TroubleCount
+			for _, d := range s.troubled(t, now) {
+				i := slices.IndexFunc(counts, func(c checkout.TroubleCount) bool { return c.ProviderCode == d.provider })
+				if i < 0 {
+					i, counts = len(counts), append(counts, checkout.TroubleCount{Trouble: t, ProviderCode: d.provider, Oldest: d.since})
 				}
-				if of[provider] == nil {
-					of[provider] = &checkout.TroubleCount{Trouble: t, ProviderCode: provider, Oldest: since}
-				}
-				of[provider].Count++
-				if since.Before(of[provider].Oldest) {
-					of[provider].Oldest = since
+				if counts[i].Count++; d.since.Before(counts[i].Oldest) {
+					counts[i].Oldest = d.since
 				}
 			}
-			s.eachTroubled(t, now, count)
-			for _, c := range of {
-				list = append(list, *c)
-			}
+			slices.SortFunc(counts, func(a, b checkout.TroubleCount) int { return cmp.Compare(a.ProviderCode, b.ProviderCode) })
+			list = append(list, counts...)
 		}
-		slices.SortFunc(list, func(a, b checkout.TroubleCount) int {
-			return cmp.Or(cmp.Compare(slices.Index(checkout.Troubles(), a.Trouble), slices.Index(checkout.Troubles(), b.Trouble)),
-				cmp.Compare(a.ProviderCode, b.ProviderCode))
-		})
 		return nil
 	})
 	return list, err
-}
-
-// eachTroubled passes the provider of each thing that has a trouble to count, and since when.
-func (s *Store) eachTroubled(t checkout.Trouble, now time.Time, count func(provider string, since time.Time)) {
-	_, latest := t.Window(now)
-	for _, r := range s.rows {
-		count(r.checkout.ProviderCode, s.troubledSince(r.checkout, t, now))
-	}
-	for _, j := range s.queue.of[""] {
-		if j.has(t) && j.Job.CreatedAt.Before(latest) {
-			count(j.Job.ProviderCode, j.Job.CreatedAt)
-		}
-	}
-	for _, e := range s.evidence.unsealed {
-		if t == checkout.TroubleEvidence && e.At.Before(latest) {
-			count("", e.At)
-		}
-	}
 }
 
 // Funnel implements [ports.Desk].
@@ -209,7 +200,7 @@ func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []c
 			}
 			stage := checkout.Stage{ProviderCode: r.checkout.ProviderCode, CheckoutID: id, Kind: checkout.MomentCreated}
 			stages = append(stages, stage)
-			for _, m := range s.journal[id] {
+			for _, m := range r.journal {
 				stage.Before, stage.Kind = max(stage.Before, stage.Kind.Stage()), m.Kind
 				stages = append(stages, stage)
 			}

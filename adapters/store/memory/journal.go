@@ -14,21 +14,20 @@ import (
 
 // append appends moments to the journal of a checkout, if there is such a checkout.
 func (s *Store) append(checkoutID string, moments ...checkout.Moment) {
-	if !has(s.rows, checkoutID) {
+	r, ok := s.rows[checkoutID]
+	if !ok {
 		return
 	}
-	list := s.journal[checkoutID]
 	for _, m := range moments {
 		m.At, m.Times = stored(m.At), max(m.Times, 1)
-		first := slices.IndexFunc(list, func(o checkout.Moment) bool { return m.Once != "" && o.Once == m.Once })
+		first := slices.IndexFunc(r.journal, func(o checkout.Moment) bool { return m.Once != "" && o.Once == m.Once })
 		if first >= 0 {
-			list[first].Times += m.Times
+			r.journal[first].Times += m.Times
 			continue
 		}
-		m.Position = len(list) + 1
-		list = append(list, m)
+		m.Position = len(r.journal) + 1
+		r.journal = append(r.journal, m)
 	}
-	s.journal[checkoutID] = list
 }
 
 // Note implements [ports.Journal].
@@ -48,7 +47,12 @@ func (s *Store) Note(ctx context.Context, noted []checkout.Noted, refused []chec
 
 // Moments implements [ports.Journal].
 func (s *Store) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
-	return read(ctx, s, func() ([]checkout.Moment, error) { return s.journal[checkoutID], nil })
+	return read(ctx, s, func() (list []checkout.Moment, err error) {
+		if r, ok := s.rows[checkoutID]; ok {
+			list = r.journal
+		}
+		return list, nil
+	})
 }
 
 // Refusals implements [ports.Operations].

@@ -9,19 +9,13 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// enrolled is a checkout in the list of enrolments.
-type enrolled struct {
-	updated time.Time
-	listed  checkout.Cursor // 0 until it is read there after a change
-}
-
-// enrol notes for the list of enrolments the change of a checkout at a time. The zero Checkout was before it was inserted.
-func (s *Store) enrol(c, was checkout.Checkout, at time.Time) {
+// enrol notes for the list of enrolments that a checkout has changed at a time, or was inserted.
+func (r *row) enrol(was checkout.Checkout, at time.Time) {
 	switch {
 	case was.ID == "":
-		s.enrolled[c.ID] = &enrolled{updated: stored(c.CreatedAt)}
-	case !c.SameEnrolment(was):
-		s.enrolled[c.ID] = &enrolled{updated: stored(at)}
+		r.updated = stored(r.checkout.CreatedAt)
+	case !r.checkout.SameEnrolment(was):
+		r.updated, r.listed = stored(at), 0
 	}
 }
 
@@ -29,16 +23,14 @@ func (s *Store) enrol(c, was checkout.Checkout, at time.Time) {
 func (s *Store) Events(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEvent, error) {
 	return read(ctx, s, func() (events []checkout.ListedEvent, err error) {
 		var all []entry
-		byID := map[string]*job{}
 		for _, j := range s.queue.all {
 			given := j.Job
 			if given.Kind == checkout.JobDeliver && given.ProviderCode == q.ProviderCode && (q.OrderID == "" || given.OrderID == q.OrderID) {
 				all = append(all, entry{given.CreatedAt, given.CheckoutID, given.ID, &j.listed})
-				byID[given.ID] = j
 			}
 		}
 		for _, e := range s.page("events", q, all) {
-			events = append(events, checkout.ListedEvent{Cursor: *e.listed, EventRecord: checkout.EventOf(byID[e.id].record())})
+			events = append(events, checkout.ListedEvent{Cursor: *e.listed, EventRecord: checkout.EventOf(s.queue.byID[e.id].record())})
 		}
 		return events, nil
 	})
@@ -48,11 +40,11 @@ func (s *Store) Events(ctx context.Context, q checkout.ListQuery) ([]checkout.Li
 func (s *Store) Enrolments(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEnrolment, error) {
 	return read(ctx, s, func() (enrolments []checkout.ListedEnrolment, err error) {
 		var all []entry
-		for id, e := range s.enrolled {
-			c := s.rows[id].checkout
+		for id, r := range s.rows {
+			c := &r.checkout
 			if c.ProviderCode == q.ProviderCode && slices.Contains(checkout.Listed(), c.Status) &&
 				(q.OrderID == "" || c.OrderID == q.OrderID) && (q.Status == "" || c.Status == q.Status) {
-				all = append(all, entry{e.updated, id, id, &e.listed})
+				all = append(all, entry{r.updated, id, id, &r.listed})
 			}
 		}
 		for _, e := range s.page("enrolments", q, all) {

@@ -2,10 +2,12 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -17,20 +19,12 @@ var _ ports.Admin = (*Store)(nil)
 
 // Store is a ports.Admin in memory.
 type Store struct {
-	mu      sync.Mutex // guards everything below
-	created []string   // ids of the checkouts in the order of their creation
-	rows    map[string]row
-	orders  map[name]string   // provider and order id → checkout id
-	keyed   map[name]string   // provider and idempotency key → checkout id
-	numbers map[string]string // agreement number → checkout id
+	mu    sync.Mutex      // guards everything below
+	rows  map[string]*row // by checkout id
+	queue queue
+	lists map[name]checkout.Cursor // provider and list → the latest cursor
 
-	enrolled map[string]*enrolled     // by checkout id
-	lists    map[name]checkout.Cursor // provider and list → the latest cursor
-
-	queue    queue
-	journal  map[string][]checkout.Moment // by checkout id
-	refusals map[checkout.Refusal]int     // with Times 0 → how many there were
-
+	refusals map[checkout.Refusal]int // with Times 0 → how many there were
 	evidence evidenceLog
 
 	configurations []catalogue.Configuration // in the order of the codes
@@ -39,11 +33,15 @@ type Store struct {
 	sandbox map[string][]byte // what the fake processor keeps
 }
 
-// row is everything on record about one checkout but its jobs and its journal. It is replaced, never changed.
+// row is everything on record about one checkout but its jobs.
 type row struct {
 	checkout  checkout.Checkout
 	agreement *agreement.Agreement
 	document  *agreement.Document
+	journal   []checkout.Moment
+
+	updated time.Time       // when what the list of enrolments says of it changed
+	listed  checkout.Cursor // 0 until it is read there after a change
 }
 
 // name is a name within a provider.
@@ -52,20 +50,34 @@ type name struct{ provider, text string }
 // New returns an empty store.
 func New() *Store {
 	return &Store{
-		rows:    map[string]row{},
-		orders:  map[name]string{},
-		keyed:   map[name]string{},
-		numbers: map[string]string{},
-
-		enrolled: map[string]*enrolled{},
+		rows:     map[string]*row{},
+		queue:    queue{byID: map[string]*job{}, of: map[string][]*job{}},
 		lists:    map[name]checkout.Cursor{},
-
-		queue:    newQueue(),
-		journal:  map[string][]checkout.Moment{},
 		refusals: map[checkout.Refusal]int{},
 		evidence: evidenceLog{position: map[string]int64{}},
 		sandbox:  map[string][]byte{},
 	}
+}
+
+// where returns the checkouts that a condition admits, in the order of their creation.
+func (s *Store) where(admits func(*row) bool) (list []*row) {
+	for _, r := range s.rows {
+		if admits(r) {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *row) int {
+		return cmp.Or(a.checkout.CreatedAt.Compare(b.checkout.CreatedAt), cmp.Compare(a.checkout.ID, b.checkout.ID))
+	})
+	return list
+}
+
+// row returns the first checkout that a condition admits. Without such a checkout it returns a row with nothing on record.
+func (s *Store) row(admits func(*row) bool) *row {
+	if list := s.where(admits); len(list) > 0 {
+		return list[0]
+	}
+	return &row{}
 }
 
 // locked runs f while no other call runs, unless ctx has ended.
@@ -145,13 +157,12 @@ type snapshot struct {
 func (s *Store) snapshot(ctx context.Context) (snapshot, error) {
 	return read(ctx, s, func() (snapshot, error) {
 		all := snapshot{Configurations: s.configurations, Keys: s.keys}
-		for _, id := range s.created {
-			r := s.rows[id]
-			d := checkout.CheckoutRecord{Checkout: r.checkout, Agreement: r.agreement, Moments: s.journal[id]}
+		for _, r := range s.where(func(*row) bool { return true }) {
+			d := checkout.CheckoutRecord{Checkout: r.checkout, Agreement: r.agreement, Moments: r.journal}
 			if r.document != nil {
 				d.Document = &checkout.DocumentInfo{ID: r.document.ID, SHA256: r.document.SHA256, Size: len(r.document.Bytes)}
 			}
-			for _, j := range s.queue.of[id] {
+			for _, j := range s.queue.of[r.checkout.ID] {
 				d.Jobs = append(d.Jobs, j.record())
 			}
 			all.Records = append(all.Records, d)

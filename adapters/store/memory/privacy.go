@@ -81,8 +81,7 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 			return err
 		}
 		for _, next := range erasure.Next {
-			s.enrol(next, s.rows[next.ID].checkout, erasure.Moment.At)
-			s.erase(next)
+			s.erase(next, erasure.Moment.At)
 			s.append(next.ID, erasure.Moment)
 		}
 		for _, number := range erasure.Unsalted {
@@ -94,20 +93,18 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 	})
 }
 
-// erase stores a checkout that was erased, with what belongs to it.
-func (s *Store) erase(next checkout.Checkout) {
+// erase stores a checkout that was erased at a time, with what belongs to it.
+func (s *Store) erase(next checkout.Checkout, at time.Time) {
 	r := s.rows[next.ID]
+	was := r.checkout
 	r.checkout = copyOf(next)
+	r.enrol(was, at)
 	if r.agreement != nil {
-		a := r.agreement.Erased()
-		r.agreement = &a
+		*r.agreement = r.agreement.Erased()
 	}
 	if r.document != nil {
-		d := *r.document
-		d.Bytes = nil
-		r.document = &d
+		r.document.Bytes = nil
 	}
-	s.rows[next.ID] = r
 	for _, j := range s.queue.of[next.ID] {
 		j.Receipt, j.Failure.Reason, j.log = checkout.Receipt{}, "", nil
 	}

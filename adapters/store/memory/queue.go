@@ -11,38 +11,24 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// queue is the jobs, each in every list that it belongs to.
+// queue is the jobs.
 type queue struct {
-	all     []*job // in the order in which they entered
-	pending []*job // the same
-	byID    map[string]*job
-	of      map[string][]*job // by checkout id, in the order in which they entered
-
-	redeliveries map[string][]checkout.Redelivery // by event id
+	all  []*job // in the order in which they entered
+	byID map[string]*job
+	of   map[string][]*job // by checkout id, in the order in which they entered
 }
 
 // job is a job with its lease. Due of the record is the time of the next attempt.
 type job struct {
 	checkout.JobRecord
-	until  time.Time          // the end of the lease; zero where it was given back
-	listed checkout.Cursor    // 0 until the event is read in its provider's list
-	log    []checkout.Attempt // to deliver an event
+	until        time.Time       // the end of the lease; zero where it was given back
+	listed       checkout.Cursor // 0 until the event is read in its provider's list
+	log          []checkout.Attempt
+	redeliveries []checkout.Redelivery
 }
 
-func newQueue() queue {
-	return queue{byID: map[string]*job{}, of: map[string][]*job{}, redeliveries: map[string][]checkout.Redelivery{}}
-}
-
-// record returns a copy of what is on record.
-func (j *job) record() checkout.JobRecord {
-	r := j.JobRecord
-	if r.State != checkout.JobPending {
-		r.Due, r.Cursor = time.Time{}, ""
-	} else if j.until.After(r.Due) {
-		r.Due = j.until
-	}
-	return r
-}
+// record returns what is on record.
+func (j *job) record() checkout.JobRecord { return j.Shown(j.until) }
 
 // leased reports whether the job has a lease at a time. A lease that ends too far ahead was set by a wrong clock.
 func (j *job) leased(now time.Time) bool {
@@ -108,7 +94,7 @@ func (q *queue) add(given checkout.Job) *job {
 	}
 	j.Job.Due = time.Time{}
 	q.byID[given.ID] = j
-	q.all, q.pending = append(q.all, j), append(q.pending, j)
+	q.all = append(q.all, j)
 	q.of[given.CheckoutID] = append(q.of[given.CheckoutID], j)
 	return j
 }
@@ -123,7 +109,7 @@ func (q *queue) addChange(c checkout.Change, enqueue checkout.JobEntry) {
 	for _, e := range c.Events {
 		j := q.add(checkout.DeliveryOf(e))
 		if enqueue.Unsent {
-			q.settle(j, checkout.JobDropped, enqueue.Now)
+			j.State, j.SettledAt = checkout.JobDropped, stored(enqueue.Now)
 			continue
 		}
 		hold(j)
@@ -136,21 +122,13 @@ func (q *queue) addChange(c checkout.Change, enqueue checkout.JobEntry) {
 	}
 }
 
-// settle gives a pending job its last state.
-func (q *queue) settle(j *job, state checkout.JobState, at time.Time) {
-	j.State, j.SettledAt = state, stored(at)
-	q.pending = slices.DeleteFunc(q.pending, func(o *job) bool { return o == j })
-}
-
 // remove removes the jobs of a checkout.
 func (q *queue) remove(checkoutID string) {
-	gone := func(j *job) bool { return j.Job.CheckoutID == checkoutID }
 	for _, j := range q.of[checkoutID] {
 		delete(q.byID, j.Job.ID)
-		delete(q.redeliveries, j.Job.ID)
 	}
 	delete(q.of, checkoutID)
-	q.all, q.pending = slices.DeleteFunc(q.all, gone), slices.DeleteFunc(q.pending, gone)
+	q.all = slices.DeleteFunc(q.all, func(j *job) bool { return j.Job.CheckoutID == checkoutID })
 }
 
 // held returns the job of a lease; ErrNotFound if the lease was lost, or the job is not pending.
@@ -179,7 +157,7 @@ func (s *Store) Lease(ctx context.Context, query checkout.JobQuery) ([]checkout.
 	now := stored(query.Now)
 	return read(ctx, s, func() (leases []checkout.Lease, err error) {
 		var due []*job
-		for _, j := range s.queue.pending {
+		for _, j := range s.queue.all {
 			if asked(query, j.Job) && s.queue.due(j, now) {
 				due = append(due, j)
 			}
@@ -250,48 +228,16 @@ func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome
 		if !has(s.queue.byID, j.Job.ID) {
 			return nil // the change removed the checkout
 		}
-		s.queue.record(j, o, enqueue.Now)
+		o := copyOf(o)
+		j.JobRecord, j.until = j.Settled(o, stored(enqueue.Now)), time.Time{}
+		j.addAttempts(o.Log)
 		if e := s.queue.byID[j.Job.EventID()]; e != nil && j.Job.Kind == checkout.JobRedeliver {
-			e.sentAgain(o)
+			e.JobRecord = e.SentAgain(o)
+			e.addAttempts(o.Log)
 		}
 		s.append(j.Job.CheckoutID, o.Moments...)
 		return nil
 	})
-}
-
-// record records the outcome of an attempt.
-func (q *queue) record(j *job, o checkout.Outcome, now time.Time) {
-	j.Attempts += o.Attempts
-	j.addAttempts(o.Log)
-	j.fail(o.Failure)
-	j.until = time.Time{}
-	switch o.State {
-	case checkout.JobPending:
-		j.Due, j.Cursor = stored(now.Add(o.Pause)), o.Cursor
-		return
-	case checkout.JobDone:
-		j.Receipt = o.Receipt
-	}
-	q.settle(j, o.State, now)
-}
-
-// sentAgain records the outcome of another job that sent the event again.
-func (j *job) sentAgain(o checkout.Outcome) {
-	j.Attempts += o.Attempts
-	j.addAttempts(o.Log)
-	if j.State == checkout.JobDead {
-		j.fail(o.Failure)
-		if o.State == checkout.JobDone {
-			j.State = checkout.JobDone
-		}
-	}
-}
-
-// fail records the latest failure. The zero value leaves the failure on record.
-func (j *job) fail(f checkout.Failure) {
-	if f != (checkout.Failure{}) {
-		j.Failure = checkout.Failure{At: stored(f.At), Reason: f.Reason}
-	}
 }
 
 // maxLog is the largest number of attempts in the log of an event.
@@ -300,7 +246,7 @@ const maxLog = 100
 // addAttempts adds to the log of an event.
 func (j *job) addAttempts(made []checkout.Attempt) {
 	for _, a := range made {
-		a.At, a.Took = stored(a.At), a.Took.Truncate(time.Millisecond)
+		a.Took = a.Took.Truncate(time.Millisecond)
 		j.log = append(j.log, a)
 	}
 	j.log = j.log[max(0, len(j.log)-maxLog):]
@@ -360,8 +306,8 @@ func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]checkout.
 		all[kind] = b
 	}
 	err = s.locked(ctx, func() error {
-		for _, j := range s.queue.pending {
-			if j.Job.Kind != checkout.JobSeal {
+		for _, j := range s.queue.all {
+			if j.State == checkout.JobPending && j.Job.Kind != checkout.JobSeal {
 				count(j.Job.Kind, j.Job.CreatedAt)
 			}
 		}
@@ -376,7 +322,10 @@ func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]checkout.
 // Redeliveries implements [ports.Operations].
 func (s *Store) Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error) {
 	return read(ctx, s, func() (list []checkout.Redelivery, err error) {
-		return s.queue.redeliveries[eventID], nil
+		if j, ok := s.queue.byID[eventID]; ok {
+			list = j.redeliveries
+		}
+		return list, nil
 	})
 }
 
@@ -384,19 +333,16 @@ func (s *Store) Redeliveries(ctx context.Context, eventID string) ([]checkout.Re
 func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error {
 	return s.locked(ctx, func() error {
 		j, ok := s.queue.byID[e.ID]
-		if !ok || j.State != checkout.JobDead && j.State != checkout.JobDone {
+		if ok {
+			r = copyOf(r)
+			j.JobRecord, ok = j.Redelivered(r)
+		}
+		if !ok {
 			return fmt.Errorf("event %s: %w", e.ID, ports.ErrNotFound)
 		}
-		r.At = stored(r.At)
 		j.addAttempts(r.Log)
 		r.Log = nil
-		switch {
-		case r.Delivered:
-			j.State = checkout.JobDone
-		case j.State == checkout.JobDead:
-			j.fail(checkout.Failure{At: r.At, Reason: r.Failure})
-		}
-		s.queue.redeliveries[e.ID] = append(s.queue.redeliveries[e.ID], r)
+		j.redeliveries = append(j.redeliveries, r)
 		s.append(j.Job.CheckoutID, m)
 		return nil
 	})
