@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+// acknowledged is a store with agreements that were confirmed and are not sealed, but for the first two.
+type acknowledged struct {
+	sealedStore
+	receipts []string // files with the receipts of the others, in the order of numbers[2:]
+}
+
+// newAcknowledged confirms n checkouts after two that are sealed, ago.
+func newAcknowledged(t *testing.T, n int, ago time.Duration) acknowledged {
+	t.Helper()
+	a := acknowledged{sealedStore: newSealedStore(t, 2)}
+	db := a.open(t)
+	defer db.Close()
+	keys, keyring := testKeys(t), keyringOf(t, db)
+	s := sandbox.NewAt(t, db, time.Now().UTC().Add(-ago).Truncate(time.Millisecond), func(c *service.Config, _ *httpapi.Options) {
+		c.Evidence, c.Keyring, c.SealWithin = keys, keyring, time.Hour
+	})
+	for i := range n {
+		created := s.Create(t, "ACKNOWLEDGED-"+string(rune('A'+i)))
+		s.SetUp(t, created)
+		confirmed := s.Confirm(t, created)
+		file := a.path + ".receipt" + string(rune('A'+i))
+		// As a mail program breaks it.
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(confirmed.String("agreement.receipt"), " ", "\r\n")+"\r\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a.numbers, a.receipts = append(a.numbers, confirmed.String("agreement.number")), append(a.receipts, file)
+	}
+	return a
+}
+
+// seals runs a server on the store for some time, and returns the number of sealed entries then, and its log.
+func (a acknowledged) seals(t *testing.T) (size int64, reported string) {
+	t.Helper()
+	db := a.open(t)
+	defer db.Close()
+	keys, keyring := testKeys(t), keyringOf(t, db)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	s := sandbox.New(t, db, func(c *service.Config, _ *httpapi.Options) { c.Evidence, c.Keyring = keys, keyring })
+	cfg := s.Config
+	failed := make(chan string, 100)
+	cfg.Report = func(_ context.Context, f service.Failure) { failed <- f.Err.Error() }
+	cfg.Checkpoint = func(_ context.Context, signed []byte) {
+		if c, err := keys.Open(signed); err == nil && c.Size > 2 {
+			stop()
+		}
+	}
+	svc, err := service.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); svc.Run(ctx) }()
+	select {
+	case reported = <-failed:
+	case <-ctx.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing is sealed or reported")
+	}
+	stop()
+	<-done
+	head, err := db.EvidenceHead(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head.Size, reported
+}
+
+// removal removes an agreement that is not sealed, with its checkout and its entry.
+const removal = `PRAGMA foreign_keys = OFF;
+	DELETE FROM checkouts WHERE agreement_number = ?1; DELETE FROM agreements WHERE number = ?1;
+	DELETE FROM documents WHERE agreement_number = ?1; DELETE FROM evidence WHERE id = 'agreement/' || ?1`
+
+// cutting makes the chain end before that.
+const cutting = `UPDATE evidence_chains SET (number, previous) = (SELECT number - 1, previous FROM evidence WHERE id = 'agreement/' || ?1)`
+
+// T41: who edits the tables before an agreement is sealed is exposed by the receipt, by the chain, or by both.
+func TestWhatWasAcknowledgedCannotBeRemoved(t *testing.T) {
+	t.Parallel()
+	const n = 4
+	a := newAcknowledged(t, n, 0)
+	original, err := os.ReadFile(a.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify := func(args ...string) result {
+		return try(t, nil, "", append(append([]string{"agreements", "verify"}, args...), "--store", "sqlite:"+a.path)...)
+	}
+	for i, number := range a.numbers[2:] { // and before anything was edited
+		got := verify(number, "--receipt", a.receipts[i])
+		if got.code != cli.ExitDone || !strings.Contains(got.stdout, "none  the record of the receipt is not sealed yet, which is promised by ") {
+			t.Fatalf("an honest receipt: %+v", got)
+		}
+	}
+	for round := range testlevel.Of(2, 20) {
+		for _, attack := range []struct {
+			name    string
+			victim  int // an index of receipts
+			edit    []string
+			chain   bool // it is found by verify --all
+			sealed  bool // the others are sealed
+			receipt string
+		}{
+			{"the last, and the end of the chain put back", n - 1, []string{cutting, removal}, false, true, "does not have it"},
+			{"one before others", rand.IntN(n - 1), []string{removal}, true, false, "does not have it"},
+			{"one before others, and the end of the chain put back", rand.IntN(n - 1), []string{cutting, removal}, true, false, "does not have it"},
+			{"the last, and the figures of another agreement in its place", n - 1, []string{removal,
+				`UPDATE evidence SET id = 'agreement/' || ?1, leaf = replace(leaf, '"instalment_cents":5365', '"instalment_cents":5366')
+					WHERE number = (SELECT max(number) FROM evidence)`}, true, true, "is of another record"},
+		} {
+			// What stays of a store that was open before is no part of this one.
+			for _, beside := range []string{"-wal", "-shm"} {
+				if err := os.Remove(a.path + beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(a.path, original, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			number, receipt := a.numbers[2+attack.victim], a.receipts[attack.victim]
+			for _, statement := range attack.edit {
+				a.execute(t, statement, number)
+			}
+			check := func(when string) {
+				got := verify("--receipt", receipt)
+				if got.code != cli.ExitFailed || !strings.Contains(got.stderr+got.stdout, "BROKEN: ") || !strings.Contains(got.stderr+got.stdout, attack.receipt) {
+					t.Fatalf("round %d: %s, %s: the receipt finds %+v", round, attack.name, when, got)
+				}
+				if got := verify("--all", "--receipt", receipt); got.code != cli.ExitFailed || !strings.Contains(got.stdout, "FAIL  BROKEN: ") {
+					t.Fatalf("round %d: %s, %s: the receipt with --all finds %+v", round, attack.name, when, got)
+				}
+				if got := verify("--all"); (got.code == cli.ExitFailed) != attack.chain {
+					t.Fatalf("round %d: %s, %s: verify --all finds %+v, want it found: %t", round, attack.name, when, got, attack.chain)
+				}
+			}
+			check("not sealed")
+			if round > 0 {
+				continue // which takes seconds
+			}
+			size, reported := a.seals(t)
+			if attack.sealed != (size > 2) || !attack.sealed && !strings.Contains(reported, "is missing from the evidence log") {
+				t.Errorf("%s: %d entries are sealed, reported is %q; want more than 2: %t", attack.name, size, reported, attack.sealed)
+			}
+			check("after a server ran")
+		}
+	}
+}
+
+// What is not sealed in time breaks the promise, and what is keeps it, also for the holder of a proof.
+func TestAReceiptIsHeldToItsTime(t *testing.T) {
+	t.Parallel()
+	a := newAcknowledged(t, 1, 2*time.Hour)
+	number, receipt := a.numbers[2], a.receipts[0]
+	got := try(t, nil, "", "agreements", "verify", number, "--receipt", receipt, "--store", "sqlite:"+a.path)
+	if got.code != cli.ExitFailed || !strings.Contains(got.stdout, "FAIL  BROKEN: the receipt promises that its record is sealed by ") {
+		t.Errorf("not sealed in time: %+v", got)
+	}
+	if size, reported := a.seals(t); size != 3 {
+		t.Fatalf("%d entries are sealed, reported is %q", size, reported)
+	}
+	out := a.prints(t, "agreements", "verify", number, "--receipt", receipt)
+	says(t, out, "ok    the record of the receipt is sealed\n")
+	says(t, a.prints(t, "agreements", "verify", "--all", "--receipt", receipt), "ok    the record of the receipt is sealed\n")
+	a.fails(t, "is the receipt of agreement "+number, "agreements", "verify", a.numbers[0], "--receipt", receipt)
+
+	key := strings.TrimSpace(a.prints(t, "evidence", "key"))
+	for i, want := range []int{cli.ExitFailed, cli.ExitFailed, cli.ExitDone} {
+		proof := a.path + ".proof"
+		a.does(t, "agreements", "prove", a.numbers[i], "--out", proof)
+		got := try(t, nil, "", "verify-proof", proof, "--key", key, "--receipt", receipt)
+		if got.code != want || (want == cli.ExitFailed) != strings.Contains(got.stderr, "is the receipt of another record") {
+			t.Errorf("the proof of agreement %d: %+v, want status %d", i, got, want)
+		}
+	}
+	a.fails(t, "it is no receipt, or not one that the key has signed", "agreements", "verify", "--receipt", a.path+".evidence")
+	try(t, nil, "", "agreements", "verify", "--store", "sqlite:"+a.path).refuses(t, cli.ExitUsage, "--receipt")
+}
