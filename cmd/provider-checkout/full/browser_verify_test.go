@@ -10,9 +10,11 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -28,13 +30,13 @@ func TestBrowserThePayerChecksTheProof(t *testing.T) {
 	number := payer.enrols(website, func(string) {})
 	payer.click("#agreement-link")
 	payer.shows(sandbox.ConfirmedTitle)
-	page := evaluate[string](payer, "location.href")
+	address := evaluate[string](payer, "location.href")
 	const proofLink = `a[href*="agreement.proof.json"]`
 	for payer.text(proofLink) == "" { // it is sealed within seconds
 		if got := payer.text("main"); !strings.Contains(got, "The proof of your agreement") {
 			t.Fatalf("the payer's page says nothing of the proof:\n%s", got)
 		}
-		payer.open(page)
+		payer.open(address)
 	}
 	payer.accessible(axe)
 	pdf := payer.saves(`a[href*="agreement.pdf"]`, number+".pdf")
@@ -67,8 +69,46 @@ func TestBrowserThePayerChecksTheProof(t *testing.T) {
 				p.accessible(axe)
 				p.verifies(pdf, proof, "Nothing is proven", "No: This is not the proof of an agreement")
 				p.fits(at[:strings.LastIndex(at, "/")])
+				if len(p.requests) != 1 {
+					t.Errorf("the page asked for %q", p.requests)
+				}
+				if sent := evaluate[bool](p, `fetch("https://example.nz").then(() => true, () => false)`); sent || len(p.requests) != 1 {
+					t.Errorf("a script of the page could send something: %v, %q", sent, p.requests)
+				}
 			})
 		}
+	}
+}
+
+// A browser that cannot check the signature says so, and proves nothing.
+func TestBrowserWithoutEd25519SaysSo(t *testing.T) {
+	s := sandbox.New(t, memory.New())
+	b := startBrowser(t)
+	for _, without := range []string{"crypto.subtle.importKey = () => Promise.reject(new DOMException('x', 'NotSupportedError'))",
+		"Object.defineProperty(crypto, 'subtle', { value: undefined })"} {
+		p := newTab(t, b, phone, true)
+		p.must("spoil the browser", chromedp.Do(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: without})
+			return err
+		})))
+		p.open(s.URL + "/verify")
+		if got := await(func() string { return p.text("#unable") }); !strings.Contains(got, "cannot check the signature") {
+			t.Errorf("the page says %q", got)
+		}
+		if got := p.text("#about-key"); !strings.Contains(got, "has no key") {
+			t.Errorf("without a key the page says %q", got)
+		}
+		file := filepath.Join(t.TempDir(), "proof.json")
+		if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.must("choose", chromedp.Do(p.ctx, chromedp.SetUploadFiles(chromedp.CSS("#proof"), []string{file})))
+		evaluate[string](p, `document.querySelector("#key").value = "a+00000000+key"`)
+		p.press("#form button")
+		if p.focus() != "unable" || p.text("#verdict") != "" {
+			t.Errorf("the focus is on %q, the verdict %q", p.focus(), p.text("#verdict"))
+		}
+		p.fits(s.URL)
 	}
 }
 
