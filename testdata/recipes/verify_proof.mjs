@@ -76,7 +76,7 @@ function readCheckpoint(note, keys) {
     require(verifySignature(null, Buffer.from(text), key.key, bytes.subarray(4)), step);
     signers.add(key.name);
   }
-  const said = /^([^\n]+)\n(0|[1-9][0-9]*)\n([^\n]+)\ntime [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z\n$/.exec(text);
+  const said = /^([^\n]+)\n(0|[1-9][0-9]*)\n([^\n]+)\ntime [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z\n(?:[^\n]+\n)*$/.exec(text);
   require(said && signers.has(said[1]), step);
   const root = base64(said[3], step);
   require(root.length === 32, step);

@@ -137,10 +137,11 @@ async function openNote(note, keys, what) {
   return { text, signer: first.name };
 }
 
-// openCheckpoint returns what a signed checkpoint says of a log: its name, size and root, and the time until which it is complete.
+// openCheckpoint returns what a signed checkpoint says of a log: its name, size and root, and when that was. Later versions may add
+// lines, which a page that somebody kept does not know.
 async function openCheckpoint(note, keys, what) {
   const { text, signer } = await openNote(note, keys, what);
-  const [, origin, size, encoded, at] = /^(.+)\n(0|[1-9]\d{0,14})\n(.+)\ntime (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\n$/.exec(text) ?? [];
+  const [, origin, size, encoded, at] = /^(.+)\n(0|[1-9]\d{0,14})\n(.+)\ntime (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\n(?:.+\n)*$/.exec(text) ?? [];
   const root = encoded && base64(encoded);
   if (origin !== signer || root?.length !== 32 || Number.isNaN(Date.parse(at))) {
     throw new Fault("checkpoint", `The ${what} is signed, and it is no checkpoint of an evidence log.`);
@@ -176,7 +177,7 @@ async function verifyProof({ proof: file, keys: keyText, pdf, receipt, kept }) {
     const keys = await parseKeys(keyText);
     const proof = file.length > maxProof ? parseProof(null) : parseProof(decoded(file));
     const checkpoint = await openCheckpoint(proof.checkpoint, keys, "checkpoint in the proof");
-    find("checkpoint", true, `The signature is good: the log “${checkpoint.origin}” had ${checkpoint.size} records until ${instant(checkpoint.at)}.`);
+    find("checkpoint", true, `The signature is good: the log “${checkpoint.origin}” had ${checkpoint.size} records on ${instant(checkpoint.at)}.`);
     if (proof.position >= checkpoint.size) throw new Fault("position", "The proof was changed: the log has no record at its position.");
     const root = await rootOf(proof, checkpoint.size);
     if (!root || !equal(root, checkpoint.root)) throw new Fault("tree", "The record is not in the log that was signed: it was changed, or the proof was.");
@@ -227,7 +228,7 @@ async function checkReceipt(text, { leaf, record }, keys, find) {
 async function checkKept(note, checkpoint, keys, find) {
   const kept = await openCheckpoint(note, keys, "checkpoint that you kept");
   if (kept.size !== checkpoint.size || kept.origin !== checkpoint.origin) {
-    find("kept", null, `The checkpoint that you kept is genuine, of ${kept.size} records until ${instant(kept.at)}. Whether the log still begins ` +
+    find("kept", null, `The checkpoint that you kept is genuine, of ${kept.size} records on ${instant(kept.at)}. Whether the log still begins ` +
       "with them cannot be seen from these files: the operator’s command “agreements verify --checkpoint” shows it.");
   } else if (equal(kept.root, checkpoint.root)) {
     find("kept", true, "The checkpoint that you kept is of the same log: this record cannot have been changed since.");
