@@ -75,7 +75,7 @@ func (v vector) step(t *testing.T) string {
 
 // The vectors follow docs/proof.md, and this package decides as they say.
 func TestVectorsOfProofs(t *testing.T) {
-	want := vectors{vectorsText, slicesOf(t)}
+	want := vectors{vectorsText, allVectors(t)}
 	if *update {
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
@@ -158,8 +158,8 @@ func replacing(old, by string) func(string) string {
 	}
 }
 
-// slicesOf returns the vectors.
-func slicesOf(t *testing.T) []vector {
+// allVectors returns the vectors.
+func allVectors(t *testing.T) []vector {
 	t.Helper()
 	g := newGood(t, 11, 37)
 	all := append(accepted(t, g), badlyFormed(g)...)
@@ -171,11 +171,20 @@ func slicesOf(t *testing.T) []vector {
 		g.has("another record", "tree", func(p *evidence.Proof) { p.Leaf = bytes.Replace(p.Leaf, []byte("299000"), []byte("379014"), 1) }),
 		g.has("a longer record", "tree", func(p *evidence.Proof) { p.Leaf = append(bytes.Clone(p.Leaf), ' ') }),
 		g.has("another place", "tree", func(p *evidence.Proof) { p.Position = 12 }),
+		newGood(t, 2, 3).has("the place of a neighbour, with the path that it would have there", "tree", func(p *evidence.Proof) { p.Position = 1 }),
 		g.has("a hash fewer", "tree", func(p *evidence.Proof) { p.Path = p.Path[1:] }),
 		g.has("a hash more", "tree", func(p *evidence.Proof) { p.Path = append(p.Path, p.Path[0]) }),
 		g.has("another hash", "tree", func(p *evidence.Proof) { p.Path[2][5]++ }),
 		vector{"the PDF of another agreement", "pdf", g.public, &other, false, string(g.proof.Text())},
 		vector{"a key whose hash is of another name", "key", []string{"x" + cut + g.public[0][len(cut):]}, nil, false, string(g.proof.Text())})
+}
+
+// pathOf returns the change of the path to another JSON value.
+func pathOf(value string) func(string) string {
+	return func(text string) string {
+		i, j := strings.Index(text, `"path":`)+len(`"path":`), strings.Index(text, `,"checkpoint"`)
+		return text[:i] + value + text[j:]
+	}
 }
 
 // accepted returns good proofs.
@@ -235,6 +244,9 @@ func badlyFormed(g good) []vector {
 			i, j := strings.Index(text, `"path"`), strings.Index(text, `"checkpoint"`)
 			return text[:i] + text[j:]
 		}),
+		g.is("a path that is null", "format", pathOf("null")),
+		g.is("a path that is a text", "format", pathOf(`"`+hash+`"`)),
+		g.is("a path that is an object", "format", pathOf("{}")),
 		g.is("a hash that is null", "format", replacing(`"`+hash+`"`, "null")),
 		g.is("a hash without padding", "format", replacing(hash, strings.TrimSuffix(hash, "="))),
 		g.is("another text of a hash", "format", replacing(hash, loose)),
@@ -295,7 +307,7 @@ func badlySigned(t *testing.T, g good) []vector {
 	}
 }
 
-func TestProofOfOneTextOnlyIsShort(t *testing.T) {
+func TestProofHasAGreatestSize(t *testing.T) {
 	text := string(newGood(t, 3, 9).proof.Text())
 	for _, spaces := range []int{0, 64<<10 - len(text), 64<<10 - len(text) + 1} {
 		_, err := evidence.ParseProof([]byte(text + strings.Repeat(" ", spaces)))
