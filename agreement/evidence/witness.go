@@ -12,22 +12,19 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A witness is another party that cosigns checkpoints of the log (C2SP's tlog-witness and tlog-cosignature), and never
-// checkpoints of two histories: who asks for a witness's cosignature cannot be shown another log than others were. A
-// cosignature is one more signature line below a checkpoint; a reader without the witness's key ignores it.
-
-// maxProof is the most hashes of a consistency proof, as of tlog-witness.
-const maxProof = 63
+// A witness is another party that cosigns checkpoints (C2SP's tlog-witness and tlog-cosignature), but never checkpoints of two
+// histories: whoever asks for its cosignature is not shown another log than other people are. A cosignature is one more
+// signature line below a checkpoint, which readers without the witness's key ignore.
 
 var (
-	// ErrSubmission: a submission cannot be read, or names a larger size than that of its checkpoint.
+	// ErrSubmission: a submission cannot be read, or its checkpoint is smaller than the size that it names.
 	ErrSubmission = errors.New("it is no submission of a checkpoint")
-	// ErrStale: the checkpoint that the witness cosigned last has another size than the submission names.
+	// ErrStale: a submission names another size than that of the checkpoint that the witness cosigned last.
 	ErrStale = errors.New("the witness has cosigned a checkpoint of another size")
 	// ErrNotConsistent: nothing proves that the log goes on from the checkpoint that the witness cosigned last.
 	ErrNotConsistent = errors.New("nothing proves that the log goes on from the checkpoint that was cosigned last")
-	// ErrCosignature: a witness's answer holds no cosignature of the checkpoint.
-	ErrCosignature = errors.New("no line is a cosignature of the checkpoint by this witness")
+	// ErrCosignature: no line of a witness's answer is its cosignature of the checkpoint.
+	ErrCosignature = errors.New("the answer has no cosignature of the checkpoint")
 )
 
 // Submission asks a witness to cosign a checkpoint.
@@ -57,20 +54,16 @@ func (s Submission) Text() []byte {
 
 // ParseSubmission reads the body of a request, or returns ErrSubmission.
 func ParseSubmission(text []byte) (s Submission, err error) {
+	const maxProof = 63 // lines, as of tlog-witness
 	head, signed, _ := bytes.Cut(text, []byte("\n\n"))
-	size, proof, _ := strings.Cut(strings.TrimPrefix(string(head), "old "), "\n")
+	lines := strings.Split(string(head), "\n")
 	s.Checkpoint = signed
-	if s.Known, err = strconv.ParseInt(size, 10, 64); err != nil || s.Known < 0 {
-		return s, ErrSubmission
+	s.Known, err = strconv.ParseInt(strings.TrimPrefix(lines[0], "old "), 10, 64)
+	for _, line := range lines[1:] {
+		h, wrong := tlog.ParseHash(line)
+		s.Proof, err = append(s.Proof, h), errors.Join(err, wrong)
 	}
-	for line := range strings.Lines(proof) {
-		h, err := tlog.ParseHash(strings.TrimSuffix(line, "\n"))
-		if err != nil {
-			return s, ErrSubmission
-		}
-		s.Proof = append(s.Proof, h)
-	}
-	if len(s.Proof) > maxProof || !bytes.Equal(s.Text(), text) {
+	if err != nil || s.Known < 0 || len(s.Proof) > maxProof || !bytes.Equal(s.Text(), text) {
 		return s, ErrSubmission
 	}
 	return s, nil
@@ -101,9 +94,9 @@ func Contradict(a, b Checkpoint) bool {
 	return a.Size == b.Size && a.Root != b.Root || a.Size < b.Size && a.At.After(b.At)
 }
 
-// Names reports whether one of the keys signs the checkpoints of an origin, which is the name of a key.
-func (k Keys) Names(origin string) bool {
-	return slices.ContainsFunc(k.verifiers, func(v note.Verifier) bool { return v.Name() == origin })
+// Names reports whether a key has the name of a log, with which its checkpoints begin.
+func (k Keys) Names(log string) bool {
+	return slices.ContainsFunc(k.verifiers, func(v note.Verifier) bool { return v.Name() == log })
 }
 
 // Cosign returns a checkpoint that one of the keys signed with that signature and the witness's, and the witness's line alone.
@@ -125,8 +118,7 @@ func Cosigned(signed []byte, witness note.Verifier) bool {
 	return err == nil
 }
 
-// AddCosignature returns a signed checkpoint with the one of the lines that is the cosignature of a witness, or
-// ErrCosignature. A checkpoint that the witness has cosigned is returned as it is.
+// AddCosignature returns a signed checkpoint with the line that is the cosignature of a witness, or ErrCosignature.
 func AddCosignature(signed, lines []byte, witness note.Verifier) ([]byte, error) {
 	if Cosigned(signed, witness) {
 		return signed, nil

@@ -156,11 +156,8 @@ func commands() []cli.Command {
 			About: "Serve a witness, which cosigns the checkpoints of others' evidence logs",
 			More: "For a provider, or anybody but the operator of the log. The operator puts the witness's public key and its URL into the\n" +
 				"file of serve --witnesses. A log that does not go on from the checkpoint that was cosigned last is refused and logged, and\n" +
-				"a file keeps both checkpoints. It speaks HTTP: put it behind a proxy with TLS. cmd/provider-checkout/docs/evidence.md has\n" +
-				"the steps, and the names of the files."},
-		{Name: "witness key", Setup: command(printWitnessKey),
-			About: "Print the public half of a witness's key, or a new key",
-			More:  "The public half is for the operator of the log, and for verify-proof --witness."},
+				"a file keeps both checkpoints. It speaks HTTP: put it behind a proxy with TLS. Prints the witness's public key.\n" +
+				"cmd/provider-checkout/docs/evidence.md has the steps, and the names of the files."},
 		{Name: "evidence list", Setup: command(listEvidence),
 			About: "List the evidence log: what was agreed and what operators did",
 			More: "Prints a line for each entry: its number in the log, from 1, or - until a server has sealed it; when it was recorded; and\n" +

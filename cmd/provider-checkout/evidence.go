@@ -165,8 +165,7 @@ func (c *call) outsideCheckpoint(keys evidence.Keys) (*evidence.Checkpoint, erro
 	checkpoint, err := keys.Open(signed)
 	switch signer := evidence.Signer(signed); {
 	case err == nil:
-		_, err := c.checkWitnesses(signed)
-		return &checkpoint, err
+		return &checkpoint, c.checkWitnesses(signed)
 	case signer == "":
 		return nil, fmt.Errorf("--checkpoint: %s is no checkpoint", inputName(c.checkpoint))
 	default:
@@ -301,8 +300,7 @@ func verifyProof(c *call) action {
 		if err != nil {
 			return fmt.Errorf("%s proves nothing: %w", inputName(c.Args[0]), err)
 		}
-		cosigned, err := c.checkWitnesses(proof.Checkpoint)
-		if err != nil {
+		if err := c.checkWitnesses(proof.Checkpoint); err != nil {
 			return err
 		}
 		if err := c.checkPDF(*pdf, proof); err != nil {
@@ -316,8 +314,8 @@ func verifyProof(c *call) action {
 		case receipt != nil:
 			fmt.Fprintf(c.Stderr, "%s is the receipt of the record\n", inputName(c.receipt))
 		}
-		fmt.Fprintf(c.Stderr, "record %d of the %d under the checkpoint of %s%s\n", proof.Position+1, checkpoint.Size,
-			checkpoint.At.Format("2006-01-02 15:04:05 UTC"), cosigned)
+		fmt.Fprintf(c.Stderr, "record %d of the %d under the checkpoint of %s\n", proof.Position+1, checkpoint.Size,
+			checkpoint.At.Format("2006-01-02 15:04:05 UTC"))
 		_, err = fmt.Fprintf(c.Stdout, "%s\n", proof.Leaf)
 		return err
 	}

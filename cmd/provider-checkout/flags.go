@@ -149,7 +149,7 @@ type server struct {
 	smtp           string
 	mailFrom       string
 	checkpointFile string
-	witnessList    witnesses.List
+	witnessList    *witnesses.List
 	sealWithin     time.Duration
 	timestampURL   string
 	timestamps     string
@@ -200,7 +200,7 @@ func newServer(c *call) *server {
 	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
 		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
 	cli.Var(fs, &s.witnessList, "witnesses", "", parseFile(fs.Stdin, witnesses.Parse),
-		"`FILE` of the witnesses that cosign every checkpoint: on each line a public key, as \"witness key\" prints it, and a URL")
+		"`FILE` of the witnesses that cosign every checkpoint: on each line a public key, as \"witness serve\" prints it, and a URL")
 	cli.Var(fs, &s.sealWithin, "seal-within", "1h", parseSealWithin,
 		"`DURATION` of 1m or more within which receipts promise that an agreement is sealed in the evidence log; no agreement is\n"+
 			"concluded while that is exceeded")

@@ -31,12 +31,12 @@ func verifyAgreement(c *call) action {
 		case c.checkpoint == standard && c.receipt == standard:
 			return cli.UsageError("only one of --checkpoint and --receipt can be standard input")
 		}
+		if len(c.witnesses) > 0 && c.checkpoint == "" {
+			return cli.UsageError("--witness needs --checkpoint: that of the server, or of the witness")
+		}
 		return nil
 	}
 	return c.onLog(func(ctx context.Context, db records, log evidencelog.Log) error {
-		if err := c.requireWitnesses(ctx, log); err != nil {
-			return err
-		}
 		if *all {
 			return c.verifyAll(ctx, db, log)
 		}

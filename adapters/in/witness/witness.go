@@ -73,40 +73,35 @@ func New(o Options) (*Witness, error) {
 
 // add answers a submission.
 func (h *Witness) add(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		http.Error(w, "the body is too long, or too slow", http.StatusRequestEntityTooLarge)
-		return
-	}
-	line, known, err := h.cosign(body)
-	if err == nil {
-		_, _ = w.Write(line)
-		return
-	}
-	for _, refusal := range []struct {
-		err    error
-		status int
-	}{{evidence.ErrSubmission, http.StatusBadRequest}, {errUnknown, http.StatusNotFound}, {evidence.ErrCheckpoint, http.StatusForbidden},
-		{evidence.ErrNotConsistent, http.StatusUnprocessableEntity}} {
-		if errors.Is(err, refusal.err) {
-			http.Error(w, err.Error(), refusal.status)
+	line, known, err := h.cosign(http.MaxBytesReader(w, r.Body, maxBody))
+	for refusal, status := range map[error]int{evidence.ErrSubmission: http.StatusBadRequest, errUnknown: http.StatusNotFound,
+		evidence.ErrCheckpoint: http.StatusForbidden, evidence.ErrNotConsistent: http.StatusUnprocessableEntity} {
+		if errors.Is(err, refusal) {
+			http.Error(w, err.Error(), status)
 			return
 		}
 	}
-	if errors.Is(err, evidence.ErrStale) {
+	switch {
+	case err == nil:
+		_, _ = w.Write(line)
+	case errors.Is(err, evidence.ErrStale):
 		w.Header().Set("Content-Type", "text/x.tlog.size")
 		w.WriteHeader(http.StatusConflict)
 		fmt.Fprintln(w, known)
-		return
+	default:
+		h.o.Log.Error("cosign", "error", err)
+		http.Error(w, "it cannot be kept", http.StatusInternalServerError)
 	}
-	h.o.Log.ErrorContext(r.Context(), "cosign", "error", err)
-	http.Error(w, "it cannot be kept", http.StatusInternalServerError)
 }
 
 // cosign returns the line of its cosignature of a submission's checkpoint. With evidence.ErrStale it returns the size that it
 // cosigned last.
-func (h *Witness) cosign(body []byte) (line []byte, known int64, err error) {
-	s, err := evidence.ParseSubmission(body)
+func (h *Witness) cosign(body io.Reader) (line []byte, known int64, err error) {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return nil, 0, evidence.ErrSubmission
+	}
+	s, err := evidence.ParseSubmission(text)
 	if err != nil {
 		return nil, 0, err
 	}

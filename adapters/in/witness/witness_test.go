@@ -432,7 +432,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/add-checkpoint", strings.NewReader(body)))
-		if w.Code != http.StatusRequestEntityTooLarge && w.Code != http.StatusForbidden {
+		if w.Code != http.StatusBadRequest && w.Code != http.StatusForbidden {
 			t.Errorf("%s is answered %d", name, w.Code)
 		}
 	}

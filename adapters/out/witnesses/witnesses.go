@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,53 +36,46 @@ const (
 // List is a list of witnesses.
 type List struct{ all []*witness }
 
-// Any reports whether there is a witness.
-func (l List) Any() bool { return len(l.all) > 0 }
-
 type witness struct {
 	*torchwood.CosignatureVerifier
 	url  string
-	size int64        // of the log that it cosigned last, as far as is known
-	seen atomic.Int64 // when the newest checkpoint was last seen with its cosignature, in Unix seconds
+	size int64 // of the log that it cosigned last, as far as is known
 }
 
 // Parse reads a list: on each line the public key of a witness, as C2SP's signed-note writes it, and its URL. What follows a # is
 // a comment.
-func Parse(text []byte) (l List, err error) {
+func Parse(text []byte) (*List, error) {
+	var l List
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")
-		words := append(strings.Fields(line), "", "")
-		if words[0] == "" {
+		words := strings.Fields(line)
+		if len(words) == 0 {
 			continue
 		}
 		key, err := torchwood.NewCosignatureVerifier(words[0])
 		if err != nil {
-			return l, fmt.Errorf("%q is no public key of a witness: %w", words[0], err)
+			return nil, fmt.Errorf("%q is no public key of a witness: %w", words[0], err)
 		}
-		u, err := url.Parse(words[1])
-		if err != nil || u.Host == "" || len(words) > 4 ||
-			u.Scheme != "https" && (u.Scheme != "http" || !outbound.Loopback(u.Hostname())) {
-			return l, fmt.Errorf("%q must be the key of a witness and its URL, which is https, or http to this machine", strings.TrimSpace(line))
+		u, err := url.Parse(words[len(words)-1])
+		if err != nil || len(words) != 2 || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !outbound.Loopback(u.Hostname())) {
+			return nil, fmt.Errorf("the witness %s needs a URL after its key: https, or http to this machine", key.Name())
 		}
-		for _, w := range l.all {
-			if w.Name() == key.Name() {
-				return l, fmt.Errorf("there are two witnesses of the name %q", w.Name())
-			}
+		if slices.ContainsFunc(l.all, func(w *witness) bool { return w.Name() == key.Name() }) {
+			return nil, fmt.Errorf("there are two witnesses of the name %s", key.Name())
 		}
 		l.all = append(l.all, &witness{CosignatureVerifier: key, url: u.JoinPath("add-checkpoint").String()})
 	}
-	return l, nil
+	return &l, nil
 }
 
 // Witnesses has the witnesses of a list cosign every checkpoint of a log.
 type Witnesses struct {
-	List
-	Store  ports.Evidence
-	Keys   evidence.Keys                         // of the log
-	Newest func(context.Context) ([]byte, error) // checkpoint, which may be seconds old
-	// Report is called when a witness fails, once for the same reason, and with a nil error when it cosigns again.
-	Report    func(ctx context.Context, witness string, err error)
-	Transport http.RoundTripper // nil: bounded connections
+	*List
+	Store     ports.Evidence
+	Keys      evidence.Keys                         // of the log
+	Newest    func(context.Context) ([]byte, error) // checkpoint, which may be seconds old
+	Log       *slog.Logger                          // of a witness that fails, once for the same reason, and cosigns again
+	Transport http.RoundTripper                     // nil: bounded connections
 }
 
 // Run asks the witnesses until ctx ends. One process at a time does (service.Task).
@@ -98,29 +93,34 @@ func (all Witnesses) Run(ctx context.Context, _ string) (cursor string, pause ti
 
 // follow asks a witness about every checkpoint until ctx ends.
 func (all Witnesses) follow(ctx context.Context, w *witness) {
-	reported := ""
+	failure := ""
 	for pause := lookEvery; outbound.Pause(ctx, pause); {
 		signed, err := all.Newest(ctx)
 		c, unsigned := all.Keys.Open(signed)
 		if err != nil || unsigned != nil {
 			continue // the store, or the sealer, which report it
 		}
-		failure := ""
-		if err = all.ask(ctx, w, signed, c); err != nil {
-			failure, pause = err.Error(), min(2*pause, longestPause)
-		} else {
-			pause = lookEvery
-		}
-		if failure != reported && ctx.Err() == nil {
-			all.Report(ctx, w.Name(), err)
-			reported = failure
+		err = all.ask(ctx, w, signed, c)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			if pause = min(2*pause, longestPause); failure != err.Error() {
+				failure = err.Error()
+				all.Log.ErrorContext(ctx, "a witness does not cosign", "witness", w.Name(), "error", err)
+			}
+		default:
+			if pause = lookEvery; failure != "" {
+				failure = ""
+				all.Log.InfoContext(ctx, "a witness cosigns again", "witness", w.Name())
+			}
 		}
 	}
 }
 
 // ask has a witness cosign the newest checkpoint, unless it has, and adds its cosignature to that in the store.
 func (all Witnesses) ask(ctx context.Context, w *witness, signed []byte, c evidence.Checkpoint) error {
-	if w.hasCosigned(signed) {
+	if evidence.Cosigned(signed, w) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -128,22 +128,27 @@ func (all Witnesses) ask(ctx context.Context, w *witness, signed []byte, c evide
 	if w.size > c.Size {
 		w.size = 0 // the witness says what it has
 	}
-	lines, err := all.submit(ctx, w, signed, c)
-	if stale, ok := errors.AsType[staleError](err); ok {
-		if w.size = int64(stale); w.size > c.Size {
-			return fmt.Errorf("it has cosigned a log of %d entries, and this one has %d: the store was restored or changed", stale, c.Size)
+	status, answer, err := all.submit(ctx, w, signed, c)
+	if size, wrong := strconv.ParseUint(strings.TrimSpace(string(answer)), 10, 63); status == http.StatusConflict && wrong == nil {
+		if w.size = int64(size); w.size > c.Size {
+			return fmt.Errorf("it has cosigned a log of %d entries, and this one has %d: the store was restored or changed", size, c.Size)
 		}
-		lines, err = all.submit(ctx, w, signed, c)
+		status, answer, err = all.submit(ctx, w, signed, c)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case status == http.StatusUnprocessableEntity:
+		return errors.New("it says that the log does not go on from what it cosigned: the store was restored or changed")
+	case status != http.StatusOK: // 403: the key is not known, 404: nor is the log
+		return fmt.Errorf("it answered %d", status)
 	}
-	if _, err := evidence.AddCosignature(signed, lines, w); err != nil {
+	if _, err := evidence.AddCosignature(signed, answer, w); err != nil {
 		return err
 	}
 	w.size = c.Size
 	err = all.Store.SealEvidence(ctx, 0, func(head evidence.Head, _ []evidence.Entry) (s evidence.Sealing, err error) {
-		head.Checkpoint, err = evidence.AddCosignature(head.Checkpoint, lines, w)
+		head.Checkpoint, err = evidence.AddCosignature(head.Checkpoint, answer, w)
 		return evidence.Sealing{Head: head}, err
 	})
 	if errors.Is(err, evidence.ErrCosignature) || errors.Is(err, ports.ErrBusy) { // there is a newer one, or will be
@@ -152,65 +157,38 @@ func (all Witnesses) ask(ctx context.Context, w *witness, signed []byte, c evide
 	return err
 }
 
-// staleError is the size that a witness names in the place of the size that it was told.
-type staleError int64
-
-func (e staleError) Error() string { return fmt.Sprintf("it names the size %d each time", int64(e)) }
-
-// refusals says what an answer means.
-var refusals = map[int]string{
-	http.StatusForbidden: ": it does not know the key of this log", http.StatusNotFound: ": it does not know this log",
-	http.StatusUnprocessableEntity: ": the log does not go on from what it cosigned, so the store was restored or changed"}
-
-// submit returns the signature lines of a witness's answer.
-func (all Witnesses) submit(ctx context.Context, w *witness, signed []byte, c evidence.Checkpoint) ([]byte, error) {
+// submit returns a witness's answer to the submission of a checkpoint.
+func (all Witnesses) submit(ctx context.Context, w *witness, signed []byte, c evidence.Checkpoint) (status int, answer []byte, err error) {
 	nodes := func(positions []int64) ([][]evidence.Hash, error) { return all.Store.EvidenceNodes(ctx, positions) }
 	s, err := evidence.Submit(signed, c, w.size, nodes)
 	if err != nil {
-		return nil, fmt.Errorf("prove that the log goes on from %d entries: %w", w.size, err)
+		return 0, nil, fmt.Errorf("prove that the log goes on from %d entries: %w", w.size, err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(s.Text()))
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	resp, err := all.Transport.RoundTrip(req) // which follows no redirect
 	if err != nil {
-		return nil, outbound.Cause(ctx, err)
+		return 0, nil, outbound.Cause(ctx, err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	size, notSize := strconv.ParseUint(strings.TrimSuffix(string(answer), "\n"), 10, 63)
-	switch {
-	case err != nil:
-		return nil, outbound.Cause(ctx, err)
-	case resp.StatusCode == http.StatusConflict && notSize == nil:
-		return nil, staleError(size)
-	case resp.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("it answered %d%s", resp.StatusCode, refusals[resp.StatusCode])
-	}
-	return answer, nil
-}
-
-// hasCosigned reports whether the witness has cosigned the newest checkpoint, and notes that it was seen.
-func (w *witness) hasCosigned(newest []byte) bool {
-	cosigned := evidence.Cosigned(newest, w)
-	if cosigned {
-		w.seen.Store(time.Now().Unix())
-	}
-	return cosigned
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	return resp.StatusCode, answer, err
 }
 
 // EachSeen calls visit with the name of each witness, and a function that returns when the newest checkpoint was last seen with
 // its cosignature, in Unix seconds; 0 before.
 func (all Witnesses) EachSeen(visit func(witness string, seen func() float64)) {
 	for _, w := range all.all {
+		var seen atomic.Int64
 		visit(w.Name(), func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-			if newest, err := all.Newest(ctx); err == nil {
-				w.hasCosigned(newest)
+			if newest, err := all.Newest(ctx); err == nil && evidence.Cosigned(newest, w) {
+				seen.Store(time.Now().Unix())
 			}
-			return float64(w.seen.Load())
+			return float64(seen.Load())
 		})
 	}
 }

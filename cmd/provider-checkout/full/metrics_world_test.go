@@ -30,6 +30,9 @@ const (
 	confirmRoute = "/v1/provider-checkouts/{checkoutId}/confirm"
 )
 
+// witnessKey is the public key of a witness that is nowhere.
+const witnessKey = "witness.test+fe656fe5+BDtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
+
 // measured is a server over PostgreSQL, GoCardless and Salesforce, so that it has every metric.
 type measured struct {
 	*server
@@ -49,8 +52,7 @@ func newMeasured(t *testing.T) *measured {
 	keys := workload.Configure(t, b, store, sandbox.NewReceiver(t).URL)
 	var through string
 	through, m.cut = relay(t, store)
-	witness := b.Run(t, "witness", "key", "--key-file", proc.TempFile(t, b.Run(t, "witness", "key", "--new", "witness.test")))
-	list := proc.TempFile(t, strings.TrimSpace(witness)+" http://127.0.0.1:1\n")
+	list := proc.TempFile(t, witnessKey+" http://127.0.0.1:1\n")
 	cmd := b.Command(serveArgs(through, "--witnesses", list, "--processor", "gocardless", "--gocardless-url", bank.URL, "--crm", "salesforce", "--salesforce-url", crm.URL)...)
 	cmd.Env = []string{"PROVIDER_CHECKOUT_GOCARDLESS_TOKEN=" + sandbox.Token, "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET=" + sandbox.WebhookSecret,
 		"PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID=" + sandbox.ClientID, "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_SECRET=" + sandbox.ClientSecret,

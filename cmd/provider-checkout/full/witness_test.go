@@ -27,11 +27,13 @@ type witnessProcess struct {
 
 func newWitness(t *testing.T, b proc.Binary, name, log string) *witnessProcess {
 	t.Helper()
-	file := proc.TempFile(t, b.Run(t, "witness", "key", "--new", name))
-	w := &witnessProcess{key: strings.TrimSpace(b.Run(t, "witness", "key", "--key-file", file))}
-	w.args = []string{"witness", "serve", "--key-file", file, "--log", log, "--state", t.TempDir()}
-	w.Process = proc.Start(t, b.Command(append(w.args, "--addr", "127.0.0.1:0")...))
-	w.url = w.Listening(t)
+	file := proc.TempFile(t, b.Run(t, "evidence", "key", "--new", "--name", name))
+	w := &witnessProcess{args: []string{"witness", "serve", "--key-file", file, "--log", log, "--state", t.TempDir()}}
+	cmd := b.Command(append(w.args, "--addr", "127.0.0.1:0")...)
+	var stdout strings.Builder
+	cmd.Stdout = &stdout
+	w.Process = proc.Start(t, cmd)
+	w.url, w.key = w.Listening(t), strings.TrimSpace(stdout.String())
 	return w
 }
 
@@ -103,7 +105,7 @@ func TestWitnessesCosignAndFindARollback(t *testing.T) {
 	cosigned(one)
 	two.again(t, b)
 	cosigned(one, two)
-	b.Run(t, "agreements", "verify", "--all", "--store", store, "--witness", one.key, "--witness", two.key)
+	b.Run(t, "agreements", "verify", "--all", "--store", store, "--checkpoint", kept, "--witness", one.key, "--witness", two.key)
 	if text := sandbox.Fetch(t, s.ops+"/metrics").Body; strings.Count(text, "evidence_witnessed_timestamp_seconds{") != 2 || strings.Contains(text, `.test"} 0`) {
 		t.Errorf("metrics say of the witnesses %s", text)
 	}
