@@ -74,3 +74,25 @@ func TestWhoCannotWaitGetsNoLock(t *testing.T) {
 		again()
 	})
 }
+
+// A caller may give up in the moment in which it gets the lock.
+func TestWhoGivesUpGivesTheLockBack(t *testing.T) {
+	l := locks{holders: 2}
+	unlock, _, err := l.lock(t.Context(), "a") // so that the lock is remembered
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 3 {
+		if _, _, err := l.lock(ended, "a"); !errors.Is(err, context.Canceled) {
+			t.Errorf("a lock for who has given up: %v, want %v", err, context.Canceled)
+		}
+	}
+	second, waited, err := l.lock(t.Context(), "a")
+	if err != nil || waited {
+		t.Fatalf("the second of two holders: waited %v, %v", waited, err)
+	}
+	second()
+	unlock()
+}

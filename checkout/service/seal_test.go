@@ -109,6 +109,65 @@ func TestForgedEntriesDoNotMoveACheckpointIntoTheFuture(t *testing.T) {
 	})
 }
 
+// sealings is a store that keeps the checkpoints of all batches.
+type sealings struct {
+	ports.Store
+	mu  sync.Mutex
+	all [][]byte
+}
+
+func (s *sealings) SealEvidence(ctx context.Context, limit int, seal func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
+	return s.Store.SealEvidence(ctx, limit, func(h evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
+		sealing, err := seal(h, entries)
+		if err == nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.all = append(s.all, sealing.Head.Checkpoint)
+		}
+		return sealing, err
+	})
+}
+
+// After an outage more waits than fits a batch. The checkpoint of a full batch says nothing of what still waits, and what waits does
+// not look back-dated. An exactly full batch is not the last.
+func TestACheckpointOfAFullBatchIsAsOldAsItsLastEntry(t *testing.T) {
+	const batch = 500
+	for _, n := range []int{batch - 1, batch, batch + 1, 2 * batch, 2*batch + 10} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &sealings{}
+				w := newWorld(t, signing(t), func(c *service.Config) { s.Store = c.Store; c.Store = s })
+				var entries []evidence.Entry
+				for i := range n {
+					at := w.clock.now().Add(time.Duration(i-n) * time.Minute)
+					entries = append(entries, w.config.Keyring.Attest(unattested(fmt.Sprintf("%04d", i), at)))
+				}
+				w.record(t, entries...)
+				w.runFor(t, 3*time.Second)
+				if got := len(w.sealedIDs(t)); got != n {
+					t.Errorf("%d of %d entries are sealed within seconds", got, n)
+				}
+				full := 0
+				for _, signed := range s.all {
+					c, err := w.config.Evidence.Open(signed)
+					must(t, err)
+					if c.Size%batch == 0 && c.Size > 0 {
+						full++
+					}
+					for i, e := range entries[c.Size:] {
+						if evidence.Backdated(e, c.Size+int64(i), c) {
+							t.Fatalf("entry %d of %v looks back-dated under the checkpoint of %d at %v", i, e.At, c.Size, c.At)
+						}
+					}
+				}
+				if n >= batch && full == 0 {
+					t.Error("void: no batch was full")
+				}
+			})
+		})
+	}
+}
+
 // Whoever can write to the tables can put another log in the place of the signed log. It is not signed in turn.
 func TestALogThatWasChangedIsNotSealed(t *testing.T) {
 	for name, change := range map[string]func(*evidence.Head){

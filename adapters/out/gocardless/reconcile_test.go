@@ -2,6 +2,7 @@ package gocardless_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -105,5 +106,54 @@ func TestReconcileReceivesAnEventOnceItWasRead(t *testing.T) {
 		if !at.After(began) {
 			t.Errorf("an event was received at %v, want after %v, when the reading began", at, began)
 		}
+	}
+}
+
+// A page that could not be stored is read again, whichever page of the list it is: a second page has the older events.
+func TestReconcileThatCannotStoreAPageIsRepeatedFromTheSameCursor(t *testing.T) {
+	b := newBench(t, func(o *gocardlesstest.Options, _ *gocardless.Options) { o.RateLimit = -1 })
+	r := newReceiving(t, b)
+	want := make(map[string]bool)
+	for n := range 120 { // with about nine events each, more than a page
+		request := b.begin(t, fmt.Sprintf("%03x", n))
+		b.complete(t, request.URL, "M O'BRIEN")
+		want[request.ID] = true
+	}
+	keep, pages := r.Notified, 0
+	r.Notified = func(ctx context.Context, all []checkout.Notification) error {
+		if pages++; pages == 2 {
+			return errors.New("the store is out")
+		}
+		return keep(ctx, all)
+	}
+	r.cursor = b.sim.Now().Add(-time.Hour).Format(time.RFC3339Nano)
+	before := r.cursor
+	if err := r.reconcile(t); err == nil || pages != 2 || r.cursor != before {
+		t.Fatalf("the second of two pages is not stored: %v after %d pages, the cursor %q, want an error and %q", err, pages, r.cursor, before)
+	}
+	if err := r.reconcile(t); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range r.notified {
+		delete(want, n.BillingRequestID)
+	}
+	if len(want) > 0 {
+		t.Errorf("of %d of 120 billing requests nothing was notified", len(want))
+	}
+}
+
+// An event may be listed a little later than its time says, after the list was read beyond that time.
+func TestReconcileReadsTheLastMinutesAgain(t *testing.T) {
+	b := newBench(t)
+	r := newReceiving(t, b)
+	request := b.begin(t, "a")
+	b.complete(t, request.URL, "M O'BRIEN")
+	b.sim.Advance(time.Minute)
+	r.cursor = b.sim.Now().Format(time.RFC3339Nano) // as if the list had been read now, without the events
+	if err := r.reconcile(t); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.about(), request.ID) {
+		t.Errorf("notified of %q, want %s", r.about(), request.ID)
 	}
 }

@@ -165,3 +165,19 @@ func TestAFileIsWrittenAnewAtItsPlaceOnly(t *testing.T) {
 		t.Errorf("Scrub after the file is back: %v", err)
 	}
 }
+
+// What was deleted stands in the log until that is emptied.
+func TestScrubEmptiesTheLog(t *testing.T) {
+	path := file(t)
+	db := open(t, path, sqlite.Options{})
+	addKey(t, db, "one")
+	if log := read(t, path+"-wal"); log == "" {
+		t.Fatal("void: nothing is in the log")
+	}
+	if err := db.Scrub(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if log := read(t, path+"-wal"); log != "" {
+		t.Errorf("the log has %d bytes, want none", len(log))
+	}
+}

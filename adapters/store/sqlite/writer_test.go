@@ -169,6 +169,31 @@ func TestWriteWhoseCallerGaveUpIsNotMade(t *testing.T) {
 	}
 }
 
+// The outcome of a write that the writer has taken is known, also to a caller that gives up meanwhile.
+func TestCallerWhoGivesUpDuringAWriteLearnsThatItWasMade(t *testing.T) {
+	h := hold(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	taken, goOn := make(chan struct{}), make(chan struct{})
+	outcome := h.ask(ctx, func(ctx context.Context, tx *tx) error {
+		close(taken)
+		<-goOn
+		return note("made")(ctx, tx)
+	})
+	h.release()
+	<-taken
+	cancel()
+	for range 10_000 { // until the caller sees that its context has ended
+		runtime.Gosched()
+	}
+	close(goOn)
+	if err := <-outcome; err != nil {
+		t.Errorf("the write was made, and is answered %v", err)
+	}
+	if got := h.notes(t); !slices.Equal(got, []string{"made"}) {
+		t.Errorf("stored %q", got)
+	}
+}
+
 func TestClosedStoreRefusesWrites(t *testing.T) {
 	h := hold(t)
 	h.release()
