@@ -1,6 +1,6 @@
 // Package mutants_test plants bugs in the product, one at a time, and has the tests find each. All of them:
 //
-//	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=1 go test -timeout 5h -v -run TestEveryBugIsCaught ./cmd/provider-checkout/mutants
+//	PROVIDER_CHECKOUT_TEST_RUNS=1 go test -timeout 5h -v -run TestEveryBugIsCaught ./cmd/provider-checkout/mutants
 //
 // and one or a few by their numbers: -run 'TestEveryBugIsCaught/^(12|34)$'. Nothing is written into the folder of the module: the
 // compiler is told to read other files in the place of the changed ones (go help build, -overlay).
