@@ -87,7 +87,7 @@ func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did
 		if err := s.evidence.add(&did); err != nil {
 			return err
 		}
-		j.release(m.At)
+		j.release(s.clock(m.At))
 		s.append(j.Job.CheckoutID, m)
 		return nil
 	})

@@ -19,6 +19,10 @@ var _ ports.Admin = (*Store)(nil)
 
 // Store is a ports.Admin in memory.
 type Store struct {
+	// Clock, if it is not nil, decides when a job is due and when a lease is over, as the clock of a store does that several machines
+	// share. It is set before the first call.
+	Clock func() time.Time
+
 	mu    sync.Mutex      // guards everything below
 	rows  map[string]*row // by checkout id
 	queue queue
@@ -114,6 +118,14 @@ func first[T any](list []T, match func(T) bool) *T {
 		return &list[i]
 	}
 	return nil
+}
+
+// clock returns the time by which jobs are due, where the caller's clock has a time.
+func (s *Store) clock(caller time.Time) time.Time {
+	if s.Clock != nil {
+		return s.Clock()
+	}
+	return caller
 }
 
 // Ready implements [ports.Store]. Memory is always ready.

@@ -84,13 +84,13 @@ func (q *queue) duplicates(evs []events.Event) error {
 }
 
 // add adds a job, pending, and returns it; nil if its id is on record.
-func (q *queue) add(given checkout.Job) *job {
+func (q *queue) add(given checkout.Job, clock func(time.Time) time.Time) *job {
 	if has(q.byID, given.ID) {
 		return nil
 	}
-	j := &job{JobRecord: checkout.JobRecord{Job: copyOf(given), State: checkout.JobPending, Due: stored(given.Due)}}
-	if given.Due.IsZero() {
-		j.Due = j.Job.CreatedAt
+	j := &job{JobRecord: checkout.JobRecord{Job: copyOf(given), State: checkout.JobPending, Due: stored(clock(given.CreatedAt))}}
+	if !given.Due.IsZero() {
+		j.Due = j.Due.Add(stored(given.Due).Sub(j.Job.CreatedAt))
 	}
 	j.Job.Due = time.Time{}
 	q.byID[given.ID] = j
@@ -100,14 +100,14 @@ func (q *queue) add(given checkout.Job) *job {
 }
 
 // addChange adds the events and the jobs of a change, none of whose events is on record.
-func (q *queue) addChange(c checkout.Change, enqueue checkout.JobEntry) {
+func (q *queue) addChange(c checkout.Change, enqueue checkout.JobEntry, clock func(time.Time) time.Time) {
 	hold := func(j *job) {
 		if j != nil && enqueue.Hold > 0 {
-			j.Token, j.until = 1, stored(enqueue.Now.Add(enqueue.Hold))
+			j.Token, j.until = 1, stored(clock(enqueue.Now).Add(enqueue.Hold))
 		}
 	}
 	for _, e := range c.Events {
-		j := q.add(checkout.DeliveryOf(e))
+		j := q.add(checkout.DeliveryOf(e), clock)
 		if enqueue.Unsent {
 			j.State, j.SettledAt = checkout.JobDropped, stored(enqueue.Now)
 			continue
@@ -115,7 +115,7 @@ func (q *queue) addChange(c checkout.Change, enqueue checkout.JobEntry) {
 		hold(j)
 	}
 	for _, given := range c.Jobs {
-		j := q.add(given)
+		j := q.add(given, clock)
 		if given.Kind == checkout.JobOpen || given.Kind == checkout.JobComplete {
 			hold(j)
 		}
@@ -144,7 +144,7 @@ func (q *queue) held(l checkout.Lease) (*job, error) {
 func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
 	return read(ctx, s, func() (fresh []checkout.Job, err error) {
 		for _, given := range jobs {
-			if j := s.queue.add(given); j != nil {
+			if j := s.queue.add(given, s.clock); j != nil {
 				fresh = append(fresh, j.Job)
 			}
 		}
@@ -154,7 +154,7 @@ func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Jo
 
 // Lease implements [ports.Queue].
 func (s *Store) Lease(ctx context.Context, query checkout.JobQuery) ([]checkout.Lease, error) {
-	now := stored(query.Now)
+	now := stored(s.clock(query.Now))
 	return read(ctx, s, func() (leases []checkout.Lease, err error) {
 		var due []*job
 		for _, j := range s.queue.all {
@@ -175,7 +175,8 @@ func (s *Store) Lease(ctx context.Context, query checkout.JobQuery) ([]checkout.
 			of[p]++
 			j.Token++
 			j.until = stored(now.Add(query.For))
-			leases = append(leases, checkout.Lease{Job: j.Job, Token: j.Token, Attempts: j.Attempts, Cursor: j.Cursor, Until: j.until})
+			leases = append(leases, checkout.Lease{Job: j.Job, Token: j.Token, Attempts: j.Attempts, Cursor: j.Cursor,
+				Until: stored(query.Now.Add(query.For))})
 		}
 		return leases, nil
 	})
@@ -197,6 +198,7 @@ func (s *Store) Extend(ctx context.Context, l checkout.Lease, now time.Time, d t
 		if err != nil {
 			return err
 		}
+		now := s.clock(now)
 		if j.until = stored(now.Add(d)); d == 0 {
 			j.release(now)
 		}
@@ -230,6 +232,9 @@ func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome
 		}
 		o := copyOf(o)
 		j.JobRecord, j.until = j.Settled(o, stored(enqueue.Now)), time.Time{}
+		if j.State == checkout.JobPending {
+			j.Due = stored(s.clock(enqueue.Now).Add(o.Pause))
+		}
 		j.addAttempts(o.Log)
 		if e := s.queue.byID[j.Job.EventID()]; e != nil && j.Job.Kind == checkout.JobRedeliver {
 			e.JobRecord = e.SentAgain(o)
