@@ -258,8 +258,16 @@ func (s *sealer) follows(ctx context.Context) error {
 		newest = evidence.Checkpoint{} // of an empty log
 	}
 	if s.known.Size > 0 {
-		nodes := func(positions []int64) ([][]evidence.Hash, error) { return s.cfg.Store.EvidenceNodes(ctx, positions) }
-		if err := evidence.CheckConsistent(s.known, newest, nodes); err != nil {
+		var unread error
+		nodes := func(positions []int64) (nodes [][]evidence.Hash, err error) {
+			nodes, err = s.cfg.Store.EvidenceNodes(ctx, positions)
+			unread = err
+			return nodes, err
+		}
+		switch err := evidence.CheckConsistent(s.known, newest, nodes); {
+		case unread != nil:
+			return fmt.Errorf("read the evidence log: %w", unread)
+		case err != nil:
 			return fmt.Errorf("%w: %w", errForked, err)
 		}
 	}
