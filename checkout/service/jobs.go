@@ -22,7 +22,7 @@ const (
 	holdLimit = 10 * time.Second
 	// crmLimit is the time limit of a call of the CRM, so that its outcome is known before the lease ends.
 	crmLimit = holdLimit - settleLimit
-	// leastCRM is the time that a request must have left for a call of the CRM.
+	// leastCRM is the time that must be left for a call of the CRM, of a lease or of a request.
 	leastCRM = time.Second
 	// settleLimit is the time limit for storing the outcome of an attempt, also when the time of a request is over.
 	settleLimit = 2 * time.Second
@@ -130,7 +130,7 @@ func (s *Service) attemptHeld(ctx context.Context, change checkout.Change, provi
 	for _, j := range change.Jobs {
 		if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
 			e := enrolment{checkout: change.Next, agreement: change.Agreement, document: change.Document}
-			held, err := s.attemptCRMJob(ctx, checkout.Lease{Job: j, Token: 1}, e, provider, holdLimit)
+			held, err := s.attemptCRMJob(ctx, checkout.Lease{Job: j, Token: 1, Until: entry.Now.Add(entry.Hold)}, e, provider, holdLimit)
 			return held, s.failWaiting(ctx, err)
 		}
 	}
@@ -202,9 +202,12 @@ func (s *Service) attemptLeased(ctx context.Context, l checkout.Lease, provider 
 // a *checkout.CRMRefusal if the CRM refused to open the enrolment: then the reservation is gone.
 func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolment, provider catalogue.Provider,
 	hold time.Duration) (heldChange, error) {
-	limit := crmLimit
+	limit := min(crmLimit, l.Until.Sub(s.now())-settleLimit) // the store may have taken long to answer
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(end)-settleLimit)
+	}
+	if limit < leastCRM {
+		return heldChange{}, errAwaiting
 	}
 	calling, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
