@@ -1,0 +1,287 @@
+package simulation_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// actor is somebody outside of the processes, who acts by a script that is drawn from the seed.
+type actor struct {
+	*world
+	*rand.Rand
+	name   string
+	order  *order // that a client is about; nil of the others
+	steps  int
+	pause  time.Duration // before a step, at most
+	choose func(*actor) (what string, act func())
+}
+
+// act makes the steps until it is calm.
+func (a *actor) act() {
+	for n := range a.steps {
+		a.rest(a.name, between(a.Rand, 0, a.pause))
+		if a.isCalm() && a.order != nil {
+			return
+		}
+		if what, act := a.choose(a); act != nil && a.decides(fmt.Sprintf("%s, step %d: %s", a.name, n+1, what)) {
+			act()
+		}
+	}
+}
+
+// cast returns everybody who acts.
+func (w *world) cast() (all []*actor) {
+	add := func(name string, o *order, steps int, pause time.Duration, choose func(*actor) (string, func())) {
+		r, _ := w.chance(name)
+		all = append(all, &actor{w, r, name, o, 2 + r.IntN(steps), pause, choose})
+	}
+	for _, o := range w.model.orders {
+		for n := range 1 + int(hashOf(o.name)+w.seed)%2 {
+			add(fmt.Sprint("client ", n+1, " of ", o.name), o, 12, 6*time.Second, (*actor).client)
+		}
+	}
+	add("operator", nil, 6, 15*time.Second, (*actor).operator)
+	add("fate", nil, 6, 10*time.Second, (*actor).fate)
+	add("spy", nil, 10, 5*time.Second, (*actor).spy)
+	return all
+}
+
+// request makes a request at a process. Some clients give up waiting; their requests go on.
+func (a *actor) request(act func(context.Context, *process)) func() {
+	p, patience := a.at(a.IntN(8)), 2*time.Minute
+	if a.IntN(4) == 0 {
+		patience = between(a.Rand, time.Millisecond, 3*time.Second)
+	}
+	return func() {
+		ctx, giveUp := context.WithTimeout(context.Background(), patience)
+		defer giveUp()
+		done := make(chan struct{})
+		a.actors.Go(func() {
+			defer close(done)
+			act(ctx, p)
+		})
+		select {
+		case <-done:
+		case <-ctx.Done():
+			a.saw("a client gave up")
+		}
+	}
+}
+
+// client draws what the provider's backend or the payer of an order does next.
+func (a *actor) client() (string, func()) {
+	o, m := a.order, a.model
+	opened := m.opened(o)
+	create, confirm, n := m.create(o, a.Rand), checkout.Confirm{}, a.IntN(20)
+	if opened != nil {
+		confirm = m.confirm(*opened, a.Rand)
+	}
+	wrong := a.IntN(8) == 0
+	switch {
+	case opened == nil || n < 6:
+		return "create", a.request(func(ctx context.Context, p *process) { m.createAt(ctx, p, o, create) })
+	case n < 10:
+		return "set up", a.request(func(ctx context.Context, p *process) { m.setUpAt(ctx, p, o, *opened) })
+	case n < 16:
+		if wrong {
+			confirm.DDAID = checkout.Some("another")
+		}
+		return "confirm", a.request(func(ctx context.Context, p *process) { m.confirmAt(ctx, p, o, confirm) })
+	case n < 17:
+		return "cancel", a.request(func(ctx context.Context, p *process) { m.cancelAt(ctx, p, o, *opened, confirm.RequestID) })
+	case n < 18:
+		return "return from the bank", a.request(func(ctx context.Context, p *process) {
+			_, err := p.ReturnPage(ctx, opened.Token)
+			m.noPanic(p, err)
+		})
+	}
+	return "poll", a.request(func(ctx context.Context, p *process) { m.lookAt(ctx, p, o.provider, opened.Checkout.ID) })
+}
+
+// operator draws what an operator does next, by a command of its own.
+func (a *actor) operator() (string, func()) {
+	p := a.newProcess(fmt.Sprint("command ", a.Uint64()%1000), -1)
+	do := operate.Operator{Store: store{a.store, p}, Keyring: a.ring, By: "Ana", Reason: "by letter", Now: p.Now, Rand: p}
+	ctx, m, o := context.Background(), a.model, a.model.orders[a.IntN(len(a.model.orders))]
+	n, job := a.IntN(10), a.IntN(100)
+	return o.name + fmt.Sprint(" ", n), func() {
+		switch {
+		case n < 3:
+			m.withdrawAt(ctx, p, do, o)
+		case n < 5:
+			m.operatorCancelsAt(ctx, p, do, o)
+		case n < 6:
+			m.eraseAt(ctx, p, do, o)
+		case n < 8:
+			if list := m.pending(); len(list) > 0 {
+				m.noPanic(p, do.Retry(ctx, list[job%len(list)]))
+			}
+		case n < 9:
+			if opened := m.opened(o); opened != nil {
+				m.noPanic(p, do.MailLink(ctx, opened.Checkout.ID, 7*24*time.Hour))
+			}
+		default:
+			changed := kowhai()
+			changed.Provider.Branding.PrimaryColour = fmt.Sprintf("#%06x", job)
+			_, _, err := do.Configure(ctx, "apply", operate.Change{Named: []catalogue.Configuration{changed}})
+			m.noPanic(p, err)
+		}
+	}
+}
+
+// fate draws what becomes of a mandate, of a clock or of a process.
+func (a *actor) fate() (string, func()) {
+	n, slot, step := a.IntN(8), a.IntN(8), drawStep(a.Rand)
+	to := []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateCancelled, checkout.MandateActive}[a.IntN(3)]
+	notified, freeze := a.IntN(4) > 0, a.IntN(3) == 0
+	switch {
+	case a.isCalm():
+		return "", nil
+	case n < 4:
+		return "a mandate becomes " + string(to), func() { a.mandate(slot, to, notified) }
+	case n < 7 && !a.plan.clocks:
+		return "", nil
+	case n < 7:
+		return fmt.Sprint("a clock steps by ", step, " or freezes: ", freeze), func() { a.clockGoesWrong(slot, step, freeze) }
+	}
+	return "a process is drained", func() { a.drain(slot) }
+}
+
+// mandate has a mandate reach a status, and a process notified of that.
+func (a *actor) mandate(n int, to checkout.MandateStatus, notified bool) {
+	all := a.bank.all()
+	if len(all) == 0 {
+		return
+	}
+	id := all[n%len(all)]
+	a.bank.move(id, to)
+	a.saw("a mandate became " + string(to))
+	if notified { // or else a look finds out
+		p := a.at(n)
+		m := checkout.Notification{ID: fmt.Sprint("EV", a.Uint64()), Received: p.Now().UTC(), BillingRequestID: id}
+		a.actors.Go(func() { a.model.noPanic(p, p.Notified(context.Background(), []checkout.Notification{m})) })
+	}
+}
+
+// clockGoesWrong has a clock step, or freeze until it steps next.
+func (a *actor) clockGoesWrong(slot int, step time.Duration, freeze bool) {
+	a.saw("a clock went wrong")
+	p := a.at(slot)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := &a.machine
+	if a.plan.server {
+		c = &p.own
+	} else { // what is due by a machine's clock waits for as long as that was set back
+		step = c.ahead + step.Abs()
+	}
+	if now := c.now(); freeze {
+		c.frozen = now
+		return
+	}
+	*c = clock{ahead: step}
+}
+
+// drain ends a process as an operator does, after which it answers requests for a while, and starts the next one of its slot.
+func (a *actor) drain(slot int) {
+	if p := a.at(slot); !p.killed() {
+		a.saw("a process was drained")
+		p.end()
+		a.rest(a.name, between(a.Rand, 0, 10*time.Second))
+		p.replace()
+	}
+}
+
+// spy looks for what it should not see: checkouts that are only reserved, and those of another provider.
+func (a *actor) spy() (string, func()) {
+	slot := a.IntN(8)
+	return "look around", func() {
+		for _, r := range a.model.records() {
+			c, p := r.Checkout, a.at(slot)
+			if c.Status == checkout.Reserved {
+				a.saw("a reserved checkout was looked for")
+				a.actors.Go(func() { a.model.lookAt(context.Background(), p, c.ProviderCode, c.ID) })
+			} else {
+				a.actors.Go(func() { a.model.strangerLooksAt(p, c) })
+			}
+		}
+	}
+}
+
+// finish has each order opened and confirmed where nothing goes wrong any more, unless it has ended, and every mandate looked at.
+func (w *world) finish() {
+	m, ctx := w.model, context.Background()
+	for n, o := range m.orders {
+		p := w.at(n)
+		cmd := m.create(o, rand.New(rand.NewPCG(0, 0)))
+		cmd.RequestID, cmd.LastName, cmd.IdempotencyKey = "req_last_create_"+o.name, checkout.Some("Ngata"), checkout.Optional[string]{}
+		if opened := m.opened(o); opened != nil {
+			cmd = o.create(opened.Checkout.Intent == m.intentOf(o.create(true)))
+			cmd.RequestID = "req_last_create_" + o.name
+		}
+		m.createAt(ctx, p, o, cmd)
+		if opened := m.opened(o); opened != nil {
+			m.setUpAt(ctx, p, o, *opened)
+			cmd := m.confirm(*opened, rand.New(rand.NewPCG(0, 0)))
+			cmd.RequestID = "req_last_confirm_" + o.name
+			m.confirmAt(ctx, p, o, cmd)
+			_, err := p.Checkout(ctx, service.Caller{ProviderCode: o.provider}, opened.Checkout.ID)
+			m.noPanic(p, err)
+		}
+	}
+	m.polled = true
+}
+
+// create returns a create of an order, with one of two intents.
+func (o *order) create(other bool) checkout.Create {
+	cmd := checkout.Create{RequestID: "req_1", ProviderCode: checkout.Some(o.provider), OrderID: checkout.Some(o.id),
+		FirstName: checkout.Some("Aroha"), LastName: checkout.Some("Ngata"), Email: checkout.Some(o.email()),
+		Frequency: checkout.Some("Weekly"), First: checkout.Some(money.Date{Year: 2027, Month: 2, Day: 1})}
+	if other {
+		cmd.Frequency = checkout.Some("Monthly")
+	}
+	if o.provider == "KOWHAI" {
+		cmd.CourseCode = checkout.Some("NZDIP")
+		return cmd
+	}
+	cmd.CourseName, cmd.PaymentType = checkout.Some("Weaving"), checkout.Some(checkout.PaymentType)
+	cmd.Price, cmd.Upfront, cmd.Principal = checkout.Some(money.Cents(1000_00)), checkout.Some(money.Cents(0)), checkout.Some(money.Cents(1000_00))
+	cmd.Number, cmd.Regular = checkout.Some(10), checkout.Some(money.Cents(100_00))
+	return cmd
+}
+
+func (o *order) email() string { return strings.ToLower(o.provider+"."+o.id) + "@example.ac.nz" }
+
+// create draws a create of an order: with one of two intents, of students whom the CRM takes or not, under one of two keys.
+func (m *model) create(o *order, r *rand.Rand) checkout.Create {
+	cmd := o.create(r.IntN(4) == 0)
+	cmd.RequestID = fmt.Sprint("req_", r.Uint64())
+	if name := []string{"Ngata", "Ngata", "Ngata", "Ngata", "Refused", "Ruled"}[r.IntN(6)]; name != "Ngata" && m.plan.outside {
+		cmd.LastName = checkout.Some(name)
+	}
+	if r.IntN(4) == 0 {
+		cmd.IdempotencyKey = checkout.Some("key-1")
+	}
+	return cmd
+}
+
+// confirm draws a confirm of an order that was opened.
+func (m *model) confirm(o service.Opened, r *rand.Rand) checkout.Confirm {
+	c := o.Checkout
+	return checkout.Confirm{RequestID: fmt.Sprint("req_", r.Uint64()), CheckoutID: checkout.Some(c.ID),
+		ProviderCode: checkout.Some(c.ProviderCode), OrderID: checkout.Some(c.OrderID), Token: checkout.Some(cmp.Or(o.Token, "lost")),
+		OpportunityID: checkout.Some(c.Records.OpportunityID), DDAID: checkout.Some(c.Records.DDAID),
+		PaymentMethod: checkout.Some(checkout.PaymentMethod), FirstPayment: checkout.Some(c.Intent.Plan.First),
+		DepositConfirmed: checkout.Some(true), PaymentPlanAccepted: checkout.Some(true),
+		InformationConfirmed: checkout.Some(true), PrivacyConsentAccepted: checkout.Some(true)}
+}

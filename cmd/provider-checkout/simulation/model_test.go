@@ -1,0 +1,666 @@
+package simulation_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// model says which answers may be given, which changes may be made, and what must hold in the end, whatever went wrong. It knows of
+// each order what was answered, and never asks a process.
+type model struct {
+	*world
+	zone *time.Location
+
+	lock    sync.Mutex // guards everything below
+	orders  []*order
+	bodies  map[string][]byte // of the events that were sent, by id
+	notices map[string]string // the subjects of the notices that were sent, by id
+	polled  bool              // every order was polled after calm
+	faults  []string          // what may not be
+	known   map[string]bool   // requests that reserved a checkout, or decided a confirm, and know it
+	held    map[string]held   // by job, the lease that was granted last
+	seals   [][]byte          // the checkpoints that were kept
+}
+
+// held is a lease.
+type held struct {
+	by    *process
+	token int64
+	until time.Time // zero where it was given back
+}
+
+// order is the clients' knowledge of an order.
+type order struct {
+	name, provider, id string
+
+	first       *service.Opened // the first answer
+	openedAt    time.Time
+	confirmed   *checkout.Confirmation
+	confirmedAt time.Time
+	setUp       time.Time                // since when the direct debit is; zero before
+	refused     map[checkout.Intent]bool // by a 409 because of another intent
+	cancelled   time.Time                // when that was answered; zero before
+	withdrawn   bool                     // was answered
+	erasing     bool                     // an operator has begun to erase the student
+}
+
+func newModel(w *world) *model {
+	m := &model{world: w, bodies: map[string][]byte{}, notices: map[string]string{}, known: map[string]bool{}, held: map[string]held{}}
+	m.zone, _ = service.NewZealand()
+	for n := range w.plan.orders {
+		for _, provider := range []string{"KOWHAI", "RATA"} {
+			id := fmt.Sprint("ORDER-", n+1)
+			m.orders = append(m.orders, &order{name: provider + " " + id, provider: provider, id: id, refused: map[checkout.Intent]bool{}})
+		}
+	}
+	return m
+}
+
+// fault notes that something is which may not be. The lock is held.
+func (m *model) fault(format string, args ...any) {
+	text := fmt.Sprintf("%8.3f ", time.Since(m.began).Seconds()) + fmt.Sprintf(format, args...)
+	m.faults = append(m.faults, text)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.telling {
+		m.told = append(m.told, "FAULT "+text)
+	}
+}
+
+// hangs notes that nothing happens any more.
+func (m *model) hangs() {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.fault("something waits for ever")
+}
+
+// noPanic judges an error that somebody got of a process: it has no panic.
+func (m *model) noPanic(p *process, err error) {
+	if err != nil && strings.Contains(err.Error(), "panic:") && !p.killed() {
+		m.lock.Lock()
+		defer m.lock.Unlock()
+		m.fault("%v", err)
+	}
+}
+
+// reported judges a failure that a process reports: it names its order, and no person.
+func (m *model) reported(p *process, f service.Failure) {
+	m.noPanic(p, f.Err)
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if f.CheckoutID != "" && (f.OrderID == "" || f.ProviderCode == "") {
+		m.fault("reported %+v, without order or provider", f)
+	}
+	for _, secret := range []string{"Ngata", "NGATA", "@example", "01-0902", strings.Repeat("w", 24)} {
+		if strings.Contains(f.Err.Error(), secret) {
+			m.fault("reported %q in %v", secret, f.Err)
+		}
+	}
+	if f.Operation == service.OperationSeal && strings.Contains(f.Err.Error(), "nothing more is sealed") {
+		m.fault("a sealer reports: %v", f.Err)
+	}
+}
+
+// opened returns what a client of an order was answered first, or nil.
+func (m *model) opened(o *order) *service.Opened {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	return o.first
+}
+
+// intentOf returns the canonical intent of a create.
+func (m *model) intentOf(cmd checkout.Create) checkout.Intent {
+	k := kowhai()
+	facts := checkout.Facts{Mode: k.Provider.Mode, Environment: catalogue.Sandbox, Course: &k.Courses[0]}
+	if cmd.ProviderCode.Value != "KOWHAI" {
+		facts.Mode, facts.Course = catalogue.Legacy, nil
+	}
+	d, err := cmd.Decide(facts)
+	if err != nil {
+		panic(err) // no actor draws such a create
+	}
+	return d.Intent
+}
+
+// stored returns what is on record of an order, or nil.
+func (m *model) stored(o *order) *checkout.Checkout {
+	c, err := m.store.FindCheckout(context.Background(), checkout.Reference{ProviderCode: o.provider, OrderID: o.id})
+	if err != nil {
+		return nil
+	}
+	return &c
+}
+
+// hasEnded reports whether a refusal says that the order has ended, as is on record.
+func (m *model) hasEnded(o *order, err error) bool {
+	c := m.stored(o)
+	switch {
+	case c == nil:
+		return false
+	case checkout.Refused(err, checkout.CodeCancelled):
+		return c.Status == checkout.Cancelled
+	case checkout.Refused(err, checkout.CodeErased):
+		return c.Erased() && c.Status != checkout.Confirmed
+	}
+	return false
+}
+
+func (o *order) caller() service.Caller {
+	return service.Caller{ProviderCode: o.provider, KeyID: "k1"}
+}
+
+// createAt sends a create to a process, and judges its answer.
+func (m *model) createAt(ctx context.Context, p *process, o *order, cmd checkout.Create) {
+	began := time.Now()
+	got, err := p.Create(ctx, o.caller(), cmd)
+	m.noPanic(p, err)
+	if p.killed() {
+		return
+	}
+	want, c := m.intentOf(cmd), got.Checkout
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	refusedByCRM := refusalBy(checkout.Student{LastName: cmd.LastName.Value}) != nil
+	_, raw := errors.AsType[*checkout.CRMRefusal](err)
+	switch {
+	case err == nil:
+		m.sawAnswer("create", map[bool]string{true: "replay", false: "new"}[got.Replay])
+		if o.first == nil {
+			o.first, o.openedAt = &got, time.Now()
+		}
+		first := o.first.Checkout
+		switch {
+		case c.ID != first.ID, c.Records != first.Records, got.Token != "" && o.first.Token != "" && got.Token != o.first.Token:
+			m.fault("create of %s answers %s with %+v after %s with %+v", o.name, c.ID, c.Records, first.ID, first.Records)
+		case c.Status == checkout.Reserved, c.OrderID != o.id, c.ProviderCode != o.provider, c.Records.DDAID == "",
+			(got.Token == "") != (c.Status == checkout.Confirmed):
+			m.fault("create of %s answers %+v", o.name, got)
+		case c.Intent != want, !got.Replay && c.Student.LastName != cmd.LastName.Value, m.plan.outside && refusalBy(c.Student) != nil:
+			m.fault("create of %s with %+v answers %+v of %+v", o.name, want, c.Intent, c.Student)
+		case !got.Replay && began.After(o.openedAt):
+			m.fault("create of %s answers that it is new, after an answer at %s", o.name, o.openedAt)
+		case got.Replay == (c.RequestID == cmd.RequestID && m.known[cmd.RequestID]):
+			m.fault("create %s of %s, which %s reserved, answers that it is a replay: %v", cmd.RequestID, o.name, c.RequestID, got.Replay)
+		case !o.cancelled.IsZero() && began.After(o.cancelled):
+			m.fault("create of %s answers %s after it was cancelled", o.name, c.Status)
+		}
+	case m.hasEnded(o, err):
+		m.sawAnswer("create", "ended")
+	case checkout.Refused(err, checkout.CodeIntentConflict):
+		m.sawAnswer("create", m.conflict(o, cmd, want))
+	case checkout.Refused(err, checkout.CodeValidation) && refusedByCRM && cmd.LastName.Value == "Refused":
+		m.sawAnswer("create", "refused by the CRM")
+	case raw && cmd.LastName.Value == "Ruled":
+		m.sawAnswer("create", "refused by a rule of the CRM's own")
+	default:
+		m.mayFail("create", o.name, began, err)
+	}
+}
+
+// conflict judges a 409: what it contradicts must be open for good.
+func (m *model) conflict(o *order, cmd checkout.Create, want checkout.Intent) string {
+	byOrder := m.stored(o)
+	if byOrder != nil && byOrder.Status != checkout.Reserved && byOrder.Intent != want {
+		o.refused[want] = true
+		return "other intent"
+	}
+	byKey, err := m.store.FindCheckout(context.Background(), checkout.Reference{ProviderCode: o.provider, Key: cmd.Key()})
+	if err == nil && byKey.Status != checkout.Reserved && byKey.OrderID != o.id {
+		return "key of another order"
+	}
+	m.fault("create of %s with %+v under %s contradicts nothing that is open: %+v, %+v", o.name, want, cmd.Key(), byOrder, byKey)
+	return ""
+}
+
+// mayFail judges an error: only faults excuse it.
+func (m *model) mayFail(of, what string, began time.Time, err error) {
+	refused := checkout.Refused(err)
+	// What began within a minute after the last fault may still find a job leased or put off, and the CRM left alone.
+	if !began.Before(m.calm.Add(time.Minute)) || refused && !checkout.Refused(err, checkout.CodeBusy) {
+		m.fault("%s of %s: %v", of, what, err)
+	}
+	m.sawAnswer(of, map[bool]string{true: "busy", false: "failure"}[refused])
+}
+
+func (m *model) sawAnswer(of, answer string) { m.saw(of + ": " + answer) }
+
+// setUpAt is a payer who sets up the direct debit from start to end.
+func (m *model) setUpAt(ctx context.Context, p *process, o *order, opened service.Opened) {
+	url, err := p.BeginSetup(ctx, opened.Token, checkout.Acceptance{})
+	m.noPanic(p, err)
+	if err != nil || p.killed() || !strings.HasPrefix(url, page) {
+		return
+	}
+	if m.bank.finish(url) {
+		m.lock.Lock()
+		if o.setUp.IsZero() {
+			o.setUp = time.Now()
+		}
+		m.lock.Unlock()
+	}
+	_, err = p.ReturnPage(ctx, opened.Token)
+	m.noPanic(p, err)
+}
+
+// confirmAt sends a confirm to a process, and judges its answer.
+func (m *model) confirmAt(ctx context.Context, p *process, o *order, cmd checkout.Confirm) {
+	began := time.Now()
+	got, err := p.Confirm(ctx, o.caller(), cmd.CheckoutID.Value, cmd)
+	m.noPanic(p, err)
+	if p.killed() {
+		return
+	}
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	c, fits := got.Checkout, cmd.DDAID.Value == o.first.Checkout.Records.DDAID
+	switch {
+	case err == nil:
+		m.sawAnswer("confirm", map[bool]string{true: "repeat", false: "new"}[got.Already])
+		if o.confirmed == nil {
+			o.confirmed, o.confirmedAt = &c.Confirmation, time.Now()
+		}
+		_, _, unrecorded := m.store.EvidenceEntry(ctx, evidence.AgreementID(c.Confirmation.AgreementNumber))
+		switch {
+		case !fits, o.setUp.IsZero(), !o.cancelled.IsZero():
+			m.fault("confirm of %s, with the right ids: %v, set up at %s, cancelled at %s, answers %+v", o.name, fits, o.setUp, o.cancelled, c)
+		case c.Status != checkout.Confirmed, c.ID != o.first.Checkout.ID, c.Records != o.first.Checkout.Records, c.Confirmation != *o.confirmed:
+			m.fault("confirm of %s answers %+v after %+v", o.name, c, *o.confirmed)
+		case !got.Already && began.After(o.confirmedAt):
+			m.fault("confirm of %s answers that it is new, after an answer at %s", o.name, o.confirmedAt)
+		case m.plan.outside && !m.complete(o):
+			m.fault("confirm of %s answers before the CRM has it", o.name)
+		case got.Already == (c.Confirmation.RequestID == cmd.RequestID && m.known[cmd.RequestID]):
+			m.fault("confirm %s of %s, which %s decided, answers that it is a repeat: %v", cmd.RequestID, o.name, c.Confirmation.RequestID, got.Already)
+		case errors.Is(unrecorded, ports.ErrNotFound):
+			m.fault("confirm of %s is answered, and the evidence log does not have it", o.name)
+		}
+	case m.hasEnded(o, err):
+		m.sawAnswer("confirm", "ended")
+	case checkout.Refused(err, checkout.CodeConflict) && !fits:
+		m.sawAnswer("confirm", "conflict")
+	case checkout.Refused(err, checkout.CodeSetupIncomplete) && (o.setUp.IsZero() || began.Before(o.setUp) || m.hasDied(o)):
+		m.sawAnswer("confirm", "setup incomplete")
+	default:
+		m.mayFail("confirm", o.name, began, err)
+	}
+}
+
+// hasDied reports whether a mandate of an order has ended at some time.
+func (m *model) hasDied(o *order) bool {
+	m.bank.mu.Lock()
+	defer m.bank.mu.Unlock()
+	return m.bank.died[o.name]
+}
+
+// complete reports whether the CRM has completed the enrolment of an order.
+func (m *model) complete(o *order) bool {
+	return slices.ContainsFunc(m.crm.Enrolments(), func(e memory.CRMEnrolment) bool {
+		return e.Enrolment.OrderID == o.id && e.Enrolment.ProviderCode == o.provider && e.Completions == 1
+	})
+}
+
+// cancelAt sends a cancel to a process, and judges its answer.
+func (m *model) cancelAt(ctx context.Context, p *process, o *order, opened service.Opened, requestID string) {
+	began := time.Now()
+	c, err := p.Cancel(ctx, o.caller(), opened.Checkout.ID, checkout.Cancel{RequestID: requestID, Reason: checkout.Some("wrong course")})
+	m.noPanic(p, err)
+	if p.killed() {
+		return
+	}
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	switch {
+	case err == nil:
+		m.sawAnswer("cancel", "done")
+		if o.cancelled = time.Now(); o.confirmed != nil || c.Status != checkout.Cancelled || !c.Ended() {
+			m.fault("cancel of %s answers %+v; it was confirmed as %+v", o.name, c, o.confirmed)
+		}
+	case m.hasEnded(o, err):
+	case checkout.Refused(err, checkout.CodeConflict):
+		m.sawAnswer("cancel", "too late")
+		if c := m.stored(o); c == nil || c.Confirmation.AgreementNumber == "" {
+			m.fault("cancel of %s is refused, and it is not confirmed: %+v", o.name, c)
+		}
+	default:
+		m.mayFail("cancel", o.name, began, err)
+	}
+}
+
+// operatorCancelsAt has an operator cancel the checkout of an order.
+func (m *model) operatorCancelsAt(ctx context.Context, p *process, by operate.Operator, o *order) {
+	opened := m.opened(o)
+	if opened == nil {
+		return
+	}
+	err := by.Cancel(ctx, opened.Checkout.ID)
+	m.noPanic(p, err)
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if err == nil && !p.killed() {
+		m.sawAnswer("cancel", "done by an operator")
+		if o.cancelled = time.Now(); o.confirmed != nil {
+			m.fault("an operator cancels %s, which was confirmed", o.name)
+		}
+	}
+}
+
+// withdrawAt has an operator withdraw the agreement of an order.
+func (m *model) withdrawAt(ctx context.Context, p *process, by operate.Operator, o *order) {
+	m.lock.Lock()
+	done := o.confirmed
+	m.lock.Unlock()
+	if done == nil {
+		return
+	}
+	err := by.Withdraw(ctx, done.AgreementNumber, checkout.GroundCoolingOff)
+	m.noPanic(p, err)
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if err == nil && !p.killed() {
+		o.withdrawn = true
+		m.sawAnswer("withdraw", "done")
+	}
+}
+
+// eraseAt has an operator erase the student of an order.
+func (m *model) eraseAt(ctx context.Context, p *process, by operate.Operator, o *order) {
+	m.lock.Lock()
+	o.erasing = true
+	m.lock.Unlock()
+	student, err := by.Find(ctx, o.email())
+	settings := operate.Erasing{Setups: keepsNoSetups{}, Zone: m.zone, Force: true}
+	if err == nil {
+		err = by.CheckErasure(ctx, student, settings)
+	}
+	if err == nil && len(student.Records) > 0 {
+		if err = by.Erase(ctx, student, settings); err == nil {
+			m.saw("a student was erased")
+		}
+	}
+	m.noPanic(p, err)
+}
+
+// keepsNoSetups is a processor whose records are erased there.
+type keepsNoSetups struct{}
+
+func (keepsNoSetups) EraseSetups(context.Context, []string) error { return nil }
+
+// lookAt looks at a checkout and at its page: a reserved checkout does not exist.
+func (m *model) lookAt(ctx context.Context, p *process, provider, id string) {
+	c, err := p.Checkout(ctx, service.Caller{ProviderCode: provider}, id)
+	token, _ := m.ring.Text(id, m.ring.Issue(1, time.Now()))
+	shown, pageErr := p.SetupPage(ctx, token)
+	m.noPanic(p, errors.Join(err, pageErr))
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	for _, seen := range []checkout.Checkout{c, shown.Checkout} {
+		if seen.Status == checkout.Reserved && err == nil || seen.Status != "" && seen.Records.DDAID == "" {
+			m.fault("%s is visible: %+v", id, seen)
+		}
+	}
+	if checkout.Refused(err, checkout.CodeCheckoutNotFound) {
+		m.sawAnswer("look", "not found")
+	}
+}
+
+// strangerLooksAt has another provider ask for a checkout, which does not exist for it.
+func (m *model) strangerLooksAt(p *process, c checkout.Checkout) {
+	other := map[string]string{"KOWHAI": "RATA", "RATA": "KOWHAI"}[c.ProviderCode]
+	got, err := p.Checkout(context.Background(), service.Caller{ProviderCode: other}, c.ID)
+	m.noPanic(p, err)
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if err == nil || checkout.Refused(err) && !checkout.Refused(err, checkout.CodeCheckoutNotFound, checkout.CodeBusy) {
+		m.fault("%s of %s is answered to %s: %+v, %v", c.ID, c.ProviderCode, other, got, err)
+	}
+}
+
+// stores judges a change that a process has stored, or was refused: only who holds the latest lease of a job settles it, and nothing
+// that is final changes.
+func (m *model) stores(p *process, w *written, err error) error {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	next := w.change.Next
+	switch {
+	case errors.Is(err, ports.ErrDuplicate) && w.was.ID != "", errors.Is(err, checkout.ErrSettled):
+		m.fault("%s decides what was decided of %s: %v", p.name, next.ID, err)
+	case errors.Is(err, ports.ErrNotFound) && w.lease != nil:
+		m.saw("a lease was lost")
+	case err != nil:
+	default:
+		if l := w.lease; l != nil {
+			m.holds(p, *l, "settles")
+			m.held[l.Job.ID] = held{by: p, token: l.Token} // an extension may be under way, which puts it off a little more
+		}
+		if w.change.Remove {
+			m.saw("a reservation was released")
+		} else if w.was.ID != "" {
+			m.follows(p, w.was, next)
+		}
+		for _, e := range w.change.Events {
+			m.enters(p, e.ID, w.entry)
+		}
+		for _, j := range w.change.Jobs {
+			if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
+				m.enters(p, j.ID, w.entry)
+			}
+		}
+	}
+	return err
+}
+
+// follows judges that a state of a checkout may follow another.
+func (m *model) follows(p *process, was, next checkout.Checkout) {
+	switch {
+	case next.Intent != was.Intent, was.Status != checkout.Reserved && next.Records != was.Records,
+		was.Confirmation.AgreementNumber != "" && next.Confirmation.AgreementNumber != was.Confirmation.AgreementNumber,
+		was.Status == checkout.Confirmed && (next.Status != checkout.Confirmed || next.Confirmation != was.Confirmation),
+		was.Status == checkout.Cancelled && next.Status != checkout.Cancelled,
+		was.Ended() && next.End.At != was.End.At,
+		was.Erased() && (!next.Erased() || next.Student != checkout.Student{}),
+		next.Setup.Try < was.Setup.Try,
+		next.Setup.Try == was.Setup.Try && next.Setup.BillingRequestID != "" && next.Setup.MandateSince.Before(was.Setup.MandateSince),
+		next.Setup.MandateID != "" && next.Setup.MandateID != "MD-"+next.Setup.BillingRequestID,
+		next.Status == checkout.Confirmed && was.Status != checkout.Confirmed && next.Setup.MandateID == "":
+		m.fault("%s has %+v follow %+v", p.name, next, was)
+	}
+}
+
+// answers notes that a process was answered that its change is stored: of all requests for an order that one answers that it is new
+// which has reserved the checkout, or decided its confirm, and knows it, and no other.
+func (m *model) answers(w *written, err error) error {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	switch {
+	case err != nil:
+	case w.was.ID == "":
+		m.known[w.change.Next.RequestID] = true
+	case w.change.Agreement != nil:
+		m.known[w.change.Next.Confirmation.RequestID] = true
+	}
+	return err
+}
+
+// end returns the end of a lease by the clock that decides: a process asks for it at a time of its own.
+func (m *model) end(asked time.Time, d time.Duration) time.Time {
+	if m.plan.server {
+		asked = time.Now()
+	}
+	return asked.Add(d).Truncate(time.Millisecond)
+}
+
+// enters notes that a job entered the queue.
+func (m *model) enters(p *process, id string, q checkout.JobEntry) {
+	if _, known := m.held[id]; !known && q.Hold > 0 {
+		m.held[id] = held{p, 1, m.end(q.Now, q.Hold)}
+	}
+}
+
+// holds judges what a process does with a lease.
+func (m *model) holds(p *process, l checkout.Lease, does string) {
+	if h := m.held[l.Job.ID]; h.by != p || h.token != l.Token {
+		m.fault("%s %s %s with token %d, of which the latest lease is %+v", p.name, does, l.Job.ID, l.Token, h)
+	}
+}
+
+// owns reports whether a process has a job.
+func (m *model) owns(p *process, job string) bool {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	h := m.held[job]
+	return h.by == p && h.until.After(time.Now())
+}
+
+// outlives judges a call that takes effect: the job for which it is made is still the caller's, as it was when the call began, unless
+// an operator has ended the lease.
+func (m *model) outlives(p *process, c call) {
+	still := m.owns(p, c.job)
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if h := m.held[c.job]; !still && !h.until.IsZero() && (m.plan.server || !m.plan.clocks) {
+		m.fault("%s has called %s for %s, of which the latest lease is of %s until %s", p.name, c.to, c.job, h.by.name, h.until)
+	}
+}
+
+// leases judges the leases that a process gets: no job is leased again before its lease ends, if the clock that decides is right.
+func (m *model) leases(p *process, q checkout.JobQuery, got []checkout.Lease) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	for _, l := range got {
+		switch before := m.held[l.Job.ID]; {
+		case l.Token <= before.token, before.until.After(time.Now()) && (m.plan.server || !m.plan.clocks):
+			m.fault("%s leases %s with token %d, which is leased as %+v", p.name, l.Job.ID, l.Token, before)
+		case before.token > 0:
+			m.saw("a job was leased again")
+		}
+		m.held[l.Job.ID] = held{p, l.Token, m.end(q.Now, q.For)}
+	}
+}
+
+// extends judges a lease that a process extends or gives back.
+func (m *model) extends(p *process, l checkout.Lease, now time.Time, d time.Duration, err error) error {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		m.saw("a lease was lost")
+	case err != nil:
+	case d == 0:
+		m.holds(p, l, "gives back")
+		m.held[l.Job.ID] = held{by: p, token: l.Token}
+	default:
+		m.holds(p, l, "extends")
+		m.held[l.Job.ID] = held{p, l.Token, m.end(now, d)}
+		m.saw("a lease was extended")
+	}
+	return err
+}
+
+// hastens notes that an operator has ended a lease.
+func (m *model) hastens(id string, err error) error {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if h, known := m.held[id]; known && err == nil {
+		h.until = time.Time{}
+		m.held[id] = h
+	}
+	return err
+}
+
+// sent judges an event that a receiver gets.
+func (m *model) sent(e events.Event, attempt int) {
+	c, err := m.store.Checkout(context.Background(), e.CheckoutID)
+	before, listed := m.store.Jobs(context.Background(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, CheckoutID: e.CheckoutID,
+		OldestFirst: true}, 100)
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	because := map[events.Name]bool{events.CheckoutCreated: c.Status != checkout.Reserved, events.CheckoutCancelled: c.Status == checkout.Cancelled,
+		events.AgreementWithdrawn: c.Withdrawn()}
+	if may, listed := because[e.Name]; err != nil || listed && !may || !listed && c.Status != checkout.Confirmed || attempt > events.MaxAttempts {
+		m.fault("%s of %s is sent, attempt %d, while it is %q, %v", e.Name, e.CheckoutID, attempt, c.Status, err)
+	}
+	body, again := m.bodies[e.ID]
+	if again && !bytes.Equal(body, e.Body) {
+		m.fault("%s of %s is sent as %s after %s", e.Name, e.CheckoutID, e.Body, body)
+	}
+	for _, j := range before {
+		if j.Job.ID == e.ID {
+			break
+		}
+		if j.State == checkout.JobPending && !again {
+			m.fault("%s of %s is sent while %s is pending, %v", e.Name, e.CheckoutID, j.Job.Name, listed)
+		}
+	}
+	m.bodies[e.ID] = e.Body
+}
+
+// notified notes a notice that a payer gets.
+func (m *model) notified(n checkout.PayerNotice) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if !strings.HasSuffix(n.To.Email, "@example.ac.nz") || n.Subject == "" || n.Text == "" {
+		m.fault("the notice %+v is sent", n)
+	}
+	m.notices[n.ID] = n.Subject
+}
+
+// kept judges a checkpoint that is kept where the store is not.
+func (m *model) kept(signed []byte) {
+	_, err := m.keys.Open(signed)
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if err != nil {
+		m.fault("the checkpoint %q is kept: %v", signed, err)
+	}
+	m.seals = append(m.seals, signed)
+}
+
+// newestKept returns the checkpoint that was kept last, or nil.
+func (m *model) newestKept() []byte {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if len(m.seals) == 0 {
+		return nil
+	}
+	return m.seals[len(m.seals)-1]
+}
+
+// records returns everything on record, past the processes.
+func (m *model) records() (all []checkout.CheckoutRecord) {
+	err := m.store.Export(context.Background(), checkout.Visitor{
+		Configuration: func(catalogue.Configuration) error { return nil },
+		Key:           func(catalogue.Key) error { return nil },
+		Checkout:      func(r checkout.CheckoutRecord) error { all = append(all, r); return nil },
+	})
+	if err != nil {
+		panic(err) // memory
+	}
+	return all
+}
+
+// pending returns the ids of the jobs that wait.
+func (m *model) pending() (ids []string) {
+	list, err := m.store.Jobs(context.Background(), checkout.JobFilter{State: checkout.JobPending, OldestFirst: true}, 100)
+	if err != nil {
+		panic(err) // memory
+	}
+	for _, j := range list {
+		ids = append(ids, j.Job.ID)
+	}
+	return ids
+}

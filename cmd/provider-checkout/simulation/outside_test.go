@@ -1,0 +1,250 @@
+package simulation_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// Print is the printer of the process. Some agreements cannot be rendered.
+func (p *process) Print(ctx context.Context, a agreement.Agreement) (pdf []byte, err error) {
+	err = p.do(ctx, call{to: "printer", name: "Print " + a.CheckoutID, takes: time.Second, limit: 10 * time.Second, effect: func(context.Context) error {
+		pdf = []byte("%PDF of " + a.Number)
+		return nil
+	}})
+	return pdf, err
+}
+
+// Send is the sender of the process. An attempt lasts two seconds at most.
+func (p *process) Send(ctx context.Context, _ catalogue.Destination, d events.Delivery, attempt int) (answer checkout.Answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	err = p.do(ctx, call{to: "receiver", name: "Send " + d.Event.ID, takes: 500 * time.Millisecond, limit: 2 * time.Second, job: d.Event.ID, effect: func(context.Context) error {
+		p.world.model.sent(d.Event, attempt)
+		answer.Status = 204
+		return nil
+	}})
+	if err != nil {
+		answer = checkout.Answer{}
+	}
+	return answer, err
+}
+
+// Notify is the notifier of the process.
+func (p *process) Notify(ctx context.Context, n checkout.PayerNotice) (checkout.Receipt, error) {
+	err := p.do(ctx, call{to: "mail", name: "Notify " + n.ID, takes: 500 * time.Millisecond, limit: time.Minute, effect: func(context.Context) error {
+		p.world.model.notified(n)
+		return nil
+	}})
+	if err != nil {
+		return checkout.Receipt{}, err
+	}
+	return checkout.Receipt{Reference: n.ID}, nil
+}
+
+// refusal is the definite refusal of a notice.
+func refusal(string) error {
+	return &checkout.NoticeRefusal{Answer: "550 5.1.1 there is no such mailbox"}
+}
+
+// keep keeps a checkpoint where the store is not.
+func (p *process) keep(ctx context.Context, signed []byte) {
+	_ = p.do(ctx, call{to: "keeper", name: "Keep", takes: 20 * time.Millisecond, limit: time.Minute, effect: func(context.Context) error {
+		p.world.model.kept(signed)
+		return nil
+	}})
+}
+
+// crm is the CRM as one process reaches it. It takes no student who is called Refused, or who is refused by a rule of the
+// organisation's own.
+type crm struct {
+	*memory.CRM
+	p *process
+}
+
+func asked[T any](ctx context.Context, c crm, name, job string, effect func(context.Context) (T, error), part func(context.Context) error) (T, error) {
+	var got T
+	err := c.p.do(ctx, call{to: "crm", name: name, takes: 200 * time.Millisecond, limit: 40 * time.Second, job: job, part: part,
+		effect: func(ctx context.Context) (err error) { got, err = effect(ctx); return err }})
+	if err != nil {
+		return *new(T), err
+	}
+	return got, nil
+}
+
+func (c crm) Open(ctx context.Context, e checkout.Enrolment) (checkout.Records, error) {
+	return asked(ctx, c, "Open "+e.ProviderCode+" "+e.OrderID, string(checkout.JobOpen)+":"+e.CheckoutID, func(ctx context.Context) (checkout.Records, error) {
+		if refusal := refusalBy(e.Student); refusal != nil {
+			return checkout.Records{}, refusal
+		}
+		return c.CRM.Open(ctx, e)
+	}, nil)
+}
+
+// refusalBy returns how the CRM refuses a student, or nil.
+func refusalBy(s checkout.Student) error {
+	switch s.LastName {
+	case "Refused":
+		return &checkout.CRMRefusal{Code: "STRING_TOO_LONG", Faults: []checkout.Fault{{Field: "student.last_name", Message: "is too long"}}}
+	case "Ruled":
+		return &checkout.CRMRefusal{Code: "FIELD_CUSTOM_VALIDATION_EXCEPTION", Faults: []checkout.Fault{{Field: "Rule__c"}}}
+	}
+	return nil
+}
+
+func (c crm) Complete(ctx context.Context, done checkout.Completion) (checkout.Completed, error) {
+	r, _ := c.p.world.chance("part of " + done.ProviderCode + " " + done.OrderID)
+	document := r.IntN(2) == 0
+	return asked(ctx, c, "Complete "+done.ProviderCode+" "+done.OrderID, string(checkout.JobComplete)+":"+done.Agreement.CheckoutID,
+		func(ctx context.Context) (checkout.Completed, error) { return c.CRM.Complete(ctx, done) },
+		func(ctx context.Context) error { return c.CRM.CompleteInPart(ctx, done, document) })
+}
+
+func (c crm) Agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agreed, error) {
+	return asked(ctx, c, "Agreed "+k.ProviderCode+" "+k.OrderID, "", func(ctx context.Context) (checkout.Agreed, error) { return c.CRM.Agreed(ctx, k) }, nil)
+}
+
+func (c crm) UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) error {
+	_, err := asked(ctx, c, "UpdateAuthority "+u.ProviderCode+" "+u.OrderID, "", func(ctx context.Context) (bool, error) { return true, c.CRM.UpdateAuthority(ctx, u) }, nil)
+	return err
+}
+
+func (c crm) End(ctx context.Context, e checkout.Ending) error {
+	_, err := asked(ctx, c, "End "+e.ProviderCode+" "+e.OrderID, "", func(ctx context.Context) (bool, error) { return true, c.CRM.End(ctx, e) }, nil)
+	return err
+}
+
+func (c crm) Ready(ctx context.Context) error {
+	_, err := asked(ctx, c, "Ready", "", func(ctx context.Context) (bool, error) { return true, c.CRM.Ready(ctx) }, nil)
+	return err
+}
+
+// bank is the processor: what payers have done there, and what becomes of their mandates.
+type bank struct {
+	mu       sync.Mutex
+	requests map[string]checkout.Observation // by billing request
+	of       map[string]string               // the order of each
+	died     map[string]bool                 // orders of which a mandate has ended at some time
+}
+
+func newBank() *bank {
+	return &bank{requests: map[string]checkout.Observation{}, of: map[string]string{}, died: map[string]bool{}}
+}
+
+const page = "https://bank.example/"
+
+var notBegun = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
+
+// finish is a payer who gives the authority on the page of a billing request. It reports whether that was open.
+func (b *bank) finish(url string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := strings.TrimPrefix(url, page)
+	if b.requests[id] != notBegun {
+		return false
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	b.requests[id] = checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission, MandateID: "MD-" + id,
+		MandateSince: now, Authorisation: checkout.CustomerInProgress, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: now}
+	return true
+}
+
+// move has a mandate reach a status now.
+func (b *bank) move(id string, to checkout.MandateStatus) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if seen := b.requests[id]; seen.BillingRequest == checkout.BillingFulfilled && seen.Mandate != to {
+		seen.Mandate, seen.MandateSince = to, time.Now().UTC().Truncate(time.Millisecond)
+		b.requests[id] = seen
+		b.died[b.of[id]] = b.died[b.of[id]] || to.Dead()
+	}
+}
+
+// seen returns the state of a billing request.
+func (b *bank) seen(id string) checkout.Observation {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.requests[id]
+}
+
+// all returns the ids of the billing requests, in order.
+func (b *bank) all() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Sorted(maps.Keys(b.requests))
+}
+
+// processor is the bank as one process reaches it.
+type processor struct{ p *process }
+
+func (b processor) Info() checkout.ProcessorInfo {
+	return checkout.ProcessorInfo{Name: "simulated", Environment: catalogue.Sandbox, PageOrigins: []string{"https://bank.example"}}
+}
+
+func (b processor) do(ctx context.Context, name string, effect func(context.Context) error) error {
+	return b.p.do(ctx, call{to: "bank", name: name, takes: 200 * time.Millisecond, limit: 30 * time.Second, effect: effect})
+}
+
+func (b processor) Ready(ctx context.Context) error {
+	return b.do(ctx, "Ready at the bank", func(ctx context.Context) error { return ctx.Err() })
+}
+
+func (b processor) Begin(ctx context.Context, s checkout.SetupStart) (checkout.BillingRequest, error) {
+	id, bank := "BR-"+s.Key, b.p.world.bank
+	err := b.do(ctx, "Begin "+s.Key, func(context.Context) error {
+		bank.mu.Lock()
+		defer bank.mu.Unlock()
+		if _, made := bank.requests[id]; !made {
+			bank.requests[id] = notBegun
+			if c, err := b.p.world.store.Checkout(context.Background(), s.CheckoutID); err == nil {
+				bank.of[id] = c.ProviderCode + " " + c.OrderID
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return checkout.BillingRequest{}, err
+	}
+	return checkout.BillingRequest{ID: id, URL: page + id}, nil
+}
+
+func (b processor) Observe(ctx context.Context, q checkout.SetupQuery) (seen checkout.Observation, err error) {
+	id := q.Setup.BillingRequestID
+	err = b.do(ctx, "Observe "+id, func(context.Context) error {
+		if seen = b.p.world.bank.seen(id); seen.BillingRequest == "" {
+			return errors.New("there is no such billing request")
+		}
+		return nil
+	})
+	if err != nil {
+		return checkout.Observation{}, err
+	}
+	return seen, nil
+}
+
+func (b processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
+	id, bank := q.Setup.BillingRequestID, b.p.world.bank
+	return b.do(ctx, "Cancel "+id, func(context.Context) error {
+		bank.mu.Lock()
+		defer bank.mu.Unlock()
+		switch seen := bank.requests[id]; {
+		case seen.BillingRequest == checkout.BillingPending:
+			seen.BillingRequest = checkout.BillingCancelled
+			bank.requests[id] = seen
+		case seen.BillingRequest == checkout.BillingFulfilled && !seen.Mandate.Dead():
+			seen.Mandate, seen.MandateSince = checkout.MandateCancelled, time.Now().UTC().Truncate(time.Millisecond)
+			bank.requests[id] = seen
+		}
+		return nil
+	})
+}

@@ -1,0 +1,338 @@
+// Package simulation_test has one simulation of everything: processes with clocks of their own over one store, with a CRM, a processor,
+// mail, receivers and a place for checkpoints, providers' backends, payers and operators. Everything goes wrong, by one seed, and the
+// model judges every answer, every change and what there is in the end.
+package simulation_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
+)
+
+// plan is the kind of a world.
+type plan struct {
+	processes int
+	outside   bool           // the CRM is outside of the store
+	mail      bool           // payers are notified
+	server    bool           // the clock of the store decides, and every process has its own; otherwise all have one machine's
+	clocks    bool           // clocks are wrong
+	orders    int            // of each provider
+	rates     map[string]int // of faults
+}
+
+// world is one schedule, in a bubble of testing/synctest.
+type world struct {
+	turns
+	seed              uint64
+	began, storm      time.Time // no fault before the storm
+	calm              time.Time // nor after
+	plan              plan
+	left              map[string]bool // decisions that are left out
+	store             *memory.Store
+	crm               *memory.CRM
+	bank              *bank
+	ring              checkout.Keyring
+	keys              evidence.Keys
+	model             *model
+	actors, processes sync.WaitGroup
+
+	// The lock of the turns guards everything below.
+	slots      []*process
+	machine    clock
+	partitions []partition
+	draws      map[string]drawn
+	made       []string // decisions
+	struck     map[string]int
+	seen       map[string]int
+	traced     uint64
+	telling    bool
+	told       []string
+}
+
+// The keys of every world: making them takes time.
+var evidenceKey = sync.OnceValue(func() string {
+	private, err := evidence.NewKey("simulation.example", [32]byte{1})
+	if err != nil {
+		panic(err)
+	}
+	return private
+})
+
+func newWorld(seed uint64, left map[string]bool, telling bool) *world {
+	w := &world{seed: seed, left: left, telling: telling, began: time.Now(), store: memory.New(), crm: memory.NewCRM(catalogue.Sandbox), bank: newBank(),
+		draws: map[string]drawn{}, struck: map[string]int{}, seen: map[string]int{}}
+	w.arrived = make(chan struct{}, 1)
+	var err error
+	if w.ring, err = checkout.NewKeyring([]byte(strings.Repeat("s", 32))); err == nil {
+		w.keys, err = evidence.ParseKeys(evidenceKey())
+	}
+	if err != nil {
+		panic(err) // of the constants above
+	}
+	r, _ := w.chance("plan")
+	w.plan = plan{processes: 1 + r.IntN(3), outside: r.IntN(3) > 0, mail: r.IntN(2) == 0, server: r.IntN(2) == 0, clocks: r.IntN(3) == 0,
+		orders: 1 + r.IntN(2), rates: drawRates(r)}
+	w.storm = w.began.Add(2 * time.Second)
+	w.calm = w.storm.Add(between(r, 5*time.Second, 60*time.Second))
+	w.drawPartitions(r)
+	if w.plan.server {
+		w.store.Clock = time.Now
+	}
+	w.model = newModel(w)
+	w.configure()
+	for slot := range w.plan.processes {
+		w.slots = append(w.slots, nil)
+		w.start(slot, 0)
+	}
+	return w
+}
+
+// configure has the store know two providers: one with a catalogue, which lists all events, and one without.
+func (w *world) configure() {
+	err := w.store.ReplaceProviders(context.Background(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return []catalogue.Configuration{kowhai(), rata()}, nil, nil
+	})
+	if err != nil {
+		panic(err) // memory
+	}
+}
+
+func kowhai() catalogue.Configuration {
+	c := catalogue.Configuration{
+		Provider: catalogue.Provider{Code: "KOWHAI", Name: "Kōwhai Institute", AccountID: "acc-1",
+			Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Authoritative,
+			Destination: catalogue.Destination{URL: "https://hooks.example", Secret: strings.Repeat("w", 24)}},
+		Courses: []catalogue.Course{{Code: "NZDIP", Name: "Diploma in Business", Price: 2990_00, Upfront: 200_00,
+			Active: true, Environment: catalogue.Sandbox,
+			Options: []catalogue.Option{{Frequency: money.Weekly, Number: 52}, {Frequency: money.Monthly, Number: 12}}}},
+	}
+	for _, n := range events.Names() {
+		c.Provider.Destination.Events = append(c.Provider.Destination.Events, string(n))
+	}
+	return c
+}
+
+func rata() catalogue.Configuration {
+	c := kowhai()
+	c.Provider.Code, c.Provider.Name, c.Provider.AccountID, c.Provider.Mode, c.Courses = "RATA", "Rātā College", "acc-2", catalogue.Legacy, nil
+	c.Provider.Destination.Events = nil
+	return c
+}
+
+// clock is a clock that may be wrong.
+type clock struct {
+	ahead  time.Duration
+	frozen time.Time // zero while it goes on
+}
+
+func (c clock) now() time.Time {
+	if !c.frozen.IsZero() {
+		return c.frozen
+	}
+	return time.Now().Add(c.ahead)
+}
+
+// process is a service with its background work, or an operator's command. A process that was killed makes no call any more, and no
+// client gets its answers.
+type process struct {
+	*service.Service
+	world *world
+	name  string
+	slot  int
+	end   context.CancelFunc
+
+	// The lock of the turns guards everything below.
+	dead    bool
+	stopped time.Time // until then
+	random  *rand.Rand
+	own     clock // if every process has one
+}
+
+// start starts the next process of a slot. It knows the newest checkpoint that was kept.
+func (w *world) start(slot, generation int) {
+	p := w.newProcess(fmt.Sprintf("process %d.%d", slot, generation), slot)
+	r, _ := w.chance("start of " + p.name)
+	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: w.ring, Evidence: w.keys,
+		KnownCheckpoint: w.model.newestKept(), Store: store{w.store, p}, Processor: processor{p}, CRM: service.EmbeddedCRM(catalogue.Sandbox),
+		Printer: p, Sender: p, Now: p.Now, Rand: p, Checkpoint: p.keep,
+		Report: func(_ context.Context, f service.Failure) { w.model.reported(p, f) },
+		Count:  func(o service.Count, _ string) { w.saw(string(o)) }}
+	if w.plan.outside {
+		c.CRM = crm{w.crm, p}
+	}
+	if w.plan.mail {
+		c.Notifier = p
+	}
+	var err error
+	if p.Service, err = service.New(c); err != nil {
+		panic(err) // of the configuration above
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.end = cancel
+	w.mu.Lock()
+	w.slots[slot] = p
+	w.mu.Unlock()
+	w.processes.Go(func() {
+		_ = w.await(ctx, nil, p.name+" starts", between(r, 0, time.Second))
+		p.Run(ctx)
+	})
+}
+
+// newProcess returns a process without a service. Its clock is wrong, if clocks are and it is its own.
+func (w *world) newProcess(name string, slot int) *process {
+	r, _ := w.chance("process " + name)
+	p := &process{world: w, name: name, slot: slot, random: r, end: func() {}}
+	if w.plan.clocks && w.plan.server && w.decides("the clock of "+name+" is wrong") {
+		p.own.ahead = drawStep(r)
+	}
+	return p
+}
+
+// drawStep draws by how much a clock is wrong.
+func drawStep(r *rand.Rand) time.Duration {
+	step := []time.Duration{time.Second, 5 * time.Minute, time.Hour, 24 * time.Hour}[r.IntN(4)]
+	if r.IntN(2) == 0 {
+		step = -step
+	}
+	return step
+}
+
+// Now is the clock of the process.
+func (p *process) Now() time.Time {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	if p.world.plan.server {
+		return p.own.now()
+	}
+	return p.world.machine.now()
+}
+
+// killed reports whether the process was killed: then no client got its answer.
+func (p *process) killed() bool {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	return p.dead
+}
+
+// at returns the process of a slot.
+func (w *world) at(slot int) *process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.slots[slot%len(w.slots)]
+}
+
+// replace starts the next process of the slot, unless that was done.
+func (p *process) replace() {
+	var generation int
+	_, _ = fmt.Sscanf(p.name[strings.LastIndex(p.name, ".")+1:], "%d", &generation)
+	if p.Service != nil && p.world.at(p.slot) == p {
+		p.world.start(p.slot, generation+1)
+	}
+}
+
+// stop stops the process for a while, as by SIGSTOP: it makes no call until it goes on.
+func (p *process) stop(d time.Duration) {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	p.stopped = time.Now().Add(min(d, time.Until(p.world.calm)))
+}
+
+// kill ends the process in the middle of a call, and starts the next one of its slot a little later.
+func (p *process) kill(r *rand.Rand) {
+	w := p.world
+	w.mu.Lock()
+	again := p.dead
+	p.dead = true
+	w.mu.Unlock()
+	if again {
+		return
+	}
+	p.end()
+	after := between(r, 0, 10*time.Second)
+	w.actors.Go(func() {
+		_ = w.await(context.Background(), nil, p.name+" is replaced", min(after, max(0, time.Until(w.calm))))
+		p.replace()
+	})
+}
+
+// Read is the randomness of the process.
+func (p *process) Read(b []byte) (int, error) {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	for i := 0; i < len(b); i += 8 {
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], p.random.Uint64())
+		copy(b[i:], word[:])
+	}
+	return len(b), nil
+}
+
+// played is the outcome of a schedule.
+type played struct {
+	faults []string // that may not be
+	made   []string // decisions, in their order
+	seen   map[string]int
+	traced uint64
+	told   []string // everything that happened, if that is told
+	plan   plan
+}
+
+// run plays the schedule of a world.
+func (w *world) run() played {
+	go func() {
+		w.play()
+		for slot := range w.slots {
+			w.at(slot).end()
+		}
+		w.processes.Wait()
+		w.mu.Lock()
+		w.over = true
+		w.mu.Unlock()
+		w.arrive()
+	}()
+	w.drive()
+	return played{w.model.faults, w.made, w.seen, w.traced, w.told, w.plan}
+}
+
+// play has everybody act, and the model judge what there is a minute after the last fault, and once everything was done again.
+func (w *world) play() {
+	var all sync.WaitGroup
+	for _, a := range w.cast() {
+		all.Go(a.act)
+	}
+	w.rest("the world", time.Until(w.calm))
+	w.thaw()
+	w.rest("the world", time.Minute)
+	w.model.settled()
+	all.Wait()
+	w.actors.Wait()
+	w.finish()
+	w.rest("the world", 40*time.Second)
+	w.model.settled()
+	w.model.sealed()
+}
+
+// thaw has every clock go on.
+func (w *world) thaw() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.machine.frozen = time.Time{}
+	for _, p := range w.slots {
+		p.own.frozen = time.Time{}
+	}
+}
+
+// rest has an actor wait.
+func (w *world) rest(name string, d time.Duration) { _ = w.await(context.Background(), nil, name, d) }
