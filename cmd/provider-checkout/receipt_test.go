@@ -59,10 +59,11 @@ func (a acknowledged) seals(t *testing.T) (size int64, reported string) {
 	cfg := s.Config
 	failed := make(chan string, 100)
 	cfg.Report = func(_ context.Context, f service.Failure) { failed <- f.Err.Error() }
-	cfg.Checkpoint = func(_ context.Context, signed []byte) {
+	cfg.Checkpoint = func(_ context.Context, signed []byte) error {
 		if c, err := keys.Open(signed); err == nil && c.Size > 2 {
 			stop()
 		}
+		return nil
 	}
 	svc, err := service.New(cfg)
 	if err != nil {
