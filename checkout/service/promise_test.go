@@ -14,7 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// unsigned puts the head of the log in the place of one that nobody signed, and returns what puts it back.
+// unsigned replaces the head of the log by a head without a signature, and returns what puts it back.
 func (w *world) unsigned(t *testing.T) (back func()) {
 	t.Helper()
 	was, err := w.store.EvidenceHead(t.Context())

@@ -202,7 +202,7 @@ func (a *actor) drain(slot int) {
 	}
 }
 
-// spy looks for what it should not see: checkouts that are only reserved, and those of another provider.
+// spy looks for what it should not see: checkouts that are only reserved, and checkouts of another provider.
 func (a *actor) spy() (string, func()) {
 	slot := a.IntN(8)
 	return "look around", func() {
