@@ -65,7 +65,7 @@ func (v *visit) checkout() error {
 	concluded := c.Confirmation.AgreementNumber != ""
 	view.Agreed = concluded && !c.Erased() && v.session.roleFor(operate.ActAgreement) != ""
 	view.Readable = view.Agreed && view.Revealed
-	view.Provable = concluded && v.Prove != nil && v.session.roleFor(operate.ActAudit) != ""
+	view.Provable = concluded && v.session.roleFor(operate.ActAudit) != ""
 	view.Cancellable = c.Status == checkout.SetupRequired && !concluded && !c.Erased()
 	view.Linkable = view.Cancellable && !c.SetupComplete() && !c.Setup.Settling()
 	view.Withdrawable = c.Status == checkout.Confirmed && !c.Withdrawn() && !c.Erased()

@@ -19,6 +19,8 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -79,8 +81,11 @@ type Options struct {
 	Setups  ports.SetupEraser // of the processor whose records are in the store
 	// Export writes everything that is on record about a student.
 	Export func(io.Writer, operate.Student) error
-	// Prove returns the text of the proof of an agreement whose entry of the evidence log is sealed; nil where no key can verify it.
-	Prove  func(ctx context.Context, number string) ([]byte, error)
+	// Agreements has the PDF and the proof of an agreement by its number, or nil; a service.Service has.
+	Agreements interface {
+		Document(context.Context, agreement.Agreement) (*agreement.Document, error)
+		Proof(context.Context, agreement.Agreement) (*evidence.Proof, error)
+	}
 	Sender func(catalogue.Environment) ports.Sender // of events that are sent again
 	Links  Links
 	// SetupLifetime is the time for which a setup link opens that is sent to a payer.

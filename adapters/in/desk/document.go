@@ -2,10 +2,8 @@ package desk
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"fmt"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -27,12 +25,12 @@ func (v *visit) agreement() error {
 		return v.lead(v.here(), nil)
 	}
 	number := c.Confirmation.AgreementNumber
-	document, err := v.Store.Document(v.r.Context(), number)
+	document, err := v.Agreements.Document(v.r.Context(), agreement.Agreement{Number: number})
 	switch {
 	case err != nil:
 		return err
-	case sha256.Sum256(document.Bytes) != document.SHA256:
-		return fmt.Errorf("the PDF of agreement %s does not have its hash", number)
+	case document == nil:
+		return ports.ErrNotFound
 	}
 	v.site.File(v.w, number+".pdf", "application/pdf", document.Bytes)
 	return nil
@@ -45,20 +43,15 @@ func (v *visit) proof() error {
 		return err
 	}
 	number := c.Confirmation.AgreementNumber
-	if number == "" || v.Prove == nil {
-		return ports.ErrNotFound
-	}
-	switch _, position, err := v.Store.EvidenceEntry(v.r.Context(), evidence.AgreementID(number)); {
+	proof, err := v.Agreements.Proof(v.r.Context(), agreement.Agreement{Number: number})
+	switch {
 	case err != nil:
 		return err
-	case position == evidence.Unsealed:
+	case proof == nil:
 		return errNotSealed
 	}
-	proof, err := v.Prove(v.r.Context(), number)
-	if err == nil {
-		v.site.File(v.w, number+".proof.json", "application/json", proof)
-	}
-	return err
+	v.site.File(v.w, "agreement-"+number+".proof.json", "application/json", proof.Text())
+	return nil
 }
 
 // export answers with everything that is on record about a checkout's student, and records the look.

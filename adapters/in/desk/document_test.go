@@ -48,7 +48,7 @@ func TestAnAgreementHasItsProofOnceItIsSealed(t *testing.T) {
 	proof := "/checkouts/" + confirmedID + "/proof.json"
 	b.get(t, "/checkouts/"+confirmedID).has(t, `href="`+proof+`"`)
 	w.as(t, "Ben", operate.Support).get(t, "/checkouts/"+confirmedID).lacks(t, proof)
-	b.get(t, proof).is(t, http.StatusConflict).has(t, "is not sealed yet")
+	b.get(t, proof).is(t, http.StatusConflict).has(t, "There is no proof yet")
 	must(t, w.store.SealEvidence(t.Context(), 100, func(h evidence.Head, entries []evidence.Entry) (s evidence.Sealing, err error) {
 		for _, e := range entries {
 			position := h.Size
@@ -57,9 +57,9 @@ func TestAnAgreementHasItsProofOnceItIsSealed(t *testing.T) {
 		s.Head = h
 		return s, nil
 	}))
-	if a := b.get(t, proof).is(t, http.StatusOK); a.body != "proof of "+number ||
-		a.header.Get("Content-Disposition") != `attachment; filename="`+number+`.proof.json"` {
-		t.Errorf("the proof is %q, %s", a.body, a.header)
+	a := b.get(t, proof).is(t, http.StatusOK).has(t, "evidence proof v1")
+	if got := a.header.Get("Content-Disposition"); got != `attachment; filename="agreement-`+number+`.proof.json"` {
+		t.Errorf("the proof is %s", got)
 	}
 	w.one(t)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -88,6 +89,22 @@ func (s *sender) Send(_ context.Context, _ catalogue.Destination, d events.Deliv
 
 func (s *sender) EraseSetups(context.Context, []string) error { return nil }
 
+// agreements has the PDFs of a store, and proofs of what is sealed there.
+type agreements struct{ store *memory.Store }
+
+func (a agreements) Document(ctx context.Context, of agreement.Agreement) (*agreement.Document, error) {
+	d, err := a.store.Document(ctx, of.Number)
+	return &d, err
+}
+
+func (a agreements) Proof(ctx context.Context, of agreement.Agreement) (*evidence.Proof, error) {
+	e, position, err := a.store.EvidenceEntry(ctx, evidence.AgreementID(of.Number))
+	if err != nil || position == evidence.Unsealed {
+		return nil, nil
+	}
+	return &evidence.Proof{Leaf: e.Leaf, Position: position}, nil
+}
+
 // newWorld serves a desk in the sandbox, whose operators sign in by a click unless change names an issuer.
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
@@ -101,8 +118,8 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 			_, err := fmt.Fprintln(out, s.Email, len(s.Records))
 			return err
 		},
-		Prove: func(_ context.Context, number string) ([]byte, error) { return []byte("proof of " + number), nil },
-		Log:   slog.New(slog.NewJSONHandler(w, nil))}
+		Agreements: agreements{w.store},
+		Log:        slog.New(slog.NewJSONHandler(w, nil))}
 	for _, f := range change {
 		f(&o)
 	}

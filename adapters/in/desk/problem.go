@@ -22,7 +22,7 @@ var (
 	errPartly      = errors.New("it took too long, and a part of it is done")
 	errOver        = errors.New("it was opened before, or its time is over")
 	errNotErasable = errors.New("it cannot be erased")
-	errNotSealed   = errors.New("its entry of the evidence log is not sealed yet")
+	errNotSealed   = errors.New("there is no agreement, or its entry of the evidence log is not sealed yet")
 )
 
 // problems has the status of every error that is not a failure, in order of precedence, with words of its own where the page of the
@@ -49,7 +49,7 @@ var problems = []struct {
 	{checkout.ErrNotConfirmed, http.StatusConflict, "There is no agreement to withdraw."},
 	{checkout.ErrErased, http.StatusConflict, "The personal data was erased, and with it the ids that the act needs."},
 	{errNotErasable, http.StatusConflict, ""},
-	{errNotSealed, http.StatusConflict, "The entry of the evidence log is not sealed yet: try again in a minute."},
+	{errNotSealed, http.StatusConflict, "There is no proof yet: try again in a minute."},
 	{checkout.ErrWaitsForCRM, http.StatusConflict, "It waits for the CRM: try again when the CRM has answered."},
 	{errPartly, http.StatusServiceUnavailable, "It took too long, and a part of it is done. Go back, and do the rest."},
 	{ports.ErrBusy, http.StatusServiceUnavailable, ""},

@@ -47,7 +47,7 @@ func TestEachRoleOpensItsRoutesAndNoOther(t *testing.T) {
 			case strings.HasSuffix(path, agreementFile): // to where the reason is asked for
 				a.is(t, http.StatusSeeOther)
 			case strings.HasSuffix(path, "/proof.json"): // there is no agreement
-				a.is(t, http.StatusNotFound)
+				a.is(t, http.StatusConflict)
 			default:
 				a.is(t, http.StatusOK)
 			}

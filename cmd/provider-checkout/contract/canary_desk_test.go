@@ -16,6 +16,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
@@ -28,6 +29,19 @@ var (
 	approve  = regexp.MustCompile(`action="(/approvals/[^"]+/approve)"`)
 )
 
+// onRecord has the PDFs of a store, and of a proof the record that it proves.
+type onRecord struct{ ports.Store }
+
+func (r onRecord) Document(ctx context.Context, a agreement.Agreement) (*agreement.Document, error) {
+	d, err := r.Store.Document(ctx, a.Number)
+	return &d, err
+}
+
+func (r onRecord) Proof(ctx context.Context, a agreement.Agreement) (*evidence.Proof, error) {
+	e, _, err := r.EvidenceEntry(ctx, evidence.AgreementID(a.Number))
+	return &evidence.Proof{Leaf: e.Leaf}, err
+}
+
 // operators has operators of every role look for the student at the desk, and at everything that they find. Their pages are searched
 // with the payer's, and so are the log, the addresses, the cookies and the routes of the metrics.
 func (m *mine) operators(t *testing.T) {
@@ -37,12 +51,8 @@ func (m *mine) operators(t *testing.T) {
 	t.Cleanup(srv.Close)
 	handler, err := desk.New(desk.Options{Settings: desk.Settings{URL: srv.URL, Idle: time.Hour, Session: time.Hour}, Store: m.Store,
 		Secrets: [][]byte{[]byte(operatorSecret)}, Sandbox: true, Log: slog.New(slog.NewJSONHandler(m.Log, nil)),
-		Sender: func(catalogue.Environment) ports.Sender { return nil },
-		Export: site.WriteStudent,
-		Prove: func(ctx context.Context, number string) ([]byte, error) {
-			e, _, err := m.Store.EvidenceEntry(ctx, evidence.AgreementID(number))
-			return e.Leaf, err
-		},
+		Sender:  func(catalogue.Environment) ports.Sender { return nil },
+		Export:  site.WriteStudent,
 		Observe: ops.NewMetrics(registry).ObserveRequest})
 	if err != nil {
 		t.Fatal(err)

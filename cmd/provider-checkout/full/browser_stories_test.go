@@ -192,7 +192,7 @@ var stories = []struct {
 	}},
 	{"15: and its proof", "Ben", "auditor", 2, func(s *story) {
 		s.finds("ENROL-0902")
-		if got := s.saves("a[href$='/proof.json']", "PPA-*.proof.json"); !strings.Contains(got, "evidence proof") {
+		if got := s.saves("a[href$='/proof.json']", "agreement-PPA-*.proof.json"); !strings.Contains(got, "evidence proof") {
 			s.t.Errorf("the file is %q", got)
 		}
 	}},

@@ -31,7 +31,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -175,17 +174,10 @@ func measure(m *ops.Metrics, svc *service.Service, p *gocardless.Processor, r *g
 // addDesk adds the operator's web desk.
 func (s *Site) addDesk(c Config) error {
 	sender := webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
-	var prove func(context.Context, string) ([]byte, error)
-	if log := (evidencelog.Log{Store: c.Store, Keys: c.Service.Evidence}); log.Keys.CanVerify() {
-		prove = func(ctx context.Context, number string) ([]byte, error) {
-			p, err := log.Prove(ctx, number)
-			return p.Text(), err
-		}
-	}
 	handler, err := desk.New(desk.Options{Settings: c.Desk.Settings, Links: c.Desk.Links, Store: c.Store, Secrets: c.Secrets,
 		SetupLifetime: c.Service.SetupLifetime, Setups: fakeprocessor.New(fakeprocessor.Options{Records: c.Store}),
 		Sandbox: c.Service.Environment == catalogue.Sandbox, Observe: c.Metrics.ObserveRequest, Log: c.Log,
-		Export: WriteStudent, Prove: prove,
+		Export: WriteStudent, Agreements: s.Service,
 		TrustedProxies: c.TrustedProxies, Sender: func(catalogue.Environment) ports.Sender { return sender }})
 	if err != nil {
 		return fmt.Errorf("set up the desk: %w", err)
