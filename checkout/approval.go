@@ -24,7 +24,7 @@ type Approval struct {
 // ApprovalLife is the time for which an act waits for a second person.
 const ApprovalLife = 24 * time.Hour
 
-// ApprovalLook is the time after which the job of an approval looks whether it was decided: decided approvals leave the queue soon.
+// ApprovalLook is the time after which the job of an approval looks whether it was decided, and ends if it was.
 const ApprovalLook = 10 * time.Minute
 
 // Expires returns when the time to decide runs out.
@@ -36,7 +36,8 @@ func (a Approval) Job() Job {
 	if err != nil {
 		panic("checkout: " + err.Error()) // no text fails
 	}
-	return Job{ID: a.ID, Kind: JobApproval, Name: a.Act + " " + a.Target, Body: body, CreatedAt: a.AskedAt, Due: a.AskedAt.Add(ApprovalLook)}
+	return Job{ID: a.ID, Kind: JobApproval, Name: a.Act + " " + a.Target, Body: body, CreatedAt: a.AskedAt,
+		Due: a.AskedAt.Add(ApprovalLook)}
 }
 
 // Approval returns the approval that a job of kind JobApproval ends.
