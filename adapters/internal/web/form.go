@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 )
 
 // maxForm is the largest form, in bytes, that is read.
@@ -66,35 +67,26 @@ func One(values url.Values, name string) string {
 // itself and ok is false. There are no cookies, so a token in the body is proof enough; under
 // no-referrer browsers send "Origin: null" for our own forms, so Origin is not checked.
 func (s *Site) ReadForm(w http.ResponseWriter, r *http.Request) (form url.Values, ok bool) {
-	form, status := readForm(w, r)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
+	media, _, faulty := mime.ParseMediaType(strings.Join(r.Header.Values("Content-Type"), ", "))
+	tooLarge, status := (*http.MaxBytesError)(nil), http.StatusOK
+	switch {
+	case slices.Contains(r.Header.Values("Sec-Fetch-Site"), "cross-site"):
+		status = http.StatusForbidden
+	case faulty != nil, media != "application/x-www-form-urlencoded":
+		status = http.StatusUnsupportedMediaType
+	case errors.As(err, &tooLarge):
+		status = http.StatusRequestEntityTooLarge
+	case err != nil:
+		status = http.StatusBadRequest
+	default:
+		if form, err = url.ParseQuery(string(body)); err != nil {
+			status = http.StatusBadRequest
+		}
+	}
 	if status != http.StatusOK {
 		s.problem(w, r, status, "")
 		return nil, false
 	}
 	return form, true
-}
-
-func readForm(w http.ResponseWriter, r *http.Request) (form url.Values, status int) {
-	if slices.Contains(r.Header.Values("Sec-Fetch-Site"), "cross-site") {
-		return nil, http.StatusForbidden
-	}
-	types := r.Header.Values("Content-Type")
-	if len(types) != 1 {
-		return nil, http.StatusUnsupportedMediaType
-	}
-	if media, _, err := mime.ParseMediaType(types[0]); err != nil || media != "application/x-www-form-urlencoded" {
-		return nil, http.StatusUnsupportedMediaType
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, http.StatusRequestEntityTooLarge
-	}
-	if err != nil {
-		return nil, http.StatusBadRequest
-	}
-	form, err = url.ParseQuery(string(body))
-	if err != nil {
-		return nil, http.StatusBadRequest
-	}
-	return form, http.StatusOK
 }
