@@ -46,6 +46,27 @@ func (c Configuration) Check() []Fault {
 	return f
 }
 
+// Twice names a provider that comes twice, or a course that comes twice within its provider; "" without any.
+func Twice(all []Configuration) string {
+	seen := map[[2]string]bool{}
+	twice := func(provider, course string) bool {
+		was := seen[[2]string{provider, course}]
+		seen[[2]string{provider, course}] = true
+		return was
+	}
+	for _, c := range all {
+		if twice(c.Provider.Code, "") {
+			return fmt.Sprintf("provider %q", c.Provider.Code)
+		}
+		for _, course := range c.Courses {
+			if twice(c.Provider.Code, "course "+course.Code) {
+				return fmt.Sprintf("course %q of provider %q", course.Code, c.Provider.Code)
+			}
+		}
+	}
+	return ""
+}
+
 // faults collects what is wrong. Each of its methods checks one part of a configuration.
 type faults []Fault
 

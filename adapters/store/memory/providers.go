@@ -56,8 +56,8 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 		slices.SortFunc(after, func(a, b catalogue.Configuration) int {
 			return cmp.Compare(a.Provider.Code, b.Provider.Code)
 		})
-		if err := checkUnique(after); err != nil {
-			return err
+		if twice := catalogue.Twice(after); twice != "" {
+			return fmt.Errorf("%s: %w", twice, ports.ErrDuplicate)
 		}
 		if err := s.evidence.add(did); err != nil {
 			return err
@@ -65,23 +65,4 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 		s.configurations = after
 		return nil
 	})
-}
-
-func checkUnique(all []catalogue.Configuration) error {
-	providers := map[string]bool{}
-	for _, conf := range all {
-		code := conf.Provider.Code
-		if providers[code] {
-			return fmt.Errorf("provider %s: %w", code, ports.ErrDuplicate)
-		}
-		providers[code] = true
-		courses := map[string]bool{}
-		for _, c := range conf.Courses {
-			if courses[c.Code] {
-				return fmt.Errorf("course %s of provider %s: %w", c.Code, code, ports.ErrDuplicate)
-			}
-			courses[c.Code] = true
-		}
-	}
-	return nil
 }

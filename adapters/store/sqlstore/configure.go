@@ -104,8 +104,8 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 		if after, did, err = decide(before); err != nil {
 			return refused{err}
 		}
-		if err := checkNames(after); err != nil {
-			return err
+		if twice := catalogue.Twice(after); twice != "" {
+			return fmt.Errorf("%s: %w", twice, ports.ErrDuplicate)
 		}
 		b = Batch{}
 		for _, table := range []string{`plan_options`, `courses`, `providers`} {
@@ -121,26 +121,6 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 		}
 		return t.Commit(ctx, &b)
 	})
-}
-
-// checkNames returns ErrDuplicate if a provider's code comes twice, or a course's within a provider.
-func checkNames(all []catalogue.Configuration) error {
-	seen := map[string]bool{}
-	check := func(name string) error {
-		if seen[name] {
-			return fmt.Errorf("%s: %w", name, ports.ErrDuplicate)
-		}
-		seen[name] = true
-		return nil
-	}
-	var errs []error
-	for _, c := range all {
-		errs = append(errs, check(fmt.Sprintf("provider %q", c.Provider.Code)))
-		for _, course := range c.Courses {
-			errs = append(errs, check(fmt.Sprintf("course %q of provider %q", course.Code, c.Provider.Code)))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // configure adds what stores a configuration.

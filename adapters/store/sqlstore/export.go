@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,38 +132,21 @@ func (s *Store) records(ctx context.Context, src Source, keys []CheckoutKey) ([]
 	isOne, args := ofCheckouts(`provider_code, id`, keys)
 	isOf, _ := ofCheckouts(`provider_code, checkout_id`, keys)
 	ofAgreement, _ := ofCheckouts(`a.provider_code, a.checkout_id`, keys)
-	for _, read := range []func() error{
-		func() error {
-			return eachRow(ctx, src, "checkouts", scanCheckout, func(c checkout.Checkout) { of[c.ID].Checkout = c },
-				checkouts+` WHERE `+isOne, args)
-		},
-		func() error {
-			return eachRow(ctx, src, "jobs", scanJob, func(row JobRow) {
-				r := of[row.Job.CheckoutID]
-				r.Jobs = append(r.Jobs, row.Shown(row.Until))
-			}, jobs+` WHERE `+isOf+` ORDER BY position`, args)
-		},
-		func() error {
-			return eachRow(ctx, src, "moments", scanPart(Moment.Destinations), func(m part[checkout.Moment]) {
-				r := of[m.checkoutID]
-				r.Moments = append(r.Moments, m.value)
-			}, `SELECT checkout_id, `+Moment.Names()+` FROM @.moments WHERE `+isOf+` ORDER BY position`, args)
-		},
-		func() error {
-			return eachRow(ctx, src, "agreements", Scan(Agreement), func(a agreement.Agreement) { of[a.CheckoutID].Agreement = &a },
-				agreements+` WHERE `+isOf, args)
-		},
-		func() error {
-			return eachRow(ctx, src, "documents", scanPart(func(d *checkout.DocumentInfo) []any {
-				return []any{&d.ID, (*SHA256)(&d.SHA256), &d.Size}
-			}), func(d part[checkout.DocumentInfo]) { of[d.checkoutID].Document = &d.value },
-				`SELECT a.checkout_id, d.id, d.sha256, length(d.bytes) FROM @.agreements AS a
-					JOIN @.documents AS d ON d.provider_code = a.provider_code AND d.agreement_number = a.number WHERE `+ofAgreement, args)
-		},
-	} {
-		if err := read(); err != nil {
-			return nil, err
-		}
-	}
-	return records, nil
+	return records, cmp.Or(
+		eachRow(ctx, src, "checkouts", scanCheckout, func(c checkout.Checkout) { of[c.ID].Checkout = c }, checkouts+` WHERE `+isOne, args),
+		eachRow(ctx, src, "jobs", scanJob, func(row JobRow) {
+			r := of[row.Job.CheckoutID]
+			r.Jobs = append(r.Jobs, row.Shown(row.Until))
+		}, jobs+` WHERE `+isOf+` ORDER BY position`, args),
+		eachRow(ctx, src, "moments", scanPart(Moment.Destinations), func(m part[checkout.Moment]) {
+			r := of[m.checkoutID]
+			r.Moments = append(r.Moments, m.value)
+		}, `SELECT checkout_id, `+Moment.Names()+` FROM @.moments WHERE `+isOf+` ORDER BY position`, args),
+		eachRow(ctx, src, "agreements", Scan(Agreement), func(a agreement.Agreement) { of[a.CheckoutID].Agreement = &a },
+			agreements+` WHERE `+isOf, args),
+		eachRow(ctx, src, "documents", scanPart(func(d *checkout.DocumentInfo) []any {
+			return []any{&d.ID, (*SHA256)(&d.SHA256), &d.Size}
+		}), func(d part[checkout.DocumentInfo]) { of[d.checkoutID].Document = &d.value },
+			`SELECT a.checkout_id, d.id, d.sha256, length(d.bytes) FROM @.agreements AS a
+				JOIN @.documents AS d ON d.provider_code = a.provider_code AND d.agreement_number = a.number WHERE `+ofAgreement, args))
 }

@@ -137,65 +137,48 @@ func (d desk) read(ctx context.Context, list []listed) (hits []checkout.Hit, err
 	return hits, err
 }
 
-// lookup finds checkouts by an id.
-type lookup struct{ by, condition string }
+// lookup finds checkouts by a text that begins in some way.
+type lookup struct{ begins, by, condition string }
 
-var lookups = []lookup{
-	{checkout.ByID, `id = ? AND provider_code = ?`},
-	{checkout.ByOrder, `provider_order_id = ?
-		AND provider_code IN (SELECT code FROM @.providers UNION SELECT provider_code FROM @.api_keys)`},
-	{checkout.ByAgreement, `(provider_code, id) IN (SELECT a.provider_code, a.checkout_id FROM @.agreements AS a
-		WHERE a.number = ?)`},
-	{checkout.ByBillingRequest, `billing_request_id = ? AND billing_request_id <> ''`},
-	{checkout.ByMandate, `mandate_id = ? AND mandate_id <> ''`},
+// lookups returns the ways in which a text names checkouts.
+func (d desk) lookups() []lookup {
+	const ofEvent = `(provider_code, id) IN (SELECT j.provider_code, j.checkout_id FROM @.jobs AS j WHERE j.id = ? AND j.kind = 'deliver' AND j.`
+	return []lookup{
+		{"req_", checkout.ByRequest, `request_id = ? AND search_name IS NOT NULL`},
+		{"req_", checkout.ByRequest, `confirmed_by_request_id = ? AND confirmed_by_request_id <> ''`},
+		{"req_", checkout.ByRequest, `(provider_code, id) IN (SELECT m.provider_code, m.checkout_id FROM @.moments AS m
+			WHERE m.request_id = ? AND m.request_id <> '' AND m.kind <> 'created' AND m.kind <> 'confirmed')`},
+		{"req_", checkout.ByRequest, `(provider_code, id) IN (` + d.unfoldedOfRequest + `)`},
+		{"evt_", checkout.ByEvent, ofEvent + `state IN ('done', 'dead', 'dropped'))`},
+		{"evt_", checkout.ByEvent, ofEvent + `state = 'pending')`},
+		{"", checkout.ByID, `id = ? AND provider_code = ?`},
+		{"", checkout.ByOrder, `provider_order_id = ?
+			AND provider_code IN (SELECT code FROM @.providers UNION SELECT provider_code FROM @.api_keys)`},
+		{"", checkout.ByAgreement, `(provider_code, id) IN (SELECT a.provider_code, a.checkout_id FROM @.agreements AS a
+			WHERE a.number = upper(CAST(? AS text)))`},
+		{"", checkout.ByBillingRequest, `billing_request_id = ? AND billing_request_id <> ''`},
+		{"", checkout.ByMandate, `mandate_id = ? AND mandate_id <> ''`},
+	}
 }
 
-const ofEvent = `(provider_code, id) IN (SELECT j.provider_code, j.checkout_id FROM @.jobs AS j
-	WHERE j.id = ? AND j.kind = 'deliver' AND j.`
-
-var (
-	eventLookups = []lookup{
-		{checkout.ByEvent, ofEvent + `state IN ('done', 'dead', 'dropped'))`},
-		{checkout.ByEvent, ofEvent + `state = 'pending')`},
-	}
-	requestLookups = []lookup{
-		{checkout.ByRequest, `request_id = ? AND search_name IS NOT NULL`},
-		{checkout.ByRequest, `confirmed_by_request_id = ? AND confirmed_by_request_id <> ''`},
-		{checkout.ByRequest, `(provider_code, id) IN (SELECT m.provider_code, m.checkout_id FROM @.moments AS m
-			WHERE m.request_id = ? AND m.request_id <> '' AND m.kind <> 'created' AND m.kind <> 'confirmed')`},
-	}
-)
-
-// exact returns the entries that a text names by an id.
+// exact returns the entries that a text names by an id. A text that begins as requests or events do names nothing else.
 func (d desk) exact(ctx context.Context, text string) (list []listed, err error) {
-	tries := lookups
-	switch {
-	case strings.HasPrefix(text, "req_"):
-		tries = append(requestLookups, lookup{checkout.ByRequest, `(provider_code, id) IN (` + d.unfoldedOfRequest + `)`})
-	case strings.HasPrefix(text, "evt_"):
-		tries = eventLookups
-	}
-	for _, l := range tries {
+	for _, l := range d.lookups() {
+		switch {
+		case !strings.HasPrefix(text, l.begins), l.begins == "" && (strings.HasPrefix(text, "req_") || strings.HasPrefix(text, "evt_")):
+			continue
+		case l.by == checkout.ByEvent && len(list) > 0:
+			return list, nil
+		}
 		args := []any{text, d.of, d.of, checkout.MaxPage}
-		switch l.by {
-		case checkout.ByID:
+		if l.by == checkout.ByID {
 			args = slices.Insert(args, 1, any(checkout.ProviderOf(text)))
-		case checkout.ByAgreement:
-			args[0] = strings.ToUpper(text)
-		case checkout.ByEvent:
-			if len(list) > 0 {
-				return list, nil
-			}
 		}
 		found, err := d.list(ctx, l.by, selectListed+l.condition+ofProvider+` ORDER BY id DESC LIMIT ?`, args...)
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range found {
-			if !has(list, f) {
-				list = append(list, f)
-			}
-		}
+		list = append(list, slices.DeleteFunc(found, func(f listed) bool { return has(list, f) })...)
 	}
 	return list, nil
 }
