@@ -113,10 +113,12 @@ func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []c
 // The agreements of a month: with a charge that is due in it or later, or withdrawn then though nothing was due any more.
 const (
 	selectConcluded = `SELECT a.provider_code, a.number, a.checkout_id, a.provider_order_id, a.accepted_ms, a.principal_cents, a.upfront_cents,
-			a.schedule, c.status, c.mandate_status, c.agreement_number, c.agreement_id, c.ended_ms
-		FROM @.agreements AS a JOIN @.checkouts AS c ON c.provider_code = a.provider_code AND c.id = a.checkout_id WHERE `
-	inMonth       = `a.last_day >= ?`
-	endedInMonth  = `c.ended_ms >= ? AND a.last_day < ?`
+		a.schedule, c.status, c.mandate_status, c.agreement_number, c.agreement_id, c.ended_ms `
+	dueInMonth = `FROM @.agreements AS a JOIN @.checkouts AS c ON c.provider_code = a.provider_code AND c.id = a.checkout_id
+		WHERE a.last_day >= ?`
+	// SQLite joins in this order.
+	endedInMonth = `FROM @.checkouts AS c CROSS JOIN @.agreements AS a
+		WHERE c.ended_ms >= ? AND a.provider_code = c.provider_code AND a.checkout_id = c.id AND a.last_day < ?`
 	concludedPage = ` AND a.accepted_ms < ? AND (a.accepted_ms, a.number) < (?, ?) ORDER BY a.accepted_ms DESC, a.number DESC LIMIT ?`
 )
 
@@ -147,7 +149,7 @@ func (s *Store) Concluded(ctx context.Context, m checkout.Month, after string, l
 	end := min(m.Ends().UnixMilli(), last.since+1) // so that a page does not read the pages before it
 	first, from := dateText(m.First), []any{end, last.since, last.ID, limit + 1}
 	err = s.ask(ctx, "read agreements", func(ctx context.Context, src Source) error {
-		due, err := All(ctx, src, scanConcluded, selectConcluded+inMonth+concludedPage, append([]any{first}, from...)...)
+		due, err := All(ctx, src, scanConcluded, selectConcluded+dueInMonth+concludedPage, append([]any{first}, from...)...)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ CREATE INDEX checkouts_unfinished ON checkouts (created_ms) WHERE consent <> '' 
 CREATE INDEX checkouts_ended ON checkouts (mandate_since_ms) WHERE status = 'confirmed' AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked');
 -- The agreements of a month. The day is in the index for the agreements that it leaves out.
 CREATE INDEX agreements_accepted ON agreements (accepted_ms, number, last_day);
-CREATE INDEX checkouts_withdrawn ON checkouts (ended_ms) WHERE ended_ms IS NOT NULL AND agreement_number <> '';
+CREATE INDEX checkouts_withdrawn ON checkouts (ended_ms) WHERE ended_ms IS NOT NULL;
 -- Not with IN, for which SQLite would make a table of the four words for every moment.
 CREATE INDEX moments_stages ON moments (at_ms, checkout_id, kind, provider_code)
 	WHERE kind = 'opened' OR kind = 'pressed' OR kind = 'setup_done' OR kind = 'confirmed';
