@@ -142,14 +142,14 @@ type lookup struct{ begins, by, condition string }
 
 // lookups returns the ways in which a text names checkouts.
 func (d desk) lookups() []lookup {
-	const ofEvent = `(provider_code, id) IN (SELECT j.provider_code, j.checkout_id FROM @.jobs AS j WHERE j.id = ? AND j.kind = 'deliver' AND j.`
+	const ofEvent = `(provider_code, id) IN (SELECT j.provider_code, j.checkout_id FROM @.jobs AS j WHERE j.id = ? AND j.kind = 'deliver' AND `
 	return []lookup{
 		{"req_", checkout.ByRequest, `request_id = ? AND search_name IS NOT NULL`},
 		{"req_", checkout.ByRequest, `confirmed_by_request_id = ? AND confirmed_by_request_id <> ''`},
 		{"req_", checkout.ByRequest, `(provider_code, id) IN (SELECT m.provider_code, m.checkout_id FROM @.moments AS m
 			WHERE m.request_id = ? AND m.request_id <> '' AND m.kind <> 'created' AND m.kind <> 'confirmed')`},
 		{"req_", checkout.ByRequest, `(provider_code, id) IN (` + d.unfoldedOfRequest + `)`},
-		{"evt_", checkout.ByEvent, ofEvent + `state IN ('done', 'dead', 'dropped'))`},
+		{"evt_", checkout.ByEvent, ofEvent + `(state = 'done' OR state = 'dead' OR state = 'dropped'))`},
 		{"evt_", checkout.ByEvent, ofEvent + `state = 'pending')`},
 		{"", checkout.ByID, `id = ? AND provider_code = ?`},
 		{"", checkout.ByOrder, `provider_order_id = ?

@@ -91,7 +91,7 @@ func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]ch
 		}
 		w.add(`kind IN (`+marks(len(kinds))+`)`, kinds...)
 	}
-	w.addIf(f.Settled, `kind = 'deliver' AND state IN ('done', 'dead', 'dropped')`)
+	w.addIf(f.Settled, `kind = 'deliver' AND (state = 'done' OR state = 'dead' OR state = 'dropped')`)
 	w.addIf(f.ProviderCode != "", `provider_code = ?`, f.ProviderCode)
 	w.addIf(f.CheckoutID != "", `provider_code = ? AND checkout_id = ?`, checkout.ProviderOf(f.CheckoutID), f.CheckoutID)
 	w.addIf(f.ID != "", `id = ?`, f.ID)

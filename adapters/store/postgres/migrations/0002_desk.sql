@@ -13,7 +13,7 @@ CREATE INDEX checkouts_listed ON checkouts (provider_code, status, listed, updat
 CREATE INDEX checkouts_request ON checkouts (request_id) WHERE search_name IS NOT NULL;
 CREATE INDEX checkouts_confirmed_by ON checkouts (confirmed_by_request_id) WHERE confirmed_by_request_id <> '';
 CREATE INDEX moments_request ON moments (request_id) WHERE request_id <> '' AND kind <> 'created' AND kind <> 'confirmed';
-CREATE INDEX jobs_settled_event ON jobs (id) WHERE kind = 'deliver' AND state IN ('done', 'dead', 'dropped');
+CREATE INDEX jobs_settled_event ON jobs (id) WHERE kind = 'deliver' AND (state = 'done' OR state = 'dead' OR state = 'dropped');
 -- What needs a hand. Partial, so that a create writes to none of them.
 CREATE INDEX checkouts_unconfirmed ON checkouts (setup_completed_ms) WHERE setup_completed_ms IS NOT NULL AND confirmed_ms IS NULL;
 CREATE INDEX checkouts_unfinished ON checkouts (created_ms) WHERE consent <> '' AND setup_completed_ms IS NULL AND confirmed_ms IS NULL;
