@@ -54,6 +54,7 @@ type Prepared struct {
 	Now         time.Time
 	Agreement   agreement.Agreement
 	Document    *agreement.Document // nil if it could not be rendered
+	Debited     evidence.Debited    // as Evidence has it
 	Evidence    evidence.Entry      // of Agreement and Document
 	Receipt     string              // of Evidence, signed; "" without a key
 }
@@ -122,7 +123,7 @@ func (c Confirm) Decide(stored Checkout, latest string, p Prepared) (Change, err
 	switch err := c.Ready(stored, latest); {
 	case err != nil:
 		return Change{}, err
-	case p.Agreement.DirectDebit != stored.authority():
+	case p.Agreement.DirectDebit != stored.authority(), p.Debited != stored.Debited():
 		return Change{}, ErrOutdated
 	}
 	return c.conclude(stored, p), nil

@@ -54,7 +54,7 @@ var agreed = checkout.AgreementFacts{Environment: catalogue.Sandbox, Provider: c
 
 // prepared returns what a confirm of the checkout concludes.
 func prepared(c checkout.Checkout, cmd checkout.Confirm) checkout.Prepared {
-	return checkout.Prepared{Environment: catalogue.Sandbox, Agreement: cmd.Agreement(c, agreed),
+	return checkout.Prepared{Environment: catalogue.Sandbox, Debited: c.Debited(), Agreement: cmd.Agreement(c, agreed),
 		Document: &agreement.Document{ID: "doc", Bytes: []byte("%PDF")}}
 }
 

@@ -221,6 +221,12 @@ func TestDecideConfirm(t *testing.T) {
 		{"the agreement was prepared for another consent", func(s *checkout.Checkout, _ *checkout.Confirm) {
 			s.Setup.Consent.From = "192.0.2.1"
 		}, "", nil, checkout.ErrOutdated},
+		{"the record commits to another mandate", func(s *checkout.Checkout, _ *checkout.Confirm) {
+			s.Setup.MandateID = "MD-OTHER"
+		}, "", nil, checkout.ErrOutdated},
+		{"the record commits to another billing request", func(s *checkout.Checkout, _ *checkout.Confirm) {
+			s.Setup.BillingRequestID = "BRQ-OTHER"
+		}, "", nil, checkout.ErrOutdated},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			stored, cmd := ready(t)

@@ -76,7 +76,8 @@ func TestRecordHasNoPersonalData(t *testing.T) {
 	a, c := agreed()
 	leaf := string(evidence.OfAgreement(a, c).Leaf)
 	for _, personal := range []string{a.Student.FirstName, a.Student.LastName, a.Student.Email, a.DirectDebit.AccountHolder,
-		string(a.DirectDebit.AccountMask), a.DirectDebit.Consent.From} {
+		string(a.DirectDebit.AccountMask), a.DirectDebit.Consent.From, c.Debited.MandateID, c.Debited.BillingRequestID, c.Debited.ContactID,
+		c.Debited.OpportunityID} {
 		if strings.Contains(leaf, personal) {
 			t.Errorf("the record holds %q", personal)
 		}
@@ -117,6 +118,10 @@ func TestCompareNamesEveryDifference(t *testing.T) {
 		change func(*agreement.Agreement, *evidence.Conclusion)
 	}{
 		{"", func(*agreement.Agreement, *evidence.Conclusion) {}},
+		{"mandate_id", func(_ *agreement.Agreement, c *evidence.Conclusion) { c.Debited.MandateID = "MD2" }},
+		{"billing_request_id", func(_ *agreement.Agreement, c *evidence.Conclusion) { c.Debited.BillingRequestID = "BRQ2" }},
+		{"contact_id", func(_ *agreement.Agreement, c *evidence.Conclusion) { c.Debited.ContactID = "con_2" }},
+		{"opportunity_id", func(_ *agreement.Agreement, c *evidence.Conclusion) { c.Debited.OpportunityID = "opp_2" }},
 		{"agreement_number", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Number = "PPA-2026-OTHER" }},
 		{"template_version", func(a *agreement.Agreement, _ *evidence.Conclusion) { a.Version = "2026-11-20" }},
 		{"environment", func(_ *agreement.Agreement, c *evidence.Conclusion) { c.Environment = "production" }},

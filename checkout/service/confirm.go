@@ -96,7 +96,7 @@ func (c *confirmCall) run(ctx context.Context) (checkout.Checkout, error) {
 		switch {
 		case err == nil, errors.Is(err, checkout.ErrAlreadyConfirmed):
 			return stored, nil
-		case errors.Is(err, checkout.ErrOutdated), errors.Is(err, evidence.ErrOutdated): // prepare it again, with what is now
+		case errors.Is(err, checkout.ErrOutdated): // prepare it again, with the direct debit as it is now
 		case errors.Is(err, ports.ErrDuplicate): // or with another number
 		case errors.Is(err, errAwaiting): // the CRM
 		default:
@@ -141,14 +141,20 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 		return stored, err
 	}
 	entry := c.jobEntry(c.provider, holdLimit)
-	change, err := c.update(ctx, c.id, entry, func(latest checkout.Checkout) (checkout.Change, error) {
-		stored = latest
-		change, err := c.cmd.Decide(latest, c.cfg.Keyring.LatestText(latest), prepared)
-		if err != nil {
-			return change, err
+	var change checkout.Change
+	for outdated := true; outdated; outdated = errors.Is(err, evidence.ErrOutdated) {
+		if prepared, err = c.evident(ctx, stored, prepared); err != nil {
+			return stored, err
 		}
-		return c.withinCommit(change, c.provider)
-	})
+		change, err = c.update(ctx, c.id, entry, func(latest checkout.Checkout) (checkout.Change, error) {
+			stored = latest
+			change, err := c.cmd.Decide(latest, c.cfg.Keyring.LatestText(latest), prepared)
+			if err != nil {
+				return change, err
+			}
+			return c.withinCommit(change, c.provider)
+		})
+	}
 	if err != nil {
 		return stored, err
 	}
@@ -194,7 +200,7 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 				Err: fmt.Errorf("render agreement %s: %w", agreed.Number, err)})
 		}
 	}
-	return c.evident(ctx, stored, prepared)
+	return prepared, nil
 }
 
 // evident adds the record of the agreement for the evidence log, and the receipt.
@@ -203,8 +209,9 @@ func (c *confirmCall) evident(ctx context.Context, stored checkout.Checkout, p c
 	if err != nil {
 		return p, c.fail(ctx, "read the head of the evidence log", err)
 	}
+	p.Debited = stored.Debited()
 	conclusion := evidence.Conclusion{Environment: string(c.cfg.Environment), RequestID: c.cmd.RequestID, At: p.Now,
-		Document: p.Document, Debited: stored.Debited(), LogSize: head.Size}
+		Document: p.Document, Debited: p.Debited, LogSize: head.Size}
 	if _, err := io.ReadFull(c.cfg.Rand, conclusion.Salt[:]); err != nil {
 		return p, fmt.Errorf("salt the evidence: %w", err)
 	}

@@ -237,7 +237,7 @@ func (m *measured) ringEach(t *testing.T, busy samples) {
 		{"CRMCallsRunOut", "", map[string]string{p + "crm_calls_left": "10x120"}},
 		{"NoticesWait", "", map[string]string{p + "notices_oldest_age_seconds": "7201x120"}},
 		{"NoticesFail", "", map[string]string{p + `notices_total{outcome="failed"}`: "0+1x120"}},
-		{"EvidenceNotSealed", "", map[string]string{p + "evidence_oldest_unsealed_age_seconds": "61x120"}},
+		{"EvidenceNotSealed", "", map[string]string{p + "evidence_oldest_unsealed_age_seconds": "0x118 61"}}, // at once
 		{"CheckpointOld", "", map[string]string{p + "evidence_checkpoint_age_seconds": "3901x120"}},
 		{"SealFails", "", map[string]string{p + "evidence_seal_failures_total": "0+1x120"}},
 		{"ClocksApart", "", map[string]string{p + "evidence_clocks_apart_total": "0x100 1x20"}},
