@@ -325,3 +325,21 @@ func TestAnAgreementWhoseWordsAreNotAtHandIsNotSent(t *testing.T) {
 		t.Error("it is sent in other words")
 	}
 }
+
+func TestTheProofIsNamedWhereThePayerCanSaveIt(t *testing.T) {
+	for _, tt := range []struct {
+		page   string
+		proven bool
+		want   int
+	}{{payersPage, true, 1}, {"", true, 0}, {payersPage, false, 0}} {
+		c := concluded(t, agreed())
+		c.Page, c.Proven = tt.page, tt.proven
+		l, err := letter.OfAgreement(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(l.Text, "the proof of the agreement"); got != tt.want || strings.Count(l.HTML, "the proof of the agreement") != tt.want {
+			t.Errorf("with the page %q, proven %v, the letter speaks of the proof %d times:\n%s", tt.page, tt.proven, got, l.Text)
+		}
+	}
+}
