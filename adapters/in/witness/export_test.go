@@ -1,4 +1,4 @@
 package witness
 
 // Unlock gives the folder up, as the end of the process does.
-func (h *Witness) Unlock() { _ = h.lock.Close() }
+func (h *Witness) Unlock() { _ = h.folder.Close() }

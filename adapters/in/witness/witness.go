@@ -39,16 +39,17 @@ type Options struct {
 	Logs   evidence.Keys // public; former ones too
 	Signer note.Signer   // of its cosignatures
 	Folder string
-	Write  func(path string, data []byte) error // of a file: it is on the disk then, or as it was before
+	Write  func(path string, data []byte) error // of a file: completely, or it is as it was before
 	Log    *slog.Logger
 }
 
 // Witness answers logs, and shows what it has cosigned and kept.
 type Witness struct {
 	*http.ServeMux
-	o    Options
-	mu   sync.Mutex // of the files
-	lock *os.File   // the folder
+	o  Options
+	mu sync.Mutex // of the files
+	// folder is locked by this process.
+	folder *os.File
 }
 
 // New returns a witness, which has its folder to itself until the process ends.
@@ -60,7 +61,7 @@ func New(o Options) (*Witness, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the folder %s: %w", o.Folder, err)
 	}
-	h := &Witness{ServeMux: http.NewServeMux(), o: o, lock: folder}
+	h := &Witness{ServeMux: http.NewServeMux(), o: o, folder: folder}
 	h.HandleFunc("POST /add-checkpoint", h.add)
 	for _, ending := range []string{newest, forked, unproven} {
 		h.HandleFunc("GET /{log}/"+ending[1:], func(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +129,7 @@ func (h *Witness) cosign(body io.Reader) (line []byte, known int64, err error) {
 	case err == nil:
 		var cosigned []byte
 		if cosigned, line, err = h.o.Logs.Cosign(s.Checkpoint, h.o.Signer); err == nil {
-			err = h.o.Write(path+newest, cosigned)
+			err = h.write(path+newest, cosigned)
 		}
 	case kept != nil && evidence.Contradict(last, next):
 		h.keep(path+forked, kept, s.Checkpoint)
@@ -138,11 +139,16 @@ func (h *Witness) cosign(body io.Reader) (line []byte, known int64, err error) {
 	return line, last.Size, err
 }
 
+// write writes a file, and returns when it is on the disk under its name.
+func (h *Witness) write(path string, data []byte) error {
+	return errors.Join(h.o.Write(path, data), h.folder.Sync())
+}
+
 // keep keeps two checkpoints as evidence, and logs both.
 func (h *Witness) keep(path string, last, next []byte) {
 	_, err := os.Stat(path)
 	if err != nil || filepath.Ext(path) == unproven { // the first fork is never replaced
-		err = h.o.Write(path, slices.Concat(last, []byte("\n"), next))
+		err = h.write(path, slices.Concat(last, []byte("\n"), next))
 	}
 	h.o.Log.Error("the log does not go on from what was cosigned", "cosigned", string(last), "refused", string(next), "file", path, "error", err)
 }
