@@ -4,6 +4,7 @@
 package witness
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -144,11 +145,13 @@ func (h *Witness) write(path string, data []byte) error {
 	return errors.Join(h.o.Write(path, data), h.folder.Sync())
 }
 
-// keep keeps two checkpoints as evidence, and logs both.
+// keep keeps two checkpoints as evidence, and logs both, unless it has these. The first fork is never replaced.
 func (h *Witness) keep(path string, last, next []byte) {
-	_, err := os.Stat(path)
-	if err != nil || filepath.Ext(path) == unproven { // the first fork is never replaced
-		err = h.write(path, slices.Concat(last, []byte("\n"), next))
+	both := slices.Concat(last, []byte("\n"), next)
+	had, err := os.ReadFile(path)
+	if err == nil && (filepath.Ext(path) == forked || bytes.Equal(had, both)) {
+		return
 	}
+	err = h.write(path, both)
 	h.o.Log.Error("the log does not go on from what was cosigned", "cosigned", string(last), "refused", string(next), "file", path, "error", err)
 }
