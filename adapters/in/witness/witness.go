@@ -40,17 +40,16 @@ type Options struct {
 	Logs   evidence.Keys // public; former ones too
 	Signer note.Signer   // of its cosignatures
 	Folder string
-	Write  func(path string, data []byte) error // of a file: completely, or it is as it was before
+	Write  func(path string, data []byte) error // of a file, which is on the disk then, or as it was before
 	Log    *slog.Logger
 }
 
 // Witness answers logs, and shows what it has cosigned and kept.
 type Witness struct {
 	*http.ServeMux
-	o  Options
-	mu sync.Mutex // of the files
-	// folder is locked by this process.
-	folder *os.File
+	o      Options
+	mu     sync.Mutex // of the files
+	folder *os.File   // locked
 }
 
 // New returns a witness, which has its folder to itself until the process ends.
@@ -130,7 +129,7 @@ func (h *Witness) cosign(body io.Reader) (line []byte, known int64, err error) {
 	case err == nil:
 		var cosigned []byte
 		if cosigned, line, err = h.o.Logs.Cosign(s.Checkpoint, h.o.Signer); err == nil {
-			err = h.write(path+newest, cosigned)
+			err = h.o.Write(path+newest, cosigned)
 		}
 	case kept != nil && evidence.Contradict(last, next):
 		h.keep(path+forked, kept, s.Checkpoint)
@@ -140,11 +139,6 @@ func (h *Witness) cosign(body io.Reader) (line []byte, known int64, err error) {
 	return line, last.Size, err
 }
 
-// write writes a file, and returns when it is on the disk under its name.
-func (h *Witness) write(path string, data []byte) error {
-	return errors.Join(h.o.Write(path, data), h.folder.Sync())
-}
-
 // keep keeps two checkpoints as evidence, and logs both, unless it has these. The first fork is never replaced.
 func (h *Witness) keep(path string, last, next []byte) {
 	both := slices.Concat(last, []byte("\n"), next)
@@ -152,6 +146,6 @@ func (h *Witness) keep(path string, last, next []byte) {
 	if err == nil && (filepath.Ext(path) == forked || bytes.Equal(had, both)) {
 		return
 	}
-	err = h.write(path, both)
+	err = h.o.Write(path, both)
 	h.o.Log.Error("the log does not go on from what was cosigned", "cosigned", string(last), "refused", string(next), "file", path, "error", err)
 }

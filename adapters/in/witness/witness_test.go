@@ -418,21 +418,6 @@ func TestNothingIsCosignedThatIsNotKept(t *testing.T) {
 	}
 }
 
-// A file has its name after a loss of power only if the folder was synced.
-func TestNothingIsCosignedBeforeTheFolderIsSynced(t *testing.T) {
-	h, err := witness.New(options(t, t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Unlock() // so that it cannot be
-	s := evidence.Submission{Checkpoint: new(tree).add("a").signed(t, 0)}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/add-checkpoint", bytes.NewReader(s.Text())))
-	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "— ") {
-		t.Errorf("answered is %d %s", w.Code, w.Body)
-	}
-}
-
 func TestBodiesAreBounded(t *testing.T) {
 	h, err := witness.New(options(t, t.TempDir()))
 	if err != nil {
