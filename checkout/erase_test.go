@@ -205,6 +205,12 @@ func TestRetention(t *testing.T) {
 		{"agreed, on the next day", confirmed, both, seven(last, 1), true},
 		{"agreed and erased on request, whose salt is left", confirmed.Erase(noon), both, seven(last, 1), true},
 		{"agreed and erased on request, before that", confirmed.Erase(noon), both, seven(last, 1).Add(-time.Millisecond), false},
+		{"withdrawn, whose mandate lives", set(confirmed, func(c *checkout.Checkout) {
+			c.End.At, c.Setup.BillingRequestID, c.Setup.Mandate = noon, "BRQ1", checkout.MandateActive
+		}), both, noon.AddDate(99, 0, 0), false},
+		{"withdrawn, whose mandate has ended", set(confirmed, func(c *checkout.Checkout) {
+			c.End.At, c.Setup.BillingRequestID, c.Setup.Mandate = noon, "BRQ1", checkout.MandateCancelled
+		}), both, noon.AddDate(99, 0, 0), true},
 		{"agreed, where only abandoned ones are limited", confirmed, checkout.Retention{AbandonedDays: 90}, noon.AddDate(99, 0, 0), false},
 		{"a record that cannot be", set(confirmed, func(c *checkout.Checkout) { c.Intent.Plan.Frequency = "" }), both, noon.AddDate(99, 0, 0), false},
 	} {
