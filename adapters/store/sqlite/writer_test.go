@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // held is a store whose writer is busy with one write until release is called, so that a test decides which writes are
@@ -191,6 +193,22 @@ func TestCallerWhoGivesUpDuringAWriteLearnsThatItWasMade(t *testing.T) {
 	}
 	if got := h.notes(t); !slices.Equal(got, []string{"made"}) {
 		t.Errorf("stored %q", got)
+	}
+}
+
+// What is written to a file that is moved just then is not acknowledged: the file that is opened next may not have it.
+func TestWriteDuringWhichTheFileIsMovedIsNotAcknowledged(t *testing.T) {
+	h := hold(t)
+	path := h.path
+	outcome := h.ask(t.Context(), func(ctx context.Context, tx *tx) error {
+		return errors.Join(note("moved")(ctx, tx), os.Rename(path, path+".away"))
+	})
+	h.release()
+	if err := <-outcome; !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("the write is answered %v, want ErrBusy", err)
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
 	}
 }
 
