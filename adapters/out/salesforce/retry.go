@@ -2,7 +2,6 @@ package salesforce
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"net/http"
 	"time"
@@ -38,7 +37,7 @@ func repeatedly[T any](ctx context.Context, c *CRM, do func() (T, error)) (T, er
 		if attempt == maxAttempts || !again {
 			return result, err
 		}
-		wait := outbound.Jitter(rand.Reader, firstPause<<(attempt-1))
+		wait := outbound.Jitter(c.options.Rand, firstPause<<(attempt-1))
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || !c.pause(ctx, wait) {
 			return result, ended(ctx, err)
 		}

@@ -21,9 +21,11 @@ package salesforce
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/rsa"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -51,6 +53,7 @@ type Options struct {
 	Transport http.RoundTripper // http.DefaultTransport's settings if nil
 	Retried   func(Retry)       // called with each retry, by several goroutines at once, for a metric; may be nil
 	Now       func() time.Time  // time.Now if nil
+	Rand      io.Reader         // crypto/rand.Reader if nil
 }
 
 // CRM implements ports.CRM. It is safe for concurrent use.
@@ -97,6 +100,9 @@ func (o Options) complete() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
 	}
 	return o
 }
