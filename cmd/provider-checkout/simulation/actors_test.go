@@ -65,17 +65,29 @@ func (a *actor) request(act func(context.Context, *process)) func() {
 	return func() {
 		ctx, giveUp := context.WithTimeout(context.Background(), patience)
 		defer giveUp()
-		done := make(chan struct{})
-		a.actors.Go(func() {
-			defer close(done)
-			act(ctx, p)
-		})
 		select {
-		case <-done:
+		case <-a.asks(p, func() { act(ctx, p) }):
 		case <-ctx.Done():
 			a.saw("a client gave up")
 		}
 	}
+}
+
+// asks makes a request at a process, which is over once that has answered, or was killed.
+func (w *world) asks(p *process, request func()) (over chan struct{}) {
+	over, answered := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(answered)
+		request()
+	}()
+	w.actors.Go(func() {
+		defer close(over)
+		select {
+		case <-answered:
+		case <-p.gone:
+		}
+	})
+	return over
 }
 
 // client draws what the provider's backend or the payer of an order does next.
@@ -159,17 +171,24 @@ func (a *actor) fate() (string, func()) {
 
 // mandate has a mandate reach a status, and a process notified of that.
 func (a *actor) mandate(n int, to checkout.MandateStatus, notified bool) {
-	all := a.bank.all()
+	var all []checkout.Checkout
+	for _, r := range a.model.records() {
+		if r.Checkout.Setup.MandateID != "" {
+			all = append(all, r.Checkout)
+		}
+	}
 	if len(all) == 0 {
 		return
 	}
-	id := all[n%len(all)]
+	c := all[n%len(all)]
+	id := c.Setup.BillingRequestID
+	a.model.dies(c, to)
 	a.bank.move(id, to)
 	a.saw("a mandate became " + string(to))
 	if notified { // or else a look finds out
 		p := a.at(n)
 		m := checkout.Notification{ID: fmt.Sprint("EV", a.Uint64()), Received: p.Now().UTC(), BillingRequestID: id}
-		a.actors.Go(func() { a.model.noPanic(p, p.Notified(context.Background(), []checkout.Notification{m})) })
+		a.asks(p, func() { a.model.noPanic(p, p.Notified(context.Background(), []checkout.Notification{m})) })
 	}
 }
 
@@ -210,9 +229,9 @@ func (a *actor) spy() (string, func()) {
 			c, p := r.Checkout, a.at(slot)
 			if c.Status == checkout.Reserved {
 				a.saw("a reserved checkout was looked for")
-				a.actors.Go(func() { a.model.lookAt(context.Background(), p, c.ProviderCode, c.ID) })
+				a.asks(p, func() { a.model.lookAt(context.Background(), p, c.ProviderCode, c.ID) })
 			} else {
-				a.actors.Go(func() { a.model.strangerLooksAt(p, c) })
+				a.asks(p, func() { a.model.strangerLooksAt(p, c) })
 			}
 		}
 	}
@@ -266,7 +285,7 @@ func (o *order) email() string { return strings.ToLower(o.provider+"."+o.id) + "
 func (m *model) create(o *order, r *rand.Rand) checkout.Create {
 	cmd := o.create(r.IntN(4) == 0)
 	cmd.RequestID = fmt.Sprint("req_", r.Uint64())
-	if name := []string{"Ngata", "Ngata", "Ngata", "Ngata", "Refused", "Ruled"}[r.IntN(6)]; name != "Ngata" && m.plan.outside {
+	if name := []string{"Ngata", "Ngata", "Ngata", "Ngata", "Refused", "Ruled"}[r.IntN(6)]; name != "Ngata" && m.plan.outside && !m.plan.org {
 		cmd.LastName = checkout.Some(name)
 	}
 	if r.IntN(4) == 0 {

@@ -26,15 +26,16 @@ type model struct {
 	*world
 	zone *time.Location
 
-	lock    sync.Mutex // guards everything below
-	orders  []*order
-	bodies  map[string][]byte // of the events that were sent, by id
-	notices map[string]string // the subjects of the notices that were sent, by id
-	polled  bool              // every order was polled after calm
-	faults  []string          // what may not be
-	known   map[string]bool   // requests that reserved a checkout, or decided a confirm, and know it
-	held    map[string]held   // by job, the lease that was granted last
-	seals   [][]byte          // the checkpoints that were kept
+	lock     sync.Mutex // guards everything below
+	orders   []*order
+	bodies   map[string][]byte // of the events that were sent, by id
+	notices  map[string]string // the subjects of the notices that were sent, by id
+	polled   bool              // every order was polled after calm
+	faults   []string          // what may not be
+	known    map[string]bool   // requests that reserved a checkout, or decided a confirm, and know it
+	mandates map[string]string // their billing requests
+	held     map[string]held   // by job, the lease that was granted last
+	seals    [][]byte          // the checkpoints that were kept
 }
 
 // held is a lease.
@@ -53,6 +54,7 @@ type order struct {
 	confirmed   *checkout.Confirmation
 	confirmedAt time.Time
 	setUp       time.Time                // since when the direct debit is; zero before
+	died        bool                     // a mandate of the order has ended at some time
 	refused     map[checkout.Intent]bool // by a 409 because of another intent
 	cancelled   time.Time                // when that was answered; zero before
 	withdrawn   bool                     // was answered
@@ -60,7 +62,7 @@ type order struct {
 }
 
 func newModel(w *world) *model {
-	m := &model{world: w, bodies: map[string][]byte{}, notices: map[string]string{}, known: map[string]bool{}, held: map[string]held{}}
+	m := &model{world: w, bodies: map[string][]byte{}, notices: map[string]string{}, known: map[string]bool{}, mandates: map[string]string{}, held: map[string]held{}}
 	m.zone, _ = service.NewZealand()
 	for n := range w.plan.orders {
 		for _, provider := range []string{"KOWHAI", "RATA"} {
@@ -293,22 +295,29 @@ func (m *model) confirmAt(ctx context.Context, p *process, o *order, cmd checkou
 		m.sawAnswer("confirm", "ended")
 	case checkout.Refused(err, checkout.CodeConflict) && !fits:
 		m.sawAnswer("confirm", "conflict")
-	case checkout.Refused(err, checkout.CodeSetupIncomplete) && (o.setUp.IsZero() || began.Before(o.setUp) || m.hasDied(o)):
+	case checkout.Refused(err, checkout.CodeSetupIncomplete) && (o.setUp.IsZero() || began.Before(o.setUp) || o.died):
 		m.sawAnswer("confirm", "setup incomplete")
 	default:
 		m.mayFail("confirm", o.name, began, err)
 	}
 }
 
-// hasDied reports whether a mandate of an order has ended at some time.
-func (m *model) hasDied(o *order) bool {
-	m.bank.mu.Lock()
-	defer m.bank.mu.Unlock()
-	return m.bank.died[o.name]
+// dies notes that the mandate of a checkout ends.
+func (m *model) dies(c checkout.Checkout, to checkout.MandateStatus) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	for _, o := range m.orders {
+		if o.provider == c.ProviderCode && o.id == c.OrderID && to.Dead() {
+			o.died = true
+		}
+	}
 }
 
 // complete reports whether the CRM has completed the enrolment of an order.
 func (m *model) complete(o *order) bool {
+	if m.plan.org {
+		return m.closed(o.first.Checkout.Records.OpportunityID)
+	}
 	return slices.ContainsFunc(m.crm.Enrolments(), func(e memory.CRMEnrolment) bool {
 		return e.Enrolment.OrderID == o.id && e.Enrolment.ProviderCode == o.provider && e.Completions == 1
 	})
@@ -475,10 +484,21 @@ func (m *model) follows(p *process, was, next checkout.Checkout) {
 		was.Erased() && (!next.Erased() || next.Student != checkout.Student{}),
 		next.Setup.Try < was.Setup.Try,
 		next.Setup.Try == was.Setup.Try && next.Setup.BillingRequestID != "" && next.Setup.MandateSince.Before(was.Setup.MandateSince),
-		next.Setup.MandateID != "" && next.Setup.MandateID != "MD-"+next.Setup.BillingRequestID,
+		!m.belongs(next.Setup),
 		next.Status == checkout.Confirmed && was.Status != checkout.Confirmed && next.Setup.MandateID == "":
 		m.fault("%s has %+v follow %+v", p.name, next, was)
 	}
+}
+
+// belongs reports whether the mandate of a setup was never that of another.
+func (m *model) belongs(s checkout.Setup) bool {
+	if s.MandateID == "" || s.BillingRequestID == "" {
+		return true
+	}
+	if m.mandates[s.MandateID] == "" {
+		m.mandates[s.MandateID] = s.BillingRequestID
+	}
+	return m.mandates[s.MandateID] == s.BillingRequestID
 }
 
 // answers notes that a process was answered that its change is stored: of all requests for an order that one answers that it is new

@@ -3,8 +3,6 @@ package simulation_test
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -129,24 +127,26 @@ func (c crm) Ready(ctx context.Context) error {
 	return err
 }
 
-// bank is the processor: what payers have done there, and what becomes of their mandates.
-type bank struct {
-	mu       sync.Mutex
-	requests map[string]checkout.Observation // by billing request
-	of       map[string]string               // the order of each
-	died     map[string]bool                 // orders of which a mandate has ended at some time
+// bank is what payers have done at the processor, and what becomes of their mandates.
+type bank interface {
+	finish(url string) (open bool)             // a payer gives the authority on the page of a billing request, which may be open no more
+	move(id string, to checkout.MandateStatus) // the mandate of a billing request reaches a status now
+	seen(id string) checkout.Observation       // of a billing request
 }
 
-func newBank() *bank {
-	return &bank{requests: map[string]checkout.Observation{}, of: map[string]string{}, died: map[string]bool{}}
+// nearBank is a bank in memory.
+type nearBank struct {
+	mu       sync.Mutex
+	requests map[string]checkout.Observation // by billing request
 }
+
+func newNearBank() *nearBank { return &nearBank{requests: map[string]checkout.Observation{}} }
 
 const page = "https://bank.example/"
 
 var notBegun = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 
-// finish is a payer who gives the authority on the page of a billing request. It reports whether that was open.
-func (b *bank) finish(url string) bool {
+func (b *nearBank) finish(url string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := strings.TrimPrefix(url, page)
@@ -159,33 +159,25 @@ func (b *bank) finish(url string) bool {
 	return true
 }
 
-// move has a mandate reach a status now.
-func (b *bank) move(id string, to checkout.MandateStatus) {
+func (b *nearBank) move(id string, to checkout.MandateStatus) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if seen := b.requests[id]; seen.BillingRequest == checkout.BillingFulfilled && seen.Mandate != to {
 		seen.Mandate, seen.MandateSince = to, time.Now().UTC().Truncate(time.Millisecond)
 		b.requests[id] = seen
-		b.died[b.of[id]] = b.died[b.of[id]] || to.Dead()
 	}
 }
 
-// seen returns the state of a billing request.
-func (b *bank) seen(id string) checkout.Observation {
+func (b *nearBank) seen(id string) checkout.Observation {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.requests[id]
 }
 
-// all returns the ids of the billing requests, in order.
-func (b *bank) all() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Sorted(maps.Keys(b.requests))
-}
-
-// processor is the bank as one process reaches it.
+// processor is a near bank as one process reaches it.
 type processor struct{ p *process }
+
+func (b processor) bank() *nearBank { return b.p.world.bank.(*nearBank) }
 
 func (b processor) Info() checkout.ProcessorInfo {
 	return checkout.ProcessorInfo{Name: "simulated", Environment: catalogue.Sandbox, PageOrigins: []string{"https://bank.example"}}
@@ -200,15 +192,12 @@ func (b processor) Ready(ctx context.Context) error {
 }
 
 func (b processor) Begin(ctx context.Context, s checkout.SetupStart) (checkout.BillingRequest, error) {
-	id, bank := "BR-"+s.Key, b.p.world.bank
+	id, bank := "BR-"+s.Key, b.bank()
 	err := b.do(ctx, "Begin "+s.Key, func(context.Context) error {
 		bank.mu.Lock()
 		defer bank.mu.Unlock()
 		if _, made := bank.requests[id]; !made {
 			bank.requests[id] = notBegun
-			if c, err := b.p.world.store.Checkout(context.Background(), s.CheckoutID); err == nil {
-				bank.of[id] = c.ProviderCode + " " + c.OrderID
-			}
 		}
 		return nil
 	})
@@ -221,7 +210,7 @@ func (b processor) Begin(ctx context.Context, s checkout.SetupStart) (checkout.B
 func (b processor) Observe(ctx context.Context, q checkout.SetupQuery) (seen checkout.Observation, err error) {
 	id := q.Setup.BillingRequestID
 	err = b.do(ctx, "Observe "+id, func(context.Context) error {
-		if seen = b.p.world.bank.seen(id); seen.BillingRequest == "" {
+		if seen = b.bank().seen(id); seen.BillingRequest == "" {
 			return errors.New("there is no such billing request")
 		}
 		return nil
@@ -233,7 +222,7 @@ func (b processor) Observe(ctx context.Context, q checkout.SetupQuery) (seen che
 }
 
 func (b processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
-	id, bank := q.Setup.BillingRequestID, b.p.world.bank
+	id, bank := q.Setup.BillingRequestID, b.bank()
 	return b.do(ctx, "Cancel "+id, func(context.Context) error {
 		bank.mu.Lock()
 		defer bank.mu.Unlock()

@@ -166,7 +166,7 @@ func checkSometimes(t *testing.T, total map[string]int) {
 
 // A seed leads to the same schedule whenever it is played.
 func TestASeedReplays(t *testing.T) {
-	for seed := range uint64(testlevel.Of(20, 200)) {
+	for seed := range uint64(testlevel.Runs(t, testlevel.Of(20, 200))) {
 		once := play(t, seed, nil, true)
 		if again := play(t, seed, nil, true); again.traced != once.traced {
 			at := 0

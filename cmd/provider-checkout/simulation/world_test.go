@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -25,6 +26,8 @@ import (
 type plan struct {
 	processes int
 	outside   bool           // the CRM is outside of the store
+	org       bool           // and it is Salesforce
+	far       bool           // the processor is GoCardless
 	mail      bool           // payers are notified
 	server    bool           // the clock of the store decides, and every process has its own; otherwise all have one machine's
 	clocks    bool           // clocks are wrong
@@ -42,7 +45,8 @@ type world struct {
 	left              map[string]bool // decisions that are left out
 	store             *memory.Store
 	crm               *memory.CRM
-	bank              *bank
+	bank              bank
+	org               *salesforcetest.Simulator
 	ring              checkout.Keyring
 	keys              evidence.Keys
 	model             *model
@@ -71,7 +75,7 @@ var evidenceKey = sync.OnceValue(func() string {
 })
 
 func newWorld(seed uint64, left map[string]bool, telling bool) *world {
-	w := &world{seed: seed, left: left, telling: telling, began: time.Now(), store: memory.New(), crm: memory.NewCRM(catalogue.Sandbox), bank: newBank(),
+	w := &world{seed: seed, left: left, telling: telling, began: time.Now(), store: memory.New(), crm: memory.NewCRM(catalogue.Sandbox),
 		draws: map[string]drawn{}, struck: map[string]int{}, seen: map[string]int{}}
 	w.arrived = make(chan struct{}, 1)
 	var err error
@@ -84,6 +88,13 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 	r, _ := w.chance("plan")
 	w.plan = plan{processes: 1 + r.IntN(3), outside: r.IntN(3) > 0, mail: r.IntN(2) == 0, server: r.IntN(2) == 0, clocks: r.IntN(3) == 0,
 		orders: 1 + r.IntN(2), rates: drawRates(r)}
+	w.plan.org, w.plan.far, w.bank = w.plan.outside && r.IntN(8) == 0, r.IntN(8) == 0, newNearBank()
+	if w.plan.org {
+		w.org = w.newOrg()
+	}
+	if w.plan.far {
+		w.bank = w.newFarBank()
+	}
 	w.storm = w.began.Add(2 * time.Second)
 	w.calm = w.storm.Add(between(r, 5*time.Second, 60*time.Second))
 	w.drawPartitions(r)
@@ -152,6 +163,7 @@ type process struct {
 	name  string
 	slot  int
 	end   context.CancelFunc
+	gone  chan struct{} // closed once the process was killed
 
 	// The lock of the turns guards everything below.
 	dead    bool
@@ -169,8 +181,15 @@ func (w *world) start(slot, generation int) {
 		Printer: p, Sender: p, Now: p.Now, Rand: p, Checkpoint: p.keep,
 		Report: func(_ context.Context, f service.Failure) { w.model.reported(p, f) },
 		Count:  func(o service.Count, _ string) { w.saw(string(o)) }}
-	if w.plan.outside {
+	switch {
+	case w.plan.org:
+		c.CRM = w.salesforce(p)
+	case w.plan.outside:
 		c.CRM = crm{w.crm, p}
+	}
+	if bank, far := w.bank.(*farBank); far {
+		processor := w.gocardless(p, bank)
+		c.Processor, c.Tasks = processor, []service.Task{p.reconcile(processor)}
 	}
 	if w.plan.mail {
 		c.Notifier = p
@@ -193,7 +212,7 @@ func (w *world) start(slot, generation int) {
 // newProcess returns a process without a service. Its clock is wrong, if clocks are and it is its own.
 func (w *world) newProcess(name string, slot int) *process {
 	r, _ := w.chance("process " + name)
-	p := &process{world: w, name: name, slot: slot, random: r, end: func() {}}
+	p := &process{world: w, name: name, slot: slot, random: r, end: func() {}, gone: make(chan struct{})}
 	if w.plan.clocks && w.plan.server && w.decides("the clock of "+name+" is wrong") {
 		p.own.ahead = drawStep(r)
 	}
@@ -259,6 +278,7 @@ func (p *process) kill(r *rand.Rand) {
 	if again {
 		return
 	}
+	close(p.gone)
 	p.end()
 	after := between(r, 0, 10*time.Second)
 	w.actors.Go(func() {
@@ -297,6 +317,9 @@ func (w *world) run() played {
 			w.at(slot).end()
 		}
 		w.processes.Wait()
+		if bank, far := w.bank.(*farBank); far {
+			bank.Close()
+		}
 		w.mu.Lock()
 		w.over = true
 		w.mu.Unlock()

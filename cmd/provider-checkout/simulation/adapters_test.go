@@ -1,0 +1,205 @@
+package simulation_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// In some worlds the real adapters reach the simulators of GoCardless and Salesforce, request by request.
+
+const (
+	farToken  = "token"
+	farSecret = "secret-of-the-simulation"
+)
+
+// wire has the requests of a process reach a simulator. The requests of nil go through whatever happens.
+type wire struct {
+	p       *process
+	to      string
+	handler http.Handler
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t wire) RoundTrip(req *http.Request) (res *http.Response, err error) {
+	var body []byte
+	if req.Body != nil {
+		if body, err = io.ReadAll(req.Body); err != nil {
+			return nil, err
+		}
+	}
+	serve := func(ctx context.Context) error {
+		answer, again := httptest.NewRecorder(), req.Clone(ctx)
+		again.Body, again.Host, again.RequestURI = io.NopCloser(bytes.NewReader(body)), req.URL.Host, req.URL.RequestURI()
+		t.handler.ServeHTTP(answer, again)
+		res = answer.Result()
+		return ctx.Err()
+	}
+	if t.p == nil {
+		return res, cmpError(serve(req.Context()), err)
+	}
+	err = t.p.do(req.Context(), call{to: t.to, name: req.Method + " " + req.URL.Path, takes: 100 * time.Millisecond, limit: 40 * time.Second,
+		reads: req.Method == http.MethodGet, effect: serve})
+	switch {
+	case errors.Is(err, ports.ErrBusy):
+		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+	case err != nil:
+		return nil, err
+	}
+	return res, nil
+}
+
+// seeded is the randomness of a simulator.
+type seeded struct{ *rand.Rand }
+
+func (s seeded) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(s.Uint32())
+	}
+	return len(b), nil
+}
+
+// farBank is GoCardless.
+type farBank struct {
+	*gocardlesstest.Simulator
+	direct *gocardless.Processor
+}
+
+func (w *world) newFarBank() *farBank {
+	r, _ := w.chance("GoCardless")
+	b := &farBank{Simulator: gocardlesstest.New(gocardlesstest.Options{Token: farToken, RateLimit: -1, Rand: seeded{r}})}
+	b.direct = w.gocardless(nil, b)
+	return b
+}
+
+// gocardless returns the processor of a process.
+func (w *world) gocardless(p *process, b *farBank) *gocardless.Processor {
+	o := gocardless.Options{Environment: catalogue.Sandbox, Token: farToken, URL: "http://localhost:1", RequestsPerMinute: 600_000,
+		Transport: wire{p, "bank", b}, Now: time.Now, Rand: seeded{rand.New(rand.NewPCG(w.seed, 1))}}
+	if p != nil {
+		o.Now, o.Rand = p.Now, p
+	}
+	processor, err := gocardless.New(o)
+	if err != nil {
+		panic(err) // of the options above
+	}
+	return processor
+}
+
+// reconcile returns the task that reads GoCardless' list of events.
+func (p *process) reconcile(processor *gocardless.Processor) service.Task {
+	receiver, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: processor, Secrets: [][]byte{[]byte(farSecret)}, Now: p.Now,
+		Notified: func(ctx context.Context, all []checkout.Notification) error { return p.Notified(ctx, all) },
+		Report:   func(_ context.Context, err error) { p.world.model.noPanic(p, err) }})
+	if err != nil {
+		panic(err) // of the options above
+	}
+	return service.Task{Kind: checkout.JobReconcile, Run: receiver.Reconcile}
+}
+
+func (b *farBank) finish(url string) bool {
+	_, err := b.Complete(url, gocardlesstest.Payer{Holder: "A NGATA"})
+	return err == nil
+}
+
+func (b *farBank) move(id string, to checkout.MandateStatus) { _ = b.MoveMandate(id, string(to), "") }
+
+func (b *farBank) seen(id string) checkout.Observation {
+	seen, err := b.direct.Observe(context.Background(), checkout.SetupQuery{Setup: checkout.Setup{BillingRequestID: id}})
+	if err != nil && id != "" {
+		panic(err) // nothing is in the way
+	}
+	return seen
+}
+
+// newOrg returns an organisation at Salesforce.
+func (w *world) newOrg() *salesforcetest.Simulator {
+	r, _ := w.chance("Salesforce")
+	return salesforcetest.New(salesforcetest.Options{ClientID: "client", ClientSecret: farSecret, Sandbox: true, Rand: seeded{r}})
+}
+
+// salesforce returns the CRM of a process.
+func (w *world) salesforce(p *process) *salesforce.CRM {
+	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: "http://localhost:2", ClientID: "client", ClientSecret: farSecret,
+		Transport: wire{p, "crm", w.org}, Now: p.Now, Rand: p})
+	if err != nil {
+		panic(err) // of the options above
+	}
+	return crm
+}
+
+// The objects of an organisation, by the state of an enrolment.
+var (
+	openObjects     = []string{"Contact", "Opportunity", "OpportunityContactRole", "Direct_Debit_Authority__c"}
+	completeObjects = []string{"Payment_Plan_Agreement__c"}
+)
+
+// closed reports whether Salesforce has completed an enrolment, which may have ended since.
+func (w *world) closed(opportunity string) bool {
+	return slices.ContainsFunc(w.org.Journal(), func(e salesforcetest.Entry) bool {
+		return e.ID == opportunity && e.Fields["StageName"] == "Closed Won"
+	})
+}
+
+// judgeOrg judges what Salesforce has: of each checkout one record of each object, with the ids on record, completed once and ended once.
+func (m *model) judgeOrg(all []checkout.CheckoutRecord) {
+	found, times := map[string]map[string]string{}, map[string]int{}
+	for _, object := range append(openObjects, completeObjects...) {
+		for _, r := range m.org.Records(object) {
+			found[r["Id"]] = r
+		}
+	}
+	for _, e := range m.org.Journal() {
+		for _, field := range e.Changed {
+			if value := e.Fields[field]; value != "" {
+				times[e.ID+" "+field+" "+value]++
+			}
+		}
+	}
+	confirmed := 0
+	for _, r := range all {
+		c, done := r.Checkout, r.Checkout.Confirmation
+		won, ended := times[c.Records.OpportunityID+" StageName Closed Won"], 0
+		if c.Status == checkout.Confirmed {
+			confirmed++
+		}
+		for change := range times {
+			if strings.HasPrefix(change, c.Records.OpportunityID+" Ended_At__c ") || strings.HasPrefix(change, c.Records.DDAID+" Ended_At__c ") {
+				ended += times[change]
+			}
+		}
+		switch authority := found[c.Records.DDAID]; {
+		case found[c.Records.ContactID] == nil, found[c.Records.OpportunityID] == nil, authority == nil:
+			m.fault("Salesforce lacks a record of %+v", c)
+		case (won == 1) != (c.Status == checkout.Confirmed), won > 1, (found[done.AgreementID] != nil) != (c.Status == checkout.Confirmed):
+			m.fault("Salesforce has completed %s %d times, which is %s with %+v", c.ID, won, c.Status, done)
+		case (ended == 1) != c.Ended(), ended > 1:
+			m.fault("Salesforce has %d ends of %s, which has ended %+v", ended, c.ID, c.End)
+		case c.Status == checkout.Confirmed && m.polled && !c.Erased() && authority["Mandate_Status__c"] != string(c.Setup.Mandate):
+			m.fault("Salesforce has the mandate %s of %s, which is %+v", authority["Mandate_Status__c"], c.ID, c.Setup)
+		}
+	}
+	for objects, want := range map[*[]string]int{&openObjects: len(all), &completeObjects: confirmed} {
+		for _, object := range *objects {
+			if n := len(m.org.Records(object)); n != want {
+				m.fault("Salesforce has %d records of %s, want %d", n, object, want)
+			}
+		}
+	}
+}
