@@ -127,7 +127,7 @@ func (c crm) Ready(ctx context.Context) error {
 	return err
 }
 
-// bank is what payers have done at the processor, and what becomes of their mandates.
+// bank knows what payers have done at the processor, and what becomes of their mandates.
 type bank interface {
 	finish(url string) (open bool)             // a payer gives the authority on the page of a billing request, which may be open no more
 	move(id string, to checkout.MandateStatus) // the mandate of a billing request reaches a status now
