@@ -296,7 +296,7 @@ func (m *model) sealed() {
 		return
 	}
 	nodes := func(positions []int64) ([][]evidence.Hash, error) { return m.store.EvidenceNodes(ctx, positions) }
-	var latest evidence.Checkpoint
+	var kept []evidence.Checkpoint
 	for _, signed := range m.seals {
 		c, err := m.keys.Open(signed)
 		if err == nil {
@@ -305,11 +305,16 @@ func (m *model) sealed() {
 		if err != nil {
 			m.fault("the log does not go on from a checkpoint that was kept: %v", err)
 		}
-		if latest = c; !m.plan.clocks {
-			log.Outside = &latest
-		}
+		kept, log.Outside = append(kept, c), &c
 	}
-	verdicts, forged, err := log.Audit(ctx, func(evidence.Entry, int64, bool) error { return nil })
+	verdicts, forged, err := log.Audit(ctx, func(e evidence.Entry, position int64, _ bool) error {
+		for _, c := range kept {
+			if evidence.Backdated(e, position, c) {
+				m.fault("entry %s at %d seems to be back-dated before the checkpoint of %d entries, which is complete for %d", e.ID, position, c.Size, c.Complete)
+			}
+		}
+		return nil
+	})
 	for _, r := range all {
 		if r.Agreement != nil && err == nil {
 			var of evidencelog.Record
@@ -325,5 +330,8 @@ func (m *model) sealed() {
 	}
 	if len(m.seals) > 0 {
 		m.saw("checkpoints were kept")
+	}
+	if newest.Size > 500 {
+		m.saw("a full batch was sealed")
 	}
 }

@@ -103,6 +103,9 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 	}
 	w.model = newModel(w)
 	w.configure()
+	if r.IntN(100) == 0 && w.decides("the log has more than a batch") {
+		w.crowd()
+	}
 	for slot := range w.plan.processes {
 		w.slots = append(w.slots, nil)
 		w.start(slot, 0)
@@ -117,6 +120,16 @@ func (w *world) configure() {
 	})
 	if err != nil {
 		panic(err) // memory
+	}
+}
+
+// crowd has more entries wait than a process seals at once.
+func (w *world) crowd() {
+	for n := range 520 {
+		entry := evidence.OfOperation(fmt.Sprint(n), evidence.Operation{At: w.began, Operator: "Ana", Name: "keys list"})
+		if err := w.store.RecordEvidence(context.Background(), w.ring.Attest(entry)); err != nil {
+			panic(err) // memory
+		}
 	}
 }
 
