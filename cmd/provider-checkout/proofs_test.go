@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
@@ -175,35 +174,38 @@ func TestThreeVerifiersAgreeOnEveryProof(t *testing.T) {
 // The page holds the proof to a receipt and to a checkpoint that was kept, and names what contradicts it.
 func TestPageChecksReceiptsAndKeptCheckpoints(t *testing.T) {
 	testlevel.Full(t)
-	private := privateKey(t)
-	signer, err := note.NewSigner(private)
-	if err != nil {
-		t.Fatal(err)
+	record := `{"kind":"agreement","agreement_number":"PPA-1","log_size":1}`
+	head, nodes := evidence.Head{}, [][]evidence.Hash{}
+	for _, leaf := range []string{`{"leaf":0}`, `{"leaf":1}`, `{"leaf":2}`, record} {
+		nodes = append(nodes, head.Append([]byte(leaf)))
 	}
-	record := `{"kind":"agreement","agreement_number":"PPA-1"}`
-	head := evidence.Head{}
-	nodes := head.Append([]byte(record))
-	signed := func(size int64, root evidence.Hash, keys evidence.Keys) string {
-		text, err := keys.Sign(evidence.Checkpoint{Size: size, Root: root, At: time.Date(2027, time.January, 15, 3, 12, 5, 0, time.UTC)})
+	signed := func(size, complete int64, root evidence.Hash, keys evidence.Keys) string {
+		at := time.Date(2027, time.January, 15, 3, 12, 5, 0, time.UTC)
+		text, err := keys.Sign(evidence.Checkpoint{Size: size, Root: root, At: at, Complete: complete})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(text)
 	}
 	keys := testKeys(t)
-	proof, err := evidence.Prove([]byte(record), 0, []byte(signed(1, head.Root(), keys)), evidence.Checkpoint{Size: 1, Root: head.Root()},
-		func([]int64) ([][]evidence.Hash, error) { return [][]evidence.Hash{nodes}, nil })
+	newest := signed(4, 4, head.Root(), keys)
+	proof, err := evidence.Prove([]byte(record), 3, []byte(newest), evidence.Checkpoint{Size: 4, Root: head.Root()},
+		func(positions []int64) (list [][]evidence.Hash, _ error) {
+			for _, p := range positions {
+				list = append(list, nodes[p])
+			}
+			return list, nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
 	receipt := func(number, leaf string) string {
-		text := fmt.Sprintf("provider-checkout-receipt-v1 %s %s 2027-01-15T03:12:05.006Z 2027-01-15T04:12:05.006Z %s+%08x",
-			number, tlog.RecordHash([]byte(leaf)), signer.Name(), signer.KeyHash())
-		signature, err := signer.Sign([]byte(text))
+		at := time.Date(2027, time.January, 15, 3, 12, 5, 6_000_000, time.UTC)
+		text, err := keys.Receipt(evidence.ReceiptOf(number, evidence.Entry{At: at, Leaf: []byte(leaf)}, time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return text + " " + base64.StdEncoding.EncodeToString(signature)
+		return text
 	}
 	good := receipt("PPA-1", record)
 	foreign, err := evidence.NewKey("evidence.test", [32]byte{2})
@@ -221,11 +223,13 @@ func TestPageChecksReceiptsAndKeptCheckpoints(t *testing.T) {
 		{"a receipt of another record", receipt("PPA-1", `{"kind":"agreement"}`), "", "receipt false", "another record of this agreement, and both are signed"},
 		{"a receipt that was changed", strings.Replace(good, "T04:", "T05:", 1), "", "receipt false", "changed after it was signed"},
 		{"half of a receipt", good[:90], "", "receipt false", "a part of it is missing"},
-		{"a receipt of another key", strings.Replace(good, signer.Name()+"+", "other+", 1), "", "receipt false", "not signed with this public key"},
-		{"the same checkpoint", "", signed(1, head.Root(), keys), "kept true", "cannot have been changed since"},
-		{"a checkpoint of another size", "", signed(2, head.Root(), keys), "kept unknown", "agreements verify --checkpoint"},
-		{"a checkpoint of another log", "", signed(1, tlog.RecordHash([]byte("x")), keys), "kept false", "are of different logs, and both are signed"},
-		{"a checkpoint of another key", "", signed(1, head.Root(), other), "checkpoint false", "was not signed with this public key"},
+		{"a receipt of another key", strings.Replace(good, "evidence.test+", "other+", 1), "", "receipt false", "not signed with this public key"},
+		{"the same checkpoint", "", newest, "kept true", "cannot have been changed since"},
+		{"a later checkpoint", "", signed(5, 5, head.Root(), keys), "kept unknown", "agreements verify --checkpoint"},
+		{"a checkpoint from before the record", "", signed(2, 1, head.Root(), keys), "kept unknown", "agreements verify --checkpoint"},
+		{"a checkpoint that would have the record", "", signed(2, 2, head.Root(), keys), "kept false", "It was put into the log later."},
+		{"a checkpoint of another log", "", signed(4, 4, tlog.RecordHash([]byte("x")), keys), "kept false", "are of different logs, and both are signed"},
+		{"a checkpoint of another key", "", signed(4, 4, head.Root(), other), "checkpoint false", "was not signed with this public key"},
 		{"no checkpoint", "", "x", "checkpoint false", "The checkpoint that you kept cannot be read"},
 	} {
 		found := judgedByPage(t, []pageCase{{proofVector{Keys: []string{keys.Public()}, Proof: string(proof.Text())}, tt.receipt, tt.kept}})[0]

@@ -137,8 +137,8 @@ async function openNote(note, keys, what) {
   return { text, signer: first.name };
 }
 
-// openCheckpoint returns what a signed checkpoint says of a log: its name, size and root, and when that was. Later versions may add
-// lines, which a page that somebody kept does not know.
+// openCheckpoint returns what a signed checkpoint says of a log: its name, size and root, when that was, and for which size it is
+// complete. Later versions may add lines, which a page that somebody kept does not know.
 async function openCheckpoint(note, keys, what) {
   const { text, signer } = await openNote(note, keys, what);
   const [, origin, size, encoded, at] = /^(.+)\n(0|[1-9]\d{0,14})\n(.+)\ntime (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\n(?:.+\n)*$/.exec(text) ?? [];
@@ -146,7 +146,7 @@ async function openCheckpoint(note, keys, what) {
   if (origin !== signer || root?.length !== 32 || Number.isNaN(Date.parse(at))) {
     throw new Fault("checkpoint", `The ${what} is signed, and it is no checkpoint of an evidence log.`);
   }
-  return { origin, size: Number(size), root, at };
+  return { origin, size: Number(size), root, at, complete: Number(/^complete (\d{1,15})$/m.exec(text)?.[1] ?? 0) };
 }
 
 // rootOf returns the root of a tree of that size which has the leaf at the position, as the path says (RFC 9162, section 2.1.3.2);
@@ -185,7 +185,7 @@ async function verifyProof({ proof: file, keys: keyText, pdf, receipt, kept }) {
     Object.assign(result, { proof, checkpoint });
     if (pdf) await checkPDF(proof.record, pdf, find);
     if (receipt) await checkReceipt(receipt, proof, keys, find);
-    if (kept) await checkKept(decoded(kept) ?? "", checkpoint, keys, find);
+    if (kept) await checkKept(decoded(kept) ?? "", checkpoint, proof, keys, find);
   } catch (fault) {
     if (!(fault instanceof Fault)) throw fault;
     find(fault.code, false, fault.message);
@@ -224,9 +224,13 @@ async function checkReceipt(text, { leaf, record }, keys, find) {
   find("receipt", true, `The receipt of ${instant(at)} is of this record. It promised that the record is in the log by ${instant(until)}.`);
 }
 
-// checkKept compares a checkpoint that the reader kept with the one in the proof.
-async function checkKept(note, checkpoint, keys, find) {
+// checkKept compares a checkpoint that the reader kept with the one in the proof, and with the size of the log that the record had seen.
+async function checkKept(note, checkpoint, { record, position }, keys, find) {
   const kept = await openCheckpoint(note, keys, "checkpoint that you kept");
+  if (kept.origin === checkpoint.origin && position >= kept.size && record.log_size < kept.complete) {
+    throw new Fault("kept", "The checkpoint that you kept does not have this record, and has every record that is as old as this one says it is. " +
+      "It was put into the log later. Keep both files: they show it.");
+  }
   if (kept.size !== checkpoint.size || kept.origin !== checkpoint.origin) {
     find("kept", null, `The checkpoint that you kept is genuine, of ${kept.size} records on ${instant(kept.at)}. Whether the log still begins ` +
       "with them cannot be seen from these files: the operator’s command “agreements verify --checkpoint” shows it.");
