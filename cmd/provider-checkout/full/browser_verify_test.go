@@ -3,6 +3,7 @@ package full_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,8 @@ func TestBrowserThePayerChecksTheProof(t *testing.T) {
 	payer.accessible(axe)
 	pdf := payer.saves(`a[href*="agreement.pdf"]`, number+".pdf")
 	proof := payer.saves(proofLink, "agreement-"+number+".proof.json")
+	payer.click(`a[href*="dd-setup/agreement?"]`)
+	receipt := evaluate[string](payer, `[...document.querySelectorAll("p")].map(p => p.innerText).find(text => text.startsWith("provider-checkout-receipt-v1"))`)
 	origin := evaluate[string](payer, "location.origin")
 	payer.open(origin + "/verify")
 	kept := payer.saves("#keep a", "check-agreement.html")
@@ -63,6 +66,11 @@ func TestBrowserThePayerChecksTheProof(t *testing.T) {
 				p.verifies(proof, pdf, "This is proven", "Yes: The PDF is the document of this agreement, byte for byte.", number, "a test, no money moves", "Whose agreement it is")
 				p.accessible(axe)
 				p.picture("verify proven")
+				p.pastes("#receipt", receipt)
+				p.verifies(proof, pdf, "This is proven", "Yes: The receipt of ")
+				p.pastes("#receipt", strings.Replace(receipt, "PPA-", "PPB-", 1))
+				p.verifies(proof, pdf, "Something does not fit", "No: The receipt was changed after it was signed.")
+				p.pastes("#receipt", "")
 				p.verifies(proof, damagedPDF, "Something does not fit", "No: The PDF is not the document of this agreement, or it was changed.")
 				p.verifies(damagedProof, pdf, "Nothing is proven", "No: The record is not in the log that was signed")
 				p.verifies(damagedKey, pdf, "Nothing is proven", "No: The signature of the checkpoint in the proof does not fit")
@@ -103,7 +111,7 @@ func TestBrowserWithoutEd25519SaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.must("choose", chromedp.Do(p.ctx, chromedp.SetUploadFiles(chromedp.CSS("#proof"), []string{file})))
-		evaluate[string](p, `document.querySelector("#key").value = "a+00000000+key"`)
+		p.pastes("#key", "a+00000000+key")
 		p.press("#form button")
 		if p.focus() != "unable" || p.text("#verdict") != "" {
 			t.Errorf("the focus is on %q, the verdict %q", p.focus(), p.text("#verdict"))
@@ -132,6 +140,12 @@ func (p *tab) saves(selector, name string) (path string) {
 		p.t.Fatalf("the browser did not save %s", name)
 	}
 	return path
+}
+
+// pastes puts a text of one line into a field, in the place of what is there.
+func (p *tab) pastes(selector, text string) {
+	p.t.Helper()
+	evaluate[bool](p, fmt.Sprintf(`document.querySelector(%q).value = %q, document.querySelector(%[1]q).dispatchEvent(new Event("input", { bubbles: true }))`, selector, text))
 }
 
 // damagedAt returns a copy of a file in which the byte after a text is another one.
