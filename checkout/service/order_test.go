@@ -16,7 +16,7 @@ import (
 )
 
 // T43: processes whose clocks are hours apart record and seal, one after the other and both at once. A record may be prepared long
-// before it is stored, and there may be more records than fit in a batch. None is ever back-dated to the holder of any checkpoint.
+// before it is stored, and there may be more records than fit in a batch. No record is ever back-dated to the holder of any checkpoint.
 func TestNoHonestRecordIsBackdated(t *testing.T) {
 	var outdated, full, complete int
 	for seed := range uint64(testlevel.Of(4, 60)) {
@@ -28,12 +28,13 @@ func TestNoHonestRecordIsBackdated(t *testing.T) {
 			process := func(ahead time.Duration) *world {
 				c := w.config
 				c.Now = func() time.Time { return w.clock.now().Add(ahead) }
-				c.Checkpoint = func(_ context.Context, signed []byte) {
+				c.Checkpoint = func(_ context.Context, signed []byte) error {
 					mu.Lock()
 					defer mu.Unlock()
 					checkpoint, err := w.config.Evidence.Open(signed)
 					must(t, err)
 					kept = append(kept, checkpoint)
+					return nil
 				}
 				p := *w
 				p.config = c
