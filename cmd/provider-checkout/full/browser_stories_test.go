@@ -214,12 +214,14 @@ var stories = []struct {
 	}},
 }
 
-// What support, finance, compliance and engineers are asked for every day takes at most three presses from Today, on a phone too.
+// What support, finance, compliance and engineers are asked for every day takes at most three presses from Today, on a phone too and
+// without a script. The pages at which they end are accessible.
 func TestBrowserAnOperatorsStoriesTakeThreeClicks(t *testing.T) {
+	axe := axeSource(t)
 	started := startBrowser(t)
 	for _, on := range []screen{darkPhone, desktop} {
 		desk := deskURL.FindStringSubmatch(startDemo(t))[1]
-		p := newTab(t, started, on, false)
+		p := newTab(t, started, on, on == desktop) // where axe runs
 		for _, told := range stories {
 			s := &story{tab: p}
 			s.signIn(desk, told.person, told.role)
@@ -230,6 +232,10 @@ func TestBrowserAnOperatorsStoriesTakeThreeClicks(t *testing.T) {
 				t.Errorf("%s: %d clicks, want %d", told.name, s.clicks, told.clicks)
 			}
 			s.isNarrow()
+			s.picture(told.name)
+			if on == desktop {
+				s.accessible(axe)
+			}
 		}
 	}
 }
