@@ -75,8 +75,8 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 		want   []string
 	}{
 		{"done", false, func(t *testing.T, w *world, mail *postbox) {
-			mail.set(func(context.Context, checkout.PayerNotice) error { // slower than a receiver of events
-				time.Sleep(100 * time.Millisecond)
+			mail.set(func(context.Context, checkout.PayerNotice) error { // after the journal has that the payer came back
+				time.Sleep(1500 * time.Millisecond)
 				return nil
 			})
 			o := w.opened(t, "ORDER-1")
