@@ -35,6 +35,8 @@ func (t Trace) ID() string {
 
 // Child returns the trace as a span in it passes it on: with the span's id, which is never zero, as the parent.
 func (t Trace) Child(span [8]byte) Trace {
-	span[7] |= 1
+	if span == ([8]byte{}) {
+		span[7] = 1
+	}
 	return "00-" + Trace(t.ID()+"-"+hex.EncodeToString(span[:])) + t[len(t)-len("-00"):]
 }

@@ -83,7 +83,7 @@ func (s *server) serve(ctx context.Context) error {
 		return err
 	}
 	if s.collector != "" {
-		spans := otlp.New(otlp.Options{Endpoint: s.collector, Version: build().version, Report: reportSpans(log)})
+		spans := otlp.New(s.collector, build().version, log)
 		defer spans.Close()
 		s.span = spans.Begin
 	}
@@ -97,17 +97,6 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	s.announce(ctx, log, ln, private, recorded)
 	return served.Serve(ctx, ln, private)
-}
-
-// reportSpans returns the function that logs when a collector ceases to take spans, and when it takes them again.
-func reportSpans(log *slog.Logger) func(error) {
-	return func(err error) {
-		if err == nil {
-			log.Info("spans are exported again")
-			return
-		}
-		log.Warn("spans are lost", slog.Any("error", err))
-	}
 }
 
 // announce logs where the server listens, and what its operator should know of its settings.

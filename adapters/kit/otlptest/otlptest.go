@@ -2,24 +2,22 @@
 package otlptest
 
 import (
-	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// Span is a span as it was sent, with its ids in hexadecimal.
+// Span is a span as it was sent.
 type Span struct {
-	Name, Trace, ID, Parent string
-	Kind                    tracepb.Span_SpanKind
-	Failed                  bool
-	Attributes              map[string]string
+	Name, Trace, ID, Parent string // the ids in hexadecimal
+	Request, Failed         bool
+	Attributes              map[string]string // with the attributes of the program
 }
 
 // Collector keeps the spans that it is sent.
@@ -36,46 +34,33 @@ type Collector struct {
 func New(t testing.TB) *Collector {
 	t.Helper()
 	c := &Collector{status: http.StatusOK}
-	server := httptest.NewServer(c)
+	server := httptest.NewServer(http.HandlerFunc(c.take))
 	t.Cleanup(server.Close)
 	c.URL = server.URL
 	return c
 }
 
-// ServeHTTP takes spans at /v1/traces.
-func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
+func (c *Collector) take(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
 	var data tracepb.TracesData
-	if err != nil || proto.Unmarshal(body, &data) != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/traces" ||
-		r.Header.Get("Content-Type") != "application/x-protobuf" {
-		http.Error(w, "", http.StatusBadRequest)
+	if proto.Unmarshal(body, &data) != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
+		http.NotFound(w, r)
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls++
 	for _, of := range data.GetResourceSpans() {
-		for _, in := range of.GetScopeSpans() {
-			for _, s := range in.GetSpans() {
-				c.spans = append(c.spans, Span{s.GetName(), hex.EncodeToString(s.GetTraceId()), hex.EncodeToString(s.GetSpanId()),
-					hex.EncodeToString(s.GetParentSpanId()), s.GetKind(), s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR,
-					texts(s.GetAttributes(), of.GetResource().GetAttributes())})
+		for _, s := range of.GetScopeSpans()[0].GetSpans() {
+			span := Span{s.GetName(), fmt.Sprintf("%x", s.GetTraceId()), fmt.Sprintf("%x", s.GetSpanId()), fmt.Sprintf("%x", s.GetParentSpanId()),
+				s.GetKind() == tracepb.Span_SPAN_KIND_SERVER, s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR, map[string]string{}}
+			for _, a := range append(s.GetAttributes(), of.GetResource().GetAttributes()...) {
+				span.Attributes[a.GetKey()] = a.GetValue().String()
 			}
+			c.spans = append(c.spans, span)
 		}
 	}
 	w.WriteHeader(c.status)
-}
-
-func texts(lists ...[]*commonpb.KeyValue) map[string]string {
-	all := make(map[string]string)
-	for _, list := range lists {
-		for _, a := range list {
-			if all[a.GetKey()] = a.GetValue().GetStringValue(); all[a.GetKey()] == "" {
-				all[a.GetKey()] = a.GetValue().String()
-			}
-		}
-	}
-	return all
 }
 
 // AnswerWith sets the status of every answer.

@@ -1,10 +1,5 @@
 // Package otlp exports spans to an OpenTelemetry collector (OTLP over HTTP): of the requests that a service answers and of its
 // attempts at jobs. It never delays them: spans wait in memory, and are lost where there are too many or the collector is away.
-//
-//	exporter := otlp.New(otlp.Options{Endpoint: "http://127.0.0.1:4318", Version: version, Report: report})
-//	defer exporter.Close()
-//	svc, err := service.New(service.Config{…, Span: exporter.Begin})
-//	api := httpapi.New(svc, httpapi.Options{…, Span: exporter.Begin})
 package otlp
 
 import (
@@ -13,6 +8,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -41,34 +37,23 @@ const (
 	closeLimit  = 2 * time.Second // of the last one
 )
 
-// Options are the options of an exporter. Endpoint is required.
-type Options struct {
-	Endpoint string // URL of the collector, without the path /v1/traces
-	Version  string // of the program
-	// Report is called when the collector ceases to take spans, with the reason, and with nil when it takes them again. Optional.
-	Report func(error)
-}
-
 // Exporter exports spans. It is safe for concurrent use.
 type Exporter struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
 
-// New returns an exporter. It makes no connection until a span has ended.
-func New(o Options) *Exporter {
-	if o.Report == nil {
-		o.Report = func(error) {}
-	}
-	c := &collector{url: strings.TrimRight(o.Endpoint, "/") + "/v1/traces", report: o.Report,
-		client: http.Client{
-			Transport: outbound.NewTransport(callLimit), Timeout: callLimit,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+// New returns an exporter of the spans of a version of the program to the collector at a URL, to which /v1/traces is added. It makes
+// no connection until a span has ended. The log says when the collector ceases to take spans, and when it takes them again.
+func New(endpoint, version string, log *slog.Logger) *Exporter {
+	c := &collector{url: strings.TrimRight(endpoint, "/") + "/v1/traces", log: log, client: http.Client{
+		Transport: outbound.NewTransport(callLimit), Timeout: callLimit,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithIDGenerator(ids{}),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.AlwaysSample())),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "provider-checkout"),
-			attribute.String("service.version", o.Version))),
+			attribute.String("service.version", version))),
 		sdktrace.WithBatcher(otlptrace.NewUnstarted(c), sdktrace.WithBatchTimeout(exportEvery), sdktrace.WithExportTimeout(callLimit),
 			sdktrace.WithMaxExportBatchSize(batchSize), sdktrace.WithMaxQueueSize(queueSize)))
 	return &Exporter{provider, provider.Tracer("github.com/provider-checkout/provider-checkout")}
@@ -81,10 +66,13 @@ func (e *Exporter) Close() {
 	_ = e.provider.Shutdown(ctx) // what it does not take now is lost
 }
 
-// Begin is a service.Config.Span. A request without a traceparent begins a trace whose id is made of the request's id, as are the
-// ids of the spans of its jobs.
+// Begin is a service.Config.Span. A request without a traceparent begins a trace whose id is made of the request's id, and its jobs
+// find the trace by that id.
 func (e *Exporter) Begin(s *service.Span) (end func()) {
-	ctx, first := context.Background(), ofRequest(s.RequestID)
+	ctx, first, kind := context.Background(), ofRequest(s.RequestID), trace.SpanKindClient
+	if s.Request {
+		kind = trace.SpanKindServer
+	}
 	switch {
 	case s.Trace != "":
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": string(s.Trace)})
@@ -92,10 +80,6 @@ func (e *Exporter) Begin(s *service.Span) (end func()) {
 		ctx = context.WithValue(ctx, firstKey{}, first)
 	default:
 		ctx = trace.ContextWithRemoteSpanContext(ctx, first)
-	}
-	kind := trace.SpanKindClient
-	if s.Request {
-		kind = trace.SpanKindServer
 	}
 	_, span := e.tracer.Start(ctx, s.Name, trace.WithSpanKind(kind))
 	if s.Trace != "" {
@@ -113,25 +97,25 @@ func (e *Exporter) Begin(s *service.Span) (end func()) {
 
 // attributes returns the attributes of a span, under the names of the log and of OpenTelemetry.
 func attributes(s *service.Span) (list []attribute.KeyValue) {
-	text := map[string]string{"request_id": s.RequestID, "provider_code": s.ProviderCode, "checkout_id": s.CheckoutID,
-		"event_id": s.EventID, "error_code": s.Code}
-	if method, route, ok := strings.Cut(s.Name, " "); ok && s.Request {
-		text["http.request.method"], text["http.route"] = method, route
+	all := map[string]any{"request_id": s.RequestID, "provider_code": s.ProviderCode, "checkout_id": s.CheckoutID, "event_id": s.EventID,
+		"error_code": s.Code, "attempt": s.Attempt, "http.response.status_code": s.Status}
+	if s.Request {
+		all["http.request.method"], all["http.route"], _ = strings.Cut(s.Name, " ")
 	}
-	for name, value := range text {
-		if value != "" {
-			list = append(list, attribute.String(name, value))
-		}
-	}
-	for name, n := range map[string]int{"attempt": s.Attempt, "http.response.status_code": s.Status} {
-		if n > 0 {
-			list = append(list, attribute.Int(name, n))
+	for name, value := range all {
+		switch v := value.(type) {
+		case string:
+			if v != "" {
+				list = append(list, attribute.String(name, v))
+			}
+		case int:
+			if v > 0 {
+				list = append(list, attribute.Int(name, v))
+			}
 		}
 	}
 	return list
 }
-
-type firstKey struct{}
 
 // ofRequest returns the first span of the trace of a request without a traceparent; an invalid one for an id of another form.
 func ofRequest(requestID string) trace.SpanContext {
@@ -139,30 +123,28 @@ func ofRequest(requestID string) trace.SpanContext {
 	if err != nil || id == uuid.Nil {
 		return trace.SpanContext{}
 	}
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(id), SpanID: odd(trace.SpanID(id[8:])),
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(id), SpanID: trace.SpanID(id[8:]),
 		TraceFlags: trace.FlagsSampled, Remote: true})
 }
 
-// ids makes ids of spans. They are odd, as [events.Trace.Child] has them.
+// ids makes ids of spans at random, but for the first span of a request's trace.
 type ids struct{}
 
+type firstKey struct{}
+
 // NewIDs implements [sdktrace.IDGenerator].
-func (g ids) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
-	if first, ok := ctx.Value(firstKey{}).(trace.SpanContext); ok && first.IsValid() {
+func (ids) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
+	if first, _ := ctx.Value(firstKey{}).(trace.SpanContext); first.IsValid() {
 		return first.TraceID(), first.SpanID()
 	}
 	_, _ = rand.Read(id[:])
-	return id, g.NewSpanID(ctx, id)
+	_, _ = rand.Read(span[:])
+	return id, span
 }
 
 // NewSpanID implements [sdktrace.IDGenerator].
 func (ids) NewSpanID(context.Context, trace.TraceID) (span trace.SpanID) {
 	_, _ = rand.Read(span[:])
-	return odd(span)
-}
-
-func odd(span trace.SpanID) trace.SpanID {
-	span[7] |= 1
 	return span
 }
 
@@ -170,7 +152,7 @@ func odd(span trace.SpanID) trace.SpanID {
 type collector struct {
 	url    string
 	client http.Client
-	report func(error)
+	log    *slog.Logger
 	away   atomic.Bool
 }
 
@@ -180,11 +162,15 @@ func (c *collector) Start(context.Context) error { return nil }
 // Stop implements [otlptrace.Client].
 func (c *collector) Stop(context.Context) error { return nil }
 
-// UploadTraces implements [otlptrace.Client]. It reports its failures, and returns nil: the SDK would write them where no log is.
+// UploadTraces implements [otlptrace.Client]. It returns nil also for a failure, which the SDK would write where no log is.
 func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	err := c.upload(ctx, spans)
-	if away := err != nil; c.away.Swap(away) != away {
-		c.report(err)
+	switch away := err != nil; {
+	case c.away.Swap(away) == away:
+	case away:
+		c.log.Warn("spans are lost", slog.Any("error", err))
+	default:
+		c.log.Info("spans are exported again")
 	}
 	return nil
 }
@@ -204,9 +190,7 @@ func (c *collector) upload(ctx context.Context, spans []*tracepb.ResourceSpans) 
 		return outbound.Cause(ctx, err)
 	}
 	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)); err != nil {
-		return err
-	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection is used again
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("the collector answers %d", resp.StatusCode)
 	}
