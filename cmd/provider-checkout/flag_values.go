@@ -147,15 +147,6 @@ func parseRate(text string) (float64, error) {
 	return rate, nil
 }
 
-// parseCollector parses the URL of a collector of spans. It is shown and logged, so it has no password.
-func parseCollector(text string) (string, error) {
-	u, err := url.Parse(text)
-	if text != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
-		return "", errors.New("must be a URL such as http://127.0.0.1:4318, without a password, a query or a fragment")
-	}
-	return text, nil
-}
-
 // parsePrefixes parses networks. A single address is a network of one address.
 func parsePrefixes(text string) ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix

@@ -184,7 +184,7 @@ func newServer(c *call) *server {
 			"takes to see it")
 	cli.Var(fs, &s.logLevel, "log-level", "info", parseLogLevel,
 		"least `LEVEL` of the lines of the log, debug|info|warn|error; warn leaves out the lines of requests")
-	cli.Var(fs, &s.collector, "otlp-endpoint", "", parseCollector,
+	fs.StringVar(&s.collector, "otlp-endpoint", "",
 		"`URL` of an OpenTelemetry collector, http://HOST:4318 or https://HOST, that gets a span for each request and attempt; no span is sent unless given")
 	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")

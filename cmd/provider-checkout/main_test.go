@@ -105,6 +105,8 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"base URL with a fragment", nil, []string{"serve", "--base-url", "https://pay.example/x#a"}, "must be a scheme and a host"},
 		{"base URL without a host", nil, []string{"serve", "--base-url", "https://"}, "must be a scheme and a host"},
 		{"base URL with another scheme", nil, []string{"serve", "--base-url", "ftp://pay.example"}, "must be a scheme and a host"},
+		{"a collector with a password", nil, []string{"serve", "--otlp-endpoint", "http://user:hunter2@127.0.0.1:4318"}, "without a password"},
+		{"a collector without a scheme", nil, []string{"serve", "--otlp-endpoint", "127.0.0.1:4318"}, "must be a URL"},
 		{"origins with a path", nil, []string{"serve", "--gocardless-pages", "https://pay.example/x"}, "must be origins"},
 		{"wrong value of a variable", []string{"PROVIDER_CHECKOUT_RATE_LIMIT=fast"}, []string{"serve"},
 			`invalid value "fast" of PROVIDER_CHECKOUT_RATE_LIMIT`},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -246,7 +247,7 @@ func (s *server) outside() (outside, error) {
 	stamp, wrongStamps := s.stamper()
 	secrets, wrongSecrets := s.secrets()
 	keys, wrongKeys := s.givenEvidenceKeys()
-	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongStamps, wrongSecrets, wrongKeys, s.checkDesk()}
+	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongStamps, wrongSecrets, wrongKeys, s.checkDesk(), s.checkCollector()}
 	if s.pullEvery > 0 && s.crm != salesforceName {
 		reasons = append(reasons, cli.UsageError(s.name("pull-providers")+" needs "+s.name("crm")+" salesforce"))
 	}
@@ -283,6 +284,15 @@ func (s *server) outside() (outside, error) {
 		}
 	}
 	return outside{processor, crm, notifier, stamp, registry, metrics}, errors.Join(reasons...)
+}
+
+// checkCollector checks the URL of the collector of spans, which may have a password that must not be shown.
+func (s *server) checkCollector() error {
+	u, err := url.Parse(s.collector)
+	if s.collector != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery+u.Fragment != "") {
+		return cli.UsageError(s.name("otlp-endpoint") + " must be a URL such as http://127.0.0.1:4318, without a password, a query or a fragment")
+	}
+	return nil
 }
 
 // checkDeployment checks the base URL and the processor for the environment.
