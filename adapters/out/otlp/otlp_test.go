@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/kit/otlptest"
 	"github.com/provider-checkout/provider-checkout/adapters/out/otlp"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -25,13 +24,13 @@ const (
 )
 
 // exported returns the spans that an exporter sends of what act does with it.
-func exported(t *testing.T, act func(*otlp.Exporter)) []otlptest.Span {
+func exported(t *testing.T, act func(*otlp.Exporter)) []sent {
 	t.Helper()
-	c := otlptest.New(t)
-	e := otlp.New(c.URL+"/", "v1", slog.New(slog.DiscardHandler))
+	c := newCollector(t)
+	e := otlp.New(c.url+"/", "v1", slog.New(slog.DiscardHandler))
 	act(e)
 	e.Close()
-	all, _ := c.Spans()
+	all, _ := c.arrived()
 	return all
 }
 
@@ -49,7 +48,7 @@ func TestASpanSaysWhatTheLogSaysAndNoMore(t *testing.T) {
 	if len(all) != 2 {
 		t.Fatalf("the spans are %+v", all)
 	}
-	for i, want := range []otlptest.Span{
+	for i, want := range []sent{
 		{Name: "POST /v1/provider-checkouts", Request: true, Failed: true, Attributes: map[string]string{
 			"http.request.method": `"POST"`, "http.route": `"/v1/provider-checkouts"`, "http.response.status_code": "503",
 			"error_code": `"BUSY"`, "provider_code": `"KOWHAI"`, "checkout_id": `"KOWHAI-1-a"`}},
@@ -148,11 +147,11 @@ func TestACollectorThatIsAwayDelaysNothing(t *testing.T) {
 }
 
 func TestACollectorThatCeasesToTakeSpansIsLoggedOnceUntilItTakesThem(t *testing.T) {
-	c := otlptest.New(t)
+	c := newCollector(t)
 	var log bytes.Buffer
-	e := otlp.New(c.URL, "v1", slog.New(slog.NewTextHandler(&log, nil)))
+	e := otlp.New(c.url, "v1", slog.New(slog.NewTextHandler(&log, nil)))
 	for _, status := range []int{200, 503, 307, 200} {
-		c.AnswerWith(status)
+		c.answerWith(status)
 		for want, end := calls(c)+1, time.Now().Add(20*time.Second); calls(c) < want; {
 			if time.Now().After(end) {
 				t.Fatal("no spans are sent")
@@ -169,7 +168,7 @@ func TestACollectorThatCeasesToTakeSpansIsLoggedOnceUntilItTakesThem(t *testing.
 	}
 }
 
-func calls(c *otlptest.Collector) int {
-	_, n := c.Spans()
+func calls(c *collector) int {
+	_, n := c.arrived()
 	return n
 }

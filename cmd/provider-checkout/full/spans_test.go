@@ -1,16 +1,22 @@
 package full_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/kit/otlptest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -23,9 +29,48 @@ const (
 	spanOfConfirm = "b7ad6b7169203331"
 )
 
+// span is a span as it was sent to a collector, with its ids in hexadecimal.
+type span struct {
+	*tracepb.Span
+	trace, id, parent string
+}
+
+// collector keeps the spans that servers export to it.
+type collector struct {
+	url string
+	mu  sync.Mutex
+	all []span
+}
+
+func newCollector(t *testing.T) *collector {
+	c := &collector{}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var data tracepb.TracesData
+		if err := errors.Join(err, proto.Unmarshal(body, &data)); err != nil {
+			t.Errorf("the spans cannot be read: %v", err)
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, s := range data.GetResourceSpans()[0].GetScopeSpans()[0].GetSpans() {
+			c.all = append(c.all, span{s, fmt.Sprintf("%x", s.GetTraceId()), fmt.Sprintf("%x", s.GetSpanId()), fmt.Sprintf("%x", s.GetParentSpanId())})
+		}
+	}))
+	t.Cleanup(server.Close)
+	c.url = server.URL
+	return c
+}
+
+func (c *collector) spans() []span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.all)
+}
+
 // tracing is a store whose servers export spans, with a provider's receiver.
 type tracing struct {
-	collector *otlptest.Collector
+	collector *collector
 	receiver  *sandbox.Receiver
 	keys      map[string]string
 	start     func() *server
@@ -33,20 +78,20 @@ type tracing struct {
 
 func newTracing(t *testing.T, args ...string) *tracing {
 	program, store := built(t), newFile(t)
-	r := &tracing{collector: otlptest.New(t), receiver: sandbox.NewReceiver(t)}
+	r := &tracing{collector: newCollector(t), receiver: sandbox.NewReceiver(t)}
 	r.keys = workload.Configure(t, program, store, r.receiver.URL)
 	r.start = func() *server {
-		return serve(t, program.Command(serveArgs(store, append(args, "--otlp-endpoint", r.collector.URL)...)...))
+		return serve(t, program.Command(serveArgs(store, append(args, "--otlp-endpoint", r.collector.url)...)...))
 	}
 	return r
 }
 
 // span waits for the span with a name that a condition describes.
-func (r *tracing) span(t *testing.T, name string, is func(otlptest.Span) bool) (found otlptest.Span) {
+func (r *tracing) span(t *testing.T, name string, is func(span) bool) (found span) {
 	t.Helper()
 	eventually(t, "the span "+name+" arrives", func() bool {
-		all, _ := r.collector.Spans()
-		i := slices.IndexFunc(all, func(s otlptest.Span) bool { return s.Name == name && is(s) })
+		all := r.collector.spans()
+		i := slices.IndexFunc(all, func(s span) bool { return s.GetName() == name && is(s) })
 		if i >= 0 {
 			found = all[i]
 		}
@@ -94,8 +139,8 @@ func TestAnEnrolmentIsOneTraceOverAKill(t *testing.T) {
 	created := r.enrol(t, c, "ORDER-1")
 	hangs.Store(true)
 	confirmTraced(t, c, created)
-	ofCreate := r.span(t, "POST "+createRoute, func(s otlptest.Span) bool { return s.Parent == spanOfCreate })
-	ofConfirm := r.span(t, "POST "+confirmRoute, func(s otlptest.Span) bool { return s.Parent == spanOfConfirm })
+	ofCreate := r.span(t, "POST "+createRoute, func(s span) bool { return s.parent == spanOfCreate })
+	ofConfirm := r.span(t, "POST "+confirmRoute, func(s span) bool { return s.parent == spanOfConfirm })
 	first.Kill(t)
 	over := time.Now()
 	close(killed)
@@ -109,13 +154,13 @@ func TestAnEnrolmentIsOneTraceOverAKill(t *testing.T) {
 		}
 		return parent != ""
 	})
-	delivered := r.span(t, "deliver", func(s otlptest.Span) bool { return tracePrefix+s.ID+"-01" == parent })
-	ofCreated := r.span(t, "deliver", func(s otlptest.Span) bool { return s.Parent == ofCreate.ID })
-	if delivered.Parent != ofConfirm.ID || delivered.Failed || ofCreated.Failed {
+	delivered := r.span(t, "deliver", func(s span) bool { return tracePrefix+s.id+"-01" == parent })
+	ofCreated := r.span(t, "deliver", func(s span) bool { return s.parent == ofCreate.id })
+	if delivered.parent != ofConfirm.id || delivered.GetStatus().GetCode() != 0 || ofCreated.GetStatus().GetCode() != 0 {
 		t.Errorf("the delivery %+v is no child of the confirm %+v", delivered, ofConfirm)
 	}
 	stopAll(t, second)
-	all, _ := r.collector.Spans()
+	all := r.collector.spans()
 	secret := []string{created.SetupURL()[strings.LastIndex(created.SetupURL(), "=")+1:], r.keys["KOWHAI"], "@", "ORDER-1", "Aroha", "token", "?"}
 	for _, s := range all {
 		text := fmt.Sprint(s)
@@ -123,8 +168,8 @@ func TestAnEnrolmentIsOneTraceOverAKill(t *testing.T) {
 			t.Errorf("a span has %q: %s", secret[i], text)
 		}
 		for _, name := range []string{"POST " + createRoute, "POST " + confirmRoute, "deliver"} {
-			if s.Name == name && strings.Contains(s.Attributes["checkout_id"], created.String("checkout.checkout_id")) && "00-"+s.Trace+"-" != tracePrefix &&
-				s.Parent != "" {
+			if s.GetName() == name && strings.Contains(text, created.String("checkout.checkout_id")) && "00-"+s.trace+"-" != tracePrefix &&
+				s.parent != "" {
 				t.Errorf("the span is in a trace of its own: %s", text)
 			}
 		}
@@ -135,7 +180,7 @@ func TestAnEnrolmentIsOneTraceOverAKill(t *testing.T) {
 func TestACollectorThatIsAwayFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	r := newTracing(t)
-	r.collector.URL = "http://127.0.0.1:1"
+	r.collector.url = "http://127.0.0.1:1"
 	s := r.start()
 	c := apiclient.New(s.base, r.keys)
 	confirmTraced(t, c, r.enrol(t, c, "ORDER-1"))
@@ -150,21 +195,21 @@ func TestACollectorThatIsAwayFailsNoRequest(t *testing.T) {
 // Without the setting there is no connection, whatever the SDK's own variables say.
 func TestSpansAreExportedOnlyWhereTheSettingSaysSo(t *testing.T) {
 	t.Parallel()
-	program, store, collector := built(t), newFile(t), otlptest.New(t)
+	program, store, collector := built(t), newFile(t), newCollector(t)
 	keys := workload.Configure(t, program, store, sandbox.NewReceiver(t).URL)
 	for _, exported := range []bool{false, true} {
 		cmd := program.Command(serveArgs(store)...)
-		cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_TRACES_EXPORTER=otlp")
+		cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.url, "OTEL_TRACES_EXPORTER=otlp")
 		if exported {
-			cmd.Env = append(cmd.Env, "PROVIDER_CHECKOUT_OTLP_ENDPOINT="+collector.URL)
+			cmd.Env = append(cmd.Env, "PROVIDER_CHECKOUT_OTLP_ENDPOINT="+collector.url)
 		}
 		s := serve(t, cmd)
 		if _, err := apiclient.New(s.base, keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, fmt.Sprint("ORDER-", exported))); err != nil {
 			t.Fatal(err)
 		}
 		s.Stop(t, syscall.SIGTERM)
-		if _, calls := collector.Spans(); (calls > 0) != exported {
-			t.Errorf("with the setting: %v; %d calls", exported, calls)
+		if n := len(collector.spans()); (n > 0) != exported {
+			t.Errorf("with the setting: %v; %d spans", exported, n)
 		}
 	}
 }

@@ -1,5 +1,4 @@
-// Package otlptest has a collector of spans (OTLP over HTTP) for tests.
-package otlptest
+package otlp_test
 
 import (
 	"fmt"
@@ -13,34 +12,34 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Span is a span as it was sent.
-type Span struct {
+// sent is a span as it was sent.
+type sent struct {
 	Name, Trace, ID, Parent string // the ids in hexadecimal
 	Request, Failed         bool
 	Attributes              map[string]string // with the attributes of the program
 }
 
-// Collector keeps the spans that it is sent.
-type Collector struct {
-	URL string
+// collector keeps the spans that it is sent.
+type collector struct {
+	url string
 
 	mu     sync.Mutex
 	status int
 	calls  int
-	spans  []Span
+	spans  []sent
 }
 
-// New runs a collector until the test ends.
-func New(t testing.TB) *Collector {
+// newCollector runs a collector until the test ends.
+func newCollector(t *testing.T) *collector {
 	t.Helper()
-	c := &Collector{status: http.StatusOK}
+	c := &collector{status: http.StatusOK}
 	server := httptest.NewServer(http.HandlerFunc(c.take))
 	t.Cleanup(server.Close)
-	c.URL = server.URL
+	c.url = server.URL
 	return c
 }
 
-func (c *Collector) take(w http.ResponseWriter, r *http.Request) {
+func (c *collector) take(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var data tracepb.TracesData
 	if proto.Unmarshal(body, &data) != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
@@ -52,7 +51,7 @@ func (c *Collector) take(w http.ResponseWriter, r *http.Request) {
 	c.calls++
 	for _, of := range data.GetResourceSpans() {
 		for _, s := range of.GetScopeSpans()[0].GetSpans() {
-			span := Span{s.GetName(), fmt.Sprintf("%x", s.GetTraceId()), fmt.Sprintf("%x", s.GetSpanId()), fmt.Sprintf("%x", s.GetParentSpanId()),
+			span := sent{s.GetName(), fmt.Sprintf("%x", s.GetTraceId()), fmt.Sprintf("%x", s.GetSpanId()), fmt.Sprintf("%x", s.GetParentSpanId()),
 				s.GetKind() == tracepb.Span_SPAN_KIND_SERVER, s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR, map[string]string{}}
 			for _, a := range append(s.GetAttributes(), of.GetResource().GetAttributes()...) {
 				span.Attributes[a.GetKey()] = a.GetValue().String()
@@ -63,16 +62,16 @@ func (c *Collector) take(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(c.status)
 }
 
-// AnswerWith sets the status of every answer.
-func (c *Collector) AnswerWith(status int) {
+// answerWith sets the status of every answer.
+func (c *collector) answerWith(status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status = status
 }
 
-// Spans returns the spans that have arrived, and the number of calls that brought them.
-func (c *Collector) Spans() (all []Span, calls int) {
+// arrived returns the spans that have arrived, and the number of calls that brought them.
+func (c *collector) arrived() (all []sent, calls int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]Span(nil), c.spans...), c.calls
+	return append([]sent(nil), c.spans...), c.calls
 }
