@@ -213,16 +213,11 @@ func (p pair) enqueue(r *rapid.T) {
 
 // lease leases every job that a query admits, or one job.
 func (p pair) lease(r *rapid.T) {
-	q := checkout.JobQuery{Now: now(), For: leaseFor, Limit: many,
-		Kinds: one(r, "kinds", checkout.JobKinds(), []checkout.JobKind{checkout.JobDeliver}, []checkout.JobKind{checkout.JobNotify, checkout.JobNotified})}
+	q := checkout.JobQuery{Now: now(), For: leaseFor, Limit: many, ProviderCode: one(r, "of a provider", "", anyProvider(r)),
+		Kinds:  one(r, "kinds", checkout.JobKinds(), []checkout.JobKind{checkout.JobDeliver}, []checkout.JobKind{checkout.JobNotify, checkout.JobNotified}),
+		Except: one(r, "but for a partition", nil, []checkout.Partition{{Kind: checkout.JobDeliver, ProviderCode: anyProvider(r)}})}
 	if maybe(r, "by id") {
 		q.ID, q.Kinds = anyJobID(r), checkout.JobKinds()
-	}
-	if maybe(r, "of a provider") {
-		q.ProviderCode = anyProvider(r)
-	}
-	if maybe(r, "but for a partition") {
-		q.Except = []checkout.Partition{{Kind: checkout.JobDeliver, ProviderCode: anyProvider(r)}}
 	}
 	p.both(r, "Lease", func(s ports.Admin) (any, error) {
 		list, err := s.Lease(p.ctx, q)
@@ -361,28 +356,16 @@ func (p pair) lookUp(r *rapid.T) {
 
 // list reads what is to be done, and what was.
 func (p pair) list(r *rapid.T) {
-	f := checkout.JobFilter{State: one(r, "state", "", checkout.JobPending, checkout.JobDead, checkout.JobDone), OldestFirst: maybe(r, "the oldest first")}
-	if maybe(r, "of kinds") {
-		f.Kinds = []checkout.JobKind{checkout.JobDeliver, checkout.JobNotified}
-	}
-	if maybe(r, "of a time") {
-		f.Since = at(few(r, "since"))
-	}
-	if maybe(r, "of an order") {
-		f.OrderID = fmt.Sprint("order-", few(r, "order"))
-	}
+	f := checkout.JobFilter{State: one(r, "state", "", checkout.JobPending, checkout.JobDead, checkout.JobDone), OldestFirst: maybe(r, "the oldest first"),
+		Kinds: one(r, "kinds", nil, []checkout.JobKind{checkout.JobDeliver, checkout.JobNotified}),
+		Since: one(r, "since", time.Time{}, at(few(r, "minute"))), OrderID: one(r, "order", "", fmt.Sprint("order-", few(r, "number")))}
 	p.both(r, "Jobs", func(s ports.Admin) (any, error) {
 		list, err := s.Jobs(p.ctx, f, 1<<20)
 		slices.SortFunc(list, func(a, b checkout.JobRecord) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
 		return timeless(checkout.CheckoutRecord{Jobs: slices.Concat(list)}), err
 	})
-	q := checkout.ListQuery{ProviderCode: anyProvider(r), After: one(r, "after", 0, checkout.CursorAt(at(3))), Limit: few(r, "limit")}
-	if maybe(r, "listed since") {
-		q.Since = at(few(r, "listed since"))
-	}
-	if maybe(r, "listed of an order") {
-		q.OrderID = fmt.Sprint("order-", few(r, "listed order"))
-	}
+	q := checkout.ListQuery{ProviderCode: anyProvider(r), After: one(r, "after", 0, checkout.CursorAt(at(3))), Limit: few(r, "limit"),
+		Since: one(r, "listed since", time.Time{}, at(few(r, "minute"))), OrderID: one(r, "listed order", "", fmt.Sprint("order-", few(r, "number")))}
 	p.both(r, "Events", func(s ports.Admin) (any, error) { return s.Events(p.ctx, q) })
 	p.both(r, "Enrolments", func(s ports.Admin) (any, error) { return s.Enrolments(p.ctx, q) })
 	p.both(r, "Backlog", func(s ports.Admin) (any, error) {
