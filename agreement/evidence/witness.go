@@ -85,15 +85,6 @@ func (s Submission) Check(known, next Checkpoint) error {
 	return ErrNotConsistent
 }
 
-// Contradict reports whether no log that only grows has signed both checkpoints: they have different roots of one size, or the
-// smaller one has the later time.
-func Contradict(a, b Checkpoint) bool {
-	if a.Size > b.Size {
-		a, b = b, a
-	}
-	return a.Size == b.Size && a.Root != b.Root || a.Size < b.Size && a.At.After(b.At)
-}
-
 // Names reports whether a key has the name of a log, with which its checkpoints begin.
 func (k Keys) Names(log string) bool {
 	return slices.ContainsFunc(k.verifiers, func(v note.Verifier) bool { return v.Name() == log })

@@ -29,8 +29,8 @@ const (
 
 	// The endings of a log's files in the folder; before them is the SHA-256 of its name.
 	newest   = ".checkpoint" // cosigned last
-	forked   = ".fork"       // two checkpoints, both of which no log has signed that only grows: the first that came
-	unproven = ".unproven"   // two checkpoints; nothing proved that the log goes on from the first to the second: the last that came
+	forked   = ".fork"       // two checkpoints of one size with different roots, the first that came: the log was changed
+	unproven = ".unproven"   // two checkpoints, the last that came: nothing proved that the log goes on from one to the other
 )
 
 var errUnknown = errors.New("this log is not known here")
@@ -131,9 +131,9 @@ func (h *Witness) cosign(body io.Reader) (line []byte, known int64, err error) {
 		if cosigned, line, err = h.o.Logs.Cosign(s.Checkpoint, h.o.Signer); err == nil {
 			err = h.o.Write(path+newest, cosigned)
 		}
-	case kept != nil && evidence.Contradict(last, next):
+	case kept != nil && next.Size == last.Size && next.Root != last.Root:
 		h.keep(path+forked, kept, s.Checkpoint)
-	case kept != nil && errors.Is(err, evidence.ErrNotConsistent):
+	case kept != nil && (errors.Is(err, evidence.ErrNotConsistent) || next.Size < last.Size && next.At.After(last.At)):
 		h.keep(path+unproven, kept, s.Checkpoint)
 	}
 	return line, last.Size, err

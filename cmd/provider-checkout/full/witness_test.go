@@ -120,9 +120,9 @@ func TestWitnessesCosignAndFindARollback(t *testing.T) {
 	proc.Start(t, b.Command(args...)).Listening(t)
 	b.Run(t, "keys", "issue", "--provider", "TUI", "--store", store)
 	for _, w := range []*witnessProcess{one, two} {
-		eventually(t, "the witness has found the rollback", func() bool { return w.shows(t, log, "fork") != "" })
+		eventually(t, "the witness has found the rollback", func() bool { return w.shows(t, log, "unproven") != "" })
 	}
-	if fork := two.shows(t, log, "fork"); !strings.HasPrefix(fork, before+"\n") || two.shows(t, log, "checkpoint") != before {
-		t.Errorf("the witness keeps %s; it had cosigned %s", fork, before)
+	if kept := two.shows(t, log, "unproven"); !strings.HasPrefix(kept, before+"\n") || two.shows(t, log, "checkpoint") != before {
+		t.Errorf("the witness keeps %s; it had cosigned %s", kept, before)
 	}
 }
