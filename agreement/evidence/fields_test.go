@@ -24,8 +24,11 @@ func TestEveryFieldOfAnAgreementIsRecorded(t *testing.T) {
 	seen := map[string]bool{}
 	full := reflect.New(reflect.TypeFor[agreement.Agreement]()).Elem()
 	fill(full, 0)
+	debited := reflect.New(reflect.TypeFor[evidence.Debited]()).Elem()
+	fill(debited, 0)
 	recorded := func(v reflect.Value) string {
-		return string(evidence.OfAgreement(v.Interface().(agreement.Agreement), evidence.Conclusion{Environment: "sandbox", At: time.Unix(1, 0)}).Leaf)
+		return string(evidence.OfAgreement(v.Interface().(agreement.Agreement), evidence.Conclusion{Environment: "sandbox", At: time.Unix(1, 0),
+			Debited: debited.Interface().(evidence.Debited)}).Leaf)
 	}
 	before := recorded(full)
 	each(full, "", func(path string, field reflect.Value) {
@@ -37,6 +40,12 @@ func TestEveryFieldOfAnAgreementIsRecorded(t *testing.T) {
 			t.Errorf("a change of %s: is it recorded is %v, want %v", path, excused, !excused)
 		}
 		field.Set(was)
+	})
+	each(debited, "", func(path string, field reflect.Value) {
+		if change(field); recorded(full) == before {
+			t.Errorf("a change of %s of what is debited is not recorded", path)
+		}
+		before = recorded(full)
 	})
 	for path := range unrecorded {
 		if !seen[path] {

@@ -5,9 +5,16 @@ package mutants_test
 func planted() []mutant {
 	const atDesk, operators, atWeb = "./adapters/in/desk", "./checkout/service/operate", "./adapters/internal/web"
 	return []mutant{
-		{"a log without entries gets no fresh checkpoint for a day", "checkout/service/seal.go", "age.Abs() <= checkpointEvery", "age.Abs() <= 24*checkpointEvery", ofService},
-		{"a checkpoint is complete for entries that a commit under way still brings", "checkout/service/seal.go",
-			"max(complete, min(head.Seen, head.Size))", "max(complete, b.Head.Size)", ofService},
+		{"a log without entries gets no fresh checkpoint for a day", "checkout/service/seal.go", "age.Abs() <= checkpointEvery {", "age.Abs() <= 24*checkpointEvery {", ofService},
+		{"a checkpoint is complete though what is recorded may have seen less", "checkout/service/seal.go", "min(head.Seen, head.Size)", "head.Size", ofService},
+		{"what stands behind a removed entry is sealed", "checkout/service/seal.go", "case e.Orphan:", "case false:", ofService},
+		{"an entry that has seen too little is recorded", "agreement/evidence/evidence.go", "e.attest != nil && e.seen < end.Seen {", "false {", ofLog},
+		{"a receipt promises to seal at once", "agreement/evidence/receipt.go", "Until: e.At.Add(within)}", "Until: e.At}", ofLog},
+		{"a receipt is of every record", "agreement/evidence/receipt.go", "tlog.RecordHash(leaf) == r.Leaf }", "true }", ofLog + " " + ofProgram},
+		{"a receipt may be written in another way than it is signed", "agreement/evidence/receipt.go",
+			"leaf.String() != word[3] || instant(at) != word[4] || instant(until) != word[5] {", "leaf.String() != word[3] {", "./agreement/evidence"},
+		{"a broken promise is broken for ever", "checkout/service/promise.go", "p.broken.Store(late)", "p.broken.Store(late || p.broken.Load())", ofService},
+		{"a forged entry breaks the promise", "checkout/service/promise.go", "return !s.cfg.Keyring.Attests(e) })", "return false })", ofService},
 		{"one batch is sealed in each run", "checkout/service/seal.go", "n, err = s.sealBatch(ctx); return err })", "_, err = s.sealBatch(ctx); return err })", ofService},
 		{"an entry without an attestation is sealed", "checkout/service/seal.go",
 			"b.refused = append(b.refused, e.ID)\n\t\t\tcontinue", "b.refused = append(b.refused, e.ID)", ofService},
