@@ -113,7 +113,7 @@ func TestKilledCopiesLeaveNothing(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			<-time.After(time.Duration(rand.Int64N(int64(took)/2)))
+			<-time.After(time.Duration(rand.Int64N(int64(took) / 2)))
 			_ = cmd.Process.Kill()
 			if cmd.Wait() != nil {
 				kills++
