@@ -109,6 +109,31 @@ func TestForgedEntriesDoNotMoveACheckpointIntoTheFuture(t *testing.T) {
 	})
 }
 
+// A fresh checkpoint shows that nothing was recorded since, too. An hour is its greatest age.
+func TestALogWithoutEntriesGetsACheckpointAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, signing(t))
+		newest := func() time.Time {
+			head, err := w.store.EvidenceHead(t.Context())
+			must(t, err)
+			c, err := w.config.Evidence.Open(head.Checkpoint)
+			must(t, err)
+			return c.At
+		}
+		defer w.background(t)()
+		time.Sleep(time.Minute)
+		first := newest()
+		time.Sleep(55 * time.Minute)
+		if again := newest(); !again.Equal(first) {
+			t.Errorf("the checkpoint of %v is replaced at %v", first, again)
+		}
+		time.Sleep(6 * time.Minute)
+		if age := w.clock.now().Sub(newest()); age > 6*time.Minute {
+			t.Errorf("after an hour and a minute the checkpoint is %s old", age)
+		}
+	})
+}
+
 // sealings is a store that keeps the checkpoints of all batches.
 type sealings struct {
 	ports.Store
