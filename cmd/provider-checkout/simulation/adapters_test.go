@@ -191,7 +191,7 @@ func (m *model) judgeOrg(all []checkout.CheckoutRecord) {
 			m.fault("Salesforce has completed %s %d times, which is %s with %+v", c.ID, won, c.Status, done)
 		case (ended == 1) != c.Ended(), ended > 1:
 			m.fault("Salesforce has %d ends of %s, which has ended %+v", ended, c.ID, c.End)
-		case c.Status == checkout.Confirmed && m.polled && !c.Erased() && authority["Mandate_Status__c"] != string(c.Setup.Mandate):
+		case m.polled && m.changes(r) > 0 && !c.Erased() && authority["Mandate_Status__c"] != string(c.Setup.Mandate):
 			m.fault("Salesforce has the mandate %s of %s, which is %+v", authority["Mandate_Status__c"], c.ID, c.Setup)
 		}
 	}

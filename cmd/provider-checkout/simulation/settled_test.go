@@ -1,17 +1,14 @@
 package simulation_test
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -280,58 +277,5 @@ func (m *model) judgeJournal(r checkout.CheckoutRecord) {
 		if got[kind] != n {
 			m.fault("the journal of %s has %d moments %q, want %d: %+v", c.OrderID, got[kind], kind, n, r.Moments)
 		}
-	}
-}
-
-// sealed judges the evidence log: everything is sealed, as it is on record, and goes on from every checkpoint that was kept.
-func (m *model) sealed() {
-	ctx, log := context.Background(), evidencelog.Log{Store: m.store, Keys: m.keys, Attests: m.ring.Attests}
-	unsealed, err := m.store.UnsealedEvidence(ctx, 100)
-	_, newest, errNewest := log.Newest(ctx)
-	all := m.records()
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	if err != nil || len(unsealed) > 0 || errNewest != nil {
-		m.fault("%d entries are not sealed, %v, %v", len(unsealed), err, errNewest)
-		return
-	}
-	nodes := func(positions []int64) ([][]evidence.Hash, error) { return m.store.EvidenceNodes(ctx, positions) }
-	var kept []evidence.Checkpoint
-	for _, signed := range m.seals {
-		c, err := m.keys.Open(signed)
-		if err == nil {
-			err = evidence.CheckConsistent(c, newest, nodes)
-		}
-		if err != nil {
-			m.fault("the log does not go on from a checkpoint that was kept: %v", err)
-		}
-		kept, log.Outside = append(kept, c), &c
-	}
-	verdicts, forged, err := log.Audit(ctx, func(e evidence.Entry, position int64, _ bool) error {
-		for _, c := range kept {
-			if evidence.Backdated(e, position, c) {
-				m.fault("entry %s at %d seems to be back-dated before the checkpoint of %d entries, which is complete for %d", e.ID, position, c.Size, c.Complete)
-			}
-		}
-		return nil
-	})
-	for _, r := range all {
-		if r.Agreement != nil && err == nil {
-			var of evidencelog.Record
-			var found []evidencelog.Verdict
-			if of, err = evidencelog.Read(ctx, m.store, r.Agreement.Number); err == nil {
-				found, err = log.Check(ctx, of)
-			}
-			verdicts = append(verdicts, found...)
-		}
-	}
-	if failed := evidencelog.Texts(verdicts, evidencelog.Failed); len(failed) > 0 || forged > 0 || err != nil {
-		m.fault("the evidence log fails: %q, %d forged, %v", failed, forged, err)
-	}
-	if len(m.seals) > 0 {
-		m.saw("checkpoints were kept")
-	}
-	if newest.Size > 500 {
-		m.saw("a full batch was sealed")
 	}
 }
