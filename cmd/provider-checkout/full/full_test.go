@@ -70,57 +70,7 @@ const (
 	patience = 60 * time.Second
 	// calm is the pause between two looks at something that is awaited.
 	calm = 100 * time.Millisecond
-	// atOnce is the number of rounds, or of clients of a round, at a time. They mostly wait for leases to end.
-	atOnce = 8
-	// attempts is the number of tries of something that the machine's load may prevent.
-	attempts = 4
 )
-
-// side is the progress of a message when its process is struck.
-type side string
-
-const (
-	before side = "before" // it has not arrived, and never does
-	after  side = "after"  // it has taken effect, and the answer has not arrived
-	late   side = "late"   // it has not arrived, and does when another process does the same, or has done it
-)
-
-// manner is the fault at a point, and the clients' reaction to it.
-type manner struct {
-	stops bool // the process is stopped while another takes its place, and then goes on; else it is killed and started again
-	alone bool // no client asks for anything until the others have caught up; otherwise each repeats what had no answer
-}
-
-var (
-	killed       = manner{}
-	killedAlone  = manner{alone: true}
-	stopped      = manner{stops: true}
-	stoppedAlone = manner{stops: true, alone: true}
-)
-
-func (m manner) String() string {
-	what := "killed"
-	if m.stops {
-		what = "stopped"
-	}
-	if m.alone {
-		what += ", no client repeats"
-	}
-	return what
-}
-
-// sent is the outcome of a request. note notes the answer.
-type sent struct {
-	note func() error
-	err  error
-}
-
-func (s sent) settle() error {
-	if s.err != nil {
-		return s.err
-	}
-	return s.note()
-}
 
 var errBusy = errors.New("the service is busy")
 

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os/exec"
 	"strings"
 	"sync"
@@ -97,13 +95,6 @@ type balancer struct {
 	mu   sync.Mutex
 	all  []string
 	next int
-}
-
-// leadTo sets the addresses.
-func (b *balancer) leadTo(all ...string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.all = all
 }
 
 // dial connects to the next address, and to the address after it only if the connection is refused: a request that was
@@ -246,10 +237,3 @@ func insist(t *testing.T, do func() error) error {
 
 // noError excuses nothing.
 func noError(error) bool { return false }
-
-// sendAnswer sends an answer that was recorded. A process that was killed, or has given up the call, does not read it.
-func sendAnswer(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
-	maps.Copy(w.Header(), answer.Header())
-	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes())
-}

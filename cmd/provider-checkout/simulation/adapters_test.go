@@ -120,6 +120,9 @@ func (b *farBank) finish(url string) bool {
 
 func (b *farBank) move(id string, to checkout.MandateStatus) { _ = b.MoveMandate(id, string(to), "") }
 
+// conflicts returns how many calls found a billing request that an earlier one had made.
+func (b *farBank) conflicts() int { return b.Statistics().Answers["POST /billing_requests 409"] }
+
 func (b *farBank) seen(id string) checkout.Observation {
 	seen, err := b.direct.Observe(context.Background(), checkout.SetupQuery{Setup: checkout.Setup{BillingRequestID: id}})
 	if err != nil && id != "" {
@@ -165,7 +168,12 @@ func (m *model) judgeOrg(all []checkout.CheckoutRecord) {
 			found[r["Id"]] = r
 		}
 	}
+	completed := map[string]bool{}
 	for _, e := range m.org.Journal() {
+		if completed[e.ID] = completed[e.ID] || e.Fields["StageName"] == "Closed Won"; e.Type == completeObjects[0] && completed[e.Fields["Opportunity__c"]] &&
+			slices.ContainsFunc(e.Changed, func(field string) bool { return field != "" }) {
+			m.fault("Salesforce has %s of an agreement changed after its enrolment was completed: %+v", e.Changed, e)
+		}
 		for _, field := range e.Changed {
 			if value := e.Fields[field]; value != "" {
 				times[e.ID+" "+field+" "+value]++

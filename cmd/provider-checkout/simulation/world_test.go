@@ -332,6 +332,7 @@ func (w *world) run() played {
 		w.processes.Wait()
 		if bank, far := w.bank.(*farBank); far {
 			bank.Close()
+			w.seen["billing requests that GoCardless had"] += bank.conflicts()
 		}
 		w.mu.Lock()
 		w.over = true

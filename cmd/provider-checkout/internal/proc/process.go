@@ -123,18 +123,6 @@ func (p *Process) send(t testing.TB, signal syscall.Signal) {
 	}
 }
 
-// Suspend keeps the process from running, without its knowledge, until Resume.
-func (p *Process) Suspend(t testing.TB) {
-	t.Helper()
-	p.send(t, syscall.SIGSTOP)
-}
-
-// Resume lets a suspended process run again.
-func (p *Process) Resume(t testing.TB) {
-	t.Helper()
-	p.send(t, syscall.SIGCONT)
-}
-
 // Stop sends the process a signal to end, and waits until it has ended, with status 0.
 func (p *Process) Stop(t testing.TB, signal syscall.Signal) {
 	t.Helper()
