@@ -79,6 +79,9 @@ func (s *Service) endAtProcessor(ctx context.Context, j checkout.Job) error {
 	if err := s.ask(calling, *c, checkout.ForNotification, s.cfg.Processor.Cancel); err != nil {
 		return fmt.Errorf("end the setup of %s: %w", c.ID, err)
 	}
-	_, err = s.refresh(ctx, *c, checkout.ForNotification)
+	fresh, err := s.refresh(ctx, *c, checkout.ForNotification)
+	if err == nil && fresh.ToEnd() { // it lives again already, or the processor does not say yet that it has ended
+		err = fmt.Errorf("end the setup of %s: the processor still has mandate %s", c.ID, fresh.Setup.Mandate)
+	}
 	return err
 }

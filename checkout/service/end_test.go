@@ -138,6 +138,27 @@ func TestWhatLivesAgainAfterTheEndIsEndedAgain(t *testing.T) {
 	}, count)
 }
 
+// A mandate that is reinstated before the processor is asked what became of it is ended again.
+func TestWhatLivesAgainAtOnceIsEndedAgain(t *testing.T) {
+	inWorldWithAll(t, func(t *testing.T, w *world, _ *postbox, _ *crm) {
+		o := w.opened(t, "ORDER-1")
+		w.setUp(t, o.Token)
+		again := 0
+		w.processor.disturbs = func(after bool) error {
+			if says := &w.processor.says; after && again == 0 {
+				again++
+				says.Mandate, says.MandateSince = checkout.MandateActive, w.clock.now().UTC().Truncate(time.Millisecond)
+			}
+			return nil
+		}
+		w.cancels(t, o)
+		w.runFor(t, 30*time.Second)
+		if m := w.setup(t, "ORDER-1").Mandate; m != checkout.MandateCancelled || w.processor.ended != 2 {
+			t.Errorf("the mandate is %s, and was ended %d times; want it cancelled, twice", m, w.processor.ended)
+		}
+	})
+}
+
 // A payer presses the button at the moment of the cancel: the billing request that is made is cancelled, and the payer goes nowhere.
 func TestABillingRequestThatIsMadeBesideTheCancelIsCancelledToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
