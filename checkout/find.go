@@ -230,6 +230,35 @@ func (t Trouble) Words() string {
 	return string(t)
 }
 
+// Words says for an operator how far the checkout is, in letters of lower case.
+func (c Checkout) Words(now time.Time) string {
+	switch {
+	case c.Withdrawn():
+		return "withdrawn"
+	case c.Status == Cancelled:
+		return "cancelled by the " + string(c.End.By)
+	case c.Status == Confirmed && c.Setup.Mandate.Dead():
+		return "confirmed; the mandate has ended"
+	case c.Status == Confirmed:
+		return "confirmed"
+	case c.Erased():
+		return "erased before it was confirmed"
+	case c.Status == Reserved:
+		return "waits for the CRM to open it"
+	case !c.Enrolled():
+		return "agreed; waits for the CRM to complete it"
+	case c.SetupComplete():
+		return "set up; waits for the provider's confirm"
+	case c.Setup.Settling():
+		return "the payer is done; the processor is not"
+	case !now.Before(c.Newest().Expires):
+		return "not set up; the link has expired"
+	case c.Setup.BillingRequestID != "":
+		return "the payer has begun the bank setup"
+	}
+	return "waits for the payer"
+}
+
 // Today is one line for an operator: a trouble of all providers together.
 type Today struct {
 	Trouble Trouble

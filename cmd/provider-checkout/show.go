@@ -136,42 +136,19 @@ func momentObject(m checkout.Moment) jsonlines.Object {
 	return o
 }
 
-// state returns the state of a checkout in words for an operator.
+// state returns the state of a checkout in words, with what an operator needs to know of it.
 func state(c checkout.Checkout, now time.Time) string {
+	words := c.Words(time.Time{})
 	switch {
-	case c.Status == checkout.Cancelled:
-		return "cancelled by the " + string(c.End.By) + toEnd(c)
 	case c.Withdrawn():
-		return "withdrawn, ground " + string(c.End.Ground) + toEnd(c)
+		words += ", ground " + string(c.End.Ground)
 	case c.Status == checkout.Confirmed && c.Setup.Mandate.Dead():
-		return "confirmed; the mandate has ended: " + string(c.Setup.Mandate)
-	case c.Status == checkout.Confirmed:
-		return "confirmed"
-	case c.Erased():
-		return "erased before it was confirmed"
-	case c.Status == checkout.Reserved:
-		return "waits for the CRM to open it"
-	case !c.Enrolled():
-		return "agreed; waits for the CRM to complete it"
-	case c.SetupComplete():
-		return "set up; waits for the provider's confirm"
-	case c.Setup.Settling():
-		return "the payer is done; the processor is not"
+		words += ": " + string(c.Setup.Mandate)
+	case c.Words(now) != words:
+		words += "; the setup link expired on " + formatTime(c.Newest().Expires) + ", and the provider's next create of the order renews it"
 	}
-	waits := "waits for the payer"
-	if c.Setup.BillingRequestID != "" {
-		waits = "the payer has begun the bank setup"
-	}
-	if expiry := c.Newest().Expires; !now.Before(expiry) {
-		waits += "; the setup link expired on " + formatTime(expiry) + ", and the provider's next create of the order renews it"
-	}
-	return waits
-}
-
-// toEnd says that the processor has yet to end the direct debit of a checkout that has ended.
-func toEnd(c checkout.Checkout) string {
 	if c.ToEnd() {
-		return "; the processor has yet to cancel the direct debit"
+		words += "; the processor has yet to cancel the direct debit"
 	}
-	return ""
+	return words
 }

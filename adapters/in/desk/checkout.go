@@ -164,31 +164,8 @@ func (v *visit) retry() error {
 
 // stateOf returns the state of a checkout in words.
 func stateOf(c checkout.Checkout, now time.Time) string {
-	switch {
-	case c.Withdrawn():
-		return "Withdrawn"
-	case c.Status == checkout.Cancelled:
-		return "Cancelled by the " + string(c.End.By)
-	case c.Status == checkout.Confirmed && c.Setup.Mandate.Dead():
-		return "Confirmed; the mandate has ended"
-	case c.Status == checkout.Confirmed:
-		return "Confirmed"
-	case c.Erased():
-		return "Erased before it was confirmed"
-	case c.Status == checkout.Reserved:
-		return "Waits for the CRM to open it"
-	case !c.Enrolled():
-		return "Agreed; waits for the CRM"
-	case c.SetupComplete():
-		return "Set up; waits for the provider’s confirm"
-	case c.Setup.Settling():
-		return "The payer is done; the bank is not"
-	case !now.Before(c.Newest().Expires):
-		return "Not set up; the link has expired"
-	case c.Setup.BillingRequestID != "":
-		return "The payer has begun the bank setup"
-	}
-	return "Waits for the payer"
+	words := c.Words(now)
+	return strings.ToUpper(words[:1]) + words[1:]
 }
 
 // detailOf returns the detail of a moment in words.

@@ -118,7 +118,7 @@ var stories = []struct {
 	{"4: which are set up and not confirmed", "Aroha", "support", 2, func(s *story) {
 		s.follows("a[href='/find?trouble=unconfirmed']")
 		s.follows("tbody th a")
-		s.shows("Set up; waits for the provider’s confirm")
+		s.shows("Set up; waits for the provider's confirm")
 	}},
 	{"4: which were left at the bank", "Aroha", "support", 2, func(s *story) {
 		s.follows("a[href='/find?trouble=unfinished']")
