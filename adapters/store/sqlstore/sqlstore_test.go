@@ -226,6 +226,7 @@ func TestMalformedValuesAreErrors(t *testing.T) {
 		{"a token with a malformed key", new(sqlstore.Tokens), "1:1:%", "key"},
 		{"a schedule that is not JSON", new(sqlstore.Schedule), "x", "schedule"},
 		{"a charge whose amount is text", new(sqlstore.Schedule), `[[1,"instalment","2027-01-01","1"]]`, "charge"},
+		{"a charge without an amount", new(sqlstore.Schedule), `[[1,"instalment","2027-01-01"]]`, "charge"},
 		{"a charge with a malformed date", new(sqlstore.Schedule), `[[1,"instalment","x",1]]`, "charge"},
 		{"a consent that is not JSON", new(sqlstore.Consent), `{"at_ms":`, "consent"},
 		{"NULL as an instant", new(sqlstore.Instant), nil, "not a time"},

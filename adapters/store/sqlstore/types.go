@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -222,23 +223,23 @@ func (s *Schedule) value() any {
 // Scan implements [database/sql.Scanner].
 func (s *Schedule) Scan(v any) error { return scanned(v, "a schedule", s, parseSchedule) }
 
-func parseSchedule(text string) (list Schedule, err error) {
-	var rows [][4]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &rows); err != nil {
-		return nil, err
+func parseSchedule(text string) (Schedule, error) {
+	var wires []chargeWire
+	err := json.Unmarshal([]byte(text), &wires)
+	return mapped(wires, func(w chargeWire) money.Charge { return money.Charge(w) }), err
+}
+
+// chargeWire is a charge in its array.
+type chargeWire money.Charge
+
+func (w *chargeWire) UnmarshalJSON(text []byte) (err error) {
+	var due string
+	fields := []any{&w.Sequence, &w.Type, &due, &w.Amount}
+	if err = json.Unmarshal(text, &fields); err == nil && len(fields) != 4 {
+		err = errors.New("it has not four values")
 	}
-	for _, row := range rows {
-		var c money.Charge
-		var due string
-		for i, into := range []any{&c.Sequence, &c.Type, &due, &c.Amount} {
-			if err := json.Unmarshal(row[i], into); err != nil {
-				return nil, fmt.Errorf("charge %s: %w", row, err)
-			}
-		}
-		if c.Due, err = parseDate(due); err != nil {
-			return nil, fmt.Errorf("charge %s: %w", row, err)
-		}
-		list = append(list, c)
+	if err == nil {
+		w.Due, err = parseDate(due)
 	}
-	return list, nil
+	return wrap(err, "charge %s", text)
 }
