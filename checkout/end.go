@@ -1,7 +1,10 @@
 package checkout
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -43,6 +46,15 @@ type End struct {
 	By     Party
 	Ground Ground // of a withdrawal; "" for a cancelled checkout
 	Reason string // as it was given: it may name a person, is not shown to the payer, and is erased with the personal data
+}
+
+// Fingerprint returns the SHA-256 of the end without its reason, which is erased with the personal data, in hexadecimal; "" for no end.
+func (e End) Fingerprint() string {
+	if e == (End{Reason: e.Reason}) {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", e.At.UnixMilli(), e.By, e.Ground))
+	return hex.EncodeToString(sum[:])
 }
 
 // Ended reports whether the checkout was cancelled, or its agreement withdrawn.

@@ -11,13 +11,16 @@ type Operation struct {
 	Subject  string   // what it was done to: a provider code, an id, a number; no personal data
 	Reason   string   // as the operator gave it; may be ""
 	Changes  []string // before and after, a line each, without secrets and personal data
-	// Object, where it is not "", is what the operation changed: Providers, or KeyObject of an API key. Before and After are
+	// Object, where it is not "", is what the operation changed: Providers, KeyObject of an API key, or EndObject. Before and After are
 	// hashes of it in hexadecimal, "" where it did not exist.
 	Object, Before, After string
 }
 
 // Providers is the object of a change of the providers' configurations.
 const Providers = "providers"
+
+// EndObject returns the object of the withdrawal of an agreement.
+func EndObject(number string) string { return "end/" + number }
 
 // KeyObject returns the object of a change of an API key.
 func KeyObject(id string) string { return "key/" + id }

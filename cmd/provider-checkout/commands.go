@@ -124,8 +124,11 @@ func commands() []cli.Command {
 				"same agreement, with the same SHA-256 of the PDF, in a tree whose root was\n" +
 				"signed. Whoever can edit the store may cut off the end of the log: only with --checkpoint does that show.\n" +
 				"Exits 0 if no check fails, and 1 if any does.\n\n" +
+				"--receipt holds the log to the receipt of an agreement, also where the agreement is missing: it must be sealed, or\n" +
+				"the time that the receipt promises must not be over.\n\n" +
 				"With --all and no NUMBER, the whole log is checked, then every agreement, a line each, and that none is missing\n" +
-				"which the log has.\n\n" + evidenceHelp},
+				"which the log has; and the providers, API keys and withdrawals must be what operators made, as the log says.\n\n" +
+				evidenceHelp},
 		{Name: "agreements prove", Args: []string{"NUMBER"}, Setup: command(proveAgreement),
 			About: "Write a proof that an agreement is in the evidence log",
 			More: "The proof holds what was agreed, but no name or address. It is checked with verify-proof, for which nothing of\n" +
@@ -133,7 +136,7 @@ func commands() []cli.Command {
 		{Name: "verify-proof", Args: []string{"FILE"}, Setup: command(verifyProof),
 			About: "Check a proof with nothing but the public key",
 			More: "FILE may be -, standard input. Prints the record that is proven. It has the SHA-256 of the agreement's PDF, which\n" +
-				"--pdf compares. Needs no store and no network."},
+				"--pdf compares. --receipt is the receipt that must be of the same record. Needs no store and no network."},
 		{Name: "evidence checkpoint", Setup: command(printCheckpoint),
 			About: "Print the newest signed checkpoint of the evidence log",
 			More: "Keep it where those who can edit the store cannot. \"agreements verify --checkpoint\" holds the store to it.\n\n" +

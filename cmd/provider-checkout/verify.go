@@ -9,9 +9,11 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // verifyAgreement checks an agreement against the record and the evidence log, and prints a line for each check; or all of them
@@ -55,7 +57,7 @@ func verifyAgreement(c *call) action {
 		if err != nil {
 			return notOnRecord(ctx, log, number, err)
 		}
-		checked, err := check(ctx, log, r)
+		checked, err := check(ctx, log, db, r)
 		if err != nil {
 			return err
 		}
@@ -72,6 +74,9 @@ func verifyAgreement(c *call) action {
 	})
 }
 
+// maxEvents is more than the events of a checkout.
+const maxEvents = 1000
+
 // numbered returns the number of the agreement to verify: of the argument, or else of the receipt.
 func (c *call) numbered(r *evidence.Receipt) (string, error) {
 	switch {
@@ -84,13 +89,40 @@ func (c *call) numbered(r *evidence.Receipt) (string, error) {
 }
 
 // check compares everything on record about an agreement with itself, and with the evidence log.
-func check(ctx context.Context, log evidencelog.Log, r evidencelog.Record) ([]evidencelog.Verdict, error) {
+func check(ctx context.Context, log evidencelog.Log, db ports.Queue, r evidencelog.Record) ([]evidencelog.Verdict, error) {
 	logVerdicts, err := log.Check(ctx, r)
 	if err != nil {
 		return nil, err
 	}
+	eventVerdicts, err := checkEvents(ctx, db, r)
 	return slices.Concat(checkFigures(r.Agreement), checkConfirmation(r.Agreement, r.Checkout),
-		checkDocument(r.Checkout, r.Document), logVerdicts), nil
+		checkDocument(r.Checkout, r.Document), eventVerdicts, logVerdicts), err
+}
+
+// checkEvents returns a verdict on each event of the confirm on record that does not say what was agreed.
+func checkEvents(ctx context.Context, db ports.Queue, r evidencelog.Record) (verdicts []evidencelog.Verdict, err error) {
+	c, a := r.Checkout, r.Agreement
+	jobs, err := db.Jobs(ctx, checkout.JobFilter{CheckoutID: c.ID, Kinds: []checkout.JobKind{checkout.JobDeliver}}, maxEvents)
+	if err != nil {
+		return nil, fmt.Errorf("read its events: %w", err)
+	}
+	environment := catalogue.Production
+	if a.Sandbox {
+		environment = catalogue.Sandbox
+	}
+	c.Status = checkout.SetupRequired // as it was before
+	for _, j := range jobs {
+		made, err := c.Completed(a, c.Confirmation.AgreementID, c.Confirmation.DocumentID, environment, j.Job.CreatedAt)
+		if err != nil {
+			return []evidencelog.Verdict{evidencelog.Fail("its events cannot be made again: %v", err)}, nil
+		}
+		for _, e := range made.Events {
+			if string(e.Name) == j.Job.Name && !e.Name.Recurs() && (e.ID != j.Job.ID || string(e.Body) != string(j.Job.Body)) {
+				verdicts = append(verdicts, evidencelog.Fail("the event %s on record does not say what was agreed", j.Job.ID))
+			}
+		}
+	}
+	return verdicts, nil
 }
 
 // printVerdict prints the outcome of a check, or with --all of the checks of a subject: a line for people, or with --json an object.
@@ -136,6 +168,7 @@ func checkConfirmation(a agreement.Agreement, c checkout.Checkout) []evidencelog
 		{"plan", plan == a.Plan},
 		{"direct debit authority", c.Records.DDAID == a.DirectDebit.AuthorityID},
 		{"account", c.Setup.AccountHolder == a.DirectDebit.AccountHolder && c.Setup.AccountMask == a.DirectDebit.AccountMask},
+		{"time of authorisation", c.Setup.CompletedAt.Equal(a.DirectDebit.AuthorisedAt)},
 		{"consent to the direct debit terms", c.Setup.Consent == a.DirectDebit.Consent},
 	} {
 		if !part.same {

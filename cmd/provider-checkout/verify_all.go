@@ -72,7 +72,7 @@ func (c *call) verifyAll(ctx context.Context, db ports.Admin, log evidencelog.Lo
 	for i, number := range numbers {
 		delete(missing, number)
 		shown.Show("verified %d of %s", i, counted(len(numbers), "agreement"))
-		mark, texts, err := checkAgain(ctx, log, db, number)
+		mark, texts, err := checkAgain(ctx, log, made, db, number)
 		if err == nil {
 			err = line(mark, number, texts...)
 		}
@@ -114,7 +114,7 @@ func readLog(ctx context.Context, log evidencelog.Log) (numbers map[string]bool,
 }
 
 // checkAgain checks an agreement that was on record a moment ago. It returns the failed checks, or else the checks that could not be made.
-func checkAgain(ctx context.Context, log evidencelog.Log, db ports.Store, number string) (mark evidencelog.Mark, texts []string, err error) {
+func checkAgain(ctx context.Context, log evidencelog.Log, made evidencelog.Made, db ports.Store, number string) (mark evidencelog.Mark, texts []string, err error) {
 	r, err := evidencelog.Read(ctx, db, number)
 	if errors.Is(err, ports.ErrNotFound) {
 		return evidencelog.Failed, []string{"it is not on record any more"}, nil
@@ -122,7 +122,8 @@ func checkAgain(ctx context.Context, log evidencelog.Log, db ports.Store, number
 	if err != nil {
 		return "", nil, readingAgreement(number, err)
 	}
-	verdicts, err := check(ctx, log, r)
+	verdicts, err := check(ctx, log, db, r)
+	verdicts = append(verdicts, made.Withdrawn(number, r.Checkout.End)...)
 	if failed := evidencelog.Texts(verdicts, evidencelog.Failed); len(failed) > 0 {
 		return evidencelog.Failed, failed, err
 	}

@@ -86,7 +86,8 @@ func chainedAtOnce(t *testing.T, s ports.Admin) {
 	for _, e := range all {
 		before, found := all[e.Previous]
 		switch {
-		case e.Orphan, (e.Number == 1) != (e.Previous == ""), e.Number > 1 && !found, found && (before.Chain != e.Chain || before.Number != e.Number-1):
+		case e.Orphan, (e.Number == 1) != (e.Previous == ""), e.Number > 1 && !found,
+			found && (before.Chain != e.Chain || before.Number != e.Number-1):
 			t.Errorf("%s is at %+v, an orphan: %t; before it is %+v", e.ID, e.Link, e.Orphan, before.Link)
 		case e.Previous != "" && follows[e.Previous]:
 			t.Errorf("two entries follow on %s", e.Previous)

@@ -22,7 +22,7 @@ func (o Operator) Cancel(ctx context.Context, id string) error {
 		return err
 	}
 	op := evidence.Operation{Name: string(ActCancel), Subject: id, Changes: []string{"checkout " + id + ": cancelled"}}
-	return o.change(ctx, id, op, cmd.Decide)
+	return o.change(ctx, id, op, "", cmd.Decide)
 }
 
 // Withdraw withdraws the agreement with this number on a ground, for the operator's reason. The errors are the errors of
@@ -39,7 +39,7 @@ func (o Operator) Withdraw(ctx context.Context, number string, ground checkout.G
 	op := evidence.Operation{Name: string(ActWithdraw), Subject: number,
 		Changes: []string{"agreement " + number + ": withdrawn", "ground: " + string(ground)}}
 	cmd := checkout.Withdraw{Actor: checkout.OperatorActor(o.By), Ground: ground, Reason: o.Reason}
-	return o.change(ctx, a.CheckoutID, op, cmd.Decide)
+	return o.change(ctx, a.CheckoutID, op, ground, cmd.Decide)
 }
 
 // MailLink has a new link to the setup page sent to the e-mail address on record, which lasts for a lifetime. The errors are the
@@ -51,21 +51,25 @@ func (o Operator) MailLink(ctx context.Context, id string, lifetime time.Duratio
 		return err
 	}
 	op := evidence.Operation{Name: string(ActLink), Subject: id, Changes: []string{"checkout " + id + ": a new link is sent"}}
-	return o.change(ctx, id, op, func(c checkout.Checkout, _ catalogue.Environment, now time.Time) (checkout.Change, error) {
+	return o.change(ctx, id, op, "", func(c checkout.Checkout, _ catalogue.Environment, now time.Time) (checkout.Change, error) {
 		return c.MailLink(o.Keyring, checkout.LinkRequest{Actor: checkout.OperatorActor(o.By), Now: now, Lifetime: lifetime,
 			Notices: notices})
 	})
 }
 
 // change stores what decide makes of a checkout, with the entry of the operation, unless the operator's reason names the student:
-// the reason stays in the evidence log for ever.
-func (o Operator) change(ctx context.Context, id string, op evidence.Operation,
+// the reason stays in the evidence log for ever. ground is that of a withdrawal.
+func (o Operator) change(ctx context.Context, id string, op evidence.Operation, ground checkout.Ground,
 	decide func(checkout.Checkout, catalogue.Environment, time.Time) (checkout.Change, error)) error {
 	p, err := o.Store.Provider(ctx, checkout.ProviderOf(id))
 	if err != nil && !errors.Is(err, ports.ErrNotFound) {
 		return err
 	}
 	now := o.now()
+	if ground != "" {
+		op.Object = evidence.EndObject(op.Subject)
+		op.After = checkout.End{At: now, By: checkout.PartyOperator, Ground: ground}.Fingerprint()
+	}
 	record, err := o.entry(op, now)
 	if err != nil {
 		return err

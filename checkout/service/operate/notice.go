@@ -28,7 +28,7 @@ func (o Operator) NotifyAgain(ctx context.Context, checkoutID, id string) error 
 	}
 	op := evidence.Operation{Name: string(ActNotice), Subject: checkoutID,
 		Changes: []string{"e-mail " + again.Name + ": sent again as " + again.ID}}
-	return o.change(ctx, checkoutID, op, func(c checkout.Checkout, _ catalogue.Environment, now time.Time) (checkout.Change, error) {
+	return o.change(ctx, checkoutID, op, "", func(c checkout.Checkout, _ catalogue.Environment, now time.Time) (checkout.Change, error) {
 		again.CreatedAt = now
 		return checkout.Change{Next: c, Jobs: []checkout.Job{again}, Moments: []checkout.Moment{{At: now,
 			Kind: checkout.MomentOperated, Actor: checkout.OperatorActor(o.By), Detail: "notice " + again.ID, Times: 1}}}, nil

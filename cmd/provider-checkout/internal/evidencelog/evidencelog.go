@@ -208,7 +208,7 @@ func (l Log) Check(ctx context.Context, r Record) ([]Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	verdicts := []Verdict{compare(e, r)}
+	verdicts := append([]Verdict{compare(e, r)}, l.checkStored(e, r)...)
 	if late := e.At.Sub(r.Agreement.AcceptedAt); late > evidence.Late {
 		verdicts = append(verdicts, Nothing("it was recorded %s after it was accepted: until then nothing kept it from being changed", late.Round(time.Second)))
 	}
@@ -228,6 +228,18 @@ func (l Log) Check(ctx context.Context, r Record) ([]Verdict, error) {
 		return verdicts, nil
 	}
 	return append(verdicts, l.checkOutside(ctx, e, position, newest, *l.Outside)), nil
+}
+
+// checkStored returns a verdict on the receipt on record that is not of the entry.
+func (l Log) checkStored(e evidence.Entry, r Record) []Verdict {
+	text := r.Checkout.Confirmation.Receipt
+	if text == "" || !l.Keys.CanVerify() {
+		return nil
+	}
+	if receipt, err := l.Keys.OpenReceipt(text); err != nil || receipt.Number != r.Agreement.Number || !receipt.Of(e.Leaf) {
+		return []Verdict{Fail("the receipt on record is not of the record in the evidence log, or no known key has signed it")}
+	}
+	return nil
 }
 
 // compare compares what is on record with an entry.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -43,6 +44,14 @@ func (m Made) of(object, from, to string) bool {
 		}
 	}
 	return true
+}
+
+// Withdrawn returns the verdict on an agreement that ended otherwise than operators have withdrawn it, if it has.
+func (m Made) Withdrawn(number string, end checkout.End) []Verdict {
+	if m.of(evidence.EndObject(number), "", end.Fingerprint()) {
+		return nil
+	}
+	return []Verdict{Fail("operators have withdrawn it otherwise than is on record, or not at all, as the evidence log says")}
 }
 
 // Configured is the hashes of what is on record of the objects that operators make.
@@ -87,6 +96,9 @@ func (m Made) Compare(before, after Configured) (verdicts []Verdict) {
 		delete(m, object)
 	}
 	for _, object := range slices.Sorted(maps.Keys(m)) {
+		if strings.HasPrefix(object, evidence.EndObject("")) {
+			continue // of an agreement: see Withdrawn
+		}
 		verdicts = append(verdicts, Fail("%s is not on record, though operators made it, as the evidence log says", object))
 	}
 	if len(verdicts) == 0 {
