@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -56,7 +55,7 @@ type Witness struct {
 func New(o Options) (*Witness, error) {
 	folder, err := os.Open(o.Folder)
 	if err == nil {
-		err = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = lock(folder)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the folder %s: %w", o.Folder, err)
