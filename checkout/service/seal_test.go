@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,62 @@ func TestALogWithoutEntriesGetsACheckpointAnHour(t *testing.T) {
 			t.Errorf("after an hour and a minute the checkpoint is %s old", age)
 		}
 	})
+}
+
+// reading is a store that has a sealer read something else than is on record.
+type reading struct {
+	ports.Store
+	as func(*evidence.Head, []evidence.Entry)
+}
+
+func (r reading) SealEvidence(ctx context.Context, limit int, seal func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
+	return r.Store.SealEvidence(ctx, limit, func(h evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
+		entries = slices.Clone(entries)
+		r.as(&h, entries)
+		return seal(h, entries)
+	})
+}
+
+// Where an entry was removed before it was sealed, what follows on it is not sealed.
+func TestEntriesBehindAGapAreNotSealed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, signing(t), func(c *service.Config) {
+			c.Store = reading{c.Store, func(_ *evidence.Head, entries []evidence.Entry) {
+				for i := range entries {
+					entries[i].Orphan = entries[i].ID == "operation/2"
+				}
+			}}
+		})
+		w.record(t, w.config.Keyring.Attest(unattested("1", w.clock.now())), w.config.Keyring.Attest(unattested("2", w.clock.now())))
+		w.runFor(t, time.Minute)
+		if ids := w.sealedIDs(t); len(ids) != 0 {
+			t.Errorf("sealed are %q, want nothing", ids)
+		}
+		w.wantReport(t, service.OperationSeal, "", "operation/2")
+	})
+}
+
+// A checkpoint says that the log is complete only up to the size that everything to come has seen.
+func TestACheckpointIsCompleteUpToWhatWasSeen(t *testing.T) {
+	for seen, want := range map[int64]int64{0: 0, 1: 1, 2: 2, 9: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, signing(t), func(c *service.Config) {
+				c.Store = reading{c.Store, func(h *evidence.Head, _ []evidence.Entry) { h.Seen = seen }}
+			})
+			w.record(t, w.config.Keyring.Attest(unattested("1", w.clock.now())), w.config.Keyring.Attest(unattested("2", w.clock.now())))
+			w.runFor(t, time.Second)
+			for range 2 { // so that a checkpoint is signed again
+				w.clock.forward(2 * time.Hour)
+				w.runFor(t, 20*time.Second)
+			}
+			head, err := w.store.EvidenceHead(t.Context())
+			must(t, err)
+			c, err := w.config.Evidence.Open(head.Checkpoint)
+			if err != nil || c.Complete != want {
+				t.Errorf("where %d are seen, the checkpoint of %d is complete up to %d, %v; want %d", seen, c.Size, c.Complete, err, want)
+			}
+		})
+	}
 }
 
 // sealings is a store that keeps the checkpoints of all batches.
