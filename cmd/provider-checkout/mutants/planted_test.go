@@ -68,6 +68,7 @@ func planted() []mutant {
 		{"a token of a secret that is gone is not renewed", "checkout/token.go", "return known && (", "_ = known\n\treturn (", core},
 		{"a confirm without a token is taken where the secret is gone", "checkout/confirm.go", `return latest != "" && subtle`, "return subtle", core},
 		{"an agreement names an account that has changed meanwhile", "checkout/confirm.go", "case p.Agreement.DirectDebit != stored.authority(), ", "case ", core},
+		{"an agreement names records that have changed meanwhile", "checkout/confirm.go", ", p.Debited != stored.Debited():", ":", core},
 		{"an older status of a mandate replaces a later one", "checkout/setup.go", "return o.MandateSince.After(known.MandateSince)", "return true", core},
 		{"payments bunch after the first lawful debit", "money/calendar.go", "if charges[0].Due.Before(earliest) {", "if charge.Due.Before(earliest) {", "./money ./agreement"},
 		{"a store that was moved during a commit is written on", "adapters/store/sqlite/writer.go",
