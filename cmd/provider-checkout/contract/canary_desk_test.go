@@ -16,8 +16,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
-	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -28,19 +26,6 @@ var (
 	withdraw = regexp.MustCompile(`action="(/checkouts/[^"]+/withdraw)"`)
 	approve  = regexp.MustCompile(`action="(/approvals/[^"]+/approve)"`)
 )
-
-// onRecord has the PDFs of a store, and of a proof the record that it proves.
-type onRecord struct{ ports.Store }
-
-func (r onRecord) Document(ctx context.Context, a agreement.Agreement) (*agreement.Document, error) {
-	d, err := r.Store.Document(ctx, a.Number)
-	return &d, err
-}
-
-func (r onRecord) Proof(ctx context.Context, a agreement.Agreement) (*evidence.Proof, error) {
-	e, _, err := r.EvidenceEntry(ctx, evidence.AgreementID(a.Number))
-	return &evidence.Proof{Leaf: e.Leaf}, err
-}
 
 // operators has operators of every role look for the student at the desk, and at everything that they find. Their pages are searched
 // with the payer's, and so are the log, the addresses, the cookies and the routes of the metrics.
