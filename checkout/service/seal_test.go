@@ -219,7 +219,7 @@ func TestACheckpointOfAFullBatchSaysNothingOfWhatWaits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &sealings{}
 				w := newWorld(t, signing(t), func(c *service.Config) {
-					// What is recorded from now on has seen nine entries, and what waits has seen none.
+					// Entries that are recorded from now on have seen nine entries, and entries that wait have seen an empty log.
 					s.Store = reading{c.Store, func(h *evidence.Head, _ []evidence.Entry) { h.Seen = 9 }}
 					c.Store = s
 				})
