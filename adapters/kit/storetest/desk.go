@@ -284,6 +284,15 @@ func funnelCounted(t *testing.T, s ports.Admin) {
 		list := result(s.Funnel(t.Context(), tt.from, tt.to, tt.provider))(t)
 		same(t, fmt.Sprintf("Funnel(%s, %s, %q)", tt.from, tt.to, tt.provider), slices.Clip(append([]checkout.FunnelDay(nil), list...)), tt.want)
 	}
+	for round := range 2 { // a checkout that is removed counts no more, and its place is free for another
+		insert(t, s, reserved(5+round))
+		list := result(s.Funnel(t.Context(), "2026-11-20", "2026-11-21", "KOWHAI"))(t)
+		same(t, "created with a reserved one", list[0].Created, 4)
+		finds(t, s, "onei", opened(1), opened(2), opened(3), reserved(5+round), ofProvider("RIMU", opened(4)))
+		change(t, s, 5+round, checkout.Change{Remove: true})
+		list = result(s.Funnel(t.Context(), "2026-11-20", "2026-11-21", "KOWHAI"))(t)
+		same(t, "created when it is removed", list[0], kowhai)
+	}
 }
 
 func concludedInPages(t *testing.T, s ports.Admin) {

@@ -17,6 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -90,6 +91,45 @@ func TestTheFunnelEndsAfterABusyMillisecond(t *testing.T) {
 	defer cancel()
 	if err := db.Prepare(ctx); err != nil {
 		t.Errorf("Prepare: %v", err)
+	}
+}
+
+// Each entry in the middle of an index is a page to write.
+func TestACreateWritesToNoIndexOfTheDesk(t *testing.T) {
+	path := file(t)
+	db := open(t, path, sqlite.Options{})
+	c := checkout.Checkout{ID: "KOWHAI-1-a", ProviderCode: "KOWHAI", OrderID: "order-1", IdempotencyKey: "KOWHAI:order-1", RequestID: "req_1",
+		Status: checkout.SetupRequired}
+	change := checkout.Change{Next: c, Moments: []checkout.Moment{{Kind: checkout.MomentCreated, RequestID: "req_1"}},
+		Events: []events.Event{{ID: "evt_1", Name: events.CheckoutCreated, CheckoutID: c.ID, ProviderCode: "KOWHAI", OrderID: "order-1"}}}
+	if err := db.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: time.Now(), Hold: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	indexes, err := shell(t, path).Query(`SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer indexes.Close()
+	var written []string
+	for indexes.Next() {
+		var name, table, statement string
+		if err := indexes.Scan(&name, &table, &statement); err != nil {
+			t.Fatal(err)
+		}
+		_, condition, partial := strings.Cut(statement, "WHERE")
+		if !partial {
+			condition = "true"
+		}
+		var entries int
+		if err := shell(t, path).QueryRow(`SELECT count(*) FROM ` + table + ` WHERE ` + condition).Scan(&entries); err != nil {
+			t.Fatal(err)
+		}
+		if entries > 0 {
+			written = append(written, name)
+		}
+	}
+	if want := []string{"jobs_pending", "jobs_created"}; !slices.Equal(written, want) {
+		t.Errorf("a create writes to %q, want %q", written, want)
 	}
 }
 
