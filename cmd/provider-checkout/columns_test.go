@@ -112,8 +112,8 @@ func (c column) reason(sealed bool) string {
 	return unheldColumns[name] + unheldTables[c.table]
 }
 
-// T42: who may write to the tables edits each column of each table, in the rows of a sealed agreement, of an unsealed agreement,
-// and in all of them. The edit is found with a checkpoint and a receipt that were kept elsewhere, or does not matter.
+// T42: who may write to the tables edits each column of each table, in the rows of an agreement that is sealed, of an unsealed one,
+// and in all of them. It is found with a checkpoint and a receipt that were kept elsewhere, or does not matter.
 func TestEveryColumnThatMattersIsHeld(t *testing.T) {
 	t.Parallel()
 	a := newAcknowledged(t, 2, 0)

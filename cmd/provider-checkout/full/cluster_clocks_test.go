@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,8 +71,10 @@ var wrongBy = func() int64 {
 // would end in an hour.
 func (b suite) toleratesWrongClocks(t *testing.T) {
 	b.Binary = buildWithWrongClock(t)
-	wrong := func(by time.Duration) string { return fmt.Sprintf("%s=%d", clockVariable, int(by.Seconds())) }
-	c := newCluster(t, b, postgrestest.URL(t), wrong(wrongBy), "")
+	key := "PROVIDER_CHECKOUT_EVIDENCE_KEY=" + strings.TrimSpace(b.Run(t, "evidence", "key", "--new"))
+	wrong := func(by time.Duration) string { return fmt.Sprintf("%s=%d %s", clockVariable, int(by.Seconds()), key) }
+	c := newCluster(t, b, postgrestest.URL(t), wrong(wrongBy), key)
+	kept := c.keepCheckpoints(t)
 	c.Verdicts.AcceptAll, c.Verdicts.Slow, c.Skew = true, settledSoon/8, wrongBy // so that a kill meets events on their way
 	held := c.watchLeases(t)
 	clients := c.newBackend(&c.addrs)
@@ -88,13 +93,63 @@ func (b suite) toleratesWrongClocks(t *testing.T) {
 	c.Finish(t, clients.Client)
 	c.Settle(t)
 	longest := held()
+	checkpoints := kept()
 	stopAll(t, c.servers...)
 	c.Check(t)
+	c.holdTo(t, key, checkpoints)
 	again, clocks := c.sentAgain(t, kills)
 	t.Logf("%d kills; %d events were sent again; an event was pending for %v at most; events by the error of their sender's clock: %v",
 		len(kills), again, longest.Round(time.Millisecond), clocks)
 	if longest < time.Second || len(clocks) < 3 {
 		t.Error("void: no kill left an event that was leased, or a process sent no event")
+	}
+}
+
+// keepCheckpoints fetches the newest checkpoint again and again. kept ends that, and returns what was fetched.
+func (c *cluster) keepCheckpoints(t *testing.T) (kept func() []string) {
+	t.Helper()
+	var checkpoints []string
+	done := make(chan struct{})
+	var keep sync.WaitGroup
+	keep.Go(func() {
+		for ; ; <-time.After(calm) {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			answer, err := http.Get("http://" + c.addrs.all[0] + "/.well-known/provider-checkout/evidence/checkpoint")
+			if err != nil {
+				continue
+			}
+			text, err := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if err == nil && answer.StatusCode == http.StatusOK && !slices.Contains(checkpoints, string(text)) {
+				checkpoints = append(checkpoints, string(text))
+			}
+		}
+	})
+	return func() []string { close(done); keep.Wait(); return checkpoints }
+}
+
+// holdTo checks that no checkpoint fails for what was recorded honestly, whatever the clocks said.
+func (c *cluster) holdTo(t *testing.T, key string, checkpoints []string) {
+	t.Helper()
+	complete := regexp.MustCompile(`(?m)^complete [1-9]`)
+	shown := 0
+	for _, checkpoint := range checkpoints {
+		cmd := c.Command("agreements", "verify", "--all", "--checkpoint", proc.TempFile(t, checkpoint), "--store", c.Store)
+		cmd.Env = append(cmd.Env, key)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("held to the checkpoint\n%s\n%v: %s", checkpoint, err, out)
+		}
+		if complete.MatchString(checkpoint) {
+			shown++
+		}
+	}
+	t.Logf("the log was held to %d checkpoints", len(checkpoints))
+	if shown == 0 {
+		t.Error("void: no checkpoint was complete for anything")
 	}
 }
 

@@ -1,6 +1,7 @@
 package full_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ type cluster struct {
 	*workload.Workload
 	addrs   balancer
 	servers []*server
-	env     []string // a variable for each process, or ""
+	env     []string // variables for each process, with spaces between
 }
 
 // newCluster configures a store in PostgreSQL and starts the processes: as many as env has variables, or clusterSize.
@@ -67,9 +68,7 @@ func clusterArgs(store, addr string) []string {
 func (c *cluster) launch(t *testing.T, i int) {
 	t.Helper()
 	cmd := c.Binary.Command(clusterArgs(c.Store, c.addrs.all[i])...)
-	if c.env[i] != "" {
-		cmd.Env = append(cmd.Env, c.env[i])
-	}
+	cmd.Env = append(cmd.Env, strings.Fields(c.env[i])...)
 	c.servers[i] = &server{Process: proc.Start(t, cmd)}
 }
 
