@@ -339,3 +339,25 @@ func TestNotReadyUntilACallOfTheCRMSucceeds(t *testing.T) {
 		w.reports.take()
 	})
 }
+
+// A call of the CRM ends while its process has the lease: another process would call beside it otherwise.
+func TestACallOfTheCRMEndsBeforeItsLease(t *testing.T) {
+	const lease, toSettle = 10 * time.Second, 2 * time.Second
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		calls := 0
+		c.disturb(func(ctx context.Context) error {
+			calls++
+			if end, limited := ctx.Deadline(); !limited || time.Until(end) > lease-toSettle {
+				t.Errorf("call %d has %s, limited %v; want at most %s", calls, time.Until(end), limited, lease-toSettle)
+			}
+			return errLostAnswer // so that the scheduler calls too
+		}, nil)
+		_, err := w.Create(t.Context(), caller, create("ORDER-1"))
+		expect(t, err, checkout.CodeBusy)
+		of := calls
+		w.runFor(t, time.Minute)
+		if of == 0 || calls == of {
+			t.Errorf("void: %d calls of the create, and %d of the scheduler", of, calls-of)
+		}
+	})
+}

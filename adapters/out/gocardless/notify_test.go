@@ -111,13 +111,14 @@ func TestNotificationIsTakenWithASignatureOfOneOfTheSecretsOnly(t *testing.T) {
 		{"the signature of another body", body + " ", gocardlesstest.Sign([]byte(body), secret), 498},
 		{"none", body, "", 498},
 		{"no hex", body, strings.Repeat("x", 64), 498},
+		{"the first half of it", body, gocardlesstest.Sign([]byte(body), secret)[:32] + strings.Repeat("0", 32), 498},
 		{"a part of it", body, gocardlesstest.Sign([]byte(body), secret)[:62], 498},
 	} {
 		if got := r.post(tt.body, tt.signature); got != tt.status {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.status)
 		}
 	}
-	if want := []bool{true, true, false, false, false, false, false}; !slices.Equal(r.received, want) {
+	if want := []bool{true, true, false, false, false, false, false, false}; !slices.Equal(r.received, want) {
 		t.Errorf("received %v, want %v", r.received, want)
 	}
 	if len(r.notified) != 1 {
