@@ -89,7 +89,9 @@ func TestWhoGivesUpGivesTheLockBack(t *testing.T) {
 			t.Errorf("a lock for who has given up: %v, want %v", err, context.Canceled)
 		}
 	}
-	second, waited, err := l.lock(t.Context(), "a")
+	patient, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	second, waited, err := l.lock(patient, "a")
 	if err != nil || waited {
 		t.Fatalf("the second of two holders: waited %v, %v", waited, err)
 	}
