@@ -152,9 +152,9 @@ func TestFilesOutlastALossOfPower(t *testing.T) {
 	traced(t, restored, "").wants(t, in("restored.db"), in("restored.db.secret"))
 }
 
-// disk is the state of a disk by the system calls of a program: the files that were written and not synced, and the names that
+// synced is the state of a disk by the system calls of a program: the files that were written and not synced, and the names that
 // were given and not synced with their folders.
-type disk struct {
+type synced struct {
 	open    map[string]string // path or place of the file of a descriptor
 	dirty   map[string]bool
 	unnamed map[string]bool // names that a loss of power would take
@@ -163,7 +163,7 @@ type disk struct {
 }
 
 // traced runs a command under strace to its end, or until a file is there, and returns the state of the disk then.
-func traced(t *testing.T, cmd *exec.Cmd, until string) disk {
+func traced(t *testing.T, cmd *exec.Cmd, until string) synced {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "trace")
 	cmd.Args = append([]string{"strace", "-D", "-f", "-s", "4096", "-o", log, "-e",
@@ -192,7 +192,7 @@ func traced(t *testing.T, cmd *exec.Cmd, until string) disk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := disk{map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, nil}
+	d := synced{map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, nil}
 	begun := map[string]string{} // the first half of the calls of threads that another has interrupted
 	for line := range strings.Lines(string(text)) {
 		thread, call, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -211,7 +211,7 @@ func traced(t *testing.T, cmd *exec.Cmd, until string) disk {
 }
 
 // apply changes the state by one call that succeeded.
-func (d *disk) apply(call string) {
+func (d *synced) apply(call string) {
 	name, rest, ok := strings.Cut(call, "(")
 	end := strings.LastIndex(rest, " = ")
 	if !ok || end < 0 || strings.HasPrefix(rest[end+3:], "-") {
@@ -257,7 +257,7 @@ func (d *disk) apply(call string) {
 }
 
 // wants checks that the files have got their names, and that all of them would outlast a loss of power.
-func (d disk) wants(t *testing.T, files ...string) {
+func (d synced) wants(t *testing.T, files ...string) {
 	t.Helper()
 	for _, file := range files {
 		if !d.named[file] {
