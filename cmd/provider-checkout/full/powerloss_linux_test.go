@@ -22,8 +22,8 @@ import (
 )
 
 // TestPowerLoss has strace write down what the program does to files, and plays that to a model of a disk, which loses power at
-// random moments: what was not synced is gone, or there in part. The files that are left hold a store with everything that
-// was acknowledged by then, and no file is half. The same holds no more where the syncs of the store, of the kept checkpoint or of the
+// random moments: what was not synced is gone, or there in part. The files that are left make a store with everything that was
+// acknowledged by then, and no file is half. The same holds no more where the syncs of the store, of the kept checkpoint or of the
 // backup are left out: the test would see that. A long run has as many moments as it says:
 //
 //	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=1000 go test -run TestPowerLoss -timeout 1h -v ./cmd/provider-checkout/full

@@ -33,6 +33,7 @@ type model struct {
 	known    map[string]bool   // requests that reserved a checkout, or decided a confirm, and know it
 	mandates map[string]string // their billing requests
 	held     map[string]held   // by job, the lease that was granted last
+	hastened map[string]bool   // jobs of which an operator has ended a lease
 	seals    [][]byte          // the checkpoints that were kept
 }
 
@@ -60,7 +61,8 @@ type order struct {
 }
 
 func newModel(w *world) *model {
-	m := &model{world: w, bodies: map[string][]byte{}, notices: map[string]string{}, known: map[string]bool{}, mandates: map[string]string{}, held: map[string]held{}}
+	m := &model{world: w, bodies: map[string][]byte{}, notices: map[string]string{}, known: map[string]bool{}, mandates: map[string]string{}, held: map[string]held{},
+		hastened: map[string]bool{}}
 	m.zone, _ = service.NewZealand()
 	for n := range w.plan.orders {
 		for _, provider := range []string{"KOWHAI", "RATA"} {

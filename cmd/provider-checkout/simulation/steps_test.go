@@ -127,7 +127,7 @@ func (m *model) outlives(p *process, c call) {
 	still := m.owns(p, c.job)
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if h := m.held[c.job]; !still && !h.until.IsZero() && (m.plan.server || !m.plan.clocks) {
+	if h := m.held[c.job]; !still && !m.hastened[c.job] && (m.plan.server || !m.plan.clocks) {
 		m.fault("%s has called %s for %s, of which the latest lease is of %s until %s", p.name, c.to, c.job, h.by.name, h.until)
 	}
 }
@@ -171,7 +171,7 @@ func (m *model) hastens(id string, err error) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	if h, known := m.held[id]; known && err == nil {
-		h.until = time.Time{}
+		h.until, m.hastened[id] = time.Time{}, true
 		m.held[id] = h
 	}
 	return err
