@@ -66,7 +66,7 @@ func (w *world) arrive() {
 func (w *world) drive() {
 	for {
 		synctest.Wait()
-		next, over := w.next()
+		next, at, over := w.next()
 		switch now := time.Now(); {
 		case next == nil && over:
 			return
@@ -77,10 +77,10 @@ func (w *world) drive() {
 				w.model.hangs()
 				return
 			}
-		case next.at.After(now):
+		case at.After(now):
 			select {
 			case <-w.arrived:
-			case <-time.After(next.at.Sub(now)):
+			case <-time.After(at.Sub(now)):
 			}
 		default:
 			w.take(next)
@@ -89,8 +89,8 @@ func (w *world) drive() {
 	}
 }
 
-// next returns the turn that comes next, or nil.
-func (w *world) next() (first *turn, over bool) {
+// next returns the turn that comes next, or nil, and its time.
+func (w *world) next() (first *turn, at time.Time, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range w.waiting {
@@ -102,10 +102,10 @@ func (w *world) next() (first *turn, over bool) {
 			t.at = t.of.stopped.Add(time.Duration(hashOf(t.name) % uint64(time.Millisecond)))
 		}
 		if first == nil || t.at.Before(first.at) || t.at.Equal(first.at) && t.name < first.name {
-			first = t
+			first, at = t, t.at
 		}
 	}
-	return first, w.over
+	return first, at, w.over
 }
 
 // take takes a turn off the list.
