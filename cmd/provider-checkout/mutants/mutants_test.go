@@ -133,7 +133,7 @@ func (m mutant) caught(t *testing.T, folder, overlay string) (by string, err err
 	if full {
 		args = args[1:]
 	}
-	cmd := goTool(t, folder, overlay, append([]string{"test", "-count=1", "-failfast", "-timeout=10m"}, args...)...)
+	cmd := goTool(t, folder, overlay, append([]string{"test", "-count=1", "-failfast", "-timeout=5m"}, args...)...)
 	if full {
 		cmd.Env = append(cmd.Env, "PROVIDER_CHECKOUT_TEST=full")
 	}
