@@ -47,6 +47,7 @@ func (c column) edited() string {
 
 // unheldColumns are the columns of which an edit is not found, each with the reason why that does not matter.
 var unheldColumns = map[string]string{
+	"agreements.last_day":              lookUp,
 	"api_keys.last_used_day":           lookUp,
 	"checkouts.idempotency_key":        ofCreate,
 	"checkouts.request_id":             ofCreate,
