@@ -50,6 +50,7 @@ var unheldColumns = map[string]string{
 	"agreements.last_day":              lookUp,
 	"api_keys.last_used_day":           lookUp,
 	"checkouts.idempotency_key":        ofCreate,
+	"checkouts.position":               lookUp,
 	"checkouts.request_id":             ofCreate,
 	"checkouts.created_ms":             ofCreate,
 	"checkouts.setup_tokens":           "a token is signed with the operator's secret, and opens a page for the payer",
