@@ -247,6 +247,16 @@ func (w *world) drawPartitions(r *rand.Rand) {
 	}
 }
 
+// drawLongOutage cuts GoCardless off for longer than the part of its list that is read again, with faults after it.
+func (w *world) drawLongOutage(r *rand.Rand) {
+	out := w.storm.Add(between(r, 10*time.Second, 30*time.Second))
+	end := out.Add(between(r, 125*time.Second, 180*time.Second))
+	if chosen := r.IntN(4) == 0; chosen && w.plan.far && w.decides("GoCardless is cut off for "+end.Sub(out).String()) {
+		w.partitions = append(w.partitions, partition{"", "bank", out, end})
+		w.calm = end.Add(between(r, 10*time.Second, 30*time.Second))
+	}
+}
+
 // isOut reports whether a system cannot be reached by a process now.
 func (w *world) isOut(p *process, to string) bool {
 	now, from := time.Now(), fmt.Sprint("process ", p.slot)

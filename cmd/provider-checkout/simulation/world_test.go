@@ -98,6 +98,7 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 	w.storm = w.began.Add(2 * time.Second)
 	w.calm = w.storm.Add(between(r, 5*time.Second, 60*time.Second))
 	w.drawPartitions(r)
+	w.drawLongOutage(r)
 	if w.plan.server {
 		w.store.Clock = time.Now
 	}
