@@ -259,11 +259,24 @@ func TestTodayHasALineForEachTrouble(t *testing.T) {
 	w.forward(time.Minute)
 	b.get(t, "/").is(t, http.StatusOK).has(t, "Events that the provider’s receiver did not take", `href="/find?trouble=events"`,
 		"E-mails that the payer did not get", `href="/providers/KOWHAI"`)
-	b.get(t, "/find?trouble=notices").is(t, http.StatusOK).has(t, "/checkouts/"+confirmedID).lacks(t, "/checkouts/"+openID)
+	b.get(t, "/find?trouble=notices").is(t, http.StatusOK).has(t, "/checkouts/"+confirmedID).
+		lacks(t, "/checkouts/"+openID, ">by ")
 	b.get(t, "/funnel").is(t, http.StatusOK).has(t, "No checkout")
+	b.get(t, "/funnel?provider=+kowhai").has(t, `name="provider" value="KOWHAI"`)
 	b.get(t, "/funnel?from=x").has(t, "There is no such day or month").lacks(t, "needs a reason")
 	for _, wrong := range []string{"from=x", "from=2026-02-01&to=2026-01-01", "from=2000-01-01"} {
 		b.get(t, "/funnel?"+wrong).is(t, http.StatusUnprocessableEntity)
+	}
+}
+
+func TestNoPartIsOfNothing(t *testing.T) {
+	for _, tt := range []struct {
+		part, of int
+		want     string
+	}{{0, 0, ""}, {0, 4, "0 %"}, {1, 4, "25 %"}, {2, 3, "67 %"}, {3, 3, "100 %"}} {
+		if got := (funnelView{}).Percent(tt.part, tt.of); got != tt.want {
+			t.Errorf("%d of %d are %q, want %q", tt.part, tt.of, got, tt.want)
+		}
 	}
 }
 

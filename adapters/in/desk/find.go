@@ -2,6 +2,7 @@ package desk
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -94,7 +95,7 @@ type funnelView struct {
 func (v *visit) funnel() error {
 	query := v.r.URL.Query()
 	today := v.Now().UTC()
-	view := funnelView{From: web.One(query, "from"), To: web.One(query, "to"), Provider: strings.TrimSpace(web.One(query, "provider"))}
+	view := funnelView{From: web.One(query, "from"), To: web.One(query, "to"), Provider: strings.ToUpper(strings.TrimSpace(web.One(query, "provider")))}
 	from, errFrom := time.Parse(time.DateOnly, cmp.Or(view.From, today.AddDate(0, 0, -7*8).Format(time.DateOnly)))
 	to, errTo := time.Parse(time.DateOnly, cmp.Or(view.To, today.Format(time.DateOnly)))
 	if errFrom != nil || errTo != nil || to.Before(from) || to.Sub(from) > 400*24*time.Hour {
@@ -110,10 +111,10 @@ func (v *visit) funnel() error {
 	return v.page("funnel.html", "Funnel", view)
 }
 
-// Percent returns a part of the checkouts in percent.
-func (v funnelView) Percent(part, of int) int {
+// Percent returns a part of the checkouts in percent; "" where there are none.
+func (v funnelView) Percent(part, of int) string {
 	if of == 0 {
-		return 0
+		return ""
 	}
-	return (100*part + of/2) / of
+	return fmt.Sprintf("%d %%", (100*part+of/2)/of)
 }
