@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -21,6 +22,12 @@ type entryView struct {
 	evidence.Record
 	Number int64 // 1 is the first; 0 before it is sealed
 	Forged bool
+}
+
+// Findable reports whether Find leads to what an operation was about: a checkout, an agreement or a provider.
+func (e entryView) Findable() bool {
+	s := e.Operation.Subject
+	return s != "" && 'A' <= s[0] && s[0] <= 'Z' && !strings.Contains(s, " ")
 }
 
 // audit shows who did what, who looked at whose data, and what was agreed.

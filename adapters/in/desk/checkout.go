@@ -164,9 +164,11 @@ func (v *visit) retry() error {
 
 // stateOf returns the state of a checkout in words.
 func stateOf(c checkout.Checkout, now time.Time) string {
-	words := c.Words(now)
-	return strings.ToUpper(words[:1]) + words[1:]
+	return capital(c.Words(now))
 }
+
+// capital returns words with a capital at the beginning.
+func capital(words string) string { return strings.ToUpper(words[:1]) + words[1:] }
 
 // detailOf returns the detail of a moment in words.
 func detailOf(m checkout.Moment) string {

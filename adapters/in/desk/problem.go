@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/gorilla/mux"
+
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
@@ -63,7 +65,7 @@ func problemOf(err error) (status int, why string) {
 		return http.StatusRequestEntityTooLarge, ""
 	}
 	if errors.Is(err, errNotErasable) && !errors.Is(err, operate.ErrNamed) {
-		return http.StatusConflict, err.Error()
+		return http.StatusConflict, capital(err.Error())
 	}
 	for _, p := range problems {
 		if errors.Is(err, p.err) {
@@ -99,11 +101,15 @@ var messages = map[int]struct{ Title, Text string }{
 type message struct{ Title, Text, Link, Label, Reference string }
 
 // message answers with a page that says what is the matter: why, or the usual words of the status. Somebody who is signed in has
-// the menu there too.
+// the menu there too. After an act it leads back to the page of its form.
 func (d *desk) message(w http.ResponseWriter, r *http.Request, status int, why string) {
 	words := messages[status]
 	s, _ := d.session(r)
-	d.say(w, r, status, s, message{words.Title, cmp.Or(why, words.Text), "/", "Today", web.RequestID(r.Context())})
+	link, label := "/", "Today"
+	if r.Method == http.MethodPost && mux.Vars(r)["id"] != "" {
+		link, label = formPage(r), "Back"
+	}
+	d.say(w, r, status, s, message{words.Title, cmp.Or(why, words.Text), link, label, web.RequestID(r.Context())})
 }
 
 // say answers with a message, with the menu of a session.

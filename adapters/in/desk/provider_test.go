@@ -83,9 +83,9 @@ func TestAKeyIsHandedOverOnce(t *testing.T) {
 	if !strings.HasPrefix(page, "/handover/") || len(keys()) != 0 || len(w.recorded(t)) != 0 {
 		t.Fatalf("it leads to %q, with the keys %v and the records %q", page, keys(), w.recorded(t))
 	}
-	engineer.get(t, page).is(t, http.StatusOK).has(t, "Send the address of this page")
+	engineer.get(t, page).is(t, http.StatusOK).has(t, "Send the address of this page", `href="/providers/KOWHAI"`)
 	for range 3 { // as scanners of mail do
-		stranger.get(t, page).is(t, http.StatusOK).has(t, "Show the key").lacks(t, "pck_", "Send the address")
+		stranger.get(t, page).is(t, http.StatusOK).has(t, "Show the key").lacks(t, "pck_", "Send the address", "/providers/")
 	}
 	var shown atomic.Int64
 	var opening sync.WaitGroup

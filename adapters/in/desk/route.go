@@ -108,11 +108,7 @@ func (d *desk) admit(w http.ResponseWriter, r *http.Request, fresh bool) {
 	}
 	switch {
 	case r.Method == http.MethodPost:
-		to := r.URL.Path[:strings.LastIndex(r.URL.Path, "/")]
-		if strings.HasPrefix(to, "/approvals/") {
-			to = "/approvals"
-		}
-		query.Set("to", to)
+		query.Set("to", formPage(r))
 		d.goOn(w, r, http.StatusForbidden, signInPath+"?"+query.Encode(), message{Title: "Sign in again",
 			Text: "Nothing was done: the act needs a new sign-in.", Label: "Sign in"})
 	case d.issuer == nil:
@@ -122,6 +118,14 @@ func (d *desk) admit(w http.ResponseWriter, r *http.Request, fresh bool) {
 			d.fail(w, r, err)
 		}
 	}
+}
+
+// formPage returns the page that has the form of an act.
+func formPage(r *http.Request) string {
+	if strings.HasPrefix(r.URL.Path, "/approvals/") {
+		return "/approvals"
+	}
+	return r.URL.Path[:strings.LastIndex(r.URL.Path, "/")]
 }
 
 // id returns the variable of the path.
