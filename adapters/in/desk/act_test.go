@@ -129,7 +129,7 @@ func TestAnAgreementIsWithdrawnByTwo(t *testing.T) {
 	w.one(t)
 	b.post(t, path, "ground", "hardship", "reason", "ticket 7").is(t, http.StatusSeeOther)
 	w.forward(freshFor)
-	second.get(t, "/approvals").has(t, number, "hardship", "ticket 7", "Sign in again to decide").lacks(t, ">Approve<")
+	second.get(t, "/approvals").has(t, "Withdraw the agreement <a", number, "hardship", "ticket 7", "Sign in again to decide").lacks(t, ">Approve<")
 	second = w.as(t, "Ben", operate.Compliance)
 	id := regexp.MustCompile(`/approvals/(apr_[-0-9a-f]+)/`).FindStringSubmatch(second.get(t, "/approvals").body)[1]
 	second.post(t, "/approvals/"+id+"/approve").is(t, http.StatusSeeOther)
@@ -168,7 +168,7 @@ func TestPersonalDataIsErasedByTwo(t *testing.T) {
 	must(t, w.store.InsertCheckout(t.Context(), checkout.Change{Next: first}, checkout.JobEntry{Now: w.now()}))
 	b.post(t, "/checkouts/"+other+"/erase", "reason", "ticket 7").is(t, http.StatusSeeOther)
 	id := regexp.MustCompile(`/approvals/(apr_[-0-9a-f]+)/`).FindStringSubmatch(second.get(t, "/approvals").lacks(t, "other@").body)[1]
-	b.get(t, "/approvals").has(t, "<p>checkout "+other+"</p>", "Note these ids")
+	b.get(t, "/approvals").has(t, "Erase the personal data of <a", "<p>checkout "+other+"</p>", "Note these ids")
 	b.post(t, "/approvals/"+id+"/approve").is(t, http.StatusForbidden).has(t, "cannot approve it")
 	second.post(t, "/approvals/"+id+"/approve").is(t, http.StatusSeeOther)
 	w.one(t, `"operator":"Aroha (compliance)","approved_by":"Ben (compliance)","operation":"privacy erase","subject":"`+other+`","reason":"ticket 7"`)

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,13 @@ type approvalView struct {
 	// Elsewhere are the ids of an erasure under which the processor and the CRM outside know the student. Nothing has them afterwards.
 	Elsewhere []string
 }
+
+// approvalTexts say what is to be approved, before its target.
+var approvalTexts = map[operate.Act]string{operate.ActWithdraw: "Withdraw the agreement",
+	operate.ActErase: "Erase the personal data of", operate.ActEnable: "Enable the provider"}
+
+// Words returns what is to be approved.
+func (a approvalView) Words() string { return cmp.Or(approvalTexts[operate.Act(a.Act)], a.Act) }
 
 // approvals shows what waits for a second person.
 func (v *visit) approvals() error {
