@@ -237,7 +237,7 @@ func TestFindLeadsToTheOneCheckout(t *testing.T) {
 			t.Errorf("%s leads to %q", q, a.header.Get("Location"))
 		}
 	}
-	b.get(t, "/find?provider=KOWHAI").is(t, http.StatusOK).has(t, "/checkouts/"+openID)
+	b.get(t, "/find?provider=KOWHAI").is(t, http.StatusOK).has(t, "<h1>Checkouts of KOWHAI</h1>", "/checkouts/"+openID).lacks(t, ">by ")
 	b.get(t, "/providers/KOWHAI").has(t, `href="/find?provider=KOWHAI"`)
 	b.get(t, "/find?provider=TUI").is(t, http.StatusOK).has(t, "No checkout")
 	b.get(t, "/find").is(t, http.StatusOK).lacks(t, "No checkout")

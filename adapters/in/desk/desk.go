@@ -148,7 +148,7 @@ func New(o Options) (http.Handler, error) {
 func (d *desk) sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d.message(w, r, http.StatusForbidden, "")
+		d.message(w, r, http.StatusForbidden, "The form came from another website.")
 	}))
 	return protection.Handler(next)
 }

@@ -18,7 +18,7 @@ import (
 type findView struct {
 	Text      string
 	Asked     bool   // for something, not only for the page
-	Trouble   string // in words; "" for a search
+	Title     string // of a list; "" for a search
 	Providers []catalogue.Provider
 	Hits      []hitView
 	Next      string // the address of the next page; "" at the end
@@ -40,9 +40,11 @@ func (v *visit) find() error {
 	view := findView{Text: q.Text, Asked: true}
 	switch {
 	case slices.Contains(checkout.Troubles(), q.Trouble) && q.Trouble.OfCheckouts():
-		q.Text, view.Trouble = "", q.Trouble.Words()
+		q.Text, view.Title = "", q.Trouble.Words()
 	case q.Words() == "" && q.ProviderCode == "":
 		return v.page("find.html", "Find", findView{Text: q.Text})
+	case q.Words() == "":
+		q.Trouble, view.Title = "", "Checkouts of "+q.ProviderCode
 	default:
 		q.Trouble = ""
 	}
@@ -70,7 +72,7 @@ func (v *visit) find() error {
 		query.Set("after", found.Next)
 		view.Next = "/find?" + query.Encode()
 	}
-	return v.page("find.html", cmp.Or(view.Trouble, "Find"), view)
+	return v.page("find.html", cmp.Or(view.Title, "Find"), view)
 }
 
 // named returns the providers that a search names by the code or the beginning of the name.

@@ -85,7 +85,7 @@ func problemOf(err error) (status int, why string) {
 var messages = map[int]struct{ Title, Text string }{
 	http.StatusBadRequest:            {"The form could not be read", "Go back, and send it again."},
 	http.StatusUnauthorized:          {"You are not signed in", "The sign-in was not accepted, or no group of yours has a role here."},
-	http.StatusForbidden:             {"You may not do that", "None of your roles allows it, or the form came from another website."},
+	http.StatusForbidden:             {"You may not do that", "None of your roles allows it."},
 	http.StatusNotFound:              {"There is no such page", "Look for the order, the student or the agreement with Find."},
 	http.StatusMethodNotAllowed:      {"This page does not work that way", "Go back, and try another way."},
 	http.StatusConflict:              {"It cannot be done now", "What is on record has changed. Go back and look again."},

@@ -81,7 +81,7 @@ func TestOtherWebsitesCannotAct(t *testing.T) {
 		r := b.form(t, "/checkouts/"+checkoutID+"/reveal", "reason", "ticket 7")
 		r.Header.Del("Sec-Fetch-Site")
 		r.Header.Set(header[0], header[1])
-		b.do(t, r).is(t, http.StatusForbidden)
+		b.do(t, r).is(t, http.StatusForbidden).has(t, "from another website")
 	}
 	if leaves := w.recorded(t); len(leaves) != 0 {
 		t.Errorf("the records are %q", leaves)
