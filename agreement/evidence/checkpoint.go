@@ -49,7 +49,7 @@ func (c Checkpoint) text(origin string) string {
 		timeField, c.At.UTC().Format(time.RFC3339), completeField, c.Complete)
 }
 
-// parseCheckpoint reads what was signed.
+// parseCheckpoint reads what was signed. It skips further lines, which a later version may sign.
 func parseCheckpoint(text, origin string) (c Checkpoint, err error) {
 	var name, root, at string
 	const form = "%s\n%d\n%s\n" + timeField + "%s\n" + completeField + "%d\n"
@@ -59,7 +59,8 @@ func parseCheckpoint(text, origin string) (c Checkpoint, err error) {
 	var errRoot, errTime error
 	c.Root, errRoot = tlog.ParseHash(root)
 	c.At, errTime = time.Parse(time.RFC3339, at)
-	if errRoot != nil || errTime != nil || c.text(origin) != text {
+	further, ours := strings.CutPrefix(text, c.text(origin))
+	if errRoot != nil || errTime != nil || !ours || strings.Contains("\n"+further, "\n\n") {
 		return c, ErrCheckpoint
 	}
 	return c, nil

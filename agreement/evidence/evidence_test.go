@@ -252,6 +252,10 @@ func TestOnlyTheCanonicalTextOfACheckpointIsRead(t *testing.T) {
 		{"a time of another zone", "03:04:05Z", "16:04:05+13:00", false},
 		{"a time within a second", "05Z", "05.5Z", false},
 		{"a line more", "05Z\n", "05Z\nmore\n", false},
+		{"a further line", "complete 0\n", "complete 0\nmore\n", true},
+		{"an empty line", "complete 0\n", "complete 0\n\nmore\n", false},
+		{"a line that is too long", "complete 0\n", "complete 0 more\n", false},
+		{"no line of what is complete", "complete 0\n", "", false},
 		{"another log's name", "evidence.test\n", "evidence.other\n", false},
 	} {
 		own, err := note.Sign(&note.Note{Text: strings.Replace(text, tt.old, tt.new, 1)}, signer)

@@ -16,6 +16,7 @@ import (
 const (
 	proofFormat  = "provider-checkout evidence proof v1"
 	maxProofText = 64 << 10 // bytes; twenty times the longest
+	maxPosition  = 1e15     // below it every language has each whole number
 )
 
 var errNoProof = errors.New("it is no proof of the evidence log")
@@ -60,7 +61,7 @@ func ParseProof(text []byte) (p Proof, err error) {
 		}
 	}
 	_ = json.Unmarshal(text, &members) // which was just read
-	if names := slices.Sorted(maps.Keys(members)); !slices.Equal(names, proofMembers) || w.Path == nil || w.Position < 0 ||
+	if names := slices.Sorted(maps.Keys(members)); !slices.Equal(names, proofMembers) || w.Path == nil || w.Position < 0 || w.Position >= maxPosition ||
 		string(members["position"]) != strconv.FormatInt(w.Position, 10) {
 		return p, errNoProof
 	}

@@ -200,6 +200,7 @@ func accepted(t *testing.T, g good) []vector {
 	withPDF.PDF = &g.pdf
 	rotated := g.is("of the second of two keys", "", same)
 	rotated.Keys = []string{other, g.public[0]}
+	twice := strings.SplitAfter(string(g.proof.Checkpoint), "\n\n")[1]
 	return append(all, withPDF, rotated,
 		g.is("with white space and another order", "", func(text string) string {
 			var members map[string]any
@@ -209,7 +210,11 @@ func accepted(t *testing.T, g good) []vector {
 		}),
 		g.is("with letters escaped", "", replacing(`"record"`, `"\u0072ecord"`)),
 		g.noted("with the line of a witness", "", func(note string) string { return note + witness }),
-		g.noted("with the line of a witness before the key's", "", replacing("\n\n", "\n\n"+witness)))
+		g.noted("with the line of a witness before the key's", "", replacing("\n\n", "\n\n"+witness)),
+		g.noted("with a second line of the key, of another signature", "", func(note string) string {
+			return note + twice[:40] + "AAAA" + twice[44:]
+		}),
+		g.noted("with a further line in the checkpoint", "", signed(t, replacing("complete 0\n", "complete 0\nmore\n"))))
 }
 
 // badlyFormed returns proofs that cannot be read.
@@ -240,6 +245,7 @@ func badlyFormed(g good) []vector {
 		g.is("a place with a point", "format", replacing(`"position":11`, `"position":11.0`)),
 		g.is("a place with an exponent", "format", replacing(`"position":11`, `"position":11e0`)),
 		g.is("a negative place", "format", replacing(`"position":11`, `"position":-11`)),
+		g.is("a place of sixteen digits", "format", replacing(`"position":11`, `"position":1000000000000000`)),
 		g.is("no path", "format", func(text string) string {
 			i, j := strings.Index(text, `"path"`), strings.Index(text, `"checkpoint"`)
 			return text[:i] + text[j:]
@@ -259,10 +265,9 @@ func badlyFormed(g good) []vector {
 	}
 }
 
-// badlySigned returns proofs whose checkpoint is not signed by the key, or cannot be read.
-func badlySigned(t *testing.T, g good) []vector {
+// signed returns the change of a note to one with another text, signed by the key.
+func signed(t *testing.T, change func(text string) string) func(string) string {
 	t.Helper()
-	foreign := keys(t, 2)
 	private, err := evidence.NewKey("evidence.test", [32]byte{1})
 	if err != nil {
 		t.Fatal(err)
@@ -271,15 +276,19 @@ func badlySigned(t *testing.T, g good) []vector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed := func(text string) func(string) string {
-		return func(string) string {
-			msg, err := note.Sign(&note.Note{Text: text}, signer)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(msg)
+	return func(msg string) string {
+		own, err := note.Sign(&note.Note{Text: change(msg[:strings.Index(msg, "\n\n")+1])}, signer)
+		if err != nil {
+			t.Fatal(err)
 		}
+		return string(own)
 	}
+}
+
+// badlySigned returns proofs whose checkpoint is not signed by the key, or cannot be read.
+func badlySigned(t *testing.T, g good) []vector {
+	t.Helper()
+	foreign := keys(t, 2)
 	checkpoint := string(g.proof.Checkpoint)
 	text := checkpoint[:strings.Index(checkpoint, "\n\n")+1]
 	unsigned := vector{"the key of somebody else", "checkpoint", []string{foreign.Public()}, nil, false, string(g.proof.Text())}
@@ -301,9 +310,12 @@ func badlySigned(t *testing.T, g good) []vector {
 		g.noted("a signature without its dash", "checkpoint", replacing("— ", "- ")),
 		g.noted("a line that is no signature", "checkpoint", func(note string) string { return note + "— witness.example\n" }),
 		g.noted("a carriage return", "checkpoint", replacing("\n37\n", "\r\n37\r\n")),
-		g.noted("signed under another name", "checkpoint", signed("x"+text)),
-		g.noted("signed with a size in another form", "checkpoint", signed(strings.Replace(text, "\n37\n", "\n037\n", 1))),
-		g.noted("signed with another text of the root", "checkpoint", signed(strings.Replace(text, "=\n", "\n", 1))),
+		g.noted("signed under another name", "checkpoint", signed(t, replacing("evidence", "xevidence"))),
+		g.noted("signed with a size in another form", "checkpoint", signed(t, replacing("\n37\n", "\n037\n"))),
+		g.noted("signed with another text of the root", "checkpoint", signed(t, replacing("=\n", "\n"))),
+		g.noted("signed without the line of what is complete", "checkpoint", signed(t, replacing("complete 0\n", ""))),
+		g.noted("signed with an empty line", "checkpoint", signed(t, replacing("complete 0\n", "complete 0\n\nmore\n"))),
+		g.noted("complete for more than it has", "checkpoint", signed(t, replacing("complete 0\n", "complete 38\n"))),
 	}
 }
 

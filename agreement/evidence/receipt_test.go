@@ -69,7 +69,8 @@ func TestReceiptsAreThoseOfTheVectors(t *testing.T) {
 		v := receiptVectors{Description: "Receipts of agreements, a line each: seven words with one space between them, which are the mark of the format, the " +
 			"agreement's number, the leaf hash of its record in base64 (RFC 6962: SHA-256 of a zero byte and the record), the time of the record, " +
 			"the time by which it is sealed, the name of the key with a plus sign and its hash, and the signature in base64 (Ed25519) of " +
-			"everything before the last space. key is the public key as of golang.org/x/mod/sumdb/note. Each line of wrong must be refused.",
+			"everything before the last space. key is the public key as of golang.org/x/mod/sumdb/note. Each line of wrong must be refused, as it is: " +
+			"who reads a line that an e-mail has broken joins its words first.",
 
 			Key: keys.Public(), Cases: []receiptCase{{"an agreement that is sealed within an hour", string(e.Leaf), r.Number, "2026-11-22T03:04:06.006Z", "2026-11-22T04:04:06.006Z", text}},
 			Wrong: []wrongReceipt{

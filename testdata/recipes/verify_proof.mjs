@@ -65,19 +65,21 @@ function readCheckpoint(note, keys) {
   const text = note.slice(0, end + 1);
   const lines = note.slice(end + 2, -1).split("\n");
   require(lines.length <= 100, step);
-  const signers = new Set();
+  const [signers, checked] = [new Set(), new Set()];
   for (const line of lines) {
     const parts = /^\u2014 ([^\s+]+) ([^ ]+)$/u.exec(line);
     require(parts, step);
     const bytes = base64(parts[2], step);
     require(bytes.length >= 5, step);
     const key = keys.find((k) => k.name === parts[1] && k.hash === bytes.subarray(0, 4).toString("hex"));
-    if (!key) continue; // another signer's
+    if (!key || checked.has(key)) continue; // another signer's, or a second line of the key
+    checked.add(key);
     require(verifySignature(null, Buffer.from(text), key.key, bytes.subarray(4)), step);
     signers.add(key.name);
   }
-  const said = /^([^\n]+)\n(0|[1-9][0-9]*)\n([^\n]+)\ntime [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z\n(?:[^\n]+\n)*$/.exec(text);
-  require(said && signers.has(said[1]), step);
+  const form = /^([^\n]+)\n(0|[1-9]\d*)\n([^\n]+)\ntime \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\ncomplete (0|[1-9]\d*)\n(?:[^\n]+\n)*$/;
+  const said = form.exec(text);
+  require(said && signers.has(said[1]) && Number(said[4]) <= Number(said[2]), step);
   const root = base64(said[3], step);
   require(root.length === 32, step);
   return { size: Number(said[2]), root };
@@ -92,7 +94,7 @@ export function verify(file, keyLines, pdf) {
     const proof = object(text);
     const { format, record, position, path, checkpoint } = proof;
     require(Object.keys(proof).length === 5 && format === FORMAT && typeof record === "string" && typeof checkpoint === "string", "format");
-    require(Number.isSafeInteger(position) && position >= 0 && Array.isArray(path) && path.every((hash) => typeof hash === "string"), "format");
+    require(Number.isInteger(position) && position >= 0 && position < 1e15 && Array.isArray(path) && path.every((hash) => typeof hash === "string"), "format");
     // The position stands in the text as its digits; a record quotes its names with backslashes, so it holds no such text.
     require(new RegExp(`"position"\\s*:\\s*${position}\\s*[,}]`).test(text), "format");
     const nodes = path.map((hash) => base64(hash, "format"));

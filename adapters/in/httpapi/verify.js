@@ -141,12 +141,13 @@ async function openNote(note, keys, what) {
 // complete. Later versions may add lines, which a page that somebody kept does not know.
 async function openCheckpoint(note, keys, what) {
   const { text, signer } = await openNote(note, keys, what);
-  const [, origin, size, encoded, at] = /^(.+)\n(0|[1-9]\d{0,14})\n(.+)\ntime (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\n(?:.+\n)*$/.exec(text) ?? [];
+  const form = /^(.+)\n(0|[1-9]\d{0,14})\n(.+)\ntime (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\ncomplete (0|[1-9]\d{0,14})\n(?:.+\n)*$/;
+  const [, origin, size, encoded, at, complete] = form.exec(text) ?? [];
   const root = encoded && base64(encoded);
-  if (origin !== signer || root?.length !== 32 || Number.isNaN(Date.parse(at))) {
+  if (origin !== signer || root?.length !== 32 || Number.isNaN(Date.parse(at)) || Number(complete) > Number(size)) {
     throw new Fault("checkpoint", `The ${what} is signed, and it is no checkpoint of an evidence log.`);
   }
-  return { origin, size: Number(size), root, at, complete: Number(/^complete (\d{1,15})$/m.exec(text)?.[1] ?? 0) };
+  return { origin, size: Number(size), root, at, complete: Number(complete) };
 }
 
 // rootOf returns the root of a tree of that size which has the leaf at the position, as the path says (RFC 9162, section 2.1.3.2);
