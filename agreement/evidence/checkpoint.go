@@ -175,13 +175,16 @@ func Signer(signed []byte) string {
 // Open returns what a signed note says, or ErrCheckpoint.
 func (k Keys) Open(signed []byte) (Checkpoint, error) {
 	opened, err := note.Open(signed, note.VerifierList(k.verifiers...))
-	if err != nil || len(opened.Sigs) == 0 {
+	if err != nil || !exact(opened) {
 		return Checkpoint{}, ErrCheckpoint
 	}
-	for _, sig := range slices.Concat(opened.Sigs, opened.UnverifiedSigs) {
-		if _, err := base64.StdEncoding.Strict().DecodeString(sig.Base64); err != nil { // another text of the same signature
-			return Checkpoint{}, ErrCheckpoint
-		}
-	}
 	return parseCheckpoint(opened.Text, opened.Sigs[0].Name)
+}
+
+// exact reports whether no signature of a note is another text of the same bytes.
+func exact(n *note.Note) bool {
+	return !slices.ContainsFunc(slices.Concat(n.Sigs, n.UnverifiedSigs), func(sig note.Signature) bool {
+		_, err := base64.StdEncoding.Strict().DecodeString(sig.Base64)
+		return err != nil
+	})
 }

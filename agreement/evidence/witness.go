@@ -105,8 +105,8 @@ func (k Keys) Cosign(signed []byte, witness note.Signer) (cosigned, line []byte,
 
 // Cosigned reports whether a witness has cosigned a checkpoint.
 func Cosigned(signed []byte, witness note.Verifier) bool {
-	_, err := note.Open(signed, note.VerifierList(witness))
-	return err == nil
+	opened, err := note.Open(signed, note.VerifierList(witness))
+	return err == nil && exact(opened)
 }
 
 // AddCosignature returns a signed checkpoint with the line that is the cosignature of a witness, or ErrCosignature.

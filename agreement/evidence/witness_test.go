@@ -263,12 +263,21 @@ func TestAnswersWithoutACosignatureAreRefused(t *testing.T) {
 		"a cosignature of another one":  of(sign(t, k, log.checkpoint()), signer),
 		"that of another key":           of(signed, namesake),
 		"a signature with a flaw":       good[:30] + "AAAA" + good[34:],
+		"another text of the signature": otherText(good), // with it the log could not read its checkpoint
 		"the log's own signature alone": string(signed[len(text)+2:]),
 	} {
 		if got, err := evidence.AddCosignature(signed, []byte(answer), verifier); !errors.Is(err, evidence.ErrCosignature) {
 			t.Errorf("%s is added: %s, %v", name, got, err)
 		}
 	}
+}
+
+// otherText returns a line of a signature of which the last bits, which say nothing, are not zero.
+func otherText(line string) string {
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	body := strings.TrimRight(line, "=\n")
+	last := len(body) - 1
+	return body[:last] + string(digits[strings.IndexByte(digits, body[last])+1]) + line[len(body):]
 }
 
 func FuzzParseSubmission(f *testing.F) {
