@@ -36,23 +36,25 @@ func New(folder string) (*File, error) {
 	return named(folder)
 }
 
-// named makes a file with a temporary name, and removes the names that processes have left which were killed.
+// named makes a file with a temporary name.
 func named(folder string) (*File, error) {
-	left, err := fs.Glob(os.DirFS(folder), ".*"+suffix)
-	for _, name := range left {
-		name = filepath.Join(folder, name)
-		if info, gone := os.Lstat(name); gone == nil && time.Since(info.ModTime()) > abandoned {
-			err = errors.Join(err, os.Remove(name))
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
+	removeAbandoned(folder)
 	f, err := os.CreateTemp(folder, ".*"+suffix) // 0600
 	if err != nil {
 		return nil, err
 	}
 	return &File{f, f.Name()}, nil
+}
+
+// removeAbandoned removes the temporary names in a folder that processes have left which were killed.
+func removeAbandoned(folder string) {
+	left, _ := fs.Glob(os.DirFS(folder), ".*"+suffix)
+	for _, name := range left {
+		name = filepath.Join(folder, name)
+		if info, err := os.Lstat(name); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.Remove(name) // or the next file's maker does
+		}
+	}
 }
 
 // Close closes the file, which is gone unless it was published.
@@ -115,6 +117,7 @@ func Replace(name string, data []byte) error {
 	if err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", name)
 	}
+	removeAbandoned(filepath.Dir(name))
 	temporary := filepath.Join(filepath.Dir(name), "."+rand.Text()+suffix)
 	if err = Write(temporary, data); err == nil {
 		if err = os.Rename(temporary, name); err != nil {

@@ -104,6 +104,18 @@ func TestReplace(t *testing.T) {
 
 // A temporary name that a process has left which was killed goes with the next file in its folder, and that of a process at work stays.
 func TestAbandonedNamesAreRemoved(t *testing.T) {
+	for how, next := range map[string]func(folder string) error{
+		"a new file": func(folder string) error {
+			f, err := named(folder)
+			return errors.Join(err, f.Close())
+		},
+		"one that takes the place of another": func(folder string) error { return Replace(filepath.Join(folder, "backup.db"), nil) },
+	} {
+		t.Run(how, func(t *testing.T) { abandonedNamesAreRemoved(t, next) })
+	}
+}
+
+func abandonedNamesAreRemoved(t *testing.T, next func(folder string) error) {
 	folder := t.TempDir()
 	for name, age := range map[string]time.Duration{".1.partial": 2 * time.Hour, ".2.partial": 0, "backup.db": 2 * time.Hour} {
 		path := filepath.Join(folder, name)
@@ -111,11 +123,9 @@ func TestAbandonedNamesAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := named(folder)
-	if err != nil {
+	if err := next(folder); err != nil {
 		t.Fatal(err)
 	}
-	f.Close()
 	if left := names(t, folder); len(left) != 2 || left[0] != ".2.partial" || left[1] != "backup.db" {
 		t.Errorf("%q are left", left)
 	}
