@@ -90,14 +90,15 @@ func (k Keys) Names(log string) bool {
 	return slices.ContainsFunc(k.verifiers, func(v note.Verifier) bool { return v.Name() == log })
 }
 
-// Cosign returns a checkpoint that one of the keys signed with that signature and the witness's, and the witness's line alone.
-func (k Keys) Cosign(signed []byte, witness note.Signer) (cosigned, line []byte, err error) {
+// Cosign returns a checkpoint that one of the keys signed with that signature and the cosignatures of the witnesses, and the last
+// line of it alone. Lines of others, which anybody can add, are left out.
+func (k Keys) Cosign(signed []byte, witnesses ...note.Signer) (cosigned, line []byte, err error) {
 	opened, err := note.Open(signed, note.VerifierList(k.verifiers...))
 	if err != nil {
 		return nil, nil, ErrCheckpoint
 	}
 	opened.UnverifiedSigs = nil
-	if cosigned, err = note.Sign(opened, witness); err != nil {
+	if cosigned, err = note.Sign(opened, witnesses...); err != nil {
 		return nil, nil, fmt.Errorf("cosign a checkpoint: %w", err)
 	}
 	return cosigned, cosigned[bytes.LastIndexByte(cosigned[:len(cosigned)-1], '\n')+1:], nil

@@ -253,8 +253,9 @@ func TestContradictionsAreKept(t *testing.T) {
 		}
 		cosigned := s.shows(t, "checkpoint")
 		proof := tt.then.proof(t, min(5, tt.then.Size))
-		for range 2 {
-			if lines, _, err := s.Update(t.Context(), 5, second, proof); !errors.Is(err, tt.want) {
+		for _, line := range []string{"", "— x AAAAAAA=\n"} { // the second time with a line that a stranger added
+			submitted := append(bytes.Clone(second), line...)
+			if lines, _, err := s.Update(t.Context(), 5, submitted, proof); !errors.Is(err, tt.want) {
 				t.Errorf("%s: got %s, %v; want %v", name, lines, err, tt.want)
 			}
 		}
