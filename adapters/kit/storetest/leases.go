@@ -167,13 +167,13 @@ func leasesOfPartitions(t *testing.T, s ports.Admin) {
 	}
 	sameSet(t, "leased", of, "deliver KOWHAI", "deliver KOWHAI", "deliver RIMU", "notify KOWHAI")
 	same(t, "the next of each", len(leases(t, s, func(q *checkout.JobQuery) { q.PerPartition = 2 })), 1)
-	addJobs(t, s, 2, job(opened(2).Next, checkout.JobLook, 1), job(opened(2).Next, checkout.JobLook, 2))
-	ofCheckout := leasedJobs(t, s, func(q *checkout.JobQuery) { q.PerPartition, q.CheckoutID = 1, opened(2).Next.ID })
-	same(t, "the jobs of one checkout, one of each partition", len(ofCheckout), 1)
 
 	insert(t, s, opened(10), opened(11), opened(12), otherProviders(13))
 	got := leasedJobs(t, s, func(q *checkout.JobQuery) { q.PerPartition, q.Limit = 1, 2 })
 	sameSet(t, "leased within a limit of all", []string{got[0].ProviderCode, got[len(got)-1].ProviderCode}, "KOWHAI", "RIMU")
+	addJobs(t, s, 2, job(opened(2).Next, checkout.JobLook, 1), job(opened(2).Next, checkout.JobLook, 2))
+	ofCheckout := leasedJobs(t, s, func(q *checkout.JobQuery) { q.PerPartition, q.CheckoutID = 1, opened(2).Next.ID })
+	same(t, "the jobs of one checkout, one of each partition", len(ofCheckout), 1)
 }
 
 func leasesOfCheckout(t *testing.T, s ports.Admin) {
