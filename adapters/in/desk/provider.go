@@ -151,8 +151,9 @@ func (v *visit) sent(taken bool) {
 
 // rate has the provider make so many requests a second, or the usual number for an empty field.
 func (v *visit) rate() error {
-	rate, err := strconv.Atoi(cmp.Or(v.field("rate"), "0"))
-	if err != nil || rate < 0 || rate > catalogue.MaxRate {
+	given := v.field("rate")
+	rate, err := strconv.Atoi(cmp.Or(given, "0"))
+	if err != nil || given != "" && rate < 1 || rate > catalogue.MaxRate { // a 0 would be the usual rate, and read as no request
 		return errFields
 	}
 	return v.back(v.here(), v.operator.SetRate(v.r.Context(), v.id(), rate))

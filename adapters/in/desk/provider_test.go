@@ -167,7 +167,7 @@ func TestTheFailedEventsOfAProviderAreSentAgain(t *testing.T) {
 func TestTheRateOfAProviderIsChangedAndRecorded(t *testing.T) {
 	w := newWorld(t)
 	b := w.as(t, "Aroha", operate.Engineer)
-	for _, wrong := range []string{"x", "-1", "1.5", "1000000000"} {
+	for _, wrong := range []string{"x", "-1", "0", "1.5", "1000000000"} {
 		b.post(t, "/providers/KOWHAI/rate", "rate", wrong, "reason", "ticket 7").is(t, http.StatusUnprocessableEntity)
 	}
 	b.post(t, "/providers/KOWHAI/rate", "rate", "7").is(t, http.StatusUnprocessableEntity)
