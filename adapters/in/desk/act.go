@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
@@ -96,4 +95,4 @@ func (v *visit) ask(act operate.Act, target, detail string) error {
 }
 
 // here returns the page of the record to which the route of an act belongs.
-func (v *visit) here() string { return v.r.URL.Path[:strings.LastIndex(v.r.URL.Path, "/")] }
+func (v *visit) here() string { return formPage(v.r) }

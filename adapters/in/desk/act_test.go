@@ -128,8 +128,11 @@ func TestAnAgreementIsWithdrawnByTwo(t *testing.T) {
 	second.post(t, path, "ground", "error", "reason", "ticket 7").is(t, http.StatusForbidden)
 	w.one(t)
 	b.post(t, path, "ground", "hardship", "reason", "ticket 7").is(t, http.StatusSeeOther)
+	second.get(t, "/checkouts/"+confirmedID).has(t, "Withdraw the agreement: this waits for a second person")
+	second.get(t, "/checkouts/"+openID).lacks(t, "waits for a second person")
+	w.as(t, "Ben", operate.Finance).get(t, "/checkouts/"+confirmedID).lacks(t, "waits for a second person")
 	w.forward(freshFor)
-	second.get(t, "/approvals").has(t, "Withdraw the agreement <a", number, "hardship", "ticket 7", "Sign in again to decide").lacks(t, ">Approve<")
+	second.get(t, "/approvals").has(t, "Withdraw the agreement: <a", number, "hardship", "ticket 7", "Sign in again to decide").lacks(t, ">Approve<")
 	second = w.as(t, "Ben", operate.Compliance)
 	id := regexp.MustCompile(`/approvals/(apr_[-0-9a-f]+)/`).FindStringSubmatch(second.get(t, "/approvals").body)[1]
 	second.post(t, "/approvals/"+id+"/approve").is(t, http.StatusSeeOther)
@@ -140,6 +143,7 @@ func TestAnAgreementIsWithdrawnByTwo(t *testing.T) {
 	must(t, w.store.Settle(t.Context(), ends[0], checkout.Outcome{State: checkout.JobDropped}, checkout.JobEntry{Now: w.now()}, nil))
 	b.get(t, "/checkouts/"+confirmedID).has(t, number+" hardship, approved by Ben (compliance)", "operator:Aroha", "<td>not needed</td>").
 		lacks(t, "not sent")
+	b.get(t, "/checkouts/"+confirmedID).lacks(t, "waits for a second person")
 	w.one(t, `"operator":"Aroha (support)","approved_by":"Ben (compliance)","operation":"withdraw","subject":"`+number+`","reason":"ticket 7"`, "hardship")
 	c, err := w.store.Checkout(t.Context(), confirmedID)
 	if err != nil || !c.Withdrawn() || c.End.Ground != checkout.GroundHardship {
@@ -168,7 +172,7 @@ func TestPersonalDataIsErasedByTwo(t *testing.T) {
 	must(t, w.store.InsertCheckout(t.Context(), checkout.Change{Next: first}, checkout.JobEntry{Now: w.now()}))
 	b.post(t, "/checkouts/"+other+"/erase", "reason", "ticket 7").is(t, http.StatusSeeOther)
 	id := regexp.MustCompile(`/approvals/(apr_[-0-9a-f]+)/`).FindStringSubmatch(second.get(t, "/approvals").lacks(t, "other@").body)[1]
-	b.get(t, "/approvals").has(t, "Erase the personal data of <a", "<p>checkout "+other+"</p>", "Note these ids")
+	b.get(t, "/approvals").has(t, "Erase the personal data: <a", "<p>checkout "+other+"</p>", "Note these ids")
 	b.post(t, "/approvals/"+id+"/approve").is(t, http.StatusForbidden).has(t, "cannot approve it")
 	second.post(t, "/approvals/"+id+"/approve").is(t, http.StatusSeeOther)
 	w.one(t, `"operator":"Aroha (compliance)","approved_by":"Ben (compliance)","operation":"privacy erase","subject":"`+other+`","reason":"ticket 7"`)

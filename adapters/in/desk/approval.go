@@ -22,7 +22,7 @@ type approvalView struct {
 
 // approvalTexts say what is to be approved, before its target.
 var approvalTexts = map[operate.Act]string{operate.ActWithdraw: "Withdraw the agreement",
-	operate.ActErase: "Erase the personal data of", operate.ActEnable: "Enable the provider"}
+	operate.ActErase: "Erase the personal data", operate.ActEnable: "Enable the provider"}
 
 // Words returns what is to be approved.
 func (a approvalView) Words() string { return cmp.Or(approvalTexts[operate.Act(a.Act)], a.Act) }
@@ -47,6 +47,20 @@ func (v *visit) approvals() error {
 		list = append(list, view)
 	}
 	return v.page("approvals.html", "Approvals", list)
+}
+
+// waitsFor returns the acts on a checkout that wait for a second person, for a session that may see them.
+func (v *visit) waitsFor(c checkout.Checkout) (list []approvalView, err error) {
+	if v.session.roleFor(operate.ActApprovals) == "" {
+		return nil, nil
+	}
+	waiting, err := v.operator.Approvals(v.r.Context())
+	for _, a := range waiting {
+		if a.Target == c.ID || a.Target == c.Confirmation.AgreementNumber {
+			list = append(list, approvalView{Approval: a})
+		}
+	}
+	return list, err
 }
 
 // decider returns the role in which the session may decide about an approval, or "".

@@ -25,6 +25,7 @@ type checkoutView struct {
 	Student                             string // as far as the role and the session may see it
 	Revealed                            bool
 	Links                               Links
+	Waits                               []approvalView // acts on it that wait for a second person
 	Linkable, Cancellable, Withdrawable bool
 	Agreed, Readable, Provable          bool // there is an agreement with a PDF; the session may read it now; its proof can be had
 }
@@ -86,6 +87,9 @@ func (v *visit) checkout() error {
 			}
 		}
 		view.Jobs = append(view.Jobs, shown)
+	}
+	if view.Waits, err = v.waitsFor(c); err != nil {
+		return err
 	}
 	return v.page("checkout.html", view.State, view)
 }

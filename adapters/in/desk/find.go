@@ -113,7 +113,7 @@ func (v *visit) funnel() error {
 	return v.page("funnel.html", "Funnel", view)
 }
 
-// Percent returns a part of the checkouts in percent; "" where there are none.
+// Percent returns a part of the checkouts in percent; "" of no checkout.
 func (v funnelView) Percent(part, of int) string {
 	if of == 0 {
 		return ""

@@ -33,7 +33,7 @@ func TestAProviderIsDisabledByOneAndEnabledByTwo(t *testing.T) {
 	if leaves := w.recorded(t); len(leaves) != 0 {
 		t.Errorf("the records are %q", leaves)
 	}
-	aroha.get(t, "/approvals").has(t, "Enable the provider <a", "ticket 7", "Take back").lacks(t, ">Approve<")
+	aroha.get(t, "/approvals").has(t, "Enable the provider: <a", "ticket 7", "Take back").lacks(t, ">Approve<")
 	aroha.get(t, "/").lacks(t, "Waits for your approval")
 	again := w.as(t, "Aroha", operate.Compliance) // the same person, in a role that approves
 	id := regexp.MustCompile(`/approvals/(apr_[-0-9a-f]+)/`).FindStringSubmatch(again.get(t, "/approvals").body)[1]
