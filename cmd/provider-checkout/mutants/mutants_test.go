@@ -29,7 +29,7 @@ type mutant struct {
 	tests    string // [full] packages… [-run pattern]
 }
 
-func all() []mutant { return slices.Concat(faults(), terms(), planted()) }
+func all() []mutant { return slices.Concat(faults(), terms(), planted(), simulated()) }
 
 // root is the folder of the module.
 func root(t *testing.T) string {
