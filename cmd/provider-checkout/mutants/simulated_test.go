@@ -47,7 +47,7 @@ func simulated() []mutant {
 			"\tif stored.Setup.BillingRequestID == \"never\" {\n\t\tseen", seeds},
 		{"the events of a job of the CRM are not in its commit", "checkout/service/jobs.go",
 			"\t\treturn change.Listed(provider), err\n\t})\n\tswitch {\n\tcase lost(err):",
-			"\t\tif change = change.Listed(provider); hold == 0 {\n\t\t\tchange.Events = nil\n\t\t}\n"+
+			"\t\tif change = change.Listed(provider); hold == 0 {\n\t\t\tchange.Events = nil\n\t\t}\n" +
 				"\t\treturn change, err\n\t})\n\tswitch {\n\tcase lost(err):", seeds},
 		{"the cursor moves though the events of a page were not kept", "adapters/out/gocardless/reconcile.go",
 			"return cursor, reconcileEvery, fmt.Errorf(\"store %d",
