@@ -34,14 +34,16 @@ func (b *Breaker) Open() bool {
 	return b.failures >= threshold
 }
 
-// Probe reports whether the caller is to make a call though the breaker is open, and to say with Done how it ended.
+// Probe reports whether the caller is to make a call though the breaker is open, and to say with Done how it ended. A clock that
+// steps back makes no pause longer.
 func (b *Breaker) Probe(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.failures < threshold || now.Before(b.next) {
+	longest := max(b.longest, probeEvery)
+	if left := b.next.Sub(now); b.failures < threshold || 0 < left && left <= longest {
 		return false
 	}
-	b.pause = min(2*b.pause, max(b.longest, probeEvery))
+	b.pause = min(2*b.pause, longest)
 	b.next = now.Add(b.pause)
 	return true
 }

@@ -88,3 +88,16 @@ func TestAnAnswerClosesIt(t *testing.T) {
 		t.Error("still open after an answer")
 	}
 }
+
+// A clock that is set back keeps nothing away for longer: there is a probe at once, and then again after the pauses.
+func TestAClockThatStepsBackDelaysNoProbe(t *testing.T) {
+	b := opened(t)
+	back := start.Add(-time.Hour)
+	if !b.Probe(back) {
+		t.Error("no probe after the clock was set back by an hour")
+	}
+	b.Done(false, back)
+	if b.Probe(back.Add(500*time.Millisecond)) || !b.Probe(back.Add(time.Second)) {
+		t.Error("the probe after that is not a second later")
+	}
+}
