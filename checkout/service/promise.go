@@ -77,9 +77,9 @@ func (s *sealer) watch(ctx context.Context) error {
 }
 
 // oldest returns the time of the oldest entry that waits to be sealed, of the first ones in their chains. Entries that nothing attests
-// never will be, and do not count.
+// never will be, and do not count, unless there are more than the sealer passes over: then whatever is recorded waits from now on.
 func (s *sealer) oldest(ctx context.Context) (at time.Time, waits bool, err error) {
-	for limit := sealBatch / 10; ; limit *= 10 {
+	for limit := sealBatch / 10; ; limit = min(10*limit, sealBatch+maxRefused) {
 		entries, err := s.cfg.Store.UnsealedEvidence(ctx, limit)
 		if err != nil {
 			return at, false, err
@@ -88,8 +88,11 @@ func (s *sealer) oldest(ctx context.Context) (at time.Time, waits bool, err erro
 		if len(genuine) > 0 {
 			return slices.MinFunc(genuine, func(a, b evidence.Entry) int { return a.At.Compare(b.At) }).At, true, nil
 		}
-		if len(entries) < limit || limit > maxRefused {
+		if len(entries) < limit {
 			return at, false, nil
+		}
+		if limit > maxRefused {
+			return s.now(), true, nil
 		}
 	}
 }

@@ -105,6 +105,20 @@ func TestClocksBreakNoPromise(t *testing.T) {
 	}
 }
 
+// Where there are more forged entries than the sealer passes over, it seals nothing, and nothing more is promised.
+func TestTooManyForgedEntriesBreakThePromise(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, signing(t), func(c *service.Config) { c.SealWithin = 2 * time.Minute })
+		defer w.background(t)()
+		for n := range 10_500 {
+			w.record(t, unattested(fmt.Sprint(n), w.clock.now()))
+		}
+		time.Sleep(3 * time.Minute)
+		w.refuses(t, w.ready(t, "ORDER-1"), true)
+		w.reports.take()
+	})
+}
+
 // Forged entries are never sealed, and break no promise.
 func TestForgedEntriesBreakNoPromise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
