@@ -1,15 +1,11 @@
 package evidence
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -40,7 +36,7 @@ func Prove(leaf []byte, position int64, signed []byte, c Checkpoint, nodes Nodes
 
 // Text returns the proof as a JSON text.
 func (p Proof) Text() []byte {
-	w := proofWire{Format: proofFormat, Record: string(p.Leaf), Position: p.Position, Path: []string{}, Checkpoint: string(p.Checkpoint)}
+	w := proofWire{Format: proofFormat, Record: string(p.Leaf), Position: &p.Position, Path: []string{}, Checkpoint: string(p.Checkpoint)}
 	for _, h := range p.Path {
 		w.Path = append(w.Path, h.String())
 	}
@@ -51,18 +47,8 @@ func (p Proof) Text() []byte {
 // record that gives a name twice, of which a person might read the value that is not proven.
 func ParseProof(text []byte) (p Proof, err error) {
 	var w proofWire
-	var members map[string]json.RawMessage
-	if len(text) > maxProofText || !utf8.Valid(text) || json.Unmarshal(text, &w) != nil || w.Format != proofFormat {
-		return p, errNoProof
-	}
-	for _, document := range []string{string(text), w.Record} {
-		if err := checkNames([]byte(document)); err != nil {
-			return p, err
-		}
-	}
-	_ = json.Unmarshal(text, &members) // which was just read
-	if names := slices.Sorted(maps.Keys(members)); !slices.Equal(names, proofMembers) || w.Path == nil || w.Position < 0 || w.Position >= maxPosition ||
-		string(members["position"]) != strconv.FormatInt(w.Position, 10) {
+	if len(text) > maxProofText || json.Unmarshal(text, &w, json.RejectUnknownMembers(true)) != nil || w.Format != proofFormat ||
+		!isObject(w.Record) || w.Path == nil || w.Position == nil || *w.Position < 0 || *w.Position >= maxPosition {
 		return p, errNoProof
 	}
 	for _, encoded := range w.Path {
@@ -72,40 +58,14 @@ func ParseProof(text []byte) (p Proof, err error) {
 		}
 		p.Path = append(p.Path, h)
 	}
-	p.Leaf, p.Position, p.Checkpoint = []byte(w.Record), w.Position, []byte(w.Checkpoint)
+	p.Leaf, p.Position, p.Checkpoint = []byte(w.Record), *w.Position, []byte(w.Checkpoint)
 	return p, nil
 }
 
-// checkNames returns an error unless a text is a JSON object, and gives no name twice in any object.
-func checkNames(text []byte) error {
-	if trimmed := bytes.TrimLeft(text, " \t\r\n"); !json.Valid(text) || trimmed[0] != '{' {
-		return errNoProof
-	}
-	return checkValue(json.NewDecoder(bytes.NewReader(text)))
-}
-
-// checkValue reads the next value of a valid text, and returns an error if an object in it gives a name twice.
-func checkValue(d *json.Decoder) error {
-	token, _ := d.Token()
-	begin, nested := token.(json.Delim)
-	if !nested {
-		return nil
-	}
-	seen := map[json.Token]bool{}
-	for d.More() {
-		if begin == '{' {
-			name, _ := d.Token()
-			if seen[name] {
-				return fmt.Errorf("it gives %.40q twice", name)
-			}
-			seen[name] = true
-		}
-		if err := checkValue(d); err != nil {
-			return err
-		}
-	}
-	_, _ = d.Token() // the end of the object or list
-	return nil
+// isObject reports whether a text is a JSON object that gives no name twice, also in any object within it.
+func isObject(text string) bool {
+	value := jsontext.Value(text)
+	return value.IsValid() && value.Kind() == '{'
 }
 
 // Check returns the checkpoint under which the entry is proven, or why it is not.

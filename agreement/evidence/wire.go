@@ -101,15 +101,12 @@ func withLogSize(leaf []byte, size int64) []byte {
 
 // proofWire is a proof's file.
 type proofWire struct {
-	Format     string   `json:"format"` // proofFormat
-	Record     string   `json:"record"` // the leaf's text
-	Position   int64    `json:"position"`
-	Path       []string `json:"path"` // hashes in base64, from the leaf up
+	Format     string   `json:"format"`   // proofFormat
+	Record     string   `json:"record"`   // the leaf's text
+	Position   *int64   `json:"position"` // nil where it is missing
+	Path       []string `json:"path"`     // hashes in base64, from the leaf up
 	Checkpoint string   `json:"checkpoint"`
 }
-
-// proofMembers are the names in a proof's file, sorted.
-var proofMembers = []string{"checkpoint", "format", "path", "position", "record"}
 
 // encode returns the one JSON text of a value.
 func encode(v any) []byte {
