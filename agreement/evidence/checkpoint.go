@@ -181,6 +181,18 @@ func (k Keys) Open(signed []byte) (Checkpoint, error) {
 	return parseCheckpoint(opened.Text, opened.Sigs[0].Name)
 }
 
+// OpenHead returns the newest checkpoint of a log, which is zero for an empty log without any. The error is ErrCheckpoint if none of
+// the keys signed it, or if it does not sign the end of the log as it is: the log was tampered with.
+func (k Keys) OpenHead(h Head) (c Checkpoint, err error) {
+	if h.Size == 0 && len(h.Checkpoint) == 0 {
+		return c, nil
+	}
+	if c, err = k.Open(h.Checkpoint); err == nil && (c.Size != h.Size || c.Root != h.Root()) {
+		err = ErrCheckpoint
+	}
+	return c, err
+}
+
 // exact reports whether no signature of a note is another text of the same bytes.
 func exact(n *note.Note) bool {
 	return !slices.ContainsFunc(slices.Concat(n.Sigs, n.UnverifiedSigs), func(sig note.Signature) bool {

@@ -58,7 +58,8 @@ func (s *sealer) watch(ctx context.Context) error {
 		return fmt.Errorf("read the head of the evidence log: %w", err)
 	}
 	p := &s.promise
-	grown := head.Size > p.size && s.signed(head)
+	_, unsigned := s.cfg.Evidence.OpenHead(head)
+	grown := head.Size > p.size && unsigned == nil
 	if grown {
 		p.size = head.Size
 	}

@@ -24,9 +24,9 @@ func (s *Service) Proof(ctx context.Context, a agreement.Agreement) (proof *evid
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	sealed, state, err := s.findSealed(ctx, a.Number)
+	leaf, position, state, err := s.findSealed(ctx, a.Number)
 	if err == nil && state == ProofReady {
-		proof, err = s.prove(ctx, sealed)
+		proof, err = s.prove(ctx, leaf, position)
 	}
 	if err != nil {
 		return nil, s.fail(ctx, "prove agreement "+a.Number, err)
@@ -34,31 +34,25 @@ func (s *Service) Proof(ctx context.Context, a agreement.Agreement) (proof *evid
 	return proof, nil
 }
 
-// sealedRecord is a record in the evidence log, and its position.
-type sealedRecord struct {
-	leaf     []byte
-	position int64
-}
-
-// findSealed returns the record of an agreement, once it is sealed.
-func (s *Service) findSealed(ctx context.Context, number string) (sealedRecord, ProofState, error) {
+// findSealed returns the record of an agreement and its position, once it is sealed.
+func (s *Service) findSealed(ctx context.Context, number string) (leaf []byte, position int64, state ProofState, err error) {
 	if !s.cfg.Evidence.CanVerify() {
-		return sealedRecord{}, ProofNone, nil
+		return nil, 0, ProofNone, nil
 	}
 	e, position, err := s.cfg.Store.EvidenceEntry(ctx, evidence.AgreementID(number))
 	switch {
 	case errors.Is(err, ports.ErrNotFound): // somebody removed it, and "agreements verify" says so
-		return sealedRecord{}, ProofNone, nil
+		return nil, 0, ProofNone, nil
 	case err != nil:
-		return sealedRecord{}, ProofNone, err
+		return nil, 0, ProofNone, err
 	case position == evidence.Unsealed:
-		return sealedRecord{}, ProofWaiting, nil
+		return nil, 0, ProofWaiting, nil
 	}
-	return sealedRecord{e.Leaf, position}, ProofReady, nil
+	return e.Leaf, position, ProofReady, nil
 }
 
 // prove returns the proof of a sealed record, if it holds.
-func (s *Service) prove(ctx context.Context, sealed sealedRecord) (*evidence.Proof, error) {
+func (s *Service) prove(ctx context.Context, leaf []byte, position int64) (*evidence.Proof, error) {
 	head, err := s.cfg.Store.EvidenceHead(ctx)
 	if err != nil {
 		return nil, err
@@ -67,7 +61,7 @@ func (s *Service) prove(ctx context.Context, sealed sealedRecord) (*evidence.Pro
 	if err != nil {
 		return nil, err
 	}
-	proof, err := evidence.Prove(sealed.leaf, sealed.position, head.Checkpoint, c,
+	proof, err := evidence.Prove(leaf, position, head.Checkpoint, c,
 		func(positions []int64) ([][]evidence.Hash, error) { return s.cfg.Store.EvidenceNodes(ctx, positions) })
 	if err != nil {
 		return nil, err

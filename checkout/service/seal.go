@@ -182,15 +182,14 @@ type batch struct {
 // batch appends the entries to the log, without entries that no secret of the operator's attests, and signs a checkpoint. more
 // says that there may be later entries.
 func (s *sealer) batch(head evidence.Head, entries []evidence.Entry, more bool) (b batch, _ error) {
-	now := s.now()
+	now, first := s.now(), len(head.Checkpoint) == 0
+	newest, err := s.cfg.Evidence.OpenHead(head)
 	switch {
-	case !s.signed(head):
+	case err != nil:
 		return b, errChanged
 	case head.Size < s.known.Size:
 		return b, errForked
 	}
-	newest, err := s.cfg.Evidence.Open(head.Checkpoint)
-	first := err != nil // signed has checked the others
 	b.Head = head
 	for _, e := range entries {
 		switch {
@@ -250,12 +249,9 @@ func (s *sealer) follows(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the head of the evidence log: %w", err)
 	}
-	if !s.signed(head) {
-		return errChanged
-	}
-	newest, err := s.cfg.Evidence.Open(head.Checkpoint)
+	newest, err := s.cfg.Evidence.OpenHead(head)
 	if err != nil {
-		newest = evidence.Checkpoint{} // of an empty log
+		return errChanged
 	}
 	if s.known.Size > 0 {
 		var unread error
@@ -273,16 +269,6 @@ func (s *sealer) follows(ctx context.Context) error {
 	}
 	s.known, s.newest = newest, head.Checkpoint
 	return nil
-}
-
-// signed reports whether the newest checkpoint signs the end of the log as it is. A log that fails this was tampered with, and gets no
-// new checkpoint.
-func (s *sealer) signed(head evidence.Head) bool {
-	if head.Size == 0 && len(head.Checkpoint) == 0 {
-		return true
-	}
-	c, err := s.cfg.Evidence.Open(head.Checkpoint)
-	return err == nil && c.Size == head.Size && c.Root == head.Root()
 }
 
 // reportRefused reports entries that a process without the operator's secret recorded, once.

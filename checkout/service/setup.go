@@ -137,7 +137,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	}
 	if page.Agreement != nil {
 		s.showAgreed(&page)
-		if _, page.Proof, err = s.findSealed(ctx, page.Agreement.Number); err != nil {
+		if _, _, page.Proof, err = s.findSealed(ctx, page.Agreement.Number); err != nil {
 			return SetupPage{}, s.fail(ctx, "look for the proof of agreement "+page.Agreement.Number, err)
 		}
 	} else {

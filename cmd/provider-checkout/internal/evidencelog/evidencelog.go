@@ -84,8 +84,7 @@ func (l Log) Newest(ctx context.Context) (signed []byte, c evidence.Checkpoint, 
 	if len(head.Checkpoint) == 0 {
 		return nil, c, errNoCheckpoint
 	}
-	c, err = l.Keys.Open(head.Checkpoint)
-	if err != nil || c.Size != head.Size || c.Root != head.Root() {
+	if c, err = l.Keys.OpenHead(head); err != nil {
 		return nil, c, ErrForeign
 	}
 	return head.Checkpoint, c, nil
