@@ -373,11 +373,12 @@ func TestUnknownOutcomeIsReported(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		write write
+		later int // requests before the commit
 	}{
-		{"a checkout inserted", simple(insertOnce)},
-		{"a checkout confirmed", confirm},
-		{"a job settled with a change", settleWith},
-		{"jobs enqueued", simple(enqueue)},
+		{"a checkout inserted", simple(insertOnce), 0},
+		{"a checkout confirmed", confirm, 1},
+		{"a job settled with a change", settleWith, 0},
+		{"jobs enqueued", simple(enqueue), 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -388,7 +389,7 @@ func TestUnknownOutcomeIsReported(t *testing.T) {
 			if err := tt.write(t.Context(), db, 1, func() {}); err != nil {
 				t.Fatal(err)
 			}
-			err := tt.write(t.Context(), db, 2, func() { wire.fail(loseAll) })
+			err := tt.write(t.Context(), db, 2, func() { wire.failAfter(tt.later, loseAll) })
 			if err == nil || errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrDuplicate) {
 				t.Errorf("got error %v, want one that says that the outcome is not known", err)
 			}
@@ -423,7 +424,7 @@ func TestLockDuringTheLookUpOfAnOutcome(t *testing.T) {
 	other, shell := connect(t, server), connect(t, server)
 	locked := make(chan struct{})
 	err := confirm(t.Context(), db, 2, func() {
-		wire.fail(loseReply)
+		wire.failAfter(1, loseReply) // after the chain of the evidence log is locked
 		go func() {
 			defer close(locked)
 			// It waits for the confirm's commit.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -42,7 +43,7 @@ func (s *Store) record(ctx context.Context, t Tx, b *Batch, e *evidence.Entry) e
 	var ends []evidence.End
 	got := func(end evidence.End) { ends = append(ends, end) }
 	Get(&free, Scan(End), got, s.statements.lockFreeChain)
-	Get(&waits, Scan(End), got, s.statements.lockChain, int(e.ID[len(e.ID)-1])%chains)
+	Get(&waits, Scan(End), got, s.statements.lockChain, int(crc32.ChecksumIEEE([]byte(e.ID))%chains))
 	err := t.Lock(ctx, &free)
 	if err == nil && len(ends) == 0 {
 		err = t.Lock(ctx, &waits)
