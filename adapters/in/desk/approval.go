@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
@@ -49,14 +50,14 @@ func (v *visit) approvals() error {
 	return v.page("approvals.html", "Approvals", list)
 }
 
-// waitsFor returns the acts on a checkout that wait for a second person, for a session that may see them.
-func (v *visit) waitsFor(c checkout.Checkout) (list []approvalView, err error) {
+// waitsFor returns the acts on targets that wait for a second person, for a session that may see them.
+func (v *visit) waitsFor(targets ...string) (list []approvalView, err error) {
 	if v.session.roleFor(operate.ActApprovals) == "" {
 		return nil, nil
 	}
 	waiting, err := v.operator.Approvals(v.r.Context())
 	for _, a := range waiting {
-		if a.Target == c.ID || a.Target == c.Confirmation.AgreementNumber {
+		if slices.Contains(targets, a.Target) {
 			list = append(list, approvalView{Approval: a})
 		}
 	}

@@ -88,7 +88,7 @@ func (v *visit) checkout() error {
 		}
 		view.Jobs = append(view.Jobs, shown)
 	}
-	if view.Waits, err = v.waitsFor(c); err != nil {
+	if view.Waits, err = v.waitsFor(c.ID, c.Confirmation.AgreementNumber); err != nil {
 		return err
 	}
 	return v.page("checkout.html", view.State, view)

@@ -43,6 +43,7 @@ type providerView struct {
 	Many    bool           // there are more events than were counted
 	Week    checkout.FunnelDay
 	History []entryView
+	Waits   []approvalView // acts on it that wait for a second person
 }
 
 // provider shows one provider: its keys, the receiver's last day, and the history of its configuration.
@@ -68,6 +69,9 @@ func (v *visit) provider() error {
 		if view.Events[jobState(j)]++; j.State == checkout.JobDead {
 			view.Failing = j.Job.CreatedAt
 		}
+	}
+	if view.Waits, err = v.waitsFor(p.Code); err != nil {
+		return err
 	}
 	today := v.Now().UTC()
 	days, err := v.Store.Funnel(ctx, today.AddDate(0, 0, -6).Format(time.DateOnly), today.AddDate(0, 0, 1).Format(time.DateOnly),

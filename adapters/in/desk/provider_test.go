@@ -35,6 +35,7 @@ func TestAProviderIsDisabledByOneAndEnabledByTwo(t *testing.T) {
 	}
 	aroha.get(t, "/approvals").has(t, "Enable the provider: <a", "ticket 7", "Take back").lacks(t, ">Approve<")
 	aroha.get(t, "/").lacks(t, "Waits for your approval")
+	ben.get(t, path).has(t, "Enable the provider: this waits for a second person")
 	again := w.as(t, "Aroha", operate.Compliance) // the same person, in a role that approves
 	id := regexp.MustCompile(`/approvals/(apr_[-0-9a-f]+)/`).FindStringSubmatch(again.get(t, "/approvals").body)[1]
 	again.post(t, "/approvals/"+id+"/approve").is(t, http.StatusForbidden)
