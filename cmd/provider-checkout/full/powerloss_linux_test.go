@@ -36,7 +36,8 @@ func TestPowerLoss(t *testing.T) {
 	for _, name := range []string{"store", "kept"} {
 		must(t, os.Mkdir(filepath.Join(p.root, name), 0o700))
 	}
-	store, kept, backup := filepath.Join(p.root, "store", "records.db"), filepath.Join(p.root, "kept", "checkpoint"), filepath.Join(p.root, "kept", "backup.db")
+	in := func(names ...string) string { return filepath.Join(append([]string{p.root}, names...)...) }
+	store, kept, backup, restored := in("store", "records.db"), in("kept", "checkpoint"), in("kept", "backup.db"), in("kept", "restored.db")
 	p.Workload = workload.New(t, built(t), "sqlite:"+store)
 	p.Verdicts.AcceptAll = true
 	before := p.read(t)
@@ -55,7 +56,7 @@ func TestPowerLoss(t *testing.T) {
 			})
 		}
 		all.Wait()
-		eventually(t, "a checkpoint is kept", func() bool { _, err := os.Stat(kept); return err == nil })
+		eventually(t, "a checkpoint is kept", func() bool { return p.exists(kept) })
 		stopAll(t, s)
 	})
 	between := p.read(t)
@@ -64,23 +65,36 @@ func TestPowerLoss(t *testing.T) {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
+	secret, err := os.ReadFile(store + ".secret")
+	must(t, err)
+	must(t, os.WriteFile(backup+".secret", secret, 0o600))
+	beside := p.read(t)
+	put := p.traced(t, func(straced func(...string) *exec.Cmd) {
+		cmd := straced("restore", "--store", "sqlite:"+restored, "--in", backup)
+		cmd.Env = append(cmd.Env, "PROVIDER_CHECKOUT_OPERATOR=test")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
 	for _, tt := range []struct {
 		name   string
 		before map[string][]byte
 		calls  []fileCall
-		forget string // the syncs of files with this in their names do nothing
-		whole  string // a file that is there, and whole, in the end
+		forget string   // the syncs of files with this in their names do nothing
+		whole  []string // files that are there in the end
 	}{
-		{"the server", before, served, "", kept},
-		{"a server without syncs", before, served, "records.db", kept},
-		{"a server that does not sync the kept checkpoint", before, served, "kept", kept},
-		{"a backup", between, copied, "", backup},
-		{"a backup without syncs", between, copied, "kept", backup},
+		{"the server", before, served, "", []string{kept, store + ".evidence"}},
+		{"a server without syncs", before, served, "records.db", nil},
+		{"a server that does not sync the kept checkpoint", before, served, "kept", []string{kept}},
+		{"a backup", between, copied, "", []string{backup}},
+		{"a backup without syncs", between, copied, "kept", []string{backup}},
+		{"a restore", beside, put, "", []string{restored, restored + ".secret"}},
+		{"a restore without syncs", beside, put, "kept", []string{restored, restored + ".secret"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			found, tries := "", testlevel.Runs(t, 25)
 			for n := 0; n < tries && (tt.forget == "" || found == ""); n++ {
-				at, whole := p.moment(tt.calls), ""
+				at, whole := p.moment(tt.calls), []string(nil)
 				if n%5 == 0 {
 					at, whole = len(tt.calls), tt.whole
 				}
@@ -101,6 +115,11 @@ func TestPowerLoss(t *testing.T) {
 type powerLoss struct {
 	*workload.Workload
 	root string
+}
+
+func (p *powerLoss) exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 // read returns the files, by their names below the root.
@@ -333,7 +352,7 @@ func (d *disk) lose(r *rand.Rand) map[string][]byte {
 }
 
 // survives loses power after some calls, and returns what is wrong with the files that are left.
-func (p *powerLoss) survives(t *testing.T, before map[string][]byte, calls []fileCall, forget, whole string) (wrong string) {
+func (p *powerLoss) survives(t *testing.T, before map[string][]byte, calls []fileCall, forget string, whole []string) (wrong string) {
 	t.Helper()
 	d := &disk{names: map[string]*inode{}, durable: map[string]*inode{}, forget: forget, at: map[string]int64{}}
 	for name, data := range before {
@@ -363,25 +382,30 @@ func (p *powerLoss) survives(t *testing.T, before map[string][]byte, calls []fil
 			must(t, os.WriteFile(to, data, 0o600))
 		}
 	}
-	store, kept, backup := "sqlite:"+filepath.Join(folder, "store", "records.db"), filepath.Join(folder, "kept", "checkpoint"), filepath.Join(folder, "kept", "backup.db")
-	if _, err := os.Stat(filepath.Join(folder, strings.TrimPrefix(whole, p.root))); err != nil {
-		return err.Error()
+	store, kept := "sqlite:"+filepath.Join(folder, "store", "records.db"), filepath.Join(folder, "kept", "checkpoint")
+	for _, name := range whole {
+		if _, err := os.Stat(filepath.Join(folder, strings.TrimPrefix(name, p.root))); err != nil {
+			return err.Error()
+		}
 	}
 	args := []string{"agreements", "verify", "--all", "--store", store}
-	if _, err := os.Stat(kept); err == nil {
+	if p.exists(kept) {
 		args = append(args, "--checkpoint", kept)
 	}
 	if out, err := p.Command(args...).CombinedOutput(); err != nil {
 		return fmt.Sprintf("%q: %v: %s", args, err, out)
 	}
-	if _, err := os.Stat(backup); err == nil {
-		for _, beside := range []string{".secret", ".evidence"} {
-			data, err := os.ReadFile(strings.TrimPrefix(store, "sqlite:") + beside)
-			must(t, err)
-			must(t, os.WriteFile(backup+beside, data, 0o600))
+	for _, copied := range []string{"backup.db", "restored.db"} {
+		if copied = filepath.Join(folder, "kept", copied); !p.exists(copied) {
+			continue
 		}
-		if out, err := p.Command("export", "--store", "sqlite:"+backup).CombinedOutput(); err != nil || !strings.Contains(string(out), `"kind":"agreement"`) {
-			return fmt.Sprintf("the backup: %v: %.500s", err, out)
+		for _, key := range []string{".secret", ".evidence"} {
+			data, err := os.ReadFile(strings.TrimPrefix(store, "sqlite:") + key)
+			must(t, err)
+			must(t, os.WriteFile(copied+key, data, 0o600))
+		}
+		if out, err := p.Command("export", "--store", "sqlite:"+copied).CombinedOutput(); err != nil || !strings.Contains(string(out), `"kind":"agreement"`) {
+			return fmt.Sprintf("%s: %v: %.500s", copied, err, out)
 		}
 	}
 	out, err := p.Command("export", "--store", store).CombinedOutput()
