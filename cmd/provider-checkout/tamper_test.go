@@ -30,32 +30,17 @@ type forger struct {
 	latest string // statement
 }
 
-// forgery is a way to change what was agreed, or what the log says of it. It names the agreement to verify.
+// forgery is a way to change what was agreed, or what the log says of it, in more than a column or a row, which
+// TestEveryColumnThatMattersIsHeld and TestEveryRowThatMattersIsHeld edit. It names the agreement to verify.
 type forgery struct {
 	name string
 	do   func(f *forger, db *sql.DB) (number string)
 }
 
-// The columns in which a changed value would be believed: what stands in them was agreed, or shows that it was.
-var evidentColumns = map[string][]string{
-	"agreements": {"version", "checkout_id", "provider_order_id", "accepted_ms", "provider_code", "provider_name", "support_email",
-		"first_name", "last_name", "email", "course_code", "course_name", "price_cents", "upfront_cents", "principal_cents",
-		"payment_frequency", "number_of_instalments", "instalment_cents", "final_instalment_cents", "first_payment_date", "schedule",
-		"dda_id", "account_holder", "account_mask", "authorised_ms", "details"},
-	"checkouts": {"status", "first_name", "last_name", "email", "course_code", "course_name", "price_cents", "upfront_cents",
-		"principal_cents", "number_of_instalments", "instalment_cents", "final_instalment_cents", "dda_id", "account_holder",
-		"account_mask", "consent", "confirmed_ms", "confirmed_by_request_id", "agreed_first_date", "agreement_id", "agreement_number", "document_id"},
-	"documents": {"id", "sha256", "bytes"},
-	"evidence":  {"id", "recorded_ms", "leaf", "salt", "position"},
-}
-
 func forgeries() []forgery {
 	return []forgery{
-		{"one value", (*forger).oneValue},
 		{"the price, in every table, the PDF and the log", (*forger).everywhere},
-		{"a row that is gone", (*forger).deletion},
 		{"two agreements that change places in the log", (*forger).reordering},
-		{"two agreements that change documents", (*forger).otherDocument},
 		{"an agreement that was never concluded", (*forger).insertion},
 		{"an agreement that was never concluded, back-dated, in the log", (*forger).backdating},
 		{"the end of the log cut off", (*forger).tailCut},
@@ -67,7 +52,7 @@ func forgeries() []forgery {
 // checkpoint that was kept elsewhere.
 func TestVerifyFindsEveryEdit(t *testing.T) {
 	t.Parallel()
-	edits := testlevel.Runs(t, testlevel.Of(30, 150))
+	edits := testlevel.Runs(t, testlevel.Of(20, 100))
 	store := newSealedStore(t, 8)
 	original, err := os.ReadFile(store.path)
 	if err != nil {
@@ -140,42 +125,8 @@ func (f *forger) other() string {
 // where returns the condition for the victim's row.
 func where(table string) string {
 	return map[string]string{
-		"agreements": `number = ?`, "checkouts": `agreement_number = ?`, "documents": `agreement_number = ?`, "evidence": `id = 'agreement/' || ?`,
+		"agreements": `number = ?`, "checkouts": `agreement_number = ?`, "documents": `agreement_number = ?`,
 	}[table]
-}
-
-// oneValue changes one value a little.
-func (f *forger) oneValue(db *sql.DB) string {
-	tables := []string{"agreements", "checkouts", "documents", "evidence"}
-	table := tables[f.IntN(len(tables))]
-	columns := evidentColumns[table]
-	column := columns[f.IntN(len(columns))]
-	changed := column + ` || 'x'` // a text
-	var kind string
-	if err := db.QueryRow(fmt.Sprintf(`SELECT typeof(%s) FROM %s WHERE %s`, column, table, where(table)), f.number()).Scan(&kind); err != nil {
-		f.Fatal(err)
-	}
-	switch kind {
-	case "integer":
-		changed = fmt.Sprintf("%s + %d", column, 1+f.IntN(1000))
-		if column == "position" { // another record has each place but those past the end
-			changed = fmt.Sprintf("%d", 8+f.IntN(9))
-		}
-	case "blob":
-		changed = fmt.Sprintf("CAST(substr(%s, 1, length(%[1]s) - 1) || CASE WHEN substr(%[1]s, -1) = x'41' THEN x'42' ELSE x'41' END AS BLOB)", column)
-	case "text":
-		switch {
-		case strings.HasPrefix(column, "schedule"):
-			changed = fmt.Sprintf("replace(%s, ',5365]', ',%d]')", column, 5366+f.IntN(100))
-		case column == "consent", column == "details":
-			changed = fmt.Sprintf("replace(%s, '127.0.0.1', '192.0.2.%d')", column, f.IntN(255))
-		case strings.HasSuffix(column, "_date"):
-			changed = `date(` + column + `, '+1 day')`
-		}
-	}
-	statement := fmt.Sprintf(`UPDATE %s SET %s = %s WHERE %s`, table, column, changed, where(table))
-	f.exec(db, `PRAGMA foreign_keys = OFF; `+statement, f.number())
-	return f.number()
 }
 
 // everywhere makes the victim's plan dearer in every table, has the PDF drawn again, and the record of it in the log too.
@@ -236,14 +187,6 @@ type neverRead struct{}
 
 func (neverRead) Read([]byte) (int, error) { panic("randomness is read") }
 
-// deletion removes a row of the victim's.
-func (f *forger) deletion(db *sql.DB) string {
-	tables := []string{"agreements", "documents", "evidence", "checkouts"}
-	table := tables[f.IntN(len(tables))]
-	f.exec(db, `PRAGMA foreign_keys = OFF; DELETE FROM `+table+` WHERE `+where(table), f.number())
-	return f.number()
-}
-
 // reordering has two records of the log change places, or all that is in them.
 func (f *forger) reordering(db *sql.DB) string {
 	a, b := evidence.AgreementID(f.number()), evidence.AgreementID(f.other())
@@ -261,13 +204,6 @@ func (f *forger) reordering(db *sql.DB) string {
 	}
 	f.exec(db, `UPDATE evidence SET position = ?, nodes = ? WHERE id = ?`, positionA, nodesA, b)
 	f.exec(db, `UPDATE evidence SET position = ?, nodes = ? WHERE id = ?`, positionB, nodesB, a)
-	return f.number()
-}
-
-// otherDocument gives the victim another agreement's PDF.
-func (f *forger) otherDocument(db *sql.DB) string {
-	f.exec(db, `UPDATE documents SET bytes = (SELECT bytes FROM documents WHERE agreement_number = ?1),
-		sha256 = (SELECT sha256 FROM documents WHERE agreement_number = ?1) WHERE agreement_number = ?2`, f.other(), f.number())
 	return f.number()
 }
 
