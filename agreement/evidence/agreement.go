@@ -187,7 +187,8 @@ func DocumentHash(leaf []byte) string {
 
 // Compare makes the record of an agreement again from what is on record now, and returns the fields in which the entry
 // differs from it, by their names in the record. erased says that the personal data has been erased, so that its
-// commitments cannot be compared, and no commitment once the salt is gone too. The error is that of an entry that is no record of an agreement.
+// commitments cannot be compared, and no commitment once the salt is gone too. The error is that of an entry that is no record of
+// an agreement.
 func Compare(e Entry, a agreement.Agreement, c Conclusion, erased bool) (differing []string, err error) {
 	var recorded agreementWire
 	if err := json.Unmarshal(e.Leaf, &recorded); err != nil || recorded.Kind != KindAgreement || recorded.Format != 1 {

@@ -129,8 +129,8 @@ type Config struct {
 	Span func(*Span) (ended func())
 	// Checkpoint is called by Run, one call at a time, with the newest checkpoint of the evidence log: keep it where the store is
 	// not. Every process whose Evidence can sign calls it, also with what another one has signed, and when it starts. Sealing waits
-	// for no call; what is signed during a call is passed when the call has returned, the newest only. Optional.
-	// After an error it is called again within seconds.
+	// for no call; what is signed during a call is passed when the call has returned, the newest only. After an error it is called
+	// again within seconds. Optional.
 	Checkpoint func(ctx context.Context, signed []byte) error
 }
 

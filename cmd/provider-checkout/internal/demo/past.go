@@ -138,7 +138,7 @@ func (p *past) failingReceiver(ctx context.Context) error {
 		"plan": {"payment_type": "interest_free_payment_plan", "payment_frequency": "Weekly", "number_of_instalments": 2,
 		"instalment_amount": 500.00, "final_instalment_amount": 500.00, "first_payment_date": "`+p.FirstPayment+`"}}`)
 	if err != nil || created.Status != http.StatusCreated {
-		return fmt.Errorf("order T-70: %d %s: %w", created.Status, created.Body, err)
+		return errors.Join(fmt.Errorf("order T-70: %d %s", created.Status, created.Body), err)
 	}
 	refused, err := p.backend.Confirm(ctx, created, created.ConfirmBody())
 	if err == nil && refused.Status != http.StatusConflict {
