@@ -34,6 +34,18 @@ func Prove(leaf []byte, position int64, signed []byte, c Checkpoint, nodes Nodes
 	return Proof{leaf, position, path, signed}, nil
 }
 
+// Prove returns the proof of the entry at a position under a checkpoint that one of the keys signed, if the proof holds.
+func (k Keys) Prove(leaf []byte, position int64, signed []byte, nodes Nodes) (p Proof, err error) {
+	c, err := k.Open(signed)
+	if err == nil {
+		p, err = Prove(leaf, position, signed, c, nodes)
+	}
+	if err == nil {
+		_, err = p.Check(k)
+	}
+	return p, err
+}
+
 // Text returns the proof as a JSON text.
 func (p Proof) Text() []byte {
 	w := proofWire{Format: proofFormat, Record: string(p.Leaf), Position: &p.Position, Path: []string{}, Checkpoint: string(p.Checkpoint)}

@@ -107,24 +107,15 @@ func (l Log) Prove(ctx context.Context, number string) (evidence.Proof, error) {
 	if position == evidence.Unsealed {
 		return evidence.Proof{}, fmt.Errorf("agreement %s is not sealed yet: a server with the evidence key seals it within seconds", number)
 	}
-	signed, c, err := l.Newest(ctx)
+	signed, _, err := l.Newest(ctx)
 	if err != nil {
 		return evidence.Proof{}, err
 	}
-	proof, err := l.prove(ctx, e, position, signed, c)
+	proof, err := l.Keys.Prove(e.Leaf, position, signed, l.nodes(ctx))
 	if err != nil {
 		return evidence.Proof{}, fmt.Errorf("agreement %s cannot be proven, the log was changed: %w", number, err)
 	}
 	return proof, nil
-}
-
-// prove returns the proof of a sealed entry under a checkpoint of the log, if it holds.
-func (l Log) prove(ctx context.Context, e evidence.Entry, position int64, signed []byte, c evidence.Checkpoint) (evidence.Proof, error) {
-	proof, err := evidence.Prove(e.Leaf, position, signed, c, l.nodes(ctx))
-	if err == nil {
-		_, err = proof.Check(l.Keys)
-	}
-	return proof, err
 }
 
 // Record is everything on record about one agreement.
@@ -280,7 +271,7 @@ func (l Log) checkUnder(ctx context.Context, e evidence.Entry, position int64, s
 	case position == evidence.Unsealed:
 		return Nothing("the record is not sealed yet")
 	}
-	if _, err := l.prove(ctx, e, position, signed, c); err != nil {
+	if _, err := l.Keys.Prove(e.Leaf, position, signed, l.nodes(ctx)); err != nil {
 		return Fail("the record is not what was signed at its place in the evidence log: %v", err)
 	}
 	return Pass("it is record %d of %d under the checkpoint of %s", position+1, c.Size, at)
