@@ -29,7 +29,7 @@ const (
 	// The endings of a log's files in the folder; before them is the SHA-256 of its name.
 	newest   = ".checkpoint" // cosigned last
 	forked   = ".fork"       // two checkpoints of one size with different roots, the first that came: the log was changed
-	unproven = ".unproven"   // two checkpoints, the last that came: nothing proved that the log goes on from one to the other
+	unproven = ".unproven"   // two checkpoints, the newest that came: nothing proved that the log goes on from one to the other
 )
 
 var errUnknown = errors.New("this log is not known here")
@@ -134,20 +134,23 @@ func (h *Witness) cosign(body io.Reader) (line []byte, known int64, err error) {
 			err = h.o.Write(path+newest, cosigned)
 		}
 	case kept != nil && next.Size == last.Size && next.Root != last.Root:
-		h.keep(path+forked, kept, s.Checkpoint)
+		h.keep(path+forked, kept, s.Checkpoint, next)
 	case kept != nil && (errors.Is(err, evidence.ErrNotConsistent) || next.Size < last.Size && next.At.After(last.At)):
-		h.keep(path+unproven, kept, s.Checkpoint)
+		h.keep(path+unproven, kept, s.Checkpoint, next)
 	}
 	return line, last.Size, err
 }
 
-// keep keeps two checkpoints as evidence, and logs both, unless it has these. The first fork is never replaced.
-func (h *Witness) keep(path string, last, next []byte) {
-	both := slices.Concat(last, []byte("\n"), next)
+// keep keeps two checkpoints as evidence, and logs both, unless it has a fork, or beside the same checkpoint another that is as new:
+// strangers can send it old ones for ever.
+func (h *Witness) keep(path string, last, signed []byte, next evidence.Checkpoint) {
 	had, err := os.ReadFile(path)
-	if err == nil && (filepath.Ext(path) == forked || bytes.Equal(had, both)) {
-		return
+	if former, same := bytes.CutPrefix(had, append(bytes.Clone(last), '\n')); err == nil {
+		c, _ := h.o.Logs.Open(former)
+		if filepath.Ext(path) == forked || same && !next.At.After(c.At) {
+			return
+		}
 	}
-	err = h.o.Write(path, both)
-	h.o.Log.Error("the log does not go on from what was cosigned", "cosigned", string(last), "refused", string(next), "file", path, "error", err)
+	err = h.o.Write(path, slices.Concat(last, []byte("\n"), signed))
+	h.o.Log.Error("the log does not go on from what was cosigned", "cosigned", string(last), "refused", string(signed), "file", path, "error", err)
 }

@@ -289,6 +289,25 @@ func TestAnOldCheckpointIsNoContradiction(t *testing.T) {
 	}
 }
 
+// The log's checkpoints are public: a stranger who submits two of them in turn, without a proof, fills no disk.
+func TestStrangersFillNoDisk(t *testing.T) {
+	s, log := serve(t), new(tree).add("a", "b", "c")
+	if _, _, err := s.Update(t.Context(), 0, log.signed(t, 0), nil); err != nil {
+		t.Fatal(err)
+	}
+	first, second := log.add("d").signed(t, 1), log.add("e").signed(t, 2)
+	for range 10 {
+		for _, signed := range [][]byte{first, second} {
+			if _, _, err := s.Update(t.Context(), 3, signed, nil); !errors.Is(err, public.ErrInvalidProof) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := strings.Count(s.logged.String(), "does not go on"); n != 2 || !strings.HasSuffix(s.shows(t, "unproven"), string(second)) {
+		t.Errorf("it logs %d contradictions, want each checkpoint once", n)
+	}
+}
+
 // errKilled ends a write as a kill does.
 var errKilled = errors.New("killed")
 
