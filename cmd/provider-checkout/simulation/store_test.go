@@ -155,6 +155,10 @@ func (s store) EvidenceHead(ctx context.Context) (evidence.Head, error) {
 	return read(ctx, s, "EvidenceHead", s.Store.EvidenceHead)
 }
 
+func (s store) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error) {
+	return read(ctx, s, "UnsealedEvidence", func(ctx context.Context) ([]evidence.Entry, error) { return s.Store.UnsealedEvidence(ctx, limit) })
+}
+
 func (s store) EvidenceNodes(ctx context.Context, positions []int64) ([][]evidence.Hash, error) {
 	return read(ctx, s, "EvidenceNodes", func(ctx context.Context) ([][]evidence.Hash, error) { return s.Store.EvidenceNodes(ctx, positions) })
 }
