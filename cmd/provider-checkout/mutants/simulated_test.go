@@ -49,6 +49,8 @@ func simulated() []mutant {
 				"\t\treturn change, err\n\t})\n\tswitch {\n\tcase lost(err):", seeds},
 		{"an entry of the log is lost, and the confirm goes on", "adapters/store/memory/checkouts.go",
 			"s.evidence.add(change.Evidence); err != nil {", "s.evidence.add(nil); err != nil {", seeds},
+		{"what is said of one try is stored of the next", "checkout/service/observe.go",
+			"if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {", "if false {", seeds},
 		{"a second try has the key of the first", "checkout/erase.go",
 			"\"billing request \"+strconv.Itoa(try))", "\"billing request \"+strconv.Itoa(min(try, 1)))", seeds},
 	}
