@@ -11,7 +11,7 @@ type Operation struct {
 	Subject  string   // what it was done to: a provider code, an id, a number; no personal data
 	Reason   string   // as the operator gave it; may be ""
 	Changes  []string // before and after, a line each, without secrets and personal data
-	// Object, where it is not "", is what the operation changed: Providers, KeyObject of an API key, or EndObject. Before and After are
+	// Object, if it is not "", names the changed thing: Providers, KeyObject of an API key, or EndObject. Before and After are
 	// hashes of it in hexadecimal, "" where it did not exist.
 	Object, Before, After string
 }

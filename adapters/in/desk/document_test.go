@@ -80,7 +80,7 @@ func TestAPersonIsExportedForAReason(t *testing.T) {
 	w.one(t, `"operator":"Aroha (compliance)","operation":"privacy export","subject":"3 checkouts","reason":"ticket 7"`)
 }
 
-// Whoever has done an act reads so, and whoever may not, or was too late, has the menu all the same.
+// A person who has done an act reads that it is done. A person who may not do it, or who was too late, still has the menu.
 func TestEachActSaysWhatCameOfIt(t *testing.T) {
 	for _, route := range routes() {
 		method, path, _ := strings.Cut(route.Path, " ")

@@ -55,7 +55,7 @@ func (v *visit) find() error {
 	named := v.session.roleFor(operate.ActName) != ""
 	for _, h := range found.Hits {
 		if !named && (h.By == checkout.ByName || h.By == checkout.ByEmail) {
-			continue // who may see no name finds nobody by one
+			continue // a role that sees no names finds no person by a name
 		}
 		view.Hits = append(view.Hits, hitView{h, stateOf(h.Checkout, v.Now()), v.student(h.Checkout, false)})
 	}
