@@ -73,7 +73,7 @@ func TestBrowserADayAtTheDesk(t *testing.T) {
 		p.signIn(desk, "Ben", "compliance")
 		look("/", "Today")
 		look("/find", "Find")
-		look("/find?provider=KOWHAI", "Find")
+		look("/find?provider=KOWHAI", "Checkouts of KOWHAI")
 		look(at, "Confirmed")
 		look("/providers", "Providers")
 		look("/providers/KOWHAI", "Kōwhai Institute")

@@ -30,10 +30,17 @@ func newWitness(t *testing.T, b proc.Binary, name, log string) *witnessProcess {
 	file := proc.TempFile(t, b.Run(t, "evidence", "key", "--new", "--name", name))
 	w := &witnessProcess{args: []string{"witness", "serve", "--key-file", file, "--log", log, "--state", t.TempDir()}}
 	cmd := b.Command(append(w.args, "--addr", "127.0.0.1:0")...)
-	var stdout strings.Builder
-	cmd.Stdout = &stdout
+	said, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
+	must(t, err)
+	defer said.Close()
+	cmd.Stdout = said
 	w.Process = proc.Start(t, cmd)
-	w.url, w.key = w.Listening(t), strings.TrimSpace(stdout.String())
+	w.url = w.Listening(t)
+	eventually(t, "the witness has said its key", func() bool {
+		text, err := os.ReadFile(said.Name())
+		w.key = strings.TrimSpace(string(text))
+		return err == nil && w.key != ""
+	})
 	return w
 }
 
