@@ -30,16 +30,9 @@ func (s *sealer) broken() error {
 	return nil
 }
 
-// watchPromise calls watch every sealEvery until ctx ends.
+// watchPromise calls watch every sealEvery until ctx ends, and not once more.
 func (s *sealer) watchPromise(ctx context.Context) {
-	tick := time.NewTicker(sealEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for sleep(ctx, sealEvery) == nil {
 		if err := within(ctx, waitLimit, s.watch); err != nil { // what was known stays
 			s.reportUnlessStopped(ctx, Failure{Operation: OperationSeal, Severity: Warning, Err: err})
 		}
