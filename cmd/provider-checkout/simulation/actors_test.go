@@ -50,6 +50,9 @@ func (w *world) cast() (all []*actor) {
 			add(fmt.Sprint("client ", n+1, " of ", o.name), o, 12, 6*time.Second, (*actor).client)
 		}
 	}
+	for _, provider := range providers {
+		add("reader of "+provider, nil, 6, 15*time.Second, reader(provider))
+	}
 	add("operator", nil, 6, 15*time.Second, (*actor).operator)
 	add("fate", nil, 6, 10*time.Second, (*actor).fate)
 	add("spy", nil, 10, 5*time.Second, (*actor).spy)

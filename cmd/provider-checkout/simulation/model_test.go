@@ -2,20 +2,14 @@ package simulation_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // model says which answers may be given, which changes may be made, and what must hold in the end, whatever went wrong. It knows of
@@ -34,7 +28,10 @@ type model struct {
 	mandates map[string]string // their billing requests
 	held     map[string]held   // by job, the lease that was granted last
 	hastened map[string]bool   // jobs of which an operator has ended a lease
-	seals    [][]byte          // the checkpoints that were kept
+	signed   [][]byte          // the checkpoints of the log
+	signedAt time.Time         // the latest of them
+	kept     [][]byte          // the checkpoints that were kept
+	lists    map[string]*listing
 }
 
 // held is a lease.
@@ -60,12 +57,17 @@ type order struct {
 	erasing     bool                     // an operator has begun to erase the student
 }
 
+var providers = []string{"KOWHAI", "RATA"}
+
 func newModel(w *world) *model {
 	m := &model{world: w, bodies: map[string][]byte{}, notices: map[string]string{}, known: map[string]bool{}, mandates: map[string]string{}, held: map[string]held{},
-		hastened: map[string]bool{}}
+		hastened: map[string]bool{}, lists: map[string]*listing{}}
+	for _, provider := range providers {
+		m.lists[provider] = &listing{ids: map[string]bool{}}
+	}
 	m.zone, _ = service.NewZealand()
 	for n := range w.plan.orders {
-		for _, provider := range []string{"KOWHAI", "RATA"} {
+		for _, provider := range providers {
 			id := fmt.Sprint("ORDER-", n+1)
 			m.orders = append(m.orders, &order{name: provider + " " + id, provider: provider, id: id, refused: map[checkout.Intent]bool{}})
 		}
@@ -160,284 +162,6 @@ func (m *model) hasEnded(o *order, err error) bool {
 		return c.Erased() && c.Status != checkout.Confirmed
 	}
 	return false
-}
-
-func (o *order) caller() service.Caller {
-	return service.Caller{ProviderCode: o.provider, KeyID: "k1"}
-}
-
-// createAt sends a create to a process, and judges its answer.
-func (m *model) createAt(ctx context.Context, p *process, o *order, cmd checkout.Create) {
-	began := time.Now()
-	got, err := p.Create(ctx, o.caller(), cmd)
-	m.noPanic(p, err)
-	if p.killed() {
-		return
-	}
-	want, c := m.intentOf(cmd), got.Checkout
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	refusedByCRM := refusalBy(checkout.Student{LastName: cmd.LastName.Value}) != nil
-	_, raw := errors.AsType[*checkout.CRMRefusal](err)
-	switch {
-	case err == nil:
-		m.sawAnswer("create", map[bool]string{true: "replay", false: "new"}[got.Replay])
-		if o.first == nil {
-			o.first, o.openedAt = &got, time.Now()
-		}
-		first := o.first.Checkout
-		switch {
-		case c.ID != first.ID, c.Records != first.Records, got.Token != "" && o.first.Token != "" && got.Token != o.first.Token:
-			m.fault("create of %s answers %s with %+v after %s with %+v", o.name, c.ID, c.Records, first.ID, first.Records)
-		case c.Status == checkout.Reserved, c.OrderID != o.id, c.ProviderCode != o.provider, c.Records.DDAID == "",
-			(got.Token == "") != (c.Status == checkout.Confirmed):
-			m.fault("create of %s answers %+v", o.name, got)
-		case c.Intent != want, !got.Replay && c.Student.LastName != cmd.LastName.Value, m.plan.outside && refusalBy(c.Student) != nil:
-			m.fault("create of %s with %+v answers %+v of %+v", o.name, want, c.Intent, c.Student)
-		case !got.Replay && began.After(o.openedAt):
-			m.fault("create of %s answers that it is new, after an answer at %s", o.name, o.openedAt)
-		case got.Replay == (c.RequestID == cmd.RequestID && m.known[cmd.RequestID]):
-			m.fault("create %s of %s, which %s reserved, answers that it is a replay: %v", cmd.RequestID, o.name, c.RequestID, got.Replay)
-		case !o.cancelled.IsZero() && began.After(o.cancelled):
-			m.fault("create of %s answers %s after it was cancelled", o.name, c.Status)
-		}
-	case m.hasEnded(o, err):
-		m.sawAnswer("create", "ended")
-	case checkout.Refused(err, checkout.CodeIntentConflict):
-		m.sawAnswer("create", m.conflict(o, cmd, want))
-	case checkout.Refused(err, checkout.CodeValidation) && refusedByCRM && cmd.LastName.Value == "Refused":
-		m.sawAnswer("create", "refused by the CRM")
-	case raw && cmd.LastName.Value == "Ruled":
-		m.sawAnswer("create", "refused by a rule of the CRM's own")
-	default:
-		m.mayFail("create", o.name, began, err)
-	}
-}
-
-// conflict judges a 409: what it contradicts must be open for good.
-func (m *model) conflict(o *order, cmd checkout.Create, want checkout.Intent) string {
-	byOrder := m.stored(o)
-	if byOrder != nil && byOrder.Status != checkout.Reserved && byOrder.Intent != want {
-		o.refused[want] = true
-		return "other intent"
-	}
-	byKey, err := m.store.FindCheckout(context.Background(), checkout.Reference{ProviderCode: o.provider, Key: cmd.Key()})
-	if err == nil && byKey.Status != checkout.Reserved && byKey.OrderID != o.id {
-		return "key of another order"
-	}
-	m.fault("create of %s with %+v under %s contradicts nothing that is open: %+v, %+v", o.name, want, cmd.Key(), byOrder, byKey)
-	return ""
-}
-
-// mayFail judges an error: only faults excuse it.
-func (m *model) mayFail(of, what string, began time.Time, err error) {
-	refused := checkout.Refused(err)
-	// What began within a minute after the last fault may still find a job leased or put off, and the CRM left alone.
-	if !began.Before(m.calm.Add(time.Minute)) || refused && !checkout.Refused(err, checkout.CodeBusy) {
-		m.fault("%s of %s: %v", of, what, err)
-	}
-	m.sawAnswer(of, map[bool]string{true: "busy", false: "failure"}[refused])
-}
-
-func (m *model) sawAnswer(of, answer string) { m.saw(of + ": " + answer) }
-
-// setUpAt is a payer who sets up the direct debit from start to end.
-func (m *model) setUpAt(ctx context.Context, p *process, o *order, opened service.Opened) {
-	url, err := p.BeginSetup(ctx, opened.Token, checkout.Acceptance{})
-	m.noPanic(p, err)
-	if err != nil || p.killed() || !strings.HasPrefix(url, page) {
-		return
-	}
-	if m.bank.finish(url) {
-		m.lock.Lock()
-		if o.setUp.IsZero() {
-			o.setUp = time.Now()
-		}
-		m.lock.Unlock()
-	}
-	_, err = p.ReturnPage(ctx, opened.Token)
-	m.noPanic(p, err)
-}
-
-// confirmAt sends a confirm to a process, and judges its answer.
-func (m *model) confirmAt(ctx context.Context, p *process, o *order, cmd checkout.Confirm) {
-	began := time.Now()
-	got, err := p.Confirm(ctx, o.caller(), cmd.CheckoutID.Value, cmd)
-	m.noPanic(p, err)
-	if p.killed() {
-		return
-	}
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	c, fits := got.Checkout, cmd.DDAID.Value == o.first.Checkout.Records.DDAID
-	switch {
-	case err == nil:
-		m.sawAnswer("confirm", map[bool]string{true: "repeat", false: "new"}[got.Already])
-		if o.confirmed == nil {
-			o.confirmed, o.confirmedAt = &c.Confirmation, time.Now()
-		}
-		_, _, unrecorded := m.store.EvidenceEntry(ctx, evidence.AgreementID(c.Confirmation.AgreementNumber))
-		switch {
-		case !fits, o.setUp.IsZero(), !o.cancelled.IsZero():
-			m.fault("confirm of %s, with the right ids: %v, set up at %s, cancelled at %s, answers %+v", o.name, fits, o.setUp, o.cancelled, c)
-		case c.Status != checkout.Confirmed, c.ID != o.first.Checkout.ID, c.Records != o.first.Checkout.Records, c.Confirmation != *o.confirmed:
-			m.fault("confirm of %s answers %+v after %+v", o.name, c, *o.confirmed)
-		case !got.Already && began.After(o.confirmedAt):
-			m.fault("confirm of %s answers that it is new, after an answer at %s", o.name, o.confirmedAt)
-		case m.plan.outside && !m.complete(o):
-			m.fault("confirm of %s answers before the CRM has it", o.name)
-		case got.Already == (c.Confirmation.RequestID == cmd.RequestID && m.known[cmd.RequestID]):
-			m.fault("confirm %s of %s, which %s decided, answers that it is a repeat: %v", cmd.RequestID, o.name, c.Confirmation.RequestID, got.Already)
-		case errors.Is(unrecorded, ports.ErrNotFound):
-			m.fault("confirm of %s is answered, and the evidence log does not have it", o.name)
-		}
-	case m.hasEnded(o, err):
-		m.sawAnswer("confirm", "ended")
-	case checkout.Refused(err, checkout.CodeConflict) && !fits:
-		m.sawAnswer("confirm", "conflict")
-	case checkout.Refused(err, checkout.CodeSetupIncomplete) && (o.setUp.IsZero() || began.Before(o.setUp) ||
-		o.died && began.Before(m.calm.Add(time.Minute))):
-		m.sawAnswer("confirm", "setup incomplete")
-	default:
-		m.mayFail("confirm", o.name, began, err)
-	}
-}
-
-// dies notes that the mandate of a checkout ends.
-func (m *model) dies(c checkout.Checkout, to checkout.MandateStatus) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	for _, o := range m.orders {
-		if o.provider == c.ProviderCode && o.id == c.OrderID && to.Dead() {
-			o.died = true
-		}
-	}
-}
-
-// complete reports whether the CRM has completed the enrolment of an order.
-func (m *model) complete(o *order) bool {
-	if m.plan.org {
-		return m.closed(o.first.Checkout.Records.OpportunityID)
-	}
-	return slices.ContainsFunc(m.crm.Enrolments(), func(e memory.CRMEnrolment) bool {
-		return e.Enrolment.OrderID == o.id && e.Enrolment.ProviderCode == o.provider && e.Completions == 1
-	})
-}
-
-// cancelAt sends a cancel to a process, and judges its answer.
-func (m *model) cancelAt(ctx context.Context, p *process, o *order, opened service.Opened, requestID string) {
-	began := time.Now()
-	c, err := p.Cancel(ctx, o.caller(), opened.Checkout.ID, checkout.Cancel{RequestID: requestID, Reason: checkout.Some("wrong course")})
-	m.noPanic(p, err)
-	if p.killed() {
-		return
-	}
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	switch {
-	case err == nil:
-		m.sawAnswer("cancel", "done")
-		if o.cancelled = time.Now(); o.confirmed != nil || c.Status != checkout.Cancelled || !c.Ended() {
-			m.fault("cancel of %s answers %+v; it was confirmed as %+v", o.name, c, o.confirmed)
-		}
-	case m.hasEnded(o, err):
-	case checkout.Refused(err, checkout.CodeConflict):
-		m.sawAnswer("cancel", "too late")
-		if c := m.stored(o); c == nil || c.Confirmation.AgreementNumber == "" {
-			m.fault("cancel of %s is refused, and it is not confirmed: %+v", o.name, c)
-		}
-	default:
-		m.mayFail("cancel", o.name, began, err)
-	}
-}
-
-// operatorCancelsAt has an operator cancel the checkout of an order.
-func (m *model) operatorCancelsAt(ctx context.Context, p *process, by operate.Operator, o *order) {
-	opened := m.opened(o)
-	if opened == nil {
-		return
-	}
-	err := by.Cancel(ctx, opened.Checkout.ID)
-	m.noPanic(p, err)
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	if err == nil && !p.killed() {
-		m.sawAnswer("cancel", "done by an operator")
-		if o.cancelled = time.Now(); o.confirmed != nil {
-			m.fault("an operator cancels %s, which was confirmed", o.name)
-		}
-	}
-}
-
-// withdrawAt has an operator withdraw the agreement of an order.
-func (m *model) withdrawAt(ctx context.Context, p *process, by operate.Operator, o *order) {
-	m.lock.Lock()
-	done := o.confirmed
-	m.lock.Unlock()
-	if done == nil {
-		return
-	}
-	err := by.Withdraw(ctx, done.AgreementNumber, checkout.GroundCoolingOff)
-	m.noPanic(p, err)
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	if err == nil && !p.killed() {
-		o.withdrawn = true
-		m.sawAnswer("withdraw", "done")
-	}
-}
-
-// eraseAt has an operator erase the student of an order.
-func (m *model) eraseAt(ctx context.Context, p *process, by operate.Operator, o *order) {
-	m.lock.Lock()
-	o.erasing = true
-	m.lock.Unlock()
-	student, err := by.Find(ctx, o.email())
-	settings := operate.Erasing{Setups: keepsNoSetups{}, Zone: m.zone, Force: true}
-	if err == nil {
-		err = by.CheckErasure(ctx, student, settings)
-	}
-	if err == nil && len(student.Records) > 0 {
-		if err = by.Erase(ctx, student, settings); err == nil {
-			m.saw("a student was erased")
-		}
-	}
-	m.noPanic(p, err)
-}
-
-// keepsNoSetups is a processor whose records are erased there.
-type keepsNoSetups struct{}
-
-func (keepsNoSetups) EraseSetups(context.Context, []string) error { return nil }
-
-// lookAt looks at a checkout and at its page: a reserved checkout does not exist.
-func (m *model) lookAt(ctx context.Context, p *process, provider, id string) {
-	c, err := p.Checkout(ctx, service.Caller{ProviderCode: provider}, id)
-	token, _ := m.ring.Text(id, m.ring.Issue(1, time.Now()))
-	shown, pageErr := p.SetupPage(ctx, token)
-	m.noPanic(p, errors.Join(err, pageErr))
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	for _, seen := range []checkout.Checkout{c, shown.Checkout} {
-		if seen.Status == checkout.Reserved && err == nil || seen.Status != "" && seen.Records.DDAID == "" {
-			m.fault("%s is visible: %+v", id, seen)
-		}
-	}
-	if checkout.Refused(err, checkout.CodeCheckoutNotFound) {
-		m.sawAnswer("look", "not found")
-	}
-}
-
-// strangerLooksAt has another provider ask for a checkout, which does not exist for it.
-func (m *model) strangerLooksAt(p *process, c checkout.Checkout) {
-	other := map[string]string{"KOWHAI": "RATA", "RATA": "KOWHAI"}[c.ProviderCode]
-	got, err := p.Checkout(context.Background(), service.Caller{ProviderCode: other}, c.ID)
-	m.noPanic(p, err)
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	if err == nil || checkout.Refused(err) && !checkout.Refused(err, checkout.CodeCheckoutNotFound, checkout.CodeBusy) {
-		m.fault("%s of %s is answered to %s: %+v, %v", c.ID, c.ProviderCode, other, got, err)
-	}
 }
 
 // records returns everything on record, past the processes.

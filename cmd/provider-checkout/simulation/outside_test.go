@@ -58,7 +58,7 @@ func refusal(string) error {
 // keep keeps a checkpoint where the store is not.
 func (p *process) keep(ctx context.Context, signed []byte) error {
 	return p.do(ctx, call{to: "keeper", name: "Keep", takes: 20 * time.Millisecond, limit: time.Minute, effect: func(context.Context) error {
-		p.world.model.kept(signed)
+		p.world.model.keeps(signed)
 		return nil
 	}})
 }

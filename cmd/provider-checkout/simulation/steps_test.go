@@ -214,23 +214,33 @@ func (m *model) notified(n checkout.PayerNotice) {
 	m.notices[n.ID] = n.Subject
 }
 
-// kept judges a checkpoint that is kept where the store is not.
-func (m *model) kept(signed []byte) {
+// seals notes the checkpoint that a sealer has stored.
+func (m *model) seals(signed *[]byte, err error) error {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if err == nil {
+		m.signed, m.signedAt = append(m.signed, *signed), time.Now()
+	}
+	return err
+}
+
+// keeps judges a checkpoint that is kept where the store is not.
+func (m *model) keeps(signed []byte) {
 	_, err := m.keys.Open(signed)
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	if err != nil {
 		m.fault("the checkpoint %q is kept: %v", signed, err)
 	}
-	m.seals = append(m.seals, signed)
+	m.kept = append(m.kept, signed)
 }
 
 // newestKept returns the checkpoint that was kept last, or nil.
 func (m *model) newestKept() []byte {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if len(m.seals) == 0 {
+	if len(m.kept) == 0 {
 		return nil
 	}
-	return m.seals[len(m.seals)-1]
+	return m.kept[len(m.kept)-1]
 }

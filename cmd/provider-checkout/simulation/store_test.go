@@ -148,7 +148,18 @@ func (s store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
 }
 
 func (s store) SealEvidence(ctx context.Context, limit int, decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
-	return s.write(ctx, "SealEvidence", func(ctx context.Context) error { return s.Store.SealEvidence(ctx, limit, decide) })
+	return s.write(ctx, "SealEvidence", func(ctx context.Context) error {
+		var signed []byte
+		return s.p.world.model.seals(&signed, s.Store.SealEvidence(ctx, limit, func(h evidence.Head, all []evidence.Entry) (evidence.Sealing, error) {
+			sealing, err := decide(h, all)
+			signed = sealing.Head.Checkpoint
+			return sealing, err
+		}))
+	})
+}
+
+func (s store) Events(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEvent, error) {
+	return read(ctx, s, "Events "+q.ProviderCode, func(ctx context.Context) ([]checkout.ListedEvent, error) { return s.Store.Events(ctx, q) })
 }
 
 func (s store) EvidenceHead(ctx context.Context) (evidence.Head, error) {

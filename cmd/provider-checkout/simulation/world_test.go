@@ -126,7 +126,7 @@ func (w *world) configure() {
 
 // crowd has more entries wait than a process seals at once.
 func (w *world) crowd() {
-	for n := range 520 {
+	for n := range 1520 { // the third batch is full, and its sealer knows how much every entry has seen
 		entry := evidence.OfOperation(fmt.Sprint(n), evidence.Operation{At: w.began, Operator: "Ana", Name: "keys list"})
 		if err := w.store.RecordEvidence(context.Background(), w.ring.Attest(entry)); err != nil {
 			panic(err) // memory
@@ -354,11 +354,14 @@ func (w *world) play() {
 	w.thaw()
 	w.rest("the world", time.Minute)
 	w.model.settled()
+	w.model.keepsUp()
 	all.Wait()
 	w.actors.Wait()
 	w.finish()
 	w.rest("the world", 40*time.Second)
 	w.model.settled()
+	w.model.catchUp()
+	w.model.keepsUp()
 	w.model.sealed()
 }
 
