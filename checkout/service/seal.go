@@ -58,14 +58,16 @@ func newSealer(s *Service) *sealer {
 
 // run seals what was recorded since the last time, a batch after another.
 func (s *sealer) run(ctx context.Context, _ string) (next string, pause time.Duration, err error) {
+	sealed := false
 	for n := sealBatch; n == sealBatch && ctx.Err() == nil; {
 		n = 0
 		err = s.inTurn(ctx, func(ctx context.Context) (err error) { n, err = s.sealBatch(ctx); return err })
-		if err == nil && n > 0 {
-			select {
-			case s.sealed <- struct{}{}:
-			default:
-			}
+		sealed = sealed || err == nil && n > 0
+	}
+	if sealed {
+		select {
+		case s.sealed <- struct{}{}:
+		default:
 		}
 	}
 	return "", sealEvery, err
@@ -90,14 +92,12 @@ func (s *sealer) inTurn(ctx context.Context, look func(context.Context) error) e
 // keepNewest passes the newest checkpoint to Config.Checkpoint, whichever process has signed it, until ctx ends, and once more when
 // a batch in progress is sealed. It waits for each call, which holds up no sealing: a disk may hang, or a host may not be reached.
 func (s *sealer) keepNewest(ctx context.Context) {
-	tick := time.NewTicker(sealEvery)
-	defer tick.Stop()
 	for passed, failing := "", false; ; {
 		last := false
 		select {
 		case <-ctx.Done():
 			ctx, last = context.WithoutCancel(ctx), true
-		case <-tick.C:
+		case <-time.After(sealEvery):
 		case <-s.sealed:
 		}
 		var newest []byte
