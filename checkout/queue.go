@@ -9,6 +9,20 @@ import (
 // away is over: the clock that set it was wrong.
 const MaxLease = 20 * time.Second
 
+// LongestPause returns the longest time for which a pending job of the kind waits for an attempt, after so many attempts. A job that
+// waits for longer, by more than MaxLease, is due: the clock that put it off was wrong.
+func (k JobKind) LongestPause(attempts int) time.Duration {
+	switch again := attempts > 0; {
+	case k == JobReceiver, k == JobRedeliver, k == JobLook, k == JobRetain, k == JobPull, again && k == JobNotify:
+		return 24 * time.Hour
+	case k == JobApproval, k == JobStamp:
+		return ApprovalLook
+	case again && (k == JobOpen || k == JobComplete || k == JobAuthority || k == JobEnd):
+		return refusedCRMPause
+	}
+	return time.Minute
+}
+
 // JobQuery says which jobs are leased.
 type JobQuery struct {
 	Now time.Time

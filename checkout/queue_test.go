@@ -4,7 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -18,4 +20,30 @@ func TestReasonsAndAnswersAreStoredAsEveryStoreTakesThem(t *testing.T) {
 			t.Errorf("the receipt %q is stored as %q, want %q", text, got, want)
 		}
 	}
+}
+
+// No pause that the package decides is longer than its kind's longest, or the job would be done at once.
+func TestNoPauseIsLongerThanTheLongestOfItsKind(t *testing.T) {
+	within := func(kind checkout.JobKind, attempts int, pause time.Duration) {
+		t.Helper()
+		if longest := kind.LongestPause(attempts); pause > longest {
+			t.Errorf("after %d attempts a job of kind %s waits for %v, and its longest pause is %v", attempts, kind, pause, longest)
+		}
+	}
+	for attempts := 1; attempts <= 20; attempts++ {
+		for _, kind := range []checkout.JobKind{checkout.JobOpen, checkout.JobComplete, checkout.JobAuthority, checkout.JobEnd} {
+			within(kind, attempts, checkout.CRMPause(attempts, false))
+			within(kind, attempts, checkout.CRMPause(attempts, true))
+		}
+		within(checkout.JobCancel, attempts, checkout.CRMPause(attempts, false))
+		pause, _ := checkout.NoticePause(attempts)
+		within(checkout.JobNotify, attempts, pause)
+	}
+	for after := time.Duration(0); after <= catalogue.MaxRedeliver; after += time.Second {
+		pause, _ := checkout.NextRun(noon, noon.Add(after), catalogue.MaxRedeliver)
+		within(checkout.JobRedeliver, 0, pause)
+	}
+	approval, receiver := checkout.Approval{AskedAt: noon}.Job(), checkout.WatchReceiver("KOWHAI", noon)
+	within(checkout.JobApproval, 0, approval.Due.Sub(noon))
+	within(checkout.JobReceiver, 0, receiver.Due.Sub(noon))
 }

@@ -65,7 +65,8 @@ type Checkouts interface {
 }
 
 // Queue keeps the jobs of checkouts and of the service itself. Most enter with a Change. A job is due once it is pending, its
-// time has come, it is not leased, and it is no event behind another pending event of its checkout. Settled jobs stay on record.
+// time has come, or is further ahead than checkout.JobKind.LongestPause and MaxLease allow for, it is not leased, and it is no event
+// behind another pending event of its checkout. Settled jobs stay on record.
 //
 // The caller's clock (Now) decides when a job is due and when a lease is over, except on a store that several machines share:
 // there the clock of the store does, and Now is ignored; the time from CreatedAt to Due counts from the entry of the job.

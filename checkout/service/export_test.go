@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
@@ -17,3 +18,9 @@ func (s *Service) Refresh(ctx context.Context, id string) (checkout.Checkout, er
 
 // AwaitSent waits for the deliveries that outlast their requests.
 func (s *Service) AwaitSent() { s.sending.wait() }
+
+// Pauses returns the pauses of jobs that are decided in this package.
+func Pauses() map[checkout.JobKind]time.Duration {
+	return map[checkout.JobKind]time.Duration{checkout.JobSeal: sealEvery, checkout.JobRetain: retainAgain,
+		checkout.JobReceiver: lookEvery, checkout.JobNotified: max(settlingPause, notifiedPause), checkout.JobNotify: longestNotifyPause}
+}

@@ -67,6 +67,7 @@ func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outco
 	if decide == nil {
 		run = nil
 	}
+	o.Pause = min(o.Pause, l.Job.Kind.LongestPause(l.Attempts+o.Attempts)) // a longer one would be over at once
 	err := s.cfg.Store.Settle(ctx, l, o, entry, run)
 	switch {
 	case err == nil:

@@ -150,6 +150,23 @@ func TestATaskThatFailsIsReportedAndRunAgain(t *testing.T) {
 	}
 }
 
+// No job waits for longer than the longest pause of its kind, or it would be done at once; a task is done sooner.
+func TestNoPauseIsLongerThanTheLongestOfItsKind(t *testing.T) {
+	for kind, pause := range service.Pauses() {
+		if longest := kind.LongestPause(0); pause > longest {
+			t.Errorf("a job of kind %s waits for %v, and its longest pause is %v", kind, pause, longest)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		task := &chore{pause: 7 * 24 * time.Hour}
+		w := newWorld(t, task.doing)
+		w.runFor(t, 47*time.Hour)
+		if cursors, _, _ := task.seen(); len(cursors) != 2 {
+			t.Errorf("a task with a pause of a week ran %d times in two days", len(cursors))
+		}
+	})
+}
+
 // A run that panics leaves the cursor where it was.
 func TestATaskThatPanicsKeepsItsCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

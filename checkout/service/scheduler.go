@@ -25,7 +25,8 @@ const (
 type Task struct {
 	Kind checkout.JobKind // JobReconcile, JobPull, JobStamp or JobCosign
 	// Run does the work, and returns the cursor of its next run and the pause before that, also with an error, which is reported.
-	// The cursor of the first run is "". A pause is at least ten seconds.
+	// The cursor of the first run is "". A pause is at least ten seconds, and at most the
+	// longest pause of the kind.
 	Run func(ctx context.Context, cursor string) (next string, pause time.Duration, err error)
 }
 

@@ -14,6 +14,8 @@ func CallersClock(t *testing.T, open Open) {
 		{"a job is due from the very millisecond of its time, and not before", dueToTheMillisecond},
 		{"a lease is over from the very millisecond of its end, and then another gets the job", overToTheMillisecond},
 		{"a lease that ends further ahead than any may is over, to the millisecond", tooLongToTheMillisecond},
+		{"a job that is due further ahead than any of its kind is due, to the millisecond, and then as if always", tooFarToTheMillisecond},
+		{"jobs that a clock an hour ahead enters keep their order when it is right again", orderOfTooFar},
 		{"leases, pauses and settlements count from the caller's time", timesOfCaller},
 	})
 }
@@ -82,6 +84,29 @@ func tooLongToTheMillisecond(t *testing.T, s ports.Admin) {
 	same(t, "when it ends further ahead", leaseAt(t, s, "pull", end.Add(-checkout.MaxLease-time.Millisecond), leaseFor), int64(2))
 }
 
+func tooFarToTheMillisecond(t *testing.T, s ports.Admin) {
+	enqueue(t, s, checkout.Job{ID: "seal", Kind: checkout.JobSeal, CreatedAt: at(30)})
+	first := at(30).Add(-checkout.JobSeal.LongestPause(0) - checkout.MaxLease)
+	same(t, "when it is due as far ahead as a job may be", leaseAt(t, s, "seal", first, leaseFor), int64(0))
+	same(t, "when it is due further ahead", leaseAt(t, s, "seal", first.Add(-time.Millisecond), leaseFor), int64(1))
+	same(t, "when that lease is over", leaseAt(t, s, "seal", first.Add(leaseFor), leaseFor), int64(2))
+}
+
+func orderOfTooFar(t *testing.T, s ports.Admin) {
+	c := opened(1)
+	c.Events = append(c.Events, event(c.Next, "later"))
+	c.Jobs = []checkout.Job{job(c.Next, checkout.JobNotify, 1), job(c.Next, checkout.JobNotify, 2)}
+	for i := range c.Jobs {
+		c.Jobs[i].CreatedAt = at(59)
+	}
+	for i := range c.Events {
+		c.Events[i].CreatedAt = at(59)
+	}
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.JobEntry{Now: at(59)}))
+	want := []string{c.Events[0].ID, c.Jobs[0].ID}
+	sameSet(t, "leased", jobIDs(leasedJobs(t, s, func(q *checkout.JobQuery) { q.Now = at(3) })), want...)
+}
+
 func timesOfCaller(t *testing.T, s ports.Admin) {
 	record := func(id string) checkout.JobRecord {
 		t.Helper()
@@ -95,11 +120,11 @@ func timesOfCaller(t *testing.T, s ports.Admin) {
 	l := checkout.Lease{Job: checkout.DeliveryOf(c.Events[0]), Token: 1}
 	must(t, "Extend", s.Extend(t.Context(), l, at(20).Add(time.Second), leaseFor))
 	same(t, "extended until", record(id).Due, at(20).Add(time.Second+leaseFor))
-	put := checkout.Outcome{State: checkout.JobPending, Pause: time.Hour}
+	put := checkout.Outcome{State: checkout.JobPending, Pause: time.Minute}
 	must(t, "Settle", s.Settle(t.Context(), l, put, checkout.JobEntry{Now: at(21).In(nzdt)}, nil))
-	same(t, "put off until", record(id).Due, at(21).Add(time.Hour))
-	same(t, "too early", leaseAt(t, s, id, at(21).Add(time.Hour-time.Millisecond), leaseFor), int64(0))
-	same(t, "in time", leaseAt(t, s, id, at(21).Add(time.Hour), leaseFor), int64(2))
+	same(t, "put off until", record(id).Due, at(21).Add(time.Minute))
+	same(t, "too early", leaseAt(t, s, id, at(21).Add(time.Minute-time.Millisecond), leaseFor), int64(0))
+	same(t, "in time", leaseAt(t, s, id, at(21).Add(time.Minute), leaseFor), int64(2))
 	l.Token = 2
 	must(t, "Settle", s.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone}, checkout.JobEntry{Now: at(59)}, nil))
 	same(t, "settled at", record(id).SettledAt, at(59))

@@ -151,7 +151,7 @@ func jobOnce(t *testing.T, s ports.Admin) {
 		record := func() []checkout.JobRecord { return []checkout.JobRecord{jobOf(t, s, mine.ID), jobOf(t, s, own.ID)} }
 		addJobs(t, s, 1, mine)
 		enqueue(t, s, own)
-		settle(t, s, lease(t, s, own.ID), checkout.Outcome{State: state, Pause: time.Hour, Attempts: 1})
+		settle(t, s, lease(t, s, own.ID), checkout.Outcome{State: state, Pause: time.Minute, Attempts: 1})
 		want := record()
 		mine.Name, own.Name, mine.CreatedAt = "other", "other", at(9)
 		addJobs(t, s, 1, mine)

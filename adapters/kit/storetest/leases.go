@@ -17,6 +17,7 @@ func Leases(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a job has token 1 with its first lease, and the next with every other", leaseTokens},
 		{"a lease that ends further ahead than any may is over", leaseTooLong},
+		{"a job that is put off for longer than any of its kind is due, and no sooner", leasePutOffTooLong},
 		{"jobs that have been due for longest are leased first, up to the limit", leasesInOrder},
 		{"a job whose lease has ended is due since then, behind jobs that were due before", leasesEndedLast},
 		{"a job that is given back or hastened keeps its place", leasesInPlace},
@@ -40,7 +41,7 @@ func ChangedMeanwhile(t *testing.T, open func(t *testing.T) (s ports.Admin, exec
 		name, change string
 		call         func(t *testing.T, s ports.Admin)
 	}{
-		{"a job that is put off is not leased", `due_ms = due_ms + 3600000`, func(t *testing.T, s ports.Admin) {
+		{"a job that is put off is not leased", `due_ms = due_ms + 60000`, func(t *testing.T, s ports.Admin) {
 			same(t, "leased", len(leases(t, s, nil)), 0)
 			same(t, "leases on record", jobOf(t, s, work(1).ID).Token, int64(0))
 		}},
@@ -87,8 +88,27 @@ func leaseTooLong(t *testing.T, s ports.Admin) {
 	same(t, "token of the next", lease(t, s, held.Events[0].ID).Token, int64(2))
 }
 
+func leasePutOffTooLong(t *testing.T, s ports.Admin) {
+	for _, kind := range checkout.JobKinds() {
+		enqueue(t, s, checkout.Job{ID: string(kind) + ":1", Kind: kind, CreatedAt: now()})
+	}
+	for attempts := range 2 { // on record
+		held := leases(t, s, nil)
+		same(t, "due", len(held), len(checkout.JobKinds()))
+		putOff := func(more time.Duration, made int) {
+			for _, l := range held {
+				settle(t, s, l, checkout.Outcome{State: checkout.JobPending, Attempts: made, Pause: l.Job.Kind.LongestPause(attempts) + more})
+			}
+		}
+		putOff(0, attempts)
+		same(t, "put off for as long as their kinds", len(leases(t, s, nil)), 0)
+		putOff(checkout.MaxLease+time.Minute, 0)
+	}
+	same(t, "due after an attempt", len(leases(t, s, nil)), len(checkout.JobKinds()))
+}
+
 func leasesInOrder(t *testing.T, s ports.Admin) {
-	enqueue(t, s, dueIn(1, -time.Hour), dueIn(2, -3*time.Hour), dueIn(3, -2*time.Hour), dueIn(4, time.Hour))
+	enqueue(t, s, dueIn(1, -time.Hour), dueIn(2, -3*time.Hour), dueIn(3, -2*time.Hour), dueIn(4, time.Minute))
 	all := []string{work(2).ID, work(3).ID, work(1).ID}
 	for limit := range len(all) + 2 {
 		got := leases(t, s, func(q *checkout.JobQuery) { q.Limit = limit })
@@ -126,7 +146,7 @@ func leasesAsked(t *testing.T, s ports.Admin) {
 	notice, later := job(opened(1).Next, checkout.JobNotify, 1), job(opened(1).Next, checkout.JobNotify, 2)
 	later.Due = now().Add(time.Hour)
 	addJobs(t, s, 1, notice, later)
-	enqueue(t, s, work(1), dueIn(2, time.Hour))
+	enqueue(t, s, work(1), dueIn(2, time.Minute))
 	except := func(list ...checkout.Partition) func(*checkout.JobQuery) {
 		return func(q *checkout.JobQuery) { q.Except = list }
 	}
@@ -191,7 +211,7 @@ func leasesOfCheckout(t *testing.T, s ports.Admin) {
 		settle(t, s, checkout.Lease{Job: checkout.DeliveryOf(of[i]), Token: 1}, checkout.Outcome{State: outcome})
 		same(t, "the next event", jobIDs(leasedJobs(t, s, nil)), []string{of[i+1].ID})
 	}
-	settle(t, s, checkout.Lease{Job: checkout.DeliveryOf(last), Token: 1}, checkout.Outcome{State: checkout.JobPending, Pause: time.Hour})
+	settle(t, s, checkout.Lease{Job: checkout.DeliveryOf(last), Token: 1}, checkout.Outcome{State: checkout.JobPending, Pause: time.Minute})
 	change(t, s, 1, checkout.Change{Events: []events.Event{event(c.Next, "later")}})
 	notDue(t, s, "an event behind one that is put off", event(c.Next, "later").ID)
 
@@ -221,7 +241,7 @@ func leasesOfNotices(t *testing.T, s ports.Admin) {
 		first = checkout.Lease{Job: c.Jobs[0], Token: 1}
 	}
 	next("while it is leased")
-	settle(t, s, first, checkout.Outcome{State: checkout.JobPending, Pause: time.Hour})
+	settle(t, s, first, checkout.Outcome{State: checkout.JobPending, Attempts: 1, Pause: time.Hour})
 	second := next("while the first waits for its next attempt", c.Jobs[1])[0]
 	hasten(t, s, first.Job.ID)
 	next("while one that entered later is leased")

@@ -153,7 +153,7 @@ func concurrentRecords(t *testing.T, s ports.Admin) {
 
 func hastened(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
-	enqueue(t, s, dueIn(1, time.Hour))
+	enqueue(t, s, dueIn(1, time.Minute))
 	before, other := exported(t, s, 1), exported(t, s, 2)
 	event := opened(1).Events[0].ID
 	l := lease(t, s, event)

@@ -253,7 +253,7 @@ func (p pair) settle(r *rapid.T) {
 	case checkout.JobDone:
 		o.Receipt = one(r, "receipt", checkout.Receipt{}, checkout.Receipt{Reference: "<1@x.example>", Answer: "250 queued"})
 	case checkout.JobPending:
-		o.Cursor, o.Pause = one(r, "cursor", "", "so far"), one(r, "again", 0, time.Hour)
+		o.Cursor, o.Pause = one(r, "cursor", "", "so far"), one(r, "again", 0, time.Minute, time.Hour)
 	}
 	if maybe(r, "failed") {
 		o.Failure = checkout.Failure{At: at(few(r, "when")), Reason: fmt.Sprint("answered ", 500+few(r, "reason"))}

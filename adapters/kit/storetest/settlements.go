@@ -66,7 +66,7 @@ func settledPending(t *testing.T, s ports.Admin) {
 		same(t, "on record", jobOf(t, s, work(1).ID),
 			checkout.JobRecord{Job: l.Job, State: checkout.JobPending, Token: int64(i + 1), Attempts: 2 * (i + 1), Failure: tt.want})
 	}
-	for _, again := range []time.Duration{briefly, time.Hour} {
+	for _, again := range []time.Duration{briefly, time.Minute} {
 		settle(t, s, lease(t, s, work(1).ID), checkout.Outcome{State: checkout.JobPending, Pause: again})
 		notDue(t, s, "a job that is put off", work(1).ID)
 		time.Sleep(briefly + 10*time.Millisecond)

@@ -35,6 +35,11 @@ func (j *job) leased(now time.Time) bool {
 	return j.until.After(now) && !j.until.After(now.Add(checkout.MaxLease))
 }
 
+// ready reports whether the time of the job has come. A time too far ahead was set by a wrong clock.
+func (j *job) ready(now time.Time) bool {
+	return !j.Due.After(now) || j.Due.After(now.Add(j.Job.Kind.LongestPause(j.Attempts)+checkout.MaxLease))
+}
+
 // since returns the time from which on the job has been due.
 func (j *job) since(now time.Time) time.Time {
 	if j.until.After(j.Due) && !j.until.After(now) {
@@ -45,7 +50,7 @@ func (j *job) since(now time.Time) time.Time {
 
 // due reports whether the job may be leased.
 func (q *queue) due(j *job, now time.Time) bool {
-	return j.State == checkout.JobPending && !j.Due.After(now) && !j.leased(now) && !q.blocked(j, now)
+	return j.State == checkout.JobPending && j.ready(now) && !j.leased(now) && !q.blocked(j, now)
 }
 
 // blocked reports whether another pending job of its checkout comes before the job: before an event an event that entered before it,
@@ -60,7 +65,7 @@ func (q *queue) blocked(j *job, now time.Time) bool {
 		case o == j:
 			before = false
 		case o.Job.Kind != j.Job.Kind, o.State != checkout.JobPending:
-		case j.Job.Kind == checkout.JobNotify && o.leased(now), before && (j.Job.Kind == checkout.JobDeliver || !o.Due.After(now)):
+		case j.Job.Kind == checkout.JobNotify && o.leased(now), before && (j.Job.Kind == checkout.JobDeliver || o.ready(now)):
 			return true
 		}
 	}
@@ -175,6 +180,9 @@ func (s *Store) Lease(ctx context.Context, query checkout.JobQuery) ([]checkout.
 			of[p]++
 			j.Token++
 			j.until = stored(now.Add(query.For))
+			if j.Due.After(now) {
+				j.Due = now
+			}
 			leases = append(leases, checkout.Lease{Job: j.Job, Token: j.Token, Attempts: j.Attempts, Cursor: j.Cursor,
 				Until: stored(query.Now.Add(query.For))})
 		}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -106,27 +107,56 @@ func (q *dueQuery) columns() string {
 		CASE WHEN j.leased_until_ms > j.due_ms AND j.leased_until_ms <= ` + q.time(0) + ` THEN j.leased_until_ms ELSE j.due_ms END AS since_ms, j.position`
 }
 
-// due returns the condition that a job is due, given how it is not leased: an event behind no pending event of its checkout, and a
-// notice behind no due notice of its checkout and beside no leased one.
-func (q *dueQuery) due(notLeased func() string) string {
-	return `j.state = 'pending' AND ` + notLeased() + ` AND j.due_ms <= ` + q.time(0) +
-		` AND (j.kind NOT IN ('deliver', 'notify') OR NOT EXISTS (SELECT 1 FROM @.jobs AS e WHERE e.provider_code = j.provider_code
-		AND e.checkout_id = j.checkout_id AND ` + q.dialect.PendingOfKind + ` AND (
-		e.position < j.position AND (e.kind = 'deliver' OR e.due_ms <= ` + q.time(0) + `)
+// due returns the condition that a job is due in one of the ways: an event behind no pending event of its checkout, and a notice
+// behind no due notice of its checkout and beside no leased one.
+func (q *dueQuery) due(way string) string {
+	return `j.state = 'pending' AND ` + way + ` AND (j.kind NOT IN ('deliver', 'notify') OR NOT EXISTS (SELECT 1 FROM @.jobs AS e
+		WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id AND ` + q.dialect.PendingOfKind + ` AND (
+		e.position < j.position AND (e.kind = 'deliver' OR ` + q.ready("e.", "e.kind") + `)
 		OR e.position <> j.position AND e.kind = 'notify'
 		AND e.leased_until_ms > ` + q.time(0) + ` AND e.leased_until_ms <= ` + q.time(checkout.MaxLease) + `)))`
 }
 
-// The ways in which a job is not leased, each in one range of the index of what is pending.
-func (q *dueQuery) neverLeased() string { return `j.leased_until_ms IS NULL` }
-func (q *dueQuery) leaseEnded() string  { return `j.leased_until_ms <= ` + q.time(0) }
-func (q *dueQuery) leaseBroken() string { return `j.leased_until_ms > ` + q.time(checkout.MaxLease) }
+// ready returns the condition that the time of a job has come, or is too far ahead.
+func (q *dueQuery) ready(job, kind string) string {
+	return `(` + job + `due_ms <= ` + q.time(0) + ` OR ` + dueTooFar(job, kind, q.now) + `)`
+}
+
+func (q *dueQuery) now() string { return q.time(0) }
+
+// dueTooFar returns the condition that the time of a job is further ahead than any pause of its kind: a wrong clock has set it. It has
+// now twice. Its first comparison is a range of the index of what is pending.
+func dueTooFar(job, kind string, now func() string) string {
+	later := func(attempts int) string {
+		text := job + `due_ms > ` + now() + ` + CASE ` + kind
+		for _, k := range checkout.JobKinds() {
+			ms := (k.LongestPause(attempts) + checkout.MaxLease).Milliseconds()
+			text += ` WHEN '` + string(k) + `' THEN ` + strconv.FormatInt(ms, 10)
+		}
+		return text + ` END`
+	}
+	return later(0) + ` AND (` + job + `attempts = 0 OR ` + later(1) + `)`
+}
+
+// The ways in which a job is due and not leased, each in one range of the index of what is pending.
+func (q *dueQuery) neverLeased(string) string {
+	return `j.leased_until_ms IS NULL AND j.due_ms <= ` + q.time(0)
+}
+func (q *dueQuery) putOffTooFar(kind string) string {
+	return `j.leased_until_ms IS NULL AND ` + dueTooFar("j.", kind, q.now)
+}
+func (q *dueQuery) leaseEnded(kind string) string {
+	return `j.leased_until_ms <= ` + q.time(0) + ` AND ` + q.ready("j.", kind)
+}
+func (q *dueQuery) leaseBroken(kind string) string {
+	return `j.leased_until_ms > ` + q.time(checkout.MaxLease) + ` AND ` + q.ready("j.", kind)
+}
 
 // all looks at every job that is due.
 func (q *dueQuery) all() string {
-	text := `SELECT ` + q.columns() + ` FROM @.jobs AS j WHERE ` + q.due(func() string {
-		return `(` + q.neverLeased() + ` OR ` + q.leaseEnded() + ` OR ` + q.leaseBroken() + `)`
-	}) + ` AND j.kind IN (` + q.kinds(``, ``) + `)`
+	text := `SELECT ` + q.columns() + ` FROM @.jobs AS j WHERE ` + q.due(q.ready("j.", "j.kind")+` AND (j.leased_until_ms IS NULL
+		OR j.leased_until_ms <= `+q.time(0)+` OR j.leased_until_ms > `+q.time(checkout.MaxLease)+`)`) +
+		` AND j.kind IN (` + q.kinds(``, ``) + `)`
 	if q.asked.ID != "" {
 		text += ` AND j.id = ` + q.arg(q.asked.ID)
 	}
@@ -148,7 +178,7 @@ func (q *dueQuery) ranked() string {
 }
 
 // first looks at the first jobs of each partition alone, so that a long backlog of one costs nothing: the index of what is
-// pending begins with the partition, and each of its three ranges is in the order in which the jobs are due.
+// pending begins with the partition, and each of its four ranges is in the order in which the jobs are due.
 func (q *dueQuery) first() string {
 	text := `WITH RECURSIVE kinds (kind) AS (VALUES ` + q.kinds(`(`, `)`) + `), partitions (of_kind, of_provider) AS (`
 	if q.asked.ProviderCode != "" {
@@ -168,14 +198,15 @@ func (q *dueQuery) first() string {
 		columns, end = func() string { return `j.position` }, `)`
 	}
 	for i, way := range []struct {
-		notLeased func() string
-		order     string
-	}{{q.neverLeased, `j.leased_until_ms, j.due_ms`}, {q.leaseEnded, `j.leased_until_ms`}, {q.leaseBroken, `j.due_ms`}} {
+		is    func(kind string) string
+		order string
+	}{{q.neverLeased, `j.leased_until_ms, j.due_ms`}, {q.putOffTooFar, `j.leased_until_ms, j.due_ms`},
+		{q.leaseEnded, `j.leased_until_ms`}, {q.leaseBroken, `j.due_ms`}} {
 		if i > 0 {
 			text += ` UNION ALL `
 		}
 		text += `SELECT * FROM (SELECT ` + columns() + ` FROM @.jobs AS j
-			WHERE j.kind = partitions.of_kind AND j.provider_code = partitions.of_provider AND ` + q.due(way.notLeased) +
+			WHERE j.kind = partitions.of_kind AND j.provider_code = partitions.of_provider AND ` + q.due(way.is(`partitions.of_kind`)) +
 			` ORDER BY ` + way.order + ` LIMIT ` + q.arg(perPartition(q.asked)) + `) AS way`
 	}
 	return text + end + ` WHERE partitions.of_provider IS NOT NULL` + q.except(`partitions.of_kind`, `partitions.of_provider`)

@@ -153,11 +153,11 @@ func (s *Store) Lease(ctx context.Context, q checkout.JobQuery) (leases []checko
 	err = s.Do(ctx, "lease jobs", func(ctx context.Context, t Tx) error {
 		leases = nil
 		var b Batch
-		at := s.dialect.at
+		at, now := s.dialect.at, s.dialect.at(q.Now, 0)
 		for _, j := range fair(q, due) {
 			key := jobValues(j.Job)
 			Get(&b, scanJob, func(row JobRow) { leases = append(leases, row.leased(q.Now.Add(q.For))) }, s.statements.leaseJob,
-				slices.Concat([]any{at(q.Now, q.For)}, key, []any{at(q.Now, 0), at(q.Now, 0), at(q.Now, checkout.MaxLease)}, key)...)
+				slices.Concat([]any{at(q.Now, q.For), now}, key, []any{now, now, now, now, at(q.Now, checkout.MaxLease)}, key)...)
 		}
 		return t.Commit(ctx, &b)
 	})

@@ -81,8 +81,9 @@ func (d Dialect) statements() (s statements) {
 	s.settleJob = `UPDATE @.jobs SET due_ms = ` + at + `, leased_until_ms = NULL,
 		(` + Outcome.Names() + `) = (` + Outcome.Marks() + `), ` + logAttempts + ` WHERE ` + ofJob
 	// A job that another process is leasing, settling or extending is left to it.
-	s.leaseJob = `UPDATE @.jobs SET leased_until_ms = ` + at + `, token = token + 1 WHERE ` + ofJob + ` AND state = 'pending'
-			AND due_ms <= ` + at + ` AND (leased_until_ms IS NULL OR leased_until_ms <= ` + at + ` OR leased_until_ms > ` + at + `)
+	s.leaseJob = `UPDATE @.jobs SET leased_until_ms = ` + at + `, due_ms = ` + d.Least + `(due_ms, ` + at + `), token = token + 1
+		WHERE ` + ofJob + ` AND state = 'pending' AND (due_ms <= ` + at + ` OR ` + dueTooFar("", "kind", d.time) + `)
+			AND (leased_until_ms IS NULL OR leased_until_ms <= ` + at + ` OR leased_until_ms > ` + at + `)
 			AND id IN (SELECT id FROM @.jobs WHERE ` + ofJob + d.SkipLocked + `)
 		RETURNING ` + JobRecord.Names()
 	s.extendJob = `UPDATE @.jobs SET leased_until_ms = ` + at + ` WHERE ` + ofJob + ` AND state = 'pending' AND token = ?`
