@@ -204,8 +204,11 @@ func (a *actor) clockGoesWrong(slot int, step time.Duration, freeze bool) {
 	c := &a.machine
 	if a.plan.server {
 		c = &p.own
-	} else { // what is due by a machine's clock waits for as long as that was set back
-		step = c.ahead + step.Abs()
+	} else { // a step back by less than an hour is no longer than pauses are: jobs wait for as long as it took back
+		if step > -time.Hour {
+			step = step.Abs()
+		}
+		step += c.ahead
 	}
 	if now := c.now(); freeze {
 		c.frozen = now
