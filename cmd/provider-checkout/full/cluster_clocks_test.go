@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -103,6 +104,43 @@ func (b suite) toleratesWrongClocks(t *testing.T) {
 	if longest < time.Second || len(clocks) < 3 {
 		t.Error("void: no kill left an event that was leased, or a process sent no event")
 	}
+}
+
+// The clock is an hour ahead until the server is killed, or drained, and right when it starts again. What was left by it, and what
+// comes then, is delivered and sealed at once.
+func (b suite) goesOnWhenItsClockIsSetBack(t *testing.T) {
+	b.Binary = buildWithWrongClock(t)
+	w := workload.New(t, b.Binary, newFile(t))
+	w.Verdicts.AcceptAll, w.Verdicts.Slow, w.Skew = true, settledSoon/8, wrongBy // so that a kill meets events on their way
+	start := func(ahead time.Duration) (*server, *apiclient.Client) {
+		cmd := b.Command(serveArgs(w.Store)...)
+		cmd.Env = []string{fmt.Sprintf("%s=%d", clockVariable, int(ahead.Seconds()))}
+		s := serve(t, cmd)
+		return s, apiclient.New(s.base, w.Keys)
+	}
+	for _, end := range []func(*server){
+		func(s *server) { s.Kill(t) },
+		func(s *server) { s.Stop(t, syscall.SIGTERM) },
+	} {
+		s, c := start(wrongBy)
+		stop := load{clients: crashClients, excused: apiclient.IsCut, once: true}.enrol(t, w, c)
+		<-time.After(settledSoon)
+		end(s)
+		stop()
+		left := strings.Count(b.Run(t, "export", "--store", w.Store), `"status":"pending"`)
+		s, c = start(0)
+		began := time.Now()
+		w.Finish(t, c)
+		w.Settle(t)
+		eventually(t, "all is sealed", func() bool { return s.metric(t, "provider_checkout_evidence_unsealed_entries") == 0 })
+		took := time.Since(began)
+		t.Logf("%d events were pending when the clock was set back; all was delivered and sealed after %v", left, took.Round(time.Millisecond))
+		if took > heldAtMost {
+			t.Errorf("all was delivered and sealed after %v, want %v at most", took, heldAtMost)
+		}
+		s.Stop(t, syscall.SIGTERM)
+	}
+	w.Check(t)
 }
 
 // keepCheckpoints fetches the newest checkpoint again and again. kept ends that, and returns what was fetched.
