@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Code says why a request is refused: the contract's word if it has one (sections 5 and 7), and otherwise a word of the
@@ -53,6 +54,7 @@ type Error struct {
 	Code    Code
 	Message string
 	Faults  []Fault
+	Wait    time.Duration // before the same request is sent again; 0: as usual for the code
 }
 
 // Error returns the message with every fault.
@@ -200,4 +202,11 @@ func refuseTermsChanged() *Error {
 // Busy refuses a request that could not be served in time, and may be sent again.
 func Busy() *Error {
 	return refuse(CodeBusy, "the service is busy; wait as long as Retry-After says and send the same request again")
+}
+
+// BusyFor is Busy where the request will not be served earlier than after a time.
+func BusyFor(wait time.Duration) *Error {
+	e := Busy()
+	e.Wait = wait
+	return e
 }

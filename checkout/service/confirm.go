@@ -134,7 +134,7 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 		return stored, err
 	}
 	if c.sealer.broken() != nil { // it was reported; replays and repeats change nothing
-		return stored, checkout.Busy()
+		return stored, checkout.BusyFor(brokenPause)
 	}
 	prepared, err := c.prepare(ctx, stored)
 	if err != nil {

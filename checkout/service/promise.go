@@ -14,6 +14,9 @@ import (
 // errBroken: a receipt's promise is broken.
 var errBroken = errors.New("what was agreed is not sealed, though receipts promise it: first confirms are refused until it is")
 
+// brokenPause is the time after which a client asks again while a promise is broken.
+const brokenPause = time.Minute
+
 // promise is the knowledge of a process about the promise of the receipts. Every process with a key that signs looks at the log every
 // sealEvery, by a clock that nobody sets, and does not ask at a confirm.
 type promise struct {

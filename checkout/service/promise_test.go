@@ -35,8 +35,8 @@ func (w *world) refuses(t *testing.T, cmd checkout.Confirm, want bool) {
 	t.Helper()
 	_, err := w.confirm(t, cmd)
 	refusal := new(checkout.Error)
-	if refused := errors.As(err, &refusal) && refusal.Code == checkout.CodeBusy; refused != want || !want && err != nil {
-		t.Errorf("the confirm of %s: %v; want it refused as busy: %t", cmd.OrderID.Value, err, want)
+	if refused := errors.As(err, &refusal) && refusal.Code == checkout.CodeBusy; refused != want || !want && err != nil || want && refusal.Wait != time.Minute {
+		t.Errorf("the confirm of %s: %v, for %s; want it refused as busy for a minute: %t", cmd.OrderID.Value, err, refusal.Wait, want)
 	}
 	if h := w.Health(t.Context()); (h.Evidence != nil) != want || h.Serving() == want || h.OK() == want {
 		t.Errorf("the health is %+v; want the evidence to be a fault: %t", h, want)

@@ -66,8 +66,8 @@ func (b suite) refusesWhatItCannotSeal(t *testing.T) {
 		t.Fatalf("after %v /readyz says %s", took, body)
 	}
 	t.Logf("the server was not ready %v after the last agreement that it acknowledged", took.Round(time.Second))
-	if r := confirm(refused, http.StatusServiceUnavailable); r.Header.Get("Retry-After") == "" || r.String("error.code") != "INTERNAL_ERROR" {
-		t.Errorf("the refusal is %+v, want INTERNAL_ERROR with Retry-After", r)
+	if r := confirm(refused, http.StatusServiceUnavailable); r.Header.Get("Retry-After") != "60" || r.String("error.code") != "INTERNAL_ERROR" {
+		t.Errorf("the refusal is %+v, want INTERNAL_ERROR with Retry-After: 60", r)
 	}
 	if r := confirm(sealed, http.StatusOK); r.String("agreement.receipt") != receipts || r.At("already_confirmed") != true {
 		t.Errorf("a repeated confirm: %+v", r)
