@@ -154,7 +154,8 @@ type Evidence interface {
 
 	// SealEvidence passes decide the end of the log, and at most limit entries that are not sealed, each chain in its order, and
 	// stores the result: no other call sees the log in between. ErrBusy if another call holds the log. Every entry that is recorded
-	// from then on in a chain that no commit holds has seen as much of the log as decide (evidence.End.Seen).
+	// from then on in a chain that no commit holds has seen as much of the log as decide (evidence.End.Seen), whatever the chain
+	// said before.
 	SealEvidence(ctx context.Context, limit int, decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error
 
 	// UnsealedEvidence returns at most limit entries that are not sealed, each chain in its order.

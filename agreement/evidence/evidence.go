@@ -115,8 +115,9 @@ type Head struct {
 	Size       int64  // entries in the tree
 	Edge       []Hash // the roots of the complete subtrees of which the tree consists, from the left
 	Checkpoint []byte // the newest one, signed; nil before the first
-	// Seen is the least End.Seen of the chains: every entry that has seen less is on record. Only SealEvidence of a store sets it.
-	Seen int64
+	// Seen is the least End.Seen of the chains: every entry that has seen less is on record. MostSeen is the greatest, which is more
+	// than Size only if somebody has edited the store. Only SealEvidence of a store sets them.
+	Seen, MostSeen int64
 }
 
 // Append adds an entry to the tree, at position Size. It returns the nodes of the tree that the entry completes, from

@@ -19,6 +19,8 @@ import (
 const (
 	printAttempts = 2
 	printTimeout  = 5 * time.Second // of one attempt
+	// recordAttempts is the number of attempts to record an agreement while the evidence log grows.
+	recordAttempts = 10
 	// agreedLimit limits the look for an agreement that is on record in the CRM.
 	agreedLimit = 4 * time.Second
 )
@@ -142,7 +144,7 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 	}
 	entry := c.jobEntry(c.provider, holdLimit)
 	var change checkout.Change
-	for outdated := true; outdated; outdated = errors.Is(err, evidence.ErrOutdated) {
+	for n := 0; n == 0 || n < recordAttempts && errors.Is(err, evidence.ErrOutdated); n++ {
 		if prepared, err = c.evident(ctx, stored, prepared); err != nil {
 			return stored, err
 		}
@@ -154,6 +156,9 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 			}
 			return c.withinCommit(change, c.provider)
 		})
+	}
+	if errors.Is(err, evidence.ErrOutdated) { // somebody has edited the log, and the sealer puts it right
+		err = c.fail(ctx, "record the agreement", fmt.Errorf("%w: %w", ports.ErrBusy, err))
 	}
 	if err != nil {
 		return stored, err

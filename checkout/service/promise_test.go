@@ -184,3 +184,36 @@ func (g gap) SealEvidence(ctx context.Context, limit int, seal func(evidence.Hea
 		return seal(h, entries[1:])
 	})
 }
+
+// outrun is a store whose log has grown whenever an agreement is to be recorded.
+type outrun struct {
+	ports.Store
+	tries *int
+}
+
+func (o outrun) UpdateCheckout(ctx context.Context, id string, entry checkout.JobEntry,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	return o.Store.UpdateCheckout(ctx, id, entry, func(c checkout.Checkout) (checkout.Change, error) {
+		change, err := decide(c)
+		if err == nil && change.Evidence != nil {
+			*o.tries++
+			err = evidence.ErrOutdated
+		}
+		return change, err
+	})
+}
+
+// Where somebody has set the chains ahead of the log, no record has seen enough. A confirm gives up soon, and that is reported.
+func TestAConfirmGivesUpOnALogThatOutrunsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		w := newWorld(t, func(c *service.Config) { c.Store = outrun{c.Store, &tries} })
+		cmd := w.ready(t, "ORDER-1")
+		_, err := w.confirm(t, cmd)
+		expect(t, err, checkout.CodeBusy)
+		if tries != 10 {
+			t.Errorf("it is tried %d times, want 10", tries)
+		}
+		w.wantReport(t, service.OperationServe, service.Warning, evidence.ErrOutdated.Error())
+	})
+}

@@ -31,6 +31,8 @@ var (
 		"nothing more is sealed")
 	errGap    = errors.New("an entry that was recorded is missing from the evidence log, before it was sealed: nothing more is sealed")
 	errForked = errors.New("the evidence log does not go on from a checkpoint that is known: nothing more is sealed")
+	errAhead  = errors.New("a chain of the evidence log said that the log has more entries than it has, and first confirms were " +
+		"refused: somebody has edited the store; it is put right")
 )
 
 // sealer seals the evidence log. Every process with a key that signs has one, and one at a time has the job.
@@ -167,6 +169,8 @@ func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
 		return 0, nil
 	case err != nil:
 		return 0, fmt.Errorf("seal the evidence log: %w", err)
+	case b.ahead:
+		s.reportUnlessStopped(ctx, Failure{Operation: OperationSeal, Severity: Error, Err: errAhead})
 	}
 	s.newest = b.Head.Checkpoint
 	return len(b.Places), nil
@@ -176,6 +180,7 @@ func (s *sealer) sealBatch(ctx context.Context) (sealed int, err error) {
 type batch struct {
 	evidence.Sealing
 	refused []string      // entries that no secret of the operator's attests
+	ahead   bool          // a chain has seen more than there is
 	apart   time.Duration // how far a clock was seen to be from this one, if that is more than evidence.Late
 }
 
@@ -190,7 +195,7 @@ func (s *sealer) batch(head evidence.Head, entries []evidence.Entry, more bool) 
 	case head.Size < s.known.Size:
 		return b, errForked
 	}
-	b.Head = head
+	b.Head, b.ahead = head, head.MostSeen > head.Size
 	for _, e := range entries {
 		switch {
 		case !s.cfg.Keyring.Attests(e):
@@ -209,7 +214,7 @@ func (s *sealer) batch(head evidence.Head, entries []evidence.Entry, more bool) 
 	if !first {
 		age := now.Sub(newest.At)
 		b.seen(-age)
-		if len(b.Places) == 0 && age.Abs() <= checkpointEvery {
+		if !b.ahead && len(b.Places) == 0 && age.Abs() <= checkpointEvery {
 			return b, errNothingToSeal
 		}
 	}

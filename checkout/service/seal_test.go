@@ -564,3 +564,34 @@ func (s slowlySealing) SealEvidence(ctx context.Context, limit int, seal func(ev
 	time.Sleep(s.takes)
 	return s.Store.SealEvidence(context.WithoutCancel(ctx), limit, seal)
 }
+
+// A chain that somebody has set ahead of the log is put right though nothing waits to be sealed, and that is reported.
+func TestAChainAheadOfTheLogIsPutRight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		edited := false
+		w := newWorld(t, signing(t), func(c *service.Config) {
+			c.Store = reading{c.Store, func(h *evidence.Head, _ []evidence.Entry) {
+				if edited {
+					h.MostSeen = h.Size + 1
+				}
+				edited = false
+			}}
+		})
+		newest := func() string {
+			w.runFor(t, 20*time.Second)
+			w.clock.forward(time.Minute)
+			head, err := w.store.EvidenceHead(t.Context())
+			must(t, err)
+			return string(head.Checkpoint)
+		}
+		first := newest()
+		if again := newest(); again != first {
+			t.Errorf("%s is replaced by %s", first, again)
+		}
+		edited = true
+		if again := newest(); again == first {
+			t.Error("nothing is stored")
+		}
+		w.wantReport(t, service.OperationSeal, service.Error, "said that the log has more entries than it has")
+	})
+}

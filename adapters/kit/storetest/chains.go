@@ -129,3 +129,17 @@ func seenIsOnRecord(t *testing.T, s ports.Admin) {
 		same(t, fmt.Sprint("seen before sealing ", i+1), was.Seen, want)
 	}
 }
+
+// EditedChains checks that the next sealing puts right how much a chain has seen, where somebody has edited that.
+func EditedChains(t *testing.T, open func(t *testing.T) (s ports.Admin, execute func(statement string))) {
+	t.Run("a chain that was set ahead of the log", func(t *testing.T) {
+		s, execute := open(t)
+		recordEvidence(t, s, attested(1, "1"))
+		sealAll(t, s, 1)
+		execute(`UPDATE evidence_chains SET seen = 1000000 WHERE chain = 0`)
+		refused(t, "RecordEvidence", s.RecordEvidence(t.Context(), havingSeen(1, "2")), evidence.ErrOutdated)
+		was, _ := sealAll(t, s, 1)
+		same(t, "the most that was seen", was.MostSeen, int64(1_000_000))
+		recordEvidence(t, s, havingSeen(1, "2"))
+	})
+}

@@ -47,7 +47,7 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 	return s.locked(ctx, func() error {
 		l := &s.evidence
 		before := copyOf(l.head)
-		before.Seen = l.end.Seen
+		before.Seen, before.MostSeen = l.end.Seen, l.end.Seen
 		sealing, err := decide(before, l.oldest(limit))
 		if err != nil {
 			return err
@@ -61,8 +61,8 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 			l.sealed = append(l.sealed, sealed{l.unsealed[i], slices.Clone(p.Nodes)})
 			l.unsealed = slices.Delete(l.unsealed, i, i+1)
 		}
-		l.head, l.end.Seen = copyOf(sealing.Head), max(l.end.Seen, before.Size)
-		l.head.Seen = 0
+		l.head, l.end.Seen = copyOf(sealing.Head), before.Size
+		l.head.Seen, l.head.MostSeen = 0, 0
 		return nil
 	})
 }

@@ -58,6 +58,7 @@ func TestRowsThatAreChangedByHand(t *testing.T) {
 		return db, func(statement string) { execute(t, shell, statement) }
 	}
 	storetest.UnreadableRows(t, byHand)
+	storetest.EditedChains(t, byHand)
 	storetest.ChangedMeanwhile(t, byHand, `BEGIN; LOCK TABLE jobs IN EXCLUSIVE MODE`)
 }
 

@@ -166,6 +166,7 @@ func TestRowsThatAreChangedByHand(t *testing.T) {
 		return db, func(statement string) { execute(t, sql, statement) }
 	}
 	storetest.UnreadableRows(t, byHand)
+	storetest.EditedChains(t, byHand)
 	storetest.ChangedMeanwhile(t, byHand, `BEGIN IMMEDIATE`)
 }
 

@@ -27,7 +27,7 @@ var (
 
 const (
 	placeEvidence = `UPDATE @.evidence SET position = ?, nodes = ? WHERE id = ? AND position IS NULL`
-	selectSeen    = `SELECT min(seen) FROM @.evidence_chains`
+	selectSeen    = `SELECT min(seen), max(seen) FROM @.evidence_chains`
 
 	// chains is the number of chains of entries on a server with many writers. Commits wait for each other if there are more at once.
 	chains = 16
@@ -91,6 +91,8 @@ func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
 	})
 }
 
+var scanSeen = Fields(func(h *evidence.Head) []any { return []any{&h.Seen, &h.MostSeen} })
+
 var scanUnsealed = Fields(func(e *evidence.Entry) []any { return append(Entry.Destinations(e), &e.Orphan) })
 
 // SealEvidence implements [ports.Evidence].
@@ -98,10 +100,9 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 	decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
 	return s.Do(ctx, "seal evidence", func(ctx context.Context, t Tx) error {
 		var b Batch
-		var head evidence.Head
-		seen := int64(0)
+		var head, seen evidence.Head
 		Get(&b, Scan(Head), func(h evidence.Head) { head = h }, s.statements.lockHead)
-		Get(&b, ScanValue[int64], func(size int64) { seen = size }, selectSeen)
+		Get(&b, scanSeen, func(h evidence.Head) { seen = h }, selectSeen)
 		if err := t.Lock(ctx, &b); err != nil {
 			return wrap(err, "lock the head")
 		}
@@ -109,7 +110,7 @@ func (s *Store) SealEvidence(ctx context.Context, limit int,
 		if err != nil {
 			return err
 		}
-		head.Seen = seen
+		head.Seen, head.MostSeen = seen.Seen, seen.MostSeen
 		sealing, err := decide(head, entries)
 		if err != nil {
 			return refused{err}

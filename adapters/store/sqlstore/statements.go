@@ -70,7 +70,7 @@ func (d Dialect) statements() (s statements) {
 	s.lockHead = selectHead + d.ForUpdate
 	s.lockFreeChain = selectEnd + ` ORDER BY chain LIMIT 1` + d.SkipLocked
 	s.lockChain = selectEnd + ` WHERE chain = ?` + d.ForUpdate
-	s.updateSeen = `UPDATE @.evidence_chains SET seen = ? WHERE seen < ? AND chain IN (SELECT chain FROM @.evidence_chains` + d.SkipLocked + `)`
+	s.updateSeen = `UPDATE @.evidence_chains SET seen = ? WHERE seen <> ? AND chain IN (SELECT chain FROM @.evidence_chains` + d.SkipLocked + `)`
 	s.lockKey = `SELECT revoked_ms FROM @.api_keys WHERE id = ?` + d.ForUpdate
 	s.lockStamp = `SELECT environment, crm, secret_fingerprint FROM @.store WHERE id = 1` + d.ForUpdate
 
