@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -50,8 +49,12 @@ type sealedStore struct {
 // newSealedStore confirms n checkouts and seals their agreements.
 func newSealedStore(t *testing.T, n int) sealedStore {
 	t.Helper()
-	o := newOperator(t)
-	db := o.open(t)
+	return newOperator(t).seals(t, n)
+}
+
+func (o operator) seals(t *testing.T, n int) sealedStore {
+	t.Helper()
+	db := o.records(t)
 	defer db.Close() // the file is edited afterwards
 	keys := testKeys(t)
 	if err := os.WriteFile(o.path+".evidence", []byte(privateKey(t)+"\n"), 0o600); err != nil {
@@ -67,7 +70,9 @@ func newSealedStore(t *testing.T, n int) sealedStore {
 		switch i + 1 {
 		case n / 2:
 			keepCheckpoint(t, s, i+1, all.earlier)
-			o.execute(t, `VACUUM INTO ?`, o.path+".older")
+			if o.url == "" {
+				o.execute(t, `VACUUM INTO ?`, o.path+".older")
+			}
 		case n:
 			keepCheckpoint(t, s, i+1, all.newest)
 		}
@@ -218,7 +223,7 @@ func TestServerPublishesItsCheckpoint(t *testing.T) {
 }
 
 // keyringOf returns the keyring of a store's own secret.
-func keyringOf(t *testing.T, db *sqlite.DB) checkout.Keyring {
+func keyringOf(t *testing.T, db interface{ Secrets() [][]byte }) checkout.Keyring {
 	t.Helper()
 	keyring, err := checkout.NewKeyring(db.Secrets()...)
 	if err != nil {

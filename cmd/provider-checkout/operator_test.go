@@ -12,16 +12,28 @@ import (
 )
 
 // operator runs commands over one store.
-type operator struct{ path string }
+type operator struct {
+	path string // of the file, and of what is kept beside the store
+	url  string // of a store in PostgreSQL; "" for the file
+}
 
 func newOperator(t *testing.T) operator {
-	return operator{filepath.Join(t.TempDir(), "records.db")}
+	return operator{path: filepath.Join(t.TempDir(), "records.db")}
+}
+
+// try runs a command over the store. One in PostgreSQL has no file beside it from which the evidence key is taken.
+func (o operator) try(t *testing.T, args ...string) result {
+	t.Helper()
+	if o.url != "" {
+		return try(t, []string{evidenceVariable + "=" + privateKey(t)}, "", append(args, "--store", o.url)...)
+	}
+	return try(t, nil, "", append(args, "--store", "sqlite:"+o.path)...)
 }
 
 // does runs a command that must succeed, and returns what it printed.
 func (o operator) does(t *testing.T, args ...string) (stdout, stderr string) {
 	t.Helper()
-	got := try(t, nil, "", append(args, "--store", "sqlite:"+o.path)...)
+	got := o.try(t, args...)
 	if got.code != cli.ExitDone {
 		t.Fatalf("%q = %+v", args, got)
 	}
@@ -38,7 +50,7 @@ func (o operator) prints(t *testing.T, args ...string) string {
 // fails runs a command that must fail with one line that contains words.
 func (o operator) fails(t *testing.T, words string, args ...string) {
 	t.Helper()
-	try(t, nil, "", append(args, "--store", "sqlite:"+o.path)...).refuses(t, cli.ExitFailed, words)
+	o.try(t, args...).refuses(t, cli.ExitFailed, words)
 }
 
 // confirmedOver confirms one checkout over the operator's store and returns its agreement number.

@@ -26,8 +26,13 @@ type acknowledged struct {
 // newAcknowledged confirms n checkouts after two that are sealed, ago.
 func newAcknowledged(t *testing.T, n int, ago time.Duration) acknowledged {
 	t.Helper()
-	a := acknowledged{sealedStore: newSealedStore(t, 2)}
-	db := a.open(t)
+	return newOperator(t).acknowledges(t, n, ago)
+}
+
+func (o operator) acknowledges(t *testing.T, n int, ago time.Duration) acknowledged {
+	t.Helper()
+	a := acknowledged{sealedStore: o.seals(t, 2)}
+	db := a.records(t)
 	defer db.Close()
 	keys, keyring := testKeys(t), keyringOf(t, db)
 	s := sandbox.NewAt(t, db, time.Now().UTC().Add(-ago).Truncate(time.Millisecond), func(c *service.Config, _ *httpapi.Options) {
@@ -47,8 +52,8 @@ func newAcknowledged(t *testing.T, n int, ago time.Duration) acknowledged {
 	return a
 }
 
-// seals runs a server on the store for some time, and returns the number of sealed entries then, and its log.
-func (a acknowledged) seals(t *testing.T) (size int64, reported string) {
+// runs has a server seal the store for some time, and returns the number of sealed entries then, and its log.
+func (a acknowledged) runs(t *testing.T) (size int64, reported string) {
 	t.Helper()
 	db := a.open(t)
 	defer db.Close()
@@ -88,6 +93,19 @@ func (a acknowledged) seals(t *testing.T) (size int64, reported string) {
 
 // removal removes an agreement that is not sealed, with its checkout and its entry.
 const removal = `PRAGMA foreign_keys = OFF;
+// putBack puts a copy in the place of the store, of which nothing stays.
+func (a acknowledged) putBack(t *testing.T, copied []byte) {
+	t.Helper()
+	for _, beside := range []string{"-wal", "-shm"} {
+		if err := os.Remove(a.path + beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(a.path, copied, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 	DELETE FROM checkouts WHERE agreement_number = ?1; DELETE FROM agreements WHERE number = ?1;
 	DELETE FROM documents WHERE agreement_number = ?1; DELETE FROM evidence WHERE id = 'agreement/' || ?1`
 
@@ -128,15 +146,7 @@ func TestWhatWasAcknowledgedCannotBeRemoved(t *testing.T) {
 				`UPDATE evidence SET id = 'agreement/' || ?1, leaf = replace(leaf, '"instalment_cents":5365', '"instalment_cents":5366')
 					WHERE number = (SELECT max(number) FROM evidence)`}, true, true, "is of another record"},
 		} {
-			// What stays of a store that was open before is no part of this one.
-			for _, beside := range []string{"-wal", "-shm"} {
-				if err := os.Remove(a.path + beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-					t.Fatal(err)
-				}
-			}
-			if err := os.WriteFile(a.path, original, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			a.putBack(t, original)
 			number, receipt := a.numbers[2+attack.victim], a.receipts[attack.victim]
 			for _, statement := range attack.edit {
 				a.execute(t, statement, number)
@@ -157,7 +167,7 @@ func TestWhatWasAcknowledgedCannotBeRemoved(t *testing.T) {
 			if round > 0 {
 				continue // which takes seconds
 			}
-			size, reported := a.seals(t)
+			size, reported := a.runs(t)
 			if attack.sealed != (size > 2) || !attack.sealed && !strings.Contains(reported, "is missing from the evidence log") {
 				t.Errorf("%s: %d entries are sealed, reported is %q; want more than 2: %t", attack.name, size, reported, attack.sealed)
 			}
@@ -175,7 +185,7 @@ func TestAReceiptIsHeldToItsTime(t *testing.T) {
 	if got.code != cli.ExitFailed || !strings.Contains(got.stdout, "FAIL  BROKEN: the receipt promises that its record is sealed by ") {
 		t.Errorf("not sealed in time: %+v", got)
 	}
-	if size, reported := a.seals(t); size != 3 {
+	if size, reported := a.runs(t); size != 3 {
 		t.Fatalf("%d entries are sealed, reported is %q", size, reported)
 	}
 	out := a.prints(t, "agreements", "verify", number, "--receipt", receipt)

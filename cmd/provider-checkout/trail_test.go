@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -20,6 +21,20 @@ import (
 func (o operator) open(t *testing.T) *sqlite.DB {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// records opens the store, wherever it is.
+func (o operator) records(t *testing.T) records {
+	t.Helper()
+	if o.url == "" {
+		return o.open(t)
+	}
+	db, err := postgres.Open(t.Context(), o.url, postgres.Options{Rand: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
