@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -91,8 +93,6 @@ func (a acknowledged) runs(t *testing.T) (size int64, reported string) {
 	return head.Size, reported
 }
 
-// removal removes an agreement that is not sealed, with its checkout and its entry.
-const removal = `PRAGMA foreign_keys = OFF;
 // putBack puts a copy in the place of the store, of which nothing stays.
 func (a acknowledged) putBack(t *testing.T, copied []byte) {
 	t.Helper()
@@ -106,6 +106,8 @@ func (a acknowledged) putBack(t *testing.T, copied []byte) {
 	}
 }
 
+// removal removes an agreement that is not sealed, with its checkout and its entry.
+const removal = `PRAGMA foreign_keys = OFF;
 	DELETE FROM checkouts WHERE agreement_number = ?1; DELETE FROM agreements WHERE number = ?1;
 	DELETE FROM documents WHERE agreement_number = ?1; DELETE FROM evidence WHERE id = 'agreement/' || ?1`
 
@@ -204,4 +206,108 @@ func TestAReceiptIsHeldToItsTime(t *testing.T) {
 	}
 	a.fails(t, "it is no receipt, or not one that the key has signed", "agreements", "verify", "--receipt", a.path+".evidence")
 	try(t, nil, "", "agreements", "verify", "--store", "sqlite:"+a.path).refuses(t, cli.ExitUsage, "--receipt")
+}
+
+// T42: what finds each attack of a person who can write to the store: the store alone, the receipt of the agreement alone, a checkpoint
+// that was kept before the agreement was sealed, and the checkpoint that a witness cosigned last. docs/evidence.md has the same table.
+func TestWhatIsKeptElsewhereFindsEachAttack(t *testing.T) {
+	t.Parallel()
+	a := newAcknowledged(t, 1, 0)
+	sealed, waiting := a.numbers[1], a.numbers[2]
+	witness, _, signer := newWitness(t, "witness.test")
+	a.cosign(t, signer)
+	keep := func(name, text string) (file string) {
+		file = a.path + name
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	cosigned := keep(".cosigned", a.prints(t, "evidence", "checkpoint"))
+	db := a.open(t)
+	record, err := evidencelog.Read(t.Context(), db, sealed)
+	db.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipts := map[string]string{waiting: a.receipts[0], sealed: keep(".receipt", record.Checkout.Confirmation.Receipt)}
+	original, err := os.ReadFile(a.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rolledBack := func(t *testing.T, _ string) {
+		older, err := os.ReadFile(a.path + ".older")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.putBack(t, older)
+	}
+	executes := func(statements ...string) func(*testing.T, string) {
+		return func(t *testing.T, number string) {
+			for _, statement := range statements {
+				a.execute(t, statement, number)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name                              string
+		number                            string // of the agreement that it is about
+		attack                            func(t *testing.T, number string)
+		alone, receipt, earlier, cosigned bool // finds it
+	}{
+		{"nothing", sealed, executes(), false, false, false, false},
+		{"the last agreement removed before it is sealed", waiting, executes(cutting, removal), false, true, false, false},
+		{"a sealed agreement removed", sealed, executes(removal), true, true, true, true},
+		{"the store rolled back", sealed, rolledBack, false, true, false, true},
+		{"the log forked", sealed, func(t *testing.T, number string) { rolledBack(t, number); a.growsAgain(t) }, false, true, false, true},
+		{"the figures edited, with PDF and record", sealed, func(t *testing.T, _ string) { a.editsFigures(t, 1) }, true, true, true, true},
+		{"another mandate", sealed, executes(`UPDATE checkouts SET mandate_id = 'MD-OTHER' WHERE agreement_number = ?1`), true, true, true, true},
+		{"another mandate before it is sealed", waiting, executes(`UPDATE checkouts SET mandate_id = 'MD-OTHER' WHERE agreement_number = ?1`), true, true, true, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a.putBack(t, original)
+			tt.attack(t, tt.number)
+			for _, by := range []struct {
+				name string
+				args []string
+				want bool
+			}{
+				{"the store alone", []string{"--all"}, tt.alone},
+				{"the receipt", []string{"--receipt", receipts[tt.number]}, tt.receipt},
+				{"an earlier checkpoint", []string{"--all", "--checkpoint", a.earlier}, tt.earlier},
+				{"the witness's checkpoint", []string{"--all", "--checkpoint", cosigned, "--witness", witness}, tt.cosigned},
+			} {
+				if got := a.try(t, append([]string{"agreements", "verify"}, by.args...)...); (got.code == cli.ExitFailed) != by.want {
+					t.Errorf("%s: %+v, want it found: %t", by.name, got, by.want)
+				}
+			}
+		})
+	}
+}
+
+// growsAgain has a server that knows no checkpoint go on from a store that was rolled back to its first agreement.
+func (a acknowledged) growsAgain(t *testing.T) {
+	t.Helper()
+	db := a.open(t)
+	defer db.Close()
+	keys, keyring := testKeys(t), keyringOf(t, db)
+	s := sandbox.New(t, db, func(c *service.Config, _ *httpapi.Options) { c.Evidence, c.Keyring = keys, keyring })
+	created := s.Create(t, "AGAIN")
+	s.SetUp(t, created)
+	s.Confirm(t, created)
+	keepCheckpoint(t, s, 2, filepath.Join(t.TempDir(), "checkpoint"))
+}
+
+// editsFigures makes an agreement dearer in every table, its PDF and its record in the log.
+func (a acknowledged) editsFigures(t *testing.T, victim int) {
+	t.Helper()
+	original, err := os.ReadFile(a.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &forger{T: t, Rand: rand.New(rand.NewPCG(1, 0)), sealedStore: a.sealedStore, path: a.path, victim: victim}
+	for !strings.HasPrefix(f.latest, "UPDATE evidence ") { // it may leave the record alone
+		a.putBack(t, original)
+		f.forge(forgery{"", (*forger).everywhere})
+	}
 }
