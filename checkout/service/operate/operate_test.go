@@ -140,10 +140,10 @@ func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
 	}
 }
 
-// opened stores a checkout whose enrolment waits for the CRM for an hour, and returns the change.
+// opened stores a checkout whose enrolment waits for the CRM for a minute, and returns the change.
 func (d desk) opened(t *testing.T) checkout.Change {
 	t.Helper()
-	return d.openedDue(t, now.Add(time.Hour))
+	return d.openedDue(t, now.Add(time.Minute))
 }
 
 func (d desk) openedDue(t *testing.T, due time.Time) checkout.Change {
@@ -170,7 +170,7 @@ func TestAJobIsHastenedWithItsRecordAndAMoment(t *testing.T) {
 		}
 	}
 	must(t, d.Retry(t.Context(), id))
-	d.says(t, `"operation":"jobs retry"`, `"subject":"`+id+`"`, "~ open: due 2026-11-20T05:00:00Z → 2026-11-20T04:00:00Z")
+	d.says(t, `"operation":"jobs retry"`, `"subject":"`+id+`"`, "~ open: due 2026-11-20T04:01:00Z → 2026-11-20T04:00:00Z")
 	moments, err := d.store.Moments(t.Context(), c.Next.ID)
 	if last := moments[len(moments)-1]; err != nil || last.Kind != checkout.MomentOperated || last.Actor != "operator:Aroha" || last.Detail != "jobs retry "+id {
 		t.Errorf("the journal ends with %+v, %v", last, err)

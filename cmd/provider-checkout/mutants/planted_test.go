@@ -31,7 +31,7 @@ func planted() []mutant {
 		{"an exactly full page of events is the last", "adapters/out/gocardless/reconcile.go", "len(page) == eventsPage {", "len(page) > eventsPage {", bank},
 		{"the first reading begins now", "adapters/out/gocardless/reconcile.go", "since = now.Add(-firstWindow)", "since = now", bank},
 		{"events of a page are received when the reading began", "adapters/out/gocardless/reconcile.go", "toNotifications(page, r.now())", "toNotifications(page, now)", bank},
-		{"a lease does not raise the token", "adapters/store/sqlstore/statements.go", "token = token + 1 WHERE", "token = token WHERE", ofSQLite},
+		{"a lease does not raise the token", "adapters/store/sqlstore/statements.go", "token = token + 1\n\t\tWHERE", "token = token\n\t\tWHERE", ofSQLite},
 		{"a lease that a wrong clock has set lasts for hours", "adapters/store/sqlstore/statements.go",
 			"OR leased_until_ms > ` + at + `)\n", "OR leased_until_ms > 9 * (` + at + `))\n", ofSQLite},
 		{"a settled job keeps its lease", "adapters/store/sqlstore/statements.go",
