@@ -47,6 +47,11 @@ func simulated() []mutant {
 			"\t\treturn change.Listed(provider), err\n\t})\n\tswitch {\n\tcase lost(err):",
 			"\t\tif change = change.Listed(provider); hold == 0 {\n\t\t\tchange.Events = nil\n\t\t}\n" +
 				"\t\treturn change, err\n\t})\n\tswitch {\n\tcase lost(err):", seeds},
+		{"a checkpoint is complete though a full batch leaves others", "checkout/service/seal.go",
+			"\tif !more {\n", "\tif true {\n", seeds},
+		{"a checkpoint that was not kept counts as kept", "checkout/service/seal.go",
+			"if failing = !s.pass(ctx, newest, failing); !failing {",
+			"if failing = !s.pass(ctx, newest, failing); true {", seeds},
 		{"an entry of the log is lost, and the confirm goes on", "adapters/store/memory/checkouts.go",
 			"s.evidence.add(change.Evidence); err != nil {", "s.evidence.add(nil); err != nil {", seeds},
 		{"what is said of one try is stored of the next", "checkout/service/observe.go",
