@@ -10,6 +10,8 @@ func simulated() []mutant {
 		{"an old holder settles a job", "adapters/store/memory/queue.go",
 			"if !ok || j.Token != l.Token || j.State != checkout.JobPending {",
 			"if !ok || j.State != checkout.JobPending {", seeds},
+		{"a job waits for as long as the clock was set back", "adapters/store/memory/queue.go",
+			"return !j.Due.After(now) || j.Due.After(", "return !j.Due.After(now) || now.After(", seeds},
 		{"a create whose reservation has no answer says that it is new", "checkout/service/create.go",
 			"\tentry := c.jobEntry(c.provider, holdLimit)\n",
 			"\tentry := c.jobEntry(c.provider, holdLimit)\n\tc.reserved = id\n", seeds},
