@@ -114,7 +114,7 @@ func TestEveryEntryIsProven(t *testing.T) {
 		c := log.checkpoint()
 		signed := sign(t, k, c)
 		for position, leaf := range log.leaves {
-			proof, err := evidence.Prove(leaf, int64(position), signed, c, log.read)
+			proof, err := k.Prove(leaf, int64(position), signed, log.read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestProofOfAnythingElseIsRefused(t *testing.T) {
 	k := keys(t, 1)
 	log := newTree(37)
 	c := log.checkpoint()
-	proof, err := evidence.Prove(log.leaves[11], 11, sign(t, k, c), c, log.read)
+	proof, err := k.Prove(log.leaves[11], 11, sign(t, k, c), log.read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func FuzzParseProof(f *testing.F) {
 	k := keys(f, 1)
 	log := newTree(9)
 	c := log.checkpoint()
-	proof, err := evidence.Prove(log.leaves[3], 3, sign(f, k, c), c, log.read)
+	proof, err := k.Prove(log.leaves[3], 3, sign(f, k, c), log.read)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func Example() {
 	nodes := log.Append(record)
 	checkpoint := evidence.Checkpoint{Size: log.Size, Root: log.Root(), At: time.Date(2026, time.November, 22, 3, 4, 5, 0, time.UTC)}
 	signed, _ := operator.Sign(checkpoint)
-	proof, _ := evidence.Prove(record, 0, signed, checkpoint, func([]int64) ([][]evidence.Hash, error) { return [][]evidence.Hash{nodes}, nil })
+	proof, _ := operator.Prove(record, 0, signed, func([]int64) ([][]evidence.Hash, error) { return [][]evidence.Hash{nodes}, nil })
 
 	auditor, _ := evidence.ParseKeys(operator.Public())
 	read, _ := evidence.ParseProof(proof.Text())

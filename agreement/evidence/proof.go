@@ -25,24 +25,18 @@ type Proof struct {
 	Checkpoint []byte      // signed
 }
 
-// Prove returns the proof of the entry at a position under a checkpoint, which has the entry in its tree.
-func Prove(leaf []byte, position int64, signed []byte, c Checkpoint, nodes Nodes) (Proof, error) {
+// Prove returns the proof of the entry at a position under a checkpoint that one of the keys signed, if the proof holds.
+func (k Keys) Prove(leaf []byte, position int64, signed []byte, nodes Nodes) (Proof, error) {
+	c, err := k.Open(signed)
+	if err != nil {
+		return Proof{}, err
+	}
 	path, err := tlog.ProveRecord(c.Size, position, nodes)
 	if err != nil {
 		return Proof{}, fmt.Errorf("prove position %d of %d: %w", position, c.Size, err)
 	}
-	return Proof{leaf, position, path, signed}, nil
-}
-
-// Prove returns the proof of the entry at a position under a checkpoint that one of the keys signed, if the proof holds.
-func (k Keys) Prove(leaf []byte, position int64, signed []byte, nodes Nodes) (p Proof, err error) {
-	c, err := k.Open(signed)
-	if err == nil {
-		p, err = Prove(leaf, position, signed, c, nodes)
-	}
-	if err == nil {
-		_, err = p.Check(k)
-	}
+	p := Proof{leaf, position, path, signed}
+	_, err = p.Check(k)
 	return p, err
 }
 

@@ -120,9 +120,8 @@ func newGood(t *testing.T, position, size int) good {
 	for i := position + 1; i < size; i++ {
 		g.log.add(fmt.Appendf(nil, `{"leaf":%d}`, i))
 	}
-	checkpoint := g.log.checkpoint()
 	var err error
-	if g.proof, err = evidence.Prove(g.log.leaves[position], int64(position), sign(t, g.keys, checkpoint), checkpoint, g.log.read); err != nil {
+	if g.proof, err = g.keys.Prove(g.log.leaves[position], int64(position), sign(t, g.keys, g.log.checkpoint()), g.log.read); err != nil {
 		t.Fatal(err)
 	}
 	return g

@@ -189,7 +189,7 @@ func TestPageChecksReceiptsAndKeptCheckpoints(t *testing.T) {
 	}
 	keys := testKeys(t)
 	newest := signed(4, 4, head.Root(), keys)
-	proof, err := evidence.Prove([]byte(record), 3, []byte(newest), evidence.Checkpoint{Size: 4, Root: head.Root()},
+	proof, err := keys.Prove([]byte(record), 3, []byte(newest),
 		func(positions []int64) (list [][]evidence.Hash, _ error) {
 			for _, p := range positions {
 				list = append(list, nodes[p])
@@ -269,7 +269,7 @@ func randomProofs(t *testing.T, n int) (all []proofVector) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		proof, err := evidence.Prove(leaves[at], at, signed, c, read)
+		proof, err := keys.Prove(leaves[at], at, signed, read)
 		if err != nil {
 			t.Fatal(err)
 		}
