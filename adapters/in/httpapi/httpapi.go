@@ -2,7 +2,7 @@
 // service answers to the outside.
 //
 // [New] returns one handler: the routes of the contract under /v1, /docs for people, /v1/openapi.json and
-// /v1/asyncapi.json for programs, /verify for whoever holds the proof of an agreement, and whatever is mounted beside them, such as
+// /v1/asyncapi.json for programs, /verify for holders of an agreement's proof, and whatever is mounted beside them, such as
 // the payer's pages. Serve it at the root of a host name, or under the path of the service's base URL, with or without stripping
 // that path from the request: then every link, form and Location has it.
 //

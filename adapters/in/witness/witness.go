@@ -111,7 +111,7 @@ func (h *Witness) cosign(body io.Reader) (line []byte, known int64, err error) {
 	}
 	next, err := h.o.Logs.Open(s.Checkpoint)
 	if err == nil {
-		s.Checkpoint, _, err = h.o.Logs.Cosign(s.Checkpoint) // by nobody: without lines of others
+		s.Checkpoint, _, err = h.o.Logs.Cosign(s.Checkpoint) // by no signer: the lines of others are dropped
 	}
 	if err != nil {
 		return nil, 0, err

@@ -465,7 +465,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// A caller that never ends its body holds up nobody, and is cut off.
+// A caller that never ends its body delays no other caller, and is cut off.
 func TestSlowCallersHoldUpNobody(t *testing.T) {
 	h, err := witness.New(options(t, t.TempDir()))
 	if err != nil {

@@ -130,7 +130,7 @@ func seenIsOnRecord(t *testing.T, s ports.Admin) {
 	}
 }
 
-// EditedChains checks that the next sealing puts right how much a chain has seen, where somebody has edited that.
+// EditedChains checks that the next sealing corrects an edited chain: the size of the tree that it has seen.
 func EditedChains(t *testing.T, open func(t *testing.T) (s ports.Admin, execute func(statement string))) {
 	t.Run("a chain that was set ahead of the log", func(t *testing.T) {
 		s, execute := open(t)

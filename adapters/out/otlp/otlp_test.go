@@ -121,7 +121,7 @@ func TestAJobOfNoRequestIsATraceOfItsOwn(t *testing.T) {
 	}
 }
 
-// A collector that hangs, or is not there, holds nobody up, and Close waits two seconds for it at most.
+// A collector that hangs, or is not there, delays no request, and Close waits for it for two seconds at most.
 func TestACollectorThatIsAwayDelaysNothing(t *testing.T) {
 	t.Parallel()
 	hanging, err := net.Listen("tcp", "127.0.0.1:0")

@@ -125,7 +125,7 @@ func checkFile(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// setJournal turns write-ahead logging on. SQLite leaves the mode as it is where it cannot change it.
+// setJournal turns write-ahead logging on. SQLite keeps the former mode if it cannot change it.
 func setJournal(ctx context.Context, db *sql.DB) error {
 	var got string
 	err := db.QueryRowContext(ctx, `PRAGMA journal_mode=wal`).Scan(&got)
