@@ -94,6 +94,8 @@ func (b suite) toleratesWrongClocks(t *testing.T) {
 	c.Finish(t, clients.Client)
 	c.Settle(t)
 	longest := held()
+	eventually(t, "all is sealed", func() bool { return c.servers[0].metric(t, "provider_checkout_evidence_unsealed_entries") == 0 })
+	<-time.After(2 * calm) // the last checkpoint is kept too: it is complete, for no entry waits
 	checkpoints := kept()
 	stopAll(t, c.servers...)
 	c.Check(t)
