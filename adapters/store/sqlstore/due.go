@@ -125,13 +125,14 @@ func (q *dueQuery) ready(job, kind string) string {
 func (q *dueQuery) now() string { return q.time(0) }
 
 // dueTooFar returns the condition that the time of a job is further ahead than any pause of its kind: a wrong clock has set it. It has
-// now twice. Its first comparison is a range of the index of what is pending.
+// now twice. Its first comparison is a range of the index of what is pending. Each case has a condition of its own: of CASE kind WHEN
+// Citus makes a statement that no node takes.
 func dueTooFar(job, kind string, now func() string) string {
 	later := func(attempts int) string {
-		text := job + `due_ms > ` + now() + ` + CASE ` + kind
+		text := job + `due_ms > ` + now() + ` + CASE`
 		for _, k := range checkout.JobKinds() {
 			ms := (k.LongestPause(attempts) + checkout.MaxLease).Milliseconds()
-			text += ` WHEN '` + string(k) + `' THEN ` + strconv.FormatInt(ms, 10)
+			text += ` WHEN ` + kind + ` = '` + string(k) + `' THEN ` + strconv.FormatInt(ms, 10)
 		}
 		return text + ` END`
 	}
