@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
@@ -34,6 +35,7 @@ type client struct {
 	observe   func(operation, outcome string, took time.Duration)
 	now       func() time.Time
 	rand      io.Reader
+	ahead     atomic.Int64 // nanoseconds by which this clock is ahead of GoCardless', by its latest answer
 }
 
 func newClient(o Options) *client {
@@ -131,8 +133,14 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, newAPIError(resp.StatusCode, answer)
 	}
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		c.ahead.Store(int64(c.now().Sub(date)))
+	}
 	return answer, nil
 }
+
+// theirTime returns the time by GoCardless' clock, as far as its answers say: the times of its events are by that.
+func (c *client) theirTime() time.Time { return c.now().Add(-time.Duration(c.ahead.Load())).UTC() }
 
 // outcomeOf returns the word for the outcome of a request.
 func outcomeOf(err error) string {

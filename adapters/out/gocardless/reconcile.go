@@ -20,11 +20,11 @@ const (
 
 // Reconcile is the task that reads GoCardless' list of events since the cursor, for the events that no notification brought. One
 // process at a time runs it (service.Task). The list is newest first, so that the cursor moves only when all of it was read:
-// the page read last has the events that would be lost.
+// the page read last has the events that would be lost. The cursor is a time by GoCardless' clock: this one may be wrong.
 func (r *Receiver) Reconcile(ctx context.Context, cursor string) (next string, pause time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reconcileLimit)
 	defer cancel()
-	now := r.now()
+	now := r.Processor.client.theirTime()
 	since, err := time.Parse(time.RFC3339Nano, cursor)
 	if err != nil {
 		since = now.Add(-firstWindow)
@@ -33,6 +33,9 @@ func (r *Receiver) Reconcile(ctx context.Context, cursor string) (next string, p
 		page, more, err := r.Processor.client.eventsSince(ctx, since.Add(-overlap), after)
 		if err != nil {
 			return cursor, reconcileEvery, fmt.Errorf("read the events: %w", err)
+		}
+		if after == "" {
+			now = r.Processor.client.theirTime() // which the answer says
 		}
 		// An event may be younger than the beginning of the reading: it is received now, and no answer from before is about it.
 		given, err := toNotifications(page, r.now())
@@ -53,9 +56,9 @@ func (r *Receiver) Reconcile(ctx context.Context, cursor string) (next string, p
 func (r *Receiver) Behind(cursor string, due time.Time) time.Duration {
 	since, err := time.Parse(time.RFC3339Nano, cursor)
 	if err != nil {
-		since = due
+		return max(0, r.now().Sub(due))
 	}
-	return max(0, r.now().Sub(since))
+	return max(0, r.Processor.client.theirTime().Sub(since))
 }
 
 // eventsSince returns a page of the events after a time, newest first, and the cursor of the next page, or "".

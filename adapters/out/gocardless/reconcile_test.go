@@ -10,6 +10,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -78,8 +79,7 @@ func TestReconcileReceivesAnEventOnceItWasRead(t *testing.T) {
 	b := newBench(t)
 	request := b.begin(t, "a")
 	b.complete(t, request.URL, "M O'BRIEN")
-	var began time.Time
-	var received []time.Time
+	began, received := b.sim.Now(), []time.Time(nil)
 	r, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: b.Processor, Secrets: [][]byte{[]byte(secret)},
 		Notified: func(_ context.Context, all []checkout.Notification) error {
 			for _, n := range all {
@@ -89,10 +89,6 @@ func TestReconcileReceivesAnEventOnceItWasRead(t *testing.T) {
 		},
 		Report: func(context.Context, error) {},
 		Now: func() time.Time {
-			if began.IsZero() {
-				began = b.sim.Now()
-				return began
-			}
 			b.sim.Advance(time.Second)
 			return b.sim.Now()
 		}})
@@ -155,5 +151,38 @@ func TestReconcileReadsTheLastMinutesAgain(t *testing.T) {
 	}
 	if !strings.Contains(r.about(), request.ID) {
 		t.Errorf("notified of %q, want %s", r.about(), request.ID)
+	}
+}
+
+// A clock that is wrong, or that steps back or forth, hides no event: the list is read by the times that GoCardless gives.
+func TestReconcileGoesByTheClockOfGoCardless(t *testing.T) {
+	for _, step := range []time.Duration{-24 * time.Hour, -5 * time.Minute, 5 * time.Minute, 24 * time.Hour} {
+		ahead := step
+		b := newBench(t)
+		clock := func() time.Time { return b.sim.Now().Add(ahead) }
+		processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: token, URL: b.client.URL, Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newReceiving(t, &bench{processor, b.sim, b.client, t})
+		r.Now = clock
+		for range 2 {
+			if err := r.reconcile(t); err != nil {
+				t.Fatal(err)
+			}
+			request := b.begin(t, fmt.Sprint("a", ahead))
+			b.complete(t, request.URL, "M O'BRIEN")
+			b.sim.Advance(3 * time.Minute)
+			if err := r.reconcile(t); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(r.about(), request.ID) {
+				t.Errorf("%s ahead: notified of %q, want %s", ahead, r.about(), request.ID)
+			}
+			if behind := r.Behind(r.cursor, clock()); behind > 5*time.Second {
+				t.Errorf("%s ahead: the reading is %s behind", ahead, behind)
+			}
+			ahead = 0
+		}
 	}
 }

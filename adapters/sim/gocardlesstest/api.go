@@ -200,6 +200,7 @@ func (s *Simulator) failed(err *apiError, header http.Header) response {
 func (s *Simulator) write(w http.ResponseWriter, found route, res response) {
 	s.count(func(c *Statistics) { c.Answers[found.pattern+" "+strconv.Itoa(res.status)]++ })
 	maps.Copy(w.Header(), res.header)
+	w.Header().Set("Date", s.Now().UTC().Format(http.TimeFormat))
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("GoCardless-Version", Version)
