@@ -252,13 +252,15 @@ func (o Observation) moment(known Observation, now time.Time) (m Moment, ok bool
 
 // follows reports whether an observation may come after a known one: answers may arrive late. Where the processor says
 // since when a mandate has its status, the later status counts, so that a mandate can be reinstated. Where it does not,
-// a mandate never goes back to an earlier status, and a dead one stays dead.
+// a mandate never goes back to an earlier status, and a dead one stays dead until it does.
 func (o Observation) follows(known Observation) bool {
 	switch {
 	case known.BillingRequest == BillingFulfilled && o.BillingRequest != BillingFulfilled:
 		return false
 	case !known.MandateSince.IsZero() && !o.MandateSince.IsZero() && !o.MandateSince.Equal(known.MandateSince):
 		return o.MandateSince.After(known.MandateSince)
+	case known.Mandate.Dead() && known.MandateSince.IsZero() && !o.MandateSince.IsZero():
+		return true
 	}
 	return !known.Mandate.Dead() && !o.Mandate.before(known.Mandate)
 }

@@ -45,6 +45,22 @@ func TestObservationsMayComeLate(t *testing.T) {
 	}
 }
 
+// A processor may say that a mandate has ended before it says since when. From then on what it says with a time counts again.
+func TestAnEndSinceAnUnknownTimeIsNotForEver(t *testing.T) {
+	at := func(m checkout.MandateStatus, since time.Time) checkout.Observation {
+		o := observed(checkout.BillingFulfilled, m)
+		o.MandateSince = since
+		return o
+	}
+	ended := at(checkout.MandateCancelled, time.Time{})
+	for _, seen := range []checkout.Observation{at(checkout.MandateCancelled, noon), at(checkout.MandateActive, noon), at(checkout.MandateFailed, noon)} {
+		c := checkout.Checkout{Setup: checkout.Setup{BillingRequestID: "BR1", Observation: ended}}
+		if got := c.Observe(seen, catalogue.Sandbox, noon).Next.Setup.Observation; got != seen {
+			t.Errorf("after an end since an unknown time, Observe(%s) = %+v", seen.Mandate, got)
+		}
+	}
+}
+
 func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
 	c, _, confirmed := confirmedNow(t)
 	for _, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateCancelled, checkout.MandateExpired, checkout.MandateBlocked} {
