@@ -230,9 +230,10 @@ func (c Checkout) Replayable() error {
 	return c.Available()
 }
 
-// SetupKeys returns the keys under which the processor was asked for billing requests of the checkout.
+// SetupKeys returns the keys under which the processor was asked for billing requests of the checkout, and the first of them in any
+// case.
 func (c Checkout) SetupKeys(env catalogue.Environment) []string {
-	keys := make([]string, c.Setup.Try)
+	keys := make([]string, max(c.Setup.Try, 1))
 	for i := range keys {
 		keys[i] = c.SetupKey(env, i+1)
 	}

@@ -25,6 +25,7 @@ type SetupStart struct {
 	Account      Account
 	ProviderName string // as the payer knows the provider
 	CheckoutID   string
+	OrderID      string
 	// ReturnURL is the address to which the processor sends the payer's browser back, and no other page or e-mail leads: whoever
 	// opens it has the processor asked. It holds the setup token, which nothing should store. A form that leads there by a redirect needs its origin in the page's form-action policy.
 	ReturnURL string
@@ -40,7 +41,8 @@ type SetupStart struct {
 // SetupQuery asks a processor about a setup.
 type SetupQuery struct {
 	Account Account
-	Setup   Setup // as on record, which may be behind
+	OrderID string // the provider's
+	Setup   Setup  // as on record, which may be behind
 	Purpose Purpose
 }
 

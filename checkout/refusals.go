@@ -167,6 +167,9 @@ func refuseErased() *Error {
 		"open a new one with a new provider_order_id")
 }
 
+// Conflict refuses what the checkout cannot come to in its present state.
+func Conflict(message string) *Error { return refuse(CodeConflict, message) }
+
 // CheckoutCancelled refuses to go on with a checkout that was cancelled.
 func CheckoutCancelled() *Error {
 	return refuse(CodeCancelled, "this checkout was cancelled, and its order stays taken; open a new one with a new provider_order_id")

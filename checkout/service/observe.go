@@ -157,7 +157,7 @@ func (s *Service) ask(ctx context.Context, c checkout.Checkout, purpose checkout
 	if err != nil {
 		return err
 	}
-	return question(ctx, checkout.SetupQuery{Setup: c.Setup, Purpose: purpose,
+	return question(ctx, checkout.SetupQuery{Setup: c.Setup, OrderID: c.OrderID, Purpose: purpose,
 		Account: checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment}})
 }
 
@@ -172,6 +172,22 @@ func (s *Service) refresh(ctx context.Context, stored checkout.Checkout, purpose
 		return stored, err
 	}
 	return s.storeObservation(ctx, stored, seen)
+}
+
+// Refresh asks the processor about the setup of a checkout now, as for a notification, and returns the checkout with what is new.
+// What follows from that is left to Run.
+func (s *Service) Refresh(ctx context.Context, id string) (c checkout.Checkout, err error) {
+	defer recovered(&err)
+	ctx, cancel := detached(withSubject(ctx), waitLimit+s.cfg.ProcessorTimeout)
+	defer cancel()
+	if c, err = s.cfg.Store.Checkout(ctx, id); err == nil {
+		c, err = s.refresh(ctx, c, checkout.ForNotification)
+	}
+	if err != nil {
+		return c, s.fail(ctx, "refresh the setup of "+id, err)
+	}
+	s.wakeScheduler()
+	return c, nil
 }
 
 // storeObservation stores what the processor said of a checkout's setup, if that is new.

@@ -277,6 +277,7 @@ func (s *Service) begin(ctx context.Context, page SetupPage, try int) (checkout.
 		Account:      checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment},
 		ProviderName: p.DisplayName(),
 		CheckoutID:   c.ID,
+		OrderID:      c.OrderID,
 		ReturnURL:    s.cfg.BaseURL + ReturnPath + "?token=" + page.Token,
 		FrameOrigins: p.EnrolmentOrigins,
 		Student:      c.Student,

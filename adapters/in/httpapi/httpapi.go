@@ -46,7 +46,13 @@ type Options struct {
 	Authenticate func(*http.Request) (service.Caller, error)
 	// Mount has further handlers by the path that they are under, without a slash at the end, such as
 	// hostedpages.Prefix. Whatever the base URL's path is, their requests do not have it.
-	Mount   map[string]http.Handler
+	Mount map[string]http.Handler
+	// Calls are further calls of providers by their method and path, such as "POST /sandbox/v1/checkouts/{checkoutId}/clock". They
+	// are authenticated, limited and refused as the others.
+	Calls map[string]Call
+	// Around is called with each call of a known provider in the place of serve, but for Calls. serve serves the call. A call for
+	// which it does not call serve changes nothing. Optional.
+	Around  func(r *http.Request, caller service.Caller, serve func() error) error
 	Observe func(Answered)                     // called with every answer, concurrently; it must not block. Optional
 	Span    func(*service.Span) (ended func()) // service.Config.Span, for the requests; optional
 	Now     func() time.Time                   // time.Now if nil
@@ -89,6 +95,7 @@ type api struct {
 	pages     *web.Site // for a browser at a path that nothing is at
 	base      string    // path of the base URL
 	identify  func(*http.Request) (service.Caller, error)
+	around    func(r *http.Request, caller service.Caller, serve func() error) error
 	now       func() time.Time
 	perKey    *web.Limiter // requests
 	perSource *web.Limiter // failed authentications
@@ -112,6 +119,7 @@ func newHandler(app application, o Options) http.Handler {
 		pages:     web.NewSite(shared, web.SiteConfig{Assets: docsPath + "/", Files: embed.FS{}, Contact: app.Agency()}),
 		base:      web.BasePath(shared.BaseURL),
 		identify:  o.Authenticate,
+		around:    o.Around,
 		now:       shared.Now,
 		perKey:    web.NewLimiter(o.RateLimit, shared.Now),
 		perSource: web.NewLimiter(o.RateLimit, shared.Now),
@@ -120,10 +128,17 @@ func newHandler(app application, o Options) http.Handler {
 	if a.identify == nil {
 		a.identify = a.byAPIKey
 	}
-	return web.Wrap(shared, mounted(o.Mount, a.routes()), a.failed)
+	if a.around == nil {
+		a.around = func(_ *http.Request, _ service.Caller, serve func() error) error { return serve() }
+	}
+	routes := a.routes()
+	for route, call := range o.Calls {
+		routes.On(route, a.known(call.answer))
+	}
+	return web.Wrap(shared, mounted(o.Mount, routes), a.failed)
 }
 
-func (a *api) routes() http.Handler {
+func (a *api) routes() web.Router {
 	const one = checkoutsPath + "/{checkoutId}"
 	base := a.app.BaseURL()
 
@@ -231,8 +246,19 @@ func (a *api) serve(h func(*http.Request) (answer, error)) http.Handler {
 	})
 }
 
-// called serves h to callers who are known and do not call too often.
+// called is known with Options.Around.
 func (a *api) called(h func(*http.Request, service.Caller) (answer, error)) http.Handler {
+	return a.known(func(r *http.Request, caller service.Caller) (got answer, err error) {
+		err = a.around(r, caller, func() (err error) {
+			got, err = h(r, caller)
+			return err
+		})
+		return got, err
+	})
+}
+
+// known serves h to callers who are known and do not call too often.
+func (a *api) known(h func(*http.Request, service.Caller) (answer, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.serve(func(r *http.Request) (answer, error) {
 			caller, err := a.authenticate(w.Header(), r)

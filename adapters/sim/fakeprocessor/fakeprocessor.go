@@ -95,7 +95,7 @@ func (p *Processor) EraseSetups(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		id := billingRequestPrefix + identifier(key)
 		// The start first: without it no payer completes the billing request any more.
-		for _, prefix := range []string{startPrefix(id), doneName(id)} {
+		for _, prefix := range []string{startPrefix(id), doneName(id), ScriptPrefix(key)} {
 			if err := p.records.DropSandboxRecords(ctx, prefix); err != nil {
 				return fmt.Errorf("erase billing request %s: %w", id, err)
 			}

@@ -24,6 +24,9 @@ func doneName(id string) string { return "done/" + id }
 
 func endName(id string) string { return doneName(id) + "/end" }
 
+// ScriptPrefix begins the names of records that others keep of a setup, by the key of its start. They are erased with it.
+func ScriptPrefix(key string) string { return "script/" + key + "/" }
+
 // startWire is the part of a start that the page needs.
 type startWire struct {
 	ProviderName string   `json:"provider_name"`

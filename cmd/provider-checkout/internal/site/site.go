@@ -31,6 +31,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -122,6 +123,10 @@ func New(c Config) (*Site, error) {
 	cfg.Report, cfg.Count = httpserver.Report(c.Log), c.Metrics.Count
 	noted := httpserver.Noted(c.Log)
 	cfg.Noted = func(ctx context.Context, n checkout.Noted) { c.Metrics.Note(ctx, n); noted(ctx, n) }
+	var director *scenario.Director
+	if cfg.Environment == catalogue.Sandbox {
+		director = scenario.Direct(&cfg, c.Store)
+	}
 	svc, err := service.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("set up the service: %w", err)
@@ -145,14 +150,18 @@ func New(c Config) (*Site, error) {
 			return nil, err
 		}
 	}
-	s.Handler = Handler(svc, mounted, httpapi.Options{
+	options := httpapi.Options{
 		Log:            c.Log,
 		TrustedProxies: c.TrustedProxies,
 		RateLimit:      c.RateLimit,
 		Observe:        c.Metrics.ObserveRequest,
 		Span:           cfg.Span,
 		Now:            c.Now,
-	})
+	}
+	if director != nil {
+		director.Serve(svc, &options)
+	}
+	s.Handler = Handler(svc, mounted, options)
 	return s, nil
 }
 

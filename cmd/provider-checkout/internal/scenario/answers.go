@@ -1,0 +1,118 @@
+package scenario
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// around serves a call about a checkout of the caller, unless its script has the answer refused, or lost after the commit. A create
+// whose order id ends with a scenario of the bank setup has it happen at once.
+func (d *Director) around(r *http.Request, caller service.Caller, serve func() error) error {
+	id := httpapi.CheckoutID(r)
+	order, err := d.orderOf(r, caller, id)
+	if err != nil {
+		return err
+	}
+	if order == "" {
+		return serve()
+	}
+	ctx, request := r.Context(), httpapi.RequestID(r.Context())
+	script, err := d.scripts.read(ctx, caller.ProviderCode, order)
+	if err != nil {
+		return err
+	}
+	if refused, err := script.take(ctx, NextAnswer503, request); err != nil {
+		return err
+	} else if refused {
+		return checkout.Busy()
+	}
+	if err := serve(); err != nil {
+		return err
+	}
+	if id == "" {
+		if err := d.playSuffix(ctx, caller.ProviderCode, order); err != nil {
+			return err
+		}
+	}
+	lost, err := script.take(ctx, NextAnswerLost, request)
+	if lost {
+		panic(http.ErrAbortHandler) // the connection closes
+	}
+	return err
+}
+
+// playSuffix has the scenario of the bank setup happen with which the id of an order ends, whose checkout is open.
+func (d *Director) playSuffix(ctx context.Context, provider, order string) error {
+	s, ok := suffixOf(order)
+	if !ok || !s.acts() {
+		return nil
+	}
+	c, err := d.store.FindCheckout(ctx, checkout.Reference{ProviderCode: provider, OrderID: order})
+	if err != nil {
+		return fmt.Errorf("find the checkout of an order: %w", err)
+	}
+	if c.Status != checkout.SetupRequired || c.Setup.Try > 0 { // it has happened
+		return nil
+	}
+	return d.play(ctx, c, entry{Scenario: s})
+}
+
+// orderOf returns the id of the order that a call is about: of its path or, for a create, of its body; "" where it is about no
+// order, or about an order of another provider.
+func (d *Director) orderOf(r *http.Request, caller service.Caller, id string) (string, error) {
+	switch {
+	case id != "":
+		return d.orderByID(r.Context(), caller.ProviderCode, id)
+	case r.Method != http.MethodPost || r.Body == nil:
+		return "", nil
+	}
+	read, err := io.ReadAll(r.Body)
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(read), failing{err}), r.Body}
+	var body orderWire
+	if err != nil || json.Unmarshal(read, &body) != nil {
+		return "", nil // the call is refused for it
+	}
+	return body.Provider.OrderID, nil
+}
+
+// failing is a reader that ends with an error; nil: at the end.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
+}
+
+// orderByID returns the id of the order of a checkout.
+func (d *Director) orderByID(ctx context.Context, provider, id string) (string, error) {
+	if !checkout.PlausibleID(id) || checkout.ProviderOf(id) != provider {
+		return "", nil
+	}
+	if order, ok := d.orders.Get(id); ok {
+		return order, nil
+	}
+	c, err := d.store.Checkout(ctx, id)
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read checkout %s: %w", id, err)
+	}
+	d.orders.Put(id, c.OrderID)
+	return c.OrderID, nil
+}

@@ -1,0 +1,205 @@
+// Package scenario lets a provider choose what becomes of its own checkouts in the sandbox: calls under /sandbox/v1, decorators of the
+// ports of the service, which stays as it is, and the script of each checkout, which the store keeps and every process reads.
+//
+// A decorator answers in the place of its port for a checkout whose script says so, and passes on every other call. So what the state
+// machine makes of a scenario is what it makes of the same answer of a real bank, CRM or receiver.
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Scenario is the name of something that happens to a checkout.
+type Scenario string
+
+// The scenarios.
+const (
+	SetupSucceeds    Scenario = "setup_succeeds"
+	SetupFails       Scenario = "setup_fails"
+	SetupAbandoned   Scenario = "setup_abandoned"
+	MandateSubmitted Scenario = "mandate_submitted"
+	MandateActive    Scenario = "mandate_active"
+	MandateFailed    Scenario = "mandate_failed"
+	MandateCancelled Scenario = "mandate_cancelled"
+	MandateExpired   Scenario = "mandate_expired"
+	MandateBlocked   Scenario = "mandate_blocked"
+	NextAnswer503    Scenario = "next_answer_503"
+	NextAnswerLost   Scenario = "next_answer_lost"
+)
+
+// All returns every scenario, in the order of the manual.
+func All() []Scenario {
+	return []Scenario{SetupSucceeds, SetupFails, SetupAbandoned, MandateSubmitted, MandateActive, MandateFailed, MandateCancelled,
+		MandateExpired, MandateBlocked, NextAnswer503, NextAnswerLost}
+}
+
+// mandate returns the status of the mandate that a scenario leads to; MandateNone for any other scenario.
+func (s Scenario) mandate() checkout.MandateStatus {
+	status, ok := strings.CutPrefix(string(s), "mandate_")
+	if !ok {
+		return checkout.MandateNone
+	}
+	return checkout.MandateStatus(status)
+}
+
+// isSetup reports whether a scenario says how the payer's bank setup goes.
+func (s Scenario) isSetup() bool { return strings.HasPrefix(string(s), "setup_") }
+
+// acts reports whether a scenario happens at once, and not with what the service does next.
+func (s Scenario) acts() bool { return s.isSetup() || s.mandate() != checkout.MandateNone }
+
+// suffixOf returns the scenario that an order id ends with: "order-1+setup_fails".
+func suffixOf(order string) (s Scenario, ok bool) {
+	if at := strings.LastIndexByte(order, '+'); at >= 0 {
+		s = Scenario(order[at+1:])
+	}
+	return s, slices.Contains(All(), s)
+}
+
+// Director has the scenarios of one service happen.
+type Director struct {
+	scripts scripts
+	keyring checkout.Keyring
+	store   ports.Store
+	now     func() time.Time
+	orders  *bounded.Map[string, string] // by checkout id
+	svc     *service.Service
+}
+
+// Direct decorates the ports of a service that is to be made.
+func Direct(c *service.Config, records fakeprocessor.Records) *Director {
+	d := &Director{scripts: scripts{records}, keyring: c.Keyring, store: c.Store, now: c.Now, orders: bounded.New[string, string](4096)}
+	c.Processor = decorated(c.Processor, d.scripts, d.now)
+	return d
+}
+
+// Serve adds to the API of the service what a provider calls.
+func (d *Director) Serve(svc *service.Service, o *httpapi.Options) {
+	d.svc = svc
+	o.Around = d.around
+	o.Calls = map[string]httpapi.Call{
+		"POST /sandbox/v1/checkouts/{checkoutId}/scenarios": d.serveScenario,
+	}
+}
+
+// serveScenario has a scenario happen to a checkout of the caller.
+func (d *Director) serveScenario(r *http.Request, caller service.Caller) (any, error) {
+	body, err := httpapi.Texts(r, "scenario", "reason_code")
+	if err != nil {
+		return nil, err
+	}
+	id, e := httpapi.CheckoutID(r), entry{Scenario: Scenario(body["scenario"]), Reason: body["reason_code"]}
+	c, err := d.svc.Checkout(r.Context(), caller, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	if err := d.play(r.Context(), c, e); err != nil {
+		return nil, err
+	}
+	if c, err = d.svc.Checkout(r.Context(), caller, id); err != nil {
+		return nil, err
+	}
+	return scenarioWire{httpapi.ToGet(c, d.now()), e.Scenario}, nil
+}
+
+// check refuses an entry that says nothing that can happen.
+func (e entry) check() error {
+	var faults []checkout.Fault
+	if !slices.Contains(All(), e.Scenario) {
+		var names []string
+		for _, s := range All() {
+			names = append(names, string(s))
+		}
+		faults = append(faults, checkout.Fault{Field: "scenario", Message: "must be one of " + strings.Join(names, ", ")})
+	}
+	switch {
+	case e.Reason == "":
+	case e.Scenario.mandate() == checkout.MandateNone:
+		faults = append(faults, checkout.Fault{Field: "reason_code", Message: "may only be sent with a scenario of the mandate"})
+	case len(e.Reason) > 64 || strings.Trim(e.Reason, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "":
+		faults = append(faults, checkout.Fault{Field: "reason_code",
+			Message: "must be at most 64 of the characters A-Z, 0-9, - and _, such as DISHONOUR-AC04"})
+	}
+	if faults != nil {
+		return checkout.Malformed("the request has missing or invalid fields; details says what each must be", faults...)
+	}
+	return nil
+}
+
+// play writes a scenario into the script of a checkout, and has the service ask about it where it is about the bank setup.
+func (d *Director) play(ctx context.Context, c checkout.Checkout, e entry) error {
+	if e.Scenario.acts() {
+		return d.setUp(ctx, c, e)
+	}
+	return d.scripts.add(ctx, c, e, d.now())
+}
+
+// setUp has the bank setup of a checkout go as a scenario says. A payer who has not been at the bank goes there, and a mandate that is
+// not there yet is set up.
+func (d *Director) setUp(ctx context.Context, c checkout.Checkout, e entry) (err error) {
+	script, mandate := []entry{e}, e.Scenario.mandate()
+	switch complete := c.SetupComplete(); {
+	case complete && e.Scenario == SetupSucceeds:
+		return nil
+	case complete && mandate == checkout.MandateNone:
+		return checkout.Conflict("the direct debit is set up; have its mandate fail by the scenario mandate_failed")
+	case complete, mandate.Dead() && c.Setup.Mandate.Dead():
+	default:
+		if mandate != checkout.MandateNone {
+			script = []entry{{Scenario: SetupSucceeds}, e}
+		}
+		if c, err = d.begin(ctx, c); err != nil {
+			return err
+		}
+	}
+	for _, e := range script {
+		e.Try = c.Setup.Try
+		if err := d.scripts.add(ctx, c, e, d.now()); err != nil {
+			return err
+		}
+	}
+	if c, err = d.svc.Refresh(ctx, c.ID); err != nil {
+		return err
+	}
+	if mandate != checkout.MandateNone && c.Setup.Mandate != mandate {
+		return checkout.Conflict(fmt.Sprintf("the mandate is %s and does not become %s", c.Setup.Mandate, mandate))
+	}
+	return nil
+}
+
+// begin goes on from the setup page of a checkout to the bank, as its payer does, and returns the checkout then.
+func (d *Director) begin(ctx context.Context, c checkout.Checkout) (checkout.Checkout, error) {
+	token := d.keyring.LatestText(c)
+	page, err := d.svc.SetupPage(ctx, token)
+	if err == nil {
+		_, err = d.svc.BeginSetup(scripted(ctx), token, checkout.Acceptance{TermsID: page.Disclosure().Name(), Page: service.SetupPath})
+	}
+	switch {
+	case checkout.Refused(err, checkout.CodeLinkExpired, checkout.CodeLinkUnknown):
+		return c, checkout.Conflict("the link of this checkout has expired; send its create again to get another")
+	case checkout.Refused(err, checkout.CodeTermsChanged):
+		return c, checkout.Busy()
+	case err != nil:
+		return c, err
+	}
+	c, err = d.store.Checkout(ctx, c.ID)
+	if err == nil && !isScripted(checkout.SetupQuery{Setup: c.Setup}) {
+		err = checkout.Conflict("a payer has just set up the direct debit of this checkout")
+	}
+	return c, err
+}

@@ -1,0 +1,154 @@
+package scenario_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+func TestSetupAndMandate(t *testing.T) {
+	w := newWorld(t, memory.New())
+	for _, tt := range []struct {
+		name      string
+		scenarios []string
+		complete  bool
+		request   string
+		mandate   any
+		confirm   int
+	}{
+		{"no scenario", nil, false, "pending", nil, 409},
+		{"the setup succeeds", []string{"setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
+		{"the setup succeeds twice", []string{"setup_succeeds", "setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
+		{"the setup fails", []string{"setup_fails"}, false, "cancelled", nil, 409},
+		{"the setup fails, and another try succeeds", []string{"setup_fails", "setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
+		{"the payer leaves the setup", []string{"setup_abandoned"}, false, "pending", nil, 409},
+		{"the payer leaves, and comes back", []string{"setup_abandoned", "setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
+		{"the mandate is submitted", []string{"mandate_submitted"}, true, "fulfilled", "submitted", 200},
+		{"the mandate becomes active", []string{"setup_succeeds", "mandate_active"}, true, "fulfilled", "active", 200},
+		{"the mandate fails", []string{"mandate_failed"}, false, "fulfilled", "failed", 409},
+		{"the mandate is cancelled", []string{"setup_succeeds", "mandate_cancelled"}, false, "fulfilled", "cancelled", 409},
+		{"the mandate expires", []string{"mandate_active", "mandate_expired"}, false, "fulfilled", "expired", 409},
+		{"the mandate is blocked", []string{"mandate_blocked"}, false, "fulfilled", "blocked", 409},
+		{"a mandate is set up after another has failed", []string{"mandate_failed", "mandate_active"}, true, "fulfilled", "active", 200},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			created := w.Create(t, tt.name)
+			for _, s := range tt.scenarios {
+				w.play(t, created, s)
+			}
+			got := w.Get(t, "KOWHAI", created.CheckoutPath())
+			if got.At("direct_debit.setup_complete") != tt.complete || got.At("direct_debit.billing_request_status") != tt.request ||
+				got.At("direct_debit.mandate_status") != tt.mandate ||
+				got.At("direct_debit.authorised") != (tt.mandate == "active") {
+				t.Errorf("GET: %s", got.Body)
+			}
+			if r := w.Confirm(t, created); r.Status != tt.confirm || tt.confirm == 409 && r.String("error.code") != "DIRECT_DEBIT_SETUP_INCOMPLETE" {
+				t.Errorf("confirm: %d %s, want %d", r.Status, r.Body, tt.confirm)
+			}
+		})
+	}
+}
+
+func TestMandateAfterTheConfirm(t *testing.T) {
+	w := newWorld(t, memory.New())
+	created := w.Create(t, "order-1")
+	w.play(t, created, "setup_succeeds")
+	if r := w.Confirm(t, created); r.Status != http.StatusOK {
+		t.Fatalf("confirm: %d %s", r.Status, r.Body)
+	}
+	r := w.play(t, created, "mandate_cancelled", "reason_code", "BANK-AC04")
+	if r.At("direct_debit.mandate_status") != "cancelled" || r.At("direct_debit.mandate_reason_code") != "BANK-AC04" ||
+		r.At("direct_debit.setup_complete") != true {
+		t.Errorf("after the cancel of the mandate: %s", r.Body)
+	}
+	if r := w.play(t, created, "mandate_active"); r.At("direct_debit.authorisation_status") != "Authorised" {
+		t.Errorf("after the mandate is reinstated: %s", r.Body)
+	}
+}
+
+func TestMandateOfARealSetup(t *testing.T) {
+	w := newWorld(t, memory.New())
+	created := w.Create(t, "order-1")
+	if err := w.Payer().SetUp(t.Context(), created.SetupURL()); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.play(t, created, "mandate_failed"); r.At("direct_debit.setup_complete") != false {
+		t.Errorf("after the failure: %s", r.Body)
+	}
+	if err := w.Payer().SetUp(t.Context(), created.SetupURL()); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.Confirm(t, created); r.Status != http.StatusOK {
+		t.Errorf("confirm of another try: %d %s", r.Status, r.Body)
+	}
+}
+
+func TestNextAnswer(t *testing.T) {
+	w := newWorld(t, memory.New())
+	created := w.Create(t, "order-1")
+	w.play(t, created, "setup_succeeds")
+	w.play(t, created, "next_answer_503")
+	if r := w.Confirm(t, created); r.Status != http.StatusServiceUnavailable || r.String("error.code") != "INTERNAL_ERROR" || r.Header.Get("Retry-After") == "" {
+		t.Fatalf("the next confirm: %d %s, want 503", r.Status, r.Body)
+	}
+	w.play(t, created, "next_answer_lost")
+	if r, err := apiclient.New(w.URL, w.Keys).Confirm(t.Context(), created, created.ConfirmBody()); err == nil {
+		t.Fatalf("the confirm is answered %d %s, want no answer", r.Status, r.Body)
+	}
+	if r := w.Confirm(t, created); r.Status != http.StatusOK || r.At("already_confirmed") != true {
+		t.Errorf("the confirm sent again: %d %s", r.Status, r.Body)
+	}
+
+	if r := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, "o+next_answer_503")); r.Status != 503 {
+		t.Errorf("a create with the suffix: %d %s, want 503", r.Status, r.Body)
+	}
+	w.Create(t, "o+next_answer_503")
+	if r, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, "o+next_answer_lost")); err == nil {
+		t.Errorf("a create whose answer is lost is answered %d %s", r.Status, r.Body)
+	}
+	w.Replay(t, "o+next_answer_lost")
+}
+
+func TestSuffixOfTheOrder(t *testing.T) {
+	w := newWorld(t, memory.New())
+	for suffix, mandate := range map[string]any{"setup_succeeds": "pending_submission", "setup_fails": nil, "mandate_active": "active", "unknown": nil} {
+		created := w.Create(t, "order+"+suffix)
+		if got := w.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.mandate_status") != mandate {
+			t.Errorf("GET of …+%s: %s", suffix, got.Body)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	w := newWorld(t, memory.New())
+	created := w.Create(t, "order-1")
+	path := "/sandbox/v1/checkouts/" + created.String("checkout.checkout_id") + "/scenarios"
+	for _, tt := range []struct {
+		name, provider, method, path, body string
+		status                             int
+		code, field                        string
+	}{
+		{"an unknown scenario", "KOWHAI", "POST", path, `{"scenario": "x"}`, 400, "VALIDATION_ERROR", "scenario"},
+		{"no scenario", "KOWHAI", "POST", path, `{}`, 400, "VALIDATION_ERROR", "scenario"},
+		{"a number", "KOWHAI", "POST", path, `{"scenario": 1}`, 400, "VALIDATION_ERROR", "scenario"},
+		{"a reason of no mandate", "KOWHAI", "POST", path, `{"scenario": "setup_fails", "reason_code": "A"}`, 400, "VALIDATION_ERROR", "reason_code"},
+		{"a reason in words", "KOWHAI", "POST", path, `{"scenario": "mandate_failed", "reason_code": "my reason"}`, 400, "VALIDATION_ERROR", "reason_code"},
+		{"no body", "KOWHAI", "POST", path, ``, 400, "VALIDATION_ERROR", ""},
+		{"another provider's checkout", "TUI", "POST", path, `{"scenario": "setup_fails"}`, 404, "CHECKOUT_NOT_FOUND", ""},
+		{"no checkout", "KOWHAI", "POST", "/sandbox/v1/checkouts/x/scenarios", `{"scenario": "setup_fails"}`, 404, "CHECKOUT_NOT_FOUND", ""},
+		{"no key", "", "POST", path, `{"scenario": "setup_fails"}`, 401, "MISSING_API_KEY", ""},
+		{"another method", "KOWHAI", "GET", path, ``, 405, "METHOD_NOT_ALLOWED", ""},
+	} {
+		r := w.call(t, tt.provider, tt.method, tt.path, tt.body)
+		if r.Status != tt.status || r.String("error.code") != tt.code || !strings.Contains(r.Body, `"field":"`+tt.field) && tt.field != "" {
+			t.Errorf("%s: %d %s, want %d %s of %s", tt.name, r.Status, r.Body, tt.status, tt.code, tt.field)
+		}
+	}
+	if got := w.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.billing_request_status") != "pending" {
+		t.Errorf("after the refusals: %s", got.Body)
+	}
+}

@@ -1,0 +1,106 @@
+package scenario
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// scripts keeps the scripts of checkouts among the records of the sandbox, under the key of the first billing request, with which they
+// are erased. The store has them when add returns, and every process reads them.
+type scripts struct{ records fakeprocessor.Records }
+
+// script is the script of one checkout: its entries in the order in which they were written. The entry of the order id's suffix, which
+// is stored nowhere, is the first.
+type script struct {
+	scripts
+	entries []entry
+}
+
+func keyOf(provider, order string) string {
+	return checkout.Checkout{ProviderCode: provider, OrderID: order}.SetupKey(catalogue.Sandbox, 1)
+}
+
+func name(key string, n any) string { return fmt.Sprintf("%s%v", fakeprocessor.ScriptPrefix(key), n) }
+
+// read returns the script of an order's checkout.
+func (s scripts) read(ctx context.Context, provider, order string) (script, error) {
+	key, all := keyOf(provider, order), script{scripts: s}
+	if suffix, ok := suffixOf(order); ok && !suffix.acts() {
+		all.entries = append(all.entries, entry{Scenario: suffix, name: name(key, "suffix")})
+	}
+	for n := 0; ; n++ {
+		e := entry{name: name(key, n)}
+		data, err := s.records.SandboxRecord(ctx, e.name)
+		if err == nil {
+			err = json.Unmarshal(data, &e)
+		}
+		switch {
+		case errors.Is(err, ports.ErrNotFound):
+			return all, nil
+		case err != nil:
+			return all, fmt.Errorf("read the script of an order: %w", err)
+		}
+		all.entries = append(all.entries, e)
+	}
+}
+
+// add writes an entry at the end of the script of a checkout, later than the last.
+func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry, now time.Time) error {
+	e.At, e.Nonce = now.UTC().Truncate(time.Millisecond), rand.Text()
+	for {
+		before, err := s.read(ctx, c.ProviderCode, c.OrderID)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for _, b := range before.entries {
+			if b.Nonce != "" { // it is stored
+				n++
+			}
+			if !e.At.After(b.At) {
+				e.At = b.At.Add(time.Millisecond)
+			}
+		}
+		data, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if kept, err := s.keep(ctx, name(keyOf(c.ProviderCode, c.OrderID), n), data); err != nil || kept {
+			return err
+		}
+	}
+}
+
+// keep stores data under a name, and reports whether that has these data: the first that are stored stay.
+func (s scripts) keep(ctx context.Context, name string, data []byte) (bool, error) {
+	if err := s.records.KeepSandboxRecord(ctx, name, data); err != nil {
+		return false, fmt.Errorf("write a script: %w", err)
+	}
+	kept, err := s.records.SandboxRecord(ctx, name)
+	if err != nil {
+		return false, fmt.Errorf("read a script: %w", err)
+	}
+	return string(kept) == string(data), nil
+}
+
+// take takes the first entry of a scenario that happens once, unless another has taken each; taker had taken it stays so.
+func (s script) take(ctx context.Context, scenario Scenario, taker string) (bool, error) {
+	for _, e := range s.entries {
+		if e.Scenario != scenario {
+			continue
+		}
+		if taken, err := s.keep(ctx, e.name+"/taken", []byte(taker)); err != nil || taken {
+			return taken, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,31 @@
+package scenario
+
+import (
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+)
+
+// entry is an entry of a script.
+type entry struct {
+	Scenario Scenario  `json:"scenario"`
+	Reason   string    `json:"reason_code,omitempty"` // of the mandate's status
+	Try      int       `json:"try,omitempty"`         // of the bank setup; 0 for an entry that is not about it
+	At       time.Time `json:"at"`                    // by the clock of the checkout
+	Nonce    string    `json:"nonce"`
+
+	name string // of its record
+}
+
+// scenarioWire is the answer to a scenario.
+type scenarioWire struct {
+	httpapi.Get
+	Scenario Scenario `json:"scenario"`
+}
+
+// orderWire is the part of a create that names its order.
+type orderWire struct {
+	Provider struct {
+		OrderID string `json:"provider_order_id"`
+	} `json:"provider"`
+}
