@@ -38,7 +38,7 @@ type Program struct {
 
 // Command is one command of a program.
 type Command struct {
-	Name  string   // as it is typed: "keys issue"
+	Name  string   // as it is typed: "keys issue"; a command of one word may have others below it
 	Args  []string // arguments besides flags: "NUMBER", or "[NUMBER]" if it may be left out
 	About string   // one line for the program's help
 	More  string   // further lines for the command's own help
@@ -99,12 +99,16 @@ func (p Program) tree(c Call, started func()) *cobra.Command {
 			groups[group] = &cobra.Command{Use: group}
 			root.AddCommand(groups[group])
 		}
-		groups[group].AddCommand(p.leaf(name, command, c, started))
+		leaf := p.leaf(name, command, c, started)
+		groups[group].AddCommand(leaf)
+		if !grouped {
+			groups[name] = leaf
+		}
 	}
 	root.InitDefaultCompletionCmd()
 	needsCommand(root)
 	for _, cmd := range root.Commands() {
-		if cmd.HasSubCommands() {
+		if cmd.HasSubCommands() && !cmd.Runnable() {
 			needsCommand(cmd)
 			cmd.Args = cobra.ArbitraryArgs
 			cmd.FParseErrWhitelist.UnknownFlags = true // the command is the mistake, not its flags
@@ -115,20 +119,28 @@ func (p Program) tree(c Call, started func()) *cobra.Command {
 
 // needsCommand has a program, or a group of commands, refuse to run without one of its commands. Cobra would print the help.
 func needsCommand(cmd *cobra.Command) {
+	if cmd.Short == "" {
+		cmd.Short = "Commands: " + below(cmd)
+	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknown(cmd, args[0])
+		}
+		return errors.New("needs one of: " + below(cmd))
+	}
+}
+
+// below returns the names of the commands below a command.
+func below(cmd *cobra.Command) string {
 	var names []string
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	all := strings.Join(names, ", ")
-	if cmd.Short == "" {
-		cmd.Short = "Commands: " + all
-	}
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return fmt.Errorf("unknown command %q, needs one of: %s", args[0], all)
-		}
-		return errors.New("needs one of: " + all)
-	}
+	return strings.Join(names, ", ")
+}
+
+func unknown(cmd *cobra.Command, name string) error {
+	return fmt.Errorf("unknown command %q, needs one of: %s", name, below(cmd))
 }
 
 // helpCommand returns the command that prints the help of another.
@@ -139,7 +151,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 		case err != nil:
 			return err
 		case len(rest) > 0 && cmd.HasSubCommands():
-			return cmd.RunE(cmd, rest)
+			return unknown(cmd, rest[0])
 		}
 		return help(cmd)
 	}}

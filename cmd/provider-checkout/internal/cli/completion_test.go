@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +23,37 @@ func example() Program {
 		{Name: "keys issue", About: "Issue", Setup: nothing},
 		{Name: "keys revoke", Args: []string{"KEY-OR-ID"}, About: "Revoke", Setup: nothing},
 		{Name: "verify-proof", Args: []string{"FILE"}, About: "Check", Setup: nothing},
+		{Name: "conformance", About: "Test", Setup: printing("the service")},
+		{Name: "conformance provider", About: "Test", Setup: printing("an integration")},
 	}}
+}
+
+// printing is the setup of a command that prints a text.
+func printing(text string) func(*Flags) Action {
+	return func(*Flags) Action {
+		return func(_ context.Context, c *Call) error {
+			_, err := fmt.Fprint(c.Stdout, text)
+			return err
+		}
+	}
+}
+
+// A command may do something itself and have others below it.
+func TestACommandHasOthersBelowIt(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"conformance", "the service"},
+		{"conformance provider", "an integration"},
+	} {
+		if got := run(t, strings.Fields(tt.args)...); got != tt.want {
+			t.Errorf("%s prints %q, want %q", tt.args, got, tt.want)
+		}
+	}
+	for _, args := range []string{"conformance provder", "help conformance provder"} {
+		var stdout, stderr strings.Builder
+		if code := example().Run(t.Context(), strings.Fields(args), func(string) string { return "" }, nil, &stdout, &stderr); code != ExitUsage || stdout.Len() > 0 {
+			t.Errorf("%s: status %d, %s%s", args, code, stdout.String(), stderr.String())
+		}
+	}
 }
 
 // run runs the example, and returns what it printed on stdout.
@@ -40,7 +72,7 @@ func TestCompletionsFollowFromNames(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{""}, []string{"completion", "help", "keys", "man", "serve", "verify-proof", nothing}},
+		{[]string{""}, []string{"completion", "conformance", "help", "keys", "man", "serve", "verify-proof", nothing}},
 		{[]string{"keys", ""}, []string{"issue", "revoke", nothing}},
 		{[]string{"serve", "--env"}, []string{"--environment", nothing}},
 		{[]string{"serve", "--environment", ""}, []string{"sandbox", "production", nothing}},
