@@ -23,6 +23,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -136,7 +137,7 @@ var provoked = map[string]func(t *testing.T, s breakable) response{
 }
 
 func TestContract7EveryCodeComesInTheSameEnvelopeAndAsTheDocumentsExampleSays(t *testing.T) {
-	examples := apidoc.Shared().Spec.Components.Examples
+	examples := sandbox.Document().Spec.Components.Examples
 	for name := range provoked {
 		if examples[name] == nil {
 			t.Errorf("the document has no example %s", name)
@@ -186,7 +187,7 @@ func runTests(m *testing.M) int {
 	if code != 0 || !whole() {
 		return code
 	}
-	if missing := apidoc.Shared().Unseen(); len(missing) > 0 {
+	if missing := sandbox.Document().Unseen(); len(missing) > 0 {
 		fmt.Printf("the document describes what no test has seen:\n%s\n", strings.Join(missing, "\n"))
 		return 1
 	}
@@ -218,7 +219,7 @@ func TestDocumentIsSoundAndItsExamplesFitIt(t *testing.T) {
 }
 
 func TestContract7EveryCodeOfTheDocumentIsOneOfTheEnvelope(t *testing.T) {
-	d := apidoc.Shared()
+	d := sandbox.Document()
 	enum := d.Spec.Components.Schemas["Error"].Value.Properties["error"].Value.Properties["code"].Value.Enum
 	for _, code := range enum {
 		if example := d.Spec.Components.Examples[fmt.Sprint(code)]; example == nil || apidoc.ErrorCode(example.Value.Value) != code {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // What the document says only in prose is true.
@@ -27,7 +27,7 @@ func TestContract21EveryFieldIsRequiredOfWhomTheDocumentSays(t *testing.T) {
 	for _, tt := range []struct{ request, provider, body string }{
 		{"CatalogueCreateRequest", "KOWHAI", order(catalogueCreate, "ORDER-1")}, {"LegacyCreateRequest", "TUI", legacy},
 	} {
-		for name, required := range requiredFields(apidoc.Shared().Spec.Components.Schemas[tt.request].Value) {
+		for name, required := range requiredFields(sandbox.Document().Spec.Components.Schemas[tt.request].Value) {
 			r := s.Post(t, tt.provider, "/v1/provider-checkouts", set(t, tt.body, name, ""))
 			if got := detail(r, name) != ""; got != required {
 				t.Errorf("%s, without %s: %d %s; required by the document: %t", tt.request, name, r.Status, r.Body, required)

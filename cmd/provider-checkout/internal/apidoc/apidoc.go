@@ -1,6 +1,5 @@
-// Package apidoc checks what tests see of the API against its OpenAPI document: every answer and every event must match
-// the document. It also records what was seen, so that parts of the document that no test has seen can be
-// found.
+// Package apidoc checks answers and events of the API against its OpenAPI document. It also records what was seen, so that
+// parts of the document that no test has seen can be found.
 package apidoc
 
 import (
@@ -10,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,7 +17,6 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 )
 
@@ -32,20 +29,24 @@ type Document struct {
 	seen map[string]bool
 }
 
-// Shared returns the one document of a test run.
-var Shared = sync.OnceValue(func() *Document {
-	d := &Document{paths: map[string]*regexp.Regexp{}, seen: map[string]bool{}}
-	root, err := testlevel.Root()
-	if err == nil {
-		d.Spec, err = openapi3.NewLoader().LoadFromFile(filepath.Join(root, "adapters", "in", "httpapi", "openapi.json"))
-	}
+var parameter = regexp.MustCompile(`\\\{\w+\\\}`) // of a quoted path
+
+// Parse reads an OpenAPI document.
+func Parse(text []byte) (*Document, error) {
+	spec, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
-		panic(err)
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
-	for path := range d.Spec.Paths.Map() {
-		pattern := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(path), "[^/]+")
-		d.paths[path] = regexp.MustCompile("^" + pattern + "$")
+	d := &Document{Spec: spec, paths: map[string]*regexp.Regexp{}, seen: map[string]bool{}}
+	for path := range spec.Paths.Map() {
+		d.paths[path] = regexp.MustCompile("^" + parameter.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")
 	}
+	return d, nil
+}
+
+// Narrow makes what the service sends allow only the fields and the words that its schema names. The document itself allows
+// more, so that they can be added; the tests must notice an added one.
+func (d *Document) Narrow() {
 	for _, operation := range d.operations() {
 		for _, response := range operation.Responses.Map() {
 			narrow(response.Value.Content["application/json"])
@@ -54,8 +55,7 @@ var Shared = sync.OnceValue(func() *Document {
 	for _, event := range d.Spec.Webhooks {
 		narrow(event.Post.RequestBody.Value.Content["application/json"])
 	}
-	return d
-})
+}
 
 // operations returns the operations of all paths.
 func (d *Document) operations() (all []*openapi3.Operation) {
@@ -68,8 +68,6 @@ func (d *Document) operations() (all []*openapi3.Operation) {
 // laterWord stands in tests for a processor's word that is not known yet.
 const laterWord = "on_hold"
 
-// narrow makes what we send allow only the fields and the words that its schema names. The document itself allows more, so
-// that they can be added; the tests must notice an added one.
 func narrow(content *openapi3.MediaType) {
 	if content != nil {
 		narrowSchema(content.Schema.Value)
@@ -115,7 +113,7 @@ func (d *Document) Check(x Exchange) error {
 		return nil
 	}
 	code, message := x.JSON.Text("error.code"), x.JSON.Text("error.message")
-	if strings.HasSuffix(message, "; see /docs#error-"+code) || code == "" {
+	if strings.HasSuffix(message, "/docs#error-"+code) || code == "" {
 		d.note(code, message)
 	} else {
 		return fmt.Errorf("the message %q does not say where to read more", message)
