@@ -34,7 +34,8 @@ type Store struct {
 	configurations []catalogue.Configuration // in the order of the codes
 	keys           []catalogue.Key           // in the order of their creation
 
-	sandbox map[string][]byte // what the fake processor keeps
+	sandbox  map[string][]byte   // what the fake processor keeps
+	requests map[string][]logged // of each provider, in a sandbox
 }
 
 // row is everything on record about one checkout but its jobs.
@@ -60,6 +61,7 @@ func New() *Store {
 		refusals: map[checkout.Refusal]int{},
 		evidence: evidenceLog{position: map[string]int64{}},
 		sandbox:  map[string][]byte{},
+		requests: map[string][]logged{},
 	}
 }
 

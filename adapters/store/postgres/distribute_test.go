@@ -45,7 +45,7 @@ func TestCitus(t *testing.T) {
 	}
 	fresh := func(t *testing.T) ports.Admin {
 		for _, table := range []string{"documents", "agreements", "checkouts", "jobs", "moments", "redeliveries", "refusals", "funnel", "lists",
-			"plan_options", "courses", "providers", "api_keys", "evidence", "sandbox_records"} {
+			"plan_options", "courses", "providers", "api_keys", "evidence", "sandbox_records", "sandbox_requests"} {
 			execute(t, shell, `DELETE FROM `+table)
 		}
 		execute(t, shell, `UPDATE evidence_head SET size = 0, edge = NULL, checkpoint = ''`)

@@ -41,6 +41,10 @@ func TestLeasesOfADistributedStore(t *testing.T) {
 	storetest.Same(t, open, func(*testing.T) ports.Admin { return memory.New() })
 }
 
+func TestRequests(t *testing.T) {
+	storetest.Requests(t, reopener[storetest.RequestStore](t))
+}
+
 func TestSandboxRecords(t *testing.T) {
 	storetest.SandboxRecords(t, reopener[storetest.SandboxStore](t))
 }

@@ -153,6 +153,10 @@ func TestAServerFoldsInTheBackground(t *testing.T) {
 	}
 }
 
+func TestRequests(t *testing.T) {
+	storetest.Requests(t, func(t *testing.T) *sqlite.DB { return open(t, file(t), sqlite.Options{}) })
+}
+
 func TestSandboxRecords(t *testing.T) {
 	storetest.SandboxRecords(t, func(t *testing.T) *sqlite.DB { return open(t, file(t), sqlite.Options{}) })
 }

@@ -235,7 +235,7 @@ CREATE INDEX jobs_listed ON jobs (provider_code, listed, created_ms) WHERE kind 
 -- of this row: commits become visible in another order than that of any number that they could take with them.
 CREATE TABLE lists (
 	provider_code text COLLATE "C" NOT NULL,
-	name          text COLLATE "C" NOT NULL, -- events or enrolments
+	name          text COLLATE "C" NOT NULL, -- events, enrolments or requests
 	last          bigint NOT NULL, -- the latest cursor
 	PRIMARY KEY (provider_code, name)
 );
@@ -318,4 +318,12 @@ INSERT INTO evidence_chains SELECT n, 0, '', 0 FROM generate_series(0, 15) AS n;
 CREATE TABLE sandbox_records (
 	name text COLLATE "C" PRIMARY KEY,
 	data bytea NOT NULL
+);
+
+-- The requests of each provider to a sandbox, the newest, for a day. A position is a cursor (see lists).
+CREATE TABLE sandbox_requests (
+	provider_code text COLLATE "C" NOT NULL,
+	position      bigint NOT NULL,
+	data          bytea NOT NULL, -- JSON
+	PRIMARY KEY (provider_code, position)
 );

@@ -255,7 +255,7 @@ CREATE INDEX jobs_created ON jobs (created_ms);
 -- of this row: commits become visible in another order than that of any number that they could take with them.
 CREATE TABLE lists (
 	provider_code TEXT NOT NULL,
-	name          TEXT NOT NULL, -- events or enrolments
+	name          TEXT NOT NULL, -- events, enrolments or requests
 	last          INTEGER NOT NULL, -- the latest cursor
 	PRIMARY KEY (provider_code, name)
 ) STRICT, WITHOUT ROWID;
@@ -338,4 +338,12 @@ INSERT INTO evidence_chains VALUES (0, 0, '', 0);
 CREATE TABLE sandbox_records (
 	name TEXT NOT NULL PRIMARY KEY,
 	data BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The requests of each provider to a sandbox, the newest, for a day. A position is a cursor (see lists).
+CREATE TABLE sandbox_requests (
+	provider_code TEXT NOT NULL,
+	position      INTEGER NOT NULL,
+	data          BLOB NOT NULL, -- JSON
+	PRIMARY KEY (provider_code, position)
 ) STRICT, WITHOUT ROWID;
