@@ -8,19 +8,26 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
 
-func (o spec) parameter(p strictjson.Value, ours bool) fieldView {
+func (o spec) parameter(at string, p strictjson.Value, ours bool) fieldView {
 	name := o.at(p, "name").Text
 	v := fieldView{Path: name, Kind: o.kind(o.at(p, "schema")), Text: o.at(p, "description").Text,
 		Label: label(o.at(p, "required").Text == "true", ours)}
-	if ours && o.at(p, "in").Text != "path" {
-		v.Anchor = o.anchor("field-" + name)
-	}
+	v.Anchor = o.fieldAnchor(at, name, ours && o.at(p, "in").Text != "path")
 	return v
 }
 
-// fields returns the fields of a body, and the fields of the objects inside it. The body is a request to us, or sent by us.
-// A body of one of several kinds has the fields of them all.
-func (o spec) fields(schema strictjson.Value, ours bool) (all []fieldView) {
+// fieldAnchor returns the id of a field in the part of the page that describes an operation. The first field of a name that is
+// sent to us has the id that messages point to.
+func (o spec) fieldAnchor(at, name string, ours bool) string {
+	if ours && !o.anchors["field-"+name] {
+		return o.anchor("field-" + name)
+	}
+	return o.anchor(at + "-" + name)
+}
+
+// fields returns the fields of a body of an operation, and the fields of the objects inside it. The body is a request to us, or
+// sent by us. A body of one of several kinds has the fields of them all.
+func (o spec) fields(at string, schema strictjson.Value, ours bool) (all []fieldView) {
 	kinds := o.items(schema, "oneOf")
 	if len(kinds) == 0 {
 		kinds = []strictjson.Value{schema}
@@ -36,9 +43,7 @@ func (o spec) fields(schema strictjson.Value, ours bool) (all []fieldView) {
 			continue
 		}
 		f = merged(f, titles, each)
-		if ours {
-			f.Anchor = o.anchor("field-" + f.Path)
-		}
+		f.Anchor = o.fieldAnchor(at, f.Path, ours)
 		all = append(all, f)
 	}
 	return all

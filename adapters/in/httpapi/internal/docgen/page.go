@@ -152,11 +152,11 @@ func (o spec) operation(method strictjson.Member, path string, statuses map[stri
 	v.Calls = slices.ContainsFunc(v.Code, func(c codeView) bool { return strings.Contains(c.Text, "call(") })
 	ours := statuses != nil // not an event, which is our request to the provider
 	for _, p := range o.items(op, "parameters") {
-		v.Parameters = append(v.Parameters, o.parameter(p, ours))
+		v.Parameters = append(v.Parameters, o.parameter(v.ID, p, ours))
 	}
 	body := o.at(op, "requestBody", "content", "application/json")
 	v.About = o.at(body, "schema", "description").Text
-	v.Fields = o.fields(o.at(body, "schema"), ours)
+	v.Fields = o.fields(v.ID, o.at(body, "schema"), ours)
 	v.Requests = o.examples(v.Summary, "", body)
 	for _, status := range o.at(op, "responses").Members {
 		answer := o.follow(status.Value)
@@ -174,7 +174,7 @@ func (o spec) operation(method strictjson.Member, path string, statuses map[stri
 		v.Statuses = append(v.Statuses, text)
 		v.Answers = append(v.Answers, o.examples(v.Summary, status.Name+": ", content)...)
 		if v.Answer == nil {
-			v.Answer = o.fields(o.at(content, "schema"), false)
+			v.Answer = o.fields(v.ID, o.at(content, "schema"), false)
 		}
 	}
 	v.Codes = slices.Compact(v.Codes)
