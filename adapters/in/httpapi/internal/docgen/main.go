@@ -1,6 +1,6 @@
 // Command docgen renders the API's documentation, for go generate in the folder of package httpapi: docs.html for people,
-// docs.markdown, its Markdown edition, and asyncapi.json, the description of the events for programs. All are made of
-// openapi.json and quickstart.md, so that there is one text to keep true.
+// docs.markdown, its Markdown edition, asyncapi.json, the description of the events for programs, and types and calls of the
+// clients in three languages. All are made of openapi.json and quickstart.md, so that there is one text to keep true.
 package main
 
 import (
@@ -65,5 +65,10 @@ func render(folder string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{"docs.html": page.Bytes(), "docs.markdown": markdown.Bytes(), "asyncapi.json": events}, nil
+	files, err := o.clients()
+	if err != nil {
+		return nil, err
+	}
+	files["docs.html"], files["docs.markdown"], files["asyncapi.json"] = page.Bytes(), markdown.Bytes(), events
+	return files, nil
 }
