@@ -62,32 +62,28 @@ func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (er
 	return nil
 }
 
-// notifiedAnswer says when the setup of a notification's subject was asked about last, and whether it was settling.
+// notifiedAnswer says at which place the setup of a notification's subject was asked about last, and whether it was settling.
 type notifiedAnswer struct {
-	asked    time.Time
+	place    int64 // in Service.places
 	settling bool
 }
 
 // handleNotification asks the processor about the setup that a notification names, and stores what is new. One question serves all
-// notifications about that setup that came before it. A further attempt at a notification asks again.
+// notifications about that setup whose handling had begun before it, by no clock: that may be wrong, or another machine's. A further
+// attempt at a notification asks again.
 func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) error {
-	n := l.Job.Notification()
-	after := n.Received.Add(time.Millisecond) // stores cut off what is less: an answer of the same millisecond may be older
-	if l.Attempts > 0 {
-		after = s.now()
-	}
+	n, place := l.Job.Notification(), s.places.Add(1)
 	unlock, _, err := s.notifying.lock(ctx, l.Job.Name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	answer, known := s.notified.Get(l.Job.Name)
-	if !known || answer.asked.Before(after) {
-		// Once its millisecond is over, one answer is for every notification of it.
-		if err := sleep(ctx, min(after.Sub(s.cfg.Now()), time.Millisecond)); err != nil {
+	if !known || answer.place < place {
+		if err := sleep(ctx, time.Millisecond); err != nil { // in which others begin that came with it
 			return err
 		}
-		answer.asked = s.now()
+		answer.place = s.places.Add(1)
 		if answer.settling, err = s.refreshNotified(ctx, n); err == nil {
 			s.notified.Put(l.Job.Name, answer)
 		}

@@ -148,6 +148,7 @@ type Service struct {
 	zone        *time.Location                              // of due dates and agreement numbers
 	notified    *bounded.Map[string, notifiedAnswer]
 	notifying   locks                          // of the subjects of notifications
+	places      atomic.Int64                   // of the notifications that are handled, and of the questions that serve them
 	recent      *bounded.Map[string, struct{}] // orders that a create named
 	confirming  locks                          // at most one confirm of a checkout renders its agreement at a time
 	crmInfo     checkout.CRMInfo

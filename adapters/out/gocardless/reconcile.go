@@ -37,7 +37,7 @@ func (r *Receiver) Reconcile(ctx context.Context, cursor string) (next string, p
 		if after == "" {
 			now = r.Processor.client.theirTime() // which the answer says
 		}
-		// An event may be younger than the beginning of the reading: it is received now, and no answer from before is about it.
+		// An event may be younger than the beginning of the reading: it is received now.
 		given, err := toNotifications(page, r.now())
 		if err != nil {
 			return cursor, reconcileEvery, fmt.Errorf("read the events: %w", err)

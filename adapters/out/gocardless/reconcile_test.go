@@ -74,7 +74,7 @@ func TestReconcileThatFailsIsRepeatedFromTheSameCursor(t *testing.T) {
 	}
 }
 
-// An event may be made while the list is read. It is received once it was read: the service takes no answer from before for it.
+// An event may be made while the list is read. It is received once it was read.
 func TestReconcileReceivesAnEventOnceItWasRead(t *testing.T) {
 	b := newBench(t)
 	request := b.begin(t, "a")
