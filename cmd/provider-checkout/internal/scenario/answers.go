@@ -31,9 +31,10 @@ func (d *Director) around(r *http.Request, caller service.Caller, serve func() e
 	if err != nil {
 		return err
 	}
-	if refused, err := script.take(ctx, NextAnswer503, request); err != nil {
+	switch refused, err := script.take(ctx, request, NextAnswer503); {
+	case err != nil:
 		return err
-	} else if refused {
+	case refused.Scenario != "":
 		return checkout.Busy()
 	}
 	if err := serve(); err != nil {
@@ -44,8 +45,8 @@ func (d *Director) around(r *http.Request, caller service.Caller, serve func() e
 			return err
 		}
 	}
-	lost, err := script.take(ctx, NextAnswerLost, request)
-	if lost {
+	lost, err := script.take(ctx, request, NextAnswerLost)
+	if lost.Scenario != "" && err == nil {
 		panic(http.ErrAbortHandler) // the connection closes
 	}
 	return err

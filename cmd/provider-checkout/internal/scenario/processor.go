@@ -29,20 +29,6 @@ type processor struct {
 	now     func() time.Time
 }
 
-// checkingProcessor decorates a processor that knows who debits.
-type checkingProcessor struct {
-	*processor
-	ports.AccountChecker
-}
-
-func decorated(inner ports.Processor, s scripts, now func() time.Time) ports.Processor {
-	p := &processor{inner, s, now}
-	if checker, ok := inner.(ports.AccountChecker); ok {
-		return checkingProcessor{p, checker}
-	}
-	return p
-}
-
 type scriptedKey struct{}
 
 // scripted returns a context in which Begin is called by a scenario, and not by a payer.
@@ -51,7 +37,7 @@ func scripted(ctx context.Context) context.Context {
 }
 
 // Begin implements ports.Processor.
-func (p *processor) Begin(ctx context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
+func (p processor) Begin(ctx context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
 	if ctx.Value(scriptedKey{}) == nil {
 		return p.Processor.Begin(ctx, start)
 	}
@@ -63,7 +49,7 @@ func isScripted(q checkout.SetupQuery) bool {
 }
 
 // Observe implements ports.Processor.
-func (p *processor) Observe(ctx context.Context, q checkout.SetupQuery) (seen checkout.Observation, err error) {
+func (p processor) Observe(ctx context.Context, q checkout.SetupQuery) (seen checkout.Observation, err error) {
 	seen = checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 	if !isScripted(q) {
 		if seen, err = p.Processor.Observe(ctx, q); err != nil {
@@ -108,7 +94,7 @@ func (e entry) observed(o checkout.Observation, billingRequest string) checkout.
 }
 
 // Cancel implements ports.Processor.
-func (p *processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
+func (p processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
 	if !isScripted(q) {
 		if err := p.Processor.Cancel(ctx, q); err != nil {
 			return err
@@ -125,8 +111,16 @@ func (p *processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
 	return p.scripts.add(ctx, c, entry{Scenario: ended, Try: q.Setup.Try}, p.now())
 }
 
+// CheckAccount implements ports.AccountChecker.
+func (p processor) CheckAccount(ctx context.Context, a checkout.Account) (checkout.Creditor, error) {
+	if checker, ok := p.Processor.(ports.AccountChecker); ok {
+		return checker.CheckAccount(ctx, a)
+	}
+	return checkout.Creditor{}, nil
+}
+
 // Setback implements ports.SetbackFinder.
-func (p *processor) Setback(ctx context.Context, q checkout.SetupQuery) (checkout.Setback, error) {
+func (p processor) Setback(ctx context.Context, q checkout.SetupQuery) (checkout.Setback, error) {
 	if finder, ok := p.Processor.(ports.SetbackFinder); ok && !isScripted(q) {
 		return finder.Setback(ctx, q)
 	}
@@ -134,7 +128,7 @@ func (p *processor) Setback(ctx context.Context, q checkout.SetupQuery) (checkou
 }
 
 // EraseSetups implements ports.SetupEraser.
-func (p *processor) EraseSetups(ctx context.Context, keys []string) error {
+func (p processor) EraseSetups(ctx context.Context, keys []string) error {
 	if eraser, ok := p.Processor.(ports.SetupEraser); ok {
 		return eraser.EraseSetups(ctx, keys)
 	}

@@ -35,6 +35,14 @@ const (
 	MandateCancelled Scenario = "mandate_cancelled"
 	MandateExpired   Scenario = "mandate_expired"
 	MandateBlocked   Scenario = "mandate_blocked"
+	PDFFails         Scenario = "pdf_fails"
+	CRMRefuses       Scenario = "crm_refuses"
+	CRMAway          Scenario = "crm_away"
+	CRMBack          Scenario = "crm_back"
+	EventSlow        Scenario = "event_slow"
+	EventFails       Scenario = "event_fails"
+	EventTwice       Scenario = "event_twice"
+	EventLost        Scenario = "event_lost"
 	NextAnswer503    Scenario = "next_answer_503"
 	NextAnswerLost   Scenario = "next_answer_lost"
 )
@@ -42,7 +50,8 @@ const (
 // All returns every scenario, in the order of the manual.
 func All() []Scenario {
 	return []Scenario{SetupSucceeds, SetupFails, SetupAbandoned, MandateSubmitted, MandateActive, MandateFailed, MandateCancelled,
-		MandateExpired, MandateBlocked, NextAnswer503, NextAnswerLost}
+		MandateExpired, MandateBlocked, PDFFails, CRMRefuses, CRMAway, CRMBack, EventSlow, EventFails, EventTwice, EventLost, NextAnswer503,
+		NextAnswerLost}
 }
 
 // mandate returns the status of the mandate that a scenario leads to; MandateNone for any other scenario.
@@ -81,7 +90,8 @@ type Director struct {
 // Direct decorates the ports of a service that is to be made.
 func Direct(c *service.Config, records fakeprocessor.Records) *Director {
 	d := &Director{scripts: scripts{records}, keyring: c.Keyring, store: c.Store, now: c.Now, orders: bounded.New[string, string](4096)}
-	c.Processor = decorated(c.Processor, d.scripts, d.now)
+	c.Processor = processor{c.Processor, d.scripts, d.now}
+	c.Printer, c.CRM, c.Sender = printer{c.Printer, d.scripts}, crm{c.CRM, d.scripts}, sender{c.Sender, d.scripts}
 	return d
 }
 

@@ -1,9 +1,12 @@
 package scenario_test
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
@@ -150,5 +153,82 @@ func TestRefusals(t *testing.T) {
 	}
 	if got := w.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.billing_request_status") != "pending" {
 		t.Errorf("after the refusals: %s", got.Body)
+	}
+}
+
+func TestPrinterAndCRM(t *testing.T) {
+	w := newWorld(t, memory.New())
+	created := w.Create(t, "order-1")
+	w.play(t, created, "setup_succeeds")
+	w.play(t, created, "pdf_fails")
+	for _, s := range []string{"crm_away", "crm_refuses"} {
+		w.play(t, created, s)
+		if r := w.Confirm(t, created); r.Status != http.StatusServiceUnavailable || r.String("error.code") != "INTERNAL_ERROR" {
+			t.Fatalf("confirm with %s: %d %s, want 503", s, r.Status, r.Body)
+		}
+		if other := w.Create(t, "beside "+s); w.play(t, other, "setup_succeeds").Status == 200 && w.Confirm(t, other).Status != 200 {
+			t.Errorf("another checkout beside %s is not confirmed", s)
+		}
+	}
+	w.play(t, created, "crm_back")
+	w.Receiver.Forget()
+	if r := w.Confirm(t, created); r.Status != http.StatusOK || r.At("agreement.pdf_generated") != false || r.At("already_confirmed") != false {
+		t.Fatalf("confirm: %d %s, want it without a PDF", r.Status, r.Body)
+	}
+	if got := w.received(); !slices.Equal(got, []string{"checkout.confirmed 1"}) {
+		t.Errorf("received %q, want no agreement.generated", got)
+	}
+	if r := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, "o+crm_refuses")); r.Status != 500 {
+		t.Errorf("a create that the CRM refuses: %d %s, want 500", r.Status, r.Body)
+	}
+}
+
+// received returns the names of the events that arrived, with the numbers of their attempts.
+func (w *world) received() (all []string) {
+	for _, d := range w.Receiver.Deliveries() {
+		all = append(all, d.Header.Get("X-Service-Event")+" "+d.Header.Get("X-Service-Delivery-Attempt"))
+	}
+	return all
+}
+
+func TestEvents(t *testing.T) {
+	w := newWorld(t, memory.New())
+	for _, tt := range []struct {
+		scenario, status string
+		attempts         string
+		received         []string
+	}{
+		{"event_slow", "delivered", "1", []string{"checkout.cancelled 1"}},
+		{"event_fails", "failed", "3", nil},
+		{"event_twice", "delivered", "1", []string{"checkout.cancelled 1", "checkout.cancelled 1"}},
+		{"event_lost", "delivered", "1", nil},
+	} {
+		created := w.Create(t, tt.scenario)
+		w.play(t, created, tt.scenario)
+		w.Receiver.Forget()
+		if r := w.Post(t, "KOWHAI", created.CheckoutPath()+"/cancel", `{"reason": "test"}`); r.Status != http.StatusOK {
+			t.Fatalf("cancel: %d %s", r.Status, r.Body)
+		}
+		if got := w.received(); !slices.Equal(got, tt.received) {
+			t.Errorf("%s: received %q, want %q", tt.scenario, got, tt.received)
+		}
+		list := w.Get(t, "KOWHAI", "/v1/events?provider_order_id="+tt.scenario).At("events").([]any)
+		last := list[len(list)-1].(map[string]any)
+		if len(list) != 2 || last["status"] != tt.status || fmt.Sprint(last["attempts"]) != tt.attempts {
+			t.Errorf("%s: listed %v, want %s after %v attempts", tt.scenario, last, tt.status, tt.attempts)
+		}
+		if tt.status != "failed" {
+			continue
+		}
+		w.Receiver.Forget()
+		if r := w.Post(t, "KOWHAI", "/v1/events/"+last["event_id"].(string)+"/redeliver", ""); r.Status != http.StatusAccepted {
+			t.Fatalf("redeliver: %d %s", r.Status, r.Body)
+		}
+		for began := time.Now(); len(w.received()) == 0 && time.Since(began) < 5*time.Second; {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if got := w.received(); !slices.Equal(got, []string{"checkout.cancelled 1"}) {
+			t.Errorf("the failed event sent again: %q", got)
+		}
 	}
 }

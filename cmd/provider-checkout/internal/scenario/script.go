@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
@@ -92,15 +93,26 @@ func (s scripts) keep(ctx context.Context, name string, data []byte) (bool, erro
 	return string(kept) == string(data), nil
 }
 
-// take takes the first entry of a scenario that happens once, unless another has taken each; taker had taken it stays so.
-func (s script) take(ctx context.Context, scenario Scenario, taker string) (bool, error) {
+// latest returns the scenario of these that was written last, or "".
+func (s script) latest(of ...Scenario) (last Scenario) {
 	for _, e := range s.entries {
-		if e.Scenario != scenario {
+		if slices.Contains(of, e.Scenario) {
+			last = e.Scenario
+		}
+	}
+	return last
+}
+
+// take returns the first entry with one of these scenarios, each of which happens once, that nobody but the taker has taken; the zero
+// entry where there is no such entry. It is the taker's from then on.
+func (s script) take(ctx context.Context, taker string, of ...Scenario) (entry, error) {
+	for _, e := range s.entries {
+		if !slices.Contains(of, e.Scenario) {
 			continue
 		}
 		if taken, err := s.keep(ctx, e.name+"/taken", []byte(taker)); err != nil || taken {
-			return taken, err
+			return e, err
 		}
 	}
-	return false, nil
+	return entry{}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
@@ -26,13 +27,15 @@ type world struct {
 // newWorld runs a site on a store until the test ends.
 func newWorld(t *testing.T, store site.Store, changes ...func(*site.Config)) *world {
 	t.Helper()
-	w := &world{Sandbox: &sandbox.Sandbox{Store: store, Receiver: sandbox.NewReceiver(t), Keys: make(map[string]string)}}
+	w := &world{Sandbox: &sandbox.Sandbox{Store: store, Clock: &sandbox.Clock{}, Receiver: sandbox.NewReceiver(t), Keys: make(map[string]string)}}
 	w.config = site.Config{Store: store, Secrets: [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, AllowPrivate: true,
 		Service: service.Config{Environment: catalogue.Sandbox}, Log: slog.New(slog.DiscardHandler)}
 	for _, change := range changes {
 		change(&w.config)
 	}
-	w.Configure(t, sandbox.Providers)
+	w.config.Now = w.Clock.Now
+	w.Configure(t, strings.ReplaceAll(sandbox.Providers, `"webhook": {`, `"webhook": {"events": ["checkout.created", "checkout.confirmed",
+		"agreement.generated", "checkout.cancelled", "mandate.changed"], `))
 	w.serve(t)
 	for _, code := range []string{"KOWHAI", "TUI"} {
 		w.Keys[code] = w.IssueKey(t, code, catalogue.Sandbox)

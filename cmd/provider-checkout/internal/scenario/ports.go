@@ -1,0 +1,151 @@
+package scenario
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// slowFor is the time that the receiver of a slow event takes for each attempt.
+const slowFor = 1500 * time.Millisecond
+
+// errScripted is the error of a port whose script has it fail.
+var errScripted = errors.New("a scenario of the sandbox has it fail")
+
+// printer decorates a printer.
+type printer struct {
+	ports.Printer
+	scripts scripts
+}
+
+// Print implements ports.Printer.
+func (p printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
+	script, err := p.scripts.read(ctx, a.Provider.Code, a.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	if script.latest(PDFFails) != "" {
+		return nil, errScripted
+	}
+	return p.Printer.Print(ctx, a)
+}
+
+// Unprintable implements ports.Charset.
+func (p printer) Unprintable(text string) []rune {
+	if limited, ok := p.Printer.(ports.Charset); ok {
+		return limited.Unprintable(text)
+	}
+	return nil
+}
+
+// crm decorates a CRM. A CRM that answers within the commit is away, or refuses, when it is asked for an earlier agreement, which comes
+// before the commit; only an order's suffix has it refuse to open an enrolment.
+type crm struct {
+	ports.CRM
+	scripts scripts
+}
+
+// Open implements ports.CRM.
+func (c crm) Open(ctx context.Context, e checkout.Enrolment) (checkout.Records, error) {
+	if s, _ := suffixOf(e.OrderID); s == CRMRefuses {
+		return checkout.Records{}, &checkout.CRMRefusal{Code: "SCENARIO"}
+	}
+	return c.CRM.Open(ctx, e)
+}
+
+// Agreed implements ports.CRM.
+func (c crm) Agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agreed, error) {
+	if err := c.answers(ctx, k); err != nil {
+		return checkout.Agreed{}, err
+	}
+	return c.CRM.Agreed(ctx, k)
+}
+
+// Complete implements ports.CRM.
+func (c crm) Complete(ctx context.Context, done checkout.Completion) (checkout.Completed, error) {
+	if !c.Info().WithinCommit { // in which nothing may be read
+		if err := c.answers(ctx, done.EnrolmentKey); err != nil {
+			return checkout.Completed{}, err
+		}
+	}
+	return c.CRM.Complete(ctx, done)
+}
+
+// UpdateAuthority implements ports.CRM.
+func (c crm) UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) error {
+	if err := c.answers(ctx, u.EnrolmentKey); err != nil {
+		return err
+	}
+	return c.CRM.UpdateAuthority(ctx, u)
+}
+
+// End implements ports.CRM.
+func (c crm) End(ctx context.Context, e checkout.Ending) error {
+	if err := c.answers(ctx, e.EnrolmentKey); err != nil {
+		return err
+	}
+	return c.CRM.End(ctx, e)
+}
+
+// answers returns the error of a call about an enrolment for which the CRM is away or refuses. It is no failure of the CRM for any
+// other enrolment: ports.ErrBusy opens no circuit breaker.
+func (c crm) answers(ctx context.Context, k checkout.EnrolmentKey) error {
+	script, err := c.scripts.read(ctx, k.ProviderCode, k.OrderID)
+	if err != nil {
+		return err
+	}
+	switch script.latest(CRMAway, CRMRefuses, CRMBack) {
+	case CRMAway:
+		return fmt.Errorf("%w: %w", errScripted, ports.ErrBusy)
+	case CRMRefuses:
+		return &checkout.CRMRefusal{Code: "SCENARIO"}
+	}
+	return nil
+}
+
+// sender decorates a sender.
+type sender struct {
+	ports.Sender
+	scripts scripts
+}
+
+// Send implements ports.Sender.
+func (s sender) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
+	script, err := s.scripts.read(ctx, d.Event.ProviderCode, d.Event.OrderID)
+	if err != nil {
+		return checkout.Answer{}, fmt.Errorf("%w: %w", err, ports.ErrBusy)
+	}
+	happens, err := script.take(ctx, d.Event.ID, EventSlow, EventFails, EventTwice, EventLost)
+	if err != nil {
+		return checkout.Answer{}, fmt.Errorf("%w: %w", err, ports.ErrBusy)
+	}
+	switch happens.Scenario {
+	case EventSlow:
+		select {
+		case <-ctx.Done():
+			return checkout.Answer{}, ctx.Err()
+		case <-time.After(slowFor):
+		}
+	case EventFails: // each attempt of the contract once: what is sent again later arrives
+		fails, err := s.scripts.keep(ctx, fmt.Sprintf("%s/attempt%d", happens.name, attempt), []byte(rand.Text()))
+		if err != nil || fails {
+			return checkout.Answer{Status: http.StatusServiceUnavailable}, errors.Join(errScripted, err)
+		}
+	case EventTwice:
+		if answer, err := s.Sender.Send(ctx, to, d, attempt); err != nil {
+			return answer, err
+		}
+	case EventLost:
+		return checkout.Answer{Status: http.StatusOK, Body: "a scenario of the sandbox: it was not sent"}, nil
+	}
+	return s.Sender.Send(ctx, to, d, attempt)
+}
