@@ -186,6 +186,7 @@ func (s *Service) Refresh(ctx context.Context, id string) (c checkout.Checkout, 
 	if err != nil {
 		return c, s.fail(ctx, "refresh the setup of "+id, err)
 	}
+	s.polled.values.Delete(c.Setup.BillingRequestID) // the next poll must not go by an earlier answer
 	s.wakeScheduler()
 	return c, nil
 }

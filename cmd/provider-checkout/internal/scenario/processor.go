@@ -78,6 +78,10 @@ func (e entry) observed(o checkout.Observation, billingRequest string) checkout.
 		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
 			MandateID: "MD" + billingRequest, MandateSince: e.At, Authorisation: checkout.CustomerInProgress,
 			AccountHolder: holder, AccountMask: number.Mask(), CompletedAt: e.At}
+	case !fulfilled && e.Scenario == SetupReady:
+		o.BillingRequest = checkout.BillingReadyToFulfil
+	case !fulfilled && e.Scenario == SetupFulfilling:
+		o.BillingRequest = checkout.BillingFulfilling
 	case !fulfilled && (e.Scenario == SetupFails || e.Scenario == ended):
 		o.BillingRequest = checkout.BillingCancelled
 	case fulfilled && e.Scenario == ended:

@@ -29,6 +29,8 @@ const (
 	SetupSucceeds    Scenario = "setup_succeeds"
 	SetupFails       Scenario = "setup_fails"
 	SetupAbandoned   Scenario = "setup_abandoned"
+	SetupReady       Scenario = "setup_ready_to_fulfil"
+	SetupFulfilling  Scenario = "setup_fulfilling"
 	MandateSubmitted Scenario = "mandate_submitted"
 	MandateActive    Scenario = "mandate_active"
 	MandateFailed    Scenario = "mandate_failed"
@@ -49,8 +51,8 @@ const (
 
 // All returns every scenario, in the order of the manual.
 func All() []Scenario {
-	return []Scenario{SetupSucceeds, SetupFails, SetupAbandoned, MandateSubmitted, MandateActive, MandateFailed, MandateCancelled,
-		MandateExpired, MandateBlocked, PDFFails, CRMRefuses, CRMAway, CRMBack, EventSlow, EventFails, EventTwice, EventLost, NextAnswer503,
+	return []Scenario{SetupSucceeds, SetupFails, SetupAbandoned, SetupReady, SetupFulfilling, MandateSubmitted, MandateActive,
+		MandateFailed, MandateCancelled, MandateExpired, MandateBlocked, PDFFails, CRMRefuses, CRMAway, CRMBack, EventSlow, EventFails, EventTwice, EventLost, NextAnswer503,
 		NextAnswerLost}
 }
 

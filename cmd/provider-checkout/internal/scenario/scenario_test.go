@@ -13,8 +13,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-func TestSetupAndMandate(t *testing.T) {
-	w := newWorld(t, memory.New())
+func TestSetupAndMandate(t *testing.T) { everywhere(t, testSetupAndMandate) }
+
+func testSetupAndMandate(t *testing.T, w *world) {
 	for _, tt := range []struct {
 		name      string
 		scenarios []string
@@ -30,6 +31,8 @@ func TestSetupAndMandate(t *testing.T) {
 		{"the setup fails, and another try succeeds", []string{"setup_fails", "setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
 		{"the payer leaves the setup", []string{"setup_abandoned"}, false, "pending", nil, 409},
 		{"the payer leaves, and comes back", []string{"setup_abandoned", "setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
+		{"the processor makes the mandate", []string{"setup_ready_to_fulfil", "setup_fulfilling"}, false, "fulfilling", nil, 409},
+		{"the processor has made the mandate", []string{"setup_fulfilling", "setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
 		{"the mandate is submitted", []string{"mandate_submitted"}, true, "fulfilled", "submitted", 200},
 		{"the mandate becomes active", []string{"setup_succeeds", "mandate_active"}, true, "fulfilled", "active", 200},
 		{"the mandate fails", []string{"mandate_failed"}, false, "fulfilled", "failed", 409},
@@ -56,8 +59,9 @@ func TestSetupAndMandate(t *testing.T) {
 	}
 }
 
-func TestMandateAfterTheConfirm(t *testing.T) {
-	w := newWorld(t, memory.New())
+func TestMandateAfterTheConfirm(t *testing.T) { everywhere(t, testMandateAfterTheConfirm) }
+
+func testMandateAfterTheConfirm(t *testing.T, w *world) {
 	created := w.Create(t, "order-1")
 	w.play(t, created, "setup_succeeds")
 	if r := w.Confirm(t, created); r.Status != http.StatusOK {
@@ -90,8 +94,9 @@ func TestMandateOfARealSetup(t *testing.T) {
 	}
 }
 
-func TestNextAnswer(t *testing.T) {
-	w := newWorld(t, memory.New())
+func TestNextAnswer(t *testing.T) { everywhere(t, testNextAnswer) }
+
+func testNextAnswer(t *testing.T, w *world) {
 	created := w.Create(t, "order-1")
 	w.play(t, created, "setup_succeeds")
 	w.play(t, created, "next_answer_503")
@@ -116,8 +121,9 @@ func TestNextAnswer(t *testing.T) {
 	w.Replay(t, "o+next_answer_lost")
 }
 
-func TestSuffixOfTheOrder(t *testing.T) {
-	w := newWorld(t, memory.New())
+func TestSuffixOfTheOrder(t *testing.T) { everywhere(t, testSuffixOfTheOrder) }
+
+func testSuffixOfTheOrder(t *testing.T, w *world) {
 	for suffix, mandate := range map[string]any{"setup_succeeds": "pending_submission", "setup_fails": nil, "mandate_active": "active", "unknown": nil} {
 		created := w.Create(t, "order+"+suffix)
 		if got := w.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.mandate_status") != mandate {
@@ -156,8 +162,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestPrinterAndCRM(t *testing.T) {
-	w := newWorld(t, memory.New())
+func TestPrinterAndCRM(t *testing.T) { everywhere(t, testPrinterAndCRM) }
+
+func testPrinterAndCRM(t *testing.T, w *world) {
 	created := w.Create(t, "order-1")
 	w.play(t, created, "setup_succeeds")
 	w.play(t, created, "pdf_fails")
@@ -191,8 +198,9 @@ func (w *world) received() (all []string) {
 	return all
 }
 
-func TestEvents(t *testing.T) {
-	w := newWorld(t, memory.New())
+func TestEvents(t *testing.T) { everywhere(t, testEvents) }
+
+func testEvents(t *testing.T, w *world) {
 	for _, tt := range []struct {
 		scenario, status string
 		attempts         string

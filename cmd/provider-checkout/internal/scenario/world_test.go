@@ -3,14 +3,25 @@ package scenario_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -24,16 +35,86 @@ type world struct {
 	config site.Config
 }
 
-// newWorld runs a site on a store until the test ends.
+// everywhere runs a test over each store, processor and CRM: the last two kinds at the full level.
+func everywhere(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Parallel()
+	kinds := []struct {
+		name  string
+		world func(t *testing.T) *world
+	}{
+		{"memory", func(t *testing.T) *world { return newWorld(t, memory.New()) }},
+		{"sqlite, GoCardless and Salesforce", func(t *testing.T) *world {
+			return newWorld(t, inSQLite(t, "salesforce"), overGoCardless(t), overSalesforce(t))
+		}},
+		{"postgres", func(t *testing.T) *world { return newWorld(t, inPostgres(t)) }},
+		{"sqlite", func(t *testing.T) *world { return newWorld(t, inSQLite(t, "")) }},
+	}
+	for _, kind := range kinds[:testlevel.Of(2, 4)] {
+		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, kind.world(t))
+		})
+	}
+}
+
+func inSQLite(t *testing.T, crm string) site.Store {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
+		sqlite.Options{Environment: catalogue.Sandbox, CRM: crm, Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func inPostgres(t *testing.T) site.Store {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), postgrestest.URL(t), postgres.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func overGoCardless(t *testing.T) func(*site.Config) {
+	t.Helper()
+	bank := gocardlesstest.New(gocardlesstest.Options{Token: sandbox.Token, WebhookSecret: sandbox.WebhookSecret, RateLimit: -1})
+	server := httptest.NewServer(bank)
+	t.Cleanup(func() { bank.Close(); server.Close() })
+	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: sandbox.Token, URL: server.URL,
+		RequestsPerMinute: 600_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *site.Config) {
+		c.GoCardless = &site.GoCardless{Processor: processor, WebhookSecrets: [][]byte{[]byte(sandbox.WebhookSecret)}}
+	}
+}
+
+func overSalesforce(t *testing.T) func(*site.Config) {
+	t.Helper()
+	org := salesforcetest.New(salesforcetest.Options{ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret, Sandbox: true})
+	server := httptest.NewServer(org)
+	t.Cleanup(func() { org.Close(); server.Close() })
+	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: server.URL, ClientID: sandbox.ClientID,
+		ClientSecret: sandbox.ClientSecret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *site.Config) { c.Service.CRM = crm }
+}
+
+// newWorld runs a site on a store until the test ends. Both providers list every event.
 func newWorld(t *testing.T, store site.Store, changes ...func(*site.Config)) *world {
 	t.Helper()
 	w := &world{Sandbox: &sandbox.Sandbox{Store: store, Clock: &sandbox.Clock{}, Receiver: sandbox.NewReceiver(t), Keys: make(map[string]string)}}
 	w.config = site.Config{Store: store, Secrets: [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, AllowPrivate: true,
-		Service: service.Config{Environment: catalogue.Sandbox}, Log: slog.New(slog.DiscardHandler)}
+		Service: service.Config{Environment: catalogue.Sandbox}, Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now}
 	for _, change := range changes {
 		change(&w.config)
 	}
-	w.config.Now = w.Clock.Now
 	w.Configure(t, strings.ReplaceAll(sandbox.Providers, `"webhook": {`, `"webhook": {"events": ["checkout.created", "checkout.confirmed",
 		"agreement.generated", "checkout.cancelled", "mandate.changed"], `))
 	w.serve(t)
