@@ -12,6 +12,14 @@ func commands() []cli.Command {
 				"to an agreement; then keys and curl lines for the same flow, and every event that its own receiver\n" +
 				"verified.\n" +
 				"With --walk it walks that flow itself over HTTP, and exits 0 only if every step succeeds."},
+		{Name: "listen", Setup: command(followEvents),
+			About: "Print a provider's events as they come, and forward them to a receiver on this machine",
+			More: "For a provider's developer: no tunnel, and no change of the destination on record. Prints a line for each event: its time,\n" +
+				"name, order, checkout and id, and the receiver's status and how long it took. Each is sent once it is verified, with the\n" +
+				"headers of a real delivery, under the secret of " + signingVariable + ", or one that it makes and prints.\n" +
+				"It begins with the events from now on, or with those of --since; with --state it goes on where it stopped. A receiver that\n" +
+				"nobody listens at is waited for. An event that is refused is sent again later, and the later events of its checkout wait\n" +
+				"for it, and no others. " + keyHelp},
 		{Name: "serve", Setup: command(serve),
 			About: "Serve the API and the setup pages",
 			More:  configHelp + "\n\n" + secretHelp + "\n\n" + evidenceHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + mailHelp + "\n\n" + opsHelp + "\n\n" + deskHelp},

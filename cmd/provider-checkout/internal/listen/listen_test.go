@@ -1,0 +1,336 @@
+package listen
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// world is a service and a receiver without a network.
+type world struct {
+	list     []Entry
+	faults   []fault        // of the service, for its next answers
+	refuses  map[string]int // how many more attempts at an event are refused, by its id
+	downTill time.Time      // nobody listens at the receiver's address until then
+
+	environment string // of the service; "" is sandbox
+
+	got, printed, said []string // ids, and lines
+	keys               []string
+	asked              []time.Time
+	headers            []http.Header
+}
+
+type fault struct {
+	status     int
+	retryAfter string
+}
+
+const base, hook, secret = "http://sandbox.test", "http://localhost:3000/hook", "whsec_test"
+
+// newWorld returns a world with events of checkouts, in their order: "aab" has two of a and one of b.
+func newWorld(checkouts string) *world {
+	w := &world{refuses: map[string]int{}}
+	for i, c := range checkouts {
+		at := time.Now().Add(time.Duration(i) * time.Millisecond)
+		e := events.Created(events.Origin{RequestID: fmt.Sprint("req_", i), Environment: "sandbox", CreatedAt: at},
+			events.Subject{ProviderCode: "KOWHAI", OrderID: "ENROL-" + string(c), CheckoutID: string(c)}, "", "")
+		w.list = append(w.list, Entry{Cursor: checkout.CursorAt(at), Event: e})
+	}
+	return w
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// serve is the service.
+func (w *world) serve(r *http.Request) (*http.Response, error) {
+	answer := httptest.NewRecorder()
+	answer.Header().Set("Content-Type", "application/json")
+	w.asked, w.keys = append(w.asked, time.Now()), append(w.keys, r.Header.Get("Authorization"))
+	if len(w.faults) > 0 {
+		f := w.faults[0]
+		w.faults = w.faults[1:]
+		answer.Header().Set("Retry-After", f.retryAfter)
+		answer.WriteHeader(f.status)
+		fmt.Fprint(answer, `{"error": {"code": "FAULT"}}`)
+		return answer.Result(), nil
+	}
+	if r.URL.Path == "/v1/environment" {
+		answer.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
+		fmt.Fprintf(answer, `{"environment": %q}`, cmp.Or(w.environment, "sandbox"))
+		return answer.Result(), nil
+	}
+	after, _ := checkout.ParseCursor(r.URL.Query().Get("after"))
+	page := []map[string]any{}
+	next := after
+	for _, e := range w.list {
+		if e.Cursor > after && len(page) < 3 {
+			page, next = append(page, map[string]any{"cursor": e.Cursor.String(), "body": string(e.Event.Body)}), e.Cursor
+		}
+	}
+	err := json.NewEncoder(answer).Encode(map[string]any{"success": true, "events": page, "next": next.String()})
+	return answer.Result(), err
+}
+
+// receive is the receiver.
+func (w *world) receive(r *http.Request) (*http.Response, error) {
+	if time.Now().Before(w.downTill) {
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	}
+	body, err := io.ReadAll(r.Body)
+	answer := httptest.NewRecorder()
+	id := r.Header.Get(events.HeaderEventID)
+	if events.Verify(secret, r.Header.Get(events.HeaderSignature), body, time.Now(), time.Minute) != nil || !bytes.Contains(body, []byte(id)) {
+		w.said = append(w.said, "FORGED")
+	}
+	w.headers = append(w.headers, r.Header)
+	if w.refuses[id]--; w.refuses[id] >= 0 {
+		answer.WriteHeader(http.StatusInternalServerError)
+		return answer.Result(), nil
+	}
+	w.got = append(w.got, id)
+	answer.WriteHeader(http.StatusNoContent)
+	return answer.Result(), err
+}
+
+// config returns the configuration of a listener from the beginning.
+func (w *world) config() Config {
+	return Config{BaseURL: base, Key: func() (string, error) { return "pck", nil }, ForwardTo: hook, Secret: secret, Since: time.Unix(1, 0),
+		Wants: func(events.Name) bool { return true },
+		Taken: func(e events.Event, _ Answer) error { w.printed = append(w.printed, e.ID); return nil },
+		Say:   func(line string) { w.said = append(w.said, line) }}
+}
+
+// listens runs a listener for a time.
+func (w *world) listens(t testing.TB, cfg Config, d time.Duration) error {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	l, began, err := open(cfg)
+	if err != nil {
+		return err
+	}
+	l.source.api.HTTP.Transport = transport(w.serve)
+	if l.receiver != nil {
+		l.receiver.transport = transport(w.receive)
+	}
+	if err = l.run(ctx, began); ctx.Err() != nil && err == ctx.Err() {
+		err = nil
+	}
+	return err
+}
+
+// ids returns the ids of the events of a checkout, or of all for "".
+func (w *world) ids(checkout string) (ids []string) {
+	for _, e := range w.list {
+		if checkout == "" || e.Event.CheckoutID == checkout {
+			ids = append(ids, e.Event.ID)
+		}
+	}
+	return ids
+}
+
+// life is the time of a listener until it is ended.
+type life struct {
+	down, lasts time.Duration // of the receiver, and of the listener
+	faults      []fault
+}
+
+// Whatever the receiver refuses, whenever nobody listens, and whenever the listener is ended and started again: the receiver takes
+// each event once, and the events of a checkout in their order.
+func TestEachEventIsTakenOnceAndInOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		checkouts := rapid.StringOfN(rapid.RuneFrom([]rune("abc")), 0, 12, -1).Draw(rt, "checkouts")
+		refusals := rapid.SliceOfN(rapid.SampledFrom([]int{0, 0, 0, 1, 3, 5, 10}), 12, 12).Draw(rt, "refusals")
+		lives := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) life {
+			return life{time.Duration(rapid.IntRange(0, 20).Draw(rt, "down")) * time.Second,
+				time.Duration(rapid.IntRange(0, 9000).Draw(rt, "lasts")) * time.Millisecond,
+				rapid.SliceOfN(rapid.SampledFrom([]fault{{503, "2"}, {429, "1"}, {401, ""}}), 0, 2).Draw(rt, "faults")}
+		}), 0, 4).Draw(rt, "lives")
+		var w *world
+		var fault error
+		synctest.Test(t, func(t *testing.T) {
+			w = newWorld(checkouts)
+			for i, id := range w.ids("") {
+				w.refuses[id] = refusals[i]
+			}
+			cfg := w.config()
+			cfg.State = filepath.Join(t.TempDir(), "state")
+			for _, l := range append(lives, life{lasts: 10 * time.Minute}) {
+				w.downTill, w.faults = time.Now().Add(l.down), l.faults
+				fault = errors.Join(fault, w.listens(t, cfg, l.lasts))
+			}
+		})
+		if fault != nil {
+			rt.Fatal(fault)
+		}
+		for _, c := range []string{"a", "b", "c"} {
+			of := w.ids(c)
+			got := slices.DeleteFunc(slices.Clone(w.got), func(id string) bool { return !slices.Contains(of, id) })
+			if !slices.Equal(got, of) {
+				rt.Fatalf("of checkout %s the receiver took\n%q, want\n%q\n%q", c, got, of, w.said)
+			}
+		}
+		if !slices.Equal(w.got, w.printed) || slices.Contains(w.said, "FORGED") {
+			rt.Fatalf("printed is\n%q, want\n%q\n%q", w.printed, w.got, w.said)
+		}
+	})
+}
+
+func TestARefusedCheckoutHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("aabab")
+		all := w.ids("")
+		w.refuses[all[0]] = 1 << 30
+		if err := w.listens(t, w.config(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if want := w.ids("b"); !slices.Equal(w.got, want) {
+			t.Errorf("taken %q, want those of b, %q", w.got, want)
+		}
+		if n := len(w.headers); n < 3*60 || n > 3*70 { // a run a minute
+			t.Errorf("%d attempts in an hour", n)
+		}
+	})
+}
+
+func TestMoreThanAHundredEventsDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(strings.Repeat("a", 2*maxWaiting))
+		w.refuses[w.ids("")[0]] = 7
+		if err := w.listens(t, w.config(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(w.got, w.ids("")) {
+			t.Errorf("taken are %d of %d", len(w.got), len(w.list))
+		}
+	})
+}
+
+func TestAttemptsAreThoseOfTheService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("a")
+		e := w.list[0].Event
+		w.refuses[e.ID] = 2
+		if err := w.listens(t, w.config(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		run := events.NewDelivery(e, secret, w.asked[0])
+		if len(w.headers) != events.MaxAttempts {
+			t.Fatalf("%d attempts", len(w.headers))
+		}
+		for i, got := range w.headers {
+			for name, value := range run.Header(i + 1) {
+				if got.Get(name) != value {
+					t.Errorf("attempt %d: %s is %q, want %q", i+1, name, got.Get(name), value)
+				}
+			}
+		}
+	})
+}
+
+// The service is asked again when it says, and what is wrong is said once.
+func TestAFailureOfTheServiceIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("a")
+		w.faults = []fault{{503, "60"}, {503, "60"}, {429, "7"}, {401, ""}, {200, ""}}[:4]
+		key := "old"
+		cfg := w.config()
+		cfg.Key = func() (string, error) { return key, nil }
+		cfg.Say = func(line string) { w.said, key = append(w.said, line), "new" }
+		if err := w.listens(t, cfg, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		var waits []time.Duration
+		for i := range 4 {
+			waits = append(waits, w.asked[i+1].Sub(w.asked[i]))
+		}
+		if want := []time.Duration{60 * time.Second, 60 * time.Second, 7 * time.Second, 8 * time.Second}; !slices.Equal(waits, want) {
+			t.Errorf("waited %v, want %v", waits, want)
+		}
+		if len(w.said) != 3 || len(w.got) != 1 || w.keys[0] != "Bearer old" || w.keys[4] != "Bearer new" {
+			t.Errorf("said %q, got %q with the keys %q", w.said, w.got, w.keys)
+		}
+	})
+}
+
+func TestAWrongQuestionEndsTheListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, change := range map[string]func(*world, *Config){
+			"no such service":   func(w *world, _ *Config) { w.faults = []fault{{404, ""}} },
+			"production":        func(w *world, _ *Config) { w.environment = "production" },
+			"an altered event":  func(w *world, _ *Config) { w.list[0].Event.Body = []byte("{}") },
+			"another's place":   func(_ *world, c *Config) { c.State = kept(t, `{"base_url": "http://other.test"}`) },
+			"no cursor":         func(_ *world, c *Config) { c.State = kept(t, `{"base_url": "`+base+`", "next": "x"}`) },
+			"a state of others": func(_ *world, c *Config) { c.State = kept(t, `PK`) },
+			"an altered state": func(_ *world, c *Config) {
+				c.State = kept(t, `{"base_url": "`+base+`", "next": "1", "waiting": [{"cursor": "1", "body": "{}"}]}`)
+			},
+		} {
+			w := newWorld("a")
+			cfg := w.config()
+			change(w, &cfg)
+			if err := w.listens(t, cfg, time.Hour); err == nil || len(w.got) > 0 {
+				t.Errorf("%s: got %q, %v; want an error", name, w.got, err)
+			}
+		}
+	})
+}
+
+// kept returns a file with a text.
+func kept(t *testing.T, text string) string {
+	file := filepath.Join(t.TempDir(), "state")
+	if err := privatefile.Replace(file, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestWithoutSinceOnlyNewEventsAreTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("aaaaa") // of which some are of this second, or ahead of the clock
+		cfg := w.config()
+		cfg.Since = time.Time{}
+		time.AfterFunc(10*time.Second, func() { w.list = append(w.list, newWorld("b").list...) })
+		if err := w.listens(t, cfg, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(w.got, w.ids("b")) {
+			t.Errorf("taken %q, want %q", w.got, w.ids("b"))
+		}
+	})
+}
+
+func TestOnlyThisMachineIsForwardedTo(t *testing.T) {
+	e := newWorld("a").list[0].Event
+	for url, here := range map[string]bool{"http://127.0.0.1:1/": true, "http://[::1]:1/": true, "http://192.0.2.1:1/": false, "http://0.0.0.0:1/": false} {
+		a := newReceiver(url, secret).deliver(t.Context(), e)
+		if is := strings.Contains(fmt.Sprint(a.Err), ErrElsewhere.Error()); is == here || !a.Down {
+			t.Errorf("%s: %+v", url, a)
+		}
+	}
+}
+
+func TestMain(m *testing.M) { testlevel.Main(m, 25) }

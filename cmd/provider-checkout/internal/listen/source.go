@@ -1,0 +1,129 @@
+package listen
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+// source is the service, as the listener asks it.
+type source struct {
+	api    *apiclient.Client // with one key, of the provider ""
+	key    func() (string, error)
+	say    func(string)
+	failed string // the failure that was said last; "" after an answer
+}
+
+// The pauses after a failure of the service that says nothing about it.
+const (
+	firstPause = time.Second
+	lastPause  = time.Minute
+)
+
+// get asks for a path until it is answered, and says once why it waits. The error is that of ctx, or of a question that is wrong.
+func (s *source) get(ctx context.Context, path string) (apiclient.Response, error) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		key, err := s.key() // which may be a new one
+		if err != nil {
+			return apiclient.Response{}, err
+		}
+		s.api.Keys = map[string]string{"": key}
+		r, err := s.api.Call(ctx, "", http.MethodGet, path, "")
+		failure := r.StatusLine() + " " + r.String("error.code")
+		switch {
+		case ctx.Err() != nil:
+			return r, ctx.Err()
+		case err != nil:
+			failure = err.Error()
+		case r.Status == http.StatusOK && r.JSON != nil:
+			s.failed = ""
+			return r, nil
+		case !passes(r.Status):
+			return r, fmt.Errorf("%s answers %s: is it a Provider Checkout? %s", s.api.Base, failure, r.String("error.message"))
+		}
+		wait := cmp.Or(retryAfter(r), pause)
+		if failure != s.failed {
+			s.failed = failure
+			s.say(fmt.Sprintf("%s: %s; asks again, next in %v", s.api.Base, failure, wait))
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return r, err
+		}
+	}
+}
+
+// passes reports whether an answer may be another one later: a key may be replaced, and a provider enabled.
+func passes(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusTooManyRequests || status >= 500
+}
+
+// retryAfter returns how long an answer says to wait; 0 if it does not.
+func retryAfter(r apiclient.Response) time.Duration {
+	seconds, _ := strconv.Atoi(r.Header.Get("Retry-After"))
+	return time.Duration(max(0, seconds)) * time.Second
+}
+
+// sleep waits, and returns the error of ctx if that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// now returns the service's time, to the second, and an error if the service is not a sandbox.
+func (s *source) now(ctx context.Context) (time.Time, error) {
+	r, err := s.get(ctx, apiclient.EnvironmentPath)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if environment := r.String("environment"); environment != "sandbox" {
+		return time.Time{}, fmt.Errorf("%s is no sandbox: its environment is %q", s.api.Base, environment)
+	}
+	at, err := http.ParseTime(r.Header.Get("Date"))
+	if err != nil {
+		at = time.Now()
+	}
+	return at, nil
+}
+
+// page returns the events behind a cursor, 100 at most, and the cursor to go on from.
+func (s *source) page(ctx context.Context, after checkout.Cursor) (entries []Entry, next checkout.Cursor, err error) {
+	r, err := s.get(ctx, "/v1/events?after="+after.String())
+	if err != nil {
+		return nil, after, err
+	}
+	if entries, next, err = parsePage(r.Body); err != nil {
+		err = fmt.Errorf("the list of events: %w", err)
+	}
+	return entries, next, err
+}
+
+// search returns the first event behind a cursor that matches, or else the end of the list, which has no event behind it.
+func (s *source) search(ctx context.Context, after checkout.Cursor, matches func(events.Event) bool) (Entry, checkout.Cursor, error) {
+	for {
+		page, next, err := s.page(ctx, after)
+		if err != nil || len(page) == 0 {
+			return Entry{}, after, err
+		}
+		if i := slices.IndexFunc(page, func(e Entry) bool { return matches(e.Event) }); i >= 0 {
+			return page[i], page[i].Cursor, nil
+		}
+		after = next
+	}
+}
+
+// before returns the cursor behind which the events of a time are.
+func before(t time.Time) checkout.Cursor { return max(1, checkout.CursorAt(t)) - 1 }
