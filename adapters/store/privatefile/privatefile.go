@@ -68,6 +68,14 @@ func (f *File) Close() error {
 
 // Publish gives the file its name and returns when both are on the disk. The error is fs.ErrExist if the name is taken.
 func (f *File) Publish(name string) error {
+	if err := f.give(name); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(name))
+}
+
+// give gives the file its name, which is not on the disk yet.
+func (f *File) give(name string) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
@@ -81,10 +89,8 @@ func (f *File) Publish(name string) error {
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s: %w", name, fs.ErrExist)
-	} else if err != nil {
-		return err
 	}
-	return syncFolder(filepath.Dir(name))
+	return err
 }
 
 // link gives the file a further name.
@@ -96,14 +102,16 @@ func (f *File) link(name string) error {
 }
 
 // Write writes a file. The error is fs.ErrExist if there is one.
-func Write(name string, data []byte) error {
+func Write(name string, data []byte) error { return write(name, data, (*File).Publish) }
+
+func write(name string, data []byte, publish func(*File, string) error) error {
 	f, err := New(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
 	if err == nil {
-		err = f.Publish(name)
+		err = publish(f, name)
 	}
 	return errors.Join(err, f.Close())
 }
@@ -119,7 +127,7 @@ func Replace(name string, data []byte) error {
 	}
 	removeAbandoned(filepath.Dir(name))
 	temporary := filepath.Join(filepath.Dir(name), "."+rand.Text()+suffix)
-	if err = Write(temporary, data); err == nil {
+	if err = write(temporary, data, (*File).give); err == nil {
 		if err = os.Rename(temporary, name); err != nil {
 			_ = os.Remove(temporary)
 		}
