@@ -219,6 +219,14 @@ func commands() []cli.Command {
 			More: "Everything is in memory. Prints how to sign in to it. Its objects, and the paths that move its clock,\n" +
 				"arm faults and show what was written, are in the documentation of the package\n" +
 				"adapters/sim/salesforcetest."},
+		{Name: "conformance", Setup: command(conform),
+			About: "Test a deployment against the contract, over HTTP and with a provider's key",
+			More: "Prints a line for each sentence of the contract: ok, FAIL with what was wanted, the request and the answer, or skip with\n" +
+				"the reason. Keys and setup tokens are masked. Exits 0 if no check fails, and 1 if any does. The key comes from\n" +
+				keyVariable + ", or the file of --key-file.\n\n" +
+				"It makes some dozens of checkouts, whose order ids begin with conformance-, and the sandbox's scenarios play the payer of one.\n" +
+				"Where a deployment has no scenarios, what needs a payer is skipped. In production nothing is sent that\n" +
+				"could leave anything behind."},
 		{Name: "version", Setup: command(version),
 			About: "Print the version, the commit and the version of Go"},
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -70,10 +71,18 @@ func ParseObject(text []byte) (Object, error) {
 	return o, nil
 }
 
-// At returns the value at a dotted path, or nil.
+// At returns the value at a dotted path, or nil. A number in the path is an index of a list.
 func (o Object) At(path string) any {
 	var value any = map[string]any(o)
 	for name := range strings.SplitSeq(path, ".") {
+		if list, is := value.([]any); is {
+			n, err := strconv.Atoi(name)
+			if err != nil || n < 0 || n >= len(list) {
+				return nil
+			}
+			value = list[n]
+			continue
+		}
 		object, _ := value.(map[string]any)
 		value = object[name]
 	}

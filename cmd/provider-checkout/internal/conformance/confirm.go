@@ -1,0 +1,158 @@
+package conformance
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+)
+
+// ofConfirm checks confirms that are refused, and the payer's setup (sections 2.4 and 3).
+func ofConfirm() []Check {
+	return []Check{
+		{"7", "409 DIRECT_DEBIT_SETUP_INCOMPLETE: confirm before setup_complete is true.", checkout, func(t *trial) {
+			t.confirm(t.first, t.first.confirmBody()).refused(http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
+			t.get(t.first.CheckoutPath()).has("checkout.status", open)
+		}},
+		{"7", "409 CONFLICT: confirm identifiers do not match the stored checkout.", checkout, func(t *trial) {
+			for _, field := range identifiers {
+				t.confirm(t.first, t.first.confirmBody().with(field, `"conformance"`)).refused(http.StatusConflict, "CONFLICT")
+			}
+		}},
+		{"2.4", "deposit_confirmed and the three declarations must be true.", checkout, func(t *trial) {
+			for _, field := range declarations {
+				t.refusesConfirm(field, "false", "", `"true"`, "1")
+			}
+		}},
+		{"2.4", "Confirm's identifiers, payment_method and first_payment_date are required.", checkout, func(t *trial) {
+			for _, field := range append(identifiers, "payment.payment_method", "payment.first_payment_date") {
+				t.refusesConfirm(field, "")
+			}
+			t.refusesConfirm("payment.payment_method", `"cash"`)
+		}},
+		{"3", "Payer completes hosted bank setup: GET shows setup_complete true; checkout status is still direct_debit_setup_required.", checkout, setsUp},
+	}
+}
+
+// refusesConfirm wants confirms refused for each wrong value of a field.
+func (t *trial) refusesConfirm(field string, wrong ...string) {
+	for _, value := range wrong {
+		t.confirm(t.first, t.first.confirmBody().with(field, value)).refused(http.StatusBadRequest, "VALIDATION_ERROR", field)
+	}
+}
+
+const (
+	noScenarios = "it needs a payer, and this deployment has no scenarios (/sandbox/v1) to play one"
+	pollEvery   = 100 * time.Millisecond
+)
+
+// setsUp has a payer set up a checkout, and polls it.
+func setsUp(t *trial) {
+	created := t.create(t.createBody(t.order())).is(http.StatusCreated)
+	if created.Status != http.StatusCreated {
+		return
+	}
+	played := t.post("/sandbox/v1/checkouts/"+created.String("checkout.checkout_id")+"/scenarios", `{"scenario": "setup_succeeds"}`)
+	if played.Status == http.StatusNotFound && played.String("error.code") != "CHECKOUT_NOT_FOUND" {
+		t.noPayer = noScenarios
+		t.skip(noScenarios)
+		return
+	}
+	played.is(http.StatusOK)
+	a := t.get(created.CheckoutPath())
+	for end := time.Now().Add(t.Patience); !a.SetupComplete() && time.Now().Before(end) && t.wait(pollEvery); {
+		a = t.get(created.CheckoutPath())
+	}
+	if a.SetupComplete() {
+		t.ready = created
+	}
+	a.has("direct_debit.setup_complete", true).has("checkout.status", open).has("direct_debit.billing_request_status", "fulfilled").hasMandate()
+	a.want(a.At("direct_debit.authorised") == (a.String("direct_debit.authorisation_status") == "Authorised"), "authorised false while not Authorised")
+}
+
+// hasMandate wants the status of a mandate with which a confirm is taken.
+func (a answer) hasMandate() {
+	a.want(slices.Contains([]string{"pending_submission", "submitted", "active"}, a.String("direct_debit.mandate_status")),
+		"direct_debit.mandate_status is pending_submission, submitted or active")
+}
+
+// ofAgreement checks a confirm and its repeats (section 2.5).
+func ofAgreement() []Check {
+	return []Check{
+		{"3", "POST confirm, setup_complete true, identifiers match, all declarations true: confirmed; enrolment.status = complete.", setup, func(t *trial) {
+			a := t.confirm(t.ready, t.ready.confirmBody()).is(http.StatusOK)
+			if a.Status == http.StatusOK {
+				t.confirmed = a
+			}
+			a.has("success", true).has("checkout.status", "confirmed").has("checkout.id", t.ready.String("checkout.checkout_id"))
+			a.has("enrolment.status", "complete").has("direct_debit.setup_complete", true).has("already_confirmed", false).hasMandate()
+			a.texts("agreement.id", "agreement.number")
+			a.flags("agreement.pdf_generated")
+		}},
+		{"4", "When already confirmed, return 200 with already_confirmed true and the existing agreement references.", agreement, func(t *trial) {
+			a := t.confirm(t.ready, t.ready.confirmBody()).is(http.StatusOK).has("already_confirmed", true)
+			for _, path := range []string{"checkout.status", "checkout.id", "enrolment.status", "agreement.id", "agreement.number", "agreement.pdf_generated"} {
+				a.has(path, t.confirmed.String(path))
+			}
+		}},
+		{"3", "A confirmed checkout stays confirmed: GET answers it, and a replay of its create creates nothing.", agreement, func(t *trial) {
+			t.get(t.ready.CheckoutPath()).has("checkout.status", "confirmed")
+			a := t.create(t.createBody(t.ready.order())).is(http.StatusOK).has("idempotent_replay", true)
+			a.has("checkout.checkout_id", t.ready.String("checkout.checkout_id")).has("checkout.status", "confirmed")
+			t.counts(t.ready.order(), 1)
+		}},
+		{docs, "agreement.receipt is a signed receipt of the agreement, the same in the confirm, its repeats and every get.", agreement, receipt},
+	}
+}
+
+// receipt checks the receipt of the agreement under the deployment's public key.
+func receipt(t *trial) {
+	text := t.confirmed.String("agreement.receipt")
+	public := t.send(http.MethodGet, "/.well-known/provider-checkout/evidence/key", "")
+	if text == "" && public.Status == http.StatusNotFound {
+		t.skip("this deployment signs no receipts")
+		return
+	}
+	keys, err := evidence.ParseKeys(public.Body)
+	public.is(http.StatusOK).want(err == nil, "the public key of the evidence log")
+	opened, err := keys.OpenReceipt(text)
+	t.confirmed.want(err == nil && opened.Number == t.confirmed.String("agreement.number"), "agreement.receipt is of this agreement, signed by the deployment's key")
+	t.confirm(t.ready, t.ready.confirmBody()).has("agreement.receipt", text)
+	t.get(t.ready.CheckoutPath()).has("agreement.receipt", text)
+}
+
+const because = `{"reason": "conformance"}`
+
+// cancel sends a cancel of the checkout of a create's answer.
+func (t *trial) cancel(created answer, body string) answer {
+	return t.post(created.CheckoutPath()+"/cancel", body)
+}
+
+// ofCancel checks cancels (documentation).
+func ofCancel() []Check {
+	return []Check{
+		{docs, "A checkout that is not to be confirmed is cancelled with a reason of 1 to 255 characters; a repeat has the same answer.", checkout, func(t *trial) {
+			created := t.create(t.createBody(t.order()))
+			for _, wrong := range []string{`{}`, `{"reason": ""}`, `{"reason": ` + long + `}`} {
+				t.cancel(created, wrong).refused(http.StatusBadRequest, "VALIDATION_ERROR", "reason")
+			}
+			a := t.cancel(created, because).is(http.StatusOK).has("checkout.checkout_id", created.String("checkout.checkout_id"))
+			a.has("checkout.status", "cancelled").has("checkout.cancelled_by", "provider")
+			again := t.cancel(created, `{"reason": "another"}`).is(http.StatusOK)
+			again.want(again.Body == a.Body, "the answer of the first cancel: %s", a.Body)
+			t.get(created.CheckoutPath()).has("checkout.status", "cancelled")
+		}},
+		{docs, "409 CHECKOUT_CANCELLED: the checkout was cancelled before the confirm, and its order id stays taken.", checkout, func(t *trial) {
+			created := t.create(t.createBody(t.order()))
+			t.cancel(created, because)
+			t.confirm(created, created.confirmBody()).refused(http.StatusConflict, "CHECKOUT_CANCELLED")
+			t.create(t.createBody(created.order())).refused(http.StatusConflict, "CHECKOUT_CANCELLED")
+			t.counts(created.order(), 1)
+		}},
+		{docs, "A confirmed checkout is not cancelled: 409 CONFLICT.", agreement, func(t *trial) {
+			t.cancel(t.ready, because).refused(http.StatusConflict, "CONFLICT")
+			t.get(t.ready.CheckoutPath()).has("checkout.status", "confirmed")
+		}},
+	}
+}

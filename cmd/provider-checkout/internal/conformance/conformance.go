@@ -1,0 +1,207 @@
+// Package conformance tests a deployment of the service against the contract with the provider: over HTTP alone, and with the
+// provider's own key. Each check is a sentence of the contract, or of the documentation that every server has (/docs).
+//
+// The checks make checkouts, with order ids that begin with "conformance-", and set them up by the sandbox's scenarios. A deployment
+// without scenarios is tested without a payer. In production nothing is sent that could leave anything behind, not even by a fault
+// of the deployment.
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
+)
+
+// Config is the configuration of a run.
+type Config struct {
+	BaseURL   string // without a slash at its end
+	Key       string // the provider's
+	Provider  string // the provider's code; "" to read it in the list of its enrolments
+	Course    string // a course of the provider's catalogue; "" for a provider without a catalogue
+	Transport http.RoundTripper
+	Patience  time.Duration // for the end of a payer's setup
+}
+
+// Check is a sentence of the contract, and its test.
+type Check struct {
+	Section  string // of the contract; "docs" for a sentence of the documentation
+	Sentence string
+	needs    need
+	test     func(*trial)
+}
+
+// need is the thing that must be there before a check. Each need includes the needs before it.
+type need int
+
+const (
+	nothing   need = iota // the check leaves nothing behind: it is made in production too
+	sandbox               // of a deployment that is no production
+	checkout              // an open checkout
+	setup                 // a checkout whose payer has set up the direct debit
+	agreement             // a confirmed checkout
+)
+
+// Status is the outcome of a check.
+type Status string
+
+// The outcomes.
+const (
+	Passed  Status = "passed"
+	Failed  Status = "failed"
+	Skipped Status = "skipped"
+)
+
+// Result is the outcome of a check.
+type Result struct {
+	Check
+	Status Status
+	Reason string  // of a check that was skipped
+	Faults []Fault // of a check that failed
+	Took   time.Duration
+}
+
+// Fault is an answer that breaks the sentence of a check.
+type Fault struct {
+	Want    string // in words
+	Request string // as it was sent, its secrets masked
+	Answer  string // as it came, its secrets masked
+}
+
+// Report is the outcome of a run.
+type Report struct {
+	BaseURL, Environment, Provider string
+	At                             time.Time
+	Results                        []Result
+}
+
+// Count returns how many checks had an outcome.
+func (r Report) Count(s Status) (n int) {
+	for _, result := range r.Results {
+		if result.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// checks returns the checks of a provider, with a catalogue or without, in their order.
+func checks(catalogue bool) []Check {
+	priced := ofFigures()
+	if catalogue {
+		priced = ofCatalogue()
+	}
+	return slices.Concat(ofService(), ofKeys(), ofBodies(), ofCreate(), priced, ofIntent(), ofGet(), ofConfirm(), ofAgreement(), ofCancel(),
+		ofEvents(), ofLists(), []Check{described})
+}
+
+// run is a run of the checks, with the things that one check leaves for the next.
+type run struct {
+	Config
+	ctx         context.Context
+	started     time.Time
+	environment string
+	document    *apidoc.Document
+	orders      int
+	frequency   string  // of payments, which is offered
+	misfits     []Fault // answers that the deployment's own OpenAPI document does not allow
+
+	first     answer // of the create of an open checkout
+	ready     answer // of the create of a checkout whose setup is complete
+	confirmed answer // of its confirm
+	noPayer   string // the reason why no payer can be played
+}
+
+// Run tests a deployment. The error says why it cannot be tested at all.
+func Run(ctx context.Context, cfg Config) (Report, error) {
+	r := &run{Config: cfg, ctx: ctx, started: time.Now()}
+	report := Report{BaseURL: cfg.BaseURL, At: r.started}
+	if err := r.meet(); err != nil {
+		return report, err
+	}
+	report.Environment, report.Provider = r.environment, r.Provider
+	for _, c := range checks(cfg.Course != "") {
+		if err := ctx.Err(); err != nil {
+			return report, err
+		}
+		report.Results = append(report.Results, r.try(c))
+	}
+	return report, nil
+}
+
+var checkoutID = regexp.MustCompile(`^(.+)-[0-9]+-[^-]+$`)
+
+// meet asks the deployment for its environment, its OpenAPI document and the code of the provider.
+func (r *run) meet() error {
+	t := &trial{run: r, result: &Result{}}
+	environment := t.send(http.MethodGet, apiclient.EnvironmentPath, "")
+	if environment.Status != http.StatusOK {
+		return fmt.Errorf("%s%s answers no readiness: %s", r.BaseURL, apiclient.EnvironmentPath, strings.TrimSpace(t.why()))
+	}
+	r.environment = environment.String("environment")
+	if d, err := apidoc.Parse([]byte(t.send(http.MethodGet, "/v1/openapi.json", "").Body)); err == nil {
+		r.document = d
+	}
+	if r.Provider == "" {
+		list := t.get("/v1/enrolments?limit=1")
+		if list.Status == http.StatusUnauthorized || list.Status == http.StatusForbidden {
+			return fmt.Errorf("the key is refused: %s", list.String("error.message"))
+		}
+		id := checkoutID.FindStringSubmatch(list.String("enrolments.0.checkout_id"))
+		if id == nil {
+			return ErrProvider
+		}
+		r.Provider = id[1]
+	}
+	return nil
+}
+
+// ErrProvider is the error of a run that is not told the provider's code and cannot learn it.
+var ErrProvider = fmt.Errorf("the provider has no checkout yet that would tell its code: name it with --provider")
+
+// try makes a check.
+func (r *run) try(c Check) Result {
+	began := time.Now()
+	t := &trial{run: r, result: &Result{Check: c, Status: Passed}}
+	if reason := r.lacks(c.needs); reason != "" {
+		t.skip(reason)
+	} else {
+		c.test(t)
+	}
+	if len(t.result.Faults) > 0 {
+		t.result.Status = Failed
+	}
+	t.result.Took = time.Since(began)
+	return *t.result
+}
+
+// lacks returns why a check cannot be made, or "".
+func (r *run) lacks(n need) string {
+	const before = "; a check before this one says why"
+	switch {
+	case n >= sandbox && r.environment != "sandbox":
+		return "it is made in a sandbox alone: it could leave something behind"
+	case n >= setup && r.noPayer != "":
+		return r.noPayer
+	case n >= checkout && r.first.JSON == nil:
+		return "no checkout was created" + before
+	case n >= setup && r.ready.JSON == nil:
+		return "no checkout was set up" + before
+	case n >= agreement && r.confirmed.JSON == nil:
+		return "no checkout was confirmed" + before
+	}
+	return ""
+}
+
+// order returns an order id that no other run has.
+func (r *run) order() string {
+	r.orders++
+	return "conformance-" + strconv.FormatInt(r.started.UnixMicro(), 36) + "-" + strconv.Itoa(r.orders)
+}
