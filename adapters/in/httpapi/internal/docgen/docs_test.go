@@ -2,10 +2,18 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
+
+var update = flag.Bool("update", false, "record the API as it is")
 
 func TestTheDocumentationIsThatOfTheDescription(t *testing.T) {
 	const folder = "../.."
@@ -18,4 +26,80 @@ func TestTheDocumentationIsThatOfTheDescription(t *testing.T) {
 			t.Errorf("%s is not what openapi.json and quickstart.md give, %v: run go generate ./adapters/in/httpapi", name, err)
 		}
 	}
+}
+
+// testdata/v1.txt has all that providers have been promised to stay: each call, field, word, status, code and event.
+func TestNothingThatIsPromisedGoesAway(t *testing.T) {
+	var now []string
+	view := newSpec(parsed(t)).page("")
+	for _, code := range view.Codes {
+		now = append(now, "error "+code.Code+" "+code.Status)
+	}
+	for _, o := range operations(view) {
+		now = append(now, strings.TrimSpace(o.ID+" "+o.Method+" "+o.Path))
+		for part, fields := range map[string][]fieldView{"parameter": o.Parameters, "request": o.Fields, "answer": o.Answer} {
+			for _, f := range fields {
+				now = append(now, strings.TrimSpace(o.ID+" "+part+" "+f.Path+" "+f.Kind+" "+f.Label))
+			}
+		}
+		for _, status := range o.Statuses {
+			now = append(now, o.ID+" "+status[:3])
+		}
+		for _, code := range o.Codes {
+			now = append(now, o.ID+" "+code)
+		}
+	}
+	slices.Sort(now)
+	const file = "testdata/v1.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(strings.Join(now, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	promised := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, line := range promised {
+		if !slices.Contains(now, line) {
+			t.Errorf("%s: this is promised to stay", line)
+		}
+	}
+	for _, line := range now {
+		if !slices.Contains(promised, line) {
+			t.Errorf("%s: this is new: list it under \"Changes of the API\", with info.version, and record it by -update", line)
+		}
+	}
+}
+
+func TestTheVersionIsTheDayOfTheNewestChange(t *testing.T) {
+	root := parsed(t)
+	o := newSpec(root)
+	days := regexp.MustCompile(`(?m)^\| (\d{4}-\d\d-\d\d) \|`).FindAllStringSubmatch(o.description("What may change"), -1)
+	version := o.at(root, "info", "version").Text
+	if len(days) == 0 || days[0][1] != version || !slices.IsSortedFunc(days, func(a, b []string) int { return strings.Compare(b[1], a[1]) }) {
+		t.Errorf("info.version is %s, and the changes are of %q", version, days)
+	}
+}
+
+// operations returns the operations of a page, and its events.
+func operations(view pageView) []operationView {
+	for i, event := range view.Webhooks {
+		view.Webhooks[i].Fields, view.Webhooks[i].Answer = nil, slices.Concat(event.Fields, view.Envelope)
+	}
+	return append(view.Operations, view.Webhooks...)
+}
+
+func parsed(t *testing.T) strictjson.Value {
+	t.Helper()
+	text, err := os.ReadFile("../../openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := strictjson.Parse(text, maxDepth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
 }

@@ -52,7 +52,7 @@ func render(folder string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi.json: %w", err)
 	}
-	o := spec{root: root, anchors: map[string]bool{}, tagged: map[string]bool{}}
+	o := newSpec(root)
 	view := o.page(string(quickstart))
 	html := htmltemplate.Must(htmltemplate.New("page.html").Funcs(htmltemplate.FuncMap{
 		"blocks": parseMarkdown, "markdown": renderInline, "code": renderCode, "slug": slug}).Parse(htmlTemplate))

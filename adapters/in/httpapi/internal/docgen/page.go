@@ -49,6 +49,10 @@ type spec struct {
 	tagged  map[string]bool // tags that an operation bears
 }
 
+func newSpec(root strictjson.Value) spec {
+	return spec{root: root, anchors: map[string]bool{}, tagged: map[string]bool{}}
+}
+
 // at returns the value under names, one inside the other, following references.
 func (o spec) at(v strictjson.Value, names ...string) strictjson.Value {
 	for _, name := range names {
