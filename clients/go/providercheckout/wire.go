@@ -61,17 +61,17 @@ type CatalogueCreateRequest struct {
 type CatalogueCreateRequestCourse struct {
 	// A course of yours that is active in this environment. Only a provider with a catalogue sends it.
 	CourseCode string `json:"course_code"`
-	// The catalogue's name.
+	// Leave it out, or send the catalogue's.
 	CourseName string `json:"course_name,omitzero"`
 }
 
 // CatalogueCreateRequestPricing: What it costs, in NZD.
 type CatalogueCreateRequestPricing struct {
-	// The catalogue's price.
+	// Leave it out, or send the catalogue's.
 	CoursePrice Amount `json:"course_price,omitzero"`
-	// As the catalogue resolves it.
+	// Leave it out, or send the catalogue's.
 	AmountToFinance Amount `json:"amount_to_finance,omitzero"`
-	// As the catalogue resolves it.
+	// Leave it out, or send the catalogue's.
 	UpfrontPayment Amount `json:"upfront_payment,omitzero"`
 }
 
@@ -82,11 +82,11 @@ type CatalogueCreateRequestPlan struct {
 	// How often an instalment is due. With a catalogue: a frequency at which the course is offered. (Weekly, Fortnightly,
 	// Monthly)
 	PaymentFrequency string `json:"payment_frequency"`
-	// As the catalogue resolves it.
+	// Leave it out, or send the catalogue's.
 	NumberOfInstalments int `json:"number_of_instalments,omitzero"`
-	// As the catalogue resolves it.
+	// Leave it out, or send the catalogue's.
 	InstalmentAmount Amount `json:"instalment_amount,omitzero"`
-	// As the catalogue resolves it.
+	// Leave it out, or send the catalogue's.
 	FinalInstalmentAmount Amount `json:"final_instalment_amount,omitzero"`
 	// The date that you would like the first payment on, from 2000 to 2199; it may be past. The confirm's date is the
 	// agreed one.

@@ -54,18 +54,18 @@ class CatalogueCreateRequestCourse(TypedDict):
 
     # A course of yours that is active in this environment. Only a provider with a catalogue sends it.
     course_code: str
-    # The catalogue's name.
+    # Leave it out, or send the catalogue's.
     course_name: NotRequired[str]
 
 
 class CatalogueCreateRequestPricing(TypedDict):
     """What it costs, in NZD."""
 
-    # The catalogue's price.
+    # Leave it out, or send the catalogue's.
     course_price: NotRequired[Decimal]
-    # As the catalogue resolves it.
+    # Leave it out, or send the catalogue's.
     amount_to_finance: NotRequired[Decimal]
-    # As the catalogue resolves it.
+    # Leave it out, or send the catalogue's.
     upfront_payment: NotRequired[Decimal]
 
 
@@ -76,11 +76,11 @@ class CatalogueCreateRequestPlan(TypedDict):
     payment_type: NotRequired[Literal["interest_free_payment_plan"]]
     # How often an instalment is due. With a catalogue: a frequency at which the course is offered.
     payment_frequency: Literal["Weekly", "Fortnightly", "Monthly"]
-    # As the catalogue resolves it.
+    # Leave it out, or send the catalogue's.
     number_of_instalments: NotRequired[int]
-    # As the catalogue resolves it.
+    # Leave it out, or send the catalogue's.
     instalment_amount: NotRequired[Decimal]
-    # As the catalogue resolves it.
+    # Leave it out, or send the catalogue's.
     final_instalment_amount: NotRequired[Decimal]
     # The date that you would like the first payment on, from 2000 to 2199; it may be past. The confirm's date is the
     # agreed one.

@@ -55,17 +55,17 @@ export interface CatalogueCreateRequest {
 export interface CatalogueCreateRequestCourse {
   /** A course of yours that is active in this environment. Only a provider with a catalogue sends it. */
   course_code: string;
-  /** The catalogue's name. */
+  /** Leave it out, or send the catalogue's. */
   course_name?: string;
 }
 
 /** What it costs, in NZD. */
 export interface CatalogueCreateRequestPricing {
-  /** The catalogue's price. */
+  /** Leave it out, or send the catalogue's. */
   course_price?: Amount;
-  /** As the catalogue resolves it. */
+  /** Leave it out, or send the catalogue's. */
   amount_to_finance?: Amount;
-  /** As the catalogue resolves it. */
+  /** Leave it out, or send the catalogue's. */
   upfront_payment?: Amount;
 }
 
@@ -75,11 +75,11 @@ export interface CatalogueCreateRequestPlan {
   payment_type?: "interest_free_payment_plan";
   /** How often an instalment is due. With a catalogue: a frequency at which the course is offered. */
   payment_frequency: "Weekly" | "Fortnightly" | "Monthly";
-  /** As the catalogue resolves it. */
+  /** Leave it out, or send the catalogue's. */
   number_of_instalments?: number;
-  /** As the catalogue resolves it. */
+  /** Leave it out, or send the catalogue's. */
   instalment_amount?: Amount;
-  /** As the catalogue resolves it. */
+  /** Leave it out, or send the catalogue's. */
   final_instalment_amount?: Amount;
   /**
    * The date that you would like the first payment on, from 2000 to 2199; it may be past. The confirm's date is the

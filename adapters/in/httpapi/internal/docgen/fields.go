@@ -49,9 +49,10 @@ func (o spec) fields(at string, schema strictjson.Value, ours bool) (all []field
 	return all
 }
 
-// merged returns a field as the kinds of a body describe it together: what they say differently stands under their titles.
+// merged returns a field as the kinds of a body describe it together. What they say differently stands under their titles, after
+// what the kinds say that require it.
 func merged(f fieldView, titles []string, each [][]fieldView) fieldView {
-	var texts, requiredIn []string
+	var needed, texts, requiredIn []string
 	same := true
 	for i, fields := range each {
 		at := slices.IndexFunc(fields, func(g fieldView) bool { return g.Path == f.Path })
@@ -59,14 +60,16 @@ func merged(f fieldView, titles []string, each [][]fieldView) fieldView {
 			continue
 		}
 		g := fields[at]
-		texts = append(texts, titles[i]+": "+g.Text)
 		same = same && g.Text == f.Text
 		if g.Label == "required" {
 			requiredIn = append(requiredIn, strings.ToLower(titles[i]))
+			needed = append(needed, g.Text)
+		} else {
+			texts = append(texts, titles[i]+": "+g.Text)
 		}
 	}
 	if !same {
-		f.Text = strings.Join(texts, " ")
+		f.Text = strings.Join(append(needed, texts...), " ")
 	}
 	if n := len(requiredIn); 0 < n && n < len(each) {
 		f.Label = "required " + strings.Join(requiredIn, " and ")
