@@ -12,8 +12,9 @@ import (
 var spelling = template.FuncMap{
 	"pascal": pascal, "snake": snake, "goName": goName,
 	"goType": goType, "tsType": typeScriptType, "pyType": pythonType,
-	"comment": comment, "jsdoc": jsdoc, "quote": strconv.Quote, "quoted": quoted, "join": strings.Join, "hasWords": hasWords, "lower": strings.ToLower,
-	"list": func(words ...string) []string { return words },
+	"comment": comment, "jsdoc": jsdoc, "quote": strconv.Quote, "quoted": quoted, "join": strings.Join, "hasWords": hasWords,
+	"lower": strings.ToLower,
+	"list":  func(words ...string) []string { return words },
 	"in": func(in string, options []memberView) (found []memberView) {
 		for _, option := range options {
 			if option.In == in {
