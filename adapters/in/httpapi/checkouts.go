@@ -76,7 +76,9 @@ func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: toCheckoutWire(c, a.now())}, nil
+	now := a.now()
+	web.RequestOf(r.Context()).NextPoll = c.NextPoll(now)
+	return answer{status: http.StatusOK, body: toCheckoutWire(c, now)}, nil
 }
 
 func (a *api) confirm(r *http.Request, caller service.Caller) (answer, error) {

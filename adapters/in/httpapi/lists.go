@@ -41,6 +41,9 @@ func (a *api) redeliver(r *http.Request, caller service.Caller) (answer, error) 
 	return answer{status: http.StatusAccepted, body: redeliverWire{true, id}}, nil
 }
 
+// PageOf reads which page of a list a call wants.
+func PageOf(r *http.Request) (checkout.List, error) { return toList(r, false) }
+
 // toList reads the parameters of a list.
 func toList(r *http.Request, enrolments bool) (checkout.List, error) {
 	query, err := toQuery(r.URL.RawQuery)

@@ -75,8 +75,9 @@ func (o Options) observe(r *http.Request, a *answer, took time.Duration, span *s
 		method = r.Method
 	}
 	info := RequestOf(r.Context())
-	answered := Answered{Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(), Took: took, Code: info.code(),
-		Provider: cmp.Or(info.Provider, info.subject.About().ProviderCode)}
+	answered := Answered{ID: info.ID, Path: loggedPath(r.URL), Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(),
+		Took: took, Code: info.code(), Provider: cmp.Or(info.Provider, info.subject.About().ProviderCode),
+		Checkout: info.subject.About().CheckoutID, NextPoll: info.NextPoll}
 	o.Observe(answered)
 	span.Name, span.Status, span.Code = method+" "+answered.Route, answered.Status, answered.Code
 	span.About, span.Failed = info.subject.About(), answered.Status >= http.StatusInternalServerError

@@ -41,14 +41,18 @@ type Options struct {
 	Span func(*service.Span) (ended func())
 }
 
-// Answered is a request that was answered. A client cannot make up values.
+// Answered is a request that was answered. A client can make up the path alone.
 type Answered struct {
+	ID       string // req_<uuid>
+	Path     string // as the access log has it
 	Method   string // of HTTP, or "other"
 	Route    string // of the handler, with {names} for its variables, or "other"
 	Status   int
 	Took     time.Duration
-	Code     string // of the refusal, as the log says it; "" if it was not refused
-	Provider string // its code, if it is known: of the caller's API key, or of the checkout on record
+	Code     string        // of the refusal, as the log says it; "" if it was not refused
+	Provider string        // its code, if it is known: of the caller's API key, or of the checkout on record
+	Checkout string        // the id of the checkout that the request was about, if that is known
+	NextPoll time.Duration // see Request
 }
 
 // Complete returns o with defaults for what is nil.
@@ -93,6 +97,7 @@ type Request struct {
 	Refused  *checkout.Error // the refusal with which the request is answered, or nil
 	Code     string          // of an answer of the API that is no success
 	Poll     bool            // clients repeat it until something changes: see pollLines
+	NextPoll time.Duration   // that the answer asks for before the next poll
 	subject  *service.Subject
 }
 
@@ -216,6 +221,7 @@ func (o Options) setHeaders(h http.Header, r *http.Request) {
 // answerPanic answers for a handler that panicked with v. The client sees only the request id.
 func (o Options) answerPanic(a *answer, r *http.Request, v any, failed http.HandlerFunc) {
 	if v == http.ErrAbortHandler {
+		a.lost = true
 		panic(v) // a handler's way to close the connection, not a fault
 	}
 	o.Log.ErrorContext(r.Context(), "panic",
@@ -352,7 +358,8 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 // answer records the status that was sent.
 type answer struct {
 	http.ResponseWriter
-	status int // 0 until the answer begins
+	status int  // 0 until the answer begins
+	lost   bool // the connection is closed instead
 }
 
 func (a *answer) WriteHeader(status int) {
@@ -372,9 +379,9 @@ func (a *answer) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the server's own writer.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// sent returns the status that the client sees: a handler that writes nothing answers 200.
+// sent returns the status that the client sees: a handler that writes nothing answers 200. It is 0 if the client sees no answer.
 func (a *answer) sent() int {
-	if a.status == 0 {
+	if a.status == 0 && !a.lost {
 		return http.StatusOK
 	}
 	return a.status

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,6 +32,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/golive"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -39,6 +41,7 @@ import (
 type Store interface {
 	ports.Admin
 	fakeprocessor.Records
+	golive.Requests
 }
 
 // Config is the configuration of a site.
@@ -80,6 +83,7 @@ type Site struct {
 	Handler  http.Handler // of the public
 	Operator *ops.Handler
 	Log      *slog.Logger
+	requests *golive.Log          // nil in production
 	delay    time.Duration        // of the drain
 	private  []httpserver.Private // beside Operator
 }
@@ -160,6 +164,8 @@ func New(c Config) (*Site, error) {
 	}
 	if director != nil {
 		director.Serve(svc, &options)
+		s.requests = golive.NewLog(c.Store, cfg.BaseURL, c.Now, func(err error) { c.Log.Warn("keep the requests", slog.Any("error", err)) })
+		s.requests.Serve(&options)
 	}
 	s.Handler = Handler(svc, mounted, options)
 	return s, nil
@@ -229,6 +235,16 @@ func Handler(svc *service.Service, mounted map[string]http.Handler, o httpapi.Op
 	return httpapi.New(svc, o)
 }
 
+// Run does the background work until ctx ends.
+func (s *Site) Run(ctx context.Context) {
+	var logging sync.WaitGroup
+	if s.requests != nil {
+		logging.Go(func() { s.requests.Run(ctx) })
+	}
+	s.Service.Run(ctx)
+	logging.Wait()
+}
+
 // Serve answers on public, to the operator on private unless that is nil, and at the desk. It does the background work until ctx
 // ends, and then drains.
 func (s *Site) Serve(ctx context.Context, public, private net.Listener) error {
@@ -236,6 +252,9 @@ func (s *Site) Serve(ctx context.Context, public, private net.Listener) error {
 	if private != nil {
 		servers = append(servers, httpserver.Private{Listener: private, Handler: s.Operator})
 	}
-	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.Service.Run,
-		Private: servers, OnDrain: s.Operator.Drain, DrainDelay: s.delay, Log: s.Log})
+	if s.requests != nil {
+		defer s.requests.Flush(ctx)
+	}
+	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.Run, Private: servers,
+		OnDrain: s.Operator.Drain, DrainDelay: s.delay, Log: s.Log})
 }

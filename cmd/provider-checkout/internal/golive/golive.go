@@ -1,0 +1,168 @@
+// Package golive says of each provider of a sandbox whether its integration is ready for production: which steps it has done, when and
+// in which request. It keeps the provider's requests of a day, and takes its proofs from them and from the journals of the checkouts
+// that they are about. A step that was proven stays proven.
+package golive
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Requests keeps the requests of providers: storetest.RequestStore has what it promises.
+type Requests interface {
+	LogRequests(ctx context.Context, provider string, at time.Time, requests [][]byte, since time.Time, newest int) error
+	LoggedRequests(ctx context.Context, provider string, after checkout.Cursor, limit int) ([][]byte, checkout.Cursor, error)
+}
+
+// Store is a store with everything that a check reads.
+type Store interface {
+	Requests
+	fakeprocessor.Records // of the proofs
+	Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error)
+}
+
+const (
+	// kept is the time for which requests are kept, and newest the most of a provider that are.
+	kept   = 24 * time.Hour
+	newest = 10_000
+	// pageSize is the number of requests that a check reads at once, and maxJournals the most journals that it reads.
+	pageSize    = 1000
+	maxJournals = 500
+)
+
+// Check is the state of a provider's integration at a time.
+type Check struct {
+	Provider string
+	At       time.Time
+	Steps    []Step
+}
+
+// Ready reports whether every step is done.
+func (c Check) Ready() bool {
+	return !slices.ContainsFunc(c.Steps, func(s Step) bool { return !s.Done() })
+}
+
+// Run checks what is on record about a provider. It records each step that it finds proven. baseURL is that of the service, for the
+// pages that explain the steps.
+func Run(ctx context.Context, store Store, provider, baseURL string, now time.Time) (Check, error) {
+	check := Check{Provider: provider, At: now.UTC()}
+	for _, d := range definitions() {
+		step := Step{Name: d.name, Words: d.words, Help: baseURL + "/docs#" + d.anchor}
+		data, err := store.SandboxRecord(ctx, recordName(provider, d.name))
+		if err == nil {
+			err = json.Unmarshal(data, &step.Proof)
+		}
+		if err != nil && !errors.Is(err, ports.ErrNotFound) {
+			return check, fmt.Errorf("read step %s: %w", d.name, err)
+		}
+		check.Steps = append(check.Steps, step)
+	}
+	if check.Ready() {
+		return check, nil
+	}
+	histories, err := read(ctx, store, provider, now)
+	if err != nil {
+		return check, err
+	}
+	for i, d := range definitions() {
+		if step := &check.Steps[i]; !step.Done() {
+			if err := step.prove(ctx, store, provider, d, histories); err != nil {
+				return check, err
+			}
+		}
+	}
+	return check, nil
+}
+
+// recordName is the name of the record of a step that a provider has done.
+func recordName(provider, step string) string { return "golive/" + provider + "/" + step }
+
+// prove looks for the first proof of a step, and records it.
+func (s *Step) prove(ctx context.Context, store Store, provider string, d definition, histories []history) error {
+	for _, h := range histories {
+		proof, ok := d.prove(h)
+		if !ok {
+			continue
+		}
+		data, err := json.Marshal(proof)
+		if err != nil {
+			return fmt.Errorf("record step %s: %w", d.name, err)
+		}
+		s.Proof = proof
+		return store.KeepSandboxRecord(ctx, recordName(provider, d.name), data)
+	}
+	return nil
+}
+
+// read returns the histories of the checkouts that the provider's requests of the last day are about, in the order of their first request
+// there; of many the newest.
+func read(ctx context.Context, store Store, provider string, now time.Time) (histories []history, err error) {
+	calls, err := logged(ctx, store, provider, now)
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]int{} // by checkout id
+	var ids []string
+	for _, c := range calls {
+		if c.is(http.MethodPost, createRoute) && c.Status == http.StatusCreated {
+			for i := range histories {
+				histories[i].opened++
+			}
+		}
+		if c.Checkout == "" {
+			continue
+		}
+		i, known := at[c.Checkout]
+		if !known {
+			i = len(histories)
+			at[c.Checkout], ids, histories = i, append(ids, c.Checkout), append(histories, history{})
+		}
+		histories[i].calls = append(histories[i].calls, c)
+		if c.conflicts() {
+			histories[i].opened = 0
+		}
+	}
+	first := max(0, len(ids)-maxJournals)
+	for i, id := range ids[first:] {
+		if histories[first+i].moments, err = store.Moments(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	return histories[first:], nil
+}
+
+// logged returns the provider's requests of the last day, the oldest first.
+func logged(ctx context.Context, store Requests, provider string, now time.Time) (calls []call, err error) {
+	for next := since(0, now); ; {
+		page, after, err := pageOf(ctx, store, provider, next, pageSize)
+		if err != nil || len(page) == 0 {
+			return calls, err
+		}
+		calls, next = append(calls, page...), after
+	}
+}
+
+// since returns the cursor behind which requests are shown: no request of before a day ago is.
+func since(after checkout.Cursor, now time.Time) checkout.Cursor {
+	return max(after, checkout.CursorAt(now.Add(-kept)))
+}
+
+// pageOf returns the first requests behind a cursor.
+func pageOf(ctx context.Context, store Requests, provider string, after checkout.Cursor, limit int) ([]call, checkout.Cursor, error) {
+	data, next, err := store.LoggedRequests(ctx, provider, after, limit)
+	calls := make([]call, len(data))
+	for i, text := range data {
+		err = cmp.Or(err, json.Unmarshal(text, &calls[i]))
+	}
+	return calls, next, err
+}

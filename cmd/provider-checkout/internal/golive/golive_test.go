@@ -1,0 +1,386 @@
+package golive_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+)
+
+// secret is the operator's.
+var secret = bytes.Repeat([]byte("s"), checkout.MinSecret)
+
+// eachStore runs a test on a store of each kind.
+func eachStore(t *testing.T, test func(*testing.T, site.Store)) {
+	t.Run("memory", func(t *testing.T) { test(t, memory.New()) })
+	t.Run("sqlite", func(t *testing.T) {
+		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
+			sqlite.Options{Secrets: [][]byte{secret}, Environment: catalogue.Sandbox, Rand: rand.Reader})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		test(t, db)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		db, err := postgres.Open(t.Context(), postgrestest.URL(t),
+			postgres.Options{Secrets: [][]byte{secret}, Environment: catalogue.Sandbox, Rand: rand.Reader})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		test(t, db)
+	})
+}
+
+// world is a sandbox as a program serves it, with two providers.
+type world struct {
+	*sandbox.Sandbox
+	config site.Config
+}
+
+func newWorld(t *testing.T, store site.Store) *world {
+	w := &world{Sandbox: &sandbox.Sandbox{Store: store, Clock: &sandbox.Clock{}, Receiver: sandbox.NewReceiver(t), Keys: make(map[string]string)}}
+	w.config = site.Config{Store: store, Secrets: [][]byte{secret}, AllowPrivate: true, Now: w.Clock.Now,
+		Service: service.Config{Environment: catalogue.Sandbox}, Log: slog.New(slog.DiscardHandler)}
+	w.Configure(t, sandbox.Providers)
+	w.serve(t)
+	for _, code := range []string{"KOWHAI", "TUI"} {
+		w.Keys[code] = w.IssueKey(t, code, catalogue.Sandbox)
+	}
+	return w
+}
+
+// serve runs a process on the store, to which all requests go from now on. stop ends it before the test does.
+func (w *world) serve(t *testing.T) (stop func()) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	w.URL = "http://" + server.Listener.Addr().String()
+	w.config.Service.BaseURL = w.URL
+	s, err := site.New(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Config.Handler = s.Handler
+	server.Start()
+	ctx, cancel := context.WithCancel(context.Background())
+	ran := make(chan struct{})
+	go func() { defer close(ran); s.Run(ctx) }()
+	stop = func() { server.Close(); cancel(); <-ran }
+	t.Cleanup(stop)
+	return stop
+}
+
+func (w *world) call(t *testing.T, provider, method, path, body string) sandbox.Response {
+	t.Helper()
+	r, err := apiclient.New(w.URL, w.Keys).Call(t.Context(), provider, method, path, body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return r
+}
+
+// poll polls a checkout of KOWHAI a time after its latest poll.
+func (w *world) poll(t *testing.T, created sandbox.Response, after time.Duration) {
+	t.Helper()
+	w.Clock.Forward(after)
+	w.Get(t, "KOWHAI", created.CheckoutPath())
+}
+
+// eventually waits until a condition holds: the log has a request a moment after its answer.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: it does not happen", what)
+		}
+	}
+}
+
+// missing returns the steps that a provider has not done, and what the answer says of the steps that it has.
+func (w *world) missing(t *testing.T, provider string) (missing []string, done map[string]apiclient.Object) {
+	t.Helper()
+	r := w.call(t, provider, "GET", "/sandbox/v1/golive", "")
+	if r.Status != http.StatusOK || r.At("success") != true {
+		t.Fatalf("golive of %s: %d %s", provider, r.Status, r.Body)
+	}
+	done = map[string]apiclient.Object{}
+	for _, item := range r.At("steps").([]any) {
+		step := apiclient.Object(item.(map[string]any))
+		if !strings.HasPrefix(step.Text("help"), w.URL+"/docs#") {
+			t.Errorf("the help of a step is %q", step.Text("help"))
+		}
+		if step.At("done") == true {
+			done[step.Text("step")] = step
+		} else {
+			missing = append(missing, step.Text("step"))
+		}
+	}
+	if ready := len(missing) == 0; r.At("ready") != ready {
+		t.Errorf("%s is ready: %v, with %q missing", provider, r.At("ready"), missing)
+	}
+	return missing, done
+}
+
+// steps lists what a provider must do, and how KOWHAI does it here. Later ones go on with what was created.
+func steps() []struct {
+	name string
+	do   func(t *testing.T, w *world)
+} {
+	var created sandbox.Response
+	const gap = 2 * time.Second
+	return []struct {
+		name string
+		do   func(t *testing.T, w *world)
+	}{
+		{"create", func(t *testing.T, w *world) { created = w.Create(t, "order-1") }},
+		{"replay", func(t *testing.T, w *world) { w.Replay(t, "order-1") }},
+		{"conflict", func(t *testing.T, w *world) {
+			other := strings.Replace(sandbox.Order(sandbox.CatalogueCreate, "order-1"), "2027-02-01", "2027-02-08", 1)
+			w.Post(t, "KOWHAI", apiclient.CheckoutsPath, other)
+			w.Get(t, "KOWHAI", created.CheckoutPath()) // and not the same wrong call
+		}},
+		{"early_confirm", func(t *testing.T, w *world) { w.Confirm(t, created) }},
+		{"setup", func(t *testing.T, w *world) {
+			w.poll(t, created, gap)
+			w.SetUp(t, created)
+		}},
+		{"poll", func(t *testing.T, w *world) { w.poll(t, created, gap) }},
+		{"confirm", func(t *testing.T, w *world) { w.Confirm(t, created) }},
+		{"repeated_confirm", func(t *testing.T, w *world) { w.Confirm(t, created) }},
+		{"event_twice", func(t *testing.T, w *world) {
+			id := w.Get(t, "KOWHAI", "/v1/events?limit=1").At("events").([]any)[0].(map[string]any)["event_id"]
+			w.call(t, "KOWHAI", "POST", fmt.Sprintf("/v1/events/%s/redeliver", id), "")
+		}},
+		{"cancel", func(t *testing.T, w *world) {
+			path := w.Create(t, "order-2").CheckoutPath()
+			w.Post(t, "KOWHAI", path+"/cancel", `{"reason": "another course"}`)
+		}},
+	}
+}
+
+func TestAProviderThatDoesEveryStepIsReady(t *testing.T) {
+	eachStore(t, func(t *testing.T, store site.Store) {
+		w := newWorld(t, store)
+		everything, done := w.missing(t, "KOWHAI")
+		if len(everything) != 11 || len(done) != 0 {
+			t.Fatalf("before the first call %q are missing, and %v done", everything, done)
+		}
+		for _, s := range steps() {
+			s.do(t, w)
+		}
+		eventually(t, "KOWHAI is ready", func() bool { missing, _ := w.missing(t, "KOWHAI"); return len(missing) == 0 })
+		_, done = w.missing(t, "KOWHAI")
+		for name, step := range done {
+			if at, err := time.Parse(time.RFC3339, step.Text("at")); err != nil || w.Clock.Now().Sub(at).Abs() > time.Minute {
+				t.Errorf("%s was done at %q", name, step.Text("at"))
+			}
+			if name != "setup" && !strings.HasPrefix(step.Text("request_id"), "req_") {
+				t.Errorf("%s was done in request %q", name, step.Text("request_id"))
+			}
+		}
+		if missing, _ := w.missing(t, "TUI"); !slices.Equal(missing, everything) {
+			t.Errorf("what KOWHAI did counts for TUI, of which %q are missing", missing)
+		}
+
+		// The proofs outlive the requests and the process.
+		w.Clock.Forward(25 * time.Hour)
+		w.serve(t)
+		_, again := w.missing(t, "KOWHAI")
+		for name, step := range done {
+			if got := again[name]; got.Text("at") != step.Text("at") || got.Text("request_id") != step.Text("request_id") {
+				t.Errorf("a day later the proof of %s is %v, and was %v", name, got, step)
+			}
+		}
+		if r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests", ""); len(r.At("requests").([]any)) != 0 {
+			t.Errorf("a day later the log has %s", r.Body)
+		}
+	})
+}
+
+func TestAStepThatLacksIsNamed(t *testing.T) {
+	follow := map[string][]string{ // steps that cannot be done without another one
+		"create":  {"create", "replay", "conflict", "early_confirm", "setup", "poll", "confirm", "repeated_confirm", "event", "event_twice", "cancel"},
+		"setup":   {"setup", "poll", "confirm", "repeated_confirm"},
+		"confirm": {"confirm", "repeated_confirm"},
+	}
+	for _, lacking := range steps() {
+		t.Run(lacking.name, func(t *testing.T) {
+			want := follow[lacking.name]
+			if want == nil {
+				want = []string{lacking.name}
+			}
+			w := newWorld(t, memory.New())
+			for _, s := range stepsWithout(want) {
+				s(t, w)
+			}
+			var missing []string
+			eventually(t, "the other steps are done", func() bool {
+				missing, _ = w.missing(t, "KOWHAI")
+				return len(missing) <= len(want)
+			})
+			if !slices.Equal(missing, want) {
+				t.Errorf("missing are %q, want %q", missing, want)
+			}
+		})
+	}
+	t.Run("event", func(t *testing.T) {
+		w := newWorld(t, memory.New())
+		w.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusInternalServerError })
+		for _, s := range stepsWithout(nil) {
+			s(t, w)
+		}
+		eventually(t, "the other steps are done", func() bool {
+			missing, _ := w.missing(t, "KOWHAI")
+			return slices.Equal(missing, []string{"event", "event_twice"})
+		})
+	})
+}
+
+// stepsWithout returns the steps but for some.
+func stepsWithout(without []string) (todo []func(*testing.T, *world)) {
+	for _, s := range steps() {
+		if !slices.Contains(without, s.name) {
+			todo = append(todo, s.do)
+		}
+	}
+	return todo
+}
+
+func TestTheRequestsOfAProvider(t *testing.T) {
+	eachStore(t, func(t *testing.T, store site.Store) {
+		w := newWorld(t, store)
+		created := w.Create(t, "order-1")
+		refused := w.Confirm(t, created)
+		w.Post(t, "TUI", apiclient.CheckoutsPath, sandbox.Order(sandbox.LegacyCreate, "order-1"))
+		w.call(t, "KOWHAI", "GET", created.CheckoutPath()+"?token=secret", "")
+		w.call(t, "KOWHAI", "GET", "/v1/provider-checkouts/"+strings.Repeat("x", 65), "")
+		var list []any
+		var next string
+		eventually(t, "the log has four requests", func() bool {
+			r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests", "")
+			list, next = r.At("requests").([]any), r.String("next")
+			return len(list) == 4
+		})
+		var got []string
+		for _, item := range list {
+			o := apiclient.Object(item.(map[string]any))
+			got = append(got, fmt.Sprint(o.Text("method"), " ", o.Text("path"), " ", o.At("status"), " ", o.At("error_code")))
+			if at, err := time.Parse(time.RFC3339, o.Text("at")); err != nil || w.Clock.Now().Sub(at).Abs() > time.Minute {
+				t.Errorf("a request was made at %q", o.Text("at"))
+			}
+			if len(o) != 5 && len(o) != 6 {
+				t.Errorf("a request has the fields %v", o)
+			}
+		}
+		path := created.CheckoutPath()
+		want := []string{"POST /v1/provider-checkouts 201 <nil>", "POST " + path + "/confirm 409 DIRECT_DEBIT_SETUP_INCOMPLETE",
+			"GET " + path + " 200 <nil>", "GET /v1/provider-checkouts/... 404 CHECKOUT_NOT_FOUND"}
+		if !slices.Equal(got, want) {
+			t.Errorf("the log has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if id := list[1].(map[string]any)["request_id"]; id != refused.Header.Get("X-Request-Id") {
+			t.Errorf("the request of the confirm is %v, want %s", id, refused.Header.Get("X-Request-Id"))
+		}
+
+		one := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests?limit=1", "")
+		rest := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests?after="+one.String("next"), "")
+		if pages := append(one.At("requests").([]any), rest.At("requests").([]any)...); fmt.Sprint(pages) != fmt.Sprint(list) || rest.String("next") != next {
+			t.Errorf("in pages the log is %v, and goes on at %s; want %v, %s", pages, rest.String("next"), list, next)
+		}
+		if r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests?after="+next, ""); len(r.At("requests").([]any)) != 0 || r.String("next") != next {
+			t.Errorf("behind its end the log has %s", r.Body)
+		}
+		for _, wrong := range []string{"after=x", "limit=0", "limit=101", "limit=1&limit=2"} {
+			if r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests?"+wrong, ""); r.Status != http.StatusBadRequest || r.String("error.code") != "VALIDATION_ERROR" {
+				t.Errorf("the page %s is answered %d %s", wrong, r.Status, r.Body)
+			}
+		}
+
+		w.serve(t) // another process has the same log
+		if r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests", ""); fmt.Sprint(r.At("requests")) != fmt.Sprint(list) {
+			t.Errorf("another process has the log %s", r.Body)
+		}
+	})
+}
+
+func TestALostAnswerIsNoProof(t *testing.T) {
+	w := newWorld(t, memory.New())
+	const order = "order-1+next_answer_lost"
+	if r, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, order)); err == nil {
+		t.Fatalf("the create is answered %d %s", r.Status, r.Body)
+	}
+	eventually(t, "the log has the create", func() bool {
+		r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests", "")
+		return strings.Contains(r.Body, `"path":"/v1/provider-checkouts","status":0}`)
+	})
+	if _, done := w.missing(t, "KOWHAI"); done["create"] == nil || done["replay"] != nil {
+		t.Errorf("after a create whose answer was lost %v are done", done)
+	}
+	replay := w.Replay(t, order)
+	eventually(t, "the replay is proven", func() bool {
+		_, done := w.missing(t, "KOWHAI")
+		return done["replay"].Text("request_id") == replay.Header.Get("X-Request-Id")
+	})
+}
+
+// stale is a store that writes no requests.
+type stale struct{ *memory.Store }
+
+func (stale) LogRequests(context.Context, string, time.Time, [][]byte, time.Time, int) error {
+	return fmt.Errorf("the disk is full")
+}
+
+func TestAStoreThatTakesNoRequestsHoldsNothingUp(t *testing.T) {
+	w := newWorld(t, stale{memory.New()})
+	w.Create(t, "order-1")
+	if missing, _ := w.missing(t, "KOWHAI"); len(missing) != 11 {
+		t.Errorf("missing are %q", missing)
+	}
+	if r := w.Replay(t, "order-1"); r.Status != http.StatusOK {
+		t.Errorf("the replay is answered %d", r.Status)
+	}
+}
+
+func TestProductionHasNoneOfTheRoutes(t *testing.T) {
+	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Production, Token: "live_token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := memory.New()
+	served, err := site.New(site.Config{Store: store, Secrets: [][]byte{secret}, Log: slog.New(slog.DiscardHandler),
+		GoCardless: &site.GoCardless{Processor: processor, WebhookSecrets: [][]byte{secret}},
+		Service:    service.Config{Environment: catalogue.Production, BaseURL: "https://checkout.example.nz"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(served.Handler)
+	defer server.Close()
+	w := &world{Sandbox: &sandbox.Sandbox{Store: store, URL: server.URL}}
+	w.Keys = map[string]string{"KOWHAI": w.IssueKey(t, "KOWHAI", catalogue.Production)}
+	for _, path := range []string{"/sandbox/v1/golive", "/sandbox/v1/requests"} {
+		if r := w.call(t, "KOWHAI", "GET", path, ""); r.Status != http.StatusNotFound || r.String("error.code") != "NOT_FOUND" {
+			t.Errorf("%s: %d %s, want 404", path, r.Status, r.Body)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package golive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+const (
+	// maxWaiting is the most requests that wait in memory to be stored: further requests are not logged.
+	maxWaiting = 1000
+	// gathering is the time in which requests are gathered before they are stored, and storing the longest that this takes.
+	gathering = 200 * time.Millisecond
+	storing   = 2 * time.Second
+	// tidyEvery is the time between two removals of old requests.
+	tidyEvery = 10 * time.Minute
+
+	logRoute   = "/sandbox/v1/requests"
+	checkRoute = "/sandbox/v1/golive"
+)
+
+// LogStore is a store that a server keeps its log in.
+type LogStore interface {
+	Store
+	Providers(ctx context.Context) ([]catalogue.Provider, error)
+}
+
+// Log keeps the requests that a server has answered. Run stores them, off the path of the requests.
+type Log struct {
+	store   LogStore
+	baseURL string
+	now     func() time.Time
+	report  func(error)
+	wake    chan struct{}
+	storing sync.Mutex // so that requests are stored in their order
+
+	mu      sync.Mutex
+	waiting map[string][][]byte // by provider
+	count   int
+}
+
+// NewLog returns the log of a server with a base URL. report gets what fails; requests that could not be stored are lost.
+func NewLog(store LogStore, baseURL string, now func() time.Time, report func(error)) *Log {
+	return &Log{store: store, baseURL: baseURL, now: now, report: report, wake: make(chan struct{}, 1), waiting: map[string][][]byte{}}
+}
+
+// Serve adds the log and the check to the API.
+func (l *Log) Serve(o *httpapi.Options) {
+	observe := o.Observe
+	o.Observe = func(a httpapi.Answered) {
+		if observe != nil {
+			observe(a)
+		}
+		l.add(a)
+	}
+	if o.Calls == nil {
+		o.Calls = make(map[string]httpapi.Call)
+	}
+	o.Calls["GET "+logRoute] = l.requests
+	o.Calls["GET "+checkRoute] = l.check
+}
+
+// add notes a request of a provider, unless it reads the log itself.
+func (l *Log) add(a httpapi.Answered) {
+	ours := strings.HasPrefix(a.Route, "/v1/") || strings.HasPrefix(a.Route, "/sandbox/v1/")
+	if a.Provider == "" || !ours || a.Route == logRoute || a.Route == checkRoute {
+		return
+	}
+	data, err := json.Marshal(call{RequestID: a.ID, At: l.now().UTC(), Method: a.Method, Route: a.Route, Path: a.Path, Status: a.Status,
+		Code: a.Code, Checkout: a.Checkout, NextPoll: a.NextPoll})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil || l.count == maxWaiting {
+		return
+	}
+	l.waiting[a.Provider], l.count = append(l.waiting[a.Provider], data), l.count+1
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Flush stores the requests that wait, also if ctx has ended.
+func (l *Log) Flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
+	defer cancel()
+	l.storing.Lock()
+	defer l.storing.Unlock()
+	l.mu.Lock()
+	waiting := l.waiting
+	l.waiting, l.count = map[string][][]byte{}, 0
+	l.mu.Unlock()
+	for provider, requests := range waiting {
+		l.keep(ctx, provider, requests)
+	}
+}
+
+func (l *Log) keep(ctx context.Context, provider string, requests [][]byte) {
+	now := l.now()
+	if err := l.store.LogRequests(ctx, provider, now, requests, now.Add(-kept), newest); err != nil {
+		l.report(fmt.Errorf("log %d requests: %w", len(requests), err))
+	}
+}
+
+// Run stores requests, and removes old requests, until ctx ends.
+func (l *Log) Run(ctx context.Context) {
+	tidy := time.NewTicker(tidyEvery)
+	defer tidy.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.wake:
+			gathered, cancel := context.WithTimeout(ctx, gathering)
+			<-gathered.Done()
+			cancel()
+			l.Flush(ctx)
+		case <-tidy.C:
+			l.tidy(ctx)
+		}
+	}
+}
+
+// tidy records what each provider has proven, and removes its requests of before a day ago.
+func (l *Log) tidy(ctx context.Context) {
+	providers, err := l.store.Providers(ctx)
+	if err != nil {
+		l.report(err)
+	}
+	for _, p := range providers {
+		if _, err := Run(ctx, l.store, p.Code, l.baseURL, l.now()); err != nil {
+			l.report(err)
+		}
+		l.keep(ctx, p.Code, nil)
+	}
+}
+
+// requests answers a page of the caller's requests, the oldest first.
+func (l *Log) requests(r *http.Request, caller service.Caller) (any, error) {
+	page, err := httpapi.PageOf(r)
+	if err != nil {
+		return nil, err
+	}
+	q, err := page.Query(caller.ProviderCode)
+	if err != nil {
+		return nil, err
+	}
+	l.Flush(r.Context())
+	calls, next, err := pageOf(r.Context(), l.store, caller.ProviderCode, since(q.After, l.now()), q.Limit)
+	if len(calls) == 0 {
+		next = q.After
+	}
+	return toRequestsWire(calls, next), busy(err)
+}
+
+// check answers how far the caller is.
+func (l *Log) check(r *http.Request, caller service.Caller) (any, error) {
+	l.Flush(r.Context())
+	c, err := Run(r.Context(), l.store, caller.ProviderCode, l.baseURL, l.now())
+	return toCheckWire(c), busy(err)
+}
+
+// busy returns the refusal BUSY for the error of a store that has no time.
+func busy(err error) error {
+	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
+		return checkout.Busy()
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package golive
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// began is the time of the first request of every history.
+var began = time.Date(2026, time.November, 20, 4, 0, 0, 0, time.UTC)
+
+// past is a history in the making: its requests are a second apart.
+type past struct {
+	history
+	clock time.Duration
+}
+
+func (p *past) call(method, route string, status int, code checkout.Code) *past {
+	p.clock += time.Second
+	p.calls = append(p.calls, call{RequestID: fmt.Sprint("req_", len(p.calls)+1), At: began.Add(p.clock), Method: method, Route: route,
+		Status: status, Code: string(code), Checkout: "KOWHAI-1-a"})
+	return p
+}
+
+func (p *past) create(status int, code checkout.Code) *past {
+	return p.call(http.MethodPost, createRoute, status, code)
+}
+
+func (p *past) confirm(status int, code checkout.Code) *past {
+	return p.call(http.MethodPost, confirmRoute, status, code)
+}
+
+// poll is a poll after a time, whose answer asks for another one after a time.
+func (p *past) poll(after, next time.Duration) *past {
+	p.clock += after - time.Second
+	p.call(http.MethodGet, oneRoute, http.StatusOK, "")
+	p.calls[len(p.calls)-1].NextPoll = next
+	return p
+}
+
+// moment is something that happened in the latest request.
+func (p *past) moment(kind checkout.MomentKind, detail string) *past {
+	p.moments = append(p.moments, checkout.Moment{At: began.Add(p.clock), Kind: kind, Detail: detail, RequestID: fmt.Sprint("req_", len(p.calls))})
+	return p
+}
+
+func (p *past) elsewhere(opened int) *past { p.opened = opened; return p }
+
+func TestEachStepHasItsProof(t *testing.T) {
+	opened := func() *past { return new(past).create(201, "").moment(checkout.MomentCreated, "") }
+	agreed := func() *past { return opened().confirm(200, "").moment(checkout.MomentConfirmed, "PPA-2026-1") }
+	const gap = 2 * time.Second
+	for _, tt := range []struct {
+		step, name string
+		p          *past
+		want       string // the request of the proof; "" for no proof
+	}{
+		{"create", "a create", opened(), "req_1"},
+		{"create", "a checkout that was opened long ago", new(past).moment(checkout.MomentCreated, "").poll(gap, 0), "req_0"},
+		{"create", "a create that was refused", new(past).create(400, checkout.CodeValidation), ""},
+
+		{"replay", "a create without a repeat", opened(), ""},
+		{"replay", "a repeat", opened().create(200, ""), "req_2"},
+		{"replay", "a create whose answer was lost", new(past).create(0, "").moment(checkout.MomentCreated, ""), ""},
+		{"replay", "a repeat after an answer that was lost", new(past).create(0, "").moment(checkout.MomentCreated, "").create(200, ""), "req_2"},
+		{"replay", "a repeat whose answer was lost", opened().create(0, ""), ""},
+		{"replay", "a repeat that was refused", opened().create(409, checkout.CodeIntentConflict), ""},
+
+		{"conflict", "a conflict, and no more", opened().create(409, checkout.CodeIntentConflict), ""},
+		{"conflict", "the first intent again", opened().create(409, checkout.CodeIntentConflict).create(200, ""), "req_2"},
+		{"conflict", "a poll", opened().create(409, checkout.CodeIntentConflict).poll(gap, gap), "req_2"},
+		{"conflict", "another order", opened().create(409, checkout.CodeIntentConflict).elsewhere(1), "req_2"},
+		{"conflict", "the same wrong call", opened().create(409, checkout.CodeIntentConflict).create(409, checkout.CodeIntentConflict).create(200, ""), ""},
+		{"conflict", "the same wrong call later", opened().create(409, checkout.CodeIntentConflict).create(200, "").create(409, checkout.CodeIntentConflict), ""},
+		{"conflict", "other refusals", opened().create(409, checkout.CodeIntentConflict).create(503, checkout.CodeBusy), ""},
+		{"conflict", "a confirm's conflict", opened().confirm(409, checkout.CodeConflict).create(200, ""), ""},
+
+		{"early_confirm", "before the setup", opened().confirm(409, checkout.CodeSetupIncomplete), "req_2"},
+		{"early_confirm", "with other identifiers", opened().confirm(409, checkout.CodeConflict), ""},
+
+		{"setup", "a payer who is done", opened().poll(gap, 0).moment(checkout.MomentSetupDone, ""), "req_2"},
+		{"setup", "a payer who is away", opened().poll(gap, gap), ""},
+
+		{"poll", "three polls", opened().poll(gap, gap).poll(gap, gap).poll(gap, 0), "req_4"},
+		{"poll", "a poll that is a little early", opened().poll(gap, gap).poll(gap-50*time.Millisecond, 0), "req_3"},
+		{"poll", "a poll that is too early", opened().poll(gap, gap).poll(gap, gap).poll(gap/2, 0), ""},
+		{"poll", "a poll that is too early for a payer who is long away", opened().poll(gap, time.Minute).poll(gap, 0), ""},
+		{"poll", "one poll", opened().poll(gap, 0), ""},
+		{"poll", "no end", opened().poll(gap, gap).poll(gap, gap), ""},
+		{"poll", "looks after the end", opened().poll(gap, gap).poll(gap, 0).poll(0, 0), "req_3"},
+
+		{"confirm", "a confirm", agreed(), "req_2"},
+		{"confirm", "an early one", opened().confirm(409, checkout.CodeSetupIncomplete), ""},
+		{"repeated_confirm", "one confirm", agreed(), ""},
+		{"repeated_confirm", "two", agreed().confirm(200, ""), "req_3"},
+
+		{"event", "a delivery", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_1"},
+		{"event", "a failure", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: 500"), ""},
+		{"event_twice", "two events", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
+			moment(checkout.MomentEventDelivered, "checkout.confirmed evt_2"), ""},
+		{"event_twice", "one event twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1 (the caller's request a)").
+			moment(checkout.MomentEventDelivered, "checkout.confirmed evt_2").create(200, "").
+			moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_2"},
+
+		{"cancel", "its own", opened().call("POST", cancelRoute, 200, "").moment(checkout.MomentCancelled, ""), "req_2"},
+		{"cancel", "the operator's, and a poll before", opened().poll(gap, gap).moment(checkout.MomentCancelled, ""), ""},
+		{"cancel", "the operator's, and a poll after", opened().moment(checkout.MomentCancelled, "").poll(gap, 0), "req_2"},
+		{"cancel", "the operator's, and a confirm", opened().moment(checkout.MomentCancelled, "").confirm(409, checkout.CodeCancelled), "req_2"},
+		{"cancel", "the operator's, and confirms without end", opened().moment(checkout.MomentCancelled, "").
+			confirm(409, checkout.CodeCancelled).confirm(409, checkout.CodeCancelled).poll(gap, 0), ""},
+		{"cancel", "a cancel that was refused", agreed().call("POST", cancelRoute, 409, checkout.CodeConflict), ""},
+	} {
+		for _, d := range definitions() {
+			if d.name != tt.step {
+				continue
+			}
+			got, ok := d.prove(tt.p.history)
+			if got.RequestID != tt.want || ok != (tt.want != "") || ok == got.At.IsZero() {
+				t.Errorf("%s after %s: proven by %q at %s, %v; want %q", tt.step, tt.name, got.RequestID, got.At, ok, tt.want)
+			}
+		}
+	}
+}
