@@ -47,7 +47,7 @@ type Store interface {
 // Config is the configuration of a site.
 type Config struct {
 	// Service is the configuration of the service. New sets what a site always has: the store, the keyring of the secrets, the
-	// processor, the printer, the sender, time, randomness and the log; and the CRM, unless there is one outside of the store.
+	// processor, the printer, time, randomness and the log; and the sender and the CRM, unless there is one.
 	Service        service.Config
 	Store          Store
 	Secrets        [][]byte    // of the operator, the newest first
@@ -122,7 +122,9 @@ func New(c Config) (*Site, error) {
 		cfg.CRM = service.EmbeddedCRM(cfg.Environment)
 	}
 	cfg.Store, cfg.Keyring, cfg.Printer = c.Store, keyring, printer
-	cfg.Sender = webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
+	if cfg.Sender == nil {
+		cfg.Sender = webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
+	}
 	cfg.Now, cfg.Rand = c.Now, rand.Reader
 	cfg.Report, cfg.Count = httpserver.Report(c.Log), c.Metrics.Count
 	noted := httpserver.Noted(c.Log)
