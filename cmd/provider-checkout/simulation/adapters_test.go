@@ -93,6 +93,18 @@ func (w *world) listLate(res *http.Response) {
 	res.ContentLength = int64(len(body))
 }
 
+// onlyLists has the mandates of confirmed orders reach a status that no notification tells: GoCardless' list of events has it.
+func (w *world) onlyLists(to checkout.MandateStatus) {
+	for _, r := range w.model.records() {
+		c, id := r.Checkout, r.Checkout.Setup.BillingRequestID
+		if seen := w.bank.seen(id).Mandate; w.plan.far && c.Status == checkout.Confirmed && !c.Ended() && !seen.Dead() && seen != to {
+			w.model.dies(c, to)
+			w.bank.move(id, to)
+			w.saw("GoCardless only listed that a mandate became " + string(to))
+		}
+	}
+}
+
 // seeded is the randomness of a simulator.
 type seeded struct{ *rand.Rand }
 

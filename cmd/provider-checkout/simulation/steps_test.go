@@ -58,7 +58,8 @@ func (m *model) follows(p *process, was, next checkout.Checkout) {
 		was.Ended() && next.End.At != was.End.At,
 		was.Erased() && (!next.Erased() || next.Student != checkout.Student{}),
 		next.Setup.Try < was.Setup.Try,
-		next.Setup.Try == was.Setup.Try && next.Setup.BillingRequestID != "" && next.Setup.MandateSince.Before(was.Setup.MandateSince),
+		next.Setup.Try == was.Setup.Try && next.Setup.BillingRequestID != "" && !next.Setup.MandateSince.IsZero() &&
+			next.Setup.MandateSince.Before(was.Setup.MandateSince),
 		!m.belongs(next.Setup),
 		next.Status == checkout.Confirmed && was.Status != checkout.Confirmed && next.Setup.MandateID == "":
 		m.fault("%s has %+v follow %+v", p.name, next, was)

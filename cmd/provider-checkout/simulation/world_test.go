@@ -352,13 +352,18 @@ func (w *world) play() {
 	}
 	w.rest("the world", time.Until(w.calm))
 	w.thaw()
+	w.onlyLists(checkout.MandateActive)
 	w.rest("the world", time.Minute)
 	w.model.settled()
 	w.model.keepsUp()
 	all.Wait()
 	w.actors.Wait()
+	w.onlyLists(checkout.MandateCancelled)
 	w.finish()
 	w.rest("the world", 40*time.Second)
+	if w.plan.far {
+		w.rest("the world", time.Minute) // an event is listed late
+	}
 	w.model.settled()
 	w.model.catchUp()
 	w.model.keepsUp()
