@@ -17,6 +17,8 @@ const (
 	settlingPause = 20 * time.Second
 	// notifiedPause is the pause before a notification is handled again after a failure.
 	notifiedPause = 10 * time.Second
+	// togetherPause is the pause before a question, in which the notifications begin that came with the first.
+	togetherPause = 10 * time.Millisecond
 
 	manyNotified = 4096
 )
@@ -68,35 +70,47 @@ type notifiedAnswer struct {
 	settling bool
 }
 
-// handleNotification asks the processor about the setup that a notification names, and stores what is new. One question serves all
-// notifications about that setup whose handling had begun before it, by no clock: that may be wrong, or another machine's. A further
-// attempt at a notification asks again.
+// handleNotification has the processor asked about the setup that a notification names. A further attempt at a notification asks
+// again.
 func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) error {
-	n, place := l.Job.Notification(), s.places.Add(1)
-	unlock, _, err := s.notifying.lock(ctx, l.Job.Name)
-	if err != nil {
+	n := l.Job.Notification()
+	settling, err := s.answerTo(ctx, l.Job.Name, n)
+	if err != nil && errors.Is(err, ctx.Err()) { // it waits for its next attempt
 		return err
-	}
-	defer unlock()
-	answer, known := s.notified.Get(l.Job.Name)
-	if !known || answer.place < place {
-		if err := sleep(ctx, time.Millisecond); err != nil { // in which others begin that came with it
-			return err
-		}
-		answer.place = s.places.Add(1)
-		if answer.settling, err = s.refreshNotified(ctx, n); err == nil {
-			s.notified.Put(l.Job.Name, answer)
-		}
 	}
 	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1}
 	switch {
 	case err != nil:
 		outcome.State, outcome.Pause = checkout.JobPending, notifiedPause
 		outcome.Failure = checkout.FailureOf(err, s.now())
-	case answer.settling && n.Settles && s.now().Sub(n.Received) <= settlingFor:
+	case settling && n.Settles && s.now().Sub(n.Received) <= settlingFor:
 		outcome.State, outcome.Pause = checkout.JobPending, settlingPause
 	}
 	return errors.Join(err, s.settleAttempt(ctx, l, outcome))
+}
+
+// answerTo asks the processor about the subject of a notification, stores what is new, and reports whether the setup is settling. One
+// question serves all notifications of that subject whose handling had begun before it, by no clock: that may be wrong, or another
+// machine's.
+func (s *Service) answerTo(ctx context.Context, subject string, n checkout.Notification) (settling bool, err error) {
+	place := s.places.Add(1)
+	unlock, _, err := s.notifying.lock(ctx, subject)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	answer, known := s.notified.Get(subject)
+	if !known || answer.place < place {
+		if err := sleep(ctx, togetherPause); err != nil {
+			return false, err
+		}
+		answer.place = s.places.Add(1)
+		if answer.settling, err = s.refreshNotified(ctx, n); err != nil {
+			return false, err
+		}
+		s.notified.Put(subject, answer)
+	}
+	return answer.settling, nil
 }
 
 // refreshNotified asks about the setup that a notification names, and reports whether it is settling. A setup that is not ours, or

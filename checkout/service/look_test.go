@@ -48,7 +48,7 @@ func TestAnEventAfterALookLeadsToAnother(t *testing.T) {
 			w.processor.takes = time.Second
 			stop := w.background(t)
 			w.notify(t, true, "EV1", id)
-			time.Sleep(2 * time.Millisecond) // the question is under way
+			time.Sleep(time.Second / 2) // the question is under way
 			w.clock.forward(step)
 			w.notify(t, true, "EV2", id)
 			time.Sleep(5 * time.Second)
