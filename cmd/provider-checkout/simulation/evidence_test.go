@@ -25,15 +25,24 @@ func (m *model) sealed() {
 		return
 	}
 	nodes := func(positions []int64) ([][]evidence.Hash, error) { return m.store.EvidenceNodes(ctx, positions) }
+	opened := map[string]evidence.Checkpoint{}
+	open := func(signed []byte) (c evidence.Checkpoint, err error) {
+		c, known := opened[string(signed)]
+		if !known {
+			c, err = m.keys.Open(signed)
+			opened[string(signed)] = c
+		}
+		return c, err
+	}
 	var complete []evidence.Checkpoint
 	for _, signed := range m.signed {
-		c, err := m.keys.Open(signed)
+		c, err := open(signed)
 		if complete = append(complete, c); err != nil {
 			m.fault("the log had the checkpoint %q: %v", signed, err)
 		}
 	}
 	for _, signed := range m.kept {
-		c, err := m.keys.Open(signed)
+		c, err := open(signed)
 		if err == nil {
 			err = evidence.CheckConsistent(c, newest, nodes)
 		}
@@ -48,10 +57,14 @@ func (m *model) sealed() {
 			m.fault("entry %s is %s, and its receipt is of another", e.ID, e.Leaf)
 		}
 		delete(receipts, e.ID)
+		before := evidence.Checkpoint{} // of the checkpoints without the entry, the most complete
 		for _, c := range complete {
-			if position >= c.Size && evidence.Backdated(e, position, c) {
-				m.fault("entry %s at %d seems to be back-dated before the checkpoint of %d entries, which is complete for %d", e.ID, position, c.Size, c.Complete)
+			if position >= c.Size && c.Complete > before.Complete {
+				before = c
 			}
+		}
+		if evidence.Backdated(e, position, before) {
+			m.fault("entry %s at %d seems to be back-dated before the checkpoint of %d entries, which is complete for %d", e.ID, position, before.Size, before.Complete)
 		}
 		return nil
 	})

@@ -64,6 +64,7 @@ func (w *world) arrive() {
 
 // drive gives turns until the world is over.
 func (w *world) drive() {
+	timer := time.NewTimer(0)
 	for {
 		synctest.Wait()
 		next, at, over := w.next()
@@ -73,20 +74,26 @@ func (w *world) drive() {
 		case next == nil:
 			select {
 			case <-w.arrived:
-			case <-time.After(time.Hour):
+			case <-reset(timer, time.Hour):
 				w.model.hangs()
 				return
 			}
 		case at.After(now):
 			select {
 			case <-w.arrived:
-			case <-time.After(at.Sub(now)):
+			case <-reset(timer, at.Sub(now)):
 			}
 		default:
 			w.take(next)
 			close(next.go_)
 		}
 	}
+}
+
+// reset has a timer end after a time.
+func reset(t *time.Timer, after time.Duration) <-chan time.Time {
+	t.Reset(after)
+	return t.C
 }
 
 // next returns the turn that comes next, or nil, and its time.
