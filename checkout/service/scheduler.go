@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -143,7 +144,8 @@ func (sch *scheduler) awaitLeaseEnd(l checkout.Lease) {
 func (sch *scheduler) giveBack(ctx context.Context) {
 	sch.mu.Lock()
 	defer sch.mu.Unlock()
-	for _, l := range sch.resting {
+	for _, kind := range slices.Sorted(maps.Keys(sch.resting)) { // in one order, so that a schedule can be played again
+		l := sch.resting[kind]
 		if err := sch.extend(ctx, l, 0); err != nil && !errors.Is(err, ports.ErrNotFound) {
 			sch.report(ctx, Failure{Operation: OperationSchedule, Severity: Warning, Err: fmt.Errorf("give up job %s: %w", l.Job.ID, err)})
 		}

@@ -80,10 +80,14 @@ func (w *world) listLate(res *http.Response) {
 		err = json.Unmarshal(body, &list)
 	}
 	if err == nil && len(list.Events) < 500 { // a full page has no room for others
+		listed := len(list.Events)
 		list.Events = slices.DeleteFunc(list.Events, func(e map[string]any) bool {
 			at, _ := time.Parse(time.RFC3339, fmt.Sprint(e["created_at"]))
 			return time.Since(at) < time.Duration(hashOf(fmt.Sprint(e["id"]))%uint64(time.Minute))
 		})
+		if w.saw("GoCardless' list was read"); len(list.Events) < listed {
+			w.saw("GoCardless' list did not have an event yet")
+		}
 		body, err = json.Marshal(list)
 	}
 	if err != nil {
@@ -214,6 +218,9 @@ func (m *model) judgeOrg(all []checkout.CheckoutRecord) {
 			slices.ContainsFunc(e.Changed, func(field string) bool { return field != "" }) {
 			m.fault("Salesforce has %s of an agreement changed after its enrolment was completed: %+v", e.Changed, e)
 		}
+		if e.Fields["Mandate_Id__c"] != "" {
+			times[e.ID+" completed"]++
+		}
 		for _, field := range e.Changed {
 			if value := e.Fields[field]; value != "" {
 				times[e.ID+" "+field+" "+value]++
@@ -239,6 +246,7 @@ func (m *model) judgeOrg(all []checkout.CheckoutRecord) {
 			m.fault("Salesforce has completed %s %d times, which is %s with %+v", c.ID, won, c.Status, done)
 		case (ended == 1) != c.Ended(), ended > 1:
 			m.fault("Salesforce has %d ends of %s, which has ended %+v", ended, c.ID, c.End)
+		case times[c.Records.DDAID+" completed"] > 1: // a write of a process that was stopped for long may come after a later status
 		case m.polled && m.changes(r) > 0 && !c.Erased() && authority["Mandate_Status__c"] != string(c.Setup.Mandate):
 			m.fault("Salesforce has the mandate %s of %s, which is %+v", authority["Mandate_Status__c"], c.ID, c.Setup)
 		}

@@ -41,13 +41,17 @@ func (m *model) sealed() {
 			m.fault("the log had the checkpoint %q: %v", signed, err)
 		}
 	}
-	for _, signed := range m.kept {
+	outside := m.kept
+	if m.witness != nil && m.witness.signed != nil {
+		outside = slices.Insert(slices.Clone(outside), 0, m.witness.signed)
+	}
+	for _, signed := range outside {
 		c, err := open(signed)
 		if err == nil {
 			err = evidence.CheckConsistent(c, newest, nodes)
 		}
 		if err != nil {
-			m.fault("the log does not go on from a checkpoint that was kept: %v", err)
+			m.fault("the log does not go on from a checkpoint that was kept or cosigned: %v", err)
 		}
 		log.Outside = &c
 	}
@@ -55,6 +59,8 @@ func (m *model) sealed() {
 	verdicts, forged, err := log.Audit(ctx, func(e evidence.Entry, position int64, _ bool) error {
 		if r, given := receipts[e.ID]; given && r.Leaf != tlog.RecordHash(e.Leaf) {
 			m.fault("entry %s is %s, and its receipt is of another", e.ID, e.Leaf)
+		} else if given {
+			m.saw("an entry was held to its receipt")
 		}
 		delete(receipts, e.ID)
 		before := evidence.Checkpoint{} // of the checkpoints without the entry, the most complete
@@ -62,6 +68,9 @@ func (m *model) sealed() {
 			if position >= c.Size && c.Complete > before.Complete {
 				before = c
 			}
+		}
+		if before.Complete > 0 {
+			m.saw("an entry was held to a checkpoint before it")
 		}
 		if evidence.Backdated(e, position, before) {
 			m.fault("entry %s at %d seems to be back-dated before the checkpoint of %d entries, which is complete for %d", e.ID, position, before.Size, before.Complete)

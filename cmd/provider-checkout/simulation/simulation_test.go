@@ -144,7 +144,9 @@ func checkSometimes(t *testing.T, total map[string]int) {
 		CRM step done, CRM step unknown, CRM step refused, event delivered, event failed, recovery, notice sent, notice dropped, notice failed, mandate failed,
 		mandate cancelled, an order of whose mandate everybody was told, cancel: done, cancel: too late, cancel: done by an operator, withdraw: done,
 		an ended order: cancelled, an ended order: confirmed, a student was erased, a clock went wrong, checkpoints were kept,
-		list: an event, GoCardless only listed that a mandate became cancelled, a full batch was sealed, billing requests that GoCardless had`, ",")
+		list: an event, GoCardless only listed that a mandate became cancelled, a full batch was sealed,
+		an entry was held to its receipt, an entry was held to a checkpoint before it, a process was killed, GoCardless' list was read,
+		GoCardless' list did not have an event yet, GoCardless was cut off for long, a checkpoint was cosigned, the witness had cosigned another size, billing requests that GoCardless had`, ",")
 	for _, to := range systems {
 		for _, kind := range append(slices.Clone(kinds[to]), outage) {
 			if !(to == "printer" || to == "keeper") || kind != outage {

@@ -28,6 +28,7 @@ type plan struct {
 	outside   bool           // the CRM is outside of the store
 	org       bool           // and it is Salesforce
 	far       bool           // the processor is GoCardless
+	witnessed bool           // a witness cosigns the checkpoints
 	mail      bool           // payers are notified
 	server    bool           // the clock of the store decides, and every process has its own; otherwise all have one machine's
 	clocks    bool           // clocks are wrong
@@ -50,6 +51,7 @@ type world struct {
 	ring              checkout.Keyring
 	keys              evidence.Keys
 	model             *model
+	witness           *witness // nil without
 	actors, processes sync.WaitGroup
 
 	// The lock of the turns guards everything below.
@@ -88,7 +90,7 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 	r, _ := w.chance("plan")
 	w.plan = plan{processes: 1 + r.IntN(3), outside: r.IntN(3) > 0, mail: r.IntN(2) == 0, server: r.IntN(2) == 0, clocks: r.IntN(3) == 0,
 		orders: 1 + r.IntN(2), rates: drawRates(r)}
-	w.plan.org, w.plan.far, w.bank = w.plan.outside && r.IntN(8) == 0, r.IntN(8) == 0, newNearBank()
+	w.plan.org, w.plan.far, w.plan.witnessed, w.bank = w.plan.outside && r.IntN(8) == 0, r.IntN(8) == 0, r.IntN(8) == 0, newNearBank()
 	if w.plan.org {
 		w.org = w.newOrg()
 	}
@@ -103,6 +105,9 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 		w.store.Clock = time.Now
 	}
 	w.model = newModel(w)
+	if w.plan.witnessed {
+		w.witness = newWitness(w.model)
+	}
 	w.configure()
 	if r.IntN(100) == 0 && w.decides("the log has more than a batch") {
 		w.crowd()
@@ -188,6 +193,7 @@ type process struct {
 
 // start starts the next process of a slot. It knows the newest checkpoint that was kept.
 func (w *world) start(slot, generation int) {
+	w.saw("a process was started")
 	p := w.newProcess(fmt.Sprintf("process %d.%d", slot, generation), slot)
 	r, _ := w.chance("start of " + p.name)
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: w.ring, Evidence: w.keys,
@@ -204,6 +210,9 @@ func (w *world) start(slot, generation int) {
 	if bank, far := w.bank.(*farBank); far {
 		processor := w.gocardless(p, bank)
 		c.Processor, c.Tasks = processor, []service.Task{p.reconcile(processor)}
+	}
+	if w.plan.witnessed {
+		c.Tasks = append(c.Tasks, w.witness.cosign(p))
 	}
 	if w.plan.mail {
 		c.Notifier = p
@@ -292,6 +301,7 @@ func (p *process) kill(r *rand.Rand) {
 	if again {
 		return
 	}
+	w.saw("a process was killed")
 	close(p.gone)
 	p.end()
 	after := between(r, 0, 10*time.Second)
@@ -341,6 +351,7 @@ func (w *world) run() played {
 		w.arrive()
 	}()
 	w.drive()
+	w.seen["worlds"], w.seen["orders"] = 1, len(w.model.orders)
 	return played{w.model.faults, w.made, w.seen, w.traced, w.told, w.plan}
 }
 
