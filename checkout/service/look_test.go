@@ -37,7 +37,7 @@ func (w *world) notified(t *testing.T) map[string]checkout.JobState {
 	return all
 }
 
-// An answer from before an event says nothing about it, also where the clock steps back between the two, or the clock of the machine that was
+// An answer from before an event does not serve it, also where the clock steps back between the two, or the clock of the machine that was
 // notified is behind.
 func TestAnEventAfterALookLeadsToAnother(t *testing.T) {
 	for _, step := range []time.Duration{0, time.Second, -time.Hour} {

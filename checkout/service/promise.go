@@ -54,7 +54,7 @@ func (s *sealer) watch(ctx context.Context) error {
 		return fmt.Errorf("read the head of the evidence log: %w", err)
 	}
 	p := &s.promise
-	_, unsigned := s.cfg.Evidence.OpenHead(head)
+	_, unsigned := s.openHead(head)
 	grown := head.Size > p.size && unsigned == nil
 	if grown {
 		p.size = head.Size

@@ -1,9 +1,11 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -47,6 +49,14 @@ type sealer struct {
 	newest   []byte              // the same, signed
 	apart    time.Time           // when it was last reported that clocks are apart
 	sealed   chan struct{}       // there is a newer checkpoint
+
+	opened atomic.Pointer[openedHead] // the latest
+}
+
+// openedHead is a checkpoint that was found to sign the end of the log.
+type openedHead struct {
+	evidence.Checkpoint
+	signed []byte
 }
 
 // newSealer returns a sealer that knows the checkpoint of Config.KnownCheckpoint.
@@ -188,7 +198,7 @@ type batch struct {
 // says that there may be later entries.
 func (s *sealer) batch(head evidence.Head, entries []evidence.Entry, more bool) (b batch, _ error) {
 	now, first := s.now(), len(head.Checkpoint) == 0
-	newest, err := s.cfg.Evidence.OpenHead(head)
+	newest, err := s.openHead(head)
 	switch {
 	case err != nil:
 		return b, errChanged
@@ -254,7 +264,7 @@ func (s *sealer) follows(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the head of the evidence log: %w", err)
 	}
-	newest, err := s.cfg.Evidence.OpenHead(head)
+	newest, err := s.openHead(head)
 	if err != nil {
 		return errChanged
 	}
@@ -274,6 +284,19 @@ func (s *sealer) follows(ctx context.Context) error {
 	}
 	s.known, s.newest = newest, head.Checkpoint
 	return nil
+}
+
+// openHead returns the newest checkpoint of the log, as evidence.Keys.OpenHead does, and verifies no signature again: most often nothing
+// is new.
+func (s *sealer) openHead(head evidence.Head) (evidence.Checkpoint, error) {
+	if was := s.opened.Load(); was != nil && was.Size == head.Size && was.Root == head.Root() && bytes.Equal(was.signed, head.Checkpoint) {
+		return was.Checkpoint, nil
+	}
+	c, err := s.cfg.Evidence.OpenHead(head)
+	if err == nil {
+		s.opened.Store(&openedHead{c, head.Checkpoint})
+	}
+	return c, err
 }
 
 // reportRefused reports entries that a process without the operator's secret recorded, once.

@@ -63,7 +63,7 @@ func (m *model) sealed() {
 			m.saw("an entry was held to its receipt")
 		}
 		delete(receipts, e.ID)
-		before := evidence.Checkpoint{} // of the checkpoints without the entry, the most complete
+		before := evidence.Checkpoint{} // of the checkpoints without it, that which is complete for most
 		for _, c := range complete {
 			if position >= c.Size && c.Complete > before.Complete {
 				before = c

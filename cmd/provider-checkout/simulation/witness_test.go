@@ -65,7 +65,7 @@ func (a accusation) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// ServeHTTP cosigns a checkpoint if the log goes on to it from the one that was cosigned last. It judges that it always does.
+// ServeHTTP cosigns a checkpoint if the log goes on to it from the checkpoint that was cosigned last. It judges that the log always does.
 func (v *witness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
