@@ -93,9 +93,12 @@ func (all Witnesses) Run(ctx context.Context, _ string) (cursor string, pause ti
 
 // follow asks a witness about every checkpoint until ctx ends.
 func (all Witnesses) follow(ctx context.Context, w *witness) {
-	failure := ""
+	failure, cosigned := "", []byte(nil)
 	for pause := lookEvery; outbound.Pause(ctx, pause); {
 		signed, err := all.Newest(ctx)
+		if err == nil && cosigned != nil && bytes.Equal(signed, cosigned) {
+			continue // nothing is new
+		}
 		c, unsigned := all.Keys.Open(signed)
 		if err != nil || unsigned != nil {
 			continue // the store, or the sealer, which report it
@@ -113,6 +116,9 @@ func (all Witnesses) follow(ctx context.Context, w *witness) {
 			if pause = lookEvery; failure != "" {
 				failure = ""
 				all.Log.InfoContext(ctx, "a witness cosigns again", "witness", w.Name())
+			}
+			if evidence.Cosigned(signed, w) {
+				cosigned = signed
 			}
 		}
 	}

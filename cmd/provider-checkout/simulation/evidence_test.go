@@ -25,18 +25,9 @@ func (m *model) sealed() {
 		return
 	}
 	nodes := func(positions []int64) ([][]evidence.Hash, error) { return m.store.EvidenceNodes(ctx, positions) }
-	opened := map[string]evidence.Checkpoint{}
-	open := func(signed []byte) (c evidence.Checkpoint, err error) {
-		c, known := opened[string(signed)]
-		if !known {
-			c, err = m.keys.Open(signed)
-			opened[string(signed)] = c
-		}
-		return c, err
-	}
 	var complete []evidence.Checkpoint
 	for _, signed := range m.signed {
-		c, err := open(signed)
+		c, err := m.open(signed)
 		if complete = append(complete, c); err != nil {
 			m.fault("the log had the checkpoint %q: %v", signed, err)
 		}
@@ -46,7 +37,7 @@ func (m *model) sealed() {
 		outside = slices.Insert(slices.Clone(outside), 0, m.witness.signed)
 	}
 	for _, signed := range outside {
-		c, err := open(signed)
+		c, err := m.open(signed)
 		if err == nil {
 			err = evidence.CheckConsistent(c, newest, nodes)
 		}
@@ -99,6 +90,18 @@ func (m *model) sealed() {
 	if newest.Size > 500 {
 		m.saw("a full batch was sealed")
 	}
+}
+
+// open opens a checkpoint, once. The lock is held.
+func (m *model) open(signed []byte) (evidence.Checkpoint, error) {
+	if c, known := m.checkpoints[string(signed)]; known {
+		return c, nil
+	}
+	c, err := m.keys.Open(signed)
+	if err == nil {
+		m.checkpoints[string(signed)] = c
+	}
+	return c, err
 }
 
 // keepsUp judges that the newest checkpoint was kept, unless it was signed just now: a call that failed is made again within seconds.

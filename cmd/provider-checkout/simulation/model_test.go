@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -32,6 +33,8 @@ type model struct {
 	signedAt time.Time         // the latest of them
 	kept     [][]byte          // the checkpoints that were kept
 	lists    map[string]*listing
+
+	checkpoints map[string]evidence.Checkpoint // that were opened, by their text
 }
 
 // held is a lease.
@@ -61,7 +64,7 @@ var providers = []string{"KOWHAI", "RATA"}
 
 func newModel(w *world) *model {
 	m := &model{world: w, bodies: map[string][]byte{}, notices: map[string]string{}, known: map[string]bool{}, mandates: map[string]string{}, held: map[string]held{},
-		hastened: map[string]bool{}, lists: map[string]*listing{}}
+		hastened: map[string]bool{}, checkpoints: map[string]evidence.Checkpoint{}, lists: map[string]*listing{}}
 	for _, provider := range providers {
 		m.lists[provider] = &listing{ids: map[string]bool{}}
 	}

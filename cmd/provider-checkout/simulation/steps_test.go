@@ -227,10 +227,9 @@ func (m *model) seals(signed *[]byte, err error) error {
 
 // keeps judges a checkpoint that is kept where the store is not.
 func (m *model) keeps(signed []byte) {
-	_, err := m.keys.Open(signed)
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if err != nil {
+	if _, err := m.open(signed); err != nil {
 		m.fault("the checkpoint %q is kept: %v", signed, err)
 	}
 	m.kept = append(m.kept, signed)
