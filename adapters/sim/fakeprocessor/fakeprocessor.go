@@ -49,12 +49,15 @@ type Options struct {
 	Log       *slog.Logger     // discards if nil
 	RateLimit float64          // requests a second of one client, and for one billing request, in bursts of twice that; 0 for no limit
 	Now       func() time.Time // time.Now if nil
+	// Ahead returns the time by which the clock of a checkout, of which it knows the order, is ahead of Now. Optional.
+	Ahead func(ctx context.Context, of checkout.About) time.Duration
 }
 
 // Processor is the fake processor, and the handler of its pages, which are mounted at Prefix.
 type Processor struct {
 	records Records
-	now     func() time.Time
+	clock   func() time.Time
+	ahead   func(ctx context.Context, of checkout.About) time.Duration
 	pages
 }
 
@@ -66,7 +69,7 @@ var (
 // New returns a processor.
 func New(o Options) *Processor {
 	shared := web.Options{Log: o.Log, BaseURL: o.BaseURL, Now: o.Now}.Complete()
-	p := &Processor{records: o.Records, now: shared.Now}
+	p := &Processor{records: o.Records, clock: shared.Now, ahead: o.Ahead}
 	p.pages = newPages(p, shared, o)
 	return p
 }
@@ -115,9 +118,18 @@ func identifier(text string) string {
 	return base32.StdEncoding.EncodeToString(sum[:15])
 }
 
+// now returns the time by the clock of an order's checkout.
+func (p *Processor) now(ctx context.Context, provider, order string) time.Time {
+	now := p.clock().UTC().Truncate(time.Millisecond)
+	if p.ahead != nil {
+		now = now.Add(p.ahead(ctx, checkout.About{ProviderCode: provider, OrderID: order}))
+	}
+	return now
+}
+
 // complete records that the payer filled in the form of a billing request, or that it is cancelled. The first time stays.
-func (p *Processor) complete(ctx context.Context, id string, c completionWire) error {
-	c.At = p.now().UTC().Truncate(time.Millisecond)
+func (p *Processor) complete(ctx context.Context, id, provider, order string, c completionWire) error {
+	c.At = p.now(ctx, provider, order)
 	return p.keep(ctx, doneName(id), c)
 }
 
@@ -135,7 +147,7 @@ func (p *Processor) completed(ctx context.Context, id string) (*completionWire, 
 }
 
 // Observe implements ports.Processor: a completed setup is submitted after one minute, and
-// active and authorised after two, unless the account holder's name says that it fails or is cancelled.
+// active and authorised after two, unless the account holder's name or the account says that it fails or is cancelled.
 func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
 	id := q.Setup.BillingRequestID
 	if !billingRequestID.MatchString(id) {
@@ -151,14 +163,15 @@ func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 	case done.Cancelled:
 		return checkout.Observation{BillingRequest: checkout.BillingCancelled, Authorisation: checkout.CustomerInProgress}, nil
 	}
-	mandate, authorisation := done.status(p.now())
+	mandate, authorisation := done.status(p.now(ctx, q.Account.ProviderCode, q.OrderID))
+	var reason string
 	var since time.Time // as GoCardless does, it says when a mandate ended
 	if mandate.Dead() {
-		since = done.At.UTC().Add(submittedAfter)
+		since, reason = done.At.UTC().Add(submittedAfter), done.Reason
 	}
 	switch err := p.read(ctx, endName(id), &struct{}{}); {
 	case err == nil:
-		mandate, authorisation = checkout.MandateCancelled, checkout.CustomerInProgress
+		mandate, reason, authorisation = checkout.MandateCancelled, "", checkout.CustomerInProgress
 	case !errors.Is(err, ports.ErrNotFound):
 		return checkout.Observation{}, fmt.Errorf("read the end of billing request %s: %w", id, err)
 	}
@@ -167,6 +180,7 @@ func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 		Mandate:        mandate,
 		MandateID:      "MD" + identifier(id),
 		MandateSince:   since,
+		MandateReason:  reason,
 		Authorisation:  authorisation,
 		AccountHolder:  done.Holder,
 		AccountMask:    done.Mask,
@@ -181,7 +195,7 @@ func (p *Processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
 	if !billingRequestID.MatchString(id) {
 		return fmt.Errorf("billing request %q: %w", id, ports.ErrNotFound)
 	}
-	if err := p.complete(ctx, id, completionWire{Cancelled: true}); err != nil {
+	if err := p.complete(ctx, id, q.Account.ProviderCode, q.OrderID, completionWire{Cancelled: true}); err != nil {
 		return fmt.Errorf("cancel billing request %s: %w", id, err)
 	}
 	done, err := p.completed(ctx, id)
@@ -199,6 +213,8 @@ func (c completionWire) status(now time.Time) (checkout.MandateStatus, checkout.
 	switch age := now.Sub(c.At); {
 	case age < submittedAfter:
 		return checkout.MandatePendingSubmission, checkout.CustomerInProgress
+	case c.Mandate != "":
+		return c.Mandate, checkout.CustomerInProgress
 	case c.Holder == failingHolder:
 		return checkout.MandateFailed, checkout.CustomerInProgress
 	case c.Holder == cancelledHolder:

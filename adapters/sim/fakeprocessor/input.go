@@ -110,7 +110,8 @@ func read(values url.Values, provider string) (input, completionWire) {
 	if in.faulty() {
 		return in, completionWire{}
 	}
-	return in, completionWire{Holder: holder, Mask: account.Mask()}
+	fate := account.Fate()
+	return in, completionWire{Holder: holder, Mask: account.Mask(), Cancelled: fate.SetupFails, Mandate: fate.Mandate, Reason: fate.Reason}
 }
 
 // checkHolder returns what is wrong with an account holder's name, or "".

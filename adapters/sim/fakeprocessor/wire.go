@@ -29,6 +29,8 @@ func ScriptPrefix(key string) string { return "script/" + key + "/" }
 
 // startWire is the part of a start that the page needs.
 type startWire struct {
+	ProviderCode string   `json:"provider_code"`
+	OrderID      string   `json:"order_id"`
 	ProviderName string   `json:"provider_name"`
 	Description  string   `json:"description"`
 	FrameOrigins []string `json:"frame_origins,omitempty"`
@@ -49,7 +51,7 @@ type rowWire struct {
 
 func toStartWire(start checkout.SetupStart) startWire {
 	_, authority, conditions := start.Terms.Parts()
-	w := startWire{ProviderName: start.ProviderName, Description: start.Description, FrameOrigins: start.FrameOrigins,
+	w := startWire{ProviderCode: start.Account.ProviderCode, OrderID: start.OrderID, ProviderName: start.ProviderName, Description: start.Description, FrameOrigins: start.FrameOrigins,
 		First:     start.First.Amount.Dollars() + ", planned for " + start.First.Taken.Long(),
 		Initiator: start.Terms.Initiator(), Lender: start.Terms.Lender.Name, Debits: start.Terms.Debits(), Authority: authority}
 	for _, row := range conditions {
@@ -76,6 +78,10 @@ type completionWire struct {
 	Mask      agreement.AccountMask `json:"account_mask"`
 	At        time.Time             `json:"completed_at"`
 	Cancelled bool                  `json:"cancelled,omitempty"`
+
+	// The fate of the account (bankaccount.Fate).
+	Mandate checkout.MandateStatus `json:"mandate,omitempty"`
+	Reason  string                 `json:"reason,omitempty"`
 }
 
 func (p *Processor) keep(ctx context.Context, name string, v any) error {

@@ -33,10 +33,7 @@ type move struct {
 // blockedName is the family name of payers who are where GoCardless does not serve.
 const blockedName = "GEO BLOCKED"
 
-// fatefulAccount is the account whose suffix is its fate.
-const fatefulAccount = "01-0902-0068389"
-
-// fates has the fates of account holders and family names, and of accounts.
+// fates has the fates of account holders and family names.
 var fates = map[string]fate{
 	"MANDATE FAILS":     {moves: []move{{"failed", "NEGATIVE_ACKNOWLEDGEMENT-AC05"}}},
 	"MANDATE CANCELLED": {moves: []move{{"cancelled", "DISHONOUR-AG01"}}},
@@ -50,28 +47,20 @@ var fates = map[string]fate{
 	"SETUP FAILS":       {setup: setupFails},
 	"SETUP HANGS":       {setup: setupHangs},
 	"SETUP WAITS":       {setup: setupWaits},
-
-	fatefulAccount + "-01": {moves: []move{{"failed", "NEGATIVE_ACKNOWLEDGEMENT-AC05"}}},
-	fatefulAccount + "-02": {moves: []move{{"failed", "DISHONOUR-AC05"}}},
-	fatefulAccount + "-03": {moves: []move{{"failed", "DISHONOUR-AC03"}}},
-	fatefulAccount + "-04": {moves: []move{{"cancelled", "DISHONOUR-AC04"}}},
-	fatefulAccount + "-05": {moves: []move{{"cancelled", "DISHONOUR-AC05"}}},
-	fatefulAccount + "-06": {moves: []move{{"cancelled", "DISHONOUR-AG01"}}},
-	fatefulAccount + "-07": {moves: []move{{"cancelled", "DISHONOUR-BE05"}}},
-	fatefulAccount + "-08": {moves: []move{{"cancelled", "DISHONOUR-AM04"}}},
-	fatefulAccount + "-09": {moves: []move{{"cancelled", "DISHONOUR-MS01"}}},
-	fatefulAccount + "-10": {moves: []move{{"blocked", ""}}},
-	fatefulAccount + "-11": {moves: []move{{"expired", ""}}},
 }
 
-// fateOf returns the fate of an account and its owner's family name. Of a suffix of three digits the last two count.
+// fateOf returns the fate of an account and its owner's family name.
 func fateOf(a *bankAccount, familyName string) fate {
-	n := a.number
-	n.Suffix = n.Suffix[len(n.Suffix)-2:]
-	for _, name := range []string{a.holder, familyName, written(n)} {
+	for _, name := range []string{a.holder, familyName} {
 		if f, ok := fates[strings.ToUpper(name)]; ok {
 			return f
 		}
+	}
+	switch f := a.number.Fate(); {
+	case f.SetupFails:
+		return fate{setup: setupFails}
+	case f.Mandate != "":
+		return fate{moves: []move{{string(f.Mandate), f.Reason}}}
 	}
 	return fate{}
 }

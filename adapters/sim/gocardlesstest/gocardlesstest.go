@@ -39,7 +39,7 @@
 //	02 failed DISHONOUR-AC05                  07 cancelled DISHONOUR-BE05
 //	03 failed DISHONOUR-AC03                  08 cancelled DISHONOUR-AM04
 //	04 cancelled DISHONOUR-AC04               09 cancelled DISHONOUR-MS01
-//	05 cancelled DISHONOUR-AC05               10 blocked, 11 expired
+//	05 cancelled DISHONOUR-AC05               10 blocked, 11 expired, 12 SETUP FAILS
 //
 // # The control path
 //

@@ -70,7 +70,8 @@ func TestFates(t *testing.T) {
 		{"Ana Tau", base + "09", fulfilled(pending, "cancelled", "cancelled"), "DISHONOUR-MS01"},
 		{"Ana Tau", base + "10", fulfilled(pending, "blocked", "blocked"), ""},
 		{"Ana Tau", base + "11", fulfilled(pending, "expired", "expired"), ""},
-		{"Ana Tau", base + "12", fulfilled(pending, pending, pending), ""},
+		{"Ana Tau", base + "12", stays("cancelled"), ""},
+		{"Ana Tau", base + "13", fulfilled(pending, pending, pending), ""},
 		{"Ana Tau", "12-3140-0171323-01", fulfilled(pending, pending, pending), ""},
 	} {
 		b := newBench(t)

@@ -53,7 +53,7 @@ func (s *state) fulfilAtOnce(now time.Time, b *billingRequest) {
 		s.collectCustomer(now, b, Payer{GivenName: "Ana", FamilyName: "Tau", Email: "ana@example.nz"}, by)
 	}
 	if b.account == nil {
-		number, _ := bankaccount.Parse(fatefulAccount + "-00") // which is right
+		number, _ := bankaccount.Parse(bankaccount.Example) // which is right
 		s.collectAccount(now, b, bankAccount{number: number, holder: b.customer.GivenName + " " + b.customer.FamilyName}, by)
 	}
 	if b.status == requestPending {

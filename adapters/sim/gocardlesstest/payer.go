@@ -13,7 +13,7 @@ import (
 // the flow's authorisation_url or its id.
 func (s *Simulator) Complete(page string, p Payer) (leadsTo string, err error) {
 	id := page[strings.LastIndexByte(page, '/')+1:]
-	number, err := bankaccount.Parse(cmp.Or(p.Account, fatefulAccount+"-00"))
+	number, err := bankaccount.Parse(cmp.Or(p.Account, bankaccount.Example))
 	if err != nil {
 		return "", fmt.Errorf("account number %w", err)
 	}
