@@ -69,7 +69,8 @@ type Checkouts interface {
 // behind another pending event of its checkout. Settled jobs stay on record.
 //
 // The caller's clock (Now) decides when a job is due and when a lease is over, except on a store that several machines share:
-// there the clock of the store does, and Now is ignored; the time from CreatedAt to Due counts from the entry of the job.
+// there the clock of the store does, and Now is ignored; the time from CreatedAt to Due counts from the entry of the job: a
+// change enters at JobEntry.Now, and a job that no change brings at its CreatedAt.
 type Queue interface {
 	// Enqueue stores jobs that no change brings, and returns the jobs whose ids were not on record, in the order given. Jobs
 	// on record stay as they are. An id that comes twice counts the first time. Of concurrent calls with one id, one returns it.

@@ -168,7 +168,7 @@ func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID stri
 			return
 		}
 	}
-	about, now := subjectOf(ctx).About(), s.now()
+	about, now := subjectOf(ctx).About(), s.Present(ctx)
 	if about.CheckoutID == "" {
 		s.notes.refusal(checkout.Refusal{ProviderCode: caller.ProviderCode, Day: now.Format(time.DateOnly), Code: refusal.Code,
 			Fields: refusal.Fields()})
@@ -310,6 +310,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // now is the present in the precision that stores keep.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
+
+// Present is the time by the clock of the checkout that the call in ctx is about.
+func (s *Service) Present(ctx context.Context) time.Time {
+	if s.cfg.Ahead == nil {
+		return s.now()
+	}
+	return s.now().Add(subjectOf(ctx).aheadBy(func(a checkout.About) time.Duration { return s.cfg.Ahead(ctx, a) }))
+}
 
 // found returns what was read, or nil for ports.ErrNotFound.
 func found[T any](v T, err error) (*T, error) {

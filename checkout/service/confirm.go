@@ -184,7 +184,7 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 	cmd.FirstPayment = checkout.Some(agreed.FirstPayment)
 	prepared = checkout.Prepared{
 		Environment: c.cfg.Environment,
-		Now:         c.now(),
+		Now:         c.Present(ctx),
 		Agreement: cmd.Agreement(stored, checkout.AgreementFacts{Environment: c.cfg.Environment, Provider: c.provider, Terms: terms,
 			Number: agreed.Number, Now: agreed.AcceptedAt, Today: money.DateOf(agreed.AcceptedAt.In(c.zone))}),
 	}
@@ -253,7 +253,7 @@ func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (che
 	if _, err := io.ReadFull(c.cfg.Rand, entropy[:]); err != nil {
 		return checkout.Agreed{}, fmt.Errorf("generate an agreement number: %w", err)
 	}
-	now := c.now()
+	now := c.Present(ctx)
 	return checkout.Agreed{Number: agreement.NewNumber(now.In(c.zone).Year(), entropy), AcceptedAt: now,
 		FirstPayment: c.cmd.FirstPayment.Value}, nil
 }

@@ -136,7 +136,7 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 	if facts.ByOrder != nil {
 		concerns(ctx, facts.ByOrder.About())
 	}
-	facts.Now = c.now()
+	facts.Now = c.Present(ctx)
 	if c.cmd.NeedsCourse(facts) {
 		course := c.cmd.CourseCode.Value
 		facts.Course, err = found(c.courses.Get(facts.Now, [2]string{code, course}, func() (catalogue.Course, error) {
@@ -156,7 +156,7 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 // replay answers with the checkout on record, with a next setup token if the latest is renewed.
 func (c *createCall) replay(ctx context.Context, stored checkout.Checkout, renew bool, now time.Time) (checkout.Checkout, error) {
 	if renew {
-		change, err := c.update(ctx, stored.ID, checkout.JobEntry{Now: now}, func(stored checkout.Checkout) (checkout.Change, error) {
+		change, err := c.update(ctx, stored.ID, checkout.JobEntry{Now: c.now()}, func(stored checkout.Checkout) (checkout.Change, error) {
 			return stored.Renew(c.cfg.Keyring, now, c.cfg.SetupLifetime, c.cmd.Actor, c.cmd.RequestID), stored.Replayable()
 		})
 		if err != nil {

@@ -295,10 +295,10 @@ func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.O
 			checkout.JobPending: {CountNoticePutOff, ""}, checkout.JobDead: {CountNoticeFailed, checkout.MomentNoticeFailed},
 			checkout.JobDropped: {CountNoticeDropped, ""}},
 	}
-	j, now := l.Job, s.now()
+	j := l.Job
 	end := endings[j.Kind][o.State]
 	if end.moment != "" && j.CheckoutID != "" {
-		m := checkout.Moment{At: now, Kind: end.moment, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name, Times: 1}
+		m := checkout.Moment{At: s.Present(ctx), Kind: end.moment, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name, Times: 1}
 		if j.Kind != checkout.JobNotify {
 			m.Detail += " " + j.EventID()
 		}
@@ -310,7 +310,7 @@ func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.O
 		}
 		o.Moments = []checkout.Moment{m}
 	}
-	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: now}, follows); err != nil {
+	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: s.now()}, follows); err != nil {
 		return err
 	}
 	if end.counted != "" {

@@ -25,9 +25,9 @@ func (s *Service) Cancel(ctx context.Context, caller Caller, id string, cmd chec
 				return held, err
 			}
 			cmd.By, cmd.Actor = checkout.PartyProvider, checkout.ProviderActor(caller.KeyID)
-			entry := s.jobEntry(provider, holdLimit)
+			entry, now := s.jobEntry(provider, holdLimit), s.Present(ctx)
 			change, err := s.update(ctx, id, entry, func(stored checkout.Checkout) (checkout.Change, error) {
-				change, err := cmd.Decide(stored, s.cfg.Environment, entry.Now)
+				change, err := cmd.Decide(stored, s.cfg.Environment, now)
 				return change.Listed(provider), err
 			})
 			switch c = change.Next; {
@@ -48,7 +48,7 @@ func (s *Service) cancelSetup(ctx context.Context, l checkout.Lease) error {
 	attempting, cancel := detached(ctx, waitLimit+s.cfg.ProcessorTimeout)
 	defer cancel()
 	failure := s.endAtProcessor(attempting, l.Job)
-	now, outcome := s.now(), checkout.Outcome{State: checkout.JobDone, Attempts: 1}
+	now, outcome := s.Present(ctx), checkout.Outcome{State: checkout.JobDone, Attempts: 1}
 	if failure != nil {
 		outcome.State, outcome.Pause = checkout.JobPending, checkout.CRMPause(l.Attempts+1, false)
 		outcome.Failure = checkout.FailureOf(failure, now)
@@ -56,7 +56,7 @@ func (s *Service) cancelSetup(ctx context.Context, l checkout.Lease) error {
 	}
 	settling, cancel := detached(ctx, settleLimit)
 	defer cancel()
-	_, err := s.settle(settling, l, outcome, checkout.JobEntry{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
+	_, err := s.settle(settling, l, outcome, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout) (checkout.Change, error) {
 		return c.SetupEnded(l.Job.RequestID, now), nil
 	})
 	if lost(err) {

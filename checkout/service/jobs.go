@@ -213,7 +213,7 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	calling, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	span, ended := s.span(l)
-	decide, err := s.askCRM(calling, e, s.now)
+	decide, err := s.askCRM(calling, e, func() time.Time { return s.Present(ctx) })
 	span.Failed = err != nil
 	ended()
 	s.noteCRMAnswer(ctx, err)
@@ -223,7 +223,7 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 		return heldChange{}, s.settleFailure(settling, l, err)
 	}
 	s.cfg.Count(CountStepDone, l.Job.ProviderCode)
-	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{{At: s.now(),
+	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{{At: s.Present(ctx),
 		Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
 	entry := s.jobEntry(provider, hold)
 	change, err := s.settle(settling, l, outcome, entry, func(c checkout.Checkout) (checkout.Change, error) {
@@ -321,7 +321,7 @@ func (s *Service) noteCRMAnswer(ctx context.Context, err error) {
 // settleFailure stores that an attempt failed, and reports it. A refusal to open releases the reservation.
 func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure error) error {
 	refusal, refused := errors.AsType[*checkout.CRMRefusal](failure)
-	opening, now := l.Job.Kind == checkout.JobOpen, s.now()
+	opening, now := l.Job.Kind == checkout.JobOpen, s.Present(ctx)
 	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Pause: checkout.CRMPause(l.Attempts+1, refused),
 		Failure: checkout.FailureOf(failure, now)}
 	counted, severity, detail := CountStepUnknown, Warning, string(l.Job.Kind)+": no answer"
@@ -342,7 +342,7 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 	if refused && opening && (refusal.OtherIntent || !refusal.Made) {
 		outcome, decide = checkout.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.Checkout.Released
 	}
-	_, err := s.settle(ctx, l, outcome, checkout.JobEntry{Now: now}, decide)
+	_, err := s.settle(ctx, l, outcome, checkout.JobEntry{Now: s.now()}, decide)
 	switch {
 	case lost(err):
 		return errAwaiting

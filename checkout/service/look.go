@@ -34,10 +34,10 @@ func (s *Service) look(ctx context.Context, l checkout.Lease) error {
 	outcome := checkout.Outcome{State: checkout.JobDone}
 	if stored != nil {
 		fresh := *stored
-		if _, again := stored.NextLook(l.Job.Try, s.processor.Notifies, s.now()); again {
+		if _, again := stored.NextLook(l.Job.Try, s.processor.Notifies, s.Present(ctx)); again {
 			fresh, asked = s.refresh(ctx, *stored, checkout.ForNotification)
 		}
-		if pause, again := fresh.NextLook(l.Job.Try, s.processor.Notifies, s.now()); again {
+		if pause, again := fresh.NextLook(l.Job.Try, s.processor.Notifies, s.Present(ctx)); again {
 			outcome.State, outcome.Pause = checkout.JobPending, pause
 		}
 	}

@@ -87,7 +87,7 @@ func (n *notifier) noteNotifierAnswer(ctx context.Context, answered bool) {
 // failedAttempt reports an attempt that failed, and returns whether and when the notice is attempted again.
 func (n *notifier) failedAttempt(ctx context.Context, l checkout.Lease, err error) checkout.Outcome {
 	number := l.Attempts + 1
-	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Failure: checkout.FailureOf(err, n.now())}
+	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Failure: checkout.FailureOf(err, n.Present(ctx))}
 	severity := Warning
 	pause, again := checkout.NoticePause(number)
 	_, refused := errors.AsType[*checkout.NoticeRefusal](err)
@@ -148,7 +148,7 @@ func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *
 	if err != nil {
 		return letter.Letter{}, err
 	}
-	page := s.pageOf(SetupPage{Provider: provider, LenderTerms: terms}, c)
+	page := s.pageOf(SetupPage{Provider: provider, LenderTerms: terms, now: s.Present(ctx)}, c)
 	into.ReplyTo = provider.Branding.SupportEmail
 	return letter.OfSetup(letter.Setup{Checkout: c, Provider: page.DebitTerms.Provider, Colour: provider.Branding.PrimaryColour,
 		Contact: into.ReplyTo, Page: s.payersPage(c), Completed: page.Completed, Payments: page.Payments, Terms: page.DebitTerms,
@@ -162,7 +162,7 @@ func (s *Service) letterOfMandate(ctx context.Context, c checkout.Checkout, into
 		return letter.Letter{}, fmt.Errorf("read agreement %s: %w", c.Confirmation.AgreementNumber, err)
 	}
 	into.ReplyTo = a.Provider.SupportEmail
-	return letter.OfMandate(letter.Mandate{Agreement: a, Setup: c.Setup, Page: s.payersPage(c), Today: money.DateOf(s.now().In(s.zone))}), nil
+	return letter.OfMandate(letter.Mandate{Agreement: a, Setup: c.Setup, Page: s.payersPage(c), Today: money.DateOf(s.Present(ctx).In(s.zone))}), nil
 }
 
 // letterOfCancel says that a checkout for which bank details were given is cancelled.

@@ -109,7 +109,7 @@ func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (obse
 		o.seen, o.err = s.observe(ctx, c, checkout.ForPayer, s.cfg.PollTimeout)
 		if o.err == nil {
 			s.polled.values.Put(s.now(), c.Setup.BillingRequestID, observed{seen: o.seen})
-			o.kept = s.setback(ctx, c.Observe(o.seen, s.cfg.Environment, s.now()).Next)
+			o.kept = s.setback(ctx, c.Observe(o.seen, s.cfg.Environment, s.Present(ctx)).Next)
 		}
 		return o
 	})
@@ -194,7 +194,7 @@ func (s *Service) Refresh(ctx context.Context, id string) (c checkout.Checkout, 
 // storeObservation stores what the processor said of a checkout's setup, if that is new.
 func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout,
 	seen checkout.Observation) (checkout.Checkout, error) {
-	now := s.now()
+	now := s.Present(ctx)
 	if stored.Observe(seen, s.cfg.Environment, now).Next.Setup == stored.Setup {
 		return stored, nil
 	}

@@ -59,6 +59,20 @@ func (r *retainer) run(ctx context.Context, cursor string) (next string, pause t
 	}
 }
 
+// Retain erases what was kept of a checkout for as long as Config.Retention says, by the clock of the checkout. Run does so by Now.
+func (s *Service) Retain(ctx context.Context, of checkout.About) error {
+	ctx, cancel := detached(withSubject(ctx), 2*waitLimit)
+	defer cancel()
+	concerns(ctx, of)
+	r, now := newRetainer(s), s.Present(ctx)
+	c, isOver, err := r.over(ctx, of.CheckoutID, now)
+	if err != nil || !isOver || s.cfg.Retention == (checkout.Retention{}) {
+		return err
+	}
+	r.eraseEach(ctx, []checkout.Checkout{c}, now)
+	return nil
+}
+
 // leave reports why a checkout is left alone for now.
 func (r *retainer) leave(ctx context.Context, about checkout.About, err error) {
 	r.failing = true

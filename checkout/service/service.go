@@ -112,8 +112,11 @@ type Config struct {
 	// question who debits; 5 seconds if 0, and 10 at most.
 	PollTimeout, ProcessorTimeout time.Duration
 
-	Now  func() time.Time
-	Rand io.Reader
+	// Ahead returns the time by which the clock of a checkout is ahead of Now, for a sandbox whose providers move it. What is decided
+	// and recorded of the checkout is at the time of its clock; leases, signatures and lists are at Now. Optional.
+	Ahead func(ctx context.Context, of checkout.About) time.Duration
+	Now   func() time.Time
+	Rand  io.Reader
 	// Report is called with every failure that is not returned to a caller, or not in full, concurrently.
 	Report func(context.Context, Failure)
 	// Noted is called with every moment of a checkout that this process has put on record, after the commit and before the caller of

@@ -34,6 +34,7 @@ type SetupPage struct {
 	Agreement   *agreement.Agreement // nil before the confirm, and where the CRM has not completed the enrolment yet
 	Proof       ProofState           // of the agreement
 
+	now     time.Time        // by the clock of the checkout
 	epoch   int              // of the token
 	kept    checkout.Setback // what kept the payer from finishing
 	unknown error            // why it is not known who debits
@@ -93,6 +94,7 @@ func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage,
 		return page, nil
 	}
 	answer, err := s.observeForPage(ctx, opened)
+	page.now = s.Present(ctx)
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: opened.About(), Err: err})
 		page.LastTry = page.LastTry.Unanswered()
@@ -103,12 +105,12 @@ func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage,
 			Err: fmt.Errorf("store the setup of %s: %w", opened.ID, err)})
 	}
 	page.kept = answer.kept
-	return s.pageOf(page, opened.Observe(answer.seen, s.cfg.Environment, s.now()).Next).known()
+	return s.pageOf(page, opened.Observe(answer.seen, s.cfg.Environment, page.now).Next).known()
 }
 
 // notePage notes that a page was opened, once for each try and each state that it showed.
 func (s *Service) notePage(page SetupPage, kind checkout.MomentKind, try int) {
-	s.notes.page(page.Checkout.About(), checkout.Moment{At: s.now(), Kind: kind, Actor: checkout.ActorPayer, Detail: string(page.State), Times: 1,
+	s.notes.page(page.Checkout.About(), checkout.Moment{At: page.now, Kind: kind, Actor: checkout.ActorPayer, Detail: string(page.State), Times: 1,
 		Once: fmt.Sprintf("%s %d %s", kind, try, page.State)})
 }
 
@@ -126,7 +128,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 		return SetupPage{}, checkout.LinkUnknown()
 	}
 	concerns(ctx, c.About())
-	page := SetupPage{Token: token, epoch: epoch}
+	page := SetupPage{Token: token, epoch: epoch, now: s.Present(ctx)}
 	if page.Provider, err = s.providerOf(ctx, c.ProviderCode); err != nil {
 		return SetupPage{}, s.fail(ctx, "open the setup page", err)
 	}
@@ -159,10 +161,9 @@ func (s *Service) showAgreed(page *SetupPage) {
 
 // pageOf returns the page with every field that depends on the state of the checkout.
 func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
-	now := s.now()
-	page.Checkout, page.Today = c, money.DateOf(now.In(s.zone))
+	page.Checkout, page.Today = c, money.DateOf(page.now.In(s.zone))
 	page.State = c.Page(checkout.PageFacts{Environment: s.cfg.Environment, Provider: page.Provider, Agreement: page.Agreement,
-		Epoch: page.epoch, Now: now, Today: page.Today})
+		Epoch: page.epoch, Now: page.now, Today: page.Today})
 	page.LastTry = checkout.TryNone
 	if page.State == checkout.PageOpen || page.State == checkout.PageExpired {
 		page.LastTry = c.Setup.LastTry(page.kept)
@@ -170,7 +171,7 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	page.Superseded = page.epoch < c.Latest().Epoch
 	page.Renewable = page.State == checkout.PageExpired && !c.Erased() && s.cfg.Notifier != nil
 	page.Until = money.Date{}
-	if until := c.TokenExpiry(page.epoch); now.Before(until) {
+	if until := c.TokenExpiry(page.epoch); page.now.Before(until) {
 		page.Until = money.DateOf(until.In(s.zone))
 	}
 	if at := c.Setup.CompletedAt; !at.IsZero() {
@@ -198,7 +199,7 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 
 // notice returns the notice of an agreement that was concluded with the confirm, or today.
 func (s *Service) notice(page SetupPage) agreement.Notice {
-	c, concluded := page.Checkout, s.now()
+	c, concluded := page.Checkout, page.now
 	if c.Status == checkout.Confirmed {
 		concluded = c.Confirmation.At
 	}
@@ -241,9 +242,10 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 		if err != nil {
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: page.Checkout.About(), Err: err})
 		}
+		page.now = s.Present(ctx)
 		page = s.pageOf(page, fresh)
 	}
-	consent, err := accepted.Decide(page.State, page.Disclosure(), s.now())
+	consent, err := accepted.Decide(page.State, page.Disclosure(), page.now)
 	if errors.Is(err, checkout.ErrSetUp) {
 		return s.pageURL(token), nil
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -15,7 +16,14 @@ type Subject struct {
 	ClientRequestID string       // the caller's own id of the request, for the journal; "" without any
 	Trace           events.Trace // of the request, for the events that it causes
 	about           atomic.Pointer[checkout.About]
+	ahead           atomic.Pointer[ahead]
 	requestID       string // of the request that a job follows from
+}
+
+// ahead is the time by which the clock of a checkout is ahead.
+type ahead struct {
+	checkoutID string
+	by         time.Duration
 }
 
 // mark puts on the moments of a change the caller's own id of the request.
@@ -72,6 +80,20 @@ func (s *Subject) About() checkout.About {
 		return *s.about.Load()
 	}
 	return checkout.About{}
+}
+
+// aheadBy returns the time by which the clock of the checkout that was noted last is ahead. It asks once.
+func (s *Subject) aheadBy(ask func(checkout.About) time.Duration) time.Duration {
+	about := s.About()
+	if about.CheckoutID == "" {
+		return 0
+	}
+	known := s.ahead.Load()
+	if known == nil || known.checkoutID != about.CheckoutID {
+		known = &ahead{about.CheckoutID, ask(about)}
+		s.ahead.Store(known)
+	}
+	return known.by
 }
 
 // concerns notes the checkout that a call is about.

@@ -61,12 +61,12 @@ func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
 		return answer{}, err
 	}
 	if opened.Replay {
-		return answer{status: http.StatusOK, body: toOpenedWire(opened, a.now())}, nil
+		return answer{status: http.StatusOK, body: toOpenedWire(opened, a.app.Present(r.Context()))}, nil
 	}
 	return answer{
 		status:   http.StatusCreated,
 		location: checkoutsPath + "/" + opened.Checkout.ID,
-		body:     toOpenedWire(opened, a.now()),
+		body:     toOpenedWire(opened, a.app.Present(r.Context())),
 	}, nil
 }
 
@@ -76,7 +76,7 @@ func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	now := a.now()
+	now := a.app.Present(r.Context())
 	web.RequestOf(r.Context()).NextPoll = c.NextPoll(now)
 	return answer{status: http.StatusOK, body: toCheckoutWire(c, now)}, nil
 }

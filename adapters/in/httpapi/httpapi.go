@@ -84,6 +84,7 @@ type application interface {
 	Redeliver(ctx context.Context, caller service.Caller, id, requestID string) error
 	Refused(ctx context.Context, caller service.Caller, id, requestID string, err error)
 	Readiness(ctx context.Context) service.Readiness
+	Present(ctx context.Context) time.Time
 	Checkpoint(ctx context.Context) ([]byte, error)
 	EvidenceKey() string
 	Agency() agreement.Agency
@@ -96,7 +97,6 @@ type api struct {
 	base      string    // path of the base URL
 	identify  func(*http.Request) (service.Caller, error)
 	around    func(r *http.Request, caller service.Caller, serve func() error) error
-	now       func() time.Time
 	perKey    *web.Limiter // requests
 	perSource *web.Limiter // failed authentications
 	resending *web.Limiter // calls of a provider that send an event again
@@ -120,7 +120,6 @@ func newHandler(app application, o Options) http.Handler {
 		base:      web.BasePath(shared.BaseURL),
 		identify:  o.Authenticate,
 		around:    o.Around,
-		now:       shared.Now,
 		perKey:    web.NewLimiter(o.RateLimit, shared.Now),
 		perSource: web.NewLimiter(o.RateLimit, shared.Now),
 		resending: web.NewLimiter(min(o.RateLimit, 1), shared.Now).WithoutBursts(),

@@ -105,6 +105,8 @@ func (s *stub) RateLimit(context.Context, service.Caller) int { return s.rate }
 
 func (s *stub) Refused(context.Context, service.Caller, string, string, error) {}
 
+func (s *stub) Present(context.Context) time.Time { return time.Now() }
+
 func (s *stub) Readiness(context.Context) service.Readiness { return s.ready }
 
 // served reports whether a request reached the application's rules.

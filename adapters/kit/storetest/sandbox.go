@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -16,6 +18,8 @@ type SandboxStore interface {
 	SandboxRecord(ctx context.Context, name string) ([]byte, error)
 	// DropSandboxRecords removes what is stored under the names with this prefix.
 	DropSandboxRecords(ctx context.Context, prefix string) error
+	// HastenJobs has the pending jobs of a checkout due earlier by a time.
+	HastenJobs(ctx context.Context, checkoutID string, by time.Duration) error
 }
 
 // SandboxRecords tests a store against SandboxStore.
@@ -43,6 +47,31 @@ func SandboxRecords[S SandboxStore](t *testing.T, open func(t *testing.T) S) {
 			}
 		}},
 		{"the records of a prefix are removed, and no others", sandboxDropped},
+		{"the pending jobs of one checkout are due earlier, and no others", func(t *testing.T, s SandboxStore) {
+			admin, ids := s.(ports.Admin), []string{}
+			for n := range 2 {
+				c := opened(n)
+				j := job(c.Next, checkout.JobLook, 3)
+				j.CreatedAt, j.Due = now(), now().Add(time.Hour)
+				c.Jobs, ids = []checkout.Job{j}, append(ids, j.ID)
+				insert(t, admin, c)
+			}
+			due := func(id string) int {
+				return len(leases(t, admin, func(q *checkout.JobQuery) { q.ID, q.Kinds = id, []checkout.JobKind{checkout.JobLook} }))
+			}
+			same(t, "due before", due(ids[0]), 0)
+			must(t, "HastenJobs", s.HastenJobs(t.Context(), opened(0).Next.ID, time.Hour))
+			same(t, "due", due(ids[0]), 1)
+			same(t, "due of another checkout", due(ids[1]), 0)
+		}},
+		{"a job of a change is due by the time at which that enters, whatever time the job has", func(t *testing.T, s SandboxStore) {
+			c := opened(1)
+			j := job(c.Next, checkout.JobNotify, 3)
+			j.CreatedAt = now().Add(30 * time.Second)
+			c.Jobs = []checkout.Job{j}
+			insert(t, s.(ports.Admin), c)
+			lease(t, s.(ports.Admin), j.ID)
+		}},
 		{"records share no memory with the store", func(t *testing.T, s SandboxStore) {
 			data := []byte("data")
 			must(t, "KeepSandboxRecord", s.KeepSandboxRecord(t.Context(), "name", data))

@@ -88,12 +88,12 @@ func (q *queue) duplicates(evs []events.Event) error {
 	return nil
 }
 
-// add adds a job, pending, and returns it; nil if its id is on record.
-func (q *queue) add(given checkout.Job, clock func(time.Time) time.Time) *job {
+// add adds a job at a time, pending, and returns it; nil if its id is on record.
+func (q *queue) add(given checkout.Job, at time.Time, clock func(time.Time) time.Time) *job {
 	if has(q.byID, given.ID) {
 		return nil
 	}
-	j := &job{JobRecord: checkout.JobRecord{Job: copyOf(given), State: checkout.JobPending, Due: stored(clock(given.CreatedAt))}}
+	j := &job{JobRecord: checkout.JobRecord{Job: copyOf(given), State: checkout.JobPending, Due: stored(clock(at))}}
 	if !given.Due.IsZero() {
 		j.Due = j.Due.Add(stored(given.Due).Sub(j.Job.CreatedAt))
 	}
@@ -112,7 +112,7 @@ func (q *queue) addChange(c checkout.Change, enqueue checkout.JobEntry, clock fu
 		}
 	}
 	for _, e := range c.Events {
-		j := q.add(checkout.DeliveryOf(e), clock)
+		j := q.add(checkout.DeliveryOf(e), enqueue.Now, clock)
 		if enqueue.Unsent {
 			j.State, j.SettledAt = checkout.JobDropped, stored(enqueue.Now)
 			continue
@@ -120,7 +120,7 @@ func (q *queue) addChange(c checkout.Change, enqueue checkout.JobEntry, clock fu
 		hold(j)
 	}
 	for _, given := range c.Jobs {
-		j := q.add(given, clock)
+		j := q.add(given, enqueue.Now, clock)
 		if given.Kind == checkout.JobOpen || given.Kind == checkout.JobComplete {
 			hold(j)
 		}
@@ -149,7 +149,7 @@ func (q *queue) held(l checkout.Lease) (*job, error) {
 func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
 	return read(ctx, s, func() (fresh []checkout.Job, err error) {
 		for _, given := range jobs {
-			if j := s.queue.add(given, s.clock); j != nil {
+			if j := s.queue.add(given, given.CreatedAt, s.clock); j != nil {
 				fresh = append(fresh, j.Job)
 			}
 		}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -27,6 +29,18 @@ func (s *Store) SandboxRecord(ctx context.Context, name string) ([]byte, error) 
 			return data, fmt.Errorf("sandbox record %s: %w", name, ports.ErrNotFound)
 		}
 		return kept, nil
+	})
+}
+
+// HastenJobs has the pending jobs of a checkout due earlier by a time.
+func (s *Store) HastenJobs(ctx context.Context, checkoutID string, by time.Duration) error {
+	return s.locked(ctx, func() error {
+		for _, j := range s.queue.of[checkoutID] {
+			if j.State == checkout.JobPending {
+				j.Due = j.Due.Add(-by)
+			}
+		}
+		return nil
 	})
 }
 

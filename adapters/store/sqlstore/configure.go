@@ -10,6 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -25,6 +26,7 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?)`
 
 	insertSandboxRecord = `INSERT INTO @.sandbox_records (name, data) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	hastenJobs          = `UPDATE @.jobs SET due_ms = due_ms - ? WHERE provider_code = ? AND checkout_id = ? AND state = 'pending'`
 	dropSandboxRecords  = `DELETE FROM @.sandbox_records WHERE name >= ? AND substr(name, 1, length(CAST(? AS text))) = ?`
 )
 
@@ -148,6 +150,11 @@ func (s *Store) KeepSandboxRecord(ctx context.Context, name string, data []byte)
 // DropSandboxRecords removes what is stored under the names with this prefix.
 func (s *Store) DropSandboxRecords(ctx context.Context, prefix string) error {
 	return s.repeatable(ctx, "remove sandbox records "+prefix, dropSandboxRecords, prefix, prefix, prefix)
+}
+
+// HastenJobs has the pending jobs of a checkout due earlier by a time. If its outcome is not known it may happen twice.
+func (s *Store) HastenJobs(ctx context.Context, checkoutID string, by time.Duration) error {
+	return s.repeatable(ctx, "hasten the jobs of "+checkoutID, hastenJobs, by.Milliseconds(), checkout.ProviderOf(checkoutID), checkoutID)
 }
 
 // repeatable commits one statement that leads to the same if it is run again: if its outcome is not known, the store is busy.

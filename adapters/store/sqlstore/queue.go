@@ -44,7 +44,11 @@ func (s *Store) enter(b *Batch, statement string, j checkout.Job, position int64
 	if !j.Due.IsZero() {
 		after = j.Due.Sub(j.CreatedAt)
 	}
-	due := s.dialect.at(j.CreatedAt, after)
+	entered := q.Now
+	if entered.IsZero() {
+		entered = j.CreatedAt
+	}
+	due := s.dialect.at(entered, after)
 	b.count(stored, statement, append(Job.Values(&j), string(state), token, settled, place, due, lease)...)
 }
 

@@ -152,7 +152,7 @@ func (d desk) openedDue(t *testing.T, due time.Time) checkout.Change {
 		FirstName: checkout.Some("Canary"), LastName: checkout.Some("Rāpata"), Email: checkout.Some("canary@example.nz")}
 	change := cmd.Reserve(checkout.Intent{}, "KOWHAI-1-a", now.Add(-time.Hour))
 	change.Jobs[0].Due = due
-	must(t, d.store.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: now}))
+	must(t, d.store.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: now.Add(-time.Hour)}))
 	return change
 }
 

@@ -62,7 +62,7 @@ func (d *Director) playSuffix(ctx context.Context, provider, order string) error
 	if err != nil {
 		return fmt.Errorf("find the checkout of an order: %w", err)
 	}
-	if c.Status != checkout.SetupRequired || c.Setup.Try > 0 { // it has happened
+	if c.Status != checkout.SetupRequired || c.Setup.Try > 0 || d.ahead(ctx, c.About()) > 0 { // it has happened
 		return nil
 	}
 	return d.play(ctx, c, entry{Scenario: s})

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
@@ -26,6 +25,7 @@ type Scenario string
 
 // The scenarios.
 const (
+	LinkExpires      Scenario = "link_expires"
 	SetupSucceeds    Scenario = "setup_succeeds"
 	SetupFails       Scenario = "setup_fails"
 	SetupAbandoned   Scenario = "setup_abandoned"
@@ -51,7 +51,7 @@ const (
 
 // All returns every scenario, in the order of the manual.
 func All() []Scenario {
-	return []Scenario{SetupSucceeds, SetupFails, SetupAbandoned, SetupReady, SetupFulfilling, MandateSubmitted, MandateActive,
+	return []Scenario{LinkExpires, SetupSucceeds, SetupFails, SetupAbandoned, SetupReady, SetupFulfilling, MandateSubmitted, MandateActive,
 		MandateFailed, MandateCancelled, MandateExpired, MandateBlocked, PDFFails, CRMRefuses, CRMAway, CRMBack, EventSlow, EventFails, EventTwice, EventLost, NextAnswer503,
 		NextAnswerLost}
 }
@@ -69,7 +69,9 @@ func (s Scenario) mandate() checkout.MandateStatus {
 func (s Scenario) isSetup() bool { return strings.HasPrefix(string(s), "setup_") }
 
 // acts reports whether a scenario happens at once, and not with what the service does next.
-func (s Scenario) acts() bool { return s.isSetup() || s.mandate() != checkout.MandateNone }
+func (s Scenario) acts() bool {
+	return s.isSetup() || s.mandate() != checkout.MandateNone || s == LinkExpires
+}
 
 // suffixOf returns the scenario that an order id ends with: "order-1+setup_fails".
 func suffixOf(order string) (s Scenario, ok bool) {
@@ -82,6 +84,8 @@ func suffixOf(order string) (s Scenario, ok bool) {
 // Director has the scenarios of one service happen.
 type Director struct {
 	scripts scripts
+	records Records
+	ahead   func(context.Context, checkout.About) time.Duration
 	keyring checkout.Keyring
 	store   ports.Store
 	now     func() time.Time
@@ -90,8 +94,9 @@ type Director struct {
 }
 
 // Direct decorates the ports of a service that is to be made.
-func Direct(c *service.Config, records fakeprocessor.Records) *Director {
-	d := &Director{scripts: scripts{records}, keyring: c.Keyring, store: c.Store, now: c.Now, orders: bounded.New[string, string](4096)}
+func Direct(c *service.Config, records Records) *Director {
+	d := &Director{scripts: scripts{records}, records: records, ahead: Ahead(records), keyring: c.Keyring, store: c.Store, now: c.Now, orders: bounded.New[string, string](4096)}
+	c.Ahead = d.ahead
 	c.Processor = processor{c.Processor, d.scripts, d.now}
 	c.Printer, c.CRM, c.Sender = printer{c.Printer, d.scripts}, crm{c.CRM, d.scripts}, sender{c.Sender, d.scripts}
 	return d
@@ -103,6 +108,7 @@ func (d *Director) Serve(svc *service.Service, o *httpapi.Options) {
 	o.Around = d.around
 	o.Calls = map[string]httpapi.Call{
 		"POST /sandbox/v1/checkouts/{checkoutId}/scenarios": d.serveScenario,
+		"POST /sandbox/v1/checkouts/{checkoutId}/clock":     d.serveClock,
 	}
 }
 
@@ -123,10 +129,11 @@ func (d *Director) serveScenario(r *http.Request, caller service.Caller) (any, e
 	if err := d.play(r.Context(), c, e); err != nil {
 		return nil, err
 	}
-	if c, err = d.svc.Checkout(r.Context(), caller, id); err != nil {
+	ctx, _ := service.WithSubject(r.Context()) // whose clock is read anew
+	if c, err = d.svc.Checkout(ctx, caller, id); err != nil {
 		return nil, err
 	}
-	return scenarioWire{httpapi.ToGet(c, d.now()), e.Scenario}, nil
+	return scenarioWire{httpapi.ToGet(c, d.svc.Present(ctx)), e.Scenario}, nil
 }
 
 // check refuses an entry that says nothing that can happen.
@@ -148,14 +155,24 @@ func (e entry) check() error {
 			Message: "must be at most 64 of the characters A-Z, 0-9, - and _, such as DISHONOUR-AC04"})
 	}
 	if faults != nil {
-		return checkout.Malformed("the request has missing or invalid fields; details says what each must be", faults...)
+		return malformed(faults...)
 	}
 	return nil
 }
 
+// malformed refuses a request with faults.
+func malformed(faults ...checkout.Fault) error {
+	return checkout.Malformed("the request has missing or invalid fields; details says what each must be", faults...)
+}
+
 // play writes a scenario into the script of a checkout, and has the service ask about it where it is about the bank setup.
 func (d *Director) play(ctx context.Context, c checkout.Checkout, e entry) error {
-	if e.Scenario.acts() {
+	switch expires := c.LinkExpires(); {
+	case e.Scenario == LinkExpires && expires.IsZero():
+		return checkout.Conflict("this checkout has no link any more")
+	case e.Scenario == LinkExpires:
+		return d.advance(ctx, c, max(0, expires.Sub(d.now().Add(d.ahead(ctx, c.About()))))+time.Second)
+	case e.Scenario.acts():
 		return d.setUp(ctx, c, e)
 	}
 	return d.scripts.add(ctx, c, e, d.now())

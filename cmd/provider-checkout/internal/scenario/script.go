@@ -17,7 +17,14 @@ import (
 
 // scripts keeps the scripts of checkouts among the records of the sandbox, under the key of the first billing request, with which they
 // are erased. The store has them when add returns, and every process reads them.
-type scripts struct{ records fakeprocessor.Records }
+type scripts struct{ records Records }
+
+// Records is the storage of scripts, and moves the times of jobs. Every store of this module implements it.
+type Records interface {
+	fakeprocessor.Records
+	// HastenJobs has the pending jobs of a checkout due earlier by a time.
+	HastenJobs(ctx context.Context, checkoutID string, by time.Duration) error
+}
 
 // script is the script of one checkout: its entries in the order in which they were written. The entry of the order id's suffix, which
 // is stored nowhere, is the first.
@@ -54,14 +61,15 @@ func (s scripts) read(ctx context.Context, provider, order string) (script, erro
 	}
 }
 
-// add writes an entry at the end of the script of a checkout, later than the last.
+// add writes an entry at the end of the script of a checkout, at the time of its clock, later than the last.
 func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry, now time.Time) error {
-	e.At, e.Nonce = now.UTC().Truncate(time.Millisecond), rand.Text()
+	e.Nonce = rand.Text()
 	for {
 		before, err := s.read(ctx, c.ProviderCode, c.OrderID)
 		if err != nil {
 			return err
 		}
+		e.At = now.UTC().Truncate(time.Millisecond).Add(before.ahead())
 		n := 0
 		for _, b := range before.entries {
 			if b.Nonce != "" { // it is stored

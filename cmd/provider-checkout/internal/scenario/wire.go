@@ -12,7 +12,10 @@ type entry struct {
 	Reason   string    `json:"reason_code,omitempty"` // of the mandate's status
 	Try      int       `json:"try,omitempty"`         // of the bank setup; 0 for an entry that is not about it
 	At       time.Time `json:"at"`                    // by the clock of the checkout
-	Nonce    string    `json:"nonce"`
+
+	// Advance is the time by which a clock is moved.
+	Advance time.Duration `json:"advance,omitempty"`
+	Nonce   string        `json:"nonce"`
 
 	name string // of its record
 }
@@ -21,6 +24,12 @@ type entry struct {
 type scenarioWire struct {
 	httpapi.Get
 	Scenario Scenario `json:"scenario"`
+}
+
+// clockWire is the answer to a move of the clock.
+type clockWire struct {
+	httpapi.Get
+	Clock string `json:"clock"`
 }
 
 // orderWire is the part of a create that names its order.

@@ -40,8 +40,8 @@ import (
 // Store is the store of a site's records.
 type Store interface {
 	ports.Admin
-	fakeprocessor.Records
 	golive.Requests
+	scenario.Records
 }
 
 // Config is the configuration of a site.
@@ -115,7 +115,8 @@ func New(c Config) (*Site, error) {
 				return receiver.Reconcile(ctx, cursor)
 			}})
 	} else {
-		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: cfg.BaseURL, Log: c.Log, RateLimit: c.RateLimit, Now: c.Now})
+		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: cfg.BaseURL, Log: c.Log, RateLimit: c.RateLimit, Now: c.Now,
+			Ahead: scenario.Ahead(c.Store)})
 		cfg.Processor, mounted[fakeprocessor.Prefix] = fake, fake
 	}
 	if cfg.CRM == nil {

@@ -1,0 +1,104 @@
+package scenario
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+)
+
+const (
+	// clockMoves is the entry of a clock that was moved.
+	clockMoves Scenario = "clock"
+	// farthest is the longest time by which a clock is ahead: nine years, more than any plan and what is kept of it.
+	day      = 24 * time.Hour
+	farthest = 9 * 365 * day
+)
+
+// Ahead returns the time by which the clock of a checkout is ahead, for service.Config and fakeprocessor.Options. Where that cannot be
+// read it is 0: the store fails for the call too.
+func Ahead(records Records) func(context.Context, checkout.About) time.Duration {
+	return func(ctx context.Context, of checkout.About) time.Duration {
+		script, err := scripts{records}.read(ctx, of.ProviderCode, of.OrderID)
+		if err != nil {
+			return 0
+		}
+		return script.ahead()
+	}
+}
+
+// ahead returns the sum of what the clock was moved by.
+func (s script) ahead() (sum time.Duration) {
+	for _, e := range s.entries {
+		sum += e.Advance
+	}
+	return sum
+}
+
+// duration is a duration of ISO 8601 without years and months, whose lengths vary.
+var duration = regexp.MustCompile(`^P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?$`)
+
+// parseDuration returns the duration that a text has; 0 for any other text.
+func parseDuration(text string) (sum time.Duration) {
+	parts := duration.FindStringSubmatch(text)
+	if parts == nil || text[len(text)-1] == 'T' {
+		return 0
+	}
+	for i, unit := range []time.Duration{7 * day, day, time.Hour, time.Minute, time.Second} {
+		if n, _ := strconv.Atoi(parts[i+1]); time.Duration(n) <= farthest/unit {
+			sum += time.Duration(n) * unit
+		} else {
+			sum += farthest + unit
+		}
+	}
+	return sum
+}
+
+// serveClock moves the clock of a checkout of the caller forward.
+func (d *Director) serveClock(r *http.Request, caller service.Caller) (any, error) {
+	body, err := httpapi.Texts(r, "advance")
+	if err != nil {
+		return nil, err
+	}
+	c, err := d.svc.Checkout(r.Context(), caller, httpapi.CheckoutID(r))
+	if err != nil {
+		return nil, err
+	}
+	by := parseDuration(body["advance"])
+	if by <= 0 {
+		return nil, malformed(checkout.Fault{Field: "advance", Message: "must be a duration of ISO 8601 in weeks, days, hours, minutes and seconds, such as P7D or PT90M"})
+	}
+	if err := d.advance(r.Context(), c, by); err != nil {
+		return nil, err
+	}
+	ctx, _ := service.WithSubject(r.Context()) // whose clock is read anew
+	if c, err = d.svc.Checkout(ctx, caller, c.ID); err != nil {
+		return nil, err
+	}
+	now := d.svc.Present(ctx)
+	return clockWire{httpapi.ToGet(c, now), events.Timestamp(now)}, nil
+}
+
+// advance moves the clock of a checkout forward, and has done what is due then.
+func (d *Director) advance(ctx context.Context, c checkout.Checkout, by time.Duration) error {
+	if d.ahead(ctx, c.About())+by > farthest {
+		return malformed(checkout.Fault{Field: "advance", Message: "must not move the clock of the checkout further than 3285 days ahead in all"})
+	}
+	if err := d.scripts.add(ctx, c, entry{Scenario: clockMoves, Advance: by}, d.now()); err != nil {
+		return err
+	}
+	if err := d.records.HastenJobs(ctx, c.ID, by); err != nil {
+		return err
+	}
+	ctx, _ = service.WithSubject(ctx)
+	if _, err := d.svc.Refresh(ctx, c.ID); err != nil {
+		return err
+	}
+	return d.svc.Retain(ctx, c.About())
+}

@@ -1,0 +1,167 @@
+package scenario_test
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+)
+
+const day = 24 * time.Hour
+
+// advance moves the clock of a checkout, and returns the answer.
+func (w *world) advance(t *testing.T, created sandbox.Response, by string) sandbox.Response {
+	t.Helper()
+	r := w.call(t, "KOWHAI", http.MethodPost, "/sandbox/v1/checkouts/"+created.String("checkout.checkout_id")+"/clock", `{"advance": "`+by+`"}`)
+	if r.Status != http.StatusOK {
+		t.Fatalf("advance by %s: %d %s", by, r.Status, r.Body)
+	}
+	return r
+}
+
+// moment returns the time at a path of an answer.
+func moment(t *testing.T, r sandbox.Response, path string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, r.String(path))
+	if err != nil {
+		t.Fatalf("%s of %s: %v", path, r.Body, err)
+	}
+	return at
+}
+
+// within checks that a time is some time ahead of the world's clock.
+func (w *world) within(t *testing.T, what string, at time.Time, ahead time.Duration) {
+	t.Helper()
+	if off := at.Sub(w.Clock.Now().Add(ahead)); off.Abs() > 10*time.Second {
+		t.Errorf("%s is %s, %s off; want it %s ahead", what, at, off, ahead)
+	}
+}
+
+func TestClockOfALink(t *testing.T) { everywhere(t, testClockOfALink) }
+
+func testClockOfALink(t *testing.T, w *world) {
+	created := w.Create(t, "order-1")
+	r := w.advance(t, created, "P6DT23H")
+	w.within(t, "clock", moment(t, r, "clock"), 7*day-time.Hour)
+	w.within(t, "expires_at", moment(t, r, "direct_debit.expires_at"), 7*day)
+	if got := r.String("direct_debit.next_poll_after"); got != "" && got != "900" {
+		t.Errorf("next_poll_after %s", got)
+	}
+	if page := sandbox.Fetch(t, created.SetupURL()); page.Status != http.StatusOK {
+		t.Errorf("the page within its life: %d", page.Status)
+	}
+	w.advance(t, created, "PT1H1S")
+	if page := sandbox.Fetch(t, created.SetupURL()); page.Status != http.StatusGone {
+		t.Errorf("the page after its life: %d, want 410", page.Status)
+	}
+	if r := w.post(t, created.String("checkout.checkout_id"), "setup_succeeds"); r.Status != http.StatusConflict {
+		t.Errorf("a setup on an expired link: %d %s, want 409", r.Status, r.Body)
+	}
+	again := w.Replay(t, "order-1")
+	w.within(t, "expires_at of the next link", moment(t, again, "direct_debit.expires_at"), 14*day)
+	w.play(t, again, "link_expires")
+	if page := sandbox.Fetch(t, again.SetupURL()); page.Status != http.StatusGone {
+		t.Errorf("the page after link_expires: %d, want 410", page.Status)
+	}
+	if r := w.play(t, w.Replay(t, "order-1"), "setup_succeeds"); !r.SetupComplete() {
+		t.Errorf("a setup on the next link: %s", r.Body)
+	}
+}
+
+func TestClockOfWhatIsRecorded(t *testing.T) { everywhere(t, testClockOfWhatIsRecorded) }
+
+func testClockOfWhatIsRecorded(t *testing.T, w *world) {
+	created := w.Create(t, "order-1")
+	w.advance(t, created, "P2D")
+	if r := w.play(t, created, "setup_succeeds"); !r.SetupComplete() {
+		t.Fatal(r.Body)
+	}
+	w.advance(t, created, "P1W")
+	w.Receiver.Forget()
+	if r := w.Confirm(t, created); r.Status != http.StatusOK {
+		t.Fatalf("confirm: %d %s", r.Status, r.Body)
+	}
+	r := w.play(t, created, "mandate_cancelled")
+	w.within(t, "mandate_since", moment(t, r, "direct_debit.mandate_since"), 9*day)
+	for began := time.Now(); len(w.Receiver.Deliveries()) < 3 && time.Since(began) < 10*time.Second; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	got := w.Receiver.Deliveries()
+	if len(got) != 3 {
+		t.Fatalf("received %q, want the events of the confirm and of the mandate", w.received())
+	}
+	for _, d := range got {
+		created, err := time.Parse(time.RFC3339, d.JSON.Text("created_at"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.within(t, "created_at of "+d.JSON.Text("event"), created, 9*day)
+		sent, err := strconv.ParseInt(d.Header.Get("X-Service-Timestamp"), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.within(t, "X-Service-Timestamp", time.Unix(sent, 0), 0)
+	}
+	all := w.Records(t)
+	for _, m := range all[0].Moments {
+		if m.Kind == checkout.MomentConfirmed {
+			w.within(t, "the moment of the confirm", m.At, 9*day)
+		}
+	}
+	w.within(t, "the acceptance", all[0].Agreement.AcceptedAt, 9*day)
+}
+
+func TestClockOfAMandate(t *testing.T) {
+	w := newWorld(t, memory.New())
+	first := w.Create(t, "order-1")
+	w.advance(t, first, "P1D")
+	if err := w.Payer().SetUp(t.Context(), first.SetupURL()); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ by, mandate string }{{"PT1S", "pending_submission"}, {"PT1M", "submitted"}, {"PT1M", "active"}} {
+		if r := w.advance(t, first, step.by); r.At("direct_debit.mandate_status") != step.mandate {
+			t.Errorf("after another %s: %s, want %s", step.by, r.Body, step.mandate)
+		}
+	}
+}
+
+func TestClockOfRetention(t *testing.T) {
+	w := newWorld(t, memory.New(), func(c *site.Config) { c.Service.Retention = checkout.Retention{AbandonedDays: 31} })
+	first, other := w.Create(t, "order-1"), w.Create(t, "order-2")
+	w.play(t, first, "crm_away")
+	id := first.String("checkout.checkout_id")
+	r := w.call(t, "KOWHAI", http.MethodPost, "/sandbox/v1/checkouts/"+id+"/clock", `{"advance": "P40D"}`)
+	if r.Status != http.StatusGone || r.String("error.code") != "CHECKOUT_ERASED" {
+		t.Errorf("the clock after the retention: %d %s, want 410", r.Status, r.Body)
+	}
+	if r := w.Get(t, "KOWHAI", first.CheckoutPath()); r.Status != http.StatusGone {
+		t.Errorf("GET after the retention: %d %s, want 410", r.Status, r.Body)
+	}
+	if r := w.Get(t, "KOWHAI", other.CheckoutPath()); r.Status != http.StatusOK {
+		t.Errorf("GET of another checkout: %d %s", r.Status, r.Body)
+	}
+}
+
+func TestClockRefusals(t *testing.T) {
+	w := newWorld(t, memory.New())
+	created := w.Create(t, "order-1")
+	for _, by := range []string{"", "P", "PT", "P0D", "-P1D", "P1M", "P1Y", "P1DT", "1D", "P1.5D", "PT1H30", "P7D ", "p7d", "P3286D", "P999999W", "PT999999H"} {
+		r := w.call(t, "KOWHAI", http.MethodPost, "/sandbox/v1/checkouts/"+created.String("checkout.checkout_id")+"/clock", `{"advance": "`+by+`"}`)
+		if r.Status != http.StatusBadRequest || !strings.Contains(r.Body, `"field":"advance"`) {
+			t.Errorf("advance by %q: %d %s, want 400", by, r.Status, r.Body)
+		}
+	}
+	w.advance(t, created, "P3284D")
+	if r := w.advance(t, created, "PT23H59M59S"); moment(t, r, "clock").Before(w.Clock.Now().Add(3284 * day)) {
+		t.Error(r.Body)
+	}
+	if r := w.call(t, "TUI", http.MethodPost, "/sandbox/v1/checkouts/"+created.String("checkout.checkout_id")+"/clock", `{"advance": "P1D"}`); r.Status != http.StatusNotFound {
+		t.Errorf("the clock of another provider's checkout: %d %s, want 404", r.Status, r.Body)
+	}
+}
