@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -31,11 +32,12 @@ func (d *Director) around(r *http.Request, caller service.Caller, serve func() e
 	if err != nil {
 		return err
 	}
-	switch refused, err := script.take(ctx, request, NextAnswer503); {
-	case err != nil:
+	next, err := script.take(ctx, request, NextAnswer403, NextAnswer404, NextAnswer410, NextAnswer503)
+	if err == nil {
+		err = next.refusal(caller.ProviderCode)
+	}
+	if err != nil {
 		return err
-	case refused.Scenario != "":
-		return checkout.Busy()
 	}
 	if err := serve(); err != nil {
 		return err
@@ -50,6 +52,21 @@ func (d *Director) around(r *http.Request, caller service.Caller, serve func() e
 		panic(http.ErrAbortHandler) // the connection closes
 	}
 	return err
+}
+
+// refusal returns the refusal that the next answer is to be, as the rules make it; nil for the zero entry.
+func (e entry) refusal(provider string) error {
+	switch e.Scenario {
+	case NextAnswer403:
+		return checkout.Admit(provider, checkout.Optional[string]{}, &catalogue.Provider{Code: provider}, catalogue.Sandbox)
+	case NextAnswer404:
+		return checkout.Admit(provider, checkout.Optional[string]{}, nil, catalogue.Sandbox)
+	case NextAnswer410:
+		return checkout.Checkout{Status: checkout.SetupRequired, ErasedAt: e.At}.Available()
+	case NextAnswer503:
+		return checkout.Busy()
+	}
+	return nil
 }
 
 // playSuffix has the scenario of the bank setup happen with which the id of an order ends, whose checkout is open.

@@ -45,6 +45,9 @@ const (
 	EventFails       Scenario = "event_fails"
 	EventTwice       Scenario = "event_twice"
 	EventLost        Scenario = "event_lost"
+	NextAnswer403    Scenario = "next_answer_403"
+	NextAnswer404    Scenario = "next_answer_404"
+	NextAnswer410    Scenario = "next_answer_410"
 	NextAnswer503    Scenario = "next_answer_503"
 	NextAnswerLost   Scenario = "next_answer_lost"
 )
@@ -52,8 +55,8 @@ const (
 // All returns every scenario, in the order of the manual.
 func All() []Scenario {
 	return []Scenario{LinkExpires, SetupSucceeds, SetupFails, SetupAbandoned, SetupReady, SetupFulfilling, MandateSubmitted, MandateActive,
-		MandateFailed, MandateCancelled, MandateExpired, MandateBlocked, PDFFails, CRMRefuses, CRMAway, CRMBack, EventSlow, EventFails, EventTwice, EventLost, NextAnswer503,
-		NextAnswerLost}
+		MandateFailed, MandateCancelled, MandateExpired, MandateBlocked, PDFFails, CRMRefuses, CRMAway, CRMBack, EventSlow, EventFails, EventTwice, EventLost, NextAnswer403,
+		NextAnswer404, NextAnswer410, NextAnswer503, NextAnswerLost}
 }
 
 // mandate returns the status of the mandate that a scenario leads to; MandateNone for any other scenario.

@@ -99,6 +99,16 @@ func TestNextAnswer(t *testing.T) { everywhere(t, testNextAnswer) }
 func testNextAnswer(t *testing.T, w *world) {
 	created := w.Create(t, "order-1")
 	w.play(t, created, "setup_succeeds")
+	for scenario, want := range map[string]string{"next_answer_403": "403 PROVIDER_NOT_ENABLED", "next_answer_404": "404 PROVIDER_NOT_FOUND",
+		"next_answer_410": "410 CHECKOUT_ERASED"} {
+		w.play(t, created, scenario)
+		if r := w.Get(t, "KOWHAI", created.CheckoutPath()); fmt.Sprint(r.Status, " ", r.String("error.code")) != want {
+			t.Errorf("GET after %s: %d %s, want %s", scenario, r.Status, r.Body, want)
+		}
+		if r := w.Get(t, "KOWHAI", created.CheckoutPath()); r.Status != http.StatusOK {
+			t.Errorf("the GET after that: %d %s", r.Status, r.Body)
+		}
+	}
 	w.play(t, created, "next_answer_503")
 	if r := w.Confirm(t, created); r.Status != http.StatusServiceUnavailable || r.String("error.code") != "INTERNAL_ERROR" || r.Header.Get("Retry-After") == "" {
 		t.Fatalf("the next confirm: %d %s, want 503", r.Status, r.Body)
