@@ -175,7 +175,7 @@ type ConfirmRequest struct {
 	Payment ConfirmRequestPayment `json:"payment"`
 	// What the student declared, as the agreement then says. Show these and `payment.deposit_confirmed` to the student on
 	// your own page, and confirm once all are accepted there. Only JSON's `true` counts.
-	Declarations ConfirmRequestDeclaration `json:"declarations"`
+	Declarations ConfirmRequestDeclarations `json:"declarations"`
 }
 
 // ConfirmRequestProvider: As in the create.
@@ -213,10 +213,10 @@ type ConfirmRequestPayment struct {
 	DepositConfirmed bool `json:"deposit_confirmed"`
 }
 
-// ConfirmRequestDeclaration: What the student declared, as the agreement then says. Show these and
+// ConfirmRequestDeclarations: What the student declared, as the agreement then says. Show these and
 // `payment.deposit_confirmed` to the student on your own page, and confirm once all are accepted there. Only JSON's
 // `true` counts.
-type ConfirmRequestDeclaration struct {
+type ConfirmRequestDeclarations struct {
 	// The student accepts the payment plan. Must be `true`.
 	PaymentPlanAccepted bool `json:"payment_plan_accepted"`
 	// The student confirms the information given for the enrolment and the plan. Must be `true`.
@@ -262,7 +262,7 @@ type CreateResponse struct {
 	// Echo.
 	Provider CreateResponseProvider `json:"provider"`
 	// Opaque ids to correlate by.
-	Records CreateResponseRecord `json:"records"`
+	Records CreateResponseRecords `json:"records"`
 	// The checkout.
 	Checkout CreateResponseCheckout `json:"checkout"`
 	// The way to the payer's bank setup.
@@ -283,8 +283,8 @@ type CreateResponseProvider struct {
 	ProviderOrderID string `json:"provider_order_id"`
 }
 
-// CreateResponseRecord: Opaque ids to correlate by.
-type CreateResponseRecord struct {
+// CreateResponseRecords: Opaque ids to correlate by.
+type CreateResponseRecords struct {
 	// The student's record.
 	ContactID string `json:"contact_id"`
 	// The enrolment's record; a confirm names it.
@@ -558,11 +558,11 @@ type Environment struct {
 	// Whether the service can use it.
 	PaymentProcessorStatus string `json:"payment_processor_status"`
 	// What works now.
-	Readiness EnvironmentReadines `json:"readiness"`
+	Readiness EnvironmentReadiness `json:"readiness"`
 }
 
-// EnvironmentReadines: What works now.
-type EnvironmentReadines struct {
+// EnvironmentReadiness: What works now.
+type EnvironmentReadiness struct {
 	// Whether to send student data now.
 	ReadyForAPICalls bool `json:"ready_for_api_calls"`
 	// Whether events have anywhere to go: until then, poll.

@@ -173,7 +173,7 @@ class ConfirmRequest(TypedDict):
     payment: ConfirmRequestPayment
     # What the student declared, as the agreement then says. Show these and `payment.deposit_confirmed` to the student
     # on your own page, and confirm once all are accepted there. Only JSON's `true` counts.
-    declarations: ConfirmRequestDeclaration
+    declarations: ConfirmRequestDeclarations
 
 
 class ConfirmRequestProvider(TypedDict):
@@ -214,7 +214,7 @@ class ConfirmRequestPayment(TypedDict):
     deposit_confirmed: bool
 
 
-class ConfirmRequestDeclaration(TypedDict):
+class ConfirmRequestDeclarations(TypedDict):
     """What the student declared, as the agreement then says. Show these and `payment.deposit_confirmed` to the student on your own page, and confirm once all are accepted there. Only JSON's `true` counts."""
 
     # The student accepts the payment plan. Must be `true`.
@@ -265,7 +265,7 @@ class CreateResponse(TypedDict):
     # Echo.
     provider: CreateResponseProvider
     # Opaque ids to correlate by.
-    records: CreateResponseRecord
+    records: CreateResponseRecords
     # The checkout.
     checkout: CreateResponseCheckout
     # The way to the payer's bank setup.
@@ -287,7 +287,7 @@ class CreateResponseProvider(TypedDict):
     provider_order_id: str
 
 
-class CreateResponseRecord(TypedDict):
+class CreateResponseRecords(TypedDict):
     """Opaque ids to correlate by."""
 
     # The student's record.
@@ -587,10 +587,10 @@ class Environment(TypedDict):
     # Whether the service can use it.
     payment_processor_status: str
     # What works now.
-    readiness: EnvironmentReadines
+    readiness: EnvironmentReadiness
 
 
-class EnvironmentReadines(TypedDict):
+class EnvironmentReadiness(TypedDict):
     """What works now."""
 
     # Whether to send student data now.

@@ -181,7 +181,7 @@ export interface ConfirmRequest {
    * What the student declared, as the agreement then says. Show these and `payment.deposit_confirmed` to the student on
    * your own page, and confirm once all are accepted there. Only JSON's `true` counts.
    */
-  declarations: ConfirmRequestDeclaration;
+  declarations: ConfirmRequestDeclarations;
 }
 
 /** As in the create. */
@@ -229,7 +229,7 @@ export interface ConfirmRequestPayment {
  * What the student declared, as the agreement then says. Show these and `payment.deposit_confirmed` to the student on
  * your own page, and confirm once all are accepted there. Only JSON's `true` counts.
  */
-export interface ConfirmRequestDeclaration {
+export interface ConfirmRequestDeclarations {
   /** The student accepts the payment plan. Must be `true`. */
   payment_plan_accepted: boolean;
   /** The student confirms the information given for the enrolment and the plan. Must be `true`. */
@@ -275,7 +275,7 @@ export interface CreateResponse {
   /** Echo. */
   provider: CreateResponseProvider;
   /** Opaque ids to correlate by. */
-  records: CreateResponseRecord;
+  records: CreateResponseRecords;
   /** The checkout. */
   checkout: CreateResponseCheckout;
   /** The way to the payer's bank setup. */
@@ -297,7 +297,7 @@ export interface CreateResponseProvider {
 }
 
 /** Opaque ids to correlate by. */
-export interface CreateResponseRecord {
+export interface CreateResponseRecords {
   /** The student's record. */
   contact_id: string;
   /** The enrolment's record; a confirm names it. */
@@ -593,11 +593,11 @@ export interface Environment {
   /** Whether the service can use it. */
   payment_processor_status: string;
   /** What works now. */
-  readiness: EnvironmentReadines;
+  readiness: EnvironmentReadiness;
 }
 
 /** What works now. */
-export interface EnvironmentReadines {
+export interface EnvironmentReadiness {
   /** Whether to send student data now. */
   ready_for_api_calls: boolean;
   /** Whether events have anywhere to go: until then, poll. */

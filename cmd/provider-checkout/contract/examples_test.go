@@ -18,6 +18,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -184,6 +185,10 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
+	if testlevel.IsFull() {
+		folder, _ := nodeClient() // a failure is that of the tests that need it
+		_ = os.RemoveAll(folder)
+	}
 	if code != 0 || !whole() {
 		return code
 	}

@@ -115,7 +115,10 @@ func (v *clientView) add(o spec, name string, schema strictjson.Value) {
 			inner = o.at(p.Value, "items")
 		}
 		if _, object := o.follow(inner).Member("properties"); object && reference(inner) == "" {
-			member.Kind.Name = name + strings.TrimSuffix(pascal(p.Name), "s")
+			member.Kind.Name = name + pascal(p.Name)
+			if member.Kind.List {
+				member.Kind.Name = strings.TrimSuffix(member.Kind.Name, "s")
+			}
 			v.add(o, member.Kind.Name, inner)
 		}
 		if member.Kind.Name == "amount" {

@@ -1,0 +1,258 @@
+package contract_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+)
+
+const (
+	typeScriptClient = "../../../clients/typescript"
+	pythonClient     = "../../../clients/python"
+)
+
+// nodeClient is a folder with the compiled client for TypeScript among its packages.
+var nodeClient = sync.OnceValues(func() (folder string, err error) {
+	folder, err = os.MkdirTemp("", "provider-checkout-client-")
+	if err != nil {
+		return "", err
+	}
+	installed := filepath.Join(folder, "node_modules", "provider-checkout")
+	if err := os.CopyFS(installed, os.DirFS(typeScriptClient)); err != nil {
+		return folder, err
+	}
+	out, err := exec.Command("tsc", "--project", installed).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("tsc: %w\n%s", err, out)
+	}
+	return folder, err
+})
+
+// forNode returns a copy of a program, beside which Node finds the client.
+func forNode(t *testing.T, source string) string {
+	t.Helper()
+	installed, err := nodeClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	copied := filepath.Join(folder, filepath.Base(source))
+	if err := os.WriteFile(copied, read(t, source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "package.json"), []byte(`{"type": "module"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(installed, "node_modules"), filepath.Join(folder, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+// alone leaves out a test of the clients without the service, which is to run once.
+func alone(t *testing.T) {
+	t.Helper()
+	testlevel.Full(t)
+	if *simulated != "" {
+		t.Skip("the clients are the same over any system")
+	}
+}
+
+// The compiler checks the client for TypeScript when the tests build it.
+func TestClientForPythonAndItsRecipesAreTyped(t *testing.T) {
+	alone(t)
+	programs, err := filepath.Glob(recipeFile("*.py"))
+	if err != nil || len(programs) == 0 {
+		t.Fatal(programs, err)
+	}
+	programs = slices.DeleteFunc(programs, func(name string) bool { return strings.HasSuffix(name, "verify_event.py") })
+	args := append([]string{"--strict", "--scripts-are-modules", "--cache-dir", t.TempDir()}, programs...)
+	cmd := exec.CommandContext(t.Context(), "mypy", append(args, "testdata/exercise/exercise.py")...)
+	cmd.Env = append(os.Environ(), "MYPYPATH="+pythonClient)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("mypy: %v\n%s", err, out)
+	}
+}
+
+// answerOf is one answer of the misbehaving server.
+type answerOf struct {
+	status int // 0: the connection is cut, -1: nothing comes within the client's time-out
+	after  string
+	body   string
+}
+
+const goodAnswer = `{"success": true, "checkout": {"checkout_id": "A-1-b", "status": "confirmed"}}`
+
+// misbehaviours are calls of the client, each with the answers to its attempts.
+var misbehaviours = []struct {
+	name    string
+	answers []answerOf
+	want    string
+	waits   []time.Duration // at least, before the attempts after the first
+}{
+	{"answered", []answerOf{{200, "", goodAnswer}}, "answered", nil},
+	{"cut", []answerOf{{}, {200, "", goodAnswer}}, "answered", []time.Duration{time.Second}},
+	{"cut-short", []answerOf{{200, "", `{"success":`}, {200, "", goodAnswer}}, "answered", []time.Duration{time.Second}},
+	{"slow", []answerOf{{status: -1}, {200, "", goodAnswer}}, "answered", []time.Duration{2 * time.Second}},
+	{"busy", []answerOf{{503, "2", ""}, {200, "", goodAnswer}}, "answered", []time.Duration{2 * time.Second}},
+	{"limited", []answerOf{{429, "2", ""}, {200, "", goodAnswer}}, "answered", []time.Duration{2 * time.Second}},
+	{"failed", []answerOf{{500, "", ""}, {502, "", "<html>"}, {200, "", goodAnswer}}, "answered",
+		[]time.Duration{time.Second, 2 * time.Second}},
+	{"gone", []answerOf{{}, {}, {}}, "lost", []time.Duration{time.Second, 2 * time.Second}},
+	{"never", []answerOf{{503, "1", ""}, {503, "1", ""}, {503, "1", `{"error": {"code": "INTERNAL_ERROR"}}`}}, "503 INTERNAL_ERROR",
+		[]time.Duration{time.Second, time.Second}},
+	{"away", []answerOf{{503, "61", ""}}, "503 ", nil},
+	{"redirected", []answerOf{{307, "", ""}}, "307 ", nil},
+	{"refused", []answerOf{{400, "", `{"error": {"code": "VALIDATION_ERROR", "message": "wrong",
+		"details": [{"field": "student.email", "message": "is required"}]}}`}}, "400 VALIDATION_ERROR student.email", nil},
+}
+
+// misbehaving is a server whose answers go wrong.
+type misbehaving struct {
+	mu    sync.Mutex
+	sent  map[string][]string // requests, by the last step of their paths
+	times map[string][]time.Time
+}
+
+func (m *misbehaving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) // a client that goes away is part of the test
+	name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	m.mu.Lock()
+	m.sent[name] = append(m.sent[name], strings.Join([]string{r.Method, r.URL.Path, r.Header.Get("Authorization"),
+		r.Header.Get("Idempotency-Key"), string(body)}, " "))
+	m.times[name] = append(m.times[name], time.Now())
+	count := len(m.sent[name])
+	m.mu.Unlock()
+	if name == "provider-checkouts" {
+		if count == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"success": true, "pricing": {"course_price": 1000.10}, "plan": {"number_of_instalments": 3}}`)
+		return
+	}
+	for _, c := range misbehaviours {
+		if c.name == name && count <= len(c.answers) {
+			c.answers[count-1].send(w, r)
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNotFound)
+}
+
+func (a answerOf) send(w http.ResponseWriter, r *http.Request) {
+	switch a.status {
+	case 0:
+		panic(http.ErrAbortHandler)
+	case -1:
+		<-r.Context().Done()
+		return
+	case http.StatusTemporaryRedirect:
+		w.Header().Set("Location", "/v1/provider-checkouts/answered")
+	}
+	if a.after != "" {
+		w.Header().Set("Retry-After", a.after)
+	}
+	if a.status == http.StatusOK && a.body != goodAnswer {
+		w.Header().Set("Content-Length", "100")
+	}
+	w.WriteHeader(a.status)
+	_, _ = io.WriteString(w, a.body)
+}
+
+// The clients in all languages have the same rules, which an exercise in each of them shows.
+func TestClientsKeepTheRulesOfRetriesSignaturesAndAmounts(t *testing.T) {
+	alone(t)
+	want := "vectors: 0 wrong\ncreated: 1000.10 3 <nil>\n"
+	var names []string
+	for _, c := range misbehaviours {
+		names = append(names, c.name)
+		want += c.name + ": " + c.want + "\n"
+	}
+	for language, program := range map[string]string{"Go": "", "TypeScript": "exercise.ts", "Python": "exercise.py"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			m := &misbehaving{sent: map[string][]string{}, times: map[string][]time.Time{}}
+			mux := http.NewServeMux()
+			mux.Handle("/v1/", m)
+			mux.HandleFunc("/vectors", func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write(read(t, "../../../testdata/signatures.json"))
+			})
+			server := httptest.NewServer(mux)
+			defer server.Close()
+			server.Config.SetKeepAlivesEnabled(false) // Go's transport would repeat a poll itself on a connection that was kept
+			cmd := exercise(t, program)
+			cmd.Args = append(cmd.Args, names...)
+			cmd.Env = append(cmd.Environ(), "BASE="+server.URL)
+			if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
+				t.Errorf("%v, the exercise prints\n%s\nwant\n%s", err, out, want)
+			}
+			m.check(t)
+		})
+	}
+}
+
+// check checks that each request was repeated as it was, and not too soon.
+func (m *misbehaving) check(t *testing.T) {
+	t.Helper()
+	for _, c := range misbehaviours {
+		sent, times := m.sent[c.name], m.times[c.name]
+		if len(sent) != len(c.waits)+1 || len(slices.Compact(slices.Clone(sent))) != 1 {
+			t.Errorf("%s: sent %q, want the same %d times", c.name, sent, len(c.waits)+1)
+			continue
+		}
+		for i, least := range c.waits {
+			if wait := times[i+1].Sub(times[i]); wait < least-10*time.Millisecond { // timers may be a little early
+				t.Errorf("%s: attempt %d came after %v, want %v at least", c.name, i+2, wait, least)
+			}
+		}
+	}
+	created := m.sent["provider-checkouts"]
+	if len(created) != 2 || created[0] != created[1] || !strings.HasPrefix(created[0], "POST /v1/provider-checkouts Bearer pck_1 mine ") {
+		t.Errorf("the create was sent as %q, want the same twice, with its Idempotency-Key", created)
+	}
+	compact := strings.ReplaceAll(strings.Join(created, ""), ": ", ":")
+	if !strings.Contains(compact, `"course_price":1000.10,`) || !strings.Contains(compact, `"number_of_instalments":3,`) {
+		t.Errorf("the create was sent as %q, want its amounts as exact numbers", created)
+	}
+}
+
+// exercise returns the command that runs an exercise; "" is that for Go.
+func exercise(t *testing.T, program string) *exec.Cmd {
+	t.Helper()
+	source := filepath.Join("testdata", "exercise", program)
+	switch filepath.Ext(program) {
+	case ".ts":
+		source = forNode(t, source)
+		tsc := exec.Command("tsc", "--strict", "--target", "ES2022", "--module", "ES2022", "--moduleResolution", "node",
+			source)
+		if out, err := tsc.CombinedOutput(); err != nil {
+			t.Fatalf("tsc: %v\n%s", err, out)
+		}
+		return exec.CommandContext(t.Context(), "node", strings.TrimSuffix(source, ".ts")+".js")
+	case ".py":
+		return inPython(exec.CommandContext(t.Context(), "python3", source))
+	}
+	built := filepath.Join(t.TempDir(), "exercise")
+	if out, err := exec.Command("go", "build", "-o", built, "./"+filepath.ToSlash(source)).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return exec.CommandContext(t.Context(), built)
+}
+
+// inPython lets a command find the client for Python.
+func inPython(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Env = append(cmd.Environ(), "PYTHONPATH="+pythonClient, "PYTHONDONTWRITEBYTECODE=1")
+	return cmd
+}
