@@ -1,16 +1,14 @@
-// Cancel a checkout before its confirm.
-//
-// Node 18 or later, no dependencies. Takes BASE, KEY and CHECKOUT from the environment.
+// Cancel a checkout before its confirm. Takes BASE, KEY and CHECKOUT from the environment.
+
+import { ApiError, Client } from "provider-checkout";
 
 const { BASE, KEY, CHECKOUT } = process.env;
-const TIMEOUT_MS = 30_000;
+const client = new Client(BASE, KEY);
 
-const answer = await fetch(`${BASE}/v1/provider-checkouts/${CHECKOUT}/cancel`, {
-  method: "POST",
-  headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
-  body: JSON.stringify({ reason: "The student chose another course." }),
-  signal: AbortSignal.timeout(TIMEOUT_MS),
-});
-const { checkout, error } = await answer.json();
-// CONFLICT: it is confirmed. Sending it again is safe.
-console.log(error?.code ?? checkout.status);
+try {
+  const { checkout } = await client.cancelCheckout(CHECKOUT, { reason: "The student chose another course." });
+  console.log(checkout.status);
+} catch (fault) {
+  if (!(fault instanceof ApiError)) throw fault;
+  console.log(fault.code); // CONFLICT: it is confirmed
+}

@@ -1,23 +1,14 @@
-"""Cancel a checkout before its confirm.
+"""Cancel a checkout before its confirm. Takes BASE, KEY and CHECKOUT from the environment."""
 
-Python 3.9 or later, standard library only. Takes BASE, KEY and CHECKOUT from the environment.
-"""
-
-import json
 import os
-import urllib.error
-import urllib.request
+
+from provider_checkout import ApiError, Client
 
 BASE, KEY, CHECKOUT = os.environ["BASE"], os.environ["KEY"], os.environ["CHECKOUT"]
-TIMEOUT = 30  # seconds
+client = Client(BASE, KEY)
 
-request = urllib.request.Request(
-    f"{BASE}/v1/provider-checkouts/{CHECKOUT}/cancel",
-    data=json.dumps({"reason": "The student chose another course."}).encode(),
-    headers={"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"})
 try:
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
-        print(json.load(answer)["checkout"]["status"])
-except urllib.error.HTTPError as refused:
-    # CONFLICT: it is confirmed. Sending it again is safe.
-    print(json.load(refused)["error"]["code"])
+    answer = client.cancel_checkout(CHECKOUT, {"reason": "The student chose another course."})
+    print(answer["checkout"]["status"])
+except ApiError as refusal:
+    print(refusal.code)  # CONFLICT: it is confirmed

@@ -1,19 +1,13 @@
-"""Ask a service what it is, and whether it is ready.
+"""Ask a service what it is, and whether it is ready. Takes BASE from the environment; needs no key."""
 
-Python 3.9 or later, standard library only. Takes BASE from the environment; needs no key.
-"""
-
-import json
 import os
-import urllib.request
 
-BASE = os.environ["BASE"]
-TIMEOUT = 30  # seconds
+from provider_checkout import Client
 
-with urllib.request.urlopen(BASE + "/v1", timeout=TIMEOUT) as answer:
-    service = json.load(answer)
+client = Client(os.environ["BASE"], "")
+
+service = client.get_service()
 print(service["environment"], service["version"])
 
-with urllib.request.urlopen(BASE + "/v1/environment", timeout=TIMEOUT) as answer:
-    readiness = json.load(answer)["readiness"]
+readiness = client.get_environment()["readiness"]
 print("ready:", str(readiness["ready_for_api_calls"]).lower())

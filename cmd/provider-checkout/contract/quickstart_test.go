@@ -236,7 +236,8 @@ func TestRecipesHaveAnEventSentAgain(t *testing.T) {
 	s := newSuite(t, memory.New())
 	s.Create(t, "ORDER-1")
 	id := s.record(t, "ORDER-1").Events()[0].Event.ID
-	for _, r := range [][3]string{{"go", "resend", "202 Accepted\n"}, {"node", "resend.mjs", "202\n"}, {"python3", "resend.py", "202\n"},
+	for _, r := range [][3]string{{"go", "resend", "sent again: " + id + "\n"}, {"node", "resend.mjs", "sent again: " + id + "\n"},
+		{"python3", "resend.py", "sent again: " + id + "\n"},
 		{"sh", "resend.sh", `{"success":true,"event_id":"` + id + `"}` + "\n"}} {
 		t.Run(r[1], func(t *testing.T) {
 			s.Clock.Forward(time.Second)

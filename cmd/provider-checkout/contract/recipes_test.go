@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -21,13 +22,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // recipes are the example programs for a provider's engineers, by language.
-var recipes = []struct{ language, interpreter, verify, checkout string }{
-	{"Go", "go", "verify", "checkout"},
-	{"Node", "node", "verify_event.mjs", "checkout.mjs"},
-	{"Python", "python3", "verify_event.py", "checkout.py"},
+var recipes = []struct{ language, interpreter, verify, checkout, receiver string }{
+	{"Go", "go", "verify", "checkout", "receiver"},
+	{"Node", "node", "verify_event.mjs", "checkout.mjs", "receiver.mjs"},
+	{"Python", "python3", "verify_event.py", "checkout.py", "receiver.py"},
 }
 
 // recipe returns the command that runs a recipe.
@@ -41,8 +43,12 @@ func recipe(t *testing.T, interpreter, name string, args ...string) *exec.Cmd {
 	source := filepath.Join("..", "..", "..", "testdata", "recipes", name)
 	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	t.Cleanup(stop)
-	if interpreter != "go" {
-		return exec.CommandContext(ctx, tool, append([]string{source}, args...)...)
+	switch interpreter {
+	case "node":
+		source = forNode(t, source)
+		fallthrough
+	case "python3", "sh":
+		return inPython(exec.CommandContext(ctx, tool, append([]string{source}, args...)...))
 	}
 	program := filepath.Join(t.TempDir(), name)
 	// A path that does not begin with a dot would be an import path.
@@ -94,6 +100,78 @@ func TestRecipesEnrolThroughFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A student is enrolled by one recipe, and another takes the events.
+func TestRecipesTakeTheEventsOfAnEnrolment(t *testing.T) {
+	for _, r := range recipes {
+		t.Run(r.language, func(t *testing.T) {
+			t.Parallel()
+			s := newSuite(t, memory.New())
+			address, printed := receiving(t, recipe(t, r.interpreter, r.receiver))
+			s.Configure(t, strings.ReplaceAll(providers, "HOOKS/KOWHAI", address))
+			cmd := recipe(t, r.interpreter, r.checkout)
+			cmd.Env = append(cmd.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
+				"ORDER=RECIPE-1", "COURSE=NZDIP", "FIRST_PAYMENT=2027-02-01")
+			enrolled := s.enrolsBy(t, cmd)
+
+			again := []byte(`{"event_id": "evt_1", "event": "checkout.confirmed", "data": {"provider_order_id": "AGAIN"}}`)
+			signature := events.Sign(receiverSecret, time.Now(), again)
+			last := []byte(`{"event_id": "evt_2", "event": "agreement.generated", "data": {"payment_plan_agreement_number": "LAST"}}`)
+			for _, e := range []struct {
+				body      []byte
+				signature string
+				want      int
+			}{
+				{again, signature, http.StatusNoContent},
+				{again, signature, http.StatusNoContent},
+				{again, events.Sign("another secret", time.Now(), again), http.StatusUnauthorized},
+				{again, "", http.StatusUnauthorized},
+				{last, events.Sign(receiverSecret, time.Now(), last), http.StatusNoContent},
+			} {
+				got := s.Send(t, http.MethodPost, address, string(e.body), events.HeaderSignature, e.signature)
+				if got.Status != e.want {
+					t.Errorf("an event under %q is answered %d, want %d", e.signature, got.Status, e.want)
+				}
+			}
+			for _, want := range []string{"confirmed RECIPE-1\n", enrolled, "confirmed AGAIN\n", "agreement LAST\n"} {
+				if got, err := printed.ReadString('\n'); got != want {
+					t.Errorf("the receiver prints %q, %v; want %q", got, err, want)
+				}
+			}
+		})
+	}
+}
+
+const receiverSecret = "whsec_kowhai_0123456789abcdef" // of providers
+
+// receiving runs a receiver of events until the test ends, and returns its address and output.
+func receiving(t *testing.T, cmd *exec.Cmd) (address string, printed *bufio.Reader) {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := free.Addr().String()
+	free.Close()
+	cmd.Env = append(cmd.Environ(), "SECRET="+receiverSecret, "LISTEN="+at)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	for range 200 {
+		if c, err := net.Dial("tcp", at); err == nil {
+			c.Close()
+			return "http://" + at, bufio.NewReader(stdout)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%s does not listen", cmd)
+	return "", nil
 }
 
 // enrolsBy runs a recipe, sets up the direct debit at the address that it prints first, and returns the rest of its

@@ -2,44 +2,24 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
 	"log"
-	"net/http"
 	"os"
-	"strings"
-	"time"
+
+	"github.com/provider-checkout/provider-checkout/clients/go/providercheckout"
 )
 
-var client = &http.Client{Timeout: 30 * time.Second}
-
-// cancel returns the status of the checkout, or the code of the refusal. Sending it again is safe.
-func cancel(base, key, checkout string) (string, error) {
-	request, err := http.NewRequest(http.MethodPost, base+"/v1/provider-checkouts/"+checkout+"/cancel",
-		strings.NewReader(`{"reason": "The student chose another course."}`))
-	if err != nil {
-		return "", err
-	}
-	request.Header.Set("Authorization", "Bearer "+key)
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := client.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer answer.Body.Close()
-	var result struct {
-		Checkout struct{ Status string }
-		Error    struct{ Code string } // CONFLICT: it is confirmed
-	}
-	err = json.NewDecoder(answer.Body).Decode(&result)
-	return cmp.Or(result.Checkout.Status, result.Error.Code), err
-}
-
 func main() {
-	status, err := cancel(os.Getenv("BASE"), os.Getenv("KEY"), os.Getenv("CHECKOUT"))
-	if err != nil {
+	ctx, client := context.Background(), providercheckout.New(os.Getenv("BASE"), os.Getenv("KEY"))
+
+	request := providercheckout.CancelRequest{Reason: "The student chose another course."}
+	answer, err := client.CancelCheckout(ctx, os.Getenv("CHECKOUT"), request)
+	if refusal := new(providercheckout.Error); errors.As(err, &refusal) {
+		fmt.Println(refusal.Code) // CodeConflict: it is confirmed
+	} else if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(status)
+	fmt.Println(answer.Checkout.Status)
 }

@@ -1,55 +1,29 @@
-// Command catchup lists the events behind a cursor. It takes BASE, KEY and CURSOR from the environment; CURSOR is empty the first time.
+// Command catchup lists the events behind a cursor. It takes BASE, KEY and CURSOR from the environment; CURSOR is empty the
+// first time.
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"log"
-	"net/http"
 	"os"
-	"time"
+
+	"github.com/provider-checkout/provider-checkout/clients/go/providercheckout"
 )
 
-var client = &http.Client{Timeout: 30 * time.Second}
-
-type page struct {
-	Events []struct {
-		ID     string `json:"event_id"`
-		Status string
-		Body   string // as it is sent
-	}
-	Next string
-}
-
-// eventsAfter returns the events behind a cursor, 100 at most, and the cursor to go on from.
-func eventsAfter(base, key, cursor string) (p page, err error) {
-	request, err := http.NewRequest(http.MethodGet, base+"/v1/events?after="+cursor, nil)
-	if err != nil {
-		return p, err
-	}
-	request.Header.Set("Authorization", "Bearer "+key)
-	answer, err := client.Do(request)
-	if err != nil {
-		return p, err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return p, fmt.Errorf("the service answers %s", answer.Status)
-	}
-	return p, json.NewDecoder(answer.Body).Decode(&p)
-}
-
 func main() {
+	ctx, client := context.Background(), providercheckout.New(os.Getenv("BASE"), os.Getenv("KEY"))
+
 	cursor := os.Getenv("CURSOR")
 	for {
-		p, err := eventsAfter(os.Getenv("BASE"), os.Getenv("KEY"), cursor)
+		page, err := client.ListEvents(ctx, providercheckout.ListEventsOptions{After: cursor})
 		if err != nil {
 			log.Fatal(err)
 		}
-		for _, e := range p.Events {
-			fmt.Println(e.ID, e.Status) // take it as your receiver does, once
+		for _, event := range page.Events { // take it as your receiver does, once: event.Body is the text that is sent
+			fmt.Println(event.EventID, event.Status)
 		}
-		if cursor = p.Next; len(p.Events) == 0 {
+		if cursor = page.Next; len(page.Events) == 0 {
 			break
 		}
 	}

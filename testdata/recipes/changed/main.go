@@ -2,49 +2,23 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"log"
-	"net/http"
 	"os"
-	"time"
+
+	"github.com/provider-checkout/provider-checkout/clients/go/providercheckout"
 )
 
-var client = &http.Client{Timeout: 30 * time.Second}
-
-type page struct {
-	Enrolments []struct {
-		Order  string `json:"provider_order_id"`
-		Status string
-	}
-	Next string
-}
-
-// changedAfter returns the enrolments that changed behind a cursor, 100 at most, and the cursor to go on from.
-func changedAfter(base, key, cursor string) (p page, err error) {
-	request, err := http.NewRequest(http.MethodGet, base+"/v1/enrolments?after="+cursor, nil)
-	if err != nil {
-		return p, err
-	}
-	request.Header.Set("Authorization", "Bearer "+key)
-	answer, err := client.Do(request)
-	if err != nil {
-		return p, err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return p, fmt.Errorf("the service answers %s", answer.Status)
-	}
-	return p, json.NewDecoder(answer.Body).Decode(&p)
-}
-
 func main() {
-	p, err := changedAfter(os.Getenv("BASE"), os.Getenv("KEY"), os.Getenv("CURSOR"))
+	ctx, client := context.Background(), providercheckout.New(os.Getenv("BASE"), os.Getenv("KEY"))
+
+	page, err := client.ListEnrolments(ctx, providercheckout.ListEnrolmentsOptions{After: os.Getenv("CURSOR")})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, e := range p.Enrolments {
-		fmt.Println(e.Order, e.Status)
+	for _, enrolment := range page.Enrolments {
+		fmt.Println(enrolment.ProviderOrderID, enrolment.Status)
 	}
-	fmt.Println("next", p.Next)
+	fmt.Println("next", page.Next)
 }

@@ -2,50 +2,26 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"log"
-	"net/http"
 	"os"
-	"time"
+
+	"github.com/provider-checkout/provider-checkout/clients/go/providercheckout"
 )
 
-var client = &http.Client{Timeout: 30 * time.Second}
-
-func about(base string) (service struct{ Environment, Version string }, err error) {
-	answer, err := client.Get(base + "/v1")
-	if err != nil {
-		return service, err
-	}
-	defer answer.Body.Close()
-	err = json.NewDecoder(answer.Body).Decode(&service)
-	return service, err
-}
-
-func ready(base string) (bool, error) {
-	answer, err := client.Get(base + "/v1/environment")
-	if err != nil {
-		return false, err
-	}
-	defer answer.Body.Close()
-	var environment struct {
-		Readiness struct {
-			ForCalls bool `json:"ready_for_api_calls"`
-		}
-	}
-	err = json.NewDecoder(answer.Body).Decode(&environment)
-	return environment.Readiness.ForCalls, err
-}
-
 func main() {
-	service, err := about(os.Getenv("BASE"))
+	ctx, client := context.Background(), providercheckout.New(os.Getenv("BASE"), "")
+
+	service, err := client.GetService(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(service.Environment, service.Version)
-	now, err := ready(os.Getenv("BASE"))
+
+	environment, err := client.GetEnvironment(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("ready:", now)
+	fmt.Println("ready:", environment.Readiness.ReadyForAPICalls)
 }

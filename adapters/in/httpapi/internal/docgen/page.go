@@ -25,7 +25,7 @@ type (
 		ID, Summary, Text, Method, Path string
 		About                           string // of the request's body
 		Code                            []codeView
-		Calls                           bool // the code calls the function of the guide "Calling the API"
+		Calls                           bool // the code uses the client of the guide "Calling the API"
 		Parameters, Fields, Answer      []fieldView
 		Requests, Answers               []exampleView
 		Statuses, Codes                 []string // of good answers, of refusals
@@ -153,7 +153,7 @@ func (o spec) operation(method strictjson.Member, path string, statuses map[stri
 		o.tagged[tag.Text] = true
 	}
 	v.Code = o.code(v.Summary, op)
-	v.Calls = slices.ContainsFunc(v.Code, func(c codeView) bool { return strings.Contains(c.Text, "call(") })
+	v.Calls = slices.ContainsFunc(v.Code, func(c codeView) bool { return strings.Contains(c.Text, "client.") })
 	ours := statuses != nil // not an event, which is our request to the provider
 	for _, p := range o.items(op, "parameters") {
 		v.Parameters = append(v.Parameters, o.parameter(v.ID, p, ours))
