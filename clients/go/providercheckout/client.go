@@ -7,6 +7,7 @@ package providercheckout
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,11 +58,14 @@ type Error struct {
 type Detail struct{ Field, Message string }
 
 func (e *Error) Error() string {
-	text := fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message)
+	text := fmt.Sprintf("%d %s: %s", e.Status, cmp.Or(e.Code, "without a code"), e.Message)
 	for _, d := range e.Details {
 		text += fmt.Sprintf("; %s %s", d.Field, d.Message)
 	}
-	return text + " (" + e.RequestID + ")"
+	if e.RequestID != "" {
+		text += " (" + e.RequestID + ")"
+	}
+	return text
 }
 
 // call is one call of the API.
@@ -120,6 +124,9 @@ func (c *Client) request(ctx context.Context, call call) (*http.Request, error) 
 	request, err := http.NewRequestWithContext(ctx, call.method, c.base+call.path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
+	}
+	if request.URL.Host == "" {
+		return nil, fmt.Errorf("%q is no base address, such as https://pay.example.nz", c.base)
 	}
 	request.URL.RawQuery = query.Encode()
 	for name, value := range call.header {

@@ -159,6 +159,25 @@ func TestRefusalNamesCodeAndFields(t *testing.T) {
 	}
 }
 
+func TestWrongBaseAddressIsRefusedAtOnce(t *testing.T) {
+	for _, base := range []string{"", "pay.example.nz", "https://", ":"} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			if _, err := providercheckout.New(base, "pck_1").GetService(t.Context()); err == nil || time.Since(began) != 0 {
+				t.Errorf("%q: %v after %v", base, err, time.Since(began))
+			}
+		})
+	}
+}
+
+func TestRefusalOfAProxyHasItsStatus(t *testing.T) {
+	client, _ := newClient(step{status: 404, body: "<html>"})
+	_, err := client.GetService(t.Context())
+	if err == nil || err.Error() != "GET /v1: 404 without a code: Not Found (req_1)" {
+		t.Error(err)
+	}
+}
+
 func TestAmountIsExact(t *testing.T) {
 	var amount providercheckout.Amount
 	if err := json.Unmarshal([]byte("9007199254740993"), &amount); err == nil {

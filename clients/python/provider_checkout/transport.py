@@ -27,7 +27,8 @@ class ApiError(Exception):
     def __init__(self, status: int, code: ErrorCode | Literal[""], message: str, details: List[Dict[str, str]],
                  request_id: str, retry_after: Optional[int]) -> None:
         faults = "".join(f"; {fault['field']} {fault['message']}" for fault in details)
-        super().__init__(f"{status} {code}: {message}{faults} ({request_id})")
+        quote = request_id and f" ({request_id})"
+        super().__init__(f"{status} {code or 'without a code'}: {message}{faults}{quote}")
         self.status = status
         self.code = code  # empty in an answer that is not the service's own, such as a proxy's
         self.message = message

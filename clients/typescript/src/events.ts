@@ -49,7 +49,7 @@ export async function verify(secret: string, signature: string, body: Uint8Array
   if (Math.abs(now - Number(timestamp)) > tolerance) throw new SignatureError("too_old");
 }
 
-function bytes(hex: string): Uint8Array {
+function bytes(hex: string) {
   return Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 

@@ -21,7 +21,8 @@ export class ApiError extends Error {
     /** In seconds, where the answer says so. */
     readonly retryAfter?: number,
   ) {
-    super([`${status} ${code}: ${message}`, ...details.map((d) => `${d.field} ${d.message}`)].join("; ") + ` (${requestId})`);
+    const parts = [`${status} ${code || "without a code"}: ${message}`, ...details.map((d) => `${d.field} ${d.message}`)];
+    super(parts.join("; ") + (requestId && ` (${requestId})`));
   }
 }
 
@@ -54,6 +55,7 @@ export abstract class Transport {
 
   /** Takes a base address, such as https://pay.example.nz, and an API key of that environment. */
   constructor(base: string, key: string, { timeout = 30_000, attempts = 5 }: Options = {}) {
+    new URL(base); // throws for a wrong address
     this.#base = base.replace(/\/+$/, "");
     this.#key = key;
     this.#timeout = timeout;

@@ -235,8 +235,7 @@ func exercise(t *testing.T, program string) *exec.Cmd {
 	switch filepath.Ext(program) {
 	case ".ts":
 		source = forNode(t, source)
-		tsc := exec.Command("tsc", "--strict", "--target", "ES2022", "--module", "ES2022", "--moduleResolution", "node",
-			source)
+		tsc := exec.Command("tsc", "--strict", "--target", "ES2022", "--module", "Node16", source)
 		if out, err := tsc.CombinedOutput(); err != nil {
 			t.Fatalf("tsc: %v\n%s", err, out)
 		}
