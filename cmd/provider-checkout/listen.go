@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -53,13 +54,16 @@ func followEvents(c *call) action {
 	}
 }
 
-// parseReceiver parses the address of a receiver. Whether it is on this machine is checked at each connection.
+// parseReceiver parses the address of a receiver on this machine.
 func parseReceiver(text string) (string, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", errors.New("must be a URL on this machine, such as http://localhost:3000/events")
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		ip, _ := netip.ParseAddr(u.Hostname())
+		if ip.IsLoopback() || u.Hostname() == "localhost" {
+			return text, nil
+		}
 	}
-	return text, nil
+	return "", errors.New("must be a URL on this machine, such as http://localhost:3000/events")
 }
 
 // parseEventNames parses names of events.

@@ -4,18 +4,23 @@
 package listen
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"slices"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Config is the configuration of a listener.
@@ -44,11 +49,11 @@ const (
 // listener is a listener at work.
 type listener struct {
 	Config
-	place    Place
-	source   *source
-	receiver *receiver
-	retryAt  time.Time     // when the events that wait are tried again
-	pause    time.Duration // before the retry after that
+	place   Place
+	source  *source
+	sender  ports.Sender  // as the service has it
+	retryAt time.Time     // when the events that wait are tried again
+	pause   time.Duration // before the retry after that
 }
 
 // Run follows the list until ctx ends, which is no error.
@@ -75,7 +80,8 @@ func (l *listener) run(ctx context.Context, began bool) error {
 // open makes a listener, and reports whether its place was kept in the file.
 func open(cfg Config) (l *listener, began bool, err error) {
 	l = &listener{Config: cfg, pause: retriesAfter, place: Place{BaseURL: cfg.BaseURL},
-		source: &source{api: apiclient.New(cfg.BaseURL, nil), key: cfg.Key, say: cfg.Say}}
+		source: &source{api: apiclient.New(cfg.BaseURL, nil), key: cfg.Key, say: cfg.Say},
+		sender: webhook.New(webhook.Options{AllowPrivate: true})}
 	if cfg.State != "" {
 		if began, err = l.place.load(cfg.State); err != nil {
 			return nil, began, err
@@ -84,18 +90,11 @@ func open(cfg Config) (l *listener, began bool, err error) {
 	if l.place.BaseURL != cfg.BaseURL {
 		return nil, began, fmt.Errorf("%s is the place in the events of %s", cfg.State, l.place.BaseURL)
 	}
-	if cfg.ForwardTo == "" {
-		return l, began, nil
+	if cfg.ForwardTo != "" && cfg.Secret == "" {
+		l.place.Secret = cmp.Or(l.place.Secret, "whsec_"+rand.Text())
+		l.Secret = l.place.Secret
+		l.Signed(l.Secret)
 	}
-	secret := cfg.Secret
-	if secret == "" {
-		if l.place.Secret == "" {
-			l.place.Secret = "whsec_" + rand.Text()
-		}
-		secret = l.place.Secret
-		l.Signed(secret)
-	}
-	l.receiver = newReceiver(cfg.ForwardTo, secret)
 	return l, began, nil
 }
 
@@ -175,7 +174,7 @@ func (l *listener) follow(ctx context.Context, e Entry) error {
 	case !l.Wants(e.Event.Name):
 		l.place.Done(e) // saved with the page
 		return nil
-	case l.receiver == nil:
+	case l.ForwardTo == "":
 		if err := l.Taken(e.Event, Answer{}); err != nil {
 			return err
 		}
@@ -185,8 +184,7 @@ func (l *listener) follow(ctx context.Context, e Entry) error {
 		l.place.Wait(e)
 		return l.save()
 	}
-	a, err := l.deliver(ctx, e)
-	if err != nil || a.Err == nil {
+	if taken, err := l.deliver(ctx, e); err != nil || taken {
 		return err
 	}
 	if len(l.place.Waiting) == 0 {
@@ -206,11 +204,11 @@ func (l *listener) retry(ctx context.Context) error {
 		if refused[e.Event.CheckoutID] {
 			continue
 		}
-		a, err := l.deliver(ctx, e)
+		taken, err := l.deliver(ctx, e)
 		if err != nil {
 			return err
 		}
-		if refused[e.Event.CheckoutID] = a.Err != nil; a.Err == nil {
+		if refused[e.Event.CheckoutID] = !taken; taken {
 			l.pause = retriesAfter
 		}
 	}
@@ -219,32 +217,59 @@ func (l *listener) retry(ctx context.Context) error {
 	return nil
 }
 
-// deliver forwards an event, and waits while nobody listens at the receiver's address. It notes an event that was taken.
-func (l *listener) deliver(ctx context.Context, e Entry) (Answer, error) {
-	down := false
-	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
-		a := l.receiver.deliver(ctx, e.Event)
-		switch {
-		case a.Err == nil:
-			l.place.Done(e)
-			if err := l.save(); err != nil {
-				return a, err
-			}
-			return a, l.Taken(e.Event, a)
-		case ctx.Err() != nil:
-			return a, ctx.Err()
-		case errors.Is(a.Err, ErrElsewhere):
-			return a, fmt.Errorf("%s %w", l.ForwardTo, ErrElsewhere)
-		case !a.Down:
-			l.Say(fmt.Sprintf("%s %s of %s waits, and the later events of its checkout: %v", e.Event.ID, e.Event.Name, e.Event.OrderID, a.Err))
-			return a, nil
-		}
-		if !down {
-			l.Say(fmt.Sprintf("everything waits for the receiver: %v", a.Err))
-		}
-		down = true
-		if err := sleep(ctx, pause); err != nil {
+// Answer is the answer of a receiver that took an event.
+type Answer struct {
+	Status int // 0 where there is no receiver
+	Took   time.Duration
+}
+
+// grace is the time that a receiver has for its answer once the listener is ended.
+const grace = time.Second
+
+// attempts makes a run of attempts, as the service does. It ends with ctx, but for an answer that is due.
+func (l *listener) attempts(ctx context.Context, e events.Event) (a Answer, err error) {
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })()
+	run, to := events.NewDelivery(e, l.Secret, time.Now()), catalogue.Destination{URL: l.ForwardTo}
+	for attempt := 1; attempt <= events.MaxAttempts; attempt++ {
+		if err := sleep(ctx, events.Delay(attempt)); err != nil {
 			return a, err
+		}
+		began := time.Now()
+		got, fault := l.sender.Send(sending, to, run, attempt)
+		if a, err = (Answer{got.Status, time.Since(began)}), fault; err == nil || isDown(err) {
+			break
+		}
+	}
+	return a, err
+}
+
+// isDown reports whether nobody listens at the receiver's address.
+func isDown(err error) bool {
+	network, ok := errors.AsType[*net.OpError](err)
+	return ok && network.Op == "dial"
+}
+
+// deliver forwards an event, and waits while nobody listens at the receiver's address. It reports whether the event was taken, and
+// notes it then.
+func (l *listener) deliver(ctx context.Context, e Entry) (taken bool, err error) {
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		a, err := l.attempts(ctx, e.Event)
+		switch {
+		case err == nil:
+			l.place.Done(e)
+			return true, errors.Join(l.save(), l.Taken(e.Event, a))
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case !isDown(err):
+			l.Say(fmt.Sprintf("%s %s of %s waits, and the later events of its checkout: %v", e.Event.ID, e.Event.Name, e.Event.OrderID, err))
+			return false, nil
+		case pause == firstRetry:
+			l.Say(fmt.Sprintf("everything waits for the receiver: %v", err))
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return false, err
 		}
 	}
 }
@@ -268,9 +293,9 @@ func Resend(ctx context.Context, cfg Config, id string) error {
 	case found.Event.ID == "":
 		return fmt.Errorf("%s %w", id, ErrNotListed)
 	}
-	a := l.receiver.deliver(ctx, found.Event)
-	if a.Err != nil {
-		return fmt.Errorf("the receiver did not take %s: %w", id, a.Err)
+	a, err := l.attempts(ctx, found.Event)
+	if err != nil {
+		return fmt.Errorf("the receiver did not take %s: %w", id, err)
 	}
 	return l.Taken(found.Event, a)
 }

@@ -1,13 +1,11 @@
 package listen
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +21,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -39,7 +38,7 @@ type world struct {
 	got, printed, said []string // ids, and lines
 	keys               []string
 	asked              []time.Time
-	headers            []http.Header
+	attempts           []int // numbers
 }
 
 type fault struct {
@@ -95,25 +94,21 @@ func (w *world) serve(r *http.Request) (*http.Response, error) {
 	return answer.Result(), err
 }
 
-// receive is the receiver.
-func (w *world) receive(r *http.Request) (*http.Response, error) {
+// Send is the receiver.
+func (w *world) Send(_ context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
 	if time.Now().Before(w.downTill) {
-		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		return checkout.Answer{}, fmt.Errorf("send: %w", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED})
 	}
-	body, err := io.ReadAll(r.Body)
-	answer := httptest.NewRecorder()
-	id := r.Header.Get(events.HeaderEventID)
-	if events.Verify(secret, r.Header.Get(events.HeaderSignature), body, time.Now(), time.Minute) != nil || !bytes.Contains(body, []byte(id)) {
+	id := d.Event.ID
+	if to.URL != hook || events.Verify(secret, d.Signature, d.Event.Body, time.Now(), time.Minute) != nil {
 		w.said = append(w.said, "FORGED")
 	}
-	w.headers = append(w.headers, r.Header)
+	w.attempts = append(w.attempts, attempt)
 	if w.refuses[id]--; w.refuses[id] >= 0 {
-		answer.WriteHeader(http.StatusInternalServerError)
-		return answer.Result(), nil
+		return checkout.Answer{Status: 500}, errors.New("answered 500")
 	}
 	w.got = append(w.got, id)
-	answer.WriteHeader(http.StatusNoContent)
-	return answer.Result(), err
+	return checkout.Answer{Status: 204}, nil
 }
 
 // config returns the configuration of a listener from the beginning.
@@ -133,9 +128,7 @@ func (w *world) listens(t testing.TB, cfg Config, d time.Duration) error {
 		return err
 	}
 	l.source.api.HTTP.Transport = transport(w.serve)
-	if l.receiver != nil {
-		l.receiver.transport = transport(w.receive)
-	}
+	l.sender = w
 	if err = l.run(ctx, began); ctx.Err() != nil && err == ctx.Err() {
 		err = nil
 	}
@@ -210,7 +203,7 @@ func TestARefusedCheckoutHoldsUpNoOther(t *testing.T) {
 		if want := w.ids("b"); !slices.Equal(w.got, want) {
 			t.Errorf("taken %q, want those of b, %q", w.got, want)
 		}
-		if n := len(w.headers); n < 3*60 || n > 3*70 { // a run a minute
+		if n := len(w.attempts); n < 3*60 || n > 3*70 { // a run a minute
 			t.Errorf("%d attempts in an hour", n)
 		}
 	})
@@ -229,24 +222,15 @@ func TestMoreThanAHundredEventsDoNotWait(t *testing.T) {
 	})
 }
 
-func TestAttemptsAreThoseOfTheService(t *testing.T) {
+func TestAttemptsAreCountedAsTheServiceDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld("a")
-		e := w.list[0].Event
-		w.refuses[e.ID] = 2
+		w.refuses[w.ids("")[0]] = 5
 		if err := w.listens(t, w.config(), time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		run := events.NewDelivery(e, secret, w.asked[0])
-		if len(w.headers) != events.MaxAttempts {
-			t.Fatalf("%d attempts", len(w.headers))
-		}
-		for i, got := range w.headers {
-			for name, value := range run.Header(i + 1) {
-				if got.Get(name) != value {
-					t.Errorf("attempt %d: %s is %q, want %q", i+1, name, got.Get(name), value)
-				}
-			}
+		if want := []int{1, 2, 3, 1, 2, 3}; !slices.Equal(w.attempts, want) {
+			t.Errorf("attempts %v, want %v", w.attempts, want)
 		}
 	})
 }
@@ -321,16 +305,6 @@ func TestWithoutSinceOnlyNewEventsAreTaken(t *testing.T) {
 			t.Errorf("taken %q, want %q", w.got, w.ids("b"))
 		}
 	})
-}
-
-func TestOnlyThisMachineIsForwardedTo(t *testing.T) {
-	e := newWorld("a").list[0].Event
-	for url, here := range map[string]bool{"http://127.0.0.1:1/": true, "http://[::1]:1/": true, "http://192.0.2.1:1/": false, "http://0.0.0.0:1/": false} {
-		a := newReceiver(url, secret).deliver(t.Context(), e)
-		if is := strings.Contains(fmt.Sprint(a.Err), ErrElsewhere.Error()); is == here || !a.Down {
-			t.Errorf("%s: %+v", url, a)
-		}
-	}
 }
 
 func TestMain(m *testing.M) { testlevel.Main(m, 25) }
