@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"net/url"
 	"os/signal"
 	"syscall"
 
@@ -28,6 +29,8 @@ func demonstrate(c *call) action {
 	cli.Var(c.flags, &s.crm, "crm", embeddedName, oneOf(embeddedName, salesforceName),
 		"CRM, `embedded|salesforce`; salesforce is simulated, on a port of its own")
 	walk := c.flags.Bool("walk", false, "walk the whole flow on a free port, and end")
+	var webhook string
+	cli.Var(c.flags, &webhook, "webhook", "", parseWebhook, "`URL` of your own receiver on this machine or network, which gets the provider's events too")
 	return func(ctx context.Context) error {
 		if !signal.Ignored(syscall.SIGHUP) { // a terminal that is closed leaves no folder behind either
 			var stop func()
@@ -56,10 +59,19 @@ func demonstrate(c *call) action {
 			Providers:  demoProviders,
 			Terms:      demoTerms,
 			Walk:       *walk,
+			Webhook:    webhook,
 			GoCardless: s.processor == gocardlessName,
 			Salesforce: s.crm == salesforceName,
 			Stdout:     c.Stdout,
 			Stderr:     c.Stderr,
 		})
 	}
+}
+
+// parseWebhook parses the address of a receiver. The sender of the events checks to which networks it may lead.
+func parseWebhook(text string) (string, error) {
+	if u, err := url.Parse(text); err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", errors.New("must be a URL such as http://localhost:3000/events")
+	}
+	return text, nil
 }

@@ -24,6 +24,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
@@ -68,6 +70,7 @@ type runningDemo struct {
 	guide string
 	stop  func()
 	ends  func(stderr string) // waits for the end, and checks what was printed beside the results
+	end   func() result       // waits for the end
 }
 
 // startDemo starts a demonstration and reads its guide.
@@ -85,11 +88,12 @@ func startDemo(t *testing.T, args ...string) runningDemo {
 	lines := bufio.NewScanner(out)
 	guide := proc.ReadUntil(lines, "# The events")
 	go io.Copy(io.Discard, out) // the events
+	end := func() result { return result{code: <-ended, stderr: stderr.String()} }
 	return runningDemo{guide, cancel, func(want string) {
-		if code := <-ended; code != cli.ExitDone || stderr.String() != want {
-			t.Errorf("status %d, stderr %q, want %q", code, stderr.String(), want)
+		if got := end(); got.code != cli.ExitDone || got.stderr != want {
+			t.Errorf("status %d, stderr %q, want %q", got.code, got.stderr, want)
 		}
-	}}
+	}, end}
 }
 
 // says returns what stands in a line of the guide after its beginning.
@@ -259,6 +263,28 @@ func TestDemoTakesAFreePortWhereTheUsualIsTaken(t *testing.T) {
 	}
 	d.stop()
 	d.ends("127.0.0.1:8080 is taken: the sandbox is at " + strings.TrimPrefix(base, "http://") + "\n")
+}
+
+// A developer's receiver gets the provider's events as the service sent them, and no events of the week before.
+func TestDemoSendsEventsToADevelopersReceiver(t *testing.T) {
+	inEmptyTemp(t)
+	own := sandbox.NewReceiver(t) // which checks each delivery against the document of the events
+	d := startDemo(t, "--addr", "127.0.0.1:0", "--webhook", own.URL+"/hook")
+	_, secret, _ := strings.Cut(d.says("# Your receiver at "+own.URL+"/hook gets the provider's events too"), "signed with  ")
+	got := own.Deliveries()
+	if len(got) != 1 || got[0].JSON.Text("data.provider_order_id") != "WEB-1" {
+		t.Fatalf("%v, want the event of the website's checkout alone", got)
+	}
+	if err := events.Verify(secret, got[0].Header.Get(events.HeaderSignature), got[0].Body, time.Now(), time.Minute); err != nil {
+		t.Errorf("under %q: %v", secret, err)
+	}
+	d.stop()
+	d.ends("")
+	walk := try(t, nil, "", "demo", "--walk", "--webhook", own.URL+"/hook")
+	if walk.code != cli.ExitDone || len(own.Deliveries()) != 4 {
+		t.Errorf("the walk: %+v; the receiver has %d events, want three more", walk, len(own.Deliveries()))
+	}
+	try(t, nil, "", "demo", "--webhook", "3000").refuses(t, cli.ExitUsage, "must be a URL such as http://localhost:3000")
 }
 
 func TestDemoLeavesNothingWhenItsTerminalIsClosed(t *testing.T) {

@@ -42,7 +42,8 @@ type Config struct {
 	Terms     []byte       // a file with the lender's terms
 	// GoCardless and Salesforce say that these are simulated, and used instead of the fake processor and the embedded CRM.
 	GoCardless, Salesforce bool
-	Walk                   bool // run the scenario and end, rather than print the guide and serve
+	Walk                   bool   // run the scenario and end, rather than print the guide and serve
+	Webhook                string // URL of a receiver that the events of the provider of the guide go on to; "" for no such receiver
 
 	Stdout, Stderr io.Writer
 }
@@ -66,6 +67,8 @@ type demonstration struct {
 	FirstPayment string            // a date
 	Website      string            // of the provider
 	Desk         string            // of the operator
+	Webhook      string            // of the developer
+	Secret       string            // under which the events of the guide's provider are signed
 
 	cfg    Config // with the store
 	events <-chan delivery
@@ -113,6 +116,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 		FirstPayment: money.DateOf(time.Now()).AddDays(14).String(),
 		Website:      web.url(),
 		Desk:         cfg.Site.Desk.URL,
+		Webhook:      cfg.Webhook,
 		cfg:          cfg,
 	}
 	if err := d.configure(ctx, web); err != nil {
@@ -169,7 +173,7 @@ func (d *demonstration) configure(ctx context.Context, web *website) error {
 	}
 	web.returnTo(configurations)
 	web.receiver = newReceiver("http://"+web.listener.Addr().String(), configurations)
-	d.events = web.receiver.got
+	web.receiver.onward, d.Secret, d.events = d.Webhook, web.receiver.secrets[providerCode], web.receiver.got
 	keyring, err := checkout.NewKeyring(d.cfg.Site.Secrets...)
 	if err != nil {
 		return err

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // receiver is a provider's receiver of events: it accepts events with a valid signature, and
@@ -20,6 +23,8 @@ type receiver struct {
 	secrets map[string]string // by provider code, which ends the path
 	got     chan delivery
 	seen    func(delivery) // called with each verified event once, before it is answered
+	onward  string         // URL of a developer's receiver, which the events of providerCode go on to; "" for no such receiver
+	sender  ports.Sender   // as the service has it
 
 	past      atomic.Bool // nothing shows the events that arrive, and the receiver of failingCode is out of order
 	mu        sync.Mutex
@@ -45,7 +50,8 @@ const eventsPath = "/events/"
 // newReceiver returns the receiver of the providers' events, and sets their destinations to its
 // address under base.
 func newReceiver(base string, configurations []catalogue.Configuration) *receiver {
-	r := &receiver{secrets: map[string]string{}, got: make(chan delivery, 16), seen: func(delivery) {}, processed: map[string]bool{}}
+	r := &receiver{secrets: map[string]string{}, got: make(chan delivery, 16), seen: func(delivery) {}, processed: map[string]bool{},
+		sender: webhook.New(webhook.Options{AllowPrivate: true})}
 	for i := range configurations {
 		p := &configurations[i].Provider
 		p.Destination.URL = base + eventsPath + p.Code
@@ -95,12 +101,37 @@ func (r *receiver) receive(req *http.Request) (delivery, int) {
 	if err != nil {
 		return delivery{err: err}, http.StatusBadRequest
 	}
+	if status, err := r.passOn(req, body, signature); err != nil {
+		return delivery{err: err}, status
+	}
 	return delivery{
 		name:    envelope.Text("event"),
 		id:      envelope.Text("event_id"),
 		order:   envelope.Text("data.provider_order_id"),
 		attempt: req.Header.Get(events.HeaderAttempt),
 	}, http.StatusNoContent
+}
+
+// passOn sends a verified event on to the developer's receiver, as it came, and returns why that did not take it, and its status.
+func (r *receiver) passOn(req *http.Request, body []byte, signature string) (int, error) {
+	if r.onward == "" || req.PathValue("provider") != providerCode {
+		return http.StatusNoContent, nil
+	}
+	event, err := events.Read(body)
+	seconds, badTime := strconv.ParseInt(req.Header.Get(events.HeaderTimestamp), 10, 64)
+	attempt, badAttempt := strconv.Atoi(req.Header.Get(events.HeaderAttempt))
+	if err := errors.Join(err, badTime, badAttempt); err != nil {
+		return http.StatusBadRequest, err
+	}
+	answer, err := r.sender.Send(req.Context(), catalogue.Destination{URL: r.onward}, events.Delivery{Event: event,
+		Timestamp: time.Unix(seconds, 0), Signature: signature, Trace: events.ParseTrace(req.Header.Values(events.HeaderTrace))}, attempt)
+	if err != nil {
+		if answer.Status < http.StatusBadRequest { // no answer, or a redirect
+			answer.Status = http.StatusBadGateway
+		}
+		return answer.Status, fmt.Errorf("%s of order %s, attempt %d: %w", event.Name, event.OrderID, attempt, err)
+	}
+	return answer.Status, nil
 }
 
 // known records an event id, and reports whether it was recorded before.

@@ -47,3 +47,55 @@ func TestReceiverConsumesAnEventOnce(t *testing.T) {
 		})
 	}
 }
+
+// What the developer's receiver answers is what the service gets, at every attempt, and every attempt goes on as it came.
+func TestReceiverPassesOnTheAnswerOfTheDevelopersReceiver(t *testing.T) {
+	answer := http.StatusNoContent
+	var got []http.Header
+	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		got = append(got, req.Header)
+		w.WriteHeader(answer)
+	}))
+	r := newReceiver("http://127.0.0.1:4321", nil)
+	r.onward, r.secrets[providerCode], r.secrets["TUI"] = own.URL, "secret", "secret"
+	e := events.Created(events.Origin{RequestID: "req_1", Environment: "sandbox", CreatedAt: time.Now()}, events.Subject{OrderID: "ENROL-1"}, "", "")
+	run := events.NewDelivery(e, "secret", time.Now())
+	run.Trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	send := func(provider string, attempt int) int {
+		req := httptest.NewRequest("POST", "/"+provider, strings.NewReader(string(e.Body)))
+		req.SetPathValue("provider", provider)
+		for name, value := range run.Header(attempt) {
+			req.Header.Set(name, value)
+		}
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, req)
+		return w.Code
+	}
+	for i, status := range []int{http.StatusInternalServerError, http.StatusFound, http.StatusNoContent, http.StatusNoContent} {
+		answer = status
+		want := status
+		if status == http.StatusFound {
+			want = http.StatusBadGateway
+		}
+		if code := send(providerCode, i+1); code != want {
+			t.Errorf("after a %d the service gets %d", status, code)
+		}
+	}
+	if len(got) != 4 || len(r.got) != 3 { // two refusals, and the event once
+		t.Fatalf("%d deliveries go on, and %d are printed", len(got), len(r.got))
+	}
+	for i, header := range got {
+		for name, value := range run.Header(i + 1) {
+			if header.Get(name) != value {
+				t.Errorf("delivery %d has %s %q, want %q", i+1, name, header.Get(name), value)
+			}
+		}
+	}
+	own.Close()
+	if code := send(providerCode, 1); code != http.StatusBadGateway {
+		t.Errorf("without a receiver the service gets %d", code)
+	}
+	if code := send("TUI", 1); code != http.StatusNoContent {
+		t.Errorf("an event of another provider is answered %d", code)
+	}
+}
