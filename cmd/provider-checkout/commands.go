@@ -1,6 +1,12 @@
 package main
 
-import "github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
+)
 
 // commands returns every command, in the order in which an operator needs them.
 func commands() []cli.Command {
@@ -20,6 +26,12 @@ func commands() []cli.Command {
 				"It begins with the events from now on, or with those of --since; with --state it goes on where it stopped. A receiver that\n" +
 				"nobody listens at is waited for. An event that is refused is sent again later, and the later events of its checkout wait\n" +
 				"for it, and no others. " + keyHelp},
+		{Name: "trigger", Args: []string{"SCENARIO"}, Setup: command(trigger),
+			About: "Create a checkout in a sandbox, and have a scenario happen to it",
+			More: "For a provider's developer. Creates a checkout as the provider does, sets its direct debit up and confirms it where the\n" +
+				"scenario needs that, and prints each request with its answer and its id, and the checkout at the end. An answer that is\n" +
+				"refused or lost because of the scenario is no failure. " + keyHelp + "\n\n" +
+				"Scenarios: " + strings.Trim(fmt.Sprint(scenario.All()), "[]") + "."},
 		{Name: "serve", Setup: command(serve),
 			About: "Serve the API and the setup pages",
 			More:  configHelp + "\n\n" + secretHelp + "\n\n" + evidenceHelp + "\n\n" + processorHelp + "\n\n" + crmHelp + "\n\n" + mailHelp + "\n\n" + opsHelp + "\n\n" + deskHelp},
