@@ -29,7 +29,13 @@ type mutant struct {
 	tests    string // [full] packages… [-run pattern]
 }
 
-func all() []mutant { return slices.Concat(faults(), terms(), planted(), simulated()) }
+func all() []mutant {
+	bugs := slices.Concat(faults(), terms(), planted(), simulated())
+	for _, b := range surface() {
+		bugs = append(bugs, b.mutant)
+	}
+	return bugs
+}
 
 // root is the folder of the module.
 func root(t *testing.T) string {

@@ -49,8 +49,8 @@ const (
 
 // setsUp has a payer set up a checkout, and polls it.
 func setsUp(t *trial) {
-	created := t.create(t.createBody(t.order())).is(http.StatusCreated)
-	if created.Status != http.StatusCreated {
+	created := t.another()
+	if created.String("checkout.checkout_id") == "" {
 		return
 	}
 	played := t.post("/sandbox/v1/checkouts/"+created.String("checkout.checkout_id")+"/scenarios", `{"scenario": "setup_succeeds"}`)
@@ -133,7 +133,7 @@ func (t *trial) cancel(created answer, body string) answer {
 func ofCancel() []Check {
 	return []Check{
 		{docs, "A checkout that is not to be confirmed is cancelled with a reason of 1 to 255 characters; a repeat has the same answer.", checkout, func(t *trial) {
-			created := t.create(t.createBody(t.order()))
+			created := t.another()
 			for _, wrong := range []string{`{}`, `{"reason": ""}`, `{"reason": ` + long + `}`} {
 				t.cancel(created, wrong).refused(http.StatusBadRequest, "VALIDATION_ERROR", "reason")
 			}
@@ -144,7 +144,7 @@ func ofCancel() []Check {
 			t.get(created.CheckoutPath()).has("checkout.status", "cancelled")
 		}},
 		{docs, "409 CHECKOUT_CANCELLED: the checkout was cancelled before the confirm, and its order id stays taken.", checkout, func(t *trial) {
-			created := t.create(t.createBody(t.order()))
+			created := t.another()
 			t.cancel(created, because)
 			t.confirm(created, created.confirmBody()).refused(http.StatusConflict, "CHECKOUT_CANCELLED")
 			t.create(t.createBody(created.order())).refused(http.StatusConflict, "CHECKOUT_CANCELLED")

@@ -40,10 +40,10 @@ type answer struct {
 	request string
 }
 
-// The most times that a request is sent, and the longest wait between two of them.
 const (
-	sendings    = 5
-	longestWait = time.Minute
+	sendings    = 3                // at most, of one request
+	longestWait = 10 * time.Second // between two of them
+	longestCall = time.Minute
 )
 
 // get sends a GET with the provider's key.
@@ -62,7 +62,7 @@ func (t *trial) send(method, path, body string, headers ...string) answer {
 	a := t.sendOnce(method, path, body, headers...)
 	for n := 1; n < sendings && (a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable); n++ {
 		seconds, err := strconv.Atoi(a.Header.Get("Retry-After"))
-		if err != nil || !t.wait(min(time.Duration(seconds)*time.Second, longestWait)) {
+		if pause := time.Duration(seconds) * time.Second; err != nil || pause > longestWait || !t.wait(pause) {
 			break
 		}
 		a = t.sendOnce(method, path, body, headers...)
@@ -81,7 +81,7 @@ func (t *trial) wait(d time.Duration) bool {
 }
 
 func (t *trial) sendOnce(method, path, body string, headers ...string) answer {
-	ctx, cancel := context.WithTimeout(t.ctx, longestWait)
+	ctx, cancel := context.WithTimeout(t.ctx, longestCall)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, t.BaseURL+path, strings.NewReader(body))
 	if err != nil {

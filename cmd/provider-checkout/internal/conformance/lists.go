@@ -100,10 +100,10 @@ func redelivers(t *trial) {
 func ofLists() []Check {
 	return []Check{
 		{docs, "Your events, the oldest first: go on with next, or the cursor of an event, until a page has no events.", nothing, func(t *trial) {
-			t.pages(eventsPath, "events")
+			t.pages(eventsPath, "events", "event_id")
 		}},
 		{docs, "Your checkouts, the oldest change first: go on with next, or the cursor of an enrolment.", nothing, func(t *trial) {
-			t.pages(enrolments, "enrolments")
+			t.pages(enrolments, "enrolments", "checkout_id")
 		}},
 		{docs, "A parameter of a list that is wrong is named: 400 VALIDATION_ERROR.", nothing, func(t *trial) {
 			for _, wrong := range []string{"limit=0", "limit=101", "limit=x", "after=x"} {
@@ -133,18 +133,19 @@ func ofLists() []Check {
 	}
 }
 
-// pages reads the first entries of a list by two ways, and its end.
-func (t *trial) pages(path, name string) {
+// pages reads the first entries of a list, which have an id, by two ways, and its end.
+func (t *trial) pages(path, name, id string) {
 	whole := t.get(path + "?limit=3").is(http.StatusOK)
 	whole.texts("next")
 	whole.want(len(whole.list(name)) <= 3, "at most 3 %s", name)
-	after := ""
+	last := ""
 	for n := range whole.list(name) {
-		cursor := whole.String(fmt.Sprintf("%s.%d.cursor", name, n))
-		one := t.get(path+"?limit=1&after="+after).has(name+".0.cursor", cursor).has("next", cursor)
-		after = one.String("next")
+		entry := fmt.Sprintf("%s.%d.", name, n)
+		one := t.get(path+"?limit=1&after="+last).has(name+".0."+id, whole.String(entry+id))
+		last = whole.String(entry + "cursor")
+		one.has("next", last)
 	}
-	whole.want(after == "" || whole.String("next") == after, "next is the cursor of the last entry")
-	end := t.get(path+"?provider_order_id=conformance-none&after="+whole.String("next")).is(http.StatusOK).has("next", whole.String("next"))
+	whole.want(last == "" || whole.String("next") == last, "next is the cursor of the last entry")
+	end := t.get(path + "?provider_order_id=conformance-none&after=" + whole.String("next")).is(http.StatusOK).has("next", whole.String("next"))
 	end.want(len(end.list(name)) == 0, "a page without %s, whose next is the given after", name)
 }

@@ -62,6 +62,13 @@ func (t *trial) create(b body, headers ...string) answer {
 	return t.post(apiclient.CheckoutsPath, b.String(), headers...)
 }
 
+// another opens a further checkout.
+func (t *trial) another(headers ...string) answer {
+	a := t.create(t.createBody(t.order()), headers...)
+	a.want(a.String("checkout.checkout_id") != "", "a new checkout")
+	return a
+}
+
 // order returns the order id of a create's answer.
 func (a answer) order() string { return a.String("provider.provider_order_id") }
 
