@@ -3,9 +3,14 @@ package contract_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/conformance"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
@@ -27,23 +32,66 @@ func (s *suite) directed(t *testing.T) string {
 	return server.URL
 }
 
+// conform runs the conformance against a server of the suite, and returns the report, in which no check has failed.
+func (s *suite) conform(t *testing.T, url, provider, course string) conformance.Report {
+	t.Helper()
+	report, err := conformance.Run(t.Context(), conformance.Config{BaseURL: url, Key: s.Keys[provider], Provider: provider, Course: course,
+		Transport: http.DefaultTransport, Patience: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Count(conformance.Failed) > 0 {
+		if err := report.Write(t.Output()); err != nil {
+			t.Error(err)
+		}
+		t.Errorf("%s: a check failed", provider)
+	}
+	return report
+}
+
+// courses are those of the providers, with a catalogue and without it.
+var courses = map[string]string{"KOWHAI": "NZDIP", "TUI": ""}
+
 // Of every store, processor and CRM the conformance run holds, with a catalogue and without it.
 func TestConformance(t *testing.T) {
 	_, signed := sealing(t, 1)
 	contract(t, func(t *testing.T, s *suite) {
 		url := s.directed(t)
-		for provider, course := range map[string]string{"KOWHAI": "NZDIP", "TUI": ""} {
-			report, err := conformance.Run(t.Context(), conformance.Config{BaseURL: url, Key: s.Keys[provider], Provider: provider, Course: course,
-				Transport: http.DefaultTransport, Patience: 10 * time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if failed, skipped := report.Count(conformance.Failed), report.Count(conformance.Skipped); failed > 0 || skipped > 0 {
-				t.Errorf("%s: %d checks failed, and %d were skipped", provider, failed, skipped)
-				if err := report.Write(t.Output()); err != nil {
-					t.Error(err)
-				}
+		for provider, course := range courses {
+			if report := s.conform(t, url, provider, course); report.Count(conformance.Skipped) > 0 {
+				t.Errorf("%s: a check was skipped: %+v", provider, report.Results)
 			}
 		}
 	}, signed)
+}
+
+// A deployment without scenarios is tested without a payer.
+func TestConformanceSkipsWhatNeedsAPayer(t *testing.T) {
+	s := newSuite(t, memory.New())
+	report := s.conform(t, s.URL, "KOWHAI", "NZDIP")
+	for _, r := range report.Results {
+		if r.Status == conformance.Skipped && !strings.Contains(r.Reason, "this deployment has no scenarios") {
+			t.Errorf("%s is skipped: %s", r.Sentence, r.Reason)
+		}
+	}
+	if skipped := report.Count(conformance.Skipped); skipped < 8 || skipped > 12 {
+		t.Errorf("%d checks are skipped", skipped)
+	}
+}
+
+// In production nothing is left behind, and no create is sent that could leave anything.
+func TestConformanceLeavesNothingBehindInProduction(t *testing.T) {
+	s := newSuite(t, memory.New(), func(c *service.Config, _ *httpapi.Options) {
+		c.Environment, c.BaseURL, c.Processor = catalogue.Production, "https://pay.example", movesMoney{c.Processor}
+	})
+	withoutWebhook := regexp.MustCompile(`,\s*"webhook": \{[^}]*\}`).ReplaceAllString(providers, "")
+	s.Configure(t, strings.ReplaceAll(withoutWebhook, `"environment": "sandbox"`, `"environment": "production"`))
+	for provider, course := range courses {
+		s.Keys[provider] = s.IssueKey(t, provider, catalogue.Production)
+		report := s.conform(t, s.URL, provider, course)
+		if passed, skipped := report.Count(conformance.Passed), report.Count(conformance.Skipped); passed < 15 || skipped < 30 {
+			t.Errorf("%d checks passed, and %d were skipped", passed, skipped)
+		}
+	}
+	nothingStored(t, s)
 }

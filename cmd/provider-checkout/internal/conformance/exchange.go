@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -209,8 +210,14 @@ var (
 	token  = regexp.MustCompile(`([A-Za-z0-9_-]+-[0-9]+-[a-z2-7]{16}\.[0-9]+\.[\w-]+\.)[\w-]+`)
 )
 
-// masked hides the keys and the setup tokens of a text.
+// masked hides the keys and the setup tokens of a text, and replaces what a terminal would obey and JSON does not allow.
 func masked(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 	text = bearer.ReplaceAllStringFunc(text, func(header string) string {
 		key := header[len("Bearer "):]
 		if id := catalogue.KeyID(key); id != key {

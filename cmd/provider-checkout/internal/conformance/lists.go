@@ -146,6 +146,6 @@ func (t *trial) pages(path, name, id string) {
 		one.has("next", last)
 	}
 	whole.want(last == "" || whole.String("next") == last, "next is the cursor of the last entry")
-	end := t.get(path + "?provider_order_id=conformance-none&after=" + whole.String("next")).is(http.StatusOK).has("next", whole.String("next"))
+	end := t.get(path+"?provider_order_id=conformance-none&after="+whole.String("next")).is(http.StatusOK).has("next", whole.String("next"))
 	end.want(len(end.list(name)) == 0, "a page without %s, whose next is the given after", name)
 }
