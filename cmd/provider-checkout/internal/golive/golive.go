@@ -15,6 +15,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -28,6 +29,7 @@ type Requests interface {
 type Store interface {
 	Requests
 	fakeprocessor.Records // of the proofs
+	Checkout(ctx context.Context, id string) (checkout.Checkout, error)
 	Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error)
 }
 
@@ -35,8 +37,7 @@ const (
 	// kept is the time for which requests are kept, and newest the most of a provider that are.
 	kept   = 24 * time.Hour
 	newest = 10_000
-	// pageSize is the number of requests that a check reads at once, and maxJournals the most journals that it reads.
-	pageSize    = 1000
+	// maxJournals is the most journals that a check reads.
 	maxJournals = 500
 )
 
@@ -107,10 +108,12 @@ func (s *Step) prove(ctx context.Context, store Store, provider string, d defini
 // read returns the histories of the checkouts that the provider's requests of the last day are about, in the order of their first request
 // there; of many the newest.
 func read(ctx context.Context, store Store, provider string, now time.Time) (histories []history, err error) {
-	calls, err := logged(ctx, store, provider, now)
+	calls, _, err := pageOf(ctx, store, provider, since(0, now), newest)
 	if err != nil {
 		return nil, err
 	}
+	// Processes store their requests at different times.
+	slices.SortStableFunc(calls, func(a, b call) int { return a.At.Compare(b.At) })
 	at := map[string]int{} // by checkout id
 	var ids []string
 	for _, c := range calls {
@@ -134,22 +137,26 @@ func read(ctx context.Context, store Store, provider string, now time.Time) (his
 	}
 	first := max(0, len(ids)-maxJournals)
 	for i, id := range ids[first:] {
-		if histories[first+i].moments, err = store.Moments(ctx, id); err != nil {
+		if err := histories[first+i].read(ctx, store, id); err != nil {
 			return nil, err
 		}
 	}
 	return histories[first:], nil
 }
 
-// logged returns the provider's requests of the last day, the oldest first.
-func logged(ctx context.Context, store Requests, provider string, now time.Time) (calls []call, err error) {
-	for next := since(0, now); ; {
-		page, after, err := pageOf(ctx, store, provider, next, pageSize)
-		if err != nil || len(page) == 0 {
-			return calls, err
-		}
-		calls, next = append(calls, page...), after
+// read adds the journal of the checkout. A checkout that was removed has no journal.
+func (h *history) read(ctx context.Context, store Store, id string) error {
+	c, err := store.Checkout(ctx, id)
+	if errors.Is(err, ports.ErrNotFound) {
+		return nil
 	}
+	if err == nil {
+		h.moments, err = store.Moments(ctx, id)
+	}
+	if err == nil {
+		h.times, err = scenario.Deliveries(ctx, store, c.ProviderCode, c.OrderID)
+	}
+	return err
 }
 
 // since returns the cursor behind which requests are shown: no request of before a day ago is.

@@ -23,6 +23,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/golive"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
@@ -218,6 +219,20 @@ func TestAProviderThatDoesEveryStepIsReady(t *testing.T) {
 	})
 }
 
+func TestThePageOfEachStepIsThere(t *testing.T) {
+	w := newWorld(t, memory.New())
+	docs := sandbox.Fetch(t, w.URL+"/docs").Body
+	check, err := golive.Run(t.Context(), w.Store, "KOWHAI", "", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range check.Steps {
+		if _, anchor, _ := strings.Cut(s.Help, "#"); !strings.Contains(docs, fmt.Sprintf("id=%q", anchor)) {
+			t.Errorf("the help of %s is %s, which is not there", s.Name, s.Help)
+		}
+	}
+}
+
 func TestAStepThatLacksIsNamed(t *testing.T) {
 	follow := map[string][]string{ // steps that cannot be done without another one
 		"create":  {"create", "replay", "conflict", "early_confirm", "setup", "poll", "confirm", "repeated_confirm", "event", "event_twice", "cancel"},
@@ -341,6 +356,41 @@ func TestALostAnswerIsNoProof(t *testing.T) {
 	eventually(t, "the replay is proven", func() bool {
 		_, done := w.missing(t, "KOWHAI")
 		return done["replay"].Text("request_id") == replay.Header.Get("X-Request-Id")
+	})
+}
+
+func TestEventsThatAScenarioChanges(t *testing.T) {
+	for name, missing := range map[string][]string{"event_lost": {"event", "event_twice"}, "event_twice": nil} {
+		w := newWorld(t, memory.New())
+		w.Create(t, "order-1+"+name)
+		var got []string
+		eventually(t, "the create is proven", func() (done bool) {
+			got, _ = w.missing(t, "KOWHAI")
+			return !slices.Contains(got, "create")
+		})
+		got = slices.DeleteFunc(got, func(step string) bool { return !strings.HasPrefix(step, "event") })
+		if !slices.Equal(got, missing) {
+			t.Errorf("after %s %q are missing, want %q", name, got, missing)
+		}
+	}
+}
+
+func TestPollsOverTwoProcesses(t *testing.T) {
+	w := newWorld(t, memory.New())
+	created := w.Create(t, "order-1")
+	first := w.URL
+	w.poll(t, created, 2*time.Second)
+	w.SetUp(t, created)
+	w.serve(t) // whose log is stored first
+	w.poll(t, created, 2*time.Second)
+	eventually(t, "the last poll is stored", func() bool {
+		r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests", "")
+		return strings.Contains(r.Body, `"method":"GET"`)
+	})
+	w.URL = first
+	eventually(t, "the polls are proven", func() bool {
+		missing, _ := w.missing(t, "KOWHAI")
+		return !slices.Contains(missing, "poll")
 	})
 }
 

@@ -21,14 +21,16 @@ const (
 	// maxWaiting is the most requests that wait in memory to be stored: further requests are not logged.
 	maxWaiting = 1000
 	// gathering is the time in which requests are gathered before they are stored, and storing the longest that this takes.
-	gathering = 200 * time.Millisecond
+	gathering = time.Second
 	storing   = 2 * time.Second
 	// tidyEvery is the time between two removals of old requests.
 	tidyEvery = 10 * time.Minute
 
-	logRoute   = "/sandbox/v1/requests"
-	checkRoute = "/sandbox/v1/golive"
+	logRoute = "/sandbox/v1/requests"
 )
+
+// CheckPath is the path of the check.
+const CheckPath = "/sandbox/v1/golive"
 
 // LogStore is a store that a server keeps its log in.
 type LogStore interface {
@@ -41,7 +43,7 @@ type Log struct {
 	store   LogStore
 	baseURL string
 	now     func() time.Time
-	report  func(error)
+	failed  func(error)
 	wake    chan struct{}
 	storing sync.Mutex // so that requests are stored in their order
 
@@ -50,9 +52,9 @@ type Log struct {
 	count   int
 }
 
-// NewLog returns the log of a server with a base URL. report gets what fails; requests that could not be stored are lost.
-func NewLog(store LogStore, baseURL string, now func() time.Time, report func(error)) *Log {
-	return &Log{store: store, baseURL: baseURL, now: now, report: report, wake: make(chan struct{}, 1), waiting: map[string][][]byte{}}
+// NewLog returns the log of a server with a base URL. failed is called with each failure; requests that could not be stored are lost.
+func NewLog(store LogStore, baseURL string, now func() time.Time, failed func(error)) *Log {
+	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, wake: make(chan struct{}, 1), waiting: map[string][][]byte{}}
 }
 
 // Serve adds the log and the check to the API.
@@ -68,13 +70,13 @@ func (l *Log) Serve(o *httpapi.Options) {
 		o.Calls = make(map[string]httpapi.Call)
 	}
 	o.Calls["GET "+logRoute] = l.requests
-	o.Calls["GET "+checkRoute] = l.check
+	o.Calls["GET "+CheckPath] = l.check
 }
 
 // add notes a request of a provider, unless it reads the log itself.
 func (l *Log) add(a httpapi.Answered) {
 	ours := strings.HasPrefix(a.Route, "/v1/") || strings.HasPrefix(a.Route, "/sandbox/v1/")
-	if a.Provider == "" || !ours || a.Route == logRoute || a.Route == checkRoute {
+	if a.Provider == "" || !ours || a.Route == logRoute || a.Route == CheckPath {
 		return
 	}
 	data, err := json.Marshal(call{RequestID: a.ID, At: l.now().UTC(), Method: a.Method, Route: a.Route, Path: a.Path, Status: a.Status,
@@ -109,7 +111,7 @@ func (l *Log) Flush(ctx context.Context) {
 func (l *Log) keep(ctx context.Context, provider string, requests [][]byte) {
 	now := l.now()
 	if err := l.store.LogRequests(ctx, provider, now, requests, now.Add(-kept), newest); err != nil {
-		l.report(fmt.Errorf("log %d requests: %w", len(requests), err))
+		l.failed(fmt.Errorf("log %d requests: %w", len(requests), err))
 	}
 }
 
@@ -136,11 +138,11 @@ func (l *Log) Run(ctx context.Context) {
 func (l *Log) tidy(ctx context.Context) {
 	providers, err := l.store.Providers(ctx)
 	if err != nil {
-		l.report(err)
+		l.failed(err)
 	}
 	for _, p := range providers {
 		if _, err := Run(ctx, l.store, p.Code, l.baseURL, l.now()); err != nil {
-			l.report(err)
+			l.failed(err)
 		}
 		l.keep(ctx, p.Code, nil)
 	}
@@ -164,11 +166,17 @@ func (l *Log) requests(r *http.Request, caller service.Caller) (any, error) {
 	return toRequestsWire(calls, next), busy(err)
 }
 
-// check answers how far the caller is.
+// check answers the steps of the caller.
 func (l *Log) check(r *http.Request, caller service.Caller) (any, error) {
-	l.Flush(r.Context())
-	c, err := Run(r.Context(), l.store, caller.ProviderCode, l.baseURL, l.now())
-	return toCheckWire(c), busy(err)
+	c, err := l.Check(r.Context(), caller.ProviderCode)
+	return toCheckWire(c), err
+}
+
+// Check returns the steps of a provider.
+func (l *Log) Check(ctx context.Context, provider string) (Check, error) {
+	l.Flush(ctx)
+	c, err := Run(ctx, l.store, provider, l.baseURL, l.now())
+	return c, busy(err)
 }
 
 // busy returns the refusal BUSY for the error of a store that has no time.

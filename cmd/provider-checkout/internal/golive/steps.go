@@ -51,6 +51,7 @@ func definitions() []definition {
 type history struct {
 	calls   []call            // of the last day
 	moments []checkout.Moment // of all time
+	times   map[string]int    // by event id: how often the receiver got an event in one delivery, where a scenario says so
 	opened  int               // the number of further checkouts that the provider created after the latest conflict about this one
 }
 
@@ -159,24 +160,30 @@ func (h history) confirmedAgain() (Proof, bool) {
 	})
 }
 
-func (h history) eventTaken() (Proof, bool) { return h.moment(checkout.MomentEventDelivered) }
-
-// eventTakenTwice finds the second delivery of an event.
-func (h history) eventTakenTwice() (Proof, bool) {
-	taken := map[string]bool{}
+// taken finds the delivery by which the receiver had taken an event so many times.
+func (h history) taken(times int) (Proof, bool) {
+	had, seen := map[string]int{}, map[string]bool{}
 	for _, m := range h.moments {
-		_, rest, _ := strings.Cut(m.Detail, " ")
-		id, _, _ := strings.Cut(rest, " ")
 		if m.Kind != checkout.MomentEventDelivered {
 			continue
 		}
-		if taken[id] {
+		_, rest, _ := strings.Cut(m.Detail, " ")
+		id, _, _ := strings.Cut(rest, " ")
+		n, changed := h.times[id]
+		if !changed || seen[id] {
+			n = 1
+		}
+		seen[id] = true
+		if had[id] += n; had[id] >= times {
 			return Proof{m.At, m.RequestID}, true
 		}
-		taken[id] = true
 	}
 	return Proof{}, false
 }
+
+func (h history) eventTaken() (Proof, bool) { return h.taken(1) }
+
+func (h history) eventTakenTwice() (Proof, bool) { return h.taken(2) }
 
 // cancelled finds the call by which the provider learned that the checkout is cancelled: its own cancel, a poll, or one call that was
 // refused.

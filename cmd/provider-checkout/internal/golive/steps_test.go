@@ -47,6 +47,9 @@ func (p *past) moment(kind checkout.MomentKind, detail string) *past {
 	return p
 }
 
+// sent says how often an event was sent in its delivery.
+func (p *past) sent(id string, times int) *past { p.times = map[string]int{id: times}; return p }
+
 func (p *past) elsewhere(opened int) *past { p.opened = opened; return p }
 
 func TestEachStepHasItsProof(t *testing.T) {
@@ -104,6 +107,13 @@ func TestEachStepHasItsProof(t *testing.T) {
 		{"event_twice", "one event twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1 (the caller's request a)").
 			moment(checkout.MomentEventDelivered, "checkout.confirmed evt_2").create(200, "").
 			moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_2"},
+
+		{"event", "one that a scenario lost", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").sent("evt_1", 0), ""},
+		{"event", "one that was lost, and sent again", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").sent("evt_1", 0).
+			create(200, "").moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_2"},
+		{"event_twice", "one that was lost, and sent again", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
+			sent("evt_1", 0).moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
+		{"event_twice", "one that a scenario sent twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").sent("evt_1", 2), "req_1"},
 
 		{"cancel", "its own", opened().call("POST", cancelRoute, 200, "").moment(checkout.MomentCancelled, ""), "req_2"},
 		{"cancel", "the operator's, and a poll before", opened().poll(gap, gap).moment(checkout.MomentCancelled, ""), ""},

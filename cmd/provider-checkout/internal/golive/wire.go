@@ -1,6 +1,9 @@
 package golive
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -74,4 +77,30 @@ func toCheckWire(c Check) checkWire {
 		w.Steps = append(w.Steps, step)
 	}
 	return w
+}
+
+// ParseCheck reads the answer to a check.
+func ParseCheck(data []byte) (c Check, err error) {
+	var w checkWire
+	if err := json.Unmarshal(data, &w); err != nil {
+		return c, fmt.Errorf("read the steps: %w", err)
+	}
+	if len(w.Steps) == 0 {
+		return c, errors.New("the answer has no steps")
+	}
+	for _, step := range w.Steps {
+		s := Step{Name: step.Step, Help: step.Help, Proof: Proof{RequestID: step.RequestID}}
+		for _, d := range definitions() {
+			if d.name == s.Name {
+				s.Words = d.words
+			}
+		}
+		if step.Done {
+			if s.At, err = time.Parse(time.RFC3339, step.At); err != nil {
+				return c, fmt.Errorf("read step %s: %w", s.Name, err)
+			}
+		}
+		c.Steps = append(c.Steps, s)
+	}
+	return c, nil
 }
