@@ -88,6 +88,8 @@ type Options struct {
 	}
 	Sender func(catalogue.Environment) ports.Sender // of events that are sent again
 	Links  Links
+	// GoLive returns the steps to production of a provider's integration; nil without such steps, as in production.
+	GoLive func(ctx context.Context, provider string) ([]Step, error)
 	// SetupLifetime is the time for which a setup link opens that is sent to a payer.
 	SetupLifetime  time.Duration
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted

@@ -119,7 +119,11 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 			return err
 		},
 		Agreements: agreements{w.store},
-		Log:        slog.New(slog.NewJSONHandler(w, nil))}
+		GoLive: func(_ context.Context, provider string) ([]Step, error) {
+			return []Step{{Name: "create", Words: "Create a checkout of " + provider + ".", At: w.now(), RequestID: "req_1"},
+				{Name: "setup", Words: "Have a payer set up.", Help: "https://pay.example/docs#setup"}}, nil
+		},
+		Log: slog.New(slog.NewJSONHandler(w, nil))}
 	for _, f := range change {
 		f(&o)
 	}

@@ -211,3 +211,17 @@ func TestAProviderHasItsLastSevenDays(t *testing.T) {
 	}
 	w.as(t, "Aroha", operate.Support).get(t, "/providers/KOWHAI").has(t, "Created in the last seven days: 2. Of these set up: 1, confirmed: 0.")
 }
+
+func TestTheStepsOfAProviderToProduction(t *testing.T) {
+	w := newWorld(t)
+	b := w.as(t, "Aroha", operate.Auditor)
+	b.get(t, "/providers/KOWHAI").has(t, `<a href="/providers/KOWHAI/golive">`)
+	b.get(t, "/providers/KOWHAI/golive").is(t, http.StatusOK).has(t, "<strong>not ready</strong>, 1 of 2 steps are missing",
+		"Create a checkout of KOWHAI.", `in <a href="/find?q=req_1">`, `<a href="https://pay.example/docs#setup">`)
+	b.get(t, "/providers/TUI/golive").is(t, http.StatusNotFound)
+
+	production := newWorld(t, func(o *Options) { o.GoLive = nil })
+	b = production.as(t, "Aroha", operate.Auditor)
+	b.get(t, "/providers/KOWHAI").is(t, http.StatusOK).lacks(t, "golive")
+	b.get(t, "/providers/KOWHAI/golive").is(t, http.StatusNotFound)
+}

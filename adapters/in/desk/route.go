@@ -46,6 +46,7 @@ func routes() []Route {
 		{"GET /audit", operate.ActAudit, (*visit).audit},
 		{"GET /providers", operate.ActSee, (*visit).providers},
 		{"GET /providers/{id}", operate.ActSee, (*visit).provider},
+		{"GET /providers/{id}/golive", operate.ActSee, (*visit).goLive},
 		{"POST /providers/{id}/ping", operate.ActPing, (*visit).ping},
 		{"POST /providers/{id}/redeliver", operate.ActRedeliverAll, (*visit).redeliver},
 		{"POST /providers/{id}/rate", operate.ActRate, (*visit).rate},

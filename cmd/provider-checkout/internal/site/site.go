@@ -143,6 +143,10 @@ func New(c Config) (*Site, error) {
 		return nil, err
 	}
 	s := &Site{Service: svc, Operator: operator, Log: c.Log, delay: c.DrainDelay}
+	if director != nil {
+		s.requests = golive.NewLog(c.Store, cfg.BaseURL, c.Now,
+			func(err error) { c.Log.Warn("keep the requests", slog.Any("error", err)) })
+	}
 	if c.GoCardless != nil {
 		g := *c.GoCardless
 		g.received = c.Metrics.CountWebhooks()
@@ -167,7 +171,6 @@ func New(c Config) (*Site, error) {
 	}
 	if director != nil {
 		director.Serve(svc, &options)
-		s.requests = golive.NewLog(c.Store, cfg.BaseURL, c.Now, func(err error) { c.Log.Warn("keep the requests", slog.Any("error", err)) })
 		s.requests.Serve(&options)
 	}
 	s.Handler = Handler(svc, mounted, options)
@@ -192,16 +195,29 @@ func measure(m *ops.Metrics, svc *service.Service, p *gocardless.Processor, r *g
 // addDesk adds the operator's web desk.
 func (s *Site) addDesk(c Config) error {
 	sender := webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
-	handler, err := desk.New(desk.Options{Settings: c.Desk.Settings, Links: c.Desk.Links, Store: c.Store, Secrets: c.Secrets,
+	options := desk.Options{Settings: c.Desk.Settings, Links: c.Desk.Links, Store: c.Store, Secrets: c.Secrets,
 		SetupLifetime: c.Service.SetupLifetime, Setups: fakeprocessor.New(fakeprocessor.Options{Records: c.Store}),
 		Sandbox: c.Service.Environment == catalogue.Sandbox, Observe: c.Metrics.ObserveRequest, Log: c.Log,
 		Export: WriteStudent, Agreements: s.Service,
-		TrustedProxies: c.TrustedProxies, Sender: func(catalogue.Environment) ports.Sender { return sender }})
+		TrustedProxies: c.TrustedProxies, Sender: func(catalogue.Environment) ports.Sender { return sender }}
+	if s.requests != nil {
+		options.GoLive = s.goLive
+	}
+	handler, err := desk.New(options)
 	if err != nil {
 		return fmt.Errorf("set up the desk: %w", err)
 	}
 	s.private = append(s.private, httpserver.Private{Listener: c.Desk.Listener, Handler: handler})
 	return nil
+}
+
+// goLive returns the steps of a provider for the desk.
+func (s *Site) goLive(ctx context.Context, provider string) (steps []desk.Step, err error) {
+	check, err := s.requests.Check(ctx, provider)
+	for _, c := range check.Steps {
+		steps = append(steps, desk.Step{Name: c.Name, Words: c.Words, Help: c.Help, At: c.At, RequestID: c.RequestID})
+	}
+	return steps, err
 }
 
 // WriteStudent writes everything that is on record about a student as JSON Lines.
