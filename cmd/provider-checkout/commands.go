@@ -202,6 +202,15 @@ func commands() []cli.Command {
 				"timestamp and signature. Prints a line for each event and what came of it, and exits 0 if every one was delivered. An\n" +
 				"event that is named is sent even if it had been delivered; one that is pending is left to the server. Of a receiver\n" +
 				"that takes none of five attempts in a row the rest is not tried. What came of it is on record: see events show."},
+		{Name: "golive", Setup: command(checkGoLive),
+			About: "Say which steps an integration has proven in the sandbox, and which are missing",
+			More: "Prints a line for each step: when it was done and in which request, or what to do and the page that explains it. The\n" +
+				"proofs are the journals of the provider's checkouts and its requests of the last day; a step that was proven stays\n" +
+				"proven. Exits 0 once every step is done, and 1 before. --provider is for the operator, who has the store; --base-url for\n" +
+				"the provider itself. --report is signed with the evidence key, and checked with \"golive verify\".\n\n" + keyHelp},
+		{Name: "golive verify", Args: []string{"FILE"}, Setup: command(verifyGoLive),
+			About: "Check a signed report of golive, and print it",
+			More:  "FILE may be -, standard input. Needs no store and no network."},
 		{Name: "export", Setup: command(export),
 			About: "Write everything on record as JSON Lines",
 			More:  "One moment's state, one object a line, each with a kind. Secrets and the text of keys are left out."},

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+)
+
+// The operator asks the store and the provider asks the API, and both read the same; what is signed can be checked with the public key.
+func TestGoLive(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.does(t, "apply", "-f", "demo.json")
+	key := strings.TrimSpace(o.prints(t, "keys", "issue", "--provider", "KOWHAI"))
+	s := started(t, "--store", "sqlite:"+o.path, "--rate-limit", "0")
+	defer s.stop()
+	asked := func(args ...string) result {
+		return try(t, []string{keyVariable + "=" + key}, "", append([]string{"golive", "--base-url", s.base}, args...)...)
+	}
+	body := strings.Replace(sandbox.Order(sandbox.CatalogueCreate, "order-1"), "NZDIP", "NZDIP-BUS", 1)
+	for range 2 {
+		if _, err := apiclient.New(s.base, map[string]string{"KOWHAI": key}).Create(t.Context(), "KOWHAI", body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var byProvider result
+	for range 1000 { // the log has a request a moment after its answer
+		if byProvider = asked("--json"); strings.Contains(byProvider.stdout, `"step":"replay","done":true`) {
+			break
+		}
+	}
+	byOperator := o.try(t, "golive", "--provider", "KOWHAI", "--json")
+	if got := strings.ReplaceAll(byProvider.stdout, s.base, ""); got != byOperator.stdout || byProvider.code != cli.ExitFailed || byOperator.code != cli.ExitFailed {
+		t.Errorf("the provider is told %d\n%s\nand the operator %d\n%s", byProvider.code, got, byOperator.code, byOperator.stdout)
+	}
+	says(t, byOperator.stdout, `{"step":"create","done":true,"at":"`, `{"step":"setup","done":false,"help":"/docs#`)
+	says(t, byOperator.stderr, "not ready: 9 of 11 steps are missing")
+	people := o.try(t, "golive", "--provider", "KOWHAI")
+	says(t, people.stdout, "STEP", "req_", "Have a payer set up the direct debit. See /docs#the-payers-browser")
+
+	public, file := strings.TrimSpace(o.prints(t, "evidence", "key")), filepath.Join(t.TempDir(), "report")
+	if got := o.try(t, "golive", "--provider", "KOWHAI", "--report", file); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "not ready") {
+		t.Errorf("the report: %+v", got)
+	}
+	verified := try(t, nil, "", "golive", "verify", file, "--key", public)
+	if verified.code != cli.ExitDone {
+		t.Errorf("verify the report: %+v", verified)
+	}
+	says(t, verified.stdout, "provider KOWHAI\n", "ready no\n", "done replay 20", "missing setup\n")
+	signed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := strings.Replace(string(signed), "ready no", "ready yes", 1)
+	try(t, nil, edited, "golive", "verify", "-", "--key", public).refuses(t, cli.ExitFailed, "standard input is refused")
+
+	db := o.open(t)
+	for line := range strings.Lines(byOperator.stdout) {
+		step, err := apiclient.ParseObject([]byte(line))
+		if err == nil {
+			err = db.KeepSandboxRecord(t.Context(), "golive/KOWHAI/"+step.Text("step"), []byte(`{"at": "2026-11-20T04:00:00Z"}`))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, got := range map[string]result{"provider": asked(), "operator": o.try(t, "golive", "--provider", "KOWHAI")} {
+		if got.code != cli.ExitDone || strings.Contains(got.stdout, "See ") {
+			t.Errorf("the %s of an integration that is ready: %+v", name, got)
+		}
+	}
+}
+
+func TestGoLiveIsRefused(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.does(t, "apply", "-f", proc.TempFile(t, `{"providers": [{"provider_code": "KOWHAI", "name": "Kōwhai", "account_id": "a",
+		"environment": "production", "active": true, "api_enabled": true}]}`))
+	s := started(t)
+	defer s.stop()
+	env := []string{keyVariable + "=pck_sandbox_hunter2"}
+	for _, tt := range []refusal{
+		{"neither side", cli.ExitUsage, nil, nil, []string{"--provider", "--base-url"}, nil},
+		{"both sides", cli.ExitUsage, env, []string{"--provider", "KOWHAI", "--base-url", s.base}, []string{"--provider", "--base-url"}, nil},
+		{"a report without the operator", cli.ExitUsage, env, []string{"--base-url", s.base, "--report", "x"}, []string{"--report needs --provider"}, nil},
+		{"no key", cli.ExitUsage, nil, []string{"--base-url", s.base}, []string{keyVariable}, nil},
+		{"a wrong key", cli.ExitFailed, env, []string{"--base-url", s.base}, []string{"answers 403"}, nil},
+		{"no sandbox", cli.ExitFailed, env, []string{"--base-url", s.base + "/x"}, []string{"it is no sandbox"}, nil},
+		{"no provider", cli.ExitFailed, nil, []string{"--provider", "NOBODY", "--store", "sqlite:" + o.path}, []string{`"NOBODY"`}, nil},
+		{"a provider of production", cli.ExitFailed, nil, []string{"--provider", "KOWHAI", "--store", "sqlite:" + o.path}, []string{"not of the sandbox"}, nil},
+		{"no report", cli.ExitFailed, nil, []string{"verify", proc.TempFile(t, "ready yes\n"), "--key", strings.TrimSpace(publicOf(t))}, []string{"no such statement"}, nil},
+	} {
+		tt.of(t, "golive")
+	}
+}
+
+// publicOf returns the public half of a new key.
+func publicOf(t *testing.T) string {
+	private := try(t, nil, "", "evidence", "key", "--new").stdout
+	return try(t, []string{evidenceVariable + "=" + strings.TrimSpace(private)}, "", "evidence", "key").stdout
+}
