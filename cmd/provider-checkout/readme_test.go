@@ -15,7 +15,7 @@ import (
 const moduleRoot = "../.."
 
 // parts are the files of which the reference at /docs is made; its own tests check its links.
-var parts = []string{"adapters/in/httpapi/quickstart.md"}
+var parts = []string{"adapters/in/httpapi/quickstart.md", "adapters/in/httpapi/reach.md"}
 
 // pages returns the text of every page of the repository, by its path from the root.
 func pages(t *testing.T) map[string]string {

@@ -1,117 +1,17 @@
 package contract_test
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/nodetest"
-	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 )
-
-// The quickstart, and the code that plays the payer, are pasted into a shell as the service shows them, and what the steps
-// print is what is shown under them.
-func TestQuickstartPrintsWhatItShows(t *testing.T) {
-	withTheFake(t) // which the first answer names
-	s := newSuite(t, memory.New())
-	s.Configure(t, strings.ReplaceAll(string(read(t, "../demo.json")), "http://localhost:8081", "HOOKS"))
-	reference := s.Visit(t, s.URL+"/docs.md").Body
-	_, text, _ := strings.Cut(reference, "## Quickstart")
-	text, _, _ = strings.Cut(text, "## Overview")
-	shown := regexp.MustCompile("(?s)```([a-z]+)\n(.*?)\n```").FindAllStringSubmatch(text, -1)
-	payer := regexp.MustCompile("(?s)## Sandbox\n.*?```sh\n(.*?)\n```").FindStringSubmatch(reference)
-	if len(shown) != 10 || len(payer) != 2 {
-		t.Fatalf("%d blocks are shown and %d for the payer, want five steps and their answers, and one", len(shown), len(payer)-1)
-	}
-	shell := newShell(t)
-	for i := 0; i < len(shown); i += 2 {
-		code := strings.Replace(shown[i][2], "pck_sandbox_the_key_that_you_were_given", s.Keys["KOWHAI"], 1)
-		printed := shell(code)
-		if got, want := withoutIDs(printed), withoutIDs(shown[i+1][2]); got != want {
-			t.Errorf("step %d prints\n%s\nas if it were\n%s\nand the quickstart shows\n%s", i/2+1, printed, got, want)
-		}
-		if shown[i+1][1] == "text" { // the address for the payer
-			if got := shell(payer[1]); got != "303\n" {
-				t.Fatalf("playing the payer prints %q", got)
-			}
-		}
-	}
-	if got := len(s.Records(t)); got != 1 {
-		t.Errorf("%d checkouts are on record, want 1", got)
-	}
-}
-
-// newShell starts a shell and returns a function that has it run code and returns what that printed.
-func newShell(t *testing.T) func(code string) string {
-	t.Helper()
-	testlevel.Full(t)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(stop)
-	cmd := exec.CommandContext(ctx, "sh")
-	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
-	printed := bufio.NewReader(out)
-	return func(code string) string {
-		t.Helper()
-		if _, err := io.WriteString(in, code+"\nprintf '\\036'\n"); err != nil {
-			t.Fatal(err)
-		}
-		text, err := printed.ReadString('\036')
-		if err != nil {
-			t.Fatalf("%v after %q of\n%s", err, text, code)
-		}
-		return strings.TrimSuffix(text, "\036")
-	}
-}
-
-var (
-	setupToken = regexp.MustCompile(`\?token=[A-Za-z0-9._-]+`)
-	anyID      = regexp.MustCompile(`^(.*_id|id|token|number)$`)
-)
-
-// withoutIDs returns an answer without what is another at each run, in one form.
-func withoutIDs(text string) string {
-	text = setupToken.ReplaceAllString(text, "?token=")
-	tree, err := apiclient.ParseObject([]byte(text))
-	if err != nil {
-		return strings.TrimSpace(text)
-	}
-	for _, section := range tree {
-		fields, _ := section.(map[string]any)
-		for name, value := range fields {
-			if id, ok := value.(string); ok && (anyID.MatchString(name) || name == "expires_at") && name != "provider_order_id" && id != "" {
-				fields[name] = "…"
-			}
-		}
-	}
-	plain, err := json.MarshalIndent(tree, "", " ")
-	if err != nil {
-		panic(err) // what was parsed marshals
-	}
-	return string(plain)
-}
 
 // The code beside each operation is a part of a program that other tests run.
 func TestCodeBesideEveryOperationIsThatOfARecipe(t *testing.T) {

@@ -23,7 +23,7 @@ func TestTheDocumentationIsThatOfTheDescription(t *testing.T) {
 	}
 	for name, want := range files {
 		if got, err := os.ReadFile(filepath.Join(folder, name)); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what openapi.json and quickstart.md give, %v: run go generate ./adapters/in/httpapi", name, err)
+			t.Errorf("%s is not what openapi.json, quickstart.md and reach.md give, %v: run go generate ./adapters/in/httpapi", name, err)
 		}
 	}
 }
@@ -31,7 +31,7 @@ func TestTheDocumentationIsThatOfTheDescription(t *testing.T) {
 // testdata/v1.txt has all that providers have been promised to stay: each call, field, word, status, code and event.
 func TestNothingThatIsPromisedGoesAway(t *testing.T) {
 	var now []string
-	view := newSpec(parsed(t)).page("")
+	view := described(t).page("")
 	for _, code := range view.Codes {
 		now = append(now, "error "+code.Code+" "+code.Status)
 	}
@@ -74,10 +74,9 @@ func TestNothingThatIsPromisedGoesAway(t *testing.T) {
 }
 
 func TestTheVersionIsTheDayOfTheNewestChange(t *testing.T) {
-	root := parsed(t)
-	o := newSpec(root)
+	o := described(t)
 	days := regexp.MustCompile(`(?m)^\| (\d{4}-\d\d-\d\d) \|`).FindAllStringSubmatch(o.description("What may change"), -1)
-	version := o.at(root, "info", "version").Text
+	version := o.at(o.root, "info", "version").Text
 	if len(days) == 0 || days[0][1] != version || !slices.IsSortedFunc(days, func(a, b []string) int { return strings.Compare(b[1], a[1]) }) {
 		t.Errorf("info.version is %s, and the changes are of %q", version, days)
 	}
@@ -91,15 +90,62 @@ func operations(view pageView) []operationView {
 	return append(view.Operations, view.Webhooks...)
 }
 
-func parsed(t *testing.T) strictjson.Value {
+// A provider reaches every error, every event and every word of a status in the sandbox, and reach.md says how.
+func TestThePageSaysHowEverythingIsReached(t *testing.T) {
+	o := described(t)
+	view, want := o.page(""), map[string]string{}
+	for _, code := range view.Codes {
+		want[code.Anchor] = ""
+	}
+	for _, event := range view.Webhooks {
+		want[event.ID] = ""
+	}
+	for _, operation := range view.Operations {
+		for _, f := range operation.Answer {
+			words := strings.TrimSuffix(f.Kind, " | …")
+			if operation.Method == "GET" && strings.HasSuffix(f.Path, "status") && strings.Contains(words, " | ") && !strings.HasPrefix(f.Text, "As in a get") {
+				want[f.Anchor] = words
+			}
+		}
+	}
+	for anchor, words := range want {
+		var got []string
+		for _, r := range o.reach[anchor] {
+			got = append(got, r.Word)
+		}
+		if strings.Join(got, " | ") != words || got == nil {
+			t.Errorf("of %s reach.md has %q, want %q", anchor, got, words)
+		}
+	}
+	scenarios := o.description("Sandbox")
+	for anchor, ways := range o.reach {
+		if _, ok := want[anchor]; !ok {
+			t.Errorf("reach.md has %s, which is no error, event or status", anchor)
+		}
+		for _, way := range ways {
+			for _, m := range regexp.MustCompile("(?i)scenario `([^`]*)`").FindAllStringSubmatch(way.How, -1) {
+				if !strings.Contains(scenarios, "`"+m[1]+"`") {
+					t.Errorf("%s %s: the Sandbox section has no scenario %s", anchor, way.Word, m[1])
+				}
+			}
+		}
+	}
+}
+
+func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../openapi.json")
+	text, err := os.ReadFile(filepath.Join("../..", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := strictjson.Parse(text, maxDepth)
+	return string(text)
+}
+
+func described(t *testing.T) spec {
+	t.Helper()
+	root, err := strictjson.Parse([]byte(read(t, "openapi.json")), maxDepth)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return root
+	return newSpec(root, read(t, "reach.md"))
 }

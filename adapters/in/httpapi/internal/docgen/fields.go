@@ -44,6 +44,7 @@ func (o spec) fields(at string, schema strictjson.Value, ours bool) (all []field
 		}
 		f = merged(f, titles, each)
 		f.Anchor = o.fieldAnchor(at, f.Path, ours)
+		f.Reach = o.reach[f.Anchor]
 		all = append(all, f)
 	}
 	return all

@@ -1,6 +1,6 @@
 // Command docgen renders the API's documentation, for go generate in the folder of package httpapi: docs.html for people,
 // docs.markdown, its Markdown edition, asyncapi.json, the description of the events for programs, and types and calls of the
-// clients in three languages. All are made of openapi.json and quickstart.md, so that there is one text to keep true.
+// clients in three languages. All are made of openapi.json, quickstart.md and reach.md, so that there is one text to keep true.
 package main
 
 import (
@@ -38,22 +38,22 @@ func main() {
 // maxDepth bounds the nesting of openapi.json.
 const maxDepth = 64
 
-// render returns the files that are made of openapi.json and quickstart.md in a folder, by their names.
+// render returns the files that are made of openapi.json, quickstart.md and reach.md in a folder, by their names.
 func render(folder string) (map[string][]byte, error) {
-	openapi, err := os.ReadFile(filepath.Join(folder, "openapi.json"))
-	if err != nil {
-		return nil, err
+	var sources [3]string
+	for i, name := range []string{"openapi.json", "quickstart.md", "reach.md"} {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return nil, err
+		}
+		sources[i] = string(text)
 	}
-	quickstart, err := os.ReadFile(filepath.Join(folder, "quickstart.md"))
-	if err != nil {
-		return nil, err
-	}
-	root, err := strictjson.Parse(openapi, maxDepth)
+	root, err := strictjson.Parse([]byte(sources[0]), maxDepth)
 	if err != nil {
 		return nil, fmt.Errorf("openapi.json: %w", err)
 	}
-	o := newSpec(root)
-	view := o.page(string(quickstart))
+	o := newSpec(root, sources[2])
+	view := o.page(sources[1])
 	html := htmltemplate.Must(htmltemplate.New("page.html").Funcs(htmltemplate.FuncMap{
 		"blocks": parseMarkdown, "markdown": renderInline, "code": renderCode, "slug": slug}).Parse(htmlTemplate))
 	text := template.Must(template.New("page.md").Funcs(template.FuncMap{"lower": strings.ToLower}).Parse(markdownTemplate))

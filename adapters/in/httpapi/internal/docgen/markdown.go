@@ -71,6 +71,16 @@ func parseBlock(block string) textBlock {
 	return textBlock{Rows: rows}
 }
 
+// parseReach reads a table whose rows begin with a place of the page: an anchor and, of a status, one of its words.
+func parseReach(table string) map[string][]reachView {
+	all := map[string][]reachView{}
+	for _, row := range parseBlock(strings.TrimSpace(table)).Rows[1:] {
+		anchor, word, _ := strings.Cut(row[0], " ")
+		all[anchor] = append(all[anchor], reachView{word, row[1]})
+	}
+	return all
+}
+
 var (
 	boldText = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 	pageLink = regexp.MustCompile(`\[([^]]+)\]\(#([a-zA-Z-]+)\)`)

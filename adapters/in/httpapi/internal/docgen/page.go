@@ -28,15 +28,24 @@ type (
 		Calls                           bool // the code uses the client of the guide "Calling the API"
 		Parameters, Fields, Answer      []fieldView
 		Requests, Answers               []exampleView
-		Statuses, Codes                 []string // of good answers, of refusals
+		Statuses, Codes                 []string    // of good answers, of refusals
+		Reach                           []reachView // an event
 	}
-	fieldView   struct{ Anchor, Path, Kind, Label, Text string }
+	fieldView struct {
+		Anchor, Path, Kind, Label, Text string
+		Reach                           []reachView // the words of a status
+	}
+	// reachView says how a provider reaches in the sandbox an error, an event, or a word of a status.
+	reachView   struct{ Word, How string }
 	exampleView struct {
 		Title string
 		Shown codeView
 	}
-	refusalView struct{ Anchor, Code, Status, When, Do string }
-	guideView   struct {
+	refusalView struct {
+		Anchor, Code, Status, When, Do string
+		Reach                          []reachView
+	}
+	guideView struct {
 		ID, Title, Text string
 		Code            []codeView
 	}
@@ -45,12 +54,13 @@ type (
 // spec reads the OpenAPI document in the order in which it is written, which is the order for readers.
 type spec struct {
 	root    strictjson.Value
-	anchors map[string]bool // in use
-	tagged  map[string]bool // tags that an operation bears
+	anchors map[string]bool        // in use
+	tagged  map[string]bool        // tags that an operation bears
+	reach   map[string][]reachView // by anchor
 }
 
-func newSpec(root strictjson.Value) spec {
-	return spec{root: root, anchors: map[string]bool{}, tagged: map[string]bool{}}
+func newSpec(root strictjson.Value, reach string) spec {
+	return spec{root: root, anchors: map[string]bool{}, tagged: map[string]bool{}, reach: parseReach(reach)}
 }
 
 // at returns the value under names, one inside the other, following references.
@@ -98,11 +108,11 @@ func (o spec) page(quickstart string) pageView {
 		example := o.at(o.root, "components", "examples", code.Text)
 		v.Codes = append(v.Codes, refusalView{Anchor: o.anchor("error-" + code.Text), Code: code.Text,
 			Status: strings.Join(statuses[code.Text], ", "),
-			When:   o.at(example, "summary").Text, Do: o.at(example, "description").Text})
+			When:   o.at(example, "summary").Text, Do: o.at(example, "description").Text, Reach: o.reach["error-"+code.Text]})
 	}
 	for _, event := range o.at(o.root, "webhooks").Members {
 		hook := o.operation(event.Value.Members[0], event.Name, nil)
-		v.Headers = hook.Parameters
+		v.Headers, hook.Reach = hook.Parameters, o.reach[hook.ID]
 		v.Envelope, hook.Fields = split(hook.Fields, "data")
 		v.Webhooks = append(v.Webhooks, hook)
 	}
