@@ -76,7 +76,7 @@ func TestBrowserReferenceIsSearched(t *testing.T) {
 			{"mandate_status get", "direct_debit.mandate_status", "getCheckout-direct_debit.mandate_status"},
 			{"checkout.cancelled", "checkout.cancelled", "onCheckoutCancelled"},
 			{"retry", "Retries, times and limits", "retries-times-and-limits"},
-			{"check digits", "Sandbox", "sandbox"},
+			{"check digits", "The payer's forms", "the-payers-forms"},
 			{"constant time", "Checking a signature", "checking-a-signature"},
 		} {
 			p.slash()
