@@ -248,6 +248,13 @@ func commands() []cli.Command {
 				"It makes some dozens of checkouts, whose order ids begin with conformance-, and the sandbox's scenarios play the payer of one.\n" +
 				"Where a deployment has no scenarios, what needs a payer is skipped. In production nothing is sent that\n" +
 				"could leave anything behind."},
+		{Name: "conformance provider", Setup: command(checkProvider),
+			About: "Play the service against a provider's integration, and say what it gets wrong",
+			More: "Serves the service with a store in memory and the providers of the demonstration, whose keys it prints; they are the same\n" +
+				"in every run. Have the integration call it and enrol a student for each situation: answers are lost, late or refused, events\n" +
+				"come twice, late, out of order or with a wrong signature, setups are late or fail, and keys and secrets change. The payer is\n" +
+				"played too. Prints each fault with the sentence of the documentation that it breaks. Ends once each situation has had its\n" +
+				"checkout, and exits 0 if the integration got nothing wrong. Ended before, it says what is missing, and exits 1."},
 		{Name: "version", Setup: command(version),
 			About: "Print the version, the commit and the version of Go"},
 	}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"os"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/rehearsal"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+)
+
+// checkProvider plays the service against a provider's integration.
+func checkProvider(c *call) action {
+	addr := c.flags.String("listen", "127.0.0.1:8095", "`HOST:PORT` to listen on, which the integration calls")
+	forwardTo := c.flags.String("forward-to", "",
+		"`URL` of the integration's receiver of events; without it their situations are skipped")
+	junit := c.flags.String("junit", "", "`FILE` to write the outcome to in the form of JUnit")
+	asJSON := c.flags.String("json", "", "`FILE` to write the outcome to as JSON")
+	c.check = func([]string) error {
+		u, err := url.Parse(*forwardTo)
+		if *forwardTo != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+			return cli.UsageError("--forward-to must be a URL such as http://localhost:3000/events")
+		}
+		return c.checkAddress("listen", *addr)
+	}
+	return func(ctx context.Context) error {
+		ln, err := c.listen(ctx, "listen", *addr)
+		if err != nil {
+			return err
+		}
+		defer ln.Close()
+		report, err := rehearsal.Run(ctx, rehearsal.Config{
+			Listener: ln,
+			Site: site.Config{Log: httpserver.NewLogFrom(c.Stderr, slog.LevelWarn),
+				Service: service.Config{Environment: catalogue.Sandbox, BaseURL: localURL(*addr, ln)}},
+			Providers: demoProviders,
+			Terms:     demoTerms,
+			ForwardTo: *forwardTo,
+			Stdout:    c.Stdout,
+		})
+		if err != nil {
+			return err
+		}
+		report.Print(c.Stdout)
+		return errors.Join(writeReport(*junit, report.JUnit), writeReport(*asJSON, report.JSON), report.Err())
+	}
+}
+
+// writeReport writes a report to a file; without a name there is nothing to write.
+func writeReport(name string, form func() ([]byte, error)) error {
+	text, err := form()
+	if name == "" || err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o644)
+}

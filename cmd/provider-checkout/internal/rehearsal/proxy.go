@@ -1,0 +1,176 @@
+package rehearsal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"regexp"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+)
+
+// ServeHTTP has the service answer a call, and disturbs it as the situation of its checkout says.
+func (r *Rehearsal) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	q, err := read(req, time.Now())
+	if q.kind == "" || err != nil {
+		r.service.ServeHTTP(w, req)
+		return
+	}
+	t, count := r.arrive(q)
+	if t == nil {
+		r.service.ServeHTTP(w, req)
+		return
+	}
+	a, unheard := r.disturb(req, q, t, count)
+	r.leave(t, q, a, unheard)
+	if unheard != "" {
+		panic(http.ErrAbortHandler) // closes the connection
+	}
+	a.send(w)
+}
+
+// arrive notes a call in its trial, which a create may begin, and returns the number of calls of its kind. A call of no checkout
+// that was created here has no trial.
+func (r *Rehearsal) arrive(q request) (t *trial, count int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t = r.byID[q.checkout]
+	if q.kind == create {
+		t = r.trialOf(q)
+	}
+	if t == nil {
+		return nil, 0
+	}
+	return t, t.arrives(q)
+}
+
+// trialOf returns the trial of a create, or nil where each situation has had its checkout. The lock is held.
+func (r *Rehearsal) trialOf(q request) *trial {
+	order := q.json.Text("provider.provider_order_id")
+	if t := r.byOrder[order]; t != nil {
+		return t
+	}
+	for _, former := range r.newest {
+		if former.calls[create].unheard != "" && former.other == "" && reflect.DeepEqual(former.intent, intentOf(q.json)) {
+			former.other = order
+		}
+	}
+	s := r.situationFor(order, q.key)
+	if s == nil || order == "" {
+		return nil
+	}
+	t := newTrial(*s, r.base, order)
+	r.byOrder[order], r.newest[s.name] = t, t
+	r.outcome(*s).print(r.out)
+	return t
+}
+
+// disturb has the service answer a call, and returns the answer, and why the integration does not get it, "" if it does.
+func (r *Rehearsal) disturb(req *http.Request, q request, t *trial, count int) (a *answer, unheard string) {
+	by := undisturbed
+	if q.kind == t.disturbs && count == 1 {
+		by = t.by
+	}
+	switch by {
+	case unavailable, limited:
+		return r.turnAway(t, by), ""
+	case taken:
+		r.take(req, q)
+	}
+	if q.kind == poll {
+		r.payerOf(req.Context(), t, count)
+	}
+	if t.name == keyRotated && !r.isNext(q.key) {
+		req.Header.Set("Authorization", "Bearer "+keyOf("nobody", "first")) // as good as revoked
+	}
+	a = ask(r.service, req)
+	switch by {
+	case lost:
+		return a, "its answer was lost"
+	case slow:
+		timer := time.NewTimer(t.wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-req.Context().Done():
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			t.fault(shortTimeout, q.kind, time.Since(q.at).Round(time.Millisecond))
+			return a, "its time-out"
+		}
+	}
+	return a, ""
+}
+
+// turnAway returns the answer of a service that has no time now.
+func (r *Rehearsal) turnAway(t *trial, by disturbance) *answer {
+	status, code := http.StatusServiceUnavailable, "INTERNAL_ERROR"
+	if by == limited {
+		status, code = http.StatusTooManyRequests, "RATE_LIMITED"
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.turned++
+	id := fmt.Sprintf("req_turned_away_%d", r.turned)
+	t.calls[t.disturbs].notBefore = time.Now().Add(t.wait)
+	a := &answer{header: http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {id}}, status: status}
+	a.header.Set("Retry-After", fmt.Sprint(int(t.wait.Seconds())))
+	_ = json.NewEncoder(&a.body).Encode(map[string]any{"success": false, "request_id": id, // a buffer takes everything
+		"error": map[string]any{"code": code, "message": "wait as long as Retry-After says and send the same request again"}})
+	return a
+}
+
+// leave notes the answer to a call.
+func (r *Rehearsal) leave(t *trial, q request, a *answer, unheard string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.leaves(time.Now(), q, a, unheard)
+	if t.id != "" {
+		r.byID[t.id] = t
+	}
+	if !t.reached.IsZero() {
+		r.release(t)
+	}
+}
+
+// firstPayment is the date of the first payment in a create.
+var firstPayment = regexp.MustCompile(`("first_payment_date"\s*:\s*)"[^"]*"`)
+
+// take has the order of a create exist already, with another intent.
+func (r *Rehearsal) take(req *http.Request, q request) {
+	text := firstPayment.ReplaceAll(q.body, []byte(`$1"2199-12-31"`))
+	first := req.Clone(req.Context())
+	first.Body, first.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	ask(r.service, first)
+}
+
+// payerOf does what the payer, or the operator, does before a poll, counted from 1.
+func (r *Rehearsal) payerOf(ctx context.Context, t *trial, count int) {
+	r.mu.Lock()
+	setupURL, id := t.setupURL, t.id
+	r.mu.Unlock()
+	ctx = context.WithoutCancel(ctx)
+	payer := apiclient.NewBrowser(r.payer)
+	var err error
+	switch count {
+	case t.setUpAt:
+		err = payer.SetUp(ctx, setupURL)
+	case t.failsAt:
+		payer.Holder = "MANDATE FAILS" // as the fake processor understands it
+		err = payer.SetUp(ctx, setupURL)
+		r.ahead.Add(int64(mandateFailsAfter))
+	case t.cancelAt:
+		err = r.operator.Cancel(ctx, id)
+	}
+	if err != nil { // somebody may have opened the payer's pages in a browser
+		r.printf("order %s: the payer or the operator here could not go on: %v\n", t.order, err)
+	}
+}
+
+// mandateFailsAfter is the time after which the fake processor has such a payer's mandate fail.
+const mandateFailsAfter = 61 * time.Second

@@ -1,0 +1,254 @@
+// Package rehearsal plays the service against a provider's integration. The service is real, on a store in memory, and
+// a [Rehearsal] is in front of it: each checkout that the integration creates gets a situation, in which calls or events go
+// wrong as they do in production. The payer is played too. What the integration does about it is held to the rules of the
+// documentation, and every fault quotes the sentence that it breaks.
+package rehearsal
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Config is the configuration of a rehearsal.
+type Config struct {
+	Listener  net.Listener
+	Site      site.Config  // except Store, Secrets, Terms, Now and the sender of events
+	Providers []byte       // a provider file
+	Terms     []byte       // a file with the lender's terms
+	ForwardTo string       // the receiver of the integration; "" skips the situations of events
+	Sender    ports.Sender // of events to it; by HTTP if nil
+	Stdout    io.Writer
+}
+
+// Rehearsal is the handler in front of the service, with the trials of an integration.
+type Rehearsal struct {
+	base     string
+	out      io.Writer
+	operator operate.Operator
+	site     *site.Site
+	service  http.Handler
+	payer    *http.Client
+	events   *relay
+	ahead    atomic.Int64 // of the service's clock, in nanoseconds
+	next     []string     // Authorization headers with the next keys
+
+	ctx        context.Context // of the background
+	background sync.WaitGroup
+
+	mu      sync.Mutex
+	order   []situation
+	skips   bool              // the situations of events
+	newest  map[string]*trial // by the situation
+	byOrder map[string]*trial
+	byID    map[string]*trial // by the checkout
+	turned  int               // calls that were turned away
+}
+
+// Run plays the service until each situation has had its checkout, or ctx ends, and returns the outcome.
+func Run(ctx context.Context, cfg Config) (Report, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	r, err := New(ctx, cfg)
+	if err != nil {
+		return Report{}, err
+	}
+	r.site.Handler = r
+	served := make(chan error, 1)
+	go func() {
+		defer stop()
+		served <- r.site.Serve(ctx, cfg.Listener, nil)
+	}()
+	r.Watch(ctx)
+	stop()
+	err = <-served
+	r.background.Wait()
+	return r.Report(), err
+}
+
+// New returns a rehearsal, and prints what an integration needs of it. What it does in the background ends with ctx.
+func New(ctx context.Context, cfg Config) (*Rehearsal, error) {
+	r := &Rehearsal{base: cfg.Site.Service.BaseURL, out: cfg.Stdout, ctx: ctx, order: situations(), skips: cfg.ForwardTo == "",
+		newest: map[string]*trial{}, byOrder: map[string]*trial{}, byID: map[string]*trial{}}
+	r.events, r.payer = &relay{r, cfg.Sender}, http.DefaultClient
+	if cfg.Sender == nil {
+		r.events.sender = webhook.New(webhook.Options{AllowPrivate: true})
+	}
+	terms, err := providerfile.ParseTerms(cfg.Terms)
+	if err != nil {
+		return nil, fmt.Errorf("the terms are refused: %w", err)
+	}
+	secret := make([]byte, checkout.MinSecret)
+	rand.Read(secret)
+	keyring, err := checkout.NewKeyring(secret)
+	if err != nil {
+		return nil, err
+	}
+	r.operator = operate.Operator{Store: memory.New(), Keyring: keyring, By: "conformance provider", Reason: "The course is full.",
+		Now: r.now, Rand: rand.Reader}
+	s := cfg.Site
+	s.Store, s.Secrets, s.Now = r.operator.Store.(site.Store), [][]byte{secret}, r.now
+	s.Service.Terms, s.Service.Agency, s.Service.Sender = terms.Terms, terms.Agency, r.events
+	if r.site, err = site.New(s); err != nil {
+		return nil, err
+	}
+	r.service = r.site.Handler
+	return r, r.configure(ctx, cfg)
+}
+
+// now returns the time of the service.
+func (r *Rehearsal) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
+
+// configure stores the providers with two keys each, and prints the guide.
+func (r *Rehearsal) configure(ctx context.Context, cfg Config) error {
+	configurations, err := providerfile.Parse(cfg.Providers)
+	if err != nil {
+		return fmt.Errorf("the provider file is refused: %w", err)
+	}
+	r.printf("The service is at %s. Have your integration call it there, and enrol a student for each situation.\n\n", r.base)
+	for i := range configurations {
+		p := &configurations[i].Provider
+		p.Destination.URL = cfg.ForwardTo
+		r.printf("provider %s, courses %s\n  key       %s\n  next key  %s\n", p.Code, courses(configurations[i]),
+			keyOf(p.Code, "first"), keyOf(p.Code, "next"))
+		if r.skips {
+			p.Destination = catalogue.Destination{}
+		} else {
+			r.printf("  signing secret  %s\n", p.Destination.Secret)
+		}
+	}
+	r.printf("\nCheckouts get the situations in this order, or the one in which the order id ends, as in ORDER-1+plain.\n" +
+		"The payer is played here: your integration polls and confirms.\n\n")
+	for _, s := range r.order {
+		r.printf("  %-21s %s\n", s.name, s.about)
+	}
+	if r.skips {
+		r.printf("\nWithout --forward-to the situations of events and secrets are skipped.\n")
+	}
+	r.printf("\n")
+	if _, _, err := r.operator.Configure(ctx, "conformance provider", operate.Change{Named: configurations}); err != nil {
+		return fmt.Errorf("store the providers: %w", err)
+	}
+	for _, c := range configurations {
+		for _, which := range []string{"first", "next"} {
+			_, key := makeKey(c.Provider.Code, which)
+			if err := r.operator.Store.AddKey(ctx, key, nil); err != nil {
+				return err
+			}
+		}
+		r.next = append(r.next, "Bearer "+keyOf(c.Provider.Code, "next"))
+	}
+	return nil
+}
+
+// makeKey makes a key of a provider. It is the same in every run, so that an integration can be configured before: it protects
+// nothing.
+func makeKey(provider, which string) (string, catalogue.Key) {
+	return catalogue.NewKey(provider, catalogue.Sandbox, time.Now(), sha256.Sum256([]byte("rehearsal "+provider+" "+which)))
+}
+
+// keyOf returns the text of a key.
+func keyOf(provider, which string) string {
+	text, _ := makeKey(provider, which)
+	return text
+}
+
+// courses returns the codes of a provider's courses.
+func courses(c catalogue.Configuration) string {
+	var all []string
+	for _, course := range c.Courses {
+		all = append(all, course.Code)
+	}
+	return cmp.Or(strings.Join(all, ", "), "of its own")
+}
+
+// isNext reports whether an Authorization header has the next key of a provider.
+func (r *Rehearsal) isNext(authorization string) bool { return slices.Contains(r.next, authorization) }
+
+// situationFor returns the situation of a new checkout, or nil where each has had its checkout. The lock is held.
+func (r *Rehearsal) situationFor(order, key string) *situation {
+	if named := namedBy(order, r.order); named != nil && r.stateOf(*named) != skipped {
+		return named
+	}
+	i := slices.IndexFunc(r.order, func(s situation) bool {
+		return r.stateOf(s) == waiting && (s.name == keyRotated) == r.isNext(key)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &r.order[i]
+}
+
+// stateOf returns the state of a situation. The lock is held.
+func (r *Rehearsal) stateOf(s situation) state {
+	switch t := r.newest[s.name]; {
+	case t != nil:
+		return t.state
+	case s.events != usual && r.skips:
+		return skipped
+	}
+	return waiting
+}
+
+// Watch judges the trials until each situation has had its checkout, or ctx ends.
+func (r *Rehearsal) Watch(ctx context.Context) {
+	for sleep(ctx, 250*time.Millisecond) {
+		if r.judge(time.Now()) {
+			return
+		}
+	}
+}
+
+// judge judges the trials, and reports whether each situation has had its checkout.
+func (r *Rehearsal) judge(now time.Time) (all bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all = true
+	for _, s := range r.order {
+		if t := r.newest[s.name]; t != nil && t.judge(now) {
+			r.outcome(s).print(r.out)
+		}
+		state := r.stateOf(s)
+		all = all && state != waiting && state != running
+	}
+	return all
+}
+
+// Report returns the outcome so far.
+func (r *Rehearsal) Report() (all Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.order {
+		all = append(all, r.outcome(s))
+	}
+	return all
+}
+
+// outcome returns the outcome of a situation. The lock is held.
+func (r *Rehearsal) outcome(s situation) Outcome {
+	if t := r.newest[s.name]; t != nil {
+		return Outcome{s, t.state, t.order, t.id, slices.Clone(t.faults)}
+	}
+	return Outcome{situation: s, state: r.stateOf(s)}
+}
+
+func (r *Rehearsal) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }

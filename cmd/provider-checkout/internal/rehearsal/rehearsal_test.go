@@ -1,0 +1,174 @@
+package rehearsal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+)
+
+// rehearse has an integration with a bug, "" without one, enrol a student in each of the situations, all at once, and returns
+// the outcome. It runs in a bubble, whose clock jumps.
+func rehearse(t *testing.T, bug string, names ...string) (Report, string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	i := newIntegration("http://service")
+	i.bug = bug
+	var out bytes.Buffer
+	cfg := config(t, i.base)
+	cfg.ForwardTo, cfg.Sender, cfg.Stdout = "http://127.0.0.1:1/events", i, &out
+	r, err := New(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.http = &http.Client{Transport: connection{r}}
+	r.payer = i.http
+	if len(names) > 0 {
+		r.order = slices.DeleteFunc(r.order, func(s situation) bool { return !slices.Contains(names, s.name) })
+	}
+	var running sync.WaitGroup
+	running.Go(func() { r.site.Service.Run(ctx) })
+	for _, s := range r.order {
+		running.Go(func() { _ = i.enrol(ctx, "ORDER+"+s.name) }) // what comes of it is in the report
+	}
+	limit, cancel := context.WithTimeout(ctx, time.Hour)
+	defer cancel()
+	r.Watch(limit)
+	stop()
+	running.Wait()
+	r.background.Wait()
+	time.Sleep(time.Minute) // of the bubble, in which calls end that were given up
+	return r.Report(), out.String()
+}
+
+// config returns the configuration of a rehearsal with the service at a base URL.
+func config(t *testing.T, base string) Config {
+	t.Helper()
+	return Config{Site: site.Config{Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Service: service.Config{Environment: catalogue.Sandbox, BaseURL: base}},
+		Providers: file(t, "demo.json"), Terms: file(t, "demo-terms.json"), Stdout: t.Output()}
+}
+
+func file(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile("../../" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestARightIntegrationPassesInEachSituation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		report, out := rehearse(t, "")
+		if err := report.Err(); err != nil || report.count(passed) != len(situations()) {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}
+
+// The same over connections that are closed, and to a receiver at the other end of one.
+func TestARightIntegrationPassesOverTheNetwork(t *testing.T) {
+	testlevel.Full(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := newIntegration("http://" + ln.Addr().String())
+	i.http = &http.Client{Transport: &http.Transport{}}
+	receiver := httptest.NewServer(http.HandlerFunc(i.receive))
+	defer receiver.Close()
+	cfg := config(t, i.base)
+	cfg.Listener, cfg.ForwardTo = ln, receiver.URL
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	for _, s := range situations() {
+		go func() { _ = i.enrol(ctx, "ORDER+"+s.name) }() // what comes of it is in the report
+	}
+	report, err := Run(ctx, cfg)
+	if err := errors.Join(err, report.Err()); err != nil || report.count(passed) != len(situations()) {
+		t.Error(err)
+	}
+}
+
+func TestABrokenIntegrationIsToldWhatItGotWrong(t *testing.T) {
+	for _, tt := range []struct{ bug, situation, rule string }{
+		{"makes another order of a retry", "create_answer_lost", newOrder},
+		{"makes keys of its own", "create_answer_lost", otherKey},
+		{"creates once", "create_503", givesUp},
+		{"changes what it sends again", "create_answer_lost", changedRetry},
+		{"ignores Retry-After", "create_429", ignoresRetryAfter},
+		{"ignores Retry-After", "confirm_503", ignoresRetryAfter},
+		{"retries everything", "create_conflict", retriesRefusal},
+		{"waits five seconds", "create_slow", shortTimeout},
+		{"waits five seconds", "confirm_slow", shortTimeout},
+		{"sends forms", "plain", wrongContentType},
+		{"sends texts", "plain", amountAsText},
+		{"sends parts of cents", "plain", amountNotCents},
+		{"gives up a poll that fails", "poll_503", givesUp},
+		{"gives up a poll that fails", "poll_answer_lost", givesUp},
+		{"polls as fast as it can", "setup_late", pollsTooFast},
+		{"polls five times", "setup_late", stopsPolling},
+		{"polls for ever", "cancelled", pollsOn},
+		{"confirms what was cancelled", "cancelled", confirmsCancelled},
+		{"confirms without a poll", "plain", confirmsEarly},
+		{"takes a bank account for a mandate", "setup_fails_once", confirmsEarly},
+		{"never confirms", "plain", neverConfirms},
+		{"confirms once", "confirm_answer_lost", givesUp},
+		{"takes a repeat for an error", "confirm_answer_lost", repeatIsError},
+		{"uses the former key on", keyRotated, formerKey},
+		{"checks no signature", "events_bad_signature", takesForged},
+		{"checks no time", "events_old_timestamp", takesOld},
+		{"reads the first signature only", "secret_rotated", refusesRotated},
+		{"refuses what it has", "events_repeated", refusesRepeat},
+		{"acts on each delivery", "events_repeated", actsTwice},
+		{"wants events in order", "events_out_of_order", refusesLate},
+		{"works before it answers", "plain", slowReceiver},
+		{"redirects events", "plain", redirects},
+		{"refuses events", "plain", refusesEvent},
+	} {
+		t.Run(tt.bug+" in "+tt.situation, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				report, out := rehearse(t, tt.bug, tt.situation)
+				if faults := report[0].faults; report.Err() == nil || len(faults) == 0 || faults[0].rule != tt.rule {
+					t.Errorf("%v: %+v, want a fault by the rule %s\n%s", report.Err(), faults, tt.rule, out)
+				}
+			})
+		})
+	}
+}
+
+// Every sentence that a fault quotes stands on the page of the documentation, whose section exists.
+func TestFaultsQuoteTheDocumentation(t *testing.T) {
+	page := func(name string) string {
+		text, err := os.ReadFile("../../../../adapters/in/httpapi/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	text, sections := page("docs.markdown"), page("docs.html")
+	for name, r := range rules() {
+		if !strings.Contains(text, r.says) {
+			t.Errorf("%s: the documentation does not say %q", name, r.says)
+		}
+		if !strings.Contains(sections, `id="`+r.anchor+`"`) {
+			t.Errorf("%s: the documentation has no section %q", name, r.anchor)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package rehearsal
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// situation is something that happens to a checkout.
+type situation struct {
+	name, about string
+
+	disturbs kind // the first call of this kind is disturbed
+	by       disturbance
+	wait     time.Duration // of Retry-After, or until the answer
+
+	setUpAt  int // the payer sets up the direct debit before this poll, counted from 1; 0: never
+	failsAt  int // so does a payer whose mandate fails at once
+	cancelAt int // the checkout is cancelled before this poll
+
+	events script
+}
+
+// kind is a kind of call.
+type kind string
+
+const (
+	create  kind = "create"
+	poll    kind = "poll"
+	confirm kind = "confirm"
+)
+
+// disturbance is something that goes wrong with a call.
+type disturbance int
+
+const (
+	undisturbed disturbance = iota
+	lost                    // the service does what it is asked, and the connection is closed in place of the answer
+	unavailable             // 503 with Retry-After; the service does not get the call
+	limited                 // 429 with Retry-After; likewise
+	slow                    // the answer comes late
+	taken                   // the order exists with another intent
+)
+
+// script is a way in which the events of a checkout are delivered.
+type script int
+
+const (
+	usual         script = iota
+	repeated             // each event is sent again under its id
+	late                 // all come after the enrolment
+	reversed             // all come after the enrolment, the last one first
+	badSignature         // copies with a wrong signature come first
+	oldTimestamp         // a copy that was signed long ago comes first
+	secretRotated        // a new secret signs too
+)
+
+// keyRotated is the situation of a checkout that is created with the next key of its provider.
+const keyRotated = "key_rotated"
+
+// situations returns the situations in the order in which checkouts get them. No name is that of a scenario of the sandbox,
+// whose suffixes of the order id have the same form.
+func situations() []situation {
+	const three, five, twelve = 3 * time.Second, 5 * time.Second, 12 * time.Second
+	all := []situation{
+		{name: "plain", about: "nothing goes wrong"},
+		{name: "create_answer_lost", about: "the create is done, and its answer is lost", disturbs: create, by: lost},
+		{name: "create_503", about: "the create is answered 503, with Retry-After: 3", disturbs: create, by: unavailable, wait: three},
+		{name: "create_429", about: "the create is answered 429, with Retry-After: 3", disturbs: create, by: limited, wait: three},
+		{name: "create_slow", about: "the create is answered after 12 seconds", disturbs: create, by: slow, wait: twelve},
+		{name: "create_conflict", about: "the order exists with another intent (409)", disturbs: create, by: taken},
+		{name: "poll_503", about: "a poll is answered 503, with Retry-After: 5", disturbs: poll, by: unavailable, wait: five},
+		{name: "poll_answer_lost", about: "the answer to a poll is lost", disturbs: poll, by: lost},
+		{name: "setup_late", about: "the payer is done before the sixth poll", setUpAt: 6},
+		{name: "setup_fails_once", about: "the mandate fails at once, and the payer tries again", failsAt: 2, setUpAt: 4},
+		{name: "cancelled", about: "the checkout is cancelled before its setup", cancelAt: 2},
+		{name: "confirm_503", about: "the confirm is answered 503, with Retry-After: 3", disturbs: confirm, by: unavailable,
+			wait: three},
+		{name: "confirm_answer_lost", about: "the confirm is done, and its answer is lost", disturbs: confirm, by: lost},
+		{name: "confirm_slow", about: "the confirm is answered after 12 seconds", disturbs: confirm, by: slow, wait: twelve},
+		{name: keyRotated, about: "the checkout is created with the next key, and the former one is refused"},
+		{name: "events_repeated", about: "each event comes again 5 seconds later", events: repeated},
+		{name: "events_late", about: "the events come 20 seconds after the enrolment", events: late},
+		{name: "events_out_of_order", about: "the events come after the enrolment, the last one first", events: reversed},
+		{name: "events_bad_signature", about: "copies of the events with a wrong signature come first", events: badSignature},
+		{name: "events_old_timestamp", about: "copies of the events that were signed an hour ago come first", events: oldTimestamp},
+		{name: "secret_rotated", about: "a new secret signs the events, and beside it your own", events: secretRotated},
+	}
+	for i := range all {
+		if all[i].isConfirmed() && all[i].setUpAt == 0 {
+			all[i].setUpAt = 2
+		}
+	}
+	return all
+}
+
+// isConfirmed reports whether a confirm ends the enrolment; else it is a refusal of the create, or a cancellation.
+func (s *situation) isConfirmed() bool { return s.by != taken && s.cancelAt == 0 }
+
+// namedBy returns the situation that an order id names behind its last plus sign, or nil.
+func namedBy(order string, all []situation) *situation {
+	name := order[strings.LastIndex(order, "+")+1:]
+	i := slices.IndexFunc(all, func(s situation) bool { return s.name == name })
+	if i < 0 || name == order {
+		return nil
+	}
+	return &all[i]
+}
