@@ -49,7 +49,7 @@ func (s *suite) conform(t *testing.T, url, provider, course string) conformance.
 	return report
 }
 
-// courses are those of the providers, with a catalogue and without it.
+// courses has a course of each provider, with a catalogue and without it.
 var courses = map[string]string{"KOWHAI": "NZDIP", "TUI": ""}
 
 // Of every store, processor and CRM the conformance run holds, with a catalogue and without it.

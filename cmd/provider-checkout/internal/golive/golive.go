@@ -13,7 +13,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -28,7 +27,7 @@ type Requests interface {
 // Store is a store with everything that a check reads.
 type Store interface {
 	Requests
-	fakeprocessor.Records // of the proofs
+	scenario.Records // of the proofs
 	Checkout(ctx context.Context, id string) (checkout.Checkout, error)
 	Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error)
 }

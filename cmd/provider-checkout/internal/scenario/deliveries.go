@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Deliveries returns, by the ids of the events of an order to which a scenario happened, how often a receiver got the event in what the
 // journal has as one delivery: 0 for an event that was lost, 2 for an event that was sent twice.
-func Deliveries(ctx context.Context, records fakeprocessor.Records, provider, order string) (map[string]int, error) {
+func Deliveries(ctx context.Context, records Records, provider, order string) (map[string]int, error) {
 	script, err := scripts{records}.read(ctx, provider, order)
 	if err != nil {
 		return nil, err
