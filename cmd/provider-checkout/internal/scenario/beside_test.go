@@ -22,7 +22,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
-func TestNothingChangesOfOtherCheckouts(t *testing.T) { everywhere(t, testNothingChangesOfOtherCheckouts) }
+func TestNothingChangesOfOtherCheckouts(t *testing.T) {
+	everywhere(t, testNothingChangesOfOtherCheckouts)
+}
 
 func testNothingChangesOfOtherCheckouts(t *testing.T, w *world) {
 	var others []sandbox.Response
