@@ -137,7 +137,7 @@ func (all Witnesses) ask(ctx context.Context, w *witness, signed []byte, c evide
 	status, answer, err := all.submit(ctx, w, signed, c)
 	if size, wrong := strconv.ParseUint(strings.TrimSpace(string(answer)), 10, 63); status == http.StatusConflict && wrong == nil {
 		if w.size = int64(size); w.size > c.Size {
-			return fmt.Errorf("it has cosigned a log of %d entries, and this one has %d: the store was restored or changed", size, c.Size)
+			return all.reaches(ctx, w.size)
 		}
 		status, answer, err = all.submit(ctx, w, signed, c)
 	}
@@ -159,6 +159,16 @@ func (all Witnesses) ask(ctx context.Context, w *witness, signed []byte, c evide
 	})
 	if errors.Is(err, evidence.ErrCosignature) || errors.Is(err, ports.ErrBusy) { // there is a newer one, or will be
 		return nil
+	}
+	return err
+}
+
+// reaches returns an error if the log is smaller than the log that a witness has cosigned. A checkpoint that is smaller may just be old:
+// another process may have sealed and asked meanwhile.
+func (all Witnesses) reaches(ctx context.Context, size int64) error {
+	head, err := all.Store.EvidenceHead(ctx)
+	if err == nil && head.Size < size {
+		return fmt.Errorf("it has cosigned a log of %d entries, and this one has %d: the store was restored or changed", size, head.Size)
 	}
 	return err
 }

@@ -375,6 +375,32 @@ func TestLateCosignaturesAreLeftOut(t *testing.T) {
 	})
 }
 
+// A process that was stopped has an old checkpoint when it goes on, and another process has had a newer one cosigned meanwhile.
+func TestAnOldCheckpointAccusesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLog(t)
+		one := newJudge(t, "one", l)
+		old, before := l.seal(t, 3), time.Now().Add(time.Minute)
+		a := newAsking(t, l, one)
+		a.Newest = func(ctx context.Context) ([]byte, error) {
+			if time.Now().Before(before) {
+				return old, nil
+			}
+			return l.newest(ctx)
+		}
+		l.seal(t, 2)
+		ask(t, l, one)
+		l.cosigned(t, one)
+		a.start(t)
+		time.Sleep(2 * time.Minute)
+		l.seal(t, 1)
+		l.cosigned(t, one)
+		if len(a.reports) > 0 {
+			t.Errorf("reported is %s", <-a.reports)
+		}
+	})
+}
+
 // A store that was rolled back is found by the witness alone: while the log is smaller than it was, and when it has grown otherwise.
 func TestRollbacksAreFound(t *testing.T) {
 	for entries, says := range map[int]string{3: "has cosigned a log of 5 entries, and this one has 3",
