@@ -42,7 +42,7 @@ func play(t *testing.T, seed uint64, left map[string]bool, telling bool) (got pl
 	return got
 }
 
-// Everything goes wrong, and every promise is kept. A long run, and the replay of one seed:
+// Everything goes wrong, and every promise is kept. A long run, which docs/testing.md has in parts too, and the replay of one seed:
 //
 //	PROVIDER_CHECKOUT_TEST_RUNS=1000000 go test -run TestEveryPromiseIsKept -timeout 12h -v ./cmd/provider-checkout/simulation
 //	go test -run TestEveryPromiseIsKept -v ./cmd/provider-checkout/simulation -seed 17
