@@ -66,9 +66,10 @@ func (o Operator) change(ctx context.Context, id string, op evidence.Operation, 
 		return err
 	}
 	now := o.now()
+	at := now.Add(o.Ahead)
 	if ground != "" {
 		op.Object = evidence.EndObject(op.Subject)
-		op.After = checkout.End{At: now, By: checkout.PartyOperator, Ground: ground}.Fingerprint()
+		op.After = checkout.End{At: at, By: checkout.PartyOperator, Ground: ground}.Fingerprint()
 	}
 	record, err := o.entry(op, now)
 	if err != nil {
@@ -79,7 +80,7 @@ func (o Operator) change(ctx context.Context, id string, op evidence.Operation, 
 		if err := o.CheckReason(c); err != nil && !c.Ended() {
 			return checkout.Change{}, err
 		}
-		change, err := decide(c, p.Environment, now)
+		change, err := decide(c, p.Environment, at)
 		for i := range change.Moments {
 			if o.approved != nil {
 				change.Moments[i].Detail += ", approved by " + o.approved.by

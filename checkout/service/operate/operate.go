@@ -29,6 +29,7 @@ type Operator struct {
 	Person  string           // the operator, under every name and role, as the issuer of sign-ins knows them
 	Reason  string           // as ParseReason returns it
 	Now     func() time.Time
+	Ahead   time.Duration // by which the clock of the checkout is ahead that the operator cancels or whose agreement is withdrawn
 	Rand    io.Reader
 
 	approved *approved // by a second person; nil for an act of one

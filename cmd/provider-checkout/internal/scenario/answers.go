@@ -72,7 +72,7 @@ func (e entry) refusal(provider string) error {
 // playSuffix has the scenario of the bank setup happen with which the id of an order ends, whose checkout is open.
 func (d *Director) playSuffix(ctx context.Context, provider, order string) error {
 	s, ok := suffixOf(order)
-	if !ok || !s.acts() {
+	if !ok || !s.acts() || s == OperatorWithdraws { // for which there must be an agreement
 		return nil
 	}
 	c, err := d.store.FindCheckout(ctx, checkout.Reference{ProviderCode: provider, OrderID: order})

@@ -57,7 +57,7 @@ func testNothingChangesOfOtherCheckouts(t *testing.T, w *world) {
 	w.settled(t)
 	before := state()
 	for _, s := range scenario.All() {
-		w.post(t, created.String("checkout.checkout_id"), string(s))
+		w.try(t, created, s)
 		w.Get(t, "KOWHAI", created.CheckoutPath())
 		w.Confirm(t, created)
 		w.call(t, "KOWHAI", http.MethodPost, "/sandbox/v1/checkouts/"+created.String("checkout.checkout_id")+"/clock", `{"advance": "P10D"}`)

@@ -93,7 +93,7 @@ func (d *Director) advance(ctx context.Context, c checkout.Checkout, by time.Dur
 	if err := d.scripts.add(ctx, c, entry{Scenario: clockMoves, Advance: by}, d.now()); err != nil {
 		return err
 	}
-	if err := d.records.HastenJobs(ctx, c.ID, by); err != nil {
+	if err := d.store.HastenJobs(ctx, c.ID, by); err != nil {
 		return err
 	}
 	ctx, _ = service.WithSubject(ctx)

@@ -7,6 +7,8 @@ package scenario
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -17,46 +19,46 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Scenario is the name of something that happens to a checkout.
 type Scenario string
 
-// The scenarios.
+// The scenarios. A word of the processor's is a part of the name: "mandate_" and the status of the mandate, say.
 const (
-	LinkExpires      Scenario = "link_expires"
-	SetupSucceeds    Scenario = "setup_succeeds"
-	SetupFails       Scenario = "setup_fails"
-	SetupAbandoned   Scenario = "setup_abandoned"
-	SetupReady       Scenario = "setup_ready_to_fulfil"
-	SetupFulfilling  Scenario = "setup_fulfilling"
-	MandateSubmitted Scenario = "mandate_submitted"
-	MandateActive    Scenario = "mandate_active"
-	MandateFailed    Scenario = "mandate_failed"
-	MandateCancelled Scenario = "mandate_cancelled"
-	MandateExpired   Scenario = "mandate_expired"
-	MandateBlocked   Scenario = "mandate_blocked"
-	PDFFails         Scenario = "pdf_fails"
-	CRMRefuses       Scenario = "crm_refuses"
-	CRMAway          Scenario = "crm_away"
-	CRMBack          Scenario = "crm_back"
-	EventSlow        Scenario = "event_slow"
-	EventFails       Scenario = "event_fails"
-	EventTwice       Scenario = "event_twice"
-	EventLost        Scenario = "event_lost"
-	NextAnswer403    Scenario = "next_answer_403"
-	NextAnswer404    Scenario = "next_answer_404"
-	NextAnswer410    Scenario = "next_answer_410"
-	NextAnswer503    Scenario = "next_answer_503"
-	NextAnswerLost   Scenario = "next_answer_lost"
+	LinkExpires       Scenario = "link_expires"
+	SetupSucceeds     Scenario = "setup_succeeds"
+	SetupFails        Scenario = "setup_fails"
+	SetupAbandoned    Scenario = "setup_abandoned"
+	SetupReady        Scenario = "setup_ready_to_fulfil"
+	SetupFulfilling   Scenario = "setup_fulfilling"
+	MandateActive     Scenario = "mandate_active"
+	PDFFails          Scenario = "pdf_fails"
+	CRMRefuses        Scenario = "crm_refuses"
+	CRMAway           Scenario = "crm_away"
+	CRMBack           Scenario = "crm_back"
+	EventSlow         Scenario = "event_slow"
+	EventFails        Scenario = "event_fails"
+	EventTwice        Scenario = "event_twice"
+	EventLost         Scenario = "event_lost"
+	NextAnswer403     Scenario = "next_answer_403"
+	NextAnswer404     Scenario = "next_answer_404"
+	NextAnswer410     Scenario = "next_answer_410"
+	NextAnswer503     Scenario = "next_answer_503"
+	NextAnswerLost    Scenario = "next_answer_lost"
+	OperatorCancels   Scenario = "operator_cancels"
+	OperatorWithdraws Scenario = "operator_withdraws"
 )
 
 // All returns every scenario, in the order of the manual.
 func All() []Scenario {
-	return []Scenario{LinkExpires, SetupSucceeds, SetupFails, SetupAbandoned, SetupReady, SetupFulfilling, MandateSubmitted, MandateActive,
-		MandateFailed, MandateCancelled, MandateExpired, MandateBlocked, PDFFails, CRMRefuses, CRMAway, CRMBack, EventSlow, EventFails, EventTwice, EventLost, NextAnswer403,
-		NextAnswer404, NextAnswer410, NextAnswer503, NextAnswerLost}
+	return []Scenario{LinkExpires, SetupSucceeds, SetupFails, SetupAbandoned, SetupReady, SetupFulfilling,
+		"mandate_pending_customer_approval", "mandate_submitted", MandateActive, "mandate_suspended_by_payer", "mandate_failed",
+		"mandate_cancelled", "mandate_expired", "mandate_consumed", "mandate_blocked",
+		PDFFails, CRMRefuses, CRMAway, CRMBack, EventSlow, EventFails, EventTwice, EventLost,
+		NextAnswer403, NextAnswer404, NextAnswer410, NextAnswer503, NextAnswerLost, OperatorCancels, OperatorWithdraws}
 }
 
 // mandate returns the status of the mandate that a scenario leads to; MandateNone for any other scenario.
@@ -73,7 +75,7 @@ func (s Scenario) isSetup() bool { return strings.HasPrefix(string(s), "setup_")
 
 // acts reports whether a scenario happens at once, and not with what the service does next.
 func (s Scenario) acts() bool {
-	return s.isSetup() || s.mandate() != checkout.MandateNone || s == LinkExpires
+	return s.isSetup() || s.mandate() != checkout.MandateNone || s == LinkExpires || s == OperatorCancels || s == OperatorWithdraws
 }
 
 // suffixOf returns the scenario that an order id ends with: "order-1+setup_fails".
@@ -84,21 +86,27 @@ func suffixOf(order string) (s Scenario, ok bool) {
 	return s, slices.Contains(All(), s)
 }
 
+// Store is the store of the service. Every store of this module implements it.
+type Store interface {
+	ports.Admin
+	Records
+}
+
 // Director has the scenarios of one service happen.
 type Director struct {
 	scripts scripts
-	records Records
 	ahead   func(context.Context, checkout.About) time.Duration
 	keyring checkout.Keyring
-	store   ports.Store
+	store   Store
 	now     func() time.Time
 	orders  *bounded.Map[string, string] // by checkout id
 	svc     *service.Service
 }
 
 // Direct decorates the ports of a service that is to be made.
-func Direct(c *service.Config, records Records) *Director {
-	d := &Director{scripts: scripts{records}, records: records, ahead: Ahead(records), keyring: c.Keyring, store: c.Store, now: c.Now, orders: bounded.New[string, string](4096)}
+func Direct(c *service.Config, store Store) *Director {
+	d := &Director{scripts: scripts{store}, ahead: Ahead(store), keyring: c.Keyring, store: store, now: c.Now,
+		orders: bounded.New[string, string](4096)}
 	c.Ahead = d.ahead
 	c.Processor = processor{c.Processor, d.scripts, d.now}
 	c.Printer, c.CRM, c.Sender = printer{c.Printer, d.scripts}, crm{c.CRM, d.scripts}, sender{c.Sender, d.scripts}
@@ -175,6 +183,8 @@ func (d *Director) play(ctx context.Context, c checkout.Checkout, e entry) error
 		return checkout.Conflict("this checkout has no link any more")
 	case e.Scenario == LinkExpires:
 		return d.advance(ctx, c, max(0, expires.Sub(d.now().Add(d.ahead(ctx, c.About()))))+time.Second)
+	case e.Scenario == OperatorCancels, e.Scenario == OperatorWithdraws:
+		return d.operate(ctx, c, e.Scenario)
 	case e.Scenario.acts():
 		return d.setUp(ctx, c, e)
 	}
@@ -234,4 +244,24 @@ func (d *Director) begin(ctx context.Context, c checkout.Checkout) (checkout.Che
 		err = checkout.Conflict("a payer has just set up the direct debit of this checkout")
 	}
 	return c, err
+}
+
+// operate has the operator cancel a checkout, or withdraw its agreement.
+func (d *Director) operate(ctx context.Context, c checkout.Checkout, s Scenario) error {
+	o := operate.Operator{Store: d.store, Keyring: d.keyring, By: "the sandbox", Reason: "scenario " + string(s), Now: d.now,
+		Ahead: d.ahead(ctx, c.About()), Rand: rand.Reader}
+	var err error
+	switch number := c.Confirmation.AgreementNumber; {
+	case s == OperatorCancels:
+		err = o.Cancel(ctx, c.ID)
+	case number == "":
+		return checkout.Conflict("this checkout is not confirmed: there is no agreement to withdraw")
+	default:
+		err = o.Withdraw(ctx, number, checkout.GroundProvider)
+	}
+	if err != nil && !errors.Is(err, checkout.ErrEnded) {
+		return err
+	}
+	_, err = d.svc.Refresh(ctx, c.ID)
+	return err
 }

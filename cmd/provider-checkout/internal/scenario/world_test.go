@@ -26,6 +26,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
@@ -110,13 +111,13 @@ func overSalesforce(t *testing.T) func(*site.Config) {
 func newWorld(t *testing.T, store site.Store, changes ...func(*site.Config)) *world {
 	t.Helper()
 	w := &world{Sandbox: &sandbox.Sandbox{Store: store, Clock: &sandbox.Clock{}, Receiver: sandbox.NewReceiver(t), Keys: make(map[string]string)}}
-	w.config = site.Config{Store: store, Secrets: [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, AllowPrivate: true,
+	w.config = site.Config{Store: store, Secrets: [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, AllowPrivate: true, RateLimit: 10_000,
 		Service: service.Config{Environment: catalogue.Sandbox}, Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now}
 	for _, change := range changes {
 		change(&w.config)
 	}
-	w.Configure(t, strings.ReplaceAll(sandbox.Providers, `"webhook": {`, `"webhook": {"events": ["checkout.created", "checkout.confirmed",
-		"agreement.generated", "checkout.cancelled", "mandate.changed"], `))
+	w.Configure(t, strings.NewReplacer(`"acc-tui",`, `"acc-tui", "rate_limit": 25,`, `"webhook": {`, `"webhook": {"events": ["checkout.created", "checkout.confirmed",
+		"agreement.generated", "checkout.cancelled", "agreement.withdrawn", "mandate.changed"], `).Replace(sandbox.Providers))
 	w.serve(t)
 	for _, code := range []string{"KOWHAI", "TUI"} {
 		w.Keys[code] = w.IssueKey(t, code, catalogue.Sandbox)
@@ -160,6 +161,15 @@ func (w *world) post(t *testing.T, id, scenario string, fields ...string) sandbo
 		body += fmt.Sprintf(`, %q: %q`, fields[i], fields[i+1])
 	}
 	return w.call(t, "KOWHAI", http.MethodPost, "/sandbox/v1/checkouts/"+id+"/scenarios", body+"}")
+}
+
+// try has a scenario happen, which may be refused. An answer that is lost is lost before it returns.
+func (w *world) try(t *testing.T, created sandbox.Response, s scenario.Scenario) {
+	t.Helper()
+	w.post(t, created.String("checkout.checkout_id"), string(s))
+	if s == scenario.NextAnswerLost {
+		_, _ = apiclient.New(w.URL, w.Keys).Poll(t.Context(), created)
+	}
 }
 
 // play has a scenario happen, which must be answered 200.

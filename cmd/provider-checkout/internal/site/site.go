@@ -39,9 +39,8 @@ import (
 
 // Store is the store of a site's records.
 type Store interface {
-	ports.Admin
+	scenario.Store
 	golive.Requests
-	scenario.Records
 }
 
 // Config is the configuration of a site.
