@@ -203,9 +203,10 @@ func TestClientsKeepTheRulesOfRetriesSignaturesAndAmounts(t *testing.T) {
 	}
 }
 
-// check checks that each request was repeated as it was, and not too soon.
+// check checks that each request was repeated as it was, not too soon, and not by many clients at once.
 func (m *misbehaving) check(t *testing.T) {
 	t.Helper()
+	var waits, spread int
 	for _, c := range misbehaviours {
 		sent, times := m.sent[c.name], m.times[c.name]
 		if len(sent) != len(c.waits)+1 || len(slices.Compact(slices.Clone(sent))) != 1 {
@@ -215,8 +216,13 @@ func (m *misbehaving) check(t *testing.T) {
 		for i, least := range c.waits {
 			if wait := times[i+1].Sub(times[i]); wait < least-10*time.Millisecond { // timers may be a little early
 				t.Errorf("%s: attempt %d came after %v, want %v at least", c.name, i+2, wait, least)
+			} else if waits++; wait > least+least/20 {
+				spread++
 			}
 		}
+	}
+	if spread < waits/2 {
+		t.Errorf("%d of %d waits were longer than they had to be, want most of them up to a quarter longer", spread, waits)
 	}
 	created := m.sent["provider-checkouts"]
 	if len(created) != 2 || created[0] != created[1] || !strings.HasPrefix(created[0], "POST /v1/provider-checkouts Bearer pck_1 mine ") {
