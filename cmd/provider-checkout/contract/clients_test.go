@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,13 +9,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
 const (
@@ -38,6 +43,18 @@ var nodeClient = sync.OnceValues(func() (folder string, err error) {
 	}
 	return folder, err
 })
+
+// dependOnPrograms has the results of the tests depend on the programs that they run: go test would otherwise answer from its
+// cache, for it does not see what interpreters and compilers read.
+func dependOnPrograms(t *testing.T) {
+	t.Helper()
+	for _, folder := range []string{"../../../clients", "../../../testdata/recipes", "testdata/exercise"} {
+		err := filepath.WalkDir(folder, func(_ string, _ os.DirEntry, err error) error { return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // forNode returns a copy of a program, beside which Node finds the client.
 func forNode(t *testing.T, source string) string {
@@ -64,6 +81,7 @@ func forNode(t *testing.T, source string) string {
 func alone(t *testing.T) {
 	t.Helper()
 	testlevel.Full(t)
+	dependOnPrograms(t)
 	if *simulated != "" {
 		t.Skip("the clients are the same over any system")
 	}
@@ -83,6 +101,35 @@ func TestClientForPythonAndItsRecipesAreTyped(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("mypy: %v\n%s", err, out)
 	}
+}
+
+// A student is enrolled at the demonstration, by the program as it is.
+func TestClientsEnrolAtTheDemonstration(t *testing.T) {
+	alone(t)
+	cmd := proc.Build(t).Command("demo", "--addr", "127.0.0.1:0")
+	cmd.Env = append(cmd.Environ(), "TMPDIR="+t.TempDir())
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	demo := proc.Start(t, cmd)
+	guide := proc.ReadUntil(bufio.NewScanner(out), "# The events")
+	go io.Copy(io.Discard, out) // the events
+	said := regexp.MustCompile(`(?m)^BASE=.+|^KEY=.+`).FindAllString(guide, -1)
+	payer := func(t *testing.T, address string) {
+		if err := apiclient.NewBrowser(http.DefaultClient).SetUp(t.Context(), address); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range recipes {
+		enrol := recipe(t, r.interpreter, r.checkout)
+		enrol.Env = append(append(enrol.Environ(), said...), "PROVIDER=KOWHAI", "ORDER=RECIPE-"+r.language, "COURSE=NZDIP-BUS",
+			"FIRST_PAYMENT="+time.Now().AddDate(0, 0, 14).Format(time.DateOnly))
+		if printed := enrolsBy(t, enrol, payer); !strings.HasPrefix(printed, "agreement PPA-") {
+			t.Errorf("the recipe for %s prints %q", r.language, printed)
+		}
+	}
+	demo.Stop(t, syscall.SIGINT)
 }
 
 // answerOf is one answer of the misbehaving server.

@@ -36,6 +36,7 @@ var recipes = []struct{ language, interpreter, verify, checkout, receiver string
 func recipe(t *testing.T, interpreter, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	testlevel.Full(t)
+	dependOnPrograms(t)
 	tool, err := exec.LookPath(interpreter)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +82,7 @@ func TestRecipesEnrolThroughFaults(t *testing.T) {
 			cmd := recipe(t, r.interpreter, r.checkout)
 			cmd.Env = append(cmd.Environ(), "BASE="+p.url, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
 				"ORDER=RECIPE-1", "COURSE=NZDIP", "FIRST_PAYMENT=2027-02-01")
-			printed := s.enrolsBy(t, cmd)
+			printed := enrolsBy(t, cmd, s.setUpAt)
 
 			d := s.record(t, "RECIPE-1")
 			if d.Checkout.Status != checkout.Confirmed || d.Agreement == nil {
@@ -113,7 +114,7 @@ func TestRecipesTakeTheEventsOfAnEnrolment(t *testing.T) {
 			cmd := recipe(t, r.interpreter, r.checkout)
 			cmd.Env = append(cmd.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
 				"ORDER=RECIPE-1", "COURSE=NZDIP", "FIRST_PAYMENT=2027-02-01")
-			enrolled := s.enrolsBy(t, cmd)
+			enrolled := enrolsBy(t, cmd, s.setUpAt)
 
 			again := []byte(`{"event_id": "evt_1", "event": "checkout.confirmed", "data": {"provider_order_id": "AGAIN"}}`)
 			signature := events.Sign(receiverSecret, time.Now(), again)
@@ -174,9 +175,19 @@ func receiving(t *testing.T, cmd *exec.Cmd) (address string, printed *bufio.Read
 	return "", nil
 }
 
+// setUpAt has the payer complete the bank setup at an address.
+func (s *suite) setUpAt(t *testing.T, address string) {
+	t.Helper()
+	created, err := apiclient.ParseObject(fmt.Appendf(nil, `{"direct_debit": {"setup_url": %q}}`, address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SetUp(t, response{JSON: created})
+}
+
 // enrolsBy runs a recipe, sets up the direct debit at the address that it prints first, and returns the rest of its
 // output.
-func (s *suite) enrolsBy(t *testing.T, cmd *exec.Cmd) string {
+func enrolsBy(t *testing.T, cmd *exec.Cmd, setUp func(t *testing.T, address string)) string {
 	t.Helper()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -190,11 +201,7 @@ func (s *suite) enrolsBy(t *testing.T, cmd *exec.Cmd) string {
 	out := bufio.NewReader(stdout)
 	address, err := out.ReadString('\n')
 	if err == nil {
-		created, err := apiclient.ParseObject(fmt.Appendf(nil, `{"direct_debit": {"setup_url": %q}}`, strings.TrimSpace(address)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.SetUp(t, response{JSON: created})
+		setUp(t, strings.TrimSpace(address))
 	}
 	rest, _ := io.ReadAll(out) // the comparison shows what is missing
 	if err := cmd.Wait(); err != nil {
