@@ -58,7 +58,10 @@ class Transport:
     _amounts: FrozenSet[str]  # the names of the fields that hold amounts
 
     def __init__(self, base: str, key: str, *, timeout: float = 30, attempts: int = 5) -> None:
-        """Takes a base address, such as https://pay.example.nz, and an API key of that environment."""
+        """Takes a base address, such as https://pay.example.nz, and an API key of that environment.
+
+        The timeout is in seconds, of the connection and between the bytes of an answer.
+        """
         self._base, self._key, self._timeout, self._attempts = base.rstrip("/"), key, timeout, attempts
         self._opener = urllib.request.build_opener(_Stay)
 
@@ -85,16 +88,18 @@ class Transport:
         except urllib.error.HTTPError as refused:
             with refused:
                 raise _refusal(refused) from None
-        except (OSError, http.client.HTTPException, ValueError) as lost:
+        except (OSError, http.client.HTTPException, json.JSONDecodeError, UnicodeDecodeError) as lost:
             raise LostAnswer(str(lost)) from lost
 
 
 def _refusal(answer: urllib.error.HTTPError) -> ApiError:
-    error = {}
+    error = None
     try:
         error = json.loads(answer.read())["error"]
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
-        pass  # not the service's own
+        pass
+    if not isinstance(error, dict):
+        error = {}  # the answer is not the service's own
     after = answer.headers.get("Retry-After", "")
     return ApiError(answer.code, error.get("code", ""), error.get("message", answer.reason), error.get("details", []),
                     answer.headers.get("X-Request-Id", ""), int(after) if re.fullmatch("[0-9]+", after) else None)

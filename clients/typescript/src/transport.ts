@@ -71,7 +71,7 @@ export abstract class Transport {
     const url = this.#base + path + (search && "?" + search);
     const request: RequestInit = {
       method,
-      headers: { ...given(header), Authorization: `Bearer ${this.#key}`, "Content-Type": "application/json" },
+      headers: new Headers({ ...given(header), Authorization: `Bearer ${this.#key}`, "Content-Type": "application/json" }),
       redirect: "manual", // the API never redirects, and the key is for it alone
     };
     if (body) request.body = encode(body, this.amounts);

@@ -160,6 +160,7 @@ var misbehaviours = []struct {
 	{"never", []answerOf{{503, "1", ""}, {503, "1", ""}, {503, "1", `{"error": {"code": "INTERNAL_ERROR"}}`}}, "503 INTERNAL_ERROR",
 		[]time.Duration{time.Second, time.Second}},
 	{"away", []answerOf{{503, "61", ""}}, "503 ", nil},
+	{"foreign", []answerOf{{404, "", `{"error": "no such site"}`}}, "404 ", nil},
 	{"redirected", []answerOf{{307, "", ""}}, "307 ", nil},
 	{"refused", []answerOf{{400, "", `{"error": {"code": "VALIDATION_ERROR", "message": "wrong",
 		"details": [{"field": "student.email", "message": "is required"}]}}`}}, "400 VALIDATION_ERROR student.email", nil},
@@ -272,7 +273,8 @@ func (m *misbehaving) check(t *testing.T) {
 		t.Errorf("%d of %d waits were longer than they had to be, want most of them up to a quarter longer", spread, waits)
 	}
 	created := m.sent["provider-checkouts"]
-	if len(created) != 2 || created[0] != created[1] || !strings.HasPrefix(created[0], "POST /v1/provider-checkouts Bearer pck_1 mine ") {
+	const begins = "POST /v1/provider-checkouts Bearer pck_1 mine "
+	if len(created) != 2 || created[0] != created[1] || !strings.HasPrefix(created[0], begins) {
 		t.Errorf("the create was sent as %q, want the same twice, with its Idempotency-Key", created)
 	}
 	compact := strings.ReplaceAll(strings.Join(created, ""), ": ", ":")
