@@ -100,6 +100,16 @@ func TestGoLiveIsRefused(t *testing.T) {
 	}
 }
 
+// The week before a demonstration is the operator's: no integration has done it.
+func TestGoLiveOfADemonstration(t *testing.T) {
+	inEmptyTemp(t)
+	d := startDemo(t, "--addr", "127.0.0.1:0")
+	got := try(t, []string{keyVariable + "=" + d.says("KEY=")}, "", "golive", "--base-url", d.says("BASE="), "--json")
+	says(t, got.stdout, `{"step":"setup","done":false`, `{"step":"confirm","done":false`)
+	d.stop()
+	d.ends("")
+}
+
 // publicOf returns the public half of a new key.
 func publicOf(t *testing.T) string {
 	private := try(t, nil, "", "evidence", "key", "--new").stdout

@@ -75,7 +75,11 @@ func (d *demonstration) remember(ctx context.Context, web *website) error {
 	go func() { served <- s.Serve(serving, ln, nil) }()
 	err = p.happen(ctx)
 	stop()
-	return errors.Join(err, <-served)
+	err = errors.Join(err, <-served)
+	for provider := range d.Keys { // whose integrations did none of it
+		err = errors.Join(err, cfg.Store.LogRequests(ctx, provider, time.Now(), nil, time.Now(), 0))
+	}
+	return err
 }
 
 // happen makes the orders of the past, one after the other, and an order whose event its receiver did not take.
