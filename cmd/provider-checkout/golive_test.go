@@ -77,6 +77,22 @@ func TestGoLive(t *testing.T) {
 	}
 }
 
+// A server that ends stores the requests that it has answered.
+func TestGoLiveAfterTheServer(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.does(t, "apply", "-f", "demo.json")
+	key := strings.TrimSpace(o.prints(t, "keys", "issue", "--provider", "TUI"))
+	s := started(t, "--store", "sqlite:"+o.path)
+	created, err := apiclient.New(s.base, map[string]string{"TUI": key}).Create(t.Context(), "TUI", sandbox.Order(sandbox.LegacyCreate, "order-1"))
+	if err != nil || created.Status != 201 {
+		t.Fatalf("create: %d %s, %v", created.Status, created.Body, err)
+	}
+	s.stop()
+	got := o.try(t, "golive", "--provider", "TUI", "--json")
+	says(t, got.stdout, `{"step":"create","done":true`, created.Header.Get("X-Request-Id"))
+}
+
 func TestGoLiveIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)

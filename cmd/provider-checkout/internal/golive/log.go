@@ -19,7 +19,7 @@ import (
 
 const (
 	// maxWaiting is the most requests that wait in memory to be stored: further requests are not logged.
-	maxWaiting = 1000
+	maxWaiting = 500
 	// gathering is the time in which requests are gathered before they are stored, and storing the longest that this takes.
 	gathering = time.Second
 	storing   = 2 * time.Second
@@ -48,13 +48,13 @@ type Log struct {
 	storing sync.Mutex // so that requests are stored in their order
 
 	mu      sync.Mutex
-	waiting map[string][][]byte // by provider
+	waiting map[string][]call // by provider
 	count   int
 }
 
 // NewLog returns the log of a server with a base URL. failed is called with each failure; requests that could not be stored are lost.
 func NewLog(store LogStore, baseURL string, now func() time.Time, failed func(error)) *Log {
-	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, wake: make(chan struct{}, 1), waiting: map[string][][]byte{}}
+	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, wake: make(chan struct{}, 1), waiting: map[string][]call{}}
 }
 
 // Serve adds the log and the check to the API.
@@ -79,14 +79,14 @@ func (l *Log) add(a httpapi.Answered) {
 	if a.Provider == "" || !ours || a.Route == logRoute || a.Route == CheckPath {
 		return
 	}
-	data, err := json.Marshal(call{RequestID: a.ID, At: l.now().UTC(), Method: a.Method, Route: a.Route, Path: a.Path, Status: a.Status,
-		Code: a.Code, Checkout: a.Checkout, NextPoll: a.NextPoll})
+	answered := call{RequestID: a.ID, At: l.now().UTC(), Method: a.Method, Route: a.Route, Path: a.Path, Status: a.Status, Code: a.Code,
+		Checkout: a.Checkout, NextPoll: a.NextPoll}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err != nil || l.count == maxWaiting {
+	if l.count == maxWaiting {
 		return
 	}
-	l.waiting[a.Provider], l.count = append(l.waiting[a.Provider], data), l.count+1
+	l.waiting[a.Provider], l.count = append(l.waiting[a.Provider], answered), l.count+1
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -101,17 +101,20 @@ func (l *Log) Flush(ctx context.Context) {
 	defer l.storing.Unlock()
 	l.mu.Lock()
 	waiting := l.waiting
-	l.waiting, l.count = map[string][][]byte{}, 0
+	l.waiting, l.count = map[string][]call{}, 0
 	l.mu.Unlock()
 	for provider, requests := range waiting {
 		l.keep(ctx, provider, requests)
 	}
 }
 
-func (l *Log) keep(ctx context.Context, provider string, requests [][]byte) {
-	now := l.now()
+func (l *Log) keep(ctx context.Context, provider string, calls []call) {
+	requests, now := make([][]byte, len(calls)), l.now()
+	for i, c := range calls {
+		requests[i], _ = json.Marshal(c) // it cannot fail: a call has texts, numbers and a time
+	}
 	if err := l.store.LogRequests(ctx, provider, now, requests, now.Add(-kept), newest); err != nil {
-		l.failed(fmt.Errorf("log %d requests: %w", len(requests), err))
+		l.failed(fmt.Errorf("log %d requests: %w", len(calls), err))
 	}
 }
 

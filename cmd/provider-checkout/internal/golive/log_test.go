@@ -1,0 +1,100 @@
+package golive
+
+import (
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// newLog returns a log on a store that has the provider KOWHAI, and a function that moves its clock.
+func newLog(t *testing.T) (l *Log, forward func(time.Duration)) {
+	store, now := memory.New(), began
+	err := store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return []catalogue.Configuration{{Provider: catalogue.Provider{Code: "KOWHAI"}}}, nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = NewLog(store, "", func() time.Time { return now }, func(err error) { t.Error(err) })
+	return l, func(d time.Duration) { now = now.Add(d) }
+}
+
+// stored returns the requests of KOWHAI in the store.
+func stored(t *testing.T, l *Log) []call {
+	calls, _, err := pageOf(t.Context(), l.store, "KOWHAI", 0, 2*newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return calls
+}
+
+var early = httpapi.Answered{ID: "req_1", Method: "POST", Route: confirmRoute, Status: 409, Code: string(checkout.CodeSetupIncomplete),
+	Provider: "KOWHAI", Checkout: "KOWHAI-1-a"}
+
+func TestWhatIsProvenIsRecordedBeforeItsRequestIsRemoved(t *testing.T) {
+	l, forward := newLog(t)
+	l.add(early)
+	l.Flush(t.Context())
+	l.tidy(t.Context())
+	if got := stored(t, l); len(got) != 1 {
+		t.Fatalf("the store has %v", got)
+	}
+	forward(kept + time.Minute)
+	l.tidy(t.Context())
+	if got := stored(t, l); len(got) != 0 {
+		t.Errorf("after a day the store has %v", got)
+	}
+	check, err := l.Check(t.Context(), "KOWHAI")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range check.Steps {
+		if s.Done() != (s.Name == "early_confirm") || s.Done() && (s.RequestID != "req_1" || !s.At.Equal(began)) {
+			t.Errorf("%s is proven by %+v", s.Name, s.Proof)
+		}
+	}
+}
+
+func TestTheLogIsBounded(t *testing.T) {
+	l, forward := newLog(t)
+	for range 3 * maxWaiting {
+		l.add(early)
+	}
+	l.Flush(t.Context())
+	if n := len(stored(t, l)); n != maxWaiting {
+		t.Errorf("%d requests of a burst are stored, want %d", n, maxWaiting)
+	}
+	for range newest / maxWaiting {
+		forward(time.Second)
+		for range maxWaiting {
+			l.add(early)
+		}
+		l.Flush(t.Context())
+	}
+	if got := stored(t, l); len(got) != newest || !got[0].At.After(began) {
+		t.Errorf("%d requests are kept, want the newest %d", len(got), newest)
+	}
+}
+
+func TestOnlyTheCallsOfAProviderAreLogged(t *testing.T) {
+	l, _ := newLog(t)
+	for _, a := range []httpapi.Answered{
+		{Provider: "KOWHAI", Route: "/api/dd-setup"}, // of a payer
+		{Provider: "KOWHAI", Route: "other"},
+		{Route: "/v1/events"}, // without a good key
+		{Provider: "KOWHAI", Route: logRoute},
+		{Provider: "KOWHAI", Route: CheckPath},
+		{Provider: "KOWHAI", Route: "/sandbox/v1/checkouts/{checkoutId}/clock"},
+	} {
+		l.add(a)
+	}
+	l.Flush(t.Context())
+	if got := stored(t, l); len(got) != 1 || got[0].Route != "/sandbox/v1/checkouts/{checkoutId}/clock" {
+		t.Errorf("logged are %v", got)
+	}
+}
