@@ -335,7 +335,7 @@ type CheckoutResponse struct {
 	Checkout CheckoutResponseCheckout `json:"checkout"`
 	// How far the bank setup is.
 	DirectDebit CheckoutResponseDirectDebit `json:"direct_debit"`
-	// Of a confirmed checkout; absent where there is neither.
+	// What a confirmed checkout has of these two; absent without both.
 	Agreement CheckoutResponseAgreement `json:"agreement,omitzero"`
 }
 
@@ -375,7 +375,7 @@ type CheckoutResponseDirectDebit struct {
 	NextPollAfter int `json:"next_poll_after,omitzero"`
 }
 
-// CheckoutResponseAgreement: Of a confirmed checkout; absent where there is neither.
+// CheckoutResponseAgreement: What a confirmed checkout has of these two; absent without both.
 type CheckoutResponseAgreement struct {
 	// The signed word that the agreement is on record, and by when it is sealed in the evidence log. Keep it. Absent where
 	// the server has no evidence key.

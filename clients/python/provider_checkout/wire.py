@@ -345,7 +345,7 @@ class CheckoutResponse(TypedDict):
     checkout: CheckoutResponseCheckout
     # How far the bank setup is.
     direct_debit: CheckoutResponseDirectDebit
-    # Of a confirmed checkout; absent where there is neither.
+    # What a confirmed checkout has of these two; absent without both.
     agreement: NotRequired[CheckoutResponseAgreement]
 
 
@@ -389,7 +389,7 @@ class CheckoutResponseDirectDebit(TypedDict):
 
 
 class CheckoutResponseAgreement(TypedDict):
-    """Of a confirmed checkout; absent where there is neither."""
+    """What a confirmed checkout has of these two; absent without both."""
 
     # The signed word that the agreement is on record, and by when it is sealed in the evidence log. Keep it. Absent
     # where the server has no evidence key.

@@ -351,7 +351,7 @@ export interface CheckoutResponse {
   checkout: CheckoutResponseCheckout;
   /** How far the bank setup is. */
   direct_debit: CheckoutResponseDirectDebit;
-  /** Of a confirmed checkout; absent where there is neither. */
+  /** What a confirmed checkout has of these two; absent without both. */
   agreement?: CheckoutResponseAgreement;
 }
 
@@ -402,7 +402,7 @@ export interface CheckoutResponseDirectDebit {
   next_poll_after?: number;
 }
 
-/** Of a confirmed checkout; absent where there is neither. */
+/** What a confirmed checkout has of these two; absent without both. */
 export interface CheckoutResponseAgreement {
   /**
    * The signed word that the agreement is on record, and by when it is sealed in the evidence log. Keep it. Absent

@@ -113,7 +113,14 @@ func (o spec) page(quickstart string) pageView {
 	for _, event := range o.at(o.root, "webhooks").Members {
 		hook := o.operation(event.Value.Members[0], event.Name, nil)
 		v.Headers, hook.Reach = hook.Parameters, o.reach[hook.ID]
-		v.Envelope, hook.Fields = split(hook.Fields, "data")
+		envelope, fields := split(hook.Fields, "data")
+		if v.Envelope == nil {
+			v.Envelope = slices.Clone(envelope)
+		}
+		hook.Fields = slices.DeleteFunc(envelope, func(f fieldView) bool { // but what this event says differently
+			return slices.ContainsFunc(v.Envelope, func(g fieldView) bool { return g.Path == f.Path && g.Text == f.Text })
+		})
+		hook.Fields = append(hook.Fields, fields...)
 		v.Webhooks = append(v.Webhooks, hook)
 	}
 	for _, tag := range o.at(o.root, "tags").Items {
