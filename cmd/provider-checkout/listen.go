@@ -22,11 +22,14 @@ const signingVariable = "PROVIDER_CHECKOUT_SIGNING_SECRET"
 func followEvents(c *call) action {
 	p := newClient(c)
 	cfg := listen.Config{}
-	cli.Var(c.flags, &cfg.ForwardTo, "forward-to", "", parseReceiver, "`URL` of a receiver on this machine, such as http://localhost:3000/events")
+	cli.Var(c.flags, &cfg.ForwardTo, "forward-to", "", parseReceiver,
+		"`URL` of a receiver on this machine, such as http://localhost:3000/events")
 	c.sinceFlag(&cfg.Since, "begin with the events that were made at this `TIME` or later (default now)")
 	var wanted []events.Name
-	cli.Var(c.flags, &wanted, "events", "", parseEventNames, "`NAMES` of the events to print and forward, comma-separated (default all)")
-	c.flags.StringVar(&cfg.State, "state", "", "`FILE` that keeps the place, and a secret that was made; where it exists, --since is not looked at")
+	cli.Var(c.flags, &wanted, "events", "", parseEventNames,
+		"`NAMES` of the events to print and forward, comma-separated (default all)")
+	c.flags.StringVar(&cfg.State, "state", "",
+		"`FILE` that keeps the place, and a secret that was made; where it exists, --since is not looked at")
 	resend := c.flags.String("resend", "", "forward the event with this `ID` again, and end; the place stays")
 	c.check = func([]string) error {
 		if *resend != "" && cfg.ForwardTo == "" {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,7 +22,8 @@ func trigger(c *call) action {
 	p := newClient(c)
 	t := &triggered{client: p}
 	c.flags.StringVar(&t.order, "order", "", "`ID` of the order (default a new one)")
-	c.flags.StringVar(&t.course, "course", "", "`CODE` of a course of the provider's catalogue, paid weekly; without one the provider has no catalogue")
+	c.flags.StringVar(&t.course, "course", "",
+		"`CODE` of a course of the provider's catalogue, paid weekly; without one the provider has no catalogue")
 	c.flags.StringVar(&t.provider, "provider", "", "`CODE` of the provider; needed only before its first checkout")
 	c.check = func(args []string) error {
 		if !slices.Contains(scenario.All(), scenario.Scenario(args[0])) {
@@ -46,7 +46,7 @@ func trigger(c *call) action {
 			}
 		}
 		end, err := t.send(ctx, http.MethodGet, t.created.CheckoutPath(), "", true)
-		for _, field := range []string{"checkout.status", "direct_debit.setup_complete", "direct_debit.mandate_status", "agreement.number"} {
+		for _, field := range []string{"checkout.status", "direct_debit.setup_complete", "direct_debit.mandate_status"} {
 			if err == nil && end.String(field) != "" {
 				_, err = fmt.Fprintf(c.Stdout, "  %s: %s\n", field, oneLine(end.String(field)))
 			}
@@ -143,11 +143,8 @@ func (t *triggered) create(ctx context.Context) error {
 func (t *triggered) take(ctx context.Context, s step) error {
 	path, body := t.created.CheckoutPath()+apiclient.ConfirmSuffix, t.created.ConfirmBody()
 	if s.scenario != "" {
-		text, err := json.Marshal(map[string]scenario.Scenario{"scenario": s.scenario})
-		if err != nil {
-			return err
-		}
-		path, body = "/sandbox/v1/checkouts/"+t.created.String("checkout.checkout_id")+"/scenarios", string(text)
+		path = "/sandbox/v1/checkouts/" + t.created.String("checkout.checkout_id") + "/scenarios"
+		body = fmt.Sprintf(`{"scenario":%q}`, s.scenario)
 	}
 	_, err := t.send(ctx, http.MethodPost, path, body, !s.mayFail)
 	return err

@@ -124,7 +124,8 @@ func (r *receiver) passOn(req *http.Request, body []byte, signature string) (int
 		return http.StatusBadRequest, err
 	}
 	answer, err := r.sender.Send(req.Context(), catalogue.Destination{URL: r.onward}, events.Delivery{Event: event,
-		Timestamp: time.Unix(seconds, 0), Signature: signature, Trace: events.ParseTrace(req.Header.Values(events.HeaderTrace))}, attempt)
+		Timestamp: time.Unix(seconds, 0), Signature: signature,
+		Trace: events.ParseTrace(req.Header.Values(events.HeaderTrace))}, attempt)
 	if err != nil {
 		if answer.Status < http.StatusBadRequest { // no answer, or a redirect
 			answer.Status = http.StatusBadGateway

@@ -128,15 +128,15 @@ func (l *listener) save() error {
 // begin finds the place of a listener without a kept place.
 func (l *listener) begin(ctx context.Context, began bool) error {
 	now, err := l.source.now(ctx)
-	switch {
-	case err != nil:
-		return err
-	case !began && l.Since.IsZero():
+	if err == nil && !began && l.Since.IsZero() {
 		_, l.place.Next, err = l.source.search(ctx, before(now), func(events.Event) bool { return false })
-	case !began:
+	} else if !began {
 		l.place.Next = before(l.Since)
 	}
-	return errors.Join(err, l.save())
+	if err != nil {
+		return err
+	}
+	return l.save()
 }
 
 // round forwards a page of events, and the events that wait.
@@ -251,8 +251,8 @@ func isDown(err error) bool {
 	return ok && network.Op == "dial"
 }
 
-// deliver forwards an event, and waits while nobody listens at the receiver's address. It reports whether the event was taken, and
-// notes it then.
+// deliver forwards an event, and waits while nobody listens at the receiver's address. It reports whether the event was taken,
+// and notes it then.
 func (l *listener) deliver(ctx context.Context, e Entry) (taken bool, err error) {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		a, err := l.attempts(ctx, e.Event)
@@ -263,7 +263,8 @@ func (l *listener) deliver(ctx context.Context, e Entry) (taken bool, err error)
 		case ctx.Err() != nil:
 			return false, ctx.Err()
 		case !isDown(err):
-			l.Say(fmt.Sprintf("%s %s of %s waits, and the later events of its checkout: %v", e.Event.ID, e.Event.Name, e.Event.OrderID, err))
+			l.Say(fmt.Sprintf("%s %s of %s waits, and the later events of its checkout: %v",
+				e.Event.ID, e.Event.Name, e.Event.OrderID, err))
 			return false, nil
 		case pause == firstRetry:
 			l.Say(fmt.Sprintf("everything waits for the receiver: %v", err))

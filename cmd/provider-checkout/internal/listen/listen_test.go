@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,6 +36,7 @@ type world struct {
 	downTill time.Time      // nobody listens at the receiver's address until then
 
 	environment string // of the service; "" is sandbox
+	lists       fault  // of the list; zero for an answer
 
 	got, printed, said []string // ids, and lines
 	keys               []string
@@ -69,6 +72,9 @@ func (w *world) serve(r *http.Request) (*http.Response, error) {
 	answer := httptest.NewRecorder()
 	answer.Header().Set("Content-Type", "application/json")
 	w.asked, w.keys = append(w.asked, time.Now()), append(w.keys, r.Header.Get("Authorization"))
+	if w.lists.status > 0 && r.URL.Path == "/v1/events" {
+		w.faults = []fault{w.lists}
+	}
 	if len(w.faults) > 0 {
 		f := w.faults[0]
 		w.faults = w.faults[1:]
@@ -239,7 +245,7 @@ func TestAttemptsAreCountedAsTheServiceDoes(t *testing.T) {
 func TestAFailureOfTheServiceIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld("a")
-		w.faults = []fault{{503, "60"}, {503, "60"}, {429, "7"}, {401, ""}, {200, ""}}[:4]
+		w.faults = []fault{{503, "60"}, {503, "60"}, {429, "7"}, {401, ""}}
 		key := "old"
 		cfg := w.config()
 		cfg.Key = func() (string, error) { return key, nil }
@@ -290,6 +296,22 @@ func kept(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// A listener that is ended before it knows the end of the list has no place yet.
+func TestABeginningThatIsCutShortKeepsNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("aaaaa")
+		cfg := w.config()
+		cfg.Since, cfg.State = time.Time{}, filepath.Join(t.TempDir(), "state")
+		w.lists = fault{503, "60"}
+		if err := w.listens(t, cfg, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(cfg.State); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("there is a place: %v", err)
+		}
+	})
 }
 
 func TestWithoutSinceOnlyNewEventsAreTaken(t *testing.T) {

@@ -28,9 +28,7 @@ const maxWaiting = 100
 func (p *Place) Full() bool { return len(p.Waiting) >= maxWaiting }
 
 // Admits reports whether the listener has not come to an event before.
-func (p *Place) Admits(e Entry) bool {
-	return e.Cursor > p.Next && !slices.ContainsFunc(p.Waiting, func(w Entry) bool { return w.Event.ID == e.Event.ID })
-}
+func (p *Place) Admits(e Entry) bool { return e.Cursor > p.Next }
 
 // Blocked reports whether an earlier event of an event's checkout waits.
 func (p *Place) Blocked(e Entry) bool {

@@ -3,6 +3,7 @@ package listen
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -49,7 +50,8 @@ func (s *source) get(ctx context.Context, path string) (apiclient.Response, erro
 		case !passes(r.Status):
 			return r, fmt.Errorf("%s answers %s: is it a Provider Checkout? %s", s.api.Base, failure, r.String("error.message"))
 		}
-		wait := cmp.Or(retryAfter(r), pause)
+		seconds, _ := strconv.Atoi(r.Header.Get("Retry-After")) // 0 where it does not say
+		wait := cmp.Or(time.Duration(max(0, seconds))*time.Second, pause)
 		if failure != s.failed {
 			s.failed = failure
 			s.say(fmt.Sprintf("%s: %s; asks again, next in %v", s.api.Base, failure, wait))
@@ -62,25 +64,17 @@ func (s *source) get(ctx context.Context, path string) (apiclient.Response, erro
 
 // passes reports whether an answer may be another one later: a key may be replaced, and a provider enabled.
 func passes(status int) bool {
-	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusTooManyRequests || status >= 500
+	return status >= 500 ||
+		slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, status)
 }
 
-// retryAfter returns how long an answer says to wait; 0 if it does not.
-func retryAfter(r apiclient.Response) time.Duration {
-	seconds, _ := strconv.Atoi(r.Header.Get("Retry-After"))
-	return time.Duration(max(0, seconds)) * time.Second
-}
-
-// sleep waits, and returns the error of ctx if that ends first.
+// sleep waits, and returns the error of ctx, at once where that ends first.
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
-		return ctx.Err()
+	case <-time.After(d):
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return ctx.Err()
 }
 
 // now returns the service's time, to the second, and an error if the service is not a sandbox.
@@ -105,14 +99,19 @@ func (s *source) page(ctx context.Context, after checkout.Cursor) (entries []Ent
 	if err != nil {
 		return nil, after, err
 	}
-	if entries, next, err = parsePage(r.Body); err != nil {
+	var w pageWire
+	if err = json.Unmarshal([]byte(r.Body), &w); err == nil {
+		entries, next, err = toEntries(w.Events, w.Next)
+	}
+	if err != nil {
 		err = fmt.Errorf("the list of events: %w", err)
 	}
 	return entries, next, err
 }
 
 // search returns the first event behind a cursor that matches, or else the end of the list, which has no event behind it.
-func (s *source) search(ctx context.Context, after checkout.Cursor, matches func(events.Event) bool) (Entry, checkout.Cursor, error) {
+func (s *source) search(ctx context.Context, after checkout.Cursor, matches func(events.Event) bool) (
+	Entry, checkout.Cursor, error) {
 	for {
 		page, next, err := s.page(ctx, after)
 		if err != nil || len(page) == 0 {

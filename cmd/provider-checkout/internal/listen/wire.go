@@ -2,6 +2,7 @@ package listen
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -28,15 +29,6 @@ type placeWire struct {
 	Waiting []entryWire `json:"waiting,omitempty"`
 }
 
-// parsePage reads a page of the list, and verifies its events.
-func parsePage(text string) (entries []Entry, next checkout.Cursor, err error) {
-	var w pageWire
-	if err := json.Unmarshal([]byte(text), &w); err != nil {
-		return nil, 0, err
-	}
-	return toEntries(w.Events, w.Next)
-}
-
 // toEntries verifies events, and reads the cursor behind them.
 func toEntries(wire []entryWire, next string) (entries []Entry, behind checkout.Cursor, err error) {
 	behind, ok := checkout.ParseCursor(next)
@@ -47,7 +39,7 @@ func toEntries(wire []entryWire, next string) (entries []Entry, behind checkout.
 		c, ok := checkout.ParseCursor(w.Cursor)
 		e, err := events.Read([]byte(w.Body))
 		if err == nil && !ok {
-			err = fmt.Errorf("that is no cursor")
+			err = errors.New("that is no cursor")
 		}
 		if err != nil {
 			return nil, 0, fmt.Errorf("the event with the cursor %q: %w", w.Cursor, err)
