@@ -134,6 +134,20 @@ func TestListenPrintsTheEventsThatAreAskedFor(t *testing.T) {
 	l.stop()
 }
 
+// A provider that has no destination on record yet needs no operator to see its events.
+func TestListenNeedsNoDestination(t *testing.T) {
+	t.Parallel()
+	s := sandbox.New(t, memory.New())
+	s.Configure(t, strings.Replace(sandbox.Providers, `"webhook": {"url": "HOOKS/KOWHAI", "signing_secret": "whsec_kowhai_0123456789abcdef"},`, "", 1))
+	own := sandbox.NewReceiver(t)
+	s.Create(t, "DAY-1")
+	l := listensTo(t, s, []string{signingVariable + "=whsec_of_my_own"}, "--forward-to", own.URL, "--since", "1h")
+	if line := l.line(t); !strings.Contains(line, " DAY-1 ") || len(own.Deliveries()) != 1 || len(s.Receiver.Deliveries()) != 0 {
+		t.Errorf("printed is %q, and the receivers have %d and %d events", line, len(own.Deliveries()), len(s.Receiver.Deliveries()))
+	}
+	l.stop()
+}
+
 func TestListenRefusesMistakes(t *testing.T) {
 	t.Parallel()
 	s := sandbox.New(t, memory.New())

@@ -40,7 +40,8 @@ type Config struct {
 
 // The pauses of a listener.
 const (
-	pollEvery    = time.Second // at the end of the list
+	pollEvery    = time.Second // at the end of the list, and up to lastPoll when there was no event for long
+	lastPoll     = 10 * time.Second
 	firstRetry   = time.Second
 	lastRetry    = 30 * time.Second
 	retriesAfter = 5 * time.Second // of events that were refused
@@ -52,6 +53,7 @@ type listener struct {
 	place   Place
 	source  *source
 	sender  ports.Sender  // as the service has it
+	latest  time.Time     // when there was an event
 	retryAt time.Time     // when the events that wait are tried again
 	pause   time.Duration // before the retry after that
 }
@@ -79,7 +81,7 @@ func (l *listener) run(ctx context.Context, began bool) error {
 
 // open makes a listener, and reports whether its place was kept in the file.
 func open(cfg Config) (l *listener, began bool, err error) {
-	l = &listener{Config: cfg, pause: retriesAfter, place: Place{BaseURL: cfg.BaseURL},
+	l = &listener{Config: cfg, latest: time.Now(), pause: retriesAfter, place: Place{BaseURL: cfg.BaseURL},
 		source: &source{api: apiclient.New(cfg.BaseURL, nil), key: cfg.Key, say: cfg.Say},
 		sender: webhook.New(webhook.Options{AllowPrivate: true})}
 	if cfg.State != "" {
@@ -160,8 +162,9 @@ func (l *listener) round(ctx context.Context) error {
 		}
 	}
 	if len(page) == 0 {
-		return sleep(ctx, pollEvery)
+		return sleep(ctx, min(max(time.Since(l.latest)/60, pollEvery), lastPoll))
 	}
+	l.latest = time.Now()
 	l.place.Next = max(l.place.Next, next)
 	return l.save()
 }

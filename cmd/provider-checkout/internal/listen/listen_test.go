@@ -215,6 +215,26 @@ func TestARefusedCheckoutHoldsUpNoOther(t *testing.T) {
 	})
 }
 
+// The service keeps a log of its provider's requests, which a listener must not fill overnight.
+func TestALongSilenceIsAskedAboutLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("a")
+		if err := w.listens(t, w.config(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(w.asked); n < 60 || n > 65 {
+			t.Errorf("asked %d times in the first minute", n)
+		}
+		w.asked = nil
+		if err := w.listens(t, w.config(), 24*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(w.asked); n > 9000 {
+			t.Errorf("asked %d times in a day", n)
+		}
+	})
+}
+
 func TestMoreThanAHundredEventsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(strings.Repeat("a", 2*maxWaiting))
