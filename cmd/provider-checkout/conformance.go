@@ -41,7 +41,7 @@ func conform(c *call) action {
 			err = report.Write(c.Stdout)
 		}
 		err = errors.Join(err, c.writeReport(*junit, report.JUnit), c.writeReport(*asJSON, report.JSON))
-		if n := report.Count(conformance.Failed); err == nil && n > 0 {
+		if n := report.Failed; err == nil && n > 0 {
 			err = fmt.Errorf("%s failed", counted(n, "check"))
 		}
 		return err

@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
@@ -30,10 +29,10 @@ type Config struct {
 	Patience  time.Duration // for the end of a payer's setup
 }
 
-// Check is a sentence of the contract, and its test.
-type Check struct {
-	Section  string // of the contract; "docs" for a sentence of the documentation
-	Sentence string
+// check is a sentence of the contract, and its test.
+type check struct {
+	section  string // of the contract; docs for a sentence of the documentation
+	sentence string
 	needs    need
 	test     func(*trial)
 }
@@ -49,57 +48,14 @@ const (
 	agreement             // a confirmed checkout
 )
 
-// Status is the outcome of a check.
-type Status string
-
-// The outcomes.
-const (
-	Passed  Status = "passed"
-	Failed  Status = "failed"
-	Skipped Status = "skipped"
-)
-
-// Result is the outcome of a check.
-type Result struct {
-	Check
-	Status Status
-	Reason string  // of a check that was skipped
-	Faults []Fault // of a check that failed
-	Took   time.Duration
-}
-
-// Fault is an answer that breaks the sentence of a check.
-type Fault struct {
-	Want    string // in words
-	Request string // as it was sent, its secrets masked
-	Answer  string // as it came, its secrets masked
-}
-
-// Report is the outcome of a run.
-type Report struct {
-	BaseURL, Environment, Provider string
-	At                             time.Time
-	Results                        []Result
-}
-
-// Count returns how many checks had an outcome.
-func (r Report) Count(s Status) (n int) {
-	for _, result := range r.Results {
-		if result.Status == s {
-			n++
-		}
-	}
-	return n
-}
-
 // checks returns the checks of a provider, with a catalogue or without, in their order.
-func checks(catalogue bool) []Check {
+func checks(catalogue bool) []check {
 	priced := ofFigures()
 	if catalogue {
 		priced = ofCatalogue()
 	}
 	return slices.Concat(ofService(), ofKeys(), ofBodies(), ofCreate(), priced, ofIntent(), ofGet(), ofConfirm(), ofAgreement(), ofCancel(),
-		ofEvents(), ofLists(), []Check{described})
+		ofEvents(), ofLists(), []check{described})
 }
 
 // run is a run of the checks, with the things that one check leaves for the next.
@@ -122,7 +78,7 @@ type run struct {
 // Run tests a deployment. The error says why it cannot be tested at all.
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	r := &run{Config: cfg, ctx: ctx, started: time.Now()}
-	report := Report{BaseURL: cfg.BaseURL, At: r.started}
+	report := Report{BaseURL: cfg.BaseURL, At: r.started.UTC().Truncate(time.Second)}
 	if err := r.meet(); err != nil {
 		return report, err
 	}
@@ -131,7 +87,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		if err := ctx.Err(); err != nil {
 			return report, err
 		}
-		report.Results = append(report.Results, r.try(c))
+		report.add(r.try(c))
 	}
 	return report, nil
 }
@@ -142,15 +98,15 @@ var checkoutID = regexp.MustCompile(`^(.+)-[0-9]+-[^-]+$`)
 func (r *run) meet() error {
 	t := &trial{run: r, result: &Result{}}
 	environment := t.send(http.MethodGet, apiclient.EnvironmentPath, "")
-	if environment.Status != http.StatusOK {
-		return fmt.Errorf("%s%s answers no readiness: %s", r.BaseURL, apiclient.EnvironmentPath, strings.TrimSpace(t.why()))
+	if environment.is(http.StatusOK); len(t.result.Faults) > 0 {
+		return fmt.Errorf("%s%s answers no readiness: %s", r.BaseURL, apiclient.EnvironmentPath, t.result.Faults[0].Answer)
 	}
 	r.environment = environment.String("environment")
-	if d, err := apidoc.Parse([]byte(t.send(http.MethodGet, "/v1/openapi.json", "").Body)); err == nil {
+	if d, err := apidoc.Parse([]byte(t.send(http.MethodGet, openAPIPath, "").Body)); err == nil {
 		r.document = d
 	}
 	if r.Provider == "" {
-		list := t.get("/v1/enrolments?limit=1")
+		list := t.get(enrolments + "?limit=1")
 		if list.Status == http.StatusUnauthorized || list.Status == http.StatusForbidden {
 			return fmt.Errorf("the key is refused: %s", list.String("error.message"))
 		}
@@ -167,9 +123,9 @@ func (r *run) meet() error {
 var ErrProvider = fmt.Errorf("the provider has no checkout yet that would tell its code: name it with --provider")
 
 // try makes a check.
-func (r *run) try(c Check) Result {
+func (r *run) try(c check) Result {
 	began := time.Now()
-	t := &trial{run: r, result: &Result{Check: c, Status: Passed}}
+	t := &trial{run: r, result: &Result{Section: c.section, Sentence: c.sentence, Status: Passed}}
 	r.first.t, r.ready.t, r.confirmed.t = t, t, t // what is wrong with them breaks this sentence
 	if reason := r.lacks(c.needs); reason != "" {
 		t.skip(reason)
@@ -177,9 +133,9 @@ func (r *run) try(c Check) Result {
 		c.test(t)
 	}
 	if len(t.result.Faults) > 0 {
-		t.result.Status = Failed
+		t.result.Status, t.result.Reason = Failed, ""
 	}
-	t.result.Took = time.Since(began)
+	t.result.Seconds = time.Since(began).Seconds()
 	return *t.result
 }
 

@@ -1,12 +1,11 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,14 +25,6 @@ type trial struct {
 // skip ends a check without an outcome.
 func (t *trial) skip(reason string) { t.result.Status, t.result.Reason = Skipped, reason }
 
-// why returns the answer of the first fault.
-func (t *trial) why() string {
-	if len(t.result.Faults) == 0 {
-		return "an answer of another service"
-	}
-	return t.result.Faults[0].Answer
-}
-
 // answer is an answer of the deployment. It has the zero Response where there was no answer, which is a fault already.
 type answer struct {
 	apiclient.Response
@@ -45,6 +36,8 @@ const (
 	sendings    = 3                // at most, of one request
 	longestWait = 10 * time.Second // between two of them
 	longestCall = time.Minute
+	longestBody = 4 << 10 // bytes of a body that a report shows
+	mostMisfits = 10      // that a report shows
 )
 
 // get sends a GET with the provider's key.
@@ -84,33 +77,28 @@ func (t *trial) wait(d time.Duration) bool {
 func (t *trial) sendOnce(method, path, body string, headers ...string) answer {
 	ctx, cancel := context.WithTimeout(t.ctx, longestCall)
 	defer cancel()
+	a := answer{t: t, request: method + " " + path}
 	req, err := http.NewRequestWithContext(ctx, method, t.BaseURL+path, strings.NewReader(body))
+	if err == nil {
+		for i := 0; i < len(headers); i += 2 {
+			req.Header.Set(headers[i], headers[i+1])
+		}
+		req.GetBody = nil // otherwise the transport retries a request with an Idempotency-Key by itself
+		a.request = written(a.request, req.Header, body)
+		a.Response, err = apiclient.Send(t.Transport.RoundTrip, req)
+	}
 	if err != nil {
-		a := answer{t: t, request: method + " " + path}
-		a.want(false, "a well-formed URL: %v", err)
-		return a
-	}
-	req.GetBody = nil // otherwise the transport retries a request with an Idempotency-Key by itself
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	a := answer{t: t, request: written(method, path, req.Header, body)}
-	if a.Response, err = apiclient.Send(t.Transport.RoundTrip, req); err != nil {
 		t.result.Faults = append(t.result.Faults, Fault{"an answer", masked(a.request), err.Error()})
 		return a
 	}
-	t.compare(a, method, path, body)
+	if t.document != nil && strings.HasPrefix(path, "/v1") && len(t.misfits) < mostMisfits {
+		err = t.document.Check(apidoc.Exchange{Method: method, Path: path, Request: body, Status: a.Status, Header: a.Header, Body: a.Body,
+			JSON: a.JSON})
+		if err != nil {
+			t.misfits = append(t.misfits, a.fault(err.Error()))
+		}
+	}
 	return a
-}
-
-// compare holds an answer to the deployment's own OpenAPI document.
-func (t *trial) compare(a answer, method, path, body string) {
-	if t.document == nil || !strings.HasPrefix(path, "/v1") {
-		return
-	}
-	if err := t.document.Check(apidoc.Exchange{Method: method, Path: path, Request: body, Status: a.Status, Header: a.Header, Body: a.Body, JSON: a.JSON}); err != nil {
-		t.misfits = append(t.misfits, a.fault(err.Error()))
-	}
 }
 
 // want notes a fault unless ok. An answer that did not come is a fault already.
@@ -122,7 +110,7 @@ func (a answer) want(ok bool, format string, args ...any) bool {
 }
 
 func (a answer) fault(want string) Fault {
-	return Fault{masked(want), masked(a.request), masked(written(a.StatusLine(), "", a.Header, a.Body))}
+	return Fault{masked(want), masked(a.request), masked(written(a.StatusLine(), a.Header, a.Body))}
 }
 
 // is wants a status.
@@ -153,19 +141,27 @@ func (a answer) times(paths ...string) {
 	}
 }
 
-// flags wants a boolean at each path.
-func (a answer) flags(paths ...string) {
-	for _, path := range paths {
-		_, is := a.At(path).(bool)
-		a.want(is, "%s is a boolean", path)
-	}
+// statuses are the statuses of refusals by their codes (section 7, and the documentation).
+var statuses = map[string]int{
+	"VALIDATION_ERROR": http.StatusBadRequest, "MISSING_API_KEY": http.StatusUnauthorized, "INVALID_API_KEY": http.StatusForbidden,
+	"PROVIDER_KEY_MISMATCH": http.StatusForbidden, "CHECKOUT_NOT_FOUND": http.StatusNotFound, "EVENT_NOT_FOUND": http.StatusNotFound,
+	"NOT_FOUND": http.StatusNotFound, "METHOD_NOT_ALLOWED": http.StatusMethodNotAllowed, "CONFLICT": http.StatusConflict,
+	"IDEMPOTENCY_CONFLICT": http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE": http.StatusConflict, "CHECKOUT_CANCELLED": http.StatusConflict,
+	"REQUEST_TOO_LARGE": http.StatusRequestEntityTooLarge, "UNSUPPORTED_MEDIA_TYPE": http.StatusUnsupportedMediaType,
+	"RATE_LIMITED": http.StatusTooManyRequests,
 }
 
-// refused wants a refusal, whose details name exactly these fields, if any are given.
-func (a answer) refused(status int, code string, fields ...string) answer {
+// refused wants a refusal with a code and its status.
+func (a answer) refused(code string) answer {
+	a.want(a.Status == statuses[code] && a.String("error.code") == code, "status %d with error.code %s", statuses[code], code)
+	return a
+}
+
+// invalid wants a refusal whose details name exactly these fields, if any are given.
+func (a answer) invalid(fields ...string) answer {
+	a.refused("VALIDATION_ERROR")
 	named := strings.Join(fields, " ")
-	a.want(a.Status == status && a.String("error.code") == code && (named == "" || named == a.named()),
-		"status %d with error.code %s %s", status, code, named)
+	a.want(named == "" || named == a.named(), "error.details name %s", named)
 	return a
 }
 
@@ -184,25 +180,14 @@ func (a answer) list(path string) []any {
 	return list
 }
 
-// longestBody is the most that a report shows of a body.
-const longestBody = 4 << 10
-
 // written returns a request or an answer as text.
-func written(line, path string, header http.Header, body string) string {
-	var text strings.Builder
-	fmt.Fprintln(&text, strings.TrimSpace(line+" "+path))
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		for _, value := range header[name] {
-			fmt.Fprintf(&text, "%s: %s\n", name, value)
-		}
-	}
+func written(line string, header http.Header, body string) string {
+	text := bytes.NewBufferString(line + "\n")
+	_ = header.Write(text) // never fails
 	if len(body) > longestBody {
 		body = fmt.Sprintf("%s… (%d bytes)", body[:longestBody], len(body))
 	}
-	if body != "" {
-		fmt.Fprintf(&text, "\n%s\n", strings.TrimSuffix(body, "\n"))
-	}
-	return text.String()
+	return strings.TrimRight(strings.ReplaceAll(text.String(), "\r", "")+"\n"+body, "\n") + "\n"
 }
 
 var (

@@ -10,17 +10,17 @@ import (
 )
 
 // ofIntent checks replays and conflicts (section 4, idempotency rules for create).
-func ofIntent() []Check {
-	return []Check{
-		{"4, rule 2", "The canonical intent is unchanged: 200 with idempotent_replay and idempotency_key; no additional records are created.", checkout, func(t *trial) {
+func ofIntent() []check {
+	return []check{
+		{"4, rule 2", "Intent unchanged: 200 with idempotent_replay and idempotency_key; no additional records are created.", checkout, func(t *trial) {
 			t.replays(t.create(t.createBody(t.first.order())), t.Provider+":"+t.first.order())
 			t.counts(t.first.order(), 1)
 		}},
-		{"4, rule 1", "The idempotency key is the Idempotency-Key header when present; otherwise <provider_code>:<provider_order_id>.", checkout, func(t *trial) {
+		{"4, rule 1", "The key is the Idempotency-Key header when present; otherwise <provider_code>:<provider_order_id>.", checkout, func(t *trial) {
 			key := t.order()
 			created := t.another("Idempotency-Key", key)
 			t.create(t.createBody(created.order()), "Idempotency-Key", key).is(http.StatusOK).has("idempotency_key", key)
-			t.create(t.createBody(t.order()), "Idempotency-Key", key).refused(http.StatusConflict, "IDEMPOTENCY_CONFLICT")
+			t.create(t.createBody(t.order()), "Idempotency-Key", key).refused("IDEMPOTENCY_CONFLICT")
 		}},
 		{docs, "The same order under another key is a replay.", checkout, func(t *trial) {
 			key := t.order()
@@ -30,7 +30,7 @@ func ofIntent() []Check {
 			b, key := t.createBody(t.first.order()), strings.Repeat("k", 255)
 			t.create(b, "Idempotency-Key", key).is(http.StatusOK).has("idempotency_key", key)
 			for _, wrong := range []string{key + "k", "", "a b"} {
-				t.create(b, "Idempotency-Key", wrong).refused(http.StatusBadRequest, "VALIDATION_ERROR", "Idempotency-Key")
+				t.create(b, "Idempotency-Key", wrong).invalid("Idempotency-Key")
 			}
 		}},
 		{"4, rule 4", "Canonical intent is compared field by field, not by JSON ordering; the student is not compared.", checkout, func(t *trial) {
@@ -38,8 +38,8 @@ func ofIntent() []Check {
 			provider, rest, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}"), `, "student"`)
 			t.replays(t.post(apiclient.CheckoutsPath, "{\n\t\"student\""+rest+",\n"+provider+"}"), t.Provider+":"+t.first.order())
 		}},
-		{"4, rule 5", "A materially different intent under the same order id returns 409 IDEMPOTENCY_CONFLICT and creates or replaces nothing.", checkout, conflicts},
-		{"4, rule 3", "While the checkout is still open, a replay may return a fresh setup_url and token; the latest pair is the one to use.", checkout, func(t *trial) {
+		{"4, rule 5", "A materially different intent returns 409 IDEMPOTENCY_CONFLICT and creates or replaces nothing.", checkout, conflicts},
+		{"4, rule 3", "A replay may return a fresh setup_url and token; the latest pair is the one to use.", checkout, func(t *trial) {
 			a := t.create(t.createBody(t.first.order())).is(http.StatusOK)
 			a.texts("direct_debit.setup_url", "direct_debit.token")
 			a.want(strings.HasSuffix(a.SetupURL(), "token="+a.String("direct_debit.token")), "a setup_url with the token beside it")
@@ -65,7 +65,7 @@ func conflicts(t *trial) {
 			[]string{"plan.number_of_instalments", "2", "plan.instalment_amount", "500.00", "plan.final_instalment_amount", ""})
 	}
 	for _, other := range others {
-		a := t.create(b.with(other...)).refused(http.StatusConflict, "IDEMPOTENCY_CONFLICT")
+		a := t.create(b.with(other...)).refused("IDEMPOTENCY_CONFLICT")
 		a.want(strings.Contains(a.named(), other[0]), "details that name %s", other[0])
 	}
 	t.create(b).is(http.StatusOK).has("plan.first_payment_date", t.first.String("plan.first_payment_date"))
@@ -73,19 +73,20 @@ func conflicts(t *trial) {
 }
 
 // ofGet checks polls before the setup (section 2.3).
-func ofGet() []Check {
-	return []Check{
+func ofGet() []check {
+	return []check{
 		{"2.3", "GET: checkout_id, status, setup_complete, billing_request_status, authorisation_status, authorised, dda_id.", checkout, func(t *trial) {
 			a := t.get(t.first.CheckoutPath()).is(http.StatusOK).has("success", true)
 			a.has("checkout.checkout_id", t.first.String("checkout.checkout_id")).has("checkout.status", open)
-			a.has("direct_debit.setup_complete", false).has("direct_debit.authorised", false).has("direct_debit.dda_id", t.first.String("direct_debit.dda_id"))
+			a.has("direct_debit.setup_complete", false).has("direct_debit.authorised", false)
+			a.has("direct_debit.dda_id", t.first.String("direct_debit.dda_id"))
 			a.texts("direct_debit.billing_request_status", "direct_debit.authorisation_status")
 		}},
 		{"7", "404 CHECKOUT_NOT_FOUND: unknown checkout.", checkout, func(t *trial) {
 			for _, path := range []string{unknown, t.first.CheckoutPath() + "x"} {
-				t.get(path).refused(http.StatusNotFound, "CHECKOUT_NOT_FOUND")
-				t.post(path+apiclient.ConfirmSuffix, t.first.confirmBody().String()).refused(http.StatusNotFound, "CHECKOUT_NOT_FOUND")
-				t.post(path+"/cancel", because).refused(http.StatusNotFound, "CHECKOUT_NOT_FOUND")
+				t.get(path).refused("CHECKOUT_NOT_FOUND")
+				t.post(path+apiclient.ConfirmSuffix, t.first.confirmBody().String()).refused("CHECKOUT_NOT_FOUND")
+				t.post(path+"/cancel", because).refused("CHECKOUT_NOT_FOUND")
 			}
 		}},
 	}

@@ -74,7 +74,8 @@ func (a answer) order() string { return a.String("provider.provider_order_id") }
 
 // The fields of a confirm that must match the checkout, and the fields that must be true.
 var (
-	identifiers = []string{"provider.provider_order_id", "checkout.checkout_id", "checkout.opportunity_id", "checkout.dda_id", "checkout.checkout_token"}
+	identifiers = []string{"provider.provider_order_id", "checkout.checkout_id", "checkout.opportunity_id", "checkout.dda_id",
+		"checkout.checkout_token"}
 
 	declarations = []string{"payment.deposit_confirmed", "declarations.payment_plan_accepted", "declarations.information_confirmed",
 		"declarations.privacy_consent_accepted"}

@@ -19,8 +19,8 @@ const (
 )
 
 // ofService checks what the service says of itself, and the form of its answers.
-func ofService() []Check {
-	return []Check{
+func ofService() []check {
+	return []check{
 		{"4", "GET /v1 needs no key: public service information.", nothing, func(t *trial) {
 			t.send(http.MethodGet, "/v1", "").is(http.StatusOK).has("success", true)
 		}},
@@ -28,19 +28,13 @@ func ofService() []Check {
 			"readiness.ready_for_api_calls.", nothing, func(t *trial) {
 			a := t.send(http.MethodGet, apiclient.EnvironmentPath, "").is(http.StatusOK).has("success", true)
 			a.texts("environment", "api_base_url", "payment_processor", "payment_processor_status")
-			a.flags("readiness.ready_for_api_calls")
+			a.has("readiness.ready_for_api_calls", true)
 		}},
-		{docs, "A path that nothing is at is 404 NOT_FOUND; another method on a path is 405 METHOD_NOT_ALLOWED with Allow.", nothing, func(t *trial) {
-			t.get("/v1/conformance").refused(http.StatusNotFound, "NOT_FOUND")
+		{docs, "An unknown path is 404 NOT_FOUND, another method on a path 405 METHOD_NOT_ALLOWED with Allow.", nothing, func(t *trial) {
+			t.get("/v1/conformance").refused("NOT_FOUND")
 			for _, path := range []string{apiclient.EnvironmentPath, unknown} {
-				a := t.send(http.MethodDelete, path, "", "Authorization", "Bearer "+t.Key).refused(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
+				a := t.send(http.MethodDelete, path, "", "Authorization", "Bearer "+t.Key).refused("METHOD_NOT_ALLOWED")
 				a.want(strings.Contains(a.Header.Get("Allow"), http.MethodGet), "the header Allow with GET")
-			}
-		}},
-		{docs, "Every path that takes GET takes HEAD.", nothing, func(t *trial) {
-			for _, path := range []string{"/v1", apiclient.EnvironmentPath, eventsPath} {
-				a := t.send(http.MethodHead, path, "", "Authorization", "Bearer "+t.Key).is(http.StatusOK)
-				a.want(a.Body == "", "an answer without a body")
 			}
 		}},
 		{docs, "Every answer has X-Request-Id, our id of the request; your own is returned as X-Client-Request-Id.", nothing, requestIDs},
@@ -54,7 +48,7 @@ func ofService() []Check {
 		{docs, "Answers to a good key have RateLimit and RateLimit-Policy; without a limit neither.", nothing, func(t *trial) {
 			a := t.get(eventsPath + "?limit=1")
 			left, policy := a.Header.Get("RateLimit"), a.Header.Get("RateLimit-Policy")
-			a.want(left+policy == "" || rateLimit.MatchString(left+" "+policy), `RateLimit: "default";r=…;t=… and RateLimit-Policy: "default";q=…;w=1, or neither`)
+			a.want(left+policy == "" || rateLimit.MatchString(left+" "+policy), "RateLimit and RateLimit-Policy in their form, or neither")
 		}},
 	}
 }
@@ -87,7 +81,7 @@ func requestIDs(t *trial) {
 }
 
 // described is the last check: it judges all answers of the run.
-var described = Check{docs, "/v1/openapi.json describes every answer.", nothing, func(t *trial) {
+var described = check{docs, "/v1/openapi.json describes every answer.", nothing, func(t *trial) {
 	if t.document == nil {
 		t.send(http.MethodGet, openAPIPath, "").want(false, "an OpenAPI 3.1 document")
 	}
@@ -100,19 +94,20 @@ func (t *trial) guarded(headers ...string) (all []answer) {
 	for _, path := range []string{unknown, eventsPath, enrolments} {
 		all = append(all, t.send(http.MethodGet, path, "", headers...))
 	}
-	for _, path := range []string{apiclient.CheckoutsPath, unknown + apiclient.ConfirmSuffix, unknown + "/cancel", eventsPath + "/evt_none/redeliver"} {
+	for _, path := range []string{apiclient.CheckoutsPath, unknown + apiclient.ConfirmSuffix, unknown + "/cancel",
+		eventsPath + "/evt_none/redeliver"} {
 		all = append(all, t.send(http.MethodPost, path, "{}", headers...))
 	}
 	return all
 }
 
 // ofKeys checks the authentication (section 5).
-func ofKeys() []Check {
-	return []Check{
+func ofKeys() []check {
+	return []check{
 		{"5", "MISSING_API_KEY, 401: Authorization header absent or empty.", nothing, func(t *trial) {
 			for _, headers := range [][]string{nil, {"Authorization", ""}, {"Authorization", "Bearer"}, {"Authorization", "Basic eDp5"}} {
 				for _, a := range t.guarded(headers...) {
-					a.refused(http.StatusUnauthorized, "MISSING_API_KEY")
+					a.refused("MISSING_API_KEY")
 					a.want(a.Header.Get("WWW-Authenticate") == "Bearer", "the header WWW-Authenticate: Bearer")
 				}
 			}
@@ -120,14 +115,14 @@ func ofKeys() []Check {
 		{"5", "INVALID_API_KEY, 403: Bearer token is not a recognised key.", nothing, func(t *trial) {
 			for _, key := range []string{"letmein", t.Key + "a", t.Key[:len(t.Key)-1], strings.ToUpper(t.Key)} {
 				for _, a := range t.guarded("Authorization", "Bearer "+key) {
-					a.refused(http.StatusForbidden, "INVALID_API_KEY")
+					a.refused("INVALID_API_KEY")
 				}
 			}
 		}},
 		{"5", "The key determines the provider identity; another provider cannot be selected through the body.", nothing, func(t *trial) {
 			other := body{"provider.provider_code": strconv.Quote(t.Provider + "X")}.String()
 			for _, path := range []string{apiclient.CheckoutsPath, unknown + apiclient.ConfirmSuffix} {
-				t.post(path, other).refused(http.StatusForbidden, "PROVIDER_KEY_MISMATCH")
+				t.post(path, other).refused("PROVIDER_KEY_MISMATCH")
 			}
 		}},
 		{"7", "Authentication failures are wrapped in the service's standard error envelope.", nothing, func(t *trial) {
@@ -142,28 +137,29 @@ func ofKeys() []Check {
 }
 
 // ofBodies checks how bodies are read.
-func ofBodies() []Check {
-	return []Check{
+func ofBodies() []check {
+	return []check{
 		{docs, "A body that is not declared as JSON is 415 UNSUPPORTED_MEDIA_TYPE.", nothing, func(t *trial) {
-			for _, header := range [][]string{{"Content-Type", "text/plain"}, {"Content-Type", "application/json; charset=utf-16"}, {"Content-Encoding", "gzip"}} {
-				t.post(apiclient.CheckoutsPath, "{}", header...).refused(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
+			for _, header := range [][]string{{"Content-Type", "text/plain"}, {"Content-Type", "application/json; charset=utf-16"},
+				{"Content-Encoding", "gzip"}} {
+				t.post(apiclient.CheckoutsPath, "{}", header...).refused("UNSUPPORTED_MEDIA_TYPE")
 			}
 		}},
 		{docs, "A body over 64 KiB is 413 REQUEST_TOO_LARGE.", nothing, func(t *trial) {
 			most := "{}" + strings.Repeat(" ", 64<<10-2)
-			t.post(apiclient.CheckoutsPath, most+" ").refused(http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE")
-			t.post(apiclient.CheckoutsPath, most).refused(http.StatusBadRequest, "VALIDATION_ERROR")
+			t.post(apiclient.CheckoutsPath, most+" ").refused("REQUEST_TOO_LARGE")
+			t.post(apiclient.CheckoutsPath, most).invalid()
 		}},
 		{docs, "A field given twice or in another letter case, trailing data and invalid UTF-8 are refused.", nothing, func(t *trial) {
-			for _, text := range []string{"", "[]", "{", "{} {}", `{"provider": {}, "provider": {}}`, `{"Provider": {}}`, "{\"provider\": \"\xff\"}"} {
-				a := t.post(apiclient.CheckoutsPath, text).refused(http.StatusBadRequest, "VALIDATION_ERROR")
+			for _, text := range []string{"", "[]", "{", "{} {}", `{"plan": {}, "plan": {}}`, `{"Plan": {}}`, "{\"plan\": \"\xff\"}"} {
+				a := t.post(apiclient.CheckoutsPath, text).invalid()
 				a.want(!strings.Contains(a.named(), "student"), "a refusal of the whole body")
 			}
 		}},
 		{"7", "400 VALIDATION_ERROR: missing or invalid fields; every one is named in one answer.", nothing, func(t *trial) {
-			a := t.post(apiclient.CheckoutsPath, "{}").refused(http.StatusBadRequest, "VALIDATION_ERROR")
-			for _, field := range []string{"provider.provider_code", "provider.provider_order_id", "student.first_name", "student.last_name", "student.email",
-				"plan.payment_frequency", "plan.first_payment_date"} {
+			a := t.post(apiclient.CheckoutsPath, "{}").invalid()
+			for _, field := range []string{"provider.provider_code", "provider.provider_order_id", "student.first_name", "student.last_name",
+				"student.email", "plan.payment_frequency", "plan.first_payment_date"} {
 				a.want(strings.Contains(a.named(), field), "the details name %s", field)
 			}
 		}},

@@ -1,29 +1,44 @@
 package conformance
 
-import "encoding/xml"
+import (
+	"encoding/xml"
+	"time"
+)
 
-// reportWire is the report as JSON.
-type reportWire struct {
-	BaseURL     string       `json:"base_url"`
-	Environment string       `json:"environment"`
-	Provider    string       `json:"provider_code"`
-	At          string       `json:"at"`
-	Passed      int          `json:"passed"`
-	Failed      int          `json:"failed"`
-	Skipped     int          `json:"skipped"`
-	Checks      []resultWire `json:"checks"`
+// Report is the outcome of a run. It is written as it is as JSON.
+type Report struct {
+	BaseURL     string    `json:"base_url"`
+	Environment string    `json:"environment"`
+	Provider    string    `json:"provider_code"`
+	At          time.Time `json:"at"`
+	Passed      int       `json:"passed"`
+	Failed      int       `json:"failed"`
+	Skipped     int       `json:"skipped"`
+	Checks      []Result  `json:"checks"`
 }
 
-type resultWire struct {
-	Section  string      `json:"section"`
-	Sentence string      `json:"sentence"`
-	Status   Status      `json:"status"`
-	Reason   string      `json:"reason,omitempty"`
-	Seconds  float64     `json:"seconds"`
-	Faults   []faultWire `json:"faults,omitempty"`
+// Status is the outcome of a check.
+type Status string
+
+// The outcomes.
+const (
+	Passed  Status = "passed"
+	Failed  Status = "failed"
+	Skipped Status = "skipped"
+)
+
+// Result is a check with its outcome.
+type Result struct {
+	Section  string  `json:"section"`
+	Sentence string  `json:"sentence"`
+	Status   Status  `json:"status"`
+	Reason   string  `json:"reason,omitempty"` // of a check that was skipped
+	Seconds  float64 `json:"seconds"`
+	Faults   []Fault `json:"faults,omitempty"` // of a check that failed
 }
 
-type faultWire struct {
+// Fault is an answer that breaks the sentence of a check. Secrets are masked in it.
+type Fault struct {
 	Want    string `json:"want"`
 	Request string `json:"request"`
 	Answer  string `json:"answer"`
@@ -38,23 +53,19 @@ type suiteWire struct {
 	Failures int        `xml:"failures,attr"`
 	Errors   int        `xml:"errors,attr"`
 	Skipped  int        `xml:"skipped,attr"`
-	Seconds  string     `xml:"time,attr"`
+	Seconds  float64    `xml:"time,attr"`
 	Cases    []caseWire `xml:"testcase"`
 }
 
 type caseWire struct {
 	Class   string       `xml:"classname,attr"`
 	Name    string       `xml:"name,attr"`
-	Seconds string       `xml:"time,attr"`
-	Failure *failureWire `xml:"failure"`
-	Skipped *skippedWire `xml:"skipped"`
+	Seconds float64      `xml:"time,attr"`
+	Failure *messageWire `xml:"failure"`
+	Skipped *messageWire `xml:"skipped"`
 }
 
-type failureWire struct {
+type messageWire struct {
 	Message string `xml:"message,attr"`
 	Text    string `xml:",chardata"`
-}
-
-type skippedWire struct {
-	Message string `xml:"message,attr"`
 }
