@@ -38,6 +38,9 @@ func followEvents(c *call) action {
 		return nil
 	}
 	return func(ctx context.Context) error {
+		if _, err := p.key(); err != nil {
+			return err
+		}
 		cfg.BaseURL, cfg.Key, cfg.Secret = p.baseURL, p.key, c.Env(signingVariable)
 		cfg.Wants = func(n events.Name) bool { return len(wanted) == 0 || slices.Contains(wanted, n) }
 		cfg.Signed = func(secret string) { fmt.Fprintln(c.Stdout, "# signing secret:", secret) }

@@ -70,7 +70,7 @@ func stepsTo(s scenario.Scenario) []step {
 	case strings.HasPrefix(name, "next_answer_"):
 		return []step{setUp, {scenario: s}, hit, confirm}
 	case s == scenario.CRMBack:
-		return []step{setUp, {scenario: scenario.CRMAway}, hit, {scenario: s}}
+		return []step{setUp, {scenario: scenario.CRMAway}, hit, {scenario: s}, confirm}
 	case strings.HasPrefix(name, "setup_"), strings.HasPrefix(name, "link_"):
 		return []step{{scenario: s}}
 	}
