@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
-	"os"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -35,6 +34,10 @@ func checkProvider(c *call) action {
 			return err
 		}
 		defer ln.Close()
+		out := c.Stdout
+		if *junit == standard || *asJSON == standard {
+			out = c.Stderr
+		}
 		report, err := rehearsal.Run(ctx, rehearsal.Config{
 			Listener: ln,
 			Site: site.Config{Log: httpserver.NewLogFrom(c.Stderr, slog.LevelWarn),
@@ -42,21 +45,12 @@ func checkProvider(c *call) action {
 			Providers: demoProviders,
 			Terms:     demoTerms,
 			ForwardTo: *forwardTo,
-			Stdout:    c.Stdout,
+			Stdout:    out,
 		})
 		if err != nil {
 			return err
 		}
-		report.Print(c.Stdout)
-		return errors.Join(writeReport(*junit, report.JUnit), writeReport(*asJSON, report.JSON), report.Err())
+		report.Print(out)
+		return errors.Join(c.writeReport(*junit, report.JUnit), c.writeReport(*asJSON, report.JSON), report.Err())
 	}
-}
-
-// writeReport writes a report to a file; without a name there is nothing to write.
-func writeReport(name string, form func() ([]byte, error)) error {
-	text, err := form()
-	if name == "" || err != nil {
-		return err
-	}
-	return os.WriteFile(name, append(text, '\n'), 0o644)
 }

@@ -4,24 +4,14 @@ import (
 	"fmt"
 )
 
-// Fault is something that an integration got wrong.
-type Fault struct {
-	rule    string // its name
-	wrong   string // in words
-	says    string // the sentence of the documentation
-	page    string // the address of that sentence
-	request string // X-Request-Id of the answer before
-	times   int
-}
-
 func (f Fault) String() string {
-	text := f.wrong
-	if f.times > 1 {
-		text += fmt.Sprintf(" (%d times)", f.times)
+	text := f.Wrong
+	if f.Times > 1 {
+		text += fmt.Sprintf(" (%d times)", f.Times)
 	}
-	text += fmt.Sprintf("\n    the documentation: %s\n    %s", f.says, f.page)
-	if f.request != "" {
-		text += "\n    after request " + f.request
+	text += fmt.Sprintf("\n    the documentation: %s\n    %s", f.Says, f.Page)
+	if f.Request != "" {
+		text += "\n    after request " + f.Request
 	}
 	return text
 }
@@ -71,6 +61,7 @@ func rules() map[string]rule {
 	const (
 		overview, retries, events, signatures = "overview", "retries-times-and-limits", "events", "checking-a-signature"
 
+		atOnce  = "Answer 2xx at once, also to one that you have taken, and work afterwards."
 		amounts = "Amounts are JSON numbers in NZD, whole cents, up to 9,999,999.99."
 		again   = "Send the same request again after a lost connection, a time-out, 429, 500 or 503: after the seconds of " +
 			"`Retry-After`, or else after 1, 2, 4 and 8 seconds."
@@ -110,7 +101,7 @@ func rules() map[string]rule {
 			"Check which key and which base address you use.", "error-INVALID_API_KEY"},
 		isRefused: {"the %s was refused with %s: %s", "Every refusal comes in one envelope.", "errors"},
 
-		refusesEvent: {"the receiver did not take %s: %s", "Answer 2xx to take one.", events},
+		refusesEvent: {"the receiver did not take %s: %s", atOnce, events},
 		refusesRepeat: {"the receiver did not take %s when it came again: %s",
 			"Keep each `event_id` that you took, and answer 2xx to one that you have seen.", signatures},
 		refusesLate: {"the receiver did not take %s, which came after the enrolment: %s", "Only an attempt that the network held " +
@@ -121,8 +112,8 @@ func rules() map[string]rule {
 			signatures},
 		takesOld: {"the receiver took %s with a signature of an hour ago",
 			"Refuse a `t` more than 300 seconds from your clock, on either side.", signatures},
-		slowReceiver: {"the receiver had not answered %s after 2 seconds", "Answer 2xx at once and work afterwards.", events},
-		redirects:    {"the receiver answered %s with a redirect, %d", "redirects are not followed.", events},
-		actsTwice:    {"%s came a second time, and the %s was sent again", "take each `event_id` once.", events},
+		slowReceiver: {"the receiver had not answered %s after 2 seconds", atOnce, events},
+		redirects:    {"the receiver answered %s with a redirect, %d", "Redirects are not followed.", events},
+		actsTwice:    {"%s came a second time, and the %s was sent again", "Take each `event_id` once.", events},
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // ServeHTTP has the service answer a call, and disturbs it as the situation of its checkout says.
-func (r *Rehearsal) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (r *rehearsal) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	q, err := read(req, time.Now())
 	if q.kind == "" || err != nil {
 		r.service.ServeHTTP(w, req)
@@ -36,7 +36,7 @@ func (r *Rehearsal) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // arrive notes a call in its trial, which a create may begin, and returns the number of calls of its kind. A call of no checkout
 // that was created here has no trial.
-func (r *Rehearsal) arrive(q request) (t *trial, count int) {
+func (r *rehearsal) arrive(q request) (t *trial, count int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t = r.byID[q.checkout]
@@ -50,7 +50,7 @@ func (r *Rehearsal) arrive(q request) (t *trial, count int) {
 }
 
 // trialOf returns the trial of a create, or nil where each situation has had its checkout. The lock is held.
-func (r *Rehearsal) trialOf(q request) *trial {
+func (r *rehearsal) trialOf(q request) *trial {
 	order := q.json.Text("provider.provider_order_id")
 	if t := r.byOrder[order]; t != nil {
 		return t
@@ -71,7 +71,7 @@ func (r *Rehearsal) trialOf(q request) *trial {
 }
 
 // disturb has the service answer a call, and returns the answer, and why the integration does not get it, "" if it does.
-func (r *Rehearsal) disturb(req *http.Request, q request, t *trial, count int) (a *answer, unheard string) {
+func (r *rehearsal) disturb(req *http.Request, q request, t *trial, count int) (a *answer, unheard string) {
 	by := undisturbed
 	if q.kind == t.disturbs && count == 1 {
 		by = t.by
@@ -108,7 +108,7 @@ func (r *Rehearsal) disturb(req *http.Request, q request, t *trial, count int) (
 }
 
 // turnAway returns the answer of a service that has no time now.
-func (r *Rehearsal) turnAway(t *trial, by disturbance) *answer {
+func (r *rehearsal) turnAway(t *trial, by disturbance) *answer {
 	status, code := http.StatusServiceUnavailable, "INTERNAL_ERROR"
 	if by == limited {
 		status, code = http.StatusTooManyRequests, "RATE_LIMITED"
@@ -126,7 +126,7 @@ func (r *Rehearsal) turnAway(t *trial, by disturbance) *answer {
 }
 
 // leave notes the answer to a call.
-func (r *Rehearsal) leave(t *trial, q request, a *answer, unheard string) {
+func (r *rehearsal) leave(t *trial, q request, a *answer, unheard string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.leaves(time.Now(), q, a, unheard)
@@ -142,7 +142,7 @@ func (r *Rehearsal) leave(t *trial, q request, a *answer, unheard string) {
 var firstPayment = regexp.MustCompile(`("first_payment_date"\s*:\s*)"[^"]*"`)
 
 // take has the order of a create exist already, with another intent.
-func (r *Rehearsal) take(req *http.Request, q request) {
+func (r *rehearsal) take(req *http.Request, q request) {
 	text := firstPayment.ReplaceAll(q.body, []byte(`$1"2199-12-31"`))
 	first := req.Clone(req.Context())
 	first.Body, first.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
@@ -150,7 +150,7 @@ func (r *Rehearsal) take(req *http.Request, q request) {
 }
 
 // payerOf does what the payer, or the operator, does before a poll, counted from 1.
-func (r *Rehearsal) payerOf(ctx context.Context, t *trial, count int) {
+func (r *rehearsal) payerOf(ctx context.Context, t *trial, count int) {
 	r.mu.Lock()
 	setupURL, id := t.setupURL, t.id
 	r.mu.Unlock()

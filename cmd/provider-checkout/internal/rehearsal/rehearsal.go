@@ -1,5 +1,5 @@
 // Package rehearsal plays the service against a provider's integration. The service is real, on a store in memory, and
-// a [Rehearsal] is in front of it: each checkout that the integration creates gets a situation, in which calls or events go
+// a proxy is in front of it: each checkout that the integration creates gets a situation, in which calls or events go
 // wrong as they do in production. The payer is played too. What the integration does about it is held to the rules of the
 // documentation, and every fault quotes the sentence that it breaks.
 package rehearsal
@@ -40,8 +40,8 @@ type Config struct {
 	Stdout    io.Writer
 }
 
-// Rehearsal is the handler in front of the service, with the trials of an integration.
-type Rehearsal struct {
+// rehearsal is the handler in front of the service, with the trials of an integration.
+type rehearsal struct {
 	base     string
 	out      io.Writer
 	operator operate.Operator
@@ -68,7 +68,7 @@ type Rehearsal struct {
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	r, err := New(ctx, cfg)
+	r, err := newRehearsal(ctx, cfg)
 	if err != nil {
 		return Report{}, err
 	}
@@ -78,16 +78,16 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		defer stop()
 		served <- r.site.Serve(ctx, cfg.Listener, nil)
 	}()
-	r.Watch(ctx)
+	r.watch(ctx)
 	stop()
 	err = <-served
 	r.background.Wait()
-	return r.Report(), err
+	return r.report(), err
 }
 
-// New returns a rehearsal, and prints what an integration needs of it. What it does in the background ends with ctx.
-func New(ctx context.Context, cfg Config) (*Rehearsal, error) {
-	r := &Rehearsal{base: cfg.Site.Service.BaseURL, out: cfg.Stdout, ctx: ctx, order: situations(), skips: cfg.ForwardTo == "",
+// newRehearsal returns a rehearsal, and prints what an integration needs of it. What it does in the background ends with ctx.
+func newRehearsal(ctx context.Context, cfg Config) (*rehearsal, error) {
+	r := &rehearsal{base: cfg.Site.Service.BaseURL, out: cfg.Stdout, ctx: ctx, order: situations(), skips: cfg.ForwardTo == "",
 		newest: map[string]*trial{}, byOrder: map[string]*trial{}, byID: map[string]*trial{}}
 	r.events, r.payer = &relay{r, cfg.Sender}, http.DefaultClient
 	if cfg.Sender == nil {
@@ -103,10 +103,10 @@ func New(ctx context.Context, cfg Config) (*Rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.operator = operate.Operator{Store: memory.New(), Keyring: keyring, By: "conformance provider", Reason: "The course is full.",
+	store, s := memory.New(), cfg.Site
+	r.operator = operate.Operator{Store: store, Keyring: keyring, By: "conformance provider", Reason: "The course is full.",
 		Now: r.now, Rand: rand.Reader}
-	s := cfg.Site
-	s.Store, s.Secrets, s.Now = r.operator.Store.(site.Store), [][]byte{secret}, r.now
+	s.Store, s.Secrets, s.Now = store, [][]byte{secret}, r.now
 	s.Service.Terms, s.Service.Agency, s.Service.Sender = terms.Terms, terms.Agency, r.events
 	if r.site, err = site.New(s); err != nil {
 		return nil, err
@@ -116,25 +116,44 @@ func New(ctx context.Context, cfg Config) (*Rehearsal, error) {
 }
 
 // now returns the time of the service.
-func (r *Rehearsal) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
+func (r *rehearsal) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
-// configure stores the providers with two keys each, and prints the guide.
-func (r *Rehearsal) configure(ctx context.Context, cfg Config) error {
+// configure stores the providers, with two keys each, and prints the guide.
+func (r *rehearsal) configure(ctx context.Context, cfg Config) error {
 	configurations, err := providerfile.Parse(cfg.Providers)
 	if err != nil {
 		return fmt.Errorf("the provider file is refused: %w", err)
 	}
-	r.printf("The service is at %s. Have your integration call it there, and enrol a student for each situation.\n\n", r.base)
+	r.guide(configurations)
 	for i := range configurations {
-		p := &configurations[i].Provider
-		p.Destination.URL = cfg.ForwardTo
-		r.printf("provider %s, courses %s\n  key       %s\n  next key  %s\n", p.Code, courses(configurations[i]),
-			keyOf(p.Code, "first"), keyOf(p.Code, "next"))
-		if r.skips {
-			p.Destination = catalogue.Destination{}
+		if to := &configurations[i].Provider.Destination; r.skips {
+			*to = catalogue.Destination{}
 		} else {
-			r.printf("  signing secret  %s\n", p.Destination.Secret)
+			to.URL = cfg.ForwardTo
 		}
+	}
+	if _, _, err := r.operator.Configure(ctx, "conformance provider", operate.Change{Named: configurations}); err != nil {
+		return fmt.Errorf("store the providers: %w", err)
+	}
+	for _, c := range configurations {
+		r.next = append(r.next, "Bearer "+keyOf(c.Provider.Code, "next"))
+		for _, which := range []string{"first", "next"} {
+			_, key := makeKey(c.Provider.Code, which)
+			if err := r.operator.Store.AddKey(ctx, key, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// guide prints what an integration needs of the providers, and the situations.
+func (r *rehearsal) guide(configurations []catalogue.Configuration) {
+	r.printf("The service is at %s. Have your integration call it there, and enrol a student for each situation.\n\n", r.base)
+	for _, c := range configurations {
+		p := c.Provider
+		r.printf("provider %s, courses %s\n  key             %s\n  next key        %s\n  signing secret  %s\n", p.Code, courses(c),
+			keyOf(p.Code, "first"), keyOf(p.Code, "next"), p.Destination.Secret)
 	}
 	r.printf("\nCheckouts get the situations in this order, or the one in which the order id ends, as in ORDER-1+plain.\n" +
 		"The payer is played here: your integration polls and confirms.\n\n")
@@ -145,19 +164,6 @@ func (r *Rehearsal) configure(ctx context.Context, cfg Config) error {
 		r.printf("\nWithout --forward-to the situations of events and secrets are skipped.\n")
 	}
 	r.printf("\n")
-	if _, _, err := r.operator.Configure(ctx, "conformance provider", operate.Change{Named: configurations}); err != nil {
-		return fmt.Errorf("store the providers: %w", err)
-	}
-	for _, c := range configurations {
-		for _, which := range []string{"first", "next"} {
-			_, key := makeKey(c.Provider.Code, which)
-			if err := r.operator.Store.AddKey(ctx, key, nil); err != nil {
-				return err
-			}
-		}
-		r.next = append(r.next, "Bearer "+keyOf(c.Provider.Code, "next"))
-	}
-	return nil
 }
 
 // makeKey makes a key of a provider. It is the same in every run, so that an integration can be configured before: it protects
@@ -182,10 +188,10 @@ func courses(c catalogue.Configuration) string {
 }
 
 // isNext reports whether an Authorization header has the next key of a provider.
-func (r *Rehearsal) isNext(authorization string) bool { return slices.Contains(r.next, authorization) }
+func (r *rehearsal) isNext(authorization string) bool { return slices.Contains(r.next, authorization) }
 
 // situationFor returns the situation of a new checkout, or nil where each has had its checkout. The lock is held.
-func (r *Rehearsal) situationFor(order, key string) *situation {
+func (r *rehearsal) situationFor(order, key string) *situation {
 	if named := namedBy(order, r.order); named != nil && r.stateOf(*named) != skipped {
 		return named
 	}
@@ -199,7 +205,7 @@ func (r *Rehearsal) situationFor(order, key string) *situation {
 }
 
 // stateOf returns the state of a situation. The lock is held.
-func (r *Rehearsal) stateOf(s situation) state {
+func (r *rehearsal) stateOf(s situation) state {
 	switch t := r.newest[s.name]; {
 	case t != nil:
 		return t.state
@@ -209,8 +215,8 @@ func (r *Rehearsal) stateOf(s situation) state {
 	return waiting
 }
 
-// Watch judges the trials until each situation has had its checkout, or ctx ends.
-func (r *Rehearsal) Watch(ctx context.Context) {
+// watch judges the trials until each situation has had its checkout, or ctx ends.
+func (r *rehearsal) watch(ctx context.Context) {
 	for sleep(ctx, 250*time.Millisecond) {
 		if r.judge(time.Now()) {
 			return
@@ -219,7 +225,7 @@ func (r *Rehearsal) Watch(ctx context.Context) {
 }
 
 // judge judges the trials, and reports whether each situation has had its checkout.
-func (r *Rehearsal) judge(now time.Time) (all bool) {
+func (r *rehearsal) judge(now time.Time) (all bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all = true
@@ -233,22 +239,23 @@ func (r *Rehearsal) judge(now time.Time) (all bool) {
 	return all
 }
 
-// Report returns the outcome so far.
-func (r *Rehearsal) Report() (all Report) {
+// report returns the outcome so far.
+func (r *rehearsal) report() (all Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.order {
-		all = append(all, r.outcome(s))
+		all.Situations = append(all.Situations, r.outcome(s))
 	}
 	return all
 }
 
 // outcome returns the outcome of a situation. The lock is held.
-func (r *Rehearsal) outcome(s situation) Outcome {
+func (r *rehearsal) outcome(s situation) Outcome {
+	o := Outcome{Situation: s.name, About: s.about, State: r.stateOf(s)}
 	if t := r.newest[s.name]; t != nil {
-		return Outcome{s, t.state, t.order, t.id, slices.Clone(t.faults)}
+		o.Order, o.Checkout, o.Faults = t.order, t.id, slices.Clone(t.faults)
 	}
-	return Outcome{situation: s, state: r.stateOf(s)}
+	return o
 }
 
-func (r *Rehearsal) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }
+func (r *rehearsal) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }

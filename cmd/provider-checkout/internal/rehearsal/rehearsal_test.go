@@ -32,7 +32,7 @@ func rehearse(t *testing.T, bug string, names ...string) (Report, string) {
 	var out bytes.Buffer
 	cfg := config(t, i.base)
 	cfg.ForwardTo, cfg.Sender, cfg.Stdout = "http://127.0.0.1:1/events", i, &out
-	r, err := New(ctx, cfg)
+	r, err := newRehearsal(ctx, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,12 +48,12 @@ func rehearse(t *testing.T, bug string, names ...string) (Report, string) {
 	}
 	limit, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
-	r.Watch(limit)
+	r.watch(limit)
 	stop()
 	running.Wait()
 	r.background.Wait()
 	time.Sleep(time.Minute) // of the bubble, in which calls end that were given up
-	return r.Report(), out.String()
+	return r.report(), out.String()
 }
 
 // config returns the configuration of a rehearsal with the service at a base URL.
@@ -145,7 +145,7 @@ func TestABrokenIntegrationIsToldWhatItGotWrong(t *testing.T) {
 		t.Run(tt.bug+" in "+tt.situation, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				report, out := rehearse(t, tt.bug, tt.situation)
-				if faults := report[0].faults; report.Err() == nil || len(faults) == 0 || faults[0].rule != tt.rule {
+				if faults := report.Situations[0].Faults; report.Err() == nil || len(faults) == 0 || faults[0].Rule != tt.rule {
 					t.Errorf("%v: %+v, want a fault by the rule %s\n%s", report.Err(), faults, tt.rule, out)
 				}
 			})

@@ -17,7 +17,7 @@ import (
 
 // relay is the service's sender of events. It sends each as the situation of its checkout says.
 type relay struct {
-	*Rehearsal
+	*rehearsal
 	sender ports.Sender
 }
 
@@ -97,7 +97,7 @@ func (r *relay) sends(e heldEvent) (t *trial, held bool) {
 }
 
 // release sends the events that were held until the enrolment is over. The lock is held.
-func (r *Rehearsal) release(t *trial) {
+func (r *rehearsal) release(t *trial) {
 	if len(t.held) == 0 || t.releasing {
 		return
 	}
@@ -121,7 +121,7 @@ func (r *Rehearsal) release(t *trial) {
 }
 
 // later does something for a trial beside its calls. The lock is held.
-func (r *Rehearsal) later(t *trial, after time.Duration, do func(context.Context)) {
+func (r *rehearsal) later(t *trial, after time.Duration, do func(context.Context)) {
 	t.sending++
 	r.background.Go(func() {
 		if sleep(r.ctx, after) {

@@ -93,12 +93,12 @@ func newTrial(s situation, base, order string) *trial {
 
 // fault notes a fault by the rule with a name; args are of its format. A fault by a rule that was broken before is counted.
 func (t *trial) fault(name string, args ...any) {
-	i := slices.IndexFunc(t.faults, func(f Fault) bool { return f.rule == name })
+	i := slices.IndexFunc(t.faults, func(f Fault) bool { return f.Rule == name })
 	switch {
 	case t.state != running:
 		return
 	case i >= 0:
-		t.faults[i].times++
+		t.faults[i].Times++
 		return
 	}
 	r := rules()[name]

@@ -4,39 +4,30 @@ import (
 	"encoding/xml"
 )
 
-// reportWire is the report as JSON.
-type reportWire struct {
-	Situations []outcomeWire `json:"situations"`
+// Report has the outcome of each situation, as JSON has it too.
+type Report struct {
+	Situations []Outcome `json:"situations"`
 }
 
-type outcomeWire struct {
-	Situation string      `json:"situation"`
-	About     string      `json:"about"`
-	State     state       `json:"state"` // waiting, running, passed, failed or skipped
-	Order     string      `json:"provider_order_id,omitempty"`
-	Checkout  string      `json:"checkout_id,omitempty"`
-	Faults    []faultWire `json:"faults"`
+// Outcome is the outcome of a situation.
+type Outcome struct {
+	Situation string  `json:"situation"`
+	About     string  `json:"about"`
+	State     state   `json:"state"` // waiting, running, passed, failed or skipped
+	Order     string  `json:"provider_order_id,omitempty"`
+	Checkout  string  `json:"checkout_id,omitempty"`
+	Faults    []Fault `json:"faults,omitempty"`
 }
 
-type faultWire struct {
-	Rule    string `json:"rule"`
-	Wrong   string `json:"wrong"`
-	Says    string `json:"says"`
-	Page    string `json:"page"`
-	Request string `json:"request_id,omitempty"`
+// Fault is something that an integration got wrong.
+type Fault struct {
+	Rule    string `json:"rule"`                 // its name
+	Wrong   string `json:"wrong"`                // in words
+	Says    string `json:"says"`                 // the sentence of the documentation
+	Page    string `json:"page"`                 // the address of that sentence
+	Request string `json:"request_id,omitempty"` // X-Request-Id of the answer before
 	Times   int    `json:"times"`
 }
-
-func (o Outcome) toWire() outcomeWire {
-	w := outcomeWire{Situation: o.name, About: o.about, State: o.state, Order: o.order, Checkout: o.checkout, Faults: []faultWire{}}
-	for _, f := range o.faults {
-		w.Faults = append(w.Faults, faultWire{f.rule, f.wrong, f.says, f.page, f.request, f.times})
-	}
-	return w
-}
-
-// suiteName is the name of the report, and the class of its cases, in JUnit's XML.
-const suiteName = "conformance provider"
 
 // suiteWire is the report as JUnit's XML.
 type suiteWire struct {
@@ -60,20 +51,4 @@ type caseWire struct {
 type resultWire struct {
 	Message string `xml:"message,attr"`
 	Text    string `xml:",chardata"`
-}
-
-func (o Outcome) toCase() caseWire {
-	c, result := caseWire{Class: suiteName, Name: o.name}, &resultWire{Message: string(o.state)}
-	for _, f := range o.faults {
-		result.Text += f.String() + "\n"
-	}
-	switch o.state {
-	case failed:
-		c.Failure = result
-	case running, waiting:
-		c.Error = result
-	case skipped:
-		c.Skipped = result
-	}
-	return c
 }
