@@ -65,13 +65,13 @@ type step struct {
 func stepsTo(s scenario.Scenario) []step {
 	setUp, confirm, hit := step{scenario: scenario.SetupSucceeds}, step{}, step{mayFail: true}
 	switch name := string(s); {
-	case strings.HasPrefix(name, "mandate_"): // whose events are of a confirmed checkout
+	case strings.HasPrefix(name, "mandate_"), s == scenario.OperatorWithdraws: // whose events are of a confirmed checkout
 		return []step{setUp, confirm, {scenario: s}}
 	case strings.HasPrefix(name, "next_answer_"):
 		return []step{setUp, {scenario: s}, hit, confirm}
 	case s == scenario.CRMBack:
 		return []step{setUp, {scenario: scenario.CRMAway}, hit, {scenario: s}, confirm}
-	case strings.HasPrefix(name, "setup_"), strings.HasPrefix(name, "link_"):
+	case strings.HasPrefix(name, "setup_"), s == scenario.LinkExpires, s == scenario.OperatorCancels:
 		return []step{{scenario: s}}
 	}
 	return []step{setUp, {scenario: s}, hit} // it shows at the confirm
