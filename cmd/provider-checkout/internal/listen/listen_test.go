@@ -100,8 +100,11 @@ func (w *world) serve(r *http.Request) (*http.Response, error) {
 	return answer.Result(), err
 }
 
+// thinking is the time between a receiver's taking of an event and its answer.
+const thinking = 300 * time.Millisecond
+
 // Send is the receiver.
-func (w *world) Send(_ context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
+func (w *world) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
 	if time.Now().Before(w.downTill) {
 		return checkout.Answer{}, fmt.Errorf("send: %w", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED})
 	}
@@ -114,7 +117,7 @@ func (w *world) Send(_ context.Context, to catalogue.Destination, d events.Deliv
 		return checkout.Answer{Status: 500}, errors.New("answered 500")
 	}
 	w.got = append(w.got, id)
-	return checkout.Answer{Status: 204}, nil
+	return checkout.Answer{Status: 204}, sleep(ctx, thinking)
 }
 
 // config returns the configuration of a listener from the beginning.
@@ -233,6 +236,38 @@ func TestALongSilenceIsAskedAboutLessOften(t *testing.T) {
 			t.Errorf("asked %d times in a day", n)
 		}
 	})
+}
+
+// While nobody listens at the receiver's address no event is passed over, and that is said once.
+func TestEverythingWaitsForAReceiverThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("abcab")
+		w.downTill = time.Now().Add(time.Hour)
+		if err := w.listens(t, w.config(), 2*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(w.got, w.ids("")) || len(w.said) != 1 || !strings.Contains(w.said[0], "everything waits") {
+			t.Errorf("taken %q of %q, and said %q", w.got, w.ids(""), w.said)
+		}
+	})
+}
+
+func TestAPlaceAdmitsWhatIsBehindIt(t *testing.T) {
+	var p Place
+	list := newWorld("aba").list
+	p.Wait(list[0])
+	p.Done(list[1])
+	for i, want := range []bool{false, false, true} {
+		if got := p.Admits(list[i]); got != want {
+			t.Errorf("event %d is admitted: %v, want %v", i, got, want)
+		}
+	}
+	if !p.Blocked(list[2]) || p.Blocked(list[1]) {
+		t.Error("the first event of a does not block its checkout alone")
+	}
+	if p.Done(list[0]); p.Blocked(list[2]) || p.Admits(list[1]) {
+		t.Errorf("after the retry the place is %+v", p)
+	}
 }
 
 func TestMoreThanAHundredEventsDoNotWait(t *testing.T) {
