@@ -88,7 +88,7 @@ func (d *Director) serveClock(r *http.Request, caller service.Caller) (any, erro
 // advance moves the clock of a checkout forward, and has done what is due then.
 func (d *Director) advance(ctx context.Context, c checkout.Checkout, by time.Duration) error {
 	if d.ahead(ctx, c.About())+by > farthest {
-		return malformed(checkout.Fault{Field: "advance", Message: "must not move the clock of the checkout further than 3285 days ahead in all"})
+		return malformed(checkout.Fault{Field: "advance", Message: "must not move the clock of the checkout further ahead than nine years (3285 days) in all"})
 	}
 	if err := d.scripts.add(ctx, c, entry{Scenario: clockMoves, Advance: by}, d.now()); err != nil {
 		return err

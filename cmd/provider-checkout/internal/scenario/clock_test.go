@@ -1,16 +1,21 @@
 package scenario_test
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const day = 24 * time.Hour
@@ -131,10 +136,47 @@ func TestClockOfAMandate(t *testing.T) {
 	}
 }
 
+func TestAccountNumbers(t *testing.T) {
+	w := newWorld(t, memory.New())
+	for suffix, want := range map[string]string{"00": "submitted ", "03": "failed DISHONOUR-AC03", "04": "cancelled DISHONOUR-AC04",
+		"10": "blocked ", "11": "expired ", "12": " "} {
+		created, payer := w.Create(t, "account-"+suffix), w.Payer()
+		page, err := payer.Open(t.Context(), http.MethodGet, created.SetupURL(), nil)
+		if err == nil {
+			page, err = payer.Submit(t.Context(), page)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := apiclient.FillIn(page.Form)
+		form.Set("account_number", "01-0902-0068389-"+suffix)
+		form.Del("step") // the details are not shown first
+		if _, err := payer.Open(t.Context(), http.MethodPost, page.Action, form); err != nil {
+			t.Fatal(err)
+		}
+		r := w.advance(t, created, "PT1M")
+		if got := r.String("direct_debit.mandate_status") + " " + r.String("direct_debit.mandate_reason_code"); got != want {
+			t.Errorf("account -%s: %q, want %q", suffix, got, want)
+		}
+		if failed := r.At("direct_debit.billing_request_status") == "cancelled"; failed != (suffix == "12") {
+			t.Errorf("account -%s: %s", suffix, r.Body)
+		}
+	}
+}
+
 func TestClockOfRetention(t *testing.T) {
-	w := newWorld(t, memory.New(), func(c *site.Config) { c.Service.Retention = checkout.Retention{AbandonedDays: 31} })
+	t.Run("memory", func(t *testing.T) { testClockOfRetention(t, memory.New()) })
+	t.Run("sqlite and GoCardless", func(t *testing.T) { testClockOfRetention(t, inSQLite(t, ""), overGoCardless(t)) })
+}
+
+func testClockOfRetention(t *testing.T, store site.Store, changes ...func(*site.Config)) {
+	w := newWorld(t, store, append(changes, func(c *site.Config) { c.Service.Retention = checkout.Retention{AbandonedDays: 31} })...)
 	first, other := w.Create(t, "order-1"), w.Create(t, "order-2")
 	w.play(t, first, "crm_away")
+	script := fakeprocessor.ScriptPrefix(checkout.Checkout{ProviderCode: "KOWHAI", OrderID: "order-1"}.SetupKey(catalogue.Sandbox, 1)) + "0"
+	if _, err := store.SandboxRecord(t.Context(), script); err != nil {
+		t.Fatal(err)
+	}
 	id := first.String("checkout.checkout_id")
 	r := w.call(t, "KOWHAI", http.MethodPost, "/sandbox/v1/checkouts/"+id+"/clock", `{"advance": "P40D"}`)
 	if r.Status != http.StatusGone || r.String("error.code") != "CHECKOUT_ERASED" {
@@ -142,6 +184,9 @@ func TestClockOfRetention(t *testing.T) {
 	}
 	if r := w.Get(t, "KOWHAI", first.CheckoutPath()); r.Status != http.StatusGone {
 		t.Errorf("GET after the retention: %d %s, want 410", r.Status, r.Body)
+	}
+	if _, err := store.SandboxRecord(t.Context(), script); !errors.Is(err, ports.ErrNotFound) {
+		t.Errorf("the script of an erased checkout: %v, want that it is not found", err)
 	}
 	if r := w.Get(t, "KOWHAI", other.CheckoutPath()); r.Status != http.StatusOK {
 		t.Errorf("GET of another checkout: %d %s", r.Status, r.Body)
