@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -28,6 +29,7 @@ type Requests interface {
 type Store interface {
 	Requests
 	scenario.Records // of the proofs
+	Providers(ctx context.Context) ([]catalogue.Provider, error)
 	Checkout(ctx context.Context, id string) (checkout.Checkout, error)
 	Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error)
 }

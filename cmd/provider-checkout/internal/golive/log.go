@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -32,20 +31,15 @@ const (
 // CheckPath is the path of the check.
 const CheckPath = "/sandbox/v1/golive"
 
-// LogStore is a store that a server keeps its log in.
-type LogStore interface {
-	Store
-	Providers(ctx context.Context) ([]catalogue.Provider, error)
-}
-
 // Log keeps the requests that a server has answered. Run stores them, off the path of the requests.
 type Log struct {
-	store   LogStore
+	store   Store
 	baseURL string
 	now     func() time.Time
 	failed  func(error)
 	wake    chan struct{}
 	storing sync.Mutex // so that requests are stored in their order
+	checks  sync.Mutex // one check at a time: it may read many journals
 
 	mu      sync.Mutex
 	waiting map[string][]call // by provider
@@ -53,7 +47,7 @@ type Log struct {
 }
 
 // NewLog returns the log of a server with a base URL. failed is called with each failure; requests that could not be stored are lost.
-func NewLog(store LogStore, baseURL string, now func() time.Time, failed func(error)) *Log {
+func NewLog(store Store, baseURL string, now func() time.Time, failed func(error)) *Log {
 	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, wake: make(chan struct{}, 1), waiting: map[string][]call{}}
 }
 
@@ -144,7 +138,7 @@ func (l *Log) tidy(ctx context.Context) {
 		l.failed(err)
 	}
 	for _, p := range providers {
-		if _, err := Run(ctx, l.store, p.Code, l.baseURL, l.now()); err != nil {
+		if _, err := l.Check(ctx, p.Code); err != nil {
 			l.failed(err)
 		}
 		l.keep(ctx, p.Code, nil)
@@ -178,6 +172,8 @@ func (l *Log) check(r *http.Request, caller service.Caller) (any, error) {
 // Check returns the steps of a provider.
 func (l *Log) Check(ctx context.Context, provider string) (Check, error) {
 	l.Flush(ctx)
+	l.checks.Lock()
+	defer l.checks.Unlock()
 	c, err := Run(ctx, l.store, provider, l.baseURL, l.now())
 	return c, busy(err)
 }
