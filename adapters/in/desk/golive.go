@@ -43,5 +43,5 @@ func (v *visit) goLive() error {
 			view.Missing++
 		}
 	}
-	return v.page("golive.html", "Ready for production?", view)
+	return v.page("golive.html", "Steps to production", view)
 }

@@ -77,6 +77,7 @@ func TestBrowserADayAtTheDesk(t *testing.T) {
 		look(at, "Confirmed")
 		look("/providers", "Providers")
 		look("/providers/KOWHAI", "Kōwhai Institute")
+		look("/providers/KOWHAI/golive", "Steps to production")
 		look("/funnel", "Funnel")
 		look("/approvals", "Approvals")
 		look("/audit", "Audit")
