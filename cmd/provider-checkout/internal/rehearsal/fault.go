@@ -86,13 +86,13 @@ func rules() map[string]rule {
 			"Poll as `direct_debit.next_poll_after` says: every 2 seconds while the payer may be on the setup page, " +
 				"every few minutes afterwards.", retries},
 		stopsPolling: {"the checkout was polled %d times, and no more, while its setup was not complete",
-			"poll (`GET /v1/provider-checkouts/{checkoutId}`) until `direct_debit.setup_complete` is `true`; confirm.", overview},
+			"Poll it while the payer is on the setup page, until `direct_debit.setup_complete` is `true`; then confirm.", "getCheckout"},
 		pollsOn: {"a poll said that the checkout is cancelled, and the polls went on", "Seconds to wait before you get the " +
 			"checkout (again); absent while there is nothing to wait for: confirm, or leave it.", "getCheckout-response"},
 		confirmsEarly: {"the confirm came before a poll had said setup_complete: true",
 			"Poll until `direct_debit.setup_complete` is `true`.", "error-DIRECT_DEBIT_SETUP_INCOMPLETE"},
-		neverConfirms: {"a poll said setup_complete: true, and no confirm came", "Open a checkout for one enrolment, send the payer " +
-			"to the bank setup page, poll until the direct debit is set up, confirm.", overview},
+		neverConfirms: {"a poll said setup_complete: true, and no confirm came", "Poll it while the payer is on the " +
+			"setup page, until `direct_debit.setup_complete` is `true`; then confirm.", "getCheckout"},
 		repeatIsError: {"the confirm was answered 200 with already_confirmed: true, and a %s followed, as after an error",
 			"The confirm may be sent again: it then answers `already_confirmed: true` with the same agreement.", "5.-confirm"},
 		confirmsCancelled: {"a poll said that the checkout is cancelled, and a confirm followed",
