@@ -52,7 +52,7 @@ type Options struct {
 	Calls map[string]Call
 	// Around is called with each call of a known provider in the place of serve, but for Calls. serve serves the call. A call for
 	// which it does not call serve changes nothing. Optional.
-	Around  func(r *http.Request, caller service.Caller, serve func() error) error
+	Around  func(r *http.Request, caller service.Caller, serve func(*http.Request) error) error
 	Observe func(Answered)                     // called with every answer, concurrently; it must not block. Optional
 	Span    func(*service.Span) (ended func()) // service.Config.Span, for the requests; optional
 	Now     func() time.Time                   // time.Now if nil
@@ -96,7 +96,7 @@ type api struct {
 	pages     *web.Site // for a browser at a path that nothing is at
 	base      string    // path of the base URL
 	identify  func(*http.Request) (service.Caller, error)
-	around    func(r *http.Request, caller service.Caller, serve func() error) error
+	around    func(r *http.Request, caller service.Caller, serve func(*http.Request) error) error
 	perKey    *web.Limiter // requests
 	perSource *web.Limiter // failed authentications
 	resending *web.Limiter // calls of a provider that send an event again
@@ -128,7 +128,7 @@ func newHandler(app application, o Options) http.Handler {
 		a.identify = a.byAPIKey
 	}
 	if a.around == nil {
-		a.around = func(_ *http.Request, _ service.Caller, serve func() error) error { return serve() }
+		a.around = func(r *http.Request, _ service.Caller, serve func(*http.Request) error) error { return serve(r) }
 	}
 	routes := a.routes()
 	for route, call := range o.Calls {
@@ -248,7 +248,7 @@ func (a *api) serve(h func(*http.Request) (answer, error)) http.Handler {
 // called is known with Options.Around.
 func (a *api) called(h func(*http.Request, service.Caller) (answer, error)) http.Handler {
 	return a.known(func(r *http.Request, caller service.Caller) (got answer, err error) {
-		err = a.around(r, caller, func() (err error) {
+		err = a.around(r, caller, func(r *http.Request) (err error) {
 			got, err = h(r, caller)
 			return err
 		})

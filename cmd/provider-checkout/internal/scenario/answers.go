@@ -18,14 +18,14 @@ import (
 
 // around serves a call about a checkout of the caller, unless its script has the answer refused, or lost after the commit. A create
 // whose order id ends with a scenario of the bank setup has it happen at once.
-func (d *Director) around(r *http.Request, caller service.Caller, serve func() error) error {
+func (d *Director) around(r *http.Request, caller service.Caller, serve func(*http.Request) error) error {
 	id := httpapi.CheckoutID(r)
 	order, err := d.orderOf(r, caller, id)
 	if err != nil {
 		return err
 	}
 	if order == "" {
-		return serve()
+		return serve(r)
 	}
 	ctx, request := r.Context(), httpapi.RequestID(r.Context())
 	script, err := d.scripts.read(ctx, caller.ProviderCode, order)
@@ -39,7 +39,7 @@ func (d *Director) around(r *http.Request, caller service.Caller, serve func() e
 	if err != nil {
 		return err
 	}
-	if err := serve(); err != nil {
+	if err := serve(r.WithContext(script.known(ctx))); err != nil {
 		return err
 	}
 	if id == "" {

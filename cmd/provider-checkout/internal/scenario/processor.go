@@ -105,7 +105,7 @@ func (p processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
 		}
 	}
 	c := checkout.Checkout{ProviderCode: q.Account.ProviderCode, OrderID: q.OrderID}
-	script, err := p.scripts.read(ctx, c.ProviderCode, c.OrderID)
+	script, err := p.scripts.readNow(ctx, c.ProviderCode, c.OrderID)
 	if err != nil || len(script.entries) == 0 {
 		return err
 	}

@@ -26,11 +26,19 @@ type Records interface {
 	HastenJobs(ctx context.Context, checkoutID string, by time.Duration) error
 }
 
-// script is the script of one checkout: its entries in the order in which they were written. The entry of the order id's suffix, which
+// script is the script of one order's checkout: its entries in the order in which they were written. The entry of the order id's suffix, which
 // is stored nowhere, is the first.
 type script struct {
 	scripts
-	entries []entry
+	provider, order string
+	entries         []entry
+}
+
+type scriptKey struct{}
+
+// known returns a context in which the script is read no second time: that of a request, which lasts for moments.
+func (s script) known(ctx context.Context) context.Context {
+	return context.WithValue(ctx, scriptKey{}, s)
 }
 
 func keyOf(provider, order string) string {
@@ -39,9 +47,16 @@ func keyOf(provider, order string) string {
 
 func name(key string, n any) string { return fmt.Sprintf("%s%v", fakeprocessor.ScriptPrefix(key), n) }
 
-// read returns the script of an order's checkout.
+// read returns the script of an order's checkout, as it is known in ctx or else as it is now.
 func (s scripts) read(ctx context.Context, provider, order string) (script, error) {
-	key, all := keyOf(provider, order), script{scripts: s}
+	if known, ok := ctx.Value(scriptKey{}).(script); ok && known.provider == provider && known.order == order {
+		return known, nil
+	}
+	return s.readNow(ctx, provider, order)
+}
+
+func (s scripts) readNow(ctx context.Context, provider, order string) (script, error) {
+	key, all := keyOf(provider, order), script{scripts: s, provider: provider, order: order}
 	if suffix, ok := suffixOf(order); ok && !suffix.acts() {
 		all.entries = append(all.entries, entry{Scenario: suffix, name: name(key, "suffix")})
 	}
@@ -65,7 +80,7 @@ func (s scripts) read(ctx context.Context, provider, order string) (script, erro
 func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry, now time.Time) error {
 	e.Nonce = rand.Text()
 	for {
-		before, err := s.read(ctx, c.ProviderCode, c.OrderID)
+		before, err := s.readNow(ctx, c.ProviderCode, c.OrderID)
 		if err != nil {
 			return err
 		}
