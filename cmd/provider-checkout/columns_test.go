@@ -91,8 +91,8 @@ var unheldColumns = map[string]string{
 	"evidence_chains.previous":         chainEnd,
 	"evidence_chains.seen":             "is put right by the server that seals, which reports it",
 	"funnel_end.at_ms":                 onlyCounted,
-	"sandbox_records.name":             "the fake processor's",
-	"sandbox_records.data":             "the fake processor's",
+	"sandbox_records.name":             "the fake processor's, and of the sandbox's scripts",
+	"sandbox_records.data":             "the fake processor's, and of the sandbox's scripts",
 	"provider_checkout_schema.version": "of the program that made the store",
 	"store.crm":                        "a server that is configured otherwise does not start",
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -16,8 +17,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// around serves a call about a checkout of the caller, unless its script has the answer refused, or lost after the commit. A create
-// whose order id ends with a scenario of the bank setup has it happen at once.
+// around serves a call about a checkout of the caller, unless its script has the answer refused, or lost after the commit. What
+// happens at once by the suffix of an order id happens after its create.
 func (d *Director) around(r *http.Request, caller service.Caller, serve func(*http.Request) error) error {
 	id := httpapi.CheckoutID(r)
 	order, err := d.orderOf(r, caller, id)
@@ -69,7 +70,7 @@ func (e entry) refusal(provider string) error {
 	return nil
 }
 
-// playSuffix has the scenario of the bank setup happen with which the id of an order ends, whose checkout is open.
+// playSuffix has the scenario happen at once with which the id of an order ends, whose checkout is open.
 func (d *Director) playSuffix(ctx context.Context, provider, order string) error {
 	s, ok := suffixOf(order)
 	if !ok || !s.acts() || s == OperatorWithdraws { // for which there must be an agreement
@@ -91,7 +92,7 @@ func (d *Director) orderOf(r *http.Request, caller service.Caller, id string) (s
 	switch {
 	case id != "":
 		return d.orderByID(r.Context(), caller.ProviderCode, id)
-	case r.Method != http.MethodPost || r.Body == nil:
+	case r.Method != http.MethodPost || r.Body == nil || !strings.HasSuffix(r.URL.Path, "/provider-checkouts"):
 		return "", nil
 	}
 	read, err := io.ReadAll(r.Body)

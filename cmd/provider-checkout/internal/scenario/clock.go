@@ -13,16 +13,18 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
+// clockMoves is the entry of a clock that was moved.
+const clockMoves Scenario = "clock"
+
 const (
-	// clockMoves is the entry of a clock that was moved.
-	clockMoves Scenario = "clock"
-	// farthest is the longest time by which a clock is ahead: nine years, more than any plan and what is kept of it.
-	day      = 24 * time.Hour
+	day = 24 * time.Hour
+	// farthest is the longest time by which a clock is ahead: it outlasts a plan of two years, and what is kept for seven years
+	// after.
 	farthest = 9 * 365 * day
 )
 
-// Ahead returns the time by which the clock of a checkout is ahead, for service.Config and fakeprocessor.Options. Where that cannot be
-// read it is 0: the store fails for the call too.
+// Ahead returns the time by which the clock of a checkout is ahead, for service.Config and fakeprocessor.Options. Where that
+// cannot be read it is 0: the store fails for the call too.
 func Ahead(records Records) func(context.Context, checkout.About) time.Duration {
 	return func(ctx context.Context, of checkout.About) time.Duration {
 		script, err := scripts{records}.read(ctx, of.ProviderCode, of.OrderID)
@@ -72,7 +74,8 @@ func (d *Director) serveClock(r *http.Request, caller service.Caller) (any, erro
 	}
 	by := parseDuration(body["advance"])
 	if by <= 0 {
-		return nil, malformed(checkout.Fault{Field: "advance", Message: "must be a duration of ISO 8601 in weeks, days, hours, minutes and seconds, such as P7D or PT90M"})
+		return nil, malformed(checkout.Fault{Field: "advance",
+			Message: "must be a duration of ISO 8601 in weeks, days, hours, minutes and seconds, such as P7D or PT90M"})
 	}
 	if err := d.advance(r.Context(), c, by); err != nil {
 		return nil, err
@@ -88,7 +91,8 @@ func (d *Director) serveClock(r *http.Request, caller service.Caller) (any, erro
 // advance moves the clock of a checkout forward, and has done what is due then.
 func (d *Director) advance(ctx context.Context, c checkout.Checkout, by time.Duration) error {
 	if d.ahead(ctx, c.About())+by > farthest {
-		return malformed(checkout.Fault{Field: "advance", Message: "must not move the clock of the checkout further ahead than nine years (3285 days) in all"})
+		return malformed(checkout.Fault{Field: "advance",
+			Message: "must not move the clock of the checkout further ahead than nine years (3285 days) in all"})
 	}
 	if err := d.scripts.add(ctx, c, entry{Scenario: clockMoves, Advance: by}, d.now()); err != nil {
 		return err

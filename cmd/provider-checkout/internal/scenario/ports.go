@@ -47,8 +47,8 @@ func (p printer) Unprintable(text string) []rune {
 	return nil
 }
 
-// crm decorates a CRM. A CRM that answers within the commit is away, or refuses, when it is asked for an earlier agreement, which comes
-// before the commit; only an order's suffix has it refuse to open an enrolment.
+// crm decorates a CRM. A CRM that answers within the commit is away, or refuses, when it is asked for an earlier agreement, which
+// comes before the commit; only an order's suffix has it refuse to open an enrolment.
 type crm struct {
 	ports.CRM
 	scripts scripts
@@ -96,8 +96,8 @@ func (c crm) End(ctx context.Context, e checkout.Ending) error {
 	return c.CRM.End(ctx, e)
 }
 
-// answers returns the error of a call about an enrolment for which the CRM is away or refuses. It is no failure of the CRM for any
-// other enrolment: ports.ErrBusy opens no circuit breaker.
+// answers returns the error of a call about an enrolment for which the CRM is away or refuses. It is no failure of the CRM for
+// any other enrolment: ports.ErrBusy opens no circuit breaker.
 func (c crm) answers(ctx context.Context, k checkout.EnrolmentKey) error {
 	script, err := c.scripts.read(ctx, k.ProviderCode, k.OrderID)
 	if err != nil {

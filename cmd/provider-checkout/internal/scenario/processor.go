@@ -21,8 +21,8 @@ const (
 	holder = "Sandbox Payer"
 )
 
-// processor decorates a processor: it answers for setups that a scenario has begun, and says of the mandate of any other setup what
-// the script says.
+// processor decorates a processor: it answers for setups that a scenario has begun, and says of the mandate of any other setup
+// what the script says.
 type processor struct {
 	ports.Processor
 	scripts scripts
@@ -106,11 +106,9 @@ func (p processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
 	}
 	c := checkout.Checkout{ProviderCode: q.Account.ProviderCode, OrderID: q.OrderID}
 	script, err := p.scripts.readNow(ctx, c.ProviderCode, c.OrderID)
-	if err != nil || len(script.entries) == 0 {
+	last := script.last()
+	if err != nil || last.Scenario == ended || last.Scenario == "" && !isScripted(q) {
 		return err
-	}
-	if script.entries[len(script.entries)-1].Scenario == ended {
-		return nil
 	}
 	return p.scripts.add(ctx, c, entry{Scenario: ended, Try: q.Setup.Try}, p.now())
 }

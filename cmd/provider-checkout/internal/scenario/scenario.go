@@ -1,8 +1,8 @@
-// Package scenario lets a provider choose what becomes of its own checkouts in the sandbox: calls under /sandbox/v1, decorators of the
-// ports of the service, which stays as it is, and the script of each checkout, which the store keeps and every process reads.
+// Package scenario lets a provider choose what becomes of its own checkouts in the sandbox: calls under /sandbox/v1, decorators
+// of the ports of the service, and the script of each checkout, which the store keeps and every process reads.
 //
-// A decorator answers in the place of its port for a checkout whose script says so, and passes on every other call. So what the state
-// machine makes of a scenario is what it makes of the same answer of a real bank, CRM or receiver.
+// A decorator answers in the place of its port for a checkout whose script says so, and passes on every other call. So what the
+// state machine makes of a scenario is what it makes of the same answer of a real bank, CRM or receiver.
 package scenario
 
 import (
@@ -191,8 +191,8 @@ func (d *Director) play(ctx context.Context, c checkout.Checkout, e entry) error
 	return d.scripts.add(ctx, c, e, d.now())
 }
 
-// setUp has the bank setup of a checkout go as a scenario says. A payer who has not been at the bank goes there, and a mandate that is
-// not there yet is set up.
+// setUp has the bank setup of a checkout go as a scenario says. A payer who has not been at the bank goes there, and a mandate
+// that is not there yet is set up.
 func (d *Director) setUp(ctx context.Context, c checkout.Checkout, e entry) (err error) {
 	script, mandate := []entry{e}, e.Scenario.mandate()
 	switch complete := c.SetupComplete(); {
@@ -229,7 +229,8 @@ func (d *Director) begin(ctx context.Context, c checkout.Checkout) (checkout.Che
 	token := d.keyring.LatestText(c)
 	page, err := d.svc.SetupPage(ctx, token)
 	if err == nil {
-		_, err = d.svc.BeginSetup(scripted(ctx), token, checkout.Acceptance{TermsID: page.Disclosure().Name(), Page: service.SetupPath})
+		_, err = d.svc.BeginSetup(scripted(ctx), token,
+			checkout.Acceptance{TermsID: page.Disclosure().Name(), Page: service.SetupPath})
 	}
 	switch {
 	case checkout.Refused(err, checkout.CodeLinkExpired, checkout.CodeLinkUnknown):

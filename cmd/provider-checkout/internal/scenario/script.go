@@ -15,8 +15,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// scripts keeps the scripts of checkouts among the records of the sandbox, under the key of the first billing request, with which they
-// are erased. The store has them when add returns, and every process reads them.
+// scripts keeps the scripts of checkouts among the records of the sandbox, under the key of the first billing request, with which
+// they are erased. The store has them when add returns, and every process reads them.
 type scripts struct{ records Records }
 
 // Records is the storage of scripts, and moves the times of jobs. Every store of this module implements it.
@@ -26,8 +26,8 @@ type Records interface {
 	HastenJobs(ctx context.Context, checkoutID string, by time.Duration) error
 }
 
-// script is the script of one order's checkout: its entries in the order in which they were written. The entry of the order id's suffix, which
-// is stored nowhere, is the first.
+// script is the script of one order's checkout: its entries in the order in which they were written. The entry of the order
+// id's suffix, which is stored nowhere, is the first.
 type script struct {
 	scripts
 	provider, order string
@@ -116,6 +116,14 @@ func (s scripts) keep(ctx context.Context, name string, data []byte) (bool, erro
 	return string(kept) == string(data), nil
 }
 
+// last returns the last entry; zero for a script without an entry.
+func (s script) last() entry {
+	if len(s.entries) == 0 {
+		return entry{}
+	}
+	return s.entries[len(s.entries)-1]
+}
+
 // latest returns the scenario of these that was written last, or "".
 func (s script) latest(of ...Scenario) (last Scenario) {
 	for _, e := range s.entries {
@@ -126,8 +134,8 @@ func (s script) latest(of ...Scenario) (last Scenario) {
 	return last
 }
 
-// take returns the first entry with one of these scenarios, each of which happens once, that nobody but the taker has taken; the zero
-// entry where there is no such entry. It is the taker's from then on.
+// take returns the first entry with one of these scenarios, each of which happens once, that nobody but the taker has taken; the
+// zero entry where there is no such entry. It is the taker's from then on.
 func (s script) take(ctx context.Context, taker string, of ...Scenario) (entry, error) {
 	for _, e := range s.entries {
 		if !slices.Contains(of, e.Scenario) {
