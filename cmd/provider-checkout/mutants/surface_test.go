@@ -6,7 +6,7 @@ type broken struct {
 	sentence string
 }
 
-// surface are bugs of what providers see. Beside the conformance run tests of the contract find each.
+// surface are bugs of what providers see.
 func surface() (all []broken) {
 	const api, web = "adapters/in/httpapi/", "adapters/internal/web/"
 	for _, b := range []struct{ sentence, bug, file, old, new string }{
