@@ -17,6 +17,7 @@ const payersPatience = time.Minute
 // conform tests a deployment against the contract.
 func conform(c *call) action {
 	p := newClient(c)
+	c.flags.Lookup("key-file").Usage = "`FILE` with the API key"
 	var cfg conformance.Config
 	c.flags.StringVar(&cfg.Course, "course", "", "`CODE` of a course of the provider's catalogue; without one the provider has no catalogue")
 	c.flags.StringVar(&cfg.Provider, "provider", "", "`CODE` of the provider; needed only before its first checkout")

@@ -38,6 +38,11 @@ func ofService() []check {
 			}
 		}},
 		{docs, "Every answer has X-Request-Id, our id of the request; your own is returned as X-Client-Request-Id.", nothing, requestIDs},
+		{docs, "A traceparent of version 00 is taken; any other value is ignored.", nothing, func(t *trial) {
+			for _, trace := range []string{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "conformance"} {
+				t.send(http.MethodGet, eventsPath, "", "Authorization", "Bearer "+t.Key, "Traceparent", trace).is(http.StatusOK)
+			}
+		}},
 		{docs, "Every answer is application/json, nosniff and never cached.", nothing, func(t *trial) {
 			for _, a := range t.several() {
 				a.want(strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") && a.JSON != nil, "JSON as application/json")
