@@ -411,6 +411,26 @@ func TestUnknownOutcomeOfASandboxRecordIsBusy(t *testing.T) {
 	}
 }
 
+// Requests that are perhaps in the log are not added again: the log has no names by which that would show.
+func TestUnknownOutcomeOfRequestsIsBusy(t *testing.T) {
+	wire, url := through(t, postgrestest.URL(t))
+	db := open(t, url, postgres.Options{})
+	add := func() error {
+		now := time.Now()
+		return db.LogRequests(t.Context(), "KOWHAI", now, [][]byte{[]byte("a")}, now.Add(-time.Hour), 100)
+	}
+	if err := add(); err != nil {
+		t.Fatal(err)
+	}
+	wire.failAfter(1, loseReply) // of the commit, after the list is locked
+	if err := add(); err != nil && !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("got error %v, want nil or ErrBusy", err)
+	}
+	if all, _, err := db.LoggedRequests(t.Context(), "KOWHAI", 0, 10); err != nil || len(all) > 2 {
+		t.Errorf("the log has %q, %v", all, err)
+	}
+}
+
 // A confirm that was stored must not be reported as not stored because a row is locked when its outcome is looked up.
 func TestLockDuringTheLookUpOfAnOutcome(t *testing.T) {
 	server := postgrestest.URL(t)
