@@ -59,7 +59,7 @@ type Options struct {
 	Rand    io.Reader                          // for request ids; crypto/rand if nil
 }
 
-// Answered is a request that was answered. A client can make up the path alone.
+// Answered is a request that was answered. A client can make up the path and its own name alone.
 type Answered = web.Answered
 
 // RequestID returns the id of the request that is being served, req_<uuid>, as its answer,

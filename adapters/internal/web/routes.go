@@ -75,7 +75,7 @@ func (o Options) observe(r *http.Request, a *answer, took time.Duration, span *s
 		method = r.Method
 	}
 	info := RequestOf(r.Context())
-	answered := Answered{ID: info.ID, Path: loggedPath(r.URL), Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(),
+	answered := Answered{ID: info.ID, Path: loggedPath(r.URL), Agent: r.UserAgent(), Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(),
 		Took: took, Code: info.code(), Provider: cmp.Or(info.Provider, info.subject.About().ProviderCode),
 		Checkout: info.subject.About().CheckoutID, NextPoll: info.NextPoll}
 	o.Observe(answered)

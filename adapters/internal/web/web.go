@@ -41,10 +41,11 @@ type Options struct {
 	Span func(*service.Span) (ended func())
 }
 
-// Answered is a request that was answered. A client can make up the path alone.
+// Answered is a request that was answered. A client can make up the path and its own name alone.
 type Answered struct {
 	ID       string // req_<uuid>
 	Path     string // as the access log has it
+	Agent    string // the client, by its User-Agent
 	Method   string // of HTTP, or "other"
 	Route    string // of the handler, with {names} for its variables, or "other"
 	Status   int

@@ -22,6 +22,9 @@ const (
 	ConfirmSuffix   = "/confirm"               // of the path of a checkout
 )
 
+// Agent is the User-Agent of the requests that this program sends as a provider does.
+const Agent = "provider-checkout"
+
 // Client sends the requests of providers' backends to one server. It retries nothing.
 type Client struct {
 	Base string
@@ -64,6 +67,7 @@ func (c *Client) Call(ctx context.Context, provider, method, path, body string, 
 	req.GetBody = nil // otherwise the transport retries a request with an Idempotency-Key by itself
 	req.Header.Set("Authorization", "Bearer "+c.Keys[provider])
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", Agent)
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}

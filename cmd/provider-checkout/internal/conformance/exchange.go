@@ -85,6 +85,7 @@ func (t *trial) sendOnce(method, path, body string, headers ...string) answer {
 		}
 		req.GetBody = nil // otherwise the transport retries a request with an Idempotency-Key by itself
 		a.request = written(a.request, req.Header, body)
+		req.Header.Set("User-Agent", apiclient.Agent)
 		a.Response, err = apiclient.Send(t.Transport.RoundTrip, req)
 	}
 	if err != nil {

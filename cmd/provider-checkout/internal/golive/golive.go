@@ -113,6 +113,7 @@ func read(ctx context.Context, store Store, provider string, now time.Time) (his
 	if err != nil {
 		return nil, err
 	}
+	calls = slices.DeleteFunc(calls, func(c call) bool { return c.Ours })
 	// Processes store their requests at different times.
 	slices.SortStableFunc(calls, func(a, b call) int { return a.At.Compare(b.At) })
 	at := map[string]int{} // by checkout id

@@ -92,9 +92,12 @@ func (w *world) serve(t *testing.T) (stop func()) {
 	return stop
 }
 
+// integration is the header of requests that no program of ours has sent.
+var integration = []string{"User-Agent", "a provider's backend"}
+
 func (w *world) call(t *testing.T, provider, method, path, body string) sandbox.Response {
 	t.Helper()
-	r, err := apiclient.New(w.URL, w.Keys).Call(t.Context(), provider, method, path, body)
+	r, err := apiclient.New(w.URL, w.Keys).Call(t.Context(), provider, method, path, body, integration...)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -342,7 +345,7 @@ func TestTheRequestsOfAProvider(t *testing.T) {
 func TestALostAnswerIsNoProof(t *testing.T) {
 	w := newWorld(t, memory.New())
 	const order = "order-1+next_answer_lost"
-	if r, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, order)); err == nil {
+	if r, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, order), integration...); err == nil {
 		t.Fatalf("the create is answered %d %s", r.Status, r.Body)
 	}
 	eventually(t, "the log has the create", func() bool {
@@ -372,6 +375,24 @@ func TestEventsThatAScenarioChanges(t *testing.T) {
 		if !slices.Equal(got, missing) {
 			t.Errorf("after %s %q are missing, want %q", name, got, missing)
 		}
+	}
+}
+
+func TestOurOwnProgramsProveNothing(t *testing.T) {
+	w := newWorld(t, memory.New())
+	client := apiclient.New(w.URL, w.Keys)
+	for range 2 {
+		if _, err := client.Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, "order-1")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	created := w.Create(t, "order-2")
+	eventually(t, "the create of an integration is proven", func() bool {
+		_, done := w.missing(t, "KOWHAI")
+		return done["create"].Text("request_id") == created.Header.Get("X-Request-Id") && done["replay"] == nil
+	})
+	if r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests", ""); len(r.At("requests").([]any)) != 3 {
+		t.Errorf("the log has %s, want three requests", r.Body)
 	}
 }
 

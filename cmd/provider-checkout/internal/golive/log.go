@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -74,7 +75,7 @@ func (l *Log) add(a httpapi.Answered) {
 		return
 	}
 	answered := call{RequestID: a.ID, At: l.now().UTC(), Method: a.Method, Route: a.Route, Path: a.Path, Status: a.Status, Code: a.Code,
-		Checkout: a.Checkout, NextPoll: a.NextPoll}
+		Checkout: a.Checkout, NextPoll: a.NextPoll, Ours: a.Agent == apiclient.Agent}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.count == maxWaiting {

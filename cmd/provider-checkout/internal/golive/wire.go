@@ -45,6 +45,7 @@ type call struct {
 	Code      string        `json:"code,omitempty"`
 	Checkout  string        `json:"checkout,omitempty"` // that it was about
 	NextPoll  time.Duration `json:"next_poll,omitempty"`
+	Ours      bool          `json:"ours,omitempty"` // this program sent it, and no integration
 }
 
 // Proof says when a step was done, and in which request.
