@@ -92,8 +92,8 @@ func TestSandboxIsDrivenAsTheReferenceSays(t *testing.T) {
 	text := string(read(t, "../../../adapters/in/httpapi/openapi.json"))
 	accounts := regexp.MustCompile("\\| (?:`([A-Za-z ]+)`|any name)[^|]* \\| `([0-9-]+)` \\| (taken|refused)[^|]* \\| (?:`([a-z]+)`|none) \\|").
 		FindAllStringSubmatch(text, -1)
-	if len(accounts) != 10 {
-		t.Fatalf("the table names %d accounts, want 10", len(accounts))
+	if len(accounts) != 5 {
+		t.Fatalf("the table names %d accounts, want 5", len(accounts))
 	}
 	for _, account := range accounts {
 		holder, number, taken, want := cmp.Or(account[1], "Aroha Ngata"), account[2], account[3] == "taken", account[4]
@@ -117,10 +117,6 @@ func TestSandboxIsDrivenAsTheReferenceSays(t *testing.T) {
 				t.Errorf("the form is answered %d", got.Status)
 			}
 			if !taken {
-				return
-			}
-			if want == "" {
-				s.shows(t, created, "", false)
 				return
 			}
 			s.shows(t, created, "pending_submission", true)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
@@ -172,32 +173,40 @@ func (w *world) creates(t *testing.T, body string) sandbox.Response {
 	return w.Post(t, "KOWHAI", apiclient.CheckoutsPath, body)
 }
 
-// The reference names every scenario.
+// The reference names every scenario, and what becomes of each account.
 func TestReferenceNamesEveryScenario(t *testing.T) {
 	text, err := os.ReadFile(reference + "docs.markdown")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, _ := strings.Cut(string(text), "| Scenario | What happens |")
-	table, _, _ = strings.Cut(table, "\n\n")
-	var named []scenario.Scenario
-	for row := range strings.SplitSeq(table, "\n") {
-		first, rest, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
-		for _, m := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(first, -1) {
-			named = append(named, scenario.Scenario(m[1]))
-		}
-		if strings.Contains(rest, "until `crm_back`") {
-			named = append(named, scenario.CRMBack)
-		}
-	}
+	table, rest, _ := strings.Cut(table, "\n\n")
 	for _, s := range scenario.All() {
-		if !slices.Contains(named, s) {
+		if !strings.Contains(table, "`"+string(s)+"`") {
 			t.Errorf("the reference does not name %s", s)
 		}
 	}
-	for _, s := range named {
-		if !slices.Contains(scenario.All(), s) {
-			t.Errorf("the reference names %s, which is no scenario", s)
+	for _, row := range regexp.MustCompile("(?m)^[|] (`.*?) [|]").FindAllStringSubmatch(table, -1) {
+		for name := range strings.SplitSeq(strings.ReplaceAll(row[1], "`", ""), ", ") {
+			if !slices.Contains(scenario.All(), scenario.Scenario(name)) {
+				t.Errorf("the reference names %s, which is no scenario", name)
+			}
+		}
+	}
+	for n := 1; n < 13; n++ {
+		number, err := bankaccount.Parse(fmt.Sprintf("01-0902-0068389-%02d", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mandate, reason := "none: the setup fails at once", "none"
+		if fate := number.Fate(); fate.Mandate != "" {
+			mandate = "`" + string(fate.Mandate) + "`"
+			if fate.Reason != "" {
+				reason = "`" + fate.Reason + "`"
+			}
+		}
+		if row := fmt.Sprintf("| `%02d` | %s | %s |", n, mandate, reason); !strings.Contains(rest, row) {
+			t.Errorf("the reference lacks %s", row)
 		}
 	}
 }

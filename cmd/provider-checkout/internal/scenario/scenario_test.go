@@ -3,19 +3,14 @@ package scenario_test
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 )
 
 func TestSetupAndMandate(t *testing.T) { everywhere(t, testSetupAndMandate) }
@@ -252,36 +247,6 @@ func testEvents(t *testing.T, w *world) {
 		}
 		if got := w.received(); !slices.Equal(got, []string{"checkout.cancelled 1"}) {
 			t.Errorf("the failed event sent again: %q", got)
-		}
-	}
-}
-
-func TestTheManualHasEveryScenario(t *testing.T) {
-	root, err := testlevel.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	manual, err := os.ReadFile(filepath.Join(root, "cmd/provider-checkout/docs/integrating.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range scenario.All() {
-		if !strings.Contains(string(manual), "`"+string(s)+"`") {
-			t.Errorf("integrating.md lacks scenario %s", s)
-		}
-	}
-	for n := range 13 {
-		number, err := bankaccount.Parse(fmt.Sprintf("01-0902-0068389-%02d", n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		row := fmt.Sprintf("| `%02d` | ", n)
-		if f := number.Fate(); f.Mandate != "" {
-			row += "`" + strings.TrimSpace(string(f.Mandate)+"` `"+f.Reason)
-			row = strings.TrimSuffix(row, " `")
-		}
-		if !strings.Contains(string(manual), row) {
-			t.Errorf("integrating.md lacks the row %q", row)
 		}
 	}
 }
