@@ -91,6 +91,12 @@ func (r rehearsed) states(t *testing.T) map[string]string {
 // Checkouts get the situations in their order. A rehearsal that is ended early says what is missing.
 func TestARehearsalThatIsEndedEarlySaysWhatIsMissing(t *testing.T) {
 	r := startRehearsal(t)
+	again := startRehearsal(t)
+	again.stop()
+	again.end()
+	if again.key != r.key {
+		t.Errorf("the key is %s, and %s in another run", r.key, again.key)
+	}
 	client := apiclient.New(r.base, map[string]string{"KOWHAI": r.key})
 	body := func(order string) string {
 		return apiclient.CreateRequest{ProviderCode: "KOWHAI", OrderID: order, FirstName: "Aroha", LastName: "Ngata",
@@ -113,6 +119,7 @@ func TestARehearsalThatIsEndedEarlySaysWhatIsMissing(t *testing.T) {
 		t.Errorf("status %d, stderr %q, want %q", code, stderr, want)
 	}
 	says(t, stdout, "running  plain                 A-1", "running  create_answer_lost    A-2",
+		"the create was not sent again; the same came under the order id A-3", "the create was not sent again after a 429",
 		"waiting  create_503", "skipped  events_late")
 	states := r.states(t)
 	for name, want := range map[string]string{"plain": "running", "create_answer_lost": "running", "create_429": "running",

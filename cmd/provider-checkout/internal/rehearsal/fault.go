@@ -71,7 +71,7 @@ func rules() map[string]rule {
 			"`Content-Type: application/json`; the key never goes to a browser.", overview},
 		amountAsText:   {"the create has %s as a text", amounts, overview},
 		amountNotCents: {"the create has %s with parts of a cent", amounts, overview},
-		newOrder: {"the create was not sent again; the same came under another order id, %s, which makes two enrolments",
+		newOrder: {"the create was not sent again; the same came under the order id %s: as a retry, that makes two enrolments",
 			"Your order id names the enrolment, and every retry sends the same.", "2.-create-a-checkout"},
 		otherKey: {"the create was sent again with another Idempotency-Key: %q after %q", "A key of your own for this " +
 			"enrolment: one header of 1 to 255 visible ASCII characters, with the same value on every retry.", "createCheckout"},
@@ -112,7 +112,7 @@ func rules() map[string]rule {
 			signatures},
 		takesOld: {"the receiver took %s with a signature of an hour ago",
 			"Refuse a `t` more than 300 seconds from your clock, on either side.", signatures},
-		slowReceiver: {"the receiver had not answered %s after 2 seconds", atOnce, events},
+		slowReceiver: {"the receiver had not answered %s after 2 seconds, three times", atOnce, events},
 		redirects:    {"the receiver answered %s with a redirect, %d", "Redirects are not followed.", events},
 		actsTwice:    {"%s came a second time, and the %s was sent again", "Take each `event_id` once.", events},
 	}

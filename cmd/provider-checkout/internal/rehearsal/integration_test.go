@@ -29,15 +29,20 @@ type integration struct {
 	bug       string // that it has
 	secret    string
 
+	worker chan struct{} // taken for a call, and by oneWorker for an event
+
 	mu     sync.Mutex
 	events map[string]bool // by event_id, and orders whose checkout.created came
 	keys   int
 }
 
+// oneWorker is no bug: the integration makes one call at a time, and takes no event meanwhile.
+const oneWorker = "has one worker"
+
 // newIntegration returns an integration that is right.
 func newIntegration(base string) *integration {
 	return &integration{base: base, key: keyOf("KOWHAI", "first"), next: keyOf("KOWHAI", "next"),
-		secret: "whsec_demonstration_only_kowhai", events: map[string]bool{}}
+		secret: "whsec_demonstration_only_kowhai", events: map[string]bool{}, worker: make(chan struct{}, 1)}
 }
 
 // errRefused is a refusal that is not to be tried again.
@@ -151,7 +156,13 @@ func (i *integration) call(ctx context.Context, key, method, path, body string, 
 			i.mu.Unlock()
 			req.Header.Set("Idempotency-Key", idempotencyKey)
 		}
+		if i.bug == oneWorker {
+			i.worker <- struct{}{}
+		}
 		answer, err := apiclient.Send(i.http.Do, req)
+		if i.bug == oneWorker {
+			<-i.worker
+		}
 		cancel()
 		wait := time.Second << (attempt - 1)
 		switch {
@@ -187,6 +198,10 @@ func (i *integration) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(err)
+	}
+	if i.bug == oneWorker {
+		i.worker <- struct{}{}
+		defer func() { <-i.worker }()
 	}
 	signature := r.Header.Get(events.HeaderSignature)
 	if i.bug == "reads the first signature only" {

@@ -49,10 +49,10 @@ func (r *rehearsal) arrive(q request) (t *trial, count int) {
 	return t, t.arrives(q)
 }
 
-// trialOf returns the trial of a create, or nil where each situation has had its checkout. The lock is held.
+// trialOf returns the trial of a create, or nil without an order id. The lock is held.
 func (r *rehearsal) trialOf(q request) *trial {
 	order := q.json.Text("provider.provider_order_id")
-	if t := r.byOrder[order]; t != nil {
+	if t := r.byOrder[order]; t != nil || order == "" {
 		return t
 	}
 	for _, former := range r.newest {
@@ -61,12 +61,12 @@ func (r *rehearsal) trialOf(q request) *trial {
 		}
 	}
 	s := r.situationFor(order, q.key)
-	if s == nil || order == "" {
-		return nil
+	t := newTrial(s, r.base, order)
+	r.byOrder[order] = t
+	if s.name != "" {
+		r.newest[s.name] = t
+		r.outcome(s).print(r.out)
 	}
-	t := newTrial(*s, r.base, order)
-	r.byOrder[order], r.newest[s.name] = t, t
-	r.outcome(*s).print(r.out)
 	return t
 }
 
@@ -93,11 +93,10 @@ func (r *rehearsal) disturb(req *http.Request, q request, t *trial, count int) (
 	case lost:
 		return a, "its answer was lost"
 	case slow:
-		timer := time.NewTimer(t.wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-req.Context().Done():
+		r.mu.Lock()
+		r.slowUntil = time.Now().Add(t.wait + 2*time.Second)
+		r.mu.Unlock()
+		if !sleep(req.Context(), t.wait) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			t.fault(shortTimeout, q.kind, time.Since(q.at).Round(time.Millisecond))

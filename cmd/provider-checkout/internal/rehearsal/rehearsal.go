@@ -62,6 +62,8 @@ type rehearsal struct {
 	byOrder map[string]*trial
 	byID    map[string]*trial // by the checkout
 	turned  int               // calls that were turned away
+
+	slowUntil time.Time // answers, and attempts to deliver meanwhile
 }
 
 // Run plays the service until each situation has had its checkout, or ctx ends, and returns the outcome.
@@ -190,18 +192,18 @@ func courses(c catalogue.Configuration) string {
 // isNext reports whether an Authorization header has the next key of a provider.
 func (r *rehearsal) isNext(authorization string) bool { return slices.Contains(r.next, authorization) }
 
-// situationFor returns the situation of a new checkout, or nil where each has had its checkout. The lock is held.
-func (r *rehearsal) situationFor(order, key string) *situation {
+// situationFor returns the situation of a new checkout, without a name where each has had its checkout. The lock is held.
+func (r *rehearsal) situationFor(order, key string) situation {
 	if named := namedBy(order, r.order); named != nil && r.stateOf(*named) != skipped {
-		return named
+		return *named
 	}
 	i := slices.IndexFunc(r.order, func(s situation) bool {
 		return r.stateOf(s) == waiting && (s.name == keyRotated) == r.isNext(key)
 	})
 	if i < 0 {
-		return nil
+		return situation{setUpAt: 2}
 	}
-	return &r.order[i]
+	return r.order[i]
 }
 
 // stateOf returns the state of a situation. The lock is held.
@@ -215,11 +217,18 @@ func (r *rehearsal) stateOf(s situation) state {
 	return waiting
 }
 
-// watch judges the trials until each situation has had its checkout, or ctx ends.
+// watch judges the trials until each situation has had its checkout, or ctx ends. Then it notes what is missing.
 func (r *rehearsal) watch(ctx context.Context) {
 	for sleep(ctx, 250*time.Millisecond) {
 		if r.judge(time.Now()) {
 			return
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.newest {
+		if t.reached.IsZero() {
+			t.missing()
 		}
 	}
 }

@@ -43,9 +43,16 @@ func rehearse(t *testing.T, bug string, names ...string) (Report, string) {
 	}
 	var running sync.WaitGroup
 	running.Go(func() { r.site.Service.Run(ctx) })
-	for _, s := range r.order {
-		running.Go(func() { _ = i.enrol(ctx, "ORDER+"+s.name) }) // what comes of it is in the report
-	}
+	running.Go(func() {
+		for _, s := range r.order {
+			enrol := func() { _ = i.enrol(ctx, "ORDER+"+s.name) } // what comes of it is in the report
+			if bug == oneWorker {
+				enrol()
+			} else {
+				running.Go(enrol)
+			}
+		}
+	})
 	limit, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
 	r.watch(limit)
@@ -106,6 +113,16 @@ func TestARightIntegrationPassesOverTheNetwork(t *testing.T) {
 	}
 }
 
+// A site whose only worker calls and receives takes the events of a call after it.
+func TestASiteWithOneWorkerPassesInEachSituation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		report, out := rehearse(t, oneWorker)
+		if err := report.Err(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}
+
 func TestABrokenIntegrationIsToldWhatItGotWrong(t *testing.T) {
 	for _, tt := range []struct{ bug, situation, rule string }{
 		{"makes another order of a retry", "create_answer_lost", newOrder},
@@ -150,6 +167,29 @@ func TestABrokenIntegrationIsToldWhatItGotWrong(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestAReportSaysWhatWasWrong(t *testing.T) {
+	report := Report{Situations: []Outcome{{Situation: "plain", State: passed}, {Situation: "create_503", State: failed,
+		Order: "A-1", Faults: []Fault{{Rule: ignoresRetryAfter, Wrong: "too early", Says: "Wait.", Page: "http://service/docs#retries", Times: 2}}}}}
+	for _, tt := range []struct {
+		form func() ([]byte, error)
+		want []string
+	}{
+		{report.JUnit, []string{`tests="2" failures="1"`, `name="plain"></testcase>`, `<failure message="failed">`,
+			"too early (2 times)", "Wait."}},
+		{report.JSON, []string{`"rule": "ignores_retry_after"`, `"wrong": "too early"`, `"times": 2`, `"provider_order_id": "A-1"`}},
+	} {
+		text, err := tt.form()
+		for _, want := range tt.want {
+			if err != nil || !strings.Contains(string(text), want) {
+				t.Errorf("%q is missing in %s, %v", want, text, err)
+			}
+		}
+	}
+	if err := report.Err(); err == nil || err.Error() != "of 2 situations 1 failed, 0 had not ended and 0 had no checkout" {
+		t.Error(err)
 	}
 }
 

@@ -158,14 +158,17 @@ func (r *relay) attack(ctx context.Context, t *trial, to catalogue.Destination, 
 	}
 }
 
-// took notes what the receiver made of an attempt to deliver an event.
+// took notes what the receiver made of an attempt to deliver an event. A site whose only worker waits for the answer to a call
+// takes the event after it: so not every attempt must be taken, nor any while an answer is slow.
 func (r *relay) took(t *trial, broken string, name events.Name, answer checkout.Answer, err error, attempt int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):
 	case errors.Is(err, context.DeadlineExceeded):
-		t.fault(slowReceiver, name)
+		if attempt == events.MaxAttempts && time.Now().After(r.slowUntil) {
+			t.fault(slowReceiver, name)
+		}
 	case answer.Status >= http.StatusMultipleChoices && answer.Status < http.StatusBadRequest:
 		t.fault(redirects, name, answer.Status)
 	case attempt == events.MaxAttempts:
