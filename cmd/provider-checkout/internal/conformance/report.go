@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/junit"
 )
 
 // add adds the outcome of a check.
@@ -72,22 +72,19 @@ func (r Report) JSON() ([]byte, error) { return json.Marshal(r, jsontext.WithInd
 
 // JUnit returns the report as JUnit's XML: a test suite, with a test case for each check.
 func (r Report) JUnit() ([]byte, error) {
-	w := suiteWire{Name: "provider-checkout conformance " + r.BaseURL, At: r.At.Format("2006-01-02T15:04:05"), Tests: len(r.Checks),
-		Failures: r.Failed, Skipped: r.Skipped}
+	suite := junit.Suite{Name: "provider-checkout conformance " + r.BaseURL, At: r.At.Format("2006-01-02T15:04:05")}
 	for _, c := range r.Checks {
-		to := caseWire{Class: c.section(), Name: c.Sentence, Seconds: c.Seconds}
+		to := junit.Case{Class: c.section(), Name: c.Sentence, Seconds: c.Seconds}
 		if c.Status == Skipped {
-			to.Skipped = &messageWire{Message: c.Reason}
+			to.Skipped = &junit.Message{Message: c.Reason}
 		}
 		if c.Status == Failed {
-			to.Failure = &messageWire{Message: "want " + c.Faults[0].Want}
+			to.Failure = &junit.Message{Message: "want " + c.Faults[0].Want}
 			for _, f := range c.Faults {
 				to.Failure.Text += f.text() + "\n"
 			}
 		}
-		w.Seconds = rounded(w.Seconds + c.Seconds)
-		w.Cases = append(w.Cases, to)
+		suite.Cases = append(suite.Cases, to)
 	}
-	data, err := xml.MarshalIndent(w, "", "  ")
-	return append([]byte(xml.Header), append(data, '\n')...), err
+	return suite.XML()
 }

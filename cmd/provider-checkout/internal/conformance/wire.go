@@ -1,9 +1,6 @@
 package conformance
 
-import (
-	"encoding/xml"
-	"time"
-)
+import "time"
 
 // Report is the outcome of a run. It is written as it is as JSON.
 type Report struct {
@@ -42,30 +39,4 @@ type Fault struct {
 	Want    string `json:"want"`
 	Request string `json:"request"`
 	Answer  string `json:"answer"`
-}
-
-// suiteWire is the report as JUnit's XML, of which every reader knows these elements and attributes.
-type suiteWire struct {
-	XMLName  xml.Name   `xml:"testsuite"`
-	Name     string     `xml:"name,attr"`
-	At       string     `xml:"timestamp,attr"`
-	Tests    int        `xml:"tests,attr"`
-	Failures int        `xml:"failures,attr"`
-	Errors   int        `xml:"errors,attr"`
-	Skipped  int        `xml:"skipped,attr"`
-	Seconds  float64    `xml:"time,attr"`
-	Cases    []caseWire `xml:"testcase"`
-}
-
-type caseWire struct {
-	Class   string       `xml:"classname,attr"`
-	Name    string       `xml:"name,attr"`
-	Seconds float64      `xml:"time,attr"`
-	Failure *messageWire `xml:"failure"`
-	Skipped *messageWire `xml:"skipped"`
-}
-
-type messageWire struct {
-	Message string `xml:"message,attr"`
-	Text    string `xml:",chardata"`
 }

@@ -177,7 +177,7 @@ func TestAReportSaysWhatWasWrong(t *testing.T) {
 		form func() ([]byte, error)
 		want []string
 	}{
-		{report.JUnit, []string{`tests="2" failures="1"`, `name="plain"></testcase>`, `<failure message="failed">`,
+		{report.JUnit, []string{`tests="2" failures="1"`, `name="plain" time="0"></testcase>`, `<failure message="failed">`,
 			"too early (2 times)", "Wait."}},
 		{report.JSON, []string{`"rule": "ignores_retry_after"`, `"wrong": "too early"`, `"times": 2`, `"provider_order_id": "A-1"`}},
 	} {

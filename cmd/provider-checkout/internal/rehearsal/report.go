@@ -2,10 +2,11 @@ package rehearsal
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/junit"
 )
 
 // count returns the number of situations in these states.
@@ -52,20 +53,18 @@ func (r Report) JSON() ([]byte, error) { return json.MarshalIndent(r, "", "  ") 
 // JUnit returns the report as JUnit's XML. A situation without a checkout, or without an end, is an error there.
 func (r Report) JUnit() ([]byte, error) {
 	const name = "conformance provider"
-	suite := suiteWire{Name: name, Tests: len(r.Situations), Failures: r.count(failed), Errors: r.count(running, waiting),
-		Skipped: r.count(skipped)}
+	suite := junit.Suite{Name: name}
 	for _, o := range r.Situations {
-		c, result := caseWire{Class: name, Name: o.Situation}, &resultWire{Message: string(o.State), Text: o.text()}
+		c, message := junit.Case{Class: name, Name: o.Situation}, &junit.Message{Message: string(o.State), Text: o.text()}
 		switch o.State {
 		case failed:
-			c.Failure = result
+			c.Failure = message
 		case running, waiting:
-			c.Error = result
+			c.Error = message
 		case skipped:
-			c.Skipped = result
+			c.Skipped = message
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
-	text, err := xml.MarshalIndent(suite, "", "  ")
-	return slices.Concat([]byte(xml.Header), text), err
+	return suite.XML()
 }

@@ -1,9 +1,5 @@
 package rehearsal
 
-import (
-	"encoding/xml"
-)
-
 // Report has the outcome of each situation, as JSON has it too.
 type Report struct {
 	Situations []Outcome `json:"situations"`
@@ -27,28 +23,4 @@ type Fault struct {
 	Page    string `json:"page"`                 // the address of that sentence
 	Request string `json:"request_id,omitempty"` // X-Request-Id of the answer before
 	Times   int    `json:"times"`
-}
-
-// suiteWire is the report as JUnit's XML.
-type suiteWire struct {
-	XMLName  xml.Name   `xml:"testsuite"`
-	Name     string     `xml:"name,attr"`
-	Tests    int        `xml:"tests,attr"`
-	Failures int        `xml:"failures,attr"`
-	Errors   int        `xml:"errors,attr"`
-	Skipped  int        `xml:"skipped,attr"`
-	Cases    []caseWire `xml:"testcase"`
-}
-
-type caseWire struct {
-	Class   string      `xml:"classname,attr"`
-	Name    string      `xml:"name,attr"`
-	Failure *resultWire `xml:"failure"`
-	Error   *resultWire `xml:"error"`
-	Skipped *resultWire `xml:"skipped"`
-}
-
-type resultWire struct {
-	Message string `xml:"message,attr"`
-	Text    string `xml:",chardata"`
 }
