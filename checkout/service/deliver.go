@@ -141,8 +141,9 @@ func (d *deliverer) deliverHeld(ctx context.Context) (err error) {
 // awaitEarlier returns when every event of the checkout before the events held is settled. It delivers events without a lease, and
 // waits for events that another process delivers, unless the service is stopping: then their deliverer may have stopped too.
 func (d *deliverer) awaitEarlier(ctx context.Context) error {
-	ours, kinds := d.held[0].Job, []checkout.JobKind{checkout.JobDeliver}
+	kinds := []checkout.JobKind{checkout.JobDeliver}
 	for {
+		ours := d.held[0].Job // another process may have taken over the event that was first
 		pending, err := d.cfg.Store.Jobs(ctx,
 			checkout.JobFilter{Kinds: kinds, State: checkout.JobPending, CheckoutID: ours.CheckoutID, OldestFirst: true}, 1)
 		switch {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -367,6 +368,40 @@ func TestTheEventsOfACheckoutStayInOrderOverProcesses(t *testing.T) {
 			}
 		}
 		w.wantNoReports(t)
+	})
+}
+
+// An event that another process takes over while earlier events are awaited is still sent before the events behind it.
+func TestAnEventThatIsTakenOverWhileItWaitsStaysInOrder(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		received, settled := make(chan struct{}), atomic.Bool{}
+		w.receiver.answer = func(d events.Delivery, _ int) error {
+			switch {
+			case d.Event.Name == events.CheckoutCreated:
+				<-received
+			case d.Event.Name == events.AgreementGenerated && !settled.Load():
+				t.Error("the second event of the confirm is sent before the first is settled")
+			}
+			return nil
+		}
+		var all sync.WaitGroup
+		all.Go(func() { w.opened(t, "ORDER-1") })
+		synctest.Wait()
+		cmd := w.ready(t, "ORDER-1")
+		all.Go(func() { w.confirms(t, cmd) })
+		time.Sleep(2030 * time.Millisecond) // the leases of the confirm are extended next
+		close(received)
+		synctest.Wait()
+		pending, err := w.store.Jobs(t.Context(), checkout.JobFilter{CheckoutID: cmd.CheckoutID.Value, Kinds: []checkout.JobKind{checkout.JobDeliver},
+			State: checkout.JobPending, OldestFirst: true}, 1)
+		must(t, err)
+		l := w.take(t, events.Delivery{Event: pending[0].Job.Event()})
+		time.Sleep(time.Second)
+		settled.Store(true)
+		must(t, w.store.Settle(t.Context(), l, checkout.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.JobEntry{Now: w.clock.now()}, nil))
+		all.Wait()
+		w.AwaitSent()
+		w.wantDelivered(t, "ORDER-1")
 	})
 }
 

@@ -55,6 +55,8 @@ func planted() []mutant {
 		{"a run goes on beyond its lease", "checkout/service/deliver.go", "context.WithTimeout(ctx, l.Until.Sub(d.now()))", "context.WithCancel(ctx)", ofService},
 		{"an event is sent before the one that another process sends", "checkout/service/deliver.go",
 			"len(d.held) > 0 {\n\t\t\t\terr = d.awaitEarlier(ctx)", "len(d.held) > 0 {\n\t\t\t\terr = nil", ofService},
+		{"an event is sent before the one that another process took over meanwhile", "checkout/service/deliver.go",
+			"pending[0].Job.ID == ours.ID:\n", "pending[0].Job.ID == ours.ID, pending[0].Job.Name == string(events.CheckoutConfirmed):\n", ofService},
 		{"the attempts of a run that was cut short are counted anew", "checkout/service/delivery/run.go", "for n := r.Made + 1;", "for n := 1;", ofService},
 		{"an attempt for which there is no room ends the run for good", "checkout/service/delivery/run.go",
 			"case errors.Is(err, ports.ErrBusy):\n\t\t\treturn ended(checkout.JobPending)", "case errors.Is(err, ports.ErrBusy):\n\t\t\treturn ended(checkout.JobDead)", ofService},
