@@ -26,12 +26,18 @@ type actor struct {
 	choose func(*actor) (what string, act func())
 }
 
-// act makes the steps until it is calm.
+// aboutDone is the time that the processes have for what an operator does before the model looks whether it is done.
+const aboutDone = 10 * time.Second
+
+// act makes the steps until it is calm, but no step right before the model looks.
 func (a *actor) act() {
 	for n := range a.steps {
 		a.rest(a.name, between(a.Rand, 0, a.pause))
 		if a.isCalm() && a.order != nil {
 			return
+		}
+		if look := time.Until(a.looksAt()); look >= 0 && look < aboutDone {
+			a.rest(a.name, look+time.Second)
 		}
 		if what, act := a.choose(a); act != nil && a.decides(fmt.Sprintf("%s, step %d: %s", a.name, n+1, what)) {
 			act()

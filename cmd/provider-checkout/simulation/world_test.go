@@ -364,7 +364,7 @@ func (w *world) play() {
 	w.rest("the world", time.Until(w.calm))
 	w.thaw()
 	w.onlyLists(checkout.MandateActive)
-	w.rest("the world", time.Minute)
+	w.rest("the world", time.Until(w.looksAt()))
 	w.model.settled()
 	w.model.keepsUp()
 	all.Wait()
@@ -380,6 +380,9 @@ func (w *world) play() {
 	w.model.keepsUp()
 	w.model.sealed()
 }
+
+// looksAt is the time at which the model judges what there is after the last fault.
+func (w *world) looksAt() time.Time { return w.calm.Add(time.Minute) }
 
 // thaw has every clock go on.
 func (w *world) thaw() {
