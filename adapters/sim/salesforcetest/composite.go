@@ -3,6 +3,7 @@ package salesforcetest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -58,7 +59,7 @@ func composite(g *org, c *call) (answer, *apiError) {
 	for i, p := range parts {
 		a, err := c.carryOutPart(g, p, ids)
 		if err == nil {
-			ids[p.ID] = a.id
+			ids.add(p.ID, a)
 		} else {
 			a = answer{status: err.status, body: err.toWire()}
 		}
@@ -125,18 +126,29 @@ func (c *call) carryOutPart(g *org, p partWire, ids references) (answer, *apiErr
 	return inner.handle(g)
 }
 
-// references are the ids of the records that parts have made or read, by reference id. Later parts refer to them: @{contact.id}.
+// references are the ids of the records that parts have made or read, by the paths by which later parts refer to them:
+// @{contact.id} of the record that a part is about, and @{found.records[0].Id} of a query. The names of fields are in lower case.
 type references map[string]string
 
 var referencePattern = regexp.MustCompile(`@\{([^{}]*)\}`)
+
+// add adds the ids in the answer of a part.
+func (r references) add(part string, a answer) {
+	r[part+".id"] = a.id
+	if list, ok := a.body.(queryResultWire); ok {
+		for i, row := range list.Records {
+			r[fmt.Sprintf("%s.records[%d].id", part, i)], _ = row.(map[string]any)["Id"].(string)
+		}
+	}
+}
 
 // replace replaces the references in a text. An id is the same in an address and in JSON.
 func (r references) replace(part, text string) (replaced string, err *apiError) {
 	replaced = referencePattern.ReplaceAllStringFunc(text, func(reference string) string {
 		path := referencePattern.FindStringSubmatch(reference)[1]
-		of, field, _ := strings.Cut(path, ".")
-		id := r[of]
-		if id == "" || !strings.EqualFold(field, "id") {
+		field := max(strings.LastIndex(path, "."), 0)
+		id := r[path[:field]+strings.ToLower(path[field:])]
+		if id == "" {
 			err = halted("Invalid reference specified. No value for " + path + " found in " + part)
 		}
 		return id

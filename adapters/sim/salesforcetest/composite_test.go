@@ -2,6 +2,7 @@ package salesforcetest_test
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -102,6 +103,24 @@ func TestAUnitThatFailsLeavesNothingBehind(t *testing.T) {
 	parts[3] = opening()[3]
 	if _, results = b.composite(unit(parts...)); results != "201, 201, 201, 201" {
 		t.Errorf("the header of the part does not count: %s", results)
+	}
+}
+
+// A unit may be written only if a record is as it was: what refers to the first record of a query that finds none fails.
+func TestAUnitRefersToWhatAQueryFinds(t *testing.T) {
+	b := newBench(t)
+	id := b.create("Contact", contact("mere@example.nz"))
+	guarded := unit(
+		part("lock", "PATCH", "sobjects/Contact/"+id, `{"FirstName":"Mere"}`),
+		part("found", "GET", "query?q="+url.QueryEscape("SELECT Id FROM Contact WHERE Id = '"+id+"' AND Phone = null"), ""),
+		part("change", "PATCH", "sobjects/Contact/@{found.records[0].Id}", `{"Phone":"1"}`))
+	if _, results := b.composite(guarded); results != "204, 200, 204" || b.sim.Records("Contact")[0]["Phone"] != "1" {
+		t.Errorf("%s, %v", results, b.sim.Records("Contact"))
+	}
+	written := len(b.sim.Journal())
+	if got, results := b.composite(guarded); results != "400 PROCESSING_HALTED, 400 PROCESSING_HALTED, 400 PROCESSING_HALTED" ||
+		!strings.Contains(got.Text("compositeResponse.2.body.0.message"), "No value for found.records[0].Id") || len(b.sim.Journal()) != written {
+		t.Errorf("again: %s, %s", results, got.Raw)
 	}
 }
 

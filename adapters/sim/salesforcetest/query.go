@@ -82,12 +82,16 @@ func (g *org) find(q *query) ([]*record, *apiError) {
 	if len(q.conditions) > 0 {
 		found = nil
 	}
-	for _, c := range q.conditions {
+	for i, c := range q.conditions {
 		met, err := g.matching(t, c)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case q.all && i > 0:
+			found = slices.DeleteFunc(found, func(r *record) bool { return !slices.Contains(met, r) })
+		default:
+			found = append(found, met...)
 		}
-		found = append(found, met...)
 	}
 	order := []func(a, b *record) int{}
 	for _, o := range q.order {
@@ -137,6 +141,9 @@ func (g *org) matching(t *table, c condition) (met []*record, err *apiError) {
 		if reference == nil || len(reference.ReferenceTo) != 1 || g.table(reference.ReferenceTo[0]) == nil {
 			return nil, failure(http.StatusBadRequest, codeInvalidField, "Didn't understand relationship '%s' in field path.", before)
 		}
+		if c.null { // also of a record that refers to no other
+			return nil, malformed("this simulator compares a field of another record with texts alone")
+		}
 		holder, name = g.table(reference.ReferenceTo[0]), of
 	}
 	f := holder.field(name)
@@ -172,7 +179,7 @@ func (f *Field) filter(c condition) (string, *apiError) {
 	switch {
 	case f.Type == TypeBase64 || f.Type == TypeTextArea:
 		return "", failure(http.StatusBadRequest, codeInvalidField, "field '%s' can not be filtered in a query call", c.path)
-	case c.notNull || f.isText():
+	case c.null || c.notNull || f.isText():
 		return c.text, nil
 	case f.Type != TypeReference && f.Type != TypeID:
 		return "", malformed("value of filter criterion for field '" + f.Name + "' must not be enclosed in quotes")

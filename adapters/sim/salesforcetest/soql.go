@@ -10,19 +10,19 @@ import (
 // The simulator reads the queries that the adapter and jsforce send, and refuses all others as malformed:
 //
 //	SELECT field, … | COUNT() FROM object
-//	[WHERE path = 'text' OR … | WHERE path != null OR …]
+//	[WHERE path = 'text' OR … | WHERE path != null OR … | WHERE path = 'text' AND field = null AND …]
 //	[ORDER BY field [ASC | DESC], …] [LIMIT n]
 //
 // A path is a field of the object, or of a record that it refers to: Name, Account.Name.
 const (
 	soqlPath      = `[A-Za-z][\w.]*`
-	soqlCondition = `(` + soqlPath + `)\s*(?:=\s*'((?:[^'\\]|\\[\\'])*)'|!=\s*(?i:null))`
+	soqlCondition = `(` + soqlPath + `)\s*(?:=\s*'((?:[^'\\]|\\[\\'])*)'|(!?=)\s*(?i:null))`
 	soqlOrdering  = `(\w+)(\s+(?i:ASC|DESC))?`
 )
 
 var (
 	queryPattern = regexp.MustCompile(`(?is)^\s*SELECT\s+(COUNT\(\s*\)|` + several(soqlPath, `\s*,\s*`) + `)\s+FROM\s+(\w+)` +
-		`(?:\s+WHERE\s+(` + several(soqlCondition, `\s+OR\s+`) + `))?` +
+		`(?:\s+WHERE\s+(` + several(soqlCondition, `\s+OR\s+`) + `|(` + several(soqlCondition, `\s+AND\s+`) + `)))?` +
 		`(?:\s+ORDER\s+BY\s+(` + several(soqlOrdering, `\s*,\s*`) + `))?(?:\s+LIMIT\s+(\d{1,9}))?\s*$`)
 	conditionPattern = regexp.MustCompile(soqlCondition)
 	orderingPattern  = regexp.MustCompile(soqlOrdering)
@@ -43,16 +43,17 @@ type query struct {
 	fields     []string
 	count      bool // SELECT COUNT()
 	object     string
-	conditions []condition // of which one must hold, if there are any
+	conditions []condition // of which one must hold, or all, if there are any
+	all        bool
 	order      []ordering
 	limit      int // -1 without a limit
 }
 
-// condition is path = 'text', or path != null.
+// condition is path = 'text', path = null or path != null.
 type condition struct {
-	path    string
-	text    string
-	notNull bool
+	path          string
+	text          string
+	null, notNull bool
 }
 
 // ordering is one field of ORDER BY.
@@ -68,9 +69,9 @@ func parseQuery(text string) (*query, *apiError) {
 	case len(text) > maxQuery:
 		return nil, failure(http.StatusBadRequest, "QUERY_TOO_COMPLICATED", "The query is longer than %d characters", maxQuery)
 	case m == nil:
-		return nil, malformed("this simulator reads few forms of a query: SELECT, FROM, WHERE with = and OR, ORDER BY, LIMIT")
+		return nil, malformed("this simulator reads few forms of a query: SELECT, FROM, WHERE with =, and OR or AND, ORDER BY, LIMIT")
 	}
-	q := &query{object: m[2], limit: -1, count: strings.HasSuffix(m[1], ")")}
+	q := &query{object: m[2], all: m[4] != "", limit: -1, count: strings.HasSuffix(m[1], ")")}
 	if !q.count {
 		for name := range strings.SplitSeq(m[1], ",") {
 			q.fields = append(q.fields, strings.TrimSpace(name))
@@ -78,13 +79,13 @@ func parseQuery(text string) (*query, *apiError) {
 	}
 	for _, c := range conditionPattern.FindAllStringSubmatch(m[3], -1) {
 		text := escapePattern.ReplaceAllString(c[2], "$1")
-		q.conditions = append(q.conditions, condition{path: c[1], text: text, notNull: !strings.HasSuffix(c[0], "'")})
+		q.conditions = append(q.conditions, condition{path: c[1], text: text, null: c[3] == "=", notNull: c[3] == "!="})
 	}
-	for _, o := range orderingPattern.FindAllStringSubmatch(m[4], -1) {
+	for _, o := range orderingPattern.FindAllStringSubmatch(m[5], -1) {
 		q.order = append(q.order, ordering{o[1], strings.EqualFold(strings.TrimSpace(o[2]), "DESC")})
 	}
-	if m[5] != "" {
-		q.limit, _ = strconv.Atoi(m[5]) // at most nine digits
+	if m[6] != "" {
+		q.limit, _ = strconv.Atoi(m[6]) // at most nine digits
 	}
 	return q, nil
 }
