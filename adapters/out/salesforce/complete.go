@@ -32,7 +32,8 @@ func (c *CRM) Complete(ctx context.Context, done checkout.Completion) (checkout.
 	})
 }
 
-// complete does what is still to be done for an enrolment.
+// complete does what is still to be done for an enrolment. The last request writes all or nothing, and nothing once the enrolment is
+// complete: it may come late, when another has completed the enrolment and that has ended, and charges would begin again.
 func (c *CRM) complete(ctx context.Context, done checkout.Completion) (checkout.Completed, error) {
 	stored, isComplete, err := c.lookup(ctx, done)
 	if err != nil {
@@ -64,7 +65,9 @@ func (c *CRM) complete(ctx context.Context, done checkout.Completion) (checkout.
 		}
 	}
 	last = append(last,
-		write{object: authority, id: done.Records.DDAID, values: authorityValues(done)},
+		write{object: authority, id: done.Records.DDAID, values: authorityValues(done)}, // from here on no other request changes it
+		write{object: authority, id: done.Records.DDAID, unless: fieldMandate,
+			values: map[string]any{fieldMandate: done.Setup.MandateID, fieldMandateStatus: string(done.Setup.Mandate)}},
 		write{object: opportunity, id: done.Records.OpportunityID, values: map[string]any{fieldStage: c.mapping.names[stageComplete]}})
 	_, err = c.writeAll(ctx, last)
 	return completed, err
@@ -195,13 +198,12 @@ func (c *CRM) upload(ctx context.Context, agreementID string, done checkout.Comp
 	return err
 }
 
-// authorityValues returns the outcome of the direct debit as values of the authority's fields.
+// authorityValues returns the outcome of the direct debit as values of the authority's fields, but for the mandate.
 func authorityValues(done checkout.Completion) map[string]any {
 	s, consent := done.Setup, done.Setup.Consent
 	values := map[string]any{
 		"status": string(s.Authorisation), "billing_request_id": s.BillingRequestID,
-		fieldMandate: s.MandateID, fieldMandateStatus: string(s.Mandate), "account_holder": s.AccountHolder,
-		"account": string(s.AccountMask), "authorised_at": instant(s.CompletedAt),
+		"account_holder": s.AccountHolder, "account": string(s.AccountMask), "authorised_at": instant(s.CompletedAt),
 		"consent_at": instant(consent.At), "consent_version": consent.Terms,
 	}
 	// The payer saw these words only if their fingerprint says so.

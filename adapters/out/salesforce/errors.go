@@ -19,7 +19,7 @@ const (
 	codeDuplicateValue = "DUPLICATE_VALUE"
 	codeLockedRow      = "UNABLE_TO_LOCK_ROW"
 	codeRequestLimit   = "REQUEST_LIMIT_EXCEEDED"
-	codeHalted         = "PROCESSING_HALTED"
+	codeHalted         = "PROCESSING_HALTED" // another part has failed, or what the part refers to is not there
 	codeTooLong        = "STRING_TOO_LONG"
 	codeSeveral        = "DUPLICATE_EXTERNAL_ID" // as Salesforce calls it elsewhere
 )
@@ -86,11 +86,10 @@ func (e *apiError) usedUp() bool {
 	return slices.ContainsFunc(e.faults, func(f fault) bool { return f.code == codeRequestLimit && !f.atOnce })
 }
 
-// definite reports whether the same call would be refused again. Neither a part that failed with another nor a token that
-// is not taken says anything of what was to be stored.
+// definite reports whether the same call would be refused again. A token that is not taken says nothing of what was to be stored.
 func (e *apiError) definite() bool {
 	_, again := e.retry()
-	return e.status >= 300 && !again && !e.look && !e.usedUp() && len(e.faults) > 0 && !e.has(codeHalted) && e.status != http.StatusUnauthorized
+	return e.status >= 300 && !again && !e.look && !e.usedUp() && len(e.faults) > 0 && e.status != http.StatusUnauthorized
 }
 
 // throttled reports whether a call was refused for the number of calls, or because Salesforce has too much to do.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
@@ -28,6 +29,7 @@ type write struct {
 	object string
 	id     string // of the record that is changed; "" for a new one
 	values map[string]any
+	unless string // a field: with a value in it the record stays as it is, and nothing is written; "" for no condition
 }
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{15}(?:[A-Za-z0-9]{3})?$`)
@@ -42,28 +44,49 @@ func (c *CRM) writeAll(ctx context.Context, writes []write) (map[string]string, 
 	if err != nil || len(writes) == 0 {
 		return ids, err
 	}
-	parts := make([]partWire, len(writes))
+	var parts []partWire
+	var objects []string // of the parts
 	for i, w := range writes {
+		if w.unless != "" {
+			parts, objects = append(parts, c.condition(w)), append(objects, w.object)
+			w.id = reference + conditionID + ".records[0].Id}"
+		}
 		method, path := c.address(w)
-		parts[i] = partWire{Method: method, URL: dataPath + path, ReferenceID: w.object,
+		id := w.object // by which others refer to a new record
+		if w.id != "" {
+			id += strconv.Itoa(i)
+		}
+		parts, objects = append(parts, partWire{Method: method, URL: dataPath + path, ReferenceID: id,
 			Headers: map[string]string{duplicateHeader: allowDuplicates},
-			Body:    c.body(w, func(object string) string { return reference + object + ".id}" })}
+			Body:    c.body(w, func(object string) string { return reference + object + ".id}" })}), append(objects, w.object)
 	}
 	answers, err := c.composite(ctx, parts, true)
 	if err != nil {
 		return nil, err
 	}
-	if err := failedPart(writes, answers); err != nil {
+	if err := failedPart(objects, answers); err != nil {
 		return nil, err
 	}
-	for i, w := range writes {
-		if w.id == "" {
-			if ids[w.object], err = newID(answers[i].Body); err != nil {
+	for i, p := range parts {
+		if p.Method == http.MethodPost {
+			if ids[objects[i]], err = newID(answers[i].Body); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return ids, nil
+}
+
+// conditionID is the reference to the query of a write that has a condition; of some writes one has.
+const conditionID = "condition"
+
+// condition is the query that finds the record of a write unless a field has a value. If it finds no record, the write refers to
+// nothing, and all writes fail with it: a request may arrive long after its caller gave it up, when others have gone on. A write of
+// the record before the query locks the record, so that two requests at once do not both find it.
+func (c *CRM) condition(w write) partWire {
+	unless := fmt.Sprintf("Id = '%s' AND %s = null", soqlText.Replace(w.id), c.mapping.field(w.object, w.unless))
+	return partWire{Method: http.MethodGet, ReferenceID: conditionID,
+		URL: dataPath + "/query?" + url.Values{"q": {c.mapping.selection(w.object, nil, unless)}}.Encode()}
 }
 
 // split returns what takes a call of its own, and what goes together. A text that would be taken for a reference cannot be
@@ -82,9 +105,9 @@ func split(writes []write) (apart, together []write) {
 		case len(texts) > 0 && w.id == "":
 			return writes, nil
 		case len(texts) > 0:
-			apart = append(apart, write{w.object, w.id, texts})
+			apart = append(apart, write{w.object, w.id, texts, ""})
 		}
-		together = append(together, write{w.object, w.id, rest})
+		together = append(together, write{w.object, w.id, rest, w.unless})
 	}
 	return apart, together
 }
@@ -160,7 +183,7 @@ func (c *CRM) composite(ctx context.Context, parts []partWire, allOrNone bool) (
 }
 
 // failedPart returns the error of the write that failed; of the others only that it did.
-func failedPart(writes []write, answers []partAnswerWire) error {
+func failedPart(objects []string, answers []partAnswerWire) error {
 	var failed error
 	for i, a := range answers {
 		if a.Status >= 200 && a.Status <= 299 {
@@ -168,7 +191,7 @@ func failedPart(writes []write, answers []partAnswerWire) error {
 		}
 		err := newAPIError(a.Status, a.Body)
 		if failed == nil || !err.has(codeHalted) {
-			failed = inRecord(writes[i].object, err)
+			failed = inRecord(objects[i], err)
 		}
 		if !err.has(codeHalted) {
 			break

@@ -18,7 +18,7 @@ const (
 	RetryServerError    Retry = "server_error"    // an answer of 500 or above, or 408
 	RetryLimit          Retry = "limit"           // too many calls at once
 	RetryLockedRow      Retry = "locked_row"      // another client is changing a record
-	RetryDuplicateValue Retry = "duplicate_value" // another client was quicker to make a record, which is then found
+	RetryDuplicateValue Retry = "duplicate_value" // another client was quicker to make a record, or a change, which is then found
 	RetryExpiredToken   Retry = "expired_token"   // the call is sent again with a new token
 )
 
@@ -63,7 +63,7 @@ func (e *apiError) retry() (kind Retry, again bool) {
 	switch {
 	case e.has(codeLockedRow):
 		return RetryLockedRow, true
-	case e.has(codeDuplicateValue):
+	case e.has(codeDuplicateValue), e.has(codeHalted): // by another part that says why, or by a condition
 		return RetryDuplicateValue, true
 	case e.usedUp():
 		return "", false // until the day is over

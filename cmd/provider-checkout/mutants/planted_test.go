@@ -4,7 +4,7 @@ package mutants_test
 // lists, approvals and sessions of the desk, rate limits, tokens and the calendar.
 func planted() []mutant {
 	const ofLogAll = "./agreement/evidence ./checkout/service ./cmd/provider-checkout"
-	const atDesk, operators, atWeb = "./adapters/in/desk", "./checkout/service/operate", "./adapters/internal/web"
+	const atDesk, operators, atWeb, ofCRM = "./adapters/in/desk", "./checkout/service/operate", "./adapters/internal/web", "./adapters/out/salesforce"
 	return []mutant{
 		{"a log without entries gets no fresh checkpoint for a day", "checkout/service/seal.go", "age.Abs() <= checkpointEvery {", "age.Abs() <= 24*checkpointEvery {", ofSealing},
 		{"a checkpoint is complete though what is recorded may have seen less", "checkout/service/seal.go", "min(head.Seen, head.Size)", "head.Size", ofSealing},
@@ -52,6 +52,8 @@ func planted() []mutant {
 		{"an attempt goes on when its lease is lost", "checkout/service/scheduler.go", "lost = true\n\t\t\t\tcancel()", "lost = true", ofService},
 		{"as many jobs are leased as a kind has slots, though some are taken", "checkout/service/scheduler.go",
 			"free = h.all - sch.runningOf(kind)", "free = h.all", ofService},
+		{"a completion that comes late completes the enrolment again", "adapters/out/salesforce/complete.go", "unless: fieldMandate,", "", ofCRM},
+		{"an end that comes late takes the stage back", "adapters/out/salesforce/end.go", "unless: fieldEndedAt, ", "", ofCRM},
 		{"a run goes on beyond its lease", "checkout/service/deliver.go", "context.WithTimeout(ctx, l.Until.Sub(d.now()))", "context.WithCancel(ctx)", ofService},
 		{"an event is sent before the one that another process sends", "checkout/service/deliver.go",
 			"len(d.held) > 0 {\n\t\t\t\terr = d.awaitEarlier(ctx)", "len(d.held) > 0 {\n\t\t\t\terr = nil", ofService},
