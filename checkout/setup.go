@@ -255,7 +255,8 @@ func (o Observation) moment(known Observation, now time.Time) (m Moment, ok bool
 // a mandate never goes back to an earlier status, and a dead one stays dead until it does.
 func (o Observation) follows(known Observation) bool {
 	switch {
-	case known.BillingRequest == BillingFulfilled && o.BillingRequest != BillingFulfilled:
+	case known.BillingRequest == BillingFulfilled && o.BillingRequest != BillingFulfilled,
+		known.BillingRequest == BillingCancelled && o.BillingRequest == BillingPending:
 		return false
 	case !known.MandateSince.IsZero() && !o.MandateSince.IsZero() && !o.MandateSince.Equal(known.MandateSince):
 		return o.MandateSince.After(known.MandateSince)

@@ -29,6 +29,7 @@ func TestObservationsMayComeLate(t *testing.T) {
 		{"an unknown word is taken as news", observed(fulfilled, checkout.MandateActive), observed(fulfilled, "suspended_by_payer"), true},
 		{"and may be taken back", observed(fulfilled, "suspended_by_payer"), observed(fulfilled, checkout.MandateActive), true},
 		{"a fulfilled request is not pending again", observed(fulfilled, checkout.MandatePendingSubmission), observed(pending, checkout.MandatePendingSubmission), false},
+		{"a cancelled request is not pending again", observed(checkout.BillingCancelled, ""), observed(pending, ""), false},
 		{"a request is fulfilled", observed(pending, ""), observed(fulfilled, checkout.MandatePendingSubmission), true},
 	}
 	for _, tt := range tests {
