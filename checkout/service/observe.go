@@ -181,6 +181,7 @@ func (s *Service) Refresh(ctx context.Context, id string) (c checkout.Checkout, 
 	ctx, cancel := detached(withSubject(ctx), waitLimit+s.cfg.ProcessorTimeout)
 	defer cancel()
 	if c, err = s.cfg.Store.Checkout(ctx, id); err == nil {
+		concerns(ctx, c.About())
 		c, err = s.refresh(ctx, c, checkout.ForNotification)
 	}
 	if err != nil {

@@ -30,6 +30,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
+func TestMain(m *testing.M) { testlevel.Main(m, 25) }
+
 // world is a deployment of the sandbox as a program assembles it, with the providers of the test sandbox.
 type world struct {
 	*sandbox.Sandbox
