@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -35,7 +36,9 @@ func (c *call) acting(db records) (operate.Operator, error) {
 	if err != nil {
 		return operate.Operator{}, cli.UsageError(err.Error())
 	}
-	return operatorOn(db, db.Secrets(), name, c.reason)
+	o, err := operatorOn(db, db.Secrets(), name, c.reason)
+	o.Ahead = scenario.Ahead(db) // of a checkout whose provider has moved its clock, in the sandbox
+	return o, err
 }
 
 // operatorOn returns the operator of this name on a store with these secrets.

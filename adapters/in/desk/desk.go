@@ -90,6 +90,7 @@ type Options struct {
 	Links  Links
 	// GoLive returns the steps to production of a provider's integration; nil without such steps, as in production.
 	GoLive func(ctx context.Context, provider string) ([]Step, error)
+	Ahead  func(context.Context, checkout.About) time.Duration // service.Config.Ahead; optional
 	// SetupLifetime is the time for which a setup link opens that is sent to a payer.
 	SetupLifetime  time.Duration
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted

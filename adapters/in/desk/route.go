@@ -77,7 +77,7 @@ func (d *desk) guarded(route Route) http.Handler {
 			return
 		}
 		v := &visit{desk: d, w: w, r: r, session: s, operator: operate.Operator{Store: d.Store, Keyring: d.keyring, By: s.Name,
-			Person: s.Person, Role: s.roleFor(route.Act), Now: d.Now, Rand: d.Rand}}
+			Person: s.Person, Role: s.roleFor(route.Act), Now: d.Now, Ahead: d.Ahead, Rand: d.Rand}}
 		needs := operate.RightsTo(route.Act)
 		var err error
 		switch {

@@ -66,7 +66,14 @@ func (o Operator) change(ctx context.Context, id string, op evidence.Operation, 
 		return err
 	}
 	now := o.now()
-	at := now.Add(o.Ahead)
+	at := now
+	if o.Ahead != nil {
+		c, err := o.Store.Checkout(ctx, id)
+		if err != nil {
+			return err
+		}
+		at = now.Add(o.Ahead(ctx, c.About()))
+	}
 	if ground != "" {
 		op.Object = evidence.EndObject(op.Subject)
 		op.After = checkout.End{At: at, By: checkout.PartyOperator, Ground: ground}.Fingerprint()

@@ -29,8 +29,9 @@ type Operator struct {
 	Person  string           // the operator, under every name and role, as the issuer of sign-ins knows them
 	Reason  string           // as ParseReason returns it
 	Now     func() time.Time
-	Ahead   time.Duration // by which the clock of the checkout is ahead that the operator cancels or whose agreement is withdrawn
-	Rand    io.Reader
+	// Ahead is service.Config.Ahead: a checkout ends at the time of its clock. Optional.
+	Ahead func(ctx context.Context, of checkout.About) time.Duration
+	Rand  io.Reader
 
 	approved *approved // by a second person; nil for an act of one
 }

@@ -120,6 +120,7 @@ func testClockOfWhatIsRecorded(t *testing.T, w *world) {
 		}
 	}
 	w.within(t, "the acceptance", all[0].Agreement.AcceptedAt, 9*day)
+	w.within(t, "withdrawn_at", moment(t, w.play(t, created, "operator_withdraws"), "agreement.withdrawn_at"), 9*day)
 }
 
 func TestClockOfAMandate(t *testing.T) {

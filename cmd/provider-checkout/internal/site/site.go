@@ -200,7 +200,7 @@ func (s *Site) addDesk(c Config) error {
 		Export: WriteStudent, Agreements: s.Service,
 		TrustedProxies: c.TrustedProxies, Sender: func(catalogue.Environment) ports.Sender { return sender }}
 	if s.requests != nil {
-		options.GoLive = s.goLive
+		options.GoLive, options.Ahead = s.goLive, scenario.Ahead(c.Store)
 	}
 	handler, err := desk.New(options)
 	if err != nil {
