@@ -319,6 +319,15 @@ func (s *Service) Present(ctx context.Context) time.Time {
 	return s.now().Add(subjectOf(ctx).aheadBy(func(a checkout.About) time.Duration { return s.cfg.Ahead(ctx, a) }))
 }
 
+// logged returns the time of an entry of the evidence log for what was decided at a time: never later than the present, whatever the
+// clock of a checkout says. The log is of all checkouts, and its sealer takes a later time for a wrong clock of a machine.
+func (s *Service) logged(at time.Time) time.Time {
+	if now := s.now(); now.Before(at) {
+		return now
+	}
+	return at
+}
+
 // found returns what was read, or nil for ports.ErrNotFound.
 func found[T any](v T, err error) (*T, error) {
 	if errors.Is(err, ports.ErrNotFound) {

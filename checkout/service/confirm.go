@@ -215,7 +215,7 @@ func (c *confirmCall) evident(ctx context.Context, stored checkout.Checkout, p c
 		return p, c.fail(ctx, "read the head of the evidence log", err)
 	}
 	p.Debited = stored.Debited()
-	conclusion := evidence.Conclusion{Environment: string(c.cfg.Environment), RequestID: c.cmd.RequestID, At: p.Now,
+	conclusion := evidence.Conclusion{Environment: string(c.cfg.Environment), RequestID: c.cmd.RequestID, At: c.logged(p.Now),
 		Document: p.Document, Debited: p.Debited, LogSize: head.Size}
 	if _, err := io.ReadFull(c.cfg.Rand, conclusion.Salt[:]); err != nil {
 		return p, fmt.Errorf("salt the evidence: %w", err)

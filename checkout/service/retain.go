@@ -198,8 +198,9 @@ func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now tim
 		if len(stored) == 0 {
 			return checkout.Erasure{}, errNothingToErase
 		}
-		erasure = checkout.EndRetention(stored, now)
-		erasure.Entry = r.cfg.Keyring.Attest(evidence.OfOperation(operation.String(), evidence.Operation{At: now, Operator: "retention",
+		at := r.logged(now)
+		erasure = checkout.EndRetention(stored, at)
+		erasure.Entry = r.cfg.Keyring.Attest(evidence.OfOperation(operation.String(), evidence.Operation{At: at, Operator: "retention",
 			Name: "privacy erase", Subject: erasure.Subject(), Reason: r.cfg.Retention.String(), Changes: erasure.Changes()}))
 		return erasure, nil
 	})

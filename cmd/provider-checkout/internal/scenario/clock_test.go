@@ -211,3 +211,30 @@ func TestClockRefusals(t *testing.T) {
 		t.Errorf("the clock of another provider's checkout: %d %s, want 404", r.Status, r.Body)
 	}
 }
+
+// The evidence log is of all providers: its sealer would take a time in the future for a wrong clock of a machine, and alarm the operator.
+func TestClockLeavesTheEvidenceLogAlone(t *testing.T) { everywhere(t, testClockLeavesTheEvidenceLogAlone) }
+
+func testClockLeavesTheEvidenceLogAlone(t *testing.T, w *world) {
+	w.config.Service.Retention = checkout.Retention{AbandonedDays: 31}
+	w.serve(t)
+	created := w.Create(t, "order-1")
+	w.play(t, created, "setup_succeeds")
+	w.advance(t, created, "P1D")
+	if r := w.Confirm(t, created); r.Status != http.StatusOK {
+		t.Fatalf("confirm: %d %s", r.Status, r.Body)
+	}
+	abandoned := w.Create(t, "order-2").String("checkout.checkout_id")
+	if r := w.call(t, "KOWHAI", http.MethodPost, "/sandbox/v1/checkouts/"+abandoned+"/clock", `{"advance": "P40D"}`); r.Status != http.StatusGone {
+		t.Fatalf("the clock after the retention: %d %s", r.Status, r.Body)
+	}
+	entries, err := w.Store.UnsealedEvidence(t.Context(), 100)
+	if err != nil || len(entries) < 2 {
+		t.Fatalf("%d entries, %v; want those of the agreement and of its erasure", len(entries), err)
+	}
+	for _, e := range entries {
+		if e.At.After(w.Clock.Now()) {
+			t.Errorf("entry %s is of %s, in the future", e.ID, e.At)
+		}
+	}
+}
