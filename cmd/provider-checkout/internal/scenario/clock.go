@@ -35,10 +35,10 @@ func Ahead(records Records) func(context.Context, checkout.About) time.Duration 
 	}
 }
 
-// ahead returns the sum of what the clock was moved by.
+// ahead returns the sum of what the clock was moved by, farthest at most: moves at once do not know of each other.
 func (s script) ahead() (sum time.Duration) {
 	for _, e := range s.entries {
-		sum += e.Advance
+		sum = min(sum+e.Advance, farthest)
 	}
 	return sum
 }

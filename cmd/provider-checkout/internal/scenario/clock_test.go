@@ -14,6 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -213,7 +214,9 @@ func TestClockRefusals(t *testing.T) {
 }
 
 // The evidence log is of all providers: its sealer would take a time in the future for a wrong clock of a machine, and alarm the operator.
-func TestClockLeavesTheEvidenceLogAlone(t *testing.T) { everywhere(t, testClockLeavesTheEvidenceLogAlone) }
+func TestClockLeavesTheEvidenceLogAlone(t *testing.T) {
+	everywhere(t, testClockLeavesTheEvidenceLogAlone)
+}
 
 func testClockLeavesTheEvidenceLogAlone(t *testing.T, w *world) {
 	w.config.Service.Retention = checkout.Retention{AbandonedDays: 31}
@@ -236,5 +239,19 @@ func testClockLeavesTheEvidenceLogAlone(t *testing.T, w *world) {
 		if e.At.After(w.Clock.Now()) {
 			t.Errorf("entry %s is of %s, in the future", e.ID, e.At)
 		}
+	}
+}
+
+func TestClockHasItsBoundWhateverIsMovedAtOnce(t *testing.T) {
+	store := memory.New()
+	prefix := fakeprocessor.ScriptPrefix(checkout.Checkout{ProviderCode: "KOWHAI", OrderID: "order-1"}.SetupKey(catalogue.Sandbox, 1))
+	for n := range 40 { // each before it knew of the others
+		entry := `{"scenario": "clock", "advance": ` + strconv.FormatInt(int64(3285*day), 10) + `, "nonce": "x"}`
+		if err := store.KeepSandboxRecord(t.Context(), prefix+strconv.Itoa(n), []byte(entry)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := scenario.Ahead(store)(t.Context(), checkout.About{ProviderCode: "KOWHAI", OrderID: "order-1"}); got != 3285*day {
+		t.Errorf("the clock is %s ahead, want nine years", got)
 	}
 }

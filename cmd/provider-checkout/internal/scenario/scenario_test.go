@@ -172,6 +172,18 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func TestAScriptHasAnEnd(t *testing.T) {
+	w := newWorld(t, memory.New())
+	created := w.Create(t, "order-1")
+	for range 200 {
+		w.play(t, created, "crm_away")
+	}
+	if r := w.post(t, created.String("checkout.checkout_id"), "crm_back"); r.Status != http.StatusConflict {
+		t.Errorf("scenario 201: %d %s, want 409", r.Status, r.Body)
+	}
+	w.play(t, w.Create(t, "order-2"), "crm_back")
+}
+
 func TestPrinterAndCRM(t *testing.T) { everywhere(t, testPrinterAndCRM) }
 
 func testPrinterAndCRM(t *testing.T, w *world) {

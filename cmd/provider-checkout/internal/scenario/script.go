@@ -41,6 +41,9 @@ func (s script) known(ctx context.Context) context.Context {
 	return context.WithValue(ctx, scriptKey{}, s)
 }
 
+// longest is the most entries that a script takes: each call about its checkout reads them all.
+const longest = 200
+
 func keyOf(provider, order string) string {
 	return checkout.Checkout{ProviderCode: provider, OrderID: order}.SetupKey(catalogue.Sandbox, 1)
 }
@@ -93,6 +96,9 @@ func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry, now time
 			if !e.At.After(b.At) {
 				e.At = b.At.Add(time.Millisecond)
 			}
+		}
+		if n >= longest && e.Scenario != ended {
+			return checkout.Conflict(fmt.Sprintf("this checkout has had %d scenarios, and takes no more; create another", longest))
 		}
 		data, err := json.Marshal(e)
 		if err != nil {
