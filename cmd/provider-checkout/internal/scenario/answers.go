@@ -77,7 +77,10 @@ func (d *Director) playSuffix(ctx context.Context, provider, order string) error
 		return nil
 	}
 	c, err := d.store.FindCheckout(ctx, checkout.Reference{ProviderCode: provider, OrderID: order})
-	if err != nil {
+	switch {
+	case errors.Is(err, ports.ErrNotFound): // the call was another one than a create of it
+		return nil
+	case err != nil:
 		return fmt.Errorf("find the checkout of an order: %w", err)
 	}
 	if c.Status != checkout.SetupRequired || c.Setup.Try > 0 || d.ahead(ctx, c.About()) > 0 { // it has happened
