@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxWaiting is the most requests that wait in memory to be stored: further requests are not logged.
+	// maxWaiting is the most requests of a provider that wait in memory to be stored: further requests of it are not logged.
 	maxWaiting = 500
 	// gathering is the time in which requests are gathered before they are stored, and storing the longest that this takes.
 	gathering = time.Second
@@ -44,7 +44,6 @@ type Log struct {
 
 	mu      sync.Mutex
 	waiting map[string][]call // by provider
-	count   int
 }
 
 // NewLog returns the log of a server with a base URL. failed is called with each failure; requests that could not be stored are lost.
@@ -78,10 +77,10 @@ func (l *Log) add(a httpapi.Answered) {
 		Checkout: a.Checkout, NextPoll: a.NextPoll, Ours: a.Agent == apiclient.Agent}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.count == maxWaiting {
+	if len(l.waiting[a.Provider]) == maxWaiting {
 		return
 	}
-	l.waiting[a.Provider], l.count = append(l.waiting[a.Provider], answered), l.count+1
+	l.waiting[a.Provider] = append(l.waiting[a.Provider], answered)
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -96,7 +95,7 @@ func (l *Log) Flush(ctx context.Context) {
 	defer l.storing.Unlock()
 	l.mu.Lock()
 	waiting := l.waiting
-	l.waiting, l.count = map[string][]call{}, 0
+	l.waiting = map[string][]call{}
 	l.mu.Unlock()
 	for provider, requests := range waiting {
 		l.keep(ctx, provider, requests)

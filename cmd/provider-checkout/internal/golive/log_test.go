@@ -62,6 +62,11 @@ func TestWhatIsProvenIsRecordedBeforeItsRequestIsRemoved(t *testing.T) {
 
 func TestTheLogIsBounded(t *testing.T) {
 	l, forward := newLog(t)
+	flood := early
+	flood.Provider = "TUI"
+	for range 3 * maxWaiting {
+		l.add(flood)
+	}
 	for range 3 * maxWaiting {
 		l.add(early)
 	}
