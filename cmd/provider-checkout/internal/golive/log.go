@@ -40,7 +40,7 @@ type Log struct {
 	failed  func(error)
 	wake    chan struct{}
 	storing sync.Mutex // so that requests are stored in their order
-	checks  sync.Mutex // one check at a time: it may read many journals
+	checks  sync.Map   // of a mutex by provider: one check at a time, for it may read many journals
 
 	mu      sync.Mutex
 	waiting map[string][]call // by provider
@@ -172,8 +172,9 @@ func (l *Log) check(r *http.Request, caller service.Caller) (any, error) {
 // Check returns the steps of a provider.
 func (l *Log) Check(ctx context.Context, provider string) (Check, error) {
 	l.Flush(ctx)
-	l.checks.Lock()
-	defer l.checks.Unlock()
+	checking, _ := l.checks.LoadOrStore(provider, new(sync.Mutex))
+	checking.(*sync.Mutex).Lock()
+	defer checking.(*sync.Mutex).Unlock()
 	c, err := Run(ctx, l.store, provider, l.baseURL, l.now())
 	return c, busy(err)
 }

@@ -1,6 +1,8 @@
 package golive
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,6 +86,41 @@ func TestTheLogIsBounded(t *testing.T) {
 	if got := stored(t, l); len(got) != newest || !got[0].At.After(began) {
 		t.Errorf("%d requests are kept, want the newest %d", len(got), newest)
 	}
+}
+
+// slow is a store that takes long for the requests of TUI.
+type slow struct {
+	Store
+	begun, done chan struct{}
+}
+
+func (s slow) LoggedRequests(ctx context.Context, provider string, after checkout.Cursor, limit int) ([][]byte, checkout.Cursor, error) {
+	if provider == "TUI" {
+		close(s.begun)
+		<-s.done
+	}
+	return s.Store.LoggedRequests(ctx, provider, after, limit)
+}
+
+func TestTheCheckOfAProviderHoldsUpNoOther(t *testing.T) {
+	l, _ := newLog(t)
+	s := slow{l.store, make(chan struct{}), make(chan struct{})}
+	l.store = s
+	var other sync.WaitGroup
+	other.Go(func() { _, _ = l.Check(t.Context(), "TUI") })
+	<-s.begun
+	checked := make(chan error, 1)
+	other.Go(func() { _, err := l.Check(t.Context(), "KOWHAI"); checked <- err })
+	select {
+	case err := <-checked:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the check of KOWHAI waits for that of TUI")
+	}
+	close(s.done)
+	other.Wait()
 }
 
 func TestOnlyTheCallsOfAProviderAreLogged(t *testing.T) {
