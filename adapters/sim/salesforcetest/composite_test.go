@@ -106,7 +106,7 @@ func TestAUnitThatFailsLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// A unit may be written only if a record is as it was: what refers to the first record of a query that finds none fails.
+// A unit may be written only while a record is as it was: what refers to the first record of a query that finds no record fails.
 func TestAUnitRefersToWhatAQueryFinds(t *testing.T) {
 	b := newBench(t)
 	id := b.create("Contact", contact("mere@example.nz"))
