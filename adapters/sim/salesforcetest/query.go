@@ -179,7 +179,17 @@ func (f *Field) filter(c condition) (string, *apiError) {
 	switch {
 	case f.Type == TypeBase64 || f.Type == TypeTextArea:
 		return "", failure(http.StatusBadRequest, codeInvalidField, "field '%s' can not be filtered in a query call", c.path)
-	case c.null || c.notNull || f.isText():
+	case c.null || c.notNull:
+		return "", nil
+	case c.time != "" && f.Type == TypeDateTime:
+		at, wrong := f.parseText(c.time)
+		if wrong != nil {
+			return "", malformed(wrong.message)
+		}
+		return at, nil
+	case c.time != "":
+		return "", malformed("value of filter criterion for field '" + f.Name + "' must be of its type")
+	case f.isText():
 		return c.text, nil
 	case f.Type != TypeReference && f.Type != TypeID:
 		return "", malformed("value of filter criterion for field '" + f.Name + "' must not be enclosed in quotes")

@@ -17,7 +17,7 @@ func queried(t *testing.T, change ...func(*options)) *bench {
 	b.create("Contact", `{"LastName":"Tau","AccountId":"`+account+`"}`)
 	b.create("Contact", `{"LastName":"Ana"}`)
 	b.create("Opportunity", `{"Name":"a","StageName":"x","CloseDate":"2027-02-01","Amount":100}`)
-	b.create("Opportunity", `{"Name":"b","StageName":"x","CloseDate":"2027-03-01","Amount":20.50}`)
+	b.create("Opportunity", `{"Name":"b","StageName":"x","CloseDate":"2027-03-01","Amount":20.50,"Ended_At__c":"2027-02-01T13:00:00+13:00"}`)
 	b.create("Opportunity", `{"Name":"c","StageName":"x","CloseDate":"2027-04-01"}`)
 	b.create("Provider_Integration__c", `{"Name":"on","Provider_Code__c":"A","Active__c":true}`)
 	b.create("Provider_Integration__c", `{"Name":"off","Provider_Code__c":"B","Active__c":false}`)
@@ -44,6 +44,8 @@ func TestQueries(t *testing.T) {
 		{"SELECT Name FROM Account WHERE Id = '" + account + "' AND Website = null", []any{"Kowhai"}},
 		{"SELECT Name FROM Account WHERE Id = '" + account + "' AND Phone = null ORDER BY Name LIMIT 1", nil},
 		{"SELECT Name FROM Contact WHERE Name = 'tau' AND Account.Name = 'kowhai' AND AccountId != null", []any{"Tau"}},
+		{"SELECT Name FROM Opportunity WHERE Ended_At__c = 2027-02-01T00:00:00Z AND Name = 'b'", []any{"b"}},
+		{"SELECT Name FROM Opportunity WHERE Ended_At__c = 2027-02-01T00:00:00.001Z", nil},
 		{"SELECT Name FROM Account ORDER BY Name DESC LIMIT 2", []any{"Totara's", "rata_100%"}},
 		{"SELECT Name FROM Account ORDER BY Phone, Name ASC", []any{"rata_100%", "Kowhai", "Totara's"}},
 		{"SELECT Name FROM Account LIMIT 0", nil},
@@ -111,6 +113,8 @@ func TestQueriesThatAreRefused(t *testing.T) {
 		"SELECT Id FROM Contact WHERE LastName = 1":       "MALFORMED_QUERY",
 		"SELECT Id FROM Contact WHERE IsDeleted = 'true'": "MALFORMED_QUERY",
 		"SELECT Id FROM Contact WHERE LastName = 'a' AND Email = 'b' OR Email = null": "MALFORMED_QUERY",
+		"SELECT Id FROM Contact WHERE LastName = 2027-02-01T00:00:00Z":                "MALFORMED_QUERY",
+		"SELECT Id FROM Opportunity WHERE Ended_At__c = 2027-02-01Z":                  "MALFORMED_QUERY",
 		"SELECT Id FROM Contact WHERE Account.Phone = null":                           "MALFORMED_QUERY",
 		"SELECT Id FROM Contact WHERE LastName LIKE 'a%'":                             "MALFORMED_QUERY",
 		"SELECT Id FROM Contact WHERE LastName IN ('a')":                              "MALFORMED_QUERY",

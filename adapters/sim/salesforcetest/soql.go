@@ -10,13 +10,13 @@ import (
 // The simulator reads the queries that the adapter and jsforce send, and refuses all others as malformed:
 //
 //	SELECT field, … | COUNT() FROM object
-//	[WHERE path = 'text' OR … | WHERE path != null OR … | WHERE path = 'text' AND field = null AND …]
+//	[WHERE path = 'text' OR … | WHERE path != null OR … | WHERE path = 'text' AND field = null AND field = 2027-02-01T00:00:00Z AND …]
 //	[ORDER BY field [ASC | DESC], …] [LIMIT n]
 //
 // A path is a field of the object, or of a record that it refers to: Name, Account.Name.
 const (
 	soqlPath      = `[A-Za-z][\w.]*`
-	soqlCondition = `(` + soqlPath + `)\s*(?:=\s*'((?:[^'\\]|\\[\\'])*)'|(!?=)\s*(?i:null))`
+	soqlCondition = `(` + soqlPath + `)\s*(?:=\s*'((?:[^'\\]|\\[\\'])*)'|=\s*(\d[\d:.T-]*Z)|(!?=)\s*(?i:null))`
 	soqlOrdering  = `(\w+)(\s+(?i:ASC|DESC))?`
 )
 
@@ -49,10 +49,11 @@ type query struct {
 	limit      int // -1 without a limit
 }
 
-// condition is path = 'text', path = null or path != null.
+// condition is path = 'text', path = time, path = null or path != null.
 type condition struct {
 	path          string
 	text          string
+	time          string // as it was written
 	null, notNull bool
 }
 
@@ -79,7 +80,7 @@ func parseQuery(text string) (*query, *apiError) {
 	}
 	for _, c := range conditionPattern.FindAllStringSubmatch(m[3], -1) {
 		text := escapePattern.ReplaceAllString(c[2], "$1")
-		q.conditions = append(q.conditions, condition{path: c[1], text: text, null: c[3] == "=", notNull: c[3] == "!="})
+		q.conditions = append(q.conditions, condition{path: c[1], text: text, time: c[3], null: c[4] == "=", notNull: c[4] == "!="})
 	}
 	for _, o := range orderingPattern.FindAllStringSubmatch(m[5], -1) {
 		q.order = append(q.order, ordering{o[1], strings.EqualFold(strings.TrimSpace(o[2]), "DESC")})
