@@ -31,7 +31,8 @@ func (c *CRM) updateAuthority(ctx context.Context, u checkout.AuthorityUpdate) e
 	case isAfter(there.text(fieldMandateChanged), u.Setup.MandateSince):
 		return nil // it comes late
 	}
-	_, err = c.writeEach(ctx, []write{{object: authority, id: there.id, values: map[string]any{
+	read := map[string]string{fieldMandateChanged: there.text(fieldMandateChanged)}
+	_, err = c.writeAll(ctx, []write{{object: authority, id: there.id, while: read, values: map[string]any{
 		"status": string(u.Setup.Authorisation), fieldMandateStatus: string(u.Setup.Mandate),
 		"mandate_reason": orEmpty(u.Setup.MandateReason), fieldMandateChanged: orEmpty(instant(u.Setup.MandateSince))}}})
 	return err

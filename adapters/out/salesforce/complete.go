@@ -66,7 +66,7 @@ func (c *CRM) complete(ctx context.Context, done checkout.Completion) (checkout.
 	}
 	last = append(last,
 		write{object: authority, id: done.Records.DDAID, values: authorityValues(done)}, // from here on no other request changes it
-		write{object: authority, id: done.Records.DDAID, unless: fieldMandate,
+		write{object: authority, id: done.Records.DDAID, while: map[string]string{fieldMandate: ""},
 			values: map[string]any{fieldMandate: done.Setup.MandateID, fieldMandateStatus: string(done.Setup.Mandate)}},
 		write{object: opportunity, id: done.Records.OpportunityID, values: map[string]any{fieldStage: c.mapping.names[stageComplete]}})
 	_, err = c.writeAll(ctx, last)

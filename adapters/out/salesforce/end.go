@@ -10,8 +10,8 @@ import (
 // codeComplete is the code of the refusal to cancel an enrolment that is complete.
 const codeComplete = "ENROLMENT_COMPLETE"
 
-// End implements ports.CRM: one call finds the opportunity and its authority, and one writes the end of the opportunity with its stage.
-// An opportunity that has an end stays as it is, also where the write comes late, for the organisation may have moved on from that stage.
+// End implements ports.CRM: one call finds the opportunity and its authority, and one writes the end of the opportunity with its
+// stage. An opportunity that has an end stays as it is, for the organisation may have moved on from that stage.
 func (c *CRM) End(ctx context.Context, e checkout.Ending) error {
 	_, err := enrol(ctx, c, e.EnrolmentKey, "end "+e.Records.OpportunityID, func() (any, error) { return nil, c.end(ctx, e) })
 	return err
@@ -45,7 +45,8 @@ func (c *CRM) end(ctx context.Context, e checkout.Ending) error {
 	if e.Withdrawn {
 		stage, end = stageWithdrawn, "withdrawn: "+string(e.End.Ground)
 	}
-	_, err = c.writeAll(ctx, []write{{object: opportunity, id: there.id, unless: fieldEndedAt, values: map[string]any{
+	read := map[string]string{fieldEndedAt: ""}
+	_, err = c.writeAll(ctx, []write{{object: opportunity, id: there.id, while: read, values: map[string]any{
 		fieldStage: c.mapping.names[stage], fieldEndedAt: instant(e.End.At), "end": end}}})
 	return err
 }

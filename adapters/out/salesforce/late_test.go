@@ -45,6 +45,13 @@ func TestARequestThatComesLateChangesNothing(t *testing.T) {
 			end := checkout.Ending{EnrolmentKey: key, Records: c.Records, End: checkout.End{At: c.Agreement.AcceptedAt, By: checkout.PartyProvider}}
 			if withdrawn {
 				b.completed(t, c)
+				for i, to := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateActive} {
+					u := checkout.AuthorityUpdate{EnrolmentKey: key, Records: c.Records, Setup: c.Setup}
+					u.Setup.Mandate, u.Setup.MandateSince = to, c.Agreement.AcceptedAt.Add(time.Duration(i)*time.Hour)
+					if err := b.UpdateAuthority(t.Context(), u); err != nil {
+						t.Fatal(err)
+					}
+				}
 				end.Withdrawn, end.End.Ground = true, checkout.GroundCoolingOff
 			}
 			if err := b.End(t.Context(), end); err != nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
@@ -29,7 +30,7 @@ type write struct {
 	object string
 	id     string // of the record that is changed; "" for a new one
 	values map[string]any
-	unless string // a field: with a value in it the record stays as it is, and nothing is written; "" for no condition
+	while  map[string]string // fields with what was read of them: with another value nothing is written; nil for no condition
 }
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{15}(?:[A-Za-z0-9]{3})?$`)
@@ -47,7 +48,7 @@ func (c *CRM) writeAll(ctx context.Context, writes []write) (map[string]string, 
 	var parts []partWire
 	var objects []string // of the parts
 	for i, w := range writes {
-		if w.unless != "" {
+		if w.while != nil {
 			parts, objects = append(parts, c.condition(w)), append(objects, w.object)
 			w.id = reference + conditionID + ".records[0].Id}"
 		}
@@ -80,13 +81,28 @@ func (c *CRM) writeAll(ctx context.Context, writes []write) (map[string]string, 
 // conditionID is the reference to the query of a write that has a condition; of some writes one has.
 const conditionID = "condition"
 
-// condition is the query that finds the record of a write unless a field has a value. If it finds no record, the write refers to
-// nothing, and all writes fail with it: a request may arrive long after its caller gave it up, when others have gone on. A write of
-// the record before the query locks the record, so that two requests at once do not both find it.
+// condition is the query that finds the record of a write while fields have the values that were read. If it finds no record, the
+// write refers to nothing, and all writes fail with it: a request may arrive long after its caller gave it up, when others have gone
+// on. A write of the record before the query locks the record, so that two requests at once do not both find it.
 func (c *CRM) condition(w write) partWire {
-	unless := fmt.Sprintf("Id = '%s' AND %s = null", soqlText.Replace(w.id), c.mapping.field(w.object, w.unless))
+	conditions := []string{"Id = " + literal(w.id)}
+	for name, read := range w.while {
+		conditions = append(conditions, c.mapping.field(w.object, name)+" = "+literal(read))
+	}
+	slices.Sort(conditions)
 	return partWire{Method: http.MethodGet, ReferenceID: conditionID,
-		URL: dataPath + "/query?" + url.Values{"q": {c.mapping.selection(w.object, nil, unless)}}.Encode()}
+		URL: dataPath + "/query?" + url.Values{"q": {c.mapping.selection(w.object, nil, strings.Join(conditions, " AND "))}}.Encode()}
+}
+
+// literal returns a value that was read as a query has it.
+func literal(read string) string {
+	if read == "" {
+		return "null"
+	}
+	if at, err := time.Parse(answeredInstant, read); err == nil {
+		return instant(at)
+	}
+	return "'" + soqlText.Replace(read) + "'"
 }
 
 // split returns what takes a call of its own, and what goes together. A text that would be taken for a reference cannot be
@@ -105,9 +121,9 @@ func split(writes []write) (apart, together []write) {
 		case len(texts) > 0 && w.id == "":
 			return writes, nil
 		case len(texts) > 0:
-			apart = append(apart, write{w.object, w.id, texts, ""})
+			apart = append(apart, write{w.object, w.id, texts, nil})
 		}
-		together = append(together, write{w.object, w.id, rest, w.unless})
+		together = append(together, write{w.object, w.id, rest, w.while})
 	}
 	return apart, together
 }
