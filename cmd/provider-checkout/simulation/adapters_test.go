@@ -246,7 +246,8 @@ func (m *model) judgeOrg(all []checkout.CheckoutRecord) {
 			m.fault("Salesforce has completed %s %d times, which is %s with %+v", c.ID, won, c.Status, done)
 		case (ended == 1) != c.Ended(), ended > 1:
 			m.fault("Salesforce has %d ends of %s, which has ended %+v", ended, c.ID, c.End)
-		case times[c.Records.DDAID+" completed"] > 1: // a write of a process that was stopped for long may come after a later status
+		case times[c.Records.DDAID+" completed"] > 1:
+			m.fault("Salesforce has the mandate of %s %d times", c.ID, times[c.Records.DDAID+" completed"])
 		case m.polled && m.changes(r) > 0 && !c.Erased() && authority["Mandate_Status__c"] != string(c.Setup.Mandate):
 			m.fault("Salesforce has the mandate %s of %s, which is %+v", authority["Mandate_Status__c"], c.ID, c.Setup)
 		}
