@@ -2,15 +2,12 @@ package scenario
 
 import (
 	"context"
-	"net/http"
 	"regexp"
 	"strconv"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // clockMoves is the entry of a clock that was moved.
@@ -62,30 +59,14 @@ func parseDuration(text string) (sum time.Duration) {
 	return sum
 }
 
-// serveClock moves the clock of a checkout of the caller forward.
-func (d *Director) serveClock(r *http.Request, caller service.Caller) (any, error) {
-	body, err := httpapi.Texts(r, "advance")
-	if err != nil {
-		return nil, err
-	}
-	c, err := d.svc.Checkout(r.Context(), caller, httpapi.CheckoutID(r))
-	if err != nil {
-		return nil, err
-	}
+// advanceCalled moves the clock by what a call says.
+func (d *Director) advanceCalled(ctx context.Context, c checkout.Checkout, body map[string]string) error {
 	by := parseDuration(body["advance"])
 	if by <= 0 {
-		return nil, malformed(checkout.Fault{Field: "advance",
+		return malformed(checkout.Fault{Field: "advance",
 			Message: "must be a duration of ISO 8601 in weeks, days, hours, minutes and seconds, such as P7D or PT90M"})
 	}
-	if err := d.advance(r.Context(), c, by); err != nil {
-		return nil, err
-	}
-	ctx, _ := service.WithSubject(r.Context()) // whose clock is read anew
-	if c, err = d.svc.Checkout(ctx, caller, c.ID); err != nil {
-		return nil, err
-	}
-	now := d.svc.Present(ctx)
-	return clockWire{httpapi.ToGet(c, now), events.Timestamp(now)}, nil
+	return d.advance(ctx, c, by)
 }
 
 // advance moves the clock of a checkout forward, and has done what is due then.

@@ -20,6 +20,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -118,33 +119,44 @@ func (d *Director) Serve(svc *service.Service, o *httpapi.Options) {
 	d.svc = svc
 	o.Around = d.around
 	o.Calls = map[string]httpapi.Call{
-		"POST /sandbox/v1/checkouts/{checkoutId}/scenarios": d.serveScenario,
-		"POST /sandbox/v1/checkouts/{checkoutId}/clock":     d.serveClock,
+		"POST /sandbox/v1/checkouts/{checkoutId}/scenarios": d.call(d.playCalled, "scenario", "reason_code"),
+		"POST /sandbox/v1/checkouts/{checkoutId}/clock":     d.call(d.advanceCalled, "advance"),
 	}
 }
 
-// serveScenario has a scenario happen to a checkout of the caller.
-func (d *Director) serveScenario(r *http.Request, caller service.Caller) (any, error) {
-	body, err := httpapi.Texts(r, "scenario", "reason_code")
-	if err != nil {
-		return nil, err
+// call returns a call about a checkout of the caller, whose body has these fields: act has something happen to the checkout.
+func (d *Director) call(act func(context.Context, checkout.Checkout, map[string]string) error, fields ...string) httpapi.Call {
+	return func(r *http.Request, caller service.Caller) (any, error) {
+		body, err := httpapi.Texts(r, fields...)
+		if err != nil {
+			return nil, err
+		}
+		c, err := d.svc.Checkout(r.Context(), caller, httpapi.CheckoutID(r))
+		if err == nil {
+			err = act(r.Context(), c, body)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ctx, _ := service.WithSubject(r.Context()) // whose clock is read anew
+		if c, err = d.svc.Checkout(ctx, caller, c.ID); err != nil {
+			return nil, err
+		}
+		w := answerWire{Get: httpapi.ToGet(c, d.svc.Present(ctx)), Scenario: body["scenario"]}
+		if w.Scenario == "" {
+			w.Clock = events.Timestamp(d.svc.Present(ctx))
+		}
+		return w, nil
 	}
-	id, e := httpapi.CheckoutID(r), entry{Scenario: Scenario(body["scenario"]), Reason: body["reason_code"]}
-	c, err := d.svc.Checkout(r.Context(), caller, id)
-	if err != nil {
-		return nil, err
-	}
+}
+
+// playCalled has the scenario of a call happen.
+func (d *Director) playCalled(ctx context.Context, c checkout.Checkout, body map[string]string) error {
+	e := entry{Scenario: Scenario(body["scenario"]), Reason: body["reason_code"]}
 	if err := e.check(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := d.play(r.Context(), c, e); err != nil {
-		return nil, err
-	}
-	ctx, _ := service.WithSubject(r.Context()) // whose clock is read anew
-	if c, err = d.svc.Checkout(ctx, caller, id); err != nil {
-		return nil, err
-	}
-	return scenarioWire{httpapi.ToGet(c, d.svc.Present(ctx)), e.Scenario}, nil
+	return d.play(ctx, c, e)
 }
 
 // check refuses an entry that says nothing that can happen.

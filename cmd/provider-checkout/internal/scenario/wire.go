@@ -20,16 +20,11 @@ type entry struct {
 	name string // of its record
 }
 
-// scenarioWire is the answer to a scenario.
-type scenarioWire struct {
+// answerWire is the answer to a scenario, or to a move of the clock.
+type answerWire struct {
 	httpapi.Get
-	Scenario Scenario `json:"scenario"`
-}
-
-// clockWire is the answer to a move of the clock.
-type clockWire struct {
-	httpapi.Get
-	Clock string `json:"clock"`
+	Scenario string `json:"scenario,omitempty"`
+	Clock    string `json:"clock,omitempty"`
 }
 
 // orderWire is the part of a create that names its order.
