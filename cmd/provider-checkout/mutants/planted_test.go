@@ -5,6 +5,7 @@ package mutants_test
 func planted() []mutant {
 	const ofLogAll = "./agreement/evidence ./checkout/service ./cmd/provider-checkout"
 	const atDesk, operators, atWeb, ofCRM = "./adapters/in/desk", "./checkout/service/operate", "./adapters/internal/web", "./adapters/out/salesforce"
+	const ofScripts = "./cmd/provider-checkout/internal/scenario"
 	return []mutant{
 		{"a log without entries gets no fresh checkpoint for a day", "checkout/service/seal.go", "age.Abs() <= checkpointEvery {", "age.Abs() <= 24*checkpointEvery {", ofSealing},
 		{"a checkpoint is complete though what is recorded may have seen less", "checkout/service/seal.go", "min(head.Seen, head.Size)", "head.Size", ofSealing},
@@ -66,6 +67,11 @@ func planted() []mutant {
 			"case errors.Is(err, ports.ErrBusy):\n\t\t\treturn ended(checkout.JobPending)", "case errors.Is(err, ports.ErrBusy):\n\t\t\treturn ended(checkout.JobDead)", ofService},
 		{"a breaker opens one failure late", "checkout/service/breaker/breaker.go", "b.failures++; b.failures == threshold {", "b.failures++; b.failures > threshold {",
 			"./checkout/service/breaker"},
+		{"an agreement is concluded by another clock than its checkout's", "checkout/service/confirm.go", "Now:         c.Present(ctx),", "Now:         c.now(),", ofScripts},
+		{"a job that a clock ahead made waits for that clock", "adapters/store/memory/queue.go", "q.add(given, enqueue.Now, clock)", "q.add(given, given.CreatedAt, clock)", "./adapters/store/memory"},
+		{"a scenario happens to every checkout of its provider", "cmd/provider-checkout/internal/scenario/script.go", "OrderID: order}.SetupKey", "OrderID: order[:0]}.SetupKey", ofScripts},
+		{"an event that is to fail fails when it is sent again", "cmd/provider-checkout/internal/scenario/ports.go", "if err != nil || fails {", "if err != nil || fails || true {", ofScripts},
+		{"a cancelled billing request is pending again", "checkout/setup.go", "o.BillingRequest == BillingPending:", "false:", core},
 		{"what the processor has yet to end is erased", "checkout/erase.go", "!c.Enrolled(), c.ToEnd(), !c.Intent", "!c.Enrolled(), !c.Intent", core},
 		{"a checkout is abandoned while its link opens", "checkout/erase.go", "[]time.Time{c.Newest().Expires, ", "[]time.Time{", core},
 		{"a page of old checkouts ends one early", "adapters/store/sqlstore/privacy.go", "next = page[limit-1].id", "next = page[limit-2].id", ofSQLite},
