@@ -25,6 +25,9 @@ const (
 // Agent is the User-Agent of the requests that this program sends as a provider does.
 const Agent = "provider-checkout"
 
+// maxBody is the largest body, in bytes, that is read.
+const maxBody = 64 << 20
+
 // Client sends the requests of providers' backends to one server. It retries nothing.
 type Client struct {
 	Base string
@@ -71,7 +74,9 @@ func (c *Client) Call(ctx context.Context, provider, method, path, body string, 
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	r, err := Send(c.HTTP.Do, req)
+	api := *c.HTTP
+	api.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the key goes nowhere else
+	r, err := Send(api.Do, req)
 	if err != nil && sent.Load() {
 		c.Cut.Add(1)
 	}
@@ -86,7 +91,10 @@ func Send(do func(*http.Request) (*http.Response, error), req *http.Request) (Re
 		return Response{}, err
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err == nil && len(text) > maxBody {
+		err = errors.New("the answer has no end")
+	}
 	if err != nil {
 		return Response{}, err
 	}
