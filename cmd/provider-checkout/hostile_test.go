@@ -58,3 +58,30 @@ func TestAnAnswerWithoutEndIsLeft(t *testing.T) {
 		}
 	}
 }
+
+func TestATerminalObeysNoServer(t *testing.T) {
+	t.Parallel()
+	const evil = `\u001b]0;evil\u0007\u009b2J\u202e`
+	for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
+		hostile := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.URL.Path != "/v1/environment" {
+				w.WriteHeader(status)
+			}
+			environment := "sandbox"
+			if r.Header.Get("Authorization") == "" { // conformance, which would wait for a payer in a sandbox
+				environment = "EVIL"
+			}
+			fmt.Fprint(w, strings.ReplaceAll(`{"environment": "`+environment+`", "checkout": {"checkout_id": "KOWHAI-1-EVIL", "status": "EVIL"},
+				"steps": [{"step": "EVIL", "done": true, "at": "2026-01-01T00:00:00Z", "request_id": "EVIL", "help": "EVIL"}, {"step": "EVIL"}],
+				"events": [{"cursor": "EVIL", "body": "EVIL"}], "next": "EVIL", "error": {"code": "EVIL", "message": "EVIL"}}`, "EVIL", evil))
+		}))
+		defer hostile.Close()
+		for name, args := range asProvider(t, hostile.URL) {
+			got := try(t, []string{keyVariable + "=" + hostilesKey}, "", args...)
+			if strings.ContainsAny(got.stdout+got.stderr, "\x1b\x07\u009b\u202e") || got.stdout+got.stderr == "" {
+				t.Errorf("%s prints %q", name, got.stdout+got.stderr)
+			}
+		}
+	}
+}

@@ -111,12 +111,7 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// oneLine returns the text as one line, with a replacement character for each control character: a terminal would obey it.
+// oneLine returns the text as one line that a terminal does not obey, and that is one cell of a table.
 func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, cli.OneLine(text))
+	return strings.ReplaceAll(cli.OneLine(text), "\t", string(unicode.ReplacementChar))
 }

@@ -96,6 +96,7 @@ func (t *triggered) send(ctx context.Context, method, path, body string, must bo
 	if strings.HasPrefix(path, "/sandbox/") {
 		act += " " + body
 	}
+	act = oneLine(act) // the path has an id that the server made
 	_, failed := fmt.Fprintf(t.Stdout, "%s: %s\n", act, oneLine(said))
 	switch {
 	case failed != nil || ctx.Err() != nil:
@@ -134,7 +135,7 @@ func (t *triggered) create(ctx context.Context) error {
 		Email: "aroha@example.nz", CourseCode: t.course, Frequency: "Weekly", FirstPayment: now.AddDate(0, 0, 30).Format(time.DateOnly)}
 	t.created, err = t.send(ctx, http.MethodPost, apiclient.CheckoutsPath, body.String(), true)
 	if err == nil {
-		_, err = fmt.Fprintf(t.Stdout, "  order %s, checkout %s\n", t.order, t.created.String("checkout.checkout_id"))
+		_, err = fmt.Fprintf(t.Stdout, "  order %s, checkout %s\n", t.order, oneLine(t.created.String("checkout.checkout_id")))
 	}
 	return err
 }

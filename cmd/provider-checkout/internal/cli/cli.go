@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -199,7 +200,13 @@ func (c Command) takes(cmd *cobra.Command, args []string) error {
 	return cobra.ExactArgs(len(c.Args))(cmd, args)
 }
 
-// OneLine joins the lines of a message into one.
+// OneLine joins the lines of a message into one, with a replacement character for each control character but the tab: a terminal
+// would obey it.
 func OneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
 }

@@ -101,7 +101,7 @@ func (r *run) meet() error {
 	if environment.is(http.StatusOK); len(t.result.Faults) > 0 {
 		return fmt.Errorf("%s%s answers no readiness: %s", r.BaseURL, apiclient.EnvironmentPath, t.result.Faults[0].Answer)
 	}
-	r.environment = environment.String("environment")
+	r.environment = masked(environment.String("environment"))
 	if d, err := apidoc.Parse([]byte(t.send(http.MethodGet, openAPIPath, "").Body)); err == nil {
 		r.document = d
 	}
