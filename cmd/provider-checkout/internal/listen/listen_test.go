@@ -321,6 +321,22 @@ func TestAFailureOfTheServiceIsWaitedFor(t *testing.T) {
 	})
 }
 
+// A service cannot silence the listener, or have it ask without a pause.
+func TestTheLongestWaitIsAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("a")
+		w.faults = []fault{{503, "99999999999"}, {503, "9223372036854775807"}}
+		if err := w.listens(t, w.config(), 3*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if wait := w.asked[i+1].Sub(w.asked[i]); wait != time.Hour {
+				t.Errorf("waited %v, want an hour", wait)
+			}
+		}
+	})
+}
+
 func TestAWrongQuestionEndsTheListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, change := range map[string]func(*world, *Config){

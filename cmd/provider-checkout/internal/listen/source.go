@@ -27,6 +27,8 @@ type source struct {
 const (
 	firstPause = time.Second
 	lastPause  = time.Minute
+
+	longestWait = 3600 // seconds, whatever the service says
 )
 
 // get asks for a path until it is answered, and says once why it waits. The error is that of ctx, or of a question that is wrong.
@@ -51,7 +53,7 @@ func (s *source) get(ctx context.Context, path string) (apiclient.Response, erro
 			return r, fmt.Errorf("%s answers %s: is it a Provider Checkout? %s", s.api.Base, failure, r.String("error.message"))
 		}
 		seconds, _ := strconv.Atoi(r.Header.Get("Retry-After")) // 0 where it does not say
-		wait := cmp.Or(time.Duration(max(0, seconds))*time.Second, pause)
+		wait := cmp.Or(time.Duration(min(max(0, seconds), longestWait))*time.Second, pause)
 		if failure != s.failed {
 			s.failed = failure
 			s.say(fmt.Sprintf("%s: %s; asks again, next in %v", s.api.Base, failure, wait))
