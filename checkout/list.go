@@ -37,6 +37,16 @@ type ListQuery struct {
 	Since        time.Time // events that were created, or enrolments that were changed, after this time
 	After        Cursor    // 0 for the beginning
 	Limit        int       // at least 1
+	Now          time.Time // of a sandbox whose checkouts have clocks of their own; zero otherwise
+}
+
+// Enters returns the time at which an entry of a time enters the list: Now for an entry whose clock is ahead, so that the cursors of the
+// entries behind it stay in the present.
+func (q ListQuery) Enters(at time.Time) time.Time {
+	if !q.Now.IsZero() && q.Now.Before(at) {
+		return q.Now
+	}
+	return at
 }
 
 const (

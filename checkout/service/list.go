@@ -32,6 +32,9 @@ func list[T any](ctx context.Context, s *Service, caller Caller, l checkout.List
 	if err != nil {
 		return nil, err
 	}
+	if s.cfg.Ahead != nil {
+		query.Now = s.now()
+	}
 	if page, err = read(ctx, query); err != nil {
 		return nil, s.fail(ctx, "read a list", err)
 	}

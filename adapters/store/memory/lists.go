@@ -78,7 +78,7 @@ func (s *Store) page(list string, q checkout.ListQuery, all []entry) []entry {
 	}
 	of := name{q.ProviderCode, list}
 	for _, e := range fresh[:min(len(fresh), max(0, q.Limit-len(found)))] {
-		s.lists[of] = s.lists[of].Next(e.at)
+		s.lists[of] = s.lists[of].Next(q.Enters(e.at))
 		if *e.listed = s.lists[of]; *e.listed > q.After {
 			found = append(found, e)
 		}

@@ -135,7 +135,7 @@ func (s *Store) extend(ctx context.Context, l list, q checkout.ListQuery) error 
 		}
 		b = Batch{}
 		for _, e := range fresh {
-			last = last.Next(e.at)
+			last = last.Next(q.Enters(e.at))
 			b.Write(l.enter, int64(last), e.at.UnixMilli(), q.ProviderCode, e.checkoutID, e.job)
 		}
 		b.Write(writeList, int64(last), q.ProviderCode, l.name)

@@ -242,6 +242,25 @@ func testClockLeavesTheEvidenceLogAlone(t *testing.T, w *world) {
 	}
 }
 
+func TestClockLeavesTheListsInThePresent(t *testing.T) {
+	everywhere(t, testClockLeavesTheListsInThePresent)
+}
+
+func testClockLeavesTheListsInThePresent(t *testing.T, w *world) {
+	created := w.Create(t, "order-1")
+	w.advance(t, created, "P30D")
+	w.play(t, created, "operator_cancels")
+	w.Create(t, "order-2")
+	for list, entries := range map[string]int{"events": 3, "enrolments": 2} {
+		r := w.Get(t, "KOWHAI", "/v1/"+list)
+		next, _ := checkout.ParseCursor(r.String("next"))
+		if all, _ := r.At(list).([]any); len(all) != entries || next < checkout.CursorAt(w.Clock.Now().Add(-time.Minute)) ||
+			next > checkout.CursorAt(w.Clock.Now().Add(time.Minute)) {
+			t.Errorf("the list of %s is not in the present: %s", list, r.Body)
+		}
+	}
+}
+
 func TestClockHasItsBoundWhateverIsMovedAtOnce(t *testing.T) {
 	store := memory.New()
 	prefix := fakeprocessor.ScriptPrefix(checkout.Checkout{ProviderCode: "KOWHAI", OrderID: "order-1"}.SetupKey(catalogue.Sandbox, 1))
