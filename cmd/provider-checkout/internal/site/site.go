@@ -89,14 +89,6 @@ type Site struct {
 
 // New assembles a site.
 func New(c Config) (*Site, error) {
-	keyring, err := checkout.NewKeyring(c.Secrets...)
-	if err != nil {
-		return nil, fmt.Errorf("derive the token keys: %w", err)
-	}
-	printer, err := pdf.New(runtime.GOMAXPROCS(0))
-	if err != nil {
-		return nil, err
-	}
 	if c.Metrics == nil {
 		c.Registry = ops.NewRegistry()
 		c.Metrics = ops.NewMetrics(c.Registry)
@@ -104,15 +96,64 @@ func New(c Config) (*Site, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	mounted := make(map[string]http.Handler)
-	cfg := c.Service
 	var receiver *gocardless.Receiver
+	mounted := make(map[string]http.Handler)
+	cfg, err := c.service(mounted, func(ctx context.Context, cursor string) (string, time.Duration, error) {
+		return receiver.Reconcile(ctx, cursor)
+	})
+	if err != nil {
+		return nil, err
+	}
+	options := httpapi.Options{Log: c.Log, TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, Observe: c.Metrics.ObserveRequest,
+		Span: cfg.Span, Now: c.Now}
+	s := &Site{Log: c.Log, delay: c.DrainDelay}
+	var director *scenario.Director
+	if cfg.Environment == catalogue.Sandbox {
+		director = scenario.Direct(&cfg, c.Store)
+		s.requests = golive.NewLog(c.Store, cfg.BaseURL, c.Now,
+			func(err error) { c.Log.Warn("keep the requests", slog.Any("error", err)) })
+	}
+	if s.Service, err = service.New(cfg); err != nil {
+		return nil, fmt.Errorf("set up the service: %w", err)
+	}
+	if s.Operator, err = ops.New(s.Service, ops.Options{Metrics: c.Metrics, Gatherer: c.Registry, Log: c.Log}); err != nil {
+		return nil, err
+	}
+	if c.GoCardless != nil {
+		g := *c.GoCardless
+		g.received = c.Metrics.CountWebhooks()
+		if receiver, err = NewReceiver(s.Service, g, c.RateLimit, c.Log); err != nil {
+			return nil, err
+		}
+		measure(c.Metrics, s.Service, g.Processor, receiver)
+		mounted[gocardless.WebhookPath] = receiver
+	}
+	if c.Desk != nil {
+		if err := s.addDesk(c); err != nil {
+			return nil, err
+		}
+	}
+	if director != nil {
+		director.Serve(s.Service, &options)
+		s.requests.Serve(&options)
+	}
+	s.Handler = Handler(s.Service, mounted, options)
+	return s, nil
+}
+
+// service returns the configuration of the service. The fake processor's pages are mounted; reconcile reads GoCardless' events.
+func (c Config) service(mounted map[string]http.Handler,
+	reconcile func(ctx context.Context, cursor string) (next string, pause time.Duration, err error)) (service.Config, error) {
+	cfg, err := c.Service, error(nil)
+	if cfg.Keyring, err = checkout.NewKeyring(c.Secrets...); err != nil {
+		return cfg, fmt.Errorf("derive the token keys: %w", err)
+	}
+	if cfg.Printer, err = pdf.New(runtime.GOMAXPROCS(0)); err != nil {
+		return cfg, err
+	}
 	if c.GoCardless != nil {
 		cfg.Processor = c.GoCardless.Processor
-		cfg.Tasks = append(cfg.Tasks, service.Task{Kind: checkout.JobReconcile,
-			Run: func(ctx context.Context, cursor string) (string, time.Duration, error) {
-				return receiver.Reconcile(ctx, cursor)
-			}})
+		cfg.Tasks = append(cfg.Tasks, service.Task{Kind: checkout.JobReconcile, Run: reconcile})
 	} else {
 		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: cfg.BaseURL, Log: c.Log, RateLimit: c.RateLimit, Now: c.Now,
 			Ahead: scenario.Ahead(c.Store)})
@@ -121,59 +162,14 @@ func New(c Config) (*Site, error) {
 	if cfg.CRM == nil {
 		cfg.CRM = service.EmbeddedCRM(cfg.Environment)
 	}
-	cfg.Store, cfg.Keyring, cfg.Printer = c.Store, keyring, printer
 	if cfg.Sender == nil {
 		cfg.Sender = webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
 	}
-	cfg.Now, cfg.Rand = c.Now, rand.Reader
+	cfg.Store, cfg.Now, cfg.Rand = c.Store, c.Now, rand.Reader
 	cfg.Report, cfg.Count = httpserver.Report(c.Log), c.Metrics.Count
 	noted := httpserver.Noted(c.Log)
 	cfg.Noted = func(ctx context.Context, n checkout.Noted) { c.Metrics.Note(ctx, n); noted(ctx, n) }
-	var director *scenario.Director
-	if cfg.Environment == catalogue.Sandbox {
-		director = scenario.Direct(&cfg, c.Store)
-	}
-	svc, err := service.New(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("set up the service: %w", err)
-	}
-	operator, err := ops.New(svc, ops.Options{Metrics: c.Metrics, Gatherer: c.Registry, Log: c.Log})
-	if err != nil {
-		return nil, err
-	}
-	s := &Site{Service: svc, Operator: operator, Log: c.Log, delay: c.DrainDelay}
-	if director != nil {
-		s.requests = golive.NewLog(c.Store, cfg.BaseURL, c.Now,
-			func(err error) { c.Log.Warn("keep the requests", slog.Any("error", err)) })
-	}
-	if c.GoCardless != nil {
-		g := *c.GoCardless
-		g.received = c.Metrics.CountWebhooks()
-		if receiver, err = NewReceiver(svc, g, c.RateLimit, c.Log); err != nil {
-			return nil, err
-		}
-		measure(c.Metrics, svc, c.GoCardless.Processor, receiver)
-		mounted[gocardless.WebhookPath] = receiver
-	}
-	if c.Desk != nil {
-		if err := s.addDesk(c); err != nil {
-			return nil, err
-		}
-	}
-	options := httpapi.Options{
-		Log:            c.Log,
-		TrustedProxies: c.TrustedProxies,
-		RateLimit:      c.RateLimit,
-		Observe:        c.Metrics.ObserveRequest,
-		Span:           cfg.Span,
-		Now:            c.Now,
-	}
-	if director != nil {
-		director.Serve(svc, &options)
-		s.requests.Serve(&options)
-	}
-	s.Handler = Handler(svc, mounted, options)
-	return s, nil
+	return cfg, nil
 }
 
 // measure adds to the metrics what is left of the account's limit, and how far the reading of GoCardless' events is behind.
