@@ -281,8 +281,12 @@ func TestDemoSendsEventsToADevelopersReceiver(t *testing.T) {
 	d.stop()
 	d.ends("")
 	walk := try(t, nil, "", "demo", "--walk", "--webhook", own.URL+"/hook")
-	if walk.code != cli.ExitDone || len(own.Deliveries()) != 4 {
-		t.Errorf("the walk: %+v; the receiver has %d events, want three more", walk, len(own.Deliveries()))
+	ids := make(map[string]bool) // an attempt may be made again on a slow machine
+	for _, d := range own.Deliveries() {
+		ids[d.JSON.Text("event_id")] = true
+	}
+	if walk.code != cli.ExitDone || len(ids) != 4 {
+		t.Errorf("the walk: %+v; the receiver has %d events, want three more", walk, len(ids))
 	}
 	try(t, nil, "", "demo", "--webhook", "3000").refuses(t, cli.ExitUsage, "must be a URL such as http://localhost:3000")
 }
