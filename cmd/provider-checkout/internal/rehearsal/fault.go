@@ -2,10 +2,12 @@ package rehearsal
 
 import (
 	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 func (f Fault) String() string {
-	text := f.Wrong
+	text := cli.OneLine(f.Wrong)
 	if f.Times > 1 {
 		text += fmt.Sprintf(" (%d times)", f.Times)
 	}

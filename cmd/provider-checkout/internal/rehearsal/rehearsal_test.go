@@ -188,6 +188,11 @@ func TestAReportSaysWhatWasWrong(t *testing.T) {
 			}
 		}
 	}
+	var printed strings.Builder
+	Report{Situations: []Outcome{{State: failed, Order: "A-\x1b]0;", Faults: []Fault{{Wrong: "not \x1b[2J"}}}}}.Print(&printed)
+	if !strings.Contains(printed.String(), "A-") || strings.Contains(printed.String(), "\x1b") {
+		t.Errorf("printed is %q, which a terminal obeys", printed.String())
+	}
 	if err := report.Err(); err == nil || err.Error() != "of 2 situations 1 failed, 0 had not ended and 0 had no checkout" {
 		t.Error(err)
 	}

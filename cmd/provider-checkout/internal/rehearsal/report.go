@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/junit"
 )
 
@@ -36,7 +37,7 @@ func (r Report) Print(w io.Writer) {
 }
 
 func (o Outcome) print(w io.Writer) {
-	fmt.Fprintf(w, "%-8s %-21s %s\n%s", o.State, o.Situation, o.Order, o.text())
+	fmt.Fprintf(w, "%-8s %-21s %s\n%s", o.State, o.Situation, cli.OneLine(o.Order), o.text())
 }
 
 // text returns the faults, a paragraph each.
