@@ -139,21 +139,27 @@ func read(ctx context.Context, store Store, provider string, now time.Time) (his
 	}
 	first := max(0, len(ids)-maxJournals)
 	for i, id := range ids[first:] {
-		if err := histories[first+i].read(ctx, store, id); err != nil {
+		if err := histories[first+i].read(ctx, store, id, now); err != nil {
 			return nil, err
 		}
 	}
 	return histories[first:], nil
 }
 
-// read adds the journal of the checkout. A checkout that was removed has no journal.
-func (h *history) read(ctx context.Context, store Store, id string) error {
+// read adds the journal of the checkout. A checkout that was removed has no journal. What a clock that was moved has in the future is of
+// now: a report has no proof of a later time than its own.
+func (h *history) read(ctx context.Context, store Store, id string, now time.Time) error {
 	c, err := store.Checkout(ctx, id)
 	if errors.Is(err, ports.ErrNotFound) {
 		return nil
 	}
 	if err == nil {
 		h.moments, err = store.Moments(ctx, id)
+	}
+	for i := range h.moments {
+		if h.moments[i].At.After(now) {
+			h.moments[i].At = now
+		}
 	}
 	if err == nil {
 		h.times, err = scenario.Deliveries(ctx, store, c.ProviderCode, c.OrderID)

@@ -362,6 +362,20 @@ func TestALostAnswerIsNoProof(t *testing.T) {
 	})
 }
 
+func TestNoProofIsOfTheFuture(t *testing.T) {
+	w := newWorld(t, memory.New())
+	path := "/sandbox/v1/checkouts/" + w.Create(t, "order-1").String("checkout.checkout_id")
+	w.call(t, "KOWHAI", "POST", path+"/clock", `{"advance": "P2D"}`)
+	w.call(t, "KOWHAI", "POST", path+"/scenarios", `{"scenario": "setup_succeeds"}`)
+	eventually(t, "the setup is proven", func() bool {
+		_, done := w.missing(t, "KOWHAI")
+		if at, err := time.Parse(time.RFC3339, done["setup"].Text("at")); err == nil && at.After(w.Clock.Now()) {
+			t.Fatalf("the setup was done at %s, in the future", at)
+		}
+		return done["setup"] != nil
+	})
+}
+
 func TestEventsThatAScenarioChanges(t *testing.T) {
 	for name, missing := range map[string][]string{"event_lost": {"event", "event_twice"}, "event_twice": nil} {
 		w := newWorld(t, memory.New())
