@@ -26,7 +26,7 @@ type actor struct {
 	choose func(*actor) (what string, act func())
 }
 
-// aboutDone is the time that the processes have for what an operator does before the model looks whether it is done.
+// aboutDone is the time that the processes have for what has just come up, such as by an operator, before the model judges it.
 const aboutDone = 10 * time.Second
 
 // act makes the steps until it is calm, but no step right before the model looks.
@@ -37,7 +37,7 @@ func (a *actor) act() {
 			return
 		}
 		if look := time.Until(a.looksAt()); look >= 0 && look < aboutDone {
-			a.rest(a.name, look+time.Second)
+			a.rest(a.name, look+aboutDone+time.Second)
 		}
 		if what, act := a.choose(a); act != nil && a.decides(fmt.Sprintf("%s, step %d: %s", a.name, n+1, what)) {
 			act()

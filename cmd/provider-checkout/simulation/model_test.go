@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -178,6 +179,15 @@ func (m *model) records() (all []checkout.CheckoutRecord) {
 		panic(err) // memory
 	}
 	return all
+}
+
+// isBusy reports whether anything but a look is left to be done for a checkout.
+func (m *model) isBusy() bool {
+	return slices.ContainsFunc(m.records(), func(r checkout.CheckoutRecord) bool {
+		return slices.ContainsFunc(r.Jobs, func(j checkout.JobRecord) bool {
+			return j.State == checkout.JobPending && j.Job.Kind != checkout.JobLook
+		})
+	})
 }
 
 // pending returns the ids of the jobs that wait.

@@ -365,6 +365,9 @@ func (w *world) play() {
 	w.thaw()
 	w.onlyLists(checkout.MandateActive)
 	w.rest("the world", time.Until(w.looksAt()))
+	if w.model.isBusy() { // a look that was put off until now may have found something
+		w.rest("the world", aboutDone)
+	}
 	w.model.settled()
 	w.model.keepsUp()
 	all.Wait()
