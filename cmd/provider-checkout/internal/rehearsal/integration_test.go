@@ -50,6 +50,11 @@ var errRefused = errors.New("refused")
 
 // enrol enrols a student under an order id.
 func (i *integration) enrol(ctx context.Context, order string) error {
+	if i.bug == "mends its texts" {
+		i.bug = "sends texts"
+		_ = i.enrol(ctx, "FIRST+"+order)
+		i.bug = ""
+	}
 	key := i.key
 	if strings.HasSuffix(order, keyRotated) {
 		key = i.next

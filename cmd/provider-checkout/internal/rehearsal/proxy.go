@@ -55,17 +55,19 @@ func (r *rehearsal) trialOf(q request) *trial {
 	if t := r.byOrder[order]; t != nil || order == "" {
 		return t
 	}
-	for _, former := range r.newest {
-		if former.calls[create].unheard != "" && former.other == "" && reflect.DeepEqual(former.intent, intentOf(q.json)) {
-			former.other = order
+	for _, trials := range r.trials {
+		for _, former := range trials {
+			if former.calls[create].unheard != "" && former.other == "" && reflect.DeepEqual(former.intent, intentOf(q.json)) {
+				former.other = order
+			}
 		}
 	}
 	s := r.situationFor(order, q.key)
 	t := newTrial(s, r.base, order)
 	r.byOrder[order] = t
 	if s.name != "" {
-		r.newest[s.name] = t
-		r.outcome(s).print(r.out)
+		r.trials[s.name] = append(r.trials[s.name], t)
+		t.outcome().print(r.out)
 	}
 	return t
 }

@@ -57,8 +57,8 @@ type rehearsal struct {
 
 	mu      sync.Mutex
 	order   []situation
-	skips   bool              // the situations of events
-	newest  map[string]*trial // by the situation
+	skips   bool                // the situations of events
+	trials  map[string][]*trial // by the situation, the oldest first
 	byOrder map[string]*trial
 	byID    map[string]*trial // by the checkout
 	turned  int               // calls that were turned away
@@ -90,7 +90,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 // newRehearsal returns a rehearsal, and prints what an integration needs of it. What it does in the background ends with ctx.
 func newRehearsal(ctx context.Context, cfg Config) (*rehearsal, error) {
 	r := &rehearsal{base: cfg.Site.Service.BaseURL, out: cfg.Stdout, ctx: ctx, order: situations(), skips: cfg.ForwardTo == "",
-		newest: map[string]*trial{}, byOrder: map[string]*trial{}, byID: map[string]*trial{}}
+		trials: map[string][]*trial{}, byOrder: map[string]*trial{}, byID: map[string]*trial{}}
 	r.events, r.payer = &relay{r, cfg.Sender}, http.DefaultClient
 	if cfg.Sender == nil {
 		r.events.sender = webhook.New(webhook.Options{AllowPrivate: true})
@@ -194,11 +194,11 @@ func (r *rehearsal) isNext(authorization string) bool { return slices.Contains(r
 
 // situationFor returns the situation of a new checkout, without a name where each has had its checkout. The lock is held.
 func (r *rehearsal) situationFor(order, key string) situation {
-	if named := namedBy(order, r.order); named != nil && r.stateOf(*named) != skipped {
+	if named := namedBy(order, r.order); named != nil && !r.skipped(*named) {
 		return *named
 	}
 	i := slices.IndexFunc(r.order, func(s situation) bool {
-		return r.stateOf(s) == waiting && (s.name == keyRotated) == r.isNext(key)
+		return len(r.trials[s.name]) == 0 && !r.skipped(s) && (s.name == keyRotated) == r.isNext(key)
 	})
 	if i < 0 {
 		return situation{setUpAt: 2}
@@ -206,16 +206,8 @@ func (r *rehearsal) situationFor(order, key string) situation {
 	return r.order[i]
 }
 
-// stateOf returns the state of a situation. The lock is held.
-func (r *rehearsal) stateOf(s situation) state {
-	switch t := r.newest[s.name]; {
-	case t != nil:
-		return t.state
-	case s.events != usual && r.skips:
-		return skipped
-	}
-	return waiting
-}
+// skipped reports whether a situation is skipped, for there is no receiver.
+func (r *rehearsal) skipped(s situation) bool { return s.events != usual && r.skips }
 
 // watch judges the trials until each situation has had its checkout, or ctx ends. Then it notes what is missing.
 func (r *rehearsal) watch(ctx context.Context) {
@@ -226,9 +218,11 @@ func (r *rehearsal) watch(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, t := range r.newest {
-		if t.reached.IsZero() {
-			t.missing()
+	for _, trials := range r.trials {
+		for _, t := range trials {
+			if t.reached.IsZero() {
+				t.missing()
+			}
 		}
 	}
 }
@@ -239,11 +233,13 @@ func (r *rehearsal) judge(now time.Time) (all bool) {
 	defer r.mu.Unlock()
 	all = true
 	for _, s := range r.order {
-		if t := r.newest[s.name]; t != nil && t.judge(now) {
-			r.outcome(s).print(r.out)
+		for _, t := range r.trials[s.name] {
+			if t.judge(now) {
+				t.outcome().print(r.out)
+			}
+			all = all && t.state != running
 		}
-		state := r.stateOf(s)
-		all = all && state != waiting && state != running
+		all = all && (len(r.trials[s.name]) > 0 || r.skipped(s))
 	}
 	return all
 }
@@ -253,18 +249,18 @@ func (r *rehearsal) report() (all Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.order {
-		all.Situations = append(all.Situations, r.outcome(s))
+		switch trials := r.trials[s.name]; {
+		case len(trials) > 0:
+			for _, t := range trials {
+				all.Situations = append(all.Situations, t.outcome())
+			}
+		case r.skipped(s):
+			all.Situations = append(all.Situations, Outcome{Situation: s.name, About: s.about, State: skipped})
+		default:
+			all.Situations = append(all.Situations, Outcome{Situation: s.name, About: s.about, State: waiting})
+		}
 	}
 	return all
-}
-
-// outcome returns the outcome of a situation. The lock is held.
-func (r *rehearsal) outcome(s situation) Outcome {
-	o := Outcome{Situation: s.name, About: s.about, State: r.stateOf(s)}
-	if t := r.newest[s.name]; t != nil {
-		o.Order, o.Checkout, o.Faults = t.order, t.id, slices.Clone(t.faults)
-	}
-	return o
 }
 
 func (r *rehearsal) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }

@@ -137,6 +137,7 @@ func TestABrokenIntegrationIsToldWhatItGotWrong(t *testing.T) {
 		{"sends forms", "plain", wrongContentType},
 		{"sends texts", "plain", amountAsText},
 		{"sends parts of cents", "plain", amountNotCents},
+		{"mends its texts", "plain", amountAsText},
 		{"gives up a poll that fails", "poll_503", givesUp},
 		{"gives up a poll that fails", "poll_answer_lost", givesUp},
 		{"polls as fast as it can", "setup_late", pollsTooFast},

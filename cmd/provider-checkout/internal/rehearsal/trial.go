@@ -287,6 +287,11 @@ func (t *trial) judge(now time.Time) bool {
 	return true
 }
 
+// outcome returns the outcome so far.
+func (t *trial) outcome() Outcome {
+	return Outcome{t.name, t.about, t.state, t.order, t.id, slices.Clone(t.faults)}
+}
+
 // missing notes the call that did not come.
 func (t *trial) missing() {
 	created, polled, confirms := t.calls[create], t.calls[poll], t.calls[confirm]

@@ -1,11 +1,11 @@
 package rehearsal
 
-// Report has the outcome of each situation, as JSON has it too.
+// Report has the outcome of each situation, once for each of its checkouts, as JSON has it too.
 type Report struct {
 	Situations []Outcome `json:"situations"`
 }
 
-// Outcome is the outcome of a situation.
+// Outcome is the outcome of a checkout in a situation, or of a situation without a checkout.
 type Outcome struct {
 	Situation string  `json:"situation"`
 	About     string  `json:"about"`
