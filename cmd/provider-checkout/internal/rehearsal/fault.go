@@ -45,6 +45,7 @@ const (
 	repeatIsError     = "repeat_taken_for_error"
 	confirmsCancelled = "confirms_cancelled"
 	formerKey         = "former_key"
+	createdFormer     = "created_with_former_key"
 	isRefused         = "refused"
 
 	refusesEvent   = "refuses_event"
@@ -100,6 +101,8 @@ func rules() map[string]rule {
 		confirmsCancelled: {"a poll said that the checkout is cancelled, and a confirm followed",
 			"Open a new checkout under a new order id, if the student still wants to enrol.", "error-CHECKOUT_CANCELLED"},
 		formerKey: {"the %s has the former key, and the checkout was created with the next one",
+			"Check which key and which base address you use.", "error-INVALID_API_KEY"},
+		createdFormer: {"this checkout was created with the former key: create it with the next key that was printed at the start",
 			"Check which key and which base address you use.", "error-INVALID_API_KEY"},
 		isRefused: {"the %s was refused with %s: %s", "Every refusal comes in one envelope.", "errors"},
 

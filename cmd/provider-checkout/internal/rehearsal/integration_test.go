@@ -56,7 +56,7 @@ func (i *integration) enrol(ctx context.Context, order string) error {
 		i.bug = ""
 	}
 	key := i.key
-	if strings.HasSuffix(order, keyRotated) {
+	if strings.HasSuffix(order, keyRotated) && i.bug != "has one key" {
 		key = i.next
 	}
 	created, err := i.create(ctx, key, order)

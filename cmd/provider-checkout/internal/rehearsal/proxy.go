@@ -21,6 +21,7 @@ func (r *rehearsal) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.service.ServeHTTP(w, req)
 		return
 	}
+	q.next = r.isNext(q.key)
 	t, count := r.arrive(q)
 	if t == nil {
 		r.service.ServeHTTP(w, req)
@@ -87,7 +88,7 @@ func (r *rehearsal) disturb(req *http.Request, q request, t *trial, count int) (
 	if q.kind == poll {
 		r.payerOf(req.Context(), t, count)
 	}
-	if t.name == keyRotated && !r.isNext(q.key) {
+	if t.name == keyRotated && !q.next {
 		req.Header.Set("Authorization", "Bearer "+keyOf("nobody", "first")) // as good as revoked
 	}
 	a = ask(r.service, req)

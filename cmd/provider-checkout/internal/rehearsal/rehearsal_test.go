@@ -150,6 +150,7 @@ func TestABrokenIntegrationIsToldWhatItGotWrong(t *testing.T) {
 		{"confirms once", "confirm_answer_lost", givesUp},
 		{"takes a repeat for an error", "confirm_answer_lost", repeatIsError},
 		{"uses the former key on", keyRotated, formerKey},
+		{"has one key", keyRotated, createdFormer},
 		{"checks no signature", "events_bad_signature", takesForged},
 		{"checks no time", "events_old_timestamp", takesOld},
 		{"reads the first signature only", "secret_rotated", refusesRotated},

@@ -36,7 +36,6 @@ type trial struct {
 	base   string // of the pages in faults
 	order  string
 	id     string // of the checkout; "" before its create
-	key    string // of the create
 	intent any    // the body of the create without the order id
 	other  string // an order id with the same intent, which came while an answer to the create was missing
 
@@ -81,6 +80,7 @@ type request struct {
 	contentType    string
 	idempotencyKey string
 	key            string // the whole Authorization header
+	next           bool   // it has the next key of a provider
 }
 
 func newTrial(s situation, base, order string) *trial {
@@ -117,7 +117,7 @@ func (t *trial) arrives(q request) (count int) {
 	case create:
 		t.checkAmounts(q)
 		if c.count == 0 {
-			t.key, t.intent = q.key, intentOf(q.json)
+			t.intent = intentOf(q.json)
 		}
 	case poll:
 		if t.pollDue.Sub(q.at) > grace {
@@ -139,7 +139,11 @@ func (t *trial) arrives(q request) (count int) {
 			t.fault(confirmsEarly)
 		}
 	}
-	if t.name == keyRotated && q.key != t.key {
+	switch {
+	case t.name != keyRotated || q.next:
+	case t.id == "":
+		t.fault(createdFormer)
+	default:
 		t.fault(formerKey, q.kind)
 	}
 	c.last = q
