@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 )
 
@@ -117,8 +119,7 @@ func (r *rehearsal) turnAway(t *trial, by disturbance) *answer {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.turned++
-	id := fmt.Sprintf("req_turned_away_%d", r.turned)
+	id := "req_" + uuid.NewString()
 	t.calls[t.disturbs].notBefore = time.Now().Add(t.wait)
 	a := &answer{header: http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {id}}, status: status}
 	a.header.Set("Retry-After", fmt.Sprint(int(t.wait.Seconds())))

@@ -61,7 +61,6 @@ type rehearsal struct {
 	trials  map[string][]*trial // by the situation, the oldest first
 	byOrder map[string]*trial
 	byID    map[string]*trial // by the checkout
-	turned  int               // calls that were turned away
 
 	slowUntil time.Time // answers, and attempts to deliver meanwhile
 }

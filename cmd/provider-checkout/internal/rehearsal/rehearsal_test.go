@@ -219,3 +219,13 @@ func TestFaultsQuoteTheDocumentation(t *testing.T) {
 		}
 	}
 }
+
+func TestACallThatIsTurnedAwayHasARequestIDLikeTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		report, out := rehearse(t, "ignores Retry-After", "create_429")
+		faults := report.Situations[0].Faults
+		if len(faults) == 0 || len(faults[0].Request) != len("req_")+36 {
+			t.Errorf("%+v\n%s", faults, out)
+		}
+	})
+}
