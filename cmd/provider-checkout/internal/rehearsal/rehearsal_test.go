@@ -229,3 +229,13 @@ func TestACallThatIsTurnedAwayHasARequestIDLikeTheOthers(t *testing.T) {
 		}
 	})
 }
+
+func TestAnAmountIsOneFaultHoweverOftenItsCreateIsRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		report, out := rehearse(t, "sends parts of cents", "create_answer_lost")
+		faults := report.Situations[0].Faults
+		if len(faults) == 0 || faults[0].Rule != amountNotCents || faults[0].Times != 1 {
+			t.Errorf("%+v\n%s", faults, out)
+		}
+	})
+}
