@@ -103,6 +103,9 @@ func (i *integration) create(ctx context.Context, key, order string) (apiclient.
 		}
 		time.Sleep(time.Second)
 		return i.call(ctx, key, "POST", apiclient.CheckoutsPath, strings.Replace(body, order, "AGAIN", 1), 5)
+	case "makes another order of a retry in the same situation":
+		_, _ = i.call(ctx, key, "POST", apiclient.CheckoutsPath, body, 1)
+		return i.call(ctx, key, "POST", apiclient.CheckoutsPath, strings.Replace(body, order, "AGAIN+"+order, 1), 5)
 	case "creates once":
 		return i.call(ctx, key, "POST", apiclient.CheckoutsPath, body, 1)
 	}

@@ -126,6 +126,7 @@ func TestASiteWithOneWorkerPassesInEachSituation(t *testing.T) {
 func TestABrokenIntegrationIsToldWhatItGotWrong(t *testing.T) {
 	for _, tt := range []struct{ bug, situation, rule string }{
 		{"makes another order of a retry", "create_answer_lost", newOrder},
+		{"makes another order of a retry in the same situation", "create_answer_lost", newOrder},
 		{"makes keys of its own", "create_answer_lost", otherKey},
 		{"creates once", "create_503", givesUp},
 		{"changes what it sends again", "create_answer_lost", changedRetry},
