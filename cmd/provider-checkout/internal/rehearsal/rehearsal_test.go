@@ -142,6 +142,7 @@ func TestABrokenIntegrationIsToldWhatItGotWrong(t *testing.T) {
 		{"gives up a poll that fails", "poll_503", givesUp},
 		{"gives up a poll that fails", "poll_answer_lost", givesUp},
 		{"polls as fast as it can", "setup_late", pollsTooFast},
+		{"polls as fast as it can", "plain", pollsTooFast},
 		{"polls five times", "setup_late", stopsPolling},
 		{"polls for ever", "cancelled", pollsOn},
 		{"confirms what was cancelled", "cancelled", confirmsCancelled},

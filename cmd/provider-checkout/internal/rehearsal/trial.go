@@ -43,7 +43,6 @@ type trial struct {
 	setupURL  string // the newest
 	pollDue   time.Time
 	pollAfter int
-	hasty     int  // polls before that
 	complete  bool // a poll has said that the setup is complete, the latest one
 	ended     int  // polls that have said that the checkout is cancelled, or came after that
 	again     bool // the confirm was answered already_confirmed after its first answer was lost
@@ -123,10 +122,8 @@ func (t *trial) arrives(q request) (count int) {
 		}
 	case poll:
 		if t.pollDue.Sub(q.at) > grace {
-			if t.hasty++; t.hasty > 2 { // a payer's return, or an event, may have it asked at once
-				after := time.Duration(t.pollAfter)*time.Second - t.pollDue.Sub(q.at)
-				t.fault(pollsTooFast, after.Round(time.Millisecond), t.pollAfter)
-			}
+			after := time.Duration(t.pollAfter)*time.Second - t.pollDue.Sub(q.at)
+			t.fault(pollsTooFast, after.Round(time.Millisecond), t.pollAfter)
 		}
 		if t.ended > 0 {
 			if t.ended++; t.ended > 3 {
