@@ -14,6 +14,12 @@ func TestAProviderPollsLessTheLongerThePayerIsAway(t *testing.T) {
 	left.Setup.Consent.At = created.Add(48 * time.Hour)
 	confirmed := c
 	confirmed.Status = checkout.Confirmed
+	setUp := func(mandate checkout.MandateStatus) checkout.Checkout {
+		done := c
+		done.Setup.Observation = checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: mandate,
+			AccountHolder: "Aroha Ngata", AccountMask: "01-****-*****89-00", CompletedAt: created}
+		return done
+	}
 	for _, tt := range []struct {
 		name  string
 		c     checkout.Checkout
@@ -26,6 +32,11 @@ func TestAProviderPollsLessTheLongerThePayerIsAway(t *testing.T) {
 		{"after a day", c, 24 * time.Hour, 15 * time.Minute},
 		{"once the payer went on to the processor days later", left, 48*time.Hour + time.Minute, 2 * time.Second},
 		{"once it is confirmed", confirmed, 0, 0},
+		{"once it can be confirmed", setUp(checkout.MandatePendingSubmission), 0, 0},
+		{"while the mandate is suspended", setUp("suspended_by_payer"), 0, 15 * time.Minute},
+		{"once the mandate is consumed", setUp("consumed"), 0, 15 * time.Minute},
+		{"while the mandate awaits an approval", setUp("pending_customer_approval"), 0, 15 * time.Minute},
+		{"once the mandate has failed", setUp(checkout.MandateFailed), 0, 2 * time.Second},
 	} {
 		if got := tt.c.NextPoll(created.Add(tt.after)); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)

@@ -120,21 +120,25 @@ func (o Observation) complete() bool {
 func (c Checkout) SetupComplete() bool { return c.concluded() || c.Setup.complete() }
 
 // NextPoll returns how long a provider that polls the checkout waits before it asks again: the longer, the longer ago the payer was
-// sent to the setup page or went on to the processor. 0: there is nothing to wait for.
+// sent to the setup page or went on to the processor, and longest while the payer is done and a confirm would be refused because of
+// the mandate. 0: there is nothing to wait for.
 func (c Checkout) NextPoll(now time.Time) time.Duration {
+	const slow = 15 * time.Minute
 	latest := c.CreatedAt
 	if c.Setup.Consent.At.After(latest) {
 		latest = c.Setup.Consent.At
 	}
 	switch ago := now.Sub(latest); {
-	case c.Status != SetupRequired || c.SetupComplete():
+	case c.Status != SetupRequired || c.concluded() || c.Setup.complete() && c.Setup.Mandate.Confirmable():
 		return 0
+	case c.Setup.complete():
+		return slow
 	case ago < 15*time.Minute:
 		return 2 * time.Second
 	case ago < 24*time.Hour:
 		return time.Minute
 	}
-	return 15 * time.Minute
+	return slow
 }
 
 // open reports whether there is a billing request that the payer can still fulfil.
