@@ -21,8 +21,9 @@ const created = await client.createCheckout({
 console.log(created.direct_debit.setup_url ?? ""); // send the payer's browser there
 
 const { checkout_id } = created.checkout;
+await sleep(1000 * (created.direct_debit.next_poll_after ?? 0));
 let polled = await client.getCheckout(checkout_id);
-while (!polled.direct_debit.setup_complete && polled.checkout.status !== "cancelled") {
+while (polled.direct_debit.next_poll_after) {
   await sleep(1000 * polled.direct_debit.next_poll_after);
   polled = await client.getCheckout(checkout_id);
 }

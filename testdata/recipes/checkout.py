@@ -24,9 +24,10 @@ created = client.create_checkout({
 print(created["direct_debit"].get("setup_url", ""), flush=True)  # send the payer's browser there
 
 checkout_id = created["checkout"]["checkout_id"]
+time.sleep(created["direct_debit"].get("next_poll_after", 0))
 polled = client.get_checkout(checkout_id)
-while not polled["direct_debit"]["setup_complete"] and polled["checkout"]["status"] != "cancelled":
-    time.sleep(polled["direct_debit"]["next_poll_after"])
+while wait := polled["direct_debit"].get("next_poll_after"):
+    time.sleep(wait)
     polled = client.get_checkout(checkout_id)
 
 if polled["checkout"]["status"] == "cancelled":

@@ -315,7 +315,8 @@ type CreateResponseDirectDebit struct {
 	Token string `json:"token,omitzero"`
 	// When the latest link of your creates expires, in UTC; absent once confirmed.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
-	// Seconds to wait before you get the checkout (again); absent while there is nothing to wait for: confirm, or leave it.
+	// Seconds to wait before you get the checkout (again); absent while there is nothing to wait for: confirm, or leave a
+	// checkout that has ended.
 	NextPollAfter int `json:"next_poll_after,omitzero"`
 }
 
@@ -350,8 +351,8 @@ type CheckoutResponseCheckout struct {
 
 // CheckoutResponseDirectDebit: How far the bank setup is.
 type CheckoutResponseDirectDebit struct {
-	// Confirm when it is `true`. It turns `false` again if the mandate dies before the confirm; the payer can then try
-	// again.
+	// Confirm when it is `true` and `mandate_status` is `pending_submission`, `submitted` or `active`. It turns `false`
+	// again if the mandate dies before the confirm; the payer can then try again.
 	SetupComplete bool `json:"setup_complete"`
 	// How far the payer is at the processor.
 	BillingRequestStatus string `json:"billing_request_status"`
@@ -371,7 +372,8 @@ type CheckoutResponseDirectDebit struct {
 	DDAID string `json:"dda_id"`
 	// When the latest link of your creates expires, in UTC; absent once confirmed.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
-	// Seconds to wait before you get the checkout (again); absent while there is nothing to wait for: confirm, or leave it.
+	// Seconds to wait before you get the checkout (again); absent while there is nothing to wait for: confirm, or leave a
+	// checkout that has ended.
 	NextPollAfter int `json:"next_poll_after,omitzero"`
 }
 
@@ -842,8 +844,9 @@ func (c *Client) CreateCheckout(
 }
 
 // GetCheckout: Get a checkout. Poll it while the payer is on the setup page, until `direct_debit.setup_complete` is
-// `true`; then confirm. `checkout.status` stays `direct_debit_setup_required` until then, unless you or the operator
-// cancel the checkout.
+// `true`; then confirm. While `direct_debit.mandate_status` is another than `pending_submission`, `submitted` or
+// `active` a confirm is refused: wait as `direct_debit.next_poll_after` says, and poll again. `checkout.status` stays
+// `direct_debit_setup_required` until then, unless you or the operator cancel the checkout.
 func (c *Client) GetCheckout(ctx context.Context, checkoutID string) (answer CheckoutResponse, err error) {
 	err = c.do(ctx, call{method: http.MethodGet, path: "/v1/provider-checkouts/" + url.PathEscape(checkoutID)}, &answer)
 	return answer, err

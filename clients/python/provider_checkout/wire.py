@@ -323,7 +323,7 @@ class CreateResponseDirectDebit(TypedDict):
     # When the latest link of your creates expires, in UTC; absent once confirmed.
     expires_at: NotRequired[str]
     # Seconds to wait before you get the checkout (again); absent while there is nothing to wait for: confirm, or leave
-    # it.
+    # a checkout that has ended.
     next_poll_after: NotRequired[int]
 
 
@@ -362,8 +362,8 @@ class CheckoutResponseCheckout(TypedDict):
 class CheckoutResponseDirectDebit(TypedDict):
     """How far the bank setup is."""
 
-    # Confirm when it is `true`. It turns `false` again if the mandate dies before the confirm; the payer can then try
-    # again.
+    # Confirm when it is `true` and `mandate_status` is `pending_submission`, `submitted` or `active`. It turns `false`
+    # again if the mandate dies before the confirm; the payer can then try again.
     setup_complete: bool
     # How far the payer is at the processor.
     billing_request_status: str
@@ -384,7 +384,7 @@ class CheckoutResponseDirectDebit(TypedDict):
     # When the latest link of your creates expires, in UTC; absent once confirmed.
     expires_at: NotRequired[str]
     # Seconds to wait before you get the checkout (again); absent while there is nothing to wait for: confirm, or leave
-    # it.
+    # a checkout that has ended.
     next_poll_after: NotRequired[int]
 
 
@@ -861,9 +861,10 @@ class Client(Transport):
     def get_checkout(self, checkout_id: str) -> CheckoutResponse:
         """Get a checkout.
 
-        Poll it while the payer is on the setup page, until `direct_debit.setup_complete` is `true`; then confirm.
-        `checkout.status` stays `direct_debit_setup_required` until then, unless you or the operator cancel the
-        checkout.
+        Poll it while the payer is on the setup page, until `direct_debit.setup_complete` is `true`; then confirm. While
+        `direct_debit.mandate_status` is another than `pending_submission`, `submitted` or `active` a confirm is
+        refused: wait as `direct_debit.next_poll_after` says, and poll again. `checkout.status` stays
+        `direct_debit_setup_required` until then, unless you or the operator cancel the checkout.
         """
         answer: CheckoutResponse = self._call("GET", f"/v1/provider-checkouts/{segment(checkout_id)}")
         return answer

@@ -329,8 +329,8 @@ export interface CreateResponseDirectDebit {
   /** When the latest link of your creates expires, in UTC; absent once confirmed. */
   expires_at?: string;
   /**
-   * Seconds to wait before you get the checkout (again); absent while there is nothing to wait for: confirm, or leave
-   * it.
+   * Seconds to wait before you get the checkout (again); absent while there is nothing to wait for: confirm, or leave a
+   * checkout that has ended.
    */
   next_poll_after?: number;
 }
@@ -369,8 +369,8 @@ export interface CheckoutResponseCheckout {
 /** How far the bank setup is. */
 export interface CheckoutResponseDirectDebit {
   /**
-   * Confirm when it is `true`. It turns `false` again if the mandate dies before the confirm; the payer can then try
-   * again.
+   * Confirm when it is `true` and `mandate_status` is `pending_submission`, `submitted` or `active`. It turns `false`
+   * again if the mandate dies before the confirm; the payer can then try again.
    */
   setup_complete: boolean;
   /** How far the payer is at the processor. */
@@ -396,8 +396,8 @@ export interface CheckoutResponseDirectDebit {
   /** When the latest link of your creates expires, in UTC; absent once confirmed. */
   expires_at?: string;
   /**
-   * Seconds to wait before you get the checkout (again); absent while there is nothing to wait for: confirm, or leave
-   * it.
+   * Seconds to wait before you get the checkout (again); absent while there is nothing to wait for: confirm, or leave a
+   * checkout that has ended.
    */
   next_poll_after?: number;
 }
@@ -849,8 +849,9 @@ export class Client extends Transport {
 
   /**
    * Get a checkout. Poll it while the payer is on the setup page, until `direct_debit.setup_complete` is `true`; then
-   * confirm. `checkout.status` stays `direct_debit_setup_required` until then, unless you or the operator cancel the
-   * checkout.
+   * confirm. While `direct_debit.mandate_status` is another than `pending_submission`, `submitted` or `active` a
+   * confirm is refused: wait as `direct_debit.next_poll_after` says, and poll again. `checkout.status` stays
+   * `direct_debit_setup_required` until then, unless you or the operator cancel the checkout.
    */
   getCheckout(checkoutId: string): Promise<CheckoutResponse> {
     return this.call("GET", `/v1/provider-checkouts/${encodeURIComponent(checkoutId)}`);

@@ -34,8 +34,9 @@ func main() {
 	}
 	fmt.Println(created.DirectDebit.SetupURL) // send the payer's browser there
 
+	time.Sleep(time.Duration(created.DirectDebit.NextPollAfter) * time.Second)
 	polled, err := client.GetCheckout(ctx, created.Checkout.CheckoutID)
-	for err == nil && !polled.DirectDebit.SetupComplete && polled.Checkout.Status != "cancelled" {
+	for err == nil && polled.DirectDebit.NextPollAfter > 0 {
 		time.Sleep(time.Duration(polled.DirectDebit.NextPollAfter) * time.Second)
 		polled, err = client.GetCheckout(ctx, created.Checkout.CheckoutID)
 	}

@@ -91,9 +91,9 @@ func rules() map[string]rule {
 		stopsPolling: {"the checkout was polled %d times, and no more, while its setup was not complete",
 			"Poll it while the payer is on the setup page, until `direct_debit.setup_complete` is `true`; then confirm.", "getCheckout"},
 		pollsOn: {"a poll said that the checkout is cancelled, and the polls went on", "Seconds to wait before you get the " +
-			"checkout (again); absent while there is nothing to wait for: confirm, or leave it.", "getCheckout-response"},
+			"checkout (again); absent while there is nothing to wait for: confirm, or leave a checkout that has ended.", "getCheckout-response"},
 		confirmsEarly: {"the confirm came before a poll had said setup_complete: true",
-			"Poll until `direct_debit.setup_complete` is `true`.", "error-DIRECT_DEBIT_SETUP_INCOMPLETE"},
+			"Confirm when `direct_debit.setup_complete` is `true` and `direct_debit.mandate_status` one of the three.", "error-DIRECT_DEBIT_SETUP_INCOMPLETE"},
 		neverConfirms: {"a poll said setup_complete: true, and no confirm came", "Poll it while the payer is on the " +
 			"setup page, until `direct_debit.setup_complete` is `true`; then confirm.", "getCheckout"},
 		repeatIsError: {"the confirm was answered 200 with already_confirmed: true, and a %s followed, as after an error",

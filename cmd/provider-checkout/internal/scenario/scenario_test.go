@@ -39,6 +39,7 @@ func testSetupAndMandate(t *testing.T, w *world) {
 		{"the mandate is cancelled", []string{"setup_succeeds", "mandate_cancelled"}, false, "fulfilled", "cancelled", 409},
 		{"the mandate expires", []string{"mandate_active", "mandate_expired"}, false, "fulfilled", "expired", 409},
 		{"the mandate is blocked", []string{"mandate_blocked"}, false, "fulfilled", "blocked", 409},
+		{"the payer suspends the mandate", []string{"mandate_suspended_by_payer"}, true, "fulfilled", "suspended_by_payer", 409},
 		{"a mandate is set up after another has failed", []string{"mandate_failed", "mandate_active"}, true, "fulfilled", "active", 200},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -51,6 +52,9 @@ func testSetupAndMandate(t *testing.T, w *world) {
 				got.At("direct_debit.mandate_status") != tt.mandate ||
 				got.At("direct_debit.authorised") != (tt.mandate == "active") {
 				t.Errorf("GET: %s", got.Body)
+			}
+			if ready := got.At("direct_debit.next_poll_after") == nil; ready != (tt.confirm == 200) {
+				t.Errorf("GET asks for no other poll: %t, and the confirm is %d", ready, tt.confirm)
 			}
 			if r := w.Confirm(t, created); r.Status != tt.confirm || tt.confirm == 409 && r.String("error.code") != "DIRECT_DEBIT_SETUP_INCOMPLETE" {
 				t.Errorf("confirm: %d %s, want %d", r.Status, r.Body, tt.confirm)
