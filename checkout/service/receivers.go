@@ -83,6 +83,15 @@ func (r *receivers) probe(provider string, now time.Time) bool {
 	return b != nil && b.Probe(now)
 }
 
+// spare has the breaker of a receiver know that no event waits for it.
+func (r *receivers) spare(provider string, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if b := r.failing[provider]; b != nil {
+		b.Spare(now)
+	}
+}
+
 // done has the breaker of a receiver know whether it took an event, and reports whether that has opened the breaker.
 func (r *receivers) done(provider string, taken bool, now time.Time) (opened bool) {
 	r.mu.Lock()

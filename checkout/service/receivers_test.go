@@ -100,6 +100,23 @@ func TestASlowReceiverLosesNoEventToABurst(t *testing.T) {
 	})
 }
 
+// A receiver that took nothing gets the next event within seconds, however long no event waited for it.
+func TestTheFirstEventAfterALongSilenceIsSentSoon(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		defer w.background(t)()
+		w.receiver.answers(func(events.Delivery, int) error { return errRefused })
+		w.createAll(t, 2) // six attempts
+		time.Sleep(10 * time.Minute)
+		w.receiver.answers(nil)
+		id, before := w.receiver.got[0].Event.ID, w.receiver.requests()
+		must(t, w.Redeliver(t.Context(), caller, id, "req_1"))
+		time.Sleep(6 * time.Second)
+		if got := w.receiver.requests() - before; got != 1 {
+			t.Errorf("%d attempts within 6 seconds, want 1", got)
+		}
+	})
+}
+
 // Two providers whose receivers have one host: however much one has to send to its own, which hangs, the other's creates do
 // not wait, and its events do not either.
 func TestAHangingReceiverDelaysNoOtherProviderOfItsHost(t *testing.T) {

@@ -383,8 +383,10 @@ func (sch *scheduler) probe(ctx context.Context) error {
 	}
 	for _, provider := range sch.receivers.shut() {
 		if sch.receivers.probe(provider, now) {
-			_, err := sch.leaseAndStart(ctx, checkout.JobQuery{Kinds: deliveries(), ProviderCode: provider, Limit: 1})
-			failures = append(failures, err)
+			leases, err := sch.leaseAndStart(ctx, checkout.JobQuery{Kinds: deliveries(), ProviderCode: provider, Limit: 1})
+			if failures = append(failures, err); err == nil && len(leases) == 0 {
+				sch.receivers.spare(provider, now)
+			}
 		}
 	}
 	return errors.Join(failures...)
