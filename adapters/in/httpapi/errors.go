@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // problem is a refusal as the wire has it.
@@ -73,6 +75,9 @@ func internal() *problem {
 // problemOf converts an error to the wire's terms. ok is false for an error that is no
 // refusal: the client does not see its cause, so it must be logged.
 func problemOf(err error) (p *problem, ok bool) {
+	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) { // of Options.Around and Options.Calls: the service refuses its own
+		err = checkout.Busy()
+	}
 	if errors.As(err, &p) {
 		return p, true
 	}

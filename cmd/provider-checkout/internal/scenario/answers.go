@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -17,32 +18,25 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
+// storeLimit is the time limit of what a script asks the store for a call.
+const storeLimit = 10 * time.Second
+
 // around serves a call about a checkout of the caller, unless its script has the answer refused, or lost after the commit. What
 // happens at once by the suffix of an order id happens after its create.
 func (d *Director) around(r *http.Request, caller service.Caller, serve func(*http.Request) error) error {
-	id := httpapi.CheckoutID(r)
-	order, err := d.orderOf(r, caller, id)
+	id, request := httpapi.CheckoutID(r), httpapi.RequestID(r.Context())
+	order, script, err := d.before(r, caller, id, request)
 	if err != nil {
 		return err
 	}
 	if order == "" {
 		return serve(r)
 	}
-	ctx, request := r.Context(), httpapi.RequestID(r.Context())
-	script, err := d.scripts.read(ctx, caller.ProviderCode, order)
-	if err != nil {
+	if err := serve(r.WithContext(script.known(r.Context()))); err != nil {
 		return err
 	}
-	next, err := script.take(ctx, request, NextAnswer403, NextAnswer404, NextAnswer410, NextAnswer503)
-	if err == nil {
-		err = next.refusal(caller.ProviderCode)
-	}
-	if err != nil {
-		return err
-	}
-	if err := serve(r.WithContext(script.known(ctx))); err != nil {
-		return err
-	}
+	ctx, cancel := context.WithTimeout(r.Context(), storeLimit)
+	defer cancel()
 	if id == "" {
 		if err := d.playSuffix(ctx, caller.ProviderCode, order); err != nil {
 			return err
@@ -53,6 +47,23 @@ func (d *Director) around(r *http.Request, caller service.Caller, serve func(*ht
 		panic(http.ErrAbortHandler) // the connection closes
 	}
 	return err
+}
+
+// before returns the order that a call is about, or "", and its script, unless that has the call refused.
+func (d *Director) before(r *http.Request, caller service.Caller, id, request string) (order string, script script, err error) {
+	ctx, cancel := context.WithTimeout(r.Context(), storeLimit)
+	defer cancel()
+	if order, err = d.orderOf(ctx, r, caller, id); err != nil || order == "" {
+		return order, script, err
+	}
+	if script, err = d.scripts.read(ctx, caller.ProviderCode, order); err != nil {
+		return order, script, err
+	}
+	next, err := script.take(ctx, request, NextAnswer403, NextAnswer404, NextAnswer410, NextAnswer503)
+	if err == nil {
+		err = next.refusal(caller.ProviderCode)
+	}
+	return order, script, err
 }
 
 // refusal returns the refusal that the next answer is to be, as the rules make it; nil for the zero entry.
@@ -91,10 +102,10 @@ func (d *Director) playSuffix(ctx context.Context, provider, order string) error
 
 // orderOf returns the id of the order that a call is about: of its path or, for a create, of its body; "" where it is about no
 // order, or about an order of another provider.
-func (d *Director) orderOf(r *http.Request, caller service.Caller, id string) (string, error) {
+func (d *Director) orderOf(ctx context.Context, r *http.Request, caller service.Caller, id string) (string, error) {
 	switch {
 	case id != "":
-		return d.orderByID(r.Context(), caller.ProviderCode, id)
+		return d.orderByID(ctx, caller.ProviderCode, id)
 	case r.Method != http.MethodPost || r.Body == nil || !strings.HasSuffix(r.URL.Path, "/provider-checkouts"):
 		return "", nil
 	}
