@@ -1,8 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,6 +129,64 @@ func TestGoLiveOfADemonstration(t *testing.T) {
 	says(t, got.stderr, "11 of 11 steps are missing")
 	d.stop()
 	d.ends("")
+}
+
+// The checkout of the website of the demonstration proves nothing for an integration, and no event does that no receiver of its developer has taken.
+func TestOnlyTheDevelopersReceiverProvesEvents(t *testing.T) {
+	inEmptyTemp(t)
+	own := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer own.Close()
+	for _, tt := range []struct {
+		args    []string
+		missing []string // after a create, of create and event
+	}{{nil, []string{"event"}}, {[]string{"--webhook", own.URL}, nil}} {
+		d := startDemo(t, append(tt.args, "--addr", "127.0.0.1:0")...)
+		key := d.says("KEY=")
+		api := apiclient.New(d.says("BASE="), map[string]string{"KOWHAI": key})
+		as := []string{"User-Agent", "a provider's backend"}
+		missing := func() (steps []string) {
+			got := try(t, []string{keyVariable + "=" + key}, "", "golive", "--base-url", d.says("BASE="), "--json")
+			for _, step := range []string{"create", "event"} {
+				if strings.Contains(got.stdout, `"step":"`+step+`","done":false`) {
+					steps = append(steps, step)
+				}
+			}
+			return steps
+		}
+		list, err := api.Call(t.Context(), "KOWHAI", http.MethodGet, "/v1/enrolments", "", as...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		polled := 0
+		enrolments, _ := list.At("enrolments").([]any)
+		for _, e := range enrolments {
+			enrolment := e.(map[string]any)
+			if !strings.HasPrefix(fmt.Sprint(enrolment["provider_order_id"]), "WEB-") {
+				continue // of the week before
+			}
+			polled++
+			path := apiclient.CheckoutsPath + "/" + fmt.Sprint(enrolment["checkout_id"])
+			if r, err := api.Call(t.Context(), "KOWHAI", http.MethodGet, path, "", as...); err != nil || r.Status != http.StatusOK {
+				t.Fatalf("GET %s: %d, %v", path, r.Status, err)
+			}
+		}
+		if got := missing(); polled == 0 || len(got) != 2 {
+			t.Errorf("demo %v: after polls of its %d checkouts only %v is missing", tt.args, polled, got)
+		}
+		body := strings.Replace(sandbox.Order(sandbox.CatalogueCreate, "order-1"), "NZDIP", "NZDIP-BUS", 1)
+		if r, err := api.Create(t.Context(), "KOWHAI", body, as...); err != nil || r.Status != http.StatusCreated {
+			t.Fatalf("create: %d %s, %v", r.Status, r.Body, err)
+		}
+		got := missing()
+		for n := 0; n < 100 && len(got) != len(tt.missing); n++ {
+			got = missing()
+		}
+		if !slices.Equal(got, tt.missing) {
+			t.Errorf("demo %v: missing is %v, want %v", tt.args, got, tt.missing)
+		}
+		d.stop()
+		d.ends("")
+	}
 }
 
 // publicOf returns the public half of a new key.

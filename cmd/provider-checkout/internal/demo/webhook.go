@@ -13,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/golive"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -66,11 +67,16 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	case r.past.Load():
+		_, _ = io.WriteString(w, golive.OwnAnswer)
 		return
 	}
 	got, status := r.receive(req)
+	answer := func() { w.WriteHeader(status) }
+	if status == http.StatusNoContent && !r.goesOn(req) {
+		answer = func() { _, _ = io.WriteString(w, golive.OwnAnswer) }
+	}
 	if status == http.StatusNoContent && r.known(got.id) {
-		w.WriteHeader(status) // a repeated delivery is accepted and not processed again
+		answer() // a repeated delivery is accepted and not processed again
 		return
 	}
 	if got.err == nil {
@@ -78,7 +84,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	select {
 	case r.got <- got:
-		w.WriteHeader(status)
+		answer()
 	case <-req.Context().Done():
 	}
 }
@@ -112,9 +118,14 @@ func (r *receiver) receive(req *http.Request) (delivery, int) {
 	}, http.StatusNoContent
 }
 
+// goesOn reports whether an event is for the developer's receiver.
+func (r *receiver) goesOn(req *http.Request) bool {
+	return r.onward != "" && req.PathValue("provider") == providerCode
+}
+
 // passOn sends a verified event on to the developer's receiver, as it came, and returns why that did not take it, and its status.
 func (r *receiver) passOn(req *http.Request, body []byte, signature string) (int, error) {
-	if r.onward == "" || req.PathValue("provider") != providerCode {
+	if !r.goesOn(req) {
 		return http.StatusNoContent, nil
 	}
 	event, err := events.Read(body)

@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -32,7 +33,11 @@ type Store interface {
 	Providers(ctx context.Context) ([]catalogue.Provider, error)
 	Checkout(ctx context.Context, id string) (checkout.Checkout, error)
 	Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error)
+	Attempts(ctx context.Context, e events.Event) ([]checkout.Attempt, error)
 }
+
+// OwnAnswer is the answer to an event of a receiver that is this program's own, and no provider's: such an event proves no step.
+const OwnAnswer = "taken by a receiver of provider-checkout itself"
 
 const (
 	// kept is the time for which requests are kept, and newest the most of a provider that are.
@@ -113,7 +118,11 @@ func read(ctx context.Context, store Store, provider string, now time.Time) (his
 	if err != nil {
 		return nil, err
 	}
-	calls = slices.DeleteFunc(calls, func(c call) bool { return c.Ours })
+	made := map[string]bool{} // by checkout id: this program created it, and no integration
+	for _, c := range calls {
+		made[c.Checkout] = made[c.Checkout] || c.Ours && c.is(http.MethodPost, createRoute) && c.Status == http.StatusCreated
+	}
+	calls = slices.DeleteFunc(calls, func(c call) bool { return c.Ours || made[c.Checkout] })
 	// Processes store their requests at different times.
 	slices.SortStableFunc(calls, func(a, b call) int { return a.At.Compare(b.At) })
 	at := map[string]int{} // by checkout id
@@ -162,8 +171,28 @@ func (h *history) read(ctx context.Context, store Store, id string, now time.Tim
 		}
 	}
 	if err == nil {
+		err = h.disown(ctx, store, c)
+	}
+	if err == nil {
 		h.times, err = scenario.Deliveries(ctx, store, c.ProviderCode, c.OrderID)
 	}
+	return err
+}
+
+// disown removes the deliveries of the events that a receiver of this program itself has taken.
+func (h *history) disown(ctx context.Context, store Store, of checkout.Checkout) (err error) {
+	h.moments = slices.DeleteFunc(h.moments, func(m checkout.Moment) bool {
+		id, ok := deliveredBy(m)
+		if !ok || err != nil {
+			return false
+		}
+		var attempts []checkout.Attempt
+		attempts, err = store.Attempts(ctx, events.Event{ID: id, CheckoutID: of.ID, OrderID: of.OrderID, ProviderCode: of.ProviderCode})
+		if errors.Is(err, ports.ErrNotFound) { // it was removed
+			err = nil
+		}
+		return slices.ContainsFunc(attempts, func(a checkout.Attempt) bool { return a.Answer == OwnAnswer })
+	})
 	return err
 }
 

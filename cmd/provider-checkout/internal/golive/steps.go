@@ -160,15 +160,21 @@ func (h history) confirmedAgain() (Proof, bool) {
 	})
 }
 
+// deliveredBy returns the id of the event that a moment says was delivered.
+func deliveredBy(m checkout.Moment) (id string, ok bool) {
+	_, rest, _ := strings.Cut(m.Detail, " ")
+	id, _, _ = strings.Cut(rest, " ")
+	return id, m.Kind == checkout.MomentEventDelivered
+}
+
 // taken finds the delivery by which the receiver had taken an event so many times.
 func (h history) taken(times int) (Proof, bool) {
 	had, seen := map[string]int{}, map[string]bool{}
 	for _, m := range h.moments {
-		if m.Kind != checkout.MomentEventDelivered {
+		id, ok := deliveredBy(m)
+		if !ok {
 			continue
 		}
-		_, rest, _ := strings.Cut(m.Detail, " ")
-		id, _, _ := strings.Cut(rest, " ")
 		n, changed := h.times[id]
 		if !changed || seen[id] {
 			n = 1
