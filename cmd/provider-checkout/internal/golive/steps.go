@@ -35,8 +35,8 @@ func definitions() []definition {
 			"the first one, or with another order: the same wrong create must not come again.", history.conflictHandled},
 		{"early_confirm", "error-DIRECT_DEBIT_SETUP_INCOMPLETE", "Confirm a checkout before the payer is done. The answer is 409.", history.confirmedEarly},
 		{"setup", "the-payers-browser", "Have a payer set up the direct debit.", history.setUp},
-		{"poll", "getCheckout", "Poll a checkout at least twice until the setup is complete, and never sooner than next_poll_after says.",
-			history.polled},
+		{"poll", "getCheckout", "Poll a checkout at least twice until the setup is complete, and never sooner than next_poll_after says. " +
+			"In a test, have the scenario setup_succeeds happen after the first poll.", history.polled},
 		{"confirm", "confirmCheckout", "Confirm a checkout whose setup is complete.", history.confirmed},
 		{"repeated_confirm", "confirmCheckout-response", "Send a confirm again. The answer is 200 with already_confirmed.", history.confirmedAgain},
 		{"event", "checking-a-signature", "Take an event: check its signature and answer 2xx.", history.eventTaken},
