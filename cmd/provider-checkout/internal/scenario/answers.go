@@ -74,7 +74,7 @@ func (e entry) refusal(provider string) error {
 	case NextAnswer404:
 		return checkout.Admit(provider, checkout.Optional[string]{}, nil, catalogue.Sandbox)
 	case NextAnswer410:
-		return checkout.Checkout{Status: checkout.SetupRequired, ErasedAt: e.At}.Available()
+		return checkout.Checkout{Status: checkout.SetupRequired, ErasedAt: time.Unix(0, 0)}.Available()
 	case NextAnswer503:
 		return checkout.Busy()
 	}

@@ -129,6 +129,9 @@ func testNextAnswer(t *testing.T, w *world) {
 		t.Errorf("a create with the suffix: %d %s, want 503", r.Status, r.Body)
 	}
 	w.Create(t, "o+next_answer_503")
+	if r := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, "o+next_answer_410")); r.Status != http.StatusGone {
+		t.Errorf("a create with the suffix: %d %s, want 410", r.Status, r.Body)
+	}
 	if r, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, "o+next_answer_lost")); err == nil {
 		t.Errorf("a create whose answer is lost is answered %d %s", r.Status, r.Body)
 	}
