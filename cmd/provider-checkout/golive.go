@@ -105,6 +105,10 @@ func (c *call) printGoLive(check golive.Check) error {
 	if missing > 0 {
 		return fmt.Errorf("not ready: %d of %d steps are missing", missing, len(rows))
 	}
+	if !c.json {
+		_, err := fmt.Fprintf(c.Stdout, "ready: all %d steps are done\n", len(rows))
+		return err
+	}
 	return nil
 }
 

@@ -75,7 +75,7 @@ func TestGoLive(t *testing.T) {
 		}
 	}
 	for name, got := range map[string]result{"provider": asked(), "operator": o.try(t, "golive", "--provider", "KOWHAI")} {
-		if got.code != cli.ExitDone || strings.Contains(got.stdout, "See ") {
+		if got.code != cli.ExitDone || strings.Contains(got.stdout, "See ") || !strings.HasSuffix(got.stdout, "\nready: all 11 steps are done\n") {
 			t.Errorf("the %s of an integration that is ready: %+v", name, got)
 		}
 	}
