@@ -29,8 +29,8 @@ func commands() []cli.Command {
 		{Name: "trigger", Args: []string{"SCENARIO"}, Setup: command(trigger),
 			About: "Create a checkout in a sandbox, and have a scenario happen to it",
 			More: "For a provider's developer. Creates a checkout as the provider does, sets its direct debit up and confirms it where the\n" +
-				"scenario needs that, and prints each request with its answer and its id, and the checkout at the end. An answer that is\n" +
-				"refused or lost because of the scenario is no failure. " + keyHelp + "\n\n" +
+				"scenario needs that, as before each mandate_*, and prints each request with its answer and its id, and the checkout at\n" +
+				"the end. An answer that is refused or lost because of the scenario is no failure. " + keyHelp + "\n\n" +
 				"Scenarios: " + strings.Trim(fmt.Sprint(scenario.All()), "[]") + "."},
 		{Name: "serve", Setup: command(serve),
 			About: "Serve the API and the setup pages",

@@ -134,6 +134,9 @@ func (t *triggered) create(ctx context.Context) error {
 	body := apiclient.CreateRequest{ProviderCode: t.provider, OrderID: t.order, FirstName: "Aroha", LastName: "Ngata",
 		Email: "aroha@example.nz", CourseCode: t.course, Frequency: "Weekly", FirstPayment: now.AddDate(0, 0, 30).Format(time.DateOnly)}
 	t.created, err = t.send(ctx, http.MethodPost, apiclient.CheckoutsPath, body.String(), true)
+	if t.course == "" && strings.Contains(t.created.Body, `"course.course_code"`) {
+		return errors.New("this provider has a catalogue: give --course")
+	}
 	if err == nil {
 		_, err = fmt.Fprintf(t.Stdout, "  order %s, checkout %s\n", t.order, oneLine(t.created.String("checkout.checkout_id")))
 	}

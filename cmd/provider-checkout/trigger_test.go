@@ -64,7 +64,7 @@ func TestTriggerRefusesMistakes(t *testing.T) {
 		{"an unknown scenario", cli.ExitUsage, "is no scenario; there are [link_expires setup_succeeds ", []string{"everything", "--base-url", s.URL}},
 		{"a provider without a checkout", cli.ExitUsage, "name it with --provider", []string{"setup_fails", "--base-url", s.URL}},
 		{"another provider", cli.ExitFailed, "PROVIDER_KEY_MISMATCH", []string{"setup_fails", "--base-url", s.URL, "--provider", "TUI"}},
-		{"no course", cli.ExitFailed, "course.course_code", []string{"setup_fails", "--base-url", s.URL, "--provider", "KOWHAI"}},
+		{"no course", cli.ExitFailed, "this provider has a catalogue: give --course", []string{"setup_fails", "--base-url", s.URL, "--provider", "KOWHAI"}},
 		{"production", cli.ExitFailed, "is no sandbox", []string{"setup_fails", "--base-url", production.URL}},
 	} {
 		got := try(t, []string{keyVariable + "=" + s.Keys["KOWHAI"]}, "", append([]string{"trigger"}, tt.args...)...)
