@@ -26,6 +26,10 @@ func TestConformanceOfTheDemonstration(t *testing.T) {
 	if text, err := os.ReadFile(junit); err != nil || !strings.Contains(string(text), `failures="0"`) {
 		t.Errorf("the file of --junit is %.300s, %v", text, err)
 	}
+	for _, course := range []string{"", "NO-SUCH"} {
+		got := try(t, nil, "", append(args, "--course", course)...)
+		says(t, got.stdout, "The checks end here", "1 failed, 0 skipped")
+	}
 	wrong := try(t, nil, "", append(args, "--json", "-")...)
 	if wrong.code != cli.ExitFailed || !strings.HasPrefix(wrong.stdout, "{") || wrong.stderr != "provider-checkout conformance: 1 check failed\n" {
 		t.Errorf("without the course of its catalogue: %+v", wrong)

@@ -72,6 +72,7 @@ type run struct {
 	first     answer // of the create of an open checkout
 	ready     answer // of the create of a checkout whose setup is complete
 	confirmed answer // of its confirm
+	noCourse  bool   // the catalogue has no course of this name: nothing more can be checked
 	noPayer   string // the reason why no payer can be played
 }
 
@@ -88,6 +89,9 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 			return report, err
 		}
 		report.add(r.try(c))
+		if r.noCourse {
+			break
+		}
 	}
 	return report, nil
 }
