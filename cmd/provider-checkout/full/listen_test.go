@@ -57,7 +57,7 @@ func TestListenCatchesUp(t *testing.T) {
 // TestListenIsKilled kills listeners at random moments. Each may have sent the last event that it sent a second time.
 func TestListenIsKilled(t *testing.T) {
 	t.Parallel()
-	d := newDay(t, 1000)
+	d := newDay(t, 3000)
 	l := d.listens(t, "--since", "24h", "--state", d.state)
 	d.awaitAll(t)
 	d.kill(t, l)
@@ -79,7 +79,7 @@ func TestListenIsKilled(t *testing.T) {
 	if firsts := slices.Compact(slices.Clone(d.got)); !slices.Equal(firsts, listed) {
 		t.Errorf("the receiver got %d events in another order, want %d", len(firsts), len(listed))
 	}
-	if kills < listenKills/2 {
+	if kills < listenKills/4 {
 		t.Error("void: the listeners were hardly killed")
 	}
 	t.Logf("%d kills, %d events twice", kills, again)
