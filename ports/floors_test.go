@@ -42,7 +42,7 @@ func floors() []floor {
 		{"the rules of text", []string{"money/text"}, isPure, is("golang.org/x/text/unicode/norm"), "it does no I/O: " + takeIt, true},
 		core("floor 0", "money"),
 		core("floor 1", "catalogue", "events", "agreement"),
-		{"the clients", []string{"clients/go/*"}, all, not(all), "", false},
+		{"the clients", []string{"adapters/clients/go/*"}, all, not(all), "", false},
 		{"the evidence log", []string{"agreement/evidence"}, isPure,
 			is("golang.org/x/mod/sumdb/note", "golang.org/x/mod/sumdb/tlog", "github.com/go-json-experiment/json",
 				"github.com/go-json-experiment/json/jsontext"), "it does no I/O: " + takeIt, true},
@@ -244,7 +244,7 @@ func importPath(spec *ast.ImportSpec) string {
 // unexpectedEntries returns the entries of the module's root that do not belong there. Folders end
 // in a slash; ignored are patterns as of path.Match.
 func unexpectedEntries(entries, ignored []string) []string {
-	allowed := strings.Fields("checkout/ catalogue/ money/ agreement/ events/ ports/ adapters/ clients/ cmd/ testdata/" +
+	allowed := strings.Fields("checkout/ catalogue/ money/ agreement/ events/ ports/ adapters/ cmd/ testdata/" +
 		" go.mod go.sum README.md LICENSE")
 	return slices.DeleteFunc(slices.Clone(entries), func(entry string) bool {
 		return strings.HasPrefix(entry, ".") || slices.Contains(allowed, entry) ||

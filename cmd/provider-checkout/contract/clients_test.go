@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	typeScriptClient = "../../../clients/typescript"
-	pythonClient     = "../../../clients/python"
+	typeScriptClient = "../../../adapters/clients/typescript"
+	pythonClient     = "../../../adapters/clients/python"
 )
 
 // nodeClient is a folder with the compiled client for TypeScript among its packages.
@@ -48,7 +48,7 @@ var nodeClient = sync.OnceValues(func() (folder string, err error) {
 // cache, for it does not see what interpreters and compilers read.
 func dependOnPrograms(t *testing.T) {
 	t.Helper()
-	for _, folder := range []string{"../../../clients", "../../../testdata/recipes", "testdata/exercise"} {
+	for _, folder := range []string{"../../../adapters/clients", "../../../testdata/recipes", "testdata/exercise"} {
 		err := filepath.WalkDir(folder, func(_ string, _ os.DirEntry, err error) error { return err })
 		if err != nil {
 			t.Fatal(err)

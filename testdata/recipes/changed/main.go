@@ -7,7 +7,7 @@ import (
 	"log"
 	"os"
 
-	"github.com/provider-checkout/provider-checkout/clients/go/providercheckout"
+	"github.com/provider-checkout/provider-checkout/adapters/clients/go/providercheckout"
 )
 
 func main() {

@@ -12,7 +12,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/clients/go/providercheckout"
+	"github.com/provider-checkout/provider-checkout/adapters/clients/go/providercheckout"
 )
 
 func main() {

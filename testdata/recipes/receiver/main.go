@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/clients/go/providercheckout"
+	"github.com/provider-checkout/provider-checkout/adapters/clients/go/providercheckout"
 )
 
 const longestBody = 64 << 10

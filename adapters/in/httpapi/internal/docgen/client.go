@@ -55,7 +55,7 @@ var (
 )
 
 // clientFolder is the folder of the clients, seen from the folder of openapi.json.
-const clientFolder = "../../../clients/"
+const clientFolder = "../../clients/"
 
 // clients returns the generated part of the client in each language, by file name.
 func (o spec) clients() (map[string][]byte, error) {

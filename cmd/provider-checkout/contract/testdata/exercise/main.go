@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/clients/go/providercheckout"
+	"github.com/provider-checkout/provider-checkout/adapters/clients/go/providercheckout"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 

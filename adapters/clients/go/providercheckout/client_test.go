@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/clients/go/providercheckout"
+	"github.com/provider-checkout/provider-checkout/adapters/clients/go/providercheckout"
 )
 
 // step is the answer to one request.
