@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -38,7 +39,8 @@ type world struct {
 	environment string // of the service; "" is sandbox
 	lists       fault  // of the list; zero for an answer
 
-	got, printed, said []string // ids, and lines
+	adding             sync.Mutex // to the list
+	got, printed, said []string   // ids, and lines
 	keys               []string
 	asked              []time.Time
 	attempts           []int // numbers
@@ -91,6 +93,8 @@ func (w *world) serve(r *http.Request) (*http.Response, error) {
 	after, _ := checkout.ParseCursor(r.URL.Query().Get("after"))
 	page := []map[string]any{}
 	next := after
+	w.adding.Lock()
+	defer w.adding.Unlock()
 	for _, e := range w.list {
 		if e.Cursor > after && len(page) < 3 {
 			page, next = append(page, map[string]any{"cursor": e.Cursor.String(), "body": string(e.Event.Body)}), e.Cursor
@@ -390,7 +394,11 @@ func TestWithoutSinceOnlyNewEventsAreTaken(t *testing.T) {
 		w := newWorld("aaaaa") // of which some are of this second, or ahead of the clock
 		cfg := w.config()
 		cfg.Since = time.Time{}
-		time.AfterFunc(10*time.Second, func() { w.list = append(w.list, newWorld("b").list...) })
+		time.AfterFunc(10*time.Second, func() {
+			w.adding.Lock()
+			defer w.adding.Unlock()
+			w.list = append(w.list, newWorld("b").list...)
+		})
 		if err := w.listens(t, cfg, time.Minute); err != nil {
 			t.Fatal(err)
 		}
