@@ -279,7 +279,10 @@ type connection struct{ http.Handler }
 
 // RoundTrip implements http.RoundTripper.
 func (c connection) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
+	calling := r.Context()
+	serving, hangUp := context.WithCancel(context.Background()) // the server knows no values of the client
+	context.AfterFunc(calling, hangUp)
+	r = r.Clone(serving)
 	r.RemoteAddr = "127.0.0.1:2"
 	if r.Body == nil {
 		r.Body = http.NoBody
@@ -287,6 +290,7 @@ func (c connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	answered := make(chan *http.Response, 1)
 	go func() {
 		defer close(answered)
+		defer hangUp()
 		defer func() {
 			if fault := recover(); fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // as the server does
 				panic(fault)
@@ -303,7 +307,7 @@ func (c connection) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		resp.Request = r
 		return resp, nil
-	case <-r.Context().Done():
-		return nil, context.Cause(r.Context())
+	case <-calling.Done():
+		return nil, context.Cause(calling)
 	}
 }
