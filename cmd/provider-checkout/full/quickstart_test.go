@@ -21,7 +21,7 @@ import (
 var codeBlock = regexp.MustCompile("(?s)```([a-z]+)\n(.*?)\n```")
 
 // The lines with which the guide for integrators begins, and the quickstart that the program then shows, are pasted into one shell.
-// What the steps print is what is shown under them, up to an agreement.
+// The steps print the answers that stand under them, up to an agreement.
 func TestQuickstartEndsInAnAgreement(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../docs/integrating.md")

@@ -48,7 +48,7 @@ func TestReceiverConsumesAnEventOnce(t *testing.T) {
 	}
 }
 
-// What the developer's receiver answers is what the service gets, at every attempt, and every attempt goes on as it came.
+// The service gets the answers of the developer's receiver, at every attempt, and every attempt goes on as it came.
 func TestReceiverPassesOnTheAnswerOfTheDevelopersReceiver(t *testing.T) {
 	answer := http.StatusNoContent
 	var got []http.Header

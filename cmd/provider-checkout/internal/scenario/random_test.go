@@ -16,7 +16,7 @@ import (
 )
 
 // Whatever a provider does with a checkout, in whatever order: no call fails, what is recorded is in the order of the checkout's clock,
-// and what GET says of the mandate is what the last event says.
+// and GET and the last event agree on the mandate.
 func TestAnyOrderOfScenarios(t *testing.T) { everywhere(t, testAnyOrderOfScenarios) }
 
 func testAnyOrderOfScenarios(t *testing.T, w *world) {

@@ -1,8 +1,8 @@
 // Package scenario lets a provider choose what becomes of its own checkouts in the sandbox: calls under /sandbox/v1, decorators
 // of the ports of the service, and the script of each checkout, which the store keeps and every process reads.
 //
-// A decorator answers in the place of its port for a checkout whose script says so, and passes on every other call. So what the
-// state machine makes of a scenario is what it makes of the same answer of a real bank, CRM or receiver.
+// A decorator answers in the place of its port for a checkout whose script says so, and passes on every other call. So the
+// state machine treats a scenario like the same answer of a real bank, CRM or receiver.
 package scenario
 
 import (
