@@ -116,7 +116,7 @@ type Head struct {
 	Edge       []Hash // the roots of the complete subtrees of which the tree consists, from the left
 	Checkpoint []byte // the newest one, signed; nil before the first
 	// Seen is the least End.Seen of the chains: every entry that has seen less is on record. MostSeen is the greatest, which is more
-	// than Size only if somebody has edited the store. Only SealEvidence of a store sets them.
+	// than Size only if the store was edited. Only SealEvidence of a store sets them.
 	Seen, MostSeen int64
 }
 

@@ -157,7 +157,7 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 			return c.withinCommit(change, c.provider)
 		})
 	}
-	if errors.Is(err, evidence.ErrOutdated) { // somebody has edited the log, and the sealer puts it right
+	if errors.Is(err, evidence.ErrOutdated) { // the log was edited, and the sealer puts it right
 		err = c.fail(ctx, "record the agreement", fmt.Errorf("%w: %w", ports.ErrBusy, err))
 	}
 	if err != nil {

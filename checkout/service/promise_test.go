@@ -203,7 +203,7 @@ func (o outrun) UpdateCheckout(ctx context.Context, id string, entry checkout.Jo
 	})
 }
 
-// Where somebody has set the chains ahead of the log, no record has seen enough. A confirm gives up soon, and that is reported.
+// Where the chains were set ahead of the log, no record has seen enough. A confirm gives up soon, and that is reported.
 func TestAConfirmGivesUpOnALogThatOutrunsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0

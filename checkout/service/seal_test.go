@@ -565,7 +565,7 @@ func (s slowlySealing) SealEvidence(ctx context.Context, limit int, seal func(ev
 	return s.Store.SealEvidence(context.WithoutCancel(ctx), limit, seal)
 }
 
-// A chain that somebody has set ahead of the log is put right though nothing waits to be sealed, and that is reported.
+// A chain that was set ahead of the log is put right though nothing waits to be sealed, and that is reported.
 func TestAChainAheadOfTheLogIsPutRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		edited := false

@@ -138,7 +138,7 @@ func (c column) reason(sealed bool) string {
 	return unheldColumns[name] + unheldTables[c.table]
 }
 
-// forgedStore is a store in whose tables somebody may write everything, whatever their constraints.
+// forgedStore is a store whose tables take every edit, whatever their constraints.
 type forgedStore struct {
 	acknowledged
 	columns []column
