@@ -1,8 +1,8 @@
 // Package postgrestest gives tests of the full level a PostgreSQL server, and by [QuickURL] tests of the quick level too:
 // the server whose URL is in PROVIDER_CHECKOUT_TEST_POSTGRES, or else a temporary server, which it starts from
 // the server programs on the machine. The temporary server has its own folder and
-// port, syncs as a real one does, and ends with the test process, even if that is killed. If there is neither,
-// tests are skipped, or fail at the full level.
+// port, syncs as a real one does where benchmarks run, and ends with the test process, even if that is killed. If there is
+// neither, tests are skipped, or fail at the full level.
 package postgrestest
 
 import (

@@ -3,6 +3,7 @@ package postgrestest
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -26,11 +27,11 @@ type Server struct {
 	input    io.Closer
 }
 
-// guardScript gets the folder, the programs' folder and the port as arguments. It prints "ready", or why it failed. The
-// server listens on the loopback interface only, and trusts every connection.
+// guardScript gets the folder, the programs' folder, the port and the setting of fsync as arguments. It prints "ready", or why
+// it failed. The server listens on the loopback interface only, and trusts every connection.
 const guardScript = `
 data=$1/data log=$1/log
-options="-p $3 -k $1 -c listen_addresses=127.0.0.1 -c max_connections=400"
+options="-p $3 -k $1 -c listen_addresses=127.0.0.1 -c max_connections=400 -c fsync=$4"
 fail() { tr '\n' ' ' <"$log"; rm -rf "$1"; exit 1; }
 "$2/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$log" 2>&1 || fail "$1"
 "$2/pg_ctl" -D "$data" -l "$log" -w -o "$options" start >/dev/null 2>&1 || fail "$1"
@@ -57,7 +58,7 @@ func launch() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, output, err := guard("postgres", guardScript, port)
+	s, output, err := guard("postgres", guardScript, port, syncs())
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +69,16 @@ func launch() (*Server, error) {
 	}
 	s.url = "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
 	return s, nil
+}
+
+// syncs returns the setting of fsync: on for benchmarks, and off for tests. Without it a commit still survives each end of the
+// server, as the system holds what was written; only the end of the machine loses it. A slow disk that many tests
+// wait for would make leases run out in the middle of a case.
+func syncs() string {
+	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
+		return "on"
+	}
+	return "off"
 }
 
 // guard makes a folder and starts its guard, which gets the folder, the programs' folder and these arguments.
