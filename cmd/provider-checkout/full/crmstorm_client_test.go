@@ -160,10 +160,25 @@ func (e *enrolment) pay(ctx context.Context, c *apiclient.Client) error {
 	payer := apiclient.NewBrowser(c.HTTP)
 	payer.Holder = e.holder
 	err := payer.SetUp(ctx, e.Created.SetupURL())
+	if errors.Is(err, apiclient.ErrOpenAgain) {
+		err = e.seen(ctx, c)
+	}
 	if err == nil {
 		e.setUp = e.IDs[0]
 	}
 	return err
+}
+
+// seen polls until the service has seen the setup, which it could not look at when the payer returned.
+func (e *enrolment) seen(ctx context.Context, c *apiclient.Client) error {
+	for range 60 {
+		r, err := c.Poll(ctx, e.Created)
+		if err != nil || r.SetupComplete() {
+			return err
+		}
+		<-time.After(workload.ObservationLife)
+	}
+	return fmt.Errorf("%s %s: the setup is not seen in 60 polls", e.Provider, e.Order)
 }
 
 // send sends a request until there is an answer that is no 503, as a good client does: the same request again, after the
