@@ -256,11 +256,12 @@ func (o Observation) moment(known Observation, now time.Time) (m Moment, ok bool
 
 // follows reports whether an observation may come after a known one: answers may arrive late. Where the processor says
 // since when a mandate has its status, the later status counts, so that a mandate can be reinstated. Where it does not,
-// a mandate never goes back to an earlier status, and a dead one stays dead until it does.
+// a mandate never goes back to an earlier status, and a dead one stays dead until it does. After a cancelled billing request only
+// a mandate is news.
 func (o Observation) follows(known Observation) bool {
 	switch {
 	case known.BillingRequest == BillingFulfilled && o.BillingRequest != BillingFulfilled,
-		known.BillingRequest == BillingCancelled && o.BillingRequest == BillingPending:
+		known.BillingRequest == BillingCancelled && o.BillingRequest != BillingCancelled && o.BillingRequest != BillingFulfilled:
 		return false
 	case !known.MandateSince.IsZero() && !o.MandateSince.IsZero() && !o.MandateSince.Equal(known.MandateSince):
 		return o.MandateSince.After(known.MandateSince)

@@ -30,6 +30,9 @@ func TestObservationsMayComeLate(t *testing.T) {
 		{"and may be taken back", observed(fulfilled, "suspended_by_payer"), observed(fulfilled, checkout.MandateActive), true},
 		{"a fulfilled request is not pending again", observed(fulfilled, checkout.MandatePendingSubmission), observed(pending, checkout.MandatePendingSubmission), false},
 		{"a cancelled request is not pending again", observed(checkout.BillingCancelled, ""), observed(pending, ""), false},
+		{"nor is it about to be fulfilled", observed(checkout.BillingCancelled, ""), observed(checkout.BillingReadyToFulfil, ""), false},
+		{"nor is it being fulfilled", observed(checkout.BillingCancelled, ""), observed(checkout.BillingFulfilling, ""), false},
+		{"a mandate counts whatever was said before", observed(checkout.BillingCancelled, ""), observed(fulfilled, checkout.MandateSubmitted), true},
 		{"a request is fulfilled", observed(pending, ""), observed(fulfilled, checkout.MandatePendingSubmission), true},
 	}
 	for _, tt := range tests {

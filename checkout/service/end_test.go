@@ -202,3 +202,19 @@ func TestAnErasureWaitsForTheEndAtTheProcessor(t *testing.T) {
 		}
 	})
 }
+
+// A poll may go by an answer that is two seconds old, of before the cancel.
+func TestAPollTakesBackNoCancelledSetup(t *testing.T) {
+	for _, before := range []checkout.BillingRequestStatus{checkout.BillingPending, checkout.BillingReadyToFulfil, checkout.BillingFulfilling} {
+		inWorld(t, func(t *testing.T, w *world) {
+			o := w.begun(t, "ORDER-1")
+			w.processor.set(checkout.Observation{BillingRequest: before, Authorisation: checkout.CustomerInProgress})
+			w.polls(t, o.Checkout.ID)
+			w.cancels(t, o)
+			w.runFor(t, time.Second)
+			if got := w.polls(t, o.Checkout.ID).Setup.BillingRequest; got != checkout.BillingCancelled {
+				t.Errorf("after the cancel of a billing request that was %s a poll says %s", before, got)
+			}
+		})
+	}
+}

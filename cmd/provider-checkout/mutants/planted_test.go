@@ -71,7 +71,7 @@ func planted() []mutant {
 		{"a job that a clock ahead made waits for that clock", "adapters/store/memory/queue.go", "q.add(given, enqueue.Now, clock)", "q.add(given, given.CreatedAt, clock)", "./adapters/store/memory"},
 		{"a scenario happens to every checkout of its provider", "cmd/provider-checkout/internal/scenario/script.go", "OrderID: order}.SetupKey", "OrderID: order[:0]}.SetupKey", ofScripts},
 		{"an event that is to fail fails when it is sent again", "cmd/provider-checkout/internal/scenario/ports.go", "if err != nil || fails {", "if err != nil || fails || true {", ofScripts},
-		{"a cancelled billing request is pending again", "checkout/setup.go", "o.BillingRequest == BillingPending:", "false:", core},
+		{"a cancelled billing request is pending again", "checkout/setup.go", "o.BillingRequest != BillingCancelled && o.BillingRequest != BillingFulfilled:", "false:", core},
 		{"what the processor has yet to end is erased", "checkout/erase.go", "!c.Enrolled(), c.ToEnd(), !c.Intent", "!c.Enrolled(), !c.Intent", core},
 		{"a checkout is abandoned while its link opens", "checkout/erase.go", "[]time.Time{c.Newest().Expires, ", "[]time.Time{", core},
 		{"a page of old checkouts ends one early", "adapters/store/sqlstore/privacy.go", "next = page[limit-1].id", "next = page[limit-2].id", ofSQLite},
