@@ -139,7 +139,7 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 	facts.Now = c.Present(ctx)
 	if c.cmd.NeedsCourse(facts) {
 		course := c.cmd.CourseCode.Value
-		facts.Course, err = found(c.courses.Get(facts.Now, [2]string{code, course}, func() (catalogue.Course, error) {
+		facts.Course, err = found(c.courses.Get(c.now(), [2]string{code, course}, func() (catalogue.Course, error) {
 			return c.cfg.Store.Course(ctx, code, course)
 		}))
 		if err != nil {

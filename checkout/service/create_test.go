@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -316,4 +317,25 @@ func TestACreateHasThePriceOfItsDayInNewZealand(t *testing.T) {
 		w.clock.forward(366 * 24 * time.Hour)
 		costs("ORDER-3", money.Pricing{Price: before.Price + 20_00, Upfront: before.Upfront, Principal: before.Principal + 20_00})
 	})
+}
+
+// A course that a create read by the clock of its checkout is not kept for creates at that time.
+func TestAClockThatIsAheadKeepsNoPrice(t *testing.T) {
+	w := newWorld(t, func(c *service.Config) {
+		c.Ahead = func(_ context.Context, of checkout.About) time.Duration {
+			return map[string]time.Duration{"ORDER-1": time.Minute}[of.OrderID]
+		}
+	})
+	w.opened(t, "ORDER-1")
+	other := create("ORDER-1")
+	other.Frequency = checkout.Some("Monthly")
+	_, err := w.Create(t.Context(), caller, other)
+	expect(t, err, checkout.CodeIntentConflict)
+	dearer := kowhai()
+	dearer.Courses[0].Price = 3000_00
+	w.configure(t, dearer) // 5 seconds later
+	w.clock.forward(55 * time.Second)
+	if got := w.opened(t, "ORDER-2").Checkout.Intent.Pricing.Price; got != 3000_00 {
+		t.Errorf("a minute after the price changed a create costs %s, want 3000.00", got)
+	}
 }
