@@ -2,10 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -109,4 +114,30 @@ func TestLinkSendsThePayerANewLinkAndShowsNone(t *testing.T) {
 	o.does(t, "cancel", cancelled, "--reason", "wrong course")
 	o.fails(t, "there is nothing to set up", "link", cancelled)
 	o.fails(t, "there is nothing to set up", "link", s.Ready(t, "ENROL-3").String("checkout.checkout_id"))
+}
+
+// A record of a clock that a provider moved in the sandbox dates no end in production: nobody compares these records with the log.
+func TestAnEndInProductionIsAtTheTimeOfTheCommand(t *testing.T) {
+	o := newOperator(t)
+	s := o.served(t)
+	created := s.Ready(t, "ENROL-1")
+	number := s.Confirm(t, created).String("agreement.number")
+	key := checkout.Checkout{ProviderCode: "KOWHAI", OrderID: "ENROL-1"}.SetupKey(catalogue.Sandbox, 1)
+	err := errors.Join(s.Store.KeepSandboxRecord(t.Context(), fakeprocessor.ScriptPrefix(key)+"0",
+		[]byte(`{"scenario": "clock", "advance": -31536000000000000, "nonce": "N"}`)),
+		s.Store.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+			for i := range all {
+				all[i].Provider.Environment = catalogue.Production
+			}
+			return all, nil, nil
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now().Add(-time.Second)
+	o.does(t, "withdraw", number, "--ground", "cooling-off", "--reason", "by letter")
+	c, err := s.Store.Checkout(t.Context(), created.String("checkout.checkout_id"))
+	if err != nil || c.End.At.Before(before) || c.End.At.After(time.Now()) {
+		t.Errorf("withdrawn at %s, %v; want now", c.End.At, err)
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -37,8 +38,20 @@ func (c *call) acting(db records) (operate.Operator, error) {
 		return operate.Operator{}, cli.UsageError(err.Error())
 	}
 	o, err := operatorOn(db, db.Secrets(), name, c.reason)
-	o.Ahead = scenario.Ahead(db) // of a checkout whose provider has moved its clock, in the sandbox
+	o.Ahead = aheadInSandbox(db)
 	return o, err
+}
+
+// aheadInSandbox returns the time by which the provider of a checkout has moved its clock. In production there are no such
+// clocks, whatever the records of a sandbox say: nothing compares them with the evidence log.
+func aheadInSandbox(db records) func(context.Context, checkout.About) time.Duration {
+	return func(ctx context.Context, of checkout.About) time.Duration {
+		p, err := db.Provider(ctx, of.ProviderCode)
+		if err != nil || p.Environment != catalogue.Sandbox {
+			return 0
+		}
+		return scenario.Ahead(db)(ctx, of)
+	}
 }
 
 // operatorOn returns the operator of this name on a store with these secrets.
