@@ -76,7 +76,8 @@ func internal() *problem {
 // refusal: the client does not see its cause, so it must be logged.
 func problemOf(err error) (p *problem, ok bool) {
 	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) { // of Options.Around and Options.Calls: the service refuses its own
-		err = checkout.Busy()
+		p, _ = problemOf(checkout.Busy())
+		return p, false
 	}
 	if errors.As(err, &p) {
 		return p, true
@@ -100,8 +101,11 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	info.Refused, _ = errors.AsType[*checkout.Error](err)
 	if !ok {
 		level := slog.LevelError
-		if r.Context().Err() != nil {
+		switch {
+		case r.Context().Err() != nil:
 			level = slog.LevelInfo // the client hung up, which ended what it asked for
+		case p.retryAfter > 0:
+			level = slog.LevelWarn
 		}
 		a.log.Log(r.Context(), level, "request failed", slog.String("error", err.Error()))
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // envelope reads a refusal, strictly.
@@ -81,6 +84,32 @@ func TestABusyServiceMaySayForHowLong(t *testing.T) {
 	w := do(handler(&stub{err: checkout.BusyFor(time.Minute)}), request("GET", "/v1/provider-checkouts/id", ""))
 	if got := w.Header().Get("Retry-After"); w.Code != http.StatusServiceUnavailable || got != "60" {
 		t.Errorf("status %d, Retry-After %q; want 503 and 60", w.Code, got)
+	}
+}
+
+// What is called around the service may find the store busy: the client comes again, and the log has the cause.
+func TestABusyStoreAroundTheServiceIsA503(t *testing.T) {
+	for _, cause := range []error{ports.ErrBusy, context.DeadlineExceeded} {
+		var log bytes.Buffer
+		o := options(&log, 0)
+		o.Around = func(*http.Request, service.Caller, func(*http.Request) error) error {
+			return fmt.Errorf("read a script: %w", cause)
+		}
+		o.Calls = map[string]Call{"GET /sandbox/v1/x": func(*http.Request, service.Caller) (any, error) {
+			return nil, fmt.Errorf("read a script: %w", cause)
+		}}
+		for _, path := range []string{"/v1/provider-checkouts/id", "/sandbox/v1/x"} {
+			log.Reset()
+			w := do(newHandler(&stub{}, o), request("GET", path, ""))
+			e := wantRefusal(t, w, http.StatusServiceUnavailable, "INTERNAL_ERROR")
+			if w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "script") {
+				t.Errorf("%s: the client sees %s, %v", path, w.Body, w.Header())
+			}
+			first, _, _ := strings.Cut(log.String(), "\n")
+			if !strings.Contains(first, "read a script") || !strings.Contains(first, e.RequestID) || !strings.Contains(first, "WARN") {
+				t.Errorf("%s: the log %q lacks the cause, or the request id %s", path, first, e.RequestID)
+			}
+		}
 	}
 }
 
