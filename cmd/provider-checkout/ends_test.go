@@ -116,28 +116,32 @@ func TestLinkSendsThePayerANewLinkAndShowsNone(t *testing.T) {
 	o.fails(t, "there is nothing to set up", "link", s.Ready(t, "ENROL-3").String("checkout.checkout_id"))
 }
 
-// A record of a clock that a provider moved in the sandbox dates no end in production: nobody compares these records with the log.
-func TestAnEndInProductionIsAtTheTimeOfTheCommand(t *testing.T) {
-	o := newOperator(t)
-	s := o.served(t)
-	created := s.Ready(t, "ENROL-1")
-	number := s.Confirm(t, created).String("agreement.number")
-	key := checkout.Checkout{ProviderCode: "KOWHAI", OrderID: "ENROL-1"}.SetupKey(catalogue.Sandbox, 1)
-	err := errors.Join(s.Store.KeepSandboxRecord(t.Context(), fakeprocessor.ScriptPrefix(key)+"0",
-		[]byte(`{"scenario": "clock", "advance": -31536000000000000, "nonce": "N"}`)),
-		s.Store.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-			for i := range all {
-				all[i].Provider.Environment = catalogue.Production
-			}
-			return all, nil, nil
-		}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := time.Now().Add(-time.Second)
-	o.does(t, "withdraw", number, "--ground", "cooling-off", "--reason", "by letter")
-	c, err := s.Store.Checkout(t.Context(), created.String("checkout.checkout_id"))
-	if err != nil || c.End.At.Before(before) || c.End.At.After(time.Now()) {
-		t.Errorf("withdrawn at %s, %v; want now", c.End.At, err)
+// A clock that a provider has moved in the sandbox dates an end there, and the log says so too. In production it dates no end: nothing
+// compares the records of a sandbox with the log.
+func TestOnlyInTheSandboxAnEndIsAtTheTimeOfAMovedClock(t *testing.T) {
+	for env, ahead := range map[catalogue.Environment]time.Duration{catalogue.Sandbox: 24 * time.Hour, catalogue.Production: 0} {
+		o := newOperator(t)
+		s := o.served(t)
+		created := s.Ready(t, "ENROL-1")
+		number := s.Confirm(t, created).String("agreement.number")
+		key := checkout.Checkout{ProviderCode: "KOWHAI", OrderID: "ENROL-1"}.SetupKey(catalogue.Sandbox, 1)
+		err := errors.Join(s.Store.KeepSandboxRecord(t.Context(), fakeprocessor.ScriptPrefix(key)+"0",
+			[]byte(`{"scenario": "clock", "advance": 86400000000000, "nonce": "N"}`)),
+			s.Store.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+				for i := range all {
+					all[i].Provider.Environment = env
+				}
+				return all, nil, nil
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := time.Now().Add(ahead - time.Second)
+		o.does(t, "withdraw", number, "--ground", "cooling-off", "--reason", "by letter")
+		c, err := s.Store.Checkout(t.Context(), created.String("checkout.checkout_id"))
+		if err != nil || c.End.At.Before(before) || c.End.At.After(time.Now().Add(ahead)) {
+			t.Errorf("in %s withdrawn at %s, %v; want %s ahead", env, c.End.At, err, ahead)
+		}
+		saysNot(t, o.try(t, "agreements", "verify", "--all").stdout, "withdraw")
 	}
 }
