@@ -44,6 +44,17 @@ type observed struct {
 	err   error
 	asked time.Time // when the question began
 	asks  int       // in a row, each within the lifetime of the answer before
+
+	before, after checkout.Observation // on record when the question began, and with the answer
+}
+
+// question asks the processor about the setup of a checkout, for an answer that others may go by.
+func (s *Service) question(ctx context.Context, c checkout.Checkout, purpose checkout.Purpose) (o observed) {
+	o.before = c.Setup.Observation
+	if o.seen, o.err = s.observe(ctx, c, purpose, s.cfg.PollTimeout); o.err == nil {
+		o.after = c.Observe(o.seen, s.cfg.Environment, s.Present(ctx)).Next.Setup.Observation
+	}
+	return o
 }
 
 // answers are the latest answers of the processor, by billing request.
@@ -56,18 +67,20 @@ func newAnswers() *answers {
 	return &answers{values: bounded.NewCache[string, observed](observationLife, cacheSize)}
 }
 
-// once returns the latest answer, for callers who wait for one another: however many of them want it, ask is called at most once in
-// its lifetime, or asksInARow times where it is older than since. A caller that hangs up does not end the call, because others wait
-// for its answer.
-func (a *answers) once(ctx context.Context, now func() time.Time, since time.Time, id string,
+// once returns the latest answer, for callers who wait for one another: however many of them want it, ask is called at most once
+// in its lifetime, or asksInARow times where it is older than since. An answer to a question from before something else was learned
+// of the setup may be from before that, and serves no caller who knows of it. A caller that hangs up does not end the call, because
+// others wait for its answer.
+func (a *answers) once(ctx context.Context, now func() time.Time, since time.Time, of checkout.Setup,
 	ask func(context.Context) observed) (observed, error) {
+	id := of.BillingRequestID
 	unlock, _, err := a.asking.lock(ctx, id)
 	if err != nil {
 		return observed{}, err
 	}
 	defer unlock()
 	answer, ok := a.values.Fresh(now(), id)
-	if !ok {
+	if ok = ok && (of.Observation == answer.before || of.Observation == answer.after); !ok {
 		answer = observed{}
 	}
 	if !ok || answer.asked.Before(since) && answer.asks < asksInARow {
@@ -82,13 +95,11 @@ func (a *answers) once(ctx context.Context, now func() time.Time, since time.Tim
 // refreshForPoll returns the checkout with its setup as fresh as the processor answers within Config.PollTimeout, or answered
 // another poll just now. A stale answer is better than no answer. What a processor that notifies says is on record.
 func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) checkout.Checkout {
-	id := stored.Setup.BillingRequestID
-	if s.processor.Notifies || id == "" {
+	if s.processor.Notifies || stored.Setup.BillingRequestID == "" {
 		return stored
 	}
-	answer, err := s.polled.once(ctx, s.now, time.Time{}, id, func(ctx context.Context) (o observed) {
-		o.seen, o.err = s.observe(ctx, stored, checkout.ForPoll, s.cfg.PollTimeout)
-		return o
+	answer, err := s.polled.once(ctx, s.now, time.Time{}, stored.Setup, func(ctx context.Context) observed {
+		return s.question(ctx, stored, checkout.ForPoll)
 	})
 	if err == nil {
 		stored, err = s.storeObservation(ctx, stored, answer.seen)
@@ -103,12 +114,11 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 // to, even if a poll or another page asked a moment before. Pages that wait at once share an answer, and so do pages after many
 // questions in a row. Polls go by its answers too. The page also says what kept the payer.
 func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (observed, error) {
-	return s.viewed.once(ctx, s.now, s.now(), c.Setup.BillingRequestID, func(ctx context.Context) (o observed) {
+	return s.viewed.once(ctx, s.now, s.now(), c.Setup, func(ctx context.Context) (o observed) {
 		ctx, cancel := context.WithTimeout(ctx, s.cfg.PollTimeout)
 		defer cancel()
-		o.seen, o.err = s.observe(ctx, c, checkout.ForPayer, s.cfg.PollTimeout)
-		if o.err == nil {
-			s.polled.values.Put(s.now(), c.Setup.BillingRequestID, observed{seen: o.seen})
+		if o = s.question(ctx, c, checkout.ForPayer); o.err == nil {
+			s.polled.values.Put(s.now(), c.Setup.BillingRequestID, o)
 			o.kept = s.setback(ctx, c.Observe(o.seen, s.cfg.Environment, s.Present(ctx)).Next)
 		}
 		return o

@@ -377,3 +377,27 @@ func TestTheLastTryIsSaidOfALinkThatExpiredAndNotOfAProviderThatIsOff(t *testing
 		t.Errorf("of a provider that is off: page %q, last try %q; want none", page.State, page.LastTry)
 	}
 }
+
+// A page that is opened many times in a row goes by an answer that is up to two seconds old, which takes back nothing that was
+// learned since.
+func TestAnAnswerOfBeforeTheEndRevivesNoMandate(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		cmd := w.ready(t, "ORDER-1")
+		w.confirms(t, cmd)
+		active := mandate(checkout.MandateActive)
+		active.MandateSince = fulfilled.CompletedAt.Add(time.Hour)
+		w.processor.set(active)
+		token := cmd.Token.Value
+		for range 5 {
+			time.Sleep(100 * time.Millisecond)
+			w.page(t, token)
+		}
+		w.processor.set(mandate(checkout.MandateCancelled)) // it does not say since when yet
+		w.notify(t, false, "EV1", "MD-1")
+		w.runFor(t, time.Second)
+		w.page(t, token)
+		if got := w.setup(t, "ORDER-1").Mandate; got != checkout.MandateCancelled {
+			t.Errorf("the mandate is %s again", got)
+		}
+	})
+}
