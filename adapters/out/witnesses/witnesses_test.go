@@ -23,6 +23,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/witnesses"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const origin = "log.test"
@@ -372,6 +373,31 @@ func TestLateCosignaturesAreLeftOut(t *testing.T) {
 		if c, err := l.keys.Open(l.cosigned(t, one)); err != nil || c.Size != 5 || len(a.reports) > 0 {
 			t.Errorf("cosigned is %v, %v, with %d reports", c, err, len(a.reports))
 		}
+	})
+}
+
+// busy is a store that has no time for the first cosignature.
+type busy struct {
+	*memory.Store
+	asked int
+}
+
+func (b *busy) SealEvidence(ctx context.Context, limit int, seal func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
+	if b.asked++; b.asked == 1 {
+		return ports.ErrBusy
+	}
+	return b.Store.SealEvidence(ctx, limit, seal)
+}
+
+func TestACosignatureThatABusyStoreDidNotTakeIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLog(t)
+		one := newJudge(t, "one", l)
+		l.seal(t, 3)
+		a := newAsking(t, l, one)
+		a.Store = &busy{Store: l.Store}
+		a.start(t)
+		l.cosigned(t, one)
 	})
 }
 
