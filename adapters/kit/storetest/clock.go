@@ -134,7 +134,7 @@ func timesOfCaller(t *testing.T, s ports.Admin) {
 
 // entersInTime enters work by a clock that is off.
 func entersInTime(t *testing.T, s ports.Admin, off time.Duration) {
-	wrong := now().Add(off)
+	wrong := timeOf(s).Add(off)
 	c := opened(1)
 	c.Events[0].CreatedAt = wrong
 	look := job(c.Next, checkout.JobLook, 1)
@@ -147,22 +147,22 @@ func entersInTime(t *testing.T, s ports.Admin, off time.Duration) {
 	lease(t, s, soon.ID)
 	lease(t, s, c.Events[0].ID)
 	notDue(t, s, "a job of the next minute", look.ID)
-	time.Sleep(briefly + 10*time.Millisecond)
+	pass(t, s, briefly)
 	lease(t, s, later.ID)
 }
 
 // lastsInTime leases by a clock that is off.
 func lastsInTime(t *testing.T, s ports.Admin, off time.Duration) {
-	wrong := func(q *checkout.JobQuery) { q.Now, q.Limit = now().Add(off), 1 }
+	wrong := func(q *checkout.JobQuery) { q.Now, q.Limit = timeOf(s).Add(off), 1 }
 	enqueue(t, s, work(1))
 	held := opened(1)
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), held, checkout.JobEntry{Now: now().Add(off), Hold: leaseFor}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), held, checkout.JobEntry{Now: timeOf(s).Add(off), Hold: leaseFor}))
 	l := leases(t, s, wrong)
 	same(t, "leased", len(l), 1)
 	same(t, "leased by a right clock", len(leases(t, s, nil)), 0)
 	same(t, "leased by a wrong clock", len(leases(t, s, wrong)), 0)
-	must(t, "Extend", s.Extend(t.Context(), l[0], now().Add(off), briefly))
-	time.Sleep(briefly + 10*time.Millisecond)
+	must(t, "Extend", s.Extend(t.Context(), l[0], timeOf(s).Add(off), briefly))
+	pass(t, s, briefly)
 	same(t, "token of the next", lease(t, s, work(1).ID).Token, int64(2))
 }
 
@@ -171,13 +171,13 @@ func pausesInTime(t *testing.T, s ports.Admin, off time.Duration) {
 	enqueue(t, s, work(1))
 	for _, again := range []time.Duration{0, briefly, time.Minute} {
 		put := checkout.Outcome{State: checkout.JobPending, Pause: again}
-		must(t, "Settle", s.Settle(t.Context(), lease(t, s, work(1).ID), put, checkout.JobEntry{Now: now().Add(off)}, nil))
+		must(t, "Settle", s.Settle(t.Context(), lease(t, s, work(1).ID), put, checkout.JobEntry{Now: timeOf(s).Add(off)}, nil))
 		if again > 0 {
 			notDue(t, s, "a job that is put off", work(1).ID)
 		}
 		if again < time.Minute {
-			time.Sleep(again + 10*time.Millisecond)
+			pass(t, s, again)
 		}
 	}
-	same(t, "leased by a wrong clock", len(leases(t, s, func(q *checkout.JobQuery) { q.Now = now().Add(2 * off) })), 0)
+	same(t, "leased by a wrong clock", len(leases(t, s, func(q *checkout.JobQuery) { q.Now = timeOf(s).Add(2 * off) })), 0)
 }

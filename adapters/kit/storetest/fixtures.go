@@ -21,9 +21,6 @@ func at(minute int) time.Time {
 	return time.Date(2026, time.November, 20, 4, minute, 6, 789_000_000, time.UTC)
 }
 
-// now returns the time.
-func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
-
 // pending returns how jobs enter if a case does not depend on it: due at once.
 func pending() checkout.JobEntry { return checkout.JobEntry{Now: now()} }
 

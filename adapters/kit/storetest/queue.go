@@ -12,9 +12,9 @@ import (
 // This file has the words in which the cases say what they do with jobs.
 
 const (
-	// leaseFor is shorter than checkout.MaxLease by more than a call takes.
+	// leaseFor is shorter than checkout.MaxLease by more than any case lets pass.
 	leaseFor = 10 * time.Second
-	// briefly is a lease whose end a case waits for.
+	// briefly is a lease that a case lets end.
 	briefly = 200 * time.Millisecond
 )
 
@@ -75,7 +75,7 @@ func waiting(j checkout.Job) checkout.JobRecord {
 // leases leases due jobs. Unless the query says otherwise it is for every job.
 func leases(t *testing.T, s ports.Admin, ask func(*checkout.JobQuery)) []checkout.Lease {
 	t.Helper()
-	q := checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: 1 << 20}
+	q := checkout.JobQuery{Now: timeOf(s), For: leaseFor, Kinds: checkout.JobKinds(), Limit: 1 << 20}
 	if ask != nil {
 		ask(&q)
 	}
@@ -116,7 +116,7 @@ func notDue(t *testing.T, s ports.Admin, what, id string) {
 
 func giveBack(t *testing.T, s ports.Admin, l checkout.Lease) {
 	t.Helper()
-	must(t, "Extend by 0", s.Extend(t.Context(), l, now(), 0))
+	must(t, "Extend by 0", s.Extend(t.Context(), l, timeOf(s), 0))
 }
 
 // dueIn returns a job of the service's own that is due in a while.
@@ -129,12 +129,12 @@ func dueIn(n int, d time.Duration) checkout.Job {
 // hold stores what a create stores, its events and its jobs for the CRM leased to the caller.
 func hold(t *testing.T, s ports.Admin, c checkout.Change, d time.Duration) {
 	t.Helper()
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.JobEntry{Now: now(), Hold: d}))
+	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.JobEntry{Now: timeOf(s), Hold: d}))
 }
 
 func settle(t *testing.T, s ports.Admin, l checkout.Lease, o checkout.Outcome) {
 	t.Helper()
-	must(t, "Settle "+l.Job.ID, s.Settle(t.Context(), l, o, pending(), nil))
+	must(t, "Settle "+l.Job.ID, s.Settle(t.Context(), l, o, checkout.JobEntry{Now: timeOf(s)}, nil))
 }
 
 // settleEvent leases and settles the first event of a checkout.

@@ -46,7 +46,13 @@ type promise struct {
 
 func run(t *testing.T, open Open, promises []promise) {
 	for _, p := range promises {
-		t.Run(p.name, func(t *testing.T) { p.check(t, open(t)) })
+		t.Run(p.name, func(t *testing.T) {
+			s := open(t)
+			if _, own := s.(Timed); !own {
+				s = &timed{Admin: s}
+			}
+			p.check(t, s)
+		})
 	}
 }
 

@@ -47,11 +47,13 @@ func TestEngineThatCommitsEachStatement(t *testing.T) {
 	}
 	execute(t, shell, `DROP TABLE torn`)
 
-	db := open(t, through, postgres.Options{})
-	empty := emptier(t, connect(t, server))
+	db := open(t, onItsClock(through), postgres.Options{})
+	direct := connect(t, server)
+	s, empty := newTimed(t, db, direct), emptier(t, direct)
 	storetest.Store(t, func(t *testing.T) ports.Admin {
 		empty(t)
-		return db
+		s.restart(t)
+		return s
 	})
 }
 

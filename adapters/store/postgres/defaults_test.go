@@ -25,19 +25,20 @@ func TestDefaultsOfAnOperator(t *testing.T) {
 	place := pair.URL(t)
 	shell := connect(t, pair.Primary.At(place))
 	execute(t, shell, defaults+`; ALTER SCHEMA `+shellSetting(t, shell, "search_path")+` OWNER TO careful`)
-	db := open(t, strings.Replace(place, "postgres@", "careful@", 1), serving)
+	db := open(t, strings.Replace(onItsClock(place), "postgres@", "careful@", 1), serving)
 	if got := db.Setting(t.Context(), "synchronous_commit"); got != "remote_apply" {
 		t.Errorf("synchronous_commit = %s, want what the operator demands", got)
 	}
 	db.Rest()
-	empty := emptier(t, shell)
+	s, empty := newTimed(t, db, shell), emptier(t, shell)
 	storetest.Desk(t, func(t *testing.T) ports.Admin {
 		empty(t)
 		return storetest.Prepared(db)
 	})
 	storetest.Store(t, func(t *testing.T) ports.Admin {
 		empty(t)
-		return db
+		s.restart(t)
+		return s
 	})
 	empty(t)
 	const clients, each = 16, 20

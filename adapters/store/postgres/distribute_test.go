@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -51,13 +52,19 @@ func TestCitus(t *testing.T) {
 		execute(t, shell, `UPDATE evidence_head SET size = 0, edge = NULL, checkpoint = ''`)
 		execute(t, shell, `UPDATE evidence_chains SET number = 0, previous = '', seen = 0`)
 		execute(t, shell, `UPDATE funnel_end SET at_ms = 0`)
-		return db
+		return inRealTime{db}
 	}
-	storetest.Desk(t, func(t *testing.T) ports.Admin { return storetest.Prepared(fresh(t).(*postgres.DB)) })
+	storetest.Desk(t, func(t *testing.T) ports.Admin { return storetest.Prepared(fresh(t).(inRealTime)) })
 	storetest.Store(t, fresh)
 	storetest.OwnClock(t, fresh)
 	storetest.Same(t, fresh, func(*testing.T) ports.Admin { return memory.New() })
 }
+
+// inRealTime is a store of several nodes, whose clocks cannot be set.
+type inRealTime struct{ *postgres.DB }
+
+func (inRealTime) Now() time.Time                     { return time.Now().UTC().Truncate(time.Millisecond) }
+func (inRealTime) Pass(_ *testing.T, d time.Duration) { time.Sleep(d + 10*time.Millisecond) }
 
 func TestDistributeWithoutCitus(t *testing.T) {
 	db := open(t, postgrestest.URL(t), postgres.Options{})
@@ -125,7 +132,7 @@ func TestDistributeNamesEveryTable(t *testing.T) {
 	storetest.Leases(t, func(t *testing.T) ports.Admin { // the foreign keys are there again
 		execute(t, shell, `TRUNCATE checkouts CASCADE`)
 		execute(t, shell, `TRUNCATE jobs, moments`)
-		return open(t, url, postgres.Options{})
+		return newTimed(t, open(t, onItsClock(url), postgres.Options{}), shell)
 	})
 	var references int
 	if err := shell.QueryRow(t.Context(), `SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND conname IN ('agreements_checkout', 'documents_agreement')

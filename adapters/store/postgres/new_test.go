@@ -89,26 +89,29 @@ const oddSchema = `The "store's" schema.`
 
 func TestNewKeepsEveryPromise(t *testing.T) {
 	url := postgrestest.New(t).URL(t)
+	host := connect(t, url)
 	for _, mode := range []string{"cache_statement", "exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
-			db := newStore(t, hostPool(t, url+"&default_query_exec_mode="+mode), postgres.Options{Schema: oddSchema + mode})
+			pool := hostPool(t, onItsClock(url)+"&default_query_exec_mode="+mode)
+			s := newTimed(t, newStore(t, pool, postgres.Options{Schema: oddSchema + mode}), host)
 			shell := connect(t, url)
 			execute(t, shell, `SET search_path = `+pgx.Identifier{oddSchema + mode}.Sanitize())
 			empty := emptier(t, shell)
-			storetest.Store(t, func(t *testing.T) ports.Admin {
+			fresh := func(t *testing.T) ports.Admin {
 				empty(t)
-				return db
-			})
-			storetest.OwnClock(t, func(t *testing.T) ports.Admin {
-				empty(t)
-				return db
-			})
+				s.restart(t)
+				return s
+			}
+			storetest.Store(t, fresh)
+			storetest.OwnClock(t, fresh)
 		})
 	}
 }
 
 func TestOpeningWithASchema(t *testing.T) {
 	url := postgrestest.New(t).URL(t)
+	setClock(t, connect(t, url), storetest.Began())
+	url = onItsClock(url)
 	n := 0
 	storetest.Opening(t, func(t *testing.T) storetest.Place {
 		n++

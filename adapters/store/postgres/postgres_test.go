@@ -30,10 +30,10 @@ func TestClock(t *testing.T) {
 // A store that is spread over several nodes asks otherwise for the jobs that are due. The answer is the same.
 func TestLeasesOfADistributedStore(t *testing.T) {
 	testlevel.Full(t)
-	fresh := reopener[*postgres.DB](t)
+	fresh := reopener[*timed](t)
 	open := func(t *testing.T) ports.Admin {
 		db := fresh(t)
-		postgres.AsDistributed(db)
+		postgres.AsDistributed(db.DB)
 		return db
 	}
 	storetest.Leases(t, open)
@@ -55,7 +55,8 @@ func TestSameAsMemory(t *testing.T) {
 
 func TestRowsThatAreChangedByHand(t *testing.T) {
 	url := postgrestest.URL(t)
-	db, shell := open(t, url, postgres.Options{}), connect(t, url)
+	db, shell := open(t, onItsClock(url), postgres.Options{}), connect(t, url)
+	setClock(t, shell, storetest.Began())
 	empty := emptier(t, shell)
 	byHand := func(t *testing.T) (ports.Admin, func(string)) {
 		empty(t)
@@ -69,6 +70,8 @@ func TestRowsThatAreChangedByHand(t *testing.T) {
 func TestOpening(t *testing.T) {
 	storetest.Opening(t, func(t *testing.T) storetest.Place {
 		url := postgrestest.URL(t)
+		setClock(t, connect(t, url), storetest.Began())
+		url = onItsClock(url)
 		return func(env catalogue.Environment, secrets ...[]byte) (storetest.OpenedStore, error) {
 			return postgres.Open(context.WithoutCancel(t.Context()), url, postgres.Options{Environment: env, Secrets: secrets})
 		}
@@ -89,9 +92,8 @@ func TestUpgrade(t *testing.T) {
 }
 
 func TestDeskThatIsPrepared(t *testing.T) {
-	storetest.Desk(t, func(t *testing.T) ports.Admin {
-		return storetest.Prepared(open(t, postgrestest.QuickURL(t), postgres.Options{}))
-	})
+	fresh := reopener[*timed](t)
+	storetest.Desk(t, func(t *testing.T) ports.Admin { return storetest.Prepared(fresh(t)) })
 }
 
 // BenchmarkStore reports in cpu-µs/op the time of this process only, not the server's.
@@ -102,11 +104,12 @@ func BenchmarkStore(b *testing.B) {
 // reopener opens one store, and empties it whenever a new one is wanted, which is quicker than to make its schema.
 func reopener[S any](t *testing.T) func(t *testing.T) S {
 	url := postgrestest.QuickURL(t)
-	var db any = open(t, url, postgres.Options{})
-	empty := emptier(t, connect(t, url))
+	db, shell := open(t, onItsClock(url), postgres.Options{}), connect(t, url)
+	s, empty := newTimed(t, db, shell), emptier(t, shell)
 	return func(t *testing.T) S {
 		empty(t)
-		return db.(S)
+		s.restart(t)
+		return any(s).(S)
 	}
 }
 
