@@ -213,13 +213,10 @@ func (p *tab) received() string {
 	return await(func() string { return strings.TrimSpace(p.text("#received")) })
 }
 
-// await calls ask until it returns an answer, for at most five seconds, and returns the answer.
+// await calls ask until it returns an answer, for as long as anything may take, and returns the answer.
 func await(ask func() string) (answer string) {
-	for range 250 {
-		if answer = ask(); answer != "" {
-			break
-		}
-		<-time.After(20 * time.Millisecond)
+	for began := time.Now(); answer == "" && elapsed(began) < patience; <-time.After(20 * time.Millisecond) {
+		answer = ask()
 	}
 	return answer
 }

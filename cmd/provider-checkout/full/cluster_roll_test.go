@@ -50,17 +50,15 @@ func (c *cluster) restart(t *testing.T, i int, program suite) (took restart) {
 	t.Helper()
 	stopped := time.Now()
 	c.servers[i].Stop(t, syscall.SIGTERM)
-	if took.drain = time.Since(stopped); took.drain > 15*time.Second {
+	if took.drain = elapsed(stopped); took.drain > 15*time.Second {
 		t.Errorf("the process drained for %v, want 15 s at most", took.drain)
 	}
 	c.Binary = program.Binary
 	began := time.Now()
 	c.launch(t, i)
 	c.servers[i].awaitListening(t)
-	for c.servers[i].readyz(t).StatusCode != http.StatusOK && time.Since(began) < 10*time.Second {
-		<-time.After(5 * time.Millisecond)
-	}
-	if took.ready = time.Since(began); took.ready > 2*time.Second {
+	c.servers[i].awaitReadyz(t, http.StatusOK)
+	if took.ready = elapsed(began); took.ready > 2*time.Second {
 		t.Errorf("the process was ready %v after its start, want within 2 s", took.ready)
 	}
 	return took

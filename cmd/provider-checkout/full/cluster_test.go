@@ -98,7 +98,7 @@ func (c *cluster) completes(t *testing.T, b *backend) (lost int) {
 	undone := len(c.Enrolments.Open)
 	c.Finish(t, b.Client)
 	c.Settle(t)
-	took := time.Since(peace)
+	took := elapsed(peace)
 	t.Logf("%d of %d enrolments were incomplete; everything was complete %v after the last fault", undone, len(c.Enrolments.All), took)
 	if took > time.Minute {
 		t.Errorf("everything was complete %v after the last fault, want within 60 s", took)

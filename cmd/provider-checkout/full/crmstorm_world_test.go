@@ -136,7 +136,7 @@ func (w *stormWorld) settled(t *testing.T) time.Duration {
 			t.Fatal(err)
 		case still == 5: // a request may have been on its way to the service
 			return took
-		case took > patience:
+		case elapsed(began) > patience:
 			t.Errorf("%d checkouts wait for the organisation, %d events are pending and %d requests are under way %v after the last fault",
 				waiting, pending, underway, patience)
 			return took

@@ -30,7 +30,7 @@ type plainBalancer struct {
 func (b *plainBalancer) restarted(i int, s *server) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.servers[i] = s
+	b.servers[i], b.ready[i] = s, false
 }
 
 // look asks all servers whether they are ready.
@@ -50,6 +50,13 @@ func (b *plainBalancer) look() {
 	}
 }
 
+// isReady reports whether the server that is at a place now was ready when it was last asked.
+func (b *plainBalancer) isReady(i int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ready[i]
+}
+
 // rewrite leads a request to the next server that is ready.
 func (b *plainBalancer) rewrite(r *httputil.ProxyRequest) {
 	b.mu.Lock()
@@ -63,6 +70,9 @@ func (b *plainBalancer) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.Scheme, r.Out.URL.Host = "http", b.servers[b.next].addr
 }
 
+// drainDelay is enough time for the balancer to ask, on a slow machine too.
+const drainDelay = 3 * time.Second
+
 // Each of two processes is restarted in turn under load, behind a balancer that neither retries nor is told: no request fails.
 func TestARollingRestartBehindAPlainBalancerFailsNoRequest(t *testing.T) {
 	testlevel.Full(t)
@@ -70,7 +80,7 @@ func TestARollingRestartBehindAPlainBalancerFailsNoRequest(t *testing.T) {
 	program, store := built(t), postgrestest.URL(t)
 	keys := workload.Configure(t, program, store, sandbox.NewReceiver(t).URL)
 	start := func() *server {
-		return serve(t, program.Command(serveArgs(store, "--drain-delay", "1s")...))
+		return serve(t, program.Command(serveArgs(store, "--drain-delay", drainDelay.String())...))
 	}
 	b := &plainBalancer{servers: []*server{start(), start()}, ready: make([]bool, 2)}
 	var failed atomic.Int64
@@ -121,13 +131,13 @@ func TestARollingRestartBehindAPlainBalancerFailsNoRequest(t *testing.T) {
 		for i := range b.servers {
 			stopped := time.Now()
 			b.servers[i].Stop(t, syscall.SIGTERM)
-			if took := time.Since(stopped); took < time.Second {
+			if took := time.Since(stopped); took < drainDelay {
 				t.Errorf("the process ended after %v, before the delay", took)
 			}
 			s := start()
 			s.awaitReadyz(t, http.StatusOK)
 			b.restarted(i, s)
-			<-time.After(300 * time.Millisecond) // until the balancer has seen it
+			eventually(t, "the balancer has seen it", func() bool { return b.isReady(i) })
 		}
 	}
 	close(done)

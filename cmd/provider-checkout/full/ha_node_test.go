@@ -100,9 +100,9 @@ func (n *recipeNode) signal(signal syscall.Signal, selected func(program, folder
 func (n *recipeNode) kill(t *testing.T, selected func(program, folder string) bool) {
 	t.Helper()
 	n.signal(syscall.SIGSTOP, selected)
-	for limit := time.Now().Add(20 * time.Second); len(n.processes(selected)) > 0; <-time.After(10 * time.Millisecond) {
+	for began := time.Now(); len(n.processes(selected)) > 0; <-time.After(10 * time.Millisecond) {
 		n.signal(syscall.SIGKILL, selected)
-		if time.Now().After(limit) {
+		if elapsed(began) > patience {
 			t.Fatalf("processes of %s cannot be killed", n.name)
 		}
 	}
@@ -193,7 +193,7 @@ func (r *recipe) awaitWhole(t *testing.T) time.Duration {
 		if r.isWhole() {
 			return time.Since(began)
 		}
-		if time.Since(began) > 2*time.Minute {
+		if elapsed(began) > 2*time.Minute {
 			all, err := r.nodes[0].members()
 			t.Fatalf("the nodes are not in their places after two minutes: %+v, %v", all, err)
 		}

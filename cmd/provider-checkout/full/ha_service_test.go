@@ -99,7 +99,7 @@ func (a *ackedWrites) note(order, id string, sent time.Time) {
 		a.sent = sent
 	}
 	if !a.struck.IsZero() && sent.After(a.struck) {
-		a.longest = max(a.longest, time.Since(a.last))
+		a.longest = max(a.longest, elapsed(a.last))
 		a.last = time.Now()
 	}
 }
@@ -114,7 +114,7 @@ func (a *ackedWrites) noteLost() {
 func (a *ackedWrites) outage() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return max(a.longest, time.Since(a.last))
+	return max(a.longest, elapsed(a.last))
 }
 
 // since reports whether a write that was sent after the time is acknowledged.

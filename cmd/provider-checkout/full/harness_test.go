@@ -227,9 +227,9 @@ func (l load) enrol(t *testing.T, w *workload.Workload, c *apiclient.Client) (st
 
 // insist does something until its client gets an answer.
 func insist(t *testing.T, do func() error) error {
-	for limit := time.Now().Add(patience); ; <-time.After(calm / 4) {
+	for began := time.Now(); ; <-time.After(calm / 4) {
 		err := do()
-		if err == nil || !apiclient.IsCut(err) || time.Now().After(limit) || t.Context().Err() != nil {
+		if err == nil || !apiclient.IsCut(err) || elapsed(began) > patience || t.Context().Err() != nil {
 			return err
 		}
 	}

@@ -72,10 +72,11 @@ func TestMissedEvents(t *testing.T) {
 	r.check(passes, workload.ReadRecords(t, binary.Run(t, "export", "--store", store)), kills)
 }
 
-// live has clients make events with a server that is killed after a time.
+// live has clients make events with a server that is killed after a time, and after some events on a slow machine.
 func (r *missedRun) live(p *proc.Process, life time.Duration) {
 	c, body := r.server.Load(), sandbox.CatalogueCreate
 	var clients sync.WaitGroup
+	var made atomic.Int64
 	for range missedClients {
 		clients.Go(func() {
 			for {
@@ -86,6 +87,9 @@ func (r *missedRun) live(p *proc.Process, life time.Duration) {
 					return
 				case created.Status == http.StatusCreated:
 					r.answered.Store(created.String("checkout.checkout_id"), true)
+					made.Add(1)
+				case created.Status == http.StatusServiceUnavailable: // the disk is slow
+					<-time.After(calm)
 				default:
 					r.t.Errorf("create %s: %d %s", order, created.Status, created.Body)
 				}
@@ -93,6 +97,7 @@ func (r *missedRun) live(p *proc.Process, life time.Duration) {
 		})
 	}
 	<-time.After(life)
+	eventually(r.t, "the clients make events", func() bool { return made.Load() >= missedPerKill })
 	p.Kill(r.t)
 	clients.Wait()
 	r.cut.Add(c.Cut.Load())
@@ -136,13 +141,13 @@ func precedes(a, b string) bool {
 
 // page asks for a page until it is answered.
 func (r *missedRun) page(after string, limit int) apiclient.Response {
-	for end := time.Now().Add(patience); ; <-time.After(calm / 10) {
+	for began := time.Now(); ; <-time.After(calm / 10) {
 		page, err := r.server.Load().Call(context.Background(), "KOWHAI", http.MethodGet,
 			fmt.Sprintf("/v1/events?after=%s&limit=%d", after, limit), "")
 		switch {
 		case err == nil && page.Status == http.StatusOK:
 			return page
-		case time.Now().After(end), err == nil && page.Status != http.StatusServiceUnavailable:
+		case elapsed(began) > patience, err == nil && page.Status != http.StatusServiceUnavailable:
 			r.t.Errorf("the page behind %s: %d %s %v", after, page.Status, page.Body, err)
 			return page
 		}

@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// patience is the time within which a process begins and ends at all, on a slow machine too.
+const patience = 2 * time.Minute
+
 // Process is a running program.
 type Process struct {
 	cmd        *exec.Cmd
@@ -73,7 +76,7 @@ func (p *Process) Log() string {
 // Await waits until the process logs msg.
 func (p *Process) Await(t testing.TB, msg string) Milestone {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(patience)
 	for {
 		select {
 		case m, alive := <-p.milestones:
@@ -84,7 +87,7 @@ func (p *Process) Await(t testing.TB, msg string) Milestone {
 				return m
 			}
 		case <-limit:
-			t.Fatalf("the process did not log %q within 20 s:\n%s", msg, p.Log())
+			t.Fatalf("the process did not log %q within %v:\n%s", msg, patience, p.Log())
 		}
 	}
 }
@@ -138,7 +141,7 @@ func (p *Process) Wait(t testing.TB) {
 		if p.err != nil {
 			t.Errorf("the process ended with %v, want status 0:\n%s", p.err, p.Log())
 		}
-	case <-time.After(30 * time.Second):
-		t.Errorf("the process did not end within 30 s:\n%s", p.Log())
+	case <-time.After(patience):
+		t.Errorf("the process did not end within %v:\n%s", patience, p.Log())
 	}
 }

@@ -126,7 +126,7 @@ func (e *Enrolment) NoteCreate(r sandbox.Response) error {
 const ObservationLife = 2 * time.Second
 
 // setupSeenWithin is the longest time that a setup may stay unseen while a process cannot ask the processor.
-const setupSeenWithin = 10 * time.Second
+const setupSeenWithin = time.Minute
 
 // SetUp has the payer do the bank setup unless a poll says that it is done, and waits until one says so.
 func (e *Enrolment) SetUp(ctx context.Context, c *apiclient.Client) error {
