@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -215,7 +216,7 @@ func (p *tab) received() string {
 
 // await calls ask until it returns an answer, for as long as anything may take, and returns the answer.
 func await(ask func() string) (answer string) {
-	for began := time.Now(); answer == "" && elapsed(began) < patience; <-time.After(20 * time.Millisecond) {
+	for began := time.Now(); answer == "" && testlevel.Elapsed(began) < patience; <-time.After(20 * time.Millisecond) {
 		answer = ask()
 	}
 	return answer

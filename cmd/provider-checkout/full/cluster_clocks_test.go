@@ -135,7 +135,7 @@ func (b suite) goesOnWhenItsClockIsSetBack(t *testing.T) {
 		w.Finish(t, c)
 		w.Settle(t)
 		eventually(t, "all is sealed", func() bool { return s.metric(t, "provider_checkout_evidence_unsealed_entries") == 0 })
-		took := elapsed(began)
+		took := testlevel.Elapsed(began)
 		t.Logf("%d events were pending when the clock was set back; all was delivered and sealed after %v", left, took.Round(time.Millisecond))
 		if took > heldAtMost {
 			t.Errorf("all was delivered and sealed after %v, want %v at most", took, heldAtMost)
@@ -218,7 +218,7 @@ func (c *cluster) watchLeases(t *testing.T) (held func() time.Duration) {
 				if pending[j.ID] = since[j.ID]; pending[j.ID].IsZero() {
 					pending[j.ID] = time.Now()
 				}
-				longest = max(longest, elapsed(pending[j.ID]))
+				longest = max(longest, testlevel.Elapsed(pending[j.ID]))
 			}
 			since = pending
 		}
@@ -271,7 +271,7 @@ func (c *cluster) sentAgain(t *testing.T, kills []time.Time) (again int, clocks 
 			continue
 		}
 		again++
-		cut := slices.ContainsFunc(kills, func(kill time.Time) bool { return before.Before(kill) && machine.between(before, kill) < settledSoon })
+		cut := slices.ContainsFunc(kills, func(kill time.Time) bool { return before.Before(kill) && testlevel.Between(before, kill) < settledSoon })
 		if !cut {
 			t.Errorf("event %s was sent at %v and at %v, and no process was killed between", id, before, d.At)
 		}

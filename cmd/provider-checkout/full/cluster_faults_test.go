@@ -62,7 +62,7 @@ func (b suite) survivesRestartsOfPostgres(t *testing.T) {
 		server.Restart(t)
 		accepting := time.Now()
 		c.allSucceed(t)
-		took := elapsed(accepting)
+		took := testlevel.Elapsed(accepting)
 		if slowest = max(slowest, took); took > 5*time.Second {
 			t.Errorf("creates succeed again %v after PostgreSQL accepts connections, want within 5 s", took)
 		}
@@ -169,7 +169,7 @@ func (c *cluster) succeedAgain(t *testing.T) (took time.Duration) {
 	t.Helper()
 	began := time.Now()
 	c.allSucceed(t)
-	if took = elapsed(began); took > 5*time.Second {
+	if took = testlevel.Elapsed(began); took > 5*time.Second {
 		t.Errorf("creates succeed again after %v, want within 5 s", took)
 	}
 	return took

@@ -101,7 +101,7 @@ func (b suite) isLinearizableFor(t *testing.T, length time.Duration) {
 	l, began := linear.NewRun(each), time.Now()
 	least := int64(40 * length.Seconds()) // responses, however slow the machine is
 	goesOn := func() bool {
-		return time.Since(began) < length || (l.Answered() < least || l.Lost() == 0) && elapsed(began) < length+patience
+		return time.Since(began) < length || (l.Answered() < least || l.Lost() == 0) && testlevel.Elapsed(began) < length+patience
 	}
 	var clients sync.WaitGroup
 	defer clients.Wait()

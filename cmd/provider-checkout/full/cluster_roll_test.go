@@ -50,7 +50,7 @@ func (c *cluster) restart(t *testing.T, i int, program suite) (took restart) {
 	t.Helper()
 	stopped := time.Now()
 	c.servers[i].Stop(t, syscall.SIGTERM)
-	if took.drain = elapsed(stopped); took.drain > 15*time.Second {
+	if took.drain = testlevel.Elapsed(stopped); took.drain > 15*time.Second {
 		t.Errorf("the process drained for %v, want 15 s at most", took.drain)
 	}
 	c.Binary = program.Binary
@@ -58,7 +58,7 @@ func (c *cluster) restart(t *testing.T, i int, program suite) (took restart) {
 	c.launch(t, i)
 	c.servers[i].awaitListening(t)
 	c.servers[i].awaitReadyz(t, http.StatusOK)
-	if took.ready = elapsed(began); took.ready > 2*time.Second {
+	if took.ready = testlevel.Elapsed(began); took.ready > 2*time.Second {
 		t.Errorf("the process was ready %v after its start, want within 2 s", took.ready)
 	}
 	return took

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
@@ -98,7 +99,7 @@ func (c *cluster) completes(t *testing.T, b *backend) (lost int) {
 	undone := len(c.Enrolments.Open)
 	c.Finish(t, b.Client)
 	c.Settle(t)
-	took := elapsed(peace)
+	took := testlevel.Elapsed(peace)
 	t.Logf("%d of %d enrolments were incomplete; everything was complete %v after the last fault", undone, len(c.Enrolments.All), took)
 	if took > time.Minute {
 		t.Errorf("everything was complete %v after the last fault, want within 60 s", took)

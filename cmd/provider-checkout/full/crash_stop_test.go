@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -28,7 +29,7 @@ func (b suite) answersSoon(t *testing.T) {
 	began := time.Now()
 	base := b.Serve(t, store).Listening(t)
 	resp, err := http.Get(base + "/v1/environment")
-	took := elapsed(began)
+	took := testlevel.Elapsed(began)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func awaitFile(t *testing.T, path string) {
 		if found, err := filepath.Glob(path + "*"); err != nil || len(found) > 0 {
 			return
 		}
-		if elapsed(began) > patience {
+		if testlevel.Elapsed(began) > patience {
 			t.Fatalf("there is no %s after %v", path, patience)
 		}
 	}
@@ -140,7 +141,7 @@ func (b suite) drains(t *testing.T) {
 	p.Await(t, "draining")
 	close(late)
 	p.Wait(t)
-	took := elapsed(stopped)
+	took := testlevel.Elapsed(stopped)
 	t.Logf("the server stopped after %v", took)
 	if took > 15*time.Second {
 		t.Errorf("the server stopped after %v, want within 15 s", took)

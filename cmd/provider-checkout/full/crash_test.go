@@ -271,7 +271,7 @@ func (r *crashRun) checkTakenUp(t *testing.T, restarted time.Time) {
 		}
 		id := h.JSON.Text("data.checkout_id")
 		if _, known := first[id]; !known && made.Before(restarted) && h.At.After(restarted) {
-			first[id] = machine.between(restarted, h.At)
+			first[id] = testlevel.Between(restarted, h.At)
 		}
 	}
 	var slowest time.Duration

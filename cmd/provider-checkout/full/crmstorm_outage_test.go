@@ -198,7 +198,7 @@ func (o *outageWorld) goesOn(t *testing.T, opened, confirmed *enrolment) {
 				continue
 			}
 			began := time.Now()
-			if got, err := r(); err != nil || got.Status != http.StatusOK || elapsed(began) > slowestAnswer {
+			if got, err := r(); err != nil || got.Status != http.StatusOK || testlevel.Elapsed(began) > slowestAnswer {
 				t.Errorf("a %s is answered %d %v after %v while the organisation is away: %s", what, got.Status, err, time.Since(began), got.Body)
 			}
 		}
@@ -216,7 +216,7 @@ func (o *outageWorld) refuse(t *testing.T, refused *[]*enrolment) time.Duration 
 	if err != nil || r.Status != http.StatusServiceUnavailable || noNumber != nil || after < 1 {
 		t.Errorf("a create while the organisation is away is answered %d %v %s, Retry-After %q", r.Status, err, r.Body, r.Header.Get("Retry-After"))
 	}
-	return elapsed(began)
+	return testlevel.Elapsed(began)
 }
 
 // workedOff waits until nothing is left of what waited for the organisation when it came back, and returns how long that took.
@@ -227,7 +227,7 @@ func (o *outageWorld) workedOff(t *testing.T) time.Duration {
 		backlogs, err := o.service.Backlogs(t.Context())
 		open, complete := backlogs[checkout.JobOpen], backlogs[checkout.JobComplete]
 		waiting, age, took := open.Waiting+complete.Waiting, max(open.Age, complete.Age), time.Since(began)
-		if err != nil || elapsed(began) > patience {
+		if err != nil || testlevel.Elapsed(began) > patience {
 			t.Errorf("%d checkouts wait for the organisation %v after its return, the oldest for %v, %v", waiting, took, age, err)
 			return took
 		}

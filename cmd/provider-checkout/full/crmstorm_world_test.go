@@ -16,6 +16,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
@@ -136,7 +137,7 @@ func (w *stormWorld) settled(t *testing.T) time.Duration {
 			t.Fatal(err)
 		case still == 5: // a request may have been on its way to the service
 			return took
-		case elapsed(began) > patience:
+		case testlevel.Elapsed(began) > patience:
 			t.Errorf("%d checkouts wait for the organisation, %d events are pending and %d requests are under way %v after the last fault",
 				waiting, pending, underway, patience)
 			return took

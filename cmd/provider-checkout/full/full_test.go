@@ -28,10 +28,7 @@ func TestMain(m *testing.M) {
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set(suitesAtOnce)
 	}
-	if file, err := os.CreateTemp("", "provider-checkout-speed-"); err == nil {
-		_ = os.Remove(file.Name())
-		go machine.measure(file)
-	}
+	testlevel.Elapsed(time.Now()) // it begins to measure
 	code := m.Run()
 	if folder, err := folder(); err == nil {
 		_ = os.RemoveAll(folder)
@@ -99,7 +96,7 @@ func together[T any](all []T, atOnce int, do func(T)) {
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for began := time.Now(); !is(); <-time.After(5 * time.Millisecond) {
-		if elapsed(began) > patience {
+		if testlevel.Elapsed(began) > patience {
 			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -102,7 +103,7 @@ func (n *recipeNode) kill(t *testing.T, selected func(program, folder string) bo
 	n.signal(syscall.SIGSTOP, selected)
 	for began := time.Now(); len(n.processes(selected)) > 0; <-time.After(10 * time.Millisecond) {
 		n.signal(syscall.SIGKILL, selected)
-		if elapsed(began) > patience {
+		if testlevel.Elapsed(began) > patience {
 			t.Fatalf("processes of %s cannot be killed", n.name)
 		}
 	}
@@ -193,7 +194,7 @@ func (r *recipe) awaitWhole(t *testing.T) time.Duration {
 		if r.isWhole() {
 			return time.Since(began)
 		}
-		if elapsed(began) > 2*time.Minute {
+		if testlevel.Elapsed(began) > 2*time.Minute {
 			all, err := r.nodes[0].members()
 			t.Fatalf("the nodes are not in their places after two minutes: %+v, %v", all, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -99,7 +100,7 @@ func (a *ackedWrites) note(order, id string, sent time.Time) {
 		a.sent = sent
 	}
 	if !a.struck.IsZero() && sent.After(a.struck) {
-		a.longest = max(a.longest, elapsed(a.last))
+		a.longest = max(a.longest, testlevel.Elapsed(a.last))
 		a.last = time.Now()
 	}
 }
@@ -114,7 +115,7 @@ func (a *ackedWrites) noteLost() {
 func (a *ackedWrites) outage() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return max(a.longest, elapsed(a.last))
+	return max(a.longest, testlevel.Elapsed(a.last))
 }
 
 // since reports whether a write that was sent after the time is acknowledged.

@@ -209,7 +209,7 @@ func (w *recipeWorld) awaitOther(t *testing.T, old *recipeNode) {
 		if now := w.primary(old); now != nil && now != old {
 			return
 		}
-		if elapsed(began) > time.Minute {
+		if testlevel.Elapsed(began) > time.Minute {
 			t.Fatalf("%s has no successor after a minute", old.name)
 		}
 	}
@@ -220,7 +220,7 @@ func (w *recipeWorld) awaitWrites(t *testing.T, after time.Time) {
 	t.Helper()
 	for _, s := range w.instances {
 		for began := time.Now(); !s.away.Load() && !s.acked.since(after); <-time.After(10 * time.Millisecond) {
-			if elapsed(began) > time.Minute {
+			if testlevel.Elapsed(began) > time.Minute {
 				t.Fatalf("no write through %s is acknowledged after a minute:\n%s", s.way, s.process.Load().Log())
 			}
 		}

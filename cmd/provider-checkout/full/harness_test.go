@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -229,7 +230,7 @@ func (l load) enrol(t *testing.T, w *workload.Workload, c *apiclient.Client) (st
 func insist(t *testing.T, do func() error) error {
 	for began := time.Now(); ; <-time.After(calm / 4) {
 		err := do()
-		if err == nil || !apiclient.IsCut(err) || elapsed(began) > patience || t.Context().Err() != nil {
+		if err == nil || !apiclient.IsCut(err) || testlevel.Elapsed(began) > patience || t.Context().Err() != nil {
 			return err
 		}
 	}

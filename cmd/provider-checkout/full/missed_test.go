@@ -147,7 +147,7 @@ func (r *missedRun) page(after string, limit int) apiclient.Response {
 		switch {
 		case err == nil && page.Status == http.StatusOK:
 			return page
-		case elapsed(began) > patience, err == nil && page.Status != http.StatusServiceUnavailable:
+		case testlevel.Elapsed(began) > patience, err == nil && page.Status != http.StatusServiceUnavailable:
 			r.t.Errorf("the page behind %s: %d %s %v", after, page.Status, page.Body, err)
 			return page
 		}

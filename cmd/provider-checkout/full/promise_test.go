@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -59,7 +60,7 @@ func (b suite) refusesWhatItCannotSeal(t *testing.T) {
 	asked := time.Now()
 	confirm(late, http.StatusOK) // the promise still runs
 	refused, stopped := ready(), time.Now()
-	for s.readyz(t).StatusCode == http.StatusOK && elapsed(stopped) < 2*sealWithin+30*time.Second {
+	for s.readyz(t).StatusCode == http.StatusOK && testlevel.Elapsed(stopped) < 2*sealWithin+30*time.Second {
 		time.Sleep(time.Second)
 	}
 	took := time.Since(stopped)

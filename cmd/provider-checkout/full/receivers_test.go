@@ -59,7 +59,7 @@ func (w *slowWorld) create(t *testing.T, provider, order string) time.Duration {
 	if err != nil || r.Status != http.StatusCreated {
 		t.Errorf("create %s: status %d, %v %s", order, r.Status, err, r.Body)
 	}
-	return elapsed(start)
+	return testlevel.Elapsed(start)
 }
 
 // crowd has a provider create many checkouts at once. done waits for the answers.

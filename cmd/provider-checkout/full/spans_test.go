@@ -17,6 +17,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
@@ -187,7 +188,7 @@ func TestACollectorThatIsAwayFailsNoRequest(t *testing.T) {
 	eventually(t, "the loss of the spans is logged", func() bool { return strings.Contains(s.Log(), "spans are lost") })
 	began := time.Now()
 	s.Stop(t, syscall.SIGTERM)
-	if took := elapsed(began); took > 10*time.Second {
+	if took := testlevel.Elapsed(began); took > 10*time.Second {
 		t.Errorf("the server stops after %v", took)
 	}
 }

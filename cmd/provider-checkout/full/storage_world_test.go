@@ -121,7 +121,7 @@ func (w *storageWorld) ready(t *testing.T, want bool) (took time.Duration) {
 	t.Helper()
 	for began := time.Now(); ; <-time.After(20 * time.Millisecond) {
 		page, api := w.server.readyz(t).StatusCode, w.get(t, apiclient.EnvironmentPath).At("readiness.ready_for_api_calls") == true
-		took = elapsed(began)
+		took = testlevel.Elapsed(began)
 		switch is := page == http.StatusOK; {
 		case is == want && api == want:
 			return took

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -53,7 +54,7 @@ func TestPollsDoNotReachGoCardless(t *testing.T) {
 		for begun := time.Now(); slices.ContainsFunc(due, func(id string) bool {
 			return slices.Contains(looksDue(t, s, time.Minute-time.Second), id)
 		}); {
-			if elapsed(begun) > patience {
+			if testlevel.Elapsed(begun) > patience {
 				t.Fatalf("round %d: looks are still due after %s", round, time.Since(begun))
 			}
 			time.Sleep(5 * time.Millisecond)

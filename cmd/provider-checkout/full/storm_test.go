@@ -74,7 +74,7 @@ func TestStormAtGoCardlessLosesAndDoublesNothing(t *testing.T) {
 	var mu sync.Mutex
 	together(all, payersAtOnce(len(all)), func(p *stormPayer) {
 		for !p.seen(t, s) {
-			if elapsed(ended) > patience {
+			if testlevel.Elapsed(ended) > patience {
 				t.Errorf("%s is not seen as it is %v after the faults: done %v", p.holder, patience, p.done)
 				return
 			}
