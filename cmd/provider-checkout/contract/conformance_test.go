@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
@@ -36,7 +35,7 @@ func (s *suite) directed(t *testing.T) string {
 func (s *suite) conform(t *testing.T, url, provider, course string) conformance.Report {
 	t.Helper()
 	report, err := conformance.Run(t.Context(), conformance.Config{BaseURL: url, Key: s.Keys[provider], Provider: provider, Course: course,
-		Transport: http.DefaultTransport, Patience: 10 * time.Second})
+		Transport: http.DefaultTransport, Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,6 +61,13 @@ type kind struct {
 	open func(t *testing.T) site.Store
 }
 
+const (
+	// patience is the time within which something happens at all, on a slow machine too.
+	patience = 2 * time.Minute
+	// testsAtOnce is the number of tests that run at the same time at the full level: they wait more than they compute.
+	testsAtOnce = "4"
+)
+
 // simulated names the system outside of the sandbox that is simulated.
 var simulated = flag.String("over", "", "gocardless or salesforce")
 
@@ -91,6 +98,7 @@ func TestContractOverSystemsOutside(t *testing.T) {
 		t.Skip("this is such a run")
 	}
 	testlevel.Full(t)
+	t.Parallel()
 	for _, name := range []string{"gocardless", "salesforce"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,6 +150,15 @@ func (f forwarded) Forward(d time.Duration) {
 	if err != nil {
 		f.t.Error(err)
 	}
+}
+
+// often returns how often a test repeats at the full level what depends on the store: less often over a system outside, where
+// the stores are the same.
+func often(times int) int {
+	if *simulated != "" {
+		return times / 10
+	}
+	return times
 }
 
 // contract runs a test of the contract with every store, beside other tests.

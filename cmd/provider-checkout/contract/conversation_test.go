@@ -271,7 +271,7 @@ func with(t *testing.T, file, code, member string) string {
 // retain does the background work until a checkout is erased.
 func (k *talk) retain(t *testing.T, id string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	done := make(chan struct{})
 	go func() { defer close(done); k.service.Run(ctx) }()
 	defer func() { stop(); <-done }()

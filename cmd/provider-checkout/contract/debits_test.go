@@ -35,7 +35,7 @@ func (i *inbox) Notify(_ context.Context, n checkout.PayerNotice) (checkout.Rece
 func (i *inbox) wait(t *testing.T, number int) string {
 	t.Helper()
 	var texts []string
-	for end := time.Now().Add(10 * time.Second); len(texts) < number; <-time.After(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); len(texts) < number; <-time.After(5 * time.Millisecond) {
 		i.mu.Lock()
 		texts = nil
 		for _, n := range i.got {

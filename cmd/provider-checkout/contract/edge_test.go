@@ -17,6 +17,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
@@ -54,7 +55,7 @@ func raw(t *testing.T, address string, sent ...string) (answers []string) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	conn.SetDeadline(time.Now().Add(patience))
 	out := bufio.NewWriter(conn) // writes strings without a copy of each
 	for _, part := range sent {
 		out.WriteString(part)
@@ -145,7 +146,7 @@ func TestContract7HostileBodiesCostBoundedMemory(t *testing.T) {
 						}
 					}
 				})
-				if grown/rounds > each || time.Since(began)/rounds > time.Second {
+				if grown/rounds > each || testlevel.Elapsed(began)/rounds > time.Second {
 					t.Errorf("%s costs %d bytes and %v a request", name, grown/rounds, time.Since(began)/rounds)
 				}
 			}

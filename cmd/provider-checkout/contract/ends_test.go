@@ -54,7 +54,7 @@ func (s *suite) works(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	var run sync.WaitGroup
 	run.Go(func() { svc.Run(ctx) })
@@ -232,7 +232,7 @@ func TestAWithdrawnAgreementStaysAndSaysSo(t *testing.T) {
 
 // Of cancels and confirms at once one side wins, and every call of the other is told: 200 rounds at the full level.
 func TestOfCancelsBesideConfirmsOneWinsAndTheOthersAreTold(t *testing.T) {
-	rounds := testlevel.Of(3, 200)
+	rounds := testlevel.Of(3, often(200))
 	contract(t, func(t *testing.T, s *suite) {
 		processes := [2]*suite{s, s.beside(t)}
 		won := map[string]int{}

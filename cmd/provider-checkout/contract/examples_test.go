@@ -184,6 +184,10 @@ func runTests(m *testing.M) int {
 		fmt.Println(err)
 		return 1
 	}
+	if f := flag.Lookup("test.parallel"); testlevel.IsFull() && f.Value.String() == f.DefValue {
+		_ = f.Value.Set(testsAtOnce)
+	}
+	testlevel.Elapsed(time.Now()) // it begins to measure
 	code := m.Run()
 	if testlevel.IsFull() {
 		folder, _ := nodeClient() // a failure is that of the tests that need it

@@ -118,7 +118,7 @@ func TestReadinessFollowsTheStore(t *testing.T) {
 	url := operatorOf(t, s, ops.Options{})
 	// settled repeats the request until the answer is as wanted, because an earlier check may still be in progress.
 	settled := func(url string, want func(response) bool) (r response, ok bool) {
-		for began := time.Now(); !ok && time.Since(began) < 5*time.Second; ok = want(r) {
+		for began := time.Now(); !ok && time.Since(began) < patience; ok = want(r) {
 			s.Clock.Forward(time.Second) // the earlier result is no longer cached
 			r = sandbox.Fetch(t, url)
 		}

@@ -42,7 +42,7 @@ func recipe(t *testing.T, interpreter, name string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	source := filepath.Join("..", "..", "..", "testdata", "recipes", name)
-	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
 	t.Cleanup(stop)
 	switch interpreter {
 	case "node":
@@ -164,12 +164,11 @@ func receiving(t *testing.T, cmd *exec.Cmd) (address string, printed *bufio.Read
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for range 200 {
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(50 * time.Millisecond) {
 		if c, err := net.Dial("tcp", at); err == nil {
 			c.Close()
 			return "http://" + at, bufio.NewReader(stdout)
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	t.Fatalf("%s does not listen", cmd)
 	return "", nil

@@ -92,7 +92,7 @@ func (s *suite) restart(t *testing.T, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var run sync.WaitGroup
 	run.Go(func() { svc.Run(ctx) })
@@ -256,7 +256,7 @@ func TestContract6EventsOfACheckoutArriveInOrder(t *testing.T) {
 			}
 		})
 		for began := time.Now(); s.Get(t, "KOWHAI", replay.CheckoutPath()).String("checkout.status") != "confirmed"; {
-			if time.Since(began) > 10*time.Second {
+			if time.Since(began) > patience {
 				t.Fatal("the confirm waits for the event of the create")
 			}
 		}

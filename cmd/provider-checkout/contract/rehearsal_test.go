@@ -31,7 +31,7 @@ func TestRecipesPassInEverySituation(t *testing.T) {
 	for _, r := range recipes {
 		t.Run(r.language, func(t *testing.T) {
 			t.Parallel()
-			ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer stop()
 			enrol := recipe(t, r.interpreter, r.checkout)
 			ln := listen(t)

@@ -173,7 +173,7 @@ func TestContract4APayerWhoComesBackFromGoCardlessSeesTheTruthAndAWayOn(t *testi
 			if tt.wayOn != noWayOn { // while it is settling a notification may stay pending
 				j.Settle(t)
 			}
-			for end := time.Now().Add(10 * time.Second); ; <-time.After(5 * time.Millisecond) {
+			for end := time.Now().Add(patience); ; <-time.After(5 * time.Millisecond) {
 				got := brief(j.Get(t, "KOWHAI", j.created.CheckoutPath()), "direct_debit.billing_request_status", "direct_debit.mandate_status",
 					"direct_debit.authorisation_status", "direct_debit.setup_complete")
 				if got == "200 "+tt.polled {
