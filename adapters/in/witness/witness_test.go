@@ -27,6 +27,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/witness"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
 
@@ -473,7 +474,7 @@ func TestSlowCallersHoldUpNobody(t *testing.T) {
 	}
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = httpserver.New(h, slog.New(slog.DiscardHandler))
-	server.Config.ReadTimeout = 300 * time.Millisecond // 10 s
+	server.Config.ReadTimeout = testlevel.Of(300*time.Millisecond, 3*time.Second) // 10 s
 	server.Start()
 	defer server.Close()
 	for range 50 {

@@ -56,7 +56,7 @@ func (n *Node) start() (err error) {
 		n.server = nil
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
 		conn, err := pgx.Connect(ctx, n.address())

@@ -125,7 +125,7 @@ func (p *Pair) AwaitStandby(t testing.TB) {
 }
 
 func (p *Pair) awaitStandby(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, p.Primary.address())
 	if err != nil {

@@ -186,7 +186,7 @@ func TestACallThatHangsEnds(t *testing.T) {
 	b := newBench(t)
 	b.sim.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultTimeout, Times: 1})
 	began := time.Now()
-	if _, err := b.Open(t.Context(), enrolment()); err != nil || time.Since(began) > 20*time.Second {
+	if _, err := b.Open(t.Context(), enrolment()); err != nil || testlevel.Elapsed(began) > 20*time.Second {
 		t.Errorf("Open = %v after %s, want it made good after one time-out", err, time.Since(began))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -191,7 +192,7 @@ func TestTheConnectionIsEncryptedBeforeAnythingIsSaid(t *testing.T) {
 			if !tt.trusts {
 				n.tls.RootCAs = nil
 			}
-			n.step = 2 * time.Second
+			n.step = 10 * time.Second
 			_, err := n.Notify(t.Context(), notice())
 			if sent := err == nil; sent != tt.sent || !sent && !errors.Is(err, ports.ErrBusy) {
 				t.Errorf("Notify: %v; want it sent %t, and else ErrBusy", err, tt.sent)
@@ -340,7 +341,7 @@ func TestTheEndOfTheContextEndsAnAttempt(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	if _, err := n.Notify(ctx, notice()); err == nil || time.Since(start) > 5*time.Second {
+	if _, err := n.Notify(ctx, notice()); err == nil || testlevel.Elapsed(start) > 5*time.Second {
 		t.Errorf("Notify: %v after %s", err, time.Since(start))
 	}
 }

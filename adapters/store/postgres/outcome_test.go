@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -349,7 +350,9 @@ func TestCountOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 
 // A quiet server asks for jobs in one round trip, which writes nothing.
 func TestLeaseOfNothingIsOneRequest(t *testing.T) {
-	wire, url := through(t, postgrestest.URL(t))
+	place := postgrestest.URL(t)
+	setClock(t, connect(t, place), storetest.Began()) // so that no lease ends
+	wire, url := through(t, onItsClock(place))
 	db := open(t, url, postgres.Options{})
 	prepare(t, db)
 	ask := func() []checkout.Lease {

@@ -78,7 +78,7 @@ ignore_startup_parameters = search_path
 		_ = cmd.Wait()
 	})
 	through := "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&default_query_exec_mode=simple_protocol"
-	for limit := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) {
+	for limit := time.Now().Add(patience); ; <-time.After(10 * time.Millisecond) {
 		conn, err := pgx.Connect(t.Context(), through)
 		if err == nil {
 			conn.Close(t.Context())

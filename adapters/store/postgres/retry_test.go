@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -185,7 +186,7 @@ func TestRequestAfterARestartIsAnsweredSoon(t *testing.T) {
 	execute(t, shell, terminate)
 	began := time.Now()
 	insert(t, db, connections)
-	if took := time.Since(began); took > time.Second {
+	if took := testlevel.Elapsed(began); took > time.Second {
 		t.Errorf("the first request took %v", took)
 	}
 }
