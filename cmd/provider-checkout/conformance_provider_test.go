@@ -33,7 +33,7 @@ type rehearsed struct {
 // startRehearsal starts "conformance provider" and reads its guide.
 func startRehearsal(t *testing.T) rehearsed {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(stop)
 	dir := t.TempDir()
 	r := rehearsed{json: filepath.Join(dir, "report.json"), junit: filepath.Join(dir, "report.xml"), stop: stop}

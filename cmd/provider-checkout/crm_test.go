@@ -276,7 +276,7 @@ func TestServePullsProviders(t *testing.T) {
 	org.kowhai(t)
 	s := startedWith(t, org.env, "--store", "sqlite:"+o.path, "--crm", "salesforce", "--pull-providers", "1m")
 	var key string
-	for deadline := time.Now().Add(10 * time.Second); key == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); key == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		key = strings.TrimSpace(try(t, nil, "", "keys", "issue", "--provider", "KOWHAI", "--store", "sqlite:"+o.path).stdout)
 	}
 	if did := o.lines(t)[0]; did.Operator != "providers pull" || did.Operation != "serve --pull-providers" || did.Subject != "KOWHAI" || len(did.Changes) == 0 {

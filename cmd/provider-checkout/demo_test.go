@@ -113,7 +113,7 @@ func TestDemoLinesWaitForThePayerAtGoCardless(t *testing.T) {
 	}
 	inEmptyTemp(t)
 	d := startDemo(t, "--addr", "127.0.0.1:0", "--processor", "gocardless", "--crm", "salesforce")
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // the lines wait for ever
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // the lines wait for ever
 	defer cancel()
 	shell := exec.CommandContext(ctx, "sh", "-eu")
 	shell.Stdin = strings.NewReader(d.guide)
@@ -126,7 +126,7 @@ func TestDemoLinesWaitForThePayerAtGoCardless(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	browser := apiclient.NewBrowser(&http.Client{Timeout: 20 * time.Second})
+	browser := apiclient.NewBrowser(&http.Client{Timeout: 2 * time.Minute})
 	setUps := 0
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said.WriteString(lines.Text() + "\n")
@@ -154,7 +154,7 @@ func TestDemoWebsiteLeadsToAnAgreement(t *testing.T) {
 			inEmptyTemp(t)
 			d := startDemo(t, "--addr", "127.0.0.1:0", "--processor", outside[0], "--crm", outside[1])
 			heard := &recorder{}
-			enrolOnWebsite(t, apiclient.NewBrowser(&http.Client{Timeout: 20 * time.Second, Transport: heard}), d.says("#   Open this first:"))
+			enrolOnWebsite(t, apiclient.NewBrowser(&http.Client{Timeout: 2 * time.Minute, Transport: heard}), d.says("#   Open this first:"))
 			says(t, heard.last, "PPA-20", "checkout.created", "checkout.confirmed", "agreement.generated")
 			if key := d.says("KEY="); len(key) < 20 || strings.Contains(heard.all.String(), key) {
 				t.Errorf("the browser was given the API key %q", key)
@@ -185,7 +185,7 @@ func enrolOnWebsite(t *testing.T, browser *apiclient.Browser, website string) {
 		t.Fatal(err)
 	}
 	done := strings.TrimSuffix(website, "/") + fakeprovider.DonePath // which is the provider's success_url
-	for until := time.Now().Add(10 * time.Second); ; {
+	for until := time.Now().Add(2 * time.Minute); ; {
 		p, err := browser.Open(t.Context(), http.MethodGet, done, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -236,7 +236,7 @@ func TestDemoHasAWeeksWorkForTheDesk(t *testing.T) {
 		t.Fatal(err)
 	}
 	today, err := io.ReadAll(resp.Body)
-	for tries := 0; err == nil && tries < 50 && !strings.Contains(string(today), "trouble=events"); tries++ { // its attempts take a second
+	for tries := 0; err == nil && tries < 1200 && !strings.Contains(string(today), "trouble=events"); tries++ { // its attempts take a second
 		resp.Body.Close()
 		<-time.After(100 * time.Millisecond)
 		if resp, err = client.Get(desk + "/"); err == nil {

@@ -83,7 +83,7 @@ func (o operator) seals(t *testing.T, n int) sealedStore {
 // keepCheckpoint has the log sealed, and writes the checkpoint of its first n entries to a file.
 func keepCheckpoint(t *testing.T, s *sandbox.Sandbox, n int, path string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	cfg := s.Config
 	cfg.Checkpoint = func(_ context.Context, signed []byte) error {
@@ -207,7 +207,7 @@ func TestServerPublishesItsCheckpoint(t *testing.T) {
 	if got := get(t, s.base+path+"key"); got != keys.Public()+"\n" {
 		t.Errorf("the key is %q, want %q", got, keys.Public())
 	}
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		published := get(t, s.base+path+"checkpoint")
 		kept, _ := os.ReadFile(file) // which is written after it is published

@@ -26,7 +26,7 @@ func newRelay(t *testing.T) (relay, string) {
 	t.Helper()
 	r := make(relay, 8)
 	s := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &relayed{relay: r}, nil }))
-	s.Domain, s.AllowInsecureAuth, s.ReadTimeout = "mail.example", true, 5*time.Second
+	s.Domain, s.AllowInsecureAuth, s.ReadTimeout = "mail.example", true, 2*time.Minute
 	ln := sample.Listen(t)
 	var serving sync.WaitGroup
 	serving.Go(func() { s.Serve(ln) })
@@ -34,7 +34,7 @@ func newRelay(t *testing.T) (relay, string) {
 	return r, ln.Addr().String()
 }
 
-// brings fails unless a message to an address comes within ten seconds, with a text in it.
+// brings fails unless a message to an address comes, with a text in it.
 func (r relay) brings(t *testing.T, text, address string) {
 	t.Helper()
 	select {
@@ -43,8 +43,8 @@ func (r relay) brings(t *testing.T, text, address string) {
 			!strings.Contains(message, text) {
 			t.Errorf("the message does not say %q:\n%.900s", text, message)
 		}
-	case <-time.After(10 * time.Second):
-		t.Fatalf("no e-mail with %q in ten seconds", text)
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("no e-mail with %q", text)
 	}
 }
 

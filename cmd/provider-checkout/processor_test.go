@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
@@ -62,9 +61,10 @@ func TestServeRefusesTermsThatContradictTheProcessor(t *testing.T) {
 	o.does(t, "apply", "-f", proc.TempFile(t, `{"providers": [{"provider_code": "RIMU", "name": "Rimu College", "account_id": "CR1",
 		"environment": "sandbox", "active": true, "api_enabled": true}]}`))
 	serve := func(authority string) result {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		var stdout, stderr bytes.Buffer
+		var stdout bytes.Buffer
+		stderr := untilListening{stop: cancel}
 		code := run(ctx, []string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + o.path, "--processor", "gocardless",
 			"--gocardless-url", server.URL, "--terms", proc.TempFile(t, `{"authority": {`+authority+`}}`)},
 			variables([]string{tokenVariable + "=sandbox_hunter2", webhookVariable + "=0123456789abcdef"}), nil, &stdout, &stderr)
@@ -85,6 +85,19 @@ provider-checkout serve: the processor says otherwise than --terms who debits: l
 			t.Errorf("serve with %q = %+v, want it served", same, got)
 		}
 	}
+}
+
+// untilListening is the log of a server that it stops once that listens.
+type untilListening struct {
+	bytes.Buffer
+	stop func()
+}
+
+func (l *untilListening) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(`"msg":"listening"`)) {
+		l.stop()
+	}
+	return l.Buffer.Write(p)
 }
 
 // simulated runs a simulator until the test ends, and returns what it prints first.

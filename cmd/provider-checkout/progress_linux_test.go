@@ -76,7 +76,7 @@ func TestLongWorkShowsHowFarItIsToATerminalOnly(t *testing.T) {
 // readUntil reads what a terminal shows until a text comes.
 func readUntil(t *testing.T, keyboard *os.File, end string) string {
 	t.Helper()
-	if err := keyboard.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := keyboard.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Log(err) // not every system can: the test then waits
 	}
 	var said strings.Builder

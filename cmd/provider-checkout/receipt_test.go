@@ -81,7 +81,7 @@ func (a acknowledged) runs(t *testing.T) (size int64, reported string) {
 	select {
 	case reported = <-failed:
 	case <-ctx.Done():
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("nothing is sealed or reported")
 	}
 	stop()

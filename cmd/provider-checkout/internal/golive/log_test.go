@@ -116,7 +116,7 @@ func TestTheCheckOfAProviderHoldsUpNoOther(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Error("the check of KOWHAI waits for that of TUI")
 	}
 	close(s.done)

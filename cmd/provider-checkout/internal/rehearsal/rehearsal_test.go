@@ -102,7 +102,7 @@ func TestARightIntegrationPassesOverTheNetwork(t *testing.T) {
 	defer receiver.Close()
 	cfg := config(t, i.base)
 	cfg.Listener, cfg.ForwardTo = ln, receiver.URL
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	for _, s := range situations() {
 		go func() { _ = i.enrol(ctx, "ORDER+"+s.name) }() // what comes of it is in the report

@@ -66,7 +66,7 @@ func (s *Sandbox) Settle(t testing.TB) {
 	if s.Bank == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := s.Bank.Flush(ctx); err != nil {
 		t.Fatal(err)

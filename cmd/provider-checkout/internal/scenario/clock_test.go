@@ -44,7 +44,7 @@ func moment(t *testing.T, r sandbox.Response, path string) time.Time {
 // within checks that a time is some time ahead of the world's clock.
 func (w *world) within(t *testing.T, what string, at time.Time, ahead time.Duration) {
 	t.Helper()
-	if off := at.Sub(w.Clock.Now().Add(ahead)); off.Abs() > 10*time.Second {
+	if off := at.Sub(w.Clock.Now().Add(ahead)); off.Abs() > 5*time.Minute {
 		t.Errorf("%s is %s, %s off; want it %s ahead", what, at, off, ahead)
 	}
 }
@@ -95,7 +95,7 @@ func testClockOfWhatIsRecorded(t *testing.T, w *world) {
 	}
 	r := w.play(t, created, "mandate_cancelled")
 	w.within(t, "mandate_since", moment(t, r, "direct_debit.mandate_since"), 9*day)
-	for began := time.Now(); len(w.Receiver.Deliveries()) < 3 && time.Since(began) < 10*time.Second; {
+	for began := time.Now(); len(w.Receiver.Deliveries()) < 3 && time.Since(began) < 2*time.Minute; {
 		time.Sleep(10 * time.Millisecond)
 	}
 	got := w.Receiver.Deliveries()
@@ -254,8 +254,8 @@ func testClockLeavesTheListsInThePresent(t *testing.T, w *world) {
 	for list, entries := range map[string]int{"events": 3, "enrolments": 2} {
 		r := w.Get(t, "KOWHAI", "/v1/"+list)
 		next, _ := checkout.ParseCursor(r.String("next"))
-		if all, _ := r.At(list).([]any); len(all) != entries || next < checkout.CursorAt(w.Clock.Now().Add(-time.Minute)) ||
-			next > checkout.CursorAt(w.Clock.Now().Add(time.Minute)) {
+		if all, _ := r.At(list).([]any); len(all) != entries || next < checkout.CursorAt(w.Clock.Now().Add(-10*time.Minute)) ||
+			next > checkout.CursorAt(w.Clock.Now().Add(10*time.Minute)) {
 			t.Errorf("the list of %s is not in the present: %s", list, r.Body)
 		}
 	}

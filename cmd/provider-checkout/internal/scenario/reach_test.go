@@ -64,7 +64,7 @@ func TestReferenceSaysHowEverythingIsReached(t *testing.T) {
 				var doing sync.WaitGroup
 				doing.Go(func() { w.does(t, order, how) })
 				found := false
-				for end := time.Now().Add(10 * time.Second); !found && time.Now().Before(end); { // pending only meanwhile
+				for end := time.Now().Add(2 * time.Minute); !found && time.Now().Before(end); { // pending only meanwhile
 					got := w.Get(t, "KOWHAI", "/v1/events?provider_order_id="+order)
 					found = strings.Contains(got.Body, `"status":"`+word+`"`)
 				}
