@@ -43,7 +43,7 @@ func (n *Node) At(url string) string {
 // start starts the server and waits until it answers.
 func (n *Node) start() (err error) {
 	args := []string{"-D", n.data(), "-p", n.port, "-k", n.pair.server.folder, "-c", "listen_addresses=127.0.0.1",
-		"-c", "max_connections=200", "-c", "min_wal_size=2MB"}
+		"-c", "max_connections=200", "-c", "min_wal_size=2MB", "-c", "fsync=" + syncs()}
 	for _, s := range n.settings {
 		args = append(args, "-c", s)
 	}
