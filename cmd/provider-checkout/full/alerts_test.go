@@ -18,9 +18,16 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 )
 
-// firing has promtool evaluate the rules over series, and reports an error unless these alerts fire at a time, each with the labels
-// that are its own.
-func firing(t *testing.T, interval string, series map[string]string, at string, want ...string) {
+// moment is a time, and the alerts that fire then, each with the labels that are its own.
+type moment struct {
+	at   string
+	fire []string
+}
+
+func at(when string, fire ...string) moment { return moment{when, fire} }
+
+// firing has promtool evaluate the rules over series, and reports an error unless just these alerts fire at each moment.
+func firing(t *testing.T, interval string, series map[string]string, moments ...moment) {
 	t.Helper()
 	type sample struct {
 		Labels string  `json:"labels"`
@@ -30,17 +37,21 @@ func firing(t *testing.T, interval string, series map[string]string, at string, 
 	for _, name := range slices.Sorted(maps.Keys(series)) {
 		input = append(input, map[string]string{"series": name, "values": strings.TrimSpace(series[name])})
 	}
-	expected := []sample{}
-	for _, alert := range want {
-		expected = append(expected, sample{"{" + alert + "}", 1})
+	var expected []map[string]any
+	for _, m := range moments {
+		samples := []sample{}
+		for _, alert := range m.fire {
+			samples = append(samples, sample{"{" + alert + "}", 1})
+		}
+		expected = append(expected, map[string]any{"eval_time": m.at, "exp_samples": samples,
+			"expr": `count by (alertname, check, route, provider, status, mountpoint, instance, witness) (ALERTS{alertstate="firing"})`})
 	}
 	file, err := filepath.Abs(filepath.Join(packagingFolder, "alerts.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, err := json.Marshal(map[string]any{"rule_files": []string{file}, "evaluation_interval": interval, "tests": []any{map[string]any{
-		"interval": interval, "input_series": input, "promql_expr_test": []any{map[string]any{"eval_time": at, "exp_samples": expected,
-			"expr": `count by (alertname, check, route, provider, status, mountpoint, instance, witness) (ALERTS{alertstate="firing"})`}}}}})
+		"interval": interval, "input_series": input, "promql_expr_test": expected}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,13 +119,12 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 	nothing := func(minutes int) phase { return phase{busy, busy, minutes} }
 
 	t.Run("nothing rings while all is well, or quiet", func(t *testing.T) {
-		firing(t, "1m", course(hour, hour), "119m")
-		firing(t, "1m", course(nothing(120)), "119m")
+		firing(t, "1m", course(hour, hour), at("119m"))
+		firing(t, "1m", course(nothing(120)), at("119m"))
 	})
 	t.Run("outage: nothing is opened, or confirmed", func(t *testing.T) {
 		none := []string{`alertname="ProviderCheckoutNoConfirms"`, `alertname="ProviderCheckoutNoCreates"`}
-		firing(t, "1m", course(hour, hour, nothing(40)), "153m")
-		firing(t, "1m", course(hour, hour, nothing(40)), "155m", none...)
+		firing(t, "1m", course(hour, hour, nothing(40)), at("153m"), at("155m", none...))
 		week := map[string]string{}
 		const samplesOfAWeek = 7 * 24 * 6
 		for name, values := range course(phase{quiet, busy, 24}, nothing(samplesOfAWeek)) {
@@ -122,8 +132,7 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 				week[name] = values
 			}
 		}
-		firing(t, "10m", week, fmt.Sprintf("%dm", 10*(samplesOfAWeek-12)))
-		firing(t, "10m", week, fmt.Sprintf("%dm", 10*(samplesOfAWeek+12)), none...)
+		firing(t, "10m", week, at(fmt.Sprintf("%dm", 10*(samplesOfAWeek-12))), at(fmt.Sprintf("%dm", 10*(samplesOfAWeek+12)), none...))
 	})
 	t.Run("outage: every confirm fails", func(t *testing.T) {
 		ready := m.setUp(t)
@@ -146,9 +155,9 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 		if after[refusal("BUSY", confirmRoute)]-first[refusal("BUSY", confirmRoute)] != 1 {
 			t.Errorf("the confirm that failed is not counted for its provider: %v", before)
 		}
-		firing(t, "1m", course(nothing(60), phase{first, after, 30}), "89m",
+		firing(t, "1m", course(nothing(60), phase{first, after, 30}), at("89m",
 			`alertname="ProviderCheckoutErrorsFast",route="`+confirmRoute+`"`, `alertname="ProviderCheckoutErrorsSlow",route="`+confirmRoute+`"`,
-			`alertname="ProviderCheckoutProcessorErrors"`)
+			`alertname="ProviderCheckoutProcessorErrors"`))
 		failed := request("POST", confirmRoute, "503")
 		m.rings(t, course(phase{after, after, 500}), "499m", "ProviderCheckoutErrorsSlow", `route="`+confirmRoute+`"`,
 			map[string]string{failed: "0+1x500", request("POST", confirmRoute, "200"): "0+99x500"})
@@ -164,18 +173,16 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 			}
 			all["provider_checkout_"+series] = "1x400" // the process before has counted as many, long ago
 			all[`process_start_time_seconds{job="provider-checkout"}`] = "0x199 12000x200"
-			firing(t, "1m", all, "199m")
-			firing(t, "1m", all, "203m", "alertname="+alert)
-			firing(t, "1m", all, "399m")
+			firing(t, "1m", all, at("199m"), at("203m", "alertname="+alert), at("399m"))
 		}
 	})
 	t.Run("a failover: the old primary archives nothing any more", func(t *testing.T) {
 		firing(t, "1m", map[string]string{`pg_stat_archiver_last_archive_age{instance="old"}`: "30+60x60",
-			`pg_stat_archiver_last_archive_age{instance="new"}`: "NaN+0x3 30x57"}, "60m")
+			`pg_stat_archiver_last_archive_age{instance="new"}`: "NaN+0x3 30x57"}, at("60m"))
 	})
 	t.Run("a restart: processes that are not ready in turn", func(t *testing.T) {
 		firing(t, "30s", map[string]string{`provider_checkout_ready{check="serving",instance="a"}`: "1x10 0x3 1x3 0x3 1x3 0x3 1x20",
-			`provider_checkout_ready{check="serving",instance="b"}`: "1x10 1x3 0x3 1x3 0x3 1x3 1x20"}, "12m")
+			`provider_checkout_ready{check="serving",instance="b"}`: "1x10 1x3 0x3 1x3 0x3 1x3 1x20"}, at("12m"))
 	})
 	t.Run("outage: PostgreSQL is away behind a balancer that goes by readyz", func(t *testing.T) {
 		m.cut()
@@ -198,7 +205,7 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 				t.Errorf("while the store is away %s is %v, there: %v", name, value, there)
 			}
 		}
-		firing(t, "1m", course(nothing(60), phase{away, away, 30}), "89m", `alertname="ProviderCheckoutNotReady",check="store"`)
+		firing(t, "1m", course(nothing(60), phase{away, away, 30}), at("89m", `alertname="ProviderCheckoutNotReady",check="store"`))
 	})
 }
 
@@ -271,7 +278,7 @@ func (m *measured) ringEach(t *testing.T, busy samples) {
 }
 
 // rings changes series that the server exports, and reports an error unless this alert rings, alone.
-func (m *measured) rings(t *testing.T, series map[string]string, at, alert, labels string, change map[string]string) {
+func (m *measured) rings(t *testing.T, series map[string]string, when, alert, labels string, change map[string]string) {
 	t.Helper()
 	for name, values := range change {
 		if _, exported := series[name]; !exported && strings.HasPrefix(name, "provider_checkout_") {
@@ -282,7 +289,7 @@ func (m *measured) rings(t *testing.T, series map[string]string, at, alert, labe
 	if labels != "" {
 		labels = "," + labels
 	}
-	firing(t, "1m", series, at, `alertname="`+alert+`"`+labels)
+	firing(t, "1m", series, at(when, `alertname="`+alert+`"`+labels))
 }
 
 // Every alert says how urgent it is, what it is and what to do, on a page that exists, and names nobody.
