@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/listen"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -25,8 +26,7 @@ func followEvents(c *call) action {
 	cli.Var(c.flags, &cfg.ForwardTo, "forward-to", "", parseReceiver,
 		"`URL` of a receiver on this machine, such as http://localhost:3000/events")
 	c.sinceFlag(&cfg.Since, "begin with the events that were made at this `TIME` or later (default now)")
-	var wanted []events.Name
-	cli.Var(c.flags, &wanted, "events", "", parseEventNames,
+	cli.Var(c.flags, &cfg.Names, "events", "", parseEventNames,
 		"`NAMES` of the events to print and forward, comma-separated (default all)")
 	c.flags.StringVar(&cfg.State, "state", "",
 		"`FILE` that keeps the place, and a secret that was made; where it exists, --since is not looked at")
@@ -42,10 +42,9 @@ func followEvents(c *call) action {
 			return err
 		}
 		cfg.BaseURL, cfg.Key, cfg.Secret = p.baseURL, p.key, c.Env(signingVariable)
-		cfg.Wants = func(n events.Name) bool { return len(wanted) == 0 || slices.Contains(wanted, n) }
 		cfg.Signed = func(secret string) { fmt.Fprintln(c.Stdout, "# signing secret:", secret) }
 		cfg.Say = func(line string) { fmt.Fprintf(c.Stderr, "%s listen: %s\n", program, oneLine(line)) }
-		cfg.Taken = func(e events.Event, a listen.Answer) error {
+		cfg.Taken = func(e events.Event, a checkout.Attempt) error {
 			line := strings.Join([]string{formatTime(e.CreatedAt), string(e.Name), e.OrderID, e.CheckoutID, e.ID}, " ")
 			if a.Status != 0 {
 				line += fmt.Sprintf(" %d in %v", a.Status, a.Took.Round(time.Millisecond/10))

@@ -31,7 +31,7 @@ import (
 
 // world is a service and a receiver without a network.
 type world struct {
-	list     []Entry
+	list     []entry
 	faults   []fault        // of the service, for its next answers
 	refuses  map[string]int // how many more attempts at an event are refused, by its id
 	downTill time.Time      // nobody listens at the receiver's address until then
@@ -60,7 +60,7 @@ func newWorld(checkouts string) *world {
 		at := time.Now().Add(time.Duration(i) * time.Millisecond)
 		e := events.Created(events.Origin{RequestID: fmt.Sprint("req_", i), Environment: "sandbox", CreatedAt: at},
 			events.Subject{ProviderCode: "KOWHAI", OrderID: "ENROL-" + string(c), CheckoutID: string(c)}, "", "")
-		w.list = append(w.list, Entry{Cursor: checkout.CursorAt(at), Event: e})
+		w.list = append(w.list, entry{checkout.CursorAt(at).String(), string(e.Body), e})
 	}
 	return w
 }
@@ -90,17 +90,20 @@ func (w *world) serve(r *http.Request) (*http.Response, error) {
 		fmt.Fprintf(answer, `{"environment": %q}`, cmp.Or(w.environment, "sandbox"))
 		return answer.Result(), nil
 	}
-	after, _ := checkout.ParseCursor(r.URL.Query().Get("after"))
-	page := []map[string]any{}
-	next := after
+	after, ok := checkout.ParseCursor(r.URL.Query().Get("after"))
+	if !ok {
+		answer.WriteHeader(http.StatusBadRequest)
+		return answer.Result(), nil
+	}
+	p := page{Next: after.String()}
 	w.adding.Lock()
 	defer w.adding.Unlock()
 	for _, e := range w.list {
-		if e.Cursor > after && len(page) < 3 {
-			page, next = append(page, map[string]any{"cursor": e.Cursor.String(), "body": string(e.Event.Body)}), e.Cursor
+		if c, _ := checkout.ParseCursor(e.Cursor); c > after && len(p.Events) < 3 {
+			p.Events, p.Next = append(p.Events, e), e.Cursor
 		}
 	}
-	err := json.NewEncoder(answer).Encode(map[string]any{"success": true, "events": page, "next": next.String()})
+	err := json.NewEncoder(answer).Encode(p)
 	return answer.Result(), err
 }
 
@@ -127,8 +130,7 @@ func (w *world) Send(ctx context.Context, to catalogue.Destination, d events.Del
 // config returns the configuration of a listener from the beginning.
 func (w *world) config() Config {
 	return Config{BaseURL: base, Key: func() (string, error) { return "pck", nil }, ForwardTo: hook, Secret: secret, Since: time.Unix(1, 0),
-		Wants: func(events.Name) bool { return true },
-		Taken: func(e events.Event, _ Answer) error { w.printed = append(w.printed, e.ID); return nil },
+		Taken: func(e events.Event, _ checkout.Attempt) error { w.printed = append(w.printed, e.ID); return nil },
 		Say:   func(line string) { w.said = append(w.said, line) }}
 }
 
@@ -136,23 +138,20 @@ func (w *world) config() Config {
 func (w *world) listens(t testing.TB, cfg Config, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
-	l, began, err := open(cfg)
+	l, err := open(cfg)
 	if err != nil {
 		return err
 	}
-	l.source.api.HTTP.Transport = transport(w.serve)
+	l.api.HTTP.Transport = transport(w.serve)
 	l.sender = w
-	if err = l.run(ctx, began); ctx.Err() != nil && err == ctx.Err() {
-		err = nil
-	}
-	return err
+	return l.run(ctx)
 }
 
 // ids returns the ids of the events of a checkout, or of all for "".
 func (w *world) ids(checkout string) (ids []string) {
 	for _, e := range w.list {
-		if checkout == "" || e.Event.CheckoutID == checkout {
-			ids = append(ids, e.Event.ID)
+		if checkout == "" || e.event.CheckoutID == checkout {
+			ids = append(ids, e.event.ID)
 		}
 	}
 	return ids
@@ -256,24 +255,6 @@ func TestEverythingWaitsForAReceiverThatIsAway(t *testing.T) {
 	})
 }
 
-func TestAPlaceAdmitsWhatIsBehindIt(t *testing.T) {
-	var p Place
-	list := newWorld("aba").list
-	p.Wait(list[0])
-	p.Done(list[1])
-	for i, want := range []bool{false, false, true} {
-		if got := p.Admits(list[i]); got != want {
-			t.Errorf("event %d is admitted: %v, want %v", i, got, want)
-		}
-	}
-	if !p.Blocked(list[2]) || p.Blocked(list[1]) {
-		t.Error("the first event of a does not block its checkout alone")
-	}
-	if p.Done(list[0]); p.Blocked(list[2]) || p.Admits(list[1]) {
-		t.Errorf("after the retry the place is %+v", p)
-	}
-}
-
 func TestMoreThanAHundredEventsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(strings.Repeat("a", 2*maxWaiting))
@@ -346,7 +327,7 @@ func TestAWrongQuestionEndsTheListener(t *testing.T) {
 		for name, change := range map[string]func(*world, *Config){
 			"no such service":   func(w *world, _ *Config) { w.faults = []fault{{404, ""}} },
 			"production":        func(w *world, _ *Config) { w.environment = "production" },
-			"an altered event":  func(w *world, _ *Config) { w.list[0].Event.Body = []byte("{}") },
+			"an altered event":  func(w *world, _ *Config) { w.list[0].Body = "{}" },
 			"another's place":   func(_ *world, c *Config) { c.State = kept(t, `{"base_url": "http://other.test"}`) },
 			"no cursor":         func(_ *world, c *Config) { c.State = kept(t, `{"base_url": "`+base+`", "next": "x"}`) },
 			"a state of others": func(_ *world, c *Config) { c.State = kept(t, `PK`) },
