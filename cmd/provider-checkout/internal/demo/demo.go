@@ -1,6 +1,6 @@
 // Package demo demonstrates the service: it serves a sandbox with the demonstration's providers on a store in a
 // temporary folder, and on another address the website of a provider, which receives their events. Then it prints a guide
-// with the address to open first, keys and curl lines to paste, or runs the whole scenario itself as the provider, the
+// with the address to open first, keys and curl lines to paste, or walks the whole flow itself as the provider, the
 // payer and the operator, over HTTP.
 package demo
 
@@ -42,14 +42,14 @@ type Config struct {
 	Terms     []byte       // a file with the lender's terms
 	// GoCardless and Salesforce say that these are simulated, and used instead of the fake processor and the embedded CRM.
 	GoCardless, Salesforce bool
-	Walk                   bool   // run the scenario and end, rather than print the guide and serve
+	Walk                   bool   // walk the whole flow and end, rather than print the guide and serve
 	Webhook                string // URL of a receiver that the events of the provider of the guide go on to; "" for no such receiver
 
 	Stdout, Stderr io.Writer
 }
 
-// Run runs a demonstration until ctx ends, or until the scenario has ended. It leaves no files except the agreement's
-// PDF, which the scenario writes.
+// Run runs a demonstration until ctx ends, or until the walk has ended. It leaves no files except the agreement's
+// PDF, which the walk writes.
 func Run(ctx context.Context, cfg Config) error {
 	dir, err := os.MkdirTemp("", "provider-checkout-demo-")
 	if err != nil {
@@ -110,6 +110,12 @@ func run(ctx context.Context, cfg Config, path string) error {
 		terms.Terms.Authority = agreement.Authority{}
 	}
 	cfg.Site.Service.Terms, cfg.Site.Service.Agency = terms.Terms, terms.Agency
+	cfg.Site.Log = log
+	stop, err := cfg.simulate(ctx, log)
+	defer stop()
+	if err != nil {
+		return err
+	}
 	d := demonstration{
 		Base:         cfg.Site.Service.BaseURL,
 		Store:        "sqlite:" + path,
@@ -122,13 +128,6 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if err := d.configure(ctx, web); err != nil {
 		return err
 	}
-	cfg.Site.Log = log
-	stop, err := cfg.simulate(ctx, log)
-	defer stop()
-	if err != nil {
-		return err
-	}
-	d.cfg = cfg
 	s, err := site.New(cfg.Site)
 	if err != nil {
 		return err
@@ -136,7 +135,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 	return d.serve(ctx, s, web, log)
 }
 
-// serve serves the site and the provider's website until ctx ends or the scenario has ended.
+// serve serves the site and the provider's website until ctx ends or the walk has ended.
 func (d *demonstration) serve(ctx context.Context, s *site.Site, web *website, log *slog.Logger) error {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -171,8 +170,9 @@ func (d *demonstration) configure(ctx context.Context, web *website) error {
 	if err != nil {
 		return fmt.Errorf("the demonstration's provider file is refused: %w", err)
 	}
-	web.returnTo(configurations)
-	web.receiver = newReceiver("http://"+web.listener.Addr().String(), configurations)
+	for i := range configurations {
+		web.host(&configurations[i].Provider)
+	}
 	web.receiver.onward, d.Secret, d.events = d.Webhook, web.receiver.secrets[providerCode], web.receiver.got
 	keyring, err := checkout.NewKeyring(d.cfg.Site.Secrets...)
 	if err != nil {
@@ -186,21 +186,19 @@ func (d *demonstration) configure(ctx context.Context, web *website) error {
 	if _, _, err := operator.Configure(ctx, "demo", operate.Change{Named: configurations}); err != nil {
 		return fmt.Errorf("store the providers: %w", err)
 	}
+	var offer fakeprovider.Offer
 	d.Keys = map[string]string{}
 	for _, c := range configurations {
 		if d.Keys[c.Provider.Code], err = operator.IssueKey(ctx, c.Provider.Code, operate.KeyOptions{}); err != nil {
 			return err
 		}
-	}
-	offer, err := d.offer(configurations)
-	if err != nil {
-		return err
+		if c.Provider.Code == providerCode {
+			offer = d.offer(c)
+		}
 	}
 	web.provider = fakeprovider.New(fakeprovider.Options{BaseURL: d.Website, API: d.Base, Desk: d.Desk,
 		Key: d.Keys[providerCode], Code: providerCode, Offer: offer})
-	web.receiver.seen = func(e delivery) {
-		web.provider.Receive(fakeprovider.Event{Name: e.name, ID: e.id, Order: e.order, Attempt: e.attempt})
-	}
+	web.receiver.seen = web.provider.Receive
 	d.open = web.provider.Open
 	return nil
 }

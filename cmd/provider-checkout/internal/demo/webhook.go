@@ -12,6 +12,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/golive"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -23,9 +24,9 @@ import (
 type receiver struct {
 	secrets map[string]string // by provider code, which ends the path
 	got     chan delivery
-	seen    func(delivery) // called with each verified event once, before it is answered
-	onward  string         // URL of a developer's receiver, which the events of providerCode go on to; "" for no such receiver
-	sender  ports.Sender   // as the service has it
+	seen    func(fakeprovider.Event) // called with each verified event once, before it is answered
+	onward  string                   // URL of a developer's receiver, which the events of providerCode go on to; "" for no such receiver
+	sender  ports.Sender             // as the service has it
 
 	past      atomic.Bool // nothing shows the events that arrive, and the receiver of failingCode is out of order
 	mu        sync.Mutex
@@ -34,31 +35,23 @@ type receiver struct {
 
 // delivery is an event that arrived, or the reason for refusing it.
 type delivery struct {
-	name, id, order, attempt string
-	err                      error
+	fakeprovider.Event
+	err error
 }
 
 func (d delivery) String() string {
 	if d.err != nil {
 		return fmt.Sprintf("event refused: %v", d.err)
 	}
-	return fmt.Sprintf("event %-20s %s order %s, attempt %s, signature verified", d.name, d.id, d.order, d.attempt)
+	return fmt.Sprintf("event %-20s %s order %s, attempt %s, signature verified", d.Name, d.ID, d.Order, d.Attempt)
 }
 
 // eventsPath is the path under which the receiver is, before a provider's code.
 const eventsPath = "/events/"
 
-// newReceiver returns the receiver of the providers' events, and sets their destinations to its
-// address under base.
-func newReceiver(base string, configurations []catalogue.Configuration) *receiver {
-	r := &receiver{secrets: map[string]string{}, got: make(chan delivery, 16), seen: func(delivery) {}, processed: map[string]bool{},
+func newReceiver() *receiver {
+	return &receiver{secrets: map[string]string{}, got: make(chan delivery, 16), seen: func(fakeprovider.Event) {}, processed: map[string]bool{},
 		sender: webhook.New(webhook.Options{AllowPrivate: true})}
-	for i := range configurations {
-		p := &configurations[i].Provider
-		p.Destination.URL = base + eventsPath + p.Code
-		r.secrets[p.Code] = p.Destination.Secret
-	}
-	return r
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -75,12 +68,12 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if status == http.StatusNoContent && !r.goesOn(req) {
 		answer = func() { _, _ = io.WriteString(w, golive.OwnAnswer) }
 	}
-	if status == http.StatusNoContent && r.known(got.id) {
+	if status == http.StatusNoContent && r.known(got.ID) {
 		answer() // a repeated delivery is accepted and not processed again
 		return
 	}
 	if got.err == nil {
-		r.seen(got)
+		r.seen(got.Event)
 	}
 	select {
 	case r.got <- got:
@@ -110,12 +103,12 @@ func (r *receiver) receive(req *http.Request) (delivery, int) {
 	if status, err := r.passOn(req, body, signature); err != nil {
 		return delivery{err: err}, status
 	}
-	return delivery{
-		name:    envelope.Text("event"),
-		id:      envelope.Text("event_id"),
-		order:   envelope.Text("data.provider_order_id"),
-		attempt: req.Header.Get(events.HeaderAttempt),
-	}, http.StatusNoContent
+	return delivery{Event: fakeprovider.Event{
+		Name:    envelope.Text("event"),
+		ID:      envelope.Text("event_id"),
+		Order:   envelope.Text("data.provider_order_id"),
+		Attempt: req.Header.Get(events.HeaderAttempt),
+	}}, http.StatusNoContent
 }
 
 // goesOn reports whether an event is for the developer's receiver.

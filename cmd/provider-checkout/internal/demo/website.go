@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,7 +23,7 @@ type website struct {
 // listenWebsite listens for the providers' website.
 func listenWebsite(ctx context.Context) (*website, error) {
 	ln, err := localListener(ctx)
-	return &website{listener: ln}, err
+	return &website{listener: ln, receiver: newReceiver()}, err
 }
 
 // url returns the website's address as a browser opens it: a payer returns only to https and to http://localhost.
@@ -33,16 +32,15 @@ func (w *website) url() string {
 	return "http://localhost:" + port
 }
 
-// returnTo has the payers of the providers return to the website.
-func (w *website) returnTo(configurations []catalogue.Configuration) {
-	for i := range configurations {
-		p := &configurations[i].Provider
-		p.EnrolmentOrigins = []string{w.url()}
-		p.SuccessURL, p.CancelURL = w.url()+fakeprovider.ReturnedPath, w.url()+fakeprovider.ReturnedPath
-		if p.Code == providerCode {
-			p.SuccessURL, p.CancelURL = w.url()+fakeprovider.DonePath, w.url()+fakeprovider.CoursePath
-		}
+// host has the payers of a provider return to the website, and its events sent to the receiver there.
+func (w *website) host(p *catalogue.Provider) {
+	p.EnrolmentOrigins = []string{w.url()}
+	p.SuccessURL, p.CancelURL = w.url()+fakeprovider.ReturnedPath, w.url()+fakeprovider.ReturnedPath
+	if p.Code == providerCode {
+		p.SuccessURL, p.CancelURL = w.url()+fakeprovider.DonePath, w.url()+fakeprovider.CoursePath
 	}
+	w.receiver.secrets[p.Code] = p.Destination.Secret
+	p.Destination.URL = "http://" + w.listener.Addr().String() + eventsPath + p.Code
 }
 
 // serve answers until ctx ends.
@@ -57,17 +55,12 @@ func (w *website) serve(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// offer returns the first course of the provider's catalogue, and the student who enrols in it.
-func (d *demonstration) offer(configurations []catalogue.Configuration) (fakeprovider.Offer, error) {
-	for _, c := range configurations {
-		if c.Provider.Code == providerCode && len(c.Courses) > 0 && len(c.Courses[0].Options) > 0 {
-			return fakeprovider.Offer{
-				Provider:   c.Provider.DisplayName(),
-				CourseCode: c.Courses[0].Code, CourseName: c.Courses[0].Name,
-				Frequency: string(c.Courses[0].Options[0].Frequency), FirstPayment: d.FirstPayment,
-				FirstName: studentFirst, LastName: studentLast, Email: studentEmail,
-			}, nil
-		}
+// offer returns the first course of a provider's catalogue, and the student who enrols in it.
+func (d *demonstration) offer(c catalogue.Configuration) fakeprovider.Offer {
+	return fakeprovider.Offer{
+		Provider:   c.Provider.DisplayName(),
+		CourseCode: c.Courses[0].Code, CourseName: c.Courses[0].Name,
+		Frequency: string(c.Courses[0].Options[0].Frequency), FirstPayment: d.FirstPayment,
+		FirstName: studentFirst, LastName: studentLast, Email: studentEmail,
 	}
-	return fakeprovider.Offer{}, fmt.Errorf("the demonstration's provider file has no %s with a course and a plan", providerCode)
 }
