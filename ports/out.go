@@ -26,6 +26,9 @@ type Charset interface {
 // ErrProhibited: events may not be sent to the destination. Nothing was sent.
 var ErrProhibited = errors.New("the destination is not allowed")
 
+// ErrNotAsked: the attempt failed before the receiver was asked, and says nothing about it.
+var ErrNotAsked = errors.New("the receiver was not asked")
+
 // Sender sends events. Its caller bounds how many attempts are made at once for each provider, so that one receiver delays
 // no other: a sender has no such bound of its own, least of all by host, which providers share.
 type Sender interface {

@@ -109,9 +109,9 @@ func (r *receivers) done(provider string, taken bool, now time.Time) (opened boo
 	return b.Done(false, now)
 }
 
-// noteSent has the breaker of a receiver know how an attempt ended, if one was made, and reports when it is left alone.
+// noteSent has the breaker of a receiver know how an attempt at the receiver ended, if one was made, and reports when it is left alone.
 func (s *Service) noteSent(ctx context.Context, provider string, err error) {
-	if errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrProhibited) {
+	if errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrProhibited) || errors.Is(err, ports.ErrNotAsked) {
 		return
 	}
 	s.receivers.note(provider, errors.Is(err, context.DeadlineExceeded))

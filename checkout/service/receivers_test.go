@@ -191,6 +191,21 @@ func TestASenderWithoutRoomMakesNoAttempt(t *testing.T) {
 	})
 }
 
+func TestAReceiverThatWasNotAskedIsNotLeftAlone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.receiver.answers(func(events.Delivery, int) error { return fmt.Errorf("no network: %w", ports.ErrNotAsked) })
+		for i := range 3 {
+			w.opened(t, fmt.Sprint("ORDER-", i))
+		}
+		for _, f := range w.reports.take() {
+			if f.Operation == service.OperationRecover {
+				t.Errorf("reported %+v, want only the failed attempts", f)
+			}
+		}
+		w.wantEvent(t, "ORDER-0", events.Failed, 3)
+	})
+}
+
 // A run that was cut short is gone on with: the numbers of its attempts are not used again.
 func TestARunThatWasCutShortIsGoneOnWith(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
