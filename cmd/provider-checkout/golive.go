@@ -91,13 +91,13 @@ func (c *call) printGoLive(check golive.Check) error {
 	var rows []record
 	missing := 0
 	for _, s := range check.Steps {
-		todo := ""
+		lacks, todo := "", ""
 		if !s.Done() {
 			missing++
-			todo = s.Words + " See " + s.Help
+			lacks, todo = s.Todo(), s.Todo()+" See "+s.Help
 		}
 		rows = append(rows, record{{"step", "step", s.Name}, {"done", "", s.Done()}, {"at", "done at", s.At}, {"request_id", "request", s.RequestID},
-			{"help", "", s.Help}, {"", "what to do", todo}})
+			{"help", "", s.Help}, {"missing", "", lacks}, {"", "what to do", todo}})
 	}
 	if err := c.table(rows, "step", "done at", "request", "what to do"); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/golive"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -60,13 +60,13 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	case r.past.Load():
-		_, _ = io.WriteString(w, golive.OwnAnswer)
+		_, _ = io.WriteString(w, scenario.OwnAnswer)
 		return
 	}
 	got, status := r.receive(req)
 	answer := func() { w.WriteHeader(status) }
 	if status == http.StatusNoContent && !r.goesOn(req) {
-		answer = func() { _, _ = io.WriteString(w, golive.OwnAnswer) }
+		answer = func() { _, _ = io.WriteString(w, scenario.OwnAnswer) }
 	}
 	if status == http.StatusNoContent && r.known(got.ID) {
 		answer() // a repeated delivery is accepted and not processed again

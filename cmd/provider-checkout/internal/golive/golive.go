@@ -9,13 +9,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -29,15 +28,12 @@ type Requests interface {
 // Store is a store with everything that a check reads.
 type Store interface {
 	Requests
-	scenario.Records // of the proofs
+	fakeprocessor.Records // of the proofs
 	Providers(ctx context.Context) ([]catalogue.Provider, error)
 	Checkout(ctx context.Context, id string) (checkout.Checkout, error)
 	Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error)
 	Attempts(ctx context.Context, e events.Event) ([]checkout.Attempt, error)
 }
-
-// OwnAnswer is the answer to an event of a receiver that is this program's own, and no provider's: such an event proves no step.
-const OwnAnswer = "taken by a receiver of provider-checkout itself"
 
 const (
 	// kept is the time for which requests are kept, and newest the most of a provider that are.
@@ -91,21 +87,25 @@ func Run(ctx context.Context, store Store, provider, baseURL string, now time.Ti
 	return check, nil
 }
 
+// ours begins the names of the records of the checkouts that this program created with a provider's key.
+const ours = "ours/"
+
 // recordName is the name of the record of a step that a provider has done.
 func recordName(provider, step string) string { return "golive/" + provider + "/" + step }
 
-// prove looks for the first proof of a step, and records it.
+// prove looks for the first proof of a step, and records it. Without one the newest attempt that came near says what it lacked.
 func (s *Step) prove(ctx context.Context, store Store, provider string, d definition, histories []history) error {
 	for _, h := range histories {
-		proof, ok := d.prove(h)
-		if !ok {
+		proof, near := d.prove(h)
+		if proof.At.IsZero() {
+			s.Near = cmp.Or(near, s.Near)
 			continue
 		}
 		data, err := json.Marshal(proof)
 		if err != nil {
 			return fmt.Errorf("record step %s: %w", d.name, err)
 		}
-		s.Proof = proof
+		s.Proof, s.Near = proof, ""
 		return store.KeepSandboxRecord(ctx, recordName(provider, d.name), data)
 	}
 	return nil
@@ -118,17 +118,12 @@ func read(ctx context.Context, store Store, provider string, now time.Time) (his
 	if err != nil {
 		return nil, err
 	}
-	made := map[string]bool{} // by checkout id: this program created it, and no integration
-	for _, c := range calls {
-		made[c.Checkout] = made[c.Checkout] || c.Ours && c.is(http.MethodPost, createRoute) && c.Status == http.StatusCreated
-	}
-	calls = slices.DeleteFunc(calls, func(c call) bool { return c.Ours || made[c.Checkout] })
+	calls = slices.DeleteFunc(calls, func(c call) bool { return c.Ours })
 	// Processes store their requests at different times.
 	slices.SortStableFunc(calls, func(a, b call) int { return a.At.Compare(b.At) })
 	at := map[string]int{} // by checkout id
-	var ids []string
 	for _, c := range calls {
-		if c.is(http.MethodPost, createRoute) && c.Status == http.StatusCreated {
+		if c.creates() {
 			for i := range histories {
 				histories[i].opened++
 			}
@@ -139,60 +134,57 @@ func read(ctx context.Context, store Store, provider string, now time.Time) (his
 		i, known := at[c.Checkout]
 		if !known {
 			i = len(histories)
-			at[c.Checkout], ids, histories = i, append(ids, c.Checkout), append(histories, history{})
+			at[c.Checkout], histories = i, append(histories, history{checkout: c.Checkout})
 		}
 		histories[i].calls = append(histories[i].calls, c)
 		if c.conflicts() {
 			histories[i].opened = 0
 		}
 	}
-	first := max(0, len(ids)-maxJournals)
-	for i, id := range ids[first:] {
-		if err := histories[first+i].read(ctx, store, id, now); err != nil {
+	histories = histories[max(0, len(histories)-maxJournals):]
+	for i := range histories {
+		if err := histories[i].read(ctx, store, provider, now); err != nil {
 			return nil, err
 		}
 	}
-	return histories[first:], nil
+	return histories, nil
 }
 
-// read adds the journal of the checkout. A checkout that was removed has no journal. What a clock that was moved has in the future is of
-// now: a report has no proof of a later time than its own.
-func (h *history) read(ctx context.Context, store Store, id string, now time.Time) error {
-	c, err := store.Checkout(ctx, id)
+// read adds the journal of the checkout, and the answers to its events. A checkout that was removed has no journal, and a checkout that
+// this program created proves nothing. What a clock that was moved has in the future is of now: a report has no proof of a later time than its
+// own.
+func (h *history) read(ctx context.Context, store Store, provider string, now time.Time) error {
+	if _, err := store.SandboxRecord(ctx, recordName(provider, ours+h.checkout)); !errors.Is(err, ports.ErrNotFound) {
+		h.calls = nil
+		return err
+	}
+	of, err := store.Checkout(ctx, h.checkout)
 	if errors.Is(err, ports.ErrNotFound) {
 		return nil
 	}
 	if err == nil {
-		h.moments, err = store.Moments(ctx, id)
+		h.moments, err = store.Moments(ctx, h.checkout)
 	}
-	for i := range h.moments {
-		if h.moments[i].At.After(now) {
+	h.answers = map[string][]string{}
+	for i, m := range h.moments {
+		if m.At.After(now) {
 			h.moments[i].At = now
 		}
-	}
-	if err == nil {
-		err = h.disown(ctx, store, c)
-	}
-	if err == nil {
-		h.times, err = scenario.Deliveries(ctx, store, c.ProviderCode, c.OrderID)
-	}
-	return err
-}
-
-// disown removes the deliveries of the events that a receiver of this program itself has taken.
-func (h *history) disown(ctx context.Context, store Store, of checkout.Checkout) (err error) {
-	h.moments = slices.DeleteFunc(h.moments, func(m checkout.Moment) bool {
 		id, ok := deliveredBy(m)
-		if !ok || err != nil {
-			return false
+		if !ok || h.answers[id] != nil || err != nil {
+			continue
 		}
 		var attempts []checkout.Attempt
 		attempts, err = store.Attempts(ctx, events.Event{ID: id, CheckoutID: of.ID, OrderID: of.OrderID, ProviderCode: of.ProviderCode})
-		if errors.Is(err, ports.ErrNotFound) { // it was removed
+		if errors.Is(err, ports.ErrNotFound) { // the event was removed
 			err = nil
 		}
-		return slices.ContainsFunc(attempts, func(a checkout.Attempt) bool { return a.Answer == OwnAnswer })
-	})
+		for _, a := range attempts {
+			if a.Failure == "" {
+				h.answers[id] = append(h.answers[id], a.Answer)
+			}
+		}
+	}
 	return err
 }
 

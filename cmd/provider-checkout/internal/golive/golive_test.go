@@ -321,7 +321,11 @@ func TestTheRequestsOfAProvider(t *testing.T) {
 			t.Errorf("the request of the confirm is %v, want %s", id, refused.Header.Get("X-Request-Id"))
 		}
 
-		one := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests?limit=1", "")
+		newest := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests?limit=1", "")
+		if got := newest.At("requests").([]any); fmt.Sprint(got) != fmt.Sprint(list[3:]) || newest.String("next") != next {
+			t.Errorf("the newest request is %v, and the log goes on at %s; want %v, %s", got, newest.String("next"), list[3:], next)
+		}
+		one := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests?limit=1&after=0", "")
 		rest := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests?after="+one.String("next"), "")
 		if pages := append(one.At("requests").([]any), rest.At("requests").([]any)...); fmt.Sprint(pages) != fmt.Sprint(list) || rest.String("next") != next {
 			t.Errorf("in pages the log is %v, and goes on at %s; want %v, %s", pages, rest.String("next"), list, next)
@@ -340,6 +344,18 @@ func TestTheRequestsOfAProvider(t *testing.T) {
 			t.Errorf("another process has the log %s", r.Body)
 		}
 	})
+}
+
+func TestAnOrderWhoseScenarioIsMisspeltIsNoted(t *testing.T) {
+	w := newWorld(t, memory.New())
+	for order, note := range map[string]string{"order-1+setup_fial": "the order id ends with +setup_fial, which is no scenario",
+		"order-2+setup_fails": "", "order-3": "", "order-4+Aroha N.": ""} {
+		w.Create(t, order)
+		r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests?limit=1", "")
+		if r.String("requests.0.note") != note || r.At("requests.0.status") == nil {
+			t.Errorf("after %s the log has %s, want the note %q", order, r.Body, note)
+		}
+	}
 }
 
 func TestALostAnswerIsNoProof(t *testing.T) {
@@ -407,6 +423,11 @@ func TestOurOwnProgramsProveNothing(t *testing.T) {
 	})
 	if r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests", ""); len(r.At("requests").([]any)) != 3 {
 		t.Errorf("the log has %s, want three requests", r.Body)
+	}
+	w.Clock.Forward(25 * time.Hour)
+	w.SetUp(t, w.Replay(t, "order-1"))
+	if _, done := w.missing(t, "KOWHAI"); done["setup"] != nil {
+		t.Error("a day later a checkout that is not the integration's proves a setup")
 	}
 }
 

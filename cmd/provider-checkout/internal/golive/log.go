@@ -1,6 +1,7 @@
 package golive
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -104,10 +106,14 @@ func (l *Log) Flush(ctx context.Context) {
 
 func (l *Log) keep(ctx context.Context, provider string, calls []call) {
 	requests, now := make([][]byte, len(calls)), l.now()
+	var err error
 	for i, c := range calls {
 		requests[i], _ = json.Marshal(c) // it cannot fail: a call has texts, numbers and a time
+		if c.Ours && c.creates() {
+			err = cmp.Or(err, l.store.KeepSandboxRecord(ctx, recordName(provider, ours+c.Checkout), requests[i]))
+		}
 	}
-	if err := l.store.LogRequests(ctx, provider, now, requests, now.Add(-kept), newest); err != nil {
+	if err = cmp.Or(err, l.store.LogRequests(ctx, provider, now, requests, now.Add(-kept), newest)); err != nil {
 		l.failed(fmt.Errorf("log %d requests: %w", len(calls), err))
 	}
 }
@@ -145,7 +151,7 @@ func (l *Log) tidy(ctx context.Context) {
 	}
 }
 
-// requests answers a page of the caller's requests, the oldest first.
+// requests answers a page of the caller's requests, the oldest first: the page behind a cursor or, without one, the newest.
 func (l *Log) requests(r *http.Request, caller service.Caller) (any, error) {
 	page, err := httpapi.PageOf(r)
 	if err != nil {
@@ -155,12 +161,32 @@ func (l *Log) requests(r *http.Request, caller service.Caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	limit := q.Limit
+	if !page.After.Given {
+		limit = newest
+	}
 	l.Flush(r.Context())
-	calls, next, err := pageOf(r.Context(), l.store, caller.ProviderCode, since(q.After, l.now()), q.Limit)
+	calls, next, err := pageOf(r.Context(), l.store, caller.ProviderCode, since(q.After, l.now()), limit)
 	if len(calls) == 0 {
 		next = q.After
 	}
-	return toRequestsWire(calls, next), busy(err)
+	w := requestsWire{Success: true, Requests: []requestWire{}, Next: next.String()}
+	for _, c := range calls[max(0, len(calls)-q.Limit):] {
+		w.Requests = append(w.Requests, c.toWire(l.note(r.Context(), c)))
+	}
+	return w, busy(err)
+}
+
+// note says of a create that its order id ends with the name of no scenario, which may be misspelt.
+func (l *Log) note(ctx context.Context, c call) string {
+	if !c.creates() {
+		return ""
+	}
+	of, err := l.store.Checkout(ctx, c.Checkout)
+	if suffix := scenario.Misspelt(of.OrderID); err == nil && suffix != "" {
+		return "the order id ends with +" + suffix + ", which is no scenario"
+	}
+	return ""
 }
 
 // check answers the steps of the caller.

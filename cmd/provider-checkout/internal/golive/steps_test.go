@@ -3,6 +3,7 @@ package golive
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,15 +48,18 @@ func (p *past) moment(kind checkout.MomentKind, detail string) *past {
 	return p
 }
 
-// sent says how often an event was sent in its delivery.
-func (p *past) sent(id string, times int) *past { p.times = map[string]int{id: times}; return p }
+// answered says which answer to the delivery of an event is on record.
+func (p *past) answered(id, answer string) *past {
+	p.answers = map[string][]string{id: {answer}}
+	return p
+}
 
 func (p *past) elsewhere(opened int) *past { p.opened = opened; return p }
 
 func TestEachStepHasItsProof(t *testing.T) {
 	opened := func() *past { return new(past).create(201, "").moment(checkout.MomentCreated, "") }
 	agreed := func() *past { return opened().confirm(200, "").moment(checkout.MomentConfirmed, "PPA-2026-1") }
-	const gap = 2 * time.Second
+	const gap, lost = 2 * time.Second, "a scenario of the sandbox: it was not sent"
 	for _, tt := range []struct {
 		step, name string
 		p          *past
@@ -108,12 +112,12 @@ func TestEachStepHasItsProof(t *testing.T) {
 			moment(checkout.MomentEventDelivered, "checkout.confirmed evt_2").create(200, "").
 			moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_2"},
 
-		{"event", "one that a scenario lost", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").sent("evt_1", 0), ""},
-		{"event", "one that was lost, and sent again", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").sent("evt_1", 0).
+		{"event", "one that a scenario lost", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", lost), ""},
+		{"event", "one that was lost, and sent again", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", lost).
 			create(200, "").moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_2"},
 		{"event_twice", "one that was lost, and sent again", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
-			sent("evt_1", 0).moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
-		{"event_twice", "one that a scenario sent twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").sent("evt_1", 2), "req_1"},
+			answered("evt_1", lost).moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
+		{"event_twice", "one that a scenario sent twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "a scenario of the sandbox: it was sent twice. OK"), "req_1"},
 
 		{"cancel", "its own", opened().call("POST", cancelRoute, 200, "").moment(checkout.MomentCancelled, ""), "req_2"},
 		{"cancel", "the operator's, and a poll before", opened().poll(gap, gap).moment(checkout.MomentCancelled, ""), ""},
@@ -123,14 +127,43 @@ func TestEachStepHasItsProof(t *testing.T) {
 			confirm(409, checkout.CodeCancelled).confirm(409, checkout.CodeCancelled).poll(gap, 0), ""},
 		{"cancel", "a cancel that was refused", agreed().call("POST", cancelRoute, 409, checkout.CodeConflict), ""},
 	} {
-		for _, d := range definitions() {
-			if d.name != tt.step {
-				continue
-			}
-			got, ok := d.prove(tt.p.history)
-			if got.RequestID != tt.want || ok != (tt.want != "") || ok == got.At.IsZero() {
-				t.Errorf("%s after %s: proven by %q at %s, %v; want %q", tt.step, tt.name, got.RequestID, got.At, ok, tt.want)
-			}
+		got, _ := provenBy(tt.step, tt.p)
+		if got.RequestID != tt.want || got.At.IsZero() != (tt.want == "") {
+			t.Errorf("%s after %s: proven by %q at %s; want %q", tt.step, tt.name, got.RequestID, got.At, tt.want)
+		}
+	}
+}
+
+// provenBy returns the proof of a step, or what an attempt lacked.
+func provenBy(step string, p *past) (Proof, string) {
+	all := definitions()
+	return all[slices.IndexFunc(all, func(d definition) bool { return d.name == step })].prove(p.history)
+}
+
+func TestAStepSaysWhatAnAttemptLacked(t *testing.T) {
+	opened := func() *past { return new(past).create(201, "").moment(checkout.MomentCreated, "") }
+	const gap, conflict = 2 * time.Second, checkout.CodeIntentConflict
+	for _, tt := range []struct {
+		step string
+		p    *past
+		want string
+	}{
+		{"replay", opened(), ""},
+		{"replay", opened().create(409, conflict), "req_2 was answered 409 IDEMPOTENCY_CONFLICT"},
+		{"replay", opened().create(0, ""), "req_2 got no answer"},
+		{"conflict", opened().create(409, conflict), "req_2 was answered 409 IDEMPOTENCY_CONFLICT, and nothing came after it"},
+		{"conflict", opened().create(409, conflict).create(409, conflict), "req_3 was answered 409 IDEMPOTENCY_CONFLICT again"},
+		{"early_confirm", opened().confirm(409, checkout.CodeConflict), "req_2 was answered 409 CONFLICT"},
+		{"poll", opened().poll(gap, gap).poll(gap/2, 0), "req_3 came 1s after a poll that asked for 2s"},
+		{"poll", opened().poll(gap, gap), "no poll came after req_2, when the setup was not complete"},
+		{"poll", opened().poll(gap, 0), "the setup was complete before the first poll"},
+		{"repeated_confirm", opened().confirm(409, checkout.CodeSetupIncomplete).confirm(200, "").moment(checkout.MomentConfirmed, ""), ""},
+		{"event", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: 500"), "checkout.created evt_1: 500"},
+		{"event_twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "your receiver took evt_1 1 of 2 times"},
+		{"cancel", opened().moment(checkout.MomentCancelled, ""), "no call has learned of the cancel"},
+	} {
+		if _, got := provenBy(tt.step, tt.p); got != tt.want {
+			t.Errorf("%s after %+v lacks %q, want %q", tt.step, tt.p.calls, got, tt.want)
 		}
 	}
 }

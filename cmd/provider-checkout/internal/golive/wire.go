@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -18,6 +17,7 @@ type requestWire struct {
 	Path      string `json:"path"`
 	Status    int    `json:"status"`
 	Code      string `json:"error_code,omitempty"`
+	Note      string `json:"note,omitempty"`
 }
 
 type requestsWire struct {
@@ -26,12 +26,8 @@ type requestsWire struct {
 	Next     string        `json:"next"`
 }
 
-func toRequestsWire(calls []call, next checkout.Cursor) requestsWire {
-	w := requestsWire{Success: true, Requests: []requestWire{}, Next: next.String()}
-	for _, c := range calls {
-		w.Requests = append(w.Requests, requestWire{c.RequestID, events.Timestamp(c.At), c.Method, c.Path, c.Status, c.Code})
-	}
-	return w
+func (c call) toWire(note string) requestWire {
+	return requestWire{c.RequestID, events.Timestamp(c.At), c.Method, c.Path, c.Status, c.Code, note}
 }
 
 // call is a request of a provider that was answered, as the store has it.
@@ -60,6 +56,7 @@ type stepWire struct {
 	At        string `json:"at,omitempty"`
 	RequestID string `json:"request_id,omitempty"`
 	Help      string `json:"help"`
+	Missing   string `json:"missing,omitempty"`
 }
 
 type checkWire struct {
@@ -74,6 +71,8 @@ func toCheckWire(c Check) checkWire {
 		step := stepWire{Step: s.Name, Done: s.Done(), Help: s.Help}
 		if s.Done() {
 			step.At, step.RequestID = events.Timestamp(s.At), s.RequestID
+		} else {
+			step.Missing = s.Todo()
 		}
 		w.Steps = append(w.Steps, step)
 	}
@@ -90,12 +89,7 @@ func ParseCheck(data []byte) (c Check, err error) {
 		return c, errors.New("the answer has no steps")
 	}
 	for _, step := range w.Steps {
-		s := Step{Name: step.Step, Help: step.Help, Proof: Proof{RequestID: step.RequestID}}
-		for _, d := range definitions() {
-			if d.name == s.Name {
-				s.Words = d.words
-			}
-		}
+		s := Step{Name: step.Step, Words: step.Missing, Help: step.Help, Proof: Proof{RequestID: step.RequestID}}
 		if step.Done {
 			if s.At, err = time.Parse(time.RFC3339, step.At); err != nil {
 				return c, fmt.Errorf("read step %s: %w", s.Name, err)

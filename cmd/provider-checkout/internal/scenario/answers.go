@@ -25,17 +25,30 @@ const storeLimit = 10 * time.Second
 // happens at once by the suffix of an order id happens after its create.
 func (d *Director) around(r *http.Request, caller service.Caller, serve func(*http.Request) error) error {
 	id, request := httpapi.CheckoutID(r), httpapi.RequestID(r.Context())
-	order, script, err := d.before(r, caller, id, request)
+	ctx, cancel := context.WithTimeout(r.Context(), storeLimit)
+	defer cancel()
+	order, err := d.orderOf(ctx, r, caller, id)
 	if err != nil {
 		return err
 	}
 	if order == "" {
 		return serve(r)
 	}
-	if err := serve(r.WithContext(script.known(r.Context()))); err != nil {
+	script, err := d.scripts.read(ctx, caller.ProviderCode, order)
+	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), storeLimit)
+	next, err := script.take(ctx, request, NextAnswer403, NextAnswer404, NextAnswer410, NextAnswer503)
+	if err == nil {
+		err = next.refusal(caller.ProviderCode)
+	}
+	if err == nil {
+		err = serve(r.WithContext(script.known(r.Context())))
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel = context.WithTimeout(r.Context(), storeLimit)
 	defer cancel()
 	if id == "" {
 		if err := d.playSuffix(ctx, caller.ProviderCode, order); err != nil {
@@ -47,23 +60,6 @@ func (d *Director) around(r *http.Request, caller service.Caller, serve func(*ht
 		panic(http.ErrAbortHandler) // the connection closes
 	}
 	return err
-}
-
-// before returns the order that a call is about, or "", and its script, unless that has the call refused.
-func (d *Director) before(r *http.Request, caller service.Caller, id, request string) (order string, script script, err error) {
-	ctx, cancel := context.WithTimeout(r.Context(), storeLimit)
-	defer cancel()
-	if order, err = d.orderOf(ctx, r, caller, id); err != nil || order == "" {
-		return order, script, err
-	}
-	if script, err = d.scripts.read(ctx, caller.ProviderCode, order); err != nil {
-		return order, script, err
-	}
-	next, err := script.take(ctx, request, NextAnswer403, NextAnswer404, NextAnswer410, NextAnswer503)
-	if err == nil {
-		err = next.refusal(caller.ProviderCode)
-	}
-	return order, script, err
 }
 
 // refusal returns the refusal that the next answer is to be, as the rules make it; nil for the zero entry.
@@ -100,52 +96,33 @@ func (d *Director) playSuffix(ctx context.Context, provider, order string) error
 	return d.play(ctx, c, entry{Scenario: s})
 }
 
-// orderOf returns the id of the order that a call is about: of its path or, for a create, of its body; "" where it is about no
-// order, or about an order of another provider.
+// orderOf returns the id of the order that a call is about: of the checkout in its path or, for a create, of its body; "" where it is
+// about no order, or about an order of another provider.
 func (d *Director) orderOf(ctx context.Context, r *http.Request, caller service.Caller, id string) (string, error) {
-	switch {
-	case id != "":
-		return d.orderByID(ctx, caller.ProviderCode, id)
-	case r.Method != http.MethodPost || r.Body == nil || !strings.HasSuffix(r.URL.Path, "/provider-checkouts"):
+	if id != "" {
+		if !checkout.PlausibleID(id) || checkout.ProviderOf(id) != caller.ProviderCode {
+			return "", nil
+		}
+		c, err := d.store.Checkout(ctx, id)
+		switch {
+		case errors.Is(err, ports.ErrNotFound):
+			return "", nil
+		case err != nil:
+			return "", fmt.Errorf("read checkout %s: %w", id, err)
+		}
+		return c.OrderID, nil
+	}
+	if r.Method != http.MethodPost || r.Body == nil || !strings.HasSuffix(r.URL.Path, "/provider-checkouts") {
 		return "", nil
 	}
 	read, err := io.ReadAll(r.Body)
-	r.Body = struct {
+	r.Body = struct { // whose end, or error, comes again
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(read), failing{err}), r.Body}
+	}{io.MultiReader(bytes.NewReader(read), r.Body), r.Body}
 	var body orderWire
 	if err != nil || json.Unmarshal(read, &body) != nil {
 		return "", nil // the call is refused for it
 	}
 	return body.Provider.OrderID, nil
-}
-
-// failing is a reader that ends with an error; nil: at the end.
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) {
-	if f.err == nil {
-		return 0, io.EOF
-	}
-	return 0, f.err
-}
-
-// orderByID returns the id of the order of a checkout.
-func (d *Director) orderByID(ctx context.Context, provider, id string) (string, error) {
-	if !checkout.PlausibleID(id) || checkout.ProviderOf(id) != provider {
-		return "", nil
-	}
-	if order, ok := d.orders.Get(id); ok {
-		return order, nil
-	}
-	c, err := d.store.Checkout(ctx, id)
-	switch {
-	case errors.Is(err, ports.ErrNotFound):
-		return "", nil
-	case err != nil:
-		return "", fmt.Errorf("read checkout %s: %w", id, err)
-	}
-	d.orders.Put(id, c.OrderID)
-	return c.OrderID, nil
 }

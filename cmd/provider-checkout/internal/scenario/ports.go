@@ -1,11 +1,13 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -112,6 +114,26 @@ func (c crm) answers(ctx context.Context, k checkout.EnrolmentKey) error {
 	return nil
 }
 
+// OwnAnswer is the answer to an event of a receiver that is this program's own, and no provider's.
+const OwnAnswer = "taken by a receiver of provider-checkout itself"
+
+// What the record of an answer says of an event that a scenario has changed.
+const (
+	lost  = "a scenario of the sandbox: it was not sent"
+	twice = "a scenario of the sandbox: it was sent twice. "
+)
+
+// Received returns how often a provider's own receiver got the event whose delivery has this answer on record.
+func Received(answer string) int {
+	switch {
+	case answer == lost, strings.Contains(answer, OwnAnswer):
+		return 0
+	case strings.HasPrefix(answer, twice):
+		return 2
+	}
+	return 1
+}
+
 // sender decorates a sender.
 type sender struct {
 	ports.Sender
@@ -138,14 +160,17 @@ func (s sender) Send(ctx context.Context, to catalogue.Destination, d events.Del
 	case EventFails: // each attempt of the contract once: what is sent again later arrives
 		fails, err := s.scripts.keep(ctx, fmt.Sprintf("%s/attempt%d", happens.name, attempt), []byte(rand.Text()))
 		if err != nil || fails {
-			return checkout.Answer{Status: http.StatusServiceUnavailable}, errors.Join(errScripted, err)
+			return checkout.Answer{Status: http.StatusServiceUnavailable}, fmt.Errorf("%w: %w", errScripted, cmp.Or(err, ports.ErrNotAsked))
 		}
 	case EventTwice:
 		if answer, err := s.Sender.Send(ctx, to, d, attempt); err != nil {
 			return answer, err
 		}
+		answer, err := s.Sender.Send(ctx, to, d, attempt)
+		answer.Body = twice + answer.Body
+		return answer, err
 	case EventLost:
-		return checkout.Answer{Status: http.StatusOK, Body: "a scenario of the sandbox: it was not sent"}, nil
+		return checkout.Answer{Status: http.StatusOK, Body: lost}, nil
 	}
 	return s.Sender.Send(ctx, to, d, attempt)
 }

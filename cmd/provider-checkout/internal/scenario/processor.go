@@ -106,8 +106,7 @@ func (p processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
 	}
 	c := checkout.Checkout{ProviderCode: q.Account.ProviderCode, OrderID: q.OrderID}
 	script, err := p.scripts.readNow(ctx, c.ProviderCode, c.OrderID)
-	last := script.last()
-	if err != nil || last.Scenario == ended || last.Scenario == "" && !isScripted(q) {
+	if n := len(script.entries); err != nil || n == 0 && !isScripted(q) || n > 0 && script.entries[n-1].Scenario == ended {
 		return err
 	}
 	return p.scripts.add(ctx, c, entry{Scenario: ended, Try: q.Setup.Try}, p.now())

@@ -18,7 +18,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -87,6 +86,15 @@ func suffixOf(order string) (s Scenario, ok bool) {
 	return s, slices.Contains(All(), s)
 }
 
+// Misspelt returns the end of an order id that looks like the name of a scenario and is not; "" for any other order id.
+func Misspelt(order string) string {
+	s, ok := suffixOf(order)
+	if ok || strings.Trim(string(s), "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return ""
+	}
+	return string(s)
+}
+
 // Store is the store of the service. Every store of this module implements it.
 type Store interface {
 	ports.Admin
@@ -100,14 +108,12 @@ type Director struct {
 	keyring checkout.Keyring
 	store   Store
 	now     func() time.Time
-	orders  *bounded.Map[string, string] // by checkout id
 	svc     *service.Service
 }
 
 // Direct decorates the ports of a service that is to be made.
 func Direct(c *service.Config, store Store) *Director {
-	d := &Director{scripts: scripts{store}, ahead: Ahead(store), keyring: c.Keyring, store: store, now: c.Now,
-		orders: bounded.New[string, string](4096)}
+	d := &Director{scripts: scripts{store}, ahead: Ahead(store), keyring: c.Keyring, store: store, now: c.Now}
 	c.Ahead = d.ahead
 	c.Processor = processor{c.Processor, d.scripts, d.now}
 	c.Printer, c.CRM, c.Sender = printer{c.Printer, d.scripts}, crm{c.CRM, d.scripts}, sender{c.Sender, d.scripts}
@@ -163,11 +169,8 @@ func (d *Director) playCalled(ctx context.Context, c checkout.Checkout, body map
 func (e entry) check() error {
 	var faults []checkout.Fault
 	if !slices.Contains(All(), e.Scenario) {
-		var names []string
-		for _, s := range All() {
-			names = append(names, string(s))
-		}
-		faults = append(faults, checkout.Fault{Field: "scenario", Message: "must be one of " + strings.Join(names, ", ")})
+		names := strings.Trim(strings.ReplaceAll(fmt.Sprint(All()), " ", ", "), "[]")
+		faults = append(faults, checkout.Fault{Field: "scenario", Message: "must be one of " + names})
 	}
 	switch {
 	case e.Reason == "":

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 func TestSetupAndMandate(t *testing.T) { everywhere(t, testSetupAndMandate) }
@@ -277,5 +279,16 @@ func testEvents(t *testing.T, w *world) {
 		if got := w.received(); !slices.Equal(got, []string{"checkout.cancelled 1"}) {
 			t.Errorf("the failed event sent again: %q", got)
 		}
+	}
+}
+
+func TestAScriptedFailureBlamesNoReceiver(t *testing.T) {
+	log := &sandbox.Log{}
+	w := newWorld(t, memory.New(), func(c *site.Config) { c.Log = httpserver.NewLog(log) })
+	for _, order := range []string{"1+event_fails", "2+event_fails"} {
+		w.Create(t, order)
+	}
+	if text := log.String(); strings.Contains(text, "takes no events") || strings.Count(text, "failed 3 times") != 2 {
+		t.Errorf("after two events that were to fail the log has\n%s", text)
 	}
 }

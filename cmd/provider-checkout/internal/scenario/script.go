@@ -122,14 +122,6 @@ func (s scripts) keep(ctx context.Context, name string, data []byte) (bool, erro
 	return string(kept) == string(data), nil
 }
 
-// last returns the last entry; zero for a script without an entry.
-func (s script) last() entry {
-	if len(s.entries) == 0 {
-		return entry{}
-	}
-	return s.entries[len(s.entries)-1]
-}
-
 // latest returns the scenario of these that was written last, or "".
 func (s script) latest(of ...Scenario) (last Scenario) {
 	for _, e := range s.entries {

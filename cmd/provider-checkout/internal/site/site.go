@@ -210,7 +210,7 @@ func (s *Site) addDesk(c Config) error {
 func (s *Site) goLive(ctx context.Context, provider string) (steps []desk.Step, err error) {
 	check, err := s.requests.Check(ctx, provider)
 	for _, c := range check.Steps {
-		steps = append(steps, desk.Step{Name: c.Name, Words: c.Words, Help: c.Help, At: c.At, RequestID: c.RequestID})
+		steps = append(steps, desk.Step{Name: c.Name, Words: c.Todo(), Help: c.Help, At: c.At, RequestID: c.RequestID})
 	}
 	return steps, err
 }
