@@ -356,7 +356,7 @@ func TestAJobThatIsDoneIsNotHastened(t *testing.T) {
 
 func TestShowNamesAnExpiredLink(t *testing.T) {
 	o := newOperator(t)
-	sandbox.NewAt(t, o.open(t), time.Now().AddDate(0, 0, -30)).Create(t, "LATE-1")
+	sandbox.NewOver(t, sandbox.Outside{Now: time.Now().AddDate(0, 0, -30)}, o.open(t)).Create(t, "LATE-1")
 	says(t, o.prints(t, "show", "LATE-1"), "waits for the payer; the setup link expired on 20")
 }
 

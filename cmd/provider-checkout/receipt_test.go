@@ -37,7 +37,7 @@ func (o operator) acknowledges(t *testing.T, n int, ago time.Duration) acknowled
 	db := a.records(t)
 	defer db.Close()
 	keys, keyring := testKeys(t), keyringOf(t, db)
-	s := sandbox.NewAt(t, db, time.Now().UTC().Add(-ago).Truncate(time.Millisecond), func(c *service.Config, _ *httpapi.Options) {
+	s := sandbox.NewOver(t, sandbox.Outside{Now: time.Now().UTC().Add(-ago).Truncate(time.Millisecond)}, db, func(c *service.Config, _ *httpapi.Options) {
 		c.Evidence, c.Keyring, c.SealWithin = keys, keyring, time.Hour
 	})
 	for i := range n {

@@ -17,6 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -79,14 +80,14 @@ func TestContract5AKeyThatIsNotRecognisedIsRefusedAlike(t *testing.T) {
 		created := s.Ready(t, "ORDER-1")
 		key := s.Keys["KOWHAI"]
 		unknown, _ := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
-		revoked := s.IssueKey(t, "KOWHAI", catalogue.Sandbox)
+		revoked := sandbox.IssueKey(t, s.Store, "KOWHAI", catalogue.Sandbox)
 		s.revoke(t, revoked)
 		secret := strings.Split(key, "_")[3]
 		var first string
 		for name, bad := range map[string]string{
 			"unknown":                          unknown,
 			"revoked":                          revoked,
-			"of the production environment":    s.IssueKey(t, "KOWHAI", catalogue.Production),
+			"of the production environment":    sandbox.IssueKey(t, s.Store, "KOWHAI", catalogue.Production),
 			"cut short":                        key[:len(key)-1],
 			"with one letter more":             key + "a",
 			"in another letter case":           strings.ToUpper(key),
@@ -165,7 +166,7 @@ func TestContract5TheKeyDeterminesTheProvider(t *testing.T) {
 func TestContract5AKeyOfOneEnvironmentIsNotValidInTheOther(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "INVALID_API_KEY")
-		s.Keys["KOWHAI"] = s.IssueKey(t, "KOWHAI", catalogue.Production)
+		s.Keys["KOWHAI"] = sandbox.IssueKey(t, s.Store, "KOWHAI", catalogue.Production)
 		// The key is valid now, but the configuration is still the sandbox's.
 		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "PROVIDER_NOT_ENABLED")
 	}, func(c *service.Config, _ *httpapi.Options) {
@@ -183,7 +184,7 @@ func (p movesMoney) Info() checkout.ProcessorInfo {
 func TestContract5ProvidersMayHaveSeveralLiveKeysAndARevokedOneIsRefusedWithinASecond(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		path, old := s.Create(t, "ORDER-1").CheckoutPath(), s.Keys["KOWHAI"]
-		next := s.IssueKey(t, "KOWHAI", catalogue.Sandbox)
+		next := sandbox.IssueKey(t, s.Store, "KOWHAI", catalogue.Sandbox)
 		for _, key := range []string{old, next} {
 			if got := s.Send(t, http.MethodGet, path, "", "Authorization", "Bearer "+key); got.Status != http.StatusOK {
 				t.Errorf("a live key is answered %d %s", got.Status, got.Body)
@@ -218,7 +219,7 @@ func TestContract5WhatAnotherProcessRevokesOrConfiguresIsSeenInTime(t *testing.T
 	}
 	s.revoke(t, s.Keys["KOWHAI"])
 	refused(t, s.Get(t, "KOWHAI", created.CheckoutPath()), http.StatusForbidden, "INVALID_API_KEY")
-	s.Keys["KOWHAI"] = s.IssueKey(t, "KOWHAI", catalogue.Sandbox)
+	s.Keys["KOWHAI"] = sandbox.IssueKey(t, s.Store, "KOWHAI", catalogue.Sandbox)
 	if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.Status != http.StatusOK {
 		t.Errorf("a new key is answered %d %s", got.Status, got.Body)
 	}

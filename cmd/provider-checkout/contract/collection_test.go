@@ -125,7 +125,9 @@ func TestContract1TheAgreementNamesThePayerAndTheStudent(t *testing.T) {
 			func(t *testing.T, s *suite, form string) {
 				s.Submit(t, form, []string{"account_holder_name", parent, "account_number", goodAccount, "authority_confirmed", "yes"})
 			}},
-		{"gocardless", func(t *testing.T) *suite { return &suite{sandbox.NewOverGoCardless(t, memory.New())} }, payAsAParent},
+		{"gocardless", func(t *testing.T) *suite {
+			return &suite{sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())}
+		}, payAsAParent},
 	} {
 		t.Run(tt.processor, func(t *testing.T) {
 			s := tt.open(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/conformance"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
@@ -86,7 +87,7 @@ func TestConformanceLeavesNothingBehindInProduction(t *testing.T) {
 	withoutWebhook := regexp.MustCompile(`,\s*"webhook": \{[^}]*\}`).ReplaceAllString(providers, "")
 	s.Configure(t, strings.ReplaceAll(withoutWebhook, `"environment": "sandbox"`, `"environment": "production"`))
 	for provider, course := range courses {
-		s.Keys[provider] = s.IssueKey(t, provider, catalogue.Production)
+		s.Keys[provider] = sandbox.IssueKey(t, s.Store, provider, catalogue.Production)
 		report := s.conform(t, s.URL, provider, course)
 		if passed, skipped := report.Passed, report.Skipped; passed < 15 || skipped < 30 {
 			t.Errorf("%d checks passed, and %d were skipped", passed, skipped)

@@ -212,6 +212,14 @@ func faults(r response) (all []struct{ field, message string }) {
 	return all
 }
 
+// longestName returns the largest number of characters of a student's name: that of the contract, or of Salesforce's own fields.
+func longestName(field string) int {
+	if !outside.Salesforce {
+		return 255
+	}
+	return map[string]int{"student.first_name": 40, "student.last_name": 80}[field]
+}
+
 // withTheFake leaves out a test of what only the fake processor has, such as its own pages and its two minutes to an active
 // mandate, where the processor is another. GoCardless' pages are tested beside its simulator and in a browser.
 func withTheFake(t *testing.T) {

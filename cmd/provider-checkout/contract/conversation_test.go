@@ -125,7 +125,7 @@ func newTalk(t *testing.T, store kind, settings []string, changes ...func(*servi
 		}
 	})
 	const seen = 5 * time.Second // by which the configuration of the providers moves the clock
-	k.Sandbox = sandbox.NewAt(t, store.open(t), talkBegins.Add(-seen), changes...)
+	k.Sandbox = sandbox.NewOver(t, sandbox.Outside{Now: talkBegins.Add(-seen)}, store.open(t), changes...)
 	k.Configure(t, providersFile(t))
 	k.Receiver.AnswerWith(func(sandbox.Delivery) int { return k.answer() })
 	var err error
@@ -215,7 +215,7 @@ func (k *talk) do(t *testing.T, line string) {
 	case line == "no provider is configured":
 		k.Configure(t, `{"providers": []}`)
 	case scans(line, "%s gets a key of %s", &code, &text):
-		k.names.give("key of "+code+" of "+text, k.IssueKey(t, code, catalogue.Environment(text)))
+		k.names.give("key of "+code+" of "+text, sandbox.IssueKey(t, k.Store, code, catalogue.Environment(text)))
 	case scans(line, "the key of %s is revoked", &code):
 		if err := k.Store.RevokeKey(t.Context(), catalogue.KeyID(k.Keys[code]), k.Clock.Now(), nil); err != nil {
 			t.Fatal(err)

@@ -222,7 +222,7 @@ func TestContract21TextsOf1To255CharactersAreTaken(t *testing.T) {
 			body := set(t, order(legacyCreate, fmt.Sprint("ORDER-", i, "-")), "course.course_name", fmt.Sprintf("%q", text))
 			body = set(t, body, "provider.provider_order_id", fmt.Sprintf("%q", text))
 			for _, field := range []string{"student.first_name", "student.last_name"} {
-				body = set(t, body, field, fmt.Sprintf("%q", first(text, outside.LongestName(field))))
+				body = set(t, body, field, fmt.Sprintf("%q", first(text, longestName(field))))
 			}
 			r := s.Post(t, "TUI", createPath, body)
 			if r.Status != http.StatusCreated || r.String("provider.provider_order_id") != text {
@@ -246,7 +246,7 @@ func TestContract21TextsOf1To255CharactersAreTaken(t *testing.T) {
 		all := s.Records(t)
 		whole := func(d checkout.CheckoutRecord) bool {
 			return d.Checkout.OrderID == longest && d.Checkout.Intent.CourseName == longest &&
-				d.Checkout.Student.FirstName == first(longest, outside.LongestName("student.first_name"))
+				d.Checkout.Student.FirstName == first(longest, longestName("student.first_name"))
 		}
 		if !slices.ContainsFunc(all, whole) {
 			t.Error("characters outside the first plane were not stored whole")

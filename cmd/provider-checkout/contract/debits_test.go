@@ -81,7 +81,7 @@ var debitWalks = []debitWalk{
 			return form, check
 		}},
 	{"gocardless", func(t *testing.T, change func(*service.Config, *httpapi.Options)) *suite {
-		return &suite{sandbox.NewOverGoCardless(t, memory.New(), change)}
+		return &suite{sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New(), change)}
 	}, agreement.Authority{}, agreement.Authority{Initiator: "Rimu College", AuthorisationCode: "0200001", Statement: "Rimu College"},
 		func(t *testing.T, s *suite, page string) (form, check string) {
 			s.Submit(t, page+"/details", []string{"given_name", "Hana", "family_name", "Ngata", "email", "hana@example.nz"})

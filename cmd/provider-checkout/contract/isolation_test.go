@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // Providers are isolated: what belongs to another provider is answered as if it did not exist.
@@ -32,7 +33,7 @@ func createAt(provider, id string) string {
 func among(t *testing.T, test func(t *testing.T, s *suite, ready map[string]response)) {
 	contract(t, func(t *testing.T, s *suite) {
 		s.Configure(t, neighbours)
-		s.Keys["MOA"] = s.IssueKey(t, "MOA", catalogue.Sandbox)
+		s.Keys["MOA"] = sandbox.IssueKey(t, s.Store, "MOA", catalogue.Sandbox)
 		ready := make(map[string]response)
 		for _, code := range []string{"KOWHAI", "MOA", "TUI"} {
 			created := s.Post(t, code, "/v1/provider-checkouts", createAt(code, "SAME"), "Idempotency-Key", "same")

@@ -63,7 +63,7 @@ func randomPrintable(r *rand.Rand, charset ports.Charset) string {
 // randomStudent generates a name of a student.
 func randomStudent(r *rand.Rand, charset ports.Charset, field string) string {
 	for {
-		if name := randomPrintable(r, charset); len(utf16.Encode([]rune(name))) <= outside.LongestName(field) {
+		if name := randomPrintable(r, charset); len(utf16.Encode([]rune(name))) <= longestName(field) {
 			return name
 		}
 	}

@@ -23,7 +23,7 @@ type journey struct {
 
 func setOut(t *testing.T) *journey {
 	t.Helper()
-	j := &journey{suite: &suite{sandbox.NewOverGoCardless(t, memory.New())}}
+	j := &journey{suite: &suite{sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())}}
 	j.created = j.Create(t, "ORDER-1")
 	j.page = j.ToProcessor(t, j.created)
 	j.request = j.billingRequest(t)

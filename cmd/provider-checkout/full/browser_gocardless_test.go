@@ -20,7 +20,7 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 	for _, on := range []screen{lightPhone, darkDesktop} {
 		for _, script := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, script %v", on.name, script), func(t *testing.T) {
-				s := sandbox.NewOverGoCardless(t, memory.New())
+				s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())
 				created := s.Create(t, "ORDER-1")
 				p := newTab(t, browser, on, script)
 				look := func(heading string) {
@@ -59,7 +59,7 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 
 // A payer who leaves GoCardless' page comes back to the setup page, and may go on from there.
 func TestBrowserAPayerWhoLeavesGoCardlessMayGoOn(t *testing.T) {
-	s := sandbox.NewOverGoCardless(t, memory.New())
+	s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())
 	p := newTab(t, startBrowser(t), lightPhone, true)
 	p.open(setupURL(s.Create(t, "ORDER-1")))
 	p.click(onward)
@@ -125,7 +125,7 @@ func TestBrowserAPayerWhoComesBackFromGoCardlessReadsWhatHappened(t *testing.T) 
 		p := newTab(t, browser, tt.on, tt.script)
 		for _, w := range ways {
 			t.Run(fmt.Sprintf("%s, %s, script %v", w.name, tt.on.name, tt.script), func(t *testing.T) {
-				s := sandbox.NewOverGoCardless(t, memory.New())
+				s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())
 				created := s.Create(t, "ORDER-1")
 				w.happen(t, s, s.ToProcessor(t, created))
 				p.begin(t)

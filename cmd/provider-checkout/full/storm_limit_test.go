@@ -37,7 +37,7 @@ func bankCalls(s *sandbox.Sandbox) (n int) {
 // at each setup a minute after its beginning, and a minute after that.
 func TestPollsDoNotReachGoCardless(t *testing.T) {
 	t.Parallel()
-	s := sandbox.NewOverGoCardless(t, memory.New())
+	s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())
 	all := readyCheckouts(t, s, 5)
 	for i := range 20 {
 		created := s.Create(t, fmt.Sprint("OPEN-", i))
@@ -95,7 +95,7 @@ func looksDue(t *testing.T, s *sandbox.Sandbox, within time.Duration) (ids []str
 // While GoCardless refuses half of all calls for its rate limit, confirms still pass: at once, or when they are sent again.
 func TestConfirmsPassWhileCallsAreRefused(t *testing.T) {
 	t.Parallel()
-	s := sandbox.NewOverGoCardless(t, memory.New())
+	s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())
 	all := readyCheckouts(t, s, 20)
 	s.Bank.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultRateLimit, Probability: 0.5})
 	repeats := 0
@@ -117,7 +117,7 @@ func TestConfirmsPassWhileCallsAreRefused(t *testing.T) {
 // What a payer's page has learned is on record for the provider's next poll, whatever becomes of the notification.
 func TestPollsKnowWhatThePayerHasSeen(t *testing.T) {
 	t.Parallel()
-	s := sandbox.NewOverGoCardless(t, memory.New())
+	s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())
 	s.Bank.SetWebhookFaults(gocardlesstest.WebhookFaults{Drop: 1})
 	created := s.Create(t, "ORDER-1")
 	p := &stormPayer{created: created, holder: "A PAYER"}

@@ -40,7 +40,7 @@ func forgeries(request string) (all []*http.Request) {
 // served as ever.
 func TestBadSignaturesHurtNoOne(t *testing.T) {
 	t.Parallel()
-	s := sandbox.NewOverGoCardless(t, memory.New())
+	s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())
 	victim := s.Ready(t, "VICTIM")
 	records := s.Records(t)
 	forged := forgeries(records[0].Checkout.Setup.BillingRequestID)
@@ -122,7 +122,7 @@ const canaryHolder = "CANARY HOLDER"
 // answer, a page or an event.
 func TestNothingLeaksWhileGoCardlessFails(t *testing.T) {
 	t.Parallel()
-	s := sandbox.NewOverGoCardless(t, memory.New())
+	s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())
 	var answers, pages []sandbox.Response
 	finished := 0
 	kinds := append([]gocardlesstest.FaultKind{""}, gocardlesstest.FaultKinds()...)

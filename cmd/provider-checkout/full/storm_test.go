@@ -49,7 +49,7 @@ func TestStormAtGoCardlessLosesAndDoublesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	s := sandbox.NewOverGoCardless(t, store)
+	s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, store)
 	all := make([]*stormPayer, testlevel.Runs(t, stormPayers))
 	for i := range all {
 		all[i] = &stormPayer{created: s.Create(t, fmt.Sprint("ORDER-", i)), holder: fmt.Sprintf("PAYER NUMBER %d", i)}

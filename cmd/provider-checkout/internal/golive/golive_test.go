@@ -67,7 +67,7 @@ func newWorld(t *testing.T, store site.Store) *world {
 	w.Configure(t, sandbox.Providers)
 	w.serve(t)
 	for _, code := range []string{"KOWHAI", "TUI"} {
-		w.Keys[code] = w.IssueKey(t, code, catalogue.Sandbox)
+		w.Keys[code] = sandbox.IssueKey(t, w.Store, code, catalogue.Sandbox)
 	}
 	return w
 }
@@ -483,7 +483,7 @@ func TestProductionHasNoneOfTheRoutes(t *testing.T) {
 	server := httptest.NewServer(served.Handler)
 	defer server.Close()
 	w := &world{Sandbox: &sandbox.Sandbox{Store: store, URL: server.URL}}
-	w.Keys = map[string]string{"KOWHAI": w.IssueKey(t, "KOWHAI", catalogue.Production)}
+	w.Keys = map[string]string{"KOWHAI": sandbox.IssueKey(t, w.Store, "KOWHAI", catalogue.Production)}
 	for _, path := range []string{"/sandbox/v1/golive", "/sandbox/v1/requests"} {
 		if r := w.call(t, "KOWHAI", "GET", path, ""); r.Status != http.StatusNotFound || r.String("error.code") != "NOT_FOUND" {
 			t.Errorf("%s: %d %s, want 404", path, r.Status, r.Body)

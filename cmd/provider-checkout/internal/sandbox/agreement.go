@@ -2,11 +2,9 @@ package sandbox
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -23,7 +21,7 @@ func DocumentText(t testing.TB, store ports.Store, number string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	printer, err := pdf.New(1)
+	printer, err := printer()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +38,7 @@ func DocumentText(t testing.TB, store ports.Store, number string) string {
 	}
 	var text strings.Builder
 	for _, s := range sections {
-		for _, piece := range slices.Concat([]string{s.Heading()}, s.Paragraphs) {
-			text.WriteString(piece)
-		}
+		text.WriteString(s.Heading() + strings.Join(s.Paragraphs, ""))
 		for i, row := range s.Rows {
 			text.WriteString(s.Label(i) + row.Value)
 		}

@@ -42,11 +42,6 @@ func (c *Clock) Forward(d time.Duration) {
 	c.moved += d
 }
 
-// OwnClock is a store that leases jobs by a clock of its own, which is to be as far forward as the service's.
-type OwnClock interface {
-	Forward(d time.Duration)
-}
-
 // Log keeps what the service logs.
 type Log struct {
 	mu  sync.Mutex

@@ -7,23 +7,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
-
-// LongestName returns how many characters a name of a student may have: as many as the contract allows, or as Salesforce's
-// own fields hold.
-func (o Outside) LongestName(field string) int {
-	switch {
-	case !o.Salesforce:
-		return 255
-	case field == checkout.FieldFirstName:
-		return 40
-	case field == checkout.FieldLastName:
-		return 80
-	}
-	return 255
-}
 
 // Credentials at Salesforce.
 const (

@@ -55,40 +55,26 @@ type Sandbox struct {
 // printer is the printer of all sandboxes, whose fonts take long to read.
 var printer = sync.OnceValues(func() (*pdf.Printer, error) { return pdf.New(runtime.GOMAXPROCS(0)) })
 
-// Outside is the systems outside of a sandbox that are simulated. The zero value has the fake processor and the embedded CRM.
-type Outside struct{ GoCardless, Salesforce bool }
+// Outside is a world around a sandbox. The zero value has the fake processor, the embedded CRM and the time of the machine.
+type Outside struct {
+	GoCardless, Salesforce bool      // whether they are simulated
+	Now                    time.Time // at which the clock is stopped until it is moved
+}
 
 // New runs a service on a store until the test ends, with the providers of Providers and a key for each. The changes
 // are applied to its configuration before it starts.
 func New(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	return fresh(t, store, &Clock{}, Outside{}, changes)
+	return NewOver(t, Outside{}, store, changes...)
 }
 
-// NewAt is New with a clock that is stopped at a time until it is moved.
-func NewAt(t testing.TB, store site.Store, now time.Time, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
-	t.Helper()
-	return fresh(t, store, &Clock{still: now}, Outside{}, changes)
-}
-
-// NewOver is New with systems outside.
+// NewOver is New in a world.
 func NewOver(t testing.TB, outside Outside, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	return fresh(t, store, &Clock{}, outside, changes)
-}
-
-// NewOverGoCardless is New with GoCardless as the processor.
-func NewOverGoCardless(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
-	t.Helper()
-	return NewOver(t, Outside{GoCardless: true}, store, changes...)
-}
-
-// fresh runs a service on a store that was not served before.
-func fresh(t testing.TB, store site.Store, clock *Clock, outside Outside, changes []func(*service.Config, *httpapi.Options)) *Sandbox {
-	t.Helper()
+	clock := &Clock{still: outside.Now}
 	s := &Sandbox{Store: store, Clock: clock, Log: &Log{}, Keys: make(map[string]string), transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	t.Cleanup(s.transport.CloseIdleConnections)
-	if own, ok := store.(OwnClock); ok {
+	if own, ok := store.(interface{ Forward(time.Duration) }); ok { // it leases jobs by a clock of its own
 		clock.with = own.Forward
 	}
 	s.Receiver = NewReceiver(t)
@@ -135,7 +121,7 @@ func fresh(t testing.TB, store site.Store, clock *Clock, outside Outside, change
 	t.Cleanup(server.Close)
 	s.Configure(t, Providers)
 	for _, code := range []string{"KOWHAI", "TUI"} {
-		s.Keys[code] = s.IssueKey(t, code, catalogue.Sandbox)
+		s.Keys[code] = IssueKey(t, store, code, catalogue.Sandbox)
 	}
 	return s
 }
@@ -177,12 +163,6 @@ func (s *Sandbox) Configure(t testing.TB, file string) {
 		}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// IssueKey makes an API key of a provider and returns its text.
-func (s *Sandbox) IssueKey(t testing.TB, provider string, env catalogue.Environment) string {
-	t.Helper()
-	return IssueKey(t, s.Store, provider, env)
 }
 
 // IssueKey makes an API key of a provider in a store and returns its text.

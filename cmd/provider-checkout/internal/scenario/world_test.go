@@ -122,7 +122,7 @@ func newWorld(t *testing.T, store site.Store, changes ...func(*site.Config)) *wo
 		"agreement.generated", "checkout.cancelled", "agreement.withdrawn", "mandate.changed"], `).Replace(sandbox.Providers))
 	w.serve(t)
 	for _, code := range []string{"KOWHAI", "TUI"} {
-		w.Keys[code] = w.IssueKey(t, code, catalogue.Sandbox)
+		w.Keys[code] = sandbox.IssueKey(t, w.Store, code, catalogue.Sandbox)
 	}
 	return w
 }
