@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
@@ -51,4 +52,10 @@ func (p *client) key() (string, error) {
 		return "", cli.UsageError("the API key is missing: " + keyVariable + ", or --key-file")
 	}
 	return key, nil
+}
+
+// api returns a client of the API, which has the key as that of the provider "".
+func (p *client) api() (*apiclient.Client, error) {
+	key, err := p.key()
+	return apiclient.New(p.baseURL, map[string]string{"": key}), err
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/golive"
@@ -69,12 +68,11 @@ func goLiveOn(ctx context.Context, db records, provider string) (golive.Check, e
 
 // goLive asks the sandbox.
 func (p *client) goLive(ctx context.Context) (golive.Check, error) {
-	const caller = "caller"
-	key, err := p.key()
+	api, err := p.api()
 	if err != nil {
 		return golive.Check{}, err
 	}
-	r, err := apiclient.New(p.baseURL, map[string]string{caller: key}).Call(ctx, caller, http.MethodGet, golive.CheckPath, "")
+	r, err := api.Call(ctx, "", http.MethodGet, golive.CheckPath, "")
 	switch {
 	case err != nil:
 		return golive.Check{}, err

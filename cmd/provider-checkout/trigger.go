@@ -19,33 +19,37 @@ import (
 
 // trigger creates a checkout as its provider does, and has a scenario happen to it.
 func trigger(c *call) action {
-	p := newClient(c)
-	t := &triggered{client: p}
-	c.flags.StringVar(&t.order, "order", "", "`ID` of the order (default a new one)")
-	c.flags.StringVar(&t.course, "course", "",
+	t := &triggered{client: newClient(c), create: apiclient.CreateRequest{FirstName: "Aroha", LastName: "Ngata", Email: "aroha@example.nz",
+		Frequency: "Weekly"}}
+	c.flags.StringVar(&t.create.OrderID, "order", "", "`ID` of the order (default a new one)")
+	c.flags.StringVar(&t.create.CourseCode, "course", "",
 		"`CODE` of a course of the provider's catalogue, paid weekly; without one the provider has no catalogue")
-	c.flags.StringVar(&t.provider, "provider", "", "`CODE` of the provider; needed only before its first checkout")
+	c.flags.StringVar(&t.create.ProviderCode, "provider", "", "`CODE` of the provider; needed only before its first checkout")
 	c.check = func(args []string) error {
 		if !slices.Contains(scenario.All(), scenario.Scenario(args[0])) {
 			return cli.UsageError(fmt.Sprintf("%q is no scenario; there are %v", args[0], scenario.All()))
 		}
 		return nil
 	}
-	return func(ctx context.Context) error {
-		key, err := p.key()
+	return func(ctx context.Context) (err error) {
+		if t.api, err = t.client.api(); err != nil {
+			return err
+		}
+		created, err := t.begin(ctx)
 		if err != nil {
 			return err
 		}
-		t.api = apiclient.New(p.baseURL, map[string]string{"": key})
-		if err := t.create(ctx); err != nil {
-			return err
-		}
 		for _, s := range stepsTo(scenario.Scenario(c.Args[0])) {
-			if err := t.take(ctx, s); err != nil {
+			path, body := created.CheckoutPath()+apiclient.ConfirmSuffix, created.ConfirmBody()
+			if s.scenario != "" {
+				path = "/sandbox/v1/checkouts/" + created.String("checkout.checkout_id") + "/scenarios"
+				body = fmt.Sprintf(`{"scenario":%q}`, s.scenario)
+			}
+			if _, err := t.send(ctx, http.MethodPost, path, body, !s.mayFail); err != nil {
 				return err
 			}
 		}
-		end, err := t.send(ctx, http.MethodGet, t.created.CheckoutPath(), "", true)
+		end, err := t.send(ctx, http.MethodGet, created.CheckoutPath(), "", true)
 		for _, field := range []string{"checkout.status", "direct_debit.setup_complete", "direct_debit.mandate_status"} {
 			if err == nil && end.String(field) != "" {
 				_, err = fmt.Fprintf(c.Stdout, "  %s: %s\n", field, oneLine(end.String(field)))
@@ -80,9 +84,8 @@ func stepsTo(s scenario.Scenario) []step {
 // triggered is a checkout that is driven to a scenario.
 type triggered struct {
 	*client
-	api                     *apiclient.Client
-	order, course, provider string
-	created                 apiclient.Response
+	api    *apiclient.Client
+	create apiclient.CreateRequest
 }
 
 // send sends a request and prints its answer. An answer other than 2xx, or no answer, is an error if it must succeed.
@@ -109,47 +112,31 @@ func (t *triggered) send(ctx context.Context, method, path, body string, must bo
 	return r, fmt.Errorf("%s: %w", act, err)
 }
 
-// create creates the checkout, in a sandbox.
-func (t *triggered) create(ctx context.Context) error {
+// begin creates the checkout, in a sandbox.
+func (t *triggered) begin(ctx context.Context) (created apiclient.Response, err error) {
 	at, err := t.send(ctx, http.MethodGet, apiclient.EnvironmentPath, "", true)
+	if environment := at.String("environment"); err == nil && environment != "sandbox" {
+		err = fmt.Errorf("%s is no sandbox: its environment is %q", t.baseURL, environment)
+	}
+	if err == nil && t.create.ProviderCode == "" {
+		var list apiclient.Response
+		list, err = t.send(ctx, http.MethodGet, "/v1/enrolments?limit=1", "", true)
+		if t.create.ProviderCode = checkout.ProviderOf(list.String("enrolments.0.checkout_id")); err == nil && t.create.ProviderCode == "" {
+			err = cli.UsageError(conformance.ErrProvider.Error())
+		}
+	}
 	if err != nil {
-		return err
-	}
-	if environment := at.String("environment"); environment != "sandbox" {
-		return fmt.Errorf("%s is no sandbox: its environment is %q", t.baseURL, environment)
-	}
-	if t.provider == "" {
-		list, err := t.send(ctx, http.MethodGet, "/v1/enrolments?limit=1", "", true)
-		if err != nil {
-			return err
-		}
-		if t.provider = checkout.ProviderOf(list.String("enrolments.0.checkout_id")); t.provider == "" {
-			return cli.UsageError(conformance.ErrProvider.Error())
-		}
+		return created, err
 	}
 	now := time.Now()
-	if t.order == "" {
-		t.order = "TRIGGER-" + now.UTC().Format("20060102-150405.000000")
-	}
-	body := apiclient.CreateRequest{ProviderCode: t.provider, OrderID: t.order, FirstName: "Aroha", LastName: "Ngata",
-		Email: "aroha@example.nz", CourseCode: t.course, Frequency: "Weekly", FirstPayment: now.AddDate(0, 0, 30).Format(time.DateOnly)}
-	t.created, err = t.send(ctx, http.MethodPost, apiclient.CheckoutsPath, body.String(), true)
-	if t.course == "" && strings.Contains(t.created.Body, `"course.course_code"`) {
-		return errors.New("this provider has a catalogue: give --course")
+	t.create.OrderID = cmp.Or(t.create.OrderID, "TRIGGER-"+now.UTC().Format("20060102-150405.000000"))
+	t.create.FirstPayment = now.AddDate(0, 0, 30).Format(time.DateOnly)
+	created, err = t.send(ctx, http.MethodPost, apiclient.CheckoutsPath, t.create.String(), true)
+	if t.create.CourseCode == "" && strings.Contains(created.Body, `"course.course_code"`) {
+		return created, errors.New("this provider has a catalogue: give --course")
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(t.Stdout, "  order %s, checkout %s\n", t.order, oneLine(t.created.String("checkout.checkout_id")))
+		_, err = fmt.Fprintf(t.Stdout, "  order %s, checkout %s\n", t.create.OrderID, oneLine(created.String("checkout.checkout_id")))
 	}
-	return err
-}
-
-// take takes a step.
-func (t *triggered) take(ctx context.Context, s step) error {
-	path, body := t.created.CheckoutPath()+apiclient.ConfirmSuffix, t.created.ConfirmBody()
-	if s.scenario != "" {
-		path = "/sandbox/v1/checkouts/" + t.created.String("checkout.checkout_id") + "/scenarios"
-		body = fmt.Sprintf(`{"scenario":%q}`, s.scenario)
-	}
-	_, err := t.send(ctx, http.MethodPost, path, body, !s.mayFail)
-	return err
+	return created, err
 }

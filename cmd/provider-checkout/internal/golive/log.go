@@ -40,7 +40,6 @@ type Log struct {
 	baseURL string
 	now     func() time.Time
 	failed  func(error)
-	wake    chan struct{}
 	storing sync.Mutex // so that requests are stored in their order
 	checks  sync.Map   // of a mutex by provider: one check at a time, for it may read many journals
 
@@ -50,21 +49,13 @@ type Log struct {
 
 // NewLog returns the log of a server with a base URL. failed is called with each failure; requests that could not be stored are lost.
 func NewLog(store Store, baseURL string, now func() time.Time, failed func(error)) *Log {
-	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, wake: make(chan struct{}, 1), waiting: map[string][]call{}}
+	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, waiting: map[string][]call{}}
 }
 
-// Serve adds the log and the check to the API.
+// Serve adds the log and the check to the API, whose options have Observe and Calls.
 func (l *Log) Serve(o *httpapi.Options) {
 	observe := o.Observe
-	o.Observe = func(a httpapi.Answered) {
-		if observe != nil {
-			observe(a)
-		}
-		l.add(a)
-	}
-	if o.Calls == nil {
-		o.Calls = make(map[string]httpapi.Call)
-	}
+	o.Observe = func(a httpapi.Answered) { observe(a); l.add(a) }
 	o.Calls["GET "+logRoute] = l.requests
 	o.Calls["GET "+CheckPath] = l.check
 }
@@ -79,13 +70,8 @@ func (l *Log) add(a httpapi.Answered) {
 		Checkout: a.Checkout, NextPoll: a.NextPoll, Ours: a.Agent == apiclient.Agent}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.waiting[a.Provider]) == maxWaiting {
-		return
-	}
-	l.waiting[a.Provider] = append(l.waiting[a.Provider], answered)
-	select {
-	case l.wake <- struct{}{}:
-	default:
+	if len(l.waiting[a.Provider]) < maxWaiting {
+		l.waiting[a.Provider] = append(l.waiting[a.Provider], answered)
 	}
 }
 
@@ -120,16 +106,14 @@ func (l *Log) keep(ctx context.Context, provider string, calls []call) {
 
 // Run stores requests, and removes old requests, until ctx ends.
 func (l *Log) Run(ctx context.Context) {
-	tidy := time.NewTicker(tidyEvery)
+	flush, tidy := time.NewTicker(gathering), time.NewTicker(tidyEvery)
+	defer flush.Stop()
 	defer tidy.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.wake:
-			gathered, cancel := context.WithTimeout(ctx, gathering)
-			<-gathered.Done()
-			cancel()
+		case <-flush.C:
 			l.Flush(ctx)
 		case <-tidy.C:
 			l.tidy(ctx)
