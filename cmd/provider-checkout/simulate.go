@@ -25,7 +25,6 @@ func simulateGoCardless(c *call) action {
 		if err != nil || service.Host == "" {
 			return cli.UsageError(fmt.Sprintf("--base-url %q must be a URL such as http://127.0.0.1:8080", *baseURL))
 		}
-		sim := simulator.GoCardless{Listener: ln, BaseURL: *baseURL, Log: httpserver.NewLog(c.Stderr)}
 		fmt.Fprintf(c.Stdout, "GoCardless is simulated at %s, which sends notifications to %s%s. Serve with it:\n\n"+
 			"export %s=%s %s=%s PROVIDER_CHECKOUT_GOCARDLESS_URL=%[1]s\n"+
 			"./%[8]s apply --processor gocardless -f providers.json\n"+
@@ -34,9 +33,9 @@ func simulateGoCardless(c *call) action {
 			"curl -H Content-Type:application/json -d '{\"advance\":\"1h\"}' %[1]s/simulator/clock\n"+
 			"curl -H Content-Type:application/json -d '{\"status\":\"failed\",\"reason_code\":\"DISHONOUR-AC04\"}' %[1]s/simulator/mandates/BRQ…\n\n"+
 			"go doc ./adapters/sim/gocardlesstest lists what else can be moved, and the names that have a fate.\n",
-			sim.URL(), *baseURL, gocardless.WebhookPath, tokenVariable, simulator.Token, webhookVariable, simulator.WebhookSecret,
+			"http://"+ln.Addr().String(), *baseURL, gocardless.WebhookPath, tokenVariable, simulator.Token, webhookVariable, simulator.WebhookSecret,
 			program, service.Host)
-		return sim.Serve(ctx)
+		return simulator.GoCardless(ctx, ln, *baseURL, httpserver.NewLog(c.Stderr))
 	}
 }
 

@@ -144,7 +144,7 @@ func (d *demonstration) serve(ctx context.Context, s *site.Site, web *website, l
 	running.Go(func() { web.serve(receiving, log) })
 
 	if d.hasPast() {
-		if err := d.remember(ctx, web); err != nil {
+		if err := d.remember(ctx); err != nil {
 			return fmt.Errorf("before the demonstration: %w", err)
 		}
 	}

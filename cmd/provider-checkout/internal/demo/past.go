@@ -11,7 +11,11 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 const (
@@ -55,7 +59,7 @@ func (p *past) orders() []order {
 func (d *demonstration) hasPast() bool { return !d.cfg.Walk && !d.cfg.GoCardless }
 
 // remember has the past happen.
-func (d *demonstration) remember(ctx context.Context, web *website) error {
+func (d *demonstration) remember(ctx context.Context) error {
 	ln, err := localListener(ctx)
 	if err != nil {
 		return err
@@ -65,13 +69,12 @@ func (d *demonstration) remember(ctx context.Context, web *website) error {
 	p := &past{flow: flow{demonstration: d, backend: apiclient.New(cfg.Service.BaseURL, d.Keys), out: io.Discard}}
 	p.payer = apiclient.NewBrowser(p.backend.HTTP)
 	p.behind.Store(int64(week))
+	cfg.Service.Sender = p
 	cfg.Now, cfg.Desk, cfg.DrainDelay, cfg.Log = p.now, nil, 0, slog.New(slog.DiscardHandler)
 	s, err := site.New(cfg)
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	web.receiver.past.Store(true)
-	defer web.receiver.past.Store(false)
 	serving, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(serving, ln, nil) }()
@@ -82,6 +85,14 @@ func (d *demonstration) remember(ctx context.Context, web *website) error {
 		err = errors.Join(err, cfg.Store.LogRequests(ctx, provider, time.Now(), nil, time.Now(), 0))
 	}
 	return err
+}
+
+// Send implements ports.Sender: the receiver of failingCode is out of order, and every event of another provider is taken.
+func (p *past) Send(_ context.Context, _ catalogue.Destination, d events.Delivery, _ int) (checkout.Answer, error) {
+	if d.Event.ProviderCode == failingCode {
+		return checkout.Answer{Status: http.StatusServiceUnavailable}, errors.New("answered 503")
+	}
+	return checkout.Answer{Status: http.StatusOK, Body: scenario.OwnAnswer}, nil
 }
 
 // happen makes the orders of the past, one after the other.

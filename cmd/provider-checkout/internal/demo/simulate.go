@@ -18,38 +18,42 @@ func (cfg *Config) simulate(ctx context.Context, log *slog.Logger) (stop func(),
 	simulating, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	stop = func() { cancel(); running.Wait() }
-	start := func(serve func(context.Context) error) {
+	start := func(serve func(net.Listener) error) (url string, err error) {
+		ln, err := localListener(ctx)
+		if err != nil {
+			return "", err
+		}
 		running.Go(func() {
-			if err := serve(simulating); err != nil {
+			if err := serve(ln); err != nil {
 				log.Error("simulate", slog.Any("error", err))
 			}
 		})
+		return "http://" + ln.Addr().String(), nil
 	}
+	environment := cfg.Site.Service.Environment
 	if cfg.GoCardless {
-		ln, err := localListener(ctx)
+		url, err := start(func(ln net.Listener) error {
+			return simulator.GoCardless(simulating, ln, cfg.Site.Service.BaseURL, log)
+		})
 		if err != nil {
 			return stop, err
 		}
-		sim := simulator.GoCardless{Listener: ln, BaseURL: cfg.Site.Service.BaseURL, Log: log}
-		start(sim.Serve)
-		processor, err := gocardless.New(gocardless.Options{Environment: cfg.Site.Service.Environment, Token: simulator.Token, URL: sim.URL()})
+		processor, err := gocardless.New(gocardless.Options{Environment: environment, Token: simulator.Token, URL: url})
 		if err != nil {
 			return stop, err
 		}
 		cfg.Site.GoCardless = &site.GoCardless{Processor: processor, WebhookSecrets: [][]byte{[]byte(simulator.WebhookSecret)}}
 	}
 	if cfg.Salesforce {
-		ln, err := localListener(ctx)
+		url, err := start(func(ln net.Listener) error { return simulator.Salesforce(simulating, ln, log) })
 		if err != nil {
 			return stop, err
 		}
-		start(func(ctx context.Context) error { return simulator.Salesforce(ctx, ln, log) })
-		crm, err := salesforce.New(salesforce.Options{Environment: cfg.Site.Service.Environment, URL: "http://" + ln.Addr().String(),
-			ClientID: simulator.ClientID, ClientSecret: simulator.ClientSecret})
+		cfg.Site.Service.CRM, err = salesforce.New(salesforce.Options{Environment: environment, URL: url, ClientID: simulator.ClientID,
+			ClientSecret: simulator.ClientSecret})
 		if err != nil {
 			return stop, err
 		}
-		cfg.Site.Service.CRM = crm
 	}
 	return stop, nil
 }

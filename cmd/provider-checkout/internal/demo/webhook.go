@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
@@ -28,7 +27,6 @@ type receiver struct {
 	onward  string                   // URL of a developer's receiver, which the events of providerCode go on to; "" for no such receiver
 	sender  ports.Sender             // as the service has it
 
-	past      atomic.Bool // nothing shows the events that arrive, and the receiver of failingCode is out of order
 	mu        sync.Mutex
 	processed map[string]bool
 }
@@ -55,14 +53,6 @@ func newReceiver() *receiver {
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	switch {
-	case r.past.Load() && req.PathValue("provider") == failingCode:
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	case r.past.Load():
-		_, _ = io.WriteString(w, scenario.OwnAnswer)
-		return
-	}
 	got, status := r.receive(req)
 	answer := func() { w.WriteHeader(status) }
 	if status == http.StatusNoContent && !r.goesOn(req) {

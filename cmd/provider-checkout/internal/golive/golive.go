@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
@@ -59,30 +60,20 @@ func (c Check) Ready() bool {
 // pages that explain the steps.
 func Run(ctx context.Context, store Store, provider, baseURL string, now time.Time) (Check, error) {
 	check := Check{Provider: provider, At: now.UTC()}
+	histories := sync.OnceValues(func() ([]history, error) { return read(ctx, store, provider, now) })
 	for _, d := range definitions() {
 		step := Step{Name: d.name, Words: d.words, Help: baseURL + "/docs#" + d.anchor}
 		data, err := store.SandboxRecord(ctx, recordName(provider, d.name))
-		if err == nil {
+		switch {
+		case errors.Is(err, ports.ErrNotFound):
+			err = step.prove(ctx, store, recordName(provider, d.name), d, histories)
+		case err == nil:
 			err = json.Unmarshal(data, &step.Proof)
 		}
-		if err != nil && !errors.Is(err, ports.ErrNotFound) {
-			return check, fmt.Errorf("read step %s: %w", d.name, err)
+		if err != nil {
+			return check, fmt.Errorf("check step %s: %w", d.name, err)
 		}
 		check.Steps = append(check.Steps, step)
-	}
-	if check.Ready() {
-		return check, nil
-	}
-	histories, err := read(ctx, store, provider, now)
-	if err != nil {
-		return check, err
-	}
-	for i, d := range definitions() {
-		if step := &check.Steps[i]; !step.Done() {
-			if err := step.prove(ctx, store, provider, d, histories); err != nil {
-				return check, err
-			}
-		}
 	}
 	return check, nil
 }
@@ -94,21 +85,19 @@ const ours = "ours/"
 func recordName(provider, step string) string { return "golive/" + provider + "/" + step }
 
 // prove looks for the first proof of a step, and records it. Without one the newest attempt that came near says what it lacked.
-func (s *Step) prove(ctx context.Context, store Store, provider string, d definition, histories []history) error {
-	for _, h := range histories {
+func (s *Step) prove(ctx context.Context, store Store, record string, d definition, histories func() ([]history, error)) error {
+	all, err := histories()
+	for _, h := range all {
 		proof, near := d.prove(h)
 		if proof.At.IsZero() {
 			s.Near = cmp.Or(near, s.Near)
 			continue
 		}
-		data, err := json.Marshal(proof)
-		if err != nil {
-			return fmt.Errorf("record step %s: %w", d.name, err)
-		}
 		s.Proof, s.Near = proof, ""
-		return store.KeepSandboxRecord(ctx, recordName(provider, d.name), data)
+		data, err := json.Marshal(proof)
+		return cmp.Or(err, store.KeepSandboxRecord(ctx, record, data))
 	}
-	return nil
+	return err
 }
 
 // read returns the histories of the checkouts that the provider's requests of the last day are about, in the order of their first request

@@ -27,28 +27,19 @@ const (
 // minimumNotice is in calendar days. Providers often agree on two days of notice, and so does the demonstration's.
 const minimumNotice = 2
 
-// GoCardless is the configuration of a served simulator of GoCardless.
-type GoCardless struct {
-	Listener net.Listener
-	BaseURL  string // of the service that gets the notifications
-	Log      *slog.Logger
-}
-
-// URL returns the base URL of the simulated API, on whose origin the payer's pages are too.
-func (c GoCardless) URL() string { return "http://" + c.Listener.Addr().String() }
-
-// Serve serves the simulator until ctx ends.
-func (c GoCardless) Serve(ctx context.Context) error {
+// GoCardless serves a simulator of GoCardless until ctx ends. baseURL is that of the service that gets the notifications. The
+// payer's pages are on the origin of the simulated API.
+func GoCardless(ctx context.Context, ln net.Listener, baseURL string, log *slog.Logger) error {
 	sim := gocardlesstest.New(gocardlesstest.Options{
 		Token:         Token,
 		Creditors:     []gocardlesstest.Creditor{{ID: "CRSIMULATED", Name: "Simulated creditor", MinimumAdvanceNotice: minimumNotice}},
-		WebhookURL:    c.BaseURL + gocardless.WebhookPath,
+		WebhookURL:    baseURL + gocardless.WebhookPath,
 		WebhookSecret: WebhookSecret,
 		Control:       true,
-		Log:           c.Log,
+		Log:           log,
 	})
 	defer sim.Close()
-	return serve(ctx, c.Listener, sim, c.Log)
+	return serve(ctx, ln, sim, log)
 }
 
 // configure gives the organisation a provider with a course and a plan, as an administrator does.
