@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
-	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
@@ -465,28 +464,5 @@ func TestAStoreThatTakesNoRequestsHoldsNothingUp(t *testing.T) {
 	}
 	if r := w.Replay(t, "order-1"); r.Status != http.StatusOK {
 		t.Errorf("the replay is answered %d", r.Status)
-	}
-}
-
-func TestProductionHasNoneOfTheRoutes(t *testing.T) {
-	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Production, Token: "live_token"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := memory.New()
-	served, err := site.New(site.Config{Store: store, Secrets: [][]byte{secret}, Log: slog.New(slog.DiscardHandler),
-		GoCardless: &site.GoCardless{Processor: processor, WebhookSecrets: [][]byte{secret}},
-		Service:    service.Config{Environment: catalogue.Production, BaseURL: "https://checkout.example.nz"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(served.Handler)
-	defer server.Close()
-	w := &world{Sandbox: &sandbox.Sandbox{Store: store, URL: server.URL}}
-	w.Keys = map[string]string{"KOWHAI": sandbox.IssueKey(t, w.Store, "KOWHAI", catalogue.Production)}
-	for _, path := range []string{"/sandbox/v1/golive", "/sandbox/v1/requests"} {
-		if r := w.call(t, "KOWHAI", "GET", path, ""); r.Status != http.StatusNotFound || r.String("error.code") != "NOT_FOUND" {
-			t.Errorf("%s: %d %s, want 404", path, r.Status, r.Body)
-		}
 	}
 }

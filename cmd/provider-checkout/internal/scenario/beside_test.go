@@ -117,7 +117,7 @@ func testEveryProcessKeepsToTheScript(t *testing.T, w *world) {
 	}
 }
 
-func TestProductionHasNoScenarios(t *testing.T) {
+func TestProductionHasNoSandbox(t *testing.T) {
 	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Production, Token: "live_token"})
 	if err != nil {
 		t.Fatal(err)
@@ -130,9 +130,10 @@ func TestProductionHasNoScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers := make(map[string]bool)
-	for _, path := range []string{"scenarios", "clock", "nothing"} {
+	for path, method := range map[string]string{"checkouts/x/scenarios": "POST", "checkouts/x/clock": "POST", "golive": "GET", "requests": "GET",
+		"nothing": "GET"} {
 		w := httptest.NewRecorder()
-		s.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "https://pay.example.nz/sandbox/v1/checkouts/x/"+path, strings.NewReader("{}")))
+		s.Handler.ServeHTTP(w, httptest.NewRequest(method, "https://pay.example.nz/sandbox/v1/"+path, strings.NewReader("{}")))
 		answers[fmt.Sprint(w.Code, strings.Split(w.Body.String(), `"request_id"`)[0])] = true
 	}
 	if len(answers) != 1 {
