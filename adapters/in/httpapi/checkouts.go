@@ -50,24 +50,24 @@ func command[T any](a *api, r *http.Request, caller service.Caller, convert func
 	return cmd, err
 }
 
-func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
+func (a *api) create(r *http.Request, caller service.Caller) (got answer, err error) {
 	cmd, err := command(a, r, caller, func(body strictjson.Value) (checkout.Create, error) { return toCreate(body, r.Header) })
 	if err != nil {
-		return answer{}, err
+		return got, err
 	}
 	cmd.RequestID = web.RequestID(r.Context())
-	opened, err := a.app.Create(r.Context(), caller, cmd)
-	if err != nil {
-		return answer{}, err
-	}
-	if opened.Replay {
-		return answer{status: http.StatusOK, body: toOpenedWire(opened, a.app.Present(r.Context()))}, nil
-	}
-	return answer{
-		status:   http.StatusCreated,
-		location: checkoutsPath + "/" + opened.Checkout.ID,
-		body:     toOpenedWire(opened, a.app.Present(r.Context())),
-	}, nil
+	err = a.around(r, caller, cmd.OrderID.Value, func(r *http.Request) error {
+		opened, err := a.app.Create(r.Context(), caller, cmd)
+		if err != nil {
+			return err
+		}
+		got = answer{status: http.StatusOK, body: toOpenedWire(opened, a.app.Present(r.Context()))}
+		if !opened.Replay {
+			got.status, got.location = http.StatusCreated, checkoutsPath+"/"+opened.Checkout.ID
+		}
+		return nil
+	})
+	return got, err
 }
 
 func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {

@@ -50,9 +50,9 @@ type Options struct {
 	// Calls are further calls of providers by their method and path, such as "POST /sandbox/v1/checkouts/{checkoutId}/clock". They
 	// are authenticated, limited and refused as the others.
 	Calls map[string]Call
-	// Around is called with each call of a known provider in the place of serve, but for Calls. serve serves the call. A call for
-	// which it does not call serve changes nothing. Optional.
-	Around  func(r *http.Request, caller service.Caller, serve func(*http.Request) error) error
+	// Around is called with each call of a known provider in the place of serve, but for Calls, and for creates that cannot be read.
+	// order is the order id of a create. serve serves the call. A call for which it does not call serve changes nothing. Optional.
+	Around  func(r *http.Request, caller service.Caller, order string, serve func(*http.Request) error) error
 	Observe func(Answered)                     // called with every answer, concurrently; it must not block. Optional
 	Span    func(*service.Span) (ended func()) // service.Config.Span, for the requests; optional
 	Now     func() time.Time                   // time.Now if nil
@@ -96,7 +96,7 @@ type api struct {
 	pages     *web.Site // for a browser at a path that nothing is at
 	base      string    // path of the base URL
 	identify  func(*http.Request) (service.Caller, error)
-	around    func(r *http.Request, caller service.Caller, serve func(*http.Request) error) error
+	around    func(r *http.Request, caller service.Caller, order string, serve func(*http.Request) error) error
 	perKey    *web.Limiter // requests
 	perSource *web.Limiter // failed authentications
 	resending *web.Limiter // calls of a provider that send an event again
@@ -128,7 +128,9 @@ func newHandler(app application, o Options) http.Handler {
 		a.identify = a.byAPIKey
 	}
 	if a.around == nil {
-		a.around = func(r *http.Request, _ service.Caller, serve func(*http.Request) error) error { return serve(r) }
+		a.around = func(r *http.Request, _ service.Caller, _ string, serve func(*http.Request) error) error {
+			return serve(r)
+		}
 	}
 	routes := a.routes()
 	for route, call := range o.Calls {
@@ -159,7 +161,7 @@ func (a *api) routes() web.Router {
 	verifier := newVerifier(a.app.EvidenceKey())
 	r.On("GET "+web.VerifyPath, web.Compress(http.HandlerFunc(verifier.show)))
 	r.On("GET "+web.VerifyPath+"/"+keptVerifier, web.Compress(http.HandlerFunc(verifier.keep)))
-	r.On("POST "+checkoutsPath, a.called(a.create))
+	r.On("POST "+checkoutsPath, a.known(a.create))
 	r.On("GET "+one, a.called(a.checkout))
 	r.On("POST "+one+"/confirm", a.called(a.confirm))
 	r.On("POST "+one+"/cancel", a.called(a.cancel))
@@ -248,7 +250,7 @@ func (a *api) serve(h func(*http.Request) (answer, error)) http.Handler {
 // called is known with Options.Around.
 func (a *api) called(h func(*http.Request, service.Caller) (answer, error)) http.Handler {
 	return a.known(func(r *http.Request, caller service.Caller) (got answer, err error) {
-		err = a.around(r, caller, func(r *http.Request) (err error) {
+		err = a.around(r, caller, "", func(r *http.Request) (err error) {
 			got, err = h(r, caller)
 			return err
 		})

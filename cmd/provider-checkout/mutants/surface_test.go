@@ -22,7 +22,7 @@ func surface() (all []broken) {
 		{"documentation: A body over 64 KiB", "a body may have 1 MiB", api + "form.go", "maxBody  = 64 << 10", "maxBody  = 1 << 20"},
 		{"documentation: A field given twice", "of a field that is given twice the last counts", "adapters/internal/strictjson/strictjson.go",
 			"jsontext.NewDecoder(bytes.NewBuffer(data))", "jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))"},
-		{"documentation: A first create answers 201", "a first create is 200", api + "checkouts.go", "status:   http.StatusCreated,", "status:   http.StatusOK,"},
+		{"documentation: A first create answers 201", "a first create is 200", api + "checkouts.go", "got.location = http.StatusCreated,", "got.location = http.StatusOK,"},
 		{"2.1: Regular instalments plus", "a final instalment that differs is not answered", api + "wire.go", "if p.Residual() || sentFinal {", "if sentFinal {"},
 		{"2.1, rule 2: course_price", "a provider overrides the price of its catalogue", "checkout/create.go",
 			"return c.checkAgainst(Intent{", "c.Price = Optional[money.Cents]{}\n\treturn c.checkAgainst(Intent{"},

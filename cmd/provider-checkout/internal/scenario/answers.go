@@ -1,14 +1,10 @@
 package scenario
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
@@ -23,13 +19,14 @@ const storeLimit = 10 * time.Second
 
 // around serves a call about a checkout of the caller, unless its script has the answer refused, or lost after the commit. What
 // happens at once by the suffix of an order id happens after its create.
-func (d *Director) around(r *http.Request, caller service.Caller, serve func(*http.Request) error) error {
-	id, request := httpapi.CheckoutID(r), httpapi.RequestID(r.Context())
+func (d *Director) around(r *http.Request, caller service.Caller, order string, serve func(*http.Request) error) (err error) {
+	request, creates := httpapi.RequestID(r.Context()), order != ""
 	ctx, cancel := context.WithTimeout(r.Context(), storeLimit)
 	defer cancel()
-	order, err := d.orderOf(ctx, r, caller, id)
-	if err != nil {
-		return err
+	if !creates {
+		if order, err = d.orderOf(ctx, caller, httpapi.CheckoutID(r)); err != nil {
+			return err
+		}
 	}
 	if order == "" {
 		return serve(r)
@@ -50,7 +47,7 @@ func (d *Director) around(r *http.Request, caller service.Caller, serve func(*ht
 	}
 	ctx, cancel = context.WithTimeout(r.Context(), storeLimit)
 	defer cancel()
-	if id == "" {
+	if creates {
 		if err := d.playSuffix(ctx, caller.ProviderCode, order); err != nil {
 			return err
 		}
@@ -96,33 +93,17 @@ func (d *Director) playSuffix(ctx context.Context, provider, order string) error
 	return d.play(ctx, c, entry{Scenario: s})
 }
 
-// orderOf returns the id of the order that a call is about: of the checkout in its path or, for a create, of its body; "" where it is
-// about no order, or about an order of another provider.
-func (d *Director) orderOf(ctx context.Context, r *http.Request, caller service.Caller, id string) (string, error) {
-	if id != "" {
-		if !checkout.PlausibleID(id) || checkout.ProviderOf(id) != caller.ProviderCode {
-			return "", nil
-		}
-		c, err := d.store.Checkout(ctx, id)
-		switch {
-		case errors.Is(err, ports.ErrNotFound):
-			return "", nil
-		case err != nil:
-			return "", fmt.Errorf("read checkout %s: %w", id, err)
-		}
-		return c.OrderID, nil
-	}
-	if r.Method != http.MethodPost || r.Body == nil || !strings.HasSuffix(r.URL.Path, "/provider-checkouts") {
+// orderOf returns the id of the order of a checkout of the caller; "" for any other id.
+func (d *Director) orderOf(ctx context.Context, caller service.Caller, id string) (string, error) {
+	if !checkout.PlausibleID(id) || checkout.ProviderOf(id) != caller.ProviderCode {
 		return "", nil
 	}
-	read, err := io.ReadAll(r.Body)
-	r.Body = struct { // whose end, or error, comes again
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(read), r.Body), r.Body}
-	var body orderWire
-	if err != nil || json.Unmarshal(read, &body) != nil {
-		return "", nil // the call is refused for it
+	c, err := d.store.Checkout(ctx, id)
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read checkout %s: %w", id, err)
 	}
-	return body.Provider.OrderID, nil
+	return c.OrderID, nil
 }

@@ -181,16 +181,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestACallThatIsNoCreateNamesAnOrder(t *testing.T) {
-	w := newWorld(t, memory.New())
-	w.Create(t, "order-1")
-	event := w.Get(t, "KOWHAI", "/v1/events").String("events.0.event_id")
-	r := w.call(t, "KOWHAI", http.MethodPost, "/v1/events/"+event+"/redeliver", `{"provider": {"provider_order_id": "order-2+setup_fails"}}`)
-	if r.Status != http.StatusAccepted {
-		t.Errorf("redeliver: %d %s, want 202", r.Status, r.Body)
-	}
-}
-
 func TestAScriptHasAnEnd(t *testing.T) {
 	w := newWorld(t, memory.New())
 	created := w.Create(t, "order-1")

@@ -26,10 +26,3 @@ type answerWire struct {
 	Scenario string `json:"scenario,omitempty"`
 	Clock    string `json:"clock,omitempty"`
 }
-
-// orderWire is the part of a create that names its order.
-type orderWire struct {
-	Provider struct {
-		OrderID string `json:"provider_order_id"`
-	} `json:"provider"`
-}
