@@ -128,6 +128,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if err := d.configure(ctx, web); err != nil {
 		return err
 	}
+	cfg.Site.Service.Sender = web.receiver
 	s, err := site.New(cfg.Site)
 	if err != nil {
 		return err

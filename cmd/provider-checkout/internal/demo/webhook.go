@@ -1,11 +1,11 @@
 package demo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -13,19 +13,20 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // receiver is a provider's receiver of events: it accepts events with a valid signature, and
-// processes each event id once.
+// processes each event id once. It is the service's sender too, so that a developer's receiver gets events first.
 type receiver struct {
 	secrets map[string]string // by provider code, which ends the path
 	got     chan delivery
 	seen    func(fakeprovider.Event) // called with each verified event once, before it is answered
-	onward  string                   // URL of a developer's receiver, which the events of providerCode go on to; "" for no such receiver
-	sender  ports.Sender             // as the service has it
+	onward  string                   // URL of a developer's receiver, which gets the events of providerCode; "" for no such receiver
+	sender  ports.Sender
 
 	mu        sync.Mutex
 	processed map[string]bool
@@ -52,23 +53,39 @@ func newReceiver() *receiver {
 		sender: webhook.New(webhook.Options{AllowPrivate: true})}
 }
 
+// Send implements ports.Sender. An event is the receiver's once the developer's receiver has taken it, whose answer the service gets.
+func (r *receiver) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
+	if r.onward == "" || d.Event.ProviderCode != providerCode {
+		return r.sender.Send(ctx, to, d, attempt)
+	}
+	answer, err := r.sender.Send(ctx, catalogue.Destination{URL: r.onward}, d, attempt)
+	if err == nil {
+		_, err = r.sender.Send(ctx, to, d, attempt)
+		return answer, err
+	}
+	r.show(ctx, delivery{err: fmt.Errorf("%s of order %s, attempt %d: %w", d.Event.Name, d.Event.OrderID, attempt, err)})
+	return answer, err
+}
+
+// show has a delivery printed.
+func (r *receiver) show(ctx context.Context, d delivery) {
+	select {
+	case r.got <- d:
+	case <-ctx.Done():
+	}
+}
+
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	got, status := r.receive(req)
-	answer := func() { w.WriteHeader(status) }
-	if status == http.StatusNoContent && !r.goesOn(req) {
-		answer = func() { _, _ = io.WriteString(w, scenario.OwnAnswer) }
+	if got.err != nil || !r.known(got.ID) { // a repeated delivery is accepted and not processed again
+		if got.err == nil {
+			r.seen(got.Event)
+		}
+		r.show(req.Context(), got)
 	}
-	if status == http.StatusNoContent && r.known(got.ID) {
-		answer() // a repeated delivery is accepted and not processed again
-		return
-	}
+	w.WriteHeader(status)
 	if got.err == nil {
-		r.seen(got.Event)
-	}
-	select {
-	case r.got <- got:
-		answer()
-	case <-req.Context().Done():
+		_, _ = io.WriteString(w, scenario.OwnAnswer)
 	}
 }
 
@@ -82,51 +99,19 @@ func (r *receiver) receive(req *http.Request) (delivery, int) {
 	if !ok {
 		return delivery{err: errors.New("it is for no provider here")}, http.StatusNotFound
 	}
-	signature := req.Header.Get(events.HeaderSignature)
-	if err := events.Verify(secret, signature, body, time.Now(), 5*time.Minute); err != nil {
+	if err := events.Verify(secret, req.Header.Get(events.HeaderSignature), body, time.Now(), 5*time.Minute); err != nil {
 		return delivery{err: err}, http.StatusUnauthorized
 	}
 	envelope, err := apiclient.ParseObject(body)
 	if err != nil {
 		return delivery{err: err}, http.StatusBadRequest
 	}
-	if status, err := r.passOn(req, body, signature); err != nil {
-		return delivery{err: err}, status
-	}
 	return delivery{Event: fakeprovider.Event{
 		Name:    envelope.Text("event"),
 		ID:      envelope.Text("event_id"),
 		Order:   envelope.Text("data.provider_order_id"),
 		Attempt: req.Header.Get(events.HeaderAttempt),
-	}}, http.StatusNoContent
-}
-
-// goesOn reports whether an event is for the developer's receiver.
-func (r *receiver) goesOn(req *http.Request) bool {
-	return r.onward != "" && req.PathValue("provider") == providerCode
-}
-
-// passOn sends a verified event on to the developer's receiver, as it came, and returns why that did not take it, and its status.
-func (r *receiver) passOn(req *http.Request, body []byte, signature string) (int, error) {
-	if !r.goesOn(req) {
-		return http.StatusNoContent, nil
-	}
-	event, err := events.Read(body)
-	seconds, badTime := strconv.ParseInt(req.Header.Get(events.HeaderTimestamp), 10, 64)
-	attempt, badAttempt := strconv.Atoi(req.Header.Get(events.HeaderAttempt))
-	if err := errors.Join(err, badTime, badAttempt); err != nil {
-		return http.StatusBadRequest, err
-	}
-	answer, err := r.sender.Send(req.Context(), catalogue.Destination{URL: r.onward}, events.Delivery{Event: event,
-		Timestamp: time.Unix(seconds, 0), Signature: signature,
-		Trace: events.ParseTrace(req.Header.Values(events.HeaderTrace))}, attempt)
-	if err != nil {
-		if answer.Status < http.StatusBadRequest { // no answer, or a redirect
-			answer.Status = http.StatusBadGateway
-		}
-		return answer.Status, fmt.Errorf("%s of order %s, attempt %d: %w", event.Name, event.OrderID, attempt, err)
-	}
-	return answer.Status, nil
+	}}, http.StatusOK
 }
 
 // known records an event id, and reports whether it was recorded before.

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -43,54 +46,43 @@ func TestReceiverConsumesAnEventOnce(t *testing.T) {
 	}
 }
 
-// The service gets the answers of the developer's receiver, at every attempt, and every attempt goes on as it came.
-func TestReceiverPassesOnTheAnswerOfTheDevelopersReceiver(t *testing.T) {
+// The service gets the answers of the developer's receiver, at every attempt, and the demonstration's own receiver what that has taken.
+func TestTheDevelopersReceiverAnswersTheService(t *testing.T) {
 	answer := http.StatusNoContent
 	var got []http.Header
-	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	developer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		got = append(got, req.Header)
 		w.WriteHeader(answer)
 	}))
 	r := newReceiver()
-	r.onward, r.secrets[providerCode], r.secrets["TUI"] = own.URL, "secret", "secret"
-	e := events.Created(events.Origin{RequestID: "req_1", Environment: "sandbox", CreatedAt: time.Now()}, events.Subject{OrderID: "ENROL-1"}, "", "")
-	run := events.NewDelivery(e, "secret", time.Now())
-	run.Trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	send := func(provider string, attempt int) int {
-		req := httptest.NewRequest("POST", "/"+provider, strings.NewReader(string(e.Body)))
-		req.SetPathValue("provider", provider)
-		for name, value := range run.Header(attempt) {
-			req.Header.Set(name, value)
+	r.onward, r.secrets[providerCode], r.secrets["TUI"] = developer.URL, "secret", "secret"
+	mux := http.NewServeMux()
+	mux.Handle("POST "+eventsPath+"{provider}", r)
+	own := httptest.NewServer(mux)
+	defer own.Close()
+	send := func(provider string, attempt int) checkout.Answer {
+		e := events.Created(events.Origin{RequestID: "req_1", Environment: "sandbox", CreatedAt: time.Now()},
+			events.Subject{ProviderCode: provider, OrderID: "ENROL-1"}, "", "")
+		a, err := r.Send(t.Context(), catalogue.Destination{URL: own.URL + eventsPath + provider}, events.NewDelivery(e, "secret", time.Now()), attempt)
+		if taken := a.Status/100 == 2; taken != (err == nil) {
+			t.Errorf("attempt %d is answered %d, %v", attempt, a.Status, err)
 		}
-		w := httptest.NewRecorder()
-		r.ServeHTTP(w, req)
-		return w.Code
+		return a
 	}
 	for i, status := range []int{http.StatusInternalServerError, http.StatusFound, http.StatusNoContent, http.StatusNoContent} {
 		answer = status
-		want := status
-		if status == http.StatusFound {
-			want = http.StatusBadGateway
-		}
-		if code := send(providerCode, i+1); code != want {
-			t.Errorf("after a %d the service gets %d", status, code)
+		if a := send(providerCode, i+1); a.Status != status || a.Body != "" {
+			t.Errorf("after a %d the service gets %+v", status, a)
 		}
 	}
-	if len(got) != 4 || len(r.got) != 3 { // two refusals, and the event once
+	if len(got) != 4 || got[3].Get(events.HeaderAttempt) != "4" || len(r.got) != 3 { // two refusals, and the event once
 		t.Fatalf("%d deliveries go on, and %d are printed", len(got), len(r.got))
 	}
-	for i, header := range got {
-		for name, value := range run.Header(i + 1) {
-			if header.Get(name) != value {
-				t.Errorf("delivery %d has %s %q, want %q", i+1, name, header.Get(name), value)
-			}
-		}
+	developer.Close()
+	if a := send(providerCode, 1); a.Status != 0 {
+		t.Errorf("without a receiver the service gets %+v", a)
 	}
-	own.Close()
-	if code := send(providerCode, 1); code != http.StatusBadGateway {
-		t.Errorf("without a receiver the service gets %d", code)
-	}
-	if code := send("TUI", 1); code != http.StatusOK {
-		t.Errorf("an event of another provider is answered %d", code)
+	if a := send("TUI", 1); a.Status != http.StatusOK || a.Body != scenario.OwnAnswer {
+		t.Errorf("an event of another provider is answered %+v", a)
 	}
 }

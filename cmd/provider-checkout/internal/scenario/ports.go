@@ -31,11 +31,11 @@ type printer struct {
 
 // Print implements ports.Printer.
 func (p printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
-	script, err := p.scripts.read(ctx, a.Provider.Code, a.OrderID)
-	if err != nil {
+	fails, err := p.scripts.latest(ctx, a.Provider.Code, a.OrderID, PDFFails)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if script.latest(PDFFails) != "" {
+	case fails != "":
 		return nil, errScripted
 	}
 	return p.Printer.Print(ctx, a)
@@ -101,17 +101,14 @@ func (c crm) End(ctx context.Context, e checkout.Ending) error {
 // answers returns the error of a call about an enrolment for which the CRM is away or refuses. It is no failure of the CRM for
 // any other enrolment: ports.ErrBusy opens no circuit breaker.
 func (c crm) answers(ctx context.Context, k checkout.EnrolmentKey) error {
-	script, err := c.scripts.read(ctx, k.ProviderCode, k.OrderID)
-	if err != nil {
-		return err
-	}
-	switch script.latest(CRMAway, CRMRefuses, CRMBack) {
+	said, err := c.scripts.latest(ctx, k.ProviderCode, k.OrderID, CRMAway, CRMRefuses, CRMBack)
+	switch said {
 	case CRMAway:
 		return fmt.Errorf("%w: %w", errScripted, ports.ErrBusy)
 	case CRMRefuses:
 		return &checkout.CRMRefusal{Code: "SCENARIO"}
 	}
-	return nil
+	return err
 }
 
 // OwnAnswer is the answer to an event of a receiver that is this program's own, and no provider's.

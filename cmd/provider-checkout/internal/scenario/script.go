@@ -122,14 +122,18 @@ func (s scripts) keep(ctx context.Context, name string, data []byte) (bool, erro
 	return string(kept) == string(data), nil
 }
 
-// latest returns the scenario of these that was written last, or "".
-func (s script) latest(of ...Scenario) (last Scenario) {
-	for _, e := range s.entries {
+// latest returns the scenario of these that was written last into the script of an order's checkout, or "".
+func (s scripts) latest(ctx context.Context, provider, order string, of ...Scenario) (last Scenario, err error) {
+	script, err := s.read(ctx, provider, order)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range script.entries {
 		if slices.Contains(of, e.Scenario) {
 			last = e.Scenario
 		}
 	}
-	return last
+	return last, nil
 }
 
 // take returns the first entry with one of these scenarios, each of which happens once, that nobody but the taker has taken; the
