@@ -24,7 +24,7 @@ const (
 // cannot be read it is 0: the store fails for the call too.
 func Ahead(records Records) func(context.Context, checkout.About) time.Duration {
 	return func(ctx context.Context, of checkout.About) time.Duration {
-		script, err := scripts{records}.read(ctx, of.ProviderCode, of.OrderID)
+		script, err := scripts{records: records}.read(ctx, of.ProviderCode, of.OrderID)
 		if err != nil {
 			return 0
 		}
@@ -75,7 +75,7 @@ func (d *Director) advance(ctx context.Context, c checkout.Checkout, by time.Dur
 		return malformed(checkout.Fault{Field: "advance",
 			Message: "must not move the clock of the checkout further ahead than nine years (3285 days) in all"})
 	}
-	if err := d.scripts.add(ctx, c, entry{Scenario: clockMoves, Advance: by}, d.now()); err != nil {
+	if err := d.scripts.add(ctx, c, entry{Scenario: clockMoves, Advance: by}); err != nil {
 		return err
 	}
 	if err := d.store.HastenJobs(ctx, c.ID, by); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
@@ -26,7 +25,6 @@ const (
 type processor struct {
 	ports.Processor
 	scripts scripts
-	now     func() time.Time
 }
 
 type scriptedKey struct{}
@@ -109,7 +107,7 @@ func (p processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
 	if n := len(script.entries); err != nil || n == 0 && !isScripted(q) || n > 0 && script.entries[n-1].Scenario == ended {
 		return err
 	}
-	return p.scripts.add(ctx, c, entry{Scenario: ended, Try: q.Setup.Try}, p.now())
+	return p.scripts.add(ctx, c, entry{Scenario: ended, Try: q.Setup.Try})
 }
 
 // CheckAccount implements ports.AccountChecker.

@@ -103,19 +103,17 @@ type Store interface {
 
 // Director has the scenarios of one service happen.
 type Director struct {
-	scripts scripts
+	scripts
 	ahead   func(context.Context, checkout.About) time.Duration
 	keyring checkout.Keyring
 	store   Store
-	now     func() time.Time
 	svc     *service.Service
 }
 
 // Direct decorates the ports of a service that is to be made.
 func Direct(c *service.Config, store Store) *Director {
-	d := &Director{scripts: scripts{store}, ahead: Ahead(store), keyring: c.Keyring, store: store, now: c.Now}
-	c.Ahead = d.ahead
-	c.Processor = processor{c.Processor, d.scripts, d.now}
+	d := &Director{scripts: scripts{store, c.Now}, ahead: Ahead(store), keyring: c.Keyring, store: store}
+	c.Ahead, c.Processor = d.ahead, processor{c.Processor, d.scripts}
 	c.Printer, c.CRM, c.Sender = printer{c.Printer, d.scripts}, crm{c.CRM, d.scripts}, sender{c.Sender, d.scripts}
 	return d
 }
@@ -203,7 +201,7 @@ func (d *Director) play(ctx context.Context, c checkout.Checkout, e entry) error
 	case e.Scenario.acts():
 		return d.setUp(ctx, c, e)
 	}
-	return d.scripts.add(ctx, c, e, d.now())
+	return d.scripts.add(ctx, c, e)
 }
 
 // setUp has the bank setup of a checkout go as a scenario says. A payer who has not been at the bank goes there, and a mandate
@@ -226,7 +224,7 @@ func (d *Director) setUp(ctx context.Context, c checkout.Checkout, e entry) (err
 	}
 	for _, e := range script {
 		e.Try = c.Setup.Try
-		if err := d.scripts.add(ctx, c, e, d.now()); err != nil {
+		if err := d.scripts.add(ctx, c, e); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,10 @@ import (
 
 // scripts keeps the scripts of checkouts among the records of the sandbox, under the key of the first billing request, with which
 // they are erased. The store has them when add returns, and every process reads them.
-type scripts struct{ records Records }
+type scripts struct {
+	records Records
+	now     func() time.Time
+}
 
 // Records is the storage of scripts, and moves the times of jobs. Every store of this module implements it.
 type Records interface {
@@ -80,14 +83,14 @@ func (s scripts) readNow(ctx context.Context, provider, order string) (script, e
 }
 
 // add writes an entry at the end of the script of a checkout, at the time of its clock, later than the last.
-func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry, now time.Time) error {
+func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry) error {
 	e.Nonce = rand.Text()
 	for {
 		before, err := s.readNow(ctx, c.ProviderCode, c.OrderID)
 		if err != nil {
 			return err
 		}
-		e.At = now.UTC().Truncate(time.Millisecond).Add(before.ahead())
+		e.At = s.now().UTC().Truncate(time.Millisecond).Add(before.ahead())
 		n := 0
 		for _, b := range before.entries {
 			if b.Nonce != "" { // it is stored
