@@ -70,9 +70,8 @@ type demonstration struct {
 	Webhook      string            // of the developer
 	Secret       string            // under which the events of the guide's provider are signed
 
-	cfg    Config // with the store
-	events <-chan delivery
-	open   func(context.Context) error // opens the first checkout of the website
+	cfg Config // with the store
+	web *website
 }
 
 // run runs a demonstration on a new store at path.
@@ -124,8 +123,9 @@ func run(ctx context.Context, cfg Config, path string) error {
 		Desk:         cfg.Site.Desk.URL,
 		Webhook:      cfg.Webhook,
 		cfg:          cfg,
+		web:          web,
 	}
-	if err := d.configure(ctx, web); err != nil {
+	if err := d.configure(ctx); err != nil {
 		return err
 	}
 	cfg.Site.Service.Sender = web.receiver
@@ -133,16 +133,16 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if err != nil {
 		return err
 	}
-	return d.serve(ctx, s, web, log)
+	return d.serve(ctx, s, log)
 }
 
 // serve serves the site and the provider's website until ctx ends or the walk has ended.
-func (d *demonstration) serve(ctx context.Context, s *site.Site, web *website, log *slog.Logger) error {
+func (d *demonstration) serve(ctx context.Context, s *site.Site, log *slog.Logger) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	receiving, stopReceiving := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopReceiving() // after the site, which delivers events until it has stopped
-	running.Go(func() { web.serve(receiving, log) })
+	running.Go(func() { d.web.serve(receiving, log) })
 
 	if d.hasPast() {
 		if err := d.remember(ctx); err != nil {
@@ -166,15 +166,15 @@ func (d *demonstration) serve(ctx context.Context, s *site.Site, web *website, l
 
 // configure stores the demonstration's providers, each with a key, and puts the website together, to which their payers
 // return and their events are sent.
-func (d *demonstration) configure(ctx context.Context, web *website) error {
+func (d *demonstration) configure(ctx context.Context) error {
 	configurations, err := providerfile.Parse(d.cfg.Providers)
 	if err != nil {
 		return fmt.Errorf("the demonstration's provider file is refused: %w", err)
 	}
 	for i := range configurations {
-		web.host(&configurations[i].Provider)
+		d.web.host(&configurations[i].Provider)
 	}
-	web.receiver.onward, d.Secret, d.events = d.Webhook, web.receiver.secrets[providerCode], web.receiver.got
+	d.web.receiver.onward, d.Secret = d.Webhook, d.web.receiver.secrets[providerCode]
 	keyring, err := checkout.NewKeyring(d.cfg.Site.Secrets...)
 	if err != nil {
 		return err
@@ -197,10 +197,9 @@ func (d *demonstration) configure(ctx context.Context, web *website) error {
 			offer = d.offer(c)
 		}
 	}
-	web.provider = fakeprovider.New(fakeprovider.Options{BaseURL: d.Website, API: d.Base, Desk: d.Desk,
+	d.web.provider = fakeprovider.New(fakeprovider.Options{BaseURL: d.Website, API: d.Base, Desk: d.Desk,
 		Key: d.Keys[providerCode], Code: providerCode, Offer: offer})
-	web.receiver.seen = web.provider.Receive
-	d.open = web.provider.Open
+	d.web.receiver.seen = d.web.provider.Receive
 	return nil
 }
 
@@ -213,7 +212,7 @@ func (d *demonstration) guide(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := d.open(ctx); err != nil {
+	if err := d.web.provider.Open(ctx); err != nil {
 		return err
 	}
 	if err := guide.Execute(out, d); err != nil {
@@ -221,7 +220,7 @@ func (d *demonstration) guide(ctx context.Context, out io.Writer) error {
 	}
 	for {
 		select {
-		case e := <-d.events:
+		case e := <-d.web.receiver.got:
 			fmt.Fprintln(out, "#", e)
 		case <-ctx.Done():
 			return nil

@@ -17,12 +17,11 @@ func TestDemonstrationRecordsItsConfigurationAsItsOwn(t *testing.T) {
 	}
 	store := memory.New()
 	d := demonstration{cfg: Config{Site: site.Config{Store: store, Secrets: [][]byte{[]byte(strings.Repeat("s", 32))}}, Providers: file}}
-	web, err := listenWebsite(t.Context())
-	if err != nil {
+	if d.web, err = listenWebsite(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer web.listener.Close()
-	if err := d.configure(t.Context(), web); err != nil {
+	defer d.web.listener.Close()
+	if err := d.configure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := store.UnsealedEvidence(t.Context(), 10)

@@ -175,7 +175,7 @@ func (f *flow) exportPDF(ctx context.Context) error {
 	}
 	f.note("  %s: %d bytes", file.Name(), len(doc.Bytes))
 	select {
-	case e := <-f.events:
+	case e := <-f.web.receiver.got:
 		return fmt.Errorf("unexpected event: %v", e)
 	default:
 		return nil
@@ -186,7 +186,7 @@ func (f *flow) exportPDF(ctx context.Context) error {
 func (f *flow) await(ctx context.Context, names ...events.Name) error {
 	for _, name := range names {
 		select {
-		case e := <-f.events:
+		case e := <-f.web.receiver.got:
 			f.note("  %v", e)
 			if e.err != nil {
 				return fmt.Errorf("event %s did not arrive: %w", name, e.err)
