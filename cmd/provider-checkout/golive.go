@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/golive"
@@ -33,23 +36,25 @@ func checkGoLive(c *call) action {
 		return nil
 	}
 	return func(ctx context.Context) error {
-		var check golive.Check
-		var err error
 		if *provider == "" {
-			check, err = p.goLive(ctx)
-		} else {
-			err = c.onRecords(func(ctx context.Context, db records) (err error) {
-				check, err = goLiveOn(ctx, db, *provider)
-				return err
-			})(ctx)
+			return p.askGoLive(ctx)
 		}
+		var check golive.Check
+		err := c.onRecords(func(ctx context.Context, db records) (err error) {
+			check, err = goLiveOn(ctx, db, *provider)
+			return err
+		})(ctx)
 		if err == nil && *report != "" {
 			err = c.reportGoLive(check, *report)
 		}
 		if err != nil {
 			return err
 		}
-		return c.printGoLive(check)
+		answer, err := json.Marshal(check.Answer())
+		if err == nil {
+			err = c.printGoLive(answer)
+		}
+		return err
 	}
 }
 
@@ -66,36 +71,43 @@ func goLiveOn(ctx context.Context, db records, provider string) (golive.Check, e
 	return golive.Run(ctx, db, provider, "", time.Now())
 }
 
-// goLive asks the sandbox.
-func (p *client) goLive(ctx context.Context) (golive.Check, error) {
+// askGoLive asks the sandbox, and prints the steps.
+func (p *client) askGoLive(ctx context.Context) error {
 	api, err := p.api()
 	if err != nil {
-		return golive.Check{}, err
+		return err
 	}
 	r, err := api.Call(ctx, "", http.MethodGet, golive.CheckPath, "")
 	switch {
 	case err != nil:
-		return golive.Check{}, err
+		return err
 	case r.Status == http.StatusNotFound:
-		return golive.Check{}, fmt.Errorf("%s answers 404 at %s: it is no sandbox", p.baseURL, golive.CheckPath)
+		return fmt.Errorf("%s answers 404 at %s: it is no sandbox", p.baseURL, golive.CheckPath)
 	case r.Status != http.StatusOK:
-		return golive.Check{}, fmt.Errorf("%s answers %d: %s", p.baseURL, r.Status, oneLine(r.String("error.message")))
+		return fmt.Errorf("%s answers %d: %s", p.baseURL, r.Status, oneLine(r.String("error.message")))
 	}
-	return golive.ParseCheck([]byte(r.Body))
+	return p.printGoLive([]byte(r.Body))
 }
 
-// printGoLive prints the steps.
-func (c *call) printGoLive(check golive.Check) error {
+// printGoLive prints the steps of the answer to a provider.
+func (c *call) printGoLive(answer []byte) error {
+	check, err := apiclient.ParseObject(answer)
+	steps, _ := check.At("steps").([]any)
+	if err != nil || len(steps) == 0 {
+		return cmp.Or(err, errors.New("the answer has no steps"))
+	}
 	var rows []record
 	missing := 0
-	for _, s := range check.Steps {
-		lacks, todo := "", ""
-		if !s.Done() {
+	for _, item := range steps {
+		fields, _ := item.(map[string]any)
+		s, todo := apiclient.Object(fields), ""
+		if s.At("done") != true {
 			missing++
-			lacks, todo = s.Todo(), s.Todo()+" See "+s.Help
+			todo = s.Text("missing") + " See " + s.Text("help")
 		}
-		rows = append(rows, record{{"step", "step", s.Name}, {"done", "", s.Done()}, {"at", "done at", s.At}, {"request_id", "request", s.RequestID},
-			{"help", "", s.Help}, {"missing", "", lacks}, {"", "what to do", todo}})
+		rows = append(rows, record{{"step", "step", s.Text("step")}, {"done", "", s.At("done") == true}, {"at", "done at", s.Text("at")},
+			{"request_id", "request", s.Text("request_id")}, {"help", "", s.Text("help")}, {"missing", "", s.Text("missing")},
+			{"", "what to do", todo}})
 	}
 	if err := c.table(rows, "step", "done at", "request", "what to do"); err != nil {
 		return err

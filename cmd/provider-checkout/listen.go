@@ -61,8 +61,8 @@ func followEvents(c *call) action {
 
 // parseReceiver parses the address of a receiver on this machine.
 func parseReceiver(text string) (string, error) {
-	if _, err := parseWebhook(text); err == nil {
-		u, _ := url.Parse(text)
+	u, err := url.Parse(text)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 		ip, _ := netip.ParseAddr(u.Hostname())
 		if ip.IsLoopback() || u.Hostname() == "localhost" {
 			return text, nil

@@ -13,27 +13,18 @@ import (
 	"sync"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Requests keeps the requests of providers: storetest.RequestStore has what it promises.
-type Requests interface {
+// Store is the store of a sandbox, with the log of requests. Every store of this module implements it.
+type Store interface {
+	scenario.Store
+	// LogRequests and LoggedRequests keep the requests of providers: storetest.RequestStore has what they promise.
 	LogRequests(ctx context.Context, provider string, at time.Time, requests [][]byte, since time.Time, newest int) error
 	LoggedRequests(ctx context.Context, provider string, after checkout.Cursor, limit int) ([][]byte, checkout.Cursor, error)
-}
-
-// Store is a store with everything that a check reads.
-type Store interface {
-	Requests
-	fakeprocessor.Records // of the proofs
-	Providers(ctx context.Context) ([]catalogue.Provider, error)
-	Checkout(ctx context.Context, id string) (checkout.Checkout, error)
-	Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error)
-	Attempts(ctx context.Context, e events.Event) ([]checkout.Attempt, error)
 }
 
 const (
@@ -183,7 +174,7 @@ func since(after checkout.Cursor, now time.Time) checkout.Cursor {
 }
 
 // pageOf returns the first requests behind a cursor.
-func pageOf(ctx context.Context, store Requests, provider string, after checkout.Cursor, limit int) ([]call, checkout.Cursor, error) {
+func pageOf(ctx context.Context, store Store, provider string, after checkout.Cursor, limit int) ([]call, checkout.Cursor, error) {
 	data, next, err := store.LoggedRequests(ctx, provider, after, limit)
 	calls := make([]call, len(data))
 	for i, text := range data {

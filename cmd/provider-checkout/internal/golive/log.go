@@ -176,7 +176,7 @@ func (l *Log) note(ctx context.Context, c call) string {
 // check answers the steps of the caller.
 func (l *Log) check(r *http.Request, caller service.Caller) (any, error) {
 	c, err := l.Check(r.Context(), caller.ProviderCode)
-	return toCheckWire(c), err
+	return c.Answer(), err
 }
 
 // Check returns the steps of a provider.

@@ -1,9 +1,6 @@
 package golive
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/events"
@@ -65,7 +62,8 @@ type checkWire struct {
 	Steps   []stepWire `json:"steps"`
 }
 
-func toCheckWire(c Check) checkWire {
+// Answer returns the check as the body of the answer to a provider.
+func (c Check) Answer() any {
 	w := checkWire{Success: true, Ready: c.Ready()}
 	for _, s := range c.Steps {
 		step := stepWire{Step: s.Name, Done: s.Done(), Help: s.Help}
@@ -77,25 +75,4 @@ func toCheckWire(c Check) checkWire {
 		w.Steps = append(w.Steps, step)
 	}
 	return w
-}
-
-// ParseCheck reads the answer to a check.
-func ParseCheck(data []byte) (c Check, err error) {
-	var w checkWire
-	if err := json.Unmarshal(data, &w); err != nil {
-		return c, fmt.Errorf("read the steps: %w", err)
-	}
-	if len(w.Steps) == 0 {
-		return c, errors.New("the answer has no steps")
-	}
-	for _, step := range w.Steps {
-		s := Step{Name: step.Step, Words: step.Missing, Help: step.Help, Proof: Proof{RequestID: step.RequestID}}
-		if step.Done {
-			if s.At, err = time.Parse(time.RFC3339, step.At); err != nil {
-				return c, fmt.Errorf("read step %s: %w", s.Name, err)
-			}
-		}
-		c.Steps = append(c.Steps, s)
-	}
-	return c, nil
 }

@@ -38,10 +38,7 @@ import (
 )
 
 // Store is the store of a site's records.
-type Store interface {
-	scenario.Store
-	golive.Requests
-}
+type Store = golive.Store
 
 // Config is the configuration of a site.
 type Config struct {
