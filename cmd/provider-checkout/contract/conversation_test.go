@@ -12,7 +12,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,8 +23,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
-	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -78,14 +75,7 @@ func TestConversations(t *testing.T) {
 // With a CRM outside of the store the same requests have the same answers.
 func TestConversationWithACRMOutsideOfTheStore(t *testing.T) {
 	skipOtherWorlds(t)
-	org := salesforcetest.New(salesforcetest.Options{ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret, Sandbox: true})
-	server := httptest.NewServer(org)
-	t.Cleanup(func() { org.Close(); server.Close() })
-	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: server.URL, ClientID: sandbox.ClientID,
-		ClientSecret: sandbox.ClientSecret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, crm := sandbox.SimulateSalesforce(t)
 	script := readScript(t, conversations+"enrolment.txt")
 	script.play(t, newTalk(t, kind{"memory", func(*testing.T) site.Store { return memory.New() }}, script.settings, func(c *service.Config, _ *httpapi.Options) { c.CRM = crm }))
 }

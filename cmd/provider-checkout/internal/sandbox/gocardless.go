@@ -21,19 +21,19 @@ const (
 	WebhookSecret = "sandbox_hunter2_webhook_secret"
 )
 
-// simulate makes GoCardless the processor: a simulator on an origin of its own, on the sandbox's clock.
-func (s *Sandbox) simulate(t testing.TB, c *service.Config) {
+// SimulateGoCardless serves a simulator of GoCardless on an origin of its own until the test ends, and returns it with its adapter.
+// now is time.Now if nil.
+func SimulateGoCardless(t testing.TB, webhookURL string, now func() time.Time) (*gocardlesstest.Simulator, *gocardless.Processor) {
 	t.Helper()
-	s.Bank = gocardlesstest.New(gocardlesstest.Options{Token: Token, WebhookSecret: WebhookSecret, RateLimit: -1,
-		WebhookURL: s.URL + gocardless.WebhookPath, Now: s.Clock.Now})
-	server := httptest.NewServer(s.Bank)
-	t.Cleanup(func() { s.Bank.Close(); server.Close() })
+	bank := gocardlesstest.New(gocardlesstest.Options{Token: Token, WebhookSecret: WebhookSecret, RateLimit: -1, WebhookURL: webhookURL, Now: now})
+	server := httptest.NewServer(bank)
+	t.Cleanup(func() { bank.Close(); server.Close() })
 	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: Token, URL: server.URL,
-		RequestsPerMinute: 600_000, Now: s.Clock.Now})
+		RequestsPerMinute: 600_000, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.processor, c.Processor = processor, processor
+	return bank, processor
 }
 
 // receive has the service take the simulator's notifications, and work in the background, until the test ends.

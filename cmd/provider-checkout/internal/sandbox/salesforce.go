@@ -16,16 +16,16 @@ const (
 	ClientSecret = "sandbox_hunter2_client_secret"
 )
 
-// simulateCRM makes Salesforce the CRM: a simulator on an origin of its own.
-func (s *Sandbox) simulateCRM(t testing.TB) ports.CRM {
+// SimulateSalesforce serves a simulator of Salesforce on an origin of its own until the test ends, and returns it with its adapter.
+func SimulateSalesforce(t testing.TB) (*salesforcetest.Simulator, ports.CRM) {
 	t.Helper()
-	s.Org = salesforcetest.New(salesforcetest.Options{ClientID: ClientID, ClientSecret: ClientSecret, Sandbox: true})
-	server := httptest.NewServer(s.Org)
-	t.Cleanup(func() { s.Org.Close(); server.Close() })
+	org := salesforcetest.New(salesforcetest.Options{ClientID: ClientID, ClientSecret: ClientSecret, Sandbox: true})
+	server := httptest.NewServer(org)
+	t.Cleanup(func() { org.Close(); server.Close() })
 	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: server.URL, ClientID: ClientID,
 		ClientSecret: ClientSecret})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return crm
+	return org, crm
 }

@@ -97,7 +97,8 @@ func NewOver(t testing.TB, outside Outside, store site.Store, changes ...func(*s
 		Report: httpserver.Report(log)}
 	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
 	if outside.GoCardless {
-		s.simulate(t, &c)
+		s.Bank, s.processor = SimulateGoCardless(t, s.URL+gocardless.WebhookPath, s.Clock.Now)
+		c.Processor = s.processor
 	}
 	for _, change := range changes {
 		change(&c, &o)
@@ -106,7 +107,7 @@ func NewOver(t testing.TB, outside Outside, store site.Store, changes ...func(*s
 		c.CRM = service.EmbeddedCRM(c.Environment)
 	}
 	if outside.Salesforce && c.Environment == catalogue.Sandbox { // no organisation of production is simulated
-		c.CRM = s.simulateCRM(t)
+		s.Org, c.CRM = SimulateSalesforce(t)
 	}
 	s.Config, s.Options = c, o
 	svc, err := service.New(c)

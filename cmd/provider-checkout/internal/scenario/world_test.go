@@ -14,11 +14,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
-	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
-	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
@@ -83,14 +79,7 @@ func inPostgres(t *testing.T) site.Store {
 
 func overGoCardless(t *testing.T) func(*site.Config) {
 	t.Helper()
-	bank := gocardlesstest.New(gocardlesstest.Options{Token: sandbox.Token, WebhookSecret: sandbox.WebhookSecret, RateLimit: -1})
-	server := httptest.NewServer(bank)
-	t.Cleanup(func() { bank.Close(); server.Close() })
-	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: sandbox.Token, URL: server.URL,
-		RequestsPerMinute: 600_000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, processor := sandbox.SimulateGoCardless(t, "", nil)
 	return func(c *site.Config) {
 		c.GoCardless = &site.GoCardless{Processor: processor, WebhookSecrets: [][]byte{[]byte(sandbox.WebhookSecret)}}
 	}
@@ -98,14 +87,7 @@ func overGoCardless(t *testing.T) func(*site.Config) {
 
 func overSalesforce(t *testing.T) func(*site.Config) {
 	t.Helper()
-	org := salesforcetest.New(salesforcetest.Options{ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret, Sandbox: true})
-	server := httptest.NewServer(org)
-	t.Cleanup(func() { org.Close(); server.Close() })
-	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: server.URL, ClientID: sandbox.ClientID,
-		ClientSecret: sandbox.ClientSecret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, crm := sandbox.SimulateSalesforce(t)
 	return func(c *site.Config) { c.Service.CRM = crm }
 }
 
