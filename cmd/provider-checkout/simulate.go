@@ -33,8 +33,8 @@ func simulateGoCardless(c *call) action {
 			"curl -H Content-Type:application/json -d '{\"advance\":\"1h\"}' %[1]s/simulator/clock\n"+
 			"curl -H Content-Type:application/json -d '{\"status\":\"failed\",\"reason_code\":\"DISHONOUR-AC04\"}' %[1]s/simulator/mandates/BRQ…\n\n"+
 			"go doc ./adapters/sim/gocardlesstest lists what else can be moved, and the names that have a fate.\n",
-			"http://"+ln.Addr().String(), *baseURL, gocardless.WebhookPath, tokenVariable, simulator.Token, webhookVariable, simulator.WebhookSecret,
-			program, service.Host)
+			"http://"+ln.Addr().String(), *baseURL, gocardless.WebhookPath, tokenVariable, simulator.Token, webhookVariable,
+			simulator.WebhookSecret, program, service.Host)
 		return simulator.GoCardless(ctx, ln, *baseURL, httpserver.NewLog(c.Stderr))
 	}
 }

@@ -138,7 +138,8 @@ func (p *past) losesMandate(ctx context.Context, created apiclient.Response) err
 		return err
 	}
 	p.behind.Add(-int64(time.Hour))
-	_, err = p.call(ctx, providerCode, http.MethodGet, created.CheckoutPath(), "", http.StatusOK, "direct_debit.mandate_status", "cancelled")
+	_, err = p.call(ctx, providerCode, http.MethodGet, created.CheckoutPath(), "", http.StatusOK,
+		"direct_debit.mandate_status", "cancelled")
 	return err
 }
 

@@ -49,8 +49,8 @@ func (d delivery) String() string {
 const eventsPath = "/events/"
 
 func newReceiver() *receiver {
-	return &receiver{secrets: map[string]string{}, got: make(chan delivery, 16), seen: func(fakeprovider.Event) {}, processed: map[string]bool{},
-		sender: webhook.New(webhook.Options{AllowPrivate: true})}
+	return &receiver{secrets: map[string]string{}, got: make(chan delivery, 16), seen: func(fakeprovider.Event) {},
+		processed: map[string]bool{}, sender: webhook.New(webhook.Options{AllowPrivate: true})}
 }
 
 // Send implements ports.Sender. An event is the receiver's once the developer's receiver has taken it, whose answer the service gets.

@@ -130,9 +130,9 @@ func read(ctx context.Context, store Store, provider string, now time.Time) (his
 	return histories, nil
 }
 
-// read adds the journal of the checkout, and the answers to its events. A checkout that was removed has no journal, and a checkout that
-// this program created proves nothing. What a clock that was moved has in the future is of now: a report has no proof of a later time than its
-// own.
+// read adds the journal of the checkout, and the answers to its events. A checkout that was removed has no journal, and a
+// checkout that this program created proves nothing. What a clock that was moved has in the future is of now: a report has no
+// proof of a later time than its own.
 func (h *history) read(ctx context.Context, store Store, provider string, now time.Time) error {
 	if _, err := store.SandboxRecord(ctx, recordName(provider, ours+h.checkout)); !errors.Is(err, ports.ErrNotFound) {
 		h.calls = nil

@@ -127,7 +127,8 @@ func post(calls []call, route string, admits func(call) bool) (proof Proof, near
 	return Proof{}, near
 }
 
-// again is the rule of a step that is to send a call a second time: the answer to the first call, which led to a moment, may have been lost.
+// again is the rule of a step that is to send a call a second time: the answer to the first call, which led to a moment, may have
+// been lost.
 func again(route string, kind checkout.MomentKind) func(history) (Proof, string) {
 	return func(h history) (Proof, string) {
 		first := h.moment(kind)
@@ -170,7 +171,8 @@ func (h history) polled() (proof Proof, near string) {
 		}
 		if last.NextPoll > 0 {
 			if after := c.At.Sub(last.At); after < last.NextPoll*9/10 {
-				return Proof{}, fmt.Sprintf("%s came %v after a poll that asked for %v", c.RequestID, after.Round(time.Millisecond), last.NextPoll)
+				return Proof{}, fmt.Sprintf("%s came %v after a poll that asked for %v", c.RequestID, after.Round(time.Millisecond),
+					last.NextPoll)
 			}
 			waited = true
 		}

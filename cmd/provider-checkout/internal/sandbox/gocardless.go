@@ -25,7 +25,8 @@ const (
 // now is time.Now if nil.
 func SimulateGoCardless(t testing.TB, webhookURL string, now func() time.Time) (*gocardlesstest.Simulator, *gocardless.Processor) {
 	t.Helper()
-	bank := gocardlesstest.New(gocardlesstest.Options{Token: Token, WebhookSecret: WebhookSecret, RateLimit: -1, WebhookURL: webhookURL, Now: now})
+	bank := gocardlesstest.New(gocardlesstest.Options{Token: Token, WebhookSecret: WebhookSecret, RateLimit: -1,
+		WebhookURL: webhookURL, Now: now})
 	server := httptest.NewServer(bank)
 	t.Cleanup(func() { bank.Close(); server.Close() })
 	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: Token, URL: server.URL,
