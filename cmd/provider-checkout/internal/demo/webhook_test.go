@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -46,43 +48,55 @@ func TestReceiverConsumesAnEventOnce(t *testing.T) {
 	}
 }
 
+// sending is a sender without a network.
+type sending func(to catalogue.Destination, d events.Delivery, attempt int) checkout.Answer
+
+func (f sending) Send(_ context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
+	answer := f(to, d, attempt)
+	if answer.Status/100 != 2 {
+		return answer, fmt.Errorf("answered %d", answer.Status)
+	}
+	return answer, nil
+}
+
 // The service gets the answers of the developer's receiver, at every attempt, and the demonstration's own receiver what that has taken.
 func TestTheDevelopersReceiverAnswersTheService(t *testing.T) {
-	answer := http.StatusNoContent
-	var got []http.Header
-	developer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		got = append(got, req.Header)
-		w.WriteHeader(answer)
-	}))
 	r := newReceiver()
-	r.onward, r.secrets[providerCode], r.secrets["TUI"] = developer.URL, "secret", "secret"
-	mux := http.NewServeMux()
-	mux.Handle("POST "+eventsPath+"{provider}", r)
-	own := httptest.NewServer(mux)
-	defer own.Close()
-	send := func(provider string, attempt int) checkout.Answer {
+	r.onward, r.secrets[providerCode], r.secrets["TUI"] = "http://localhost:3000/events", "secret", "secret"
+	status, got := 0, 0
+	r.sender = sending(func(to catalogue.Destination, d events.Delivery, attempt int) checkout.Answer {
+		if to.URL == r.onward {
+			got++
+			return checkout.Answer{Status: status}
+		}
+		req := httptest.NewRequest("POST", to.URL, strings.NewReader(string(d.Event.Body)))
+		req.SetPathValue("provider", d.Event.ProviderCode)
+		for name, value := range d.Header(attempt) {
+			req.Header.Set(name, value)
+		}
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, req)
+		return checkout.Answer{Status: w.Code, Body: w.Body.String()}
+	})
+	for attempt, tt := range []struct {
+		provider         string
+		answered, status int
+		body             string
+		got, printed     int // since the first attempt
+	}{
+		{providerCode, http.StatusInternalServerError, http.StatusInternalServerError, "", 1, 1},
+		{providerCode, http.StatusFound, http.StatusFound, "", 2, 2},
+		{providerCode, http.StatusNoContent, http.StatusNoContent, "", 3, 3},
+		{providerCode, http.StatusNoContent, http.StatusNoContent, "", 4, 3}, // the same event
+		{"TUI", 0, http.StatusOK, scenario.OwnAnswer, 4, 4},
+	} {
+		status = tt.answered
 		e := events.Created(events.Origin{RequestID: "req_1", Environment: "sandbox", CreatedAt: time.Now()},
-			events.Subject{ProviderCode: provider, OrderID: "ENROL-1"}, "", "")
-		a, err := r.Send(t.Context(), catalogue.Destination{URL: own.URL + eventsPath + provider}, events.NewDelivery(e, "secret", time.Now()), attempt)
-		if taken := a.Status/100 == 2; taken != (err == nil) {
-			t.Errorf("attempt %d is answered %d, %v", attempt, a.Status, err)
+			events.Subject{ProviderCode: tt.provider, OrderID: "ENROL-1", CheckoutID: tt.provider}, "", "")
+		to := catalogue.Destination{URL: "http://localhost:8081" + eventsPath + tt.provider}
+		answer, err := r.Send(t.Context(), to, events.NewDelivery(e, "secret", time.Now()), attempt+1)
+		if answer.Status != tt.status || answer.Body != tt.body || (err == nil) != (tt.status/100 == 2) || got != tt.got || len(r.got) != tt.printed {
+			t.Errorf("after a %d to %s the service gets %+v, %v; %d went on, and %d are printed", tt.answered, tt.provider, answer, err, got, len(r.got))
 		}
-		return a
-	}
-	for i, status := range []int{http.StatusInternalServerError, http.StatusFound, http.StatusNoContent, http.StatusNoContent} {
-		answer = status
-		if a := send(providerCode, i+1); a.Status != status || a.Body != "" {
-			t.Errorf("after a %d the service gets %+v", status, a)
-		}
-	}
-	if len(got) != 4 || got[3].Get(events.HeaderAttempt) != "4" || len(r.got) != 3 { // two refusals, and the event once
-		t.Fatalf("%d deliveries go on, and %d are printed", len(got), len(r.got))
-	}
-	developer.Close()
-	if a := send(providerCode, 1); a.Status != 0 {
-		t.Errorf("without a receiver the service gets %+v", a)
-	}
-	if a := send("TUI", 1); a.Status != http.StatusOK || a.Body != scenario.OwnAnswer {
-		t.Errorf("an event of another provider is answered %+v", a)
 	}
 }

@@ -350,10 +350,11 @@ func TestAnOrderWhoseScenarioIsMisspeltIsNoted(t *testing.T) {
 	for order, note := range map[string]string{"order-1+setup_fial": "the order id ends with +setup_fial, which is no scenario",
 		"order-2+setup_fails": "", "order-3": "", "order-4+Aroha N.": ""} {
 		w.Create(t, order)
-		r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests?limit=1", "")
-		if r.String("requests.0.note") != note || r.At("requests.0.status") == nil {
-			t.Errorf("after %s the log has %s, want the note %q", order, r.Body, note)
-		}
+		eventually(t, order+" has its note", func() bool {
+			r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests?limit=1", "")
+			return r.At("requests.0.status") != nil && r.String("requests.0.note") == note
+		})
+		w.Clock.Forward(25 * time.Hour)
 	}
 }
 
@@ -425,6 +426,9 @@ func TestOurOwnProgramsProveNothing(t *testing.T) {
 	}
 	w.Clock.Forward(25 * time.Hour)
 	w.SetUp(t, w.Replay(t, "order-1"))
+	eventually(t, "the replay is in the log", func() bool {
+		return w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests", "").At("requests.0.status") != nil
+	})
 	if _, done := w.missing(t, "KOWHAI"); done["setup"] != nil {
 		t.Error("a day later a checkout that is not the integration's proves a setup")
 	}
