@@ -4,15 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/conformance"
 )
-
-// payersPatience is the longest time that the setup of a payer may take over an outside processor.
-const payersPatience = time.Minute
 
 // conform tests a deployment against the contract.
 func conform(c *call) action {
@@ -27,7 +22,7 @@ func conform(c *call) action {
 		if *junit == standard && *asJSON == standard {
 			return cli.UsageError("only one of --junit and --json can be standard output")
 		}
-		cfg.BaseURL, cfg.Transport, cfg.Patience = p.baseURL, http.DefaultTransport, payersPatience
+		cfg.BaseURL = p.baseURL
 		if cfg.Key, err = p.key(); err != nil {
 			return err
 		}

@@ -60,6 +60,12 @@ func (c *Client) Confirm(ctx context.Context, created Response, body string) (Re
 // Call sends one request of the provider, once, and reads the response. headers are names and values in turn. An error
 // means that there was no response.
 func (c *Client) Call(ctx context.Context, provider, method, path, body string, headers ...string) (Response, error) {
+	return c.Send(ctx, method, path, body,
+		append([]string{"Authorization", "Bearer " + c.Keys[provider], "Content-Type", "application/json"}, headers...)...)
+}
+
+// Send sends one request with these headers alone, as Call does. Of two headers with a name the last counts.
+func (c *Client) Send(ctx context.Context, method, path, body string, headers ...string) (Response, error) {
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
@@ -68,12 +74,7 @@ func (c *Client) Call(ctx context.Context, provider, method, path, body string, 
 		return Response{}, err
 	}
 	req.GetBody = nil // otherwise the transport retries a request with an Idempotency-Key by itself
-	req.Header.Set("Authorization", "Bearer "+c.Keys[provider])
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", Agent)
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
+	req.Header = HeaderOf(append([]string{"User-Agent", Agent}, headers...)...)
 	api := *c.HTTP
 	api.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the key goes nowhere else
 	r, err := Send(api.Do, req)
@@ -81,6 +82,15 @@ func (c *Client) Call(ctx context.Context, provider, method, path, body string, 
 		c.Cut.Add(1)
 	}
 	return r, err
+}
+
+// HeaderOf returns the header with names and values that stand in turn, of which the last of a name counts.
+func HeaderOf(headers ...string) http.Header {
+	header := http.Header{}
+	for i := 0; i < len(headers); i += 2 {
+		header.Set(headers[i], headers[i+1])
+	}
+	return header
 }
 
 // Send sends a request by do, which is the method of an [http.Client] or of its transport, and reads the response. An

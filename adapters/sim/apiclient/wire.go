@@ -1,6 +1,9 @@
 package apiclient
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // CreateRequest is a create for a course of the provider's catalogue or, without a CourseCode, for a course of 1250.00.
 type CreateRequest struct {
@@ -45,6 +48,29 @@ func (r ConfirmRequest) String() string {
 			"deposit_confirmed": r.DepositConfirmed},
 		"declarations": r.Declarations,
 	})
+}
+
+// With returns the JSON text of a request with other fields: paths such as plan.payment_type and their JSON in turn, "" for a field
+// that is left out. It is "" if the body or a value is no JSON.
+func With(body string, changes ...string) string {
+	sections := map[string]map[string]json.RawMessage{}
+	if json.Unmarshal([]byte(body), &sections) != nil {
+		return ""
+	}
+	for i := 0; i < len(changes); i += 2 {
+		section, field, _ := strings.Cut(changes[i], ".")
+		if sections[section] == nil {
+			sections[section] = map[string]json.RawMessage{}
+		}
+		if sections[section][field] = json.RawMessage(changes[i+1]); changes[i+1] == "" {
+			delete(sections[section], field)
+		}
+	}
+	text, err := json.Marshal(sections)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // encode returns the JSON text of a request.

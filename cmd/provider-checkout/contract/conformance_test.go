@@ -1,7 +1,6 @@
 package contract_test
 
 import (
-	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -35,8 +34,7 @@ func (s *suite) directed(t *testing.T) string {
 // conform runs the conformance against a server of the suite, and returns the report, in which no check has failed.
 func (s *suite) conform(t *testing.T, url, provider, course string) conformance.Report {
 	t.Helper()
-	report, err := conformance.Run(t.Context(), conformance.Config{BaseURL: url, Key: s.Keys[provider], Provider: provider, Course: course,
-		Transport: http.DefaultTransport, Patience: patience})
+	report, err := conformance.Run(t.Context(), conformance.Config{BaseURL: url, Key: s.Keys[provider], Provider: provider, Course: course})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package conformance
 import (
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
@@ -11,27 +10,27 @@ import (
 // ofConfirm checks confirms that are refused, and the payer's setup (sections 2.4 and 3).
 func ofConfirm() []check {
 	return []check{
-		{"7", "409 DIRECT_DEBIT_SETUP_INCOMPLETE: confirm before setup_complete is true.", checkout, func(t *trial) {
+		{"7", "409 DIRECT_DEBIT_SETUP_INCOMPLETE: confirm before setup_complete is true.", opened, func(t *trial) {
 			t.confirm(t.first, t.first.confirmBody()).refused("DIRECT_DEBIT_SETUP_INCOMPLETE")
 			t.get(t.first.CheckoutPath()).has("checkout.status", open)
 		}},
-		{"7", "409 CONFLICT: confirm identifiers do not match the stored checkout.", checkout, func(t *trial) {
+		{"7", "409 CONFLICT: confirm identifiers do not match the stored checkout.", opened, func(t *trial) {
 			for _, field := range identifiers {
 				t.confirm(t.first, t.first.confirmBody().with(field, `"conformance"`)).refused("CONFLICT")
 			}
 		}},
-		{"2.4", "deposit_confirmed and the three declarations must be true.", checkout, func(t *trial) {
+		{"2.4", "deposit_confirmed and the three declarations must be true.", opened, func(t *trial) {
 			for _, field := range declarations {
 				t.refusesConfirm(field, "false", "", `"true"`, "1")
 			}
 		}},
-		{"2.4", "Confirm's identifiers, payment_method and first_payment_date are required.", checkout, func(t *trial) {
+		{"2.4", "Confirm's identifiers, payment_method and first_payment_date are required.", opened, func(t *trial) {
 			for _, field := range append(identifiers, "payment.payment_method", "payment.first_payment_date") {
 				t.refusesConfirm(field, "")
 			}
 			t.refusesConfirm("payment.payment_method", `"cash"`)
 		}},
-		{"3", "Payer completes bank setup: setup_complete is true; the status is still direct_debit_setup_required.", checkout, setsUp},
+		{"3", "Payer completes bank setup: setup_complete is true; the status is still direct_debit_setup_required.", opened, setsUp},
 	}
 }
 
@@ -42,10 +41,12 @@ func (t *trial) refusesConfirm(field string, wrong ...string) {
 	}
 }
 
-const (
-	noScenarios = "it needs a payer, and this deployment has no scenarios (/sandbox/v1) to play one"
-	pollEvery   = 100 * time.Millisecond
-)
+const noScenarios = "it needs a payer, and this deployment has no scenarios (/sandbox/v1) to play one"
+
+// play has a scenario of the sandbox happen to the checkout of a create's answer.
+func (t *trial) play(created answer, scenario string) answer {
+	return t.post("/sandbox/v1/checkouts/"+created.String("checkout.checkout_id")+"/scenarios", `{"scenario": "`+scenario+`"}`)
+}
 
 // setsUp has a payer set up a checkout, and polls it.
 func setsUp(t *trial) {
@@ -53,7 +54,7 @@ func setsUp(t *trial) {
 	if created.String("checkout.checkout_id") == "" {
 		return
 	}
-	played := t.post("/sandbox/v1/checkouts/"+created.String("checkout.checkout_id")+"/scenarios", `{"scenario": "setup_succeeds"}`)
+	played := t.play(created, "setup_succeeds")
 	if played.Status == http.StatusNotFound && played.String("error.code") != "CHECKOUT_NOT_FOUND" {
 		t.noPayer = noScenarios
 		t.skip(noScenarios)
@@ -61,9 +62,6 @@ func setsUp(t *trial) {
 	}
 	played.is(http.StatusOK)
 	a := t.get(created.CheckoutPath())
-	for end := time.Now().Add(t.Patience); !a.SetupComplete() && time.Now().Before(end) && t.wait(pollEvery); {
-		a = t.get(created.CheckoutPath())
-	}
 	if a.SetupComplete() {
 		t.ready = created
 	}
@@ -117,8 +115,8 @@ func receipt(t *trial) {
 	}
 	keys, err := evidence.ParseKeys(public.Body)
 	public.is(http.StatusOK).want(err == nil, "the public key of the evidence log")
-	opened, err := keys.OpenReceipt(text)
-	t.confirmed.want(err == nil && opened.Number == t.confirmed.String("agreement.number"), "a receipt of this agreement, signed by that key")
+	about, err := keys.OpenReceipt(text)
+	t.confirmed.want(err == nil && about.Number == t.confirmed.String("agreement.number"), "a receipt of this agreement, signed by that key")
 	t.confirm(t.ready, t.ready.confirmBody()).has("agreement.receipt", text)
 	t.get(t.ready.CheckoutPath()).has("agreement.receipt", text)
 }
@@ -133,7 +131,7 @@ func (t *trial) cancel(created answer, body string) answer {
 // ofCancel checks cancels (documentation).
 func ofCancel() []check {
 	return []check{
-		{docs, "A checkout is cancelled with a reason of 1 to 255 characters; a repeat has the same answer.", checkout, func(t *trial) {
+		{docs, "A checkout is cancelled with a reason of 1 to 255 characters; a repeat has the same answer.", opened, func(t *trial) {
 			created := t.another()
 			for _, wrong := range []string{`{}`, `{"reason": ""}`, `{"reason": ` + long + `}`} {
 				t.cancel(created, wrong).invalid("reason")
@@ -144,7 +142,7 @@ func ofCancel() []check {
 			again.want(again.Body == a.Body, "the answer of the first cancel: %s", a.Body)
 			t.get(created.CheckoutPath()).has("checkout.status", "cancelled")
 		}},
-		{docs, "409 CHECKOUT_CANCELLED: cancelled before the confirm; the order id stays taken.", checkout, func(t *trial) {
+		{docs, "409 CHECKOUT_CANCELLED: cancelled before the confirm; the order id stays taken.", opened, func(t *trial) {
 			created := t.another()
 			t.cancel(created, because)
 			t.confirm(created, created.confirmBody()).refused("CHECKOUT_CANCELLED")

@@ -10,23 +10,22 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 )
 
 // Config is the configuration of a run.
 type Config struct {
-	BaseURL   string // without a slash at its end
-	Key       string // the provider's
-	Provider  string // the provider's code; "" to read it in the list of its enrolments
-	Course    string // a course of the provider's catalogue; "" for a provider without a catalogue
-	Transport http.RoundTripper
-	Patience  time.Duration // for the end of a payer's setup
+	BaseURL   string            // without a slash at its end
+	Key       string            // the provider's
+	Provider  string            // the provider's code; "" to read it in the list of its enrolments
+	Course    string            // a course of the provider's catalogue; "" for a provider without a catalogue
+	Transport http.RoundTripper // http.DefaultTransport if nil
 }
 
 // check is a sentence of the contract, and its test.
@@ -43,7 +42,7 @@ type need int
 const (
 	nothing   need = iota // the check leaves nothing behind: it is made in production too
 	sandbox               // of a deployment that is no production
-	checkout              // an open checkout
+	opened                // an open checkout
 	setup                 // a checkout whose payer has set up the direct debit
 	agreement             // a confirmed checkout
 )
@@ -62,6 +61,7 @@ func checks(catalogue bool) []check {
 type run struct {
 	Config
 	ctx         context.Context
+	api         *apiclient.Client
 	started     time.Time
 	environment string
 	document    *apidoc.Document
@@ -78,7 +78,8 @@ type run struct {
 
 // Run tests a deployment. The error says why it cannot be tested at all.
 func Run(ctx context.Context, cfg Config) (Report, error) {
-	r := &run{Config: cfg, ctx: ctx, started: time.Now()}
+	r := &run{Config: cfg, ctx: ctx, api: apiclient.New(cfg.BaseURL, nil), started: time.Now()}
+	r.api.HTTP.Transport = cfg.Transport
 	report := Report{BaseURL: cfg.BaseURL, At: r.started.UTC().Truncate(time.Second)}
 	if err := r.meet(); err != nil {
 		return report, err
@@ -96,8 +97,6 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	return report, nil
 }
 
-var checkoutID = regexp.MustCompile(`^(.+)-[0-9]+-[^-]+$`)
-
 // meet asks the deployment for its environment, its OpenAPI document and the code of the provider.
 func (r *run) meet() error {
 	t := &trial{run: r, result: &Result{}}
@@ -114,11 +113,9 @@ func (r *run) meet() error {
 		if list.Status == http.StatusUnauthorized || list.Status == http.StatusForbidden {
 			return fmt.Errorf("the key is refused: %s", list.String("error.message"))
 		}
-		id := checkoutID.FindStringSubmatch(list.String("enrolments.0.checkout_id"))
-		if id == nil {
+		if r.Provider = checkout.ProviderOf(list.String("enrolments.0.checkout_id")); r.Provider == "" {
 			return ErrProvider
 		}
-		r.Provider = id[1]
 	}
 	return nil
 }
@@ -139,7 +136,7 @@ func (r *run) try(c check) Result {
 	if len(t.result.Faults) > 0 {
 		t.result.Status, t.result.Reason = Failed, ""
 	}
-	t.result.Seconds = time.Since(began).Seconds()
+	t.result.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
 	return *t.result
 }
 
@@ -151,7 +148,7 @@ func (r *run) lacks(n need) string {
 		return "it is made in a sandbox alone: it could leave something behind"
 	case n >= setup && r.noPayer != "":
 		return r.noPayer
-	case n >= checkout && r.first.JSON == nil:
+	case n >= opened && r.first.JSON == nil:
 		return "no checkout was created" + before
 	case n >= setup && r.ready.JSON == nil:
 		return "no checkout was set up" + before

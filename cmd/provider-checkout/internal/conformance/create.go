@@ -16,31 +16,31 @@ const open = "direct_debit_setup_required"
 func ofCreate() []check {
 	return []check{
 		{"3", "POST create, valid request: direct_debit_setup_required; records created; setup URL and token issued.", sandbox, opens},
-		{"2.2", "checkout_id has the shape <provider_code>-<digits>-<suffix>; dda_id is the same as records.dda_id.", checkout, func(t *trial) {
+		{"2.2", "checkout_id has the shape <provider_code>-<digits>-<suffix>; dda_id is the same as records.dda_id.", opened, func(t *trial) {
 			shape := regexp.MustCompile("^" + regexp.QuoteMeta(t.Provider) + `-\d+-[^-]+$`)
 			t.first.want(shape.MatchString(t.first.String("checkout.checkout_id")), "such a checkout_id")
 			t.first.has("direct_debit.dda_id", t.first.String("records.dda_id"))
 		}},
-		{"2.2", "setup_url has the shape {base_url}/api/dd-setup?token=<setup_token>, opened in the payer's browser.", checkout, func(t *trial) {
+		{"2.2", "setup_url has the shape {base_url}/api/dd-setup?token=<setup_token>, opened in the payer's browser.", opened, func(t *trial) {
 			base := strings.TrimSuffix(t.send(http.MethodGet, apiclient.EnvironmentPath, "").String("api_base_url"), "/")
 			t.first.has("direct_debit.setup_url", base+"/api/dd-setup?token="+t.first.String("direct_debit.token"))
 			page := t.send(http.MethodGet, strings.TrimPrefix(t.first.SetupURL(), base), "", "Accept", "text/html").is(http.StatusOK)
 			page.want(strings.HasPrefix(page.Header.Get("Content-Type"), "text/html"), "a page in HTML")
 		}},
-		{"2.1", "Regular instalments plus the final instalment sum exactly to the financed principal.", checkout, sums},
-		{docs, "A first create answers 201 with the Location of the checkout.", checkout, func(t *trial) {
+		{"2.1", "Regular instalments plus the final instalment sum exactly to the financed principal.", opened, sums},
+		{docs, "A first create answers 201 with the Location of the checkout.", opened, func(t *trial) {
 			t.first.is(http.StatusCreated)
 			path := t.first.CheckoutPath()
 			t.first.want(strings.HasSuffix(t.first.Header.Get("Location"), path), "Location: …%s", path)
 		}},
-		{docs, "direct_debit.expires_at: until when the link opens; next_poll_after: when to poll again.", checkout, func(t *trial) {
+		{docs, "direct_debit.expires_at: until when the link opens; next_poll_after: when to poll again.", opened, func(t *trial) {
 			for _, a := range []answer{t.first, t.get(t.first.CheckoutPath())} {
 				a.times("direct_debit.expires_at")
 				seconds, err := strconv.Atoi(a.String("direct_debit.next_poll_after"))
 				a.want(err == nil && seconds > 0, "direct_debit.next_poll_after is a number of seconds")
 			}
 		}},
-		{"7", "400 VALIDATION_ERROR: missing or invalid fields.", checkout, func(t *trial) {
+		{"7", "400 VALIDATION_ERROR: missing or invalid fields.", opened, func(t *trial) {
 			for _, field := range []string{"provider.provider_order_id", "student.first_name", "student.last_name", "student.email"} {
 				t.refuses(field, "", "null", "7", `"a\nb"`, long)
 			}
@@ -49,7 +49,7 @@ func ofCreate() []check {
 			t.refuses("plan.payment_frequency", "", `"Daily"`)
 			t.refuses("plan.first_payment_date", "", `"2027-02-30"`, `"01-02-2027"`)
 		}},
-		{docs, "In a request a null counts as an absent field and unknown fields are ignored.", checkout, func(t *trial) {
+		{docs, "In a request a null counts as an absent field and unknown fields are ignored.", opened, func(t *trial) {
 			b := t.createBody(t.first.order())
 			t.create(b.with("student.nickname", `"M"`, "conformance.unknown", "[1]", "course.nothing", "null")).is(http.StatusOK)
 		}},
@@ -59,13 +59,13 @@ func ofCreate() []check {
 // ofCatalogue checks creates of a provider with a catalogue (section 2.1).
 func ofCatalogue() []check {
 	return []check{
-		{"2.1, rule 2", "course_price, instalment_amount and number_of_instalments must equal the resolved value.", checkout, func(t *trial) {
+		{"2.1, rule 2", "course_price, instalment_amount and number_of_instalments must equal the resolved value.", opened, func(t *trial) {
 			for _, field := range []string{"pricing.course_price", "plan.instalment_amount", "plan.number_of_instalments"} {
 				t.refuses(field, "1"+t.first.String(field))
 				t.create(t.createBody(t.first.order()).with(field, t.first.String(field))).is(http.StatusOK)
 			}
 		}},
-		{"2.1, rule 3", "An unknown, inactive, other-provider or wrong-environment course_code is refused.", checkout, func(t *trial) {
+		{"2.1, rule 3", "An unknown, inactive, other-provider or wrong-environment course_code is refused.", opened, func(t *trial) {
 			t.refuses("course.course_code", "", `"CONFORMANCE-UNKNOWN"`, strconv.Quote(" "+t.Course))
 		}},
 	}
@@ -74,7 +74,7 @@ func ofCatalogue() []check {
 // ofFigures checks creates of a provider without a catalogue (section 2.1).
 func ofFigures() []check {
 	return []check{
-		{"2.1, rule 4", "Invalid maths fails with 400 VALIDATION_ERROR before any financial record is created.", checkout, func(t *trial) {
+		{"2.1, rule 4", "Invalid maths fails with 400 VALIDATION_ERROR before any financial record is created.", opened, func(t *trial) {
 			for field, wrong := range map[string]string{"plan.final_instalment_amount": "333.35", "plan.instalment_amount": "333.34",
 				"plan.number_of_instalments": "4", "pricing.course_price": "1250.01", "pricing.amount_to_finance": "999.99"} {
 				order := t.order()
@@ -83,7 +83,7 @@ func ofFigures() []check {
 				t.counts(order, 0)
 			}
 		}},
-		{"8", "Amounts are JSON numbers in NZD, whole cents, up to 9,999,999.99.", checkout, func(t *trial) {
+		{"8", "Amounts are JSON numbers in NZD, whole cents, up to 9,999,999.99.", opened, func(t *trial) {
 			t.refuses("pricing.course_price", `"1250.00"`, "1250.001", "-1250", "10000000")
 		}},
 	}

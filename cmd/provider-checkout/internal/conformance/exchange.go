@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -35,9 +34,8 @@ type answer struct {
 const (
 	sendings    = 3                // at most, of one request
 	longestWait = 10 * time.Second // between two of them
-	longestCall = time.Minute
-	longestBody = 4 << 10 // bytes of a body that a report shows
-	mostMisfits = 10      // that a report shows
+	longestBody = 4 << 10          // bytes of a body that a report shows
+	mostMisfits = 10               // that a report shows
 )
 
 // get sends a GET with the provider's key.
@@ -75,20 +73,9 @@ func (t *trial) wait(d time.Duration) bool {
 }
 
 func (t *trial) sendOnce(method, path, body string, headers ...string) answer {
-	ctx, cancel := context.WithTimeout(t.ctx, longestCall)
-	defer cancel()
-	a := answer{t: t, request: method + " " + path}
-	req, err := http.NewRequestWithContext(ctx, method, t.BaseURL+path, strings.NewReader(body))
-	if err == nil {
-		for i := 0; i < len(headers); i += 2 {
-			req.Header.Set(headers[i], headers[i+1])
-		}
-		req.GetBody = nil // otherwise the transport retries a request with an Idempotency-Key by itself
-		a.request = written(a.request, req.Header, body)
-		req.Header.Set("User-Agent", apiclient.Agent)
-		a.Response, err = apiclient.Send(t.Transport.RoundTrip, req)
-	}
-	if err != nil {
+	a := answer{t: t, request: written(method+" "+path, apiclient.HeaderOf(headers...), body)}
+	var err error
+	if a.Response, err = t.api.Send(t.ctx, method, path, body, headers...); err != nil {
 		t.result.Faults = append(t.result.Faults, Fault{"an answer", masked(a.request), err.Error()})
 		return a
 	}

@@ -45,11 +45,11 @@ func (t *trial) emitted(created answer, name string, call answer, more ...string
 // ofEvents checks the events (section 6), as their list has them.
 func ofEvents() []check {
 	return []check{
-		{"6", "checkout.created: a new checkout is created.", checkout, func(t *trial) {
+		{"6", "checkout.created: a new checkout is created.", opened, func(t *trial) {
 			t.emitted(t.first, "checkout.created", t.first, "data.dda_id", t.first.String("records.dda_id"),
 				"data.contact_id", t.first.String("records.contact_id"))
 		}},
-		{"6", "checkout.created is not emitted on idempotent create replay.", checkout, func(t *trial) {
+		{"6", "checkout.created is not emitted on idempotent create replay.", opened, func(t *trial) {
 			t.create(t.createBody(t.first.order()))
 			page, names := t.eventsOf(t.first)
 			page.want(len(names) <= 1, "one event of the order, which was created once")
@@ -74,7 +74,7 @@ func ofEvents() []check {
 			slices.Sort(names)
 			page.want(len(slices.Compact(names)) == len(names), "each event of the order once")
 		}},
-		{docs, "POST …/redeliver sends an event again: 202; an unknown event is 404 EVENT_NOT_FOUND.", checkout, redelivers},
+		{docs, "POST …/redeliver sends an event again: 202; an unknown event is 404 EVENT_NOT_FOUND.", opened, redelivers},
 	}
 }
 
@@ -115,7 +115,7 @@ func ofLists() []check {
 			}
 			t.get(enrolments + "?updated_after=yesterday").invalid("updated_after")
 		}},
-		{docs, "An enrolment of the list has order, checkout, status and times, and no details of the student.", checkout, func(t *trial) {
+		{docs, "An enrolment of the list has order, checkout, status and times, and no details of the student.", opened, func(t *trial) {
 			a := t.get(enrolments + "?provider_order_id=" + t.first.order()).is(http.StatusOK)
 			a.has("enrolments.0.provider_order_id", t.first.order())
 			a.has("enrolments.0.checkout_id", t.first.String("checkout.checkout_id"))
@@ -123,7 +123,7 @@ func ofLists() []check {
 			a.times("enrolments.0.created_at", "enrolments.0.updated_at")
 			a.want(!strings.Contains(a.Body, studentEmail), "a list without details of students")
 		}},
-		{docs, "status, updated_after and provider_order_id keep the list of enrolments to some.", checkout, func(t *trial) {
+		{docs, "status, updated_after and provider_order_id keep the list of enrolments to some.", opened, func(t *trial) {
 			for query, n := range map[string]int{"status=" + open: 1, "status=confirmed": 0, "updated_after=2000-01-01T00:00:00Z": 1,
 				"updated_after=2199-01-01T00:00:00Z": 0} {
 				t.counts(t.first.order()+"&"+query, n)

@@ -125,7 +125,7 @@ func ofKeys() []check {
 			}
 		}},
 		{"5", "The key determines the provider identity; another provider cannot be selected through the body.", nothing, func(t *trial) {
-			other := body{"provider.provider_code": strconv.Quote(t.Provider + "X")}.String()
+			other := string(body("{}").with("provider.provider_code", strconv.Quote(t.Provider+"X")))
 			for _, path := range []string{apiclient.CheckoutsPath, unknown + apiclient.ConfirmSuffix} {
 				t.post(path, other).refused("PROVIDER_KEY_MISMATCH")
 			}

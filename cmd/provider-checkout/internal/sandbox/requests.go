@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -31,24 +30,11 @@ func Order(body, id string) string { return strings.ReplaceAll(body, "ORDER", id
 // Set returns body with the value at a dotted path replaced by raw JSON, or removed where raw is "".
 func Set(t testing.TB, body, path, raw string) string {
 	t.Helper()
-	var tree map[string]map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(body), &tree); err != nil {
-		t.Fatal(err)
+	changed := apiclient.With(body, path, raw)
+	if changed == "" {
+		t.Fatalf("%s with %s: %s is no JSON", body, path, raw)
 	}
-	section, field, _ := strings.Cut(path, ".")
-	if tree[section] == nil {
-		tree[section] = make(map[string]json.RawMessage)
-	}
-	if raw == "" {
-		delete(tree[section], field)
-	} else {
-		tree[section][field] = json.RawMessage(raw)
-	}
-	out, err := json.Marshal(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
+	return changed
 }
 
 // Response is a response of the service, read to its end.
