@@ -38,6 +38,8 @@ func surface() (all []broken) {
 			"c.Setup.Authorisation == checkout.Authorised", "true"},
 		{"7: 409 CONFLICT: confirm", "a confirm may name another authority", "checkout/confirm.go",
 			"same(FieldDDAID, c.DDAID, stored.Records.DDAID)", ""},
+		{"documentation: A confirm needs mandate_status", "a suspended mandate is confirmed", "checkout/confirm.go",
+			"case !stored.Setup.Mandate.Confirmable():", "case false:"},
 		{"2.4: deposit_confirmed", "a confirm needs no consent to privacy", "checkout/confirm.go",
 			"k.accepted(FieldPrivacyAccepted, c.PrivacyConsentAccepted)", ""},
 		{"3: POST confirm", "an enrolment is completed, not complete", api + "wire.go", `w.Enrolment.Status = "complete"`, `w.Enrolment.Status = "completed"`},

@@ -70,6 +70,21 @@ func setsUp(t *trial) {
 	a.has("direct_debit.authorised", a.String("direct_debit.authorisation_status") == "Authorised")
 }
 
+// loses has the mandate of a checkout fail before its confirm and after it.
+func loses(t *trial) {
+	created := t.another()
+	for _, status := range []string{"failed", "cancelled", "suspended_by_payer"} {
+		t.play(created, "mandate_"+status).is(http.StatusOK)
+		t.get(created.CheckoutPath()).has("checkout.status", open).has("direct_debit.mandate_status", status)
+		t.confirm(created, created.confirmBody()).refused("DIRECT_DEBIT_SETUP_INCOMPLETE")
+	}
+	t.play(created, "mandate_active").is(http.StatusOK)
+	t.confirm(created, created.confirmBody()).is(http.StatusOK).has("already_confirmed", false)
+	t.play(created, "mandate_failed").is(http.StatusOK)
+	t.get(created.CheckoutPath()).has("checkout.status", "confirmed").has("direct_debit.mandate_status", "failed")
+	t.confirm(created, created.confirmBody()).is(http.StatusOK).has("already_confirmed", true)
+}
+
 // hasMandate wants the status of a mandate with which a confirm is taken.
 func (a answer) hasMandate() {
 	a.want(slices.Contains([]string{"pending_submission", "submitted", "active"}, a.String("direct_debit.mandate_status")),
@@ -101,6 +116,7 @@ func ofAgreement() []check {
 			a.has("checkout.checkout_id", t.ready.String("checkout.checkout_id")).has("checkout.status", "confirmed")
 			t.counts(t.ready.order(), 1)
 		}},
+		{docs, "A confirm needs mandate_status pending_submission, submitted or active; a later one does not undo it.", setup, loses},
 		{docs, "agreement.receipt is a signed receipt of the agreement, the same in the confirm, its repeats and every get.", agreement, receipt},
 	}
 }
