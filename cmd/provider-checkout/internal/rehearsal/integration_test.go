@@ -36,8 +36,12 @@ type integration struct {
 	keys   int
 }
 
-// oneWorker is no bug: the integration makes one call at a time, and takes no event meanwhile.
-const oneWorker = "has one worker"
+// These are no bugs: the integration makes one call at a time, and takes no event meanwhile; or it names no situation, and has the
+// next key alone.
+const (
+	oneWorker   = "has one worker"
+	onlyNextKey = "has the next key"
+)
 
 // newIntegration returns an integration that is right.
 func newIntegration(base string) *integration {
@@ -91,6 +95,9 @@ func (i *integration) create(ctx context.Context, key, order string) (apiclient.
 	body := apiclient.CreateRequest{ProviderCode: "KOWHAI", OrderID: order, FirstName: "Aroha", LastName: "Ngata",
 		Email: "aroha@example.nz", CourseCode: "NZDIP-BUS", Frequency: "Weekly",
 		FirstPayment: money.DateOf(time.Now()).AddDays(14).String()}.String()
+	if i.bug == "sends no name" {
+		body = strings.Replace(body, "Aroha", "", 1)
+	}
 	price := map[string]string{"sends texts": `"2990.00"`, "sends parts of cents": "2990.0001"}[i.bug]
 	if price != "" {
 		body = body[:len(body)-1] + `, "pricing": {"course_price": ` + price + `}}`

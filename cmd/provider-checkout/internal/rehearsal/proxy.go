@@ -3,17 +3,19 @@ package rehearsal
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"reflect"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 )
 
 // ServeHTTP has the service answer a call, and disturbs it as the situation of its checkout says.
@@ -23,7 +25,7 @@ func (r *rehearsal) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.service.ServeHTTP(w, req)
 		return
 	}
-	q.next = r.isNext(q.key)
+	q.next = slices.Contains(r.next, q.header.Get("Authorization"))
 	t, count := r.arrive(q)
 	if t == nil {
 		r.service.ServeHTTP(w, req)
@@ -58,19 +60,18 @@ func (r *rehearsal) trialOf(q request) *trial {
 	if t := r.byOrder[order]; t != nil || order == "" {
 		return t
 	}
-	for _, trials := range r.trials {
-		for _, former := range trials {
-			if former.calls[create].unheard != "" && former.other == "" && reflect.DeepEqual(former.intent, intentOf(q.json)) {
-				former.other = order
-			}
+	for _, former := range r.byOrder {
+		c := former.calls[create]
+		if c.unheard != "" && former.other == "" && reflect.DeepEqual(c.last.intent(), q.intent()) {
+			former.other = order
 		}
 	}
-	s := r.situationFor(order, q.key)
+	s := r.situationFor(order, q)
 	t := newTrial(s, r.base, order)
 	r.byOrder[order] = t
 	if s.name != "" {
 		r.trials[s.name] = append(r.trials[s.name], t)
-		t.outcome().print(r.out)
+		t.print(r.out)
 	}
 	return t
 }
@@ -81,14 +82,13 @@ func (r *rehearsal) disturb(req *http.Request, q request, t *trial, count int) (
 	if q.kind == t.disturbs && count == 1 {
 		by = t.by
 	}
-	switch by {
-	case unavailable, limited:
+	switch {
+	case by == unavailable, by == limited:
 		return r.turnAway(t, by), ""
-	case taken:
-		r.take(req, q)
-	}
-	if q.kind == poll {
-		r.payerOf(req.Context(), t, count)
+	case by == taken: // the order exists already, with another intent
+		r.call(req, apiclient.CheckoutsPath, firstPayment.ReplaceAll(q.body, []byte(`$1"2199-12-31"`)))
+	case q.kind == poll:
+		r.play(req, q, t.playBefore(count))
 	}
 	if t.name == keyRotated && !q.next {
 		req.Header.Set("Authorization", "Bearer "+keyOf("nobody", "first")) // as good as revoked
@@ -123,8 +123,8 @@ func (r *rehearsal) turnAway(t *trial, by disturbance) *answer {
 	t.calls[t.disturbs].notBefore = time.Now().Add(t.wait)
 	a := &answer{header: http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {id}}, status: status}
 	a.header.Set("Retry-After", fmt.Sprint(int(t.wait.Seconds())))
-	_ = json.NewEncoder(&a.body).Encode(map[string]any{"success": false, "request_id": id, // a buffer takes everything
-		"error": map[string]any{"code": code, "message": "wait as long as Retry-After says and send the same request again"}})
+	fmt.Fprintf(&a.body, `{"success": false, "request_id": %q, "error": {"code": %q, "details": [], "message": %q}}`, id, code,
+		"wait as long as Retry-After says and send the same request again")
 	return a
 }
 
@@ -133,8 +133,8 @@ func (r *rehearsal) leave(t *trial, q request, a *answer, unheard string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.leaves(time.Now(), q, a, unheard)
-	if t.id != "" {
-		r.byID[t.id] = t
+	if t.Checkout != "" {
+		r.byID[t.Checkout] = t
 	}
 	if !t.reached.IsZero() {
 		r.release(t)
@@ -144,36 +144,22 @@ func (r *rehearsal) leave(t *trial, q request, a *answer, unheard string) {
 // firstPayment is the date of the first payment in a create.
 var firstPayment = regexp.MustCompile(`("first_payment_date"\s*:\s*)"[^"]*"`)
 
-// take has the order of a create exist already, with another intent.
-func (r *rehearsal) take(req *http.Request, q request) {
-	text := firstPayment.ReplaceAll(q.body, []byte(`$1"2199-12-31"`))
-	first := req.Clone(req.Context())
-	first.Body, first.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	ask(r.service, first)
-}
-
-// payerOf does what the payer, or the operator, does before a poll, counted from 1.
-func (r *rehearsal) payerOf(ctx context.Context, t *trial, count int) {
-	r.mu.Lock()
-	setupURL, id := t.setupURL, t.id
-	r.mu.Unlock()
-	ctx = context.WithoutCancel(ctx)
-	payer := apiclient.NewBrowser(r.payer)
-	var err error
-	switch count {
-	case t.setUpAt:
-		err = payer.SetUp(ctx, setupURL)
-	case t.failsAt:
-		payer.Holder = "MANDATE FAILS" // as the fake processor understands it
-		err = payer.SetUp(ctx, setupURL)
-		r.ahead.Add(int64(mandateFailsAfter))
-	case t.cancelAt:
-		err = r.operator.Cancel(ctx, id)
+// play has a scenario of the sandbox happen, if any, before a poll: the payer, the bank or the operator does something.
+func (r *rehearsal) play(req *http.Request, q request, s scenario.Scenario) {
+	if s == "" {
+		return
 	}
-	if err != nil { // somebody may have opened the payer's pages in a browser
-		r.printf("order %s: the payer or the operator here could not go on: %v\n", t.order, err)
+	a := r.call(req, "/sandbox/v1/checkouts/"+q.checkout+"/scenarios", fmt.Appendf(nil, `{"scenario": %q}`, s))
+	if a.status != http.StatusOK { // somebody may have opened the payer's pages in a browser
+		r.printf("checkout %s: %s cannot happen: %s\n", q.checkout, s, a.body.Bytes())
 	}
 }
 
-// mandateFailsAfter is the time after which the fake processor has such a payer's mandate fail.
-const mandateFailsAfter = 61 * time.Second
+// call has the service answer a call of ours, with the provider's key, before a call of the integration.
+func (r *rehearsal) call(before *http.Request, path string, body []byte) *answer {
+	req := before.Clone(context.WithoutCancel(before.Context()))
+	req.Method, req.URL = http.MethodPost, &url.URL{Path: path}
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	req.Header.Set("Content-Type", "application/json")
+	return ask(r.service, req)
+}

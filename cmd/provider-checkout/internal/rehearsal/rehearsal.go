@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
@@ -32,25 +31,21 @@ import (
 // Config is the configuration of a rehearsal.
 type Config struct {
 	Listener  net.Listener
-	Site      site.Config  // except Store, Secrets, Terms, Now and the sender of events
-	Providers []byte       // a provider file
-	Terms     []byte       // a file with the lender's terms
-	ForwardTo string       // the receiver of the integration; "" skips the situations of events
-	Sender    ports.Sender // of events to it; by HTTP if nil
+	Site      site.Config // except Store, Secrets, Terms and the sender of events
+	Providers []byte      // a provider file
+	Terms     []byte      // a file with the lender's terms
+	ForwardTo string      // the receiver of the integration; "" skips the situations of events
 	Stdout    io.Writer
 }
 
-// rehearsal is the handler in front of the service, with the trials of an integration.
+// rehearsal is the handler in front of the service, and the sender of its events, with the trials of an integration.
 type rehearsal struct {
-	base     string
-	out      io.Writer
-	operator operate.Operator
-	site     *site.Site
-	service  http.Handler
-	payer    *http.Client
-	events   *relay
-	ahead    atomic.Int64 // of the service's clock, in nanoseconds
-	next     []string     // Authorization headers with the next keys
+	base    string
+	out     io.Writer
+	site    *site.Site
+	service http.Handler
+	sender  ports.Sender // to the receiver
+	next    []string     // Authorization headers with the next keys
 
 	ctx        context.Context // of the background
 	background sync.WaitGroup
@@ -89,11 +84,8 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 // newRehearsal returns a rehearsal, and prints what an integration needs of it. What it does in the background ends with ctx.
 func newRehearsal(ctx context.Context, cfg Config) (*rehearsal, error) {
 	r := &rehearsal{base: cfg.Site.Service.BaseURL, out: cfg.Stdout, ctx: ctx, order: situations(), skips: cfg.ForwardTo == "",
+		sender: webhook.New(webhook.Options{AllowPrivate: true}),
 		trials: map[string][]*trial{}, byOrder: map[string]*trial{}, byID: map[string]*trial{}}
-	r.events, r.payer = &relay{r, cfg.Sender}, http.DefaultClient
-	if cfg.Sender == nil {
-		r.events.sender = webhook.New(webhook.Options{AllowPrivate: true})
-	}
 	terms, err := providerfile.ParseTerms(cfg.Terms)
 	if err != nil {
 		return nil, fmt.Errorf("the terms are refused: %w", err)
@@ -105,22 +97,17 @@ func newRehearsal(ctx context.Context, cfg Config) (*rehearsal, error) {
 		return nil, err
 	}
 	store, s := memory.New(), cfg.Site
-	r.operator = operate.Operator{Store: store, Keyring: keyring, By: "conformance provider", Reason: "The course is full.",
-		Now: r.now, Rand: rand.Reader}
-	s.Store, s.Secrets, s.Now = store, [][]byte{secret}, r.now
-	s.Service.Terms, s.Service.Agency, s.Service.Sender = terms.Terms, terms.Agency, r.events
+	s.Store, s.Secrets = store, [][]byte{secret}
+	s.Service.Terms, s.Service.Agency, s.Service.Sender = terms.Terms, terms.Agency, r
 	if r.site, err = site.New(s); err != nil {
 		return nil, err
 	}
 	r.service = r.site.Handler
-	return r, r.configure(ctx, cfg)
+	return r, r.configure(ctx, cfg, operate.Operator{Store: store, Keyring: keyring, By: "conformance provider", Now: time.Now, Rand: rand.Reader})
 }
 
-// now returns the time of the service.
-func (r *rehearsal) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
-
 // configure stores the providers, with two keys each, and prints the guide.
-func (r *rehearsal) configure(ctx context.Context, cfg Config) error {
+func (r *rehearsal) configure(ctx context.Context, cfg Config, o operate.Operator) error {
 	configurations, err := providerfile.Parse(cfg.Providers)
 	if err != nil {
 		return fmt.Errorf("the provider file is refused: %w", err)
@@ -133,14 +120,14 @@ func (r *rehearsal) configure(ctx context.Context, cfg Config) error {
 			to.URL = cfg.ForwardTo
 		}
 	}
-	if _, _, err := r.operator.Configure(ctx, "conformance provider", operate.Change{Named: configurations}); err != nil {
+	if _, _, err := o.Configure(ctx, "conformance provider", operate.Change{Named: configurations}); err != nil {
 		return fmt.Errorf("store the providers: %w", err)
 	}
 	for _, c := range configurations {
 		r.next = append(r.next, "Bearer "+keyOf(c.Provider.Code, "next"))
 		for _, which := range []string{"first", "next"} {
 			_, key := makeKey(c.Provider.Code, which)
-			if err := r.operator.Store.AddKey(ctx, key, nil); err != nil {
+			if err := o.Store.AddKey(ctx, key, nil); err != nil {
 				return err
 			}
 		}
@@ -152,9 +139,13 @@ func (r *rehearsal) configure(ctx context.Context, cfg Config) error {
 func (r *rehearsal) guide(configurations []catalogue.Configuration) {
 	r.printf("The service is at %s. Have your integration call it there, and enrol a student for each situation.\n\n", r.base)
 	for _, c := range configurations {
+		var courses []string
+		for _, course := range c.Courses {
+			courses = append(courses, course.Code)
+		}
 		p := c.Provider
-		r.printf("provider %s, courses %s\n  key             %s\n  next key        %s\n  signing secret  %s\n", p.Code, courses(c),
-			keyOf(p.Code, "first"), keyOf(p.Code, "next"), p.Destination.Secret)
+		r.printf("provider %s, courses %s\n  key             %s\n  next key        %s\n  signing secret  %s\n", p.Code,
+			cmp.Or(strings.Join(courses, ", "), "of its own"), keyOf(p.Code, "first"), keyOf(p.Code, "next"), p.Destination.Secret)
 	}
 	r.printf("\nCheckouts get the situations in this order, or the one in which the order id ends, as in ORDER-1+plain.\n" +
 		"The payer is played here: your integration polls and confirms.\n\n")
@@ -179,30 +170,19 @@ func keyOf(provider, which string) string {
 	return text
 }
 
-// courses returns the codes of a provider's courses.
-func courses(c catalogue.Configuration) string {
-	var all []string
-	for _, course := range c.Courses {
-		all = append(all, course.Code)
+// situationFor returns the situation of a new checkout: that in which its order id ends, or else key_rotated for the next key, or
+// else the first of the others that has had no checkout; without a name where each has. The lock is held.
+func (r *rehearsal) situationFor(order string, q request) situation {
+	for _, is := range []func(situation) bool{
+		func(s situation) bool { return strings.HasSuffix(order, "+"+s.name) },
+		func(s situation) bool { return s.name == keyRotated && q.next && len(r.trials[s.name]) == 0 },
+		func(s situation) bool { return s.name != keyRotated && len(r.trials[s.name]) == 0 },
+	} {
+		if i := slices.IndexFunc(r.order, func(s situation) bool { return is(s) && !r.skipped(s) }); i >= 0 {
+			return r.order[i]
+		}
 	}
-	return cmp.Or(strings.Join(all, ", "), "of its own")
-}
-
-// isNext reports whether an Authorization header has the next key of a provider.
-func (r *rehearsal) isNext(authorization string) bool { return slices.Contains(r.next, authorization) }
-
-// situationFor returns the situation of a new checkout, without a name where each has had its checkout. The lock is held.
-func (r *rehearsal) situationFor(order, key string) situation {
-	if named := namedBy(order, r.order); named != nil && !r.skipped(*named) {
-		return *named
-	}
-	i := slices.IndexFunc(r.order, func(s situation) bool {
-		return len(r.trials[s.name]) == 0 && !r.skipped(s) && (s.name == keyRotated) == r.isNext(key)
-	})
-	if i < 0 {
-		return situation{setUpAt: 2}
-	}
-	return r.order[i]
+	return situation{}
 }
 
 // skipped reports whether a situation is skipped, for there is no receiver.
@@ -211,36 +191,31 @@ func (r *rehearsal) skipped(s situation) bool { return s.events != usual && r.sk
 // watch judges the trials until each situation has had its checkout, or ctx ends. Then it notes what is missing.
 func (r *rehearsal) watch(ctx context.Context) {
 	for sleep(ctx, 250*time.Millisecond) {
-		if r.judge(time.Now()) {
+		r.each(func(t *trial) {
+			if t.judge(time.Now()) {
+				t.print(r.out)
+			}
+		})
+		if r.report().count(running, waiting) == 0 {
 			return
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, trials := range r.trials {
-		for _, t := range trials {
-			if t.reached.IsZero() {
-				t.missing()
-			}
+	r.each(func(t *trial) {
+		if t.reached.IsZero() {
+			t.missing()
 		}
-	}
+	})
 }
 
-// judge judges the trials, and reports whether each situation has had its checkout.
-func (r *rehearsal) judge(now time.Time) (all bool) {
+// each calls do with each trial that has a situation, under the lock.
+func (r *rehearsal) each(do func(*trial)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all = true
 	for _, s := range r.order {
 		for _, t := range r.trials[s.name] {
-			if t.judge(now) {
-				t.outcome().print(r.out)
-			}
-			all = all && t.state != running
+			do(t)
 		}
-		all = all && (len(r.trials[s.name]) > 0 || r.skipped(s))
 	}
-	return all
 }
 
 // report returns the outcome so far.
@@ -248,15 +223,14 @@ func (r *rehearsal) report() (all Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.order {
-		switch trials := r.trials[s.name]; {
-		case len(trials) > 0:
-			for _, t := range trials {
-				all.Situations = append(all.Situations, t.outcome())
+		for _, t := range r.trials[s.name] {
+			all.Situations = append(all.Situations, t.Outcome)
+		}
+		if state := waiting; len(r.trials[s.name]) == 0 {
+			if r.skipped(s) {
+				state = skipped
 			}
-		case r.skipped(s):
-			all.Situations = append(all.Situations, Outcome{Situation: s.name, About: s.about, State: skipped})
-		default:
-			all.Situations = append(all.Situations, Outcome{Situation: s.name, About: s.about, State: waiting})
+			all.Situations = append(all.Situations, Outcome{Situation: s.name, About: s.about, State: state})
 		}
 	}
 	return all

@@ -11,15 +11,9 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
 	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
-
-// relay is the service's sender of events. It sends each as the situation of its checkout says.
-type relay struct {
-	*rehearsal
-	sender ports.Sender
-}
 
 // heldEvent is an event that is sent beside the calls.
 type heldEvent struct {
@@ -40,8 +34,8 @@ const (
 	reversedAfter = time.Second
 )
 
-// Send implements ports.Sender.
-func (r *relay) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
+// Send implements ports.Sender: it sends each event as the situation of its checkout says.
+func (r *rehearsal) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
 	t, held := r.sends(heldEvent{to, d.Event})
 	switch {
 	case t == nil:
@@ -50,36 +44,31 @@ func (r *relay) Send(ctx context.Context, to catalogue.Destination, d events.Del
 		return checkout.Answer{Status: http.StatusNoContent}, nil
 	}
 	now, broken := time.Now(), refusesEvent
-	genuine := events.NewDelivery(d.Event, to.Secret, now) // the clock of the service may be ahead
-	genuine.Trace = d.Trace
 	switch t.events {
 	case badSignature:
-		forged := genuine
+		forged := d
 		forged.Event.Body = bytes.Replace(d.Event.Body, []byte(`"sandbox"`), []byte(`"production"`), 1)
 		r.attack(ctx, t, to, events.NewDelivery(d.Event, wrongSecret, now), takesForged, d.Event.Name, "by another secret")
 		r.attack(ctx, t, to, forged, takesForged, d.Event.Name, "of another body")
 	case oldTimestamp:
 		r.attack(ctx, t, to, events.NewDelivery(d.Event, to.Secret, now.Add(-time.Hour)), takesOld, d.Event.Name)
 	case secretRotated:
-		genuine.Signature, broken = events.Sign(newSecret, now, d.Event.Body, to.Secret), refusesRotated
+		d.Signature, broken = events.Sign(newSecret, now, d.Event.Body, to.Secret), refusesRotated
 	}
-	answer, err := r.sender.Send(ctx, to, genuine, attempt)
-	r.took(t, broken, d.Event.Name, answer, err, attempt)
+	answer, err := r.sendAs(ctx, t, broken, to, d, attempt)
 	if err == nil && t.events == repeated {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.later(t, repeatAfter, func(ctx context.Context) {
-			r.mu.Lock()
+		r.later(t, repeatAfter, refusesRepeat, func() []heldEvent {
 			t.twice = d.Event.Name
-			r.mu.Unlock()
-			r.deliver(ctx, t, refusesRepeat, heldEvent{to, d.Event})
+			return []heldEvent{{to, d.Event}}
 		})
 	}
 	return answer, err
 }
 
 // sends notes an event in its trial, and reports whether it is held until after the enrolment.
-func (r *relay) sends(e heldEvent) (t *trial, held bool) {
+func (r *rehearsal) sends(e heldEvent) (t *trial, held bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t = r.byOrder[e.event.OrderID]; t == nil {
@@ -106,26 +95,32 @@ func (r *rehearsal) release(t *trial) {
 	if t.events == reversed {
 		after = reversedAfter
 	}
-	r.later(t, after, func(ctx context.Context) {
-		r.mu.Lock()
-		held := t.held
-		t.held, t.releasing = nil, false
-		r.mu.Unlock()
+	r.later(t, after, refusesLate, func() (held []heldEvent) {
+		held, t.held, t.releasing = t.held, nil, false
 		if t.events == reversed {
 			slices.Reverse(held)
 		}
-		for _, e := range held {
-			r.events.deliver(ctx, t, refusesLate, e)
-		}
+		return held
 	})
 }
 
-// later does something for a trial beside its calls. The lock is held.
-func (r *rehearsal) later(t *trial, after time.Duration, do func(context.Context)) {
+// later sends events of a trial beside its calls, one after the other. They break a rule if the receiver takes them in no attempt.
+// The lock is held, and also when which is called.
+func (r *rehearsal) later(t *trial, after time.Duration, broken rule, which func() []heldEvent) {
 	t.sending++
 	r.background.Go(func() {
+		var all []heldEvent
 		if sleep(r.ctx, after) {
-			do(r.ctx)
+			r.mu.Lock()
+			all = which()
+			r.mu.Unlock()
+		}
+		for _, e := range all {
+			d := events.NewDelivery(e.event, e.to.Secret, time.Now())
+			delivery.Run{Now: time.Now, Failed: func(int, error) bool { return true },
+				Send: func(ctx context.Context, attempt int) (checkout.Answer, error) {
+					return r.sendAs(ctx, t, broken, e.to, d, attempt)
+				}}.Attempt(r.ctx)
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -136,20 +131,8 @@ func (r *rehearsal) later(t *trial, after time.Duration, do func(context.Context
 	})
 }
 
-// deliver makes up to three attempts to deliver an event, which break a rule if the receiver takes it in no attempt.
-func (r *relay) deliver(ctx context.Context, t *trial, broken string, e heldEvent) {
-	d := events.NewDelivery(e.event, e.to.Secret, time.Now())
-	for attempt := 1; attempt <= events.MaxAttempts && sleep(ctx, events.Delay(attempt)); attempt++ {
-		answer, err := r.sender.Send(ctx, e.to, d, attempt)
-		r.took(t, broken, e.event.Name, answer, err, attempt)
-		if err == nil {
-			return
-		}
-	}
-}
-
 // attack sends an event that the receiver has to refuse. args are of the rule that it breaks if it takes it.
-func (r *relay) attack(ctx context.Context, t *trial, to catalogue.Destination, d events.Delivery, broken string, args ...any) {
+func (r *rehearsal) attack(ctx context.Context, t *trial, to catalogue.Destination, d events.Delivery, broken rule, args ...any) {
 	_, err := r.sender.Send(ctx, to, d, 1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,12 +141,14 @@ func (r *relay) attack(ctx context.Context, t *trial, to catalogue.Destination, 
 	}
 }
 
-// took notes what the receiver made of an attempt to deliver an event. A site whose only worker waits for the answer to a call
-// takes the event after it: so not every attempt must be taken, nor any while an answer is slow.
-func (r *relay) took(t *trial, broken string, name events.Name, answer checkout.Answer, err error, attempt int) {
+// sendAs makes an attempt to deliver an event, and notes what the receiver made of it. A site whose only worker waits for the answer
+// to a call takes the event after it: so not every attempt must be taken, nor any while an answer is slow.
+func (r *rehearsal) sendAs(ctx context.Context, t *trial, broken rule, to catalogue.Destination, d events.Delivery, attempt int) (
+	checkout.Answer, error) {
+	answer, err := r.sender.Send(ctx, to, d, attempt)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
+	switch name := d.Event.Name; {
 	case err == nil || errors.Is(err, context.Canceled):
 	case errors.Is(err, context.DeadlineExceeded):
 		if attempt == events.MaxAttempts && time.Now().After(r.slowUntil) {
@@ -174,14 +159,13 @@ func (r *relay) took(t *trial, broken string, name events.Name, answer checkout.
 	case attempt == events.MaxAttempts:
 		t.fault(broken, name, fmt.Sprint(err))
 	}
+	return answer, err
 }
 
 // sleep waits, and reports whether the time has passed before ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

@@ -2,10 +2,8 @@ package rehearsal
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"maps"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -13,20 +11,29 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 )
 
+// request is a call of an integration.
+type request struct {
+	kind     kind
+	at       time.Time
+	checkout string // the id in the path
+	header   http.Header
+	body     []byte
+	json     apiclient.Object // nil if the body is no JSON
+	next     bool             // it has the next key of a provider
+}
+
 // maxBody is more than the service takes, so that its own refusal is answered.
 const maxBody = 128 << 10
 
 // read reads a call of an integration, whose body can be read again then.
 func read(r *http.Request, now time.Time) (q request, err error) {
-	q = request{at: now, contentType: r.Header.Get("Content-Type"), idempotencyKey: r.Header.Get("Idempotency-Key"),
-		key: r.Header.Get("Authorization")}
-	q.kind, q.checkout = kindOf(r)
-	if q.kind == "" {
+	q = request{at: now, header: r.Header.Clone()}
+	if q.kind, q.checkout = kindOf(r); q.kind == "" {
 		return q, nil
 	}
 	q.body, err = io.ReadAll(io.LimitReader(r.Body, maxBody))
 	r.Body = io.NopCloser(bytes.NewReader(q.body))
-	q.json, _ = apiclient.ParseObject(q.body) // nil if it is no JSON
+	q.json, _ = apiclient.ParseObject(q.body)
 	return q, err
 }
 
@@ -46,34 +53,20 @@ func kindOf(r *http.Request) (kind, string) {
 	return "", ""
 }
 
-// isJSON reports whether a Content-Type is that of JSON.
-func isJSON(contentType string) bool {
-	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && media == "application/json"
-}
-
 // hasPartsOfCents reports whether a JSON number is none of whole cents.
 func hasPartsOfCents(number string) bool {
 	_, fraction, _ := strings.Cut(number, ".")
 	return len(strings.TrimRight(fraction, "0")) > 2
 }
 
-// whole returns a JSON number that is whole, or 0.
-func whole(value any) int {
-	number, _ := value.(json.Number)
-	n, _ := number.Int64()
-	return int(n)
-}
-
-// without returns an object without a field of one of its sections.
-func without(o apiclient.Object, section, field string) apiclient.Object {
-	inner, ok := o[section].(map[string]any)
-	if !ok {
-		return o
+// intent returns the body of a create without the order id.
+func (q request) intent() any {
+	o := maps.Clone(q.json)
+	if provider, ok := o["provider"].(map[string]any); ok {
+		provider = maps.Clone(provider)
+		delete(provider, "provider_order_id")
+		o["provider"] = provider
 	}
-	o, inner = maps.Clone(o), maps.Clone(inner)
-	delete(inner, field)
-	o[section] = inner
 	return o
 }
 

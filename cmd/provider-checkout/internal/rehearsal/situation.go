@@ -1,9 +1,9 @@
 package rehearsal
 
 import (
-	"slices"
-	"strings"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 )
 
 // situation is something that happens to a checkout.
@@ -14,9 +14,8 @@ type situation struct {
 	by       disturbance
 	wait     time.Duration // of Retry-After, or until the answer
 
-	setUpAt  int // the payer sets up the direct debit before this poll, counted from 1; 0: never
-	failsAt  int // so does a payer whose mandate fails at once
-	cancelAt int // the checkout is cancelled before this poll
+	plays map[int]scenario.Scenario // of the sandbox, by the poll before which it happens, counted from 1
+	ends  bool                      // without a confirm: by a refusal of the create, or by a cancellation
 
 	events script
 }
@@ -62,18 +61,20 @@ const keyRotated = "key_rotated"
 // whose suffixes of the order id have the same form.
 func situations() []situation {
 	const three, five, twelve = 3 * time.Second, 5 * time.Second, 12 * time.Second
-	all := []situation{
+	return []situation{
 		{name: "plain", about: "nothing goes wrong"},
 		{name: "create_answer_lost", about: "the create is done, and its answer is lost", disturbs: create, by: lost},
 		{name: "create_503", about: "the create is answered 503, with Retry-After: 3", disturbs: create, by: unavailable, wait: three},
 		{name: "create_429", about: "the create is answered 429, with Retry-After: 3", disturbs: create, by: limited, wait: three},
 		{name: "create_slow", about: "the create is answered after 12 seconds", disturbs: create, by: slow, wait: twelve},
-		{name: "create_conflict", about: "the order exists with another intent (409)", disturbs: create, by: taken},
+		{name: "create_conflict", about: "the order exists with another intent (409)", disturbs: create, by: taken, ends: true},
 		{name: "poll_503", about: "a poll is answered 503, with Retry-After: 5", disturbs: poll, by: unavailable, wait: five},
 		{name: "poll_answer_lost", about: "the answer to a poll is lost", disturbs: poll, by: lost},
-		{name: "setup_late", about: "the payer is done before the sixth poll", setUpAt: 6},
-		{name: "setup_fails_once", about: "the mandate fails at once, and the payer tries again", failsAt: 2, setUpAt: 4},
-		{name: "cancelled", about: "the checkout is cancelled before its setup", cancelAt: 2},
+		{name: "setup_late", about: "the payer is done before the sixth poll", plays: map[int]scenario.Scenario{6: scenario.SetupSucceeds}},
+		{name: "setup_fails_once", about: "the mandate fails at once, and the payer tries again",
+			plays: map[int]scenario.Scenario{2: "mandate_failed", 4: scenario.SetupSucceeds}},
+		{name: "cancelled", about: "the checkout is cancelled before its setup",
+			plays: map[int]scenario.Scenario{2: scenario.OperatorCancels}, ends: true},
 		{name: "confirm_503", about: "the confirm is answered 503, with Retry-After: 3", disturbs: confirm, by: unavailable,
 			wait: three},
 		{name: "confirm_answer_lost", about: "the confirm is done, and its answer is lost", disturbs: confirm, by: lost},
@@ -86,23 +87,13 @@ func situations() []situation {
 		{name: "events_old_timestamp", about: "copies of the events that were signed an hour ago come first", events: oldTimestamp},
 		{name: "secret_rotated", about: "a new secret signs the events, and beside it your own", events: secretRotated},
 	}
-	for i := range all {
-		if all[i].isConfirmed() && all[i].setUpAt == 0 {
-			all[i].setUpAt = 2
-		}
-	}
-	return all
 }
 
-// isConfirmed reports whether a confirm ends the enrolment; else it is a refusal of the create, or a cancellation.
-func (s *situation) isConfirmed() bool { return s.by != taken && s.cancelAt == 0 }
-
-// namedBy returns the situation that an order id names behind its last plus sign, or nil.
-func namedBy(order string, all []situation) *situation {
-	name := order[strings.LastIndex(order, "+")+1:]
-	i := slices.IndexFunc(all, func(s situation) bool { return s.name == name })
-	if i < 0 || name == order {
-		return nil
+// playBefore returns the scenario that happens before a poll, counted from 1. The payer is done before the second poll, unless the
+// situation says otherwise.
+func (s *situation) playBefore(poll int) scenario.Scenario {
+	if s.plays == nil && poll == 2 {
+		return scenario.SetupSucceeds
 	}
-	return &all[i]
+	return s.plays[poll]
 }

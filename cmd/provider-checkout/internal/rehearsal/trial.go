@@ -2,9 +2,11 @@ package rehearsal
 
 import (
 	"fmt"
+	"mime"
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
@@ -32,15 +34,11 @@ const (
 // trial is a checkout in its situation, with what its integration has done. Its methods are called under the rehearsal's lock.
 type trial struct {
 	situation
-	state  state
-	base   string // of the pages in faults
-	order  string
-	id     string // of the checkout; "" before its create
-	intent any    // the body of the create without the order id
-	other  string // an order id with the same intent, which came while an answer to the create was missing
+	Outcome
+	base  string // of the pages in faults
+	other string // an order id with the same intent, which came while an answer to the create was missing
 
 	calls     map[kind]*calls
-	setupURL  string // the newest
 	pollDue   time.Time
 	pollAfter int
 	complete  bool // a poll has said that the setup is complete, the latest one
@@ -55,7 +53,6 @@ type trial struct {
 
 	heard, reached time.Time // the last call, and the goal
 	request        string    // X-Request-Id of the last answer
-	faults         []Fault
 }
 
 // calls are the calls of one kind of a trial.
@@ -69,39 +66,22 @@ type calls struct {
 	notBefore time.Time // by Retry-After
 }
 
-// request is a call of an integration.
-type request struct {
-	kind           kind
-	at             time.Time
-	checkout       string // the id in the path
-	body           []byte
-	json           apiclient.Object
-	contentType    string
-	idempotencyKey string
-	key            string // the whole Authorization header
-	next           bool   // it has the next key of a provider
-}
-
 func newTrial(s situation, base, order string) *trial {
-	t := &trial{situation: s, state: running, base: base, order: order, sent: map[events.Name]bool{}, calls: map[kind]*calls{}}
-	for _, k := range []kind{create, poll, confirm} {
-		t.calls[k] = &calls{}
-	}
-	return t
+	return &trial{situation: s, Outcome: Outcome{Situation: s.name, About: s.about, State: running, Order: order}, base: base,
+		sent: map[events.Name]bool{}, calls: map[kind]*calls{create: {}, poll: {}, confirm: {}}}
 }
 
-// fault notes a fault by the rule with a name; args are of its format. A fault by a rule that was broken before is counted.
-func (t *trial) fault(name string, args ...any) {
-	i := slices.IndexFunc(t.faults, func(f Fault) bool { return f.Rule == name })
+// fault notes a fault by a rule; args are of its format. A fault by a rule that was broken before is counted.
+func (t *trial) fault(r rule, args ...any) {
+	i := slices.IndexFunc(t.Faults, func(f Fault) bool { return f.Rule == r.name })
 	switch {
-	case t.state != running:
+	case t.State != running:
 		return
 	case i >= 0:
-		t.faults[i].Times++
+		t.Faults[i].Times++
 		return
 	}
-	r := rules()[name]
-	t.faults = append(t.faults, Fault{name, fmt.Sprintf(r.wrong, args...), r.says, t.base + "/docs#" + r.anchor, t.request, 1})
+	t.Faults = append(t.Faults, Fault{r.name, fmt.Sprintf(r.wrong, args...), r.says, t.base + "/docs#" + r.anchor, t.request, 1})
 }
 
 // arrives notes a call before it is done, and what is wrong with it. It returns the number of calls of its kind.
@@ -116,9 +96,6 @@ func (t *trial) arrives(q request) (count int) {
 	case create:
 		if c.count == 0 || !reflect.DeepEqual(c.last.json, q.json) { // a retry has the same again
 			t.checkAmounts(q)
-		}
-		if c.count == 0 {
-			t.intent = intentOf(q.json)
 		}
 	case poll:
 		if t.pollDue.Sub(q.at) > grace {
@@ -140,7 +117,7 @@ func (t *trial) arrives(q request) (count int) {
 	}
 	switch {
 	case t.name != keyRotated || q.next:
-	case t.id == "":
+	case t.Checkout == "":
 		t.fault(createdFormer)
 	default:
 		t.fault(formerKey, q.kind)
@@ -168,15 +145,16 @@ func (t *trial) checkRetry(q request, c *calls) {
 	if !reflect.DeepEqual(c.last.json, q.json) {
 		t.fault(changedRetry, q.kind)
 	}
-	if c.last.idempotencyKey != q.idempotencyKey {
-		t.fault(otherKey, q.idempotencyKey, c.last.idempotencyKey)
+	if before, now := c.last.header.Get("Idempotency-Key"), q.header.Get("Idempotency-Key"); before != now {
+		t.fault(otherKey, now, before)
 	}
 }
 
 // checkPost checks what all calls that change something have in common.
 func (t *trial) checkPost(q request, c *calls) {
-	if !isJSON(q.contentType) && len(q.body) > 0 {
-		t.fault(wrongContentType, q.kind, q.contentType)
+	contentType := q.header.Get("Content-Type")
+	if media, _, err := mime.ParseMediaType(contentType); (err != nil || media != "application/json") && len(q.body) > 0 {
+		t.fault(wrongContentType, q.kind, contentType)
 	}
 	if t.again {
 		t.fault(repeatIsError, q.kind)
@@ -208,8 +186,7 @@ func (t *trial) leaves(now time.Time, q request, a *answer, unheard string) {
 	c.unheard, c.refusal = unheard, ""
 	json, _ := apiclient.ParseObject(a.body.Bytes())
 	if id := json.Text("checkout.checkout_id"); id != "" && q.kind == create {
-		t.id = id
-		t.setupURL = json.Text("direct_debit.setup_url")
+		t.Checkout = id
 	}
 	if unheard != "" {
 		t.pollDue = time.Time{}
@@ -231,18 +208,18 @@ func (t *trial) done(now time.Time, q request, c *calls, json apiclient.Object) 
 	switch c.answered = true; q.kind {
 	case poll:
 		t.complete = json.At("direct_debit.setup_complete") == true
-		t.pollAfter = whole(json.At("direct_debit.next_poll_after"))
+		t.pollAfter, _ = strconv.Atoi(fmt.Sprint(json.At("direct_debit.next_poll_after"))) // 0 without one
 		t.pollDue = now.Add(time.Duration(t.pollAfter) * time.Second)
 		switch status := json.Text("checkout.status"); {
 		case status == "cancelled" && t.ended == 0:
 			t.ended++
-			t.reaches(now, t.cancelAt > 0)
+			t.reaches(now, t.ends)
 		case status == "confirmed":
-			t.reaches(now, t.isConfirmed()) // as a repeated confirm would have said
+			t.reaches(now, !t.ends) // as a repeated confirm would have said
 		}
 	case confirm:
 		t.again = json.At("already_confirmed") == true && t.by == lost
-		t.reaches(now, t.isConfirmed())
+		t.reaches(now, !t.ends)
 	}
 }
 
@@ -255,7 +232,7 @@ func (t *trial) refused(now time.Time, q request, c *calls, status int, json api
 		t.reaches(now, true)
 	case code == "DIRECT_DEBIT_SETUP_INCOMPLETE":
 		c.refusal = "" // the same is right later
-	case len(t.faults) == 0: // else it is a consequence
+	case len(t.Faults) == 0: // else it is a consequence
 		t.fault(isRefused, q.kind, c.refusal, json.Text("error.message"))
 	}
 }
@@ -276,23 +253,18 @@ func (t *trial) judge(now time.Time) bool {
 		}
 	}
 	switch {
-	case t.state != running || t.sending > 0:
+	case t.State != running || t.sending > 0:
 		return false
 	case t.reached.IsZero() && now.Sub(t.heard) >= wait:
 		t.missing()
 	case t.reached.IsZero() || now.Sub(t.reached) < settle || t.events != usual && len(t.sent) < 3 && now.Sub(t.reached) < patience:
 		return false
 	}
-	t.state = passed
-	if len(t.faults) > 0 {
-		t.state = failed
+	t.State = passed
+	if len(t.Faults) > 0 {
+		t.State = failed
 	}
 	return true
-}
-
-// outcome returns the outcome so far.
-func (t *trial) outcome() Outcome {
-	return Outcome{t.name, t.about, t.state, t.order, t.id, slices.Clone(t.faults)}
 }
 
 // missing notes the call that did not come.
@@ -313,6 +285,3 @@ func (t *trial) missing() {
 		t.fault(neverConfirms)
 	}
 }
-
-// intentOf returns the body of a create without its order id.
-func intentOf(json apiclient.Object) any { return without(json, "provider", "provider_order_id") }
