@@ -87,14 +87,39 @@ func alone(t *testing.T) {
 	}
 }
 
-// The compiler checks the client for TypeScript when the tests build it.
-func TestClientForPythonAndItsRecipesAreTyped(t *testing.T) {
-	alone(t)
-	programs, err := filepath.Glob(recipeFile("*.py"))
+// recipesWith returns the recipes whose names end so and that use the client.
+func recipesWith(t *testing.T, end string) []string {
+	t.Helper()
+	programs, err := filepath.Glob(recipeFile("*" + end))
 	if err != nil || len(programs) == 0 {
 		t.Fatal(programs, err)
 	}
-	programs = slices.DeleteFunc(programs, func(name string) bool { return strings.HasSuffix(name, "verify_event.py") })
+	return slices.DeleteFunc(programs, func(name string) bool { return strings.Contains(name, "verify_") })
+}
+
+// A provider may use the recipes for Node as TypeScript.
+func TestRecipesForNodeAreTyped(t *testing.T) {
+	alone(t)
+	t.Parallel()
+	program := forNode(t, "testdata/exercise/node.d.ts")
+	args := []string{"--strict", "--noEmit", "--target", "ES2022", "--module", "Node16", program}
+	for _, name := range recipesWith(t, ".mjs") {
+		program = filepath.Join(filepath.Dir(program), strings.Replace(filepath.Base(name), ".mjs", ".mts", 1))
+		if err := os.WriteFile(program, read(t, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, program)
+	}
+	if out, err := exec.CommandContext(t.Context(), "tsc", args...).CombinedOutput(); err != nil {
+		t.Errorf("tsc: %v\n%s", err, out)
+	}
+}
+
+// The compiler checks the client for TypeScript when the tests build it.
+func TestClientForPythonAndItsRecipesAreTyped(t *testing.T) {
+	alone(t)
+	t.Parallel()
+	programs := recipesWith(t, ".py")
 	args := append([]string{"--strict", "--scripts-are-modules", "--cache-dir", t.TempDir()}, programs...)
 	cmd := exec.CommandContext(t.Context(), "mypy", append(args, "testdata/exercise/exercise.py")...)
 	cmd.Env = append(os.Environ(), "MYPYPATH="+pythonClient)
@@ -106,6 +131,7 @@ func TestClientForPythonAndItsRecipesAreTyped(t *testing.T) {
 // A student is enrolled at the demonstration, by the program as it is.
 func TestClientsEnrolAtTheDemonstration(t *testing.T) {
 	alone(t)
+	t.Parallel()
 	cmd := proc.Build(t).Command("demo", "--addr", "127.0.0.1:0")
 	cmd.Env = append(cmd.Environ(), "TMPDIR="+t.TempDir())
 	out, err := cmd.StdoutPipe()
@@ -121,14 +147,19 @@ func TestClientsEnrolAtTheDemonstration(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, r := range recipes {
-		enrol := recipe(t, r.interpreter, r.checkout)
-		enrol.Env = append(append(enrol.Environ(), said...), "PROVIDER=KOWHAI", "ORDER=RECIPE-"+r.language, "COURSE=NZDIP-BUS",
-			"FIRST_PAYMENT="+time.Now().AddDate(0, 0, 14).Format(time.DateOnly))
-		if printed := enrolsBy(t, enrol, payer); !strings.HasPrefix(printed, "agreement PPA-") {
-			t.Errorf("the recipe for %s prints %q", r.language, printed)
+	t.Run("by recipes", func(t *testing.T) {
+		for _, r := range recipes {
+			t.Run(r.language, func(t *testing.T) {
+				t.Parallel()
+				enrol := recipe(t, r.interpreter, r.checkout)
+				enrol.Env = append(append(enrol.Environ(), said...), "PROVIDER=KOWHAI", "ORDER=RECIPE-"+r.language, "COURSE=NZDIP-BUS",
+					"FIRST_PAYMENT="+time.Now().AddDate(0, 0, 14).Format(time.DateOnly))
+				if printed := enrolsBy(t, enrol, payer); !strings.HasPrefix(printed, "agreement PPA-") {
+					t.Errorf("the recipe prints %q", printed)
+				}
+			})
 		}
-	}
+	})
 	demo.Stop(t, syscall.SIGINT)
 }
 
@@ -151,7 +182,7 @@ var misbehaviours = []struct {
 	{"answered", []answerOf{{200, "", goodAnswer}}, "answered", nil},
 	{"cut", []answerOf{{}, {200, "", goodAnswer}}, "answered", []time.Duration{time.Second}},
 	{"cut-short", []answerOf{{200, "", `{"success":`}, {200, "", goodAnswer}}, "answered", []time.Duration{time.Second}},
-	{"slow", []answerOf{{status: -1}, {200, "", goodAnswer}}, "answered", []time.Duration{2 * time.Second}},
+	{"slow", []answerOf{{status: -1}, {200, "", goodAnswer}}, "answered", []time.Duration{11 * time.Second}},
 	{"busy", []answerOf{{503, "2", ""}, {200, "", goodAnswer}}, "answered", []time.Duration{2 * time.Second}},
 	{"limited", []answerOf{{429, "2", ""}, {200, "", goodAnswer}}, "answered", []time.Duration{2 * time.Second}},
 	{"failed", []answerOf{{500, "", ""}, {502, "", "<html>"}, {200, "", goodAnswer}}, "answered",
@@ -222,6 +253,7 @@ func (a answerOf) send(w http.ResponseWriter, r *http.Request) {
 // The clients in all languages have the same rules, which an exercise in each of them shows.
 func TestClientsKeepTheRulesOfRetriesSignaturesAndAmounts(t *testing.T) {
 	alone(t)
+	t.Parallel()
 	want := "vectors: 0 wrong\ncreated: 1000.10 3 <nil>\n"
 	var names []string
 	for _, c := range misbehaviours {

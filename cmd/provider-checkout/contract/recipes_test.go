@@ -42,7 +42,7 @@ func recipe(t *testing.T, interpreter, name string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	source := filepath.Join("..", "..", "..", "testdata", "recipes", name)
-	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute) // for a program that hangs
 	t.Cleanup(stop)
 	switch interpreter {
 	case "node":
@@ -60,6 +60,7 @@ func recipe(t *testing.T, interpreter, name string, args ...string) *exec.Cmd {
 }
 
 func TestRecipesVerifyTheVectors(t *testing.T) {
+	t.Parallel()
 	for _, r := range recipes {
 		t.Run(r.language, func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +75,7 @@ func TestRecipesVerifyTheVectors(t *testing.T) {
 // A recipe that enrols a student ends with one checkout and one agreement, though its first create gets a 503,
 // its first poll a 429 with Retry-After, and the answer to its first confirm is lost.
 func TestRecipesEnrolThroughFaults(t *testing.T) {
+	t.Parallel()
 	for _, r := range recipes {
 		t.Run(r.language, func(t *testing.T) {
 			t.Parallel()
@@ -105,6 +107,7 @@ func TestRecipesEnrolThroughFaults(t *testing.T) {
 
 // A student is enrolled by one recipe, and another takes the events.
 func TestRecipesTakeTheEventsOfAnEnrolment(t *testing.T) {
+	t.Parallel()
 	for _, r := range recipes {
 		t.Run(r.language, func(t *testing.T) {
 			t.Parallel()

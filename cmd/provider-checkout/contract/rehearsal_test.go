@@ -3,15 +3,10 @@ package contract_test
 import (
 	"bytes"
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"sync"
 	"testing"
@@ -24,36 +19,32 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
-// A provider that enrols by the recipe of a language, and takes events by another where there is one, gets nothing wrong.
+// A provider that enrols by the recipe of a language, and takes events by another, gets nothing wrong.
 func TestRecipesPassInEverySituation(t *testing.T) {
 	testlevel.Full(t)
+	t.Parallel()
 	receivers := map[string]string{"Go": "receiver", "Node": "receiver.mjs", "Python": "receiver.py"}
+	var running sync.WaitGroup // all at once, for they mostly wait
+	defer running.Wait()
 	for _, r := range recipes {
-		t.Run(r.language, func(t *testing.T) {
-			t.Parallel()
-			ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer stop()
-			enrol := recipe(t, r.interpreter, r.checkout)
-			ln := listen(t)
-			cfg := rehearsal.Config{Listener: ln, Providers: read(t, "../demo.json"), Terms: read(t, "../demo-terms.json"),
-				Site: site.Config{Log: slog.New(slog.DiscardHandler),
-					Service: service.Config{Environment: catalogue.Sandbox, BaseURL: "http://" + ln.Addr().String()}}}
-			if _, err := os.Stat(filepath.Join("../../../testdata/recipes", receivers[r.language])); !errors.Is(err, fs.ErrNotExist) {
-				cfg.ForwardTo = receive(t, recipe(t, r.interpreter, receivers[r.language]))
-			}
-			var out printed
-			cfg.Stdout = &out
-			out.guided = func(key, next string) {
-				for i := range 24 { // more than there are situations
-					cmd := exec.CommandContext(ctx, enrol.Path, enrol.Args[1:]...)
-					cmd.Env = append(enrol.Environ(), "BASE="+cfg.Site.Service.BaseURL, "PROVIDER=KOWHAI", "COURSE=NZDIP-BUS",
-						"FIRST_PAYMENT=2027-02-01", fmt.Sprint("ORDER=RECIPE-", i), "KEY="+map[bool]string{true: next, false: key}[i == 0])
-					go func() { _ = cmd.Run() }() // an order that is taken, or is cancelled, ends it with an error
-				}
-			}
-			report, err := rehearsal.Run(ctx, cfg)
+		enrol := recipe(t, r.interpreter, r.checkout)
+		ln := listen(t)
+		cfg := rehearsal.Config{Listener: ln, Providers: read(t, "../demo.json"), Terms: read(t, "../demo-terms.json"),
+			ForwardTo: receive(t, recipe(t, r.interpreter, receivers[r.language])),
+			Site: site.Config{Log: slog.New(slog.DiscardHandler),
+				Service: service.Config{Environment: catalogue.Sandbox, BaseURL: "http://" + ln.Addr().String()}}}
+		var out printed
+		cfg.Stdout = &out
+		out.enrol = func(order int, key string) {
+			cmd := exec.CommandContext(t.Context(), enrol.Path, enrol.Args[1:]...)
+			cmd.Env = append(enrol.Environ(), "BASE="+cfg.Site.Service.BaseURL, "PROVIDER=KOWHAI", "COURSE=NZDIP-BUS",
+				"FIRST_PAYMENT=2027-02-01", fmt.Sprint("ORDER=RECIPE-", order), "KEY="+key)
+			go func() { _ = cmd.Run() }() // an order that is taken, or is cancelled, ends it with an error
+		}
+		running.Go(func() {
+			report, err := rehearsal.Run(t.Context(), cfg)
 			if err := cmp.Or(err, report.Err()); err != nil {
-				t.Errorf("%v\n%s", err, out.text.String())
+				t.Errorf("%s: %v\n%s", r.language, err, out.text.String())
 			}
 		})
 	}
@@ -94,12 +85,13 @@ func receive(t *testing.T, recipe *exec.Cmd) string {
 	return ""
 }
 
-// printed is the output of a rehearsal. It calls guided once, with the keys, when the guide is complete.
+// printed is the output of a rehearsal. It calls enrol for the first order when the guide is complete, with the next key, and for
+// each further order when the checkout of the one before is there: so that programs do not all start at once.
 type printed struct {
-	guided func(key, next string)
+	enrol  func(order int, key string)
 	mu     sync.Mutex
 	text   bytes.Buffer
-	called bool
+	orders int
 }
 
 var (
@@ -111,9 +103,15 @@ func (p *printed) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n, err := p.text.Write(text)
-	if keys := guideKeys.FindSubmatch(p.text.Bytes()); !p.called && keys != nil && guideEnd.Match(p.text.Bytes()) {
-		p.called = true
-		p.guided(string(keys[1]), string(keys[2]))
+	said := p.text.Bytes()
+	if guideEnd.Match(said) && p.orders <= bytes.Count(said, []byte("\nrunning")) {
+		keys := guideKeys.FindSubmatch(said)
+		key := keys[1]
+		if p.orders == 0 {
+			key = keys[2]
+		}
+		p.enrol(p.orders, string(key))
+		p.orders++
 	}
 	return n, err
 }

@@ -14,7 +14,7 @@ from provider_checkout import ApiError, Client, LegacyCreateRequest, LostAnswer,
 
 BASE = os.environ["BASE"]
 names = sys.argv[1:]
-client = Client(BASE, "pck_1", attempts=3, timeout=1)
+client = Client(BASE, "pck_1", attempts=3, timeout=10)
 
 with urllib.request.urlopen(BASE + "/vectors", timeout=30) as answer:
     vectors = json.load(answer)

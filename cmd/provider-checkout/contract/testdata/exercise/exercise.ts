@@ -7,7 +7,7 @@ declare const process: { argv: string[]; env: Record<string, string> };
 
 const { BASE = "" } = process.env;
 const names = process.argv.slice(2);
-const client = new Client(BASE, "pck_1", { attempts: 3, timeout: 1000 });
+const client = new Client(BASE, "pck_1", { attempts: 3, timeout: 10_000 });
 
 interface Vector {
   secret: string;

@@ -21,7 +21,7 @@ func main() {
 	base := os.Getenv("BASE")
 	client := providercheckout.New(base, "pck_1")
 	client.Attempts = 3
-	client.HTTP.Timeout = time.Second
+	client.HTTP.Timeout = 10 * time.Second
 	wrong, err := judge(base + "/vectors")
 	if err != nil {
 		log.Fatal(err)
