@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/url"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -17,17 +16,11 @@ import (
 // checkProvider plays the service against a provider's integration.
 func checkProvider(c *call) action {
 	addr := c.flags.String("listen", "127.0.0.1:8095", "`HOST:PORT` to listen on, which the integration calls")
-	forwardTo := c.flags.String("forward-to", "",
+	var forwardTo string
+	cli.Var(c.flags, &forwardTo, "forward-to", "", parseWebhook,
 		"`URL` of the integration's receiver of events; without it their situations are skipped")
 	junit := c.flags.String("junit", "", "`FILE` to write the outcome to in the form of JUnit")
 	asJSON := c.flags.String("json", "", "`FILE` to write the outcome to as JSON")
-	c.check = func([]string) error {
-		u, err := url.Parse(*forwardTo)
-		if *forwardTo != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			return cli.UsageError("--forward-to must be a URL such as http://localhost:3000/events")
-		}
-		return c.checkAddress("listen", *addr)
-	}
 	return func(ctx context.Context) error {
 		ln, err := c.listen(ctx, "listen", *addr)
 		if err != nil {
@@ -44,7 +37,7 @@ func checkProvider(c *call) action {
 				Service: service.Config{Environment: catalogue.Sandbox, BaseURL: localURL(*addr, ln)}},
 			Providers: demoProviders,
 			Terms:     demoTerms,
-			ForwardTo: *forwardTo,
+			ForwardTo: forwardTo,
 			Stdout:    out,
 		})
 		if err != nil {

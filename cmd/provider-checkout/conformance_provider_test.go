@@ -144,7 +144,7 @@ func TestARehearsalThatIsEndedEarlySaysWhatIsMissing(t *testing.T) {
 
 func TestARehearsalNeedsAReceiverThatCanBeCalled(t *testing.T) {
 	got := try(t, nil, "", "conformance", "provider", "--forward-to", "localhost:3000")
-	if got.code != cli.ExitUsage || !isLine(got.stderr) || !strings.Contains(got.stderr, "--forward-to must be a URL") {
+	if got.code != cli.ExitUsage || !isLine(got.stderr) || !strings.Contains(got.stderr, "must be a URL such as http://localhost:3000/events") {
 		t.Errorf("%+v", got)
 	}
 }
