@@ -43,18 +43,11 @@ func (LegacyCreateRequest) isCreateRequest() {}
 // CatalogueCreateRequest: Whatever the catalogue resolves may be left out; what is sent of it must equal the resolved
 // value.
 type CatalogueCreateRequest struct {
-	// Who calls, and which enrolment it is about.
-	Provider EnrolmentKey `json:"provider"`
-	// Who studies. Both names are required, of a student who has one name too. A replay that names other student details
-	// changes nothing. The agreement prints both names, in every script; a character that it cannot print, such as an
-	// emoji, it shows by its number, and the answer warns of it at once.
-	Student Student `json:"student"`
-	// What is studied.
-	Course CatalogueCreateRequestCourse `json:"course"`
-	// What it costs, in NZD.
-	Pricing CatalogueCreateRequestPricing `json:"pricing,omitzero"`
-	// How it is paid.
-	Plan CatalogueCreateRequestPlan `json:"plan"`
+	Provider EnrolmentKey                  `json:"provider"`
+	Student  Student                       `json:"student"`
+	Course   CatalogueCreateRequestCourse  `json:"course"`
+	Pricing  CatalogueCreateRequestPricing `json:"pricing,omitzero"`
+	Plan     CatalogueCreateRequestPlan    `json:"plan"`
 }
 
 // CatalogueCreateRequestCourse: What is studied.
@@ -95,18 +88,11 @@ type CatalogueCreateRequestPlan struct {
 
 // LegacyCreateRequest: The figures must add up to the cent.
 type LegacyCreateRequest struct {
-	// Who calls, and which enrolment it is about.
-	Provider EnrolmentKey `json:"provider"`
-	// Who studies. Both names are required, of a student who has one name too. A replay that names other student details
-	// changes nothing. The agreement prints both names, in every script; a character that it cannot print, such as an
-	// emoji, it shows by its number, and the answer warns of it at once.
-	Student Student `json:"student"`
-	// What is studied.
-	Course LegacyCreateRequestCourse `json:"course"`
-	// What it costs, in NZD.
-	Pricing LegacyCreateRequestPricing `json:"pricing"`
-	// How it is paid.
-	Plan LegacyCreateRequestPlan `json:"plan"`
+	Provider EnrolmentKey               `json:"provider"`
+	Student  Student                    `json:"student"`
+	Course   LegacyCreateRequestCourse  `json:"course"`
+	Pricing  LegacyCreateRequestPricing `json:"pricing"`
+	Plan     LegacyCreateRequestPlan    `json:"plan"`
 }
 
 // LegacyCreateRequestCourse: What is studied.
@@ -167,14 +153,9 @@ type Student struct {
 
 // ConfirmRequest: The identifiers of the checkout, the agreed date and the declarations.
 type ConfirmRequest struct {
-	// As in the create.
-	Provider ConfirmRequestProvider `json:"provider"`
-	// Which checkout is confirmed: what the create answered.
-	Checkout ConfirmRequestCheckout `json:"checkout"`
-	// What was agreed about paying.
-	Payment ConfirmRequestPayment `json:"payment"`
-	// What the student declared, as the agreement then says. Show these and `payment.deposit_confirmed` to the student on
-	// your own page, and confirm once all are accepted there. Only JSON's `true` counts.
+	Provider     ConfirmRequestProvider     `json:"provider"`
+	Checkout     ConfirmRequestCheckout     `json:"checkout"`
+	Payment      ConfirmRequestPayment      `json:"payment"`
 	Declarations ConfirmRequestDeclarations `json:"declarations"`
 }
 
@@ -258,19 +239,13 @@ type CreateResponse struct {
 	// `false` where this request opened the checkout, `true` on a replay.
 	IdempotentReplay bool `json:"idempotent_replay"`
 	// Only on a replay: this request's `Idempotency-Key`, else `<provider_code>:<provider_order_id>`.
-	IdempotencyKey string `json:"idempotency_key,omitzero"`
-	// Echo.
-	Provider CreateResponseProvider `json:"provider"`
-	// Opaque ids to correlate by.
-	Records CreateResponseRecords `json:"records"`
-	// The checkout.
-	Checkout CreateResponseCheckout `json:"checkout"`
-	// The way to the payer's bank setup.
-	DirectDebit CreateResponseDirectDebit `json:"direct_debit"`
-	// The plan as validated, or as resolved by the catalogue.
-	Plan Plan `json:"plan"`
-	// The price as validated, or as resolved by the catalogue.
-	Pricing Pricing `json:"pricing"`
+	IdempotencyKey string                    `json:"idempotency_key,omitzero"`
+	Provider       CreateResponseProvider    `json:"provider"`
+	Records        CreateResponseRecords     `json:"records"`
+	Checkout       CreateResponseCheckout    `json:"checkout"`
+	DirectDebit    CreateResponseDirectDebit `json:"direct_debit"`
+	Plan           Plan                      `json:"plan"`
+	Pricing        Pricing                   `json:"pricing"`
 	// Only where there are any: what was taken, and the agreement will not show as it was sent.
 	Warnings []CreateResponseWarning `json:"warnings,omitzero"`
 }
@@ -331,13 +306,10 @@ type CreateResponseWarning struct {
 // CheckoutResponse: How far a checkout is.
 type CheckoutResponse struct {
 	// `true`.
-	Success bool `json:"success"`
-	// The checkout.
-	Checkout CheckoutResponseCheckout `json:"checkout"`
-	// How far the bank setup is.
+	Success     bool                        `json:"success"`
+	Checkout    CheckoutResponseCheckout    `json:"checkout"`
 	DirectDebit CheckoutResponseDirectDebit `json:"direct_debit"`
-	// What a confirmed checkout has of these two; absent without both.
-	Agreement CheckoutResponseAgreement `json:"agreement,omitzero"`
+	Agreement   CheckoutResponseAgreement   `json:"agreement,omitzero"`
 }
 
 // CheckoutResponseCheckout: The checkout.
@@ -395,8 +367,7 @@ type CancelRequest struct {
 // CancelResponse: The cancelled checkout.
 type CancelResponse struct {
 	// `true`.
-	Success bool `json:"success"`
-	// The checkout.
+	Success  bool                   `json:"success"`
 	Checkout CancelResponseCheckout `json:"checkout"`
 }
 
@@ -483,15 +454,11 @@ type EnrolmentsResponseEnrolment struct {
 // ConfirmResponse: The confirmed checkout and its agreement.
 type ConfirmResponse struct {
 	// `true`.
-	Success bool `json:"success"`
-	// The checkout.
-	Checkout ConfirmResponseCheckout `json:"checkout"`
-	// The enrolment.
-	Enrolment ConfirmResponseEnrolment `json:"enrolment"`
-	// The direct debit.
+	Success     bool                       `json:"success"`
+	Checkout    ConfirmResponseCheckout    `json:"checkout"`
+	Enrolment   ConfirmResponseEnrolment   `json:"enrolment"`
 	DirectDebit ConfirmResponseDirectDebit `json:"direct_debit"`
-	// The agreement.
-	Agreement ConfirmResponseAgreement `json:"agreement"`
+	Agreement   ConfirmResponseAgreement   `json:"agreement"`
 	// `false` on the first confirm, `true` on a repeat.
 	AlreadyConfirmed bool `json:"already_confirmed"`
 }
@@ -558,9 +525,8 @@ type Environment struct {
 	// The direct debit processor. `fake` is a sandbox's own.
 	PaymentProcessor string `json:"payment_processor"`
 	// Whether the service can use it.
-	PaymentProcessorStatus string `json:"payment_processor_status"`
-	// What works now.
-	Readiness EnvironmentReadiness `json:"readiness"`
+	PaymentProcessorStatus string               `json:"payment_processor_status"`
+	Readiness              EnvironmentReadiness `json:"readiness"`
 }
 
 // EnvironmentReadiness: What works now.
@@ -582,9 +548,8 @@ type CheckoutCreatedEvent struct {
 	// The `X-Request-Id` of the call that caused it.
 	RequestID string `json:"request_id"`
 	// `sandbox` or `production`. (sandbox, production)
-	Environment string `json:"environment"`
-	// What happened.
-	Data CheckoutCreatedEventData `json:"data"`
+	Environment string                   `json:"environment"`
+	Data        CheckoutCreatedEventData `json:"data"`
 }
 
 // CheckoutCreatedEventData: What happened.
@@ -614,9 +579,8 @@ type CheckoutConfirmedEvent struct {
 	// The `X-Request-Id` of the call that caused it.
 	RequestID string `json:"request_id"`
 	// `sandbox` or `production`. (sandbox, production)
-	Environment string `json:"environment"`
-	// What happened.
-	Data CheckoutConfirmedEventData `json:"data"`
+	Environment string                     `json:"environment"`
+	Data        CheckoutConfirmedEventData `json:"data"`
 }
 
 // CheckoutConfirmedEventData: What happened.
@@ -648,9 +612,8 @@ type AgreementGeneratedEvent struct {
 	// The `X-Request-Id` of the call that caused it.
 	RequestID string `json:"request_id"`
 	// `sandbox` or `production`. (sandbox, production)
-	Environment string `json:"environment"`
-	// What happened.
-	Data AgreementGeneratedEventData `json:"data"`
+	Environment string                      `json:"environment"`
+	Data        AgreementGeneratedEventData `json:"data"`
 }
 
 // AgreementGeneratedEventData: What happened.
@@ -684,9 +647,8 @@ type MandateChangedEvent struct {
 	// The `X-Request-Id` of the confirm.
 	RequestID string `json:"request_id"`
 	// `sandbox` or `production`. (sandbox, production)
-	Environment string `json:"environment"`
-	// What happened.
-	Data MandateChangedEventData `json:"data"`
+	Environment string                  `json:"environment"`
+	Data        MandateChangedEventData `json:"data"`
 }
 
 // MandateChangedEventData: What happened.
@@ -720,9 +682,8 @@ type CheckoutCancelledEvent struct {
 	// The `X-Request-Id` of your cancel; where the operator cancelled, of the create.
 	RequestID string `json:"request_id"`
 	// `sandbox` or `production`. (sandbox, production)
-	Environment string `json:"environment"`
-	// What happened.
-	Data CheckoutCancelledEventData `json:"data"`
+	Environment string                     `json:"environment"`
+	Data        CheckoutCancelledEventData `json:"data"`
 }
 
 // CheckoutCancelledEventData: What happened.
@@ -750,9 +711,8 @@ type AgreementWithdrawnEvent struct {
 	// The `X-Request-Id` of the confirm.
 	RequestID string `json:"request_id"`
 	// `sandbox` or `production`. (sandbox, production)
-	Environment string `json:"environment"`
-	// What happened.
-	Data AgreementWithdrawnEventData `json:"data"`
+	Environment string                      `json:"environment"`
+	Data        AgreementWithdrawnEventData `json:"data"`
 }
 
 // AgreementWithdrawnEventData: What happened.

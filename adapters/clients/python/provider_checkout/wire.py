@@ -35,17 +35,10 @@ ErrorCode = Literal[
 class CatalogueCreateRequest(TypedDict):
     """Whatever the catalogue resolves may be left out; what is sent of it must equal the resolved value."""
 
-    # Who calls, and which enrolment it is about.
     provider: EnrolmentKey
-    # Who studies. Both names are required, of a student who has one name too. A replay that names other student details
-    # changes nothing. The agreement prints both names, in every script; a character that it cannot print, such as an
-    # emoji, it shows by its number, and the answer warns of it at once.
     student: Student
-    # What is studied.
     course: CatalogueCreateRequestCourse
-    # What it costs, in NZD.
     pricing: NotRequired[CatalogueCreateRequestPricing]
-    # How it is paid.
     plan: CatalogueCreateRequestPlan
 
 
@@ -90,17 +83,10 @@ class CatalogueCreateRequestPlan(TypedDict):
 class LegacyCreateRequest(TypedDict):
     """The figures must add up to the cent."""
 
-    # Who calls, and which enrolment it is about.
     provider: EnrolmentKey
-    # Who studies. Both names are required, of a student who has one name too. A replay that names other student details
-    # changes nothing. The agreement prints both names, in every script; a character that it cannot print, such as an
-    # emoji, it shows by its number, and the answer warns of it at once.
     student: Student
-    # What is studied.
     course: LegacyCreateRequestCourse
-    # What it costs, in NZD.
     pricing: LegacyCreateRequestPricing
-    # How it is paid.
     plan: LegacyCreateRequestPlan
 
 
@@ -165,14 +151,9 @@ class Student(TypedDict):
 class ConfirmRequest(TypedDict):
     """The identifiers of the checkout, the agreed date and the declarations."""
 
-    # As in the create.
     provider: ConfirmRequestProvider
-    # Which checkout is confirmed: what the create answered.
     checkout: ConfirmRequestCheckout
-    # What was agreed about paying.
     payment: ConfirmRequestPayment
-    # What the student declared, as the agreement then says. Show these and `payment.deposit_confirmed` to the student
-    # on your own page, and confirm once all are accepted there. Only JSON's `true` counts.
     declarations: ConfirmRequestDeclarations
 
 
@@ -262,17 +243,11 @@ class CreateResponse(TypedDict):
     idempotent_replay: bool
     # Only on a replay: this request's `Idempotency-Key`, else `<provider_code>:<provider_order_id>`.
     idempotency_key: NotRequired[str]
-    # Echo.
     provider: CreateResponseProvider
-    # Opaque ids to correlate by.
     records: CreateResponseRecords
-    # The checkout.
     checkout: CreateResponseCheckout
-    # The way to the payer's bank setup.
     direct_debit: CreateResponseDirectDebit
-    # The plan as validated, or as resolved by the catalogue.
     plan: Plan
-    # The price as validated, or as resolved by the catalogue.
     pricing: Pricing
     # Only where there are any: what was taken, and the agreement will not show as it was sent.
     warnings: NotRequired[List[CreateResponseWarning]]
@@ -341,11 +316,8 @@ class CheckoutResponse(TypedDict):
 
     # `true`.
     success: bool
-    # The checkout.
     checkout: CheckoutResponseCheckout
-    # How far the bank setup is.
     direct_debit: CheckoutResponseDirectDebit
-    # What a confirmed checkout has of these two; absent without both.
     agreement: NotRequired[CheckoutResponseAgreement]
 
 
@@ -410,7 +382,6 @@ class CancelResponse(TypedDict):
 
     # `true`.
     success: bool
-    # The checkout.
     checkout: CancelResponseCheckout
 
 
@@ -505,13 +476,9 @@ class ConfirmResponse(TypedDict):
 
     # `true`.
     success: bool
-    # The checkout.
     checkout: ConfirmResponseCheckout
-    # The enrolment.
     enrolment: ConfirmResponseEnrolment
-    # The direct debit.
     direct_debit: ConfirmResponseDirectDebit
-    # The agreement.
     agreement: ConfirmResponseAgreement
     # `false` on the first confirm, `true` on a repeat.
     already_confirmed: bool
@@ -586,7 +553,6 @@ class Environment(TypedDict):
     payment_processor: str
     # Whether the service can use it.
     payment_processor_status: str
-    # What works now.
     readiness: EnvironmentReadiness
 
 
@@ -612,7 +578,6 @@ class CheckoutCreatedEvent(TypedDict):
     request_id: str
     # `sandbox` or `production`.
     environment: Literal["sandbox", "production"]
-    # What happened.
     data: CheckoutCreatedEventData
 
 
@@ -646,7 +611,6 @@ class CheckoutConfirmedEvent(TypedDict):
     request_id: str
     # `sandbox` or `production`.
     environment: Literal["sandbox", "production"]
-    # What happened.
     data: CheckoutConfirmedEventData
 
 
@@ -682,7 +646,6 @@ class AgreementGeneratedEvent(TypedDict):
     request_id: str
     # `sandbox` or `production`.
     environment: Literal["sandbox", "production"]
-    # What happened.
     data: AgreementGeneratedEventData
 
 
@@ -720,7 +683,6 @@ class MandateChangedEvent(TypedDict):
     request_id: str
     # `sandbox` or `production`.
     environment: Literal["sandbox", "production"]
-    # What happened.
     data: MandateChangedEventData
 
 
@@ -758,7 +720,6 @@ class CheckoutCancelledEvent(TypedDict):
     request_id: str
     # `sandbox` or `production`.
     environment: Literal["sandbox", "production"]
-    # What happened.
     data: CheckoutCancelledEventData
 
 
@@ -790,7 +751,6 @@ class AgreementWithdrawnEvent(TypedDict):
     request_id: str
     # `sandbox` or `production`.
     environment: Literal["sandbox", "production"]
-    # What happened.
     data: AgreementWithdrawnEventData
 
 

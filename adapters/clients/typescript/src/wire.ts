@@ -35,19 +35,10 @@ export type CreateRequest = CatalogueCreateRequest | LegacyCreateRequest;
 
 /** Whatever the catalogue resolves may be left out; what is sent of it must equal the resolved value. */
 export interface CatalogueCreateRequest {
-  /** Who calls, and which enrolment it is about. */
   provider: EnrolmentKey;
-  /**
-   * Who studies. Both names are required, of a student who has one name too. A replay that names other student details
-   * changes nothing. The agreement prints both names, in every script; a character that it cannot print, such as an
-   * emoji, it shows by its number, and the answer warns of it at once.
-   */
   student: Student;
-  /** What is studied. */
   course: CatalogueCreateRequestCourse;
-  /** What it costs, in NZD. */
   pricing?: CatalogueCreateRequestPricing;
-  /** How it is paid. */
   plan: CatalogueCreateRequestPlan;
 }
 
@@ -90,19 +81,10 @@ export interface CatalogueCreateRequestPlan {
 
 /** The figures must add up to the cent. */
 export interface LegacyCreateRequest {
-  /** Who calls, and which enrolment it is about. */
   provider: EnrolmentKey;
-  /**
-   * Who studies. Both names are required, of a student who has one name too. A replay that names other student details
-   * changes nothing. The agreement prints both names, in every script; a character that it cannot print, such as an
-   * emoji, it shows by its number, and the answer warns of it at once.
-   */
   student: Student;
-  /** What is studied. */
   course: LegacyCreateRequestCourse;
-  /** What it costs, in NZD. */
   pricing: LegacyCreateRequestPricing;
-  /** How it is paid. */
   plan: LegacyCreateRequestPlan;
 }
 
@@ -171,16 +153,9 @@ export interface Student {
 
 /** The identifiers of the checkout, the agreed date and the declarations. */
 export interface ConfirmRequest {
-  /** As in the create. */
   provider: ConfirmRequestProvider;
-  /** Which checkout is confirmed: what the create answered. */
   checkout: ConfirmRequestCheckout;
-  /** What was agreed about paying. */
   payment: ConfirmRequestPayment;
-  /**
-   * What the student declared, as the agreement then says. Show these and `payment.deposit_confirmed` to the student on
-   * your own page, and confirm once all are accepted there. Only JSON's `true` counts.
-   */
   declarations: ConfirmRequestDeclarations;
 }
 
@@ -272,17 +247,11 @@ export interface CreateResponse {
   idempotent_replay: boolean;
   /** Only on a replay: this request's `Idempotency-Key`, else `<provider_code>:<provider_order_id>`. */
   idempotency_key?: string;
-  /** Echo. */
   provider: CreateResponseProvider;
-  /** Opaque ids to correlate by. */
   records: CreateResponseRecords;
-  /** The checkout. */
   checkout: CreateResponseCheckout;
-  /** The way to the payer's bank setup. */
   direct_debit: CreateResponseDirectDebit;
-  /** The plan as validated, or as resolved by the catalogue. */
   plan: Plan;
-  /** The price as validated, or as resolved by the catalogue. */
   pricing: Pricing;
   /** Only where there are any: what was taken, and the agreement will not show as it was sent. */
   warnings?: CreateResponseWarning[];
@@ -347,11 +316,8 @@ export interface CreateResponseWarning {
 export interface CheckoutResponse {
   /** `true`. */
   success: boolean;
-  /** The checkout. */
   checkout: CheckoutResponseCheckout;
-  /** How far the bank setup is. */
   direct_debit: CheckoutResponseDirectDebit;
-  /** What a confirmed checkout has of these two; absent without both. */
   agreement?: CheckoutResponseAgreement;
 }
 
@@ -423,7 +389,6 @@ export interface CancelRequest {
 export interface CancelResponse {
   /** `true`. */
   success: boolean;
-  /** The checkout. */
   checkout: CancelResponseCheckout;
 }
 
@@ -515,13 +480,9 @@ export interface EnrolmentsResponseEnrolment {
 export interface ConfirmResponse {
   /** `true`. */
   success: boolean;
-  /** The checkout. */
   checkout: ConfirmResponseCheckout;
-  /** The enrolment. */
   enrolment: ConfirmResponseEnrolment;
-  /** The direct debit. */
   direct_debit: ConfirmResponseDirectDebit;
-  /** The agreement. */
   agreement: ConfirmResponseAgreement;
   /** `false` on the first confirm, `true` on a repeat. */
   already_confirmed: boolean;
@@ -592,7 +553,6 @@ export interface Environment {
   payment_processor: string;
   /** Whether the service can use it. */
   payment_processor_status: string;
-  /** What works now. */
   readiness: EnvironmentReadiness;
 }
 
@@ -616,7 +576,6 @@ export interface CheckoutCreatedEvent {
   request_id: string;
   /** `sandbox` or `production`. */
   environment: "sandbox" | "production";
-  /** What happened. */
   data: CheckoutCreatedEventData;
 }
 
@@ -648,7 +607,6 @@ export interface CheckoutConfirmedEvent {
   request_id: string;
   /** `sandbox` or `production`. */
   environment: "sandbox" | "production";
-  /** What happened. */
   data: CheckoutConfirmedEventData;
 }
 
@@ -682,7 +640,6 @@ export interface AgreementGeneratedEvent {
   request_id: string;
   /** `sandbox` or `production`. */
   environment: "sandbox" | "production";
-  /** What happened. */
   data: AgreementGeneratedEventData;
 }
 
@@ -718,7 +675,6 @@ export interface MandateChangedEvent {
   request_id: string;
   /** `sandbox` or `production`. */
   environment: "sandbox" | "production";
-  /** What happened. */
   data: MandateChangedEventData;
 }
 
@@ -754,7 +710,6 @@ export interface CheckoutCancelledEvent {
   request_id: string;
   /** `sandbox` or `production`. */
   environment: "sandbox" | "production";
-  /** What happened. */
   data: CheckoutCancelledEventData;
 }
 
@@ -784,7 +739,6 @@ export interface AgreementWithdrawnEvent {
   request_id: string;
   /** `sandbox` or `production`. */
   environment: "sandbox" | "production";
-  /** What happened. */
   data: AgreementWithdrawnEventData;
 }
 

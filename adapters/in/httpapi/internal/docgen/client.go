@@ -91,9 +91,7 @@ func (o spec) client() (v clientView) {
 		body, _ := o.at(event.Value.Members[0].Value, "requestBody", "content", "application/json").Member("schema")
 		v.Events = append(v.Events, eventView{event.Name, reference(body)})
 	}
-	for _, code := range o.at(schemas, "Error", "properties", "error", "properties", "code", "enum").Items {
-		v.Codes = append(v.Codes, code.Text)
-	}
+	v.Codes = o.texts(schemas, "Error", "properties", "error", "properties", "code", "enum")
 	slices.Sort(v.Amounts)
 	v.Amounts = slices.Compact(v.Amounts)
 	return v
@@ -106,15 +104,19 @@ func (v *clientView) add(o spec, name string, schema strictjson.Value) {
 		t.Kinds = append(t.Kinds, reference(kind))
 	}
 	place := len(v.Types)
-	required := o.at(schema, "required").Items
+	required := o.texts(schema, "required")
 	for _, p := range o.at(schema, "properties").Members {
 		member := memberView{Name: p.Name, Text: o.at(o.follow(p.Value), "description").Text, Kind: o.valueKind(p.Value),
-			Required: slices.ContainsFunc(required, func(r strictjson.Value) bool { return r.Text == p.Name })}
+			Required: slices.Contains(required, p.Name)}
 		inner := p.Value
 		if member.Kind.List {
 			inner = o.at(p.Value, "items")
 		}
-		if _, object := o.follow(inner).Member("properties"); object && reference(inner) == "" {
+		_, object := o.follow(inner).Member("properties")
+		if object && !member.Kind.List {
+			member.Text = "" // its type has it
+		}
+		if object && reference(inner) == "" {
 			member.Kind.Name = name + pascal(p.Name)
 			if member.Kind.List {
 				member.Kind.Name = strings.TrimSuffix(member.Kind.Name, "s")
@@ -151,9 +153,7 @@ func (o spec) valueKind(v strictjson.Value) (k kindView) {
 		k.Name = kind
 	}
 	if k.Name == "string" {
-		for _, word := range o.at(schema, "enum").Items {
-			k.Words = append(k.Words, word.Text)
-		}
+		k.Words = o.texts(schema, "enum")
 	}
 	return k
 }

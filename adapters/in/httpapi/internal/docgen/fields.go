@@ -80,14 +80,11 @@ func merged(f fieldView, titles []string, each [][]fieldView) fieldView {
 
 // properties appends the fields of an object, and the fields of the objects inside it; events[].body is a field of each in a list.
 func (o spec) properties(to []fieldView, schema strictjson.Value, prefix string, ours bool) []fieldView {
-	required := map[string]bool{}
-	for _, name := range o.at(schema, "required").Items {
-		required[name.Text] = true
-	}
+	required := o.texts(schema, "required")
 	for _, p := range o.at(schema, "properties").Members {
 		field := o.follow(p.Value)
 		v := fieldView{Path: prefix + p.Name, Kind: o.kind(field), Text: o.at(field, "description").Text,
-			Label: label(required[p.Name], ours)}
+			Label: label(slices.Contains(required, p.Name), ours)}
 		to = o.properties(append(to, v), field, v.Path+".", ours)
 		to = o.properties(to, o.at(field, "items"), v.Path+"[].", ours)
 	}
@@ -110,10 +107,10 @@ func label(required, ours bool) string {
 // kind names what a field holds.
 func (o spec) kind(field strictjson.Value) string {
 	if words := o.items(field, "anyOf"); len(words) > 0 { // words that may become more
-		return o.words(words[0]) + " | …"
+		return strings.Join(o.texts(words[0], "enum"), " | ") + " | …"
 	}
-	if len(o.at(field, "enum").Items) > 1 {
-		return o.words(field)
+	if words := o.texts(field, "enum"); len(words) > 1 {
+		return strings.Join(words, " | ")
 	}
 	kind := cmp.Or(o.at(field, "format").Text, o.at(field, "type").Text)
 	least, most := o.at(field, "minimum").Text, o.at(field, "maximum").Text
@@ -125,13 +122,4 @@ func (o spec) kind(field strictjson.Value) string {
 		return kind + " of at most " + longest + " characters"
 	}
 	return kind
-}
-
-// words lists the values of an enumeration.
-func (o spec) words(enum strictjson.Value) string {
-	var words []string
-	for _, value := range o.at(enum, "enum").Items {
-		words = append(words, value.Text)
-	}
-	return strings.Join(words, " | ")
 }

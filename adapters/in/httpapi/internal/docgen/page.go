@@ -72,6 +72,14 @@ func (o spec) at(v strictjson.Value, names ...string) strictjson.Value {
 	return v
 }
 
+// texts returns the texts of the list under names of v, one inside the other.
+func (o spec) texts(v strictjson.Value, names ...string) (all []string) {
+	for _, item := range o.at(v, names...).Items {
+		all = append(all, item.Text)
+	}
+	return all
+}
+
 // follow returns the value that v refers to, or v itself.
 func (o spec) follow(v strictjson.Value) strictjson.Value {
 	if ref, ok := v.Member("$ref"); ok {
@@ -103,12 +111,11 @@ func (o spec) page(quickstart string) pageView {
 			v.Operations = append(v.Operations, o.operation(method, path.Name, statuses))
 		}
 	}
-	refusal := o.at(o.root, "components", "schemas", "Error", "properties", "error")
-	for _, code := range o.at(refusal, "properties", "code", "enum").Items {
-		example := o.at(o.root, "components", "examples", code.Text)
-		v.Codes = append(v.Codes, refusalView{Anchor: o.anchor("error-" + code.Text), Code: code.Text,
-			Status: strings.Join(statuses[code.Text], ", "),
-			When:   o.at(example, "summary").Text, Do: o.at(example, "description").Text, Reach: o.reach["error-"+code.Text]})
+	for _, code := range o.texts(o.root, "components", "schemas", "Error", "properties", "error", "properties", "code", "enum") {
+		example := o.at(o.root, "components", "examples", code)
+		v.Codes = append(v.Codes, refusalView{Anchor: o.anchor("error-" + code), Code: code,
+			Status: strings.Join(statuses[code], ", "),
+			When:   o.at(example, "summary").Text, Do: o.at(example, "description").Text, Reach: o.reach["error-"+code]})
 	}
 	for _, event := range o.at(o.root, "webhooks").Members {
 		hook := o.operation(event.Value.Members[0], event.Name, nil)
@@ -166,8 +173,8 @@ func (o spec) operation(method strictjson.Member, path string, statuses map[stri
 	op := method.Value
 	v := operationView{ID: o.at(op, "operationId").Text, Summary: o.at(op, "summary").Text,
 		Text: o.at(op, "description").Text, Method: strings.ToUpper(method.Name), Path: path}
-	for _, tag := range o.at(op, "tags").Items {
-		o.tagged[tag.Text] = true
+	for _, tag := range o.texts(op, "tags") {
+		o.tagged[tag] = true
 	}
 	v.Code = o.code(v.Summary, op)
 	v.Calls = slices.ContainsFunc(v.Code, func(c codeView) bool { return strings.Contains(c.Text, "client.") })
