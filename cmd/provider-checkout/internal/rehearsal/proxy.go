@@ -18,25 +18,37 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 )
 
-// ServeHTTP has the service answer a call, and disturbs it as the situation of its checkout says.
-func (r *rehearsal) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	q, err := read(req, time.Now())
-	if q.kind == "" || err != nil {
-		r.service.ServeHTTP(w, req)
-		return
+// handler returns the handler in front of the service. Calls that are no part of an enrolment go through it as they are.
+func (r *rehearsal) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", r.service)
+	mux.HandleFunc("POST "+apiclient.CheckoutsPath, r.serve(create))
+	mux.HandleFunc("GET "+apiclient.CheckoutsPath+"/{id}", r.serve(poll))
+	mux.HandleFunc("POST "+apiclient.CheckoutsPath+"/{id}"+apiclient.ConfirmSuffix, r.serve(confirm))
+	return mux
+}
+
+// serve has the service answer a call, and disturbs it as the situation of its checkout says.
+func (r *rehearsal) serve(k kind) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		q, err := read(req, k, time.Now())
+		q.next = slices.Contains(r.next, q.header.Get("Authorization"))
+		var t *trial
+		var count int
+		if err == nil {
+			t, count = r.arrive(q)
+		}
+		if t == nil {
+			r.service.ServeHTTP(w, req)
+			return
+		}
+		a, unheard := r.disturb(req, q, t, count)
+		r.leave(t, q, a, unheard)
+		if unheard != "" {
+			panic(http.ErrAbortHandler) // closes the connection
+		}
+		a.send(w)
 	}
-	q.next = slices.Contains(r.next, q.header.Get("Authorization"))
-	t, count := r.arrive(q)
-	if t == nil {
-		r.service.ServeHTTP(w, req)
-		return
-	}
-	a, unheard := r.disturb(req, q, t, count)
-	r.leave(t, q, a, unheard)
-	if unheard != "" {
-		panic(http.ErrAbortHandler) // closes the connection
-	}
-	a.send(w)
 }
 
 // arrive notes a call in its trial, which a create may begin, and returns the number of calls of its kind. A call of no checkout

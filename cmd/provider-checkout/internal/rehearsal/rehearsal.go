@@ -38,7 +38,7 @@ type Config struct {
 	Stdout    io.Writer
 }
 
-// rehearsal is the handler in front of the service, and the sender of its events, with the trials of an integration.
+// rehearsal stands in front of the service, and sends its events. It has the trials of an integration.
 type rehearsal struct {
 	base    string
 	out     io.Writer
@@ -68,7 +68,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	r.site.Handler = r
+	r.site.Handler = r.handler()
 	served := make(chan error, 1)
 	go func() {
 		defer stop()

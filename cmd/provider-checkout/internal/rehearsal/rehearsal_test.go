@@ -36,7 +36,7 @@ func rehearse(t *testing.T, bug string, names ...string) (Report, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.http, r.sender = &http.Client{Transport: connection{r}}, i
+	i.http, r.sender = &http.Client{Transport: connection{r.handler()}}, i
 	if len(names) > 0 {
 		r.order = slices.DeleteFunc(r.order, func(s situation) bool { return !slices.Contains(names, s.name) })
 	}

@@ -26,31 +26,12 @@ type request struct {
 const maxBody = 128 << 10
 
 // read reads a call of an integration, whose body can be read again then.
-func read(r *http.Request, now time.Time) (q request, err error) {
-	q = request{at: now, header: r.Header.Clone()}
-	if q.kind, q.checkout = kindOf(r); q.kind == "" {
-		return q, nil
-	}
+func read(r *http.Request, k kind, now time.Time) (q request, err error) {
+	q = request{kind: k, at: now, checkout: r.PathValue("id"), header: r.Header.Clone()}
 	q.body, err = io.ReadAll(io.LimitReader(r.Body, maxBody))
 	r.Body = io.NopCloser(bytes.NewReader(q.body))
 	q.json, _ = apiclient.ParseObject(q.body)
 	return q, err
-}
-
-// kindOf returns the kind of a call, "" where it is no part of an enrolment, and the checkout that it names.
-func kindOf(r *http.Request) (kind, string) {
-	rest, ok := strings.CutPrefix(r.URL.Path, apiclient.CheckoutsPath)
-	id, act, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
-	switch {
-	case !ok:
-	case r.Method == http.MethodPost && id == "":
-		return create, ""
-	case r.Method == http.MethodGet && act == "":
-		return poll, id
-	case r.Method == http.MethodPost && act == string(confirm):
-		return confirm, id
-	}
-	return "", ""
 }
 
 // hasPartsOfCents reports whether a JSON number is none of whole cents.
