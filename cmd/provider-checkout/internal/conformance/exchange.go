@@ -155,11 +155,15 @@ func (a answer) invalid(fields ...string) answer {
 
 // named returns the fields that the details of a refusal name.
 func (a answer) named() string {
-	var fields []string
-	for n := range a.list("error.details") {
-		fields = append(fields, a.String(fmt.Sprintf("error.details.%d.field", n)))
+	return strings.Join(a.column("error.details", "field"), " ")
+}
+
+// column returns the texts of a field in the elements of the list at a path.
+func (a answer) column(path, field string) (texts []string) {
+	for n := range a.list(path) {
+		texts = append(texts, a.String(fmt.Sprintf("%s.%d.%s", path, n, field)))
 	}
-	return strings.Join(fields, " ")
+	return texts
 }
 
 // list returns the elements of the list at a path.

@@ -13,10 +13,7 @@ import (
 // eventsOf returns the page of the events of an order, and their names.
 func (t *trial) eventsOf(created answer) (page answer, names []string) {
 	page = t.get(eventsPath + "?provider_order_id=" + created.order()).is(http.StatusOK)
-	for n := range page.list("events") {
-		names = append(names, page.String(fmt.Sprintf("events.%d.event", n)))
-	}
-	return page, names
+	return page, page.column("events", "event")
 }
 
 var eventID = regexp.MustCompile(`^evt_\S+$`)

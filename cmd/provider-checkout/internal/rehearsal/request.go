@@ -40,15 +40,9 @@ func hasPartsOfCents(number string) bool {
 	return len(strings.TrimRight(fraction, "0")) > 2
 }
 
-// intent returns the body of a create without the order id.
-func (q request) intent() any {
-	o := maps.Clone(q.json)
-	if provider, ok := o["provider"].(map[string]any); ok {
-		provider = maps.Clone(provider)
-		delete(provider, "provider_order_id")
-		o["provider"] = provider
-	}
-	return o
+// intent returns the body of a create without the order id, or "".
+func (q request) intent() string {
+	return apiclient.With(string(q.body), "provider.provider_order_id", "")
 }
 
 // answer is an answer of the service that is kept before it is sent.
