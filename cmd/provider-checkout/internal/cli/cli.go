@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -200,13 +201,28 @@ func (c Command) takes(cmd *cobra.Command, args []string) error {
 	return cobra.ExactArgs(len(c.Args))(cmd, args)
 }
 
-// OneLine joins the lines of a message into one, with a replacement character for each control character but the tab: a terminal
-// would obey it.
+// OneLine joins the lines of a message, and makes the text Printable.
 func OneLine(text string) string {
+	return Printable(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
+}
+
+// Printable puts a replacement character in the place of each control character but the tab and the end of a line: a terminal would
+// obey it.
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsPrint(r) {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
 			return r
 		}
 		return unicode.ReplacementChar
-	}, strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
+	}, text)
+}
+
+// Sleep waits, and reports whether the time has passed before ctx ended.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // trial is a check that is being made.
@@ -54,22 +54,12 @@ func (t *trial) send(method, path, body string, headers ...string) answer {
 	a := t.sendOnce(method, path, body, headers...)
 	for n := 1; n < sendings && (a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable); n++ {
 		seconds, err := strconv.Atoi(a.Header.Get("Retry-After"))
-		if pause := time.Duration(seconds) * time.Second; err != nil || pause > longestWait || !t.wait(pause) {
+		if pause := time.Duration(seconds) * time.Second; err != nil || pause > longestWait || !cli.Sleep(t.ctx, pause) {
 			break
 		}
 		a = t.sendOnce(method, path, body, headers...)
 	}
 	return a
-}
-
-// wait waits, and reports whether the run goes on.
-func (t *trial) wait(d time.Duration) bool {
-	select {
-	case <-t.ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }
 
 func (t *trial) sendOnce(method, path, body string, headers ...string) answer {
@@ -189,13 +179,7 @@ var (
 
 // masked hides the keys and the setup tokens of a text, and replaces what a terminal would obey and JSON does not allow.
 func masked(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
-	text = bearer.ReplaceAllStringFunc(text, func(header string) string {
+	text = bearer.ReplaceAllStringFunc(cli.Printable(text), func(header string) string {
 		key := header[len("Bearer "):]
 		if id := catalogue.KeyID(key); id != key {
 			return header[:len("Bearer ")] + "…" + id + "…"

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 )
 
@@ -112,7 +113,7 @@ func (r *rehearsal) disturb(req *http.Request, q request, t *trial, count int) (
 		r.mu.Lock()
 		r.slowUntil = time.Now().Add(t.wait + 2*time.Second)
 		r.mu.Unlock()
-		if !sleep(req.Context(), t.wait) {
+		if !cli.Sleep(req.Context(), t.wait) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			t.fault(shortTimeout, q.kind, time.Since(q.at).Round(time.Millisecond))

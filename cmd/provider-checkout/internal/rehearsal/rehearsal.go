@@ -24,6 +24,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -190,7 +191,7 @@ func (r *rehearsal) skipped(s situation) bool { return s.events != usual && r.sk
 
 // watch judges the trials until each situation has had its checkout, or ctx ends. Then it notes what is missing.
 func (r *rehearsal) watch(ctx context.Context) {
-	for sleep(ctx, 250*time.Millisecond) {
+	for cli.Sleep(ctx, 250*time.Millisecond) {
 		r.each(func(t *trial) {
 			if t.judge(time.Now()) {
 				t.print(r.out)

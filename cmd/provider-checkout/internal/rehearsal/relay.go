@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -110,7 +111,7 @@ func (r *rehearsal) later(t *trial, after time.Duration, broken rule, which func
 	t.sending++
 	r.background.Go(func() {
 		var all []heldEvent
-		if sleep(r.ctx, after) {
+		if cli.Sleep(r.ctx, after) {
 			r.mu.Lock()
 			all = which()
 			r.mu.Unlock()
@@ -160,14 +161,4 @@ func (r *rehearsal) sendAs(ctx context.Context, t *trial, broken rule, to catalo
 		t.fault(broken, name, fmt.Sprint(err))
 	}
 	return answer, err
-}
-
-// sleep waits, and reports whether the time has passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
