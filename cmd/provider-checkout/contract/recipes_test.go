@@ -22,6 +22,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -112,7 +113,7 @@ func TestRecipesTakeTheEventsOfAnEnrolment(t *testing.T) {
 		t.Run(r.language, func(t *testing.T) {
 			t.Parallel()
 			s := newSuite(t, memory.New())
-			address, printed := receiving(t, recipe(t, r.interpreter, r.receiver))
+			address, printed := receiving(t, recipe(t, r.interpreter, r.receiver), receiverSecret)
 			s.Configure(t, strings.ReplaceAll(providers, "HOOKS/KOWHAI", address))
 			cmd := recipe(t, r.interpreter, r.checkout)
 			cmd.Env = append(cmd.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
@@ -149,28 +150,22 @@ func TestRecipesTakeTheEventsOfAnEnrolment(t *testing.T) {
 
 const receiverSecret = "whsec_kowhai_0123456789abcdef" // of providers
 
-// receiving runs a receiver of events until the test ends, and returns its address and output.
-func receiving(t *testing.T, cmd *exec.Cmd) (address string, printed *bufio.Reader) {
+// receiving runs a receiver of events, with a secret, until the test ends, and returns its address and output.
+func receiving(t *testing.T, cmd *exec.Cmd, secret string) (address string, printed *bufio.Reader) {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := listen(t)
 	at := free.Addr().String()
 	free.Close()
-	cmd.Env = append(cmd.Environ(), "SECRET="+receiverSecret, "LISTEN="+at)
+	cmd.Env = append(cmd.Environ(), "SECRET="+secret, "LISTEN="+at)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	proc.Start(t, cmd)
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(50 * time.Millisecond) {
 		if c, err := net.Dial("tcp", at); err == nil {
 			c.Close()
-			return "http://" + at, bufio.NewReader(stdout)
+			return "http://" + at + "/events", bufio.NewReader(stdout)
 		}
 	}
 	t.Fatalf("%s does not listen", cmd)

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -23,14 +22,14 @@ import (
 func TestRecipesPassInEverySituation(t *testing.T) {
 	testlevel.Full(t)
 	t.Parallel()
-	receivers := map[string]string{"Go": "receiver", "Node": "receiver.mjs", "Python": "receiver.py"}
 	var running sync.WaitGroup // all at once, for they mostly wait
 	defer running.Wait()
 	for _, r := range recipes {
 		enrol := recipe(t, r.interpreter, r.checkout)
+		receiver, _ := receiving(t, recipe(t, r.interpreter, r.receiver), "whsec_demonstration_only_kowhai")
 		ln := listen(t)
 		cfg := rehearsal.Config{Listener: ln, Providers: read(t, "../demo.json"), Terms: read(t, "../demo-terms.json"),
-			ForwardTo: receive(t, recipe(t, r.interpreter, receivers[r.language])),
+			ForwardTo: receiver,
 			Site: site.Config{Log: slog.New(slog.DiscardHandler),
 				Service: service.Config{Environment: catalogue.Sandbox, BaseURL: "http://" + ln.Addr().String()}}}
 		var out printed
@@ -58,31 +57,6 @@ func listen(t *testing.T) net.Listener {
 		t.Fatal(err)
 	}
 	return ln
-}
-
-// receive runs a receiver until the test ends, and returns its address.
-func receive(t *testing.T, recipe *exec.Cmd) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), recipe.Path, recipe.Args[1:]...)
-	ln := listen(t)
-	address := ln.Addr().String()
-	if err := ln.Close(); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Env = append(recipe.Environ(), "SECRET=whsec_demonstration_only_kowhai", "LISTEN="+address)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // the test's context has ended it
-	for t.Context().Err() == nil {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
-		if err == nil {
-			_ = conn.Close() // it has served
-			return "http://" + address + "/events"
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return ""
 }
 
 // printed is the output of a rehearsal. It calls enrol for the first order when the guide is complete, with the next key, and for
