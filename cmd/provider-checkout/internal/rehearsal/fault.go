@@ -43,7 +43,8 @@ var (
 			"key never goes to a browser.", overview}
 	amountAsText   = rule{"amount_as_text", "the create has %s as a text", amounts, overview}
 	amountNotCents = rule{"amount_not_in_cents", "the create has %s with parts of a cent", amounts, overview}
-	newOrder       = rule{"new_order_id", "the create was not sent again; the same came under the order id %s: as a retry, that makes two enrolments",
+	newOrder       = rule{"new_order_id",
+		"the create was not sent again; the same came under the order id %s: as a retry, that makes two enrolments",
 		"Your order id names the enrolment, and every retry sends the same.", "2.-create-a-checkout"}
 	otherKey = rule{"other_idempotency_key", "the create was sent again with another Idempotency-Key: %q after %q",
 		"A key of your own for this enrolment: one header of 1 to 255 visible ASCII characters, with the same value " +
@@ -65,16 +66,19 @@ var (
 		"Seconds to wait before you get the checkout (again); absent while there is nothing to wait for: confirm, or " +
 			"leave a checkout that has ended.", "getCheckout-response"}
 	confirmsEarly = rule{"confirms_early", "the confirm came before a poll had said setup_complete: true",
-		"Confirm when `direct_debit.setup_complete` is `true` and `direct_debit.mandate_status` one of the three.", "error-DIRECT_DEBIT_SETUP_INCOMPLETE"}
+		"Confirm when `direct_debit.setup_complete` is `true` and `direct_debit.mandate_status` one of the three.",
+		"error-DIRECT_DEBIT_SETUP_INCOMPLETE"}
 	neverConfirms = rule{"never_confirms", "a poll said setup_complete: true, and no confirm came",
 		"Poll it while the payer is on the setup page, until `direct_debit.setup_complete` is `true`; then confirm.", "getCheckout"}
-	repeatIsError = rule{"repeat_taken_for_error", "the confirm was answered 200 with already_confirmed: true, and a %s followed, as after an error",
+	repeatIsError = rule{"repeat_taken_for_error",
+		"the confirm was answered 200 with already_confirmed: true, and a %s followed, as after an error",
 		"The confirm may be sent again: it then answers `already_confirmed: true` with the same agreement.", "5.-confirm"}
 	confirmsCancelled = rule{"confirms_cancelled", "a poll said that the checkout is cancelled, and a confirm followed",
 		"Open a new checkout under a new order id, if the student still wants to enrol.", "error-CHECKOUT_CANCELLED"}
 	formerKey = rule{"former_key", "the %s has the former key, and the checkout was created with the next one",
 		"Check which key and which base address you use.", "error-INVALID_API_KEY"}
-	createdFormer = rule{"created_with_former_key", "this checkout was created with the former key: create it with the next key that was printed at the start",
+	createdFormer = rule{"created_with_former_key",
+		"this checkout was created with the former key: create it with the next key that was printed at the start",
 		"Check which key and which base address you use.", "error-INVALID_API_KEY"}
 	isRefused     = rule{"refused", "the %s was refused with %s: %s", "Every refusal comes in one envelope.", "errors"}
 	refusesEvent  = rule{"refuses_event", "the receiver did not take %s: %s", atOnce, ofEvents}

@@ -1,14 +1,13 @@
 package rehearsal
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -95,10 +94,10 @@ func (r *rehearsal) disturb(req *http.Request, q request, t *trial, count int) (
 		by = t.by
 	}
 	switch {
-	case by == unavailable, by == limited:
-		return r.turnAway(t, by), ""
+	case by == refused:
+		return r.turnAway(t), ""
 	case by == taken: // the order exists already, with another intent
-		r.call(req, apiclient.CheckoutsPath, firstPayment.ReplaceAll(q.body, []byte(`$1"2199-12-31"`)))
+		r.call(req, apiclient.CheckoutsPath, apiclient.With(string(q.body), "plan.first_payment_date", `"2199-12-31"`))
 	case q.kind == poll:
 		r.play(req, q, t.playBefore(count))
 	}
@@ -124,16 +123,13 @@ func (r *rehearsal) disturb(req *http.Request, q request, t *trial, count int) (
 }
 
 // turnAway returns the answer of a service that has no time now.
-func (r *rehearsal) turnAway(t *trial, by disturbance) *answer {
-	status, code := http.StatusServiceUnavailable, "INTERNAL_ERROR"
-	if by == limited {
-		status, code = http.StatusTooManyRequests, "RATE_LIMITED"
-	}
+func (r *rehearsal) turnAway(t *trial) *answer {
+	code := map[int]string{http.StatusServiceUnavailable: "INTERNAL_ERROR", http.StatusTooManyRequests: "RATE_LIMITED"}[t.status]
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := "req_" + uuid.NewString()
 	t.calls[t.disturbs].notBefore = time.Now().Add(t.wait)
-	a := &answer{header: http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {id}}, status: status}
+	a := &answer{header: http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {id}}, status: t.status}
 	a.header.Set("Retry-After", fmt.Sprint(int(t.wait.Seconds())))
 	fmt.Fprintf(&a.body, `{"success": false, "request_id": %q, "error": {"code": %q, "details": [], "message": %q}}`, id, code,
 		"wait as long as Retry-After says and send the same request again")
@@ -153,25 +149,22 @@ func (r *rehearsal) leave(t *trial, q request, a *answer, unheard string) {
 	}
 }
 
-// firstPayment is the date of the first payment in a create.
-var firstPayment = regexp.MustCompile(`("first_payment_date"\s*:\s*)"[^"]*"`)
-
 // play has a scenario of the sandbox happen, if any, before a poll: the payer, the bank or the operator does something.
 func (r *rehearsal) play(req *http.Request, q request, s scenario.Scenario) {
 	if s == "" {
 		return
 	}
-	a := r.call(req, "/sandbox/v1/checkouts/"+q.checkout+"/scenarios", fmt.Appendf(nil, `{"scenario": %q}`, s))
+	a := r.call(req, "/sandbox/v1/checkouts/"+q.checkout+"/scenarios", `{"scenario": "`+string(s)+`"}`)
 	if a.status != http.StatusOK { // somebody may have opened the payer's pages in a browser
 		r.printf("checkout %s: %s cannot happen: %s\n", q.checkout, s, a.body.Bytes())
 	}
 }
 
 // call has the service answer a call of ours, with the provider's key, before a call of the integration.
-func (r *rehearsal) call(before *http.Request, path string, body []byte) *answer {
+func (r *rehearsal) call(before *http.Request, path, body string) *answer {
 	req := before.Clone(context.WithoutCancel(before.Context()))
 	req.Method, req.URL = http.MethodPost, &url.URL{Path: path}
-	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	req.Body, req.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 	req.Header.Set("Content-Type", "application/json")
 	return ask(r.service, req)
 }

@@ -104,7 +104,8 @@ func newRehearsal(ctx context.Context, cfg Config) (*rehearsal, error) {
 		return nil, err
 	}
 	r.service = r.site.Handler
-	return r, r.configure(ctx, cfg, operate.Operator{Store: store, Keyring: keyring, By: "conformance provider", Now: time.Now, Rand: rand.Reader})
+	return r, r.configure(ctx, cfg, operate.Operator{Store: store, Keyring: keyring, By: "conformance provider", Now: time.Now,
+		Rand: rand.Reader})
 }
 
 // configure stores the providers, with two keys each, and prints the guide.

@@ -12,6 +12,7 @@ type situation struct {
 
 	disturbs kind // the first call of this kind is disturbed
 	by       disturbance
+	status   int           // of the refusal
 	wait     time.Duration // of Retry-After, or until the answer
 
 	plays map[int]scenario.Scenario // of the sandbox, by the poll before which it happens, counted from 1
@@ -35,8 +36,7 @@ type disturbance int
 const (
 	undisturbed disturbance = iota
 	lost                    // the service does what it is asked, and the connection is closed in place of the answer
-	unavailable             // 503 with Retry-After; the service does not get the call
-	limited                 // 429 with Retry-After; likewise
+	refused                 // with a status and Retry-After; the service does not get the call
 	slow                    // the answer comes late
 	taken                   // the order exists with another intent
 )
@@ -64,18 +64,20 @@ func situations() []situation {
 	return []situation{
 		{name: "plain", about: "nothing goes wrong"},
 		{name: "create_answer_lost", about: "the create is done, and its answer is lost", disturbs: create, by: lost},
-		{name: "create_503", about: "the create is answered 503, with Retry-After: 3", disturbs: create, by: unavailable, wait: three},
-		{name: "create_429", about: "the create is answered 429, with Retry-After: 3", disturbs: create, by: limited, wait: three},
+		{name: "create_503", about: "the create is answered 503, with Retry-After: 3", disturbs: create, by: refused, status: 503,
+			wait: three},
+		{name: "create_429", about: "the create is answered 429, with Retry-After: 3", disturbs: create, by: refused, status: 429,
+			wait: three},
 		{name: "create_slow", about: "the create is answered after 12 seconds", disturbs: create, by: slow, wait: twelve},
 		{name: "create_conflict", about: "the order exists with another intent (409)", disturbs: create, by: taken, ends: true},
-		{name: "poll_503", about: "a poll is answered 503, with Retry-After: 5", disturbs: poll, by: unavailable, wait: five},
+		{name: "poll_503", about: "a poll is answered 503, with Retry-After: 5", disturbs: poll, by: refused, status: 503, wait: five},
 		{name: "poll_answer_lost", about: "the answer to a poll is lost", disturbs: poll, by: lost},
 		{name: "setup_late", about: "the payer is done before the sixth poll", plays: map[int]scenario.Scenario{6: scenario.SetupSucceeds}},
 		{name: "setup_fails_once", about: "the mandate fails at once, and the payer tries again",
 			plays: map[int]scenario.Scenario{2: "mandate_failed", 4: scenario.SetupSucceeds}},
 		{name: "cancelled", about: "the checkout is cancelled before its setup",
 			plays: map[int]scenario.Scenario{2: scenario.OperatorCancels}, ends: true},
-		{name: "confirm_503", about: "the confirm is answered 503, with Retry-After: 3", disturbs: confirm, by: unavailable,
+		{name: "confirm_503", about: "the confirm is answered 503, with Retry-After: 3", disturbs: confirm, by: refused, status: 503,
 			wait: three},
 		{name: "confirm_answer_lost", about: "the confirm is done, and its answer is lost", disturbs: confirm, by: lost},
 		{name: "confirm_slow", about: "the confirm is answered after 12 seconds", disturbs: confirm, by: slow, wait: twelve},
