@@ -32,6 +32,26 @@ const (
 	CodeInternalError              Code = "INTERNAL_ERROR"
 )
 
+// Envelope is the part of an event that every event has.
+type Envelope struct {
+	// The same on every attempt: take each once.
+	EventID string `json:"event_id"`
+	// The event's name.
+	Event string `json:"event"`
+	// UTC, to the millisecond.
+	CreatedAt time.Time `json:"created_at"`
+	// The `X-Request-Id` of the call that caused it.
+	RequestID string `json:"request_id"`
+	// `sandbox` or `production`. (sandbox, production)
+	Environment string `json:"environment"`
+}
+
+// ID returns the id of the event.
+func (e *Envelope) ID() string { return e.EventID }
+
+// UnknownEvent is an event that this version of the client does not know.
+type UnknownEvent struct{ Envelope }
+
 // CreateRequest: A provider with a catalogue names a course; one without sends the figures, which must add up to the
 // cent. A null counts as absent, unknown fields are ignored.
 type CreateRequest interface{ isCreateRequest() }
@@ -539,17 +559,8 @@ type EnvironmentReadiness struct {
 
 // CheckoutCreatedEvent: The body of `checkout.created`.
 type CheckoutCreatedEvent struct {
-	// The same on every attempt: take each once.
-	EventID string `json:"event_id"`
-	// The event's name.
-	Event string `json:"event"`
-	// UTC, to the millisecond.
-	CreatedAt time.Time `json:"created_at"`
-	// The `X-Request-Id` of the call that caused it.
-	RequestID string `json:"request_id"`
-	// `sandbox` or `production`. (sandbox, production)
-	Environment string                   `json:"environment"`
-	Data        CheckoutCreatedEventData `json:"data"`
+	Envelope
+	Data CheckoutCreatedEventData `json:"data"`
 }
 
 // CheckoutCreatedEventData: What happened.
@@ -570,17 +581,8 @@ type CheckoutCreatedEventData struct {
 
 // CheckoutConfirmedEvent: The body of `checkout.confirmed`.
 type CheckoutConfirmedEvent struct {
-	// The same on every attempt: take each once.
-	EventID string `json:"event_id"`
-	// The event's name.
-	Event string `json:"event"`
-	// UTC, to the millisecond.
-	CreatedAt time.Time `json:"created_at"`
-	// The `X-Request-Id` of the call that caused it.
-	RequestID string `json:"request_id"`
-	// `sandbox` or `production`. (sandbox, production)
-	Environment string                     `json:"environment"`
-	Data        CheckoutConfirmedEventData `json:"data"`
+	Envelope
+	Data CheckoutConfirmedEventData `json:"data"`
 }
 
 // CheckoutConfirmedEventData: What happened.
@@ -603,17 +605,8 @@ type CheckoutConfirmedEventData struct {
 
 // AgreementGeneratedEvent: The body of `agreement.generated`.
 type AgreementGeneratedEvent struct {
-	// The same on every attempt: take each once.
-	EventID string `json:"event_id"`
-	// The event's name.
-	Event string `json:"event"`
-	// UTC, to the millisecond.
-	CreatedAt time.Time `json:"created_at"`
-	// The `X-Request-Id` of the call that caused it.
-	RequestID string `json:"request_id"`
-	// `sandbox` or `production`. (sandbox, production)
-	Environment string                      `json:"environment"`
-	Data        AgreementGeneratedEventData `json:"data"`
+	Envelope
+	Data AgreementGeneratedEventData `json:"data"`
 }
 
 // AgreementGeneratedEventData: What happened.
@@ -636,19 +629,10 @@ type AgreementGeneratedEventData struct {
 	AgreementVersion string `json:"agreement_version"`
 }
 
-// MandateChangedEvent: The body of `mandate.changed`.
+// MandateChangedEvent: The body of `mandate.changed`. `request_id`: The `X-Request-Id` of the confirm.
 type MandateChangedEvent struct {
-	// The same on every attempt: take each once.
-	EventID string `json:"event_id"`
-	// The event's name.
-	Event string `json:"event"`
-	// UTC, to the millisecond.
-	CreatedAt time.Time `json:"created_at"`
-	// The `X-Request-Id` of the confirm.
-	RequestID string `json:"request_id"`
-	// `sandbox` or `production`. (sandbox, production)
-	Environment string                  `json:"environment"`
-	Data        MandateChangedEventData `json:"data"`
+	Envelope
+	Data MandateChangedEventData `json:"data"`
 }
 
 // MandateChangedEventData: What happened.
@@ -671,19 +655,11 @@ type MandateChangedEventData struct {
 	ChangedAt time.Time `json:"changed_at"`
 }
 
-// CheckoutCancelledEvent: The body of `checkout.cancelled`.
+// CheckoutCancelledEvent: The body of `checkout.cancelled`. `request_id`: The `X-Request-Id` of your cancel; where the
+// operator cancelled, of the create.
 type CheckoutCancelledEvent struct {
-	// The same on every attempt: take each once.
-	EventID string `json:"event_id"`
-	// The event's name.
-	Event string `json:"event"`
-	// UTC, to the millisecond.
-	CreatedAt time.Time `json:"created_at"`
-	// The `X-Request-Id` of your cancel; where the operator cancelled, of the create.
-	RequestID string `json:"request_id"`
-	// `sandbox` or `production`. (sandbox, production)
-	Environment string                     `json:"environment"`
-	Data        CheckoutCancelledEventData `json:"data"`
+	Envelope
+	Data CheckoutCancelledEventData `json:"data"`
 }
 
 // CheckoutCancelledEventData: What happened.
@@ -700,19 +676,10 @@ type CheckoutCancelledEventData struct {
 	CancelledBy string `json:"cancelled_by"`
 }
 
-// AgreementWithdrawnEvent: The body of `agreement.withdrawn`.
+// AgreementWithdrawnEvent: The body of `agreement.withdrawn`. `request_id`: The `X-Request-Id` of the confirm.
 type AgreementWithdrawnEvent struct {
-	// The same on every attempt: take each once.
-	EventID string `json:"event_id"`
-	// The event's name.
-	Event string `json:"event"`
-	// UTC, to the millisecond.
-	CreatedAt time.Time `json:"created_at"`
-	// The `X-Request-Id` of the confirm.
-	RequestID string `json:"request_id"`
-	// `sandbox` or `production`. (sandbox, production)
-	Environment string                      `json:"environment"`
-	Data        AgreementWithdrawnEventData `json:"data"`
+	Envelope
+	Data AgreementWithdrawnEventData `json:"data"`
 }
 
 // AgreementWithdrawnEventData: What happened.
@@ -732,33 +699,6 @@ type AgreementWithdrawnEventData struct {
 	// When: UTC, to the millisecond.
 	WithdrawnAt time.Time `json:"withdrawn_at"`
 }
-
-// ID returns the id of the event.
-func (e *CheckoutCreatedEvent) ID() string { return e.EventID }
-
-// ID returns the id of the event.
-func (e *CheckoutConfirmedEvent) ID() string { return e.EventID }
-
-// ID returns the id of the event.
-func (e *AgreementGeneratedEvent) ID() string { return e.EventID }
-
-// ID returns the id of the event.
-func (e *MandateChangedEvent) ID() string { return e.EventID }
-
-// ID returns the id of the event.
-func (e *CheckoutCancelledEvent) ID() string { return e.EventID }
-
-// ID returns the id of the event.
-func (e *AgreementWithdrawnEvent) ID() string { return e.EventID }
-
-// UnknownEvent is an event that this version of the client does not know.
-type UnknownEvent struct {
-	EventID string `json:"event_id"`
-	Event   string `json:"event"`
-}
-
-// ID returns the id of the event.
-func (e *UnknownEvent) ID() string { return e.EventID }
 
 // newEvent returns an empty event of a name, or nil for a name that this version does not know.
 func newEvent(name string) Event {

@@ -15,6 +15,7 @@ import (
 type (
 	clientView struct {
 		Types      []typeView
+		Envelope   []memberView // of every event
 		Operations []callView
 		Events     []eventView
 		Codes      []string // of refusals
@@ -23,7 +24,9 @@ type (
 	typeView struct {
 		Name, Text string
 		Members    []memberView
-		Kinds      []string // of a type that is one of several, their names; without members
+		Kinds      []string     // of a type that is one of several, their names; without members
+		Own        []memberView // of an event, behind its envelope
+		Note       string       // of an event, what its envelope says differently
 	}
 	memberView struct {
 		Name, Text string
@@ -91,10 +94,30 @@ func (o spec) client() (v clientView) {
 		body, _ := o.at(event.Value.Members[0].Value, "requestBody", "content", "application/json").Member("schema")
 		v.Events = append(v.Events, eventView{event.Name, reference(body)})
 	}
+	v.split()
 	v.Codes = o.texts(schemas, "Error", "properties", "error", "properties", "code", "enum")
 	slices.Sort(v.Amounts)
 	v.Amounts = slices.Compact(v.Amounts)
 	return v
+}
+
+// split tells the envelope of the events from what each of them has of its own.
+func (v *clientView) split() {
+	for i, t := range v.Types {
+		if !slices.ContainsFunc(v.Events, func(e eventView) bool { return e.Type == t.Name }) {
+			continue
+		}
+		own := slices.IndexFunc(t.Members, func(m memberView) bool { return m.Name == "data" })
+		if v.Envelope == nil {
+			v.Envelope = t.Members[:own]
+		}
+		v.Types[i].Own = t.Members[own:]
+		for j, m := range t.Members[:own] {
+			if m.Text != v.Envelope[j].Text {
+				v.Types[i].Note += " `" + m.Name + "`: " + m.Text
+			}
+		}
+	}
 }
 
 // add adds the type of a schema, and the types of the objects inside it, which are named for their places.
