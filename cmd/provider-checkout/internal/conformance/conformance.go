@@ -57,17 +57,18 @@ func checks(catalogue bool) []check {
 		ofEvents(), ofLists(), []check{described})
 }
 
-// run is a run of the checks, with the things that one check leaves for the next.
-type run struct {
+// trial is a run of the checks, with the check that is being made and the things that one check leaves for the next.
+type trial struct {
 	Config
-	ctx         context.Context
-	api         *apiclient.Client
-	started     time.Time
-	environment string
-	document    *apidoc.Document
-	orders      int
-	frequency   string  // of payments, which is offered
-	misfits     []Fault // answers that the deployment's own OpenAPI document does not allow
+	ctx       context.Context
+	api       *apiclient.Client
+	started   time.Time
+	report    Report
+	result    Result // of the check that is being made
+	document  *apidoc.Document
+	orders    int
+	frequency string  // of payments, which is offered
+	misfits   []Fault // answers that the deployment's own OpenAPI document does not allow
 
 	first     answer // of the create of an open checkout
 	ready     answer // of the create of a checkout whose setup is complete
@@ -78,45 +79,44 @@ type run struct {
 
 // Run tests a deployment. The error says why it cannot be tested at all.
 func Run(ctx context.Context, cfg Config) (Report, error) {
-	r := &run{Config: cfg, ctx: ctx, api: apiclient.New(cfg.BaseURL, nil), started: time.Now()}
-	r.api.HTTP.Transport = cfg.Transport
-	report := Report{BaseURL: cfg.BaseURL, At: r.started.UTC().Truncate(time.Second)}
-	if err := r.meet(); err != nil {
-		return report, err
+	t := &trial{Config: cfg, ctx: ctx, api: apiclient.New(cfg.BaseURL, nil), started: time.Now()}
+	t.api.HTTP.Transport = cfg.Transport
+	t.report.BaseURL, t.report.At = cfg.BaseURL, t.started.UTC().Truncate(time.Second)
+	if err := t.meet(); err != nil {
+		return t.report, err
 	}
-	report.Environment, report.Provider = r.environment, r.Provider
 	for _, c := range checks(cfg.Course != "") {
 		if err := ctx.Err(); err != nil {
-			return report, err
+			return t.report, err
 		}
-		report.add(r.try(c))
-		if r.noCourse {
+		t.try(c)
+		if t.report.add(t.result); t.noCourse {
 			break
 		}
 	}
-	return report, nil
+	return t.report, nil
 }
 
 // meet asks the deployment for its environment, its OpenAPI document and the code of the provider.
-func (r *run) meet() error {
-	t := &trial{run: r, result: &Result{}}
+func (t *trial) meet() error {
 	environment := t.send(http.MethodGet, apiclient.EnvironmentPath, "")
 	if environment.is(http.StatusOK); len(t.result.Faults) > 0 {
-		return fmt.Errorf("%s%s answers no readiness: %s", r.BaseURL, apiclient.EnvironmentPath, t.result.Faults[0].Answer)
+		return fmt.Errorf("%s%s answers no readiness: %s", t.BaseURL, apiclient.EnvironmentPath, t.result.Faults[0].Answer)
 	}
-	r.environment = masked(environment.String("environment"))
+	t.report.Environment = masked(environment.String("environment"))
 	if d, err := apidoc.Parse([]byte(t.send(http.MethodGet, openAPIPath, "").Body)); err == nil {
-		r.document = d
+		t.document = d
 	}
-	if r.Provider == "" {
+	if t.Provider == "" {
 		list := t.get(enrolments + "?limit=1")
 		if list.Status == http.StatusUnauthorized || list.Status == http.StatusForbidden {
 			return fmt.Errorf("the key is refused: %s", list.String("error.message"))
 		}
-		if r.Provider = checkout.ProviderOf(list.String("enrolments.0.checkout_id")); r.Provider == "" {
+		if t.Provider = checkout.ProviderOf(list.String("enrolments.0.checkout_id")); t.Provider == "" {
 			return ErrProvider
 		}
 	}
+	t.report.Provider = t.Provider
 	return nil
 }
 
@@ -124,11 +124,10 @@ func (r *run) meet() error {
 var ErrProvider = fmt.Errorf("the provider has no checkout yet that would tell its code: name it with --provider")
 
 // try makes a check.
-func (r *run) try(c check) Result {
+func (t *trial) try(c check) {
 	began := time.Now()
-	t := &trial{run: r, result: &Result{Section: c.section, Sentence: c.sentence, Status: Passed}}
-	r.first.t, r.ready.t, r.confirmed.t = t, t, t // what is wrong with them breaks this sentence
-	if reason := r.lacks(c.needs); reason != "" {
+	t.result = Result{Section: c.section, Sentence: c.sentence, Status: Passed}
+	if reason := t.lacks(c.needs); reason != "" {
 		t.skip(reason)
 	} else {
 		c.test(t)
@@ -137,29 +136,31 @@ func (r *run) try(c check) Result {
 		t.result.Status, t.result.Reason = Failed, ""
 	}
 	t.result.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
-	return *t.result
 }
 
+// skip ends a check without an outcome.
+func (t *trial) skip(reason string) { t.result.Status, t.result.Reason = Skipped, reason }
+
 // lacks returns why a check cannot be made, or "".
-func (r *run) lacks(n need) string {
+func (t *trial) lacks(n need) string {
 	const before = "; a check before this one says why"
 	switch {
-	case n >= sandbox && r.environment != "sandbox":
+	case n >= sandbox && t.report.Environment != "sandbox":
 		return "it is made in a sandbox alone: it could leave something behind"
-	case n >= setup && r.noPayer != "":
-		return r.noPayer
-	case n >= opened && r.first.JSON == nil:
+	case n >= setup && t.noPayer != "":
+		return t.noPayer
+	case n >= opened && t.first.JSON == nil:
 		return "no checkout was created" + before
-	case n >= setup && r.ready.JSON == nil:
+	case n >= setup && t.ready.JSON == nil:
 		return "no checkout was set up" + before
-	case n >= agreement && r.confirmed.JSON == nil:
+	case n >= agreement && t.confirmed.JSON == nil:
 		return "no checkout was confirmed" + before
 	}
 	return ""
 }
 
 // order returns an order id that no other run has.
-func (r *run) order() string {
-	r.orders++
-	return "conformance-" + strconv.FormatInt(r.started.UnixMicro(), 36) + "-" + strconv.Itoa(r.orders)
+func (t *trial) order() string {
+	t.orders++
+	return "conformance-" + strconv.FormatInt(t.started.UnixMicro(), 36) + "-" + strconv.Itoa(t.orders)
 }

@@ -15,15 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
-// trial is a check that is being made.
-type trial struct {
-	*run
-	result *Result
-}
-
-// skip ends a check without an outcome.
-func (t *trial) skip(reason string) { t.result.Status, t.result.Reason = Skipped, reason }
-
 // answer is an answer of the deployment. It has the zero Response where there was no answer, which is a fault already.
 type answer struct {
 	apiclient.Response

@@ -30,7 +30,7 @@ func (t *trial) emitted(created answer, name string, call answer, more ...string
 	page.want(err == nil, "events.%d.body is the JSON text of the event", n)
 	page.want(eventID.MatchString(id) && e.Text("event_id") == id, "event_id has the prefix evt_, in the list and in the body")
 	page.want(moment.MatchString(e.Text("created_at")), "created_at is a UTC timestamp with milliseconds")
-	want := append([]string{"event", name, "request_id", call.Header.Get("X-Request-Id"), "environment", t.environment,
+	want := append([]string{"event", name, "request_id", call.Header.Get("X-Request-Id"), "environment", t.report.Environment,
 		"data.provider_code", t.Provider, "data.provider_order_id", created.order(),
 		"data.checkout_id", created.String("checkout.checkout_id"), "data.opportunity_id", created.String("records.opportunity_id")}, more...)
 	for i := 0; i < len(want); i += 2 {

@@ -15,10 +15,10 @@ func (b body) with(changes ...string) body { return body(apiclient.With(string(b
 const studentEmail = "conformance@students.example.ac.nz"
 
 // createBody returns a valid create of an order.
-func (r *run) createBody(order string) body {
-	return body(apiclient.CreateRequest{ProviderCode: r.Provider, OrderID: order, FirstName: "Mere", LastName: "Kōnae",
-		Email: studentEmail, CourseCode: r.Course, Frequency: r.frequency,
-		FirstPayment: r.started.AddDate(0, 1, 0).Format(time.DateOnly)}.String())
+func (t *trial) createBody(order string) body {
+	return body(apiclient.CreateRequest{ProviderCode: t.Provider, OrderID: order, FirstName: "Mere", LastName: "Kōnae",
+		Email: studentEmail, CourseCode: t.Course, Frequency: t.frequency,
+		FirstPayment: t.started.AddDate(0, 1, 0).Format(time.DateOnly)}.String())
 }
 
 // create sends a create.
