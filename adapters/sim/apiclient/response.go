@@ -47,14 +47,17 @@ func (r Response) SetupURL() string { return r.String("direct_debit.setup_url") 
 // SetupComplete reports whether the bank setup is complete in the response to a poll.
 func (r Response) SetupComplete() bool { return r.At("direct_debit.setup_complete") == true }
 
-// ConfirmBody returns the body of the valid confirm for the response to a create.
-func (r Response) ConfirmBody() string { return r.ConfirmRequest().String() }
-
-// ConfirmRequest returns the confirm for the response to a create, in which the student agrees to the plan and declares
+// ConfirmBody returns the body of the valid confirm for the response to a create, in which the student agrees to the plan and declares
 // everything.
-func (r Response) ConfirmRequest() ConfirmRequest {
-	return ConfirmRequest{r, true, map[string]bool{"payment_plan_accepted": true, "information_confirmed": true,
-		"privacy_consent_accepted": true}}
+func (r Response) ConfirmBody() string {
+	return encode(map[string]any{
+		"provider": map[string]string{"provider_code": r.Provider(), "provider_order_id": r.String("provider.provider_order_id")},
+		"checkout": map[string]string{"checkout_id": r.String("checkout.checkout_id"), "checkout_token": r.String("direct_debit.token"),
+			"opportunity_id": r.String("records.opportunity_id"), "dda_id": r.String("direct_debit.dda_id")},
+		"payment": map[string]any{"payment_method": "service_payment_plan", "first_payment_date": r.String("plan.first_payment_date"),
+			"deposit_confirmed": true},
+		"declarations": map[string]bool{"payment_plan_accepted": true, "information_confirmed": true, "privacy_consent_accepted": true},
+	})
 }
 
 // Object is a JSON object that was received. Its numbers keep their text.

@@ -30,26 +30,6 @@ func (r CreateRequest) String() string {
 	return encode(body)
 }
 
-// ConfirmRequest is the confirm of a checkout.
-type ConfirmRequest struct {
-	Created          Response // the response to the create, whose identifiers and plan the confirm repeats
-	DepositConfirmed bool
-	Declarations     map[string]bool // by the name of the field
-}
-
-// String returns the JSON text of the body.
-func (r ConfirmRequest) String() string {
-	is := r.Created.String
-	return encode(map[string]any{
-		"provider": map[string]string{"provider_code": r.Created.Provider(), "provider_order_id": is("provider.provider_order_id")},
-		"checkout": map[string]string{"checkout_id": is("checkout.checkout_id"), "checkout_token": is("direct_debit.token"),
-			"opportunity_id": is("records.opportunity_id"), "dda_id": is("direct_debit.dda_id")},
-		"payment": map[string]any{"payment_method": "service_payment_plan", "first_payment_date": is("plan.first_payment_date"),
-			"deposit_confirmed": r.DepositConfirmed},
-		"declarations": r.Declarations,
-	})
-}
-
 // With returns the JSON text of a request with other fields: paths such as plan.payment_type and their JSON in turn, "" for a field
 // that is left out. It is "" if the body or a value is no JSON.
 func With(body string, changes ...string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 )
@@ -33,12 +34,12 @@ func (p *Provider) setUp(ctx context.Context, e enrolment) (bool, error) {
 
 // confirm confirms the current order with the student's declarations, by the names of their fields. Repeating it is safe.
 func (p *Provider) confirm(ctx context.Context, e enrolment, declared map[string]bool) error {
-	body := e.opened.ConfirmRequest()
-	body.DepositConfirmed = declared[depositField]
+	boxes := []string{"payment.deposit_confirmed", strconv.FormatBool(declared[depositField])}
 	for _, d := range declarations[1:] {
-		body.Declarations[d.Name] = declared[d.Name]
+		boxes = append(boxes, "declarations."+d.Name, strconv.FormatBool(declared[d.Name]))
 	}
-	confirmed, err := p.call(ctx, e.order, http.MethodPost, e.opened.CheckoutPath()+apiclient.ConfirmSuffix, body.String())
+	body := apiclient.With(e.opened.ConfirmBody(), boxes...)
+	confirmed, err := p.call(ctx, e.order, http.MethodPost, e.opened.CheckoutPath()+apiclient.ConfirmSuffix, body)
 	if err != nil {
 		return fmt.Errorf("confirm the checkout of order %s: %w", e.order, err)
 	}
