@@ -58,6 +58,8 @@ func simulated() []mutant {
 			"s.evidence.add(change.Evidence); err != nil {", "s.evidence.add(nil); err != nil {", seeds},
 		{"what is said of one try is stored of the next", "checkout/service/observe.go",
 			"if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {", "if false {", seeds},
+		{"a page of GoCardless' list that was not kept is not read again", "adapters/out/gocardless/reconcile.go",
+			`return cursor, reconcileEvery, fmt.Errorf("store %d`, `return now.Format(time.RFC3339Nano), reconcileEvery, fmt.Errorf("store %d`, seeds},
 		{"a second try has the key of the first", "checkout/erase.go",
 			"\"billing request \"+strconv.Itoa(try))", "\"billing request \"+strconv.Itoa(min(try, 1)))", seeds},
 	}

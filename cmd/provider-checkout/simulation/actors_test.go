@@ -250,30 +250,29 @@ func (a *actor) spy() (string, func()) {
 	}
 }
 
-// finish has each order opened and confirmed where nothing goes wrong any more, unless it has ended, and every mandate looked at.
-func (w *world) finish() {
+// enrol has each order opened and confirmed, unless it has ended, and every mandate looked at. What it is called names its requests.
+func (w *world) enrol(name string) {
 	m, ctx := w.model, context.Background()
 	for n, o := range m.orders {
 		p := w.at(n)
 		cmd := m.create(o, rand.New(rand.NewPCG(0, 0)))
-		cmd.RequestID, cmd.LastName, cmd.IdempotencyKey = "req_last_create_"+o.name, checkout.Some("Ngata"), checkout.Optional[string]{}
+		cmd.LastName, cmd.IdempotencyKey = checkout.Some("Ngata"), checkout.Optional[string]{}
 		if opened := m.opened(o); opened != nil {
 			cmd = o.create(opened.Checkout.Intent == m.intentOf(o.create(true)))
-			cmd.RequestID = "req_last_create_" + o.name
 		}
+		cmd.RequestID = "req_" + name + "_create_" + o.name
 		m.createAt(ctx, p, o, cmd)
 		if opened := m.opened(o); opened != nil {
 			if c := m.stored(o); c == nil || c.Status != checkout.Confirmed { // or else the page asks the bank, which hides what was missed
 				m.setUpAt(ctx, p, o, *opened)
 			}
 			cmd := m.confirm(*opened, rand.New(rand.NewPCG(0, 0)))
-			cmd.RequestID = "req_last_confirm_" + o.name
+			cmd.RequestID = "req_" + name + "_confirm_" + o.name
 			m.confirmAt(ctx, p, o, cmd)
 			_, err := p.Checkout(ctx, service.Caller{ProviderCode: o.provider}, opened.Checkout.ID)
 			m.noPanic(p, err)
 		}
 	}
-	m.polled = true
 }
 
 // create returns a create of an order, with one of two intents.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -248,15 +249,28 @@ func (w *world) drawPartitions(r *rand.Rand) {
 	}
 }
 
-// drawLongOutage cuts GoCardless off for longer than the part of its list that is read again, with faults after it.
+// drawLongOutage cuts GoCardless off for longer than the part of its list that is read again, with faults after it. What is only listed as
+// it begins is older than that part once it ends.
 func (w *world) drawLongOutage(r *rand.Rand) {
-	out := w.storm.Add(between(r, 10*time.Second, 30*time.Second))
+	out := w.storm.Add(between(r, 60*time.Second, 80*time.Second))
 	end := out.Add(between(r, 125*time.Second, 180*time.Second))
-	if chosen := r.IntN(4) == 0; chosen && w.plan.far && w.decides("GoCardless is cut off for "+end.Sub(out).String()) {
-		w.partitions = append(w.partitions, partition{"", "bank", out, end})
-		w.calm = end.Add(between(r, 10*time.Second, 30*time.Second))
-		w.saw("GoCardless was cut off for long")
+	if chosen := r.IntN(4) == 0; !chosen || !w.plan.far || !w.decides("GoCardless is cut off for "+end.Sub(out).String()) {
+		return
 	}
+	w.partitions = append(w.partitions, partition{"", "bank", out, end})
+	w.calm = end.Add(between(r, 10*time.Second, 30*time.Second))
+	w.plan.rates["store "+broken] = 100 // so that what was read is often not kept
+	w.saw("GoCardless was cut off for long")
+	w.actors.Go(func() {
+		for n := range 3 {
+			w.rest("the long outage", time.Until(w.storm)+time.Duration(n)*15*time.Second)
+			w.enrol(fmt.Sprint("early ", n))
+		}
+		w.rest("the long outage", time.Until(out)-20*time.Second)
+		w.onlyLists(checkout.MandateActive)
+		w.rest("the long outage", time.Until(out))
+		w.onlyLists(checkout.MandateCancelled)
+	})
 }
 
 // isOut reports whether a system cannot be reached by a process now.
