@@ -17,6 +17,7 @@ func Lists(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"events are listed as they are on record, those of their provider, the oldest first", eventsListed},
 		{"a page has as many entries as the limit while there are more, and goes on behind its last cursor", pagesOfEvents},
+		{"a page behind a cursor that a lost store gave is full while there are more", pagesAfterRestore},
 		{"events of one order are listed, and events after a time", eventsChosen},
 		{"an event that comes later comes behind every cursor that was returned, whatever its time", eventsAfterCursors},
 		{"of events that are stored while the list is read each is read once, by every reader in one order", inOne(eventsMeanwhile)},
@@ -87,6 +88,22 @@ func pagesOfEvents(t *testing.T, s ports.Admin) {
 		q.After = end
 	}
 	same(t, "events", got, want)
+}
+
+func pagesAfterRestore(t *testing.T, s ports.Admin) {
+	var want []string
+	for n := range 8 {
+		insert(t, s, opening(n, at(n)))
+		if n > 4 {
+			want = append(want, opened(n).Events[0].ID)
+		}
+	}
+	q := listing()
+	q.Limit, q.After = 2, checkout.CursorAt(at(4)) // by which the reader knows the others
+	got, end := listEvents(t, s, q)
+	q.After = end
+	rest, _ := listEvents(t, s, q)
+	same(t, "events", append(got, rest...), want)
 }
 
 func eventsChosen(t *testing.T, s ports.Admin) {

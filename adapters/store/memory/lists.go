@@ -61,7 +61,8 @@ type entry struct {
 	listed         *checkout.Cursor
 }
 
-// page returns a page of a list. If there is room, the oldest entries that have no cursor get one.
+// page returns a page of a list. While there is room, the oldest entries that have no cursor get one: behind a cursor of a store that
+// was lost the first of them may all come before it.
 func (s *Store) page(list string, q checkout.ListQuery, all []entry) []entry {
 	slices.SortStableFunc(all, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(*a.listed, *b.listed), a.at.Compare(b.at), cmp.Compare(a.checkoutID, b.checkoutID))
@@ -77,7 +78,10 @@ func (s *Store) page(list string, q checkout.ListQuery, all []entry) []entry {
 		}
 	}
 	of := name{q.ProviderCode, list}
-	for _, e := range fresh[:min(len(fresh), max(0, q.Limit-len(found)))] {
+	for _, e := range fresh {
+		if len(found) >= q.Limit {
+			break
+		}
 		s.lists[of] = s.lists[of].Next(q.Enters(e.at))
 		if *e.listed = s.lists[of]; *e.listed > q.After {
 			found = append(found, e)

@@ -104,25 +104,31 @@ func (s *Store) Enrolments(ctx context.Context, q checkout.ListQuery) ([]checkou
 // page returns a page of a list. Entries without a cursor are given theirs first (see checkout.Cursor), so that a page that is not full
 // ends the list as it was when the page was asked for.
 func page[T any](ctx context.Context, s *Store, l list, q checkout.ListQuery, columns string, scan func(Row) (T, error)) ([]T, error) {
-	if err := s.extend(ctx, l, q); err != nil {
-		return nil, err
-	}
 	query, args := l.entries(s.dialect, columns, `listed > ?`, max(q.After, checkout.CursorAt(q.Since)), q)
-	return All(ctx, s.engine, scan, query, args...)
+	for {
+		more, err := s.extend(ctx, l, q)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := All(ctx, s.engine, scan, query, args...)
+		if err != nil || !more || len(rows) == q.Limit { // or else behind a cursor of a store that was lost there may be more
+			return rows, err
+		}
+	}
 }
 
-// extend gives cursors to the oldest entries without a cursor, as many as fit a page. A further attempt leaves the entries out
-// to which an earlier attempt gave theirs.
-func (s *Store) extend(ctx context.Context, l list, q checkout.ListQuery) error {
+// extend gives cursors to the oldest entries without a cursor, as many as fit a page, and reports whether there may be more. A further
+// attempt leaves the entries out to which an earlier attempt gave theirs.
+func (s *Store) extend(ctx context.Context, l list, q checkout.ListQuery) (more bool, err error) {
 	type entry struct {
 		at              time.Time
 		checkoutID, job string
 	}
 	query, args := l.entries(s.dialect, l.key, `listed = ?`, 0, q)
 	if fresh, err := Has(ctx, s.engine, query, args...); !fresh || err != nil {
-		return err
+		return false, err
 	}
-	return s.Do(ctx, "enter in the list of "+l.name, func(ctx context.Context, t Tx) error {
+	err = s.Do(ctx, "enter in the list of "+l.name, func(ctx context.Context, t Tx) error {
 		var b Batch
 		var last checkout.Cursor
 		Get(&b, ScanValue[int64], func(n int64) { last = checkout.Cursor(n) }, lockList, q.ProviderCode, l.name)
@@ -138,7 +144,9 @@ func (s *Store) extend(ctx context.Context, l list, q checkout.ListQuery) error 
 			last = last.Next(q.Enters(e.at))
 			b.Write(l.enter, int64(last), e.at.UnixMilli(), q.ProviderCode, e.checkoutID, e.job)
 		}
+		more = len(fresh) == q.Limit
 		b.Write(writeList, int64(last), q.ProviderCode, l.name)
 		return t.Commit(ctx, &b)
 	})
+	return more, err
 }
