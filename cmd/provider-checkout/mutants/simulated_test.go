@@ -60,6 +60,11 @@ func simulated() []mutant {
 			"if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {", "if false {", seeds},
 		{"a page of GoCardless' list that was not kept is not read again", "adapters/out/gocardless/reconcile.go",
 			`return cursor, reconcileEvery, fmt.Errorf("store %d`, `return now.Format(time.RFC3339Nano), reconcileEvery, fmt.Errorf("store %d`, seeds},
+		{"the salt of an agreement that was erased stays for ever", "checkout/erase.go",
+			`if number := c.Confirmation.AgreementNumber; number != "" {
+			e.Unsalted`, `if number := c.Confirmation.AgreementNumber; number != "" && !c.Erased() {
+			e.Unsalted`, seeds},
+		{"agreements are erased a year early", "checkout/erase.go", "12*r.AgreedYears", "12*(r.AgreedYears-1)", seeds},
 		{"a second try has the key of the first", "checkout/erase.go",
 			"\"billing request \"+strconv.Itoa(try))", "\"billing request \"+strconv.Itoa(min(try, 1)))", seeds},
 	}

@@ -111,7 +111,8 @@ func (m *model) reported(p *process, f service.Failure) {
 	m.noPanic(p, f.Err)
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if f.CheckoutID != "" && (f.OrderID == "" || f.ProviderCode == "") {
+	unread := f.Operation == service.OperationRetain // which knows the id of a checkout that it could not read
+	if f.CheckoutID != "" && (f.OrderID == "" || f.ProviderCode == "") && !unread {
 		m.fault("reported %+v, without order or provider", f)
 	}
 	for _, secret := range []string{"Ngata", "NGATA", "@example", "01-0902", strings.Repeat("w", 24)} {

@@ -146,7 +146,8 @@ func checkSometimes(t *testing.T, total map[string]int) {
 		an ended order: cancelled, an ended order: confirmed, a student was erased, a clock went wrong, checkpoints were kept,
 		list: an event, GoCardless only listed that a mandate became cancelled, a full batch was sealed,
 		an entry was held to its receipt, an entry was held to a checkpoint before it, a process was killed, GoCardless' list was read,
-		GoCardless' list did not have an event yet, GoCardless was cut off for long, a checkpoint was cosigned, the witness had cosigned another size, billing requests that GoCardless had`, ",")
+		GoCardless' list did not have an event yet, GoCardless was cut off for long, a checkpoint was cosigned, the witness had cosigned another size,
+		the retention: confirmed, the retention: cancelled, the retention: what had been erased before, billing requests that GoCardless had`, ",")
 	for _, to := range systems {
 		for _, kind := range append(slices.Clone(kinds[to]), outage) {
 			if !(to == "printer" || to == "keeper") || kind != outage {

@@ -162,6 +162,20 @@ func (s store) Events(ctx context.Context, q checkout.ListQuery) ([]checkout.Lis
 	return read(ctx, s, "Events "+q.ProviderCode, func(ctx context.Context) ([]checkout.ListedEvent, error) { return s.Store.Events(ctx, q) })
 }
 
+// oldCheckouts are the results of OldCheckouts.
+type oldCheckouts struct {
+	ids  []string
+	next string
+}
+
+func (s store) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) ([]string, string, error) {
+	old, err := read(ctx, s, "OldCheckouts", func(ctx context.Context) (old oldCheckouts, err error) {
+		old.ids, old.next, err = s.Store.OldCheckouts(ctx, cursor, limit, confirmed, open)
+		return old, err
+	})
+	return old.ids, old.next, err
+}
+
 func (s store) EvidenceHead(ctx context.Context) (evidence.Head, error) {
 	return read(ctx, s, "EvidenceHead", s.Store.EvidenceHead)
 }

@@ -198,7 +198,7 @@ func (w *world) start(slot, generation int) {
 	r, _ := w.chance("start of " + p.name)
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: w.ring, Evidence: w.keys,
 		KnownCheckpoint: w.model.newestKept(), Store: store{w.store, p}, Processor: processor{p}, CRM: service.EmbeddedCRM(catalogue.Sandbox),
-		Printer: p, Sender: p, Now: p.Now, Rand: p, Checkpoint: p.keep,
+		Retention: retention, Printer: p, Sender: p, Now: p.Now, Rand: p, Checkpoint: p.keep,
 		Report: func(_ context.Context, f service.Failure) { w.model.reported(p, f) },
 		Count:  func(o service.Count, _ string) { w.saw(string(o)) }}
 	switch {
@@ -383,6 +383,10 @@ func (w *world) play() {
 	w.model.catchUp()
 	w.model.keepsUp()
 	w.model.sealed()
+	if r, _ := w.chance("retention"); r.IntN(24) == 0 && w.decides("time passes") {
+		era := eras[r.IntN(len(eras))]
+		w.ages(era.at, era.over)
+	}
 }
 
 // looksAt is the time at which the model judges what there is after the last fault.

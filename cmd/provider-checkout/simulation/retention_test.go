@@ -1,0 +1,94 @@
+package simulation_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// In some worlds time passes at the end, until personal data has been kept for long enough. It goes then, and nothing before its time;
+// figures, dates, ids, events and hashes stay, and the evidence holds.
+
+// retention is that of every process: the shortest that there may be.
+var retention = checkout.Retention{AbandonedDays: checkout.MinAbandonedDays, AgreedYears: checkout.MinAgreedYears}
+
+// eras are the times that a world may reach, and the providers whose agreements are over by then: RATA is paid in 2027, and KOWHAI by the
+// first days of February 2028.
+var eras = []struct {
+	at   time.Time
+	over string
+}{
+	{time.Date(2000, 3, 1, 0, 0, 0, 0, time.UTC), ""},
+	{time.Date(2034, 12, 15, 0, 0, 0, 0, time.UTC), "RATA"},
+	{time.Date(2035, 3, 1, 0, 0, 0, 0, time.UTC), "RATA KOWHAI"},
+}
+
+// ages has time pass while no process runs, and processes start then, while things go wrong once more.
+func (w *world) ages(to time.Time, over string) {
+	for slot := range w.slots {
+		w.at(slot).end()
+	}
+	w.processes.Wait()
+	was := w.model.records()
+	w.rest("the world", time.Until(to))
+	w.storm, w.calm = time.Now(), time.Now().Add(10*time.Second)
+	for slot := range w.slots {
+		w.at(slot).replace()
+	}
+	w.rest("the world", time.Until(w.calm)+75*time.Second) // what failed is done again a minute later
+	w.model.aged(was, over)
+	w.enrol("later") // which is answered as before
+	w.model.settled()
+	w.model.sealed()
+}
+
+// aged judges what is on record after time has passed, and what was before.
+func (m *model) aged(before []checkout.CheckoutRecord, over string) {
+	now := m.records()
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	for i, r := range now {
+		was, c := before[i].Checkout, r.Checkout
+		entry, _, _ := m.store.EvidenceEntry(context.Background(), evidence.AgreementID(c.Confirmation.AgreementNumber))
+		pdf, _ := m.store.Document(context.Background(), c.Confirmation.AgreementNumber)
+		isOver := c.Status != checkout.Confirmed || strings.Contains(over, c.ProviderCode)
+		personal := fmt.Sprintf("%+v %+v %+v %+v %s", c, r.Agreement, r.Jobs, r.Moments, pdf.Bytes)
+		switch {
+		case c.ID != was.ID, c.Status != was.Status, c.Intent != was.Intent, c.Records != was.Records, c.Confirmation != was.Confirmation,
+			!c.End.At.Equal(was.End.At), c.CourseCode != was.CourseCode, stays(r) != stays(before[i]):
+			m.fault("%+v of %+v is left after the retention", r, before[i])
+		case !isOver && (c.Student != was.Student || c.Setup != was.Setup || c.Erased() != was.Erased() || c.Confirmation.AgreementNumber != "" && len(entry.Salt) == 0):
+			m.fault("%+v is erased before its time: %+v", was, c)
+		case !isOver:
+		case !c.Erased(), len(entry.Salt) > 0, len(pdf.Bytes) > 0, strings.Contains(personal, "Ngata"), strings.Contains(personal, "NGATA"),
+			strings.Contains(personal, "@example"), strings.Contains(personal, "01-0902"), was.Setup.MandateID != "" && strings.Contains(personal, was.Setup.MandateID):
+			m.fault("%+v is left after the retention of %+v, with salt: %v", r, was, len(entry.Salt) > 0)
+		case was.Erased():
+			m.saw("the retention: what had been erased before")
+		default:
+			m.saw("the retention: " + string(c.Status))
+		}
+		for _, o := range m.orders {
+			o.erasing = o.erasing || isOver && o.provider == c.ProviderCode && o.id == c.OrderID
+		}
+	}
+}
+
+// stays returns everything of a record that stays for ever beside its checkout.
+func stays(r checkout.CheckoutRecord) string {
+	var all []any
+	if a := r.Agreement; a != nil {
+		all = append(all, a.Number, a.AcceptedAt, a.Pricing, a.Plan)
+	}
+	if r.Document != nil {
+		all = append(all, r.Document.SHA256)
+	}
+	for _, e := range r.Events() {
+		all = append(all, e.Event.ID, string(e.Event.Body))
+	}
+	return fmt.Sprint(all...)
+}
