@@ -1,9 +1,34 @@
 package memory
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 )
+
+// Copy returns a store with a copy of everything on record, as the restored backup of a store is.
+func (s *Store) Copy() *Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := New()
+	c.Clock, c.lists, c.refusals = s.Clock, maps.Clone(s.lists), maps.Clone(s.refusals)
+	c.configurations, c.keys = copyOf(s.configurations), copyOf(s.keys)
+	c.sandbox, c.requests = maps.Clone(s.sandbox), maps.Clone(s.requests)
+	for id, r := range s.rows {
+		again := *r
+		again.checkout, again.agreement, again.document, again.journal = copyOf(r.checkout), copyOf(r.agreement), copyOf(r.document), copyOf(r.journal)
+		c.rows[id] = &again
+	}
+	for _, j := range s.queue.all {
+		again := *j
+		again.JobRecord, again.log, again.redeliveries = copyOf(j.JobRecord), copyOf(j.log), copyOf(j.redeliveries)
+		c.queue.enter(&again)
+	}
+	e := &s.evidence
+	c.evidence = evidenceLog{copyOf(e.head), e.end, slices.Clone(e.sealed), slices.Clone(e.unsealed), maps.Clone(e.position)}
+	return c
+}
 
 // stored returns a time as every store returns it: in UTC to the millisecond.
 func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

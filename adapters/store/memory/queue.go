@@ -98,10 +98,15 @@ func (q *queue) add(given checkout.Job, at time.Time, clock func(time.Time) time
 		j.Due = j.Due.Add(stored(given.Due).Sub(j.Job.CreatedAt))
 	}
 	j.Job.Due = time.Time{}
-	q.byID[given.ID] = j
-	q.all = append(q.all, j)
-	q.of[given.CheckoutID] = append(q.of[given.CheckoutID], j)
+	q.enter(j)
 	return j
+}
+
+// enter has a job, whose id is not on record, enter behind all others.
+func (q *queue) enter(j *job) {
+	q.byID[j.Job.ID] = j
+	q.all = append(q.all, j)
+	q.of[j.Job.CheckoutID] = append(q.of[j.Job.CheckoutID], j)
 }
 
 // addChange adds the events and the jobs of a change, none of whose events is on record.

@@ -65,6 +65,10 @@ func simulated() []mutant {
 			e.Unsalted`, `if number := c.Confirmation.AgreementNumber; number != "" && !c.Erased() {
 			e.Unsalted`, seeds},
 		{"agreements are erased a year early", "checkout/erase.go", "12*r.AgreedYears", "12*(r.AgreedYears-1)", seeds},
+		{"an agreement that outlived the store at the CRM is not asked for", "checkout/service/confirm.go",
+			"\tcase before != nil:\n", "\tcase before != nil && c == nil:\n", seeds},
+		{"the sealer of a restored store forgets the checkpoint that was kept", "checkout/service/seal.go",
+			"known: known,", "known: evidence.Checkpoint{Size: 0 * known.Size},", seeds},
 		{"a second try has the key of the first", "checkout/erase.go",
 			"\"billing request \"+strconv.Itoa(try))", "\"billing request \"+strconv.Itoa(min(try, 1)))", seeds},
 	}

@@ -118,7 +118,7 @@ func (a *actor) client() (string, func()) {
 			confirm.DDAID = checkout.Some("another")
 		}
 		return "confirm", a.request(func(ctx context.Context, p *process) { m.confirmAt(ctx, p, o, confirm) })
-	case n < 17:
+	case n < 17 && !m.mayLack():
 		return "cancel", a.request(func(ctx context.Context, p *process) { m.cancelAt(ctx, p, o, *opened, confirm.RequestID) })
 	case n < 18:
 		return "return from the bank", a.request(func(ctx context.Context, p *process) {
@@ -139,6 +139,7 @@ func (a *actor) operator() (string, func()) {
 		switch {
 		case n < 3:
 			m.withdrawAt(ctx, p, do, o)
+		case n < 6 && m.mayLack(): // nobody ends what may be agreed elsewhere
 		case n < 5:
 			m.operatorCancelsAt(ctx, p, do, o)
 		case n < 6:
@@ -262,9 +263,17 @@ func (w *world) enrol(name string) {
 		}
 		cmd.RequestID = "req_" + name + "_create_" + o.name
 		m.createAt(ctx, p, o, cmd)
+		if m.opened(o) == nil { // the CRM may have another intent, which a restored store lacks
+			cmd = o.create(m.intentOf(cmd) != m.intentOf(o.create(true)))
+			cmd.RequestID = "req_" + name + "_again_" + o.name
+			m.createAt(ctx, p, o, cmd)
+		}
 		if opened := m.opened(o); opened != nil {
 			if c := m.stored(o); c == nil || c.Status != checkout.Confirmed { // or else the page asks the bank, which hides what was missed
 				m.setUpAt(ctx, p, o, *opened)
+				if !m.lost.at.IsZero() { // which may have found out only then that a mandate that was lost has ended
+					m.setUpAt(ctx, p, o, *opened)
+				}
 			}
 			cmd := m.confirm(*opened, rand.New(rand.NewPCG(0, 0)))
 			cmd.RequestID = "req_" + name + "_confirm_" + o.name

@@ -39,9 +39,12 @@ func (m *model) createAt(ctx context.Context, p *process, o *order, cmd checkout
 		if o.first == nil {
 			o.first, o.openedAt = &got, time.Now()
 		}
+		if o.records == (checkout.Records{}) {
+			o.records = c.Records
+		}
 		first := o.first.Checkout
 		switch {
-		case c.ID != first.ID, c.Records != first.Records, got.Token != "" && o.first.Token != "" && got.Token != o.first.Token:
+		case c.ID != first.ID, c.Records != o.records, got.Token != "" && o.first.Token != "" && got.Token != o.first.Token:
 			m.fault("create of %s answers %s with %+v after %s with %+v", o.name, c.ID, c.Records, first.ID, first.Records)
 		case c.Status == checkout.Reserved, c.OrderID != o.id, c.ProviderCode != o.provider, c.Records.DDAID == "",
 			(got.Token == "") != (c.Status == checkout.Confirmed):
@@ -78,6 +81,9 @@ func (m *model) conflict(o *order, cmd checkout.Create, want checkout.Intent) st
 	byKey, err := m.store.FindCheckout(context.Background(), checkout.Reference{ProviderCode: o.provider, Key: cmd.Key()})
 	if err == nil && byKey.Status != checkout.Reserved && byKey.OrderID != o.id {
 		return "key of another order"
+	}
+	if m.plan.outside && !m.lost.at.IsZero() {
+		return "other intent in the CRM of a restored store"
 	}
 	m.fault("create of %s with %+v under %s contradicts nothing that is open: %+v, %+v", o.name, want, cmd.Key(), byOrder, byKey)
 	return ""
@@ -123,6 +129,9 @@ func (m *model) confirmAt(ctx context.Context, p *process, o *order, cmd checkou
 	}
 	m.lock.Lock()
 	defer m.lock.Unlock()
+	if m.lacks("confirm", o, cmd.CheckoutID.Value, err) {
+		return
+	}
 	c, fits := got.Checkout, cmd.DDAID.Value == o.first.Checkout.Records.DDAID
 	switch {
 	case err == nil:
@@ -157,6 +166,18 @@ func (m *model) confirmAt(ctx context.Context, p *process, o *order, cmd checkou
 	}
 }
 
+// lacks reports whether a client's checkout was lost with the store, or is only reserved in its backup, and judges the answer then. The
+// lock is held.
+func (m *model) lacks(of string, o *order, id string, err error) bool {
+	if o.first != nil && o.first.Checkout.ID == id {
+		return m.mayLack() && checkout.Refused(err, checkout.CodeCheckoutNotFound)
+	}
+	if m.sawAnswer(of, "of a checkout that was lost"); err == nil {
+		m.fault("%s of %s, a checkout of %s that was lost, is answered", of, id, o.name)
+	}
+	return true
+}
+
 // dies notes that the mandate of a checkout ends.
 func (m *model) dies(c checkout.Checkout, to checkout.MandateStatus) {
 	m.lock.Lock()
@@ -189,6 +210,7 @@ func (m *model) cancelAt(ctx context.Context, p *process, o *order, opened servi
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	switch {
+	case m.lacks("cancel", o, opened.Checkout.ID, err):
 	case err == nil:
 		m.sawAnswer("cancel", "done")
 		if o.cancelled = time.Now(); o.confirmed != nil || c.Status != checkout.Cancelled || !c.Ended() {

@@ -164,7 +164,7 @@ func (p *process) do(ctx context.Context, c call) (err error) {
 		err = pause(c.limit)
 		return cmpError(err, failed[1])
 	case late:
-		w.later(id, between(r, 0, 2*c.limit), effect)
+		w.later(p, id, between(r, 0, 2*c.limit), effect)
 		err = pause(between(r, 0, c.limit))
 		return cmpError(err, unknown)
 	case inPart:
@@ -211,11 +211,13 @@ func cmpError(errs ...error) error {
 	return nil
 }
 
-// later has an effect come after a time, whatever becomes of its caller.
-func (w *world) later(id string, after time.Duration, effect func(context.Context) error) {
+// later has an effect of a process come after a time, whatever becomes of the process, unless the whole store is lost.
+func (w *world) later(p *process, id string, after time.Duration, effect func(context.Context) error) {
 	w.actors.Go(func() {
 		_ = w.await(context.Background(), nil, id+" comes late", min(after, time.Until(w.calm)+time.Duration(hashOf(id)%uint64(time.Second))))
-		_ = effect(context.Background())
+		if p.store == w.store {
+			_ = effect(context.Background())
+		}
 	})
 }
 

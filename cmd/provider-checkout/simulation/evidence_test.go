@@ -41,11 +41,18 @@ func (m *model) sealed() {
 		if err == nil {
 			err = evidence.CheckConsistent(c, newest, nodes)
 		}
+		if m.isLost(c) {
+			if m.saw("a checkpoint showed what was lost"); err == nil {
+				m.fault("the log seems to go on from a checkpoint of what was lost: %+v", c)
+			}
+			continue
+		}
 		if err != nil {
 			m.fault("the log does not go on from a checkpoint that was kept or cosigned: %v", err)
 		}
 		log.Outside = &c
 	}
+	m.showsLoss(log)
 	receipts := m.receipts()
 	verdicts, forged, err := log.Audit(ctx, func(e evidence.Entry, position int64, _ bool) error {
 		if r, given := receipts[e.ID]; given && r.Leaf != tlog.RecordHash(e.Leaf) {

@@ -12,6 +12,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // model says which answers may be given, which changes may be made, and what must hold in the end, whatever went wrong. It knows of
@@ -34,6 +36,8 @@ type model struct {
 	signedAt time.Time         // the latest of them
 	kept     [][]byte          // the checkpoints that were kept
 	lists    map[string]*listing
+	numbers  map[string]string // of agreements, and whose they are
+	lost     loss
 
 	checkpoints map[string]evidence.Checkpoint // that were opened, by their text
 }
@@ -49,7 +53,8 @@ type held struct {
 type order struct {
 	name, provider, id string
 
-	first       *service.Opened // the first answer
+	records     checkout.Records // of the first answer, whatever is lost
+	first       *service.Opened  // the first answer
 	openedAt    time.Time
 	confirmed   *checkout.Confirmation
 	confirmedAt time.Time
@@ -65,9 +70,9 @@ var providers = []string{"KOWHAI", "RATA"}
 
 func newModel(w *world) *model {
 	m := &model{world: w, bodies: map[string][]byte{}, notices: map[string]string{}, known: map[string]bool{}, mandates: map[string]string{}, held: map[string]held{},
-		hastened: map[string]bool{}, checkpoints: map[string]evidence.Checkpoint{}, lists: map[string]*listing{}}
+		hastened: map[string]bool{}, checkpoints: map[string]evidence.Checkpoint{}, lists: map[string]*listing{}, numbers: map[string]string{}}
 	for _, provider := range providers {
-		m.lists[provider] = &listing{ids: map[string]bool{}}
+		m.lists[provider] = &listing{ids: map[string]bool{}, lost: map[string]bool{}}
 	}
 	m.zone, _ = service.NewZealand()
 	for n := range w.plan.orders {
@@ -115,13 +120,18 @@ func (m *model) reported(p *process, f service.Failure) {
 	if f.CheckoutID != "" && (f.OrderID == "" || f.ProviderCode == "") && !unread {
 		m.fault("reported %+v, without order or provider", f)
 	}
+	if strings.Contains(f.Err.Error(), "it is concluded again as it was") && !m.lost.at.IsZero() {
+		m.saw("an agreement outside was concluded again")
+	}
 	for _, secret := range []string{"Ngata", "NGATA", "@example", "01-0902", strings.Repeat("w", 24)} {
 		if strings.Contains(f.Err.Error(), secret) {
 			m.fault("reported %q in %v", secret, f.Err)
 		}
 	}
 	if f.Operation == service.OperationSeal && strings.Contains(f.Err.Error(), "nothing more is sealed") {
-		m.fault("a sealer reports: %v", f.Err)
+		if m.saw("a sealer showed what was lost"); !p.ahead {
+			m.fault("a sealer reports: %v", f.Err)
+		}
 	}
 }
 
@@ -201,4 +211,26 @@ func (m *model) pending() (ids []string) {
 		ids = append(ids, j.Job.ID)
 	}
 	return ids
+}
+
+func kowhai() catalogue.Configuration {
+	c := catalogue.Configuration{
+		Provider: catalogue.Provider{Code: "KOWHAI", Name: "Kōwhai Institute", AccountID: "acc-1",
+			Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Authoritative,
+			Destination: catalogue.Destination{URL: "https://hooks.example", Secret: strings.Repeat("w", 24)}},
+		Courses: []catalogue.Course{{Code: "NZDIP", Name: "Diploma in Business", Price: 2990_00, Upfront: 200_00,
+			Active: true, Environment: catalogue.Sandbox,
+			Options: []catalogue.Option{{Frequency: money.Weekly, Number: 52}, {Frequency: money.Monthly, Number: 12}}}},
+	}
+	for _, n := range events.Names() {
+		c.Provider.Destination.Events = append(c.Provider.Destination.Events, string(n))
+	}
+	return c
+}
+
+func rata() catalogue.Configuration {
+	c := kowhai()
+	c.Provider.Code, c.Provider.Name, c.Provider.AccountID, c.Provider.Mode, c.Courses = "RATA", "Rātā College", "acc-2", catalogue.Legacy, nil
+	c.Provider.Destination.Events = nil
+	return c
 }

@@ -147,7 +147,9 @@ func checkSometimes(t *testing.T, total map[string]int) {
 		list: an event, GoCardless only listed that a mandate became cancelled, a full batch was sealed,
 		an entry was held to its receipt, an entry was held to a checkpoint before it, a process was killed, GoCardless' list was read,
 		GoCardless' list did not have an event yet, GoCardless was cut off for long, a checkpoint was cosigned, the witness had cosigned another size,
-		the retention: confirmed, the retention: cancelled, the retention: what had been erased before, billing requests that GoCardless had`, ",")
+		the retention: confirmed, the retention: cancelled, the retention: what had been erased before,
+		a store was restored, an answered checkout was lost, an answered agreement was lost, a sealer showed what was lost,
+		a checkpoint showed what was lost, a receipt showed what was lost, a witness showed what was lost, an agreement outside was concluded again, billing requests that GoCardless had`, ",")
 	for _, to := range systems {
 		for _, kind := range append(slices.Clone(kinds[to]), outage) {
 			if !(to == "printer" || to == "keeper") || kind != outage {

@@ -215,11 +215,14 @@ func (m *model) notified(n checkout.PayerNotice) {
 	m.notices[n.ID] = n.Subject
 }
 
-// seals notes the checkpoint that a sealer has stored.
-func (m *model) seals(signed *[]byte, err error) error {
+// seals notes the checkpoint that a sealer has stored, whose process knows of nothing that was lost.
+func (m *model) seals(p *process, signed *[]byte, err error) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	if err == nil {
+		if m.isLost(p.known) && !m.isNewest(*signed) { // or else it was cosigned
+			m.fault("%s seals %s, which does not go on from %+v", p.name, *signed, p.known)
+		}
 		m.signed, m.signedAt = append(m.signed, *signed), time.Now()
 	}
 	return err
@@ -239,8 +242,12 @@ func (m *model) keeps(signed []byte) {
 func (m *model) newestKept() []byte {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if len(m.kept) == 0 {
+	kept := m.kept
+	if m.lost.moved {
+		kept = kept[m.lost.kept:]
+	}
+	if len(kept) == 0 {
 		return nil
 	}
-	return m.kept[len(m.kept)-1]
+	return kept[len(kept)-1]
 }

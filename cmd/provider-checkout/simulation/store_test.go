@@ -150,7 +150,7 @@ func (s store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
 func (s store) SealEvidence(ctx context.Context, limit int, decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
 	return s.write(ctx, "SealEvidence", func(ctx context.Context) error {
 		var signed []byte
-		return s.p.world.model.seals(&signed, s.Store.SealEvidence(ctx, limit, func(h evidence.Head, all []evidence.Entry) (evidence.Sealing, error) {
+		return s.p.world.model.seals(s.p, &signed, s.Store.SealEvidence(ctx, limit, func(h evidence.Head, all []evidence.Entry) (evidence.Sealing, error) {
 			sealing, err := decide(h, all)
 			signed = sealing.Head.Checkpoint
 			return sealing, err

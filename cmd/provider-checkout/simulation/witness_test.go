@@ -60,7 +60,9 @@ func (a accusation) Write(line []byte) (int, error) {
 	if bytes.Contains(line, []byte("restored or changed")) {
 		a.lock.Lock()
 		defer a.lock.Unlock()
-		a.fault("a process reports of the witness: %s", line)
+		if a.lost.told = true; a.lost.at.IsZero() {
+			a.fault("a process reports of the witness: %s", line)
+		}
 	}
 	return len(line), nil
 }
@@ -87,8 +89,10 @@ func (v *witness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		v.lock.Lock()
 		defer v.lock.Unlock()
+		if w.WriteHeader(http.StatusUnprocessableEntity); v.isLost(v.known) {
+			return
+		}
 		v.fault("the witness refuses %q after %+v: %v", text, v.known, err)
-		w.WriteHeader(http.StatusUnprocessableEntity)
 		return
 	}
 	_, line, err := v.keys.Cosign(s.Checkpoint, v.signer)

@@ -18,8 +18,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // plan is the kind of a world.
@@ -33,6 +31,7 @@ type plan struct {
 	server    bool           // the clock of the store decides, and every process has its own; otherwise all have one machine's
 	clocks    bool           // clocks are wrong
 	orders    int            // of each provider
+	era       int            // until which time passes at the end
 	rates     map[string]int // of faults
 }
 
@@ -91,6 +90,9 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 	w.plan = plan{processes: 1 + r.IntN(3), outside: r.IntN(3) > 0, mail: r.IntN(2) == 0, server: r.IntN(2) == 0, clocks: r.IntN(3) == 0,
 		orders: 1 + r.IntN(2), rates: drawRates(r)}
 	w.plan.org, w.plan.far, w.plan.witnessed, w.bank = w.plan.outside && r.IntN(8) == 0, r.IntN(8) == 0, r.IntN(8) == 0, newNearBank()
+	if r, _ := w.chance("retention"); r.IntN(36) == 0 && !w.plan.far { // whose simulator never sleeps
+		w.plan.era = 1 + r.IntN(len(eras)-1)
+	}
 	if w.plan.org {
 		w.org = w.newOrg()
 	}
@@ -101,6 +103,7 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 	w.calm = w.storm.Add(between(r, 5*time.Second, 60*time.Second))
 	w.drawPartitions(r)
 	w.drawLongOutage(r)
+	w.drawRestore()
 	if w.plan.server {
 		w.store.Clock = time.Now
 	}
@@ -139,28 +142,6 @@ func (w *world) crowd() {
 	}
 }
 
-func kowhai() catalogue.Configuration {
-	c := catalogue.Configuration{
-		Provider: catalogue.Provider{Code: "KOWHAI", Name: "Kōwhai Institute", AccountID: "acc-1",
-			Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Authoritative,
-			Destination: catalogue.Destination{URL: "https://hooks.example", Secret: strings.Repeat("w", 24)}},
-		Courses: []catalogue.Course{{Code: "NZDIP", Name: "Diploma in Business", Price: 2990_00, Upfront: 200_00,
-			Active: true, Environment: catalogue.Sandbox,
-			Options: []catalogue.Option{{Frequency: money.Weekly, Number: 52}, {Frequency: money.Monthly, Number: 12}}}},
-	}
-	for _, n := range events.Names() {
-		c.Provider.Destination.Events = append(c.Provider.Destination.Events, string(n))
-	}
-	return c
-}
-
-func rata() catalogue.Configuration {
-	c := kowhai()
-	c.Provider.Code, c.Provider.Name, c.Provider.AccountID, c.Provider.Mode, c.Courses = "RATA", "Rātā College", "acc-2", catalogue.Legacy, nil
-	c.Provider.Destination.Events = nil
-	return c
-}
-
 // clock is a clock that may be wrong.
 type clock struct {
 	ahead  time.Duration
@@ -181,8 +162,11 @@ type process struct {
 	world *world
 	name  string
 	slot  int
+	store *memory.Store // with which the process is lost
 	end   context.CancelFunc
-	gone  chan struct{} // closed once the process was killed
+	gone  chan struct{}       // closed once the process was killed
+	known evidence.Checkpoint // by the file of its checkpoint
+	ahead bool                // the log was behind that when the process started
 
 	// The lock of the turns guards everything below.
 	dead    bool
@@ -196,9 +180,11 @@ func (w *world) start(slot, generation int) {
 	w.saw("a process was started")
 	p := w.newProcess(fmt.Sprintf("process %d.%d", slot, generation), slot)
 	r, _ := w.chance("start of " + p.name)
+	newest := w.model.newestKept()
+	w.model.knows(p, newest)
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: w.ring, Evidence: w.keys,
-		KnownCheckpoint: w.model.newestKept(), Store: store{w.store, p}, Processor: processor{p}, CRM: service.EmbeddedCRM(catalogue.Sandbox),
-		Retention: retention, Printer: p, Sender: p, Now: p.Now, Rand: p, Checkpoint: p.keep,
+		KnownCheckpoint: newest, Store: store{w.store, p}, Processor: processor{p}, CRM: service.EmbeddedCRM(catalogue.Sandbox),
+		Retention: eras[w.plan.era].Retention, Printer: p, Sender: p, Now: p.Now, Rand: p, Checkpoint: p.keep,
 		Report: func(_ context.Context, f service.Failure) { w.model.reported(p, f) },
 		Count:  func(o service.Count, _ string) { w.saw(string(o)) }}
 	switch {
@@ -235,7 +221,7 @@ func (w *world) start(slot, generation int) {
 // newProcess returns a process without a service. Its clock is wrong, if clocks are and it is its own.
 func (w *world) newProcess(name string, slot int) *process {
 	r, _ := w.chance("process " + name)
-	p := &process{world: w, name: name, slot: slot, random: r, end: func() {}, gone: make(chan struct{})}
+	p := &process{world: w, name: name, slot: slot, store: w.store, random: r, end: func() {}, gone: make(chan struct{})}
 	if w.plan.clocks && w.plan.server && w.decides("the clock of "+name+" is wrong") {
 		p.own.ahead = drawStep(r)
 	}
@@ -265,8 +251,11 @@ func (p *process) Now() time.Time {
 func (p *process) killed() bool {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
-	return p.dead
+	return p.isDead()
 }
+
+// isDead is killed. The lock is held.
+func (p *process) isDead() bool { return p.dead || p.store != p.world.store }
 
 // at returns the process of a slot.
 func (w *world) at(slot int) *process {
@@ -295,7 +284,7 @@ func (p *process) stop(d time.Duration) {
 func (p *process) kill(r *rand.Rand) {
 	w := p.world
 	w.mu.Lock()
-	again := p.dead
+	again := p.isDead()
 	p.dead = true
 	w.mu.Unlock()
 	if again {
@@ -383,9 +372,8 @@ func (w *world) play() {
 	w.model.catchUp()
 	w.model.keepsUp()
 	w.model.sealed()
-	if r, _ := w.chance("retention"); r.IntN(24) == 0 && w.decides("time passes") {
-		era := eras[r.IntN(len(eras))]
-		w.ages(era.at, era.over)
+	if w.plan.era > 0 && w.decides("time passes") {
+		w.ages(eras[w.plan.era])
 	}
 }
 
