@@ -244,6 +244,13 @@ func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (che
 			Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
 		return checkout.Agreed{}, checkout.Busy()
 	case before != nil:
+		latest, err := found(c.cfg.Store.Checkout(ctx, c.id))
+		switch {
+		case err != nil:
+			return checkout.Agreed{}, c.fail(ctx, "read checkout "+c.id, err)
+		case latest != nil && latest.Confirmation.AgreementNumber == before.Number: // another process has just concluded it
+			return *before, nil
+		}
 		c.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: stored.About(), Err: fmt.Errorf("agreement %s of this "+
 			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",
 			before.Number)})

@@ -118,6 +118,20 @@ func TestALookThatFailsReportsNoAgreement(t *testing.T) {
 	})
 }
 
+// An agreement that another process concludes meanwhile is on record, and was not lost.
+func TestAnAgreementThatAnotherProcessConcludesIsNotReportedAsLost(t *testing.T) {
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		cmd := w.ready(t, "ORDER-1")
+		other := newWorld(t, c.use, func(config *service.Config) { config.Store, config.Processor = w.config.Store, w.config.Processor })
+		w.reports.take()
+		c.disturb(once(func(context.Context) error { other.sent(t, cmd, false); return nil }), nil)
+		w.sent(t, cmd, true)
+		for _, f := range w.reports.take() {
+			t.Errorf("reported %v", f.Err)
+		}
+	})
+}
+
 // A completion whose agreement the store cannot read again and again says nothing about the CRM, which opens others.
 func TestAStoreThatFailsDoesNotHaveTheCRMLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

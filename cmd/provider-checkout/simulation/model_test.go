@@ -120,8 +120,10 @@ func (m *model) reported(p *process, f service.Failure) {
 	if f.CheckoutID != "" && (f.OrderID == "" || f.ProviderCode == "") && !unread {
 		m.fault("reported %+v, without order or provider", f)
 	}
-	if strings.Contains(f.Err.Error(), "it is concluded again as it was") && !m.lost.at.IsZero() {
-		m.saw("an agreement outside was concluded again")
+	if strings.Contains(f.Err.Error(), "it is concluded again as it was") {
+		if m.saw("an agreement outside was concluded again"); m.lost.at.IsZero() {
+			m.fault("a process reports: %v", f.Err)
+		}
 	}
 	for _, secret := range []string{"Ngata", "NGATA", "@example", "01-0902", strings.Repeat("w", 24)} {
 		if strings.Contains(f.Err.Error(), secret) {
