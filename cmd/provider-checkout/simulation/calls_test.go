@@ -256,7 +256,7 @@ func (w *world) drawPartitions(r *rand.Rand) {
 func (w *world) drawLongOutage(r *rand.Rand) {
 	out := w.storm.Add(between(r, 60*time.Second, 80*time.Second))
 	end := out.Add(between(r, 125*time.Second, 180*time.Second))
-	if chosen := r.IntN(4) == 0; !chosen || !w.plan.far || !w.decides("GoCardless is cut off for "+end.Sub(out).String()) {
+	if chosen := r.IntN(6) == 0; !chosen || !w.plan.far || !w.decides("GoCardless is cut off for "+end.Sub(out).String()) {
 		return
 	}
 	w.partitions = append(w.partitions, partition{"", "bank", out, end})

@@ -33,7 +33,7 @@ func (w *world) drawRestore() {
 	r, _ := w.chance("restore")
 	taken := w.storm.Add(between(r, 0, 30*time.Second))
 	gone, forgets := taken.Add(between(r, 2*time.Second, 30*time.Second)), r.IntN(2) == 0
-	if chosen := r.IntN(14) == 0; !chosen || !w.decides("the store is lost") {
+	if chosen := r.IntN(16) == 0; !chosen || !w.decides("the store is lost") {
 		return
 	}
 	if end := gone.Add(25 * time.Second); end.After(w.calm) {

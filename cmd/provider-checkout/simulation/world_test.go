@@ -90,7 +90,7 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 	w.plan = plan{processes: 1 + r.IntN(3), outside: r.IntN(3) > 0, mail: r.IntN(2) == 0, server: r.IntN(2) == 0, clocks: r.IntN(3) == 0,
 		orders: 1 + r.IntN(2), rates: drawRates(r)}
 	w.plan.org, w.plan.far, w.plan.witnessed, w.bank = w.plan.outside && r.IntN(8) == 0, r.IntN(8) == 0, r.IntN(8) == 0, newNearBank()
-	if r, _ := w.chance("retention"); r.IntN(36) == 0 && !w.plan.far { // whose simulator never sleeps
+	if r, _ := w.chance("retention"); r.IntN(40) == 0 && !w.plan.far { // whose simulator never sleeps
 		w.plan.era = 1 + r.IntN(len(eras)-1)
 	}
 	if w.plan.org {
