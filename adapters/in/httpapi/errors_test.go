@@ -92,7 +92,7 @@ func TestABusyStoreAroundTheServiceIsA503(t *testing.T) {
 	for _, cause := range []error{ports.ErrBusy, context.DeadlineExceeded} {
 		var log bytes.Buffer
 		o := options(&log, 0)
-		o.Around = func(*http.Request, service.Caller, func(*http.Request) error) error {
+		o.Around = func(*http.Request, service.Caller, string, func(*http.Request) error) error {
 			return fmt.Errorf("read a script: %w", cause)
 		}
 		o.Calls = map[string]Call{"GET /sandbox/v1/x": func(*http.Request, service.Caller) (any, error) {
