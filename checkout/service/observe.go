@@ -202,7 +202,8 @@ func (s *Service) Refresh(ctx context.Context, id string) (c checkout.Checkout, 
 	return c, nil
 }
 
-// storeObservation stores what the processor said of a checkout's setup, if that is new.
+// storeObservation stores what the processor said of a checkout's setup, if that is new. The refusal is BUSY where the mandate's
+// end was learned since the question, without its time: the answer may be from before the end, and the next question tells.
 func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout,
 	seen checkout.Observation) (checkout.Checkout, error) {
 	now := s.Present(ctx)
@@ -213,14 +214,23 @@ func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout
 	if err != nil {
 		return stored, err
 	}
+	overtaken := false
 	fresh, err := s.updateSetup(ctx, stored.ID, s.jobEntry(provider, 0), func(c checkout.Checkout) checkout.Change {
 		if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {
 			return checkout.Change{Next: c} // the payer has begun another try meanwhile
 		}
+		known := c.Setup.Observation
+		overtaken = known != stored.Setup.Observation && known.Mandate.Dead() && known.MandateSince.IsZero() && !seen.Mandate.Dead()
+		if overtaken {
+			return checkout.Change{Next: c}
+		}
 		return c.Observe(seen, s.cfg.Environment, now).Listed(provider)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return stored, err
+	case overtaken:
+		return fresh, checkout.Busy()
 	}
 	return fresh, nil
 }

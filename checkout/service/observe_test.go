@@ -272,6 +272,35 @@ func TestManyPollsAtOnceAskOnce(t *testing.T) {
 	}
 }
 
+// An answer that is stored late does not revive a mandate whose end, without its time, was learned since the question; asked again
+// the processor may say that it is reinstated.
+func TestALateAnswerRevivesNoMandate(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	w.confirms(t, cmd)
+	active := mandate(checkout.MandateActive)
+	active.MandateSince = fulfilled.CompletedAt.Add(time.Hour)
+	learned := false
+	w.processor.observes = func(checkout.Account, checkout.Setup) (checkout.Observation, error) {
+		if !learned {
+			learned = true
+			w.change(t, "ORDER-1", func(c *checkout.Checkout) {
+				c.Setup.Mandate, c.Setup.MandateSince = checkout.MandateCancelled, time.Time{}
+			})
+		}
+		return active, nil
+	}
+	id := w.records(t)["ORDER-1"].Checkout.ID
+	_, err := w.Refresh(t.Context(), id)
+	expect(t, err, checkout.CodeBusy)
+	if got := w.setup(t, "ORDER-1").Mandate; got != checkout.MandateCancelled {
+		t.Errorf("the mandate is %s again", got)
+	}
+	if got, err := w.Refresh(t.Context(), id); err != nil || got.Setup.Mandate != checkout.MandateActive {
+		t.Errorf("asked again: mandate %s, %v; want it reinstated", got.Setup.Mandate, err)
+	}
+}
+
 // If a payer begins a new setup while the processor answers for the previous one, that answer is dropped.
 func TestAnAnswerForAPreviousSetupIsDropped(t *testing.T) {
 	w := newWorld(t)
