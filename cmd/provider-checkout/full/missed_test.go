@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	missedKills   = 100 // of a run that is not long
+	missedKills   = 200 // of a run that is not long
 	missedPerKill = 50  // events that are made in the life of a server, at least
 	missedClients = 64
 )
