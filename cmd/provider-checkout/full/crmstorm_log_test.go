@@ -46,8 +46,8 @@ func newStormLog() *stormLog {
 }
 
 var (
-	// ofTheServer are the messages about the server as a whole.
-	ofTheServer = []string{"draining", "stopped"}
+	// ofTheServer are the messages about the server as a whole, or about many requests of a provider.
+	ofTheServer = []string{"draining", "stopped", "keep the requests"}
 	// fieldNames are the codes of refusals of which the log names fields.
 	fieldNames = []string{"CONFLICT", "IDEMPOTENCY_CONFLICT", "VALIDATION_ERROR"}
 	aCheckout  = regexp.MustCompile(`(KOWHAI|TUI)-\d{13}-[a-z2-7]{16}`)

@@ -24,7 +24,7 @@ const (
 	maxWaiting = 500
 	// gathering is the time in which requests are gathered before they are stored, and storing the longest that this takes.
 	gathering = time.Second
-	storing   = 2 * time.Second
+	storing   = 10 * time.Second
 	// tidyEvery is the time between two removals of old requests.
 	tidyEvery = 10 * time.Minute
 
@@ -39,7 +39,7 @@ type Log struct {
 	store   Store
 	baseURL string
 	now     func() time.Time
-	failed  func(error)
+	failed  func(provider string, err error)
 	storing sync.Mutex // so that requests are stored in their order
 	checks  sync.Map   // of a mutex by provider: one check at a time, for it may read many journals
 
@@ -47,8 +47,9 @@ type Log struct {
 	waiting map[string][]call // by provider
 }
 
-// NewLog returns the log of a server with a base URL. failed is called with each failure; requests that could not be stored are lost.
-func NewLog(store Store, baseURL string, now func() time.Time, failed func(error)) *Log {
+// NewLog returns the log of a server with a base URL. failed is called with each failure and its provider, "" for all;
+// requests that could not be stored are lost.
+func NewLog(store Store, baseURL string, now func() time.Time, failed func(provider string, err error)) *Log {
 	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, waiting: map[string][]call{}}
 }
 
@@ -100,7 +101,7 @@ func (l *Log) keep(ctx context.Context, provider string, calls []call) {
 		}
 	}
 	if err = cmp.Or(err, l.store.LogRequests(ctx, provider, now, requests, now.Add(-kept), newest)); err != nil {
-		l.failed(fmt.Errorf("log %d requests: %w", len(calls), err))
+		l.failed(provider, fmt.Errorf("log %d requests: %w", len(calls), err))
 	}
 }
 
@@ -125,11 +126,11 @@ func (l *Log) Run(ctx context.Context) {
 func (l *Log) tidy(ctx context.Context) {
 	providers, err := l.store.Providers(ctx)
 	if err != nil {
-		l.failed(err)
+		l.failed("", err)
 	}
 	for _, p := range providers {
 		if _, err := l.Check(ctx, p.Code); err != nil {
-			l.failed(err)
+			l.failed(p.Code, err)
 		}
 		l.keep(ctx, p.Code, nil)
 	}

@@ -22,7 +22,7 @@ func newLog(t *testing.T) (l *Log, forward func(time.Duration)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l = NewLog(store, "", func() time.Time { return now }, func(err error) { t.Error(err) })
+	l = NewLog(store, "", func() time.Time { return now }, func(_ string, err error) { t.Error(err) })
 	return l, func(d time.Duration) { now = now.Add(d) }
 }
 

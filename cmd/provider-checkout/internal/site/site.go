@@ -107,8 +107,9 @@ func New(c Config) (*Site, error) {
 	var director *scenario.Director
 	if cfg.Environment == catalogue.Sandbox {
 		director = scenario.Direct(&cfg, c.Store)
-		s.requests = golive.NewLog(c.Store, cfg.BaseURL, c.Now,
-			func(err error) { c.Log.Warn("keep the requests", slog.Any("error", err)) })
+		s.requests = golive.NewLog(c.Store, cfg.BaseURL, c.Now, func(provider string, err error) {
+			c.Log.Warn("keep the requests", slog.String("provider_code", provider), slog.Any("error", err))
+		})
 	}
 	if s.Service, err = service.New(cfg); err != nil {
 		return nil, fmt.Errorf("set up the service: %w", err)
