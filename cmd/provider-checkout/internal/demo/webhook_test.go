@@ -63,7 +63,7 @@ func (f sending) Send(_ context.Context, to catalogue.Destination, d events.Deli
 func TestTheDevelopersReceiverAnswersTheService(t *testing.T) {
 	r := newReceiver()
 	r.onward, r.secrets[providerCode], r.secrets["TUI"] = "http://localhost:3000/events", "secret", "secret"
-	status, got := 0, 0
+	status, got, created := 0, 0, time.Now()
 	r.sender = sending(func(to catalogue.Destination, d events.Delivery, attempt int) checkout.Answer {
 		if to.URL == r.onward {
 			got++
@@ -91,7 +91,7 @@ func TestTheDevelopersReceiverAnswersTheService(t *testing.T) {
 		{"TUI", 0, http.StatusOK, scenario.OwnAnswer, 4, 4},
 	} {
 		status = tt.answered
-		e := events.Created(events.Origin{RequestID: "req_1", Environment: "sandbox", CreatedAt: time.Now()},
+		e := events.Created(events.Origin{RequestID: "req_1", Environment: "sandbox", CreatedAt: created},
 			events.Subject{ProviderCode: tt.provider, OrderID: "ENROL-1", CheckoutID: tt.provider}, "", "")
 		to := catalogue.Destination{URL: "http://localhost:8081" + eventsPath + tt.provider}
 		answer, err := r.Send(t.Context(), to, events.NewDelivery(e, "secret", time.Now()), attempt+1)
