@@ -47,6 +47,8 @@ type Log struct {
 	waiting map[string][]call // by provider
 }
 
+var errOurs = errors.New("the store did not record which checkouts this program has made")
+
 // NewLog returns the log of a server with a base URL. failed is called with each failure and its provider, "" for all;
 // requests that could not be stored are lost.
 func NewLog(store Store, baseURL string, now func() time.Time, failed func(provider string, err error)) *Log {
@@ -96,8 +98,8 @@ func (l *Log) keep(ctx context.Context, provider string, calls []call) {
 	var err error
 	for i, c := range calls {
 		requests[i], _ = json.Marshal(c) // it cannot fail: a call has texts, numbers and a time
-		if c.Ours && c.creates() {
-			err = cmp.Or(err, l.store.KeepSandboxRecord(ctx, recordName(provider, ours+c.Checkout), requests[i]))
+		if c.Ours && c.creates() && l.store.KeepSandboxRecord(ctx, recordName(provider, ours+c.Checkout), requests[i]) != nil {
+			err = errOurs // without the name of one of many
 		}
 	}
 	if err = cmp.Or(err, l.store.LogRequests(ctx, provider, now, requests, now.Add(-kept), newest)); err != nil {
