@@ -139,7 +139,7 @@ func (a *actor) operator() (string, func()) {
 		switch {
 		case n < 3:
 			m.withdrawAt(ctx, p, do, o)
-		case n < 6 && m.mayLack(): // nobody ends what may be agreed elsewhere
+		case n < 6 && m.mayLack(): // what may be agreed elsewhere is not ended
 		case n < 5:
 			m.operatorCancelsAt(ctx, p, do, o)
 		case n < 6:

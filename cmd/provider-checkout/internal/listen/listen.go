@@ -188,7 +188,7 @@ func (l *listener) follow(ctx context.Context, e entry) error {
 func (l *listener) done(e entry, a checkout.Attempt) error {
 	err := l.Taken(e.event, a)
 	if err != nil && l.ForwardTo == "" {
-		return err // nobody has it
+		return err // no receiver has the event
 	}
 	l.place.Waiting = slices.DeleteFunc(l.place.Waiting, func(w entry) bool { return w.event.ID == e.event.ID })
 	return errors.Join(l.save(), err)

@@ -155,7 +155,7 @@ func (r *rehearsal) play(req *http.Request, q request, s scenario.Scenario) {
 		return
 	}
 	a := r.call(req, "/sandbox/v1/checkouts/"+q.checkout+"/scenarios", `{"scenario": "`+string(s)+`"}`)
-	if a.status != http.StatusOK { // somebody may have opened the payer's pages in a browser
+	if a.status != http.StatusOK { // a person may have opened the payer's pages in a browser
 		r.printf("checkout %s: %s cannot happen: %s\n", q.checkout, s, a.body.Bytes())
 	}
 }
