@@ -31,9 +31,10 @@ type bench struct {
 	client *simtest.Client
 }
 
+// newBench returns a bench on which time passes by Advance alone: the calls of a day are counted anew at its end.
 func newBench(t testing.TB, change ...func(*salesforcetest.Options, *salesforce.Options)) *bench {
 	t.Helper()
-	simulated := salesforcetest.Options{ClientID: clientID, ClientSecret: clientSecret, Sandbox: true}
+	simulated := salesforcetest.Options{ClientID: clientID, ClientSecret: clientSecret, Sandbox: true, Now: simtest.Started}
 	o := salesforce.Options{Environment: catalogue.Sandbox, ClientID: clientID, ClientSecret: clientSecret}
 	for _, f := range change {
 		f(&simulated, &o)
