@@ -95,10 +95,18 @@ func exampleConfig(store ports.Store, bank ports.Processor) service.Config {
 		CRM:         service.EmbeddedCRM(catalogue.Sandbox),
 		Printer:     blankPages{},
 		Sender:      noEvents{},
-		Now:         time.Now,
+		Now:         exampleTime,
 		Rand:        rand.Reader,
 		Report:      func(_ context.Context, f service.Failure) { fmt.Println(f.Operation, f.Err) },
 	}
+}
+
+// exampleBegan is the start of the program.
+var exampleBegan = time.Now()
+
+// exampleTime is a clock that began before the example's first payment, whose date the output names. Use time.Now.
+func exampleTime() time.Time {
+	return time.Date(2027, time.January, 4, 0, 0, 0, 0, time.UTC).Add(time.Since(exampleBegan))
 }
 
 // exampleKeyring returns a keyring with a public secret. Use at least 32 random bytes.
