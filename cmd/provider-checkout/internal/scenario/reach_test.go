@@ -163,8 +163,11 @@ var errorsReached = map[string]func(w *world, t *testing.T, order string) sandbo
 		w.Create(t, order)
 		events := w.Get(t, "KOWHAI", "/v1/events?provider_order_id="+order).At("events").([]any)
 		path := "/v1/events/" + events[0].(map[string]any)["event_id"].(string) + "/redeliver"
-		w.Post(t, "KOWHAI", path, "")
-		return w.Post(t, "KOWHAI", path, "")
+		answer := w.Post(t, "KOWHAI", path, "")
+		for tries := 1; tries < 20 && answer.Status == http.StatusAccepted; tries++ { // one a second is allowed
+			answer = w.Post(t, "KOWHAI", path, "")
+		}
+		return answer
 	},
 }
 
