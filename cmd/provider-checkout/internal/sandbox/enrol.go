@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -53,10 +54,23 @@ func (s *Sandbox) carrier() http.RoundTripper {
 	return s.transport
 }
 
-// SetUp has the payer complete the bank setup through the pages' forms.
+// SetUp has the payer complete the bank setup through the pages' forms. A payer whose return came while the processor did not
+// answer in time is shown the form again, and presses its button.
 func (s *Sandbox) SetUp(t testing.TB, created Response) {
 	t.Helper()
-	if err := s.Payer().SetUp(t.Context(), created.SetupURL()); err != nil {
+	payer := s.Payer()
+	err := payer.SetUp(t.Context(), created.SetupURL())
+	for tries := 0; errors.Is(err, apiclient.ErrOpenAgain) && tries < 5; tries++ {
+		var p apiclient.Page
+		p, err = payer.Open(t.Context(), http.MethodGet, created.SetupURL(), nil)
+		if err == nil && p.Form != nil {
+			p, err = payer.Submit(t.Context(), p)
+		}
+		if err == nil && p.Form != nil {
+			err = apiclient.ErrOpenAgain
+		}
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.Settle(t)
