@@ -32,10 +32,11 @@ func Ahead(records Records) func(context.Context, checkout.About) time.Duration 
 	}
 }
 
-// ahead returns the sum of what the clock was moved by, farthest at most: moves at once do not know of each other.
+// ahead returns the sum of what the clock was moved by, farthest at most: moves at once do not know of each other. A clock never
+// goes back: a move that an editor of the table has made negative counts for nothing, and the checkout goes on.
 func (s script) ahead() (sum time.Duration) {
 	for _, e := range s.entries {
-		sum = min(sum+e.Advance, farthest)
+		sum = min(sum+min(max(e.Advance, 0), farthest), farthest)
 	}
 	return sum
 }

@@ -2,7 +2,10 @@ package scenario_test
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -261,16 +264,29 @@ func testClockLeavesTheListsInThePresent(t *testing.T, w *world) {
 	}
 }
 
-func TestClockHasItsBoundWhateverIsMovedAtOnce(t *testing.T) {
-	store := memory.New()
-	prefix := fakeprocessor.ScriptPrefix(checkout.Checkout{ProviderCode: "KOWHAI", OrderID: "order-1"}.SetupKey(catalogue.Sandbox, 1))
-	for n := range 40 { // each before it knew of the others
-		entry := `{"scenario": "clock", "advance": ` + strconv.FormatInt(int64(3285*day), 10) + `, "nonce": "x"}`
-		if err := store.KeepSandboxRecord(t.Context(), prefix+strconv.Itoa(n), []byte(entry)); err != nil {
-			t.Fatal(err)
+func TestClockKeepsItsBoundsWhateverIsStored(t *testing.T) {
+	const years = 3285 * day
+	for _, tt := range []struct {
+		name  string
+		moves []time.Duration
+		want  time.Duration
+	}{
+		{"moves at once, each before it knew of the others", slices.Repeat([]time.Duration{years}, 40), years},
+		{"a move back", []time.Duration{day, -day, time.Hour}, day + time.Hour},
+		{"a move back before any other", []time.Duration{-day}, 0},
+		{"a move that is too long for a sum", []time.Duration{day, math.MaxInt64}, years},
+		{"a move back that is too long for a sum", []time.Duration{math.MinInt64, math.MinInt64, day}, day},
+	} {
+		store := memory.New()
+		prefix := fakeprocessor.ScriptPrefix(checkout.Checkout{ProviderCode: "KOWHAI", OrderID: "order-1"}.SetupKey(catalogue.Sandbox, 1))
+		for n, by := range tt.moves {
+			entry := fmt.Sprintf(`{"scenario": "clock", "advance": %d, "nonce": "x"}`, by)
+			if err := store.KeepSandboxRecord(t.Context(), prefix+strconv.Itoa(n), []byte(entry)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if got := scenario.Ahead(store)(t.Context(), checkout.About{ProviderCode: "KOWHAI", OrderID: "order-1"}); got != 3285*day {
-		t.Errorf("the clock is %s ahead, want nine years", got)
+		if got := scenario.Ahead(store)(t.Context(), checkout.About{ProviderCode: "KOWHAI", OrderID: "order-1"}); got != tt.want {
+			t.Errorf("%s: the clock is %s ahead, want %s", tt.name, got, tt.want)
+		}
 	}
 }
