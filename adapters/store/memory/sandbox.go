@@ -32,9 +32,14 @@ func (s *Store) SandboxRecord(ctx context.Context, name string) ([]byte, error) 
 	})
 }
 
-// HastenJobs has the pending jobs of a checkout due earlier by a time.
-func (s *Store) HastenJobs(ctx context.Context, checkoutID string, by time.Duration) error {
+// HastenJobs stores data under a name and has the pending jobs of a checkout due earlier by a time; neither if there is something
+// under the name already.
+func (s *Store) HastenJobs(ctx context.Context, name string, data []byte, checkoutID string, by time.Duration) error {
 	return s.locked(ctx, func() error {
+		if has(s.sandbox, name) {
+			return nil
+		}
+		s.sandbox[name] = copyOf(data)
 		for _, j := range s.queue.of[checkoutID] {
 			if j.State == checkout.JobPending {
 				j.Due = j.Due.Add(-by)

@@ -25,7 +25,7 @@ const (
 		(provider_code, course_code, position, payment_frequency, number_of_instalments, instalment_cents)
 		VALUES (?, ?, ?, ?, ?, ?)`
 
-	insertSandboxRecord = `INSERT INTO @.sandbox_records (name, data) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	insertSandboxRecord = `INSERT INTO @.sandbox_records (name, data) VALUES (?, ?)`
 	hastenJobs          = `UPDATE @.jobs SET due_ms = due_ms - ? WHERE provider_code = ? AND checkout_id = ? AND state = 'pending'`
 	dropSandboxRecords  = `DELETE FROM @.sandbox_records WHERE name >= ? AND substr(name, 1, length(CAST(? AS text))) = ?`
 )
@@ -144,26 +144,34 @@ func (b *Batch) configure(conf catalogue.Configuration, e *secrets.Encrypter) er
 
 // KeepSandboxRecord stores what the fake processor keeps under a name, unless there is something already: that stays.
 func (s *Store) KeepSandboxRecord(ctx context.Context, name string, data []byte) error {
-	return s.repeatable(ctx, "store sandbox record "+name, insertSandboxRecord, name, append([]byte{}, data...))
+	var b Batch
+	b.Write(insertSandboxRecord+" ON CONFLICT DO NOTHING", name, append([]byte{}, data...))
+	return s.repeatable(ctx, "store sandbox record "+name, b)
 }
 
 // DropSandboxRecords removes what is stored under the names with this prefix.
 func (s *Store) DropSandboxRecords(ctx context.Context, prefix string) error {
-	return s.repeatable(ctx, "remove sandbox records "+prefix, dropSandboxRecords, prefix, prefix, prefix)
+	var b Batch
+	b.Write(dropSandboxRecords, prefix, prefix, prefix)
+	return s.repeatable(ctx, "remove sandbox records "+prefix, b)
 }
 
-// HastenJobs has the pending jobs of a checkout due earlier by a time. If its outcome is not known it may happen twice.
-func (s *Store) HastenJobs(ctx context.Context, checkoutID string, by time.Duration) error {
-	return s.repeatable(ctx, "hasten the jobs of "+checkoutID, hastenJobs, by.Milliseconds(), checkout.ProviderOf(checkoutID), checkoutID)
+// HastenJobs stores data under a name and has the pending jobs of a checkout due earlier by a time, in one commit; neither if there is
+// something under the name already.
+func (s *Store) HastenJobs(ctx context.Context, name string, data []byte, checkoutID string, by time.Duration) error {
+	var b Batch
+	b.Write(insertSandboxRecord, name, data)
+	b.unique(selectSandboxRecord, name)
+	b.Write(hastenJobs, by.Milliseconds(), checkout.ProviderOf(checkoutID), checkoutID)
+	if err := s.repeatable(ctx, "hasten the jobs of "+checkoutID, b); !errors.Is(err, ports.ErrDuplicate) {
+		return err
+	}
+	return nil
 }
 
-// repeatable commits one statement that leads to the same if it is run again: if its outcome is not known, the store is busy.
-func (s *Store) repeatable(ctx context.Context, doing, statement string, args ...any) error {
-	err := s.Do(ctx, doing, func(ctx context.Context, t Tx) error {
-		var b Batch
-		b.Write(statement, args...)
-		return t.Commit(ctx, &b)
-	})
+// repeatable commits what leads to the same if it is run again: if its outcome is not known, the store is busy.
+func (s *Store) repeatable(ctx context.Context, doing string, b Batch) error {
+	err := s.Do(ctx, doing, func(ctx context.Context, t Tx) error { return t.Commit(ctx, &b) })
 	if errors.Is(err, ErrUnknown) {
 		return fmt.Errorf("%w: %w", ports.ErrBusy, err)
 	}

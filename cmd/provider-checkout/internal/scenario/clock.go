@@ -79,9 +79,6 @@ func (d *Director) advance(ctx context.Context, c checkout.Checkout, by time.Dur
 	if err := d.scripts.add(ctx, c, entry{Scenario: clockMoves, Advance: by}); err != nil {
 		return err
 	}
-	if err := d.store.HastenJobs(ctx, c.ID, by); err != nil {
-		return err
-	}
 	ctx, _ = service.WithSubject(ctx)
 	if _, err := d.svc.Refresh(ctx, c.ID); err != nil {
 		return err

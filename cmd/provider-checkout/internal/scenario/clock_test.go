@@ -1,10 +1,13 @@
 package scenario_test
 
 import (
+	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -81,6 +85,39 @@ func testClockOfALink(t *testing.T, w *world) {
 	if r := w.play(t, w.Replay(t, "order-1"), "setup_succeeds"); !r.SetupComplete() {
 		t.Errorf("a setup on the next link: %s", r.Body)
 	}
+}
+
+// A process that ends between the move of a clock and that of the jobs leaves neither, so that the call may be sent again.
+func TestClockAndJobsMoveInOneCommit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	w := newWorld(t, db)
+	created := w.Create(t, "order-1")
+	w.play(t, created, "setup_abandoned") // there is a job that looks for its end
+	file, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(60000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	run := func(statement string) {
+		t.Helper()
+		if _, err := file.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// An integer overflows.
+	run(`CREATE TRIGGER stop BEFORE UPDATE ON jobs WHEN NEW.due_ms <= OLD.due_ms - 86400000 BEGIN SELECT abs(-9223372036854775807 - 1); END`)
+	r := w.call(t, "KOWHAI", http.MethodPost, "/sandbox/v1/checkouts/"+created.String("checkout.checkout_id")+"/clock", `{"advance": "P1D"}`)
+	if r.Status != http.StatusInternalServerError {
+		t.Fatalf("a move that is cut off: %d %s, want 500", r.Status, r.Body)
+	}
+	run(`DROP TRIGGER stop`)
+	w.within(t, "the clock after a move that was cut off", moment(t, w.advance(t, created, "PT1S"), "clock"), 0)
+	w.within(t, "the clock after the move", moment(t, w.advance(t, created, "P1D"), "clock"), day)
 }
 
 func TestClockOfWhatIsRecorded(t *testing.T) { everywhere(t, testClockOfWhatIsRecorded) }

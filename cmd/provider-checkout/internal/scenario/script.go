@@ -25,8 +25,9 @@ type scripts struct {
 // Records is the storage of scripts, and moves the times of jobs. Every store of this module implements it.
 type Records interface {
 	fakeprocessor.Records
-	// HastenJobs has the pending jobs of a checkout due earlier by a time.
-	HastenJobs(ctx context.Context, checkoutID string, by time.Duration) error
+	// HastenJobs stores data under a name and has the pending jobs of a checkout due earlier by a time, in one commit; neither if
+	// there is something under the name already.
+	HastenJobs(ctx context.Context, name string, data []byte, checkoutID string, by time.Duration) error
 }
 
 // script is the script of one order's checkout: its entries in the order in which they were written. The entry of the order
@@ -82,7 +83,8 @@ func (s scripts) readNow(ctx context.Context, provider, order string) (script, e
 	}
 }
 
-// add writes an entry at the end of the script of a checkout, at the time of its clock, later than the last.
+// add writes an entry at the end of the script of a checkout, at the time of its clock, later than the last. A move of the clock and
+// the jobs that are due earlier by it are one commit.
 func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry) error {
 	e.Nonce = rand.Text()
 	for {
@@ -107,7 +109,13 @@ func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry) error {
 		if err != nil {
 			return err
 		}
-		if kept, err := s.keep(ctx, name(keyOf(c.ProviderCode, c.OrderID), n), data); err != nil || kept {
+		store := s.records.KeepSandboxRecord
+		if e.Advance > 0 {
+			store = func(ctx context.Context, name string, data []byte) error {
+				return s.records.HastenJobs(ctx, name, data, c.ID, e.Advance)
+			}
+		}
+		if kept, err := s.keepBy(ctx, store, name(keyOf(c.ProviderCode, c.OrderID), n), data); err != nil || kept {
 			return err
 		}
 	}
@@ -115,7 +123,11 @@ func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry) error {
 
 // keep stores data under a name, and reports whether that has these data: the first that are stored stay.
 func (s scripts) keep(ctx context.Context, name string, data []byte) (bool, error) {
-	if err := s.records.KeepSandboxRecord(ctx, name, data); err != nil {
+	return s.keepBy(ctx, s.records.KeepSandboxRecord, name, data)
+}
+
+func (s scripts) keepBy(ctx context.Context, store func(context.Context, string, []byte) error, name string, data []byte) (bool, error) {
+	if err := store(ctx, name, data); err != nil {
 		return false, fmt.Errorf("write a script: %w", err)
 	}
 	kept, err := s.records.SandboxRecord(ctx, name)
