@@ -70,6 +70,8 @@ func planted() []mutant {
 		{"an agreement is concluded by another clock than its checkout's", "checkout/service/confirm.go", "Now:         c.Present(ctx),", "Now:         c.now(),", ofScripts},
 		{"a job that a clock ahead made waits for that clock", "adapters/store/memory/queue.go", "q.add(given, enqueue.Now, clock)", "q.add(given, given.CreatedAt, clock)", "./adapters/store/memory"},
 		{"a scenario happens to every checkout of its provider", "cmd/provider-checkout/internal/scenario/script.go", "OrderID: order}.SetupKey", "OrderID: order[:0]}.SetupKey", ofScripts},
+		{"a call for another provider's checkout takes the caller's own next answer", "cmd/provider-checkout/internal/scenario/answers.go",
+			" || checkout.ProviderOf(id) != caller.ProviderCode", "", ofScripts},
 		{"an event that is to fail fails when it is sent again", "cmd/provider-checkout/internal/scenario/ports.go", "if err != nil || fails {", "if err != nil || fails || true {", ofScripts},
 		{"a cancelled billing request is pending again", "checkout/setup.go", "o.BillingRequest != BillingCancelled && o.BillingRequest != BillingFulfilled:", "false:", core},
 		{"what the processor has yet to end is erased", "checkout/erase.go", "!c.Enrolled(), c.ToEnd(), !c.Intent", "!c.Enrolled(), !c.Intent", core},

@@ -181,6 +181,32 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Both providers have an order of the same id: what is to happen to the caller's own checkout does not happen to a call that
+// names the other provider's.
+func TestACallForAnotherProvidersCheckoutTakesNoAnswer(t *testing.T) {
+	everywhere(t, testACallForAnotherProvidersCheckout)
+}
+
+func testACallForAnotherProvidersCheckout(t *testing.T, w *world) {
+	kowhais := w.Create(t, "order-1").CheckoutPath()
+	created := w.Post(t, "TUI", apiclient.CheckoutsPath, sandbox.Order(sandbox.LegacyCreate, "order-1"))
+	if created.Status != http.StatusCreated {
+		t.Fatalf("create: %d %s", created.Status, created.Body)
+	}
+	path := "/sandbox/v1/checkouts/" + created.String("checkout.checkout_id") + "/scenarios"
+	if r := w.call(t, "TUI", http.MethodPost, path, `{"scenario": "next_answer_410"}`); r.Status != http.StatusOK {
+		t.Fatalf("scenario: %d %s", r.Status, r.Body)
+	}
+	for _, want := range []struct {
+		path, code string
+		status     int
+	}{{kowhais, "CHECKOUT_NOT_FOUND", 404}, {created.CheckoutPath(), "CHECKOUT_ERASED", 410}, {created.CheckoutPath(), "", 200}} {
+		if r := w.Get(t, "TUI", want.path); r.Status != want.status || r.String("error.code") != want.code {
+			t.Errorf("GET %s: %d %s, want %d %s", want.path, r.Status, r.Body, want.status, want.code)
+		}
+	}
+}
+
 func TestAScriptHasAnEnd(t *testing.T) {
 	w := newWorld(t, memory.New())
 	created := w.Create(t, "order-1")
