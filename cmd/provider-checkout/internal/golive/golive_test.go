@@ -452,21 +452,3 @@ func TestPollsOverTwoProcesses(t *testing.T) {
 		return !slices.Contains(missing, "poll")
 	})
 }
-
-// stale is a store that writes no requests.
-type stale struct{ *memory.Store }
-
-func (stale) LogRequests(context.Context, string, time.Time, [][]byte, time.Time, int) error {
-	return fmt.Errorf("the disk is full")
-}
-
-func TestAStoreThatTakesNoRequestsHoldsNothingUp(t *testing.T) {
-	w := newWorld(t, stale{memory.New()})
-	w.Create(t, "order-1")
-	if missing, _ := w.missing(t, "KOWHAI"); len(missing) != 11 {
-		t.Errorf("missing are %q", missing)
-	}
-	if r := w.Replay(t, "order-1"); r.Status != http.StatusOK {
-		t.Errorf("the replay is answered %d", r.Status)
-	}
-}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -25,6 +25,10 @@ const (
 	// gathering is the time in which requests are gathered before they are stored, and storing the longest that this takes.
 	gathering = time.Second
 	storing   = 10 * time.Second
+	// checking is the longest that a check takes.
+	checking = 30 * time.Second
+	// maxChecks is the number of providers whose checks surely wait for one another.
+	maxChecks = 1000
 	// tidyEvery is the time between two removals of old requests.
 	tidyEvery = 10 * time.Minute
 
@@ -40,19 +44,25 @@ type Log struct {
 	baseURL string
 	now     func() time.Time
 	failed  func(provider string, err error)
-	storing sync.Mutex // so that requests are stored in their order
-	checks  sync.Map   // of a mutex by provider: one check at a time, for it may read many journals
+	storing lock                       // so that requests are stored in their order
+	checks  *bounded.Map[string, lock] // by provider: one check at a time, for it may read many journals
 
 	mu      sync.Mutex
 	waiting map[string][]call // by provider
 }
+
+// lock is a mutex of which the wait may end.
+type lock chan struct{}
+
+func newLock() lock { return make(lock, 1) }
 
 var errOurs = errors.New("the store did not record which checkouts this program has made")
 
 // NewLog returns the log of a server with a base URL. failed is called with each failure and its provider, "" for all;
 // requests that could not be stored are lost.
 func NewLog(store Store, baseURL string, now func() time.Time, failed func(provider string, err error)) *Log {
-	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, waiting: map[string][]call{}}
+	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, storing: newLock(), checks: bounded.New[string, lock](maxChecks),
+		waiting: map[string][]call{}}
 }
 
 // Serve adds the log and the check to the API, whose options have Observe and Calls.
@@ -78,12 +88,23 @@ func (l *Log) add(a httpapi.Answered) {
 	}
 }
 
-// Flush stores the requests that wait, also if ctx has ended.
+// Flush stores the requests that wait, also if ctx ends meanwhile. If ctx ends while others are being stored, or before, they are left to
+// a later Flush.
 func (l *Log) Flush(ctx context.Context) {
+	caller := ctx.Done()
+	if ctx.Err() != nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
-	l.storing.Lock()
-	defer l.storing.Unlock()
+	select {
+	case l.storing <- struct{}{}:
+		defer func() { <-l.storing }()
+	case <-caller:
+		return
+	case <-ctx.Done():
+		return
+	}
 	l.mu.Lock()
 	waiting := l.waiting
 	l.waiting = map[string][]call{}
@@ -94,6 +115,8 @@ func (l *Log) Flush(ctx context.Context) {
 }
 
 func (l *Log) keep(ctx context.Context, provider string, calls []call) {
+	ctx, cancel := context.WithTimeout(ctx, storing)
+	defer cancel()
 	requests, now := make([][]byte, len(calls)), l.now()
 	var err error
 	for i, c := range calls {
@@ -131,6 +154,9 @@ func (l *Log) tidy(ctx context.Context) {
 		l.failed("", err)
 	}
 	for _, p := range providers {
+		if ctx.Err() != nil {
+			return
+		}
 		if _, err := l.Check(ctx, p.Code); err != nil {
 			l.failed(p.Code, err)
 		}
@@ -161,7 +187,7 @@ func (l *Log) requests(r *http.Request, caller service.Caller) (any, error) {
 	for _, c := range calls[max(0, len(calls)-q.Limit):] {
 		w.Requests = append(w.Requests, c.toWire(l.note(r.Context(), c)))
 	}
-	return w, busy(err)
+	return w, err
 }
 
 // note says of a create that its order id ends with the name of no scenario, which may be misspelt.
@@ -182,20 +208,22 @@ func (l *Log) check(r *http.Request, caller service.Caller) (any, error) {
 	return c.Answer(), err
 }
 
-// Check returns the steps of a provider.
-func (l *Log) Check(ctx context.Context, provider string) (Check, error) {
+// Check returns the steps of a provider. Where it takes too long, with the wait for another check of the provider, the error is
+// ports.ErrBusy.
+func (l *Log) Check(ctx context.Context, provider string) (c Check, err error) {
+	ctx, cancel := context.WithTimeout(ctx, checking)
+	defer cancel()
 	l.Flush(ctx)
-	checking, _ := l.checks.LoadOrStore(provider, new(sync.Mutex))
-	checking.(*sync.Mutex).Lock()
-	defer checking.(*sync.Mutex).Unlock()
-	c, err := Run(ctx, l.store, provider, l.baseURL, l.now())
-	return c, busy(err)
-}
-
-// busy returns the refusal BUSY for the error of a store that has no time.
-func busy(err error) error {
-	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
-		return checkout.Busy()
+	check := l.checks.Use(provider, newLock)
+	select {
+	case check <- struct{}{}:
+		defer func() { <-check }()
+		c, err = Run(ctx, l.store, provider, l.baseURL, l.now())
+	case <-ctx.Done():
+		err = fmt.Errorf("wait for another check: %w", ctx.Err())
 	}
-	return err
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", ports.ErrBusy, err)
+	}
+	return c, err
 }

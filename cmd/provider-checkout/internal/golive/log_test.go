@@ -2,8 +2,10 @@ package golive
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
@@ -11,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // newLog returns a log on a store that has the provider KOWHAI, and a function that moves its clock.
@@ -121,6 +124,82 @@ func TestTheCheckOfAProviderHoldsUpNoOther(t *testing.T) {
 	}
 	close(s.done)
 	other.Wait()
+}
+
+// stuck is a store that does not answer for the log until done is closed, also if its caller's context ends meanwhile. It says when it
+// is asked.
+type stuck struct {
+	Store
+	begun, done chan struct{}
+}
+
+func (s stuck) LogRequests(context.Context, string, time.Time, [][]byte, time.Time, int) error {
+	s.begun <- struct{}{}
+	<-s.done
+	return nil
+}
+
+func (s stuck) LoggedRequests(ctx context.Context, _ string, _ checkout.Cursor, _ int) ([][]byte, checkout.Cursor, error) {
+	if ctx.Err() != nil {
+		return nil, 0, ctx.Err()
+	}
+	s.begun <- struct{}{}
+	<-s.done
+	return nil, 0, nil
+}
+
+func TestNothingWaitsForAStoreThatIsStuck(t *testing.T) {
+	const gone, stays = time.Second, time.Hour
+	for _, tt := range []struct {
+		name    string
+		holds   func(*Log)
+		caller  time.Duration
+		waits   func(*Log, context.Context) error
+		atMost  time.Duration
+		refused error
+	}{
+		{"a caller who goes away, and requests that are being stored", flushes, gone, flushing, time.Second, nil},
+		{"the end of the process, and requests that are being stored", flushes, stays, flushing, storing, nil},
+		{"a caller who goes away, and a check", checks, gone, checkingKowhai, time.Second, context.DeadlineExceeded},
+		{"a check, and another one", checks, stays, checkingKowhai, checking, ports.ErrBusy},
+		{"a check, and requests that are being stored", flushes, gone, checkingKowhai, time.Second, context.DeadlineExceeded},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, _ := newLog(t)
+				s := stuck{l.store, make(chan struct{}, 2), make(chan struct{})}
+				l.store = s
+				var first sync.WaitGroup
+				first.Go(func() { tt.holds(l) })
+				<-s.begun
+				ctx, cancel := context.WithTimeout(t.Context(), tt.caller)
+				defer cancel()
+				began := time.Now()
+				if err := tt.waits(l, ctx); !errors.Is(err, tt.refused) {
+					t.Errorf("the error is %v, want %v", err, tt.refused)
+				}
+				if took := time.Since(began); took != tt.atMost {
+					t.Errorf("it waits for %v, want %v", took, tt.atMost)
+				}
+				close(s.done)
+				first.Wait()
+			})
+		})
+	}
+}
+
+func flushes(l *Log) {
+	l.add(early)
+	l.Flush(context.Background())
+}
+
+func flushing(l *Log, ctx context.Context) error { l.Flush(ctx); return nil }
+
+func checks(l *Log) { _, _ = l.Check(context.Background(), "KOWHAI") }
+
+func checkingKowhai(l *Log, ctx context.Context) error {
+	_, err := l.Check(ctx, "KOWHAI")
+	return err
 }
 
 func TestOnlyTheCallsOfAProviderAreLogged(t *testing.T) {

@@ -265,7 +265,7 @@ func (s *Site) Serve(ctx context.Context, public, private net.Listener) error {
 		servers = append(servers, httpserver.Private{Listener: private, Handler: s.Operator})
 	}
 	if s.requests != nil {
-		defer s.requests.Flush(ctx)
+		defer s.requests.Flush(context.WithoutCancel(ctx))
 	}
 	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.Run, Private: servers,
 		OnDrain: s.Operator.Drain, DrainDelay: s.delay, Log: s.Log})
