@@ -147,10 +147,13 @@ func (l *Log) Run(ctx context.Context) {
 	}
 }
 
-// tidy records what each provider has proven, and removes its requests of before a day ago.
+// tidy removes old records of scenarios, records what each provider has proven, and removes its requests of before a day ago.
 func (l *Log) tidy(ctx context.Context) {
 	providers, err := l.store.Providers(ctx)
 	if err != nil {
+		l.failed("", err)
+	}
+	if err := scenario.Tidy(ctx, l.store, l.now()); err != nil {
 		l.failed("", err)
 	}
 	for _, p := range providers {

@@ -3,6 +3,7 @@ package golive
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -62,6 +64,30 @@ func TestWhatIsProvenIsRecordedBeforeItsRequestIsRemoved(t *testing.T) {
 		if s.Done() != (s.Name == "early_confirm") || s.Done() && (s.RequestID != "req_1" || !s.At.Equal(began)) {
 			t.Errorf("%s is proven by %+v", s.Name, s.Proof)
 		}
+	}
+}
+
+// dropping is a store that notes which records of the sandbox are to be removed.
+type dropping struct {
+	Store
+	dropped *[]string
+}
+
+func (d dropping) DropSandboxRecords(_ context.Context, prefix string) error {
+	*d.dropped = append(*d.dropped, prefix)
+	return nil
+}
+
+func TestOldRecordsOfScenariosAreRemoved(t *testing.T) {
+	l, _ := newLog(t)
+	var removed, want []string
+	l.store = dropping{l.store, &want}
+	if err := scenario.Tidy(t.Context(), l.store, l.now()); err != nil {
+		t.Fatal(err)
+	}
+	l.store = dropping{l.store, &removed}
+	if l.tidy(t.Context()); len(want) == 0 || !slices.Equal(removed, want) {
+		t.Errorf("removed are the records of %q, want %q", removed, want)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 const storeLimit = 10 * time.Second
 
 // around serves a call about a checkout of the caller, unless its script has the answer refused, or lost after the commit. What
-// happens at once by the suffix of an order id happens after its create.
+// happens at once by the suffix of an order id happens after its create; a store of openings refuses that by its suffix.
 func (d *Director) around(r *http.Request, caller service.Caller, order string, serve func(*http.Request) error) (err error) {
 	request, creates := httpapi.RequestID(r.Context()), order != ""
 	ctx, cancel := context.WithTimeout(r.Context(), storeLimit)
@@ -37,7 +37,7 @@ func (d *Director) around(r *http.Request, caller service.Caller, order string, 
 	}
 	next, err := script.take(ctx, request, NextAnswer403, NextAnswer404, NextAnswer410, NextAnswer503)
 	if err == nil {
-		err = next.refusal(caller.ProviderCode)
+		err = next.Scenario.refusal(caller.ProviderCode)
 	}
 	if err == nil {
 		err = serve(r.WithContext(script.known(r.Context())))
@@ -59,9 +59,9 @@ func (d *Director) around(r *http.Request, caller service.Caller, order string, 
 	return err
 }
 
-// refusal returns the refusal that the next answer is to be, as the rules make it; nil for the zero entry.
-func (e entry) refusal(provider string) error {
-	switch e.Scenario {
+// refusal returns the refusal that the next answer is to be, as the rules make it; nil for any other scenario.
+func (s Scenario) refusal(provider string) error {
+	switch s {
 	case NextAnswer403:
 		return checkout.Admit(provider, checkout.Optional[string]{}, &catalogue.Provider{Code: provider}, catalogue.Sandbox)
 	case NextAnswer404:

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -22,6 +23,41 @@ const slowFor = 1500 * time.Millisecond
 
 // errScripted is the error of a port whose script has it fail.
 var errScripted = errors.New("a scenario of the sandbox has it fail")
+
+// openings decorates a store: a create whose order id ends with a refusal is refused once, when it has only its commit before it.
+type openings struct {
+	ports.Store
+	scripts
+}
+
+// InsertCheckout implements ports.Checkouts. A refused order has no checkout with which its record is erased: Tidy removes that.
+func (o openings) InsertCheckout(ctx context.Context, change checkout.Change, entry checkout.JobEntry) error {
+	provider, order := change.Next.ProviderCode, change.Next.OrderID
+	if s, _ := suffixOf(order); s.refusal(provider) != nil {
+		key, now := keyOf(provider, order), o.now()
+		_, err := o.records.SandboxRecord(ctx, refusedOn(now.Add(-day))+key)
+		if errors.Is(err, ports.ErrNotFound) {
+			var first bool
+			if first, err = o.keep(ctx, refusedOn(now)+key, []byte(httpapi.RequestID(ctx))); first {
+				return s.refusal(provider)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return o.Store.InsertCheckout(ctx, change, entry)
+}
+
+// refusedOn begins the names of the records of creates that were refused on the day of a time, or a multiple of three days before.
+func refusedOn(at time.Time) string {
+	return fmt.Sprintf("refused/%d/", at.Unix()/int64(day/time.Second)%3)
+}
+
+// Tidy removes the records of creates that were refused before yesterday, of which no checkout came.
+func Tidy(ctx context.Context, records Records, now time.Time) error {
+	return records.DropSandboxRecords(ctx, refusedOn(now.Add(day)))
+}
 
 // printer decorates a printer.
 type printer struct {

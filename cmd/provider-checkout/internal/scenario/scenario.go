@@ -113,7 +113,7 @@ type Director struct {
 // Direct decorates the ports of a service that is to be made.
 func Direct(c *service.Config, store Store) *Director {
 	d := &Director{scripts: scripts{store, c.Now}, ahead: Ahead(store), keyring: c.Keyring, store: store}
-	c.Ahead, c.Processor = d.ahead, processor{c.Processor, d.scripts}
+	c.Ahead, c.Store, c.Processor = d.ahead, openings{c.Store, d.scripts}, processor{c.Processor, d.scripts}
 	c.Printer, c.CRM, c.Sender = printer{c.Printer, d.scripts}, crm{c.CRM, d.scripts}, sender{c.Sender, d.scripts}
 	return d
 }

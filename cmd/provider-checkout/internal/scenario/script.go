@@ -31,7 +31,7 @@ type Records interface {
 }
 
 // script is the script of one order's checkout: its entries in the order in which they were written. The entry of the order
-// id's suffix, which is stored nowhere, is the first.
+// id's suffix, which is stored nowhere, is the first, unless it is about the create alone.
 type script struct {
 	scripts
 	provider, order string
@@ -64,7 +64,7 @@ func (s scripts) read(ctx context.Context, provider, order string) (script, erro
 
 func (s scripts) readNow(ctx context.Context, provider, order string) (script, error) {
 	key, all := keyOf(provider, order), script{scripts: s, provider: provider, order: order}
-	if suffix, ok := suffixOf(order); ok && !suffix.acts() {
+	if suffix, ok := suffixOf(order); ok && !suffix.acts() && suffix.refusal(provider) == nil {
 		all.entries = append(all.entries, entry{Scenario: suffix, name: name(key, "suffix")})
 	}
 	for n := 0; ; n++ {

@@ -1,0 +1,121 @@
+package scenario_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+func TestAnEndingActsOnARightCreateAlone(t *testing.T) {
+	everywhere(t, testAnEndingActsOnARightCreateAlone)
+}
+
+func testAnEndingActsOnARightCreateAlone(t *testing.T, w *world) {
+	create := func(body string, header ...string) sandbox.Response {
+		t.Helper()
+		r, err := apiclient.New(w.URL, w.Keys).Call(t.Context(), "KOWHAI", http.MethodPost, apiclient.CheckoutsPath, body, header...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	taken := []string{"Idempotency-Key", "taken"}
+	if r := create(sandbox.Order(sandbox.CatalogueCreate, "order-1"), taken...); r.Status != http.StatusCreated {
+		t.Fatalf("create: %d %s", r.Status, r.Body)
+	}
+	for ending, refused := range map[string]int{"next_answer_403": 403, "next_answer_404": 404, "next_answer_410": 410, "next_answer_503": 503} {
+		right := sandbox.Order(sandbox.CatalogueCreate, "o+"+ending)
+		for _, step := range []struct {
+			name, body string
+			header     []string
+			status     int
+			code       string
+		}{
+			{"without an e-mail address", sandbox.Set(t, right, "student.email", ""), nil, 400, "VALIDATION_ERROR"},
+			{"of an unknown course", sandbox.Set(t, right, "course.course_code", `"NONE"`), nil, 400, "VALIDATION_ERROR"},
+			{"of another provider", sandbox.Set(t, right, "provider.provider_code", `"TUI"`), nil, 403, "PROVIDER_KEY_MISMATCH"},
+			{"under the key of another order", right, taken, 409, "IDEMPOTENCY_CONFLICT"},
+			{"that is right", right, nil, refused, ""},
+			{"without an e-mail address, again", sandbox.Set(t, right, "student.email", ""), nil, 400, "VALIDATION_ERROR"},
+			{"sent again", right, nil, 201, ""},
+			{"sent a third time", right, nil, 200, ""},
+		} {
+			if r := create(step.body, step.header...); r.Status != step.status || step.code != "" && r.String("error.code") != step.code {
+				t.Errorf("a create of o+%s %s: %d %s, want %d %s", ending, step.name, r.Status, r.Body, step.status, step.code)
+			}
+		}
+	}
+}
+
+// noting is a store that notes the names of the records of scenarios.
+type noting struct {
+	*memory.Store
+	mu    sync.Mutex
+	names []string
+}
+
+func (n *noting) KeepSandboxRecord(ctx context.Context, name string, data []byte) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.names = append(n.names, name)
+	return n.Store.KeepSandboxRecord(ctx, name, data)
+}
+
+// left returns the names of the records that are there.
+func (n *noting) left(t *testing.T) (left []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, name := range n.names {
+		switch _, err := n.SandboxRecord(t.Context(), name); {
+		case err == nil:
+			left = append(left, name)
+		case !errors.Is(err, ports.ErrNotFound):
+			t.Fatal(err)
+		}
+	}
+	return left
+}
+
+func TestNoRecordStaysOfAnOrderWithoutACheckout(t *testing.T) {
+	store := &noting{Store: memory.New()}
+	w := newWorld(t, store)
+	for _, s := range scenario.All() {
+		body := sandbox.Set(t, sandbox.Order(sandbox.CatalogueCreate, "order-1+"+string(s)), "student.email", "")
+		if r := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, body); r.Status != http.StatusBadRequest {
+			t.Errorf("a wrong create that ends with %s: %d %s", s, r.Status, r.Body)
+		}
+	}
+	if left := store.left(t); len(left) != 0 {
+		t.Errorf("of wrong creates there are the records %q", left)
+	}
+
+	for _, order := range []string{"a+next_answer_503", "b+next_answer_503"} {
+		if r := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, order)); r.Status != 503 {
+			t.Fatalf("a create of %s: %d %s, want 503", order, r.Status, r.Body)
+		}
+	}
+	tidyADayLater := func() {
+		t.Helper()
+		w.Clock.Forward(day)
+		if err := scenario.Tidy(t.Context(), store, w.Clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tidyADayLater()
+	w.Create(t, "a+next_answer_503") // it was refused, and is not refused a day later
+	tidyADayLater()
+	if left := strings.Join(store.left(t), " "); strings.Contains(left, "refused/") {
+		t.Errorf("two days later there are the records %s", left)
+	}
+	w.serve(t) // a process that does not know of the order
+	w.Replay(t, "a+next_answer_503")
+}
