@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -69,8 +71,10 @@ func Run(ctx context.Context, store Store, provider, baseURL string, now time.Ti
 	return check, nil
 }
 
-// ours begins the names of the records of the checkouts that this program created with a provider's key.
-const ours = "ours/"
+// oursName is the name of the record of a checkout that this program created with a provider's key. It is erased with the checkout.
+func oursName(c checkout.Checkout) string {
+	return fakeprocessor.ScriptPrefix(c.SetupKey(catalogue.Sandbox, 1)) + "ours"
+}
 
 // recordName is the name of the record of a step that a provider has done.
 func recordName(provider, step string) string { return "golive/" + provider + "/" + step }
@@ -123,7 +127,7 @@ func read(ctx context.Context, store Store, provider string, now time.Time) (his
 	}
 	histories = histories[max(0, len(histories)-maxJournals):]
 	for i := range histories {
-		if err := histories[i].read(ctx, store, provider, now); err != nil {
+		if err := histories[i].read(ctx, store, now); err != nil {
 			return nil, err
 		}
 	}
@@ -133,18 +137,19 @@ func read(ctx context.Context, store Store, provider string, now time.Time) (his
 // read adds the journal of the checkout, and the answers to its events. A checkout that was removed has no journal, and a
 // checkout that this program created proves nothing. What a clock that was moved has in the future is of now: a report has no
 // proof of a later time than its own.
-func (h *history) read(ctx context.Context, store Store, provider string, now time.Time) error {
-	if _, err := store.SandboxRecord(ctx, recordName(provider, ours+h.checkout)); !errors.Is(err, ports.ErrNotFound) {
-		h.calls = nil
-		return err
-	}
+func (h *history) read(ctx context.Context, store Store, now time.Time) error {
 	of, err := store.Checkout(ctx, h.checkout)
 	if errors.Is(err, ports.ErrNotFound) {
 		return nil
 	}
 	if err == nil {
-		h.moments, err = store.Moments(ctx, h.checkout)
+		_, err = store.SandboxRecord(ctx, oursName(of))
 	}
+	if !errors.Is(err, ports.ErrNotFound) {
+		h.calls = nil
+		return err
+	}
+	h.moments, err = store.Moments(ctx, h.checkout)
 	h.answers = map[string][]string{}
 	for i, m := range h.moments {
 		if m.At.After(now) {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -431,6 +432,47 @@ func TestOurOwnProgramsProveNothing(t *testing.T) {
 	})
 	if _, done := w.missing(t, "KOWHAI"); done["setup"] != nil {
 		t.Error("a day later a checkout that is not the integration's proves a setup")
+	}
+}
+
+// noting is a store that notes the names of the records of the sandbox.
+type noting struct {
+	*memory.Store
+	kept sync.Map // by name
+}
+
+func (n *noting) KeepSandboxRecord(ctx context.Context, name string, data []byte) error {
+	n.kept.Store(name, true)
+	return n.Store.KeepSandboxRecord(ctx, name, data)
+}
+
+func (n *noting) left(t *testing.T) (left []string) {
+	n.kept.Range(func(name, _ any) bool {
+		if _, err := n.SandboxRecord(t.Context(), name.(string)); err == nil {
+			left = append(left, name.(string))
+		}
+		return true
+	})
+	return left
+}
+
+func TestTheRecordOfACheckoutOfOursIsErasedWithIt(t *testing.T) {
+	store := &noting{Store: memory.New()}
+	w := newWorld(t, store)
+	w.config.Service.Retention = checkout.Retention{AbandonedDays: 31}
+	w.serve(t)
+	client := apiclient.New(w.URL, w.Keys)
+	created, err := client.Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, "order-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the checkout is on record as ours", func() bool { return len(store.left(t)) > 0 })
+	path := "/sandbox/v1/checkouts/" + created.String("checkout.checkout_id") + "/clock"
+	if r, err := client.Call(t.Context(), "KOWHAI", "POST", path, `{"advance": "P40D"}`); err != nil || r.Status != http.StatusGone {
+		t.Fatalf("the clock after the retention: %d %s, %v", r.Status, r.Body, err)
+	}
+	if left := store.left(t); len(left) > 0 {
+		t.Errorf("of a checkout that was erased there are the records %q", left)
 	}
 }
 

@@ -121,7 +121,11 @@ func (l *Log) keep(ctx context.Context, provider string, calls []call) {
 	var err error
 	for i, c := range calls {
 		requests[i], _ = json.Marshal(c) // it cannot fail: a call has texts, numbers and a time
-		if c.Ours && c.creates() && l.store.KeepSandboxRecord(ctx, recordName(provider, ours+c.Checkout), requests[i]) != nil {
+		if !c.Ours || !c.creates() {
+			continue
+		}
+		created, failed := l.store.Checkout(ctx, c.Checkout)
+		if failed != nil || l.store.KeepSandboxRecord(ctx, oursName(created), nil) != nil {
 			err = errOurs // without the name of one of many
 		}
 	}

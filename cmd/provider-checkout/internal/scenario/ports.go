@@ -54,7 +54,7 @@ func refusedOn(at time.Time) string {
 	return fmt.Sprintf("refused/%d/", at.Unix()/int64(day/time.Second)%3)
 }
 
-// Tidy removes the records of creates that were refused before yesterday, of which no checkout came.
+// Tidy removes the records of creates that were refused before yesterday.
 func Tidy(ctx context.Context, records Records, now time.Time) error {
 	return records.DropSandboxRecords(ctx, refusedOn(now.Add(day)))
 }
