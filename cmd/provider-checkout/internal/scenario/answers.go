@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
@@ -74,7 +75,8 @@ func (s Scenario) refusal(provider string) error {
 	return nil
 }
 
-// playSuffix has the scenario happen at once with which the id of an order ends, whose checkout is open.
+// playSuffix has the scenario happen at once with which the id of an order ends, whose checkout is open. What an earlier create has left
+// half done is done.
 func (d *Director) playSuffix(ctx context.Context, provider, order string) error {
 	s, ok := suffixOf(order)
 	if !ok || !s.acts() || s == OperatorWithdraws { // for which there must be an agreement
@@ -87,8 +89,11 @@ func (d *Director) playSuffix(ctx context.Context, provider, order string) error
 	case err != nil:
 		return fmt.Errorf("find the checkout of an order: %w", err)
 	}
-	if c.Status != checkout.SetupRequired || c.Setup.Try > 0 || d.ahead(ctx, c.About()) > 0 { // it has happened
-		return nil
+	script, err := d.readNow(ctx, provider, order)
+	happened := slices.ContainsFunc(script.entries, func(e entry) bool { return e.Scenario == s || e.Advance > 0 })
+	ofPayer := c.Setup.Try > 0 && !isScripted(checkout.SetupQuery{Setup: c.Setup})
+	if err != nil || happened || ofPayer || c.Status != checkout.SetupRequired {
+		return err
 	}
 	return d.play(ctx, c, entry{Scenario: s})
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
@@ -83,6 +84,46 @@ func (n *noting) left(t *testing.T) (left []string) {
 		}
 	}
 	return left
+}
+
+// failing is a store that fails to write a record of a script, after some that it writes.
+type failing struct {
+	*memory.Store
+	after atomic.Int32
+}
+
+func (f *failing) KeepSandboxRecord(ctx context.Context, name string, data []byte) error {
+	if strings.HasPrefix(name, "script/") && f.after.Add(-1) == -1 {
+		return errors.New("the disk is full")
+	}
+	return f.Store.KeepSandboxRecord(ctx, name, data)
+}
+
+func TestAnEndingThatWasCutOffHappensInTheNextCreate(t *testing.T) {
+	for _, tt := range []struct {
+		ending          string
+		after           int32
+		request, status any
+	}{
+		{"setup_fails", 0, "cancelled", nil},
+		{"setup_succeeds", 0, "fulfilled", "pending_submission"},
+		{"mandate_failed", 0, "fulfilled", "failed"},
+		{"mandate_failed", 1, "fulfilled", "failed"},
+	} {
+		store := &failing{Store: memory.New()}
+		store.after.Store(tt.after)
+		w := newWorld(t, store)
+		body := sandbox.Order(sandbox.CatalogueCreate, "order-1+"+tt.ending)
+		if r := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, body); r.Status != http.StatusInternalServerError {
+			t.Fatalf("a create that ends with %s, and is cut off: %d %s, want 500", tt.ending, r.Status, r.Body)
+		}
+		for range 2 {
+			got := w.Get(t, "KOWHAI", w.Replay(t, "order-1+"+tt.ending).CheckoutPath())
+			if got.At("direct_debit.billing_request_status") != tt.request || got.At("direct_debit.mandate_status") != tt.status {
+				t.Errorf("%s, cut off after %d records and sent again: %s", tt.ending, tt.after, got.Body)
+			}
+		}
+	}
 }
 
 func TestNoRecordStaysOfAnOrderWithoutACheckout(t *testing.T) {
