@@ -233,6 +233,32 @@ func testClockOfRetention(t *testing.T, store site.Store, changes ...func(*site.
 	if r := w.Get(t, "KOWHAI", other.CheckoutPath()); r.Status != http.StatusOK {
 		t.Errorf("GET of another checkout: %d %s", r.Status, r.Body)
 	}
+	w.erasedTakesNothing(t)
+}
+
+// erasedTakesNothing checks that no record is written of a checkout that still answers after its erasure: nothing would erase it.
+func (w *world) erasedTakesNothing(t *testing.T) {
+	t.Helper()
+	created := w.Create(t, "order-3")
+	id := created.String("checkout.checkout_id")
+	w.play(t, created, "operator_cancels")
+	w.advance(t, created, "P40D")
+	for began := time.Now(); time.Since(began) < 2*time.Minute; time.Sleep(10 * time.Millisecond) {
+		if c, err := w.Store.Checkout(t.Context(), id); err != nil || c.Erased() {
+			break
+		}
+		w.call(t, "KOWHAI", http.MethodPost, "/sandbox/v1/checkouts/"+id+"/clock", `{"advance": "P1D"}`)
+	}
+	for call, body := range map[string]string{"scenarios": `{"scenario": "crm_away"}`, "clock": `{"advance": "P1D"}`} {
+		r := w.call(t, "KOWHAI", http.MethodPost, "/sandbox/v1/checkouts/"+id+"/"+call, body)
+		if r.Status != http.StatusConflict || r.String("error.code") != "CONFLICT" {
+			t.Errorf("%s of an erased checkout: %d %s, want 409", call, r.Status, r.Body)
+		}
+	}
+	script := fakeprocessor.ScriptPrefix(checkout.Checkout{ProviderCode: "KOWHAI", OrderID: "order-3"}.SetupKey(catalogue.Sandbox, 1)) + "0"
+	if _, err := w.Store.SandboxRecord(t.Context(), script); !errors.Is(err, ports.ErrNotFound) {
+		t.Errorf("the script of an erased checkout: %v, want that it is not found", err)
+	}
 }
 
 func TestClockRefusals(t *testing.T) {

@@ -136,7 +136,10 @@ func (d *Director) call(act func(context.Context, checkout.Checkout, map[string]
 			return nil, err
 		}
 		c, err := d.svc.Checkout(r.Context(), caller, httpapi.CheckoutID(r))
-		if err == nil {
+		switch {
+		case err == nil && c.Erased(): // what was written now, nothing would erase
+			err = checkout.Conflict("the student's details were erased from this checkout, and nothing happens to it any more")
+		case err == nil:
 			err = act(r.Context(), c, body)
 		}
 		if err != nil {
