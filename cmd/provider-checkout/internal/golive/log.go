@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -27,8 +26,6 @@ const (
 	storing   = 10 * time.Second
 	// checking is the longest that a check takes.
 	checking = 30 * time.Second
-	// maxChecks is the number of providers whose checks surely wait for one another.
-	maxChecks = 1000
 	// tidyEvery is the time between two removals of old requests.
 	tidyEvery = 10 * time.Minute
 
@@ -44,25 +41,19 @@ type Log struct {
 	baseURL string
 	now     func() time.Time
 	failed  func(provider string, err error)
-	storing lock                       // so that requests are stored in their order
-	checks  *bounded.Map[string, lock] // by provider: one check at a time, for it may read many journals
+	storing chan struct{} // has an element while requests are stored, so that they are in their order
+	checks  sync.Map      // of a channel by provider: one check at a time, for it may read many journals
 
 	mu      sync.Mutex
 	waiting map[string][]call // by provider
 }
-
-// lock is a mutex of which the wait may end.
-type lock chan struct{}
-
-func newLock() lock { return make(lock, 1) }
 
 var errOurs = errors.New("the store did not record which checkouts this program has made")
 
 // NewLog returns the log of a server with a base URL. failed is called with each failure and its provider, "" for all;
 // requests that could not be stored are lost.
 func NewLog(store Store, baseURL string, now func() time.Time, failed func(provider string, err error)) *Log {
-	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, storing: newLock(), checks: bounded.New[string, lock](maxChecks),
-		waiting: map[string][]call{}}
+	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, storing: make(chan struct{}, 1), waiting: map[string][]call{}}
 }
 
 // Serve adds the log and the check to the API, whose options have Observe and Calls.
@@ -70,7 +61,10 @@ func (l *Log) Serve(o *httpapi.Options) {
 	observe := o.Observe
 	o.Observe = func(a httpapi.Answered) { observe(a); l.add(a) }
 	o.Calls["GET "+logRoute] = l.requests
-	o.Calls["GET "+CheckPath] = l.check
+	o.Calls["GET "+CheckPath] = func(r *http.Request, caller service.Caller) (any, error) {
+		c, err := l.Check(r.Context(), caller.ProviderCode)
+		return c.Answer(), err
+	}
 }
 
 // add notes a request of a provider, unless it reads the log itself.
@@ -209,22 +203,16 @@ func (l *Log) note(ctx context.Context, c call) string {
 	return ""
 }
 
-// check answers the steps of the caller.
-func (l *Log) check(r *http.Request, caller service.Caller) (any, error) {
-	c, err := l.Check(r.Context(), caller.ProviderCode)
-	return c.Answer(), err
-}
-
 // Check returns the steps of a provider. Where it takes too long, with the wait for another check of the provider, the error is
 // ports.ErrBusy.
 func (l *Log) Check(ctx context.Context, provider string) (c Check, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checking)
 	defer cancel()
 	l.Flush(ctx)
-	check := l.checks.Use(provider, newLock)
+	check, _ := l.checks.LoadOrStore(provider, make(chan struct{}, 1))
 	select {
-	case check <- struct{}{}:
-		defer func() { <-check }()
+	case check.(chan struct{}) <- struct{}{}:
+		defer func() { <-check.(chan struct{}) }()
 		c, err = Run(ctx, l.store, provider, l.baseURL, l.now())
 	case <-ctx.Done():
 		err = fmt.Errorf("wait for another check: %w", ctx.Err())

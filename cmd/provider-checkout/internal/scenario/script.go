@@ -109,13 +109,13 @@ func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry) error {
 		if err != nil {
 			return err
 		}
-		store := s.records.KeepSandboxRecord
+		name := name(keyOf(c.ProviderCode, c.OrderID), n)
 		if e.Advance > 0 {
-			store = func(ctx context.Context, name string, data []byte) error {
-				return s.records.HastenJobs(ctx, name, data, c.ID, e.Advance)
+			if err := s.records.HastenJobs(ctx, name, data, c.ID, e.Advance); err != nil {
+				return fmt.Errorf("move a clock: %w", err)
 			}
 		}
-		if kept, err := s.keepBy(ctx, store, name(keyOf(c.ProviderCode, c.OrderID), n), data); err != nil || kept {
+		if kept, err := s.keep(ctx, name, data); err != nil || kept {
 			return err
 		}
 	}
@@ -123,11 +123,7 @@ func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry) error {
 
 // keep stores data under a name, and reports whether that has these data: the first that are stored stay.
 func (s scripts) keep(ctx context.Context, name string, data []byte) (bool, error) {
-	return s.keepBy(ctx, s.records.KeepSandboxRecord, name, data)
-}
-
-func (s scripts) keepBy(ctx context.Context, store func(context.Context, string, []byte) error, name string, data []byte) (bool, error) {
-	if err := store(ctx, name, data); err != nil {
+	if err := s.records.KeepSandboxRecord(ctx, name, data); err != nil {
 		return false, fmt.Errorf("write a script: %w", err)
 	}
 	kept, err := s.records.SandboxRecord(ctx, name)
