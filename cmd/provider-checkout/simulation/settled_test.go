@@ -249,6 +249,7 @@ func (m *model) judgeMandate(o *order, r checkout.CheckoutRecord, e memory.CRMEn
 		m.fault("%s has %d reports and %d notices about its mandate, want %d: %+v", o.name, reports, notices, want, r.Jobs)
 	case m.polled && !c.Erased() && (c.Setup.Mandate != says.Mandate || !since):
 		m.fault("the bank says %s of %s since %s, and on record is %+v", says.Mandate, o.name, says.MandateSince, c.Setup)
+	case m.mayLack() && e.Setup.MandateSince.After(c.Setup.MandateSince): // as a poll finds out
 	case m.plan.outside && !m.plan.org && want > 0 && e.Setup.Mandate != c.Setup.Mandate:
 		m.fault("the CRM has %s for %s, which is %s", e.Setup.Mandate, o.name, c.Setup.Mandate)
 	case want > 0:
