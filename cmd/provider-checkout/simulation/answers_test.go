@@ -101,22 +101,23 @@ func (m *model) mayFail(of, what string, began time.Time, err error) {
 
 func (m *model) sawAnswer(of, answer string) { m.saw(of + ": " + answer) }
 
-// setUpAt is a payer who sets up the direct debit from start to end.
-func (m *model) setUpAt(ctx context.Context, p *process, o *order, opened service.Opened) {
+// setUpAt is a payer who sets up the direct debit from start to end, and reports whether the page then asks for another try.
+func (m *model) setUpAt(ctx context.Context, p *process, o *order, opened service.Opened) (again bool) {
 	url, err := p.BeginSetup(ctx, opened.Token, checkout.Acceptance{})
 	m.noPanic(p, err)
 	if err != nil || p.killed() {
-		return
+		return false
 	}
 	if m.bank.finish(url) {
 		m.lock.Lock()
-		if o.setUp.IsZero() {
+		if o.given++; o.setUp.IsZero() {
 			o.setUp = time.Now()
 		}
 		m.lock.Unlock()
 	}
-	_, err = p.ReturnPage(ctx, opened.Token)
+	page, err := p.ReturnPage(ctx, opened.Token)
 	m.noPanic(p, err)
+	return err == nil && page.State == checkout.PageOpen
 }
 
 // confirmAt sends a confirm to a process, and judges its answer.

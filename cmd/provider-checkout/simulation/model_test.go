@@ -59,6 +59,7 @@ type order struct {
 	confirmed   *checkout.Confirmation
 	confirmedAt time.Time
 	setUp       time.Time                // since when the direct debit is; zero before
+	given       int                      // authorities that the payer has given at the bank
 	died        bool                     // a mandate of the order has ended at some time
 	refused     map[checkout.Intent]bool // by a 409 because of another intent
 	cancelled   time.Time                // when that was answered; zero before
