@@ -203,6 +203,7 @@ func (m *model) sent(e events.Event, attempt int) {
 		}
 	}
 	m.bodies[e.ID] = e.Body
+	delete(m.lost.events, e.ID) // where what was lost has happened again as it was, by a clock that shows the same time
 }
 
 // notified notes a notice that a payer gets.
