@@ -12,11 +12,18 @@ import (
 // The payments of a confirmed checkout are owed though its mandate ends. The payer, the CRM and the provider are told when it ends,
 // and when it is reinstated, once for each change of its status.
 
+// endsAgain reports whether a mandate that is known to have ended has ended once more: it was reinstated meanwhile, of which others may
+// have been told by a store that was lost.
+func (o Observation) endsAgain(known Observation) bool {
+	return o.Mandate == known.Mandate && o.Mandate.Dead() && !known.MandateSince.IsZero() && o.MandateSince.After(known.MandateSince)
+}
+
 // mandateChanged returns the event and the jobs that tell of the mandate's status, which follows a known one; nothing unless the
 // checkout is confirmed and one of the two statuses is dead.
-func (c Checkout) mandateChanged(known MandateStatus, env catalogue.Environment, now time.Time) (told []events.Event, jobs []Job) {
+func (c Checkout) mandateChanged(known Observation, env catalogue.Environment, now time.Time) (told []events.Event, jobs []Job) {
 	m := c.Setup.Mandate
-	if c.Status != Confirmed || m == known || !m.Dead() && !known.Dead() {
+	changed := m != known.Mandate || c.Setup.endsAgain(known)
+	if c.Status != Confirmed || !changed || !m.Dead() && !known.Mandate.Dead() {
 		return nil, nil
 	}
 	at := c.Setup.MandateSince

@@ -66,7 +66,7 @@ func (c Checkout) Completed(a agreement.Agreement, agreementID, documentID strin
 	if documentID != "" {
 		out = append(out, events.Generated(o, s, agreementID, a.Number, documentID, a.Version))
 	}
-	told, jobs := c.mandateChanged(MandateNone, env, now) // it may have ended since the confirm was decided
+	told, jobs := c.mandateChanged(Observation{}, env, now) // it may have ended since the confirm was decided
 	return Change{Next: c, Events: append(out, told...), Jobs: append([]Job{c.notice(NoticeOfAgreement, c.Confirmation.RequestID, now)}, jobs...)}, nil
 }
 

@@ -224,7 +224,7 @@ func (c Checkout) Observe(seen Observation, env catalogue.Environment, now time.
 	if seen.complete() && !known.complete() && c.Status == SetupRequired {
 		change.Jobs = []Job{c.notice(NoticeOfSetup, "", now)}
 	}
-	told, jobs := c.mandateChanged(known.Mandate, env, now)
+	told, jobs := c.mandateChanged(known, env, now)
 	change.Events, change.Jobs = told, append(change.Jobs, jobs...)
 	if m, ok := seen.moment(known, now); ok {
 		if c.concluded() {
@@ -244,7 +244,7 @@ func (o Observation) moment(known Observation, now time.Time) (m Moment, ok bool
 		m.Kind = MomentSetupDone
 	case o.BillingRequest == BillingCancelled && known.BillingRequest != BillingCancelled:
 		m.Kind, m.Detail = MomentSetupFailed, "billing request "+string(o.BillingRequest)
-	case o.Mandate == known.Mandate:
+	case o.Mandate == known.Mandate && !o.endsAgain(known):
 		return Moment{}, false
 	case known.Mandate == MandateNone && o.Mandate.Dead():
 		m.Kind = MomentSetupFailed

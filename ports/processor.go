@@ -26,8 +26,8 @@ type Processor interface {
 	// it, with agreement.HiddenDigit for each hidden digit: at most 32 characters, and no digits but bank and branch, the last
 	// two of the base and the suffix; or, where bank and branch are hidden, the last four. From then on only Authorisation and
 	// the fields of the mandate change. Without MandateSince a mandate does not go back and a dead mandate stays dead; with it,
-	// the later status counts, and operators are shown which mandates ended. Authorised comes when money may be collected. A billing
-	// request that the processor never made is an error.
+	// the later status counts, a mandate that has ended since a later time has ended again, and operators are shown which mandates
+	// ended. Authorised comes when money may be collected. A billing request that the processor never made is an error.
 	//
 	// It is called by polls and by the setup page, at most every two seconds by each for a billing request, before a confirm,
 	// and now and then for setups whose outcome is not final. After an error a poll is answered from the record, and a confirm

@@ -67,7 +67,8 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 			{checkout.MandateFailed, "", "has ended", "did not accept it"},
 		} {
 			w.becomes(t, "EV2"+string(tt.to), tt.to, tt.reason)
-			w.becomes(t, "EV3"+string(tt.to), tt.to, tt.reason) // it is not told again
+			w.notify(t, false, "EV3"+string(tt.to), "MD-1") // it is not told again
+			w.runFor(t, 5*time.Second)
 			got := mail.take()
 			if len(got) != 1 || !strings.Contains(got[0].Subject, tt.subject) || !strings.Contains(got[0].Text, tt.sentence) ||
 				got[0].To.Email != "aroha@example.ac.nz" {
@@ -98,6 +99,38 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 			t.Errorf("counted %v, want each end once", n.all)
 		}
 	}, count)
+}
+
+// A mandate that was reinstated after the backup, and has ended again, seems to a restored store never to have lived. Everybody was told
+// that it did, and is told of its end.
+func TestARestoredStoreTellsOfAMandateThatHasEndedAgain(t *testing.T) {
+	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
+		w.lists(t, "mandate.changed")
+		w.confirmed(t, "ORDER-1")
+		w.runFor(t, 5*time.Second)
+		w.becomes(t, "EV1", checkout.MandateCancelled, "")
+		backup := w.store.Copy()
+		w.becomes(t, "EV2", checkout.MandateActive, "")
+		w.store, w.config.Store = backup, backup
+		w = w.again(t)
+		mail.take()
+		w.becomes(t, "EV3", checkout.MandateCancelled, "DISHONOUR-AC04")
+		ended := w.setup(t, "ORDER-1").MandateSince
+		if _, e := c.lone(t, w); e.Setup.Mandate != checkout.MandateCancelled || !e.Setup.MandateSince.Equal(ended) || e.Setup.MandateReason == "" {
+			t.Errorf("the CRM has %+v, want cancelled since %s", e.Setup, ended)
+		}
+		if got := mail.take(); len(got) != 1 || !strings.Contains(got[0].Subject, "has ended") {
+			t.Errorf("the payer is sent %+v", got)
+		}
+		if got := w.receiver.names(); len(got) != 3 || !strings.Contains(string(w.receiver.latest().Event.Body), `"mandate_status":"cancelled"`) {
+			t.Errorf("the provider is sent %v, the latest %s", got, w.receiver.latest().Event.Body)
+		}
+		w.notify(t, false, "EV4", "MD-1") // it is not told again
+		w.runFor(t, 5*time.Second)
+		if got := mail.take(); len(got) > 0 || len(w.receiver.names()) != 3 {
+			t.Errorf("of the same end the payer is sent %+v, and the provider %v", got, w.receiver.names())
+		}
+	})
 }
 
 // A provider that does not list an event never gets it, and it is not on record either.

@@ -239,7 +239,8 @@ func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 		seen.CompletedAt = at.UTC().Truncate(time.Millisecond)
 	}
 	seen = mandate.onto(seen)
-	if seen.MandateID == setup.MandateID && seen.Mandate == setup.Mandate && !setup.MandateSince.IsZero() {
+	same := seen.MandateID == setup.MandateID && seen.Mandate == setup.Mandate && !setup.MandateSince.IsZero()
+	if same && !(seen.Mandate.Dead() && q.Purpose == checkout.ForNotification) { // or else it may have ended again
 		return seen, nil // since when, and why, is on record
 	}
 	seen.MandateSince, seen.MandateReason, err = p.client.mandateSince(ctx, q.Purpose, mandate)

@@ -56,3 +56,36 @@ func TestObservationFollowsAMandateThroughItsLife(t *testing.T) {
 		t.Errorf("after its replacement the mandate is %+v, want another than %s that lives", got.Observation, first)
 	}
 }
+
+// A mandate that ended, was reinstated and ended again between two notifications has ended since then.
+func TestANotificationOfAMandateThatEndedAgainBringsItsTime(t *testing.T) {
+	b := newBench(t)
+	request := b.begin(t, "a")
+	b.complete(t, request.URL, "M O'BRIEN")
+	known := checkout.Observation{}
+	look := func(purpose checkout.Purpose) checkout.Observation {
+		t.Helper()
+		seen, err := b.Observe(t.Context(), checkout.SetupQuery{Account: account, Purpose: purpose,
+			Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID, Observation: known}})
+		if err != nil || !seen.Mandate.Dead() {
+			t.Fatalf("%+v, %v", seen, err)
+		}
+		return seen
+	}
+	for _, moves := range [][]string{{"cancelled"}, {"reinstated", "cancelled"}} {
+		for _, to := range moves {
+			b.sim.Advance(time.Hour)
+			if err := b.sim.MoveMandate(request.ID, to, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		calls := b.sim.Statistics().Answers["GET /events 200"]
+		if look(checkout.ForPoll); known.Mandate != "" && b.sim.Statistics().Answers["GET /events 200"] != calls {
+			t.Error("a poll asks for the time of an end that is on record")
+		}
+		known = look(checkout.ForNotification)
+		if age := b.sim.Now().Sub(known.MandateSince); age > time.Minute || age < -time.Second {
+			t.Errorf("after %s it is %s since %s, at %s", moves, known.Mandate, known.MandateSince, b.sim.Now())
+		}
+	}
+}

@@ -85,7 +85,7 @@ func (e entry) observed(o checkout.Observation, billingRequest string) checkout.
 	case fulfilled && e.Scenario == ended:
 		mandate = checkout.MandateCancelled
 	}
-	if !fulfilled || mandate == checkout.MandateNone {
+	if !fulfilled || mandate == checkout.MandateNone || mandate.Dead() && mandate == o.Mandate {
 		return o
 	}
 	o.Mandate, o.MandateSince, o.MandateReason, o.Authorisation = mandate, e.At, e.Reason, checkout.CustomerInProgress
