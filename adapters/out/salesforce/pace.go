@@ -34,11 +34,12 @@ type pace struct {
 	raised  time.Time // when the gap was raised last
 }
 
-// take takes the turn of a call and returns 0, or returns how long it is until the next turn.
+// take takes the turn of a call and returns 0, or returns how long it is until the next turn. A clock that steps back makes no gap
+// longer.
 func (p *pace) take(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if wait := min(p.next.Sub(now), longestGap); p.gap > 0 && wait > 0 {
+	if wait := p.next.Sub(now); p.gap > 0 && 0 < wait && wait <= longestGap {
 		return wait
 	}
 	p.next = now.Add(p.gap)
@@ -52,6 +53,9 @@ func (p *pace) observe(throttled bool, sent, now time.Time) {
 	defer p.mu.Unlock()
 	if p.refused++; !throttled {
 		p.refused = 0
+	}
+	if p.raised.After(now) { // the clock has stepped back since
+		p.raised = time.Time{}
 	}
 	switch {
 	case !sent.After(p.raised), throttled && p.refused < refusedInARow:

@@ -24,6 +24,7 @@ type throttling struct {
 	sim     *salesforcetest.Simulator
 	mu      sync.Mutex
 	calls   int
+	ahead   time.Duration         // the clock of the process
 	refuses func() *http.Response // nil where the call is taken
 }
 
@@ -47,7 +48,7 @@ func newThrottling(t *testing.T) *throttling {
 	})
 	var err error
 	b.CRM, err = salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: "http://127.0.0.1", ClientID: clientID,
-		ClientSecret: clientSecret, Transport: transport})
+		ClientSecret: clientSecret, Transport: transport, Now: func() time.Time { return time.Now().Add(b.ahead) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +143,23 @@ func TestCallsStayNearWhatSalesforceTakes(t *testing.T) {
 			t.Errorf("%d enrolments are open after %d calls, %d of them refused", open, b.calls, refused)
 		}
 	})
+}
+
+// The clock of a process is set back while calls are spaced: that holds no call up, and answers close the gap as ever.
+func TestAClockThatIsSetBackHoldsNoCallUp(t *testing.T) {
+	for _, back := range []time.Duration{0, time.Second, 5 * time.Minute, 24 * time.Hour} {
+		t.Run(back.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newThrottling(t)
+				b.refuses = func() *http.Response { return answered(http.StatusServiceUnavailable, "", "") }
+				b.enrol(t, 20, 20, time.Minute)
+				b.refuses, b.ahead = func() *http.Response { return nil }, -back
+				if open := b.enrol(t, 20, 8, time.Minute); open != 20 {
+					t.Errorf("%d of 20 enrolments are open a minute after Salesforce takes calls again", open)
+				}
+			})
+		})
+	}
 }
 
 // A call that is refused now and then says nothing of the number of calls: the others go on as before.
