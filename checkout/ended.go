@@ -19,7 +19,8 @@ func (o Observation) endsAgain(known Observation) bool {
 }
 
 // mandateChanged returns the event and the jobs that tell of the mandate's status, which follows a known one; nothing unless the
-// checkout is confirmed and one of the two statuses is dead.
+// checkout is confirmed and one of the two statuses is dead. A status of which the processor does not say since when it is has the time
+// at which it was seen, or the next one after the time of the known status, where the clock is behind that.
 func (c Checkout) mandateChanged(known Observation, env catalogue.Environment, now time.Time) (told []events.Event, jobs []Job) {
 	m := c.Setup.Mandate
 	changed := m != known.Mandate || c.Setup.endsAgain(known)
@@ -29,6 +30,9 @@ func (c Checkout) mandateChanged(known Observation, env catalogue.Environment, n
 	at := c.Setup.MandateSince
 	if at.IsZero() {
 		at = now
+		if !at.After(known.MandateSince) {
+			at = known.MandateSince.Add(time.Millisecond)
+		}
 	}
 	change := strconv.FormatInt(at.UnixMilli(), 10) // names the change: a mandate reaches one dead status at a time
 	report := c.job(JobAuthority, c.Confirmation.RequestID, 0, now)

@@ -133,6 +133,47 @@ func TestARestoredStoreTellsOfAMandateThatHasEndedAgain(t *testing.T) {
 	})
 }
 
+// A mandate ends, is reinstated and ends again while the clock of the process stands still, and the processor does not say yet since when
+// it has ended: everybody is told of each end, the later of which has the later time.
+func TestOfEachEndIsToldThoughTheClockStandsStill(t *testing.T) {
+	stands := time.Time{}
+	inWorldWithAll(t, func(t *testing.T, w *world, _ *postbox, _ *crm) {
+		w.lists(t, string(events.MandateChanged))
+		id := w.confirmed(t, "ORDER-1").ID
+		stands = w.clock.now()
+		for range 2 {
+			ended, active := mandate(checkout.MandateCancelled), mandate(checkout.MandateActive)
+			time.Sleep(time.Minute)
+			active.MandateSince = w.clock.now().UTC().Truncate(time.Millisecond)
+			for _, says := range []checkout.Observation{ended, active} {
+				w.processor.set(says)
+				if got, err := w.Refresh(t.Context(), id); err != nil || got.Setup.Mandate != says.Mandate {
+					t.Fatalf("the mandate is %s, %v; want %s", got.Setup.Mandate, err, says.Mandate)
+				}
+			}
+		}
+		var changed []string
+		for _, e := range w.records(t)["ORDER-1"].Events() {
+			_, at, _ := strings.Cut(string(e.Event.Body), `"changed_at":"`)
+			changed = append(changed, at)
+		}
+		if len(changed) != 4 || !slices.IsSorted(changed) || len(slices.Compact(changed)) != 4 {
+			t.Errorf("the mandate changed at %q, want four times in a row", changed)
+		}
+		if reports := w.jobs(t, "ORDER-1", checkout.JobAuthority); len(reports) != 4 {
+			t.Errorf("the CRM is told by %d jobs, want one for each change", len(reports))
+		}
+	}, func(c *service.Config) {
+		goes := c.Now
+		c.Now = func() time.Time {
+			if !stands.IsZero() {
+				return stands
+			}
+			return goes()
+		}
+	})
+}
+
 // A provider that does not list an event never gets it, and it is not on record either.
 func TestAProviderGetsTheEventsThatItListsAndNoOthers(t *testing.T) {
 	for name, tt := range map[string]struct{ lists, want []string }{
