@@ -58,8 +58,8 @@ func (t wire) RoundTrip(req *http.Request) (res *http.Response, err error) {
 	if t.p == nil {
 		return res, cmpError(serve(req.Context()), err)
 	}
-	err = t.p.do(req.Context(), call{to: t.to, name: req.Method + " " + req.URL.Path, takes: 100 * time.Millisecond, limit: 40 * time.Second,
-		reads: req.Method == http.MethodGet, effect: serve})
+	err = t.p.do(req.Context(), call{to: t.to, name: req.Method + " " + req.URL.Path, says: body, takes: 100 * time.Millisecond,
+		limit: 40 * time.Second, reads: req.Method == http.MethodGet, effect: serve})
 	switch {
 	case errors.Is(err, ports.ErrBusy):
 		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: req}, nil

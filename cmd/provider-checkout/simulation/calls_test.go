@@ -73,6 +73,7 @@ func drawRates(r *rand.Rand) map[string]int {
 // call is a call of a process to something outside of it.
 type call struct {
 	to, name string
+	says     []byte        // what tells it from other calls of its name at the same instant
 	takes    time.Duration // at most, if nothing is wrong
 	limit    time.Duration // the longest time that it hangs
 	reads    bool
@@ -125,6 +126,9 @@ func (p *process) do(ctx context.Context, c call) (err error) {
 	}
 	w := p.world
 	r, id := w.chance(p.name + " " + c.name)
+	if len(c.says) > 0 {
+		id += fmt.Sprintf(" %016x", hashOf(string(c.says)))
+	}
 	fault := ""
 	if !w.isCalm() {
 		fault = p.fault(r, id, c)
