@@ -253,37 +253,42 @@ func (a *actor) spy() (string, func()) {
 
 // enrol has each order opened and confirmed, unless it has ended, and every mandate looked at. What it is called names its requests.
 func (w *world) enrol(name string) {
-	m, ctx := w.model, context.Background()
-	for n, o := range m.orders {
+	for n, o := range w.model.orders {
 		p := w.at(n)
-		cmd := m.create(o, rand.New(rand.NewPCG(0, 0)))
-		cmd.LastName, cmd.IdempotencyKey = checkout.Some("Ngata"), checkout.Optional[string]{}
-		if opened := m.opened(o); opened != nil {
-			cmd = o.create(opened.Checkout.Intent == m.intentOf(o.create(true)))
-		}
-		cmd.RequestID = "req_" + name + "_create_" + o.name
+		<-w.asks(p, func() { w.model.enrolAt(p, o, name) })
+	}
+}
+
+// enrolAt is enrol of one order at a process.
+func (m *model) enrolAt(p *process, o *order, name string) {
+	ctx := context.Background()
+	cmd := m.create(o, rand.New(rand.NewPCG(0, 0)))
+	cmd.LastName, cmd.IdempotencyKey = checkout.Some("Ngata"), checkout.Optional[string]{}
+	if opened := m.opened(o); opened != nil {
+		cmd = o.create(opened.Checkout.Intent == m.intentOf(o.create(true)))
+	}
+	cmd.RequestID = "req_" + name + "_create_" + o.name
+	m.createAt(ctx, p, o, cmd)
+	if m.opened(o) == nil { // the CRM may have another intent, which a restored store lacks
+		cmd = o.create(m.intentOf(cmd) != m.intentOf(o.create(true)))
+		cmd.RequestID = "req_" + name + "_again_" + o.name
 		m.createAt(ctx, p, o, cmd)
-		if m.opened(o) == nil { // the CRM may have another intent, which a restored store lacks
-			cmd = o.create(m.intentOf(cmd) != m.intentOf(o.create(true)))
-			cmd.RequestID = "req_" + name + "_again_" + o.name
-			m.createAt(ctx, p, o, cmd)
-		}
-		if opened := m.opened(o); opened != nil {
-			if c := m.stored(o); c == nil || c.Status != checkout.Confirmed { // or else the page asks the bank, which hides what was missed
-				lost := 0 // authorities that a restored store may lack: the page finds out that a mandate has ended once it leads to it
-				if !m.lost.at.IsZero() {
-					lost = o.given
-				}
-				for again := true; again && lost >= 0; lost-- {
-					again = m.setUpAt(ctx, p, o, *opened)
-				}
+	}
+	if opened := m.opened(o); opened != nil {
+		if c := m.stored(o); c == nil || c.Status != checkout.Confirmed { // or else the page asks the bank, which hides what was missed
+			lost := 0 // authorities that a restored store may lack: the page finds out that a mandate has ended once it leads to it
+			if !m.lost.at.IsZero() {
+				lost = o.given
 			}
-			cmd := m.confirm(*opened, rand.New(rand.NewPCG(0, 0)))
-			cmd.RequestID = "req_" + name + "_confirm_" + o.name
-			m.confirmAt(ctx, p, o, cmd)
-			_, err := p.Checkout(ctx, service.Caller{ProviderCode: o.provider}, opened.Checkout.ID)
-			m.noPanic(p, err)
+			for again := true; again && lost >= 0; lost-- {
+				again = m.setUpAt(ctx, p, o, *opened)
+			}
 		}
+		cmd := m.confirm(*opened, rand.New(rand.NewPCG(0, 0)))
+		cmd.RequestID = "req_" + name + "_confirm_" + o.name
+		m.confirmAt(ctx, p, o, cmd)
+		_, err := p.Checkout(ctx, service.Caller{ProviderCode: o.provider}, opened.Checkout.ID)
+		m.noPanic(p, err)
 	}
 }
 
