@@ -254,6 +254,7 @@ func (a *actor) spy() (string, func()) {
 // enrol has each order opened and confirmed, unless it has ended, and every mandate looked at. What it is called names its requests.
 func (w *world) enrol(name string) {
 	for n, o := range w.model.orders {
+		w.rest("enrolment "+name, 0) // or else it is not known which process is in the slot, if all were killed at this instant
 		p := w.at(n)
 		<-w.asks(p, func() { w.model.enrolAt(p, o, name) })
 	}
