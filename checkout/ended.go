@@ -20,14 +20,15 @@ func (o Observation) endsAgain(known Observation) bool {
 
 // mandateChanged returns the event and the jobs that tell of the mandate's status, which follows a known one; nothing unless the
 // checkout is confirmed and one of the two statuses is dead. A status of which the processor does not say since when it is has the time
-// at which it was seen, or the next one after the time of the known status, where the clock is behind that.
+// at which it was seen, or the next one after the time of the known status, where the clock is behind that. Once
+// the time of an end is known that was not, the CRM alone is told of it.
 func (c Checkout) mandateChanged(known Observation, env catalogue.Environment, now time.Time) (told []events.Event, jobs []Job) {
-	m := c.Setup.Mandate
+	m, at := c.Setup.Mandate, c.Setup.MandateSince
 	changed := m != known.Mandate || c.Setup.endsAgain(known)
-	if c.Status != Confirmed || !changed || !m.Dead() && !known.Mandate.Dead() {
+	dated := !changed && known.MandateSince.IsZero() && !at.IsZero()
+	if c.Status != Confirmed || !changed && !dated || !m.Dead() && !known.Mandate.Dead() {
 		return nil, nil
 	}
-	at := c.Setup.MandateSince
 	if at.IsZero() {
 		at = now
 		if !at.After(known.MandateSince) {
@@ -37,6 +38,10 @@ func (c Checkout) mandateChanged(known Observation, env catalogue.Environment, n
 	change := strconv.FormatInt(at.UnixMilli(), 10) // names the change: a mandate reaches one dead status at a time
 	report := c.job(JobAuthority, c.Confirmation.RequestID, 0, now)
 	report.ID += ":" + change
+	if dated {
+		report.ID += ":dated"
+		return nil, []Job{report}
+	}
 	jobs = []Job{report}
 	if kind := noticeOfMandate(m); kind != "" && !c.Ended() { // else the notice of the withdrawal tells of it
 		n := c.notice(kind, "", now)

@@ -174,6 +174,33 @@ func TestOfEachEndIsToldThoughTheClockStandsStill(t *testing.T) {
 	})
 }
 
+// An end whose time the processor does not know yet is told at once, and the CRM gets the time and the reason once they are known: of what
+// a restored store learns then, the CRM may have a reinstatement.
+func TestTheCRMGetsTheTimeOfAnEndOnceItIsKnown(t *testing.T) {
+	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
+		w.lists(t, "mandate.changed")
+		w.confirmed(t, "ORDER-1")
+		w.processor.set(mandate(checkout.MandateFailed))
+		w.notify(t, false, "EV1", "MD-1")
+		w.runFor(t, 5*time.Second)
+		backup := w.store.Copy()
+		w.becomes(t, "EV2", checkout.MandateActive, "")
+		w.store, w.config.Store = backup, backup
+		w = w.again(t)
+		mail.take()
+		for _, event := range []string{"EV3", "EV4"} {
+			w.becomes(t, event, checkout.MandateFailed, "DISHONOUR-AC04")
+			if _, e := c.lone(t, w); e.Setup.Mandate != checkout.MandateFailed || !e.Setup.MandateSince.Equal(w.setup(t, "ORDER-1").MandateSince) ||
+				e.Setup.MandateReason == "" {
+				t.Errorf("the CRM has %+v", e.Setup)
+			}
+			if got := mail.take(); event == "EV3" && (len(got) > 0 || len(w.receiver.names()) != 2) {
+				t.Errorf("of the same status the payer is sent %+v, and the provider %v", got, w.receiver.names())
+			}
+		}
+	})
+}
+
 // A provider that does not list an event never gets it, and it is not on record either.
 func TestAProviderGetsTheEventsThatItListsAndNoOthers(t *testing.T) {
 	for name, tt := range map[string]struct{ lists, want []string }{
