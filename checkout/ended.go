@@ -20,8 +20,8 @@ func (o Observation) endsAgain(known Observation) bool {
 
 // mandateChanged returns the event and the jobs that tell of the mandate's status, which follows a known one; nothing unless the
 // checkout is confirmed and one of the two statuses is dead. A status of which the processor does not say since when it is has the time
-// at which it was seen, or the next one after the time of the known status, where the clock is behind that. Once
-// the time of an end is known that was not, the CRM alone is told of it.
+// at which it was seen, or the next one after the time of the known status, where the clock is behind that. Once the time
+// of an end is known that was not, the CRM alone is told of it.
 func (c Checkout) mandateChanged(known Observation, env catalogue.Environment, now time.Time) (told []events.Event, jobs []Job) {
 	m, at := c.Setup.Mandate, c.Setup.MandateSince
 	changed := m != known.Mandate || c.Setup.endsAgain(known)

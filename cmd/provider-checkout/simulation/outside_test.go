@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Print is the printer of the process. Some agreements cannot be rendered.
@@ -112,9 +113,27 @@ func (c crm) Agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agre
 	return asked(ctx, c, "Agreed "+k.ProviderCode+" "+k.OrderID, "", func(ctx context.Context) (checkout.Agreed, error) { return c.CRM.Agreed(ctx, k) }, nil)
 }
 
+// UpdateAuthority writes on the condition that the record has the time that it had before the call, as an adapter of an outside CRM
+// does: of a write that takes effect late nothing is left.
 func (c crm) UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) error {
-	_, err := asked(ctx, c, "UpdateAuthority "+u.ProviderCode+" "+u.OrderID, "", func(ctx context.Context) (bool, error) { return true, c.CRM.UpdateAuthority(ctx, u) }, nil)
+	read := c.since(u.Records)
+	_, err := asked(ctx, c, "UpdateAuthority "+u.ProviderCode+" "+u.OrderID, "", func(ctx context.Context) (bool, error) {
+		if now := c.since(u.Records); !now.Equal(read) && !now.Equal(u.Setup.MandateSince) {
+			return false, ports.ErrBusy
+		}
+		return true, c.CRM.UpdateAuthority(ctx, u)
+	}, nil)
 	return err
+}
+
+// since returns since when the mandate of an enrolment has its status on record.
+func (c crm) since(records checkout.Records) time.Time {
+	for _, e := range c.Enrolments() {
+		if e.Records == records {
+			return e.Setup.MandateSince
+		}
+	}
+	return time.Time{}
 }
 
 func (c crm) End(ctx context.Context, e checkout.Ending) error {
