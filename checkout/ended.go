@@ -18,10 +18,10 @@ func (o Observation) endsAgain(known Observation) bool {
 	return o.Mandate == known.Mandate && o.Mandate.Dead() && !known.MandateSince.IsZero() && o.MandateSince.After(known.MandateSince)
 }
 
-// mandateChanged returns the event and the jobs that tell of the mandate's status, which follows a known one; nothing unless the
-// checkout is confirmed and one of the two statuses is dead. A status of which the processor does not say since when it is has the time
-// at which it was seen, or the next one after the time of the known status, where the clock is behind that. Once the time
-// of an end is known that was not, the CRM alone is told of it.
+// mandateChanged returns the event and the jobs that report the mandate's status, which follows a known one; nothing unless the
+// checkout is confirmed and one of the two statuses is dead. Where the processor gives no time for a status, its time is the time at
+// which it was seen, or a millisecond after the time of the known status if the clock is behind that. A later answer that gives the
+// time of an end leads to a report to the CRM, and to no event or notice.
 func (c Checkout) mandateChanged(known Observation, env catalogue.Environment, now time.Time) (told []events.Event, jobs []Job) {
 	m, at := c.Setup.Mandate, c.Setup.MandateSince
 	changed := m != known.Mandate || c.Setup.endsAgain(known)

@@ -101,8 +101,8 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 	}, count)
 }
 
-// A mandate that was reinstated after the backup, and has ended again, seems to a restored store never to have lived. Everybody was told
-// that it did, and is told of its end.
+// A mandate was reinstated after the backup and has ended again, so that a restored store sees no change of its status. Payer, CRM and
+// provider know of the reinstatement from the lost store, and get the report of the second end.
 func TestARestoredStoreTellsOfAMandateThatHasEndedAgain(t *testing.T) {
 	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
 		w.lists(t, "mandate.changed")
@@ -133,8 +133,8 @@ func TestARestoredStoreTellsOfAMandateThatHasEndedAgain(t *testing.T) {
 	})
 }
 
-// A mandate ends, is reinstated and ends again while the clock of the process stands still, and the processor does not say yet since when
-// it has ended: everybody is told of each end, the later of which has the later time.
+// A mandate ends, is reinstated and ends again while the clock of the process stands still, and the processor does not give the times
+// of the ends yet: each end has its own event and report, and the second end has a later time than the first.
 func TestOfEachEndIsToldThoughTheClockStandsStill(t *testing.T) {
 	stands := time.Time{}
 	inWorldWithAll(t, func(t *testing.T, w *world, _ *postbox, _ *crm) {
