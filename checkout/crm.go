@@ -46,6 +46,8 @@ type Agreed struct {
 	Number       string
 	AcceptedAt   time.Time // UTC, to the second or more exactly
 	FirstPayment money.Date
+	Complete     bool // its enrolment is complete: an agreement without a document never gets one
+	Document     bool // its document is stored
 }
 
 // AuthorityUpdate is the request to record what became of the direct debit of a complete enrolment.

@@ -55,7 +55,7 @@ type CRM interface {
 	// the enrolment is complete, or ErrNotFound.
 	//
 	// It is for a store that was restored to an earlier moment than the CRM: it is called before an agreement is concluded,
-	// and an agreement that is on record is concluded again, under its number.
+	// and an agreement that is on record is concluded again, under its number, with a document as Complete will have it.
 	Agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agreed, error)
 
 	// Ready returns nil if the CRM can be reached and would take an Open, which it finds out by a call, not from memory: a circuit

@@ -170,7 +170,8 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 
 // prepare renders the agreement. If that fails, the failure is reported and the confirm continues without a PDF: a name
 // with a character that no font has must not block a payer. If the printer is busy the confirm is refused instead, and
-// the same request may be sent again.
+// the same request may be sent again. After a restore the CRM may have the agreement already: complete without a PDF it is not
+// rendered, and with a PDF there it is not concluded without.
 func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (prepared checkout.Prepared, err error) {
 	agreed, err := c.agreed(ctx, stored)
 	if err != nil {
@@ -188,6 +189,9 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 		Agreement: cmd.Agreement(stored, checkout.AgreementFacts{Environment: c.cfg.Environment, Provider: c.provider, Terms: terms,
 			Number: agreed.Number, Now: agreed.AcceptedAt, Today: money.DateOf(agreed.AcceptedAt.In(c.zone))}),
 	}
+	if agreed.Complete && !agreed.Document {
+		return prepared, nil
+	}
 	for attempt := 1; attempt <= printAttempts && prepared.Document == nil; attempt++ {
 		var pdf []byte
 		err := within(ctx, printTimeout, func(ctx context.Context) (err error) {
@@ -204,6 +208,9 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 			c.report(ctx, Failure{Operation: OperationPrint, Severity: Error, About: stored.About(), Attempt: attempt,
 				Err: fmt.Errorf("render agreement %s: %w", agreed.Number, err)})
 		}
+	}
+	if agreed.Document && prepared.Document == nil {
+		return checkout.Prepared{}, checkout.Busy()
 	}
 	return prepared, nil
 }
@@ -227,7 +234,8 @@ func (c *confirmCall) evident(ctx context.Context, stored checkout.Checkout, p c
 }
 
 // agreed returns the number, the time and the first payment of the agreement: a new number, now, and the payment of the request; or,
-// where the store was restored to an earlier moment than the CRM outside of it, what the CRM has on record.
+// where the store was restored to an earlier moment than the CRM outside of it, what the CRM has on record. The error is
+// checkout.ErrCompleting if another process has just concluded that.
 func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (checkout.Agreed, error) {
 	if c.crm.Open() {
 		return checkout.Agreed{}, checkout.Busy()
@@ -249,7 +257,7 @@ func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (che
 		case err != nil:
 			return checkout.Agreed{}, c.fail(ctx, "read checkout "+c.id, err)
 		case latest != nil && latest.Confirmation.AgreementNumber == before.Number: // another process has just concluded it
-			return *before, nil
+			return checkout.Agreed{}, checkout.ErrCompleting
 		}
 		c.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: stored.About(), Err: fmt.Errorf("agreement %s of this "+
 			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",

@@ -65,23 +65,32 @@ func TestWhileTheCRMIsAwayEverythingElseGoesOn(t *testing.T) {
 	})
 }
 
-// The CRM keeps what a store has lost that was restored to an earlier moment.
+// The CRM keeps what a store has lost that was restored to an earlier moment: the agreement is the same, and has a document if it had.
 func TestARestoredStoreLeadsToTheSameRecords(t *testing.T) {
-	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
-		cmd := w.ready(t, "ORDER-1")
-		first := w.sent(t, cmd, false).Checkout
-		time.Sleep(time.Hour)
-		restored := newWorld(t, c.use) // to a moment before the create
-		again := restored.ready(t, "ORDER-1")
-		second := restored.sent(t, again, false).Checkout
-		if second.Records != first.Records || second.Confirmation.AgreementNumber != first.Confirmation.AgreementNumber ||
-			second.Confirmation.AgreementID != first.Confirmation.AgreementID || second.Confirmation.DocumentID != first.Confirmation.DocumentID {
-			t.Errorf("confirmed again as %+v %+v, want as %+v %+v", second.Records, second.Confirmation, first.Records, first.Confirmation)
-		}
-		if enrolled := c.Enrolments(); len(enrolled) != 1 || enrolled[0].Completions != 1 {
-			t.Errorf("the CRM has %+v", enrolled)
-		}
-	})
+	for _, printed := range []bool{true, false} {
+		inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+			restored := newWorld(t, c.use)
+			if w.printer.fail = 2; printed {
+				w.printer.fail, restored.printer.fail = 0, 2
+			}
+			first, err := w.confirm(t, w.ready(t, "ORDER-1"))
+			time.Sleep(time.Hour)
+			again := restored.ready(t, "ORDER-1")
+			if printed { // the document is not given up
+				_, err := restored.confirm(t, again)
+				expect(t, err, checkout.CodeBusy)
+			}
+			second, errAgain := restored.confirm(t, again)
+			want, got, has := first.Checkout, second.Checkout, restored.records(t)["ORDER-1"].Document != nil
+			want.Confirmation.RequestID, want.Confirmation.Receipt = got.Confirmation.RequestID, got.Confirmation.Receipt
+			if err != nil || errAgain != nil || got.Records != want.Records || got.Confirmation != want.Confirmation || has != printed || got.Confirmation.PDFGenerated() != printed {
+				t.Errorf("printed: %v; confirmed again as %+v, %v with a document: %v; want %+v", printed, got.Confirmation, errAgain, has, want.Confirmation)
+			}
+			if enrolled := c.Enrolments(); len(enrolled) != 1 || enrolled[0].Completions != 1 {
+				t.Errorf("the CRM has %+v", enrolled)
+			}
+		})
+	}
 }
 
 // A provider's receiver that hangs must not keep the enrolments of others waiting.

@@ -20,7 +20,7 @@ func agreedOnRecord(t *testing.T, b Bench) {
 	b.open(t, elsewhere)
 	b.wantNothingAgreed(t, e.EnrolmentKey)
 	b.complete(t, c)
-	b.wantAgreed(t, c)
+	b.wantAgreed(t, c, true, true)
 	b.wantNothingAgreed(t, elsewhere.EnrolmentKey)
 	b.wantNothingAgreed(t, b.enrolment("c").EnrolmentKey)
 	theirs := e.EnrolmentKey
@@ -35,9 +35,9 @@ func agreedThoughStopped(t *testing.T, b Bench) {
 		if got := b.Stored(t, c.Records.OpportunityID); got.Complete || got.Agreement == "" {
 			t.Fatalf("stored %+v once a completion was stopped after its %s, want the agreement, and it not complete", got, step)
 		}
-		b.wantAgreed(t, c)
+		b.wantAgreed(t, c, false, step == StepDocument)
 		b.complete(t, c)
-		b.wantAgreed(t, c)
+		b.wantAgreed(t, c, true, true)
 	}
 }
 
@@ -92,13 +92,14 @@ func documentKept(t *testing.T, b Bench) {
 }
 
 // wantAgreed looks for the agreement of a completion.
-func (b Bench) wantAgreed(t *testing.T, c checkout.Completion) {
+func (b Bench) wantAgreed(t *testing.T, c checkout.Completion, complete, document bool) {
 	t.Helper()
 	got, err := b.CRM.Agreed(t.Context(), c.EnrolmentKey)
 	if err != nil || got.Number != c.Agreement.Number || got.FirstPayment != c.Agreement.Plan.First ||
-		!got.AcceptedAt.Truncate(time.Second).Equal(c.Agreement.AcceptedAt.Truncate(time.Second)) || got.AcceptedAt.Location() != time.UTC {
-		t.Errorf("Agreed = %+v, %v; want %s of %s with the first payment on %s", got, err, c.Agreement.Number, c.Agreement.AcceptedAt,
-			c.Agreement.Plan.First)
+		!got.AcceptedAt.Truncate(time.Second).Equal(c.Agreement.AcceptedAt.Truncate(time.Second)) || got.AcceptedAt.Location() != time.UTC ||
+		got.Complete != complete || got.Document != document {
+		t.Errorf("Agreed = %+v, %v; want %s of %s with the first payment on %s, complete: %v, with a document: %v", got, err,
+			c.Agreement.Number, c.Agreement.AcceptedAt, c.Agreement.Plan.First, complete, document)
 	}
 }
 

@@ -79,6 +79,7 @@ func completionWithoutDocument(t *testing.T, b Bench) {
 	if again, err := b.CRM.Complete(t.Context(), withDocument); err != nil || again != first {
 		t.Errorf("Complete again = %+v, %v; want %+v: nothing is written any more", again, err, first)
 	}
+	b.wantAgreed(t, c, true, false)
 	got := b.Stored(t, c.Records.OpportunityID)
 	if !got.Complete || got.Completions != 1 || len(got.Document) > 0 || got.Counts.Documents != 0 {
 		t.Errorf("stored %+v, want it complete without a document", got)

@@ -3,6 +3,7 @@ package salesforce
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,14 +14,17 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Agreed implements ports.CRM by one query. Complete finds an agreement in the same ways, so that it is not refused for one
+// Agreed implements ports.CRM by one call. Complete finds an agreement in the same ways, so that it is not refused for one
 // of the enrolment that Agreed does not see.
 func (c *CRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agreed, error) {
 	return enrol(ctx, c, k, "look for the agreement", func() (checkout.Agreed, error) { return c.agreed(ctx, k) })
 }
 
 func (c *CRM) agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agreed, error) {
-	answers, err := c.read(ctx, query{agreed, agreementOf(k), []string{fieldNumber, fieldAcceptedAt, fieldFirstPayment}})
+	answers, err := c.read(ctx,
+		query{agreed, agreementOf(k), []string{fieldNumber, fieldAcceptedAt, fieldFirstPayment, fieldPDF}},
+		query{authority, map[string]string{fieldKey: keyOf(k, "dda")}, []string{fieldMandate}},
+		query{document, map[string]string{fieldKey: keyOf(k, document)}, nil})
 	if err != nil {
 		return checkout.Agreed{}, err
 	}
@@ -32,7 +36,8 @@ func (c *CRM) agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agr
 	default:
 		return checkout.Agreed{}, refuse(codeOtherAgreement, "agreement", "is on record more than once")
 	}
-	on := checkout.Agreed{Number: all[0].text(fieldNumber)}
+	on := checkout.Agreed{Number: all[0].text(fieldNumber), Document: all[0].text(fieldPDF) != "" || len(answers[2]) > 0,
+		Complete: slices.ContainsFunc(answers[1], func(r record) bool { return r.text(fieldMandate) != "" })}
 	if on.AcceptedAt, err = time.Parse(answeredInstant, all[0].text(fieldAcceptedAt)); err == nil {
 		on.AcceptedAt = on.AcceptedAt.UTC()
 		on.FirstPayment, err = money.ParseDate(all[0].text(fieldFirstPayment))

@@ -28,7 +28,7 @@ import (
 
 const (
 	lookEvery    = time.Second
-	longestPause = 10 * time.Minute // after failures; it is doubled with each
+	longestPause = 30 * time.Second // after failures; it is doubled with each
 	timeout      = 10 * time.Second // of a submission
 	maxAnswer    = 16 << 10
 )

@@ -294,7 +294,7 @@ func TestAWitnessThatIsAwayIsAskedAgain(t *testing.T) {
 					time.Sleep(time.Minute)
 				}
 				a.reported(t, away.says)
-				if asked < 6*hours || asked > 6*hours+12 {
+				if asked < 90*hours || asked > 120*hours+12 {
 					t.Errorf("it is asked %d times in %d hours", asked, hours)
 				}
 				one.answers(nil)

@@ -203,7 +203,8 @@ func (c *CRM) Agreed(ctx context.Context, k checkout.EnrolmentKey) (agreed check
 			return fmt.Errorf("agreement of the enrolment: %w", ports.ErrNotFound)
 		}
 		a := *stored.Agreement
-		agreed = checkout.Agreed{Number: a.Number, AcceptedAt: a.AcceptedAt.Truncate(time.Second), FirstPayment: a.Plan.First}
+		agreed = checkout.Agreed{Number: a.Number, AcceptedAt: a.AcceptedAt.Truncate(time.Second), FirstPayment: a.Plan.First,
+			Complete: stored.Completions > 0, Document: stored.Document != nil}
 		return nil
 	})
 	return agreed, err
