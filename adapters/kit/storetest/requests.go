@@ -7,11 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // RequestStore keeps the log of each provider's requests to a sandbox, where every process finds it.
 type RequestStore interface {
+	ports.Configurer // that removes a provider removes its log
+
 	// LogRequests adds requests to the end of a provider's log at a time, and then removes the requests from before since, and all
 	// but the newest. Requests of one call stay together, in their order.
 	LogRequests(ctx context.Context, provider string, at time.Time, requests [][]byte, since time.Time, newest int) error
@@ -98,6 +102,13 @@ func requestsRemoved(t *testing.T, s RequestStore) {
 	same(t, "the log after it was empty", got, []string{"6"})
 	got, _ = loggedRequests(t, s, "RIMU", 0, 10)
 	same(t, "the log of the other", got, []string{"of another"})
+	both := []catalogue.Configuration{configuration("KOWHAI"), legacy("RIMU")}
+	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), by(both, nil, nil)))
+	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), by(both[:1], nil, nil)))
+	got, _ = loggedRequests(t, s, "RIMU", 0, 10)
+	same(t, "the log of a provider that was removed", len(got), 0)
+	got, _ = loggedRequests(t, s, "KOWHAI", end, 10)
+	same(t, "the log of the provider that stays", got, []string{"6"})
 }
 
 func requestsBeside(t *testing.T, s RequestStore) {

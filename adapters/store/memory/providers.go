@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -63,6 +64,9 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 			return err
 		}
 		s.configurations = after
+		maps.DeleteFunc(s.requests, func(code string, _ []logged) bool {
+			return !slices.ContainsFunc(after, func(c catalogue.Configuration) bool { return c.Provider.Code == code })
+		})
 		return nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -116,6 +117,12 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 		for _, c := range after {
 			if err := b.configure(c, s.encrypter); err != nil {
 				return fmt.Errorf("provider %s: %w", c.Provider.Code, err)
+			}
+		}
+		for _, c := range before { // the requests of a removed provider: no later one of its own removes them
+			code := c.Provider.Code
+			if !slices.ContainsFunc(after, func(c catalogue.Configuration) bool { return c.Provider.Code == code }) {
+				b.Write(deleteRequests, code, int64(math.MaxInt64), code, 0)
 			}
 		}
 		if err := s.record(ctx, t, &b, did); err != nil {

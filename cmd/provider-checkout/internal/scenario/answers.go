@@ -98,7 +98,7 @@ func (d *Director) playSuffix(ctx context.Context, provider, order string) error
 	return d.play(ctx, c, entry{Scenario: s})
 }
 
-// orderOf returns the id of the order of a checkout of the caller; "" for any other id.
+// orderOf returns the id of the order of a checkout of the caller that is not erased: its script is gone; "" for any other id.
 func (d *Director) orderOf(ctx context.Context, caller service.Caller, id string) (string, error) {
 	if !checkout.PlausibleID(id) || checkout.ProviderOf(id) != caller.ProviderCode {
 		return "", nil
@@ -109,6 +109,9 @@ func (d *Director) orderOf(ctx context.Context, caller service.Caller, id string
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("read checkout %s: %w", id, err)
+	}
+	if c.Erased() {
+		return "", nil
 	}
 	return c.OrderID, nil
 }

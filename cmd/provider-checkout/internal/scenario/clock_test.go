@@ -239,7 +239,11 @@ func testClockOfRetention(t *testing.T, store site.Store, changes ...func(*site.
 // erasedTakesNothing checks that no record is written of a checkout that still answers after its erasure: nothing would erase it.
 func (w *world) erasedTakesNothing(t *testing.T) {
 	t.Helper()
-	created := w.Create(t, "order-3")
+	const order = "order-3+next_answer_lost"
+	if r, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, order)); err == nil {
+		t.Errorf("the create: %d %s, want no answer", r.Status, r.Body)
+	}
+	created := w.Replay(t, order)
 	id := created.String("checkout.checkout_id")
 	w.play(t, created, "operator_cancels")
 	w.advance(t, created, "P40D")
@@ -255,9 +259,14 @@ func (w *world) erasedTakesNothing(t *testing.T) {
 			t.Errorf("%s of an erased checkout: %d %s, want 409", call, r.Status, r.Body)
 		}
 	}
-	script := fakeprocessor.ScriptPrefix(checkout.Checkout{ProviderCode: "KOWHAI", OrderID: "order-3"}.SetupKey(catalogue.Sandbox, 1)) + "0"
-	if _, err := w.Store.SandboxRecord(t.Context(), script); !errors.Is(err, ports.ErrNotFound) {
-		t.Errorf("the script of an erased checkout: %v, want that it is not found", err)
+	if r := w.Get(t, "KOWHAI", created.CheckoutPath()); r.Status != http.StatusOK {
+		t.Errorf("GET of an erased checkout: %d %s, want 200", r.Status, r.Body)
+	}
+	script := fakeprocessor.ScriptPrefix(checkout.Checkout{ProviderCode: "KOWHAI", OrderID: order}.SetupKey(catalogue.Sandbox, 1))
+	for _, name := range []string{script + "0", script + "suffix/taken"} {
+		if _, err := w.Store.SandboxRecord(t.Context(), name); !errors.Is(err, ports.ErrNotFound) {
+			t.Errorf("the script of an erased checkout: %v, want that it is not found", err)
+		}
 	}
 }
 
