@@ -36,8 +36,9 @@ func (c *CRM) agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agr
 	default:
 		return checkout.Agreed{}, refuse(codeOtherAgreement, "agreement", "is on record more than once")
 	}
-	on := checkout.Agreed{Number: all[0].text(fieldNumber), Document: all[0].text(fieldPDF) != "" || len(answers[2]) > 0,
+	on := checkout.Agreed{Number: all[0].text(fieldNumber),
 		Complete: slices.ContainsFunc(answers[1], func(r record) bool { return r.text(fieldMandate) != "" })}
+	on.Document = all[0].text(fieldPDF) != "" || !on.Complete && len(answers[2]) > 0
 	if on.AcceptedAt, err = time.Parse(answeredInstant, all[0].text(fieldAcceptedAt)); err == nil {
 		on.AcceptedAt = on.AcceptedAt.UTC()
 		on.FirstPayment, err = money.ParseDate(all[0].text(fieldFirstPayment))
