@@ -57,6 +57,8 @@ func TestCitus(t *testing.T) {
 	storetest.Desk(t, func(t *testing.T) ports.Admin { return storetest.Prepared(fresh(t).(inRealTime)) })
 	storetest.Store(t, fresh)
 	storetest.OwnClock(t, fresh)
+	storetest.Requests(t, func(t *testing.T) inRealTime { return fresh(t).(inRealTime) })
+	storetest.SandboxRecords(t, func(t *testing.T) inRealTime { return fresh(t).(inRealTime) })
 	storetest.Same(t, fresh, func(*testing.T) ports.Admin { return memory.New() })
 }
 
