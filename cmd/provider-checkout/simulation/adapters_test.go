@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,10 +27,7 @@ import (
 
 // In some worlds the real adapters reach the simulators of GoCardless and Salesforce, request by request.
 
-const (
-	farToken  = "token"
-	farSecret = "secret-of-the-simulation"
-)
+const farToken, farSecret = "token", "secret-of-the-simulation"
 
 // wire has the requests of a process reach a simulator. The requests of nil go through whatever happens.
 type wire struct {
@@ -56,7 +54,7 @@ func (t wire) RoundTrip(req *http.Request) (res *http.Response, err error) {
 		return ctx.Err()
 	}
 	if t.p == nil {
-		return res, cmpError(serve(req.Context()), err)
+		return res, cmp.Or(serve(req.Context()), err)
 	}
 	err = t.p.do(req.Context(), call{to: t.to, name: req.Method + " " + req.URL.Path, says: body, takes: 100 * time.Millisecond,
 		limit: 40 * time.Second, reads: req.Method == http.MethodGet, effect: serve})

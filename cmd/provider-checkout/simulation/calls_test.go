@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,11 +167,11 @@ func (p *process) do(ctx context.Context, c call) (err error) {
 			return failed[0]
 		}
 		err = pause(c.limit)
-		return cmpError(err, failed[1])
+		return cmp.Or(err, failed[1])
 	case late:
 		w.later(p, id, between(r, 0, 2*c.limit), effect)
 		err = pause(between(r, 0, c.limit))
-		return cmpError(err, unknown)
+		return cmp.Or(err, unknown)
 	case inPart:
 		return errors.Join(c.part(ctx), unknown)
 	case slow:
@@ -190,29 +191,19 @@ func (p *process) do(ctx context.Context, c call) (err error) {
 	case twice:
 		_ = c.effect(ctx)
 	case stale:
-		return cmpError(pause(between(r, 0, c.limit)), err)
+		return cmp.Or(pause(between(r, 0, c.limit)), err)
 	case stopAfter:
 		p.stop(between(r, 5*time.Second, 40*time.Second))
-		return cmpError(pause(0), err)
+		return cmp.Or(pause(0), err)
 	case killAfter:
 		p.kill(r)
 		return errKilled
 	case lateLost:
-		return cmpError(pause(c.limit), unknown)
+		return cmp.Or(pause(c.limit), unknown)
 	case lost:
-		return cmpError(err, unknown)
+		return cmp.Or(err, unknown)
 	}
 	return err
-}
-
-// cmpError returns the first error.
-func cmpError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // later has an effect of a process come after a time, whatever becomes of the process, unless the whole store is lost.

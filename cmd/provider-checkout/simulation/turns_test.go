@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"testing/synctest"
@@ -64,7 +65,6 @@ func (w *world) arrive() {
 
 // drive gives turns until the world is over.
 func (w *world) drive() {
-	timer := time.NewTimer(0)
 	for {
 		synctest.Wait()
 		next, at, over := w.next()
@@ -74,26 +74,20 @@ func (w *world) drive() {
 		case next == nil:
 			select {
 			case <-w.arrived:
-			case <-reset(timer, time.Hour):
+			case <-time.After(time.Hour):
 				w.model.hangs()
 				return
 			}
 		case at.After(now):
 			select {
 			case <-w.arrived:
-			case <-reset(timer, at.Sub(now)):
+			case <-time.After(at.Sub(now)):
 			}
 		default:
 			w.take(next)
 			close(next.go_)
 		}
 	}
-}
-
-// reset has a timer end after a time.
-func reset(t *time.Timer, after time.Duration) <-chan time.Time {
-	t.Reset(after)
-	return t.C
 }
 
 // next returns the turn that comes next, or nil, and its time.
@@ -119,12 +113,8 @@ func (w *world) next() (first *turn, at time.Time, over bool) {
 func (w *world) take(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i, other := range w.waiting {
-		if other == t {
-			w.waiting = append(w.waiting[:i], w.waiting[i+1:]...)
-			break
-		}
-	}
+	i := slices.Index(w.waiting, t)
+	w.waiting = slices.Delete(w.waiting, i, i+1)
 	w.trace(t.name)
 }
 

@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -77,7 +78,7 @@ func (v *witness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s, err = evidence.ParseSubmission(text)
 	}
 	next, unsigned := v.keys.Open(s.Checkpoint)
-	if err = cmpError(err, unsigned); err == nil {
+	if err = cmp.Or(err, unsigned); err == nil {
 		err = s.Check(v.known, next)
 	}
 	switch {
