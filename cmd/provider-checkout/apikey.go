@@ -12,8 +12,6 @@ import (
 // keyVariable has the API key of a provider, for the commands of a provider's developer.
 const keyVariable = "PROVIDER_CHECKOUT_KEY"
 
-const keyHelp = "The API key comes from " + keyVariable + " or the file of --key-file. It works in a sandbox only."
-
 // client has the settings of a command that calls the API as a provider does.
 type client struct {
 	*call

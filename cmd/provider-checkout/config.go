@@ -18,10 +18,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
-const configHelp = "The file of --config is one JSON object with a field a setting: that of --base-url is base_url. A secret is never in it, but a\n" +
-	"reference, \"env:NAME\" or \"file:PATH\"; so may be the store. Its secrets are secret, evidence_key, gocardless_token and so on, as the\n" +
-	"variables are named. A flag overrides its variable, and both override the file."
-
 // credential is a setting without a flag: other users of the machine can read flags.
 type credential struct {
 	variable string

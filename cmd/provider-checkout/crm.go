@@ -27,17 +27,6 @@ const (
 	clientIDVariable     = "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID"
 	clientSecretVariable = "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_SECRET"
 	jwtKeyVariable       = "PROVIDER_CHECKOUT_SALESFORCE_JWT_KEY"
-
-	crmHelp = "With --crm salesforce the client id of the connected app comes from " + clientIDVariable + ",\n" +
-		"and its client secret from " + clientSecretVariable + "; or, to sign in as --salesforce-user\n" +
-		"by JWT, the RSA private key (PEM) from " + jwtKeyVariable + "; or each from the file\n" +
-		"that the same name with _FILE names."
-
-	administratorHelp = "An administrator of the organisation deploys adapters/out/salesforce/metadata (sf project deploy start in that\n" +
-		"folder), assigns its permission set Provider_Checkout to the user as whom the program signs in, and makes a\n" +
-		"connected app with the client credentials flow, or JWT and its certificate. That user must see every record that it\n" +
-		"made, as the permission set has it: a sharing rule or restriction that hides one makes its key look free though it\n" +
-		"is not."
 )
 
 // outsideCRM returns the name of the CRM outside of the store, or "" for the embedded one.

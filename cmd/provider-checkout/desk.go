@@ -12,14 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
-const (
-	deskSecretVariable = "PROVIDER_CHECKOUT_DESK_OIDC_CLIENT_SECRET"
-
-	deskHelp = "--desk-addr answers the people who work with this service every day, in a browser (docs/desk.md).\n" +
-		"They sign in by OpenID Connect, with the client secret in " + deskSecretVariable + ",\n" +
-		"or in the file that the same name with _FILE names. In a sandbox without --desk-oidc-issuer whoever\n" +
-		"reaches it signs in as anybody."
-)
+const deskSecretVariable = "PROVIDER_CHECKOUT_DESK_OIDC_CLIENT_SECRET"
 
 // deskFlags defines the flags of the web desk.
 func (s *server) deskFlags() {

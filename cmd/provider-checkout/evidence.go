@@ -23,15 +23,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-const (
-	evidenceVariable = "PROVIDER_CHECKOUT_EVIDENCE_KEY"
-
-	evidenceHelp = "The evidence key signs the checkpoints of the evidence log. It comes from " + evidenceVariable + "\n" +
-		"or from the file that " + evidenceVariable + "_FILE names: a list as of the secret, of which the first key\n" +
-		"signs, if it is private, and all verify. \"evidence key --new\" makes one. Without it a sandbox on SQLite uses\n" +
-		"<file>.evidence, which serve makes; keep it where those who can edit the store cannot read it. To rotate the key\n" +
-		"give every process old,NEW-PUBLIC first, and then new,OLD-PUBLIC: former public halves stay in the list for ever."
-)
+const evidenceVariable = "PROVIDER_CHECKOUT_EVIDENCE_KEY"
 
 // evidenceKeys returns the evidence keys that were given, or else the own keys of a sandbox's SQLite store.
 func (c *call) evidenceKeys() (evidence.Keys, error) {

@@ -11,12 +11,6 @@ import (
 const (
 	smtpUserVariable     = "PROVIDER_CHECKOUT_SMTP_USER"
 	smtpPasswordVariable = "PROVIDER_CHECKOUT_SMTP_PASSWORD"
-
-	mailHelp = "With --smtp and --mail-from payers get two e-mails: that the direct debit is set up, and the agreement with\n" +
-		"the dates and amounts; and, if they ask for it, a new setup link. The server's user and password, if it asks\n" +
-		"for them, come from " + smtpUserVariable + " and " + smtpPasswordVariable + ",\n" +
-		"or each from the file that the same name with _FILE names.\n" +
-		"\"go doc ./adapters/out/smtp\" says what is sent, how it is secured, and what is kept as proof."
 )
 
 // notifier returns the notifier of payers, or nil without --smtp. Its error names everything that is missing or wrong.

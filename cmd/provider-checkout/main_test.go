@@ -8,7 +8,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"text/template"
 
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
@@ -159,6 +161,36 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 		if got := try(t, nil, "", args...).stdout; !regexp.MustCompile(`(?m)^  ` + name + ` +` + regexp.QuoteMeta(cmd.About) + `$`).MatchString(got) {
 			t.Errorf("%q is missing in\n%s", cmd.Name, got)
 		}
+	}
+}
+
+func TestEveryTextOfHelpHasAUserAndNamesKnownVariables(t *testing.T) {
+	used := map[string]bool{"": true} // the text around the others
+	for _, cmd := range commands() {
+		used[cmd.Name] = true
+	}
+	for _, name := range regexp.MustCompile(`{{template "(.*?)"}}`).FindAllStringSubmatch(helpText, -1) {
+		used[name[1]] = true
+	}
+	for _, text := range template.Must(template.New("").Parse(helpText)).Templates() {
+		if !used[text.Name()] {
+			t.Errorf("help.tmpl defines %q, which is no command and nothing uses", text.Name())
+		}
+	}
+	known := map[string]bool{keyVariable: true, signingVariable: true, operatorVariable: true}
+	for field := range settingKinds() {
+		known["PROVIDER_CHECKOUT_"+strings.ToUpper(field)] = true
+	}
+	for _, c := range credentials() {
+		known[c.variable+"_FILE"] = true
+	}
+	for _, variable := range regexp.MustCompile(`PROVIDER_CHECKOUT_\w+`).FindAllString(helpText, -1) {
+		if !known[variable] {
+			t.Errorf("help.tmpl names %s, which the program does not read", variable)
+		}
+	}
+	if !strings.Contains(helpText, "<base-url>"+gocardless.WebhookPath+".") {
+		t.Errorf("help.tmpl does not name %s", gocardless.WebhookPath)
 	}
 }
 

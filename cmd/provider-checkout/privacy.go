@@ -15,9 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
-const studentHelp = "The address is compared as a create sent it, letter case too: an address that differs only in the case of its\n" +
-	"letters is named on stderr, and is yours to decide."
-
 const emailUsage = "`ADDRESS` of the student, as the create had it"
 
 // exportStudent writes everything on record about a student as JSON Lines, and the PDFs to a folder if one is named.

@@ -21,11 +21,6 @@ const (
 const (
 	tokenVariable   = "PROVIDER_CHECKOUT_GOCARDLESS_TOKEN"
 	webhookVariable = "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET"
-
-	processorHelp = "With --processor gocardless the access token comes from " + tokenVariable + "\n" +
-		"and the secret of the webhook endpoint from " + webhookVariable + " (both\n" +
-		"while it is rotated, with a comma or a line feed between them), or each from the file that the same name with _FILE names.\n" +
-		"GoCardless sends its notifications to <base-url>" + gocardless.WebhookPath + "."
 )
 
 // processorInfo returns the description of the processor that the flags name.

@@ -30,11 +30,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-const opsHelp = "--ops-addr answers the operator, apart from the public: /healthz says 200 while the process lives; /readyz\n" +
-	"says 200 while the store takes writes, its schema is current and the processor can be reached, and otherwise\n" +
-	"and from SIGTERM on 503, naming what failed (without an outside CRM it stays 200); /metrics is for Prometheus. It asks for no key: choose an address\n" +
-	"that only you can reach."
-
 // serve runs the service until ctx ends.
 func serve(c *call) action { return newServer(c).serve }
 

@@ -22,11 +22,6 @@ import (
 const (
 	secretVariable     = "PROVIDER_CHECKOUT_SECRET"
 	secretFileVariable = "PROVIDER_CHECKOUT_SECRET_FILE"
-
-	secretHelp = "The operator's secret, of 32 bytes or more, comes from " + secretVariable + " (a comma-separated list: the\n" +
-		"first signs, all verify) or from the file that " + secretFileVariable + " names (one a\n" +
-		"line). Without it a sandbox uses the store's own, in <file>.secret or a table of PostgreSQL.\n" +
-		"SIGTERM drains and ends."
 )
 
 // records is an open store.

@@ -25,9 +25,6 @@ import (
 // operatorVariable is the environment variable that names the operator who runs a command.
 const operatorVariable = "PROVIDER_CHECKOUT_OPERATOR"
 
-const trailHelp = "A command that changes what is on record has the evidence log say who did what, when and why: the name in\n" +
-	operatorVariable + ", or else the user of the operating system (of sudo: who called it), and --reason."
-
 // acting returns the operator who runs the command, on a store.
 func (c *call) acting(db records) (operate.Operator, error) {
 	if c.readOnly {
