@@ -111,7 +111,7 @@ func benchLease(b *testing.B, s ports.Admin) {
 		}
 	}
 	for b.Loop() {
-		leases, err := s.Lease(b.Context(), checkout.JobQuery{Now: now(), For: time.Millisecond, Kinds: checkout.JobKinds(), Limit: 64, PerPartition: 2})
+		leases, err := s.Lease(b.Context(), checkout.JobQuery{Now: time.Now(), For: time.Millisecond, Kinds: checkout.JobKinds(), Limit: 64, PerPartition: 2})
 		if err != nil || len(leases) != 2*(providers+1) {
 			b.Fatalf("leased %d jobs, %v; want two of each provider", len(leases), err)
 		}
