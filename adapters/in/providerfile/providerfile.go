@@ -3,6 +3,7 @@
 package providerfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -51,10 +52,20 @@ type Secrets func(variable, file string) (string, error)
 
 // ParseWith parses a provider file whose signing secrets may be references. Without secrets they may not.
 func ParseWith(data []byte, secrets Secrets) ([]catalogue.Configuration, error) {
+	return parseProviders(data, secrets, nil, nil)
+}
+
+// ParseRecords parses a provider file that was made of records. The Faults begin with the found faults of its making, and name the
+// record and field of each place in the file that places has.
+func ParseRecords(data []byte, places map[string]string, found Faults) ([]catalogue.Configuration, error) {
+	return parseProviders(data, nil, places, found)
+}
+
+func parseProviders(data []byte, secrets Secrets, places map[string]string, found Faults) ([]catalogue.Configuration, error) {
 	all, faults := parse(data, func(o *object) []catalogue.Configuration {
 		return each(o, "providers", required, func(o *object) catalogue.Configuration { return configuration(o, secrets) })
 	})
-	if faults = check(all, faults); len(faults) > 0 {
+	if faults = append(found, check(all, faults, places)...); len(faults) > 0 {
 		return nil, faults
 	}
 	return all, nil
@@ -83,8 +94,9 @@ func parse[T any](data []byte, read func(*object) T) (file T, faults Faults) {
 	return file, faults
 }
 
-// check adds the faults of the configurations, except faults that only follow from a value that could not be parsed.
-func check(configurations []catalogue.Configuration, faults Faults) Faults {
+// check adds the faults of the configurations, except faults that only follow from a value that could not be parsed. places has other
+// names of places in the file.
+func check(configurations []catalogue.Configuration, faults Faults, places map[string]string) Faults {
 	unread := make(map[string]bool, len(faults))
 	for _, f := range faults {
 		unread[f.Place] = true
@@ -101,7 +113,10 @@ func check(configurations []catalogue.Configuration, faults Faults) Faults {
 			faults.add(place+".provider_code", "must be unique: "+earlier+" has the same")
 			continue
 		}
-		first[c.Provider.Code] = place
+		first[c.Provider.Code] = cmp.Or(places[place], place)
+	}
+	for i, f := range faults {
+		faults[i].Place = cmp.Or(places[f.Place], f.Place)
 	}
 	return faults
 }

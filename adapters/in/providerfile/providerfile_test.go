@@ -259,6 +259,29 @@ func TestFaultsReadAsSentences(t *testing.T) {
 	}
 }
 
+// A fault says which record and field to mend, and all faults come at once.
+func TestFaultsOfRecordsNameThemInThePlaceOfTheFile(t *testing.T) {
+	places := map[string]string{"providers[0]": "Provider A", "providers[1].provider_code": "Provider a02: Code__c", "providers[1].courses[0].course_price": "Course A/X: Price__c"}
+	found := providerfile.Faults{{Place: "Provider A: Mode__c", Message: "must be known"}}
+	const file = `{"providers": [{"provider_code": "A", "name": "A", "environment": "sandbox", "active": true, "api_enabled": true},
+		{"provider_code": "A", "name": "A", "environment": "sandbox", "active": true, "api_enabled": true, "courses": [{"course_code": "X", "course_name": "X",
+		"course_price": 1.005, "active": null, "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 4}]}]}]}`
+	want := providerfile.Faults{found[0], {Place: "Course A/X: Price__c", Message: "must be a whole number of cents"},
+		{Place: "providers[1].courses[0].active", Message: "must be given"},
+		{Place: "Provider a02: Code__c", Message: "must be unique: Provider A has the same"}}
+	var got providerfile.Faults
+	if all, err := providerfile.ParseRecords([]byte(file), places, found); !errors.As(err, &got) || all != nil || !slices.Equal(got, want) {
+		t.Errorf("ParseRecords = %v, %v; want %v", all, err, want)
+	}
+	if all, err := providerfile.ParseRecords([]byte(full), places, found); !errors.As(err, &got) || all != nil || !slices.Equal(got, found) {
+		t.Errorf("ParseRecords = %v, %v; want the fault that was found before", all, err)
+	}
+	all, err := providerfile.ParseRecords([]byte(full), places, nil)
+	if same, _ := providerfile.Parse([]byte(full)); err != nil || !reflect.DeepEqual(all, same) {
+		t.Errorf("ParseRecords = %+v, %v; want what Parse returns", all, err)
+	}
+}
+
 func TestFaultsShowNoSecret(t *testing.T) {
 	for _, secret := range []string{`"hush"`, `"hush\n0123456789012345678901234"`, `["hush"]`, `{"hush": 1}`} {
 		_, err := providerfile.Parse([]byte(strings.Replace(full, `"whsec_0123456789abcdefgh"`, secret, 1)))
