@@ -2,12 +2,15 @@ package salesforce_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -100,10 +103,19 @@ func FuzzAnswer(f *testing.F) {
 		if err == nil && len(lacks) == 0 {
 			t.Errorf("Check finds nothing in %s", body)
 		}
-		configured, err := c.Configurations(ctx)
-		for _, conf := range configured {
-			if faults := conf.Check(); faults != nil || err != nil {
-				t.Errorf("Configurations = %+v, %v; its faults are %v", conf, err, faults)
+		file, places, found, err := c.ProviderFile(ctx)
+		complain(t, err)
+		if err == nil {
+			configured, err := providerfile.ParseRecords(file, places, found)
+			faults, _ := errors.AsType[providerfile.Faults](err)
+			inFile := func(f catalogue.Fault) bool { return strings.HasPrefix(f.Place, "providers") }
+			if (len(faults) > 0) != (err != nil) || slices.ContainsFunc(faults, inFile) {
+				t.Errorf("ParseRecords = %v of %s; want faults of records", err, file)
+			}
+			for _, conf := range configured {
+				if faults := conf.Check(); faults != nil {
+					t.Errorf("ParseRecords = %+v; its faults are %v", conf, faults)
+				}
 			}
 		}
 		_ = c.Ready(ctx)
