@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
@@ -160,7 +162,7 @@ func pullProviders(c *call) action {
 		}
 		asked, cancel := context.WithTimeout(ctx, crmTimeout)
 		defer cancel()
-		named, err := crm.Configurations(asked)
+		named, err := configured(asked, crm)
 		if err != nil {
 			return fmt.Errorf("read the organisation's providers: %w", err)
 		}
@@ -171,6 +173,15 @@ func pullProviders(c *call) action {
 		}
 		return s.configure(ctx, "providers pull", operate.Change{Named: named, Prune: *prune, KeepDestinations: true, DryRun: *dryRun})
 	}
+}
+
+// configured returns every provider that the organisation configures. They have passed their Check.
+func configured(ctx context.Context, crm *salesforce.CRM) ([]catalogue.Configuration, error) {
+	file, places, faults, err := crm.ProviderFile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return providerfile.ParseRecords(file, places, faults)
 }
 
 // organisationTimeout bounds a server's wait for each system outside of its store at its start.

@@ -196,7 +196,7 @@ func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (se
 	return service.Task{Kind: checkout.JobPull, Run: func(ctx context.Context, _ string) (string, time.Duration, error) {
 		ctx, cancel := context.WithTimeout(ctx, crmTimeout)
 		defer cancel()
-		named, err := crm.Configurations(ctx)
+		named, err := configured(ctx, crm)
 		if err != nil {
 			return "", s.pullEvery, fmt.Errorf("read the CRM: %w", err)
 		}

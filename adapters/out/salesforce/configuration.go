@@ -17,48 +17,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// ConfigurationFaults are all faults of the records that configure providers. A place names the object, the record by the
-// codes of its provider and course, and the field: "Course__c KOWHAI/NZDIP: Price__c".
-type ConfigurationFaults []catalogue.Fault
-
-// Error lists the faults with their places: a single one on one line, several on a line each.
-func (f ConfigurationFaults) Error() string {
-	if len(f) == 1 {
-		return f[0].Place + " " + f[0].Message
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "%d faults", len(f))
-	for _, fault := range f {
-		text.WriteString("\n  " + fault.Place + " " + fault.Message)
-	}
-	return text.String()
-}
-
-// Configurations reads every provider that the organisation configures, with its courses and their plans, in the order of
-// the provider codes. They have passed their Check, and have no destination of events: a CRM is no place for a signing
-// secret. If any record has a fault the error is the ConfigurationFaults of all of them; any other error means that the
-// organisation could not be asked, or that it is for another environment: a sandbox is often a copy of production, prices and
-// all, and old.
-func (c *CRM) Configurations(ctx context.Context) ([]catalogue.Configuration, error) {
-	if err := c.CheckEnvironment(ctx); err != nil {
-		return nil, err
-	}
-	r := configurationReader{mapping: c.mapping, fields: map[string][]field{}, records: map[string][]record{}}
-	for _, o := range configurationObjects() {
-		records, err := c.configured(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		r.fields[o.name], r.records[o.name] = o.fields, records
-	}
-	all := r.read()
-	if len(r.faults) > 0 {
-		return nil, r.faults
-	}
-	slices.SortFunc(all, func(a, b catalogue.Configuration) int { return cmp.Compare(a.Provider.Code, b.Provider.Code) })
-	return all, nil
-}
-
 // ProviderFile returns every provider that the organisation configures, with its courses and their plans, as a provider file in the
 // order of the provider codes, and the record and field of each place in it: "Course__c KOWHAI/NZDIP: Price__c". The file has no
 // destination of events: a CRM is no place for a signing secret. The faults are about what a file cannot express; with one of them

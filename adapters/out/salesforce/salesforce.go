@@ -10,7 +10,7 @@
 // so contacts are saved with Sforce-Duplicate-Rule-Header: allowSave=true.
 //
 // An organisation may also hold the configuration of providers with their courses and plans, which an administrator keeps
-// there and Configurations reads. None of it is ever written.
+// there and ProviderFile reads. None of it is ever written.
 //
 // Calls are a budget that an organisation's clients share. A first Open takes two and a first Complete five; Limit says how
 // many are left of a day's, and the last of them are kept for completions. Nothing is written after the deadline of a context,
