@@ -12,6 +12,9 @@ func TestAProviderPollsLessTheLongerThePayerIsAway(t *testing.T) {
 	c := checkout.Checkout{Status: checkout.SetupRequired, CreatedAt: created, Tokens: []checkout.Token{{Epoch: 1, Expires: created.Add(time.Hour)}}}
 	left := c
 	left.Setup.Consent.At = created.Add(48 * time.Hour)
+	replayed := func(at time.Duration) checkout.Checkout {
+		return left.Renew(keyring(t), created.Add(at), 7*24*time.Hour, "provider:key", "req_1").Next
+	}
 	confirmed := c
 	confirmed.Status = checkout.Confirmed
 	setUp := func(mandate checkout.MandateStatus) checkout.Checkout {
@@ -31,6 +34,8 @@ func TestAProviderPollsLessTheLongerThePayerIsAway(t *testing.T) {
 		{"after a quarter of an hour", c, 15 * time.Minute, time.Minute},
 		{"after a day", c, 24 * time.Hour, 15 * time.Minute},
 		{"once the payer went on to the processor days later", left, 48*time.Hour + time.Minute, 2 * time.Second},
+		{"once a create has renewed the link", replayed(96 * time.Hour), 96*time.Hour + time.Minute, 2 * time.Second},
+		{"a quarter of an hour after a create has renewed the link", replayed(96 * time.Hour), 96*time.Hour + 15*time.Minute, time.Minute},
 		{"once it is confirmed", confirmed, 0, 0},
 		{"once it can be confirmed", setUp(checkout.MandatePendingSubmission), 0, 0},
 		{"while the mandate is suspended", setUp("suspended_by_payer"), 0, 15 * time.Minute},

@@ -119,15 +119,12 @@ func (o Observation) complete() bool {
 // dies before the confirm it is false again, so that the payer can try again; once a confirm was decided it stays true.
 func (c Checkout) SetupComplete() bool { return c.concluded() || c.Setup.complete() }
 
-// NextPoll returns how long a provider that polls the checkout waits before it asks again: the longer, the longer ago the payer was
-// sent to the setup page or went on to the processor, and longest while the payer is done and a confirm would be refused because of
+// NextPoll returns how long a provider that polls the checkout waits before it asks again: the longer, the longer ago a create made
+// or renewed the link or the payer went on to the processor, and longest while the payer is done and a confirm would be refused because of
 // the mandate. 0: there is nothing to wait for.
 func (c Checkout) NextPoll(now time.Time) time.Duration {
 	const slow = 15 * time.Minute
-	latest := c.CreatedAt
-	if c.Setup.Consent.At.After(latest) {
-		latest = c.Setup.Consent.At
-	}
+	latest := slices.MaxFunc([]time.Time{c.CreatedAt, c.Latest().Renewed, c.Setup.Consent.At}, time.Time.Compare)
 	switch ago := now.Sub(latest); {
 	case c.Status != SetupRequired || c.concluded() || c.Setup.complete() && c.Setup.Mandate.Confirmable():
 		return 0

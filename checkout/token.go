@@ -23,6 +23,7 @@ type Token struct {
 	Epoch   int       // from 1; the highest is the latest
 	KID     string    // which of the operator's secrets signs it
 	Expires time.Time // the setup page opens until then
+	Renewed time.Time // when a create renewed the link with it; zero for any other token
 	Mailed  bool      // sent to the payer by e-mail: its provider does not know it, and no confirm carries it
 }
 
@@ -241,7 +242,9 @@ func (c Checkout) Renew(r Keyring, now time.Time, lifetime time.Duration, actor 
 	if c.Status != SetupRequired || c.Erased() || c.TokenFresh(r, now) {
 		return Change{Next: c}
 	}
-	c.Tokens = c.withToken(r.Issue(c.Newest().Epoch+1, now.Add(lifetime)), now)
+	next := r.Issue(c.Newest().Epoch+1, now.Add(lifetime))
+	next.Renewed = now
+	c.Tokens = c.withToken(next, now)
 	return Change{Next: c, Moments: []Moment{{At: now, Kind: MomentLinkRenewed, Actor: actor, RequestID: requestID, Times: 1}}}
 }
 

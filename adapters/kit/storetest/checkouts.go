@@ -109,7 +109,7 @@ func timesComeBack(t *testing.T, s ports.Admin) {
 
 // setTimes sets every time of a completed checkout.
 func setTimes(c *checkout.Checkout, when time.Time) {
-	c.CreatedAt, c.Tokens[1].Expires, c.Confirmation.At = when, when, when
+	c.CreatedAt, c.Tokens[1].Expires, c.Tokens[1].Renewed, c.Confirmation.At = when, when, when, when
 	c.Setup.MandateSince, c.Setup.CompletedAt, c.Setup.Consent.At = when, when, when
 }
 

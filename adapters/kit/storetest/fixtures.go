@@ -121,7 +121,7 @@ func moment(kind checkout.MomentKind, minute int) checkout.Moment {
 
 // completed returns the checkout with the payer's bank setup done.
 func completed(c checkout.Checkout) checkout.Checkout {
-	c.Tokens = append(c.Tokens[:len(c.Tokens):len(c.Tokens)], checkout.Token{Epoch: 2, KID: "k2", Expires: at(59)},
+	c.Tokens = append(c.Tokens[:len(c.Tokens):len(c.Tokens)], checkout.Token{Epoch: 2, KID: "k2", Expires: at(59), Renewed: at(3)},
 		checkout.Token{Epoch: 3, KID: "k2", Expires: at(58), Mailed: true})
 	c.Setup = checkout.Setup{
 		Try:              2,

@@ -161,7 +161,7 @@ func TestRoundTrips(t *testing.T) {
 		c.Intent.Plan.First = day.Draw(r, "first payment")
 		c.Tokens = append(c.Tokens, rapid.SliceOf(rapid.Custom(func(r *rapid.T) checkout.Token {
 			return checkout.Token{Epoch: rapid.Int().Draw(r, "epoch"), KID: rapid.String().Draw(r, "kid"), Expires: moment.Draw(r, "expires"),
-				Mailed: rapid.Bool().Draw(r, "mailed")}
+				Renewed: rapid.OneOf(rapid.Just(time.Time{}), moment).Draw(r, "renewed"), Mailed: rapid.Bool().Draw(r, "mailed")}
 		})).Draw(r, "tokens")...)
 		c.Setup.Consent = agreement.Consent{At: moment.Draw(r, "at"), From: rapid.String().Draw(r, "from"),
 			Terms: rapid.String().Draw(r, "terms"), NoticeDays: rapid.Int().Draw(r, "notice"),
@@ -224,6 +224,7 @@ func TestMalformedValuesAreErrors(t *testing.T) {
 		{"a token without an epoch", new(sqlstore.Tokens), "x:1:k", "epoch"},
 		{"a token without an expiry", new(sqlstore.Tokens), "1:x:k", "expiry"},
 		{"a token with a malformed key", new(sqlstore.Tokens), "1:1:%", "key"},
+		{"a token with a malformed renewal", new(sqlstore.Tokens), "1:1:k;x", "renewal"},
 		{"a schedule that is not JSON", new(sqlstore.Schedule), "x", "schedule"},
 		{"a charge whose amount is text", new(sqlstore.Schedule), `[[1,"instalment","2027-01-01","1"]]`, "charge"},
 		{"a charge without an amount", new(sqlstore.Schedule), `[[1,"instalment","2027-01-01"]]`, "charge"},

@@ -161,8 +161,8 @@ func (b *Bytes) Scan(v any) error {
 	return scanned(v, "bytes", b, func(bytes []byte) (Bytes, error) { return append(Bytes(nil), bytes...), nil })
 }
 
-// Tokens is setup tokens in a column of text: epoch:expires_ms:key_id, separated by spaces. A token that was sent by e-mail ends in
-// mailed, after a sign that no key id has.
+// Tokens is setup tokens in a column of text: epoch:expires_ms:key_id, separated by spaces. A token with which a create renewed the link
+// ends in the milliseconds of that time, and a token that was sent by e-mail in mailed, after a sign that no key id has.
 type Tokens []checkout.Token
 
 func (t *Tokens) value() any {
@@ -174,6 +174,9 @@ func (t *Tokens) value() any {
 		text = strconv.AppendInt(text, int64(token.Epoch), 10)
 		text = strconv.AppendInt(append(text, ':'), token.Expires.UnixMilli(), 10)
 		text = append(append(text, ':'), url.PathEscape(token.KID)...)
+		if !token.Renewed.IsZero() {
+			text = strconv.AppendInt(append(text, ';'), token.Renewed.UnixMilli(), 10)
+		}
 		if token.Mailed {
 			text = append(text, mailed...)
 		}
@@ -192,20 +195,29 @@ func parseTokens(text string) (list Tokens, err error) {
 		expires, kid, _ := strings.Cut(rest, ":")
 		var t checkout.Token
 		kid, t.Mailed = strings.CutSuffix(kid, mailed)
+		kid, renewed, again := strings.Cut(kid, ";")
 		if t.Epoch, err = strconv.Atoi(epoch); err != nil {
 			return nil, fmt.Errorf("epoch of %q: %w", word, err)
 		}
-		ms, err := strconv.ParseInt(expires, 10, 64)
-		if err != nil {
+		if t.Expires, err = parseMillis(expires); err != nil {
 			return nil, fmt.Errorf("expiry of %q: %w", word, err)
+		}
+		if again {
+			if t.Renewed, err = parseMillis(renewed); err != nil {
+				return nil, fmt.Errorf("renewal of %q: %w", word, err)
+			}
 		}
 		if t.KID, err = url.PathUnescape(kid); err != nil {
 			return nil, fmt.Errorf("key of %q: %w", word, err)
 		}
-		t.Expires = time.UnixMilli(ms).UTC()
 		list = append(list, t)
 	}
 	return list, nil
+}
+
+func parseMillis(text string) (time.Time, error) {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	return time.UnixMilli(ms).UTC(), err
 }
 
 // Schedule is a charge schedule in a column of text: a JSON array with, for each charge, an array of its sequence,

@@ -161,25 +161,26 @@ func (h history) confirmedEarly() (proof Proof, near string) {
 }
 
 // polled finds the poll that showed that there is nothing to wait for, if no poll came too soon. The rate is kept
-// within a tenth: requests take a different time on their way.
+// within a tenth: requests take a different time on their way. No poll is too soon that shows it, for the payer may have come back, nor
+// the first poll after another create, whose answer has a wait of its own.
 func (h history) polled() (proof Proof, near string) {
 	var last call
+	var due time.Time // of the next poll
 	waited := false
 	for _, c := range h.calls {
-		if !c.is(http.MethodGet, oneRoute) || !c.taken() {
+		switch {
+		case c.is(http.MethodPost, createRoute) && c.taken():
+			due = time.Time{}
 			continue
-		}
-		if last.NextPoll > 0 {
-			if after := c.At.Sub(last.At); after < last.NextPoll*9/10 {
-				return Proof{}, fmt.Sprintf("%s came %v after a poll that asked for %v", c.RequestID, after.Round(time.Millisecond),
-					last.NextPoll)
-			}
-			waited = true
-		}
-		if c.NextPoll == 0 && waited && proof.At.IsZero() {
+		case !c.is(http.MethodGet, oneRoute) || !c.taken():
+			continue
+		case c.NextPoll > 0 && c.At.Before(due):
+			return Proof{}, fmt.Sprintf("%s came %v after a poll that asked for %v", c.RequestID, c.At.Sub(last.At).Round(time.Millisecond),
+				last.NextPoll)
+		case c.NextPoll == 0 && waited && proof.At.IsZero():
 			proof = c.proof()
 		}
-		last = c
+		last, due, waited = c, c.At.Add(c.NextPoll*9/10), waited || c.NextPoll > 0
 	}
 	switch {
 	case last.NextPoll > 0:
