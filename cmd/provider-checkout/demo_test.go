@@ -3,12 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -296,6 +298,40 @@ func TestDemoSendsEventsToADevelopersReceiver(t *testing.T) {
 		t.Errorf("the walk: %+v; the receiver has %d events, want three more", walk, len(ids))
 	}
 	try(t, nil, "", "demo", "--webhook", "3000").refuses(t, cli.ExitUsage, "must be a URL such as http://localhost:3000")
+}
+
+// A ping says what a developer's receiver does, and not what the demonstration's does.
+func TestAPingOfADemonstrationAsksTheDevelopersReceiver(t *testing.T) {
+	inEmptyTemp(t)
+	var secret string
+	var checks bool
+	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		err = cmp.Or(err, events.Verify(secret, r.Header.Get(events.HeaderSignature), body, time.Now(), time.Minute))
+		if checks && err != nil {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer own.Close()
+	d := startDemo(t, "--addr", "127.0.0.1:0", "--webhook", own.URL)
+	_, secret, _ = strings.Cut(d.says("# Your receiver at "+own.URL+" gets the provider's events too"), "signed with  ")
+	store, _, _ := strings.Cut(d.says("#    provider-checkout export --store "), " ")
+	ping := func() result {
+		return try(t, nil, "", "providers", "ping", "KOWHAI", "--store", store, "--allow-private-destinations")
+	}
+	if got := ping(); got.code != cli.ExitDone || !strings.Contains(got.stderr, "takes events whose signature is wrong") {
+		t.Errorf("the ping of a receiver that checks nothing: %+v", got)
+	}
+	checks = true
+	if got := ping(); got.code != cli.ExitDone || strings.Contains(got.stderr, "signature") {
+		t.Errorf("the ping of a receiver that checks signatures: %+v", got)
+	}
+	own.Close()
+	if got := ping(); got.code != cli.ExitFailed || !strings.Contains(got.stdout, "refused") {
+		t.Errorf("the ping of a receiver that does not listen: %+v", got)
+	}
+	d.stop()
+	d.ends("")
 }
 
 func TestDemoLeavesNothingWhenItsTerminalIsClosed(t *testing.T) {
