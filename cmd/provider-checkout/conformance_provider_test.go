@@ -107,8 +107,8 @@ func TestARehearsalThatIsEndedEarlySaysWhatIsMissing(t *testing.T) {
 	if got, err := client.Create(t.Context(), "KOWHAI", body("A-2")); !apiclient.IsCut(err) {
 		t.Fatalf("the second create is answered %d %s, %v", got.Status, got.Body, err)
 	}
-	got, err := client.Create(t.Context(), "KOWHAI", body("A-3+create_429"))
-	if err != nil || got.Status != http.StatusTooManyRequests {
+	got, err := client.Create(t.Context(), "KOWHAI", body("A-3"))
+	if err != nil || got.Status != http.StatusServiceUnavailable {
 		t.Fatalf("the third create: %d %s, %v", got.Status, got.Body, err)
 	}
 	r.stop()
@@ -118,11 +118,11 @@ func TestARehearsalThatIsEndedEarlySaysWhatIsMissing(t *testing.T) {
 		t.Errorf("status %d, stderr %q, want %q", code, stderr, want)
 	}
 	says(t, stdout, "running  plain                 A-1", "running  create_answer_lost    A-2",
-		"the create was not sent again; the same came under the order id A-3", "the create was not sent again after a 429",
-		"waiting  create_503", "skipped  events_late")
+		"the create was not sent again; the same came under the order id A-3", "the create was not sent again after a 503",
+		"waiting  create_429", "skipped  events_late")
 	states := r.states(t)
-	for name, want := range map[string]string{"plain": "running", "create_answer_lost": "running", "create_429": "running",
-		"create_503": "waiting", "events_late": "skipped"} {
+	for name, want := range map[string]string{"plain": "running", "create_answer_lost": "running", "create_503": "running",
+		"create_429": "waiting", "events_late": "skipped"} {
 		if states[name] != want {
 			t.Errorf("%s is %q, want %q", name, states[name], want)
 		}

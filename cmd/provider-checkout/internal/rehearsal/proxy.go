@@ -71,13 +71,14 @@ func (r *rehearsal) trialOf(q request) *trial {
 	if t := r.byOrder[order]; t != nil || order == "" {
 		return t
 	}
+	s := r.situationFor(order, q)
 	for _, former := range r.byOrder {
 		c, intent := former.calls[create], q.intent()
-		if c.unheard != "" && former.other == "" && intent != "" && c.last.intent() == intent {
+		another := s.name != former.name && strings.HasSuffix(order, "+"+s.name) // enrolment, whoever the student is
+		if c.unheard != "" && former.other == "" && intent != "" && c.last.intent() == intent && !another {
 			former.other = order
 		}
 	}
-	s := r.situationFor(order, q)
 	t := newTrial(s, r.base, order)
 	r.byOrder[order] = t
 	if s.name != "" {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
@@ -145,6 +146,46 @@ func TestABrokenIntegrationIsToldWhatItGotWrong(t *testing.T) {
 				report, out := rehearse(t, tt.bug, tt.situation)
 				if faults := report.Situations[0].Faults; report.Err() == nil || len(faults) == 0 || faults[0].Rule != tt.rule.name {
 					t.Errorf("%v: %+v, want a fault by the rule %s\n%s", report.Err(), faults, tt.rule.name, out)
+				}
+			})
+		})
+	}
+}
+
+// One student may enrol many times at once.
+func TestAnotherEnrolmentIsNotTakenForARetry(t *testing.T) {
+	for _, tt := range []struct {
+		name, other, again string // the order after it, and the body that is sent again then, "" for no retry
+		want               []string
+	}{
+		{"an order that names its situation", "B+plain", "", []string{"gives_up"}},
+		{"an order before a retry", "B", "{}", []string{"ignores_retry_after", "changed_retry"}},
+		{"an order in place of a retry", "B", "", []string{"new_order_id"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				i, cfg := newIntegration("http://service"), config(t, "http://service")
+				cfg.ForwardTo = "http://127.0.0.1:1/events"
+				r, err := newRehearsal(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				i.http, r.sender, i.bug = &http.Client{Transport: connection{r.handler()}}, i, "creates once"
+				_, _ = i.create(t.Context(), i.key, "A+create_503")
+				if _, err := i.create(t.Context(), i.key, tt.other); err != nil {
+					t.Fatal(err)
+				}
+				if tt.again != "" {
+					body := apiclient.With(tt.again, "provider.provider_order_id", `"A+create_503"`)
+					_, _ = i.call(t.Context(), i.key, "POST", apiclient.CheckoutsPath, body, 1)
+				}
+				r.each((*trial).missing)
+				var got []string
+				for _, f := range r.trials["create_503"][0].Faults {
+					got = append(got, f.Rule)
+				}
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("the faults are %q, want %q", got, tt.want)
 				}
 			})
 		})

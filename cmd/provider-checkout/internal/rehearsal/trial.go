@@ -271,7 +271,7 @@ func (t *trial) judge(now time.Time) bool {
 func (t *trial) missing() {
 	created, polled, confirms := t.calls[create], t.calls[poll], t.calls[confirm]
 	switch {
-	case !created.answered && t.other != "":
+	case !created.answered && t.other != "" && created.count == 1:
 		t.fault(newOrder, t.other)
 	case !created.answered && created.unheard != "":
 		t.fault(givesUp, create, created.unheard)
