@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
@@ -138,7 +139,7 @@ func (c *call) reportGoLive(check golive.Check, file string) error {
 	return c.writeFile(file, signed)
 }
 
-// verifyGoLive prints what a signed report says.
+// verifyGoLive prints what a signed report says, and fails unless it says that the integration is ready.
 func verifyGoLive(c *call) action {
 	key := c.requiredFlag("key", "public evidence `KEY`, as \"evidence key\" prints it")
 	return func(context.Context) error {
@@ -154,7 +155,9 @@ func verifyGoLive(c *call) action {
 		if err != nil {
 			return fmt.Errorf("%s is refused: %w", inputName(c.Args[0]), err)
 		}
-		_, err = fmt.Fprint(c.Stdout, text)
+		if _, err = fmt.Fprint(c.Stdout, text); err == nil && !strings.Contains(text, "\nready yes\n") {
+			err = errors.New("not ready: the report is genuine, and steps are missing")
+		}
 		return err
 	}
 }

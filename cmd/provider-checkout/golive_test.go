@@ -53,7 +53,7 @@ func TestGoLive(t *testing.T) {
 		t.Errorf("the report: %+v", got)
 	}
 	verified := try(t, nil, "", "golive", "verify", file, "--key", public)
-	if verified.code != cli.ExitDone {
+	if verified.code != cli.ExitFailed || !strings.Contains(verified.stderr, "not ready: the report is genuine") {
 		t.Errorf("verify the report: %+v", verified)
 	}
 	says(t, verified.stdout, "provider KOWHAI\n", "ready no\n", "done replay 20", "missing setup\n")
@@ -78,6 +78,10 @@ func TestGoLive(t *testing.T) {
 		if got.code != cli.ExitDone || strings.Contains(got.stdout, "See ") || !strings.HasSuffix(got.stdout, "\nready: all 11 steps are done\n") {
 			t.Errorf("the %s of an integration that is ready: %+v", name, got)
 		}
+	}
+	o.does(t, "golive", "--provider", "KOWHAI", "--report", file)
+	if got := try(t, nil, "", "golive", "verify", file, "--key", public); got.code != cli.ExitDone || !strings.Contains(got.stdout, "ready yes\n") {
+		t.Errorf("verify the report of an integration that is ready: %+v", got)
 	}
 }
 
