@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -152,7 +153,10 @@ func verifyGoLive(c *call) action {
 			return err
 		}
 		text, err := keys.OpenStatement(golive.ReportKind, signed)
-		if err != nil {
+		switch {
+		case err != nil && bytes.Contains(signed, []byte("\r\n")):
+			return fmt.Errorf("%s is refused: its line ends were changed, as an e-mail does; attach it as a file", inputName(c.Args[0]))
+		case err != nil:
 			return fmt.Errorf("%s is refused: %w", inputName(c.Args[0]), err)
 		}
 		if _, err = fmt.Fprint(c.Stdout, text); err == nil && !strings.Contains(text, "\nready yes\n") {

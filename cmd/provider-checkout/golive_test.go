@@ -62,7 +62,9 @@ func TestGoLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	edited := strings.Replace(string(signed), "ready no", "ready yes", 1)
-	try(t, nil, edited, "golive", "verify", "-", "--key", public).refuses(t, cli.ExitFailed, "standard input is refused")
+	try(t, nil, edited, "golive", "verify", "-", "--key", public).refuses(t, cli.ExitFailed, "standard input is refused: it is no such statement")
+	mailed := strings.ReplaceAll(string(signed), "\n", "\r\n")
+	try(t, nil, mailed, "golive", "verify", "-", "--key", public).refuses(t, cli.ExitFailed, "its line ends were changed")
 
 	db := o.open(t)
 	for line := range strings.Lines(byOperator.stdout) {
