@@ -90,7 +90,7 @@ func showEvent(c *call) action {
 		whole := eventRecord(e)
 		var tries, objects []jsonlines.Object
 		for _, a := range log {
-			whole = append(whole, field{label: "attempt", value: attempted(a)})
+			whole = append(whole, field{label: "attempt", value: formatTime(a.At) + " " + attempted(a)})
 			tries = append(tries, attemptRecord(a).object())
 		}
 		for _, r := range again {
@@ -113,7 +113,7 @@ func attemptRecord(a checkout.Attempt) record {
 		{name: "status", value: a.Status}, {name: "answer", value: a.Answer}, {name: "reason", value: a.Failure}}
 }
 
-// attempted describes an attempt of the log: "2026-11-20T09:15:00Z 1 in 12ms: 500 "the answer"".
+// attempted describes an attempt of the log: "1, 500 "the answer" after 12 ms".
 func attempted(a checkout.Attempt) string {
 	said := a.Failure
 	if a.Status != 0 {
@@ -122,7 +122,7 @@ func attempted(a checkout.Attempt) string {
 	if a.Answer != "" {
 		said += fmt.Sprintf(" %q", a.Answer)
 	}
-	return fmt.Sprintf("%s %d in %v: %s", formatTime(a.At), a.Number, a.Took, said)
+	return fmt.Sprintf("%d, %s after %d ms", a.Number, said, a.Took.Milliseconds())
 }
 
 func unknownEvent(err error) error {

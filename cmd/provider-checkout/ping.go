@@ -11,6 +11,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // originTimeout bounds the wait for a provider's page.
@@ -36,11 +37,14 @@ func pingProvider(c *call) action {
 			return err
 		}
 		c.warnOfOrigins(ctx, p)
-		if _, err := fmt.Fprintln(c.Stdout, attempted(result.Attempt)); err != nil {
+		if _, err := fmt.Fprintf(c.Stdout, "%s attempt %s\n", formatTime(result.Attempt.At), attempted(result.Attempt)); err != nil {
 			return err
 		}
 		if result.Unverified {
 			fmt.Fprintf(c.Stderr, "provider %s: its receiver takes events whose signature is wrong: anybody can send it events\n", code)
+		}
+		if p.Environment == catalogue.Sandbox && !allowPrivate && strings.HasPrefix(result.Attempt.Failure, ports.ErrProhibited.Error()) {
+			return errors.New("the test event was not sent; a sandbox may use --allow-private-destinations")
 		}
 		if result.Attempt.Failure != "" {
 			return errors.New("the test event was not taken")

@@ -38,7 +38,7 @@ func TestAPingShowsHowAReceiverAnswers(t *testing.T) {
 	}
 
 	got := ping() // to a receiver that checks nothing
-	if got.code != cli.ExitDone || !regexp.MustCompile(`^\S+Z 1 in \d+m?s: 204`).MatchString(got.stdout) ||
+	if got.code != cli.ExitDone || !regexp.MustCompile(`^\S+Z attempt 1, 204 after \d+ ms\n`).MatchString(got.stdout) ||
 		!strings.Contains(got.stderr, "takes events whose signature is wrong") || !strings.Contains(got.stderr, "nothing answers at its origin "+closed.URL) ||
 		strings.Contains(got.stderr, "localhost:1") {
 		t.Errorf("ping = %+v, want the answer, and a word on the signature and on the origin", got)
@@ -52,11 +52,11 @@ func TestAPingShowsHowAReceiverAnswers(t *testing.T) {
 		}
 		return http.StatusOK
 	}
-	if got := ping(); got.code != cli.ExitDone || !strings.Contains(got.stdout, `: 200 "hello ***"`) || strings.Contains(got.stderr, "signature") {
+	if got := ping(); got.code != cli.ExitDone || !strings.Contains(got.stdout, ` 200 "hello ***" after `) || strings.Contains(got.stderr, "signature") {
 		t.Errorf("ping of a receiver that verifies = %+v", got)
 	}
 	answer = func(string, error) int { return http.StatusInternalServerError }
-	if got := ping(); got.code != cli.ExitFailed || !strings.Contains(got.stdout, ": 500") || !strings.Contains(got.stderr, "the test event was not taken") {
+	if got := ping(); got.code != cli.ExitFailed || !strings.Contains(got.stdout, "attempt 1, 500 ") || !strings.Contains(got.stderr, "the test event was not taken") {
 		t.Errorf("ping of a receiver that fails = %+v", got)
 	}
 	if list := o.prints(t, "events", "list"); strings.Contains(list, "ping") || strings.Count(list, "\n") > 1 {
@@ -64,6 +64,9 @@ func TestAPingShowsHowAReceiverAnswers(t *testing.T) {
 	}
 	if out := o.prints(t, "evidence", "list", "--operations"); strings.Count(out, "providers ping KOWHAI") != 3 || strings.Count(out, "ping: taken") != 2 {
 		t.Errorf("the evidence log has\n%swant each ping", out)
+	}
+	if got := o.try(t, "providers", "ping", "KOWHAI"); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "a sandbox may use --allow-private-destinations") {
+		t.Errorf("ping of a receiver on this machine without the flag = %+v", got)
 	}
 	o.fails(t, `there is no provider "MOA"`, "providers", "ping", "MOA")
 	o.does(t, "apply", "-f", proc.TempFile(t, regexp.MustCompile(`, "webhook": \{[^}]*\}|,\s*"webhook": \{[^}]*\}`).ReplaceAllString(file, "")))
