@@ -50,7 +50,8 @@ func trigger(c *call) action {
 			}
 		}
 		end, err := t.send(ctx, http.MethodGet, created.CheckoutPath(), "", true)
-		for _, field := range []string{"checkout.status", "direct_debit.setup_complete", "direct_debit.mandate_status"} {
+		for _, field := range []string{"checkout.status", "direct_debit.billing_request_status", "direct_debit.setup_complete",
+			"direct_debit.mandate_status"} {
 			if err == nil && end.String(field) != "" {
 				_, err = fmt.Fprintf(c.Stdout, "  %s: %s\n", field, oneLine(end.String(field)))
 			}

@@ -33,6 +33,9 @@ func TestTriggerLeadsToEveryScenario(t *testing.T) {
 		if status, ok := strings.CutPrefix(name, "mandate_"); ok && !strings.Contains(got.stdout, "mandate_status: "+status+"\n") {
 			t.Errorf("trigger %s ends in\n%s", name, got.stdout)
 		}
+		if name == "setup_fails" && !strings.Contains(got.stdout, "billing_request_status: cancelled\n") {
+			t.Errorf("trigger %s ends in\n%s", name, got.stdout)
+		}
 		if strings.HasPrefix(name, "next_answer_") && (strings.Count(got.stdout, "/confirm: ") != 2 || strings.Count(got.stdout, "/confirm: 200 OK") != 1) {
 			t.Errorf("trigger %s shows no failure and its repeat:\n%s", name, got.stdout)
 		}
