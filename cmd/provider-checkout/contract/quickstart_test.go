@@ -32,6 +32,7 @@ func TestCodeBesideEveryOperationIsThatOfARecipe(t *testing.T) {
 		"Go":     {recipeFile("checkout/main.go"), recipeFile("ready/main.go"), recipeFile("cancel/main.go"), recipeFile("catchup/main.go"), recipeFile("resend/main.go"), recipeFile("changed/main.go")},
 		"Node":   {recipeFile("checkout.mjs"), recipeFile("ready.mjs"), recipeFile("cancel.mjs"), recipeFile("catchup.mjs"), recipeFile("resend.mjs"), recipeFile("changed.mjs"), recipeFile("verify_event.mjs")},
 		"Python": {recipeFile("checkout.py"), recipeFile("ready.py"), recipeFile("cancel.py"), recipeFile("catchup.py"), recipeFile("resend.py"), recipeFile("changed.py"), recipeFile("verify_event.py")},
+		"PHP":    {recipeFile("verify_event.php")},
 	} {
 		for _, file := range files {
 			text := string(read(t, file))
@@ -60,7 +61,7 @@ func TestCodeBesideEveryOperationIsThatOfARecipe(t *testing.T) {
 		case "Calling the API":
 			check(tag.Name, tag.Code, "Go", "Node", "Python")
 		case "Checking a signature":
-			check(tag.Name, tag.Code, "Node", "Python")
+			check(tag.Name, tag.Code, "Node", "Python", "PHP")
 		default:
 			check(tag.Name, tag.Code)
 		}

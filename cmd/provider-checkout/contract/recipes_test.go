@@ -26,11 +26,11 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// recipes are the example programs for a provider's engineers, by language.
-var recipes = []struct{ language, interpreter, verify, checkout, receiver string }{
-	{"Go", "go", "verify", "checkout", "receiver"},
-	{"Node", "node", "verify_event.mjs", "checkout.mjs", "receiver.mjs"},
-	{"Python", "python3", "verify_event.py", "checkout.py", "receiver.py"},
+// recipes are the example programs for a provider's engineers that enrol a student and take events, by language.
+var recipes = []struct{ language, interpreter, checkout, receiver string }{
+	{"Go", "go", "checkout", "receiver"},
+	{"Node", "node", "checkout.mjs", "receiver.mjs"},
+	{"Python", "python3", "checkout.py", "receiver.py"},
 }
 
 // recipe returns the command that runs a recipe.
@@ -49,7 +49,7 @@ func recipe(t *testing.T, interpreter, name string, args ...string) *exec.Cmd {
 	case "node":
 		source = forNode(t, source)
 		fallthrough
-	case "python3", "sh":
+	case "python3", "php", "sh":
 		return inPython(exec.CommandContext(ctx, tool, append([]string{source}, args...)...))
 	}
 	program := filepath.Join(t.TempDir(), name)
@@ -62,12 +62,13 @@ func recipe(t *testing.T, interpreter, name string, args ...string) *exec.Cmd {
 
 func TestRecipesVerifyTheVectors(t *testing.T) {
 	t.Parallel()
-	for _, r := range recipes {
-		t.Run(r.language, func(t *testing.T) {
+	for _, r := range [][3]string{{"Go", "go", "verify"}, {"Node", "node", "verify_event.mjs"}, {"Python", "python3", "verify_event.py"},
+		{"PHP", "php", "verify_event.php"}} {
+		t.Run(r[0], func(t *testing.T) {
 			t.Parallel()
-			cmd := recipe(t, r.interpreter, r.verify, filepath.Join("..", "..", "..", "testdata", "signatures.json"))
+			cmd := recipe(t, r[1], r[2], filepath.Join("..", "..", "..", "testdata", "signatures.json"))
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), " vectors, 0 wrong\n") {
-				t.Errorf("%s: %v\n%s", r.verify, err, out)
+				t.Errorf("%s: %v\n%s", r[2], err, out)
 			}
 		})
 	}
