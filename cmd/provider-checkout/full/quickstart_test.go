@@ -50,13 +50,30 @@ func TestQuickstartEndsInAnAgreement(t *testing.T) {
 	if len(steps) != 10 {
 		t.Fatalf("%d blocks are shown, want five steps and their answers", len(steps))
 	}
-	for ; len(steps) > 0; steps = steps[2:] {
-		printed := shell(steps[0][2])
-		if got, want := withoutIDs(printed), withoutIDs(steps[1][2]); got != want {
-			t.Errorf("the step\n%s\nprints\n%s\nas if it were\n%s\nand the quickstart shows\n%s", steps[0][2], printed, got, want)
+	demo, err := os.ReadFile("../demo.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, provider := range []string{"KOWHAI", "RIMU"} {
+		if provider != "KOWHAI" { // as an operator adds it, with a course of its own
+			file := proc.TempFile(t, strings.NewReplacer("KOWHAI", provider, "NZDIP-BUS", "RIMU-BUS", "acc-kowhai", "acc-rimu").Replace(string(demo)))
+			shell(`STORE=$(sed -n 's/.*provider-checkout export --store //p' demo.log)
+				./provider-checkout apply -f ` + file + ` --store "$STORE" >apply.log 2>&1
+				PROVIDER=` + provider + ` COURSE=RIMU-BUS KEY=$(./provider-checkout keys issue --provider ` + provider + ` --store "$STORE")`)
 		}
-		if len(steps) == 2 && !regexp.MustCompile(`"number":"PPA-[^"]+","pdf_generated":true`).MatchString(printed) {
-			t.Errorf("the last step ends in no agreement:\n%s", printed)
+		for i := 0; i < len(steps); i += 2 {
+			printed := shell(steps[i][2])
+			if got, want := withoutIDs(printed), strings.ReplaceAll(withoutIDs(steps[i+1][2]), "KOWHAI", provider); got != want {
+				t.Errorf("the step\n%s\nprints\n%s\nas if it were\n%s\nand the quickstart shows\n%s", steps[i][2], printed, got, want)
+			}
+			if i == len(steps)-2 && !regexp.MustCompile(`"number":"PPA-[^"]+","pdf_generated":true`).MatchString(printed) {
+				t.Errorf("the last step ends in no agreement:\n%s", printed)
+			}
+		}
+	}
+	for _, step := range [][]string{steps[4], steps[6], steps[8]} {
+		if got := shell("CREATED= CHECKOUT=; (" + step[2] + ") 2>&1"); !strings.Contains(got, "no checkout was created") {
+			t.Errorf("without a checkout the step\n%s\nprints\n%s", step[2], got)
 		}
 	}
 	shell("kill $!; wait")
