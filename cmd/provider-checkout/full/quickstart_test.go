@@ -76,6 +76,17 @@ func TestQuickstartEndsInAnAgreement(t *testing.T) {
 			t.Errorf("without a checkout the step\n%s\nprints\n%s", step[2], got)
 		}
 	}
+	byHand := regexp.MustCompile("(?s)```sh\n(send\\(\\).*?)\n```").FindStringSubmatch(string(guide))
+	if byHand == nil {
+		t.Fatal("the guide has no calls that are sent by hand")
+	}
+	shell(byHand[1])
+	proven := shell(`curl -sS "$BASE/sandbox/v1/golive" -H "Authorization: Bearer $KEY"`)
+	for _, step := range []string{"conflict", "early_confirm"} {
+		if !strings.Contains(proven, `{"step":"`+step+`","done":true`) {
+			t.Errorf("after the calls by hand the step %s is not done: %s", step, proven)
+		}
+	}
 	shell("kill $!; wait")
 }
 
