@@ -184,6 +184,26 @@ func TestOnlyTheDevelopersReceiverProvesEvents(t *testing.T) {
 	}
 }
 
+// The guide of the demonstration has the lines with which its operator signs a report, and with which anybody checks it.
+func TestTheDemonstrationsGuideLeadsToASignedReport(t *testing.T) {
+	inEmptyTemp(t)
+	d := startDemo(t, "--addr", "127.0.0.1:0")
+	run := func(words string) result {
+		return try(t, nil, "", strings.Fields(strings.ReplaceAll(words, "report.txt", filepath.Join(os.TempDir(), "report.txt")))...)
+	}
+	if got := run("golive --provider " + d.says("#    provider-checkout golive --provider ")); !strings.Contains(got.stderr, "not ready") {
+		t.Errorf("the report: %+v", got)
+	}
+	verify, key, _ := strings.Cut(d.says("#    provider-checkout golive verify "), `"$(provider-checkout `)
+	key = run(strings.TrimSuffix(key, `)"`)).stdout
+	says(t, run("golive verify "+verify+key).stdout, "provider KOWHAI\n", "ready no\n")
+	if err := os.Remove(filepath.Join(os.TempDir(), "report.txt")); err != nil {
+		t.Error(err)
+	}
+	d.stop()
+	d.ends("")
+}
+
 // publicOf returns the public half of a new key.
 func publicOf(t *testing.T) string {
 	private := try(t, nil, "", "evidence", "key", "--new").stdout
