@@ -30,7 +30,8 @@ func demonstrate(c *call) action {
 		"CRM, `embedded|salesforce`; salesforce is simulated, on a port of its own")
 	walk := c.flags.Bool("walk", false, "walk the whole flow on a free port, and end")
 	var webhook string
-	cli.Var(c.flags, &webhook, "webhook", "", parseWebhook, "`URL` of your own receiver on this machine or network, which gets the provider's events too")
+	cli.Var(c.flags, &webhook, "webhook", "", parseWebhook,
+		"`URL` of your own receiver on this machine or network, which gets KOWHAI's events too, signed with whsec_demonstration_only_kowhai")
 	return func(ctx context.Context) error {
 		if !signal.Ignored(syscall.SIGHUP) { // a terminal that is closed leaves no folder behind either
 			var stop func()

@@ -279,7 +279,7 @@ func TestDemoSendsEventsToADevelopersReceiver(t *testing.T) {
 	inEmptyTemp(t)
 	own := sandbox.NewReceiver(t) // which checks each delivery against the document of the events
 	d := startDemo(t, "--addr", "127.0.0.1:0", "--webhook", own.URL+"/hook")
-	_, secret, _ := strings.Cut(d.says("# Your receiver at "+own.URL+"/hook gets the provider's events too"), "signed with  ")
+	_, secret, _ := strings.Cut(d.says("# Your receiver at "+own.URL+"/hook gets KOWHAI's events too"), "signed with  ")
 	got := own.Deliveries()
 	if len(got) != 1 || got[0].JSON.Text("data.provider_order_id") != "WEB-1" {
 		t.Fatalf("%v, want the event of the website's checkout alone", got)
@@ -297,6 +297,8 @@ func TestDemoSendsEventsToADevelopersReceiver(t *testing.T) {
 	if walk.code != cli.ExitDone || len(ids) != 4 {
 		t.Errorf("the walk: %+v; the receiver has %d events, want three more", walk, len(ids))
 	}
+	help := strings.Join(strings.Fields(try(t, nil, "", "demo", "--help").stdout), " ") // its lines are wrapped
+	says(t, help, "KOWHAI's events too, signed with "+secret)
 	try(t, nil, "", "demo", "--webhook", "3000").refuses(t, cli.ExitUsage, "must be a URL such as http://localhost:3000")
 }
 
@@ -314,7 +316,7 @@ func TestAPingOfADemonstrationAsksTheDevelopersReceiver(t *testing.T) {
 	}))
 	defer own.Close()
 	d := startDemo(t, "--addr", "127.0.0.1:0", "--webhook", own.URL)
-	_, secret, _ = strings.Cut(d.says("# Your receiver at "+own.URL+" gets the provider's events too"), "signed with  ")
+	_, secret, _ = strings.Cut(d.says("# Your receiver at "+own.URL+" gets KOWHAI's events too"), "signed with  ")
 	store, _, _ := strings.Cut(d.says("#    provider-checkout export --store "), " ")
 	ping := func() result {
 		return try(t, nil, "", "providers", "ping", "KOWHAI", "--store", store, "--allow-private-destinations")
