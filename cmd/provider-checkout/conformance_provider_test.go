@@ -107,7 +107,7 @@ func TestARehearsalThatIsEndedEarlySaysWhatIsMissing(t *testing.T) {
 	if got, err := client.Create(t.Context(), "KOWHAI", body("A-2")); !apiclient.IsCut(err) {
 		t.Fatalf("the second create is answered %d %s, %v", got.Status, got.Body, err)
 	}
-	got, err := client.Create(t.Context(), "KOWHAI", body("A-3"))
+	got, err := client.Create(t.Context(), "KOWHAI", body("A-3+create_5o3"))
 	if err != nil || got.Status != http.StatusServiceUnavailable {
 		t.Fatalf("the third create: %d %s, %v", got.Status, got.Body, err)
 	}
@@ -118,6 +118,7 @@ func TestARehearsalThatIsEndedEarlySaysWhatIsMissing(t *testing.T) {
 		t.Errorf("status %d, stderr %q, want %q", code, stderr, want)
 	}
 	says(t, stdout, "running  plain                 A-1", "running  create_answer_lost    A-2",
+		"order A-3+create_5o3: it ends with +create_5o3, which is no situation\n",
 		"the create was not sent again; the same came under the order id A-3", "the create was not sent again after a 503",
 		"waiting  create_429", "skipped  events_late")
 	states := r.states(t)

@@ -72,6 +72,9 @@ func (r *rehearsal) trialOf(q request) *trial {
 		return t
 	}
 	s := r.situationFor(order, q)
+	if end := scenario.Misspelt(order); end != "" && !slices.ContainsFunc(r.order, func(s situation) bool { return s.name == end }) {
+		r.printf("order %s: it ends with +%s, which is no situation\n", cli.OneLine(order), end)
+	}
 	for _, former := range r.byOrder {
 		c, intent := former.calls[create], q.intent()
 		another := s.name != former.name && strings.HasSuffix(order, "+"+s.name) // enrolment, whoever the student is
