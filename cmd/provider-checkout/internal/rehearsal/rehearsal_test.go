@@ -89,6 +89,13 @@ func TestARightIntegrationPassesInEachSituation(t *testing.T) {
 				if err := report.Err(); err != nil || report.count(passed) != len(situations()) {
 					t.Errorf("%v\n%s", err, out)
 				}
+				var end strings.Builder
+				if report.Print(&end); end.String() != "21 passed, 0 skipped: nothing is wrong\n" {
+					t.Errorf("at the end it prints %q", end.String())
+				}
+				if text, err := report.JUnit(); err != nil || strings.Contains(string(text), `time="0"`) {
+					t.Errorf("a situation took no time: %s, %v", text, err)
+				}
 			})
 		})
 	}

@@ -30,10 +30,16 @@ func (r Report) Err() error {
 		r.count(failed), r.count(running), r.count(waiting))
 }
 
-// Print prints each situation with its faults.
+// Print prints each situation with its faults, except a situation that has passed, which was printed as it ended. It counts them if
+// nothing is wrong.
 func (r Report) Print(w io.Writer) {
 	for _, o := range r.Situations {
-		o.print(w)
+		if o.State != passed {
+			o.print(w)
+		}
+	}
+	if r.Err() == nil {
+		fmt.Fprintf(w, "%d passed, %d skipped: nothing is wrong\n", r.count(passed), r.count(skipped))
 	}
 }
 
@@ -57,7 +63,7 @@ func (r Report) JUnit() ([]byte, error) {
 	const name = "conformance provider"
 	suite := junit.Suite{Name: name}
 	for i, o := range r.Situations {
-		c, message := junit.Case{Class: name, Name: o.Situation}, &junit.Message{Message: string(o.State), Text: o.text()}
+		c, message := junit.Case{Class: name, Name: o.Situation, Seconds: o.Seconds}, &junit.Message{Message: string(o.State), Text: o.text()}
 		if i > 0 && r.Situations[i-1].Situation == o.Situation { // a name may stand there once
 			c.Name += " " + o.Order
 		}

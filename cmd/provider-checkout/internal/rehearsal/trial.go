@@ -51,8 +51,8 @@ type trial struct {
 	sending   int         // events, beside the calls
 	twice     events.Name // the event that came a second time
 
-	heard, reached time.Time // the last call, and the goal
-	request        string    // X-Request-Id of the last answer
+	began, heard, reached time.Time // the first call, the last call, and the goal
+	request               string    // X-Request-Id of the last answer
 }
 
 // calls are the calls of one kind of a trial.
@@ -87,7 +87,9 @@ func (t *trial) fault(r rule, args ...any) {
 // arrives notes a call before it is done, and what is wrong with it. It returns the number of calls of its kind.
 func (t *trial) arrives(q request) (count int) {
 	c := t.calls[q.kind]
-	t.heard = q.at
+	if t.heard = q.at; t.began.IsZero() {
+		t.began = q.at
+	}
 	t.checkRetry(q, c)
 	if q.kind != poll {
 		t.checkPost(q, c)
@@ -260,7 +262,7 @@ func (t *trial) judge(now time.Time) bool {
 	case t.reached.IsZero() || now.Sub(t.reached) < settle || t.events != usual && len(t.sent) < 3 && now.Sub(t.reached) < patience:
 		return false
 	}
-	t.State = passed
+	t.State, t.Seconds = passed, now.Sub(t.began).Round(time.Millisecond).Seconds()
 	if len(t.Faults) > 0 {
 		t.State = failed
 	}

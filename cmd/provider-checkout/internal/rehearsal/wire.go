@@ -12,6 +12,7 @@ type Outcome struct {
 	State     state   `json:"state"` // waiting, running, passed, failed or skipped
 	Order     string  `json:"provider_order_id,omitempty"`
 	Checkout  string  `json:"checkout_id,omitempty"`
+	Seconds   float64 `json:"seconds,omitempty"` // from the first call until it had ended
 	Faults    []Fault `json:"faults,omitempty"`
 }
 
