@@ -25,37 +25,42 @@ func (s *Service) Redeliver(ctx context.Context, caller Caller, id, requestID st
 	if err != nil {
 		return err
 	}
-	if !checkout.PlausibleID(id) {
-		return checkout.EventNotFound()
+	event, err := s.Event(ctx, caller, id)
+	if err != nil {
+		return err
 	}
-	now := s.now()
-	var found []checkout.JobRecord
-	// Either search has an index: an id that nobody knows must not cost a reading of all jobs.
-	for _, f := range []checkout.JobFilter{{Settled: true}, {State: checkout.JobPending, Kinds: []checkout.JobKind{checkout.JobDeliver}}} {
-		f.ID, f.ProviderCode, f.CreatedSince = id, caller.ProviderCode, checkout.EventsSince(now)
-		if found, err = s.cfg.Store.Jobs(ctx, f, 1); err != nil || len(found) > 0 {
-			break
-		}
-	}
-	switch {
-	case err != nil:
-		return s.fail(ctx, "read event "+id, err)
-	case len(found) == 0:
-		return checkout.EventNotFound()
-	}
-	concerns(ctx, found[0].Job.About())
-	switch err := checkout.EventOf(found[0]).Resend(provider); {
+	concerns(ctx, event.Job.About())
+	switch err := checkout.EventOf(event).Resend(provider); {
 	case errors.Is(err, checkout.ErrPending):
 		return nil
 	case err != nil:
 		return err
 	}
-	again := checkout.SendNow(found[0].Job.Event(), checkout.ProviderActor(caller.KeyID), requestID, now)
+	again := checkout.SendNow(event.Job.Event(), checkout.ProviderActor(caller.KeyID), requestID, s.now())
 	if _, err := s.cfg.Store.Enqueue(ctx, []checkout.Job{again}); err != nil {
 		return s.fail(ctx, "send event "+id+" again", err)
 	}
 	s.wakeScheduler()
 	return nil
+}
+
+// Event returns an event of the caller with the job that delivers it. The refusals are EVENT_NOT_FOUND, also for an event that its list
+// has no more, and BUSY.
+func (s *Service) Event(ctx context.Context, caller Caller, id string) (event checkout.JobRecord, err error) {
+	if !checkout.PlausibleID(id) {
+		return event, checkout.EventNotFound()
+	}
+	// Either search has an index: an id that nobody knows must not cost a reading of all jobs.
+	for _, f := range []checkout.JobFilter{{Settled: true}, {State: checkout.JobPending, Kinds: []checkout.JobKind{checkout.JobDeliver}}} {
+		f.ID, f.ProviderCode, f.CreatedSince = id, caller.ProviderCode, checkout.EventsSince(s.now())
+		switch found, err := s.cfg.Store.Jobs(ctx, f, 1); {
+		case err != nil:
+			return event, s.fail(ctx, "read event "+id, err)
+		case len(found) > 0:
+			return found[0], nil
+		}
+	}
+	return event, checkout.EventNotFound()
 }
 
 // furtherRuns returns the change that enqueues the further runs of an event that has failed; nil without further runs.

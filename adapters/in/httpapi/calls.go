@@ -22,6 +22,18 @@ func (c Call) answer(r *http.Request, caller service.Caller) (answer, error) {
 // CheckoutID returns the checkout that the path of a call names as {checkoutId}; "" without such a variable.
 func CheckoutID(r *http.Request) string { return mux.Vars(r)["checkoutId"] }
 
+// EventID returns the event that the path of a call names as {eventId}; "" without such a variable.
+func EventID(r *http.Request) string { return mux.Vars(r)["eventId"] }
+
+// ListedOrder returns the order whose entries alone a call for a list asks for; "" for all, and for a query that is refused.
+func ListedOrder(r *http.Request) string {
+	list, err := toList(r, true)
+	if _, refused := list.Query(""); err != nil || refused != nil {
+		return ""
+	}
+	return list.OrderID.Value
+}
+
 // Texts reads the body of a call as the API reads its bodies, and returns the texts of the fields with these names that it has.
 func Texts(r *http.Request, names ...string) (map[string]string, error) {
 	body, err := readBody(r)

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorilla/mux"
-
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -34,7 +32,7 @@ func (a *api) redeliver(r *http.Request, caller service.Caller) (answer, error) 
 	if wait, ok := a.resending.Allow(caller.ProviderCode); !ok {
 		return answer{}, rateLimited(wait)
 	}
-	id := mux.Vars(r)["eventId"]
+	id := EventID(r)
 	if err := a.app.Redeliver(r.Context(), caller, id, web.RequestID(r.Context())); err != nil {
 		return answer{}, err
 	}

@@ -18,14 +18,14 @@ import (
 // storeLimit is the time limit of what a script asks the store for a call.
 const storeLimit = 10 * time.Second
 
-// around serves a call about a checkout of the caller, unless its script has the answer refused, or lost after the commit. What
+// around serves a call about an order of the caller, unless its script has the answer refused, or lost after the commit. What
 // happens at once by the suffix of an order id happens after its create; a store of openings refuses that by its suffix.
 func (d *Director) around(r *http.Request, caller service.Caller, order string, serve func(*http.Request) error) (err error) {
 	request, creates := httpapi.RequestID(r.Context()), order != ""
 	ctx, cancel := context.WithTimeout(r.Context(), storeLimit)
 	defer cancel()
 	if !creates {
-		if order, err = d.orderOf(ctx, caller, httpapi.CheckoutID(r)); err != nil {
+		if order, err = d.orderOf(ctx, r, caller); err != nil {
 			return err
 		}
 	}
@@ -36,7 +36,11 @@ func (d *Director) around(r *http.Request, caller service.Caller, order string, 
 	if err != nil {
 		return err
 	}
-	next, err := script.take(ctx, request, NextAnswer403, NextAnswer404, NextAnswer410, NextAnswer503)
+	refusals := []Scenario{NextAnswer403, NextAnswer404, NextAnswer503}
+	if creates || httpapi.CheckoutID(r) != "" { // lists go on after an erasure
+		refusals = append(refusals, NextAnswer410)
+	}
+	next, err := script.take(ctx, request, refusals...)
 	if err == nil {
 		err = next.Scenario.refusal(caller.ProviderCode)
 	}
@@ -98,20 +102,28 @@ func (d *Director) playSuffix(ctx context.Context, provider, order string) error
 	return d.play(ctx, c, entry{Scenario: s})
 }
 
-// orderOf returns the id of the order of a checkout of the caller that is not erased: its script is gone; "" for any other id.
-func (d *Director) orderOf(ctx context.Context, caller service.Caller, id string) (string, error) {
-	if !checkout.PlausibleID(id) || checkout.ProviderOf(id) != caller.ProviderCode {
+// orderOf returns the id of the order of the caller that a call is about: by the checkout or the event in its path, or by the query of
+// a list. It is "" for any other call, and for a checkout that is erased, whose script is gone, or that its provider cannot see yet.
+func (d *Director) orderOf(ctx context.Context, r *http.Request, caller service.Caller) (order string, err error) {
+	var c checkout.Checkout
+	switch id, event := httpapi.CheckoutID(r), httpapi.EventID(r); {
+	case id != "" && (!checkout.PlausibleID(id) || checkout.ProviderOf(id) != caller.ProviderCode):
 		return "", nil
+	case id != "":
+		c, err = d.store.Checkout(ctx, id)
+	case event != "":
+		var of checkout.JobRecord
+		if of, err = d.svc.Event(ctx, caller, event); err == nil {
+			c, err = d.store.Checkout(ctx, of.Job.CheckoutID)
+		}
+	default:
+		c, err = d.store.FindCheckout(ctx, checkout.Reference{ProviderCode: caller.ProviderCode, OrderID: httpapi.ListedOrder(r)})
 	}
-	c, err := d.store.Checkout(ctx, id)
 	switch {
-	case errors.Is(err, ports.ErrNotFound):
+	case errors.Is(err, ports.ErrNotFound), checkout.Refused(err, checkout.CodeEventNotFound), c.Erased(), c.Status == checkout.Reserved:
 		return "", nil
 	case err != nil:
-		return "", fmt.Errorf("read checkout %s: %w", id, err)
-	}
-	if c.Erased() {
-		return "", nil
+		return "", fmt.Errorf("read the checkout of a call: %w", err)
 	}
 	return c.OrderID, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -261,6 +262,11 @@ func (w *world) erasedTakesNothing(t *testing.T) {
 	}
 	if r := w.Get(t, "KOWHAI", created.CheckoutPath()); r.Status != http.StatusOK {
 		t.Errorf("GET of an erased checkout: %d %s, want 200", r.Status, r.Body)
+	}
+	list := w.Get(t, "KOWHAI", "/v1/events?provider_order_id="+url.QueryEscape(order))
+	event := list.String("events.0.event_id")
+	if r := w.call(t, "KOWHAI", http.MethodPost, "/v1/events/"+event+"/redeliver", ""); event == "" || r.Status != http.StatusAccepted {
+		t.Errorf("an event of an erased checkout, of %s, sent again: %d %s", list.Body, r.Status, r.Body)
 	}
 	script := fakeprocessor.ScriptPrefix(checkout.Checkout{ProviderCode: "KOWHAI", OrderID: order}.SetupKey(catalogue.Sandbox, 1))
 	for _, name := range []string{script + "0", script + "suffix/taken"} {

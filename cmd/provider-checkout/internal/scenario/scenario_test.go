@@ -140,6 +140,54 @@ func testNextAnswer(t *testing.T, w *world) {
 	w.Replay(t, "o+next_answer_lost")
 }
 
+// A list that asks for one order, and a redelivery, are calls for a checkout too: of their caller's own.
+func TestNextAnswerOfListsAndRedeliveries(t *testing.T) {
+	everywhere(t, testNextAnswerOfListsAndRedeliveries)
+}
+
+func testNextAnswerOfListsAndRedeliveries(t *testing.T, w *world) {
+	created := w.Create(t, "order 1+x")
+	w.Post(t, "TUI", apiclient.CheckoutsPath, sandbox.Order(sandbox.LegacyCreate, "order 1+x"))
+	list := w.Get(t, "KOWHAI", "/v1/events")
+	for _, call := range []struct{ method, path string }{
+		{http.MethodGet, "/v1/events?limit=1&provider_order_id=order+1%2Bx"},
+		{http.MethodGet, "/v1/enrolments?provider_order_id=order+1%2Bx&status=cancelled"},
+		{http.MethodPost, "/v1/events/" + list.String("events.0.event_id") + "/redeliver"},
+	} {
+		for scenario, want := range map[string]string{"next_answer_403": "403 PROVIDER_NOT_ENABLED", "next_answer_404": "404 PROVIDER_NOT_FOUND",
+			"next_answer_503": "503 INTERNAL_ERROR"} {
+			w.play(t, created, scenario)
+			for _, other := range [][3]string{{"TUI", call.method, call.path}, {"KOWHAI", http.MethodGet, "/v1/events"},
+				{"KOWHAI", http.MethodGet, "/v1/enrolments?provider_order_id=order+1"}, {"KOWHAI", http.MethodGet, "/v1/enrolments?provider_order_id=%00"},
+				{"KOWHAI", http.MethodPost, "/v1/events/none/redeliver"}} {
+				if r := w.call(t, other[0], other[1], other[2], ""); strings.HasPrefix(r.String("error.code"), "PROVIDER_") || r.Status >= 500 {
+					t.Errorf("%s of %s, which is not about the order, is answered %d %s", other[1:], other[0], r.Status, r.Body)
+				}
+			}
+			if r := w.call(t, "KOWHAI", call.method, call.path, ""); fmt.Sprint(r.Status, " ", r.String("error.code")) != want {
+				t.Errorf("%s after %s: %d %s, want %s", call.path, scenario, r.Status, r.Body, want)
+			}
+			w.Clock.Forward(2 * time.Second) // one redelivery a second is allowed
+			if r := w.call(t, "KOWHAI", call.method, call.path, ""); r.Status > http.StatusAccepted {
+				t.Errorf("%s after that: %d %s", call.path, r.Status, r.Body)
+			}
+		}
+		w.Clock.Forward(2 * time.Second)
+		w.play(t, created, "next_answer_410") // a list and a redelivery go on after an erasure
+		if r := w.call(t, "KOWHAI", call.method, call.path, ""); r.Status == http.StatusGone {
+			t.Errorf("%s is answered %s", call.path, r.Body)
+		}
+		if r := w.Get(t, "KOWHAI", created.CheckoutPath()); r.Status != http.StatusGone {
+			t.Errorf("the get after it: %d %s, want 410", r.Status, r.Body)
+		}
+		w.Clock.Forward(2 * time.Second)
+		w.play(t, created, "next_answer_lost")
+		if r, err := apiclient.New(w.URL, w.Keys).Call(t.Context(), "KOWHAI", call.method, call.path, ""); err == nil {
+			t.Errorf("%s is answered %d %s, want no answer", call.path, r.Status, r.Body)
+		}
+	}
+}
+
 func TestSuffixOfTheOrder(t *testing.T) { everywhere(t, testSuffixOfTheOrder) }
 
 func testSuffixOfTheOrder(t *testing.T, w *world) {
