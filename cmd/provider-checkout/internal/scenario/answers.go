@@ -36,7 +36,7 @@ func (d *Director) around(r *http.Request, caller service.Caller, order string, 
 	if err != nil {
 		return err
 	}
-	refusals := []Scenario{NextAnswer403, NextAnswer404, NextAnswer503}
+	refusals := []Scenario{NextAnswer403, NextAnswer404, NextAnswer500, NextAnswer503}
 	if creates || httpapi.CheckoutID(r) != "" { // lists go on after an erasure
 		refusals = append(refusals, NextAnswer410)
 	}
@@ -64,7 +64,7 @@ func (d *Director) around(r *http.Request, caller service.Caller, order string, 
 	return err
 }
 
-// refusal returns the refusal that the next answer is to be, as the rules make it; nil for any other scenario.
+// refusal returns the error that the next answer is to be, a refusal as the rules make it; nil for any other scenario.
 func (s Scenario) refusal(provider string) error {
 	switch s {
 	case NextAnswer403:
@@ -73,6 +73,8 @@ func (s Scenario) refusal(provider string) error {
 		return checkout.Admit(provider, checkout.Optional[string]{}, nil, catalogue.Sandbox)
 	case NextAnswer410:
 		return checkout.Checkout{Status: checkout.SetupRequired, ErasedAt: time.Unix(0, 0)}.Available()
+	case NextAnswer500:
+		return errScripted
 	case NextAnswer503:
 		return checkout.Busy()
 	}

@@ -33,7 +33,8 @@ func testAnEndingActsOnARightCreateAlone(t *testing.T, w *world) {
 	if r := create(sandbox.Order(sandbox.CatalogueCreate, "order-1"), taken...); r.Status != http.StatusCreated {
 		t.Fatalf("create: %d %s", r.Status, r.Body)
 	}
-	for ending, refused := range map[string]int{"next_answer_403": 403, "next_answer_404": 404, "next_answer_410": 410, "next_answer_503": 503} {
+	for ending, refused := range map[string]int{"next_answer_403": 403, "next_answer_404": 404, "next_answer_410": 410, "next_answer_500": 500,
+		"next_answer_503": 503} {
 		right := sandbox.Order(sandbox.CatalogueCreate, "o+"+ending)
 		for _, step := range []struct {
 			name, body string

@@ -21,7 +21,7 @@ import (
 // slowFor is the time that the receiver of a slow event takes for each attempt.
 const slowFor = 1500 * time.Millisecond
 
-// errScripted is the error of a port whose script has it fail.
+// errScripted is the error of a port, or of the service, whose script has it fail.
 var errScripted = errors.New("a scenario of the sandbox has it fail")
 
 // openings decorates a store: a create whose order id ends with a refusal is refused once, when it has only its commit before it.

@@ -46,6 +46,7 @@ const (
 	NextAnswer403     Scenario = "next_answer_403"
 	NextAnswer404     Scenario = "next_answer_404"
 	NextAnswer410     Scenario = "next_answer_410"
+	NextAnswer500     Scenario = "next_answer_500"
 	NextAnswer503     Scenario = "next_answer_503"
 	NextAnswerLost    Scenario = "next_answer_lost"
 	OperatorCancels   Scenario = "operator_cancels"
@@ -58,7 +59,7 @@ func All() []Scenario {
 		"mandate_pending_customer_approval", "mandate_submitted", MandateActive, "mandate_suspended_by_payer", "mandate_failed",
 		"mandate_cancelled", "mandate_expired", "mandate_consumed", "mandate_blocked",
 		PDFFails, CRMRefuses, CRMAway, CRMBack, EventSlow, EventFails, EventTwice, EventLost,
-		NextAnswer403, NextAnswer404, NextAnswer410, NextAnswer503, NextAnswerLost, OperatorCancels, OperatorWithdraws}
+		NextAnswer403, NextAnswer404, NextAnswer410, NextAnswer500, NextAnswer503, NextAnswerLost, OperatorCancels, OperatorWithdraws}
 }
 
 // mandate returns the status of the mandate that a scenario leads to; MandateNone for any other scenario.

@@ -106,7 +106,7 @@ func testNextAnswer(t *testing.T, w *world) {
 	created := w.Create(t, "order-1")
 	w.play(t, created, "setup_succeeds")
 	for scenario, want := range map[string]string{"next_answer_403": "403 PROVIDER_NOT_ENABLED", "next_answer_404": "404 PROVIDER_NOT_FOUND",
-		"next_answer_410": "410 CHECKOUT_ERASED"} {
+		"next_answer_410": "410 CHECKOUT_ERASED", "next_answer_500": "500 INTERNAL_ERROR"} {
 		w.play(t, created, scenario)
 		if r := w.Get(t, "KOWHAI", created.CheckoutPath()); fmt.Sprint(r.Status, " ", r.String("error.code")) != want {
 			t.Errorf("GET after %s: %d %s, want %s", scenario, r.Status, r.Body, want)
@@ -114,6 +114,13 @@ func testNextAnswer(t *testing.T, w *world) {
 		if r := w.Get(t, "KOWHAI", created.CheckoutPath()); r.Status != http.StatusOK {
 			t.Errorf("the GET after that: %d %s", r.Status, r.Body)
 		}
+	}
+	w.play(t, created, "next_answer_500")
+	if r := w.Confirm(t, created); r.Status != http.StatusInternalServerError || r.Header.Get("Retry-After") != "" {
+		t.Fatalf("the next confirm: %d %s, want 500", r.Status, r.Body)
+	}
+	if r := w.Get(t, "KOWHAI", created.CheckoutPath()); r.At("checkout.status") != "direct_debit_setup_required" {
+		t.Errorf("after a confirm that was answered 500: %s", r.Body)
 	}
 	w.play(t, created, "next_answer_503")
 	if r := w.Confirm(t, created); r.Status != http.StatusServiceUnavailable || r.String("error.code") != "INTERNAL_ERROR" || r.Header.Get("Retry-After") == "" {
@@ -155,7 +162,7 @@ func testNextAnswerOfListsAndRedeliveries(t *testing.T, w *world) {
 		{http.MethodPost, "/v1/events/" + list.String("events.0.event_id") + "/redeliver"},
 	} {
 		for scenario, want := range map[string]string{"next_answer_403": "403 PROVIDER_NOT_ENABLED", "next_answer_404": "404 PROVIDER_NOT_FOUND",
-			"next_answer_503": "503 INTERNAL_ERROR"} {
+			"next_answer_500": "500 INTERNAL_ERROR", "next_answer_503": "503 INTERNAL_ERROR"} {
 			w.play(t, created, scenario)
 			for _, other := range [][3]string{{"TUI", call.method, call.path}, {"KOWHAI", http.MethodGet, "/v1/events"},
 				{"KOWHAI", http.MethodGet, "/v1/enrolments?provider_order_id=order+1"}, {"KOWHAI", http.MethodGet, "/v1/enrolments?provider_order_id=%00"},
