@@ -17,8 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// A provider with its own key alone gets every error, every status and every event that the API's description has, but for the status
-// not_configured of an event, which is that of a provider without a destination.
+// A provider with its own key alone gets every error, every status and every event that the API's description has.
 func TestAProviderGetsAllThatIsDocumented(t *testing.T) {
 	everywhere(t, testAProviderGetsAllThatIsDocumented)
 }
@@ -48,7 +47,7 @@ func testAProviderGetsAllThatIsDocumented(t *testing.T, w *world) {
 		w.try(t, created, s)
 		get(created)
 	}
-	for _, s := range []string{"event_fails", "operator_cancels", "setup_succeeds"} {
+	for _, s := range []string{"event_fails", "event_not_configured", "operator_cancels", "setup_succeeds"} {
 		created := w.Create(t, "cancelled-"+s)
 		w.play(t, created, s)
 		if s == "setup_succeeds" {
@@ -82,9 +81,11 @@ func testAProviderGetsAllThatIsDocumented(t *testing.T, w *world) {
 		for _, d := range w.Receiver.Deliveries() {
 			got["event "+d.JSON.Text("event")] = true
 		}
-		list, _ := w.Get(t, "KOWHAI", "/v1/events?provider_order_id=cancelled-event_fails").At("events").([]any)
-		for _, e := range list {
-			got[fmt.Sprint("event status ", e.(map[string]any)["status"])] = true
+		for _, s := range []string{"event_fails", "event_not_configured"} {
+			list, _ := w.Get(t, "KOWHAI", "/v1/events?provider_order_id=cancelled-"+s).At("events").([]any)
+			for _, e := range list {
+				got[fmt.Sprint("event status ", e.(map[string]any)["status"])] = true
+			}
 		}
 	}
 	if left := missing(t, w, got); len(left) > 0 {
@@ -103,7 +104,7 @@ func missing(t *testing.T, w *world, got map[string]bool) (left []string) {
 	if err := json.Unmarshal([]byte(w.Send(t, http.MethodGet, "/v1/openapi.json", "").Body), &doc); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"event status delivered", "event status failed"}
+	want := []string{"event status delivered", "event status failed", "event status not_configured"}
 	for _, n := range events.Names() {
 		want = append(want, "event "+string(n))
 	}

@@ -24,7 +24,8 @@ const slowFor = 1500 * time.Millisecond
 // errScripted is the error of a port, or of the service, whose script has it fail.
 var errScripted = errors.New("a scenario of the sandbox has it fail")
 
-// openings decorates a store: a create whose order id ends with a refusal is refused once, when it has only its commit before it.
+// openings decorates a store: a create whose order id ends with a refusal is refused once, when it has only its commit before it, and
+// an event finds no destination.
 type openings struct {
 	ports.Store
 	scripts
@@ -47,6 +48,15 @@ func (o openings) InsertCheckout(ctx context.Context, change checkout.Change, en
 		}
 	}
 	return o.Store.InsertCheckout(ctx, change, entry)
+}
+
+// Settle implements ports.Queue. An event that by its scenario finds no destination is dropped.
+func (o openings) Settle(ctx context.Context, l checkout.Lease, out checkout.Outcome, entry checkout.JobEntry,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	if n := len(out.Log); n > 0 && out.Log[n-1].Answer == unconfigured {
+		out = checkout.Outcome{State: checkout.JobDropped}
+	}
+	return o.Store.Settle(ctx, l, out, entry, decide)
 }
 
 // refusedOn begins the names of the records of creates that were refused on the day of a time, or a multiple of three days before.
@@ -154,6 +164,8 @@ const OwnAnswer = "taken by a receiver of provider-checkout itself"
 const (
 	lost  = "a scenario of the sandbox: it was not sent"
 	twice = "a scenario of the sandbox: it was sent twice. "
+
+	unconfigured = "a scenario of the sandbox: there is no destination" // which no record keeps
 )
 
 // Received returns how often a provider's own receiver got the event whose delivery has this answer on record.
@@ -179,7 +191,7 @@ func (s sender) Send(ctx context.Context, to catalogue.Destination, d events.Del
 	if err != nil {
 		return checkout.Answer{}, fmt.Errorf("%w: %w", err, ports.ErrBusy)
 	}
-	happens, err := script.take(ctx, d.Event.ID, EventSlow, EventFails, EventTwice, EventLost)
+	happens, err := script.take(ctx, d.Event.ID, EventSlow, EventFails, EventTwice, EventLost, EventUnconfigured)
 	if err != nil {
 		return checkout.Answer{}, fmt.Errorf("%w: %w", err, ports.ErrBusy)
 	}
@@ -204,6 +216,8 @@ func (s sender) Send(ctx context.Context, to catalogue.Destination, d events.Del
 		return answer, err
 	case EventLost:
 		return checkout.Answer{Status: http.StatusOK, Body: lost}, nil
+	case EventUnconfigured:
+		return checkout.Answer{Body: unconfigured}, nil
 	}
 	return s.Sender.Send(ctx, to, d, attempt)
 }

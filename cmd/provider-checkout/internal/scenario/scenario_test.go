@@ -322,6 +322,7 @@ func testEvents(t *testing.T, w *world) {
 		{"event_fails", "failed", "3", nil},
 		{"event_twice", "delivered", "1", []string{"checkout.cancelled 1", "checkout.cancelled 1"}},
 		{"event_lost", "delivered", "1", nil},
+		{"event_not_configured", "not_configured", "0", nil},
 	} {
 		created := w.Create(t, tt.scenario)
 		w.play(t, created, tt.scenario)
@@ -337,12 +338,18 @@ func testEvents(t *testing.T, w *world) {
 		if len(list) != 2 || last["status"] != tt.status || fmt.Sprint(last["attempts"]) != tt.attempts {
 			t.Errorf("%s: listed %v, want %s after %v attempts", tt.scenario, last, tt.status, tt.attempts)
 		}
-		if tt.status != "failed" {
+		answer := map[string]string{"failed": "202 ", "not_configured": "409 CONFLICT"}[tt.status]
+		if answer == "" {
 			continue
 		}
 		w.Receiver.Forget()
-		if r := w.Post(t, "KOWHAI", "/v1/events/"+last["event_id"].(string)+"/redeliver", ""); r.Status != http.StatusAccepted {
-			t.Fatalf("redeliver: %d %s", r.Status, r.Body)
+		w.Clock.Forward(2 * time.Second) // one redelivery a second is allowed
+		r := w.Post(t, "KOWHAI", "/v1/events/"+last["event_id"].(string)+"/redeliver", "")
+		if got := fmt.Sprint(r.Status, " ", r.String("error.code")); got != answer {
+			t.Fatalf("redeliver after %s: %s, want %s", tt.scenario, r.Body, answer)
+		}
+		if tt.status != "failed" {
+			continue
 		}
 		for began := time.Now(); len(w.received()) == 0 && time.Since(began) < 2*time.Minute; {
 			time.Sleep(10 * time.Millisecond)
