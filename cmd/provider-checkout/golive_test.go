@@ -44,7 +44,7 @@ func TestGoLive(t *testing.T) {
 		t.Errorf("the provider is told %d\n%s\nand the operator %d\n%s", byProvider.code, got, byOperator.code, byOperator.stdout)
 	}
 	says(t, byOperator.stdout, `{"step":"create","done":true,"at":"`, `{"step":"setup","done":false,"help":"/docs#`)
-	says(t, byOperator.stderr, "not ready: 9 of 11 steps are missing")
+	says(t, byOperator.stderr, "not ready: 10 of 12 steps are missing")
 	people := o.try(t, "golive", "--provider", "KOWHAI")
 	says(t, people.stdout, "STEP", "req_", "Have a payer set up the direct debit. See /docs#the-payers-browser")
 
@@ -77,7 +77,7 @@ func TestGoLive(t *testing.T) {
 		}
 	}
 	for name, got := range map[string]result{"provider": asked(), "operator": o.try(t, "golive", "--provider", "KOWHAI")} {
-		if got.code != cli.ExitDone || strings.Contains(got.stdout, "See ") || !strings.HasSuffix(got.stdout, "\nready: all 11 steps are done\n") {
+		if got.code != cli.ExitDone || strings.Contains(got.stdout, "See ") || !strings.HasSuffix(got.stdout, "\nready: all 12 steps are done\n") {
 			t.Errorf("the %s of an integration that is ready: %+v", name, got)
 		}
 	}
@@ -165,7 +165,7 @@ func TestOnlyTheDevelopersReceiverProvesEvents(t *testing.T) {
 				t.Fatalf("GET %s: %d, %v", path, r.Status, err)
 			}
 		}
-		if got := missing(); polled != 7 || len(got) != 2 || !strings.Contains(rest, "11 of 11 steps are missing") {
+		if got := missing(); polled != 7 || len(got) != 2 || !strings.Contains(rest, "12 of 12 steps are missing") {
 			t.Errorf("demo %v: after polls of its %d checkouts only %v is missing: %s", tt.args, polled, got, rest)
 		}
 		body := strings.Replace(sandbox.Order(sandbox.CatalogueCreate, "order-1"), "NZDIP", "NZDIP-BUS", 1)

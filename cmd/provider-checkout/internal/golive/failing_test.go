@@ -87,7 +87,7 @@ func (stale) LogRequests(context.Context, string, time.Time, [][]byte, time.Time
 func TestAStoreThatTakesNoRequestsHoldsNothingUp(t *testing.T) {
 	w := newWorld(t, stale{memory.New()})
 	w.Create(t, "order-1")
-	if missing, _ := w.missing(t, "KOWHAI"); len(missing) != 11 {
+	if missing, _ := w.missing(t, "KOWHAI"); len(missing) != 12 {
 		t.Errorf("missing are %q", missing)
 	}
 	if r := w.Replay(t, "order-1"); r.Status != http.StatusOK {

@@ -26,6 +26,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/golive"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // secret is the operator's.
@@ -176,6 +177,15 @@ func steps() []struct {
 			id := w.Get(t, "KOWHAI", "/v1/events?limit=1").At("events").([]any)[0].(map[string]any)["event_id"]
 			w.call(t, "KOWHAI", "POST", fmt.Sprintf("/v1/events/%s/redeliver", id), "")
 		}},
+		{"event_forged", func(t *testing.T, w *world) {
+			w.Receiver.AnswerWith(func(d sandbox.Delivery) int {
+				if events.Verify("whsec_kowhai_0123456789abcdef", d.Header.Get(events.HeaderSignature), d.Body, time.Now(), time.Minute) != nil {
+					return http.StatusUnauthorized
+				}
+				return http.StatusNoContent
+			})
+			w.Create(t, "order-3+event_forged")
+		}},
 		{"cancel", func(t *testing.T, w *world) {
 			path := w.Create(t, "order-2").CheckoutPath()
 			w.Post(t, "KOWHAI", path+"/cancel", `{"reason": "another course"}`)
@@ -187,7 +197,7 @@ func TestAProviderThatDoesEveryStepIsReady(t *testing.T) {
 	eachStore(t, func(t *testing.T, store site.Store) {
 		w := newWorld(t, store)
 		everything, done := w.missing(t, "KOWHAI")
-		if len(everything) != 11 || len(done) != 0 {
+		if len(everything) != 12 || len(done) != 0 {
 			t.Fatalf("before the first call %q are missing, and %v done", everything, done)
 		}
 		for _, s := range steps() {
@@ -238,7 +248,8 @@ func TestThePageOfEachStepIsThere(t *testing.T) {
 
 func TestAStepThatLacksIsNamed(t *testing.T) {
 	follow := map[string][]string{ // steps that cannot be done without another one
-		"create":  {"create", "replay", "conflict", "early_confirm", "setup", "poll", "confirm", "repeated_confirm", "event", "event_twice", "cancel"},
+		"create": {"create", "replay", "conflict", "early_confirm", "setup", "poll", "confirm", "repeated_confirm", "event", "event_forged",
+			"event_twice", "cancel"},
 		"setup":   {"setup", "poll", "confirm", "repeated_confirm"},
 		"confirm": {"confirm", "repeated_confirm"},
 	}
@@ -265,12 +276,12 @@ func TestAStepThatLacksIsNamed(t *testing.T) {
 	t.Run("event", func(t *testing.T) {
 		w := newWorld(t, memory.New())
 		w.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusInternalServerError })
-		for _, s := range stepsWithout(nil) {
+		for _, s := range stepsWithout([]string{"event_forged"}) {
 			s(t, w)
 		}
 		eventually(t, "the other steps are done", func() bool {
 			missing, _ := w.missing(t, "KOWHAI")
-			return slices.Equal(missing, []string{"event", "event_twice"})
+			return slices.Equal(missing, []string{"event", "event_forged", "event_twice"})
 		})
 	})
 }
@@ -394,7 +405,8 @@ func TestNoProofIsOfTheFuture(t *testing.T) {
 }
 
 func TestEventsThatAScenarioChanges(t *testing.T) {
-	for name, missing := range map[string][]string{"event_lost": {"event", "event_twice"}, "event_twice": nil} {
+	for name, missing := range map[string][]string{"event_lost": {"event", "event_forged", "event_twice"}, "event_twice": {"event_forged"},
+		"event_forged": {"event", "event_forged", "event_twice"}} { // of a receiver that takes everything
 		w := newWorld(t, memory.New())
 		w.Create(t, "order-1+"+name)
 		var got []string

@@ -51,7 +51,9 @@ func definitions() []definition {
 			"In a test, have the scenario setup_succeeds happen after the first poll.", history.polled},
 		{"confirm", "confirmCheckout", "Confirm a checkout whose setup is complete.", at(checkout.MomentConfirmed)},
 		{"repeated_confirm", "confirmCheckout-response", "Send a confirm again. The answer is 200 with already_confirmed.", again(confirmRoute, checkout.MomentConfirmed)},
-		{"event", "checking-a-signature", "Take an event: check its signature and answer 2xx.", taken(1)},
+		{"event", "events", "Take an event, and answer 2xx.", taken(1)},
+		{"event_forged", "checking-a-signature", "Check signatures: refuse a copy of an event whose signature is wrong, and take the right one " +
+			"that comes behind it. The scenario event_forged sends both.", history.refusedForged},
 		{"event_twice", "events", "Take the same event twice, and answer 2xx both times: have it sent again, or use the scenario event_twice.",
 			taken(2)},
 		{"cancel", "cancelCheckout", "Have a checkout cancelled, and learn it from the answer of your cancel or of a poll. No more than one call may be " +
@@ -221,6 +223,20 @@ func taken(times int) func(history) (Proof, string) {
 		}
 		return Proof{}, near
 	}
+}
+
+// refusedForged finds an event that the provider's receiver took after it had refused a copy with a wrong signature.
+func (h history) refusedForged() (_ Proof, near string) {
+	for _, m := range h.moments {
+		id, delivered := deliveredBy(m)
+		switch {
+		case m.Kind == checkout.MomentEventFailed:
+			near = m.Detail
+		case delivered && slices.ContainsFunc(h.answers[id], scenario.RefusedForged):
+			return Proof{m.At, m.RequestID}, ""
+		}
+	}
+	return Proof{}, near
 }
 
 // cancelled finds the call by which the provider learned that the checkout is cancelled: its own cancel, a poll, or one call that was

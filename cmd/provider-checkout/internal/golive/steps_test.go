@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 )
 
 // began is the time of the first request of every history.
@@ -60,6 +61,7 @@ func TestEachStepHasItsProof(t *testing.T) {
 	opened := func() *past { return new(past).create(201, "").moment(checkout.MomentCreated, "") }
 	agreed := func() *past { return opened().confirm(200, "").moment(checkout.MomentConfirmed, "PPA-2026-1") }
 	const gap, lost = 2 * time.Second, "a scenario of the sandbox: it was not sent"
+	const forged = "a scenario of the sandbox: a copy with a wrong signature was refused before. "
 	for _, tt := range []struct {
 		step, name string
 		p          *past
@@ -108,6 +110,13 @@ func TestEachStepHasItsProof(t *testing.T) {
 
 		{"event", "a delivery", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_1"},
 		{"event", "a failure", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: 500"), ""},
+		{"event_forged", "a delivery", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "OK"), ""},
+		{"event_forged", "a copy that was refused", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
+			answered("evt_1", forged+"OK"), "req_1"},
+		{"event_forged", "a copy that our own receiver refused", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
+			answered("evt_1", forged+scenario.OwnAnswer), ""},
+		{"event_forged", "a copy that was refused, as the event was", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: 500").
+			answered("evt_1", forged+"OK"), ""},
 		{"event_twice", "two events", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
 			moment(checkout.MomentEventDelivered, "checkout.confirmed evt_2"), ""},
 		{"event_twice", "one event twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1 (the caller's request a)").
@@ -161,6 +170,8 @@ func TestAStepSaysWhatAnAttemptLacked(t *testing.T) {
 		{"poll", opened().poll(gap, 0), "the setup was complete before the first poll"},
 		{"repeated_confirm", opened().confirm(409, checkout.CodeSetupIncomplete).confirm(200, "").moment(checkout.MomentConfirmed, ""), ""},
 		{"event", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: 500"), "checkout.created evt_1: 500"},
+		{"event_forged", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: a copy"), "checkout.created evt_1: a copy"},
+		{"event_forged", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
 		{"event_twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "your receiver took evt_1 1 of 2 times"},
 		{"cancel", opened().moment(checkout.MomentCancelled, ""), "no call has learned of the cancel"},
 	} {

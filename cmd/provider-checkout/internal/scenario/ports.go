@@ -164,6 +164,8 @@ const OwnAnswer = "taken by a receiver of provider-checkout itself"
 const (
 	lost  = "a scenario of the sandbox: it was not sent"
 	twice = "a scenario of the sandbox: it was sent twice. "
+	// forged begins the answer to an event, of which the receiver has refused a copy.
+	forged = "a scenario of the sandbox: a copy with a wrong signature was refused before. "
 
 	unconfigured = "a scenario of the sandbox: there is no destination" // which no record keeps
 )
@@ -179,6 +181,11 @@ func Received(answer string) int {
 	return 1
 }
 
+// RefusedForged reports whether the receiver with this answer on record refused a copy of the event whose signature was wrong.
+func RefusedForged(answer string) bool {
+	return strings.HasPrefix(answer, forged) && Received(answer) > 0
+}
+
 // sender decorates a sender.
 type sender struct {
 	ports.Sender
@@ -191,7 +198,7 @@ func (s sender) Send(ctx context.Context, to catalogue.Destination, d events.Del
 	if err != nil {
 		return checkout.Answer{}, fmt.Errorf("%w: %w", err, ports.ErrBusy)
 	}
-	happens, err := script.take(ctx, d.Event.ID, EventSlow, EventFails, EventTwice, EventLost, EventUnconfigured)
+	happens, err := script.take(ctx, d.Event.ID, EventSlow, EventFails, EventTwice, EventLost, EventForged, EventUnconfigured)
 	if err != nil {
 		return checkout.Answer{}, fmt.Errorf("%w: %w", err, ports.ErrBusy)
 	}
@@ -216,6 +223,19 @@ func (s sender) Send(ctx context.Context, to catalogue.Destination, d events.Del
 		return answer, err
 	case EventLost:
 		return checkout.Answer{Status: http.StatusOK, Body: lost}, nil
+	case EventForged: // before each attempt, so that nobody but a receiver that checks signatures ever gets the event
+		wrong := d
+		wrong.Signature = events.Sign(rand.Text(), d.Timestamp, d.Event.Body)
+		switch answer, err := s.Sender.Send(ctx, to, wrong, attempt); {
+		case answer.Status/100 == 2:
+			return answer, fmt.Errorf("a scenario of the sandbox: it took a copy with a wrong signature, and for the right event %w",
+				ports.ErrNotAsked)
+		case answer.Status == 0: // and so refused nothing
+			return answer, err
+		}
+		answer, err := s.Sender.Send(ctx, to, d, attempt)
+		answer.Body = forged + answer.Body
+		return answer, err
 	case EventUnconfigured:
 		return checkout.Answer{Body: unconfigured}, nil
 	}

@@ -43,6 +43,7 @@ const (
 	EventFails        Scenario = "event_fails"
 	EventTwice        Scenario = "event_twice"
 	EventLost         Scenario = "event_lost"
+	EventForged       Scenario = "event_forged"
 	EventUnconfigured Scenario = "event_not_configured"
 	NextAnswer403     Scenario = "next_answer_403"
 	NextAnswer404     Scenario = "next_answer_404"
@@ -59,7 +60,7 @@ func All() []Scenario {
 	return []Scenario{LinkExpires, SetupSucceeds, SetupFails, SetupAbandoned, SetupReady, SetupFulfilling,
 		"mandate_pending_customer_approval", "mandate_submitted", MandateActive, "mandate_suspended_by_payer", "mandate_failed",
 		"mandate_cancelled", "mandate_expired", "mandate_consumed", "mandate_blocked",
-		PDFFails, CRMRefuses, CRMAway, CRMBack, EventSlow, EventFails, EventTwice, EventLost, EventUnconfigured,
+		PDFFails, CRMRefuses, CRMAway, CRMBack, EventSlow, EventFails, EventTwice, EventLost, EventForged, EventUnconfigured,
 		NextAnswer403, NextAnswer404, NextAnswer410, NextAnswer500, NextAnswer503, NextAnswerLost, OperatorCancels, OperatorWithdraws}
 }
 

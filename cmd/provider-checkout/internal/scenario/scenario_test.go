@@ -8,11 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 func TestSetupAndMandate(t *testing.T) { everywhere(t, testSetupAndMandate) }
@@ -165,7 +163,8 @@ func testNextAnswerOfListsAndRedeliveries(t *testing.T, w *world) {
 			"next_answer_500": "500 INTERNAL_ERROR", "next_answer_503": "503 INTERNAL_ERROR"} {
 			w.play(t, created, scenario)
 			for _, other := range [][3]string{{"TUI", call.method, call.path}, {"KOWHAI", http.MethodGet, "/v1/events"},
-				{"KOWHAI", http.MethodGet, "/v1/enrolments?provider_order_id=order+1"}, {"KOWHAI", http.MethodGet, "/v1/enrolments?provider_order_id=%00"},
+				{"KOWHAI", http.MethodGet, "/v1/enrolments?provider_order_id=order+1"},
+				{"KOWHAI", http.MethodGet, "/v1/enrolments?provider_order_id=%00"},
 				{"KOWHAI", http.MethodPost, "/v1/events/none/redeliver"}} {
 				if r := w.call(t, other[0], other[1], other[2], ""); strings.HasPrefix(r.String("error.code"), "PROVIDER_") || r.Status >= 500 {
 					t.Errorf("%s of %s, which is not about the order, is answered %d %s", other[1:], other[0], r.Status, r.Body)
@@ -299,79 +298,5 @@ func testPrinterAndCRM(t *testing.T, w *world) {
 	}
 	if r := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, "o+crm_refuses")); r.Status != 500 {
 		t.Errorf("a create that the CRM refuses: %d %s, want 500", r.Status, r.Body)
-	}
-}
-
-// received returns the names of the events that arrived, with the numbers of their attempts.
-func (w *world) received() (all []string) {
-	for _, d := range w.Receiver.Deliveries() {
-		all = append(all, d.Header.Get("X-Service-Event")+" "+d.Header.Get("X-Service-Delivery-Attempt"))
-	}
-	return all
-}
-
-func TestEvents(t *testing.T) { everywhere(t, testEvents) }
-
-func testEvents(t *testing.T, w *world) {
-	for _, tt := range []struct {
-		scenario, status string
-		attempts         string
-		received         []string
-	}{
-		{"event_slow", "delivered", "1", []string{"checkout.cancelled 1"}},
-		{"event_fails", "failed", "3", nil},
-		{"event_twice", "delivered", "1", []string{"checkout.cancelled 1", "checkout.cancelled 1"}},
-		{"event_lost", "delivered", "1", nil},
-		{"event_not_configured", "not_configured", "0", nil},
-	} {
-		created := w.Create(t, tt.scenario)
-		w.play(t, created, tt.scenario)
-		w.Receiver.Forget()
-		if r := w.Post(t, "KOWHAI", created.CheckoutPath()+"/cancel", `{"reason": "test"}`); r.Status != http.StatusOK {
-			t.Fatalf("cancel: %d %s", r.Status, r.Body)
-		}
-		if got := w.received(); !slices.Equal(got, tt.received) {
-			t.Errorf("%s: received %q, want %q", tt.scenario, got, tt.received)
-		}
-		list := w.Get(t, "KOWHAI", "/v1/events?provider_order_id="+tt.scenario).At("events").([]any)
-		last := list[len(list)-1].(map[string]any)
-		if len(list) != 2 || last["status"] != tt.status || fmt.Sprint(last["attempts"]) != tt.attempts {
-			t.Errorf("%s: listed %v, want %s after %v attempts", tt.scenario, last, tt.status, tt.attempts)
-		}
-		answer := map[string]string{"failed": "202 ", "not_configured": "409 CONFLICT"}[tt.status]
-		if answer == "" {
-			continue
-		}
-		w.Receiver.Forget()
-		w.Clock.Forward(2 * time.Second) // one redelivery a second is allowed
-		r := w.Post(t, "KOWHAI", "/v1/events/"+last["event_id"].(string)+"/redeliver", "")
-		if got := fmt.Sprint(r.Status, " ", r.String("error.code")); got != answer {
-			t.Fatalf("redeliver after %s: %s, want %s", tt.scenario, r.Body, answer)
-		}
-		if tt.status != "failed" {
-			continue
-		}
-		for began := time.Now(); len(w.received()) == 0 && time.Since(began) < 2*time.Minute; {
-			time.Sleep(10 * time.Millisecond)
-		}
-		if got := w.received(); !slices.Equal(got, []string{"checkout.cancelled 1"}) {
-			t.Errorf("the failed event sent again: %q", got)
-		}
-	}
-}
-
-func TestAScriptedFailureBlamesNoReceiver(t *testing.T) {
-	log := &sandbox.Log{}
-	w := newWorld(t, memory.New(), func(c *site.Config) { c.Log = httpserver.NewLog(log) })
-	for _, order := range []string{"1+event_fails", "2+event_fails"} {
-		w.Create(t, order)
-	}
-	for began := time.Now(); strings.Count(log.String(), "failed 3 times") < 2; time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatalf("two events that were to fail have not: %s", log)
-		}
-	}
-	if text := log.String(); strings.Contains(text, "takes no events") {
-		t.Errorf("after two events that were to fail the log has\n%s", text)
 	}
 }
