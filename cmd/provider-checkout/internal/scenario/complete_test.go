@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,12 +18,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// A provider with its own key alone gets every error, every status and every event that the API's description has.
+// A provider with its own key alone gets every error, every status and every event that the API's description has, and of each
+// operation every answer.
 func TestAProviderGetsAllThatIsDocumented(t *testing.T) {
 	everywhere(t, testAProviderGetsAllThatIsDocumented)
 }
 
 func testAProviderGetsAllThatIsDocumented(t *testing.T, w *world) {
+	w.observe(t)
 	got := make(map[string]bool)
 	saw := func(r sandbox.Response) sandbox.Response {
 		for _, path := range []string{"error.code", "checkout.status", "checkout.cancelled_by", "direct_debit.billing_request_status",
@@ -55,28 +58,12 @@ func testAProviderGetsAllThatIsDocumented(t *testing.T, w *world) {
 		}
 		saw(w.Post(t, "KOWHAI", created.CheckoutPath()+"/cancel", `{"reason": "test"}`))
 	}
-	saw(w.Post(t, "KOWHAI", open[0].CheckoutPath()+"/cancel", `{"reason": "test"}`))
-	saw(w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, "open-0")))
-	saw(w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Set(t, sandbox.Order(sandbox.CatalogueCreate, "open-1"), "plan.first_payment_date", `"2027-03-01"`)))
-	saw(w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.LegacyCreate, "open-1")))
-	saw(w.Post(t, "KOWHAI", apiclient.CheckoutsPath, `{}`))
-	saw(w.Get(t, "KOWHAI", apiclient.CheckoutsPath+"/x"))
-	saw(w.Get(t, "KOWHAI", "/v1/nothing"))
-	saw(w.Send(t, http.MethodDelete, apiclient.CheckoutsPath, ""))
-	saw(w.Send(t, http.MethodGet, "/v1/events", ""))
-	saw(w.Send(t, http.MethodGet, "/v1/events", "", "Authorization", "Bearer x"))
-	saw(w.Post(t, "KOWHAI", "/v1/events/evt_x/redeliver", ""))
-	saw(w.Post(t, "KOWHAI", apiclient.CheckoutsPath, strings.Repeat(" ", 65<<10)))
-	saw(w.Send(t, http.MethodPost, apiclient.CheckoutsPath, "{}", "Authorization", "Bearer "+w.Keys["KOWHAI"], "Content-Type", "text/plain"))
-	var together sync.WaitGroup
-	burst := make([]sandbox.Response, 100) // a limit of 25 requests a second for a provider, whose bursts are twice that
-	for i := range burst {
-		together.Go(func() { burst[i] = w.Get(t, "TUI", "/v1/events") })
+	saw(w.Get(t, "KOWHAI", "/v1"))
+	saw(w.Get(t, "KOWHAI", "/v1/environment"))
+	for _, path := range []string{"/v1", "/v1/environment"} {
+		saw(w.Send(t, http.MethodDelete, path, ""))
 	}
-	together.Wait()
-	for _, r := range burst {
-		saw(r)
-	}
+	w.everyRefusal(t, open[1], saw)
 	for began := time.Now(); time.Since(began) < 2*time.Minute && len(missing(t, w, got)) > 0; time.Sleep(50 * time.Millisecond) {
 		for _, d := range w.Receiver.Deliveries() {
 			got["event "+d.JSON.Text("event")] = true
@@ -90,6 +77,75 @@ func testAProviderGetsAllThatIsDocumented(t *testing.T, w *world) {
 	}
 	if left := missing(t, w, got); len(left) > 0 {
 		t.Errorf("not seen are %q; seen are %q", left, slices.Sorted(maps.Keys(got)))
+	}
+}
+
+// answers matches an answer of an operation: its status and, of a refusal, the error's code.
+var answers = regexp.MustCompile(`^[a-z]\w+ \d{3}`)
+
+// everyRefusal has each operation refuse a call in every way that the description has. created is an open checkout of order open-1.
+func (w *world) everyRefusal(t *testing.T, created sandbox.Response, saw func(sandbox.Response) sandbox.Response) {
+	const query, tooLong = "?provider_order_id=open-1", 65 << 10
+	path, create, confirm := created.CheckoutPath(), sandbox.Order(sandbox.CatalogueCreate, "open-1"), created.ConfirmBody()
+	event := func(order string) string {
+		list := saw(w.Get(t, "KOWHAI", "/v1/events?provider_order_id="+order)).At("events").([]any)
+		return "/v1/events/" + list[len(list)-1].(map[string]any)["event_id"].(string) + "/redeliver"
+	}
+	key := []string{"Authorization", "Bearer " + w.Keys["KOWHAI"]}
+	calls := []struct {
+		method, path, body string
+		next               []scenario.Scenario // beside the refusals of every call
+		wrong              [][2]string         // paths and bodies
+	}{
+		{"POST", apiclient.CheckoutsPath, create, []scenario.Scenario{scenario.NextAnswer410}, [][2]string{
+			{apiclient.CheckoutsPath, "{}"}, {apiclient.CheckoutsPath, sandbox.Set(t, create, "plan.first_payment_date", `"2027-03-01"`)},
+			{apiclient.CheckoutsPath, sandbox.Set(t, create, "provider.provider_code", `"TUI"`)},
+			{apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, "cancelled-event_fails")}}},
+		{"GET", path, "", []scenario.Scenario{scenario.NextAnswer410}, [][2]string{
+			{apiclient.CheckoutsPath + "/none"}, {apiclient.CheckoutsPath + "/a%2Fb"}}},
+		{"POST", path + "/confirm", confirm, []scenario.Scenario{scenario.NextAnswer410}, [][2]string{{path + "/confirm", "{}"},
+			{path + "/confirm", sandbox.Set(t, confirm, "checkout.dda_id", `"another"`)},
+			{path + "/confirm", sandbox.Set(t, confirm, "provider.provider_code", `"TUI"`)},
+			{apiclient.CheckoutsPath + "/none/confirm", confirm}, {apiclient.CheckoutsPath + "/a%2Fb/confirm", confirm}}},
+		{"POST", path + "/cancel", `{"reason": "test"}`, []scenario.Scenario{scenario.NextAnswer410}, [][2]string{{path + "/cancel", "{}"},
+			{apiclient.CheckoutsPath + "/none/cancel", `{"reason": "test"}`}, {apiclient.CheckoutsPath + "/a%2Fb/cancel", `{"reason": "test"}`}}},
+		{"GET", "/v1/events" + query, "", nil, [][2]string{{"/v1/events?limit=x"}}},
+		{"GET", "/v1/enrolments" + query, "", nil, [][2]string{{"/v1/enrolments?limit=x"}}},
+		{"POST", event("open-1"), "", nil, [][2]string{{"/v1/events/none/redeliver"}, {"/v1/events/a%2Fb/redeliver"},
+			{event("cancelled-event_not_configured")}}},
+	}
+	for _, c := range calls {
+		send := func(path, body string, headers ...string) sandbox.Response {
+			return saw(w.Send(t, c.method, path, body, append([]string{"Content-Type", "application/json"}, headers...)...))
+		}
+		for _, s := range append(c.next, scenario.NextAnswer403, scenario.NextAnswer404, scenario.NextAnswer500, scenario.NextAnswer503) {
+			w.play(t, created, string(s))
+			send(c.path, c.body, key...)
+		}
+		for _, wrong := range c.wrong {
+			w.Clock.Forward(2 * time.Second) // one redelivery a second is allowed
+			send(wrong[0], wrong[1], key...)
+		}
+		w.Clock.Forward(2 * time.Second)
+		send(c.path, c.body, key...)
+		send(c.path, c.body)
+		send(c.path, c.body, "Authorization", "Bearer wrong")
+		saw(w.Send(t, http.MethodDelete, c.path, ""))
+		if c.body != "" {
+			send(c.path, strings.Repeat(" ", tooLong)+c.body, key...)
+			saw(w.Send(t, c.method, c.path, c.body, append(key, "Content-Type", "text/plain")...))
+		}
+		limited := false // 25 requests a second for this provider, whose bursts are twice that
+		for began := time.Now(); !limited && time.Since(began) < 2*time.Minute; {
+			burst, together := make([]sandbox.Response, 100), sync.WaitGroup{}
+			for i := range burst {
+				together.Go(func() {
+					burst[i] = w.Send(t, c.method, c.path, "{}", "Authorization", "Bearer "+w.Keys["TUI"], "Content-Type", "application/json")
+				})
+			}
+			together.Wait()
+			limited = slices.ContainsFunc(burst, func(r sandbox.Response) bool { return saw(r).Status == http.StatusTooManyRequests })
+		}
 	}
 }
 
@@ -124,6 +180,7 @@ func missing(t *testing.T, w *world, got map[string]bool) (left []string) {
 			want = append(want, path+" "+word)
 		}
 	}
+	want = append(want, slices.DeleteFunc(w.seen.Unseen(), func(s string) bool { return !answers.MatchString(s) })...)
 	slices.Sort(want)
 	return slices.DeleteFunc(want, func(s string) bool { return got[s] })
 }

@@ -61,7 +61,8 @@ func TestReferenceSaysHowEverythingIsReached(t *testing.T) {
 				var doing sync.WaitGroup
 				doing.Go(func() { w.does(t, order, how) })
 				found := false
-				for end := time.Now().Add(2 * time.Minute); !found && time.Now().Before(end); time.Sleep(5 * time.Millisecond) { // pending only meanwhile
+				// An event is pending only meanwhile.
+				for end := time.Now().Add(2 * time.Minute); !found && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 					got := w.Get(t, "KOWHAI", "/v1/events?provider_order_id="+order)
 					found = strings.Contains(got.Body, `"status":"`+word+`"`)
 				}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
@@ -32,6 +34,7 @@ func TestMain(m *testing.M) { testlevel.Main(m, 25) }
 type world struct {
 	*sandbox.Sandbox
 	config site.Config
+	seen   *apidoc.Document // notes the answers of a process that is observed
 }
 
 // everywhere runs a test over each store, processor and CRM: the last two kinds at the full level.
@@ -119,12 +122,39 @@ func (w *world) serve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Config.Handler = s.Handler
+	server.Config.Handler = w.observed(s.Handler)
 	server.Start()
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan struct{})
 	go func() { defer close(ran); s.Service.Run(ctx) }()
 	t.Cleanup(func() { server.Close(); stop(); <-ran })
+}
+
+// observe runs a process whose answers are noted.
+func (w *world) observe(t *testing.T) {
+	t.Helper()
+	var err error
+	if w.seen, err = apidoc.Parse([]byte(w.Send(t, http.MethodGet, "/v1/openapi.json", "").Body)); err != nil {
+		t.Fatal(err)
+	}
+	w.serve(t)
+}
+
+// observed notes the answers of a handler, if they are to be noted.
+func (w *world) observed(next http.Handler) http.Handler {
+	if w.seen == nil {
+		return next
+	}
+	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		next.ServeHTTP(answer, r)
+		x := apidoc.Exchange{Method: r.Method, Path: r.URL.RequestURI(), Status: answer.Code, Header: answer.Header(), Body: answer.Body.String()}
+		x.JSON, _ = apiclient.ParseObject(answer.Body.Bytes())
+		_ = w.seen.Check(x) // the client checks what it gets
+		maps.Copy(to.Header(), answer.Header())
+		to.WriteHeader(answer.Code)
+		_, _ = to.Write(answer.Body.Bytes())
+	})
 }
 
 // call sends a call that the API's document does not have.
