@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
 )
@@ -23,6 +24,7 @@ var demoTerms []byte
 func demonstrate(c *call) action {
 	s := newServer(&call{flags: cli.NewFlags()}) // a demonstration serves as serve does
 	s.call, s.allowPrivate = c, true             // its receiver is on loopback
+	s.retention = checkout.Retention{AbandonedDays: 90, AgreedYears: 7}
 	s.addrFlag()
 	cli.Var(c.flags, &s.processor, "processor", "fake", oneOf(fakeName, gocardlessName),
 		"direct debit processor, `fake|gocardless`; gocardless is simulated, on a port of its own")

@@ -332,6 +332,48 @@ func TestAPingOfADemonstrationAsksTheDevelopersReceiver(t *testing.T) {
 	if got := ping(); got.code != cli.ExitFailed || !strings.Contains(got.stdout, "refused") {
 		t.Errorf("the ping of a receiver that does not listen: %+v", got)
 	}
+}
+
+// The clock of a checkout leads to the end of its retention: what was not confirmed is gone, and of an agreement nothing goes on.
+func TestDemoErasesWhatIsKeptNoLonger(t *testing.T) {
+	inEmptyTemp(t)
+	d := startDemo(t, "--addr", "127.0.0.1:0")
+	api := apiclient.New(d.says("BASE="), map[string]string{"KOWHAI": d.says("KEY=")})
+	play := func(created apiclient.Response, call, body string) apiclient.Response {
+		t.Helper()
+		path := "/sandbox/v1/checkouts/" + created.String("checkout.checkout_id") + "/" + call
+		r, err := api.Call(t.Context(), "KOWHAI", http.MethodPost, path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		order        string
+		agreed       bool
+		before, then string
+		code         string
+	}{{"abandoned", false, "P96D", "P2D", "CHECKOUT_ERASED"}, {"agreed", true, "P2550D", "P734D", "CONFLICT"}} {
+		body := strings.Replace(sandbox.Order(sandbox.CatalogueCreate, tt.order), "NZDIP", "NZDIP-BUS", 1)
+		created, err := api.Create(t.Context(), "KOWHAI", body)
+		if err != nil || created.Status != http.StatusCreated {
+			t.Fatalf("create: %d %s, %v", created.Status, created.Body, err)
+		}
+		if tt.agreed {
+			play(created, "scenarios", `{"scenario": "setup_succeeds"}`)
+			if r, err := api.Confirm(t.Context(), created, created.ConfirmBody()); err != nil || r.Status != http.StatusOK {
+				t.Fatalf("confirm: %d %s, %v", r.Status, r.Body, err)
+			}
+		}
+		play(created, "clock", `{"advance": "`+tt.before+`"}`)
+		if r := play(created, "clock", `{"advance": "PT1S"}`); r.Status != http.StatusOK {
+			t.Errorf("what is %s is gone after %s: %d %s", tt.order, tt.before, r.Status, r.Body)
+		}
+		play(created, "clock", `{"advance": "`+tt.then+`"}`)
+		if r := play(created, "scenarios", `{"scenario": "crm_away"}`); r.String("error.code") != tt.code || !strings.Contains(r.Body, "erased") {
+			t.Errorf("after %s more what is %s is there: %d %s", tt.then, tt.order, r.Status, r.Body)
+		}
+	}
 	d.stop()
 	d.ends("")
 }
