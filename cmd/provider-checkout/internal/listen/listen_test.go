@@ -370,23 +370,4 @@ func TestABeginningThatIsCutShortKeepsNoPlace(t *testing.T) {
 	})
 }
 
-func TestWithoutSinceOnlyNewEventsAreTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("aaaaa") // of which some are of this second, or ahead of the clock
-		cfg := w.config()
-		cfg.Since = time.Time{}
-		time.AfterFunc(10*time.Second, func() {
-			w.adding.Lock()
-			defer w.adding.Unlock()
-			w.list = append(w.list, newWorld("b").list...)
-		})
-		if err := w.listens(t, cfg, time.Minute); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(w.got, w.ids("b")) {
-			t.Errorf("taken %q, want %q", w.got, w.ids("b"))
-		}
-	})
-}
-
 func TestMain(m *testing.M) { testlevel.Main(m, 25) }
