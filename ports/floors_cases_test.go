@@ -61,6 +61,10 @@ func TestInspectionFindsBreaches(t *testing.T) {
 		{"chance in the rules", "checkout/a.go", `import _ "crypto/rand"`, "imports crypto/rand:"},
 		{"weak chance in the rules", "checkout/a.go", `import _ "math/rand/v2"`, "imports math/rand/v2:"},
 		{"unsafe in money", "money/a.go", `import _ "unsafe"`, "imports unsafe:"},
+		{"files of templates in the agreement", "agreement/a.go", "import (\n_ \"embed\"\n_ \"text/template\"\n)", ""},
+		{"files in the rules", "checkout/a.go", `import _ "embed"`, "imports embed: it does no I/O"},
+		{"templates beside the agreement", "catalogue/a.go", `import _ "text/template"`, "imports text/template: it does no I/O"},
+		{"templates of the disk", "agreement/a.go", "import \"text/template\"\nvar t, err = template.ParseFiles(n)", "template.ParseFiles in agreement"},
 		{"context in the ports", "ports/a.go", `import _ "context"`, ""},
 		{"io in the ports", "ports/a.go", `import _ "io"`, "it holds interfaces"},
 		{"context, io and sync in the service", "checkout/service/a.go", `import (

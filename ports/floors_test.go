@@ -77,12 +77,22 @@ func isPure(pkg string) bool {
 	return slices.Contains([]string{"crypto", "encoding", "hash", "unicode"}, family)
 }
 
+// besides returns the imports that only one folder of its floor may have. Package agreement has its wordings as files of templates:
+// embed reads them when the program is built, and text/template writes them to memory, so that neither does I/O at run time (see impure).
+func besides(folder string) []string {
+	if folder == "agreement" {
+		return []string{"embed", "text/template"}
+	}
+	return nil
+}
+
 // impure lists what pure floors may not even name, of packages that they may import.
 func impure() map[string][]string {
 	return map[string][]string{
 		"time": {"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep",
 			"LoadLocation", "Local"},
-		"fmt": {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+		"text/template": {"ParseFiles", "ParseGlob", "ParseFS"},
+		"fmt":           {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
 		"github.com/google/uuid": {"New", "NewString", "NewRandom", "NewUUID", "NewV6", "NewV7",
 			"NewDCESecurity", "NewDCEGroup", "NewDCEPerson", "SetRand", "EnableRandPool"},
 	}
@@ -166,7 +176,7 @@ func (in *inspection) importSpec(spec *ast.ImportSpec) {
 		in.neighbour(spec, inner)
 	case strings.Contains(first, ".") && !own.outsider(pkg):
 		in.fault(spec, "%s (%s) imports %s: below the adapters the only third party is google/uuid", in.folder, own.name, pkg)
-	case !strings.Contains(first, ".") && !own.std(pkg):
+	case !strings.Contains(first, ".") && !own.std(pkg) && !slices.Contains(besides(in.folder), pkg):
 		in.fault(spec, "%s (%s) imports %s: %s", in.folder, own.name, pkg, own.advice)
 	}
 }
