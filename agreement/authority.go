@@ -3,6 +3,7 @@ package agreement
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -74,4 +75,23 @@ func (t DebitTerms) Debits() string {
 		text += " On the bank statement each payment shows as " + statement + "."
 	}
 	return text
+}
+
+// Told names the party beside the bank that the account holder tells to end the authority.
+func (t DebitTerms) Told() string {
+	switch {
+	case t.Authority.Initiator != "":
+		return t.Authority.Initiator
+	case t.Lender.Name != "":
+		return "the lender, " + t.Lender.Name
+	}
+	return t.Provider
+}
+
+// sentence begins a sentence with the party that it is given.
+func sentence(who string) string {
+	if rest, found := strings.CutPrefix(who, "the "); found {
+		return "The " + rest
+	}
+	return who
 }

@@ -49,15 +49,3 @@ func isWorkingDay(d money.Date) bool {
 	christmas := d.Month == time.December && d.Day >= 25 || d.Month == time.January && d.Day <= 2
 	return d.IsBusinessDay() && !christmas
 }
-
-// Rights returns what the terms give the payer besides the plan, as it is told before there is an agreement: the right to cancel has a
-// number of days and no date.
-func (t Terms) Rights() []Row { return wordingOf(Version).rights(t, money.Date{}) }
-
-// Rights returns what the terms of the agreement give the payer besides the plan; nil if its version has no wording here.
-func (a Agreement) Rights() []Row {
-	if words := wordingOf(a.Version); words != nil {
-		return words.rights(a.Terms, a.CancelUntil)
-	}
-	return nil
-}

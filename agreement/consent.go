@@ -24,6 +24,12 @@ type DebitTerms struct {
 	Authority  Authority
 }
 
+// DebitTerms returns the direct debit terms that the agreement repeats.
+func (a Agreement) DebitTerms() DebitTerms {
+	return DebitTerms{Version: a.Version, NoticeDays: a.Notice.Days, Provider: a.Provider.Name, Lender: a.Terms.Lender,
+		Authority: a.Terms.Authority}
+}
+
 // Name returns the id of the terms, such as "2026-11-24/2/9f86d081884c7d65": the version of the wording, the days
 // of notice, and a fingerprint of the text.
 func (t DebitTerms) Name() string {

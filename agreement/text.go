@@ -1,39 +1,22 @@
 package agreement
 
 import (
+	"embed"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // Version identifies the wording of the agreements that are concluded now (contract, section 9).
 const Version = "2026-11-24"
 
-// wording is the words of one version. Once a release has concluded agreements in them they never change: a new wording is
-// a type in a file of its own, a line in wordingOf, Version, and its text in testdata.
-type wording interface {
-	// sections returns the whole text in the order in which it is read; the first section has the document's title.
-	sections(a Agreement, zone *time.Location) []Section
-	// debits, authority and conditions return the parts of the direct debit terms, before the payer accepts them as in the agreement.
-	debits(t DebitTerms) []Row
-	authority(t DebitTerms) string
-	conditions(t DebitTerms) []Row
-	// rights returns what the terms give the payer besides the plan. until is the last day on which the payer can cancel, or
-	// zero before there is an agreement.
-	rights(t Terms, until money.Date) []Row
-	// foot returns the footer of every page.
-	foot(a Agreement) string
-}
+//go:embed wording
+var files embed.FS
 
-// wordingOf returns the wording of a version, or nil for an unknown version.
-func wordingOf(version string) wording {
-	switch version {
-	case "2026-11-24":
-		return wording20261124{}
-	}
-	return nil
+// wordings has the words of each version. Once a release has concluded agreements in them they never change: a new wording is a file of
+// its own, a line here, Version, and its text in testdata.
+var wordings = map[string]Prose{
+	"2026-11-24": MustProse(files, "wording/2026-11-24.txt"),
 }
 
 // Title returns the title of the document.
@@ -46,28 +29,33 @@ const title = "Payment Plan Agreement"
 // the agreement's version, and times are written in zone. It returns an error if that version has no wording here,
 // because a payer must not be shown words that were not accepted.
 func (a Agreement) Text(zone *time.Location) ([]Section, error) {
-	words := wordingOf(a.Version)
-	if words == nil {
+	words, known := wordings[a.Version]
+	if !known {
 		return nil, fmt.Errorf("agreement %s was accepted in the words of version %q, which are not at hand", a.Number, a.Version)
 	}
-	return number(words.sections(a, zone)), nil
+	return number(words.Sections(facts{a, a.DebitTerms(), zone})), nil
 }
 
-// Foot returns the footer of every page of the agreement; "" if its version has no wording here.
+// Foot returns the footer of every page of the agreement, short enough for the page's number beside it; "" if its version has no wording
+// here.
 func (a Agreement) Foot() string {
-	if words := wordingOf(a.Version); words != nil {
-		return words.foot(a)
-	}
-	return ""
+	return wordings[a.Version].Paragraph("foot", facts{Agreement: a})
+}
+
+// Rights returns what the terms give the payer besides the plan, as it is told before there is an agreement: the right to cancel has a
+// number of days and no date.
+func (t Terms) Rights() []Row { return Agreement{Version: Version, Terms: t}.Rights() }
+
+// Rights returns what the terms of the agreement give the payer besides the plan; nil if its version has no wording here.
+func (a Agreement) Rights() []Row {
+	return wordings[a.Version].Part("rights", facts{Agreement: a}).Rows
 }
 
 // Parts returns the text of the terms, before the payer accepts them as in the agreement: who debits, the authority in the payer's
 // own words, and its conditions. All are empty if their version has no wording here.
 func (t DebitTerms) Parts() (debits []Row, authority string, conditions []Row) {
-	if words := wordingOf(t.version()); words != nil {
-		return words.debits(t), words.authority(t), words.conditions(t)
-	}
-	return nil, "", nil
+	words, f := wordings[t.version()], facts{Debit: t}
+	return words.Part("debits", f).Rows, f.Authority(), words.Part("conditions", f).Rows
 }
 
 // Rows returns the parts as one text; nil if their version has no wording here.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,46 @@ func TestTextIsTheWordingOfItsVersion(t *testing.T) {
 		compare(t, version+".txt", plain(said(a)))
 		a.Number = "PPA-2027-000042"
 		compare(t, version+".variants.txt", changes(a, variants(), said))
+	}
+}
+
+// A sentence that stands in no file of testdata was never written: it may name what no agreement has.
+func TestEverySentenceOfAWordingIsTested(t *testing.T) {
+	a := diploma()
+	said := a.Foot()
+	a.Sandbox = true
+	said += a.Foot()
+	for _, file := range []string{"testdata/" + a.Version + ".txt", "testdata/" + a.Version + ".variants.txt", "wording/" + a.Version + ".txt"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(file, "testdata/") {
+			said += string(text)
+			continue
+		}
+		headings := regexp.MustCompile(`(?m)^(##|\+) .*$|^[#?-] | \| \w+$`).ReplaceAll(text, nil)
+		for _, words := range regexp.MustCompile(`\{\{.*?\}\}|\n`).Split(string(headings), -1) {
+			if !strings.Contains(said, strings.TrimSpace(words)) {
+				t.Errorf("no agreement in testdata has the words %q", words)
+			}
+		}
+	}
+}
+
+// A value from outside stays a value, whatever it looks like.
+func TestAValueIsNeverReadAsASource(t *testing.T) {
+	with := func(value string) string {
+		a := diploma()
+		a.Provider.Name, a.Course.Name, a.Student.LastName, a.DirectDebit.AccountHolder, a.Terms.Lender.Name = value, value, value, value, value
+		a.Terms.Hardship, a.Terms.Blocks = value, []agreement.Block{{Title: value, Text: value}}
+		a.Terms.Authority = agreement.Authority{Initiator: value, Statement: value, Form: value, Conditions: a.Terms.Blocks}
+		return plain(text(t, a)) + a.Foot()
+	}
+	for _, value := range []string{"{{.X}}", "{{", "# x", "## foot", "- a: b", "? a: ", "+ rights", "<b>&amp;", "x\n# y\n- a: {{.Number}}"} {
+		if got, want := with(value), strings.ReplaceAll(with("VALUE"), "VALUE", value); got != want {
+			t.Errorf("with %q the text is\n%s\nwant\n%s", value, got, want)
+		}
 	}
 }
 
