@@ -24,7 +24,8 @@ func OfCancel(l Cancel) Letter {
 	if c.End.By == checkout.PartyOperator {
 		by = "We have cancelled it."
 	}
-	return sheet{provider: l.Provider, colour: l.Colour, sandbox: l.Sandbox, subject: "your direct debit is cancelled",
+	return sheet{provider: l.Provider, colour: l.Colour, sandbox: l.Sandbox,
+		names: []string{l.Provider, agreement.Student(c.Student).Name(), c.Intent.CourseName, c.Setup.AccountHolder}, subject: "your direct debit is cancelled",
 		title: "Your direct debit is cancelled", paragraphs: []string{
 			hello(agreement.Student(c.Student)),
 			"The payment plan for " + c.Intent.CourseName + " at " + l.Provider + " was cancelled before it became an agreement. " + by,
@@ -37,7 +38,7 @@ func OfCancel(l Cancel) Letter {
 // OfWithdrawal tells the payer that an agreement was withdrawn at a time, and its direct debit cancelled.
 func OfWithdrawal(m Mandate, at time.Time) Letter {
 	a := m.Agreement
-	return sheet{provider: a.Provider.Name, colour: a.Provider.Colour, sandbox: a.Sandbox,
+	return sheet{provider: a.Provider.Name, colour: a.Provider.Colour, names: a.Names(), sandbox: a.Sandbox,
 		subject: "your agreement " + a.Number + " is withdrawn", title: "Your agreement is withdrawn", paragraphs: []string{
 			hello(a.Student),
 			"Your payment plan agreement " + a.Number + " for " + a.Course.Name + " at " + a.Provider.Name + " was withdrawn on " +

@@ -50,7 +50,8 @@ type Setup struct {
 func OfSetup(s Setup) Letter {
 	c, first := s.Checkout, s.Payments[0]
 	return sheet{provider: s.Provider, colour: s.Colour,
-		names:   []string{s.Provider, agreement.Student(c.Student).Name(), c.Intent.CourseName, c.Setup.AccountHolder, s.Terms.Lender.Name},
+		names: []string{s.Provider, agreement.Student(c.Student).Name(), c.Intent.CourseName, c.Setup.AccountHolder, s.Terms.Lender.Name,
+			s.Terms.Authority.Initiator},
 		sandbox: s.Sandbox, subject: "your direct debit is set up",
 		title: "Your direct debit is set up",
 		paragraphs: []string{

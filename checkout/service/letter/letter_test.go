@@ -4,8 +4,10 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"html"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -125,7 +127,8 @@ func link() letter.Link {
 
 var update = flag.Bool("update", false, "record the letters anew")
 
-func TestLettersAreTheseTexts(t *testing.T) {
+// letters are all letters, by the names of their files in testdata.
+func letters(t *testing.T) map[string]func() (letter.Letter, error) {
 	ofSetup := setup(t)
 	ofSetup.Terms.Authority.Conditions = []agreement.Block{{Title: "Conditions", Text: "As the bank approved them."}} // others change with the wording
 	single := agreed()
@@ -144,7 +147,7 @@ func TestLettersAreTheseTexts(t *testing.T) {
 	cancel.Checkout.End.By = checkout.PartyProvider
 	byUs := cancel
 	byUs.Checkout.End.By, byUs.Contact = checkout.PartyOperator, ""
-	for name, write := range map[string]func() (letter.Letter, error){
+	return map[string]func() (letter.Letter, error){
 		"cancelled":       func() (letter.Letter, error) { return letter.OfCancel(cancel), nil },
 		"cancelled_by_us": func() (letter.Letter, error) { return letter.OfCancel(byUs), nil },
 		"withdrawn":       func() (letter.Letter, error) { return letter.OfWithdrawal(ended(), ofSetup.Completed), nil },
@@ -163,7 +166,11 @@ func TestLettersAreTheseTexts(t *testing.T) {
 		"setup":     func() (letter.Letter, error) { return letter.OfSetup(ofSetup), nil },
 		"agreement": func() (letter.Letter, error) { return letter.OfAgreement(concluded(t, agreed())) },
 		"single":    func() (letter.Letter, error) { return letter.OfAgreement(without) },
-	} {
+	}
+}
+
+func TestLettersAreTheseTexts(t *testing.T) {
+	for name, write := range letters(t) {
 		got, err := write()
 		if err != nil {
 			t.Fatal(err)
@@ -250,13 +257,31 @@ func TestTextAndPageSayTheSame(t *testing.T) {
 	}
 }
 
+// A name from outside may be written from right to left.
+func TestNoNameReordersTheWordsAroundIt(t *testing.T) {
+	for name, write := range letters(t) {
+		got, err := write()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, page, _ := strings.Cut(got.HTML, "</title>")
+		for _, outside := range []string{"Kōwhai Institute", "Rimu College", "Ānaru <b>O’Neill</b> & 李", "Ānaru <b>O’Neill</b>", "Business & “Law”", "Business & Law",
+			"A O’NEILL", "Pūtea Limited", "https://hooks.kowhai.example: answered 503"} {
+			isolated := regexp.MustCompile("<bdi[^>]*>" + regexp.QuoteMeta(html.EscapeString(outside)))
+			if n, of := len(isolated.FindAllString(page, -1)), strings.Count(page, html.EscapeString(outside)); n != of {
+				t.Errorf("the letter %s isolates %q %d times of %d:\n%s", name, outside, n, of, page)
+			}
+		}
+	}
+}
+
 // A program that reads aloud changes its voice for a name in another script, which does not reorder the words around it either.
 func TestAPageSaysTheLanguageOfNames(t *testing.T) {
 	s := setup(t)
 	s.Provider, s.Page = "Rimu", "https://pay.example/Rimu"
-	s.Checkout.Intent.CourseName = "دبلوم <إدارة>"
+	s.Checkout.Intent.CourseName, s.Terms.Authority.Initiator = "دبلوم <إدارة>", "Kānuka"
 	page := letter.OfSetup(s).HTML
-	for _, want := range []string{`for <bdi lang="ar">دبلوم &lt;إدارة&gt;</bdi> at <bdi>Rimu</bdi>.`, "<title>[Sandbox] Rimu: your", `href="https://pay.example/Rimu"`} {
+	for _, want := range []string{`for <bdi lang="ar">دبلوم &lt;إدارة&gt;</bdi> at <bdi>Rimu</bdi>.`, `from <bdi>Kānuka</bdi>, with`, "<title>[Sandbox] Rimu: your", `href="https://pay.example/Rimu"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s:\n%s", want, page)
 		}

@@ -25,7 +25,7 @@ func OfReceiver(r Receiver) Letter {
 	if r.Again > 0 {
 		list = fmt.Sprintf("We send each event that failed again for up to %.0f hours. ", r.Again.Hours()) + list
 	}
-	s := sheet{provider: r.Provider, colour: r.Colour, sandbox: r.Sandbox, subject: "your receiver takes no events",
+	s := sheet{provider: r.Provider, colour: r.Colour, names: []string{r.Provider, r.Host, r.Reason}, sandbox: r.Sandbox, subject: "your receiver takes no events",
 		title: "Your receiver takes no events", paragraphs: []string{
 			"Hello,",
 			"We send signed events about your enrolments to your receiver. Since " + moment(r.Since) + " it has not taken any.",
