@@ -49,7 +49,7 @@ func floors() []floor {
 		core("floor 2", "checkout"),
 		{"floor 3", []string{"ports"}, or(isPure, is("context")), onlyUUID,
 			"it holds interfaces and nothing that runs", false},
-		{"the service's helpers", []string{"checkout/service/bounded", "checkout/service/breaker", "checkout/service/letter"}, or(isPure, is("sync", "text/template")), onlyUUID, "it only remembers", false},
+		{"the service's helpers", []string{"checkout/service/bounded", "checkout/service/breaker", "checkout/service/letter"}, or(isPure, is("sync", "embed", "html/template")), onlyUUID, "it only remembers", false},
 		{"deliveries", []string{"checkout/service/delivery"}, not(is("log", "log/slog")), onlyUUID,
 			"it reaches the outside through ports only", false},
 		{"floor 4", []string{"checkout/service", "checkout/service/operate"}, not(is("log", "log/slog")), onlyUUID,

@@ -118,89 +118,79 @@ func (s *Service) write(ctx context.Context, n checkout.Job) (written checkout.P
 	if !c.NoticeNeeded(n) {
 		return written, false, nil
 	}
-	written = checkout.PayerNotice{ID: n.ID, At: n.CreatedAt,
-		To: checkout.Addressee{Name: c.Student.Name(), Email: c.Student.Email}}
-	var l letter.Letter
-	switch kind := checkout.NoticeKind(n.Name); {
-	case kind == checkout.NoticeOfSetup:
-		l, err = s.letterOfSetup(ctx, c, &written)
-	case kind == checkout.NoticeOfLink:
-		l, err = s.letterOfLink(ctx, c, &written)
-	case kind == checkout.NoticeOfCancel:
-		l, err = s.letterOfCancel(ctx, c, &written)
-	case kind == checkout.NoticeOfWithdrawal:
-		l, err = s.letterOfWithdrawal(ctx, c, &written)
-	case kind.OfMandate():
-		l, err = s.letterOfMandate(ctx, c, &written)
-	default:
-		l, err = s.letterOfAgreement(ctx, c, &written)
+	facts, document, err := s.facts(ctx, c, checkout.NoticeKind(n.Name))
+	if err != nil {
+		return written, false, err
 	}
-	written.Subject, written.Text, written.HTML = l.Subject, l.Text, l.HTML
+	written, err = s.compose(n, facts, checkout.Addressee{Name: c.Student.Name(), Email: c.Student.Email})
+	written.ReplyTo = facts.Provider.SupportEmail
+	if document != nil {
+		written.Attachments = []checkout.Attachment{{Name: facts.Agreement.Number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
+	}
 	return written, err == nil, err
 }
 
-func (s *Service) letterOfSetup(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
+// compose writes the letter of a notice.
+func (s *Service) compose(n checkout.Job, f letter.Facts, to checkout.Addressee) (checkout.PayerNotice, error) {
+	l, err := letter.Write(f, s.zone)
+	return checkout.PayerNotice{ID: n.ID, At: n.CreatedAt, To: to, Subject: l.Subject, Text: l.Text, HTML: l.HTML}, err
+}
+
+// facts reads the facts of a letter about a checkout, and the PDF that goes with it, or nil.
+func (s *Service) facts(ctx context.Context, c checkout.Checkout, kind checkout.NoticeKind) (f letter.Facts, document *agreement.Document, err error) {
+	switch kind {
+	case checkout.NoticeOfSetup, checkout.NoticeOfLink, checkout.NoticeOfCancel:
+		f, err = s.factsOfSetup(ctx, c, kind)
+		return f, nil, err
+	}
+	number := c.Confirmation.AgreementNumber
+	a, err := s.cfg.Store.Agreement(ctx, number)
+	if err != nil {
+		return f, nil, fmt.Errorf("read agreement %s: %w", number, err)
+	}
+	f = letter.OfAgreement(kind, c, a)
+	f.Page, f.At, f.Today = s.payersPage(c), c.End.At, money.DateOf(s.Present(ctx).In(s.zone))
+	if kind != checkout.NoticeOfAgreement {
+		return f, nil, nil
+	}
+	if document, err = found(s.cfg.Store.Document(ctx, number)); err != nil {
+		return f, nil, fmt.Errorf("read the document of agreement %s: %w", number, err)
+	}
+	f.Attached, f.Proven = document != nil, s.cfg.Evidence.CanVerify()
+	return f, document, nil
+}
+
+// factsOfSetup reads the facts of a letter about a checkout without an agreement.
+func (s *Service) factsOfSetup(ctx context.Context, c checkout.Checkout, kind checkout.NoticeKind) (letter.Facts, error) {
 	provider, err := s.providerOf(ctx, c.ProviderCode)
 	if err != nil {
-		return letter.Letter{}, err
+		return letter.Facts{}, err
 	}
-	terms, err := s.termsOf(ctx, provider)
-	if err != nil {
-		return letter.Letter{}, err
+	f := s.factsOf(provider, kind)
+	f.Student, f.Course, f.Checkout = agreement.Student(c.Student), c.Intent.CourseName, c
+	switch kind {
+	case checkout.NoticeOfSetup:
+		terms, err := s.termsOf(ctx, provider)
+		if err != nil {
+			return f, err
+		}
+		page := s.pageOf(SetupPage{Provider: provider, LenderTerms: terms, now: s.Present(ctx)}, c)
+		f.Page, f.At, f.Payments, f.Terms = s.payersPage(c), page.Completed, page.Payments, page.DebitTerms
+	case checkout.NoticeOfLink: // the latest that was made for an e-mail
+		token := s.cfg.Keyring.MailedText(c)
+		if token == "" {
+			return f, fmt.Errorf("checkout %s has no link for an e-mail: its secret is not in use any more", c.ID)
+		}
+		_, epoch, _ := s.cfg.Keyring.Read(token)
+		f.Page, f.At = s.pageURL(token), c.TokenExpiry(epoch)
 	}
-	page := s.pageOf(SetupPage{Provider: provider, LenderTerms: terms, now: s.Present(ctx)}, c)
-	into.ReplyTo = provider.Branding.SupportEmail
-	return letter.OfSetup(letter.Setup{Checkout: c, Provider: page.DebitTerms.Provider, Colour: provider.Branding.PrimaryColour,
-		Contact: into.ReplyTo, Page: s.payersPage(c), Completed: page.Completed, Payments: page.Payments, Terms: page.DebitTerms,
-		Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil
+	return f, nil
 }
 
-// letterOfMandate says what became of the direct debit of an agreement.
-func (s *Service) letterOfMandate(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
-	a, err := s.cfg.Store.Agreement(ctx, c.Confirmation.AgreementNumber)
-	if err != nil {
-		return letter.Letter{}, fmt.Errorf("read agreement %s: %w", c.Confirmation.AgreementNumber, err)
-	}
-	into.ReplyTo = a.Provider.SupportEmail
-	return letter.OfMandate(letter.Mandate{Agreement: a, Setup: c.Setup, Page: s.payersPage(c), Today: money.DateOf(s.Present(ctx).In(s.zone))}), nil
-}
-
-// letterOfCancel says that a checkout for which bank details were given is cancelled.
-func (s *Service) letterOfCancel(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
-	provider, err := s.providerOf(ctx, c.ProviderCode)
-	if err != nil {
-		return letter.Letter{}, err
-	}
-	into.ReplyTo = provider.Branding.SupportEmail
-	return letter.OfCancel(letter.Cancel{Checkout: c, Provider: provider.DisplayName(), Colour: provider.Branding.PrimaryColour,
-		Contact: into.ReplyTo, Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil
-}
-
-// letterOfWithdrawal says that an agreement is withdrawn.
-func (s *Service) letterOfWithdrawal(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
-	a, err := s.cfg.Store.Agreement(ctx, c.Confirmation.AgreementNumber)
-	if err != nil {
-		return letter.Letter{}, fmt.Errorf("read agreement %s: %w", c.Confirmation.AgreementNumber, err)
-	}
-	into.ReplyTo = a.Provider.SupportEmail
-	return letter.OfWithdrawal(letter.Mandate{Agreement: a, Setup: c.Setup, Page: s.payersPage(c)}, c.End.At.In(s.zone)), nil
-}
-
-// letterOfLink has the latest link that was made for an e-mail.
-func (s *Service) letterOfLink(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
-	provider, err := s.providerOf(ctx, c.ProviderCode)
-	if err != nil {
-		return letter.Letter{}, err
-	}
-	token := s.cfg.Keyring.MailedText(c)
-	if token == "" {
-		return letter.Letter{}, fmt.Errorf("checkout %s has no link for an e-mail: its secret is not in use any more", c.ID)
-	}
-	_, epoch, _ := s.cfg.Keyring.Read(token)
-	into.ReplyTo = provider.Branding.SupportEmail
-	return letter.OfLink(letter.Link{Student: agreement.Student(c.Student), Course: c.Intent.CourseName,
-		Provider: provider.DisplayName(), Colour: provider.Branding.PrimaryColour, Address: s.pageURL(token), Until: money.DateOf(c.TokenExpiry(epoch).In(s.zone)),
-		Sandbox: s.cfg.Environment == catalogue.Sandbox}), nil
+// factsOf returns the facts of a letter that names a provider as it is now.
+func (s *Service) factsOf(p catalogue.Provider, kind checkout.NoticeKind) letter.Facts {
+	return letter.Facts{Kind: kind, Sandbox: s.cfg.Environment == catalogue.Sandbox,
+		Provider: agreement.Party{Name: p.DisplayName(), SupportEmail: p.Branding.SupportEmail, Colour: p.Branding.PrimaryColour}}
 }
 
 // payersPage returns the address of the payer's page by the latest token; "" if the token's secret is not in use any more.
@@ -209,19 +199,4 @@ func (s *Service) payersPage(c checkout.Checkout) string {
 		return s.pageURL(token)
 	}
 	return ""
-}
-
-// letterOfAgreement has the agreement's PDF or, without a PDF, its whole text.
-func (s *Service) letterOfAgreement(ctx context.Context, c checkout.Checkout, into *checkout.PayerNotice) (letter.Letter, error) {
-	concluded, err := s.conclusionOf(ctx, c)
-	if err != nil {
-		return letter.Letter{}, err
-	}
-	a, document := concluded.agreement, concluded.document
-	into.ReplyTo = a.Provider.SupportEmail
-	if document != nil {
-		into.Attachments = []checkout.Attachment{{Name: a.Number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
-	}
-	return letter.OfAgreement(letter.Concluded{Agreement: *a, Attached: document != nil, Page: s.payersPage(c),
-		Proven: s.cfg.Evidence.CanVerify(), Receipt: c.Confirmation.Receipt, Zone: s.zone})
 }

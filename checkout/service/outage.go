@@ -6,9 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/letter"
 )
 
 // This file tells a provider, at its address for questions, that its receiver has taken no events for an hour, and that it takes them
@@ -108,16 +106,14 @@ func (s *Service) writeOfReceiver(ctx context.Context, n checkout.Job) (written 
 	if err != nil {
 		return written, false, fmt.Errorf("read the events of provider %s that failed: %w", provider.Code, err)
 	}
-	r := letter.Receiver{Provider: provider.DisplayName(), Colour: provider.Branding.PrimaryColour, Since: since.In(s.zone),
-		Again: provider.Destination.RedeliverFor, Well: checkout.NoticeKind(n.Name) == checkout.NoticeOfWellReceiver,
-		Sandbox: s.cfg.Environment == catalogue.Sandbox}
+	f := s.factsOf(provider, checkout.NoticeKind(n.Name))
+	f.At, f.Again = since, provider.Destination.RedeliverFor
 	if u, err := url.Parse(provider.Destination.URL); err == nil {
-		r.Host = u.Host
+		f.Host = u.Host
 	}
 	if len(failed) > 0 {
-		r.Reason = failed[0].Failure.Reason
+		f.Reason = failed[0].Failure.Reason
 	}
-	l := letter.OfReceiver(r)
-	return checkout.PayerNotice{ID: n.ID, At: n.CreatedAt, To: checkout.Addressee{Name: r.Provider, Email: provider.Branding.SupportEmail},
-		Subject: l.Subject, Text: l.Text, HTML: l.HTML}, true, nil
+	written, err = s.compose(n, f, checkout.Addressee{Name: f.Provider.Name, Email: f.Provider.SupportEmail})
+	return written, err == nil, err
 }
