@@ -267,6 +267,41 @@ func TestErasedAgreementsAreVerified(t *testing.T) {
 	o.does(t, "agreements", "prove", o.numbers[0], "--out", filepath.Join(t.TempDir(), "proof.json"))
 }
 
+// A log of a million entries is not read anew for each of the agreements whose time has come.
+func TestErasuresAreReadOnceForManyAgreements(t *testing.T) {
+	o := newSealedStore(t, 3)
+	o.does(t, "privacy", "erase", "--email", "aroha.ngata@students.example.ac.nz", "--reason", "asked for", "--force")
+	db := o.open(t)
+	counting := &countingLog{records: db}
+	log := evidencelog.Log{Store: counting, Attests: keyringOf(t, db).Attests}.Remembering()
+	for _, number := range o.numbers {
+		r, err := evidencelog.Read(t.Context(), db, number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdicts, err := log.Check(t.Context(), r)
+		if failed := evidencelog.Texts(verdicts, evidencelog.Failed); err != nil || len(failed) > 0 {
+			t.Errorf("agreement %s: %q, %v; want no check that fails", number, failed, err)
+		}
+	}
+	if counting.reads != 1 {
+		t.Errorf("the log was read %d times for %d agreements, want once", counting.reads, len(o.numbers))
+	}
+}
+
+// countingLog counts how often the sealed entries are read from the beginning.
+type countingLog struct {
+	records
+	reads int
+}
+
+func (c *countingLog) SealedEvidence(ctx context.Context, from int64, limit int) ([]evidence.Entry, error) {
+	if from == 0 {
+		c.reads++
+	}
+	return c.records.SealedEvidence(ctx, from, limit)
+}
+
 // Of what is erased nothing is left to be compared, so that the log must have everything that was erased, and when.
 func TestVerifyFindsEditsOfErasedAgreements(t *testing.T) {
 	t.Parallel()

@@ -69,6 +69,7 @@ func (c *call) verifyAll(ctx context.Context, db ports.Admin, log evidencelog.Lo
 	}
 	shown := c.progress()
 	defer shown.End()
+	log = log.Remembering()
 	for i, number := range numbers {
 		delete(missing, number)
 		shown.Show("verified %d of %s", i, counted(len(numbers), "agreement"))

@@ -3,6 +3,7 @@ package evidencelog
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -17,7 +18,7 @@ func (l Log) checkErasure(ctx context.Context, r Record, e evidence.Entry) (Verd
 	if a.Student != left.Student || a.DirectDebit != left.DirectDebit || r.Document != nil && len(r.Document.Bytes) > 0 {
 		return Fail("it is marked as erased, and personal data is on record"), nil
 	}
-	erased, unsalted, err := l.erasuresOf(ctx, a.Number)
+	erased, unsalted, err := l.erasuresOf(ctx, a.Number, len(e.Salt) == 0)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -36,32 +37,47 @@ func (l Log) checkErasure(ctx context.Context, r Record, e evidence.Entry) (Verd
 	return Pass("its personal data and its PDF were erased on %s; the evidence log says so", at.Format(timeLayout)), nil
 }
 
+// erasures has the times of changes of agreements, by the line of Changes.
+type erasures map[string][]time.Time
+
+// Remembering returns a Log for the checks of many agreements: it reads the erasures once, and again for an agreement whose erasure it
+// does not know.
+func (l Log) Remembering() Log {
+	l.remembered = new(erasures)
+	return l
+}
+
 // erasuresOf returns when, as the log says, operations erased the agreement's personal data, and the salt of its commitments.
-// An entry counts if it is what was signed, or, before it is sealed, if it was made with the operator's secret.
-func (l Log) erasuresOf(ctx context.Context, number string) (erased, unsalted []time.Time, err error) {
-	err = l.Each(ctx, func(e evidence.Entry, position int64) error {
+func (l Log) erasuresOf(ctx context.Context, number string, withSalt bool) (erased, unsalted []time.Time, err error) {
+	data, salt := checkout.ErasedAgreement(number), checkout.UnsaltedAgreement(number)
+	known := l.remembered
+	if known == nil {
+		known = new(erasures)
+	}
+	if (*known)[data] == nil || withSalt && (*known)[salt] == nil {
+		*known, err = l.erasures(ctx)
+	}
+	return (*known)[data], (*known)[salt], err
+}
+
+// erasures returns what operations changed of agreements. An entry counts if it is what was signed, or, before it is sealed, if it was
+// made with the operator's secret.
+func (l Log) erasures(ctx context.Context) (erasures, error) {
+	all := erasures{}
+	return all, l.Each(ctx, func(e evidence.Entry, position int64) error {
 		record, err := evidence.Read(e.Leaf)
-		if err != nil {
-			return nil
-		}
-		changes := record.Operation.Changes
-		ofData := slices.Contains(changes, checkout.ErasedAgreement(number))
-		ofSalt := slices.Contains(changes, checkout.UnsaltedAgreement(number))
-		if !ofData && !ofSalt { // most entries
+		ofAgreements := slices.DeleteFunc(record.Operation.Changes, func(line string) bool { return !strings.HasPrefix(line, "agreement ") })
+		if err != nil || len(ofAgreements) == 0 { // most entries
 			return nil
 		}
 		if position == evidence.Unsealed && !l.Attests(e) || position != evidence.Unsealed && !l.sealed(ctx, e, position) {
 			return nil
 		}
-		if ofData {
-			erased = append(erased, record.At)
-		}
-		if ofSalt {
-			unsalted = append(unsalted, record.At)
+		for _, line := range ofAgreements {
+			all[line] = append(all[line], record.At)
 		}
 		return nil
 	})
-	return erased, unsalted, err
 }
 
 // sealed reports whether an entry is what was signed at its position, as far as the keys are known.

@@ -28,6 +28,8 @@ type Log struct {
 	Outside *evidence.Checkpoint // that was kept elsewhere, and one of the keys signed; nil without one
 	Receipt *evidence.Receipt    // that one of the keys signed; nil without one
 	Now     time.Time            // to which the promise of Receipt is held
+
+	remembered *erasures // nil to read the erasures for each agreement
 }
 
 // Verdict is the outcome of one check.
