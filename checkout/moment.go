@@ -82,18 +82,6 @@ func RefusedMoment(refusal *Error, actor Actor, requestID string, at time.Time) 
 		Once: "refused " + detail + " " + at.UTC().Truncate(refusalsPer).Format("2006-01-02T15")}
 }
 
-// Refusal counts creates that were refused before there was a checkout, on one day for one reason.
-type Refusal struct {
-	ProviderCode string
-	Day          string // YYYY-MM-DD, UTC
-	Code         Code
-	Fields       string // names of the fields, with spaces between; never a value
-	Times        int
-}
-
-// RefusalsKept is the number of days for which refusals are kept.
-const RefusalsKept = 30
-
 // Reason returns the code and the fields of a refusal, for the journal and the log: no value that was sent is in it.
 func (e *Error) Reason() string { return strings.TrimSpace(string(e.Code) + " " + e.Fields()) }
 

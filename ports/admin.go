@@ -72,10 +72,6 @@ type Operations interface {
 	// one, and the entry of the operation. ErrNotFound if there is no such job or it is not pending.
 	HastenJob(ctx context.Context, id string, m checkout.Moment, did evidence.Entry) error
 
-	// Refusals returns the counts of a provider from a day on (YYYY-MM-DD), or of all providers for "", in the order of day,
-	// provider, code and fields.
-	Refusals(ctx context.Context, provider, since string) ([]checkout.Refusal, error)
-
 	// Scrub removes erased data from the store's files, as far as the store can: from free space, and from the log of its
 	// writes. It may take as long as a copy of everything, and writes wait for it meanwhile; ErrBusy if others use the store
 	// too much for it. Backups, and copies elsewhere, are not reached.

@@ -23,7 +23,7 @@ import (
 const (
 	// noteLimit limits a refused call's wait until its moment is on record.
 	noteLimit = 2 * time.Second
-	// maxNotes is the most moments and refusals that are kept in memory until they are stored: what comes beyond it is lost.
+	// maxNotes is the most moments that are kept in memory until they are stored: what comes beyond it is lost.
 	maxNotes = 10_000
 )
 
@@ -152,9 +152,9 @@ func (s *Service) owned(ctx context.Context, caller Caller, id string) (checkout
 	return *stored, nil
 }
 
-// Refused records a call that was refused, of which the service may know nothing else because its body could not be read: a
-// confirm of the caller's checkout with this id, or a create for "". It is recorded before it returns in the journal of the
-// checkout that it is about. A create that is about no checkout is counted for its provider. BUSY is no refusal.
+// Refused records a call that was refused, of which the service may know nothing else because its body could not be read. It is
+// recorded before it returns, in the journal of the caller's checkout with this id, or for "" of the checkout that the call has
+// found already. A create without a checkout has no journal, and BUSY is no refusal.
 func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID string, err error) {
 	refusal, ok := errors.AsType[*checkout.Error](err)
 	if !ok || refusal.Code == checkout.CodeBusy {
@@ -170,13 +170,11 @@ func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID stri
 	}
 	about, now := subjectOf(ctx).About(), s.Present(ctx)
 	if about.CheckoutID == "" {
-		s.notes.refusal(checkout.Refusal{ProviderCode: caller.ProviderCode, Day: now.Format(time.DateOnly), Code: refusal.Code,
-			Fields: refusal.Fields()})
 		return
 	}
 	moment := checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)
 	marked := subjectOf(ctx).markMoments([]checkout.Moment{moment})
-	s.storeMoments(ctx, []checkout.Noted{{About: about, Moment: marked[0]}}, nil)
+	s.storeMoments(ctx, []checkout.Noted{{About: about, Moment: marked[0]}})
 }
 
 // journal passes moments that are on record to Config.Noted.
@@ -189,12 +187,11 @@ func (s *Service) journal(ctx context.Context, about checkout.About, moments []c
 	}
 }
 
-// storeMoments stores moments that no change brings, and counts of refusals. What cannot be stored is lost, and reported.
-func (s *Service) storeMoments(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) {
-	err := within(ctx, noteLimit, func(ctx context.Context) error { return s.cfg.Store.Note(ctx, noted, refused) })
+// storeMoments stores moments that no change brings. What cannot be stored is lost, and reported.
+func (s *Service) storeMoments(ctx context.Context, noted []checkout.Noted) {
+	err := within(ctx, noteLimit, func(ctx context.Context) error { return s.cfg.Store.Note(ctx, noted) })
 	if err != nil {
-		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning,
-			Err: fmt.Errorf("note %d moments and %d refusals: %w", len(noted), len(refused), err)})
+		s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, Err: fmt.Errorf("note %d moments: %w", len(noted), err)})
 		return
 	}
 	for _, n := range noted {
@@ -202,15 +199,13 @@ func (s *Service) storeMoments(ctx context.Context, noted []checkout.Noted, refu
 	}
 }
 
-// notebook keeps what is noted off the path of requests until the scheduler stores it: pages that were opened, which may be lost,
-// and creates that were refused before there was a checkout.
+// notebook keeps what is noted off the path of requests until the scheduler stores it: pages that were opened, which may be lost.
 type notebook struct {
-	mu      sync.Mutex
-	noted   []checkout.Noted
-	refused map[checkout.Refusal]int // by a refusal whose Times is 0
-	keys    []string                 // ids of keys whose use on the day is to be stored
-	used    map[string]bool          // all keys that were used on the day
-	day     string                   // the latest one
+	mu    sync.Mutex
+	noted []checkout.Noted
+	keys  []string        // ids of keys whose use on the day is to be stored
+	used  map[string]bool // all keys that were used on the day
+	day   string          // the latest one
 }
 
 // key notes that a key is used on a day, once.
@@ -235,24 +230,12 @@ func (n *notebook) page(about checkout.About, m checkout.Moment) {
 	}
 }
 
-// refusal counts a create that was refused before there was a checkout.
-func (n *notebook) refusal(r checkout.Refusal) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.refused == nil {
-		n.refused = make(map[checkout.Refusal]int)
-	}
-	if _, counted := n.refused[r]; counted || len(n.refused) < maxNotes {
-		n.refused[r]++
-	}
-}
-
 // storeNotes stores what was noted, also if ctx has ended.
 func (s *Service) storeNotes(ctx context.Context) {
 	n := &s.notes
 	n.mu.Lock()
-	noted, counts, keys, day := n.noted, n.refused, n.keys, n.day
-	n.noted, n.refused, n.keys = nil, nil, nil
+	noted, keys, day := n.noted, n.keys, n.day
+	n.noted, n.keys = nil, nil
 	n.mu.Unlock()
 	if len(keys) > 0 {
 		err := within(context.WithoutCancel(ctx), noteLimit, func(ctx context.Context) error { return s.cfg.Store.UseKeys(ctx, keys, day) })
@@ -260,13 +243,8 @@ func (s *Service) storeNotes(ctx context.Context) {
 			s.report(ctx, Failure{Operation: OperationJournal, Severity: Warning, Err: fmt.Errorf("note the use of %d keys: %w", len(keys), err)})
 		}
 	}
-	var refused []checkout.Refusal
-	for r, times := range counts {
-		r.Times = times
-		refused = append(refused, r)
-	}
-	if len(noted) > 0 || len(refused) > 0 {
-		s.storeMoments(context.WithoutCancel(ctx), noted, refused)
+	if len(noted) > 0 {
+		s.storeMoments(context.WithoutCancel(ctx), noted)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 var someID = regexp.MustCompile(` ?(evt_[0-9a-f-]{36}|PPA-\d{4}-\w+)`)
@@ -345,70 +344,19 @@ func TestAJournalThatCannotBeWrittenIsReported(t *testing.T) {
 		w.opens(t, o)
 		fail = faults["broken"]
 		w.runFor(t, 3*time.Second)
-		w.wantReport(t, "", "", "note 1 moments and 0 refusals")
+		w.wantReport(t, "", "", "note 1 moments")
 	})
 }
 
-// Creates that are refused before there is a checkout are counted, by provider, code and fields.
-func TestRefusalsWithoutACheckoutAreCounted(t *testing.T) {
-	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
-		stop := w.background(t)
-		refused := func(code checkout.Code, change func(*checkout.Create)) {
-			t.Helper()
-			cmd := create("CANARY-ORDER")
-			cmd.FirstName, cmd.Email = checkout.Some("Canary"), checkout.Some("canary@example.nz")
-			change(&cmd)
-			_, err := w.Create(t.Context(), caller, cmd)
-			expect(t, err, code)
-		}
-		day := w.clock.now().UTC().Format(time.DateOnly)
-		for range 3 {
-			refused(checkout.CodeValidation, func(c *checkout.Create) { c.Email, c.LastName = checkout.Some("canary"), checkout.Some("") })
-		}
-		refused(checkout.CodeValidation, func(c *checkout.Create) { c.CourseCode = checkout.Some("CANARY") })
-		refused(checkout.CodeKeyMismatch, func(c *checkout.Create) { c.ProviderCode = checkout.Some("TUI") })
-		c.disturb(refuses(checkout.Fault{Field: checkout.FieldLastName, Message: "Canary is too long"}), nil)
-		refused(checkout.CodeValidation, func(*checkout.Create) {})
-		c.disturb(func(context.Context) error { return ports.ErrBusy }, nil)
-		refused(checkout.CodeBusy, func(*checkout.Create) {}) // which is no refusal
-		w.Refused(t.Context(), caller, "", "req_1", &checkout.Error{Code: checkout.CodeValidation})
-		_, err := w.Confirm(t.Context(), caller, "KOWHAI-1-aaaaaaaaaaaaaaaa", checkout.Confirm{}) // which is no create
-		expect(t, err, checkout.CodeValidation)
-		w.clock.forward(24 * time.Hour)
-		refused(checkout.CodeValidation, func(c *checkout.Create) { c.Email = checkout.Some("canary") })
-		time.Sleep(2 * time.Second)
-		stop()
-		got, err := w.store.Refusals(t.Context(), "KOWHAI", "")
-		next := w.clock.now().UTC().Format(time.DateOnly)
-		want := []checkout.Refusal{
-			{ProviderCode: "KOWHAI", Day: day, Code: checkout.CodeKeyMismatch, Fields: "provider.provider_code", Times: 1},
-			{ProviderCode: "KOWHAI", Day: day, Code: checkout.CodeValidation, Times: 1},
-			{ProviderCode: "KOWHAI", Day: day, Code: checkout.CodeValidation, Fields: "course.course_code", Times: 1},
-			{ProviderCode: "KOWHAI", Day: day, Code: checkout.CodeValidation, Fields: "student.last_name", Times: 1},
-			{ProviderCode: "KOWHAI", Day: day, Code: checkout.CodeValidation, Fields: "student.last_name student.email", Times: 3},
-			{ProviderCode: "KOWHAI", Day: next, Code: checkout.CodeValidation, Fields: "student.email", Times: 1},
-		}
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("counted\n%+v, %v\nwant\n%+v", got, err, want)
-		}
-	})
-}
-
-// What is kept until the scheduler stores it takes no more memory than that of 10,000 moments and as many counts.
+// What is kept until the scheduler stores it takes no more memory than that of 10,000 moments.
 func TestNotesThatWaitAreBounded(t *testing.T) {
 	const limit, more = 10_000, 10
 	inWorld(t, func(t *testing.T, w *world) {
 		o := w.opened(t, "ORDER-1")
-		for i := range limit + more {
+		for range limit + more {
 			w.opens(t, o)
-			w.Refused(t.Context(), service.Caller{ProviderCode: fmt.Sprint("P", i)}, "", "", &checkout.Error{Code: checkout.CodeValidation})
 		}
-		w.Refused(t.Context(), service.Caller{ProviderCode: "P0"}, "", "", &checkout.Error{Code: checkout.CodeValidation})
 		w.runFor(t, 3*time.Second)
-		counts, err := w.store.Refusals(t.Context(), "", "")
-		if err != nil || len(counts) != limit || counts[0].ProviderCode != "P0" || counts[0].Times != 2 {
-			t.Errorf("%d counts of refusals, %v, the first %+v; want %d, of which the first goes on", len(counts), err, counts[0], limit)
-		}
 		opened := 0
 		for _, m := range w.records(t)["ORDER-1"].Moments {
 			if m.Kind == checkout.MomentOpened {
@@ -421,7 +369,7 @@ func TestNotesThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-// No moment, no count and no report has anything of a person or a secret, whatever the ports say.
+// No moment and no report has anything of a person or a secret, whatever the ports say.
 func TestNothingPersonalIsInAJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		canary := errors.New("nobody knows where this came from")
@@ -486,13 +434,6 @@ func TestNothingPersonalIsInAJournal(t *testing.T) {
 		}
 		for _, m := range told.all {
 			said = append(said, fmt.Sprintf("%+v", m))
-		}
-		refusals, err := w.store.Refusals(t.Context(), "", "")
-		if err != nil || len(refusals) == 0 {
-			t.Errorf("refusals %+v, %v", refusals, err)
-		}
-		for _, r := range refusals {
-			said = append(said, fmt.Sprintf("%+v", r))
 		}
 		for _, f := range w.reports.take() {
 			said = append(said, fmt.Sprintf("%+v", f))

@@ -95,8 +95,8 @@ func (s disturbed) UseKeys(ctx context.Context, ids []string, day string) error 
 	return s.through(ctx, "UseKeys", "", func(ctx context.Context) error { return s.Store.UseKeys(ctx, ids, day) })
 }
 
-func (s disturbed) Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error {
-	return s.through(ctx, "Note", "", func(ctx context.Context) error { return s.Store.Note(ctx, noted, refused) })
+func (s disturbed) Note(ctx context.Context, noted []checkout.Noted) error {
+	return s.through(ctx, "Note", "", func(ctx context.Context) error { return s.Store.Note(ctx, noted) })
 }
 
 func (s disturbed) Provider(ctx context.Context, code string) (catalogue.Provider, error) {

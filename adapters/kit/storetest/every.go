@@ -166,15 +166,13 @@ func endedContext(t *testing.T, s ports.Admin) {
 			"Extend":    s.Extend(ended, l, now(), 0),
 			"Settle":    s.Settle(ended, l, checkout.Outcome{State: checkout.JobDone}, pending(), nil),
 			"HastenJob": s.HastenJob(ended, work(1).ID, moment(checkout.MomentOperated, 1), *operation(1)),
-			"Note": s.Note(ended, []checkout.Noted{notedOf(id, moment(checkout.MomentOpened, 1))},
-				[]checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}),
-			"AddKey": s.AddKey(ended, key(1), nil),
-			"Export": s.Export(ended, new(record).collect()),
-			"Ready":  s.Ready(ended),
+			"Note":      s.Note(ended, []checkout.Noted{notedOf(id, moment(checkout.MomentOpened, 1))}),
+			"AddKey":    s.AddKey(ended, key(1), nil),
+			"Export":    s.Export(ended, new(record).collect()),
+			"Ready":     s.Ready(ended),
 		} {
 			refused(t, call, err, context.Canceled)
 		}
 	})
 	same(t, "jobs", jobs(t, s, checkout.JobFilter{}), before)
-	counts(t, "Refusals", 0)(s.Refusals(t.Context(), "", ""))
 }

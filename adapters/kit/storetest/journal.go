@@ -18,10 +18,6 @@ func Journal(t *testing.T, open Open) {
 		{"a moment that is appended once counts how often it came again", momentsOnce},
 		{"a note is of several checkouts, without those that do not exist", momentsNoted},
 		{"of many concurrent moments each has a position of its own, and each that came again is counted", inOne(concurrentMoments)},
-		{"refusals are counted by day, provider, code and fields, and come in that order", refusalsCounted},
-		{"refusals come from a day on, those of a provider or all", refusalsOf},
-		{"refusals of thirty days are kept", refusalsKept},
-		{"no concurrent refusal is lost", inOne(concurrentRefusals)},
 	})
 }
 
@@ -37,7 +33,7 @@ func note(t *testing.T, s ports.Admin, n int, list ...checkout.Moment) {
 	for _, m := range list {
 		noted = append(noted, notedOf(opened(n).Next.ID, m))
 	}
-	must(t, "Note", s.Note(t.Context(), noted, nil))
+	must(t, "Note", s.Note(t.Context(), noted))
 }
 
 func momentsInOrder(t *testing.T, s ports.Admin) {
@@ -114,9 +110,8 @@ func momentsNoted(t *testing.T, s ports.Admin) {
 	for i, id := range []string{opened(2).Next.ID, opened(3).Next.ID, opened(1).Next.ID, opened(2).Next.ID} {
 		noted = append(noted, notedOf(id, moment(checkout.MomentOpened, i)))
 	}
-	must(t, "Note", s.Note(t.Context(), noted, []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)}))
-	must(t, "Note of nothing", s.Note(t.Context(), nil, nil))
-	gets(t, "Refusals", []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)})(s.Refusals(t.Context(), "", ""))
+	must(t, "Note", s.Note(t.Context(), noted))
+	must(t, "Note of nothing", s.Note(t.Context(), nil))
 	same(t, "moments of 1", moments(t, s, opened(1).Next.ID), journal(opened(1).Moments[0], noted[2].Moment))
 	same(t, "moments of 2", moments(t, s, opened(2).Next.ID), journal(opened(2).Moments[0], noted[0].Moment, noted[3].Moment))
 	insert(t, s, opened(3))
@@ -130,7 +125,7 @@ func concurrentMoments(t *testing.T, s processes) {
 		again.Once = "refused"
 		of := []string{opened(1).Next.ID, opened(2).Next.ID} // in either order
 		return s[i/2%2].Note(t.Context(), []checkout.Noted{notedOf(of[i%2], again), notedOf(of[1-i%2], moment(checkout.MomentOpened, i)),
-			notedOf(of[0], again)}, nil)
+			notedOf(of[0], again)})
 	})
 	for n, times := range map[int]int{1: many + many/2, 2: many / 2} {
 		list := moments(t, s[1], opened(n).Next.ID)
@@ -142,65 +137,6 @@ func concurrentMoments(t *testing.T, s processes) {
 			}
 		}
 	}
-}
-
-// day returns a day: 20 is today.
-func day(n int) string { return now().AddDate(0, 0, n-20).Format(time.DateOnly) }
-
-// refusal returns refusals of a day.
-func refusal(provider string, n int, code checkout.Code, fields string, times int) checkout.Refusal {
-	return checkout.Refusal{ProviderCode: provider, Day: day(n), Code: code, Fields: fields, Times: times}
-}
-
-func refuse(t *testing.T, s ports.Admin, list ...checkout.Refusal) {
-	t.Helper()
-	must(t, "Note", s.Note(t.Context(), nil, list))
-}
-
-func refusalsCounted(t *testing.T, s ports.Admin) {
-	refuse(t, s, refusal("RIMU", 20, "B", "", 1), refusal("KOWHAI", 20, "B", "student.email", 2), refusal("KOWHAI", 20, "A", "a b", 1),
-		refusal("KOWHAI", 20, "B", "student.email", 3))
-	refuse(t, s, refusal("KOWHAI", 20, "B", "", 1), refusal("RIMU", 19, "B", "", 5), refusal("RIMU", 20, "B", "", 1), refusal("Rimu", 20, "B", "", 1))
-	gets(t, "Refusals", []checkout.Refusal{
-		refusal("RIMU", 19, "B", "", 5), refusal("KOWHAI", 20, "A", "a b", 1), refusal("KOWHAI", 20, "B", "", 1),
-		refusal("KOWHAI", 20, "B", "student.email", 5), refusal("RIMU", 20, "B", "", 2), refusal("Rimu", 20, "B", "", 1),
-	})(s.Refusals(t.Context(), "", ""))
-}
-
-func refusalsOf(t *testing.T, s ports.Admin) {
-	for n := 18; n <= 20; n++ {
-		refuse(t, s, refusal("KOWHAI", n, "A", "", n), refusal("RIMU", n, "A", "", n))
-	}
-	for _, tt := range []struct {
-		provider, since string
-		want            []checkout.Refusal
-	}{
-		{"RIMU", day(19), []checkout.Refusal{refusal("RIMU", 19, "A", "", 19), refusal("RIMU", 20, "A", "", 20)}},
-		{"", day(20), []checkout.Refusal{refusal("KOWHAI", 20, "A", "", 20), refusal("RIMU", 20, "A", "", 20)}},
-		{"", day(21), nil},
-		{"TOTARA", "", nil},
-	} {
-		gets(t, "Refusals of "+tt.provider+" since "+tt.since, tt.want)(nilIfEmpty(s.Refusals(t.Context(), tt.provider, tt.since)))
-	}
-}
-
-func refusalsKept(t *testing.T, s ports.Admin) {
-	kept := []checkout.Refusal{refusal("KOWHAI", 20-checkout.RefusalsKept, "A", "", 1), refusal("KOWHAI", 20, "A", "", 1)}
-	refuse(t, s, kept[0])
-	refuse(t, s, kept[1])
-	gets(t, "Refusals", kept)(s.Refusals(t.Context(), "", ""))
-}
-
-func concurrentRefusals(t *testing.T, s processes) {
-	allSucceed(t, "Note", many, func(i int) error {
-		list := []checkout.Refusal{refusal("KOWHAI", 20, "A", "", 1), refusal("RIMU", 20, "A", "", 2)}
-		if i%2 == 1 {
-			list[0], list[1] = list[1], list[0]
-		}
-		return s[i/2%2].Note(t.Context(), nil, list)
-	})
-	want := []checkout.Refusal{refusal("KOWHAI", 20, "A", "", many), refusal("RIMU", 20, "A", "", 2*many)}
-	gets(t, "Refusals", want)(s[1].Refusals(t.Context(), "", ""))
 }
 
 // notedOf returns a moment of the checkout with an id, as Note takes it.

@@ -41,10 +41,7 @@ func Opening(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"of two processes that enter the same jobs one gets each", inTwo(jobsEnterConcurrently)},
 		{"of events of two processes that both read the list each is read once, in one order", inTwo(eventsMeanwhile)},
 		{"of enrolments that change in two processes the last change of each is read", inTwo(enrolmentsMeanwhile)},
-		{"moments and refusals of two processes are all on record", inTwo(func(t *testing.T, s processes) {
-			concurrentMoments(t, s)
-			concurrentRefusals(t, s)
-		})},
+		{"moments of two processes are all on record", inTwo(concurrentMoments)},
 	} {
 		t.Run(promise.name, func(t *testing.T) { promise.check(t, newPlace(t)) })
 	}
@@ -152,13 +149,11 @@ func opensAgain(t *testing.T, place Place) {
 	settle(t, first, lease(t, first, work(2).ID), checkout.Outcome{State: checkout.JobDone})
 	settle(t, first, lease(t, first, work(3).ID), checkout.Outcome{State: checkout.JobPending, Cursor: "so far"})
 	held := lease(t, first, work(1).ID)
-	refuse(t, first, refusal("KOWHAI", 20, "X", "", 1))
 	want, list := export(t, first), jobs(t, first, checkout.JobFilter{})
 	must(t, "Close", first.Close())
 	again := place.open(t, "")
 	same(t, "record", export(t, again), want)
 	same(t, "jobs", jobs(t, again, checkout.JobFilter{}), list)
-	gets(t, "Refusals", []checkout.Refusal{refusal("KOWHAI", 20, "X", "", 1)})(again.Refusals(t.Context(), "", ""))
 	notDue(t, again, "a job that is leased", held.Job.ID)
 	settle(t, again, held, checkout.Outcome{State: checkout.JobDone})
 	l := lease(t, again, work(3).ID)

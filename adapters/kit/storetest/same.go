@@ -282,9 +282,7 @@ func (p pair) note(r *rapid.T) {
 	for _, m := range anyMoments(r) {
 		noted = append(noted, notedOf(anyCheckout(r).ID, m))
 	}
-	refused := []checkout.Refusal{refusal(anyProvider(r), 20, one[checkout.Code](r, "code", "A", "B"), one(r, "fields", "", "email"), few(r, "times"))}
-	p.does(r, "Note", func(s ports.Admin) error { return s.Note(p.ctx, noted, refused) })
-	p.both(r, "Refusals", func(s ports.Admin) (any, error) { return s.Refusals(p.ctx, "", "") })
+	p.does(r, "Note", func(s ports.Admin) error { return s.Note(p.ctx, noted) })
 }
 
 func (p pair) erase(r *rapid.T) {

@@ -12,7 +12,7 @@ func (s *Store) Copy() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := New()
-	c.Clock, c.lists, c.refusals = s.Clock, maps.Clone(s.lists), maps.Clone(s.refusals)
+	c.Clock, c.lists = s.Clock, maps.Clone(s.lists)
 	c.configurations, c.keys = copyOf(s.configurations), copyOf(s.keys)
 	c.sandbox, c.requests = maps.Clone(s.sandbox), maps.Clone(s.requests)
 	for id, r := range s.rows {

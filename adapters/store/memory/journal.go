@@ -1,10 +1,8 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
@@ -31,15 +29,10 @@ func (s *Store) append(checkoutID string, moments ...checkout.Moment) {
 }
 
 // Note implements [ports.Journal].
-func (s *Store) Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error {
+func (s *Store) Note(ctx context.Context, noted []checkout.Noted) error {
 	return s.locked(ctx, func() error {
 		for _, n := range noted {
 			s.append(n.CheckoutID, n.Moment)
-		}
-		for _, r := range refused {
-			counted := r
-			counted.Times = 0
-			s.refusals[counted] += r.Times
 		}
 		return nil
 	})
@@ -51,23 +44,6 @@ func (s *Store) Moments(ctx context.Context, checkoutID string) ([]checkout.Mome
 		if r, ok := s.rows[checkoutID]; ok {
 			list = r.journal
 		}
-		return list, nil
-	})
-}
-
-// Refusals implements [ports.Operations].
-func (s *Store) Refusals(ctx context.Context, provider, since string) ([]checkout.Refusal, error) {
-	return read(ctx, s, func() (list []checkout.Refusal, err error) {
-		for r, times := range maps.All(s.refusals) {
-			if r.Day >= since && (provider == "" || provider == r.ProviderCode) {
-				r.Times = times
-				list = append(list, r)
-			}
-		}
-		slices.SortFunc(list, func(a, b checkout.Refusal) int {
-			return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.ProviderCode, b.ProviderCode),
-				cmp.Compare(a.Code, b.Code), cmp.Compare(a.Fields, b.Fields))
-		})
 		return list, nil
 	})
 }

@@ -28,7 +28,6 @@ type Store struct {
 	queue queue
 	lists map[name]checkout.Cursor // provider and list → the latest cursor
 
-	refusals map[checkout.Refusal]int // with Times 0 → how many there were
 	evidence evidenceLog
 
 	configurations []catalogue.Configuration // in the order of the codes
@@ -58,7 +57,6 @@ func New() *Store {
 		rows:     map[string]*row{},
 		queue:    queue{byID: map[string]*job{}, of: map[string][]*job{}},
 		lists:    map[name]checkout.Cursor{},
-		refusals: map[checkout.Refusal]int{},
 		evidence: evidenceLog{position: map[string]int64{}},
 		sandbox:  map[string][]byte{},
 		requests: map[string][]logged{},

@@ -175,17 +175,16 @@ func noting(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) er
 	})
 }
 
-// note appends a moment and counts a refusal.
+// note appends a moment.
 func note(ctx context.Context, db *postgres.DB, n int) error {
-	return db.Note(ctx, []checkout.Noted{{About: checkout.About{CheckoutID: opened(n).Next.ID}, Moment: moment(n)}},
-		[]checkout.Refusal{{ProviderCode: "KOWHAI", Day: "2026-11-20", Times: 1}})
+	return db.Note(ctx, []checkout.Noted{{About: checkout.About{CheckoutID: opened(n).Next.ID}, Moment: moment(n)}})
 }
 
 // count counts a moment that is appended once for each text.
 func count(ctx context.Context, db *postgres.DB, n int) error {
 	m := moment(n)
 	m.Once = "once"
-	return db.Note(ctx, []checkout.Noted{{About: checkout.About{CheckoutID: opened(n).Next.ID}, Moment: m}}, nil)
+	return db.Note(ctx, []checkout.Noted{{About: checkout.About{CheckoutID: opened(n).Next.ID}, Moment: m}})
 }
 
 func leaseDue(ctx context.Context, db *postgres.DB, n int) error {
@@ -281,7 +280,7 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 		{"jobs enqueued", simple(enqueue), 0, `SELECT count(*) FROM jobs WHERE id ~ '^[ab]'`, 4, nil},
 		{"jobs of a checkout enqueued", simple(enqueueOf), 1, `SELECT sum(position)::bigint FROM jobs WHERE checkout_id <> ''`, 2 * (1 + 2 + 3), nil},
 		{"evidence recorded", simple(record), 0, `SELECT count(*) FROM evidence`, 2, nil},
-		{"a moment noted, with a refusal", simple(note), 1, `SELECT count(*) + 10 * (SELECT sum(times)::bigint FROM refusals) FROM moments`, 22, nil},
+		{"a moment noted", simple(note), 1, `SELECT count(*) FROM moments`, 2, nil},
 		{"an event sent again", redeliver, 1, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM redeliveries`, 42, nil},
 		{"a job hastened", simple(hasten), 2, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM evidence`, 22, nil},
 		{"a checkout erased", erase, 0, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM evidence`, 22, nil},

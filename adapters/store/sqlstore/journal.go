@@ -1,19 +1,14 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-const (
-	countMoment    = `UPDATE @.moments SET times = times + ? WHERE ` + ofCheckout + ` AND once = ? AND once <> ''`
-	deleteRefusals = `DELETE FROM @.refusals WHERE provider_code = ? AND day < ?`
-)
+const countMoment = `UPDATE @.moments SET times = times + ? WHERE ` + ofCheckout + ` AND once = ? AND once <> ''`
 
 // note adds what appends moments to the journal of a checkout. Moments of a checkout that does not exist are left out.
 func (b *Batch) note(l *locked, moments []checkout.Moment) {
@@ -52,7 +47,7 @@ func noted(ctx context.Context, t Tx, id string, moments []checkout.Moment) (boo
 
 // Note implements [ports.Journal]. If the outcome of its commit is not known, a moment that is always appended tells it, for
 // all that is stored is stored with it. Without such a moment nothing is repeated, so that nothing is counted twice.
-func (s *Store) Note(ctx context.Context, list []checkout.Noted, refused []checkout.Refusal) error {
+func (s *Store) Note(ctx context.Context, list []checkout.Noted) error {
 	of := map[string][]checkout.Moment{}
 	var ids []string
 	for _, n := range list {
@@ -61,14 +56,9 @@ func (s *Store) Note(ctx context.Context, list []checkout.Noted, refused []check
 		}
 		of[n.CheckoutID] = append(of[n.CheckoutID], n.Moment)
 	}
-	slices.Sort(ids) // so that two calls do not deadlock, like the refusals
-	counts := slices.SortedFunc(slices.Values(refused), func(a, b checkout.Refusal) int {
-		return cmp.Or(cmp.Compare(a.ProviderCode, b.ProviderCode), cmp.Compare(a.Day, b.Day),
-			cmp.Compare(a.Code, b.Code), cmp.Compare(a.Fields, b.Fields))
-	})
+	slices.Sort(ids) // so that two calls do not deadlock
 	tells := slices.IndexFunc(list, func(n checkout.Noted) bool { return n.Moment.Once == "" })
-	doing := fmt.Sprintf("note %d moments and %d refusals", len(list), len(refused))
-	return s.Do(ctx, doing, func(ctx context.Context, t Tx) error {
+	return s.Do(ctx, fmt.Sprintf("note %d moments", len(list)), func(ctx context.Context, t Tx) error {
 		if t.Again() && tells < 0 {
 			return ErrUnknown
 		}
@@ -77,10 +67,8 @@ func (s *Store) Note(ctx context.Context, list []checkout.Noted, refused []check
 		for _, id := range ids {
 			found = append(found, s.lockJournal(&b, id))
 		}
-		if len(found) > 0 {
-			if err := t.Lock(ctx, &b); err != nil {
-				return err
-			}
+		if err := t.Lock(ctx, &b); err != nil {
+			return err
 		}
 		if t.Again() {
 			if stored, err := noted(ctx, t, list[tells].CheckoutID, []checkout.Moment{list[tells].Moment}); stored || err != nil {
@@ -90,12 +78,6 @@ func (s *Store) Note(ctx context.Context, list []checkout.Noted, refused []check
 		b = Batch{}
 		for _, l := range found {
 			b.note(l, of[l.id])
-		}
-		for _, r := range counts {
-			b.Write(countRefusal, Refusal.Values(&r)...)
-			if day, err := time.Parse(time.DateOnly, r.Day); err == nil {
-				b.Write(deleteRefusals, r.ProviderCode, day.AddDate(0, 0, -checkout.RefusalsKept).Format(time.DateOnly))
-			}
 		}
 		return t.Commit(ctx, &b)
 	})

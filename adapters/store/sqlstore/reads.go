@@ -60,9 +60,7 @@ var selectAgreementOf = agreements + ` WHERE provider_code = ? AND checkout_id =
 var selectMoments = `SELECT ` + Moment.Names() + ` FROM @.moments WHERE provider_code = ? AND checkout_id = ? ORDER BY position`
 
 var (
-	selectAgreement = agreements + ` WHERE number = ?`
-	selectRefusals  = `SELECT ` + Refusal.Names() + ` FROM @.refusals WHERE day >= ? AND (provider_code = ? OR ? = '')
-		ORDER BY day, provider_code, code, fields`
+	selectAgreement    = agreements + ` WHERE number = ?`
 	selectRedeliveries = `SELECT ` + Redelivery.Names() + ` FROM @.redeliveries WHERE event_id = ? ORDER BY position`
 )
 
@@ -93,12 +91,6 @@ func (s *Store) Document(ctx context.Context, number string) (agreement.Document
 func (s *Store) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
 	list, err := All(ctx, s.engine, Scan(Moment), selectMoments, checkout.ProviderOf(checkoutID), checkoutID)
 	return list, wrap(err, "read the journal of checkout %s", checkoutID)
-}
-
-// Refusals implements [ports.Operations].
-func (s *Store) Refusals(ctx context.Context, provider, since string) ([]checkout.Refusal, error) {
-	list, err := All(ctx, s.engine, Scan(Refusal), selectRefusals, since, provider, provider)
-	return list, wrap(err, "read refusals")
 }
 
 // Redeliveries implements [ports.Operations].

@@ -90,7 +90,6 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 		}
 	})
 	t.Run("moment", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Moment) })
-	t.Run("refusal", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Refusal) })
 	t.Run("key", func(t *testing.T) { everyFieldHasAColumn(t, sqlstore.Key) })
 	t.Run("provider", func(t *testing.T) {
 		want := filled[catalogue.Provider]()

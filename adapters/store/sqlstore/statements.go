@@ -34,8 +34,6 @@ var (
 	insertProvider  = insertInto("providers", Provider)
 
 	insertRedelivery = insertInto("redeliveries", Redelivery, "provider_code", "event_id", "position")
-	countRefusal     = insertInto("refusals AS r", Refusal) +
-		` ON CONFLICT (provider_code, day, code, fields) DO UPDATE SET times = r.times + excluded.times`
 )
 
 // statements are the statements that differ between the databases.

@@ -178,15 +178,6 @@ var Moment = Columns[checkout.Moment]{
 	{Name: "times", Field: func(m *checkout.Moment) any { return &m.Times }},
 }
 
-// Refusal is the columns of a count of refusals.
-var Refusal = Columns[checkout.Refusal]{
-	{Name: "provider_code", Field: func(r *checkout.Refusal) any { return &r.ProviderCode }},
-	{Name: "day", Field: func(r *checkout.Refusal) any { return &r.Day }},
-	{Name: "code", Field: func(r *checkout.Refusal) any { return (*string)(&r.Code) }},
-	{Name: "fields", Field: func(r *checkout.Refusal) any { return &r.Fields }},
-	{Name: "times", Field: func(r *checkout.Refusal) any { return &r.Times }},
-}
-
 // Entry is the columns of an entry of the evidence log that the entry itself contains. Beside them a store has its place.
 var Entry = Columns[evidence.Entry]{
 	{Name: "id", Field: func(e *evidence.Entry) any { return &e.ID }},

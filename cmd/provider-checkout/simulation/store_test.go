@@ -131,8 +131,8 @@ func (s store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]che
 	return read(ctx, s, "Jobs "+f.CheckoutID+f.ID, func(ctx context.Context) ([]checkout.JobRecord, error) { return s.Store.Jobs(ctx, f, limit) })
 }
 
-func (s store) Note(ctx context.Context, noted []checkout.Noted, refused []checkout.Refusal) error {
-	return s.write(ctx, "Note", func(ctx context.Context) error { return s.Store.Note(ctx, noted, refused) })
+func (s store) Note(ctx context.Context, noted []checkout.Noted) error {
+	return s.write(ctx, "Note", func(ctx context.Context) error { return s.Store.Note(ctx, noted) })
 }
 
 func (s store) Provider(ctx context.Context, code string) (catalogue.Provider, error) {

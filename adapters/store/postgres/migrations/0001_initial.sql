@@ -269,16 +269,6 @@ CREATE TABLE moments (
 );
 CREATE UNIQUE INDEX moments_once ON moments (provider_code, checkout_id, once) WHERE once <> '';
 
--- Creates that were refused before there was a checkout, for 30 days.
-CREATE TABLE refusals (
-	provider_code text COLLATE "C" NOT NULL,
-	day           text COLLATE "C" NOT NULL, -- UTC
-	code          text COLLATE "C" NOT NULL,
-	fields        text COLLATE "C" NOT NULL, -- names, separated by spaces
-	times         bigint NOT NULL,
-	PRIMARY KEY (provider_code, day, code, fields)
-);
-
 -- The evidence log: what was agreed and what operators did. An entry is never changed; position and nodes are set once.
 CREATE TABLE evidence (
 	id          text COLLATE "C" PRIMARY KEY, -- agreement/<number> or operation/<id>

@@ -289,16 +289,6 @@ CREATE TABLE moments (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX moments_once ON moments (provider_code, checkout_id, once) WHERE once <> '';
 
--- Creates that were refused before there was a checkout, for 30 days.
-CREATE TABLE refusals (
-	provider_code TEXT NOT NULL,
-	day           TEXT NOT NULL, -- UTC
-	code          TEXT NOT NULL,
-	fields        TEXT NOT NULL, -- names, separated by spaces
-	times         INTEGER NOT NULL,
-	PRIMARY KEY (provider_code, day, code, fields)
-) STRICT, WITHOUT ROWID;
-
 -- The evidence log: what was agreed and what operators did. An entry is never changed; position and nodes are set once.
 CREATE TABLE evidence (
 	id          TEXT NOT NULL PRIMARY KEY, -- agreement/<number> or operation/<id>
