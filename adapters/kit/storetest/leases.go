@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -34,30 +35,35 @@ func Leases(t *testing.T, open Open) {
 	})
 }
 
-// ChangedMeanwhile tests a store that looks for jobs before it changes them, in another transaction: it finds out what became of a job
-// between the two. lock begins a transaction that locks out other writers.
+// ChangedMeanwhile tests a store that looks for jobs and checkouts before it changes them, in another transaction: it finds out what
+// became of them between the two. lock begins a transaction that locks out other writers.
 func ChangedMeanwhile(t *testing.T, open func(t *testing.T) (s ports.Admin, execute func(statement string)), lock string) {
 	for _, tt := range []struct {
 		name, change string
 		call         func(t *testing.T, s ports.Admin)
 	}{
-		{"a job that is put off is not leased", `due_ms = due_ms + 60000`, func(t *testing.T, s ports.Admin) {
+		{"a job that is put off is not leased", `UPDATE jobs SET due_ms = due_ms + 60000`, func(t *testing.T, s ports.Admin) {
 			same(t, "leased", len(leases(t, s, nil)), 0)
 			same(t, "leases on record", jobOf(t, s, work(1).ID).Token, int64(0))
 		}},
-		{"a job that is settled is not hastened", `state = 'done', settled_ms = due_ms`, func(t *testing.T, s ports.Admin) {
+		{"a job that is settled is not hastened", `UPDATE jobs SET state = 'done', settled_ms = due_ms`, func(t *testing.T, s ports.Admin) {
 			err := s.HastenJob(t.Context(), work(1).ID, moment(checkout.MomentOperated, 9), entryAt(1, "operation/1"))
 			refused(t, "HastenJob", err, ports.ErrNotFound)
+		}},
+		{"a person whose name is erased is not found", `UPDATE checkouts SET first_name = '', last_name = '', email = ''`, func(t *testing.T, s ports.Admin) {
+			must(t, "Prepare", s.(interface{ Prepare(context.Context) error }).Prepare(t.Context()))
+			finds(t, s, "onei")
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, execute := open(t)
+			insert(t, s, checkout.Change{Next: opened(1).Next})
 			enqueue(t, s, work(1))
 			execute(lock)
 			var call sync.WaitGroup
 			call.Go(func() { tt.call(t, s) })
 			time.Sleep(briefly) // it has looked, and waits to write
-			execute(`UPDATE jobs SET ` + tt.change + `; COMMIT`)
+			execute(tt.change + `; COMMIT`)
 			call.Wait()
 		})
 	}

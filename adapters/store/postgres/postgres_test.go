@@ -64,7 +64,7 @@ func TestRowsThatAreChangedByHand(t *testing.T) {
 	}
 	storetest.UnreadableRows(t, byHand)
 	storetest.EditedChains(t, byHand)
-	storetest.ChangedMeanwhile(t, byHand, `BEGIN; LOCK TABLE jobs IN EXCLUSIVE MODE`)
+	storetest.ChangedMeanwhile(t, byHand, `BEGIN; LOCK TABLE jobs, checkouts IN EXCLUSIVE MODE`)
 }
 
 func TestOpening(t *testing.T) {

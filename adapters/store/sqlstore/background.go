@@ -85,7 +85,8 @@ func (s *Store) prepare(ctx context.Context) (more bool, err error) {
 		b = Batch{}
 		for _, u := range fresh {
 			words := u.student.Search()
-			b.Write(foldWords, append(Search.Values(&words), u.ProviderCode, u.ID)...)
+			// An erasure may have come since they were read.
+			b.Write(foldWords, append(Search.Values(&words), u.ProviderCode, u.ID, u.student.FirstName, u.student.LastName, u.student.Email)...)
 			stages = append(stages, createdStage(u.ProviderCode, u.ID))
 		}
 		for _, d := range checkout.CountStages(nil, stages, "", "9") {

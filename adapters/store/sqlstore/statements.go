@@ -24,7 +24,7 @@ const (
 var (
 	insertCheckout  = insertInto("checkouts", Created, "updated_ms")
 	updateSearch    = set("checkouts", Search, `provider_code = ? AND id = ? AND search_name IS NOT NULL`)
-	foldWords       = set("checkouts", Search, `provider_code = ? AND id = ? AND search_name IS NULL`) // an erasure may have come first
+	foldWords       = set("checkouts", Search, `(provider_code, id, first_name, last_name, email) = (?, ?, ?, ?, ?) AND search_name IS NULL`)
 	updateState     = set("checkouts", State, `provider_code = ? AND id = ?`)
 	updateLookups   = set("checkouts", Lookups, `provider_code = ? AND id = ?`)
 	insertAgreement = insertInto("agreements", Agreement, "last_day")
