@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -153,59 +152,11 @@ func (t Trouble) Window(now time.Time) (earliest, latest time.Time) {
 	return earliest, latest
 }
 
-// Stage is a moment that the funnel counts.
-type Stage struct {
-	ProviderCode, CheckoutID string
-	Kind                     MomentKind
-	Before                   int // the farthest stage of the checkout by the moments that were stored before, from 1 on; 0 without any
-}
-
-// CountStages adds stages to counts: each checkout that was created from a day on and before another one counts in the column of the
-// farthest of its stages, and in each column before it. Days are in the order of the days and the codes.
-func CountStages(counts []FunnelDay, stages []Stage, from, to string) []FunnelDay {
-	type key struct{ day, provider string }
-	at := map[key]int{}
-	for i, d := range counts {
-		at[key{d.Day, d.ProviderCode}] = i
-	}
-	for _, s := range stages {
-		reached, k := s.Kind.Stage(), key{dayOf(s.CheckoutID), s.ProviderCode}
-		if reached <= s.Before || k.day < from || k.day >= to {
-			continue
-		}
-		i, known := at[k]
-		if !known {
-			i = len(counts)
-			at[k] = i
-			counts = append(counts, FunnelDay{ProviderCode: k.provider, Day: k.day})
-		}
-		d := &counts[i]
-		for _, column := range []*int{&d.Created, &d.Opened, &d.Pressed, &d.SetUp, &d.Confirmed}[s.Before:reached] {
-			*column++
-		}
-	}
-	slices.SortFunc(counts, func(a, b FunnelDay) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.ProviderCode, b.ProviderCode))
-	})
-	return counts
-}
-
 // funnel is the moments that the funnel counts, in their order.
 var funnel = []MomentKind{MomentCreated, MomentOpened, MomentPressed, MomentSetupDone, MomentConfirmed}
 
 // Stage returns the stage of the funnel that a moment is, from 1 on; 0 if it is not counted.
 func (k MomentKind) Stage() int { return slices.Index(funnel, k) + 1 }
-
-// dayOf returns the day on which the checkout with this id was created, as the id says.
-func dayOf(checkoutID string) string {
-	rest := strings.TrimPrefix(checkoutID, ProviderOf(checkoutID)+"-")
-	ms, _, _ := strings.Cut(rest, "-")
-	n, err := strconv.ParseInt(ms, 10, 64)
-	if err != nil {
-		return ""
-	}
-	return time.UnixMilli(n).UTC().Format(time.DateOnly)
-}
 
 // Words says for an operator what the trouble is.
 func (t Trouble) Words() string {

@@ -25,10 +25,10 @@ type Desk interface {
 	// Troubles counts what needs a hand at a time, by trouble and provider. Troubles without a count are left out.
 	Troubles(ctx context.Context, now time.Time) ([]checkout.TroubleCount, error)
 
-	// Funnel counts, by day and provider, the checkouts that were created from a day on and before another one (YYYY-MM-DD, UTC), of
+	// Funnel counts, by day and provider, the checkouts that were created from the day of a time on and before that of another (UTC), of
 	// one provider or of all for "", in the order of the days and the codes. Every checkout counts once as created, and once in each
 	// further column up to that of the farthest moment in its journal.
-	Funnel(ctx context.Context, from, to, provider string) ([]checkout.FunnelDay, error)
+	Funnel(ctx context.Context, from, to time.Time, provider string) ([]checkout.FunnelDay, error)
 
 	// Concluded returns a page of agreements, the newest first. All pages have every agreement that a month concerns
 	// (checkout.Month.Line), and may have others that were accepted before the end of the month.

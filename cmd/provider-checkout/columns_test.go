@@ -84,13 +84,13 @@ var unheldColumns = map[string]string{
 	"checkouts.search_family":          lookUp,
 	"checkouts.search_name":            lookUp,
 	"checkouts.search_email":           lookUp,
+	"checkouts.stage":                  "counts for the operator, and decides nothing",
 	"courses.position":                 "the order of the courses, which moves as one here",
 	"plan_options.position":            "the order of the plans, which moves as one here",
 	"evidence_chains.chain":            chainEnd,
 	"evidence_chains.number":           chainEnd,
 	"evidence_chains.previous":         chainEnd,
 	"evidence_chains.seen":             "is put right by the server that seals, which reports it",
-	"funnel_end.at_ms":                 onlyCounted,
 	"sandbox_records.name":             "the fake processor's, and of the sandbox's scripts",
 	"sandbox_records.data":             "the fake processor's, and of the sandbox's scripts",
 	"provider_checkout_schema.version": "of the program that made the store",
@@ -104,17 +104,16 @@ var ownColumns = map[string]string{
 }
 
 const (
-	ofCreate    = "of the create; nothing of it was agreed"
-	saidAgain   = "the processor's word, which it says again to every look; who is debited is held"
-	lookUp      = "finds rows, and decides nothing"
-	onlyCounted = "counts for the operator, and decides nothing"
-	chainEnd    = "the place of the next record, which is attested there; what was at the end is shown by its receipt"
-	queued      = "says when and how often work is tried; what an event of the confirm says is held"
-	journal     = "tells an operator what happened; the evidence log tells it to others"
+	ofCreate  = "of the create; nothing of it was agreed"
+	saidAgain = "the processor's word, which it says again to every look; who is debited is held"
+	lookUp    = "finds rows, and decides nothing"
+	chainEnd  = "the place of the next record, which is attested there; what was at the end is shown by its receipt"
+	queued    = "says when and how often work is tried; what an event of the confirm says is held"
+	journal   = "tells an operator what happened; the evidence log tells it to others"
 )
 
 // unheldTables are the tables of which every column is such a column, but for the columns in heldColumns.
-var unheldTables = map[string]string{"jobs": queued, "moments": journal, "funnel": onlyCounted, "lists": lookUp,
+var unheldTables = map[string]string{"jobs": queued, "moments": journal, "lists": lookUp,
 	"redeliveries": "the operator's redeliveries are in the evidence log", "sandbox_requests": "of a sandbox alone, for a day"}
 
 // heldColumns are the other columns of these tables.
@@ -204,7 +203,7 @@ func forgedSchema(t *testing.T) forgedStore {
 }
 
 // edits opens the store to be edited, whatever its constraints. Only the check constraints of PostgreSQL stay: they refuse the edits of
-// evidence_head.one, funnel_end.one and store.environment. Of SQLite a row that breaks one is found when the file is opened.
+// evidence_head.one and store.environment. Of SQLite a row that breaks one is found when the file is opened.
 func (a acknowledged) edits(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, place, loosen := "sqlite", a.path, `PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON`

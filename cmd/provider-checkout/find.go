@@ -90,7 +90,7 @@ func funnel(c *call) action {
 		if from.IsZero() {
 			from = to.AddDate(0, 0, -7*funnelWeeks)
 		}
-		days, err := db.Funnel(ctx, from.Format(time.DateOnly), to.AddDate(0, 0, 1).Format(time.DateOnly), *provider)
+		days, err := db.Funnel(ctx, from, to.AddDate(0, 0, 1), *provider)
 		if err != nil {
 			return err
 		}

@@ -268,7 +268,8 @@ func TestTodayHasALineForEachTrouble(t *testing.T) {
 		"E-mails that the payer did not get", `href="/providers/KOWHAI"`)
 	b.get(t, "/find?trouble=notices").is(t, http.StatusOK).has(t, "/checkouts/"+confirmedID).
 		lacks(t, "/checkouts/"+openID, ">by ")
-	b.get(t, "/funnel").is(t, http.StatusOK).has(t, "No checkout")
+	b.get(t, "/funnel").is(t, http.StatusOK).lacks(t, "No checkout")
+	b.get(t, "/funnel?from=2020-01-01&to=2020-02-01").is(t, http.StatusOK).has(t, "No checkout")
 	b.get(t, "/funnel?provider=+kowhai").has(t, `name="provider" value="KOWHAI"`)
 	b.get(t, "/funnel?from=x").has(t, "There is no such day or month").lacks(t, "needs a reason")
 	for _, wrong := range []string{"from=x", "from=2026-02-01&to=2026-01-01", "from=2000-01-01"} {

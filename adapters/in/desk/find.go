@@ -104,7 +104,7 @@ func (v *visit) funnel() error {
 		return errPeriod
 	}
 	view.From, view.To = from.Format(time.DateOnly), to.Format(time.DateOnly)
-	days, err := v.Store.Funnel(v.r.Context(), view.From, to.AddDate(0, 0, 1).Format(time.DateOnly), view.Provider)
+	days, err := v.Store.Funnel(v.r.Context(), from, to.AddDate(0, 0, 1), view.Provider)
 	if err != nil {
 		return err
 	}

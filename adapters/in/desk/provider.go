@@ -74,8 +74,7 @@ func (v *visit) provider() error {
 		return err
 	}
 	today := v.Now().UTC()
-	days, err := v.Store.Funnel(ctx, today.AddDate(0, 0, -6).Format(time.DateOnly), today.AddDate(0, 0, 1).Format(time.DateOnly),
-		p.Code)
+	days, err := v.Store.Funnel(ctx, today.AddDate(0, 0, -6), today.AddDate(0, 0, 1), p.Code)
 	if err != nil {
 		return err
 	}

@@ -267,32 +267,39 @@ func funnelCounted(t *testing.T, s ports.Admin) {
 		}
 		return c
 	}
+	from := func(n int) time.Time { return at(0).AddDate(0, 0, n) }
 	insert(t, s, stages(1), stages(2, checkout.MomentOpened, checkout.MomentOpened, checkout.MomentRefused, checkout.MomentPressed, checkout.MomentPressed),
 		stages(3, checkout.MomentOpened, checkout.MomentPressed, checkout.MomentSetupDone, checkout.MomentConfirmed),
 		ofProvider("RIMU", stages(4, checkout.MomentPressed)))
 	kowhai := checkout.FunnelDay{ProviderCode: "KOWHAI", Day: "2026-11-20", Created: 3, Opened: 2, Pressed: 2, SetUp: 1, Confirmed: 1}
 	rimu := checkout.FunnelDay{ProviderCode: "RIMU", Day: "2026-11-20", Created: 1, Opened: 1, Pressed: 1}
-	for _, tt := range []struct {
-		from, to, provider string
-		want               []checkout.FunnelDay
-	}{
-		{"2026-11-20", "2026-11-21", "", []checkout.FunnelDay{kowhai, rimu}},
-		{"2026-11-01", "2026-12-01", "RIMU", []checkout.FunnelDay{rimu}},
-		{"2026-11-21", "2026-12-01", "", nil},
-		{"2026-11-01", "2026-11-20", "", nil},
-	} {
-		list := result(s.Funnel(t.Context(), tt.from, tt.to, tt.provider))(t)
-		same(t, fmt.Sprintf("Funnel(%s, %s, %q)", tt.from, tt.to, tt.provider), slices.Clip(append([]checkout.FunnelDay(nil), list...)), tt.want)
+	counted := func(from, to time.Time, provider string, want ...checkout.FunnelDay) {
+		t.Helper()
+		list := result(s.Funnel(t.Context(), from, to, provider))(t)
+		same(t, fmt.Sprintf("Funnel(%s, %s, %q)", from, to, provider), append([]checkout.FunnelDay(nil), list...), want)
 	}
+	counted(from(0), from(1), "", kowhai, rimu)
+	counted(from(-19), from(11), "RIMU", rimu)
+	counted(from(1), from(11), "")
+	counted(from(-19), from(0), "")
 	for round := range 2 { // a checkout that is removed counts no more, and its place is free for another
 		insert(t, s, reserved(5+round))
-		list := result(s.Funnel(t.Context(), "2026-11-20", "2026-11-21", "KOWHAI"))(t)
-		same(t, "created with a reserved one", list[0].Created, 4)
+		more := kowhai
+		more.Created++
+		counted(from(0), from(1), "KOWHAI", more)
 		finds(t, s, "onei", opened(1), opened(2), opened(3), reserved(5+round), ofProvider("RIMU", opened(4)))
 		change(t, s, 5+round, checkout.Change{Remove: true})
-		list = result(s.Funnel(t.Context(), "2026-11-20", "2026-11-21", "KOWHAI"))(t)
-		same(t, "created when it is removed", list[0], kowhai)
+		counted(from(0), from(1), "KOWHAI", kowhai)
 	}
+	note(t, s, 1, moment(checkout.MomentOpened, 8))
+	note(t, s, 3, moment(checkout.MomentOpened, 8)) // which takes nothing back
+	change(t, s, 2, checkout.Change{Moments: []checkout.Moment{moment(checkout.MomentSetupDone, 9)}})
+	kowhai.Opened, kowhai.SetUp = 3, 2
+	yesterday, tomorrow := opened(7), opened(8)
+	yesterday.Next.CreatedAt = at(0).Truncate(24 * time.Hour).Add(-time.Millisecond)
+	tomorrow.Next.CreatedAt = at(0).Truncate(24*time.Hour).AddDate(0, 0, 1)
+	insert(t, s, yesterday, tomorrow)
+	counted(from(-1), from(1), "", checkout.FunnelDay{ProviderCode: "KOWHAI", Day: "2026-11-19", Created: 1}, kowhai, rimu)
 }
 
 func concludedInPages(t *testing.T, s ports.Admin) {
@@ -349,11 +356,4 @@ func (p prepared) Find(ctx context.Context, q checkout.Query, after string, limi
 		return checkout.Page{}, err
 	}
 	return p.Admin.Find(ctx, q, after, limit)
-}
-
-func (p prepared) Funnel(ctx context.Context, from, to, provider string) ([]checkout.FunnelDay, error) {
-	if err := p.prepare(ctx); err != nil {
-		return nil, err
-	}
-	return p.Admin.Funnel(ctx, from, to, provider)
 }

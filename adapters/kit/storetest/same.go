@@ -109,7 +109,7 @@ func anyCheckout(r *rapid.T) checkout.Checkout {
 }
 
 func anyMoment(r *rapid.T) checkout.Moment {
-	m := moment(one(r, "kind of moment", checkout.MomentOpened, checkout.MomentRefused), few(r, "minute"))
+	m := moment(one(r, "kind of moment", checkout.MomentOpened, checkout.MomentRefused, checkout.MomentSetupDone), few(r, "minute"))
 	m.Once, m.Times = one(r, "once", "", "refused X", "refused Y"), rapid.IntRange(0, 2).Draw(r, "times")
 	return m
 }
@@ -366,6 +366,9 @@ func (p pair) list(r *rapid.T) {
 		Since: one(r, "listed since", time.Time{}, at(few(r, "minute"))), OrderID: one(r, "listed order", "", fmt.Sprint("order-", few(r, "number")))}
 	p.both(r, "Events", func(s ports.Admin) (any, error) { return s.Events(p.ctx, q) })
 	p.both(r, "Enrolments", func(s ports.Admin) (any, error) { return s.Enrolments(p.ctx, q) })
+	p.both(r, "Funnel", func(s ports.Admin) (any, error) {
+		return nilIfEmpty(s.Funnel(p.ctx, at(0), at(0).AddDate(0, 0, 1), ""))
+	})
 	p.both(r, "Backlog", func(s ports.Admin) (any, error) {
 		all, err := s.Backlog(p.ctx)
 		return maps.Collect(maps.All(all)), err

@@ -191,21 +191,28 @@ func (s *Store) Troubles(ctx context.Context, now time.Time) (list []checkout.Tr
 }
 
 // Funnel implements [ports.Desk].
-func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []checkout.FunnelDay, err error) {
+func (s *Store) Funnel(ctx context.Context, from, to time.Time, provider string) (days []checkout.FunnelDay, err error) {
 	err = s.locked(ctx, func() error {
-		var stages []checkout.Stage
-		for id, r := range s.rows {
-			if provider != "" && provider != r.checkout.ProviderCode {
+		for _, r := range s.rows {
+			day, of, reached := r.checkout.CreatedAt.Format(time.DateOnly), r.checkout.ProviderCode, 1
+			if day < from.UTC().Format(time.DateOnly) || day >= to.UTC().Format(time.DateOnly) || provider != "" && provider != of {
 				continue
 			}
-			stage := checkout.Stage{ProviderCode: r.checkout.ProviderCode, CheckoutID: id, Kind: checkout.MomentCreated}
-			stages = append(stages, stage)
 			for _, m := range r.journal {
-				stage.Before, stage.Kind = max(stage.Before, stage.Kind.Stage()), m.Kind
-				stages = append(stages, stage)
+				reached = max(reached, m.Kind.Stage())
+			}
+			i := slices.IndexFunc(days, func(d checkout.FunnelDay) bool { return d.Day == day && d.ProviderCode == of })
+			if i < 0 {
+				i, days = len(days), append(days, checkout.FunnelDay{Day: day, ProviderCode: of})
+			}
+			d := &days[i]
+			for _, column := range []*int{&d.Created, &d.Opened, &d.Pressed, &d.SetUp, &d.Confirmed}[:reached] {
+				*column++
 			}
 		}
-		days = checkout.CountStages(nil, stages, from, to)
+		slices.SortFunc(days, func(a, b checkout.FunnelDay) int {
+			return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.ProviderCode, b.ProviderCode))
+		})
 		return nil
 	})
 	return days, err

@@ -9,19 +9,17 @@ import (
 )
 
 // A store can be spread over the nodes of a cluster of Citus, an extension of PostgreSQL: everything of a provider is on one node, and
-// each node has all that belongs to no provider alone, but for the evidence log and the
-// end of the funnel, which are on one.
+// each node has all that belongs to no provider alone, but for the evidence log, which is on one.
 
 // Every node has a copy of these tables. A table comes after the tables that it refers to.
 var copied = []string{"provider_checkout_schema", "store", "providers", "courses", "plan_options", "api_keys", "sandbox_records"}
 
 // One node has these tables. Copies of the evidence log could differ for ever: a seal changes the copies that have the entry, and a
-// node that was lost during the commit of the entry has it only later. So could the end of the funnel, which
-// every server moves: some moments would be counted twice.
-var whole = []string{"evidence", "evidence_head", "evidence_chains", "funnel_end"}
+// node that was lost during the commit of the entry has it only later.
+var whole = []string{"evidence", "evidence_head", "evidence_chains"}
 
 // The rows of these tables are on the node of their provider. Tables after the first are kept beside it.
-var spread = []string{"checkouts", "agreements", "documents", "jobs", "moments", "redeliveries", "funnel", "lists", "sandbox_requests"}
+var spread = []string{"checkouts", "agreements", "documents", "jobs", "moments", "redeliveries", "lists", "sandbox_requests"}
 
 // references are the foreign keys between tables that are spread, which cannot refer to one another while some are and some are not.
 var references = []struct{ table, name, definition string }{

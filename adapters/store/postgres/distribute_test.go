@@ -45,13 +45,12 @@ func TestCitus(t *testing.T) {
 		t.Errorf("Agreement after the store was distributed: %v", err)
 	}
 	fresh := func(t *testing.T) ports.Admin {
-		for _, table := range []string{"documents", "agreements", "checkouts", "jobs", "moments", "redeliveries", "funnel", "lists",
+		for _, table := range []string{"documents", "agreements", "checkouts", "jobs", "moments", "redeliveries", "lists",
 			"plan_options", "courses", "providers", "api_keys", "evidence", "sandbox_records", "sandbox_requests"} {
 			execute(t, shell, `DELETE FROM `+table)
 		}
 		execute(t, shell, `UPDATE evidence_head SET size = 0, edge = NULL, checkpoint = ''`)
 		execute(t, shell, `UPDATE evidence_chains SET number = 0, previous = '', seen = 0`)
-		execute(t, shell, `UPDATE funnel_end SET at_ms = 0`)
 		return inRealTime{db}
 	}
 	storetest.Desk(t, func(t *testing.T) ports.Admin { return storetest.Prepared(fresh(t).(inRealTime)) })
@@ -86,7 +85,7 @@ const stubs = `CREATE TABLE calls (n bigint GENERATED ALWAYS AS IDENTITY, call t
 		INSERT INTO pg_dist_partition VALUES (t) $$`
 
 // Every table is either copied to each node or spread by its provider, whose code begins its primary key and every unique index, but for
-// the evidence log and the end of the funnel, of which copies could differ.
+// the evidence log, of which copies could differ.
 func TestDistributeNamesEveryTable(t *testing.T) {
 	url := postgrestest.URL(t)
 	db, shell := open(t, url, postgres.Options{}), connect(t, url)
@@ -106,7 +105,7 @@ func TestDistributeNamesEveryTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onOneNode := map[string]string{"evidence": "none", "evidence_head": "evidence", "evidence_chains": "evidence", "funnel_end": "evidence"}
+	onOneNode := map[string]string{"evidence": "none", "evidence_head": "evidence", "evidence_chains": "evidence"}
 	var named []string
 	for _, call := range calls {
 		table, how, spread := strings.Cut(strings.TrimPrefix(call, "copy "), " by ")

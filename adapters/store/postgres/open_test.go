@@ -193,7 +193,7 @@ func TestReadOnlyNeedsNoMoreThanSelect(t *testing.T) {
 	for call, err := range map[string]error{
 		"Moments":      second(reader.Moments(t.Context(), page.Hits[0].Checkout.ID)),
 		"Troubles":     second(reader.Troubles(t.Context(), time.Now())),
-		"Funnel":       second(reader.Funnel(t.Context(), "2026-01-01", "2027-01-01", "")),
+		"Funnel":       second(reader.Funnel(t.Context(), time.Time{}, time.Now(), "")),
 		"Jobs":         second(reader.Jobs(t.Context(), checkout.JobFilter{}, 9)),
 		"EvidenceHead": second(reader.EvidenceHead(t.Context())),
 		"Providers":    second(reader.Providers(t.Context())),

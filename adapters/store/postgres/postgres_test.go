@@ -113,8 +113,7 @@ func reopener[S any](t *testing.T) func(t *testing.T) S {
 	}
 }
 
-// emptier returns what empties every table that has no rows yet: of what a new store has, only the evidence log and the
-// funnel end.
+// emptier returns what empties every table that has no rows yet: of what a new store has, only the evidence log.
 func emptier(t *testing.T, shell *pgx.Conn) (empty func(t *testing.T)) {
 	t.Helper()
 	var deletes []string
@@ -128,8 +127,7 @@ func emptier(t *testing.T, shell *pgx.Conn) (empty func(t *testing.T)) {
 		}
 	}
 	deletes = append(deletes, `chains AS (UPDATE evidence_chains SET number = 0, previous = '', seen = 0)`,
-		`head AS (UPDATE evidence_head SET size = 0, edge = NULL, checkpoint = '')`,
-		`counted AS (UPDATE funnel_end SET at_ms = 0)`)
+		`head AS (UPDATE evidence_head SET size = 0, edge = NULL, checkpoint = '')`)
 	// Foreign keys are checked at the end of the one statement.
 	statement := `WITH ` + strings.Join(deletes, ", ") + ` SELECT`
 	return func(t *testing.T) {

@@ -73,27 +73,6 @@ func TestDeskThatIsPrepared(t *testing.T) {
 	storetest.Desk(t, func(t *testing.T) ports.Admin { return storetest.Prepared(open(t, file(t), sqlite.Options{})) })
 }
 
-// More moments of one millisecond than are counted at once, after a time without any.
-func TestTheFunnelEndsAfterABusyMillisecond(t *testing.T) {
-	db := open(t, file(t), sqlite.Options{})
-	for _, at := range []int64{1, 6} {
-		opened := checkout.Moment{At: time.UnixMilli(at), Kind: checkout.MomentOpened, Times: 1}
-		for n := range 138 { // of 15 moments each, as in life: 2,070 in all
-			id := fmt.Sprintf("KOWHAI-%d-%d", at, n)
-			c := checkout.Checkout{ID: id, ProviderCode: "KOWHAI", OrderID: id, IdempotencyKey: id}
-			change := checkout.Change{Next: c, Moments: slices.Repeat([]checkout.Moment{opened}, 15)}
-			if err := db.InsertCheckout(t.Context(), change, checkout.JobEntry{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	if err := db.Prepare(ctx); err != nil {
-		t.Errorf("Prepare: %v", err)
-	}
-}
-
 // Each entry in the middle of an index is a page to write.
 func TestACreateWritesToNoIndexOfTheDesk(t *testing.T) {
 	path := file(t)

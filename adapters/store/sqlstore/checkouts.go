@@ -236,9 +236,6 @@ func (s *Store) change(ctx context.Context, t Tx, b *Batch, l *locked, enqueue c
 		return change, cmp.Or[error](t.Answer(ctx, c), refused{err})
 	}
 	if change.Remove {
-		for _, d := range checkout.CountStages(nil, []checkout.Stage{createdStage(l.provider, l.id)}, "", "9") {
-			b.Write(uncountCreated, append([]any{d.Day, l.provider}, l.key()...)...)
-		}
 		b.Write(deleteRedeliveries, l.provider, l.provider, l.id)
 		for _, statement := range []string{deleteJobs, deleteMoments, deleteCheckout} {
 			b.Write(statement, l.key()...)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -85,26 +84,32 @@ func (s *Store) Troubles(ctx context.Context, now time.Time) (counts []checkout.
 	return counts, err
 }
 
-// Funnel implements [ports.Desk]: what is counted already, and the moments and the checkouts since.
-func (s *Store) Funnel(ctx context.Context, from, to, provider string) (days []checkout.FunnelDay, err error) {
+// selectFunnel reads the stages in the order of an index, and adds the checkouts whose words are not filled in yet.
+func (d Dialect) selectFunnel() string {
+	const (
+		of    = `SELECT created_ms / 86400000 AS day, provider_code, count(*) AS created, `
+		since = ` AND created_ms / 86400000 >= ? AND created_ms / 86400000 < ?` + ofProvider + ` GROUP BY created_ms / 86400000, provider_code`
+	)
+	return `SELECT day, provider_code, CAST(sum(created) AS bigint), CAST(sum(opened) AS bigint), CAST(sum(pressed) AS bigint),
+			CAST(sum(set_up) AS bigint), CAST(sum(confirmed) AS bigint)
+		FROM (` + of + `count(*) FILTER (WHERE stage > 1) AS opened, count(*) FILTER (WHERE stage > 2) AS pressed,
+				count(*) FILTER (WHERE stage > 3) AS set_up, count(*) FILTER (WHERE stage > 4) AS confirmed
+			FROM @.checkouts WHERE stage > 0` + since + ` UNION ALL ` + of + `0, 0, 0, 0 FROM ` + d.Unfolded + ` AND stage = 0` + since + `) AS f
+		GROUP BY day, provider_code ORDER BY day, provider_code`
+}
+
+func scanFunnelDay(r Row) (d checkout.FunnelDay, err error) {
+	var day int64 // since 1970
+	err = r.Scan(&day, &d.ProviderCode, &d.Created, &d.Opened, &d.Pressed, &d.SetUp, &d.Confirmed)
+	d.Day = time.Unix(day*86400, 0).UTC().Format(time.DateOnly)
+	return d, err
+}
+
+// Funnel implements [ports.Desk].
+func (s *Store) Funnel(ctx context.Context, from, to time.Time, provider string) (days []checkout.FunnelDay, err error) {
+	args := []any{from.Unix() / 86400, to.Unix() / 86400, provider, provider}
 	err = s.ask(ctx, "count the funnel", func(ctx context.Context, src Source) error {
-		end, err := One(ctx, src, ScanValue[int64], selectFunnelEnd)
-		if err != nil {
-			return err
-		}
-		counted, err := All(ctx, src, Scan(FunnelDay), selectFunnel, from, to, provider, provider)
-		if err != nil {
-			return err
-		}
-		stages, err := All(ctx, src, scanStage, selectStages, end, math.MaxInt64, provider, provider)
-		if err != nil {
-			return err
-		}
-		fresh, err := All(ctx, src, scanUnfolded, s.statements.unfolded+ofProvider, provider, provider)
-		for _, u := range fresh {
-			stages = append(stages, createdStage(u.ProviderCode, u.ID))
-		}
-		days = checkout.CountStages(counted, stages, from, to)
+		days, err = All(ctx, src, scanFunnelDay, s.dialect.selectFunnel(), append(args, args...)...)
 		return err
 	})
 	return days, err

@@ -24,7 +24,6 @@ const (
 var (
 	insertCheckout  = insertInto("checkouts", Created, "updated_ms")
 	updateSearch    = set("checkouts", Search, `provider_code = ? AND id = ? AND search_name IS NOT NULL`)
-	foldWords       = set("checkouts", Search, `(provider_code, id, first_name, last_name, email) = (?, ?, ?, ?, ?) AND search_name IS NULL`)
 	updateState     = set("checkouts", State, `provider_code = ? AND id = ?`)
 	updateLookups   = set("checkouts", Lookups, `provider_code = ? AND id = ?`)
 	insertAgreement = insertInto("agreements", Agreement, "last_day")
@@ -34,6 +33,8 @@ var (
 	insertProvider  = insertInto("providers", Provider)
 
 	insertRedelivery = insertInto("redeliveries", Redelivery, "provider_code", "event_id", "position")
+	foldWords        = `UPDATE @.checkouts SET stage = CASE stage WHEN 0 THEN 1 ELSE stage END, (` + Search.Names() + `) = (` + Search.Marks() + `)
+		WHERE (provider_code, id, first_name, last_name, email) = (?, ?, ?, ?, ?) AND search_name IS NULL`
 )
 
 // statements are the statements that differ between the databases.
