@@ -35,6 +35,7 @@ type Checkout struct {
 	IdempotencyKey string // of the request that opened it: the header, or <provider_code>:<order id>
 	RequestID      string // of the request that opened it
 	CreatedAt      time.Time
+	ChangedAt      time.Time // the latest time of an event, or of a moment of a change, since its create; zero before the first
 	Status         Status
 	Student        Student
 	CourseCode     string // "" for a legacy provider
@@ -98,6 +99,30 @@ type Change struct {
 	Agreement *agreement.Agreement // nil unless the decision concluded one
 	Evidence  *evidence.Entry      // of the agreement, or of the operator's act; nil without either
 	Document  *agreement.Document  // nil unless the agreement was rendered
+}
+
+// NotBefore returns the time of what is decided of the checkout at a time: that time, or the latest time on record where that is later.
+// A decision follows from what is on record, and its time says so also where its clock is behind: a clock of another process, or the
+// checkout's own before a provider of the sandbox moved it. The times of the checkout stand still then until that clock has caught up.
+// No time of the processor counts: it is by no clock of the service.
+func (c Checkout) NotBefore(at time.Time) time.Time {
+	for _, known := range []time.Time{c.CreatedAt, c.ChangedAt} {
+		if at.Before(known) {
+			at = known
+		}
+	}
+	return at
+}
+
+// Dated returns the change with the latest of its times on record: no later change of the checkout is dated before it.
+func (c Change) Dated() Change {
+	for _, m := range c.Moments {
+		c.Next.ChangedAt = c.Next.NotBefore(m.At)
+	}
+	for _, e := range c.Events {
+		c.Next.ChangedAt = c.Next.NotBefore(e.CreatedAt)
+	}
+	return c
 }
 
 // Traced returns the change with the trace of the call that caused it on its events and jobs.

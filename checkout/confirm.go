@@ -44,7 +44,8 @@ var (
 	// ErrCompleting: a confirm was decided, and the CRM has not completed the enrolment yet. The confirm waits for it.
 	ErrCompleting = errors.New("the CRM has yet to complete the enrolment")
 
-	// ErrOutdated: the direct debit has changed since the agreement was prepared. It must be prepared again.
+	// ErrOutdated: the direct debit has changed since the agreement was prepared, or something on record is dated after it. It must be
+	// prepared again.
 	ErrOutdated = errors.New("checkout changed since its agreement was prepared")
 )
 
@@ -123,7 +124,7 @@ func (c Confirm) Decide(stored Checkout, latest string, p Prepared) (Change, err
 	switch err := c.Ready(stored, latest); {
 	case err != nil:
 		return Change{}, err
-	case p.Agreement.DirectDebit != stored.authority(), p.Debited != stored.Debited():
+	case p.Agreement.DirectDebit != stored.authority(), p.Debited != stored.Debited(), p.Now.Before(stored.ChangedAt):
 		return Change{}, ErrOutdated
 	}
 	return c.conclude(stored, p), nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -17,7 +18,7 @@ import (
 func (l *life) reserve(t rapid.TB) {
 	create := parseCreate(t, legacyBody)
 	l.Checkout = create.Reserve(intentOf(t, create), checkoutID, l.now).Next
-	l.events, l.agreed = nil, 0
+	l.events, l.agreed, l.latest = nil, 0, time.Time{}
 }
 
 // answer is a process that comes back from the CRM with any answer, whatever the checkout waits for by then.
@@ -50,7 +51,7 @@ func (l *life) answers(t *rapid.T) (decide func() (checkout.Change, error), outc
 	case "opened":
 		return func() (checkout.Change, error) {
 			o := opening(t)
-			o.Now, o.Token = l.now, l.ring.Issue(1, l.now.Add(7*day))
+			o.Now, o.Token = l.present(), l.ring.Issue(1, l.present().Add(7*day))
 			return l.Opened(records, o)
 		}, outcome
 	case "released":
@@ -59,7 +60,7 @@ func (l *life) answers(t *rapid.T) (decide func() (checkout.Change, error), outc
 	_, cmd := ready(t)
 	documentID := rapid.SampledFrom([]string{"", "068-1"}).Draw(t, "document")
 	return func() (checkout.Change, error) {
-		return l.Completed(prepared(l.Checkout, cmd).Agreement, "a0A-1", documentID, "sandbox", l.now)
+		return l.Completed(prepared(l.Checkout, cmd).Agreement, "a0A-1", documentID, "sandbox", l.present())
 	}, outcome
 }
 

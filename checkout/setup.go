@@ -173,16 +173,17 @@ func (c Checkout) Begun(try int, billingRequestID string, consent agreement.Cons
 	if !c.Setup.open() || c.Setup.BillingRequestID != billingRequestID {
 		c.Setup = Setup{Try: try, BillingRequestID: billingRequestID, Observation: notBegun}
 	}
+	at := c.NotBefore(consent.At)
 	if c.Ended() {
-		return Change{Next: c, Jobs: []Job{c.job(JobCancel, "", try, consent.At)}}
+		return Change{Next: c, Jobs: []Job{c.job(JobCancel, "", try, at)}}
 	}
 	if c.Setup.supersededBy(consent) {
 		c.Setup.Consent = consent
 	}
-	look := c.job(JobLook, "", try, consent.At)
-	look.Due = consent.At.Add(firstLook)
+	look := c.job(JobLook, "", try, at)
+	look.Due = at.Add(firstLook)
 	return Change{Next: c, Jobs: []Job{look},
-		Moments: []Moment{{At: consent.At, Kind: MomentPressed, Actor: ActorPayer, Detail: "try " + strconv.Itoa(try), Times: 1}}}
+		Moments: []Moment{{At: at, Kind: MomentPressed, Actor: ActorPayer, Detail: "try " + strconv.Itoa(try), Times: 1}}}
 }
 
 // consentLife is the minimum age of a consent before the next one of the same payer to the same terms replaces it.

@@ -290,11 +290,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
 // Present is the time by the clock of the checkout that the call in ctx is about.
-func (s *Service) Present(ctx context.Context) time.Time {
+func (s *Service) Present(ctx context.Context) time.Time { return s.now().Add(s.ahead(ctx)) }
+
+// ahead returns the time by which that clock is ahead.
+func (s *Service) ahead(ctx context.Context) time.Duration {
 	if s.cfg.Ahead == nil {
-		return s.now()
+		return 0
 	}
-	return s.now().Add(subjectOf(ctx).aheadBy(func(a checkout.About) time.Duration { return s.cfg.Ahead(ctx, a) }))
+	return subjectOf(ctx).aheadBy(func(a checkout.About) time.Duration { return s.cfg.Ahead(ctx, a) })
 }
 
 // logged returns the time of an entry of the evidence log for what was decided at a time: never later than the present, whatever the

@@ -148,7 +148,7 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 		if prepared, err = c.evident(ctx, stored, prepared); err != nil {
 			return stored, err
 		}
-		change, err = c.update(ctx, c.id, entry, func(latest checkout.Checkout) (checkout.Change, error) {
+		change, err = c.update(ctx, c.id, entry, func(latest checkout.Checkout, _ time.Time) (checkout.Change, error) {
 			stored = latest
 			change, err := c.cmd.Decide(latest, c.cfg.Keyring.LatestText(latest), prepared)
 			if err != nil {
@@ -173,7 +173,8 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 // the same request may be sent again. After a restore the CRM may have the agreement already: complete without a PDF it is not
 // rendered, and with a PDF there it is not concluded without.
 func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (prepared checkout.Prepared, err error) {
-	agreed, err := c.agreed(ctx, stored)
+	now := stored.NotBefore(c.Present(ctx))
+	agreed, err := c.agreed(ctx, stored, now)
 	if err != nil {
 		return prepared, err
 	}
@@ -185,7 +186,7 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 	cmd.FirstPayment = checkout.Some(agreed.FirstPayment)
 	prepared = checkout.Prepared{
 		Environment: c.cfg.Environment,
-		Now:         c.Present(ctx),
+		Now:         now,
 		Agreement: cmd.Agreement(stored, checkout.AgreementFacts{Environment: c.cfg.Environment, Provider: c.provider, Terms: terms,
 			Number: agreed.Number, Now: agreed.AcceptedAt, Today: money.DateOf(agreed.AcceptedAt.In(c.zone))}),
 	}
@@ -236,7 +237,7 @@ func (c *confirmCall) evident(ctx context.Context, stored checkout.Checkout, p c
 // agreed returns the number, the time and the first payment of the agreement: a new number, now, and the payment of the request; or,
 // where the store was restored to an earlier moment than the CRM outside of it, what the CRM has on record. The error is
 // checkout.ErrCompleting if another process has just concluded that.
-func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (checkout.Agreed, error) {
+func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout, now time.Time) (checkout.Agreed, error) {
 	if c.crm.Open() {
 		return checkout.Agreed{}, checkout.Busy()
 	}
@@ -268,7 +269,6 @@ func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout) (che
 	if _, err := io.ReadFull(c.cfg.Rand, entropy[:]); err != nil {
 		return checkout.Agreed{}, fmt.Errorf("generate an agreement number: %w", err)
 	}
-	now := c.Present(ctx)
 	return checkout.Agreed{Number: agreement.NewNumber(now.In(c.zone).Year(), entropy), AcceptedAt: now,
 		FirstPayment: c.cmd.FirstPayment.Value}, nil
 }

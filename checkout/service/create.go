@@ -113,7 +113,7 @@ func (c *createCall) attemptCreate(ctx context.Context, look bool) (checkout.Che
 		}
 		return checkout.Checkout{}, err
 	}
-	return c.replay(ctx, *facts.ByOrder, decision.Action == checkout.ReplayRenews, facts.Now)
+	return c.replay(ctx, *facts.ByOrder, decision.Action == checkout.ReplayRenews)
 }
 
 // facts reads what a create is decided by. What is on record is read only if look is true.
@@ -154,9 +154,10 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 }
 
 // replay answers with the checkout on record, with a next setup token if the latest is renewed.
-func (c *createCall) replay(ctx context.Context, stored checkout.Checkout, renew bool, now time.Time) (checkout.Checkout, error) {
+func (c *createCall) replay(ctx context.Context, stored checkout.Checkout, renew bool) (checkout.Checkout, error) {
 	if renew {
-		change, err := c.update(ctx, stored.ID, checkout.JobEntry{Now: c.now()}, func(stored checkout.Checkout) (checkout.Change, error) {
+		entry := checkout.JobEntry{Now: c.now()}
+		change, err := c.update(ctx, stored.ID, entry, func(stored checkout.Checkout, now time.Time) (checkout.Change, error) {
 			return stored.Renew(c.cfg.Keyring, now, c.cfg.SetupLifetime, c.cmd.Actor, c.cmd.RequestID), stored.Replayable()
 		})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -25,8 +26,8 @@ func (s *Service) Cancel(ctx context.Context, caller Caller, id string, cmd chec
 				return held, err
 			}
 			cmd.By, cmd.Actor = checkout.PartyProvider, checkout.ProviderActor(caller.KeyID)
-			entry, now := s.jobEntry(provider, holdLimit), s.Present(ctx)
-			change, err := s.update(ctx, id, entry, func(stored checkout.Checkout) (checkout.Change, error) {
+			entry := s.jobEntry(provider, holdLimit)
+			change, err := s.update(ctx, id, entry, func(stored checkout.Checkout, now time.Time) (checkout.Change, error) {
 				change, err := cmd.Decide(stored, s.cfg.Environment, now)
 				return change.Listed(provider), err
 			})
@@ -48,15 +49,16 @@ func (s *Service) cancelSetup(ctx context.Context, l checkout.Lease) error {
 	attempting, cancel := detached(ctx, waitLimit+s.cfg.ProcessorTimeout)
 	defer cancel()
 	failure := s.endAtProcessor(attempting, l.Job)
-	now, outcome := s.Present(ctx), checkout.Outcome{State: checkout.JobDone, Attempts: 1}
+	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1}
 	if failure != nil {
 		outcome.State, outcome.Pause = checkout.JobPending, checkout.CRMPause(l.Attempts+1, false)
-		outcome.Failure = checkout.FailureOf(failure, now)
+		outcome.Failure = checkout.FailureOf(failure, s.Present(ctx))
 		return errors.Join(failure, s.settleAttempt(ctx, l, outcome))
 	}
 	settling, cancel := detached(ctx, settleLimit)
 	defer cancel()
-	_, err := s.settle(settling, l, outcome, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout) (checkout.Change, error) {
+	entry := checkout.JobEntry{Now: s.now()}
+	_, err := s.settle(settling, l, outcome, entry, func(c checkout.Checkout, now time.Time) (checkout.Change, error) {
 		return c.SetupEnded(l.Job.RequestID, now), nil
 	})
 	if lost(err) {

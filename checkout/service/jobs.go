@@ -45,8 +45,7 @@ func (s *Service) jobEntry(provider catalogue.Provider, hold time.Duration) chec
 
 // update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
 func (s *Service) update(ctx context.Context, id string, entry checkout.JobEntry, decide decider) (checkout.Change, error) {
-	subject := subjectOf(ctx)
-	d := &decision{service: s, subject: subject, trace: subject.trace(), decide: decide}
+	d := s.decision(ctx, subjectOf(ctx).trace(), decide)
 	err := s.cfg.Store.UpdateCheckout(ctx, id, entry, d.run)
 	switch {
 	case err == nil:
@@ -62,10 +61,11 @@ func (s *Service) update(ctx context.Context, id string, entry checkout.JobEntry
 // returned unchanged. It wraps ports.ErrNotFound if the lease is lost.
 func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, entry checkout.JobEntry,
 	decide decider) (checkout.Change, error) {
-	d := &decision{service: s, subject: subjectOf(ctx), trace: l.Job.Trace, decide: decide}
-	run := d.run
-	if decide == nil {
-		run = nil
+	d := &decision{}
+	var run func(checkout.Checkout) (checkout.Change, error)
+	if decide != nil {
+		d = s.decision(ctx, l.Job.Trace, decide)
+		run = d.run
 	}
 	o.Pause = min(o.Pause, l.Job.Kind.LongestPause(l.Attempts+o.Attempts)) // a longer one would be over at once
 	err := s.cfg.Store.Settle(ctx, l, o, entry, run)
@@ -116,11 +116,11 @@ func (s *Service) withinCommit(change checkout.Change, provider catalogue.Provid
 		at = change.Agreement.AcceptedAt
 	}
 	e := enrolment{checkout: change.Next, agreement: change.Agreement, document: change.Document}
-	decide, err := s.askCRM(context.Background(), e, func() time.Time { return at })
+	decide, err := s.askCRM(context.Background(), e)
 	if err != nil {
 		return checkout.Change{}, err
 	}
-	answer, err := decide(change.Next)
+	answer, err := decide(change.Next, at)
 	return change.Answered(answer).Listed(provider), err
 }
 
@@ -213,7 +213,7 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	calling, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	span, ended := s.span(l)
-	decide, err := s.askCRM(calling, e, func() time.Time { return s.Present(ctx) })
+	decide, err := s.askCRM(calling, e)
 	span.Failed = err != nil
 	ended()
 	s.noteCRMAnswer(ctx, err)
@@ -226,8 +226,8 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{{At: s.Present(ctx),
 		Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
 	entry := s.jobEntry(provider, hold)
-	change, err := s.settle(settling, l, outcome, entry, func(c checkout.Checkout) (checkout.Change, error) {
-		change, err := decide(c)
+	change, err := s.settle(settling, l, outcome, entry, func(c checkout.Checkout, now time.Time) (checkout.Change, error) {
+		change, err := decide(c, now)
 		return change.Listed(provider), err
 	})
 	switch {
@@ -277,29 +277,31 @@ func (s *Service) conclusionOf(ctx context.Context, c checkout.Checkout) (enrolm
 }
 
 // askCRM has the CRM open or complete an enrolment, update the authority of a complete one, or record its end, and returns what its
-// answer makes of the checkout; now is read once the CRM has answered. A CRM that panics has failed.
-func (s *Service) askCRM(ctx context.Context, e enrolment, now func() time.Time) (decide decider, err error) {
+// answer makes of the checkout. A CRM that panics has failed.
+func (s *Service) askCRM(ctx context.Context, e enrolment) (decide decider, err error) {
 	defer recovered(&err)
 	c, key := e.checkout, s.enrolmentKey(e.checkout)
 	switch {
 	case e.ends:
 		err := s.cfg.CRM.End(ctx, checkout.Ending{EnrolmentKey: key, Records: c.Records, End: c.End, Withdrawn: c.Withdrawn()})
-		return func(stored checkout.Checkout) (checkout.Change, error) { return checkout.Change{Next: stored}, nil }, err
+		return func(stored checkout.Checkout, _ time.Time) (checkout.Change, error) {
+			return checkout.Change{Next: stored}, nil
+		}, err
 	case c.Status == checkout.Confirmed:
 		err := s.cfg.CRM.UpdateAuthority(ctx, checkout.AuthorityUpdate{EnrolmentKey: key, Records: c.Records, Setup: c.Setup})
-		return func(stored checkout.Checkout) (checkout.Change, error) { return stored.Reported(c.Setup) }, err
+		return func(stored checkout.Checkout, _ time.Time) (checkout.Change, error) { return stored.Reported(c.Setup) }, err
 	case e.agreement == nil:
 		records, err := s.cfg.CRM.Open(ctx, checkout.Enrolment{EnrolmentKey: key, CheckoutID: c.ID, Student: c.Student,
 			CourseCode: c.CourseCode, Intent: c.Intent})
-		at := now()
-		opening := checkout.Opening{Now: at, Environment: s.cfg.Environment, Token: s.cfg.Keyring.Issue(1, at.Add(s.cfg.SetupLifetime))}
-		return func(stored checkout.Checkout) (checkout.Change, error) { return stored.Opened(records, opening) }, err
+		return func(stored checkout.Checkout, now time.Time) (checkout.Change, error) {
+			return stored.Opened(records, checkout.Opening{Now: now, Environment: s.cfg.Environment,
+				Token: s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime))})
+		}, err
 	}
 	completed, err := s.cfg.CRM.Complete(ctx, checkout.Completion{EnrolmentKey: key, Records: c.Records, Agreement: *e.agreement,
 		Document: e.document, Setup: c.Setup})
-	at := now()
-	return func(stored checkout.Checkout) (checkout.Change, error) {
-		return stored.Completed(*e.agreement, completed.AgreementID, completed.DocumentID, s.cfg.Environment, at)
+	return func(stored checkout.Checkout, now time.Time) (checkout.Change, error) {
+		return stored.Completed(*e.agreement, completed.AgreementID, completed.DocumentID, s.cfg.Environment, now)
 	}, err
 }
 
@@ -340,7 +342,8 @@ func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure e
 		Detail: detail, Once: "crm " + detail, Times: 1}}
 	var decide decider
 	if refused && opening && (refusal.OtherIntent || !refusal.Made) {
-		outcome, decide = checkout.Outcome{State: checkout.JobDone, Attempts: 1}, checkout.Checkout.Released
+		outcome = checkout.Outcome{State: checkout.JobDone, Attempts: 1}
+		decide = func(c checkout.Checkout, _ time.Time) (checkout.Change, error) { return c.Released() }
 	}
 	_, err := s.settle(ctx, l, outcome, checkout.JobEntry{Now: s.now()}, decide)
 	switch {

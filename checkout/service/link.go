@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
@@ -23,9 +24,10 @@ func (s *Service) MailLink(ctx context.Context, token, requestID string) (page S
 	if err != nil {
 		return page, s.fail(ctx, "read the notices of "+c.ID, err)
 	}
-	request := checkout.LinkRequest{RequestID: requestID, Actor: checkout.ActorPayer, Epoch: page.epoch, Now: s.Present(ctx),
+	request := checkout.LinkRequest{RequestID: requestID, Actor: checkout.ActorPayer, Epoch: page.epoch,
 		Lifetime: s.cfg.SetupLifetime, Notices: notices}
-	_, err = s.update(ctx, c.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout) (checkout.Change, error) {
+	_, err = s.update(ctx, c.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout, now time.Time) (checkout.Change, error) {
+		request.Now = now
 		return c.MailLink(s.cfg.Keyring, request)
 	})
 	if errors.Is(err, checkout.ErrNoLink) || errors.Is(err, checkout.ErrLinkSent) {

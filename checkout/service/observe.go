@@ -206,8 +206,7 @@ func (s *Service) Refresh(ctx context.Context, id string) (c checkout.Checkout, 
 // end was learned since the question, without its time: the answer may be from before the end, and the next question tells.
 func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout,
 	seen checkout.Observation) (checkout.Checkout, error) {
-	now := s.Present(ctx)
-	if stored.Observe(seen, s.cfg.Environment, now).Next.Setup == stored.Setup {
+	if stored.Observe(seen, s.cfg.Environment, s.Present(ctx)).Next.Setup == stored.Setup {
 		return stored, nil
 	}
 	provider, err := s.providerOf(ctx, stored.ProviderCode)
@@ -215,7 +214,7 @@ func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout
 		return stored, err
 	}
 	overtaken := false
-	fresh, err := s.updateSetup(ctx, stored.ID, s.jobEntry(provider, 0), func(c checkout.Checkout) checkout.Change {
+	fresh, err := s.updateSetup(ctx, stored.ID, s.jobEntry(provider, 0), func(c checkout.Checkout, now time.Time) checkout.Change {
 		if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {
 			return checkout.Change{Next: c} // the payer has begun another try meanwhile
 		}
@@ -240,9 +239,9 @@ var errNothingNew = errors.New("nothing is new")
 
 // updateSetup stores what decide makes of a checkout's setup if that changes it.
 func (s *Service) updateSetup(ctx context.Context, id string, entry checkout.JobEntry,
-	decide func(checkout.Checkout) checkout.Change) (checkout.Checkout, error) {
-	change, err := s.update(ctx, id, entry, func(c checkout.Checkout) (checkout.Change, error) {
-		change := decide(c)
+	decide func(c checkout.Checkout, now time.Time) checkout.Change) (checkout.Checkout, error) {
+	change, err := s.update(ctx, id, entry, func(c checkout.Checkout, now time.Time) (checkout.Change, error) {
+		change := decide(c, now)
 		if change.Next.Setup == c.Setup {
 			return change, errNothingNew
 		}

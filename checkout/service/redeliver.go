@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -74,7 +75,7 @@ func (s *Service) furtherRuns(ctx context.Context, event checkout.Job) (decider,
 	if !again {
 		return nil, nil
 	}
-	return func(c checkout.Checkout) (checkout.Change, error) {
+	return func(c checkout.Checkout, _ time.Time) (checkout.Change, error) {
 		return checkout.Change{Next: c, Jobs: []checkout.Job{checkout.SendAgain(event.Event(), now, pause)}}, nil
 	}, nil
 }

@@ -258,7 +258,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 		return "", s.fail(ctx, "begin the setup of "+c.ID, err)
 	}
 	if c.Begun(try, request.ID, consent).Next.Setup != c.Setup {
-		fresh, failed := s.updateSetup(ctx, c.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout) checkout.Change {
+		fresh, failed := s.updateSetup(ctx, c.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout, _ time.Time) checkout.Change {
 			return c.Begun(try, request.ID, consent)
 		})
 		if err = failed; err == nil && fresh.Ended() { // meanwhile

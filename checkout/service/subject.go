@@ -96,6 +96,13 @@ func (s *Subject) aheadBy(ask func(checkout.About) time.Duration) time.Duration 
 	return known.by
 }
 
+// forgetAhead has the clock of the checkout asked for once more.
+func (s *Subject) forgetAhead() {
+	if s != nil {
+		s.ahead.Store(nil)
+	}
+}
+
 // concerns notes the checkout that a call is about.
 func concerns(ctx context.Context, a checkout.About) {
 	if s := subjectOf(ctx); s != nil {

@@ -156,6 +156,7 @@ func confirmed(c checkout.Checkout, sequence int64) checkout.Change {
 		At: at(6), RequestID: "req_confirm", FirstPayment: a.Plan.First,
 		AgreementID: a.ID, AgreementNumber: a.Number, DocumentID: d.ID,
 	}
+	c.ChangedAt = at(8)
 	c.End = checkout.End{At: at(7), By: checkout.PartyOperator, Ground: checkout.GroundHardship, Reason: "she’s ill, it’s 100% true"}
 	return checkout.Change{
 		Next:      c,

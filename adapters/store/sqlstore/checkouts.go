@@ -96,7 +96,7 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqu
 	return s.Do(ctx, "insert checkout "+c.ID, func(ctx context.Context, t Tx) error {
 		var b Batch
 		b.Write(insertCheckout, Created.Values(c, c.CreatedAt.UnixMilli())...)
-		if c.Confirmation != (checkout.Confirmation{}) || c.End != (checkout.End{}) || c.Erased() {
+		if c.Confirmation != (checkout.Confirmation{}) || c.End != (checkout.End{}) || c.Erased() || !c.ChangedAt.IsZero() {
 			b.update(checkout.Checkout{}, *c, c.CreatedAt)
 		}
 		b.unique(takenCheckout, c.ProviderCode, c.ID, c.OrderID, c.IdempotencyKey)

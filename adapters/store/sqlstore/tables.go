@@ -57,6 +57,7 @@ var State = Columns[checkout.Checkout]{
 	{Name: "ended_reason", Field: func(c *checkout.Checkout) any { return &c.End.Reason }},
 
 	{Name: "erased_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.ErasedAt) }},
+	{Name: "changed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.ChangedAt) }},
 }
 
 // Lookups is the columns of a checkout that may change and that have an index. They change a few times in a checkout's life.
@@ -88,7 +89,7 @@ var Checkout = slices.Concat(Identity, State, Lookups)
 // Created is the columns of a checkout that has no confirmation and no end. The others have their defaults then.
 var Created = slices.DeleteFunc(slices.Clone(Checkout), func(c Column[checkout.Checkout]) bool {
 	return slices.Contains([]string{"confirmed_ms", "confirmed_by_request_id", "agreed_first_date", "agreement_id", "agreement_number",
-		"document_id", "receipt", "ended_ms", "ended_by", "ended_ground", "ended_reason", "erased_ms"}, c.Name)
+		"document_id", "receipt", "ended_ms", "ended_by", "ended_ground", "ended_reason", "erased_ms", "changed_ms"}, c.Name)
 })
 
 // Agreement is the columns of an agreement.

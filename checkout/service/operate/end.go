@@ -65,15 +65,25 @@ func (o Operator) change(ctx context.Context, id string, op evidence.Operation, 
 	if err != nil && !errors.Is(err, ports.ErrNotFound) {
 		return err
 	}
+	for err = checkout.ErrOutdated; errors.Is(err, checkout.ErrOutdated); {
+		err = o.changeNow(ctx, id, p, op, ground, decide)
+	}
+	return err
+}
+
+// changeNow makes an attempt. The error is checkout.ErrOutdated if the checkout has something on record by now that is dated later.
+func (o Operator) changeNow(ctx context.Context, id string, p catalogue.Provider, op evidence.Operation, ground checkout.Ground,
+	decide func(checkout.Checkout, catalogue.Environment, time.Time) (checkout.Change, error)) error {
+	c, err := o.Store.Checkout(ctx, id)
+	if err != nil {
+		return err
+	}
 	now := o.now()
 	at := now
 	if o.Ahead != nil {
-		c, err := o.Store.Checkout(ctx, id)
-		if err != nil {
-			return err
-		}
 		at = now.Add(o.Ahead(ctx, c.About()))
 	}
+	at = c.NotBefore(at)
 	if ground != "" {
 		op.Object = evidence.EndObject(op.Subject)
 		op.After = checkout.End{At: at, By: checkout.PartyOperator, Ground: ground}.Fingerprint()
@@ -87,6 +97,9 @@ func (o Operator) change(ctx context.Context, id string, op evidence.Operation, 
 		if err := o.CheckReason(c); err != nil && !c.Ended() {
 			return checkout.Change{}, err
 		}
+		if at.Before(c.NotBefore(at)) {
+			return checkout.Change{}, checkout.ErrOutdated
+		}
 		change, err := decide(c, p.Environment, at)
 		for i := range change.Moments {
 			if o.approved != nil {
@@ -94,6 +107,6 @@ func (o Operator) change(ctx context.Context, id string, op evidence.Operation, 
 			}
 		}
 		change.Evidence = &record
-		return change.Listed(p), err
+		return change.Listed(p).Dated(), err
 	})
 }

@@ -158,7 +158,12 @@ func (m *model) judgeEvents(r checkout.CheckoutRecord, unsent map[string][]byte)
 		}
 	}
 	var got []events.Name
+	latest := c.CreatedAt
 	for _, e := range r.Events() {
+		if e.Event.CreatedAt.Before(latest) {
+			m.fault("event %s of %s is of %s, after what is of %s", e.Event.Name, c.OrderID, e.Event.CreatedAt, latest)
+		}
+		latest = e.Event.CreatedAt
 		var body struct{ Data map[string]string }
 		err := json.Unmarshal(e.Event.Body, &body)
 		d := body.Data

@@ -130,6 +130,7 @@ CREATE TABLE checkouts (
 	ended_ground            TEXT NOT NULL DEFAULT '', -- of a withdrawal: cooling-off, provider, hardship or error
 	ended_reason            TEXT NOT NULL DEFAULT '', -- as it was given
 	erased_ms               INTEGER, -- when the personal data of the checkout and of its agreement was erased; NULL while it is on record
+	changed_ms              INTEGER, -- the latest time of an event, or of a moment of a change, since its create; NULL before the first
 	updated_ms              INTEGER NOT NULL, -- when what the list of enrolments says of it changed
 	listed                  INTEGER NOT NULL DEFAULT 0, -- its cursor in the list of enrolments; 0 until it is read there after a change
 	UNIQUE (provider_code, id),

@@ -24,7 +24,8 @@ const (
 // cannot be read it is 0: the store fails for the call too.
 func Ahead(records Records) func(context.Context, checkout.About) time.Duration {
 	return func(ctx context.Context, of checkout.About) time.Duration {
-		script, err := scripts{records: records}.read(ctx, of.ProviderCode, of.OrderID)
+		// A call that knows the script since it began asks once more for what it decides: the clock may have been moved since.
+		script, err := scripts{records: records}.readNow(ctx, of.ProviderCode, of.OrderID)
 		if err != nil {
 			return 0
 		}

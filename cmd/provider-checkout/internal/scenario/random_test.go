@@ -64,7 +64,7 @@ func testAnyOrderOfScenarios(t *testing.T, w *world) {
 }
 
 // inOrder checks the times and the end of what is recorded of a checkout.
-func (w *world) inOrder(rt *rapid.T, t *testing.T, id string) {
+func (w *world) inOrder(rt rapid.TB, t *testing.T, id string) {
 	moments, err := w.Store.Moments(t.Context(), id)
 	if err != nil {
 		rt.Fatal(err)
