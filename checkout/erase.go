@@ -28,7 +28,7 @@ type Erasure struct {
 	// known or guessed, can be checked against them any more.
 	Unsalted []string
 	Entry    evidence.Entry // of the operation
-	Moment   Moment         // for the journal of each checkout in Next
+	Moment   Moment         // see MomentOf
 
 	of []string // checkouts
 }
@@ -57,6 +57,13 @@ func EndRetention(list []Checkout, at time.Time) (e Erasure) {
 		}
 	}
 	return e
+}
+
+// MomentOf returns the moment for the journal of a checkout in Next.
+func (e Erasure) MomentOf(c Checkout) Moment {
+	m := e.Moment
+	m.At = c.NotBefore(m.At)
+	return m
 }
 
 // Subject says how much is erased, for the evidence log.

@@ -174,6 +174,32 @@ func TestAClockThatIsAheadPutsOffNoJob(t *testing.T) {
 	}
 }
 
+func TestAnErasureByTheClockOfACheckoutIsTheLatestOfItsJournal(t *testing.T) {
+	w, ahead := moved(t, checkout.Retention{AgreedYears: 7})
+	cmd := w.ready(t, "ORDER-1")
+	done, err := w.confirm(t, cmd)
+	must(t, err)
+	ahead.Store(int64(400 * 24 * time.Hour))
+	failed := fulfilled
+	failed.Mandate = checkout.MandateFailed
+	w.processor.set(failed)
+	w.refreshes(t, t.Context(), done.Checkout.ID)
+	const by = 3200 * 24 * time.Hour
+	ahead.Store(int64(by))
+	must(t, w.Retain(t.Context(), done.Checkout.About()))
+	r := w.records(t)["ORDER-1"]
+	last := r.Moments[len(r.Moments)-1]
+	if off := last.At.Sub(w.clock.now().Add(by)); last.Kind != checkout.MomentErased || off.Abs() > time.Hour {
+		t.Errorf("the latest moment is %+v, want that of the erasure %s ahead", last, by)
+	}
+	wantInOrder(t, r)
+	for _, e := range w.operations(t) {
+		if !strings.Contains(string(e.Leaf), "privacy erase") || !e.At.Equal(r.Checkout.ErasedAt) || e.At.After(w.clock.now()) {
+			t.Errorf("the entry of %s in the log, and the erasure of %s on record; want the present: %s", e.At, r.Checkout.ErasedAt, e.Leaf)
+		}
+	}
+}
+
 // An operator's machine has a clock that is behind: the end follows what is on record, and the log has a record of this very end.
 func TestAWithdrawalByAClockThatIsBehindFollowsWhatIsOnRecord(t *testing.T) {
 	w := newWorld(t)

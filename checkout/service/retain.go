@@ -200,6 +200,7 @@ func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now tim
 		}
 		at := r.logged(now)
 		erasure = checkout.EndRetention(stored, at)
+		erasure.Moment.At = now // by the clock of the checkout; the record of the erasure and its entry in the log say the same
 		erasure.Entry = r.cfg.Keyring.Attest(evidence.OfOperation(operation.String(), evidence.Operation{At: at, Operator: "retention",
 			Name: "privacy erase", Subject: erasure.Subject(), Reason: r.cfg.Retention.String(), Changes: erasure.Changes()}))
 		return erasure, nil
@@ -210,7 +211,7 @@ func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now tim
 		return fmt.Errorf("erase what was kept for long enough: %w", err)
 	default:
 		for _, c := range erasure.Next {
-			r.journal(ctx, c.About(), []checkout.Moment{erasure.Moment})
+			r.journal(ctx, c.About(), []checkout.Moment{erasure.MomentOf(c)})
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/agreementpdf"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
@@ -104,7 +105,7 @@ func (c *call) erase(ctx context.Context, db records, operator operate.Operator,
 	if err != nil {
 		return err
 	}
-	erasing := operate.Erasing{Setups: fakeprocessor.New(fakeprocessor.Options{Records: db}), Zone: zone, Force: force}
+	erasing := operate.Erasing{Setups: scenario.Eraser(fakeprocessor.New(fakeprocessor.Options{Records: db}), db), Zone: zone, Force: force}
 	if err := operator.CheckErasure(ctx, student, erasing); err != nil {
 		return err
 	}

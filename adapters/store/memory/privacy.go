@@ -81,8 +81,8 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 			return err
 		}
 		for _, next := range erasure.Next {
-			s.erase(next, erasure.Moment.At)
-			s.append(next.ID, erasure.Moment)
+			s.erase(next)
+			s.append(next.ID, erasure.MomentOf(next))
 		}
 		for _, number := range erasure.Unsalted {
 			if e := s.evidence.entry(evidence.AgreementID(number)); e != nil {
@@ -93,12 +93,12 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 	})
 }
 
-// erase stores a checkout that was erased at a time, with what belongs to it.
-func (s *Store) erase(next checkout.Checkout, at time.Time) {
+// erase stores a checkout that was erased, with what belongs to it.
+func (s *Store) erase(next checkout.Checkout) {
 	r := s.rows[next.ID]
 	was := r.checkout
 	r.checkout = copyOf(next)
-	r.enrol(was, at)
+	r.enrol(was, next.ErasedAt)
 	if r.agreement != nil {
 		*r.agreement = r.agreement.Erased()
 	}

@@ -62,9 +62,9 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string,
 			if l == nil || !l.found {
 				return fmt.Errorf("checkout %s: %w", next.ID, ports.ErrNotFound)
 			}
-			b.update(l.checkout, next, erasure.Moment.At)
+			b.update(l.checkout, next, next.ErasedAt)
 			b.Write(eraseJobs, l.key()...)
-			b.note(l, []checkout.Moment{erasure.Moment})
+			b.note(l, []checkout.Moment{erasure.MomentOf(next)})
 			if a, ok := agreements[next.ID]; ok {
 				b.Write(updatePersonal, append(Personal.Values(&a), next.ProviderCode, a.Number)...)
 				b.Write(eraseDocument, []byte{}, next.ProviderCode, a.Number)

@@ -73,6 +73,8 @@ func planted() []mutant {
 		{"the time of an operator's change is not after what is on record", "checkout/service/operate/end.go", "at = c.NotBefore(at)", "_ = c", ofService},
 		{"an agreement is dated before what was recorded while it was rendered", "checkout/confirm.go", ", p.Now.Before(stored.ChangedAt):", ":", core},
 		{"a change is dated by the clock as it was when its call began", "checkout/service/decide.go", "\tsubject.forgetAhead()\n", "", ofService},
+		{"an erasure is dated by another clock than its checkout's", "checkout/service/retain.go", "erasure.Moment.At = now", "_ = now", ofService},
+		{"an erasure turns the clock of its checkout back", "cmd/provider-checkout/internal/scenario/clock.go", "err == nil && sum > 0 {", "err == nil && sum < 0 {", ofScripts},
 		{"a restored store prints what the CRM never takes", "checkout/service/confirm.go", "agreed.Complete && !agreed.Document {", "false {", ofService},
 		{"a restored store concludes without the PDF that the CRM has", "checkout/service/confirm.go", "agreed.Document && prepared.Document == nil {", "false {", ofService},
 		{"a PDF that is stored and not yet referred to is overlooked", "adapters/out/salesforce/agreed.go", " || !on.Complete && len(answers[2]) > 0", "", ofCRM},

@@ -2,12 +2,14 @@ package scenario
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // clockMoves is the entry of a clock that was moved.
@@ -31,6 +33,29 @@ func Ahead(records Records) func(context.Context, checkout.About) time.Duration 
 		}
 		return script.ahead()
 	}
+}
+
+// keptClock begins the name of the record that the erasure of a script leaves: the time by which the clock is ahead, which never goes
+// back.
+const keptClock = "clock/"
+
+// keepClocks keeps the clocks of scripts that are to be erased, by their keys.
+func (s scripts) keepClocks(ctx context.Context, keys []string) error {
+	for _, key := range keys {
+		entries, err := s.entriesOf(ctx, key)
+		if sum := (script{entries: entries}).ahead(); err == nil && sum > 0 {
+			err = s.records.KeepSandboxRecord(ctx, keptClock+key, fmt.Appendf(nil, `{"advance": %d}`, sum))
+		}
+		if err != nil {
+			return fmt.Errorf("keep a clock: %w", err)
+		}
+	}
+	return nil
+}
+
+// Eraser returns the eraser of the setups of checkouts that a processor keeps, and of their scripts.
+func Eraser(p ports.Processor, records Records) ports.SetupEraser {
+	return processor{p, scripts{records: records}}
 }
 
 // ahead returns the sum of what the clock was moved by, farthest at most: moves at once do not know of each other. A clock never

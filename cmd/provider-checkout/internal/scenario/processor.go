@@ -128,6 +128,9 @@ func (p processor) Setback(ctx context.Context, q checkout.SetupQuery) (checkout
 
 // EraseSetups implements ports.SetupEraser.
 func (p processor) EraseSetups(ctx context.Context, keys []string) error {
+	if err := p.scripts.keepClocks(ctx, keys); err != nil {
+		return err
+	}
 	if eraser, ok := p.Processor.(ports.SetupEraser); ok {
 		return eraser.EraseSetups(ctx, keys)
 	}

@@ -67,19 +67,31 @@ func (s scripts) readNow(ctx context.Context, provider, order string) (script, e
 	if suffix, ok := suffixOf(order); ok && !suffix.acts() && suffix.refusal(provider) == nil {
 		all.entries = append(all.entries, entry{Scenario: suffix, name: name(key, "suffix")})
 	}
-	for n := 0; ; n++ {
+	stored, err := s.entriesOf(ctx, key)
+	all.entries = append(all.entries, stored...)
+	return all, err
+}
+
+// entriesOf returns what is stored of a script, by its key: its clock as an erasure has left it, and its entries.
+func (s scripts) entriesOf(ctx context.Context, key string) (entries []entry, err error) {
+	for n := -1; ; n++ {
 		e := entry{name: name(key, n)}
+		if n < 0 {
+			e.name = keptClock + key
+		}
 		data, err := s.records.SandboxRecord(ctx, e.name)
 		if err == nil {
 			err = json.Unmarshal(data, &e)
 		}
 		switch {
+		case errors.Is(err, ports.ErrNotFound) && n < 0:
 		case errors.Is(err, ports.ErrNotFound):
-			return all, nil
+			return entries, nil
 		case err != nil:
-			return all, fmt.Errorf("read the script of an order: %w", err)
+			return entries, fmt.Errorf("read the script of an order: %w", err)
+		default:
+			entries = append(entries, e)
 		}
-		all.entries = append(all.entries, e)
 	}
 }
 

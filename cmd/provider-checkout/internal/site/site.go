@@ -189,7 +189,7 @@ func measure(m *ops.Metrics, svc *service.Service, p *gocardless.Processor, r *g
 func (s *Site) addDesk(c Config) error {
 	sender := webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
 	options := desk.Options{Settings: c.Desk.Settings, Links: c.Desk.Links, Store: c.Store, Secrets: c.Secrets,
-		SetupLifetime: c.Service.SetupLifetime, Setups: fakeprocessor.New(fakeprocessor.Options{Records: c.Store}),
+		SetupLifetime: c.Service.SetupLifetime, Setups: scenario.Eraser(fakeprocessor.New(fakeprocessor.Options{Records: c.Store}), c.Store),
 		Sandbox: c.Service.Environment == catalogue.Sandbox, Observe: c.Metrics.ObserveRequest, Log: c.Log,
 		Export: WriteStudent, Agreements: s.Service,
 		TrustedProxies: c.TrustedProxies, Sender: func(catalogue.Environment) ports.Sender { return sender }}
