@@ -227,6 +227,9 @@ func TestDecideConfirm(t *testing.T) {
 		{"the record commits to another billing request", func(s *checkout.Checkout, _ *checkout.Confirm) {
 			s.Setup.BillingRequestID = "BRQ-OTHER"
 		}, "", nil, checkout.ErrOutdated},
+		{"something is on record by now that is dated after the agreement", func(s *checkout.Checkout, _ *checkout.Confirm) {
+			s.ChangedAt = noon
+		}, "", nil, checkout.ErrOutdated},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			stored, cmd := ready(t)

@@ -211,6 +211,13 @@ func TestAWithdrawalByAClockThatIsBehindFollowsWhatIsOnRecord(t *testing.T) {
 	if end := r.Checkout.End; end.At.Before(agreed.ChangedAt) {
 		t.Errorf("the agreement of %s is withdrawn at %s", agreed.ChangedAt, end.At)
 	}
+	w.clock.forward(2 * time.Hour)
+	w.confirms(t, w.ready(t, "ORDER-2"))
+	w.clock.forward(time.Hour)
+	must(t, w.withdraws(t, "ORDER-2"))
+	if c := w.records(t)["ORDER-2"].Checkout; !c.ChangedAt.Equal(c.End.At) {
+		t.Errorf("withdrawn at %s, and the latest time on record is %s", c.End.At, c.ChangedAt)
+	}
 	wantInOrder(t, r)
 	logged := false
 	for _, e := range w.operations(t) {
