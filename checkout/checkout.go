@@ -101,17 +101,25 @@ type Change struct {
 	Document  *agreement.Document  // nil unless the agreement was rendered
 }
 
+// farAhead is the longest time by which a time on record holds a decision up: a clock that is further ahead is wrong, and must not date
+// an agreement, nor the notice that is counted from it.
+const farAhead = 7 * 24 * time.Hour
+
 // NotBefore returns the time of what is decided of the checkout at a time: that time, or the latest time on record where that is later.
 // A decision follows from what is on record, and its time says so also where its clock is behind: a clock of another process, or the
 // checkout's own before a provider of the sandbox moved it. The times of the checkout stand still then until that clock has caught up.
-// No time of the processor counts: it is by no clock of the service.
+// A time on record that is more than a week later counts for nothing, and no time of the processor counts: it is by no clock of the
+// service.
 func (c Checkout) NotBefore(at time.Time) time.Time {
-	for _, known := range []time.Time{c.CreatedAt, c.ChangedAt} {
-		if at.Before(known) {
-			at = known
-		}
+	if last := c.lastTime(); last.After(at) && last.Sub(at) <= farAhead {
+		return last
 	}
 	return at
+}
+
+// lastTime returns the latest time on record.
+func (c Checkout) lastTime() time.Time {
+	return slices.MaxFunc([]time.Time{c.CreatedAt, c.ChangedAt}, time.Time.Compare)
 }
 
 // Dated returns the change with the latest of its times on record: no later change of the checkout is dated before it.

@@ -124,7 +124,7 @@ func (c Confirm) Decide(stored Checkout, latest string, p Prepared) (Change, err
 	switch err := c.Ready(stored, latest); {
 	case err != nil:
 		return Change{}, err
-	case p.Agreement.DirectDebit != stored.authority(), p.Debited != stored.Debited(), p.Now.Before(stored.ChangedAt):
+	case p.Agreement.DirectDebit != stored.authority(), p.Debited != stored.Debited(), p.Now.Before(stored.NotBefore(p.Now)):
 		return Change{}, ErrOutdated
 	}
 	return c.conclude(stored, p), nil

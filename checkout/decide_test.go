@@ -234,6 +234,7 @@ func TestDecideConfirm(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			stored, cmd := ready(t)
 			done := prepared(stored, cmd)
+			done.Now = noon.Add(-time.Minute)
 			tt.given(&stored, &cmd)
 			change, err := decided(cmd, stored, latest, done)
 			code, named := refusalOf(err)

@@ -3,6 +3,7 @@ package checkout
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ func EndRetention(list []Checkout, at time.Time) (e Erasure) {
 // MomentOf returns the moment for the journal of a checkout in Next.
 func (e Erasure) MomentOf(c Checkout) Moment {
 	m := e.Moment
-	m.At = c.NotBefore(m.At)
+	m.At = slices.MaxFunc([]time.Time{m.At, c.lastTime()}, time.Time.Compare)
 	return m
 }
 

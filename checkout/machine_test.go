@@ -59,8 +59,13 @@ func (l *life) walk(t *rapid.T) {
 		"time": func(t *rapid.T) {
 			l.now = l.now.Add(time.Duration(rapid.Int64Range(0, (40*day).Milliseconds()).Draw(t, "time")) * time.Millisecond)
 		},
-		"another clock": func(t *rapid.T) {
+		"another clock": func(t *rapid.T) { // which is a week behind what is on record at most
 			l.now = l.now.Add(-time.Duration(rapid.Int64Range(0, (5*day).Milliseconds()).Draw(t, "behind")) * time.Millisecond)
+			for _, last := range []time.Time{l.CreatedAt, l.latest} {
+				if least := last.Add(-7 * day); l.now.Before(least) {
+					l.now = least
+				}
+			}
 		},
 		"begin": func(t *rapid.T) {
 			try := l.NextTry() + rapid.IntRange(-1, 1).Draw(t, "other try")

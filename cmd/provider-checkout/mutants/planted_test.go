@@ -71,7 +71,7 @@ func planted() []mutant {
 		{"a decision is dated before what is on record", "checkout/checkout.go", "if at.Before(known) {", "if at.Before(known.Add(-1000 * time.Hour)) {", core},
 		{"the time of a change is not on record", "checkout/service/decide.go", ".Traced(d.trace).Dated()", ".Traced(d.trace)", ofService},
 		{"the time of an operator's change is not on record", "checkout/service/operate/end.go", "return change.Listed(p).Dated(), err", "return change.Listed(p), err", ofService},
-		{"an agreement is dated before what was recorded while it was rendered", "checkout/confirm.go", ", p.Now.Before(stored.ChangedAt):", ":", core},
+		{"an agreement is dated before what was recorded while it was rendered", "checkout/confirm.go", ", p.Now.Before(stored.NotBefore(p.Now)):", ":", core},
 		{"a change is dated by the clock as it was when its call began", "checkout/service/decide.go", "\tsubject.forgetAhead()\n", "", ofService},
 		{"an erasure is dated by another clock than its checkout's", "checkout/service/retain.go", "erasure.Moment.At = now", "_ = now", ofService},
 		{"an erasure turns the clock of its checkout back", "cmd/provider-checkout/internal/scenario/clock.go", "err == nil && sum > 0 {", "err == nil && sum < 0 {", ofScripts},
