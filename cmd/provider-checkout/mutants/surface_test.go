@@ -54,6 +54,18 @@ func surface() (all []broken) {
 			"w.Next = e.Cursor.String()\n\t\tw.Events = append(w.Events, eventWire{w.Next,", "w.Events = append(w.Events, eventWire{e.Cursor.String(),"},
 		{"documentation: status, updated_after", "the list of enrolments has every status", "checkout/list.go",
 			"Status: Status(l.Status.Value), ", ""},
+		{"2.2: plan is the echo", "the plan is answered with another first payment date", api + "wire.go",
+			"FirstPayment: p.First.String(),", `FirstPayment: "2001-01-01",`},
+		{"4: When already confirmed", "a repeated confirm may name another authority", "checkout/confirm.go",
+			"case len(differing) > 0:", "case len(differing) > 0 && stored.Status != Confirmed:"},
+		{"4: When already confirmed", "a confirm whose token was lost is never repeated", "checkout/confirm.go",
+			"return refuseIdentifiers(differing)\n", "return refuseIdentifiers(differing)\n\tcase stored.Status == Confirmed && !sameToken(c.Token.Value, latest):\n\t\treturn refuseToken()\n"},
+		{"6: agreement.generated", "the version of the agreement is no date", "events/event.go",
+			"agreementNumber, documentID, agreementVersion}", `agreementNumber, documentID, "three"}`},
+		{"2.3: direct_debit.authorised", "a get says that no authority is authorised", api + "wire.go",
+			"c.Setup.Authorisation == checkout.Authorised", "false"},
+		{"2.1, rule 5", "a provider overrides the principal of its catalogue", "checkout/create.go",
+			"match(k, FieldPrincipal, c.Principal, offer.Pricing.Principal)", ""},
 	} {
 		all = append(all, broken{mutant{b.bug, b.file, b.old, b.new, "./cmd/provider-checkout/contract -run TestConformance$"}, b.sentence})
 	}

@@ -104,10 +104,17 @@ func ofAgreement() []check {
 			a.texts("agreement.id", "agreement.number")
 		}},
 		{"4", "When already confirmed, return 200 with already_confirmed true and the existing agreement references.", agreement, func(t *trial) {
-			a := t.confirm(t.ready, t.ready.confirmBody()).is(http.StatusOK).has("already_confirmed", true)
-			for _, path := range []string{"checkout.status", "checkout.id", "enrolment.status", "agreement.id", "agreement.number",
-				"agreement.pdf_generated"} {
-				a.has(path, t.confirmed.String(path))
+			repeat := t.ready.confirmBody()
+			changed := repeat.with("checkout.checkout_token", `"confirmed"`, "payment.first_payment_date", `"2199-12-31"`)
+			for _, b := range []body{repeat, changed} { // neither the token nor the date of a repeat is looked at
+				a := t.confirm(t.ready, b).is(http.StatusOK).has("already_confirmed", true)
+				for _, path := range []string{"checkout.status", "checkout.id", "enrolment.status", "agreement.id", "agreement.number",
+					"agreement.pdf_generated"} {
+					a.has(path, t.confirmed.String(path))
+				}
+			}
+			for _, id := range identifiers[:4] {
+				t.confirm(t.ready, repeat.with(id, `"conformance"`)).refused("CONFLICT")
 			}
 		}},
 		{"3", "A confirmed checkout stays confirmed: GET answers it, and a replay of its create creates nothing.", agreement, func(t *trial) {
@@ -115,6 +122,12 @@ func ofAgreement() []check {
 			a := t.create(t.createBody(t.ready.order())).is(http.StatusOK).has("idempotent_replay", true)
 			a.has("checkout.checkout_id", t.ready.String("checkout.checkout_id")).has("checkout.status", "confirmed")
 			t.counts(t.ready.order(), 1)
+		}},
+		{"2.3", "direct_debit.authorised: true once authorisation_status is Authorised.", setup, func(t *trial) {
+			created := t.another()
+			t.play(created, "mandate_active").is(http.StatusOK)
+			a := t.get(created.CheckoutPath()).has("direct_debit.mandate_status", "active")
+			a.has("direct_debit.authorisation_status", "Authorised").has("direct_debit.authorised", true)
 		}},
 		{docs, "A confirm needs mandate_status pending_submission, submitted or active; a later one does not undo it.", setup, loses},
 		{docs, "agreement.receipt is a signed receipt of the agreement, the same in the confirm, its repeats and every get.", agreement, receipt},

@@ -1,10 +1,13 @@
 package conformance
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -26,6 +29,15 @@ func ofCreate() []check {
 			t.first.has("direct_debit.setup_url", base+"/api/dd-setup?token="+t.first.String("direct_debit.token"))
 			page := t.send(http.MethodGet, strings.TrimPrefix(t.first.SetupURL(), base), "", "Accept", "text/html").is(http.StatusOK)
 			page.want(strings.HasPrefix(page.Header.Get("Content-Type"), "text/html"), "a page in HTML")
+		}},
+		{"2.2", "plan is the echo of the validated values, pricing that of the resolved ones.", opened, func(t *trial) {
+			t.first.has("plan.payment_type", "interest_free_payment_plan").has("plan.payment_frequency", t.frequency)
+			t.first.has("plan.first_payment_date", t.started.AddDate(0, 1, 0).Format(time.DateOnly))
+			for field, sent := range map[string]any{"pricing.course_price": "1250.00", "pricing.amount_to_finance": "1000.00",
+				"pricing.upfront_payment": "250.00", "plan.number_of_instalments": 3, "plan.instalment_amount": "333.33",
+				"plan.final_instalment_amount": "333.34"} {
+				t.first.want(t.Course != "" || t.first.String(field) == fmt.Sprint(sent), "%s is %v", field, sent)
+			}
 		}},
 		{"2.1", "Regular instalments plus the final instalment sum exactly to the financed principal.", opened, sums},
 		{docs, "A first create answers 201 with the Location of the checkout.", opened, func(t *trial) {
@@ -60,14 +72,24 @@ func ofCreate() []check {
 func ofCatalogue() []check {
 	return []check{
 		{"2.1, rule 2", "course_price, instalment_amount and number_of_instalments must equal the resolved value.", opened, func(t *trial) {
-			for _, field := range []string{"pricing.course_price", "plan.instalment_amount", "plan.number_of_instalments"} {
-				t.refuses(field, "1"+t.first.String(field))
-				t.create(t.createBody(t.first.order()).with(field, t.first.String(field))).is(http.StatusOK)
-			}
+			t.resolves("pricing.course_price", "plan.instalment_amount", "plan.number_of_instalments")
+		}},
+		{"2.1, rule 5", "A provider cannot override the catalogue: any other of its values must equal the resolved one too.", opened, func(t *trial) {
+			t.resolves("pricing.amount_to_finance", "pricing.upfront_payment", "plan.final_instalment_amount")
+			t.refuses("course.course_name", `"Conformance"`)
 		}},
 		{"2.1, rule 3", "An unknown, inactive, other-provider or wrong-environment course_code is refused.", opened, func(t *trial) {
 			t.refuses("course.course_code", "", `"CONFORMANCE-UNKNOWN"`, strconv.Quote(" "+t.Course))
 		}},
+	}
+}
+
+// resolves wants creates refused for another value of a field than the resolved one, which is taken.
+func (t *trial) resolves(fields ...string) {
+	for _, field := range fields {
+		resolved := cmp.Or(t.first.String(field), t.first.String("plan.instalment_amount")) // of a plan without a residual
+		t.refuses(field, "1"+resolved)
+		t.create(t.createBody(t.first.order()).with(field, resolved)).is(http.StatusOK)
 	}
 }
 
