@@ -3,6 +3,7 @@ package contract_test
 import (
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,23 @@ func TestConformanceSkipsWhatNeedsAPayer(t *testing.T) {
 	}
 	if skipped := report.Skipped; skipped < 8 || skipped > 12 {
 		t.Errorf("%d checks are skipped", skipped)
+	}
+}
+
+// An event that the operator does not list for a provider does not exist: that is no fault.
+func TestConformanceSkipsEventsThatAreNotListed(t *testing.T) {
+	s := newSuite(t, memory.New())
+	s.Configure(t, strings.ReplaceAll(providers, `"signing_secret"`, `"events": ["checkout.confirmed"], "signing_secret"`))
+	report := s.conform(t, s.directed(t), "KOWHAI", "NZDIP")
+	var skipped []string
+	for _, r := range report.Checks {
+		name, _, _ := strings.Cut(r.Sentence, ":")
+		if strings.Contains(r.Reason, "no event "+name) && strings.Contains(r.Reason, "webhook.events") {
+			skipped = append(skipped, name)
+		}
+	}
+	if !slices.Equal(skipped, []string{"checkout.created", "agreement.generated"}) {
+		t.Errorf("skipped for the list of events is %q: %+v", skipped, report.Checks)
 	}
 }
 
