@@ -257,6 +257,17 @@ func TestACallThatIsTurnedAwayHasARequestIDLikeTheOthers(t *testing.T) {
 	})
 }
 
+func TestAnAmountMayBeAnyNumberOfWholeCents(t *testing.T) {
+	for amount, whole := range map[string]bool{"1250": true, "1250.000": true, "1.25e3": true, "1.25E+3": true, "125000e-2": true, "0.0": true,
+		"12.501": false, "1e-3": false, "1250e-4": false} {
+		trial := newTrial(situation{}, "", "ORDER-1")
+		json, err := apiclient.ParseObject([]byte(`{"pricing": {"course_price": ` + amount + `}}`))
+		if trial.checkAmounts(request{json: json}); err != nil || (len(trial.Faults) == 0) != whole {
+			t.Errorf("%s: %+v, %v; want whole cents: %v", amount, trial.Faults, err, whole)
+		}
+	}
+}
+
 func TestAnAmountIsOneFaultHoweverOftenItsCreateIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		report, out := rehearse(t, "sends parts of cents", "create_answer_lost")

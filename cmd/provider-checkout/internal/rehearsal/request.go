@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
@@ -32,12 +31,6 @@ func read(r *http.Request, k kind, now time.Time) (q request, err error) {
 	r.Body = io.NopCloser(bytes.NewReader(q.body))
 	q.json, _ = apiclient.ParseObject(q.body)
 	return q, err
-}
-
-// hasPartsOfCents reports whether a JSON number is none of whole cents.
-func hasPartsOfCents(number string) bool {
-	_, fraction, _ := strings.Cut(number, ".")
-	return len(strings.TrimRight(fraction, "0")) > 2
 }
 
 // intent returns the body of a create without the order id, or "".

@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // The times of a trial.
@@ -174,7 +176,7 @@ func (t *trial) checkAmounts(q request) {
 		case string:
 			t.fault(amountAsText, field)
 		case fmt.Stringer: // json.Number
-			if hasPartsOfCents(value.String()) {
+			if _, err := money.Parse(value.String()); errors.Is(err, money.ErrFraction) {
 				t.fault(amountNotCents, field)
 			}
 		}
