@@ -76,9 +76,8 @@ func (r *rehearsal) trialOf(q request) *trial {
 		r.printf("order %s: it ends with +%s, which is no situation\n", cli.OneLine(order), end)
 	}
 	for _, former := range r.byOrder {
-		c, intent := former.calls[create], q.intent()
 		another := s.name != former.name && strings.HasSuffix(order, "+"+s.name) // enrolment, whoever the student is
-		if c.unheard != "" && former.other == "" && intent != "" && c.last.intent() == intent && !another {
+		if c := former.calls[create]; c.unheard != "" && former.other == "" && q.intent != "" && c.last.intent == q.intent && !another {
 			former.other = order
 		}
 	}

@@ -3,8 +3,11 @@ package rehearsal
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -265,6 +268,25 @@ func TestAnAmountMayBeAnyNumberOfWholeCents(t *testing.T) {
 		if trial.checkAmounts(request{json: json}); err != nil || (len(trial.Faults) == 0) != whole {
 			t.Errorf("%s: %+v, %v; want whole cents: %v", amount, trial.Faults, err, whole)
 		}
+	}
+}
+
+// A load test may create thousands of orders, and the last costs as much as the first.
+func TestACreateReadsNoEarlierOrder(t *testing.T) {
+	r := &rehearsal{out: io.Discard, trials: map[string][]*trial{}, byOrder: map[string]*trial{}}
+	enrol := func(order string) {
+		body := `{"provider": {"provider_order_id": "` + order + `"}, "student": {"first_name": "Aroha"}}`
+		q, err := read(httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)), create, time.Now())
+		if trial, _ := r.arrive(q); err != nil || trial == nil || trial.Order != order {
+			t.Errorf("%s has the trial %+v, %v", order, trial, err)
+		}
+	}
+	first := testing.AllocsPerRun(1, func() { enrol(rand.Text()) })
+	for range 500 {
+		enrol(rand.Text())
+	}
+	if last := testing.AllocsPerRun(1, func() { enrol(rand.Text()) }); last > first+10 {
+		t.Errorf("the first create makes %v allocations, and a late one %v", first, last)
 	}
 }
 

@@ -19,6 +19,7 @@ type request struct {
 	body     []byte
 	json     apiclient.Object // nil if the body is no JSON
 	next     bool             // it has the next key of a provider
+	intent   string           // the body of a create without the order id; "" if it is no JSON
 }
 
 // maxBody is more than the service takes, so that its own refusal is answered.
@@ -30,12 +31,10 @@ func read(r *http.Request, k kind, now time.Time) (q request, err error) {
 	q.body, err = io.ReadAll(io.LimitReader(r.Body, maxBody))
 	r.Body = io.NopCloser(bytes.NewReader(q.body))
 	q.json, _ = apiclient.ParseObject(q.body)
+	if k == create {
+		q.intent = apiclient.With(string(q.body), "provider.provider_order_id", "")
+	}
 	return q, err
-}
-
-// intent returns the body of a create without the order id, or "".
-func (q request) intent() string {
-	return apiclient.With(string(q.body), "provider.provider_order_id", "")
 }
 
 // answer is an answer of the service that is kept before it is sent.
