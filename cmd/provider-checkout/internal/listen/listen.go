@@ -92,7 +92,11 @@ func open(cfg Config) (*listener, error) {
 	if cfg.State != "" {
 		text, err := os.ReadFile(cfg.State)
 		if err == nil {
+			l.place = place{}
 			err = json.Unmarshal(text, &l.place)
+		}
+		if err == nil && (l.place.BaseURL == "" || l.place.Next == "") {
+			err = errors.New("the file is there, and is not the place of a listener")
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: %w", cfg.State, err)

@@ -330,6 +330,9 @@ func TestAWrongQuestionEndsTheListener(t *testing.T) {
 			"an altered event":  func(w *world, _ *Config) { w.list[0].Body = "{}" },
 			"another's place":   func(_ *world, c *Config) { c.State = kept(t, `{"base_url": "http://other.test"}`) },
 			"no cursor":         func(_ *world, c *Config) { c.State = kept(t, `{"base_url": "`+base+`", "next": "x"}`) },
+			"another program's": func(_ *world, c *Config) { c.State = kept(t, `{"name": "site", "version": "1.0.0"}`) },
+			"no place":          func(_ *world, c *Config) { c.State = kept(t, `{"base_url": "`+base+`"}`) },
+			"no object":         func(_ *world, c *Config) { c.State = kept(t, `null`) },
 			"a state of others": func(_ *world, c *Config) { c.State = kept(t, `PK`) },
 			"an altered state": func(_ *world, c *Config) {
 				c.State = kept(t, `{"base_url": "`+base+`", "next": "1", "waiting": [{"cursor": "1", "body": "{}"}]}`)
@@ -338,8 +341,12 @@ func TestAWrongQuestionEndsTheListener(t *testing.T) {
 			w := newWorld("a")
 			cfg := w.config()
 			change(w, &cfg)
+			before, _ := os.ReadFile(cfg.State)
 			if err := w.listens(t, cfg, time.Hour); err == nil || len(w.got) > 0 {
 				t.Errorf("%s: got %q, %v; want an error", name, w.got, err)
+			}
+			if after, _ := os.ReadFile(cfg.State); name == "another program's" && string(after) != string(before) {
+				t.Errorf("%s: the file has %s now, and had %s", name, after, before)
 			}
 		}
 	})
