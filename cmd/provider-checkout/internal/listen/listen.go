@@ -170,6 +170,9 @@ func (l *listener) round(ctx context.Context) error {
 
 // follow has the next event of the list taken, left out or wait.
 func (l *listener) follow(ctx context.Context, e entry) error {
+	if l.place.Provider = cmp.Or(l.place.Provider, e.event.ProviderCode); l.place.Provider != e.event.ProviderCode {
+		return fmt.Errorf("%s is the place in the events of %s, and the key is of %s", cmp.Or(l.State, "it"), l.place.Provider, e.event.ProviderCode)
+	}
 	l.place.Next = e.Cursor
 	switch {
 	case len(l.Names) > 0 && !slices.Contains(l.Names, e.event.Name):

@@ -53,13 +53,18 @@ type fault struct {
 
 const base, hook, secret = "http://sandbox.test", "http://localhost:3000/hook", "whsec_test"
 
-// newWorld returns a world with events of checkouts, in their order: "aab" has two of a and one of b.
+// newWorld returns a world with events of checkouts, in their order: "aab" has two of a and one of b. Capitals are checkouts of
+// another provider.
 func newWorld(checkouts string) *world {
 	w := &world{refuses: map[string]int{}}
 	for i, c := range checkouts {
 		at := time.Now().Add(time.Duration(i) * time.Millisecond)
+		provider := "KOWHAI"
+		if c < 'a' {
+			provider = "TUI"
+		}
 		e := events.Created(events.Origin{RequestID: fmt.Sprint("req_", i), Environment: "sandbox", CreatedAt: at},
-			events.Subject{ProviderCode: "KOWHAI", OrderID: "ENROL-" + string(c), CheckoutID: string(c)}, "", "")
+			events.Subject{ProviderCode: provider, OrderID: "ENROL-" + string(c), CheckoutID: string(c)}, "", "")
 		w.list = append(w.list, entry{checkout.CursorAt(at).String(), string(e.Body), e})
 	}
 	return w
@@ -348,6 +353,31 @@ func TestAWrongQuestionEndsTheListener(t *testing.T) {
 			if after, _ := os.ReadFile(cfg.State); name == "another program's" && string(after) != string(before) {
 				t.Errorf("%s: the file has %s now, and had %s", name, after, before)
 			}
+		}
+	})
+}
+
+// A key of another provider does not go on from the place, and a new key of its own does.
+func TestAPlaceIsOfOneProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, others := newWorld("a"), newWorld("BB")
+		cfg := w.config()
+		cfg.State = filepath.Join(t.TempDir(), "state")
+		if err := w.listens(t, cfg, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.ReadFile(cfg.State)
+		err := others.listens(t, cfg, time.Minute)
+		if err == nil || !strings.Contains(err.Error(), "KOWHAI") || !strings.Contains(err.Error(), "TUI") || len(others.got) > 0 {
+			t.Errorf("the other provider's receiver got %q, %v", others.got, err)
+		}
+		if after, _ := os.ReadFile(cfg.State); string(after) != string(before) {
+			t.Errorf("the file has %s now, and had %s", after, before)
+		}
+		cfg.Key = func() (string, error) { return "pck_new", nil }
+		w.list = append(w.list, newWorld("c").list...)
+		if err := w.listens(t, cfg, time.Minute); err != nil || !slices.Equal(w.got, w.ids("")) {
+			t.Errorf("with a new key the receiver got %q, %v; want %q", w.got, err, w.ids(""))
 		}
 	})
 }

@@ -23,10 +23,11 @@ type page struct {
 
 // place is the place of a listener in a provider's list of events, as the file keeps it.
 type place struct {
-	BaseURL string  `json:"base_url"`
-	Secret  string  `json:"signing_secret,omitempty"` // that the listener made
-	Next    string  `json:"next"`                     // every event up to it was taken or left out, or waits
-	Waiting []entry `json:"waiting,omitempty"`        // refused events and the later events of their checkouts, in their order
+	BaseURL  string  `json:"base_url"`
+	Provider string  `json:"provider_code,omitempty"`  // of the events, once there was one
+	Secret   string  `json:"signing_secret,omitempty"` // that the listener made
+	Next     string  `json:"next"`                     // every event up to it was taken or left out, or waits
+	Waiting  []entry `json:"waiting,omitempty"`        // refused events and the later events of their checkouts, in their order
 }
 
 // UnmarshalJSON reads an entry, and verifies its event: the id of an event follows from its body.
