@@ -122,6 +122,33 @@ func TestListenMakesASecretAndKeepsIt(t *testing.T) {
 	}
 }
 
+func TestAPlaceHasOneListener(t *testing.T) {
+	t.Parallel()
+	s := sandbox.New(t, memory.New())
+	args := []string{"--state", filepath.Join(t.TempDir(), "place"), "--since", "1h"}
+	s.Create(t, "DAY-1")
+	first := listensTo(t, s, nil, args...)
+	first.line(t)
+	second := listensTo(t, s, nil, args...)
+	s.Create(t, "DAY-2")
+	if second.lines.Scan() { // not before its end
+		t.Errorf("a second listener prints %q", second.lines.Text())
+	}
+	if code, said := second.stop(); code != cli.ExitFailed || !strings.Contains(said, "another listener") || !isLine(said) {
+		t.Errorf("a second listener ends with status %d, and says %q", code, said)
+	}
+	if line := first.line(t); !strings.Contains(line, " DAY-2 ") {
+		t.Errorf("the first goes on with %q", line)
+	}
+	first.stop()
+	s.Create(t, "DAY-3")
+	third := listensTo(t, s, nil, args...)
+	if line := third.line(t); !strings.Contains(line, " DAY-3 ") {
+		t.Errorf("a third after the first goes on with %q", line)
+	}
+	third.stop()
+}
+
 func TestListenPrintsTheEventsThatAreAskedFor(t *testing.T) {
 	t.Parallel()
 	s := sandbox.New(t, memory.New())

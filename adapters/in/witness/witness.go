@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
 
@@ -55,7 +56,7 @@ type Witness struct {
 func New(o Options) (*Witness, error) {
 	folder, err := os.Open(o.Folder)
 	if err == nil {
-		err = lock(folder)
+		err = privatefile.Lock(folder)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the folder %s: %w", o.Folder, err)

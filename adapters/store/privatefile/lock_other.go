@@ -1,10 +1,11 @@
 //go:build !unix
 
-package witness
+package privatefile
 
 import (
 	"errors"
 	"os"
 )
 
-func lock(*os.File) error { return errors.ErrUnsupported }
+// Lock returns errors.ErrUnsupported.
+func Lock(*os.File) error { return errors.ErrUnsupported }

@@ -1,13 +1,13 @@
 //go:build unix
 
-package witness
+package privatefile
 
 import (
 	"os"
 	"syscall"
 )
 
-// lock has no other process lock a folder until this one ends.
-func lock(folder *os.File) error {
-	return syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+// Lock has no other process lock a file or a folder until this one closes it, or ends.
+func Lock(f *os.File) error {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }

@@ -65,8 +65,13 @@ type listener struct {
 	pause   time.Duration     // before the retry after that
 }
 
-// Run follows the list until ctx ends, which is no error.
+// Run follows the list until ctx ends, which is no error. It has the file of its place to itself.
 func Run(ctx context.Context, cfg Config) error {
+	lock, err := hold(cfg.State)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	l, err := open(cfg)
 	if err != nil {
 		return err
@@ -83,6 +88,21 @@ func (l *listener) run(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// hold has no other listener go on from the place in a file, "" for no file, until its own file beside that is closed.
+func hold(state string) (*os.File, error) {
+	if state == "" {
+		return nil, nil // which may be closed too
+	}
+	f, err := os.OpenFile(state+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := privatefile.Lock(f); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, errors.Join(fmt.Errorf("%s: another listener goes on from it: %w", state, err), f.Close())
+	}
+	return f, nil
 }
 
 // open makes a listener at the place that the file has.
