@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 )
 
@@ -29,6 +30,8 @@ func ofConfirm() []check {
 				t.refusesConfirm(field, "")
 			}
 			t.refusesConfirm("payment.payment_method", `"cash"`)
+			t.refusesConfirm("payment.first_payment_date", `"2027-02-30"`)
+			t.post(unknown+apiclient.ConfirmSuffix, string(t.first.confirmBody().with("checkout.dda_id", ""))).invalid("checkout.dda_id")
 		}},
 		{"3", "Payer completes bank setup: setup_complete is true; the status is still direct_debit_setup_required.", opened, setsUp},
 	}
@@ -118,9 +121,10 @@ func ofAgreement() []check {
 			}
 		}},
 		{"3", "A confirmed checkout stays confirmed: GET answers it, and a replay of its create creates nothing.", agreement, func(t *trial) {
-			t.get(t.ready.CheckoutPath()).has("checkout.status", "confirmed")
+			t.get(t.ready.CheckoutPath()).has("checkout.status", "confirmed").has("direct_debit.setup_complete", true)
 			a := t.create(t.createBody(t.ready.order())).is(http.StatusOK).has("idempotent_replay", true)
 			a.has("checkout.checkout_id", t.ready.String("checkout.checkout_id")).has("checkout.status", "confirmed")
+			a.want(a.String("direct_debit.setup_url")+a.String("direct_debit.token") == "", "no setup_url and no token")
 			t.counts(t.ready.order(), 1)
 		}},
 		{"2.3", "direct_debit.authorised: true once authorisation_status is Authorised.", setup, func(t *trial) {

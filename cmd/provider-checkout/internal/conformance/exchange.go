@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -131,6 +132,7 @@ func (a answer) invalid(fields ...string) answer {
 	a.refused("VALIDATION_ERROR")
 	named := strings.Join(fields, " ")
 	a.want(named == "" || named == a.named(), "error.details name %s", named)
+	a.want(!slices.Contains(a.column("error.details", "message"), ""), "error.details have a message each")
 	return a
 }
 

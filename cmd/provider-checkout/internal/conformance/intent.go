@@ -20,11 +20,14 @@ func ofIntent() []check {
 			key := t.order()
 			created := t.another("Idempotency-Key", key)
 			t.create(t.createBody(created.order()), "Idempotency-Key", key).is(http.StatusOK).has("idempotency_key", key)
-			t.create(t.createBody(t.order()), "Idempotency-Key", key).refused("IDEMPOTENCY_CONFLICT")
+			for _, bound := range []string{key, t.Provider + ":" + t.first.order()} {
+				t.create(t.createBody(t.order()), "Idempotency-Key", bound).refused("IDEMPOTENCY_CONFLICT")
+			}
 		}},
-		{docs, "The same order under another key is a replay.", opened, func(t *trial) {
+		{docs, "The same order under another key is a replay, and binds nothing.", opened, func(t *trial) {
 			key := t.order()
 			t.replays(t.create(t.createBody(t.first.order()), "Idempotency-Key", key), key)
+			t.another("Idempotency-Key", key)
 		}},
 		{"8", "Idempotency-Key header length: max 255 characters.", opened, func(t *trial) {
 			b, key := t.createBody(t.first.order()), strings.Repeat("k", 255)
@@ -50,7 +53,8 @@ func ofIntent() []check {
 // replays wants an answer to be a replay of the first create, under an idempotency key.
 func (t *trial) replays(a answer, key string) {
 	a.is(http.StatusOK).has("success", true).has("idempotent_replay", true).has("idempotency_key", key)
-	for _, id := range []string{"checkout.checkout_id", "records.contact_id", "records.opportunity_id", "records.dda_id"} {
+	for _, id := range []string{"checkout.checkout_id", "records.contact_id", "records.opportunity_id", "records.dda_id",
+		"provider", "pricing", "plan"} {
 		a.has(id, t.first.String(id))
 	}
 }
@@ -80,10 +84,12 @@ func ofGet() []check {
 			a.has("checkout.checkout_id", t.first.String("checkout.checkout_id")).has("checkout.status", open)
 			a.has("direct_debit.setup_complete", false).has("direct_debit.authorised", false)
 			a.has("direct_debit.dda_id", t.first.String("direct_debit.dda_id"))
-			a.texts("direct_debit.billing_request_status", "direct_debit.authorisation_status")
+			a.has("direct_debit.billing_request_status", "pending").has("direct_debit.authorisation_status", "Customer In Progress")
+			a.want(a.At("direct_debit.mandate_status") == nil, "no direct_debit.mandate_status")
 		}},
 		{"7", "404 CHECKOUT_NOT_FOUND: unknown checkout.", opened, func(t *trial) {
-			for _, path := range []string{unknown, t.first.CheckoutPath() + "x"} {
+			others := apiclient.CheckoutsPath + "/NOBODY" + strings.TrimPrefix(t.first.String("checkout.checkout_id"), t.Provider)
+			for _, path := range []string{unknown, t.first.CheckoutPath() + "x", others} {
 				t.get(path).refused("CHECKOUT_NOT_FOUND")
 				t.post(path+apiclient.ConfirmSuffix, t.first.ConfirmBody()).refused("CHECKOUT_NOT_FOUND")
 				t.post(path+"/cancel", because).refused("CHECKOUT_NOT_FOUND")

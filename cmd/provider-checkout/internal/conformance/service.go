@@ -22,16 +22,19 @@ const (
 func ofService() []check {
 	return []check{
 		{"4", "GET /v1 needs no key: public service information.", nothing, func(t *trial) {
-			t.send(http.MethodGet, "/v1", "").is(http.StatusOK).has("success", true)
+			a := t.send(http.MethodGet, "/v1", "").is(http.StatusOK).has("success", true).has("version", "v1")
+			a.has("environment", t.report.Environment).texts("service", "base_url")
 		}},
 		{"4", "GET /v1/environment needs no key: success, environment, api_base_url, payment_processor, payment_processor_status, " +
 			"readiness.ready_for_api_calls.", nothing, func(t *trial) {
 			a := t.send(http.MethodGet, apiclient.EnvironmentPath, "").is(http.StatusOK).has("success", true)
 			a.texts("environment", "api_base_url", "payment_processor", "payment_processor_status")
 			a.has("readiness.ready_for_api_calls", true)
+			a.want(strings.HasPrefix(t.Key, "pck_"+a.String("environment")+"_"), "the environment of the key")
 		}},
 		{docs, "An unknown path is 404 NOT_FOUND, another method on a path 405 METHOD_NOT_ALLOWED with Allow.", nothing, func(t *trial) {
 			t.get("/v1/conformance").refused("NOT_FOUND")
+			t.send(http.MethodGet, "/v1/conformance", "").refused("NOT_FOUND") // whatever the key is
 			for _, path := range []string{apiclient.EnvironmentPath, unknown} {
 				a := t.send(http.MethodDelete, path, "", "Authorization", "Bearer "+t.Key).refused("METHOD_NOT_ALLOWED")
 				a.want(strings.Contains(a.Header.Get("Allow"), http.MethodGet), "the header Allow with GET")
@@ -148,6 +151,7 @@ func ofBodies() []check {
 			for _, header := range [][]string{{"Content-Type", "text/plain"}, {"Content-Type", "application/json; charset=utf-16"},
 				{"Content-Encoding", "gzip"}} {
 				t.post(apiclient.CheckoutsPath, "{}", header...).refused("UNSUPPORTED_MEDIA_TYPE")
+				t.send(http.MethodPost, apiclient.CheckoutsPath, "{}", header...).refused("MISSING_API_KEY") // which is looked at before
 			}
 		}},
 		{docs, "A body over 64 KiB is 413 REQUEST_TOO_LARGE.", nothing, func(t *trial) {
