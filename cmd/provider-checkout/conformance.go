@@ -16,6 +16,8 @@ func conform(c *call) action {
 	var cfg conformance.Config
 	c.flags.StringVar(&cfg.Course, "course", "", "`CODE` of a course of the provider's catalogue; without one the provider has no catalogue")
 	c.flags.StringVar(&cfg.Provider, "provider", "", "`CODE` of the provider; needed only before its first checkout")
+	cli.Var(c.flags, &cfg.Events, "events", "", parseEventNames,
+		"`NAMES` of the events that the operator lists for the provider, comma-separated (default the contract's three)")
 	junit := c.flags.String("junit", "", "`FILE` for the report as JUnit's XML")
 	asJSON := c.flags.String("json", "", "`FILE` for the report as JSON")
 	return func(ctx context.Context) (err error) {

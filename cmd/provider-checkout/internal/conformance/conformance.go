@@ -17,6 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // Config is the configuration of a run.
@@ -25,6 +26,7 @@ type Config struct {
 	Key       string            // the provider's
 	Provider  string            // the provider's code; "" to read it in the list of its enrolments
 	Course    string            // a course of the provider's catalogue; "" for a provider without a catalogue
+	Events    []events.Name     // that the operator lists for the provider; the contract's three if empty
 	Transport http.RoundTripper // http.DefaultTransport if nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // eventsOf returns the page of the events of an order, and their names.
@@ -22,10 +23,13 @@ var eventID = regexp.MustCompile(`^evt_\S+$`)
 // emitted wants one event of an order, caused by a call, with the data that all events have and more: names and values in turn.
 // The value "" is any text, and "YYYY-MM-DD" any date.
 func (t *trial) emitted(created answer, name string, call answer, more ...string) {
+	if len(t.Events) > 0 && !slices.Contains(t.Events, events.Name(name)) {
+		t.skip("the operator does not list " + name + " for the provider, by --events")
+		return
+	}
 	page, names := t.eventsOf(created)
 	n := slices.Index(names, name)
-	if n < 0 {
-		t.skip("the order has no event " + name + ": one that the operator does not list for the provider (webhook.events) does not exist")
+	if !page.want(n >= 0, "an event %s of the order; where the operator lists other events for you (webhook.events), give these by --events", name) {
 		return
 	}
 	id := page.String(fmt.Sprintf("events.%d.event_id", n))
