@@ -483,7 +483,8 @@ func TestTheRecordOfACheckoutOfOursIsErasedWithIt(t *testing.T) {
 	if r, err := client.Call(t.Context(), "KOWHAI", "POST", path, `{"advance": "P40D"}`); err != nil || r.Status != http.StatusGone {
 		t.Fatalf("the clock after the retention: %d %s, %v", r.Status, r.Body, err)
 	}
-	if left := store.left(t); len(left) > 0 {
+	isClock := func(name string) bool { return strings.HasPrefix(name, "clock/") } // which does not go back
+	if left := slices.DeleteFunc(store.left(t), isClock); len(left) > 0 {
 		t.Errorf("of a checkout that was erased there are the records %q", left)
 	}
 }
