@@ -74,7 +74,9 @@ type Checkouts interface {
 type Queue interface {
 	// Enqueue stores jobs that no change brings, and returns the jobs whose ids were not on record, in the order given. Jobs
 	// on record stay as they are. An id that comes twice counts the first time. Of concurrent calls with one id, one returns it.
-	Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error)
+	// With jobs that an operator brings comes did, the entry of the operation, which is stored unless every job is on record; a nil
+	// did records nothing. ErrDuplicate if its id is taken.
+	Enqueue(ctx context.Context, jobs []checkout.Job, did *evidence.Entry) (fresh []checkout.Job, err error)
 
 	// Lease leases due jobs to the caller, the longest due first. Every lease of a job raises its token, from 1 on. Of
 	// concurrent calls one gets a job. An event is not due while an event of its checkout that entered before it is pending. A

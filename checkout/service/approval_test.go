@@ -21,7 +21,7 @@ func TestAnApprovalThatNobodyDecidesLeavesOneRecord(t *testing.T) {
 			}
 			asked = append(asked, a)
 		}
-		_, err := w.store.Enqueue(t.Context(), []checkout.Job{asked[0].Job(), asked[1].Job()})
+		_, err := w.store.Enqueue(t.Context(), []checkout.Job{asked[0].Job(), asked[1].Job()}, nil)
 		must(t, err)
 		decided := evidence.OfOperation("apr_2", evidence.Operation{At: w.clock.now(), Operator: "Aroha (support)", Approved: "Ben (compliance)"})
 		must(t, w.store.RecordEvidence(t.Context(), decided))
@@ -61,7 +61,7 @@ func TestAnApprovalThatNobodyDecidesLeavesOneRecord(t *testing.T) {
 func TestAnApprovalDoesNotRunOutEarly(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := checkout.Approval{ID: "apr_1", Act: "withdraw", Target: "PPA-1", By: "Aroha", AskedAt: w.clock.now().UTC().Truncate(time.Millisecond)}
-		_, err := w.store.Enqueue(t.Context(), []checkout.Job{a.Job()})
+		_, err := w.store.Enqueue(t.Context(), []checkout.Job{a.Job()}, nil)
 		must(t, err)
 		did := evidence.OfOperation("1", evidence.Operation{At: w.clock.now(), Operator: "Ben", Name: "jobs retry", Subject: "apr_1"})
 		must(t, w.store.HastenJob(t.Context(), "apr_1", checkout.Moment{At: w.clock.now()}, did))

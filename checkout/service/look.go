@@ -57,7 +57,7 @@ func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (er
 	for i, n := range all {
 		jobs[i] = n.Job()
 	}
-	if _, err := s.cfg.Store.Enqueue(ctx, jobs); err != nil {
+	if _, err := s.cfg.Store.Enqueue(ctx, jobs, nil); err != nil {
 		return s.fail(ctx, "store notifications", err)
 	}
 	s.wakeScheduler()

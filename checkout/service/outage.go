@@ -22,7 +22,7 @@ func (s *Service) watchReceiver(ctx context.Context, event checkout.Job) {
 		return
 	}
 	err := within(ctx, settleLimit, func(ctx context.Context) error {
-		_, err := s.cfg.Store.Enqueue(ctx, []checkout.Job{checkout.WatchReceiver(event.ProviderCode, event.CreatedAt)})
+		_, err := s.cfg.Store.Enqueue(ctx, []checkout.Job{checkout.WatchReceiver(event.ProviderCode, event.CreatedAt)}, nil)
 		return err
 	})
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Service) lookAtReceiver(ctx context.Context, l checkout.Lease) error {
 	default:
 		return s.settleAttempt(ctx, l, again)
 	}
-	if _, err := s.cfg.Store.Enqueue(ctx, []checkout.Job{l.Job.ReceiverNotice(notice, s.now())}); err != nil {
+	if _, err := s.cfg.Store.Enqueue(ctx, []checkout.Job{l.Job.ReceiverNotice(notice, s.now())}, nil); err != nil {
 		return fmt.Errorf("enqueue the notice to provider %s: %w", provider.Code, err)
 	}
 	return s.settleAttempt(ctx, l, again)

@@ -38,7 +38,7 @@ func (s *Service) Redeliver(ctx context.Context, caller Caller, id, requestID st
 		return err
 	}
 	again := checkout.SendNow(event.Job.Event(), checkout.ProviderActor(caller.KeyID), requestID, s.now())
-	if _, err := s.cfg.Store.Enqueue(ctx, []checkout.Job{again}); err != nil {
+	if _, err := s.cfg.Store.Enqueue(ctx, []checkout.Job{again}, nil); err != nil {
 		return s.fail(ctx, "send event "+id+" again", err)
 	}
 	s.wakeScheduler()

@@ -255,7 +255,7 @@ func (sch *scheduler) enqueueTasks(ctx context.Context) (err error) {
 	if len(jobs) > 0 {
 		ctx, cancel := withTimeout(ctx)
 		defer cancel()
-		if _, err := sch.cfg.Store.Enqueue(ctx, jobs); err != nil {
+		if _, err := sch.cfg.Store.Enqueue(ctx, jobs, nil); err != nil {
 			return fmt.Errorf("enqueue the tasks: %w", err)
 		}
 	}

@@ -70,8 +70,8 @@ func (s disturbed) Document(ctx context.Context, number string) (agreement.Docum
 	return result(ctx, s, "Document", number, func(ctx context.Context) (agreement.Document, error) { return s.Store.Document(ctx, number) })
 }
 
-func (s disturbed) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
-	return result(ctx, s, "Enqueue", "", func(ctx context.Context) ([]checkout.Job, error) { return s.Store.Enqueue(ctx, jobs) })
+func (s disturbed) Enqueue(ctx context.Context, jobs []checkout.Job, did *evidence.Entry) ([]checkout.Job, error) {
+	return result(ctx, s, "Enqueue", "", func(ctx context.Context) ([]checkout.Job, error) { return s.Store.Enqueue(ctx, jobs, did) })
 }
 
 func (s disturbed) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {

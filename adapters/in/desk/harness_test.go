@@ -153,7 +153,7 @@ func (w *world) fill(t *testing.T) {
 	must(t, w.store.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: w.now()}))
 	failed := checkout.DeliveryOf(events.Event{ID: "evt_1", Name: events.CheckoutCreated, CheckoutID: checkoutID, ProviderCode: "KOWHAI",
 		OrderID: "ORDER-1", Body: []byte(`{}`), CreatedAt: w.now()})
-	_, err = w.store.Enqueue(t.Context(), []checkout.Job{failed})
+	_, err = w.store.Enqueue(t.Context(), []checkout.Job{failed}, nil)
 	must(t, err)
 	leases, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.now(), For: time.Second, Kinds: []checkout.JobKind{checkout.JobDeliver}, Limit: 1})
 	if err != nil || len(leases) != 1 {

@@ -151,7 +151,7 @@ func endedContext(t *testing.T, s ports.Admin) {
 	unchanged(t, s, func() {
 		_, read := s.Checkout(ended, id)
 		_, found := s.FindCheckout(ended, byOrder("KOWHAI", n))
-		_, entered := s.Enqueue(ended, workFrom(1, 2))
+		_, entered := s.Enqueue(ended, workFrom(1, 2), nil)
 		_, leased := s.Lease(ended, checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: many})
 		_, listed := s.Jobs(ended, checkout.JobFilter{}, many)
 		_, counted := s.Backlog(ended)

@@ -177,7 +177,7 @@ func jobsEnterConcurrently(t *testing.T, s processes) {
 		if i%2 == 1 {
 			slices.Reverse(given)
 		}
-		returned[i], err = s[i/2%2].Enqueue(t.Context(), given)
+		returned[i], err = s[i/2%2].Enqueue(t.Context(), given, nil)
 		return err
 	})
 	sameSet(t, "returned by one of the calls", jobIDs(slices.Concat(returned...)), jobIDs(workFrom(0, size))...)
@@ -201,7 +201,7 @@ func jobsEnterAtOnce(t *testing.T, s ports.Admin) {
 	entered.Go(func() {
 		defer close(done)
 		for i := range batches {
-			if _, err := s.Enqueue(t.Context(), workFrom(i*size, size)); err != nil {
+			if _, err := s.Enqueue(t.Context(), workFrom(i*size, size), nil); err != nil {
 				t.Errorf("Enqueue: %v", err)
 			}
 		}
@@ -224,7 +224,7 @@ func jobsEnterInPart(t *testing.T, s ports.Admin) {
 	const calls, size = 20, 250
 	for i := range calls {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Microsecond)
-		_, err := s.Enqueue(ctx, workFrom(i*size, size))
+		_, err := s.Enqueue(ctx, workFrom(i*size, size), nil)
 		cancel()
 		fresh := len(enqueue(t, s, workFrom(i*size, size)...))
 		if fresh != 0 && (fresh != size || err == nil) {

@@ -32,6 +32,7 @@ func Operations(t *testing.T, open Open) {
 		}},
 		{"of many concurrent revocations of one key one is recorded", concurrentRevocations},
 		{"no concurrent replacement of the providers is lost, and each is recorded once", concurrentRecords},
+		{"of many concurrent operations that enqueue one job one is recorded, and not one where it is on record", concurrentOperations},
 		{"a job that is hastened is due at once, whoever has it leased or when it was due", hastened},
 		{"a job that is settled or does not exist is not hastened, and nothing is recorded", hastenedNever},
 		{"a redelivery that the receiver took makes a failed event delivered, one in vain leaves it failed with its failure, " +
@@ -79,6 +80,10 @@ func operatorChanges(t *testing.T) []operatorChange {
 		}},
 		{"HastenJob", func(s ports.Admin, did *evidence.Entry) error {
 			return s.HastenJob(t.Context(), opened(1).Events[0].ID, moment(checkout.MomentOperated, 9), *did)
+		}},
+		{"Enqueue", func(s ports.Admin, did *evidence.Entry) error {
+			_, err := s.Enqueue(t.Context(), []checkout.Job{checkout.DeliveryOf(opened(1).Events[0]), work(1)}, did)
+			return err
 		}},
 	}
 }
@@ -149,6 +154,25 @@ func concurrentRecords(t *testing.T, s ports.Admin) {
 	})
 	same(t, "replacements on record", len(unsealed(t, s)), many)
 	counts(t, "providers", many)(s.Providers(t.Context()))
+}
+
+func concurrentOperations(t *testing.T, s ports.Admin) {
+	insert(t, s, opened(1))
+	again := job(opened(1).Next, checkout.JobLook, 1)
+	enqueueBy := func(n int) ([]checkout.Job, error) {
+		return s.Enqueue(t.Context(), []checkout.Job{again}, operation(n))
+	}
+	var fresh atomic.Int32
+	allSucceed(t, "Enqueue", many, func(i int) error {
+		entered, err := enqueueBy(i)
+		fresh.Add(int32(len(entered)))
+		return err
+	})
+	same(t, "fresh", int(fresh.Load()), 1)
+	same(t, "operations on record", len(unsealed(t, s)), 1)
+	settle(t, s, lease(t, s, again.ID), checkout.Outcome{State: checkout.JobDone})
+	counts(t, "fresh of a job that is done", 0)(enqueueBy(many))
+	same(t, "operations on record", len(unsealed(t, s)), 1)
 }
 
 func hastened(t *testing.T, s ports.Admin) {

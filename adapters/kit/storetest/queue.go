@@ -20,7 +20,7 @@ const (
 
 func enqueue(t *testing.T, s ports.Admin, jobs ...checkout.Job) []checkout.Job {
 	t.Helper()
-	return result(s.Enqueue(t.Context(), jobs))(t)
+	return result(s.Enqueue(t.Context(), jobs, nil))(t)
 }
 
 // addJobs stores jobs with a change of checkout number n.

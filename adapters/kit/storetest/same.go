@@ -206,7 +206,7 @@ func (p pair) update(r *rapid.T) {
 func (p pair) enqueue(r *rapid.T) {
 	given := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) checkout.Job { return work(few(r, "work")) }), 0, 5).Draw(r, "jobs")
 	p.both(r, "Enqueue", func(s ports.Admin) (any, error) {
-		fresh, err := s.Enqueue(p.ctx, given)
+		fresh, err := s.Enqueue(p.ctx, given, nil)
 		return jobIDs(fresh), err
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -151,8 +152,13 @@ func (q *queue) held(l checkout.Lease) (*job, error) {
 }
 
 // Enqueue implements [ports.Queue].
-func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
+func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job, did *evidence.Entry) ([]checkout.Job, error) {
 	return read(ctx, s, func() (fresh []checkout.Job, err error) {
+		if slices.ContainsFunc(jobs, func(j checkout.Job) bool { return !has(s.queue.byID, j.ID) }) {
+			if err := s.evidence.add(did); err != nil {
+				return nil, err
+			}
+		}
 		for _, given := range jobs {
 			if j := s.queue.add(given, given.CreatedAt, s.clock); j != nil {
 				fresh = append(fresh, j.Job)

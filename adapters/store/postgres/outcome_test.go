@@ -48,7 +48,7 @@ func work(id string, n int) checkout.Job {
 func prepare(t *testing.T, db *postgres.DB) {
 	t.Helper()
 	for n := 1; n <= 2; n++ {
-		if _, err := db.Enqueue(t.Context(), []checkout.Job{work("held", n), work("due", n)}); err != nil {
+		if _, err := db.Enqueue(t.Context(), []checkout.Job{work("held", n), work("due", n)}, nil); err != nil {
 			t.Fatalf("Enqueue: %v", err)
 		}
 		if err := leaseJob(t.Context(), db, work("held", n).ID); err != nil {
@@ -202,7 +202,7 @@ func giveBack(ctx context.Context, db *postgres.DB, n int) error {
 // enqueue enqueues two jobs, of which one comes twice, and returns an error unless both are returned as fresh.
 func enqueue(ctx context.Context, db *postgres.DB, n int) error {
 	given := []checkout.Job{work("b", n), work("a", n), work("b", n)}
-	fresh, err := db.Enqueue(ctx, given)
+	fresh, err := db.Enqueue(ctx, given, nil)
 	if err == nil && (len(fresh) != 2 || fresh[0].ID != given[0].ID || fresh[1].ID != given[1].ID) {
 		return fmt.Errorf("fresh are %+v, want two of %+v", fresh, given)
 	}
@@ -215,7 +215,15 @@ func enqueueOf(ctx context.Context, db *postgres.DB, n int) error {
 	job := checkout.Job{ID: "a look", Kind: checkout.JobLook, ProviderCode: c.ProviderCode, CheckoutID: c.ID, CreatedAt: time.UnixMilli(int64(n))}
 	more := job
 	more.ID = "another"
-	fresh, err := db.Enqueue(ctx, []checkout.Job{job, more})
+	fresh, err := db.Enqueue(ctx, []checkout.Job{job, more}, nil)
+	if err == nil && len(fresh) != 2 {
+		return fmt.Errorf("fresh are %+v, want both", fresh)
+	}
+	return err
+}
+
+func enqueueBy(ctx context.Context, db *postgres.DB, n int) error {
+	fresh, err := db.Enqueue(ctx, []checkout.Job{work("a", n), work("b", n)}, did(n))
 	if err == nil && len(fresh) != 2 {
 		return fmt.Errorf("fresh are %+v, want both", fresh)
 	}
@@ -279,6 +287,7 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 		{"a lease given back", simple(giveBack), 0, `SELECT count(*) FROM jobs WHERE id LIKE 'held%' AND leased_until_ms IS NULL`, 2, nil},
 		{"jobs enqueued", simple(enqueue), 0, `SELECT count(*) FROM jobs WHERE id ~ '^[ab]'`, 4, nil},
 		{"jobs of a checkout enqueued", simple(enqueueOf), 1, `SELECT sum(position)::bigint FROM jobs WHERE checkout_id <> ''`, 2 * (1 + 2 + 3), nil},
+		{"jobs enqueued by an operator", simple(enqueueBy), 1, `SELECT count(*) FILTER (WHERE id ~ '^[ab]') + 10 * (SELECT count(*) FROM evidence) FROM jobs`, 24, nil},
 		{"evidence recorded", simple(record), 0, `SELECT count(*) FROM evidence`, 2, nil},
 		{"a moment noted", simple(note), 1, `SELECT count(*) + 10 * (SELECT sum(stage)::bigint FROM checkouts) FROM moments`, 42, nil},
 		{"an event sent again", redeliver, 1, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM redeliveries`, 42, nil},

@@ -193,14 +193,14 @@ func TestCommitsAndFailuresAreCounted(t *testing.T) {
 		committed++
 	})
 	job := []checkout.Job{{ID: "pull", Kind: checkout.JobPull, CreatedAt: time.Now()}}
-	if _, err := db.Enqueue(t.Context(), job); err != nil || committed != 1 || failed != 0 {
+	if _, err := db.Enqueue(t.Context(), job, nil); err != nil || committed != 1 || failed != 0 {
 		t.Errorf("a write: %d commits, %d failures, %v", committed, failed, err)
 	}
 	if inUse, limit := db.Pool(); inUse != 0 || limit < 4 || db.Schema() < 1 {
 		t.Errorf("%d of %d connections, schema %d", inUse, limit, db.Schema())
 	}
 	db.Close()
-	if _, err := db.Enqueue(t.Context(), job); err == nil || committed != 1 || failed != 1 {
+	if _, err := db.Enqueue(t.Context(), job, nil); err == nil || committed != 1 || failed != 1 {
 		t.Errorf("a closed store: %d commits, %d failures, %v", committed, failed, err)
 	}
 }

@@ -60,7 +60,7 @@ type entering struct {
 
 // Enqueue implements [ports.Queue]. If the outcome of an attempt is not known, a further one finds what that stored by the
 // content.
-func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error) {
+func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job, did *evidence.Entry) (fresh []checkout.Job, err error) {
 	var given []*entering // each key once
 	seen := make(map[[3]string]bool, len(jobs))
 	for _, j := range jobs {
@@ -82,7 +82,7 @@ func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []check
 		return c
 	})
 	err = s.Do(ctx, fmt.Sprintf("enqueue %d jobs", len(jobs)), func(ctx context.Context, t Tx) error {
-		return s.enqueue(ctx, t, order)
+		return s.enqueue(ctx, t, order, did)
 	})
 	if err != nil {
 		return nil, err
@@ -96,21 +96,30 @@ func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []check
 }
 
 // enqueue inserts the jobs. Where the store numbers them, it locks their checkouts first.
-func (s *Store) enqueue(ctx context.Context, t Tx, order []*entering) error {
+func (s *Store) enqueue(ctx context.Context, t Tx, order []*entering, did *evidence.Entry) error {
 	var b Batch
+	var found []*lockedJob // with an entry
 	of := map[string]*locked{}
 	for _, j := range order {
 		if s.dialect.Server && j.CheckoutID != "" && of[j.CheckoutID] == nil {
 			of[j.CheckoutID] = s.lockID(&b, j.CheckoutID)
 			of[j.CheckoutID].readJobs(&b)
 		}
+		if did != nil {
+			found = append(found, s.lockJob(&b, j.Job))
+		}
 	}
-	if len(of) > 0 {
+	if len(of) > 0 || len(found) > 0 {
 		if err := t.Lock(ctx, &b); err != nil {
 			return err
 		}
 	}
 	b = Batch{}
+	if slices.ContainsFunc(found, func(j *lockedJob) bool { return !j.found }) {
+		if err := s.record(ctx, t, &b, did); err != nil {
+			return err
+		}
+	}
 	for _, j := range order {
 		if stored, err := j.storedBefore(ctx, t); stored || err != nil {
 			if err != nil {

@@ -28,7 +28,7 @@ func (o Operator) Ask(ctx context.Context, act Act, target, detail string) (chec
 	}
 	a := checkout.Approval{ID: id, Act: string(act), Target: target, Detail: detail, Reason: o.Reason, By: o.By,
 		Role: string(o.Role), Person: o.Person, AskedAt: o.now()}
-	if _, err := o.Store.Enqueue(ctx, []checkout.Job{a.Job()}); err != nil {
+	if _, err := o.Store.Enqueue(ctx, []checkout.Job{a.Job()}, nil); err != nil {
 		return a, fmt.Errorf("store approval %s: %w", a.ID, err)
 	}
 	return a, nil

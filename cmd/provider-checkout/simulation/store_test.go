@@ -123,8 +123,8 @@ func (s store) Document(ctx context.Context, number string) (agreement.Document,
 	return read(ctx, s, "Document "+number, func(ctx context.Context) (agreement.Document, error) { return s.Store.Document(ctx, number) })
 }
 
-func (s store) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
-	return wrote(ctx, s, "Enqueue "+jobs[0].ID, func(ctx context.Context) ([]checkout.Job, error) { return s.Store.Enqueue(ctx, jobs) })
+func (s store) Enqueue(ctx context.Context, jobs []checkout.Job, did *evidence.Entry) ([]checkout.Job, error) {
+	return wrote(ctx, s, "Enqueue "+jobs[0].ID, func(ctx context.Context) ([]checkout.Job, error) { return s.Store.Enqueue(ctx, jobs, did) })
 }
 
 func (s store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
