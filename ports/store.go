@@ -80,8 +80,8 @@ type Queue interface {
 
 	// Lease leases due jobs to the caller, the longest due first. Every lease of a job raises its token, from 1 on. Of
 	// concurrent calls one gets a job. An event is not due while an event of its checkout that entered before it is pending. A
-	// notice (checkout.JobNotify) is not due while a notice of its checkout that entered before it is due, or any other of them
-	// is leased: a notice that waits for its next attempt holds up no other.
+	// job of kind checkout.JobNotify or JobRedeliver is not due while a job of its kind and checkout that entered before it is due, or
+	// any other of them is leased: a job that waits for its next attempt holds up no other.
 	Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error)
 
 	// Extend has a lease last for d from now on; 0 gives the job back, due at once. ErrNotFound if the job has another token

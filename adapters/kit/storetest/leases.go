@@ -25,7 +25,10 @@ func Leases(t *testing.T, open Open) {
 		{"a query leases what is due of the kinds, the job and the provider that it names, and of no partition that it excepts", leasesAsked},
 		{"of each partition no more is leased than the query says, so that one hides no other", leasesOfPartitions},
 		{"events of one checkout are leased in the order in which they entered, one at a time; jobs of other kinds have no order", leasesOfCheckout},
-		{"notices of one checkout are leased one at a time, and one that waits for its next attempt holds up no other", leasesOfNotices},
+		{"notices of one checkout are leased one at a time, and one that waits for its next attempt holds up no other",
+			func(t *testing.T, s ports.Admin) { leasesOneByOne(t, s, checkout.JobNotify) }},
+		{"redeliveries of one checkout are leased in the order in which they entered, one at a time, and one that waits for its next run " +
+			"holds up no other", func(t *testing.T, s ports.Admin) { leasesOneByOne(t, s, checkout.JobRedeliver) }},
 		{"of many concurrent leases of one job one gets it, and fences off the holders before", inOne(concurrentLeases)},
 		{"many who lease at once get every job once", everyJobOnce},
 		{"events and jobs for the CRM may enter leased to their committer until that is fenced off, and other jobs do not", leaseHeld},
@@ -226,16 +229,16 @@ func leasesOfCheckout(t *testing.T, s ports.Admin) {
 	same(t, "leased of the service's own, which have no order", len(leases(t, s, own)), 3)
 }
 
-func leasesOfNotices(t *testing.T, s ports.Admin) {
+func leasesOneByOne(t *testing.T, s ports.Admin, kind checkout.JobKind) {
 	c, other := opened(1), opened(2)
 	for n := range 4 {
-		c.Jobs = append(c.Jobs, job(c.Next, checkout.JobNotify, n))
+		c.Jobs = append(c.Jobs, job(c.Next, kind, n))
 	}
-	other.Jobs = []checkout.Job{job(other.Next, checkout.JobNotify, 9)}
+	other.Jobs = []checkout.Job{job(other.Next, kind, 9)}
 	insert(t, s, c, other)
 	next := func(what string, want ...checkout.Job) []checkout.Lease {
 		t.Helper()
-		got := leases(t, s, func(q *checkout.JobQuery) { q.Kinds = []checkout.JobKind{checkout.JobNotify} })
+		got := leases(t, s, func(q *checkout.JobQuery) { q.Kinds = []checkout.JobKind{kind} })
 		var ids []checkout.Job
 		for _, l := range got {
 			ids = append(ids, l.Job)

@@ -54,10 +54,10 @@ func (q *queue) due(j *job, now time.Time) bool {
 	return j.State == checkout.JobPending && j.ready(now) && !j.leased(now) && !q.blocked(j, now)
 }
 
-// blocked reports whether another pending job of its checkout comes before the job: before an event an event that entered before it,
-// and before a notice a notice that entered before it and is due, or any that is leased.
+// blocked reports whether another pending job of its kind and checkout comes before the job: before an event an event that entered
+// before it, and before a notice or a redelivery a job that entered before it and is due, or any that is leased.
 func (q *queue) blocked(j *job, now time.Time) bool {
-	if j.Job.Kind != checkout.JobDeliver && j.Job.Kind != checkout.JobNotify {
+	if j.Job.Kind != checkout.JobDeliver && j.Job.Kind != checkout.JobNotify && j.Job.Kind != checkout.JobRedeliver {
 		return false
 	}
 	before := true
@@ -66,7 +66,7 @@ func (q *queue) blocked(j *job, now time.Time) bool {
 		case o == j:
 			before = false
 		case o.Job.Kind != j.Job.Kind, o.State != checkout.JobPending:
-		case j.Job.Kind == checkout.JobNotify && o.leased(now), before && (j.Job.Kind == checkout.JobDeliver || o.ready(now)):
+		case j.Job.Kind != checkout.JobDeliver && o.leased(now), before && (j.Job.Kind == checkout.JobDeliver || o.ready(now)):
 			return true
 		}
 	}
