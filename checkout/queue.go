@@ -172,19 +172,6 @@ func (r JobRecord) SentAgain(o Outcome) JobRecord {
 	return r
 }
 
-// Redelivered returns the job of an event that an operator sent again; ok is false unless it was failed or delivered.
-func (r JobRecord) Redelivered(again Redelivery) (_ JobRecord, ok bool) {
-	switch {
-	case r.Job.Kind != JobDeliver || r.State != JobDead && r.State != JobDone:
-		return r, false
-	case again.Delivered:
-		r.State = JobDone
-	case r.State == JobDead:
-		r.Failure = Failure{At: again.At, Reason: again.Failure}
-	}
-	return r, true
-}
-
 // JobEntry says how the jobs of a change enter the queue.
 type JobEntry struct {
 	Now time.Time

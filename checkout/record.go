@@ -1,8 +1,6 @@
 package checkout
 
 import (
-	"time"
-
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -48,23 +46,13 @@ type DocumentInfo struct {
 type EventRecord struct {
 	Event    events.Event
 	Status   events.Status
-	Attempts int     // the service's own: redeliveries are on record beside them
+	Attempts int     // redeliveries too
 	Failure  Failure // the latest
 }
 
 // EventOf returns the event of a job of kind JobDeliver.
 func EventOf(r JobRecord) EventRecord {
 	return EventRecord{Event: r.Job.Event(), Status: r.State.EventStatus(), Attempts: r.Attempts, Failure: r.Failure}
-}
-
-// Redelivery is one run of attempts to deliver an event again.
-type Redelivery struct {
-	At        time.Time
-	Delivered bool
-	Attempts  int
-	Failure   string // as Failure.Reason
-	// Log is the attempts, for the log of the event's attempts; nil in a redelivery that is read.
-	Log []Attempt
 }
 
 // About names the checkout that something is about, as far as it is known.

@@ -56,17 +56,9 @@ type Exporter interface {
 
 // Operations stores operators' acts that change nothing else, and reads what an operator asks for.
 type Operations interface {
-	// Redeliveries returns the redeliveries of the event, in the order in which they were recorded.
-	Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error)
-
 	// Attempts returns the log of the attempts to deliver the event, redeliveries among them, in the order in which they were
 	// recorded: of many the newest. ErrNotFound if there is no such event.
 	Attempts(ctx context.Context, e events.Event) ([]checkout.Attempt, error)
-
-	// RecordRedelivery stores the result of a redelivery of the event, with its moment. A failed event is delivered from
-	// then on if the receiver took it, and otherwise has the redelivery's failure; a delivered event does not change. The
-	// attempts on record stay. ErrNotFound if no such event is failed or delivered; nothing is stored then.
-	RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error
 
 	// HastenJob makes a pending job due now and ends its lease, with the moment in the journal of its checkout, if it has
 	// one, and the entry of the operation. ErrNotFound if there is no such job or it is not pending.

@@ -13,7 +13,7 @@ import (
 )
 
 // This file sends events again: events that failed, where the provider's configuration says for how long (Destination.RedeliverFor), and
-// events that their provider asks for.
+// events for which their provider or an operator asks.
 
 // Redeliver has an event of the caller that was delivered or has failed sent again, once, in the background; a pending event is being
 // sent anyway. The refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, EVENT_NOT_FOUND, CONFLICT for an event without a destination,
@@ -37,7 +37,7 @@ func (s *Service) Redeliver(ctx context.Context, caller Caller, id, requestID st
 	case err != nil:
 		return err
 	}
-	again := checkout.SendNow(event.Job.Event(), checkout.ProviderActor(caller.KeyID), requestID, s.now())
+	again := checkout.SendNow(event.Job.Event(), checkout.ProviderActor(caller.KeyID), requestID, requestID, s.now())
 	if _, err := s.cfg.Store.Enqueue(ctx, []checkout.Job{again}, nil); err != nil {
 		return s.fail(ctx, "send event "+id+" again", err)
 	}
@@ -114,6 +114,9 @@ func (s *Service) redeliverLater(ctx context.Context, l checkout.Lease) error {
 	outcome, _, err := d.run(running, checkout.Lease{Job: found[0].Job, Attempts: l.Attempts % events.MaxAttempts})
 	if err != nil {
 		return err
+	}
+	for i := range outcome.Log {
+		outcome.Log[i].AskedBy = l.Job.AskedBy()
 	}
 	if outcome.State == checkout.JobDead && !asked {
 		if pause, again := checkout.NextRun(l.Job.CreatedAt, s.now(), provider.Destination.RedeliverFor); again {

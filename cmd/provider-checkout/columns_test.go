@@ -114,7 +114,7 @@ const (
 
 // unheldTables are the tables of which every column is such a column, but for the columns in heldColumns.
 var unheldTables = map[string]string{"jobs": queued, "moments": journal, "lists": lookUp,
-	"redeliveries": "the operator's redeliveries are in the evidence log", "sandbox_requests": "of a sandbox alone, for a day"}
+	"sandbox_requests": "of a sandbox alone, for a day"}
 
 // heldColumns are the other columns of these tables.
 var heldColumns = map[string]bool{"jobs.body": true}

@@ -1,18 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
-	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -45,7 +43,7 @@ func listEvents(c *call) action {
 	})
 }
 
-// eventRecord returns what is on record about an event, without its redeliveries and its body.
+// eventRecord returns what is on record about an event, without its body.
 func eventRecord(e checkout.EventRecord) record {
 	return record{
 		{"event_id", "id", e.Event.ID},
@@ -62,12 +60,6 @@ func eventRecord(e checkout.EventRecord) record {
 	}
 }
 
-// redeliveryRecord returns the outcome of a redelivery.
-func redeliveryRecord(r checkout.Redelivery) record {
-	return record{{name: "at", value: r.At}, {name: "delivered", value: r.Delivered}, {name: "attempts", value: r.Attempts},
-		{name: "reason", value: r.Failure}}
-}
-
 // showEvent prints everything on record about one event.
 func showEvent(c *call) action {
 	c.listFlags()
@@ -79,25 +71,17 @@ func showEvent(c *call) action {
 			return unknownEvent(ports.ErrNotFound)
 		}
 		e := checkout.EventOf(found[0])
-		again, err := db.Redeliveries(ctx, e.Event.ID)
-		if err != nil {
-			return err
-		}
 		log, err := db.Attempts(ctx, e.Event)
 		if err != nil {
 			return err
 		}
 		whole := eventRecord(e)
-		var tries, objects []jsonlines.Object
+		var tries []jsonlines.Object
 		for _, a := range log {
 			whole = append(whole, field{label: "attempt", value: formatTime(a.At) + " " + attempted(a)})
 			tries = append(tries, attemptRecord(a).object())
 		}
-		for _, r := range again {
-			whole = append(whole, field{label: "redelivery", value: formatTime(r.At) + " " + outcome(r)})
-			objects = append(objects, redeliveryRecord(r).object())
-		}
-		whole = append(whole, field{name: "attempt_log", value: tries}, field{name: "redeliveries", value: objects},
+		whole = append(whole, field{name: "attempt_log", value: tries},
 			field{name: "body", value: string(e.Event.Body)}) // as it is signed and sent
 		if err := c.print(whole); err != nil || c.json {
 			return err
@@ -110,10 +94,11 @@ func showEvent(c *call) action {
 // attemptRecord returns an attempt of the log.
 func attemptRecord(a checkout.Attempt) record {
 	return record{{name: "at", value: a.At}, {name: "attempt", value: a.Number}, {name: "took_ms", value: int(a.Took.Milliseconds())},
-		{name: "status", value: a.Status}, {name: "answer", value: a.Answer}, {name: "reason", value: a.Failure}}
+		{name: "status", value: a.Status}, {name: "answer", value: a.Answer}, {name: "reason", value: a.Failure},
+		{name: "asked_by", value: string(a.AskedBy)}}
 }
 
-// attempted describes an attempt of the log: "1, 500 "the answer" after 12 ms".
+// attempted describes an attempt of the log: "1, 500 "the answer" after 12 ms, asked by operator:Aroha".
 func attempted(a checkout.Attempt) string {
 	said := a.Failure
 	if a.Status != 0 {
@@ -122,7 +107,11 @@ func attempted(a checkout.Attempt) string {
 	if a.Answer != "" {
 		said += fmt.Sprintf(" %q", a.Answer)
 	}
-	return fmt.Sprintf("%d, %s after %d ms", a.Number, said, a.Took.Milliseconds())
+	said = fmt.Sprintf("%d, %s after %d ms", a.Number, said, a.Took.Milliseconds())
+	if a.AskedBy != "" {
+		said += ", asked by " + string(a.AskedBy)
+	}
+	return said
 }
 
 func unknownEvent(err error) error {
@@ -132,24 +121,20 @@ func unknownEvent(err error) error {
 	return err
 }
 
-// outcome describes the outcome of a redelivery.
-func outcome(r checkout.Redelivery) string {
-	if r.Delivered {
-		return "delivered after " + counted(r.Attempts, "attempt")
-	}
-	return fmt.Sprintf("failed after %s: %s", counted(r.Attempts, "attempt"), r.Failure)
-}
+const (
+	// sentLimit is the time that a running server has to send events again before a command says that they are queued.
+	sentLimit = 20 * time.Second
+	// sentStep is the pause between two looks whether an event was sent again.
+	sentStep = 100 * time.Millisecond
+)
 
-// redeliverEvents sends one event again, or every event that failed since a time, and prints each outcome.
+// redeliverEvents has one event sent again, or every event that failed since a time, and prints each outcome.
 func redeliverEvents(c *call) action {
 	c.changeFlags()
 	failed := c.flags.Bool("failed", false, "send every event that failed since a time, which --since says")
 	var since time.Time
 	c.sinceFlag(&since, "with --failed: `TIME` since when they failed")
 	provider := c.flags.String("provider", "", "with --failed: only those of the provider `CODE`")
-	var allowPrivate bool
-	c.allowPrivateFlag(&allowPrivate)
-	c.flags.AllowVariable("allow-private-destinations")
 	c.jsonFlag()
 	c.check = func(args []string) error {
 		switch {
@@ -160,66 +145,90 @@ func redeliverEvents(c *call) action {
 		}
 		return nil
 	}
-	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
-		asked, delivered := 0, 0
-		var printed error
-		each := func(result operate.Redelivered) {
-			asked++
-			if result.Outcome.Delivered {
-				delivered++
-			}
-			printed = errors.Join(printed, c.printResult(result))
+	return c.operating(func(ctx context.Context, db records, operator operate.Operator) error {
+		if !*failed {
+			return c.redeliverEvent(ctx, db, operator, c.Args[0])
 		}
-		if *failed {
-			more, err := operator.RedeliverFailed(ctx, since, *provider, redeliverySender(allowPrivate), each)
-			if err != nil {
-				return err
-			}
-			if asked == 0 {
-				fmt.Fprintln(c.Stderr, "no event failed since then")
-			}
-			if more {
-				fmt.Fprintf(c.Stderr, "these were the oldest %d: run it again for those after them, with --provider where another's fail again\n", operate.MaxRedelivered)
-			}
-		} else if err := operator.Redeliver(ctx, c.Args[0], redeliverySender(allowPrivate), each); err != nil {
-			return unknownEvent(err)
+		jobs, more, err := operator.RedeliverFailed(ctx, since, *provider)
+		if len(jobs) == 0 && err == nil {
+			fmt.Fprintln(c.Stderr, "no event failed since then, but for events that wait to be sent again")
 		}
-		if delivered < asked {
-			return fmt.Errorf("%d of %s not delivered", asked-delivered, counted(asked, "event"))
+		if more {
+			fmt.Fprintf(c.Stderr, "these were the oldest %d: once they are sent, run it again for the others, with --provider where another's fail again\n",
+				operate.MaxRedelivered)
 		}
-		return printed
+		return errors.Join(err, c.awaitSent(ctx, db, jobs))
 	})
 }
 
-// redeliverySender returns the senders of redeliveries: private addresses are for sandboxes, whatever the flag says.
-func redeliverySender(allowPrivate bool) func(catalogue.Environment) ports.Sender {
-	strict, asAsked := webhook.New(webhook.Options{}), webhook.New(webhook.Options{AllowPrivate: allowPrivate})
-	return func(env catalogue.Environment) ports.Sender {
-		if env == catalogue.Sandbox {
-			return asAsked
+// redeliverEvent has one event sent again, and prints the outcome.
+func (c *call) redeliverEvent(ctx context.Context, db records, operator operate.Operator, id string) error {
+	taken, err := db.Jobs(ctx, checkout.JobFilter{ID: id, Kinds: deliveries, State: checkout.JobDone}, 1)
+	if err != nil {
+		return err
+	}
+	switch job, err := operator.Redeliver(ctx, id); {
+	case errors.Is(err, checkout.ErrPending):
+		return c.printSent(checkout.JobRecord{Job: job}, "it is being sent, or waits to be; nothing was changed")
+	case err != nil:
+		return unknownEvent(err)
+	default:
+		if len(taken) > 0 {
+			fmt.Fprintf(c.Stderr, "%s had been taken before: its receiver gets it once more\n", id)
 		}
-		return strict
+		return c.awaitSent(ctx, db, []checkout.Job{job})
 	}
 }
 
-func (c *call) printResult(r operate.Redelivered) (err error) {
-	said := outcome(r.Outcome)
-	if r.Left != "" {
-		said = "not sent: " + r.Left
+// awaitSent prints the outcome of each redelivery, and returns an error unless every event is delivered. What no server has sent when
+// the time is over, or when the operator does not wait, is queued.
+func (c *call) awaitSent(ctx context.Context, db records, jobs []checkout.Job) error {
+	end, delivered := time.Now().Add(sentLimit), 0
+	for _, j := range jobs {
+		r := checkout.JobRecord{Job: j, State: checkout.JobPending}
+		for again := true; again; again = r.State == checkout.JobPending && time.Now().Before(end) && cli.Sleep(ctx, sentStep) {
+			found, err := db.Jobs(ctx, checkout.JobFilter{ID: j.ID, CheckoutID: j.CheckoutID}, 1)
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
+			if len(found) == 1 {
+				r = found[0]
+			}
+		}
+		left := map[checkout.JobState]string{checkout.JobPending: "queued: a running server will send it",
+			checkout.JobDropped: "not sent: the provider has no destination"}[r.State]
+		if err := c.printSent(r, left); err != nil {
+			return err
+		}
+		if r.State == checkout.JobDone {
+			delivered++
+		}
 	}
-	if c.json {
-		err = jsonlines.Write(c.Stdout, append(record{
-			{name: "event_id", value: r.Event.ID},
-			{name: "event", value: string(r.Event.Name)},
-			{name: "provider_code", value: r.Event.ProviderCode},
-			{name: "provider_order_id", value: r.Event.OrderID},
-			{name: "not_sent", value: r.Left}, // the reason
-		}, redeliveryRecord(r.Outcome)...).object())
-	} else {
-		_, err = fmt.Fprintf(c.Stdout, "%s %s %s %s: %s\n", r.Event.ID, r.Event.Name, r.Event.ProviderCode, r.Event.OrderID, said)
+	if delivered < len(jobs) {
+		return fmt.Errorf("%d of %s not delivered", len(jobs)-delivered, counted(len(jobs), "event"))
 	}
-	if r.Was == events.Delivered && r.Outcome.Attempts > 0 {
-		fmt.Fprintf(c.Stderr, "%s had been taken before: its receiver got it once more\n", r.Event.ID)
+	return nil
+}
+
+// printSent prints the outcome of a redelivery, or why nothing was sent.
+func (c *call) printSent(r checkout.JobRecord, left string) (err error) {
+	said := cmp.Or(left, "delivered after "+counted(r.Attempts, "attempt"))
+	if r.State == checkout.JobDead {
+		said = fmt.Sprintf("failed after %s: %s", counted(r.Attempts, "attempt"), r.Failure.Reason)
 	}
-	return err
+	if !c.json {
+		_, err = fmt.Fprintf(c.Stdout, "%s %s %s %s: %s\n", r.Job.EventID(), r.Job.Name, r.Job.ProviderCode, r.Job.OrderID, said)
+		return err
+	}
+	return jsonlines.Write(c.Stdout, record{
+		{name: "event_id", value: r.Job.EventID()},
+		{name: "event", value: r.Job.Name},
+		{name: "provider_code", value: r.Job.ProviderCode},
+		{name: "provider_order_id", value: r.Job.OrderID},
+		{name: "not_sent", value: left}, // the reason
+		{name: "at", value: r.SettledAt},
+		{name: "delivered", value: r.State == checkout.JobDone},
+		{name: "attempts", value: r.Attempts},
+		{name: "reason", value: r.Failure.Reason},
+	}.object())
 }

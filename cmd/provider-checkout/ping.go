@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -25,7 +26,7 @@ func pingProvider(c *call) action {
 	c.flags.AllowVariable("allow-private-destinations")
 	return c.operating(func(ctx context.Context, db records, operator operate.Operator) error {
 		code := c.Args[0]
-		result, err := operator.Ping(ctx, code, redeliverySender(allowPrivate))
+		result, err := operator.Ping(ctx, code, pingSender(allowPrivate))
 		switch {
 		case errors.Is(err, operate.ErrNoProvider):
 			return noProvider(code)
@@ -51,6 +52,17 @@ func pingProvider(c *call) action {
 		}
 		return nil
 	})
+}
+
+// pingSender returns the senders of test events: private addresses are for sandboxes, whatever the flag says.
+func pingSender(allowPrivate bool) func(catalogue.Environment) ports.Sender {
+	strict, asAsked := webhook.New(webhook.Options{}), webhook.New(webhook.Options{AllowPrivate: allowPrivate})
+	return func(env catalogue.Environment) ports.Sender {
+		if env == catalogue.Sandbox {
+			return asAsked
+		}
+		return strict
+	}
 }
 
 // warnOfOrigins prints the origins of a provider's pages at which nothing answers. Pages on this machine are not asked for.

@@ -365,7 +365,8 @@ func TestNoActTakesAReasonThatNamesTheStudent(t *testing.T) {
 		b.post(t, "/checkouts/"+checkoutID+"/retry", "job", job, "reason", "Canary Rapata rang").is(t, http.StatusUnprocessableEntity).
 			has(t, "must not name the student")
 	}
-	if leaves := w.recorded(t); len(leaves) != 0 || len(w.sent.ids) != 0 {
-		t.Errorf("recorded is %q, sent %q", leaves, w.sent.ids)
+	again, err := w.store.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobRedeliver}}, 1)
+	if leaves := w.recorded(t); len(leaves) != 0 || len(again) != 0 || err != nil {
+		t.Errorf("recorded is %q, and %+v waits, %v", leaves, again, err)
 	}
 }

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -157,7 +158,9 @@ func (v *visit) retry() error {
 	case id == "" || len(found) == 0:
 		return ports.ErrNotFound
 	case found[0].Job.Kind == checkout.JobDeliver && found[0].State != checkout.JobPending:
-		err := v.operator.Redeliver(ctx, id, v.Sender, func(r operate.Redelivered) { v.sent(r.Outcome.Delivered) })
+		if _, err = v.operator.Redeliver(ctx, id); errors.Is(err, checkout.ErrPending) {
+			err = nil // it is sent in a moment, as the page says
+		}
 		return v.back(v.here(), err)
 	}
 	if err := v.in(operate.ActRetry); err != nil {

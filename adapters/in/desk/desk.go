@@ -86,7 +86,7 @@ type Options struct {
 		Document(context.Context, agreement.Agreement) (*agreement.Document, error)
 		Proof(context.Context, agreement.Agreement) (*evidence.Proof, error)
 	}
-	Sender func(catalogue.Environment) ports.Sender // of events that are sent again
+	Sender func(catalogue.Environment) ports.Sender // of test events
 	Links  Links
 	// GoLive returns the steps to production of a provider's integration; nil without such steps, as in production.
 	GoLive func(ctx context.Context, provider string) ([]Step, error)

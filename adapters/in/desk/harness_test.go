@@ -43,7 +43,6 @@ const (
 type world struct {
 	*httptest.Server
 	store *memory.Store
-	sent  *sender
 
 	mu  sync.Mutex
 	at  time.Time
@@ -75,19 +74,13 @@ func (w *world) logged() string {
 }
 
 // sender takes every event.
-type sender struct {
-	mu  sync.Mutex
-	ids []string
-}
+type sender struct{}
 
-func (s *sender) Send(_ context.Context, _ catalogue.Destination, d events.Delivery, _ int) (checkout.Answer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ids = append(s.ids, d.Event.ID)
+func (sender) Send(context.Context, catalogue.Destination, events.Delivery, int) (checkout.Answer, error) {
 	return checkout.Answer{}, nil
 }
 
-func (s *sender) EraseSetups(context.Context, []string) error { return nil }
+func (sender) EraseSetups(context.Context, []string) error { return nil }
 
 // agreements has the PDFs of a store, and proofs of what is sealed there.
 type agreements struct{ store *memory.Store }
@@ -108,12 +101,12 @@ func (a agreements) Proof(ctx context.Context, of agreement.Agreement) (*evidenc
 // newWorld serves a desk in the sandbox, whose operators sign in by a click unless change names an issuer.
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
-	w := &world{store: memory.New(), sent: &sender{}, at: time.Now().Truncate(time.Second)}
+	w := &world{store: memory.New(), at: time.Now().Truncate(time.Second)}
 	w.Server = httptest.NewUnstartedServer(nil)
 	w.StartTLS()
 	t.Cleanup(w.Close)
 	o := Options{Settings: Settings{URL: w.URL, Idle: 30 * time.Minute, Session: 8 * time.Hour}, Store: w.store, Secrets: [][]byte{secret},
-		Sandbox: true, Sender: func(catalogue.Environment) ports.Sender { return w.sent }, Setups: w.sent, Now: w.now, Rand: rand.Reader,
+		Sandbox: true, Sender: func(catalogue.Environment) ports.Sender { return sender{} }, Setups: sender{}, Now: w.now, Rand: rand.Reader,
 		Export: func(out io.Writer, s operate.Student) error {
 			_, err := fmt.Fprintln(out, s.Email, len(s.Records))
 			return err
@@ -162,6 +155,18 @@ func (w *world) fill(t *testing.T) {
 	must(t, w.store.Settle(t.Context(), leases[0], checkout.Outcome{State: checkout.JobDead, Attempts: 3,
 		Log:     []checkout.Attempt{{At: w.now(), Number: 1, Took: 20 * time.Millisecond, Status: 500, Answer: "<b>out of order</b>", Failure: "status 500"}},
 		Failure: checkout.Failure{At: w.now(), Reason: "status 500"}}, checkout.JobEntry{Now: w.now()}, nil))
+}
+
+// sendsAgain takes the one redelivery that waits, as a server does, and checks which event it sends, and who asked for it.
+func (w *world) sendsAgain(t *testing.T, id string, by checkout.Actor) {
+	t.Helper()
+	leases, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.now(), For: time.Second, Kinds: []checkout.JobKind{checkout.JobRedeliver}, Limit: 2})
+	if err != nil || len(leases) != 1 || leases[0].Job.EventID() != id || leases[0].Job.AskedBy() != by {
+		t.Fatalf("redeliveries that wait are %+v, %v; want one of %s by %s", leases, err, id, by)
+	}
+	taken := checkout.Attempt{At: w.now(), Number: 1, Took: 30 * time.Millisecond, Status: 204, AskedBy: by}
+	must(t, w.store.Settle(t.Context(), leases[0], checkout.Outcome{State: checkout.JobDone, Attempts: 1, Log: []checkout.Attempt{taken}},
+		checkout.JobEntry{Now: w.now()}, nil))
 }
 
 // recorded returns the leaves of the evidence log.

@@ -43,11 +43,11 @@ var doneTexts = map[string]string{
 	"retry":     "It is attempted in a moment.",
 	"approve":   "Approved and done.",
 	"decline":   "It will not be done. The log has that it was declined.",
-	"redeliver": "The failed events were sent again. The history says of each whether it was taken.",
+	"redeliver": "The failed events are sent again in a moment.",
 	"rate":      "The rate is changed.",
 	"disable":   "The provider is disabled.",
 	"keys":      "The key is revoked.",
-	doneNothing: "There was nothing to do: no event failed in that time.",
+	doneNothing: "There was nothing to do: no event failed in that time, but for events that wait to be sent again.",
 	doneTaken:   "The receiver took the event.",
 	doneRefused: "The receiver did not take the event; the page says why.",
 	doneUnclean: "Approved and erased. But the files of the store may still hold the data in free space: have an engineer run the " +

@@ -21,7 +21,6 @@ var (
 	errForm        = errors.New("the form cannot be read")
 	errFields      = errors.New("a field is missing or wrong")
 	errPeriod      = errors.New("the address of the page has no such day or month")
-	errPartly      = errors.New("it took too long, and a part of it is done")
 	errOver        = errors.New("it was opened before, or its time is over")
 	errNotErasable = errors.New("it cannot be erased")
 	errNotSealed   = errors.New("there is no agreement, or its entry of the evidence log is not sealed yet")
@@ -46,6 +45,7 @@ var problems = []struct {
 	{operate.ErrNoProvider, http.StatusNotFound, ""},
 	{operate.ErrDecided, http.StatusConflict, "It was decided meanwhile, or its time ran out."},
 	{operate.ErrNoDestination, http.StatusConflict, "The provider has no receiver of events."},
+	{operate.ErrNeverSent, http.StatusConflict, "There was no receiver when the event happened: it is never sent."},
 	{checkout.ErrNoLink, http.StatusConflict, "There is nothing to set up: no link is needed."},
 	{checkout.ErrLinkSent, http.StatusConflict, "A link was sent less than ten minutes ago."},
 	{checkout.ErrNotConfirmed, http.StatusConflict, "There is no agreement to withdraw."},
@@ -53,7 +53,6 @@ var problems = []struct {
 	{errNotErasable, http.StatusConflict, ""},
 	{errNotSealed, http.StatusConflict, "There is no proof yet: try again in a minute."},
 	{checkout.ErrWaitsForCRM, http.StatusConflict, "It waits for the CRM: try again when the CRM has answered."},
-	{errPartly, http.StatusServiceUnavailable, "It took too long, and a part of it is done. Go back, and do the rest."},
 	{ports.ErrBusy, http.StatusServiceUnavailable, ""},
 	{errOver, http.StatusGone, ""},
 	{errIssuer, http.StatusBadGateway, ""},

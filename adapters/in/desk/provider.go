@@ -3,8 +3,6 @@ package desk
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +19,6 @@ const (
 	maxEvents = 1000
 	// maxHistory is the number of the newest entries of the evidence log in which a provider's history is looked for.
 	maxHistory = 1000
-	// redeliverLimit is the time after which a redelivery of many events ends; what is left waits for the next press.
-	redeliverLimit = 20 * time.Second
 )
 
 // providers lists every provider.
@@ -118,7 +114,7 @@ func concerns(op evidence.Operation, code string) bool {
 	})
 }
 
-// redeliver sends the failed events of a provider again, until that is done or takes too long for a page.
+// redeliver has the failed events of a provider sent again.
 func (v *visit) redeliver() error {
 	days := map[string]int{"1": 1, "3": 3, "30": 30}[v.field("days")]
 	if days == 0 {
@@ -127,13 +123,9 @@ func (v *visit) redeliver() error {
 	if _, err := v.Store.Provider(v.r.Context(), v.id()); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(v.r.Context(), redeliverLimit)
-	defer cancel()
-	v.done = doneNothing
-	_, err := v.operator.RedeliverFailed(ctx, v.Now().AddDate(0, 0, -days), v.id(), v.Sender,
-		func(operate.Redelivered) { v.done = "" })
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: %w", errPartly, err)
+	jobs, _, err := v.operator.RedeliverFailed(v.r.Context(), v.Now().AddDate(0, 0, -days), v.id())
+	if len(jobs) == 0 {
+		v.done = doneNothing
 	}
 	return v.back(v.here(), err)
 }
@@ -141,15 +133,10 @@ func (v *visit) redeliver() error {
 // ping sends the provider's receiver a test event, whose outcome the history has.
 func (v *visit) ping() error {
 	result, err := v.operator.Ping(v.r.Context(), v.id(), v.Sender)
-	v.sent(result.Attempt.Failure == "")
-	return v.back(v.here(), err)
-}
-
-// sent has the page to which the act leads say whether the receiver took an event.
-func (v *visit) sent(taken bool) {
-	if v.done = doneTaken; !taken {
+	if v.done = doneTaken; result.Attempt.Failure != "" {
 		v.done = doneRefused
 	}
+	return v.back(v.here(), err)
 }
 
 // rate has the provider make so many requests a second, or the usual number for an empty field.

@@ -157,12 +157,17 @@ func TestTheFailedEventsOfAProviderAreSentAgain(t *testing.T) {
 	b.post(t, "/providers/KOWHAI/redeliver", "reason", "ticket 7").is(t, http.StatusUnprocessableEntity)
 	b.post(t, "/providers/TUI/redeliver", "reason", "ticket 7", "days", "1").is(t, http.StatusNotFound)
 	to := b.post(t, "/providers/KOWHAI/redeliver", "reason", "ticket 7", "days", "1").is(t, http.StatusSeeOther).header.Get("Location")
-	b.get(t, to).has(t, "The failed events were sent again.")
+	b.get(t, to).has(t, "The failed events are sent again in a moment.")
+	again := b.post(t, "/providers/KOWHAI/redeliver", "reason", "ticket 8", "days", "1").is(t, http.StatusSeeOther).header.Get("Location")
+	b.get(t, again).has(t, "There was nothing to do")
 	leaves := w.recorded(t)
-	if len(w.sent.ids) != 1 || len(leaves) != 1 || !strings.Contains(leaves[0], `"event evt_1: delivered"`) {
-		t.Errorf("sent are %q, with the records %q", w.sent.ids, leaves)
+	if len(leaves) != 1 || !strings.Contains(leaves[0], `"event evt_1: to be sent again"`) ||
+		!strings.Contains(leaves[0], `"reason":"ticket 7"`) {
+		t.Errorf("the records are %q", leaves)
 	}
-	b.get(t, "/providers/KOWHAI").has(t, "<dt>delivered</dt><dd>1</dd>", "<details open><summary>Changes (1)</summary><ul><li><bdi>event evt_1: delivered</bdi></li>").lacks(t, "First given up")
+	w.sendsAgain(t, "evt_1", "operator:Aroha")
+	b.get(t, "/providers/KOWHAI").has(t, "<dt>delivered</dt><dd>1</dd>",
+		"<details open><summary>Changes (1)</summary><ul><li><bdi>event evt_1: to be sent again</bdi></li>").lacks(t, "First given up")
 }
 
 func TestTheRateOfAProviderIsChangedAndRecorded(t *testing.T) {

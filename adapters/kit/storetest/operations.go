@@ -36,10 +36,9 @@ func Operations(t *testing.T, open Open) {
 		{"a job that is hastened is due at once, whoever has it leased or when it was due", hastened},
 		{"a job that is settled or does not exist is not hastened, and nothing is recorded", hastenedNever},
 		{"a redelivery that the receiver took makes a failed event delivered, one in vain leaves it failed with its failure, " +
-			"and neither changes a delivered event", redelivered},
+			"and neither changes the state of another event", redelivered},
 		{"the attempts at an event are kept as they were made, with the attempts of its redeliveries, until an erasure", attemptsLogged},
 		{"a job that sends a failed event again has its attempts stored with the event, which is delivered once it is done", sentAgain},
-		{"an event that is pending, has no destination or does not exist has no redelivery", redeliveredNever},
 	})
 }
 
@@ -207,42 +206,60 @@ func hastenedNever(t *testing.T, s ports.Admin) {
 	same(t, "recorded", len(unsealed(t, s)), 0)
 }
 
+// redelivery returns the job of an operator's redelivery n of an event.
+func redelivery(e events.Event, n int) checkout.Job {
+	return checkout.SendNow(e, checkout.OperatorActor("Aroha"), fmt.Sprint(n), "", at(25))
+}
+
+// resend has an event sent again, and settles that.
+func resend(t *testing.T, s ports.Admin, e events.Event, n int, o checkout.Outcome) {
+	t.Helper()
+	enqueue(t, s, redelivery(e, n))
+	settle(t, s, lease(t, s, redelivery(e, n).ID), o)
+}
+
 func redelivered(t *testing.T, s ports.Admin) {
-	took := checkout.Redelivery{At: at(30), Delivered: true, Attempts: 2, Failure: "answered 503"}
-	first := checkout.Redelivery{At: at(30), Attempts: 3, Failure: "answered 503"}
-	second := checkout.Redelivery{At: at(31), Failure: "destination is not https"}
+	m := moment(checkout.MomentEventDelivered, 30)
+	run := func(state checkout.JobState, attempts int, f checkout.Failure) checkout.Outcome {
+		return checkout.Outcome{State: state, Attempts: attempts, Failure: f, Moments: []checkout.Moment{m}}
+	}
+	took := run(checkout.JobDone, 2, checkout.Failure{At: at(30), Reason: "answered 503"})
+	first := run(checkout.JobDead, 3, checkout.Failure{At: at(30), Reason: "answered 503"})
+	second := run(checkout.JobDead, 0, checkout.Failure{At: at(31), Reason: "destination is not https"})
+	dropped := run(checkout.JobDropped, 0, checkout.Failure{})
 	done := checkout.Outcome{State: checkout.JobDone, Attempts: 1}
 	insert(t, s, opened(0))
 	settleEvent(t, s, opened(0), failed())
 	other := exported(t, s, 0)
 	for i, tt := range []struct {
-		settled checkout.Outcome
-		given   []checkout.Redelivery
-		state   checkout.JobState
-		failure checkout.Failure
+		settled checkout.Outcome // without a state the event is never sent
+		given   []checkout.Outcome
+		want    checkout.JobRecord
 	}{
-		{failed(), []checkout.Redelivery{took}, checkout.JobDone, failed().Failure},
-		{failed(), []checkout.Redelivery{first}, checkout.JobDead, checkout.Failure{At: at(30), Reason: first.Failure}},
-		{failed(), []checkout.Redelivery{first, second}, checkout.JobDead, checkout.Failure{At: at(31), Reason: second.Failure}},
-		{done, []checkout.Redelivery{first}, checkout.JobDone, checkout.Failure{}},
-		{done, []checkout.Redelivery{first, took}, checkout.JobDone, checkout.Failure{}},
+		{failed(), []checkout.Outcome{took}, checkout.JobRecord{State: checkout.JobDone, Attempts: 5, Failure: took.Failure}},
+		{failed(), []checkout.Outcome{first}, checkout.JobRecord{State: checkout.JobDead, Attempts: 6, Failure: first.Failure}},
+		{failed(), []checkout.Outcome{first, second}, checkout.JobRecord{State: checkout.JobDead, Attempts: 6, Failure: second.Failure}},
+		{failed(), []checkout.Outcome{dropped}, checkout.JobRecord{State: checkout.JobDead, Attempts: 3, Failure: failed().Failure}},
+		{done, []checkout.Outcome{first}, checkout.JobRecord{State: checkout.JobDone, Attempts: 4}},
+		{done, []checkout.Outcome{first, took}, checkout.JobRecord{State: checkout.JobDone, Attempts: 6}},
+		{checkout.Outcome{}, []checkout.Outcome{took}, checkout.JobRecord{State: checkout.JobDropped, Attempts: 2}},
 	} {
 		c := opened(i + 1)
-		e, m := c.Events[0], moment(checkout.MomentEventDelivered, 30)
-		insert(t, s, c)
-		settleEvent(t, s, c, tt.settled)
+		e := c.Events[0]
+		must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.JobEntry{Now: now(), Unsent: tt.settled.State == ""}))
+		if tt.settled.State != "" {
+			settleEvent(t, s, c, tt.settled)
+		}
 		want := jobOf(t, s, e.ID)
-		want.State, want.Failure = tt.state, tt.failure
-		for _, r := range tt.given {
-			must(t, "RecordRedelivery", s.RecordRedelivery(t.Context(), e, r, m))
+		want.State, want.Attempts, want.Failure = tt.want.State, tt.want.Attempts, tt.want.Failure
+		for n, o := range tt.given {
+			resend(t, s, e, n, o)
 		}
 		same(t, "on record", jobOf(t, s, e.ID), want)
-		gets(t, "Redeliveries", tt.given)(s.Redeliveries(t.Context(), e.ID))
 		list := slices.Repeat([]checkout.Moment{m}, len(tt.given))
 		same(t, "moments", moments(t, s, c.Next.ID), journal(append(slices.Clone(c.Moments), list...)...))
 	}
 	same(t, "the other", exported(t, s, 0), other)
-	gets(t, "Redeliveries of the other", []checkout.Redelivery(nil))(nilIfEmpty(s.Redeliveries(t.Context(), opened(0).Events[0].ID)))
 }
 
 func attemptsLogged(t *testing.T, s ports.Admin) {
@@ -257,9 +274,8 @@ func attemptsLogged(t *testing.T, s ports.Admin) {
 	gets(t, "Attempts", []checkout.Attempt{tried(1)})(s.Attempts(t.Context(), e))
 	again := checkout.Outcome{State: checkout.JobDead, Attempts: 2, Log: []checkout.Attempt{tried(2), tried(3)}}
 	settle(t, s, lease(t, s, e.ID), again)
-	took := checkout.Attempt{At: at(31), Number: 1, Took: 3 * time.Millisecond, Status: 204}
-	r := checkout.Redelivery{At: at(31), Delivered: true, Attempts: 1, Log: []checkout.Attempt{took}}
-	must(t, "RecordRedelivery", s.RecordRedelivery(t.Context(), e, r, moment(checkout.MomentEventDelivered, 31)))
+	took := checkout.Attempt{At: at(31), Number: 1, Took: 3 * time.Millisecond, Status: 204, AskedBy: checkout.OperatorActor("Aroha")}
+	resend(t, s, e, 0, checkout.Outcome{State: checkout.JobDone, Attempts: 1, Log: []checkout.Attempt{took}})
 	gets(t, "Attempts", []checkout.Attempt{tried(1), tried(2), tried(3), took})(s.Attempts(t.Context(), e))
 	gets(t, "Attempts of the other", []checkout.Attempt(nil))(nilIfEmpty(s.Attempts(t.Context(), opened(2).Events[0])))
 	erase(t, s, "operation/1", c.Next.ID)
@@ -268,8 +284,8 @@ func attemptsLogged(t *testing.T, s ports.Admin) {
 		t.Errorf("Attempts of an event that does not exist: %v, want %v", err, ports.ErrNotFound)
 	}
 	for n := range 200 { // a receiver that is asked again for ever
-		r.At, r.Log = at(40+n), []checkout.Attempt{{At: at(40 + n), Number: 1, Answer: strings.Repeat("x", 1024)}}
-		must(t, "RecordRedelivery", s.RecordRedelivery(t.Context(), e, r, moment(checkout.MomentEventDelivered, 40)))
+		made := checkout.Attempt{At: at(40 + n), Number: 1, Answer: strings.Repeat("x", 1024)}
+		resend(t, s, e, n+1, checkout.Outcome{State: checkout.JobDone, Attempts: 1, Log: []checkout.Attempt{made}})
 	}
 	log, err := s.Attempts(t.Context(), e)
 	if must(t, "Attempts", err); len(log) == 0 || len(log) > 100 || !log[len(log)-1].At.Equal(at(239)) {
@@ -301,18 +317,4 @@ func sentAgain(t *testing.T, s ports.Admin) {
 	same(t, "the event that was taken", jobOf(t, s, e.ID), want)
 	gets(t, "Attempts", append(tried(1, "answered 503"), tried(2, "")...))(s.Attempts(t.Context(), e))
 	same(t, "the other", exported(t, s, 2), other)
-}
-
-func redeliveredNever(t *testing.T, s ports.Admin) {
-	silent, unknown := opened(2), opened(1).Events[0]
-	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), silent, checkout.JobEntry{Now: now(), Unsent: true}))
-	insert(t, s, opened(1))
-	unknown.ID = "evt_none"
-	unchanged(t, s, func() {
-		for _, e := range []events.Event{opened(1).Events[0], silent.Events[0], unknown, opened(3).Events[0]} {
-			err := s.RecordRedelivery(t.Context(), e, checkout.Redelivery{At: at(30), Delivered: true, Attempts: 1}, moment(checkout.MomentEventDelivered, 30))
-			refused(t, "RecordRedelivery of "+e.ID, err, ports.ErrNotFound)
-			gets(t, "Redeliveries", []checkout.Redelivery(nil))(nilIfEmpty(s.Redeliveries(t.Context(), e.ID)))
-		}
-	})
 }

@@ -131,7 +131,7 @@ func anyJob(r *rapid.T, c checkout.Checkout) checkout.Job {
 // anyJobID returns the id of a job that may be on record.
 func anyJobID(r *rapid.T) string {
 	c := anyCheckout(r)
-	return one(r, "job id", event(c, events.CheckoutCreated).ID, event(c, events.CheckoutConfirmed).ID, anyJob(r, c).ID, work(few(r, "work")).ID)
+	return one(r, "job id", event(c, events.CheckoutCreated).ID, event(c, events.CheckoutConfirmed).ID, redelivery(event(c, events.CheckoutCreated), few(r, "redelivery")).ID, anyJob(r, c).ID, work(few(r, "work")).ID)
 }
 
 func anyProvider(r *rapid.T) string { return one(r, "provider", "KOWHAI", "RIMU") }
@@ -271,10 +271,13 @@ func (p pair) hasten(r *rapid.T) {
 }
 
 func (p pair) redeliver(r *rapid.T) {
-	e, m := event(anyCheckout(r), events.CheckoutCreated), anyMoment(r)
-	again := checkout.Redelivery{At: at(few(r, "at")), Delivered: maybe(r, "taken"), Attempts: few(r, "attempts"), Failure: "answered 500"}
-	p.does(r, "RecordRedelivery", func(s ports.Admin) error { return s.RecordRedelivery(p.ctx, e, again, m) })
-	p.both(r, "Redeliveries", func(s ports.Admin) (any, error) { return nilIfEmpty(s.Redeliveries(p.ctx, e.ID)) })
+	e, did := event(anyCheckout(r), events.CheckoutCreated), operation(few(r, "operation"))
+	again := redelivery(e, few(r, "redelivery"))
+	again.CreatedAt = now()
+	p.both(r, "Enqueue", func(s ports.Admin) (any, error) {
+		fresh, err := s.Enqueue(p.ctx, []checkout.Job{again}, did)
+		return jobIDs(fresh), err
+	})
 }
 
 func (p pair) note(r *rapid.T) {

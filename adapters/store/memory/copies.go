@@ -22,7 +22,7 @@ func (s *Store) Copy() *Store {
 	}
 	for _, j := range s.queue.all {
 		again := *j
-		again.JobRecord, again.log, again.redeliveries = copyOf(j.JobRecord), copyOf(j.log), copyOf(j.redeliveries)
+		again.JobRecord, again.log = copyOf(j.JobRecord), copyOf(j.log)
 		c.queue.enter(&again)
 	}
 	e := &s.evidence

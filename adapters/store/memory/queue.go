@@ -22,10 +22,9 @@ type queue struct {
 // job is a job with its lease. Due of the record is the time of the next attempt.
 type job struct {
 	checkout.JobRecord
-	until        time.Time       // the end of the lease; zero where it was given back
-	listed       checkout.Cursor // 0 until the event is read in its provider's list
-	log          []checkout.Attempt
-	redeliveries []checkout.Redelivery
+	until  time.Time       // the end of the lease; zero where it was given back
+	listed checkout.Cursor // 0 until the event is read in its provider's list
+	log    []checkout.Attempt
 }
 
 // record returns what is on record.
@@ -341,33 +340,4 @@ func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]checkout.
 		return nil
 	})
 	return all, err
-}
-
-// Redeliveries implements [ports.Operations].
-func (s *Store) Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error) {
-	return read(ctx, s, func() (list []checkout.Redelivery, err error) {
-		if j, ok := s.queue.byID[eventID]; ok {
-			list = j.redeliveries
-		}
-		return list, nil
-	})
-}
-
-// RecordRedelivery implements [ports.Operations].
-func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error {
-	return s.locked(ctx, func() error {
-		j, ok := s.queue.byID[e.ID]
-		if ok {
-			r = copyOf(r)
-			j.JobRecord, ok = j.Redelivered(r)
-		}
-		if !ok {
-			return fmt.Errorf("event %s: %w", e.ID, ports.ErrNotFound)
-		}
-		j.addAttempts(r.Log)
-		r.Log = nil
-		j.redeliveries = append(j.redeliveries, r)
-		s.append(j.Job.CheckoutID, m)
-		return nil
-	})
 }

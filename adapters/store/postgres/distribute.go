@@ -19,7 +19,7 @@ var copied = []string{"provider_checkout_schema", "store", "providers", "courses
 var whole = []string{"evidence", "evidence_head", "evidence_chains"}
 
 // The rows of these tables are on the node of their provider. Tables after the first are kept beside it.
-var spread = []string{"checkouts", "agreements", "documents", "jobs", "moments", "redeliveries", "lists", "sandbox_requests"}
+var spread = []string{"checkouts", "agreements", "documents", "jobs", "moments", "lists", "sandbox_requests"}
 
 // references are the foreign keys between tables that are spread, which cannot refer to one another while some are and some are not.
 var references = []struct{ table, name, definition string }{

@@ -45,7 +45,7 @@ func TestCitus(t *testing.T) {
 		t.Errorf("Agreement after the store was distributed: %v", err)
 	}
 	fresh := func(t *testing.T) ports.Admin {
-		for _, table := range []string{"documents", "agreements", "checkouts", "jobs", "moments", "redeliveries", "lists",
+		for _, table := range []string{"documents", "agreements", "checkouts", "jobs", "moments", "lists",
 			"plan_options", "courses", "providers", "api_keys", "evidence", "sandbox_records", "sandbox_requests"} {
 			execute(t, shell, `DELETE FROM `+table)
 		}

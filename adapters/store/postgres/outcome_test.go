@@ -238,15 +238,6 @@ func hasten(ctx context.Context, db *postgres.DB, n int) error {
 	return db.HastenJob(ctx, lease(n).Job.ID, moment(n), *did(n))
 }
 
-// redeliver records a redelivery of an event whose own delivery is settled first.
-func redeliver(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
-	if err := settle(ctx, db, n); err != nil {
-		return err
-	}
-	beforeCommit()
-	return db.RecordRedelivery(ctx, opened(n).Events[0], checkout.Redelivery{At: time.UnixMilli(int64(n)), Attempts: 1}, moment(n))
-}
-
 func erase(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
 	return db.EraseCheckouts(ctx, []string{opened(n).Next.ID}, func(list []checkout.Checkout) (checkout.Erasure, error) {
 		beforeCommit()
@@ -290,7 +281,6 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 		{"jobs enqueued by an operator", simple(enqueueBy), 1, `SELECT count(*) FILTER (WHERE id ~ '^[ab]') + 10 * (SELECT count(*) FROM evidence) FROM jobs`, 24, nil},
 		{"evidence recorded", simple(record), 0, `SELECT count(*) FROM evidence`, 2, nil},
 		{"a moment noted", simple(note), 1, `SELECT count(*) + 10 * (SELECT sum(stage)::bigint FROM checkouts) FROM moments`, 42, nil},
-		{"an event sent again", redeliver, 1, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM redeliveries`, 42, nil},
 		{"a job hastened", simple(hasten), 2, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM evidence`, 22, nil},
 		{"a checkout erased", erase, 0, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM evidence`, 22, nil},
 	} {

@@ -26,8 +26,6 @@ const (
 	takenNumber    = `SELECT 1 FROM @.agreements WHERE number = ?`
 	takenDocument  = `SELECT 1 FROM @.documents WHERE provider_code = ? AND agreement_number = ?`
 
-	deleteRedeliveries = `DELETE FROM @.redeliveries WHERE provider_code = ? AND event_id IN
-		(SELECT id FROM @.jobs WHERE ` + ofCheckout + `)`
 	deleteJobs     = `DELETE FROM @.jobs WHERE ` + ofCheckout
 	deleteMoments  = `DELETE FROM @.moments WHERE ` + ofCheckout
 	deleteCheckout = `DELETE FROM @.checkouts WHERE provider_code = ? AND id = ?`
@@ -236,7 +234,6 @@ func (s *Store) change(ctx context.Context, t Tx, b *Batch, l *locked, enqueue c
 		return change, cmp.Or[error](t.Answer(ctx, c), refused{err})
 	}
 	if change.Remove {
-		b.Write(deleteRedeliveries, l.provider, l.provider, l.id)
 		for _, statement := range []string{deleteJobs, deleteMoments, deleteCheckout} {
 			b.Write(statement, l.key()...)
 		}

@@ -15,11 +15,8 @@ import (
 )
 
 const (
-	selectPending       = `SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'pending'`
-	redeliverEvent      = `UPDATE @.jobs SET state = ?, failure = ?, failed_ms = ?, ` + logAttempts + ` WHERE ` + ofJob
-	sendAgain           = `UPDATE @.jobs SET state = ?, attempts = ?, failure = ?, failed_ms = ?, ` + logAttempts + ` WHERE ` + ofJob
-	selectRedeliveryEnd = `SELECT coalesce(max(position), 0), coalesce(max(sent_ms), 0) FROM @.redeliveries
-		WHERE provider_code = ? AND event_id = ?`
+	selectPending = `SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'pending'`
+	sendAgain     = `UPDATE @.jobs SET state = ?, attempts = ?, failure = ?, failed_ms = ?, ` + logAttempts + ` WHERE ` + ofJob
 	// logAttempts adds attempts to the log of an event. A log that is full begins anew.
 	logAttempts    = `attempt_log = CASE WHEN length(attempt_log) > 32768 THEN '' ELSE attempt_log END || CAST(? AS text)`
 	selectAttempts = `SELECT attempt_log FROM @.jobs WHERE ` + ofJob
@@ -306,30 +303,4 @@ func (s *Store) Attempts(ctx context.Context, e events.Event) ([]checkout.Attemp
 		return nil, wrap(err, "read the attempts at event %s", e.ID)
 	}
 	return parseAttempts(log)
-}
-
-// RecordRedelivery implements [ports.Operations]. If the outcome of its commit is not known and a further attempt finds a
-// redelivery at the same millisecond, it takes it for its own.
-func (s *Store) RecordRedelivery(ctx context.Context, e events.Event, r checkout.Redelivery, m checkout.Moment) error {
-	return s.Do(ctx, "record a redelivery of "+e.ID, func(ctx context.Context, t Tx) error {
-		var b Batch
-		var position, latest int64
-		l := s.lockJournal(&b, e.CheckoutID)
-		row := s.lockJob(&b, checkout.DeliveryOf(e))
-		Get(&b, Fields(func(*struct{}) []any { return []any{&position, &latest} }), func(struct{}) {},
-			selectRedeliveryEnd, e.ProviderCode, e.ID)
-		if err := t.Lock(ctx, &b); err != nil || t.Again() && latest == r.At.UnixMilli() {
-			return err
-		}
-		next, ok := row.Redelivered(r)
-		if !ok {
-			return ports.ErrNotFound
-		}
-		b = Batch{}
-		state := []any{string(next.State), next.Failure.Reason, Millis(next.Failure.At), attemptLines(r.Log)}
-		b.Write(redeliverEvent, append(state, jobValues(next.Job)...)...)
-		b.Write(insertRedelivery, Redelivery.Values(&r, e.ProviderCode, e.ID, position+1)...)
-		b.note(l, []checkout.Moment{m})
-		return t.Commit(ctx, &b)
-	})
 }

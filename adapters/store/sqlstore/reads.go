@@ -59,10 +59,7 @@ var selectAgreementOf = agreements + ` WHERE provider_code = ? AND checkout_id =
 // selectMoments reads the journal of a checkout by its provider and its id.
 var selectMoments = `SELECT ` + Moment.Names() + ` FROM @.moments WHERE provider_code = ? AND checkout_id = ? ORDER BY position`
 
-var (
-	selectAgreement    = agreements + ` WHERE number = ?`
-	selectRedeliveries = `SELECT ` + Redelivery.Names() + ` FROM @.redeliveries WHERE event_id = ? ORDER BY position`
-)
+var selectAgreement = agreements + ` WHERE number = ?`
 
 const (
 	selectDocument = `SELECT d.id, d.sha256, d.bytes FROM @.agreements AS a
@@ -91,12 +88,6 @@ func (s *Store) Document(ctx context.Context, number string) (agreement.Document
 func (s *Store) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
 	list, err := All(ctx, s.engine, Scan(Moment), selectMoments, checkout.ProviderOf(checkoutID), checkoutID)
 	return list, wrap(err, "read the journal of checkout %s", checkoutID)
-}
-
-// Redeliveries implements [ports.Operations].
-func (s *Store) Redeliveries(ctx context.Context, eventID string) ([]checkout.Redelivery, error) {
-	list, err := All(ctx, s.engine, Scan(Redelivery), selectRedeliveries, eventID)
-	return list, wrap(err, "read redeliveries of %s", eventID)
 }
 
 // SandboxRecord returns what is stored under the name, or ports.ErrNotFound.

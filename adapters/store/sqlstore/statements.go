@@ -32,8 +32,7 @@ var (
 	insertAPIKey    = insertInto("api_keys", Key)
 	insertProvider  = insertInto("providers", Provider)
 
-	insertRedelivery = insertInto("redeliveries", Redelivery, "provider_code", "event_id", "position")
-	foldWords        = `UPDATE @.checkouts SET stage = CASE stage WHEN 0 THEN 1 ELSE stage END, (` + Search.Names() + `) = (` + Search.Marks() + `)
+	foldWords = `UPDATE @.checkouts SET stage = CASE stage WHEN 0 THEN 1 ELSE stage END, (` + Search.Names() + `) = (` + Search.Marks() + `)
 		WHERE (provider_code, id, first_name, last_name, email) = (?, ?, ?, ?, ?) AND search_name IS NULL`
 )
 

@@ -206,14 +206,6 @@ var Head = Columns[evidence.Head]{
 	{Name: "checkpoint", Field: func(h *evidence.Head) any { return (*Text)(&h.Checkpoint) }},
 }
 
-// Redelivery is the columns of a redelivery. Beside them a store has the provider, the event's id and the position.
-var Redelivery = Columns[checkout.Redelivery]{
-	{Name: "sent_ms", Field: func(r *checkout.Redelivery) any { return (*Time)(&r.At) }},
-	{Name: "delivered", Field: func(r *checkout.Redelivery) any { return &r.Delivered }},
-	{Name: "attempts", Field: func(r *checkout.Redelivery) any { return &r.Attempts }},
-	{Name: "failure", Field: func(r *checkout.Redelivery) any { return &r.Failure }},
-}
-
 // Key is the columns of an API key.
 var Key = Columns[catalogue.Key]{
 	{Name: "id", Field: func(k *catalogue.Key) any { return &k.ID }},

@@ -120,12 +120,13 @@ type attemptWire struct {
 	Status  int    `json:"status,omitempty"`
 	Answer  string `json:"answer,omitempty"`
 	Failure string `json:"failure,omitempty"`
+	AskedBy string `json:"asked_by,omitempty"`
 }
 
 // attemptLines returns attempts as lines of JSON.
 func attemptLines(log []checkout.Attempt) (lines string) {
 	for _, a := range log {
-		lines += jsonText(attemptWire{a.At.UnixMilli(), a.Number, a.Took.Milliseconds(), a.Status, a.Answer, a.Failure}) + "\n"
+		lines += jsonText(attemptWire{a.At.UnixMilli(), a.Number, a.Took.Milliseconds(), a.Status, a.Answer, a.Failure, string(a.AskedBy)}) + "\n"
 	}
 	return lines
 }
@@ -137,7 +138,7 @@ func parseAttempts(lines string) (log []checkout.Attempt, err error) {
 			return nil, fmt.Errorf("a line of the log of attempts: %w", err)
 		}
 		log = append(log, checkout.Attempt{At: time.UnixMilli(w.At).UTC(), Number: w.Number, Took: time.Duration(w.Took) * time.Millisecond,
-			Status: w.Status, Answer: w.Answer, Failure: w.Failure})
+			Status: w.Status, Answer: w.Answer, Failure: w.Failure, AskedBy: checkout.Actor(w.AskedBy)})
 	}
 	return log, nil
 }

@@ -136,8 +136,8 @@ var stories = []struct {
 	}},
 	{"6: a receiver was down, send everything again", "Aroha", "engineer", 3, func(s *story) {
 		s.follows("tbody td a[href='/providers/TUI']")
-		s.acts("form[action$='/redeliver']", "The failed events were sent again.")
-		s.has("events redeliver", ": delivered")
+		s.acts("form[action$='/redeliver']", "The failed events are sent again in a moment.")
+		s.has("events redeliver", ": to be sent again")
 	}},
 	{"7: a key leaked, a new one", "Aroha", "engineer", 3, func(s *story) {
 		s.finds("tui")

@@ -241,19 +241,6 @@ CREATE TABLE lists (
 	PRIMARY KEY (provider_code, name)
 );
 
--- What operators had sent again, and the results.
-CREATE TABLE redeliveries (
-	provider_code text COLLATE "C" NOT NULL,
-	event_id      text COLLATE "C" NOT NULL,
-	position      bigint NOT NULL, -- within the event, from 1 on
-	sent_ms       bigint NOT NULL,
-	delivered     boolean NOT NULL, -- the receiver took it
-	attempts      bigint NOT NULL,
-	failure       text NOT NULL, -- of the latest attempt that failed; '' if none did
-	PRIMARY KEY (provider_code, event_id, position)
-);
-CREATE INDEX redeliveries_event ON redeliveries (event_id);
-
 -- The journal: what happened to each checkout, without personal data. A row is never changed but for its count.
 CREATE TABLE moments (
 	provider_code text COLLATE "C" NOT NULL,

@@ -261,19 +261,6 @@ CREATE TABLE lists (
 	PRIMARY KEY (provider_code, name)
 ) STRICT, WITHOUT ROWID;
 
--- What operators had sent again, and the results.
-CREATE TABLE redeliveries (
-	provider_code TEXT NOT NULL,
-	event_id      TEXT NOT NULL,
-	position      INTEGER NOT NULL, -- within the event, from 1 on
-	sent_ms       INTEGER NOT NULL,
-	delivered     INTEGER NOT NULL, -- 1: the receiver took it
-	attempts      INTEGER NOT NULL,
-	failure       TEXT NOT NULL, -- of the latest attempt that failed; '' if none did
-	PRIMARY KEY (provider_code, event_id, position)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX redeliveries_event ON redeliveries (event_id);
-
 -- The journal: what happened to each checkout, without personal data. A row is never changed but for its count.
 CREATE TABLE moments (
 	provider_code TEXT NOT NULL,
