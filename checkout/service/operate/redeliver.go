@@ -41,19 +41,19 @@ func (o Operator) Redeliver(ctx context.Context, id string) (checkout.Job, error
 		return event, fmt.Errorf("read provider %s: %w", event.ProviderCode, err)
 	case status == events.NotConfigured:
 		return event, ErrNeverSent
-	case !p.Destination.Configured():
-		return event, ErrNoDestination
 	case status == events.Pending:
 		return event, checkout.ErrPending
+	case !p.Destination.Configured():
+		return event, ErrNoDestination
 	}
-	switch jobs, err := o.sendAgain(ctx, id, list); {
-	case err != nil:
+	jobs, err := o.sendAgain(ctx, id, list)
+	if err == nil && len(jobs) == 0 {
+		err = checkout.ErrPending
+	}
+	if err != nil {
 		return event, err
-	case len(jobs) == 0:
-		return event, checkout.ErrPending
-	default:
-		return jobs[0], nil
 	}
+	return jobs[0], nil
 }
 
 // RedeliverFailed has every event sent again that failed since a time, of one provider or of all for "", each checkout's in their
