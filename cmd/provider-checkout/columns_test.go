@@ -85,6 +85,7 @@ var unheldColumns = map[string]string{
 	"checkouts.search_name":            lookUp,
 	"checkouts.search_email":           lookUp,
 	"checkouts.stage":                  "counts for the operator, and decides nothing",
+	"checkouts.changed_ms":             "dates what is decided later, by a week at most, and each such time is held",
 	"courses.position":                 "the order of the courses, which moves as one here",
 	"plan_options.position":            "the order of the plans, which moves as one here",
 	"evidence_chains.chain":            chainEnd,
