@@ -134,15 +134,15 @@ func read(ctx context.Context, store Store, provider string, now time.Time) (his
 	return histories, nil
 }
 
-// read adds the journal of the checkout, and the answers to its events. A checkout that was removed has no journal, and a
-// checkout that this program created proves nothing. What a clock that was moved has in the future is of now: a report has no
-// proof of a later time than its own.
+// read adds the journal of the checkout, and the answers to its events. A checkout that was removed has no journal. A checkout that
+// this program created proves nothing, nor does a checkout that was erased, with the records of who created it and what its receiver
+// answered. What a clock that was moved has in the future is of now: a report has no proof of a later time than its own.
 func (h *history) read(ctx context.Context, store Store, now time.Time) error {
 	of, err := store.Checkout(ctx, h.checkout)
 	if errors.Is(err, ports.ErrNotFound) {
 		return nil
 	}
-	if err == nil {
+	if err == nil && !of.Erased() {
 		_, err = store.SandboxRecord(ctx, oursName(of))
 	}
 	if !errors.Is(err, ports.ErrNotFound) {

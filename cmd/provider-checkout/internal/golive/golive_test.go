@@ -489,6 +489,33 @@ func TestTheRecordOfACheckoutOfOursIsErasedWithIt(t *testing.T) {
 	}
 }
 
+func TestACheckoutThatIsErasedProvesNothing(t *testing.T) {
+	w := newWorld(t, memory.New())
+	w.config.Service.Retention = checkout.Retention{AbandonedDays: 31}
+	w.serve(t)
+	ours, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, "order-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := w.Create(t, "order-2+event_lost")
+	list := w.Get(t, "KOWHAI", "/v1/events?provider_order_id=order-2%2Bevent_lost")
+	w.call(t, "KOWHAI", "POST", "/v1/events/"+list.String("events.0.event_id")+"/redeliver", "")
+	eventually(t, "the event is sent again", func() bool {
+		moments, err := w.Store.Moments(t.Context(), lost.String("checkout.checkout_id"))
+		return err == nil && len(moments) == 3
+	})
+	for _, created := range []sandbox.Response{ours, lost} {
+		w.Get(t, "KOWHAI", created.CheckoutPath())
+		path := "/sandbox/v1/checkouts/" + created.String("checkout.checkout_id") + "/clock"
+		if r := w.call(t, "KOWHAI", "POST", path, `{"advance": "P40D"}`); r.Status != http.StatusGone {
+			t.Fatalf("the clock after the retention: %d %s", r.Status, r.Body)
+		}
+	}
+	if _, done := w.missing(t, "KOWHAI"); len(done) != 0 {
+		t.Errorf("checkouts that were erased prove %v", done)
+	}
+}
+
 func TestPollsOverTwoProcesses(t *testing.T) {
 	w := newWorld(t, memory.New())
 	created := w.Create(t, "order-1")
