@@ -210,7 +210,7 @@ func taken(times int) func(history) (Proof, string) {
 			case m.Kind == checkout.MomentEventFailed:
 				near = m.Detail
 			case ok:
-				n := 1
+				n := 0 // of an answer that is on record no more
 				if answers := h.answers[id]; seen[id] < len(answers) {
 					n = scenario.Received(answers[seen[id]])
 				}

@@ -49,9 +49,12 @@ func (p *past) moment(kind checkout.MomentKind, detail string) *past {
 	return p
 }
 
-// answered says which answer to the delivery of an event is on record.
-func (p *past) answered(id, answer string) *past {
-	p.answers = map[string][]string{id: {answer}}
+// answered says which answers to the deliveries of an event are on record.
+func (p *past) answered(id string, answers ...string) *past {
+	if p.answers == nil {
+		p.answers = map[string][]string{}
+	}
+	p.answers[id] = answers
 	return p
 }
 
@@ -108,7 +111,8 @@ func TestEachStepHasItsProof(t *testing.T) {
 		{"repeated_confirm", "one confirm", agreed(), ""},
 		{"repeated_confirm", "two", agreed().confirm(200, ""), "req_3"},
 
-		{"event", "a delivery", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_1"},
+		{"event", "a delivery", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "OK"), "req_1"},
+		{"event", "a delivery whose answer is on record no more", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
 		{"event", "a failure", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: 500"), ""},
 		{"event_forged", "a delivery", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "OK"), ""},
 		{"event_forged", "a copy that was refused", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
@@ -118,16 +122,18 @@ func TestEachStepHasItsProof(t *testing.T) {
 		{"event_forged", "a copy that was refused, as the event was", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: 500").
 			answered("evt_1", forged+"OK"), ""},
 		{"event_twice", "two events", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
-			moment(checkout.MomentEventDelivered, "checkout.confirmed evt_2"), ""},
+			moment(checkout.MomentEventDelivered, "checkout.confirmed evt_2").answered("evt_1", "OK").answered("evt_2", "OK"), ""},
 		{"event_twice", "one event twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1 (the caller's request a)").
 			moment(checkout.MomentEventDelivered, "checkout.confirmed evt_2").create(200, "").
-			moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_2"},
+			moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "OK", "OK").answered("evt_2", "OK"), "req_2"},
 
 		{"event", "one that a scenario lost", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", lost), ""},
-		{"event", "one that was lost, and sent again", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", lost).
+		{"event", "one that was lost, and sent again", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", lost, "OK").
 			create(200, "").moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_2"},
 		{"event_twice", "one that was lost, and sent again", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
-			answered("evt_1", lost).moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
+			answered("evt_1", lost, "OK").moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
+		{"event_twice", "one of whose answers the first alone is on record", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
+			answered("evt_1", "OK").moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
 		{"event_twice", "one that a scenario sent twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "a scenario of the sandbox: it was sent twice. OK"), "req_1"},
 
 		{"cancel", "its own", opened().call("POST", cancelRoute, 200, "").moment(checkout.MomentCancelled, ""), "req_2"},
@@ -172,7 +178,7 @@ func TestAStepSaysWhatAnAttemptLacked(t *testing.T) {
 		{"event", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: 500"), "checkout.created evt_1: 500"},
 		{"event_forged", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: a copy"), "checkout.created evt_1: a copy"},
 		{"event_forged", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
-		{"event_twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "your receiver took evt_1 1 of 2 times"},
+		{"event_twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "OK"), "your receiver took evt_1 1 of 2 times"},
 		{"cancel", opened().moment(checkout.MomentCancelled, ""), "no call has learned of the cancel"},
 	} {
 		if _, got := provenBy(tt.step, tt.p); got != tt.want {
