@@ -71,13 +71,14 @@ func (a *api) create(r *http.Request, caller service.Caller) (got answer, err er
 }
 
 func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {
-	web.RequestOf(r.Context()).Poll = true
+	request := web.RequestOf(r.Context())
+	request.Poll = true
 	c, err := a.app.Checkout(r.Context(), caller, mux.Vars(r)["checkoutId"])
 	if err != nil {
 		return answer{}, err
 	}
 	now := a.app.Present(r.Context())
-	web.RequestOf(r.Context()).NextPoll = c.NextPoll(now)
+	request.NextPoll, request.SetupComplete = c.NextPoll(now), c.SetupComplete()
 	return answer{status: http.StatusOK, body: toCheckoutWire(c, now)}, nil
 }
 

@@ -54,6 +54,8 @@ type Answered struct {
 	Provider string        // its code, if it is known: of the caller's API key, or of the checkout on record
 	Checkout string        // the id of the checkout that the request was about, if that is known
 	NextPoll time.Duration // see Request
+
+	SetupComplete bool // see Request
 }
 
 // Complete returns o with defaults for what is nil.
@@ -99,7 +101,9 @@ type Request struct {
 	Code     string          // of an answer of the API that is no success
 	Poll     bool            // clients repeat it until something changes: see pollLines
 	NextPoll time.Duration   // that the answer asks for before the next poll
-	subject  *service.Subject
+
+	SetupComplete bool // as the answer to a poll says
+	subject       *service.Subject
 }
 
 // code returns the code of the refusal with which the request is answered, or "".

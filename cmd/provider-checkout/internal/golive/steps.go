@@ -162,7 +162,7 @@ func (h history) confirmedEarly() (proof Proof, near string) {
 	return post(h.calls, confirmRoute, func(c call) bool { return c.Code == string(checkout.CodeSetupIncomplete) })
 }
 
-// polled finds the poll that showed that there is nothing to wait for, if no poll came too soon. The rate is kept
+// polled finds the poll that showed a complete setup, with nothing to wait for, if no poll came too soon. The rate is kept
 // within a tenth: requests take a different time on their way. No poll is too soon that shows it, for the payer may have come back, nor
 // the first poll after another create, whose answer has a wait of its own.
 func (h history) polled() (proof Proof, near string) {
@@ -179,16 +179,16 @@ func (h history) polled() (proof Proof, near string) {
 		case c.NextPoll > 0 && c.At.Before(due):
 			return Proof{}, fmt.Sprintf("%s came %v after a poll that asked for %v", c.RequestID, c.At.Sub(last.At).Round(time.Millisecond),
 				last.NextPoll)
-		case c.NextPoll == 0 && waited && proof.At.IsZero():
+		case c.NextPoll == 0 && c.SetupComplete && waited && proof.At.IsZero():
 			proof = c.proof()
 		}
 		last, due, waited = c, c.At.Add(c.NextPoll*9/10), waited || c.NextPoll > 0
 	}
 	switch {
-	case last.NextPoll > 0:
-		near = "no poll came after " + last.RequestID + ", when the setup was not complete"
-	case last.RequestID != "":
+	case last.NextPoll == 0 && last.SetupComplete:
 		near = "the setup was complete before the first poll"
+	case last.RequestID != "":
+		near = "no poll came after " + last.RequestID + ", when the setup was not complete"
 	}
 	return proof, near
 }

@@ -39,7 +39,14 @@ func (p *past) confirm(status int, code checkout.Code) *past {
 func (p *past) poll(after, next time.Duration) *past {
 	p.clock += after - time.Second
 	p.call(http.MethodGet, oneRoute, http.StatusOK, "")
-	p.calls[len(p.calls)-1].NextPoll = next
+	last := &p.calls[len(p.calls)-1]
+	last.NextPoll, last.SetupComplete = next, next == 0
+	return p
+}
+
+// incomplete has the latest poll say that the setup is not complete, and will not be.
+func (p *past) incomplete() *past {
+	p.calls[len(p.calls)-1].SetupComplete = false
 	return p
 }
 
@@ -102,6 +109,7 @@ func TestEachStepHasItsProof(t *testing.T) {
 		{"poll", "a poll that is too early for a payer who is long away", opened().poll(gap, time.Minute).poll(gap, time.Minute).poll(gap, 0), ""},
 		{"poll", "an early poll for a payer who has come back, done", opened().poll(gap, time.Minute).poll(gap, 0), "req_3"},
 		{"poll", "polls after a create that renewed the link", opened().poll(gap, time.Minute).create(200, "").poll(gap, gap).poll(gap, 0), "req_5"},
+		{"poll", "a checkout that ends before its setup", opened().poll(gap, gap).poll(gap, 0).incomplete(), ""},
 		{"poll", "one poll", opened().poll(gap, 0), ""},
 		{"poll", "no end", opened().poll(gap, gap).poll(gap, gap), ""},
 		{"poll", "looks after the end", opened().poll(gap, gap).poll(gap, 0).poll(0, 0), "req_3"},
@@ -173,6 +181,7 @@ func TestAStepSaysWhatAnAttemptLacked(t *testing.T) {
 		{"early_confirm", opened().confirm(409, checkout.CodeConflict), "req_2 was answered 409 CONFLICT"},
 		{"poll", opened().poll(gap, gap).poll(gap/2, gap), "req_3 came 1s after a poll that asked for 2s"},
 		{"poll", opened().poll(gap, gap), "no poll came after req_2, when the setup was not complete"},
+		{"poll", opened().poll(gap, gap).poll(gap, 0).incomplete(), "no poll came after req_3, when the setup was not complete"},
 		{"poll", opened().poll(gap, 0), "the setup was complete before the first poll"},
 		{"repeated_confirm", opened().confirm(409, checkout.CodeSetupIncomplete).confirm(200, "").moment(checkout.MomentConfirmed, ""), ""},
 		{"event", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: 500"), "checkout.created evt_1: 500"},

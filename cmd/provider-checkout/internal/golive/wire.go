@@ -39,6 +39,8 @@ type call struct {
 	Checkout  string        `json:"checkout,omitempty"` // that it was about
 	NextPoll  time.Duration `json:"next_poll,omitempty"`
 	Ours      bool          `json:"ours,omitempty"` // this program sent it, and no integration
+
+	SetupComplete bool `json:"setup_complete,omitempty"` // as the answer to a poll says
 }
 
 // Proof says when a step was done, and in which request.
