@@ -55,7 +55,9 @@ type Answered struct {
 	Checkout string        // the id of the checkout that the request was about, if that is known
 	NextPoll time.Duration // see Request
 
-	SetupComplete bool // see Request
+	// See Request.
+	SetupComplete  bool
+	CheckoutStatus checkout.Status
 }
 
 // Complete returns o with defaults for what is nil.
@@ -101,9 +103,11 @@ type Request struct {
 	Code     string          // of an answer of the API that is no success
 	Poll     bool            // clients repeat it until something changes: see pollLines
 	NextPoll time.Duration   // that the answer asks for before the next poll
+	subject  *service.Subject
 
-	SetupComplete bool // as the answer to a poll says
-	subject       *service.Subject
+	// As the answer to a poll says.
+	SetupComplete  bool
+	CheckoutStatus checkout.Status
 }
 
 // code returns the code of the refusal with which the request is answered, or "".

@@ -404,6 +404,22 @@ func TestNoProofIsOfTheFuture(t *testing.T) {
 	})
 }
 
+func TestACancelByAClockThatIsAheadIsLearned(t *testing.T) {
+	w := newWorld(t, memory.New())
+	created := w.Create(t, "order-1")
+	path := "/sandbox/v1/checkouts/" + created.String("checkout.checkout_id")
+	w.call(t, "KOWHAI", "POST", path+"/clock", `{"advance": "P2D"}`)
+	w.call(t, "KOWHAI", "POST", path+"/scenarios", `{"scenario": "operator_cancels"}`)
+	if _, done := w.missing(t, "KOWHAI"); done["cancel"] != nil {
+		t.Errorf("before any call has learned of the cancel it is proven by %v", done["cancel"])
+	}
+	poll := w.Get(t, "KOWHAI", created.CheckoutPath())
+	eventually(t, "the poll proves the cancel", func() bool {
+		_, done := w.missing(t, "KOWHAI")
+		return done["cancel"].Text("request_id") == poll.Header.Get("X-Request-Id")
+	})
+}
+
 func TestEventsThatAScenarioChanges(t *testing.T) {
 	for name, missing := range map[string][]string{"event_lost": {"event", "event_forged", "event_twice"}, "event_twice": {"event_forged"},
 		"event_forged": {"event", "event_forged", "event_twice"}} { // of a receiver that takes everything

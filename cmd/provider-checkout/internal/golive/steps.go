@@ -252,7 +252,7 @@ func (h history) cancelled() (proof Proof, near string) {
 			refused++
 		}
 		learned := c.is(http.MethodPost, cancelRoute) && c.taken() || c.Code == string(checkout.CodeCancelled) ||
-			c.is(http.MethodGet, oneRoute) && c.taken() && c.At.After(end.At)
+			c.is(http.MethodGet, oneRoute) && c.taken() && c.CheckoutStatus == checkout.Cancelled
 		if learned && proof.At.IsZero() {
 			proof = c.proof()
 		}

@@ -44,9 +44,17 @@ func (p *past) poll(after, next time.Duration) *past {
 	return p
 }
 
-// incomplete has the latest poll say that the setup is not complete, and will not be.
-func (p *past) incomplete() *past {
-	p.calls[len(p.calls)-1].SetupComplete = false
+// shows has the latest poll say that the checkout has a status, without a complete setup.
+func (p *past) shows(s checkout.Status) *past {
+	last := &p.calls[len(p.calls)-1]
+	last.CheckoutStatus, last.SetupComplete = s, false
+	return p
+}
+
+// ahead has the latest moment happen by a clock that is ahead.
+func (p *past) ahead() *past {
+	at := &p.moments[len(p.moments)-1].At
+	*at = at.Add(time.Hour)
 	return p
 }
 
@@ -109,7 +117,7 @@ func TestEachStepHasItsProof(t *testing.T) {
 		{"poll", "a poll that is too early for a payer who is long away", opened().poll(gap, time.Minute).poll(gap, time.Minute).poll(gap, 0), ""},
 		{"poll", "an early poll for a payer who has come back, done", opened().poll(gap, time.Minute).poll(gap, 0), "req_3"},
 		{"poll", "polls after a create that renewed the link", opened().poll(gap, time.Minute).create(200, "").poll(gap, gap).poll(gap, 0), "req_5"},
-		{"poll", "a checkout that ends before its setup", opened().poll(gap, gap).poll(gap, 0).incomplete(), ""},
+		{"poll", "a checkout that ends before its setup", opened().poll(gap, gap).poll(gap, 0).shows(checkout.Cancelled), ""},
 		{"poll", "one poll", opened().poll(gap, 0), ""},
 		{"poll", "no end", opened().poll(gap, gap).poll(gap, gap), ""},
 		{"poll", "looks after the end", opened().poll(gap, gap).poll(gap, 0).poll(0, 0), "req_3"},
@@ -146,10 +154,12 @@ func TestEachStepHasItsProof(t *testing.T) {
 
 		{"cancel", "its own", opened().call("POST", cancelRoute, 200, "").moment(checkout.MomentCancelled, ""), "req_2"},
 		{"cancel", "the operator's, and a poll before", opened().poll(gap, gap).moment(checkout.MomentCancelled, ""), ""},
-		{"cancel", "the operator's, and a poll after", opened().moment(checkout.MomentCancelled, "").poll(gap, 0), "req_2"},
+		{"cancel", "the operator's, and a poll after", opened().moment(checkout.MomentCancelled, "").poll(gap, 0).shows(checkout.Cancelled), "req_2"},
+		{"cancel", "the operator's by a clock that is ahead, and a poll after", opened().moment(checkout.MomentCancelled, "").ahead().
+			poll(gap, 0).shows(checkout.Cancelled), "req_2"},
 		{"cancel", "the operator's, and a confirm", opened().moment(checkout.MomentCancelled, "").confirm(409, checkout.CodeCancelled), "req_2"},
 		{"cancel", "the operator's, and confirms without end", opened().moment(checkout.MomentCancelled, "").
-			confirm(409, checkout.CodeCancelled).confirm(409, checkout.CodeCancelled).poll(gap, 0), ""},
+			confirm(409, checkout.CodeCancelled).confirm(409, checkout.CodeCancelled).poll(gap, 0).shows(checkout.Cancelled), ""},
 		{"cancel", "a cancel that was refused", agreed().call("POST", cancelRoute, 409, checkout.CodeConflict), ""},
 	} {
 		got, _ := provenBy(tt.step, tt.p)
@@ -181,7 +191,7 @@ func TestAStepSaysWhatAnAttemptLacked(t *testing.T) {
 		{"early_confirm", opened().confirm(409, checkout.CodeConflict), "req_2 was answered 409 CONFLICT"},
 		{"poll", opened().poll(gap, gap).poll(gap/2, gap), "req_3 came 1s after a poll that asked for 2s"},
 		{"poll", opened().poll(gap, gap), "no poll came after req_2, when the setup was not complete"},
-		{"poll", opened().poll(gap, gap).poll(gap, 0).incomplete(), "no poll came after req_3, when the setup was not complete"},
+		{"poll", opened().poll(gap, gap).poll(gap, 0).shows(checkout.Cancelled), "no poll came after req_3, when the setup was not complete"},
 		{"poll", opened().poll(gap, 0), "the setup was complete before the first poll"},
 		{"repeated_confirm", opened().confirm(409, checkout.CodeSetupIncomplete).confirm(200, "").moment(checkout.MomentConfirmed, ""), ""},
 		{"event", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: 500"), "checkout.created evt_1: 500"},

@@ -3,6 +3,7 @@ package golive
 import (
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -40,7 +41,9 @@ type call struct {
 	NextPoll  time.Duration `json:"next_poll,omitempty"`
 	Ours      bool          `json:"ours,omitempty"` // this program sent it, and no integration
 
-	SetupComplete bool `json:"setup_complete,omitempty"` // as the answer to a poll says
+	// As the answer to a poll says.
+	SetupComplete  bool            `json:"setup_complete,omitempty"`
+	CheckoutStatus checkout.Status `json:"checkout_status,omitempty"`
 }
 
 // Proof says when a step was done, and in which request.
