@@ -158,8 +158,19 @@ func (h history) conflictHandled() (proof Proof, near string) {
 	return h.calls[at].proof(), ""
 }
 
+// confirmedEarly finds the confirm that was refused before the payer was done: in the order of the journal, for times are of a clock that
+// may have been moved.
 func (h history) confirmedEarly() (proof Proof, near string) {
-	return post(h.calls, confirmRoute, func(c call) bool { return c.Code == string(checkout.CodeSetupIncomplete) })
+	const refused = string(checkout.CodeSetupIncomplete)
+	done := slices.IndexFunc(h.moments, func(m checkout.Moment) bool { return m.Kind == checkout.MomentSetupDone })
+	proof, near = post(h.calls, confirmRoute, func(c call) bool {
+		early := func(m checkout.Moment) bool { return m.RequestID == c.RequestID }
+		return c.Code == refused && (done < 0 || slices.ContainsFunc(h.moments[:done], early))
+	})
+	if strings.HasSuffix(near, refused) {
+		near += " after the payer was done"
+	}
+	return proof, near
 }
 
 // polled finds the poll that showed a complete setup, with nothing to wait for, if no poll came too soon. The rate is kept

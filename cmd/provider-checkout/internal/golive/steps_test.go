@@ -106,6 +106,10 @@ func TestEachStepHasItsProof(t *testing.T) {
 		{"conflict", "a confirm's conflict", opened().confirm(409, checkout.CodeConflict).create(200, ""), ""},
 
 		{"early_confirm", "before the setup", opened().confirm(409, checkout.CodeSetupIncomplete), "req_2"},
+		{"early_confirm", "before the setup, which is done now", opened().confirm(409, checkout.CodeSetupIncomplete).moment(checkout.MomentRefused, "").
+			moment(checkout.MomentSetupDone, ""), "req_2"},
+		{"early_confirm", "after the setup, for the payer has suspended the mandate", opened().moment(checkout.MomentSetupDone, "").ahead().
+			confirm(409, checkout.CodeSetupIncomplete).moment(checkout.MomentRefused, ""), ""},
 		{"early_confirm", "with other identifiers", opened().confirm(409, checkout.CodeConflict), ""},
 
 		{"setup", "a payer who is done", opened().poll(gap, 0).moment(checkout.MomentSetupDone, ""), "req_2"},
@@ -189,6 +193,8 @@ func TestAStepSaysWhatAnAttemptLacked(t *testing.T) {
 		{"conflict", opened().create(409, conflict), "req_2 was answered 409 IDEMPOTENCY_CONFLICT, and nothing came after it"},
 		{"conflict", opened().create(409, conflict).create(409, conflict), "req_3 was answered 409 IDEMPOTENCY_CONFLICT again"},
 		{"early_confirm", opened().confirm(409, checkout.CodeConflict), "req_2 was answered 409 CONFLICT"},
+		{"early_confirm", opened().moment(checkout.MomentSetupDone, "").confirm(409, checkout.CodeSetupIncomplete),
+			"req_2 was answered 409 DIRECT_DEBIT_SETUP_INCOMPLETE after the payer was done"},
 		{"poll", opened().poll(gap, gap).poll(gap/2, gap), "req_3 came 1s after a poll that asked for 2s"},
 		{"poll", opened().poll(gap, gap), "no poll came after req_2, when the setup was not complete"},
 		{"poll", opened().poll(gap, gap).poll(gap, 0).shows(checkout.Cancelled), "no poll came after req_3, when the setup was not complete"},
