@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -107,15 +108,15 @@ func read(ctx context.Context, store Store, provider string, now time.Time) (his
 	slices.SortStableFunc(calls, func(a, b call) int { return a.At.Compare(b.At) })
 	at := map[string]int{} // by checkout id
 	for _, c := range calls {
-		if c.creates() {
-			for i := range histories {
-				histories[i].opened++
-			}
-		}
 		if c.Checkout == "" {
 			continue
 		}
 		i, known := at[c.Checkout]
+		if !known && c.is(http.MethodPost, createRoute) && !c.conflicts() { // its answer may have been lost
+			for i := range histories {
+				histories[i].opened++
+			}
+		}
 		if !known {
 			i = len(histories)
 			at[c.Checkout], histories = i, append(histories, history{checkout: c.Checkout})

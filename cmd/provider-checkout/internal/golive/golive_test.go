@@ -390,6 +390,22 @@ func TestALostAnswerIsNoProof(t *testing.T) {
 	})
 }
 
+func TestACreateWhoseAnswerIsLostGoesOnAfterAConflict(t *testing.T) {
+	w := newWorld(t, memory.New())
+	w.Create(t, "order-1")
+	other := strings.Replace(sandbox.Order(sandbox.CatalogueCreate, "order-1"), "2027-02-01", "2027-02-08", 1)
+	conflict := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, other)
+	const order = "order-2+next_answer_lost"
+	if r, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, order), integration...); err == nil {
+		t.Fatalf("the create is answered %d %s", r.Status, r.Body)
+	}
+	w.Replay(t, order)
+	eventually(t, "the conflict is proven", func() bool {
+		_, done := w.missing(t, "KOWHAI")
+		return done["conflict"].Text("request_id") == conflict.Header.Get("X-Request-Id")
+	})
+}
+
 func TestNoProofIsOfTheFuture(t *testing.T) {
 	w := newWorld(t, memory.New())
 	path := "/sandbox/v1/checkouts/" + w.Create(t, "order-1").String("checkout.checkout_id")
