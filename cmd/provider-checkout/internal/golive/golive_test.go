@@ -462,12 +462,15 @@ func TestOurOwnProgramsProveNothing(t *testing.T) {
 		}
 	}
 	created := w.Create(t, "order-2")
+	if _, err := client.Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, "order-2")); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "the create of an integration is proven", func() bool {
 		_, done := w.missing(t, "KOWHAI")
 		return done["create"].Text("request_id") == created.Header.Get("X-Request-Id") && done["replay"] == nil
 	})
-	if r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests", ""); len(r.At("requests").([]any)) != 3 {
-		t.Errorf("the log has %s, want three requests", r.Body)
+	if r := w.call(t, "KOWHAI", "GET", "/sandbox/v1/requests", ""); len(r.At("requests").([]any)) != 4 {
+		t.Errorf("the log has %s, want four requests", r.Body)
 	}
 	w.Clock.Forward(25 * time.Hour)
 	w.SetUp(t, w.Replay(t, "order-1"))
@@ -510,7 +513,9 @@ func TestTheRecordOfACheckoutOfOursIsErasedWithIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the checkout is on record as ours", func() bool { return len(store.left(t)) > 0 })
+	if len(store.left(t)) == 0 {
+		t.Error("a create is answered before its checkout is on record as ours")
+	}
 	path := "/sandbox/v1/checkouts/" + created.String("checkout.checkout_id") + "/clock"
 	if r, err := client.Call(t.Context(), "KOWHAI", "POST", path, `{"advance": "P40D"}`); err != nil || r.Status != http.StatusGone {
 		t.Fatalf("the clock after the retention: %d %s, %v", r.Status, r.Body, err)
@@ -545,6 +550,20 @@ func TestACheckoutThatIsErasedProvesNothing(t *testing.T) {
 	}
 	if _, done := w.missing(t, "KOWHAI"); len(done) != 0 {
 		t.Errorf("checkouts that were erased prove %v", done)
+	}
+}
+
+func TestACheckoutOfOursIsOnRecordThoughItsAnswerIsLost(t *testing.T) {
+	store := &noting{Store: memory.New()}
+	w := newWorld(t, store)
+	const order = "order-1+next_answer_lost"
+	body := sandbox.Order(sandbox.CatalogueCreate, order)
+	if r, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", body); err == nil {
+		t.Fatalf("the create is answered %d %s", r.Status, r.Body)
+	}
+	ours := func(name string) bool { return strings.HasSuffix(name, "/ours") }
+	if left := store.left(t); !slices.ContainsFunc(left, ours) {
+		t.Errorf("on record are %q, want the checkout as ours", left)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -48,23 +49,46 @@ type Log struct {
 	waiting map[string][]call // by provider
 }
 
-var errOurs = errors.New("the store did not record which checkouts this program has made")
-
 // NewLog returns the log of a server with a base URL. failed is called with each failure and its provider, "" for all;
 // requests that could not be stored are lost.
 func NewLog(store Store, baseURL string, now func() time.Time, failed func(provider string, err error)) *Log {
 	return &Log{store: store, baseURL: baseURL, now: now, failed: failed, storing: make(chan struct{}, 1), waiting: map[string][]call{}}
 }
 
-// Serve adds the log and the check to the API, whose options have Observe and Calls.
+// Serve adds the log and the check to the API, whose options have Around, Observe and Calls.
 func (l *Log) Serve(o *httpapi.Options) {
-	observe := o.Observe
+	around, observe := o.Around, o.Observe
+	o.Around = func(r *http.Request, caller service.Caller, order string, serve func(*http.Request) error) error {
+		return around(r, caller, order, func(r *http.Request) error {
+			err := serve(r)
+			if order != "" && r.UserAgent() == apiclient.Agent {
+				err = cmp.Or(err, l.mark(r.Context(), caller.ProviderCode, order))
+			}
+			return err
+		})
+	}
 	o.Observe = func(a httpapi.Answered) { observe(a); l.add(a) }
 	o.Calls["GET "+logRoute] = l.requests
 	o.Calls["GET "+CheckPath] = func(r *http.Request, caller service.Caller) (any, error) {
 		c, err := l.Check(r.Context(), caller.ProviderCode)
 		return c.Answer(), err
 	}
+}
+
+// mark records that this program created the checkout of an order, if that was by the request of ctx: before the request is answered, and
+// also if its client has gone away.
+func (l *Log) mark(ctx context.Context, provider, order string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
+	defer cancel()
+	of, err := l.store.FindCheckout(ctx, checkout.Reference{ProviderCode: provider, OrderID: order})
+	if errors.Is(err, ports.ErrNotFound) {
+		return nil
+	}
+	moments, failed := l.store.Moments(ctx, of.ID)
+	if err = cmp.Or(err, failed); err == nil && len(moments) > 0 && moments[0].RequestID == httpapi.RequestID(ctx) {
+		err = l.store.KeepSandboxRecord(ctx, oursName(of), nil)
+	}
+	return err
 }
 
 // add notes a request of a provider, unless it reads the log itself.
@@ -113,18 +137,10 @@ func (l *Log) keep(ctx context.Context, provider string, calls []call) {
 	ctx, cancel := context.WithTimeout(ctx, storing)
 	defer cancel()
 	requests, now := make([][]byte, len(calls)), l.now()
-	var err error
 	for i, c := range calls {
 		requests[i], _ = json.Marshal(c) // it cannot fail: a call has texts, numbers and a time
-		if !c.Ours || !c.creates() {
-			continue
-		}
-		created, failed := l.store.Checkout(ctx, c.Checkout)
-		if failed != nil || l.store.KeepSandboxRecord(ctx, oursName(created), nil) != nil {
-			err = errOurs // without the name of one of many
-		}
 	}
-	if err = cmp.Or(err, l.store.LogRequests(ctx, provider, now, requests, now.Add(-kept), newest)); err != nil {
+	if err := l.store.LogRequests(ctx, provider, now, requests, now.Add(-kept), newest); err != nil {
 		l.failed(provider, fmt.Errorf("log %d requests: %w", len(calls), err))
 	}
 }
