@@ -101,7 +101,7 @@ func (d *Director) playSuffix(ctx context.Context, provider, order string) error
 	if err != nil || happened || ofPayer || c.Status != checkout.SetupRequired {
 		return err
 	}
-	return d.play(ctx, c, entry{Scenario: s})
+	return d.play(ctx, c, entry{Scenario: s, Nonce: "suffix"}) // a link expires once, though creates come at once
 }
 
 // orderOf returns the id of the order of the caller that a call is about: by the checkout or the event in its path, or by the query of

@@ -93,16 +93,17 @@ func (d *Director) advanceCalled(ctx context.Context, c checkout.Checkout, body 
 		return malformed(checkout.Fault{Field: "advance",
 			Message: "must be a duration of ISO 8601 in weeks, days, hours, minutes and seconds, such as P7D or PT90M"})
 	}
-	return d.advance(ctx, c, by)
+	return d.advance(ctx, c, entry{Advance: by})
 }
 
 // advance moves the clock of a checkout forward, and has done what is due then.
-func (d *Director) advance(ctx context.Context, c checkout.Checkout, by time.Duration) error {
-	if d.ahead(ctx, c.About())+by > farthest {
+func (d *Director) advance(ctx context.Context, c checkout.Checkout, e entry) error {
+	if d.ahead(ctx, c.About())+e.Advance > farthest {
 		return malformed(checkout.Fault{Field: "advance",
 			Message: "must not move the clock of the checkout further ahead than nine years (3285 days) in all"})
 	}
-	if err := d.scripts.add(ctx, c, entry{Scenario: clockMoves, Advance: by}); err != nil {
+	e.Scenario = clockMoves
+	if err := d.scripts.add(ctx, c, e); err != nil {
 		return err
 	}
 	ctx, _ = service.WithSubject(ctx)

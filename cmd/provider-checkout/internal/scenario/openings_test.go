@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
@@ -124,6 +125,40 @@ func TestAnEndingThatWasCutOffHappensInTheNextCreate(t *testing.T) {
 				t.Errorf("%s, cut off after %d records and sent again: %s", tt.ending, tt.after, got.Body)
 			}
 		}
+	}
+}
+
+// meeting is a store in which the first two moves of a clock wait for each other.
+type meeting struct {
+	*memory.Store
+	moves atomic.Int32
+	both  chan struct{}
+}
+
+func (m *meeting) HastenJobs(ctx context.Context, name string, data []byte, id string, by time.Duration) error {
+	if m.moves.Add(1) == 2 {
+		close(m.both)
+	}
+	<-m.both
+	return m.Store.HastenJobs(ctx, name, data, id, by)
+}
+
+func TestALinkExpiresOnceThoughItsCreateIsSentTwiceAtOnce(t *testing.T) {
+	w := newWorld(t, &meeting{Store: memory.New(), both: make(chan struct{})})
+	const order = "order-1+link_expires"
+	var twice sync.WaitGroup
+	for range 2 {
+		twice.Go(func() {
+			r, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, order))
+			if err != nil || r.Status > http.StatusCreated {
+				t.Errorf("create: %d %s, %v", r.Status, r.Body, err)
+			}
+		})
+	}
+	twice.Wait()
+	ahead := moment(t, w.advance(t, w.Replay(t, order), "PT1S"), "clock").Sub(w.Clock.Now())
+	if ahead < 6*day || ahead > 8*day {
+		t.Errorf("the clock of the checkout is ahead by %v, want the week of one link", ahead)
 	}
 }
 

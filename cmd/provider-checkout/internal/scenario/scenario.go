@@ -201,7 +201,8 @@ func (d *Director) play(ctx context.Context, c checkout.Checkout, e entry) error
 	case e.Scenario == LinkExpires && expires.IsZero():
 		return checkout.Conflict("this checkout has no link any more")
 	case e.Scenario == LinkExpires:
-		return d.advance(ctx, c, max(0, expires.Sub(d.now().Add(d.ahead(ctx, c.About()))))+time.Second)
+		e.Advance = max(0, expires.Sub(d.now().Add(d.ahead(ctx, c.About())))) + time.Second
+		return d.advance(ctx, c, e)
 	case e.Scenario == OperatorCancels, e.Scenario == OperatorWithdraws:
 		return d.operate(ctx, c, e.Scenario)
 	case e.Scenario.acts():
@@ -229,7 +230,7 @@ func (d *Director) setUp(ctx context.Context, c checkout.Checkout, e entry) (err
 		}
 	}
 	for _, e := range script {
-		e.Try = c.Setup.Try
+		e.Try, e.Nonce = c.Setup.Try, "" // of each try there may be one
 		if err := d.scripts.add(ctx, c, e); err != nil {
 			return err
 		}

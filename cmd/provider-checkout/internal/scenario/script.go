@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -96,9 +97,9 @@ func (s scripts) entriesOf(ctx context.Context, key string) (entries []entry, er
 }
 
 // add writes an entry at the end of the script of a checkout, at the time of its clock, later than the last. A move of the clock and
-// the jobs that are due earlier by it are one commit.
+// the jobs that are due earlier by it are one commit. An entry with a nonce that the script has already is there, and not written again.
 func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry) error {
-	e.Nonce = rand.Text()
+	e.Nonce = cmp.Or(e.Nonce, rand.Text())
 	for {
 		before, err := s.readNow(ctx, c.ProviderCode, c.OrderID)
 		if err != nil {
@@ -107,6 +108,9 @@ func (s scripts) add(ctx context.Context, c checkout.Checkout, e entry) error {
 		e.At = s.now().UTC().Truncate(time.Millisecond).Add(before.ahead())
 		n := 0
 		for _, b := range before.entries {
+			if b.Nonce == e.Nonce {
+				return nil
+			}
 			if b.Nonce != "" { // it is stored
 				n++
 			}
