@@ -83,7 +83,7 @@ func planted() []mutant {
 		{"a scenario happens to every checkout of its provider", "cmd/provider-checkout/internal/scenario/script.go", "OrderID: order}.SetupKey", "OrderID: order[:0]}.SetupKey", ofScripts},
 		{"a call for another provider's checkout takes the caller's own next answer", "cmd/provider-checkout/internal/scenario/answers.go",
 			" || checkout.ProviderOf(id) != caller.ProviderCode", "", ofScripts},
-		{"an event that is to fail fails when it is sent again", "cmd/provider-checkout/internal/scenario/ports.go", "if err != nil || fails {", "if err != nil || fails || true {", ofScripts},
+		{"an event that is to fail fails when it is sent again", "cmd/provider-checkout/internal/scenario/ports.go", "if len(ended) == 0 {", "if len(ended) >= 0 {", ofScripts},
 		{"a cancelled billing request is pending again", "checkout/setup.go", "o.BillingRequest != BillingCancelled && o.BillingRequest != BillingFulfilled:", "false:", core},
 		{"what the processor has yet to end is erased", "checkout/erase.go", "!c.Enrolled(), c.ToEnd(), !c.Intent", "!c.Enrolled(), !c.Intent", core},
 		{"a checkout is abandoned while its link opens", "checkout/erase.go", "[]time.Time{c.Newest().Expires, ", "[]time.Time{", core},

@@ -1,11 +1,15 @@
 package scenario_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,24 +57,60 @@ func testEvents(t *testing.T, w *world) {
 		if len(list) != 2 || last["status"] != tt.status || fmt.Sprint(last["attempts"]) != tt.attempts {
 			t.Errorf("%s: listed %v, want %s after %v attempts", tt.scenario, last, tt.status, tt.attempts)
 		}
-		answer := map[string]string{"failed": "202 ", "not_configured": "409 CONFLICT"}[tt.status]
-		if answer == "" {
-			continue
-		}
+		answer := map[string]string{"failed": "202 ", "delivered": "202 ", "not_configured": "409 CONFLICT"}[tt.status]
 		w.Receiver.Forget()
 		w.Clock.Forward(2 * time.Second) // one redelivery a second is allowed
 		r := w.Post(t, "KOWHAI", "/v1/events/"+last["event_id"].(string)+"/redeliver", "")
 		if got := fmt.Sprint(r.Status, " ", r.String("error.code")); got != answer {
 			t.Fatalf("redeliver after %s: %s, want %s", tt.scenario, r.Body, answer)
 		}
-		if tt.status != "failed" {
+		if tt.status == "not_configured" {
 			continue
 		}
-		for began := time.Now(); len(w.received()) == 0 && time.Since(began) < 2*time.Minute; {
+		log := func() []checkout.Attempt {
+			log, err := w.Store.Attempts(t.Context(), events.Event{ID: last["event_id"].(string),
+				CheckoutID: created.String("checkout.checkout_id"), OrderID: tt.scenario, ProviderCode: "KOWHAI"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return log
+		}
+		made, _ := strconv.Atoi(tt.attempts)
+		for began := time.Now(); len(log()) == made && time.Since(began) < 2*time.Minute; {
 			time.Sleep(10 * time.Millisecond)
 		}
-		if got := w.received(); !slices.Equal(got, []string{"checkout.cancelled 1"}) {
-			t.Errorf("the failed event sent again: %q", got)
+		if got := w.received(); !slices.Equal(got, []string{"checkout.cancelled 1"}) || log()[made].Answer != "" {
+			t.Errorf("after %s the event sent again is received as %q, and its answer is %+v", tt.scenario, got, log()[made])
+		}
+	}
+}
+
+// stopping is a store to which the outcome of a run is lost, as if the process had ended before.
+type stopping struct {
+	*memory.Store
+	stopped atomic.Bool
+}
+
+func (s *stopping) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, entry checkout.JobEntry,
+	decide func(checkout.Checkout) (checkout.Change, error)) error {
+	if l.Job.Name == string(events.CheckoutCancelled) && s.stopped.CompareAndSwap(false, true) {
+		return errors.New("the process has ended")
+	}
+	return s.Store.Settle(ctx, l, o, entry, decide)
+}
+
+func TestARunThatIsCutOffGoesOnUnderItsScenario(t *testing.T) {
+	for scenario, received := range map[string]int{"event_lost": 0, "event_fails": 0, "event_twice": 4} {
+		w := newWorld(t, &stopping{Store: memory.New()})
+		created := w.Create(t, "order-1")
+		w.play(t, created, scenario)
+		w.Receiver.Forget()
+		w.Post(t, "KOWHAI", created.CheckoutPath()+"/cancel", `{"reason": "test"}`)
+		w.Clock.Forward(time.Hour) // the lease is over
+		w.serve(t)
+		w.settled(t)
+		if got := w.received(); len(got) != received {
+			t.Errorf("of %s, cut off and done again, is received %q", scenario, got)
 		}
 	}
 }
