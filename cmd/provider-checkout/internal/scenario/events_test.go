@@ -15,8 +15,10 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -188,6 +190,30 @@ func testForgedCopyOfAnEvent(t *testing.T, w *world) {
 		}
 		w.Clock.Forward(2 * time.Second) // one redelivery a second is allowed
 		deliver(checks, http.MethodPost, "/v1/events/"+list.String("events.1.event_id")+"/redeliver", "", false, true)
+	}
+}
+
+// answering is a sender to a receiver that answers with a text.
+type answering struct{ text string }
+
+func (a answering) Send(context.Context, catalogue.Destination, events.Delivery, int) (checkout.Answer, error) {
+	return checkout.Answer{Status: http.StatusOK, Body: a.text}, nil
+}
+
+func TestNoAnswerOfAReceiverIsTakenForAScenarios(t *testing.T) {
+	for _, text := range []string{"it was sent twice. ", "a copy with a wrong signature was refused before. ", "there is no destination",
+		"it was not sent"} {
+		for _, begin := range []string{"a scenario of the sandbox: ", "\x00a \xffscenario of the sandbox: "} {
+			store := memory.New()
+			w := newWorld(t, store, func(c *site.Config) { c.Service.Sender = answering{begin + text} })
+			created := w.Create(t, "order-1")
+			event := w.Get(t, "KOWHAI", "/v1/events").String("events.0.event_id")
+			log, err := store.Attempts(t.Context(), events.Event{ID: event, CheckoutID: created.String("checkout.checkout_id"),
+				OrderID: "order-1", ProviderCode: "KOWHAI"})
+			if err != nil || len(log) != 1 || scenario.Received(log[0].Answer) != 1 || scenario.RefusedForged(log[0].Answer) {
+				t.Errorf("the answer %q is on record as %+v, %v", begin+text, log, err)
+			}
+		}
 	}
 }
 

@@ -161,12 +161,13 @@ const OwnAnswer = "taken by a receiver of provider-checkout itself"
 
 // What the record of an answer says of an event that a scenario has changed.
 const (
-	lost  = "a scenario of the sandbox: it was not sent"
-	twice = "a scenario of the sandbox: it was sent twice. "
+	mark  = "a scenario of the sandbox: " // begins each of them, and no answer of a receiver
+	lost  = mark + "it was not sent"
+	twice = mark + "it was sent twice. "
 	// forged begins the answer to an event, of which the receiver has refused a copy.
-	forged = "a scenario of the sandbox: a copy with a wrong signature was refused before. "
+	forged = mark + "a copy with a wrong signature was refused before. "
 
-	unconfigured = "a scenario of the sandbox: there is no destination" // which no record keeps
+	unconfigured = mark + "there is no destination" // which no record keeps
 )
 
 // Received returns how often a provider's own receiver got the event whose delivery has this answer on record.
@@ -183,6 +184,18 @@ func Received(answer string) int {
 // RefusedForged reports whether the receiver with this answer on record refused a copy of the event whose signature was wrong.
 func RefusedForged(answer string) bool {
 	return strings.HasPrefix(answer, forged) && Received(answer) > 0
+}
+
+// unmarked decorates a sender, so that no receiver answers with a mark.
+type unmarked struct{ ports.Sender }
+
+// Send implements ports.Sender.
+func (u unmarked) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
+	answer, err := u.Sender.Send(ctx, to, d, attempt)
+	if strings.HasPrefix(answer.Masked(), mark) { // as it is stored
+		answer.Body = "the receiver: " + answer.Body
+	}
+	return answer, err
 }
 
 // sender decorates a sender. A scenario is of the event's own delivery, to its end in whatever process, and only a forged copy also comes

@@ -117,7 +117,7 @@ type Director struct {
 func Direct(c *service.Config, store Store) *Director {
 	d := &Director{scripts: scripts{store, c.Now}, ahead: Ahead(store), keyring: c.Keyring, store: store}
 	c.Ahead, c.Store, c.Processor = d.ahead, openings{c.Store, d.scripts}, processor{c.Processor, d.scripts}
-	c.Printer, c.CRM, c.Sender = printer{c.Printer, d.scripts}, crm{c.CRM, d.scripts}, sender{c.Sender, d.scripts, store}
+	c.Printer, c.CRM, c.Sender = printer{c.Printer, d.scripts}, crm{c.CRM, d.scripts}, sender{unmarked{c.Sender}, d.scripts, store}
 	return d
 }
 
