@@ -232,6 +232,25 @@ func TestAProviderThatDoesEveryStepIsReady(t *testing.T) {
 	})
 }
 
+func TestAProviderThatMayNotCallReadsNothing(t *testing.T) {
+	w := newWorld(t, memory.New())
+	created := w.Create(t, "order-1")
+	checkouts := "/sandbox/v1/checkouts/" + created.String("checkout.checkout_id")
+	for _, tt := range []struct{ providers, want string }{
+		{strings.Replace(sandbox.Providers, `"api_enabled": true`, `"api_enabled": false`, 1), "403 PROVIDER_NOT_ENABLED"},
+		{strings.Replace(sandbox.Providers, `"provider_code": "KOWHAI",`, `"provider_code": "RIMU",`, 1), "404 PROVIDER_NOT_FOUND"},
+	} {
+		w.Configure(t, tt.providers)
+		w.serve(t) // a process that does not know the former configuration
+		for _, call := range [][3]string{{"GET", "/v1/events"}, {"GET", "/sandbox/v1/requests"}, {"GET", "/sandbox/v1/golive"},
+			{"POST", checkouts + "/scenarios", `{"scenario": "event_twice"}`}, {"POST", checkouts + "/clock", `{"advance": "P1D"}`}} {
+			if r := w.call(t, "KOWHAI", call[0], call[1], call[2]); fmt.Sprint(r.Status, " ", r.String("error.code")) != tt.want {
+				t.Errorf("%s is answered %d %s, want %s", call[1], r.Status, r.Body, tt.want)
+			}
+		}
+	}
+}
+
 func TestThePageOfEachStepIsThere(t *testing.T) {
 	w := newWorld(t, memory.New())
 	docs := sandbox.Fetch(t, w.URL+"/docs").Body

@@ -13,6 +13,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
@@ -68,10 +69,25 @@ func (l *Log) Serve(o *httpapi.Options) {
 		})
 	}
 	o.Observe = func(a httpapi.Answered) { observe(a); l.add(a) }
-	o.Calls["GET "+logRoute] = l.requests
-	o.Calls["GET "+CheckPath] = func(r *http.Request, caller service.Caller) (any, error) {
+	o.Calls["GET "+logRoute] = l.admitted(l.requests)
+	o.Calls["GET "+CheckPath] = l.admitted(func(r *http.Request, caller service.Caller) (any, error) {
 		c, err := l.Check(r.Context(), caller.ProviderCode)
 		return c.Answer(), err
+	})
+}
+
+// admitted returns a call that is refused to a provider that may not call.
+func (l *Log) admitted(serve httpapi.Call) httpapi.Call {
+	return func(r *http.Request, caller service.Caller) (any, error) {
+		p, err := l.store.Provider(r.Context(), caller.ProviderCode)
+		known := &p
+		if errors.Is(err, ports.ErrNotFound) {
+			known, err = nil, nil
+		}
+		if err = cmp.Or(err, checkout.Admit(caller.ProviderCode, checkout.Optional[string]{}, known, catalogue.Sandbox)); err != nil {
+			return nil, err
+		}
+		return serve(r, caller)
 	}
 }
 
