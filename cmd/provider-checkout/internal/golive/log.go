@@ -149,9 +149,14 @@ func (l *Log) Flush(ctx context.Context) {
 	}
 }
 
+// keep stores requests of a provider, and removes its old ones. Once the provider was removed, and its requests with it, no more are stored:
+// nothing would remove them.
 func (l *Log) keep(ctx context.Context, provider string, calls []call) {
 	ctx, cancel := context.WithTimeout(ctx, storing)
 	defer cancel()
+	if _, err := l.store.Provider(ctx, provider); errors.Is(err, ports.ErrNotFound) {
+		return
+	}
 	requests, now := make([][]byte, len(calls)), l.now()
 	for i, c := range calls {
 		requests[i], _ = json.Marshal(c) // it cannot fail: a call has texts, numbers and a time

@@ -117,6 +117,21 @@ func TestTheLogIsBounded(t *testing.T) {
 	}
 }
 
+func TestNoRequestOfAProviderThatWasRemovedIsKept(t *testing.T) {
+	l, _ := newLog(t)
+	l.add(early)
+	err := l.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return nil, nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Flush(t.Context())
+	if got := stored(t, l); len(got) != 0 {
+		t.Errorf("the store has %v, which nothing would remove", got)
+	}
+}
+
 // slow is a store that takes long for the requests of TUI.
 type slow struct {
 	Store
