@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -572,17 +573,25 @@ func TestACheckoutThatIsErasedProvesNothing(t *testing.T) {
 	}
 }
 
-func TestACheckoutOfOursIsOnRecordThoughItsAnswerIsLost(t *testing.T) {
+func TestACheckoutOfOursIsOnRecordBeforeAnybodyKnowsOfIt(t *testing.T) {
 	store := &noting{Store: memory.New()}
 	w := newWorld(t, store)
+	ours := func() bool {
+		return slices.ContainsFunc(store.left(t), func(name string) bool { return strings.HasSuffix(name, "/ours") })
+	}
+	var known atomic.Bool // as ours, when its event arrives
+	w.Receiver.AnswerWith(func(sandbox.Delivery) int { known.Store(ours()); return http.StatusNoContent })
 	const order = "order-1+next_answer_lost"
 	body := sandbox.Order(sandbox.CatalogueCreate, order)
-	if r, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", body); err == nil {
+	client := apiclient.New(w.URL, w.Keys)
+	if r, err := client.Create(t.Context(), "KOWHAI", sandbox.Set(t, body, "student.email", "")); err != nil || r.Status != http.StatusBadRequest || ours() {
+		t.Errorf("a wrong create is answered %d %s, %v, and on record as ours is a checkout: %v", r.Status, r.Body, err, ours())
+	}
+	if r, err := client.Create(t.Context(), "KOWHAI", body); err == nil {
 		t.Fatalf("the create is answered %d %s", r.Status, r.Body)
 	}
-	ours := func(name string) bool { return strings.HasSuffix(name, "/ours") }
-	if left := store.left(t); !slices.ContainsFunc(left, ours) {
-		t.Errorf("on record are %q, want the checkout as ours", left)
+	if !known.Load() || !ours() {
+		t.Errorf("the checkout is on record as ours when its event arrives: %v; and when its answer is lost: %v", known.Load(), ours())
 	}
 }
 

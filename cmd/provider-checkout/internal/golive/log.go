@@ -61,11 +61,11 @@ func (l *Log) Serve(o *httpapi.Options) {
 	around, observe := o.Around, o.Observe
 	o.Around = func(r *http.Request, caller service.Caller, order string, serve func(*http.Request) error) error {
 		return around(r, caller, order, func(r *http.Request) error {
-			err := serve(r)
-			if order != "" && r.UserAgent() == apiclient.Agent {
-				err = cmp.Or(err, l.mark(r.Context(), caller.ProviderCode, order))
+			if order == "" || r.UserAgent() != apiclient.Agent {
+				return serve(r)
 			}
-			return err
+			of := checkout.Checkout{ProviderCode: caller.ProviderCode, OrderID: order}
+			return l.marked(r.Context(), of, func() error { return serve(r) })
 		})
 	}
 	o.Observe = func(a httpapi.Answered) { observe(a); l.add(a) }
@@ -91,18 +91,24 @@ func (l *Log) admitted(serve httpapi.Call) httpapi.Call {
 	}
 }
 
-// mark records that this program created the checkout of an order, if that was by the request of ctx: before the request is answered, and
-// also if its client has gone away.
-func (l *Log) mark(ctx context.Context, provider, order string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
+// marked has this program create a checkout, which is on record as ours before anybody can know of it. An order that has a checkout
+// already is not marked.
+func (l *Log) marked(ctx context.Context, of checkout.Checkout, create func() error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // longer than a create takes
 	defer cancel()
-	of, err := l.store.FindCheckout(ctx, checkout.Reference{ProviderCode: provider, OrderID: order})
-	if errors.Is(err, ports.ErrNotFound) {
-		return nil
+	unknown := func() bool {
+		_, err := l.store.FindCheckout(ctx, checkout.Reference{ProviderCode: of.ProviderCode, OrderID: of.OrderID})
+		return errors.Is(err, ports.ErrNotFound)
 	}
-	moments, failed := l.store.Moments(ctx, of.ID)
-	if err = cmp.Or(err, failed); err == nil && len(moments) > 0 && moments[0].RequestID == httpapi.RequestID(ctx) {
-		err = l.store.KeepSandboxRecord(ctx, oursName(of), nil)
+	if !unknown() {
+		return create()
+	}
+	if err := l.store.KeepSandboxRecord(ctx, oursName(of), nil); err != nil {
+		return err
+	}
+	err := create()
+	if err != nil && unknown() {
+		err = cmp.Or(l.store.DropSandboxRecords(ctx, oursName(of)), err)
 	}
 	return err
 }
