@@ -78,7 +78,7 @@ func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {
 		return answer{}, err
 	}
 	now := a.app.Present(r.Context())
-	request.NextPoll, request.SetupComplete, request.CheckoutStatus = c.NextPoll(now), c.SetupComplete(), c.Status
+	request.NextPoll, request.Complete, request.Shown = c.NextPoll(now), c.SetupComplete(), string(c.Status)
 	return answer{status: http.StatusOK, body: toCheckoutWire(c, now)}, nil
 }
 

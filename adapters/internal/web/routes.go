@@ -77,8 +77,7 @@ func (o Options) observe(r *http.Request, a *answer, took time.Duration, span *s
 	info := RequestOf(r.Context())
 	answered := Answered{ID: info.ID, Path: loggedPath(r.URL), Agent: r.UserAgent(), Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(),
 		Took: took, Code: info.code(), Provider: cmp.Or(info.Provider, info.subject.About().ProviderCode),
-		Checkout: info.subject.About().CheckoutID, NextPoll: info.NextPoll,
-		SetupComplete: info.SetupComplete, CheckoutStatus: info.CheckoutStatus}
+		Checkout: info.subject.About().CheckoutID, NextPoll: info.NextPoll, Complete: info.Complete, Shown: info.Shown}
 	o.Observe(answered)
 	span.Name, span.Status, span.Code = method+" "+answered.Route, answered.Status, answered.Code
 	span.About, span.Failed = info.subject.About(), answered.Status >= http.StatusInternalServerError

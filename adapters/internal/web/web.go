@@ -54,10 +54,8 @@ type Answered struct {
 	Provider string        // its code, if it is known: of the caller's API key, or of the checkout on record
 	Checkout string        // the id of the checkout that the request was about, if that is known
 	NextPoll time.Duration // see Request
-
-	// See Request.
-	SetupComplete  bool
-	CheckoutStatus checkout.Status
+	Complete bool          // see Request
+	Shown    string        // see Request
 }
 
 // Complete returns o with defaults for what is nil.
@@ -103,11 +101,9 @@ type Request struct {
 	Code     string          // of an answer of the API that is no success
 	Poll     bool            // clients repeat it until something changes: see pollLines
 	NextPoll time.Duration   // that the answer asks for before the next poll
+	Complete bool            // the answer to a poll says that the setup is complete
+	Shown    string          // the status of the checkout in the answer to a poll
 	subject  *service.Subject
-
-	// As the answer to a poll says.
-	SetupComplete  bool
-	CheckoutStatus checkout.Status
 }
 
 // code returns the code of the refusal with which the request is answered, or "".

@@ -120,8 +120,7 @@ func (l *Log) add(a httpapi.Answered) {
 		return
 	}
 	answered := call{RequestID: a.ID, At: l.now().UTC(), Method: a.Method, Route: a.Route, Path: a.Path, Status: a.Status, Code: a.Code,
-		Checkout: a.Checkout, NextPoll: a.NextPoll, SetupComplete: a.SetupComplete, CheckoutStatus: a.CheckoutStatus,
-		Ours: a.Agent == apiclient.Agent}
+		Checkout: a.Checkout, NextPoll: a.NextPoll, Complete: a.Complete, Shown: a.Shown, Ours: a.Agent == apiclient.Agent}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.waiting[a.Provider]) < maxWaiting {

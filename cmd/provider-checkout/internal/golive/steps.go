@@ -190,13 +190,13 @@ func (h history) polled() (proof Proof, near string) {
 		case c.NextPoll > 0 && c.At.Before(due):
 			return Proof{}, fmt.Sprintf("%s came %v after a poll that asked for %v", c.RequestID, c.At.Sub(last.At).Round(time.Millisecond),
 				last.NextPoll)
-		case c.NextPoll == 0 && c.SetupComplete && waited && proof.At.IsZero():
+		case c.NextPoll == 0 && c.Complete && waited && proof.At.IsZero():
 			proof = c.proof()
 		}
 		last, due, waited = c, c.At.Add(c.NextPoll*9/10), waited || c.NextPoll > 0
 	}
 	switch {
-	case last.NextPoll == 0 && last.SetupComplete:
+	case last.NextPoll == 0 && last.Complete:
 		near = "the setup was complete before the first poll"
 	case last.RequestID != "":
 		near = "no poll came after " + last.RequestID + ", when the setup was not complete"
@@ -263,7 +263,7 @@ func (h history) cancelled() (proof Proof, near string) {
 			refused++
 		}
 		learned := c.is(http.MethodPost, cancelRoute) && c.taken() || c.Code == string(checkout.CodeCancelled) ||
-			c.is(http.MethodGet, oneRoute) && c.taken() && c.CheckoutStatus == checkout.Cancelled
+			c.is(http.MethodGet, oneRoute) && c.taken() && c.Shown == string(checkout.Cancelled)
 		if learned && proof.At.IsZero() {
 			proof = c.proof()
 		}

@@ -40,14 +40,14 @@ func (p *past) poll(after, next time.Duration) *past {
 	p.clock += after - time.Second
 	p.call(http.MethodGet, oneRoute, http.StatusOK, "")
 	last := &p.calls[len(p.calls)-1]
-	last.NextPoll, last.SetupComplete = next, next == 0
+	last.NextPoll, last.Complete = next, next == 0
 	return p
 }
 
 // shows has the latest poll say that the checkout has a status, without a complete setup.
 func (p *past) shows(s checkout.Status) *past {
 	last := &p.calls[len(p.calls)-1]
-	last.CheckoutStatus, last.SetupComplete = s, false
+	last.Shown, last.Complete = string(s), false
 	return p
 }
 

@@ -3,7 +3,6 @@ package golive
 import (
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -39,11 +38,9 @@ type call struct {
 	Code      string        `json:"code,omitempty"`
 	Checkout  string        `json:"checkout,omitempty"` // that it was about
 	NextPoll  time.Duration `json:"next_poll,omitempty"`
+	Complete  bool          `json:"setup_complete,omitempty"`
+	Shown     string        `json:"checkout_status,omitempty"`
 	Ours      bool          `json:"ours,omitempty"` // this program sent it, and no integration
-
-	// As the answer to a poll says.
-	SetupComplete  bool            `json:"setup_complete,omitempty"`
-	CheckoutStatus checkout.Status `json:"checkout_status,omitempty"`
 }
 
 // Proof says when a step was done, and in which request.
