@@ -154,8 +154,8 @@ func (l *Log) Flush(ctx context.Context) {
 	}
 }
 
-// keep stores requests of a provider, and removes its old ones. Once the provider was removed, and its requests with it, no more are stored:
-// nothing would remove them.
+// keep stores requests of a provider, and removes its old ones. Of a provider that was removed, and its requests with it, no more are
+// stored: nothing would remove them.
 func (l *Log) keep(ctx context.Context, provider string, calls []call) {
 	ctx, cancel := context.WithTimeout(ctx, storing)
 	defer cancel()

@@ -106,8 +106,8 @@ func TestEachStepHasItsProof(t *testing.T) {
 		{"conflict", "a confirm's conflict", opened().confirm(409, checkout.CodeConflict).create(200, ""), ""},
 
 		{"early_confirm", "before the setup", opened().confirm(409, checkout.CodeSetupIncomplete), "req_2"},
-		{"early_confirm", "before the setup, which is done now", opened().confirm(409, checkout.CodeSetupIncomplete).moment(checkout.MomentRefused, "").
-			moment(checkout.MomentSetupDone, ""), "req_2"},
+		{"early_confirm", "before the setup, which is done now", opened().confirm(409, checkout.CodeSetupIncomplete).
+			moment(checkout.MomentRefused, "").moment(checkout.MomentSetupDone, ""), "req_2"},
 		{"early_confirm", "after the setup, for the payer has suspended the mandate", opened().moment(checkout.MomentSetupDone, "").ahead().
 			confirm(409, checkout.CodeSetupIncomplete).moment(checkout.MomentRefused, ""), ""},
 		{"early_confirm", "with other identifiers", opened().confirm(409, checkout.CodeConflict), ""},
@@ -148,17 +148,18 @@ func TestEachStepHasItsProof(t *testing.T) {
 			moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "OK", "OK").answered("evt_2", "OK"), "req_2"},
 
 		{"event", "one that a scenario lost", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", lost), ""},
-		{"event", "one that was lost, and sent again", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", lost, "OK").
-			create(200, "").moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_2"},
+		{"event", "one that was lost, and sent again", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
+			answered("evt_1", lost, "OK").create(200, "").moment(checkout.MomentEventDelivered, "checkout.created evt_1"), "req_2"},
 		{"event_twice", "one that was lost, and sent again", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
 			answered("evt_1", lost, "OK").moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
-		{"event_twice", "one of whose answers the first alone is on record", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").
-			answered("evt_1", "OK").moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
+		{"event_twice", "one of whose answers the first alone is on record", opened().
+			moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "OK").moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
 		{"event_twice", "one that a scenario sent twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "a scenario of the sandbox: it was sent twice. OK"), "req_1"},
 
 		{"cancel", "its own", opened().call("POST", cancelRoute, 200, "").moment(checkout.MomentCancelled, ""), "req_2"},
 		{"cancel", "the operator's, and a poll before", opened().poll(gap, gap).moment(checkout.MomentCancelled, ""), ""},
-		{"cancel", "the operator's, and a poll after", opened().moment(checkout.MomentCancelled, "").poll(gap, 0).shows(checkout.Cancelled), "req_2"},
+		{"cancel", "the operator's, and a poll after", opened().moment(checkout.MomentCancelled, "").poll(gap, 0).
+			shows(checkout.Cancelled), "req_2"},
 		{"cancel", "the operator's by a clock that is ahead, and a poll after", opened().moment(checkout.MomentCancelled, "").ahead().
 			poll(gap, 0).shows(checkout.Cancelled), "req_2"},
 		{"cancel", "the operator's, and a confirm", opened().moment(checkout.MomentCancelled, "").confirm(409, checkout.CodeCancelled), "req_2"},
@@ -203,7 +204,8 @@ func TestAStepSaysWhatAnAttemptLacked(t *testing.T) {
 		{"event", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: 500"), "checkout.created evt_1: 500"},
 		{"event_forged", opened().moment(checkout.MomentEventFailed, "checkout.created evt_1: a copy"), "checkout.created evt_1: a copy"},
 		{"event_forged", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1"), ""},
-		{"event_twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "OK"), "your receiver took evt_1 1 of 2 times"},
+		{"event_twice", opened().moment(checkout.MomentEventDelivered, "checkout.created evt_1").answered("evt_1", "OK"),
+			"your receiver took evt_1 1 of 2 times"},
 		{"cancel", opened().moment(checkout.MomentCancelled, ""), "no call has learned of the cancel"},
 	} {
 		if _, got := provenBy(tt.step, tt.p); got != tt.want {
