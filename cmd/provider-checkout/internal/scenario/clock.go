@@ -42,8 +42,8 @@ const keptClock = "clock/"
 // keepClocks keeps the clocks of scripts that are to be erased, by their keys.
 func (s scripts) keepClocks(ctx context.Context, keys []string) error {
 	for _, key := range keys {
-		entries, err := s.entriesOf(ctx, key)
-		if sum := (script{entries: entries}).ahead(); err == nil && sum > 0 {
+		entries, kept, err := s.stored(ctx, key)
+		if sum := (script{entries: entries, kept: kept}).ahead(); err == nil && sum > 0 {
 			err = s.records.KeepSandboxRecord(ctx, keptClock+key, fmt.Appendf(nil, `{"advance": %d}`, sum))
 		}
 		if err != nil {
@@ -59,12 +59,13 @@ func Eraser(p ports.Processor, records Records) ports.SetupEraser {
 }
 
 // ahead returns the sum of what the clock was moved by, farthest at most: moves at once do not know of each other. A clock never
-// goes back: a move that an editor of the table has made negative counts for nothing, and the checkout goes on.
+// goes back: a move that an editor of the table has made negative counts for nothing, and the checkout goes on. What an erasure kept has
+// the moves that it erases in it.
 func (s script) ahead() (sum time.Duration) {
 	for _, e := range s.entries {
 		sum = min(sum+min(max(e.Advance, 0), farthest), farthest)
 	}
-	return sum
+	return max(sum, min(s.kept, farthest))
 }
 
 // duration is a duration of ISO 8601 without years and months, whose lengths vary.

@@ -69,6 +69,7 @@ func testClockOutlastsAnErasure(t *testing.T, w *world) {
 	w.advance(t, created, "P400D")
 	w.play(t, created, "mandate_failed")
 	id := created.String("checkout.checkout_id")
+	w.told(t, id)
 	r := w.advance(t, created, "P2800D")
 	for began := time.Now(); time.Since(began) < 2*time.Minute; time.Sleep(10 * time.Millisecond) { // until the CRM and the bank know the end
 		if c, err := w.Store.Checkout(t.Context(), id); err != nil || c.Erased() {
@@ -86,5 +87,21 @@ func testClockOutlastsAnErasure(t *testing.T, w *world) {
 	w.inOrder(t, t, id)
 	if got := scenario.Ahead(w.Store)(t.Context(), checkout.About{ProviderCode: "KOWHAI", OrderID: "order-1"}); got < 3200*day {
 		t.Errorf("after the erasure the clock is %s ahead", got)
+	}
+}
+
+// told waits until the provider and the CRM know everything about a checkout.
+func (w *world) told(t *testing.T, id string) {
+	t.Helper()
+	for {
+		pending, err := w.Store.Jobs(t.Context(), checkout.JobFilter{CheckoutID: id, State: checkout.JobPending,
+			Kinds: []checkout.JobKind{checkout.JobDeliver, checkout.JobAuthority}}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(pending) == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
 	}
 }

@@ -37,6 +37,7 @@ type script struct {
 	scripts
 	provider, order string
 	entries         []entry
+	kept            time.Duration // by which the clock was ahead when the entries were erased
 }
 
 type scriptKey struct{}
@@ -68,32 +69,43 @@ func (s scripts) readNow(ctx context.Context, provider, order string) (script, e
 	if suffix, ok := suffixOf(order); ok && !suffix.acts() && suffix.refusal(provider) == nil {
 		all.entries = append(all.entries, entry{Scenario: suffix, name: name(key, "suffix")})
 	}
-	stored, err := s.entriesOf(ctx, key)
-	all.entries = append(all.entries, stored...)
+	stored, kept, err := s.stored(ctx, key)
+	all.entries, all.kept = append(all.entries, stored...), kept
 	return all, err
 }
 
-// entriesOf returns what is stored of a script, by its key: its clock as an erasure has left it, and its entries.
-func (s scripts) entriesOf(ctx context.Context, key string) (entries []entry, err error) {
-	for n := -1; ; n++ {
+// stored returns the stored entries of a script, by its key, and its clock as an erasure has left it. That is read last: it is stored
+// before the entries are dropped.
+func (s scripts) stored(ctx context.Context, key string) (entries []entry, kept time.Duration, err error) {
+	for n := 0; ; n++ {
 		e := entry{name: name(key, n)}
-		if n < 0 {
-			e.name = keptClock + key
+		found, err := s.find(ctx, &e)
+		if err != nil {
+			return entries, 0, err
 		}
-		data, err := s.records.SandboxRecord(ctx, e.name)
-		if err == nil {
-			err = json.Unmarshal(data, &e)
+		if !found {
+			break
 		}
-		switch {
-		case errors.Is(err, ports.ErrNotFound) && n < 0:
-		case errors.Is(err, ports.ErrNotFound):
-			return entries, nil
-		case err != nil:
-			return entries, fmt.Errorf("read the script of an order: %w", err)
-		default:
-			entries = append(entries, e)
-		}
+		entries = append(entries, e)
 	}
+	clock := entry{name: keptClock + key}
+	_, err = s.find(ctx, &clock)
+	return entries, clock.Advance, err
+}
+
+// find reads an entry by the name of its record, and reports whether there is one.
+func (s scripts) find(ctx context.Context, e *entry) (bool, error) {
+	data, err := s.records.SandboxRecord(ctx, e.name)
+	if errors.Is(err, ports.ErrNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, e)
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the script of an order: %w", err)
+	}
+	return true, nil
 }
 
 // add writes an entry at the end of the script of a checkout, at the time of its clock, later than the last. A move of the clock and
