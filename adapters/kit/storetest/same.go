@@ -274,6 +274,9 @@ func (p pair) redeliver(r *rapid.T) {
 	e, did := event(anyCheckout(r), events.CheckoutCreated), operation(few(r, "operation"))
 	again := redelivery(e, few(r, "redelivery"))
 	again.CreatedAt = now()
+	if _, err := p.a.Checkout(p.ctx, again.CheckoutID); err != nil { // jobs of a checkout that is not on record have no order
+		return
+	}
 	p.both(r, "Enqueue", func(s ports.Admin) (any, error) {
 		fresh, err := s.Enqueue(p.ctx, []checkout.Job{again}, did)
 		return jobIDs(fresh), err
