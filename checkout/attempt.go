@@ -24,7 +24,7 @@ type Attempt struct {
 	Status  int    // of the answer; 0 without an answer
 	Answer  string // its beginning, a kilobyte at most, with secrets masked
 	Failure string // as Failure.Reason; "" if the receiver took the event
-	AskedBy Actor  // as Job.AskedBy; "" for an attempt that nobody asked for
+	AskedBy Actor  // as Job.AskedBy; "" for an attempt of the service itself
 }
 
 // maxAnswer is the largest number of bytes of an answer that is stored.
@@ -78,7 +78,7 @@ func SendAgain(e events.Event, failed time.Time, pause time.Duration) Job {
 	return j
 }
 
-// SendNow returns the job of one run of attempts at an event that somebody asked for: its provider by a request, or an operator.
+// SendNow returns the job of one run of attempts at an event, for its provider, by a request, or for an operator.
 func SendNow(e events.Event, by Actor, run, requestID string, at time.Time) Job {
 	j := SendAgain(e, at, 0)
 	j.ID, j.RequestID, j.Body = j.ID+":"+run, requestID, []byte(by)

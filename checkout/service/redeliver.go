@@ -51,7 +51,7 @@ func (s *Service) Event(ctx context.Context, caller Caller, id string) (event ch
 	if !checkout.PlausibleID(id) {
 		return event, checkout.EventNotFound()
 	}
-	// Either search has an index: an id that nobody knows must not cost a reading of all jobs.
+	// Either search has an index: an unknown id must not cost a reading of all jobs.
 	for _, f := range []checkout.JobFilter{{Settled: true}, {State: checkout.JobPending, Kinds: []checkout.JobKind{checkout.JobDeliver}}} {
 		f.ID, f.ProviderCode, f.CreatedSince = id, caller.ProviderCode, checkout.EventsSince(s.now())
 		switch found, err := s.cfg.Store.Jobs(ctx, f, 1); {

@@ -117,7 +117,7 @@ func TestAFailedOrADeliveredEventIsSentAgainByAJobWithItsRecord(t *testing.T) {
 	}
 }
 
-// A repeat leaves no second job and no second record while the first waits, although the event was sent meanwhile for somebody else.
+// A repeat leaves no second job and no second record while the first waits, although the event was sent meanwhile by another redelivery.
 func TestARedeliveryIsEnqueuedOnceWhileItWaits(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		e := w.settled(t, "KOWHAI", "ORDER-1", events.Failed)

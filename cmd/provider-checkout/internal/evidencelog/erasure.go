@@ -60,7 +60,7 @@ func (l Log) erasuresOf(ctx context.Context, number string, withSalt bool) (eras
 	return (*known)[data], (*known)[salt], err
 }
 
-// erasures returns what operations changed of agreements. An entry counts if it is what was signed, or, before it is sealed, if it was
+// erasures reads the changes of agreements by operations. An entry counts if it is what was signed, or, before it is sealed, if it was
 // made with the operator's secret.
 func (l Log) erasures(ctx context.Context) (erasures, error) {
 	all := erasures{}

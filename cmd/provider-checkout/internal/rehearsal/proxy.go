@@ -76,7 +76,7 @@ func (r *rehearsal) trialOf(q request) *trial {
 		r.printf("order %s: it ends with +%s, which is no situation\n", cli.OneLine(order), end)
 	}
 	for _, former := range r.byOrder {
-		another := s.name != former.name && strings.HasSuffix(order, "+"+s.name) // enrolment, whoever the student is
+		another := s.name != former.name && strings.HasSuffix(order, "+"+s.name) // enrolment, perhaps of the same student
 		if c := former.calls[create]; c.unheard != "" && former.other == "" && q.intent != "" && c.last.intent == q.intent && !another {
 			former.other = order
 		}
