@@ -18,9 +18,8 @@ const (
 // NewNumber returns an agreement number: PPA-<year>-<10 characters of Crockford's base32><check character>.
 // The ten characters encode the low 50 bits of the entropy, most significant first; the check character encodes their
 // value modulo 37. A value whose remainder has no character in the alphabet is lowered to one whose remainder has. The
-// same entropy gives the same number, so it must come from a cryptographic source. The store's index of the evidence log keeps
-// numbers unique over all providers, for every confirm brings an entry whose id has the number: if a number is taken, another
-// one is generated.
+// same entropy gives the same number, so it must come from a cryptographic source. A store keeps numbers unique over all
+// providers: if a number is taken, another one is generated.
 func NewNumber(year int, entropy [8]byte) string {
 	value := binary.BigEndian.Uint64(entropy[:]) & (1<<(5*numberLength) - 1)
 	if value%checkModulus >= uint64(len(alphabet)) {

@@ -1,10 +1,7 @@
 package catalogue
 
 import (
-	"fmt"
-	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -16,15 +13,8 @@ const (
 	minDistinct = 6
 )
 
-// MaxRedeliver is the longest time for which an event that failed is sent again.
-const MaxRedeliver = 72 * time.Hour
-
 func (f *faults) destination(d Destination, sandbox bool) {
-	f.events(d.Events)
-	if d.RedeliverFor < 0 || d.RedeliverFor > MaxRedeliver {
-		f.add("webhook.redeliver_for", "must be from 0 to %v", MaxRedeliver)
-	}
-	if d.URL == "" && d.Secret == "" && d.PreviousSecret == "" && d.PreviousUntil.IsZero() {
+	if d.URL == "" && d.Secret == "" {
 		return
 	}
 	switch {
@@ -38,35 +28,6 @@ func (f *faults) destination(d Destination, sandbox bool) {
 		f.add("webhook.signing_secret", "must be given along with the URL")
 	case f.secret("webhook.signing_secret", d.Secret) && !isVaried(d.Secret):
 		f.add("webhook.signing_secret", "must be random: it repeats itself")
-	}
-	f.previousSecret(d)
-}
-
-// events checks a list of events. Which events there are is not known here.
-func (f *faults) events(list []string) {
-	if list != nil && len(list) == 0 {
-		f.add("webhook.events", "must name an event, or be left out")
-	}
-	for i, name := range list {
-		if slices.Contains(list[:i], name) {
-			f.add(fmt.Sprintf("webhook.events[%d]", i), "is %s again", name)
-		}
-	}
-}
-
-// previousSecret checks the secret that a rotation replaces. It need not be random: that may be why it is replaced.
-func (f *faults) previousSecret(d Destination) {
-	const secret, until = "webhook.previous_signing_secret", "webhook.previous_secret_until"
-	switch {
-	case d.PreviousSecret == "" && d.PreviousUntil.IsZero():
-	case d.PreviousSecret == "":
-		f.add(secret, "must be given along with previous_secret_until")
-	case d.PreviousUntil.IsZero():
-		f.add(until, "must be given along with previous_signing_secret")
-	case d.PreviousSecret == d.Secret:
-		f.add(secret, "must be another one than signing_secret")
-	default:
-		f.secret(secret, d.PreviousSecret)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -84,11 +83,6 @@ func TestCheckTakes(t *testing.T) {
 		}},
 		{"an IPv6 destination", func(c *catalogue.Configuration) { c.Provider.Destination.URL = "https://[2001:db8::1]:443/hook" }},
 		{"a secret of 24 bytes in other letters", func(c *catalogue.Configuration) { c.Provider.Destination.Secret = "ōāēīūŌĀĒĪŪéü" }},
-		{"a secret that is replaced until a time", func(c *catalogue.Configuration) { rotate(&c.Provider.Destination) }},
-		{"a replaced secret that was never random", func(c *catalogue.Configuration) {
-			rotate(&c.Provider.Destination)
-			c.Provider.Destination.PreviousSecret = strings.Repeat("a", 24)
-		}},
 		{"a secret of decimal digits", func(c *catalogue.Configuration) { c.Provider.Destination.Secret = "314159265358979323846264" }},
 		{"a course of the other environment", func(c *catalogue.Configuration) { c.Courses[0].Environment = catalogue.Sandbox }},
 		{"the largest price", func(c *catalogue.Configuration) {
@@ -170,30 +164,7 @@ func TestCheckRefusesProvider(t *testing.T) {
 		{"a prefix and two letters", func(p *provider) { p.Destination.Secret = "whsec_" + strings.Repeat("ab", 12) }, "webhook.signing_secret"},
 		{"five letters", func(p *provider) { p.Destination.Secret = strings.Repeat("a", 20) + "bcde" }, "webhook.signing_secret"},
 		{"a word again and again", func(p *provider) { p.Destination.Secret = strings.Repeat("swordfish", 4) }, "webhook.signing_secret"},
-		{"a replaced secret without its end", func(p *provider) {
-			rotate(&p.Destination)
-			p.Destination.PreviousUntil = time.Time{}
-		}, "webhook.previous_secret_until"},
-		{"an end without the replaced secret", func(p *provider) {
-			rotate(&p.Destination)
-			p.Destination.PreviousSecret = ""
-		}, "webhook.previous_signing_secret"},
-		{"a replaced secret that is the current one", func(p *provider) {
-			rotate(&p.Destination)
-			p.Destination.PreviousSecret = p.Destination.Secret
-		}, "webhook.previous_signing_secret"},
-		{"a replaced secret of 23 bytes", func(p *provider) {
-			rotate(&p.Destination)
-			p.Destination.PreviousSecret = strings.Repeat("s", 23)
-		}, "webhook.previous_signing_secret"},
-		{"an empty list of events", func(p *provider) { p.Destination.Events = []string{} }, "webhook.events"},
-		{"events sent again for less than nothing", func(p *provider) { p.Destination.RedeliverFor = -time.Hour }, "webhook.redeliver_for"},
-		{"events sent again for four days", func(p *provider) { p.Destination.RedeliverFor = 96 * time.Hour }, "webhook.redeliver_for"},
 		{"a rate below zero", func(p *provider) { p.RateLimit = -1 }, "rate_limit"},
-		{"an event twice", func(p *provider) { p.Destination.Events = []string{"a", "b", "a"} }, "webhook.events[2]"},
-		{"a list of events that is empty, without a destination", func(p *provider) {
-			p.Destination = catalogue.Destination{Events: []string{}}
-		}, "webhook.events"},
 		{"a secret with a line feed", func(p *provider) { p.Destination.Secret += "\n" }, "webhook.signing_secret"},
 		{"a secret with a stray byte", func(p *provider) { p.Destination.Secret += "\xff" }, "webhook.signing_secret"},
 	}
@@ -372,9 +343,4 @@ func TestEventsGoToTheirPortsOnly(t *testing.T) {
 			}
 		}
 	}
-}
-
-// rotate gives the destination a previous secret.
-func rotate(d *catalogue.Destination) {
-	d.PreviousSecret, d.PreviousUntil = "whsec_previous_9876543210", time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Diff returns one line for each change when before is replaced by after, in the
@@ -22,10 +21,7 @@ func Diff(before, after []Configuration) []string {
 }
 
 // Revision returns a text that names a list of configurations: another list has another, also where only a secret differs.
-func Revision(all []Configuration) string { return Fingerprint(all)[:16] }
-
-// Fingerprint returns the SHA-256 of a list of configurations, in hexadecimal.
-func Fingerprint(all []Configuration) string {
+func Revision(all []Configuration) string {
 	h := sha256.New()
 	for _, c := range all {
 		fmt.Fprintf(h, "%q %q %v\n", c.Provider.Code, c.Provider.Mode, c.Provider.fields())
@@ -33,7 +29,7 @@ func Fingerprint(all []Configuration) string {
 			fmt.Fprintf(h, "%q %v\n", course.Code, course.fields())
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // diff collects the lines of Diff.
@@ -133,25 +129,7 @@ func (p Provider) fields() []field {
 		{name: "branding.support_email", value: quote(p.Branding.SupportEmail)},
 		{name: "webhook.url", value: p.Destination.URL, private: true}, // receivers hide tokens in paths
 		{name: "signing secret", value: p.Destination.Secret, private: true},
-		{name: "previous signing secret", value: p.Destination.PreviousSecret, private: true},
-		{name: "webhook.previous_secret_until", value: until(p.Destination.PreviousUntil)},
-		{name: "webhook.redeliver_for", value: p.Destination.RedeliverFor.String()},
-		{name: "webhook.events", value: listed(p.Destination.Events)},
 	}
-}
-
-func listed(events []string) string {
-	if events == nil {
-		return "as usual"
-	}
-	return "[" + strings.Join(events, ", ") + "]"
-}
-
-func until(t time.Time) string {
-	if t.IsZero() {
-		return "none"
-	}
-	return t.UTC().Format(time.RFC3339Nano)
 }
 
 func orUsual(n int) string {

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
-	"encoding/hex"
-	"fmt"
 	"hash/crc32"
 	"strings"
 	"time"
@@ -22,13 +20,6 @@ type Key struct {
 	Label       string    // the operator's words for what it is used; ""
 	ExpiresAt   time.Time // from when on it is refused; zero: never
 	LastUsed    string    // YYYY-MM-DD in UTC; "" for a key that was not used
-}
-
-// Fingerprint returns the SHA-256, in hexadecimal, of everything that is on record of the key but its last use.
-func (k Key) Fingerprint() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x %s %s %q %s", k.ID, k.Provider, k.Environment, k.Hash,
-		until(k.CreatedAt), until(k.RevokedAt), k.Label, until(k.ExpiresAt)))
-	return hex.EncodeToString(sum[:])
 }
 
 // KeyIDSize is the number of the first bytes of a key's entropy that make its id; the others are the secret.

@@ -4,10 +4,7 @@
 // what a course costs. It does no I/O and reads no clock.
 package catalogue
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // Environment separates sandbox from production: keys, courses and records of
 // one do not exist in the other (contract, section 5).
@@ -63,22 +60,6 @@ type Branding struct {
 type Destination struct {
 	URL    string
 	Secret string // the HMAC key is its bytes, prefix included; at least 24
-	// PreviousSecret signs beside Secret until PreviousUntil, while the receiver changes from one to the other; both are zero
-	// outside of such a change.
-	PreviousSecret string
-	PreviousUntil  time.Time // in UTC
-	// RedeliverFor is the time after the first failure of an event within which it is sent again; 0: it is not.
-	RedeliverFor time.Duration
-	// Events are the names of the events that the provider gets; the others do not exist for it. nil: the contract's.
-	Events []string
-}
-
-// Secrets returns the secrets that sign at the given time, the current one first.
-func (d Destination) Secrets(now time.Time) []string {
-	if d.PreviousSecret != "" && now.Before(d.PreviousUntil) {
-		return []string{d.Secret, d.PreviousSecret}
-	}
-	return []string{d.Secret}
 }
 
 // Configured reports whether there is a destination.

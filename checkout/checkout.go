@@ -5,11 +5,9 @@
 package checkout
 
 import (
-	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -35,7 +33,6 @@ type Checkout struct {
 	IdempotencyKey string // of the request that opened it: the header, or <provider_code>:<order id>
 	RequestID      string // of the request that opened it
 	CreatedAt      time.Time
-	ChangedAt      time.Time // the latest time of an event, or of a moment of a change, since its create; zero before the first
 	Status         Status
 	Student        Student
 	CourseCode     string // "" for a legacy provider
@@ -73,7 +70,6 @@ type Confirmation struct {
 	AgreementID     string     // the CRM's, like DocumentID; "" until the CRM has completed the enrolment
 	AgreementNumber string
 	DocumentID      string // "" if the PDF could not be rendered
-	Receipt         string // evidence.Receipt as text; "" if no key signed it
 }
 
 // PDFGenerated reports whether the agreement's PDF is on record.
@@ -97,53 +93,6 @@ type Change struct {
 	Jobs      []Job                // the others; a job whose id is on record is not stored again
 	Moments   []Moment             // for the journal, in their order
 	Agreement *agreement.Agreement // nil unless the decision concluded one
-	Evidence  *evidence.Entry      // of the agreement, or of the operator's act; nil without either
+	Act       *Act                 // the operator's; nil without one
 	Document  *agreement.Document  // nil unless the agreement was rendered
-}
-
-// farAhead is the longest time by which a time on record holds a decision up: a clock that is further ahead is wrong, and must not date
-// an agreement, nor the notice that is counted from it.
-const farAhead = 7 * 24 * time.Hour
-
-// NotBefore returns the time of what is decided of the checkout at a time: that time, or the latest time on record where that is later.
-// A decision follows from what is on record, and its time says so also where its clock is behind: a clock of another process, or the
-// checkout's own before a provider of the sandbox moved it. The times of the checkout stand still then until that clock has caught up.
-// A time on record that is more than a week later counts for nothing, and no time of the processor counts: it is by no clock of the
-// service.
-func (c Checkout) NotBefore(at time.Time) time.Time {
-	if last := c.lastTime(); last.After(at) && last.Sub(at) <= farAhead {
-		return last
-	}
-	return at
-}
-
-// lastTime returns the latest time on record.
-func (c Checkout) lastTime() time.Time {
-	return slices.MaxFunc([]time.Time{c.CreatedAt, c.ChangedAt}, time.Time.Compare)
-}
-
-// Dated returns the change with the latest of its times on record: no later change of the checkout is dated before it.
-func (c Change) Dated() Change {
-	for _, m := range c.Moments {
-		c.Next.ChangedAt = c.Next.NotBefore(m.At)
-	}
-	for _, e := range c.Events {
-		c.Next.ChangedAt = c.Next.NotBefore(e.CreatedAt)
-	}
-	return c
-}
-
-// Traced returns the change with the trace of the call that caused it on its events and jobs.
-func (c Change) Traced(t events.Trace) Change {
-	if t == "" {
-		return c
-	}
-	c.Events, c.Jobs = slices.Clone(c.Events), slices.Clone(c.Jobs)
-	for i := range c.Events {
-		c.Events[i].Trace = t
-	}
-	for i := range c.Jobs {
-		c.Jobs[i].Trace = t
-	}
-	return c
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/money/text"
@@ -55,9 +54,6 @@ type Prepared struct {
 	Now         time.Time
 	Agreement   agreement.Agreement
 	Document    *agreement.Document // nil if it could not be rendered
-	Debited     evidence.Debited    // as Evidence has it
-	Evidence    evidence.Entry      // of Agreement and Document
-	Receipt     string              // of Evidence, signed; "" without a key
 }
 
 // Check returns nil, or a VALIDATION_ERROR with every fault of the request.
@@ -124,7 +120,7 @@ func (c Confirm) Decide(stored Checkout, latest string, p Prepared) (Change, err
 	switch err := c.Ready(stored, latest); {
 	case err != nil:
 		return Change{}, err
-	case p.Agreement.DirectDebit != stored.authority(), p.Debited != stored.Debited(), p.Now.Before(stored.NotBefore(p.Now)):
+	case p.Agreement.DirectDebit != stored.authority():
 		return Change{}, ErrOutdated
 	}
 	return c.conclude(stored, p), nil
@@ -154,11 +150,10 @@ func sameToken(sent, latest string) bool {
 // no way back.
 func (c Confirm) conclude(stored Checkout, p Prepared) Change {
 	a, next := p.Agreement, stored
-	next.Confirmation = Confirmation{At: a.AcceptedAt, RequestID: c.RequestID, FirstPayment: a.Plan.First, AgreementNumber: a.Number,
-		Receipt: p.Receipt}
+	next.Confirmation = Confirmation{At: a.AcceptedAt, RequestID: c.RequestID, FirstPayment: a.Plan.First, AgreementNumber: a.Number}
 	return Change{Next: next, Jobs: []Job{next.job(JobComplete, c.RequestID, 0, p.Now)},
 		Moments:   []Moment{{At: p.Now, Kind: MomentConfirmed, Actor: c.Actor, RequestID: c.RequestID, Detail: a.Number, Times: 1}},
-		Agreement: &a, Document: p.Document, Evidence: &p.Evidence}
+		Agreement: &a, Document: p.Document}
 }
 
 // AgreementFacts are the facts that an agreement takes from outside.
@@ -196,12 +191,6 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 		Terms:       with.Terms,
 		CancelUntil: with.Terms.Cancellation.Until(with.Today),
 	}
-}
-
-// Debited returns the records of the processor and of the CRM that the evidence log commits to.
-func (c Checkout) Debited() evidence.Debited {
-	return evidence.Debited{BillingRequestID: c.Setup.BillingRequestID, MandateID: c.Setup.MandateID,
-		ContactID: c.Records.ContactID, OpportunityID: c.Records.OpportunityID}
 }
 
 func (c Checkout) authority() agreement.DirectDebit {

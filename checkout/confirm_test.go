@@ -24,7 +24,7 @@ func ready(t rapid.TB) (checkout.Checkout, checkout.Confirm) {
 	c = c.Begun(1, "BR1", agreement.Consent{}).Next
 	c = c.Observe(checkout.Observation{BillingRequest: checkout.BillingFulfilled,
 		Mandate: checkout.MandatePendingSubmission, MandateID: "MD1", Authorisation: checkout.CustomerInProgress,
-		AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: noon}, catalogue.Sandbox, noon).Next
+		AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: noon}, noon).Next
 	text := checkout.Some[string]
 	return c, checkout.Confirm{
 		RequestID: "req_2", CheckoutID: text(c.ID),
@@ -54,7 +54,7 @@ var agreed = checkout.AgreementFacts{Environment: catalogue.Sandbox, Provider: c
 
 // prepared returns what a confirm of the checkout concludes.
 func prepared(c checkout.Checkout, cmd checkout.Confirm) checkout.Prepared {
-	return checkout.Prepared{Environment: catalogue.Sandbox, Debited: c.Debited(), Agreement: cmd.Agreement(c, agreed),
+	return checkout.Prepared{Environment: catalogue.Sandbox, Agreement: cmd.Agreement(c, agreed),
 		Document: &agreement.Document{ID: "doc", Bytes: []byte("%PDF")}}
 }
 
@@ -184,7 +184,7 @@ func TestADecisionLeavesTheStateAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored.Renew(keyring(t), noon.Add(8*24*time.Hour), time.Hour, "provider:key", "req_1")
-	stored.Observe(checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateFailed}, catalogue.Sandbox, noon)
+	stored.Observe(checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateFailed}, noon)
 	if stored.Status != checkout.SetupRequired || len(stored.Tokens) != 1 || !stored.SetupComplete() {
 		t.Errorf("a decision changed the checkout: %+v", stored)
 	}

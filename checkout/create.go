@@ -82,7 +82,9 @@ func (c Create) Check(mode catalogue.Mode) error {
 	k.idempotencyKey(c.IdempotencyKey)
 	k.text(FieldProviderCode, c.ProviderCode, text.Check)
 	k.text(FieldOrderID, c.OrderID, text.Check)
-	k.text(FieldFirstName, c.FirstName, checkName)
+	if c.FirstName.Value != "" { // a student may have one name, which is the last
+		k.text(FieldFirstName, c.FirstName, checkName)
+	}
 	k.text(FieldLastName, c.LastName, checkName)
 	k.text(FieldEmail, c.Email, text.CheckEmail)
 	if mode == catalogue.Authoritative {
@@ -114,20 +116,6 @@ func checkName(name string) string {
 		return "must be in Unicode NFC, without white space around it"
 	}
 	return text.CheckName(name)
-}
-
-// Warnings names every field of the create that holds characters which the agreement cannot show but by their number, such as
-// an emoji: unprintable returns such characters of a text. The create is taken all the same.
-func (c Create) Warnings(unprintable func(text string) []rune) (warnings []Fault) {
-	for _, v := range []struct{ field, value string }{
-		{FieldOrderID, c.OrderID.Value}, {FieldFirstName, c.FirstName.Value}, {FieldLastName, c.LastName.Value},
-		{FieldEmail, c.Email.Value}, {FieldCourseCode, c.CourseCode.Value}, {FieldCourseName, c.CourseName.Value},
-	} {
-		if named := text.Named(unprintable(v.value)); named != "" {
-			warnings = append(warnings, Fault{Field: v.field, Message: "holds " + named + ", which the agreement can only show by number"})
-		}
-	}
-	return warnings
 }
 
 // checkLegacy reports what is wrong with the commercial fields of a provider without a catalogue.

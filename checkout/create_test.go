@@ -158,7 +158,7 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 	if err := (checkout.Create{}).Check(catalogue.Legacy); !errors.As(err, &refusal) {
 		t.Fatalf("Check of an empty create = %v", err)
 	}
-	want := []string{"provider.provider_code", "provider.provider_order_id", "student.first_name",
+	want := []string{"provider.provider_code", "provider.provider_order_id",
 		"student.last_name", "student.email", "course.course_name", "pricing.course_price",
 		"pricing.amount_to_finance", "pricing.upfront_payment", "plan.payment_type",
 		"plan.number_of_instalments", "plan.instalment_amount", "plan.payment_frequency", "plan.first_payment_date"}

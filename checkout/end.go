@@ -1,15 +1,10 @@
 package checkout
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
@@ -48,15 +43,6 @@ type End struct {
 	Reason string // as it was given: it may name a person, is not shown to the payer, and is erased with the personal data
 }
 
-// Fingerprint returns the SHA-256 of the end without its reason, which is erased with the personal data, in hexadecimal; "" for no end.
-func (e End) Fingerprint() string {
-	if e == (End{Reason: e.Reason}) {
-		return ""
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", e.At.UnixMilli(), e.By, e.Ground))
-	return hex.EncodeToString(sum[:])
-}
-
 // Ended reports whether the checkout was cancelled, or its agreement withdrawn.
 func (c Checkout) Ended() bool { return !c.End.At.IsZero() }
 
@@ -83,7 +69,7 @@ func (c Cancel) Check() error {
 
 // Decide decides a checked cancel. The errors are CONFLICT for a checkout whose agreement is concluded, ErrEnded, CHECKOUT_ERASED,
 // and ErrWaitsForCRM while the CRM has yet to open the enrolment.
-func (c Cancel) Decide(stored Checkout, env catalogue.Environment, now time.Time) (Change, error) {
+func (c Cancel) Decide(stored Checkout, now time.Time) (Change, error) {
 	switch {
 	case stored.concluded():
 		return Change{Next: stored}, refuseCancel()
@@ -98,11 +84,6 @@ func (c Cancel) Decide(stored Checkout, env catalogue.Environment, now time.Time
 	next.Status, next.End = Cancelled, End{At: now, By: c.By, Reason: c.Reason.Value}
 	change := next.ending(c.RequestID, now)
 	change.Moments = []Moment{{At: now, Kind: MomentCancelled, Actor: c.Actor, RequestID: c.RequestID, Times: 1}}
-	requestID := c.RequestID
-	if requestID == "" {
-		requestID = stored.RequestID
-	}
-	change.Events = []events.Event{events.Cancelled(next.origin(requestID, env, now), next.subject(), string(c.By))}
 	return change, nil
 }
 
@@ -115,7 +96,7 @@ type Withdraw struct {
 
 // Decide decides a withdrawal. The errors are ErrNotConfirmed, ErrWaitsForCRM while the CRM has yet to complete the enrolment,
 // ErrEnded, and ErrErased: the ids by which the processor knows the mandate are gone.
-func (w Withdraw) Decide(stored Checkout, env catalogue.Environment, now time.Time) (Change, error) {
+func (w Withdraw) Decide(stored Checkout, now time.Time) (Change, error) {
 	switch {
 	case !stored.concluded():
 		return Change{Next: stored}, ErrNotConfirmed
@@ -131,8 +112,6 @@ func (w Withdraw) Decide(stored Checkout, env catalogue.Environment, now time.Ti
 	change := next.ending(done.RequestID, now)
 	change.Moments = []Moment{{At: now, Kind: MomentWithdrawn, Actor: w.Actor,
 		Detail: done.AgreementNumber + " " + string(w.Ground), Times: 1}}
-	change.Events = []events.Event{events.Withdrawn(next.origin(done.RequestID, env, now), next.subject(), done.AgreementID,
-		done.AgreementNumber, now)}
 	return change, nil
 }
 

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // byProvider cancels a checkout.
 func byProvider(t *testing.T, c checkout.Checkout) checkout.Change {
 	t.Helper()
-	change, err := checkout.Cancel{RequestID: "req_3", By: checkout.PartyProvider, Reason: checkout.Some("wrong course")}.Decide(c, catalogue.Sandbox, noon)
+	change, err := checkout.Cancel{RequestID: "req_3", By: checkout.PartyProvider, Reason: checkout.Some("wrong course")}.Decide(c, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +23,7 @@ func byProvider(t *testing.T, c checkout.Checkout) checkout.Change {
 // withdrawn withdraws the agreement of a confirmed checkout.
 func withdrawn(t *testing.T, c checkout.Checkout) checkout.Change {
 	t.Helper()
-	change, err := checkout.Withdraw{Ground: checkout.GroundHardship, Reason: "by letter"}.Decide(c, catalogue.Sandbox, noon)
+	change, err := checkout.Withdraw{Ground: checkout.GroundHardship, Reason: "by letter"}.Decide(c, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,17 +36,17 @@ func TestAnEndIsToldToWhomItConcerns(t *testing.T) {
 	set, _ := ready(t)
 	_, _, change := confirmedNow(t)
 	confirmed := change.Next
-	dead := confirmed.Observe(since(confirmed, checkout.MandateFailed, 1), catalogue.Sandbox, noon).Next
+	dead := confirmed.Observe(since(confirmed, checkout.MandateFailed, 1), noon).Next
 	for _, tt := range []struct {
 		name string
 		got  checkout.Change
 		want string
 	}{
-		{"no setup", byProvider(t, open), "event checkout.cancelled, end"},
-		{"a setup that was begun", byProvider(t, begun), "event checkout.cancelled, end, cancel"},
-		{"a setup that is complete", byProvider(t, set), "event checkout.cancelled, end, cancel"},
-		{"an agreement", withdrawn(t, confirmed), "event agreement.withdrawn, end, cancel"},
-		{"an agreement whose mandate is dead: the payer is told by the same job", withdrawn(t, dead), "event agreement.withdrawn, end, cancel"},
+		{"no setup", byProvider(t, open), "end"},
+		{"a setup that was begun", byProvider(t, begun), "end, cancel"},
+		{"a setup that is complete", byProvider(t, set), "end, cancel"},
+		{"an agreement", withdrawn(t, confirmed), "end, cancel"},
+		{"an agreement whose mandate is dead: the payer is told by the same job", withdrawn(t, dead), "end, cancel"},
 	} {
 		if got := strings.Join(told(tt.got), ", "); got != tt.want || len(tt.got.Moments) != 1 {
 			t.Errorf("%s: told by %q with the moments %+v, want %q", tt.name, got, tt.got.Moments, tt.want)
@@ -79,11 +78,11 @@ func TestWhatMayNotEndDoesNot(t *testing.T) {
 		"cancelled":            {cancelled, checkout.ErrEnded, checkout.ErrNotConfirmed, ""},
 		"withdrawn":            {gone, nil, checkout.ErrEnded, checkout.CodeConflict},
 	} {
-		_, err := checkout.Cancel{Reason: checkout.Some("x")}.Decide(tt.c, catalogue.Sandbox, noon)
+		_, err := checkout.Cancel{Reason: checkout.Some("x")}.Decide(tt.c, noon)
 		if refused := checkout.Refused(err, tt.code); tt.code == "" && !errors.Is(err, tt.cancel) || tt.code != "" && !refused {
 			t.Errorf("a cancel of what is %s: %v, want %v %s", name, err, tt.cancel, tt.code)
 		}
-		if change, err := (checkout.Withdraw{Ground: checkout.GroundError}).Decide(tt.c, catalogue.Sandbox, noon); !errors.Is(err, tt.withdrawal) ||
+		if change, err := (checkout.Withdraw{Ground: checkout.GroundError}).Decide(tt.c, noon); !errors.Is(err, tt.withdrawal) ||
 			err != nil && change.Next.End != tt.c.End {
 			t.Errorf("a withdrawal of what is %s: %v, want %v", name, err, tt.withdrawal)
 		}
@@ -96,7 +95,7 @@ func TestOfWhatHasEndedThePayerIsToldThatAndNothingElse(t *testing.T) {
 	_, _, change := confirmedNow(t)
 	all := []string{"setup", "agreement", "link", "mandate_cancelled", "mandate_reinstated", "cancelled", "withdrawn"}
 	for name, c := range map[string]checkout.Checkout{"cancelled": byProvider(t, set).Next, "withdrawn": withdrawn(t, change.Next).Next} {
-		died := c.Observe(since(c, checkout.MandateCancelled, 1), catalogue.Sandbox, noon)
+		died := c.Observe(since(c, checkout.MandateCancelled, 1), noon)
 		if len(notices(died)) > 0 || died.Next.ToEnd() {
 			t.Errorf("%s: when its mandate is cancelled the payer is sent %+v", name, notices(died))
 		}
@@ -123,10 +122,10 @@ func TestWhatIsBegunOrLivesAgainAfterTheEndIsEndedToo(t *testing.T) {
 		t.Errorf("a billing request that was made meanwhile: %q, %+v", got, late.Next.Setup)
 	}
 	_, _, change := confirmedNow(t)
-	live := change.Next.Observe(since(change.Next, checkout.MandateActive, 1), catalogue.Sandbox, noon).Next
+	live := change.Next.Observe(since(change.Next, checkout.MandateActive, 1), noon).Next
 	gone := withdrawn(t, live).Next
-	dead := gone.Observe(since(gone, checkout.MandateCancelled, 2), catalogue.Sandbox, noon).Next
-	back := dead.Observe(since(dead, checkout.MandateActive, 3), catalogue.Sandbox, noon)
+	dead := gone.Observe(since(gone, checkout.MandateCancelled, 2), noon).Next
+	back := dead.Observe(since(dead, checkout.MandateActive, 3), noon)
 	first := withdrawn(t, live).Jobs
 	again := slices.IndexFunc(back.Jobs, func(j checkout.Job) bool { return j.Kind == checkout.JobCancel })
 	if again < 0 || slices.ContainsFunc(first, func(j checkout.Job) bool { return j.ID == back.Jobs[again].ID }) {

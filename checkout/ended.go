@@ -4,12 +4,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// The payments of a confirmed checkout are owed though its mandate ends. The payer, the CRM and the provider are told when it ends,
+// The payments of a confirmed checkout are owed though its mandate ends. The payer and the CRM are told when it ends,
 // and when it is reinstated, once for each change of its status.
 
 // endsAgain reports whether a mandate that is known to have ended has ended once more: it was reinstated meanwhile, of which others may
@@ -18,16 +15,16 @@ func (o Observation) endsAgain(known Observation) bool {
 	return o.Mandate == known.Mandate && o.Mandate.Dead() && !known.MandateSince.IsZero() && o.MandateSince.After(known.MandateSince)
 }
 
-// mandateChanged returns the event and the jobs that report the mandate's status, which follows a known one; nothing unless the
+// mandateChanged returns the jobs that report the mandate's status, which follows a known one; nothing unless the
 // checkout is confirmed and one of the two statuses is dead. Where the processor gives no time for a status, its time is the time at
 // which it was seen, or a millisecond after the time of the known status if the clock is behind that. A later answer that gives the
-// time of an end leads to a report to the CRM, and to no event or notice.
-func (c Checkout) mandateChanged(known Observation, env catalogue.Environment, now time.Time) (told []events.Event, jobs []Job) {
+// time of an end leads to a report to the CRM, and to no notice.
+func (c Checkout) mandateChanged(known Observation, now time.Time) (jobs []Job) {
 	m, at := c.Setup.Mandate, c.Setup.MandateSince
 	changed := m != known.Mandate || c.Setup.endsAgain(known)
 	dated := !changed && known.MandateSince.IsZero() && !at.IsZero()
 	if c.Status != Confirmed || !changed && !dated || !m.Dead() && !known.Mandate.Dead() {
-		return nil, nil
+		return nil
 	}
 	if at.IsZero() {
 		at = now
@@ -40,7 +37,7 @@ func (c Checkout) mandateChanged(known Observation, env catalogue.Environment, n
 	report.ID += ":" + change
 	if dated {
 		report.ID += ":dated"
-		return nil, []Job{report}
+		return []Job{report}
 	}
 	jobs = []Job{report}
 	if kind := noticeOfMandate(m); kind != "" && !c.Ended() { // else the notice of the withdrawal tells of it
@@ -48,8 +45,7 @@ func (c Checkout) mandateChanged(known Observation, env catalogue.Environment, n
 		n.ID = "ntc_" + hash(c.ID, string(kind), change)
 		jobs = append(jobs, n)
 	}
-	event := events.Changed(c.origin(c.Confirmation.RequestID, env, now), c.subject(), c.Records.DDAID, string(m), c.Setup.MandateReason, at)
-	return []events.Event{event}, jobs
+	return jobs
 }
 
 // noticesOfMandate is the beginning of the kind of every notice about the mandate of a confirmed checkout.

@@ -3,14 +3,12 @@ package checkout_test
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // since returns what the processor says of a setup whose mandate reached a status some hours after noon.
@@ -23,7 +21,7 @@ func since(c checkout.Checkout, m checkout.MandateStatus, hours int) checkout.Ob
 	return seen
 }
 
-// told lists the events and jobs of a change: "event mandate.changed", "authority", "mandate_cancelled".
+// told lists the events and jobs of a change: "event checkout.confirmed", "authority", "mandate_cancelled".
 func told(change checkout.Change) (list []string) {
 	for _, e := range change.Events {
 		list = append(list, "event "+string(e.Name))
@@ -39,11 +37,11 @@ func told(change checkout.Change) (list []string) {
 func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 	const active, cancelled, failed = checkout.MandateActive, checkout.MandateCancelled, checkout.MandateFailed
 	_, _, change := confirmedNow(t)
-	live := change.Next.Observe(since(change.Next, active, 1), catalogue.Sandbox, noon).Next
-	dead := live.Observe(since(live, cancelled, 2), catalogue.Sandbox, noon).Next
+	live := change.Next.Observe(since(change.Next, active, 1), noon).Next
+	dead := live.Observe(since(live, cancelled, 2), noon).Next
 	open, _ := ready(t)
 	concluded, _ := completing(t)
-	all := func(notice string) []string { return []string{"event mandate.changed", "authority", notice} }
+	all := func(notice string) []string { return []string{"authority", notice} }
 	for _, tt := range []struct {
 		name string
 		from checkout.Checkout
@@ -59,15 +57,15 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 		{"another end follows", dead, failed, all("mandate_failed")},
 		{"it is reinstated", dead, active, all("mandate_reinstated")},
 		{"it is reinstated, and to be submitted again", dead, checkout.MandatePendingSubmission, all("mandate_reinstated")},
-		{"it lives again and takes no payment: no notice says so", dead, "paused", []string{"event mandate.changed", "authority"}},
+		{"it lives again and takes no payment: no notice says so", dead, "paused", []string{"authority"}},
 		{"it ends before the confirm", open, cancelled, nil},
 		{"it ends while the CRM has yet to complete the enrolment", concluded, cancelled, nil},
 	} {
-		got := tt.from.Observe(since(tt.from, tt.to, 3), catalogue.Sandbox, noon.Add(4*time.Hour))
+		got := tt.from.Observe(since(tt.from, tt.to, 3), noon.Add(4*time.Hour))
 		if !slices.Equal(told(got), tt.want) {
 			t.Errorf("%s: told by %q, want %q", tt.name, told(got), tt.want)
 		}
-		if again := got.Next.Observe(since(tt.from, tt.to, 3), catalogue.Sandbox, noon.Add(5*time.Hour)); len(told(again)) > 0 {
+		if again := got.Next.Observe(since(tt.from, tt.to, 3), noon.Add(5*time.Hour)); len(told(again)) > 0 {
 			t.Errorf("%s, and the processor says it again: told by %q", tt.name, told(again))
 		}
 	}
@@ -76,9 +74,9 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 // An end that was seen while the CRM had yet to complete the enrolment is told of when it has.
 func TestAMandateThatEndedMeanwhileIsToldOfAfterTheCompletion(t *testing.T) {
 	concluded, _ := completing(t)
-	dead := concluded.Observe(since(concluded, checkout.MandateFailed, 1), catalogue.Sandbox, noon).Next
+	dead := concluded.Observe(since(concluded, checkout.MandateFailed, 1), noon).Next
 	done, err := dead.Completed(agreement.Agreement{}, "agr", "", catalogue.Sandbox, noon)
-	want := []string{"event checkout.confirmed", "event mandate.changed", "agreement", "authority", "mandate_failed"}
+	want := []string{"event checkout.confirmed", "agreement", "authority", "mandate_failed"}
 	if err != nil || !slices.Equal(told(done), want) {
 		t.Errorf("told by %q, %v; want %q", told(done), err, want)
 	}
@@ -88,17 +86,14 @@ func TestEachChangeOfAMandateIsToldOfApart(t *testing.T) {
 	_, _, change := confirmedNow(t)
 	c, ids := change.Next, map[string]bool{}
 	for i, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateActive, checkout.MandateFailed, checkout.MandateActive} {
-		next := c.Observe(since(c, m, i+1), catalogue.Sandbox, noon)
-		for _, e := range next.Events {
-			ids[e.ID] = true
-		}
+		next := c.Observe(since(c, m, i+1), noon)
 		for _, j := range next.Jobs {
 			ids[j.ID] = true
 			if needed := next.Next.NoticeNeeded(j); j.Kind == checkout.JobNotify && !needed {
 				t.Errorf("notice %s is not needed", j.Name)
 			}
 			if later := next.Next.Observe(since(c, map[bool]checkout.MandateStatus{true: checkout.MandateActive, false: checkout.MandateExpired}[m.Dead()], i+2),
-				catalogue.Sandbox, noon).Next; later.NoticeNeeded(j) && j.Kind == checkout.JobNotify {
+				noon).Next; later.NoticeNeeded(j) && j.Kind == checkout.JobNotify {
 				t.Errorf("notice %s is needed though the mandate is %s by then", j.Name, later.Setup.Mandate)
 			}
 			if j.Kind == checkout.JobNotify && next.Next.Erase(noon).NoticeNeeded(j) {
@@ -107,39 +102,15 @@ func TestEachChangeOfAMandateIsToldOfApart(t *testing.T) {
 		}
 		c = next.Next
 	}
-	if len(ids) != 4*3 {
-		t.Errorf("%d events and jobs of four changes: %v, want 12", len(ids), ids)
-	}
-}
-
-func TestTheEventOfAMandateSaysWhatBecameOfIt(t *testing.T) {
-	_, _, change := confirmedNow(t)
-	c := change.Next
-	died := c.Observe(since(c, checkout.MandateCancelled, 3), catalogue.Sandbox, noon.Add(4*time.Hour))
-	e := died.Events[0]
-	wanted := events.Changed(events.Origin{RequestID: c.Confirmation.RequestID, Environment: "sandbox", CreatedAt: noon.Add(4 * time.Hour)},
-		events.Subject{ProviderCode: c.ProviderCode, OrderID: c.OrderID, CheckoutID: c.ID, OpportunityID: c.Records.OpportunityID},
-		c.Records.DDAID, "cancelled", "DISHONOUR-AC04", noon.Add(3*time.Hour))
-	if string(e.Body) != string(wanted.Body) {
-		t.Errorf("body %s\nwant %s", e.Body, wanted.Body)
-	}
-	for _, personal := range []string{c.Student.FirstName, c.Student.Email, c.Setup.AccountHolder, string(c.Setup.AccountMask), c.Setup.MandateID} {
-		if strings.Contains(string(e.Body), personal) {
-			t.Errorf("body %s has %q", e.Body, personal)
-		}
-	}
-	unknown := c.Setup.Observation
-	unknown.Mandate = checkout.MandateFailed // since when is not known
-	if body := string(c.Observe(unknown, catalogue.Sandbox, noon).Events[0].Body); !strings.Contains(body, `"changed_at":"`+events.Timestamp(noon)) ||
-		strings.Contains(body, "mandate_reason") {
-		t.Errorf("body %s, want the time at which it was seen, and no reason", body)
+	if len(ids) != 4*2 {
+		t.Errorf("%d jobs of four changes: %v, want 8", len(ids), ids)
 	}
 }
 
 func TestAReportOfAnAuthorityThatChangedMeanwhileIsMadeAgain(t *testing.T) {
 	_, _, change := confirmedNow(t)
 	c := change.Next
-	dead := c.Observe(since(c, checkout.MandateFailed, 1), catalogue.Sandbox, noon).Next
+	dead := c.Observe(since(c, checkout.MandateFailed, 1), noon).Next
 	if done, err := dead.Reported(dead.Setup); err != nil || done.Next.Setup != dead.Setup || len(told(done)) > 0 {
 		t.Errorf("reported as it is: %q, %v", told(done), err)
 	}
@@ -147,7 +118,7 @@ func TestAReportOfAnAuthorityThatChangedMeanwhileIsMadeAgain(t *testing.T) {
 		"reinstated": since(dead, checkout.MandateActive, 2), "another end": since(dead, checkout.MandateExpired, 2),
 		"ended again": since(dead, checkout.MandateFailed, 2),
 	} {
-		if _, err := dead.Observe(later, catalogue.Sandbox, noon).Next.Reported(dead.Setup); !errors.Is(err, checkout.ErrOutdated) {
+		if _, err := dead.Observe(later, noon).Next.Reported(dead.Setup); !errors.Is(err, checkout.ErrOutdated) {
 			t.Errorf("%s: %v, want ErrOutdated", name, err)
 		}
 	}

@@ -66,8 +66,8 @@ func (c Checkout) Completed(a agreement.Agreement, agreementID, documentID strin
 	if documentID != "" {
 		out = append(out, events.Generated(o, s, agreementID, a.Number, documentID, a.Version))
 	}
-	told, jobs := c.mandateChanged(Observation{}, env, now) // it may have ended since the confirm was decided
-	return Change{Next: c, Events: append(out, told...), Jobs: append([]Job{c.notice(NoticeOfAgreement, c.Confirmation.RequestID, now)}, jobs...)}, nil
+	jobs := c.mandateChanged(Observation{}, now) // it may have ended since the confirm was decided
+	return Change{Next: c, Events: out, Jobs: append([]Job{c.notice(NoticeOfAgreement, c.Confirmation.RequestID, now)}, jobs...)}, nil
 }
 
 // Answered returns the change together with the CRM's answer to its job, as one commit.
@@ -77,12 +77,6 @@ func (c Change) Answered(answer Change) Change {
 	c.Events = append(c.Events, answer.Events...)
 	c.Jobs = append(c.Jobs, answer.Jobs...)
 	c.Moments = append(c.Moments, answer.Moments...)
-	return c
-}
-
-// Listed returns the change without the events that the provider does not list: they do not exist for it.
-func (c Change) Listed(p catalogue.Provider) Change {
-	c.Events = slices.DeleteFunc(slices.Clone(c.Events), func(e events.Event) bool { return !events.Listed(p.Destination.Events, e.Name) })
 	return c
 }
 

@@ -51,7 +51,7 @@ func (l *life) answers(t *rapid.T) (decide func() (checkout.Change, error), outc
 	case "opened":
 		return func() (checkout.Change, error) {
 			o := opening(t)
-			o.Now, o.Token = l.present(), l.ring.Issue(1, l.present().Add(7*day))
+			o.Now, o.Token = l.now, l.ring.Issue(1, l.now.Add(7*day))
 			return l.Opened(records, o)
 		}, outcome
 	case "released":
@@ -60,7 +60,7 @@ func (l *life) answers(t *rapid.T) (decide func() (checkout.Change, error), outc
 	_, cmd := ready(t)
 	documentID := rapid.SampledFrom([]string{"", "068-1"}).Draw(t, "document")
 	return func() (checkout.Change, error) {
-		return l.Completed(prepared(l.Checkout, cmd).Agreement, "a0A-1", documentID, "sandbox", l.present())
+		return l.Completed(prepared(l.Checkout, cmd).Agreement, "a0A-1", documentID, "sandbox", l.now)
 	}, outcome
 }
 
@@ -80,10 +80,6 @@ func (l *life) keepEnrolment(t *rapid.T, change checkout.Change) {
 		names = []events.Name{events.CheckoutConfirmed, events.AgreementGenerated}
 	case was.Status != checkout.Confirmed && next.Status == checkout.Confirmed:
 		names = []events.Name{events.CheckoutConfirmed}
-	case was.Status == checkout.SetupRequired && next.Status == checkout.Cancelled:
-		names = []events.Name{events.CheckoutCancelled}
-	case was.Status == checkout.Confirmed && !was.Ended() && next.Ended():
-		names = []events.Name{events.AgreementWithdrawn}
 	case was.Status == checkout.Cancelled && next.Status != checkout.Cancelled:
 		t.Fatalf("%q follows %q", next.Status, was.Status)
 	}
@@ -92,9 +88,6 @@ func (l *life) keepEnrolment(t *rapid.T, change checkout.Change) {
 		before = checkout.MandateNone // of which nobody was told
 	}
 	tells := next.Status == checkout.Confirmed && next.Setup.Mandate != before && (next.Setup.Mandate.Dead() || before.Dead())
-	if tells {
-		names = append(names, events.MandateChanged)
-	}
 	reports := slices.ContainsFunc(change.Jobs, func(j checkout.Job) bool { return j.Kind == checkout.JobAuthority })
 	waits := slices.ContainsFunc(change.Jobs, func(j checkout.Job) bool { return j.Kind == checkout.JobComplete })
 	switch {

@@ -142,7 +142,7 @@ func TestADecidedConfirmStands(t *testing.T) {
 	if c.Schedule()[0].Due != agreed {
 		t.Errorf("the schedule starts on %v, want what was agreed, %v", c.Schedule()[0].Due, agreed)
 	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateCancelled), catalogue.Sandbox, noon).Next
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateCancelled), noon).Next
 	if !dead.SetupComplete() || dead.Begun(dead.NextTry(), "BR2", dead.Setup.Consent).Next.Setup != dead.Setup {
 		t.Errorf("a payer may begin again: %+v", dead.Setup)
 	}
@@ -236,8 +236,8 @@ func TestChangesHaveTheirMoments(t *testing.T) {
 	died.Mandate, died.MandateReason = checkout.MandateCancelled, "DISHONOUR-AC05"
 	submitted := complete
 	submitted.Mandate = checkout.MandateSubmitted
-	failed := pressed.Next.Observe(died, catalogue.Sandbox, noon)
-	set := pressed.Next.Observe(complete, catalogue.Sandbox, noon)
+	failed := pressed.Next.Observe(died, noon)
+	set := pressed.Next.Observe(complete, noon)
 	_, _, confirmed := confirmedNow(t)
 	for _, tt := range []struct {
 		name   string
@@ -248,12 +248,12 @@ func TestChangesHaveTheirMoments(t *testing.T) {
 		{"the way to the processor", pressed, []string{"pressed payer try 1"}},
 		{"the same way again", pressed.Next.Begun(1, "BR1", agreement.Consent{At: noon.Add(time.Hour)}), []string{"pressed payer try 1"}},
 		{"a setup that is done", set, []string{"setup_done processor mandate pending_submission"}},
-		{"a mandate that is submitted", set.Next.Observe(submitted, catalogue.Sandbox, noon), []string{"mandate_changed processor mandate submitted"}},
+		{"a mandate that is submitted", set.Next.Observe(submitted, noon), []string{"mandate_changed processor mandate submitted"}},
 		{"a setup that failed", failed, []string{"setup_failed processor mandate cancelled DISHONOUR-AC05"}},
-		{"a mandate that ended", set.Next.Observe(died, catalogue.Sandbox, noon), []string{"mandate_changed processor mandate cancelled DISHONOUR-AC05"}},
-		{"a billing request that was cancelled", pressed.Next.Observe(observed(checkout.BillingCancelled, checkout.MandateNone), catalogue.Sandbox, noon), []string{"setup_failed processor billing request cancelled"}},
-		{"a payer who is not done", pressed.Next.Observe(observed(checkout.BillingReadyToFulfil, checkout.MandateNone), catalogue.Sandbox, noon), nil},
-		{"nothing new", set.Next.Observe(complete, catalogue.Sandbox, noon), nil},
+		{"a mandate that ended", set.Next.Observe(died, noon), []string{"mandate_changed processor mandate cancelled DISHONOUR-AC05"}},
+		{"a billing request that was cancelled", pressed.Next.Observe(observed(checkout.BillingCancelled, checkout.MandateNone), noon), []string{"setup_failed processor billing request cancelled"}},
+		{"a payer who is not done", pressed.Next.Observe(observed(checkout.BillingReadyToFulfil, checkout.MandateNone), noon), nil},
+		{"nothing new", set.Next.Observe(complete, noon), nil},
 		{"a confirm", confirmed, []string{"confirmed  " + confirmed.Next.Confirmation.AgreementNumber}},
 		{"a link that is renewed", created.Next.Renew(keyring(t), noon.Add(30*day), day, "provider:key-2", "req_2"), []string{"link_renewed provider:key-2 "}},
 	} {

@@ -3,98 +3,42 @@ package checkout
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // An erasure empties what a checkout and its agreement say of a person: names, e-mail address, account holder, account,
 // network address, and the ids by which the processor knows the bank account. Figures, dates, the ids of the records and the
-// hashes stay, and with the evidence log they prove the agreement to a holder of its PDF. There is no way back.
-//
-// The evidence log has commitments to the names and the like, with a salt beside them: with the store, any name can be
-// tried. An erasure that is asked for leaves the salt, so that the agreement can be proven for as long as it must be
-// kept; the end of the retention takes it too.
+// hash of the PDF stay. There is no way back.
 
 // Erasure is the result of an erasure, to be stored whole or not at all.
 type Erasure struct {
-	Next []Checkout // as Erase returns them; the agreement and the document of each lose their personal data too
-	// Unsalted are the numbers of the agreements whose entries of the evidence log lose the salt of their commitments: no name,
-	// known or guessed, can be checked against them any more.
-	Unsalted []string
-	Entry    evidence.Entry // of the operation
-	Moment   Moment         // see MomentOf
-
-	of []string // checkouts
+	Next   []Checkout // as Erase returns them; the agreement and the document of each lose their personal data too
+	Act    Act
+	Moment Moment // for the journal of each
 }
 
-// EraseAll returns the erasure of these checkouts, without its entry. The salts stay: until the retention ends, what was
-// agreed can be proven with the names that were erased.
+// EraseAll returns the erasure of these checkouts, with an act that has its subject and its changes.
 func EraseAll(list []Checkout, at time.Time, actor Actor) (e Erasure) {
 	e.Moment = Moment{At: at, Kind: MomentErased, Actor: actor, Times: 1}
+	e.Act = Act{At: at, Name: "privacy erase", Subject: fmt.Sprintf("%d checkouts", len(list))}
 	for _, c := range list {
-		e.Next, e.of = append(e.Next, c.Erase(at)), append(e.of, c.ID)
+		e.Next = append(e.Next, c.Erase(at))
+		line := "checkout " + c.ID + ": personal data erased"
+		if number := c.Confirmation.AgreementNumber; number != "" {
+			line += ", of agreement " + number + " too"
+		}
+		e.Act.Changes = append(e.Act.Changes, line)
+	}
+	if len(list) == 1 {
+		e.Act.Subject = list[0].ID
 	}
 	return e
-}
-
-// EndRetention returns the erasure of checkouts whose retention is over, without its entry: of each checkout that was not
-// erased before, and of the salts of all their agreements.
-func EndRetention(list []Checkout, at time.Time) (e Erasure) {
-	e.Moment = Moment{At: at, Kind: MomentErased, Actor: ActorService, Detail: "retention", Times: 1}
-	for _, c := range list {
-		e.of = append(e.of, c.ID)
-		if !c.Erased() {
-			e.Next = append(e.Next, c.Erase(at))
-		}
-		if number := c.Confirmation.AgreementNumber; number != "" {
-			e.Unsalted = append(e.Unsalted, number)
-		}
-	}
-	return e
-}
-
-// MomentOf returns the moment for the journal of a checkout in Next.
-func (e Erasure) MomentOf(c Checkout) Moment {
-	m := e.Moment
-	m.At = slices.MaxFunc([]time.Time{m.At, c.lastTime()}, time.Time.Compare)
-	return m
-}
-
-// Subject says how much is erased, for the evidence log.
-func (e Erasure) Subject() string {
-	if len(e.of) == 1 {
-		return e.of[0]
-	}
-	return fmt.Sprintf("%d checkouts", len(e.of))
-}
-
-// Changes names what is erased, for the evidence log, a line each.
-func (e Erasure) Changes() (lines []string) {
-	for _, c := range e.Next {
-		lines = append(lines, "checkout "+c.ID+": personal data erased")
-		if number := c.Confirmation.AgreementNumber; number != "" {
-			lines = append(lines, ErasedAgreement(number))
-		}
-	}
-	for _, number := range e.Unsalted {
-		lines = append(lines, UnsaltedAgreement(number))
-	}
-	return lines
-}
-
-// ErasedAgreement is the line of Changes about an agreement.
-func ErasedAgreement(number string) string { return "agreement " + number + ": personal data erased" }
-
-// UnsaltedAgreement is the line of Changes about the salt of an agreement's commitments.
-func UnsaltedAgreement(number string) string {
-	return "agreement " + number + ": salt of its commitments erased"
 }
 
 // Erased reports whether the personal data has been erased.
@@ -171,7 +115,7 @@ const (
 	MinAgreedYears   = 7
 )
 
-// String says what is erased, as the evidence log has it.
+// String says what is erased, as an act has it.
 func (r Retention) String() string {
 	var parts []string
 	if r.AbandonedDays > 0 {
@@ -195,12 +139,11 @@ func (r Retention) Check() error {
 	return errors.Join(faults...)
 }
 
-// Over reports whether the personal data of a checkout has been kept for long enough, and the salt of its agreement where the
-// rest was erased before.
+// Over reports whether the personal data of a checkout has been kept for long enough.
 func (r Retention) Over(c Checkout, now time.Time, zone *time.Location) bool {
 	today := money.DateOf(now.In(zone))
 	switch {
-	case c.Erased() && c.Status != Confirmed, !c.Enrolled(), c.ToEnd(), !c.Intent.Plan.Frequency.Valid():
+	case c.Erased(), !c.Enrolled(), c.ToEnd(), !c.Intent.Plan.Frequency.Valid():
 		return false
 	case c.Status == Confirmed:
 		last := c.lastCollection(zone)

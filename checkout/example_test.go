@@ -63,7 +63,7 @@ func ExampleConfirm_Decide() {
 
 	fmt.Println("may be prepared:", cmd.Ready(stored, "the latest") == nil)
 
-	prepared := checkout.Prepared{Debited: stored.Debited(), Agreement: agreement.Agreement{Number: "PPA-2027-000000001A5", DirectDebit: agreement.DirectDebit{
+	prepared := checkout.Prepared{Agreement: agreement.Agreement{Number: "PPA-2027-000000001A5", DirectDebit: agreement.DirectDebit{
 		AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", AuthorisedAt: stored.Setup.CompletedAt}}}
 	change, err := cmd.Decide(stored, "the latest", prepared)
 	fmt.Println(change.Jobs[0].Kind, err)

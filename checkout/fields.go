@@ -42,9 +42,6 @@ const (
 	FieldLimit   = "limit"
 	FieldOfOrder = "provider_order_id"
 
-	FieldStatus       = "status"
-	FieldUpdatedAfter = "updated_after"
-
 	FieldPlanAccepted         = "declarations.payment_plan_accepted"
 	FieldInformationConfirmed = "declarations.information_confirmed"
 	FieldPrivacyAccepted      = "declarations.privacy_consent_accepted"

@@ -1,26 +1,17 @@
 package checkout
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
-// MaxPage is the largest number of entries in a page of a list for operators.
-const MaxPage = 100
-
-// Query says which checkouts an operator looks for: the checkouts that match every field that is set. Without a text and a trouble it
-// lists the checkouts of the provider.
+// Query says which checkouts an operator looks for: the checkouts that match every field that is set.
 type Query struct {
-	// Text is an id of the checkout, its order, agreement, mandate, billing request, an event or a request (req_…), the id of an API
-	// key, an e-mail address, or the beginning of a name, given name or family name first. Ids are exact; in names and addresses
-	// neither case nor accents and macrons count. The id of a key finds the checkouts of its provider.
+	// Text is an id of the checkout, its order, agreement, mandate, billing request, an event or a request (req_…), an e-mail address, or
+	// the beginning of a family name. Ids are exact; in names and addresses neither case nor accents and macrons count.
 	Text         string
 	ProviderCode string
 	Trouble      Trouble   // Text is "" then
@@ -30,60 +21,14 @@ type Query struct {
 // Hit is a checkout that was found.
 type Hit struct {
 	Checkout Checkout
-	By       string    // the part of it that the text names: "order", "name"; "" without a text
 	Since    time.Time // since when it has the trouble of the query; otherwise its creation
 }
 
-// Page is a part of a list.
-type Page struct {
-	Hits []Hit
-	Next string // continues the list after this page; "" at its end. It has no personal data
-}
-
-// Kinds of a Hit, and the parts of a text that they go by.
-const (
-	ByID             = "checkout"
-	ByOrder          = "order"
-	ByAgreement      = "agreement"
-	ByBillingRequest = "billing request"
-	ByMandate        = "mandate"
-	ByEvent          = "event"
-	ByRequest        = "request"
-	ByKey            = "key"
-	ByEmail          = "e-mail"
-	ByName           = "name"
-)
-
-// Search is the words by which an operator finds a person's checkouts. It is zero once the personal data is erased.
-type Search struct {
-	Name   string // folded, the given name first
-	Family string // folded, the family name first
-	Email  string // folded
-}
-
-// Search returns the words by which the student's checkouts are found.
-func (s Student) Search() Search {
-	if s == (Student{}) {
-		return Search{}
-	}
-	return Search{text.FoldName(s.FirstName + " " + s.LastName), text.FoldName(s.LastName + " " + s.FirstName), text.FoldEmail(s.Email)}
-}
+// Family returns the folded family name, by whose beginning an operator finds the student; "" once the personal data is erased.
+func (s Student) Family() string { return text.FoldName(s.LastName) }
 
 // Words returns the text as it is looked for.
 func (q Query) Words() string { return strings.TrimSpace(storable(q.Text, maxStored)) }
-
-// Search returns the words of the text: an address, or the beginning of a name; neither for a text that names a request, an event or
-// nobody.
-func (q Query) Search() (email, name string) {
-	switch t := q.Words(); {
-	case strings.HasPrefix(t, "req_"), strings.HasPrefix(t, "evt_"):
-		return "", ""
-	case strings.ContainsRune(t, '@'):
-		return text.FoldEmail(t), ""
-	default:
-		return "", text.FoldName(t)
-	}
-}
 
 // Trouble is a reason for which something needs a hand. The list is closed.
 type Trouble string
@@ -96,13 +41,12 @@ const (
 	TroubleUnfinished    Trouble = "unfinished"    // the payer left for the bank's page more than a day ago, at most 30 days, and is not set up
 	TroubleMandates      Trouble = "mandates"      // the mandate of an agreement that was not withdrawn ended in the last 30 days
 	TroubleNotifications Trouble = "notifications" // notifications of the processor wait for more than ten minutes; of no checkout
-	TroubleEvidence      Trouble = "evidence"      // entries of the evidence log are not sealed after ten minutes; of no checkout
 )
 
 // Troubles lists every trouble, the most urgent first.
 func Troubles() []Trouble {
 	return []Trouble{TroubleCRM, TroubleMandates, TroubleUnconfirmed, TroubleEvents, TroubleNotices, TroubleUnfinished,
-		TroubleNotifications, TroubleEvidence}
+		TroubleNotifications}
 }
 
 // TroubleCount is the number of things of one provider that have a trouble.
@@ -113,27 +57,8 @@ type TroubleCount struct {
 	Oldest       time.Time // since when the first of them has it
 }
 
-// FunnelDay counts the checkouts of a provider that were created on one day, and how many of them came how far by now.
-type FunnelDay struct {
-	ProviderCode string
-	Day          string // YYYY-MM-DD, UTC
-	Created      int
-	Opened       int // the payer opened the setup page
-	Pressed      int // the payer went on to the bank
-	SetUp        int // the direct debit was set up
-	Confirmed    int
-}
-
-// Concluded is an agreement with its checkout, for a report. Of the agreement it has the identity, when it was accepted, the
-// figures of Pricing that are financed and paid upfront, and the schedule; of the checkout the identity, the status, the state of the
-// mandate, the ids of the agreement and when it ended.
-type Concluded struct {
-	Agreement agreement.Agreement
-	Checkout  Checkout
-}
-
 // OfCheckouts reports whether checkouts have the trouble. The others have no list of checkouts.
-func (t Trouble) OfCheckouts() bool { return t != TroubleNotifications && t != TroubleEvidence }
+func (t Trouble) OfCheckouts() bool { return t != TroubleNotifications }
 
 // Window returns the times between which a thing must have its trouble since, to be counted at a time.
 func (t Trouble) Window(now time.Time) (earliest, latest time.Time) {
@@ -146,17 +71,11 @@ func (t Trouble) Window(now time.Time) (earliest, latest time.Time) {
 		latest = now.Add(-time.Hour)
 	case TroubleUnfinished:
 		latest = now.Add(-1 * days)
-	case TroubleNotifications, TroubleEvidence:
+	case TroubleNotifications:
 		earliest, latest = time.Time{}, now.Add(-10*time.Minute)
 	}
 	return earliest, latest
 }
-
-// funnel is the moments that the funnel counts, in their order.
-var funnel = []MomentKind{MomentCreated, MomentOpened, MomentPressed, MomentSetupDone, MomentConfirmed}
-
-// Stage returns the stage of the funnel that a moment is, from 1 on; 0 if it is not counted.
-func (k MomentKind) Stage() int { return slices.Index(funnel, k) + 1 }
 
 // Words says for an operator what the trouble is.
 func (t Trouble) Words() string {
@@ -175,8 +94,6 @@ func (t Trouble) Words() string {
 		return "Left for the bank’s page more than a day ago, and not back"
 	case TroubleNotifications:
 		return "Notifications of the processor that wait"
-	case TroubleEvidence:
-		return "Entries of the evidence log that are not sealed"
 	}
 	return string(t)
 }
@@ -238,30 +155,6 @@ func Summarise(counts []TroubleCount) (lines []Today) {
 		}
 	}
 	return lines
-}
-
-// Weeks adds the days of each ISO week up, in the order of the weeks and the codes; their Day is such as 2026-W47.
-func Weeks(days []FunnelDay) (weeks []FunnelDay) {
-	for _, d := range days {
-		at, err := time.Parse(time.DateOnly, d.Day)
-		if err != nil {
-			continue
-		}
-		year, week := at.ISOWeek()
-		d.Day = fmt.Sprintf("%04d-W%02d", year, week)
-		i := slices.IndexFunc(weeks, func(w FunnelDay) bool { return w.Day == d.Day && w.ProviderCode == d.ProviderCode })
-		if i < 0 {
-			weeks = append(weeks, d)
-			continue
-		}
-		w := &weeks[i]
-		w.Created, w.Opened, w.Pressed = w.Created+d.Created, w.Opened+d.Opened, w.Pressed+d.Pressed
-		w.SetUp, w.Confirmed = w.SetUp+d.SetUp, w.Confirmed+d.Confirmed
-	}
-	slices.SortFunc(weeks, func(a, b FunnelDay) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.ProviderCode, b.ProviderCode))
-	})
-	return weeks
 }
 
 // MaskedEmail returns the student's address as lists show it: its first letter and its host.

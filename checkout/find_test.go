@@ -27,17 +27,6 @@ func TestSummariseNamesTheWorstProvider(t *testing.T) {
 	}
 }
 
-// Days of one ISO week are one line, over the end of a year too.
-func TestWeeksAreISOWeeks(t *testing.T) {
-	got := checkout.Weeks([]checkout.FunnelDay{{Day: "2026-12-31", ProviderCode: "B", Created: 1, Opened: 1}, {Day: "2027-01-03", ProviderCode: "B", Created: 2},
-		{Day: "2027-01-03", ProviderCode: "A", Created: 4, Confirmed: 1}, {Day: "2027-01-04", ProviderCode: "B", Created: 8}})
-	want := []checkout.FunnelDay{{Day: "2026-W53", ProviderCode: "A", Created: 4, Confirmed: 1}, {Day: "2026-W53", ProviderCode: "B", Created: 3, Opened: 1},
-		{Day: "2027-W01", ProviderCode: "B", Created: 8}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("Weeks = %+v, want %+v", got, want)
-	}
-}
-
 func TestMaskedEmail(t *testing.T) {
 	for address, want := range map[string]string{"maia.tuhoe@x.example": "m•••@x.example", "ā@x.example": "ā•••@x.example", "": "", "nobody": ""} {
 		if got := (checkout.Student{Email: address}).MaskedEmail(); got != want {

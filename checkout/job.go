@@ -18,9 +18,7 @@ type JobKind string
 
 const (
 	JobDeliver   JobKind = "deliver"   // send an event to its provider
-	JobRedeliver JobKind = "redeliver" // send an event again that failed
-	JobReceiver  JobKind = "receiver"  // tell a provider that its receiver takes no events, and that it takes them again
-	JobNotify    JobKind = "notify"    // send a notice to a payer, or to a provider about its receiver
+	JobNotify    JobKind = "notify"    // send a notice to a payer
 	JobOpen      JobKind = "open"      // have the CRM open an enrolment
 	JobComplete  JobKind = "complete"  // have the CRM complete an enrolment
 	JobAuthority JobKind = "authority" // have the CRM record that the mandate of an enrolment has ended, or lives again
@@ -29,18 +27,14 @@ const (
 	JobCancel    JobKind = "cancel"    // have the processor end the setup of a checkout that has ended
 	JobNotified  JobKind = "notified"  // handle a notification of the processor
 	JobReconcile JobKind = "reconcile" // read the processor's own list of its notifications
-	JobSeal      JobKind = "seal"      // seal the evidence log
 	JobRetain    JobKind = "retain"    // erase personal data that was kept for long enough
 	JobPull      JobKind = "pull"      // read the providers from the CRM
-	JobStamp     JobKind = "stamp"     // have a checkpoint time-stamped
-	JobCosign    JobKind = "cosign"    // have witnesses cosign the checkpoints
-	JobApproval  JobKind = "approval"  // wait for the decision about an act that needs a second person, for a day
 )
 
 // JobKinds lists every kind, for tables that must be complete.
 func JobKinds() []JobKind {
-	return []JobKind{JobDeliver, JobRedeliver, JobReceiver, JobNotify, JobOpen, JobComplete, JobAuthority, JobEnd, JobLook, JobCancel,
-		JobNotified, JobReconcile, JobSeal, JobRetain, JobPull, JobStamp, JobCosign, JobApproval}
+	return []JobKind{JobDeliver, JobNotify, JobOpen, JobComplete, JobAuthority, JobEnd, JobLook, JobCancel,
+		JobNotified, JobReconcile, JobRetain, JobPull}
 }
 
 // Job is one piece of work. It holds no personal data, but for the body of an event, which has no more than the contract says.
@@ -49,16 +43,15 @@ type Job struct {
 	// that the same work enters once.
 	ID           string
 	Kind         JobKind
-	ProviderCode string       // the queue that it is in: one provider's work delays no other's; "" for the service's own
-	OrderID      string       // "" for the service's own, like CheckoutID
-	CheckoutID   string       // whose events are delivered in the order in which they entered, and its notices one at a time
-	RequestID    string       // of the request that it follows from; "" without a request
-	Trace        events.Trace // of the request that it follows from; "" if that had no traceparent
-	Name         string       // an event's name, a notice's kind, the subject of a notification
-	Body         []byte       // an event's body, as it is signed and sent; of a notice about a receiver, since when it fails; see SendNow
-	Try          int          // of the setup that a notice or a look is about
-	CreatedAt    time.Time    // UTC, to the millisecond
-	Due          time.Time    // the first attempt is made at this time or later; zero: at once
+	ProviderCode string    // the queue that it is in: one provider's work delays no other's; "" for the service's own
+	OrderID      string    // "" for the service's own, like CheckoutID
+	CheckoutID   string    // whose events are delivered in the order in which they entered, and its notices one at a time
+	RequestID    string    // of the request that it follows from; "" without a request
+	Name         string    // an event's name, a notice's kind, the subject of a notification
+	Body         []byte    // an event's body, as it is signed and sent
+	Try          int       // of the setup that a notice or a look is about
+	CreatedAt    time.Time // UTC, to the millisecond
+	Due          time.Time // the first attempt is made at this time or later; zero: at once
 }
 
 // JobState is the state of a job.
@@ -87,13 +80,13 @@ func (s JobState) EventStatus() events.Status {
 // DeliveryOf returns the job that delivers an event.
 func DeliveryOf(e events.Event) Job {
 	return Job{ID: e.ID, Kind: JobDeliver, ProviderCode: e.ProviderCode, OrderID: e.OrderID, CheckoutID: e.CheckoutID,
-		RequestID: e.RequestID, Trace: e.Trace, Name: string(e.Name), Body: e.Body, CreatedAt: e.CreatedAt}
+		RequestID: e.RequestID, Name: string(e.Name), Body: e.Body, CreatedAt: e.CreatedAt}
 }
 
 // Event returns the event that a job of kind JobDeliver delivers.
 func (j Job) Event() events.Event {
 	return events.Event{ID: j.ID, Name: events.Name(j.Name), CheckoutID: j.CheckoutID, ProviderCode: j.ProviderCode,
-		OrderID: j.OrderID, RequestID: j.RequestID, Trace: j.Trace, CreatedAt: j.CreatedAt, Body: j.Body}
+		OrderID: j.OrderID, RequestID: j.RequestID, CreatedAt: j.CreatedAt, Body: j.Body}
 }
 
 // job returns a job about the checkout; try is 0 for a job that is not about a try.

@@ -1,14 +1,5 @@
 package checkout
 
-// Setback is the reason why a payer could not finish at the processor, where the statuses do not say it.
-type Setback string
-
-const (
-	NoSetback      Setback = ""
-	SetbackPlace   Setback = "place"   // the processor does not serve payers where this one is
-	SetbackFailure Setback = "failure" // the processor could not set up what the payer had asked for
-)
-
 // LastTry says what became of a payer's last try to set up the direct debit, where there is to be another. It chooses
 // the words of the setup page and decides nothing.
 type LastTry string
@@ -18,8 +9,6 @@ const (
 	TryUnfinished       LastTry = "unfinished"        // the payer left the processor's page, closed it or let it expire
 	TryBegun            LastTry = "begun"             // the payer went to the processor, which was not asked since
 	TryUnknown          LastTry = "unknown"           // the processor does not answer: the payer may have finished
-	TryNotServed        LastTry = "not served"        // the processor's page was refused where the payer is
-	TryFailed           LastTry = "failed"            // the processor could not set it up
 	TryCancelled        LastTry = "cancelled"         // it was cancelled before there was a mandate
 	TryMandateFailed    LastTry = "mandate failed"    // the bank or the processor refused the mandate
 	TryMandateCancelled LastTry = "mandate cancelled" // by the payer or the bank
@@ -27,8 +16,8 @@ const (
 	TryMandateExpired   LastTry = "mandate expired"
 )
 
-// LastTry returns what became of the last try, by what is known of the setup and what kept the payer from finishing.
-func (s Setup) LastTry(kept Setback) LastTry {
+// LastTry returns what became of the last try, by what is known of the setup.
+func (s Setup) LastTry() LastTry {
 	switch {
 	case s.BillingRequestID == "", s.complete(), s.Settling():
 		return TryNone
@@ -40,20 +29,10 @@ func (s Setup) LastTry(kept Setback) LastTry {
 		return TryMandateBlocked
 	case s.Mandate.Dead():
 		return TryMandateExpired
-	case kept == SetbackFailure:
-		return TryFailed
 	case s.BillingRequest == BillingCancelled:
 		return TryCancelled
-	case kept == SetbackPlace:
-		return TryNotServed
 	}
 	return TryUnfinished
-}
-
-// Unexplained reports whether a setback would say more of the last try than the statuses.
-func (s Setup) Unexplained() bool {
-	try := s.LastTry(NoSetback)
-	return try == TryUnfinished || try == TryCancelled
 }
 
 // Unanswered returns the last try where the processor was asked and did not answer, so that the record may be behind.

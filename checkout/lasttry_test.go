@@ -12,34 +12,28 @@ func TestLastTrySaysWhatBecameOfIt(t *testing.T) {
 	set := observed(fulfilled, checkout.MandateSubmitted)
 	set.AccountHolder, set.AccountMask, set.CompletedAt = "A NGATA", "01-0902-•••••89-00", time.Unix(1, 0)
 	for _, tt := range []struct {
-		name        string
-		seen        checkout.Observation
-		kept        checkout.Setback
-		want        checkout.LastTry
-		unexplained bool
+		name string
+		seen checkout.Observation
+		want checkout.LastTry
 	}{
-		{"not done at the processor", observed(pending, ""), checkout.NoSetback, checkout.TryUnfinished, true},
-		{"refused for the place", observed(pending, ""), checkout.SetbackPlace, checkout.TryNotServed, true},
-		{"failed, and may be tried again", observed(pending, ""), checkout.SetbackFailure, checkout.TryFailed, true},
-		{"cancelled", observed(cancelled, ""), checkout.NoSetback, checkout.TryCancelled, true},
-		{"cancelled because it failed", observed(cancelled, ""), checkout.SetbackFailure, checkout.TryFailed, true},
-		{"refused for the place, then cancelled", observed(cancelled, ""), checkout.SetbackPlace, checkout.TryCancelled, true},
-		{"finished by the payer", observed(checkout.BillingReadyToFulfil, ""), checkout.SetbackPlace, checkout.TryNone, false},
-		{"being made", observed(checkout.BillingFulfilling, ""), checkout.SetbackPlace, checkout.TryNone, false},
-		{"without an account", observed(fulfilled, checkout.MandatePendingSubmission), checkout.NoSetback, checkout.TryNone, false},
-		{"set up", set, checkout.SetbackFailure, checkout.TryNone, false},
-		{"a failed mandate", observed(fulfilled, checkout.MandateFailed), checkout.SetbackFailure, checkout.TryMandateFailed, false},
-		{"a cancelled mandate", observed(fulfilled, checkout.MandateCancelled), checkout.NoSetback, checkout.TryMandateCancelled, false},
-		{"a blocked mandate", observed(fulfilled, checkout.MandateBlocked), checkout.NoSetback, checkout.TryMandateBlocked, false},
-		{"an expired mandate", observed(fulfilled, checkout.MandateExpired), checkout.NoSetback, checkout.TryMandateExpired, false},
+		{"not done at the processor", observed(pending, ""), checkout.TryUnfinished},
+		{"cancelled", observed(cancelled, ""), checkout.TryCancelled},
+		{"finished by the payer", observed(checkout.BillingReadyToFulfil, ""), checkout.TryNone},
+		{"being made", observed(checkout.BillingFulfilling, ""), checkout.TryNone},
+		{"without an account", observed(fulfilled, checkout.MandatePendingSubmission), checkout.TryNone},
+		{"set up", set, checkout.TryNone},
+		{"a failed mandate", observed(fulfilled, checkout.MandateFailed), checkout.TryMandateFailed},
+		{"a cancelled mandate", observed(fulfilled, checkout.MandateCancelled), checkout.TryMandateCancelled},
+		{"a blocked mandate", observed(fulfilled, checkout.MandateBlocked), checkout.TryMandateBlocked},
+		{"an expired mandate", observed(fulfilled, checkout.MandateExpired), checkout.TryMandateExpired},
 	} {
 		setup := checkout.Setup{Try: 1, BillingRequestID: "BR1", Observation: tt.seen}
-		if got := setup.LastTry(tt.kept); got != tt.want || setup.Unexplained() != tt.unexplained {
-			t.Errorf("%s: %q, unexplained %t; want %q, %t", tt.name, got, setup.Unexplained(), tt.want, tt.unexplained)
+		if got := setup.LastTry(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if setup := (checkout.Setup{Observation: observed(pending, "")}); setup.LastTry(checkout.SetbackPlace) != checkout.TryNone || setup.Unexplained() {
-		t.Errorf("a setup that was not begun: %q, want none", setup.LastTry(checkout.SetbackPlace))
+	if setup := (checkout.Setup{Observation: observed(pending, "")}); setup.LastTry() != checkout.TryNone {
+		t.Errorf("a setup that was not begun: %q, want none", setup.LastTry())
 	}
 }
 

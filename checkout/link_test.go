@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -80,8 +79,8 @@ func TestNoLinkIsSentWhereThereIsNothingToSetUp(t *testing.T) {
 	_, _, change := confirmedNow(t)
 	late := noon.Add(30 * day)
 	for name, c := range map[string]checkout.Checkout{
-		"set up":    open.Observe(complete, catalogue.Sandbox, noon).Next,
-		"settling":  open.Observe(observed(checkout.BillingFulfilling, ""), catalogue.Sandbox, noon).Next,
+		"set up":    open.Observe(complete, noon).Next,
+		"settling":  open.Observe(observed(checkout.BillingFulfilling, ""), noon).Next,
 		"confirmed": change.Next,
 		"erased":    open.Erase(noon),
 	} {
@@ -105,7 +104,7 @@ func TestALinkByEmailChangesNothingForTheProvider(t *testing.T) {
 	}
 	c = c.Begun(1, "BR1", agreement.Consent{At: expiredAt}).Next
 	_, complete := begun(t)
-	c = c.Observe(complete, catalogue.Sandbox, expiredAt).Next
+	c = c.Observe(complete, expiredAt).Next
 	_, cmd := ready(t)
 	cmd = confirmFor(cmd, c)
 	cmd.Token = checkout.Some(before)

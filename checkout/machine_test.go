@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -17,7 +16,7 @@ import (
 type life struct {
 	checkout.Checkout
 	ring   checkout.Keyring
-	now    time.Time // by the clock of the process that decides next
+	now    time.Time
 	latest time.Time // of an event, or of a moment of a change
 	events []events.Event
 	agreed int          // agreements
@@ -59,14 +58,6 @@ func (l *life) walk(t *rapid.T) {
 		"time": func(t *rapid.T) {
 			l.now = l.now.Add(time.Duration(rapid.Int64Range(0, (40*day).Milliseconds()).Draw(t, "time")) * time.Millisecond)
 		},
-		"another clock": func(t *rapid.T) { // which is a week behind what is on record at most
-			l.now = l.now.Add(-time.Duration(rapid.Int64Range(0, (5*day).Milliseconds()).Draw(t, "behind")) * time.Millisecond)
-			for _, last := range []time.Time{l.CreatedAt, l.latest} {
-				if least := last.Add(-7 * day); l.now.Before(least) {
-					l.now = least
-				}
-			}
-		},
 		"begin": func(t *rapid.T) {
 			try := l.NextTry() + rapid.IntRange(-1, 1).Draw(t, "other try")
 			payer(t, func() checkout.Change {
@@ -75,15 +66,15 @@ func (l *life) walk(t *rapid.T) {
 		},
 		"observe": func(t *rapid.T) {
 			seen := anyObservation(t)
-			payer(t, func() checkout.Change { return l.Observe(seen, catalogue.Sandbox, l.present()) })
+			payer(t, func() checkout.Change { return l.Observe(seen, l.now) })
 		},
 		"renew": func(t *rapid.T) {
-			payer(t, func() checkout.Change { return l.Renew(l.ring, l.present(), 7*day, "provider:key", "req_1") })
+			payer(t, func() checkout.Change { return l.Renew(l.ring, l.now, 7*day, "provider:key", "req_1") })
 		},
 		"mail a link": func(t *rapid.T) {
 			epoch := rapid.IntRange(0, 3).Draw(t, "epoch")
 			payer(t, func() checkout.Change {
-				change, _ := l.MailLink(l.ring, checkout.LinkRequest{Actor: checkout.ActorPayer, Epoch: epoch, Now: l.present(), Lifetime: 7 * day})
+				change, _ := l.MailLink(l.ring, checkout.LinkRequest{Actor: checkout.ActorPayer, Epoch: epoch, Now: l.now, Lifetime: 7 * day})
 				return change
 			})
 		},
@@ -104,9 +95,6 @@ func (l *life) confirm(t *rapid.T) {
 	cmd.Token = checkout.Some(text)
 	done := prepared(l.Checkout, cmd)
 	done.Now = l.now
-	if rapid.Bool().Draw(t, "prepared from what is on record") {
-		done.Now = l.present()
-	}
 	change, err := cmd.Decide(l.Checkout, text, done)
 	switch {
 	case l.Status == checkout.Cancelled:
@@ -121,8 +109,6 @@ func (l *life) confirm(t *rapid.T) {
 		if !errors.Is(err, checkout.ErrCompleting) {
 			t.Fatalf("a confirm after one that was decided = %v, want ErrCompleting", err)
 		}
-	case done.Now.Before(l.latest) && err == nil:
-		t.Fatalf("confirmed at %s, after what is of %s", done.Now, l.latest)
 	case err == nil && (!l.SetupComplete() || !l.Setup.Mandate.Confirmable() || l.Setup.AccountHolder == "" || l.Status == checkout.Reserved):
 		t.Fatalf("confirmed while %q with setup %+v", l.Status, l.Setup)
 	}
@@ -138,12 +124,8 @@ func same(a, b checkout.Checkout) bool {
 		a.Records == b.Records && a.Confirmation == b.Confirmation && a.Student == b.Student
 }
 
-// present returns the time at which the next decision is made.
-func (l *life) present() time.Time { return l.NotBefore(l.now) }
-
 // keep takes a change over, as a store would, if it may follow what was.
 func (l *life) keep(t *rapid.T, change checkout.Change) {
-	change = change.Dated()
 	for _, m := range change.Moments {
 		l.follow(t, string(m.Kind), m.At)
 	}
@@ -195,13 +177,13 @@ func (l *life) follow(t *rapid.T, what string, at time.Time) {
 // cancel decides a cancel before the confirm.
 func (l *life) cancel(t *rapid.T) {
 	cmd := checkout.Cancel{RequestID: "req_3", By: checkout.PartyProvider, Reason: checkout.Some("wrong course")}
-	change, err := cmd.Decide(l.Checkout, catalogue.Sandbox, l.present())
+	change, err := cmd.Decide(l.Checkout, l.now)
 	l.end(t, change, err, l.Status == checkout.SetupRequired && l.Confirmation.AgreementNumber == "")
 }
 
 // withdraw decides a withdrawal.
 func (l *life) withdraw(t *rapid.T) {
-	change, err := checkout.Withdraw{Ground: checkout.GroundError}.Decide(l.Checkout, catalogue.Sandbox, l.present())
+	change, err := checkout.Withdraw{Ground: checkout.GroundError}.Decide(l.Checkout, l.now)
 	l.end(t, change, err, l.Status == checkout.Confirmed)
 }
 

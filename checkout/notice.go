@@ -60,41 +60,7 @@ func NoticePause(attempt int) (pause time.Duration, again bool) {
 	return noticePauses[attempt-1], true
 }
 
-// The kinds of notices about a provider's receiver. Their jobs belong to no checkout.
-const (
-	NoticeOfFailingReceiver NoticeKind = "receiver_failing"
-	NoticeOfWellReceiver    NoticeKind = "receiver_well"
-)
-
-const (
-	// ReceiverFails is the time for which a receiver takes no event before its provider is told.
-	ReceiverFails = time.Hour
-	// receiverSilent is the time after which nobody waits any more for a receiver to take events again.
-	receiverSilent = 30 * 24 * time.Hour
-)
-
-// WatchReceiver returns the job that finds out whether the receiver of an event's provider takes no events. An event that was created at
-// a time has failed.
-func WatchReceiver(provider string, since time.Time) Job {
-	return Job{ID: string(JobReceiver) + ":" + provider + ":" + strconv.FormatInt(since.UnixMilli(), 10), Kind: JobReceiver,
-		ProviderCode: provider, CreatedAt: since, Due: since.Add(ReceiverFails)}
-}
-
-// ReceiverGivenUp reports whether nobody waits any more for the receiver that a job watches.
-func (j Job) ReceiverGivenUp(now time.Time) bool { return now.Sub(j.CreatedAt) > receiverSilent }
-
-// ReceiverNotice returns the job of a notice to the provider whose receiver a job watches. Nothing is sent twice.
-func (j Job) ReceiverNotice(kind NoticeKind, at time.Time) Job {
-	return Job{ID: "ntc_" + hash(j.ID, string(kind)), Kind: JobNotify, ProviderCode: j.ProviderCode, Name: string(kind),
-		Body: []byte(j.CreatedAt.UTC().Format(time.RFC3339Nano)), CreatedAt: at}
-}
-
-// ReceiverFailsSince returns the time that a ReceiverNotice has.
-func (j Job) ReceiverFailsSince() (time.Time, error) {
-	return time.Parse(time.RFC3339Nano, string(j.Body))
-}
-
-// PayerNotice is a message to one payer, or to a provider about its receiver. Every attempt has the same text, as long as neither the checkout changes nor, before the
+// PayerNotice is a message to one payer. Every attempt has the same text, as long as neither the checkout changes nor, before the
 // confirm, the days on which its payments are planned.
 type PayerNotice struct {
 	ID          string    // ntc_…
@@ -107,7 +73,7 @@ type PayerNotice struct {
 	Attachments []Attachment
 }
 
-// Addressee is the student, whose address is the only address on record, for the payer may be another person; or the provider.
+// Addressee is the student, whose address is the only address on record, for the payer may be another person.
 type Addressee struct {
 	Name  string // in any script
 	Email string

@@ -21,15 +21,15 @@ func begun(t *testing.T) (checkout.Checkout, checkout.Observation) {
 
 func TestASetupIsNoticedWhenItIsFirstSeenComplete(t *testing.T) {
 	c, complete := begun(t)
-	if early := c.Observe(observed(checkout.BillingFulfilling, ""), catalogue.Sandbox, noon); len(notices(early)) != 0 {
+	if early := c.Observe(observed(checkout.BillingFulfilling, ""), noon); len(notices(early)) != 0 {
 		t.Errorf("a setup that is not complete yet: notices %+v", notices(early))
 	}
 	noMandate := complete
 	noMandate.Mandate = checkout.MandateFailed
-	if dead := c.Observe(noMandate, catalogue.Sandbox, noon); len(notices(dead)) != 0 {
+	if dead := c.Observe(noMandate, noon); len(notices(dead)) != 0 {
 		t.Errorf("a setup whose mandate is dead: notices %+v", notices(dead))
 	}
-	done := c.Observe(complete, catalogue.Sandbox, noon)
+	done := c.Observe(complete, noon)
 	if len(notices(done)) != 1 {
 		t.Fatalf("notices %+v, want one", notices(done))
 	}
@@ -41,7 +41,7 @@ func TestASetupIsNoticedWhenItIsFirstSeenComplete(t *testing.T) {
 	active := complete
 	active.Mandate = checkout.MandateActive
 	for _, seen := range []checkout.Observation{complete, active} {
-		if again := done.Next.Observe(seen, catalogue.Sandbox, noon.Add(time.Hour)); len(notices(again)) != 0 {
+		if again := done.Next.Observe(seen, noon.Add(time.Hour)); len(notices(again)) != 0 {
 			t.Errorf("seen complete before, now %s: notices %+v", seen.Mandate, notices(again))
 		}
 	}
@@ -55,13 +55,13 @@ func TestANoticeIsOfOneSetup(t *testing.T) {
 		seen.Mandate, seen.MandateSince = m, noon.Add(time.Duration(hours)*time.Hour)
 		return seen
 	}
-	first := c.Observe(at(checkout.MandateActive, 0), catalogue.Sandbox, noon)
-	dead := first.Next.Observe(at(checkout.MandateCancelled, 1), catalogue.Sandbox, noon).Next
-	back := dead.Observe(at(checkout.MandateActive, 2), catalogue.Sandbox, noon.Add(time.Hour))
+	first := c.Observe(at(checkout.MandateActive, 0), noon)
+	dead := first.Next.Observe(at(checkout.MandateCancelled, 1), noon).Next
+	back := dead.Observe(at(checkout.MandateActive, 2), noon.Add(time.Hour))
 	if len(notices(back)) != 1 || notices(back)[0].ID != notices(first)[0].ID {
 		t.Errorf("reinstated: notices %+v, want that of %+v", notices(back), notices(first))
 	}
-	second := dead.Begun(2, "BR2", agreement.Consent{}).Next.Observe(complete, catalogue.Sandbox, noon)
+	second := dead.Begun(2, "BR2", agreement.Consent{}).Next.Observe(complete, noon)
 	if len(notices(second)) != 1 || notices(second)[0].ID == notices(first)[0].ID {
 		t.Errorf("the second try: notices %+v, want another than %+v", notices(second), notices(first))
 	}
@@ -85,7 +85,7 @@ func TestAnAgreementIsNoticedOnceTheEnrolmentIsConfirmed(t *testing.T) {
 
 func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 	c, complete := begun(t)
-	done := c.Observe(complete, catalogue.Sandbox, noon)
+	done := c.Observe(complete, noon)
 	ofSetup := notices(done)[0]
 	_, _, change := confirmedNow(t)
 	concluded := done.Next
@@ -94,7 +94,7 @@ func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 	ofLink := checkout.Job{Kind: checkout.JobNotify, Name: string(checkout.NoticeOfLink)}
 	died := complete
 	died.Mandate = checkout.MandateCancelled
-	dead := done.Next.Observe(died, catalogue.Sandbox, noon).Next
+	dead := done.Next.Observe(died, noon).Next
 	for _, tt := range []struct {
 		name   string
 		notice checkout.Job
@@ -105,7 +105,7 @@ func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 		{"a setup of a checkout whose agreement waits for the CRM", ofSetup, concluded, true},
 		{"a setup of a checkout that was confirmed since", ofSetup, confirmed, false},
 		{"a setup whose mandate died", ofSetup, dead, false},
-		{"a setup that another try replaced", ofSetup, dead.Begun(2, "BR2", agreement.Consent{}).Next.Observe(complete, catalogue.Sandbox, noon).Next, false},
+		{"a setup that another try replaced", ofSetup, dead.Begun(2, "BR2", agreement.Consent{}).Next.Observe(complete, noon).Next, false},
 		{"a setup of which the personal data was erased", ofSetup, done.Next.Erase(noon), false},
 		{"a link", ofLink, c, true},
 		{"a link to a setup that is complete", ofLink, done.Next, false},
@@ -113,7 +113,7 @@ func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 		{"a link to what was confirmed", ofLink, confirmed, false},
 		{"a link of a checkout whose personal data was erased", ofLink, c.Erase(noon), false},
 		{"an agreement", ofAgreement, confirmed, true},
-		{"an agreement whose mandate died", ofAgreement, confirmed.Observe(died, catalogue.Sandbox, noon).Next, true},
+		{"an agreement whose mandate died", ofAgreement, confirmed.Observe(died, noon).Next, true},
 		{"an agreement of which the personal data was erased", ofAgreement, confirmed.Erase(noon), false},
 	} {
 		if got := tt.state.NoticeNeeded(tt.notice); got != tt.want {

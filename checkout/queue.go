@@ -13,10 +13,8 @@ const MaxLease = 20 * time.Second
 // waits for longer, by more than MaxLease, is due: the clock that put it off was wrong.
 func (k JobKind) LongestPause(attempts int) time.Duration {
 	switch again := attempts > 0; {
-	case k == JobReceiver, k == JobRedeliver, k == JobLook, k == JobRetain, k == JobPull, again && k == JobNotify:
+	case k == JobLook, k == JobRetain, k == JobPull, again && k == JobNotify:
 		return 24 * time.Hour
-	case k == JobApproval, k == JobStamp:
-		return ApprovalLook
 	case again && (k == JobOpen || k == JobComplete || k == JobAuthority || k == JobEnd):
 		return refusedCRMPause
 	}
@@ -58,7 +56,6 @@ type Outcome struct {
 	State    JobState
 	Pause    time.Duration // of JobPending: before the next attempt
 	Attempts int           // made now, added to the attempts on record
-	Log      []Attempt     // of an event: the same attempts, added to the log of the event's attempts
 	Failure  Failure       // of the latest attempt that failed; the zero value leaves the failure on record
 	Receipt  Receipt       // of JobDone
 	Cursor   string        // of JobPending: for the next attempt
@@ -140,6 +137,9 @@ func (r JobRecord) Shown(until time.Time) JobRecord {
 	return r
 }
 
+// Hastens reports whether an operator may have the job attempted now: it is pending, or it has failed.
+func (r JobRecord) Hastens() bool { return r.State == JobPending || r.State == JobDead }
+
 // Settled returns the job after an attempt of its holder at a time.
 func (r JobRecord) Settled(o Outcome, now time.Time) JobRecord {
 	r.Attempts, r.State = r.Attempts+o.Attempts, o.State
@@ -154,21 +154,6 @@ func (r JobRecord) Settled(o Outcome, now time.Time) JobRecord {
 		r.Receipt = o.Receipt
 	}
 	r.SettledAt = now
-	return r
-}
-
-// SentAgain returns the job of an event that another job sent again.
-func (r JobRecord) SentAgain(o Outcome) JobRecord {
-	r.Attempts += o.Attempts
-	if r.State != JobDead {
-		return r
-	}
-	if o.Failure != (Failure{}) {
-		r.Failure = o.Failure
-	}
-	if o.State == JobDone {
-		r.State = JobDone
-	}
 	return r
 }
 

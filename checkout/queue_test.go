@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -39,11 +38,4 @@ func TestNoPauseIsLongerThanTheLongestOfItsKind(t *testing.T) {
 		pause, _ := checkout.NoticePause(attempts)
 		within(checkout.JobNotify, attempts, pause)
 	}
-	for after := time.Duration(0); after <= catalogue.MaxRedeliver; after += time.Second {
-		pause, _ := checkout.NextRun(noon, noon.Add(after), catalogue.MaxRedeliver)
-		within(checkout.JobRedeliver, 0, pause)
-	}
-	approval, receiver := checkout.Approval{AskedAt: noon}.Job(), checkout.WatchReceiver("KOWHAI", noon)
-	within(checkout.JobApproval, 0, approval.Due.Sub(noon))
-	within(checkout.JobReceiver, 0, receiver.Due.Sub(noon))
 }

@@ -46,7 +46,7 @@ type DocumentInfo struct {
 type EventRecord struct {
 	Event    events.Event
 	Status   events.Status
-	Attempts int     // redeliveries too
+	Attempts int     // after a retry by hand too
 	Failure  Failure // the latest
 }
 

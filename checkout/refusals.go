@@ -19,7 +19,6 @@ const (
 	CodeProviderNotFound   Code = "PROVIDER_NOT_FOUND"            // the provider has no configuration
 	CodeProviderNotEnabled Code = "PROVIDER_NOT_ENABLED"          // the configuration does not allow calls
 	CodeCheckoutNotFound   Code = "CHECKOUT_NOT_FOUND"            // the provider has no such checkout
-	CodeEventNotFound      Code = "EVENT_NOT_FOUND"               // the provider has no such event
 	CodeConflict           Code = "CONFLICT"                      // the confirm's identifiers are not the checkout's
 	CodeIntentConflict     Code = "IDEMPOTENCY_CONFLICT"          // same order or key, different canonical intent
 	CodeSetupIncomplete    Code = "DIRECT_DEBIT_SETUP_INCOMPLETE" // the direct debit is not set up
@@ -38,7 +37,7 @@ const (
 // Codes lists every code, for tables that must be complete.
 func Codes() []Code {
 	return []Code{CodeValidation, CodeMissingAPIKey, CodeInvalidAPIKey, CodeKeyMismatch, CodeProviderNotFound,
-		CodeProviderNotEnabled, CodeCheckoutNotFound, CodeEventNotFound, CodeConflict, CodeIntentConflict, CodeSetupIncomplete, CodeErased, CodeCancelled,
+		CodeProviderNotEnabled, CodeCheckoutNotFound, CodeConflict, CodeIntentConflict, CodeSetupIncomplete, CodeErased, CodeCancelled,
 		CodeLinkUnknown, CodeLinkExpired, CodeTermsChanged, CodeBusy}
 }
 
@@ -126,15 +125,6 @@ func CheckoutNotFound() *Error {
 		"there is no checkout with this id; send the checkout.checkout_id that your create answered")
 }
 
-// EventNotFound refuses an id that is not of an event of the caller, even if it is of another provider's.
-func EventNotFound() *Error {
-	return refuse(CodeEventNotFound, "there is no event with this id; send the event_id of an event in your list")
-}
-
-func refuseResend() *Error {
-	return refuse(CodeConflict, "you had no destination when this event happened, or have none now; read its body in the list of events")
-}
-
 func refuseKeyTaken() *Error {
 	return refuse(CodeIntentConflict, "this Idempotency-Key belongs to another order; nothing was changed: use a key for one order only",
 		Fault{FieldIdempotencyKey, "was used to create the checkout of another order"},
@@ -166,9 +156,6 @@ func refuseErased() *Error {
 	return refuse(CodeErased, "the student's details were erased from this checkout before it was confirmed, and it cannot go on; "+
 		"open a new one with a new provider_order_id")
 }
-
-// Conflict refuses what the checkout cannot come to in its present state.
-func Conflict(message string) *Error { return refuse(CodeConflict, message) }
 
 // CheckoutCancelled refuses to go on with a checkout that was cancelled.
 func CheckoutCancelled() *Error {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -173,7 +172,7 @@ func (c Checkout) Begun(try int, billingRequestID string, consent agreement.Cons
 	if !c.Setup.open() || c.Setup.BillingRequestID != billingRequestID {
 		c.Setup = Setup{Try: try, BillingRequestID: billingRequestID, Observation: notBegun}
 	}
-	at := c.NotBefore(consent.At)
+	at := consent.At
 	if c.Ended() {
 		return Change{Next: c, Jobs: []Job{c.job(JobCancel, "", try, at)}}
 	}
@@ -203,10 +202,10 @@ func (s Setup) supersededBy(next agreement.Consent) bool {
 }
 
 // Observe returns the checkout with what the processor says of its setup now, if that was begun and is not older than
-// what is known. The account, once known, stays. The payer is told when that completes the setup. From the confirm on, payer, CRM and
-// provider are told of a mandate that ends or is reinstated; before it, a mandate that is reinstated has the payer's first notice.
+// what is known. The account, once known, stays. The payer is told when that completes the setup. From the confirm on, payer and CRM
+// are told of a mandate that ends or is reinstated; before it, a mandate that is reinstated has the payer's first notice.
 // What lives again of a checkout that has ended is ended again.
-func (c Checkout) Observe(seen Observation, env catalogue.Environment, now time.Time) Change {
+func (c Checkout) Observe(seen Observation, now time.Time) Change {
 	before, known := c.Setup, c.Setup.Observation
 	if c.Setup.BillingRequestID == "" || !seen.follows(known) {
 		return Change{Next: c}
@@ -222,8 +221,7 @@ func (c Checkout) Observe(seen Observation, env catalogue.Environment, now time.
 	if seen.complete() && !known.complete() && c.Status == SetupRequired {
 		change.Jobs = []Job{c.notice(NoticeOfSetup, "", now)}
 	}
-	told, jobs := c.mandateChanged(known, env, now)
-	change.Events, change.Jobs = told, append(change.Jobs, jobs...)
+	change.Jobs = append(change.Jobs, c.mandateChanged(known, now)...)
 	if m, ok := seen.moment(known, now); ok {
 		if c.concluded() {
 			m.Kind = MomentMandateChanged

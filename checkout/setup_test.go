@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -42,7 +41,7 @@ func TestObservationsMayComeLate(t *testing.T) {
 			if tt.taken {
 				want = tt.seen
 			}
-			if got := c.Observe(tt.seen, catalogue.Sandbox, noon).Next.Setup.Observation; got != want {
+			if got := c.Observe(tt.seen, noon).Next.Setup.Observation; got != want {
 				t.Errorf("Observe = %+v, want %+v", got, want)
 			}
 		})
@@ -59,7 +58,7 @@ func TestAnEndSinceAnUnknownTimeIsNotForEver(t *testing.T) {
 	ended := at(checkout.MandateCancelled, time.Time{})
 	for _, seen := range []checkout.Observation{at(checkout.MandateCancelled, noon), at(checkout.MandateActive, noon), at(checkout.MandateFailed, noon)} {
 		c := checkout.Checkout{Setup: checkout.Setup{BillingRequestID: "BR1", Observation: ended}}
-		if got := c.Observe(seen, catalogue.Sandbox, noon).Next.Setup.Observation; got != seen {
+		if got := c.Observe(seen, noon).Next.Setup.Observation; got != seen {
 			t.Errorf("after an end since an unknown time, Observe(%s) = %+v", seen.Mandate, got)
 		}
 	}
@@ -68,7 +67,7 @@ func TestAnEndSinceAnUnknownTimeIsNotForEver(t *testing.T) {
 func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
 	c, _, confirmed := confirmedNow(t)
 	for _, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateCancelled, checkout.MandateExpired, checkout.MandateBlocked} {
-		dead := c.Observe(observed(checkout.BillingFulfilled, m), catalogue.Sandbox, noon).Next
+		dead := c.Observe(observed(checkout.BillingFulfilled, m), noon).Next
 		if dead.SetupComplete() || dead.NextTry() != 2 {
 			t.Errorf("%s: complete %v, next try %d; want false, 2", m, dead.SetupComplete(), dead.NextTry())
 		}
@@ -76,7 +75,7 @@ func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
 		if again.Setup.AccountMask != "" || again.NextTry() != 2 || again.Setup.Mandate.Dead() {
 			t.Errorf("%s: the second try starts with %+v", m, again.Setup)
 		}
-		if !confirmed.Next.Observe(observed(checkout.BillingFulfilled, m), catalogue.Sandbox, noon).Next.SetupComplete() {
+		if !confirmed.Next.Observe(observed(checkout.BillingFulfilled, m), noon).Next.SetupComplete() {
 			t.Errorf("%s: after the confirm the setup stays complete", m)
 		}
 	}
@@ -89,15 +88,15 @@ func TestBegunAndObserveTakeEffectOnce(t *testing.T) {
 	}
 	other := c.Setup.Observation
 	other.AccountHolder, other.AccountMask, other.CompletedAt = "B", "12-3140-•••••11-00", noon.Add(day)
-	if got := c.Observe(other, catalogue.Sandbox, noon.Add(day)).Next.Setup; got != c.Setup {
+	if got := c.Observe(other, noon.Add(day)).Next.Setup; got != c.Setup {
 		t.Errorf("completing a complete setup: %+v", got)
 	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), catalogue.Sandbox, noon).Next
-	if got := dead.Observe(other, catalogue.Sandbox, noon).Next.Setup; got != dead.Setup {
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
+	if got := dead.Observe(other, noon).Next.Setup; got != dead.Setup {
 		t.Errorf("completing a dead setup that was not begun again: %+v", got)
 	}
 	fresh := openedNow(t).Next
-	if got := fresh.Observe(other, catalogue.Sandbox, noon).Next; got.SetupComplete() || got.Setup != fresh.Setup {
+	if got := fresh.Observe(other, noon).Next; got.SetupComplete() || got.Setup != fresh.Setup {
 		t.Errorf("a setup that was not begun is completed: %+v", got.Setup)
 	}
 	if begun := fresh.Begun(1, "BR1", agreement.Consent{}).Next; begun.NextTry() != 1 || begun.Begun(2, "BR2", agreement.Consent{}).Next.Setup.BillingRequestID != "BR1" {
@@ -130,7 +129,7 @@ func TestMandateIsReinstatedByALaterStatusOnly(t *testing.T) {
 	} {
 		next := c
 		for _, seen := range tt.seen {
-			next = next.Observe(seen, catalogue.Sandbox, noon).Next
+			next = next.Observe(seen, noon).Next
 		}
 		if got := next.Setup.Observation; got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
@@ -169,7 +168,7 @@ func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
 	if got := c.Begun(c.NextTry(), "BR9", known).Next; got.Setup != c.Setup {
 		t.Errorf("setup = %+v after its completion, want %+v", got.Setup, c.Setup)
 	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), catalogue.Sandbox, noon).Next
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
 	if got := dead.Begun(2, "BR2", known).Next.Setup.Consent; got != known {
 		t.Errorf("consent of the second try = %+v, want %+v", got, known)
 	}
@@ -178,7 +177,7 @@ func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
 // A processor may give a try another billing request, if the payer's former one cannot be used any more: what was known
 // of that one is forgotten.
 func TestAnotherBillingRequestOfATryReplacesTheFormer(t *testing.T) {
-	open := begunAt(t).Observe(checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: "Customer Called"}, catalogue.Sandbox, noon).Next
+	open := begunAt(t).Observe(checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: "Customer Called"}, noon).Next
 	later := agreement.Consent{At: noon.Add(time.Hour), From: "192.0.2.2"}
 	again := open.Begun(1, "BR1b", later).Next.Setup
 	if again.BillingRequestID != "BR1b" || again.Try != 1 || again.Authorisation != checkout.CustomerInProgress || again.Consent != later {
@@ -188,7 +187,7 @@ func TestAnotherBillingRequestOfATryReplacesTheFormer(t *testing.T) {
 	if same.BillingRequestID != "BR1" || same.Authorisation != "Customer Called" || same.Consent != later {
 		t.Errorf("setup %+v, want BR1 as it is known", same)
 	}
-	cancelled := open.Observe(checkout.Observation{BillingRequest: checkout.BillingCancelled}, catalogue.Sandbox, noon).Next
+	cancelled := open.Observe(checkout.Observation{BillingRequest: checkout.BillingCancelled}, noon).Next
 	next := cancelled.Begun(2, "BR1", later).Next.Setup
 	if next.Try != 2 || next.BillingRequest != checkout.BillingPending {
 		t.Errorf("setup %+v, want the second try at its start, whatever its billing request is called", next)
@@ -248,7 +247,7 @@ func TestWhenASetupIsLookedAtAgain(t *testing.T) {
 		{"the payer took thirty days", observed(checkout.BillingReadyToFulfil, checkout.MandateNone), noon.Add(30 * day), day},
 		{"the payer took longer", observed(checkout.BillingReadyToFulfil, checkout.MandateNone), noon.Add(30*day + 1), 0},
 	} {
-		pause, again := begunAt(t).Observe(tt.seen, catalogue.Sandbox, tt.now).Next.NextLook(1, true, tt.now)
+		pause, again := begunAt(t).Observe(tt.seen, tt.now).Next.NextLook(1, true, tt.now)
 		if again != (tt.want > 0) || pause != tt.want {
 			t.Errorf("%s: looked at again after %s (%v), want %s", tt.name, pause, again, tt.want)
 		}
@@ -257,14 +256,14 @@ func TestWhenASetupIsLookedAtAgain(t *testing.T) {
 
 func TestALookIsOfOneTry(t *testing.T) {
 	c := begunAt(t)
-	if got := c.Observe(c.Setup.Observation, catalogue.Sandbox, noon.Add(time.Hour)).Next; got.Setup != c.Setup {
+	if got := c.Observe(c.Setup.Observation, noon.Add(time.Hour)).Next; got.Setup != c.Setup {
 		t.Errorf("setup %+v, want %+v", got.Setup, c.Setup)
 	}
 	again := c.Begun(1, "BR1", agreement.Consent{At: noon.Add(time.Hour)})
 	if first := c.Begun(1, "BR1", agreement.Consent{At: noon}); again.Jobs[0].ID != first.Jobs[0].ID {
 		t.Errorf("a payer who goes on again has the look %q, want %q", again.Jobs[0].ID, first.Jobs[0].ID)
 	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), catalogue.Sandbox, noon).Next
+	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
 	second := dead.Begun(2, "BR2", agreement.Consent{At: noon.Add(time.Hour)})
 	if look := second.Jobs[0]; look.ID == again.Jobs[0].ID || !look.Due.Equal(noon.Add(time.Hour+time.Minute)) {
 		t.Errorf("a second try has the look %+v", look)

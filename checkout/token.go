@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
@@ -37,16 +36,15 @@ const maxTokens = 64
 // MinSecret is the shortest secret of an operator, in bytes.
 const MinSecret = 32
 
-// Keyring signs and verifies setup tokens, and attests entries of the evidence log, under keys derived from the operator's
+// Keyring signs and verifies setup tokens under keys derived from the operator's
 // secrets. It is safe for concurrent use.
 type Keyring struct {
 	keys []derivedKeys // the first signs, all verify
 }
 
 type derivedKeys struct {
-	kid      string
-	token    []byte
-	evidence []byte
+	kid   string
+	token []byte
 }
 
 // NewKeyring derives a keyring from the operator's secrets, of at least 32 bytes each.
@@ -60,8 +58,7 @@ func NewKeyring(secrets ...[]byte) (Keyring, error) {
 	}
 	for _, secret := range secrets {
 		token := derive(secret, "provider-checkout setup token v1", 36)
-		r.keys = append(r.keys, derivedKeys{kid: hex.EncodeToString(token[32:]), token: token[:32],
-			evidence: derive(secret, "provider-checkout evidence entry v1", 32)})
+		r.keys = append(r.keys, derivedKeys{kid: hex.EncodeToString(token[32:]), token: token[:32]})
 	}
 	return r, nil
 }
@@ -128,24 +125,6 @@ func (r Keyring) Text(checkoutID string, t Token) (text string, ok bool) {
 	}
 	signed := checkoutID + "." + strconv.Itoa(t.Epoch) + "." + t.KID
 	return signed + "." + mac(key, signed), true
-}
-
-// Attest has an entry of the evidence log signed as it is recorded, so that the sealer knows that a process with the
-// operator's secret did. It panics on an empty keyring.
-func (r Keyring) Attest(e evidence.Entry) evidence.Entry {
-	key := r.keys[0].evidence
-	return e.Attest(func(text []byte) []byte { return attestation(key, text) })
-}
-
-// Attests reports whether a secret of the keyring attested the entry.
-func (r Keyring) Attests(e evidence.Entry) bool {
-	return slices.ContainsFunc(r.keys, func(k derivedKeys) bool { return hmac.Equal(e.Attestation, attestation(k.evidence, e.Attested())) })
-}
-
-func attestation(key, text []byte) []byte {
-	h := hmac.New(sha256.New, key)
-	h.Write(text)
-	return h.Sum(nil)
 }
 
 // LatestText returns the text of the token that a confirm must carry, or "" if its secret is not in the keyring any more.

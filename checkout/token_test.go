@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -238,26 +237,4 @@ func FuzzKeyringRead(f *testing.F) {
 			t.Errorf("Read accepts %q, which Text writes as %q", in, back)
 		}
 	})
-}
-
-// Whoever can write to the tables can change an entry that is not sealed, or its place: the attestation covers all of it.
-func TestAnAttestationCoversTheWholeEntry(t *testing.T) {
-	ring := keyring(t, strings.Repeat("s", 32))
-	e := evidence.OfOperation("1", evidence.Operation{At: noon, Operator: "Aroha", Name: "keys revoke"})
-	e, _, err := ring.Attest(e).After(evidence.End{Link: evidence.Link{Chain: 1, Number: 7, Previous: "operation/0"}})
-	if err != nil || !ring.Attests(e) {
-		t.Fatalf("the entry itself: %v, attested %v", err, ring.Attests(e))
-	}
-	for name, change := range map[string]func(*evidence.Entry){
-		"its id":         func(e *evidence.Entry) { e.ID = "operation/2" },
-		"its text":       func(e *evidence.Entry) { e.Leaf = append(e.Leaf[:len(e.Leaf)-1:len(e.Leaf)-1], ' ', '}') },
-		"its chain":      func(e *evidence.Entry) { e.Chain = 2 },
-		"its number":     func(e *evidence.Entry) { e.Number++ },
-		"the one before": func(e *evidence.Entry) { e.Previous = "" },
-	} {
-		edited := e
-		if change(&edited); ring.Attests(edited) {
-			t.Errorf("an entry is attested after a change of %s", name)
-		}
-	}
 }

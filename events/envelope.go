@@ -49,30 +49,6 @@ type generatedData struct {
 	AgreementVersion string `json:"agreement_version"`
 }
 
-type changedData struct {
-	Subject
-	DDAID         string `json:"dda_id"`
-	MandateStatus string `json:"mandate_status"`
-	Reason        string `json:"mandate_reason,omitempty"`
-	ChangedAt     string `json:"changed_at"`
-}
-
-type cancelledData struct {
-	Subject
-	By string `json:"cancelled_by"`
-}
-
-type withdrawnData struct {
-	Subject
-	AgreementID     string `json:"payment_plan_agreement_id"`
-	AgreementNumber string `json:"payment_plan_agreement_number"`
-	WithdrawnAt     string `json:"withdrawn_at"`
-}
-
-type pingData struct {
-	ProviderCode string `json:"provider_code"`
-}
-
 // encode returns e as JSON on one line. HTML characters are not escaped: an order id
 // is in the body as the provider wrote it.
 func encode(e envelope) []byte {

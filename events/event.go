@@ -1,10 +1,9 @@
-// Package events holds the notifications that the service sends to a provider: the contract's three (section 6), and
-// mandate.changed, checkout.cancelled and agreement.withdrawn for a provider that lists them. It has their bodies, and signs and verifies a delivery. A
-// receiver written in Go can import it for Verify. It does no I/O and reads no clock.
+// Package events holds the notifications that the service sends to a provider: the contract's three (section 6).
+// It has their bodies, and signs and verifies a delivery. A receiver written in Go can import it for Verify. It does no I/O and
+// reads no clock.
 package events
 
 import (
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,32 +16,10 @@ const (
 	CheckoutCreated    Name = "checkout.created"
 	CheckoutConfirmed  Name = "checkout.confirmed"
 	AgreementGenerated Name = "agreement.generated"
-	MandateChanged     Name = "mandate.changed" // of a confirmed checkout: it has ended, or was reinstated
-	CheckoutCancelled  Name = "checkout.cancelled"
-	AgreementWithdrawn Name = "agreement.withdrawn"
-
-	// Ping tests a receiver. It tells of nothing, is on no list and is not on record.
-	Ping Name = "ping"
 )
 
 // Names lists every event.
-func Names() []Name {
-	return append(Contract(), MandateChanged, CheckoutCancelled, AgreementWithdrawn)
-}
-
-// Contract lists the contract's events, which every provider gets that lists no events.
-func Contract() []Name { return []Name{CheckoutCreated, CheckoutConfirmed, AgreementGenerated} }
-
-// Listed reports whether a provider that lists these events gets an event of the name. nil is a provider without a list.
-func Listed(list []string, n Name) bool {
-	if list == nil {
-		return slices.Contains(Contract(), n)
-	}
-	return slices.Contains(list, string(n))
-}
-
-// Recurs reports whether a checkout may have more than one event of the name.
-func (n Name) Recurs() bool { return n == MandateChanged }
+func Names() []Name { return []Name{CheckoutCreated, CheckoutConfirmed, AgreementGenerated} }
 
 // Status is the state of an event's delivery.
 type Status string
@@ -63,7 +40,6 @@ type Event struct {
 	ProviderCode string
 	OrderID      string
 	RequestID    string
-	Trace        Trace     // of the call that caused it
 	CreatedAt    time.Time // UTC, to the millisecond
 	Body         []byte    // the JSON envelope, as it is signed and sent
 }
@@ -88,26 +64,6 @@ func Confirmed(o Origin, s Subject, ddaID, agreementID string) Event {
 // Generated makes the event agreement.generated.
 func Generated(o Origin, s Subject, agreementID, agreementNumber, documentID, agreementVersion string) Event {
 	return newEvent(AgreementGenerated, o, s, generatedData{s, agreementID, agreementNumber, documentID, agreementVersion})
-}
-
-// Changed makes the event mandate.changed: the mandate has this status since a time, for the reason that the processor gave, or "".
-func Changed(o Origin, s Subject, ddaID, mandateStatus, reason string, at time.Time) Event {
-	return newEvent(MandateChanged, o, s, changedData{s, ddaID, mandateStatus, reason, Timestamp(at)})
-}
-
-// Cancelled makes the event checkout.cancelled; by is provider or operator.
-func Cancelled(o Origin, s Subject, by string) Event {
-	return newEvent(CheckoutCancelled, o, s, cancelledData{s, by})
-}
-
-// Withdrawn makes the event agreement.withdrawn.
-func Withdrawn(o Origin, s Subject, agreementID, agreementNumber string, at time.Time) Event {
-	return newEvent(AgreementWithdrawn, o, s, withdrawnData{s, agreementID, agreementNumber, Timestamp(at)})
-}
-
-// Pinged makes the event ping for a provider.
-func Pinged(o Origin, provider string) Event {
-	return newEvent(Ping, o, Subject{ProviderCode: provider}, pingData{provider})
 }
 
 // newEvent makes the event of this name about s, with data in its envelope.

@@ -18,7 +18,7 @@ func TestReadReturnsTheEventOfABody(t *testing.T) {
 		o := events.Origin{RequestID: text("request"), Environment: text("environment"),
 			CreatedAt: time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "ms"))}
 		s := events.Subject{ProviderCode: text("provider"), OrderID: text("order"), CheckoutID: text("checkout"), OpportunityID: text("opportunity")}
-		for _, want := range []events.Event{events.Created(o, s, "dda_1", text("contact")), events.Changed(o, s, "dda_1", "failed", text("reason"), o.CreatedAt)} {
+		for _, want := range []events.Event{events.Created(o, s, "dda_1", text("contact")), events.Confirmed(o, s, "dda_1", text("agreement"))} {
 			if got, err := events.Read(want.Body); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("Read(%s) =\n%+v, %v; want\n%+v", want.Body, got, err, want)
 			}

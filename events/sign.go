@@ -19,7 +19,6 @@ const (
 	HeaderAttempt     = "X-Service-Delivery-Attempt"
 	HeaderMaxAttempts = "X-Service-Delivery-Max-Attempts"
 	HeaderRequestID   = "X-Request-Id"
-	HeaderTrace       = "Traceparent" // of a call too
 )
 
 // MaxAttempts is the number of attempts of one delivery run.
@@ -33,15 +32,10 @@ func Delay(attempt int) time.Duration {
 }
 
 // Sign returns the value of X-Service-Signature for body, signed at the given time:
-// t=<unix seconds>,v1=<lower-case hex of HMAC-SHA256(secret, "<t>.<body>")>, with a further v1 for each of the others, the
-// secrets that this one replaces.
-func Sign(secret string, at time.Time, body []byte, others ...string) string {
+// t=<unix seconds>,v1=<lower-case hex of HMAC-SHA256(secret, "<t>.<body>")>.
+func Sign(secret string, at time.Time, body []byte) string {
 	t := unixSeconds(at)
-	header := "t=" + t + ",v1=" + hex.EncodeToString(digest(secret, t, body))
-	for _, other := range others {
-		header += ",v1=" + hex.EncodeToString(digest(other, t, body))
-	}
-	return header
+	return "t=" + t + ",v1=" + hex.EncodeToString(digest(secret, t, body))
 }
 
 // digest returns the HMAC of a body that is signed at t. The key is the secret's bytes as they are.
@@ -64,16 +58,15 @@ var (
 
 // Verify checks a signature header against the raw body, in constant time. now is the
 // receiver's clock; a timestamp further from it than tolerance, on either side, is
-// ErrTooOld. A header that Sign could not have written is ErrMalformed, but for more than
-// one v1 part, as in a change of secrets: one matching part is enough. The signature is
+// ErrTooOld. A header that Sign could not have written is ErrMalformed. The signature is
 // looked at before the time, so that ErrTooOld means a genuine delivery. An empty secret
 // matches nothing.
 func Verify(secret, header string, body []byte, now time.Time, tolerance time.Duration) error {
-	t, signatures, err := parseSignature(header)
+	t, signature, err := parseSignature(header)
 	switch {
 	case err != nil:
 		return err
-	case secret == "" || !anyEqual(signatures, digest(secret, unixSeconds(t), body)):
+	case secret == "" || !hmac.Equal(signature, digest(secret, unixSeconds(t), body)):
 		return ErrMismatch
 	case now.Sub(t).Abs() > tolerance:
 		return ErrTooOld
@@ -81,32 +74,20 @@ func Verify(secret, header string, body []byte, now time.Time, tolerance time.Du
 	return nil
 }
 
-// anyEqual reports whether want is one of the signatures, in a time that depends on their number only.
-func anyEqual(signatures [][]byte, want []byte) bool {
-	found := false
-	for _, s := range signatures {
-		found = hmac.Equal(s, want) || found
-	}
-	return found
-}
-
-// parseSignature reads t=<unix seconds> and one or more v1=<64 digits of lower-case hex>.
-func parseSignature(header string) (t time.Time, signatures [][]byte, err error) {
-	parts := strings.Split(header, ",")
-	text, found := strings.CutPrefix(parts[0], "t=")
+// parseSignature reads t=<unix seconds>,v1=<64 digits of lower-case hex>.
+func parseSignature(header string) (t time.Time, signature []byte, err error) {
+	before, after, _ := strings.Cut(header, ",")
+	text, timed := strings.CutPrefix(before, "t=")
+	digits, signed := strings.CutPrefix(after, "v1=")
 	seconds, err := strconv.ParseInt(text, 10, 64)
-	if !found || err != nil || strconv.FormatInt(seconds, 10) != text || len(parts) < 2 {
+	if !timed || !signed || err != nil || strconv.FormatInt(seconds, 10) != text {
 		return time.Time{}, nil, ErrMalformed
 	}
-	for _, part := range parts[1:] {
-		text, found := strings.CutPrefix(part, "v1=")
-		signature, err := hex.DecodeString(text)
-		if !found || err != nil || len(signature) != sha256.Size || strings.ToLower(text) != text {
-			return time.Time{}, nil, ErrMalformed
-		}
-		signatures = append(signatures, signature)
+	signature, err = hex.DecodeString(digits)
+	if err != nil || len(signature) != sha256.Size || strings.ToLower(digits) != digits {
+		return time.Time{}, nil, ErrMalformed
 	}
-	return time.Unix(seconds, 0), signatures, nil
+	return time.Unix(seconds, 0), signature, nil
 }
 
 // Delivery is one run of attempts to deliver an event. All of them send the same
@@ -115,17 +96,15 @@ type Delivery struct {
 	Event     Event
 	Timestamp time.Time
 	Signature string
-	Trace     Trace // in which this run is a span; "" for no trace
 }
 
 // NewDelivery signs e, as Sign does, for one run that starts at the given time.
-func NewDelivery(e Event, secret string, at time.Time, others ...string) Delivery {
-	return Delivery{Event: e, Timestamp: at, Signature: Sign(secret, at, e.Body, others...)}
+func NewDelivery(e Event, secret string, at time.Time) Delivery {
+	return Delivery{Event: e, Timestamp: at, Signature: Sign(secret, at, e.Body)}
 }
 
 // Header returns the names and values of the headers of one attempt, counted from 1:
-// the headers of the contract, section 6, with X-Request-Id only where the request's id is known, and Traceparent only
-// where there is a trace.
+// the headers of the contract, section 6, with X-Request-Id only where the request's id is known.
 func (d Delivery) Header(attempt int) map[string]string {
 	h := map[string]string{
 		HeaderEvent:       string(d.Event.Name),
@@ -137,9 +116,6 @@ func (d Delivery) Header(attempt int) map[string]string {
 	}
 	if d.Event.RequestID != "" {
 		h[HeaderRequestID] = d.Event.RequestID
-	}
-	if d.Trace != "" {
-		h[HeaderTrace] = string(d.Trace)
 	}
 	return h
 }

@@ -49,14 +49,14 @@ func readVectors(t *testing.T) (v vectors) {
 	return v
 }
 
-func TestVerifyAcceptsTheVectors(t *testing.T) {
+func TestSignAndVerifyAgreeWithTheVectors(t *testing.T) {
 	for _, v := range readVectors(t).Accepted {
 		t.Run(v.Name, func(t *testing.T) {
 			at := time.Unix(v.Timestamp, 0)
 			if err := events.Verify(v.Secret, v.Header, []byte(v.Body), at, 0); err != nil {
 				t.Errorf("Verify(%q, %q, %q) = %v, want nil", v.Secret, v.Header, v.Body, err)
 			}
-			if got := events.Sign(v.Secret, at, []byte(v.Body)); strings.Count(v.Header, "v1=") == 1 && got != v.Header {
+			if got := events.Sign(v.Secret, at, []byte(v.Body)); got != v.Header {
 				t.Errorf("Sign(%q, %d, %q) = %q, want %q", v.Secret, v.Timestamp, v.Body, got, v.Header)
 			}
 		})
@@ -126,21 +126,6 @@ func TestVerifyAcceptsWhatSignWrites(t *testing.T) {
 	})
 }
 
-// While a secret is changed both sign: receivers that know either of them take the event, and no others do.
-func TestEachOfTheSecretsThatSignVerifies(t *testing.T) {
-	const former, other = "whsec_kowhai_replaced_9876543210", "whsec_of_somebody_else_0123456789"
-	header := events.Sign(secret, signedAt, []byte("{}"), former)
-	for secret, want := range map[string]error{secret: nil, former: nil, other: events.ErrMismatch} {
-		if err := events.Verify(secret, header, []byte("{}"), signedAt, tolerance); !errors.Is(err, want) {
-			t.Errorf("Verify under %q = %v, want %v", secret, err, want)
-		}
-	}
-	alone := events.Sign(secret, signedAt, []byte("{}"))
-	if !strings.HasPrefix(header, alone+",v1=") {
-		t.Errorf("header %q, want the current secret's signature first, %q", header, alone)
-	}
-}
-
 func TestVerifyRefusesABodyWithAnyBitFlipped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := rapid.SliceOfN(rapid.Byte(), 1, 200).Draw(t, "body")
@@ -172,7 +157,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add("t=-1,v1="+strings.Repeat("f", 64), []byte{})
 	f.Add("t=99999999999999999999,v1="+strings.Repeat("a", 64), []byte("x"))
 	f.Add("", []byte(nil))
-	shape := regexp.MustCompile(`\At=(0|-?[1-9][0-9]*)(,v1=[0-9a-f]{64})+\z`)
+	shape := regexp.MustCompile(`\At=(0|-?[1-9][0-9]*)(,v1=[0-9a-f]{64})\z`)
 
 	f.Fuzz(func(t *testing.T, header string, body []byte) {
 		err := events.Verify(secret, header, body, signedAt, math.MaxInt64)
@@ -218,8 +203,6 @@ func TestAttemptsOfOneRunDifferInTheirNumberOnly(t *testing.T) {
 			"X-Request-Id":                    "req_7",
 		})
 	}
-	d.Trace = trace
-	is.Equal(d.Header(1)["Traceparent"], string(trace))
 }
 
 func TestADeliveryWithoutARequestHasNoRequestHeader(t *testing.T) {

@@ -4,10 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // Admin is a store for the operator's commands.
@@ -15,31 +13,29 @@ type Admin interface {
 	Store
 	Configurer
 	Exporter
-	EvidenceReader
 	Operations
 	Desk
 }
 
-// Configurer changes what the operator configured. With each change comes did, the entry of the evidence log that says who
-// made it, and is stored with it. A nil did records nothing. Every method returns ErrDuplicate if the
-// id of did is taken.
+// Configurer changes what the operator configured. With each change comes did, the act of the operator, and is stored with it; a nil
+// did records nothing.
 type Configurer interface {
 	// ReplaceProviders passes all configurations, in the order of the provider codes, to decide and stores its result in
-	// their place, with its entry. ErrDuplicate if a provider's code comes twice, or a course's within a provider. Courses and
+	// their place, with its act. ErrDuplicate if a provider's code comes twice, or a course's within a provider. Courses and
 	// options keep their order. Keys and checkouts are not changed. The result is stored as it is: decide checks it
 	// (catalogue.Configuration.Check).
 	ReplaceProviders(ctx context.Context,
-		decide func([]catalogue.Configuration) (after []catalogue.Configuration, did *evidence.Entry, err error)) error
+		decide func([]catalogue.Configuration) (after []catalogue.Configuration, did *checkout.Act, err error)) error
 
 	// Keys returns every API key in the order of their creation, by CreatedAt and then by their ids.
 	Keys(ctx context.Context) ([]catalogue.Key, error)
 
 	// AddKey stores a new API key. ErrDuplicate if its id or hash is taken.
-	AddKey(ctx context.Context, key catalogue.Key, did *evidence.Entry) error
+	AddKey(ctx context.Context, key catalogue.Key, did *checkout.Act) error
 
 	// RevokeKey marks the API key as revoked, unless it is already: then the first time stays, and nothing is recorded.
 	// ErrNotFound if there is no such key.
-	RevokeKey(ctx context.Context, id string, at time.Time, did *evidence.Entry) error
+	RevokeKey(ctx context.Context, id string, at time.Time, did *checkout.Act) error
 }
 
 // Exporter reads everything on record.
@@ -54,15 +50,18 @@ type Exporter interface {
 	ExportStudent(ctx context.Context, email string, visit checkout.Visitor) error
 }
 
-// Operations stores operators' acts that change nothing else, and reads what an operator asks for.
+// Operations stores operators' acts that change nothing else, and reads what operators did.
 type Operations interface {
-	// Attempts returns the log of the attempts to deliver the event, redeliveries among them, in the order in which they were
-	// recorded: of many the newest. ErrNotFound if there is no such event.
-	Attempts(ctx context.Context, e events.Event) ([]checkout.Attempt, error)
+	// RecordAct stores an act. Acts of one time keep the order in which they were stored.
+	RecordAct(ctx context.Context, did checkout.Act) error
 
-	// HastenJob makes a pending job due now and ends its lease, with the moment in the journal of its checkout, if it has
-	// one, and the entry of the operation. ErrNotFound if there is no such job or it is not pending.
-	HastenJob(ctx context.Context, id string, m checkout.Moment, did evidence.Entry) error
+	// Acts returns the newest acts that the filter admits, at most limit, the newest first.
+	Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]checkout.Act, error)
+
+	// HastenJob makes a job due now and ends its lease, with the moment in the journal of its checkout, if it has one, and the act.
+	// A job that has failed is pending then; an event has its attempts once more. ErrNotFound if there is no such job or it is not
+	// to be hastened (checkout.JobRecord.Hastens).
+	HastenJob(ctx context.Context, id string, m checkout.Moment, did checkout.Act) error
 
 	// Scrub removes erased data from the store's files, as far as the store can: from free space, and from the log of its
 	// writes. It may take as long as a copy of everything, and writes wait for it meanwhile; ErrBusy if others use the store
@@ -70,8 +69,13 @@ type Operations interface {
 	Scrub(ctx context.Context) error
 }
 
-// EvidenceReader reads the entries of the evidence log.
-type EvidenceReader interface {
-	// SealedEvidence returns at most limit sealed entries in the order of their positions, from a position on.
-	SealedEvidence(ctx context.Context, from int64, limit int) ([]evidence.Entry, error)
+// Desk answers what operators ask about all checkouts. It only reads: on PostgreSQL in a transaction that is READ ONLY. A
+// question that takes longer than two seconds ends with ErrBusy.
+type Desk interface {
+	// Find returns the checkouts that a query names, at most limit: the newest first, or the checkouts that have a trouble by the time
+	// since when. A checkout whose personal data is erased is not found by a name or an address.
+	Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error)
+
+	// Troubles counts what needs a hand at a time, by trouble and provider. Troubles without a count are left out.
+	Troubles(ctx context.Context, now time.Time) ([]checkout.TroubleCount, error)
 }

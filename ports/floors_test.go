@@ -39,13 +39,10 @@ func floors() []floor {
 		return floor{name, folders, isPure, onlyUUID, "it does no I/O: " + takeIt, true}
 	}
 	return []floor{
+		{"the texts for users", []string{"testdata/*"}, is("embed"), onlyUUID, "it holds files and nothing that runs", true},
 		{"the rules of text", []string{"money/text"}, isPure, is("golang.org/x/text/unicode/norm"), "it does no I/O: " + takeIt, true},
 		core("floor 0", "money"),
 		core("floor 1", "catalogue", "events", "agreement"),
-		{"the clients", []string{"adapters/clients/go/*"}, all, not(all), "", false},
-		{"the evidence log", []string{"agreement/evidence"}, isPure,
-			is("golang.org/x/mod/sumdb/note", "golang.org/x/mod/sumdb/tlog", "github.com/go-json-experiment/json",
-				"github.com/go-json-experiment/json/jsontext"), "it does no I/O: " + takeIt, true},
 		core("floor 2", "checkout"),
 		{"floor 3", []string{"ports"}, or(isPure, is("context")), onlyUUID,
 			"it holds interfaces and nothing that runs", false},

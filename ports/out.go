@@ -16,18 +16,8 @@ type Printer interface {
 	Print(ctx context.Context, a agreement.Agreement) ([]byte, error)
 }
 
-// Charset is implemented by a Printer that can print some characters only by their number. The answer to a create with such a
-// character says so at once, and terms with such a character are refused.
-type Charset interface {
-	// Unprintable returns the characters of a text that cannot be printed, each once, in their order; nil if all can be.
-	Unprintable(text string) []rune
-}
-
 // ErrProhibited: events may not be sent to the destination. Nothing was sent.
 var ErrProhibited = errors.New("the destination is not allowed")
-
-// ErrNotAsked: the attempt failed before the receiver was asked, and says nothing about it.
-var ErrNotAsked = errors.New("the receiver was not asked")
 
 // Sender sends events. Its caller bounds how many attempts are made at once for each provider, so that one receiver delays
 // no other: a sender has no such bound of its own, least of all by host, which providers share.
@@ -37,7 +27,7 @@ type Sender interface {
 	// record, holds neither the destination's secret nor its answer. An attempt that ran out of time wraps
 	// context.DeadlineExceeded. With ErrProhibited, and with ErrBusy where the sender could not try, nothing was sent, and it
 	// was no attempt.
-	Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error)
+	Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error
 }
 
 // PayerNotifier notifies payers of what they have set up and agreed: by e-mail, say. It may be called concurrently.

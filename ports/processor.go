@@ -54,13 +54,6 @@ type AccountChecker interface {
 	CheckAccount(ctx context.Context, a checkout.Account) (checkout.Creditor, error)
 }
 
-// SetbackFinder is implemented by a processor that knows why a payer could not finish where its statuses do not say it.
-type SetbackFinder interface {
-	// Setback returns the reason why the payer did not finish a setup that Observe has just found unfinished or cancelled, if
-	// it still holds, or NoSetback. It is called for the setup page, in the time that Observe left, and changes only its words.
-	Setback(ctx context.Context, q checkout.SetupQuery) (checkout.Setback, error)
-}
-
 // SetupEraser is implemented by a processor whose records of setups are the service's own, and are erased with the checkout.
 // The records of an outside processor are erased there.
 type SetupEraser interface {

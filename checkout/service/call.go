@@ -168,13 +168,12 @@ func (s *Service) Refused(ctx context.Context, caller Caller, id, requestID stri
 			return
 		}
 	}
-	about, now := subjectOf(ctx).About(), s.Present(ctx)
+	about, now := subjectOf(ctx).About(), s.now()
 	if about.CheckoutID == "" {
 		return
 	}
 	moment := checkout.RefusedMoment(refusal, checkout.ProviderActor(caller.KeyID), requestID, now)
-	marked := subjectOf(ctx).markMoments([]checkout.Moment{moment})
-	s.storeMoments(ctx, []checkout.Noted{{About: about, Moment: marked[0]}})
+	s.storeMoments(ctx, []checkout.Noted{{About: about, Moment: moment}})
 }
 
 // journal passes moments that are on record to Config.Noted.
@@ -289,24 +288,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 // now is the present in the precision that stores keep.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// Present is the time by the clock of the checkout that the call in ctx is about.
-func (s *Service) Present(ctx context.Context) time.Time { return s.now().Add(s.ahead(ctx)) }
-
-// ahead returns the time by which that clock is ahead.
-func (s *Service) ahead(ctx context.Context) time.Duration {
-	if s.cfg.Ahead == nil {
-		return 0
+// linkLife returns the time for which a setup link of an order opens.
+func (s *Service) linkLife(orderID string) time.Duration {
+	if s.cfg.LinkLife != nil {
+		return cmp.Or(s.cfg.LinkLife(orderID), s.cfg.SetupLifetime)
 	}
-	return subjectOf(ctx).aheadBy(func(a checkout.About) time.Duration { return s.cfg.Ahead(ctx, a) })
-}
-
-// logged returns the time of an entry of the evidence log for what was decided at a time: never later than the present, whatever the
-// clock of a checkout says. The log is of all checkouts, and its sealer takes a later time for a wrong clock of a machine.
-func (s *Service) logged(at time.Time) time.Time {
-	if now := s.now(); now.Before(at) {
-		return now
-	}
-	return at
+	return s.cfg.SetupLifetime
 }
 
 // found returns what was read, or nil for ports.ErrNotFound.

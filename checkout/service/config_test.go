@@ -10,7 +10,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 func TestNewRefusesAFaultyConfiguration(t *testing.T) {
@@ -37,10 +36,6 @@ func TestNewRefusesAFaultyConfiguration(t *testing.T) {
 		{"a negative processor timeout", func(c *service.Config) { c.ProcessorTimeout = -1 }, "must be from 0 to 10s"},
 		{"a long processor timeout", func(c *service.Config) { c.ProcessorTimeout = 10*time.Second + 1 }, "must be from 0 to 10s"},
 		{"faulty terms", func(c *service.Config) { c.Terms.Lender = agreement.Lender{Name: "Pūtea Limited"} }, "Terms: lender.address must be given"},
-		{"terms that the agreement cannot print", func(c *service.Config) {
-			c.Terms.Blocks = []agreement.Block{{Title: "Hardship", Text: "Ask us 😀."}}
-			c.Printer = plainPrinter{c.Printer}
-		}, "Terms: they must not contain U+1F600, which the agreement cannot print"},
 		{"a retention that is too short", func(c *service.Config) { c.Retention.AgreedYears = 1 }, "Retention: agreements must be kept for 7 years"},
 		{"a base URL that is none", func(c *service.Config) { c.BaseURL = "pay.example" }, `base URL "pay.example" must be a scheme and a host`},
 		{"a processor of another environment", func(c *service.Config) { c.Environment = catalogue.Production },
@@ -148,16 +143,4 @@ func TestBacklog(t *testing.T) {
 	if b := w.backlog(t, checkout.JobDeliver); b.Waiting != 2 || b.Age < time.Hour || b.Age > 2*time.Hour {
 		t.Errorf("of two events: %+v; want the age of the older", b)
 	}
-}
-
-// plainPrinter cannot print emoji.
-type plainPrinter struct{ ports.Printer }
-
-func (plainPrinter) Unprintable(text string) (missing []rune) {
-	for _, r := range text {
-		if r >= 0x1F000 {
-			missing = append(missing, r)
-		}
-	}
-	return missing
 }

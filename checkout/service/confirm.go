@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -19,8 +18,6 @@ import (
 const (
 	printAttempts = 2
 	printTimeout  = 5 * time.Second // of one attempt
-	// recordAttempts is the number of attempts to record an agreement while the evidence log grows.
-	recordAttempts = 10
 	// agreedLimit limits the look for an agreement that is on record in the CRM.
 	agreedLimit = 4 * time.Second
 )
@@ -135,31 +132,19 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 	if err := c.cmd.Ready(stored, c.cfg.Keyring.LatestText(stored)); err != nil {
 		return stored, err
 	}
-	if c.sealer.broken() != nil { // it was reported; replays and repeats change nothing
-		return stored, checkout.BusyFor(brokenPause)
-	}
 	prepared, err := c.prepare(ctx, stored)
 	if err != nil {
 		return stored, err
 	}
 	entry := c.jobEntry(c.provider, holdLimit)
-	var change checkout.Change
-	for n := 0; n == 0 || n < recordAttempts && errors.Is(err, evidence.ErrOutdated); n++ {
-		if prepared, err = c.evident(ctx, stored, prepared); err != nil {
-			return stored, err
+	change, err := c.update(ctx, c.id, entry, func(latest checkout.Checkout, _ time.Time) (checkout.Change, error) {
+		stored = latest
+		change, err := c.cmd.Decide(latest, c.cfg.Keyring.LatestText(latest), prepared)
+		if err != nil {
+			return change, err
 		}
-		change, err = c.update(ctx, c.id, entry, func(latest checkout.Checkout, _ time.Time) (checkout.Change, error) {
-			stored = latest
-			change, err := c.cmd.Decide(latest, c.cfg.Keyring.LatestText(latest), prepared)
-			if err != nil {
-				return change, err
-			}
-			return c.withinCommit(change, c.provider)
-		})
-	}
-	if errors.Is(err, evidence.ErrOutdated) { // the log was edited, and the sealer puts it right
-		err = c.fail(ctx, "record the agreement", fmt.Errorf("%w: %w", ports.ErrBusy, err))
-	}
+		return c.withinCommit(change, c.provider)
+	})
 	if err != nil {
 		return stored, err
 	}
@@ -173,7 +158,7 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 // the same request may be sent again. After a restore the CRM may have the agreement already: complete without a PDF it is not
 // rendered, and with a PDF there it is not concluded without.
 func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (prepared checkout.Prepared, err error) {
-	now := stored.NotBefore(c.Present(ctx))
+	now := c.now()
 	agreed, err := c.agreed(ctx, stored, now)
 	if err != nil {
 		return prepared, err
@@ -214,24 +199,6 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (pr
 		return checkout.Prepared{}, checkout.Busy()
 	}
 	return prepared, nil
-}
-
-// evident adds the record of the agreement for the evidence log, and the receipt.
-func (c *confirmCall) evident(ctx context.Context, stored checkout.Checkout, p checkout.Prepared) (checkout.Prepared, error) {
-	head, err := c.cfg.Store.EvidenceHead(ctx)
-	if err != nil {
-		return p, c.fail(ctx, "read the head of the evidence log", err)
-	}
-	p.Debited = stored.Debited()
-	conclusion := evidence.Conclusion{Environment: string(c.cfg.Environment), RequestID: c.cmd.RequestID, At: c.logged(p.Now),
-		Document: p.Document, Debited: p.Debited, LogSize: head.Size}
-	if _, err := io.ReadFull(c.cfg.Rand, conclusion.Salt[:]); err != nil {
-		return p, fmt.Errorf("salt the evidence: %w", err)
-	}
-	entry := evidence.OfAgreement(p.Agreement, conclusion)
-	p.Evidence = c.cfg.Keyring.Attest(entry)
-	p.Receipt, err = c.cfg.Evidence.Receipt(evidence.ReceiptOf(p.Agreement.Number, entry, c.cfg.SealWithin))
-	return p, err
 }
 
 // agreed returns the number, the time and the first payment of the agreement: a new number, now, and the payment of the request; or,

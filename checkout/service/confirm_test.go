@@ -173,3 +173,15 @@ func TestAnAgreementKeepsTheTermsAndTheColourOfItsMoment(t *testing.T) {
 		t.Errorf("the second agreement has terms %+v and colour %q, want none", a.Terms, a.Provider.Colour)
 	}
 }
+
+// A retry by a process whose clock is behind is answered as the first call was.
+func TestARetryByAClockThatIsBehindIsAnsweredTheSame(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	first := w.confirms(t, cmd)
+	w.config.Now = func() time.Time { return w.clock.now().Add(-time.Hour) }
+	again, err := w.again(t).confirm(t, cmd)
+	if err != nil || !again.Already || again.Checkout.Confirmation != first.Checkout.Confirmation {
+		t.Errorf("%+v, %v; want %+v", again, err, first)
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -32,8 +31,7 @@ func (n *counts) count(o service.Count, provider string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.all[o]++
-	ofNobody := o == service.CountNotSealed || o == service.CountClocksApart
-	if want := map[bool]string{true: "", false: "KOWHAI"}[ofNobody]; provider != want {
+	if provider != "KOWHAI" {
 		n.all[o+" of "+service.Count(provider)]++
 	}
 }
@@ -104,21 +102,6 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			w.crashed(t, "ORDER-1")
 			w.runFor(t, 15*time.Second)
 		}, map[service.Count]int{service.CountDelivered: 1, service.CountRecovery: 1}},
-		{"a log that is not sealed, because it was changed", func(t *testing.T, w *world) {
-			signing(t)(&w.config)
-			w = w.again(t)
-			err := w.store.SealEvidence(t.Context(), 0, func(h evidence.Head, _ []evidence.Entry) (evidence.Sealing, error) {
-				return evidence.Sealing{Head: evidence.Head{Size: 1, Edge: []evidence.Hash{{1}}}}, nil
-			})
-			must(t, err)
-			w.runFor(t, 14*time.Second)
-		}, map[service.Count]int{service.CountNotSealed: 2}},
-		{"an entry of a machine whose clock is ahead", func(t *testing.T, w *world) {
-			signing(t)(&w.config)
-			w = w.again(t)
-			w.record(t, w.config.Keyring.Attest(unattested("1", w.clock.now().Add(3*time.Minute))))
-			w.runFor(t, 14*time.Second)
-		}, map[service.Count]int{service.CountClocksApart: 1}},
 		{"notices that are sent, put off, refused, and not needed any more", func(t *testing.T, w *world) {
 			nowhere(t, w)
 			mail := &postbox{answer: mailIsDown}

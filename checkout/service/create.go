@@ -24,8 +24,7 @@ type Opened struct {
 	IdempotencyKey string // of this request, if it is a replay
 	SetupURL       string // "" once the checkout is confirmed, like Token
 	Token          string
-	Warnings       []checkout.Fault // of what the agreement cannot show as the request has it
-	SentFinal      bool             // the request has a final instalment: it is echoed, even if it equals the others
+	SentFinal      bool // the request has a final instalment: it is echoed, even if it equals the others
 }
 
 // Create opens a checkout, or finds the checkout that the same order opened before (section 4), with its setup as a poll
@@ -136,7 +135,7 @@ func (c *createCall) facts(ctx context.Context, look bool) (facts checkout.Facts
 	if facts.ByOrder != nil {
 		concerns(ctx, facts.ByOrder.About())
 	}
-	facts.Now = c.Present(ctx)
+	facts.Now = c.now()
 	if c.cmd.NeedsCourse(facts) {
 		course := c.cmd.CourseCode.Value
 		facts.Course, err = found(c.courses.Get(c.now(), [2]string{code, course}, func() (catalogue.Course, error) {
@@ -158,7 +157,7 @@ func (c *createCall) replay(ctx context.Context, stored checkout.Checkout, renew
 	if renew {
 		entry := checkout.JobEntry{Now: c.now()}
 		change, err := c.update(ctx, stored.ID, entry, func(stored checkout.Checkout, now time.Time) (checkout.Change, error) {
-			return stored.Renew(c.cfg.Keyring, now, c.cfg.SetupLifetime, c.cmd.Actor, c.cmd.RequestID), stored.Replayable()
+			return stored.Renew(c.cfg.Keyring, now, c.linkLife(stored.OrderID), c.cmd.Actor, c.cmd.RequestID), stored.Replayable()
 		})
 		if err != nil {
 			return checkout.Checkout{}, err
@@ -186,8 +185,6 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 	if err != nil {
 		return checkout.Checkout{}, fmt.Errorf("open checkout %s: %w", id, err)
 	}
-	subject := subjectOf(ctx)
-	change = subject.mark(change).Traced(subject.trace())
 	entry := c.jobEntry(c.provider, holdLimit)
 	switch err := c.cfg.Store.InsertCheckout(ctx, change, entry); {
 	case errors.Is(err, ports.ErrDuplicate):
@@ -204,8 +201,7 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 
 // answer returns the answer to a create, with the setup pair unless the checkout is confirmed.
 func (c *createCall) answer(stored checkout.Checkout) Opened {
-	o := Opened{Checkout: stored, Replay: stored.ID != c.reserved, SentFinal: c.cmd.Final.Given,
-		Warnings: c.cmd.Warnings(c.unprintable)}
+	o := Opened{Checkout: stored, Replay: stored.ID != c.reserved, SentFinal: c.cmd.Final.Given}
 	if o.Replay {
 		o.IdempotencyKey = c.cmd.Key()
 	}

@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -109,7 +107,7 @@ func TestHowLongConfigurationIsCached(t *testing.T) {
 		must(t, w.store.RevokeKey(t.Context(), key.ID, time.Now(), nil))
 		off := kowhai()
 		off.Provider.Active = false
-		err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 			return []catalogue.Configuration{off}, nil, nil
 		})
 		must(t, err)
@@ -317,25 +315,4 @@ func TestACreateHasThePriceOfItsDayInNewZealand(t *testing.T) {
 		w.clock.forward(366 * 24 * time.Hour)
 		costs("ORDER-3", money.Pricing{Price: before.Price + 20_00, Upfront: before.Upfront, Principal: before.Principal + 20_00})
 	})
-}
-
-// A course that a create read by the clock of its checkout is not kept for creates at that time.
-func TestAClockThatIsAheadKeepsNoPrice(t *testing.T) {
-	w := newWorld(t, func(c *service.Config) {
-		c.Ahead = func(_ context.Context, of checkout.About) time.Duration {
-			return map[string]time.Duration{"ORDER-1": time.Minute}[of.OrderID]
-		}
-	})
-	w.opened(t, "ORDER-1")
-	other := create("ORDER-1")
-	other.Frequency = checkout.Some("Monthly")
-	_, err := w.Create(t.Context(), caller, other)
-	expect(t, err, checkout.CodeIntentConflict)
-	dearer := kowhai()
-	dearer.Courses[0].Price = 3000_00
-	w.configure(t, dearer) // 5 seconds later
-	w.clock.forward(55 * time.Second)
-	if got := w.opened(t, "ORDER-2").Checkout.Intent.Pricing.Price; got != 3000_00 {
-		t.Errorf("a minute after the price changed a create costs %s, want 3000.00", got)
-	}
 }

@@ -32,12 +32,12 @@ const (
 var (
 	// errStopping: a run was cut short because the service stops.
 	errStopping = errors.New("the service stops; the next process goes on")
-	// errLeft: all slots of the provider were taken for slotLimit, the sender had no room, or the receiver takes nothing.
+	// errLeft: all slots of the provider were taken for slotLimit, or the sender had no room.
 	errLeft = errors.New("the event is left to the scheduler")
 )
 
-// deliver sends the events of a change that a request committed and holds, before the request is answered. After callLimit, and while
-// the receiver hangs, the attempts that are left go on in the background: the workers of a site that wait for answers may be all that
+// deliver sends the events of a change that a request committed and holds, before the request is answered. After callLimit, the
+// attempts that are left go on in the background: the workers of a site that wait for answers may be all that
 // it has to take events. Events that cannot be finished stay in the queue for the scheduler, and so do the events of a provider
 // whose slots are all taken: its receiver is slow, or it has many events at once, and neither is a failure.
 func (s *Service) deliver(ctx context.Context, held heldChange) {
@@ -57,7 +57,6 @@ func (s *Service) deliver(ctx context.Context, held heldChange) {
 	defer stop()
 	select {
 	case <-sent:
-	case <-s.receivers.hanging(held.provider.Code):
 	case <-waiting.Done():
 	}
 }
@@ -107,8 +106,7 @@ func (s *Service) deliverLater(ctx context.Context, l checkout.Lease) error {
 type deliverer struct {
 	*Service
 	held []checkout.Lease // in the order of their delivery
-	// scheduled is set for what a request left behind: it waits for a slot as long as it takes, and is cut short when the
-	// receiver is to be left alone. A request makes its three attempts whatever the receiver did before.
+	// scheduled is set for what a request left behind: it waits for a slot as long as it takes.
 	scheduled bool
 }
 
@@ -260,18 +258,10 @@ func (d *deliverer) settleEvent(ctx context.Context, l checkout.Lease, outcome c
 		ctx, cancel = detached(ctx, settleLimit)
 		defer cancel()
 	}
-	var follows decider
-	if outcome.State == checkout.JobDead && outcome.Attempts > 0 {
-		var err error
-		if follows, err = d.furtherRuns(ctx, l.Job); err != nil {
-			return err
-		}
-	}
-	if err := d.settleSent(ctx, l, outcome, follows); err != nil {
+	if err := d.settleSent(ctx, l, outcome); err != nil {
 		return err
 	}
 	if outcome.State == checkout.JobDead {
-		d.watchReceiver(ctx, l.Job)
 		err := fmt.Errorf("event %s failed %d times", l.Job.Name, outcome.Attempts)
 		if outcome.Attempts == 0 {
 			err = fmt.Errorf("event %s is not sent: %s", l.Job.Name, outcome.Failure.Reason)
@@ -281,8 +271,8 @@ func (d *deliverer) settleEvent(ctx context.Context, l checkout.Lease, outcome c
 	return nil
 }
 
-// settleSent settles an attempt at an event or a notice, with what follows from it, and counts it. Its end is a moment of the checkout.
-func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.Outcome, follows decider) error {
+// settleSent settles an attempt at an event or a notice, and counts it. Its end is a moment of the checkout.
+func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	type ending struct {
 		counted Count
 		moment  checkout.MomentKind
@@ -290,8 +280,6 @@ func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.O
 	endings := map[checkout.JobKind]map[checkout.JobState]ending{
 		checkout.JobDeliver: {checkout.JobDone: {CountDelivered, checkout.MomentEventDelivered},
 			checkout.JobDead: {CountFailed, checkout.MomentEventFailed}, checkout.JobDropped: {CountNotConfigured, ""}},
-		checkout.JobRedeliver: {checkout.JobDone: {CountDelivered, checkout.MomentEventDelivered},
-			checkout.JobDead: {"", checkout.MomentEventFailed}},
 		checkout.JobNotify: {checkout.JobDone: {CountNoticeSent, checkout.MomentNoticeSent},
 			checkout.JobPending: {CountNoticePutOff, ""}, checkout.JobDead: {CountNoticeFailed, checkout.MomentNoticeFailed},
 			checkout.JobDropped: {CountNoticeDropped, ""}},
@@ -299,19 +287,16 @@ func (s *Service) settleSent(ctx context.Context, l checkout.Lease, o checkout.O
 	j := l.Job
 	end := endings[j.Kind][o.State]
 	if end.moment != "" && j.CheckoutID != "" {
-		m := checkout.Moment{At: s.Present(ctx), Kind: end.moment, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name, Times: 1}
+		m := checkout.Moment{At: s.now(), Kind: end.moment, Actor: checkout.ActorService, RequestID: j.RequestID, Detail: j.Name, Times: 1}
 		if j.Kind != checkout.JobNotify {
-			m.Detail += " " + j.EventID()
-		}
-		if j.Kind == checkout.JobRedeliver && j.AskedBy() != "" {
-			m.Actor = j.AskedBy()
+			m.Detail += " " + j.ID
 		}
 		if m.Kind == checkout.MomentEventFailed {
 			m.Detail += ": " + o.Failure.Reason
 		}
 		o.Moments = []checkout.Moment{m}
 	}
-	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: s.now()}, follows); err != nil {
+	if _, err := s.settle(ctx, l, o, checkout.JobEntry{Now: s.now()}, nil); err != nil {
 		return err
 	}
 	if end.counted != "" {
@@ -328,42 +313,23 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 	case err != nil:
 		return outcome, nil, err
 	case !provider.Destination.Configured():
-		d.receivers.done(e.ProviderCode, true, d.now())
 		return checkout.Outcome{State: checkout.JobDropped}, nil, nil
 	}
-	now := d.now()
-	secrets := provider.Destination.Secrets(now)
-	sent := delivery.Sign(e, secrets, now, d.cfg.Rand)
-	span, ended := d.span(l)
-	defer ended()
-	if span.EventID = e.ID; span.Trace != e.Trace {
-		sent.Trace = span.Trace
-	}
-	cut = errLeft
+	sent := events.NewDelivery(e, provider.Destination.Secret, d.now())
 	outcome = delivery.Run{
-		Made:    l.Attempts,
-		Now:     d.now,
-		Secrets: secrets,
-		Send: func(ctx context.Context, n int) (answer checkout.Answer, err error) {
-			err = within(ctx, runLimit, func(ctx context.Context) (err error) {
-				answer, err = d.cfg.Sender.Send(ctx, provider.Destination, sent, n)
-				return err
+		Made: l.Attempts % events.MaxAttempts, // an event that failed has its attempts once more
+		Now:  d.now,
+		Send: func(ctx context.Context, n int) error {
+			return within(ctx, runLimit, func(ctx context.Context) error {
+				return d.cfg.Sender.Send(ctx, provider.Destination, sent, n)
 			})
-			span.Status, span.Failed = answer.Status, err != nil
-			d.noteSent(ctx, provider.Code, err)
-			return answer, err
 		},
 		Failed: func(n int, err error) bool {
 			d.report(ctx, Failure{Operation: OperationSend, Severity: Warning, About: l.Job.About(), EventID: e.ID, Attempt: n, Err: err})
-			switch {
-			case d.stopping.Load():
+			if d.stopping.Load() {
 				cut = errStopping
-			case d.scheduled && d.receivers.open(provider.Code):
-				cut = errLeft
-			default:
-				return true
 			}
-			return false
+			return cut == nil
 		},
 	}.Attempt(ctx)
 	switch {
@@ -371,6 +337,8 @@ func (d *deliverer) run(ctx context.Context, l checkout.Lease) (outcome checkout
 		cut = nil
 	case ctx.Err() != nil:
 		cut = ctx.Err()
+	case cut == nil: // the sender had no room, and the events behind this one wait
+		cut = errLeft
 	}
 	return outcome, cut, nil
 }

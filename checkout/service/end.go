@@ -11,34 +11,31 @@ import (
 )
 
 // Cancel cancels the caller's checkout with this id before its confirm. A repeat is answered as the first was, and changes nothing. It
-// takes up to ten seconds, and up to 35 more while its event is delivered to a provider that lists it. The refusals are
-// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT once it is confirmed, CHECKOUT_ERASED and
-// BUSY. Where the command has no RequestID, one is made.
+// takes up to ten seconds. The refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT
+// once it is confirmed, CHECKOUT_ERASED and BUSY. Where the command has no RequestID, one is made.
 func (s *Service) Cancel(ctx context.Context, caller Caller, id string, cmd checkout.Cancel) (c checkout.Checkout, err error) {
 	err = s.serve(ctx, call{Caller: caller, id: id, requestID: &cmd.RequestID},
-		func(ctx context.Context, provider catalogue.Provider) (held heldChange, err error) {
+		func(ctx context.Context, _ catalogue.Provider) (none heldChange, err error) {
 			if err := cmd.Check(); err != nil {
-				return held, err
+				return none, err
 			}
 			ctx, cancel := detached(ctx, waitLimit)
 			defer cancel()
 			if _, err := s.owned(ctx, caller, id); err != nil {
-				return held, err
+				return none, err
 			}
 			cmd.By, cmd.Actor = checkout.PartyProvider, checkout.ProviderActor(caller.KeyID)
-			entry := s.jobEntry(provider, holdLimit)
-			change, err := s.update(ctx, id, entry, func(stored checkout.Checkout, now time.Time) (checkout.Change, error) {
-				change, err := cmd.Decide(stored, s.cfg.Environment, now)
-				return change.Listed(provider), err
+			change, err := s.update(ctx, id, checkout.JobEntry{Now: s.now()}, func(stored checkout.Checkout, now time.Time) (checkout.Change, error) {
+				return cmd.Decide(stored, now)
 			})
 			switch c = change.Next; {
 			case errors.Is(err, checkout.ErrEnded):
-				return held, nil
+				return none, nil
 			case err != nil:
-				return held, err
+				return none, err
 			}
 			s.wakeScheduler()
-			return heldChange{change, provider, entry.Now.Add(entry.Hold)}, nil
+			return none, nil
 		})
 	return c, err
 }
@@ -52,7 +49,7 @@ func (s *Service) cancelSetup(ctx context.Context, l checkout.Lease) error {
 	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1}
 	if failure != nil {
 		outcome.State, outcome.Pause = checkout.JobPending, checkout.CRMPause(l.Attempts+1, false)
-		outcome.Failure = checkout.FailureOf(failure, s.Present(ctx))
+		outcome.Failure = checkout.FailureOf(failure, s.now())
 		return errors.Join(failure, s.settleAttempt(ctx, l, outcome))
 	}
 	settling, cancel := detached(ctx, settleLimit)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // inWorldWithAll is inWorld with a CRM outside of the store, and payers who are notified.
@@ -18,14 +17,6 @@ func inWorldWithAll(t *testing.T, test func(*testing.T, *world, *postbox, *crm),
 	p := &postbox{}
 	c, outside := withCRM()
 	inWorld(t, func(t *testing.T, w *world) { test(t, w, p, c) }, append(change, outside, func(c *service.Config) { c.Notifier = p })...)
-}
-
-// lists has the provider list these events; without any, it has no list.
-func (w *world) lists(t *testing.T, names ...string) {
-	t.Helper()
-	c := kowhai()
-	c.Provider.Destination.Events = names
-	w.configure(t, c)
 }
 
 // reaches has the processor say that the mandate reached a status now, and notify of that.
@@ -44,19 +35,18 @@ func (w *world) becomes(t *testing.T, event string, m checkout.MandateStatus, re
 	w.runFor(t, 5*time.Second)
 }
 
-// Payer, CRM, provider and operator are told once of each change, and nobody of a mandate that goes on.
+// Payer, CRM and operator are told once of each change, and nobody of a mandate that goes on.
 func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 	n, count := counted()
 	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
-		w.lists(t, "checkout.confirmed", "mandate.changed")
 		w.confirmed(t, "ORDER-1")
 		w.runFor(t, 5*time.Second)
 		mail.take()
 		w.becomes(t, "EV1", checkout.MandateActive, "")
-		if got := mail.take(); len(got) > 0 || len(w.receiver.names()) != 1 {
-			t.Fatalf("of a mandate that is active there are the notices %+v and the events %v", got, w.receiver.names())
+		if got := mail.take(); len(got) > 0 {
+			t.Fatalf("of a mandate that is active there are the notices %+v", got)
 		}
-		for i, tt := range []struct {
+		for _, tt := range []struct {
 			to       checkout.MandateStatus
 			reason   string
 			subject  string
@@ -73,10 +63,6 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 			if len(got) != 1 || !strings.Contains(got[0].Subject, tt.subject) || !strings.Contains(got[0].Text, tt.sentence) ||
 				got[0].To.Email != "aroha@example.ac.nz" {
 				t.Errorf("of %s the payer is sent %+v", tt.to, got)
-			}
-			if names := w.receiver.names(); len(names) != 2+i || names[1+i] != events.MandateChanged ||
-				!strings.Contains(string(w.receiver.latest().Event.Body), `"mandate_status":"`+string(tt.to)) {
-				t.Errorf("of %s the provider is sent %v, the latest %s", tt.to, names, w.receiver.latest().Event.Body)
 			}
 			_, e := c.lone(t, w)
 			if e.Setup.Mandate != tt.to || e.Setup.MandateReason != tt.reason || e.Setup.MandateSince.IsZero() || e.Completions != 1 {
@@ -101,11 +87,10 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 	}, count)
 }
 
-// A mandate was reinstated after the backup and has ended again, so that a restored store sees no change of its status. Payer, CRM and
-// provider know of the reinstatement from the lost store, and get the report of the second end.
+// A mandate was reinstated after the backup and has ended again, so that a restored store sees no change of its status. Payer and
+// CRM know of the reinstatement from the lost store, and get the report of the second end.
 func TestARestoredStoreTellsOfAMandateThatHasEndedAgain(t *testing.T) {
 	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
-		w.lists(t, "mandate.changed")
 		w.confirmed(t, "ORDER-1")
 		w.runFor(t, 5*time.Second)
 		w.becomes(t, "EV1", checkout.MandateCancelled, "")
@@ -122,23 +107,19 @@ func TestARestoredStoreTellsOfAMandateThatHasEndedAgain(t *testing.T) {
 		if got := mail.take(); len(got) != 1 || !strings.Contains(got[0].Subject, "has ended") {
 			t.Errorf("the payer is sent %+v", got)
 		}
-		if got := w.receiver.names(); len(got) != 3 || !strings.Contains(string(w.receiver.latest().Event.Body), `"mandate_status":"cancelled"`) {
-			t.Errorf("the provider is sent %v, the latest %s", got, w.receiver.latest().Event.Body)
-		}
 		w.notify(t, false, "EV4", "MD-1") // it is not told again
 		w.runFor(t, 5*time.Second)
-		if got := mail.take(); len(got) > 0 || len(w.receiver.names()) != 3 {
-			t.Errorf("of the same end the payer is sent %+v, and the provider %v", got, w.receiver.names())
+		if got := mail.take(); len(got) > 0 {
+			t.Errorf("of the same end the payer is sent %+v", got)
 		}
 	})
 }
 
 // A mandate ends, is reinstated and ends again while the clock of the process stands still, and the processor does not give the times
-// of the ends yet: each end has its own event and report, and the second end has a later time than the first.
+// of the ends yet: each change has its own report.
 func TestOfEachEndIsToldThoughTheClockStandsStill(t *testing.T) {
 	stands := time.Time{}
 	inWorldWithAll(t, func(t *testing.T, w *world, _ *postbox, _ *crm) {
-		w.lists(t, string(events.MandateChanged))
 		id := w.confirmed(t, "ORDER-1").ID
 		stands = w.clock.now()
 		for range 2 {
@@ -151,14 +132,6 @@ func TestOfEachEndIsToldThoughTheClockStandsStill(t *testing.T) {
 					t.Fatalf("the mandate is %s, %v; want %s", got.Setup.Mandate, err, says.Mandate)
 				}
 			}
-		}
-		var changed []string
-		for _, e := range w.records(t)["ORDER-1"].Events() {
-			_, at, _ := strings.Cut(string(e.Event.Body), `"changed_at":"`)
-			changed = append(changed, at)
-		}
-		if len(changed) != 4 || !slices.IsSorted(changed) || len(slices.Compact(changed)) != 4 {
-			t.Errorf("the mandate changed at %q, want four times in a row", changed)
 		}
 		if reports := w.jobs(t, "ORDER-1", checkout.JobAuthority); len(reports) != 4 {
 			t.Errorf("the CRM is told by %d jobs, want one for each change", len(reports))
@@ -178,7 +151,6 @@ func TestOfEachEndIsToldThoughTheClockStandsStill(t *testing.T) {
 // a restored store learns then, the CRM may have a reinstatement.
 func TestTheCRMGetsTheTimeOfAnEndOnceItIsKnown(t *testing.T) {
 	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
-		w.lists(t, "mandate.changed")
 		w.confirmed(t, "ORDER-1")
 		w.processor.set(mandate(checkout.MandateFailed))
 		w.notify(t, false, "EV1", "MD-1")
@@ -194,58 +166,9 @@ func TestTheCRMGetsTheTimeOfAnEndOnceItIsKnown(t *testing.T) {
 				e.Setup.MandateReason == "" {
 				t.Errorf("the CRM has %+v", e.Setup)
 			}
-			if got := mail.take(); event == "EV3" && (len(got) > 0 || len(w.receiver.names()) != 2) {
-				t.Errorf("of the same status the payer is sent %+v, and the provider %v", got, w.receiver.names())
+			if got := mail.take(); event == "EV3" && len(got) > 0 {
+				t.Errorf("of the same status the payer is sent %+v", got)
 			}
-		}
-	})
-}
-
-// A provider that does not list an event never gets it, and it is not on record either.
-func TestAProviderGetsTheEventsThatItListsAndNoOthers(t *testing.T) {
-	for name, tt := range map[string]struct{ lists, want []string }{
-		"no list":       {nil, []string{"checkout.created", "checkout.confirmed", "agreement.generated"}},
-		"one of three":  {[]string{"checkout.confirmed"}, []string{"checkout.confirmed"}},
-		"the mandate's": {[]string{"mandate.changed"}, []string{"mandate.changed"}},
-		"all of them":   {[]string{"mandate.changed", "agreement.generated", "checkout.created", "checkout.confirmed"}, []string{"checkout.created", "checkout.confirmed", "agreement.generated", "mandate.changed"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, outside := range []bool{false, true} {
-				var changes []func(*service.Config)
-				if outside {
-					_, change := withCRM()
-					changes = append(changes, change)
-				}
-				inWorld(t, func(t *testing.T, w *world) {
-					w.lists(t, tt.lists...)
-					w.confirms(t, w.ready(t, "ORDER-1"))
-					w.becomes(t, "EV1", checkout.MandateExpired, "")
-					var stored, sent []string
-					for _, e := range w.records(t)["ORDER-1"].Events() {
-						stored = append(stored, string(e.Event.Name))
-					}
-					for _, n := range w.receiver.names() {
-						sent = append(sent, string(n))
-					}
-					if !slices.Equal(stored, tt.want) || !slices.Equal(sent, tt.want) {
-						t.Errorf("with a CRM outside of the store %t: stored %q, sent %q; want %q", outside, stored, sent, tt.want)
-					}
-				}, changes...)
-			}
-		})
-	}
-}
-
-// The list of today decides about the events of today.
-func TestAListOfEventsIsLookedUpWhenAnEventHappens(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.confirms(t, w.ready(t, "ORDER-1"))
-		w.becomes(t, "EV1", checkout.MandateCancelled, "")
-		w.lists(t, "mandate.changed")
-		w.runFor(t, time.Minute)
-		w.becomes(t, "EV2", checkout.MandateActive, "")
-		if names := w.receiver.names(); len(names) != 4 || names[3] != events.MandateChanged {
-			t.Errorf("sent %v, want the end of the mandate left out, and that it was reinstated", names)
 		}
 	})
 }
@@ -331,7 +254,6 @@ func TestTheEmbeddedCRMNeedsNoReport(t *testing.T) {
 // A mandate that ends before the confirm opens the page for another try, and nobody is told.
 func TestOfAMandateThatEndsBeforeTheConfirmNobodyIsTold(t *testing.T) {
 	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
-		w.lists(t, string(events.CheckoutCreated), string(events.MandateChanged))
 		w.ready(t, "ORDER-1")
 		w.runFor(t, 5*time.Second)
 		mail.take()

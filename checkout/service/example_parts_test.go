@@ -128,8 +128,8 @@ func (blankPages) Print(context.Context, agreement.Agreement) ([]byte, error) {
 // noEvents sends nothing: the example's provider has no destination.
 type noEvents struct{}
 
-func (noEvents) Send(context.Context, catalogue.Destination, events.Delivery, int) (checkout.Answer, error) {
-	return checkout.Answer{}, nil
+func (noEvents) Send(context.Context, catalogue.Destination, events.Delivery, int) error {
+	return nil
 }
 
 func check(err error) {

@@ -19,7 +19,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -72,7 +71,7 @@ func Example_postgres() {
 	server.Start()
 	defer server.Close()
 
-	check(store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	check(store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		return []catalogue.Configuration{{Provider: catalogue.Provider{Code: "RIMU", Name: "Rimu College", AccountID: "acc-rimu",
 			Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Legacy}}}, nil, nil
 	}))

@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/hostedpages"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -166,7 +165,7 @@ func serveWith(store *memory.Store, bank ports.Processor) (checkouts *service.Se
 }
 
 // rimu configures a provider without a catalogue.
-func rimu([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+func rimu([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 	return []catalogue.Configuration{{Provider: catalogue.Provider{Code: "RIMU", Name: "Rimu College", AccountID: "acc-rimu",
 		Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Mode: catalogue.Legacy}}}, nil, nil
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -89,7 +88,7 @@ func Example() {
 			"course_price": 2990.00, "upfront_payment": 200.00, "active": true,
 			"plans": [{"payment_frequency": "Weekly", "number_of_instalments": 52}]}]}]}`))
 	check(err)
-	check(store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	check(store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		return all, nil, nil
 	}))
 

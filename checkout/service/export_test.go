@@ -11,6 +11,5 @@ func (s *Service) AwaitSent() { s.sending.wait() }
 
 // Pauses returns the pauses of jobs that are decided in this package.
 func Pauses() map[checkout.JobKind]time.Duration {
-	return map[checkout.JobKind]time.Duration{checkout.JobSeal: sealEvery, checkout.JobRetain: retainAgain,
-		checkout.JobReceiver: lookEvery, checkout.JobNotified: max(settlingPause, notifiedPause), checkout.JobNotify: longestNotifyPause}
+	return map[checkout.JobKind]time.Duration{checkout.JobRetain: retainAgain, checkout.JobNotified: max(settlingPause, notifiedPause), checkout.JobNotify: longestNotifyPause}
 }

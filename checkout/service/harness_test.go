@@ -14,7 +14,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -87,7 +86,7 @@ func kowhai() catalogue.Configuration {
 func (w *world) configure(t *testing.T, configurations ...catalogue.Configuration) {
 	t.Helper()
 	w.clock.forward(5 * time.Second)
-	err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		return configurations, nil, nil
 	})
 	must(t, err)
@@ -374,15 +373,15 @@ type delivered struct {
 	at      time.Time
 }
 
-func (r *receiver) Send(ctx context.Context, _ catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
+func (r *receiver) Send(ctx context.Context, _ catalogue.Destination, d events.Delivery, attempt int) error {
 	r.mu.Lock()
 	r.got = append(r.got, delivered{d, attempt, time.Now()})
 	answer := r.answer
 	r.mu.Unlock()
 	if answer == nil {
-		return checkout.Answer{Status: 204}, nil
+		return nil
 	}
-	return checkout.Answer{}, answer(d, attempt)
+	return answer(d, attempt)
 }
 
 // latest returns what was sent last.

@@ -45,7 +45,7 @@ func (s *Service) jobEntry(provider catalogue.Provider, hold time.Duration) chec
 
 // update stores what decide makes of a checkout, and returns the change. An error of decide is returned unchanged.
 func (s *Service) update(ctx context.Context, id string, entry checkout.JobEntry, decide decider) (checkout.Change, error) {
-	d := s.decision(ctx, subjectOf(ctx).trace(), decide)
+	d := s.decision(ctx, decide)
 	err := s.cfg.Store.UpdateCheckout(ctx, id, entry, d.run)
 	switch {
 	case err == nil:
@@ -64,7 +64,7 @@ func (s *Service) settle(ctx context.Context, l checkout.Lease, o checkout.Outco
 	d := &decision{}
 	var run func(checkout.Checkout) (checkout.Change, error)
 	if decide != nil {
-		d = s.decision(ctx, l.Job.Trace, decide)
+		d = s.decision(ctx, decide)
 		run = d.run
 	}
 	o.Pause = min(o.Pause, l.Job.Kind.LongestPause(l.Attempts+o.Attempts)) // a longer one would be over at once
@@ -121,7 +121,7 @@ func (s *Service) withinCommit(change checkout.Change, provider catalogue.Provid
 		return checkout.Change{}, err
 	}
 	answer, err := decide(change.Next, at)
-	return change.Answered(answer).Listed(provider), err
+	return change.Answered(answer), err
 }
 
 // attemptHeld makes the first attempt at the CRM job of a change that was committed, which the caller holds. A change without
@@ -212,10 +212,7 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 	}
 	calling, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	span, ended := s.span(l)
 	decide, err := s.askCRM(calling, e)
-	span.Failed = err != nil
-	ended()
 	s.noteCRMAnswer(ctx, err)
 	settling, cancel := detached(ctx, settleLimit)
 	defer cancel()
@@ -223,12 +220,12 @@ func (s *Service) attemptCRMJob(ctx context.Context, l checkout.Lease, e enrolme
 		return heldChange{}, s.settleFailure(settling, l, err)
 	}
 	s.cfg.Count(CountStepDone, l.Job.ProviderCode)
-	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{{At: s.Present(ctx),
+	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{{At: s.now(),
 		Kind: checkout.MomentCRMDone, Actor: checkout.ActorCRM, RequestID: l.Job.RequestID, Detail: string(l.Job.Kind), Times: 1}}}
 	entry := s.jobEntry(provider, hold)
 	change, err := s.settle(settling, l, outcome, entry, func(c checkout.Checkout, now time.Time) (checkout.Change, error) {
 		change, err := decide(c, now)
-		return change.Listed(provider), err
+		return change, err
 	})
 	switch {
 	case lost(err):
@@ -295,7 +292,7 @@ func (s *Service) askCRM(ctx context.Context, e enrolment) (decide decider, err 
 			CourseCode: c.CourseCode, Intent: c.Intent})
 		return func(stored checkout.Checkout, now time.Time) (checkout.Change, error) {
 			return stored.Opened(records, checkout.Opening{Now: now, Environment: s.cfg.Environment,
-				Token: s.cfg.Keyring.Issue(1, now.Add(s.cfg.SetupLifetime))})
+				Token: s.cfg.Keyring.Issue(1, now.Add(s.linkLife(c.OrderID)))})
 		}, err
 	}
 	completed, err := s.cfg.CRM.Complete(ctx, checkout.Completion{EnrolmentKey: key, Records: c.Records, Agreement: *e.agreement,
@@ -323,7 +320,7 @@ func (s *Service) noteCRMAnswer(ctx context.Context, err error) {
 // settleFailure stores that an attempt failed, and reports it. A refusal to open releases the reservation.
 func (s *Service) settleFailure(ctx context.Context, l checkout.Lease, failure error) error {
 	refusal, refused := errors.AsType[*checkout.CRMRefusal](failure)
-	opening, now := l.Job.Kind == checkout.JobOpen, s.Present(ctx)
+	opening, now := l.Job.Kind == checkout.JobOpen, s.now()
 	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Pause: checkout.CRMPause(l.Attempts+1, refused),
 		Failure: checkout.FailureOf(failure, now)}
 	counted, severity, detail := CountStepUnknown, Warning, string(l.Job.Kind)+": no answer"

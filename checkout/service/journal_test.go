@@ -156,7 +156,7 @@ func TestATimelineTellsWhatHappened(t *testing.T) {
 			"payer returned open",
 			"provider:k1 link_renewed",
 			"payer opened expired",
-			"service erased retention",
+			"service erased",
 		}},
 		{"a dead mandate", false, func(t *testing.T, w *world, mail *postbox) {
 			mail.set(func(context.Context, checkout.PayerNotice) error { return &checkout.NoticeRefusal{Answer: "550 5.1.1"} })

@@ -25,7 +25,7 @@ func (s *Service) MailLink(ctx context.Context, token, requestID string) (page S
 		return page, s.fail(ctx, "read the notices of "+c.ID, err)
 	}
 	request := checkout.LinkRequest{RequestID: requestID, Actor: checkout.ActorPayer, Epoch: page.epoch,
-		Lifetime: s.cfg.SetupLifetime, Notices: notices}
+		Lifetime: s.linkLife(c.OrderID), Notices: notices}
 	_, err = s.update(ctx, c.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout, now time.Time) (checkout.Change, error) {
 		request.Now = now
 		return c.MailLink(s.cfg.Keyring, request)

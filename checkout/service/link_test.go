@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"context"
 	"regexp"
 	"strings"
 	"testing"
@@ -57,25 +56,6 @@ func TestAnExpiredLinkRenewsItselfByEmail(t *testing.T) {
 		}
 		if got := len(w.notices(t, "ORDER-1")); got != 3 {
 			t.Errorf("%d notices on record, want those of the link, the setup and the agreement", got)
-		}
-	})
-}
-
-// A checkout whose clock is ahead is cancelled, and its link expires and is sent anew, at the time of that.
-func TestActsAreAtTheTimeOfTheCheckoutsClock(t *testing.T) {
-	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
-		const ahead = 8 * 24 * time.Hour
-		o := w.opened(t, "ORDER-1")
-		w.config.Ahead = func(context.Context, checkout.About) time.Duration { return ahead }
-		w = w.again(t)
-		w.mailsLink(t, o.Token)
-		w.runFor(t, 2*time.Second)
-		if sent := mail.take(); len(sent) != 1 {
-			t.Errorf("sent %+v, want a new link", sent)
-		}
-		w.cancels(t, o)
-		if at := w.records(t)["ORDER-1"].Checkout.End.At; at.Sub(o.Checkout.CreatedAt) < ahead {
-			t.Errorf("cancelled at %s, want %s after %s", at, ahead, o.Checkout.CreatedAt)
 		}
 	})
 }

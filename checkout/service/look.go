@@ -34,10 +34,10 @@ func (s *Service) look(ctx context.Context, l checkout.Lease) error {
 	outcome := checkout.Outcome{State: checkout.JobDone}
 	if stored != nil {
 		fresh := *stored
-		if _, again := stored.NextLook(l.Job.Try, s.processor.Notifies, s.Present(ctx)); again {
+		if _, again := stored.NextLook(l.Job.Try, s.processor.Notifies, s.now()); again {
 			fresh, asked = s.refresh(ctx, *stored, checkout.ForNotification)
 		}
-		if pause, again := fresh.NextLook(l.Job.Try, s.processor.Notifies, s.Present(ctx)); again {
+		if pause, again := fresh.NextLook(l.Job.Try, s.processor.Notifies, s.now()); again {
 			outcome.State, outcome.Pause = checkout.JobPending, pause
 		}
 	}
@@ -57,7 +57,7 @@ func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (er
 	for i, n := range all {
 		jobs[i] = n.Job()
 	}
-	if _, err := s.cfg.Store.Enqueue(ctx, jobs, nil); err != nil {
+	if _, err := s.cfg.Store.Enqueue(ctx, jobs); err != nil {
 		return s.fail(ctx, "store notifications", err)
 	}
 	s.wakeScheduler()

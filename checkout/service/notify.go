@@ -41,7 +41,7 @@ func (n *notifier) attemptNotice(ctx context.Context, l checkout.Lease) error {
 	outcome := n.send(ctx, l)
 	settling, cancel := detached(ctx, waitLimit)
 	defer cancel()
-	err := n.settleSent(settling, l, outcome, nil)
+	err := n.settleSent(settling, l, outcome)
 	if errors.Is(err, ports.ErrNotFound) { // its holder settles it
 		return nil
 	}
@@ -87,7 +87,7 @@ func (n *notifier) noteNotifierAnswer(ctx context.Context, answered bool) {
 // failedAttempt reports an attempt that failed, and returns whether and when the notice is attempted again.
 func (n *notifier) failedAttempt(ctx context.Context, l checkout.Lease, err error) checkout.Outcome {
 	number := l.Attempts + 1
-	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Failure: checkout.FailureOf(err, n.Present(ctx))}
+	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Failure: checkout.FailureOf(err, n.now())}
 	severity := Warning
 	pause, again := checkout.NoticePause(number)
 	_, refused := errors.AsType[*checkout.NoticeRefusal](err)
@@ -108,9 +108,6 @@ func (n *notifier) failedAttempt(ctx context.Context, l checkout.Lease, err erro
 // write writes a notice from what is on record now, and reports whether it is needed.
 func (s *Service) write(ctx context.Context, n checkout.Job) (written checkout.PayerNotice, needed bool, err error) {
 	defer recovered(&err)
-	if n.CheckoutID == "" {
-		return s.writeOfReceiver(ctx, n)
-	}
 	c, err := s.cfg.Store.Checkout(ctx, n.CheckoutID)
 	if err != nil {
 		return written, false, fmt.Errorf("read checkout %s: %w", n.CheckoutID, err)
@@ -149,14 +146,14 @@ func (s *Service) facts(ctx context.Context, c checkout.Checkout, kind checkout.
 		return f, nil, fmt.Errorf("read agreement %s: %w", number, err)
 	}
 	f = letter.OfAgreement(kind, c, a)
-	f.Page, f.At, f.Today = s.payersPage(c), c.End.At, money.DateOf(s.Present(ctx).In(s.zone))
+	f.Page, f.At, f.Today = s.payersPage(c), c.End.At, money.DateOf(s.now().In(s.zone))
 	if kind != checkout.NoticeOfAgreement {
 		return f, nil, nil
 	}
 	if document, err = found(s.cfg.Store.Document(ctx, number)); err != nil {
 		return f, nil, fmt.Errorf("read the document of agreement %s: %w", number, err)
 	}
-	f.Attached, f.Proven = document != nil, s.cfg.Evidence.CanVerify()
+	f.Attached = document != nil
 	return f, document, nil
 }
 
@@ -174,7 +171,7 @@ func (s *Service) factsOfSetup(ctx context.Context, c checkout.Checkout, kind ch
 		if err != nil {
 			return f, err
 		}
-		page := s.pageOf(SetupPage{Provider: provider, LenderTerms: terms, now: s.Present(ctx)}, c)
+		page := s.pageOf(SetupPage{Provider: provider, LenderTerms: terms, now: s.now()}, c)
 		f.Page, f.At, f.Payments, f.Terms = s.payersPage(c), page.Completed, page.Payments, page.DebitTerms
 	case checkout.NoticeOfLink: // the latest that was made for an e-mail
 		token := s.cfg.Keyring.MailedText(c)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Checkout returns the caller's checkout, with its setup as the processor reports it within Config.PollTimeout.
@@ -40,7 +39,6 @@ const (
 // observed is an answer of the processor about a setup, or the error in its place.
 type observed struct {
 	seen  checkout.Observation
-	kept  checkout.Setback // for the page only
 	err   error
 	asked time.Time // when the question began
 	asks  int       // in a row, each within the lifetime of the answer before
@@ -52,7 +50,7 @@ type observed struct {
 func (s *Service) question(ctx context.Context, c checkout.Checkout, purpose checkout.Purpose) (o observed) {
 	o.before = c.Setup.Observation
 	if o.seen, o.err = s.observe(ctx, c, purpose, s.cfg.PollTimeout); o.err == nil {
-		o.after = c.Observe(o.seen, s.cfg.Environment, s.Present(ctx)).Next.Setup.Observation
+		o.after = c.Observe(o.seen, s.now()).Next.Setup.Observation
 	}
 	return o
 }
@@ -112,35 +110,16 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 
 // observeForPage asks the processor about the setup for a page: a payer who comes back from the processor must see what that led
 // to, even if a poll or another page asked a moment before. Pages that wait at once share an answer, and so do pages after many
-// questions in a row. Polls go by its answers too. The page also says what kept the payer.
+// questions in a row. Polls go by its answers too.
 func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (observed, error) {
 	return s.viewed.once(ctx, s.now, s.now(), c.Setup, func(ctx context.Context) (o observed) {
 		ctx, cancel := context.WithTimeout(ctx, s.cfg.PollTimeout)
 		defer cancel()
 		if o = s.question(ctx, c, checkout.ForPayer); o.err == nil {
 			s.polled.values.Put(s.now(), c.Setup.BillingRequestID, o)
-			o.kept = s.setback(ctx, c.Observe(o.seen, s.cfg.Environment, s.Present(ctx)).Next)
 		}
 		return o
 	})
-}
-
-// setback returns what kept the payer from finishing, if the processor knows it. Without it the page says less.
-func (s *Service) setback(ctx context.Context, c checkout.Checkout) (kept checkout.Setback) {
-	finder, ok := s.cfg.Processor.(ports.SetbackFinder)
-	if !ok || !c.Setup.Unexplained() {
-		return checkout.NoSetback
-	}
-	err := s.ask(ctx, c, checkout.ForPayer, func(ctx context.Context, q checkout.SetupQuery) (err error) {
-		kept, err = finder.Setback(ctx, q)
-		return err
-	})
-	if err != nil {
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: c.About(),
-			Err: fmt.Errorf("ask what kept the payer of %s: %w", c.ID, err)})
-		return checkout.NoSetback
-	}
-	return kept
 }
 
 // observe asks the processor about the setup of a checkout, for a purpose, within a time.
@@ -206,15 +185,11 @@ func (s *Service) Refresh(ctx context.Context, id string) (c checkout.Checkout, 
 // end was learned since the question, without its time: the answer may be from before the end, and the next question tells.
 func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout,
 	seen checkout.Observation) (checkout.Checkout, error) {
-	if stored.Observe(seen, s.cfg.Environment, s.Present(ctx)).Next.Setup == stored.Setup {
+	if stored.Observe(seen, s.now()).Next.Setup == stored.Setup {
 		return stored, nil
 	}
-	provider, err := s.providerOf(ctx, stored.ProviderCode)
-	if err != nil {
-		return stored, err
-	}
 	overtaken := false
-	fresh, err := s.updateSetup(ctx, stored.ID, s.jobEntry(provider, 0), func(c checkout.Checkout, now time.Time) checkout.Change {
+	fresh, err := s.updateSetup(ctx, stored.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout, now time.Time) checkout.Change {
 		if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {
 			return checkout.Change{Next: c} // the payer has begun another try meanwhile
 		}
@@ -223,7 +198,7 @@ func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout
 		if overtaken {
 			return checkout.Change{Next: c}
 		}
-		return c.Observe(seen, s.cfg.Environment, now).Listed(provider)
+		return c.Observe(seen, now)
 	})
 	switch {
 	case err != nil:

@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // page returns the page of a payer who comes back from the processor, or who opens the link before.
@@ -251,48 +249,22 @@ func TestWhatTheProcessorGetsToStartASetup(t *testing.T) {
 	}
 }
 
-// finder is a processor that knows what kept a payer from finishing.
-type finder struct {
-	ports.Processor
-	kept  checkout.Setback
-	fails func(context.Context) error // nil for an answer
-	asked []checkout.SetupQuery
-}
-
-func (p *finder) Setback(ctx context.Context, q checkout.SetupQuery) (checkout.Setback, error) {
-	p.asked = append(p.asked, q)
-	if p.fails != nil {
-		return p.kept, p.fails(ctx)
-	}
-	return p.kept, nil
-}
-
-// telling returns a world whose processor is a finder.
-func telling(t *testing.T, kept checkout.Setback) (*world, *finder) {
-	t.Helper()
-	p := &finder{kept: kept}
-	return newWorld(t, func(c *service.Config) { p.Processor, c.Processor = c.Processor, p }), p
-}
-
-// The payer who comes back from the bank sees what the processor reports, even without a poll in between, and what kept the payer from
-// finishing.
+// The payer who comes back from the bank sees what the processor reports, even without a poll in between.
 func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		says  checkout.Observation
 		state checkout.PageState
 		want  checkout.LastTry
-		asked int
 	}{
-		{"the payer has not finished", notBegun, checkout.PageOpen, checkout.TryNotServed, 1},
-		{"it was cancelled", checkout.Observation{BillingRequest: checkout.BillingCancelled}, checkout.PageOpen, checkout.TryCancelled, 1},
-		{"the processor has not finished", checkout.Observation{BillingRequest: checkout.BillingFulfilling}, checkout.PageSettling, checkout.TryNone, 0},
-		{"it is set up", fulfilled, checkout.PageDone, checkout.TryNone, 0},
-		{"the mandate died", mandate(checkout.MandateFailed), checkout.PageOpen, checkout.TryMandateFailed, 0},
+		{"the payer has not finished", notBegun, checkout.PageOpen, checkout.TryUnfinished},
+		{"it was cancelled", checkout.Observation{BillingRequest: checkout.BillingCancelled}, checkout.PageOpen, checkout.TryCancelled},
+		{"the processor has not finished", checkout.Observation{BillingRequest: checkout.BillingFulfilling}, checkout.PageSettling, checkout.TryNone},
+		{"it is set up", fulfilled, checkout.PageDone, checkout.TryNone},
+		{"the mandate died", mandate(checkout.MandateFailed), checkout.PageOpen, checkout.TryMandateFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, p := telling(t, checkout.SetbackPlace)
+			inWorld(t, func(t *testing.T, w *world) {
 				o := w.begun(t, "ORDER-1")
 				w.processor.set(tt.says)
 				for range 3 { // answers are kept for two seconds
@@ -304,39 +276,6 @@ func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
 				if got := w.records(t)["ORDER-1"].Checkout.Setup.Observation; got != tt.says {
 					t.Errorf("the page stored\n%+v, want\n%+v", got, tt.says)
 				}
-				if len(p.asked) != tt.asked {
-					t.Errorf("three pages asked %d times what kept the payer, want %d", len(p.asked), tt.asked)
-				}
-				for _, q := range p.asked {
-					if q.Account.ProviderCode != "KOWHAI" || q.Setup.BillingRequestID == "" || q.Purpose != checkout.ForPayer {
-						t.Errorf("asked with %+v", q)
-					}
-				}
-				if _, err := w.Checkout(t.Context(), caller, o.Checkout.ID); err != nil || len(p.asked) != tt.asked {
-					t.Errorf("a poll asked too: %d times, %v", len(p.asked), err)
-				}
-			})
-		})
-	}
-}
-
-func TestTheSetupPageSaysLessWhereTheSetbackIsNotKnown(t *testing.T) {
-	for name, fails := range map[string]func(context.Context) error{
-		"it fails":  func(context.Context) error { return errors.New("connection refused") },
-		"it panics": func(context.Context) error { panic("out of range") },
-		"it hangs":  func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, p := telling(t, checkout.SetbackPlace)
-				o := w.begun(t, "ORDER-1")
-				p.fails = fails
-				start := time.Now()
-				page := w.page(t, o.Token)
-				if took := time.Since(start); page.LastTry != checkout.TryUnfinished || took > time.Second {
-					t.Errorf("last try %q after %s, want %q within a second", page.LastTry, took, checkout.TryUnfinished)
-				}
-				w.wantReport(t, service.OperationObserve, service.Warning, "")
 			})
 		})
 	}
@@ -344,7 +283,7 @@ func TestTheSetupPageSaysLessWhereTheSetbackIsNotKnown(t *testing.T) {
 
 // The payer may have finished while the processor cannot be asked: then the page must not say that nothing is set up.
 func TestTheSetupPageClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
-	w, _ := telling(t, checkout.SetbackPlace)
+	w := newWorld(t)
 	o := w.opened(t, "ORDER-1")
 	if page := w.page(t, o.Token); page.LastTry != checkout.TryNone {
 		t.Errorf("before the first try the page says %q", page.LastTry)
@@ -358,7 +297,7 @@ func TestTheSetupPageClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
 }
 
 func TestTheLastTryIsSaidOfALinkThatExpiredAndNotOfAProviderThatIsOff(t *testing.T) {
-	w, _ := telling(t, checkout.NoSetback)
+	w := newWorld(t)
 	o := w.begun(t, "ORDER-1")
 	w.clock.forward(8 * 24 * time.Hour)
 	if page := w.page(t, o.Token); page.State != checkout.PageExpired || page.LastTry != checkout.TryUnfinished {

@@ -61,12 +61,11 @@ type Health struct {
 	Store     error // nil if it takes writes and its schema is current; the embedded CRM is part of it
 	Processor error // nil if it can be reached
 	CRM       error // nil if it can be reached, and its circuit breaker is closed
-	Evidence  error // nil while agreements are sealed within the time that receipts promise; first confirms are refused else
 }
 
 // Serving reports whether requests should be sent here. While only the CRM is away, everything but creates and first
 // confirms goes on.
-func (h Health) Serving() bool { return h.Store == nil && h.Processor == nil && h.Evidence == nil }
+func (h Health) Serving() bool { return h.Store == nil && h.Processor == nil }
 
 // OK reports whether nothing is wrong: every call may succeed.
 func (h Health) OK() bool { return h.Serving() && h.CRM == nil }
@@ -77,7 +76,6 @@ func (s *Service) Health(ctx context.Context) (h Health) {
 	var all sync.WaitGroup
 	all.Go(func() { h.Store = s.storeReady.check(ctx, s, "the store", s.cfg.Store.Ready) })
 	all.Go(func() { h.Processor = s.processorReady.check(ctx, s, "the processor", s.processorIsReady) })
-	h.Evidence = s.sealer.broken()
 	all.Go(func() { h.CRM = s.crmReady.check(ctx, s, "the CRM", s.crmIsReady) })
 	all.Wait()
 	return h
@@ -109,8 +107,7 @@ type Backlog struct {
 	Age     time.Duration
 }
 
-// Backlogs returns the backlog of each kind of job that has any. Under checkout.JobSeal are the entries of the evidence log that
-// are not sealed, those included that never will be because no secret of the operator's attests them. Without Config.Notifier no
+// Backlogs returns the backlog of each kind of job that has any. Without Config.Notifier no
 // notice waits, whatever was stored while there was one.
 func (s *Service) Backlogs(ctx context.Context) (all map[checkout.JobKind]Backlog, err error) {
 	defer recovered(&err)

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -184,7 +183,7 @@ func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {
 			w := newWorld(t, func(c *service.Config) {
 				c.Processor = &knowingProcessor{processor: c.Processor.(*processor), creditor: checkout.Creditor{Notice: tt.least}, failure: tt.err}
 			})
-			err := w.store.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+			err := w.store.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 				for i := range all {
 					if all[i].Provider.NoticeDays = 0; all[i].Provider.Code == "KOWHAI" {
 						all[i].Provider.NoticeDays, all[i].Provider.Active = tt.given, tt.active

@@ -25,9 +25,7 @@ const (
 	OperationCRM      Operation = "call CRM"         // the job is attempted again, or the create was refused
 	OperationComplete Operation = "complete steps"   // the CRM job is attempted later
 	OperationNotify   Operation = "notify payer"     // the notice is sent later, or was given up
-	OperationSeal     Operation = "seal evidence"    // what was agreed is on record, and is sealed later
 	OperationRetain   Operation = "erase old data"   // it is erased later
-	OperationHook     Operation = "call hook"        // Config.Checkpoint failed, or hangs
 )
 
 // Severity says how much of an operator's attention a Failure needs.
@@ -77,9 +75,6 @@ const (
 	CountMandateCancelled Count = countMandate + "cancelled"
 	CountMandateExpired   Count = countMandate + "expired"
 	CountMandateBlocked   Count = countMandate + "blocked"
-
-	CountNotSealed   Count = "evidence not sealed" // an attempt to seal the evidence log failed
-	CountClocksApart Count = "clocks apart"        // what was sealed, or the newest checkpoint, has a time that cannot be
 )
 
 // Counts lists every one, for tables that must be complete.
@@ -88,7 +83,7 @@ func Counts() []Count {
 		CountDelivered, CountFailed, CountNotConfigured, CountRecovery,
 		CountStepDone, CountStepUnknown, CountStepRefused,
 		CountNoticeSent, CountNoticePutOff, CountNoticeFailed, CountNoticeDropped,
-		CountMandateFailed, CountMandateCancelled, CountMandateExpired, CountMandateBlocked, CountNotSealed, CountClocksApart}
+		CountMandateFailed, CountMandateCancelled, CountMandateExpired, CountMandateBlocked}
 }
 
 const countMandate = "mandate "

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -59,20 +56,6 @@ func (r *retainer) run(ctx context.Context, cursor string) (next string, pause t
 	}
 }
 
-// Retain erases what was kept of a checkout for as long as Config.Retention says, by the clock of the checkout. Run does so by Now.
-func (s *Service) Retain(ctx context.Context, of checkout.About) error {
-	ctx, cancel := detached(withSubject(ctx), 2*waitLimit)
-	defer cancel()
-	concerns(ctx, of)
-	r, now := newRetainer(s), s.Present(ctx)
-	c, isOver, err := r.over(ctx, of.CheckoutID, now)
-	if err != nil || !isOver || s.cfg.Retention == (checkout.Retention{}) {
-		return err
-	}
-	r.eraseEach(ctx, []checkout.Checkout{c}, now)
-	return nil
-}
-
 // leave reports why a checkout is left alone for now.
 func (r *retainer) leave(ctx context.Context, about checkout.About, err error) {
 	r.failing = true
@@ -109,8 +92,7 @@ func (r *retainer) page(ctx context.Context, cursor string, now time.Time) (next
 	return next, nil
 }
 
-// over returns a checkout, and whether something of it was kept for long enough and is to be erased. An agreement that the evidence
-// log does not have is an error: nothing would prove it.
+// over returns a checkout, and whether something of it was kept for long enough and is to be erased.
 func (r *retainer) over(ctx context.Context, id string, now time.Time) (c checkout.Checkout, isOver bool, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
@@ -120,19 +102,7 @@ func (r *retainer) over(ctx context.Context, id string, now time.Time) (c checko
 	if err != nil || stored == nil {
 		return c, false, err
 	}
-	c = *stored
-	number := c.Confirmation.AgreementNumber
-	if over := r.cfg.Retention.Over(c, now, r.zone); !over || number == "" {
-		return c, over, nil
-	}
-	e, position, err := r.cfg.Store.EvidenceEntry(ctx, evidence.AgreementID(number))
-	switch {
-	case errors.Is(err, ports.ErrNotFound), err == nil && position == evidence.Unsealed && !r.cfg.Keyring.Attests(e):
-		return c, false, fmt.Errorf("agreement %s is not in the evidence log, and nothing would prove it: it is not erased", number)
-	case err != nil:
-		return c, false, fmt.Errorf("look for the evidence of agreement %s: %w", number, err)
-	}
-	return c, !c.Erased() || len(e.Salt) > 0, nil
+	return *stored, r.cfg.Retention.Over(*stored, now, r.zone), nil
 }
 
 // eraseEach erases checkouts together, and one by one if that fails.
@@ -181,28 +151,18 @@ func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now tim
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	ids, erased := make([]string, len(batch)), make(map[string]bool)
+	ids := make([]string, len(batch))
 	for i, c := range batch {
-		ids[i], erased[c.ID] = c.ID, c.Erased()
-	}
-	operation, err := uuid.NewRandomFromReader(r.cfg.Rand)
-	if err != nil {
-		return fmt.Errorf("generate the id of an operation: %w", err)
+		ids[i] = c.ID
 	}
 	var erasure checkout.Erasure
 	err = r.cfg.Store.EraseCheckouts(ctx, ids, func(stored []checkout.Checkout) (checkout.Erasure, error) {
-		stored = slices.DeleteFunc(stored, func(c checkout.Checkout) bool {
-			meanwhile := c.Erased() && !erased[c.ID] // by another process
-			return meanwhile || !r.cfg.Retention.Over(c, now, r.zone)
-		})
+		stored = slices.DeleteFunc(stored, func(c checkout.Checkout) bool { return !r.cfg.Retention.Over(c, now, r.zone) })
 		if len(stored) == 0 {
 			return checkout.Erasure{}, errNothingToErase
 		}
-		at := r.logged(now)
-		erasure = checkout.EndRetention(stored, at)
-		erasure.Moment.At = now // by the clock of the checkout; the record of the erasure and its entry in the log say the same
-		erasure.Entry = r.cfg.Keyring.Attest(evidence.OfOperation(operation.String(), evidence.Operation{At: at, Operator: "retention",
-			Name: "privacy erase", Subject: erasure.Subject(), Reason: r.cfg.Retention.String(), Changes: erasure.Changes()}))
+		erasure = checkout.EraseAll(stored, now, checkout.ActorService)
+		erasure.Act.Operator, erasure.Act.Reason = "retention", r.cfg.Retention.String()
 		return erasure, nil
 	})
 	switch {
@@ -211,7 +171,7 @@ func (r *retainer) erase(ctx context.Context, batch []checkout.Checkout, now tim
 		return fmt.Errorf("erase what was kept for long enough: %w", err)
 	default:
 		for _, c := range erasure.Next {
-			r.journal(ctx, c.About(), []checkout.Moment{erasure.MomentOf(c)})
+			r.journal(ctx, c.About(), []checkout.Moment{erasure.Moment})
 		}
 	}
 	return nil

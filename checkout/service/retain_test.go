@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -51,24 +50,6 @@ func retaining(t *testing.T, keep checkout.Retention) (*world, *keeper) {
 	return w, k
 }
 
-// operations returns the operations on record that are not sealed.
-func (w *world) operations(t *testing.T) (list []evidence.Entry) {
-	t.Helper()
-	stop := errors.New("stop")
-	err := w.store.SealEvidence(t.Context(), 1000, func(_ evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
-		for _, e := range entries {
-			if strings.HasPrefix(e.ID, "operation/") {
-				list = append(list, e)
-			}
-		}
-		return evidence.Sealing{}, stop
-	})
-	if !errors.Is(err, stop) {
-		t.Fatal(err)
-	}
-	return list
-}
-
 // erased returns the orders whose personal data was erased, sorted.
 func (w *world) erased(t *testing.T) (orders []string) {
 	t.Helper()
@@ -106,24 +87,18 @@ func TestWhatIsAbandonedIsErasedByItself(t *testing.T) {
 			t.Errorf("its page is %q, %v; want %q", page.State, err, checkout.PageExpired)
 		}
 
-		operations := w.operations(t)
-		if len(operations) != 1 {
-			t.Fatalf("%d operations, want one", len(operations))
+		acts := w.acts(t, "privacy erase")
+		if len(acts) != 1 {
+			t.Fatalf("%d acts, want one", len(acts))
 		}
-		leaf := string(operations[0].Leaf)
-		for _, want := range []string{`"operator":"retention","operation":"privacy erase","subject":"2 checkouts","reason":"abandoned checkouts after 90 days"`,
-			fmt.Sprintf("checkout %s: personal data erased", begun.Checkout.ID)} {
-			if !strings.Contains(leaf, want) {
-				t.Errorf("the record %s lacks %s", leaf, want)
-			}
-		}
-		if !w.config.Keyring.Attests(operations[0]) {
-			t.Error("the record is not attested")
+		if a := acts[0]; a.Operator != "retention" || a.Subject != "2 checkouts" || a.Reason != "abandoned checkouts after 90 days" ||
+			!slices.Contains(a.Changes, fmt.Sprintf("checkout %s: personal data erased", begun.Checkout.ID)) {
+			t.Errorf("the act is %+v", a)
 		}
 		w.clock.forward(48 * time.Hour)
 		time.Sleep(2 * time.Second)
-		if got := w.operations(t); len(got) != 1 {
-			t.Errorf("%d operations after another look, want as many as before", len(got))
+		if got := w.acts(t, "privacy erase"); len(got) != 1 {
+			t.Errorf("%d acts after another look, want as many as before", len(got))
 		}
 	})
 }
@@ -160,69 +135,6 @@ func (w *world) wantErased(t *testing.T, after time.Duration, want ...string) {
 	}
 }
 
-// salted returns the orders whose agreement has its salt in the evidence log, sorted.
-func (w *world) salted(t *testing.T) (orders []string) {
-	t.Helper()
-	for order, r := range w.records(t) {
-		if r.Agreement == nil {
-			continue
-		}
-		e, _, err := w.store.EvidenceEntry(t.Context(), evidence.AgreementID(r.Agreement.Number))
-		must(t, err)
-		if len(e.Salt) > 0 {
-			orders = append(orders, order)
-		}
-	}
-	slices.Sort(orders)
-	return orders
-}
-
-// While the salt of a commitment is there, names can be tried with the store. An agreement that was erased on request keeps
-// it until its retention ends, and no longer.
-func TestTheEndOfTheRetentionTakesTheSalt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, _ := retaining(t, checkout.Retention{AgreedYears: 7})
-		var last checkout.Checkout
-		for _, order := range []string{"AGREED", "ERASED"} {
-			done, err := w.confirm(t, w.ready(t, order))
-			must(t, err)
-			last = done.Checkout
-		}
-		asked := w.clock.now()
-		err := w.store.EraseCheckouts(t.Context(), []string{last.ID}, func(found []checkout.Checkout) (checkout.Erasure, error) {
-			e := checkout.EraseAll(found, asked, "operator:test")
-			e.Entry = w.config.Keyring.Attest(unattested("asked for", asked))
-			return e, nil
-		})
-		must(t, err)
-		defer w.background(t)()
-		time.Sleep(2 * time.Second)
-		if got := w.salted(t); !slices.Equal(got, []string{"AGREED", "ERASED"}) {
-			t.Fatalf("agreements with their salt: %q, want both until the retention ends", got)
-		}
-		schedule := last.Schedule()
-		due := schedule[len(schedule)-1].Due
-		w.clock.forward(time.Date(due.Year+7, due.Month, due.Day+1, 0, 0, 0, 0, time.UTC).Sub(w.clock.now()))
-		time.Sleep(2 * time.Second)
-		if got := w.salted(t); len(got) > 0 {
-			t.Errorf("agreements with their salt: %q, want none", got)
-		}
-		if c := w.records(t)["ERASED"].Checkout; !c.ErasedAt.Equal(asked) {
-			t.Errorf("it was erased at %v; the end of its retention says %v", asked, c.ErasedAt)
-		}
-		operations := w.operations(t)
-		leaf := string(operations[len(operations)-1].Leaf)
-		if want := "agreement " + last.Confirmation.AgreementNumber + ": salt of its commitments erased"; len(operations) != 2 || !strings.Contains(leaf, want) {
-			t.Errorf("%d operations, the last %s; want two, and %q in it", len(operations), leaf, want)
-		}
-		w.clock.forward(48 * time.Hour)
-		time.Sleep(2 * time.Second)
-		if got := w.operations(t); len(got) != 2 {
-			t.Errorf("%d operations after another look, want as many as before", len(got))
-		}
-	})
-}
-
 // What fails is tried again a minute later, and nothing is erased here while the processor still has it.
 func TestRetentionWaitsForTheProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -245,12 +157,11 @@ type partial struct {
 	mu     sync.Mutex
 	bad    string // a checkout that cannot be erased
 	panics bool   // when it is to be
-	none   string // an agreement that the evidence log does not have
 }
 
 func (p *partial) through(ctx context.Context, method, about string, call func(context.Context) error) error {
 	p.mu.Lock()
-	bad, panics, none := p.bad, p.panics, p.none
+	bad, panics := p.bad, p.panics
 	p.mu.Unlock()
 	switch {
 	case method == "EraseCheckouts" && bad != "" && strings.Contains(about, bad):
@@ -258,8 +169,6 @@ func (p *partial) through(ctx context.Context, method, about string, call func(c
 			panic("a row that cannot be")
 		}
 		return errors.New("a row that cannot be")
-	case method == "EvidenceEntry" && about == evidence.AgreementID(none):
-		return ports.ErrNotFound
 	}
 	return call(ctx)
 }
@@ -326,24 +235,6 @@ func TestRetentionTriesLessOften(t *testing.T) {
 	})
 }
 
-// Without its record in the evidence log nothing would prove an agreement that is erased.
-func TestAnAgreementThatTheLogDoesNotHaveIsNotErased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, p := partialWorld(t, checkout.Retention{AgreedYears: 7})
-		for _, order := range []string{"PROVEN", "UNPROVEN"} {
-			done, err := w.confirm(t, w.ready(t, order))
-			must(t, err)
-			p.none = done.Checkout.Confirmation.AgreementNumber
-		}
-		w.clock.forward(60 * 365 * 24 * time.Hour)
-		w.runFor(t, 2*time.Second)
-		if got := w.erased(t); !slices.Equal(got, []string{"PROVEN"}) {
-			t.Errorf("erased: %q, want the one that the log has", got)
-		}
-		w.wantReport(t, "", "", "agreement "+p.none+" is not in the evidence log")
-	})
-}
-
 // Thousands are looked at a page at a time.
 func TestRetentionGoesThroughEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -358,8 +249,8 @@ func TestRetentionGoesThroughEverything(t *testing.T) {
 		if got := w.erased(t); len(got) != n {
 			t.Errorf("%d of %d are erased", len(got), n)
 		}
-		if got := w.operations(t); len(got) < n/100 {
-			t.Errorf("%d operations for %d checkouts, want one for a hundred at most", len(got), n)
+		if got := w.acts(t, "privacy erase"); len(got) < n/100 {
+			t.Errorf("%d acts for %d checkouts, want one for a hundred at most", len(got), n)
 		}
 	})
 }

@@ -24,16 +24,11 @@ const (
 
 // Task is work of the embedding program that one process at a time does again and again: Config.Tasks.
 type Task struct {
-	Kind checkout.JobKind // JobReconcile, JobPull, JobStamp or JobCosign
+	Kind checkout.JobKind // JobReconcile or JobPull
 	// Run does the work, and returns the cursor of its next run and the pause before that, also with an error, which is reported.
 	// The cursor of the first run is "". A pause is at least ten seconds, and at most the
 	// longest pause of the kind.
 	Run func(ctx context.Context, cursor string) (next string, pause time.Duration, err error)
-}
-
-// deliveries returns the kinds of jobs that need a provider's receiver.
-func deliveries() []checkout.JobKind {
-	return []checkout.JobKind{checkout.JobDeliver, checkout.JobRedeliver}
 }
 
 // handler attempts the jobs of one kind.
@@ -61,20 +56,17 @@ func (sch *scheduler) setHandlers() {
 	sch.guards = []guard{{&s.crm, []checkout.JobKind{checkout.JobComplete, checkout.JobOpen, checkout.JobAuthority, checkout.JobEnd}, s.probeCRM}}
 	sch.handlers = map[checkout.JobKind]handler{
 		checkout.JobDeliver:   {attempt: s.deliverLater, operation: OperationRecover, severity: Error},
-		checkout.JobRedeliver: {attempt: s.redeliverLater, operation: OperationRecover, severity: Error},
 		checkout.JobOpen:      crm,
 		checkout.JobComplete:  crm,
 		checkout.JobAuthority: crm,
 		checkout.JobEnd:       crm,
-		checkout.JobLook:      {attempt: s.traced(s.look), operation: OperationObserve, severity: Warning, all: 4},
-		checkout.JobCancel:    {attempt: s.traced(s.cancelSetup), operation: OperationCancel, severity: Warning, all: 8},
-		checkout.JobNotified:  {attempt: s.traced(s.handleNotification), operation: OperationObserve, severity: Warning, all: 12},
-		checkout.JobApproval:  {attempt: s.awaitDecision, operation: OperationTask, severity: Error, all: 1},
+		checkout.JobLook:      {attempt: s.look, operation: OperationObserve, severity: Warning, all: 4},
+		checkout.JobCancel:    {attempt: s.cancelSetup, operation: OperationCancel, severity: Warning, all: 8},
+		checkout.JobNotified:  {attempt: s.handleNotification, operation: OperationObserve, severity: Warning, all: 12},
 	}
 	if s.cfg.Notifier != nil {
 		n := newNotifier(s)
 		sch.guards = append(sch.guards, guard{n.answers, []checkout.JobKind{checkout.JobNotify}, func(context.Context) {}})
-		sch.handlers[checkout.JobReceiver] = handler{attempt: s.lookAtReceiver, operation: OperationNotify, severity: Error, all: 4}
 		sch.handlers[checkout.JobNotify] = handler{attempt: n.attemptNotice, operation: OperationNotify, severity: Error,
 			all: 4, breaker: n.answers}
 	}
@@ -86,9 +78,6 @@ func (sch *scheduler) setHandlers() {
 // tasks returns the work that one process at a time does again and again.
 func (s *Service) tasks() []Task {
 	all := slices.Clone(s.cfg.Tasks)
-	if s.cfg.Evidence.CanSign() {
-		all = append(all, Task{Kind: checkout.JobSeal, Run: s.sealer.run})
-	}
 	if s.cfg.Retention != (checkout.Retention{}) {
 		all = append(all, Task{Kind: checkout.JobRetain, Run: newRetainer(s).run})
 	}
@@ -112,9 +101,7 @@ func (sch *scheduler) attemptTask(t Task) func(context.Context, checkout.Lease) 
 			return nil
 		case failure != nil:
 			outcome.Failure = checkout.FailureOf(failure, s.now())
-			if _, reported := errors.AsType[notSealed](failure); !reported {
-				s.reportUnlessStopped(ctx, Failure{Operation: OperationTask, Severity: Error, Err: fmt.Errorf("%s: %w", t.Kind, failure)})
-			}
+			s.reportUnlessStopped(ctx, Failure{Operation: OperationTask, Severity: Error, Err: fmt.Errorf("%s: %w", t.Kind, failure)})
 		}
 		return s.settleAttempt(ctx, l, outcome)
 	}
@@ -160,16 +147,6 @@ func (s *Service) Run(ctx context.Context) {
 		resting: make(map[checkout.JobKind]checkout.Lease)}
 	sch.setHandlers()
 	defer context.AfterFunc(ctx, func() { s.stopping.Store(true) })()
-	kept := make(chan struct{})
-	go func() { // as a write that hangs in the operating system cannot be ended, this is waited for as long as keepLimit only
-		defer close(kept)
-		if s.cfg.Evidence.CanSign() && s.cfg.Checkpoint != nil {
-			s.sealer.keepNewest(ctx)
-		}
-	}()
-	if s.cfg.Evidence.CanSign() {
-		sch.attempts.Go(func() { s.sealer.watchPromise(ctx) })
-	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -191,10 +168,6 @@ func (s *Service) Run(ctx context.Context) {
 	s.sending.wait() // requests that were answered may have left attempts behind, each of which ends in two seconds
 	sch.giveBack(context.WithoutCancel(ctx))
 	s.storeNotes(ctx)
-	select {
-	case <-kept:
-	case <-time.After(keepLimit):
-	}
 }
 
 // wakeScheduler has the scheduler look for due jobs now.
@@ -255,7 +228,7 @@ func (sch *scheduler) enqueueTasks(ctx context.Context) (err error) {
 	if len(jobs) > 0 {
 		ctx, cancel := withTimeout(ctx)
 		defer cancel()
-		if _, err := sch.cfg.Store.Enqueue(ctx, jobs, nil); err != nil {
+		if _, err := sch.cfg.Store.Enqueue(ctx, jobs); err != nil {
 			return fmt.Errorf("enqueue the tasks: %w", err)
 		}
 	}
@@ -286,19 +259,14 @@ func (sch *scheduler) runningOf(kind checkout.JobKind) (n int) {
 	return n
 }
 
-// query returns the query for jobs of some kinds: none of a partition whose slots are taken, or whose receiver takes nothing.
+// query returns the query for jobs of some kinds: none of a partition whose slots are taken.
 func (sch *scheduler) query(kinds []checkout.JobKind, limit int) checkout.JobQuery {
 	q := checkout.JobQuery{Kinds: kinds, Limit: limit, PerPartition: perPartition}
 	sch.mu.Lock()
 	defer sch.mu.Unlock()
 	for p, n := range sch.running {
-		if slices.Contains(deliveries(), p.Kind) && n >= perPartition {
+		if p.Kind == checkout.JobDeliver && n >= perPartition {
 			q.Except = append(q.Except, p)
-		}
-	}
-	for _, provider := range sch.receivers.shut() {
-		for _, kind := range deliveries() {
-			q.Except = append(q.Except, checkout.Partition{Kind: kind, ProviderCode: provider})
 		}
 	}
 	return q
@@ -378,14 +346,6 @@ func (sch *scheduler) probe(ctx context.Context) error {
 			leases, err := sch.leaseAndStart(ctx, checkout.JobQuery{Kinds: g.kinds, Limit: 1})
 			if failures = append(failures, err); err == nil && len(leases) == 0 {
 				g.ask(ctx)
-			}
-		}
-	}
-	for _, provider := range sch.receivers.shut() {
-		if sch.receivers.probe(provider, now) {
-			leases, err := sch.leaseAndStart(ctx, checkout.JobQuery{Kinds: deliveries(), ProviderCode: provider, Limit: 1})
-			if failures = append(failures, err); err == nil && len(leases) == 0 {
-				sch.receivers.spare(provider, now)
 			}
 		}
 	}

@@ -33,12 +33,10 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
-	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -46,8 +44,6 @@ const (
 	defaultLifetime         = 7 * 24 * time.Hour
 	defaultPollTimeout      = time.Second
 	defaultProcessorTimeout = 5 * time.Second
-	defaultSealWithin       = time.Hour
-	leastSealWithin         = time.Minute
 
 	// How long the operator's configuration is cached, because every request needs it, and it seldom changes: a running server
 	// refuses a revoked key within a second, and uses a provider file within five seconds of its being applied.
@@ -74,23 +70,16 @@ type Config struct {
 	// production it is https.
 	BaseURL       string
 	SetupLifetime time.Duration // how long a setup page opens; 7 days if 0
-	Keyring       checkout.Keyring
-	Terms         agreement.Terms // the lender's, for every agreement; left out if zero
+	// LinkLife returns another life of the setup links of an order, or 0. Optional.
+	LinkLife func(orderID string) time.Duration
+	Keyring  checkout.Keyring
+	Terms    agreement.Terms // the lender's, for every agreement; left out if zero
 	// Agency collects and holds personal data, as the privacy notice of the hosted pages says. Production needs one, if
 	// it has no notice of its own.
 	Agency agreement.Agency
 	// Recipients are the companies that the notice names as recipients of personal data; by default the companies that the processor
 	// and the CRM name as theirs.
 	Recipients []agreement.Recipient
-	// Evidence signs the checkpoints of the evidence log. A process whose Evidence cannot sign records what is agreed, and
-	// leaves it to others to seal it.
-	Evidence evidence.Keys
-	// SealWithin is the time within which receipts promise that an agreement is sealed; an hour if 0, and at least a minute. First
-	// confirms are refused once it is exceeded.
-	SealWithin time.Duration
-	// KnownCheckpoint is the newest checkpoint of the evidence log that was kept elsewhere; may be empty. A log that does not
-	// go on from there is not sealed: the store was restored, or somebody has changed it.
-	KnownCheckpoint []byte
 	// Retention is the time that personal data is kept; for ever if zero. Run erases it then.
 	Retention checkout.Retention
 
@@ -112,11 +101,8 @@ type Config struct {
 	// question who debits; 5 seconds if 0, and 10 at most.
 	PollTimeout, ProcessorTimeout time.Duration
 
-	// Ahead returns the time by which the clock of a checkout is ahead of Now, for a sandbox whose providers move it. What is decided
-	// and recorded of the checkout is at the time of its clock; leases, signatures and lists are at Now. Optional.
-	Ahead func(ctx context.Context, of checkout.About) time.Duration
-	Now   func() time.Time
-	Rand  io.Reader
+	Now  func() time.Time
+	Rand io.Reader
 	// Report is called with every failure that is not returned to a caller, or not in full, concurrently.
 	Report func(context.Context, Failure)
 	// Noted is called with every moment of a checkout that this process has put on record, after the commit and before the caller of
@@ -126,44 +112,31 @@ type Config struct {
 	// Count is called for everything that is counted, with the code of the provider that it is about, or "", concurrently. It must
 	// not block. Optional.
 	Count func(c Count, provider string)
-	// Span begins a span when a request or an attempt at a CRM job, at a question to the processor or at a run of deliveries
-	// begins, and returns the function that ends it. It sets Span.Trace, unless that is "", to a child of what it was. Both are
-	// called concurrently, and must not block. Optional.
-	Span func(*Span) (ended func())
-	// Checkpoint is called by Run, one call at a time, with the newest checkpoint of the evidence log: keep it where the store is
-	// not. Every process whose Evidence can sign calls it, also with what another one has signed, and when it starts. Sealing waits
-	// for no call; what is signed during a call is passed when the call has returned, the newest only. After an error it is called
-	// again within seconds. Optional.
-	Checkpoint func(ctx context.Context, signed []byte) error
 }
 
 // Service runs checkouts. It is safe for concurrent use.
 type Service struct {
-	cfg         Config
-	processor   checkout.ProcessorInfo
-	keys        *bounded.Cache[[32]byte, catalogue.Key]
-	providers   *bounded.Cache[string, catalogue.Provider]
-	courses     *bounded.Cache[[2]string, catalogue.Course] // by provider and code
-	heads       *bounded.Cache[string, evidence.Head]       // of the evidence log, under ""
-	creditors   creditors                                   // who debits
-	polled      *answers                                    // by polls, by billing request
-	viewed      *answers                                    // by setup pages
-	zone        *time.Location                              // of due dates and agreement numbers
-	notified    *bounded.Map[string, notifiedAnswer]
-	notifying   locks                          // of the subjects of notifications
-	places      atomic.Int64                   // of the notifications that are handled, and of the questions that serve them
-	recent      *bounded.Map[string, struct{}] // orders that a create named
-	confirming  locks                          // at most one confirm of a checkout renders its agreement at a time
-	crmInfo     checkout.CRMInfo
-	unprintable func(text string) []rune // returns the characters that Config.Printer cannot print
-	crm         breaker.Breaker          // of the CRM
-	slots       locks                    // of each provider's delivery runs
-	sending     background               // of the events of requests
-	receivers   receivers
-	sealer      *sealer
-	notes       notebook
-	wake        chan struct{} // the scheduler looks for due jobs
-	stopping    atomic.Bool   // Run is ending
+	cfg        Config
+	processor  checkout.ProcessorInfo
+	keys       *bounded.Cache[[32]byte, catalogue.Key]
+	providers  *bounded.Cache[string, catalogue.Provider]
+	courses    *bounded.Cache[[2]string, catalogue.Course] // by provider and code
+	creditors  creditors                                   // who debits
+	polled     *answers                                    // by polls, by billing request
+	viewed     *answers                                    // by setup pages
+	zone       *time.Location                              // of due dates and agreement numbers
+	notified   *bounded.Map[string, notifiedAnswer]
+	notifying  locks                          // of the subjects of notifications
+	places     atomic.Int64                   // of the notifications that are handled, and of the questions that serve them
+	recent     *bounded.Map[string, struct{}] // orders that a create named
+	confirming locks                          // at most one confirm of a checkout renders its agreement at a time
+	crmInfo    checkout.CRMInfo
+	crm        breaker.Breaker // of the CRM
+	slots      locks           // of each provider's delivery runs
+	sending    background      // of the events of requests
+	notes      notebook
+	wake       chan struct{} // the scheduler looks for due jobs
+	stopping   atomic.Bool   // Run is ending
 
 	storeReady, processorReady, crmReady, configurationReady probe
 	destinations                                             atomic.Bool // a provider that may be used has one
@@ -174,12 +147,8 @@ func New(c Config) (*Service, error) {
 	c.SetupLifetime = cmp.Or(c.SetupLifetime, defaultLifetime)
 	c.PollTimeout = cmp.Or(c.PollTimeout, defaultPollTimeout)
 	c.ProcessorTimeout = cmp.Or(c.ProcessorTimeout, defaultProcessorTimeout)
-	c.SealWithin = cmp.Or(c.SealWithin, defaultSealWithin)
 	if c.Count == nil {
 		c.Count = func(Count, string) {}
-	}
-	if c.Span == nil {
-		c.Span = func(*Span) func() { return func() {} }
 	}
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("service: %w", err)
@@ -188,16 +157,15 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service: %w", err)
 	}
-	s := &Service{cfg: c, processor: c.Processor.Info(), crmInfo: c.CRM.Info(), unprintable: unprintable(c.Printer),
+	s := &Service{cfg: c, processor: c.Processor.Info(), crmInfo: c.CRM.Info(),
 		keys:      bounded.NewCache[[32]byte, catalogue.Key](keyLife, cacheSize),
 		providers: bounded.NewCache[string, catalogue.Provider](configurationLife, cacheSize),
 		courses:   bounded.NewCache[[2]string, catalogue.Course](configurationLife, cacheSize),
 		creditors: newCreditors(),
-		heads:     bounded.NewCache[string, evidence.Head](configurationLife, 1), polled: newAnswers(), viewed: newAnswers(),
-		receivers: receivers{failing: make(map[string]*breaker.Breaker), hung: make(map[string]chan struct{}), watched: make(map[string]bool)}, slots: locks{holders: slotsOfProvider},
+		polled:    newAnswers(), viewed: newAnswers(),
+		slots:    locks{holders: slotsOfProvider},
 		notified: bounded.New[string, notifiedAnswer](manyNotified), wake: make(chan struct{}, 1),
 		recent: bounded.New[string, struct{}](recentOrders), zone: zone}
-	s.sealer = newSealer(s)
 	return s, nil
 }
 
@@ -208,22 +176,15 @@ func (c Config) check() error {
 	case c.PollTimeout < 0, c.ProcessorTimeout < 0, max(c.PollTimeout, c.ProcessorTimeout) > waitLimit:
 		return fmt.Errorf("fields PollTimeout and ProcessorTimeout: %s and %s must be from 0 to %s",
 			c.PollTimeout, c.ProcessorTimeout, waitLimit)
-	case c.SealWithin < leastSealWithin:
-		return fmt.Errorf("field SealWithin: %s is less than a minute", c.SealWithin)
 	case !c.Keyring.Valid():
 		return errors.New("field Keyring is missing")
 	case c.Store == nil, c.Processor == nil, c.CRM == nil, c.Printer == nil, c.Sender == nil:
 		return errors.New("field Store, Processor, CRM, Printer or Sender is missing")
 	case c.Now == nil, c.Rand == nil, c.Report == nil:
 		return errors.New("field Now, Rand or Report is missing")
-	case len(c.KnownCheckpoint) > 0 && !c.Evidence.Signed(c.KnownCheckpoint):
-		return errors.New("field KnownCheckpoint: no key of Evidence has signed it")
 	}
 	if err := c.Terms.Check(); err != nil {
 		return fmt.Errorf("field Terms: %w", err)
-	}
-	if named := text.Named(unprintable(c.Printer)(fmt.Sprint(c.Terms))); named != "" {
-		return errors.New("field Terms: they must not contain " + named + ", which the agreement cannot print")
 	}
 	if err := c.Agency.Check(); err != nil {
 		return fmt.Errorf("field Agency: %w", err)
@@ -241,14 +202,6 @@ func (c Config) check() error {
 		return fmt.Errorf("field CRM: the %s CRM is for %s", crm.Name, crm.Environment)
 	}
 	return nil
-}
-
-// unprintable returns the function that finds the characters that a printer cannot print.
-func unprintable(p ports.Printer) func(text string) []rune {
-	if limited, ok := p.(ports.Charset); ok {
-		return limited.Unprintable
-	}
-	return func(string) []rune { return nil }
 }
 
 // CheckDeployment returns nil if a service of this environment may be served under the base URL with the processor,

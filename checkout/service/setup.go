@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -32,12 +31,10 @@ type SetupPage struct {
 	DebitTerms  agreement.DebitTerms
 	LenderTerms agreement.Terms      // of the agreement, where there is one
 	Agreement   *agreement.Agreement // nil before the confirm, and where the CRM has not completed the enrolment yet
-	Proof       ProofState           // of the agreement
 
-	now     time.Time        // by the clock of the checkout
-	epoch   int              // of the token
-	kept    checkout.Setback // what kept the payer from finishing
-	unknown error            // why it is not known who debits
+	now     time.Time // of the answer
+	epoch   int       // of the token
+	unknown error     // why it is not known who debits
 }
 
 // known returns the page, or the error that it cannot say who debits.
@@ -94,7 +91,7 @@ func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage,
 		return page, nil
 	}
 	answer, err := s.observeForPage(ctx, opened)
-	page.now = s.Present(ctx)
+	page.now = s.now()
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: opened.About(), Err: err})
 		page.LastTry = page.LastTry.Unanswered()
@@ -104,8 +101,7 @@ func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage,
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: opened.About(),
 			Err: fmt.Errorf("store the setup of %s: %w", opened.ID, err)})
 	}
-	page.kept = answer.kept
-	return s.pageOf(page, opened.Observe(answer.seen, s.cfg.Environment, page.now).Next).known()
+	return s.pageOf(page, opened.Observe(answer.seen, page.now).Next).known()
 }
 
 // notePage notes that a page was opened, once for each try and each state that it showed.
@@ -128,7 +124,7 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 		return SetupPage{}, checkout.LinkUnknown()
 	}
 	concerns(ctx, c.About())
-	page := SetupPage{Token: token, epoch: epoch, now: s.Present(ctx)}
+	page := SetupPage{Token: token, epoch: epoch, now: s.now()}
 	if page.Provider, err = s.providerOf(ctx, c.ProviderCode); err != nil {
 		return SetupPage{}, s.fail(ctx, "open the setup page", err)
 	}
@@ -139,9 +135,6 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	}
 	if page.Agreement != nil {
 		s.showAgreed(&page)
-		if _, _, page.Proof, err = s.findSealed(ctx, page.Agreement.Number); err != nil {
-			return SetupPage{}, s.fail(ctx, "look for the proof of agreement "+page.Agreement.Number, err)
-		}
 	} else {
 		page.LenderTerms, page.unknown = s.termsOf(ctx, page.Provider)
 	}
@@ -166,7 +159,7 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 		Epoch: page.epoch, Now: page.now, Today: page.Today})
 	page.LastTry = checkout.TryNone
 	if page.State == checkout.PageOpen || page.State == checkout.PageExpired {
-		page.LastTry = c.Setup.LastTry(page.kept)
+		page.LastTry = c.Setup.LastTry()
 	}
 	page.Superseded = page.epoch < c.Latest().Epoch
 	page.Renewable = page.State == checkout.PageExpired && !c.Erased() && s.cfg.Notifier != nil
@@ -210,22 +203,6 @@ func (s *Service) notice(page SetupPage) agreement.Notice {
 	return page.DebitTerms.NoticeOn(day)
 }
 
-// Document returns the PDF of an agreement that a page shows, or nil if the agreement was never rendered. Bytes that differ from
-// the recorded hash are an error.
-func (s *Service) Document(ctx context.Context, a agreement.Agreement) (document *agreement.Document, err error) {
-	err = within(ctx, waitLimit, func(ctx context.Context) (err error) {
-		document, err = found(s.cfg.Store.Document(ctx, a.Number))
-		return err
-	})
-	switch {
-	case err != nil:
-		return nil, s.fail(ctx, "read the document of agreement "+a.Number, err)
-	case document != nil && sha256.Sum256(document.Bytes) != document.SHA256:
-		return nil, fmt.Errorf("the document of agreement %s does not have its hash", a.Number)
-	}
-	return document, nil
-}
-
 // BeginSetup starts the bank setup and returns where the payer's browser goes next: to the processor, or back to the
 // setup page if there is nothing to do there. It is stored as the payer's consent to the direct debit terms. The
 // refusals are SETUP_LINK_UNKNOWN, SETUP_LINK_EXPIRED, CHECKOUT_CANCELLED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and BUSY.
@@ -242,7 +219,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 		if err != nil {
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: page.Checkout.About(), Err: err})
 		}
-		page.now = s.Present(ctx)
+		page.now = s.now()
 		page = s.pageOf(page, fresh)
 	}
 	consent, err := accepted.Decide(page.State, page.Disclosure(), page.now)

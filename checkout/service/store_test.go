@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -70,8 +69,8 @@ func (s disturbed) Document(ctx context.Context, number string) (agreement.Docum
 	return result(ctx, s, "Document", number, func(ctx context.Context) (agreement.Document, error) { return s.Store.Document(ctx, number) })
 }
 
-func (s disturbed) Enqueue(ctx context.Context, jobs []checkout.Job, did *evidence.Entry) ([]checkout.Job, error) {
-	return result(ctx, s, "Enqueue", "", func(ctx context.Context) ([]checkout.Job, error) { return s.Store.Enqueue(ctx, jobs, did) })
+func (s disturbed) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
+	return result(ctx, s, "Enqueue", "", func(ctx context.Context) ([]checkout.Job, error) { return s.Store.Enqueue(ctx, jobs) })
 }
 
 func (s disturbed) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
@@ -113,18 +112,6 @@ func (s disturbed) Course(ctx context.Context, provider, code string) (catalogue
 
 func (s disturbed) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
 	return result(ctx, s, "Key", "", func(ctx context.Context) (catalogue.Key, error) { return s.Store.Key(ctx, hash) })
-}
-
-func (s disturbed) EvidenceHead(ctx context.Context) (evidence.Head, error) {
-	return result(ctx, s, "EvidenceHead", "", s.Store.EvidenceHead)
-}
-
-func (s disturbed) EvidenceEntry(ctx context.Context, id string) (entry evidence.Entry, position int64, err error) {
-	err = s.through(ctx, "EvidenceEntry", id, func(ctx context.Context) (err error) {
-		entry, position, err = s.Store.EvidenceEntry(ctx, id)
-		return err
-	})
-	return entry, position, err
 }
 
 func (s disturbed) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {

@@ -5,115 +5,151 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/agreementpdf"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// agreementPDF writes the PDF of an agreement to a file, or with --all the PDFs of many agreements to a folder, and names each
-// written file on stderr.
+// agreementPDF writes the stored PDF of an agreement to a file.
 func agreementPDF(c *call) action {
-	c.storeFlag()
-	out := c.requiredFlag("out", "`FILE` to write, or with --all the folder for the files; only their owner may read them; - is standard output")
-	redraw := c.flags.Bool("redraw", false, "render a PDF that was stored and is missing again, marked as a copy on every page")
-	all := c.flags.Bool("all", false, "write every agreement that was accepted since --since, each to NUMBER.pdf")
-	var since money.Date
-	cli.Var(c.flags, &since, "since", "", money.ParseDate, "with --all, the `DATE` in New Zealand, such as 2026-12-01")
+	c.readFlags()
+	out := c.requiredFlag("out", "`FILE` to write; only its owner may read it; - is standard output")
+	return c.onRecords(func(ctx context.Context, db records) error { return c.writePDF(ctx, db, c.Args[0], *out) })
+}
+
+// writePDF writes the stored PDF of an agreement to a file, and reports it on stderr.
+func (c *call) writePDF(ctx context.Context, db records, number, path string) error {
+	a, err := db.Agreement(ctx, number)
+	if err != nil {
+		return readingAgreement(number, err)
+	}
+	found, err := db.Document(ctx, number)
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return fmt.Errorf("agreement %s has no PDF: it could not be rendered at the confirm", number)
+	case err != nil:
+		return readingAgreement(number, err)
+	case a.Student == (agreement.Student{}):
+		return fmt.Errorf("the personal data of agreement %s was erased, and its PDF with it; a copy that somebody kept has the SHA-256 %x",
+			number, found.SHA256)
+	case sha256.Sum256(found.Bytes) != found.SHA256:
+		return fmt.Errorf("the PDF of agreement %s does not have the SHA-256 on record, %x", number, found.SHA256)
+	}
+	if err := c.writeFile(path, found.Bytes); err != nil {
+		return fmt.Errorf("write the PDF of %s: %w", number, err)
+	}
+	fmt.Fprintf(c.Stderr, "wrote %s: %d bytes, SHA-256 %x\n", outputName(path), len(found.Bytes), found.SHA256)
+	return nil
+}
+
+// verifyAgreement checks an agreement against the record, or every agreement.
+func verifyAgreement(c *call) action {
+	c.readFlags()
+	all := c.flags.Bool("all", false, "check every agreement")
 	c.check = func(args []string) error {
-		switch {
-		case !*all && len(args) == 0:
-			return cli.UsageError("NUMBER is missing; --all --since DATE writes many")
-		case !*all && since != (money.Date{}):
-			return cli.UsageError("--since goes with --all")
-		case *all && len(args) > 0:
-			return cli.UsageError("--all takes no NUMBER")
-		case *all && since == (money.Date{}):
-			return cli.UsageError("--all needs --since DATE")
-		case *all && *out == standard:
-			return cli.UsageError("--all needs a folder for --out")
-		case !*all && (agreement.Mistyped(args[0]) || !strings.HasPrefix(args[0], "PPA-")):
-			return readingAgreement(args[0], ports.ErrNotFound)
+		if *all == (len(args) == 1) {
+			return cli.UsageError("name one agreement, or give --all")
 		}
 		return nil
 	}
 	return c.onRecords(func(ctx context.Context, db records) error {
-		source, err := agreementpdf.New(db)
-		if err != nil {
-			return err
-		}
-		source.Redraw = *redraw
+		numbers, failed := c.Args, 0
 		if *all {
-			return c.writePDFs(ctx, source, since, *out)
-		}
-		_, err = c.writePDF(ctx, source, c.Args[0], *out)
-		return err
-	})
-}
-
-// writePDF writes the PDF of an agreement to a file, says so on stderr, and reports whether it is a copy.
-func (c *call) writePDF(ctx context.Context, source *agreementpdf.Source, number, path string) (copied bool, err error) {
-	found, err := source.Read(ctx, number)
-	if err != nil {
-		return false, readingAgreement(number, err)
-	}
-	if err := c.writeFile(path, found.Bytes); err != nil {
-		return false, fmt.Errorf("write the PDF of %s: %w", number, err)
-	}
-	if found.Copy != "" {
-		fmt.Fprintf(c.Stderr, "agreement %s: %s; rendered now from its figures, and marked as a copy on every page\n", number, found.Copy)
-	}
-	fmt.Fprintf(c.Stderr, "wrote %s: %d bytes, SHA-256 %x\n", outputName(path), len(found.Bytes), sha256.Sum256(found.Bytes))
-	return found.Copy != "", nil
-}
-
-// writePDFs writes the PDF of every agreement since a day to a file of its number, in a folder that is made unless it
-// exists. A PDF that cannot be written is named at the end, and the other PDFs are still written.
-func (c *call) writePDFs(ctx context.Context, source *agreementpdf.Source, since money.Date, folder string) error {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
-	}
-	written, copies := 0, 0
-	var missing []string
-	fail := func(what string, err error) error {
-		missing = append(missing, what)
-		_, failed := fmt.Fprintln(c.Stderr, cli.OneLine(err.Error()))
-		return failed
-	}
-	numbers, err := source.Since(ctx, since, func(id string, err error) error {
-		return fail("that of checkout "+id, fmt.Errorf("checkout %s cannot be read: %w", id, err))
-	})
-	if err != nil {
-		return fmt.Errorf("list the agreements: %w", err)
-	}
-	for _, number := range numbers {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		copied, err := false, fmt.Errorf("agreement number %q cannot name a file", number)
-		if filepath.Base(number) == number {
-			copied, err = c.writePDF(ctx, source, number, filepath.Join(folder, number+".pdf"))
-		}
-		if err != nil {
-			if err := fail(number, err); err != nil {
+			var err error
+			if numbers, err = agreementNumbers(ctx, db); err != nil {
 				return err
 			}
-			continue
 		}
-		if written++; copied {
-			copies++
+		for _, number := range numbers {
+			verdicts, err := verify(ctx, db, number)
+			if err != nil {
+				return err
+			}
+			for _, v := range verdicts {
+				if v.failed {
+					failed++
+				}
+				if _, err := fmt.Fprintf(c.Stdout, "%s  %s  %s\n", number, map[bool]string{true: "FAIL", false: "ok"}[v.failed], v.text); err != nil {
+					return err
+				}
+			}
 		}
+		if failed > 0 {
+			return fmt.Errorf("failed: %s", counted(failed, "check"))
+		}
+		return nil
+	})
+}
+
+// verdict is the outcome of one check of an agreement.
+type verdict struct {
+	failed bool
+	text   string
+}
+
+// verify compares what is on record about an agreement: its figures, its checkout and its document.
+func verify(ctx context.Context, db records, number string) ([]verdict, error) {
+	a, err := db.Agreement(ctx, number)
+	if err != nil {
+		return nil, readingAgreement(number, err)
 	}
-	fmt.Fprintf(c.Stderr, "wrote %s accepted since %s to %s, %d of them marked as copies\n", counted(written, "agreement"), since, folder, copies)
-	if len(missing) > 0 {
-		return fmt.Errorf("not written: %s", strings.Join(missing, ", "))
+	of, err := db.Checkout(ctx, a.CheckoutID)
+	if err != nil {
+		return nil, fmt.Errorf("read the checkout of agreement %s: %w", number, err)
 	}
-	return nil
+	stored, err := db.Document(ctx, number)
+	if err != nil && !errors.Is(err, ports.ErrNotFound) {
+		return nil, fmt.Errorf("read the PDF of agreement %s: %w", number, err)
+	}
+	return append(verifyFigures(a, of), verifyDocument(of, stored)), nil
+}
+
+// verifyFigures checks that the schedule sums to the price, and that the agreement says what was confirmed.
+func verifyFigures(a agreement.Agreement, c checkout.Checkout) []verdict {
+	figures := verdict{text: fmt.Sprintf("the %d charges of the schedule sum to the course price, %s", len(a.Schedule), a.Pricing.Price)}
+	if err := a.Check(); err != nil {
+		figures = verdict{true, "the figures: " + cli.OneLine(err.Error())}
+	}
+	same := verdict{text: "plan, pricing and time are those of the confirm"}
+	if a.Plan != c.Intent.Plan || a.Pricing != c.Intent.Pricing || !a.AcceptedAt.Equal(c.Confirmation.At) ||
+		a.Number != c.Confirmation.AgreementNumber {
+		same = verdict{true, "plan, pricing or time differ from the confirm"}
+	}
+	return []verdict{figures, same}
+}
+
+// verifyDocument checks that the bytes of the PDF have the SHA-256 on record.
+func verifyDocument(c checkout.Checkout, d agreement.Document) verdict {
+	switch {
+	case c.Erased():
+		return verdict{text: "erased on " + formatTime(c.ErasedAt)}
+	case d.ID == "" && c.Confirmation.DocumentID == "":
+		return verdict{text: "no PDF was rendered at the confirm"}
+	case d.ID == "": // a CRM outside of the store gives the document another id
+		return verdict{true, "the PDF of the confirm is not on record"}
+	case sha256.Sum256(d.Bytes) != d.SHA256:
+		return verdict{true, fmt.Sprintf("the PDF does not have the SHA-256 on record, %x", d.SHA256)}
+	}
+	return verdict{text: fmt.Sprintf("the PDF has the SHA-256 on record, %x", d.SHA256)}
+}
+
+// agreementNumbers returns the number of every agreement, the oldest checkout first.
+func agreementNumbers(ctx context.Context, db records) (numbers []string, err error) {
+	err = db.Export(ctx, checkout.Visitor{
+		Configuration: func(catalogue.Configuration) error { return nil },
+		Key:           func(catalogue.Key) error { return nil },
+		Unreadable:    func(id string, err error) error { return fmt.Errorf("checkout %s cannot be read: %w", id, err) },
+		Checkout: func(r checkout.CheckoutRecord) error {
+			if r.Agreement != nil {
+				numbers = append(numbers, r.Agreement.Number)
+			}
+			return nil
+		},
+	})
+	return numbers, err
 }
 
 // readingAgreement returns the error of a command that could not read an agreement.

@@ -4,21 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -31,32 +25,23 @@ func (failing) Print(context.Context, agreement.Agreement) ([]byte, error) {
 
 var _ ports.Printer = failing{}
 
+// withoutPDF makes the confirms of a sandbox render no PDF.
+func withoutPDF(c *service.Config, _ *httpapi.Options) { c.Printer = failing{} }
+
 func TestAgreementPDFIsReadableByItsOwnerOnly(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		changes []func(*service.Config, *httpapi.Options)
-		stderr  string // contains
-	}{
-		{"stored", nil, "wrote "},
-		{"not stored", []func(*service.Config, *httpapi.Options){
-			func(c *service.Config, _ *httpapi.Options) { c.Printer = failing{} }}, "no PDF was rendered at the confirm; rendered now from its figures, and marked as a copy"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			o := newOperator(t)
-			number := o.confirmedOver(t, tt.changes...)
-			out := filepath.Join(t.TempDir(), "agreement.pdf")
-			if err := os.WriteFile(out, []byte("an older file that all users may read"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			stdout, stderr := o.does(t, "agreements", "pdf", number, "--out", out)
-			data, err := os.ReadFile(out)
-			if err != nil || !bytes.HasPrefix(data, []byte("%PDF-")) || stdout != "" || !strings.Contains(stderr, tt.stderr) {
-				t.Errorf("wrote %.20q, %v; stdout %q, stderr %q", data, err, stdout, stderr)
-			}
-			if info, err := os.Stat(out); err != nil || info.Mode() != 0o600 {
-				t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
-			}
-		})
+	o := newOperator(t)
+	number := o.confirmedOver(t)
+	out := filepath.Join(t.TempDir(), "agreement.pdf")
+	if err := os.WriteFile(out, []byte("an older file that all users may read"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr := o.does(t, "agreements", "pdf", number, "--out", out)
+	data, err := os.ReadFile(out)
+	if err != nil || !bytes.HasPrefix(data, []byte("%PDF-")) || stdout != "" || !strings.HasPrefix(stderr, "wrote "+out) {
+		t.Errorf("wrote %.20q, %v; stdout %q, stderr %q", data, err, stdout, stderr)
+	}
+	if info, err := os.Stat(out); err != nil || info.Mode() != 0o600 {
+		t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
 	}
 }
 
@@ -81,161 +66,68 @@ func TestAgreementPDFIsRefused(t *testing.T) {
 	o.fails(t, `there is no agreement "lost"`, "agreements", "pdf", "lost", "--out", filepath.Join(dir, "a.pdf"))
 	o.fails(t, "is not a regular file", "agreements", "pdf", number, "--out", dir)
 	o.fails(t, "no such file", "agreements", "pdf", number, "--out", filepath.Join(dir, "none", "a.pdf"))
+	o.execute(t, `UPDATE documents SET bytes = CAST(bytes || x'20' AS BLOB)`)
+	o.fails(t, "does not have the SHA-256 on record", "agreements", "pdf", number, "--out", filepath.Join(dir, "a.pdf"))
+	o.execute(t, `DELETE FROM documents`)
+	o.fails(t, "has no PDF", "agreements", "pdf", number, "--out", filepath.Join(dir, "a.pdf"))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("%v are left, %v; want nothing", left, err)
 	}
-}
-
-// A document that was agreed is not replaced in silence, and what is rendered in its place cannot pass for it.
-func TestALostPDFIsRenderedOnlyAsACopy(t *testing.T) {
-	t.Parallel()
-	for name, loss := range map[string]string{
-		"missing":                              `DELETE FROM documents`,
-		"missing, before there was a log":      `DELETE FROM documents; DELETE FROM evidence`,
-		"missing, and the checkout names none": `DELETE FROM documents; UPDATE checkouts SET document_id = ''`,
-		"damaged":                              `UPDATE documents SET bytes = CAST(bytes || x'20' AS BLOB)`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := newOperator(t)
-			number := o.confirmedOver(t)
-			o.execute(t, loss)
-			out := filepath.Join(t.TempDir(), "agreement.pdf")
-			o.fails(t, "--redraw renders it again, marked as a copy", "agreements", "pdf", number, "--out", out)
-			if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("a file is left, %v", err)
-			}
-
-			_, stderr := o.does(t, "agreements", "pdf", number, "--out", out, "--redraw")
-			copied, err := os.ReadFile(out)
-			if err != nil || !strings.Contains(stderr, "marked as a copy on every page") {
-				t.Fatalf("%v; stderr %q does not say that it is a copy", err, stderr)
-			}
-			isCopy(t, copied, "This is not the document that was agreed.")
-
-		})
-	}
-}
-
-func TestACopyInTheStoreIsNotTheDocument(t *testing.T) {
-	o := newOperator(t)
-	number := o.confirmedOver(t)
-	o.storeRendered(t, number, func(p *pdf.Printer, a agreement.Agreement) ([]byte, error) {
-		return p.PrintCopy(t.Context(), a, agreement.Copy{DrawnAt: time.Now(), Lost: true})
-	})
-	got := try(t, nil, "", "agreements", "verify", number, "--store", "sqlite:"+o.path)
-	if want := "FAIL  the evidence log has another document_sha256\n"; got.code != cli.ExitFailed || !strings.Contains(got.stdout, want) {
-		t.Errorf("verify = %+v, want status 1 and a line with %q", got, want)
-	}
-	o.fails(t, "is not the one in the evidence log", "agreements", "pdf", number, "--out", filepath.Join(t.TempDir(), "a.pdf"))
-}
-
-func TestAStoredPDFIsNotRedrawn(t *testing.T) {
-	o := newOperator(t)
-	number := o.confirmedOver(t)
-	dir := t.TempDir()
-	var written [2][]byte
-	for i, flags := range [][]string{nil, {"--redraw"}} {
-		out := filepath.Join(dir, fmt.Sprint(i))
-		o.does(t, append([]string{"agreements", "pdf", number, "--out", out}, flags...)...)
-		written[i], _ = os.ReadFile(out)
-	}
-	if len(written[0]) == 0 || !bytes.Equal(written[0], written[1]) {
-		t.Errorf("with --redraw, a document of %d bytes is written as another of %d", len(written[0]), len(written[1]))
-	}
-}
-
-func TestAPDFThatWasNeverRenderedIsACopy(t *testing.T) {
-	o := newOperator(t)
-	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.Printer = failing{} })
-	out := filepath.Join(t.TempDir(), "agreement.pdf")
-	o.does(t, "agreements", "pdf", number, "--out", out)
-	copied, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	isCopy(t, copied, "No document was drawn when this was agreed.")
 }
 
 func TestAPDFIsWrittenWithoutItsCheckout(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)
 	o.execute(t, `UPDATE checkouts SET first_payment_date = 'damaged'`)
-	o.fails(t, "read its checkout", "agreements", "verify", number)
-	if _, stderr := o.does(t, "agreements", "pdf", number, "--out", filepath.Join(t.TempDir(), "a.pdf")); strings.Contains(stderr, "copy") {
-		t.Errorf("it writes a copy: %s", stderr)
+	o.fails(t, "read the checkout of agreement "+number, "agreements", "verify", number)
+	o.does(t, "agreements", "pdf", number, "--out", filepath.Join(t.TempDir(), "a.pdf"))
+}
+
+func TestVerifyFindsWhatDiffers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, edit, want string }{
+		{"nothing", `SELECT 1`, ""},
+		{"the PDF", `UPDATE documents SET bytes = CAST(bytes || x'20' AS BLOB)`, "the PDF does not have the SHA-256 on record"},
+		{"the PDF is lost", `DELETE FROM documents`, "the PDF of the confirm is not on record"},
+		{"the price", `UPDATE agreements SET price_cents = price_cents + 100`, "the figures: "},
+		{"the price of the checkout", `UPDATE checkouts SET price_cents = price_cents + 100`, "plan, pricing or time differ from the confirm"},
+		{"the time", `UPDATE agreements SET accepted_ms = accepted_ms + 1`, "plan, pricing or time differ from the confirm"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newOperator(t)
+			number := o.confirmedOver(t)
+			o.execute(t, tt.edit)
+			got := o.try(t, "agreements", "verify", number)
+			if tt.want == "" {
+				if got.code != cli.ExitDone || got.stderr != "" || strings.Contains(got.stdout, "FAIL") || strings.Count(got.stdout, number+"  ok  ") != 3 {
+					t.Errorf("verify = %+v, want three checks that pass", got)
+				}
+				return
+			}
+			if got.code != cli.ExitFailed || !strings.Contains(got.stdout, number+"  FAIL  "+tt.want) || !strings.Contains(got.stderr, "failed: ") {
+				t.Errorf("verify = %+v, want status 1 and a check that says %q", got, tt.want)
+			}
+		})
 	}
 }
 
-// isCopy checks that the title of a PDF has today's mark, with these words at its end. The tests of package pdf hold that
-// every page has the mark of the title.
-func isCopy(t *testing.T, data []byte, words string) {
-	t.Helper()
-	zone, err := service.NewZealand()
-	if err != nil {
-		t.Fatal(err)
-	}
-	today := money.DateOf(time.Now().In(zone))
-	marked := func(day money.Date) bool {
-		return bytes.Contains(data, []byte(". COPY drawn on "+day.Long()+". "+words+")"))
-	}
-	if !marked(today) && !marked(today.AddDays(-1)) { // it may be midnight
-		t.Errorf("the title has no mark of a copy of today with %q", words)
-	}
-}
-
-func TestPDFsOfManyAreWritten(t *testing.T) {
+func TestVerifyTakesOneAgreementOrAll(t *testing.T) {
 	o := newOperator(t)
-	numbers := o.confirmAll(t, []string{"ENROL-1", "ENROL-2", "ENROL-3", "ENROL-4"})
-	for i, at := range []string{"2026-11-30T10:59:59.999Z", "2026-11-30T11:00:00Z", "2026-12-24T00:00:00Z", "2027-01-01T00:00:00Z"} {
-		accepted, err := time.Parse(time.RFC3339, at) // the second is the beginning of 1 December in New Zealand
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.execute(t, `UPDATE agreements SET accepted_ms = ? WHERE number = ?`, accepted.UnixMilli(), numbers[i])
-	}
-	lost := numbers[2]
-	o.execute(t, `DELETE FROM documents WHERE agreement_number = ?`, lost)
-
-	dir := filepath.Join(t.TempDir(), "agreements")
-	args := []string{"agreements", "pdf", "--all", "--since", "2026-12-01", "--out", dir}
-	got := try(t, nil, "", append(args, "--store", "sqlite:"+o.path)...)
-	lines := strings.Split(strings.TrimSuffix(got.stderr, "\n"), "\n")
-	if got.code != cli.ExitFailed || got.stdout != "" || len(lines) != 5 || !strings.Contains(lines[1], "--redraw") ||
-		!strings.Contains(lines[3], "wrote 2 agreements accepted since 2026-12-01 to "+dir+", 0 of them ") ||
-		!strings.HasSuffix(lines[4], "not written: "+lost) {
-		t.Errorf("%q = %+v; want status 1, a line for each, a summary, and %s named", args, got, lost)
-	}
-	holds(t, dir, numbers[1], numbers[3])
-
-	_, stderr := o.does(t, append(args, "--redraw")...)
-	if !strings.Contains(stderr, "wrote 3 agreements accepted since 2026-12-01 to "+dir+", 1 of them marked as copies\n") {
-		t.Errorf("with --redraw, stderr is %s", stderr)
-	}
-	holds(t, dir, numbers[1:]...)
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("mode of the folder %v, %v; want 0700", info.Mode(), err)
-	}
-}
-
-// holds checks that a folder has the PDFs of these agreements and nothing else, readable by their owner only.
-func holds(t *testing.T, dir string, numbers ...string) {
-	t.Helper()
-	var got, want []string
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || info.Mode() != 0o600 || info.Size() < 1000 {
-			t.Errorf("%s has mode %v and %d bytes, %v; want a PDF with 0600", e.Name(), info.Mode(), info.Size(), err)
-		}
-		got = append(got, e.Name())
-	}
+	numbers := append(o.confirmAll(t, []string{"ENROL-1", "ENROL-2"}), o.confirmAll(t, []string{"ENROL-3"}, withoutPDF)...)
+	out := o.prints(t, "agreements", "verify", "--all")
 	for _, number := range numbers {
-		want = append(want, number+".pdf")
+		if got := strings.Count(out, number+"  ok  "); got != 3 {
+			t.Errorf("%s has %d checks that pass, want 3, in\n%s", number, got, out)
+		}
 	}
-	if slices.Sort(want); !slices.Equal(got, want) {
-		t.Errorf("the folder has %q, want %q", got, want)
+	says(t, out, numbers[2]+"  ok  no PDF was rendered at the confirm")
+	o.execute(t, `DELETE FROM documents WHERE agreement_number = ?`, numbers[1])
+	if got := o.try(t, "agreements", "verify", "--all"); got.code != cli.ExitFailed || strings.Count(got.stdout, "FAIL") != 1 ||
+		!strings.HasSuffix(got.stderr, "failed: 1 check\n") {
+		t.Errorf("verify --all = %+v, want one check that fails", got)
+	}
+	o.fails(t, `there is no agreement "PPA-1999-1"`, "agreements", "verify", "PPA-1999-1")
+	for _, args := range [][]string{{"agreements", "verify"}, {"agreements", "verify", numbers[0], "--all"}} {
+		o.try(t, args...).refuses(t, cli.ExitUsage, "name one agreement, or give --all")
 	}
 }

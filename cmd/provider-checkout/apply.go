@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/in/settingsfile"
-	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -41,13 +39,6 @@ func apply(c *call) action {
 		named, err := providerfile.ParseWith(data, c.referred)
 		if err != nil {
 			return fmt.Errorf("%s is refused: %w", inputName(*file), err)
-		}
-		printer, err := pdf.New(1)
-		if err != nil {
-			return err
-		}
-		if err := operate.Unprintable(named, printer); err != nil {
-			return fmt.Errorf("%s is refused: %w", *file, err)
 		}
 		return s.configure(ctx, "apply", operate.Change{Named: named, Prune: *prune, DryRun: *dryRun, Expect: *expect})
 	}
@@ -84,11 +75,7 @@ func (s *systems) configure(ctx context.Context, command string, change operate.
 		fmt.Fprintln(s.Stderr, "revision "+revision+" is on record")
 	}
 	for _, conf := range change.Named {
-		s.warn(conf.Provider, time.Now())
-		added := func(line string) bool { return strings.HasPrefix(line, "+ provider "+conf.Provider.Code+":") }
-		if conf.Provider.Destination.Configured() && !change.DryRun && slices.ContainsFunc(differences, added) {
-			fmt.Fprintf(s.Stderr, "provider %s is new: \"providers ping %[1]s\" checks its receiver and its pages\n", conf.Provider.Code)
-		}
+		s.warn(conf.Provider)
 	}
 	s.warnOfAccounts(ctx, change.Named)
 	return nil
@@ -143,14 +130,11 @@ func (s *systems) warnOfAccounts(ctx context.Context, named []catalogue.Configur
 }
 
 // warn prints the valid parts of a provider's configuration that prevent it from being served.
-func (s *systems) warn(p catalogue.Provider, now time.Time) {
+func (s *systems) warn(p catalogue.Provider) {
 	if err := p.Usable(p.Environment); err != nil {
 		fmt.Fprintf(s.Stderr, "%v: its calls are refused\n", err)
 	}
 	if strings.HasPrefix(p.Destination.URL, "http://") && !s.allowPrivate {
 		fmt.Fprintf(s.Stderr, "provider %s has its events sent over plain http: only a server with --allow-private-destinations does\n", p.Code)
-	}
-	if d := p.Destination; d.PreviousSecret != "" && len(d.Secrets(now)) == 1 {
-		fmt.Fprintf(s.Stderr, "provider %s: previous_secret_until is over: the previous signing secret signs nothing\n", p.Code)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -32,7 +31,6 @@ func (c credential) field() string { return fieldOf(c.variable) }
 func credentials() []credential {
 	return []credential{
 		{secretVariable, "the operator's secret", false},
-		{evidenceVariable, "the evidence key", false},
 		{tokenVariable, "GoCardless' access token", false},
 		{webhookVariable, "the secret of GoCardless' webhook endpoint", false},
 		{clientIDVariable, "the client id of Salesforce's connected app", true},
@@ -40,7 +38,6 @@ func credentials() []credential {
 		{jwtKeyVariable, "the JWT key of Salesforce's connected app", false},
 		{smtpUserVariable, "the user of the mail server", true},
 		{smtpPasswordVariable, "the password of the mail server", false},
-		{deskSecretVariable, "the client secret of the desk", false},
 	}
 }
 
@@ -369,20 +366,12 @@ func (s *server) unusedAdapter(field string) string {
 	return ""
 }
 
-// checkPlaces checks the store's name, the addresses, and the files of checkpoints.
+// checkPlaces checks the store's name and the addresses.
 func (s *server) checkPlaces() error {
 	_, _, wrongStore := s.place()
 	problems := []error{wrongStore, s.checkAddress("addr", s.addr)}
 	if s.opsAddr != "" {
 		problems = append(problems, s.checkAddress("ops-addr", s.opsAddr))
-	}
-	if s.checkpointFile != "" {
-		_, err := os.Stat(filepath.Dir(s.checkpointFile))
-		problems = append(problems, about(s.name("checkpoint-file"), err))
-		if keys, err := s.givenEvidenceKeys(); err == nil && keys.CanVerify() {
-			_, err := s.knownCheckpoint(keys)
-			problems = append(problems, err)
-		}
 	}
 	return errors.Join(problems...)
 }

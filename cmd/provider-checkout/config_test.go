@@ -25,9 +25,7 @@ func TestFileGivesWayToVariablesAndFlags(t *testing.T) {
 
 func TestCommandsTakeTheirSettingsFromTheFile(t *testing.T) {
 	dir := t.TempDir()
-	key := proc.TempFile(t, privateKey(t))
-	file := proc.TempFile(t, `{"store": "sqlite:`+filepath.Join(dir, "a.db")+`", "environment": "production", "secret": "env:MINE",
-		"evidence_key": "file:`+key+`", "smtp": "smtp://mail.example:587"}`)
+	file := proc.TempFile(t, `{"store": "sqlite:`+filepath.Join(dir, "a.db")+`", "environment": "production", "secret": "env:MINE", "smtp": "smtp://mail.example:587"}`)
 	env := []string{"PROVIDER_CHECKOUT_CONFIG=" + file, "MINE=0123456789abcdef0123456789abcdef"}
 	if got := try(t, env, "", "apply", "-f", "demo.json"); got.code != cli.ExitDone {
 		t.Fatalf("apply = %+v", got)
@@ -39,13 +37,9 @@ func TestCommandsTakeTheirSettingsFromTheFile(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "a.db.secret")); err == nil {
 		t.Error("the store has a secret of its own, want that of the file")
 	}
-	own := try(t, []string{"PROVIDER_CHECKOUT_EVIDENCE_KEY_FILE=" + key}, "", "evidence", "key")
-	if got := try(t, env, "", "evidence", "key"); got.code != cli.ExitDone || got != own {
-		t.Errorf("evidence key = %+v, want %+v", got, own)
-	}
 	other := append(env, "PROVIDER_CHECKOUT_SECRET=another-0123456789abcdef0123456789")
-	if got := try(t, other, "", "keys", "list"); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "secret") {
-		t.Errorf("keys list with another secret in the variable = %+v, want a refusal", got)
+	if got := try(t, other, "", "keys", "issue", "--provider", "KOWHAI"); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "secret") {
+		t.Errorf("keys issue with another secret in the variable = %+v, want a refusal", got)
 	}
 }
 
@@ -110,8 +104,8 @@ func TestConfigCheckSaysWhatIsMissing(t *testing.T) {
 	const secret = "hunter2-0123456789abcdef0123456789abcdef"
 	file := proc.TempFile(t, `{"environment": "production", "processor": "gocardless", "base_url": "https://pay.example",
 		"store": "env:DSN", "secret": "env:MINE", "gocardless_token": "env:TOKEN", "salesforce_url": "https://x.my.salesforce.com",
-		"smtp_user": "plans", "rate_limit": 50, "typo": "hunter2", "evidence_key": "file:/nowhere/key"}`)
-	env := []string{"DSN=postgres://checkout:hunter2@db/checkouts", "MINE=" + secret, "PROVIDER_CHECKOUT_TIMESTAMPS=stamps"}
+		"smtp_user": "plans", "rate_limit": 50, "typo": "hunter2", "smtp_password": "file:/nowhere/key"}`)
+	env := []string{"DSN=postgres://checkout:hunter2@db/checkouts", "MINE=" + secret}
 	got := try(t, env, "", "config", "check", "--config", file, "--ops-addr", "localhost")
 	if got.code != cli.ExitFailed || !isLine(got.stderr) {
 		t.Fatalf("%+v, want status 1 and one line on stderr", got)
@@ -119,12 +113,12 @@ func TestConfigCheckSaysWhatIsMissing(t *testing.T) {
 	plain := strings.Join(strings.Fields(got.stdout), " ")
 	says(t, plain, "base_url https://pay.example, from "+file+" URL under which this server is reached",
 		"rate_limit 50, from "+file, "setup_lifetime 168h, by default", "ops_addr localhost, from --ops-addr",
-		"timestamps stamps, from env PROVIDER_CHECKOUT_TIMESTAMPS", "store set, from env DSN", "evidence_key cannot be used, from file /nowhere/key", "secret set, from env MINE the operator's secret",
+		"store set, from env DSN", "smtp_password cannot be used, from file /nowhere/key", "secret set, from env MINE the operator's secret",
 		"smtp not set", "smtp_user plans, from "+file,
 		"unused: salesforce_url, for salesforce is not in use", "unused: smtp_user, for smtp is not in use",
 		"problem: "+file+": typo is not a setting", "problem: "+file+": gocardless_token: the variable TOKEN is not set",
-		"problem: "+file+": evidence_key: open /nowhere/key:", `problem: --ops-addr "localhost" must be HOST:PORT`,
-		"problem: the secret of GoCardless' webhook endpoint is missing", "problem: timestamp_url and PROVIDER_CHECKOUT_TIMESTAMPS belong together",
+		"problem: "+file+": smtp_password: open /nowhere/key:", `problem: --ops-addr "localhost" must be HOST:PORT`,
+		"problem: the secret of GoCardless' webhook endpoint is missing",
 		"problem: the agency that the privacy notice names is missing")
 	if strings.Contains(got.stdout+got.stderr, "hunter2") {
 		t.Errorf("a secret is printed:\n%s", got.stdout)
@@ -165,8 +159,8 @@ func TestEveryProblemOfConfigCheckNamesItsSetting(t *testing.T) {
 		`"processor": "gocardless", "gocardless_url": "http://pay.example", "gocardless_token": "file:` + short + `", "gocardless_webhook_secret": "file:` + guessed + `"`,
 		`"crm": "salesforce", "salesforce_url": "http://pay.example", "salesforce_client_id": "a", "salesforce_jwt_key": "file:` + short + `"`,
 		`"smtp": "smtp://u@mail.example/x", "mail_from": "nobody", "smtp_user": "plans"`,
-		`"checkpoint_file": "/nowhere/checkpoint", "secret": "file:` + short + `", "evidence_key": "file:` + short + `", "store": "other:x", "ops_addr": "x"`,
-		`"timestamps": "x", "pull_providers": "5m", "salesforce_mapping": "/nowhere", "rate_limit": -1`,
+		`"secret": "file:` + short + `", "store": "other:x", "ops_addr": "x"`,
+		`"pull_providers": "5m", "salesforce_mapping": "/nowhere", "rate_limit": -1`,
 	} {
 		file := proc.TempFile(t, `{"environment": "production", `+more+`}`)
 		got := try(t, nil, "", "config", "check", "--config", file)
@@ -207,7 +201,7 @@ func TestProductionExampleIsComplete(t *testing.T) {
 	etc, state := t.TempDir(), t.TempDir()
 	settings := strings.NewReplacer("/etc/provider-checkout", etc, "/var/lib/provider-checkout", state).Replace(string(example))
 	const secret = "hunter2-0123456789abcdef0123456789abcdef"
-	contents := map[string]string{"settings.json": settings, "terms.json": string(terms), "evidence.key": privateKey(t),
+	contents := map[string]string{"settings.json": settings, "terms.json": string(terms),
 		"store.url": "postgres://provider_checkout:hunter2@127.0.0.1:5000/provider_checkout\n"}
 	for _, name := range regexp.MustCompile(`file:`+regexp.QuoteMeta(etc)+`/([a-z.]+)"`).FindAllStringSubmatch(settings, -1) {
 		if _, known := contents[name[1]]; !known {

@@ -171,7 +171,7 @@ func pullProviders(c *call) action {
 		} else if len(named) == 0 {
 			fmt.Fprintln(c.Stderr, "the user sees no provider in the organisation")
 		}
-		return s.configure(ctx, "providers pull", operate.Change{Named: named, Prune: *prune, KeepDestinations: true, DryRun: *dryRun})
+		return s.configure(ctx, "crm pull", operate.Change{Named: named, Prune: *prune, KeepDestinations: true, DryRun: *dryRun})
 	}
 }
 

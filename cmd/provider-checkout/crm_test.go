@@ -9,7 +9,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -77,12 +76,12 @@ func (o organisation) course(t *testing.T, provider, code, price string) string 
 	return id
 }
 
-// pull runs "providers pull" on a store.
+// pull runs "crm pull" on a store.
 func (o organisation) pull(t *testing.T, on operator, args ...string) result {
 	t.Helper()
-	got := try(t, o.env, "", append([]string{"providers", "pull", "--store", "sqlite:" + on.path}, args...)...)
+	got := try(t, o.env, "", append([]string{"crm", "pull", "--store", "sqlite:" + on.path}, args...)...)
 	if strings.Contains(got.stdout+got.stderr, "hunter2") {
-		t.Errorf("providers pull shows a secret: %+v", got)
+		t.Errorf("crm pull shows a secret: %+v", got)
 	}
 	return got
 }
@@ -204,13 +203,15 @@ func TestPullStoresWhatTheOrganisationHas(t *testing.T) {
 	if after := o.prints(t, "export"); after != before {
 		t.Errorf("a dry run stored\n%s", after)
 	}
-	recorded := o.lines(t)
-	if got := org.pull(t, o, "--reason", "the new year"); got.code != cli.ExitDone || got.stdout != dry.stdout {
-		t.Errorf("providers pull = %+v, want what the dry run printed", got)
+	if did := o.acts(t, "crm pull"); len(did) != 0 {
+		t.Errorf("a dry run is on record: %+v", did)
 	}
-	if all := o.lines(t); len(recorded) != 1 || len(all) != 2 || all[1].Operation != "providers pull" || all[1].Subject != "KOWHAI" ||
-		all[1].Reason != "the new year" || strings.Join(all[1].Changes, "\n")+"\n" != dry.stdout {
-		t.Errorf("on record are %+v, and then %+v; want what the pull printed, and nothing of the dry run", recorded, all)
+	if got := org.pull(t, o, "--reason", "the new year"); got.code != cli.ExitDone || got.stdout != dry.stdout {
+		t.Errorf("crm pull = %+v, want what the dry run printed", got)
+	}
+	if did := o.acts(t, "crm pull"); len(did) != 1 || did[0].Subject != "KOWHAI" || did[0].Reason != "the new year" ||
+		strings.Join(did[0].Changes, "\n")+"\n" != dry.stdout {
+		t.Errorf("on record is %+v, want what the pull printed", did)
 	}
 	exported := o.prints(t, "export")
 	if !strings.Contains(exported, "http://127.0.0.1:1/hunter2") || strings.Count(exported, `"kind":"provider"`) != 2 {
@@ -234,7 +235,7 @@ func dryRunMakesNoStore(t *testing.T, store string) {
 	org := newOrganisation(t)
 	org.kowhai(t)
 	pull := func(args ...string) result {
-		return try(t, org.env, "", append([]string{"providers", "pull", "--store", store}, args...)...)
+		return try(t, org.env, "", append([]string{"crm", "pull", "--store", store}, args...)...)
 	}
 	dry := pull("--dry-run")
 	if dry.code != cli.ExitDone || !strings.Contains(dry.stderr, "there is no store ") || !strings.Contains(dry.stderr, "a dry run stores nothing\n") {
@@ -253,7 +254,7 @@ func TestPullOfAFaultyOrganisationChangesNothing(t *testing.T) {
 	o, org := newOperator(t), newOrganisation(t)
 	provider, _ := org.kowhai(t)
 	if got := org.pull(t, o); got.code != cli.ExitDone {
-		t.Fatalf("providers pull = %+v", got)
+		t.Fatalf("crm pull = %+v", got)
 	}
 	before := o.prints(t, "export")
 	org.course(t, provider, "SHORT", "100")
@@ -279,7 +280,7 @@ func TestServePullsProviders(t *testing.T) {
 	for deadline := time.Now().Add(2 * time.Minute); key == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		key = strings.TrimSpace(try(t, nil, "", "keys", "issue", "--provider", "KOWHAI", "--store", "sqlite:"+o.path).stdout)
 	}
-	if did := o.lines(t)[0]; did.Operator != "providers pull" || did.Operation != "serve --pull-providers" || did.Subject != "KOWHAI" || len(did.Changes) == 0 {
+	if did := o.acts(t, "serve --pull-providers"); len(did) != 1 || did[0].Operator != "crm pull" || did[0].Subject != "KOWHAI" || len(did[0].Changes) == 0 {
 		t.Errorf("on record is %+v, want the server's pull", did)
 	}
 	provider := sandbox.Sandbox{URL: s.base, Keys: map[string]string{"KOWHAI": key}}
@@ -319,9 +320,8 @@ func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 	out = o.prints(t, "jobs", "list", "--provider", "TUI")
 	saysNot(t, out, job)
 	o.fails(t, `there is no provider "NOPE"`, "jobs", "list", "--provider", "NOPE")
-	o.fails(t, `there is no provider "NOPE"`, "events", "list", "--provider", "NOPE")
 	line := o.objects(t, "jobs", "list")[0]
-	has(t, line, map[string]any{"job_id": job, "kind": "open", "attempts": 3.0, "failure": "Salesforce answered 503\nand no more"})
+	has(t, line, map[string]any{"id": job, "kind": "open", "state": "pending", "checkout_id": id, "attempts": 3.0, "reason": "Salesforce answered 503\nand no more"})
 	if line["due_at"] == nil {
 		t.Errorf("jobs list --json prints %v", line)
 	}
@@ -330,14 +330,13 @@ func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 	if out := o.prints(t, "jobs", "retry", job, "--reason", "the field is there now"); out != "due now: "+job+"\n" {
 		t.Errorf("jobs retry prints %q", out)
 	}
-	did := o.lines(t)
-	has(t, o.objects(t, "jobs", "retry", job)[0], map[string]any{"job_id": job})
-	if len(did) != 2 || did[1].Operation != "jobs retry" || did[1].Subject != job || did[1].Reason != "the field is there now" || len(did[1].Changes) != 1 {
+	if did := o.acts(t, "jobs retry"); len(did) != 1 || did[0].Subject != job || did[0].Reason != "the field is there now" || len(did[0].Changes) != 1 {
 		t.Errorf("on record is %+v", did)
 	}
+	has(t, o.objects(t, "jobs", "retry", job)[0], map[string]any{"id": job})
 	out = o.prints(t, "show", "ORDER-1")
-	says(t, out, "waits for the CRM to open it", "created", "operated")
-	o.fails(t, "no such job waits", "jobs", "retry", "open:KOWHAI-2-x")
+	says(t, out, "waits for the CRM to open it", "created", "operated", job)
+	o.fails(t, "no such job is pending or failed", "jobs", "retry", "open:KOWHAI-2-x")
 	o.fails(t, "there is no such job", "jobs", "show", "open:KOWHAI-2-x")
 	o.fails(t, "no checkout has this id", "show", "ORDER-9")
 }
@@ -345,11 +344,11 @@ func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 func TestAJobThatIsDoneIsNotHastened(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)
-	var event string
-	for line := range strings.Lines(o.prints(t, "events", "list", "--json")) {
-		event = regexp.MustCompile(`"event_id":"([^"]+)"`).FindStringSubmatch(line)[1]
+	done := o.objects(t, "jobs", "list", "--kind", "deliver", "--state", "done")
+	if len(done) != 3 {
+		t.Errorf("%d events are done, want three: %v", len(done), done)
 	}
-	o.fails(t, "no such job waits", "jobs", "retry", event)
+	o.fails(t, "no such job is pending or failed", "jobs", "retry", done[0]["id"].(string))
 	out := o.prints(t, "show", number)
 	says(t, out, "state", "confirmed", "created", "pressed", "setup_done", "confirmed", number)
 }

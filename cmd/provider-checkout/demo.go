@@ -26,10 +26,6 @@ func demonstrate(c *call) action {
 	s.call, s.allowPrivate = c, true             // its receiver is on loopback
 	s.retention = checkout.Retention{AbandonedDays: 90, AgreedYears: 7}
 	s.addrFlag()
-	cli.Var(c.flags, &s.processor, "processor", "fake", oneOf(fakeName, gocardlessName),
-		"direct debit processor, `fake|gocardless`; gocardless is simulated, on a port of its own")
-	cli.Var(c.flags, &s.crm, "crm", embeddedName, oneOf(embeddedName, salesforceName),
-		"CRM, `embedded|salesforce`; salesforce is simulated, on a port of its own")
 	walk := c.flags.Bool("walk", false, "walk the whole flow on a free port, and end")
 	var webhook string
 	cli.Var(c.flags, &webhook, "webhook", "", parseWebhook,
@@ -57,16 +53,14 @@ func demonstrate(c *call) action {
 		}
 		defer ln.Close()
 		return demo.Run(ctx, demo.Config{
-			Listener:   ln,
-			Site:       s.site(s.base(ln)),
-			Providers:  demoProviders,
-			Terms:      demoTerms,
-			Walk:       *walk,
-			Webhook:    webhook,
-			GoCardless: s.processor == gocardlessName,
-			Salesforce: s.crm == salesforceName,
-			Stdout:     c.Stdout,
-			Stderr:     c.Stderr,
+			Listener:  ln,
+			Site:      s.site(s.base(ln)),
+			Providers: demoProviders,
+			Terms:     demoTerms,
+			Walk:      *walk,
+			Webhook:   webhook,
+			Stdout:    c.Stdout,
+			Stderr:    c.Stderr,
 		})
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"math"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -55,31 +55,18 @@ func parseLastDay(text string) (end time.Time, err error) {
 	return time.Date(date.Year(), date.Month(), date.Day()+1, 0, 0, 0, 0, zone), err
 }
 
-func parseEventStatus(text string) (checkout.JobState, error) {
-	for _, s := range []checkout.JobState{checkout.JobPending, checkout.JobDone, checkout.JobDead, checkout.JobDropped} {
-		if text == string(s.EventStatus()) {
-			return s, nil
-		}
-	}
-	return "", errors.New("must be pending, delivered, failed or not_configured")
-}
-
-func parseLimit(text string) (int, error) {
-	const most = 10_000
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > most {
-		return 0, fmt.Errorf("must be a number from 1 to %d", most)
-	}
-	return n, nil
-}
-
-// oneOf returns a function that takes these two names alone.
-func oneOf[T ~string](first, second T) func(string) (T, error) {
+// oneOf returns a function that takes these names alone, two or more.
+func oneOf[T ~string](names ...T) func(string) (T, error) {
 	return func(text string) (T, error) {
-		if name := T(text); name == first || name == second {
-			return name, nil
+		if slices.Contains(names, T(text)) {
+			return T(text), nil
 		}
-		return "", fmt.Errorf("must be %s or %s", first, second)
+		words := make([]string, len(names))
+		for i, name := range names {
+			words[i] = string(name)
+		}
+		last := len(words) - 1
+		return "", fmt.Errorf("must be %s or %s", strings.Join(words[:last], ", "), words[last])
 	}
 }
 
@@ -91,14 +78,6 @@ func parseInterval(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d != 0 && d < time.Minute {
 		return 0, errors.New("must be 0, or a duration of 1m or more")
-	}
-	return d, nil
-}
-
-func parseSealWithin(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < time.Minute {
-		return 0, errors.New("must be a duration of 1m or more")
 	}
 	return d, nil
 }

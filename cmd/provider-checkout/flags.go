@@ -9,10 +9,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
-	"github.com/provider-checkout/provider-checkout/adapters/out/witnesses"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
@@ -29,14 +27,13 @@ func (c *call) storeFlag() {
 	c.configFlag()
 	c.flags.StringVar(&c.store, "store", "sqlite:provider-checkout.db",
 		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE.\n"+
-			"Put a URL that holds a password into PROVIDER_CHECKOUT_STORE: others on this machine can read flags.\n"+
-			"Use the same secret as serve.")
+			"Put a URL that holds a password into PROVIDER_CHECKOUT_STORE: others on this machine can read flags.")
 	c.flags.AllowVariable("store")
 }
 
 // reasonFlag defines the flag for the reason of an operator's change.
 func (c *call) reasonFlag() {
-	cli.Var(c.flags, &c.reason, "reason", "", operate.ParseReason, "`TEXT` that the evidence log has as the reason; no secret, nobody's personal data")
+	cli.Var(c.flags, &c.reason, "reason", "", operate.ParseReason, "`TEXT` that is recorded as the reason; no secret, nobody's personal data")
 }
 
 // changeFlags defines the flags of a command that changes records.
@@ -48,24 +45,16 @@ func (c *call) changeFlags() {
 // jsonFlag defines the flag that has a command print for programs.
 func (c *call) jsonFlag() { c.flags.BoolVar(&c.json, "json", false, "print a JSON object a line") }
 
+// readFlags defines the flags of a command that reads records: it needs no secret, and writes nothing to the store.
+func (c *call) readFlags() {
+	c.storeFlag()
+	c.readOnly = true
+}
+
 // listFlags defines the flags of a command that lists records.
 func (c *call) listFlags() {
-	c.storeFlag()
+	c.readFlags()
 	c.jsonFlag()
-	c.readOnlyFlag()
-}
-
-// readOnlyFlag defines the flag that has a command do without the operator's secret.
-func (c *call) readOnlyFlag() {
-	c.flags.BoolVar(&c.readOnly, "read-only", false, "open the store without the operator's secret and without a write to it")
-}
-
-func (c *call) checkpointFlag() {
-	c.flags.StringVar(&c.checkpoint, "checkpoint", "", "`FILE` with a checkpoint of the evidence log that was kept elsewhere; - is standard input")
-}
-
-func (c *call) receiptFlag() {
-	c.flags.StringVar(&c.receipt, "receipt", "", "`FILE` with the receipt of an agreement; - is standard input")
 }
 
 // requiredFlag defines a flag that must be given.
@@ -141,18 +130,11 @@ type server struct {
 	rateLimit      float64
 	drainDelay     time.Duration
 	logLevel       slog.Level
-	collector      string                             // of spans; "" exports no spans
-	span           func(*service.Span) (ended func()) // nil without a collector
 	trustedProxies []netip.Prefix
 	retention      checkout.Retention
 	terms          providerfile.TermsFile
 	smtp           string
 	mailFrom       string
-	checkpointFile string
-	witnessList    *witnesses.List
-	sealWithin     time.Duration
-	timestampURL   string
-	timestamps     string
 	deskAddr       string
 	desk           desk.Settings
 	deskListener   net.Listener // nil: no desk
@@ -184,8 +166,6 @@ func newServer(c *call) *server {
 			"takes to see it")
 	cli.Var(fs, &s.logLevel, "log-level", "info", parseLogLevel,
 		"least `LEVEL` of the lines of the log, debug|info|warn|error; warn leaves out the lines of requests")
-	fs.StringVar(&s.collector, "otlp-endpoint", "",
-		"`URL` of an OpenTelemetry collector, http://HOST:4318 or https://HOST, that gets a span for each request and attempt; no span is sent unless given")
 	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
 	s.allowPrivateFlag(&s.allowPrivate)
@@ -197,15 +177,6 @@ func newServer(c *call) *server {
 		"`FILE` with the lender and the terms that every new agreement holds (cmd/provider-checkout/docs/providers-and-terms.md has the form)")
 	fs.StringVar(&s.smtp, "smtp", "", "`URL` of the mail server through which payers are notified, smtp://HOST:587 or smtps://HOST:465; unset: they are not")
 	fs.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that these e-mails are from, such as \"Lender <plans@lender.example>\"")
-	fs.StringVar(&s.checkpointFile, "checkpoint-file", "",
-		"`FILE` to keep the newest checkpoint of the evidence log in, where those who can edit the store cannot write")
-	cli.Var(fs, &s.witnessList, "witnesses", "", parseFile(fs.Stdin, witnesses.Parse),
-		"`FILE` of the witnesses that cosign every checkpoint: on each line a public key, as \"witness serve\" prints it, and a URL")
-	cli.Var(fs, &s.sealWithin, "seal-within", "1h", parseSealWithin,
-		"`DURATION` of 1m or more within which receipts promise that an agreement is sealed in the evidence log; no agreement is\n"+
-			"concluded while that is exceeded")
-	fs.StringVar(&s.timestampURL, "timestamp-url", "", "`URL` of a time-stamp authority (RFC 3161) that a checkpoint a day is sent to")
-	fs.StringVar(&s.timestamps, "timestamps", "", "`FOLDER` to keep those checkpoints in, with what the authority says of them")
 	s.deskFlags()
 	fs.AllowVariables()
 	return s

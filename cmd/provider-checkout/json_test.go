@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
@@ -43,13 +41,12 @@ func has(t *testing.T, object map[string]any, want map[string]any) {
 func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	db := o.open(t)
-	s := sandbox.New(t, db, func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) })
+	s := o.served(t)
 	s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusServiceUnavailable })
 	created := s.Create(t, "NIGHT-1")
 	s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusNoContent })
 	s.SetUp(t, created)
-	number := s.Confirm(t, created).String("agreement.number")
+	s.Confirm(t, created)
 
 	keys := o.objects(t, "keys", "list") // of two providers, in any order if they were issued in one millisecond
 	if len(keys) != 2 {
@@ -60,35 +57,16 @@ func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
 	}
 	has(t, keys[0], map[string]any{"provider_code": "KOWHAI", "environment": "sandbox", "revoked_at": nil})
 	has(t, keys[1], map[string]any{"provider_code": "TUI", "environment": "sandbox", "revoked_at": nil})
-	failed := o.objects(t, "events", "list", "--status", "failed")[0]
-	has(t, failed, map[string]any{"event": "checkout.created", "provider_order_id": "NIGHT-1", "attempts": 3.0, "body": nil})
-	if reason, _ := failed["reason"].(string); !strings.Contains(reason, "answered 503") {
-		t.Errorf("the reason is %q", reason)
+	failed := o.objects(t, "jobs", "list", "--kind", "deliver", "--state", "failed")[0]
+	id := created.String("checkout.checkout_id")
+	has(t, failed, map[string]any{"kind": "deliver", "state": "failed", "provider_code": "KOWHAI", "checkout_id": id, "attempts": 3.0,
+		"due_at": nil})
+	if reason, _ := failed["reason"].(string); !strings.Contains(reason, "answered 503") || failed["settled_at"] == nil || failed["created_at"] == nil {
+		t.Errorf("the job that failed is %v, want its reason and its times", failed)
 	}
-	id := failed["event_id"].(string)
-	stop := works(t, s.Config)
-	sent := o.objects(t, "events", "redeliver", id)[0]
-	stop()
-	has(t, sent, map[string]any{"event_id": id, "delivered": true, "attempts": 1.0, "not_sent": nil})
-	shown := o.objects(t, "events", "show", id)[0]
-	if !strings.Contains(shown["body"].(string), id) {
-		t.Errorf("events show has the body %v, want the body that was sent", shown["body"])
-	}
-	log, _ := shown["attempt_log"].([]any)
-	if len(log) != 4 {
-		t.Fatalf("events show has the attempts %v, want three of its own and one more", shown["attempt_log"])
-	}
-	has(t, log[2].(map[string]any), map[string]any{"status": 503.0, "attempt": 3.0, "asked_by": nil})
-	last := log[3].(map[string]any)
-	has(t, last, map[string]any{"status": 204.0, "attempt": 1.0})
-	if by, _ := last["asked_by"].(string); !strings.HasPrefix(by, "operator:") {
-		t.Errorf("the last attempt was asked by %q, want an operator", by)
-	}
-	for _, check := range o.objects(t, "agreements", "verify", number) {
-		if texts, _ := check["texts"].([]any); len(texts) != 1 || check["mark"] != "ok" && check["mark"] != "none" {
-			t.Errorf("verify prints %v", check)
-		}
-	}
+	shown := o.objects(t, "jobs", "show", failed["id"].(string))[0]
+	has(t, shown, map[string]any{"id": failed["id"], "name": "checkout.created", "provider_order_id": "NIGHT-1", "body": nil})
+	has(t, o.objects(t, "jobs", "retry", failed["id"].(string))[0], map[string]any{"id": failed["id"]})
 	timeline := o.objects(t, "show", "NIGHT-1")
 	kinds, previous := map[any]bool{}, ""
 	for _, moment := range timeline {
@@ -104,8 +82,6 @@ func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
 			t.Errorf("the timeline has no moment %s: %v", kind, timeline)
 		}
 	}
-	all := o.objects(t, "agreements", "verify", "--all")
-	has(t, all[len(all)-1], map[string]any{"mark": "ok", "subject": number})
 	if got := try(t, nil, "", "version", "--json"); !strings.Contains(got.stdout, `"go_version":"go1.`) {
 		t.Errorf("version --json = %+v", got)
 	}

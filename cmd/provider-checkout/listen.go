@@ -1,62 +1,164 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/listen"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // signingVariable has the secret that listen signs with.
 const signingVariable = "PROVIDER_CHECKOUT_SIGNING_SECRET"
 
-// followEvents prints and forwards a provider's events until ctx ends, or sends one again.
+const (
+	listenEvery  = time.Second // between two questions at the end of the list
+	longestRetry = 30 * time.Second
+)
+
+// listener follows the list of a provider's events. Every event is taken in the order of the list: an event that the receiver
+// refuses is sent again until it is taken.
+type listener struct {
+	*client
+	forwardTo string
+	secret    string
+	since     time.Time
+	sender    *webhook.Sender
+}
+
+// followEvents prints and forwards a provider's events until ctx ends.
 func followEvents(c *call) action {
-	p := newClient(c)
-	cfg := listen.Config{}
-	cli.Var(c.flags, &cfg.ForwardTo, "forward-to", "", parseReceiver,
+	l := &listener{client: newClient(c)}
+	cli.Var(c.flags, &l.forwardTo, "forward-to", "", parseReceiver,
 		"`URL` of a receiver on this machine, such as http://localhost:3000/events")
-	c.sinceFlag(&cfg.Since, "begin with the events that were made at this `TIME` or later (default now)")
-	cli.Var(c.flags, &cfg.Names, "events", "", parseEventNames,
-		"`NAMES` of the events to print and forward, comma-separated (default all)")
-	c.flags.StringVar(&cfg.State, "state", "",
-		"`FILE` that keeps the place, and a secret that was made; where it exists, --since is not looked at")
-	resend := c.flags.String("resend", "", "forward the event with this `ID` again, and end; the place stays")
-	c.check = func([]string) error {
-		if *resend != "" && cfg.ForwardTo == "" {
-			return cli.UsageError("--resend needs --forward-to")
+	c.sinceFlag(&l.since, "begin with the events that were made at this `TIME` or later (default now)")
+	return func(ctx context.Context) error {
+		if _, err := l.key(); err != nil {
+			return err
+		}
+		if l.forwardTo != "" {
+			l.sender = webhook.New(webhook.Options{AllowPrivate: true})
+			defer l.sender.Close()
+			if l.secret = c.Env(signingVariable); l.secret == "" {
+				l.secret = "whsec_" + rand.Text()
+				fmt.Fprintln(c.Stdout, "# signing secret:", l.secret)
+			}
+		}
+		if err := l.follow(ctx); err != nil && ctx.Err() == nil {
+			return err
 		}
 		return nil
 	}
-	return func(ctx context.Context) error {
-		if _, err := p.key(); err != nil {
-			return err
-		}
-		cfg.BaseURL, cfg.Key, cfg.Secret = p.baseURL, p.key, c.Env(signingVariable)
-		cfg.Signed = func(secret string) { fmt.Fprintln(c.Stdout, "# signing secret:", secret) }
-		cfg.Say = func(line string) { fmt.Fprintf(c.Stderr, "%s listen: %s\n", program, oneLine(line)) }
-		cfg.Taken = func(e events.Event, a checkout.Attempt) error {
-			line := strings.Join([]string{formatTime(e.CreatedAt), string(e.Name), e.OrderID, e.CheckoutID, e.ID}, " ")
-			if a.Status != 0 {
-				line += fmt.Sprintf(" %d in %v", a.Status, a.Took.Round(time.Millisecond/10))
-			}
-			_, err := fmt.Fprintln(c.Stdout, oneLine(line))
-			return err
-		}
-		if *resend != "" {
-			return listen.Resend(ctx, cfg, *resend)
-		}
-		return listen.Run(ctx, cfg)
+}
+
+// follow takes the events of the list until ctx ends.
+func (l *listener) follow(ctx context.Context) error {
+	answer, err := l.get(ctx, apiclient.EnvironmentPath)
+	if err != nil {
+		return err
 	}
+	if environment := answer.String("environment"); environment != "sandbox" {
+		return fmt.Errorf("%s is no sandbox: its environment is %q", l.baseURL, environment)
+	}
+	if l.since.IsZero() {
+		l.since, _ = http.ParseTime(answer.Header.Get("Date")) // without one the list is read from its beginning
+	}
+	for after := "0"; ; {
+		page, err := l.get(ctx, "/v1/events?after="+url.QueryEscape(after))
+		if err != nil {
+			return err
+		}
+		list := page.List("events")
+		for _, entry := range list {
+			e, err := events.Read([]byte(entry.Text("body")))
+			if err != nil {
+				return fmt.Errorf("the event with the cursor %q: %w", entry.Text("cursor"), err)
+			}
+			if e.CreatedAt.Before(l.since) {
+				continue
+			}
+			if err := l.take(ctx, e); err != nil {
+				return err
+			}
+		}
+		if next := page.String("next"); len(list) > 0 && next != "" {
+			after = next
+		} else if !cli.Sleep(ctx, listenEvery) {
+			return ctx.Err()
+		}
+	}
+}
+
+// take forwards an event until the receiver takes it, and prints it.
+func (l *listener) take(ctx context.Context, e events.Event) error {
+	for pause := time.Second; l.forwardTo != ""; pause = min(2*pause, longestRetry) {
+		var fault error
+		signed, to := events.NewDelivery(e, l.secret, time.Now()), catalogue.Destination{URL: l.forwardTo}
+		outcome := delivery.Run{Now: time.Now,
+			Send: func(ctx context.Context, n int) error {
+				fault = l.sender.Send(ctx, to, signed, n)
+				return fault
+			},
+			Failed: func(int, error) bool { return true },
+		}.Attempt(ctx)
+		if outcome.Attempts > 0 && fault == nil {
+			break
+		}
+		l.say("%s %s of %s waits, and everything behind it: %v", e.ID, e.Name, e.OrderID, cmp.Or(fault, ctx.Err()))
+		if !cli.Sleep(ctx, pause) {
+			return ctx.Err()
+		}
+	}
+	_, err := fmt.Fprintln(l.Stdout, oneLine(strings.Join([]string{formatTime(e.CreatedAt), string(e.Name), e.OrderID, e.CheckoutID, e.ID}, " ")))
+	return err
+}
+
+// get asks the service for a path until it is answered. The error is that of ctx, or of a question that is wrong.
+func (l *listener) get(ctx context.Context, path string) (apiclient.Response, error) {
+	for pause, said := time.Second, ""; ; pause = min(2*pause, longestRetry) {
+		api, err := l.api() // with the key as it is now
+		if err != nil {
+			return apiclient.Response{}, err
+		}
+		r, err := api.Call(ctx, "", http.MethodGet, path, "")
+		failure := r.StatusLine() + " " + r.String("error.code")
+		switch {
+		case ctx.Err() != nil:
+			return r, ctx.Err()
+		case err != nil:
+			failure = err.Error()
+		case r.Status == http.StatusOK && r.JSON != nil:
+			return r, nil
+		case r.Status < 500 && r.Status != http.StatusUnauthorized && r.Status != http.StatusForbidden && r.Status != http.StatusTooManyRequests:
+			return r, fmt.Errorf("%s answers %s: is it a Provider Checkout? %s", l.baseURL, failure, r.String("error.message"))
+		}
+		seconds, _ := strconv.Atoi(r.Header.Get("Retry-After")) // 0 where it does not say
+		if failure != said {
+			l.say("%s: %s; asks again", l.baseURL, failure)
+			said = failure
+		}
+		if !cli.Sleep(ctx, max(pause, min(time.Duration(seconds)*time.Second, time.Hour))) {
+			return r, ctx.Err()
+		}
+	}
+}
+
+// say prints a line about what is waited for.
+func (l *listener) say(format string, args ...any) {
+	fmt.Fprintf(l.Stderr, "%s listen: %s\n", program, oneLine(fmt.Sprintf(format, args...)))
 }
 
 // parseReceiver parses the address of a receiver on this machine.
@@ -69,16 +171,4 @@ func parseReceiver(text string) (string, error) {
 		}
 	}
 	return "", errors.New("must be a URL on this machine, such as http://localhost:3000/events")
-}
-
-// parseEventNames parses names of events.
-func parseEventNames(text string) (names []events.Name, err error) {
-	for name := range strings.SplitSeq(text, ",") {
-		n := events.Name(strings.TrimSpace(name))
-		if !slices.Contains(events.Names(), n) {
-			return nil, fmt.Errorf("%q is no event; there are %q", n, events.Names())
-		}
-		names = append(names, n)
-	}
-	return names, nil
 }

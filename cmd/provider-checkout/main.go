@@ -34,7 +34,7 @@ const program = "provider-checkout"
 func run(ctx context.Context, args []string, env func(string) string,
 	stdin io.Reader, stdout, stderr io.Writer) int {
 	built := build()
-	return cli.Program{Name: program, About: "payment-plan enrolments by direct debit", Version: built.String(), Date: built.committedOn,
+	return cli.Program{Name: program, About: "payment-plan enrolments by direct debit", Version: built.String(),
 		Commands: commands()}.Run(ctx, args, env, stdin, stdout, stderr)
 }
 
@@ -50,13 +50,10 @@ type call struct {
 	checksConfig bool                            // the command itself says what is wrong with the file
 	wrongConfig  error
 
-	store      string
-	reason     string
-	json       bool
-	readOnly   bool     // the store is opened without the operator's secret
-	checkpoint string   // the file with a checkpoint that was kept elsewhere
-	witnesses  []string // public keys of witnesses that must have cosigned it
-	receipt    string   // the file with an agreement's receipt
+	store    string
+	reason   string
+	json     bool
+	readOnly bool // the store is opened without the operator's secret, and nothing is written to it
 }
 
 // action is the work of a command.

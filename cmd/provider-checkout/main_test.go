@@ -48,7 +48,7 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		args []string
 		want string // on stderr
 	}{
-		{"no command", nil, nil, "provider-checkout: needs one of: agreements, apply, "},
+		{"no command", nil, nil, "provider-checkout: needs one of: acts, agreements, apply, "},
 		{"unknown command", nil, []string{"servve"}, `unknown command "servve" for "provider-checkout"; Did you mean this?; serve; see provider-checkout --help`},
 		{"flag in place of a command", nil, []string{"--store=x"}, "unknown flag: --store"},
 		{"group without a command", nil, []string{"keys"}, "provider-checkout keys: needs one of: issue, list, revoke"},
@@ -59,7 +59,6 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"unknown flag of the program", nil, []string{"--verison"}, "unknown flag: --verison"},
 		{"help of an unknown command", nil, []string{"help", "keys", "revok"}, `unknown command "revok", needs one of: issue, list, revoke`},
 		{"a switch that is neither", nil, []string{"agreements", "verify", "--all=perhaps"}, `invalid argument "perhaps" for "--all" flag`},
-		{"completion of an unknown shell", nil, []string{"completion", "tcsh"}, `unknown command "tcsh", needs one of: bash, fish, powershell, zsh`},
 		{"flag without its value", nil, []string{"keys", "issue", "--provider"}, "needs an argument"},
 		{"argument that nothing takes", nil, []string{"export", "all"}, "accepts 0 arg(s), received 1"},
 		{"missing argument", nil, []string{"keys", "revoke"}, "accepts 1 arg(s), received 0"},
@@ -67,25 +66,14 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"missing provider", nil, []string{"keys", "issue", store}, `required flag(s) "provider" not set`},
 		{"missing file to apply", nil, []string{"apply", store}, `required flag(s) "file" not set`},
 		{"missing file to write", nil, []string{"agreements", "pdf", "PPA-2027-000001", store}, `required flag(s) "out" not set`},
+		{"no agreement to write", nil, []string{"agreements", "pdf", "--out", "x", store}, "accepts 1 arg(s), received 0"},
+		{"a job and all of a kind", nil, []string{"jobs", "retry", "evt_1", "--kind", "deliver", store}, "name one job, or select jobs by"},
+		{"neither a job nor all of a kind", nil, []string{"jobs", "retry", store}, "name one job, or select jobs by"},
+		{"retry of what is done", nil, []string{"jobs", "retry", "--state", "done", store}, "must be failed or pending"},
+		{"a kind that no job has", nil, []string{"jobs", "list", "--kind", "events", store}, `must be one of ["deliver" `},
+		{"a state that no job has", nil, []string{"jobs", "list", "--state", "lost", store}, "must be pending, done or failed"},
+		{"a time in words", nil, []string{"jobs", "list", "--since", "yesterday", store}, "must be a time such as"},
 		{"missing file to back up to", nil, []string{"backup", store}, `required flag(s) "out" not set`},
-		{"missing backup to restore", nil, []string{"restore", store}, `required flag(s) "in" not set`},
-		{"an event or all that failed", nil, []string{"events", "redeliver", store}, "name one event, or give --failed"},
-		{"an event and all that failed", nil, []string{"events", "redeliver", "evt_1", "--failed", "--since", "1h", store}, "name one event, or give --failed"},
-		{"all that ever failed", nil, []string{"events", "redeliver", "--failed", store}, "--failed and --since TIME belong together"},
-		{"an event since a time", nil, []string{"events", "redeliver", "evt_1", "--since", "1h", store}, "--failed and --since TIME belong together"},
-		{"two events", nil, []string{"events", "redeliver", "evt_1", "evt_2", store}, "received 2"},
-		{"a time in words", nil, []string{"events", "list", "--since", "yesterday", store}, "must be a time such as"},
-		{"a status that no event has", nil, []string{"events", "list", "--status", "lost", store}, "must be pending, delivered, failed or not_configured"},
-		{"a limit of nothing", nil, []string{"events", "list", "--limit", "0", store}, "must be a number from 1"},
-		{"time stamps without an authority", nil, []string{"serve", "--timestamps", "stamps"}, "--timestamp-url and --timestamps belong together"},
-		{"an authority without an address", nil, []string{"serve", "--timestamps", "stamps", "--timestamp-url", "tsa"}, "is no address of a time-stamp authority"},
-		{"no agreement to write", nil, []string{"agreements", "pdf", "--out", "x", store}, "NUMBER is missing"},
-		{"many agreements without --all", nil, []string{"agreements", "pdf", "--out", "x", "--since", "2026-12-01"}, "NUMBER is missing"},
-		{"an agreement since a day", nil, []string{"agreements", "pdf", "--out", "x", "PPA-2026-000001", "--since", "2026-12-01"}, "--since goes with --all"},
-		{"an agreement and all", nil, []string{"agreements", "pdf", "--out", "x", "PPA-2026-000001", "--all", "--since", "2026-12-01"}, "--all takes no NUMBER"},
-		{"all agreements", nil, []string{"agreements", "pdf", "--out", "x", "--all"}, "--all needs --since DATE"},
-		{"all agreements since no day", nil, []string{"agreements", "pdf", "--out", "x", "--all", "--since", "2026-02-30"}, "must be a real date"},
-		{"two agreements", nil, []string{"agreements", "pdf", "--out", "x", "PPA-2026-000001", "PPA-2026-000002"}, "received 2"},
 		{"a sender without a mail server", nil, []string{"serve", store, "--mail-from", "plans@lender.example"}, "--mail-from needs --smtp"},
 		{"a mail server without a sender", nil, []string{"serve", store, "--smtp", "smtp://mail.example"}, "--smtp needs --mail-from"},
 		{"wrong environment", nil, []string{"serve", "--environment", "staging"}, "must be sandbox or production"},
@@ -107,8 +95,6 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"base URL with a fragment", nil, []string{"serve", "--base-url", "https://pay.example/x#a"}, "must be a scheme and a host"},
 		{"base URL without a host", nil, []string{"serve", "--base-url", "https://"}, "must be a scheme and a host"},
 		{"base URL with another scheme", nil, []string{"serve", "--base-url", "ftp://pay.example"}, "must be a scheme and a host"},
-		{"a collector with a password", nil, []string{"serve", "--otlp-endpoint", "http://user:hunter2@127.0.0.1:4318"}, "without a password"},
-		{"a collector without a scheme", nil, []string{"serve", "--otlp-endpoint", "127.0.0.1:4318"}, "must be a URL"},
 		{"origins with a path", nil, []string{"serve", "--gocardless-pages", "https://pay.example/x"}, "must be origins"},
 		{"wrong value of a variable", []string{"PROVIDER_CHECKOUT_RATE_LIMIT=fast"}, []string{"serve"},
 			`invalid value "fast" of PROVIDER_CHECKOUT_RATE_LIMIT`},
@@ -135,7 +121,7 @@ func isLine(text string) bool {
 }
 
 func TestHelpIsAResult(t *testing.T) {
-	names := []string{"", "help", "completion", "keys", "agreements"}
+	names := []string{"", "help", "keys", "agreements"}
 	for _, cmd := range commands() {
 		names = append(names, cmd.Name)
 	}
@@ -269,8 +255,7 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 			"--smtp", "smtp://mail.example", "--mail-from", "plans@lender.example"}, "password"},
 		{"no file with the mail server's password", []string{smtpPasswordVariable + "_FILE=/nonexistent"}, []string{"serve", "--addr", "127.0.0.1:0",
 			"--store", "sqlite:" + missing, "--smtp", "smtp://mail.example", "--mail-from", "plans@lender.example"}, smtpPasswordVariable + "_FILE"},
-		{"a backup of PostgreSQL", nil, []string{"backup", "--out", "x.db", "--store", "postgres://user:hunter2@127.0.0.1:1/none"}, "docs/postgres-backup.md"},
-		{"restoring PostgreSQL", nil, []string{"restore", "--in", "x.db", "--store", "postgres://user:hunter2@127.0.0.1:1/none"}, "docs/postgres-backup.md"},
+		{"a backup of PostgreSQL", nil, []string{"backup", "--out", "x.db", "--store", "postgres://user:hunter2@127.0.0.1:1/none"}, "its server's own tools, such as pg_basebackup"},
 		{"short secret", []string{secretVariable + "=0123456789abcdef0123456789abcdef,hunter2"},
 			[]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing}, "PROVIDER_CHECKOUT_SECRET: secret 2 has 7 bytes"},
 		{"no secret file", []string{secretFileVariable + "=" + filepath.Join(dir, "secret")},
@@ -289,24 +274,23 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 
 func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 	const secret = secretVariable + "=0123456789abcdef0123456789abcdef"
-	evidenceKey := evidenceVariable + "=" + privateKey(t)
 	for _, tt := range []refusal{
 		{"nothing is right", cli.ExitFailed, nil, []string{"--allow-private-destinations"},
-			[]string{"fake processor", "no base URL", "secret is missing", "evidence key is missing", "privacy.agency", "lender.name must be given", "--allow-private-destinations"}, nil},
+			[]string{"fake processor", "no base URL", "secret is missing", "privacy.agency", "lender.name must be given", "--allow-private-destinations"}, nil},
 		{"base URL over http", cli.ExitFailed, []string{secret}, []string{"--base-url", "http://pay.example"},
 			[]string{"fake processor", `base URL "http://pay.example" is not https`}, []string{"secret", "--allow-private"}},
-		{"only the processor", cli.ExitFailed, []string{secret, evidenceKey}, []string{"--base-url", "https://pay.example", "--terms", "demo-terms.json"},
+		{"only the processor", cli.ExitFailed, []string{secret}, []string{"--base-url", "https://pay.example", "--terms", "demo-terms.json"},
 			[]string{"fake processor"}, []string{"base URL", "secret", ";"}},
 		{"GoCardless, and nothing else", cli.ExitFailed, nil, []string{"--processor", "gocardless"},
 			[]string{"no base URL", "operator's secret is missing", "access token is missing", tokenVariable,
 				"webhook endpoint is missing", webhookVariable}, []string{"fake"}},
-		{"GoCardless' sandbox", cli.ExitFailed, []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
+		{"GoCardless' sandbox", cli.ExitFailed, []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--terms", "demo-terms.json", "--gocardless-url", "https://api-sandbox.gocardless.com"},
 			[]string{"refused on the sandbox host"}, []string{"base URL", "missing", "hunter2"}},
-		{"GoCardless over http", cli.ExitFailed, []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
+		{"GoCardless over http", cli.ExitFailed, []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--terms", "demo-terms.json", "--gocardless-url", "http://127.0.0.1:1"},
 			[]string{"must be https"}, []string{"missing", "hunter2"}},
-		{"a webhook secret that can be guessed", cli.ExitFailed, []string{secret, evidenceKey, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef,short"},
+		{"a webhook secret that can be guessed", cli.ExitFailed, []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef,short"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example"}, []string{"secret has fewer than 16 bytes"}, []string{"hunter2", "short"}},
 	} {
 		tt.of(t, "serve", "--environment", "production")

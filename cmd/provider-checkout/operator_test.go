@@ -1,11 +1,16 @@
 package main
 
 import (
+	"database/sql"
+	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
+	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -14,19 +19,15 @@ import (
 // operator runs commands over one store.
 type operator struct {
 	path string // of the file, and of what is kept beside the store
-	url  string // of a store in PostgreSQL; "" for the file
 }
 
 func newOperator(t *testing.T) operator {
 	return operator{path: filepath.Join(t.TempDir(), "records.db")}
 }
 
-// try runs a command over the store. One in PostgreSQL has no file beside it from which the evidence key is taken.
+// try runs a command over the store.
 func (o operator) try(t *testing.T, args ...string) result {
 	t.Helper()
-	if o.url != "" {
-		return try(t, []string{evidenceVariable + "=" + privateKey(t)}, "", append(args, "--store", o.url)...)
-	}
 	return try(t, nil, "", append(args, "--store", "sqlite:"+o.path)...)
 }
 
@@ -53,6 +54,70 @@ func (o operator) fails(t *testing.T, words string, args ...string) {
 	o.try(t, args...).refuses(t, cli.ExitFailed, words)
 }
 
+// open opens the operator's store.
+func (o operator) open(t *testing.T) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// execute executes statements on the file of the store.
+func (o operator) execute(t *testing.T, statements string, args ...any) {
+	t.Helper()
+	db, err := sql.Open("sqlite", o.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), statements, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keyringOf returns the keyring of a store's own secret.
+func keyringOf(t *testing.T, db interface{ Secrets() [][]byte }) checkout.Keyring {
+	t.Helper()
+	keyring, err := checkout.NewKeyring(db.Secrets()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keyring
+}
+
+// served returns a sandbox over the operator's store.
+func (o operator) served(t *testing.T, changes ...func(*service.Config, *httpapi.Options)) *sandbox.Sandbox {
+	t.Helper()
+	db := o.open(t)
+	own := func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) }
+	return sandbox.New(t, db, append([]func(*service.Config, *httpapi.Options){own}, changes...)...)
+}
+
+// act is an operator's act as acts --json prints it.
+type act struct {
+	Operator, Act, Subject, Reason string
+	Changes                        []string
+}
+
+// acts returns the acts on record with a name, the oldest first.
+func (o operator) acts(t *testing.T, name string) (list []act) {
+	t.Helper()
+	for line := range strings.Lines(o.prints(t, "acts", "--json")) {
+		var a act
+		if err := json.Unmarshal([]byte(line), &a); err != nil {
+			t.Fatal(err)
+		}
+		if a.Act == name {
+			list = append(list, a)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
 // confirmedOver confirms one checkout over the operator's store and returns its agreement number.
 func (o operator) confirmedOver(t *testing.T, changes ...func(*service.Config, *httpapi.Options)) string {
 	t.Helper()
@@ -62,9 +127,7 @@ func (o operator) confirmedOver(t *testing.T, changes ...func(*service.Config, *
 // confirmAll confirms a checkout of each order over the operator's store and returns their agreement numbers.
 func (o operator) confirmAll(t *testing.T, orders []string, changes ...func(*service.Config, *httpapi.Options)) (numbers []string) {
 	t.Helper()
-	db := o.open(t)
-	own := func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) }
-	s := sandbox.New(t, db, append([]func(*service.Config, *httpapi.Options){own}, changes...)...)
+	s := o.served(t, changes...)
 	for _, order := range orders {
 		created := s.Create(t, order)
 		s.SetUp(t, created)

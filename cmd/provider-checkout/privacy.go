@@ -11,8 +11,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/agreementpdf"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
@@ -20,18 +18,13 @@ const emailUsage = "`ADDRESS` of the student, as the create had it"
 
 // exportStudent writes everything on record about a student as JSON Lines, and the PDFs to a folder if one is named.
 func exportStudent(c *call) action {
-	c.storeFlag()
+	c.readFlags()
 	email := c.requiredFlag("email", emailUsage)
 	folder := c.flags.String("out", "", "`FOLDER` to write the agreements' PDFs to; only its owner may read them")
-	return c.operating(func(ctx context.Context, db records, operator operate.Operator) error {
-		student, err := c.findStudent(ctx, operator, *email)
+	return c.onRecords(func(ctx context.Context, db records) error {
+		student, err := c.findStudent(ctx, operate.Operator{Store: db}, *email)
 		if err != nil {
 			return err
-		}
-		if len(student.Records) > 0 {
-			if err := operator.Looked(ctx, "privacy export", student.Subject()); err != nil {
-				return err
-			}
 		}
 		out := bufio.NewWriter(c.Stdout)
 		if err := errors.Join(site.WriteStudent(out, student), out.Flush()); err != nil {
@@ -45,15 +38,11 @@ func exportStudent(c *call) action {
 		if len(numbers) == 0 {
 			return nil
 		}
-		source, err := agreementpdf.New(db)
-		if err != nil {
-			return err
-		}
 		if err := os.MkdirAll(*folder, 0o700); err != nil {
 			return err
 		}
 		for _, number := range numbers {
-			if _, err := c.writePDF(ctx, source, number, filepath.Join(*folder, number+".pdf")); err != nil {
+			if err := c.writePDF(ctx, db, number, filepath.Join(*folder, number+".pdf")); err != nil {
 				return err
 			}
 		}
@@ -105,8 +94,8 @@ func (c *call) erase(ctx context.Context, db records, operator operate.Operator,
 	if err != nil {
 		return err
 	}
-	erasing := operate.Erasing{Setups: scenario.Eraser(fakeprocessor.New(fakeprocessor.Options{Records: db}), db), Zone: zone, Force: force}
-	if err := operator.CheckErasure(ctx, student, erasing); err != nil {
+	erasing := operate.Erasing{Setups: fakeprocessor.New(fakeprocessor.Options{Records: db}), Zone: zone, Force: force}
+	if err := operator.CheckErasure(student, erasing); err != nil {
 		return err
 	}
 	// Before it is done, because these ids are erased with the rest.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,7 +20,7 @@ func TestServeProductionOverGoCardless(t *testing.T) {
 	t.Parallel()
 	const oldest, older, newer = "the first webhook secret", "the webhook secret before", "the present webhook secret"
 	const secret = "0123456789abcdef0123456789abcdef"
-	env := []string{evidenceVariable + "=" + privateKey(t), secretVariable + "=" + secret, tokenVariable + "=live_hunter2",
+	env := []string{secretVariable + "=" + secret, tokenVariable + "=live_hunter2",
 		webhookVariable + "_FILE=" + proc.TempFile(t, newer+"\n"+older+", "+oldest+"\n")}
 	s := startedWith(t, env, "--environment", "production", "--processor", "gocardless", "--base-url", "https://pay.example",
 		"--terms", "demo-terms.json", "--gocardless-url", "https://127.0.0.1:1", "--gocardless-pages", "https://pay.gocardless.com", "--ops-addr", "127.0.0.1:0")
@@ -98,62 +96,4 @@ func (l *untilListening) Write(p []byte) (int, error) {
 		l.stop()
 	}
 	return l.Buffer.Write(p)
-}
-
-// simulated runs a simulator until the test ends, and returns what it prints first.
-func simulated(t *testing.T, args ...string) string {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	out, ended := make(lines, 16), make(chan int, 1)
-	go func() {
-		ended <- run(ctx, append([]string{"simulate"}, args...), variables(nil), nil, out, out)
-	}()
-	t.Cleanup(func() {
-		stop()
-		if code := <-ended; code != cli.ExitDone {
-			t.Errorf("status %d", code)
-		}
-	})
-	return <-out
-}
-
-// lines has what is written sent, one write at a time.
-type lines chan string
-
-func (l lines) Write(p []byte) (int, error) {
-	l <- string(p)
-	return len(p), nil
-}
-
-func TestSimulatorPrintsHowToServeWithIt(t *testing.T) {
-	says(t, simulated(t, "gocardless", "--addr", "127.0.0.1:0", "--base-url", "http://127.0.0.1:8180"),
-		"GoCardless is simulated at http://127.0.0.1:", tokenVariable+"=", webhookVariable+"=", "PROVIDER_CHECKOUT_GOCARDLESS_URL=http://127.0.0.1:",
-		"\n./provider-checkout serve --addr 127.0.0.1:8180 --processor gocardless", "\n./provider-checkout apply --processor gocardless", "/simulator/mandates/")
-}
-
-// What the simulator of Salesforce prints signs a client in, and has the program check it.
-func TestSimulateSalesforcePrintsHowToUseIt(t *testing.T) {
-	text := simulated(t, "salesforce", "--addr", "127.0.0.1:0")
-	form := url.Values{}
-	var address string
-	env := []string{"PROVIDER_CHECKOUT_STORE=sqlite:" + filepath.Join(t.TempDir(), "records.db")}
-	for word := range strings.FieldsSeq(text) {
-		if name, value, ok := strings.Cut(word, "="); ok && name == strings.ToUpper(name) {
-			env = append(env, word)
-		} else if ok {
-			form.Set(name, value)
-		}
-		if strings.HasSuffix(word, "/services/oauth2/token") {
-			address = word
-		}
-	}
-	token := new(sandbox.Sandbox).Submit(t, address, strings.FieldsFunc(form.Encode(), func(r rune) bool { return r == '&' || r == '=' }))
-	if token.Status != http.StatusOK || token.String("instance_url")+"/services/oauth2/token" != address {
-		t.Errorf("the command that is printed gets %d %s:\n%s", token.Status, token.Body, text)
-	}
-	for _, command := range []string{"crm check", "providers pull"} {
-		if got := try(t, env, "", strings.Fields(command)...); got.code != cli.ExitDone || !strings.Contains(text, "\n./provider-checkout "+command+"\n") {
-			t.Errorf("%s with what is printed = %+v:\n%s", command, got, text)
-		}
-	}
 }

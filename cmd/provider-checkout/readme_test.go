@@ -72,8 +72,8 @@ func TestManualsAreInOneFolderWithAnIndex(t *testing.T) {
 
 func TestREADMEIsShortAndPlain(t *testing.T) {
 	text := pages(t)["README.md"]
-	if n := len(strings.Fields(text)); n > 900 {
-		t.Errorf("%d words, want 900 at most: what is more belongs to a manual", n)
+	if n := len(strings.Fields(text)); n > 700 {
+		t.Errorf("%d words, want 700 at most: what is more belongs to a manual", n)
 	}
 	prose := link.ReplaceAllString(fence.ReplaceAllString(text, ""), "$2")
 	for line := range strings.SplitSeq(prose, "\n") {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -16,10 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
-	"github.com/provider-checkout/provider-checkout/adapters/out/otlp"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
-	"github.com/provider-checkout/provider-checkout/adapters/out/timestamp"
-	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -63,26 +59,12 @@ func (s *server) serve(ctx context.Context) error {
 		log.Warn("every user of this machine can read a secret: production refuses that", slog.String("file", file))
 	}
 	protected := func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }
-	if own, ok := s.ownEvidenceKey(); ok {
-		if exposed, err := privatefile.Protect(own); exposed && err == nil {
-			protected(own)
-		}
-	}
 	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(), onExposed: protected})
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	outside.metrics.ObserveStore(db, build().version)
-	recorded, err := s.chooseProfile(ctx, db)
-	if err != nil {
-		return err
-	}
-	if s.collector != "" {
-		spans := otlp.New(s.collector, build().version, log)
-		defer spans.Close()
-		s.span = spans.Begin
-	}
 	base := s.base(ln)
 	served, err := s.assemble(ctx, base, outside, db, log)
 	if err != nil {
@@ -91,12 +73,12 @@ func (s *server) serve(ctx context.Context) error {
 	if err := s.checkTerms(ctx, served.Service); err != nil {
 		return err
 	}
-	s.announce(ctx, log, ln, private, recorded)
+	s.announce(ctx, log, ln, private)
 	return served.Serve(ctx, ln, private)
 }
 
 // announce logs where the server listens, and what its operator should know of its settings.
-func (s *server) announce(ctx context.Context, log *slog.Logger, ln, private net.Listener, recorded bool) {
+func (s *server) announce(ctx context.Context, log *slog.Logger, ln, private net.Listener) {
 	where := []slog.Attr{slog.String("addr", ln.Addr().String()), slog.String("base_url", s.base(ln)),
 		slog.String("environment", string(s.environment)), slog.String("crm", s.crm)}
 	if private != nil {
@@ -106,14 +88,14 @@ func (s *server) announce(ctx context.Context, log *slog.Logger, ln, private net
 		where = append(where, slog.String("desk_url", s.desk.URL))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	if chosen := s.terms.Chosen(); recorded || chosen != providerfile.ConsumerCredit {
-		log.Warn("terms profile", slog.String("profile", string(chosen)), slog.String("reason", s.terms.Reason), slog.Bool("recorded", recorded))
+	if chosen := s.terms.Chosen(); chosen != providerfile.ConsumerCredit {
+		log.Warn("terms profile", slog.String("profile", string(chosen)), slog.String("reason", s.terms.Reason))
 	}
 	if private != nil && isPublic(private.Addr()) {
 		log.Warn("the public may reach the operator's listener, which asks for no key", slog.String("ops_addr", private.Addr().String()))
 	}
 	if s.deskListener != nil && s.desk.Issuer == "" {
-		log.Warn("whoever reaches the desk signs in as anybody: there is no issuer", slog.String("desk_url", s.desk.URL))
+		log.Warn("the desk is open to whoever reaches it: there is no issuer", slog.String("desk_url", s.desk.URL))
 	}
 	if missing := s.lacking(); s.terms.Profile != "" && len(missing) > 0 {
 		log.Warn("production would refuse these terms", slog.Any("missing", missing))
@@ -144,9 +126,6 @@ func (s *server) assemble(ctx context.Context, base string, outside outside, db 
 	cfg.Service.Notifier = outside.notifier
 	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
 	cfg.Registry, cfg.Metrics, cfg.Log = outside.registry, outside.metrics, log
-	if err := s.keepEvidence(ctx, db, &cfg); err != nil {
-		return nil, err
-	}
 	if outside.crm != nil {
 		if err := checkOrganisation(ctx, outside.crm, log); err != nil {
 			return nil, err
@@ -161,16 +140,7 @@ func (s *server) assemble(ctx context.Context, base string, outside outside, db 
 		}
 		cfg.Service.Tasks = append(cfg.Service.Tasks, pull)
 	}
-	var served *site.Site
-	newest := func(ctx context.Context) ([]byte, error) { return served.Service.Checkpoint(ctx) }
-	s.keepWitnesses(db, &cfg, newest)
-	if stamp := outside.stamp; stamp != nil {
-		stamp.Newest = newest
-		cfg.Service.Tasks = append(cfg.Service.Tasks, service.Task{Kind: checkout.JobStamp, Run: stamp.Run})
-	}
-	var err error
-	served, err = site.New(cfg)
-	return served, err
+	return site.New(cfg)
 }
 
 // lacking returns what the terms lack by their profile, a sentence each; nil for terms that could not be read.
@@ -181,18 +151,9 @@ func (s *server) lacking() []string {
 	return s.terms.Missing(s.processor == gocardlessName)
 }
 
-// chooseProfile records by which profile the terms are checked, if that is another than on record.
-func (s *server) chooseProfile(ctx context.Context, db records) (recorded bool, err error) {
-	operator, err := operatorOn(db, db.Secrets(), "serve", s.terms.Reason)
-	if err != nil {
-		return false, err
-	}
-	return operator.Choose(ctx, "terms profile", string(providerfile.ConsumerCredit), string(s.terms.Chosen()))
-}
-
 // pullTask returns the task that reads the providers from the CRM, and records what it changes.
 func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (service.Task, error) {
-	operator, err := operatorOn(db, db.Secrets(), "providers pull", "")
+	operator, err := operatorOn(db, db.Secrets(), "crm pull", "")
 	return service.Task{Kind: checkout.JobPull, Run: func(ctx context.Context, _ string) (string, time.Duration, error) {
 		ctx, cancel := context.WithTimeout(ctx, crmTimeout)
 		defer cancel()
@@ -212,7 +173,7 @@ func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (se
 func (s *server) site(base string) site.Config {
 	return site.Config{
 		Service: service.Config{Environment: s.environment, BaseURL: base, SetupLifetime: s.setupLifetime, Terms: s.terms.Terms,
-			Agency: s.terms.Agency, Recipients: s.terms.Recipients, Retention: s.retention, Span: s.span, SealWithin: s.sealWithin},
+			Agency: s.terms.Agency, Recipients: s.terms.Recipients, Retention: s.retention},
 		AllowPrivate:   s.allowPrivate,
 		TrustedProxies: s.trustedProxies,
 		RateLimit:      s.rateLimit,
@@ -226,7 +187,6 @@ type outside struct {
 	processor *site.GoCardless    // nil: the fake processor
 	crm       *salesforce.CRM     // nil: the embedded CRM
 	notifier  ports.PayerNotifier // nil: payers are not notified
-	stamp     *timestamp.Daily    // of checkpoints; nil: they are not stamped
 	registry  *prometheus.Registry
 	metrics   *ops.Metrics
 }
@@ -239,10 +199,8 @@ func (s *server) outside() (outside, error) {
 	processor, wrongProcessor := s.gocardless(metrics.ObserveProcessorRequest)
 	crm, wrongCRM := s.salesforce(func(kind salesforce.Retry) { metrics.CountCRMRetry(string(kind)) })
 	notifier, wrongMail := s.notifier()
-	stamp, wrongStamps := s.stamper()
 	secrets, wrongSecrets := s.secrets()
-	keys, wrongKeys := s.givenEvidenceKeys()
-	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongStamps, wrongSecrets, wrongKeys, s.checkDesk(), s.checkCollector()}
+	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongSecrets, s.checkDesk()}
 	if s.pullEvery > 0 && s.crm != salesforceName {
 		reasons = append(reasons, cli.UsageError(s.name("pull-providers")+" needs "+s.name("crm")+" salesforce"))
 	}
@@ -265,9 +223,6 @@ func (s *server) outside() (outside, error) {
 		if secrets == nil && wrongSecrets == nil {
 			reasons = append(reasons, missing(secretVariable))
 		}
-		if !keys.CanSign() && wrongKeys == nil {
-			reasons = append(reasons, missing(evidenceVariable))
-		}
 		for _, sentence := range s.lacking() {
 			reasons = append(reasons, fmt.Errorf("%s: %s (profile %s)", s.name("terms"), sentence, s.terms.Chosen()))
 		}
@@ -278,16 +233,7 @@ func (s *server) outside() (outside, error) {
 			reasons = append(reasons, errors.New(s.name("allow-private-destinations")+" is for the sandbox"))
 		}
 	}
-	return outside{processor, crm, notifier, stamp, registry, metrics}, errors.Join(reasons...)
-}
-
-// checkCollector checks the URL of the collector of spans, which may have a password that must not be shown.
-func (s *server) checkCollector() error {
-	u, err := url.Parse(s.collector)
-	if s.collector != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery+u.Fragment != "") {
-		return cli.UsageError(s.name("otlp-endpoint") + " must be a URL such as http://127.0.0.1:4318, without a password, a query or a fragment")
-	}
-	return nil
+	return outside{processor, crm, notifier, registry, metrics}, errors.Join(reasons...)
 }
 
 // checkDeployment checks the base URL and the processor for the environment.

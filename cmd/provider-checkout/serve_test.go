@@ -169,20 +169,20 @@ func TestServeWarnsOfAnOperatorsListenerThatThePublicMayReach(t *testing.T) {
 	for addr, warns := range map[string]bool{"192.0.2.1:0": true, "127.0.0.1:0": false} {
 		var log strings.Builder
 		s := newServer(&call{flags: cli.NewFlags(), Call: &cli.Call{Env: variables(nil)}})
-		s.announce(t.Context(), httpserver.NewLog(&log), ln, listener{ln, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))}, false)
+		s.announce(t.Context(), httpserver.NewLog(&log), ln, elsewhere{ln, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))})
 		if strings.Contains(log.String(), "the public may reach the operator's listener") != warns {
 			t.Errorf("--ops-addr %s: warned is %v, want %v:\n%s", addr, !warns, warns, log.String())
 		}
 	}
 }
 
-// listener says that it has another address.
-type listener struct {
+// elsewhere is a listener that says that it has another address.
+type elsewhere struct {
 	net.Listener
 	addr net.Addr
 }
 
-func (l listener) Addr() net.Addr { return l.addr }
+func (l elsewhere) Addr() net.Addr { return l.addr }
 
 // Production refuses a secret in a file that every user of the machine can read, and the sandbox warns of it. A secret of
 // Kubernetes is a link to a file for the group.
@@ -220,21 +220,4 @@ func openFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return folder
-}
-
-func TestAnEvidenceKeyThatEverybodyMayOpenIsMadePrivate(t *testing.T) {
-	o := newOperator(t)
-	o.confirmedOver(t)
-	key := o.path + ".evidence"
-	if err := errors.Join(os.WriteFile(key, []byte(privateKey(t)), 0o600), os.Chmod(key, 0o666)); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var log strings.Builder
-	run(ctx, []string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + o.path}, variables(nil), nil, io.Discard, &log)
-	info, err := os.Stat(key)
-	if err != nil || info.Mode() != 0o660 || !strings.Contains(log.String(), "file made private") {
-		t.Errorf("mode %v, %v, logged %s; want 0660, and a line", info.Mode(), err, log.String())
-	}
 }

@@ -10,28 +10,19 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
-// show prints the state and the timeline of the checkouts that an id names: of one, unless several providers have the order.
+// maxShown is the largest number of checkouts that are shown.
+const maxShown = 20
+
+// show prints the state, the timeline and the jobs of the checkouts that an id names: of one, unless several providers have the order.
 func show(c *call) action {
 	c.listFlags()
-	c.reasonFlag()
-	reveal := c.flags.Bool("reveal", false, "print the student's e-mail address in full, which the evidence log records; needs --reason")
-	c.check = func([]string) error {
-		if *reveal && c.reason == "" {
-			return cli.UsageError("--reveal needs --reason")
-		}
-		return nil
-	}
 	return c.onRecords(func(ctx context.Context, db records) error {
-		page, err := db.Find(ctx, checkout.Query{Text: c.Args[0]}, "", checkout.MaxPage)
+		list, err := db.Find(ctx, checkout.Query{Text: c.Args[0]}, maxShown)
 		if err != nil {
 			return err
 		}
-		list := slices.DeleteFunc(page.Hits, func(h checkout.Hit) bool {
-			return h.By == checkout.ByName || h.By == checkout.ByEmail || h.By == checkout.ByKey
-		})
 		if len(list) == 0 {
 			return errors.New(`no checkout has this id; "find" also knows names and addresses`)
 		}
@@ -39,7 +30,7 @@ func show(c *call) action {
 			if i > 0 && !c.json {
 				fmt.Fprintln(c.Stdout)
 			}
-			if err := c.showOne(ctx, db, found.Checkout, *reveal); err != nil {
+			if err := c.showOne(ctx, db, found.Checkout); err != nil {
 				return err
 			}
 		}
@@ -47,35 +38,14 @@ func show(c *call) action {
 	})
 }
 
-// showOne prints a checkout: its state and its timeline, or with --json the timeline alone, after the address if it is revealed.
-func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout, reveal bool) error {
+// showOne prints a checkout: its state, its timeline and its jobs, or with --json the timeline alone.
+func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout) error {
 	moments, err := db.Moments(ctx, found.ID)
 	if err != nil {
 		return err
 	}
 	// The moments of the payer's pages are appended later than they happened.
 	slices.SortStableFunc(moments, func(a, b checkout.Moment) int { return a.At.Compare(b.At) })
-	state := checkoutRecord(found)
-	if reveal {
-		operator, err := c.acting(db)
-		if err == nil {
-			err = operator.CheckReason(found)
-		}
-		if err == nil {
-			err = operator.Looked(ctx, "show", found.ID)
-		}
-		if err != nil {
-			return err
-		}
-		state = append(state, field{"email", "e-mail", found.Student.Email})
-	} else {
-		state = append(state, field{"", "e-mail", found.Student.MaskedEmail()})
-	}
-	if !c.json || reveal {
-		if err := c.print(state); err != nil {
-			return err
-		}
-	}
 	if c.json {
 		for _, m := range moments {
 			if err := jsonlines.Write(c.Stdout, momentObject(m)); err != nil {
@@ -84,12 +54,26 @@ func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout,
 		}
 		return nil
 	}
-	fmt.Fprintln(c.Stdout)
-	var timeline []record
+	jobs, err := db.Jobs(ctx, checkout.JobFilter{CheckoutID: found.ID, OldestFirst: true}, maxJobs)
+	if err != nil {
+		return err
+	}
+	if err := c.print(append(checkoutRecord(found), field{"", "e-mail", found.Student.MaskedEmail()})); err != nil {
+		return err
+	}
+	var timeline, work []record
 	for _, m := range moments {
 		timeline = append(timeline, momentRecord(m))
 	}
-	return c.table(timeline, "at", "kind", "actor", "detail", "request", "times")
+	for _, j := range jobs {
+		work = append(work, jobRecord(j))
+	}
+	fmt.Fprintln(c.Stdout)
+	if err := c.table(timeline, "at", "kind", "actor", "detail", "request", "times"); err != nil || len(work) == 0 {
+		return err
+	}
+	fmt.Fprintln(c.Stdout)
+	return c.table(work, "job", "kind", "state", "since", "attempts", "due", "reason")
 }
 
 func checkoutRecord(c checkout.Checkout) record {

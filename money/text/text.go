@@ -97,24 +97,6 @@ func eastAsian(name string) bool {
 	})
 }
 
-// maxNamed is the number of characters that Named lists.
-const maxNamed = 5
-
-// Named lists characters by their numbers: "U+1F600, U+1F601 and 3 other characters"; "" for an empty list.
-func Named(characters []rune) string {
-	var named strings.Builder
-	for i, r := range characters[:min(len(characters), maxNamed)] {
-		if i > 0 {
-			named.WriteString(", ")
-		}
-		fmt.Fprintf(&named, "U+%04X", r)
-	}
-	if more := len(characters) - maxNamed; more > 0 {
-		fmt.Fprintf(&named, " and %d other characters", more)
-	}
-	return named.String()
-}
-
 // CheckEmail returns what is wrong with an e-mail address: the faults of Check and of CheckReadable, or that it is not
 // one plain address, which is a local part and a host of two or more labels. Both may contain letters of any script.
 // Whether mail arrives there is not checked.

@@ -1,6 +1,6 @@
-# Ask a service what it is, and whether it is ready. Takes BASE from the environment; needs no key.
-set -e
+# Print the environment and its readiness. Takes BASE from the environment; needs no key.
+set -eu
 
-curl -sS --fail "$BASE/v1"
+curl -sS --fail --max-time 30 --retry 4 "$BASE/v1"
 
-curl -sS --fail "$BASE/v1/environment"
+curl -sS --fail --max-time 30 --retry 4 "$BASE/v1/environment"

@@ -2,64 +2,121 @@ package desk
 
 import (
 	"bytes"
-	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// secret is the operator's secret in tests.
-var secret = []byte(strings.Repeat("s", 32))
-
-// checkoutID is the checkout that every world has.
-const checkoutID = "KOWHAI-1-a"
-
-// The student of that checkout.
+// The two checkouts of every world, one open and one confirmed, their student, and the audience of the desk.
 const (
-	canaryName  = "Canary Rāpata"
-	canaryEmail = "canary.mail@example.nz"
+	openID        = "KOWHAI-1-a"
+	confirmedID   = "KOWHAI-2-b"
+	openPath      = "/checkouts/" + openID
+	confirmedPath = "/checkouts/" + confirmedID
+	number        = "PPA-2026-000001"
+	canaryName    = "Canary Rāpata"
+	canaryEmail   = "canary.mail@example.nz"
+	audience      = "desk-proxy"
 )
 
-// world is a desk over a store in memory, under https, and its browsers' clock.
+// issuer is an OpenID Connect issuer of ID tokens.
+type issuer struct {
+	*httptest.Server
+	mu    sync.Mutex
+	oidc  oidctest.Server
+	key   *ecdsa.PrivateKey
+	kid   string
+	away  atomic.Bool
+	asked atomic.Int32
+}
+
+func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	i := &issuer{}
+	i.Server = httptest.NewServer(i)
+	t.Cleanup(i.Close)
+	i.oidc.SetIssuer(i.URL)
+	i.rotate(t)
+	return i
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	return key
+}
+
+// rotate replaces the issuer's key.
+func (i *issuer) rotate(t *testing.T) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.key, i.kid = newKey(t), rand.Text()
+	i.oidc.PublicKeys = []oidctest.PublicKey{{PublicKey: i.key.Public(), KeyID: i.kid, Algorithm: oidc.ES256}}
+}
+
+func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.asked.Add(1); i.away.Load() {
+		http.Error(w, "out of order", http.StatusBadGateway)
+		return
+	}
+	i.oidc.ServeHTTP(w, r)
+}
+
+// claims returns the claims of an ID token, with changes; nil removes a claim.
+func (w *world) claims(changes map[string]any) string {
+	claims := map[string]any{"iss": w.issuer.URL, "aud": audience, "sub": "u1", "email": "aroha@lender.example", "iat": w.now().Unix(),
+		"exp": w.now().Add(time.Hour).Unix(), "groups": []string{"desk-agents", "staff"}}
+	maps.Copy(claims, changes)
+	maps.DeleteFunc(claims, func(_ string, value any) bool { return value == nil })
+	text, _ := json.Marshal(claims)
+	return string(text)
+}
+
+// token returns an ID token of the issuer.
+func (w *world) token(changes map[string]any) string {
+	return oidctest.SignIDToken(w.issuer.key, w.issuer.kid, oidc.ES256, w.claims(changes))
+}
+
+// world is a desk over a store in memory, under https.
 type world struct {
 	*httptest.Server
-	store *memory.Store
+	store  *memory.Store
+	issuer *issuer
 
+	at  atomic.Int64 // milliseconds
 	mu  sync.Mutex
-	at  time.Time
 	log bytes.Buffer
 }
 
-func (w *world) now() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.at
-}
-
-func (w *world) forward(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.at = w.at.Add(d)
-}
+func (w *world) now() time.Time          { return time.UnixMilli(w.at.Load()).UTC() }
+func (w *world) forward(d time.Duration) { w.at.Add(d.Milliseconds()) }
 
 func (w *world) Write(line []byte) (int, error) {
 	w.mu.Lock()
@@ -67,175 +124,156 @@ func (w *world) Write(line []byte) (int, error) {
 	return w.log.Write(line)
 }
 
+// logged returns the log since the last call.
 func (w *world) logged() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	defer w.log.Reset()
 	return w.log.String()
 }
 
-// sender takes every event.
-type sender struct{}
-
-func (sender) Send(context.Context, catalogue.Destination, events.Delivery, int) (checkout.Answer, error) {
-	return checkout.Answer{}, nil
-}
-
-func (sender) EraseSetups(context.Context, []string) error { return nil }
-
-// agreements has the PDFs of a store, and proofs of what is sealed there.
-type agreements struct{ store *memory.Store }
-
-func (a agreements) Document(ctx context.Context, of agreement.Agreement) (*agreement.Document, error) {
-	d, err := a.store.Document(ctx, of.Number)
-	return &d, err
-}
-
-func (a agreements) Proof(ctx context.Context, of agreement.Agreement) (*evidence.Proof, error) {
-	e, position, err := a.store.EvidenceEntry(ctx, evidence.AgreementID(of.Number))
-	if err != nil || position == evidence.Unsealed {
-		return nil, nil
-	}
-	return &evidence.Proof{Leaf: e.Leaf, Position: position}, nil
-}
-
-// newWorld serves a desk in the sandbox, whose operators sign in by a click unless change names an issuer.
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
-	w := &world{store: memory.New(), at: time.Now().Truncate(time.Second)}
+	w := &world{store: memory.New(), issuer: newIssuer(t)}
+	w.at.Store(time.Date(2026, time.November, 20, 4, 0, 0, 0, time.UTC).UnixMilli())
 	w.Server = httptest.NewUnstartedServer(nil)
 	w.StartTLS()
 	t.Cleanup(w.Close)
-	o := Options{Settings: Settings{URL: w.URL, Idle: 30 * time.Minute, Session: 8 * time.Hour}, Store: w.store, Secrets: [][]byte{secret},
-		Sandbox: true, Sender: func(catalogue.Environment) ports.Sender { return sender{} }, Setups: sender{}, Now: w.now, Rand: rand.Reader,
-		Export: func(out io.Writer, s operate.Student) error {
-			_, err := fmt.Fprintln(out, s.Email, len(s.Records))
-			return err
-		},
-		Agreements: agreements{w.store},
-		GoLive: func(_ context.Context, provider string) ([]Step, error) {
-			return []Step{{Name: "create", Words: "Create a checkout of " + provider + ".", At: w.now(), RequestID: "req_1"},
-				{Name: "setup", Words: "Have a payer set up.", Help: "https://pay.example/docs#setup"}}, nil
-		},
+	ring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
+	must(t, err)
+	o := Options{Settings: Settings{URL: w.URL, Issuer: w.issuer.URL, Audience: audience,
+		Roles: Roles{Claim: "groups", Agent: []string{"desk-agents"}, Viewer: []string{"staff"}}},
+		Store: w.store, Keyring: ring, Sandbox: true, SetupLifetime: time.Hour, Now: w.now, Rand: rand.Reader,
 		Log: slog.New(slog.NewJSONHandler(w, nil))}
 	for _, f := range change {
 		f(&o)
 	}
-	handler, err := New(o)
+	w.Config.Handler, err = New(o)
 	must(t, err)
-	w.Config.Handler = handler
 	w.fill(t)
 	return w
 }
 
-// fill stores a provider, and a checkout with an event that was given up.
+// fill stores a provider with a key, and two checkouts without a trouble.
 func (w *world) fill(t *testing.T) {
 	t.Helper()
-	c := catalogue.Configuration{Provider: catalogue.Provider{Code: "KOWHAI", Name: "Kōwhai", Environment: catalogue.Sandbox, Mode: catalogue.Legacy,
-		Destination: catalogue.Destination{URL: "https://hooks.example", Secret: "whsec_canary_0123456789abcdef"}}}
-	must(t, w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-		return []catalogue.Configuration{c}, nil, nil
+	p := catalogue.Provider{Code: "KOWHAI", Name: "Kōwhai", AccountID: "acc_1", Environment: catalogue.Sandbox, Active: true, APIEnabled: true,
+		Mode: catalogue.Legacy, Destination: catalogue.Destination{URL: "https://hooks.example", Secret: "whsec_canary_0123456789abcdef"}}
+	must(t, w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
+		return []catalogue.Configuration{{Provider: p}}, nil, nil
 	}))
+	for id, of := range map[string]string{"key1": "KOWHAI", "key2": "TUI"} {
+		key := catalogue.Key{ID: id, Provider: of, Hash: [32]byte{id[3]}, CreatedAt: w.now(), LastUsed: "2026-11-19"}
+		must(t, w.store.AddKey(t.Context(), key, nil))
+	}
+	w.insert(t, w.open(openID, "ORDER-1"))
+	c := w.open(confirmedID, "ORDER-2")
+	c.Next.Status = checkout.Confirmed
+	c.Next.Setup = checkout.Setup{Try: 1, BillingRequestID: "BRQ1", Observation: checkout.Observation{
+		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission, MandateID: "MD1",
+		AccountHolder: "Canary Holder", AccountMask: "01-0902-•••••89-00", CompletedAt: w.now()}}
+	c.Next.Confirmation = checkout.Confirmation{At: w.now(), AgreementID: "a1", AgreementNumber: number, FirstPayment: money.DateOf(w.now())}
+	c.Agreement = &agreement.Agreement{ID: "a1", Number: number, CheckoutID: confirmedID, OrderID: "ORDER-2", AcceptedAt: w.now(),
+		Provider: agreement.Party{Code: "KOWHAI"}, Pricing: c.Next.Intent.Pricing, Schedule: c.Next.Schedule()}
+	w.insert(t, c)
+}
+
+// open returns a checkout that waits for its payer.
+func (w *world) open(id, order string) checkout.Change {
 	cmd := checkout.Create{RequestID: "req_1", Actor: checkout.ProviderActor("k1"), ProviderCode: checkout.Some("KOWHAI"),
-		OrderID: checkout.Some("ORDER-1"), FirstName: checkout.Some("Canary"), LastName: checkout.Some("Rāpata"), Email: checkout.Some(canaryEmail)}
-	instalments, err := money.ByNumber(2_790_00, 52)
-	must(t, err)
-	intent := checkout.Intent{CourseName: "Diploma", Pricing: money.Pricing{Price: 2_990_00, Upfront: 200_00, Principal: 2_790_00},
-		Plan: money.Plan{Frequency: money.Weekly, Instalments: instalments, First: money.DateOf(w.now())}}
-	change := cmd.Reserve(intent, checkoutID, w.now())
-	change.Jobs[0].Due = w.now().Add(time.Hour)
+		OrderID: checkout.Some(order), FirstName: checkout.Some("Canary"), LastName: checkout.Some("Rāpata"), Email: checkout.Some(canaryEmail)}
+	instalments, _ := money.ByNumber(2_790_00, 52)
+	change := cmd.Reserve(checkout.Intent{CourseName: "Diploma", Pricing: money.Pricing{Price: 2_990_00, Upfront: 200_00, Principal: 2_790_00},
+		Plan: money.Plan{Frequency: money.Weekly, Instalments: instalments, First: money.DateOf(w.now())}}, id, w.now())
+	change.Jobs, change.Next.Status = nil, checkout.SetupRequired
+	change.Next.Tokens = []checkout.Token{{Epoch: 1, KID: "k1", Expires: w.now().Add(time.Hour)}}
+	return change
+}
+
+func (w *world) insert(t *testing.T, change checkout.Change) {
+	t.Helper()
 	must(t, w.store.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: w.now()}))
-	failed := checkout.DeliveryOf(events.Event{ID: "evt_1", Name: events.CheckoutCreated, CheckoutID: checkoutID, ProviderCode: "KOWHAI",
-		OrderID: "ORDER-1", Body: []byte(`{}`), CreatedAt: w.now()})
-	_, err = w.store.Enqueue(t.Context(), []checkout.Job{failed}, nil)
+}
+
+// failEvent has an event of the open checkout fail.
+func (w *world) failEvent(t *testing.T) {
+	t.Helper()
+	_, err := w.store.Enqueue(t.Context(), []checkout.Job{checkout.DeliveryOf(events.Event{ID: "evt_1", Name: events.CheckoutCreated,
+		CheckoutID: openID, ProviderCode: "KOWHAI", OrderID: "ORDER-1", Body: []byte(`{}`), CreatedAt: w.now()})})
 	must(t, err)
-	leases, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.now(), For: time.Second, Kinds: []checkout.JobKind{checkout.JobDeliver}, Limit: 1})
+	leases, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.now(), For: time.Second, ID: "evt_1",
+		Kinds: []checkout.JobKind{checkout.JobDeliver}, Limit: 1})
 	if err != nil || len(leases) != 1 {
-		t.Fatalf("leased are %+v, %v", leases, err)
+		t.Fatalf("leased are %+v, %v; want evt_1", leases, err)
 	}
 	must(t, w.store.Settle(t.Context(), leases[0], checkout.Outcome{State: checkout.JobDead, Attempts: 3,
-		Log:     []checkout.Attempt{{At: w.now(), Number: 1, Took: 20 * time.Millisecond, Status: 500, Answer: "<b>out of order</b>", Failure: "status 500"}},
 		Failure: checkout.Failure{At: w.now(), Reason: "status 500"}}, checkout.JobEntry{Now: w.now()}, nil))
 }
 
-// sendsAgain takes the one redelivery that waits, as a server does, and checks which event it sends, and who asked for it.
-func (w *world) sendsAgain(t *testing.T, id string, by checkout.Actor) {
+// did checks the acts on record, the oldest first: "operator: act subject: reason".
+func (w *world) did(t *testing.T, want ...string) {
 	t.Helper()
-	leases, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.now(), For: time.Second, Kinds: []checkout.JobKind{checkout.JobRedeliver}, Limit: 2})
-	if err != nil || len(leases) != 1 || leases[0].Job.EventID() != id || leases[0].Job.AskedBy() != by {
-		t.Fatalf("redeliveries that wait are %+v, %v; want one of %s by %s", leases, err, id, by)
-	}
-	taken := checkout.Attempt{At: w.now(), Number: 1, Took: 30 * time.Millisecond, Status: 204, AskedBy: by}
-	must(t, w.store.Settle(t.Context(), leases[0], checkout.Outcome{State: checkout.JobDone, Attempts: 1, Log: []checkout.Attempt{taken}},
-		checkout.JobEntry{Now: w.now()}, nil))
-}
-
-// recorded returns the leaves of the evidence log.
-func (w *world) recorded(t *testing.T) (leaves []string) {
-	t.Helper()
-	entries, err := w.store.UnsealedEvidence(t.Context(), 1000)
+	acts, err := w.store.Acts(t.Context(), checkout.ActFilter{}, 100)
 	must(t, err)
-	for _, e := range entries {
-		leaves = append(leaves, string(e.Leaf))
+	var got []string
+	for _, a := range slices.Backward(acts) {
+		got = append(got, fmt.Sprintf("%s: %s %s: %s", a.Operator, a.Name, a.Subject, a.Reason))
 	}
-	return leaves
+	if !slices.Equal(got, want) {
+		t.Errorf("the acts on record are %q, want %q", got, want)
+	}
 }
 
-// browser keeps cookies and follows no redirect.
+// browser sends an ID token, as the proxy in front of the desk does, and follows no redirect.
 type browser struct {
 	*http.Client
-	base string
+	base, token string
 }
 
-func (w *world) browser(t *testing.T) browser {
-	t.Helper()
-	jar, err := cookiejar.New(nil)
-	must(t, err)
+// with returns a browser whose proxy passes this token.
+func (w *world) with(token string) browser {
 	client := *w.Client()
-	client.Jar, client.CheckRedirect = jar, func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return browser{&client, w.URL}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return browser{&client, w.URL, token}
 }
 
-// as returns the browser of somebody who is signed in by a click.
-func (w *world) as(t *testing.T, name string, role operate.Role) browser {
+func (w *world) agent() browser { return w.with(w.token(nil)) }
+
+func (w *world) viewer() browser {
+	return w.with(w.token(map[string]any{"email": "ben@lender.example", "groups": "staff"}))
+}
+
+func (b browser) request(t *testing.T, method, path, body string) *http.Request {
 	t.Helper()
-	b := w.browser(t)
-	if a := b.post(t, "/sign-in", "name", name, "role", string(role)); a.status != http.StatusSeeOther {
-		t.Fatalf("signing in as %s answers %d", role, a.status)
+	r, err := http.NewRequestWithContext(t.Context(), method, b.base+path, strings.NewReader(body))
+	must(t, err)
+	if b.token != "" {
+		r.Header.Set("Authorization", "Bearer "+b.token)
 	}
-	return b
-}
-
-// answer is the answer to a request.
-type answer struct {
-	status int
-	header http.Header
-	body   string
+	return r
 }
 
 func (b browser) get(t *testing.T, path string) answer {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.base+path, nil)
-	must(t, err)
-	return b.do(t, r)
+	return b.do(t, b.request(t, http.MethodGet, path, ""))
 }
 
-// post sends a form, of names and values in turn, as a browser does from a page of the desk.
-func (b browser) post(t *testing.T, path string, fields ...string) answer {
-	t.Helper()
-	return b.do(t, b.form(t, path, fields...))
-}
-
+// form returns the request of a form of the desk, of names and values in turn.
 func (b browser) form(t *testing.T, path string, fields ...string) *http.Request {
 	t.Helper()
 	values := url.Values{}
-	for i := 0; i < len(fields); i += 2 {
-		values.Add(fields[i], fields[i+1])
+	for pair := range slices.Chunk(fields, 2) {
+		values.Add(pair[0], pair[1])
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.base+path, strings.NewReader(values.Encode()))
-	must(t, err)
+	r := b.request(t, http.MethodPost, path, values.Encode())
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	return r
+}
+
+func (b browser) post(t *testing.T, path string, fields ...string) answer {
+	t.Helper()
+	return b.do(t, b.form(t, path, fields...))
 }
 
 func (b browser) do(t *testing.T, r *http.Request) answer {
@@ -248,7 +286,13 @@ func (b browser) do(t *testing.T, r *http.Request) answer {
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
-// is checks the status, and returns the answer.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// is checks the status.
 func (a answer) is(t *testing.T, status int) answer {
 	t.Helper()
 	if a.status != status {
@@ -257,22 +301,26 @@ func (a answer) is(t *testing.T, status int) answer {
 	return a
 }
 
-// has checks that the body has all of the texts, and lacks whether it has one.
-func (a answer) has(t *testing.T, texts ...string) answer {
+// leads checks that the answer leads to a path.
+func (a answer) leads(t *testing.T, to string) {
 	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(a.body, text) {
-			t.Errorf("the page lacks %q:\n%s", text, a.body)
-		}
+	if got := a.is(t, http.StatusSeeOther).header.Get("Location"); got != to {
+		t.Errorf("the answer leads to %q, want %q", got, to)
 	}
-	return a
 }
 
+// has checks that the page has all of the texts, and lacks that it has none of them.
+func (a answer) has(t *testing.T, texts ...string) answer { t.Helper(); return a.check(t, true, texts) }
 func (a answer) lacks(t *testing.T, texts ...string) answer {
 	t.Helper()
+	return a.check(t, false, texts)
+}
+
+func (a answer) check(t *testing.T, want bool, texts []string) answer {
+	t.Helper()
 	for _, text := range texts {
-		if strings.Contains(a.body, text) {
-			t.Errorf("the page has %q:\n%s", text, a.body)
+		if strings.Contains(a.body, text) != want {
+			t.Errorf("the page has %q: %t, want %t:\n%s", text, !want, want, a.body)
 		}
 	}
 	return a

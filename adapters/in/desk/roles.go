@@ -2,68 +2,47 @@ package desk
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json"
-
-	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
 
-// Roles says which groups of the issuer have which roles.
+// The roles of a person at the desk.
+const (
+	viewer = "viewer" // reads
+	agent  = "agent"  // reads and acts
+)
+
+// Roles says which groups have which role.
 type Roles struct {
-	Claim  string // of the ID token: a group, or a list of groups
-	groups map[operate.Role][]string
+	Claim         string // of the ID token: a group, or a list of groups
+	Agent, Viewer []string
 }
 
-// ParseRoles parses a file of roles: {"claim": "groups", "roles": {"support": ["grp-1"]}}. A role without a group is nobody's.
+// ParseRoles parses a roles file: {"claim": "groups", "agent": ["desk-agents"], "viewer": ["staff"]}.
 func ParseRoles(data []byte) (Roles, error) {
 	var file rolesWire
 	if err := json.Unmarshal(data, &file, json.RejectUnknownMembers(true)); err != nil {
 		return Roles{}, err
 	}
-	switch {
-	case file.Claim == "":
+	r := Roles(file)
+	switch groups := append(slices.Clone(r.Agent), r.Viewer...); {
+	case r.Claim == "":
 		return Roles{}, errors.New("claim must name the claim of the ID token that has the groups")
-	case len(file.Roles) == 0:
-		return Roles{}, errors.New("roles must be an object with a list of groups for each role")
+	case len(groups) == 0, slices.Contains(groups, ""):
+		return Roles{}, errors.New("agent and viewer must list groups, and no empty one")
 	}
-	for role, groups := range file.Roles {
-		switch {
-		case !slices.Contains(operate.Roles(), role):
-			return Roles{}, fmt.Errorf("roles has %q; the roles are %q", role, operate.Roles())
-		case slices.Contains(groups, ""):
-			return Roles{}, fmt.Errorf("roles.%s has a group without a name", role)
-		}
-	}
-	return Roles{file.Claim, file.Roles}, nil
+	return r, nil
 }
 
-// clickable are the roles of a sandbox without an issuer: each is its own group.
-func clickable() Roles {
-	r := Roles{groups: map[operate.Role][]string{}}
-	for _, role := range operate.Roles() {
-		r.groups[role] = []string{string(role)}
+// of returns the role of a member of the groups, or "".
+func (r Roles) of(groups []string) string {
+	member := func(group string) bool { return slices.Contains(groups, group) }
+	switch {
+	case slices.ContainsFunc(r.Agent, member):
+		return agent
+	case slices.ContainsFunc(r.Viewer, member):
+		return viewer
 	}
-	return r
-}
-
-// known returns the groups that have a role.
-func (r Roles) known(groups []string) (known []string) {
-	for _, g := range groups {
-		if len(r.of([]string{g})) > 0 {
-			known = append(known, g)
-		}
-	}
-	return known
-}
-
-// of returns the roles of somebody in the groups.
-func (r Roles) of(groups []string) (roles []operate.Role) {
-	for _, role := range operate.Roles() {
-		if slices.ContainsFunc(r.groups[role], func(g string) bool { return slices.Contains(groups, g) }) {
-			roles = append(roles, role)
-		}
-	}
-	return roles
+	return ""
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -46,7 +45,6 @@ type setting struct {
 	terms      agreement.Terms // ofPutea if zero
 	printer    ports.Printer   // printer if nil
 	notifier   ports.PayerNotifier
-	evidence   evidence.Keys
 }
 
 // bench is a service with one provider and one open checkout, and its pages.
@@ -68,17 +66,7 @@ type store struct {
 	*memory.Store
 	err          error // of checkouts
 	agreementErr error
-	document     func(*agreement.Document) // what became of it; may be nil
-	forge        func(*evidence.Entry)     // what became of an entry; may be nil
 	updates      atomic.Int64
-}
-
-func (s *store) EvidenceEntry(ctx context.Context, id string) (evidence.Entry, int64, error) {
-	e, position, err := s.Store.EvidenceEntry(ctx, id)
-	if s.forge != nil {
-		s.forge(&e)
-	}
-	return e, position, err
 }
 
 func (s *store) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
@@ -86,14 +74,6 @@ func (s *store) Agreement(ctx context.Context, number string) (agreement.Agreeme
 		return agreement.Agreement{}, s.agreementErr
 	}
 	return s.Store.Agreement(ctx, number)
-}
-
-func (s *store) Document(ctx context.Context, number string) (agreement.Document, error) {
-	d, err := s.Store.Document(ctx, number)
-	if err == nil && s.document != nil {
-		s.document(&d)
-	}
-	return d, err
 }
 
 func (s *store) UpdateCheckout(ctx context.Context, id string, enqueue checkout.JobEntry,
@@ -124,8 +104,8 @@ func (blunt) Print(context.Context, agreement.Agreement) ([]byte, error) {
 
 type sender struct{}
 
-func (sender) Send(context.Context, catalogue.Destination, events.Delivery, int) (checkout.Answer, error) {
-	return checkout.Answer{}, nil
+func (sender) Send(context.Context, catalogue.Destination, events.Delivery, int) error {
+	return nil
 }
 
 // kowhai is the provider of most tests.
@@ -209,8 +189,7 @@ func newBench(t *testing.T, set setting) *bench {
 		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
 		Store: b.store, Processor: set.processor, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: set.printer, Sender: sender{},
 		Terms: set.terms, Agency: set.agency, Recipients: set.recipients, Retention: set.retention, Notifier: set.notifier,
-		Evidence: set.evidence,
-		Now:      clock, Rand: rand.Reader,
+		Now: clock, Rand: rand.Reader,
 		Report: func(_ context.Context, f service.Failure) {
 			expected := b.failing || b.store.err != nil && errors.Is(f.Err, b.store.err)
 			if !expected {
@@ -235,7 +214,7 @@ func newBench(t *testing.T, set setting) *bench {
 // configure makes p the only provider, long enough ago for the running service to see it.
 func (b *bench) configure(p catalogue.Provider) {
 	b.t.Helper()
-	err := b.store.ReplaceProviders(b.t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	err := b.store.ReplaceProviders(b.t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		return []catalogue.Configuration{{Provider: p}}, nil, nil
 	})
 	if err != nil {

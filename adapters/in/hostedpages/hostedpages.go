@@ -24,9 +24,6 @@ const (
 	returnPath    = service.ReturnPath
 	legalPath     = Prefix + "/legal"
 	agreementPath = Prefix + "/agreement"
-	documentPath  = Prefix + "/agreement.pdf"
-	proofPath     = Prefix + "/agreement.proof.json"
-	calendarPath  = Prefix + "/payments.ics"
 	linkPath      = Prefix + "/link"
 	noticePath    = Prefix + "/privacy"
 	assetsPath    = Prefix + "/assets/"
@@ -66,9 +63,6 @@ func New(s *service.Service, o Options) http.Handler {
 		"GET " + returnPath:             p.returned,
 		"GET " + legalPath:              p.opened(p.legal),
 		"GET " + agreementPath:          p.opened(p.agreed(p.agreement)),
-		"GET " + documentPath:           p.opened(p.agreed(p.document)),
-		"GET " + proofPath:              p.opened(p.agreed(p.proof)),
-		"GET " + calendarPath:           p.opened(p.agreed(p.calendar)),
 		"POST " + linkPath:              p.sent(p.mailLink),
 		"GET " + noticePath:             p.privacy,
 		"GET " + assetsPath + "{asset}": p.asset,

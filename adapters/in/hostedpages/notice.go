@@ -38,12 +38,6 @@ var notices = map[checkout.LastTry]notice{
 	checkout.TryUnknown: {Title: "We cannot see whether your bank setup is finished",
 		Text: "The payment processor does not answer at the moment. If you have given your bank details, wait a minute and look again.",
 		Way:  lookAgain},
-	checkout.TryNotServed: {Title: "The bank page cannot be used where you are",
-		Text: "The payment processor cannot be used from the place where you seem to be. " + nothingDone +
-			" Try again tomorrow from New Zealand, without a VPN.", Failure: true, Ask: true},
-	checkout.TryFailed: {Title: "The bank setup did not work",
-		Text:    "The payment processor could not set up the direct debit. " + nothingDone + " Check your bank details and try again, or use another account.",
-		Failure: true, Ask: true, Way: goOn},
 	checkout.TryCancelled: {Title: "The bank setup was cancelled",
 		Text: nothingDone + " You can start it again whenever you are ready.", Way: goOn},
 	checkout.TryMandateFailed: {Title: "The bank setup failed",

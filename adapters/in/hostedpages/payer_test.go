@@ -58,7 +58,7 @@ func TestThePayersPageLivesUntilThreeMonthsAfterTheLastPayment(t *testing.T) {
 		page.lacks(t, append(tt.hide, "<form", "at least")...)
 	}
 	b.on(2028, time.May, 1)
-	for _, path := range []string{b.setupPath(), b.legalPath(), b.agreementPath(), b.partPath("agreement.pdf"), b.proofPath(), b.partPath("payments.ics")} {
+	for _, path := range []string{b.setupPath(), b.legalPath(), b.agreementPath()} {
 		page := b.get(path).is(t, http.StatusGone)
 		page.reads(t, "This page has ended")
 		page.reads(t, "The last payment was planned for Monday 31 January 2028. The page was open for three months after that.")
@@ -73,9 +73,6 @@ func TestThePayersPageNamesTheDayOnWhichAPaymentIsTaken(t *testing.T) {
 	b := agreed(t, setting{terms: agreement.Terms{Authority: agreement.Authority{Calendar: money.BusinessDays}}})
 	b.on(2027, time.February, 8)
 	b.get(b.setupPath()).reads(t, "Payment 2 of 53, planned for Tuesday 9 February 2027. Monday 8 February is Waitangi Day: taken Tuesday 9.")
-	if got := b.get(b.partPath("payments.ics")).body; !strings.Contains(got, ":20270209\r\n") || strings.Contains(got, "START;VALUE=DATE:20270208") {
-		t.Errorf("the calendar has the payment on another day:\n%s", got)
-	}
 }
 
 func TestThePayersPageSaysWhatWasAgreed(t *testing.T) {
@@ -92,8 +89,7 @@ func TestThePayersPageSaysWhatWasAgreed(t *testing.T) {
 		"You can end the direct debit at any time: tell the bank or Pūtea Limited.", "Total to pay$2,990.00", "Questions? Write to help@kowhai.example."} {
 		page.reads(t, strings.ReplaceAll(want, "\n", " "))
 	}
-	page.wants(t, `href="`+b.agreementPath()+`"`, `href="`+b.partPath("agreement.pdf")+`"`, `href="`+b.partPath("payments.ics")+`"`,
-		`href="https://enrol.kowhai.example/done?from=bank"`, `data-notify="https://enrol.kowhai.example https://www.kowhai.example"`)
+	page.wants(t, `href="`+b.agreementPath()+`"`, `href="https://enrol.kowhai.example/done?from=bank"`, `data-notify="https://enrol.kowhai.example https://www.kowhai.example"`)
 }
 
 func TestWhomToAskWhenAPaymentCannotBeMade(t *testing.T) {
@@ -123,7 +119,7 @@ func TestThePayersPageIsThereWhateverBecameOfTheProvider(t *testing.T) {
 		if t.Failed() {
 			t.Fatal(name)
 		}
-		for _, part := range []string{"agreement", "agreement.pdf", "payments.ics", "legal"} {
+		for _, part := range []string{"agreement", "legal"} {
 			b.get(b.partPath(part)).is(t, http.StatusOK)
 		}
 		b.on(2028, time.May, 1)
@@ -149,97 +145,18 @@ func TestAMandateThatDiesAfterTheConfirmIsExplained(t *testing.T) {
 	}
 }
 
-func TestThePayerSavesTheAgreementThatWasRendered(t *testing.T) {
+// The PDF is in the e-mail and in the CRM.
+func TestNoPageGivesThePDF(t *testing.T) {
 	b := agreed(t, setting{})
-	got := b.get(b.partPath("agreement.pdf")).is(t, http.StatusOK)
-	number := b.stored().Confirmation.AgreementNumber
-	if got.body != "%PDF" {
-		t.Errorf("the document is %q", got.body)
-	}
-	for header, want := range map[string]string{"Content-Type": "application/pdf", "Cache-Control": "no-store",
-		"Content-Disposition": `attachment; filename="` + number + `.pdf"`, "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"} {
-		if got.header.Get(header) != want {
-			t.Errorf("%s: %q, want %q", header, got.header.Get(header), want)
-		}
-	}
-	b.store.document = func(d *agreement.Document) { d.Bytes = []byte("%PDF of another") }
-	b.get(b.partPath("agreement.pdf")).is(t, http.StatusInternalServerError).lacks(t, "another")
-	if !strings.Contains(b.log.String(), "does not have its hash") {
-		t.Errorf("the log does not say so:\n%s", &b.log)
-	}
-	b.get("/api/dd-setup/agreement.pdf?token=unknown").is(t, http.StatusNotFound)
-	b.do(http.MethodPost, b.partPath("agreement.pdf"), "").is(t, http.StatusMethodNotAllowed)
+	b.get(b.partPath("agreement.pdf")).is(t, http.StatusNotFound)
+	b.get(b.setupPath()).lacks(t, ".pdf")
+	b.get(b.agreementPath()).lacks(t, ".pdf")
 }
 
 func TestWithoutADocumentTheAgreementIsAPage(t *testing.T) {
 	b := newBench(t, setting{printer: blunt{}})
 	b.failing = true
 	b.setUp()
-	if at := b.get(b.partPath("payments.ics")).is(t, http.StatusSeeOther).header.Get("Location"); at != b.setupPath() {
-		t.Errorf("before the confirm the calendar leads to %q, want the setup page", at)
-	}
 	b.confirm(order().First)
-	if at := b.get(b.partPath("agreement.pdf")).is(t, http.StatusSeeOther).header.Get("Location"); at != b.agreementPath() {
-		t.Errorf("it leads to %q, want the agreement's page", at)
-	}
-	b.get(b.setupPath()).lacks(t, "agreement.pdf")
 	b.get(b.agreementPath()).wants(t, "print it or save it with your browser")
-}
-
-// unfolded returns the lines of a calendar file, and reports what no calendar may read (RFC 5545, section 3.1).
-func unfolded(t *testing.T, file string) []string {
-	t.Helper()
-	body, ended := strings.CutSuffix(file, "\r\n")
-	lines := strings.Split(body, "\r\n")
-	if !ended || strings.ContainsAny(strings.Join(lines, ""), "\r\n") {
-		t.Errorf("lines do not end in CRLF:\n%q", file)
-	}
-	for _, line := range lines {
-		if len(line) > 75 {
-			t.Errorf("a line has %d octets: %q", len(line), line)
-		}
-	}
-	return strings.Split(strings.ReplaceAll(body, "\r\n ", ""), "\r\n")
-}
-
-func TestThePayerSavesThePaymentsForACalendar(t *testing.T) {
-	create := order()
-	create.CourseName = checkout.Some(strings.Repeat("Tohu Mātauranga; ", 12) + `a, b \ c`)
-	b := agreed(t, setting{create: create})
-	got := b.get(b.partPath("payments.ics")).is(t, http.StatusOK)
-	number := b.stored().Confirmation.AgreementNumber
-	for header, want := range map[string]string{"Content-Type": "text/calendar; charset=utf-8", "Cache-Control": "no-store",
-		"Content-Disposition": `attachment; filename="` + number + `.ics"`} {
-		if got.header.Get(header) != want {
-			t.Errorf("%s: %q, want %q", header, got.header.Get(header), want)
-		}
-	}
-	lines := unfolded(t, got.body)
-	a, err := b.store.Agreement(t.Context(), number)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := 3 + 9*len(a.Payments()) + 1; len(lines) != want || lines[0] != "BEGIN:VCALENDAR" || lines[1] != "VERSION:2.0" || lines[want-1] != "END:VCALENDAR" {
-		t.Fatalf("%d lines, want %d of a calendar", len(lines), want)
-	}
-	compact := func(d money.Date) string { return strings.ReplaceAll(d.String(), "-", "") }
-	stamp := a.AcceptedAt.Format("20060102T150405Z")
-	for i, payment := range a.Payments() {
-		event := strings.Join(lines[3+9*i:3+9*(i+1)], "\n")
-		sequence := strings.TrimPrefix(strings.Split(event, "\n")[1], "UID:"+number+"-")
-		for _, want := range []string{"BEGIN:VEVENT\n", "\nDTSTAMP:" + stamp + "\n", "\nDTSTART;VALUE=DATE:" + compact(payment.Taken) + "\n",
-			"\nDTEND;VALUE=DATE:" + compact(payment.Taken.AddDays(1)) + "\n", "Direct debit of " + payment.Amount.Dollars() + " for Tohu Mātauranga\\; ",
-			`a\, b \\ c`, "of 53 to Kōwhai Institute\\, agreement " + number, "\nEND:VEVENT"} {
-			if !strings.Contains(event, want) {
-				t.Errorf("payment %d lacks %q:\n%s", payment.Sequence, want, event)
-			}
-		}
-		if !strings.HasSuffix(sequence, "@provider-checkout") || strings.Contains(strings.Join(lines[:3+9*i], "\n"), "UID:"+number+"-"+sequence+"\n") {
-			t.Errorf("payment %d has the UID %q", payment.Sequence, sequence)
-		}
-	}
-	b.on(2028, time.April, 30)
-	if again := b.get(b.partPath("payments.ics")); again.body != got.body {
-		t.Error("the same agreement gives another file later")
-	}
 }

@@ -198,7 +198,7 @@ func TestOpeningPagesAsksTheProcessorNothingAndStoresNothing(t *testing.T) {
 		t.Helper()
 		stored, updates, asked := b.stored(), b.store.updates.Load(), processor.calls()
 		for range 10 {
-			for _, path := range []string{"", "/legal", "/agreement", "/agreement.pdf", "/payments.ics"} {
+			for _, path := range []string{"", "/legal", "/agreement"} {
 				for _, method := range []string{http.MethodGet, http.MethodHead} {
 					got := b.do(method, strings.Replace(b.setupPath(), "?", path+"?", 1), "")
 					if got.status != status && got.status != http.StatusSeeOther {

@@ -27,10 +27,6 @@ type content struct {
 	SetupURL     string
 	LegalURL     string
 	AgreementURL string
-	DocumentURL  string
-	ProofURL     string
-	VerifyURL    string
-	CalendarURL  string
 	PrivacyURL   string
 }
 
@@ -46,10 +42,6 @@ func (p *pages) content(setup service.SetupPage) content {
 		SetupURL:     p.address(setupPath, setup.Token),
 		LegalURL:     p.address(legalPath, setup.Token),
 		AgreementURL: p.address(agreementPath, setup.Token),
-		DocumentURL:  p.address(documentPath, setup.Token),
-		ProofURL:     p.address(proofPath, setup.Token),
-		VerifyURL:    p.site.Path(web.VerifyPath),
-		CalendarURL:  p.address(calendarPath, setup.Token),
 		PrivacyURL:   p.site.Path(noticePath),
 	}
 }
@@ -79,10 +71,6 @@ func (p *pages) view(c content, title string) web.View {
 
 // Done reports whether the bank setup is complete.
 func (c content) Done() bool { return c.State == checkout.PageDone }
-
-// ProofReady reports whether the proof of the agreement can be saved, and ProofWaiting whether it can be soon.
-func (c content) ProofReady() bool   { return c.Proof == service.ProofReady }
-func (c content) ProofWaiting() bool { return c.Proof == service.ProofWaiting }
 
 // Confirmed reports whether the enrolment is confirmed, so that there is an agreement.
 func (c content) Confirmed() bool { return c.Agreement != nil }

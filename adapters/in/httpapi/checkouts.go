@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/gorilla/mux"
 
@@ -20,24 +19,6 @@ func (a *api) environment(r *http.Request) (answer, error) {
 	return answer{status: http.StatusOK, body: toEnvironmentWire(a.app.Readiness(r.Context()))}, nil
 }
 
-// checkpoint answers the newest signed checkpoint of the evidence log, and evidenceKey the key that verifies it. Both are
-// for the public: see package evidence.
-func (a *api) checkpoint(r *http.Request) (answer, error) {
-	signed, err := a.app.Checkpoint(r.Context())
-	return published(string(signed), err)
-}
-
-func (a *api) evidenceKey(*http.Request) (answer, error) {
-	return published(a.app.EvidenceKey()+"\n", nil)
-}
-
-func published(text string, err error) (answer, error) {
-	if err == nil && strings.TrimSpace(text) == "" {
-		err = notFound(false)
-	}
-	return answer{status: http.StatusOK, text: text}, err
-}
-
 // command reads the body of a call that changes something. What convert refuses is on record before the call is answered.
 func command[T any](a *api, r *http.Request, caller service.Caller, convert func(strictjson.Value) (T, error)) (cmd T, err error) {
 	body, err := readBody(r)
@@ -50,36 +31,30 @@ func command[T any](a *api, r *http.Request, caller service.Caller, convert func
 	return cmd, err
 }
 
-func (a *api) create(r *http.Request, caller service.Caller) (got answer, err error) {
+func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
 	cmd, err := command(a, r, caller, func(body strictjson.Value) (checkout.Create, error) { return toCreate(body, r.Header) })
 	if err != nil {
-		return got, err
+		return answer{}, err
 	}
 	cmd.RequestID = web.RequestID(r.Context())
-	err = a.around(r, caller, cmd.OrderID.Value, func(r *http.Request) error {
-		opened, err := a.app.Create(r.Context(), caller, cmd)
-		if err != nil {
-			return err
-		}
-		got = answer{status: http.StatusOK, body: toOpenedWire(opened, a.app.Present(r.Context()))}
-		if !opened.Replay {
-			got.status, got.location = http.StatusCreated, checkoutsPath+"/"+opened.Checkout.ID
-		}
-		return nil
-	})
-	return got, err
+	opened, err := a.app.Create(r.Context(), caller, cmd)
+	if err != nil {
+		return answer{}, err
+	}
+	got := answer{status: http.StatusOK, body: toOpenedWire(opened, a.now())}
+	if !opened.Replay {
+		got.status, got.location = http.StatusCreated, checkoutsPath+"/"+opened.Checkout.ID
+	}
+	return got, nil
 }
 
 func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {
-	request := web.RequestOf(r.Context())
-	request.Poll = true
+	web.RequestOf(r.Context()).Poll = true
 	c, err := a.app.Checkout(r.Context(), caller, mux.Vars(r)["checkoutId"])
 	if err != nil {
 		return answer{}, err
 	}
-	now := a.app.Present(r.Context())
-	request.NextPoll, request.Complete, request.Shown = c.NextPoll(now), c.SetupComplete(), string(c.Status)
-	return answer{status: http.StatusOK, body: toCheckoutWire(c, now)}, nil
+	return answer{status: http.StatusOK, body: toCheckoutWire(c, a.now())}, nil
 }
 
 func (a *api) confirm(r *http.Request, caller service.Caller) (answer, error) {

@@ -1,16 +1,13 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // problem is a refusal as the wire has it.
@@ -28,23 +25,9 @@ func (p *problem) Error() string { return p.message }
 // codeInternal is the contract's word for every failure of the service (section 7).
 const codeInternal = "INTERNAL_ERROR"
 
-// The refusals of HTTP itself.
-
-// notFound refuses a path. slashed says that there is something at it without its last slash.
-func notFound(slashed bool) *problem {
-	p := &problem{status: http.StatusNotFound, code: "NOT_FOUND",
-		message: "there is nothing at this path; the paths of the API begin with /v1"}
-	if slashed {
-		p.message = "there is nothing at this path; leave out the slash at its end"
-	}
-	return p
-}
-
-// withoutSlash returns a request without a slash at the end of its path. It has no context: no route is recorded for r.
-func withoutSlash(r *http.Request) *http.Request {
-	at := *r.URL
-	at.Path = strings.TrimSuffix(at.Path, "/")
-	return &http.Request{Method: r.Method, URL: &at}
+func notFound() *problem {
+	return &problem{status: http.StatusNotFound, code: "NOT_FOUND",
+		message: "there is nothing at this path; the paths of the API begin with /v1 and have no slash at the end"}
 }
 
 func methodNotAllowed(allow string) *problem {
@@ -75,10 +58,6 @@ func internal() *problem {
 // problemOf converts an error to the wire's terms. ok is false for an error that is no
 // refusal: the client does not see its cause, so it must be logged.
 func problemOf(err error) (p *problem, ok bool) {
-	if errors.Is(err, ports.ErrBusy) || errors.Is(err, context.DeadlineExceeded) { // of Options.Around and Options.Calls: the service refuses its own
-		p, _ = problemOf(checkout.Busy())
-		return p, false
-	}
 	if errors.As(err, &p) {
 		return p, true
 	}
@@ -119,9 +98,7 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if p.retryAfter > 0 {
 		web.SetRetryAfter(h, p.retryAfter)
 	}
-	envelope := toEnvelopeWire(p, web.RequestID(r.Context()))
-	addLinks(&envelope, a.base)
-	web.WriteJSON(w, p.status, envelope)
+	web.WriteJSON(w, p.status, toEnvelopeWire(p, a.app.BaseURL(), web.RequestID(r.Context())))
 }
 
 // failed answers for a handler that panicked, which is logged already.

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // envelope reads a refusal, strictly.
@@ -45,7 +42,6 @@ func TestEveryCodeHasAStatusAndAWireCode(t *testing.T) {
 		checkout.CodeProviderNotFound:   "404 PROVIDER_NOT_FOUND",
 		checkout.CodeProviderNotEnabled: "403 PROVIDER_NOT_ENABLED",
 		checkout.CodeCheckoutNotFound:   "404 CHECKOUT_NOT_FOUND",
-		checkout.CodeEventNotFound:      "404 EVENT_NOT_FOUND",
 		checkout.CodeConflict:           "409 CONFLICT",
 		checkout.CodeIntentConflict:     "409 IDEMPOTENCY_CONFLICT",
 		checkout.CodeSetupIncomplete:    "409 DIRECT_DEBIT_SETUP_INCOMPLETE",
@@ -64,12 +60,12 @@ func TestEveryCodeHasAStatusAndAWireCode(t *testing.T) {
 		if got := fmt.Sprint(w.Code, " ", e.Error.Code); got != want[code] {
 			t.Errorf("%s is answered %s, want %q", code, got, want[code])
 		}
-		message := "the reason; see /docs#error-" + e.Error.Code
+		message := "the reason"
 		if w.Code == 500 {
-			message = internal().message + "; see /docs#error-INTERNAL_ERROR"
+			message = internal().message
 		}
-		if e.Error.Message != message {
-			t.Errorf("%s has the message %q, want %q", code, e.Error.Message, message)
+		if url := "http://pay.example/docs#error-" + e.Error.Code; e.Error.Message != message || e.Error.DocURL != url {
+			t.Errorf("%s has the message %q and the address %q, want %q and %q", code, e.Error.Message, e.Error.DocURL, message, url)
 		}
 		if got := w.Header().Get("WWW-Authenticate"); (got == "Bearer") != (w.Code == 401) {
 			t.Errorf("%s: WWW-Authenticate = %q with status %d", code, got, w.Code)
@@ -87,39 +83,13 @@ func TestABusyServiceMaySayForHowLong(t *testing.T) {
 	}
 }
 
-// What is called around the service may find the store busy: the client comes again, and the log has the cause.
-func TestABusyStoreAroundTheServiceIsA503(t *testing.T) {
-	for _, cause := range []error{ports.ErrBusy, context.DeadlineExceeded} {
-		var log bytes.Buffer
-		o := options(&log, 0)
-		o.Around = func(*http.Request, service.Caller, string, func(*http.Request) error) error {
-			return fmt.Errorf("read a script: %w", cause)
-		}
-		o.Calls = map[string]Call{"GET /sandbox/v1/x": func(*http.Request, service.Caller) (any, error) {
-			return nil, fmt.Errorf("read a script: %w", cause)
-		}}
-		for _, path := range []string{"/v1/provider-checkouts/id", "/sandbox/v1/x"} {
-			log.Reset()
-			w := do(newHandler(&stub{}, o), request("GET", path, ""))
-			e := wantRefusal(t, w, http.StatusServiceUnavailable, "INTERNAL_ERROR")
-			if w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "script") {
-				t.Errorf("%s: the client sees %s, %v", path, w.Body, w.Header())
-			}
-			first, _, _ := strings.Cut(log.String(), "\n")
-			if !strings.Contains(first, "read a script") || !strings.Contains(first, e.RequestID) || !strings.Contains(first, "WARN") {
-				t.Errorf("%s: the log %q lacks the cause, or the request id %s", path, first, e.RequestID)
-			}
-		}
-	}
-}
-
 func TestFaultsOfARefusalAreNamed(t *testing.T) {
 	app := &stub{err: checkout.Malformed("wrong",
 		checkout.Fault{Field: "plan.instalment_amount", Message: "is required"},
 		checkout.Fault{Field: "student.email", Message: "must be <an address>"})}
 	w := do(handler(app), request("POST", "/v1/provider-checkouts", "{}"))
-	want := `"details":[{"field":"plan.instalment_amount","message":"is required; see /docs#field-plan.instalment_amount"},` +
-		`{"field":"student.email","message":"must be <an address>; see /docs#field-student.email"}]`
+	want := `"details":[{"field":"plan.instalment_amount","message":"is required"},` +
+		`{"field":"student.email","message":"must be <an address>"}]`
 	if !strings.Contains(w.Body.String(), want) {
 		t.Errorf("answer %s lacks %s", w.Body, want)
 	}

@@ -153,11 +153,10 @@ func toCancel(body strictjson.Value) (checkout.Cancel, error) {
 type form struct {
 	body     *strictjson.Fields
 	sections map[string]*strictjson.Fields
-	whole    string // what is read, for messages
 }
 
 func newForm(body strictjson.Value) *form {
-	return &form{strictjson.FieldsOf("", body), map[string]*strictjson.Fields{}, "request body"}
+	return &form{strictjson.FieldsOf("", body), map[string]*strictjson.Fields{}}
 }
 
 // section returns the fields of a section; an absent section has no fields. fault says that the section is no object.
@@ -186,7 +185,7 @@ func get[T any](f *form, path string, convert func(strictjson.Value) (T, error))
 		return checkout.Unreadable[T](*fault)
 	}
 	if !given {
-		return checkout.Missing[T](func() string { return f.suggest(section, name) })
+		return checkout.Missing[T](func() string { return f.suggest(section) })
 	}
 	value, err := convert(v)
 	if err != nil {
@@ -212,74 +211,28 @@ func (f *form) wellFormed() error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return checkout.Malformed("the "+f.whole+" is not well-formed; details says where", faults...)
+	return checkout.Malformed("the request body is not well-formed; details says where", faults...)
 }
 
-// maxUnknown is the number of unknown names of one object that are looked at for suggestions.
-const maxUnknown = 16
+// maxUnknown is the largest number of unknown fields that a message lists.
+const maxUnknown = 3
 
-// suggest asks whether an unknown field was meant for a missing field: a field beside it with a similar name, a field
-// outside of its section, or the whole section under a similar name.
-func (f *form) suggest(section, name string) string {
-	outside := f.body.Unknown(maxUnknown)
-	if section == "" {
-		if meant := nearest(name, outside); meant != "" {
-			return fmt.Sprintf("is %q a misspelling of it?", meant)
+// suggest lists unknown fields of a section and of the whole body: a missing field of the section may be among them, misspelt or
+// misplaced.
+func (f *form) suggest(section string) string {
+	var unknown []string
+	for _, fields := range []*strictjson.Fields{f.sections[section], f.body} {
+		if fields == nil {
+			continue
 		}
+		for _, name := range fields.Unknown(maxUnknown) {
+			unknown = append(unknown, fmt.Sprintf("%.64q", name))
+		}
+	}
+	if unknown == nil {
 		return ""
 	}
-	if !f.sections[section].Object() {
-		if whole := nearest(section, outside); whole != "" {
-			return fmt.Sprintf("is %q a misspelling of %q?", whole, section)
-		}
-	}
-	if beside := nearest(name, f.sections[section].Unknown(maxUnknown)); beside != "" {
-		return fmt.Sprintf("is %q a misspelling of it?", beside)
-	}
-	if misplaced := nearest(name, outside); misplaced != "" {
-		return fmt.Sprintf("is %q, outside of %q, meant for it?", misplaced, section)
-	}
-	return ""
-}
-
-// nearest returns the candidate that is most like name, or "" if no candidate is like it.
-func nearest(name string, candidates []string) string {
-	want := normalize(name)
-	most := 2 // slips that count as a misspelling
-	if len(want) < 6 {
-		most = 1
-	}
-	for slips := range most + 1 {
-		for _, candidate := range candidates {
-			if within(slips, normalize(candidate), want) {
-				return candidate
-			}
-		}
-	}
-	return ""
-}
-
-// normalize removes what styles of naming differ in: firstName is first_name.
-func normalize(name string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
-}
-
-// within reports whether a becomes b by so many slips at most. A slip inserts a letter, leaves one out, swaps two neighbours or
-// takes a letter for another.
-func within(slips int, a, b string) bool {
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	switch {
-	case len(a)-len(b) > slips, len(b)-len(a) > slips:
-		return false
-	case slips == 0 || a == b:
-		return a == b
-	case len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && within(slips-1, a[2:], b[2:]):
-		return true
-	}
-	return a != "" && within(slips-1, a[1:], b) || b != "" && within(slips-1, a, b[1:]) ||
-		a != "" && b != "" && within(slips-1, a[1:], b[1:])
+	return "unknown fields beside it: " + strings.Join(unknown[:min(len(unknown), maxUnknown)], ", ")
 }
 
 // date reads a day.

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -22,28 +22,21 @@ func TestRoutes(t *testing.T) {
 		{"HEAD", "/v1", 200, ""},
 		{"POST", "/v1", 405, "GET, HEAD"},
 		{"GET", "/v1/environment", 200, ""},
-		{"HEAD", "/v1/environment", 200, ""},
-		{"DELETE", "/v1/environment", 405, "GET, HEAD"},
 		{"GET", "/v1/provider-checkouts", 405, "POST"},
 		{"OPTIONS", "/v1/provider-checkouts", 405, "POST"},
 		{"GET", "/v1/provider-checkouts/KOWHAI-1-a", 200, ""},
-		{"HEAD", "/v1/provider-checkouts/KOWHAI-1-a", 200, ""},
 		{"PATCH", "/v1/provider-checkouts/KOWHAI-1-a", 405, "GET, HEAD"},
 		{"GET", "/v1/provider-checkouts/KOWHAI-1-a/confirm", 405, "POST"},
 		{"TRACE", "/v1/provider-checkouts/KOWHAI-1-a/confirm", 405, "POST"},
 		{"POST", "/", 405, "GET, HEAD"},
 		{"GET", "/v1/", 404, ""},
 		{"GET", "/V1", 404, ""},
-		{"GET", "/v2", 404, ""},
 		{"POST", "//v1/provider-checkouts", 404, ""},
-		{"POST", "/v1/../v1/provider-checkouts", 404, ""},
 		{"POST", "/v1/provider-checkouts/", 404, ""},
 		{"GET", "/v1/provider-checkouts/a%2Fb", 404, ""},
 		{"GET", "/v1/provider-checkouts/a%20b", 200, ""}, // what can be an id is not for a route to say
-		{"POST", "/v1/provider-checkouts/confirm/", 404, ""},
 		{"GET", "/api/demos/1", 404, ""},
 		{"GET", "/metrics", 404, ""},
-		{"GET", "/debug/pprof/", 404, ""},
 	} {
 		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
 			r := request(tt.method, tt.path, "")
@@ -74,20 +67,14 @@ func TestOnlyPlainJSONInUTF8IsRead(t *testing.T) {
 		status      int
 	}{
 		{"JSON", "Content-Type", []string{"application/json"}, 201},
-		{"JSON in capitals", "Content-Type", []string{"Application/JSON"}, 201},
-		{"JSON with charset", "Content-Type", []string{"application/json;charset=UTF-8"}, 201},
 		{"JSON with quoted charset", "Content-Type", []string{`application/json; charset="utf-8"`}, 201},
 		{"another charset", "Content-Type", []string{"application/json; charset=iso-8859-1"}, 415},
 		{"charset twice", "Content-Type", []string{"application/json; charset=utf-8; charset=utf-16"}, 415},
 		{"no type", "Content-Type", nil, 415},
-		{"empty type", "Content-Type", []string{""}, 415},
 		{"two types", "Content-Type", []string{"application/json", "application/json"}, 415},
 		{"form", "Content-Type", []string{"application/x-www-form-urlencoded"}, 415},
-		{"text", "Content-Type", []string{"text/plain"}, 415},
-		{"a JSON dialect", "Content-Type", []string{"application/problem+json"}, 415},
 		{"no coding", "Content-Encoding", []string{"identity"}, 201},
 		{"gzip", "Content-Encoding", []string{"gzip"}, 415},
-		{"gzip beside identity", "Content-Encoding", []string{"identity", "gzip"}, 415},
 		{"list of codings", "Content-Encoding", []string{"identity, gzip"}, 415},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -101,22 +88,13 @@ func TestOnlyPlainJSONInUTF8IsRead(t *testing.T) {
 
 func TestBodyMayBe64KiB(t *testing.T) {
 	fits := "{" + strings.Repeat(" ", maxBody-2) + "}"
-	chunked := func(r *http.Request) { r.ContentLength = -1 }
-	for _, tt := range []struct {
-		name, body string
-		edit       func(*http.Request)
-		status     int
-	}{
-		{"64 KiB", fits, func(*http.Request) {}, 201},
-		{"64 KiB in chunks", fits, chunked, 201},
-		{"one byte more", fits + " ", func(*http.Request) {}, 413},
-		{"one byte more in chunks", fits + " ", chunked, 413},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if w := do(handler(&stub{}), request("POST", checkoutsPath, tt.body, tt.edit)); w.Code != tt.status {
-				t.Errorf("answer %d, want %d", w.Code, tt.status)
+	for body, want := range map[string]int{fits: 201, fits + " ": 413} {
+		for _, length := range []int64{int64(len(body)), -1} { // -1: in chunks
+			w := do(handler(&stub{}), request("POST", checkoutsPath, body, func(r *http.Request) { r.ContentLength = length }))
+			if w.Code != want {
+				t.Errorf("%d bytes, announced as %d: answer %d, want %d", len(body), length, w.Code, want)
 			}
-		})
+		}
 	}
 }
 
@@ -187,13 +165,13 @@ func TestABaseURLWithAPathIsInEveryAddress(t *testing.T) {
 			t.Errorf("POST %s: answer %d, Location %q; want 201, %q", prefix+checkoutsPath, w.Code, got, want)
 		}
 		e := wantRefusal(t, do(h, request("GET", prefix+"/v1/nothing", "")), http.StatusNotFound, "NOT_FOUND")
-		if want := "see /pay/docs#error-NOT_FOUND"; !strings.HasSuffix(e.Error.Message, want) {
-			t.Errorf("GET %s/v1/nothing: message %q, want it to end in %q", prefix, e.Error.Message, want)
+		if want := base + "/docs#error-NOT_FOUND"; e.Error.DocURL != want {
+			t.Errorf("GET %s/v1/nothing: doc_url %q, want %q", prefix, e.Error.DocURL, want)
 		}
 		if w := do(h, request("GET", prefix+"/docs", "")); w.Code != http.StatusOK || strings.Contains(w.Body.String(), `href="/`) {
 			t.Errorf("GET %s/docs: answer %d, or a link that leaves the path", prefix, w.Code)
 		}
-		if w := do(h, request("GET", prefix+"/v1/openapi.json", "")); !strings.Contains(w.Body.String(), `"servers": [{"url": "https://example.nz/pay"`) {
+		if w := do(h, request("GET", prefix+"/v1/openapi.json", "")); !strings.Contains(w.Body.String(), `"url": "`+base+`",`) {
 			t.Errorf("GET %s/v1/openapi.json: no server https://example.nz/pay", prefix)
 		}
 		if do(h, request("GET", prefix+"/api/dd-setup/legal?token=t", "")); mounted != "/api/dd-setup/legal" {
@@ -203,58 +181,11 @@ func TestABaseURLWithAPathIsInEveryAddress(t *testing.T) {
 	wantRefusal(t, do(h, request("GET", "/payments/v1", "")), http.StatusNotFound, "NOT_FOUND")
 }
 
-// Somebody who opens a wrong address reads a page about it, and a program that calls one gets the envelope.
-func TestABrowserGetsAPageWhereThereIsNothing(t *testing.T) {
-	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-	h := newHandler(&stub{baseURL: "https://example.nz/pay"}, options(io.Discard, 0))
-	for _, tt := range []struct {
-		method, path, accept string
-		status               int
-		heading, allow       string // no heading for an answer in the envelope
-	}{
-		{"GET", "/nothing", browser, 404, "We cannot find this page", ""},
-		{"GET", "/pay/api/dd-setu", "text/html", 404, "We cannot find this page", ""},
-		{"GET", "/pay/docs/nothing.css", browser, 404, "We cannot find this page", ""},
-		{"HEAD", "/nothing", browser, 404, "", ""},
-		{"POST", "/pay/docs", browser, 405, "This page cannot be used in this way", "GET, HEAD"},
-		{"GET", "/nothing", "*/*", 404, "", ""},
-		{"GET", "/nothing", "application/json", 404, "", ""},
-		{"GET", "/nothing", "", 404, "", ""},
-		{"POST", "/pay/docs", "application/json", 405, "", "GET, HEAD"},
-		{"GET", "/pay/v1/nothing", browser, 404, "", ""},
-		{"GET", "/v1/", browser, 404, "", ""},
-		{"DELETE", "/pay/v1/environment", browser, 405, "", "GET, HEAD"},
-		{"GET", "/pay/.well-known/security.txt", browser, 404, "", ""},
-	} {
-		w := do(h, request(tt.method, tt.path, "", header("Accept", tt.accept)))
-		kind, allow := w.Header().Get("Content-Type"), w.Header().Get("Allow")
-		if w.Code != tt.status || allow != tt.allow {
-			t.Errorf("%s %s: answer %d, Allow %q; want %d, %q", tt.method, tt.path, w.Code, allow, tt.status, tt.allow)
-		}
-		want := "application/json"
-		if tt.heading != "" || tt.method == "HEAD" {
-			want = "text/html; charset=utf-8"
-		}
-		if kind != want || tt.heading != "" && !strings.Contains(w.Body.String(), "<h1>"+tt.heading+"</h1>") {
-			t.Errorf("%s %s for %q: %s, want %s with the heading %q:\n%s", tt.method, tt.path, tt.accept, kind, want, tt.heading, w.Body)
-		}
-	}
-	page := do(h, request("GET", "/nothing", "", header("Accept", browser))).Body.String()
-	for _, found := range regexp.MustCompile(`<link [^>]*href="([^"]+)"`).FindAllStringSubmatch(page, -1) {
-		if w := do(h, request("GET", found[1], "")); w.Code != http.StatusOK || !strings.HasPrefix(found[1], "/pay/") {
-			t.Errorf("the page loads %s, which is answered %d", found[1], w.Code)
-		}
-	}
-	if !strings.Contains(page, "Pay Limited") {
-		t.Errorf("the page names nobody to ask:\n%s", page)
-	}
-}
-
 func TestAMountedHandlerGetsItsPathAndWhatIsBelow(t *testing.T) {
 	o := options(io.Discard, 0)
 	var got []string
 	o.Mount = map[string]http.Handler{"/bank": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got = append(got, r.URL.Path+" "+RequestID(r.Context())[:4])
+		got = append(got, r.URL.Path+" "+web.RequestID(r.Context())[:4])
 	})}
 	h := newHandler(&stub{}, o)
 	for path, status := range map[string]int{"/bank": 200, "/bank/": 200, "/bank/x": 200, "/bankrupt": 404} {

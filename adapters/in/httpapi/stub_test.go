@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
@@ -36,19 +35,9 @@ type stub struct {
 	listed      *checkout.List
 	caller      service.Caller
 	baseURL     string
-	checkpoint  string // of the evidence log
-	key         string
 }
 
 func (s *stub) BaseURL() string { return cmp.Or(s.baseURL, "http://pay.example") }
-
-func (s *stub) Checkpoint(context.Context) ([]byte, error) { return []byte(s.checkpoint), s.err }
-
-func (s *stub) EvidenceKey() string { return s.key }
-
-func (s *stub) Agency() agreement.Agency {
-	return agreement.Agency{Name: "Pay Limited", Address: "1 Lambton Quay", Contact: "privacy@pay.example"}
-}
 
 func (s *stub) Authenticate(_ context.Context, key string) (service.Caller, error) {
 	switch key {
@@ -91,21 +80,9 @@ func (s *stub) Events(_ context.Context, c service.Caller, l checkout.List) ([]c
 	return s.events, s.err
 }
 
-func (s *stub) Redeliver(_ context.Context, c service.Caller, id, _ string) error {
-	s.caller, s.asked = c, id
-	return s.err
-}
-
-func (s *stub) Enrolments(_ context.Context, c service.Caller, l checkout.List) ([]checkout.ListedEnrolment, error) {
-	s.caller, s.listed = c, &l
-	return nil, s.err
-}
-
 func (s *stub) RateLimit(context.Context, service.Caller) int { return s.rate }
 
 func (s *stub) Refused(context.Context, service.Caller, string, string, error) {}
-
-func (s *stub) Present(context.Context) time.Time { return time.Now() }
 
 func (s *stub) Readiness(context.Context) service.Readiness { return s.ready }
 

@@ -42,9 +42,8 @@ type openedWire struct {
 		Token         string `json:"token,omitempty"`
 		waitWire
 	} `json:"direct_debit"`
-	Plan     planWire    `json:"plan"`
-	Pricing  pricingWire `json:"pricing"`
-	Warnings []faultWire `json:"warnings,omitempty"`
+	Plan    planWire    `json:"plan"`
+	Pricing pricingWire `json:"pricing"`
 }
 
 type planWire struct {
@@ -97,7 +96,6 @@ func toOpenedWire(o service.Opened, now time.Time) openedWire {
 	w.DirectDebit.waitWire = toWaitWire(c, now)
 	w.Plan = toPlanWire(c.Intent.Plan, o.SentFinal)
 	w.Pricing = toPricingWire(c.Intent.Pricing)
-	w.Warnings = toFaultWires(o.Warnings)
 	return w
 }
 
@@ -132,20 +130,14 @@ type checkoutWire struct {
 		SetupComplete  bool                          `json:"setup_complete"`
 		BillingRequest checkout.BillingRequestStatus `json:"billing_request_status"`
 		Mandate        checkout.MandateStatus        `json:"mandate_status,omitempty"`
-		MandateSince   string                        `json:"mandate_since,omitempty"`
-		MandateReason  string                        `json:"mandate_reason_code,omitempty"`
 		Authorisation  checkout.AuthorisationStatus  `json:"authorisation_status"`
 		Authorised     bool                          `json:"authorised"`
 		DDAID          string                        `json:"dda_id"`
 		waitWire
 	} `json:"direct_debit"`
-	Agreement *concludedWire `json:"agreement,omitempty"` // nil where it would be empty
-}
-
-// concludedWire is the part of the answer to a get about an agreement.
-type concludedWire struct {
-	Receipt     string `json:"receipt,omitempty"`
-	WithdrawnAt string `json:"withdrawn_at,omitempty"`
+	Agreement struct {
+		WithdrawnAt string `json:"withdrawn_at"`
+	} `json:"agreement,omitzero"`
 }
 
 func toCheckoutWire(c checkout.Checkout, now time.Time) checkoutWire {
@@ -155,17 +147,11 @@ func toCheckoutWire(c checkout.Checkout, now time.Time) checkoutWire {
 	w.DirectDebit.SetupComplete = c.SetupComplete()
 	w.DirectDebit.BillingRequest = cmp.Or(c.Setup.BillingRequest, checkout.BillingPending)
 	w.DirectDebit.Mandate = c.Setup.Mandate
-	if since := c.Setup.MandateSince; !since.IsZero() {
-		w.DirectDebit.MandateSince = events.Timestamp(since)
-	}
-	w.DirectDebit.MandateReason = c.Setup.MandateReason
 	w.DirectDebit.Authorisation = cmp.Or(c.Setup.Authorisation, checkout.CustomerInProgress)
 	w.DirectDebit.Authorised = c.Setup.Authorisation == checkout.Authorised
 	w.DirectDebit.DDAID = c.Records.DDAID
 	w.DirectDebit.waitWire = toWaitWire(c, now)
-	if a := (concludedWire{receiptOf(c), withdrawnAt(c)}); a != (concludedWire{}) {
-		w.Agreement = &a
-	}
+	w.Agreement.WithdrawnAt = withdrawnAt(c)
 	return w
 }
 
@@ -187,7 +173,6 @@ type confirmedWire struct {
 		ID           string `json:"id"`
 		Number       string `json:"number"`
 		PDFGenerated bool   `json:"pdf_generated"`
-		Receipt      string `json:"receipt,omitempty"`
 		WithdrawnAt  string `json:"withdrawn_at,omitempty"`
 	} `json:"agreement"`
 	AlreadyConfirmed bool `json:"already_confirmed"`
@@ -204,17 +189,8 @@ func toConfirmedWire(d service.Confirmed) confirmedWire {
 	w.Agreement.ID = c.Confirmation.AgreementID
 	w.Agreement.Number = c.Confirmation.AgreementNumber
 	w.Agreement.PDFGenerated = c.Confirmation.PDFGenerated()
-	w.Agreement.Receipt = receiptOf(c)
 	w.Agreement.WithdrawnAt = withdrawnAt(c)
 	return w
-}
-
-// receiptOf returns the receipt of a confirmed checkout's agreement, or "".
-func receiptOf(c checkout.Checkout) string {
-	if c.Status != checkout.Confirmed {
-		return ""
-	}
-	return c.Confirmation.Receipt
 }
 
 // withdrawnAt returns when a checkout's agreement was withdrawn, or "".
@@ -229,17 +205,14 @@ func withdrawnAt(c checkout.Checkout) string {
 type cancelledWire struct {
 	Success  bool `json:"success"`
 	Checkout struct {
-		ID          string          `json:"checkout_id"`
-		Status      checkout.Status `json:"status"`
-		CancelledAt string          `json:"cancelled_at"`
-		CancelledBy checkout.Party  `json:"cancelled_by"`
+		ID     string          `json:"checkout_id"`
+		Status checkout.Status `json:"status"`
 	} `json:"checkout"`
 }
 
 func toCancelledWire(c checkout.Checkout) cancelledWire {
 	w := cancelledWire{Success: true}
 	w.Checkout.ID, w.Checkout.Status = c.ID, c.Status
-	w.Checkout.CancelledAt, w.Checkout.CancelledBy = events.Timestamp(c.End.At), c.End.By
 	return w
 }
 
@@ -268,41 +241,6 @@ func toEventsWire(page []checkout.ListedEvent, after checkout.Cursor) eventsWire
 			e.Attempts, string(e.Event.Body)})
 	}
 	return w
-}
-
-// enrolmentsWire is a page of a provider's enrolments.
-type enrolmentsWire struct {
-	Success    bool            `json:"success"`
-	Enrolments []enrolmentWire `json:"enrolments"`
-	Next       string          `json:"next"`
-}
-
-type enrolmentWire struct {
-	Cursor          string          `json:"cursor"`
-	OrderID         string          `json:"provider_order_id"`
-	CheckoutID      string          `json:"checkout_id"`
-	Status          checkout.Status `json:"status"`
-	SetupComplete   bool            `json:"setup_complete"`
-	CreatedAt       string          `json:"created_at"`
-	UpdatedAt       string          `json:"updated_at"`
-	AgreementNumber string          `json:"agreement_number,omitempty"`
-}
-
-func toEnrolmentsWire(page []checkout.ListedEnrolment, after checkout.Cursor) enrolmentsWire {
-	w := enrolmentsWire{Success: true, Enrolments: []enrolmentWire{}, Next: after.String()}
-	for _, e := range page {
-		c := e.Checkout
-		w.Next = e.Cursor.String()
-		w.Enrolments = append(w.Enrolments, enrolmentWire{w.Next, c.OrderID, c.ID, c.Status, c.SetupComplete(),
-			events.Timestamp(c.CreatedAt), events.Timestamp(e.UpdatedAt), c.Confirmation.AgreementNumber})
-	}
-	return w
-}
-
-// redeliverWire is the answer to a redeliver.
-type redeliverWire struct {
-	Success bool   `json:"success"`
-	EventID string `json:"event_id"`
 }
 
 // aboutWire is the answer to GET /v1.
@@ -346,29 +284,25 @@ type envelopeWire struct {
 		Code    string      `json:"code"`
 		Message string      `json:"message"`
 		Details []faultWire `json:"details"`
+		DocURL  string      `json:"doc_url"`
 	} `json:"error"`
 	RequestID string `json:"request_id"`
 }
 
-// faultWire is a fault of a request, or something of a request that was taken and will not be as it was sent.
+// faultWire is a fault of one field of a request.
 type faultWire struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }
 
-func toEnvelopeWire(p *problem, requestID string) envelopeWire {
+func toEnvelopeWire(p *problem, base, requestID string) envelopeWire {
 	w := envelopeWire{RequestID: requestID}
 	w.Error.Code = p.code
 	w.Error.Message = p.message
-	w.Error.Details = toFaultWires(p.faults)
-	return w
-}
-
-// toFaultWires returns a list that is never nil: a refusal has its details, even if there are no faults.
-func toFaultWires(faults []checkout.Fault) []faultWire {
-	list := make([]faultWire, 0, len(faults))
-	for _, f := range faults {
-		list = append(list, faultWire(f))
+	w.Error.DocURL = base + docsPath + "#error-" + p.code
+	w.Error.Details = []faultWire{} // never null
+	for _, f := range p.faults {
+		w.Error.Details = append(w.Error.Details, faultWire(f))
 	}
-	return list
+	return w
 }

@@ -14,16 +14,15 @@ import (
 // backlogLimit is the longest time that the store may take to count its outbox.
 const backlogLimit = time.Second
 
-// backlog collects the checks of /readyz and the state of the queue and of the evidence log, whenever metrics are
-// collected. If the store cannot count it, backlog logs why and collects NaN, because an error could make a host's handler
-// drop all other metrics too, and an alert on a series that is gone is resolved.
+// backlog collects the checks of /readyz and the state of the queue, whenever metrics are collected. If the store cannot
+// count it, backlog logs why and collects NaN, because an error could make a host's handler drop all other metrics too, and an
+// alert on a series that is gone is resolved.
 type backlog struct {
 	*Handler
-	metrics    *Metrics
-	checks     *prometheus.Desc
-	log        *slog.Logger
-	queues     []queue
-	checkpoint gauge
+	metrics *Metrics
+	checks  *prometheus.Desc
+	log     *slog.Logger
+	queues  []queue
 }
 
 // queue has the metrics of jobs of some kinds: how many of them wait, and the age of the oldest.
@@ -51,13 +50,7 @@ func newBacklog(h *Handler, m *Metrics, log *slog.Logger) backlog {
 			{newGauge("notifications_waiting", "Notifications of the processor that are not handled."),
 				newGauge("notifications_oldest_age_seconds", "Age of the oldest of them; 0 if there is none."),
 				[]checkout.JobKind{checkout.JobNotified}},
-			{newGauge("evidence_unsealed_entries",
-				"Entries of the evidence log that are not sealed, those that nothing attests included."),
-				newGauge("evidence_oldest_unsealed_age_seconds", "Age of the oldest of them; 0 if there is none."),
-				[]checkout.JobKind{checkout.JobSeal}},
 		},
-		checkpoint: newGauge("evidence_checkpoint_age_seconds",
-			"Age of the newest checkpoint of the evidence log; none without one that the evidence key signed."),
 	}
 }
 
@@ -67,7 +60,6 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 		to <- q.waiting.Desc
 		to <- q.oldest.Desc
 	}
-	to <- b.checkpoint.Desc
 	to <- b.checks
 }
 
@@ -75,7 +67,7 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 func (b backlog) Collect(to chan<- prometheus.Metric) {
 	h := b.service.Health(context.Background())
 	for check, holds := range map[string]bool{"serving": !b.draining.Load(), "store": h.Store == nil, "processor": h.Processor == nil,
-		"crm": h.CRM == nil, "evidence": h.Evidence == nil} {
+		"crm": h.CRM == nil} {
 		to <- prometheus.MustNewConstMetric(b.checks, prometheus.GaugeValue, map[bool]float64{true: 1}[holds], check)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), backlogLimit)
@@ -101,13 +93,6 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, code := range codes {
 		b.metrics.begin(code)
-	}
-	switch age, ok, err := b.service.CheckpointAge(ctx); {
-	case err != nil:
-		b.log.ErrorContext(ctx, "collect metrics of the newest checkpoint", "error", err)
-		to <- b.checkpoint.at(math.NaN())
-	case ok:
-		to <- b.checkpoint.at(age.Seconds())
 	}
 }
 

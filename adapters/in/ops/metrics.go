@@ -121,9 +121,6 @@ func (m *Metrics) addCounters(f factory) {
 		service.CountMandateExpired:   ended.WithLabelValues("expired"),
 		service.CountMandateBlocked:   ended.WithLabelValues("blocked"),
 
-		service.CountClocksApart: alone("evidence_clocks_apart_total", "Looks at the evidence log that found clocks more than two minutes apart."),
-		service.CountNotSealed:   alone("evidence_seal_failures_total", "Attempts to seal the evidence log that failed."),
-
 		service.CountRecovery: alone("recoveries_total", "Events that their request left and that were settled after all."),
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
@@ -38,8 +37,6 @@ func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
 		service.CountMandateCancelled: `provider_checkout_mandates_ended_total{status="cancelled"}`,
 		service.CountMandateExpired:   `provider_checkout_mandates_ended_total{status="expired"}`,
 		service.CountMandateBlocked:   `provider_checkout_mandates_ended_total{status="blocked"}`,
-		service.CountClocksApart:      "provider_checkout_evidence_clocks_apart_total",
-		service.CountNotSealed:        "provider_checkout_evidence_seal_failures_total",
 	}
 	for _, counted := range service.Counts() {
 		handler, metrics, _ := newHandler(t, &outside{providers: []string{"KOWHAI"}})
@@ -192,41 +189,12 @@ func TestWhatWaitsForTheCRMIsCountedWhenItIsAskedFor(t *testing.T) {
 	has(t, handler, "provider_checkout_crm_steps_waiting 1", "provider_checkout_crm_steps_oldest_age_seconds 40")
 }
 
-func TestWhatIsNotSealedIsCountedWhenItIsAskedFor(t *testing.T) {
-	const age = "provider_checkout_evidence_checkpoint_age_seconds"
-	o := &outside{}
-	handler, _, _ := newHandler(t, o)
-	if samples := lines(t, handler); !slices.Contains(samples, "provider_checkout_evidence_unsealed_entries 0") ||
-		slices.ContainsFunc(samples, func(s string) bool { return strings.HasPrefix(s, age) }) {
-		t.Errorf("of an empty log without a checkpoint it says\n%s", strings.Join(samples, "\n"))
-	}
-	for i := range 3 {
-		e := evidence.OfOperation(string(rune('1'+i)), evidence.Operation{At: now.Add(-time.Duration(i+1) * time.Minute)})
-		if err := o.RecordEvidence(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sign := func(keys evidence.Keys) {
-		err := o.SealEvidence(t.Context(), 0, func(h evidence.Head, _ []evidence.Entry) (s evidence.Sealing, err error) {
-			s.Head = h
-			s.Head.Checkpoint, err = keys.Sign(evidence.Checkpoint{Size: h.Size, Root: h.Root(), At: now.Add(-90 * time.Second)})
-			return s, err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	sign(evidenceKeys(t))
-	has(t, handler, "provider_checkout_evidence_unsealed_entries 3",
-		"provider_checkout_evidence_oldest_unsealed_age_seconds 180", age+" 90")
-}
-
 func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {
 	handler, _, log := newHandler(t, &outside{backlogErr: errors.New("the disk is gone")})
 	samples := lines(t, handler)
 	for _, prefix := range []string{"provider_checkout_recoveries_total 0", "go_goroutines ", "process_resident_memory_bytes ",
 		"provider_checkout_outbox_pending_events NaN", "provider_checkout_outbox_oldest_pending_age_seconds NaN",
-		"provider_checkout_evidence_oldest_unsealed_age_seconds NaN", "provider_checkout_notifications_oldest_age_seconds NaN"} {
+		"provider_checkout_notifications_oldest_age_seconds NaN"} {
 		if !slices.ContainsFunc(samples, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
 			t.Errorf("there is no %q", prefix)
 		}

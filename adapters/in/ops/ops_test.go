@@ -22,7 +22,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -81,19 +80,6 @@ func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
 	return []byte("%PDF"), nil
 }
 
-func evidenceKeys(t *testing.T) evidence.Keys {
-	t.Helper()
-	private, err := evidence.NewKey("evidence.test", [32]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := evidence.ParseKeys(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keys
-}
-
 // newService returns a service over o that counts with metrics.
 func newService(t *testing.T, o *outside, metrics *ops.Metrics) *service.Service {
 	t.Helper()
@@ -103,9 +89,8 @@ func newService(t *testing.T, o *outside, metrics *ops.Metrics) *service.Service
 		t.Fatal(err)
 	}
 	const baseURL = "https://pay.example"
-	keys := evidenceKeys(t)
 	fake := fakeprocessor.New(fakeprocessor.Options{Records: o, BaseURL: baseURL})
-	svc, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring, Evidence: keys,
+	svc, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring,
 		Store: o, Processor: processor{fake, o.processorErr}, CRM: crm{memory.NewCRM(catalogue.Sandbox), o.crmErr}, Printer: printer{}, Sender: webhook.New(webhook.Options{}),
 		Now: func() time.Time { return now }, Rand: rand.Reader,
 		Report: func(context.Context, service.Failure) {}, Count: metrics.Count})
@@ -144,15 +129,15 @@ func TestReadyNamesEachCheck(t *testing.T) {
 		status  int
 		body    string
 	}{
-		{"all is well", &outside{}, false, 200, `{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":true,"evidence":true}}`},
+		{"all is well", &outside{}, false, 200, `{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":true}}`},
 		{"the store is down", &outside{storeErr: down}, false, 503,
-			`{"ready":false,"checks":{"serving":true,"store":false,"processor":true,"crm":true,"evidence":true}}`},
+			`{"ready":false,"checks":{"serving":true,"store":false,"processor":true,"crm":true}}`},
 		{"the processor is down", &outside{processorErr: down}, false, 503,
-			`{"ready":false,"checks":{"serving":true,"store":true,"processor":false,"crm":true,"evidence":true}}`},
+			`{"ready":false,"checks":{"serving":true,"store":true,"processor":false,"crm":true}}`},
 		{"the CRM is down", &outside{crmErr: down}, false, 200,
-			`{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":false,"evidence":true}}`},
+			`{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":false}}`},
 		{"the service drains", &outside{}, true, 503,
-			`{"ready":false,"checks":{"serving":false,"store":true,"processor":true,"crm":true,"evidence":true}}`},
+			`{"ready":false,"checks":{"serving":false,"store":true,"processor":true,"crm":true}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			handler, _, _ := newHandler(t, tt.outside)

@@ -16,13 +16,11 @@ type checksWire struct {
 	Store     bool `json:"store"`     // it takes writes and its schema is current; the embedded CRM is part of it
 	Processor bool `json:"processor"` // it can be reached
 	CRM       bool `json:"crm"`       // it can be reached, or is the store; the handler stays ready without it
-	Evidence  bool `json:"evidence"`  // agreements are sealed within the time that receipts promise
 }
 
 func toReadyWire(serving bool, h service.Health) readyWire {
 	return readyWire{
-		Ready: serving && h.Serving(),
-		Checks: checksWire{Serving: serving, Store: h.Store == nil, Processor: h.Processor == nil, CRM: h.CRM == nil,
-			Evidence: h.Evidence == nil},
+		Ready:  serving && h.Serving(),
+		Checks: checksWire{Serving: serving, Store: h.Store == nil, Processor: h.Processor == nil, CRM: h.CRM == nil},
 	}
 }

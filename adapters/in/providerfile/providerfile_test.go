@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -23,8 +22,7 @@ const full = `{"providers": [{
   "notice_days": 2,
   "branding": {"display_name": "Kōwhai", "primary_colour": "#1f6f54",
     "logo_url": "https://kowhai.example/logo.svg", "support_email": "help@kowhai.example"},
-  "webhook": {"url": "https://hooks.kowhai.example/checkout", "signing_secret": "whsec_0123456789abcdefgh", "events": ["checkout.created", "mandate.changed"],
-    "previous_signing_secret": "whsec_hgfedcba9876543210", "previous_secret_until": "2026-12-01T09:00:00.1239+13:00", "redeliver_for": "36h"},
+  "webhook": {"url": "https://hooks.kowhai.example/checkout", "signing_secret": "whsec_0123456789abcdefgh"},
   "courses": [{
     "course_code": "NZDIP", "course_name": "Diploma in Business", "course_price": 2990.00, "upfront_payment": 200.00,
     "active": true, "environment": "production",
@@ -63,11 +61,6 @@ func TestParseReadsEveryField(t *testing.T) {
 			Destination: catalogue.Destination{
 				URL:    "https://hooks.kowhai.example/checkout",
 				Secret: "whsec_0123456789abcdefgh",
-
-				PreviousSecret: "whsec_hgfedcba9876543210",
-				PreviousUntil:  time.Date(2026, time.November, 30, 20, 0, 0, 123_000_000, time.UTC),
-				RedeliverFor:   36 * time.Hour,
-				Events:         []string{"checkout.created", "mandate.changed"},
 			},
 			Mode: catalogue.Authoritative,
 		},
@@ -175,20 +168,8 @@ func TestParseRefuses(t *testing.T) {
 		{"one origin outside a list", in(full, `["https://enrol.kowhai.example", "http://localhost:3000"]`, `"https://enrol.kowhai.example"`),
 			[]string{"providers[0].enrolment_origins"}},
 		{"an origin that is null", in(full, `"http://localhost:3000"`, `null`), []string{"providers[0].enrolment_origins[1]"}},
-		{"an end of the former secret that is no time", in(full, `2026-12-01T09`, `2026-12-01 09`), []string{"providers[0].webhook.previous_secret_until"}},
-		{"an end of the former secret without a zone", in(full, `.1239+13:00`, ``), []string{"providers[0].webhook.previous_secret_until"}},
-		{"an end of the former secret that is a number", in(full, `"2026-12-01T09:00:00.1239+13:00"`, `1`), []string{"providers[0].webhook.previous_secret_until"}},
 		{"a rate of nothing", in(full, `"name":`, `"rate_limit": -1, "name":`), []string{"providers[0].rate_limit"}},
 		{"a rate that nobody has", in(full, `"name":`, `"rate_limit": 10001, "name":`), []string{"providers[0].rate_limit"}},
-		{"a number of hours", in(full, `"36h"`, `36`), []string{"providers[0].webhook.redeliver_for"}},
-		{"days", in(full, `"36h"`, `"3d"`), []string{"providers[0].webhook.redeliver_for"}},
-		{"more than three days", in(full, `"36h"`, `"73h"`), []string{"providers[0].webhook.redeliver_for"}},
-		{"a former secret without its end", in(full, `, "previous_secret_until": "2026-12-01T09:00:00.1239+13:00"`, ``), []string{"providers[0].webhook.previous_secret_until"}},
-		{"a list of no events", in(full, `["checkout.created", "mandate.changed"]`, `[]`), []string{"providers[0].webhook.events"}},
-		{"events that are no list", in(full, `["checkout.created", "mandate.changed"]`, `"mandate.changed"`), []string{"providers[0].webhook.events"}},
-		{"an event that there is not", in(full, `"checkout.created", "m`, `"checkout.created", "payment.failed", "m`), []string{"providers[0].webhook.events[1]"}},
-		{"an event twice", in(full, `"checkout.created", "m`, `"mandate.changed", "m`), []string{"providers[0].webhook.events[1]"}},
-		{"an event that is no text", in(full, `"checkout.created", "m`, `1, "m`), []string{"providers[0].webhook.events[0]"}},
 		{"a secret that is a number", in(full, `"whsec_0123456789abcdefgh"`, `1`), []string{"providers[0].webhook.signing_secret"}},
 		{"a course that is a string", in(least, `false}`, `false, "courses": ["NZDIP"]}`), []string{course}},
 		{"a price in quotation marks", in(oneCourse, `100`, `"100"`), []string{course + ".course_price"}},

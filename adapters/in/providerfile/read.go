@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -20,10 +19,6 @@ const (
 // unreadable is the value of an amount or a number that is present but cannot be parsed. Check refuses it too, at the
 // same place.
 const unreadable = -1
-
-// unreadableTime is the value of a time that is present but cannot be parsed. It is not zero, which would mean that it is
-// absent.
-func unreadableTime() time.Time { return time.Unix(0, 0).UTC() }
 
 func (f *Faults) add(place, message string) {
 	*f = append(*f, catalogue.Fault{Place: place, Message: message})
@@ -124,41 +119,9 @@ func (o *object) secret(name string, secrets Secrets) string {
 	return secret
 }
 
-// time reads a time, which need not be there. Stores keep milliseconds.
-func (o *object) time(name string) time.Time {
-	v, given := o.Take(name)
-	if !given {
-		return time.Time{}
-	}
-	t, err := time.Parse(time.RFC3339, o.text(name, optional))
-	if err != nil {
-		if v.Kind == strictjson.String { // else it is reported already
-			o.faults.add(o.At(name), "must be a time such as 2026-12-01T09:00:00+13:00")
-		}
-		return unreadableTime()
-	}
-	return t.UTC().Truncate(time.Millisecond)
-}
-
 // date reads a day, which must be there. A text that is no day is refused by Check, at the same place.
 func (o *object) date(name string) money.Date {
 	d, _ := money.ParseDate(o.text(name, required))
-	return d
-}
-
-// duration reads a length of time, which need not be there.
-func (o *object) duration(name string) time.Duration {
-	v, given := o.Take(name)
-	if !given {
-		return 0
-	}
-	d, err := time.ParseDuration(o.text(name, optional))
-	if err != nil {
-		if v.Kind == strictjson.String { // else it is reported already
-			o.faults.add(o.At(name), `must be a length of time such as "72h", or "0"`)
-		}
-		return unreadable
-	}
 	return d
 }
 

@@ -3,14 +3,12 @@ package providerfile
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
@@ -56,28 +54,7 @@ func destination(o *object, secrets Secrets) catalogue.Destination {
 	return catalogue.Destination{
 		URL:    o.text("url", optional),
 		Secret: o.secret("signing_secret", secrets),
-
-		PreviousSecret: o.secret("previous_signing_secret", secrets),
-		PreviousUntil:  o.time("previous_secret_until"),
-
-		RedeliverFor: o.duration("redeliver_for"),
-		Events:       eventNames(o),
 	}
-}
-
-// eventNames reads the list of the events that the provider gets. An empty list is not nil, and is refused.
-func eventNames(o *object) []string {
-	names := items(o, "events", optional, func(place string, v strictjson.Value) string {
-		name := o.faults.text(place, v)
-		if v.Kind == strictjson.String && !slices.Contains(events.Names(), events.Name(name)) {
-			o.faults.add(place, fmt.Sprintf("is not an event; there are %v", events.Names()))
-		}
-		return name
-	})
-	if v, _ := o.Take("events"); v.Kind == strictjson.Array && names == nil {
-		return []string{}
-	}
-	return names
 }
 
 // course reads a course, which is of its provider's environment unless it names another.

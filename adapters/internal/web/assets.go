@@ -57,9 +57,6 @@ func ServeAsset(w http.ResponseWriter, name string, body []byte, lasting bool) {
 	_, _ = w.Write(body) // an error means that the client hung up
 }
 
-// Style returns the stylesheet of the payer's pages, for a page that has it in its own text.
-func Style() string { return string(must(shared.ReadFile("style.css"))) }
-
 // Icon returns the icon that every page has, as SVG.
 func Icon() []byte { return must(shared.ReadFile("icon.svg")) }
 

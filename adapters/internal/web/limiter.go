@@ -1,9 +1,7 @@
 package web
 
 import (
-	"fmt"
 	"math"
-	"net/http"
 	"sync"
 	"time"
 
@@ -34,27 +32,6 @@ func NewLimiter(perSecond float64, now func() time.Time) *Limiter {
 		now:       now,
 		buckets:   bounded.New[string, *rate.Limiter](limitedNames),
 	}
-}
-
-// WithoutBursts has the limiter, which is not in use yet, allow one request at once.
-func (l *Limiter) WithoutBursts() *Limiter {
-	l.burst = 1
-	return l
-}
-
-// SetHeaders sets RateLimit-Policy to the requests in a time, and RateLimit to the requests that the name may make at once, and the
-// seconds until they are as many as ever.
-func (l *Limiter) SetHeaders(h http.Header, name string) {
-	if l.perSecond <= 0 {
-		return
-	}
-	l.mu.Lock()
-	bucket := l.bucket(name)
-	left, perSecond := bucket.TokensAt(l.now()), float64(bucket.Limit())
-	l.mu.Unlock()
-	full := math.Ceil((float64(bucket.Burst()) - left) / perSecond)
-	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, max(1, int(perSecond)), max(1, int(math.Ceil(1/perSecond)))))
-	h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, max(0, int(left)), int(full)))
 }
 
 // SetRate allows a name perSecond requests from now on, in bursts of twice that; 0 allows it as many as any other name. A Limiter

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
-
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 // other replaces every method and route that is not known.
@@ -66,8 +64,8 @@ func (r Router) Allowed(req *http.Request) string {
 	return strings.Join(allowed, ", ")
 }
 
-// observe reports an answer to Options.Observe, and completes its span.
-func (o Options) observe(r *http.Request, a *answer, took time.Duration, span *service.Span) {
+// observe reports an answer to Options.Observe.
+func (o Options) observe(r *http.Request, a *answer, took time.Duration) {
 	method := other
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -75,11 +73,7 @@ func (o Options) observe(r *http.Request, a *answer, took time.Duration, span *s
 		method = r.Method
 	}
 	info := RequestOf(r.Context())
-	answered := Answered{ID: info.ID, Path: loggedPath(r.URL), Agent: r.UserAgent(), Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(),
+	o.Observe(Answered{ID: info.ID, Path: loggedPath(r.URL), Agent: r.UserAgent(), Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(),
 		Took: took, Code: info.code(), Provider: cmp.Or(info.Provider, info.subject.About().ProviderCode),
-		Checkout: info.subject.About().CheckoutID, NextPoll: info.NextPoll, Complete: info.Complete, Shown: info.Shown}
-	o.Observe(answered)
-	span.Name, span.Status, span.Code = method+" "+answered.Route, answered.Status, answered.Code
-	span.About, span.Failed = info.subject.About(), answered.Status >= http.StatusInternalServerError
-	span.ProviderCode = answered.Provider
+		Checkout: info.subject.About().CheckoutID, NextPoll: info.NextPoll, Complete: info.Complete, Shown: info.Shown})
 }

@@ -17,9 +17,6 @@ import (
 //go:embed layout.html error.html style.css icon.svg
 var shared embed.FS
 
-// VerifyPath is the path of the page that checks the proof of an agreement.
-const VerifyPath = "/verify"
-
 // SiteConfig is the configuration of a Site, beside the Options of its handler.
 type SiteConfig struct {
 	Assets    string           // path under which the site's assets are, with a slash at the end

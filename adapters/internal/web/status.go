@@ -27,7 +27,6 @@ var statuses = map[checkout.Code]status{
 	checkout.CodeIntentConflict:     {http.StatusConflict, 0},
 	checkout.CodeSetupIncomplete:    {http.StatusConflict, 0},
 	checkout.CodeErased:             {http.StatusGone, 0},
-	checkout.CodeEventNotFound:      {http.StatusNotFound, 0},
 	checkout.CodeCancelled:          {http.StatusConflict, http.StatusGone},
 	checkout.CodeLinkUnknown:        {0, http.StatusNotFound},
 	checkout.CodeLinkExpired:        {0, http.StatusGone},

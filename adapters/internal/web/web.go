@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -24,7 +23,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // Options are the options that all handlers share. Now and Rand must be safe for concurrent use; if they
@@ -37,8 +35,6 @@ type Options struct {
 	Rand           io.Reader
 	// Observe is called with every answer, concurrently; it must not block. Optional.
 	Observe func(Answered)
-	// Span is service.Config.Span, for the requests; optional.
-	Span func(*service.Span) (ended func())
 }
 
 // Answered is a request that was answered. A client can make up the path and its own name alone.
@@ -73,9 +69,6 @@ func (o Options) Complete() Options {
 	if o.Observe == nil {
 		o.Observe = func(Answered) {}
 	}
-	if o.Span == nil {
-		o.Span = func(*service.Span) func() { return func() {} }
-	}
 	return o
 }
 
@@ -92,7 +85,6 @@ func BasePath(baseURL string) string {
 // goroutine that serves the request may change it.
 type Request struct {
 	ID       string          // req_<uuid>
-	ClientID string          // the caller's own id of the request, its X-Request-Id; "" if it sent no valid one
 	Client   netip.Addr      // past trusted proxies; zero where the server does not know the peer's address
 	Provider string          // its code, once it is known
 	KeyID    string          // the id of the API key that the request carries: never more of the key
@@ -115,9 +107,6 @@ func (r *Request) code() string {
 }
 
 type requestKey struct{}
-
-// clientRequestID matches the request ids of callers that are taken.
-var clientRequestID = regexp.MustCompile(`\A[A-Za-z0-9._-]{1,64}\z`)
 
 // RequestOf returns the request that Wrap serves in this context, or an empty one outside of Wrap.
 func RequestOf(ctx context.Context) *Request {
@@ -163,20 +152,13 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 		}
 		ctx := context.WithValue(r.Context(), requestKey{}, info)
 		ctx, info.subject = service.WithSubject(ctx)
-		if sent := r.Header.Get("X-Request-Id"); clientRequestID.MatchString(sent) {
-			info.ClientID, info.subject.ClientRequestID = sent, sent
-		}
-		span := &service.Span{Request: true, RequestID: info.ID, Trace: events.ParseTrace(r.Header.Values(events.HeaderTrace))}
-		ended := o.Span(span)
-		info.subject.Trace = span.Trace
 		r = r.WithContext(ctx)
 		a := &answer{ResponseWriter: w}
 		o.setHeaders(w.Header(), r)
 		defer func() {
 			took := o.Now().Sub(began)
 			logRequest(o, polls, r, a, took)
-			o.observe(r, a, took, span)
-			ended()
+			o.observe(r, a, took)
 		}()
 		o.serve(a, withoutBase(r, base), next, failed)
 	})
@@ -207,9 +189,6 @@ func withoutBase(r *http.Request, base string) *http.Request {
 // setHeaders sets the headers of every answer.
 func (o Options) setHeaders(h http.Header, r *http.Request) {
 	h.Set("X-Request-Id", RequestID(r.Context()))
-	if id := RequestOf(r.Context()).ClientID; id != "" {
-		h.Set("X-Client-Request-Id", id)
-	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", Policy{}.String())
@@ -323,12 +302,6 @@ func logRequest(o Options, polls *pollLog, r *http.Request, a *answer, took time
 		slog.String("path", loggedPath(r.URL)),
 		slog.Int("status", a.sent()),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
-	}
-	if info.ClientID != "" {
-		line = append(line, slog.String("client_request_id", info.ClientID))
-	}
-	if id := info.subject.Trace.ID(); id != "" {
-		line = append(line, slog.String("trace_id", id))
 	}
 	about := info.subject.About()
 	about.ProviderCode = cmp.Or(info.Provider, about.ProviderCode)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 func leadsBack(t *testing.T, b Bench) {
@@ -180,18 +179,8 @@ func refusedGoesOn(t *testing.T, b Bench) {
 	}
 	start := b.start(t, "a")
 	request := b.begin(t, start)
-	setback := func(when string, want checkout.Setback) {
-		t.Helper()
-		kept, err := b.Processor.(ports.SetbackFinder).Setback(t.Context(), checkout.SetupQuery{Account: b.Account,
-			Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID, Observation: notBegun}})
-		if err != nil || kept != want {
-			t.Errorf("%s: Setback = %q, %v; want %q", when, kept, err, want)
-		}
-	}
 	b.Visit(t, request.URL)
-	setback("before", checkout.NoSetback)
 	b.Refuse(t, request.URL)
-	setback("after", checkout.SetbackPlace)
 	if got := b.observe(t, b.Account, request.ID, notBegun); got != notBegun {
 		t.Errorf("%+v of a payer who was refused, want %+v", got, notBegun)
 	}

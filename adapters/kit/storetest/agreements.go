@@ -3,13 +3,11 @@ package storetest
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -50,7 +48,6 @@ func Agreements(t *testing.T, open Open) {
 		{"a checkout has one agreement", oneAgreement},
 		{"of many concurrent agreements of one number one succeeds", concurrentNumber},
 		{"the number of another provider is refused, and nothing is stored", numberOfAnotherProvider},
-		{"of concurrent agreements of one number and many providers one succeeds", concurrentNumberOfProviders},
 	})
 }
 
@@ -164,44 +161,15 @@ func concurrentNumber(t *testing.T, s ports.Admin) {
 	}
 }
 
-// withEntry adds the entry of the evidence log, as every confirm does: its id has the number.
-func withEntry(change checkout.Change) checkout.Change {
-	change.Evidence = &evidence.Entry{ID: evidence.AgreementID(change.Agreement.Number), Leaf: []byte("{}")}
-	return change
-}
-
 func numberOfAnotherProvider(t *testing.T, s ports.Admin) {
-	for n, as := range []func(checkout.Change) checkout.Change{withEntry, func(c checkout.Change) checkout.Change { return c }} {
-		mine, theirs := opened(n), ofProvider("RIMU", opened(n))
-		confirm := func(c checkout.Checkout) (checkout.Change, error) { return as(confirmed(completed(c), int64(n))), nil }
-		insert(t, s, mine)
-		insert(t, s, theirs)
-		must(t, "UpdateCheckout", s.UpdateCheckout(t.Context(), mine.Next.ID, pending(), confirm))
-		unchanged(t, s, func() {
-			err := s.UpdateCheckout(t.Context(), theirs.Next.ID, pending(), confirm)
-			refused(t, "the number of another provider", err, ports.ErrDuplicate)
-		})
-		a := result(s.Agreement(t.Context(), agreed(mine.Next, int64(n)).Number))(t)
-		same(t, "the provider of the agreement", a.Provider.Code, mine.Next.ProviderCode)
-	}
-}
-
-func concurrentNumberOfProviders(t *testing.T, s ports.Admin) {
-	of := func(i int) checkout.Change { return ofProvider(fmt.Sprint("P", i), opened(1)) }
-	for i := range many {
-		insert(t, s, of(i))
-	}
-	errs := concurrently(many, func(i int) error {
-		return s.UpdateCheckout(t.Context(), of(i).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-			return withEntry(confirmed(completed(c), 1)), nil
-		})
+	mine, theirs := opened(1), ofProvider("RIMU", opened(1))
+	confirm := func(c checkout.Checkout) (checkout.Change, error) { return confirmed(completed(c), 1), nil }
+	insert(t, s, mine, theirs)
+	must(t, "UpdateCheckout", s.UpdateCheckout(t.Context(), mine.Next.ID, pending(), confirm))
+	unchanged(t, s, func() {
+		err := s.UpdateCheckout(t.Context(), theirs.Next.ID, pending(), confirm)
+		refused(t, "the number of another provider", err, ports.ErrDuplicate)
 	})
-	winner := oneWins(t, "UpdateCheckout", errs, ports.ErrDuplicate)
-	a := result(s.Agreement(t.Context(), agreed(of(winner).Next, 1).Number))(t)
-	same(t, "the provider of the agreement", a.Provider.Code, of(winner).Next.ProviderCode)
-	for _, c := range export(t, s).Checkouts {
-		if (c.Agreement != nil) != (c.Checkout.ID == of(winner).Next.ID) {
-			t.Errorf("checkout %s has the agreement %v, though %s won", c.Checkout.ID, c.Agreement, of(winner).Next.ID)
-		}
-	}
+	a := result(s.Agreement(t.Context(), agreed(mine.Next, 1).Number))(t)
+	same(t, "the provider of the agreement", a.Provider.Code, mine.Next.ProviderCode)
 }

@@ -106,7 +106,7 @@ func benchLease(b *testing.B, s ports.Admin) {
 		for i := range providers {
 			batch[i] = job(ofProvider(fmt.Sprint("P", i), opened(n)).Next, checkout.JobDeliver, 0)
 		}
-		if _, err := s.Enqueue(b.Context(), batch, nil); err != nil {
+		if _, err := s.Enqueue(b.Context(), batch); err != nil {
 			b.Fatal(err)
 		}
 	}

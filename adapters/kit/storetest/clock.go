@@ -60,7 +60,7 @@ func dueToTheMillisecond(t *testing.T, s ports.Admin) {
 	same(t, "within that millisecond", leaseAt(t, s, j.ID, at(20).Add(-time.Nanosecond).In(nzdt), leaseFor), int64(0))
 	same(t, "at its time", leaseAt(t, s, j.ID, at(20).In(nzdt), leaseFor), int64(1))
 
-	j = checkout.Job{ID: "stamp", Kind: checkout.JobStamp, CreatedAt: at(1)}
+	j = checkout.Job{ID: "retain", Kind: checkout.JobRetain, CreatedAt: at(1)}
 	enqueue(t, s, j)
 	same(t, "without a time, when it was created", leaseAt(t, s, j.ID, at(1), leaseFor), int64(1))
 }
@@ -85,11 +85,11 @@ func tooLongToTheMillisecond(t *testing.T, s ports.Admin) {
 }
 
 func tooFarToTheMillisecond(t *testing.T, s ports.Admin) {
-	enqueue(t, s, checkout.Job{ID: "seal", Kind: checkout.JobSeal, CreatedAt: at(30)})
-	first := at(30).Add(-checkout.JobSeal.LongestPause(0) - checkout.MaxLease)
-	same(t, "when it is due as far ahead as a job may be", leaseAt(t, s, "seal", first, leaseFor), int64(0))
-	same(t, "when it is due further ahead", leaseAt(t, s, "seal", first.Add(-time.Millisecond), leaseFor), int64(1))
-	same(t, "when that lease is over", leaseAt(t, s, "seal", first.Add(leaseFor), leaseFor), int64(2))
+	enqueue(t, s, checkout.Job{ID: "reconcile", Kind: checkout.JobReconcile, CreatedAt: at(30)})
+	first := at(30).Add(-checkout.JobReconcile.LongestPause(0) - checkout.MaxLease)
+	same(t, "when it is due as far ahead as a job may be", leaseAt(t, s, "reconcile", first, leaseFor), int64(0))
+	same(t, "when it is due further ahead", leaseAt(t, s, "reconcile", first.Add(-time.Millisecond), leaseFor), int64(1))
+	same(t, "when that lease is over", leaseAt(t, s, "reconcile", first.Add(leaseFor), leaseFor), int64(2))
 }
 
 func orderOfTooFar(t *testing.T, s ports.Admin) {
@@ -142,7 +142,7 @@ func entersInTime(t *testing.T, s ports.Admin, off time.Duration) {
 	c.Jobs = []checkout.Job{look}
 	must(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, checkout.JobEntry{Now: wrong}))
 	soon := checkout.Job{ID: "pull", Kind: checkout.JobPull, CreatedAt: wrong}
-	later := checkout.Job{ID: "stamp", Kind: checkout.JobStamp, CreatedAt: wrong, Due: wrong.Add(briefly)}
+	later := checkout.Job{ID: "retain", Kind: checkout.JobRetain, CreatedAt: wrong, Due: wrong.Add(briefly)}
 	enqueue(t, s, soon, later)
 	lease(t, s, soon.ID)
 	lease(t, s, c.Events[0].ID)

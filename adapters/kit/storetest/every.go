@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -31,7 +30,7 @@ func Every(t *testing.T, open Open) {
 func filled(t *testing.T, s ports.Admin) (given []any) {
 	t.Helper()
 	conf, jobs := configuration("KOWHAI"), []checkout.Job{work(1), work(2)}
-	entries := []evidence.Entry{entryAt(1, "operation/1"), entryAt(2, "operation/2")}
+	did := operation(1)
 	jobs[0].Body = []byte("body")
 	configure(t, s, conf)
 	addKeys(t, s, key(1))
@@ -39,9 +38,8 @@ func filled(t *testing.T, s ports.Admin) (given []any) {
 	insert(t, s, created)
 	done := confirm(t, s, created.Next.ID, 1)
 	fresh := enqueue(t, s, jobs...)
-	recordEvidence(t, s, entries...)
-	head, sealed := sealAll(t, s, 1)
-	return []any{&conf, &created, &done, jobs, fresh, entries, &head, sealed}
+	must(t, "RecordAct", s.RecordAct(t.Context(), *did))
+	return []any{&conf, &created, &done, jobs, fresh, did}
 }
 
 // everything reads everything that filled stores, in every way.
@@ -51,9 +49,7 @@ func everything(t *testing.T, s ports.Admin) []any {
 	var all record
 	must(t, "Export", s.Export(ctx, all.collect()))
 	c, a, d := result(s.Checkout(ctx, id))(t), result(s.Agreement(ctx, number))(t), result(s.Document(ctx, number))(t)
-	p, course, head := result(s.Provider(ctx, "KOWHAI"))(t), result(s.Course(ctx, "KOWHAI", "NZDIP"))(t), result(s.EvidenceHead(ctx))(t)
-	entry, _, err := s.EvidenceEntry(ctx, "operation/1")
-	must(t, "EvidenceEntry", err)
+	p, course := result(s.Provider(ctx, "KOWHAI"))(t), result(s.Course(ctx, "KOWHAI", "NZDIP"))(t)
 	list, leased := jobs(t, s, checkout.JobFilter{}), leases(t, s, nil)
 	for _, l := range leased {
 		giveBack(t, s, l)
@@ -71,9 +67,8 @@ func everything(t *testing.T, s ports.Admin) []any {
 	for i, l := range leased {
 		of[i] = l.Job
 	}
-	listed, enrolled := result(s.Events(ctx, listing()))(t), result(s.Enrolments(ctx, listing()))(t)
-	return []any{listed, enrolled, &all, &c, &a, &d, &p, &course, &head, &entry, list, of, moments(t, s, id),
-		result(s.Keys(ctx))(t), result(s.Providers(ctx))(t), result(s.EvidenceNodes(ctx, []int64{0}))(t), result(s.SealedEvidence(ctx, 0, 9))(t), result(s.UnsealedEvidence(ctx, 9))(t)}
+	return []any{&all, &c, &a, &d, &p, &course, list, of, moments(t, s, id), acts(t, s), result(s.Events(ctx, listing()))(t),
+		result(s.Keys(ctx))(t), result(s.Providers(ctx))(t), result(s.Find(ctx, checkout.Query{Text: id}, 9))(t)}
 }
 
 func sharesNothing(t *testing.T, s ports.Admin) {
@@ -105,12 +100,9 @@ func sharesNothing(t *testing.T, s ports.Admin) {
 			return checkout.Change{}, decide(&c)
 		}),
 		"ReplaceProviders": s.ReplaceProviders(t.Context(),
-			func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+			func(all []catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 				return nil, nil, decide(all)
 			}),
-		"SealEvidence": s.SealEvidence(t.Context(), 9, func(h evidence.Head, entries []evidence.Entry) (evidence.Sealing, error) {
-			return evidence.Sealing{}, decide(&h, entries)
-		}),
 		"EraseCheckouts": s.EraseCheckouts(t.Context(), []string{opened(1).Next.ID}, func(found []checkout.Checkout) (checkout.Erasure, error) {
 			return checkout.Erasure{}, decide(found)
 		}),
@@ -151,15 +143,16 @@ func endedContext(t *testing.T, s ports.Admin) {
 	unchanged(t, s, func() {
 		_, read := s.Checkout(ended, id)
 		_, found := s.FindCheckout(ended, byOrder("KOWHAI", n))
-		_, entered := s.Enqueue(ended, workFrom(1, 2), nil)
+		_, entered := s.Enqueue(ended, workFrom(1, 2))
 		_, leased := s.Lease(ended, checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: many})
 		_, listed := s.Jobs(ended, checkout.JobFilter{}, many)
 		_, counted := s.Backlog(ended)
 		_, listedEvents := s.Events(ended, listing())
-		_, listedEnrolments := s.Enrolments(ended, listing())
+		_, listedActs := s.Acts(ended, checkout.ActFilter{}, many)
+		_, hits := s.Find(ended, checkout.Query{Text: id}, many)
 		for call, err := range map[string]error{
 			"Checkout": read, "FindCheckout": found, "Enqueue": entered, "Lease": leased, "Jobs": listed, "Backlog": counted,
-			"Events": listedEvents, "Enrolments": listedEnrolments,
+			"Events": listedEvents, "Acts": listedActs, "Find": hits, "RecordAct": s.RecordAct(ended, *operation(1)),
 			"InsertCheckout": s.InsertCheckout(ended, opened(2), pending()),
 			"UpdateCheckout": s.UpdateCheckout(ended, id, pending(),
 				deciding(func(c checkout.Checkout) checkout.Change { return confirmed(c, 1) })),

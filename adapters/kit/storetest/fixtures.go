@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -88,14 +87,11 @@ func reserved(n int) checkout.Change {
 		Moments: []checkout.Moment{moment(checkout.MomentCreated, n)}}
 }
 
-// trace is the trace of the request that made a checkout.
-const trace = events.Trace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-
 // job returns a job about the checkout, with every field of it filled but Due.
 func job(c checkout.Checkout, kind checkout.JobKind, n int) checkout.Job {
 	return checkout.Job{
 		ID: fmt.Sprintf("%s:%s:%d", kind, c.ID, n), Kind: kind, ProviderCode: c.ProviderCode, OrderID: c.OrderID, CheckoutID: c.ID,
-		RequestID: c.RequestID, Trace: trace, Name: fmt.Sprint("name-", n), Body: []byte("\x00\xff Kōwhai\n"), Try: n, CreatedAt: at(2),
+		RequestID: c.RequestID, Name: fmt.Sprint("name-", n), Body: []byte("\x00\xff Kōwhai\n"), Try: n, CreatedAt: at(2),
 	}
 }
 
@@ -156,7 +152,6 @@ func confirmed(c checkout.Checkout, sequence int64) checkout.Change {
 		At: at(6), RequestID: "req_confirm", FirstPayment: a.Plan.First,
 		AgreementID: a.ID, AgreementNumber: a.Number, DocumentID: d.ID,
 	}
-	c.ChangedAt = at(8)
 	c.End = checkout.End{At: at(7), By: checkout.PartyOperator, Ground: checkout.GroundHardship, Reason: "she’s ill, it’s 100% true"}
 	return checkout.Change{
 		Next:      c,
@@ -222,7 +217,7 @@ func document(a agreement.Agreement, text string) agreement.Document {
 
 func event(c checkout.Checkout, name events.Name) events.Event {
 	return events.Event{ID: "evt_" + c.ID + "_" + string(name), Name: name, CheckoutID: c.ID, ProviderCode: c.ProviderCode,
-		OrderID: c.OrderID, RequestID: c.RequestID, Trace: trace, CreatedAt: at(1),
+		OrderID: c.OrderID, RequestID: c.RequestID, CreatedAt: at(1),
 		Body: []byte(`{"event":"` + string(name) + `", "student" : "Ānaru O’Neill\u0000\n"}` + "\n")}
 }
 
@@ -243,8 +238,6 @@ func configuration(code string) catalogue.Configuration {
 			},
 			Destination: catalogue.Destination{
 				URL: "https://hooks.example/checkout", Secret: "whsec_" + code + "_0123456789abcdefghij",
-				PreviousSecret: "whsec_" + code + "_klmnopqrstuvwxyz0123", PreviousUntil: at(55),
-				RedeliverFor: 72 * time.Hour, Events: []string{"checkout.confirmed", "mandate.changed"},
 			},
 			Mode: catalogue.Authoritative,
 		},
@@ -337,9 +330,12 @@ func configure(t *testing.T, s ports.Admin, all ...catalogue.Configuration) {
 	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), by(all, nil, nil)))
 }
 
+// replacement is a decision about all configurations.
+type replacement = func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error)
+
 // by returns a decision of this result, whatever it gets.
-func by(all []catalogue.Configuration, did *evidence.Entry, err error) func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
-	return func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+func by(all []catalogue.Configuration, did *checkout.Act, err error) replacement {
+	return func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		return all, did, err
 	}
 }

@@ -41,13 +41,13 @@ func Jobs(t *testing.T, open Open) {
 		{"jobs of one checkout come in the order in which they entered, whatever their times say", jobsOfOne},
 		{"jobs are all that the filter says", jobsFiltered},
 		{"jobs since a time are those that were created or failed latest at it or after it", jobsSince},
-		{"the backlog counts pending jobs by kind, leased or not, and entries that are not sealed, with the time of the oldest", backlog},
+		{"the backlog counts pending jobs by kind, leased or not, with the time of the oldest", backlog},
 	})
 }
 
 func jobComesBack(t *testing.T, s ports.Admin) {
 	c := opened(1)
-	full, bare := job(c.Next, checkout.JobNotify, 3), checkout.Job{ID: "stamp", Kind: checkout.JobStamp, CreatedAt: at(3)}
+	full, bare := job(c.Next, checkout.JobNotify, 3), checkout.Job{ID: "retain", Kind: checkout.JobRetain, CreatedAt: at(3)}
 	c.Jobs = []checkout.Job{full}
 	insert(t, s, c)
 	same(t, "fresh", enqueue(t, s, bare), []checkout.Job{bare})
@@ -177,7 +177,7 @@ func jobsEnterConcurrently(t *testing.T, s processes) {
 		if i%2 == 1 {
 			slices.Reverse(given)
 		}
-		returned[i], err = s[i/2%2].Enqueue(t.Context(), given, nil)
+		returned[i], err = s[i/2%2].Enqueue(t.Context(), given)
 		return err
 	})
 	sameSet(t, "returned by one of the calls", jobIDs(slices.Concat(returned...)), jobIDs(workFrom(0, size))...)
@@ -201,7 +201,7 @@ func jobsEnterAtOnce(t *testing.T, s ports.Admin) {
 	entered.Go(func() {
 		defer close(done)
 		for i := range batches {
-			if _, err := s.Enqueue(t.Context(), workFrom(i*size, size), nil); err != nil {
+			if _, err := s.Enqueue(t.Context(), workFrom(i*size, size)); err != nil {
 				t.Errorf("Enqueue: %v", err)
 			}
 		}
@@ -224,7 +224,7 @@ func jobsEnterInPart(t *testing.T, s ports.Admin) {
 	const calls, size = 20, 250
 	for i := range calls {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Microsecond)
-		_, err := s.Enqueue(ctx, workFrom(i*size, size), nil)
+		_, err := s.Enqueue(ctx, workFrom(i*size, size))
 		cancel()
 		fresh := len(enqueue(t, s, workFrom(i*size, size)...))
 		if fresh != 0 && (fresh != size || err == nil) {
@@ -356,13 +356,4 @@ func backlog(t *testing.T, s ports.Admin) {
 		settleEvent(t, s, opened(n), failed())
 	}
 	is("all settled", nil)
-
-	enqueue(t, s, checkout.Job{ID: "seal", Kind: checkout.JobSeal, CreatedAt: at(1)}) // its own job is no work that waits
-	is("nothing to be sealed", nil)
-	recordEvidence(t, s, entryAt(5, "operation/5"), entryAt(3, "operation/3"), entryAt(4, "operation/4"))
-	is("entries", byKind{checkout.JobSeal: {Waiting: 3, Oldest: at(3)}})
-	sealAll(t, s, 1)
-	is("entries when one is sealed", byKind{checkout.JobSeal: {Waiting: 2, Oldest: at(3)}})
-	sealAll(t, s, 2)
-	is("entries when all are sealed", nil)
 }

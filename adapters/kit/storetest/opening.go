@@ -40,7 +40,6 @@ func Opening(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"a job that one process enters, leases or settles, another knows at once", jobsAcross},
 		{"of two processes that enter the same jobs one gets each", inTwo(jobsEnterConcurrently)},
 		{"of events of two processes that both read the list each is read once, in one order", inTwo(eventsMeanwhile)},
-		{"of enrolments that change in two processes the last change of each is read", inTwo(enrolmentsMeanwhile)},
 		{"moments of two processes are all on record", inTwo(concurrentMoments)},
 	} {
 		t.Run(promise.name, func(t *testing.T) { promise.check(t, newPlace(t)) })

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -18,25 +17,22 @@ func Privacy(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"a student's checkouts are found by the address in any case of A to Z, and no other's", studentFound},
 		{"an erasure empties the checkout, its agreement and its document, and nothing else; no id of its setup finds it", erasureEmpties},
-		{"an erasure is stored with its entry of the evidence log, or not at all", erasureRecorded},
+		{"an erasure is stored with its act", erasureRecorded},
 		{"a refusal to erase is returned as it is, and erases nothing", erasureRefused},
-		{"the end of a retention takes the salts of agreements from the evidence log, sealed or not, and nothing else", saltsEnd},
 		{"ids that do not exist are left out, and an open checkout is erased", func(t *testing.T, s ports.Admin) {
 			insert(t, s, opened(1), opened(2))
 			id := opened(2).Next.ID
-			erase(t, s, "operation/1", "KOWHAI-1-none", id)
+			erase(t, s, "KOWHAI-1-none", id)
 			gets(t, "the erased checkout", opened(2).Next.Erase(at(30)))(s.Checkout(t.Context(), id))
-			erase(t, s, "operation/2")
+			erase(t, s)
 			insert(t, s, opened(3))
 			update(t, s, opened(3).Next.ID, func(c checkout.Checkout) checkout.Change { return checkout.Change{Next: completed(c)} })
-			erase(t, s, "operation/3", opened(3).Next.ID)
-			list := result(s.Enrolments(t.Context(), listing()))(t)
-			same(t, "an enrolment that is not set up any more has changed", list[len(list)-1].UpdatedAt, at(30))
+			erase(t, s, opened(3).Next.ID)
 			same(t, "students", foundStudents(t, s, opened(1).Next.Student.Email), []string{opened(1).Next.ID})
 		}},
 		{"of many concurrent erasures of one checkout each sees what the others did", concurrentErasures},
 		{"an erasure takes receipts and the reasons of failures from the jobs, and adds its moment", erasedJobs},
-		{"old checkouts come in the order of their creation, a page at a time, without those of which nothing is left", oldCheckouts},
+		{"old checkouts come in one order, a page at a time, without those that are erased", oldCheckouts},
 		{"no old checkout is passed over where the one before it is removed", oldCheckoutsMoved},
 		{"a scrub changes nothing on record, and may be repeated", scrubChangesNothing},
 	})
@@ -90,20 +86,18 @@ func studentFound(t *testing.T, s ports.Admin) {
 	same(t, "calls", calls, 1)
 }
 
-// erasing returns a decision that erases every checkout, with an entry of this id.
-func erasing(id string) func([]checkout.Checkout) (checkout.Erasure, error) {
-	return func(found []checkout.Checkout) (checkout.Erasure, error) {
-		e := checkout.Erasure{Entry: entryAt(30, id), Moment: moment(checkout.MomentErased, 30)}
-		for _, c := range found {
-			e.Next = append(e.Next, c.Erase(at(30)))
-		}
-		return e, nil
+// erasing returns the erasure of every checkout.
+func erasing(found []checkout.Checkout) (checkout.Erasure, error) {
+	e := checkout.Erasure{Act: *operation(30), Moment: moment(checkout.MomentErased, 30)}
+	for _, c := range found {
+		e.Next = append(e.Next, c.Erase(at(30)))
 	}
+	return e, nil
 }
 
-func erase(t *testing.T, s ports.Admin, entryID string, ids ...string) {
+func erase(t *testing.T, s ports.Admin, ids ...string) {
 	t.Helper()
-	must(t, "EraseCheckouts", s.EraseCheckouts(t.Context(), ids, erasing(entryID)))
+	must(t, "EraseCheckouts", s.EraseCheckouts(t.Context(), ids, erasing))
 }
 
 func erasureEmpties(t *testing.T, s ports.Admin) {
@@ -112,7 +106,7 @@ func erasureEmpties(t *testing.T, s ports.Admin) {
 	done := confirm(t, s, id, 1)
 	other := confirm(t, s, opened(2).Next.ID, 2)
 	before := export(t, s).Checkouts
-	erase(t, s, "operation/1", id, id)
+	erase(t, s, id, id)
 
 	after := export(t, s).Checkouts
 	want := before[0]
@@ -136,20 +130,14 @@ func erasureEmpties(t *testing.T, s ports.Admin) {
 		t.Errorf("the document is %+v, want that of the agreement without its bytes", d)
 	}
 	gets(t, "another agreement's document", *other.Document)(s.Document(t.Context(), other.Agreement.Number))
-	checkEntry(t, s, entryAt(30, "operation/1"), evidence.Unsealed)
 	same(t, "found by its setup", bySetup(t, s, done.Next.Setup.BillingRequestID, done.Next.Setup.MandateID), [2]string{})
 	same(t, "the checkout of the order", find(t, s, byOrder(done.Next.ProviderCode, done.Next.OrderID)).ID, id)
 }
 
 func erasureRecorded(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
-	recordEvidence(t, s, entryAt(1, "operation/1"))
-	id := opened(1).Next.ID
-	unchanged(t, s, func() {
-		refused(t, "EraseCheckouts", s.EraseCheckouts(t.Context(), []string{id}, erasing("operation/1")), ports.ErrDuplicate)
-	})
-	erase(t, s, "operation/2", id)
-	checkEntry(t, s, entryAt(30, "operation/2"), evidence.Unsealed)
+	erase(t, s, opened(1).Next.ID)
+	same(t, "acts", acts(t, s), []checkout.Act{*operation(30)})
 }
 
 func erasureRefused(t *testing.T, s ports.Admin) {
@@ -157,39 +145,23 @@ func erasureRefused(t *testing.T, s ports.Admin) {
 	refusal := errors.New("refused")
 	unchanged(t, s, func() {
 		err := s.EraseCheckouts(t.Context(), []string{opened(1).Next.ID}, func(found []checkout.Checkout) (checkout.Erasure, error) {
-			e, _ := erasing("operation/1")(found)
+			e, _ := erasing(found)
 			return e, refusal
 		})
 		same(t, "error", err, refusal)
 	})
-	same(t, "recorded", len(unsealed(t, s)), 0)
-}
-
-func saltsEnd(t *testing.T, s ports.Admin) {
-	recordEvidence(t, s, entryAt(1, "agreement/1"), entryAt(2, "agreement/2"), entryAt(3, "agreement/11"))
-	sealAll(t, s, 1)
-	must(t, "EraseCheckouts", s.EraseCheckouts(t.Context(), nil, func([]checkout.Checkout) (checkout.Erasure, error) {
-		return checkout.Erasure{Unsalted: []string{"1", "2", "none"}, Entry: entryAt(30, "operation/1")}, nil
-	}))
-	for i, id := range []string{"agreement/1", "agreement/2"} {
-		e := entryAt(i+1, id)
-		e.Salt = nil
-		checkEntry(t, s, e, []int64{0, evidence.Unsealed}[i])
-	}
-	checkEntry(t, s, entryAt(3, "agreement/11"), evidence.Unsealed)
-	nodes := result(s.EvidenceNodes(t.Context(), []int64{0}))(t)
-	same(t, "nodes of the sealed one", len(nodes[0]), 1)
+	same(t, "acts", len(acts(t, s)), 0)
 }
 
 func concurrentErasures(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1))
 	done := errors.New("it is erased")
-	errs := concurrently(8, func(i int) error {
+	errs := concurrently(8, func(int) error {
 		return s.EraseCheckouts(t.Context(), []string{opened(1).Next.ID}, func(found []checkout.Checkout) (checkout.Erasure, error) {
 			if found[0].Erased() {
 				return checkout.Erasure{}, done
 			}
-			return erasing(fmt.Sprint("operation/", i))(found)
+			return erasing(found)
 		})
 	})
 	oneWins(t, "EraseCheckouts", errs, done)
@@ -208,7 +180,7 @@ func erasedJobs(t *testing.T, s ports.Admin) {
 		settleEvent(t, s, opened(n), failed)
 	}
 	want, other := exported(t, s, 0), exported(t, s, 1)
-	erase(t, s, "operation/1", want.Checkout.ID)
+	erase(t, s, want.Checkout.ID)
 	want.Checkout = want.Checkout.Erase(at(30))
 	for i := range want.Jobs {
 		want.Jobs[i].Receipt, want.Jobs[i].Failure.Reason = checkout.Receipt{}, ""
@@ -227,11 +199,9 @@ func oldCheckouts(t *testing.T, s ports.Admin) {
 		ids = append(ids, c.Next.ID)
 	}
 	confirm(t, s, ids[1], 1)
-	unsalted := entryAt(8, evidence.AgreementID(confirm(t, s, ids[4], 2).Agreement.Number))
-	unsalted.Salt = nil
-	agreed := confirm(t, s, ids[5], 3).Agreement.Number
-	recordEvidence(t, s, entryAt(8, evidence.AgreementID(agreed)), unsalted)
-	erase(t, s, "operation/1", ids[2], ids[4], ids[5]) // of the confirmed ones, the latter has a record with a salt
+	confirm(t, s, ids[4], 2)
+	confirm(t, s, ids[5], 3)
+	erase(t, s, ids[2], ids[4])
 	for _, limit := range []int{1, 2, 3, 7, 100} {
 		for _, tt := range []struct {
 			confirmed, open time.Time
@@ -279,7 +249,7 @@ func oldCheckoutsMoved(t *testing.T, s ports.Admin) {
 func scrubChangesNothing(t *testing.T, s ports.Admin) {
 	insert(t, s, opened(1), opened(2))
 	confirm(t, s, opened(1).Next.ID, 1)
-	erase(t, s, "operation/1", opened(1).Next.ID)
+	erase(t, s, opened(1).Next.ID)
 	unchanged(t, s, func() {
 		for range 2 {
 			must(t, "Scrub", s.Scrub(t.Context()))

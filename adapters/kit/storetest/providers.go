@@ -6,8 +6,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -108,10 +108,11 @@ func replacedWhole(t *testing.T, s ports.Admin) {
 
 func decideGetsAll(t *testing.T, s ports.Admin) {
 	configure(t, s, legacy("RIMU"), configuration("KOWHAI"), legacy("A"))
-	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	decide := func(all []catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		same(t, "what decide gets", all, []catalogue.Configuration{legacy("A"), configuration("KOWHAI"), legacy("RIMU")})
 		return all, nil, nil
-	}))
+	}
+	must(t, "ReplaceProviders", s.ReplaceProviders(t.Context(), decide))
 	same(t, "configurations", export(t, s).Configurations,
 		[]catalogue.Configuration{legacy("A"), configuration("KOWHAI"), legacy("RIMU")})
 }
@@ -123,9 +124,8 @@ func replaceError(t *testing.T, s ports.Admin) {
 		if err := s.ReplaceProviders(t.Context(), by(nil, nil, want)); err != want {
 			t.Errorf("ReplaceProviders: got error %v, want the very error of decide", err)
 		}
-		panics(t, "decide", func() {
-			_ = s.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) { panic("decide") })
-		})
+		panicking := func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) { panic("decide") }
+		panics(t, "decide", func() { _ = s.ReplaceProviders(t.Context(), panicking) })
 	})
 	configure(t, s, legacy("RIMU")) // the store goes on
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -20,7 +19,7 @@ const (
 
 func enqueue(t *testing.T, s ports.Admin, jobs ...checkout.Job) []checkout.Job {
 	t.Helper()
-	return result(s.Enqueue(t.Context(), jobs, nil))(t)
+	return result(s.Enqueue(t.Context(), jobs))(t)
 }
 
 // addJobs stores jobs with a change of checkout number n.
@@ -150,9 +149,7 @@ func deciding(f func(checkout.Checkout) checkout.Change) func(checkout.Checkout)
 
 func hasten(t *testing.T, s ports.Admin, id string) {
 	t.Helper()
-	did := entryAt(1, "operation/"+id)
-	must(t, "HastenJob", s.HastenJob(t.Context(), id, moment(checkout.MomentOperated, 9), did))
-	checkEntry(t, s, did, evidence.Unsealed)
+	must(t, "HastenJob", s.HastenJob(t.Context(), id, moment(checkout.MomentOperated, 9), *operation(1)))
 }
 
 // failed returns the outcome of attempts that are used up.

@@ -13,7 +13,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -33,7 +32,7 @@ func Same(t *testing.T, open, other Open) {
 			"extend":   p.extend,
 			"settle":   p.settle,
 			"hasten":   p.hasten,
-			"resend":   p.redeliver,
+			"record":   p.record,
 			"note":     p.note,
 			"erase":    p.erase,
 			"replace":  p.replace,
@@ -92,8 +91,8 @@ func one[T any](r *rapid.T, what string, of ...T) T { return rapid.SampledFrom(o
 
 func maybe(r *rapid.T, what string) bool { return rapid.Bool().Draw(r, what) }
 
-// anyEvidence returns the evidence of one of few operations, or nil.
-func anyEvidence(r *rapid.T) *evidence.Entry {
+// anyAct returns one of few acts, or nil.
+func anyAct(r *rapid.T) *checkout.Act {
 	if n := rapid.IntRange(0, 5).Draw(r, "operation"); n > 0 {
 		return operation(n)
 	}
@@ -131,7 +130,8 @@ func anyJob(r *rapid.T, c checkout.Checkout) checkout.Job {
 // anyJobID returns the id of a job that may be on record.
 func anyJobID(r *rapid.T) string {
 	c := anyCheckout(r)
-	return one(r, "job id", event(c, events.CheckoutCreated).ID, event(c, events.CheckoutConfirmed).ID, redelivery(event(c, events.CheckoutCreated), few(r, "redelivery")).ID, anyJob(r, c).ID, work(few(r, "work")).ID)
+	return one(r, "job id", event(c, events.CheckoutCreated).ID, event(c, events.CheckoutConfirmed).ID,
+		anyJob(r, c).ID, work(few(r, "work")).ID)
 }
 
 func anyProvider(r *rapid.T) string { return one(r, "provider", "KOWHAI", "RIMU") }
@@ -162,11 +162,7 @@ func anyDecision(r *rapid.T) (what string, decide func(checkout.Checkout) (check
 	added := anyJob(r, checkout.Checkout{})
 	return what, func(c checkout.Checkout) (checkout.Change, error) {
 		what := what
-		number := sequence
-		if c.ProviderCode != opened(1).Next.ProviderCode {
-			number += 100 // stores may leave it to the evidence log to refuse a number of another provider's agreement
-		}
-		done := confirmed(completed(c), number)
+		done := confirmed(completed(c), sequence)
 		done.Moments = moments
 		if c.Status == checkout.Reserved && slices.Contains([]string{"confirm", "agree", "render"}, what) {
 			what = "refuse"
@@ -206,7 +202,7 @@ func (p pair) update(r *rapid.T) {
 func (p pair) enqueue(r *rapid.T) {
 	given := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) checkout.Job { return work(few(r, "work")) }), 0, 5).Draw(r, "jobs")
 	p.both(r, "Enqueue", func(s ports.Admin) (any, error) {
-		fresh, err := s.Enqueue(p.ctx, given, nil)
+		fresh, err := s.Enqueue(p.ctx, given)
 		return jobIDs(fresh), err
 	})
 }
@@ -270,17 +266,13 @@ func (p pair) hasten(r *rapid.T) {
 	p.does(r, "HastenJob", func(s ports.Admin) error { return s.HastenJob(p.ctx, id, m, *did) })
 }
 
-func (p pair) redeliver(r *rapid.T) {
-	e, did := event(anyCheckout(r), events.CheckoutCreated), operation(few(r, "operation"))
-	again := redelivery(e, few(r, "redelivery"))
-	again.CreatedAt = now()
-	if _, err := p.a.Checkout(p.ctx, again.CheckoutID); err != nil { // jobs of a checkout that is not on record have no order
-		return
-	}
-	p.both(r, "Enqueue", func(s ports.Admin) (any, error) {
-		fresh, err := s.Enqueue(p.ctx, []checkout.Job{again}, did)
-		return jobIDs(fresh), err
-	})
+func (p pair) record(r *rapid.T) {
+	did := operation(few(r, "operation"))
+	p.does(r, "RecordAct", func(s ports.Admin) error { return s.RecordAct(p.ctx, *did) })
+	f := checkout.ActFilter{Subject: one(r, "subject", "", operation(few(r, "operation")).Subject),
+		Since: one(r, "done since", time.Time{}, at(few(r, "minute")))}
+	limit := few(r, "limit")
+	p.both(r, "Acts", func(s ports.Admin) (any, error) { return nilIfEmpty(s.Acts(p.ctx, f, limit)) })
 }
 
 func (p pair) note(r *rapid.T) {
@@ -292,13 +284,13 @@ func (p pair) note(r *rapid.T) {
 }
 
 func (p pair) erase(r *rapid.T) {
-	ids, decide := ids(opened(few(r, "checkout")), opened(few(r, "checkout"))), erasing(operation(few(r, "operation")).ID)
+	ids := ids(opened(few(r, "checkout")), opened(few(r, "checkout")))
 	p.does(r, "EraseCheckouts", func(s ports.Admin) error {
 		return s.EraseCheckouts(p.ctx, ids, func(found []checkout.Checkout) (checkout.Erasure, error) {
 			if len(found) == 0 || slices.ContainsFunc(found, func(c checkout.Checkout) bool { return c.Erased() || !c.Enrolled() }) {
 				return checkout.Erasure{}, errNo
 			}
-			return decide(found)
+			return erasing(found)
 		})
 	})
 	limit := few(r, "limit")
@@ -313,10 +305,10 @@ func (p pair) erase(r *rapid.T) {
 }
 
 func (p pair) replace(r *rapid.T) {
-	add, did := one(r, "provider", "KOWHAI", "RIMU", "A"), anyEvidence(r)
+	add, did := one(r, "provider", "KOWHAI", "RIMU", "A"), anyAct(r)
 	what := one(r, "what", "add", "legacy", "clear", "refuse")
 	p.does(r, "ReplaceProviders", func(s ports.Admin) error {
-		return s.ReplaceProviders(p.ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		return s.ReplaceProviders(p.ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 			switch what {
 			case "add":
 				return append(all, configuration(add)), did, nil
@@ -331,13 +323,13 @@ func (p pair) replace(r *rapid.T) {
 }
 
 func (p pair) addKey(r *rapid.T) {
-	k, did := key(few(r, "id")), anyEvidence(r)
+	k, did := key(few(r, "id")), anyAct(r)
 	k.Hash = key(few(r, "hash")).Hash
 	p.does(r, "AddKey", func(s ports.Admin) error { return s.AddKey(p.ctx, k, did) })
 }
 
 func (p pair) revoke(r *rapid.T) {
-	id, when, did := key(few(r, "id")).ID, at(few(r, "at")), anyEvidence(r)
+	id, when, did := key(few(r, "id")).ID, at(few(r, "at")), anyAct(r)
 	p.does(r, "RevokeKey", func(s ports.Admin) error { return s.RevokeKey(p.ctx, id, when, did) })
 }
 
@@ -353,7 +345,6 @@ func (p pair) lookUp(r *rapid.T) {
 	p.both(r, "Document", func(s ports.Admin) (any, error) { return s.Document(p.ctx, a.Number) })
 	p.both(r, "Moments", func(s ports.Admin) (any, error) { return nilIfEmpty(s.Moments(p.ctx, c.ID)) })
 	p.both(r, "Key", func(s ports.Admin) (any, error) { return s.Key(p.ctx, k.Hash) })
-	p.both(r, "UnsealedEvidence", func(s ports.Admin) (any, error) { return s.UnsealedEvidence(p.ctx, many) })
 	p.both(r, "Provider", func(s ports.Admin) (any, error) { return s.Provider(p.ctx, "KOWHAI") })
 	p.both(r, "Course", func(s ports.Admin) (any, error) { return s.Course(p.ctx, provider, "NZDIP") })
 }
@@ -368,12 +359,14 @@ func (p pair) list(r *rapid.T) {
 		slices.SortFunc(list, func(a, b checkout.JobRecord) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
 		return timeless(checkout.CheckoutRecord{Jobs: slices.Concat(list)}), err
 	})
-	q := checkout.ListQuery{ProviderCode: anyProvider(r), After: one(r, "after", 0, checkout.CursorAt(at(3))), Limit: few(r, "limit"),
+	q := checkout.ListQuery{ProviderCode: anyProvider(r), Limit: few(r, "limit"),
 		Since: one(r, "listed since", time.Time{}, at(few(r, "minute"))), OrderID: one(r, "listed order", "", fmt.Sprint("order-", few(r, "number")))}
-	p.both(r, "Events", func(s ports.Admin) (any, error) { return s.Events(p.ctx, q) })
-	p.both(r, "Enrolments", func(s ports.Admin) (any, error) { return s.Enrolments(p.ctx, q) })
-	p.both(r, "Funnel", func(s ports.Admin) (any, error) {
-		return nilIfEmpty(s.Funnel(p.ctx, at(0), at(0).AddDate(0, 0, 1), ""))
+	p.both(r, "Events", func(s ports.Admin) (any, error) {
+		list, err := s.Events(p.ctx, q)
+		for i := range list {
+			list[i].Cursor = checkout.Cursor{} // stores have cursors of their own
+		}
+		return list, err
 	})
 	p.both(r, "Backlog", func(s ports.Admin) (any, error) {
 		all, err := s.Backlog(p.ctx)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -18,9 +16,6 @@ type SandboxStore interface {
 	SandboxRecord(ctx context.Context, name string) ([]byte, error)
 	// DropSandboxRecords removes what is stored under the names with this prefix.
 	DropSandboxRecords(ctx context.Context, prefix string) error
-	// HastenJobs stores data under the name and has the pending jobs of a checkout due earlier by a time, in one commit; neither if
-	// there is something under the name already.
-	HastenJobs(ctx context.Context, name string, data []byte, checkoutID string, by time.Duration) error
 }
 
 // SandboxRecords tests a store against SandboxStore.
@@ -48,37 +43,6 @@ func SandboxRecords[S SandboxStore](t *testing.T, open func(t *testing.T) S) {
 			}
 		}},
 		{"the records of a prefix are removed, and no others", sandboxDropped},
-		{"the pending jobs of one checkout are due earlier, and no others", func(t *testing.T, s SandboxStore) {
-			admin, ids := s.(ports.Admin), []string{}
-			for n := range 2 {
-				c := opened(n)
-				j := job(c.Next, checkout.JobLook, 3)
-				j.CreatedAt, j.Due = now(), now().Add(time.Hour)
-				c.Jobs, ids = []checkout.Job{j}, append(ids, j.ID)
-				insert(t, admin, c)
-			}
-			due := func(id string) int {
-				return len(leases(t, admin, func(q *checkout.JobQuery) { q.ID, q.Kinds = id, []checkout.JobKind{checkout.JobLook} }))
-			}
-			same(t, "due before", due(ids[0]), 0)
-			for _, data := range []string{"first", "second"} { // each by half of what it takes
-				must(t, "HastenJobs", s.HastenJobs(t.Context(), "half", []byte(data), opened(0).Next.ID, 30*time.Minute))
-			}
-			same(t, "the record", kept(t, s, "half"), "first")
-			same(t, "due by a move that is on record already", due(ids[0]), 0)
-			must(t, "HastenJobs", s.HastenJobs(t.Context(), "other half", []byte("data"), opened(0).Next.ID, 30*time.Minute))
-			same(t, "due", due(ids[0]), 1)
-			same(t, "due of another checkout", due(ids[1]), 0)
-		}},
-		{"of many concurrent moves under one name one hastens the jobs, with its record", sandboxHastens},
-		{"a job of a change is due by the time at which that enters, whatever time the job has", func(t *testing.T, s SandboxStore) {
-			c := opened(1)
-			j := job(c.Next, checkout.JobNotify, 3)
-			j.CreatedAt = now().Add(30 * time.Second)
-			c.Jobs = []checkout.Job{j}
-			insert(t, s.(ports.Admin), c)
-			lease(t, s.(ports.Admin), j.ID)
-		}},
 		{"records share no memory with the store", func(t *testing.T, s SandboxStore) {
 			data := []byte("data")
 			must(t, "KeepSandboxRecord", s.KeepSandboxRecord(t.Context(), "name", data))
@@ -122,23 +86,6 @@ func sandboxStays(t *testing.T, s SandboxStore) {
 	for _, got := range seen {
 		same(t, "the record, seen by each", got, seen[0])
 	}
-}
-
-func sandboxHastens(t *testing.T, s SandboxStore) {
-	admin, c := s.(ports.Admin), opened(0)
-	j := job(c.Next, checkout.JobLook, 3)
-	j.CreatedAt, j.Due = now(), now().Add(time.Hour)
-	c.Jobs = []checkout.Job{j}
-	insert(t, admin, c)
-	due := func() time.Time {
-		return result(admin.Jobs(t.Context(), checkout.JobFilter{CheckoutID: c.Next.ID, Kinds: []checkout.JobKind{checkout.JobLook}}, 10))(t)[0].Due
-	}
-	before := due() // by the store's clock
-	allSucceed(t, "HastenJobs", many, func(i int) error {
-		return s.HastenJobs(t.Context(), "move", fmt.Append(nil, i), c.Next.ID, time.Minute)
-	})
-	kept(t, s, "move")
-	same(t, "earlier by", before.Sub(due()), time.Minute)
 }
 
 func sandboxDropped(t *testing.T, s SandboxStore) {

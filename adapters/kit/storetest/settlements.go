@@ -132,13 +132,12 @@ func settledWithChange(t *testing.T, s ports.Admin) {
 	must(t, "Settle", s.Settle(t.Context(), lease(t, s, job(done.Next, checkout.JobComplete, 1).ID), checkout.Outcome{State: checkout.JobDone}, pending(),
 		deciding(func(c checkout.Checkout) checkout.Change {
 			agreed = confirmed(completed(c), 1)
-			e := entryAt(6, "agreement/1")
-			agreed.Evidence = &e
+			agreed.Act = operation(6)
 			return agreed
 		})))
 	gets(t, "Agreement", *agreed.Agreement)(s.Agreement(t.Context(), agreed.Agreement.Number))
 	gets(t, "Document", *agreed.Document)(s.Document(t.Context(), agreed.Agreement.Number))
-	checkEntry(t, s, *agreed.Evidence, -1)
+	same(t, "acts", acts(t, s), []checkout.Act{*agreed.Act})
 }
 
 func settledAlone(t *testing.T, s ports.Admin) {

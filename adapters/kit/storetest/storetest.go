@@ -28,7 +28,6 @@ func Store(t *testing.T, open Open) {
 	t.Run("settlements", func(t *testing.T) { Settlements(t, open) })
 	t.Run("journal", func(t *testing.T) { Journal(t, open) })
 	t.Run("lists", func(t *testing.T) { Lists(t, open) })
-	t.Run("evidence", func(t *testing.T) { Evidence(t, open) })
 	t.Run("privacy", func(t *testing.T) { Privacy(t, open) })
 	t.Run("operations", func(t *testing.T) { Operations(t, open) })
 	t.Run("providers", func(t *testing.T) { Providers(t, open) })

@@ -27,7 +27,6 @@ func Updates(t *testing.T, open Open) {
 		}},
 		{"an error of decide is returned as it is, a panic reaches the caller, and nothing is stored or settled", updateError},
 		{"a change that cannot be stored whole is not stored at all, and settles nothing", updateWhole},
-		{"a checkout may have several events of a name that recurs", updateRecurs},
 		{"no concurrent update is lost", inOne(concurrentUpdates)},
 		{"events of concurrent updates enter in the order of the updates", concurrentEvents},
 		{"of many concurrent confirms one succeeds", concurrentConfirms},
@@ -132,34 +131,6 @@ func updateWhole(t *testing.T, s ports.Admin) {
 				})), ports.ErrDuplicate)
 			}
 		}
-	})
-}
-
-func updateRecurs(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	id := opened(1).Next.ID
-	confirm(t, s, id, 1)
-	for i := range 2 {
-		update(t, s, id, func(c checkout.Checkout) checkout.Change {
-			next := checkout.Change{Next: c, Events: []events.Event{event(c, events.MandateChanged), event(c, events.MandateChanged)}}
-			next.Events[0].ID += fmt.Sprint(2 * i)
-			next.Events[1].ID += fmt.Sprint(2*i + 1)
-			return next
-		})
-	}
-	recurred := 0
-	for _, e := range exported(t, s, 1).Events() {
-		if e.Event.Name == events.MandateChanged {
-			recurred++
-		}
-	}
-	same(t, "events mandate.changed", recurred, 4)
-	unchanged(t, s, func() {
-		refused(t, "an event whose id is on record", s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-			next := checkout.Change{Next: c, Events: []events.Event{event(c, events.MandateChanged)}}
-			next.Events[0].ID += "3"
-			return next, nil
-		}), ports.ErrDuplicate)
 	})
 }
 

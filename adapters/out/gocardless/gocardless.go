@@ -65,7 +65,6 @@ type Processor struct {
 var (
 	_ ports.Processor      = (*Processor)(nil)
 	_ ports.AccountChecker = (*Processor)(nil)
-	_ ports.SetbackFinder  = (*Processor)(nil)
 )
 
 // New returns a processor. Its error names everything that is wrong with the options.

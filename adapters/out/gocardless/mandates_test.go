@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -16,7 +15,7 @@ func TestObservationFollowsAMandateThroughItsLife(t *testing.T) {
 	stored := checkout.Checkout{Setup: checkout.Setup{Try: 1, BillingRequestID: request.ID}}
 	look := func() checkout.Setup {
 		t.Helper()
-		stored = stored.Observe(b.observe(t, request.ID, stored.Setup.Observation), catalogue.Sandbox, b.sim.Now()).Next
+		stored = stored.Observe(b.observe(t, request.ID, stored.Setup.Observation), b.sim.Now()).Next
 		return stored.Setup
 	}
 	look()

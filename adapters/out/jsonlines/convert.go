@@ -31,7 +31,7 @@ func toWireProvider(p catalogue.Provider) Object {
 			Opt("logo_url", p.Branding.LogoURL),
 			Opt("support_email", p.Branding.SupportEmail),
 		}),
-		Opt("webhook", Object{Put("url", p.Destination.URL), Opt("events", p.Destination.Events)}),
+		Opt("webhook", Object{Put("url", p.Destination.URL)}),
 	}
 }
 

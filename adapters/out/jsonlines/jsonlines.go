@@ -22,12 +22,6 @@ func NewVisitor(w io.Writer, unreadable func(checkoutID string, err error) error
 	}
 }
 
-// WriteCheckpoint writes the newest checkpoint of the evidence log, a signed note, and the public key that verifies it: either
-// may be "".
-func WriteCheckpoint(w io.Writer, checkpoint, key string) error {
-	return Write(w, Object{Put("kind", "checkpoint"), Put("evidence_key", key), Put("checkpoint", checkpoint)})
-}
-
 func configurationLines(c catalogue.Configuration) []Object {
 	lines := []Object{toWireProvider(c.Provider)}
 	for _, course := range c.Courses {

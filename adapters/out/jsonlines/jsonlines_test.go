@@ -24,7 +24,7 @@ func configurationOnRecord() catalogue.Configuration {
 			Active: true, APIEnabled: true, EnrolmentOrigins: []string{"https://enrol.kowhai.example"},
 			SuccessURL:  "https://enrol.kowhai.example/done?a=1&b=2",
 			Branding:    catalogue.Branding{PrimaryColour: "#1f6f54"},
-			Destination: catalogue.Destination{URL: "https://hooks.kowhai.example/", Secret: "whsec_" + secretCanary, Events: []string{"mandate.changed"}},
+			Destination: catalogue.Destination{URL: "https://hooks.kowhai.example/", Secret: "whsec_" + secretCanary},
 			Mode:        catalogue.Authoritative,
 		},
 		Courses: []catalogue.Course{{

@@ -10,11 +10,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// The area of an A4 page that is written on, in millimetres, and where a header and the footer stand.
+// The area of an A4 page that is written on, in millimetres, and where the footer stands.
 const (
 	left, right = 19.0, 191.0
 	top, bottom = 14.0, 276.5
-	header      = 8.0
 	footer      = 281.0
 	pageWidth   = 210.0
 	pageHeight  = 841.89 * 25.4 / 72 // as the library has it
@@ -45,7 +44,7 @@ type canvas struct {
 	noted     bool       // what stands for such a character is explained
 	accent    colour.RGB // the provider's, as it can be read on white
 
-	title, heading, body, label, strong, small, glance, glanceLabel, stamp style
+	title, heading, body, label, strong, small, glance, glanceLabel style
 }
 
 // style is the look of a line of text.
@@ -95,20 +94,14 @@ func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale
 		small:       style{regular, 7.5, 4, grey},
 		glance:      scaled(regular, 10, 5.5, colour.Black),
 		glanceLabel: scaled(bold, 9, 5.5, colour.Black),
-		stamp:       style{bold, 8.5, 5, colour.Black},
 	}
 	c.pdf.SetAutoPageBreak(false, 0)
 	c.newPage()
 	return c
 }
 
-// document draws an agreement with these sections. Every page of a copy has its mark, which is read first.
-func (c *canvas) document(a agreement.Agreement, sections []agreement.Section, mark string) {
-	foot, at, first := a.Foot(), footer, (*element)(nil)
-	if mark != "" { // what identifies the agreement is longer then, and has a line of its own at the foot
-		foot, at, first = a.CopyFoot(), footer+c.small.height, c.structure.document.add("P", "")
-		c.meta.title += ". " + mark
-	}
+// document draws an agreement with these sections.
+func (c *canvas) document(a agreement.Agreement, sections []agreement.Section) {
 	for i, section := range sections {
 		tail := 0.0
 		if i == len(sections)-2 {
@@ -116,17 +109,7 @@ func (c *canvas) document(a agreement.Agreement, sections []agreement.Section, m
 		}
 		c.drawSection(section, i == 0, tail)
 	}
-	c.drawFooters(foot, at)
-	if mark == "" {
-		return
-	}
-	c.eachPage(func(n int) {
-		c.asArtifact(runningHeader)
-		if n == 1 {
-			c.as(first)
-		}
-		c.drawText(c.stamp, left, header, c.clean(c.stamp, mark))
-	})
+	c.drawFooters(a.Foot())
 }
 
 func (c *canvas) newPage() {
@@ -251,14 +234,14 @@ func (c *canvas) noteMissing() {
 	c.drawParagraph("What stands as [U+…] in this document is a character that it cannot show, by its Unicode number.")
 }
 
-// drawFooters writes the page number at the foot of every page, and text on the line that begins at y.
-func (c *canvas) drawFooters(text string, y float64) {
+// drawFooters writes the page number at the foot of every page, and text.
+func (c *canvas) drawFooters(text string) {
 	text = c.clean(c.small, text)
 	pages := c.pdf.PageCount()
 	c.eachPage(func(n int) {
 		c.drawLine(footer-2, faint)
 		c.asArtifact(runningFooter)
-		c.drawText(c.small, left, y, text)
+		c.drawText(c.small, left, footer, text)
 		c.drawTextRight(c.small, right, footer, fmt.Sprintf("Page %d of %d", n, pages))
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"codeberg.org/go-fonts/dejavu/dejavusansbold"
@@ -25,7 +24,6 @@ type Printer struct {
 
 var (
 	_ ports.Printer = (*Printer)(nil)
-	_ ports.Charset = (*Printer)(nil)
 )
 
 // New returns a printer that renders at most parallel agreements at once. Times are New Zealand's.
@@ -48,41 +46,20 @@ func New(parallel int) (*Printer, error) {
 }
 
 // Print implements ports.Printer. It waits for its turn until ctx ends. A character that the
-// font lacks is shown by its number, such as [U+1F600], with a note of what that is: see Unprintable. It returns an
+// font lacks is shown by its number, such as [U+1F600], with a note of what that is. It returns an
 // error if the version of the agreement's wording is not known, or if it was never
 // accepted.
 func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, error) {
-	return p.print(ctx, a, nil)
-}
-
-// PrintCopy renders a as Print does, as a copy: every page, and the document's title, have its mark. The same copy of
-// the same agreement gives the same bytes.
-func (p *Printer) PrintCopy(ctx context.Context, a agreement.Agreement, made agreement.Copy) ([]byte, error) {
-	return p.print(ctx, a, &made)
-}
-
-// print renders a when it is its turn, as a copy if made is not nil.
-func (p *Printer) print(ctx context.Context, a agreement.Agreement, made *agreement.Copy) ([]byte, error) {
 	press, err := p.acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
 	defer p.release(press)
-	pdf, err := p.render(a, press, made)
+	pdf, err := p.render(a, press)
 	if err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
 	return pdf, nil
-}
-
-// Unprintable implements ports.Charset.
-func (p *Printer) Unprintable(text string) (missing []rune) {
-	p.regular.clean(text, func(r rune) {
-		if !slices.Contains(missing, r) {
-			missing = append(missing, r)
-		}
-	})
-	return missing
 }
 
 func (p *Printer) acquire(ctx context.Context) (*press, error) {
@@ -101,7 +78,7 @@ func (p *Printer) release(press *press) { p.presses <- press }
 
 // render renders a. The library panics on some texts. None of them should reach it; if one
 // does, that is an error, and the process goes on.
-func (p *Printer) render(a agreement.Agreement, press *press, made *agreement.Copy) (pdf []byte, err error) {
+func (p *Printer) render(a agreement.Agreement, press *press) (pdf []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			pdf, err = nil, fmt.Errorf("rendering panicked: %v", r)
@@ -116,11 +93,7 @@ func (p *Printer) render(a agreement.Agreement, press *press, made *agreement.Co
 	}
 	draw := func(scale scale) *canvas {
 		c := newCanvas(p.regular, p.bold, press.shaper, a, scale)
-		mark := ""
-		if made != nil {
-			mark, c.meta.made = made.Mark(p.zone), made.DrawnAt
-		}
-		c.document(a, sections, mark)
+		c.document(a, sections)
 		return c
 	}
 	best := draw(scales[0])

@@ -142,7 +142,7 @@ const maxOpportunityName = 120
 
 // opportunityName is by which people find an enrolment.
 func opportunityName(e checkout.Enrolment) string {
-	name := []rune(e.Intent.CourseName + ", " + e.Student.FirstName + " " + e.Student.LastName)
+	name := []rune(e.Intent.CourseName + ", " + strings.TrimSpace(e.Student.FirstName+" "+e.Student.LastName))
 	if len(name) > maxOpportunityName {
 		name = append(name[:maxOpportunityName-1], '…')
 	}

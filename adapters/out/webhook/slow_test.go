@@ -13,9 +13,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // The receivers of this file are at the other end of a pipe, in a synctest bubble whose clock
@@ -128,32 +125,6 @@ func TestARefusalEndsTheAttempt(t *testing.T) {
 				checkRefused(t, err, "answered")
 				if took := time.Since(start); took > 100*time.Millisecond {
 					t.Errorf("took %v, want 100ms at most", took)
-				}
-			})
-		})
-	}
-}
-
-func TestTheBeginningOfAnAnswerIsKept(t *testing.T) {
-	const body = "no such order: is this the right environment?"
-	for name, tt := range map[string]struct {
-		answer string
-		want   checkout.Answer
-	}{
-		"taken":   {"HTTP/1.1 200 OK\r\nContent-Length: 45\r\n\r\n" + body, checkout.Answer{Status: 200, Body: body}},
-		"refused": {"HTTP/1.1 404 Not Found\r\nContent-Length: 45\r\n\r\n" + body, checkout.Answer{Status: 404, Body: body}},
-		"a body that ends early": {"HTTP/1.1 500 Oops\r\nContent-Length: 1000\r\n\r\n" + body,
-			checkout.Answer{Status: 500, Body: body}},
-		"a long body": {"HTTP/1.1 500 Oops\r\n\r\n" + strings.Repeat("x", 10<<10), checkout.Answer{Status: 500, Body: strings.Repeat("x", 2<<10)}},
-		"no answer":   {"", checkout.Answer{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSender(t, sandbox)
-				s.DialWith(answering(tt.answer))
-				got, _ := s.Send(t.Context(), catalogue.Destination{URL: "http://receiver.example"}, newDelivery(), 1)
-				if got != tt.want {
-					t.Errorf("the answer is %+v, want %+v", got, tt.want)
 				}
 			})
 		})

@@ -218,7 +218,7 @@ func TestASandboxReachesNoMetadata(t *testing.T) {
 	s := newSender(t, sandbox)
 	s.LookUpWith(resolver(map[string]string{"metadata.example.": "169.254.169.254"}))
 	for _, raw := range []string{"http://169.254.169.254/latest/", "http://metadata.example/latest/"} {
-		_, err := s.Send(context.Background(), catalogue.Destination{URL: raw}, newDelivery(), 1)
+		err := s.Send(context.Background(), catalogue.Destination{URL: raw}, newDelivery(), 1)
 		if !errors.Is(err, ssrf.ErrProhibitedIP) {
 			t.Errorf("%s: %v, want %v", raw, err, ssrf.ErrProhibitedIP)
 		}

@@ -15,7 +15,6 @@ import (
 	"code.dny.dev/ssrf"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -26,8 +25,6 @@ const (
 	timeout       = 2 * time.Second // from the name lookup to the end of the answer
 	maxHeader     = 16 << 10        // of the answer; with maxBody, 64 KiB
 	maxBody       = 48 << 10
-	maxKept       = 2 << 10                // of the body
-	refusalWait   = 100 * time.Millisecond // for the body of a refusal
 	maxIdleOfHost = 64
 	maxIdleConns  = 256             // to all receivers together
 	idleTimeout   = 4 * time.Second // common servers close idle connections after 5 s
@@ -66,7 +63,7 @@ func New(o Options) *Sender {
 			MaxIdleConnsPerHost:    maxIdleOfHost,
 			MaxIdleConns:           maxIdleConns,
 			IdleConnTimeout:        idleTimeout,
-			DisableCompression:     true, // the answer is kept as it comes
+			DisableCompression:     true,
 		},
 		allowPrivate: o.AllowPrivate,
 	}
@@ -77,28 +74,28 @@ func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
 // Send implements ports.Sender. After a status of 2xx the receiver has accepted, whatever
 // follows, even a reset connection.
-func (s *Sender) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
+func (s *Sender) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error {
 	target, err := parseTarget(to.URL, s.allowPrivate)
 	if err != nil {
-		return checkout.Answer{}, fmt.Errorf("%w: %w", ports.ErrProhibited, err)
+		return fmt.Errorf("%w: %w", ports.ErrProhibited, err)
 	}
-	answer, err := s.post(ctx, target.String(), d, attempt)
+	err = s.post(ctx, target.String(), d, attempt)
 	switch {
 	case errors.Is(err, ssrf.ErrProhibitedIP):
 		err = fmt.Errorf("%w: %s://%s: %w", ports.ErrProhibited, target.Scheme, target.Host, err)
 	case err != nil:
 		err = fmt.Errorf("%s://%s: %w", target.Scheme, target.Host, err)
 	}
-	return answer, err
+	return err
 }
 
 // post sends one request, and returns no error if the answer is 2xx.
-func (s *Sender) post(ctx context.Context, url string, d events.Delivery, attempt int) (answer checkout.Answer, err error) {
+func (s *Sender) post(ctx context.Context, url string, d events.Delivery, attempt int) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(d.Event.Body))
 	if err != nil {
-		return answer, errNotURL
+		return errNotURL
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "provider-checkout")
@@ -107,26 +104,13 @@ func (s *Sender) post(ctx context.Context, url string, d events.Delivery, attemp
 	}
 	resp, err := s.transport.RoundTrip(req)
 	if err != nil {
-		return answer, cause(ctx, err)
+		return cause(ctx, err)
 	}
 	defer resp.Body.Close()
-	answer.Status = resp.StatusCode
-	if answer.Status < 200 || answer.Status > 299 {
-		// What follows is waited for briefly; after a 101 the read would continue beyond the end of ctx.
-		if answer.Status != http.StatusSwitchingProtocols {
-			defer time.AfterFunc(refusalWait, cancel).Stop()
-			answer.Body = read(resp.Body)
-		}
-		return answer, fmt.Errorf("answered %d", answer.Status)
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return fmt.Errorf("answered %d", resp.StatusCode)
 	}
-	answer.Body = read(resp.Body)
 	// The connection can be reused only if this answer was read to its end.
-	_, _ = io.CopyN(io.Discard, resp.Body, maxBody-maxKept)
-	return answer, nil
-}
-
-// read reads the beginning of an answer, as far as it comes.
-func read(body io.Reader) string {
-	beginning, _ := io.ReadAll(io.LimitReader(body, maxKept))
-	return string(beginning)
+	_, _ = io.CopyN(io.Discard, resp.Body, maxBody)
+	return nil
 }

@@ -97,3 +97,14 @@ func (o Object) Text(path string) string {
 	s, _ := o.At(path).(string)
 	return s
 }
+
+// List returns the objects of a list at a dotted path.
+func (r Response) List(path string) (list []Object) {
+	values, _ := r.At(path).([]any)
+	for _, v := range values {
+		if o, ok := v.(map[string]any); ok {
+			list = append(list, o)
+		}
+	}
+	return list
+}

@@ -19,13 +19,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Account holders whose mandates fail or are cancelled a minute after the setup, so that a provider can test what
-// happens then.
-const (
-	failingHolder   = "MANDATE FAILS"
-	cancelledHolder = "MANDATE CANCELLED"
-)
-
 // How long after its completion a mandate reaches its next status.
 const (
 	submittedAfter = time.Minute
@@ -49,15 +42,12 @@ type Options struct {
 	Log       *slog.Logger     // discards if nil
 	RateLimit float64          // requests a second of one client, and for one billing request, in bursts of twice that; 0 for no limit
 	Now       func() time.Time // time.Now if nil
-	// Ahead returns the time by which the clock of a checkout, of which it knows the order, is ahead of Now. Optional.
-	Ahead func(ctx context.Context, of checkout.About) time.Duration
 }
 
 // Processor is the fake processor, and the handler of its pages, which are mounted at Prefix.
 type Processor struct {
 	records Records
 	clock   func() time.Time
-	ahead   func(ctx context.Context, of checkout.About) time.Duration
 	pages
 }
 
@@ -69,7 +59,7 @@ var (
 // New returns a processor.
 func New(o Options) *Processor {
 	shared := web.Options{Log: o.Log, BaseURL: o.BaseURL, Now: o.Now}.Complete()
-	p := &Processor{records: o.Records, clock: shared.Now, ahead: o.Ahead}
+	p := &Processor{records: o.Records, clock: shared.Now}
 	p.pages = newPages(p, shared, o)
 	return p
 }
@@ -98,7 +88,7 @@ func (p *Processor) EraseSetups(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		id := billingRequestPrefix + identifier(key)
 		// The start first: without it no payer completes the billing request any more.
-		for _, prefix := range []string{startPrefix(id), doneName(id), ScriptPrefix(key)} {
+		for _, prefix := range []string{startPrefix(id), doneName(id)} {
 			if err := p.records.DropSandboxRecords(ctx, prefix); err != nil {
 				return fmt.Errorf("erase billing request %s: %w", id, err)
 			}
@@ -118,18 +108,12 @@ func identifier(text string) string {
 	return base32.StdEncoding.EncodeToString(sum[:15])
 }
 
-// now returns the time by the clock of an order's checkout.
-func (p *Processor) now(ctx context.Context, provider, order string) time.Time {
-	now := p.clock().UTC().Truncate(time.Millisecond)
-	if p.ahead != nil {
-		now = now.Add(p.ahead(ctx, checkout.About{ProviderCode: provider, OrderID: order}))
-	}
-	return now
-}
+// now returns the present in the precision that stores keep.
+func (p *Processor) now() time.Time { return p.clock().UTC().Truncate(time.Millisecond) }
 
 // complete records that the payer filled in the form of a billing request, or that it is cancelled. The first time stays.
-func (p *Processor) complete(ctx context.Context, id, provider, order string, c completionWire) error {
-	c.At = p.now(ctx, provider, order)
+func (p *Processor) complete(ctx context.Context, id string, c completionWire) error {
+	c.At = p.now()
 	return p.keep(ctx, doneName(id), c)
 }
 
@@ -147,7 +131,7 @@ func (p *Processor) completed(ctx context.Context, id string) (*completionWire, 
 }
 
 // Observe implements ports.Processor: a completed setup is submitted after one minute, and
-// active and authorised after two, unless the account holder's name or the account says that it fails or is cancelled.
+// active and authorised after two, unless the account says that it fails or is cancelled.
 func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
 	id := q.Setup.BillingRequestID
 	if !billingRequestID.MatchString(id) {
@@ -163,7 +147,7 @@ func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkou
 	case done.Cancelled:
 		return checkout.Observation{BillingRequest: checkout.BillingCancelled, Authorisation: checkout.CustomerInProgress}, nil
 	}
-	mandate, authorisation := done.status(p.now(ctx, q.Account.ProviderCode, q.OrderID))
+	mandate, authorisation := done.status(p.now())
 	var reason string
 	var since time.Time // as GoCardless does, it says when a mandate ended
 	if mandate.Dead() {
@@ -195,7 +179,7 @@ func (p *Processor) Cancel(ctx context.Context, q checkout.SetupQuery) error {
 	if !billingRequestID.MatchString(id) {
 		return fmt.Errorf("billing request %q: %w", id, ports.ErrNotFound)
 	}
-	if err := p.complete(ctx, id, q.Account.ProviderCode, q.OrderID, completionWire{Cancelled: true}); err != nil {
+	if err := p.complete(ctx, id, completionWire{Cancelled: true}); err != nil {
 		return fmt.Errorf("cancel billing request %s: %w", id, err)
 	}
 	done, err := p.completed(ctx, id)
@@ -215,10 +199,6 @@ func (c completionWire) status(now time.Time) (checkout.MandateStatus, checkout.
 		return checkout.MandatePendingSubmission, checkout.CustomerInProgress
 	case c.Mandate != "":
 		return c.Mandate, checkout.CustomerInProgress
-	case c.Holder == failingHolder:
-		return checkout.MandateFailed, checkout.CustomerInProgress
-	case c.Holder == cancelledHolder:
-		return checkout.MandateCancelled, checkout.CustomerInProgress
 	case age < activeAfter:
 		return checkout.MandateSubmitted, checkout.CustomerInProgress
 	}

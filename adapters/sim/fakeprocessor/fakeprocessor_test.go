@@ -14,8 +14,16 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/processortest"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// The accounts of the payers, by what becomes of their mandates.
+const (
+	living    = "12-3140-0171323-50"
+	failing   = "01-0902-0068389-02"
+	cancelled = "01-0902-0068389-04"
 )
 
 func TestProcessor(t *testing.T) {
@@ -23,13 +31,13 @@ func TestProcessor(t *testing.T) {
 		b := newBench(t)
 		other := account
 		other.ProviderCode, other.ID = "TUI", "acc-tui"
-		send := func(holder string) func(*testing.T, string) string {
-			return func(_ *testing.T, url string) string { return b.send(url, b.filled("account_holder_name", holder)) }
+		send := func(account string) func(*testing.T, string) string {
+			return func(_ *testing.T, url string) string { return b.send(url, b.filled("account_number", account)) }
 		}
 		return processortest.Bench{Processor: b.processor, Account: account, Other: other,
 			Visit:    func(_ *testing.T, url string) { b.visit(url) },
-			Complete: send("Ana Tau"),
-			Fail:     send("MANDATE FAILS"),
+			Complete: send(living),
+			Fail:     send(failing),
 			Pass:     func(*testing.T) { b.now = b.now.Add(time.Minute) }}
 	})
 }
@@ -73,45 +81,49 @@ func TestAnotherProcessKnowsWhatWasBegunAndCompleted(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	at := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
-	const holder, failing, cancelled = "Ana Tau", "MANDATE FAILS", "MANDATE CANCELLED"
-	seen := func(holder string, m checkout.MandateStatus, a checkout.AuthorisationStatus) checkout.Observation {
-		var since time.Time
-		if m.Dead() {
-			since = at.Add(time.Minute)
-		}
-		return checkout.Observation{MandateSince: since, BillingRequest: checkout.BillingFulfilled, Mandate: m, Authorisation: a,
-			AccountHolder: holder, AccountMask: "12-3140-•••••23-50", CompletedAt: at}
+	seen := func(m checkout.MandateStatus, a checkout.AuthorisationStatus) checkout.Observation {
+		return checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: m, Authorisation: a,
+			AccountHolder: "Ana Tau", AccountMask: "12-3140-•••••23-50", CompletedAt: at}
+	}
+	of := func(mask agreement.AccountMask, o checkout.Observation) checkout.Observation {
+		o.AccountMask = mask
+		return o
+	}
+	dead := func(m checkout.MandateStatus, reason string) checkout.Observation {
+		o := seen(m, checkout.CustomerInProgress)
+		o.MandateSince, o.MandateReason = at.Add(time.Minute), reason
+		return o
 	}
 	pending := checkout.Observation{BillingRequest: checkout.BillingPending, Authorisation: checkout.CustomerInProgress}
 	const progress = checkout.CustomerInProgress
 	for _, tt := range []struct {
-		name   string
-		holder string // "" where the setup is not completed
-		after  time.Duration
-		want   checkout.Observation
+		name    string
+		account string // "" where the setup is not completed
+		after   time.Duration
+		want    checkout.Observation
 	}{
 		{"not completed", "", time.Hour, pending},
-		{"at completion", holder, 0, seen(holder, checkout.MandatePendingSubmission, progress)},
-		{"the clock stepped back", holder, -time.Hour, seen(holder, checkout.MandatePendingSubmission, progress)},
-		{"before a minute", holder, time.Minute - 1, seen(holder, checkout.MandatePendingSubmission, progress)},
-		{"after a minute", holder, time.Minute, seen(holder, checkout.MandateSubmitted, progress)},
-		{"before two minutes", holder, 2*time.Minute - 1, seen(holder, checkout.MandateSubmitted, progress)},
-		{"after two minutes", holder, 2 * time.Minute, seen(holder, checkout.MandateActive, checkout.Authorised)},
-		{"years later", holder, 9e4 * time.Hour, seen(holder, checkout.MandateActive, checkout.Authorised)},
-		{"before it fails", failing, time.Minute - 1, seen(failing, checkout.MandatePendingSubmission, progress)},
-		{"when it fails", failing, time.Minute, seen(failing, checkout.MandateFailed, progress)},
-		{"before it is cancelled", cancelled, time.Minute - 1, seen(cancelled, checkout.MandatePendingSubmission, progress)},
-		{"after it was cancelled", cancelled, time.Hour, seen(cancelled, checkout.MandateCancelled, progress)},
+		{"at completion", living, 0, seen(checkout.MandatePendingSubmission, progress)},
+		{"the clock stepped back", living, -time.Hour, seen(checkout.MandatePendingSubmission, progress)},
+		{"before a minute", living, time.Minute - 1, seen(checkout.MandatePendingSubmission, progress)},
+		{"after a minute", living, time.Minute, seen(checkout.MandateSubmitted, progress)},
+		{"before two minutes", living, 2*time.Minute - 1, seen(checkout.MandateSubmitted, progress)},
+		{"after two minutes", living, 2 * time.Minute, seen(checkout.MandateActive, checkout.Authorised)},
+		{"years later", living, 9e4 * time.Hour, seen(checkout.MandateActive, checkout.Authorised)},
+		{"before it fails", failing, time.Minute - 1, of("01-0902-•••••89-02", seen(checkout.MandatePendingSubmission, progress))},
+		{"when it fails", failing, time.Minute, of("01-0902-•••••89-02", dead(checkout.MandateFailed, "DISHONOUR-AC05"))},
+		{"before it is cancelled", cancelled, time.Minute - 1, of("01-0902-•••••89-04", seen(checkout.MandatePendingSubmission, progress))},
+		{"after it was cancelled", cancelled, time.Hour, of("01-0902-•••••89-04", dead(checkout.MandateCancelled, "DISHONOUR-AC04"))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			b.now = at
-			if tt.holder != "" {
-				b.send(b.request.URL, b.filled("account_holder_name", tt.holder))
+			if tt.account != "" {
+				b.send(b.request.URL, b.filled("account_number", tt.account))
 			}
 			b.now = at.Add(tt.after)
 			got := b.observe()
-			if tt.holder != "" && !regexp.MustCompile(`^MD[A-Z2-7]{24}$`).MatchString(got.MandateID) {
+			if tt.account != "" && !regexp.MustCompile(`^MD[A-Z2-7]{24}$`).MatchString(got.MandateID) {
 				t.Errorf("MandateID = %q, want MD and 24 characters", got.MandateID)
 			}
 			if got.MandateID = ""; got != tt.want {

@@ -89,7 +89,7 @@ func (p pages) send(w http.ResponseWriter, r *http.Request) {
 		p.check(w, r, visit, in, done)
 		return
 	}
-	if err := p.processor.complete(r.Context(), visit.id, visit.start.ProviderCode, visit.start.OrderID, done); err != nil {
+	if err := p.processor.complete(r.Context(), visit.id, done); err != nil {
 		p.site.Fail(w, r, err)
 		return
 	}

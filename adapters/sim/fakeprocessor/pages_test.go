@@ -265,17 +265,17 @@ func TestCompletedFormSetsUpTheMandate(t *testing.T) {
 
 func TestPageOfASetupThatIsOverLeadsBack(t *testing.T) {
 	for _, tt := range []struct {
-		name, holder string
-		after        time.Duration
+		name, account string
+		after         time.Duration
 	}{
-		{"complete", "Ana Tau", 0},
-		{"active", "Ana Tau", time.Hour},
-		{"dead", "MANDATE FAILS", time.Hour},
-		{"cancelled", "MANDATE CANCELLED", time.Hour},
+		{"complete", living, 0},
+		{"active", living, time.Hour},
+		{"dead", failing, time.Hour},
+		{"cancelled", cancelled, time.Hour},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
-			b.send(b.request.URL, b.filled("account_holder_name", tt.holder))
+			b.send(b.request.URL, b.filled("account_number", tt.account))
 			b.now = b.now.Add(tt.after)
 			before := b.observe()
 			for _, method := range []string{http.MethodGet, http.MethodPost} {

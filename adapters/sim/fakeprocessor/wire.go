@@ -24,13 +24,8 @@ func doneName(id string) string { return "done/" + id }
 
 func endName(id string) string { return doneName(id) + "/end" }
 
-// ScriptPrefix begins the names of records that others keep of a setup, by the key of its start. They are erased with it.
-func ScriptPrefix(key string) string { return "script/" + key + "/" }
-
 // startWire is the part of a start that the page needs.
 type startWire struct {
-	ProviderCode string   `json:"provider_code"`
-	OrderID      string   `json:"order_id"`
 	ProviderName string   `json:"provider_name"`
 	Description  string   `json:"description"`
 	FrameOrigins []string `json:"frame_origins,omitempty"`
@@ -51,7 +46,7 @@ type rowWire struct {
 
 func toStartWire(start checkout.SetupStart) startWire {
 	_, authority, conditions := start.Terms.Parts()
-	w := startWire{ProviderCode: start.Account.ProviderCode, OrderID: start.OrderID, ProviderName: start.ProviderName, Description: start.Description, FrameOrigins: start.FrameOrigins,
+	w := startWire{ProviderName: start.ProviderName, Description: start.Description, FrameOrigins: start.FrameOrigins,
 		First:     start.First.Amount.Dollars() + ", planned for " + start.First.Taken.Long(),
 		Initiator: start.Terms.Initiator(), Lender: start.Terms.Lender.Name, Debits: start.Terms.Debits(), Authority: authority}
 	for _, row := range conditions {

@@ -120,11 +120,8 @@ func (s *Store) store(was *row, change checkout.Change, q checkout.JobEntry) err
 	if err := s.queue.duplicates(change.Events); err != nil {
 		return err
 	}
-	if err := s.evidence.add(change.Evidence); err != nil {
-		return err
-	}
+	s.did(change.Act)
 	s.queue.addChange(change, q, s.clock)
-	r.enrol(was.checkout, q.Now)
 	s.rows[r.checkout.ID] = &r
 	s.append(r.checkout.ID, change.Moments...)
 	return nil

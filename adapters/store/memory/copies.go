@@ -3,7 +3,6 @@ package memory
 import (
 	"maps"
 	"reflect"
-	"slices"
 	"time"
 )
 
@@ -12,9 +11,9 @@ func (s *Store) Copy() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := New()
-	c.Clock, c.lists = s.Clock, maps.Clone(s.lists)
+	c.Clock = s.Clock
 	c.configurations, c.keys = copyOf(s.configurations), copyOf(s.keys)
-	c.sandbox, c.requests = maps.Clone(s.sandbox), maps.Clone(s.requests)
+	c.sandbox = maps.Clone(s.sandbox)
 	for id, r := range s.rows {
 		again := *r
 		again.checkout, again.agreement, again.document, again.journal = copyOf(r.checkout), copyOf(r.agreement), copyOf(r.document), copyOf(r.journal)
@@ -22,11 +21,10 @@ func (s *Store) Copy() *Store {
 	}
 	for _, j := range s.queue.all {
 		again := *j
-		again.JobRecord, again.log = copyOf(j.JobRecord), copyOf(j.log)
+		again.JobRecord = copyOf(j.JobRecord)
 		c.queue.enter(&again)
 	}
-	e := &s.evidence
-	c.evidence = evidenceLog{copyOf(e.head), e.end, slices.Clone(e.sealed), slices.Clone(e.unsealed), maps.Clone(e.position)}
+	c.acts = copyOf(s.acts)
 	return c
 }
 

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -48,21 +49,44 @@ func (s *Store) Moments(ctx context.Context, checkoutID string) ([]checkout.Mome
 	})
 }
 
-// RecordEvidence implements [ports.Evidence].
-func (s *Store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
-	return s.locked(ctx, func() error { return s.evidence.add(&e) })
+// RecordAct implements [ports.Operations].
+func (s *Store) RecordAct(ctx context.Context, did checkout.Act) error {
+	return s.locked(ctx, func() error {
+		s.did(&did)
+		return nil
+	})
+}
+
+// did keeps an act, if there is one.
+func (s *Store) did(act *checkout.Act) {
+	if act != nil {
+		s.acts = append(s.acts, copyOf(*act))
+	}
+}
+
+// Acts implements [ports.Operations].
+func (s *Store) Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]checkout.Act, error) {
+	return read(ctx, s, func() (list []checkout.Act, err error) {
+		for _, a := range s.acts {
+			if (f.Subject == "" || slices.Contains(strings.Fields(a.Subject), f.Subject)) && !a.At.Before(stored(f.Since)) {
+				list = append(list, a)
+			}
+		}
+		slices.SortStableFunc(list, func(a, b checkout.Act) int { return a.At.Compare(b.At) })
+		slices.Reverse(list)
+		return list[:min(len(list), limit)], nil
+	})
 }
 
 // HastenJob implements [ports.Operations].
-func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did evidence.Entry) error {
+func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did checkout.Act) error {
 	return s.locked(ctx, func() error {
 		j, ok := s.queue.byID[id]
-		if !ok || j.State != checkout.JobPending {
+		if !ok || !j.Hastens() {
 			return fmt.Errorf("job %s: %w", id, ports.ErrNotFound)
 		}
-		if err := s.evidence.add(&did); err != nil {
-			return err
-		}
+		s.did(&did)
+		j.State, j.SettledAt = checkout.JobPending, time.Time{}
 		j.release(s.clock(m.At))
 		s.append(j.Job.CheckoutID, m)
 		return nil

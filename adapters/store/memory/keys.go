@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -25,16 +25,14 @@ func (s *Store) Keys(ctx context.Context) ([]catalogue.Key, error) {
 }
 
 // AddKey implements [ports.Configurer].
-func (s *Store) AddKey(ctx context.Context, key catalogue.Key, did *evidence.Entry) error {
+func (s *Store) AddKey(ctx context.Context, key catalogue.Key, did *checkout.Act) error {
 	return s.locked(ctx, func() error {
 		for _, k := range s.keys {
 			if k.ID == key.ID || k.Hash == key.Hash {
 				return fmt.Errorf("API key %s: %w", key.ID, ports.ErrDuplicate)
 			}
 		}
-		if err := s.evidence.add(did); err != nil {
-			return err
-		}
+		s.did(did)
 		s.keys = append(s.keys, copyOf(key))
 		slices.SortFunc(s.keys, func(a, b catalogue.Key) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
 		return nil
@@ -54,7 +52,7 @@ func (s *Store) UseKeys(ctx context.Context, ids []string, day string) error {
 }
 
 // RevokeKey implements [ports.Configurer].
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, did *evidence.Entry) error {
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, did *checkout.Act) error {
 	return s.locked(ctx, func() error {
 		i := slices.IndexFunc(s.keys, func(k catalogue.Key) bool { return k.ID == id })
 		if i < 0 {
@@ -63,9 +61,7 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, did *evi
 		if !s.keys[i].RevokedAt.IsZero() {
 			return nil
 		}
-		if err := s.evidence.add(did); err != nil {
-			return err
-		}
+		s.did(did)
 		s.keys[i].RevokedAt = stored(at)
 		return nil
 	})

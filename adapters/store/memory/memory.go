@@ -26,15 +26,13 @@ type Store struct {
 	mu    sync.Mutex      // guards everything below
 	rows  map[string]*row // by checkout id
 	queue queue
-	lists map[name]checkout.Cursor // provider and list → the latest cursor
 
-	evidence evidenceLog
+	acts []checkout.Act // in the order in which they were stored
 
 	configurations []catalogue.Configuration // in the order of the codes
 	keys           []catalogue.Key           // in the order of their creation
 
-	sandbox  map[string][]byte   // what the fake processor keeps
-	requests map[string][]logged // of each provider, in a sandbox
+	sandbox map[string][]byte // what the fake processor keeps
 }
 
 // row is everything on record about one checkout but its jobs.
@@ -43,23 +41,14 @@ type row struct {
 	agreement *agreement.Agreement
 	document  *agreement.Document
 	journal   []checkout.Moment
-
-	updated time.Time       // when what the list of enrolments says of it changed
-	listed  checkout.Cursor // 0 until it is read there after a change
 }
-
-// name is a name within a provider.
-type name struct{ provider, text string }
 
 // New returns an empty store.
 func New() *Store {
 	return &Store{
-		rows:     map[string]*row{},
-		queue:    queue{byID: map[string]*job{}, of: map[string][]*job{}},
-		lists:    map[name]checkout.Cursor{},
-		evidence: evidenceLog{position: map[string]int64{}},
-		sandbox:  map[string][]byte{},
-		requests: map[string][]logged{},
+		rows:    map[string]*row{},
+		queue:   queue{byID: map[string]*job{}, of: map[string][]*job{}},
+		sandbox: map[string][]byte{},
 	}
 }
 

@@ -21,10 +21,6 @@ func TestClock(t *testing.T) { storetest.CallersClock(t, open) }
 
 func TestSame(t *testing.T) { storetest.Same(t, open, open) }
 
-func TestRequests(t *testing.T) {
-	storetest.Requests(t, func(*testing.T) *memory.Store { return memory.New() })
-}
-
 func TestSandboxRecords(t *testing.T) {
 	storetest.SandboxRecords(t, func(*testing.T) *memory.Store { return memory.New() })
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -56,12 +55,12 @@ func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int, conf
 	return ids, next, err
 }
 
-// old reports whether something of the checkout is to be erased, by the times before which it was created.
+// old reports whether the checkout was created long enough ago to be erased, by the times before which it was created.
 func (s *Store) old(c checkout.Checkout, confirmed, open time.Time) bool {
 	if c.Status != checkout.Confirmed {
-		return !c.Erased() && c.CreatedAt.Before(open)
+		confirmed = open
 	}
-	return c.CreatedAt.Before(confirmed) && (!c.Erased() || s.evidence.salted(c.Confirmation.AgreementNumber))
+	return !c.Erased() && c.CreatedAt.Before(confirmed)
 }
 
 // EraseCheckouts implements [ports.Retention].
@@ -77,17 +76,10 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 		if err != nil {
 			return err
 		}
-		if err := s.evidence.add(&erasure.Entry); err != nil {
-			return err
-		}
+		s.did(&erasure.Act)
 		for _, next := range erasure.Next {
 			s.erase(next)
-			s.append(next.ID, erasure.MomentOf(next))
-		}
-		for _, number := range erasure.Unsalted {
-			if e := s.evidence.entry(evidence.AgreementID(number)); e != nil {
-				e.Salt = nil
-			}
+			s.append(next.ID, erasure.Moment)
 		}
 		return nil
 	})
@@ -96,9 +88,7 @@ func (s *Store) EraseCheckouts(ctx context.Context, ids []string, decide func([]
 // erase stores a checkout that was erased, with what belongs to it.
 func (s *Store) erase(next checkout.Checkout) {
 	r := s.rows[next.ID]
-	was := r.checkout
 	r.checkout = copyOf(next)
-	r.enrol(was, next.ErasedAt)
 	if r.agreement != nil {
 		*r.agreement = r.agreement.Erased()
 	}
@@ -106,7 +96,7 @@ func (s *Store) erase(next checkout.Checkout) {
 		r.document.Bytes = nil
 	}
 	for _, j := range s.queue.of[next.ID] {
-		j.Receipt, j.Failure.Reason, j.log = checkout.Receipt{}, "", nil
+		j.Receipt, j.Failure.Reason = checkout.Receipt{}, ""
 	}
 }
 

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -47,7 +46,7 @@ func (s *Store) configuration(provider string) *catalogue.Configuration {
 
 // ReplaceProviders implements [ports.Configurer].
 func (s *Store) ReplaceProviders(ctx context.Context,
-	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error)) error {
+	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error)) error {
 	return s.locked(ctx, func() error {
 		after, did, err := decide(copyOf(s.configurations))
 		if err != nil {
@@ -60,13 +59,8 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 		if twice := catalogue.Twice(after); twice != "" {
 			return fmt.Errorf("%s: %w", twice, ports.ErrDuplicate)
 		}
-		if err := s.evidence.add(did); err != nil {
-			return err
-		}
+		s.did(did)
 		s.configurations = after
-		maps.DeleteFunc(s.requests, func(code string, _ []logged) bool {
-			return !slices.ContainsFunc(after, func(c catalogue.Configuration) bool { return c.Provider.Code == code })
-		})
 		return nil
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -14,17 +13,17 @@ import (
 
 // queue is the jobs.
 type queue struct {
-	all  []*job // in the order in which they entered
-	byID map[string]*job
-	of   map[string][]*job // by checkout id, in the order in which they entered
+	all     []*job // in the order in which they entered
+	byID    map[string]*job
+	of      map[string][]*job // by checkout id, in the order in which they entered
+	entered int64             // jobs so far
 }
 
 // job is a job with its lease. Due of the record is the time of the next attempt.
 type job struct {
 	checkout.JobRecord
-	until  time.Time       // the end of the lease; zero where it was given back
-	listed checkout.Cursor // 0 until the event is read in its provider's list
-	log    []checkout.Attempt
+	until    time.Time // the end of the lease; zero where it was given back
+	position int64     // from 1 on, in the order in which the jobs entered
 }
 
 // record returns what is on record.
@@ -54,9 +53,9 @@ func (q *queue) due(j *job, now time.Time) bool {
 }
 
 // blocked reports whether another pending job of its kind and checkout comes before the job: before an event an event that entered
-// before it, and before a notice or a redelivery a job that entered before it and is due, or any that is leased.
+// before it, and before a notice a job that entered before it and is due, or any that is leased.
 func (q *queue) blocked(j *job, now time.Time) bool {
-	if j.Job.Kind != checkout.JobDeliver && j.Job.Kind != checkout.JobNotify && j.Job.Kind != checkout.JobRedeliver {
+	if j.Job.Kind != checkout.JobDeliver && j.Job.Kind != checkout.JobNotify {
 		return false
 	}
 	before := true
@@ -72,11 +71,11 @@ func (q *queue) blocked(j *job, now time.Time) bool {
 	return false
 }
 
-// duplicates returns ErrDuplicate if an event has an id that is taken, or a name that its checkout has had and that does not recur.
+// duplicates returns ErrDuplicate if an event has an id that is taken, or a name that its checkout has had.
 func (q *queue) duplicates(evs []events.Event) error {
 	for i, e := range evs {
 		same := func(o events.Event) bool {
-			return o.ID == e.ID || o.CheckoutID == e.CheckoutID && o.Name == e.Name && !e.Name.Recurs()
+			return o.ID == e.ID || o.CheckoutID == e.CheckoutID && o.Name == e.Name
 		}
 		named := slices.ContainsFunc(q.of[e.CheckoutID], func(j *job) bool {
 			return j.Job.Kind == checkout.JobDeliver && same(j.Job.Event())
@@ -104,6 +103,8 @@ func (q *queue) add(given checkout.Job, at time.Time, clock func(time.Time) time
 
 // enter has a job, whose id is not on record, enter behind all others.
 func (q *queue) enter(j *job) {
+	q.entered++
+	j.position = q.entered
 	q.byID[j.Job.ID] = j
 	q.all = append(q.all, j)
 	q.of[j.Job.CheckoutID] = append(q.of[j.Job.CheckoutID], j)
@@ -151,13 +152,8 @@ func (q *queue) held(l checkout.Lease) (*job, error) {
 }
 
 // Enqueue implements [ports.Queue].
-func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job, did *evidence.Entry) ([]checkout.Job, error) {
+func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
 	return read(ctx, s, func() (fresh []checkout.Job, err error) {
-		if slices.ContainsFunc(jobs, func(j checkout.Job) bool { return !has(s.queue.byID, j.ID) }) {
-			if err := s.evidence.add(did); err != nil {
-				return nil, err
-			}
-		}
 		for _, given := range jobs {
 			if j := s.queue.add(given, given.CreatedAt, s.clock); j != nil {
 				fresh = append(fresh, j.Job)
@@ -253,36 +249,8 @@ func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome
 		if j.State == checkout.JobPending {
 			j.Due = stored(s.clock(enqueue.Now).Add(o.Pause))
 		}
-		j.addAttempts(o.Log)
-		if e := s.queue.byID[j.Job.EventID()]; e != nil && j.Job.Kind == checkout.JobRedeliver {
-			e.JobRecord = e.SentAgain(o)
-			e.addAttempts(o.Log)
-		}
 		s.append(j.Job.CheckoutID, o.Moments...)
 		return nil
-	})
-}
-
-// maxLog is the largest number of attempts in the log of an event.
-const maxLog = 100
-
-// addAttempts adds to the log of an event.
-func (j *job) addAttempts(made []checkout.Attempt) {
-	for _, a := range made {
-		a.Took = a.Took.Truncate(time.Millisecond)
-		j.log = append(j.log, a)
-	}
-	j.log = j.log[max(0, len(j.log)-maxLog):]
-}
-
-// Attempts implements [ports.Operations].
-func (s *Store) Attempts(ctx context.Context, e events.Event) ([]checkout.Attempt, error) {
-	return read(ctx, s, func() ([]checkout.Attempt, error) {
-		j, ok := s.queue.byID[e.ID]
-		if !ok {
-			return nil, fmt.Errorf("event %s: %w", e.ID, ports.ErrNotFound)
-		}
-		return j.log, nil
 	})
 }
 
@@ -330,12 +298,9 @@ func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]checkout.
 	}
 	err = s.locked(ctx, func() error {
 		for _, j := range s.queue.all {
-			if j.State == checkout.JobPending && j.Job.Kind != checkout.JobSeal {
+			if j.State == checkout.JobPending {
 				count(j.Job.Kind, j.Job.CreatedAt)
 			}
-		}
-		for _, e := range s.evidence.unsealed {
-			count(checkout.JobSeal, e.At)
 		}
 		return nil
 	})

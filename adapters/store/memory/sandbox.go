@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"time"
 
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -29,23 +27,6 @@ func (s *Store) SandboxRecord(ctx context.Context, name string) ([]byte, error) 
 			return data, fmt.Errorf("sandbox record %s: %w", name, ports.ErrNotFound)
 		}
 		return kept, nil
-	})
-}
-
-// HastenJobs stores data under a name and has the pending jobs of a checkout due earlier by a time; neither if there is something
-// under the name already.
-func (s *Store) HastenJobs(ctx context.Context, name string, data []byte, checkoutID string, by time.Duration) error {
-	return s.locked(ctx, func() error {
-		if has(s.sandbox, name) {
-			return nil
-		}
-		s.sandbox[name] = copyOf(data)
-		for _, j := range s.queue.of[checkoutID] {
-			if j.State == checkout.JobPending {
-				j.Due = j.Due.Add(-by)
-			}
-		}
-		return nil
 	})
 }
 

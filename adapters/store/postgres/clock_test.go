@@ -73,7 +73,7 @@ func TestLeasesEndByTheServersOwnClock(t *testing.T) {
 		}
 		return ms
 	}
-	if _, err := db.Enqueue(t.Context(), []checkout.Job{{ID: "pull", Kind: checkout.JobPull, CreatedAt: time.Now()}}, nil); err != nil {
+	if _, err := db.Enqueue(t.Context(), []checkout.Job{{ID: "pull", Kind: checkout.JobPull, CreatedAt: time.Now()}}); err != nil {
 		t.Fatal(err)
 	}
 	const lasts = 200 * time.Millisecond

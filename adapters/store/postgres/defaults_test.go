@@ -29,12 +29,7 @@ func TestDefaultsOfAnOperator(t *testing.T) {
 	if got := db.Setting(t.Context(), "synchronous_commit"); got != "remote_apply" {
 		t.Errorf("synchronous_commit = %s, want what the operator demands", got)
 	}
-	db.Rest()
 	s, empty := newTimed(t, db, shell), emptier(t, shell)
-	storetest.Desk(t, func(t *testing.T) ports.Admin {
-		empty(t)
-		return storetest.Prepared(db)
-	})
 	storetest.Store(t, func(t *testing.T) ports.Admin {
 		empty(t)
 		s.restart(t)

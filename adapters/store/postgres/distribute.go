@@ -9,17 +9,13 @@ import (
 )
 
 // A store can be spread over the nodes of a cluster of Citus, an extension of PostgreSQL: everything of a provider is on one node, and
-// each node has all that belongs to no provider alone, but for the evidence log, which is on one.
+// each node has all that belongs to no provider alone.
 
 // Every node has a copy of these tables. A table comes after the tables that it refers to.
-var copied = []string{"provider_checkout_schema", "store", "providers", "courses", "plan_options", "api_keys", "sandbox_records"}
-
-// One node has these tables. Copies of the evidence log could differ for ever: a seal changes the copies that have the entry, and a
-// node that was lost during the commit of the entry has it only later.
-var whole = []string{"evidence", "evidence_head", "evidence_chains"}
+var copied = []string{"provider_checkout_schema", "store", "providers", "courses", "plan_options", "api_keys", "acts", "sandbox_records"}
 
 // The rows of these tables are on the node of their provider. Tables after the first are kept beside it.
-var spread = []string{"checkouts", "agreements", "documents", "jobs", "moments", "lists", "sandbox_requests"}
+var spread = []string{"checkouts", "agreements", "documents", "jobs", "moments"}
 
 // references are the foreign keys between tables that are spread, which cannot refer to one another while some are and some are not.
 var references = []struct{ table, name, definition string }{
@@ -32,8 +28,6 @@ const (
 	isDistributed = `SELECT 1 FROM pg_dist_partition WHERE logicalrelid = CAST(? AS regclass)`
 	copyTable     = `SELECT create_reference_table(CAST(? AS regclass))`
 	spreadFirst   = `SELECT create_distributed_table(CAST(? AS regclass), 'provider_code')`
-	wholeFirst    = `SELECT create_distributed_table(CAST(? AS regclass), NULL, colocate_with => 'none')`
-	wholeBeside   = `SELECT create_distributed_table(CAST(? AS regclass), NULL, colocate_with => ?)`
 	spreadBeside  = `SELECT create_distributed_table(CAST(? AS regclass), 'provider_code', colocate_with => ?)`
 	// Foreign keys are made again on each node.
 	oneByOne = `SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)`
@@ -83,10 +77,7 @@ func (db *DB) Distribute(ctx context.Context) error {
 				return fmt.Errorf("copy %s to every node: %w", table, err)
 			}
 		}
-		if err := t.place(ctx, whole, wholeFirst, wholeBeside); err != nil {
-			return err
-		}
-		if err := t.place(ctx, spread, spreadFirst, spreadBeside); err != nil {
+		if err := t.spread(ctx); err != nil {
 			return err
 		}
 		for _, r := range references {
@@ -102,12 +93,13 @@ func (db *DB) Distribute(ctx context.Context) error {
 	return db.findNodes(ctx)
 }
 
-// place has the cluster place tables: the first with its own statement, the others beside it.
-func (t *attempt) place(ctx context.Context, tables []string, first, beside string) error {
-	for i, table := range tables {
-		statement, args := first, []any{t.db.schema.table(table)}
+// spread has the cluster spread the tables: the others beside the first.
+func (t *attempt) spread(ctx context.Context) error {
+	first := t.db.schema.table(spread[0])
+	for i, table := range spread {
+		statement, args := spreadFirst, []any{t.db.schema.table(table)}
 		if i > 0 {
-			statement, args = beside, append(args, t.db.schema.table(tables[0]))
+			statement, args = spreadBeside, append(args, first)
 		}
 		if _, err := sqlstore.Has(ctx, t, statement, args...); err != nil {
 			return fmt.Errorf("spread %s over the nodes: %w", table, err)

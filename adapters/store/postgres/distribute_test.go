@@ -45,18 +45,14 @@ func TestCitus(t *testing.T) {
 		t.Errorf("Agreement after the store was distributed: %v", err)
 	}
 	fresh := func(t *testing.T) ports.Admin {
-		for _, table := range []string{"documents", "agreements", "checkouts", "jobs", "moments", "lists",
-			"plan_options", "courses", "providers", "api_keys", "evidence", "sandbox_records", "sandbox_requests"} {
+		for _, table := range []string{"documents", "agreements", "checkouts", "jobs", "moments",
+			"plan_options", "courses", "providers", "api_keys", "acts", "sandbox_records"} {
 			execute(t, shell, `DELETE FROM `+table)
 		}
-		execute(t, shell, `UPDATE evidence_head SET size = 0, edge = NULL, checkpoint = ''`)
-		execute(t, shell, `UPDATE evidence_chains SET number = 0, previous = '', seen = 0`)
 		return inRealTime{db}
 	}
-	storetest.Desk(t, func(t *testing.T) ports.Admin { return storetest.Prepared(fresh(t).(inRealTime)) })
 	storetest.Store(t, fresh)
 	storetest.OwnClock(t, fresh)
-	storetest.Requests(t, func(t *testing.T) inRealTime { return fresh(t).(inRealTime) })
 	storetest.SandboxRecords(t, func(t *testing.T) inRealTime { return fresh(t).(inRealTime) })
 	storetest.Same(t, fresh, func(*testing.T) ports.Admin { return memory.New() })
 }
@@ -81,11 +77,10 @@ const stubs = `CREATE TABLE calls (n bigint GENERATED ALWAYS AS IDENTITY, call t
 	CREATE FUNCTION create_reference_table(t regclass) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO calls (call) VALUES ('copy ' || t) $$;
 	CREATE FUNCTION create_distributed_table(t regclass, c text, colocate_with text DEFAULT 'default') RETURNS void LANGUAGE sql AS $$
-		INSERT INTO calls (call) VALUES (t || coalesce(' by ' || c, ' whole') || ' beside ' || colocate_with);
+		INSERT INTO calls (call) VALUES (t || ' by ' || c || ' beside ' || colocate_with);
 		INSERT INTO pg_dist_partition VALUES (t) $$`
 
-// Every table is either copied to each node or spread by its provider, whose code begins its primary key and every unique index, but for
-// the evidence log, of which copies could differ.
+// Every table is either copied to each node or spread by its provider, whose code begins its primary key and every unique index.
 func TestDistributeNamesEveryTable(t *testing.T) {
 	url := postgrestest.URL(t)
 	db, shell := open(t, url, postgres.Options{}), connect(t, url)
@@ -105,16 +100,10 @@ func TestDistributeNamesEveryTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onOneNode := map[string]string{"evidence": "none", "evidence_head": "evidence", "evidence_chains": "evidence"}
 	var named []string
 	for _, call := range calls {
 		table, how, spread := strings.Cut(strings.TrimPrefix(call, "copy "), " by ")
-		table, beside, whole := strings.Cut(table, " whole beside ")
-		named = append(named, table)
-		if want, one := onOneNode[table]; whole != one || beside != want {
-			t.Errorf("%s is whole: %t, beside %q; want %t, beside %q", table, whole, beside, one, want)
-		}
-		if !spread {
+		if named = append(named, table); !spread {
 			continue
 		}
 		if want := "provider_code beside "; !strings.HasPrefix(how, want) || table != "checkouts" && how != want+"checkouts" {

@@ -34,9 +34,8 @@
 // # Connections
 //
 // Connect to the server directly, or through a pooler that keeps sessions: their settings, and the prepared statements,
-// are the store's. A pooler that lends its connections by transaction (pgbouncer: pool_mode = transaction) is recognised and
-// refused when the store is opened. A connection string may name several hosts and target_session_attrs=read-write: the
-// store follows a promotion.
+// are the store's. A pooler that lends its connections by transaction (pgbouncer: pool_mode = transaction) keeps neither. A
+// connection string may name several hosts and target_session_attrs=read-write: the store follows a promotion.
 //
 // The SQL is plain: unique indexes, row locks and fencing tokens, no advisory locks and no notifications. Each write is one explicit
 // transaction, each message one statement, and every order that of a value that the store writes, so that it also runs on engines

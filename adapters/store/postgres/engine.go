@@ -14,6 +14,9 @@ import (
 // The clocks of the processes decide nothing, for one of them may be wrong: the time is that of the database, when it got the
 // statement.
 var dialect = sqlstore.Dialect{
+	// A transaction that may still commit has a number that no transaction before the oldest of them has.
+	Epoch: `epoch`, Place: `entered`, Listed: `epoch, entered`,
+	Behind: `(epoch, entered) > (?, ?) AND epoch < CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)`,
 	// In collation C only the letters A to Z have another case.
 	SameEmail:     `lower(email COLLATE "C") = lower(CAST(? AS text) COLLATE "C")`,
 	ByKey:         `provider_code = ? AND idempotency_key = ?`,
@@ -23,8 +26,6 @@ var dialect = sqlstore.Dialect{
 	Clock:         `CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)`,
 	Server:        true,
 	PendingOfKind: `e.kind = j.kind AND e.state = 'pending'`,
-	Unfolded:      `@.checkouts WHERE search_name IS NULL`,
-	Entered:       `created_ms`,
 }
 
 // engine implements [sqlstore.Engine].

@@ -92,7 +92,7 @@ func (s snapshot) Pages(ctx context.Context, query string, args []any, visit fun
 }
 
 // vacuumed are the tables that may have had personal data.
-var vacuumed = []string{"checkouts", "agreements", "documents", "evidence", "jobs", "sandbox_records"}
+var vacuumed = []string{"checkouts", "agreements", "documents", "jobs", "sandbox_records"}
 
 // Scrub implements [ports.Operations]. It vacuums the tables, so that no query and no dump sees the rows as they were. Their bytes may
 // stay in free space of the tables' files until that is used again, and in the server's log of writes: see cmd/provider-checkout/docs/privacy.md.

@@ -20,9 +20,6 @@ func (db *DB) Setting(ctx context.Context, name string) string {
 // GiveUpAfter sets how long the store waits for a commit.
 func (db *DB) GiveUpAfter(d time.Duration) { db.commitTimeout = d }
 
-// Rest ends the work in the background: what it counts of a store that is emptied is of no store.
-func (db *DB) Rest() { db.background() }
-
 // Next returns the options of the program of the next version, which has one more migration.
 func (o Options) Next(script string) Options {
 	own, err := migration.Read(migrations, "migrations")

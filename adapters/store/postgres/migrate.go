@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
 )
@@ -152,4 +154,10 @@ func (db *DB) Ready(ctx context.Context) error {
 		return fmt.Errorf("version %d of the schema is older than this program's %d", version, db.newest)
 	}
 	return nil
+}
+
+// run runs a statement.
+func run(ctx context.Context, conn *pgconn.PgConn, statement string) error {
+	_, err := conn.Exec(ctx, statement).ReadAll()
+	return err
 }

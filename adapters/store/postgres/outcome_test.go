@@ -11,7 +11,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -48,7 +47,7 @@ func work(id string, n int) checkout.Job {
 func prepare(t *testing.T, db *postgres.DB) {
 	t.Helper()
 	for n := 1; n <= 2; n++ {
-		if _, err := db.Enqueue(t.Context(), []checkout.Job{work("held", n), work("due", n)}, nil); err != nil {
+		if _, err := db.Enqueue(t.Context(), []checkout.Job{work("held", n), work("due", n)}); err != nil {
 			t.Fatalf("Enqueue: %v", err)
 		}
 		if err := leaseJob(t.Context(), db, work("held", n).ID); err != nil {
@@ -95,21 +94,21 @@ func confirm(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) e
 		beforeCommit()
 		c.Status = checkout.Confirmed
 		a := agreement.Agreement{Number: fmt.Sprint("PPA-2026-", n), CheckoutID: c.ID, Provider: agreement.Party{Code: c.ProviderCode}}
-		return checkout.Change{Next: c, Agreement: &a, Evidence: &evidence.Entry{ID: evidence.AgreementID(a.Number), Leaf: []byte("{}")}, Events: []events.Event{event(c, events.CheckoutConfirmed)}}, nil
+		return checkout.Change{Next: c, Agreement: &a, Events: []events.Event{event(c, events.CheckoutConfirmed)}}, nil
 	})
 }
 
 func replace(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) error {
-	return db.ReplaceProviders(ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	return db.ReplaceProviders(ctx, func(all []catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		beforeCommit()
 		p := catalogue.Provider{Code: fmt.Sprint("P", n), Destination: catalogue.Destination{Secret: signing}}
 		return append(all, catalogue.Configuration{Provider: p}), did(n), nil
 	})
 }
 
-// did is the evidence of call n.
-func did(n int) *evidence.Entry {
-	return &evidence.Entry{ID: evidence.OperationID(fmt.Sprint(n)), Leaf: []byte("{}")}
+// did is the act of call n.
+func did(n int) *checkout.Act {
+	return &checkout.Act{At: time.UnixMilli(int64(n)), Operator: "Aroha", Name: "jobs retry", Subject: fmt.Sprint(n)}
 }
 
 // simple returns a write that commits with the first thing that it sends.
@@ -202,7 +201,7 @@ func giveBack(ctx context.Context, db *postgres.DB, n int) error {
 // enqueue enqueues two jobs, of which one comes twice, and returns an error unless both are returned as fresh.
 func enqueue(ctx context.Context, db *postgres.DB, n int) error {
 	given := []checkout.Job{work("b", n), work("a", n), work("b", n)}
-	fresh, err := db.Enqueue(ctx, given, nil)
+	fresh, err := db.Enqueue(ctx, given)
 	if err == nil && (len(fresh) != 2 || fresh[0].ID != given[0].ID || fresh[1].ID != given[1].ID) {
 		return fmt.Errorf("fresh are %+v, want two of %+v", fresh, given)
 	}
@@ -215,15 +214,7 @@ func enqueueOf(ctx context.Context, db *postgres.DB, n int) error {
 	job := checkout.Job{ID: "a look", Kind: checkout.JobLook, ProviderCode: c.ProviderCode, CheckoutID: c.ID, CreatedAt: time.UnixMilli(int64(n))}
 	more := job
 	more.ID = "another"
-	fresh, err := db.Enqueue(ctx, []checkout.Job{job, more}, nil)
-	if err == nil && len(fresh) != 2 {
-		return fmt.Errorf("fresh are %+v, want both", fresh)
-	}
-	return err
-}
-
-func enqueueBy(ctx context.Context, db *postgres.DB, n int) error {
-	fresh, err := db.Enqueue(ctx, []checkout.Job{work("a", n), work("b", n)}, did(n))
+	fresh, err := db.Enqueue(ctx, []checkout.Job{job, more})
 	if err == nil && len(fresh) != 2 {
 		return fmt.Errorf("fresh are %+v, want both", fresh)
 	}
@@ -231,7 +222,7 @@ func enqueueBy(ctx context.Context, db *postgres.DB, n int) error {
 }
 
 func record(ctx context.Context, db *postgres.DB, n int) error {
-	return db.RecordEvidence(ctx, *did(n))
+	return db.RecordAct(ctx, *did(n))
 }
 
 func hasten(ctx context.Context, db *postgres.DB, n int) error {
@@ -242,7 +233,7 @@ func erase(ctx context.Context, db *postgres.DB, n int, beforeCommit func()) err
 	return db.EraseCheckouts(ctx, []string{opened(n).Next.ID}, func(list []checkout.Checkout) (checkout.Erasure, error) {
 		beforeCommit()
 		e := checkout.EraseAll(list, time.UnixMilli(int64(n)), checkout.ActorService)
-		e.Entry = *did(n)
+		e.Act = *did(n)
 		return e, nil
 	})
 }
@@ -263,11 +254,11 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 	}{
 		{"a checkout inserted", simple(insertOnce), 0, `SELECT count(*) FROM jobs WHERE kind = 'deliver'`, 4, nil},
 		{"a checkout changed", tryOnce, 0, `SELECT sum(setup_try)::bigint FROM checkouts`, 2, nil},
-		{"a checkout confirmed", confirm, 0, `SELECT count(*) FROM jobs WHERE name = 'checkout.confirmed'`, 2, nil},
+		{"a checkout confirmed", confirm, 1, `SELECT count(*) FROM jobs WHERE name = 'checkout.confirmed'`, 2, nil},
 		{"a moment of a change", noting, 0, `SELECT count(*) FROM moments`, 2, nil},
-		{"a key added", simple(addKey), 0, `SELECT count(*) + 10 * (SELECT count(*) FROM evidence) FROM api_keys`, 24, nil},
-		{"a key revoked", simple(revoke), 1, `SELECT sum(revoked_ms)::bigint + 10 * (SELECT count(*) FROM evidence) FROM api_keys`, 23, nil},
-		{"providers replaced", replace, 0, `SELECT count(*) + 10 * (SELECT count(*) FROM evidence) FROM providers`, 22, nil},
+		{"a key added", simple(addKey), 0, `SELECT count(*) + 10 * (SELECT count(*) FROM acts) FROM api_keys`, 24, nil},
+		{"a key revoked", simple(revoke), 1, `SELECT sum(revoked_ms)::bigint + 10 * (SELECT count(*) FROM acts) FROM api_keys`, 23, nil},
+		{"providers replaced", replace, 0, `SELECT count(*) + 10 * (SELECT count(*) FROM acts) FROM providers`, 22, nil},
 		{"a job settled", simple(settle), 1, `SELECT sum(attempts)::bigint + 10 * (SELECT count(*) FROM moments) FROM jobs`, 24, nil},
 		{"a job of the service's own settled", simple(settleOwn), 1, `SELECT sum(attempts)::bigint FROM jobs`, 2, nil},
 		{"a job settled with a change", settleWith, 0, `SELECT sum(attempts)::bigint + 10 * (SELECT sum(setup_try)::bigint FROM checkouts)
@@ -278,11 +269,7 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 		{"a lease given back", simple(giveBack), 0, `SELECT count(*) FROM jobs WHERE id LIKE 'held%' AND leased_until_ms IS NULL`, 2, nil},
 		{"jobs enqueued", simple(enqueue), 0, `SELECT count(*) FROM jobs WHERE id ~ '^[ab]'`, 4, nil},
 		{"jobs of a checkout enqueued", simple(enqueueOf), 1, `SELECT sum(position)::bigint FROM jobs WHERE checkout_id <> ''`, 2 * (1 + 2 + 3), nil},
-		{"jobs enqueued by an operator", simple(enqueueBy), 1, `SELECT count(*) FILTER (WHERE id ~ '^[ab]') + 10 * (SELECT count(*) FROM evidence) FROM jobs`, 24, nil},
-		{"evidence recorded", simple(record), 0, `SELECT count(*) FROM evidence`, 2, nil},
-		{"a moment noted", simple(note), 1, `SELECT count(*) + 10 * (SELECT sum(stage)::bigint FROM checkouts) FROM moments`, 42, nil},
-		{"a job hastened", simple(hasten), 2, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM evidence`, 22, nil},
-		{"a checkout erased", erase, 0, `SELECT count(*) + 10 * (SELECT count(*) FROM moments) FROM evidence`, 22, nil},
+		{"a moment noted", simple(note), 1, `SELECT count(*) FROM moments`, 2, nil},
 	} {
 		for name, f := range map[string]fault{"request": loseRequest, "reply": loseReply} {
 			t.Run(tt.name+", the "+name+" lost", func(t *testing.T) {
@@ -323,25 +310,44 @@ func TestConnectionLostDuringCommit(t *testing.T) {
 	}
 }
 
-// A count that may have been stored is not made again: no row shows whether it was.
-func TestCountOfUnknownOutcomeIsNotRepeated(t *testing.T) {
-	for name, f := range map[string]fault{"request": loseRequest, "reply": loseReply} {
-		server := postgrestest.URL(t)
-		wire, url := through(t, server)
-		db := open(t, url, postgres.Options{})
-		insert(t, db, 1)
-		for range 2 {
-			if err := count(t.Context(), db, 1); err != nil {
-				t.Fatal(err)
-			}
-		}
-		wire.failAfter(1, f)
-		if err := count(t.Context(), db, 1); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the %s lost: got error %v, want one that says that the outcome is not known", name, err)
-		}
-		want := map[fault]int{loseRequest: 2, loseReply: 3}[f]
-		if list, err := db.Moments(t.Context(), opened(1).Next.ID); err != nil || len(list) != 1 || list[0].Times != want {
-			t.Errorf("the %s lost: the journal is %+v, %v; want one moment, %d times", name, list, err, want)
+// A write that may have been stored is not made again where no row shows whether it was.
+func TestWriteOfUnknownOutcomeIsNotRepeated(t *testing.T) {
+	server := postgrestest.URL(t)
+	open(t, server, postgres.Options{})
+	shell := connect(t, server)
+	empty := emptier(t, shell)
+	for _, tt := range []struct {
+		name  string
+		write write
+		later int    // requests before the commit
+		query string // how many writes are on record
+	}{
+		{"a moment counted", simple(count), 1, `SELECT sum(times)::bigint FROM moments`},
+		{"an act recorded", simple(record), 0, `SELECT count(*) FROM acts`},
+		{"a job hastened", simple(hasten), 2, `SELECT count(*) FROM acts`},
+		{"a checkout erased", erase, 0, `SELECT count(*) FROM acts`},
+	} {
+		for name, f := range map[string]fault{"request": loseRequest, "reply": loseReply} {
+			t.Run(tt.name+", the "+name+" lost", func(t *testing.T) {
+				empty(t)
+				wire, url := through(t, server)
+				db := open(t, url, postgres.Options{})
+				insert(t, db, 1)
+				for range 2 {
+					if err := tt.write(t.Context(), db, 1, func() {}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				err := tt.write(t.Context(), db, 1, func() { wire.failAfter(tt.later, f) })
+				if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ports.ErrBusy) {
+					t.Errorf("got error %v, want one that says that the outcome is not known", err)
+				}
+				var got int
+				want := map[fault]int{loseRequest: 2, loseReply: 3}[f]
+				if err := shell.QueryRow(t.Context(), tt.query).Scan(&got); err != nil || got != want {
+					t.Errorf("%s = %d, %v; want %d", tt.query, got, err, want)
+				}
+			})
 		}
 	}
 }
@@ -412,26 +418,6 @@ func TestUnknownOutcomeOfASandboxRecordIsBusy(t *testing.T) {
 	}
 }
 
-// Requests that are perhaps in the log are not added again: the log has no names by which that would show.
-func TestUnknownOutcomeOfRequestsIsBusy(t *testing.T) {
-	wire, url := through(t, postgrestest.URL(t))
-	db := open(t, url, postgres.Options{})
-	add := func() error {
-		now := time.Now()
-		return db.LogRequests(t.Context(), "KOWHAI", now, [][]byte{[]byte("a")}, now.Add(-time.Hour), 100)
-	}
-	if err := add(); err != nil {
-		t.Fatal(err)
-	}
-	wire.failAfter(1, loseReply) // of the commit, after the list is locked
-	if err := add(); err != nil && !errors.Is(err, ports.ErrBusy) {
-		t.Errorf("got error %v, want nil or ErrBusy", err)
-	}
-	if all, _, err := db.LoggedRequests(t.Context(), "KOWHAI", 0, 10); err != nil || len(all) > 2 {
-		t.Errorf("the log has %q, %v", all, err)
-	}
-}
-
 // A confirm that was stored must not be reported as not stored because a row is locked when its outcome is looked up.
 func TestLockDuringTheLookUpOfAnOutcome(t *testing.T) {
 	server := postgrestest.URL(t)
@@ -445,7 +431,7 @@ func TestLockDuringTheLookUpOfAnOutcome(t *testing.T) {
 	other, shell := connect(t, server), connect(t, server)
 	locked := make(chan struct{})
 	err := confirm(t.Context(), db, 2, func() {
-		wire.failAfter(1, loseReply) // after the chain of the evidence log is locked
+		wire.failAfter(1, loseReply) // after the agreement’s number is looked up
 		go func() {
 			defer close(locked)
 			// It waits for the confirm's commit.

@@ -61,7 +61,6 @@ type DB struct {
 	newest int // the version of the schema that this program knows
 	// serving says that what is read is answered to others, so that it must be proven.
 	serving       bool
-	background    func() // ends it; nil for a command
 	commitTimeout time.Duration
 
 	opened   time.Time
@@ -126,9 +125,6 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.schema.check(); err != nil {
 		return err
 	}
-	if err := db.checkPooler(ctx); err != nil {
-		return err
-	}
 	if err := db.checkServer(ctx); err != nil {
 		return err
 	}
@@ -151,10 +147,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.findNodes(ctx); err != nil {
 		return err
 	}
-	if db.serving = o.Environment != ""; db.serving {
-		db.background = db.Background()
-	}
-	if db.serving && !db.shared {
+	if db.serving = o.Environment != ""; db.serving && !db.shared {
 		db.warm(ctx)
 	}
 	return nil
@@ -185,9 +178,6 @@ func (db *DB) Schema() int { return db.newest }
 
 // Close waits for the calls under way and closes every connection, unless the pool is the host's.
 func (db *DB) Close() error {
-	if db.background != nil {
-		db.background()
-	}
 	if db.pool != nil && !db.shared {
 		db.pool.Close()
 	}

@@ -41,10 +41,6 @@ func TestLeasesOfADistributedStore(t *testing.T) {
 	storetest.Same(t, open, func(*testing.T) ports.Admin { return memory.New() })
 }
 
-func TestRequests(t *testing.T) {
-	storetest.Requests(t, reopener[storetest.RequestStore](t))
-}
-
 func TestSandboxRecords(t *testing.T) {
 	storetest.SandboxRecords(t, reopener[storetest.SandboxStore](t))
 }
@@ -63,7 +59,6 @@ func TestRowsThatAreChangedByHand(t *testing.T) {
 		return db, func(statement string) { execute(t, shell, statement) }
 	}
 	storetest.UnreadableRows(t, byHand)
-	storetest.EditedChains(t, byHand)
 	storetest.ChangedMeanwhile(t, byHand, `BEGIN; LOCK TABLE jobs, checkouts IN EXCLUSIVE MODE`)
 }
 
@@ -91,11 +86,6 @@ func TestUpgrade(t *testing.T) {
 	storetest.Upgrade(t, place(o), place(o.Next(storetest.NextMigration)), place(o.Next(storetest.BrokenMigration)))
 }
 
-func TestDeskThatIsPrepared(t *testing.T) {
-	fresh := reopener[*timed](t)
-	storetest.Desk(t, func(t *testing.T) ports.Admin { return storetest.Prepared(fresh(t)) })
-}
-
 // BenchmarkStore reports in cpu-µs/op the time of this process only, not the server's.
 func BenchmarkStore(b *testing.B) {
 	storetest.Benchmark(b, func(b *testing.B) ports.Admin { return open(b, postgrestest.QuickURL(b), postgres.Options{}) })
@@ -113,7 +103,7 @@ func reopener[S any](t *testing.T) func(t *testing.T) S {
 	}
 }
 
-// emptier returns what empties every table that has no rows yet: of what a new store has, only the evidence log.
+// emptier returns what empties every table that has no rows yet.
 func emptier(t *testing.T, shell *pgx.Conn) (empty func(t *testing.T)) {
 	t.Helper()
 	var deletes []string
@@ -126,8 +116,6 @@ func emptier(t *testing.T, shell *pgx.Conn) (empty func(t *testing.T)) {
 			deletes = append(deletes, fmt.Sprintf(`d%d AS (DELETE FROM %s)`, i, table))
 		}
 	}
-	deletes = append(deletes, `chains AS (UPDATE evidence_chains SET number = 0, previous = '', seen = 0)`,
-		`head AS (UPDATE evidence_head SET size = 0, edge = NULL, checkpoint = '')`)
 	// Foreign keys are checked at the end of the one statement.
 	statement := `WITH ` + strings.Join(deletes, ", ") + ` SELECT`
 	return func(t *testing.T) {
@@ -193,14 +181,14 @@ func TestCommitsAndFailuresAreCounted(t *testing.T) {
 		committed++
 	})
 	job := []checkout.Job{{ID: "pull", Kind: checkout.JobPull, CreatedAt: time.Now()}}
-	if _, err := db.Enqueue(t.Context(), job, nil); err != nil || committed != 1 || failed != 0 {
+	if _, err := db.Enqueue(t.Context(), job); err != nil || committed != 1 || failed != 0 {
 		t.Errorf("a write: %d commits, %d failures, %v", committed, failed, err)
 	}
 	if inUse, limit := db.Pool(); inUse != 0 || limit < 4 || db.Schema() < 1 {
 		t.Errorf("%d of %d connections, schema %d", inUse, limit, db.Schema())
 	}
 	db.Close()
-	if _, err := db.Enqueue(t.Context(), job, nil); err == nil || committed != 1 || failed != 1 {
+	if _, err := db.Enqueue(t.Context(), job); err == nil || committed != 1 || failed != 1 {
 		t.Errorf("a closed store: %d commits, %d failures, %v", committed, failed, err)
 	}
 }

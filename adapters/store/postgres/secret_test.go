@@ -3,17 +3,15 @@ package postgres_test
 import (
 	"bytes"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 const (
 	signing = "whsec_0123456789abcdefghijklmnop"
-	former  = "whsec_ponmlkjihgfedcba9876543210"
 )
 
 func secret(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
@@ -22,10 +20,10 @@ func under(secrets ...[]byte) postgres.Options { return postgres.Options{Secrets
 
 func configure(t *testing.T, db *postgres.DB) {
 	t.Helper()
-	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		return []catalogue.Configuration{
 			{Provider: catalogue.Provider{
-				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing, PreviousSecret: former, PreviousUntil: time.Unix(1, 0)},
+				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing},
 			}},
 			{Provider: catalogue.Provider{Code: "RIMU"}},
 		}, nil, nil
@@ -39,10 +37,10 @@ func TestWebhookSecretsAreEncrypted(t *testing.T) {
 	url := postgrestest.URL(t)
 	configure(t, open(t, url, under(secret('a'))))
 	var encrypted, clear int
-	err := connect(t, url).QueryRow(t.Context(), `SELECT count(webhook_secret) + count(previous_webhook_secret), count(*) FILTER (
-		WHERE position('whsec'::bytea IN webhook_secret) > 0 OR position('whsec'::bytea IN previous_webhook_secret) > 0) FROM providers`).Scan(&encrypted, &clear)
-	if err != nil || encrypted != 2 || clear != 0 {
-		t.Errorf("secrets = %d, in the clear %d, %v; want two, encrypted", encrypted, clear, err)
+	err := connect(t, url).QueryRow(t.Context(), `SELECT count(webhook_secret), count(*) FILTER (
+		WHERE position('whsec'::bytea IN webhook_secret) > 0) FROM providers`).Scan(&encrypted, &clear)
+	if err != nil || encrypted != 1 || clear != 0 {
+		t.Errorf("secrets = %d, in the clear %d, %v; want one, encrypted", encrypted, clear, err)
 	}
 }
 

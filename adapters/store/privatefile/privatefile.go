@@ -33,11 +33,11 @@ func New(folder string) (*File, error) {
 	if err == nil {
 		return &File{File: f}, nil
 	}
-	return named(folder)
+	return NewNamed(folder)
 }
 
-// named makes a file with a temporary name.
-func named(folder string) (*File, error) {
+// NewNamed makes a file as New does, with a temporary name, for a program that opens it by its name.
+func NewNamed(folder string) (*File, error) {
 	removeAbandoned(folder)
 	f, err := os.CreateTemp(folder, ".*"+suffix) // 0600
 	if err != nil {

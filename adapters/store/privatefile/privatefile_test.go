@@ -11,7 +11,7 @@ import (
 
 // makers returns the ways to make a file: without a name, where the system can, and with a temporary one.
 func makers() map[string]func(folder string) (*File, error) {
-	return map[string]func(string) (*File, error){"as the system can": New, "with a temporary name": named}
+	return map[string]func(string) (*File, error){"as the system can": New, "with a temporary name": NewNamed}
 }
 
 func names(t *testing.T, folder string) (all []string) {
@@ -106,7 +106,7 @@ func TestReplace(t *testing.T) {
 func TestAbandonedNamesAreRemoved(t *testing.T) {
 	for how, next := range map[string]func(folder string) error{
 		"a new file": func(folder string) error {
-			f, err := named(folder)
+			f, err := NewNamed(folder)
 			return errors.Join(err, f.Close())
 		},
 		"one that takes the place of another": func(folder string) error { return Replace(filepath.Join(folder, "backup.db"), nil) },

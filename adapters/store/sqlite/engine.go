@@ -10,6 +10,8 @@ import (
 )
 
 var dialect = sqlstore.Dialect{
+	// One transaction writes at a time: positions are in the order of the commits.
+	Epoch: `0`, Place: `position`, Listed: `position`, Behind: `position > ?`,
 	SameEmail: `lower(email) = lower(?)`, // of the letters A to Z only
 	// The index has headers only.
 	ByKey: `provider_code = ?1 AND id IN (
@@ -19,10 +21,6 @@ var dialect = sqlstore.Dialect{
 	Least: `min`,
 	// A sign before a column keeps the index of what is pending from being used to find the earlier jobs of a checkout.
 	PendingOfKind: `+e.kind = j.kind AND +e.state = 'pending'`,
-	// The words are filled in in the order of the positions: a create writes to no index of what is still to be done.
-	Unfolded: `@.checkouts NOT INDEXED WHERE position > coalesce((SELECT f.position FROM @.checkouts AS f INDEXED BY checkouts_folded
-		WHERE f.search_name IS NOT NULL ORDER BY f.position DESC LIMIT 1), 0)`,
-	Entered: `position`,
 }
 
 // engine implements [sqlstore.Engine].

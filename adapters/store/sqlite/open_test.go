@@ -15,8 +15,8 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -218,7 +218,7 @@ func TestTheLockOfAnotherProcess(t *testing.T) {
 
 func TestWaitForAnotherWriteEndsWithTheContext(t *testing.T) {
 	db := open(t, file(t), sqlite.Options{})
-	err := db.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	err := db.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		if err := db.RevokeKey(ctx, "one", time.Now(), nil); !errors.Is(err, context.DeadlineExceeded) {

@@ -20,7 +20,7 @@ func TestLeaseOfNothingWritesNothing(t *testing.T) {
 	db := open(t, file(t), sqlite.Options{})
 	db.OnCommit(func(error) { writes++ })
 	now := time.Now()
-	if _, err := db.Enqueue(t.Context(), []checkout.Job{{ID: "pull", Kind: checkout.JobPull, CreatedAt: now, Due: now.Add(time.Minute)}}, nil); err != nil {
+	if _, err := db.Enqueue(t.Context(), []checkout.Job{{ID: "pull", Kind: checkout.JobPull, CreatedAt: now, Due: now.Add(time.Minute)}}); err != nil {
 		t.Fatal(err)
 	}
 	before := writes
@@ -113,7 +113,7 @@ func TestCommitsAndFailuresAreCounted(t *testing.T) {
 		committed++
 	})
 	job := []checkout.Job{{ID: "pull", Kind: checkout.JobPull, CreatedAt: time.Now()}}
-	if _, err := db.Enqueue(t.Context(), job, nil); err != nil || committed != 1 || failed != 0 {
+	if _, err := db.Enqueue(t.Context(), job); err != nil || committed != 1 || failed != 0 {
 		t.Errorf("a write: %d commits, %d failures, %v", committed, failed, err)
 	}
 	missing := db.Extend(t.Context(), checkout.Lease{Job: job[0], Token: 9}, time.Now(), time.Second)
@@ -124,7 +124,7 @@ func TestCommitsAndFailuresAreCounted(t *testing.T) {
 		t.Errorf("%d of %d connections, schema %d", inUse, limit, db.Schema())
 	}
 	db.Close()
-	if _, err := db.Enqueue(t.Context(), job, nil); err == nil || failed != 1 {
+	if _, err := db.Enqueue(t.Context(), job); err == nil || failed != 1 {
 		t.Errorf("a closed store: %d failures, %v", failed, err)
 	}
 }

@@ -4,26 +4,24 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 const (
 	signing = "whsec_0123456789abcdefghijklmnop"
-	former  = "whsec_ponmlkjihgfedcba9876543210"
 )
 
 func under(secrets ...[]byte) sqlite.Options { return sqlite.Options{Secrets: secrets} }
 
 func configure(t *testing.T, db *sqlite.DB) {
 	t.Helper()
-	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	err := db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		return []catalogue.Configuration{
 			{Provider: catalogue.Provider{
-				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing, PreviousSecret: former, PreviousUntil: time.Unix(1, 0)},
+				Code: "KOWHAI", Destination: catalogue.Destination{URL: "https://hooks.example", Secret: signing},
 			}},
 			{Provider: catalogue.Provider{Code: "RIMU"}},
 		}, nil, nil
@@ -36,7 +34,7 @@ func configure(t *testing.T, db *sqlite.DB) {
 func decrypts(t *testing.T, db *sqlite.DB) {
 	t.Helper()
 	p, err := db.Provider(t.Context(), "KOWHAI")
-	if err != nil || p.Destination.Secret != signing || p.Destination.PreviousSecret != former {
+	if err != nil || p.Destination.Secret != signing {
 		t.Errorf("signing secret = %q, %v; want the one that was stored", p.Destination.Secret, err)
 	}
 }
@@ -47,14 +45,14 @@ func TestWebhookSecretsAreEncrypted(t *testing.T) {
 	configure(t, db)
 	decrypts(t, db)
 	for _, suffix := range []string{"", "-wal"} {
-		if data := read(t, path+suffix); strings.Contains(data, signing) || strings.Contains(data, former) {
+		if data := read(t, path+suffix); strings.Contains(data, signing) {
 			t.Errorf("store%s holds the signing secret in the clear", suffix)
 		}
 	}
 	var encrypted int
-	err := shell(t, path).QueryRow(`SELECT count(webhook_secret) + count(previous_webhook_secret) FROM providers`).Scan(&encrypted)
-	if err != nil || encrypted != 2 {
-		t.Errorf("encrypted secrets = %d, %v; want 2", encrypted, err)
+	err := shell(t, path).QueryRow(`SELECT count(webhook_secret) FROM providers`).Scan(&encrypted)
+	if err != nil || encrypted != 1 {
+		t.Errorf("encrypted secrets = %d, %v; want 1", encrypted, err)
 	}
 }
 

@@ -62,7 +62,6 @@ type DB struct {
 	writer  writer
 	readers *pool
 	*sqlstore.Store
-	background func() // ends it; nil for a command
 }
 
 // Open opens the store, and makes it if it does not exist, with files that only their owner can read. It fails if the file is
@@ -110,9 +109,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 		return err
 	}
 	var err error
-	if db.readers, err = openReaders(ctx, db.writer.place); err == nil && o.Environment != "" {
-		db.background = db.Background()
-	}
+	db.readers, err = openReaders(ctx, db.writer.place)
 	return err
 }
 
@@ -161,9 +158,6 @@ func (db *DB) Schema() int { return db.schema }
 
 // Close waits for the writes under way and closes the store.
 func (db *DB) Close() error {
-	if db.background != nil {
-		db.background()
-	}
 	return errors.Join(db.readers.close(), db.writer.close()) // the last connection checkpoints the log
 }
 

@@ -58,19 +58,17 @@ func (b *Batch) reencrypt(ctx context.Context, t Tx, e *secrets.Encrypter) error
 		provider   string
 		ciphertext []byte
 	}
-	for _, column := range []webhookSecret{currentSecret, previousSecret} {
-		list, err := All(ctx, t, Fields(func(s *secret) []any { return []any{&s.provider, &s.ciphertext} }),
-			`SELECT code, `+column.name+` FROM @.providers WHERE `+column.name+` IS NOT NULL`)
+	list, err := All(ctx, t, Fields(func(s *secret) []any { return []any{&s.provider, &s.ciphertext} }),
+		`SELECT code, webhook_secret FROM @.providers WHERE webhook_secret IS NOT NULL`)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		ciphertext, err := e.Reencrypt(s.ciphertext, associatedData(s.provider))
 		if err != nil {
-			return err
+			return wrap(err, "re-encrypt the webhook secret of provider %s", s.provider)
 		}
-		for _, s := range list {
-			ciphertext, err := e.Reencrypt(s.ciphertext, column.associatedData(s.provider))
-			if err != nil {
-				return wrap(err, "re-encrypt the webhook secrets of provider %s", s.provider)
-			}
-			b.Write(`UPDATE @.providers SET `+column.name+` = ? WHERE code = ?`, ciphertext, s.provider)
-		}
+		b.Write(`UPDATE @.providers SET webhook_secret = ? WHERE code = ?`, ciphertext, s.provider)
 	}
 	return nil
 }

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -93,9 +91,9 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, enqu
 	c := &change.Next
 	return s.Do(ctx, "insert checkout "+c.ID, func(ctx context.Context, t Tx) error {
 		var b Batch
-		b.Write(insertCheckout, Created.Values(c, c.CreatedAt.UnixMilli())...)
-		if c.Confirmation != (checkout.Confirmation{}) || c.End != (checkout.End{}) || c.Erased() || !c.ChangedAt.IsZero() {
-			b.update(checkout.Checkout{}, *c, c.CreatedAt)
+		b.Write(insertCheckout, Created.Values(c, c.Student.Family())...)
+		if c.Confirmation != (checkout.Confirmation{}) || c.End != (checkout.End{}) || c.Erased() {
+			b.update(checkout.Checkout{}, *c)
 		}
 		b.unique(takenCheckout, c.ProviderCode, c.ID, c.OrderID, c.IdempotencyKey)
 		if err := s.storeRest(ctx, t, &b, &locked{provider: c.ProviderCode, id: c.ID, found: true}, change, enqueue); err != nil {
@@ -121,11 +119,11 @@ func (s *Store) storeRest(ctx context.Context, t Tx, b *Batch, l *locked, change
 	}
 	number := ""
 	if a := change.Agreement; a != nil {
-		if err := checkNumber(ctx, t, *a, change.Evidence); err != nil {
+		if err := checkNumber(ctx, t, *a); err != nil {
 			return err
 		}
 		number = a.Number
-		b.Write(insertAgreement, Agreement.Values(a, lastDay(a))...)
+		b.Write(insertAgreement, Agreement.Values(a)...)
 		b.unique(takenAgreement, a.Provider.Code, a.Number, a.CheckoutID)
 	}
 	if d := change.Document; d != nil {
@@ -141,9 +139,7 @@ func (s *Store) storeRest(ctx context.Context, t Tx, b *Batch, l *locked, change
 		b.Write(insertDocument, l.provider, number, d.ID, d.SHA256[:], d.Bytes)
 		b.unique(takenDocument, l.provider, number)
 	}
-	if err := s.record(ctx, t, b, change.Evidence); err != nil {
-		return err
-	}
+	b.record(change.Act)
 	for i, j := range jobsOf(change) {
 		l.job++
 		statement := s.statements.insertJob
@@ -164,12 +160,8 @@ func jobsOf(change checkout.Change) (jobs []checkout.Job) {
 	return append(jobs, change.Jobs...)
 }
 
-// checkNumber returns ErrDuplicate if the agreement's number is on record. The id of its entry in the evidence log, which is
-// unique over all providers, has the number: only an agreement without that entry is looked for.
-func checkNumber(ctx context.Context, t Tx, a agreement.Agreement, entry *evidence.Entry) error {
-	if entry != nil && entry.ID == evidence.AgreementID(a.Number) {
-		return nil
-	}
+// checkNumber returns ErrDuplicate if any provider has the agreement's number.
+func checkNumber(ctx context.Context, t Tx, a agreement.Agreement) error {
 	taken, err := Has(ctx, t, takenNumber, a.Number)
 	if taken {
 		err = ports.ErrDuplicate
@@ -186,10 +178,10 @@ func (l *locked) number(ctx context.Context, t Tx) (string, error) {
 	return number, err
 }
 
-// checkEvents returns ErrDuplicate if two events of a checkout would have one id, or one name that does not recur.
+// checkEvents returns ErrDuplicate if two events of a checkout would have one id, or one name.
 func (l *locked) checkEvents(list []events.Event) error {
 	for _, e := range list {
-		if slices.Contains(l.events, e.ID) || slices.Contains(l.events, string(e.Name)) && !e.Name.Recurs() {
+		if slices.Contains(l.events, e.ID) || slices.Contains(l.events, string(e.Name)) {
 			return fmt.Errorf("event %s of checkout %s: %w", e.Name, e.CheckoutID, ports.ErrDuplicate)
 		}
 		l.events = append(l.events, e.ID, string(e.Name))
@@ -245,7 +237,7 @@ func (s *Store) change(ctx context.Context, t Tx, b *Batch, l *locked, enqueue c
 	if err := s.readMore(ctx, t, l, change); err != nil {
 		return change, err
 	}
-	b.update(c, *next, enqueue.Now)
+	b.update(c, *next)
 	return change, s.storeRest(ctx, t, b, l, change, enqueue)
 }
 
@@ -264,20 +256,16 @@ func (s *Store) readMore(ctx context.Context, t Tx, l *locked, change checkout.C
 	return t.Lock(ctx, &b)
 }
 
-// update adds what stores the next state of a checkout, from a time on. SQLite writes the index entries of every column that an UPDATE names,
+// update adds what stores the next state of a checkout. SQLite writes the index entries of every column that an UPDATE names,
 // changed or not: a page for each index.
-func (b *Batch) update(c, next checkout.Checkout, at time.Time) {
+func (b *Batch) update(c, next checkout.Checkout) {
 	key := []any{next.ProviderCode, next.ID}
 	b.Write(updateState, append(State.Values(&next), key...)...)
 	if next.Student != c.Student {
-		words := next.Student.Search()
-		b.Write(updateSearch, append(Search.Values(&words), key...)...)
+		b.Write(updateFamily, append([]any{next.Student.Family()}, key...)...)
 	}
 	if lookups := Lookups.Values(&next); !slices.Equal(lookups, Lookups.Values(&c)) {
 		b.Write(updateLookups, append(lookups, key...)...)
-	}
-	if !c.SameEnrolment(next) {
-		b.Write(unlistEnrolment, append([]any{at.UnixMilli()}, key...)...)
 	}
 }
 

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -27,19 +25,16 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?)`
 
 	insertSandboxRecord = `INSERT INTO @.sandbox_records (name, data) VALUES (?, ?)`
-	hastenJobs          = `UPDATE @.jobs SET due_ms = due_ms - ? WHERE provider_code = ? AND checkout_id = ? AND state = 'pending'`
 	dropSandboxRecords  = `DELETE FROM @.sandbox_records WHERE name >= ? AND substr(name, 1, length(CAST(? AS text))) = ?`
 )
 
 // AddKey implements [ports.Configurer].
-func (s *Store) AddKey(ctx context.Context, k catalogue.Key, did *evidence.Entry) error {
+func (s *Store) AddKey(ctx context.Context, k catalogue.Key, did *checkout.Act) error {
 	return s.Do(ctx, "add API key "+k.ID, func(ctx context.Context, t Tx) error {
 		var b Batch
 		b.Write(insertAPIKey, Key.Values(&k)...)
 		b.unique(takenAPIKey, k.ID, k.Hash[:])
-		if err := s.record(ctx, t, &b, did); err != nil {
-			return err
-		}
+		b.record(did)
 		err := t.Commit(ctx, &b)
 		if t.Again() && errors.Is(err, ports.ErrDuplicate) { // perhaps by an earlier attempt
 			stored, readErr := All(ctx, t, Scan(Key), selectKey, k.Hash[:])
@@ -63,7 +58,7 @@ func (s *Store) UseKeys(ctx context.Context, ids []string, day string) error {
 }
 
 // RevokeKey implements [ports.Configurer].
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, did *evidence.Entry) error {
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, did *checkout.Act) error {
 	return s.Do(ctx, "revoke API key "+id, func(ctx context.Context, t Tx) error {
 		var b Batch
 		var found []Time
@@ -78,9 +73,7 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, did *evi
 		}
 		b = Batch{}
 		b.Write(revokeAPIKey, Millis(at), id)
-		if err := s.record(ctx, t, &b, did); err != nil {
-			return err
-		}
+		b.record(did)
 		return t.Commit(ctx, &b)
 	})
 }
@@ -88,7 +81,7 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, did *evi
 // ReplaceProviders implements [ports.Configurer]. The lock on the store's row makes replacements wait for each other, and
 // for a rotation of the secret.
 func (s *Store) ReplaceProviders(ctx context.Context,
-	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error)) error {
+	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error)) error {
 	var after []catalogue.Configuration // of the latest attempt
 	return s.Do(ctx, "replace providers", func(ctx context.Context, t Tx) error {
 		var b Batch
@@ -103,7 +96,7 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 		if t.Again() && len(catalogue.Diff(before, after)) == 0 {
 			return nil // an earlier attempt was committed
 		}
-		var did *evidence.Entry
+		var did *checkout.Act
 		if after, did, err = decide(before); err != nil {
 			return refused{err}
 		}
@@ -119,15 +112,7 @@ func (s *Store) ReplaceProviders(ctx context.Context,
 				return fmt.Errorf("provider %s: %w", c.Provider.Code, err)
 			}
 		}
-		for _, c := range before { // the requests of a removed provider: no later one of its own removes them
-			code := c.Provider.Code
-			if !slices.ContainsFunc(after, func(c catalogue.Configuration) bool { return c.Provider.Code == code }) {
-				b.Write(deleteRequests, code, int64(math.MaxInt64), code, 0)
-			}
-		}
-		if err := s.record(ctx, t, &b, did); err != nil {
-			return err
-		}
+		b.record(did)
 		return t.Commit(ctx, &b)
 	})
 }
@@ -161,19 +146,6 @@ func (s *Store) DropSandboxRecords(ctx context.Context, prefix string) error {
 	var b Batch
 	b.Write(dropSandboxRecords, prefix, prefix, prefix)
 	return s.repeatable(ctx, "remove sandbox records "+prefix, b)
-}
-
-// HastenJobs stores data under a name and has the pending jobs of a checkout due earlier by a time, in one commit; neither if there is
-// something under the name already.
-func (s *Store) HastenJobs(ctx context.Context, name string, data []byte, checkoutID string, by time.Duration) error {
-	var b Batch
-	b.Write(insertSandboxRecord, name, data)
-	b.unique(selectSandboxRecord, name)
-	b.Write(hastenJobs, by.Milliseconds(), checkout.ProviderOf(checkoutID), checkoutID)
-	if err := s.repeatable(ctx, "hasten the jobs of "+checkoutID, b); !errors.Is(err, ports.ErrDuplicate) {
-		return err
-	}
-	return nil
 }
 
 // repeatable commits what leads to the same if it is run again: if its outcome is not known, the store is busy.

@@ -108,9 +108,9 @@ func (q *dueQuery) columns() string {
 }
 
 // due returns the condition that a job is due in one of the ways: an event behind no pending event of its checkout, and a notice
-// or a redelivery behind no due job of its kind and checkout and beside no leased one.
+// behind no due job of its kind and checkout and beside no leased one.
 func (q *dueQuery) due(way string) string {
-	return `j.state = 'pending' AND ` + way + ` AND (j.kind NOT IN ('deliver', 'notify', 'redeliver') OR NOT EXISTS (SELECT 1 FROM @.jobs AS e
+	return `j.state = 'pending' AND ` + way + ` AND (j.kind NOT IN ('deliver', 'notify') OR NOT EXISTS (SELECT 1 FROM @.jobs AS e
 		WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id AND ` + q.dialect.PendingOfKind + ` AND (
 		e.position < j.position AND (e.kind = 'deliver' OR ` + q.ready("e.", "e.kind") + `)
 		OR e.position <> j.position AND e.kind <> 'deliver'

@@ -37,8 +37,7 @@ func jobValues(j checkout.Job) []any { return []any{j.ProviderCode, j.CheckoutID
 var scanJob = Scan(JobRecord)
 
 const selectBacklog = `SELECT kind, count(*), min(created_ms) FROM @.jobs
-		WHERE state = 'pending' AND kind <> 'seal' GROUP BY kind
-	UNION ALL SELECT 'seal', count(*), coalesce(min(recorded_ms), 0) FROM @.evidence WHERE position IS NULL`
+		WHERE state = 'pending' GROUP BY kind`
 
 // Backlog implements [ports.Queue].
 func (s *Store) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {

@@ -10,16 +10,14 @@ import (
 
 const (
 	countMoment = `UPDATE @.moments SET times = times + ? WHERE ` + ofCheckout + ` AND once = ? AND once <> ''`
-	raiseStage  = `UPDATE @.checkouts SET stage = ? WHERE provider_code = ? AND id = ? AND stage < ?`
 )
 
-// note adds what appends moments to the journal of a checkout, and raises its stage. Moments of a checkout that does not exist are
+// note adds what appends moments to the journal of a checkout. Moments of a checkout that does not exist are
 // left out.
 func (b *Batch) note(l *locked, moments []checkout.Moment) {
 	if !l.found {
 		return
 	}
-	reached := 1
 	for _, m := range moments {
 		m.Times = max(m.Times, 1)
 		if m.Once != "" && slices.Contains(l.once, m.Once) {
@@ -30,10 +28,6 @@ func (b *Batch) note(l *locked, moments []checkout.Moment) {
 		m.Position = int(l.moment)
 		l.once = append(l.once, m.Once)
 		b.Write(insertMoment, Moment.Values(&m, l.key()...)...)
-		reached = max(reached, m.Kind.Stage())
-	}
-	if reached > 1 {
-		b.Write(raiseStage, reached, l.provider, l.id, reached)
 	}
 }
 

@@ -8,28 +8,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// webhookSecret is a column of the table of providers that holds a secret, encrypted; NULL if there is no secret.
-type webhookSecret struct {
-	name string
-	use  string
-}
-
-// associatedData returns the associated data of a provider's secret in this column: it decrypts for no other provider, and
-// in no other column.
-func (s webhookSecret) associatedData(provider string) string { return s.use + "/" + provider }
-
-// The secrets of a provider's destination.
-var (
-	currentSecret  = webhookSecret{"webhook_secret", "webhook"}
-	previousSecret = webhookSecret{"previous_webhook_secret", "previous webhook"}
-)
+// associatedData returns the associated data of a provider's signing secret: it decrypts for no other provider.
+func associatedData(provider string) string { return "webhook/" + provider }
 
 // ProviderRow is a provider in the form of its row.
 type ProviderRow struct {
-	provider         catalogue.Provider
-	origins          string // JSON
-	events           string // JSON; "" without a list
-	secret, previous []byte // encrypted; nil if there is no secret
+	provider catalogue.Provider
+	origins  string // JSON
+	secret   []byte // the signing secret, encrypted; nil if there is no secret
 }
 
 // Provider is the columns of a provider.
@@ -49,11 +35,7 @@ var Provider = Columns[ProviderRow]{
 	{Name: "logo_url", Field: func(r *ProviderRow) any { return &r.provider.Branding.LogoURL }},
 	{Name: "support_email", Field: func(r *ProviderRow) any { return &r.provider.Branding.SupportEmail }},
 	{Name: "webhook_url", Field: func(r *ProviderRow) any { return &r.provider.Destination.URL }},
-	{Name: currentSecret.name, Field: func(r *ProviderRow) any { return &r.secret }},
-	{Name: previousSecret.name, Field: func(r *ProviderRow) any { return &r.previous }},
-	{Name: "previous_webhook_secret_until_ms", Field: func(r *ProviderRow) any { return (*Time)(&r.provider.Destination.PreviousUntil) }},
-	{Name: "redeliver_for_ns", Field: func(r *ProviderRow) any { return (*int64)(&r.provider.Destination.RedeliverFor) }},
-	{Name: "webhook_events", Field: func(r *ProviderRow) any { return &r.events }},
+	{Name: "webhook_secret", Field: func(r *ProviderRow) any { return &r.secret }},
 	{Name: "rate_limit", Field: func(r *ProviderRow) any { return &r.provider.RateLimit }},
 	{Name: "notice_days", Field: func(r *ProviderRow) any { return &r.provider.NoticeDays }},
 }
@@ -61,31 +43,25 @@ var Provider = Columns[ProviderRow]{
 // NewProviderRow returns the row of a provider.
 func NewProviderRow(p catalogue.Provider, e *secrets.Encrypter) (ProviderRow, error) {
 	r := ProviderRow{provider: p, origins: jsonText(append([]string{}, p.EnrolmentOrigins...))}
-	if p.Destination.Events != nil {
-		r.events = jsonText(p.Destination.Events)
-	}
 	var err error
-	if r.secret, err = currentSecret.encrypt(e, p.Destination.Secret, p.Code); err != nil {
-		return r, err
-	}
-	r.previous, err = previousSecret.encrypt(e, p.Destination.PreviousSecret, p.Code)
+	r.secret, err = encrypt(e, p.Destination.Secret, p.Code)
 	return r, err
 }
 
-// encrypt returns a secret as its column holds it.
-func (s webhookSecret) encrypt(e *secrets.Encrypter, secret, provider string) ([]byte, error) {
+// encrypt returns a provider's signing secret as its column holds it.
+func encrypt(e *secrets.Encrypter, secret, provider string) ([]byte, error) {
 	if secret == "" {
 		return nil, nil
 	}
-	return e.Encrypt([]byte(secret), s.associatedData(provider))
+	return e.Encrypt([]byte(secret), associatedData(provider))
 }
 
-// decrypt returns the secret that its column holds.
-func (s webhookSecret) decrypt(e *secrets.Encrypter, ciphertext []byte, provider string) (string, error) {
+// decrypt returns the signing secret that its column holds.
+func decrypt(e *secrets.Encrypter, ciphertext []byte, provider string) (string, error) {
 	if ciphertext == nil || e == nil { // a store that is only read has no secrets
 		return "", nil
 	}
-	plain, err := e.Decrypt(ciphertext, s.associatedData(provider))
+	plain, err := e.Decrypt(ciphertext, associatedData(provider))
 	return string(plain), err
 }
 
@@ -98,17 +74,8 @@ func (r ProviderRow) Provider(e *secrets.Encrypter) (catalogue.Provider, error) 
 	if len(p.EnrolmentOrigins) == 0 {
 		p.EnrolmentOrigins = nil
 	}
-	p.Destination.Events = nil
-	if r.events != "" {
-		if err := json.Unmarshal([]byte(r.events), &p.Destination.Events); err != nil {
-			return p, fmt.Errorf("events of provider %s: %w", p.Code, err)
-		}
-	}
 	var err error
-	if p.Destination.Secret, err = currentSecret.decrypt(e, r.secret, p.Code); err != nil {
-		return p, err
-	}
-	p.Destination.PreviousSecret, err = previousSecret.decrypt(e, r.previous, p.Code)
+	p.Destination.Secret, err = decrypt(e, r.secret, p.Code)
 	return p, err
 }
 

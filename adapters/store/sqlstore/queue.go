@@ -8,18 +8,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
-	selectPending = `SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'pending'`
-	sendAgain     = `UPDATE @.jobs SET state = ?, attempts = ?, failure = ?, failed_ms = ?, ` + logAttempts + ` WHERE ` + ofJob
-	// logAttempts adds attempts to the log of an event. A log that is full begins anew.
-	logAttempts    = `attempt_log = CASE WHEN length(attempt_log) > 32768 THEN '' ELSE attempt_log END || CAST(? AS text)`
-	selectAttempts = `SELECT attempt_log FROM @.jobs WHERE ` + ofJob
+	// The indexes of the pending and of the dead jobs are each used where a SELECT names their state.
+	selectHastened = `SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'pending'
+		UNION ALL SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'dead' AND kind = 'deliver'`
 )
 
 // enter adds what enters a job into the queue by a statement. A position is that of the job within its checkout.
@@ -57,7 +53,7 @@ type entering struct {
 
 // Enqueue implements [ports.Queue]. If the outcome of an attempt is not known, a further one finds what that stored by the
 // content.
-func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job, did *evidence.Entry) (fresh []checkout.Job, err error) {
+func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) (fresh []checkout.Job, err error) {
 	var given []*entering // each key once
 	seen := make(map[[3]string]bool, len(jobs))
 	for _, j := range jobs {
@@ -79,7 +75,7 @@ func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job, did *evidence.
 		return c
 	})
 	err = s.Do(ctx, fmt.Sprintf("enqueue %d jobs", len(jobs)), func(ctx context.Context, t Tx) error {
-		return s.enqueue(ctx, t, order, did)
+		return s.enqueue(ctx, t, order)
 	})
 	if err != nil {
 		return nil, err
@@ -93,30 +89,21 @@ func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job, did *evidence.
 }
 
 // enqueue inserts the jobs. Where the store numbers them, it locks their checkouts first.
-func (s *Store) enqueue(ctx context.Context, t Tx, order []*entering, did *evidence.Entry) error {
+func (s *Store) enqueue(ctx context.Context, t Tx, order []*entering) error {
 	var b Batch
-	var found []*lockedJob // with an entry
 	of := map[string]*locked{}
 	for _, j := range order {
 		if s.dialect.Server && j.CheckoutID != "" && of[j.CheckoutID] == nil {
 			of[j.CheckoutID] = s.lockID(&b, j.CheckoutID)
 			of[j.CheckoutID].readJobs(&b)
 		}
-		if did != nil {
-			found = append(found, s.lockJob(&b, j.Job))
-		}
 	}
-	if len(of) > 0 || len(found) > 0 {
+	if len(of) > 0 {
 		if err := t.Lock(ctx, &b); err != nil {
 			return err
 		}
 	}
 	b = Batch{}
-	if slices.ContainsFunc(found, func(j *lockedJob) bool { return !j.found }) {
-		if err := s.record(ctx, t, &b, did); err != nil {
-			return err
-		}
-	}
 	for _, j := range order {
 		if stored, err := j.storedBefore(ctx, t); stored || err != nil {
 			if err != nil {
@@ -181,7 +168,7 @@ func (s *Store) Lease(ctx context.Context, q checkout.JobQuery) (leases []checko
 func (s *Store) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
 	statement, at := s.statements.extendJob, []any{s.dialect.at(now, d)}
 	if d == 0 {
-		statement, at = s.statements.hastenJob+` AND token = ?`, []any{s.dialect.at(now, 0)}
+		statement, at = s.statements.hastenJob+` AND state = 'pending' AND token = ?`, []any{s.dialect.at(now, 0)}
 	}
 	doing := fmt.Sprintf("extend the lease of job %s with token %d", l.Job.ID, l.Token)
 	return s.Do(ctx, doing, func(ctx context.Context, t Tx) error {
@@ -212,11 +199,6 @@ func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Out
 			l = s.lockJournal(&b, lease.Job.CheckoutID)
 		}
 		row := s.lockJob(&b, lease.Job)
-		var event *lockedJob
-		if again := lease.Job; again.Kind == checkout.JobRedeliver {
-			again.ID = again.EventID()
-			event = s.lockJob(&b, again)
-		}
 		switch err := t.Lock(ctx, &b); {
 		case err != nil:
 			return wrap(err, "lock")
@@ -238,12 +220,7 @@ func (s *Store) Settle(ctx context.Context, lease checkout.Lease, o checkout.Out
 		if !wanted.Remove {
 			settled = JobRow{JobRecord: row.Settled(o, enqueue.Now)}
 			again := s.dialect.at(enqueue.Now, o.Pause) // no job is due that is settled
-			b.Write(s.statements.settleJob, slices.Concat([]any{again}, Outcome.Values(&settled), []any{attemptLines(o.Log)}, jobValues(lease.Job))...)
-		}
-		if event != nil && event.found {
-			next := event.SentAgain(o)
-			b.Write(sendAgain, slices.Concat([]any{string(next.State), next.Attempts, next.Failure.Reason, Millis(next.Failure.At), attemptLines(o.Log)},
-				jobValues(next.Job))...)
+			b.Write(s.statements.settleJob, slices.Concat([]any{again}, Outcome.Values(&settled), jobValues(lease.Job))...)
 		}
 		if decide == nil {
 			b.note(l, o.Moments)
@@ -266,13 +243,13 @@ func (s *Store) lockJob(b *Batch, j checkout.Job) *lockedJob {
 }
 
 // HastenJob implements [ports.Operations].
-func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did evidence.Entry) error {
+func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did checkout.Act) error {
 	return s.Do(ctx, "hasten job "+id, func(ctx context.Context, t Tx) error {
-		if found, err := recordedBefore(ctx, t, &did); found || err != nil {
+		if err := once(t); err != nil {
 			return err
 		}
 		j, err := One(ctx, t, Fields(func(j *checkout.Job) []any { return []any{&j.ProviderCode, &j.CheckoutID, &j.ID} }),
-			selectPending, id)
+			selectHastened, id, id)
 		if err != nil {
 			return err
 		}
@@ -280,27 +257,16 @@ func (s *Store) HastenJob(ctx context.Context, id string, m checkout.Moment, did
 		l := s.lockJournal(&b, j.CheckoutID)
 		row := s.lockJob(&b, j)
 		err = t.Lock(ctx, &b)
-		if err == nil && (!row.found || row.State != checkout.JobPending) {
+		if err == nil && (!row.found || !row.Hastens()) {
 			err = ports.ErrNotFound
 		}
 		if err != nil {
 			return wrap(err, "lock")
 		}
 		b = Batch{}
-		if err := s.record(ctx, t, &b, &did); err != nil {
-			return err
-		}
+		b.record(&did)
 		b.Write(s.statements.hastenJob, slices.Concat([]any{s.dialect.at(m.At, 0)}, jobValues(j))...)
 		b.note(l, []checkout.Moment{m})
 		return t.Commit(ctx, &b)
 	})
-}
-
-// Attempts implements [ports.Operations].
-func (s *Store) Attempts(ctx context.Context, e events.Event) ([]checkout.Attempt, error) {
-	log, err := One(ctx, s.engine, ScanValue[string], selectAttempts, jobValues(checkout.DeliveryOf(e))...)
-	if err != nil {
-		return nil, wrap(err, "read the attempts at event %s", e.ID)
-	}
-	return parseAttempts(log)
 }

@@ -22,18 +22,14 @@ const (
 )
 
 var (
-	insertCheckout  = insertInto("checkouts", Created, "updated_ms")
-	updateSearch    = set("checkouts", Search, `provider_code = ? AND id = ? AND search_name IS NOT NULL`)
+	insertCheckout  = insertInto("checkouts", Created, "family")
+	updateFamily    = `UPDATE @.checkouts SET family = ? WHERE provider_code = ? AND id = ?`
 	updateState     = set("checkouts", State, `provider_code = ? AND id = ?`)
 	updateLookups   = set("checkouts", Lookups, `provider_code = ? AND id = ?`)
-	insertAgreement = insertInto("agreements", Agreement, "last_day")
+	insertAgreement = insertInto("agreements", Agreement)
 	insertMoment    = insertInto("moments", Moment, "provider_code", "checkout_id")
-	insertEvidence  = insertInto("evidence", Entry)
 	insertAPIKey    = insertInto("api_keys", Key)
 	insertProvider  = insertInto("providers", Provider)
-
-	foldWords = `UPDATE @.checkouts SET stage = CASE stage WHEN 0 THEN 1 ELSE stage END, (` + Search.Names() + `) = (` + Search.Marks() + `)
-		WHERE (provider_code, id, first_name, last_name, email) = (?, ?, ?, ?, ?) AND search_name IS NULL`
 )
 
 // statements are the statements that differ between the databases.
@@ -42,10 +38,6 @@ type statements struct {
 	lockCheckout   string
 	lockCheckoutID string
 	lockJob        string
-	lockHead       string
-	lockFreeChain  string
-	lockChain      string
-	updateSeen     string
 	lockKey        string
 	lockStamp      string
 
@@ -55,9 +47,6 @@ type statements struct {
 	leaseJob    string
 	extendJob   string
 	hastenJob   string
-
-	unfolded          string // checkouts whose words are not filled in yet
-	unfoldedOfRequest string
 }
 
 func (d Dialect) statements() (s statements) {
@@ -65,10 +54,6 @@ func (d Dialect) statements() (s statements) {
 	s.lockCheckout = s.checkout + d.ForUpdate
 	s.lockCheckoutID = `SELECT id FROM @.checkouts WHERE provider_code = ? AND id = ?` + d.ForUpdate
 	s.lockJob = selectJob + d.ForUpdate
-	s.lockHead = selectHead + d.ForUpdate
-	s.lockFreeChain = selectEnd + ` ORDER BY chain LIMIT 1` + d.SkipLocked
-	s.lockChain = selectEnd + ` WHERE chain = ?` + d.ForUpdate
-	s.updateSeen = `UPDATE @.evidence_chains SET seen = ? WHERE seen <> ? AND chain IN (SELECT chain FROM @.evidence_chains` + d.SkipLocked + `)`
 	s.lockKey = `SELECT revoked_ms FROM @.api_keys WHERE id = ?` + d.ForUpdate
 	s.lockStamp = `SELECT environment, crm, secret_fingerprint FROM @.store WHERE id = 1` + d.ForUpdate
 
@@ -77,7 +62,7 @@ func (d Dialect) statements() (s statements) {
 		VALUES (` + Job.Marks() + `, ?, ?, ?, ?, ` + at + `, ` + at + `)`
 	s.insertJob = s.insertEvent + ` ON CONFLICT (provider_code, checkout_id, id) DO NOTHING`
 	s.settleJob = `UPDATE @.jobs SET due_ms = ` + at + `, leased_until_ms = NULL,
-		(` + Outcome.Names() + `) = (` + Outcome.Marks() + `), ` + logAttempts + ` WHERE ` + ofJob
+		(` + Outcome.Names() + `) = (` + Outcome.Marks() + `) WHERE ` + ofJob
 	// A job that another process is leasing, settling or extending is left to it.
 	s.leaseJob = `UPDATE @.jobs SET leased_until_ms = ` + at + `, due_ms = ` + d.Least + `(due_ms, ` + at + `), token = token + 1
 		WHERE ` + ofJob + ` AND state = 'pending' AND (due_ms <= ` + at + ` OR ` + dueTooFar("", "kind", d.time) + `)
@@ -85,10 +70,8 @@ func (d Dialect) statements() (s statements) {
 			AND id IN (SELECT id FROM @.jobs WHERE ` + ofJob + d.SkipLocked + `)
 		RETURNING ` + JobRecord.Names()
 	s.extendJob = `UPDATE @.jobs SET leased_until_ms = ` + at + ` WHERE ` + ofJob + ` AND state = 'pending' AND token = ?`
-	s.hastenJob = `UPDATE @.jobs SET leased_until_ms = NULL, due_ms = ` + d.Least + `(due_ms, ` + at + `)
-		WHERE ` + ofJob + ` AND state = 'pending'`
-	s.unfolded = `SELECT provider_code, id, created_ms, first_name, last_name, email FROM ` + d.Unfolded
-	s.unfoldedOfRequest = `SELECT provider_code, id FROM ` + d.Unfolded + ` AND request_id = ?`
+	s.hastenJob = `UPDATE @.jobs SET leased_until_ms = NULL, due_ms = ` + d.Least + `(due_ms, ` + at + `), state = 'pending', settled_ms = NULL
+		WHERE ` + ofJob
 	return s
 }
 

@@ -108,6 +108,9 @@ func Get[T any](b *Batch, scan func(Row) (T, error), got func(T), text string, a
 
 // Dialect is the difference between the databases.
 type Dialect struct {
+	// Epoch and Place are the columns of a checkout.Cursor of a job, of which Epoch may be 0, Listed the columns of the order of the
+	// cursors, and Behind the condition that a job is behind a cursor and no job can enter before it any more.
+	Epoch, Place, Listed, Behind string
 	// SameEmail compares the column email with a parameter, the letters A to Z in any case.
 	SameEmail string
 	// ByKey is the condition by which a checkout is found by its provider and its idempotency key.
@@ -125,9 +128,6 @@ type Dialect struct {
 	Server bool
 	// PendingOfKind is the condition that a job e is pending and of the kind of the job j.
 	PendingOfKind string
-	// Unfolded is the table of checkouts with the condition that the words of a checkout are not filled in yet, and Entered the
-	// column in whose order they are to be filled in.
-	Unfolded, Entered string
 }
 
 // Store implements most of ports.Admin over an engine. An engine adds the methods that concern its files or its server.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
@@ -50,14 +49,12 @@ var State = Columns[checkout.Checkout]{
 	{Name: "agreement_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementID }},
 	{Name: "agreement_number", Field: func(c *checkout.Checkout) any { return &c.Confirmation.AgreementNumber }},
 	{Name: "document_id", Field: func(c *checkout.Checkout) any { return &c.Confirmation.DocumentID }},
-	{Name: "receipt", Field: func(c *checkout.Checkout) any { return &c.Confirmation.Receipt }},
 
 	{Name: "ended_by", Field: func(c *checkout.Checkout) any { return (*string)(&c.End.By) }},
 	{Name: "ended_ground", Field: func(c *checkout.Checkout) any { return (*string)(&c.End.Ground) }},
 	{Name: "ended_reason", Field: func(c *checkout.Checkout) any { return &c.End.Reason }},
 
 	{Name: "erased_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.ErasedAt) }},
-	{Name: "changed_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.ChangedAt) }},
 }
 
 // Lookups is the columns of a checkout that may change and that have an index. They change a few times in a checkout's life.
@@ -76,20 +73,13 @@ var Lookups = Columns[checkout.Checkout]{
 	{Name: "ended_ms", Field: func(c *checkout.Checkout) any { return (*Time)(&c.End.At) }},
 }
 
-// Search is the columns of the words by which an operator finds a checkout. They are only written.
-var Search = Columns[checkout.Search]{
-	{Name: "search_name", Field: func(s *checkout.Search) any { return &s.Name }},
-	{Name: "search_family", Field: func(s *checkout.Search) any { return &s.Family }},
-	{Name: "search_email", Field: func(s *checkout.Search) any { return &s.Email }},
-}
-
 // Checkout is all columns of a checkout that are read.
 var Checkout = slices.Concat(Identity, State, Lookups)
 
 // Created is the columns of a checkout that has no confirmation and no end. The others have their defaults then.
 var Created = slices.DeleteFunc(slices.Clone(Checkout), func(c Column[checkout.Checkout]) bool {
 	return slices.Contains([]string{"confirmed_ms", "confirmed_by_request_id", "agreed_first_date", "agreement_id", "agreement_number",
-		"document_id", "receipt", "ended_ms", "ended_by", "ended_ground", "ended_reason", "erased_ms", "changed_ms"}, c.Name)
+		"document_id", "ended_ms", "ended_by", "ended_ground", "ended_reason", "erased_ms"}, c.Name)
 })
 
 // Agreement is the columns of an agreement.
@@ -138,7 +128,6 @@ var Job = Columns[checkout.Job]{
 	{Name: "kind", Field: func(j *checkout.Job) any { return (*string)(&j.Kind) }},
 	{Name: "provider_order_id", Field: func(j *checkout.Job) any { return &j.OrderID }},
 	{Name: "request_id", Field: func(j *checkout.Job) any { return &j.RequestID }},
-	{Name: "trace", Field: func(j *checkout.Job) any { return (*string)(&j.Trace) }},
 	{Name: "name", Field: func(j *checkout.Job) any { return &j.Name }},
 	{Name: "setup_try", Field: func(j *checkout.Job) any { return &j.Try }},
 	{Name: "created_ms", Field: func(j *checkout.Job) any { return (*Instant)(&j.CreatedAt) }},
@@ -177,33 +166,6 @@ var Moment = Columns[checkout.Moment]{
 	{Name: "detail", Field: func(m *checkout.Moment) any { return &m.Detail }},
 	{Name: "once", Field: func(m *checkout.Moment) any { return &m.Once }},
 	{Name: "times", Field: func(m *checkout.Moment) any { return &m.Times }},
-}
-
-// Entry is the columns of an entry of the evidence log that the entry itself contains. Beside them a store has its place.
-var Entry = Columns[evidence.Entry]{
-	{Name: "id", Field: func(e *evidence.Entry) any { return &e.ID }},
-	{Name: "recorded_ms", Field: func(e *evidence.Entry) any { return (*Time)(&e.At) }},
-	{Name: "leaf", Field: func(e *evidence.Entry) any { return (*Text)(&e.Leaf) }},
-	{Name: "salt", Field: func(e *evidence.Entry) any { return &e.Salt }},
-	{Name: "chain", Field: func(e *evidence.Entry) any { return &e.Chain }},
-	{Name: "number", Field: func(e *evidence.Entry) any { return &e.Number }},
-	{Name: "previous", Field: func(e *evidence.Entry) any { return &e.Previous }},
-	{Name: "attestation", Field: func(e *evidence.Entry) any { return &e.Attestation }},
-}
-
-// End is the columns of the end of a chain of entries.
-var End = Columns[evidence.End]{
-	{Name: "chain", Field: func(e *evidence.End) any { return &e.Chain }},
-	{Name: "number", Field: func(e *evidence.End) any { return &e.Number }},
-	{Name: "previous", Field: func(e *evidence.End) any { return &e.Previous }},
-	{Name: "seen", Field: func(e *evidence.End) any { return &e.Seen }},
-}
-
-// Head is the columns of the end of the evidence log.
-var Head = Columns[evidence.Head]{
-	{Name: "size", Field: func(h *evidence.Head) any { return &h.Size }},
-	{Name: "edge", Field: func(h *evidence.Head) any { return (*Hashes)(&h.Edge) }},
-	{Name: "checkpoint", Field: func(h *evidence.Head) any { return (*Text)(&h.Checkpoint) }},
 }
 
 // Key is the columns of an API key.

@@ -1,17 +1,14 @@
 package sqlstore
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -106,40 +103,6 @@ func (h *SHA256) Scan(v any) error {
 	}
 	*h = SHA256(b)
 	return nil
-}
-
-// Hashes is SHA-256 hashes in a column of bytes, one after the other. An empty list is NULL.
-type Hashes []evidence.Hash
-
-func (h *Hashes) value() any {
-	var b Bytes
-	for _, hash := range *h {
-		b = append(b, hash[:]...)
-	}
-	return b.value()
-}
-
-// Scan implements [database/sql.Scanner].
-func (h *Hashes) Scan(v any) error {
-	var b Bytes
-	if err := b.Scan(v); err != nil || len(b)%sha256.Size != 0 {
-		return fmt.Errorf("%T is not hashes", v)
-	}
-	*h = nil
-	for hash := range slices.Chunk(b, sha256.Size) {
-		*h = append(*h, evidence.Hash(hash))
-	}
-	return nil
-}
-
-// Text is bytes in a column of text.
-type Text []byte
-
-func (b *Text) value() any { return string(*b) }
-
-// Scan implements [database/sql.Scanner].
-func (b *Text) Scan(v any) error {
-	return scanned(v, "text", b, func(text string) (Text, error) { return append(Text(nil), text...), nil })
 }
 
 // Bytes is bytes in a column of bytes. No bytes are NULL, and nil.

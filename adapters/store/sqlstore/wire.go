@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -110,37 +108,6 @@ func (p *Prices) Scan(v any) error {
 		return catalogue.Price{From: from, Price: w.Price, Upfront: w.Upfront}
 	})
 	return err
-}
-
-// attemptWire is an attempt in the log of an event.
-type attemptWire struct {
-	At      int64  `json:"at_ms"`
-	Number  int    `json:"number"`
-	Took    int64  `json:"took_ms"`
-	Status  int    `json:"status,omitempty"`
-	Answer  string `json:"answer,omitempty"`
-	Failure string `json:"failure,omitempty"`
-	AskedBy string `json:"asked_by,omitempty"`
-}
-
-// attemptLines returns attempts as lines of JSON.
-func attemptLines(log []checkout.Attempt) (lines string) {
-	for _, a := range log {
-		lines += jsonText(attemptWire{a.At.UnixMilli(), a.Number, a.Took.Milliseconds(), a.Status, a.Answer, a.Failure, string(a.AskedBy)}) + "\n"
-	}
-	return lines
-}
-
-func parseAttempts(lines string) (log []checkout.Attempt, err error) {
-	for line := range strings.Lines(lines) {
-		w, err := parseJSON[attemptWire](line)
-		if err != nil {
-			return nil, fmt.Errorf("a line of the log of attempts: %w", err)
-		}
-		log = append(log, checkout.Attempt{At: time.UnixMilli(w.At).UTC(), Number: w.Number, Took: time.Duration(w.Took) * time.Millisecond,
-			Status: w.Status, Answer: w.Answer, Failure: w.Failure, AskedBy: checkout.Actor(w.AskedBy)})
-	}
-	return log, nil
 }
 
 // detailsWire is the content of an agreement besides its figures.

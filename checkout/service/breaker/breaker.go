@@ -48,14 +48,6 @@ func (b *Breaker) Probe(now time.Time) bool {
 	return true
 }
 
-// Spare says that there was no call to make after Probe: the next probe is due after the first pause again.
-func (b *Breaker) Spare(now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.pause = max(b.first, probeEvery)
-	b.next = now.Add(b.pause)
-}
-
 // Done says whether a call was answered. An answer closes the breaker. It reports whether that has opened or closed it.
 func (b *Breaker) Done(answered bool, now time.Time) (changed bool) {
 	b.mu.Lock()

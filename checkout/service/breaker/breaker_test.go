@@ -53,20 +53,6 @@ func TestOneProbeASecondIsMadeWhileItIsOpen(t *testing.T) {
 	}
 }
 
-func TestAProbeThatWasNotMadeMakesNoPauseLonger(t *testing.T) {
-	b := breaker.New(5*time.Second, time.Minute)
-	for range 5 {
-		b.Done(false, start)
-	}
-	for n := range 10 {
-		now := start.Add(time.Duration(n+1) * 5 * time.Second)
-		if !b.Probe(now) {
-			t.Fatalf("no probe after %s", now.Sub(start))
-		}
-		b.Spare(now)
-	}
-}
-
 func TestProbesGrowRareUntilTheLongestPause(t *testing.T) {
 	b := breaker.New(5*time.Second, 30*time.Second)
 	now := start

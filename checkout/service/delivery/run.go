@@ -4,7 +4,6 @@ package delivery
 import (
 	"context"
 	"errors"
-	"io"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -12,27 +11,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Run is a run of attempts to deliver one event (contract, section 6). Every field is required but Made and Secrets.
+// Run is a run of attempts to deliver one event (contract, section 6). Every field is required but Made.
 type Run struct {
 	Made int // attempts that runs which were cut short made: their numbers are not used again
 	// Send makes the attempt of this number, as ports.Sender does.
-	Send    func(ctx context.Context, attempt int) (checkout.Answer, error)
-	Secrets []string // which no log of the attempts may have
+	Send func(ctx context.Context, attempt int) error
 	// Failed is called with every attempt that was made and failed, and reports whether the run goes on.
 	Failed func(attempt int, err error) bool
 	Now    func() time.Time
-}
-
-// Sign signs an event for a run with the secrets of its destination. If it has a trace, the run is a span of it.
-func Sign(e events.Event, secrets []string, now time.Time, random io.Reader) events.Delivery {
-	d := events.NewDelivery(e, secrets[0], now, secrets[1:]...)
-	if e.Trace != "" {
-		var span [8]byte
-		if _, err := io.ReadFull(random, span[:]); err == nil { // without randomness an event matters more than its trace
-			d.Trace = e.Trace.Child(span)
-		}
-	}
-	return d
 }
 
 // Attempt makes attempts at the contract's delays until one is taken or all are used up. The event stays pending if ctx ends
@@ -48,8 +34,7 @@ func (r Run) Attempt(ctx context.Context) checkout.Outcome {
 		if n > r.Made+1 && !wait(ctx, events.Delay(n)) || ctx.Err() != nil {
 			return ended(checkout.JobPending)
 		}
-		began := r.Now()
-		answer, err := r.Send(ctx, n)
+		err := r.Send(ctx, n)
 		switch {
 		case errors.Is(err, ports.ErrBusy):
 			return ended(checkout.JobPending)
@@ -58,14 +43,10 @@ func (r Run) Attempt(ctx context.Context) checkout.Outcome {
 			return ended(checkout.JobDead)
 		}
 		outcome.Attempts++
-		made := checkout.Attempt{At: began, Number: n, Took: r.Now().Sub(began), Status: answer.Status, Answer: answer.Masked(r.Secrets...)}
 		if err == nil {
-			outcome.Log = append(outcome.Log, made)
 			return ended(checkout.JobDone)
 		}
 		outcome.Failure = checkout.FailureOf(err, r.Now())
-		made.Failure = outcome.Failure.Reason
-		outcome.Log = append(outcome.Log, made)
 		if ctx.Err() != nil {
 			return ended(checkout.JobPending)
 		}

@@ -1,5 +1,5 @@
-// Package letter writes the messages to payers, and to providers about their receivers, as plain text and as a page of HTML. The words of
-// each letter are in a file of the folder words; the words of an agreement and of the direct debit terms come from package agreement.
+// Package letter writes the messages to payers, as plain text and as a page of HTML. The words of each letter are in a file of the
+// folder words; the words of an agreement and of the direct debit terms come from package agreement.
 package letter
 
 import (
@@ -26,7 +26,7 @@ type Facts struct {
 	Kind     checkout.NoticeKind
 	Provider agreement.Party // by the name by which the payer knows it
 	Sandbox  bool
-	Student  agreement.Student // zero in a letter to a provider
+	Student  agreement.Student
 	Course   string
 	Checkout checkout.Checkout
 	Page     string               // the address of the payer's page; "" without a page
@@ -37,11 +37,6 @@ type Facts struct {
 
 	Agreement agreement.Agreement
 	Attached  bool // its PDF goes with the letter
-	Proven    bool // the page has the proof of the agreement, or will have it soon
-
-	Host   string        // of a receiver's address, whose path may be confidential
-	Reason string        // why the latest event failed, or ""
-	Again  time.Duration // for which an event that failed is sent again; 0: it is not
 
 	whole []agreement.Section // the text of the agreement
 }
@@ -61,15 +56,13 @@ const mandateEnded checkout.NoticeKind = "mandate_ended"
 // words has the words of each kind of letter: the letter itself in the first section, the subject and the text of its button in parts. A
 // new letter is a file and a line here.
 var words = map[checkout.NoticeKind]agreement.Prose{
-	checkout.NoticeOfSetup:           agreement.MustProse(files, "words/setup.txt"),
-	checkout.NoticeOfAgreement:       agreement.MustProse(files, "words/agreement.txt"),
-	checkout.NoticeOfLink:            agreement.MustProse(files, "words/link.txt"),
-	checkout.NoticeOfCancel:          agreement.MustProse(files, "words/cancelled.txt"),
-	checkout.NoticeOfWithdrawal:      agreement.MustProse(files, "words/withdrawn.txt"),
-	mandateEnded:                     agreement.MustProse(files, "words/mandate_ended.txt"),
-	checkout.NoticeOfReinstatement:   agreement.MustProse(files, "words/mandate_reinstated.txt"),
-	checkout.NoticeOfFailingReceiver: agreement.MustProse(files, "words/receiver_failing.txt"),
-	checkout.NoticeOfWellReceiver:    agreement.MustProse(files, "words/receiver_well.txt"),
+	checkout.NoticeOfSetup:         agreement.MustProse(files, "words/setup.txt"),
+	checkout.NoticeOfAgreement:     agreement.MustProse(files, "words/agreement.txt"),
+	checkout.NoticeOfLink:          agreement.MustProse(files, "words/link.txt"),
+	checkout.NoticeOfCancel:        agreement.MustProse(files, "words/cancelled.txt"),
+	checkout.NoticeOfWithdrawal:    agreement.MustProse(files, "words/withdrawn.txt"),
+	mandateEnded:                   agreement.MustProse(files, "words/mandate_ended.txt"),
+	checkout.NoticeOfReinstatement: agreement.MustProse(files, "words/mandate_reinstated.txt"),
 }
 
 // every has the words that stand in every letter.
@@ -132,7 +125,7 @@ func (f Facts) Part(name string) (s agreement.Section, known bool) {
 // names returns the values from outside that stand in the words of the letter.
 func (f Facts) names() []string {
 	return append(f.Agreement.Names(), f.Provider.Name, f.Student.Name(), f.Course, f.Checkout.Setup.AccountHolder, f.Terms.Lender.Name,
-		f.Terms.Authority.Initiator, f.Host, f.Reason)
+		f.Terms.Authority.Initiator)
 }
 
 // Day returns the day of At.

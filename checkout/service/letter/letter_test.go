@@ -53,7 +53,7 @@ const payersPage = "https://pay.example/api/dd-setup?token=KOWHAI-1-a.2.k&c"
 // concluded is an agreement whose PDF goes with the letter.
 func concluded(a agreement.Agreement) letter.Facts {
 	f := letter.OfAgreement(checkout.NoticeOfAgreement, checkout.Checkout{}, a)
-	f.Page, f.Attached, f.Proven = payersPage, true, true
+	f.Page, f.Attached = payersPage, true
 	return f
 }
 
@@ -86,12 +86,6 @@ func agreed() agreement.Agreement {
 			Disputes:    agreement.DisputeScheme{Name: "Financial Dispute Resolution Service", Contact: "0508 337 337"},
 			DefaultFees: agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "for each payment that the bank refuses"}}},
 			Blocks:      []agreement.Block{{Title: "Right to cancel", Text: "You may cancel:\n(a) within 5 days;\n(b) in writing."}}}}
-}
-
-func receiver() letter.Facts {
-	return letter.Facts{Kind: checkout.NoticeOfFailingReceiver, Provider: agreement.Party{Name: "Kōwhai Institute", Colour: "#1f6f54"},
-		Host: "hooks.kowhai.example", At: time.Date(2026, 11, 22, 3, 4, 5, 0, time.UTC),
-		Reason: "https://hooks.kowhai.example: answered 503", Again: 72 * time.Hour, Sandbox: true}
 }
 
 // words returns the text of a page of HTML, which must be well-formed as XML too.
@@ -168,11 +162,10 @@ func letters() map[string]letter.Facts {
 	cancel.Kind, cancel.Page, cancel.Checkout.End.By = checkout.NoticeOfCancel, "", checkout.PartyProvider
 	byUs := cancel
 	byUs.Checkout.End.By, byUs.Provider.SupportEmail = checkout.PartyOperator, ""
-	withdrawn, withdrawnBare, well := ended(), bare, receiver()
+	withdrawn, withdrawnBare := ended(), bare
 	withdrawn.Kind, withdrawnBare.Kind = checkout.NoticeOfWithdrawal, checkout.NoticeOfWithdrawal
-	well.Kind, well.Again = checkout.NoticeOfWellReceiver, 0
 	return map[string]letter.Facts{"cancelled": cancel, "cancelled_by_us": byUs, "withdrawn": withdrawn, "withdrawn_bare": withdrawnBare,
-		"ended": ended(), "ended_bare": bare, "reinstated": back, "link": link(), "failing": receiver(), "well": well,
+		"ended": ended(), "ended_bare": bare, "reinstated": back, "link": link(),
 		"setup": ofSetup, "agreement": concluded(agreed()), "single": without}
 }
 
@@ -195,7 +188,7 @@ func TestLettersAreTheseTexts(t *testing.T) {
 func TestEverySentenceIsTested(t *testing.T) {
 	all := letters()
 	whole := all["agreement"]
-	whole.Attached, whole.Checkout.Confirmation.Receipt = false, "receipt"
+	whole.Attached = false
 	all["whole"] = whole
 	var said strings.Builder
 	for _, facts := range all {
@@ -295,7 +288,7 @@ func TestNoNameReordersTheWordsAroundIt(t *testing.T) {
 	for name, facts := range letters() {
 		_, page, _ := strings.Cut(write(t, facts).HTML, "</title>")
 		for _, outside := range []string{"Kōwhai Institute", "Rimu College", "Ānaru <b>O’Neill</b> & 李", "Ānaru <b>O’Neill</b>", "Business & “Law”", "Business & Law",
-			"A O’NEILL", "Pūtea Limited", "https://hooks.kowhai.example: answered 503"} {
+			"A O’NEILL", "Pūtea Limited"} {
 			isolated := regexp.MustCompile("<bdi[^>]*>" + regexp.QuoteMeta(html.EscapeString(outside)))
 			if n, of := len(isolated.FindAllString(page, -1)), strings.Count(page, html.EscapeString(outside)); n != of {
 				t.Errorf("the letter %s isolates %q %d times of %d:\n%s", name, outside, n, of, page)
@@ -376,20 +369,5 @@ func TestAnAgreementWhoseWordsAreNotAtHandIsNotSent(t *testing.T) {
 	a.Version = "1999-01-01"
 	if _, err := letter.Write(concluded(a), zone(t)); err == nil {
 		t.Error("it is sent in other words")
-	}
-}
-
-func TestTheProofIsNamedWhereThePayerCanSaveIt(t *testing.T) {
-	for _, tt := range []struct {
-		page   string
-		proven bool
-		want   int
-	}{{payersPage, true, 1}, {"", true, 0}, {payersPage, false, 0}} {
-		c := concluded(agreed())
-		c.Page, c.Proven = tt.page, tt.proven
-		l := write(t, c)
-		if got := strings.Count(l.Text, "the proof of the agreement"); got != tt.want || strings.Count(l.HTML, "the proof of the agreement") != tt.want {
-			t.Errorf("with the page %q, proven %v, the letter speaks of the proof %d times:\n%s", tt.page, tt.proven, got, l.Text)
-		}
 	}
 }

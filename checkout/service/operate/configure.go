@@ -9,10 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/money/text"
-	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // Change is configuration that takes the place of what is on record.
@@ -40,7 +38,7 @@ func (o Operator) Configure(ctx context.Context, name string, c Change) (differe
 // is on record then.
 func (o Operator) replace(ctx context.Context, name string, dry bool,
 	edit func([]catalogue.Configuration) ([]catalogue.Configuration, error)) (differences []string, revision string, err error) {
-	err = o.Store.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	err = o.Store.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		after, err := edit(before)
 		if err != nil {
 			return nil, nil, err
@@ -50,10 +48,7 @@ func (o Operator) replace(ctx context.Context, name string, dry bool,
 			return nil, nil, errNothingToStore
 		}
 		revision = catalogue.Revision(after)
-		entry, err := o.entry(evidence.Operation{Name: name, Subject: subject(changed(before, after)),
-			Changes: bounded(differences), Object: evidence.Providers, Before: catalogue.Fingerprint(before),
-			After: catalogue.Fingerprint(after)}, o.now())
-		return after, &entry, err
+		return after, o.act(o.now(), name, subject(changed(before, after)), differences...), nil
 	})
 	if err != nil && !errors.Is(err, errNothingToStore) {
 		return nil, "", err
@@ -64,25 +59,7 @@ func (o Operator) replace(ctx context.Context, name string, dry bool,
 // maxNamed is the largest number of providers that the subject of an entry names.
 const maxNamed = 20
 
-// Unprintable returns an error with every name that agreements would repeat and cannot print, nil if there is no such name.
-func Unprintable(named []catalogue.Configuration, charset ports.Charset) error {
-	var faults []error
-	check := func(what, name string) {
-		if characters := text.Named(charset.Unprintable(name)); characters != "" {
-			faults = append(faults, fmt.Errorf("%s: its name must not contain %s, which the agreement cannot print", what, characters))
-		}
-	}
-	for _, c := range named {
-		check("provider "+c.Provider.Code, c.Provider.Name)
-		check("provider "+c.Provider.Code, c.Provider.Branding.DisplayName)
-		for _, course := range c.Courses {
-			check("course "+course.Code+" of provider "+c.Provider.Code, course.Name)
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// subject names the providers that a change changes, for the evidence log.
+// subject names the providers that a change changes, for an act.
 func subject(codes []string) string {
 	if more := len(codes) - maxNamed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(codes[:maxNamed], " "), more)

@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -73,12 +72,7 @@ func (o Operator) IssueKey(ctx context.Context, provider string, with KeyOptions
 	now := o.now()
 	secret, key := catalogue.NewKey(p.Code, cmp.Or(with.Environment, p.Environment), now, entropy)
 	key.Label, key.ExpiresAt = with.Label, with.ExpiresAt.UTC()
-	entry, err := o.entry(evidence.Operation{Name: "keys issue", Subject: key.ID, Changes: []string{"+ " + describe(key)},
-		Object: evidence.KeyObject(key.ID), After: key.Fingerprint()}, now)
-	if err != nil {
-		return "", err
-	}
-	if err := o.Store.AddKey(ctx, key, &entry); err != nil {
+	if err := o.Store.AddKey(ctx, key, o.act(now, "keys issue", p.Code, "+ "+describe(key))); err != nil {
 		return "", fmt.Errorf("store key %s: %w", key.ID, err)
 	}
 	return secret, nil
@@ -97,15 +91,7 @@ func (o Operator) RevokeKey(ctx context.Context, keyOrID string) (id string, err
 		return "", fmt.Errorf("key: %w", ports.ErrNotFound)
 	}
 	now := o.now()
-	change := "- " + describe(all[i]) + ", live → revoked"
-	revoked := all[i]
-	revoked.RevokedAt = now
-	entry, err := o.entry(evidence.Operation{Name: "keys revoke", Subject: id, Changes: []string{change},
-		Object: evidence.KeyObject(id), Before: all[i].Fingerprint(), After: revoked.Fingerprint()}, now)
-	if err != nil {
-		return "", err
-	}
-	if err := o.Store.RevokeKey(ctx, id, now, &entry); err != nil {
+	if err := o.Store.RevokeKey(ctx, id, now, o.act(now, "keys revoke", all[i].Provider, "- "+describe(all[i])+", live → revoked")); err != nil {
 		return "", fmt.Errorf("revoke key: %w", err)
 	}
 	return id, nil

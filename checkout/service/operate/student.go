@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -63,7 +62,7 @@ func (s Student) Numbers() (numbers []string) {
 	return numbers
 }
 
-// Subject names the student's checkouts, for the evidence log: the one, or how many.
+// Subject names the student's checkouts, for an act: the one, or how many.
 func (s Student) Subject() string {
 	if len(s.Records) == 1 {
 		return s.Records[0].Checkout.ID
@@ -79,7 +78,7 @@ type Erasing struct {
 }
 
 // CheckErasure returns why the student is not erased for the operator's reason, each checkout with what is against it, or nil.
-func (o Operator) CheckErasure(ctx context.Context, s Student, e Erasing) error {
+func (o Operator) CheckErasure(s Student, e Erasing) error {
 	if err := s.unnamed(o.Reason); err != nil {
 		return err
 	}
@@ -88,15 +87,6 @@ func (o Operator) CheckErasure(ctx context.Context, s Student, e Erasing) error 
 	for _, r := range s.Records {
 		if err := e.erasable(r.Checkout, today); err != nil {
 			against = append(against, fmt.Errorf("checkout %s: %w", r.Checkout.ID, err))
-		}
-		if r.Agreement == nil {
-			continue
-		}
-		switch _, _, err := o.Store.EvidenceEntry(ctx, evidence.AgreementID(r.Agreement.Number)); {
-		case errors.Is(err, ports.ErrNotFound):
-			against = append(against, fmt.Errorf("agreement %s is not in the evidence log, and nothing would prove it", r.Agreement.Number))
-		case err != nil:
-			return err
 		}
 	}
 	return errors.Join(against...)
@@ -182,14 +172,9 @@ func (o Operator) Erase(ctx context.Context, s Student, e Erasing) error {
 			return fmt.Errorf("erase the setups of %s: %w", ids[i], err)
 		}
 	}
-	now := o.now() // what is on record and its record in the log say the same
+	now := o.now()
 	today := money.DateOf(now.In(e.Zone))
 	actor := checkout.OperatorActor(o.By)
-	erasure := checkout.EraseAll(checkoutsOf(s.Records), now, actor)
-	entry, err := o.entry(evidence.Operation{Name: "privacy erase", Subject: erasure.Subject(), Changes: erasure.Changes()}, now)
-	if err != nil {
-		return err
-	}
 	return o.Store.EraseCheckouts(ctx, ids, func(stored []checkout.Checkout) (checkout.Erasure, error) {
 		for _, c := range stored {
 			if c.Student.Email != s.Email || e.erasable(c, today) != nil || !s.has(c) {
@@ -200,7 +185,7 @@ func (o Operator) Erase(ctx context.Context, s Student, e Erasing) error {
 			return checkout.Erasure{}, ErrChanged
 		}
 		erasure := checkout.EraseAll(stored, now, actor)
-		erasure.Entry = entry
+		erasure.Act.Operator, erasure.Act.Reason = o.By, o.Reason
 		return erasure, nil
 	})
 }
@@ -210,13 +195,6 @@ func (s Student) has(c checkout.Checkout) bool {
 	return slices.ContainsFunc(s.Records, func(r checkout.CheckoutRecord) bool {
 		return r.Checkout.ID == c.ID && r.Checkout.Confirmation.AgreementNumber == c.Confirmation.AgreementNumber
 	})
-}
-
-func checkoutsOf(records []checkout.CheckoutRecord) (list []checkout.Checkout) {
-	for _, r := range records {
-		list = append(list, r.Checkout)
-	}
-	return list
 }
 
 // Elsewhere lists the ids by which the processor and the CRM outside of the store know the student: what they have must be

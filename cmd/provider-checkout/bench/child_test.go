@@ -87,13 +87,3 @@ func (c *child) cpu() time.Duration {
 	system, _ := strconv.Atoi(fields[12])
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
-
-// peak returns the child's peak resident memory, in megabytes; 0 if the system has no
-// /proc.
-func (c *child) peak() float64 {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.pid))
-	_, after, _ := strings.Cut(string(status), "VmHWM:")
-	kilobytes, _, _ := strings.Cut(after, " kB")
-	n, _ := strconv.Atoi(strings.TrimSpace(kilobytes))
-	return float64(n) / 1000
-}

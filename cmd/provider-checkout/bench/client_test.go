@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"sync"
@@ -36,24 +37,47 @@ func dial(b *testing.B, addr string, clients int) []*benchClient {
 
 // ask sends a request and reads the answer, which must have this status.
 func (c *benchClient) ask(request []byte, status string) error {
+	size, err := c.begin(request, status)
+	if err == nil {
+		_, err = c.in.Discard(size)
+	}
+	return err
+}
+
+// begin sends a request and reads the answer, which must have this status, up to its body. It returns the size of the body.
+func (c *benchClient) begin(request []byte, status string) (size int, err error) {
 	if _, err := c.conn.Write(request); err != nil {
-		return err
+		return 0, err
 	}
 	first, err := c.in.ReadSlice('\n')
 	if err != nil {
-		return err
+		return 0, err
 	}
 	good := len(first) > 12 && string(first[9:12]) == status
-	size, err := c.skipHeader()
-	if err != nil {
-		return err
-	}
-	if !good {
+	size, err = c.skipHeader()
+	if err == nil && !good {
 		body, _ := c.in.Peek(size)
-		return fmt.Errorf("want %s; the answer to %s is %s", status, request, body)
+		err = fmt.Errorf("want %s; the answer to %s is %s", status, request, body)
 	}
-	_, err = c.in.Discard(size)
-	return err
+	return size, err
+}
+
+// checkoutOf sends a replay and returns the id of the checkout.
+func (c *benchClient) checkoutOf(replay []byte) (id string, err error) {
+	size, err := c.begin(replay, "200")
+	if err != nil {
+		return "", err
+	}
+	body := make([]byte, size)
+	if _, err := io.ReadFull(c.in, body); err != nil {
+		return "", err
+	}
+	_, after, _ := bytes.Cut(body, []byte(`"checkout_id":"`))
+	found, _, ok := bytes.Cut(after, []byte(`"`))
+	if !ok {
+		return "", fmt.Errorf("no checkout in %s", body)
+	}
+	return string(found), nil
 }
 
 // skipHeader reads the header and returns the size of the body.

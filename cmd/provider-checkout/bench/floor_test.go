@@ -28,11 +28,11 @@ import (
 // a machine cannot create checkouts faster, so the service is measured as a ratio of it.
 
 // startFloor starts a floor over a store: see openFloor. It accepts only this key.
-func startFloor(b *testing.B, store, key string) *child {
+func startFloor(b *testing.B, store, key string) *contender {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], floorCommand, "--store", store, "--key", key)
 	cmd.Env = []string{}
-	return startChild(b, cmd)
+	return &contender{name: "floor", key: key, child: startChild(b, cmd)}
 }
 
 func floorMain(args []string) {

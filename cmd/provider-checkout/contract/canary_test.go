@@ -213,7 +213,6 @@ func TestContract7NoSecretAndNothingAboutAPersonLeaks(t *testing.T) {
 		}
 		m.mistakes(t)
 		m.failures(t)
-		m.operators(t)
 		m.search(t)
 	})
 }

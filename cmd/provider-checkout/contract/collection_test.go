@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/agreementpage"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
@@ -146,16 +145,9 @@ func TestContract1TheAgreementNamesThePayerAndTheStudent(t *testing.T) {
 			if a.DirectDebit.AccountHolder != parent || a.Student.FirstName != "Aroha" || a.Student.LastName != "Ngata" {
 				t.Errorf("the agreement is of the payer %q and the student %+v", a.DirectDebit.AccountHolder, a.Student)
 			}
-			pages, err := agreementpage.New()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var shown strings.Builder
-			if err := pages.Write(&shown, *a); err != nil {
-				t.Fatal(err)
-			}
+			shown := s.Visit(t, strings.Replace(created.SetupURL(), "?", "/agreement?", 1)).Body
 			for name, text := range map[string]string{"PDF": s.document(t, confirmed.String("agreement.number")),
-				"page": html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(shown.String(), ""))} {
+				"page": html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(shown, ""))} {
 				for _, said := range []string{"Payer" + parent + " (the name given with the bank account)" + "Student" + "Aroha Ngata", "Student’s email" + a.Student.Email,
 					"The student accepts the payment plan.", "The payer is the account holder",
 					"The payer accepted the direct debit terms on the setup page on"} {

@@ -346,7 +346,7 @@ func TestContract25TheAnswerIsWhatIsOnRecord(t *testing.T) {
 			t.Errorf("on record is agreement %s %s; the answer says %s", d.Checkout.Confirmation.AgreementID, d.Agreement.Number, confirmed.Body)
 		}
 		if d.Checkout.Confirmation.RequestID != confirmed.Header.Get("X-Request-Id") {
-			t.Errorf("the evidence names request %s, want %s",
+			t.Errorf("the record names request %s, want %s",
 				d.Checkout.Confirmation.RequestID, confirmed.Header.Get("X-Request-Id"))
 		}
 		if d.Document == nil || d.Document.Size == 0 {

@@ -118,10 +118,7 @@ func newTalk(t *testing.T, store kind, settings []string, changes ...func(*servi
 	k.Sandbox = sandbox.NewOver(t, sandbox.Outside{Now: talkBegins.Add(-seen)}, store.open(t), changes...)
 	k.Configure(t, providersFile(t))
 	k.Receiver.AnswerWith(func(sandbox.Delivery) int { return k.answer() })
-	var err error
-	if k.service, err = service.New(k.Config); err != nil {
-		t.Fatal(err)
-	}
+	k.service = k.Service(t)
 	k.names = newSymbols(k.Config.BaseURL, k.URL)
 	for code, key := range k.Keys {
 		k.names.give("key of "+code, key)
@@ -216,6 +213,8 @@ func (k *talk) do(t *testing.T, line string) {
 			t.Fatal(err)
 		}
 		(&suite{k.Sandbox}).works(t)
+	case line == "the operator retries the failed events":
+		(&suite{k.Sandbox}).retryEvents(t)
 	case scans(line, "the operator withdraws the agreement of %s", &text):
 		(&suite{k.Sandbox}).withdraw(t, text)
 		(&suite{k.Sandbox}).works(t)
@@ -289,7 +288,7 @@ func (k *talk) answer() int {
 	return status
 }
 
-// send sends a request and returns the answer as it came.
+// send sends a request and returns the answer as it came, or nil if the connection closed without one.
 func (k *talk) send(t *testing.T, r request) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), r.method, k.URL+r.path, strings.NewReader(r.body))
@@ -299,6 +298,9 @@ func (k *talk) send(t *testing.T, r request) (*http.Response, string) {
 	req.Header = r.header
 	req.Header.Set("User-Agent", "") // which the client would fill in
 	res, err := k.client.RoundTrip(req)
+	if errors.Is(err, io.EOF) {
+		return nil, ""
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

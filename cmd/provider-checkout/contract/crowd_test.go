@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -40,11 +39,8 @@ func atOnce(n int, send func(i int) response) []response {
 // beside runs a second service over the same store, as another process does.
 func (s *suite) beside(t *testing.T) *suite {
 	t.Helper()
-	svc, err := service.New(s.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(site.Handler(svc, s.Mounted, s.Options))
+	svc := s.Service(t)
+	server := httptest.NewServer(s.Handler(svc))
 	t.Cleanup(server.Close)
 	other := *s.Sandbox
 	other.URL = server.URL

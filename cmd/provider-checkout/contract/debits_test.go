@@ -63,10 +63,7 @@ var debitWalks = []debitWalk{
 	{"fake", func(t *testing.T, change func(*service.Config, *httpapi.Options)) *suite {
 		withTheFake(t)
 		s := newSuite(t, memory.New(), change)
-		svc, err := service.New(s.Config) // whose background work sends the e-mails
-		if err != nil {
-			t.Fatal(err)
-		}
+		svc := s.Service(t) // whose background work sends the e-mails
 		ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 		done := make(chan struct{})
 		go func() { defer close(done); svc.Run(ctx) }()

@@ -19,16 +19,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 // listening serves the sandbox as the serve command does, its limits included, and returns the address.
 func (s *suite) listening(t *testing.T) (address string) {
 	t.Helper()
-	svc, err := service.New(s.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := s.Service(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +32,7 @@ func (s *suite) listening(t *testing.T) (address string) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var server sync.WaitGroup
 	server.Go(func() {
-		err := httpserver.Serve(ctx, httpserver.Config{Listener: ln, Handler: site.Handler(svc, s.Mounted, s.Options),
+		err := httpserver.Serve(ctx, httpserver.Config{Listener: ln, Handler: s.Handler(svc),
 			Background: svc.Run, Log: s.Options.Log})
 		if err != nil {
 			t.Errorf("serve: %v", err)
@@ -226,7 +222,7 @@ func TestContract4OnlyTheListedMethodsAndPathsAreThere(t *testing.T) {
 		for path, allow := range map[string]string{
 			"/v1": "GET, HEAD", "/v1/environment": "GET, HEAD", "/v1/provider-checkouts": "POST",
 			"/v1/provider-checkouts/TUI-1-x": "GET, HEAD", "/v1/provider-checkouts/TUI-1-x/confirm": "POST",
-			"/v1/provider-checkouts/TUI-1-x/cancel": "POST", "/v1/events": "GET, HEAD", "/v1/enrolments": "GET, HEAD", "/v1/events/evt_1/redeliver": "POST",
+			"/v1/provider-checkouts/TUI-1-x/cancel": "POST", "/v1/events": "GET, HEAD",
 		} {
 			for _, verb := range verbs {
 				if strings.Contains(", "+allow+",", ", "+verb+",") {
@@ -250,7 +246,7 @@ func TestContract4OnlyTheListedMethodsAndPathsAreThere(t *testing.T) {
 			"GET /v1/provider-checkouts/..%2f..%2fetc", "GET /v1%2f"}
 		one := "/v1/provider-checkouts/TUI-1-x"
 		for _, path := range []string{"/V1", "/v1/", "/v1/Environment", "/v1/provider-checkouts/", one + "/", one + "/confirm/", one + "/withdraw",
-			one + "/agreement", one + "/agreement.pdf", one + "/pdf", one + "/b/c", "/v1/agreements", "/v1/agreements/PPA-2027-000001/pdf",
+			one + "/agreement", one + "/agreement.pdf", one + "/pdf", one + "/b/c", "/v1/agreements", "/v1/enrolments", "/v1/events/evt_1/redeliver", "/v1/agreements/PPA-2027-000001/pdf",
 			"/v1/documents", "/v1/providers", "/v1/keys", "/v1/export", "/v2", "/v2/provider-checkouts", "/api", "/api/dd", "/api/demos/",
 			"/api/demos/checkout", "/api/demos/enrol", "/sandbox", "/admin", "/metrics", "/healthz", "/debug/vars", "/debug/pprof/",
 			"/.git/config", "/.env", "/favicon.ico"} {

@@ -83,11 +83,7 @@ func (f *faulty) FindCheckout(ctx context.Context, by checkout.Reference) (check
 }
 
 func (f *faulty) Events(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEvent, error) {
-	return unless(f, "a list", func() ([]checkout.ListedEvent, error) { return f.Store.Events(ctx, q) })
-}
-
-func (f *faulty) Enrolments(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEnrolment, error) {
-	return unless(f, "a list", func() ([]checkout.ListedEnrolment, error) { return f.Store.Enrolments(ctx, q) })
+	return unless(f, "Events", func() ([]checkout.ListedEvent, error) { return f.Store.Events(ctx, q) })
 }
 
 func (f *faulty) Jobs(ctx context.Context, filter checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
@@ -264,14 +260,13 @@ func TestContract4ReadinessSaysThatTheStoreCannotBeRead(t *testing.T) {
 // press is a printer whose results the test sets.
 type press struct {
 	ports.Printer
-	ports.Charset
 	mu    sync.Mutex
 	tries int
 	does  func(try int) error
 }
 
 func withPress(c *service.Config, _ *httpapi.Options) *press {
-	p := &press{Printer: c.Printer, Charset: c.Printer.(ports.Charset), does: func(int) error { return nil }}
+	p := &press{Printer: c.Printer, does: func(int) error { return nil }}
 	c.Printer = p
 	return p
 }

@@ -1,18 +1,14 @@
 package contract_test
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
@@ -83,47 +79,6 @@ func TestContract24ARepeatTakesAnyTokenAndAnyDate(t *testing.T) {
 			refused(t, got, http.StatusBadRequest, "VALIDATION_ERROR", "checkout.checkout_token")
 		}
 	})
-}
-
-// The sandbox is set up with the two forms that the reference names, field by field, and does what its table says of each
-// account.
-func TestSandboxIsDrivenAsTheReferenceSays(t *testing.T) {
-	withTheFake(t)
-	text := string(read(t, "../../../adapters/in/httpapi/openapi.json"))
-	accounts := regexp.MustCompile("\\| (?:`([A-Za-z ]+)`|any name)[^|]* \\| `([0-9-]+)` \\| (taken|refused)[^|]* \\| (?:`([a-z]+)`|none) \\|").
-		FindAllStringSubmatch(text, -1)
-	if len(accounts) != 5 {
-		t.Fatalf("the table names %d accounts, want 5", len(accounts))
-	}
-	for _, account := range accounts {
-		holder, number, taken, want := cmp.Or(account[1], "Aroha Ngata"), account[2], account[3] == "taken", account[4]
-		t.Run(holder+" "+number, func(t *testing.T) {
-			s := newSuite(t, memory.New())
-			created := s.Create(t, "ORDER-1")
-			open := s.Send(t, http.MethodGet, created.String("direct_debit.setup_url"), "")
-			first, err := apiclient.ParsePage(open.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			form := url.Values{"token": {first.Form.Get("token")}, "terms": {first.Form.Get("terms")}}
-			on := s.postForm(t, first.Action, form)
-			bank, err := apiclient.ParsePage(s.Send(t, http.MethodGet, on.Header.Get("Location"), "").Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			form = url.Values{"token": {bank.Form.Get("token")}, "account_holder_name": {holder},
-				"account_number": {number}, "authority_confirmed": {"yes"}}
-			if got := s.postForm(t, bank.Action, form); (got.Status == http.StatusUnprocessableEntity) == taken {
-				t.Errorf("the form is answered %d", got.Status)
-			}
-			if !taken {
-				return
-			}
-			s.shows(t, created, "pending_submission", true)
-			s.Clock.Forward(2 * time.Minute)
-			s.shows(t, created, want, want == "active")
-		})
-	}
 }
 
 func (s *suite) postForm(t *testing.T, action string, form url.Values) response {

@@ -21,10 +21,7 @@ import (
 // operatorOf serves the operator's handler of the sandbox.
 func operatorOf(t *testing.T, s *suite, o ops.Options) (url string) {
 	t.Helper()
-	svc, err := service.New(s.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := s.Service(t)
 	o.Log = s.Options.Log
 	handler, err := ops.New(svc, o)
 	if err != nil {

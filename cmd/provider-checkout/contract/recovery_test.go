@@ -43,9 +43,9 @@ type silent struct {
 	store *faulty
 }
 
-func (s silent) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
+func (s silent) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error {
 	if s.store.fault("Send") != nil {
-		return checkout.Answer{}, ports.ErrBusy
+		return ports.ErrBusy
 	}
 	return s.Sender.Send(ctx, to, d, attempt)
 }

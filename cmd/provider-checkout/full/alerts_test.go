@@ -303,7 +303,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 		}
 		path, heading, _ := strings.Cut(strings.TrimPrefix(r.Annotations["runbook_url"], home), "#")
 		page, err := os.ReadFile(filepath.Join("../../..", path))
-		if err != nil || heading != strings.ToLower(r.Alert) || !strings.Contains(string(page), "\n## "+r.Alert+"\n\n") {
+		if err != nil || heading != strings.ToLower(r.Alert) || !strings.Contains(string(page), "\n### "+r.Alert+"\n\n") {
 			t.Errorf("the runbook of %s is %s, %v", r.Alert, r.Annotations["runbook_url"], err)
 		}
 		for _, m := range label.FindAllStringSubmatch(fmt.Sprint(r.Annotations), -1) {

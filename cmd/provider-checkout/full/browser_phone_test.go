@@ -265,10 +265,4 @@ func TestBrowserAPrintHasEachTotalOnce(t *testing.T) {
 	prints("the setup page", setupURL(created), 1, 3)
 	s.SetUp(t, created)
 	prints("the page when done", setupURL(created), 1, 3)
-	agreed, err := s.Store.Agreement(t.Context(), s.Confirm(t, created).String("agreement.number"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	prints("the agreement", strings.Replace(setupURL(created), "?", "/agreement?", 1), 1, 6)
-	prints("the agreement of an embedder", serveAgreement(t, agreed), 1, 6)
 }

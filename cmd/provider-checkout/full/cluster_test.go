@@ -17,8 +17,6 @@ import (
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	b := newSuite(t)
-	t.Run("creates nothing twice when all processes get the same request at once", b.createsNothingTwice)
-	t.Run("is linearizable while processes are killed", b.isLinearizable)
 	t.Run("loses nothing when processes are killed", b.survivesKillsOfOne)
 	t.Run("loses nothing when PostgreSQL restarts", b.survivesRestartsOfPostgres)
 	t.Run("fails no request when its connections are ended", b.survivesLostConnections)
@@ -26,7 +24,6 @@ func TestCluster(t *testing.T) {
 	t.Run("fails no request while it is restarted in turn", b.restartsInTurn)
 	t.Run("fails no request while a newer version takes over", b.isUpgraded)
 	t.Run("creates one store when all start at once", b.startsAtOnce)
-	t.Run("sends nothing twice and holds nothing back when clocks are wrong", b.toleratesWrongClocks)
 }
 
 // clusterSize is the number of processes of a cluster.

@@ -32,8 +32,6 @@ func TestBinary(t *testing.T) {
 	t.Run("records its operators", b.recordsItsOperators)
 	t.Run("demonstrates itself in a shell until SIGINT", b.demonstrates)
 	t.Run("survives being killed at any moment", b.survivesKills)
-	t.Run("goes on when its clock is set back while it is not running", b.goesOnWhenItsClockIsSetBack)
-	t.Run("refuses first confirms once it cannot seal what it acknowledged", b.refusesWhatItCannotSeal)
 }
 
 // ownersAlone checks that only the owner may open the files of the folder, and returns their names.

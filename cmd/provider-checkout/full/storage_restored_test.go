@@ -96,7 +96,7 @@ func awaitDeliveries(t *testing.T, w *workload.Workload, more int) {
 	eventually(t, fmt.Sprint(more, " more deliveries"), func() bool { return len(w.Receiver.Deliveries()) >= want })
 }
 
-// sqliteFile is a store that backup and restore keep.
+// sqliteFile is a store that backup keeps.
 type sqliteFile struct {
 	proc.Binary
 	path, latest string
@@ -117,10 +117,16 @@ func (s *sqliteFile) restore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.Run(t, "restore", "--store", s.store(), "--in", s.latest)
+	backup, err := os.ReadFile(s.latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.path, backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
-// postgresServer is a server of its own, which is kept as cmd/provider-checkout/docs/postgres-backup.md says.
+// postgresServer is a server of its own, which is kept as cmd/provider-checkout/docs/operating.md says.
 type postgresServer struct {
 	*postgrestest.Server
 	url       string
@@ -130,18 +136,20 @@ type postgresServer struct {
 }
 
 func newPostgresServer(t *testing.T) *postgresServer {
-	page, err := os.ReadFile("../docs/postgres-backup.md")
+	page, err := os.ReadFile("../docs/operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, section, _ := strings.Cut(string(page), "\n### PostgreSQL\n")
+	section, _, _ = strings.Cut(section, "\n### ")
 	s := &postgresServer{Server: postgrestest.New(t)}
-	for i, block := range strings.Split(string(page), "```") {
+	for i, block := range strings.Split(section, "```") {
 		if script, ok := strings.CutPrefix(block, "sh\n"); ok && i%2 == 1 {
 			s.steps = append(s.steps, script)
 		}
 	}
 	if len(s.steps) != 3 {
-		t.Fatalf("the page has %d scripts, want those of the archive, the base backup and the recovery", len(s.steps))
+		t.Fatalf("the section has %d scripts, want those of the archive, the base backup and the recovery", len(s.steps))
 	}
 	s.url = s.URL(t)
 	archive := filepath.Join(s.Folder(), "archive")

@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // This file judges the answers of the processes.
@@ -140,7 +138,6 @@ func (m *model) confirmAt(ctx context.Context, p *process, o *order, cmd checkou
 		if o.confirmed == nil {
 			o.confirmed, o.confirmedAt = &c.Confirmation, time.Now()
 		}
-		_, _, unrecorded := m.store.EvidenceEntry(ctx, evidence.AgreementID(c.Confirmation.AgreementNumber))
 		switch {
 		case !fits, o.setUp.IsZero(), !o.cancelled.IsZero():
 			m.fault("confirm of %s, with the right ids: %v, set up at %s, cancelled at %s, answers %+v", o.name, fits, o.setUp, o.cancelled, c)
@@ -152,8 +149,6 @@ func (m *model) confirmAt(ctx context.Context, p *process, o *order, cmd checkou
 			m.fault("confirm of %s answers before the CRM has it", o.name)
 		case got.Already == (c.Confirmation.RequestID == cmd.RequestID && m.known[cmd.RequestID]):
 			m.fault("confirm %s of %s, which %s decided, answers that it is a repeat: %v", cmd.RequestID, o.name, c.Confirmation.RequestID, got.Already)
-		case errors.Is(unrecorded, ports.ErrNotFound):
-			m.fault("confirm of %s is answered, and the evidence log does not have it", o.name)
 		}
 	case m.hasEnded(o, err):
 		m.sawAnswer("confirm", "ended")
@@ -272,7 +267,7 @@ func (m *model) eraseAt(ctx context.Context, p *process, by operate.Operator, o 
 	student, err := by.Find(ctx, o.email())
 	settings := operate.Erasing{Setups: keepsNoSetups{}, Zone: m.zone, Force: true}
 	if err == nil {
-		err = by.CheckErasure(ctx, student, settings)
+		err = by.CheckErasure(student, settings)
 	}
 	if err == nil && len(student.Records) > 0 {
 		if err = by.Erase(ctx, student, settings); err == nil {

@@ -44,13 +44,11 @@ var kinds = map[string][]string{
 	"bank":     {busy, broken, slow, hang, lost, lateLost, stale, late, twice, stop, stopAfter, kill, killAfter},
 	"mail":     {busy, broken, slow, hang, lost, late, twice, refused, stop, stopAfter, kill, killAfter},
 	"receiver": {busy, broken, hang, lost, late, stop, stopAfter, kill, killAfter},
-	"witness":  {busy, broken, slow, hang, lost, late, twice, stop, stopAfter, kill, killAfter},
 	"printer":  {busy, broken, slow, hang, kill},
-	"keeper":   {broken, hang, kill, killAfter},
 }
 
 // systems are the names in kinds, in an order.
-var systems = []string{"store", "crm", "bank", "mail", "receiver", "witness", "printer", "keeper"}
+var systems = []string{"store", "crm", "bank", "mail", "receiver", "printer"}
 
 // mostStrikes limits the kills of a world, and the stops, or it would do little else.
 const mostStrikes = 4
@@ -225,7 +223,7 @@ type partition struct {
 
 // drawPartitions draws when what is cut off.
 func (w *world) drawPartitions(r *rand.Rand) {
-	for _, to := range systems[:6] {
+	for _, to := range systems[:5] {
 		for slot := -1; slot < w.plan.processes; slot++ {
 			from, longest := "", []time.Duration{10 * time.Second, time.Minute, 3 * time.Minute}[r.IntN(3)]
 			if slot >= 0 {

@@ -46,13 +46,18 @@ func (m *model) readAt(ctx context.Context, p *process, provider string) (more b
 		return false
 	}
 	for _, e := range page {
-		if e.Cursor <= l.after || l.ids[e.Event.ID] {
-			m.fault("event %s of %s is listed at %d, after %d; it was listed before: %v", e.Event.ID, provider, e.Cursor, l.after, l.ids[e.Event.ID])
+		if !isBehind(e.Cursor, l.after) || l.ids[e.Event.ID] {
+			m.fault("event %s of %s is listed at %s, after %s; it was listed before: %v", e.Event.ID, provider, e.Cursor, l.after, l.ids[e.Event.ID])
 		}
 		l.after, l.ids[e.Event.ID] = e.Cursor, true
 		m.sawAnswer("list", "an event")
 	}
 	return len(page) == listPage
+}
+
+// isBehind reports whether a cursor comes behind another.
+func isBehind(c, other checkout.Cursor) bool {
+	return c.Epoch > other.Epoch || c.Epoch == other.Epoch && c.Position > other.Position
 }
 
 // catchUp has every provider read to the end of its list, which has had each event on record.

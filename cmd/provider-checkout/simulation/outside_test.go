@@ -25,18 +25,13 @@ func (p *process) Print(ctx context.Context, a agreement.Agreement) (pdf []byte,
 }
 
 // Send is the sender of the process. An attempt lasts two seconds at most.
-func (p *process) Send(ctx context.Context, _ catalogue.Destination, d events.Delivery, attempt int) (answer checkout.Answer, err error) {
+func (p *process) Send(ctx context.Context, _ catalogue.Destination, d events.Delivery, attempt int) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	err = p.do(ctx, call{to: "receiver", name: "Send " + d.Event.ID, takes: 500 * time.Millisecond, limit: 2 * time.Second, job: d.Event.ID, effect: func(context.Context) error {
+	return p.do(ctx, call{to: "receiver", name: "Send " + d.Event.ID, takes: 500 * time.Millisecond, limit: 2 * time.Second, job: d.Event.ID, effect: func(context.Context) error {
 		p.world.model.sent(d.Event, attempt)
-		answer.Status = 204
 		return nil
 	}})
-	if err != nil {
-		answer = checkout.Answer{}
-	}
-	return answer, err
 }
 
 // Notify is the notifier of the process.
@@ -54,14 +49,6 @@ func (p *process) Notify(ctx context.Context, n checkout.PayerNotice) (checkout.
 // refusal is the definite refusal of a notice.
 func refusal(string) error {
 	return &checkout.NoticeRefusal{Answer: "550 5.1.1 there is no such mailbox"}
-}
-
-// keep keeps a checkpoint where the store is not.
-func (p *process) keep(ctx context.Context, signed []byte) error {
-	return p.do(ctx, call{to: "keeper", name: "Keep", takes: 20 * time.Millisecond, limit: time.Minute, effect: func(context.Context) error {
-		p.world.model.keeps(signed)
-		return nil
-	}})
 }
 
 // crm is the CRM as one process reaches it. It takes no student who is called Refused, or who is refused by a rule of the

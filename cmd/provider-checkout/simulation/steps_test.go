@@ -185,9 +185,8 @@ func (m *model) sent(e events.Event, attempt int) {
 		OldestFirst: true}, 100)
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	because := map[events.Name]bool{events.CheckoutCreated: c.Status != checkout.Reserved, events.CheckoutCancelled: c.Status == checkout.Cancelled,
-		events.AgreementWithdrawn: c.Withdrawn()}
-	if may, listed := because[e.Name]; err != nil || listed && !may || !listed && c.Status != checkout.Confirmed || attempt > events.MaxAttempts {
+	because := c.Status == checkout.Confirmed || e.Name == events.CheckoutCreated && c.Status != checkout.Reserved
+	if err != nil || !because || attempt > events.MaxAttempts {
 		m.fault("%s of %s is sent, attempt %d, while it is %q, %v", e.Name, e.CheckoutID, attempt, c.Status, err)
 	}
 	body, again := m.bodies[e.ID]
@@ -214,41 +213,4 @@ func (m *model) notified(n checkout.PayerNotice) {
 		m.fault("the notice %+v is sent", n)
 	}
 	m.notices[n.ID] = n.Subject
-}
-
-// seals notes the checkpoint that a sealer has stored, whose process knows of nothing that was lost.
-func (m *model) seals(p *process, signed *[]byte, err error) error {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	if err == nil {
-		if m.isLost(p.known) && !m.isNewest(*signed) { // or else it was cosigned
-			m.fault("%s seals %s, which does not go on from %+v", p.name, *signed, p.known)
-		}
-		m.signed, m.signedAt = append(m.signed, *signed), time.Now()
-	}
-	return err
-}
-
-// keeps judges a checkpoint that is kept where the store is not.
-func (m *model) keeps(signed []byte) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	if _, err := m.open(signed); err != nil {
-		m.fault("the checkpoint %q is kept: %v", signed, err)
-	}
-	m.kept = append(m.kept, signed)
-}
-
-// newestKept returns the checkpoint that was kept last, or nil.
-func (m *model) newestKept() []byte {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	kept := m.kept
-	if m.lost.moved {
-		kept = kept[m.lost.kept:]
-	}
-	if len(kept) == 0 {
-		return nil
-	}
-	return kept[len(kept)-1]
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
@@ -123,8 +122,8 @@ func (s store) Document(ctx context.Context, number string) (agreement.Document,
 	return read(ctx, s, "Document "+number, func(ctx context.Context) (agreement.Document, error) { return s.Store.Document(ctx, number) })
 }
 
-func (s store) Enqueue(ctx context.Context, jobs []checkout.Job, did *evidence.Entry) ([]checkout.Job, error) {
-	return wrote(ctx, s, "Enqueue "+jobs[0].ID, func(ctx context.Context) ([]checkout.Job, error) { return s.Store.Enqueue(ctx, jobs, did) })
+func (s store) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
+	return wrote(ctx, s, "Enqueue "+jobs[0].ID, func(ctx context.Context) ([]checkout.Job, error) { return s.Store.Enqueue(ctx, jobs) })
 }
 
 func (s store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
@@ -143,19 +142,8 @@ func (s store) Course(ctx context.Context, provider, code string) (catalogue.Cou
 	return read(ctx, s, "Course "+provider+" "+code, func(ctx context.Context) (catalogue.Course, error) { return s.Store.Course(ctx, provider, code) })
 }
 
-func (s store) RecordEvidence(ctx context.Context, e evidence.Entry) error {
-	return s.write(ctx, "RecordEvidence", func(ctx context.Context) error { return s.Store.RecordEvidence(ctx, e) })
-}
-
-func (s store) SealEvidence(ctx context.Context, limit int, decide func(evidence.Head, []evidence.Entry) (evidence.Sealing, error)) error {
-	return s.write(ctx, "SealEvidence", func(ctx context.Context) error {
-		var signed []byte
-		return s.p.world.model.seals(s.p, &signed, s.Store.SealEvidence(ctx, limit, func(h evidence.Head, all []evidence.Entry) (evidence.Sealing, error) {
-			sealing, err := decide(h, all)
-			signed = sealing.Head.Checkpoint
-			return sealing, err
-		}))
-	})
+func (s store) RecordAct(ctx context.Context, did checkout.Act) error {
+	return s.write(ctx, "RecordAct", func(ctx context.Context) error { return s.Store.RecordAct(ctx, did) })
 }
 
 func (s store) Events(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEvent, error) {
@@ -176,26 +164,14 @@ func (s store) OldCheckouts(ctx context.Context, cursor string, limit int, confi
 	return old.ids, old.next, err
 }
 
-func (s store) EvidenceHead(ctx context.Context) (evidence.Head, error) {
-	return read(ctx, s, "EvidenceHead", s.Store.EvidenceHead)
-}
-
-func (s store) UnsealedEvidence(ctx context.Context, limit int) ([]evidence.Entry, error) {
-	return read(ctx, s, "UnsealedEvidence", func(ctx context.Context) ([]evidence.Entry, error) { return s.Store.UnsealedEvidence(ctx, limit) })
-}
-
-func (s store) EvidenceNodes(ctx context.Context, positions []int64) ([][]evidence.Hash, error) {
-	return read(ctx, s, "EvidenceNodes", func(ctx context.Context) ([][]evidence.Hash, error) { return s.Store.EvidenceNodes(ctx, positions) })
-}
-
-func (s store) HastenJob(ctx context.Context, id string, m checkout.Moment, did evidence.Entry) error {
+func (s store) HastenJob(ctx context.Context, id string, m checkout.Moment, did checkout.Act) error {
 	return s.write(ctx, "HastenJob "+id, func(ctx context.Context) error {
 		return s.p.world.model.hastens(id, s.Store.HastenJob(ctx, id, m, did))
 	})
 }
 
 func (s store) ReplaceProviders(ctx context.Context,
-	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error)) error {
+	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error)) error {
 	return s.write(ctx, "ReplaceProviders", func(ctx context.Context) error { return s.Store.ReplaceProviders(ctx, decide) })
 }
 

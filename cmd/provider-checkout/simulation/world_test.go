@@ -1,5 +1,5 @@
 // Package simulation_test has one simulation of everything: processes with clocks of their own over one store, with a CRM, a processor,
-// mail, receivers and a place for checkpoints, providers' backends, payers and operators. Everything goes wrong, by one seed, and the
+// mail and receivers, providers' backends, payers and operators. Everything goes wrong, by one seed, and the
 // model judges every answer, every change and what there is in the end.
 package simulation_test
 
@@ -14,7 +14,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -26,7 +25,6 @@ type plan struct {
 	outside   bool           // the CRM is outside of the store
 	org       bool           // and it is Salesforce
 	far       bool           // the processor is GoCardless
-	witnessed bool           // a witness cosigns the checkpoints
 	mail      bool           // payers are notified
 	server    bool           // the clock of the store decides, and every process has its own; otherwise all have one machine's
 	clocks    bool           // clocks are wrong
@@ -48,9 +46,7 @@ type world struct {
 	bank              bank
 	org               *salesforcetest.Simulator
 	ring              checkout.Keyring
-	keys              evidence.Keys
 	model             *model
-	witness           *witness // nil without
 	actors, processes sync.WaitGroup
 
 	// The lock of the turns guards everything below.
@@ -66,30 +62,18 @@ type world struct {
 	told       []string
 }
 
-// The keys of every world: making them takes time.
-var evidenceKey = sync.OnceValue(func() string {
-	private, err := evidence.NewKey("simulation.example", [32]byte{1})
-	if err != nil {
-		panic(err)
-	}
-	return private
-})
-
 func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 	w := &world{seed: seed, left: left, telling: telling, began: time.Now(), store: memory.New(), crm: memory.NewCRM(catalogue.Sandbox),
 		draws: map[string]drawn{}, struck: map[string]int{}, seen: map[string]int{}}
 	w.arrived = make(chan struct{}, 1)
 	var err error
-	if w.ring, err = checkout.NewKeyring([]byte(strings.Repeat("s", 32))); err == nil {
-		w.keys, err = evidence.ParseKeys(evidenceKey())
-	}
-	if err != nil {
-		panic(err) // of the constants above
+	if w.ring, err = checkout.NewKeyring([]byte(strings.Repeat("s", 32))); err != nil {
+		panic(err) // of the constant above
 	}
 	r, _ := w.chance("plan")
 	w.plan = plan{processes: 1 + r.IntN(3), outside: r.IntN(3) > 0, mail: r.IntN(2) == 0, server: r.IntN(2) == 0, clocks: r.IntN(3) == 0,
 		orders: 1 + r.IntN(2), rates: drawRates(r)}
-	w.plan.org, w.plan.far, w.plan.witnessed, w.bank = w.plan.outside && r.IntN(8) == 0, r.IntN(8) == 0, r.IntN(8) == 0, newNearBank()
+	w.plan.org, w.plan.far, w.bank = w.plan.outside && r.IntN(8) == 0, r.IntN(8) == 0, newNearBank()
 	if r, _ := w.chance("retention"); r.IntN(40) == 0 && !w.plan.far { // whose simulator never sleeps
 		w.plan.era = 1 + r.IntN(len(eras)-1)
 	}
@@ -108,13 +92,7 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 		w.store.Clock = time.Now
 	}
 	w.model = newModel(w)
-	if w.plan.witnessed {
-		w.witness = newWitness(w.model)
-	}
 	w.configure()
-	if r.IntN(100) == 0 && w.decides("the log has more than a batch") {
-		w.crowd()
-	}
 	for slot := range w.plan.processes {
 		w.slots = append(w.slots, nil)
 		w.start(slot, 0)
@@ -122,23 +100,13 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 	return w
 }
 
-// configure has the store know two providers: one with a catalogue, which lists all events, and one without.
+// configure has the store know two providers: one with a catalogue and one without.
 func (w *world) configure() {
-	err := w.store.ReplaceProviders(context.Background(), func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+	err := w.store.ReplaceProviders(context.Background(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 		return []catalogue.Configuration{kowhai(), rata()}, nil, nil
 	})
 	if err != nil {
 		panic(err) // memory
-	}
-}
-
-// crowd has more entries wait than a process seals at once.
-func (w *world) crowd() {
-	for n := range 1520 { // the third batch is full, and its sealer knows how much every entry has seen
-		entry := evidence.OfOperation(fmt.Sprint(n), evidence.Operation{At: w.began, Operator: "Ana", Name: "keys list"})
-		if err := w.store.RecordEvidence(context.Background(), w.ring.Attest(entry)); err != nil {
-			panic(err) // memory
-		}
 	}
 }
 
@@ -164,9 +132,7 @@ type process struct {
 	slot  int
 	store *memory.Store // with which the process is lost
 	end   context.CancelFunc
-	gone  chan struct{}       // closed once the process was killed
-	known evidence.Checkpoint // by the file of its checkpoint
-	ahead bool                // the log was behind that when the process started
+	gone  chan struct{} // closed once the process was killed
 
 	// The lock of the turns guards everything below.
 	dead    bool
@@ -175,16 +141,13 @@ type process struct {
 	own     clock // if every process has one
 }
 
-// start starts the next process of a slot. It knows the newest checkpoint that was kept.
+// start starts the next process of a slot.
 func (w *world) start(slot, generation int) {
 	w.saw("a process was started")
 	p := w.newProcess(fmt.Sprintf("process %d.%d", slot, generation), slot)
 	r, _ := w.chance("start of " + p.name)
-	newest := w.model.newestKept()
-	w.model.knows(p, newest)
-	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: w.ring, Evidence: w.keys,
-		KnownCheckpoint: newest, Store: store{w.store, p}, Processor: processor{p}, CRM: service.EmbeddedCRM(catalogue.Sandbox),
-		Retention: eras[w.plan.era].Retention, Printer: p, Sender: p, Now: p.Now, Rand: p, Checkpoint: p.keep,
+	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: w.ring, Store: store{w.store, p}, Processor: processor{p}, CRM: service.EmbeddedCRM(catalogue.Sandbox),
+		Retention: eras[w.plan.era].Retention, Printer: p, Sender: p, Now: p.Now, Rand: p,
 		Report: func(_ context.Context, f service.Failure) { w.model.reported(p, f) },
 		Count:  func(o service.Count, _ string) { w.saw(string(o)) }}
 	switch {
@@ -196,9 +159,6 @@ func (w *world) start(slot, generation int) {
 	if bank, far := w.bank.(*farBank); far {
 		processor := w.gocardless(p, bank)
 		c.Processor, c.Tasks = processor, []service.Task{p.reconcile(processor)}
-	}
-	if w.plan.witnessed {
-		c.Tasks = append(c.Tasks, w.witness.cosign(p))
 	}
 	if w.plan.mail {
 		c.Notifier = p
@@ -358,7 +318,6 @@ func (w *world) play() {
 		w.rest("the world", aboutDone)
 	}
 	w.model.settled()
-	w.model.keepsUp()
 	all.Wait()
 	w.actors.Wait()
 	w.onlyLists(checkout.MandateCancelled)
@@ -370,8 +329,6 @@ func (w *world) play() {
 	}
 	w.model.settled()
 	w.model.catchUp()
-	w.model.keepsUp()
-	w.model.sealed()
 	if w.plan.era > 0 && w.decides("time passes") {
 		w.ages(eras[w.plan.era])
 	}

@@ -32,11 +32,7 @@ CREATE TABLE providers (
 	notice_days       bigint NOT NULL, -- calendar days from the notice of a payment to the payment; 0: the usual ones
 	rate_limit        bigint NOT NULL, -- requests a second with one of its keys; 0: as many as the server allows
 	webhook_url       text NOT NULL,
-	webhook_secret    bytea, -- encrypted under the operator's secret; NULL where there is none
-	previous_webhook_secret          bytea, -- signs beside the secret that replaced it, until that time; NULL where there is none
-	previous_webhook_secret_until_ms bigint,
-	redeliver_for_ns  bigint NOT NULL, -- after the first failure of an event: it is sent again within this time
-	webhook_events    text NOT NULL -- JSON array of the events that the provider gets; '' for the usual ones
+	webhook_secret    bytea -- encrypted under the operator's secret; NULL where there is none
 );
 
 CREATE TABLE courses (
@@ -86,6 +82,7 @@ CREATE TABLE checkouts (
 	first_name              text NOT NULL,
 	last_name               text NOT NULL,
 	email                   text NOT NULL,
+	family                  text COLLATE "C" NOT NULL, -- the folded family name, by whose beginning an operator finds the student
 	course_code             text NOT NULL, -- '' for a legacy provider
 	course_name             text NOT NULL,
 	price_cents             bigint NOT NULL,
@@ -118,23 +115,24 @@ CREATE TABLE checkouts (
 	agreement_id            text NOT NULL DEFAULT '',
 	agreement_number        text NOT NULL DEFAULT '',
 	document_id             text NOT NULL DEFAULT '',
-	receipt                 text NOT NULL DEFAULT '', -- signed, of the agreement's record in the evidence log; '' where no key signed
 	ended_ms                bigint, -- when it was cancelled, or its agreement withdrawn; NULL: it was not
 	ended_by                text NOT NULL DEFAULT '', -- provider or operator; '' until then
 	ended_ground            text NOT NULL DEFAULT '', -- of a withdrawal: cooling-off, provider, hardship or error
 	ended_reason            text NOT NULL DEFAULT '', -- as it was given
 	erased_ms               bigint, -- when the personal data of the checkout and of its agreement was erased; NULL while it is on record
-	changed_ms              bigint, -- the latest time of an event, or of a moment of a change, since its create; NULL before the first
-	updated_ms              bigint NOT NULL, -- when what the list of enrolments says of it changed
-	listed                  bigint NOT NULL DEFAULT 0, -- its cursor in the list of enrolments; 0 until it is read there after a change
 	PRIMARY KEY (provider_code, id),
 	UNIQUE (provider_code, provider_order_id),
 	UNIQUE (provider_code, idempotency_key)
 );
 
+CREATE INDEX checkouts_family ON checkouts (family, id);
 -- Partial, so that a create writes to none of them.
 CREATE INDEX checkouts_billing_request ON checkouts (billing_request_id) WHERE billing_request_id <> '';
 CREATE INDEX checkouts_mandate ON checkouts (mandate_id) WHERE mandate_id <> '';
+-- What needs a hand. Partial, so that a create writes to none of them.
+CREATE INDEX checkouts_unconfirmed ON checkouts (setup_completed_ms) WHERE setup_completed_ms IS NOT NULL AND confirmed_ms IS NULL;
+CREATE INDEX checkouts_unfinished ON checkouts (created_ms) WHERE consent <> '' AND setup_completed_ms IS NULL AND confirmed_ms IS NULL;
+CREATE INDEX checkouts_ended ON checkouts (mandate_since_ms) WHERE status = 'confirmed' AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked');
 
 -- Agreements as they were accepted: frozen, whatever becomes of the rest.
 CREATE TABLE agreements (
@@ -166,7 +164,6 @@ CREATE TABLE agreements (
 	account_mask           text NOT NULL,
 	authorised_ms          bigint,
 	details                text NOT NULL, -- JSON: the provider's colour, the lender, the operator's terms, the consent, the notice; '' if nothing
-	last_day               text COLLATE "C" NOT NULL, -- nothing is due after it, nor was it accepted after it
 	PRIMARY KEY (provider_code, number),
 	UNIQUE (provider_code, checkout_id),
 	CONSTRAINT agreements_checkout FOREIGN KEY (provider_code, checkout_id) REFERENCES checkouts (provider_code, id)
@@ -206,7 +203,6 @@ CREATE TABLE jobs (
 	kind              text COLLATE "C" NOT NULL,
 	provider_order_id text COLLATE "C" NOT NULL,
 	request_id        text NOT NULL, -- of the request that it follows from; '' if there was none
-	trace             text NOT NULL, -- of the request, by its traceparent; '' if it had none
 	name              text NOT NULL, -- of the event, kind of the notice, subject of the notification
 	setup_try         bigint NOT NULL, -- of the setup that it is about
 	created_ms        bigint NOT NULL,
@@ -221,25 +217,16 @@ CREATE TABLE jobs (
 	answer            text NOT NULL DEFAULT '', -- of that system
 	failure           text NOT NULL DEFAULT '', -- of the latest attempt that failed; '' if none did
 	failed_ms         bigint,
-	attempt_log       text NOT NULL DEFAULT '', -- of an event: a line of JSON for each attempt, the newest
 	body              bytea, -- of an event, as it is signed and sent
-	listed            bigint NOT NULL DEFAULT 0, -- the cursor of an event in its provider's list; 0 until it is read there
+	epoch             bigint NOT NULL DEFAULT CAST(CAST(pg_current_xact_id() AS text) AS bigint), -- of the transaction in which it entered
+	entered           bigserial, -- within that
 	PRIMARY KEY (provider_code, checkout_id, id)
 );
 
 -- Partial, so that it is as small as what is still to be done.
 CREATE INDEX jobs_pending ON jobs (kind, provider_code, leased_until_ms, due_ms) WHERE state = 'pending';
 CREATE INDEX jobs_dead ON jobs (provider_code, created_ms) WHERE state = 'dead';
-CREATE INDEX jobs_listed ON jobs (provider_code, listed, created_ms) WHERE kind = 'deliver' AND state <> 'pending';
-
--- The ends of the providers' lists. An entry gets its cursor when it is read for the first time, so after its commit, under the lock
--- of this row: commits become visible in another order than that of any number that they could take with them.
-CREATE TABLE lists (
-	provider_code text COLLATE "C" NOT NULL,
-	name          text COLLATE "C" NOT NULL, -- events, enrolments or requests
-	last          bigint NOT NULL, -- the latest cursor
-	PRIMARY KEY (provider_code, name)
-);
+CREATE INDEX jobs_listed ON jobs (provider_code, epoch, entered) WHERE kind = 'deliver' AND state <> 'pending';
 
 -- The journal: what happened to each checkout, without personal data. A row is never changed but for its count.
 CREATE TABLE moments (
@@ -257,40 +244,17 @@ CREATE TABLE moments (
 );
 CREATE UNIQUE INDEX moments_once ON moments (provider_code, checkout_id, once) WHERE once <> '';
 
--- The evidence log: what was agreed and what operators did. An entry is never changed; position and nodes are set once.
-CREATE TABLE evidence (
-	id          text COLLATE "C" PRIMARY KEY, -- agreement/<number> or operation/<id>
-	recorded_ms bigint,
-	leaf        text NOT NULL, -- JSON, without personal data: what the tree holds
-	salt        bytea, -- of the commitments in it
-	chain       integer NOT NULL DEFAULT 0,
-	number      bigint NOT NULL DEFAULT 0, -- in the chain, from 1 on, in the order of the commits
-	previous    text COLLATE "C" NOT NULL DEFAULT '', -- the id of the entry before it in the chain
-	attestation bytea, -- that a process with the operator's secret recorded it there
-	position    bigint, -- in the tree, from 0 on; NULL until it is sealed
-	nodes       bytea -- of the tree that it completes, 32 bytes each, from its own hash up
+-- What operators did. A row is never changed.
+CREATE TABLE acts (
+	position bigserial PRIMARY KEY,
+	at_ms    bigint NOT NULL,
+	operator text NOT NULL, -- a name; nothing proves it
+	act      text NOT NULL, -- the command
+	subject  text NOT NULL, -- what it was done to: provider codes, an id, a number
+	reason   text NOT NULL, -- as it was given; may be ''
+	changes  text NOT NULL -- lines
 );
-CREATE UNIQUE INDEX evidence_position ON evidence (position) WHERE position IS NOT NULL;
--- Partial, so that it is as small as what is still to be sealed.
-CREATE INDEX evidence_unsealed ON evidence (number, id) WHERE position IS NULL;
-
--- Where the log ends. Its one row is locked by who seals.
-CREATE TABLE evidence_head (
-	one        integer PRIMARY KEY CHECK (one = 1),
-	size       bigint NOT NULL,
-	edge       bytea, -- the roots of the complete subtrees, 32 bytes each, from the left
-	checkpoint text NOT NULL -- the newest one, signed; '' before the first
-);
-INSERT INTO evidence_head VALUES (1, 0, NULL, '');
-
--- The ends of the chains of entries: several, so that commits do not wait for each other. Each is locked by the commit of its next entry.
-CREATE TABLE evidence_chains (
-	chain    integer PRIMARY KEY,
-	number   bigint NOT NULL, -- of the newest entry
-	previous text COLLATE "C" NOT NULL, -- its id; '' in an empty chain
-	seen     bigint NOT NULL -- entries in the tree that every further entry has seen
-);
-INSERT INTO evidence_chains SELECT n, 0, '', 0 FROM generate_series(0, 15) AS n;
+CREATE INDEX acts_at ON acts (at_ms);
 
 -- What the fake processor keeps about setups.
 CREATE TABLE sandbox_records (
@@ -298,10 +262,3 @@ CREATE TABLE sandbox_records (
 	data bytea NOT NULL
 );
 
--- The requests of each provider to a sandbox, the newest, for a day. A position is a cursor (see lists).
-CREATE TABLE sandbox_requests (
-	provider_code text COLLATE "C" NOT NULL,
-	position      bigint NOT NULL,
-	data          bytea NOT NULL, -- JSON
-	PRIMARY KEY (provider_code, position)
-);

@@ -37,11 +37,7 @@ CREATE TABLE providers (
 	notice_days       INTEGER NOT NULL, -- calendar days from the notice of a payment to the payment; 0: the usual ones
 	rate_limit        INTEGER NOT NULL, -- requests a second with one of its keys; 0: as many as the server allows
 	webhook_url       TEXT NOT NULL,
-	webhook_secret    BLOB, -- encrypted under the operator's secret; NULL where there is none
-	previous_webhook_secret          BLOB, -- signs beside the secret that replaced it, until that time; NULL where there is none
-	previous_webhook_secret_until_ms INTEGER,
-	redeliver_for_ns  INTEGER NOT NULL, -- after the first failure of an event: it is sent again within this time
-	webhook_events    TEXT NOT NULL -- JSON array of the events that the provider gets; '' for the usual ones
+	webhook_secret    BLOB -- encrypted under the operator's secret; NULL where there is none
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE courses (
@@ -92,6 +88,7 @@ CREATE TABLE checkouts (
 	first_name              TEXT NOT NULL,
 	last_name               TEXT NOT NULL,
 	email                   TEXT NOT NULL,
+	family                  TEXT NOT NULL, -- the folded family name, by whose beginning an operator finds the student
 	course_code             TEXT NOT NULL, -- '' for a legacy provider
 	course_name             TEXT NOT NULL,
 	price_cents             INTEGER NOT NULL,
@@ -124,24 +121,25 @@ CREATE TABLE checkouts (
 	agreement_id            TEXT NOT NULL DEFAULT '',
 	agreement_number        TEXT NOT NULL DEFAULT '',
 	document_id             TEXT NOT NULL DEFAULT '',
-	receipt                 TEXT NOT NULL DEFAULT '', -- signed, of the agreement's record in the evidence log; '' where no key signed
 	ended_ms                INTEGER, -- when it was cancelled, or its agreement withdrawn; NULL: it was not
 	ended_by                TEXT NOT NULL DEFAULT '', -- provider or operator; '' until then
 	ended_ground            TEXT NOT NULL DEFAULT '', -- of a withdrawal: cooling-off, provider, hardship or error
 	ended_reason            TEXT NOT NULL DEFAULT '', -- as it was given
 	erased_ms               INTEGER, -- when the personal data of the checkout and of its agreement was erased; NULL while it is on record
-	changed_ms              INTEGER, -- the latest time of an event, or of a moment of a change, since its create; NULL before the first
-	updated_ms              INTEGER NOT NULL, -- when what the list of enrolments says of it changed
-	listed                  INTEGER NOT NULL DEFAULT 0, -- its cursor in the list of enrolments; 0 until it is read there after a change
 	UNIQUE (provider_code, id),
 	UNIQUE (provider_code, provider_order_id)
 ) STRICT;
 
+CREATE INDEX checkouts_family ON checkouts (family, id);
 -- Partial, so that a create without a header writes to none of them.
 CREATE UNIQUE INDEX checkouts_idempotency_key ON checkouts (provider_code, idempotency_key)
 	WHERE idempotency_key <> provider_code || ':' || provider_order_id;
 CREATE INDEX checkouts_billing_request ON checkouts (billing_request_id) WHERE billing_request_id <> '';
 CREATE INDEX checkouts_mandate ON checkouts (mandate_id) WHERE mandate_id <> '';
+-- What needs a hand. Partial, so that a create writes to none of them.
+CREATE INDEX checkouts_unconfirmed ON checkouts (setup_completed_ms) WHERE setup_completed_ms IS NOT NULL AND confirmed_ms IS NULL;
+CREATE INDEX checkouts_unfinished ON checkouts (created_ms) WHERE consent <> '' AND setup_completed_ms IS NULL AND confirmed_ms IS NULL;
+CREATE INDEX checkouts_ended ON checkouts (mandate_since_ms) WHERE status = 'confirmed' AND mandate_status IN ('failed', 'cancelled', 'expired', 'blocked');
 
 -- A key is taken once, whether it is a header or the default of an order. The indexes find two headers and two orders that are
 -- alike; this finds a header that is the default key of an order, and the other way round.
@@ -186,7 +184,6 @@ CREATE TABLE agreements (
 	account_mask           TEXT NOT NULL,
 	authorised_ms          INTEGER,
 	details                TEXT NOT NULL, -- JSON: the provider's colour, the lender, the operator's terms, the consent, the notice; '' if nothing
-	last_day               TEXT NOT NULL, -- nothing is due after it, nor was it accepted after it
 	PRIMARY KEY (provider_code, number),
 	UNIQUE (provider_code, checkout_id),
 	FOREIGN KEY (provider_code, checkout_id) REFERENCES checkouts (provider_code, id)
@@ -225,7 +222,6 @@ CREATE TABLE jobs (
 	kind              TEXT NOT NULL,
 	provider_order_id TEXT NOT NULL,
 	request_id        TEXT NOT NULL, -- of the request that it follows from; '' if there was none
-	trace             TEXT NOT NULL, -- of the request, by its traceparent; '' if it had none
 	name              TEXT NOT NULL, -- of the event, kind of the notice, subject of the notification
 	setup_try         INTEGER NOT NULL, -- of the setup that it is about
 	created_ms        INTEGER NOT NULL,
@@ -240,26 +236,15 @@ CREATE TABLE jobs (
 	answer            TEXT NOT NULL DEFAULT '', -- of that system
 	failure           TEXT NOT NULL DEFAULT '', -- of the latest attempt that failed; '' if none did
 	failed_ms         INTEGER,
-	attempt_log       TEXT NOT NULL DEFAULT '', -- of an event: a line of JSON for each attempt, the newest
 	body              BLOB, -- of an event, as it is signed and sent
-	listed            INTEGER NOT NULL DEFAULT 0, -- the cursor of an event in its provider's list; 0 until it is read there
 	UNIQUE (provider_code, checkout_id, id)
 ) STRICT;
 
 -- Partial, so that it is as small as what is still to be done.
 CREATE INDEX jobs_pending ON jobs (kind, provider_code, leased_until_ms, due_ms) WHERE state = 'pending';
 CREATE INDEX jobs_dead ON jobs (provider_code, created_ms) WHERE state = 'dead';
-CREATE INDEX jobs_listed ON jobs (provider_code, listed, created_ms) WHERE kind = 'deliver' AND state <> 'pending';
+CREATE INDEX jobs_listed ON jobs (provider_code, position) WHERE kind = 'deliver' AND state <> 'pending';
 CREATE INDEX jobs_created ON jobs (created_ms);
-
--- The ends of the providers' lists. An entry gets its cursor when it is read for the first time, so after its commit, under the lock
--- of this row: commits become visible in another order than that of any number that they could take with them.
-CREATE TABLE lists (
-	provider_code TEXT NOT NULL,
-	name          TEXT NOT NULL, -- events, enrolments or requests
-	last          INTEGER NOT NULL, -- the latest cursor
-	PRIMARY KEY (provider_code, name)
-) STRICT, WITHOUT ROWID;
 
 -- The journal: what happened to each checkout, without personal data. A row is never changed but for its count.
 CREATE TABLE moments (
@@ -277,40 +262,17 @@ CREATE TABLE moments (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX moments_once ON moments (provider_code, checkout_id, once) WHERE once <> '';
 
--- The evidence log: what was agreed and what operators did. An entry is never changed; position and nodes are set once.
-CREATE TABLE evidence (
-	id          TEXT NOT NULL PRIMARY KEY, -- agreement/<number> or operation/<id>
-	recorded_ms INTEGER,
-	leaf        TEXT NOT NULL, -- JSON, without personal data: what the tree holds
-	salt        BLOB, -- of the commitments in it
-	chain       INTEGER NOT NULL DEFAULT 0,
-	number      INTEGER NOT NULL DEFAULT 0, -- in the chain, from 1 on, in the order of the commits
-	previous    TEXT NOT NULL DEFAULT '', -- the id of the entry before it in the chain
-	attestation BLOB, -- that a process with the operator's secret recorded it there
-	position    INTEGER, -- in the tree, from 0 on; NULL until it is sealed
-	nodes       BLOB -- of the tree that it completes, 32 bytes each, from its own hash up
+-- What operators did. A row is never changed.
+CREATE TABLE acts (
+	position INTEGER PRIMARY KEY AUTOINCREMENT,
+	at_ms    INTEGER NOT NULL,
+	operator TEXT NOT NULL, -- a name; nothing proves it
+	act      TEXT NOT NULL, -- the command
+	subject  TEXT NOT NULL, -- what it was done to: provider codes, an id, a number
+	reason   TEXT NOT NULL, -- as it was given; may be ''
+	changes  TEXT NOT NULL -- lines
 ) STRICT;
-CREATE UNIQUE INDEX evidence_position ON evidence (position) WHERE position IS NOT NULL;
--- Partial, so that it is as small as what is still to be sealed.
-CREATE INDEX evidence_unsealed ON evidence (number, id) WHERE position IS NULL;
-
--- Where the log ends.
-CREATE TABLE evidence_head (
-	one        INTEGER PRIMARY KEY CHECK (one = 1),
-	size       INTEGER NOT NULL,
-	edge       BLOB, -- the roots of the complete subtrees, 32 bytes each, from the left
-	checkpoint TEXT NOT NULL -- the newest one, signed; '' before the first
-) STRICT;
-INSERT INTO evidence_head VALUES (1, 0, NULL, '');
-
--- The end of the chain of entries: there is one, because there is one writer.
-CREATE TABLE evidence_chains (
-	chain    INTEGER PRIMARY KEY,
-	number   INTEGER NOT NULL, -- of the newest entry
-	previous TEXT NOT NULL, -- its id; '' in an empty chain
-	seen     INTEGER NOT NULL -- entries in the tree that every further entry has seen
-) STRICT;
-INSERT INTO evidence_chains VALUES (0, 0, '', 0);
+CREATE INDEX acts_at ON acts (at_ms);
 
 -- What the fake processor keeps about setups.
 CREATE TABLE sandbox_records (
@@ -318,10 +280,3 @@ CREATE TABLE sandbox_records (
 	data BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The requests of each provider to a sandbox, the newest, for a day. A position is a cursor (see lists).
-CREATE TABLE sandbox_requests (
-	provider_code TEXT NOT NULL,
-	position      INTEGER NOT NULL,
-	data          BLOB NOT NULL, -- JSON
-	PRIMARY KEY (provider_code, position)
-) STRICT, WITHOUT ROWID;

@@ -109,15 +109,14 @@ type Exchange struct {
 func (d *Document) Check(x Exchange) error {
 	u, err := url.Parse(x.Path)
 	if err != nil || u.IsAbs() || strings.HasPrefix(u.Path, "/api/dd-setup") || strings.HasPrefix(u.Path, "/sandbox/processor/") ||
-		strings.HasPrefix(u.Path, "/docs") || u.Path == "/" || u.Path == "/v1/openapi.json" || u.Path == "/v1/asyncapi.json" {
+		strings.HasPrefix(u.Path, "/docs") || u.Path == "/" || u.Path == "/v1/openapi.json" {
 		return nil
 	}
-	code, message := x.JSON.Text("error.code"), x.JSON.Text("error.message")
-	if strings.HasSuffix(message, "/docs#error-"+code) || code == "" {
-		d.note(code, message)
-	} else {
-		return fmt.Errorf("the message %q does not say where to read more", message)
+	code := x.JSON.Text("error.code")
+	if place := x.JSON.Text("error.doc_url"); code != "" && !strings.HasSuffix(place, "/docs#error-"+code) {
+		return fmt.Errorf("doc_url %q is not the place of %s in the reference", place, code)
 	}
+	d.note(code, x.JSON.Text("error.message"))
 	operation := d.operation(x.Method, u.EscapedPath())
 	switch {
 	case operation == nil && x.Method == http.MethodHead:

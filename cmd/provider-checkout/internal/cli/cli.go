@@ -1,7 +1,6 @@
-// Package cli gives a program its commands. Package cobra finds the command, reads the flags, and writes help and completions;
-// what this package adds is that every mistake gives one line on stderr and nothing on stdout, that a mistake of the caller
-// has an exit status of its own, and that flags have environment variables: that of --rate-limit in the program some-server
-// is SOME_SERVER_RATE_LIMIT.
+// Package cli gives a program its commands. Package cobra finds the command, reads the flags and writes the help. This package
+// adds that every mistake gives one line on stderr and nothing on stdout, that a mistake of the caller has an exit status of its
+// own, and that flags have environment variables: that of --rate-limit in the program some-server is SOME_SERVER_RATE_LIMIT.
 package cli
 
 import (
@@ -29,18 +28,17 @@ type UsageError string
 
 func (e UsageError) Error() string { return string(e) }
 
-// Program is a program with its commands. It also has the commands help, completion and man.
+// Program is a program with its commands. It also has the command help.
 type Program struct {
 	Name     string
-	About    string // one line for its manual page
+	About    string // one line
 	Version  string // what --version prints
-	Date     string // of the manual pages
 	Commands []Command
 }
 
 // Command is one command of a program.
 type Command struct {
-	Name  string   // as it is typed: "keys issue"; a command of one word may have others below it
+	Name  string   // as it is typed: "keys issue"
 	Args  []string // arguments besides flags: "NUMBER", or "[NUMBER]" if it may be left out
 	About string   // one line for the program's help
 	More  string   // further lines for the command's own help
@@ -91,8 +89,9 @@ func (p Program) tree(c Call, started func()) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", "FlagUsagesWrapped 120"))
 	root.SetHelpCommand(helpCommand(root))
+	root.CompletionOptions.DisableDefaultCmd = true
 	groups := map[string]*cobra.Command{"": root}
-	for _, command := range append(p.Commands[:len(p.Commands):len(p.Commands)], p.manCommand(root)) {
+	for _, command := range p.Commands {
 		group, name, grouped := strings.Cut(command.Name, " ")
 		if !grouped {
 			group, name = "", group
@@ -101,16 +100,11 @@ func (p Program) tree(c Call, started func()) *cobra.Command {
 			groups[group] = &cobra.Command{Use: group}
 			root.AddCommand(groups[group])
 		}
-		leaf := p.leaf(name, command, c, started)
-		groups[group].AddCommand(leaf)
-		if !grouped {
-			groups[name] = leaf
-		}
+		groups[group].AddCommand(p.leaf(name, command, c, started))
 	}
-	root.InitDefaultCompletionCmd()
 	needsCommand(root)
 	for _, cmd := range root.Commands() {
-		if cmd.HasSubCommands() && !cmd.Runnable() {
+		if cmd.HasSubCommands() {
 			needsCommand(cmd)
 			cmd.Args = cobra.ArbitraryArgs
 			cmd.FParseErrWhitelist.UnknownFlags = true // the command is the mistake, not its flags
@@ -175,10 +169,6 @@ func (p Program) leaf(name string, command Command, c Call, started func()) *cob
 	fs.VisitAll(func(f *pflag.Flag) {
 		if fs.variables[f.Name] {
 			f.Usage += "\n$" + Variable(p.Name, f.Name)
-		}
-		if value, _ := pflag.UnquoteUsage(f); strings.Contains(value, "|") {
-			words := cobra.FixedCompletions(strings.Split(value, "|"), cobra.ShellCompDirectiveNoFileComp)
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, words) // fails only for a flag that is not there, or there twice
 		}
 	})
 	cmd.Args = command.takes

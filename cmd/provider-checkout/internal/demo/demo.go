@@ -23,10 +23,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/evidencelog"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -40,10 +38,8 @@ type Config struct {
 	Site      site.Config  // except Store, Secrets and Terms, which the demonstration sets
 	Providers []byte       // a provider file
 	Terms     []byte       // a file with the lender's terms
-	// GoCardless and Salesforce say that these are simulated, and used instead of the fake processor and the embedded CRM.
-	GoCardless, Salesforce bool
-	Walk                   bool   // walk the whole flow and end, rather than print the guide and serve
-	Webhook                string // URL of a receiver that the events of the provider of the guide go on to; "" for no such receiver
+	Walk      bool         // walk the whole flow and end, rather than print the guide and serve
+	Webhook   string       // URL of a receiver that the events of the provider of the guide go on to; "" for no such receiver
 
 	Stdout, Stderr io.Writer
 }
@@ -77,11 +73,7 @@ type demonstration struct {
 // run runs a demonstration on a new store at path.
 func run(ctx context.Context, cfg Config, path string) error {
 	log := slog.New(slog.NewJSONHandler(cfg.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	options := sqlite.Options{Environment: cfg.Site.Service.Environment, Rand: rand.Reader}
-	if cfg.Salesforce {
-		options.CRM = "salesforce"
-	}
-	db, err := sqlite.Open(ctx, path, options)
+	db, err := sqlite.Open(ctx, path, sqlite.Options{Environment: cfg.Site.Service.Environment, Rand: rand.Reader})
 	if err != nil {
 		return err
 	}
@@ -96,25 +88,14 @@ func run(ctx context.Context, cfg Config, path string) error {
 		return err
 	}
 	defer ln.Close()
-	cfg.Site.Desk = &site.Desk{Listener: ln, Settings: desk.Settings{URL: "http://" + ln.Addr().String(), Idle: time.Hour, Session: 8 * time.Hour}}
+	cfg.Site.Desk = &site.Desk{Listener: ln, Settings: desk.Settings{URL: "http://" + ln.Addr().String()}}
 	cfg.Site.Store, cfg.Site.Secrets = db, db.Secrets()
-	if cfg.Site.Service.Evidence, err = evidencelog.OwnKeys(path+".evidence", nil); err != nil {
-		return err
-	}
 	terms, err := providerfile.ParseTerms(cfg.Terms)
 	if err != nil {
 		return fmt.Errorf("the demonstration's terms are refused: %w", err)
 	}
-	if cfg.GoCardless { // it says who debits
-		terms.Terms.Authority = agreement.Authority{}
-	}
 	cfg.Site.Service.Terms, cfg.Site.Service.Agency = terms.Terms, terms.Agency
 	cfg.Site.Log = log
-	stop, err := cfg.simulate(ctx, log)
-	defer stop()
-	if err != nil {
-		return err
-	}
 	d := demonstration{
 		Base:         cfg.Site.Service.BaseURL,
 		Store:        "sqlite:" + path,
@@ -144,11 +125,6 @@ func (d *demonstration) serve(ctx context.Context, s *site.Site, log *slog.Logge
 	defer stopReceiving() // after the site, which delivers events until it has stopped
 	running.Go(func() { d.web.serve(receiving, log) })
 
-	if d.hasPast() {
-		if err := d.remember(ctx); err != nil {
-			return fmt.Errorf("before the demonstration: %w", err)
-		}
-	}
 	serving, stopServing := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	running.Go(func() {
@@ -179,11 +155,7 @@ func (d *demonstration) configure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now
-	if d.hasPast() {
-		now = func() time.Time { return time.Now().Add(-week) }
-	}
-	operator := operate.Operator{Store: d.cfg.Site.Store, Keyring: keyring, By: "demo", Now: now, Rand: rand.Reader}
+	operator := operate.Operator{Store: d.cfg.Site.Store, Keyring: keyring, By: "demo", Now: time.Now, Rand: rand.Reader}
 	if _, _, err := operator.Configure(ctx, "demo", operate.Change{Named: configurations}); err != nil {
 		return fmt.Errorf("store the providers: %w", err)
 	}
@@ -202,9 +174,6 @@ func (d *demonstration) configure(ctx context.Context) error {
 	d.web.receiver.seen = d.web.provider.Receive
 	return nil
 }
-
-// ByGoCardless reports whether GoCardless' own pages take the payer's account, which no form of the guide fits.
-func (d *demonstration) ByGoCardless() bool { return d.cfg.GoCardless }
 
 // guide opens a checkout on the website and prints the guide, and then the events that arrive, until ctx ends.
 func (d *demonstration) guide(ctx context.Context, out io.Writer) error {

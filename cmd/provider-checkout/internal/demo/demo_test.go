@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
@@ -24,17 +24,16 @@ func TestDemonstrationRecordsItsConfigurationAsItsOwn(t *testing.T) {
 	if err := d.configure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := store.UnsealedEvidence(t.Context(), 10)
-	if err != nil || len(entries) != 3 {
-		t.Fatalf("on record are %d entries, %v; want that of the configuration and those of two keys", len(entries), err)
+	did, err := store.Acts(t.Context(), checkout.ActFilter{}, 10)
+	if err != nil || len(did) != 3 {
+		t.Fatalf("on record are %d acts, %v; want that of the configuration and those of two keys", len(did), err)
 	}
 	names := map[string]int{}
-	for _, e := range entries {
-		did, err := evidence.Read(e.Leaf)
-		if err != nil || did.Operation.Operator != "demo" {
-			t.Errorf("on record is %+v, %v", did, err)
+	for _, act := range did {
+		if act.Operator != "demo" {
+			t.Errorf("on record is %+v, want an act of demo", act)
 		}
-		names[did.Operation.Name+" "+did.Operation.Subject]++
+		names[act.Name+" "+act.Subject]++
 	}
 	if names["demo KOWHAI TUI"] != 1 {
 		t.Errorf("on record are %v", names)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"sync"
 	"time"
 
@@ -15,8 +13,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -55,18 +51,17 @@ func newReceiver() *receiver {
 		processed: map[string]bool{}, sender: webhook.New(webhook.Options{AllowPrivate: true})}
 }
 
-// Send implements ports.Sender. An event is the receiver's once the developer's receiver has taken it, whose answer the service gets.
-func (r *receiver) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) (checkout.Answer, error) {
+// Send implements ports.Sender. An event is the receiver's once the developer's receiver has taken it.
+func (r *receiver) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error {
 	if r.onward == "" || d.Event.ProviderCode != providerCode {
 		return r.sender.Send(ctx, to, d, attempt)
 	}
-	answer, err := r.sender.Send(ctx, catalogue.Destination{URL: r.onward}, d, attempt)
+	err := r.sender.Send(ctx, catalogue.Destination{URL: r.onward}, d, attempt)
 	if err == nil {
-		_, err = r.sender.Send(ctx, to, d, attempt)
-		return answer, err
+		return r.sender.Send(ctx, to, d, attempt)
 	}
 	r.show(ctx, delivery{err: fmt.Errorf("%s of order %s, attempt %d: %w", d.Event.Name, d.Event.OrderID, attempt, err)})
-	return answer, err
+	return err
 }
 
 // show has a delivery printed.
@@ -78,17 +73,6 @@ func (r *receiver) show(ctx context.Context, d delivery) {
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	// The operator's command sends a test event by itself. The developer's receiver answers it, whatever its signature is.
-	if r.onward != "" && req.PathValue("provider") == providerCode && req.Header.Get(events.HeaderEvent) == string(events.Ping) {
-		to, _ := url.Parse(r.onward) // the sender of the events has parsed it
-		onward := httputil.ReverseProxy{Transport: &http.Transport{DisableKeepAlives: true},
-			Rewrite: func(p *httputil.ProxyRequest) { p.Out.URL, p.Out.Host = to, "" },
-			ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-				http.Error(w, err.Error(), http.StatusBadGateway)
-			}}
-		onward.ServeHTTP(w, req)
-		return
-	}
 	got, status := r.receive(req)
 	if got.err != nil || !r.known(got.ID) { // a repeated delivery is accepted and not processed again
 		if got.err == nil {
@@ -97,9 +81,6 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.show(req.Context(), got)
 	}
 	w.WriteHeader(status)
-	if got.err == nil {
-		_, _ = io.WriteString(w, scenario.OwnAnswer)
-	}
 }
 
 // receive reads and verifies one delivery, and returns the status to answer it with.

@@ -64,3 +64,7 @@ func (d *demonstration) offer(c catalogue.Configuration) fakeprovider.Offer {
 		FirstName: studentFirst, LastName: studentLast, Email: studentEmail,
 	}
 }
+
+func localListener(ctx context.Context) (net.Listener, error) {
+	return new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+}

@@ -23,10 +23,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
-	"github.com/provider-checkout/provider-checkout/agreement/evidence"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -36,7 +36,7 @@ import (
 type Sandbox struct {
 	URL      string
 	Store    site.Store
-	Config   service.Config // of the running service; another may be run beside it or after it
+	Config   service.Config // of the running service, without the scenarios
 	Options  httpapi.Options
 	Mounted  map[string]http.Handler // by the processor
 	Clock    *Clock
@@ -110,14 +110,11 @@ func NewOver(t testing.TB, outside Outside, store site.Store, changes ...func(*s
 		s.Org, c.CRM = SimulateSalesforce(t)
 	}
 	s.Config, s.Options = c, o
-	svc, err := service.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := s.Service(t)
 	if outside.GoCardless {
 		s.receive(t, svc)
 	}
-	server.Config.Handler = site.Handler(svc, s.Mounted, o)
+	server.Config.Handler = s.Handler(svc)
 	server.Start()
 	t.Cleanup(server.Close)
 	s.Configure(t, Providers)
@@ -125,6 +122,29 @@ func NewOver(t testing.TB, outside Outside, store site.Store, changes ...func(*s
 		s.Keys[code] = IssueKey(t, store, code, catalogue.Sandbox)
 	}
 	return s
+}
+
+// Service returns a service over the sandbox's store, as another process has it.
+func (s *Sandbox) Service(t testing.TB) *service.Service {
+	t.Helper()
+	c := s.Config
+	if c.Environment == catalogue.Sandbox {
+		scenario.Decorate(&c)
+	}
+	svc, err := service.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svc
+}
+
+// Handler returns the handler of everything that a service answers.
+func (s *Sandbox) Handler(svc *service.Service) http.Handler {
+	handler := site.Handler(svc, s.Mounted, s.Options)
+	if s.Config.Environment == catalogue.Sandbox {
+		handler = scenario.Answers(handler)
+	}
+	return handler
 }
 
 // Providers is the provider file of a sandbox. Configure replaces HOOKS by the address of the receiver.
@@ -159,7 +179,7 @@ func (s *Sandbox) Configure(t testing.TB, file string) {
 		t.Fatal(err)
 	}
 	if err := s.Store.ReplaceProviders(t.Context(),
-		func([]catalogue.Configuration) ([]catalogue.Configuration, *evidence.Entry, error) {
+		func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
 			return all, nil, nil
 		}); err != nil {
 		t.Fatal(err)

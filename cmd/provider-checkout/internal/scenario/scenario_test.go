@@ -1,302 +1,218 @@
 package scenario_test
 
 import (
-	"fmt"
+	"crypto/rand"
 	"net/http"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
-func TestSetupAndMandate(t *testing.T) { everywhere(t, testSetupAndMandate) }
-
-func testSetupAndMandate(t *testing.T, w *world) {
-	for _, tt := range []struct {
-		name      string
-		scenarios []string
-		complete  bool
-		request   string
-		mandate   any
-		confirm   int
-	}{
-		{"no scenario", nil, false, "pending", nil, 409},
-		{"the setup succeeds", []string{"setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
-		{"the setup succeeds twice", []string{"setup_succeeds", "setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
-		{"the setup fails", []string{"setup_fails"}, false, "cancelled", nil, 409},
-		{"the setup fails, and another try succeeds", []string{"setup_fails", "setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
-		{"the payer leaves the setup", []string{"setup_abandoned"}, false, "pending", nil, 409},
-		{"the payer leaves, and comes back", []string{"setup_abandoned", "setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
-		{"the processor makes the mandate", []string{"setup_ready_to_fulfil", "setup_fulfilling"}, false, "fulfilling", nil, 409},
-		{"the processor has made the mandate", []string{"setup_fulfilling", "setup_succeeds"}, true, "fulfilled", "pending_submission", 200},
-		{"the mandate is submitted", []string{"mandate_submitted"}, true, "fulfilled", "submitted", 200},
-		{"the mandate becomes active", []string{"setup_succeeds", "mandate_active"}, true, "fulfilled", "active", 200},
-		{"the mandate fails", []string{"mandate_failed"}, false, "fulfilled", "failed", 409},
-		{"the mandate is cancelled", []string{"setup_succeeds", "mandate_cancelled"}, false, "fulfilled", "cancelled", 409},
-		{"the mandate expires", []string{"mandate_active", "mandate_expired"}, false, "fulfilled", "expired", 409},
-		{"the mandate is blocked", []string{"mandate_blocked"}, false, "fulfilled", "blocked", 409},
-		{"the payer suspends the mandate", []string{"mandate_suspended_by_payer"}, true, "fulfilled", "suspended_by_payer", 409},
-		{"a mandate is set up after another has failed", []string{"mandate_failed", "mandate_active"}, true, "fulfilled", "active", 200},
+func TestAScenarioIsTheEndOfAnOrderID(t *testing.T) {
+	for id, want := range map[string]scenario.Scenario{
+		"ENROL-1+setup_fails": scenario.SetupFails, "A+B+pdf_fails": scenario.PDFFails, "ENROL-1": "", "ENROL-1+": "", "ENROL-1+other": "",
+		"+setup_fails": "", "setup_fails": "", "ENROL-1+setup_fails ": "", "ENROL-1+SETUP_FAILS": "", "ENROL-1+setup_fails+x": "",
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			created := w.Create(t, tt.name)
-			for _, s := range tt.scenarios {
-				w.play(t, created, s)
-			}
-			got := w.Get(t, "KOWHAI", created.CheckoutPath())
-			if got.At("direct_debit.setup_complete") != tt.complete || got.At("direct_debit.billing_request_status") != tt.request ||
-				got.At("direct_debit.mandate_status") != tt.mandate ||
-				got.At("direct_debit.authorised") != (tt.mandate == "active") {
-				t.Errorf("GET: %s", got.Body)
-			}
-			if ready := got.At("direct_debit.next_poll_after") == nil; ready != (tt.confirm == 200) {
-				t.Errorf("GET asks for no other poll: %t, and the confirm is %d", ready, tt.confirm)
-			}
-			if r := w.Confirm(t, created); r.Status != tt.confirm || tt.confirm == 409 && r.String("error.code") != "DIRECT_DEBIT_SETUP_INCOMPLETE" {
-				t.Errorf("confirm: %d %s, want %d", r.Status, r.Body, tt.confirm)
-			}
-		})
+		if got := scenario.Of(id); got != want {
+			t.Errorf("Of(%q) = %q, want %q", id, got, want)
+		}
 	}
 }
 
-func TestMandateAfterTheConfirm(t *testing.T) { everywhere(t, testMandateAfterTheConfirm) }
+func TestTheFirstSetupFails(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	created := w.Create(t, order(scenario.SetupFails))
+	if err := w.setUp(t, created); err == nil {
+		t.Error("the first setup goes through")
+	}
+	answered(t, w.poll(t, created), http.StatusOK, map[string]any{"direct_debit.setup_complete": false,
+		"direct_debit.billing_request_status": "cancelled"})
+	answered(t, w.Confirm(t, created), http.StatusConflict, map[string]any{"error.code": "DIRECT_DEBIT_SETUP_INCOMPLETE"})
+	if err := w.setUp(t, created); err != nil {
+		t.Fatalf("the next setup: %v", err)
+	}
+	answered(t, w.Confirm(t, created), http.StatusOK, map[string]any{"already_confirmed": false})
+}
 
-func testMandateAfterTheConfirm(t *testing.T, w *world) {
-	created := w.Create(t, "order-1")
-	w.play(t, created, "setup_succeeds")
-	if r := w.Confirm(t, created); r.Status != http.StatusOK {
-		t.Fatalf("confirm: %d %s", r.Status, r.Body)
+func TestTheMandateFailsAMinuteAfterTheSetup(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	created := w.Ready(t, order(scenario.MandateFails))
+	w.Clock.Forward(50 * time.Second)
+	answered(t, w.poll(t, created), http.StatusOK, map[string]any{"direct_debit.setup_complete": true,
+		"direct_debit.mandate_status": "pending_submission"})
+	w.Clock.Forward(11 * time.Second)
+	answered(t, w.poll(t, created), http.StatusOK, map[string]any{"direct_debit.setup_complete": false,
+		"direct_debit.mandate_status": "failed"})
+	answered(t, w.Confirm(t, created), http.StatusConflict, map[string]any{"error.code": "DIRECT_DEBIT_SETUP_INCOMPLETE"})
+}
+
+func TestTheMandateIsCancelledTwoMinutesAfterTheSetup(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	created := w.Ready(t, order(scenario.MandateCancelled))
+	answered(t, w.Confirm(t, created), http.StatusOK, nil)
+	w.Clock.Forward(110 * time.Second)
+	answered(t, w.poll(t, created), http.StatusOK, map[string]any{"direct_debit.mandate_status": "submitted"})
+	w.Clock.Forward(11 * time.Second)
+	answered(t, w.poll(t, created), http.StatusOK, map[string]any{"direct_debit.mandate_status": "cancelled", "checkout.status": "confirmed"})
+}
+
+func TestTheLinkExpiresAfterFiveSeconds(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	created := w.Create(t, order(scenario.LinkExpires))
+	if page := w.Visit(t, created.SetupURL()); page.Status != http.StatusOK {
+		t.Errorf("at once the page answers %d", page.Status)
 	}
-	r := w.play(t, created, "mandate_cancelled", "reason_code", "BANK-AC04")
-	if r.At("direct_debit.mandate_status") != "cancelled" || r.At("direct_debit.mandate_reason_code") != "BANK-AC04" ||
-		r.At("direct_debit.setup_complete") != true {
-		t.Errorf("after the cancel of the mandate: %s", r.Body)
+	w.Clock.Forward(6 * time.Second)
+	if page := w.Visit(t, created.SetupURL()); page.Status != http.StatusGone {
+		t.Errorf("after 6 s the page answers %d, want 410", page.Status)
 	}
-	if r := w.play(t, created, "mandate_active"); r.At("direct_debit.authorisation_status") != "Authorised" {
-		t.Errorf("after the mandate is reinstated: %s", r.Body)
+	again := w.Replay(t, order(scenario.LinkExpires))
+	if page := w.Visit(t, again.SetupURL()); page.Status != http.StatusOK || again.SetupURL() == created.SetupURL() {
+		t.Errorf("the link of the replay answers %d", page.Status)
 	}
 }
 
-func TestMandateOfARealSetup(t *testing.T) {
-	w := newWorld(t, memory.New())
-	created := w.Create(t, "order-1")
-	if err := w.Payer().SetUp(t.Context(), created.SetupURL()); err != nil {
+func TestTheConfirmIsWithoutAPDF(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	created := w.Ready(t, order(scenario.PDFFails))
+	answered(t, w.Confirm(t, created), http.StatusOK, map[string]any{"checkout.status": "confirmed", "agreement.pdf_generated": false})
+	w.arrived(t, "checkout.created", "checkout.confirmed")
+}
+
+func TestEventsFailForAMinute(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	w.Create(t, order(scenario.EventFails))
+	failed, err := w.Store.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, State: checkout.JobDead}, 2)
+	if err != nil || len(failed) != 1 || failed[0].Attempts != 3 {
+		t.Fatalf("the events that failed are %+v, %v; want one after three attempts", failed, err)
+	}
+	w.arrived(t)
+	w.Clock.Forward(time.Minute)
+	got := make(chan sandbox.Delivery, 1)
+	w.Receiver.AnswerWith(func(d sandbox.Delivery) int { got <- d; return http.StatusNoContent })
+	operator := operate.Operator{Store: w.Store, By: "Aroha", Now: w.Clock.Now, Rand: rand.Reader}
+	if err := operator.Retry(t.Context(), failed[0].Job.ID); err != nil {
 		t.Fatal(err)
 	}
-	if r := w.play(t, created, "mandate_failed"); r.At("direct_debit.setup_complete") != false {
-		t.Errorf("after the failure: %s", r.Body)
-	}
-	if err := w.Payer().SetUp(t.Context(), created.SetupURL()); err != nil {
-		t.Fatal(err)
-	}
-	if r := w.Confirm(t, created); r.Status != http.StatusOK {
-		t.Errorf("confirm of another try: %d %s", r.Status, r.Body)
+	if d := <-got; d.Header.Get(events.HeaderEventID) != failed[0].Job.ID || !w.verifies(d) {
+		t.Errorf("the retry brings %s under %v, want the event %s", d.Body, d.Header, failed[0].Job.ID)
 	}
 }
 
-func TestNextAnswer(t *testing.T) { everywhere(t, testNextAnswer) }
-
-func testNextAnswer(t *testing.T, w *world) {
-	created := w.Create(t, "order-1")
-	w.play(t, created, "setup_succeeds")
-	for scenario, want := range map[string]string{"next_answer_403": "403 PROVIDER_NOT_ENABLED", "next_answer_404": "404 PROVIDER_NOT_FOUND",
-		"next_answer_410": "410 CHECKOUT_ERASED", "next_answer_500": "500 INTERNAL_ERROR"} {
-		w.play(t, created, scenario)
-		if r := w.Get(t, "KOWHAI", created.CheckoutPath()); fmt.Sprint(r.Status, " ", r.String("error.code")) != want {
-			t.Errorf("GET after %s: %d %s, want %s", scenario, r.Status, r.Body, want)
-		}
-		if r := w.Get(t, "KOWHAI", created.CheckoutPath()); r.Status != http.StatusOK {
-			t.Errorf("the GET after that: %d %s", r.Status, r.Body)
-		}
-	}
-	w.play(t, created, "next_answer_500")
-	if r := w.Confirm(t, created); r.Status != http.StatusInternalServerError || r.Header.Get("Retry-After") != "" {
-		t.Fatalf("the next confirm: %d %s, want 500", r.Status, r.Body)
-	}
-	if r := w.Get(t, "KOWHAI", created.CheckoutPath()); r.At("checkout.status") != "direct_debit_setup_required" {
-		t.Errorf("after a confirm that was answered 500: %s", r.Body)
-	}
-	w.play(t, created, "next_answer_503")
-	if r := w.Confirm(t, created); r.Status != http.StatusServiceUnavailable || r.String("error.code") != "INTERNAL_ERROR" || r.Header.Get("Retry-After") == "" {
-		t.Fatalf("the next confirm: %d %s, want 503", r.Status, r.Body)
-	}
-	w.play(t, created, "next_answer_lost")
-	if r, err := apiclient.New(w.URL, w.Keys).Confirm(t.Context(), created, created.ConfirmBody()); err == nil {
-		t.Fatalf("the confirm is answered %d %s, want no answer", r.Status, r.Body)
-	}
-	if r := w.Confirm(t, created); r.Status != http.StatusOK || r.At("already_confirmed") != true {
-		t.Errorf("the confirm sent again: %d %s", r.Status, r.Body)
-	}
-
-	if r := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, "o+next_answer_503")); r.Status != 503 {
-		t.Errorf("a create with the suffix: %d %s, want 503", r.Status, r.Body)
-	}
-	w.Create(t, "o+next_answer_503")
-	if r := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, "o+next_answer_410")); r.Status != http.StatusGone {
-		t.Errorf("a create with the suffix: %d %s, want 410", r.Status, r.Body)
-	}
-	if r, err := apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, "o+next_answer_lost")); err == nil {
-		t.Errorf("a create whose answer is lost is answered %d %s", r.Status, r.Body)
-	}
-	w.Replay(t, "o+next_answer_lost")
-}
-
-// A list that asks for one order, and a redelivery, are calls for a checkout too: of their caller's own.
-func TestNextAnswerOfListsAndRedeliveries(t *testing.T) {
-	everywhere(t, testNextAnswerOfListsAndRedeliveries)
-}
-
-func testNextAnswerOfListsAndRedeliveries(t *testing.T, w *world) {
-	created := w.Create(t, "order 1+x")
-	w.Post(t, "TUI", apiclient.CheckoutsPath, sandbox.Order(sandbox.LegacyCreate, "order 1+x"))
-	list := w.Get(t, "KOWHAI", "/v1/events")
-	for _, call := range []struct{ method, path string }{
-		{http.MethodGet, "/v1/events?limit=1&provider_order_id=order+1%2Bx"},
-		{http.MethodGet, "/v1/enrolments?provider_order_id=order+1%2Bx&status=cancelled"},
-		{http.MethodPost, "/v1/events/" + list.String("events.0.event_id") + "/redeliver"},
-	} {
-		for scenario, want := range map[string]string{"next_answer_403": "403 PROVIDER_NOT_ENABLED", "next_answer_404": "404 PROVIDER_NOT_FOUND",
-			"next_answer_500": "500 INTERNAL_ERROR", "next_answer_503": "503 INTERNAL_ERROR"} {
-			w.play(t, created, scenario)
-			for _, other := range [][3]string{{"TUI", call.method, call.path}, {"KOWHAI", http.MethodGet, "/v1/events"},
-				{"KOWHAI", http.MethodGet, "/v1/enrolments?provider_order_id=order+1"},
-				{"KOWHAI", http.MethodGet, "/v1/enrolments?provider_order_id=%00"},
-				{"KOWHAI", http.MethodPost, "/v1/events/none/redeliver"}} {
-				if r := w.call(t, other[0], other[1], other[2], ""); strings.HasPrefix(r.String("error.code"), "PROVIDER_") || r.Status >= 500 {
-					t.Errorf("%s of %s, which is not about the order, is answered %d %s", other[1:], other[0], r.Status, r.Body)
-				}
-			}
-			if r := w.call(t, "KOWHAI", call.method, call.path, ""); fmt.Sprint(r.Status, " ", r.String("error.code")) != want {
-				t.Errorf("%s after %s: %d %s, want %s", call.path, scenario, r.Status, r.Body, want)
-			}
-			w.Clock.Forward(2 * time.Second) // one redelivery a second is allowed
-			if r := w.call(t, "KOWHAI", call.method, call.path, ""); r.Status > http.StatusAccepted {
-				t.Errorf("%s after that: %d %s", call.path, r.Status, r.Body)
-			}
-		}
-		w.Clock.Forward(2 * time.Second)
-		w.play(t, created, "next_answer_410") // a list and a redelivery go on after an erasure
-		if r := w.call(t, "KOWHAI", call.method, call.path, ""); r.Status == http.StatusGone {
-			t.Errorf("%s is answered %s", call.path, r.Body)
-		}
-		if r := w.Get(t, "KOWHAI", created.CheckoutPath()); r.Status != http.StatusGone {
-			t.Errorf("the get after it: %d %s, want 410", r.Status, r.Body)
-		}
-		w.Clock.Forward(2 * time.Second)
-		w.play(t, created, "next_answer_lost")
-		if r, err := apiclient.New(w.URL, w.Keys).Call(t.Context(), "KOWHAI", call.method, call.path, ""); err == nil {
-			t.Errorf("%s is answered %d %s, want no answer", call.path, r.Status, r.Body)
+func TestEachEventArrivesTwice(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	answered(t, w.Confirm(t, w.Ready(t, order(scenario.EventTwice))), http.StatusOK, nil)
+	w.arrived(t, "checkout.created", "checkout.created", "checkout.confirmed", "checkout.confirmed", "agreement.generated", "agreement.generated")
+	all := w.Receiver.Deliveries()
+	for i := 0; i+1 < len(all); i += 2 {
+		if string(all[i].Body) != string(all[i+1].Body) || !w.verifies(all[i]) || !w.verifies(all[i+1]) {
+			t.Errorf("the copies differ: %s and %s", all[i].Body, all[i+1].Body)
 		}
 	}
 }
 
-func TestSuffixOfTheOrder(t *testing.T) { everywhere(t, testSuffixOfTheOrder) }
-
-func testSuffixOfTheOrder(t *testing.T, w *world) {
-	for suffix, mandate := range map[string]any{"setup_succeeds": "pending_submission", "setup_fails": nil, "mandate_active": "active", "unknown": nil} {
-		created := w.Create(t, "order+"+suffix)
-		if got := w.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.mandate_status") != mandate {
-			t.Errorf("GET of …+%s: %s", suffix, got.Body)
-		}
+func TestAForgedCopyComesBeforeEachEvent(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	w.verifiedOnly()
+	w.Create(t, order(scenario.EventForged))
+	w.arrived(t, "checkout.created", "checkout.created")
+	if got := w.Receiver.Deliveries(); w.verifies(got[0]) || !w.verifies(got[1]) {
+		t.Error("want a wrong signature, and then the right one")
 	}
 }
 
-func TestRefusals(t *testing.T) {
-	w := newWorld(t, memory.New())
-	created := w.Create(t, "order-1")
-	path := "/sandbox/v1/checkouts/" + created.String("checkout.checkout_id") + "/scenarios"
-	for _, tt := range []struct {
-		name, provider, method, path, body string
-		status                             int
-		code, field                        string
-	}{
-		{"an unknown scenario", "KOWHAI", "POST", path, `{"scenario": "x"}`, 400, "VALIDATION_ERROR", "scenario"},
-		{"no scenario", "KOWHAI", "POST", path, `{}`, 400, "VALIDATION_ERROR", "scenario"},
-		{"a number", "KOWHAI", "POST", path, `{"scenario": 1}`, 400, "VALIDATION_ERROR", "scenario"},
-		{"a reason of no mandate", "KOWHAI", "POST", path, `{"scenario": "setup_fails", "reason_code": "A"}`, 400, "VALIDATION_ERROR", "reason_code"},
-		{"a reason in words", "KOWHAI", "POST", path, `{"scenario": "mandate_failed", "reason_code": "my reason"}`, 400, "VALIDATION_ERROR", "reason_code"},
-		{"no body", "KOWHAI", "POST", path, ``, 400, "VALIDATION_ERROR", ""},
-		{"another provider's checkout", "TUI", "POST", path, `{"scenario": "setup_fails"}`, 404, "CHECKOUT_NOT_FOUND", ""},
-		{"no checkout", "KOWHAI", "POST", "/sandbox/v1/checkouts/x/scenarios", `{"scenario": "setup_fails"}`, 404, "CHECKOUT_NOT_FOUND", ""},
-		{"no key", "", "POST", path, `{"scenario": "setup_fails"}`, 401, "MISSING_API_KEY", ""},
-		{"another method", "KOWHAI", "GET", path, ``, 405, "METHOD_NOT_ALLOWED", ""},
-	} {
-		r := w.call(t, tt.provider, tt.method, tt.path, tt.body)
-		if r.Status != tt.status || r.String("error.code") != tt.code || !strings.Contains(r.Body, `"field":"`+tt.field) && tt.field != "" {
-			t.Errorf("%s: %d %s, want %d %s of %s", tt.name, r.Status, r.Body, tt.status, tt.code, tt.field)
+// A receiver that checks no signature takes the copy and never gets the event.
+func TestAReceiverThatTakesTheForgedCopyGetsNoEvent(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	w.Create(t, order(scenario.EventForged))
+	for _, d := range w.Receiver.Deliveries() {
+		if w.verifies(d) {
+			t.Errorf("it got the event after a forged copy: %s", d.Body)
 		}
 	}
-	if got := w.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.billing_request_status") != "pending" {
-		t.Errorf("after the refusals: %s", got.Body)
+	failed, err := w.Store.Jobs(t.Context(), checkout.JobFilter{State: checkout.JobDead}, 2)
+	if err != nil || len(failed) != 1 {
+		t.Errorf("the jobs that failed are %+v, %v; want the event", failed, err)
 	}
 }
 
-// Both providers have an order of the same id: what is to happen to the caller's own checkout does not happen to a call that
-// names the other provider's.
-func TestACallForAnotherProvidersCheckoutTakesNoAnswer(t *testing.T) {
-	everywhere(t, testACallForAnotherProvidersCheckout)
-}
-
-func testACallForAnotherProvidersCheckout(t *testing.T, w *world) {
-	kowhais := w.Create(t, "order-1").CheckoutPath()
-	created := w.Post(t, "TUI", apiclient.CheckoutsPath, sandbox.Order(sandbox.LegacyCreate, "order-1"))
-	if created.Status != http.StatusCreated {
-		t.Fatalf("create: %d %s", created.Status, created.Body)
-	}
-	path := "/sandbox/v1/checkouts/" + created.String("checkout.checkout_id") + "/scenarios"
-	if r := w.call(t, "TUI", http.MethodPost, path, `{"scenario": "next_answer_410"}`); r.Status != http.StatusOK {
-		t.Fatalf("scenario: %d %s", r.Status, r.Body)
-	}
-	for _, want := range []struct {
-		path, code string
-		status     int
-	}{{kowhais, "CHECKOUT_NOT_FOUND", 404}, {created.CheckoutPath(), "CHECKOUT_ERASED", 410}, {created.CheckoutPath(), "", 200}} {
-		if r := w.Get(t, "TUI", want.path); r.Status != want.status || r.String("error.code") != want.code {
-			t.Errorf("GET %s: %d %s, want %d %s", want.path, r.Status, r.Body, want.status, want.code)
+func TestTheFirstCreateAndConfirmAreAnswered503(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	refused := func(r apiclient.Response) {
+		t.Helper()
+		if answered(t, r, http.StatusServiceUnavailable, nil); r.Header.Get("Retry-After") == "" {
+			t.Error("the 503 has no Retry-After")
 		}
 	}
+	body := sandbox.Order(sandbox.CatalogueCreate, order(scenario.Answer503))
+	refused(w.Post(t, "KOWHAI", apiclient.CheckoutsPath, body))
+	if all := w.Records(t); len(all) != 0 {
+		t.Errorf("on record are %+v, want nothing", all)
+	}
+	created := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, body)
+	answered(t, created, http.StatusCreated, map[string]any{"idempotent_replay": false})
+	w.Replay(t, order(scenario.Answer503))
+	w.SetUp(t, created)
+	refused(w.Confirm(t, created))
+	w.arrived(t, "checkout.created")
+	answered(t, w.Confirm(t, created), http.StatusOK, map[string]any{"already_confirmed": false})
+	answered(t, w.Confirm(t, created), http.StatusOK, map[string]any{"already_confirmed": true})
+	w.arrived(t, "checkout.created", "checkout.confirmed", "agreement.generated")
 }
 
-func TestAScriptHasAnEnd(t *testing.T) {
-	w := newWorld(t, memory.New())
-	created := w.Create(t, "order-1")
-	for range 200 {
-		w.play(t, created, "crm_away")
+func TestTheAnswersToTheFirstCreateAndConfirmAreLost(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	if r, err := w.send(t, scenario.AnswerLost); !apiclient.IsCut(err) {
+		t.Fatalf("the first create is answered %d, %v; want no answer", r.Status, err)
 	}
-	if r := w.post(t, created.String("checkout.checkout_id"), "crm_back"); r.Status != http.StatusConflict {
-		t.Errorf("scenario 201: %d %s, want 409", r.Status, r.Body)
+	w.arrived(t, "checkout.created") // after the commit
+	created := w.Replay(t, order(scenario.AnswerLost))
+	w.SetUp(t, created)
+	client := apiclient.New(w.URL, w.Keys)
+	if r, err := client.Confirm(t.Context(), created, created.ConfirmBody()); !apiclient.IsCut(err) {
+		t.Fatalf("the first confirm is answered %d, %v; want no answer", r.Status, err)
 	}
-	w.play(t, w.Create(t, "order-2"), "crm_back")
+	answered(t, w.Confirm(t, created), http.StatusOK, map[string]any{"already_confirmed": true, "agreement.pdf_generated": true})
+	w.arrived(t, "checkout.created", "checkout.confirmed", "agreement.generated")
 }
 
-func TestPrinterAndCRM(t *testing.T) { everywhere(t, testPrinterAndCRM) }
+func TestAnOrderWithoutAScenarioGoesThrough(t *testing.T) {
+	w := newWorld(t, catalogue.Sandbox)
+	w.goesThrough(t, "ENROL-1+none")
+}
 
-func testPrinterAndCRM(t *testing.T, w *world) {
-	created := w.Create(t, "order-1")
-	w.play(t, created, "setup_succeeds")
-	w.play(t, created, "pdf_fails")
-	for _, s := range []string{"crm_away", "crm_refuses"} {
-		w.play(t, created, s)
-		if r := w.Confirm(t, created); r.Status != http.StatusServiceUnavailable || r.String("error.code") != "INTERNAL_ERROR" {
-			t.Fatalf("confirm with %s: %d %s, want 503", s, r.Status, r.Body)
-		}
-		if other := w.Create(t, "beside "+s); w.play(t, other, "setup_succeeds").Status == 200 && w.Confirm(t, other).Status != 200 {
-			t.Errorf("another checkout beside %s is not confirmed", s)
-		}
+// In production an order id is an order id.
+func TestProductionHasNoScenario(t *testing.T) {
+	w := newWorld(t, catalogue.Production)
+	for _, s := range scenario.All() {
+		t.Run(string(s), func(t *testing.T) { w.goesThrough(t, order(s)) })
 	}
-	w.play(t, created, "crm_back")
+}
+
+// goesThrough enrols by an order, on which nothing fails, is late or comes twice.
+func (w world) goesThrough(t *testing.T, id string) {
+	t.Helper()
 	w.Receiver.Forget()
-	if r := w.Confirm(t, created); r.Status != http.StatusOK || r.At("agreement.pdf_generated") != false || r.At("already_confirmed") != false {
-		t.Fatalf("confirm: %d %s, want it without a PDF", r.Status, r.Body)
+	created := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, id))
+	answered(t, created, http.StatusCreated, nil)
+	w.Clock.Forward(time.Minute)
+	if err := w.setUp(t, created); err != nil {
+		t.Fatal(err)
 	}
-	if got := w.received(); !slices.Equal(got, []string{"checkout.confirmed 1"}) {
-		t.Errorf("received %q, want no agreement.generated", got)
-	}
-	if r := w.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, "o+crm_refuses")); r.Status != 500 {
-		t.Errorf("a create that the CRM refuses: %d %s, want 500", r.Status, r.Body)
+	w.Clock.Forward(5 * time.Minute)
+	answered(t, w.poll(t, created), http.StatusOK, map[string]any{"direct_debit.setup_complete": true})
+	answered(t, w.Confirm(t, created), http.StatusOK, map[string]any{"already_confirmed": false, "agreement.pdf_generated": true})
+	w.arrived(t, "checkout.created", "checkout.confirmed", "agreement.generated")
+	for _, d := range w.Receiver.Deliveries() {
+		if !w.verifies(d) || d.Header.Get(events.HeaderAttempt) != "1" {
+			t.Errorf("%s came under %v, want a right signature at the first attempt", d.Body, d.Header)
+		}
 	}
 }

@@ -3,195 +3,173 @@ package scenario_test
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
-	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/events"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-func TestMain(m *testing.M) { testlevel.Main(m, 25) }
-
-// world is a deployment of the sandbox as a program assembles it, with the providers of the test sandbox.
+// world is a site over HTTP, with a receiver of the events and a clock that the test moves.
 type world struct {
 	*sandbox.Sandbox
-	config site.Config
-	seen   *apidoc.Document // notes the answers of a process that is observed
+	payer http.RoundTripper // of the payer's browser
 }
 
-// everywhere runs a test over each store, processor and CRM: the last two kinds at the full level.
-func everywhere(t *testing.T, test func(t *testing.T, w *world)) {
-	t.Parallel()
-	kinds := []struct {
-		name  string
-		world func(t *testing.T) *world
-	}{
-		{"memory", func(t *testing.T) *world { return newWorld(t, memory.New()) }},
-		{"sqlite, GoCardless and Salesforce", func(t *testing.T) *world {
-			return newWorld(t, inSQLite(t, "salesforce"), overGoCardless(t), overSalesforce(t))
-		}},
-		{"postgres", func(t *testing.T) *world { return newWorld(t, inPostgres(t)) }},
-		{"sqlite", func(t *testing.T) *world { return newWorld(t, inSQLite(t, "")) }},
-	}
-	for _, kind := range kinds[:testlevel.Of(2, 4)] {
-		t.Run(kind.name, func(t *testing.T) {
-			t.Parallel()
-			test(t, kind.world(t))
-		})
-	}
-}
-
-func inSQLite(t *testing.T, crm string) site.Store {
+// newWorld serves a site until the test ends, composed as serve composes it, with the fake processor in a sandbox and GoCardless in
+// production.
+func newWorld(t *testing.T, env catalogue.Environment) world {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
-		sqlite.Options{Environment: catalogue.Sandbox, CRM: crm, Rand: rand.Reader})
+	server := httptest.NewUnstartedServer(nil)
+	at := "http://" + server.Listener.Addr().String()
+	w := world{&sandbox.Sandbox{URL: at, Store: memory.New(), Clock: &sandbox.Clock{}, Receiver: sandbox.NewReceiver(t),
+		Keys: map[string]string{}}, http.DefaultTransport}
+	cfg := site.Config{Store: w.Store, Secrets: [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, AllowPrivate: true,
+		Service: service.Config{Environment: env, BaseURL: at}, Now: w.Clock.Now, Log: slog.New(slog.DiscardHandler)}
+	providers := sandbox.Providers
+	if env == catalogue.Production { // whose addresses are public
+		const public, hooks = "https://pay.example", "https://hooks.example"
+		to := redirected{public: at}
+		cfg.Service.BaseURL, w.payer = public, to
+		cfg.Service.Sender = toReceiver{webhook.New(webhook.Options{AllowPrivate: true}), hooks, w.Receiver.URL}
+		cfg.GoCardless = to.goCardless(t, w.Clock.Now)
+		providers = strings.NewReplacer(`"environment": "sandbox"`, `"environment": "production"`, "HOOKS", hooks).Replace(providers)
+	}
+	s, err := site.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
-func inPostgres(t *testing.T) site.Store {
-	t.Helper()
-	db, err := postgres.Open(t.Context(), postgrestest.URL(t), postgres.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
-func overGoCardless(t *testing.T) func(*site.Config) {
-	t.Helper()
-	_, processor := sandbox.SimulateGoCardless(t, "", nil)
-	return func(c *site.Config) {
-		c.GoCardless = &site.GoCardless{Processor: processor, WebhookSecrets: [][]byte{[]byte(sandbox.WebhookSecret)}}
-	}
-}
-
-func overSalesforce(t *testing.T) func(*site.Config) {
-	t.Helper()
-	_, crm := sandbox.SimulateSalesforce(t)
-	return func(c *site.Config) { c.Service.CRM = crm }
-}
-
-// newWorld runs a site on a store until the test ends. Both providers list every event.
-func newWorld(t *testing.T, store site.Store, changes ...func(*site.Config)) *world {
-	t.Helper()
-	w := &world{Sandbox: &sandbox.Sandbox{Store: store, Clock: &sandbox.Clock{}, Receiver: sandbox.NewReceiver(t), Keys: make(map[string]string)}}
-	w.config = site.Config{Store: store, Secrets: [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, AllowPrivate: true, RateLimit: 10_000,
-		Service: service.Config{Environment: catalogue.Sandbox}, Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now}
-	for _, change := range changes {
-		change(&w.config)
-	}
-	w.Configure(t, strings.NewReplacer(`"acc-tui",`, `"acc-tui", "rate_limit": 25,`, `"webhook": {`, `"webhook": {"events": ["checkout.created", "checkout.confirmed",
-		"agreement.generated", "checkout.cancelled", "agreement.withdrawn", "mandate.changed"], `).Replace(sandbox.Providers))
-	w.serve(t)
-	for _, code := range []string{"KOWHAI", "TUI"} {
-		w.Keys[code] = sandbox.IssueKey(t, w.Store, code, catalogue.Sandbox)
-	}
+	server.Config.Handler = s.Handler
+	server.Start()
+	t.Cleanup(server.Close)
+	w.Configure(t, providers)
+	w.Keys["KOWHAI"] = sandbox.IssueKey(t, w.Store, "KOWHAI", env)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); s.Service.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
 	return w
 }
 
-// serve runs a process on the store, to which all requests go from now on.
-func (w *world) serve(t *testing.T) {
+// toReceiver is a sender that sends the events for an address to a receiver.
+type toReceiver struct {
+	ports.Sender
+	public, receiver string
+}
+
+func (s toReceiver) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error {
+	to.URL = strings.Replace(to.URL, s.public, s.receiver, 1)
+	return s.Sender.Send(ctx, to, d, attempt)
+}
+
+// redirected sends the requests to an origin to another one.
+type redirected map[string]string
+
+func (r redirected) RoundTrip(req *http.Request) (*http.Response, error) {
+	if to, ok := r[req.URL.Scheme+"://"+req.URL.Host]; ok {
+		u, err := url.Parse(to + req.URL.RequestURI())
+		if err != nil {
+			return nil, err
+		}
+		req = req.Clone(req.Context())
+		req.URL = u
+	}
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+// goCardless returns GoCardless of production, whose API and pages are a simulator's.
+func (r redirected) goCardless(t *testing.T, now func() time.Time) *site.GoCardless {
 	t.Helper()
-	server := httptest.NewUnstartedServer(nil)
-	w.URL = "http://" + server.Listener.Addr().String()
-	w.config.Service.BaseURL = w.URL
-	s, err := site.New(w.config)
+	const token, api, pages = "live_hunter2_token", "https://api.gocardless.com", "https://pay.gocardless.com"
+	bank := gocardlesstest.New(gocardlesstest.Options{Token: token, PublicURL: pages, RateLimit: -1, Now: now})
+	server := httptest.NewServer(bank)
+	t.Cleanup(func() { bank.Close(); server.Close() })
+	r[api], r[pages] = server.URL, server.URL
+	p, err := gocardless.New(gocardless.Options{Environment: catalogue.Production, Token: token, URL: api, Transport: r, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Config.Handler = w.observed(s.Handler)
-	server.Start()
-	ctx, stop := context.WithCancel(context.Background())
-	ran := make(chan struct{})
-	go func() { defer close(ran); s.Service.Run(ctx) }()
-	t.Cleanup(func() { server.Close(); stop(); <-ran })
+	return &site.GoCardless{Processor: p, WebhookSecrets: [][]byte{[]byte("webhook_secret_hunter2")}}
 }
 
-// observe runs a process whose answers are noted.
-func (w *world) observe(t *testing.T) {
+// order returns the order id of a scenario.
+func order(s scenario.Scenario) string { return "ENROL-1+" + string(s) }
+
+// send creates the checkout of a scenario's order, and returns the answer, or the error of a connection that was cut.
+func (w world) send(t *testing.T, s scenario.Scenario) (apiclient.Response, error) {
 	t.Helper()
-	var err error
-	if w.seen, err = apidoc.Parse([]byte(w.Send(t, http.MethodGet, "/v1/openapi.json", "").Body)); err != nil {
-		t.Fatal(err)
-	}
-	w.serve(t)
+	return apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, order(s)))
 }
 
-// observed notes the answers of a handler, if they are to be noted.
-func (w *world) observed(next http.Handler) http.Handler {
-	if w.seen == nil {
-		return next
+// poll returns the provider's view of a checkout.
+func (w world) poll(t *testing.T, created apiclient.Response) apiclient.Response {
+	t.Helper()
+	return w.Get(t, "KOWHAI", created.CheckoutPath())
+}
+
+// setUp has the payer complete the bank setup once.
+func (w world) setUp(t *testing.T, created apiclient.Response) error {
+	t.Helper()
+	return apiclient.NewBrowser(&http.Client{Transport: w.payer}).SetUp(t.Context(), created.SetupURL())
+}
+
+// received are the events that arrived, in their order.
+func (w world) received() (names []string) {
+	for _, d := range w.Receiver.Deliveries() {
+		names = append(names, d.JSON.Text("event"))
 	}
-	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
-		answer := httptest.NewRecorder()
-		next.ServeHTTP(answer, r)
-		x := apidoc.Exchange{Method: r.Method, Path: r.URL.RequestURI(), Status: answer.Code, Header: answer.Header(), Body: answer.Body.String()}
-		x.JSON, _ = apiclient.ParseObject(answer.Body.Bytes())
-		_ = w.seen.Check(x) // the client checks what it gets
-		maps.Copy(to.Header(), answer.Header())
-		to.WriteHeader(answer.Code)
-		_, _ = to.Write(answer.Body.Bytes())
+	return names
+}
+
+// verifies reports whether a delivery has the signature of the provider's secret.
+func (w world) verifies(d sandbox.Delivery) bool {
+	return events.Verify("whsec_kowhai_0123456789abcdef", d.Header.Get(events.HeaderSignature), d.Body, w.Clock.Now(), time.Hour) == nil
+}
+
+// verifiedOnly makes the receiver refuse deliveries with a wrong signature, as a provider's does.
+func (w world) verifiedOnly() {
+	w.Receiver.AnswerWith(func(d sandbox.Delivery) int {
+		if !w.verifies(d) {
+			return http.StatusUnauthorized
+		}
+		return http.StatusNoContent
 	})
 }
 
-// call sends a call that the API's document does not have.
-func (w *world) call(t *testing.T, provider, method, path, body string) sandbox.Response {
+// answered checks the status of an answer, and values by their paths.
+func answered(t *testing.T, r apiclient.Response, status int, want map[string]any) {
 	t.Helper()
-	r, err := apiclient.New(w.URL, w.Keys).Call(t.Context(), provider, method, path, body)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
+	if r.Status != status {
+		t.Fatalf("answered %d %s, want %d", r.Status, r.Body, status)
 	}
-	return r
-}
-
-// post has a scenario happen, with further fields.
-func (w *world) post(t *testing.T, id, scenario string, fields ...string) sandbox.Response {
-	t.Helper()
-	body := fmt.Sprintf(`{"scenario": %q`, scenario)
-	for i := 0; i < len(fields); i += 2 {
-		body += fmt.Sprintf(`, %q: %q`, fields[i], fields[i+1])
-	}
-	return w.call(t, "KOWHAI", http.MethodPost, "/sandbox/v1/checkouts/"+id+"/scenarios", body+"}")
-}
-
-// try has a scenario happen, which may be refused. An answer that is lost is lost before it returns.
-func (w *world) try(t *testing.T, created sandbox.Response, s scenario.Scenario) {
-	t.Helper()
-	w.post(t, created.String("checkout.checkout_id"), string(s))
-	if s == scenario.NextAnswerLost {
-		_, _ = apiclient.New(w.URL, w.Keys).Poll(t.Context(), created)
+	for path, value := range want {
+		if got := r.At(path); got != value {
+			t.Errorf("%s is %v, want %v, in %s", path, got, value, r.Body)
+		}
 	}
 }
 
-// play has a scenario happen, which must be answered 200.
-func (w *world) play(t *testing.T, created sandbox.Response, scenario string, fields ...string) sandbox.Response {
+// arrived checks the names of the events that arrived.
+func (w world) arrived(t *testing.T, want ...string) {
 	t.Helper()
-	r := w.post(t, created.String("checkout.checkout_id"), scenario, fields...)
-	if r.Status != http.StatusOK || r.At("scenario") != scenario {
-		t.Fatalf("scenario %s: %d %s", scenario, r.Status, r.Body)
+	if got := w.received(); !slices.Equal(got, want) {
+		t.Errorf("the receiver got %q, want %q", got, want)
 	}
-	return r
 }

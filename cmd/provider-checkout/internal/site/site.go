@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,13 +31,15 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/golive"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Store is the store of a site's records.
-type Store = golive.Store
+type Store interface {
+	ports.Admin
+	fakeprocessor.Records
+}
 
 // Config is the configuration of a site.
 type Config struct {
@@ -62,7 +63,6 @@ type Config struct {
 // Desk is the operator's web desk, on a listener of its own.
 type Desk struct {
 	desk.Settings
-	desk.Links
 	Listener net.Listener
 }
 
@@ -79,7 +79,6 @@ type Site struct {
 	Handler  http.Handler // of the public
 	Operator *ops.Handler
 	Log      *slog.Logger
-	requests *golive.Log          // nil in production
 	delay    time.Duration        // of the drain
 	private  []httpserver.Private // beside Operator
 }
@@ -102,14 +101,10 @@ func New(c Config) (*Site, error) {
 		return nil, err
 	}
 	options := httpapi.Options{Log: c.Log, TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, Observe: c.Metrics.ObserveRequest,
-		Span: cfg.Span, Now: c.Now}
+		Now: c.Now}
 	s := &Site{Log: c.Log, delay: c.DrainDelay}
-	var director *scenario.Director
 	if cfg.Environment == catalogue.Sandbox {
-		director = scenario.Direct(&cfg, c.Store)
-		s.requests = golive.NewLog(c.Store, cfg.BaseURL, c.Now, func(provider string, err error) {
-			c.Log.Warn("keep the requests", slog.String("provider_code", provider), slog.Any("error", err))
-		})
+		scenario.Decorate(&cfg)
 	}
 	if s.Service, err = service.New(cfg); err != nil {
 		return nil, fmt.Errorf("set up the service: %w", err)
@@ -131,11 +126,10 @@ func New(c Config) (*Site, error) {
 			return nil, err
 		}
 	}
-	if director != nil {
-		director.Serve(s.Service, &options)
-		s.requests.Serve(&options)
-	}
 	s.Handler = Handler(s.Service, mounted, options)
+	if cfg.Environment == catalogue.Sandbox {
+		s.Handler = scenario.Answers(s.Handler)
+	}
 	return s, nil
 }
 
@@ -153,8 +147,7 @@ func (c Config) service(mounted map[string]http.Handler,
 		cfg.Processor = c.GoCardless.Processor
 		cfg.Tasks = append(cfg.Tasks, service.Task{Kind: checkout.JobReconcile, Run: reconcile})
 	} else {
-		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: cfg.BaseURL, Log: c.Log, RateLimit: c.RateLimit, Now: c.Now,
-			Ahead: scenario.Ahead(c.Store)})
+		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: cfg.BaseURL, Log: c.Log, RateLimit: c.RateLimit, Now: c.Now})
 		cfg.Processor, mounted[fakeprocessor.Prefix] = fake, fake
 	}
 	if cfg.CRM == nil {
@@ -187,30 +180,18 @@ func measure(m *ops.Metrics, svc *service.Service, p *gocardless.Processor, r *g
 
 // addDesk adds the operator's web desk.
 func (s *Site) addDesk(c Config) error {
-	sender := webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
-	options := desk.Options{Settings: c.Desk.Settings, Links: c.Desk.Links, Store: c.Store, Secrets: c.Secrets,
-		SetupLifetime: c.Service.SetupLifetime, Setups: scenario.Eraser(fakeprocessor.New(fakeprocessor.Options{Records: c.Store}), c.Store),
-		Sandbox: c.Service.Environment == catalogue.Sandbox, Observe: c.Metrics.ObserveRequest, Log: c.Log,
-		Export: WriteStudent, Agreements: s.Service,
-		TrustedProxies: c.TrustedProxies, Sender: func(catalogue.Environment) ports.Sender { return sender }}
-	if s.requests != nil {
-		options.GoLive, options.Ahead = s.goLive, scenario.Ahead(c.Store)
+	keyring, err := checkout.NewKeyring(c.Secrets...)
+	if err != nil {
+		return fmt.Errorf("derive the token keys: %w", err)
 	}
-	handler, err := desk.New(options)
+	handler, err := desk.New(desk.Options{Settings: c.Desk.Settings, Store: c.Store, Keyring: keyring,
+		SetupLifetime: c.Service.SetupLifetime, Sandbox: c.Service.Environment == catalogue.Sandbox,
+		Observe: c.Metrics.ObserveRequest, Log: c.Log, TrustedProxies: c.TrustedProxies})
 	if err != nil {
 		return fmt.Errorf("set up the desk: %w", err)
 	}
 	s.private = append(s.private, httpserver.Private{Listener: c.Desk.Listener, Handler: handler})
 	return nil
-}
-
-// goLive returns the steps of a provider for the desk.
-func (s *Site) goLive(ctx context.Context, provider string) (steps []desk.Step, err error) {
-	check, err := s.requests.Check(ctx, provider)
-	for _, c := range check.Steps {
-		steps = append(steps, desk.Step{Name: c.Name, Words: c.Todo(), Help: c.Help, At: c.At, RequestID: c.RequestID})
-	}
-	return steps, err
 }
 
 // WriteStudent writes everything that is on record about a student as JSON Lines.
@@ -247,16 +228,6 @@ func Handler(svc *service.Service, mounted map[string]http.Handler, o httpapi.Op
 	return httpapi.New(svc, o)
 }
 
-// Run does the background work until ctx ends.
-func (s *Site) Run(ctx context.Context) {
-	var logging sync.WaitGroup
-	if s.requests != nil {
-		logging.Go(func() { s.requests.Run(ctx) })
-	}
-	s.Service.Run(ctx)
-	logging.Wait()
-}
-
 // Serve answers on public, to the operator on private unless that is nil, and at the desk. It does the background work until ctx
 // ends, and then drains.
 func (s *Site) Serve(ctx context.Context, public, private net.Listener) error {
@@ -264,9 +235,6 @@ func (s *Site) Serve(ctx context.Context, public, private net.Listener) error {
 	if private != nil {
 		servers = append(servers, httpserver.Private{Listener: private, Handler: s.Operator})
 	}
-	if s.requests != nil {
-		defer s.requests.Flush(context.WithoutCancel(ctx))
-	}
-	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.Run, Private: servers,
+	return httpserver.Serve(ctx, httpserver.Config{Listener: public, Handler: s.Handler, Background: s.Service.Run, Private: servers,
 		OnDrain: s.Operator.Drain, DrainDelay: s.delay, Log: s.Log})
 }

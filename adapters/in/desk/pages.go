@@ -1,0 +1,172 @@
+package desk
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// The most entries of each list on a page.
+const maxHits, maxJobs, maxEvents, maxActs = 100, 200, 1000, 100
+
+// today shows a line for each trouble.
+func (v *visit) today() error {
+	counts, err := v.Store.Troubles(v.r.Context(), v.Now())
+	if err != nil {
+		return err
+	}
+	return v.show("today.html", "Today", checkout.Summarise(counts))
+}
+
+// findView is the content of the page that finds checkouts.
+type findView struct {
+	checkout.Query
+	Hits []checkout.Hit
+	Cut  bool // there are more hits than the page shows
+}
+
+// find lists the checkouts that a text names, or that have a trouble. A text that names one checkout leads to it.
+func (v *visit) find() error {
+	query, title := v.r.URL.Query(), "Find"
+	q := checkout.Query{Text: web.One(query, "q"), Trouble: checkout.Trouble(web.One(query, "trouble")), Now: v.Now()}
+	switch {
+	case slices.Contains(checkout.Troubles(), q.Trouble) && q.Trouble.OfCheckouts():
+		q.Text, title = "", q.Trouble.Words()
+	case q.Words() == "":
+		return v.show("find.html", title, findView{})
+	default:
+		q.Trouble = ""
+	}
+	hits, err := v.Store.Find(v.r.Context(), q, maxHits+1)
+	switch {
+	case err != nil:
+		return err
+	case len(hits) == 1 && q.Trouble == "":
+		http.Redirect(v.w, v.r, "/checkouts/"+hits[0].Checkout.ID, http.StatusSeeOther)
+		return nil
+	}
+	return v.show("find.html", title, findView{q, hits[:min(len(hits), maxHits)], len(hits) > maxHits})
+}
+
+// checkoutView is the content of a checkout's page.
+type checkoutView struct {
+	checkout.Checkout
+	Moments []checkout.Moment
+	Jobs    []checkout.JobRecord
+	Open    bool // not confirmed, and not at its end
+}
+
+// checkout shows one checkout.
+func (v *visit) checkout() error {
+	ctx := v.r.Context()
+	c, err := v.Store.Checkout(ctx, v.id())
+	if err != nil {
+		return err
+	}
+	view := checkoutView{Checkout: c}
+	view.Open = c.Status == checkout.SetupRequired && c.Confirmation.AgreementNumber == "" && !c.Erased()
+	if view.Moments, err = v.Store.Moments(ctx, c.ID); err != nil {
+		return err
+	}
+	// A page view is noted later than the moments after it.
+	slices.SortStableFunc(view.Moments, func(a, b checkout.Moment) int { return a.At.Compare(b.At) })
+	if view.Jobs, err = v.Store.Jobs(ctx, checkout.JobFilter{CheckoutID: c.ID, OldestFirst: true}, maxJobs); err != nil {
+		return err
+	}
+	return v.show("checkout.html", v.State(c).Words, view)
+}
+
+// providers lists the providers.
+func (v *visit) providers() error {
+	list, err := v.Store.Providers(v.r.Context())
+	if err != nil {
+		return err
+	}
+	return v.show("providers.html", "Providers", list)
+}
+
+// providerView is the content of a provider's page.
+type providerView struct {
+	catalogue.Provider
+	Keys   []catalogue.Key
+	Events map[label]int // of the last day
+	Many   bool          // there are more events than were counted
+	Did    []checkout.Act
+}
+
+// provider shows one provider.
+func (v *visit) provider() error {
+	ctx := v.r.Context()
+	p, err := v.Store.Provider(ctx, v.id())
+	if err != nil {
+		return err
+	}
+	keys, err := v.Store.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	view := providerView{Provider: p, Events: map[label]int{}}
+	view.Keys = slices.DeleteFunc(keys, func(k catalogue.Key) bool { return k.Provider != p.Code })
+	sent, err := v.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: p.Code,
+		Since: v.Now().AddDate(0, 0, -1)}, maxEvents)
+	if err != nil {
+		return err
+	}
+	for _, j := range sent {
+		state := v.JobState(j)
+		if j.State == checkout.JobDead {
+			state.Words += ": " + j.Failure.Reason
+		}
+		view.Events[state]++
+	}
+	view.Many = len(sent) == maxEvents
+	if view.Did, err = v.Store.Acts(ctx, checkout.ActFilter{Subject: p.Code}, maxActs); err != nil {
+		return err
+	}
+	return v.show("provider.html", p.DisplayName(), view)
+}
+
+func (v *visit) link() error { return v.operator.MailLink(v.r.Context(), v.id(), v.SetupLifetime) }
+
+func (v *visit) cancel() error { return v.operator.Cancel(v.r.Context(), v.id()) }
+
+func (v *visit) withdraw() error {
+	c, err := v.Store.Checkout(v.r.Context(), v.id())
+	ground := checkout.Ground(v.field("ground"))
+	switch {
+	case err != nil:
+		return err
+	case c.Confirmation.AgreementNumber == "":
+		return checkout.ErrNotConfirmed
+	case !slices.Contains(checkout.Grounds(), ground):
+		return unprocessable("Choose a ground.")
+	}
+	return v.operator.Withdraw(v.r.Context(), c.Confirmation.AgreementNumber, ground)
+}
+
+func (v *visit) retry() error { return v.operator.Retry(v.r.Context(), v.field("of")) }
+
+// reveal has the answer show personal data, once the look is on record.
+func (v *visit) reveal() error {
+	c, err := v.Store.Checkout(v.r.Context(), v.id())
+	if err == nil {
+		err = v.operator.CheckReason(c)
+	}
+	if err == nil {
+		err = v.operator.Looked(v.r.Context(), "reveal", c.ID)
+	}
+	v.Revealed = err == nil
+	return err
+}
+
+func (v *visit) disable() error { return v.operator.SetActive(v.r.Context(), v.id(), false) }
+
+func (v *visit) enable() error { return v.operator.SetActive(v.r.Context(), v.id(), true) }
+
+func (v *visit) revoke() error {
+	_, err := v.operator.RevokeKey(v.r.Context(), v.field("of"))
+	return err
+}

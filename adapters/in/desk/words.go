@@ -1,0 +1,92 @@
+package desk
+
+import (
+	"cmp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// label is a state in words, with its tone for the eye: good, heed, bad or quiet.
+type label struct{ Words, Tone string }
+
+// State returns the state of a checkout.
+func (v *visit) State(c checkout.Checkout) label {
+	l := label{sentence(c.Words(v.Now())), "heed"}
+	switch {
+	case c.Ended(), c.Erased():
+		l.Tone = "quiet"
+	case c.Setup.Mandate.Dead():
+		l.Tone = "bad"
+	case c.Status == checkout.Confirmed:
+		l.Tone = "good"
+	}
+	return l
+}
+
+// ProviderState returns whether the calls of a provider are accepted.
+func (v *visit) ProviderState(p catalogue.Provider) label {
+	if err := p.Usable(v.env); err != nil {
+		return label{"Calls refused: " + err.Error(), "bad"}
+	}
+	return label{"Active", "good"}
+}
+
+// JobState returns the state of a job.
+func (v *visit) JobState(j checkout.JobRecord) label { return jobStates[j.State] }
+
+var jobStates = map[checkout.JobState]label{
+	checkout.JobPending: {"waits", "heed"}, checkout.JobDone: {"done", "good"}, checkout.JobDead: {"failed", "bad"},
+	checkout.JobDropped: {"not sent", "quiet"},
+}
+
+// JobText says what a job does.
+func (v *visit) JobText(j checkout.Job) string { return sentence(string(j.Kind)) + " " + j.Name }
+
+// Mandate returns the state of a checkout's mandate, with the processor's reason.
+func (v *visit) Mandate(s checkout.Setup) string {
+	return spaced(string(s.Mandate)) + " " + s.MandateReason
+}
+
+// Masked returns personal data, or its first letter until the data is revealed.
+func (v *visit) Masked(data string) string {
+	if first, size := utf8.DecodeRuneInString(data); !v.Revealed && size > 0 {
+		return string(first) + "•••"
+	}
+	return data
+}
+
+// At returns a time in New Zealand.
+func (v *visit) At(t time.Time) string { return t.In(v.zone).Format("2 Jan 2006, 15:04:05") }
+
+// MomentText says what happened.
+func (v *visit) MomentText(m checkout.Moment) string {
+	return cmp.Or(momentTexts[m.Kind], sentence(string(m.Kind)))
+}
+
+// momentTexts say what happened, where the kind of the moment says too little.
+var momentTexts = map[checkout.MomentKind]string{
+	checkout.MomentOpened: "Payer opened the page", checkout.MomentPressed: "Payer went on to the bank",
+	checkout.MomentReturned: "Payer came back from the bank", checkout.MomentRefused: "Call refused",
+	checkout.MomentCRMWaits: "CRM did not answer, or refused", checkout.MomentCRMDone: "CRM has it",
+	checkout.MomentEventFailed: "Event not taken", checkout.MomentNoticeSent: "E-mail sent", checkout.MomentNoticeFailed: "E-mail not sent",
+	checkout.MomentErased: "Personal data erased", checkout.MomentOperated: "Operator’s act",
+}
+
+// MomentDetail returns the detail of a moment in words.
+func (v *visit) MomentDetail(m checkout.Moment) string {
+	switch m.Kind {
+	case checkout.MomentSetupDone, checkout.MomentSetupFailed, checkout.MomentMandateChanged:
+		return spaced(m.Detail)
+	}
+	return m.Detail
+}
+
+// spaced returns a word with underscores as people read it.
+func spaced(word string) string { return strings.ReplaceAll(word, "_", " ") }
+
+// sentence returns words with a capital at the beginning.
+func sentence(words string) string { return strings.ToUpper(words[:1]) + spaced(words[1:]) }

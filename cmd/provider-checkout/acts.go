@@ -1,0 +1,111 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/money/text"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// operatorVariable is the environment variable that names the operator who runs a command.
+const operatorVariable = "PROVIDER_CHECKOUT_OPERATOR"
+
+// acting returns the operator who runs the command, on a store.
+func (c *call) acting(db records) (operate.Operator, error) {
+	name, err := operatorName(c.Env, user.Current)
+	if err != nil {
+		return operate.Operator{}, cli.UsageError(err.Error())
+	}
+	return operatorOn(db, db.Secrets(), name, c.reason)
+}
+
+// operatorOn returns the operator of this name on a store with these secrets.
+func operatorOn(db ports.Admin, secrets [][]byte, name, reason string) (operate.Operator, error) {
+	keyring, err := checkout.NewKeyring(secrets...)
+	if err != nil {
+		return operate.Operator{}, fmt.Errorf("derive the keys of setup tokens: %w", err)
+	}
+	return operate.Operator{Store: db, Keyring: keyring, By: name, Reason: reason, Now: time.Now, Rand: rand.Reader}, nil
+}
+
+// operatorName returns the name of the operator: in operatorVariable, or else of the user who called sudo, or else of the user of the
+// operating system. Nothing proves it; the operating system's own log shows who had the secret.
+func operatorName(env func(string) string, current func() (*user.User, error)) (string, error) {
+	name := cmp.Or(env(operatorVariable), env("SUDO_USER"))
+	if name == "" {
+		u, err := current()
+		if err != nil {
+			return "", fmt.Errorf("the operating system does not say who this is (set %s): %w", operatorVariable, err)
+		}
+		name = cmp.Or(u.Username, "uid "+u.Uid)
+	}
+	name = text.Normalize(name)
+	if err := operate.CheckName(name); err != nil {
+		return "", fmt.Errorf("the operator's name (%s) %w", operatorVariable, err)
+	}
+	return name, nil
+}
+
+// maxActs is the largest number of acts that are listed.
+const maxActs = 10_000
+
+// listActs prints what operators did, the newest first.
+func listActs(c *call) action {
+	c.listFlags()
+	var f checkout.ActFilter
+	c.flags.StringVar(&f.Subject, "subject", "", "only acts on this provider `CODE`, checkout, agreement or key")
+	c.sinceFlag(&f.Since, "only acts from this `TIME` on")
+	return c.onRecords(func(ctx context.Context, db records) error {
+		list, err := db.Acts(ctx, f, maxActs+1)
+		if err != nil {
+			return err
+		}
+		for _, a := range list[:min(len(list), maxActs)] {
+			if c.json {
+				err = jsonlines.Write(c.Stdout, actRecord(a).object())
+			} else {
+				_, err = fmt.Fprintln(c.Stdout, actText(a))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(list) > maxActs {
+			fmt.Fprintf(c.Stderr, "there are more: these are the newest %d\n", maxActs)
+		}
+		return nil
+	})
+}
+
+func actRecord(a checkout.Act) record {
+	return record{
+		{name: "at", value: formatTime(a.At)},
+		{name: "operator", value: a.Operator},
+		{name: "act", value: a.Name},
+		{name: "subject", value: a.Subject},
+		{name: "reason", value: a.Reason},
+		{name: "changes", value: a.Changes},
+	}
+}
+
+func actText(a checkout.Act) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s %s by %q", formatTime(a.At), oneLine(a.Name), oneLine(a.Subject), a.Operator)
+	if a.Reason != "" {
+		fmt.Fprintf(&b, ", because %q", a.Reason)
+	}
+	for _, change := range a.Changes {
+		b.WriteString("\n    " + oneLine(change))
+	}
+	return b.String()
+}
