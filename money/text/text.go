@@ -82,10 +82,13 @@ func CheckName(s string) string {
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
 // FullName returns a person's name as it is written: the given name first or, where both are in the letters of China, Japan or
-// Korea, the family name first and no space between them.
+// Korea, the family name first and no space between them. A person may have one name.
 func FullName(given, family string) string {
 	if eastAsian(given) && eastAsian(family) {
 		return family + given
+	}
+	if given == "" {
+		return family
 	}
 	return given + " " + family
 }

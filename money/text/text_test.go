@@ -151,7 +151,9 @@ func TestNamesOfPeople(t *testing.T) {
 		{"サクラ", "ドー", "ドーサクラ"},
 		{"Bruce 小龍", "李", "Bruce 小龍 李"},
 		{"小龍", "Lee", "小龍 Lee"},
-		{"", "", " "}, // which was erased
+		{"", "Sukarno", "Sukarno"},
+		{"", "李", "李"},
+		{"", "", ""}, // which was erased
 	} {
 		if got := text.FullName(tt.given, tt.family); got != tt.want {
 			t.Errorf("FullName(%q, %q) = %q, want %q", tt.given, tt.family, got, tt.want)

@@ -77,6 +77,9 @@ func FillIn(form url.Values) url.Values {
 		typed = map[string]string{holderField: AccountHolder, "bank_code": AccountNumber,
 			"branch_code": "", "account_number": "", "account_number_suffix": ""}
 	}
+	if form.Has("given_name") && form.Get("given_name") == "" { // GoCardless asks for two names
+		form.Set("given_name", form.Get("family_name"))
+	}
 	for name, typed := range typed {
 		if form.Has(name) {
 			form.Set(name, typed)

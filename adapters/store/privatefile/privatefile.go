@@ -48,7 +48,7 @@ func NewNamed(folder string) (*File, error) {
 
 // removeAbandoned removes the temporary names in a folder that processes have left which were killed.
 func removeAbandoned(folder string) {
-	left, _ := fs.Glob(os.DirFS(folder), ".*"+suffix)
+	left, _ := fs.Glob(os.DirFS(folder), ".*"+suffix+"*") // and their journals
 	for _, name := range left {
 		name = filepath.Join(folder, name)
 		if info, err := os.Lstat(name); err == nil && time.Since(info.ModTime()) > abandoned {

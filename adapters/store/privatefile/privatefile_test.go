@@ -117,7 +117,7 @@ func TestAbandonedNamesAreRemoved(t *testing.T) {
 
 func abandonedNamesAreRemoved(t *testing.T, next func(folder string) error) {
 	folder := t.TempDir()
-	for name, age := range map[string]time.Duration{".1.partial": 2 * time.Hour, ".2.partial": 0, "backup.db": 2 * time.Hour} {
+	for name, age := range map[string]time.Duration{".1.partial": 2 * time.Hour, ".1.partial-journal": 2 * time.Hour, ".2.partial": 0, "backup.db": 2 * time.Hour} {
 		path := filepath.Join(folder, name)
 		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-age))); err != nil {
 			t.Fatal(err)

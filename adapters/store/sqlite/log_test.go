@@ -86,6 +86,7 @@ func TestNothingIsOpenedBesideTheLogOfAnotherFile(t *testing.T) {
 			}
 			before := contents()
 			openFails(t, path, sqlite.Options{}, tt.says)
+			openFails(t, path, sqlite.Options{ReadOnly: true}, tt.says)
 			if err := sqlite.Backup(t.Context(), path, filepath.Join(t.TempDir(), "backup.db")); err == nil || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("Backup: %v, want an error that says %q", err, tt.says)
 			}

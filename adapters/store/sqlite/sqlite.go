@@ -115,6 +115,9 @@ func (db *DB) open(ctx context.Context, o Options) error {
 
 // openReadOnly opens the connections that read.
 func (db *DB) openReadOnly(ctx context.Context, own []migration.Migration) error {
+	if err := checkLog(ctx, db.path); err != nil {
+		return err
+	}
 	place, err := placeOf(db.path)
 	if err != nil {
 		return err

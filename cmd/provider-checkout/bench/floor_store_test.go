@@ -120,11 +120,6 @@ func (f *floorFile) status(ctx context.Context, id string) (status string, err e
 	return status, err
 }
 
-func (f *floorFile) close() error {
-	close(f.ready)
-	return errors.Join(f.writer.Close(), f.db.Close())
-}
-
 // floorServer is the floor's PostgreSQL.
 type floorServer struct{ pool *pgxpool.Pool }
 
@@ -156,9 +151,4 @@ func (f floorServer) put(ctx context.Context, r *floorRow) error {
 func (f floorServer) status(ctx context.Context, id string) (status string, err error) {
 	err = f.pool.QueryRow(ctx, `SELECT status FROM checkouts WHERE id = $1`, id).Scan(&status)
 	return status, err
-}
-
-func (f floorServer) close() error {
-	f.pool.Close()
-	return nil
 }

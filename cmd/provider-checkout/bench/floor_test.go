@@ -74,7 +74,6 @@ type floorRows interface {
 	// put stores the row durably, or finds the row that the order already has.
 	put(ctx context.Context, r *floorRow) error
 	status(ctx context.Context, id string) (string, error)
-	close() error
 }
 
 type floor struct {

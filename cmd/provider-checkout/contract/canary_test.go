@@ -213,6 +213,7 @@ func TestContract7NoSecretAndNothingAboutAPersonLeaks(t *testing.T) {
 		}
 		m.mistakes(t)
 		m.failures(t)
+		m.atTheDesk(t)
 		m.search(t)
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // wrong are the JSON values that a field of a kind refuses; "" leaves the field out.
@@ -121,6 +123,23 @@ func TestContract21ANullIsAnAbsentField(t *testing.T) {
 		body = set(t, order(legacyCreate, "ORDER-2"), "course.course_code", "null")
 		r = s.Post(t, "TUI", createPath, body)
 		exactly(t, r, http.StatusCreated, opened, s.openedNames(r, "TUI", "ORDER-2", legacyPlan, legacyPricing)...)
+	})
+}
+
+func TestContract21AStudentMayHaveOneName(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		for i, raw := range []string{"", `null`, `""`, `" "`, `"\u00a0\u3000"`} {
+			body := set(t, order(catalogueCreate, fmt.Sprint("ORDER-", i)), "student.last_name", `"Sukarno"`)
+			created := s.Post(t, "KOWHAI", createPath, set(t, body, "student.first_name", raw))
+			if created.Status != http.StatusCreated {
+				t.Fatalf("with the first name %s: %d %s", raw, created.Status, created.Body)
+			}
+			s.SetUp(t, created)
+			number := s.Confirm(t, created).String("agreement.number")
+			if text := sandbox.DocumentText(t, s.Store, number); !strings.Contains(text, "Sukarno") {
+				t.Errorf("the agreement lacks the student's name: %s", text)
+			}
+		}
 	})
 }
 

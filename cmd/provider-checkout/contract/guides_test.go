@@ -2,7 +2,6 @@ package contract_test
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -79,18 +78,4 @@ func TestContract24ARepeatTakesAnyTokenAndAnyDate(t *testing.T) {
 			refused(t, got, http.StatusBadRequest, "VALIDATION_ERROR", "checkout.checkout_token")
 		}
 	})
-}
-
-func (s *suite) postForm(t *testing.T, action string, form url.Values) response {
-	t.Helper()
-	return s.Send(t, http.MethodPost, action, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
-}
-
-// shows checks the mandate and the setup in the answer to a poll.
-func (s *suite) shows(t *testing.T, created response, mandate string, complete bool) {
-	t.Helper()
-	got := s.Get(t, "KOWHAI", created.CheckoutPath())
-	if got.String("direct_debit.mandate_status") != mandate || got.At("direct_debit.setup_complete") != complete {
-		t.Errorf("a poll says %s, want %s and complete %t", got.Body, mandate, complete)
-	}
 }

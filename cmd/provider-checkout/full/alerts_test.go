@@ -44,7 +44,7 @@ func firing(t *testing.T, interval string, series map[string]string, moments ...
 			samples = append(samples, sample{"{" + alert + "}", 1})
 		}
 		expected = append(expected, map[string]any{"eval_time": m.at, "exp_samples": samples,
-			"expr": `count by (alertname, check, route, provider, status, mountpoint, instance, witness) (ALERTS{alertstate="firing"})`})
+			"expr": `count by (alertname, check, route, provider, status, mountpoint, instance) (ALERTS{alertstate="firing"})`})
 	}
 	file, err := filepath.Abs(filepath.Join(packagingFolder, "alerts.yaml"))
 	if err != nil {
@@ -165,8 +165,7 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 	m.ringEach(t, busy)
 	t.Run("a restart: what a process counts before its first scrape", func(t *testing.T) {
 		for alert, series := range map[string]string{`"ProviderCheckoutMandatesEnded",status="cancelled"`: `mandates_ended_total{status="cancelled"}`,
-			`"ProviderCheckoutCRMRefuses"`: `crm_steps_total{outcome="refused"}`, `"ProviderCheckoutNoticesFail"`: `notices_total{outcome="failed"}`,
-			`"ProviderCheckoutClocksApart"`: "evidence_clocks_apart_total"} {
+			`"ProviderCheckoutCRMRefuses"`: `crm_steps_total{outcome="refused"}`, `"ProviderCheckoutNoticesFail"`: `notices_total{outcome="failed"}`} {
 			all := course(nothing(400))
 			if _, exported := all["provider_checkout_"+series]; !exported {
 				t.Errorf("the server exports no %s", series)
@@ -244,26 +243,11 @@ func (m *measured) ringEach(t *testing.T, busy samples) {
 		{"CRMCallsRunOut", "", map[string]string{p + "crm_calls_left": "10x120"}},
 		{"NoticesWait", "", map[string]string{p + "notices_oldest_age_seconds": "7201x120"}},
 		{"NoticesFail", "", map[string]string{p + `notices_total{outcome="failed"}`: "0+1x120"}},
-		{"EvidenceNotSealed", "", map[string]string{p + "evidence_oldest_unsealed_age_seconds": "0x118 61"}}, // at once
-		{"CheckpointOld", "", map[string]string{p + "evidence_checkpoint_age_seconds": "3901x120"}},
-		{"SealFails", "", map[string]string{p + "evidence_seal_failures_total": "0+1x120"}},
-		{"ClocksApart", "", map[string]string{p + "evidence_clocks_apart_total": "0x100 1x20"}},
-		{"WitnessBehind", `witness="witness.test"`, map[string]string{p + `evidence_witnessed_timestamp_seconds{witness="witness.test"}`: "-86401x120"}},
 		{"DiskFills", machine + `,mountpoint="/"`, map[string]string{"node_filesystem_avail_bytes{" + machine + disk: "9x120",
 			"node_filesystem_size_bytes{" + machine + disk: "100x120"}},
 		{"PostgresNotArchived", machine, map[string]string{"pg_stat_archiver_failed_count{" + machine + "}": "0+1x120"}},
 		{"PostgresNotArchived", "", map[string]string{"pg_stat_archiver_last_archive_age{" + machine + "}": "901x120",
 			`pg_stat_archiver_last_archive_age{instance="never"}`: "NaN+0x120"}},
-		{"PostgresStandbysFew", "", map[string]string{`patroni_sync_standby{scope="s",instance="db2"}`: "1x120",
-			`patroni_sync_standby{scope="s",instance="db3"}`: "1x60 0x60"}},
-		{"PostgresNodeDown", machine, map[string]string{"patroni_postgres_running{" + machine + "}": "1x60 0x60"}},
-		{"PostgresNodeDown", machine, map[string]string{`up{job="patroni",` + machine + "}": "1x60 0x60"}},
-		{"PostgresNodeDown", machine, map[string]string{"etcd_server_has_leader{" + machine + "}": "1x60 0x60"}},
-		{"PostgresLag", machine, map[string]string{`patroni_xlog_location{scope="s",instance="primary"}`: "0+1000000x120",
-			`patroni_xlog_replayed_location{scope="s",instance="primary"}`: "0x120", `patroni_replica{scope="s",instance="primary"}`: "0x120",
-			`patroni_xlog_location{scope="s",` + machine + "}": "0x120", `patroni_xlog_replayed_location{scope="s",` + machine + "}": "0x120",
-			`patroni_replica{scope="s",` + machine + "}": "1x120", `patroni_xlog_location{scope="s",instance="db2"}`: "0x120",
-			`patroni_xlog_replayed_location{scope="s",instance="db2"}`: "0+990000x120", `patroni_replica{scope="s",instance="db2"}`: "1x120"}},
 	} {
 		tried[tt.alert] = true
 		t.Run(tt.alert, func(t *testing.T) {
@@ -307,7 +291,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 			t.Errorf("the runbook of %s is %s, %v", r.Alert, r.Annotations["runbook_url"], err)
 		}
 		for _, m := range label.FindAllStringSubmatch(fmt.Sprint(r.Annotations), -1) {
-			if !slices.Contains([]string{"instance", "check", "method", "route", "provider", "status", "mountpoint", "witness"}, m[1]) {
+			if !slices.Contains([]string{"instance", "check", "method", "route", "provider", "status", "mountpoint"}, m[1]) {
 				t.Errorf("%s names the label %s", r.Alert, m[1])
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -103,8 +104,9 @@ func startDemo(t *testing.T) (guide string) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	out, in := io.Pipe()
 	cfg := demo.Config{
-		Listener:  ln,
-		Site:      site.Config{Service: service.Config{Environment: catalogue.Sandbox, BaseURL: "http://" + ln.Addr().String()}, AllowPrivate: true},
+		Listener: ln,
+		Site: site.Config{AllowPrivate: true, Service: service.Config{Environment: catalogue.Sandbox,
+			BaseURL: "http://" + ln.Addr().String(), SetupLifetime: 7 * 24 * time.Hour}},
 		Providers: readFile(t, "../demo.json"), Terms: readFile(t, "../demo-terms.json"),
 		Stdout: in, Stderr: os.Stderr,
 	}

@@ -87,9 +87,9 @@ var ways = []way{
 		sandbox.OpenTitle, "Your bank setup is not finished", "Your details"},
 	{"not served", func(t *testing.T, s *sandbox.Sandbox, page string) {
 		finish(t, s, page, gocardlesstest.Payer{FamilyName: "GEO BLOCKED"})
-	}, sandbox.OpenTitle, "The bank page cannot be used where you are", "This service is not available where you are"},
+	}, sandbox.OpenTitle, "Your bank setup is not finished", "This service is not available where you are"},
 	{"cancelled", finishAs("SETUP CANCELLED"), sandbox.OpenTitle, "The bank setup was cancelled", "Your details"},
-	{"failed", finishAs("SETUP FAILS"), sandbox.OpenTitle, "The bank setup did not work", "Your details"},
+	{"failed", finishAs("SETUP FAILS"), sandbox.OpenTitle, "The bank setup was cancelled", "Your details"},
 	{"waiting", finishAs("SETUP WAITS"), "Your direct debit is being set up", "", ""},
 	{"mandate failed", finishAs("MANDATE FAILS"), sandbox.OpenTitle, "The bank setup failed", "Your details"},
 	{"mandate blocked", finishAs("MANDATE BLOCKED"), sandbox.OpenTitle, "The direct debit was stopped", "Your details"},

@@ -22,7 +22,7 @@ const (
 // e-mail renews.
 var payerStates = []pageState{
 	{name: "payer, a day after the confirm", heading: sandbox.ConfirmedTitle, serving: withTerms,
-		says: []string{"Next payment", "$200.00", "Payment 1 of 53, planned for Monday 1 February 2027.", "reference COURSE", "PDF", "calendar file"},
+		says: []string{"Next payment", "$200.00", "Payment 1 of 53, planned for Monday 1 February 2027.", "reference COURSE"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			return agreedUntil(t, s, s.Clock.Now().Add(24*time.Hour))
 		}},

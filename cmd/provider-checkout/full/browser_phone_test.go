@@ -265,4 +265,6 @@ func TestBrowserAPrintHasEachTotalOnce(t *testing.T) {
 	prints("the setup page", setupURL(created), 1, 3)
 	s.SetUp(t, created)
 	prints("the page when done", setupURL(created), 1, 3)
+	s.Confirm(t, created)
+	prints("the agreement", strings.Replace(setupURL(created), "?", "/agreement?", 1), 1, 6)
 }

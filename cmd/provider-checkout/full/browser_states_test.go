@@ -145,8 +145,6 @@ var pageStates = []pageState{
 		}},
 	{name: "unknown", heading: sandbox.UnknownTitle, says: []string{"ask your education provider"},
 		make: func(_ *testing.T, s *sandbox.Sandbox) string { return s.URL + sandbox.SetupPagePath + "?token=unknown" }},
-	{name: "no such page", heading: sandbox.UnknownTitle, says: []string{"ask your education provider"},
-		make: func(_ *testing.T, s *sandbox.Sandbox) string { return s.URL + "/dd-setup" }},
 	{name: "failed", heading: "Something went wrong", says: []string{"Nothing is lost", "reference", "Try again"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Create(t, "ORDER-1")

@@ -86,7 +86,6 @@ type tab struct {
 	ctx    context.Context
 	screen screen
 	script bool
-	folder string // of downloads; "" without them
 
 	mu       sync.Mutex
 	origins  map[string]bool // of all pages so far

@@ -17,12 +17,8 @@ import (
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	b := newSuite(t)
+	t.Run("creates nothing twice when all processes get the same request at once", b.createsNothingTwice)
 	t.Run("loses nothing when processes are killed", b.survivesKillsOfOne)
-	t.Run("loses nothing when PostgreSQL restarts", b.survivesRestartsOfPostgres)
-	t.Run("fails no request when its connections are ended", b.survivesLostConnections)
-	t.Run("recovers when all its connections were in use", b.recoversFromFullPools)
-	t.Run("fails no request while it is restarted in turn", b.restartsInTurn)
-	t.Run("fails no request while a newer version takes over", b.isUpgraded)
 	t.Run("creates one store when all start at once", b.startsAtOnce)
 }
 

@@ -42,7 +42,7 @@ func (b suite) answersSoon(t *testing.T) {
 }
 
 // storeFiles are the files of a store that is not open.
-const storeFiles = "records.db records.db.evidence records.db.secret"
+const storeFiles = "records.db records.db.secret"
 
 func (b suite) keepsItsFilesToTheirOwner(t *testing.T) {
 	dir := t.TempDir()
@@ -51,7 +51,7 @@ func (b suite) keepsItsFilesToTheirOwner(t *testing.T) {
 	cmd.Env = []string{}
 	p := proc.Start(t, cmd)
 	p.Listening(t)
-	const whileOpen = "records.db records.db-shm records.db-wal records.db.evidence records.db.secret"
+	const whileOpen = "records.db records.db-shm records.db-wal records.db.secret"
 	if got := ownersAlone(t, dir); got != whileOpen {
 		t.Errorf("a server has the files %s, want %s", got, whileOpen)
 	}
@@ -71,7 +71,7 @@ func (b suite) finishesAKilledFirstStart(t *testing.T) {
 		path := filepath.Join(dir, "records.db")
 		store := "sqlite:" + path
 		p := b.Serve(t, store)
-		awaitFile(t, path+[]string{"", "-wal", ".secret", ".evidence"}[n%4])
+		awaitFile(t, path+[]string{"", "-wal", ".secret"}[n%3])
 		<-time.After(workload.Within(rng, 0, 3*time.Millisecond))
 		p.Kill(t)
 		ownersAlone(t, dir)

@@ -78,20 +78,6 @@ var errBusy = errors.New("the service is busy")
 // newFile returns a store in a new file, as --store takes it.
 func newFile(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "records.db") }
 
-// together calls do with each of all, a few at a time.
-func together[T any](all []T, atOnce int, do func(T)) {
-	var group sync.WaitGroup
-	running := make(chan struct{}, atOnce)
-	for _, one := range all {
-		running <- struct{}{}
-		group.Go(func() {
-			defer func() { <-running }()
-			do(one)
-		})
-	}
-	group.Wait()
-}
-
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -18,7 +17,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
@@ -68,16 +66,6 @@ func (s *server) awaitReadyz(t *testing.T, status int) (resp *http.Response) {
 		return resp.StatusCode == status
 	})
 	return resp
-}
-
-// metric returns the value of a metric without labels.
-func (s *server) metric(t *testing.T, name string) (value float64) {
-	t.Helper()
-	_, text, found := strings.Cut(sandbox.Fetch(t, s.ops+"/metrics").Body, "\n"+name+" ")
-	if _, err := fmt.Sscan(text, &value); err != nil || !found {
-		t.Fatalf("the server has no %s: %v", name, err)
-	}
-	return value
 }
 
 // stopAll has servers drain at the same time.
@@ -235,6 +223,3 @@ func insist(t *testing.T, do func() error) error {
 		}
 	}
 }
-
-// noError excuses nothing.
-func noError(error) bool { return false }

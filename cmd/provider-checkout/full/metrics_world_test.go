@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
@@ -29,9 +27,6 @@ const (
 	createRoute  = "/v1/provider-checkouts"
 	confirmRoute = "/v1/provider-checkouts/{checkoutId}/confirm"
 )
-
-// witnessKey is the public key of a witness that is nowhere.
-const witnessKey = "witness.test+fe656fe5+BDtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
 
 // measured is a server over PostgreSQL, GoCardless and Salesforce, so that it has every metric.
 type measured struct {
@@ -52,11 +47,9 @@ func newMeasured(t *testing.T) *measured {
 	keys := workload.Configure(t, b, store, sandbox.NewReceiver(t).URL)
 	var through string
 	through, m.cut = relay(t, store)
-	list := proc.TempFile(t, witnessKey+" http://127.0.0.1:1\n")
-	cmd := b.Command(serveArgs(through, "--witnesses", list, "--processor", "gocardless", "--gocardless-url", bank.URL, "--crm", "salesforce", "--salesforce-url", crm.URL)...)
+	cmd := b.Command(serveArgs(through, "--processor", "gocardless", "--gocardless-url", bank.URL, "--crm", "salesforce", "--salesforce-url", crm.URL)...)
 	cmd.Env = []string{"PROVIDER_CHECKOUT_GOCARDLESS_TOKEN=" + sandbox.Token, "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET=" + sandbox.WebhookSecret,
-		"PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID=" + sandbox.ClientID, "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_SECRET=" + sandbox.ClientSecret,
-		"PROVIDER_CHECKOUT_EVIDENCE_KEY=" + strings.TrimSpace(b.Run(t, "evidence", "key", "--new"))}
+		"PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID=" + sandbox.ClientID, "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_SECRET=" + sandbox.ClientSecret}
 	m.server = serve(t, cmd)
 	m.client = apiclient.New(m.base, keys)
 	// A refusal, and a call of the CRM that is made again: their series begin with the first.

@@ -23,7 +23,7 @@ import (
 
 // TestPowerLoss has strace write down what the program does to files, and plays that to a model of a disk, which loses power at
 // random moments: what was not synced is gone, or there in part. The files that are left make a store with everything that was
-// acknowledged by then, and no file is half. The same holds no more where the syncs of the store, of the kept checkpoint or of the
+// acknowledged by then, and no file is half. The same holds no more where the syncs of the store or of the
 // backup are left out: the test would see that. A long run has as many moments as it says:
 //
 //	PROVIDER_CHECKOUT_TEST=full PROVIDER_CHECKOUT_TEST_RUNS=1000 go test -run TestPowerLoss -timeout 1h -v ./cmd/provider-checkout/full
@@ -37,12 +37,12 @@ func TestPowerLoss(t *testing.T) {
 		must(t, os.Mkdir(filepath.Join(p.root, name), 0o700))
 	}
 	in := func(names ...string) string { return filepath.Join(append([]string{p.root}, names...)...) }
-	store, kept, backup, restored := in("store", "records.db"), in("kept", "checkpoint"), in("kept", "backup.db"), in("kept", "restored.db")
+	store, backup := in("store", "records.db"), in("kept", "backup.db")
 	p.Workload = workload.New(t, built(t), "sqlite:"+store)
 	p.Verdicts.AcceptAll = true
 	before := p.read(t)
 	served := p.traced(t, func(straced func(...string) *exec.Cmd) {
-		s := serve(t, straced(serveArgs(p.Store, "--checkpoint-file", kept)...))
+		s := serve(t, straced(serveArgs(p.Store)...))
 		c := apiclient.New(s.base, p.Keys)
 		var all sync.WaitGroup
 		for range 4 {
@@ -56,23 +56,11 @@ func TestPowerLoss(t *testing.T) {
 			})
 		}
 		all.Wait()
-		eventually(t, "a checkpoint is kept", func() bool { return p.exists(kept) })
 		stopAll(t, s)
 	})
 	between := p.read(t)
 	copied := p.traced(t, func(straced func(...string) *exec.Cmd) {
 		if out, err := straced("backup", "--store", p.Store, "--out", backup).CombinedOutput(); err != nil {
-			t.Errorf("%v: %s", err, out)
-		}
-	})
-	secret, err := os.ReadFile(store + ".secret")
-	must(t, err)
-	must(t, os.WriteFile(backup+".secret", secret, 0o600))
-	beside := p.read(t)
-	put := p.traced(t, func(straced func(...string) *exec.Cmd) {
-		cmd := straced("restore", "--store", "sqlite:"+restored, "--in", backup)
-		cmd.Env = append(cmd.Env, "PROVIDER_CHECKOUT_OPERATOR=test")
-		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
@@ -83,13 +71,10 @@ func TestPowerLoss(t *testing.T) {
 		forget string   // the syncs of files with this in their names do nothing
 		whole  []string // files that are there in the end
 	}{
-		{"the server", before, served, "", []string{kept, store + ".evidence"}},
+		{"the server", before, served, "", []string{store, store + ".secret"}},
 		{"a server without syncs", before, served, "records.db", nil},
-		{"a server that does not sync the kept checkpoint", before, served, "kept", []string{kept}},
 		{"a backup", between, copied, "", []string{backup}},
 		{"a backup without syncs", between, copied, "kept", []string{backup}},
-		{"a restore", beside, put, "", []string{restored, restored + ".secret"}},
-		{"a restore without syncs", beside, put, "kept", []string{restored, restored + ".secret"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			found, tries := "", testlevel.Runs(t, 25)
@@ -382,28 +367,17 @@ func (p *powerLoss) survives(t *testing.T, before map[string][]byte, calls []fil
 			must(t, os.WriteFile(to, data, 0o600))
 		}
 	}
-	store, kept := "sqlite:"+filepath.Join(folder, "store", "records.db"), filepath.Join(folder, "kept", "checkpoint")
+	store := "sqlite:" + filepath.Join(folder, "store", "records.db")
 	for _, name := range whole {
 		if _, err := os.Stat(filepath.Join(folder, strings.TrimPrefix(name, p.root))); err != nil {
 			return err.Error()
 		}
 	}
 	args := []string{"agreements", "verify", "--all", "--store", store}
-	if p.exists(kept) {
-		args = append(args, "--checkpoint", kept)
-	}
 	if out, err := p.Command(args...).CombinedOutput(); err != nil {
 		return fmt.Sprintf("%q: %v: %s", args, err, out)
 	}
-	for _, copied := range []string{"backup.db", "restored.db"} {
-		if copied = filepath.Join(folder, "kept", copied); !p.exists(copied) {
-			continue
-		}
-		for _, key := range []string{".secret", ".evidence"} {
-			data, err := os.ReadFile(strings.TrimPrefix(store, "sqlite:") + key)
-			must(t, err)
-			must(t, os.WriteFile(copied+key, data, 0o600))
-		}
+	if copied := filepath.Join(folder, "kept", "backup.db"); p.exists(copied) {
 		if out, err := p.Command("export", "--store", "sqlite:"+copied).CombinedOutput(); err != nil || !strings.Contains(string(out), `"kind":"agreement"`) {
 			return fmt.Sprintf("%s: %v: %.500s", copied, err, out)
 		}

@@ -24,14 +24,6 @@ func (c *Clock) Now() time.Time {
 	return time.Now().Add(c.moved)
 }
 
-// Stop stops the clock until it is moved.
-func (c *Clock) Stop() {
-	now := c.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.still, c.moved = now, 0
-}
-
 // Forward moves the clock forward.
 func (c *Clock) Forward(d time.Duration) {
 	if c.with != nil {

@@ -53,14 +53,6 @@ func (s *Sandbox) receive(t testing.TB, svc *service.Service) {
 	s.receiver = receiver
 }
 
-// Reconcile reads GoCardless' list of events once, as a server's task does every 20 seconds. No task of a sandbox does.
-func (s *Sandbox) Reconcile(t testing.TB) {
-	t.Helper()
-	if _, _, err := s.receiver.Reconcile(t.Context(), ""); err != nil {
-		t.Error(err)
-	}
-}
-
 // Settle waits until the service has seen what the processor has notified.
 func (s *Sandbox) Settle(t testing.TB) {
 	t.Helper()

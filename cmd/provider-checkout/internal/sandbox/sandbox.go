@@ -26,7 +26,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -127,11 +126,7 @@ func NewOver(t testing.TB, outside Outside, store site.Store, changes ...func(*s
 // Service returns a service over the sandbox's store, as another process has it.
 func (s *Sandbox) Service(t testing.TB) *service.Service {
 	t.Helper()
-	c := s.Config
-	if c.Environment == catalogue.Sandbox {
-		scenario.Decorate(&c)
-	}
-	svc, err := service.New(c)
+	svc, err := site.NewService(s.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,11 +135,7 @@ func (s *Sandbox) Service(t testing.TB) *service.Service {
 
 // Handler returns the handler of everything that a service answers.
 func (s *Sandbox) Handler(svc *service.Service) http.Handler {
-	handler := site.Handler(svc, s.Mounted, s.Options)
-	if s.Config.Environment == catalogue.Sandbox {
-		handler = scenario.Answers(handler)
-	}
-	return handler
+	return site.Handler(svc, s.Config.Environment, s.Mounted, s.Options)
 }
 
 // Providers is the provider file of a sandbox. Configure replaces HOOKS by the address of the receiver.

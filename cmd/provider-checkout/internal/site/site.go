@@ -103,10 +103,7 @@ func New(c Config) (*Site, error) {
 	options := httpapi.Options{Log: c.Log, TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, Observe: c.Metrics.ObserveRequest,
 		Now: c.Now}
 	s := &Site{Log: c.Log, delay: c.DrainDelay}
-	if cfg.Environment == catalogue.Sandbox {
-		scenario.Decorate(&cfg)
-	}
-	if s.Service, err = service.New(cfg); err != nil {
+	if s.Service, err = NewService(cfg); err != nil {
 		return nil, fmt.Errorf("set up the service: %w", err)
 	}
 	if s.Operator, err = ops.New(s.Service, ops.Options{Metrics: c.Metrics, Gatherer: c.Registry, Log: c.Log}); err != nil {
@@ -126,10 +123,7 @@ func New(c Config) (*Site, error) {
 			return nil, err
 		}
 	}
-	s.Handler = Handler(s.Service, mounted, options)
-	if cfg.Environment == catalogue.Sandbox {
-		s.Handler = scenario.Answers(s.Handler)
-	}
+	s.Handler = Handler(s.Service, cfg.Environment, mounted, options)
 	return s, nil
 }
 
@@ -220,11 +214,22 @@ func NewReceiver(svc *service.Service, g GoCardless, rateLimit float64, log *slo
 	})
 }
 
-// Handler returns everything that a service answers to the outside: the API, its documentation, the payer's pages and
-// what the processor has mounted.
-func Handler(svc *service.Service, mounted map[string]http.Handler, o httpapi.Options) http.Handler {
+// NewService returns a service. In a sandbox it follows the scenarios.
+func NewService(c service.Config) (*service.Service, error) {
+	if c.Environment == catalogue.Sandbox {
+		scenario.Decorate(&c)
+	}
+	return service.New(c)
+}
+
+// Handler returns the public handler of a service of NewService: the API, its documentation, the payer's pages and the mounted
+// handlers of the processor. In a sandbox it follows the scenarios.
+func Handler(svc *service.Service, env catalogue.Environment, mounted map[string]http.Handler, o httpapi.Options) http.Handler {
 	o.Mount = maps.Clone(mounted)
 	o.Mount[hostedpages.Prefix] = hostedpages.New(svc, hostedpages.Options{Log: o.Log, RateLimit: o.RateLimit, Now: o.Now})
+	if env == catalogue.Sandbox {
+		return scenario.Answers(httpapi.New(svc, o))
+	}
 	return httpapi.New(svc, o)
 }
 
