@@ -171,7 +171,7 @@ func checkSometimes(t *testing.T, total map[string]int) {
 }
 
 // A seed leads to the same schedule whenever it is played, but for one in a thousand or so, in which two calls say the same at one
-// instant: 99 of 100 must.
+// instant: 99 of 100 must, and of few seeds all but one.
 func TestASeedReplays(t *testing.T) {
 	runs, differ := testlevel.Runs(t, testlevel.Of(20, 200)), 0
 	for seed := range uint64(runs) {
@@ -187,7 +187,7 @@ func TestASeedReplays(t *testing.T) {
 		t.Logf("seed %d does not replay:\n%s\nand\n%s", seed, strings.Join(once.told[max(0, at-5):min(len(once.told), at+5)], "\n"),
 			strings.Join(again.told[max(0, at-5):min(len(again.told), at+5)], "\n"))
 	}
-	if differ > runs/100 {
+	if differ > max(1, runs/100) {
 		t.Errorf("%d of %d seeds do not replay", differ, runs)
 	}
 }
