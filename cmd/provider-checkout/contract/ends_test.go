@@ -211,9 +211,10 @@ func TestAWithdrawnAgreementStaysAndSaysSo(t *testing.T) {
 	})
 }
 
-// Of cancels and confirms at once one side wins, and every call of the other is told: 200 rounds at the full level.
+// Of cancels and confirms at once one side wins, and every call of the other is told: 60 rounds at the full level. A call that is busy,
+// as on a machine with few processors, is made again.
 func TestOfCancelsBesideConfirmsOneWinsAndTheOthersAreTold(t *testing.T) {
-	rounds := testlevel.Of(3, often(200))
+	rounds := testlevel.Of(3, often(60))
 	contract(t, func(t *testing.T, s *suite) {
 		processes := [2]*suite{s, s.beside(t)}
 		won := map[string]int{}
@@ -222,10 +223,15 @@ func TestOfCancelsBesideConfirmsOneWinsAndTheOthersAreTold(t *testing.T) {
 			created := s.Ready(t, id)
 			all := atOnce(2*crowd, func(i int) response {
 				p := processes[i/2%2]
+				call := func() response { return p.Confirm(t, created) }
 				if i%2 == 0 {
-					return p.cancel(t, created, "wrong course")
+					call = func() response { return p.cancel(t, created, "wrong course") }
 				}
-				return p.Confirm(t, created)
+				r := call()
+				for began := time.Now(); r.Status == http.StatusServiceUnavailable && time.Since(began) < patience; {
+					r = call()
+				}
+				return r
 			})
 			c := s.record(t, id).Checkout
 			won[string(c.Status)]++
