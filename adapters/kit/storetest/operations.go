@@ -227,6 +227,11 @@ func hastenedFailed(t *testing.T, s ports.Admin) {
 	settle(t, s, lease(t, s, want.Job.ID), checkout.Outcome{State: checkout.JobDone, Attempts: 1})
 	want.State, want.Token, want.Attempts = checkout.JobDone, 2, 4
 	same(t, "once it is delivered", jobOf(t, s, want.Job.ID), want)
+
+	enqueue(t, s, work(1)) // which is of the service itself
+	settle(t, s, lease(t, s, work(1).ID), failed())
+	hasten(t, s, work(1).ID)
+	lease(t, s, work(1).ID)
 }
 
 func hastenedNever(t *testing.T, s ports.Admin) {

@@ -15,7 +15,7 @@ import (
 const (
 	// The indexes of the pending and of the dead jobs are each used where a SELECT names their state.
 	selectHastened = `SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'pending'
-		UNION ALL SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'dead' AND kind = 'deliver'`
+		UNION ALL SELECT provider_code, checkout_id, id FROM @.jobs WHERE id = ? AND state = 'dead'`
 )
 
 // enter adds what enters a job into the queue by a statement. A position is that of the job within its checkout.
