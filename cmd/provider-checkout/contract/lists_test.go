@@ -99,8 +99,13 @@ func TestTheListOfEventsLeavesNothingOutWhileEventsArrive(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		both := [2]*suite{s, s.beside(t)}
 		var creating sync.WaitGroup
-		for i := range orders {
-			creating.Go(func() { both[i%2].Create(t, fmt.Sprint("ORDER-", i)) })
+		const clients = 8
+		for first := range clients {
+			creating.Go(func() {
+				for i := first; i < orders; i += clients {
+					both[i%2].Create(t, fmt.Sprint("ORDER-", i))
+				}
+			})
 		}
 		created := make(chan struct{})
 		go func() { creating.Wait(); close(created) }()
