@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -153,16 +154,6 @@ func TestRecipesTakeTheEventsOfAnEnrolment(t *testing.T) {
 	}
 }
 
-// listen listens on a free port.
-func listen(t *testing.T) net.Listener {
-	t.Helper()
-	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ln
-}
-
 func TestRecipesPrintTheReadinessOfTheService(t *testing.T) {
 	s := newSuite(t, memory.New())
 	for _, r := range []struct{ interpreter, name, want string }{
@@ -233,9 +224,7 @@ const receiverSecret = "whsec_kowhai_0123456789abcdef" // of providers
 // receiving runs a receiver of events, with a secret, until the test ends, and returns its address and output.
 func receiving(t *testing.T, cmd *exec.Cmd, secret string) (address string, printed *bufio.Reader) {
 	t.Helper()
-	free := listen(t)
-	at := free.Addr().String()
-	free.Close()
+	at := proc.QuietAddr(t, rand.New(rand.NewPCG(rand.Uint64(), 0)))
 	cmd.Env = append(cmd.Environ(), "SECRET="+secret, "LISTEN="+at)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
