@@ -12,7 +12,6 @@ import (
 // Agreement is a Payment Plan Agreement as it was accepted. It never changes after the
 // confirmation, and every rendering takes its figures from here.
 type Agreement struct {
-	ID         string // opaque
 	Number     string // PPA-<New Zealand year>-<10 characters and a check character>; see NewNumber
 	Version    string // of the wording
 	CheckoutID string
@@ -102,7 +101,6 @@ func (a Agreement) calendar() money.Calendar { return a.Terms.Authority.Calendar
 
 // Document is a rendered agreement.
 type Document struct {
-	ID     string // opaque: pdf_content_document_id
 	SHA256 [32]byte
 	Bytes  []byte
 }

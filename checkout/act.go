@@ -2,18 +2,21 @@ package checkout
 
 import "time"
 
-// Act is something that an operator did. It is stored in the commit of what was done, and is never changed.
+// Act is something that an operator did. It is stored in the commit of its effect, and is never changed. It has no personal data.
 type Act struct {
-	At       time.Time
-	Operator string   // a name, at the desk with a role; nothing proves it
-	Name     string   // the command: "keys revoke"
-	Subject  string   // what it was done to: a provider code, an id, a number; no personal data
-	Reason   string   // as the operator gave it; may be ""
-	Changes  []string // before and after, a line each, without secrets and personal data
+	ID           string // act_…
+	At           time.Time
+	Operator     string   // a name; nothing proves it
+	Name         string   // the command: "keys revoke"
+	Subject      string   // a checkout's id, an agreement's number, a key's id, a provider's code
+	ProviderCode string   // "" for an act of no provider
+	Reason       string   // as the operator gave it; may be ""
+	Changes      []string // before and after, a line each, without secrets
 }
 
-// ActFilter selects acts: they match every field that is set.
+// ActFilter admits the acts that match all its fields. An empty field matches every act.
 type ActFilter struct {
-	Subject string    // a word of Act.Subject: one of several provider codes, say
-	Since   time.Time // done at this time or later
+	ProviderCode string
+	Subject      string
+	Since        time.Time // done at this time or later
 }

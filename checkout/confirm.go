@@ -7,6 +7,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
@@ -40,11 +41,7 @@ var (
 	// ErrAlreadyConfirmed: the confirm is a repeat. It is answered as the first was, and changes nothing.
 	ErrAlreadyConfirmed = errors.New("checkout is already confirmed")
 
-	// ErrCompleting: a confirm was decided, and the CRM has not completed the enrolment yet. The confirm waits for it.
-	ErrCompleting = errors.New("the CRM has yet to complete the enrolment")
-
-	// ErrOutdated: the direct debit has changed since the agreement was prepared, or something on record is dated after it. It must be
-	// prepared again.
+	// ErrOutdated: the direct debit has changed since the agreement was prepared, which must be prepared again.
 	ErrOutdated = errors.New("checkout changed since its agreement was prepared")
 )
 
@@ -83,15 +80,13 @@ func (c Confirm) Check() error {
 
 // Match decides the rows that do not depend on the setup: it returns nil if a checked confirm is about this checkout,
 // whose agreement is not concluded yet. A repeat may carry any token, so that a lost one does not block a safe retry. The
-// errors are CONFLICT, ErrAlreadyConfirmed, ErrCompleting, CHECKOUT_CANCELLED and CHECKOUT_ERASED.
-func (c Confirm) Match(stored Checkout, latest string) error {
-	switch differing := c.differs(stored); {
+// errors are CONFLICT, ErrAlreadyConfirmed, CHECKOUT_CANCELLED and CHECKOUT_ERASED.
+func (c Confirm) Match(stored Checkout, env catalogue.Environment, latest string) error {
+	switch differing := c.differs(stored, env); {
 	case len(differing) > 0:
 		return refuseIdentifiers(differing)
 	case stored.Status == Confirmed:
 		return ErrAlreadyConfirmed
-	case stored.concluded():
-		return ErrCompleting
 	case stored.Status == Cancelled:
 		return CheckoutCancelled()
 	case stored.Erased():
@@ -103,8 +98,8 @@ func (c Confirm) Match(stored Checkout, latest string) error {
 }
 
 // Ready returns nil if the agreement may be prepared. Its errors are the errors of Match, and DIRECT_DEBIT_SETUP_INCOMPLETE.
-func (c Confirm) Ready(stored Checkout, latest string) error {
-	switch err := c.Match(stored, latest); {
+func (c Confirm) Ready(stored Checkout, env catalogue.Environment, latest string) error {
+	switch err := c.Match(stored, env, latest); {
 	case err != nil:
 		return err
 	case !stored.SetupComplete():
@@ -117,27 +112,28 @@ func (c Confirm) Ready(stored Checkout, latest string) error {
 
 // Decide decides for good, with the prepared agreement. Its errors are the errors of Ready, and ErrOutdated.
 func (c Confirm) Decide(stored Checkout, latest string, p Prepared) (Change, error) {
-	switch err := c.Ready(stored, latest); {
+	switch err := c.Ready(stored, p.Environment, latest); {
 	case err != nil:
 		return Change{}, err
-	case p.Agreement.DirectDebit != stored.authority():
+	case p.Agreement.DirectDebit != stored.authority(p.Environment):
 		return Change{}, ErrOutdated
 	}
 	return c.conclude(stored, p), nil
 }
 
 // differs returns the identifiers that are not the checkout's.
-func (c Confirm) differs(stored Checkout) []Fault {
+func (c Confirm) differs(stored Checkout, env catalogue.Environment) []Fault {
 	k := &checker{}
 	same := func(field string, sent Optional[string], want string) {
 		if sent.Value != want {
 			k.fault(field, "is not this checkout's; send what its create answered")
 		}
 	}
+	records := stored.Records(env)
 	same(FieldCheckoutID, c.CheckoutID, stored.ID)
 	same(FieldOrderID, c.OrderID, stored.OrderID)
-	same(FieldOpportunityID, c.OpportunityID, stored.Records.OpportunityID)
-	same(FieldDDAID, c.DDAID, stored.Records.DDAID)
+	same(FieldOpportunityID, c.OpportunityID, records.OpportunityID)
+	same(FieldDDAID, c.DDAID, records.DDAID)
 	return k.faults
 }
 
@@ -146,14 +142,21 @@ func sameToken(sent, latest string) bool {
 	return latest != "" && subtle.ConstantTimeCompare([]byte(sent), []byte(latest)) == 1
 }
 
-// conclude returns the checkout with its agreement, and the job to have the CRM complete the enrolment. From here there is
-// no way back.
+// conclude returns the confirmed checkout with its agreement, the events, the payer's notice and the job for the CRM.
 func (c Confirm) conclude(stored Checkout, p Prepared) Change {
 	a, next := p.Agreement, stored
+	next.Status = Confirmed
 	next.Confirmation = Confirmation{At: a.AcceptedAt, RequestID: c.RequestID, FirstPayment: a.Plan.First, AgreementNumber: a.Number}
-	return Change{Next: next, Jobs: []Job{next.job(JobComplete, c.RequestID, 0, p.Now)},
-		Moments:   []Moment{{At: p.Now, Kind: MomentConfirmed, Actor: c.Actor, RequestID: c.RequestID, Detail: a.Number, Times: 1}},
-		Agreement: &a, Document: p.Document}
+	o, about := origin(c.RequestID, p.Environment, p.Now), next.subject(p.Environment)
+	agreementID := next.AgreementID(p.Environment, a.Number)
+	out := []events.Event{events.Confirmed(o, about, next.Records(p.Environment).DDAID, agreementID)}
+	if p.Document != nil {
+		next.Confirmation.DocumentSHA256 = p.Document.SHA256
+		out = append(out, events.Generated(o, about, agreementID, a.Number, next.DocumentID(p.Environment, a.Number), a.Version))
+	}
+	return Change{At: p.Now, Next: next, Agreement: &a, Document: p.Document,
+		Moments: []Moment{{At: p.Now, Kind: MomentConfirmed, Actor: c.Actor, RequestID: c.RequestID, Detail: a.Number}},
+		Jobs:    append(deliveries(out...), next.notice(NoticeOfAgreement, c.RequestID, p.Now), next.Job(JobSync, c.RequestID, p.Now, 0))}
 }
 
 // AgreementFacts are the facts that an agreement takes from outside.
@@ -172,7 +175,6 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 	plan.First = c.FirstPayment.Value
 	p := with.Provider
 	return agreement.Agreement{
-		ID:         NaturalKey(with.Environment, stored.ProviderCode, stored.OrderID, "agreement"),
 		Number:     with.Number,
 		Version:    agreement.Version,
 		CheckoutID: stored.ID,
@@ -186,14 +188,14 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 		Pricing:     stored.Intent.Pricing,
 		Plan:        plan,
 		Schedule:    money.Schedule(stored.Intent.Pricing.Upfront, plan),
-		DirectDebit: stored.authority(),
+		DirectDebit: stored.authority(with.Environment),
 		Notice:      agreement.AgreedNotice(stored.Setup.Consent, p.NoticeDays, with.Today, with.Terms.Authority.Calendar),
 		Terms:       with.Terms,
 		CancelUntil: with.Terms.Cancellation.Until(with.Today),
 	}
 }
 
-func (c Checkout) authority() agreement.DirectDebit {
-	return agreement.DirectDebit{AuthorityID: c.Records.DDAID, AccountHolder: c.Setup.AccountHolder,
+func (c Checkout) authority(env catalogue.Environment) agreement.DirectDebit {
+	return agreement.DirectDebit{AuthorityID: c.Records(env).DDAID, AccountHolder: c.Setup.AccountHolder,
 		AccountMask: c.Setup.AccountMask, AuthorisedAt: c.Setup.CompletedAt, Consent: c.Setup.Consent}
 }

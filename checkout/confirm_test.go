@@ -1,6 +1,7 @@
 package checkout_test
 
 import (
+	"crypto/sha256"
 	"reflect"
 	"slices"
 	"testing"
@@ -29,19 +30,18 @@ func ready(t rapid.TB) (checkout.Checkout, checkout.Confirm) {
 	return c, checkout.Confirm{
 		RequestID: "req_2", CheckoutID: text(c.ID),
 		ProviderCode: text("TUI"), OrderID: text("ORDER-1"), Token: text(latest),
-		OpportunityID: text(c.Records.OpportunityID), DDAID: text(c.Records.DDAID),
+		OpportunityID: text(c.Records(catalogue.Sandbox).OpportunityID), DDAID: text(c.Records(catalogue.Sandbox).DDAID),
 		PaymentMethod: text("service_payment_plan"), FirstPayment: checkout.Some(money.Date{Year: 2027, Month: 2, Day: 8}),
 		DepositConfirmed: checkout.Some(true), PaymentPlanAccepted: checkout.Some(true),
 		InformationConfirmed: checkout.Some(true), PrivacyConsentAccepted: checkout.Some(true),
 	}
 }
 
-// confirmedNow returns a checkout whose direct debit is set up, the confirm that fits it, and the change that the confirm leads to
-// where the CRM answers within the commit.
+// confirmedNow returns a checkout whose direct debit is set up, the confirm that fits it, and the change that the confirm leads to.
 func confirmedNow(t testing.TB) (checkout.Checkout, checkout.Confirm, checkout.Change) {
 	t.Helper()
 	stored, cmd := ready(t)
-	change, err := decided(cmd, stored, latest, prepared(stored, cmd))
+	change, err := cmd.Decide(stored, latest, prepared(stored, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +54,9 @@ var agreed = checkout.AgreementFacts{Environment: catalogue.Sandbox, Provider: c
 
 // prepared returns what a confirm of the checkout concludes.
 func prepared(c checkout.Checkout, cmd checkout.Confirm) checkout.Prepared {
-	return checkout.Prepared{Environment: catalogue.Sandbox, Agreement: cmd.Agreement(c, agreed),
-		Document: &agreement.Document{ID: "doc", Bytes: []byte("%PDF")}}
+	pdf := []byte("%PDF")
+	return checkout.Prepared{Environment: catalogue.Sandbox, Now: noon, Agreement: cmd.Agreement(c, agreed),
+		Document: &agreement.Document{SHA256: sha256.Sum256(pdf), Bytes: pdf}}
 }
 
 // What a confirm must send is held by TestRequestsNameTheirOwnFields.
@@ -84,18 +85,18 @@ func TestConfirmWantsWhatItSaysToBeTrue(t *testing.T) {
 func TestDecideConfirmLeavesNothingOut(t *testing.T) {
 	stored, cmd := ready(t)
 	done := prepared(stored, cmd)
-	change, err := decided(cmd, stored, latest, done)
+	change, err := cmd.Decide(stored, latest, done)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := change.Next.Confirmation
 	want := checkout.Confirmation{At: noon, RequestID: "req_2", FirstPayment: cmd.FirstPayment.Value,
-		AgreementID: done.Agreement.ID, AgreementNumber: "PPA-2026-000000001A5", DocumentID: "doc"}
+		AgreementNumber: "PPA-2026-000000001A5", DocumentSHA256: done.Document.SHA256}
 	if got != want || !got.PDFGenerated() {
 		t.Errorf("confirmation %+v\nwant         %+v", got, want)
 	}
-	if names := eventNames(change.Events); !slices.Equal(names, []events.Name{events.CheckoutConfirmed, events.AgreementGenerated}) {
-		t.Errorf("events %q", names)
+	if got, want := told(change), []string{"event checkout.confirmed", "event agreement.generated", "agreement", "sync"}; !slices.Equal(got, want) {
+		t.Errorf("told by %q, want %q", got, want)
 	}
 	a := change.Agreement
 	if a.Plan.First != cmd.FirstPayment.Value || a.Schedule[0].Due != cmd.FirstPayment.Value {
@@ -121,7 +122,6 @@ func TestAgreement(t *testing.T) {
 	with.Provider.Branding = catalogue.Branding{DisplayName: "Tūī", PrimaryColour: "#1f6f54", SupportEmail: "help@tui.example"}
 	plan := money.Plan{Frequency: money.Weekly, Instalments: money.Instalments{Number: 3, Regular: 333_33, Final: 333_34}, First: cmd.FirstPayment.Value}
 	want := agreement.Agreement{
-		ID:         checkout.NaturalKey(catalogue.Sandbox, "TUI", "ORDER-1", "agreement"),
 		Number:     "PPA-2026-000000001A5",
 		Version:    agreement.Version,
 		CheckoutID: stored.ID,
@@ -134,7 +134,7 @@ func TestAgreement(t *testing.T) {
 		Pricing:    money.Pricing{Price: 1250_00, Upfront: 250_00, Principal: 1000_00},
 		Plan:       plan,
 		Schedule:   money.Schedule(250_00, plan),
-		DirectDebit: agreement.DirectDebit{AuthorityID: stored.Records.DDAID, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00",
+		DirectDebit: agreement.DirectDebit{AuthorityID: stored.Records(catalogue.Sandbox).DDAID, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00",
 			AuthorisedAt: noon, Consent: stored.Setup.Consent},
 		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms:  with.Terms,
@@ -149,8 +149,8 @@ func TestAgreement(t *testing.T) {
 		t.Errorf("its figures are not consistent: %v", err)
 	}
 	with.Environment = catalogue.Production
-	if live := cmd.Agreement(stored, with); live.Sandbox || live.ID == got.ID {
-		t.Errorf("in production: sandbox %v, id %s; want another id than %s", live.Sandbox, live.ID, got.ID)
+	if cmd.Agreement(stored, with).Sandbox {
+		t.Error("an agreement of production says that it is not binding")
 	}
 	stored.CourseCode = "NZDIP"
 	if got := cmd.Agreement(stored, with).Course.Code; got != "NZDIP" {
@@ -162,11 +162,11 @@ func TestWithoutAPDFThereIsNoAgreementGenerated(t *testing.T) {
 	stored, cmd := ready(t)
 	done := prepared(stored, cmd)
 	done.Document = nil
-	change, err := decided(cmd, stored, latest, done)
+	change, err := cmd.Decide(stored, latest, done)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := eventNames(change.Events); !slices.Equal(names, []events.Name{events.CheckoutConfirmed}) ||
+	if names := eventNames(change); !slices.Equal(names, []events.Name{events.CheckoutConfirmed}) ||
 		change.Next.Confirmation.PDFGenerated() || change.Agreement == nil {
 		t.Errorf("events %q, confirmation %+v", names, change.Next.Confirmation)
 	}
@@ -175,12 +175,12 @@ func TestWithoutAPDFThereIsNoAgreementGenerated(t *testing.T) {
 func TestATokenThatCannotBeDerivedMatchesNothing(t *testing.T) {
 	stored, cmd := ready(t)
 	cmd.Token = checkout.Some("")
-	expectFault(t, cmd.Match(stored, ""), checkout.CodeConflict, "checkout.checkout_token")
+	expectFault(t, cmd.Match(stored, catalogue.Sandbox, ""), checkout.CodeConflict, "checkout.checkout_token")
 }
 
 func TestADecisionLeavesTheStateAsItWas(t *testing.T) {
 	stored, cmd := ready(t)
-	if _, err := decided(cmd, stored, latest, prepared(stored, cmd)); err != nil {
+	if _, err := cmd.Decide(stored, latest, prepared(stored, cmd)); err != nil {
 		t.Fatal(err)
 	}
 	stored.Renew(keyring(t), noon.Add(8*24*time.Hour), time.Hour, "provider:key", "req_1")
@@ -190,9 +190,12 @@ func TestADecisionLeavesTheStateAsItWas(t *testing.T) {
 	}
 }
 
-func eventNames(evs []events.Event) (names []events.Name) {
-	for _, e := range evs {
-		names = append(names, e.Name)
+// eventNames returns the names of the events of a change.
+func eventNames(c checkout.Change) (names []events.Name) {
+	for _, j := range c.Jobs {
+		if j.Kind == checkout.JobDeliver {
+			names = append(names, events.Name(j.Name))
+		}
 	}
 	return names
 }

@@ -189,9 +189,8 @@ type Facts struct {
 
 // Decision is the result of a create that is not refused.
 type Decision struct {
-	Action   Action
-	Intent   Intent    // of the new checkout
-	Awaiting *Checkout // that is waited for
+	Action Action
+	Intent Intent // of the new checkout
 }
 
 // Action is the kind of a decision.
@@ -201,18 +200,15 @@ const (
 	Open         Action = iota + 1 // a new checkout
 	Replay                         // the checkout that the order opened before, as it is
 	ReplayRenews                   // the same, with a next setup token
-	Wait                           // for the CRM: the order or the key is reserved
 )
 
 // Decide decides a checked create: the first rows of the contract's table (section 3) in their order, after the rows for
 // requests that are refused whatever their intent is.
 func (c Create) Decide(f Facts) (Decision, error) {
 	want, unresolved := c.resolve(f)
-	switch differing, reserved := f.differing(want), f.reserved(); {
+	switch differing := f.differing(want); {
 	case f.excludedByMode(c):
 		return Decision{}, c.Check(f.Mode)
-	case reserved != nil: // what it will be decides about this create, and a 409 would be final
-		return Decision{Action: Wait, Awaiting: reserved}, nil
 	case f.keyTaken(c):
 		return Decision{}, refuseKeyTaken()
 	case unresolved != nil:
@@ -237,16 +233,6 @@ func (c Create) Decide(f Facts) (Decision, error) {
 // not fail a replay.
 func (c Create) NeedsCourse(f Facts) bool {
 	return c.mode() == catalogue.Authoritative && !f.excludedByMode(c) && !f.keyTaken(c) && !c.resolvedBy(f.ByOrder)
-}
-
-// reserved returns the checkout of the order or of the key of which the CRM has yet to make the records, or nil.
-func (f Facts) reserved() *Checkout {
-	for _, c := range []*Checkout{f.ByOrder, f.ByKey} {
-		if c != nil && c.Status == Reserved {
-			return c
-		}
-	}
-	return nil
 }
 
 // excludedByMode reports whether the provider's pricing mode does not allow the create, and neither does the mode in
@@ -353,30 +339,41 @@ func match[T comparable](k *checker, field string, v Optional[T], resolved T) {
 	}
 }
 
-// Reserve returns the reserved checkout of a create with its resolved intent, and the job to have the CRM open it.
-func (c Create) Reserve(intent Intent, id string, now time.Time) Change {
+// Opening is the information from outside with which a checkout is opened.
+type Opening struct {
+	ID          string
+	Now         time.Time
+	Environment catalogue.Environment
+	Token       Token // the first
+}
+
+// Open returns the new checkout of a create with its resolved intent, its first setup token, checkout.created and the job for the CRM.
+func (c Create) Open(intent Intent, o Opening) Change {
 	next := Checkout{
-		ID:             id,
+		ID:             o.ID,
 		ProviderCode:   c.ProviderCode.Value,
 		OrderID:        c.OrderID.Value,
 		IdempotencyKey: c.Key(),
 		RequestID:      c.RequestID,
-		CreatedAt:      now,
-		Status:         Reserved,
+		CreatedBy:      c.Actor,
+		CreatedAt:      o.Now,
+		Status:         SetupRequired,
 		Student:        Student{c.FirstName.Value, c.LastName.Value, c.Email.Value},
 		CourseCode:     c.CourseCode.Value,
 		Intent:         intent,
+		Tokens:         []Token{o.Token},
 		Setup:          Setup{Observation: notBegun},
 	}
-	return Change{Next: next, Jobs: []Job{next.job(JobOpen, c.RequestID, 0, now)},
-		Moments: []Moment{{At: now, Kind: MomentCreated, Actor: c.Actor, RequestID: c.RequestID, Times: 1}}}
+	records := next.Records(o.Environment)
+	created := events.Created(origin(c.RequestID, o.Environment, o.Now), next.subject(o.Environment), records.DDAID, records.ContactID)
+	return Change{At: o.Now, Next: next, Jobs: append(deliveries(created), next.Job(JobSync, c.RequestID, o.Now, 0))}
 }
 
-func (c Checkout) origin(requestID string, env catalogue.Environment, now time.Time) events.Origin {
+func origin(requestID string, env catalogue.Environment, now time.Time) events.Origin {
 	return events.Origin{RequestID: requestID, Environment: string(env), CreatedAt: now}
 }
 
-func (c Checkout) subject() events.Subject {
+func (c Checkout) subject(env catalogue.Environment) events.Subject {
 	return events.Subject{ProviderCode: c.ProviderCode, OrderID: c.OrderID, CheckoutID: c.ID,
-		OpportunityID: c.Records.OpportunityID}
+		OpportunityID: c.Records(env).OpportunityID}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -42,41 +41,17 @@ func keyring(t rapid.TB, secrets ...string) checkout.Keyring {
 }
 
 func opening(t rapid.TB) checkout.Opening {
-	return checkout.Opening{Now: noon, Environment: catalogue.Sandbox, Token: keyring(t).Issue(1, noon.Add(7*24*time.Hour))}
+	return checkout.Opening{ID: checkoutID, Now: noon, Environment: catalogue.Sandbox, Token: keyring(t).Issue(1, noon.Add(7*24*time.Hour))}
 }
 
 // checkoutID is the id of the checkouts of these tests.
 const checkoutID = "TUI-1795132800000-aaaaaaaaaaaaaaaa"
 
-// opened returns the change of a create where the CRM answers within the commit, with the ids of the embedded CRM.
-func opened(create checkout.Create, intent checkout.Intent, o checkout.Opening) checkout.Change {
-	reserved := create.Reserve(intent, checkoutID, o.Now)
-	answer, err := reserved.Next.Opened(checkout.RecordIDs(o.Environment, create.ProviderCode.Value, create.OrderID.Value), o)
-	if err != nil {
-		panic(err)
-	}
-	return reserved.Answered(answer)
-}
-
 // openedNow returns the change that opens a checkout of legacyBody at noon. Its setup token expires after seven days.
 func openedNow(t rapid.TB) checkout.Change {
 	t.Helper()
 	create := parseCreate(t, legacyBody)
-	return opened(create, intentOf(t, create), opening(t))
-}
-
-// decided returns the change of a confirm where the CRM answers within the commit.
-func decided(cmd checkout.Confirm, stored checkout.Checkout, latest string, p checkout.Prepared) (checkout.Change, error) {
-	change, err := cmd.Decide(stored, latest, p)
-	if err != nil {
-		return change, err
-	}
-	documentID := ""
-	if p.Document != nil {
-		documentID = p.Document.ID
-	}
-	answer, err := change.Next.Completed(p.Agreement, p.Agreement.ID, documentID, p.Environment, p.Agreement.AcceptedAt)
-	return change.Answered(answer), err
+	return create.Open(intentOf(t, create), opening(t))
 }
 
 // expectFault checks that err refuses with this code and exactly this field, or is nil for field "".
@@ -147,7 +122,7 @@ func TestKey(t *testing.T) {
 	} {
 		c := parseCreate(t, legacyBody)
 		c.IdempotencyKey = tt.key
-		if got, bound := c.Key(), opened(c, intentOf(t, c), opening(t)).Next.IdempotencyKey; got != tt.want || bound != tt.want {
+		if got, bound := c.Key(), c.Open(intentOf(t, c), opening(t)).Next.IdempotencyKey; got != tt.want || bound != tt.want {
 			t.Errorf("%s: key %q, bound %q; want %q", tt.name, got, bound, tt.want)
 		}
 	}
@@ -207,21 +182,16 @@ func TestCheckLeavesTheCommandAsItWas(t *testing.T) {
 	}
 }
 
-func TestOpenMakesOneOfEachRecordAndOneEvent(t *testing.T) {
+func TestOpenMakesOneEventAndTellsTheCRM(t *testing.T) {
 	c := parseCreate(t, legacyBody)
-	change := opened(c, intentOf(t, c), opening(t))
+	change := c.Open(intentOf(t, c), opening(t))
 	got := change.Next
-	if got.Status != checkout.SetupRequired || got.SetupComplete() || got.Student.Email != "aroha@example.ac.nz" {
+	if got.ID != checkoutID || got.Status != checkout.SetupRequired || got.SetupComplete() || got.Student.Email != "aroha@example.ac.nz" {
 		t.Errorf("opened %+v", got)
 	}
-	ids := []string{got.Records.ContactID, got.Records.OpportunityID, got.Records.DDAID}
-	slices.Sort(ids)
-	if len(slices.Compact(ids)) != 3 || slices.Contains(ids, "") {
-		t.Errorf("record ids %q, want three different ones", ids)
-	}
-	if len(change.Events) != 1 || change.Events[0].Name != events.CheckoutCreated ||
-		change.Events[0].RequestID != c.RequestID || change.Agreement != nil || change.Document != nil {
-		t.Errorf("change %+v, want checkout.created alone", change)
+	if told := told(change); !slices.Equal(told, []string{"event checkout.created", "sync"}) || change.Jobs[0].RequestID != c.RequestID ||
+		change.Agreement != nil || change.Document != nil || !change.At.Equal(noon) {
+		t.Errorf("change %+v, want checkout.created and the CRM's job alone", change)
 	}
 }
 

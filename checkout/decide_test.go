@@ -2,6 +2,7 @@ package checkout_test
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func refusalOf(err error) (code checkout.Code, named []string) {
 func TestDecideCreate(t *testing.T) {
 	cmd := parseCreate(t, legacyBody)
 	intent := intentOf(t, cmd)
-	stored := opened(cmd, intent, opening(t)).Next // its token expires after seven days
+	stored := cmd.Open(intent, opening(t)).Next // its token expires after seven days
 	confirmed := stored
 	confirmed.Status = checkout.Confirmed
 	other := stored // another order of the provider
@@ -48,7 +49,7 @@ func TestDecideCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enrolled := opened(byCourse, resolved, opening(t)).Next
+	enrolled := byCourse.Open(resolved, opening(t)).Next
 	otherCourse := byCourse
 	otherCourse.CourseCode = checkout.Some("OTHER")
 
@@ -227,7 +228,7 @@ func TestDecideConfirm(t *testing.T) {
 			done := prepared(stored, cmd)
 			done.Now = noon.Add(-time.Minute)
 			tt.given(&stored, &cmd)
-			change, err := decided(cmd, stored, latest, done)
+			change, err := cmd.Decide(stored, latest, done)
 			code, named := refusalOf(err)
 			switch {
 			case tt.err != nil && !errors.Is(err, tt.err):
@@ -237,14 +238,14 @@ func TestDecideConfirm(t *testing.T) {
 			case (err == nil) != (change.Next.Status == checkout.Confirmed):
 				t.Errorf("Decide = %v with status %q", err, change.Next.Status)
 			}
-			if err != nil && (change.Next.ID != "" || change.Events != nil || change.Agreement != nil) {
+			if err != nil && (change.Next.ID != "" || change.Jobs != nil || change.Agreement != nil) {
 				t.Errorf("Decide = %v changes %+v, want nothing", err, change)
 			}
 			// Before anything is prepared the same confirm gets the same answer, but that nothing can be outdated.
 			if errors.Is(tt.err, checkout.ErrOutdated) {
 				tt.err = nil
 			}
-			err = cmd.Ready(stored, latest)
+			err = cmd.Ready(stored, catalogue.Sandbox, latest)
 			if code, named := refusalOf(err); code != tt.code || !slices.Equal(named, tt.fields) || tt.code == "" && !errors.Is(err, tt.err) {
 				t.Errorf("Ready = %v; want code %q, fields %q, or %v", err, tt.code, tt.fields, tt.err)
 			}
@@ -252,7 +253,7 @@ func TestDecideConfirm(t *testing.T) {
 			if tt.code == checkout.CodeSetupIncomplete {
 				tt.code, tt.fields = "", nil
 			}
-			err = cmd.Match(stored, latest)
+			err = cmd.Match(stored, catalogue.Sandbox, latest)
 			if code, named := refusalOf(err); code != tt.code || !slices.Equal(named, tt.fields) || tt.code == "" && !errors.Is(err, tt.err) {
 				t.Errorf("Match = %v; want code %q, fields %q, or %v", err, tt.code, tt.fields, tt.err)
 			}
@@ -294,8 +295,8 @@ func TestDecideSetup(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			change := tt.stored.Observe(tt.seen, noon)
 			got := change.Next
-			if got.Status != checkout.SetupRequired || change.Events != nil || change.Agreement != nil {
-				t.Errorf("status %q, events %v; want the status as it was and no event", got.Status, change.Events)
+			if got.Status != checkout.SetupRequired || eventNames(change) != nil || change.Agreement != nil {
+				t.Errorf("status %q, events %v; want the status as it was and no event", got.Status, eventNames(change))
 			}
 			if got.SetupComplete() != tt.complete || got.NextTry() != tt.nextTry {
 				t.Errorf("setup_complete %v, next try %d; want %v, %d", got.SetupComplete(), got.NextTry(), tt.complete, tt.nextTry)
@@ -345,8 +346,6 @@ func TestPage(t *testing.T) {
 	last := payments[len(payments)-1].Taken
 	night := func(d money.Date) time.Time { return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, zone) }
 	ends := night(money.Date{Year: last.Year, Month: last.Month + 3, Day: last.Day + 1})
-	concluded := agreed.Next
-	concluded.Status = checkout.SetupRequired
 	for _, tt := range []struct {
 		name     string
 		checkout checkout.Checkout
@@ -365,12 +364,11 @@ func TestPage(t *testing.T) {
 		{"the mandate died after the confirm", confirmed, usable(), 1, noon, checkout.PageDone},
 		{"the provider may not be used", complete, off, 1, noon, checkout.PageNotEnabled},
 		{"the provider may not be used after the confirm", agreed.Next, off, 1, noon, checkout.PageDone},
-		{"nor while the CRM has yet to complete the enrolment", concluded, off, 1, noon, checkout.PageDone},
 		{"confirmed, by a token of long ago", agreed.Next, usable(), 1, ends.Add(-30 * day), checkout.PageDone},
 		{"at the end of the day three months after the last payment", agreed.Next, usable(), 1, ends.Add(-time.Millisecond), checkout.PageDone},
 		{"the day after that", agreed.Next, usable(), 1, ends, checkout.PageEnded},
 		{"the day after that, of a provider that may not be used", agreed.Next, off, 1, ends, checkout.PageEnded},
-		{"erased after the confirm", agreed.Next.Erase(noon), off, 1, noon, checkout.PageExpired},
+		{"erased after the confirm", agreed.Next.Erase(noon, checkout.ActorService, nil).Next, off, 1, noon, checkout.PageExpired},
 	} {
 		f := facts(tt.provider, tt.now)
 		f.Epoch = tt.epoch
@@ -494,7 +492,7 @@ func TestTheScheduleFollowsTheAgreedDate(t *testing.T) {
 	if got := stored.Schedule()[0].Due; got != stored.Intent.Plan.First {
 		t.Errorf("before the confirm the first payment is due on %s, want %s", got, stored.Intent.Plan.First)
 	}
-	change, err := decided(cmd, stored, latest, prepared(stored, cmd))
+	change, err := cmd.Decide(stored, latest, prepared(stored, cmd))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -511,20 +509,21 @@ func TestTheScheduleFollowsTheAgreedDate(t *testing.T) {
 func TestEventsOfAConfirmSayWhatWasConcluded(t *testing.T) {
 	stored, cmd := ready(t)
 	done := prepared(stored, cmd)
-	change, err := decided(cmd, stored, latest, done)
+	change, err := cmd.Decide(stored, latest, done)
 	if err != nil {
 		t.Fatal(err)
 	}
 	origin := events.Origin{RequestID: "req_2", Environment: "sandbox", CreatedAt: noon}
 	subject := events.Subject{ProviderCode: "TUI", OrderID: "ORDER-1", CheckoutID: stored.ID,
-		OpportunityID: stored.Records.OpportunityID}
-	want := []events.Event{
-		events.Confirmed(origin, subject, stored.Records.DDAID, done.Agreement.ID),
-		events.Generated(origin, subject, done.Agreement.ID, agreed.Number, "doc", agreement.Version),
-	}
-	for i, e := range change.Events {
-		if string(e.Body) != string(want[i].Body) {
-			t.Errorf("event %d is\n%s, want\n%s", i, e.Body, want[i].Body)
+		OpportunityID: stored.Records(catalogue.Sandbox).OpportunityID}
+	agreementID := stored.AgreementID(catalogue.Sandbox, agreed.Number)
+	for i, want := range []events.Event{
+		events.Confirmed(origin, subject, stored.Records(catalogue.Sandbox).DDAID, agreementID),
+		events.Generated(origin, subject, agreementID, agreed.Number, stored.DocumentID(catalogue.Sandbox, agreed.Number), agreement.Version),
+	} {
+		want.OrderID = "" // which no job needs: the body has it
+		if got := change.Jobs[i].Event(); !reflect.DeepEqual(got, want) {
+			t.Errorf("event %d is\n%s, want\n%s", i, got.Body, want.Body)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package checkout
 
 import (
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money/text"
@@ -67,23 +66,20 @@ func (c Cancel) Check() error {
 	return k.err()
 }
 
-// Decide decides a checked cancel. The errors are CONFLICT for a checkout whose agreement is concluded, ErrEnded, CHECKOUT_ERASED,
-// and ErrWaitsForCRM while the CRM has yet to open the enrolment.
+// Decide decides a checked cancel. The errors are CONFLICT for a confirmed checkout, ErrEnded and CHECKOUT_ERASED.
 func (c Cancel) Decide(stored Checkout, now time.Time) (Change, error) {
 	switch {
-	case stored.concluded():
-		return Change{Next: stored}, refuseCancel()
+	case stored.Status == Confirmed:
+		return unchanged(stored), refuseCancel()
 	case stored.Status == Cancelled:
-		return Change{Next: stored}, ErrEnded
+		return unchanged(stored), ErrEnded
 	case stored.Erased():
-		return Change{Next: stored}, refuseErased()
-	case stored.Status == Reserved:
-		return Change{Next: stored}, ErrWaitsForCRM
+		return unchanged(stored), refuseErased()
 	}
 	next := stored
 	next.Status, next.End = Cancelled, End{At: now, By: c.By, Reason: c.Reason.Value}
 	change := next.ending(c.RequestID, now)
-	change.Moments = []Moment{{At: now, Kind: MomentCancelled, Actor: c.Actor, RequestID: c.RequestID, Times: 1}}
+	change.Moments = []Moment{{At: now, Kind: MomentCancelled, Actor: c.Actor, RequestID: c.RequestID}}
 	return change, nil
 }
 
@@ -94,24 +90,22 @@ type Withdraw struct {
 	Reason string
 }
 
-// Decide decides a withdrawal. The errors are ErrNotConfirmed, ErrWaitsForCRM while the CRM has yet to complete the enrolment,
-// ErrEnded, and ErrErased: the ids by which the processor knows the mandate are gone.
+// Decide decides a withdrawal. The errors are ErrNotConfirmed, ErrEnded, and ErrErased: the ids by which the processor knows the mandate
+// are gone.
 func (w Withdraw) Decide(stored Checkout, now time.Time) (Change, error) {
 	switch {
-	case !stored.concluded():
-		return Change{Next: stored}, ErrNotConfirmed
 	case stored.Status != Confirmed:
-		return Change{Next: stored}, ErrWaitsForCRM
+		return unchanged(stored), ErrNotConfirmed
 	case stored.Withdrawn():
-		return Change{Next: stored}, ErrEnded
+		return unchanged(stored), ErrEnded
 	case stored.Erased():
-		return Change{Next: stored}, ErrErased
+		return unchanged(stored), ErrErased
 	}
 	next, done := stored, stored.Confirmation
 	next.End = End{At: now, By: PartyOperator, Ground: w.Ground, Reason: w.Reason}
 	change := next.ending(done.RequestID, now)
 	change.Moments = []Moment{{At: now, Kind: MomentWithdrawn, Actor: w.Actor,
-		Detail: done.AgreementNumber + " " + string(w.Ground), Times: 1}}
+		Detail: done.AgreementNumber + " " + string(w.Ground)}}
 	return change, nil
 }
 
@@ -125,9 +119,9 @@ var (
 // ending returns the change to a checkout that ends now, with the jobs of the processor and of the CRM. The setup of a withdrawn
 // agreement gets its job though its mandate is dead: the payer is told by it.
 func (c Checkout) ending(requestID string, now time.Time) Change {
-	change := Change{Next: c, Jobs: []Job{c.job(JobEnd, requestID, 0, now)}}
+	change := Change{At: now, Next: c, Jobs: []Job{c.Job(JobSync, requestID, now, 0)}}
 	if c.Setup.live() || c.Withdrawn() {
-		change.Jobs = append(change.Jobs, c.job(JobCancel, requestID, c.Setup.Try, now))
+		change.Jobs = append(change.Jobs, c.Job(JobEnd, requestID, now, 0))
 	}
 	return change
 }
@@ -145,20 +139,18 @@ func (c Checkout) revived(known Setup, now time.Time) []Job {
 	if !c.ToEnd() || known.live() {
 		return nil
 	}
-	again := c.job(JobCancel, "", c.Setup.Try, now)
-	again.ID += ":" + strconv.FormatInt(c.Setup.MandateSince.UnixMilli(), 10)
-	return []Job{again}
+	return []Job{c.Job(JobEnd, "", now, 0)}
 }
 
-// SetupEnded settles a JobCancel: the processor has ended the setup. The payer is told of a withdrawal, and of a cancelled checkout
-// for which bank details were given.
+// SetupEnded returns what follows once the processor has ended the setup: the payer is told of a withdrawal, and of a cancelled
+// checkout for which bank details were given.
 func (c Checkout) SetupEnded(requestID string, now time.Time) Change {
-	change := Change{Next: c}
+	kind := NoticeOfCancel
 	switch {
 	case c.Withdrawn():
-		change.Jobs = []Job{c.notice(NoticeOfWithdrawal, requestID, now)}
-	case c.Status == Cancelled && c.Setup.hasAccount():
-		change.Jobs = []Job{c.notice(NoticeOfCancel, requestID, now)}
+		kind = NoticeOfWithdrawal
+	case c.Status != Cancelled || !c.Setup.hasAccount():
+		return unchanged(c)
 	}
-	return change
+	return Change{At: now, Next: c, Jobs: []Job{c.notice(kind, requestID, now)}}
 }

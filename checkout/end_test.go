@@ -42,16 +42,16 @@ func TestAnEndIsToldToWhomItConcerns(t *testing.T) {
 		got  checkout.Change
 		want string
 	}{
-		{"no setup", byProvider(t, open), "end"},
-		{"a setup that was begun", byProvider(t, begun), "end, cancel"},
-		{"a setup that is complete", byProvider(t, set), "end, cancel"},
-		{"an agreement", withdrawn(t, confirmed), "end, cancel"},
-		{"an agreement whose mandate is dead: the payer is told by the same job", withdrawn(t, dead), "end, cancel"},
+		{"no setup", byProvider(t, open), "sync"},
+		{"a setup that was begun", byProvider(t, begun), "sync, end"},
+		{"a setup that is complete", byProvider(t, set), "sync, end"},
+		{"an agreement", withdrawn(t, confirmed), "sync, end"},
+		{"an agreement whose mandate is dead: the payer is told by the same job", withdrawn(t, dead), "sync, end"},
 	} {
 		if got := strings.Join(told(tt.got), ", "); got != tt.want || len(tt.got.Moments) != 1 {
 			t.Errorf("%s: told by %q with the moments %+v, want %q", tt.name, got, tt.got.Moments, tt.want)
 		}
-		if next := tt.got.Next; !next.Ended() || next.Enrolled() != true || next.End.Reason == "" {
+		if next := tt.got.Next; !next.Ended() || next.End.Reason == "" {
 			t.Errorf("%s: %+v", tt.name, next)
 		}
 	}
@@ -59,22 +59,17 @@ func TestAnEndIsToldToWhomItConcerns(t *testing.T) {
 
 func TestWhatMayNotEndDoesNot(t *testing.T) {
 	set, _ := ready(t)
-	concluded, _ := completing(t)
 	_, _, change := confirmedNow(t)
-	reserved := set
-	reserved.Status = checkout.Reserved
 	cancelled, gone := byProvider(t, set).Next, withdrawn(t, change.Next).Next
 	for name, tt := range map[string]struct {
 		c                  checkout.Checkout
 		cancel, withdrawal error
 		code               checkout.Code
 	}{
-		"reserved":             {reserved, checkout.ErrWaitsForCRM, checkout.ErrNotConfirmed, ""},
 		"open":                 {set, nil, checkout.ErrNotConfirmed, ""},
-		"erased":               {set.Erase(noon), nil, checkout.ErrNotConfirmed, checkout.CodeErased},
-		"agreed":               {concluded, nil, checkout.ErrWaitsForCRM, checkout.CodeConflict},
+		"erased":               {set.Erase(noon, checkout.ActorService, nil).Next, nil, checkout.ErrNotConfirmed, checkout.CodeErased},
 		"confirmed":            {change.Next, nil, nil, checkout.CodeConflict},
-		"confirmed and erased": {change.Next.Erase(noon), nil, checkout.ErrErased, checkout.CodeConflict},
+		"confirmed and erased": {change.Next.Erase(noon, checkout.ActorService, nil).Next, nil, checkout.ErrErased, checkout.CodeConflict},
 		"cancelled":            {cancelled, checkout.ErrEnded, checkout.ErrNotConfirmed, ""},
 		"withdrawn":            {gone, nil, checkout.ErrEnded, checkout.CodeConflict},
 	} {
@@ -118,7 +113,7 @@ func TestOfWhatHasEndedThePayerIsToldThatAndNothingElse(t *testing.T) {
 
 func TestWhatIsBegunOrLivesAgainAfterTheEndIsEndedToo(t *testing.T) {
 	late := byProvider(t, openedNow(t).Next).Next.Begun(1, "BR1", agreement.Consent{At: noon})
-	if got := told(late); !slices.Equal(got, []string{"cancel"}) || late.Next.Setup.BillingRequestID != "BR1" || !late.Next.ToEnd() {
+	if got := told(late); !slices.Equal(got, []string{"end"}) || late.Next.Setup.BillingRequestID != "BR1" || !late.Next.ToEnd() {
 		t.Errorf("a billing request that was made meanwhile: %q, %+v", got, late.Next.Setup)
 	}
 	_, _, change := confirmedNow(t)
@@ -126,9 +121,7 @@ func TestWhatIsBegunOrLivesAgainAfterTheEndIsEndedToo(t *testing.T) {
 	gone := withdrawn(t, live).Next
 	dead := gone.Observe(since(gone, checkout.MandateCancelled, 2), noon).Next
 	back := dead.Observe(since(dead, checkout.MandateActive, 3), noon)
-	first := withdrawn(t, live).Jobs
-	again := slices.IndexFunc(back.Jobs, func(j checkout.Job) bool { return j.Kind == checkout.JobCancel })
-	if again < 0 || slices.ContainsFunc(first, func(j checkout.Job) bool { return j.ID == back.Jobs[again].ID }) {
-		t.Errorf("a mandate that is reinstated has the jobs %+v, want another job than %+v that ends it", back.Jobs, first)
+	if got := told(back); !slices.Equal(got, []string{"end", "sync"}) || !back.Next.ToEnd() {
+		t.Errorf("a mandate that is reinstated is told by %q, want it ended again", got)
 	}
 }

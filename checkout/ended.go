@@ -15,34 +15,29 @@ func (o Observation) endsAgain(known Observation) bool {
 	return o.Mandate == known.Mandate && o.Mandate.Dead() && !known.MandateSince.IsZero() && o.MandateSince.After(known.MandateSince)
 }
 
-// mandateChanged returns the jobs that report the mandate's status, which follows a known one; nothing unless the
-// checkout is confirmed and one of the two statuses is dead. Where the processor gives no time for a status, its time is the time at
-// which it was seen, or a millisecond after the time of the known status if the clock is behind that. A later answer that gives the
-// time of an end leads to a report to the CRM, and to no notice.
-func (c Checkout) mandateChanged(known Observation, now time.Time) (jobs []Job) {
-	m, at := c.Setup.Mandate, c.Setup.MandateSince
-	changed := m != known.Mandate || c.Setup.endsAgain(known)
-	dated := !changed && known.MandateSince.IsZero() && !at.IsZero()
-	if c.Status != Confirmed || !changed && !dated || !m.Dead() && !known.Mandate.Dead() {
+// mandateChanged returns the jobs that report the mandate's status, which follows a known one; nothing unless the checkout is
+// confirmed. The CRM is told of every status, and the payer of a dead status or a reinstatement. Where the processor gives no
+// time for a status, its time is the time at which it was seen. A later answer that gives the time of an end leads to no notice.
+func (c Checkout) mandateChanged(known Observation, now time.Time) []Job {
+	m := c.Setup.Mandate
+	if c.Status != Confirmed {
 		return nil
 	}
+	jobs := []Job{c.Job(JobSync, c.Confirmation.RequestID, now, settledSetup)}
+	told := m.Dead() || known.Mandate.Dead()
+	if changed := m != known.Mandate || c.Setup.endsAgain(known); !told || !changed {
+		return jobs
+	}
+	jobs[0].Due = time.Time{}
+	at := c.Setup.MandateSince
 	if at.IsZero() {
-		at = now
-		if !at.After(known.MandateSince) {
+		if at = now; !at.After(known.MandateSince) {
 			at = known.MandateSince.Add(time.Millisecond)
 		}
 	}
-	change := strconv.FormatInt(at.UnixMilli(), 10) // names the change: a mandate reaches one dead status at a time
-	report := c.job(JobAuthority, c.Confirmation.RequestID, 0, now)
-	report.ID += ":" + change
-	if dated {
-		report.ID += ":dated"
-		return []Job{report}
-	}
-	jobs = []Job{report}
 	if kind := noticeOfMandate(m); kind != "" && !c.Ended() { // else the notice of the withdrawal tells of it
 		n := c.notice(kind, "", now)
-		n.ID = "ntc_" + hash(c.ID, string(kind), change)
+		n.ID = "ntc_" + hash(c.ID, string(kind), strconv.FormatInt(at.UnixMilli(), 10)) // a mandate reaches one dead status at a time
 		jobs = append(jobs, n)
 	}
 	return jobs
@@ -68,13 +63,3 @@ func noticeOfMandate(m MandateStatus) NoticeKind {
 
 // OfMandate reports whether a notice is about the mandate of a confirmed checkout.
 func (k NoticeKind) OfMandate() bool { return strings.HasPrefix(string(k), noticesOfMandate) }
-
-// Reported settles a JobAuthority: the CRM has what the setup says of the authority. The error is ErrOutdated if the authority has
-// changed since: then the CRM is told again.
-func (c Checkout) Reported(told Setup) (Change, error) {
-	now := c.Setup
-	if now.Mandate != told.Mandate || !now.MandateSince.Equal(told.MandateSince) {
-		return Change{}, ErrOutdated
-	}
-	return Change{Next: c}, nil
-}

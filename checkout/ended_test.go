@@ -1,13 +1,10 @@
 package checkout_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -21,15 +18,19 @@ func since(c checkout.Checkout, m checkout.MandateStatus, hours int) checkout.Ob
 	return seen
 }
 
-// told lists the events and jobs of a change: "event checkout.confirmed", "authority", "mandate_cancelled".
+// told lists the jobs of a change: "event checkout.confirmed", "mandate_cancelled", "sync", "sync later".
 func told(change checkout.Change) (list []string) {
-	for _, e := range change.Events {
-		list = append(list, "event "+string(e.Name))
-	}
 	for _, j := range change.Jobs {
-		if list = append(list, string(j.Kind)); j.Kind == checkout.JobNotify {
-			list[len(list)-1] = j.Name
+		word := string(j.Kind)
+		switch {
+		case j.Kind == checkout.JobDeliver:
+			word = "event " + j.Name
+		case j.Kind == checkout.JobNotify:
+			word = j.Name
+		case !j.Due.IsZero():
+			word += " later"
 		}
+		list = append(list, word)
 	}
 	return list
 }
@@ -40,16 +41,16 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 	live := change.Next.Observe(since(change.Next, active, 1), noon).Next
 	dead := live.Observe(since(live, cancelled, 2), noon).Next
 	open, _ := ready(t)
-	concluded, _ := completing(t)
-	all := func(notice string) []string { return []string{"authority", notice} }
+	all := func(notice string) []string { return []string{"sync", notice} }
+	later := []string{"sync later"}
 	for _, tt := range []struct {
 		name string
 		from checkout.Checkout
 		to   checkout.MandateStatus
 		want []string
 	}{
-		{"it becomes active", change.Next, active, nil},
-		{"an unknown word", live, "paused", nil},
+		{"it becomes active", change.Next, active, later},
+		{"an unknown word", live, "paused", later},
 		{"it fails", live, failed, all("mandate_failed")},
 		{"it is cancelled", live, cancelled, all("mandate_cancelled")},
 		{"it expires", live, checkout.MandateExpired, all("mandate_expired")},
@@ -57,9 +58,9 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 		{"another end follows", dead, failed, all("mandate_failed")},
 		{"it is reinstated", dead, active, all("mandate_reinstated")},
 		{"it is reinstated, and to be submitted again", dead, checkout.MandatePendingSubmission, all("mandate_reinstated")},
-		{"it lives again and takes no payment: no notice says so", dead, "paused", []string{"authority"}},
-		{"it ends before the confirm", open, cancelled, nil},
-		{"it ends while the CRM has yet to complete the enrolment", concluded, cancelled, nil},
+		{"it lives again and takes no payment: no notice says so", dead, "paused", []string{"sync"}},
+		{"it ends before the confirm: the CRM alone is told", open, cancelled, later},
+		{"it ends after a cancel", byProvider(t, open).Next, cancelled, later},
 	} {
 		got := tt.from.Observe(since(tt.from, tt.to, 3), noon.Add(4*time.Hour))
 		if !slices.Equal(told(got), tt.want) {
@@ -71,56 +72,30 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 	}
 }
 
-// An end that was seen while the CRM had yet to complete the enrolment is told of when it has.
-func TestAMandateThatEndedMeanwhileIsToldOfAfterTheCompletion(t *testing.T) {
-	concluded, _ := completing(t)
-	dead := concluded.Observe(since(concluded, checkout.MandateFailed, 1), noon).Next
-	done, err := dead.Completed(agreement.Agreement{}, "agr", "", catalogue.Sandbox, noon)
-	want := []string{"event checkout.confirmed", "agreement", "authority", "mandate_failed"}
-	if err != nil || !slices.Equal(told(done), want) {
-		t.Errorf("told by %q, %v; want %q", told(done), err, want)
-	}
-}
-
 func TestEachChangeOfAMandateIsToldOfApart(t *testing.T) {
 	_, _, change := confirmedNow(t)
-	c, ids := change.Next, map[string]bool{}
+	c, ids := change.Next, map[string]bool{} // of the notices
 	for i, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateActive, checkout.MandateFailed, checkout.MandateActive} {
 		next := c.Observe(since(c, m, i+1), noon)
 		for _, j := range next.Jobs {
-			ids[j.ID] = true
-			if needed := next.Next.NoticeNeeded(j); j.Kind == checkout.JobNotify && !needed {
+			if j.Kind != checkout.JobNotify {
+				continue
+			}
+			if ids[j.ID] = true; !next.Next.NoticeNeeded(j) {
 				t.Errorf("notice %s is not needed", j.Name)
 			}
 			if later := next.Next.Observe(since(c, map[bool]checkout.MandateStatus{true: checkout.MandateActive, false: checkout.MandateExpired}[m.Dead()], i+2),
-				noon).Next; later.NoticeNeeded(j) && j.Kind == checkout.JobNotify {
+				noon).Next; later.NoticeNeeded(j) {
 				t.Errorf("notice %s is needed though the mandate is %s by then", j.Name, later.Setup.Mandate)
 			}
-			if j.Kind == checkout.JobNotify && next.Next.Erase(noon).NoticeNeeded(j) {
+			if next.Next.Erase(noon, checkout.ActorService, nil).Next.NoticeNeeded(j) {
 				t.Errorf("notice %s is needed though the personal data was erased", j.Name)
 			}
 		}
 		c = next.Next
 	}
-	if len(ids) != 4*2 {
-		t.Errorf("%d jobs of four changes: %v, want 8", len(ids), ids)
-	}
-}
-
-func TestAReportOfAnAuthorityThatChangedMeanwhileIsMadeAgain(t *testing.T) {
-	_, _, change := confirmedNow(t)
-	c := change.Next
-	dead := c.Observe(since(c, checkout.MandateFailed, 1), noon).Next
-	if done, err := dead.Reported(dead.Setup); err != nil || done.Next.Setup != dead.Setup || len(told(done)) > 0 {
-		t.Errorf("reported as it is: %q, %v", told(done), err)
-	}
-	for name, later := range map[string]checkout.Observation{
-		"reinstated": since(dead, checkout.MandateActive, 2), "another end": since(dead, checkout.MandateExpired, 2),
-		"ended again": since(dead, checkout.MandateFailed, 2),
-	} {
-		if _, err := dead.Observe(later, noon).Next.Reported(dead.Setup); !errors.Is(err, checkout.ErrOutdated) {
-			t.Errorf("%s: %v, want ErrOutdated", name, err)
-		}
+	if len(ids) != 4 {
+		t.Errorf("notices of four changes: %v, want four", ids)
 	}
 }
 
@@ -142,7 +117,7 @@ func TestAnActiveMandateIsLookedAtUntilThePlanIsOver(t *testing.T) {
 		{"thirty days after the last payment", false, ends, true},
 		{"and a day", false, ends.Add(day), false},
 	} {
-		if pause, again := c.NextLook(c.Setup.Try, tt.notifies, tt.now); again != tt.want || pause > day {
+		if pause, again := c.NextLook(tt.notifies, tt.now); again != tt.want || pause > day {
 			t.Errorf("%s: looked at again after %s (%v), want %v", tt.name, pause, again, tt.want)
 		}
 	}

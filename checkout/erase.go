@@ -16,50 +16,26 @@ import (
 // network address, and the ids by which the processor knows the bank account. Figures, dates, the ids of the records and the
 // hash of the PDF stay. There is no way back.
 
-// Erasure is the result of an erasure, to be stored whole or not at all.
-type Erasure struct {
-	Next   []Checkout // as Erase returns them; the agreement and the document of each lose their personal data too
-	Act    Act
-	Moment Moment // for the journal of each
-}
-
-// EraseAll returns the erasure of these checkouts, with an act that has its subject and its changes.
-func EraseAll(list []Checkout, at time.Time, actor Actor) (e Erasure) {
-	e.Moment = Moment{At: at, Kind: MomentErased, Actor: actor, Times: 1}
-	e.Act = Act{At: at, Name: "privacy erase", Subject: fmt.Sprintf("%d checkouts", len(list))}
-	for _, c := range list {
-		e.Next = append(e.Next, c.Erase(at))
-		line := "checkout " + c.ID + ": personal data erased"
-		if number := c.Confirmation.AgreementNumber; number != "" {
-			line += ", of agreement " + number + " too"
-		}
-		e.Act.Changes = append(e.Act.Changes, line)
-	}
-	if len(list) == 1 {
-		e.Act.Subject = list[0].ID
-	}
-	return e
-}
-
 // Erased reports whether the personal data has been erased.
 func (c Checkout) Erased() bool { return !c.ErasedAt.IsZero() }
 
-// Erase returns the checkout without personal data. Nothing is left by which the processor would be asked again, because
-// its answer has the account holder.
-func (c Checkout) Erase(at time.Time) Checkout {
+// Erase returns the checkout without personal data. Nothing is left by which the processor would be asked again, because its answer has
+// the account holder. The store empties the agreement (agreement.Agreement.Erased), the bytes of its document, and the receipts and
+// failures of the jobs in the same commit.
+func (c Checkout) Erase(at time.Time, actor Actor, act *Act) Change {
 	c.ErasedAt = at
 	c.Student, c.Tokens, c.End.Reason = Student{}, nil, ""
-	if !c.concluded() {
+	if c.Status == Confirmed {
+		c.Setup.BillingRequestID, c.Setup.MandateID = "", ""
+		c.Setup.AccountHolder, c.Setup.AccountMask, c.Setup.Consent.From = "", "", ""
+	} else {
 		c.Setup = Setup{Observation: notBegun}
-		return c
 	}
-	c.Setup.BillingRequestID, c.Setup.MandateID = "", ""
-	c.Setup.AccountHolder, c.Setup.AccountMask, c.Setup.Consent.From = "", "", ""
-	return c
+	return Change{At: at, Next: c, Moments: []Moment{{At: at, Kind: MomentErased, Actor: actor}}, Act: act}
 }
 
-// ErrWaitsForCRM: the CRM has yet to make the records of the checkout or to complete its enrolment, and needs the data for it.
-var ErrWaitsForCRM = errors.New("it waits for the CRM")
+// ErrJobsWait: a job that needs the personal data is pending: the CRM is to be told, or the processor to end the setup.
+var ErrJobsWait = errors.New("the CRM or the processor is still to be told of it")
 
 // ErrToEnd: the checkout has ended, and the processor has yet to end its direct debit, for which the ids are needed.
 var ErrToEnd = errors.New("the processor has yet to end its direct debit")
@@ -75,12 +51,10 @@ func (e *StillCollected) Error() string {
 	return fmt.Sprintf("payments under agreement %s are collected until %s", e.Number, e.Last)
 }
 
-// Erasable returns nil if nothing needs the personal data on this day, in New Zealand: ErrWaitsForCRM, ErrToEnd or a
-// *StillCollected otherwise.
+// Erasable returns nil if no payment and no end needs the personal data on this day, in New Zealand: ErrToEnd or a *StillCollected
+// otherwise. A pending job of kind JobSync or JobEnd needs it too.
 func (c Checkout) Erasable(today money.Date, zone *time.Location) error {
 	switch {
-	case !c.Enrolled():
-		return ErrWaitsForCRM
 	case c.ToEnd():
 		return ErrToEnd
 	case c.Status != Confirmed, c.Erased(), c.Withdrawn():
@@ -139,11 +113,25 @@ func (r Retention) Check() error {
 	return errors.Join(faults...)
 }
 
+// AbandonedBefore returns the time before which a checkout was created that may have been kept for long enough without a confirm, and
+// AgreedBefore the same of a confirmed one; the zero time where they are kept for ever.
+func (r Retention) AbandonedBefore(now time.Time) time.Time { return ago(now, 0, r.AbandonedDays) }
+
+// AgreedBefore: see AbandonedBefore.
+func (r Retention) AgreedBefore(now time.Time) time.Time { return ago(now, r.AgreedYears, 0) }
+
+func ago(now time.Time, years, days int) time.Time {
+	if years == 0 && days == 0 {
+		return time.Time{}
+	}
+	return now.AddDate(-years, 0, -days)
+}
+
 // Over reports whether the personal data of a checkout has been kept for long enough.
 func (r Retention) Over(c Checkout, now time.Time, zone *time.Location) bool {
 	today := money.DateOf(now.In(zone))
 	switch {
-	case c.Erased(), !c.Enrolled(), c.ToEnd(), !c.Intent.Plan.Frequency.Valid():
+	case c.Erased(), c.ToEnd(), !c.Intent.Plan.Frequency.Valid():
 		return false
 	case c.Status == Confirmed:
 		last := c.lastCollection(zone)
@@ -167,7 +155,7 @@ func (c Checkout) lastActivity() time.Time {
 // Available returns nil, or CHECKOUT_ERASED for a checkout that was erased before it was confirmed: nothing can become of it.
 // A confirmed or cancelled checkout answers as ever: its answers hold no personal data.
 func (c Checkout) Available() error {
-	if c.Erased() && !c.concluded() && c.Status != Cancelled {
+	if c.Erased() && c.Status != Confirmed && c.Status != Cancelled {
 		return refuseErased()
 	}
 	return nil

@@ -57,24 +57,24 @@ func texts(v reflect.Value) (list []string) {
 func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
 	var c checkout.Checkout
 	fill(reflect.ValueOf(&c).Elem(), "")
-	identity := strings.Fields("ID ProviderCode OrderID IdempotencyKey RequestID")
-	concluded := strings.Fields(`CourseCode Intent.CourseName Intent.Plan.Frequency Records.ContactID Records.OpportunityID Records.DDAID
+	identity := strings.Fields("ID ProviderCode OrderID IdempotencyKey RequestID CreatedBy")
+	concluded := strings.Fields(`CourseCode Intent.CourseName Intent.Plan.Frequency
 		Setup.Consent.Terms Setup.Consent.Disclosed.SHA256 Setup.Consent.Disclosed.Page Setup.Observation.BillingRequest Setup.Observation.Mandate Setup.Observation.MandateReason
-		Setup.Observation.Authorisation Confirmation.RequestID Confirmation.AgreementID Confirmation.AgreementNumber Confirmation.DocumentID`)
+		Setup.Observation.Authorisation Confirmation.RequestID Confirmation.AgreementNumber`)
 	ended := []string{"End.By", "End.Ground"}
 	c.Status = checkout.Confirmed
-	if got, want := texts(reflect.ValueOf(c.Erase(noon))), slices.Concat(identity, []string{"confirmed"}, concluded, ended); !slices.Equal(got, want) {
+	if got, want := texts(reflect.ValueOf(c.Erase(noon, checkout.ActorService, nil).Next)), slices.Concat(identity, []string{"confirmed"}, concluded, ended); !slices.Equal(got, want) {
 		t.Errorf("a confirmed checkout keeps\n%q\nwant\n%q", got, want)
 	}
 	c.Status, c.Confirmation = checkout.SetupRequired, checkout.Confirmation{}
-	want := slices.Concat(identity, []string{"direct_debit_setup_required"}, concluded[:6], []string{"pending", "Customer In Progress"}, ended)
-	if got := texts(reflect.ValueOf(c.Erase(noon))); !slices.Equal(got, want) {
+	want := slices.Concat(identity, []string{"direct_debit_setup_required"}, concluded[:3], []string{"pending", "Customer In Progress"}, ended)
+	if got := texts(reflect.ValueOf(c.Erase(noon, checkout.ActorService, nil).Next)); !slices.Equal(got, want) {
 		t.Errorf("an open checkout keeps\n%q\nwant\n%q", got, want)
 	}
 
 	var a agreement.Agreement
 	fill(reflect.ValueOf(&a).Elem(), "")
-	want = strings.Fields(`ID Number Version CheckoutID OrderID Provider.Code Provider.Name Provider.SupportEmail Provider.Colour
+	want = strings.Fields(`Number Version CheckoutID OrderID Provider.Code Provider.Name Provider.SupportEmail Provider.Colour
 		Course.Code Course.Name Plan.Frequency Schedule.Type DirectDebit.AuthorityID DirectDebit.Consent.Terms
 		DirectDebit.Consent.Disclosed.SHA256 DirectDebit.Consent.Disclosed.Page
 		Terms.Lender.Name Terms.Lender.Address Terms.Lender.Registration Terms.Lender.Email Terms.Disputes.Name Terms.Disputes.Contact
@@ -90,7 +90,7 @@ func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
 func erasedBefore(t *testing.T) (open, confirmed checkout.Checkout, cmd checkout.Confirm) {
 	t.Helper()
 	c, cmd, change := confirmedNow(t)
-	return c.Erase(noon), change.Next.Erase(noon), cmd
+	return c.Erase(noon, checkout.ActorService, nil).Next, change.Next.Erase(noon, checkout.ActorService, nil).Next, cmd
 }
 
 func TestWhatAnErasedCheckoutAnswers(t *testing.T) {
@@ -111,10 +111,10 @@ func TestWhatAnErasedCheckoutAnswers(t *testing.T) {
 	if action, err := decide(confirmed); action != checkout.Replay || err != nil {
 		t.Errorf("a replay of a confirmed one: action %d, %v; want a replay", action, err)
 	}
-	if err := cmd.Match(open, latest); codeOf(err) != checkout.CodeErased {
+	if err := cmd.Match(open, catalogue.Sandbox, latest); codeOf(err) != checkout.CodeErased {
 		t.Errorf("a confirm of an open one: %v, want %s", err, checkout.CodeErased)
 	}
-	if err := cmd.Match(confirmed, ""); !errors.Is(err, checkout.ErrAlreadyConfirmed) {
+	if err := cmd.Match(confirmed, catalogue.Sandbox, ""); !errors.Is(err, checkout.ErrAlreadyConfirmed) {
 		t.Errorf("a confirm of a confirmed one: %v, want %v", err, checkout.ErrAlreadyConfirmed)
 	}
 	if open.Available() == nil || confirmed.Available() != nil {
@@ -163,10 +163,14 @@ func TestWhatStillNeedsTheData(t *testing.T) {
 	if err := confirmed.Erasable(last.AddDays(1), zone); err != nil {
 		t.Errorf("on the next day: %v", err)
 	}
-	waiting := confirmed
-	waiting.Status = checkout.SetupRequired
-	if err := waiting.Erasable(last.AddDays(1), zone); !errors.Is(err, checkout.ErrWaitsForCRM) {
-		t.Errorf("concluded: %v, want %v", err, checkout.ErrWaitsForCRM)
+	ended := withdrawn(t, confirmed).Next
+	ended.Setup.BillingRequestID, ended.Setup.Mandate = "BR1", checkout.MandateActive
+	if err := ended.Erasable(last.AddDays(1), zone); !errors.Is(err, checkout.ErrToEnd) {
+		t.Errorf("withdrawn, with a mandate that lives: %v, want %v", err, checkout.ErrToEnd)
+	}
+	ended.Setup.Mandate = checkout.MandateCancelled
+	if err := ended.Erasable(money.DateOf(noon), zone); err != nil {
+		t.Errorf("withdrawn, and ended at the processor: %v", err)
 	}
 	late := confirmed // for a plan in the past payments start after the notice, and keep their period
 	late.Intent.Plan.First, late.Confirmation.FirstPayment = money.Date{Year: 2001, Month: 1, Day: 1}, money.Date{Year: 2001, Month: 1, Day: 1}
@@ -199,11 +203,10 @@ func TestRetention(t *testing.T) {
 		{"a payer who came later", set(open, func(c *checkout.Checkout) { c.Setup.Consent.At = noon.Add(50 * day) }), both, noon.Add(140 * day), false},
 		{"a setup that was completed later", set(open, func(c *checkout.Checkout) { c.Setup.CompletedAt = noon.Add(50 * day) }), both, noon.Add(140 * day), false},
 		{"a link that was renewed", set(open, func(c *checkout.Checkout) { c.Tokens = []checkout.Token{{Epoch: 2, Expires: noon.Add(50 * day)}} }), both, noon.Add(140 * day), false},
-		{"waiting for the CRM", set(open, func(c *checkout.Checkout) { c.Status = checkout.Reserved }), both, noon.AddDate(99, 0, 0), false},
-		{"erased already", open.Erase(noon), both, noon.AddDate(99, 0, 0), false},
+		{"erased already", open.Erase(noon, checkout.ActorService, nil).Next, both, noon.AddDate(99, 0, 0), false},
 		{"agreed, on the last day of the seventh year", confirmed, both, seven(last, 1).Add(-time.Millisecond), false},
 		{"agreed, on the next day", confirmed, both, seven(last, 1), true},
-		{"agreed and erased on request", confirmed.Erase(noon), both, noon.AddDate(99, 0, 0), false},
+		{"agreed and erased on request", confirmed.Erase(noon, checkout.ActorService, nil).Next, both, noon.AddDate(99, 0, 0), false},
 		{"withdrawn, whose mandate lives", set(confirmed, func(c *checkout.Checkout) {
 			c.End.At, c.Setup.BillingRequestID, c.Setup.Mandate = noon, "BRQ1", checkout.MandateActive
 		}), both, noon.AddDate(99, 0, 0), false},

@@ -32,11 +32,10 @@ func ExampleCreate_Decide() {
 
 	decision, err := first.Decide(facts) // nothing is on record
 	fmt.Println(decision.Action == checkout.Open, err)
-	reserved := first.Reserve(decision.Intent, "TUI-1795132800000-aaaaaaaaaaaaaaaa", now).Next
-	opened, err := reserved.Opened(checkout.RecordIDs(catalogue.Sandbox, "TUI", "ORDER-1"), checkout.Opening{Now: now,
+	opened := first.Open(decision.Intent, checkout.Opening{ID: "TUI-1795132800000-aaaaaaaaaaaaaaaa", Now: now,
 		Environment: catalogue.Sandbox, Token: keyring.Issue(1, now.Add(7*24*time.Hour))})
-	fmt.Println(opened.Next.Status, len(opened.Events), err)
 	order := opened.Next
+	fmt.Println(order.Status, opened.Jobs[0].Name, opened.Jobs[1].Kind)
 
 	facts.ByOrder = &order
 	for _, cmd := range []checkout.Create{send(" Certificate in Wellbeing "), send("Certificate in Baking")} {
@@ -45,7 +44,7 @@ func ExampleCreate_Decide() {
 	}
 	// Output:
 	// true <nil>
-	// direct_debit_setup_required 1 <nil>
+	// direct_debit_setup_required checkout.created sync
 	// true <nil>
 	// false this order already has a checkout with a different enrolment intent; nothing was changed: send the first intent again, or use a new provider_order_id: course.course_name is Certificate in Wellbeing on the existing checkout, not Certificate in Baking; an order cannot be changed
 }
@@ -54,29 +53,30 @@ func ExampleCreate_Decide() {
 func ExampleConfirm_Decide() {
 	stored := checkout.Checkout{
 		ID: "TUI-1795132800000-aaaaaaaaaaaaaaaa", ProviderCode: "TUI", OrderID: "ORDER-1", Status: checkout.SetupRequired,
+		Intent: checkout.Intent{Pricing: money.Pricing{Price: 100_00, Principal: 100_00},
+			Plan: money.Plan{Frequency: money.Weekly, Instalments: money.Instalments{Number: 1, Regular: 100_00, Final: 100_00}}},
 		Setup: checkout.Setup{BillingRequestID: "BR1", Observation: checkout.Observation{
 			BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission,
 			AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", CompletedAt: time.Date(2027, 1, 15, 3, 2, 1, 0, time.UTC)}},
 	}
+	records := stored.Records(catalogue.Sandbox)
 	cmd := checkout.Confirm{CheckoutID: checkout.Some(stored.ID), OrderID: checkout.Some("ORDER-1"), Token: checkout.Some("the latest"),
+		OpportunityID: checkout.Some(records.OpportunityID), DDAID: checkout.Some(records.DDAID),
 		FirstPayment: checkout.Some(money.Date{Year: 2027, Month: time.February, Day: 1})}
 
-	fmt.Println("may be prepared:", cmd.Ready(stored, "the latest") == nil)
+	fmt.Println("may be prepared:", cmd.Ready(stored, catalogue.Sandbox, "the latest") == nil)
 
-	prepared := checkout.Prepared{Agreement: agreement.Agreement{Number: "PPA-2027-000000001A5", DirectDebit: agreement.DirectDebit{
-		AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00", AuthorisedAt: stored.Setup.CompletedAt}}}
+	now := stored.Setup.CompletedAt
+	prepared := checkout.Prepared{Environment: catalogue.Sandbox, Now: now,
+		Agreement: cmd.Agreement(stored, checkout.AgreementFacts{Environment: catalogue.Sandbox, Number: "PPA-2027-000000001A5", Now: now})}
 	change, err := cmd.Decide(stored, "the latest", prepared)
-	fmt.Println(change.Jobs[0].Kind, err)
+	fmt.Println(change.Next.Status, change.Jobs[0].Name, err)
 
-	answer, err := change.Next.Completed(*change.Agreement, "the CRM's id", "", catalogue.Sandbox, stored.Setup.CompletedAt)
-	fmt.Println(answer.Next.Status, len(answer.Events), err)
-
-	_, err = cmd.Decide(answer.Next, "the latest", prepared)
+	_, err = cmd.Decide(change.Next, "the latest", prepared)
 	fmt.Println("a repeat:", errors.Is(err, checkout.ErrAlreadyConfirmed))
 	// Output:
 	// may be prepared: true
-	// complete <nil>
-	// confirmed 1 <nil>
+	// confirmed checkout.confirmed <nil>
 	// a repeat: true
 }
 

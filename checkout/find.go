@@ -22,43 +22,48 @@ type Query struct {
 type Hit struct {
 	Checkout Checkout
 	Since    time.Time // since when it has the trouble of the query; otherwise its creation
+	Reason   string    // of a trouble that is a job: its latest failure
 }
 
-// Family returns the folded family name, by whose beginning an operator finds the student; "" once the personal data is erased.
-func (s Student) Family() string { return text.FoldName(s.LastName) }
+// Search returns the text by which an operator finds the student: the family name, the given name and the address, folded; "" once the
+// personal data is erased.
+func (s Student) Search() string {
+	if s == (Student{}) {
+		return ""
+	}
+	return text.FoldName(s.LastName) + " " + text.FoldName(s.FirstName) + " " + text.FoldEmail(s.Email)
+}
+
+// SearchDays is the number of days for which a student whose payer has not begun is found by name and address.
+const SearchDays = 7
 
 // Words returns the text as it is looked for.
-func (q Query) Words() string { return strings.TrimSpace(storable(q.Text, maxStored)) }
+func (q Query) Words() string { return strings.TrimSpace(Storable(q.Text)) }
 
 // Trouble is a reason for which something needs a hand. The list is closed.
 type Trouble string
 
 const (
-	TroubleCRM           Trouble = "crm"           // the CRM, or the processor at an end, has refused or not answered a call that is still to be made
-	TroubleEvents        Trouble = "events"        // an event was refused for good in the last 30 days
-	TroubleNotices       Trouble = "notices"       // a notice to the payer was refused for good in the last 30 days
-	TroubleUnconfirmed   Trouble = "unconfirmed"   // set up for more than an hour, at most 30 days, and not confirmed
-	TroubleUnfinished    Trouble = "unfinished"    // the payer left for the bank's page more than a day ago, at most 30 days, and is not set up
-	TroubleMandates      Trouble = "mandates"      // the mandate of an agreement that was not withdrawn ended in the last 30 days
-	TroubleNotifications Trouble = "notifications" // notifications of the processor wait for more than ten minutes; of no checkout
+	TroubleCRM         Trouble = "crm"         // the CRM, or the processor at an end, has not taken a call that is still to be made
+	TroubleEvents      Trouble = "events"      // an event was refused for good in the last 30 days
+	TroubleNotices     Trouble = "notices"     // a notice to the payer was refused for good in the last 30 days
+	TroubleUnconfirmed Trouble = "unconfirmed" // set up for more than an hour, at most 30 days, and not confirmed
+	TroubleUnfinished  Trouble = "unfinished"  // the payer left for the bank's page more than a day ago, at most 30 days, and is not set up
+	TroubleMandates    Trouble = "mandates"    // the mandate of an agreement that was not withdrawn ended in the last 30 days
 )
 
 // Troubles lists every trouble, the most urgent first.
 func Troubles() []Trouble {
-	return []Trouble{TroubleCRM, TroubleMandates, TroubleUnconfirmed, TroubleEvents, TroubleNotices, TroubleUnfinished,
-		TroubleNotifications}
+	return []Trouble{TroubleCRM, TroubleMandates, TroubleUnconfirmed, TroubleEvents, TroubleNotices, TroubleUnfinished}
 }
 
 // TroubleCount is the number of things of one provider that have a trouble.
 type TroubleCount struct {
 	Trouble      Trouble
-	ProviderCode string // "" for a trouble of the service itself
+	ProviderCode string
 	Count        int
 	Oldest       time.Time // since when the first of them has it
 }
-
-// OfCheckouts reports whether checkouts have the trouble. The others have no list of checkouts.
-func (t Trouble) OfCheckouts() bool { return t != TroubleNotifications }
 
 // Window returns the times between which a thing must have its trouble since, to be counted at a time.
 func (t Trouble) Window(now time.Time) (earliest, latest time.Time) {
@@ -71,10 +76,24 @@ func (t Trouble) Window(now time.Time) (earliest, latest time.Time) {
 		latest = now.Add(-time.Hour)
 	case TroubleUnfinished:
 		latest = now.Add(-1 * days)
-	case TroubleNotifications:
-		earliest, latest = time.Time{}, now.Add(-10*time.Minute)
 	}
 	return earliest, latest
+}
+
+// Attention returns the trouble that the checkout has by itself, not by one of its jobs, and since when; "" without one.
+func (c Checkout) Attention() (Trouble, time.Time) {
+	setup := &c.Setup
+	switch {
+	case c.Status == Confirmed && !c.Ended() && setup.Mandate.Dead():
+		return TroubleMandates, setup.MandateSince
+	case c.Status != SetupRequired:
+		return "", time.Time{}
+	case !setup.CompletedAt.IsZero() && !setup.Mandate.Dead():
+		return TroubleUnconfirmed, setup.CompletedAt
+	case setup.CompletedAt.IsZero() && !setup.Consent.IsZero():
+		return TroubleUnfinished, setup.Consent.At
+	}
+	return "", time.Time{}
 }
 
 // Words says for an operator what the trouble is.
@@ -92,8 +111,6 @@ func (t Trouble) Words() string {
 		return "E-mails that the payer did not get"
 	case TroubleUnfinished:
 		return "Left for the bank’s page more than a day ago, and not back"
-	case TroubleNotifications:
-		return "Notifications of the processor that wait"
 	}
 	return string(t)
 }
@@ -111,10 +128,6 @@ func (c Checkout) Words(now time.Time) string {
 		return "confirmed"
 	case c.Erased():
 		return "erased before it was confirmed"
-	case c.Status == Reserved:
-		return "waits for the CRM to open it"
-	case !c.Enrolled():
-		return "agreed; waits for the CRM to complete it"
 	case c.SetupComplete():
 		return "set up; waits for the provider's confirm"
 	case c.Setup.Settling():
@@ -132,7 +145,7 @@ type Today struct {
 	Trouble Trouble
 	Count   int
 	Oldest  time.Time
-	Worst   string // the provider with the most of it; "" for a trouble of the service itself
+	Worst   string // the provider with the most of it
 }
 
 // Summarise returns a line for each trouble, the most urgent first.

@@ -18,10 +18,12 @@ func NewID(provider string, now time.Time, entropy [10]byte) string {
 	return provider + "-" + strconv.FormatInt(now.UnixMilli(), 10) + "-" + suffix
 }
 
-// PlausibleID reports whether a text consists of visible ASCII, as every checkout id does. The store need not be asked
-// for any other.
+// PlausibleID reports whether a text consists of letters, digits, hyphens and underscores of ASCII, as every checkout id does, and no
+// token. The store need not be asked for any other, and it stands in no log.
 func PlausibleID(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
 }
 
 // NaturalKey returns the key of one record of one enrolment in the CRM or at the processor: 32 hexadecimal digits,
@@ -41,22 +43,6 @@ func hash(parts ...string) string {
 		h.Write([]byte(part))
 	}
 	return hex.EncodeToString(h.Sum(nil))[:32]
-}
-
-// KeptInStore reports whether the records of the checkout are in its store, which is the CRM then. A CRM outside of it gives
-// them other ids.
-func (c Checkout) KeptInStore() bool {
-	return c.Records == RecordIDs(catalogue.Sandbox, c.ProviderCode, c.OrderID) ||
-		c.Records == RecordIDs(catalogue.Production, c.ProviderCode, c.OrderID)
-}
-
-// RecordIDs returns the ids of the CRM records that a checkout opens with.
-func RecordIDs(env catalogue.Environment, provider, order string) Records {
-	return Records{
-		ContactID:     NaturalKey(env, provider, order, "contact"),
-		OpportunityID: NaturalKey(env, provider, order, "opportunity"),
-		DDAID:         NaturalKey(env, provider, order, "dda"),
-	}
 }
 
 // ProviderOf returns the code of the provider of the checkout with this id: the text before its last two hyphens. It is "" for a

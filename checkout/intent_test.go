@@ -186,7 +186,7 @@ func TestAnOrderIsResolvedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored := opened(weekly, intent, opening(t)).Next
+	stored := weekly.Open(intent, opening(t)).Next
 	stored.Intent.Pricing.Price++ // what was stored differs from what any catalogue says today
 	stored.Intent.Pricing.Principal++
 

@@ -37,6 +37,27 @@ func TestLastTrySaysWhatBecameOfIt(t *testing.T) {
 	}
 }
 
+// The payer reads why a mandate has ended: by the code of the scheme at the end of the processor's, or by the status.
+func TestEndingSaysWhyAMandateIsDead(t *testing.T) {
+	for _, tt := range []struct {
+		mandate checkout.MandateStatus
+		reason  string
+		want    string
+	}{
+		{checkout.MandateActive, "DISHONOUR-AC04", ""},
+		{checkout.MandateFailed, "DISHONOUR-AC04", "The bank says that the account is closed."},
+		{checkout.MandateFailed, "AC04", "The bank says that the account is closed."},
+		{checkout.MandateFailed, "DISHONOUR-ZZ99", "The bank or the payment processor did not accept it."},
+		{checkout.MandateCancelled, "", "It was cancelled: by the account holder, by the bank or by the payment processor."},
+		{checkout.MandateBlocked, "", "The payment processor has stopped it."},
+		{checkout.MandateExpired, "", "It has expired."},
+	} {
+		if got := (checkout.Observation{Mandate: tt.mandate, MandateReason: tt.reason}).Ending(); got != tt.want {
+			t.Errorf("%s for %q: %q, want %q", tt.mandate, tt.reason, got, tt.want)
+		}
+	}
+}
+
 // Without an answer only what the payer may have done meanwhile is unknown: what ended has ended.
 func TestLastTryWithoutAnAnswer(t *testing.T) {
 	for try, want := range map[checkout.LastTry]checkout.LastTry{

@@ -37,10 +37,10 @@ func (c Checkout) MailLink(r Keyring, q LinkRequest) (Change, error) {
 	sent, payer := q.sent(), q.Actor == ActorPayer
 	switch {
 	case c.Status != SetupRequired, c.Erased(), c.SetupComplete(), c.Setup.Settling(), payer && !c.TokenExpired(q.Epoch, q.Now):
-		return Change{Next: c}, ErrNoLink
+		return unchanged(c), ErrNoLink
 	case len(sent) > 0 && q.Now.Sub(sent[0].CreatedAt) < linkPause,
 		payer && len(sent) >= linksPerDay && q.Now.Sub(sent[linksPerDay-1].CreatedAt) < 24*time.Hour:
-		return Change{Next: c}, ErrLinkSent
+		return unchanged(c), ErrLinkSent
 	}
 	mailed := c.latest(true)
 	if _, known := r.find(mailed.KID); !known || mailed.Expires.Sub(q.Now) < minTokenLife {
@@ -49,8 +49,8 @@ func (c Checkout) MailLink(r Keyring, q LinkRequest) (Change, error) {
 		c.Tokens = c.withToken(next, q.Now)
 	}
 	n := c.linkNotice(q, sent)
-	return Change{Next: c, Jobs: []Job{n}, Moments: []Moment{{At: q.Now, Kind: MomentLinkRenewed, Actor: q.Actor,
-		RequestID: q.RequestID, Detail: "by e-mail", Once: n.ID, Times: 1}}}, nil
+	return Change{At: q.Now, Next: c, Jobs: []Job{n}, Moments: []Moment{{ID: "link " + n.ID, At: q.Now, Kind: MomentLinkRenewed,
+		Actor: q.Actor, RequestID: q.RequestID, Detail: "by e-mail"}}}, nil
 }
 
 // sent returns the notices with a link that were asked for before, the newest first.

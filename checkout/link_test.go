@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -82,7 +83,7 @@ func TestNoLinkIsSentWhereThereIsNothingToSetUp(t *testing.T) {
 		"set up":    open.Observe(complete, noon).Next,
 		"settling":  open.Observe(observed(checkout.BillingFulfilling, ""), noon).Next,
 		"confirmed": change.Next,
-		"erased":    open.Erase(noon),
+		"erased":    open.Erase(noon, checkout.ActorService, nil).Next,
 	} {
 		if got := asks(t, c, late); len(got.Jobs)+len(got.Moments) != 0 || !same(got.Next, c) {
 			t.Errorf("%s: %+v, want no change", name, got)
@@ -108,7 +109,7 @@ func TestALinkByEmailChangesNothingForTheProvider(t *testing.T) {
 	_, cmd := ready(t)
 	cmd = confirmFor(cmd, c)
 	cmd.Token = checkout.Some(before)
-	if err := cmd.Ready(c, ring.LatestText(c)); err != nil {
+	if err := cmd.Ready(c, catalogue.Sandbox, ring.LatestText(c)); err != nil {
 		t.Errorf("a confirm with the token of the create: %v", err)
 	}
 	replayed := c.Renew(ring, expiredAt.Add(time.Hour), 7*day, "provider:key", "req_1").Next

@@ -3,6 +3,7 @@ package checkout_test
 import (
 	"errors"
 	"slices"
+	"testing"
 	"time"
 
 	"pgregory.net/rapid"
@@ -18,10 +19,20 @@ type life struct {
 	ring   checkout.Keyring
 	now    time.Time
 	latest time.Time // of an event, or of a moment of a change
-	events []events.Event
-	agreed int          // agreements
-	ended  int          // decisions that ended it
-	ending map[int]bool // tries that the processor was told to end
+	at     int64     // the highest position
+	events []checkout.Job
+	agreed int  // agreements
+	ended  int  // decisions that ended it
+	ending bool // a job to end the setup was armed
+}
+
+// Whatever happens to a checkout, in whatever order.
+func TestALifeKeepsItsPromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		opened := openedNow(t).Numbered(checkout.Checkout{})
+		l := &life{Checkout: opened.Next, ring: keyring(t), now: noon, at: opened.Jobs[1].Position, events: opened.Jobs[:1]}
+		l.walk(t)
+	})
 }
 
 // anyObservation generates what a processor might report, in time or late.
@@ -41,11 +52,8 @@ func anyObservation(t *rapid.T) checkout.Observation {
 
 // walk makes decisions of a checkout in a random order.
 func (l *life) walk(t *rapid.T) {
-	// payer makes a decision that a payer's page or the processor leads to: of a checkout that was opened.
+	// payer makes a decision that a payer's page or the processor leads to.
 	payer := func(t *rapid.T, decide func() checkout.Change) {
-		if l.Status == checkout.Reserved {
-			t.Skip("there is no page")
-		}
 		before := l.Checkout
 		before.Tokens = slices.Clone(before.Tokens)
 		change := decide()
@@ -79,7 +87,6 @@ func (l *life) walk(t *rapid.T) {
 			})
 		},
 		"confirm":  l.confirm,
-		"answer":   l.answer,
 		"cancel":   l.cancel,
 		"withdraw": l.withdraw,
 		"":         l.check,
@@ -105,11 +112,7 @@ func (l *life) confirm(t *rapid.T) {
 		if !errors.Is(err, checkout.ErrAlreadyConfirmed) {
 			t.Fatalf("a repeat = %v, want ErrAlreadyConfirmed", err)
 		}
-	case l.Confirmation.AgreementNumber != "":
-		if !errors.Is(err, checkout.ErrCompleting) {
-			t.Fatalf("a confirm after one that was decided = %v, want ErrCompleting", err)
-		}
-	case err == nil && (!l.SetupComplete() || !l.Setup.Mandate.Confirmable() || l.Setup.AccountHolder == "" || l.Status == checkout.Reserved):
+	case err == nil && (!l.SetupComplete() || !l.Setup.Mandate.Confirmable() || l.Setup.AccountHolder == ""):
 		t.Fatalf("confirmed while %q with setup %+v", l.Status, l.Setup)
 	}
 	if err == nil {
@@ -121,18 +124,22 @@ func same(a, b checkout.Checkout) bool {
 	tokens := slices.Equal(a.Tokens, b.Tokens)
 	a.Tokens, b.Tokens = nil, nil
 	return tokens && a.ID == b.ID && a.Status == b.Status && a.Setup == b.Setup && a.Intent == b.Intent &&
-		a.Records == b.Records && a.Confirmation == b.Confirmation && a.Student == b.Student
+		a.Confirmation == b.Confirmation && a.Student == b.Student
 }
 
 // keep takes a change over, as a store would, if it may follow what was.
 func (l *life) keep(t *rapid.T, change checkout.Change) {
+	if !change.Changes() {
+		if len(change.Jobs)+len(change.Moments) > 0 || !same(change.Next, l.Checkout) {
+			t.Fatalf("a change that stores nothing has %+v", change)
+		}
+		return
+	}
+	change = change.Numbered(l.Checkout)
 	for _, m := range change.Moments {
 		l.follow(t, string(m.Kind), m.At)
 	}
-	for _, e := range change.Events {
-		l.follow(t, string(e.Name), e.CreatedAt)
-	}
-	l.keepEnrolment(t, change)
+	l.keepJobs(t, change)
 	was, next := l.Checkout, change.Next
 	switch {
 	case was.Status == checkout.Confirmed && (next.Status != checkout.Confirmed || next.Confirmation != was.Confirmation):
@@ -154,16 +161,49 @@ func (l *life) keep(t *rapid.T, change checkout.Change) {
 	if was.Ended() && next.End != was.End || next.Status == checkout.Cancelled && !next.Ended() {
 		t.Fatalf("the end %+v follows %+v", next.End, was.End)
 	}
+	l.Checkout = next
+}
+
+// keepJobs checks the jobs that follow from a change: the events of the contract, and the jobs for the CRM and the processor.
+func (l *life) keepJobs(t *rapid.T, change checkout.Change) {
+	was, next := l.Checkout, change.Next
+	var names []events.Name
+	switch {
+	case was.Status != checkout.Confirmed && next.Status == checkout.Confirmed && next.Confirmation.PDFGenerated():
+		names = []events.Name{events.CheckoutConfirmed, events.AgreementGenerated}
+	case was.Status != checkout.Confirmed && next.Status == checkout.Confirmed:
+		names = []events.Name{events.CheckoutConfirmed}
+	case was.Status == checkout.Cancelled && next.Status != checkout.Cancelled:
+		t.Fatalf("%q follows %q", next.Status, was.Status)
+	}
+	if got := eventNames(change); !slices.Equal(got, names) {
+		t.Fatalf("from %q to %q with events %q, want %q", was.Status, next.Status, got, names)
+	}
+	syncs := false
 	for _, j := range change.Jobs {
-		if j.Kind == checkout.JobCancel {
-			l.ending[j.Try] = true
+		if j.Position <= l.at || j.Position/1000 != next.Revision {
+			t.Fatalf("job %s of revision %d has position %d after %d", j.ID, next.Revision, j.Position, l.at)
+		}
+		l.at = j.Position
+		switch j.Kind {
+		case checkout.JobDeliver:
+			l.follow(t, j.Name, j.CreatedAt)
+			l.events = append(l.events, j)
+		case checkout.JobSync:
+			syncs = true
+		case checkout.JobEnd:
+			l.ending = true
 		}
 	}
-	if next.ToEnd() && !l.ending[next.Setup.Try] {
+	tells := was.Status != next.Status || was.End != next.End || was.SetupComplete() != next.SetupComplete() ||
+		next.Status == checkout.Confirmed && was.Setup.Observation != next.Setup.Observation
+	if tells && !syncs {
+		t.Fatalf("the CRM is not told of %q %+v after %q %+v", next.Status, next.Setup, was.Status, was.Setup)
+	}
+	if next.ToEnd() && !l.ending {
 		t.Fatalf("nobody ends the setup %+v of a checkout that has ended", next.Setup)
 	}
-	l.events = append(l.events, change.Events...)
-	l.Checkout = next
+	l.ending = l.ending && next.ToEnd() // the job is done once it has ended
 }
 
 // follow checks that something that is recorded is not dated before what was recorded earlier.
@@ -178,7 +218,7 @@ func (l *life) follow(t *rapid.T, what string, at time.Time) {
 func (l *life) cancel(t *rapid.T) {
 	cmd := checkout.Cancel{RequestID: "req_3", By: checkout.PartyProvider, Reason: checkout.Some("wrong course")}
 	change, err := cmd.Decide(l.Checkout, l.now)
-	l.end(t, change, err, l.Status == checkout.SetupRequired && l.Confirmation.AgreementNumber == "")
+	l.end(t, change, err, l.Status == checkout.SetupRequired)
 }
 
 // withdraw decides a withdrawal.
@@ -216,7 +256,7 @@ func (l *life) check(t *rapid.T) {
 	if l.SetupComplete() && !decided && (l.Setup.BillingRequestID == "" || l.Setup.Mandate.Dead()) {
 		t.Fatalf("complete with setup %+v", l.Setup)
 	}
-	if _, again := l.NextLook(l.Setup.Try, true, l.now); again && l.Setup.BillingRequestID == "" {
+	if _, again := l.NextLook(true, l.now); again && l.Setup.BillingRequestID == "" {
 		t.Fatal("a setup that was not begun is looked at")
 	}
 }

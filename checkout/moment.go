@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,8 +19,7 @@ const (
 	MomentMandateChanged MomentKind = "mandate_changed" // detail: the status, and the processor's reason
 	MomentConfirmed      MomentKind = "confirmed"       // detail: the agreement's number
 	MomentRefused        MomentKind = "refused"         // detail: the code of the refusal, and the fields
-	MomentCRMWaits       MomentKind = "crm_waits"       // detail: what the CRM is to do, and why it has not
-	MomentCRMDone        MomentKind = "crm_done"
+	MomentCRMRefused     MomentKind = "crm_refused"     // detail: the CRM's word, and the fields
 	MomentEventDelivered MomentKind = "event_delivered" // detail: the event's name and id
 	MomentEventFailed    MomentKind = "event_failed"    // detail: the same, and the reason
 	MomentNoticeSent     MomentKind = "notice_sent"     // detail: the notice's kind
@@ -28,15 +28,14 @@ const (
 	MomentCancelled      MomentKind = "cancelled"
 	MomentWithdrawn      MomentKind = "withdrawn" // detail: the agreement's number, and the ground
 	MomentErased         MomentKind = "erased"
-	MomentOperated       MomentKind = "operated" // detail: the operation
 )
 
 // MomentKinds lists every kind, for tables that must be complete.
 func MomentKinds() []MomentKind {
 	return []MomentKind{MomentCreated, MomentOpened, MomentPressed, MomentReturned, MomentSetupDone, MomentSetupFailed,
-		MomentMandateChanged, MomentConfirmed, MomentRefused, MomentCRMWaits, MomentCRMDone, MomentEventDelivered,
+		MomentMandateChanged, MomentConfirmed, MomentRefused, MomentCRMRefused, MomentEventDelivered,
 		MomentEventFailed, MomentNoticeSent, MomentNoticeFailed, MomentLinkRenewed, MomentCancelled, MomentWithdrawn,
-		MomentErased, MomentOperated}
+		MomentErased}
 }
 
 // Actor is the cause of a moment: one of the words below, or "provider:" and the id of an API key, or "operator:" and a
@@ -56,30 +55,27 @@ func ProviderActor(keyID string) Actor { return Actor(strings.TrimSuffix("provid
 // OperatorActor returns the actor of an operator's act.
 func OperatorActor(name string) Actor { return Actor("operator:" + name) }
 
-// Moment is an entry of a checkout's journal: something that happened to the checkout. It is appended in the commit of the
-// change that it tells of, is never changed, and has no personal data.
+// Moment is an entry of a checkout's timeline. It enters with the change that it tells of, or alone, and has no personal data.
 type Moment struct {
-	Position  int // 1 is the checkout's first; given by the store
+	ID        string // unique in the checkout; a further moment with the same id raises Times of the first
+	Position  int64  // in the timeline; given by the store
 	At        time.Time
 	Kind      MomentKind
 	Actor     Actor
-	RequestID string // req_…; "" if there was no request
+	RequestID string // req_…; "" without a request
 	Detail    string // words for an operator
-	// Once, where it is not "", identifies the moments that are counted in one: a further moment with the same text is not appended,
-	// and raises Times of the first.
-	Once  string
-	Times int // 1, or more by Once
+	Times     int    // 0 counts as 1
 }
 
 // refusalsPer is the time for which refusals for the same reason are counted in one moment.
 const refusalsPer = time.Hour
 
-// RefusedMoment returns the moment of a call about a checkout that was refused: the first of an hour for the same reason is
-// appended, and the others are counted.
+// RefusedMoment returns the moment of a call about a checkout that was refused: the first of an hour for the same reason enters,
+// and the others are counted.
 func RefusedMoment(refusal *Error, actor Actor, requestID string, at time.Time) Moment {
 	detail := refusal.Reason()
-	return Moment{At: at, Kind: MomentRefused, Actor: actor, RequestID: requestID, Detail: detail, Times: 1,
-		Once: "refused " + detail + " " + at.UTC().Truncate(refusalsPer).Format("2006-01-02T15")}
+	return Moment{At: at, Kind: MomentRefused, Actor: actor, RequestID: requestID, Detail: detail,
+		ID: "refused " + detail + " " + at.UTC().Truncate(refusalsPer).Format("2006-01-02T15")}
 }
 
 // Reason returns the code and the fields of a refusal, for the journal and the log: no value that was sent is in it.
@@ -92,4 +88,12 @@ func (e *Error) Fields() string {
 		names[i] = f.Field
 	}
 	return strings.Join(names, " ")
+}
+
+// Timeline returns the whole timeline of the checkout: its creation, and the moments on record in the order of their time. The
+// payer's pages are noted later than they were opened.
+func (c Checkout) Timeline(stored []Moment) []Moment {
+	all := append([]Moment{{At: c.CreatedAt, Kind: MomentCreated, Actor: c.CreatedBy, RequestID: c.RequestID, Times: 1}}, stored...)
+	slices.SortStableFunc(all, func(a, b Moment) int { return a.At.Compare(b.At) })
+	return all
 }

@@ -22,9 +22,8 @@ const (
 // and the try, so that nothing is sent twice. The job has no personal data: the address and the words are read from the
 // checkout when the notice is sent.
 func (c Checkout) notice(kind NoticeKind, requestID string, at time.Time) Job {
-	n := c.job(JobNotify, requestID, c.Setup.Try, at)
-	n.ID, n.Name = "ntc_"+hash(c.ID, string(kind), strconv.Itoa(c.Setup.Try)), string(kind)
-	return n
+	return Job{ID: "ntc_" + hash(c.ID, string(kind), strconv.Itoa(c.Setup.Try)), Kind: JobNotify, ProviderCode: c.ProviderCode,
+		CheckoutID: c.ID, RequestID: requestID, Name: string(kind), Try: c.Setup.Try, CreatedAt: at}
 }
 
 // NoticeNeeded reports whether the notice of a job is still needed: not about a setup that has died, that another try has
@@ -88,7 +87,7 @@ type Attachment struct {
 
 // NoticeRefusal is the definite refusal of a notice: sending it again is of no use.
 type NoticeRefusal struct {
-	Answer string // as of a Receipt
+	Answer string // the other system's words
 }
 
 func (e *NoticeRefusal) Error() string { return "the notice is refused: " + e.Answer }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -34,7 +33,7 @@ func TestASetupIsNoticedWhenItIsFirstSeenComplete(t *testing.T) {
 		t.Fatalf("notices %+v, want one", notices(done))
 	}
 	n := notices(done)[0]
-	if want := (checkout.Job{ID: n.ID, Kind: checkout.JobNotify, ProviderCode: c.ProviderCode, OrderID: c.OrderID, CheckoutID: c.ID,
+	if want := (checkout.Job{ID: n.ID, Kind: checkout.JobNotify, ProviderCode: c.ProviderCode, CheckoutID: c.ID,
 		Name: string(checkout.NoticeOfSetup), Try: 1, CreatedAt: noon}); !reflect.DeepEqual(n, want) || len(n.ID) != 36 {
 		t.Errorf("notice %+v, want %+v", n, want)
 	}
@@ -67,29 +66,11 @@ func TestANoticeIsOfOneSetup(t *testing.T) {
 	}
 }
 
-func TestAnAgreementIsNoticedOnceTheEnrolmentIsConfirmed(t *testing.T) {
-	stored, cmd := ready(t)
-	inOne, err := decided(cmd, stored, latest, prepared(stored, cmd))
-	if err != nil || len(notices(inOne)) != 1 || notices(inOne)[0].Name != string(checkout.NoticeOfAgreement) {
-		t.Fatalf("confirmed with notices %+v, %v; want that of the agreement", notices(inOne), err)
-	}
-	concluded, err := cmd.Decide(stored, latest, prepared(stored, cmd))
-	if err != nil || len(notices(concluded)) != 0 {
-		t.Fatalf("decided with notices %+v, %v; want no notice while the CRM has to complete the enrolment", notices(concluded), err)
-	}
-	done, err := concluded.Next.Completed(*concluded.Agreement, "agr", "doc", catalogue.Sandbox, noon)
-	if err != nil || !reflect.DeepEqual(notices(done)[0].ID, notices(inOne)[0].ID) {
-		t.Errorf("completed with notices %+v, %v; want %+v", notices(done), err, notices(inOne))
-	}
-}
-
 func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 	c, complete := begun(t)
 	done := c.Observe(complete, noon)
 	ofSetup := notices(done)[0]
 	_, _, change := confirmedNow(t)
-	concluded := done.Next
-	concluded.Confirmation.AgreementNumber = change.Agreement.Number
 	confirmed, ofAgreement := change.Next, notices(change)[0]
 	ofLink := checkout.Job{Kind: checkout.JobNotify, Name: string(checkout.NoticeOfLink)}
 	died := complete
@@ -102,19 +83,18 @@ func TestANoticeIsNeededWhileItSaysWhatIsSo(t *testing.T) {
 		want   bool
 	}{
 		{"a setup that is complete", ofSetup, done.Next, true},
-		{"a setup of a checkout whose agreement waits for the CRM", ofSetup, concluded, true},
 		{"a setup of a checkout that was confirmed since", ofSetup, confirmed, false},
 		{"a setup whose mandate died", ofSetup, dead, false},
 		{"a setup that another try replaced", ofSetup, dead.Begun(2, "BR2", agreement.Consent{}).Next.Observe(complete, noon).Next, false},
-		{"a setup of which the personal data was erased", ofSetup, done.Next.Erase(noon), false},
+		{"a setup of which the personal data was erased", ofSetup, done.Next.Erase(noon, checkout.ActorService, nil).Next, false},
 		{"a link", ofLink, c, true},
 		{"a link to a setup that is complete", ofLink, done.Next, false},
 		{"a link to a setup whose mandate died", ofLink, dead, true},
 		{"a link to what was confirmed", ofLink, confirmed, false},
-		{"a link of a checkout whose personal data was erased", ofLink, c.Erase(noon), false},
+		{"a link of a checkout whose personal data was erased", ofLink, c.Erase(noon, checkout.ActorService, nil).Next, false},
 		{"an agreement", ofAgreement, confirmed, true},
 		{"an agreement whose mandate died", ofAgreement, confirmed.Observe(died, noon).Next, true},
-		{"an agreement of which the personal data was erased", ofAgreement, confirmed.Erase(noon), false},
+		{"an agreement of which the personal data was erased", ofAgreement, confirmed.Erase(noon, checkout.ActorService, nil).Next, false},
 	} {
 		if got := tt.state.NoticeNeeded(tt.notice); got != tt.want {
 			t.Errorf("%s: needed %t, want %t", tt.name, got, tt.want)

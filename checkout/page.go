@@ -32,13 +32,13 @@ type PageFacts struct {
 	Today       money.Date // in New Zealand
 }
 
-// Page returns which page an authentic setup token opens. Before a confirm was decided it opens the setup page until it expires.
+// Page returns which page an authentic setup token opens. Before the confirm it opens the setup page until it expires.
 // From then on it opens the payer's page, whatever became of the provider.
 func (c Checkout) Page(f PageFacts) PageState {
 	switch {
 	case c.Status == Cancelled:
 		return PageCancelled
-	case !c.concluded() && f.Provider.Usable(f.Environment) != nil:
+	case c.Status != Confirmed && f.Provider.Usable(f.Environment) != nil:
 		return PageNotEnabled
 	case c.Erased():
 		return PageExpired

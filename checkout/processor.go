@@ -27,7 +27,8 @@ type SetupStart struct {
 	CheckoutID   string
 	OrderID      string
 	// ReturnURL is the address to which the processor sends the payer's browser back, and no other page or e-mail leads: whoever
-	// opens it has the processor asked. It holds the setup token, which nothing should store. A form that leads there by a redirect needs its origin in the page's form-action policy.
+	// opens it has the processor asked. It holds the setup token, which nothing should store.
+	// A form that leads there by a redirect needs its origin in the page's form-action policy.
 	ReturnURL string
 	// FrameOrigins are the origins of the provider's enrolment pages, which may show the setup in a frame: the
 	// frame-ancestors of the processor's page.
@@ -43,18 +44,7 @@ type SetupQuery struct {
 	Account Account
 	OrderID string // the provider's
 	Setup   Setup  // as on record, which may be behind
-	Purpose Purpose
 }
-
-// Purpose is the purpose of a query. A processor with a rate limit serves the purposes in this order.
-type Purpose int
-
-const (
-	ForConfirm      Purpose = iota // a confirm waits for it
-	ForPayer                       // a payer waits for it
-	ForNotification                // a notification came, or the setup has been silent for long
-	ForPoll                        // a provider polls; it gets the record if there is no answer
-)
 
 // BillingRequest is a bank setup that was begun.
 type BillingRequest struct {
@@ -75,4 +65,10 @@ type ProcessorInfo struct {
 	// Notifies is set by a processor that has every change notified (Service.Notified) within a minute at most. Polls are then
 	// answered from the record.
 	Notifies bool
+}
+
+// Notification is a hint of the processor that something happened to a setup. The processor is asked what it is.
+type Notification struct {
+	BillingRequestID string // "" if it is about a mandate
+	MandateID        string
 }

@@ -171,10 +171,11 @@ func refuseMandate() *Error {
 		"poll the checkout until it is pending_submission, submitted or active")
 }
 
-// RefusedByCRM returns the refusal of a create of which the CRM does not take these fields, if all of them are the create's,
-// and otherwise nil: then it is the operator who can do something about it.
+// RefusedByCRM returns the refusal of a create of which the CRM cannot take values that the request gave; nil without any. A catalogue's
+// own values are the operator's concern.
 func (c Create) RefusedByCRM(faults []Fault) error {
-	if len(faults) == 0 || slices.ContainsFunc(faults, func(f Fault) bool { return !c.gave(f.Field) }) {
+	faults = slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return !c.gave(f.Field) })
+	if len(faults) == 0 {
 		return nil
 	}
 	return refuse(CodeValidation, "the CRM that keeps the enrolments does not take these values; details says which", faults...)

@@ -24,6 +24,27 @@ func TestCodesListsEveryCode(t *testing.T) {
 	}
 }
 
+// A list that leaves a kind out leaves it out of every table that must be complete.
+func TestListsOfKindsAreComplete(t *testing.T) {
+	for file, list := range map[string]struct {
+		declared string
+		length   int
+	}{
+		"job.go":    {`(?m)^\tJob\w+ +JobKind += "`, len(checkout.JobKinds())},
+		"moment.go": {`(?m)^\tMoment\w+ +MomentKind += "`, len(checkout.MomentKinds())},
+		"find.go":   {`(?m)^\tTrouble\w+ +Trouble += "`, len(checkout.Troubles())},
+		"end.go":    {`(?m)^\tGround\w+ +Ground += "`, len(checkout.Grounds())},
+	} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if declared := regexp.MustCompile(list.declared).FindAll(source, -1); len(declared) != list.length {
+			t.Errorf("%s declares %d, and lists %d", file, len(declared), list.length)
+		}
+	}
+}
+
 // The words of the contract (sections 5 and 7), and of the same kind where it is silent.
 func TestCodesAreTheWordsOfTheContract(t *testing.T) {
 	want := strings.Fields(`VALIDATION_ERROR MISSING_API_KEY INVALID_API_KEY PROVIDER_KEY_MISMATCH PROVIDER_NOT_FOUND
@@ -41,8 +62,33 @@ func TestCodesAreTheWordsOfTheContract(t *testing.T) {
 // confirmFor returns the confirm with the identifiers of another checkout.
 func confirmFor(c checkout.Confirm, of checkout.Checkout) checkout.Confirm {
 	c.CheckoutID, c.OrderID = checkout.Some(of.ID), checkout.Some(of.OrderID)
-	c.OpportunityID, c.DDAID = checkout.Some(of.Records.OpportunityID), checkout.Some(of.Records.DDAID)
+	c.OpportunityID, c.DDAID = checkout.Some(of.Records(catalogue.Sandbox).OpportunityID), checkout.Some(of.Records(catalogue.Sandbox).DDAID)
 	return c
+}
+
+func TestWhatACancelAndAListMustSay(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want []string
+	}{
+		{"a cancel", checkout.Cancel{Reason: checkout.Some("wrong course")}.Check(), nil},
+		{"a cancel without a reason", checkout.Cancel{}.Check(), []string{"reason"}},
+		{"a cancel for a reason of two lines", checkout.Cancel{Reason: checkout.Some("a\nb")}.Check(), []string{"reason"}},
+		{"a list", checkOf(checkout.List{}), nil},
+		{"a list of nothing", checkOf(checkout.List{Limit: checkout.Some(0)}), []string{"limit"}},
+		{"a list of too many", checkOf(checkout.List{Limit: checkout.Some(checkout.MaxListed + 1)}), []string{"limit"}},
+		{"a list of an empty order", checkOf(checkout.List{OrderID: checkout.Some("")}), []string{"provider_order_id"}},
+	} {
+		if code, named := refusalOf(tt.err); !slices.Equal(named, tt.want) || (tt.err != nil) != (code == checkout.CodeValidation) {
+			t.Errorf("%s: %v, want the fields %q refused", tt.name, tt.err, tt.want)
+		}
+	}
+}
+
+func checkOf(l checkout.List) error {
+	_, err := l.Check()
+	return err
 }
 
 func TestErrorSaysEverything(t *testing.T) {

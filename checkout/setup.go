@@ -98,7 +98,8 @@ type Observation struct {
 	Authorisation  AuthorisationStatus
 	AccountHolder  string
 	AccountMask    agreement.AccountMask
-	CompletedAt    time.Time // when the payer completed the setup, UTC to the millisecond
+	CompletedAt    time.Time  // when the payer completed the setup, UTC to the millisecond
+	FirstCharge    money.Date // the first day on which the processor can collect; zero if it does not say
 }
 
 // notBegun is the observation of a setup that was not begun.
@@ -115,8 +116,8 @@ func (o Observation) complete() bool {
 }
 
 // SetupComplete reports whether the direct debit is set up, on an account that the processor named. If the mandate
-// dies before the confirm it is false again, so that the payer can try again; once a confirm was decided it stays true.
-func (c Checkout) SetupComplete() bool { return c.concluded() || c.Setup.complete() }
+// dies before the confirm it is false again, so that the payer can try again; once it is confirmed it stays true.
+func (c Checkout) SetupComplete() bool { return c.Status == Confirmed || c.Setup.complete() }
 
 // NextPoll returns how long a provider that polls the checkout waits before it asks again: the longer, the longer ago a create made
 // or renewed the link or the payer went on to the processor, and longest while the payer is done and a confirm would be refused because of
@@ -125,7 +126,7 @@ func (c Checkout) NextPoll(now time.Time) time.Duration {
 	const slow = 15 * time.Minute
 	latest := slices.MaxFunc([]time.Time{c.CreatedAt, c.Latest().Renewed, c.Setup.Consent.At}, time.Time.Compare)
 	switch ago := now.Sub(latest); {
-	case c.Status != SetupRequired || c.concluded() || c.Setup.complete() && c.Setup.Mandate.Confirmable():
+	case c.Status != SetupRequired || c.Setup.complete() && c.Setup.Mandate.Confirmable():
 		return 0
 	case c.Setup.complete():
 		return slow
@@ -163,26 +164,28 @@ func (c Checkout) NextTry() int {
 }
 
 // Begun returns the checkout with the billing request that was made for a try, and with the consent of the
-// payer who goes on to it. Nothing changes if the setup is complete or settling, another try was begun meanwhile, or the
-// checkout was erased. If it was cancelled meanwhile the billing request is to be cancelled too.
+// payer who goes on to it. Nothing changes if the setup is complete or settling, another try was begun meanwhile, the
+// payer presses again within a minute, or the checkout was erased. If it was cancelled meanwhile the billing request is to be cancelled too.
 func (c Checkout) Begun(try int, billingRequestID string, consent agreement.Consent) Change {
 	if c.SetupComplete() || c.Setup.Settling() || c.Erased() || try != c.NextTry() {
-		return Change{Next: c}
+		return unchanged(c)
 	}
-	if !c.Setup.open() || c.Setup.BillingRequestID != billingRequestID {
+	again := c.Setup.open() && c.Setup.BillingRequestID == billingRequestID
+	if !again {
 		c.Setup = Setup{Try: try, BillingRequestID: billingRequestID, Observation: notBegun}
 	}
 	at := consent.At
 	if c.Ended() {
-		return Change{Next: c, Jobs: []Job{c.job(JobCancel, "", try, at)}}
+		return Change{At: at, Next: c, Jobs: []Job{c.Job(JobEnd, "", at, 0)}}
 	}
-	if c.Setup.supersededBy(consent) {
+	switch {
+	case c.Setup.supersededBy(consent):
 		c.Setup.Consent = consent
+	case again:
+		return unchanged(c)
 	}
-	look := c.job(JobLook, "", try, at)
-	look.Due = at.Add(firstLook)
-	return Change{Next: c, Jobs: []Job{look},
-		Moments: []Moment{{At: at, Kind: MomentPressed, Actor: ActorPayer, Detail: "try " + strconv.Itoa(try), Times: 1}}}
+	return Change{At: at, Next: c, Jobs: []Job{c.Job(JobLook, "", at, firstLook)},
+		Moments: []Moment{{At: at, Kind: MomentPressed, Actor: ActorPayer, Detail: "try " + strconv.Itoa(try)}}}
 }
 
 // consentLife is the minimum age of a consent before the next one of the same payer to the same terms replaces it.
@@ -208,22 +211,28 @@ func (s Setup) supersededBy(next agreement.Consent) bool {
 func (c Checkout) Observe(seen Observation, now time.Time) Change {
 	before, known := c.Setup, c.Setup.Observation
 	if c.Setup.BillingRequestID == "" || !seen.follows(known) {
-		return Change{Next: c}
+		return unchanged(c)
 	}
 	if known.hasAccount() {
 		seen.AccountHolder, seen.AccountMask, seen.CompletedAt = known.AccountHolder, known.AccountMask, known.CompletedAt
 	}
+	if c.Status != SetupRequired || seen.FirstCharge.IsZero() {
+		seen.FirstCharge = known.FirstCharge
+	}
 	if seen == known {
-		return Change{Next: c}
+		return unchanged(c)
 	}
 	c.Setup.Observation = seen
-	change := Change{Next: c, Jobs: c.revived(before, now)}
-	if seen.complete() && !known.complete() && c.Status == SetupRequired {
-		change.Jobs = []Job{c.notice(NoticeOfSetup, "", now)}
+	change := Change{At: now, Next: c, Jobs: c.revived(before, now)}
+	if c.Status != Confirmed && seen.complete() != known.complete() {
+		change.Jobs = append(change.Jobs, c.Job(JobSync, "", now, settledSetup))
+	}
+	if c.Status == SetupRequired && seen.complete() && !known.complete() {
+		change.Jobs = append(change.Jobs, c.notice(NoticeOfSetup, "", now))
 	}
 	change.Jobs = append(change.Jobs, c.mandateChanged(known, now)...)
 	if m, ok := seen.moment(known, now); ok {
-		if c.concluded() {
+		if c.Status == Confirmed {
 			m.Kind = MomentMandateChanged
 		}
 		change.Moments = []Moment{m}
@@ -234,7 +243,7 @@ func (c Checkout) Observe(seen Observation, now time.Time) Change {
 // moment returns what the journal says of an observation that follows a known one, if that is worth a moment.
 func (o Observation) moment(known Observation, now time.Time) (m Moment, ok bool) {
 	mandate := strings.TrimSpace("mandate " + string(o.Mandate) + " " + o.MandateReason)
-	m = Moment{At: now, Actor: ActorProcessor, Detail: mandate, Times: 1}
+	m = Moment{At: now, Actor: ActorProcessor, Detail: mandate}
 	switch {
 	case o.complete() && !known.complete():
 		m.Kind = MomentSetupDone
@@ -251,14 +260,16 @@ func (o Observation) moment(known Observation, now time.Time) (m Moment, ok bool
 }
 
 // follows reports whether an observation may come after a known one: answers may arrive late. Where the processor says
-// since when a mandate has its status, the later status counts, so that a mandate can be reinstated. Where it does not,
-// a mandate never goes back to an earlier status, and a dead one stays dead until it does. After a cancelled billing request only
-// a mandate is news.
+// since when a mandate has its status, the later status counts, so that a mandate can be reinstated, or replaced by another. Where it
+// does not, a mandate never goes back to an earlier status, and a dead one stays dead until it does. After a cancelled billing
+// request only a mandate is news.
 func (o Observation) follows(known Observation) bool {
 	switch {
 	case known.BillingRequest == BillingFulfilled && o.BillingRequest != BillingFulfilled,
 		known.BillingRequest == BillingCancelled && o.BillingRequest != BillingCancelled && o.BillingRequest != BillingFulfilled:
 		return false
+	case known.MandateID != "" && o.MandateID != "" && o.MandateID != known.MandateID:
+		return o.MandateSince.After(known.MandateSince)
 	case !known.MandateSince.IsZero() && !o.MandateSince.IsZero() && !o.MandateSince.Equal(known.MandateSince):
 		return o.MandateSince.After(known.MandateSince)
 	case known.Mandate.Dead() && known.MandateSince.IsZero() && !o.MandateSince.IsZero():
@@ -271,6 +282,9 @@ func (o Observation) follows(known Observation) bool {
 const (
 	firstLook  = time.Minute
 	seldomLook = 24 * time.Hour
+	// settlingLook is the pause while the payer is done and the processor is not, for settlesWithin after the payer left.
+	settlingLook  = 20 * time.Second
+	settlesWithin = time.Hour
 	// abandonedAfter is the time that a payer may take; GoCardless' pages, for one, open for seven days.
 	abandonedAfter = 30 * 24 * time.Hour
 	// watchedDays is the number of days after the last payment's due date in which an active mandate is looked at.
@@ -283,19 +297,21 @@ func (c Checkout) planOver(now time.Time) bool {
 	return charges[len(charges)-1].Due.AddDays(watchedDays).Before(money.DateOf(now))
 }
 
-// NextLook returns how long the processor is not asked about a try of the setup unless a caller does; false once its answer
-// is final, another try has begun, or the personal data was erased. An active mandate may still end: it is looked at until the
-// plan has ended, unless the processor notifies of that.
-func (c Checkout) NextLook(try int, notifies bool, now time.Time) (pause time.Duration, again bool) {
+// NextLook returns how long the processor is not asked about the setup unless a caller does; false once its answer is final, or the
+// personal data was erased. An active mandate may still end: it is looked at until the plan has ended, unless the processor notifies
+// of that. A setup that settles is looked at often for an hour.
+func (c Checkout) NextLook(notifies bool, now time.Time) (pause time.Duration, again bool) {
 	s := c.Setup
 	age := now.Sub(s.Consent.At)
 	switch {
-	case s.Try != try, s.BillingRequestID == "", s.Mandate.Dead(), s.BillingRequest == BillingCancelled:
+	case s.BillingRequestID == "", s.Mandate.Dead(), s.BillingRequest == BillingCancelled:
 		return 0, false
 	case s.BillingRequest != BillingFulfilled && age > abandonedAfter:
 		return 0, false
 	case s.Mandate == MandateActive && (notifies || c.planOver(now)):
 		return 0, false
+	case s.Settling() && age < settlesWithin:
+		return settlingLook, true
 	}
 	return min(max(age/2, firstLook), seldomLook), true
 }

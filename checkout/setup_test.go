@@ -202,12 +202,12 @@ func begunAt(t *testing.T) checkout.Checkout {
 
 func TestASetupIsLookedAtEverLessOften(t *testing.T) {
 	begun := openedNow(t).Next.Begun(1, "BR1", agreement.Consent{At: noon})
-	if len(begun.Jobs) != 1 || begun.Jobs[0].Kind != checkout.JobLook || !begun.Jobs[0].Due.Equal(noon.Add(time.Minute)) || begun.Jobs[0].Try != 1 {
+	if len(begun.Jobs) != 1 || begun.Jobs[0].Kind != checkout.JobLook || !begun.Jobs[0].Due.Equal(noon.Add(time.Minute)) {
 		t.Fatalf("jobs %+v, want a look after a minute", begun.Jobs)
 	}
 	var pauses []time.Duration
 	for now := noon.Add(time.Minute); ; {
-		pause, again := begun.Next.NextLook(1, true, now)
+		pause, again := begun.Next.NextLook(true, now)
 		if !again {
 			break
 		}
@@ -247,31 +247,34 @@ func TestWhenASetupIsLookedAtAgain(t *testing.T) {
 		{"the payer took thirty days", observed(checkout.BillingReadyToFulfil, checkout.MandateNone), noon.Add(30 * day), day},
 		{"the payer took longer", observed(checkout.BillingReadyToFulfil, checkout.MandateNone), noon.Add(30*day + 1), 0},
 	} {
-		pause, again := begunAt(t).Observe(tt.seen, tt.now).Next.NextLook(1, true, tt.now)
+		pause, again := begunAt(t).Observe(tt.seen, tt.now).Next.NextLook(true, tt.now)
 		if again != (tt.want > 0) || pause != tt.want {
 			t.Errorf("%s: looked at again after %s (%v), want %s", tt.name, pause, again, tt.want)
 		}
 	}
 }
 
-func TestALookIsOfOneTry(t *testing.T) {
+func TestEachWayToTheProcessorIsLookedAtAfterAMinute(t *testing.T) {
 	c := begunAt(t)
-	if got := c.Observe(c.Setup.Observation, noon.Add(time.Hour)).Next; got.Setup != c.Setup {
-		t.Errorf("setup %+v, want %+v", got.Setup, c.Setup)
-	}
-	again := c.Begun(1, "BR1", agreement.Consent{At: noon.Add(time.Hour)})
-	if first := c.Begun(1, "BR1", agreement.Consent{At: noon}); again.Jobs[0].ID != first.Jobs[0].ID {
-		t.Errorf("a payer who goes on again has the look %q, want %q", again.Jobs[0].ID, first.Jobs[0].ID)
-	}
+	at := noon.Add(time.Hour)
 	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
-	second := dead.Begun(2, "BR2", agreement.Consent{At: noon.Add(time.Hour)})
-	if look := second.Jobs[0]; look.ID == again.Jobs[0].ID || !look.Due.Equal(noon.Add(time.Hour+time.Minute)) {
-		t.Errorf("a second try has the look %+v", look)
+	for name, change := range map[string]checkout.Change{"the same again": c.Begun(1, "BR1", agreement.Consent{At: at}),
+		"a second try": dead.Begun(2, "BR2", agreement.Consent{At: at})} {
+		if looks := change.Jobs; len(looks) != 1 || looks[0].Kind != checkout.JobLook || !looks[0].Due.Equal(at.Add(time.Minute)) {
+			t.Errorf("%s has the jobs %+v", name, looks)
+		}
 	}
-	if _, again := second.Next.NextLook(1, true, noon.Add(2*time.Hour)); again {
-		t.Error("the first try is looked at though a second has begun")
-	}
-	if _, again := second.Next.Erase(noon).NextLook(2, true, noon.Add(2*time.Hour)); again {
+	if _, again := c.Erase(noon, checkout.ActorService, nil).Next.NextLook(true, at); again {
 		t.Error("a setup of which the personal data was erased is looked at")
+	}
+}
+
+// A setup that the payer has finished is looked at often for an hour.
+func TestASetupThatSettlesIsLookedAtOften(t *testing.T) {
+	c := begunAt(t).Observe(observed(checkout.BillingFulfilling, checkout.MandateNone), noon).Next
+	for after, want := range map[time.Duration]time.Duration{time.Minute: 20 * time.Second, time.Hour - 1: 20 * time.Second, time.Hour: 30 * time.Minute} {
+		if pause, again := c.NextLook(false, noon.Add(after)); !again || pause != want {
+			t.Errorf("after %s: looked at again after %s (%v), want %s", after, pause, again, want)
+		}
 	}
 }

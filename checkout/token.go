@@ -163,7 +163,7 @@ func (r Keyring) Read(text string) (checkoutID string, epoch int, ok bool) {
 	return parts[0], epoch, true
 }
 
-// Latest returns the token that a confirm must carry. A reserved checkout has no token: it is the zero Token, of epoch 0.
+// Latest returns the token that a confirm must carry; the zero Token, of epoch 0, once the personal data is erased.
 func (c Checkout) Latest() Token { return c.latest(false) }
 
 func (c Checkout) latest(mailed bool) Token {
@@ -219,12 +219,12 @@ func (c Checkout) TokenFresh(r Keyring, now time.Time) bool {
 // Older tokens open the page until they expire.
 func (c Checkout) Renew(r Keyring, now time.Time, lifetime time.Duration, actor Actor, requestID string) Change {
 	if c.Status != SetupRequired || c.Erased() || c.TokenFresh(r, now) {
-		return Change{Next: c}
+		return unchanged(c)
 	}
 	next := r.Issue(c.Newest().Epoch+1, now.Add(lifetime))
 	next.Renewed = now
 	c.Tokens = c.withToken(next, now)
-	return Change{Next: c, Moments: []Moment{{At: now, Kind: MomentLinkRenewed, Actor: actor, RequestID: requestID, Times: 1}}}
+	return Change{At: now, Next: c, Moments: []Moment{{At: now, Kind: MomentLinkRenewed, Actor: actor, RequestID: requestID}}}
 }
 
 // withToken returns the tokens with a next one. Tokens that have expired are left out, except the token that a confirm must carry

@@ -201,7 +201,7 @@ func TestShortLivesDoNotPileUpTokens(t *testing.T) {
 	create := parseCreate(t, legacyBody)
 	short := opening(t)
 	short.Token.Expires = noon.Add(time.Hour)
-	c := opened(create, intentOf(t, create), short).Next
+	c := create.Open(intentOf(t, create), short).Next
 	for i := range 1000 {
 		c = c.Renew(ring, noon.Add(time.Duration(i)*time.Millisecond), time.Hour, "provider:key", "req_1").Next
 	}

@@ -112,7 +112,7 @@ func (d Delivery) Header(attempt int) map[string]string {
 		HeaderTimestamp:   unixSeconds(d.Timestamp),
 		HeaderSignature:   d.Signature,
 		HeaderAttempt:     strconv.Itoa(attempt),
-		HeaderMaxAttempts: strconv.Itoa(MaxAttempts),
+		HeaderMaxAttempts: strconv.Itoa((attempt + MaxAttempts - 1) / MaxAttempts * MaxAttempts), // the last of its run
 	}
 	if d.Event.RequestID != "" {
 		h[HeaderRequestID] = d.Event.RequestID

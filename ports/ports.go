@@ -17,4 +17,7 @@ var (
 	// ErrBusy: the call could not be served in time, or cannot be served now, as while a disk is full; nothing was stored, and
 	// the same call may be made again. Any method may return it.
 	ErrBusy = errors.New("busy")
+
+	// ErrUnknown: whether a change was stored is not known, for the answer to its commit was lost.
+	ErrUnknown = errors.New("the outcome is not known")
 )

@@ -21,8 +21,8 @@ type Processor interface {
 
 	// Observe returns the processor's state of a setup that was begun: of q.Setup.BillingRequestID, and of its mandate. Before
 	// the payer is done the observation has BillingPending, MandateNone and CustomerInProgress; while the processor makes the
-	// mandate, a status between BillingPending and BillingFulfilled. Once it has BillingFulfilled, all fields but MandateSince
-	// and MandateReason must be set, or the setup does not count as complete. AccountMask is the account as the processor masks
+	// mandate, a status between BillingPending and BillingFulfilled. Once it has BillingFulfilled, all fields but MandateSince,
+	// MandateReason and FirstCharge must be set, or the setup does not count as complete. AccountMask is the account as the processor masks
 	// it, with agreement.HiddenDigit for each hidden digit: at most 32 characters, and no digits but bank and branch, the last
 	// two of the base and the suffix; or, where bank and branch are hidden, the last four. From then on only Authorisation and
 	// the fields of the mandate change. Without MandateSince a mandate does not go back and a dead mandate stays dead; with it,

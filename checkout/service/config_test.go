@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -21,23 +20,20 @@ func TestNewRefusesAFaultyConfiguration(t *testing.T) {
 		{"as it should be", func(*service.Config) {}, ""},
 		{"the bounds of the timeouts", func(c *service.Config) { c.PollTimeout, c.ProcessorTimeout = 10*time.Second, 10*time.Second }, ""},
 		{"no keyring", func(c *service.Config) { c.Keyring = checkout.Keyring{} }, "Keyring is missing"},
-		{"no store", func(c *service.Config) { c.Store = nil }, "Store, Processor, CRM, Printer or Sender is missing"},
-		{"no processor", func(c *service.Config) { c.Processor = nil }, "Store, Processor, CRM, Printer or Sender is missing"},
-		{"no CRM", func(c *service.Config) { c.CRM = nil }, "Store, Processor, CRM, Printer or Sender is missing"},
-		{"a CRM of another environment", func(c *service.Config) { c.CRM = service.EmbeddedCRM(catalogue.Production) }, "field CRM: the embedded CRM is for production"},
-		{"no printer", func(c *service.Config) { c.Printer = nil }, "Store, Processor, CRM, Printer or Sender is missing"},
-		{"no sender", func(c *service.Config) { c.Sender = nil }, "Store, Processor, CRM, Printer or Sender is missing"},
+		{"no store", func(c *service.Config) { c.Store = nil }, "Store, Processor, Printer or Sender is missing"},
+		{"a CRM of another environment", func(c *service.Config) { c.CRM = &crm{environment: catalogue.Production} },
+			"field CRM: the scripted CRM is for production"},
 		{"no clock", func(c *service.Config) { c.Now = nil }, "Now, Rand or Report is missing"},
-		{"no randomness", func(c *service.Config) { c.Rand = nil }, "Now, Rand or Report is missing"},
 		{"nowhere to report to", func(c *service.Config) { c.Report = nil }, "Now, Rand or Report is missing"},
-		{"a negative lifetime", func(c *service.Config) { c.SetupLifetime = -1 }, "SetupLifetime: -1ns is negative"},
-		{"a negative poll timeout", func(c *service.Config) { c.PollTimeout = -1 }, "must be from 0 to 10s"},
 		{"a long poll timeout", func(c *service.Config) { c.PollTimeout = 10*time.Second + 1 }, "must be from 0 to 10s"},
 		{"a negative processor timeout", func(c *service.Config) { c.ProcessorTimeout = -1 }, "must be from 0 to 10s"},
-		{"a long processor timeout", func(c *service.Config) { c.ProcessorTimeout = 10*time.Second + 1 }, "must be from 0 to 10s"},
-		{"faulty terms", func(c *service.Config) { c.Terms.Lender = agreement.Lender{Name: "Pūtea Limited"} }, "Terms: lender.address must be given"},
-		{"a retention that is too short", func(c *service.Config) { c.Retention.AgreedYears = 1 }, "Retention: agreements must be kept for 7 years"},
-		{"a base URL that is none", func(c *service.Config) { c.BaseURL = "pay.example" }, `base URL "pay.example" must be a scheme and a host`},
+		{"faulty terms", func(c *service.Config) { c.Terms.Lender = agreement.Lender{Name: "Pūtea Limited"} },
+			"Terms: lender.address must be given"},
+		{"a recipient without a purpose", func(c *service.Config) { c.Recipients = []agreement.Recipient{{Name: "Bank"}} }, "field Recipients: "},
+		{"a retention that is too short", func(c *service.Config) { c.Retention.AgreedYears = 1 },
+			"Retention: agreements must be kept for 7 years"},
+		{"a base URL that is none", func(c *service.Config) { c.BaseURL = "pay.example" },
+			`base URL "pay.example" must be a scheme and a host`},
 		{"a processor of another environment", func(c *service.Config) { c.Environment = catalogue.Production },
 			"the scripted processor is for the sandbox only: it moves no money"},
 	} {
@@ -47,7 +43,8 @@ func TestNewRefusesAFaultyConfiguration(t *testing.T) {
 		switch {
 		case tt.want == "" && (err != nil || s == nil):
 			t.Errorf("%s: %v, want a service", tt.name, err)
-		case tt.want != "" && (s != nil || err == nil || !strings.HasPrefix(err.Error(), "service: ") || !strings.Contains(err.Error(), tt.want)):
+		case tt.want != "" && (s != nil || err == nil || !strings.HasPrefix(err.Error(), "service: ") ||
+			!strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: %v, want an error of the service with %q", tt.name, err, tt.want)
 		}
 	}
@@ -65,9 +62,7 @@ func TestCheckDeployment(t *testing.T) {
 	}{
 		{catalogue.Sandbox, "http://127.0.0.1:8080", sandbox, ""},
 		{catalogue.Sandbox, "https://pay.example.nz", sandbox, ""},
-		{catalogue.Production, "https://pay.example.nz", live, ""},
 		{catalogue.Production, "https://pay.example.nz:8443/enrol/pay", live, ""},
-		{catalogue.Production, "https://[2001:db8::1]", live, ""},
 		{catalogue.Production, "http://pay.example.nz", live, `base URL "http://pay.example.nz" is not https`},
 		{catalogue.Production, "https://pay.example.nz", sandbox, "the fake processor is for the sandbox only: it moves no money"},
 		{catalogue.Sandbox, "https://pay.example.nz", live, "the gocardless processor is for production"},
@@ -78,16 +73,10 @@ func TestCheckDeployment(t *testing.T) {
 		{catalogue.Sandbox, "https://pay.example.nz/", sandbox, `base URL "https://pay.example.nz/" ` + noURL},
 		{catalogue.Sandbox, "https://pay.example.nz/pay/", sandbox, `base URL "https://pay.example.nz/pay/" ` + noURL},
 		{catalogue.Sandbox, "pay.example.nz", sandbox, `base URL "pay.example.nz" ` + noURL},
-		{catalogue.Sandbox, "//pay.example.nz", sandbox, `base URL "//pay.example.nz" ` + noURL},
-		{catalogue.Sandbox, "ftp://pay.example.nz", sandbox, `base URL "ftp://pay.example.nz" ` + noURL},
 		{catalogue.Sandbox, "javascript:alert(1)", sandbox, `base URL "javascript:alert(1)" ` + noURL},
-		{catalogue.Sandbox, "https://:443", sandbox, `base URL "https://:443" ` + noURL},
 		{catalogue.Sandbox, "https://u:p@pay.example.nz", sandbox, `base URL "https://u:p@pay.example.nz" ` + noURL},
 		{catalogue.Sandbox, "https://pay.example.nz?x=1", sandbox, `base URL "https://pay.example.nz?x=1" ` + noURL},
-		{catalogue.Sandbox, "https://pay.example.nz?", sandbox, `base URL "https://pay.example.nz?" ` + noURL},
 		{catalogue.Sandbox, "https://pay.example.nz#", sandbox, `base URL "https://pay.example.nz#" ` + noURL},
-		{catalogue.Sandbox, "not a url", sandbox, `base URL "not a url" ` + noURL},
-		{catalogue.Sandbox, "https://pay.example.nz:port", sandbox, `base URL "https://pay.example.nz:port" ` + noURL},
 	} {
 		got := ""
 		if err := service.CheckDeployment(tt.env, tt.url, tt.p); err != nil {
@@ -99,48 +88,38 @@ func TestCheckDeployment(t *testing.T) {
 	}
 }
 
-func TestTheSetupPageHasTheBaseURLsPath(t *testing.T) {
-	w := newWorld(t, func(c *service.Config) { c.BaseURL = "https://enrol.example/pay" })
-	o := w.opened(t, "ORDER-1")
-	if want := "https://enrol.example/pay" + service.SetupPath + "?token=" + o.Token; o.SetupURL != want || w.BaseURL() != "https://enrol.example/pay" {
-		t.Errorf("setup URL %q, want %q", o.SetupURL, want)
-	}
-	if got := w.PageOrigins(); len(got) != 1 || got[0] != "https://bank.example" {
-		t.Errorf("page origins %q, want the processor's", got)
-	}
-}
-
-func TestASetupLinkLivesAsLongAsConfigured(t *testing.T) {
-	for configured, want := range map[time.Duration]time.Duration{0: 7 * 24 * time.Hour, 36 * time.Hour: 36 * time.Hour} {
-		w := newWorld(t, func(c *service.Config) { c.SetupLifetime = configured })
-		o := w.opened(t, "ORDER-1")
-		if got := o.Checkout.Latest().Expires.Sub(o.Checkout.CreatedAt); got != want {
-			t.Errorf("with a lifetime of %s the link opens for %s, want %s", configured, got, want)
-		}
-	}
-}
-
-func TestIDsAreMadeOfTimeAndEntropy(t *testing.T) {
-	at := time.Date(2027, 1, 15, 3, 2, 1, 234_567_890, time.UTC)
-	w := newWorld(t, func(c *service.Config) {
-		c.Now = func() time.Time { return at }
-		c.Rand = bytes.NewReader(make([]byte, 64))
-	})
-	o := w.opened(t, "ORDER-1")
-	if want := "KOWHAI-1799982121234-aaaaaaaaaaaaaaaa"; o.Checkout.ID != want || !o.Checkout.CreatedAt.Equal(at.Truncate(time.Millisecond)) {
-		t.Errorf("checkout %s of %s, want %s of that millisecond", o.Checkout.ID, o.Checkout.CreatedAt, want)
+// An address of a page has the path of the base URL, and a link lives as long as its order's links do.
+func TestTheSetupLink(t *testing.T) {
+	day := 24 * time.Hour
+	for lifetime, want := range map[time.Duration]time.Duration{0: 7 * day, 36 * time.Hour: 36 * time.Hour} {
+		inWorld(t, func(t *testing.T, w *world) {
+			o := w.opened(t, "ORDER-1")
+			if want := "https://enrol.example/pay" + service.SetupPath + "?token=" + o.Token; o.SetupURL != want {
+				t.Errorf("setup URL %q, want %q", o.SetupURL, want)
+			}
+			if got := o.Checkout.Latest().Expires.Sub(o.Checkout.CreatedAt); got != want {
+				t.Errorf("with a lifetime of %s the link opens for %s, want %s", lifetime, got, want)
+			}
+		}, func(c *service.Config) {
+			c.BaseURL = "https://enrol.example/pay"
+			if lifetime > 0 {
+				c.SetupLifetime = func(order string) time.Duration {
+					return map[string]time.Duration{"ORDER-1": lifetime}[order]
+				}
+			}
+		})
 	}
 }
 
-func TestBacklog(t *testing.T) {
-	w := newWorld(t)
-	if all, err := w.Backlogs(t.Context()); len(all) != 0 || err != nil {
-		t.Errorf("of nothing: %+v, %v", all, err)
+// The privacy notice names who gets personal data: as the operator says it or, where that is silent, as the ports do.
+func TestTheRecipientsOfPersonalData(t *testing.T) {
+	w := newWorld(t, func(c *service.Config) { c.CRM = &crm{} })
+	if got := w.Recipients(); len(got) != 1 || got[0].Name != "CRM Ltd" {
+		t.Errorf("recipients %+v, want the CRM's company: the processor is this service's own", got)
 	}
-	w.crashed(t, "ORDER-1")
-	w.clock.forward(time.Hour)
-	w.crashed(t, "ORDER-2")
-	if b := w.backlog(t, checkout.JobDeliver); b.Waiting != 2 || b.Age < time.Hour || b.Age > 2*time.Hour {
-		t.Errorf("of two events: %+v; want the age of the older", b)
+	bank := []agreement.Recipient{{Name: "Bank", Purpose: "to keep the money"}}
+	w = newWorld(t, func(c *service.Config) { c.Recipients = bank })
+	if got := w.Recipients(); len(got) != 1 || got[0] != bank[0] {
+		t.Errorf("recipients %+v, want %+v", got, bank)
 	}
 }

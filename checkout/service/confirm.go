@@ -18,224 +18,158 @@ import (
 const (
 	printAttempts = 2
 	printTimeout  = 5 * time.Second // of one attempt
-	// agreedLimit limits the look for an agreement that is on record in the CRM.
-	agreedLimit = 4 * time.Second
 )
 
 // Confirmed is the answer to a confirm.
 type Confirmed struct {
-	Checkout checkout.Checkout
-	Already  bool // it was confirmed before; nothing happened now
+	Checkout    checkout.Checkout
+	AgreementID string
+	Already     bool // it was confirmed before; nothing happened now
 }
 
-// Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, and up to 35 more while its
-// events are delivered. The refusals are PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR,
+// Confirm confirms the caller's checkout with this id (section 3). It takes up to twenty seconds, and up to two and a half more for the
+// jobs that follow. The refusals are PROVIDER_KEY_MISMATCH, PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR,
 // CHECKOUT_NOT_FOUND, CONFLICT, CHECKOUT_CANCELLED, CHECKOUT_ERASED, DIRECT_DEBIT_SETUP_INCOMPLETE and BUSY. Where the command has no
 // RequestID, one is made.
 func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd checkout.Confirm) (confirmed Confirmed, err error) {
-	err = s.serve(ctx, call{
-		Caller: caller, id: id, provider: cmd.ProviderCode, requestID: &cmd.RequestID,
-		first: CountConfirm, repeat: CountRepeatedConfirm,
-	}, func(ctx context.Context, provider catalogue.Provider) (held heldChange, err error) {
-		if err := cmd.Check(); err != nil {
-			return held, err
-		}
-		cmd.Actor = checkout.ProviderActor(caller.KeyID)
-		c := confirmCall{Service: s, caller: caller, provider: provider, id: id, cmd: cmd}
-		stored, err := c.run(ctx)
-		if err == nil {
-			confirmed = Confirmed{Checkout: stored, Already: stored.Confirmation.AgreementNumber != c.concluded}
-		}
-		return c.held, err
-	})
-	return confirmed, err
+	defer func() { s.Refused(caller, id, cmd.RequestID, err) }()
+	defer recovered(&err)
+	provider, err := s.admit(ctx, caller, cmd.ProviderCode)
+	if err != nil {
+		return confirmed, err
+	}
+	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
+		return confirmed, err
+	}
+	if err := cmd.Check(); err != nil {
+		return confirmed, err
+	}
+	cmd.Actor = checkout.ProviderActor(caller.KeyID)
+	ctx, cancel := detached(ctx, waitLimit+printAttempts*printTimeout)
+	defer cancel()
+	stored, err := s.owned(ctx, caller, id)
+	if err != nil {
+		return confirmed, err
+	}
+	c := confirmCall{Service: s, provider: provider, cmd: cmd}
+	switch stored, err = c.run(ctx, stored); {
+	case errors.Is(err, checkout.ErrAlreadyConfirmed):
+		confirmed.Already = true
+		s.cfg.Count(CountRepeatedConfirm, provider.Code)
+	case err != nil:
+		return confirmed, err
+	default:
+		s.cfg.Count(CountConfirm, provider.Code)
+	}
+	confirmed.Checkout = stored
+	confirmed.AgreementID = stored.AgreementID(s.cfg.Environment, stored.Confirmation.AgreementNumber)
+	return confirmed, nil
 }
 
 // confirmCall is a confirm that is under way.
 type confirmCall struct {
 	*Service
-	caller    Caller
-	provider  catalogue.Provider
-	id        string
-	cmd       checkout.Confirm
-	concluded string     // the number of the agreement that this call has concluded: its answer alone is not a repeat
-	held      heldChange // that the checkout is confirmed, if this call committed it
+	provider catalogue.Provider
+	cmd      checkout.Confirm
 }
 
-// run answers a repeat at once. Otherwise it holds a lock on the checkout while it confirms it, so that its agreement is rendered
-// once.
-func (c *confirmCall) run(ctx context.Context) (checkout.Checkout, error) {
-	ctx, cancel := detached(ctx, waitLimit+printAttempts*printTimeout)
-	defer cancel()
-	stored, err := c.matching(ctx)
-	switch {
-	case errors.Is(err, checkout.ErrAlreadyConfirmed):
-		return stored, nil
-	case err != nil && !errors.Is(err, checkout.ErrCompleting):
-		return checkout.Checkout{}, err
+// run confirms the checkout that was read, and returns it as it is then. The error of a repeat is checkout.ErrAlreadyConfirmed. In this
+// process one confirm of a checkout at a time renders its agreement.
+func (c *confirmCall) run(ctx context.Context, stored checkout.Checkout) (checkout.Checkout, error) {
+	if err := c.match(stored); err != nil {
+		return stored, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
-	unlock, waited, lockErr := c.confirming.lock(waiting, c.id)
-	if lockErr != nil {
-		return checkout.Checkout{}, checkout.Busy()
+	unlock, waited, err := c.confirming.lock(waiting, stored.ID)
+	if err != nil {
+		return stored, checkout.Busy()
 	}
 	defer unlock()
 	for n := range attempts(ctx) {
 		if n > 0 || waited {
-			stored, err = c.matching(ctx)
+			if stored, err = c.cfg.Store.Checkout(ctx, stored.ID); err != nil {
+				return stored, c.fail(ctx, "read checkout", err)
+			}
 		}
-		if err == nil {
-			stored, err = c.conclude(ctx, stored)
-		}
-		if errors.Is(err, checkout.ErrCompleting) {
-			c.held, err = c.await(ctx, checkout.JobComplete, stored, c.provider)
-			stored = c.held.Next
-		}
-		switch {
-		case err == nil, errors.Is(err, checkout.ErrAlreadyConfirmed):
-			return stored, nil
-		case errors.Is(err, checkout.ErrOutdated): // prepare it again, with the direct debit as it is now
-		case errors.Is(err, ports.ErrDuplicate): // or with another number
-		case errors.Is(err, errAwaiting): // the CRM
+		switch stored, err = c.conclude(ctx, stored); {
+		case errors.Is(err, checkout.ErrOutdated): // another direct debit than was printed
+		case errors.Is(err, ports.ErrDuplicate): // the agreement's number is taken
 		default:
-			return checkout.Checkout{}, err
+			return stored, err
 		}
 	}
-	return checkout.Checkout{}, checkout.Busy()
+	return stored, checkout.Busy()
 }
 
-// matching returns the caller's checkout if this confirm is for it. The error is checkout.ErrAlreadyConfirmed for a repeat,
-// and checkout.ErrCompleting while the CRM has to complete the enrolment.
-func (c *confirmCall) matching(ctx context.Context) (checkout.Checkout, error) {
-	stored, err := c.owned(ctx, c.caller, c.id)
-	if err != nil {
+func (c *confirmCall) match(stored checkout.Checkout) error {
+	return c.cmd.Match(stored, c.cfg.Environment, c.cfg.Keyring.LatestText(stored))
+}
+
+// conclude makes one attempt to confirm the checkout that was read: it asks the processor about its setup, prepares the agreement, decides
+// and stores the change. It returns the checkout that the outcome is about.
+func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (checkout.Checkout, error) {
+	if err := c.match(stored); err != nil {
 		return stored, err
 	}
-	return stored, c.cmd.Match(stored, c.cfg.Keyring.LatestText(stored))
-}
-
-// conclude makes one attempt to confirm the checkout that was read: it asks the processor about its setup, prepares the agreement,
-// decides for good, stores the change, and has the CRM complete the enrolment if that did not answer within the commit. With an
-// error it returns the checkout that the error is about.
-func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (checkout.Checkout, error) {
 	if stored.Setup.BillingRequestID != "" {
-		seen, err := c.observe(ctx, stored, checkout.ForConfirm, c.cfg.ProcessorTimeout)
+		seen, err := c.observe(ctx, stored, c.cfg.ProcessorTimeout)
 		if err != nil { // whether the mandate is alive is not known
 			c.report(ctx, Failure{Operation: OperationObserve, Severity: Error, About: stored.About(), Err: err})
 			return stored, checkout.Busy()
 		}
-		if stored, err = c.storeObservation(ctx, stored, seen); err != nil {
+		if stored, err = c.storeAnswer(ctx, stored, seen); err != nil {
 			return stored, err
 		}
 	}
-	if err := c.cmd.Ready(stored, c.cfg.Keyring.LatestText(stored)); err != nil {
+	if err := c.cmd.Ready(stored, c.cfg.Environment, c.cfg.Keyring.LatestText(stored)); err != nil {
 		return stored, err
 	}
 	prepared, err := c.prepare(ctx, stored)
 	if err != nil {
 		return stored, err
 	}
-	entry := c.jobEntry(c.provider, holdLimit)
-	change, err := c.update(ctx, c.id, entry, func(latest checkout.Checkout, _ time.Time) (checkout.Change, error) {
+	change, err := c.update(ctx, c.provider, stored, func(latest checkout.Checkout) (checkout.Change, error) {
 		stored = latest
-		change, err := c.cmd.Decide(latest, c.cfg.Keyring.LatestText(latest), prepared)
-		if err != nil {
-			return change, err
-		}
-		return c.withinCommit(change, c.provider)
+		return c.cmd.Decide(latest, c.cfg.Keyring.LatestText(latest), prepared)
 	})
 	if err != nil {
 		return stored, err
 	}
-	c.concluded = change.Agreement.Number
-	c.held, err = c.attemptHeld(ctx, change, c.provider, entry)
-	return c.held.Next, err
+	return change.Next, nil
 }
 
-// prepare renders the agreement. If that fails, the failure is reported and the confirm continues without a PDF: a name
-// with a character that no font has must not block a payer. If the printer is busy the confirm is refused instead, and
-// the same request may be sent again. After a restore the CRM may have the agreement already: complete without a PDF it is not
-// rendered, and with a PDF there it is not concluded without.
-func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (prepared checkout.Prepared, err error) {
-	now := c.now()
-	agreed, err := c.agreed(ctx, stored, now)
-	if err != nil {
-		return prepared, err
-	}
+// prepare renders the agreement. If that fails twice, the failures are reported and the confirm goes on without a PDF: a name with a
+// character that no font has must not stop a payer. If the printer is busy the confirm is refused instead, and may be sent again.
+func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (p checkout.Prepared, err error) {
 	terms, err := c.termsOf(ctx, c.provider)
 	if err != nil {
-		return prepared, err
+		return p, err
 	}
-	cmd := c.cmd
-	cmd.FirstPayment = checkout.Some(agreed.FirstPayment)
-	prepared = checkout.Prepared{
-		Environment: c.cfg.Environment,
-		Now:         now,
-		Agreement: cmd.Agreement(stored, checkout.AgreementFacts{Environment: c.cfg.Environment, Provider: c.provider, Terms: terms,
-			Number: agreed.Number, Now: agreed.AcceptedAt, Today: money.DateOf(agreed.AcceptedAt.In(c.zone))}),
+	var entropy [8]byte
+	if _, err := io.ReadFull(c.cfg.Rand, entropy[:]); err != nil {
+		return p, fmt.Errorf("generate an agreement number: %w", err)
 	}
-	if agreed.Complete && !agreed.Document {
-		return prepared, nil
-	}
-	for attempt := 1; attempt <= printAttempts && prepared.Document == nil; attempt++ {
+	now := c.now()
+	today := money.DateOf(now.In(c.zone))
+	p = checkout.Prepared{Environment: c.cfg.Environment, Now: now, Agreement: c.cmd.Agreement(stored, checkout.AgreementFacts{
+		Environment: c.cfg.Environment, Provider: c.provider, Terms: terms, Number: agreement.NewNumber(today.Year, entropy), Now: now,
+		Today: today})}
+	for attempt := 1; attempt <= printAttempts; attempt++ {
 		var pdf []byte
 		err := within(ctx, printTimeout, func(ctx context.Context) (err error) {
-			pdf, err = c.cfg.Printer.Print(ctx, prepared.Agreement)
+			pdf, err = c.cfg.Printer.Print(ctx, p.Agreement)
 			return err
 		})
 		switch {
 		case err == nil:
-			id := checkout.NaturalKey(c.cfg.Environment, stored.ProviderCode, stored.OrderID, "document")
-			prepared.Document = &agreement.Document{ID: id, SHA256: sha256.Sum256(pdf), Bytes: pdf}
+			p.Document = &agreement.Document{SHA256: sha256.Sum256(pdf), Bytes: pdf}
+			return p, nil
 		case errors.Is(err, ports.ErrBusy):
-			return checkout.Prepared{}, c.fail(ctx, "render agreement "+agreed.Number, err)
-		default:
-			c.report(ctx, Failure{Operation: OperationPrint, Severity: Error, About: stored.About(), Attempt: attempt,
-				Err: fmt.Errorf("render agreement %s: %w", agreed.Number, err)})
+			return p, c.fail(ctx, "render agreement "+p.Agreement.Number, err)
 		}
+		c.report(ctx, Failure{Operation: OperationPrint, Severity: Error, About: stored.About(), Attempt: attempt,
+			Err: fmt.Errorf("render agreement %s: %w", p.Agreement.Number, err)})
 	}
-	if agreed.Document && prepared.Document == nil {
-		return checkout.Prepared{}, checkout.Busy()
-	}
-	return prepared, nil
-}
-
-// agreed returns the number, the time and the first payment of the agreement: a new number, now, and the payment of the request; or,
-// where the store was restored to an earlier moment than the CRM outside of it, what the CRM has on record. The error is
-// checkout.ErrCompleting if another process has just concluded that.
-func (c *confirmCall) agreed(ctx context.Context, stored checkout.Checkout, now time.Time) (checkout.Agreed, error) {
-	if c.crm.Open() {
-		return checkout.Agreed{}, checkout.Busy()
-	}
-	var before *checkout.Agreed
-	err := within(ctx, agreedLimit, func(ctx context.Context) (err error) {
-		before, err = found(c.cfg.CRM.Agreed(ctx, c.enrolmentKey(stored)))
-		return err
-	})
-	c.noteCRMAnswer(ctx, err)
-	switch {
-	case err != nil: // whether there is an agreement is not known
-		c.report(ctx, Failure{Operation: OperationCRM, Severity: Warning, About: stored.About(),
-			Err: fmt.Errorf("look for an agreement in the CRM: %w", err)})
-		return checkout.Agreed{}, checkout.Busy()
-	case before != nil:
-		latest, err := found(c.cfg.Store.Checkout(ctx, c.id))
-		switch {
-		case err != nil:
-			return checkout.Agreed{}, c.fail(ctx, "read checkout "+c.id, err)
-		case latest != nil && latest.Confirmation.AgreementNumber == before.Number: // another process has just concluded it
-			return checkout.Agreed{}, checkout.ErrCompleting
-		}
-		c.report(ctx, Failure{Operation: OperationCRM, Severity: Error, About: stored.About(), Err: fmt.Errorf("agreement %s of this "+
-			"checkout is in the CRM and not in this store, which was restored to an earlier moment: it is concluded again as it was",
-			before.Number)})
-		return *before, nil
-	}
-	var entropy [8]byte
-	if _, err := io.ReadFull(c.cfg.Rand, entropy[:]); err != nil {
-		return checkout.Agreed{}, fmt.Errorf("generate an agreement number: %w", err)
-	}
-	return checkout.Agreed{Number: agreement.NewNumber(now.In(c.zone).Year(), entropy), AcceptedAt: now,
-		FirstPayment: c.cmd.FirstPayment.Value}, nil
+	return p, nil
 }

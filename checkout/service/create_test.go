@@ -2,10 +2,11 @@ package service_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -24,7 +25,7 @@ func TestAnIdempotencyKeyMeansOneEnrolment(t *testing.T) {
 		c.IdempotencyKey = checkout.Some(key)
 		return c
 	}
-	steps := []struct {
+	for _, s := range []struct {
 		name   string
 		cmd    checkout.Create
 		code   checkout.Code
@@ -44,8 +45,7 @@ func TestAnIdempotencyKeyMeansOneEnrolment(t *testing.T) {
 		{"that key as a header of its own order", keyed("E", "KOWHAI:E"), "", true, "KOWHAI:E"},
 		{"an order without a key whose default key another order's header bound", create("A"), checkout.CodeIntentConflict, false, ""},
 		{"the same order under its own key", keyed("A", "key-1"), "", true, "key-1"},
-	}
-	for _, s := range steps {
+	} {
 		o, err := w.Create(t.Context(), caller, s.cmd)
 		if s.code != "" {
 			expect(t, err, s.code)
@@ -57,60 +57,58 @@ func TestAnIdempotencyKeyMeansOneEnrolment(t *testing.T) {
 	}
 }
 
-// An order on record is resolved by the record: its replay reads no course, so that it is answered even if the catalogue
-// cannot be read.
-func TestAReplayDoesNotReadTheCatalogue(t *testing.T) {
-	store, change := newFaulty()
-	w := newWorld(t, change)
-	w.opened(t, "ORDER-1")
-	other := w.again(t) // its cache is empty, and it knows the order from the first create on
-	if _, err := other.Create(t.Context(), caller, create("ORDER-1")); err != nil {
-		t.Fatal(err)
-	}
-	w.clock.forward(time.Minute) // after which no course is cached
-	store.arm("", nil)
-	if o, err := other.Create(t.Context(), caller, create("ORDER-1")); err != nil || !o.Replay {
-		t.Errorf("the create again: %+v, %v; want a replay", o, err)
-	}
-	if calls := store.called(); slices.ContainsFunc(calls, func(call string) bool { return strings.HasPrefix(call, "Course ") }) {
-		t.Errorf("the replay calls %q, want no read of a course", calls)
-	}
+// Of many creates of one order at once, in several processes, one opens the checkout and the others are its replays.
+func TestACrowdOpensOneCheckout(t *testing.T) {
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		processes := []*world{w, w.again(t), w.again(t)}
+		var mu sync.Mutex
+		answers := map[string]int{} // by checkout, token, records and replay
+		var all sync.WaitGroup
+		for n := range crowd {
+			all.Go(func() {
+				o, err := processes[n%len(processes)].Create(t.Context(), caller, create("ORDER-1"))
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				answers[fmt.Sprint(o.Checkout.ID, o.Token, o.Records, o.Replay)]++
+			})
+		}
+		all.Wait()
+		counts := []int{}
+		for _, n := range answers {
+			counts = append(counts, n)
+		}
+		if slices.Sort(counts); !slices.Equal(counts, []int{1, crowd - 1}) || c.calls() != 1 {
+			t.Errorf("%d creates have the answers %v, want one new and the same pair in all", crowd, answers)
+		}
+		w.wantDelivered(t, "ORDER-1")
+	})
 }
 
-// A running service refuses a revoked key within one second, and uses an applied provider file within five; until then
-// it uses cached configuration.
+// A running service refuses a revoked key within one second, and uses an applied provider file within five; until then it uses what it
+// has read.
 func TestHowLongConfigurationIsCached(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, change := newFaulty()
-		w := newWorld(t, change)
+	store, change := newFaulty()
+	inWorld(t, func(t *testing.T, w *world) {
 		text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1})
-		must(t, w.store.AddKey(t.Context(), key, nil))
+		must(t, w.store.AddKey(t.Context(), key, checkout.Act{}))
 		authenticate := func() error { _, err := w.Authenticate(t.Context(), text); return err }
 		poll := func() error { _, err := w.Checkout(t.Context(), caller, "KOWHAI-1-a"); return err }
-		reads := func(method string) (n int) {
-			for _, call := range store.called() {
-				if strings.HasPrefix(call, method+" ") {
-					n++
-				}
-			}
-			return n
-		}
-		store.arm("", nil)
+		store.arm(nil)
 		for range 10 {
 			must(t, authenticate())
 			expect(t, poll(), checkout.CodeCheckoutNotFound)
 		}
-		if keys, providers := reads("Key"), reads("Provider"); keys != 1 || providers != 1 {
-			t.Errorf("ten requests read the key %d times and the provider %d times, want once each", keys, providers)
+		if got := store.called("Key", "Providers"); len(got) != 2 {
+			t.Errorf("ten requests read %q, want the key and the provider once each", got)
 		}
-
-		must(t, w.store.RevokeKey(t.Context(), key.ID, time.Now(), nil))
+		must(t, w.store.RevokeKey(t.Context(), key.ID, time.Now(), checkout.Act{}))
 		off := kowhai()
 		off.Provider.Active = false
-		err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
-			return []catalogue.Configuration{off}, nil, nil
-		})
-		must(t, err)
+		w.configure(t, off)
+		w.clock.forward(-5 * time.Second)
 		time.Sleep(500*time.Millisecond - 1)
 		if err := authenticate(); err != nil {
 			t.Errorf("a key is read again before half a second is over: %v", err)
@@ -121,33 +119,12 @@ func TestHowLongConfigurationIsCached(t *testing.T) {
 		expect(t, poll(), checkout.CodeCheckoutNotFound)
 		time.Sleep(time.Nanosecond)
 		expect(t, poll(), checkout.CodeProviderNotEnabled)
-	})
-}
-
-// A new order costs one write and no read; an order that this process has seen is looked up.
-func TestAnOrderIsLookedUpOnlyIfItMayBeOnRecord(t *testing.T) {
-	store, change := newFaulty()
-	w := newWorld(t, change)
-	calls := func() []string {
-		all := store.called()
-		store.arm("", nil)
-		return slices.DeleteFunc(all, func(call string) bool { // of the checkouts only
-			return !strings.HasPrefix(call, "InsertCheckout") && !strings.HasPrefix(call, "FindCheckout")
-		})
-	}
-	store.arm("", nil)
-	w.opened(t, "ORDER-1")
-	if got, want := calls(), []string{"InsertCheckout 1"}; !slices.Equal(got, want) {
-		t.Errorf("a new order: %q, want %q", got, want)
-	}
-	w.opened(t, "ORDER-1")
-	if got, want := calls(), []string{"FindCheckout 1"}; !slices.Equal(got, want) {
-		t.Errorf("the same again: %q, want %q", got, want)
-	}
-	w.again(t).opened(t, "ORDER-1")
-	if got, want := calls(), []string{"InsertCheckout 1", "FindCheckout 1"}; !slices.Equal(got, want) {
-		t.Errorf("in another process: %q, want %q", got, want)
-	}
+		for _, wrong := range []string{"", "pck_sandbox_nothing"} {
+			if _, err := w.Authenticate(t.Context(), wrong); !checkout.Refused(err, checkout.CodeMissingAPIKey, checkout.CodeInvalidAPIKey) {
+				t.Errorf("the key %q: %v", wrong, err)
+			}
+		}
+	}, change)
 }
 
 func TestAProcessThatNeverSawAnOrderAnswersItFromTheRecord(t *testing.T) {
@@ -164,42 +141,49 @@ func TestAProcessThatNeverSawAnOrderAnswersItFromTheRecord(t *testing.T) {
 	other.First = checkout.Some(money.Date{Year: 2027, Month: 3, Day: 1})
 	_, err := w.again(t).Create(t.Context(), caller, other)
 	expect(t, err, checkout.CodeIntentConflict)
-	keyed := create("ORDER-1")
-	keyed.IdempotencyKey = checkout.Some("key-1")
-	if o, err := w.again(t).Create(t.Context(), caller, keyed); err != nil || !o.Replay || o.IdempotencyKey != "key-1" {
-		t.Errorf("the same order under a key: %+v, %v; want the replay", o, err)
+}
+
+// expectFields checks that err is a refusal with this code that names these fields.
+func expectFields(t *testing.T, err error, code checkout.Code, fields []string) {
+	t.Helper()
+	expect(t, err, code)
+	var got []string
+	if refusal, ok := errors.AsType[*checkout.Error](err); ok {
+		got = strings.Fields(refusal.Fields())
+	}
+	if !slices.Equal(got, fields) {
+		t.Errorf("%v names %q, want %q", err, got, fields)
 	}
 }
 
-// namedBy returns the fields that a refusal names.
-func namedBy(err error) (fields []string) {
-	refusal, ok := errors.AsType[*checkout.Error](err)
-	if !ok {
-		return nil
-	}
-	for _, f := range refusal.Faults {
-		fields = append(fields, f.Field)
-	}
-	return fields
-}
-
-// The caller is the embedder's own form, without the JSON API in front of the service: TestCheckIsAsStrictAsTheAPI of package checkout
-// has the rules.
-func TestDirectCallsAreHeldToTheSameRules(t *testing.T) {
+// No call of another provider finds a checkout, and none of a provider that does not exist or is off is served.
+func TestEachProviderHasItsOwnCheckouts(t *testing.T) {
 	w := newWorld(t)
-	cmd := create("ORDER-1")
-	cmd.First, cmd.LastName = checkout.Some(money.Date{Year: 2027, Month: 2, Day: 30}), checkout.Some("Ngata\x00")
-	_, err := w.Create(t.Context(), caller, cmd)
-	expectFields(t, err, checkout.CodeValidation, []string{"student.last_name", "plan.first_payment_date"})
-	if n := len(w.records(t)); n != 0 {
-		t.Errorf("%d checkouts on record", n)
+	rimu, off := kowhai(), kowhai()
+	rimu.Provider.Code, off.Provider.Code, off.Provider.Active = "RIMU", "RATA", false
+	w.configure(t, kowhai(), rimu, off)
+	cmd := w.ready(t, "ORDER-1")
+	id := cmd.CheckoutID.Value
+	for _, tt := range []struct {
+		provider string
+		code     checkout.Code
+	}{{"RIMU", checkout.CodeCheckoutNotFound}, {"RATA", checkout.CodeProviderNotEnabled}, {"MOA", checkout.CodeProviderNotFound}} {
+		stranger := service.Caller{ProviderCode: tt.provider}
+		theirs := cmd
+		theirs.ProviderCode = checkout.Some(tt.provider)
+		_, err := w.Checkout(t.Context(), stranger, id)
+		expect(t, err, tt.code)
+		_, err = w.Confirm(t.Context(), stranger, id, theirs)
+		expect(t, err, tt.code)
+		_, err = w.Cancel(t.Context(), stranger, id, checkout.Cancel{Reason: checkout.Some("x")})
+		expect(t, err, tt.code)
+		_, err = w.Create(t.Context(), stranger, create("ORDER-1"))
+		expect(t, err, checkout.CodeKeyMismatch)
 	}
-	confirm := w.ready(t, "ORDER-1")
-	confirm.FirstPayment, confirm.PaymentPlanAccepted = cmd.First, checkout.Some(false)
-	_, err = w.confirm(t, confirm)
-	expectFields(t, err, checkout.CodeValidation, []string{"payment.first_payment_date", "declarations.payment_plan_accepted"})
-	if r := w.records(t)["ORDER-1"]; r.Agreement != nil || w.printer.printed != 0 {
-		t.Errorf("an agreement was concluded: %+v", r.Agreement)
+	own := create("ORDER-1") // two providers may use one order id
+	own.ProviderCode = checkout.Some("RIMU")
+	if o, err := w.Create(t.Context(), service.Caller{ProviderCode: "RIMU"}, own); err != nil || o.Replay {
+		t.Errorf("the same order id of another provider: %+v, %v", o, err)
 	}
 }
 
@@ -220,71 +204,6 @@ func TestARequestWithoutAnIDGetsOne(t *testing.T) {
 	}
 }
 
-// legacy returns the configuration without a catalogue.
-func legacy() catalogue.Configuration {
-	c := kowhai()
-	c.Provider.Mode, c.Courses = catalogue.Legacy, nil
-	return c
-}
-
-// legacyCreate is a create with the figures that the catalogue resolves create to.
-func legacyCreate(order string) checkout.Create {
-	c := create(order)
-	c.CourseCode = checkout.Optional[string]{}
-	c.CourseName = checkout.Some("Diploma in Business")
-	c.Price, c.Upfront, c.Principal = checkout.Some[money.Cents](2990_00), checkout.Some[money.Cents](200_00), checkout.Some[money.Cents](2790_00)
-	c.PaymentType = checkout.Some(checkout.PaymentType)
-	c.Number, c.Regular, c.Final = checkout.Some(52), checkout.Some[money.Cents](53_65), checkout.Some[money.Cents](53_85)
-	return c
-}
-
-// expectFields checks that err is a refusal with this code that names these fields.
-func expectFields(t *testing.T, err error, code checkout.Code, fields []string) {
-	t.Helper()
-	expect(t, err, code)
-	if got := namedBy(err); !slices.Equal(got, fields) {
-		t.Errorf("%v names %q, want %q", err, got, fields)
-	}
-}
-
-// A final instalment that was sent is echoed, even if it equals the others.
-func TestAFinalInstalmentThatWasSentIsRemembered(t *testing.T) {
-	w := newWorld(t)
-	w.configure(t, legacy())
-	for _, tt := range []struct {
-		order string
-		final checkout.Optional[money.Cents]
-	}{
-		{"A", checkout.Some[money.Cents](697_50)},
-		{"B", checkout.Optional[money.Cents]{}},
-	} {
-		cmd := legacyCreate(tt.order)
-		cmd.Number, cmd.Regular, cmd.Final = checkout.Some(4), checkout.Some[money.Cents](697_50), tt.final
-		for _, replay := range []bool{false, true} {
-			o, err := w.Create(t.Context(), caller, cmd)
-			if err != nil || o.Replay != replay || o.SentFinal != tt.final.Given {
-				t.Errorf("order %s, replay %v: sent %v, %v; want %v", tt.order, o.Replay, o.SentFinal, err, tt.final.Given)
-			}
-		}
-	}
-}
-
-func TestTheRateOfAProviderIsThatOfItsConfiguration(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		c := kowhai()
-		for _, want := range []int{0, 250, 0} {
-			c.Provider.RateLimit = want
-			w.configure(t, c)
-			if got := w.RateLimit(t.Context(), caller); got != want {
-				t.Errorf("the rate is %d, want %d", got, want)
-			}
-		}
-		if got := w.RateLimit(t.Context(), service.Caller{ProviderCode: "RIMU"}); got != 0 {
-			t.Errorf("the rate of a provider that does not exist is %d, want 0", got)
-		}
-	})
-}
-
 // The price of a create is that of its day in New Zealand. A replay keeps the price of its order.
 func TestACreateHasThePriceOfItsDayInNewZealand(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -292,8 +211,7 @@ func TestACreateHasThePriceOfItsDayInNewZealand(t *testing.T) {
 		midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location())
 		c := kowhai()
 		course := &c.Courses[0]
-		course.Prices = []catalogue.Price{{From: money.DateOf(midnight), Price: course.Price + 10_00, Upfront: course.Upfront + 5_00},
-			{From: money.DateOf(midnight.AddDate(1, 0, 0)), Price: course.Price + 20_00, Upfront: course.Upfront}}
+		course.Prices = []catalogue.Price{{From: money.DateOf(midnight), Price: course.Price + 10_00, Upfront: course.Upfront + 5_00}}
 		w.configure(t, c)
 		costs := func(order string, want money.Pricing) {
 			t.Helper()
@@ -312,7 +230,52 @@ func TestACreateHasThePriceOfItsDayInNewZealand(t *testing.T) {
 		cmd.Price = checkout.Some(after.Price)
 		_, err := w.Create(t.Context(), caller, cmd)
 		expect(t, err, checkout.CodeValidation)
-		w.clock.forward(366 * 24 * time.Hour)
-		costs("ORDER-3", money.Pricing{Price: before.Price + 20_00, Upfront: before.Upfront, Principal: before.Principal + 20_00})
 	})
+}
+
+// The same pair comes again while a day is left of it; then another, and the old link still opens.
+func TestAReplayRenewsTheLink(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		first := w.opened(t, "ORDER-1")
+		w.clock.forward(6 * 24 * time.Hour)
+		if again := w.opened(t, "ORDER-1"); again.Token != first.Token {
+			t.Error("the link is renewed with a day left")
+		}
+		w.clock.forward(time.Minute)
+		next := w.opened(t, "ORDER-1")
+		if again := w.opened(t, "ORDER-1"); next.Token == first.Token || again.Token != next.Token {
+			t.Errorf("with less than a day left the replays have the tokens %q and %q after %q", next.Token, again.Token, first.Token)
+		}
+		for _, token := range []string{first.Token, next.Token} {
+			if page, err := w.SetupPage(t.Context(), token); err != nil || page.State != checkout.PageOpen || page.Superseded != (token == first.Token) {
+				t.Errorf("page %q, superseded %v, %v", page.State, page.Superseded, err)
+			}
+		}
+		w.setUp(t, next.Token)
+		_, err := w.confirm(t, confirm(first))
+		expect(t, err, checkout.CodeConflict)
+		w.confirms(t, confirm(next))
+		if replay := w.opened(t, "ORDER-1"); !replay.Replay || replay.Token != "" || replay.SetupURL != "" {
+			t.Errorf("a replay of what is confirmed: %+v, want no token", replay)
+		}
+	})
+}
+
+// The caller is the embedder's own form, without the JSON API in front of the service: package checkout has the rules. All faults of a
+// request are in one refusal, and nothing is stored.
+func TestDirectCallsAreHeldToTheSameRules(t *testing.T) {
+	w := newWorld(t)
+	cmd := create("ORDER-1")
+	cmd.First, cmd.LastName = checkout.Some(money.Date{Year: 2027, Month: 2, Day: 30}), checkout.Some("Ngata\x00")
+	_, err := w.Create(t.Context(), caller, cmd)
+	expectFields(t, err, checkout.CodeValidation, []string{"student.last_name", "plan.first_payment_date"})
+	if n := len(w.records(t)); n != 0 {
+		t.Errorf("%d checkouts on record", n)
+	}
+	confirm := w.ready(t, "ORDER-1")
+	confirm.FirstPayment, confirm.PaymentPlanAccepted = cmd.First, checkout.Some(false)
+	_, err = w.confirm(t, confirm)
+	expectFields(t, err, checkout.CodeValidation, []string{"payment.first_payment_date", "declarations.payment_plan_accepted"})
+	_, err = w.Cancel(t.Context(), caller, confirm.CheckoutID.Value, checkout.Cancel{})
+	expectFields(t, err, checkout.CodeValidation, []string{"reason"})
 }

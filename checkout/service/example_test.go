@@ -42,35 +42,20 @@ func Example() {
 	printer, err := pdf.New(2)
 	check(err)
 	log := httpserver.NewLog(io.Discard) // os.Stderr, or a log of your own
-
 	server := httptest.NewUnstartedServer(nil)
 	baseURL := "http://" + server.Listener.Addr().String()
 	bank := fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: baseURL, Log: log})
 
-	checkouts, err := service.New(service.Config{
-		Environment: catalogue.Sandbox,
-		BaseURL:     baseURL,
-		Keyring:     keyring,
-		Store:       store,
-		Processor:   bank,
-		CRM:         service.EmbeddedCRM(catalogue.Sandbox),
-		Printer:     printer,
-		Sender:      webhook.New(webhook.Options{}),
-		Now:         time.Now,
-		Rand:        rand.Reader,
-		Report:      httpserver.Report(log),
-	})
+	checkouts, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring,
+		Store: store, Processor: bank, Printer: printer, Sender: webhook.New(webhook.Options{}),
+		Now: time.Now, Rand: rand.Reader, Report: httpserver.Report(log)})
 	check(err)
 
 	// Everything under the base URL: the JSON API, its documentation, the payer's pages and the sandbox's bank.
-	server.Config = httpserver.New(httpapi.New(checkouts, httpapi.Options{
-		Log:       log,
-		RateLimit: 100,
-		Mount: map[string]http.Handler{
-			hostedpages.Prefix:   hostedpages.New(checkouts, hostedpages.Options{Log: log, RateLimit: 100}),
-			fakeprocessor.Prefix: bank,
-		},
-	}), log)
+	server.Config = httpserver.New(httpapi.New(checkouts, httpapi.Options{Log: log, RateLimit: 100, Mount: map[string]http.Handler{
+		hostedpages.Prefix:   hostedpages.New(checkouts, hostedpages.Options{Log: log, RateLimit: 100}),
+		fakeprocessor.Prefix: bank,
+	}}), log)
 	server.Start()
 	defer server.Close()
 
@@ -80,7 +65,7 @@ func Example() {
 	go func() { defer close(done); checkouts.Run(running) }()
 	defer func() { stop(); <-done }()
 
-	// What "provider-checkout apply" does: read the provider file, and replace the providers by it.
+	// As "provider-checkout apply" does: read the provider file, and replace the providers by it.
 	all, err := providerfile.Parse([]byte(`{"providers": [{
 		"provider_code": "KOWHAI", "name": "Kōwhai Institute", "account_id": "acc-kowhai",
 		"environment": "sandbox", "active": true, "api_enabled": true,
@@ -88,7 +73,7 @@ func Example() {
 			"course_price": 2990.00, "upfront_payment": 200.00, "active": true,
 			"plans": [{"payment_frequency": "Weekly", "number_of_instalments": 52}]}]}]}`))
 	check(err)
-	check(store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
+	check(store.ReplaceProviders(ctx, func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
 		return all, nil, nil
 	}))
 
@@ -111,13 +96,11 @@ func Example() {
 		fmt.Println(charge.Due, charge.Amount, charge.Type)
 	}
 
-	// The payer's browser opens opened.SetupURL; programs use the contract's addresses.
-	for _, address := range []string{opened.SetupURL, baseURL + "/v1", baseURL + "/docs"} {
-		page, err := http.Get(address)
-		check(err)
-		page.Body.Close()
-		fmt.Println(page.StatusCode, page.Header.Get("Content-Type"))
-	}
+	// The payer's browser opens opened.SetupURL.
+	page, err := http.Get(opened.SetupURL)
+	check(err)
+	page.Body.Close()
+	fmt.Println(page.StatusCode, page.Header.Get("Content-Type"))
 
 	// Until the payer has set up the direct debit there is nothing to confirm.
 	now, err := checkouts.Checkout(ctx, kowhai, opened.Checkout.ID)
@@ -130,7 +113,11 @@ func Example() {
 	// 2027-02-08 53.65 instalment
 	// 2028-01-31 53.85 final_instalment
 	// 200 text/html; charset=utf-8
-	// 200 application/json
-	// 200 text/html; charset=utf-8
 	// setup complete: false
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

@@ -27,7 +27,6 @@ type world struct {
 	*service.Service
 	store     *memory.Store
 	processor *processor
-	crm       *crm // if the test has one
 	printer   *printer
 	receiver  *receiver
 	reports   *reports
@@ -39,12 +38,13 @@ type world struct {
 // change, if any, changes the configuration of the service.
 func newWorld(t *testing.T, change ...func(*service.Config)) *world {
 	t.Helper()
-	w := &world{store: memory.New(), processor: &processor{}, printer: &printer{}, receiver: &receiver{}, reports: &reports{},
+	w := &world{processor: &processor{}, printer: &printer{}, receiver: &receiver{}, reports: &reports{},
 		clock: &clock{}}
+	w.store = memory.New(w.clock.now)
 	ring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
 	must(t, err)
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: ring,
-		Store: w.store, Processor: w.processor, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: w.printer, Sender: w.receiver,
+		Store: w.store, Processor: w.processor, Printer: w.printer, Sender: w.receiver,
 		Now: w.clock.now, Rand: rand.Reader, Report: w.reports.add}
 	for _, f := range change {
 		f(&c)
@@ -86,7 +86,7 @@ func kowhai() catalogue.Configuration {
 func (w *world) configure(t *testing.T, configurations ...catalogue.Configuration) {
 	t.Helper()
 	w.clock.forward(5 * time.Second)
-	err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
+	err := w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
 		return configurations, nil, nil
 	})
 	must(t, err)
@@ -124,9 +124,8 @@ func (w *world) setUp(t *testing.T, token string) {
 		t.Fatal(err)
 	}
 	w.processor.set(fulfilled)
-	id, _, _ := w.config.Keyring.Read(token)
-	if c, err := w.Refresh(t.Context(), id); err != nil || !c.SetupComplete() {
-		t.Fatalf("setup %+v, %v; want it complete", c.Setup, err)
+	if page, err := w.ReturnPage(t.Context(), token); err != nil || !page.Checkout.SetupComplete() {
+		t.Fatalf("setup %+v, %v; want it complete", page.Checkout.Setup, err)
 	}
 }
 
@@ -134,7 +133,7 @@ func confirm(o service.Opened) checkout.Confirm {
 	c := o.Checkout
 	return checkout.Confirm{RequestID: "req_2", CheckoutID: checkout.Some(c.ID),
 		ProviderCode: checkout.Some(c.ProviderCode), OrderID: checkout.Some(c.OrderID), Token: checkout.Some(o.Token),
-		OpportunityID: checkout.Some(c.Records.OpportunityID), DDAID: checkout.Some(c.Records.DDAID),
+		OpportunityID: checkout.Some(o.Records.OpportunityID), DDAID: checkout.Some(o.Records.DDAID),
 		PaymentMethod: checkout.Some("service_payment_plan"), FirstPayment: checkout.Some(c.Intent.Plan.First),
 		DepositConfirmed: checkout.Some(true), PaymentPlanAccepted: checkout.Some(true),
 		InformationConfirmed: checkout.Some(true), PrivacyConsentAccepted: checkout.Some(true)}
@@ -151,7 +150,7 @@ func (w *world) records(t *testing.T) map[string]checkout.CheckoutRecord {
 	t.Helper()
 	w.AwaitSent()
 	all := make(map[string]checkout.CheckoutRecord)
-	err := w.store.Export(t.Context(), checkout.Visitor{
+	err := w.store.Export(t.Context(), "", checkout.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Checkout: func(d checkout.CheckoutRecord) error {
@@ -206,7 +205,6 @@ type processor struct {
 	disturbs func(after bool) error
 	asking   int           // observations in progress
 	atOnce   int           // the most observations in progress at once
-	panics   string        // what every call panics with; "" for no panic
 	takes    time.Duration // how long every call takes
 	// observes, if not nil, answers instead of says.
 	observes func(checkout.Account, checkout.Setup) (checkout.Observation, error)
@@ -215,11 +213,8 @@ type processor struct {
 // call does what every call of the processor does first.
 func (p *processor) call(ctx context.Context) error {
 	p.mu.Lock()
-	takes, panics := p.takes, p.panics
+	takes := p.takes
 	p.mu.Unlock()
-	if panics != "" {
-		panic(panics)
-	}
 	if takes == 0 {
 		return ctx.Err()
 	}
@@ -332,7 +327,6 @@ type printer struct {
 	mu      sync.Mutex
 	fail    int
 	busy    bool
-	panics  string // what every call panics with; "" for no panic
 	printed int
 	during  func(agreement.Agreement) // if not nil, what happens while an agreement is rendered
 }
@@ -347,9 +341,6 @@ func (p *printer) Print(_ context.Context, a agreement.Agreement) ([]byte, error
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.printed++
-	if p.panics != "" {
-		panic(p.panics)
-	}
 	if p.busy {
 		return nil, fmt.Errorf("wait for a turn: %w", ports.ErrBusy)
 	}
@@ -421,19 +412,19 @@ func (c *clock) forward(d time.Duration) {
 type reports struct {
 	mu      sync.Mutex
 	all     []service.Failure
-	unnamed []service.Failure // that are about a checkout, and do not have its order and its provider
+	unnamed []service.Failure // that are about a checkout, and do not have its provider
 }
 
 func (r *reports) add(_ context.Context, f service.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all = append(r.all, f)
-	if f.CheckoutID != "" && (f.OrderID == "" || f.ProviderCode == "") {
+	if f.CheckoutID != "" && f.ProviderCode == "" {
 		r.unnamed = append(r.unnamed, f)
 	}
 }
 
-// checkNames checks that every failure about a checkout names its id, its order and its provider.
+// checkNames checks that every failure about a checkout names its id and its provider.
 func (r *reports) checkNames(t *testing.T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -458,21 +449,6 @@ func expect(t *testing.T, err error, code checkout.Code) {
 	if !errors.As(err, &refusal) || refusal.Code != code {
 		t.Errorf("got %v, want a refusal with code %s", err, code)
 	}
-}
-
-func jobsOf(kind checkout.JobKind) checkout.JobFilter {
-	return checkout.JobFilter{Kinds: []checkout.JobKind{kind}, OldestFirst: true}
-}
-
-// done settles an order's only job of a kind as done, without an attempt.
-func (w *world) done(t *testing.T, order string, kind checkout.JobKind) {
-	t.Helper()
-	l, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.clock.now().Add(time.Hour), For: time.Second, Kinds: []checkout.JobKind{kind},
-		ID: w.jobs(t, order, kind)[0].Job.ID, Limit: 1})
-	if err == nil {
-		err = w.store.Settle(t.Context(), l[0], checkout.Outcome{State: checkout.JobDone}, checkout.JobEntry{Now: w.clock.now()}, nil)
-	}
-	must(t, err)
 }
 
 // inWorld runs a test in a bubble of its own, with a new world.
@@ -556,4 +532,137 @@ func (w *world) wantEvent(t *testing.T, order string, status events.Status, atte
 	if e.Status != status || e.Attempts != attempts || len(asked) > 0 && requests != asked[0] {
 		t.Errorf("on record %s after %d attempts, and %d requests; want %s after %d, and %d", e.Status, e.Attempts, requests, status, attempts, asked)
 	}
+}
+
+// begun opens a checkout whose payer has gone on to the bank.
+func (w *world) begun(t *testing.T, order string) service.Opened {
+	t.Helper()
+	o := w.opened(t, order)
+	w.presses(t, o)
+	return o
+}
+
+// confirmed opens, sets up and confirms a checkout.
+func (w *world) confirmed(t *testing.T, order string) checkout.Checkout {
+	t.Helper()
+	return w.confirms(t, w.ready(t, order)).Checkout
+}
+
+// cancels has the provider cancel a checkout.
+func (w *world) cancels(t *testing.T, o service.Opened) {
+	t.Helper()
+	_, err := w.Cancel(t.Context(), caller, o.Checkout.ID, checkout.Cancel{RequestID: "req_3", Reason: checkout.Some("wrong course")})
+	must(t, err)
+}
+
+// page returns the page of a payer who comes back from the processor.
+func (w *world) page(t *testing.T, token string) service.SetupPage {
+	t.Helper()
+	page, err := w.ReturnPage(t.Context(), token)
+	must(t, err)
+	return page
+}
+
+// setup returns what is on record of the setup of an order.
+func (w *world) setup(t *testing.T, order string) checkout.Setup {
+	t.Helper()
+	return w.records(t)[order].Checkout.Setup
+}
+
+// mandate returns the observation of a complete setup whose mandate has a status.
+func mandate(m checkout.MandateStatus) checkout.Observation {
+	o := fulfilled
+	o.Mandate = m
+	return o
+}
+
+// becomes has the processor say that the mandate reached a status now and notify of it, and returns when what follows is done.
+func (w *world) becomes(t *testing.T, m checkout.MandateStatus, reason string) {
+	t.Helper()
+	says := mandate(m)
+	says.MandateSince, says.MandateReason = w.clock.now().UTC().Truncate(time.Millisecond), reason
+	w.processor.set(says)
+	w.notified(t, "MD-1")
+	w.runFor(t, 15*time.Second)
+}
+
+// notified notifies the service of mandates, MD-…, and of billing requests.
+func (w *world) notified(t *testing.T, ids ...string) {
+	t.Helper()
+	var all []checkout.Notification
+	for _, id := range ids {
+		n := checkout.Notification{BillingRequestID: id}
+		if strings.HasPrefix(id, "MD") {
+			n = checkout.Notification{MandateID: id}
+		}
+		all = append(all, n)
+	}
+	must(t, w.Notified(t.Context(), all))
+}
+
+// change changes what is on record of an order, as another process does.
+func (w *world) change(t *testing.T, order string, change func(*checkout.Checkout)) {
+	t.Helper()
+	_, _, err := w.store.UpdateCheckout(t.Context(), w.records(t)[order].Checkout, 0, func(c checkout.Checkout) (checkout.Change, error) {
+		change(&c)
+		return checkout.Change{At: w.clock.now(), Next: c}, nil
+	})
+	must(t, err)
+}
+
+// crashed stores a checkout of a provider like a process that died before it attempted the jobs.
+func (w *world) crashed(t *testing.T, provider, order string) {
+	t.Helper()
+	cmd := create(order)
+	cmd.ProviderCode = checkout.Some(provider)
+	change := cmd.Open(checkout.Intent{}, checkout.Opening{ID: provider + "-1-" + order, Now: w.clock.now().UTC(), Environment: catalogue.Sandbox,
+		Token: checkout.Token{Epoch: 1, Expires: w.clock.now()}})
+	if w.config.CRM == nil {
+		change.Jobs = change.Jobs[:1]
+	}
+	_, err := w.store.InsertCheckout(t.Context(), change, 10*time.Second)
+	must(t, err)
+}
+
+// taken is the lease of a process that takes the one job of a kind over, once the lease of its holder is over.
+func (w *world) taken(t *testing.T, kind checkout.JobKind) checkout.Lease {
+	t.Helper()
+	w.clock.forward(11 * time.Second)
+	defer w.clock.forward(-11 * time.Second)
+	l, err := w.store.Lease(t.Context(), checkout.JobQuery{Limits: map[checkout.JobKind]int{kind: 1}, For: 5 * time.Second})
+	if err != nil || len(l) != 1 {
+		t.Fatalf("another process takes %+v, %v; want a job of kind %s", l, err, kind)
+	}
+	return l[0]
+}
+
+// runFor runs the service's background work for a while.
+func (w *world) runFor(t *testing.T, d time.Duration) {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	w.Run(ctx)
+}
+
+// answers has the receiver answer so from now on.
+func (r *receiver) answers(answer func(events.Delivery, int) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+// requests returns how many attempts were made.
+func (r *receiver) requests() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.got)
+}
+
+// attempts returns the numbers of the attempts that were made.
+func (r *receiver) attempts() (numbers []int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.got {
+		numbers = append(numbers, d.attempt)
+	}
+	return numbers
 }

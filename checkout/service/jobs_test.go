@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -19,504 +17,385 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// chore is a task that counts its runs, each of which takes a time and asks for a pause.
-type chore struct {
-	takes, pause time.Duration
-	stays        bool         // the cursor does not change
-	fail         func() error // nil: nothing fails
-
-	mu      sync.Mutex
-	cursors []string // of the runs
-	now     int      // runs in progress
-	atOnce  int      // the most
-	ended   error    // of the context of the last run
+// most counts calls, and how many are made at once.
+type most struct {
+	mu               sync.Mutex
+	all, now, atOnce int
 }
 
-func (c *chore) run(ctx context.Context, cursor string) (string, time.Duration, error) {
-	c.mu.Lock()
-	c.cursors = append(c.cursors, cursor)
-	c.now++
-	c.atOnce = max(c.atOnce, c.now)
-	c.mu.Unlock()
+// call is a call that takes a time, or until ctx ends.
+func (m *most) call(ctx context.Context, d time.Duration) {
+	m.mu.Lock()
+	m.all++
+	m.now++
+	m.atOnce = max(m.atOnce, m.now)
+	m.mu.Unlock()
 	select {
-	case <-time.After(c.takes):
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now--
-	c.ended = ctx.Err()
-	if c.fail != nil {
-		if err := c.fail(); err != nil {
-			return cursor, c.pause, err
-		}
-	}
-	if c.stays {
-		return cursor, c.pause, nil
-	}
-	n, _ := strconv.Atoi(cursor)
-	return strconv.Itoa(n + 1), c.pause, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now--
 }
 
-// seen returns the cursors of the runs, how many there were at once at most, and the error of the context of the last one.
-func (c *chore) seen() (cursors []string, atOnce int, ended error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.cursors), c.atOnce, c.ended
+// seen returns how many calls were made, and how many at once.
+func (m *most) seen() (all, atOnce int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.all, m.atOnce
 }
 
-func (c *chore) runs() int {
-	cursors, _, _ := c.seen()
-	return len(cursors)
+// chore is a task that counts its runs.
+type chore struct {
+	most
+	takes, pause time.Duration
+	mu           sync.Mutex
+	cursors      []string
+	fail         func(run int) error // nil: nothing fails
+	ended        error               // of the context of the last run
 }
 
 // doing has a service run the task.
 func (c *chore) doing(config *service.Config) {
-	config.Tasks = []service.Task{{Kind: checkout.JobPull, Run: c.run}}
+	config.Tasks = []service.Task{{Kind: checkout.JobPull, Run: func(ctx context.Context, cursor string) (string, time.Duration, error) {
+		c.call(ctx, c.takes)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.cursors, c.ended = append(c.cursors, cursor), ctx.Err()
+		if c.fail != nil {
+			if err := c.fail(len(c.cursors)); err != nil {
+				return cursor, c.pause, err
+			}
+		}
+		n, _ := strconv.Atoi(cursor)
+		return strconv.Itoa(n + 1), c.pause, nil
+	}}}
 }
 
+// A task is run by one process at a time, also where a run takes longer than a lease, and goes on from its cursor when a process ends.
 func TestATaskIsRunByOneProcessAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		task := &chore{takes: 5 * time.Second, pause: 25 * time.Second}
-		w := newWorld(t, task.doing)
+	task := &chore{takes: 35 * time.Second, pause: 25 * time.Second}
+	inWorld(t, func(t *testing.T, w *world) {
 		stops := []func(){w.background(t), w.again(t).background(t), w.again(t).background(t)}
-		time.Sleep(5 * time.Minute)
-		cursors, atOnce, _ := task.seen()
-		if n := len(cursors); atOnce != 1 || n < 9 || n > 11 {
-			t.Errorf("%d runs in five minutes, %d at once; want ten, one at a time", n, atOnce)
+		time.Sleep(10*time.Minute + 30*time.Second)
+		if all, atOnce := task.seen(); atOnce != 1 || all < 9 || all > 11 {
+			t.Errorf("%d runs in ten minutes, %d at once; want ten, one at a time", all, atOnce)
 		}
-		for n, cursor := range cursors {
+		stops[0]()
+		stops[1]() // the work of both is the third's
+		before, _ := task.seen()
+		time.Sleep(3 * time.Minute)
+		stops[2]()
+		if all, _ := task.seen(); all < before+2 {
+			t.Errorf("%d runs in three minutes after two of three processes ended", all-before)
+		}
+		for n, cursor := range task.cursors[:9] {
 			if want := strings.TrimPrefix(strconv.Itoa(n), "0"); cursor != want {
 				t.Errorf("run %d has the cursor %q, want %q", n, cursor, want)
 			}
 		}
-		stops[0]()
-		stops[1]() // the work of both is the third's
-		before := task.runs()
-		time.Sleep(2 * time.Minute)
-		if n := task.runs() - before; n < 3 {
-			t.Errorf("%d runs in two minutes after two of three processes ended", n)
+		cursor, since, err := w.TaskCursor(t.Context(), checkout.JobPull)
+		if n, _ := strconv.Atoi(cursor); err != nil || n < 10 || since.IsZero() {
+			t.Errorf("the cursor on record is %q since %s, %v", cursor, since, err)
 		}
-		stops[2]()
-	})
+		w.wantNoReports(t)
+	}, task.doing)
 }
 
-// A task that rests for less than its lease writes nothing to its job: the lease is its pause.
-func TestATaskThatRestsForAMomentWritesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var settled atomic.Int64
-		task := &chore{pause: 10 * time.Second, stays: true}
-		w := newWorld(t, task.doing, disturbing(func(ctx context.Context, method, _ string, call func(context.Context) error) error {
-			if method == "Settle" {
-				settled.Add(1)
-			}
-			return call(ctx)
-		}))
-		stop := w.background(t)
-		time.Sleep(time.Minute + time.Second)
-		stop()
-		if n := task.runs(); settled.Load() != 0 || n < 5 || n > 7 {
-			t.Errorf("%d runs in a minute, and %d jobs were settled; want six runs without a write", n, settled.Load())
-		}
-		// The lease was given back: the next process need not wait for its end.
-		before := task.runs()
-		w.again(t).runFor(t, 100*time.Millisecond)
-		if n := task.runs() - before; n != 1 {
-			t.Errorf("%d runs by the next process at once, want one", n)
-		}
-	})
-}
-
+// A run that fails or panics is reported and leaves the cursor where it was; the task goes on.
 func TestATaskThatFailsIsReportedAndRunAgain(t *testing.T) {
 	for name, fail := range map[string]func() error{"fails": func() error { return errBroken }, "panics": func() error { panic(errBroken) }} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				task := &chore{pause: 30 * time.Second, fail: fail}
-				w := newWorld(t, task.doing)
-				w.runFor(t, time.Minute-time.Second)
-				got := w.reports.take()
-				if n := task.runs(); n < 2 || len(got) != n {
-					t.Fatalf("%d runs and %d reports in a minute", n, len(got))
-				}
-				for _, f := range got {
-					if f.Operation != service.OperationTask || f.Severity != service.Error || !strings.Contains(f.Err.Error(), "pull: ") ||
-						!strings.Contains(f.Err.Error(), errBroken.Error()) {
-						t.Errorf("reported %+v", f)
-					}
-				}
-			})
-		})
-	}
-}
-
-// No job waits for longer than the longest pause of its kind, or it would be done at once; a task is done sooner.
-func TestNoPauseIsLongerThanTheLongestOfItsKind(t *testing.T) {
-	for kind, pause := range service.Pauses() {
-		if longest := kind.LongestPause(0); pause > longest {
-			t.Errorf("a job of kind %s waits for %v, and its longest pause is %v", kind, pause, longest)
-		}
-	}
-	synctest.Test(t, func(t *testing.T) {
-		task := &chore{pause: 7 * 24 * time.Hour}
-		w := newWorld(t, task.doing)
-		w.runFor(t, 47*time.Hour)
-		if cursors, _, _ := task.seen(); len(cursors) != 2 {
-			t.Errorf("a task with a pause of a week ran %d times in two days", len(cursors))
-		}
-	})
-}
-
-// A run that panics leaves the cursor where it was.
-func TestATaskThatPanicsKeepsItsCursor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		task := &chore{pause: 15 * time.Second}
-		task.fail = func() error {
-			if len(task.cursors) == 2 {
-				panic("in the second run")
+		task := &chore{pause: 15 * time.Second, fail: func(run int) error {
+			if run == 2 {
+				return fail()
 			}
 			return nil
-		}
-		w := newWorld(t, task.doing)
-		w.runFor(t, time.Minute)
-		if cursors, _, _ := task.seen(); len(cursors) < 3 || cursors[1] != "1" || cursors[2] != "1" {
-			t.Errorf("the runs have the cursors %q, want 1 again after the panic", cursors)
-		}
-	})
+		}}
+		inWorld(t, func(t *testing.T, w *world) {
+			w.runFor(t, 2*time.Minute)
+			w.wantReport(t, service.OperationTask, service.Error, errBroken.Error())
+			if got := task.cursors; len(got) < 3 || got[1] != "1" || got[2] != "1" {
+				t.Errorf("%s: the runs have the cursors %q, want 1 again", name, got)
+			}
+		}, task.doing)
+	}
 }
 
-// What takes longer than a lease is not begun by another process meanwhile.
-func TestALeaseIsExtendedWhileItsAttemptGoesOn(t *testing.T) {
-	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) {
-		mail.set(func(context.Context, checkout.PayerNotice) error { time.Sleep(40 * time.Second); return nil })
-		w.ready(t, "ORDER-1")
-		var all sync.WaitGroup
-		for range 3 {
-			next := w.again(t)
-			all.Go(func() { next.runFor(t, 2*time.Minute) })
-		}
-		all.Wait()
-		if got, n := mail.take(), w.notices(t, "ORDER-1")[0]; len(got) != 1 || n.State != checkout.JobDone || n.Token != 1 {
-			t.Errorf("sent %d times; on record %+v", len(got), n)
-		}
-	})
-}
-
-// A process that has lost a lease ends its attempt, settles nothing and reports nothing.
+// A process that has lost the lease of a run that goes on ends it, settles nothing and reports nothing.
 func TestALostLeaseEndsTheAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		task := &chore{takes: time.Hour, pause: time.Minute, fail: func() error { return errors.New("it was ended") }}
-		w := newWorld(t, task.doing)
+	task := &chore{takes: time.Hour}
+	inWorld(t, func(t *testing.T, w *world) {
 		stop := w.background(t)
 		time.Sleep(time.Second)
-		l, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.clock.now().Add(time.Minute), For: time.Second, Kinds: []checkout.JobKind{checkout.JobPull}, Limit: 1})
-		if err != nil || len(l) != 1 {
-			t.Fatalf("another process gets %+v, %v", l, err)
-		}
-		must(t, w.store.Extend(t.Context(), l[0], w.clock.now(), 10*time.Second))
-		time.Sleep(4 * time.Second)
-		if _, _, ended := task.seen(); !errors.Is(ended, context.Canceled) {
-			t.Errorf("the attempt goes on: %v", ended)
-		}
-		job := w.job(t, "pull")
-		if job.Token != 2 || job.Due.Sub(w.clock.now()) < 5*time.Second {
-			t.Errorf("on record is %+v, want the lease of the other", job)
-		}
+		l := w.taken(t, checkout.JobPull)
+		time.Sleep(5 * time.Second)
+		must(t, w.store.Extend(t.Context(), l, 0)) // it is still the other's
 		stop()
-		w.wantNoReports(t)
-	})
-}
-
-// job returns what is on record of a job.
-func (w *world) job(t *testing.T, id string) checkout.JobRecord {
-	t.Helper()
-	list, err := w.store.Jobs(t.Context(), checkout.JobFilter{ID: id}, 1)
-	if err != nil || len(list) != 1 {
-		t.Fatalf("job %s: %+v, %v", id, list, err)
-	}
-	return list[0]
-}
-
-// most counts how many calls are made at once.
-type most struct{ now, atOnce atomic.Int64 }
-
-func (m *most) call(d time.Duration) {
-	n := m.now.Add(1)
-	for {
-		if was := m.atOnce.Load(); n <= was || m.atOnce.CompareAndSwap(was, n) {
-			break
+		if len(task.cursors) != 1 || task.ended == nil {
+			t.Errorf("%d runs have ended, the last with %v", len(task.cursors), task.ended)
 		}
-	}
-	time.Sleep(d)
-	m.now.Add(-1)
+		w.wantNoReports(t)
+	}, task.doing)
 }
 
 // However much waits, a CRM, a processor and a mail server get a few calls at once, and what is quick is not behind what is slow.
 func TestWhatIsSlowHasFewAttemptsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
 		const many = 60
-		c, change := withCRM()
-		w, mail := notifying(t, change)
 		for n := range many {
+			w.ready(t, fmt.Sprint("ORDER-", n)) // whose notice waits
 			w.begun(t, fmt.Sprint("LOOK-", n))
-			c.disturb(nth(1, ends), nil)
-			dies(func() { w.Create(t.Context(), caller, create(fmt.Sprint("OPEN-", n))) })
-			c.disturb(nil, nil)
+			w.crashed(t, "KOWHAI", fmt.Sprint("CRASHED-", n))
 		}
-		w.processor.set(fulfilled)
-		w.clock.forward(10 * time.Minute)
-		var calls, mails most
-		c.disturb(func(context.Context) error { calls.call(3 * time.Second); return nil }, nil)
+		w.clock.forward(2 * time.Minute)
+		var calls, mails, sent most
+		c.answers(func(ctx context.Context, _ checkout.Enrolment) error { calls.call(ctx, 3*time.Second); return nil })
+		mail.answers(func(ctx context.Context) error { mails.call(ctx, 3*time.Second); return nil })
+		w.receiver.answers(func(events.Delivery, int) error { sent.call(t.Context(), 0); return nil })
 		w.processor.takes, w.processor.atOnce = 3*time.Second, 0
-		mail.set(func(context.Context, checkout.PayerNotice) error { mails.call(3 * time.Second); return nil })
-		crashed := w.receiver.requests()
 		stop := w.background(t)
-		time.Sleep(4 * time.Minute)
+		time.Sleep(time.Second)
+		if n, _ := sent.seen(); n != many {
+			t.Errorf("%d events were sent within a second, want %d", n, many)
+		}
+		time.Sleep(2 * time.Minute)
 		stop()
-		if n := calls.atOnce.Load(); n != 8 {
-			t.Errorf("the CRM got %d calls at once, want 8", n)
-		}
-		if n := w.processor.atOnce; n != 4 {
-			t.Errorf("the processor got %d calls at once, want 4", n)
-		}
-		if n := mails.atOnce.Load(); n != 4 {
-			t.Errorf("the mail server got %d notices at once, want 4", n)
-		}
-		if n := w.receiver.requests() - crashed; n != many {
-			t.Errorf("%d events were sent, want those of %d enrolments", n, many)
-		}
-		all, err := w.Backlogs(t.Context())
-		if err != nil || all[checkout.JobOpen].Waiting+all[checkout.JobDeliver].Waiting+all[checkout.JobNotify].Waiting > 0 {
-			t.Errorf("the backlog is %+v, %v", all, err)
+		_, crms := calls.seen()
+		all, notices := mails.seen()
+		if crms != 8 || notices != 4 || w.processor.atOnce != 8 || all != many {
+			t.Errorf("the CRM got %d calls at once, the mail server %d, the processor %d; want 8, 4 and 8; and %d notices were sent, want %d",
+				crms, notices, w.processor.atOnce, all, many)
 		}
 	})
 }
 
-// A server that has nothing to do asks its store for work in one query a second.
+// A server that has nothing to do asks its store for work in one query a second, and writes nothing.
 func TestAQuietServerAsksOnceASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		calls := map[string]int{}
-		task := &chore{pause: time.Hour}
-		c, change := withCRM()
-		w, _ := notifying(t, change, task.doing, func(c *service.Config) {
-			c.Retention = checkout.Retention{AbandonedDays: 90}
-		}, disturbing(func(ctx context.Context, method, _ string, call func(context.Context) error) error {
-			mu.Lock()
-			calls[method]++
-			mu.Unlock()
-			return call(ctx)
-		}))
+	store, change := newFaulty()
+	inWorldWithAll(t, func(t *testing.T, w *world, _ *postbox, c *crm) {
 		w.confirmed(t, "ORDER-1")
-		stop := w.background(t)
-		time.Sleep(10 * time.Second)
-		mu.Lock()
-		clear(calls)
-		mu.Unlock()
-		made := c.made()
-		time.Sleep(5 * time.Minute)
-		stop()
-		if n := calls["Lease"]; n < 300 || n > 330 { // a poll that leases a job, a look at the setup, asks for more
-			t.Errorf("the store is asked for work %d times in five minutes", n)
+		w.cancels(t, w.opened(t, "ORDER-2"))
+		defer w.background(t)()
+		time.Sleep(10 * time.Minute)
+		store.arm(nil)
+		c.calls()
+		time.Sleep(time.Minute)
+		if n, all := len(store.called("Lease")), len(store.called()); n < 59 || n > 65 || all > n+8 || c.calls() > 0 {
+			t.Errorf("in a minute the store is asked for work %d times, of %d calls: %q", n, all, store.called())
 		}
-		delete(calls, "Lease")
-		for method, n := range calls {
-			if n > 15 {
-				t.Errorf("%s is called %d times in five minutes", method, n)
-			}
+	}, change)
+}
+
+// Personal data is erased once it was kept for as long as the operator says, with the processor's records, by an act that says so.
+func TestWhatWasKeptForLongEnoughIsErased(t *testing.T) {
+	k := &keeper{}
+	keep := checkout.Retention{AbandonedDays: 90, AgreedYears: 7}
+	inWorld(t, func(t *testing.T, w *world) {
+		cmd := w.ready(t, "AGREED")
+		schedule := w.confirms(t, cmd).Checkout.Schedule()
+		begun := w.begun(t, "BEGUN")
+		w.opened(t, "ABANDONED")
+		defer w.background(t)()
+		day := 24 * time.Hour
+		w.wantErased(t, (7+90)*day)
+		w.opened(t, "FRESH")
+		w.wantErased(t, 2*day, "ABANDONED", "BEGUN")
+		if len(k.erased) != 2 || !slices.Contains(k.erased, begun.Checkout.SetupKey("sandbox", 1)) {
+			t.Errorf("the processor erased %q", k.erased)
 		}
-		if c.made() != made {
-			t.Errorf("the CRM is called %d times", c.made()-made)
+		_, err := w.Checkout(t.Context(), caller, begun.Checkout.ID)
+		expect(t, err, checkout.CodeErased)
+		_, err = w.Create(t.Context(), caller, create("BEGUN"))
+		expect(t, err, checkout.CodeErased)
+		if page := w.page(t, begun.Token); page.State != checkout.PageExpired || page.Renewable {
+			t.Errorf("its page is %q", page.State)
 		}
+		acts, err := w.store.Acts(t.Context(), checkout.ActFilter{Subject: begun.Checkout.ID}, 10)
+		if err != nil || len(acts) != 1 || acts[0].Operator != "retention" || acts[0].Name != "privacy erase" ||
+			!strings.HasPrefix(acts[0].Reason, "abandoned checkouts after 90 days") {
+			t.Errorf("acts %+v, %v", acts, err)
+		}
+		last := schedule[len(schedule)-1].Due
+		w.wantErased(t, time.Date(last.Year+7, last.Month, last.Day-1, 0, 0, 0, 0, time.UTC).Sub(w.clock.now()), "ABANDONED", "BEGUN", "FRESH")
+		w.wantErased(t, 4*day, "ABANDONED", "AGREED", "BEGUN", "FRESH")
+		if again := w.confirms(t, cmd); !again.Already {
+			t.Errorf("a repeated confirm: %+v; want the answer of the first", again)
+		}
+	}, func(c *service.Config) {
+		k.processor = c.Processor.(*processor)
+		c.Processor, c.Retention = k, keep
 	})
 }
 
-// shared is a store that several machines share: its own clock decides, and not its callers' clocks.
-type shared struct {
-	ports.Store
-	now func() time.Time
+// A checkout that cannot be erased is reported and looked at again a day later, and keeps no other of thousands from being erased.
+func TestACheckoutThatCannotBeErasedKeepsNoOther(t *testing.T) {
+	for name, fail := range map[string]func() error{"fails": func() error { return errBroken }, "panics": func() error { panic(errBroken) }} {
+		k, bad := &keeper{}, ""
+		inWorld(t, func(t *testing.T, w *world) {
+			const n = 620 // of two pages
+			for i := range n {
+				if o := w.opened(t, fmt.Sprint("ORDER-", i)); i == 5 {
+					bad = o.Checkout.SetupKey("sandbox", 1)
+				}
+			}
+			k.fail = func(key string) error {
+				if key == bad {
+					return fail()
+				}
+				return nil
+			}
+			w.clock.forward(100 * 24 * time.Hour)
+			w.runFor(t, 5*time.Second)
+			if got := len(k.erased); got != n-1 {
+				t.Errorf("%s: %d of %d are erased, want all but one", name, got, n)
+			}
+			if got := w.reports.take(); len(got) != 1 || got[0].Operation != service.OperationRetain || !strings.Contains(got[0].Err.Error(), errBroken.Error()) {
+				t.Errorf("%s: reported %+v, want the one, once", name, got)
+			}
+			bad = ""
+			w.clock.forward(25 * time.Hour)
+			w.runFor(t, 5*time.Second)
+			if got := len(k.erased); got != n {
+				t.Errorf("%s: %d of %d are erased when it can be", name, got, n)
+			}
+		}, func(c *service.Config) {
+			k.processor = c.Processor.(*processor)
+			c.Processor, c.Retention = k, checkout.Retention{AbandonedDays: 31}
+		})
+	}
 }
 
-func (s shared) change(c checkout.Change, q checkout.JobEntry) (checkout.Change, checkout.JobEntry) {
-	c.Jobs = slices.Clone(c.Jobs)
-	for i, j := range c.Jobs {
-		c.Jobs[i].Due = s.now()
-		if !j.Due.IsZero() {
-			c.Jobs[i].Due = s.now().Add(j.Due.Sub(j.CreatedAt))
+// keeper is a processor whose records are the service's own.
+type keeper struct {
+	*processor
+	mu     sync.Mutex
+	erased []string               // keys
+	fail   func(key string) error // nil: nothing fails
+}
+
+var _ ports.SetupEraser = (*keeper)(nil)
+
+func (k *keeper) EraseSetups(_ context.Context, keys []string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.fail != nil {
+		if err := k.fail(keys[0]); err != nil {
+			return err
 		}
 	}
-	c.Events = slices.Clone(c.Events)
-	for i := range c.Events {
-		c.Events[i].CreatedAt = s.now() // from which on they are due
-	}
-	q.Now = s.now()
-	return c, q
+	k.erased = append(k.erased, keys...)
+	return nil
 }
 
-func (s shared) InsertCheckout(ctx context.Context, c checkout.Change, q checkout.JobEntry) error {
-	c, q = s.change(c, q)
-	return s.Store.InsertCheckout(ctx, c, q)
-}
-
-func (s shared) UpdateCheckout(ctx context.Context, id string, q checkout.JobEntry, decide func(checkout.Checkout) (checkout.Change, error)) error {
-	_, q = s.change(checkout.Change{}, q)
-	return s.Store.UpdateCheckout(ctx, id, q, s.decide(decide))
-}
-
-func (s shared) decide(decide func(checkout.Checkout) (checkout.Change, error)) func(checkout.Checkout) (checkout.Change, error) {
-	if decide == nil {
-		return nil
-	}
-	return func(c checkout.Checkout) (checkout.Change, error) {
-		change, err := decide(c)
-		change, _ = s.change(change, checkout.JobEntry{})
-		return change, err
-	}
-}
-
-func (s shared) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
-	asked := q.Now
-	q.Now = s.now()
-	leases, err := s.Store.Lease(ctx, q)
-	for i := range leases {
-		leases[i].Until = asked.Add(q.For)
-	}
-	return leases, err
-}
-
-func (s shared) Extend(ctx context.Context, l checkout.Lease, _ time.Time, d time.Duration) error {
-	return s.Store.Extend(ctx, l, s.now(), d)
-}
-
-func (s shared) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.JobEntry, decide func(checkout.Checkout) (checkout.Change, error)) error {
-	_, q = s.change(checkout.Change{}, q)
-	return s.Store.Settle(ctx, l, o, q, s.decide(decide))
-}
-
-// apart returns the world, and another process over its store whose clock is apart from this one's.
-func (w *world) apart(t *testing.T, d time.Duration) *world {
+// wantErased checks which orders' personal data is erased after a time.
+func (w *world) wantErased(t *testing.T, after time.Duration, want ...string) {
 	t.Helper()
-	next := *w
-	next.clock = &clock{moved: w.clock.moved + d}
-	next.config.Now = next.clock.now
-	return next.again(t)
-}
-
-// One process has a clock that is an hour wrong. Nothing is held for longer, and nothing is sent twice.
-func TestAClockThatIsAnHourWrongHoldsNothingAndSendsNothingTwice(t *testing.T) {
-	for _, wrong := range []time.Duration{time.Hour, -time.Hour} {
-		t.Run(wrong.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, outside := withCRM()
-				w, mail := notifying(t, outside, func(c *service.Config) { c.Store = shared{c.Store, time.Now} })
-				other := w.apart(t, wrong)
-				w.asks(fulfilled)
-				w.receiver.answers(func(events.Delivery, int) error { time.Sleep(1500 * time.Millisecond); return nil })
-				mail.set(func(context.Context, checkout.PayerNotice) error { time.Sleep(12 * time.Second); return nil })
-				slow := func(context.Context) error { time.Sleep(2 * time.Second); return nil }
-				c.disturb(slow, slow)
-				stop, stopOther := w.background(t), other.background(t)
-				var all sync.WaitGroup
-				for n := range 20 {
-					all.Go(func() {
-						p := []*world{w, other}[n%2]
-						o := p.opened(t, fmt.Sprint("ORDER-", n))
-						p.presses(t, o)
-						p.observes(t, o, fulfilled)
-						p = []*world{other, w}[n%2]
-						if done := p.sent(t, confirm(o), false); done.Checkout.Status != checkout.Confirmed {
-							t.Errorf("%s is %s", o.Checkout.OrderID, done.Checkout.Status)
-						}
-					})
-				}
-				all.Wait()
-				time.Sleep(3 * time.Minute) // four notices at once
-				for n := range 10 {         // each process dies in the middle of creates, and the other takes its work over
-					p := []*world{w, other}[n%2]
-					c.disturb(nil, nth(1, ends))
-					dies(func() { p.Create(t.Context(), caller, create(fmt.Sprint("DEAD-", n))) })
-				}
-				c.disturb(nil, nil)
-				time.Sleep(20 * time.Second)
-				backlogs, err := w.Backlogs(t.Context())
-				if err != nil || backlogs[checkout.JobOpen].Waiting+backlogs[checkout.JobDeliver].Waiting+backlogs[checkout.JobNotify].Waiting > 0 {
-					t.Errorf("twenty seconds later the backlog is %+v, %v", backlogs, err)
-				}
-				stop()
-				stopOther()
-				sent := map[string]int{}
-				for _, d := range w.receiver.got {
-					sent[d.Event.ID]++
-				}
-				for _, n := range mail.take() {
-					sent[n.ID]++
-				}
-				notices := 20
-				for n := range 20 {
-					list := w.notices(t, fmt.Sprint("ORDER-", n))
-					if list[1].State != checkout.JobDone {
-						t.Errorf("on record %+v, want the agreement sent", list[1])
-					}
-					if list[0].State == checkout.JobDone { // and not dropped, as the agreement came first
-						notices++
-					}
-				}
-				if want := 20*3 + notices + 10; len(sent) != want {
-					t.Errorf("%d events and notices were sent, want %d", len(sent), want)
-				}
-				for id, n := range sent {
-					if n > 1 {
-						t.Errorf("%s was sent %d times", id, n)
-					}
-				}
-			})
-		})
+	w.clock.forward(after)
+	time.Sleep(2 * time.Second)
+	var got []string
+	for order, r := range w.records(t) {
+		if r.Checkout.Erased() {
+			got = append(got, order)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Fatalf("erased are %q %s later, want %q", got, after, want)
 	}
 }
 
-// A process whose clock is an hour wrong waits for the CRM where another attempt follows soon, and not where the CRM has refused.
-func TestAClockThatIsAnHourWrongKnowsWhatToWaitFor(t *testing.T) {
-	for _, wrong := range []time.Duration{time.Hour, -time.Hour} {
-		t.Run(wrong.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, outside := withCRM()
-				w := newWorld(t, outside, func(c *service.Config) { c.Store = shared{c.Store, time.Now} })
-				other := w.apart(t, wrong)
-				c.disturb(fails, nil)
-				var all sync.WaitGroup
-				all.Go(func() { w.opened(t, "ORDER-1") })
-				time.Sleep(time.Second) // the next attempt is put off
-				all.Go(func() {
-					if o := other.opened(t, "ORDER-1"); !o.Replay {
-						t.Error("the create of another is new")
-					}
-				})
-				time.Sleep(time.Second)
-				c.disturb(nil, nil)
-				all.Wait()
-				c.disturb(once(func(context.Context) error { return &checkout.CRMRefusal{Code: "NO", Made: true} }), nil)
-				if _, err := w.Create(t.Context(), caller, create("ORDER-2")); err == nil {
-					t.Error("a create that the CRM refuses succeeds")
-				}
-				var err error
-				if d := took(func() { _, err = other.Create(t.Context(), caller, create("ORDER-2")) }); d > time.Second {
-					t.Errorf("a create waits %v for what an administrator must mend", d)
-				}
-				expect(t, err, checkout.CodeBusy)
-			})
-		})
-	}
-}
-
-// Where every caller's own clock decides, as over a file on one machine, a clock that is set holds nothing for longer either.
-func TestALeaseOfAClockThatWasSetIsOver(t *testing.T) {
-	for _, set := range []time.Duration{time.Hour, -time.Hour} {
-		inWorld(t, func(t *testing.T, w *world) {
-			before := w.apart(t, set)
-			before.crashed(t, "ORDER-1") // with a lease by the clock as it was
-			w.runFor(t, 20*time.Second)
-			if e := w.records(t)["ORDER-1"].Events()[0]; e.Status != events.Delivered || w.receiver.requests() != 1 {
-				t.Errorf("a lease of a clock %s apart: the event is %s after %d attempts", set, e.Status, w.receiver.requests())
+// Every call of the store fails once, in every way. Then the caller gets the failure or BUSY, or the failure is reported; and the same call
+// again leads to the same state as without the failure.
+func TestAFailureOfTheStoreIsReportedAndRetried(t *testing.T) {
+	confirmed := []events.Name{events.CheckoutCreated, events.CheckoutConfirmed, events.AgreementGenerated}
+	for _, op := range []struct {
+		name string
+		// prepare returns what is done with a failure.
+		prepare func(t *testing.T, w *world) func() error
+		events  []events.Name
+	}{
+		{"create", func(t *testing.T, w *world) func() error {
+			return func() error { _, err := w.Create(t.Context(), caller, create("ORDER-1")); return err }
+		}, confirmed[:1]},
+		{"replay", func(t *testing.T, w *world) func() error {
+			w.opened(t, "ORDER-1")
+			w.clock.forward(6*24*time.Hour + time.Minute)
+			return func() error { _, err := w.Create(t.Context(), caller, create("ORDER-1")); return err }
+		}, confirmed[:1]},
+		{"setup", func(t *testing.T, w *world) func() error {
+			o := w.opened(t, "ORDER-1")
+			return func() error { _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{}); return err }
+		}, confirmed[:1]},
+		{"poll", func(t *testing.T, w *world) func() error {
+			o := w.begun(t, "ORDER-1")
+			w.processor.set(fulfilled)
+			w.clock.forward(3 * time.Second)
+			return func() error { _, err := w.Checkout(t.Context(), caller, o.Checkout.ID); return err }
+		}, confirmed[:1]},
+		{"confirm", func(t *testing.T, w *world) func() error {
+			cmd := w.ready(t, "ORDER-1")
+			return func() error { _, err := w.confirm(t, cmd); return err }
+		}, confirmed},
+		{"cancel", func(t *testing.T, w *world) func() error {
+			o := w.begun(t, "ORDER-1")
+			return func() error {
+				_, err := w.Cancel(t.Context(), caller, o.Checkout.ID, checkout.Cancel{Reason: checkout.Some("x")})
+				return err
 			}
-		})
+		}, confirmed[:1]},
+		{"background", func(t *testing.T, w *world) func() error {
+			w.cancels(t, w.begun(t, "ORDER-2"))
+			w.crashed(t, "KOWHAI", "ORDER-1")
+			w.clock.forward(2 * time.Minute)
+			return func() error { w.runFor(t, 500*time.Millisecond); return nil }
+		}, []events.Name{events.CheckoutCreated, events.CheckoutCreated}},
+	} {
+		for way := range faults {
+			for n := 1; ; n++ { // the n-th call fails
+				store, change := newFaulty()
+				var failed atomic.Bool
+				inWorldWithAll(t, func(t *testing.T, w *world, _ *postbox, _ *crm) {
+					do := op.prepare(t, w)
+					w.AwaitSent()
+					w.reports.take()
+					store.arm(func(_ string, call int) error {
+						if call != n {
+							return nil
+						}
+						failed.Store(true)
+						return faults[way]()
+					})
+					err := do()
+					if !failed.Load() { // it makes no more calls
+						return
+					}
+					if reported := w.reports.take(); err == nil && len(reported) == 0 && way != "busy" { // which puts a job off
+						t.Errorf("%s, %s in call %d: no error and no report", op.name, way, n)
+					}
+					if checkout.Refused(err) && !checkout.Refused(err, checkout.CodeBusy) {
+						t.Errorf("%s, %s in call %d: %v", op.name, way, n, err)
+					}
+					w.clock.forward(3 * time.Minute) // what was remembered is over
+					if err := do(); err != nil {
+						t.Errorf("%s, %s in call %d: again: %v", op.name, way, n, err)
+					}
+					w.clock.forward(time.Minute)
+					w.runFor(t, 3*time.Minute)
+					var got []events.Name
+					for order, r := range w.records(t) {
+						w.wantDelivered(t, order)
+						for _, e := range r.Events() {
+							got = append(got, e.Event.Name)
+						}
+					}
+					if b := w.backlog(t, checkout.JobSync); b.Waiting > 0 || !slices.Equal(got, op.events) {
+						t.Errorf("%s, %s in call %d: events %q, and the backlog of the CRM is %+v", op.name, way, n, got, b)
+					}
+				}, change)
+				if !failed.Load() {
+					break
+				}
+			}
+		}
 	}
 }

@@ -3,16 +3,15 @@ package service
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// MailLink returns the page that a setup token opens, as ReturnPage does. Where that is Renewable it sends a new link to the address
-// on record, within the limits of checkout.MailLink: whether it did cannot be told from the answer. It refuses as ReturnPage does.
+// MailLink returns the page that a setup token opens, as ReturnPage does. Where that is Renewable it sends a new link to the address on
+// record, within the limits of checkout.MailLink: the answer does not tell whether it did. It refuses as ReturnPage does.
 func (s *Service) MailLink(ctx context.Context, token, requestID string) (page SetupPage, err error) {
 	defer recovered(&err)
-	ctx, cancel := detached(withSubject(ctx), waitLimit)
+	ctx, cancel := detached(ctx, waitLimit)
 	defer cancel()
 	page, err = s.ReturnPage(ctx, token)
 	if err != nil || !page.Renewable {
@@ -24,15 +23,12 @@ func (s *Service) MailLink(ctx context.Context, token, requestID string) (page S
 	if err != nil {
 		return page, s.fail(ctx, "read the notices of "+c.ID, err)
 	}
-	request := checkout.LinkRequest{RequestID: requestID, Actor: checkout.ActorPayer, Epoch: page.epoch,
-		Lifetime: s.linkLife(c.OrderID), Notices: notices}
-	_, err = s.update(ctx, c.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout, now time.Time) (checkout.Change, error) {
-		request.Now = now
-		return c.MailLink(s.cfg.Keyring, request)
+	_, err = s.updateLater(ctx, page.Provider, c, func(c checkout.Checkout) (checkout.Change, error) {
+		return c.MailLink(s.cfg.Keyring, checkout.LinkRequest{RequestID: requestID, Actor: checkout.ActorPayer, Epoch: page.epoch,
+			Now: s.now(), Lifetime: s.cfg.SetupLifetime(c.OrderID), Notices: notices})
 	})
 	if errors.Is(err, checkout.ErrNoLink) || errors.Is(err, checkout.ErrLinkSent) {
 		err = nil
 	}
-	s.wakeScheduler()
 	return page, err
 }

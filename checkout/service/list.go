@@ -2,12 +2,14 @@ package service
 
 import (
 	"context"
+	"errors"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Events returns a page of the caller's events of the last checkout.EventsKept days, the oldest first. The refusals are
-// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR and BUSY.
+// Events returns a page of the caller's events of the last 400 days, the oldest first. The refusals are PROVIDER_NOT_FOUND,
+// PROVIDER_NOT_ENABLED, VALIDATION_ERROR and BUSY.
 func (s *Service) Events(ctx context.Context, caller Caller, l checkout.List) (page []checkout.ListedEvent, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
@@ -15,12 +17,31 @@ func (s *Service) Events(ctx context.Context, caller Caller, l checkout.List) (p
 	if _, err := s.admit(ctx, caller, checkout.Optional[string]{}); err != nil {
 		return nil, err
 	}
-	query, err := l.Query(caller.ProviderCode, s.now())
+	limit, err := l.Check()
 	if err != nil {
 		return nil, err
 	}
-	if page, err = s.cfg.Store.Events(ctx, query); err != nil {
+	f := checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: caller.ProviderCode,
+		Since: s.now().Add(-checkout.EventsKept), After: &l.After.Value}
+	if l.OrderID.Given {
+		of, err := found(s.cfg.Store.FindCheckout(ctx, checkout.Reference{ProviderCode: caller.ProviderCode, OrderID: l.OrderID.Value}))
+		switch {
+		case err != nil:
+			return nil, s.fail(ctx, "look up the order of a list", err)
+		case of == nil:
+			return nil, nil
+		}
+		f.CheckoutID = of.ID
+	}
+	jobs, err := s.cfg.Store.Jobs(ctx, f, limit)
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return nil, checkout.RefuseCursor()
+	case err != nil:
 		return nil, s.fail(ctx, "list the events of provider "+caller.ProviderCode, err)
+	}
+	for _, j := range jobs {
+		page = append(page, checkout.ListedEvent{Cursor: j.Cursor, EventRecord: j.EventRecord()})
 	}
 	return page, nil
 }

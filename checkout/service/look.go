@@ -7,126 +7,100 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-const (
-	// settlingFor limits the time in which a notification of a fulfilled billing request is handled again because the mandate is not
-	// known.
-	settlingFor = time.Hour
-	// settlingPause is the pause before that.
-	settlingPause = 20 * time.Second
-	// notifiedPause is the pause before a notification is handled again after a failure.
-	notifiedPause = 10 * time.Second
-	// togetherPause is the pause before a question, in which the notifications begin that came with the first.
-	togetherPause = 10 * time.Millisecond
+// lookAgain is the pause after a question that the processor did not answer.
+const lookAgain = time.Minute
 
-	manyNotified = 4096
-)
-
-// look asks the processor about the setup of a JobLook whose outcome is not final. The job stays pending until the outcome is final,
-// with longer and longer pauses.
-func (s *Service) look(ctx context.Context, l checkout.Lease) error {
+// look asks the processor about a setup, without a caller, until its answer is final.
+func (s *Service) look(ctx context.Context, l checkout.Lease) (o checkout.Outcome, err error) {
 	stored, err := found(s.cfg.Store.Checkout(ctx, l.Job.CheckoutID))
-	if err != nil {
-		return fmt.Errorf("read checkout %s: %w", l.Job.CheckoutID, err)
+	switch {
+	case err != nil:
+		return o, err
+	case stored == nil:
+		return checkout.Outcome{State: checkout.JobDropped}, nil
 	}
-	var asked error
-	outcome := checkout.Outcome{State: checkout.JobDone}
-	if stored != nil {
-		fresh := *stored
-		if _, again := stored.NextLook(l.Job.Try, s.processor.Notifies, s.now()); again {
-			fresh, asked = s.refresh(ctx, *stored, checkout.ForNotification)
-		}
-		if pause, again := fresh.NextLook(l.Job.Try, s.processor.Notifies, s.now()); again {
-			outcome.State, outcome.Pause = checkout.JobPending, pause
-		}
+	o = checkout.Outcome{State: checkout.JobDone, Attempts: 1}
+	fresh, failure := s.refresh(ctx, *stored)
+	if failure != nil {
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: stored.About(), Err: failure})
+		o.State, o.Pause, o.Failure = checkout.JobPending, lookAgain, checkout.FailureOf(failure, s.now())
+		return o, nil
 	}
-	return errors.Join(asked, s.settleAttempt(ctx, l, outcome))
+	if pause, again := fresh.NextLook(s.processor.Notifies, s.now()); again {
+		o.State, o.Pause = checkout.JobPending, pause
+	}
+	return o, nil
 }
 
-// Notified stores notifications of the processor, each of which is handled once: the service asks the processor about the setup
-// that it names. A receiver may acknowledge them when Notified has returned nil.
+// Notified takes notifications of the processor, each of which names a setup that the service then asks the processor about. A setup of
+// nobody here is passed over. A receiver may acknowledge them when Notified has returned nil.
 func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (err error) {
 	defer recovered(&err)
-	if len(all) == 0 {
-		return nil
-	}
 	ctx, cancel := detached(ctx, waitLimit)
 	defer cancel()
-	jobs := make([]checkout.Job, len(all))
-	for i, n := range all {
-		jobs[i] = n.Job()
+	var jobs []checkout.Job
+	for _, n := range all {
+		c, err := found(s.cfg.Store.FindCheckout(ctx, checkout.Reference{BillingRequestID: n.BillingRequestID, MandateID: n.MandateID}))
+		switch {
+		case err != nil:
+			return s.fail(ctx, "look for the checkout of a notification", err)
+		case c != nil:
+			jobs = append(jobs, c.Job(checkout.JobLook, "", s.now(), 0))
+		}
 	}
-	if _, err := s.cfg.Store.Enqueue(ctx, jobs); err != nil {
+	if len(jobs) == 0 {
+		return nil
+	}
+	if _, err := s.cfg.Store.Enqueue(ctx, jobs, nil); err != nil {
 		return s.fail(ctx, "store notifications", err)
 	}
 	s.wakeScheduler()
 	return nil
 }
 
-// notifiedAnswer says at which place the setup of a notification's subject was asked about last, and whether it was settling.
-type notifiedAnswer struct {
-	place    int64 // in Service.places
-	settling bool
-}
-
-// handleNotification has the processor asked about the setup that a notification names. A further attempt at a notification asks
-// again.
-func (s *Service) handleNotification(ctx context.Context, l checkout.Lease) error {
-	n := l.Job.Notification()
-	settling, err := s.answerTo(ctx, l.Job.Name, n)
-	if err != nil && errors.Is(err, ctx.Err()) { // it waits for its next attempt
-		return err
-	}
-	outcome := checkout.Outcome{State: checkout.JobDone, Attempts: 1}
+// end ends the setup of a checkout that has ended, at the processor, and stores what the processor says of it then.
+func (s *Service) end(ctx context.Context, l checkout.Lease) (o checkout.Outcome, err error) {
+	c, err := found(s.cfg.Store.Checkout(ctx, l.Job.CheckoutID))
 	switch {
 	case err != nil:
-		outcome.State, outcome.Pause = checkout.JobPending, notifiedPause
-		outcome.Failure = checkout.FailureOf(err, s.now())
-	case settling && n.Settles && s.now().Sub(n.Received) <= settlingFor:
-		outcome.State, outcome.Pause = checkout.JobPending, settlingPause
+		return o, err
+	case c == nil, !c.Ended(), c.Erased():
+		return checkout.Outcome{State: checkout.JobDropped}, nil
 	}
-	return errors.Join(err, s.settleAttempt(ctx, l, outcome))
-}
-
-// answerTo asks the processor about the subject of a notification, stores what is new, and reports whether the setup is settling. One
-// question serves all notifications of that subject whose handling had begun before it, by no clock: that may be wrong, or another
-// machine's.
-func (s *Service) answerTo(ctx context.Context, subject string, n checkout.Notification) (settling bool, err error) {
-	place := s.places.Add(1)
-	unlock, _, err := s.notifying.lock(ctx, subject)
+	ended, failure := s.endSetup(ctx, *c)
+	if failure != nil {
+		s.report(ctx, Failure{Operation: OperationCancel, Severity: Warning, About: c.About(), RequestID: l.Job.RequestID, Err: failure})
+		return checkout.Outcome{State: checkout.JobPending, Attempts: 1, Pause: checkout.SyncPause(l.Attempts+1, false),
+			Failure: checkout.FailureOf(failure, s.now())}, nil
+	}
+	p, err := s.providerOf(ctx, c.ProviderCode)
 	if err != nil {
-		return false, err
+		return o, err
 	}
-	defer unlock()
-	answer, known := s.notified.Get(subject)
-	if !known || answer.place < place {
-		if err := sleep(ctx, togetherPause); err != nil {
-			return false, err
-		}
-		answer.place = s.places.Add(1)
-		if answer.settling, err = s.refreshNotified(ctx, n); err != nil {
-			return false, err
-		}
-		s.notified.Put(subject, answer)
-	}
-	return answer.settling, nil
+	_, err = s.updateLater(ctx, p, ended, func(c checkout.Checkout) (checkout.Change, error) {
+		return c.SetupEnded(l.Job.RequestID, s.now()), nil
+	})
+	return checkout.Outcome{State: checkout.JobDone, Attempts: 1}, err
 }
 
-// refreshNotified asks about the setup that a notification names, and reports whether it is settling. A setup that is not ours, or
-// that a later try has replaced, is not.
-func (s *Service) refreshNotified(ctx context.Context, n checkout.Notification) (settling bool, err error) {
-	ctx, cancel := detached(ctx, waitLimit+s.cfg.ProcessorTimeout)
-	defer cancel()
-	subject := checkout.Reference{BillingRequestID: n.BillingRequestID, MandateID: n.MandateID}
-	stored, err := found(s.cfg.Store.FindCheckout(ctx, subject))
-	switch {
-	case err != nil:
-		return false, fmt.Errorf("look for the checkout of a notification: %w", err)
-	case stored == nil, stored.Status == checkout.Reserved:
-		return false, nil
+// endSetup ends a setup that lives, and returns the checkout as it is then.
+func (s *Service) endSetup(ctx context.Context, c checkout.Checkout) (checkout.Checkout, error) {
+	if !c.ToEnd() {
+		return c, nil
 	}
-	concerns(ctx, stored.About())
-	fresh, err := s.refresh(ctx, *stored, checkout.ForNotification)
-	return fresh.Setup.BillingRequestID == n.BillingRequestID && fresh.Setup.Settling(), err
+	err := within(ctx, s.cfg.ProcessorTimeout, func(ctx context.Context) error { return s.ask(ctx, c, s.cfg.Processor.Cancel) })
+	if err != nil {
+		return c, fmt.Errorf("end the setup of %s: %w", c.ID, err)
+	}
+	fresh, err := s.refresh(ctx, c)
+	if err == nil && fresh.ToEnd() { // it lives again already, or the processor does not say yet that it has ended
+		err = fmt.Errorf("end the setup of %s: the processor still has mandate %s", c.ID, fresh.Setup.Mandate)
+	}
+	return fresh, err
 }
+
+// isBusy reports whether a port could not try.
+func isBusy(err error) bool { return errors.Is(err, ports.ErrBusy) }

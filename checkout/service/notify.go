@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -9,100 +10,55 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
 	"github.com/provider-checkout/provider-checkout/checkout/service/letter"
 	"github.com/provider-checkout/provider-checkout/money"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
-	notifyEvery = time.Second // between two probes of a notifier that does not answer, at first
 	notifyLimit = 45 * time.Second
-	// notifyGrace is the time that an attempt has left when the service stops: the notice of an attempt that is cut off may have been
-	// taken over, and then the payer gets two copies.
+	// notifyGrace is the time that an attempt has left when the service stops: a notice whose attempt is cut off may have been taken
+	// over, and then the payer gets two copies.
 	notifyGrace = 5 * time.Second
-	// longestNotifyPause is the longest time that a notifier that does not answer is left alone before one notice is tried.
-	longestNotifyPause = time.Minute
 )
 
-// notifier sends the notices to payers. Every process with a Config.Notifier has one.
-type notifier struct {
-	*Service
-	answers *breaker.Breaker // of Config.Notifier
-}
-
-func newNotifier(s *Service) *notifier {
-	return &notifier{s, breaker.New(notifyEvery, longestNotifyPause)}
-}
-
-// attemptNotice makes one attempt at a notice, and settles it. A failure to settle comes after the attempt: the notice is sent again
-// when the lease has ended, under the same id.
-func (n *notifier) attemptNotice(ctx context.Context, l checkout.Lease) error {
-	outcome := n.send(ctx, l)
-	settling, cancel := detached(ctx, waitLimit)
-	defer cancel()
-	err := n.settleSent(settling, l, outcome)
-	if errors.Is(err, ports.ErrNotFound) { // its holder settles it
-		return nil
-	}
-	return err
-}
-
-// send makes the next attempt.
-func (n *notifier) send(ctx context.Context, l checkout.Lease) checkout.Outcome {
+// notify makes one attempt to send a notice to a payer.
+func (s *Service) notify(ctx context.Context, l checkout.Lease) (checkout.Outcome, error) {
 	attempting, cancel := detached(ctx, notifyLimit)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(notifyGrace, cancel) })()
-	written, needed, err := n.write(attempting, l.Job)
+	written, needed, err := s.write(attempting, l.Job)
 	switch {
 	case err != nil:
-		return n.failedAttempt(ctx, l, err)
+		return s.unsent(ctx, l, err), nil
 	case !needed:
-		return checkout.Outcome{State: checkout.JobDropped}
+		return checkout.Outcome{State: checkout.JobDropped}, nil
 	}
-	var receipt checkout.Receipt
-	err = within(attempting, notifyLimit, func(ctx context.Context) (err error) {
-		receipt, err = n.cfg.Notifier.Notify(ctx, written)
-		return err
-	})
-	n.noteNotifierAnswer(ctx, !errors.Is(err, ports.ErrBusy))
-	if err != nil {
-		return n.failedAttempt(ctx, l, err)
+	receipt, err := s.cfg.Notifier.Notify(attempting, written)
+	switch {
+	case isBusy(err):
+		return checkout.Outcome{}, err
+	case err != nil:
+		return s.unsent(ctx, l, err), nil
 	}
-	return checkout.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: receipt.Storable()}
+	return checkout.Outcome{State: checkout.JobDone, Attempts: 1, Receipt: checkout.Storable(receipt),
+		Moments: s.moments(l.Job, checkout.MomentNoticeSent)}, nil
 }
 
-// noteNotifierAnswer reports when the notifier ceases to answer, and when it answers again.
-func (n *notifier) noteNotifierAnswer(ctx context.Context, answered bool) {
-	switch changed := n.answers.Done(answered, n.now()); {
-	case changed && !answered:
-		n.report(ctx, Failure{Operation: OperationNotify, Severity: Error,
-			Err: errors.New("no notice to a payer can be sent: they wait until one can")})
-	case changed:
-		n.report(ctx, Failure{Operation: OperationNotify, Severity: Warning,
-			Err: errors.New("notices to payers can be sent again")})
-	}
-}
-
-// failedAttempt reports an attempt that failed, and returns whether and when the notice is attempted again.
-func (n *notifier) failedAttempt(ctx context.Context, l checkout.Lease, err error) checkout.Outcome {
+// unsent reports an attempt that failed, and returns whether and when the notice is attempted again.
+func (s *Service) unsent(ctx context.Context, l checkout.Lease, err error) checkout.Outcome {
 	number := l.Attempts + 1
-	outcome := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Failure: checkout.FailureOf(err, n.now())}
+	o := checkout.Outcome{State: checkout.JobPending, Attempts: 1, Failure: checkout.FailureOf(err, s.now())}
 	severity := Warning
 	pause, again := checkout.NoticePause(number)
-	_, refused := errors.AsType[*checkout.NoticeRefusal](err)
-	switch {
-	case errors.Is(err, ports.ErrBusy):
-		outcome.Attempts, outcome.Pause = 0, longestNotifyPause
-	case refused, !again:
-		outcome.State, severity = checkout.JobDead, Error
+	if _, refused := errors.AsType[*checkout.NoticeRefusal](err); refused || !again {
+		o.State, o.Moments, severity = checkout.JobFailed, s.moments(l.Job, checkout.MomentNoticeFailed), Error
 		err = fmt.Errorf("it is given up: %w", err)
-	default:
-		outcome.Pause = pause
+	} else {
+		o.Pause = pause
 	}
-	n.report(ctx, Failure{Operation: OperationNotify, Severity: severity, About: l.Job.About(), Attempt: number,
+	s.report(ctx, Failure{Operation: OperationNotify, Severity: severity, About: l.Job.About(), RequestID: l.Job.RequestID, Attempt: number,
 		Err: fmt.Errorf("notice %s of the %s: %w", l.Job.ID, l.Job.Name, err)})
-	return outcome
+	return o
 }
 
 // write writes a notice from what is on record now, and reports whether it is needed.
@@ -140,18 +96,21 @@ func (s *Service) facts(ctx context.Context, c checkout.Checkout, kind checkout.
 		f, err = s.factsOfSetup(ctx, c, kind)
 		return f, nil, err
 	}
-	number := c.Confirmation.AgreementNumber
-	a, err := s.cfg.Store.Agreement(ctx, number)
+	a, err := s.cfg.Store.Agreement(ctx, c.ID)
 	if err != nil {
-		return f, nil, fmt.Errorf("read agreement %s: %w", number, err)
+		return f, nil, fmt.Errorf("read the agreement of %s: %w", c.ID, err)
 	}
 	f = letter.OfAgreement(kind, c, a)
 	f.Page, f.At, f.Today = s.payersPage(c), c.End.At, money.DateOf(s.now().In(s.zone))
 	if kind != checkout.NoticeOfAgreement {
 		return f, nil, nil
 	}
-	if document, err = found(s.cfg.Store.Document(ctx, number)); err != nil {
-		return f, nil, fmt.Errorf("read the document of agreement %s: %w", number, err)
+	document, err = found(s.cfg.Store.Document(ctx, c.ID))
+	switch {
+	case err != nil:
+		return f, nil, fmt.Errorf("read the document of %s: %w", c.ID, err)
+	case document != nil && sha256.Sum256(document.Bytes) != c.Confirmation.DocumentSHA256:
+		return f, nil, fmt.Errorf("the document of %s does not have the SHA-256 on record", c.ID)
 	}
 	f.Attached = document != nil
 	return f, document, nil

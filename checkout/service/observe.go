@@ -10,14 +10,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 )
 
-// Checkout returns the caller's checkout, with its setup as the processor reports it within Config.PollTimeout.
-// The refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, CHECKOUT_NOT_FOUND, CHECKOUT_ERASED and BUSY.
+// Checkout returns the caller's checkout, with its setup as the processor reports it within Config.PollTimeout. The refusals are
+// PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, CHECKOUT_NOT_FOUND, CHECKOUT_ERASED and BUSY.
 func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c checkout.Checkout, err error) {
 	defer recovered(&err)
-	ctx, cancel := withTimeout(withSubject(ctx))
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	if _, err := s.admit(ctx, caller, checkout.Optional[string]{}); err != nil {
-		return checkout.Checkout{}, err
+		return c, err
 	}
 	stored, err := s.owned(ctx, caller, id)
 	if err != nil {
@@ -29,30 +29,16 @@ func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c che
 	return s.refreshForPoll(ctx, stored), nil
 }
 
-const (
-	// observationLife is the lifetime of a cached answer of the processor.
-	observationLife = 2 * time.Second
-	// asksInARow is the number of questions in a row for pages of one setup after which pages go by the cached answer.
-	asksInARow = 3
-)
+// observationLife is the lifetime of an answer of the processor, by which further polls go.
+const observationLife = 2 * time.Second
 
 // observed is an answer of the processor about a setup, or the error in its place.
 type observed struct {
 	seen  checkout.Observation
 	err   error
-	asked time.Time // when the question began
-	asks  int       // in a row, each within the lifetime of the answer before
+	payer bool // it was asked for a payer who came back
 
 	before, after checkout.Observation // on record when the question began, and with the answer
-}
-
-// question asks the processor about the setup of a checkout, for an answer that others may go by.
-func (s *Service) question(ctx context.Context, c checkout.Checkout, purpose checkout.Purpose) (o observed) {
-	o.before = c.Setup.Observation
-	if o.seen, o.err = s.observe(ctx, c, purpose, s.cfg.PollTimeout); o.err == nil {
-		o.after = c.Observe(o.seen, s.now()).Next.Setup.Observation
-	}
-	return o
 }
 
 // answers are the latest answers of the processor, by billing request.
@@ -65,42 +51,39 @@ func newAnswers() *answers {
 	return &answers{values: bounded.NewCache[string, observed](observationLife, cacheSize)}
 }
 
-// once returns the latest answer, for callers who wait for one another: however many of them want it, ask is called at most once
-// in its lifetime, or asksInARow times where it is older than since. An answer to a question from before something else was learned
-// of the setup may be from before that, and serves no caller who knows of it. A caller that hangs up does not end the call, because
-// others wait for its answer.
-func (a *answers) once(ctx context.Context, now func() time.Time, since time.Time, of checkout.Setup,
-	ask func(context.Context) observed) (observed, error) {
-	id := of.BillingRequestID
-	unlock, _, err := a.asking.lock(ctx, id)
+// answer returns the latest answer of the processor, or a new one, for which there is one question at a time for a billing request. A
+// payer who comes back must see what the setup led to, even if a poll asked a moment before. An answer from before something else was
+// learned of the setup serves no caller who knows of it. A caller that hangs up does not end the question, because others wait for its
+// answer.
+func (s *Service) answer(ctx context.Context, c checkout.Checkout, payer bool) (observed, error) {
+	id, known := c.Setup.BillingRequestID, c.Setup.Observation
+	unlock, _, err := s.answers.asking.lock(ctx, id)
 	if err != nil {
 		return observed{}, err
 	}
 	defer unlock()
-	answer, ok := a.values.Fresh(now(), id)
-	if ok = ok && (of.Observation == answer.before || of.Observation == answer.after); !ok {
-		answer = observed{}
+	o, fresh := s.answers.values.Fresh(s.now(), id)
+	if fresh && (o.payer || !payer) && (known == o.before || known == o.after) {
+		return o, o.err
 	}
-	if !ok || answer.asked.Before(since) && answer.asks < asksInARow {
-		asked, asks := now(), answer.asks+1
-		answer = ask(context.WithoutCancel(ctx))
-		answer.asked, answer.asks = asked, asks
-		a.values.Put(now(), id, answer)
+	o = observed{payer: payer, before: known}
+	o.seen, o.err = s.observe(context.WithoutCancel(ctx), c, s.cfg.PollTimeout)
+	if o.err == nil {
+		o.after = c.Observe(o.seen, s.now()).Next.Setup.Observation
 	}
-	return answer, answer.err
+	s.answers.values.Put(s.now(), id, o)
+	return o, o.err
 }
 
-// refreshForPoll returns the checkout with its setup as fresh as the processor answers within Config.PollTimeout, or answered
-// another poll just now. A stale answer is better than no answer. What a processor that notifies says is on record.
+// refreshForPoll returns the checkout with its setup as fresh as the processor answers within Config.PollTimeout, or answered another
+// poll just now. A stale answer is better than no answer. The record has what a processor that notifies says.
 func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) checkout.Checkout {
 	if s.processor.Notifies || stored.Setup.BillingRequestID == "" {
 		return stored
 	}
-	answer, err := s.polled.once(ctx, s.now, time.Time{}, stored.Setup, func(ctx context.Context) observed {
-		return s.question(ctx, stored, checkout.ForPoll)
-	})
+	o, err := s.answer(ctx, stored, false)
 	if err == nil {
-		stored, err = s.storeObservation(ctx, stored, answer.seen)
+		stored, err = s.storeObservation(ctx, stored, o.seen)
 	}
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: stored.About(), Err: err})
@@ -108,122 +91,79 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 	return stored
 }
 
-// observeForPage asks the processor about the setup for a page: a payer who comes back from the processor must see what that led
-// to, even if a poll or another page asked a moment before. Pages that wait at once share an answer, and so do pages after many
-// questions in a row. Polls go by its answers too.
-func (s *Service) observeForPage(ctx context.Context, c checkout.Checkout) (observed, error) {
-	return s.viewed.once(ctx, s.now, s.now(), c.Setup, func(ctx context.Context) (o observed) {
-		ctx, cancel := context.WithTimeout(ctx, s.cfg.PollTimeout)
-		defer cancel()
-		if o = s.question(ctx, c, checkout.ForPayer); o.err == nil {
-			s.polled.values.Put(s.now(), c.Setup.BillingRequestID, o)
-		}
-		return o
-	})
-}
-
-// observe asks the processor about the setup of a checkout, for a purpose, within a time.
-func (s *Service) observe(ctx context.Context, c checkout.Checkout, purpose checkout.Purpose,
-	limit time.Duration) (seen checkout.Observation, err error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	err = s.ask(ctx, c, purpose, func(ctx context.Context, q checkout.SetupQuery) (err error) {
-		seen, err = s.cfg.Processor.Observe(ctx, q)
-		return err
+// observe asks the processor about the setup of a checkout, within a time.
+func (s *Service) observe(ctx context.Context, c checkout.Checkout, limit time.Duration) (seen checkout.Observation, err error) {
+	err = within(ctx, limit, func(ctx context.Context) error {
+		return s.ask(ctx, c, func(ctx context.Context, q checkout.SetupQuery) (err error) {
+			seen, err = s.cfg.Processor.Observe(ctx, q)
+			return err
+		})
 	})
 	if err != nil {
-		err = fmt.Errorf("observe the setup of %s: %w", c.ID, err)
+		return seen, fmt.Errorf("observe the setup of %s: %w", c.ID, err)
 	}
-	return seen, err
+	return seen, nil
 }
 
 // ask asks the processor something about the setup of a checkout, in its provider's account. A provider that was removed has no
-// account id any more. A processor that panics has failed.
-func (s *Service) ask(ctx context.Context, c checkout.Checkout, purpose checkout.Purpose,
-	question func(context.Context, checkout.SetupQuery) error) (err error) {
-	defer recovered(&err)
+// account.
+func (s *Service) ask(ctx context.Context, c checkout.Checkout, question func(context.Context, checkout.SetupQuery) error) error {
 	p, err := s.providerOf(ctx, c.ProviderCode)
 	if err != nil {
 		return err
 	}
-	return question(ctx, checkout.SetupQuery{Setup: c.Setup, OrderID: c.OrderID, Purpose: purpose,
+	return question(ctx, checkout.SetupQuery{Setup: c.Setup, OrderID: c.OrderID,
 		Account: checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment}})
 }
 
-// refresh asks the processor about a checkout's setup within Config.ProcessorTimeout, and stores what is new. With an error it
-// returns the checkout as it was.
-func (s *Service) refresh(ctx context.Context, stored checkout.Checkout, purpose checkout.Purpose) (checkout.Checkout, error) {
+// refresh asks the processor about a checkout's setup within Config.ProcessorTimeout, and stores what is new. With an error it returns
+// the checkout as it was.
+func (s *Service) refresh(ctx context.Context, stored checkout.Checkout) (checkout.Checkout, error) {
 	if stored.Setup.BillingRequestID == "" {
 		return stored, nil
 	}
-	seen, err := s.observe(ctx, stored, purpose, s.cfg.ProcessorTimeout)
+	seen, err := s.observe(ctx, stored, s.cfg.ProcessorTimeout)
 	if err != nil {
 		return stored, err
 	}
+	return s.storeAnswer(ctx, stored, seen)
+}
+
+// storeAnswer stores what the processor has just said, which polls must not go behind.
+func (s *Service) storeAnswer(ctx context.Context, stored checkout.Checkout, seen checkout.Observation) (checkout.Checkout, error) {
+	s.answers.values.Delete(stored.Setup.BillingRequestID)
 	return s.storeObservation(ctx, stored, seen)
 }
 
-// Refresh asks the processor about the setup of a checkout now, as for a notification, and returns the checkout with what is new.
-// What follows from that is left to Run.
-func (s *Service) Refresh(ctx context.Context, id string) (c checkout.Checkout, err error) {
-	defer recovered(&err)
-	ctx, cancel := detached(withSubject(ctx), waitLimit+s.cfg.ProcessorTimeout)
-	defer cancel()
-	if c, err = s.cfg.Store.Checkout(ctx, id); err == nil {
-		concerns(ctx, c.About())
-		c, err = s.refresh(ctx, c, checkout.ForNotification)
-	}
-	if err != nil {
-		return c, s.fail(ctx, "refresh the setup of "+id, err)
-	}
-	s.polled.values.Delete(c.Setup.BillingRequestID) // the next poll must not go by an earlier answer
-	s.wakeScheduler()
-	return c, nil
-}
+// errOvertaken: the end of the mandate was learned since the question, without its time: the answer may be from before the end, and the
+// next question tells.
+var errOvertaken = errors.New("the mandate has ended since the question")
 
-// storeObservation stores what the processor said of a checkout's setup, if that is new. The refusal is BUSY where the mandate's
-// end was learned since the question, without its time: the answer may be from before the end, and the next question tells.
-func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout,
-	seen checkout.Observation) (checkout.Checkout, error) {
-	if stored.Observe(seen, s.now()).Next.Setup == stored.Setup {
+// storeObservation stores what the processor said of a checkout's setup, if that is new, and leaves the jobs that follow to the
+// scheduler.
+func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout, seen checkout.Observation) (checkout.Checkout, error) {
+	if !stored.Observe(seen, s.now()).Changes() {
 		return stored, nil
 	}
-	overtaken := false
-	fresh, err := s.updateSetup(ctx, stored.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout, now time.Time) checkout.Change {
-		if c.Setup.BillingRequestID != stored.Setup.BillingRequestID {
-			return checkout.Change{Next: c} // the payer has begun another try meanwhile
-		}
+	p, err := s.providerOf(ctx, stored.ProviderCode)
+	if err != nil {
+		return stored, err
+	}
+	change, err := s.updateLater(ctx, p, stored, func(c checkout.Checkout) (checkout.Change, error) {
 		known := c.Setup.Observation
-		overtaken = known != stored.Setup.Observation && known.Mandate.Dead() && known.MandateSince.IsZero() && !seen.Mandate.Dead()
-		if overtaken {
-			return checkout.Change{Next: c}
+		switch {
+		case c.Setup.BillingRequestID != stored.Setup.BillingRequestID: // the payer has begun another try meanwhile
+			return checkout.Change{Next: c}, nil
+		case known != stored.Setup.Observation && known.Mandate.Dead() && known.MandateSince.IsZero() && !seen.Mandate.Dead():
+			return checkout.Change{Next: c}, errOvertaken
 		}
-		return c.Observe(seen, now)
+		return c.Observe(seen, s.now()), nil
 	})
 	switch {
+	case errors.Is(err, errOvertaken):
+		return change.Next, checkout.Busy()
 	case err != nil:
 		return stored, err
-	case overtaken:
-		return fresh, checkout.Busy()
 	}
-	return fresh, nil
-}
-
-// errNothingNew ends an update that would change nothing.
-var errNothingNew = errors.New("nothing is new")
-
-// updateSetup stores what decide makes of a checkout's setup if that changes it.
-func (s *Service) updateSetup(ctx context.Context, id string, entry checkout.JobEntry,
-	decide func(c checkout.Checkout, now time.Time) checkout.Change) (checkout.Checkout, error) {
-	change, err := s.update(ctx, id, entry, func(c checkout.Checkout, now time.Time) (checkout.Change, error) {
-		change := decide(c, now)
-		if change.Next.Setup == c.Setup {
-			return change, errNothingNew
-		}
-		return change, nil
-	})
-	if errors.Is(err, errNothingNew) {
-		err = nil
-	}
-	return change.Next, err
+	return change.Next, nil
 }

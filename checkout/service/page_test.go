@@ -1,10 +1,11 @@
 package service_test
 
 import (
-	"errors"
+	"context"
 	"reflect"
+	"slices"
+	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -13,244 +14,35 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// page returns the page of a payer who comes back from the processor, or who opens the link before.
-func (w *world) page(t *testing.T, token string) service.SetupPage {
+// asks has the processor answer o from now on, and returns the times at which it is asked.
+func (w *world) asks(o checkout.Observation) func() []time.Time {
+	var mu sync.Mutex
+	var at []time.Time
+	w.processor.mu.Lock()
+	defer w.processor.mu.Unlock()
+	w.processor.observes = func(checkout.Account, checkout.Setup) (checkout.Observation, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		at = append(at, time.Now())
+		return o, nil
+	}
+	return func() []time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(at)
+	}
+}
+
+// off switches the provider off.
+func (w *world) off(t *testing.T) {
 	t.Helper()
-	page, err := w.ReturnPage(t.Context(), token)
-	must(t, err)
-	return page
+	c := kowhai()
+	c.Provider.Active = false
+	w.configure(t, c)
 }
 
-// A mandate that died after the page showed that the setup is done opens the page again.
-func TestTheSetupPageTakesBackWhatIsNoLongerTrue(t *testing.T) {
-	w := newWorld(t)
-	o := w.opened(t, "ORDER-1")
-	w.setUp(t, o.Token)
-	if page := w.page(t, o.Token); page.State != checkout.PageDone || page.Completed.IsZero() {
-		t.Errorf("page %q, completed %s; want it done", page.State, page.Completed)
-	}
-	w.clock.forward(3 * time.Second)
-	w.processor.set(mandate(checkout.MandateCancelled))
-	if page := w.page(t, o.Token); page.State != checkout.PageOpen {
-		t.Errorf("page %q over a dead mandate, want it open", page.State)
-	}
-}
-
-// The link is in an e-mail, and scanners of e-mails open links: whatever the state, the processor hears nothing of it, and nothing but the
-// visit is on record.
-func TestALinkThatIsOpenedAsksNothingAndStoresNothing(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		o := w.begun(t, "ORDER-1")
-		for _, tt := range []struct {
-			says          checkout.Observation
-			before, after checkout.PageState // the payer comes back
-		}{
-			{notBegun, checkout.PageOpen, checkout.PageOpen},
-			{checkout.Observation{BillingRequest: checkout.BillingFulfilling, Authorisation: checkout.CustomerInProgress}, checkout.PageOpen, checkout.PageSettling},
-			{fulfilled, checkout.PageSettling, checkout.PageDone},
-			{mandate(checkout.MandateFailed), checkout.PageDone, checkout.PageOpen},
-		} {
-			w.processor.set(tt.says)
-			opens := func(want checkout.PageState) {
-				t.Helper()
-				before, asked := w.records(t), w.processor.asked
-				for range 10 {
-					if page, err := w.SetupPage(t.Context(), o.Token); err != nil || page.State != want || page.LastTry == checkout.TryUnfinished {
-						t.Errorf("the processor says %+v: page %q, last try %q, %v; want it %q", tt.says, page.State, page.LastTry, err, want)
-					}
-				}
-				if after := w.records(t); !reflect.DeepEqual(before, after) || w.processor.asked != asked {
-					t.Errorf("the processor says %+v: it was asked %d times, and the record became\n%+v, it was\n%+v", tt.says, w.processor.asked-asked, after, before)
-				}
-			}
-			opens(tt.before)
-			time.Sleep(3 * time.Second)
-			w.page(t, o.Token)
-			opens(tt.after)
-		}
-	})
-}
-
-func TestTheSetupPageAsksSeldomAndOnlyWhereThereIsSomethingToAsk(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		o := w.opened(t, "ORDER-1")
-		for range 10 {
-			w.page(t, o.Token)
-		}
-		if w.processor.asked != 0 {
-			t.Errorf("before the setup was begun the page asked %d times", w.processor.asked)
-		}
-
-		o = w.begun(t, "ORDER-2")
-		w.processor.asked = 0
-		for range 10 {
-			w.page(t, o.Token)
-		}
-		if w.processor.asked != 1 {
-			t.Errorf("ten pages asked %d times, want once", w.processor.asked)
-		}
-		if _, err := w.Checkout(t.Context(), caller, o.Checkout.ID); err != nil || w.processor.asked != 1 {
-			t.Errorf("a poll after them asked again: %d times, %v", w.processor.asked, err)
-		}
-		w.clock.forward(2 * time.Second)
-		w.page(t, o.Token)
-		if w.processor.asked != 2 {
-			t.Errorf("two seconds later the page asked %d times, want twice in all", w.processor.asked)
-		}
-
-		off := kowhai()
-		off.Provider.Active = false
-		w.configure(t, off)
-		if page := w.page(t, o.Token); page.State != checkout.PageNotEnabled || w.processor.asked != 2 {
-			t.Errorf("of a provider that is off: page %q, asked %d times; want no question", page.State, w.processor.asked)
-		}
-	})
-}
-
-// A second tab, or a scanner of mails, has opened the page a moment before the payer finished at the processor.
-func TestAReturningPayerSeesWhatTheSetupLedTo(t *testing.T) {
-	for name, later := range map[string]time.Duration{"the link works": 0, "the link has expired": 8 * 24 * time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			o := w.begun(t, "ORDER-1")
-			w.clock.forward(later)
-			if page := w.page(t, o.Token); page.State == checkout.PageDone {
-				t.Fatalf("page %q before the payer has finished", page.State)
-			}
-			w.clock.forward(time.Millisecond)
-			w.processor.set(fulfilled)
-			if page := w.page(t, o.Token); page.State != checkout.PageDone {
-				t.Errorf("page %q, last try %q, want what is so by now", page.State, page.LastTry)
-			}
-		})
-	}
-}
-
-// Whoever opens a page again and again does not have the processor asked each time.
-func TestTheSetupPageAsksALimitedNumberOfTimesInARow(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		o := w.begun(t, "ORDER-1")
-		w.processor.asked = 0
-		for range 100 { // in ten seconds
-			w.page(t, o.Token)
-			w.clock.forward(100 * time.Millisecond)
-		}
-		if w.processor.asked > 15 {
-			t.Errorf("a hundred pages in ten seconds asked %d times, want 15 at most", w.processor.asked)
-		}
-	})
-}
-
-func TestTheSetupPageIsShownThoughTheProcessorIsDown(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		o := w.opened(t, "ORDER-1")
-		w.setUp(t, o.Token)
-		w.clock.forward(3 * time.Second)
-		for name, fail := range map[string]func(){
-			"down":  func() { w.processor.err = errors.New("connection refused") },
-			"hangs": func() { w.processor.takes = time.Hour },
-		} {
-			fail()
-			start := time.Now()
-			page := w.page(t, o.Token)
-			if took := time.Since(start); page.State != checkout.PageDone || took > time.Second {
-				t.Errorf("%s: page %q after %s, want the record's within a second", name, page.State, took)
-			}
-			reported := w.reports.take()
-			if len(reported) != 1 || reported[0].Operation != service.OperationObserve || reported[0].Severity != service.Warning || reported[0].CheckoutID != o.Checkout.ID {
-				t.Errorf("%s: reported %+v, want one warning of this checkout", name, reported)
-			}
-		}
-	})
-}
-
-// The page shows the days on which payments will be collected, not planned days that have become too early.
-func TestTheSetupPageShowsWhenPaymentsAreCollected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // the bubble's clock starts at midnight UTC, 2000-01-01
-		w := newWorld(t)
-		day := func(y int, m time.Month, d int) money.Date { return money.Date{Year: y, Month: m, Day: d} }
-		w.clock.forward(time.Until(time.Date(2027, 1, 20, 11, 30, 0, 0, time.UTC))) // 21 January, half past midnight in Auckland
-		cmd := create("ORDER-1")
-		cmd.Frequency, cmd.First = checkout.Some("Monthly"), checkout.Some(day(2027, 1, 25))
-		o, err := w.Create(t.Context(), caller, cmd)
-		must(t, err)
-		early := func(what string, first, second money.Date) {
-			t.Helper()
-			page := w.page(t, o.Token)
-			if page.Planned != day(2027, 1, 25) || page.Payments[0].Taken != first || page.Payments[1].Taken != second {
-				t.Errorf("%s: planned for %s, the first two payments on %s and %s; want %s and %s", what, page.Planned,
-					page.Payments[0].Taken, page.Payments[1].Taken, first, second)
-			}
-		}
-		early("ten days of notice end on a Sunday, on which payments are taken too", day(2027, 1, 31), day(2027, 2, 28))
-
-		short := kowhai()
-		short.Provider.NoticeDays = 2
-		w.configure(t, short)
-		early("two days of notice are enough", day(2027, 1, 25), day(2027, 2, 25))
-
-		shown := w.page(t, o.Token).Disclosure()
-		if _, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{TermsID: shown.Name()}); err != nil {
-			t.Fatal(err)
-		}
-		w.processor.set(fulfilled)
-		w.configure(t, kowhai())
-		early("what the payer consented to counts once it is set up", day(2027, 1, 25), day(2027, 2, 25))
-
-		w.clock.forward(5 * 24 * time.Hour)
-		early("if it is confirmed today", day(2027, 1, 28), day(2027, 2, 28))
-		w.confirms(t, confirm(o))
-		w.clock.forward(30 * 24 * time.Hour)
-		early("as it was confirmed", day(2027, 1, 28), day(2027, 2, 28))
-		agreed := w.records(t)["ORDER-1"].Agreement
-		if got := agreed.Payments(); got[0].Taken != day(2027, 1, 28) || got[1].Taken != day(2027, 2, 28) {
-			t.Errorf("the agreement has %s and %s, the page 28 January and 28 February", got[0].Taken, got[1].Taken)
-		}
-	})
-}
-
-// A second press uses the billing request of the first; a new one is made only after a mandate died.
-func TestASetupAttemptHasOneBillingRequest(t *testing.T) {
-	w := newWorld(t)
-	o := w.begun(t, "ORDER-1")
-	key := func(try string) string {
-		return checkout.NaturalKey(catalogue.Sandbox, "KOWHAI", "ORDER-1", "billing request "+try)
-	}
-	begin := func() {
-		t.Helper()
-		w.presses(t, o)
-	}
-	begin()
-	w.processor.set(mandate(checkout.MandateFailed))
-	begin()
-	begin()
-	if got := w.processor.begins; !reflect.DeepEqual(got, []string{key("1"), key("1"), key("2"), key("2")}) {
-		t.Errorf("billing requests under %q, want the first key twice and the second twice", got)
-	}
-	w.processor.set(fulfilled)
-	url, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{})
-	if err != nil || url != "https://pay.example/api/dd-setup?token="+o.Token || len(w.processor.begins) != 4 {
-		t.Errorf("when it is set up the payer goes to %q, %v, after %d requests; want the page", url, err, len(w.processor.begins))
-	}
-}
-
-func TestWhatTheProcessorGetsToStartASetup(t *testing.T) {
-	w := newWorld(t)
-	branded := kowhai()
-	branded.Provider.Branding.DisplayName = "Kōwhai"
-	branded.Provider.EnrolmentOrigins = []string{"https://enrol.kowhai.example"}
-	w.configure(t, branded)
-	o := w.begun(t, "ORDER-1")
-	got := w.processor.starts[0]
-	if got.CheckoutID != o.Checkout.ID || got.ReturnURL != w.BaseURL()+service.ReturnPath+"?token="+o.Token || got.ProviderName != "Kōwhai" || got.Student != o.Checkout.Student ||
-		got.Description != "Diploma in Business" || !reflect.DeepEqual(got.FrameOrigins, branded.Provider.EnrolmentOrigins) ||
-		got.Account.ID != "acc-1" || got.Account.ProviderCode != "KOWHAI" || got.Account.Environment != catalogue.Sandbox {
-		t.Errorf("the processor gets %+v", got)
-	}
-}
-
-// The payer who comes back from the bank sees what the processor reports, even without a poll in between.
-func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
+// The payer who comes back from the bank sees what the processor reports, even without a poll in between, and it is stored.
+func TestTheReturnPageShowsWhatTheProcessorSays(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		says  checkout.Observation
@@ -266,14 +58,17 @@ func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				o := w.begun(t, "ORDER-1")
+				if page := w.page(t, o.Token); page.State != checkout.PageOpen {
+					t.Errorf("page %q before the payer has finished", page.State)
+				}
+				w.clock.forward(2 * time.Second)
 				w.processor.set(tt.says)
 				for range 3 { // answers are kept for two seconds
-					page := w.page(t, o.Token)
-					if page.State != tt.state || page.LastTry != tt.want || page.Checkout.Setup.BillingRequest != tt.says.BillingRequest {
-						t.Errorf("page %q, last try %q with %+v; want %q and %q", page.State, page.LastTry, page.Checkout.Setup.Observation, tt.state, tt.want)
+					if page := w.page(t, o.Token); page.State != tt.state || page.LastTry != tt.want {
+						t.Errorf("page %q, last try %q; want %q and %q", page.State, page.LastTry, tt.state, tt.want)
 					}
 				}
-				if got := w.records(t)["ORDER-1"].Checkout.Setup.Observation; got != tt.says {
+				if got := w.setup(t, "ORDER-1").Observation; got != tt.says {
 					t.Errorf("the page stored\n%+v, want\n%+v", got, tt.says)
 				}
 			})
@@ -281,62 +76,336 @@ func TestTheSetupPageShowsWhatTheProcessorSays(t *testing.T) {
 	}
 }
 
-// The payer may have finished while the processor cannot be asked: then the page must not say that nothing is set up.
-func TestTheSetupPageClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
-	w := newWorld(t)
-	o := w.opened(t, "ORDER-1")
-	if page := w.page(t, o.Token); page.LastTry != checkout.TryNone {
-		t.Errorf("before the first try the page says %q", page.LastTry)
-	}
-	o = w.begun(t, "ORDER-2")
-	w.processor.err = errors.New("connection refused")
-	if page := w.page(t, o.Token); page.LastTry != checkout.TryUnknown {
-		t.Errorf("while the processor is down the last try is %q, want %q", page.LastTry, checkout.TryUnknown)
-	}
-	w.reports.take()
+// The link is in an e-mail, and scanners of e-mails open links: whatever the state, the processor hears nothing of it, and nothing but the
+// visit is on record.
+func TestALinkThatIsOpenedAsksNothingAndStoresNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		o := w.begun(t, "ORDER-1")
+		before, asked := w.records(t), w.processor.asked
+		for range 10 {
+			if page, err := w.SetupPage(t.Context(), o.Token); err != nil || page.State != checkout.PageOpen || page.LastTry != checkout.TryBegun {
+				t.Errorf("page %q, last try %q, %v", page.State, page.LastTry, err)
+			}
+		}
+		if after := w.records(t); !reflect.DeepEqual(before, after) || w.processor.asked != asked {
+			t.Errorf("the processor was asked %d times, and the record became\n%+v, it was\n%+v", w.processor.asked-asked, after, before)
+		}
+		w.runFor(t, time.Second)
+		var opened []checkout.Moment
+		for _, m := range w.records(t)["ORDER-1"].Moments {
+			if m.Kind == checkout.MomentOpened {
+				opened = append(opened, m)
+			}
+		}
+		if len(opened) != 1 || opened[0].Actor != checkout.ActorPayer || opened[0].Detail != string(checkout.PageOpen) || opened[0].Times != 10 {
+			t.Errorf("the timeline has %+v, want one entry of ten visits", opened)
+		}
+	})
 }
 
-func TestTheLastTryIsSaidOfALinkThatExpiredAndNotOfAProviderThatIsOff(t *testing.T) {
-	w := newWorld(t)
-	o := w.begun(t, "ORDER-1")
-	w.clock.forward(8 * 24 * time.Hour)
-	if page := w.page(t, o.Token); page.State != checkout.PageExpired || page.LastTry != checkout.TryUnfinished {
-		t.Errorf("page %q, last try %q; want an expired link, and that the payer has not finished", page.State, page.LastTry)
-	}
-	w.clock.forward(2 * time.Second)
-	w.processor.err = errors.New("connection refused")
-	if page := w.page(t, o.Token); page.State != checkout.PageExpired || page.LastTry != checkout.TryUnknown {
-		t.Errorf("while the processor is down: page %q, last try %q; want %q", page.State, page.LastTry, checkout.TryUnknown)
-	}
-	w.reports.take()
-	off := kowhai()
-	off.Provider.Active = false
-	w.configure(t, off)
-	if page := w.page(t, o.Token); page.State != checkout.PageNotEnabled || page.LastTry != checkout.TryNone {
-		t.Errorf("of a provider that is off: page %q, last try %q; want none", page.State, page.LastTry)
-	}
+// No token but an authentic one opens a page, and an expired link says so; a provider that is off has no page before the confirm.
+func TestWhichPageALinkOpens(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		o := w.opened(t, "ORDER-1")
+		for _, token := range []string{"", o.Token + "x", o.Checkout.ID, w.config.Keyring.LatestText(checkout.Checkout{ID: "KOWHAI-1-a",
+			Tokens: o.Checkout.Tokens}), "a.b.c.d"} {
+			_, err := w.SetupPage(t.Context(), token)
+			expect(t, err, checkout.CodeLinkUnknown)
+			_, err = w.ReturnPage(t.Context(), token)
+			expect(t, err, checkout.CodeLinkUnknown)
+			_, err = w.BeginSetup(t.Context(), token, checkout.Acceptance{})
+			expect(t, err, checkout.CodeLinkUnknown)
+		}
+		w.off(t)
+		if page := w.page(t, o.Token); page.State != checkout.PageNotEnabled {
+			t.Errorf("of a provider that is off: page %q", page.State)
+		}
+		_, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{})
+		expect(t, err, checkout.CodeProviderNotEnabled)
+		w.configure(t, kowhai())
+		w.clock.forward(7*24*time.Hour - 20*time.Second)
+		if page := w.page(t, o.Token); page.State != checkout.PageOpen {
+			t.Errorf("on the last day: page %q", page.State)
+		}
+		w.clock.forward(20 * time.Second)
+		if page := w.page(t, o.Token); page.State != checkout.PageExpired || page.Renewable {
+			t.Errorf("after seven days: page %q, renewable %v", page.State, page.Renewable)
+		}
+		_, err = w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{})
+		expect(t, err, checkout.CodeLinkExpired)
+	})
 }
 
-// A page that is opened many times in a row goes by an answer that is up to two seconds old, which takes back nothing that was
-// learned since.
-func TestAnAnswerOfBeforeTheEndRevivesNoMandate(t *testing.T) {
+// From the confirm on the link opens the payer's page, whatever becomes of the provider, until three months after the last payment.
+func TestThePayersPageLastsAsLongAsThePlan(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		cmd := w.ready(t, "ORDER-1")
 		w.confirms(t, cmd)
-		active := mandate(checkout.MandateActive)
-		active.MandateSince = fulfilled.CompletedAt.Add(time.Hour)
-		w.processor.set(active)
-		token := cmd.Token.Value
-		for range 5 {
-			time.Sleep(100 * time.Millisecond)
-			w.page(t, token)
+		w.configure(t) // the provider is gone
+		agreed := w.records(t)["ORDER-1"].Agreement
+		last := checkout.PageLasts(*agreed)
+		page := w.page(t, cmd.Token.Value)
+		if page.State != checkout.PageDone || page.Agreement == nil || page.Until != last || page.Provider.DisplayName() != "Kōwhai Institute" {
+			t.Errorf("page %q until %s of %q, want it done until %s", page.State, page.Until, page.Provider.DisplayName(), last)
 		}
-		w.processor.set(mandate(checkout.MandateCancelled)) // it does not say since when yet
-		w.notify(t, false, "EV1", "MD-1")
-		w.runFor(t, time.Second)
-		w.page(t, token)
-		if got := w.setup(t, "ORDER-1").Mandate; got != checkout.MandateCancelled {
-			t.Errorf("the mandate is %s again", got)
+		w.clock.forward(time.Date(last.Year, last.Month, last.Day, 0, 0, 0, 0, w.Zone()).Sub(w.clock.now()))
+		if page := w.page(t, cmd.Token.Value); page.State != checkout.PageDone {
+			t.Errorf("on %s the page is %q", last, page.State)
+		}
+		w.clock.forward(25 * time.Hour)
+		if page := w.page(t, cmd.Token.Value); page.State != checkout.PageEnded {
+			t.Errorf("on the day after the page is %q", page.State)
 		}
 	})
+}
+
+// The payer consents to what was shown: a page of before a change of the terms is refused and read again.
+func TestAConsentIsToWhatWasShown(t *testing.T) {
+	w := newWorld(t)
+	o := w.opened(t, "ORDER-1")
+	shown := w.page(t, o.Token).Disclosure()
+	changed := kowhai()
+	changed.Provider.NoticeDays = 3
+	w.configure(t, changed)
+	accepts := func(terms string) error {
+		_, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{From: "203.0.113.7", TermsID: terms, Page: "/api/dd-setup"})
+		return err
+	}
+	expect(t, accepts(shown.Name()), checkout.CodeTermsChanged)
+	if n := len(w.processor.begins); n != 0 {
+		t.Errorf("%d billing requests were made", n)
+	}
+	now := w.page(t, o.Token).Disclosure()
+	must(t, accepts(now.Name()))
+	consent := w.setup(t, "ORDER-1").Consent
+	if consent.Terms != now.DebitTerms.Name() || consent.Disclosed.SHA256 != now.SHA256() || consent.From != "203.0.113.7" || consent.NoticeDays != 3 {
+		t.Errorf("on record is the consent %+v", consent)
+	}
+}
+
+func TestWhatTheProcessorGetsToStartASetup(t *testing.T) {
+	w := newWorld(t)
+	branded := kowhai()
+	branded.Provider.Branding.DisplayName = "Kōwhai"
+	branded.Provider.EnrolmentOrigins = []string{"https://enrol.kowhai.example"}
+	w.configure(t, branded)
+	o := w.begun(t, "ORDER-1")
+	w.presses(t, o) // a second press uses the billing request of the first
+	got := w.processor.starts[1]
+	if got.CheckoutID != o.Checkout.ID || got.ReturnURL != w.BaseURL()+service.ReturnPath+"?token="+o.Token || got.ProviderName != "Kōwhai" ||
+		got.Student != o.Checkout.Student || got.Description != "Diploma in Business" || got.OrderID != "ORDER-1" ||
+		!reflect.DeepEqual(got.FrameOrigins, branded.Provider.EnrolmentOrigins) || got.First.Amount != 200_00 ||
+		got.Account != (checkout.Account{ProviderCode: "KOWHAI", ID: "acc-1", Environment: catalogue.Sandbox}) || got.Key != w.processor.begins[0] {
+		t.Errorf("the processor gets %+v", got)
+	}
+	w.processor.set(fulfilled)
+	url, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{})
+	if err != nil || url != o.SetupURL || len(w.processor.begins) != 2 {
+		t.Errorf("when it is set up the payer goes to %q, %v, after %d requests; want the page", url, err, len(w.processor.begins))
+	}
+}
+
+// The page shows the days on which payments will be collected, not planned days that have become too early.
+func TestThePageShowsWhenPaymentsAreCollected(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) { // the bubble's clock starts at midnight UTC, 2000-01-01
+		day := func(m time.Month, d int) money.Date { return money.Date{Year: 2027, Month: m, Day: d} }
+		w.clock.forward(time.Date(2027, 1, 20, 11, 30, 0, 0, time.UTC).Sub(w.clock.now())) // 21 January, half past midnight in Auckland
+		cmd := create("ORDER-1")
+		cmd.Frequency, cmd.First = checkout.Some("Monthly"), checkout.Some(day(1, 25))
+		o, err := w.Create(t.Context(), caller, cmd)
+		must(t, err)
+		shows := func(what string, first, second money.Date) {
+			t.Helper()
+			page := w.page(t, o.Token)
+			if page.Planned != day(1, 25) || page.Payments[0].Taken != first || page.Payments[1].Taken != second {
+				t.Errorf("%s: planned for %s, the first two payments on %s and %s; want %s and %s", what, page.Planned,
+					page.Payments[0].Taken, page.Payments[1].Taken, first, second)
+			}
+		}
+		shows("ten days of notice", day(1, 31), day(2, 28))
+		short := kowhai()
+		short.Provider.NoticeDays = 2
+		w.configure(t, short)
+		shows("two days of notice are enough", day(1, 25), day(2, 25))
+		_, err = w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{TermsID: w.page(t, o.Token).Disclosure().Name()})
+		must(t, err)
+		w.processor.set(fulfilled)
+		w.configure(t, kowhai())
+		shows("what the payer consented to counts once it is set up", day(1, 25), day(2, 25))
+		w.clock.forward(5 * 24 * time.Hour)
+		shows("if it is confirmed today", day(1, 28), day(2, 28))
+		w.confirms(t, confirm(o))
+		w.clock.forward(30 * 24 * time.Hour)
+		shows("as it was confirmed", day(1, 28), day(2, 28))
+		if got := w.records(t)["ORDER-1"].Agreement.Payments(); got[0].Taken != day(1, 28) || got[1].Taken != day(2, 28) {
+			t.Errorf("the agreement has %s and %s", got[0].Taken, got[1].Taken)
+		}
+	})
+}
+
+// Polls and pages together ask once in two seconds, one question at a time, and get one answer; nobody asks about what was not begun or
+// where a processor notifies.
+func TestTheProcessorIsAskedSeldom(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		o := w.opened(t, "ORDER-1")
+		w.page(t, o.Token)
+		w.polls(t, o.Checkout.ID)
+		if w.processor.asked != 0 {
+			t.Errorf("before the setup was begun the processor was asked %d times", w.processor.asked)
+		}
+		w.setUp(t, o.Token)
+		w.clock.forward(3 * time.Second)
+		w.processor.set(mandate(checkout.MandateSubmitted))
+		w.processor.takes, w.processor.asked, w.processor.atOnce = 500*time.Millisecond, 0, 0
+		start := time.Now()
+		var all sync.WaitGroup
+		for range crowd {
+			all.Go(func() {
+				if c := w.polls(t, o.Checkout.ID); c.Setup.Mandate != checkout.MandateSubmitted {
+					t.Errorf("a poll has the mandate %s", c.Setup.Mandate)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(start); w.processor.asked != 1 || took != 500*time.Millisecond {
+			t.Errorf("a crowd of polls asked %d times and took %s", w.processor.asked, took)
+		}
+		w.processor.takes = 0
+		for range 100 { // in ten seconds
+			w.page(t, o.Token)
+			w.polls(t, o.Checkout.ID)
+			w.clock.forward(100 * time.Millisecond)
+		}
+		if n := w.processor.asked; n < 5 || n > 8 {
+			t.Errorf("a hundred pages and polls in ten seconds asked %d times", n)
+		}
+	})
+}
+
+// A processor that is slow or down: polls and pages are answered from the record within a second, a confirm is refused as busy.
+func TestASlowProcessor(t *testing.T) {
+	for takes, confirmed := range map[time.Duration]bool{2 * time.Second: true, 5*time.Second - 1: true, 5*time.Second + 1: false} {
+		inWorld(t, func(t *testing.T, w *world) {
+			cmd := w.ready(t, "ORDER-1")
+			w.clock.forward(3 * time.Second) // nothing is remembered
+			w.processor.set(mandate(checkout.MandateSubmitted))
+			w.processor.takes = takes
+			start := time.Now()
+			if c := w.polls(t, cmd.CheckoutID.Value); time.Since(start) != time.Second || c.Setup.Mandate != checkout.MandatePendingSubmission {
+				t.Errorf("it takes %s: a poll has the mandate %s after %s; want the record's after 1 s", takes, c.Setup.Mandate, time.Since(start))
+			}
+			w.wantReport(t, service.OperationObserve, service.Warning, context.DeadlineExceeded.Error())
+			start = time.Now()
+			_, err := w.confirm(t, cmd)
+			if took := time.Since(start); took != min(takes, 5*time.Second) || checkout.Refused(err, checkout.CodeBusy) == confirmed {
+				t.Errorf("it takes %s: a confirm: %v after %s; want it confirmed: %v", takes, err, took, confirmed)
+			}
+		})
+	}
+	inWorld(t, func(t *testing.T, w *world) {
+		o := w.begun(t, "ORDER-1")
+		w.processor.err = errBroken
+		page := w.page(t, o.Token) // which must not say that nothing is set up
+		if page.State != checkout.PageOpen || page.LastTry != checkout.TryUnknown {
+			t.Errorf("while the processor is down: page %q, last try %q", page.State, page.LastTry)
+		}
+		w.wantReport(t, service.OperationObserve, service.Warning, errBroken.Error())
+	})
+}
+
+// An answer that is stored late revives no mandate whose end, without its time, was learned since the question; asked again the processor
+// may say that it is reinstated.
+func TestALateAnswerChangesNothing(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.ready(t, "ORDER-1")
+	w.confirms(t, cmd)
+	active := mandate(checkout.MandateActive)
+	active.MandateSince = fulfilled.CompletedAt.Add(time.Hour)
+	learned := false
+	w.processor.observes = func(checkout.Account, checkout.Setup) (checkout.Observation, error) {
+		if !learned {
+			learned = true
+			w.change(t, "ORDER-1", func(c *checkout.Checkout) {
+				c.Setup.Mandate, c.Setup.MandateSince = checkout.MandateCancelled, time.Time{}
+			})
+		}
+		return active, nil
+	}
+	for _, want := range []checkout.MandateStatus{checkout.MandateCancelled, checkout.MandateActive} {
+		w.clock.forward(3 * time.Second)
+		w.polls(t, cmd.CheckoutID.Value)
+		if got := w.setup(t, "ORDER-1").Mandate; got != want {
+			t.Errorf("the mandate is %s, want %s", got, want)
+		}
+	}
+}
+
+// Without a poll and without a notification the processor is asked after a minute, then less and less often, also of a provider that is
+// off, until the answer is final.
+func TestASetupIsLookedAtWithoutACaller(t *testing.T) {
+	for name, tt := range map[string]struct {
+		says         checkout.Observation
+		least, most  int // looks in twelve hours
+		state        checkout.JobState
+		firstWithout time.Duration
+	}{
+		"a payer who does not finish":    {notBegun, 8, 16, checkout.JobPending, 59 * time.Second},
+		"a dead mandate":                 {mandate(checkout.MandateFailed), 1, 1, checkout.JobDone, 59 * time.Second},
+		"a cancelled billing request":    {checkout.Observation{BillingRequest: checkout.BillingCancelled}, 1, 1, checkout.JobDone, 59 * time.Second},
+		"a processor that is at work":    {checkout.Observation{BillingRequest: checkout.BillingFulfilling}, 150, 200, checkout.JobPending, 59 * time.Second},
+		"a mandate that is not in force": {fulfilled, 8, 16, checkout.JobPending, 59 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.begun(t, "ORDER-1")
+				w.off(t)
+				w.clock.forward(-5 * time.Second)
+				at := w.asks(tt.says)
+				w.runFor(t, tt.firstWithout)
+				if n := len(at()); n != 0 {
+					t.Errorf("%d looks within a minute", n)
+				}
+				w.runFor(t, 12*time.Hour)
+				job := w.jobs(t, "ORDER-1", checkout.JobLook)[0]
+				if n := len(at()); n < tt.least || n > tt.most || job.State != tt.state {
+					t.Errorf("%d looks, and the job is %s; want from %d to %d, and it %s", n, job.State, tt.least, tt.most, tt.state)
+				}
+			})
+		})
+	}
+}
+
+// A notification names a setup by its billing request or its mandate, and the service asks the processor: once for many at a time, once more
+// for a notification that comes during the question, and not at all for a stranger's.
+func TestANotificationHasTheProcessorAsked(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.begun(t, "ORDER-1")
+		id := w.setup(t, "ORDER-1").BillingRequestID
+		at := w.asks(fulfilled)
+		w.processor.takes = time.Second
+		defer w.background(t)()
+		w.notified(t, id, id, "BR-of-another", "MD-of-another")
+		w.notified(t, id)
+		time.Sleep(500 * time.Millisecond) // the question is under way
+		w.notified(t, id)
+		time.Sleep(5 * time.Second)
+		if n := len(at()); n != 2 || w.setup(t, "ORDER-1").Mandate != checkout.MandatePendingSubmission {
+			t.Errorf("%d questions, and on record is %+v", n, w.setup(t, "ORDER-1"))
+		}
+		w.notified(t, "MD-1")
+		time.Sleep(5 * time.Second)
+		if n := len(at()); n != 3 {
+			t.Errorf("%d questions after another notification, want 3", n)
+		}
+		w.wantNoReports(t)
+	})
+	for way, busy := range map[string]bool{"busy": true, "broken": false, "panics": false} { // what cannot be stored is not acknowledged
+		store, change := newFaulty()
+		w := newWorld(t, change)
+		w.ready(t, "ORDER-1")
+		store.arm(func(string, int) error { return faults[way]() })
+		if err := w.Notified(t.Context(), []checkout.Notification{{MandateID: "MD-1"}}); err == nil || checkout.Refused(err, checkout.CodeBusy) != busy {
+			t.Errorf("%s: %v", way, err)
+		}
+	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -36,7 +35,7 @@ func (s *Service) Readiness(ctx context.Context) Readiness {
 	var all sync.WaitGroup
 	var read error
 	all.Go(func() { read = s.configurationReady.check(ctx, s, "the configuration", s.lookForDestinations) })
-	healthy := s.Health(ctx).OK()
+	healthy := s.Health(ctx).Serving()
 	all.Wait()
 	return Readiness{
 		Environment:                   s.cfg.Environment,
@@ -58,17 +57,12 @@ func (s *Service) lookForDestinations(ctx context.Context) error {
 
 // Health is the state of what the service cannot work without.
 type Health struct {
-	Store     error // nil if it takes writes and its schema is current; the embedded CRM is part of it
+	Store     error // nil if it takes writes and its schema is current
 	Processor error // nil if it can be reached
-	CRM       error // nil if it can be reached, and its circuit breaker is closed
 }
 
-// Serving reports whether requests should be sent here. While only the CRM is away, everything but creates and first
-// confirms goes on.
+// Serving reports whether requests should be sent here.
 func (h Health) Serving() bool { return h.Store == nil && h.Processor == nil }
-
-// OK reports whether nothing is wrong: every call may succeed.
-func (h Health) OK() bool { return h.Serving() && h.CRM == nil }
 
 // Health checks what the service depends on, within a second. However many callers there are, each check runs
 // at most once at a time and once a second; a failed check is reported once.
@@ -76,20 +70,8 @@ func (s *Service) Health(ctx context.Context) (h Health) {
 	var all sync.WaitGroup
 	all.Go(func() { h.Store = s.storeReady.check(ctx, s, "the store", s.cfg.Store.Ready) })
 	all.Go(func() { h.Processor = s.processorReady.check(ctx, s, "the processor", s.processorIsReady) })
-	all.Go(func() { h.CRM = s.crmReady.check(ctx, s, "the CRM", s.crmIsReady) })
 	all.Wait()
 	return h
-}
-
-// errCRMSilent: the circuit breaker before the CRM is open.
-var errCRMSilent = errors.New("it has not answered, and creates and first confirms are refused until it does")
-
-// crmIsReady returns nil if the CRM can be reached. While its circuit breaker is open the scheduler makes the calls that find out.
-func (s *Service) crmIsReady(ctx context.Context) error {
-	if s.crm.Open() {
-		return errCRMSilent
-	}
-	return s.cfg.CRM.Ready(ctx)
 }
 
 // processorIsReady returns nil if the processor can be reached, payments can be collected for every provider that may be used, and
@@ -104,6 +86,7 @@ func (s *Service) processorIsReady(ctx context.Context) error {
 // Backlog is the number of jobs of one kind that wait, jobs under way included, and the age of the oldest.
 type Backlog struct {
 	Waiting int
+	Failing int // of them: the latest attempt failed
 	Age     time.Duration
 }
 
@@ -120,7 +103,7 @@ func (s *Service) Backlogs(ctx context.Context) (all map[checkout.JobKind]Backlo
 		delete(counted, checkout.JobNotify)
 	}
 	for kind, b := range counted {
-		all[kind] = Backlog{b.Waiting, max(0, s.now().Sub(b.Oldest))}
+		all[kind] = Backlog{b.Waiting, b.Failing, max(0, s.now().Sub(b.Oldest))}
 	}
 	return all, nil
 }
@@ -133,19 +116,6 @@ func (s *Service) ProviderCodes(ctx context.Context) (codes []string, err error)
 		codes = append(codes, p.Code)
 	}
 	return codes, err
-}
-
-// TaskCursor returns the cursor of a task of Config, and when the first process enqueued it.
-func (s *Service) TaskCursor(ctx context.Context, kind checkout.JobKind) (cursor string, since time.Time, err error) {
-	defer recovered(&err)
-	jobs, err := s.cfg.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{kind}}, 1)
-	switch {
-	case err != nil:
-		return "", time.Time{}, fmt.Errorf("read the task %s: %w", kind, err)
-	case len(jobs) == 0:
-		return "", time.Time{}, fmt.Errorf("read the task %s: %w", kind, ports.ErrNotFound)
-	}
-	return jobs[0].Cursor, jobs[0].Job.CreatedAt, nil
 }
 
 // probe keeps the latest result of a check. The zero value is ready.

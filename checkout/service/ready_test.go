@@ -2,90 +2,74 @@ package service_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// asked disturbs a store: it counts the calls of one method, and answers them with says.
-type asked struct {
-	method string
-	says   func(context.Context) error
-	times  atomic.Int64
-}
-
-// newAsked returns a change that has a store's readiness be what says returns.
-func newAsked(says func(context.Context) error) (*asked, func(*service.Config)) {
-	a := &asked{method: "Ready", says: says}
-	return a, disturbing(a.through)
-}
-
-func (a *asked) through(ctx context.Context, method, _ string, call func(context.Context) error) error {
-	if method != a.method {
-		return call(ctx)
-	}
-	a.times.Add(1)
-	return a.says(ctx)
-}
-
-var errReadOnly = errors.New("the disk is read-only")
-
+// Readiness speaks of the store, the configuration and the processor: not of a CRM, a mail server or a receiver that is away.
 func TestReadinessTellsTheTruth(t *testing.T) {
-	for _, tt := range []struct {
-		name      string
-		store     error
-		processor error
-		ready     bool
-		reports   string
-	}{
-		{"everything is there", nil, nil, true, ""},
-		{"a store that cannot write", errReadOnly, nil, false, "the store is not ready: the disk is read-only"},
-		{"a processor that is down", nil, errors.New("connection refused"), false, "the processor is not ready: connection refused"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, change := newAsked(func(context.Context) error { return tt.store })
-			w := newWorld(t, change)
-			w.processor.err = tt.processor
+	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
+		c.says(errBroken)
+		mail.says(errBroken)
+		w.receiver.answers(answers500(0))
+		w.confirmed(t, "ORDER-1")
+		w.reports.take()
+		r := w.Readiness(t.Context())
+		if !r.ReadyForAPICalls || !r.WebhookDestinationsConfigured || r.Environment != catalogue.Sandbox || r.Processor != "scripted" || r.BaseURL != w.BaseURL() {
+			t.Errorf("readiness %+v", r)
+		}
+		w.processor.err = errBroken
+		silent := kowhai()
+		silent.Provider.Destination = catalogue.Destination{}
+		w.configure(t, silent)
+		for range 3 {
+			if r := w.Readiness(t.Context()); r.ReadyForAPICalls || r.WebhookDestinationsConfigured {
+				t.Errorf("without the processor and a destination: %+v", r)
+			}
+		}
+		w.wantReport(t, service.OperationReady, service.Error, "the processor is not ready: "+errBroken.Error())
+	})
+	for method, part := range map[string]string{"Ready": "the store", "Providers": "the configuration"} {
+		store, change := newFaulty()
+		inWorld(t, func(t *testing.T, w *world) {
+			store.arm(func(m string, _ int) error { return map[string]error{method: errBroken}[m] })
 			for range 3 {
-				if got := w.Readiness(t.Context()).ReadyForAPICalls; got != tt.ready {
-					t.Errorf("ready for API calls = %v, want %v", got, tt.ready)
+				if r := w.Readiness(t.Context()); r.ReadyForAPICalls {
+					t.Errorf("without %s: %+v", part, r)
 				}
 			}
-			h := w.Health(t.Context())
-			if !errors.Is(h.Store, tt.store) || !errors.Is(h.Processor, tt.processor) || h.OK() != tt.ready {
-				t.Errorf("health = %+v, want %v and %v", h, tt.store, tt.processor)
+			if n := len(store.called(method)); n != 1 {
+				t.Errorf("%s was checked %d times in a moment", part, n)
 			}
-			if got := w.reports.text(); got != tt.reports {
-				t.Errorf("reported %q, want %q, once", got, tt.reports)
-			}
-		})
+			w.wantReport(t, service.OperationReady, service.Error, part+" is not ready: "+errBroken.Error())
+		}, change)
 	}
 }
 
-// text joins what was reported.
-func (r *reports) text() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	texts := make([]string, len(r.all))
-	for i, f := range r.all {
-		texts[i] = f.Err.Error()
-	}
-	return strings.Join(texts, "\n")
-}
-
+// However many ask, there is one check a second; who hangs up does not wait, and what hangs is not ready after a second.
 func TestAFloodOfQuestionsIsOneCheckASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, change := newAsked(func(context.Context) error { time.Sleep(100 * time.Millisecond); return nil })
-		w := newWorld(t, change)
-		flood := func(want int64) {
+	store, change := newFaulty()
+	inWorld(t, func(t *testing.T, w *world) {
+		takes := func(d time.Duration) {
+			store.arm(func(method string, _ int) error {
+				if method == "Ready" {
+					time.Sleep(d)
+				}
+				return nil
+			})
+		}
+		asked := func() int { return len(store.called("Ready")) }
+		takes(100 * time.Millisecond)
+		flood := func(want int) {
 			t.Helper()
 			var all sync.WaitGroup
 			for range crowd {
@@ -96,7 +80,7 @@ func TestAFloodOfQuestionsIsOneCheckASecond(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if got := store.times.Load(); got != want {
+			if got := asked(); got != want {
 				t.Errorf("%d checks so far, want %d", got, want)
 			}
 		}
@@ -105,129 +89,222 @@ func TestAFloodOfQuestionsIsOneCheckASecond(t *testing.T) {
 		flood(1)
 		time.Sleep(time.Nanosecond)
 		flood(2)
-	})
-}
-
-func TestAStoreThatHangsIsNotReadyAfterASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, change := newAsked(func(context.Context) error { time.Sleep(5 * time.Second); return nil })
-		w := newWorld(t, change)
-		began := time.Now()
+		takes(5 * time.Second)
+		time.Sleep(2 * time.Second)
+		gone, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		if h := w.Health(gone); h.Serving() || time.Since(start) != time.Millisecond {
+			t.Errorf("who hangs up: %+v after %s", h, time.Since(start))
+		}
 		for range 3 {
 			if h := w.Health(t.Context()); h.Store == nil || h.Processor != nil {
 				t.Errorf("health = %+v, want the store alone not to be ready", h)
 			}
 		}
-		if took := time.Since(began); took != time.Second || store.times.Load() != 1 {
-			t.Errorf("three answers took %s and %d checks, want 1 s and one check under way", took, store.times.Load())
+		if took := time.Since(start); took != time.Second || asked() != 1 {
+			t.Errorf("the answers took %s and %d checks, want 1 s and one check under way", took, asked())
 		}
-		time.Sleep(4*time.Second + time.Nanosecond) // now it has answered, too late
-		if h := w.Health(t.Context()); !errors.Is(h.Store, context.DeadlineExceeded) {
-			t.Errorf("a late answer counts as %v, want %v", h.Store, context.DeadlineExceeded)
-		}
-	})
+		time.Sleep(5 * time.Second)
+	}, change)
 }
 
-func TestAConfigurationThatCannotBeReadIsNotReady(t *testing.T) {
-	for name, says := range map[string]func(context.Context) error{
-		"at once": func(context.Context) error { return errReadOnly }, "in time": hangs} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &asked{method: "Providers", says: says}
-				w := newWorld(t, disturbing(s.through))
-				began := time.Now()
-				for range 3 {
-					if r := w.Readiness(t.Context()); r.ReadyForAPICalls || r.WebhookDestinationsConfigured {
-						t.Errorf("readiness %+v, want none", r)
-					}
-				}
-				if took := time.Since(began); took > time.Second || s.times.Load() != 1 {
-					t.Errorf("three answers took %s and %d readings, want at most 1 s and 1", took, s.times.Load())
-				}
-			})
-		})
+// knowingProcessor knows the creditors of its accounts.
+type knowingProcessor struct {
+	*processor
+	mu       sync.Mutex
+	creditor checkout.Creditor
+	failure  error
+	slow     time.Duration
+	checked  int
+}
+
+func (p *knowingProcessor) Info() checkout.ProcessorInfo {
+	info := p.processor.Info()
+	info.Calendar = money.BusinessDays
+	return info
+}
+
+func (p *knowingProcessor) CheckAccount(ctx context.Context, _ checkout.Account) (checkout.Creditor, error) {
+	p.mu.Lock()
+	p.checked++
+	creditor, failure, slow := p.creditor, p.failure, p.slow
+	p.mu.Unlock()
+	select {
+	case <-time.After(slow):
+	case <-ctx.Done():
+		failure = ctx.Err()
 	}
+	if failure != nil {
+		return checkout.Creditor{}, failure
+	}
+	return creditor, nil
 }
 
-func TestWhoHangsUpWaitsForNoCheck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, change := newAsked(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-		w := newWorld(t, change)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		began := time.Now()
-		if h := w.Health(ctx); h.OK() || time.Since(began) != time.Millisecond {
-			t.Errorf("health = %+v after %s, want no answer after 1ms", h, time.Since(began))
-		}
-		time.Sleep(time.Second) // the check itself has its second
+// says sets the answers from now on: who debits, or why that cannot be said.
+func (p *knowingProcessor) says(initiator string, failure error, slow time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.creditor.Authority = agreement.Authority{Initiator: initiator, AuthorisationCode: "0200001", Statement: initiator, Form: "GoCardless"}
+	p.failure, p.slow = failure, slow
+}
+
+// asked returns how often the processor was asked.
+func (p *knowingProcessor) asked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.checked
+}
+
+// inKnowingWorld runs a test in a world whose processor says that Rimu College debits, and whose operator's terms have an authority.
+func inKnowingWorld(t *testing.T, terms agreement.Authority, test func(*testing.T, *world, *knowingProcessor, *postbox)) {
+	t.Helper()
+	p := &knowingProcessor{}
+	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) { test(t, w, p, mail) }, func(c *service.Config) {
+		p.processor = c.Processor.(*processor)
+		p.says("Rimu College", nil, 0)
+		c.Processor = p
+		c.Terms.Lender = agreement.Lender{Name: "Pūtea Limited", Address: "1 Quay"}
+		c.Terms.Authority = terms
 	})
 }
 
-func TestNotReadyWhileAProviderGivesTooLittleNotice(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		given  int // days; 0 for the usual 10
-		active bool
-		least  int
-		err    error
-		want   string
-	}{
-		{"enough", 3, true, 3, nil, ""},
-		{"the usual", 0, true, 10, nil, ""},
-		{"less than the processor needs", 2, true, 3, nil, "provider KOWHAI: its notice_days are 2, and its account needs 3"},
-		{"less than the usual is not enough", 0, true, 11, nil, "provider KOWHAI: its notice_days are 10"},
-		{"a provider that may not be used", 2, false, 3, nil, ""},
-		{"a processor that does not say", 3, true, 3, errors.New("connection reset"), "connection reset"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, func(c *service.Config) {
-				c.Processor = &knowingProcessor{processor: c.Processor.(*processor), creditor: checkout.Creditor{Notice: tt.least}, failure: tt.err}
-			})
-			err := w.store.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
-				for i := range all {
-					if all[i].Provider.NoticeDays = 0; all[i].Provider.Code == "KOWHAI" {
-						all[i].Provider.NoticeDays, all[i].Provider.Active = tt.given, tt.active
-					} else {
-						all[i].Provider.Active = false
-					}
-				}
-				return all, nil, nil
-			})
-			must(t, err)
-			switch err := w.Health(t.Context()).Processor; {
-			case tt.want == "" && err != nil:
-				t.Errorf("not ready: %v", err)
-			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-				t.Errorf("ready: %v, want %q", err, tt.want)
+// The processor says who debits, and what it does not say is as the operator's terms have it: on the page, at the processor, in the
+// agreement and in the e-mails. What was agreed stays.
+func TestTheProcessorSaysWhoDebits(t *testing.T) {
+	terms := agreement.Authority{Initiator: "Pūtea", Conditions: []agreement.Block{{Title: "Conditions", Text: "As the bank approved them."}}}
+	inKnowingWorld(t, terms, func(t *testing.T, w *world, p *knowingProcessor, mail *postbox) {
+		check := func(what string, a agreement.Authority) {
+			t.Helper()
+			if a.Initiator != "Rimu College" || a.AuthorisationCode != "0200001" || a.Calendar != money.BusinessDays || len(a.Conditions) != 1 {
+				t.Errorf("%s: %+v", what, a)
 			}
-		})
-	}
+		}
+		o := w.opened(t, "ORDER-1")
+		check("setup page", w.page(t, o.Token).DebitTerms.Authority)
+		w.setUp(t, o.Token)
+		check("start of the setup", p.processor.starts[0].Terms.Authority)
+		w.runFor(t, 5*time.Second)
+		w.confirms(t, confirm(o))
+		check("agreement", w.records(t)["ORDER-1"].Agreement.Terms.Authority)
+		w.runFor(t, 5*time.Second)
+		got := mail.take()
+		for _, n := range got {
+			if !strings.Contains(n.Text, "Rimu College debits the account for the lender, Pūtea Limited") {
+				t.Errorf("%q does not say who debits:\n%s", n.Subject, n.Text)
+			}
+		}
+		if len(got) != 2 {
+			t.Errorf("%d e-mails, want 2", len(got))
+		}
+		p.says("Another Company", nil, 0)
+		time.Sleep(time.Hour)
+		check("page of what was agreed", w.page(t, o.Token).LenderTerms.Authority)
+	})
 }
 
-// A store that does not answer is not taken for a processor that does not.
-func TestProcessorIsReadyWhileTheStoreIsAway(t *testing.T) {
-	for name, away := range map[string]func(context.Context) error{
-		"refuses": func(context.Context) error { return errReadOnly },
-		"hangs":   func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var down atomic.Bool
-				w := newWorld(t, disturbing(func(ctx context.Context, method, _ string, call func(context.Context) error) error {
-					if down.Load() && (method == "Ready" || method == "Providers") {
-						return away(ctx)
+// A page asks who debits once in a minute at most, and waits for it only while nothing is known; who hangs up ends no question.
+func TestNoPageWaitsForWhoDebitsWhileAnAnswerIsThere(t *testing.T) {
+	inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
+		o := w.opened(t, "ORDER-1")
+		p.says("Rimu College", nil, 2*time.Second)
+		// opens opens pages at once, each of which must name the initiator, within a time.
+		opens := func(initiator string, within time.Duration, asked int) {
+			t.Helper()
+			start := time.Now()
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					page, err := w.SetupPage(t.Context(), o.Token)
+					if err != nil || page.DebitTerms.Initiator() != initiator {
+						t.Errorf("the page names %q, %v; want %s", page.DebitTerms.Initiator(), err, initiator)
 					}
-					return call(ctx)
-				}), func(c *service.Config) {
-					p := &knowingProcessor{processor: c.Processor.(*processor)}
-					p.says("Rimu College", nil, 0)
-					c.Processor = p
 				})
-				down.Store(true)
-				if h := w.Health(t.Context()); h.Store == nil || h.Processor != nil || h.CRM != nil {
-					t.Errorf("health = %+v, want only the store away", h)
-				}
-			})
-		})
-	}
+			}
+			all.Wait()
+			synctest.Wait()
+			if took := time.Since(start); took != within || p.asked() != asked {
+				t.Errorf("pages took %s and %d questions, want %s and %d", took, p.asked(), within, asked)
+			}
+		}
+		gone, hangUp := context.WithTimeout(t.Context(), time.Millisecond)
+		defer hangUp()
+		go w.SetupPage(gone, o.Token)
+		synctest.Wait()
+		opens("Rimu College", 2*time.Second, 1)
+		p.says("Another Company", nil, 2*time.Second)
+		time.Sleep(time.Minute - 3*time.Second)
+		opens("Rimu College", 0, 1)
+		time.Sleep(time.Minute)
+		opens("Rimu College", 0, 2)
+		time.Sleep(3 * time.Second)
+		opens("Another Company", 0, 2)
+		w.wantNoReports(t)
+		p.says("", errBroken, 2*time.Second)
+		time.Sleep(time.Hour)
+		opens("Another Company", 0, 3)
+		time.Sleep(3 * time.Second)
+		opens("Another Company", 0, 3)
+		w.wantReport(t, service.OperationReady, service.Warning, "ask who debits for provider KOWHAI: "+errBroken.Error())
+	})
+}
+
+// While nobody knows who debits, no page names another, and no agreement is concluded.
+func TestWithoutAnyAnswerPagesAndConfirmsAreBusy(t *testing.T) {
+	inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
+		cmd := w.ready(t, "ORDER-1")
+		w = w.again(t)
+		p.says("", errBroken, 0)
+		_, err := w.confirm(t, cmd)
+		expect(t, err, checkout.CodeBusy)
+		p.says("", nil, time.Hour) // it hangs
+		start := time.Now()
+		_, err = w.SetupPage(t.Context(), cmd.Token.Value)
+		expect(t, err, checkout.CodeBusy)
+		if took := time.Since(start); took != 5*time.Second || w.records(t)["ORDER-1"].Agreement != nil {
+			t.Errorf("the page took %s, want 5 s, and no agreement", took)
+		}
+		p.says("Rimu College", nil, 0)
+		w.confirms(t, cmd)
+		synctest.Wait()
+	})
+}
+
+// The service is not ready while the operator's terms say otherwise than the processor, or a provider gives too little notice; a processor
+// that cannot be reached contradicts nothing.
+func TestTermsThatContradictTheProcessorAreNamed(t *testing.T) {
+	const lines = `authority.authorisation_code: the terms say "0123456", and the processor "0200001"
+authority.collection_days: the terms say "every_day", and the processor "business_days"
+authority.initiator: the terms say "Pūtea Limited", and the processor "Rimu College"`
+	terms := agreement.Authority{Initiator: "Pūtea Limited", AuthorisationCode: "0123456", Calendar: money.EveryDay}
+	inKnowingWorld(t, terms, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
+		if err := w.CheckTerms(t.Context()); err == nil || err.Error() != lines {
+			t.Errorf("CheckTerms = %v, want\n%s", err, lines)
+		}
+		if err := w.Health(t.Context()).Processor; err == nil || !strings.Contains(err.Error(), lines) {
+			t.Errorf("readiness is %v, want\n%s", err, lines)
+		}
+		p.says("", errBroken, 0) // what is known without it is said all the same
+		if err := w.CheckTerms(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "authority.collection_days") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("CheckTerms = %v, want the collection days alone", err)
+		}
+	})
+	inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
+		for _, tt := range []struct {
+			given, least int
+			active       bool
+			want         string
+		}{
+			{3, 3, true, ""}, {0, 10, true, ""}, {2, 3, false, ""},
+			{2, 3, true, "provider KOWHAI: its notice_days are 2, and its account needs 3"},
+			{0, 11, true, "provider KOWHAI: its notice_days are 10"},
+		} {
+			c := kowhai()
+			c.Provider.NoticeDays, c.Provider.Active, p.creditor.Notice = tt.given, tt.active, tt.least
+			w.configure(t, c)
+			if err := w.Health(t.Context()).Processor; (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%+v: %v", tt, err)
+			}
+		}
+	})
 }

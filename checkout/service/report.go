@@ -1,8 +1,6 @@
 package service
 
 import (
-	"slices"
-
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -15,15 +13,12 @@ const (
 	OperationObserve  Operation = "observe setup"    // the processor did not answer; the record does
 	OperationCancel   Operation = "end setup"        // the processor is asked again later
 	OperationSend     Operation = "send event"       // one attempt of several at a provider's receiver
-	OperationGiveUp   Operation = "give up event"    // every attempt failed: the event is not sent again
-	OperationDeliver  Operation = "deliver events"   // the scheduler delivers the events later
-	OperationRecover  Operation = "recover events"   // they are delivered later
+	OperationDeliver  Operation = "deliver event"    // it is delivered later
 	OperationSchedule Operation = "schedule jobs"    // they are attempted later
 	OperationTask     Operation = "run task"         // it is run again later
 	OperationJournal  Operation = "write journal"    // a moment or a count is lost
-	OperationReady    Operation = "check readiness"  // what was checked is not ready
-	OperationCRM      Operation = "call CRM"         // the job is attempted again, or the create was refused
-	OperationComplete Operation = "complete steps"   // the CRM job is attempted later
+	OperationReady    Operation = "check readiness"  // the part that was checked is not ready
+	OperationCRM      Operation = "update CRM"       // it is attempted again
 	OperationNotify   Operation = "notify payer"     // the notice is sent later, or was given up
 	OperationRetain   Operation = "erase old data"   // it is erased later
 )
@@ -61,9 +56,14 @@ const (
 	CountNotConfigured Count = "event not configured" // an event had no destination
 	CountRecovery      Count = "recovery"             // an event that its request left behind was settled
 
-	CountStepDone    Count = "CRM step done"    // a CRM outside of the store did a CRM job
-	CountStepUnknown Count = "CRM step unknown" // it may have, and is asked again
-	CountStepRefused Count = "CRM step refused" // it does not take it
+	CountOpened      Count = "setup opened"  // a payer opened the setup page
+	CountPressed     Count = "setup pressed" // a payer went on to the processor
+	CountSetupDone   Count = "setup done"    // a direct debit was set up
+	CountSetupFailed Count = "setup failed"
+
+	CountSyncDone    Count = "CRM updated" // the CRM says what the store says of a checkout
+	CountSyncPutOff  Count = "CRM put off" // it did not answer, and is asked again
+	CountSyncRefused Count = "CRM refused" // it refused, and is asked again
 
 	CountNoticeSent    Count = "notice sent"    // a payer's notice was taken over
 	CountNoticePutOff  Count = "notice put off" // an attempt to send one failed, and another follows
@@ -81,21 +81,48 @@ const (
 func Counts() []Count {
 	return []Count{CountCreate, CountReplay, CountConfirm, CountRepeatedConfirm,
 		CountDelivered, CountFailed, CountNotConfigured, CountRecovery,
-		CountStepDone, CountStepUnknown, CountStepRefused,
+		CountOpened, CountPressed, CountSetupDone, CountSetupFailed,
+		CountSyncDone, CountSyncPutOff, CountSyncRefused,
 		CountNoticeSent, CountNoticePutOff, CountNoticeFailed, CountNoticeDropped,
 		CountMandateFailed, CountMandateCancelled, CountMandateExpired, CountMandateBlocked}
 }
 
 const countMandate = "mandate "
 
-// countEnded counts the end of the mandate of a checkout whose confirm was decided, which the moment of a change tells of, unless its
-// agreement was withdrawn.
-func (s *Service) countEnded(change checkout.Change) {
+// countSteps counts the steps of payers' setups that a change tells of, and the end of the mandate of a confirmed checkout.
+func (s *Service) countSteps(change checkout.Change) {
 	c := change.Next
-	ended := func(m checkout.Moment) bool {
-		return !c.Ended() && m.Kind == checkout.MomentMandateChanged && c.Confirmation.AgreementNumber != "" && c.Setup.Mandate.Dead()
+	for _, m := range change.Moments {
+		step := map[checkout.MomentKind]Count{checkout.MomentPressed: CountPressed, checkout.MomentSetupDone: CountSetupDone,
+			checkout.MomentSetupFailed: CountSetupFailed}[m.Kind]
+		if m.Kind == checkout.MomentMandateChanged && c.Status == checkout.Confirmed && !c.Ended() && c.Setup.Mandate.Dead() {
+			step = Count(countMandate + c.Setup.Mandate)
+		}
+		if step != "" {
+			s.cfg.Count(step, c.ProviderCode)
+		}
 	}
-	if slices.ContainsFunc(change.Moments, ended) {
-		s.cfg.Count(Count(countMandate+c.Setup.Mandate), c.ProviderCode)
+}
+
+// countOutcome counts an attempt at a job that was settled.
+func (s *Service) countOutcome(j checkout.Job, o checkout.Outcome) {
+	counts := map[checkout.JobKind]map[checkout.JobState]Count{
+		checkout.JobDeliver: {checkout.JobDone: CountDelivered, checkout.JobFailed: CountFailed, checkout.JobDropped: CountNotConfigured},
+		checkout.JobNotify: {checkout.JobDone: CountNoticeSent, checkout.JobPending: CountNoticePutOff,
+			checkout.JobFailed: CountNoticeFailed, checkout.JobDropped: CountNoticeDropped},
+	}
+	counted := counts[j.Kind][o.State]
+	if j.Kind == checkout.JobSync {
+		switch {
+		case len(o.Moments) > 0:
+			counted = CountSyncRefused
+		case o.Failure != (checkout.Failure{}):
+			counted = CountSyncPutOff
+		case o.Attempts > 0:
+			counted = CountSyncDone
+		}
+	}
+	if counted != "" {
+		s.cfg.Count(counted, j.ProviderCode)
 	}
 }

@@ -1,24 +1,19 @@
 // Package service is the application, and where to start if you embed Provider Checkout in a program of your own.
 //
 // [New] puts a [Service] together from the ports of package ports: a store (adapters/store/sqlite, adapters/store/postgres or
-// adapters/store/memory), a direct debit processor, a printer (adapters/out/pdf) and a sender of events (adapters/out/webhook). A
-// service loads state through the ports, asks package checkout what to do, stores the outcome, and then delivers what
-// was decided. Your own code calls [Service.Create], [Service.Checkout] and [Service.Confirm] directly;
-// adapters/in/httpapi serves the same over HTTP, with the payer's pages of adapters/in/hostedpages, and adapters/in/httpserver
-// serves the whole and drains it. [Service.Run] is the background work, which every process runs.
+// adapters/store/memory), a direct debit processor, a printer (adapters/out/pdf) and a sender of events (adapters/out/webhook). Your
+// own code calls [Service.Create], [Service.Checkout] and [Service.Confirm] directly; adapters/in/httpapi serves the same over HTTP, with the
+// payer's pages of adapters/in/hostedpages, and adapters/in/httpserver serves the whole and drains it. [Service.Run] is the background
+// work, which every process runs.
 //
-// Config.CRM keeps the records of enrolments: the embedded one (EmbeddedCRM) within the store's commits, and any other
-// (adapters/out/salesforce) between two of them. Then
-// Create and Confirm store a job, have the CRM do it, and store its answer. A Create waits for that up to ten seconds and a Confirm up
-// to twenty, and they are refused with BUSY after it; Run does what is left then, and what a crash cut off, and the same call sent
-// again finds the outcome.
+// A call that changes something loads state, asks package checkout for a decision, and stores the outcome in one commit, with the jobs
+// that follow from it. It attempts those jobs at once, for two and a half seconds together; any process takes over the rest. A CRM
+// outside of the store (adapters/out/salesforce) is one of these jobs: it follows the store, and no call waits for it in vain.
 //
-// The examples show each of these as a program that runs: the whole embedded over SQLite, a PostgreSQL pool and
-// schema of the host's, a CRM outside of the store, a processor with notifications, a notifier of payers, a setup page of one's own,
-// and an authenticator in front.
+// The example is a program that runs: the whole embedded over SQLite.
 //
-// Every method that refuses returns a *checkout.Error, whose Code is the contract's word; any other error is a failure.
-// A panic in a port is a failure too.
+// Every method that refuses returns a *checkout.Error, whose Code is the contract's word; any other error is a failure. A panic in a
+// port is a failure too.
 package service
 
 import (
@@ -36,7 +31,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
-	"github.com/provider-checkout/provider-checkout/checkout/service/breaker"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -68,12 +62,11 @@ type Config struct {
 	Environment catalogue.Environment
 	// BaseURL is the address under which API and pages are reached, without a slash at the end. It may have a path. In
 	// production it is https.
-	BaseURL       string
-	SetupLifetime time.Duration // how long a setup page opens; 7 days if 0
-	// LinkLife returns another life of the setup links of an order, or 0. Optional.
-	LinkLife func(orderID string) time.Duration
-	Keyring  checkout.Keyring
-	Terms    agreement.Terms // the lender's, for every agreement; left out if zero
+	BaseURL string
+	// SetupLifetime returns how long the setup links of an order open; nil, and 0: 7 days.
+	SetupLifetime func(orderID string) time.Duration
+	Keyring       checkout.Keyring
+	Terms         agreement.Terms // the lender's, for every agreement; left out if zero
 	// Agency collects and holds personal data, as the privacy notice of the hosted pages says. Production needs one, if
 	// it has no notice of its own.
 	Agency agreement.Agency
@@ -85,7 +78,7 @@ type Config struct {
 
 	Store     ports.Store
 	Processor ports.Processor // of the same environment
-	CRM       ports.CRM       // of the same environment: EmbeddedCRM, or one outside of the store
+	CRM       ports.CRM       // of the same environment; nil: the store is the record of enrolments
 	Printer   ports.Printer
 	Sender    ports.Sender
 	// Notifier notifies payers of the setup, of the agreement and of a mandate that ends after the confirm, and sends the links that
@@ -93,7 +86,7 @@ type Config struct {
 	// notices that wait when it is taken away are sent when there is one again.
 	Notifier ports.PayerNotifier
 
-	// Tasks are run by one process at a time, by Run.
+	// Tasks are run by one process at a time, by Run. Optional.
 	Tasks []Task
 
 	// PollTimeout limits the wait of a poll or the setup page for the processor before it answers from the record;
@@ -105,10 +98,6 @@ type Config struct {
 	Rand io.Reader
 	// Report is called with every failure that is not returned to a caller, or not in full, concurrently.
 	Report func(context.Context, Failure)
-	// Noted is called with every moment of a checkout that this process has put on record, after the commit and before the caller of
-	// a request is answered, concurrently, and at most once: a crash in between loses the call. Use events for what must not be
-	// missed. It must not block. Optional.
-	Noted func(context.Context, checkout.Noted)
 	// Count is called for everything that is counted, with the code of the provider that it is about, or "", concurrently. It must
 	// not block. Optional.
 	Count func(c Count, provider string)
@@ -122,29 +111,30 @@ type Service struct {
 	providers  *bounded.Cache[string, catalogue.Provider]
 	courses    *bounded.Cache[[2]string, catalogue.Course] // by provider and code
 	creditors  creditors                                   // who debits
-	polled     *answers                                    // by polls, by billing request
-	viewed     *answers                                    // by setup pages
+	answers    *answers                                    // of the processor
 	zone       *time.Location                              // of due dates and agreement numbers
-	notified   *bounded.Map[string, notifiedAnswer]
-	notifying  locks                          // of the subjects of notifications
-	places     atomic.Int64                   // of the notifications that are handled, and of the questions that serve them
-	recent     *bounded.Map[string, struct{}] // orders that a create named
-	confirming locks                          // at most one confirm of a checkout renders its agreement at a time
-	crmInfo    checkout.CRMInfo
-	crm        breaker.Breaker // of the CRM
-	slots      locks           // of each provider's delivery runs
-	sending    background      // of the events of requests
+	recent     *bounded.Map[string, struct{}]              // orders that a create named
+	confirming locks                                       // at most one confirm of a checkout renders its agreement at a time
+	slots      locks                                       // of each provider's deliveries
+	handlers   map[checkout.JobKind]handler
+	attempting background // jobs of requests
 	notes      notebook
 	wake       chan struct{} // the scheduler looks for due jobs
 	stopping   atomic.Bool   // Run is ending
 
-	storeReady, processorReady, crmReady, configurationReady probe
-	destinations                                             atomic.Bool // a provider that may be used has one
+	storeReady, processorReady, configurationReady probe
+	destinations                                   atomic.Bool // a provider that may be used has one
 }
 
 // New checks c and returns a service. It starts nothing: see Run.
 func New(c Config) (*Service, error) {
-	c.SetupLifetime = cmp.Or(c.SetupLifetime, defaultLifetime)
+	lifetime := c.SetupLifetime
+	c.SetupLifetime = func(orderID string) time.Duration {
+		if lifetime == nil {
+			return defaultLifetime
+		}
+		return cmp.Or(lifetime(orderID), defaultLifetime)
+	}
 	c.PollTimeout = cmp.Or(c.PollTimeout, defaultPollTimeout)
 	c.ProcessorTimeout = cmp.Or(c.ProcessorTimeout, defaultProcessorTimeout)
 	if c.Count == nil {
@@ -157,29 +147,28 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service: %w", err)
 	}
-	s := &Service{cfg: c, processor: c.Processor.Info(), crmInfo: c.CRM.Info(),
+	s := &Service{cfg: c, processor: c.Processor.Info(),
 		keys:      bounded.NewCache[[32]byte, catalogue.Key](keyLife, cacheSize),
 		providers: bounded.NewCache[string, catalogue.Provider](configurationLife, cacheSize),
 		courses:   bounded.NewCache[[2]string, catalogue.Course](configurationLife, cacheSize),
 		creditors: newCreditors(),
-		polled:    newAnswers(), viewed: newAnswers(),
-		slots:    locks{holders: slotsOfProvider},
-		notified: bounded.New[string, notifiedAnswer](manyNotified), wake: make(chan struct{}, 1),
-		recent: bounded.New[string, struct{}](recentOrders), zone: zone}
+		answers:   newAnswers(),
+		slots:     locks{holders: slotsOfProvider},
+		wake:      make(chan struct{}, 1),
+		recent:    bounded.New[string, struct{}](recentOrders), zone: zone}
+	s.handlers = s.newHandlers()
 	return s, nil
 }
 
 func (c Config) check() error {
 	switch {
-	case c.SetupLifetime < 0:
-		return fmt.Errorf("field SetupLifetime: %s is negative", c.SetupLifetime)
 	case c.PollTimeout < 0, c.ProcessorTimeout < 0, max(c.PollTimeout, c.ProcessorTimeout) > waitLimit:
 		return fmt.Errorf("fields PollTimeout and ProcessorTimeout: %s and %s must be from 0 to %s",
 			c.PollTimeout, c.ProcessorTimeout, waitLimit)
 	case !c.Keyring.Valid():
 		return errors.New("field Keyring is missing")
-	case c.Store == nil, c.Processor == nil, c.CRM == nil, c.Printer == nil, c.Sender == nil:
-		return errors.New("field Store, Processor, CRM, Printer or Sender is missing")
+	case c.Store == nil, c.Processor == nil, c.Printer == nil, c.Sender == nil:
+		return errors.New("field Store, Processor, Printer or Sender is missing")
 	case c.Now == nil, c.Rand == nil, c.Report == nil:
 		return errors.New("field Now, Rand or Report is missing")
 	}
@@ -197,6 +186,9 @@ func (c Config) check() error {
 	}
 	if err := CheckDeployment(c.Environment, c.BaseURL, c.Processor.Info()); err != nil {
 		return err
+	}
+	if c.CRM == nil {
+		return nil
 	}
 	if crm := c.CRM.Info(); crm.Environment != c.Environment {
 		return fmt.Errorf("field CRM: the %s CRM is for %s", crm.Name, crm.Environment)
@@ -240,6 +232,9 @@ func NewZealand() (*time.Location, error) {
 	return zone, nil
 }
 
+// Environment returns the environment of the service.
+func (s *Service) Environment() catalogue.Environment { return s.cfg.Environment }
+
 // BaseURL returns the address under which API and pages are reached, without a slash at the end.
 func (s *Service) BaseURL() string { return s.cfg.BaseURL }
 
@@ -251,10 +246,14 @@ func (s *Service) Recipients() []agreement.Recipient {
 	if len(s.cfg.Recipients) > 0 {
 		return s.cfg.Recipients
 	}
+	crm := ""
+	if s.cfg.CRM != nil {
+		crm = s.cfg.CRM.Info().Company
+	}
 	var list []agreement.Recipient
 	for _, r := range []agreement.Recipient{
 		{Name: s.processor.Company, Purpose: "to set up the direct debit and to collect the payments"},
-		{Name: s.crmInfo.Company, Purpose: "to keep our customers’ records"},
+		{Name: crm, Purpose: "to keep our customers’ records"},
 	} {
 		if r.Name != "" {
 			list = append(list, r)

@@ -30,11 +30,11 @@ type SetupPage struct {
 	Ended       money.Date      // when the checkout was cancelled, or its agreement withdrawn, in New Zealand; zero before
 	DebitTerms  agreement.DebitTerms
 	LenderTerms agreement.Terms      // of the agreement, where there is one
-	Agreement   *agreement.Agreement // nil before the confirm, and where the CRM has not completed the enrolment yet
+	Agreement   *agreement.Agreement // nil before the confirm
 
-	now     time.Time // of the answer
-	epoch   int       // of the token
-	unknown error     // why it is not known who debits
+	now     time.Time
+	epoch   int   // of the token
+	unknown error // why it is not known who debits
 }
 
 // known returns the page, or the error that it cannot say who debits.
@@ -60,7 +60,7 @@ func (p SetupPage) Disclosure() agreement.Disclosure {
 // signed by one of our secrets, and BUSY.
 func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
-	ctx, cancel := withTimeout(withSubject(ctx))
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	if page, err = s.readPage(ctx, token); err != nil {
 		return page, err
@@ -73,12 +73,11 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 }
 
 // ReturnPage returns the page of a payer who comes back from the processor, to SetupStart.ReturnURL. It shows what the processor
-// reports within Config.PollTimeout, or reported at most two seconds ago to a page that was opened many times in a row, and otherwise
-// what is on record. It stores that: the notice of a completed setup leaves at once, and not with the provider's next poll. It refuses
+// reports within Config.PollTimeout, and otherwise what is on record. It stores that: the notice of a completed setup leaves at once, and not with the provider's next poll. It refuses
 // as SetupPage does.
 func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
-	ctx, cancel := withTimeout(withSubject(ctx))
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	page, err = s.readPage(ctx, token)
 	if err != nil {
@@ -90,7 +89,7 @@ func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage,
 	if opened.Setup.BillingRequestID == "" || closed {
 		return page, nil
 	}
-	answer, err := s.observeForPage(ctx, opened)
+	answer, err := s.answer(ctx, opened, true)
 	page.now = s.now()
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: opened.About(), Err: err})
@@ -106,8 +105,11 @@ func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage,
 
 // notePage notes that a page was opened, once for each try and each state that it showed.
 func (s *Service) notePage(page SetupPage, kind checkout.MomentKind, try int) {
-	s.notes.page(page.Checkout.About(), checkout.Moment{At: page.now, Kind: kind, Actor: checkout.ActorPayer, Detail: string(page.State), Times: 1,
-		Once: fmt.Sprintf("%s %d %s", kind, try, page.State)})
+	if kind == checkout.MomentOpened {
+		s.cfg.Count(CountOpened, page.Checkout.ProviderCode)
+	}
+	s.notes.moment(page.Checkout.About(), checkout.Moment{ID: fmt.Sprintf("%s %d %s", kind, try, page.State), At: page.now, Kind: kind,
+		Actor: checkout.ActorPayer, Detail: string(page.State)})
 }
 
 // readPage returns the page that a setup token opens by what is on record.
@@ -120,17 +122,16 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 	switch {
 	case err != nil:
 		return SetupPage{}, s.fail(ctx, "read checkout "+id, err)
-	case c == nil, c.Status == checkout.Reserved, !c.Erased() && epoch > c.Newest().Epoch:
+	case c == nil, !c.Erased() && epoch > c.Newest().Epoch:
 		return SetupPage{}, checkout.LinkUnknown()
 	}
-	concerns(ctx, c.About())
 	page := SetupPage{Token: token, epoch: epoch, now: s.now()}
 	if page.Provider, err = s.providerOf(ctx, c.ProviderCode); err != nil {
 		return SetupPage{}, s.fail(ctx, "open the setup page", err)
 	}
-	if number := c.Confirmation.AgreementNumber; c.Status == checkout.Confirmed {
-		if page.Agreement, err = found(s.cfg.Store.Agreement(ctx, number)); err != nil {
-			return SetupPage{}, s.fail(ctx, "read agreement "+number, err)
+	if c.Status == checkout.Confirmed {
+		if page.Agreement, err = found(s.cfg.Store.Agreement(ctx, c.ID)); err != nil {
+			return SetupPage{}, s.fail(ctx, "read the agreement of "+c.ID, err)
 		}
 	}
 	if page.Agreement != nil {
@@ -208,14 +209,14 @@ func (s *Service) notice(page SetupPage) agreement.Notice {
 // refusals are SETUP_LINK_UNKNOWN, SETUP_LINK_EXPIRED, CHECKOUT_CANCELLED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and BUSY.
 func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkout.Acceptance) (url string, err error) {
 	defer recovered(&err)
-	ctx, cancel := detached(withSubject(ctx), waitLimit+s.cfg.ProcessorTimeout)
+	ctx, cancel := detached(ctx, waitLimit+s.cfg.ProcessorTimeout)
 	defer cancel()
 	page, err := s.readPage(ctx, token)
 	if err != nil {
 		return "", err
 	}
 	if page.State != checkout.PageNotEnabled { // the payer may have completed it at the bank and closed that page
-		fresh, err := s.refresh(ctx, page.Checkout, checkout.ForPayer)
+		fresh, err := s.refresh(ctx, page.Checkout)
 		if err != nil {
 			s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: page.Checkout.About(), Err: err})
 		}
@@ -234,16 +235,16 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 	if err != nil {
 		return "", s.fail(ctx, "begin the setup of "+c.ID, err)
 	}
-	if c.Begun(try, request.ID, consent).Next.Setup != c.Setup {
-		fresh, failed := s.updateSetup(ctx, c.ID, checkout.JobEntry{Now: s.now()}, func(c checkout.Checkout, _ time.Time) checkout.Change {
-			return c.Begun(try, request.ID, consent)
-		})
-		if err = failed; err == nil && fresh.Ended() { // meanwhile
-			return "", checkout.CheckoutCancelled()
-		}
+	change, err := s.updateLater(ctx, page.Provider, c, func(c checkout.Checkout) (checkout.Change, error) {
+		return c.Begun(try, request.ID, consent), nil
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case change.Next.Ended(): // meanwhile
+		return "", checkout.CheckoutCancelled()
 	}
-	s.viewed.values.Delete(request.ID) // the payer who comes back must see what that led to, however soon
-	return request.URL, err
+	return request.URL, nil
 }
 
 // begin creates the billing request of a try, or finds it if it exists.

@@ -22,17 +22,17 @@ func agreementPDF(c *call) action {
 
 // writePDF writes the stored PDF of an agreement to a file, and reports it on stderr.
 func (c *call) writePDF(ctx context.Context, db records, number, path string) error {
-	a, err := db.Agreement(ctx, number)
+	of, err := db.FindCheckout(ctx, checkout.Reference{AgreementNumber: number})
 	if err != nil {
 		return readingAgreement(number, err)
 	}
-	found, err := db.Document(ctx, number)
+	found, err := db.Document(ctx, of.ID)
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
 		return fmt.Errorf("agreement %s has no PDF: it could not be rendered at the confirm", number)
 	case err != nil:
 		return readingAgreement(number, err)
-	case a.Student == (agreement.Student{}):
+	case of.Erased():
 		return fmt.Errorf("the personal data of agreement %s was erased, and its PDF with it; a copy that somebody kept has the SHA-256 %x",
 			number, found.SHA256)
 	case sha256.Sum256(found.Bytes) != found.SHA256:
@@ -92,15 +92,15 @@ type verdict struct {
 
 // verify compares what is on record about an agreement: its figures, its checkout and its document.
 func verify(ctx context.Context, db records, number string) ([]verdict, error) {
-	a, err := db.Agreement(ctx, number)
+	of, err := db.FindCheckout(ctx, checkout.Reference{AgreementNumber: number})
 	if err != nil {
 		return nil, readingAgreement(number, err)
 	}
-	of, err := db.Checkout(ctx, a.CheckoutID)
+	a, err := db.Agreement(ctx, of.ID)
 	if err != nil {
-		return nil, fmt.Errorf("read the checkout of agreement %s: %w", number, err)
+		return nil, readingAgreement(number, err)
 	}
-	stored, err := db.Document(ctx, number)
+	stored, err := db.Document(ctx, of.ID)
 	if err != nil && !errors.Is(err, ports.ErrNotFound) {
 		return nil, fmt.Errorf("read the PDF of agreement %s: %w", number, err)
 	}
@@ -126,9 +126,9 @@ func verifyDocument(c checkout.Checkout, d agreement.Document) verdict {
 	switch {
 	case c.Erased():
 		return verdict{text: "erased on " + formatTime(c.ErasedAt)}
-	case d.ID == "" && c.Confirmation.DocumentID == "":
+	case d.SHA256 == [32]byte{} && !c.Confirmation.PDFGenerated():
 		return verdict{text: "no PDF was rendered at the confirm"}
-	case d.ID == "": // a CRM outside of the store gives the document another id
+	case d.SHA256 != c.Confirmation.DocumentSHA256:
 		return verdict{true, "the PDF of the confirm is not on record"}
 	case sha256.Sum256(d.Bytes) != d.SHA256:
 		return verdict{true, fmt.Sprintf("the PDF does not have the SHA-256 on record, %x", d.SHA256)}
@@ -138,7 +138,7 @@ func verifyDocument(c checkout.Checkout, d agreement.Document) verdict {
 
 // agreementNumbers returns the number of every agreement, the oldest checkout first.
 func agreementNumbers(ctx context.Context, db records) (numbers []string, err error) {
-	err = db.Export(ctx, checkout.Visitor{
+	err = db.Export(ctx, "", checkout.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Unreadable:    func(id string, err error) error { return fmt.Errorf("checkout %s cannot be read: %w", id, err) },

@@ -75,11 +75,11 @@ func TestAgreementPDFIsRefused(t *testing.T) {
 	}
 }
 
-func TestAPDFIsWrittenWithoutItsCheckout(t *testing.T) {
+func TestAPDFIsWrittenWithoutItsFacts(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)
-	o.execute(t, `UPDATE checkouts SET first_payment_date = 'damaged'`)
-	o.fails(t, "read the checkout of agreement "+number, "agreements", "verify", number)
+	o.execute(t, `UPDATE agreements SET facts = 'damaged'`)
+	o.fails(t, "read agreement "+number, "agreements", "verify", number)
 	o.does(t, "agreements", "pdf", number, "--out", filepath.Join(t.TempDir(), "a.pdf"))
 }
 
@@ -89,9 +89,9 @@ func TestVerifyFindsWhatDiffers(t *testing.T) {
 		{"nothing", `SELECT 1`, ""},
 		{"the PDF", `UPDATE documents SET bytes = CAST(bytes || x'20' AS BLOB)`, "the PDF does not have the SHA-256 on record"},
 		{"the PDF is lost", `DELETE FROM documents`, "the PDF of the confirm is not on record"},
-		{"the price", `UPDATE agreements SET price_cents = price_cents + 100`, "the figures: "},
+		{"the price", `UPDATE agreements SET facts = json_set(facts, '$.Pricing.Price', 100)`, "the figures: "},
 		{"the price of the checkout", `UPDATE checkouts SET price_cents = price_cents + 100`, "plan, pricing or time differ from the confirm"},
-		{"the time", `UPDATE agreements SET accepted_ms = accepted_ms + 1`, "plan, pricing or time differ from the confirm"},
+		{"the time", `UPDATE agreements SET facts = json_set(facts, '$.AcceptedAt', '2026-01-01T00:00:00Z')`, "plan, pricing or time differ from the confirm"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := newOperator(t)
@@ -121,7 +121,7 @@ func TestVerifyTakesOneAgreementOrAll(t *testing.T) {
 		}
 	}
 	says(t, out, numbers[2]+"  ok  no PDF was rendered at the confirm")
-	o.execute(t, `DELETE FROM documents WHERE agreement_number = ?`, numbers[1])
+	o.execute(t, `DELETE FROM documents WHERE checkout_id = (SELECT checkout_id FROM agreements WHERE number = ?)`, numbers[1])
 	if got := o.try(t, "agreements", "verify", "--all"); got.code != cli.ExitFailed || strings.Count(got.stdout, "FAIL") != 1 ||
 		!strings.HasSuffix(got.stderr, "failed: 1 check\n") {
 		t.Errorf("verify --all = %+v, want one check that fails", got)

@@ -84,7 +84,7 @@ func (s *systems) configure(ctx context.Context, command string, change operate.
 // change makes a change on the store, and returns the differences, a line each, and the revision on record. A dry run makes no store: without a store it returns
 // what a new one would get.
 func (s *systems) change(ctx context.Context, command string, change operate.Change) (differences []string, revision string, err error) {
-	db, err := s.open(ctx, opening{crm: s.outsideCRM(), mustExist: change.DryRun})
+	db, err := s.open(ctx, opening{mustExist: change.DryRun})
 	if change.DryRun && (errors.Is(err, errNoStore) || errors.Is(err, postgres.ErrNoStore)) {
 		fmt.Fprintf(s.Stderr, "%v; compared with an empty store\n", err)
 		after, err := change.On(nil)

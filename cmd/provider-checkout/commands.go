@@ -27,6 +27,7 @@ func commands() (all []cli.Command) {
 		{"apply", "", apply},
 		{"crm pull", "", pullProviders},
 		{"crm check", "", checkCRM},
+		{"crm sync", "", syncCRM},
 		{"jobs list", "", listJobs},
 		{"jobs show", "ID", showJob},
 		{"jobs retry", "[ID]", retryJobs},

@@ -31,22 +31,13 @@ const (
 	jwtKeyVariable       = "PROVIDER_CHECKOUT_SALESFORCE_JWT_KEY"
 )
 
-// outsideCRM returns the name of the CRM outside of the store, or "" for the embedded one.
-func (s *systems) outsideCRM() string {
-	if s.crm == salesforceName {
-		return salesforceName
-	}
-	return ""
-}
-
 // salesforce returns the CRM that the settings describe, or nil where it is the embedded CRM. Its error
-// names everything that is missing or wrong. retried is called with every call that is made again; it may be nil.
-func (s *systems) salesforce(retried func(salesforce.Retry)) (*salesforce.CRM, error) {
+// names everything that is missing or wrong.
+func (s *systems) salesforce() (*salesforce.CRM, error) {
 	if s.crm != salesforceName {
 		return nil, nil
 	}
-	o := salesforce.Options{Environment: s.environment, URL: s.salesforceURL, User: s.salesforceUser, Mapping: s.salesforceMapping,
-		Retried: retried}
+	o := salesforce.Options{Environment: s.environment, URL: s.salesforceURL, User: s.salesforceUser, Mapping: s.salesforceMapping}
 	var noURL, noUser, noSecret error
 	if o.URL == "" {
 		noURL = errors.New("the URL of the Salesforce organisation is missing (" + s.name("salesforce-url") + ")")
@@ -107,7 +98,7 @@ const crmTimeout = 2 * time.Minute
 
 // organisation returns the CRM for a command that is about it.
 func (s *systems) organisation() (*salesforce.CRM, error) {
-	crm, err := s.salesforce(nil)
+	crm, err := s.salesforce()
 	if crm == nil && err == nil {
 		return nil, cli.UsageError("the embedded CRM is the store: this needs --crm salesforce")
 	}
@@ -128,7 +119,7 @@ func checkCRM(c *call) action {
 		}
 		ctx, cancel := context.WithTimeout(ctx, crmTimeout)
 		defer cancel()
-		lacks, err := crm.Check(ctx)
+		lacks, err := crm.CheckMetadata(ctx)
 		if err != nil {
 			return fmt.Errorf("ask the organisation: %w", err)
 		}
@@ -173,6 +164,27 @@ func pullProviders(c *call) action {
 		}
 		return s.configure(ctx, "crm pull", operate.Change{Named: named, Prune: *prune, KeepDestinations: true, DryRun: *dryRun})
 	}
+}
+
+// syncCRM has servers compare the CRM with what has changed since a time.
+func syncCRM(c *call) action {
+	c.changeFlags()
+	var since time.Time
+	c.sinceFlag(&since, "checkouts that changed at this `TIME` or later")
+	c.check = func([]string) error {
+		if since.IsZero() {
+			return cli.UsageError("say by --since from when on")
+		}
+		return nil
+	}
+	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
+		queued, err := operator.Sync(ctx, since)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.Stdout, "%s queued\n", counted(queued, "checkout"))
+		return err
+	})
 }
 
 // configured returns every provider that the organisation configures. They have passed their Check.

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +18,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/memcrm"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -31,13 +32,13 @@ const salesforceSecret = "hunter2_client_secret"
 
 // organisation is a simulated organisation, and the variables of an operator who may sign in to it.
 type organisation struct {
-	*salesforcetest.Simulator
+	*salesforcetest.Org
 	env []string
 }
 
 func newOrganisation(t *testing.T, change ...func(*salesforcetest.Options)) organisation {
 	t.Helper()
-	o := salesforcetest.Options{ClientID: "client", ClientSecret: salesforceSecret, Sandbox: true}
+	o := salesforcetest.Options{ClientID: "client", ClientSecret: salesforceSecret}
 	for _, f := range change {
 		f(&o)
 	}
@@ -51,7 +52,7 @@ func newOrganisation(t *testing.T, change ...func(*salesforcetest.Options)) orga
 // insert adds a record and returns its id.
 func (o organisation) insert(t *testing.T, object string, fields map[string]any) string {
 	t.Helper()
-	id, err := o.Insert(object, fields)
+	id, err := o.Org.Insert(object, fields)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func (o organisation) course(t *testing.T, provider, code, price string) string 
 	t.Helper()
 	id := o.insert(t, "Course__c", map[string]any{"Name": "x", "Course_Code__c": code, "Course_Name__c": "Diploma", "Provider_Integration__c": provider,
 		"Price__c": price, "Active__c": true})
-	o.insert(t, "Course_Plan__c", map[string]any{"Course__c": id, "Payment_Frequency__c": "Weekly", "Number_Of_Instalments__c": 52})
+	o.insert(t, "Course_Plan__c", map[string]any{"Course__c": id, "Payment_Frequency__c": "Weekly", "Number_Of_Instalments__c": "52"})
 	return id
 }
 
@@ -106,11 +107,11 @@ func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
 		{"the organisation over http", cli.ExitFailed, []string{secret}, []string{"--salesforce-url", "http://kowhai.example"},
 			[]string{"the URL of the organisation must be https", clientIDVariable}, []string{clientSecretVariable}},
 		{"a secret and a key", cli.ExitFailed, []string{id, secret, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example"},
-			[]string{"give one of them", "--salesforce-user"}, nil},
+			[]string{"either a client secret or a JWT key", "--salesforce-user"}, nil},
 		{"a key without a user", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + large}, []string{"--salesforce-url", "https://kowhai.example"},
 			[]string{"the user as whom the JWT key signs in is missing (--salesforce-user)"}, []string{"salesforce: "}},
 		{"a small key", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example", "--salesforce-user", "u"},
-			[]string{"1024 bits"}, []string{"missing"}},
+			[]string{"less than 2048 bits"}, []string{"missing"}},
 		{"an empty file for a key", cli.ExitFailed, []string{id, secret, jwtKeyVariable + "_FILE=" + proc.TempFile(t, "\n")},
 			nil, []string{"the URL of the Salesforce organisation is missing"}, []string{"RSA", jwtKeyVariable}},
 		{"a key that is none", cli.ExitFailed, []string{id, jwtKeyVariable + "=hunter2"}, []string{"--salesforce-url", "https://kowhai.example"},
@@ -124,7 +125,7 @@ func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
 		{"pulling too often", cli.ExitUsage, nil, []string{"--pull-providers", "59s"}, []string{"must be 0, or a duration of 1m or more"}, nil},
 		{"another CRM", cli.ExitUsage, nil, []string{"--crm", "other"}, []string{"must be embedded or salesforce"}, nil},
 		{"no file of names", cli.ExitUsage, nil, []string{"--salesforce-mapping", "none.json"}, []string{"no such file"}, nil},
-		{"a faulty file of names", cli.ExitUsage, nil, []string{"--salesforce-mapping", proc.TempFile(t, `{"contacts": {}}`)}, []string{"contacts is not known"}, nil},
+		{"a faulty file of names", cli.ExitUsage, nil, []string{"--salesforce-mapping", proc.TempFile(t, `{"contacts": "x"}`)}, []string{"contacts is not known"}, nil},
 	} {
 		tt.of(t, "serve", "--addr", "127.0.0.1:0", "--crm", "salesforce")
 	}
@@ -169,11 +170,11 @@ func TestCRMCheckSignsInByAKeyFromItsFile(t *testing.T) {
 func TestCRMCheckPrintsWhatIsMissing(t *testing.T) {
 	org := newOrganisation(t, func(o *salesforcetest.Options) {
 		o.Schema = salesforcetest.DefaultSchema()
-		o.Schema.Remove("Course_Plan__c")
-		o.Schema.Remove("Provider_Integration__c.Pricing_Mode__c")
-		o.Schema.Rename("Contact.Environment__c", "Stage__c")
+		o.Schema = slices.DeleteFunc(o.Schema, func(o *salesforcetest.Object) bool { return o.Name == "Course_Plan__c" })
+		o.Schema.Field("Provider_Integration__c.Pricing_Mode__c").Name = "Mode__c"
+		o.Schema.Field("Contact.Environment__c").Name = "Stage__c"
 	})
-	names := proc.TempFile(t, `{"contact": {"fields": {"environment": "Stage__c"}}}`)
+	names := proc.TempFile(t, `{"Contact.Environment__c": "Stage__c"}`)
 	got := try(t, org.env, "", "crm", "check", "--salesforce-mapping", names)
 	want := "field Provider_Integration__c.Pricing_Mode__c is missing, or the user may not see it\n" +
 		"object Course_Plan__c is missing, or the user may not see it\n"
@@ -291,53 +292,41 @@ func TestServePullsProviders(t *testing.T) {
 	}
 }
 
-// reserved stores a checkout that waits for the CRM, whose latest attempt failed, and returns its id.
-func (o operator) reserved(t *testing.T, pause time.Duration) string {
+// refused creates a checkout that the CRM refuses, and returns its id.
+func (o operator) refused(t *testing.T) string {
 	t.Helper()
-	db := o.open(t)
-	const id = "KOWHAI-1-abcdefghij234567"
-	now := time.Now().UTC().Truncate(time.Millisecond)
-	change := checkout.Create{ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("ORDER-1"), IdempotencyKey: checkout.Some("k")}.
-		Reserve(checkout.Intent{}, id, now)
-	if err := db.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: now, Hold: time.Second}); err != nil {
-		t.Fatal(err)
-	}
-	failed := checkout.Outcome{State: checkout.JobPending, Attempts: 3, Pause: pause,
-		Failure: checkout.Failure{At: now, Reason: "Salesforce answered 503\nand no more"}}
-	if err := db.Settle(t.Context(), checkout.Lease{Job: change.Jobs[0], Token: 1}, failed, checkout.JobEntry{Now: now}, nil); err != nil {
-		t.Fatal(err)
-	}
-	return id
+	crm := memcrm.New(catalogue.Sandbox)
+	crm.Fail(func(checkout.Enrolment) error { return &checkout.CRMRefusal{Code: "FIELD_IS_MISSING\nand no more"} }, nil)
+	s := o.served(t, func(c *service.Config, _ *httpapi.Options) { c.CRM = crm })
+	return s.Create(t, "ORDER-1").String("checkout.checkout_id")
 }
 
 func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 	o := newOperator(t)
-	id := o.reserved(t, 1000*time.Hour)
-	job := "open:" + id
+	id := o.refused(t)
+	job := "sync:" + id
 	out := o.prints(t, "jobs", "list")
-	says(t, out, job, "ORDER-1", "Salesforce answered 503; and no more")
-	o.does(t, "apply", "-f", "demo.json")
-	out = o.prints(t, "jobs", "list", "--provider", "TUI")
-	saysNot(t, out, job)
+	says(t, out, job, "KOWHAI", "FIELD_IS_MISSING; and no more")
+	saysNot(t, o.prints(t, "jobs", "list", "--provider", "TUI"), job)
 	o.fails(t, `there is no provider "NOPE"`, "jobs", "list", "--provider", "NOPE")
-	line := o.objects(t, "jobs", "list")[0]
-	has(t, line, map[string]any{"id": job, "kind": "open", "state": "pending", "checkout_id": id, "attempts": 3.0, "reason": "Salesforce answered 503\nand no more"})
+	line := o.objects(t, "jobs", "list", "--kind", "sync")[0]
+	has(t, line, map[string]any{"id": job, "kind": "sync", "state": "pending", "checkout_id": id, "attempts": 1.0})
 	if line["due_at"] == nil {
 		t.Errorf("jobs list --json prints %v", line)
 	}
-	out = o.prints(t, "jobs", "show", job)
-	says(t, out, id, "pending")
+	says(t, o.prints(t, "today"), "refused", "FIRST PAYMENT", "2027-", "KOWHAI")
+	says(t, o.prints(t, "jobs", "show", job), id, "pending", "FIELD_IS_MISSING")
 	if out := o.prints(t, "jobs", "retry", job, "--reason", "the field is there now"); out != "due now: "+job+"\n" {
 		t.Errorf("jobs retry prints %q", out)
 	}
-	if did := o.acts(t, "jobs retry"); len(did) != 1 || did[0].Subject != job || did[0].Reason != "the field is there now" || len(did[0].Changes) != 1 {
+	if did := o.acts(t, "jobs retry"); len(did) != 1 || did[0].Subject != id || did[0].Reason != "the field is there now" || len(did[0].Changes) != 1 {
 		t.Errorf("on record is %+v", did)
 	}
-	has(t, o.objects(t, "jobs", "retry", job)[0], map[string]any{"id": job})
-	out = o.prints(t, "show", "ORDER-1")
-	says(t, out, "waits for the CRM to open it", "created", "operated", job)
-	o.fails(t, "no such job is pending or failed", "jobs", "retry", "open:KOWHAI-2-x")
-	o.fails(t, "there is no such job", "jobs", "show", "open:KOWHAI-2-x")
+	has(t, o.objects(t, "jobs", "retry", "--kind", "sync", "--state", "pending")[0], map[string]any{"id": job})
+	says(t, o.prints(t, "show", "ORDER-1"), "waits for the payer", "created", "crm_refused", job)
+	o.fails(t, "there is no such job", "jobs", "retry", "sync:KOWHAI-2-x")
+	o.fails(t, "there is no such job", "jobs", "retry", "sync")
+	o.fails(t, "there is no such job", "jobs", "show", "sync:KOWHAI-2-x")
 	o.fails(t, "no checkout has this id", "show", "ORDER-9")
 }
 
@@ -348,52 +337,31 @@ func TestAJobThatIsDoneIsNotHastened(t *testing.T) {
 	if len(done) != 3 {
 		t.Errorf("%d events are done, want three: %v", len(done), done)
 	}
-	o.fails(t, "no such job is pending or failed", "jobs", "retry", done[0]["id"].(string))
+	o.fails(t, "it is neither pending nor failed", "jobs", "retry", done[0]["id"].(string))
 	out := o.prints(t, "show", number)
 	says(t, out, "state", "confirmed", "created", "pressed", "setup_done", "confirmed", number)
 }
 
 func TestShowNamesAnExpiredLink(t *testing.T) {
 	o := newOperator(t)
-	sandbox.NewOver(t, sandbox.Outside{Now: time.Now().AddDate(0, 0, -30)}, o.open(t)).Create(t, "LATE-1")
+	sandbox.NewOver(t, sandbox.Outside{Now: time.Now().AddDate(0, 0, -30)}, sandbox.On(o.open(t))).Create(t, "LATE-1")
 	says(t, o.prints(t, "show", "LATE-1"), "waits for the payer; the setup link expired on 20")
 }
 
-// What the CRM has named is named so in the export, and the record is verified all the same.
+// Records are exported under the ids under which a CRM has them.
 func TestAnAgreementInACRMIsExportedUnderItsIDsAndVerified(t *testing.T) {
-	o, crm := newOperator(t), memory.NewCRM(catalogue.Sandbox)
+	o, crm := newOperator(t), memcrm.New(catalogue.Sandbox)
 	number := o.confirmedOver(t, func(c *service.Config, _ *httpapi.Options) { c.CRM = crm })
 	saysNot(t, o.prints(t, "agreements", "verify", number), "FAIL")
-	exported := o.prints(t, "export")
-	made := crm.Enrolments()[0]
-	says(t, exported, `"contact_id":"`+made.Records.ContactID, `"agreement_id":"`+made.Completed.AgreementID,
-		`"document_id":"`+made.Completed.DocumentID)
-}
-
-func TestAReservedCheckoutIsExportedWithoutRecords(t *testing.T) {
-	o := newOperator(t)
-	o.reserved(t, 0)
-	exported := o.prints(t, "export")
-	if !strings.Contains(exported, `"status":"reserved"`) || strings.Contains(exported, `"kind":"contact"`) || strings.Contains(exported, `"kind":"dda"`) {
-		t.Errorf("exported is\n%s", exported)
-	}
-}
-
-// A store's records are in one CRM, and a server with another one would make a second set.
-func TestAStoreIsServedWithItsCRMAlone(t *testing.T) {
-	o, org := newOperator(t), newOrganisation(t)
-	s := startedWith(t, org.env, "--store", "sqlite:"+o.path, "--crm", "salesforce")
-	if code, _, logged := s.stop(); code != cli.ExitDone {
-		t.Fatalf("status %d:\n%s", code, logged)
-	}
-	o.fails(t, "its records are in the salesforce CRM", "serve", "--addr", "127.0.0.1:0")
-	o.does(t, "jobs", "list") // a command may open it
+	c := crm.Records()[0].Enrolment.Checkout
+	says(t, o.prints(t, "export"), `"contact_id":"`+c.Records(catalogue.Sandbox).ContactID, `"agreement_id":"`+c.AgreementID(catalogue.Sandbox, number),
+		`"document_id":"`+c.DocumentID(catalogue.Sandbox, number))
 }
 
 func TestServeRefusesAnOrganisationOfAnotherEnvironment(t *testing.T) {
-	o, org := newOperator(t), newOrganisation(t, func(o *salesforcetest.Options) { o.Sandbox = false })
+	o, org := newOperator(t), newOrganisation(t, func(o *salesforcetest.Options) { o.Production = true })
 	try(t, append(org.env, "PROVIDER_CHECKOUT_CRM=salesforce"), "", "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+o.path).
-		refuses(t, cli.ExitFailed, "neither a sandbox nor a Developer Edition")
+		refuses(t, cli.ExitFailed, "the organisation is for another environment")
 }
 
 func TestAnOrganisationThatDoesNotAnswerIsNoReasonNotToServe(t *testing.T) {

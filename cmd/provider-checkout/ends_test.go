@@ -52,7 +52,7 @@ func TestWithdrawEndsAnAgreementOnceAndItStillVerifies(t *testing.T) {
 	if did := o.acts(t, "withdraw"); len(did) != 1 {
 		t.Errorf("the withdrawals on record are %+v, want one", did)
 	}
-	says(t, o.prints(t, "acts"), "withdraw "+number, "ground: cooling-off", `because "by letter"`)
+	says(t, o.prints(t, "acts"), "withdraw "+created.String("checkout.checkout_id"), number, "ground: cooling-off", `because "by letter"`)
 	says(t, o.prints(t, "show", number), "withdrawn, ground cooling-off", "withdrawn        operator:")
 	if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.String("agreement.withdrawn_at") == "" {
 		t.Errorf("a poll answers %s", got.Body)

@@ -16,7 +16,7 @@ func export(c *call) action {
 	return c.onRecords(func(ctx context.Context, db records) error {
 		out := bufio.NewWriter(c.Stdout)
 		unreadable := 0
-		err := db.Export(ctx, jsonlines.NewVisitor(out, func(checkoutID string, err error) error {
+		err := db.Export(ctx, "", jsonlines.NewVisitor(out, db.Environment(), func(checkoutID string, err error) error {
 			unreadable++
 			_, failed := fmt.Fprintf(c.Stderr, "checkout %s cannot be read: %s\n", checkoutID, cli.OneLine(err.Error()))
 			return failed

@@ -41,17 +41,22 @@ func find(c *call) action {
 	})
 }
 
-// today prints a line for each trouble that needs a hand.
+// today prints a line for each trouble that needs a hand, and one for each checkout of which the CRM or the processor takes no call.
 func today(c *call) action {
 	c.listFlags()
 	return c.onRecords(func(ctx context.Context, db records) error {
-		counts, err := db.Troubles(ctx, time.Now())
+		now := time.Now()
+		counts, err := db.Troubles(ctx, now)
 		if err != nil {
 			return err
 		}
-		var rows []record
+		waiting, err := db.Find(ctx, checkout.Query{Trouble: checkout.TroubleCRM, Now: now}, maxHits)
+		if err != nil {
+			return err
+		}
+		var reasons, checkouts []record
 		for _, line := range checkout.Summarise(counts) {
-			rows = append(rows, record{
+			reasons = append(reasons, record{
 				{"reason", "", string(line.Trouble)},
 				{"text", "reason", line.Trouble.Words()},
 				{"count", "how many", line.Count},
@@ -59,10 +64,24 @@ func today(c *call) action {
 				{"worst_provider_code", "worst provider", line.Worst},
 			})
 		}
-		if len(rows) == 0 && !c.json {
+		for _, h := range waiting {
+			checkouts = append(checkouts, record{
+				{"first_payment_date", "first payment", h.Checkout.FirstPayment().String()},
+				{"provider_code", "provider", h.Checkout.ProviderCode},
+				{"checkout_id", "checkout", h.Checkout.ID},
+				{"failure", "refusal", h.Reason},
+			})
+		}
+		switch {
+		case len(reasons) == 0 && !c.json:
 			_, err = fmt.Fprintln(c.Stdout, "nothing needs a hand")
 			return err
+		case len(checkouts) == 0:
+			return c.table(reasons, "reason", "how many", "oldest", "worst provider")
 		}
-		return c.table(rows, "reason", "how many", "oldest", "worst provider")
+		if err := c.table(reasons, "reason", "how many", "oldest", "worst provider"); err != nil {
+			return err
+		}
+		return c.table(checkouts, "first payment", "provider", "checkout", "refusal")
 	})
 }

@@ -74,7 +74,7 @@ func TestTodayListsWhatNeedsAHand(t *testing.T) {
 		t.Errorf("today of a new store prints %q", out)
 	}
 	db := o.open(t)
-	s := sandbox.NewOver(t, sandbox.Outside{Now: time.Now().Add(-2 * time.Hour)}, db, func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) })
+	s := sandbox.NewOver(t, sandbox.Outside{Now: time.Now().Add(-2 * time.Hour)}, sandbox.On(db), func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) })
 	s.Receiver.AnswerWith(func(sandbox.Delivery) int { return http.StatusServiceUnavailable })
 	s.Create(t, "LEFT-1")
 	created := s.Create(t, "LEFT-2")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // maxJobs is the largest number of jobs that are listed or retried.
@@ -49,12 +49,12 @@ func parseJobKind(text string) (checkout.JobKind, error) {
 	return "", fmt.Errorf("must be one of %q", checkout.JobKinds())
 }
 
-// listJobs prints a line for each job that the flags select: of pending jobs the oldest first, of others the newest first.
+// listJobs prints a line for each job that the flags select, the newest first.
 func listJobs(c *call) action {
 	c.listFlags()
 	f := c.jobFlags(statePending, stateDone, stateFailed)
 	return c.onRecords(func(ctx context.Context, db records) error {
-		list, more, err := f.find(ctx, db, f.state == statePending)
+		list, more, err := f.find(ctx, db)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func listJobs(c *call) action {
 		for _, r := range list {
 			rows = append(rows, jobRecord(r))
 		}
-		if err := c.table(rows, "job", "kind", "provider", "order", "since", "attempts", "due", "reason"); err != nil {
+		if err := c.table(rows, "job", "kind", "provider", "checkout", "since", "attempts", "due", "reason"); err != nil {
 			return err
 		}
 		if more {
@@ -72,9 +72,9 @@ func listJobs(c *call) action {
 	})
 }
 
-// find returns the first jobs that the flags select, and whether there are more. The provider must be known.
-func (f *jobFlags) find(ctx context.Context, db records, oldestFirst bool) (list []checkout.JobRecord, more bool, err error) {
-	filter := checkout.JobFilter{ProviderCode: f.provider, Since: f.since, OldestFirst: oldestFirst}
+// find returns the newest jobs that the flags select, and whether there are more. The provider must be known.
+func (f *jobFlags) find(ctx context.Context, db records) (list []checkout.JobRecord, more bool, err error) {
+	filter := checkout.JobFilter{ProviderCode: f.provider, Since: f.since}
 	if f.kind != "" {
 		filter.Kinds = []checkout.JobKind{f.kind}
 	}
@@ -86,16 +86,11 @@ func (f *jobFlags) find(ctx context.Context, db records, oldestFirst bool) (list
 		list = append(list, found...)
 	}
 	if len(list) == 0 && f.provider != "" {
-		if _, err := db.Provider(ctx, f.provider); errors.Is(err, ports.ErrNotFound) {
-			return nil, false, noProvider(f.provider)
+		if known, err := db.Providers(ctx, f.provider); err != nil || len(known) == 0 {
+			return nil, false, cmp.Or(err, noProvider(f.provider))
 		}
 	}
-	slices.SortStableFunc(list, func(a, b checkout.JobRecord) int {
-		if oldestFirst {
-			return a.Job.CreatedAt.Compare(b.Job.CreatedAt)
-		}
-		return b.Job.CreatedAt.Compare(a.Job.CreatedAt)
-	})
+	slices.SortStableFunc(list, func(a, b checkout.JobRecord) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return list[:min(len(list), maxJobs)], len(list) > maxJobs, nil
 }
 
@@ -105,7 +100,7 @@ func statesOf(word string) []checkout.JobState {
 	case stateDone:
 		return []checkout.JobState{checkout.JobDone, checkout.JobDropped}
 	case stateFailed:
-		return []checkout.JobState{checkout.JobDead}
+		return []checkout.JobState{checkout.JobFailed}
 	}
 	return []checkout.JobState{checkout.JobPending}
 }
@@ -123,7 +118,7 @@ func stateOf(r checkout.JobRecord) string {
 // reasonOf returns the reason why the latest attempt at a job failed, or why the job was not needed.
 func reasonOf(r checkout.JobRecord) string {
 	switch {
-	case r.State == checkout.JobDropped && r.Job.Kind == checkout.JobDeliver:
+	case r.State == checkout.JobDropped && r.Kind == checkout.JobDeliver:
 		return "no destination was configured"
 	case r.State == checkout.JobDropped:
 		return "not needed any more"
@@ -132,14 +127,16 @@ func reasonOf(r checkout.JobRecord) string {
 }
 
 func jobRecord(r checkout.JobRecord) record {
+	if r.State == checkout.JobPending && r.Due.IsZero() { // at once
+		r.Due = r.CreatedAt
+	}
 	return record{
-		{"id", "job", r.Job.ID},
-		{"kind", "kind", string(r.Job.Kind)},
+		{"id", "job", r.Ref()},
+		{"kind", "kind", string(r.Kind)},
 		{"state", "state", stateOf(r)},
-		{"provider_code", "provider", r.Job.ProviderCode},
-		{"", "order", r.Job.OrderID},
-		{"checkout_id", "checkout", r.Job.CheckoutID},
-		{"created_at", "since", r.Job.CreatedAt},
+		{"provider_code", "provider", r.ProviderCode},
+		{"checkout_id", "checkout", r.CheckoutID},
+		{"created_at", "since", r.CreatedAt},
 		{"due_at", "due", r.Due},
 		{"settled_at", "settled", r.SettledAt},
 		{"attempts", "attempts", r.Attempts},
@@ -151,24 +148,29 @@ func jobRecord(r checkout.JobRecord) record {
 func showJob(c *call) action {
 	c.listFlags()
 	return c.onRecords(func(ctx context.Context, db records) error {
-		found, err := db.Jobs(ctx, checkout.JobFilter{ID: c.Args[0]}, 1)
-		switch {
-		case err != nil:
+		r, err := jobNamed(ctx, db, c.Args[0])
+		if err != nil {
 			return err
-		case len(found) == 0:
-			return errors.New(`there is no such job; "jobs list" names jobs`)
 		}
-		r := found[0]
 		return c.print(append(jobRecord(r), record{
-			{"provider_order_id", "", r.Job.OrderID},
-			{"request_id", "request", r.Job.RequestID},
-			{"name", "about", r.Job.Name},
+			{"request_id", "request", r.RequestID},
+			{"name", "about", r.Name},
 			{"failed_at", "failed", r.Failure.At},
-			{"reference", "", r.Receipt.Reference}, // of a notice: its Message-ID
-			{"answer", "", r.Receipt.Answer},
-			{"", "receipt", strings.TrimSpace(r.Receipt.Reference + " " + r.Receipt.Answer)},
+			{"receipt", "receipt", r.Receipt},
 		}...))
 	})
+}
+
+// jobNamed returns the job that an operator names.
+func jobNamed(ctx context.Context, db records, ref string) (checkout.JobRecord, error) {
+	found, err := db.Jobs(ctx, checkout.JobByRef(ref), 1)
+	if err == nil && (len(found) == 0 || found[0].Ref() != ref) {
+		err = errors.New(`there is no such job; "jobs list" names jobs`)
+	}
+	if err != nil {
+		return checkout.JobRecord{}, err
+	}
+	return found[0], nil
 }
 
 // retryJobs makes one job due now, or all that the flags select.
@@ -184,38 +186,43 @@ func retryJobs(c *call) action {
 		return nil
 	}
 	return c.operating(func(ctx context.Context, db records, operator operate.Operator) error {
+		list, more := []checkout.JobRecord{{}}, false
+		var err error
 		if len(c.Args) == 1 {
-			err := c.retryJob(ctx, operator, c.Args[0])
-			if errors.Is(err, ports.ErrNotFound) {
-				err = errors.New(`no such job is pending or failed; "jobs list" names jobs`)
-			}
-			return err
+			list[0], err = jobNamed(ctx, db, c.Args[0])
+		} else {
+			list, more, err = f.find(ctx, db)
 		}
-		list, more, err := f.find(ctx, db, true)
 		if err != nil {
 			return err
 		}
-		for _, r := range list {
-			err := c.retryJob(ctx, operator, r.Job.ID)
-			if err != nil && !errors.Is(err, ports.ErrNotFound) { // a job that was settled meanwhile is left
-				return err
-			}
+		retried, err := operator.Retry(ctx, list)
+		if err != nil {
+			return err
+		}
+		if len(c.Args) == 1 && retried == 0 {
+			return errors.New("the job is done: it is neither pending nor failed")
 		}
 		if more {
-			fmt.Fprintf(c.Stderr, "there are more: these are the oldest %d\n", maxJobs)
+			fmt.Fprintf(c.Stderr, "there are more: these are the newest %d\n", maxJobs)
+		}
+		for _, r := range list {
+			if err := c.printRetried(r); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
 }
 
-// retryJob makes a job due now, and prints its id.
-func (c *call) retryJob(ctx context.Context, operator operate.Operator, id string) error {
-	if err := operator.Retry(ctx, id); err != nil {
-		return err
+// printRetried prints the id of a job that was retried.
+func (c *call) printRetried(r checkout.JobRecord) error {
+	if !r.Retries() {
+		return nil
 	}
 	if c.json {
-		return c.print(record{{name: "id", value: id}})
+		return c.print(record{{name: "id", value: r.Ref()}})
 	}
-	_, err := fmt.Fprintln(c.Stdout, "due now:", id)
+	_, err := fmt.Fprintln(c.Stdout, "due now:", r.Ref())
 	return err
 }

@@ -65,7 +65,7 @@ func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
 		t.Errorf("the job that failed is %v, want its reason and its times", failed)
 	}
 	shown := o.objects(t, "jobs", "show", failed["id"].(string))[0]
-	has(t, shown, map[string]any{"id": failed["id"], "name": "checkout.created", "provider_order_id": "NIGHT-1", "body": nil})
+	has(t, shown, map[string]any{"id": failed["id"], "name": "checkout.created", "checkout_id": id, "body": nil})
 	has(t, o.objects(t, "jobs", "retry", failed["id"].(string))[0], map[string]any{"id": failed["id"]})
 	timeline := o.objects(t, "show", "NIGHT-1")
 	kinds, previous := map[any]bool{}, ""

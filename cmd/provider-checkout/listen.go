@@ -16,7 +16,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout/service/delivery"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -105,16 +104,9 @@ func (l *listener) follow(ctx context.Context) error {
 // take forwards an event until the receiver takes it, and prints it.
 func (l *listener) take(ctx context.Context, e events.Event) error {
 	for pause := time.Second; l.forwardTo != ""; pause = min(2*pause, longestRetry) {
-		var fault error
 		signed, to := events.NewDelivery(e, l.secret, time.Now()), catalogue.Destination{URL: l.forwardTo}
-		outcome := delivery.Run{Now: time.Now,
-			Send: func(ctx context.Context, n int) error {
-				fault = l.sender.Send(ctx, to, signed, n)
-				return fault
-			},
-			Failed: func(int, error) bool { return true },
-		}.Attempt(ctx)
-		if outcome.Attempts > 0 && fault == nil {
+		fault := l.sender.Send(ctx, to, signed, 1)
+		if fault == nil {
 			break
 		}
 		l.say("%s %s of %s waits, and everything behind it: %v", e.ID, e.Name, e.OrderID, cmp.Or(fault, ctx.Err()))

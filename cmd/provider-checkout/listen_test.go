@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -51,7 +50,7 @@ func (l listening) line(t *testing.T) string {
 
 func TestListenForwardsEvents(t *testing.T) {
 	t.Parallel()
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	own := sandbox.NewReceiver(t) // which checks each delivery against the document of the events
 	created := s.Create(t, "DAY-1")
 	l := listensTo(t, s, []string{signingVariable + "=whsec_of_my_own"}, "--forward-to", own.URL+"/hook", "--since", "1h")
@@ -82,7 +81,7 @@ func TestListenForwardsEvents(t *testing.T) {
 
 func TestListenSendsARefusedEventAgainBeforeTheNext(t *testing.T) {
 	t.Parallel()
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	own := sandbox.NewReceiver(t)
 	refused := 0
 	own.AnswerWith(func(sandbox.Delivery) int {
@@ -111,7 +110,7 @@ func TestListenSendsARefusedEventAgainBeforeTheNext(t *testing.T) {
 // A provider that has no destination on record yet needs no operator to see its events.
 func TestListenNeedsNoDestination(t *testing.T) {
 	t.Parallel()
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	s.Configure(t, strings.Replace(sandbox.Providers, `"webhook": {"url": "HOOKS/KOWHAI", "signing_secret": "whsec_kowhai_0123456789abcdef"},`, "", 1))
 	own := sandbox.NewReceiver(t)
 	s.Create(t, "DAY-1")
@@ -124,7 +123,7 @@ func TestListenNeedsNoDestination(t *testing.T) {
 
 func TestListenRefusesMistakes(t *testing.T) {
 	t.Parallel()
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	key := []string{keyVariable + "=" + s.Keys["KOWHAI"]}
 	for _, tt := range []struct {
 		name string

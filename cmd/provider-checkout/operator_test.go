@@ -10,6 +10,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -57,7 +58,7 @@ func (o operator) fails(t *testing.T, words string, args ...string) {
 // open opens the operator's store.
 func (o operator) open(t *testing.T) *sqlite.DB {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{})
+	db, err := sqlite.Open(t.Context(), o.path, sqlite.Options{Environment: catalogue.Sandbox})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func (o operator) served(t *testing.T, changes ...func(*service.Config, *httpapi
 	t.Helper()
 	db := o.open(t)
 	own := func(c *service.Config, _ *httpapi.Options) { c.Keyring = keyringOf(t, db) }
-	return sandbox.New(t, db, append([]func(*service.Config, *httpapi.Options){own}, changes...)...)
+	return sandbox.New(t, sandbox.On(db), append([]func(*service.Config, *httpapi.Options){own}, changes...)...)
 }
 
 // act is an operator's act as acts --json prints it.

@@ -5,13 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 const emailUsage = "`ADDRESS` of the student, as the create had it"
@@ -27,10 +29,10 @@ func exportStudent(c *call) action {
 			return err
 		}
 		out := bufio.NewWriter(c.Stdout)
-		if err := errors.Join(site.WriteStudent(out, student), out.Flush()); err != nil {
+		if err := errors.Join(writeStudent(out, student, db.Environment()), out.Flush()); err != nil {
 			return err
 		}
-		numbers := student.Numbers()
+		numbers := numbersOf(student)
 		if *folder == "" && len(numbers) > 0 {
 			fmt.Fprintf(c.Stderr, "not written: %s; --out FOLDER writes them\n", counted(len(numbers), "PDF"))
 			return nil
@@ -50,14 +52,32 @@ func exportStudent(c *call) action {
 	})
 }
 
-// findStudent finds the student with an address, and says on stderr what else may be theirs.
+// writeStudent writes everything that is on record about a student as JSON Lines.
+func writeStudent(w io.Writer, s operate.Student, env catalogue.Environment) error {
+	visit := jsonlines.NewVisitor(w, env, nil)
+	for _, r := range s.Records {
+		if err := visit.Checkout(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numbersOf returns the numbers of the student's agreements that have a PDF.
+func numbersOf(s operate.Student) (numbers []string) {
+	for _, r := range s.Records {
+		if r.Document > 0 {
+			numbers = append(numbers, r.Agreement.Number)
+		}
+	}
+	return numbers
+}
+
+// findStudent finds the student with an address, and says on stderr where nothing is on record.
 func (c *call) findStudent(ctx context.Context, operator operate.Operator, email string) (operate.Student, error) {
 	student, err := operator.Find(ctx, email)
 	if err != nil {
 		return student, err
-	}
-	for _, spelling := range student.Spellings {
-		fmt.Fprintf(c.Stderr, "another spelling of the address is on record: %s\n", spelling)
 	}
 	if len(student.Records) == 0 {
 		fmt.Fprintln(c.Stderr, "nothing is on record under this address")
@@ -94,17 +114,17 @@ func (c *call) erase(ctx context.Context, db records, operator operate.Operator,
 	if err != nil {
 		return err
 	}
-	erasing := operate.Erasing{Setups: fakeprocessor.New(fakeprocessor.Options{Records: db}), Zone: zone, Force: force}
+	erasing := operate.Erasing{Environment: db.Environment(), Setups: fakeprocessor.New(fakeprocessor.Options{Records: db}), Zone: zone, Force: force}
 	if err := operator.CheckErasure(student, erasing); err != nil {
 		return err
 	}
 	// Before it is done, because these ids are erased with the rest.
-	for _, line := range student.Elsewhere() {
+	for _, line := range student.Elsewhere(db.Environment()) {
 		if _, err := fmt.Fprintln(c.Stdout, line); err != nil {
 			return err
 		}
 	}
-	if err := operator.Erase(ctx, student, erasing); err != nil {
+	if _, err := operator.Erase(ctx, student, erasing); err != nil {
 		return fmt.Errorf("erase the student: %w", err)
 	}
 	fmt.Fprintln(c.Stderr, "What the payment processor and a CRM outside of the store have must be erased there: stdout has their ids.\n"+

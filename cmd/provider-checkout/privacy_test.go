@@ -17,6 +17,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
@@ -165,29 +168,34 @@ func TestAnErasureLeavesNothingAnywhere(t *testing.T) {
 
 func erasureLeavesNothing(t *testing.T, at place) {
 	c := call{Call: &cli.Call{Env: variables(nil)}, flags: cli.NewFlags(), store: at.url}
-	db, err := c.open(context.WithoutCancel(t.Context()), opening{})
+	db, err := c.open(context.WithoutCancel(t.Context()), opening{environment: catalogue.Sandbox})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	s := sandbox.New(t, db)
+	s := sandbox.New(t, sandbox.On(db))
 	var others []string
 	for i := range 3 {
 		others = append(others, enrol(t, s, sandbox.CatalogueCreate, fmt.Sprint("OTHER-", i), "A NGATA"))
 	}
 	number := enrol(t, s, canaryCreate, "CANARY-1", canaryHolder)
 	s.ToBank(t, s.Post(t, "KOWHAI", "/v1/provider-checkouts", sandbox.Order(canaryCreate, "CANARY-2"))) // begun, and left
-	pdf, err := db.Document(t.Context(), number)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var otherPDFs []byte
-	for _, other := range others {
-		d, err := db.Document(t.Context(), other)
+	document := func(number string) agreement.Document {
+		t.Helper()
+		of, err := db.FindCheckout(t.Context(), checkout.Reference{AgreementNumber: number})
 		if err != nil {
 			t.Fatal(err)
 		}
-		otherPDFs = append(otherPDFs, d.Bytes...)
+		d, err := db.Document(t.Context(), of.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	pdf := document(number)
+	var otherPDFs []byte
+	for _, other := range others {
+		otherPDFs = append(otherPDFs, document(other).Bytes...)
 	}
 	pieces := piecesOf(pdf.Bytes, append(otherPDFs, "agreement "+number...))
 	if before := strings.Join(at.search(t, pieces), "\n"); len(pieces) == 0 || !strings.Contains(before, "piece") || !strings.Contains(before, "canary.email in") ||
@@ -213,11 +221,7 @@ func erasureLeavesNothing(t *testing.T, at place) {
 			t.Errorf("an erasure with reason %q = %+v, want a refusal with %q", reason, got, want)
 		}
 	}
-	if got := run("privacy", "erase", "--email", strings.ToUpper(canaryEmail), "--reason", "asked", "--force"); got.code != cli.ExitDone ||
-		got.stdout != "erased: 0 checkouts\n" || !strings.Contains(got.stderr, "another spelling of the address is on record: "+canaryEmail) {
-		t.Errorf("an erasure of another spelling = %+v, want nothing erased and the spelling", got)
-	}
-	done := run("privacy", "erase", "--email", canaryEmail, "--reason", "asked on 2 November", "--force")
+	done := run("privacy", "erase", "--email", strings.ToUpper(canaryEmail), "--reason", "asked on 2 November", "--force")
 	if done.code != cli.ExitDone || !strings.Contains(done.stdout, "agreement "+number+", billing request BR") || !strings.HasSuffix(done.stdout, "erased: 2 checkouts\n") {
 		t.Fatalf("privacy erase = %+v", done)
 	}
@@ -249,7 +253,9 @@ func erasureLeavesNothing(t *testing.T, at place) {
 			t.Errorf("agreements verify = %+v, want that %s alone was erased", got, number)
 		}
 	}
-	says(t, run("acts").stdout, `privacy erase 2 checkouts by "aroha", because "asked on 2 November"`)
+	if did := run("acts").stdout; strings.Count(did, `privacy erase KOWHAI-`) != 2 || strings.Count(did, `by "aroha", because "asked on 2 November"`) != 2 {
+		t.Errorf("on record are the acts\n%s", did)
+	}
 	if r := s.Post(t, "KOWHAI", "/v1/provider-checkouts", sandbox.Order(canaryCreate, "CANARY-2")); r.Status != http.StatusGone || r.String("error.code") != "CHECKOUT_ERASED" {
 		t.Errorf("a replay of the open one: %d %s, want 410", r.Status, r.Body)
 	}

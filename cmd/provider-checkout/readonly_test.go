@@ -8,6 +8,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 // Whoever has the file, and no secret, can read it by every command that only reads, and leaves it as it was.
@@ -38,7 +39,7 @@ func TestCommandsThatReadNeedNoSecretAndWriteNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if err := db.AddKey(t.Context(), catalogue.Key{ID: "x"}, nil); err == nil || !strings.Contains(err.Error(), "to be read only") {
+	if err := db.AddKey(t.Context(), catalogue.Key{ID: "x"}, checkout.Act{ID: "act_1"}); err == nil || !strings.Contains(err.Error(), "to be read only") {
 		t.Errorf("a write gives %v", err)
 	}
 	if err := db.Ready(t.Context()); err == nil {

@@ -59,12 +59,12 @@ func (s *server) serve(ctx context.Context) error {
 		log.Warn("every user of this machine can read a secret: production refuses that", slog.String("file", file))
 	}
 	protected := func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }
-	db, err := s.open(ctx, opening{environment: s.environment, crm: s.outsideCRM(), onExposed: protected})
+	db, err := s.open(ctx, opening{environment: s.environment, onExposed: protected})
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	outside.metrics.ObserveStore(db, build().version)
+	outside.metrics.ObserveBuild(build().version)
 	base := s.base(ln)
 	served, err := s.assemble(ctx, base, outside, db, log)
 	if err != nil {
@@ -131,7 +131,6 @@ func (s *server) assemble(ctx context.Context, base string, outside outside, db 
 			return nil, err
 		}
 		cfg.Service.CRM = outside.crm
-		outside.metrics.ObserveCRMLimit(outside.crm.Limit)
 	}
 	if s.pullEvery > 0 {
 		pull, err := s.pullTask(outside.crm, db, log)
@@ -172,8 +171,9 @@ func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (se
 // site returns the configuration of a site with the base URL, without its store.
 func (s *server) site(base string) site.Config {
 	return site.Config{
-		Service: service.Config{Environment: s.environment, BaseURL: base, SetupLifetime: s.setupLifetime, Terms: s.terms.Terms,
+		Service: service.Config{Environment: s.environment, BaseURL: base, Terms: s.terms.Terms,
 			Agency: s.terms.Agency, Recipients: s.terms.Recipients, Retention: s.retention},
+		SetupLifetime:  s.setupLifetime,
 		AllowPrivate:   s.allowPrivate,
 		TrustedProxies: s.trustedProxies,
 		RateLimit:      s.rateLimit,
@@ -197,7 +197,7 @@ func (s *server) outside() (outside, error) {
 	registry := ops.NewRegistry()
 	metrics := ops.NewMetrics(registry)
 	processor, wrongProcessor := s.gocardless(metrics.ObserveProcessorRequest)
-	crm, wrongCRM := s.salesforce(func(kind salesforce.Retry) { metrics.CountCRMRetry(string(kind)) })
+	crm, wrongCRM := s.salesforce()
 	notifier, wrongMail := s.notifier()
 	secrets, wrongSecrets := s.secrets()
 	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongSecrets, s.checkDesk()}

@@ -44,8 +44,7 @@ func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout)
 	if err != nil {
 		return err
 	}
-	// The moments of the payer's pages are appended later than they happened.
-	slices.SortStableFunc(moments, func(a, b checkout.Moment) int { return a.At.Compare(b.At) })
+	moments = found.Timeline(moments)
 	if c.json {
 		for _, m := range moments {
 			if err := jsonlines.Write(c.Stdout, momentObject(m)); err != nil {
@@ -54,10 +53,11 @@ func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout)
 		}
 		return nil
 	}
-	jobs, err := db.Jobs(ctx, checkout.JobFilter{CheckoutID: found.ID, OldestFirst: true}, maxJobs)
+	jobs, err := db.Jobs(ctx, checkout.JobFilter{CheckoutID: found.ID}, maxJobs)
 	if err != nil {
 		return err
 	}
+	slices.Reverse(jobs)
 	if err := c.print(append(checkoutRecord(found), field{"", "e-mail", found.Student.MaskedEmail()})); err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -27,15 +26,14 @@ const (
 // records is an open store.
 type records interface {
 	site.Store
-	ops.Store
-	Secrets() [][]byte // in use: the operator's, or the store's own
+	Environment() catalogue.Environment // "" of a new store
+	Secrets() [][]byte                  // in use: the operator's, or the store's own
 	Close() error
 }
 
 // opening says how a store is opened.
 type opening struct {
 	environment catalogue.Environment // "" for a command that serves no environment
-	crm         string                // outside of the store; "" for the embedded CRM
 	mustExist   bool                  // so that a mistyped path does not create an empty store
 	onExposed   func(path string)
 }
@@ -62,10 +60,10 @@ func (c *call) open(ctx context.Context, how opening) (records, error) {
 		return nil, err
 	}
 	if inPostgres { // its server batches commits and checks its files itself
-		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: how.environment, CRM: how.crm, MustExist: how.mustExist,
+		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: how.environment, MustExist: how.mustExist,
 			Rand: rand.Reader})
 	}
-	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: how.environment, CRM: how.crm, Rand: rand.Reader,
+	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: how.environment, Rand: rand.Reader,
 		OnExposed: how.onExposed})
 }
 

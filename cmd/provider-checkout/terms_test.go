@@ -75,7 +75,7 @@ func TestOnePaymentIsTwoPages(t *testing.T) {
 			if a.Terms.Cancellation != (agreement.Cancellation{}) {
 				a.CancelUntil = money.Date{Year: 2027, Month: time.January, Day: 26}
 			}
-			a.ID, a.DirectDebit.AuthorityID = "agr_"+strings.Repeat("w", 26), "dda_"+strings.Repeat("w", 26)
+			a.DirectDebit.AuthorityID = strings.Repeat("d", 32)
 			a.Pricing = money.Pricing{Price: 120_00, Principal: 120_00}
 			a.Plan.Instalments = money.Instalments{Number: 1, Regular: 120_00, Final: 120_00}
 			a.Schedule = money.Schedule(0, a.Plan)

@@ -46,7 +46,6 @@ func Agreement(n int) agreement.Agreement {
 	}
 	plan := money.Plan{Frequency: money.Weekly, Instalments: parts, First: money.Date{Year: 2027, Month: time.February, Day: 1}}
 	return agreement.Agreement{
-		ID:         "a0X000000000042",
 		Number:     "PPA-2027-000042",
 		Version:    agreement.Version,
 		CheckoutID: "KOWHAI-1800000000000-abcdefgh234567ab",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -162,11 +163,13 @@ func TestACheckoutGetsALinkAndEndsOnce(t *testing.T) {
 	b.post(t, openPath+"/link", "reason", "ticket 7").leads(t, openPath+"?done")
 	b.post(t, openPath+"/link", "reason", "ticket 7").is(t, http.StatusConflict).has(t, "less than ten minutes ago", "Notify link", ">waits<")
 	for range 2 {
+		w.forward(time.Second)
 		b.post(t, openPath+"/cancel", "reason", "wrong course").leads(t, openPath+"?done")
+		w.forward(time.Second)
 		b.post(t, confirmedPath+"/withdraw", "ground", "hardship", "reason", "ticket 7").leads(t, confirmedPath+"?done")
 	}
 	w.did(t, "aroha@lender.example: link "+openID+": ticket 7", "aroha@lender.example: cancel "+openID+": wrong course",
-		"aroha@lender.example: withdraw "+number+": ticket 7")
+		"aroha@lender.example: withdraw "+confirmedID+": ticket 7")
 	b.get(t, openPath+"?done").has(t, "Done, and on record.", ">Cancelled by the operator<", "by the operator: <q><bdi>wrong course</bdi>").
 		lacks(t, "Cancel the checkout", "Send a new link", "Link opens until")
 	b.get(t, confirmedPath).has(t, ">Withdrawn<", "by the operator, hardship: <q><bdi>ticket 7</bdi></q>").lacks(t, "Withdraw the agreement")
@@ -179,13 +182,38 @@ func TestAFailedEventIsSentAgain(t *testing.T) {
 	path := openPath
 	b.get(t, path).has(t, ">failed<", "Deliver checkout.created", "status 500", "evt_1", "Try now")
 	b.get(t, "/providers/KOWHAI").has(t, ">failed: status 500</strong> 1")
-	for _, unknown := range []string{"", "evt_2"} {
+	for _, unknown := range []string{"", "evt_2", "sync"} {
 		b.post(t, path+"/retry", "of", unknown, "reason", "ticket 7").is(t, http.StatusNotFound)
 	}
+	b.post(t, confirmedPath+"/retry", "of", "evt_1", "reason", "ticket 7").is(t, http.StatusNotFound)
 	w.did(t)
 	b.post(t, path+"/retry", "of", "evt_1", "reason", "ticket 7").leads(t, path+"?done")
-	w.did(t, "aroha@lender.example: jobs retry evt_1: ticket 7")
-	b.get(t, path).has(t, ">waits<", "Operator’s act</strong>: jobs retry evt_1", "operator:aroha@lender.example").lacks(t, ">failed<")
+	w.did(t, "aroha@lender.example: jobs retry "+openID+": ticket 7")
+	b.get(t, path).has(t, ">waits<", "status 500").lacks(t, ">failed<")
+}
+
+// The enrolment whose first payment comes first is the first of the repair queue.
+func TestARefusalOfTheCRMIsALineWithItsReason(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("KOWHAI-3-c", "ORDER-3")
+	c.Next.Intent.Plan.First = money.Date{Year: 2026, Month: time.November, Day: 19}
+	w.insert(t, c)
+	w.refuseSync(t, openID, "the CRM refuses the enrolment: INVALID (last_name)")
+	w.forward(time.Minute)
+	w.refuseSync(t, "KOWHAI-3-c", "the CRM refuses the enrolment: CRM_IS_AHEAD")
+	w.forward(time.Minute)
+	b := w.agent()
+	b.get(t, "/").is(t, http.StatusOK).has(t, `label bad">2</strong> <span><a href="/find?trouble=crm">`)
+	list := b.get(t, "/find?trouble=crm").is(t, http.StatusOK).has(t, "<br>the CRM refuses the enrolment: INVALID (last_name)",
+		"CRM_IS_AHEAD", "the first payment on Thursday 19 November 2026", "the first payment on Friday 20 November 2026")
+	if strings.Index(list.body, "ORDER-3") > strings.Index(list.body, "ORDER-1") {
+		t.Errorf("the first of the list is not the first to be paid:\n%s", list.body)
+	}
+	b.get(t, "/find?q=ORDER").lacks(t, "the first payment on")
+	b.get(t, openPath).has(t, ">waits<", "<strong>Sync </strong> <small class=\"quiet\">due 20 Nov 2026, 17:10:00", "INVALID (last_name)",
+		"CRM refused</strong>: INVALID last_name")
+	b.post(t, openPath+"/retry", "of", "sync", "reason", "the mapping is right now").leads(t, openPath+"?done")
+	b.get(t, openPath).has(t, ">due now, attempts: 3")
 }
 
 // Somebody who asks what is due when is answered from the page.
@@ -241,10 +269,10 @@ func TestTheTimelineIsInWords(t *testing.T) {
 		if kind == checkout.MomentSetupDone {
 			m.Detail, m.Times = "mandate pending_submission", 3
 		}
-		must(t, w.store.Note(t.Context(), []checkout.Noted{{About: checkout.About{CheckoutID: openID}, Moment: m}}))
+		must(t, w.store.Note(t.Context(), []checkout.Noted{{About: checkout.About{CheckoutID: openID}, Moment: m}}, nil))
 	}
 	page := w.viewer().get(t, openPath).is(t, http.StatusOK).has(t, "20 Nov 2026, 17:00:00", `datetime="2026-11-20T04:00:00Z"`,
-		"Payer opened the page", "Payer went on to the bank", "Setup done</strong> ×3: mandate pending submission", "CRM did not answer",
+		"Payer opened the page", "Payer went on to the bank", "Setup done</strong> ×3: mandate pending submission", "CRM refused",
 		"Event delivered", "Event not taken", "E-mail sent", "Personal data erased")
 	if raw := regexp.MustCompile(`<strong>([^<]*_[^<]*)?</strong>`).FindString(page.body); raw != "" {
 		t.Errorf("the timeline has %s", raw)
@@ -253,16 +281,15 @@ func TestTheTimelineIsInWords(t *testing.T) {
 
 func TestStatesAreInColourAndWords(t *testing.T) {
 	w := newWorld(t)
-	ctx, entry := t.Context(), checkout.JobEntry{Now: w.now()}
 	w.viewer().get(t, openPath).has(t, `<strong class="label heed">Waits for the payer<`)
 	for want, change := range map[string]func(*checkout.Checkout){`quiet">Withdrawn<`: func(c *checkout.Checkout) { c.End.At = w.now() },
 		`bad">Confirmed; the mandate has ended<`: func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateFailed },
 		`quiet">Confirmed<`:                      func(c *checkout.Checkout) { c.ErasedAt = w.now() }} {
-		must(t, w.store.UpdateCheckout(ctx, confirmedID, entry, func(c checkout.Checkout) (checkout.Change, error) {
+		w.change(t, confirmedID, func(c checkout.Checkout) checkout.Change {
 			c.End, c.ErasedAt, c.Setup.Mandate = checkout.End{}, time.Time{}, checkout.MandateActive
 			change(&c)
-			return checkout.Change{Next: c}, nil
-		}))
+			return checkout.Change{At: w.now(), Next: c}
+		})
 		w.viewer().get(t, confirmedPath).has(t, `<strong class="label `+want)
 	}
 }

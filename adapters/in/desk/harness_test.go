@@ -134,7 +134,8 @@ func (w *world) logged() string {
 
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
-	w := &world{store: memory.New(), issuer: newIssuer(t)}
+	w := &world{issuer: newIssuer(t)}
+	w.store = memory.New(w.now)
 	w.at.Store(time.Date(2026, time.November, 20, 4, 0, 0, 0, time.UTC).UnixMilli())
 	w.Server = httptest.NewUnstartedServer(nil)
 	w.StartTLS()
@@ -159,12 +160,12 @@ func (w *world) fill(t *testing.T) {
 	t.Helper()
 	p := catalogue.Provider{Code: "KOWHAI", Name: "Kōwhai", AccountID: "acc_1", Environment: catalogue.Sandbox, Active: true, APIEnabled: true,
 		Mode: catalogue.Legacy, Destination: catalogue.Destination{URL: "https://hooks.example", Secret: "whsec_canary_0123456789abcdef"}}
-	must(t, w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
+	must(t, w.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
 		return []catalogue.Configuration{{Provider: p}}, nil, nil
 	}))
 	for id, of := range map[string]string{"key1": "KOWHAI", "key2": "TUI"} {
 		key := catalogue.Key{ID: id, Provider: of, Hash: [32]byte{id[3]}, CreatedAt: w.now(), LastUsed: "2026-11-19"}
-		must(t, w.store.AddKey(t.Context(), key, nil))
+		must(t, w.store.AddKey(t.Context(), key, checkout.Act{ID: "act_" + id, At: w.now(), Name: "keys issue"}))
 	}
 	w.insert(t, w.open(openID, "ORDER-1"))
 	c := w.open(confirmedID, "ORDER-2")
@@ -172,8 +173,8 @@ func (w *world) fill(t *testing.T) {
 	c.Next.Setup = checkout.Setup{Try: 1, BillingRequestID: "BRQ1", Observation: checkout.Observation{
 		BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission, MandateID: "MD1",
 		AccountHolder: "Canary Holder", AccountMask: "01-0902-•••••89-00", CompletedAt: w.now()}}
-	c.Next.Confirmation = checkout.Confirmation{At: w.now(), AgreementID: "a1", AgreementNumber: number, FirstPayment: money.DateOf(w.now())}
-	c.Agreement = &agreement.Agreement{ID: "a1", Number: number, CheckoutID: confirmedID, OrderID: "ORDER-2", AcceptedAt: w.now(),
+	c.Next.Confirmation = checkout.Confirmation{At: w.now(), AgreementNumber: number, FirstPayment: money.DateOf(w.now())}
+	c.Agreement = &agreement.Agreement{Number: number, CheckoutID: confirmedID, OrderID: "ORDER-2", AcceptedAt: w.now(),
 		Provider: agreement.Party{Code: "KOWHAI"}, Pricing: c.Next.Intent.Pricing, Schedule: c.Next.Schedule()}
 	w.insert(t, c)
 }
@@ -183,31 +184,59 @@ func (w *world) open(id, order string) checkout.Change {
 	cmd := checkout.Create{RequestID: "req_1", Actor: checkout.ProviderActor("k1"), ProviderCode: checkout.Some("KOWHAI"),
 		OrderID: checkout.Some(order), FirstName: checkout.Some("Canary"), LastName: checkout.Some("Rāpata"), Email: checkout.Some(canaryEmail)}
 	instalments, _ := money.ByNumber(2_790_00, 52)
-	change := cmd.Reserve(checkout.Intent{CourseName: "Diploma", Pricing: money.Pricing{Price: 2_990_00, Upfront: 200_00, Principal: 2_790_00},
-		Plan: money.Plan{Frequency: money.Weekly, Instalments: instalments, First: money.DateOf(w.now())}}, id, w.now())
-	change.Jobs, change.Next.Status = nil, checkout.SetupRequired
-	change.Next.Tokens = []checkout.Token{{Epoch: 1, KID: "k1", Expires: w.now().Add(time.Hour)}}
+	change := cmd.Open(checkout.Intent{CourseName: "Diploma", Pricing: money.Pricing{Price: 2_990_00, Upfront: 200_00, Principal: 2_790_00},
+		Plan: money.Plan{Frequency: money.Weekly, Instalments: instalments, First: money.DateOf(w.now())}},
+		checkout.Opening{ID: id, Now: w.now(), Environment: catalogue.Sandbox,
+			Token: checkout.Token{Epoch: 1, KID: "k1", Expires: w.now().Add(time.Hour)}})
+	change.Jobs = nil
 	return change
 }
 
 func (w *world) insert(t *testing.T, change checkout.Change) {
 	t.Helper()
-	must(t, w.store.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: w.now()}))
+	_, err := w.store.InsertCheckout(t.Context(), change, 0)
+	must(t, err)
+}
+
+// change changes a checkout, and returns the leases of its jobs.
+func (w *world) change(t *testing.T, id string, decide func(checkout.Checkout) checkout.Change) []checkout.Lease {
+	t.Helper()
+	c, err := w.store.Checkout(t.Context(), id)
+	must(t, err)
+	_, leases, err := w.store.UpdateCheckout(t.Context(), c, time.Second, func(c checkout.Checkout) (checkout.Change, error) {
+		return decide(c), nil
+	})
+	must(t, err)
+	return leases
+}
+
+// fails enters a job of a checkout, and has its attempt fail.
+func (w *world) fails(t *testing.T, job checkout.Job, state checkout.JobState, reason string, moments ...checkout.Moment) {
+	t.Helper()
+	leases := w.change(t, job.CheckoutID, func(c checkout.Checkout) checkout.Change {
+		return checkout.Change{At: w.now(), Next: c, Jobs: []checkout.Job{job}}
+	})
+	if len(leases) != 1 {
+		t.Fatalf("leased are %+v, want %s", leases, job.ID)
+	}
+	must(t, w.store.Settle(t.Context(), leases[0], checkout.Outcome{State: state, Attempts: 3, Pause: 10 * time.Minute, Moments: moments,
+		Failure: checkout.Failure{At: w.now(), Reason: reason}}))
 }
 
 // failEvent has an event of the open checkout fail.
 func (w *world) failEvent(t *testing.T) {
 	t.Helper()
-	_, err := w.store.Enqueue(t.Context(), []checkout.Job{checkout.DeliveryOf(events.Event{ID: "evt_1", Name: events.CheckoutCreated,
-		CheckoutID: openID, ProviderCode: "KOWHAI", OrderID: "ORDER-1", Body: []byte(`{}`), CreatedAt: w.now()})})
+	w.fails(t, checkout.DeliveryOf(events.Event{ID: "evt_1", Name: events.CheckoutCreated, CheckoutID: openID, ProviderCode: "KOWHAI",
+		OrderID: "ORDER-1", Body: []byte(`{}`), CreatedAt: w.now()}), checkout.JobFailed, "status 500")
+}
+
+// refuseSync has the CRM refuse a checkout.
+func (w *world) refuseSync(t *testing.T, id, reason string) {
+	t.Helper()
+	c, err := w.store.Checkout(t.Context(), id)
 	must(t, err)
-	leases, err := w.store.Lease(t.Context(), checkout.JobQuery{Now: w.now(), For: time.Second, ID: "evt_1",
-		Kinds: []checkout.JobKind{checkout.JobDeliver}, Limit: 1})
-	if err != nil || len(leases) != 1 {
-		t.Fatalf("leased are %+v, %v; want evt_1", leases, err)
-	}
-	must(t, w.store.Settle(t.Context(), leases[0], checkout.Outcome{State: checkout.JobDead, Attempts: 3,
-		Failure: checkout.Failure{At: w.now(), Reason: "status 500"}}, checkout.JobEntry{Now: w.now()}, nil))
+	w.fails(t, c.Job(checkout.JobSync, "req_1", w.now(), 0), checkout.JobPending, reason,
+		checkout.Moment{At: w.now(), Kind: checkout.MomentCRMRefused, Actor: checkout.ActorCRM, Detail: "INVALID last_name"})
 }
 
 // did checks the acts on record, the oldest first: "operator: act subject: reason".
@@ -215,6 +244,7 @@ func (w *world) did(t *testing.T, want ...string) {
 	t.Helper()
 	acts, err := w.store.Acts(t.Context(), checkout.ActFilter{}, 100)
 	must(t, err)
+	acts = slices.DeleteFunc(acts, func(a checkout.Act) bool { return a.Operator == "" }) // of the world itself
 	var got []string
 	for _, a := range slices.Backward(acts) {
 		got = append(got, fmt.Sprintf("%s: %s %s: %s", a.Operator, a.Name, a.Subject, a.Reason))

@@ -7,6 +7,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // The most entries of each list on a page.
@@ -33,7 +35,7 @@ func (v *visit) find() error {
 	query, title := v.r.URL.Query(), "Find"
 	q := checkout.Query{Text: web.One(query, "q"), Trouble: checkout.Trouble(web.One(query, "trouble")), Now: v.Now()}
 	switch {
-	case slices.Contains(checkout.Troubles(), q.Trouble) && q.Trouble.OfCheckouts():
+	case slices.Contains(checkout.Troubles(), q.Trouble):
 		q.Text, title = "", q.Trouble.Words()
 	case q.Words() == "":
 		return v.show("find.html", title, findView{})
@@ -54,6 +56,7 @@ func (v *visit) find() error {
 // checkoutView is the content of a checkout's page.
 type checkoutView struct {
 	checkout.Checkout
+	Records checkout.Records
 	Moments []checkout.Moment
 	Jobs    []checkout.JobRecord
 	Open    bool // not confirmed, and not at its end
@@ -66,16 +69,16 @@ func (v *visit) checkout() error {
 	if err != nil {
 		return err
 	}
-	view := checkoutView{Checkout: c}
-	view.Open = c.Status == checkout.SetupRequired && c.Confirmation.AgreementNumber == "" && !c.Erased()
-	if view.Moments, err = v.Store.Moments(ctx, c.ID); err != nil {
+	view := checkoutView{Checkout: c, Records: c.Records(v.env), Open: c.Status == checkout.SetupRequired && !c.Erased()}
+	moments, err := v.Store.Moments(ctx, c.ID)
+	if err != nil {
 		return err
 	}
-	// A page view is noted later than the moments after it.
-	slices.SortStableFunc(view.Moments, func(a, b checkout.Moment) int { return a.At.Compare(b.At) })
-	if view.Jobs, err = v.Store.Jobs(ctx, checkout.JobFilter{CheckoutID: c.ID, OldestFirst: true}, maxJobs); err != nil {
+	view.Moments = c.Timeline(moments)
+	if view.Jobs, err = v.Store.Jobs(ctx, checkout.JobFilter{CheckoutID: c.ID}, maxJobs); err != nil {
 		return err
 	}
+	slices.Reverse(view.Jobs)
 	return v.show("checkout.html", v.State(c).Words, view)
 }
 
@@ -100,10 +103,14 @@ type providerView struct {
 // provider shows one provider.
 func (v *visit) provider() error {
 	ctx := v.r.Context()
-	p, err := v.Store.Provider(ctx, v.id())
-	if err != nil {
+	list, err := v.Store.Providers(ctx, v.id())
+	switch {
+	case err != nil:
 		return err
+	case len(list) == 0:
+		return operate.ErrNoProvider
 	}
+	p := list[0]
 	keys, err := v.Store.Keys(ctx)
 	if err != nil {
 		return err
@@ -117,13 +124,13 @@ func (v *visit) provider() error {
 	}
 	for _, j := range sent {
 		state := v.JobState(j)
-		if j.State == checkout.JobDead {
+		if j.State == checkout.JobFailed {
 			state.Words += ": " + j.Failure.Reason
 		}
 		view.Events[state]++
 	}
 	view.Many = len(sent) == maxEvents
-	if view.Did, err = v.Store.Acts(ctx, checkout.ActFilter{Subject: p.Code}, maxActs); err != nil {
+	if view.Did, err = v.Store.Acts(ctx, checkout.ActFilter{ProviderCode: p.Code}, maxActs); err != nil {
 		return err
 	}
 	return v.show("provider.html", p.DisplayName(), view)
@@ -147,16 +154,25 @@ func (v *visit) withdraw() error {
 	return v.operator.Withdraw(v.r.Context(), c.Confirmation.AgreementNumber, ground)
 }
 
-func (v *visit) retry() error { return v.operator.Retry(v.r.Context(), v.field("of")) }
+// retry makes a job of the checkout due now.
+func (v *visit) retry() error {
+	id := v.field("of")
+	jobs, err := v.Store.Jobs(v.r.Context(), checkout.JobFilter{ID: id, CheckoutID: v.id()}, 1)
+	switch {
+	case err != nil:
+		return err
+	case id == "", len(jobs) == 0:
+		return ports.ErrNotFound
+	}
+	_, err = v.operator.Retry(v.r.Context(), jobs)
+	return err
+}
 
 // reveal has the answer show personal data, once the look is on record.
 func (v *visit) reveal() error {
 	c, err := v.Store.Checkout(v.r.Context(), v.id())
 	if err == nil {
-		err = v.operator.CheckReason(c)
-	}
-	if err == nil {
-		err = v.operator.Looked(v.r.Context(), "reveal", c.ID)
+		err = v.operator.Looked(v.r.Context(), "reveal", c)
 	}
 	v.Revealed = err == nil
 	return err

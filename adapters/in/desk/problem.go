@@ -49,6 +49,7 @@ var problems = []struct {
 	*problem
 }{
 	{ports.ErrBusy, &problem{http.StatusServiceUnavailable, "busy", "The store is busy."}},
+	{ports.ErrUnknown, &problem{http.StatusServiceUnavailable, "unknown", "Whether that was stored is not known: look before you do it again."}},
 	{ports.ErrNotFound, &problem{http.StatusNotFound, "not_found", "Look for the order, the agreement or the student with Find."}},
 	{operate.ErrNoProvider, &problem{http.StatusNotFound, "not_found", "There is no such provider."}},
 	{operate.ErrNamed, unprocessable("The reason stays on record for ever: it must not name the student.")},
@@ -56,7 +57,6 @@ var problems = []struct {
 	{checkout.ErrLinkSent, conflict("A link was sent less than ten minutes ago.")},
 	{checkout.ErrNotConfirmed, conflict("There is no agreement to withdraw.")},
 	{checkout.ErrErased, conflict("The personal data was erased, and with it the ids that the act needs.")},
-	{checkout.ErrWaitsForCRM, conflict("It waits for the CRM. Try again when the CRM has answered.")},
 }
 
 // problemOf returns the answer to an error.

@@ -94,7 +94,7 @@ func (v *visit) field(name string) string { return strings.TrimSpace(web.One(v.r
 
 // act is the form of an act.
 type act struct {
-	Path, Of, Button, Hint string // Of is a job or a key; "" for an act on the record itself
+	Path, Of, Button, Hint string // Of is the id of a job or a key; "" for an act on the record itself
 	Refused                bool   // the form is shown again
 	Reason, Ground         string // as they were typed
 	Grounds                []checkout.Ground

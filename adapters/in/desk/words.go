@@ -39,8 +39,19 @@ func (v *visit) ProviderState(p catalogue.Provider) label {
 func (v *visit) JobState(j checkout.JobRecord) label { return jobStates[j.State] }
 
 var jobStates = map[checkout.JobState]label{
-	checkout.JobPending: {"waits", "heed"}, checkout.JobDone: {"done", "good"}, checkout.JobDead: {"failed", "bad"},
+	checkout.JobPending: {"waits", "heed"}, checkout.JobDone: {"done", "good"}, checkout.JobFailed: {"failed", "bad"},
 	checkout.JobDropped: {"not sent", "quiet"},
+}
+
+// JobTime returns when a job was settled, or when it is due.
+func (v *visit) JobTime(j checkout.JobRecord) string {
+	switch {
+	case j.State != checkout.JobPending:
+		return v.At(j.SettledAt)
+	case j.Due.IsZero():
+		return "due now"
+	}
+	return "due " + v.At(j.Due)
 }
 
 // JobText says what a job does.
@@ -71,9 +82,9 @@ func (v *visit) MomentText(m checkout.Moment) string {
 var momentTexts = map[checkout.MomentKind]string{
 	checkout.MomentOpened: "Payer opened the page", checkout.MomentPressed: "Payer went on to the bank",
 	checkout.MomentReturned: "Payer came back from the bank", checkout.MomentRefused: "Call refused",
-	checkout.MomentCRMWaits: "CRM did not answer, or refused", checkout.MomentCRMDone: "CRM has it",
+	checkout.MomentCRMRefused:  "CRM refused",
 	checkout.MomentEventFailed: "Event not taken", checkout.MomentNoticeSent: "E-mail sent", checkout.MomentNoticeFailed: "E-mail not sent",
-	checkout.MomentErased: "Personal data erased", checkout.MomentOperated: "Operator’s act",
+	checkout.MomentErased: "Personal data erased",
 }
 
 // MomentDetail returns the detail of a moment in words.

@@ -25,7 +25,7 @@ func TestThePayerReadsTheAgreementBehindTheLink(t *testing.T) {
 	done.wants(t, `<a class="button" href="`+b.agreementPath()+`">Read your agreement</a>`)
 
 	page := b.get(b.agreementPath()).is(t, http.StatusOK)
-	a, err := b.store.Agreement(t.Context(), b.stored().Confirmation.AgreementNumber)
+	a, err := b.store.Agreement(t.Context(), b.id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"html"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"regexp"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -69,17 +64,17 @@ type store struct {
 	updates      atomic.Int64
 }
 
-func (s *store) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
+func (s *store) Agreement(ctx context.Context, checkoutID string) (agreement.Agreement, error) {
 	if s.agreementErr != nil {
 		return agreement.Agreement{}, s.agreementErr
 	}
-	return s.Store.Agreement(ctx, number)
+	return s.Store.Agreement(ctx, checkoutID)
 }
 
-func (s *store) UpdateCheckout(ctx context.Context, id string, enqueue checkout.JobEntry,
-	decide func(checkout.Checkout) (checkout.Change, error)) error {
+func (s *store) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold time.Duration,
+	decide ports.Decide) (checkout.Change, []checkout.Lease, error) {
 	s.updates.Add(1)
-	return s.Store.UpdateCheckout(ctx, id, enqueue, decide)
+	return s.Store.UpdateCheckout(ctx, known, hold, decide)
 }
 
 func (s *store) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
@@ -169,16 +164,16 @@ func newBench(t *testing.T, set setting) *bench {
 		set.terms = ofPutea()
 	}
 	b := &bench{
-		t:     t,
-		now:   time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC),
-		store: &store{Store: memory.New()},
+		t:   t,
+		now: time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC),
 	}
+	clock := func() time.Time { return b.now }
+	b.store = &store{Store: memory.New(clock)}
 	b.configure(set.provider)
 	keys, err := checkout.NewKeyring(bytes.Repeat([]byte("k"), 32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := func() time.Time { return b.now }
 	log := slog.New(slog.NewJSONHandler(&b.log, nil))
 	set.baseURL = cmp.Or(set.baseURL, baseURL)
 	fake := fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: set.baseURL, Log: log, Now: clock})
@@ -187,7 +182,7 @@ func newBench(t *testing.T, set setting) *bench {
 	}
 	b.service, err = service.New(service.Config{
 		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
-		Store: b.store, Processor: set.processor, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: set.printer, Sender: sender{},
+		Store: b.store, Processor: set.processor, Printer: set.printer, Sender: sender{},
 		Terms: set.terms, Agency: set.agency, Recipients: set.recipients, Retention: set.retention, Notifier: set.notifier,
 		Now: clock, Rand: rand.Reader,
 		Report: func(_ context.Context, f service.Failure) {
@@ -214,7 +209,7 @@ func newBench(t *testing.T, set setting) *bench {
 // configure makes p the only provider, long enough ago for the running service to see it.
 func (b *bench) configure(p catalogue.Provider) {
 	b.t.Helper()
-	err := b.store.ReplaceProviders(b.t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
+	err := b.store.ReplaceProviders(b.t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
 		return []catalogue.Configuration{{Provider: p}}, nil, nil
 	})
 	if err != nil {
@@ -273,11 +268,11 @@ func account() url.Values {
 func (b *bench) confirm(first checkout.Optional[money.Date]) {
 	b.t.Helper()
 	c := b.stored()
-	yes := checkout.Some(true)
+	records, yes := c.Records(catalogue.Sandbox), checkout.Some(true)
 	_, err := b.service.Confirm(b.t.Context(), service.Caller{ProviderCode: c.ProviderCode}, b.id, checkout.Confirm{
 		RequestID: "req_2", CheckoutID: checkout.Some(b.id),
 		ProviderCode: checkout.Some(c.ProviderCode), OrderID: checkout.Some(c.OrderID), Token: checkout.Some(b.token),
-		OpportunityID: checkout.Some(c.Records.OpportunityID), DDAID: checkout.Some(c.Records.DDAID),
+		OpportunityID: checkout.Some(records.OpportunityID), DDAID: checkout.Some(records.DDAID),
 		PaymentMethod: checkout.Some("service_payment_plan"), FirstPayment: first,
 		DepositConfirmed: yes, PaymentPlanAccepted: yes, InformationConfirmed: yes, PrivacyConsentAccepted: yes,
 	})
@@ -289,13 +284,26 @@ func (b *bench) confirm(first checkout.Optional[money.Date]) {
 // change changes the checkout on record.
 func (b *bench) change(edit func(*checkout.Checkout)) {
 	b.t.Helper()
-	err := b.store.UpdateCheckout(b.t.Context(), b.id, checkout.JobEntry{}, func(c checkout.Checkout) (checkout.Change, error) {
+	b.decides(func(c checkout.Checkout) (checkout.Change, error) {
 		edit(&c)
-		return checkout.Change{Next: c}, nil
+		return checkout.Change{At: b.now, Next: c}, nil
 	})
-	if err != nil {
+}
+
+// decides stores a decision about the checkout.
+func (b *bench) decides(decide ports.Decide) {
+	b.t.Helper()
+	if _, _, err := b.store.Store.UpdateCheckout(b.t.Context(), b.stored(), 0, decide); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// erases erases the payer's personal data.
+func (b *bench) erases() {
+	b.t.Helper()
+	b.decides(func(c checkout.Checkout) (checkout.Change, error) {
+		return c.Erase(b.now, checkout.ActorService, nil), nil
+	})
 }
 
 // poll reads the checkout as its provider does.
@@ -312,83 +320,3 @@ func (b *bench) poll() checkout.Checkout {
 func (b *bench) setupPath() string  { return "/api/dd-setup?token=" + url.QueryEscape(b.token) }
 func (b *bench) legalPath() string  { return "/api/dd-setup/legal?token=" + url.QueryEscape(b.token) }
 func (b *bench) returnPath() string { return "/api/dd-setup/return?token=" + url.QueryEscape(b.token) }
-
-// answer is an HTTP response, read to its end.
-type answer struct {
-	status int
-	header http.Header
-	body   string
-}
-
-// do sends a request to the pages that its path belongs to, after change has had its way with it.
-func (b *bench) do(method, target, form string, change ...func(*http.Request)) answer {
-	r := httptest.NewRequest(method, strings.TrimPrefix(target, baseURL), strings.NewReader(form))
-	if method == http.MethodPost {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	for _, f := range change {
-		f(r)
-	}
-	handler := b.hosted
-	if strings.Contains(r.URL.Path, fakeprocessor.Prefix+"/") {
-		handler = b.fake
-	}
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, r)
-	body, _ := io.ReadAll(w.Result().Body)
-	return answer{w.Code, w.Result().Header, string(body)}
-}
-
-func (b *bench) get(target string) answer { return b.do(http.MethodGet, target, "") }
-
-// begin posts the setup page's form.
-func (b *bench) begin(change ...func(*http.Request)) answer {
-	form := url.Values{"token": {b.token}}
-	if page, err := b.service.SetupPage(b.t.Context(), b.token); err == nil {
-		form.Set("terms", page.Disclosure().Name())
-	}
-	return b.do(http.MethodPost, "/api/dd-setup", form.Encode(), change...)
-}
-
-// text is the page without the marks around names.
-func (a answer) text() string {
-	return strings.NewReplacer("<bdi>", "", "</bdi>", "").Replace(a.body)
-}
-
-// wants reports what a text lacks.
-func (a answer) wants(t *testing.T, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(a.text(), text) {
-			t.Errorf("the page lacks %q:\n%s", text, a.body)
-		}
-	}
-}
-
-// reads reports a sentence that a page does not say; line breaks and markup within the sentence do not count.
-func (a answer) reads(t *testing.T, sentence string) {
-	t.Helper()
-	words := strings.Join(strings.Fields(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(a.body, ""))), " ")
-	if !strings.Contains(words, sentence) {
-		t.Errorf("the page does not say %q:\n%s", sentence, words)
-	}
-}
-
-// lacks reports what a text must not hold.
-func (a answer) lacks(t *testing.T, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if strings.Contains(a.text(), text) {
-			t.Errorf("the page holds %q:\n%s", text, a.body)
-		}
-	}
-}
-
-// is reports another status than the wanted one, and returns the answer.
-func (a answer) is(t *testing.T, want int) answer {
-	t.Helper()
-	if a.status != want {
-		t.Errorf("status = %d, want %d:\n%s", a.status, want, a.body)
-	}
-	return a
-}

@@ -77,7 +77,7 @@ func TestWhatWasDisclosedCanBeMadeAgain(t *testing.T) {
 	b.setUp()
 	b.confirm(order().First)
 	c := b.stored()
-	a, err := b.store.Agreement(t.Context(), c.Confirmation.AgreementNumber)
+	a, err := b.store.Agreement(t.Context(), b.id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 			b.poll()
 			b.confirm(create.First)
 			b.now = b.now.Add(100 * 24 * time.Hour) // what was agreed stays
-			agreed, err := b.store.Agreement(t.Context(), b.stored().Confirmation.AgreementNumber)
+			agreed, err := b.store.Agreement(t.Context(), b.id)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,17 +7,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// ends ends the checkout, with the reason "Hēmi is ill".
-func (b *bench) ends(decide func(checkout.Checkout) (checkout.Change, error)) {
-	b.t.Helper()
-	if err := b.store.Store.UpdateCheckout(b.t.Context(), b.id, checkout.JobEntry{Now: b.now}, decide); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
+// cancelled cancels the checkout, with the reason "Hēmi is ill".
 func (b *bench) cancelled(by checkout.Party) {
 	b.t.Helper()
-	b.ends(func(c checkout.Checkout) (checkout.Change, error) {
+	b.decides(func(c checkout.Checkout) (checkout.Change, error) {
 		return checkout.Cancel{RequestID: "req_3", By: by, Reason: checkout.Some("Hēmi is ill")}.Decide(c, b.now)
 	})
 }
@@ -40,14 +33,14 @@ func TestACancelledCheckoutHasAPageOfItsOwn(t *testing.T) {
 			}
 		}
 		check()
-		b.ends(func(c checkout.Checkout) (checkout.Change, error) { return checkout.Change{Next: c.Erase(b.now)}, nil })
+		b.erases()
 		check()
 	}
 }
 
 func TestAWithdrawnAgreementSaysSoOnEveryPageAndIsStillThere(t *testing.T) {
 	b := agreed(t, setting{})
-	b.ends(func(c checkout.Checkout) (checkout.Change, error) {
+	b.decides(func(c checkout.Checkout) (checkout.Change, error) {
 		return checkout.Withdraw{Ground: checkout.GroundHardship, Reason: "Hēmi is ill"}.Decide(c, b.now)
 	})
 	number := b.stored().Confirmation.AgreementNumber
@@ -57,9 +50,6 @@ func TestAWithdrawnAgreementSaysSoOnEveryPageAndIsStillThere(t *testing.T) {
 	page.wants(t, number, "help@kowhai.example", `href="`+b.agreementPath()+`"`)
 	page.lacks(t, "is ill", "hardship", "Next payment", "There is nothing more to do")
 	b.get(b.agreementPath()).is(t, http.StatusOK).reads(t, "This agreement was withdrawn on Thursday 21 January 2027. It is shown as it was.")
-	b.ends(func(c checkout.Checkout) (checkout.Change, error) {
-		c.Setup.Mandate = checkout.MandateCancelled
-		return checkout.Change{Next: c}, nil
-	})
+	b.change(func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateCancelled })
 	b.get(b.setupPath()).reads(t, "Its direct debit has ended: no more payments are taken with it.")
 }

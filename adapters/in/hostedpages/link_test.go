@@ -13,8 +13,8 @@ import (
 // mailer is a notifier that takes everything.
 type mailer struct{}
 
-func (mailer) Notify(context.Context, checkout.PayerNotice) (checkout.Receipt, error) {
-	return checkout.Receipt{}, nil
+func (mailer) Notify(context.Context, checkout.PayerNotice) (receipt string, err error) {
+	return "", nil
 }
 
 // asksForLink sends the form of the page of an expired link.
@@ -67,7 +67,7 @@ func TestAnExpiredLinkOffersANewOneByEmail(t *testing.T) {
 	b.do(http.MethodPost, "/api/dd-setup/link?token="+b.token, "").is(t, http.StatusNotFound)
 	b.do(http.MethodPost, "/api/dd-setup/link", "token=unknown").is(t, http.StatusNotFound)
 	b.get("/api/dd-setup/link?token="+b.token).is(t, http.StatusMethodNotAllowed)
-	b.change(func(c *checkout.Checkout) { *c = c.Erase(b.now) })
+	b.erases()
 	b.asksForLink().is(t, http.StatusGone).lacks(t, "Send me a new link")
 }
 

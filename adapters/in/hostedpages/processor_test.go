@@ -135,11 +135,11 @@ func TestHoweverManyLoadThePageTheProcessorIsAskedSeldom(t *testing.T) {
 		}
 		before = processor.calls()
 	}
-	for _, want := range []int{1, 1, 1, 0, 0} { // a payer comes back, and the page is opened again and again
+	for _, want := range []int{1, 0, 0, 0, 1} { // a payer comes back, and opens the page again and again
 		load(want)
 		b.now = b.now.Add(500 * time.Millisecond)
 	}
-	b.now = b.now.Add(time.Second)
+	b.now = b.now.Add(1500 * time.Millisecond)
 	load(1)
 	processor.err, b.failing = errors.New("the processor is down"), true
 	b.now = b.now.Add(2 * time.Second)

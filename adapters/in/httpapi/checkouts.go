@@ -19,14 +19,24 @@ func (a *api) environment(r *http.Request) (answer, error) {
 	return answer{status: http.StatusOK, body: toEnvironmentWire(a.app.Readiness(r.Context()))}, nil
 }
 
-// command reads the body of a call that changes something. What convert refuses is on record before the call is answered.
+// checkoutID returns the id in the path of a call, and notes it for the log if it can be one.
+func checkoutID(r *http.Request) string {
+	id := mux.Vars(r)["checkoutId"]
+	if checkout.PlausibleID(id) {
+		web.RequestOf(r.Context()).Checkout = id
+	}
+	return id
+}
+
+// command reads the body of a call that changes something. A body that convert refuses is noted with the checkout.
 func command[T any](a *api, r *http.Request, caller service.Caller, convert func(strictjson.Value) (T, error)) (cmd T, err error) {
 	body, err := readBody(r)
 	if err != nil {
 		return cmd, err
 	}
+	id := checkoutID(r)
 	if cmd, err = convert(body); err != nil {
-		a.app.Refused(r.Context(), caller, mux.Vars(r)["checkoutId"], web.RequestID(r.Context()), err)
+		a.app.Refused(caller, id, web.RequestID(r.Context()), err)
 	}
 	return cmd, err
 }
@@ -36,11 +46,13 @@ func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	cmd.RequestID = web.RequestID(r.Context())
+	request := web.RequestOf(r.Context())
+	cmd.RequestID, request.Order = request.ID, cmd.OrderID.Value
 	opened, err := a.app.Create(r.Context(), caller, cmd)
 	if err != nil {
 		return answer{}, err
 	}
+	request.Checkout = opened.Checkout.ID
 	got := answer{status: http.StatusOK, body: toOpenedWire(opened, a.now())}
 	if !opened.Replay {
 		got.status, got.location = http.StatusCreated, checkoutsPath+"/"+opened.Checkout.ID
@@ -50,11 +62,11 @@ func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
 
 func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {
 	web.RequestOf(r.Context()).Poll = true
-	c, err := a.app.Checkout(r.Context(), caller, mux.Vars(r)["checkoutId"])
+	c, err := a.app.Checkout(r.Context(), caller, checkoutID(r))
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: toCheckoutWire(c, a.now())}, nil
+	return answer{status: http.StatusOK, body: toCheckoutWire(c, a.app.Environment(), a.now())}, nil
 }
 
 func (a *api) confirm(r *http.Request, caller service.Caller) (answer, error) {

@@ -56,6 +56,7 @@ func New(s *service.Service, o Options) http.Handler { return newHandler(s, o) }
 // application is the part of a *service.Service that the API needs.
 type application interface {
 	BaseURL() string
+	Environment() catalogue.Environment
 	Authenticate(ctx context.Context, key string) (service.Caller, error)
 	RateLimit(ctx context.Context, caller service.Caller) int
 	Create(ctx context.Context, caller service.Caller, cmd checkout.Create) (service.Opened, error)
@@ -63,7 +64,7 @@ type application interface {
 	Confirm(ctx context.Context, caller service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error)
 	Cancel(ctx context.Context, caller service.Caller, id string, cmd checkout.Cancel) (checkout.Checkout, error)
 	Events(ctx context.Context, caller service.Caller, l checkout.List) ([]checkout.ListedEvent, error)
-	Refused(ctx context.Context, caller service.Caller, id, requestID string, err error)
+	Refused(caller service.Caller, id, requestID string, err error)
 	Readiness(ctx context.Context) service.Readiness
 }
 

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 
@@ -24,7 +23,7 @@ func (a *api) events(r *http.Request, caller service.Caller) (answer, error) {
 // toList reads the parameters of a list.
 func toList(query url.Values) checkout.List {
 	return checkout.List{
-		After:   parameter(query, checkout.FieldAfter, cursor),
+		After:   parameter(query, checkout.FieldAfter, func(text string) (checkout.Cursor, error) { return checkout.Cursor(text), nil }),
 		Limit:   parameter(query, checkout.FieldLimit, limit),
 		OrderID: parameter(query, checkout.FieldOfOrder, func(text string) (string, error) { return text, nil }),
 	}
@@ -44,14 +43,6 @@ func parameter[T any](query url.Values, name string, convert func(string) (T, er
 		return checkout.Unreadable[T](checkout.Fault{Field: name, Message: err.Error()})
 	}
 	return checkout.Some(value)
-}
-
-func cursor(text string) (checkout.Cursor, error) {
-	c, ok := checkout.ParseCursor(text)
-	if !ok {
-		return c, errors.New("must be a cursor, or the next, of an earlier answer")
-	}
-	return c, nil
 }
 
 func limit(text string) (int, error) {

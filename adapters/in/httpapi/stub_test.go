@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
@@ -38,6 +39,8 @@ type stub struct {
 }
 
 func (s *stub) BaseURL() string { return cmp.Or(s.baseURL, "http://pay.example") }
+
+func (s *stub) Environment() catalogue.Environment { return catalogue.Sandbox }
 
 func (s *stub) Authenticate(_ context.Context, key string) (service.Caller, error) {
 	switch key {
@@ -82,7 +85,7 @@ func (s *stub) Events(_ context.Context, c service.Caller, l checkout.List) ([]c
 
 func (s *stub) RateLimit(context.Context, service.Caller) int { return s.rate }
 
-func (s *stub) Refused(context.Context, service.Caller, string, string, error) {}
+func (s *stub) Refused(service.Caller, string, string, error) {}
 
 func (s *stub) Readiness(context.Context) service.Readiness { return s.ready }
 

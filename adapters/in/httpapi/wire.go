@@ -83,14 +83,14 @@ func toOpenedWire(o service.Opened, now time.Time) openedWire {
 	}
 	w.Provider.Code = c.ProviderCode
 	w.Provider.OrderID = c.OrderID
-	w.Records.ContactID = c.Records.ContactID
-	w.Records.OpportunityID = c.Records.OpportunityID
-	w.Records.DDAID = c.Records.DDAID
+	w.Records.ContactID = o.Records.ContactID
+	w.Records.OpportunityID = o.Records.OpportunityID
+	w.Records.DDAID = o.Records.DDAID
 	w.Checkout.ID = c.ID
 	w.Checkout.Status = c.Status
 	w.Checkout.RequiresDirectDebit = true
 	w.DirectDebit.SetupComplete = c.SetupComplete()
-	w.DirectDebit.DDAID = c.Records.DDAID
+	w.DirectDebit.DDAID = o.Records.DDAID
 	w.DirectDebit.SetupURL = o.SetupURL
 	w.DirectDebit.Token = o.Token
 	w.DirectDebit.waitWire = toWaitWire(c, now)
@@ -140,7 +140,7 @@ type checkoutWire struct {
 	} `json:"agreement,omitzero"`
 }
 
-func toCheckoutWire(c checkout.Checkout, now time.Time) checkoutWire {
+func toCheckoutWire(c checkout.Checkout, env catalogue.Environment, now time.Time) checkoutWire {
 	w := checkoutWire{Success: true}
 	w.Checkout.ID = c.ID
 	w.Checkout.Status = c.Status
@@ -149,7 +149,7 @@ func toCheckoutWire(c checkout.Checkout, now time.Time) checkoutWire {
 	w.DirectDebit.Mandate = c.Setup.Mandate
 	w.DirectDebit.Authorisation = cmp.Or(c.Setup.Authorisation, checkout.CustomerInProgress)
 	w.DirectDebit.Authorised = c.Setup.Authorisation == checkout.Authorised
-	w.DirectDebit.DDAID = c.Records.DDAID
+	w.DirectDebit.DDAID = c.Records(env).DDAID
 	w.DirectDebit.waitWire = toWaitWire(c, now)
 	w.Agreement.WithdrawnAt = withdrawnAt(c)
 	return w
@@ -186,7 +186,7 @@ func toConfirmedWire(d service.Confirmed) confirmedWire {
 	w.Enrolment.Status = "complete"
 	w.DirectDebit.SetupComplete = c.SetupComplete()
 	w.DirectDebit.Mandate = c.Setup.Mandate
-	w.Agreement.ID = c.Confirmation.AgreementID
+	w.Agreement.ID = d.AgreementID
 	w.Agreement.Number = c.Confirmation.AgreementNumber
 	w.Agreement.PDFGenerated = c.Confirmation.PDFGenerated()
 	w.Agreement.WithdrawnAt = withdrawnAt(c)
@@ -234,9 +234,9 @@ type eventWire struct {
 }
 
 func toEventsWire(page []checkout.ListedEvent, after checkout.Cursor) eventsWire {
-	w := eventsWire{Success: true, Events: []eventWire{}, Next: after.String()}
+	w := eventsWire{Success: true, Events: []eventWire{}, Next: string(after)}
 	for _, e := range page {
-		w.Next = e.Cursor.String()
+		w.Next = string(e.Cursor)
 		w.Events = append(w.Events, eventWire{w.Next, e.Event.ID, e.Event.Name, events.Timestamp(e.Event.CreatedAt), e.Status,
 			e.Attempts, string(e.Event.Body)})
 	}

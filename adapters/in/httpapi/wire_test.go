@@ -38,10 +38,12 @@ func open() checkout.Checkout {
 			Plan: money.Plan{Frequency: money.Weekly, First: money.Date{Year: 2027, Month: 2, Day: 1},
 				Instalments: money.Instalments{Number: 52, Regular: 53_65, Final: 53_85}},
 		},
-		Records: checkout.Records{ContactID: "c", OpportunityID: "o", DDAID: "d"},
-		Tokens:  []checkout.Token{{Epoch: 1, Expires: time.Date(2026, time.November, 30, 0, 0, 0, 0, time.UTC)}},
+		Tokens: []checkout.Token{{Epoch: 1, Expires: time.Date(2026, time.November, 30, 0, 0, 0, 0, time.UTC)}},
 	}
 }
+
+// records are the ids in an answer of the service.
+var records = checkout.Records{ContactID: "c", OpportunityID: "o", DDAID: "d"}
 
 // confirmed is the same checkout when all is done.
 func confirmed() checkout.Checkout {
@@ -49,12 +51,12 @@ func confirmed() checkout.Checkout {
 	c.Status = checkout.Confirmed
 	c.Setup.Observation = checkout.Observation{BillingRequest: checkout.BillingFulfilled,
 		Mandate: checkout.MandateActive, Authorisation: checkout.Authorised}
-	c.Confirmation = checkout.Confirmation{AgreementID: "a", AgreementNumber: "PPA-2027-000001", DocumentID: "f"}
+	c.Confirmation = checkout.Confirmation{AgreementNumber: "PPA-2027-000001", DocumentSHA256: [32]byte{1}}
 	return c
 }
 
 func TestFirstCreateIsAnsweredInTheContractsWords(t *testing.T) {
-	app := &stub{opened: service.Opened{Checkout: open(), SetupURL: "http://h/api/dd-setup?token=t", Token: "t"}}
+	app := &stub{opened: service.Opened{Checkout: open(), Records: records, SetupURL: "http://h/api/dd-setup?token=t", Token: "t"}}
 	w := do(handler(app), request("POST", checkoutsPath, wholeCreate))
 	if got := w.Header().Get("Location"); w.Code != http.StatusCreated || got != checkoutsPath+"/"+open().ID {
 		t.Errorf("answer %d, Location %q; want 201 and the checkout's path", w.Code, got)
@@ -72,7 +74,7 @@ func TestFirstCreateIsAnsweredInTheContractsWords(t *testing.T) {
 }
 
 func TestReplayOfAConfirmedCheckoutHasNoSetupPair(t *testing.T) {
-	app := &stub{opened: service.Opened{Checkout: confirmed(), Replay: true, IdempotencyKey: "KOWHAI:ENR-1"}}
+	app := &stub{opened: service.Opened{Checkout: confirmed(), Records: records, Replay: true, IdempotencyKey: "KOWHAI:ENR-1"}}
 	w := do(handler(app), request("POST", checkoutsPath, wholeCreate))
 	if got := w.Header().Get("Location"); w.Code != http.StatusOK || got != "" {
 		t.Errorf("answer %d, Location %q; want 200 without one", w.Code, got)
@@ -86,19 +88,20 @@ func TestReplayOfAConfirmedCheckoutHasNoSetupPair(t *testing.T) {
 func TestGetAndConfirmAreAnsweredInTheContractsWords(t *testing.T) {
 	withdrawn := confirmed()
 	withdrawn.End = checkout.End{At: time.Date(2027, time.March, 1, 0, 0, 0, 0, time.UTC)}
-	app := &stub{found: withdrawn, confirm: service.Confirmed{Checkout: confirmed()}}
+	dda := open().Records(catalogue.Sandbox).DDAID
+	app := &stub{found: withdrawn, confirm: service.Confirmed{Checkout: confirmed(), AgreementID: "a"}}
 	w := do(handler(app), request("GET", checkoutsPath+"/KOWHAI-1-a", ""))
 	wantBody(t, w.Body.Bytes(), `{"success": true,
 	  "checkout": {"checkout_id": "KOWHAI-1795000000000-abcdefgh23456722", "status": "confirmed"},
 	  "direct_debit": {"setup_complete": true, "billing_request_status": "fulfilled", "mandate_status": "active",
-	    "authorisation_status": "Authorised", "authorised": true, "dda_id": "d"},
+	    "authorisation_status": "Authorised", "authorised": true, "dda_id": "`+dda+`"},
 	  "agreement": {"withdrawn_at": "2027-03-01T00:00:00.000Z"}}`)
 	app.found = open()
 	w = do(handler(app), request("GET", checkoutsPath+"/KOWHAI-1-a", ""))
 	wantBody(t, w.Body.Bytes(), `{"success": true,
 	  "checkout": {"checkout_id": "KOWHAI-1795000000000-abcdefgh23456722", "status": "direct_debit_setup_required"},
 	  "direct_debit": {"setup_complete": false, "billing_request_status": "pending",
-	    "authorisation_status": "Customer In Progress", "authorised": false, "dda_id": "d",
+	    "authorisation_status": "Customer In Progress", "authorised": false, "dda_id": "`+dda+`",
 	    "expires_at": "2026-11-30T00:00:00.000Z", "next_poll_after": 900}}`)
 	w = do(handler(app), request("POST", checkoutsPath+"/KOWHAI-1-a/confirm", wholeConfirm))
 	wantBody(t, w.Body.Bytes(), `{"success": true,

@@ -39,7 +39,7 @@ func Example() {
 	private, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)
 
-	store := memory.New() // or sqlite.Open, with defer store.Close() here
+	store := memory.New(time.Now) // or sqlite.Open, with defer store.Close() here
 	baseURL := "http://" + listener.Addr().String()
 	bank := fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: baseURL})
 	secrets, err := checkout.ParseSecrets("the operator's secret, 32 bytes or more", "\n")
@@ -49,8 +49,8 @@ func Example() {
 	printer, err := pdf.New(2)
 	check(err)
 	checkouts, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring,
-		Store: store, Processor: bank, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: printer, Sender: webhook.New(webhook.Options{}),
-		Now: time.Now, Rand: rand.Reader, Report: httpserver.Report(log), Count: metrics.Count, Noted: metrics.Note})
+		Store: store, Processor: bank, Printer: printer, Sender: webhook.New(webhook.Options{}),
+		Now: time.Now, Rand: rand.Reader, Report: httpserver.Report(log), Count: metrics.Count})
 	check(err)
 	operator, err := ops.New(checkouts, ops.Options{Metrics: metrics, Gatherer: registry, Log: log})
 	check(err)

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -174,22 +173,6 @@ func Report(log *slog.Logger) func(context.Context, service.Failure) {
 			attrs = append(attrs, slog.Int("attempt", f.Attempt))
 		}
 		log.LogAttrs(ctx, level, string(f.Operation), attrs...)
-	}
-}
-
-// Noted returns a service.Config.Noted that logs the moments which no request's line tells of.
-func Noted(log *slog.Logger) func(context.Context, checkout.Noted) {
-	return func(ctx context.Context, n checkout.Noted) {
-		switch n.Moment.Kind {
-		case checkout.MomentCreated, checkout.MomentConfirmed, checkout.MomentRefused, checkout.MomentOpened, checkout.MomentReturned,
-			checkout.MomentPressed, checkout.MomentLinkRenewed, checkout.MomentCancelled, checkout.MomentEventDelivered,
-			checkout.MomentOperated:
-			return
-		}
-		attrs := append(web.About(n.About), slog.String("moment", string(n.Moment.Kind)), slog.String("actor", string(n.Moment.Actor)),
-			slog.String("detail", n.Moment.Detail))
-		attrs = append(attrs, followedFrom(ctx, n.Moment.RequestID)...)
-		log.LogAttrs(ctx, slog.LevelInfo, "checkout changed", attrs...)
 	}
 }
 

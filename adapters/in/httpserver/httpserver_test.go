@@ -142,29 +142,21 @@ func TestServeEndsWhenAListenerFails(t *testing.T) {
 func TestALineHasTheIDOfOneRequest(t *testing.T) {
 	var out bytes.Buffer
 	log := httpserver.NewLog(&out)
-	for name, write := range map[string]func(context.Context){
-		"failure": func(ctx context.Context) {
-			httpserver.Report(log)(ctx, service.Failure{Operation: service.OperationSend, RequestID: "req_1", Err: errors.New("refused")})
-		},
-		"moment": func(ctx context.Context) {
-			httpserver.Noted(log)(ctx, checkout.Noted{Moment: checkout.Moment{Kind: checkout.MomentEventFailed, RequestID: "req_1"}})
-		},
-	} {
+	write := func(ctx context.Context) string {
 		out.Reset()
-		write(t.Context())
-		if line := out.String(); strings.Count(line, `"request_id":"req_1"`) != 1 {
-			t.Errorf("a %s in the background is logged as %s, want the id of its request", name, line)
-		}
-		h := web.Wrap(web.Options{Rand: rand.Reader}.Complete(), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			out.Reset()
-			write(r.Context())
-			id := fmt.Sprintf(`"request_id":%q`, web.RequestID(r.Context()))
-			if line := out.String(); strings.Count(line, "request_id") != 1 || !strings.Contains(line, id) {
-				t.Errorf("a %s in a request is logged as %s, want %s alone", name, line, id)
-			}
-		}), nil)
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+		httpserver.Report(log)(ctx, service.Failure{Operation: service.OperationSend, RequestID: "req_1", Err: errors.New("refused")})
+		return out.String()
 	}
+	if line := write(t.Context()); strings.Count(line, `"request_id":"req_1"`) != 1 {
+		t.Errorf("a failure in the background is logged as %s, want the id of its request", line)
+	}
+	h := web.Wrap(web.Options{Rand: rand.Reader}.Complete(), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		id := fmt.Sprintf(`"request_id":%q`, web.RequestID(r.Context()))
+		if line := write(r.Context()); strings.Count(line, "request_id") != 1 || !strings.Contains(line, id) {
+			t.Errorf("a failure in a request is logged as %s, want %s alone", line, id)
+		}
+	}), nil)
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 }
 
 func TestReportLogsAFailureByItsSeverity(t *testing.T) {
@@ -177,8 +169,9 @@ func TestReportLogsAFailureByItsSeverity(t *testing.T) {
 			service.Failure{Operation: service.OperationSend, Severity: service.Warning, About: checkout.About{CheckoutID: "K-1", OrderID: "1", ProviderCode: "K"}, EventID: "evt_1", RequestID: "req_1", Attempt: 2, Err: errors.New("refused")},
 			map[string]any{"level": "WARN", "msg": "send event", "error": "refused", "checkout_id": "K-1", "provider_order_id": "1", "provider_code": "K", "event_id": "evt_1", "request_id": "req_1", "attempt": 2.0}},
 		{"an event that is given up is an error",
-			service.Failure{Operation: service.OperationGiveUp, Severity: service.Error, EventID: "evt_1", Err: errors.New("three times")},
-			map[string]any{"level": "ERROR", "msg": "give up event", "error": "three times", "event_id": "evt_1", "checkout_id": nil, "attempt": nil}},
+			service.Failure{Operation: service.OperationDeliver, Severity: service.Error, EventID: "evt_1", Err: errors.New("three times")},
+			map[string]any{"level": "ERROR", "msg": "deliver event", "error": "three times", "event_id": "evt_1",
+				"checkout_id": nil, "attempt": nil}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -25,10 +25,10 @@ type backlog struct {
 	queues  []queue
 }
 
-// queue has the metrics of jobs of some kinds: how many of them wait, and the age of the oldest.
+// queue has the metrics of the pending jobs of a kind.
 type queue struct {
-	waiting, oldest gauge
-	kinds           []checkout.JobKind
+	waiting, oldest, failing gauge
+	kind                     checkout.JobKind
 }
 
 func newBacklog(h *Handler, m *Metrics, log *slog.Logger) backlog {
@@ -37,19 +37,16 @@ func newBacklog(h *Handler, m *Metrics, log *slog.Logger) backlog {
 		queues: []queue{
 			{newGauge("outbox_pending_events", "Events that are neither delivered nor given up, those being delivered included."),
 				newGauge("outbox_oldest_pending_age_seconds", "Age of the oldest pending event; 0 if there is none."),
-				[]checkout.JobKind{checkout.JobDeliver}},
-			{newGauge("crm_steps_waiting", "Checkouts that wait for a CRM outside of the store, those under way included."),
-				newGauge("crm_steps_oldest_age_seconds", "How long the oldest of them has waited; 0 if there is none."),
-				[]checkout.JobKind{checkout.JobOpen, checkout.JobComplete, checkout.JobAuthority, checkout.JobEnd}},
+				newGauge("outbox_failing", "Pending events whose latest attempt failed."), checkout.JobDeliver},
+			{newGauge("crm_waiting", "Checkouts of which the CRM is still to be told."),
+				newGauge("crm_oldest_age_seconds", "How long the oldest of them has waited; 0 if there is none."),
+				newGauge("crm_failing", "Checkouts of them whose latest attempt failed."), checkout.JobSync},
 			{newGauge("ends_waiting", "Direct debits of cancelled checkouts and withdrawn agreements that the processor has yet to cancel."),
 				newGauge("ends_oldest_age_seconds", "How long the oldest of them has waited; 0 if there is none."),
-				[]checkout.JobKind{checkout.JobCancel}},
+				newGauge("ends_failing", "Direct debits of them whose latest attempt failed."), checkout.JobEnd},
 			{newGauge("notices_waiting", "Notices to payers that are neither sent nor given up."),
 				newGauge("notices_oldest_age_seconds", "Age of the oldest of them; 0 if there is none."),
-				[]checkout.JobKind{checkout.JobNotify}},
-			{newGauge("notifications_waiting", "Notifications of the processor that are not handled."),
-				newGauge("notifications_oldest_age_seconds", "Age of the oldest of them; 0 if there is none."),
-				[]checkout.JobKind{checkout.JobNotified}},
+				newGauge("notices_failing", "Notices of them whose latest attempt failed."), checkout.JobNotify},
 		},
 	}
 }
@@ -59,6 +56,7 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 	for _, q := range b.queues {
 		to <- q.waiting.Desc
 		to <- q.oldest.Desc
+		to <- q.failing.Desc
 	}
 	to <- b.checks
 }
@@ -66,8 +64,7 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (b backlog) Collect(to chan<- prometheus.Metric) {
 	h := b.service.Health(context.Background())
-	for check, holds := range map[string]bool{"serving": !b.draining.Load(), "store": h.Store == nil, "processor": h.Processor == nil,
-		"crm": h.CRM == nil} {
+	for check, holds := range map[string]bool{"serving": !b.draining.Load(), "store": h.Store == nil, "processor": h.Processor == nil} {
 		to <- prometheus.MustNewConstMetric(b.checks, prometheus.GaugeValue, map[bool]float64{true: 1}[holds], check)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), backlogLimit)
@@ -77,15 +74,14 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 		b.log.ErrorContext(ctx, "collect metrics of the queue", "error", err)
 	}
 	for _, q := range b.queues {
-		waiting, age := 0., 0.
-		for _, kind := range q.kinds {
-			waiting, age = waiting+float64(all[kind].Waiting), max(age, all[kind].Age.Seconds())
-		}
+		b := all[q.kind]
+		waiting, age, failing := float64(b.Waiting), b.Age.Seconds(), float64(b.Failing)
 		if err != nil {
-			waiting, age = math.NaN(), math.NaN()
+			waiting, age, failing = math.NaN(), math.NaN(), math.NaN()
 		}
 		to <- q.waiting.at(waiting)
 		to <- q.oldest.at(age)
+		to <- q.failing.at(failing)
 	}
 	codes, err := b.service.ProviderCodes(ctx)
 	if err != nil {

@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"context"
-	"math"
 	"strconv"
 	"time"
 
@@ -11,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -22,11 +19,10 @@ const namespace = "provider_checkout"
 type Metrics struct {
 	registerer prometheus.Registerer
 	single     map[service.Count]prometheus.Counter
-	byProvider map[any]*prometheus.CounterVec // by service.Count or checkout.MomentKind
+	byProvider map[service.Count]*prometheus.CounterVec
 	requests   *prometheus.CounterVec
 	durations  *prometheus.HistogramVec
 	refusals   *prometheus.CounterVec
-	commits    *prometheus.CounterVec
 	retries    *prometheus.CounterVec
 	asked      *prometheus.CounterVec
 	answers    *prometheus.HistogramVec
@@ -50,7 +46,6 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			"method", "route"),
 		refusals: in.count("refusals_total", "Requests that were refused, by their code; BUSY and INTERNAL_ERROR are failures.",
 			"route", "code", "provider"),
-		commits: in.count("store_commits_total", "Commits of this process, and writes of which nothing is on record.", "outcome"),
 		retries: in.count("crm_retries_total", "Calls of a CRM outside of the store that were made again at once, by their reason.",
 			"kind"),
 		asked:   in.count("processor_requests_total", "Requests to the processor, further attempts included.", "operation", "outcome"),
@@ -72,7 +67,7 @@ func (f factory) time(name, help string, labels ...string) *prometheus.Histogram
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, labels)
 }
 
-// addCounters adds the counters of everything that the service counts, and of the steps of payers' setups. A series that has no provider
+// addCounters adds the counters of everything that the service counts. A series that has no provider
 // begins at once, so that its first increase is seen.
 func (m *Metrics) addCounters(f factory) {
 	creates := f.count("creates_total", "Checkouts that were opened.", "provider")
@@ -84,7 +79,7 @@ func (m *Metrics) addCounters(f factory) {
 	of := func(vec *prometheus.CounterVec, label, value string) *prometheus.CounterVec {
 		return vec.MustCurryWith(prometheus.Labels{label: value})
 	}
-	m.byProvider = map[any]*prometheus.CounterVec{
+	m.byProvider = map[service.Count]*prometheus.CounterVec{
 		service.CountCreate: creates,
 		service.CountReplay: replays,
 
@@ -95,21 +90,20 @@ func (m *Metrics) addCounters(f factory) {
 		service.CountFailed:        of(deliveries, "outcome", "failed"),
 		service.CountNotConfigured: of(deliveries, "outcome", "not_configured"),
 
-		checkout.MomentOpened:      of(setups, "step", "opened"),
-		checkout.MomentPressed:     of(setups, "step", "pressed"),
-		checkout.MomentSetupDone:   of(setups, "step", "done"),
-		checkout.MomentSetupFailed: of(setups, "step", "failed"),
+		service.CountOpened:      of(setups, "step", "opened"),
+		service.CountPressed:     of(setups, "step", "pressed"),
+		service.CountSetupDone:   of(setups, "step", "done"),
+		service.CountSetupFailed: of(setups, "step", "failed"),
 	}
-	steps := f.count("crm_steps_total", "Attempts at what checkouts wait for in a CRM outside of the store, by their outcome.",
-		"outcome")
+	syncs := f.count("crm_syncs_total", "Attempts to bring the CRM up to date with a checkout, by their outcome.", "outcome")
 	notices := f.count("notices_total", "Notices to payers by their outcome; put_off is an attempt that another follows.", "outcome")
 	ended := f.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.",
 		"status")
 	alone := func(name, help string) prometheus.Counter { return f.count(name, help).WithLabelValues() }
 	m.single = map[service.Count]prometheus.Counter{
-		service.CountStepDone:    steps.WithLabelValues("done"),
-		service.CountStepUnknown: steps.WithLabelValues("unknown"),
-		service.CountStepRefused: steps.WithLabelValues("refused"),
+		service.CountSyncDone:    syncs.WithLabelValues("done"),
+		service.CountSyncPutOff:  syncs.WithLabelValues("put_off"),
+		service.CountSyncRefused: syncs.WithLabelValues("refused"),
 
 		service.CountNoticeSent:    notices.WithLabelValues("sent"),
 		service.CountNoticePutOff:  notices.WithLabelValues("put_off"),
@@ -139,13 +133,6 @@ func (m *Metrics) Count(c service.Count, provider string) {
 		return
 	}
 	m.single[c].Inc()
-}
-
-// Note counts the steps of payers' setups. Pass it as service.Config.Noted.
-func (m *Metrics) Note(_ context.Context, n checkout.Noted) {
-	if vec, ok := m.byProvider[n.Moment.Kind]; ok {
-		vec.WithLabelValues(n.ProviderCode).Inc()
-	}
 }
 
 // ObserveRequest counts a request, and its refusal. Pass it as httpapi.Options.Observe.
@@ -185,48 +172,13 @@ func (m *Metrics) CountWebhooks() (received func(verified bool)) {
 	}
 }
 
-// Store is a store that counts what it commits.
-type Store interface {
-	OnCommit(func(error))     // see sqlstore.Store
-	Pool() (inUse, limit int) // connections
-	Schema() int              // the number of the newest schema that the program knows
-}
-
-// ObserveStore adds the commits and connections of a store, and the program's version. It panics if they are there.
-func (m *Metrics) ObserveStore(s Store, version string) {
-	committed, failed := m.commits.WithLabelValues("committed"), m.commits.WithLabelValues("failed")
-	s.OnCommit(func(err error) {
-		if err != nil {
-			failed.Inc()
-			return
-		}
-		committed.Inc()
-	})
-	m.Gauge("store_pool_in_use", "Connections to the store that are in use.", nil,
-		func() float64 { n, _ := s.Pool(); return float64(n) })
-	m.Gauge("store_pool_max", "Connections to the store at most.", nil, func() float64 { _, n := s.Pool(); return float64(n) })
-	m.Gauge("build_info", "The program: 1.", prometheus.Labels{"version": version, "schema": strconv.Itoa(s.Schema())},
-		func() float64 { return 1 })
+// ObserveBuild adds the program's version. It panics if it is there.
+func (m *Metrics) ObserveBuild(version string) {
+	m.Gauge("build_info", "The program: 1.", prometheus.Labels{"version": version}, func() float64 { return 1 })
 }
 
 // Gauge adds a metric whose value is read when metrics are collected: NaN where it is not known. It panics if it is there.
 func (m *Metrics) Gauge(name, help string, labels prometheus.Labels, read func() float64) {
 	m.registerer.MustRegister(prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels}, read))
-}
-
-// ObserveCRMLimit adds how many calls of a CRM outside of the store are left, and of how many. It panics if they are there.
-func (m *Metrics) ObserveCRMLimit(limit func() (left, of int, known bool)) {
-	value := func(choose func(left, of int) int) func() float64 {
-		return func() float64 {
-			left, of, known := limit()
-			if !known {
-				return math.NaN()
-			}
-			return float64(choose(left, of))
-		}
-	}
-	m.Gauge("crm_calls_left", "Calls that the CRM still takes today, of all its clients.", nil,
-		value(func(left, _ int) int { return left }))
-	m.Gauge("crm_calls_limit", "Calls that the CRM takes in a day.", nil, value(func(_, of int) int { return of }))
 }

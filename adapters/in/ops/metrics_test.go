@@ -26,9 +26,13 @@ func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
 		service.CountFailed:           `provider_checkout_deliveries_total{outcome="failed"` + by,
 		service.CountNotConfigured:    `provider_checkout_deliveries_total{outcome="not_configured"` + by,
 		service.CountRecovery:         "provider_checkout_recoveries_total",
-		service.CountStepDone:         `provider_checkout_crm_steps_total{outcome="done"}`,
-		service.CountStepUnknown:      `provider_checkout_crm_steps_total{outcome="unknown"}`,
-		service.CountStepRefused:      `provider_checkout_crm_steps_total{outcome="refused"}`,
+		service.CountOpened:           `provider_checkout_setups_total{provider="KOWHAI",step="opened"}`,
+		service.CountPressed:          `provider_checkout_setups_total{provider="KOWHAI",step="pressed"}`,
+		service.CountSetupDone:        `provider_checkout_setups_total{provider="KOWHAI",step="done"}`,
+		service.CountSetupFailed:      `provider_checkout_setups_total{provider="KOWHAI",step="failed"}`,
+		service.CountSyncDone:         `provider_checkout_crm_syncs_total{outcome="done"}`,
+		service.CountSyncPutOff:       `provider_checkout_crm_syncs_total{outcome="put_off"}`,
+		service.CountSyncRefused:      `provider_checkout_crm_syncs_total{outcome="refused"}`,
 		service.CountNoticeSent:       `provider_checkout_notices_total{outcome="sent"}`,
 		service.CountNoticePutOff:     `provider_checkout_notices_total{outcome="put_off"}`,
 		service.CountNoticeFailed:     `provider_checkout_notices_total{outcome="failed"}`,
@@ -53,17 +57,6 @@ func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestStepsOfPayersAreCounted(t *testing.T) {
-	handler, metrics, _ := newHandler(t, &outside{providers: []string{"KOWHAI"}})
-	lines(t, handler)
-	for _, kind := range checkout.MomentKinds() {
-		metrics.Note(t.Context(), checkout.Noted{About: checkout.About{CheckoutID: "KOWHAI-1", ProviderCode: "KOWHAI"}, Moment: checkout.Moment{Kind: kind}})
-	}
-	for _, step := range []string{"opened", "pressed", "done", "failed"} {
-		has(t, handler, `provider_checkout_setups_total{provider="KOWHAI",step="`+step+`"} 1`)
-	}
-}
-
 func TestRequestsAreCountedAndTimed(t *testing.T) {
 	handler, metrics, _ := newHandler(t, &outside{})
 	const one = "/v1/provider-checkouts/{checkoutId}"
@@ -83,27 +76,11 @@ func TestRequestsAreCountedAndTimed(t *testing.T) {
 	)
 }
 
-// database is a store of which the test says what it commits.
-type database struct{ committed func(error) }
-
-func (d *database) OnCommit(committed func(error)) { d.committed = committed }
-func (d *database) Pool() (inUse, limit int)       { return 3, 20 }
-func (d *database) Schema() int                    { return 7 }
-
-func TestStoreIsMeasured(t *testing.T) {
+func TestCallsOfACRMAndTheBuildAreMeasured(t *testing.T) {
 	handler, metrics, _ := newHandler(t, &outside{})
-	var d database
-	metrics.ObserveStore(&d, "v1.2.3")
-	for _, err := range []error{nil, nil, errors.New("the disk is gone")} {
-		d.committed(err)
-	}
-	has(t, handler,
-		`provider_checkout_store_commits_total{outcome="committed"} 2`,
-		`provider_checkout_store_commits_total{outcome="failed"} 1`,
-		"provider_checkout_store_pool_in_use 3",
-		"provider_checkout_store_pool_max 20",
-		`provider_checkout_build_info{schema="7",version="v1.2.3"} 1`,
-	)
+	metrics.CountCRMRetry("row_lock")
+	metrics.ObserveBuild("v1.2.3")
+	has(t, handler, `provider_checkout_crm_retries_total{kind="row_lock"} 1`, `provider_checkout_build_info{version="v1.2.3"} 1`)
 }
 
 func TestProcessorIsMeasured(t *testing.T) {
@@ -141,7 +118,6 @@ func TestReadinessIsMeasured(t *testing.T) {
 		{"all is well", &outside{}, false, ""},
 		{"the store is down", &outside{storeErr: down}, false, "store"},
 		{"the processor is down", &outside{processorErr: down}, false, "processor"},
-		{"the CRM is down", &outside{crmErr: down}, false, "crm"},
 		{"the service drains", &outside{}, true, "serving"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -149,7 +125,7 @@ func TestReadinessIsMeasured(t *testing.T) {
 			if tt.drain {
 				handler.Drain()
 			}
-			for _, check := range []string{"serving", "store", "processor", "crm"} {
+			for _, check := range []string{"serving", "store", "processor"} {
 				want := "1"
 				if check == tt.down {
 					want = "0"
@@ -168,8 +144,8 @@ func TestOutboxIsCountedWhenItIsAskedFor(t *testing.T) {
 		pending, age string
 	}{
 		{"an empty outbox", &outside{}, "0", "0"},
-		{"three events, the oldest 90 seconds old", &outside{pending: 3, oldest: now.Add(-90 * time.Second)}, "3", "90"},
-		{"an event of a machine whose clock is ahead", &outside{pending: 1, oldest: now.Add(time.Hour)}, "1", "0"},
+		{"three events, the oldest 90 seconds old", events(3, now.Add(-90*time.Second)), "3", "90"},
+		{"an event of a machine whose clock is ahead", events(1, now.Add(time.Hour)), "1", "0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			handler, _, _ := newHandler(t, tt.outside)
@@ -178,15 +154,19 @@ func TestOutboxIsCountedWhenItIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestWhatWaitsForTheCRMIsCountedWhenItIsAskedFor(t *testing.T) {
-	o := &outside{}
-	handler, _, _ := newHandler(t, o)
-	at := now.Add(-40 * time.Second)
-	change := checkout.Create{ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("1")}.Reserve(checkout.Intent{}, "KOWHAI-1", at)
-	if err := o.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: at}); err != nil {
-		t.Fatal(err)
+func TestEveryQueueIsCountedWhenItIsAskedFor(t *testing.T) {
+	o := &outside{backlog: map[checkout.JobKind]checkout.Backlog{}}
+	for kind, waiting := range map[checkout.JobKind]int{checkout.JobDeliver: 4, checkout.JobSync: 3, checkout.JobEnd: 2} {
+		o.backlog[kind] = checkout.Backlog{Waiting: waiting, Failing: waiting - 1, Oldest: now.Add(-40 * time.Second)}
 	}
-	has(t, handler, "provider_checkout_crm_steps_waiting 1", "provider_checkout_crm_steps_oldest_age_seconds 40")
+	handler, _, _ := newHandler(t, o)
+	has(t, handler,
+		"provider_checkout_outbox_pending_events 4", "provider_checkout_outbox_oldest_pending_age_seconds 40",
+		"provider_checkout_outbox_failing 3",
+		"provider_checkout_crm_waiting 3", "provider_checkout_crm_oldest_age_seconds 40", "provider_checkout_crm_failing 2",
+		"provider_checkout_ends_waiting 2", "provider_checkout_ends_oldest_age_seconds 40", "provider_checkout_ends_failing 1",
+		"provider_checkout_notices_waiting 0", "provider_checkout_notices_oldest_age_seconds 0", "provider_checkout_notices_failing 0",
+	)
 }
 
 func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {
@@ -194,7 +174,7 @@ func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {
 	samples := lines(t, handler)
 	for _, prefix := range []string{"provider_checkout_recoveries_total 0", "go_goroutines ", "process_resident_memory_bytes ",
 		"provider_checkout_outbox_pending_events NaN", "provider_checkout_outbox_oldest_pending_age_seconds NaN",
-		"provider_checkout_notifications_oldest_age_seconds NaN"} {
+		"provider_checkout_crm_oldest_age_seconds NaN"} {
 		if !slices.ContainsFunc(samples, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
 			t.Errorf("there is no %q", prefix)
 		}

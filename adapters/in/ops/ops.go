@@ -6,7 +6,7 @@
 //
 //	registry := ops.NewRegistry() // or your own
 //	metrics := ops.NewMetrics(registry)
-//	svc, err := service.New(service.Config{…, Count: metrics.Count, Noted: metrics.Note})
+//	svc, err := service.New(service.Config{…, Count: metrics.Count})
 //	api := httpapi.New(svc, httpapi.Options{…, Observe: metrics.ObserveRequest})
 //	operator, err := ops.New(svc, ops.Options{Metrics: metrics, Gatherer: registry, Log: log})
 package ops
@@ -27,8 +27,8 @@ import (
 // Handler answers the operator at these paths:
 //
 //	/healthz   200 as long as the process answers at all
-//	/readyz    200 if it should be sent requests, else 503; the body names the check that failed. While only a CRM
-//	           outside of the store is away it is 200: polls and payers' pages are served, and creates are answered 503
+//	/readyz    200 if it should be sent requests, else 503; the body names the check that failed. A CRM that is away
+//	           makes nobody unready
 //	/metrics   all metrics, in Prometheus' text format; only with Options.Gatherer
 //
 // The cause of a failed check is in the log and not in the answer, because it might contain secrets.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -32,31 +33,31 @@ var now = time.Date(2026, 11, 20, 4, 5, 6, 0, time.UTC)
 // outside has the dependencies of the service of a test. With the zero value all checks succeed.
 type outside struct {
 	*memory.Store
-	storeErr, processorErr, crmErr error
+	storeErr, processorErr error
 
-	pending    int
-	oldest     time.Time
+	backlog    map[checkout.JobKind]checkout.Backlog
 	backlogErr error
 
 	providers []string // their codes
 }
 
-func (o *outside) Providers(context.Context) (all []catalogue.Provider, err error) {
+func (o *outside) Providers(context.Context, ...string) (all []catalogue.Provider, err error) {
 	for _, code := range o.providers {
 		all = append(all, catalogue.Provider{Code: code})
 	}
 	return all, nil
 }
 
-func (o *outside) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
-	all, err := o.Store.Backlog(ctx)
-	if o.pending > 0 {
-		all[checkout.JobDeliver] = checkout.Backlog{Waiting: o.pending, Oldest: o.oldest}
-	}
-	return all, errors.Join(err, o.backlogErr)
+func (o *outside) Backlog(context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
+	return maps.Clone(o.backlog), o.backlogErr
 }
 
 func (o *outside) Ready(context.Context) error { return o.storeErr }
+
+// events returns dependencies with events that wait.
+func events(waiting int, oldest time.Time) *outside {
+	return &outside{backlog: map[checkout.JobKind]checkout.Backlog{checkout.JobDeliver: {Waiting: waiting, Oldest: oldest}}}
+}
 
 // processor is a processor whose state the test sets.
 type processor struct {
@@ -65,14 +66,6 @@ type processor struct {
 }
 
 func (p processor) Ready(context.Context) error { return p.err }
-
-// crm is a CRM whose state the test sets.
-type crm struct {
-	*memory.CRM
-	err error
-}
-
-func (c crm) Ready(context.Context) error { return c.err }
 
 type printer struct{}
 
@@ -83,7 +76,7 @@ func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
 // newService returns a service over o that counts with metrics.
 func newService(t *testing.T, o *outside, metrics *ops.Metrics) *service.Service {
 	t.Helper()
-	o.Store = memory.New()
+	o.Store = memory.New(func() time.Time { return now })
 	keyring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +84,7 @@ func newService(t *testing.T, o *outside, metrics *ops.Metrics) *service.Service
 	const baseURL = "https://pay.example"
 	fake := fakeprocessor.New(fakeprocessor.Options{Records: o, BaseURL: baseURL})
 	svc, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring,
-		Store: o, Processor: processor{fake, o.processorErr}, CRM: crm{memory.NewCRM(catalogue.Sandbox), o.crmErr}, Printer: printer{}, Sender: webhook.New(webhook.Options{}),
+		Store: o, Processor: processor{fake, o.processorErr}, Printer: printer{}, Sender: webhook.New(webhook.Options{}),
 		Now: func() time.Time { return now }, Rand: rand.Reader,
 		Report: func(context.Context, service.Failure) {}, Count: metrics.Count})
 	if err != nil {
@@ -129,15 +122,13 @@ func TestReadyNamesEachCheck(t *testing.T) {
 		status  int
 		body    string
 	}{
-		{"all is well", &outside{}, false, 200, `{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":true}}`},
+		{"all is well", &outside{}, false, 200, `{"ready":true,"checks":{"serving":true,"store":true,"processor":true}}`},
 		{"the store is down", &outside{storeErr: down}, false, 503,
-			`{"ready":false,"checks":{"serving":true,"store":false,"processor":true,"crm":true}}`},
+			`{"ready":false,"checks":{"serving":true,"store":false,"processor":true}}`},
 		{"the processor is down", &outside{processorErr: down}, false, 503,
-			`{"ready":false,"checks":{"serving":true,"store":true,"processor":false,"crm":true}}`},
-		{"the CRM is down", &outside{crmErr: down}, false, 200,
-			`{"ready":true,"checks":{"serving":true,"store":true,"processor":true,"crm":false}}`},
+			`{"ready":false,"checks":{"serving":true,"store":true,"processor":false}}`},
 		{"the service drains", &outside{}, true, 503,
-			`{"ready":false,"checks":{"serving":false,"store":true,"processor":true,"crm":true}}`},
+			`{"ready":false,"checks":{"serving":false,"store":true,"processor":true}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			handler, _, _ := newHandler(t, tt.outside)
@@ -177,7 +168,7 @@ func TestHostWithMetricsOfItsOwn(t *testing.T) {
 	t.Run("may answer Prometheus elsewhere", func(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		metrics := ops.NewMetrics(registry)
-		handler, err := ops.New(newService(t, &outside{pending: 3}, metrics), ops.Options{Metrics: metrics})
+		handler, err := ops.New(newService(t, events(3, now), metrics), ops.Options{Metrics: metrics})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,14 +19,12 @@ var ErrNoSecret = errors.New("production needs the operator's secret: none was g
 // Stamp is a store's record of the servers that may open it. A new store has the zero Stamp.
 type Stamp struct {
 	Environment catalogue.Environment // of the first server; "" before
-	CRM         string                // of the first server; "" before
 	Fingerprint string                // of the secret that encrypts; "" before there is one
 }
 
 // Request is a request to open a store.
 type Request struct {
 	Environment catalogue.Environment // "" for an operator's command
-	CRM         string                // outside of the store; "" where the store is the CRM
 	Secrets     [][]byte              // the operator's; empty for the store's own secret
 	Rand        io.Reader             // crypto/rand if nil
 }
@@ -84,23 +82,16 @@ func (r Request) Authorize(stamp Stamp, own func(isNew bool) ([]byte, error)) (g
 	return g, nil
 }
 
-// embedded is the CRM of a store that is the CRM itself.
-const embedded = "embedded"
-
-// bind returns the stamp with the environment and the CRM to record. A new store is bound to the pair that it is first served
-// for, because the records of its checkouts are there, and cannot be served for others from then on. A command binds nothing.
+// bind returns the stamp with the environment to record. A new store is bound to the environment that it is first served for. A command
+// binds nothing.
 func (r Request) bind(stamp Stamp) (Stamp, error) {
-	crm := cmp.Or(r.CRM, embedded)
 	switch {
 	case r.Environment == "":
 		return stamp, nil
 	case stamp.Environment != "" && stamp.Environment != r.Environment:
 		return Stamp{}, fmt.Errorf("it belongs to the %s environment, and cannot be opened for %s", stamp.Environment, r.Environment)
-	case stamp.CRM != "" && stamp.CRM != crm:
-		return Stamp{}, fmt.Errorf("its records are in the %s CRM, and it cannot be opened for %s: "+
-			"serve it with --crm %[1]s, or another store", stamp.CRM, crm)
 	}
-	stamp.Environment, stamp.CRM = r.Environment, crm
+	stamp.Environment = r.Environment
 	return stamp, nil
 }
 

@@ -46,7 +46,7 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	refusal, _ := errors.AsType[*checkout.Error](err)
 	RequestOf(r.Context()).Refused = refusal
 	switch {
-	case refusal == nil && errors.Is(err, ports.ErrBusy):
+	case refusal == nil && (errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrUnknown)):
 		s.Log.WarnContext(r.Context(), "serve page", "path", loggedPath(r.URL), "error", err)
 		refusal = checkout.Busy()
 	case refusal == nil, PageStatus(refusal.Code) == 0:

@@ -73,7 +73,6 @@ func (o Options) observe(r *http.Request, a *answer, took time.Duration) {
 		method = r.Method
 	}
 	info := RequestOf(r.Context())
-	o.Observe(Answered{ID: info.ID, Path: loggedPath(r.URL), Agent: r.UserAgent(), Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(),
-		Took: took, Code: info.code(), Provider: cmp.Or(info.Provider, info.subject.About().ProviderCode),
-		Checkout: info.subject.About().CheckoutID, NextPoll: info.NextPoll, Complete: info.Complete, Shown: info.Shown})
+	o.Observe(Answered{Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(),
+		Took: took, Code: info.code(), Provider: info.Provider})
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 // Options are the options that all handlers share. Now and Rand must be safe for concurrent use; if they
@@ -39,19 +38,13 @@ type Options struct {
 
 // Answered is a request that was answered. A client can make up the path and its own name alone.
 type Answered struct {
-	ID       string // req_<uuid>
-	Path     string // as the access log has it
-	Agent    string // the client, by its User-Agent
 	Method   string // of HTTP, or "other"
 	Route    string // of the handler, with {names} for its variables, or "other"
 	Status   int
 	Took     time.Duration
-	Code     string        // of the refusal, as the log says it; "" if it was not refused
-	Provider string        // its code, if it is known: of the caller's API key, or of the checkout on record
-	Checkout string        // the id of the checkout that the request was about, if that is known
-	NextPoll time.Duration // see Request
-	Complete bool          // see Request
-	Shown    string        // see Request
+	Code     string // of the refusal, as the log says it; "" if it was not refused
+	Provider string // its code, if it is known: of the caller's API key, or of the checkout on record
+	Checkout string // the id of the checkout that the request was about, if that is known
 }
 
 // Complete returns o with defaults for what is nil.
@@ -92,10 +85,8 @@ type Request struct {
 	Refused  *checkout.Error // the refusal with which the request is answered, or nil
 	Code     string          // of an answer of the API that is no success
 	Poll     bool            // clients repeat it until something changes: see pollLines
-	NextPoll time.Duration   // that the answer asks for before the next poll
-	Complete bool            // the answer to a poll says that the setup is complete
-	Shown    string          // the status of the checkout in the answer to a poll
-	subject  *service.Subject
+	Order    string          // the provider's id of the order that it is about, once it is known
+	Checkout string          // the id of the checkout that it is about, once it is known
 }
 
 // code returns the code of the refusal with which the request is answered, or "".
@@ -151,7 +142,6 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 			Client: clientIP(r, o.TrustedProxies),
 		}
 		ctx := context.WithValue(r.Context(), requestKey{}, info)
-		ctx, info.subject = service.WithSubject(ctx)
 		r = r.WithContext(ctx)
 		a := &answer{ResponseWriter: w}
 		o.setHeaders(w.Header(), r)
@@ -303,9 +293,7 @@ func logRequest(o Options, polls *pollLog, r *http.Request, a *answer, took time
 		slog.Int("status", a.sent()),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
 	}
-	about := info.subject.About()
-	about.ProviderCode = cmp.Or(info.Provider, about.ProviderCode)
-	line = append(line, About(about)...)
+	line = append(line, About(checkout.About{CheckoutID: info.Checkout, OrderID: info.Order, ProviderCode: info.Provider})...)
 	if code := info.code(); code != "" {
 		line = append(line, slog.String("error_code", code))
 	}

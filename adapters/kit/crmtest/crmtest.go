@@ -1,244 +1,354 @@
-// Package crmtest tests every CRM outside of the store against what ports.CRM promises. The names of its cases are those
-// promises. A failure that only one CRM shows is added here, not to that CRM's own tests.
+// Package crmtest tests a CRM against every promise of ports.CRM.
 //
-//	func TestCRM(t *testing.T) {
-//		crmtest.CRM(t, func(t *testing.T) crmtest.Bench {
-//			c := …
-//			return crmtest.Bench{CRM: c, Stored: …, Stop: …}
-//		})
-//	}
+//	func TestCRM(t *testing.T) { crmtest.Run(t, open) }
 package crmtest
 
 import (
-	"bytes"
-	"crypto/rand"
-	"crypto/sha256"
+	"context"
+	"errors"
+	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Bench is a CRM under test, with what only its implementer can do: look at what it has stored.
+// Bench is a CRM of the sandbox that is under test.
 type Bench struct {
-	CRM ports.CRM
-	// Stored returns what the CRM has of the enrolment whose opportunity has this id, and how many records in all.
-	Stored func(t *testing.T, opportunityID string) Stored
-	// Stop makes a completion that fails once it has done a step, and nothing after it.
-	Stop func(t *testing.T, c checkout.Completion, after Step)
-
-	salt string // new in every case, for a CRM that remembers the runs before
+	ports.CRM
+	// Stored returns the records under the identifiers of a checkout.
+	Stored func(t testing.TB, c checkout.Checkout) Stored
+	// Trouble has each call to the system behind the CRM, counted from 0, suffer what a function says, from now on.
+	Trouble func(of func(call int) Trouble)
+	// Delete deletes the records of a checkout, as somebody may who works with the CRM.
+	Delete func(t testing.TB, c checkout.Checkout)
 }
 
-// Step is one of the steps of a completion.
-type Step string
+// Stored is the record of one checkout in a CRM.
+type Stored struct {
+	Contacts, Enrolments, Authorities, Agreements, Documents int
 
-// The steps after which a completion can be stopped.
+	Stages       []string // that the enrolment was given, in their order: open, complete, cancelled, withdrawn
+	End          string   // "" before the end
+	LastName     string
+	CourseName   string
+	FirstPayment string // of the enrolment
+	Mandate      checkout.MandateStatus
+	Number       string // of the agreement
+	Facts        string
+	Document     []byte
+}
+
+// Trouble is the fault that a call suffers.
+type Trouble int
+
+// The troubles of a call.
 const (
-	StepAgreement Step = "agreement" // the agreement is stored, its document is not
-	StepDocument  Step = "document"  // the document is stored too, and the agreement does not name it yet
+	None       Trouble = iota
+	LostBefore         // no answer, and no effect
+	LostAfter          // no answer, though it had its effect
+	Refused            // a definite refusal of the records that it writes
+	Busy               // the system takes no calls now
 )
 
-// Stored is the record of one enrolment in a CRM.
-type Stored struct {
-	Student       checkout.Student
-	CheckoutID    string
-	Intent        checkout.Intent
-	Agreement     string // its number; "" without an agreement
-	Price         money.Cents
-	Document      []byte
-	MandateID     string
-	AccountHolder string
-	Mandate       checkout.MandateStatus
-	MandateReason string
-	MandateSince  time.Time // zero where it is not known
-	Authorisation checkout.AuthorisationStatus
-	Complete      bool
-	EndedAt       time.Time // zero unless it has ended
-	Withdrawn     bool      // it was withdrawn; else cancelled
-	Completions   int       // how often it became complete
-	ChangedAfter  int       // writes that changed a record of the enrolment after it became complete
-	Counts        Counts    // of all enrolments together
-}
-
-// Counts are the numbers of records in a CRM.
-type Counts struct{ Contacts, Opportunities, Authorities, Agreements, Documents int }
-
-// Open returns a bench, which is closed by t.Cleanup. Each case has one of its own, and counts what it adds.
-type Open = func(t *testing.T) Bench
-
-// CRM runs the whole suite.
-func CRM(t *testing.T, open Open) {
+// Run tests a CRM. open returns a new one, without records.
+func Run(t *testing.T, open func(t *testing.T) *Bench) {
 	for _, p := range []struct {
-		name  string
-		check func(t *testing.T, b Bench)
+		name string
+		test func(*testing.T, *Bench)
 	}{
-		{"it is ready for an enrolment, and its description is complete and never changes", infoIsConstant},
-		{"an open makes one record of each kind", openMakesOneOfEach},
-		{"a later open finds the records that there are, and changes nothing: repeated, with other data, or of another checkout", openRepeated},
-		{"a later open with another intent is refused, and changes nothing", openWithOtherIntent},
-		{"many opens at once make one set of records", concurrentOpens},
-		{"two orders of one student, and the orders of two providers, have records of their own", keysApart},
-		{"it takes whatever a checkout may hold, or names what does not fit", anyText},
-		{"what goes in is not changed", inputUnchanged},
-		{"a completion stores the agreement, the document and the direct debit", completionStores},
-		{"a completion that is repeated finds its records and changes nothing", completionRepeated},
-		{"many completions at once make one set of records and complete once", concurrentCompletions},
-		{"of many agreements of an enrolment at once one is stored", concurrentAgreements},
-		{"an enrolment completes without a document", completionWithoutDocument},
-		{"an open after the completion changes nothing", openAfterCompletion},
-		{"an enrolment that was not opened, other records than on record and a second agreement are refused", completionRefused},
-		{"an agreement keeps its document when it is concluded again with another", agreementConcludedAgain},
-		{"of many documents of an agreement at once one is stored", concurrentDocuments},
-		{"a document that is stored is kept by a completion without one", documentKept},
-		{"an update records what became of the direct debit of a complete enrolment, and the latest stays", authorityUpdated},
-		{"an update that comes late changes nothing", updateLate},
-		{"an update of what was not opened or is not complete, or with other records, is refused", updateRefused},
-		{"an end is recorded once and changes nothing else, and neither does anything after it", endRecorded},
-		{"an end of what was not opened, of the wrong kind or with other records is refused", endRefused},
-		{"an agreement is on record once it is stored", agreedOnRecord},
-		{"an agreement is on record though its completion was stopped", agreedThoughStopped},
-		{"an enrolment of the other environment is an error", otherEnvironment},
-		{"a call whose context has ended is an error that says so", endedContext},
+		{"one set of records under repeats", repeats},
+		{"one set of records under concurrency", concurrency},
+		{"an older revision is not written over a newer one", older},
+		{"a stage is written once, and forward", forward},
+		{"a withdrawn enrolment that the CRM has not heard of is never complete", unheard},
+		{"an agreement without a PDF is complete", withoutDocument},
+		{"a refusal changes nothing, and ends", refused},
+		{"a CRM that takes no calls is busy, and comes back", busy},
+		{"an enrolment that is complete under another agreement stays so", otherAgreement},
+		{"a stage beyond the store's is not taken back", beyond},
+		{"an order that is opened again has the new details", reopened},
+		{"a record that is missing is not made again", missing},
+		{"what Check takes is taken", checked},
+		{"a context that has ended ends a call", ended},
 	} {
-		t.Run(p.name, func(t *testing.T) {
-			b := open(t)
-			b.salt = rand.Text()
-			if b.CRM == nil || b.Stored == nil || b.Stop == nil {
-				t.Fatalf("bench %+v lacks its CRM, Stored or Stop", b)
+		t.Run(p.name, func(t *testing.T) { p.test(t, open(t)) })
+	}
+	for _, trouble := range []Trouble{LostBefore, LostAfter} {
+		t.Run(fmt.Sprintf("one set of records when any answer is lost %v", trouble == LostAfter), func(t *testing.T) { lost(t, open, trouble) })
+	}
+}
+
+// want checks the records of a checkout: one of each, and an agreement and a document if they are given.
+func (b *Bench) want(t *testing.T, e checkout.Enrolment, stages ...string) {
+	t.Helper()
+	c := e.Checkout
+	want := Stored{Contacts: 1, Enrolments: 1, Authorities: 1, Stages: stages, LastName: c.Student.LastName, CourseName: c.Intent.CourseName,
+		FirstPayment: c.FirstPayment().String(), Mandate: c.Setup.Mandate}
+	got := b.Stored(t, c)
+	if e.Agreement != nil {
+		want.Agreements, want.Number = 1, e.Agreement.Number
+		for _, p := range e.Agreement.Payments() {
+			if !strings.Contains(got.Facts, p.Taken.String()) || !strings.Contains(got.Facts, p.Due.String()) {
+				t.Errorf("the facts %s lack the payment that is planned for %s and taken on %s", got.Facts, p.Due, p.Taken)
 			}
-			p.check(t, b)
-		})
-	}
-}
-
-// enrolment returns an enrolment of its own for a case.
-func (b Bench) enrolment(order string) checkout.Enrolment {
-	return checkout.Enrolment{
-		EnrolmentKey: checkout.EnrolmentKey{Environment: b.CRM.Info().Environment, ProviderCode: "KOWHAI", OrderID: order + " " + b.salt},
-		CheckoutID:   "KOWHAI-1800000000000-abcdefgh234567ab",
-		Student:      checkout.Student{FirstName: "Māia", LastName: "O'Brien", Email: "maia@students.example.ac.nz"},
-		CourseCode:   "NZDIP",
-		Intent: checkout.Intent{CourseName: "Diploma in Business",
-			Pricing: money.Pricing{Price: 2990_02, Upfront: 200_00, Principal: 2790_02},
-			Plan: money.Plan{Frequency: money.Monthly, Instalments: money.Instalments{Number: 4, Regular: 697_50, Final: 697_52},
-				First: money.Date{Year: 2027, Month: time.January, Day: 31}}},
-	}
-}
-
-// completion returns the completion of an enrolment that was opened.
-func (b Bench) completion(e checkout.Enrolment, records checkout.Records) checkout.Completion {
-	sum := sha256.Sum256([]byte(e.OrderID))
-	number := agreement.NewNumber(2027, [8]byte(sum[:8]))
-	at := time.Date(2027, time.January, 15, 3, 2, 1, 0, time.UTC)
-	consent := agreement.Consent{At: at, From: "203.0.113.7", Terms: agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute"}.Name(),
-		NoticeDays: 2}
-	pdf := []byte("%PDF-1.7 " + number)
-	return checkout.Completion{
-		EnrolmentKey: e.EnrolmentKey,
-		Records:      records,
-		Agreement: agreement.Agreement{ID: "agreement " + e.OrderID, Number: number, Version: agreement.Version, CheckoutID: e.CheckoutID,
-			OrderID: e.OrderID, AcceptedAt: at.Add(time.Hour),
-			Provider: agreement.Party{Code: e.ProviderCode, Name: "Kōwhai Institute"},
-			Student:  agreement.Student(e.Student), Course: agreement.Course{Code: e.CourseCode, Name: e.Intent.CourseName},
-			Pricing: e.Intent.Pricing, Plan: e.Intent.Plan, Schedule: money.Schedule(e.Intent.Pricing.Upfront, e.Intent.Plan),
-			DirectDebit: agreement.DirectDebit{AuthorityID: records.DDAID, AccountHolder: "M O'BRIEN", AccountMask: "01-0902-•••••23-00", AuthorisedAt: at,
-				Consent: consent},
-			Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 17}}},
-		Document: &agreement.Document{ID: "document " + e.OrderID, SHA256: sha256.Sum256(pdf), Bytes: pdf},
-		Setup: checkout.Setup{Try: 1, BillingRequestID: "BRQ1", Consent: consent, Observation: checkout.Observation{
-			BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandatePendingSubmission, MandateID: "MD1",
-			Authorisation: checkout.CustomerInProgress, AccountHolder: "M O'BRIEN", AccountMask: "01-0902-•••••23-00", CompletedAt: at}},
-	}
-}
-
-// open opens an enrolment, or ends the test.
-func (b Bench) open(t *testing.T, e checkout.Enrolment) checkout.Records {
-	t.Helper()
-	records, err := b.CRM.Open(t.Context(), e)
-	if err != nil {
-		t.Fatalf("Open of order %q: %v", e.OrderID, err)
-	}
-	if records.ContactID == "" || records.OpportunityID == "" || records.DDAID == "" {
-		t.Fatalf("Open of order %q = %+v, want three ids", e.OrderID, records)
-	}
-	return records
-}
-
-// complete completes an enrolment, or ends the test.
-func (b Bench) complete(t *testing.T, c checkout.Completion) checkout.Completed {
-	t.Helper()
-	completed, err := b.CRM.Complete(t.Context(), c)
-	if err != nil {
-		t.Fatalf("Complete of order %q: %v", c.OrderID, err)
-	}
-	if completed.AgreementID == "" || (completed.DocumentID == "") != (c.Document == nil) {
-		t.Fatalf("Complete of order %q = %+v, with a document: %v", c.OrderID, completed, c.Document != nil)
-	}
-	return completed
-}
-
-// opened opens an enrolment of its own, and returns it with its completion.
-func (b Bench) opened(t *testing.T, order string) (checkout.Enrolment, checkout.Completion) {
-	t.Helper()
-	e := b.enrolment(order)
-	return e, b.completion(e, b.open(t, e))
-}
-
-// many is the number of concurrent calls.
-const many = 16
-
-// together makes calls at once, which must all have the result of the first.
-func together[T comparable](t *testing.T, call func(i int) (T, error)) T {
-	t.Helper()
-	results, errs := attempts(call)
-	for i := range results {
-		if errs[i] != nil || results[i] != results[0] {
-			t.Errorf("call %d of %d at once: %+v, %v; want %+v as of the others", i, many, results[i], errs[i], results[0])
 		}
 	}
-	return results[0]
-}
-
-// attempts makes calls at once.
-func attempts[T any](call func(i int) (T, error)) (results []T, errs []error) {
-	results, errs = make([]T, many), make([]error, many)
-	begin := make(chan struct{})
-	var all sync.WaitGroup
-	for i := range many {
-		all.Go(func() {
-			<-begin
-			results[i], errs[i] = call(i)
-		})
+	if e.Document != nil {
+		want.Documents, want.Document = 1, e.Document.Bytes
 	}
-	close(begin)
-	all.Wait()
-	return results, errs
+	if (got.End != "") != c.Ended() {
+		t.Errorf("the end is %q, want one: %v", got.End, c.Ended())
+	}
+	if got.End, got.Facts = "", ""; !reflect.DeepEqual(got, want) {
+		t.Errorf("stored %+v\nwant   %+v", got, want)
+	}
 }
 
-// unchanged reports if f changes what is stored of an enrolment.
-func (b Bench) unchanged(t *testing.T, opportunityID string, f func()) {
+// sync writes an enrolment, or ends the test.
+func (b *Bench) sync(t *testing.T, e checkout.Enrolment) checkout.Enrolment {
 	t.Helper()
-	before := b.Stored(t, opportunityID)
-	f()
-	if after := b.Stored(t, opportunityID); !reflect.DeepEqual(after, before) {
-		t.Errorf("stored %+v, want %+v as it was", after, before)
+	if err := b.Sync(t.Context(), e); err != nil {
+		t.Fatalf("Sync of revision %d over %d: %v", e.Checkout.Revision, e.Written, err)
+	}
+	return e
+}
+
+// refuses checks that Sync refuses an enrolment with a code and with texts, and changes nothing.
+func (b *Bench) refuses(t *testing.T, e checkout.Enrolment, code string, texts ...any) {
+	t.Helper()
+	before := b.Stored(t, e.Checkout)
+	err := b.Sync(t.Context(), e)
+	refusal, ok := errors.AsType[*checkout.CRMRefusal](err)
+	if !ok || code != "" && refusal.Code != code {
+		t.Fatalf("Sync = %v, want the refusal %s", err, code)
+	}
+	for _, text := range texts {
+		if !strings.Contains(refusal.Error(), fmt.Sprint(text)) {
+			t.Errorf("refusal %q, want it to name %v", refusal, text)
+		}
+	}
+	if after := b.Stored(t, e.Checkout); !reflect.DeepEqual(after, before) {
+		t.Errorf("after the refusal %+v, want %+v as it was", after, before)
 	}
 }
 
-// wantComplete reports unless an enrolment is complete, once and last, with a document, and there are n complete enrolments.
-func (b Bench) wantComplete(t *testing.T, c checkout.Completion, document []byte, n int) Stored {
-	t.Helper()
-	got := b.Stored(t, c.Records.OpportunityID)
-	want := Counts{Contacts: n, Opportunities: n, Authorities: n, Agreements: n, Documents: n}
-	otherDocument := document != nil && !bytes.Equal(got.Document, document)
-	if !got.Complete || got.Completions != 1 || got.ChangedAfter != 0 || got.Counts != want || otherDocument {
-		t.Errorf("stored %+v; want it complete once and last with the document %q, and %+v", got, document, want)
+// lives returns the lives of enrolments, as a CRM is told of each one after the other, by the stages that they go through.
+func lives(order string) map[string][]checkout.Enrolment {
+	whole, unheard, gone := Opened(order+"-1"), Opened(order+"-2"), Opened(order+"-3")
+	return map[string][]checkout.Enrolment{
+		"open complete withdrawn": {whole, Confirmed(whole), Active(Confirmed(whole)), Withdrawn(Active(Confirmed(whole))),
+			Active(Withdrawn(Active(Confirmed(whole))))},
+		"open withdrawn": {Withdrawn(Confirmed(unheard)), Active(Withdrawn(Confirmed(unheard)))},
+		"open cancelled": {gone, Active(gone), Active(Active(gone)), Cancelled(Active(Active(gone)))},
 	}
-	return got
+}
+
+// Over returns an enrolment that follows another which was written whole.
+func Over(e, written checkout.Enrolment) checkout.Enrolment {
+	e.Written = written.Checkout.Revision
+	return e
+}
+
+func repeats(t *testing.T, b *Bench) {
+	for stages, life := range lives("repeats") {
+		var last checkout.Enrolment
+		for _, e := range life {
+			for _, written := range []int64{last.Checkout.Revision, 0, e.Checkout.Revision} { // also of a store that was restored
+				e.Written = written
+				b.sync(t, e)
+			}
+			last = e
+		}
+		b.want(t, last, strings.Fields(stages)...)
+	}
+}
+
+func concurrency(t *testing.T, b *Bench) {
+	for stages, life := range lives("concurrency") {
+		var last checkout.Enrolment
+		for _, e := range life {
+			e = Over(e, last)
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					if err := b.Sync(t.Context(), e); err != nil {
+						t.Errorf("Sync of revision %d among others: %v", e.Checkout.Revision, err)
+					}
+				})
+			}
+			all.Wait()
+			last = e
+		}
+		b.want(t, last, strings.Fields(stages)...)
+	}
+}
+
+func older(t *testing.T, b *Bench) {
+	for stages, life := range lives("older") {
+		for i := range life {
+			if i > 0 {
+				life[i] = Over(life[i], life[i-1])
+			}
+			b.sync(t, life[i])
+			for _, before := range life[:i] {
+				b.refuses(t, before, checkout.CRMAhead, before.Checkout.Revision, life[i].Checkout.Revision)
+			}
+		}
+		b.want(t, life[len(life)-1], strings.Fields(stages)...)
+	}
+}
+
+// A process may go on with any revision when another has written a newer one, and hold a wrong idea of what was written.
+func forward(t *testing.T, b *Bench) {
+	for stages, life := range lives("forward") {
+		last := life[len(life)-1]
+		for _, e := range life {
+			b.sync(t, e)
+		}
+		for _, e := range life {
+			_ = b.Sync(t.Context(), Over(e, last)) // refused unless it is the last
+		}
+		b.want(t, last, strings.Fields(stages)...)
+	}
+}
+
+func unheard(t *testing.T, b *Bench) {
+	e := Opened("unheard")
+	b.sync(t, e)
+	b.want(t, b.sync(t, Over(Withdrawn(Confirmed(e)), e)), "open", "withdrawn")
+}
+
+func withoutDocument(t *testing.T, b *Bench) {
+	e := Opened("without")
+	b.sync(t, e)
+	done := Over(Confirmed(e), e)
+	done.Document = nil
+	b.want(t, b.sync(t, done), "open", "complete")
+}
+
+func refused(t *testing.T, b *Bench) {
+	e := Opened("refused")
+	b.Trouble(func(int) Trouble { return Refused })
+	b.refuses(t, e, "")
+	b.Trouble(func(int) Trouble { return None })
+	b.sync(t, e)
+	b.Trouble(func(int) Trouble { return Refused })
+	b.refuses(t, Over(Confirmed(e), e), "")
+	b.Trouble(func(int) Trouble { return None })
+	b.want(t, b.sync(t, Over(Confirmed(e), e)), "open", "complete")
+}
+
+func busy(t *testing.T, b *Bench) {
+	e := Opened("busy")
+	b.Trouble(func(int) Trouble { return Busy })
+	if err := b.Sync(t.Context(), e); !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("Sync = %v, want %v", err, ports.ErrBusy)
+	}
+	if err := b.Ready(t.Context()); err == nil {
+		t.Error("Ready = nil of a CRM that takes no calls")
+	}
+	b.Trouble(func(int) Trouble { return None })
+	b.want(t, b.sync(t, e), "open")
+	if err := b.Ready(t.Context()); err != nil {
+		t.Errorf("Ready = %v of a CRM that takes calls", err)
+	}
+}
+
+func otherAgreement(t *testing.T, b *Bench) {
+	e := Opened("other")
+	b.sync(t, e)
+	first := b.sync(t, Over(Confirmed(e), e))
+	again := Confirmed(Active(first)) // as after a restore of the store to a time before the confirm
+	again.Agreement.Number, again.Checkout.Confirmation.AgreementNumber = "PPA-2027-OTHER", "PPA-2027-OTHER"
+	b.refuses(t, Over(again, e), checkout.CRMOtherAgreement, first.Agreement.Number, again.Agreement.Number)
+	reopened := e
+	reopened.Checkout.Revision = again.Checkout.Revision
+	b.refuses(t, reopened, checkout.CRMOtherAgreement, first.Agreement.Number)
+	b.want(t, first, "open", "complete")
+}
+
+func beyond(t *testing.T, b *Bench) {
+	e := Opened("beyond")
+	b.sync(t, e)
+	gone := b.sync(t, Over(Cancelled(e), e))
+	b.refuses(t, Over(Confirmed(Active(e)), e), checkout.CRMAhead, "cancelled", "complete")
+	b.want(t, gone, "open", "cancelled")
+}
+
+func reopened(t *testing.T, b *Bench) {
+	e := b.sync(t, Opened("reopened"))
+	e.Checkout.Revision++
+	e.Checkout.ID, e.Checkout.Student.LastName, e.Checkout.Intent.CourseName = e.Checkout.ID+"2", "Rata", "Carpentry"
+	b.want(t, b.sync(t, e), "open")
+}
+
+func missing(t *testing.T, b *Bench) {
+	e := b.sync(t, Opened("missing"))
+	b.Delete(t, e.Checkout)
+	b.refuses(t, Over(Active(e), e), checkout.CRMMissing)
+}
+
+func checked(t *testing.T, b *Bench) {
+	for i, length := range []int{40, 41, 80, 81, 121, 255} {
+		e := Opened(fmt.Sprintf("checked-%d", length))
+		*[]*string{&e.Checkout.Student.FirstName, &e.Checkout.Student.LastName}[i%2] = strings.Repeat("ā", length)
+		e.Checkout.Intent.CourseName = strings.Repeat("b", length)
+		faults := b.Check(e)
+		for _, f := range faults {
+			if !slices.Contains([]string{checkout.FieldFirstName, checkout.FieldLastName}, f.Field) || f.Message == "" {
+				t.Errorf("%d characters: the fault %+v, want one of a name, and the course's name shortened", length, f)
+			}
+		}
+		if err := b.Sync(t.Context(), e); len(faults) == 0 && err != nil {
+			t.Errorf("%d characters: Check takes them, Sync = %v", length, err)
+		}
+	}
+}
+
+func ended(t *testing.T, b *Bench) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	cancel()
+	if err := b.Sync(ctx, Opened("ended")); err == nil {
+		t.Error("Sync = nil after its context has ended")
+	}
+}
+
+// lost loses the answer to each call of each life of an enrolment, one at a time.
+func lost(t *testing.T, open func(*testing.T) *Bench, trouble Trouble) {
+	for stages := range lives("") {
+		for at, met := 0, true; met; at++ {
+			b, calls := open(t), 0
+			b.Trouble(func(int) Trouble {
+				if calls++; calls == at+1 {
+					return trouble
+				}
+				return None
+			})
+			var last checkout.Enrolment
+			for _, e := range lives("lost")[stages] {
+				e = Over(e, last)
+				err := b.Sync(t.Context(), e)
+				for range 3 {
+					if errors.As(err, new(*checkout.CRMRefusal)) {
+						t.Errorf("the answer to call %d is lost: %v, want no refusal", at, err)
+					}
+					if err != nil {
+						err = b.Sync(t.Context(), e)
+					}
+				}
+				if err != nil {
+					t.Fatalf("the answer to call %d is lost: in the end %v", at, err)
+				}
+				last = e
+			}
+			b.want(t, last, strings.Fields(stages)...)
+			met = calls > at
+		}
+	}
 }

@@ -1,10 +1,8 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
-	"math"
-	"slices"
-	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -12,205 +10,203 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// many is the number of calls that race for one thing.
-const many = 24
-
-// Checkouts tests a store against ports.Checkouts, except for what [Updates] and [Idempotency] test.
-func Checkouts(t *testing.T, open Open) {
-	run(t, open, []promise{
-		{"a checkout comes back as it was stored, by id, order and key", checkoutComesBack},
-		{"text comes back byte for byte, and texts that look alike are different orders and keys", textComesBack},
-		{"amounts and counts of 64 bits come back whole", bigNumbers},
-		{"times come back in UTC to the millisecond", timesComeBack},
-		{"the zero time and the zero date come back as zero", zeroTimes},
-		{"a checkout that does not exist is not found", func(t *testing.T, s ports.Admin) {
-			insert(t, s, opened(1))
-			missing(t, "Checkout")(s.Checkout(t.Context(), "KOWHAI-1-x"))
-			missing(t, "FindCheckout by order")(s.FindCheckout(t.Context(), byOrder("KOWHAI", "order")))
-			missing(t, "FindCheckout by nothing")(s.FindCheckout(t.Context(), byOrder("KOWHAI", "")))
-			for _, key := range []string{"key-2", "KEY-1", "", "KOWHAI:", "KOWHAI:order", "KOWHAI"} {
-				missing(t, "FindCheckout by key "+key)(s.FindCheckout(t.Context(), byKey("KOWHAI", key)))
+func checkouts() []promise {
+	return []promise{
+		{"a checkout comes back as it was stored, at every stage", comesBack},
+		{"text comes back byte for byte, and texts that look alike are told apart", textsComeBack},
+		{"amounts of any size come back exactly", func(s *store) {
+			for i, amount := range []money.Cents{0, 1, 1<<31 - 1, 1 << 31, 1<<53 + 1, 1<<62 - 1} {
+				change := opened(i)
+				change.Next.Intent.Pricing = money.Pricing{Price: amount, Principal: amount}
+				change.Next.Intent.Plan.Instalments = money.Instalments{Number: 1<<31 - 1, Regular: amount, Final: amount}
+				s.insert(change)
+				s.same("intent", s.read(i).Intent, change.Next.Intent)
 			}
 		}},
-		{"an order and a checkout id are taken once, and a second insert stores nothing", func(t *testing.T, s ports.Admin) {
-			insert(t, s, opened(1))
-			order, id := opened(2), opened(2)
-			order.Next.OrderID, id.Next.ID = opened(1).Next.OrderID, opened(1).Next.ID
-			for _, c := range []checkout.Change{order, id} {
-				isDuplicate(t, s, c)
-			}
+		{"times come back in UTC to the millisecond", func(s *store) {
+			fine, want := time.Date(2026, time.November, 20, 17, 4, 6, 789_999_999, nzdt), at(4)
+			change := opened(1)
+			change.At, change.Next.CreatedAt, change.Next.Tokens[0].Expires = fine, fine, fine
+			s.insert(change)
+			s.update(1, func(c checkout.Checkout) checkout.Change {
+				c = begun(c, 4)
+				c.Setup.Consent.At, c.Setup.CompletedAt, c.Setup.MandateSince, c.End.At = fine, fine, fine, fine
+				return checkout.Change{At: fine, Next: c, Moments: []checkout.Moment{{ID: "m", At: fine, Kind: checkout.MomentPressed}}}
+			})
+			c := s.read(1)
+			s.same("times", []time.Time{c.CreatedAt, c.Tokens[0].Expires, c.Setup.Consent.At, c.Setup.CompletedAt, c.Setup.MandateSince, c.End.At,
+				s.moments(1)[0].At}, []time.Time{want, want, want, want, want, want, want})
 		}},
-		{"orders and keys belong to their provider", func(t *testing.T, s ports.Admin) {
-			a, b := opened(1), otherProviders(2)
-			b.Next.OrderID, b.Next.IdempotencyKey = a.Next.OrderID, a.Next.IdempotencyKey
-			insert(t, s, a, b)
-			for provider, id := range map[string]string{"KOWHAI": a.Next.ID, "RIMU": b.Next.ID} {
-				same(t, provider+"'s checkout of the order", find(t, s, byOrder(provider, a.Next.OrderID)).ID, id)
-				same(t, provider+"'s checkout of the key", find(t, s, byKey(provider, a.Next.IdempotencyKey)).ID, id)
-			}
-			missing(t, "FindCheckout of a third provider")(s.FindCheckout(t.Context(), byOrder("TOTARA", a.Next.OrderID)))
+		{"an id, an order and an idempotency key are taken once within a provider, and a duplicate stores nothing", func(s *store) {
+			first := opened(1)
+			s.insert(first)
+			s.unchanged(func() {
+				for what, change := range map[string]func(*checkout.Checkout){
+					"id":    func(c *checkout.Checkout) { c.ID = first.Next.ID },
+					"order": func(c *checkout.Checkout) { c.OrderID = first.Next.OrderID },
+					"key":   func(c *checkout.Checkout) { c.IdempotencyKey = first.Next.IdempotencyKey },
+				} {
+					c := opened(2)
+					change(&c.Next)
+					_, err := s.InsertCheckout(s.Context(), c, leaseFor)
+					s.refused(what, err, ports.ErrDuplicate)
+				}
+			})
+			s.insert(openedBy("RIMU", 1))
+			s.same("order of another provider", s.find(byOrder("RIMU", "order-1")).ID, idOf("RIMU", 1))
+			s.same("key of another provider", s.find(byKey("RIMU", "key-1")).ID, idOf("RIMU", 1))
 		}},
-		{"of many concurrent inserts under one order or one key, however it is spelt, one succeeds", inOne(concurrentInserts)},
-		{"a checkout is found by its billing request and by its mandate", func(t *testing.T, s ports.Admin) {
-			for i, text := range oddTexts() {
-				insert(t, s, begun(i, "BRQ"+text, "MD"+text))
-			}
-			for i, text := range oddTexts() {
-				want := begun(i, "BRQ"+text, "MD"+text).Next
-				same(t, "checkout of the billing request", find(t, s, checkout.Reference{BillingRequestID: "BRQ" + text}), want)
-				same(t, "checkout of the mandate", find(t, s, checkout.Reference{MandateID: "MD" + text}), want)
-			}
-		}},
-		{"a checkout is found by its latest billing request and mandate alone", foundByLatestSetup},
-		{"a checkout without a billing request or mandate is not found by one", func(t *testing.T, s ports.Admin) {
-			insert(t, s, opened(1), begun(2, "BRQ2", "MD2"))
-			for _, id := range []string{"", "BRQ", "brq2", "MD", "md2"} {
-				same(t, "found by "+id, bySetup(t, s, id, id), [2]string{})
-			}
-			same(t, "found by the id of the other kind", bySetup(t, s, "MD2", "BRQ2"), [2]string{})
-		}},
-	})
+		{"of concurrent inserts of one id one succeeds", concurrentInserts(func(*checkout.Checkout, int) {})},
+		{"of concurrent inserts of one order one succeeds", concurrentInserts(func(c *checkout.Checkout, i int) {
+			c.ID, c.IdempotencyKey = idOf(c.ProviderCode, i), fmt.Sprint("key-", i)
+		})},
+		{"of concurrent inserts of one idempotency key one succeeds", concurrentInserts(func(c *checkout.Checkout, i int) {
+			c.ID, c.OrderID = idOf(c.ProviderCode, i), fmt.Sprint("order-", i)
+		})},
+		{"of concurrent inserts of a header and of the same default key one succeeds", concurrentInserts(func(c *checkout.Checkout, i int) {
+			c.ID, c.OrderID = idOf(c.ProviderCode, i), fmt.Sprint("order-", i)
+			c.IdempotencyKey = checkout.DefaultKey(c.ProviderCode, "order-1")
+		})},
+		{"a checkout is found by each reference, and by no other", foundByReference},
+	}
 }
 
-func textComesBack(t *testing.T, s ports.Admin) {
+// insert stores new checkouts.
+func (s *store) insert(changes ...checkout.Change) {
+	s.Helper()
+	for _, c := range changes {
+		_, err := s.InsertCheckout(s.Context(), c, 0)
+		s.must("InsertCheckout "+c.Next.ID, err)
+	}
+}
+
+// read returns checkout number n.
+func (s *store) read(n int) checkout.Checkout {
+	s.Helper()
+	return get(s.Checkout(s.Context(), opened(n).Next.ID))(s)
+}
+
+// update stores the change that f makes of checkout number n.
+func (s *store) update(n int, f func(checkout.Checkout) checkout.Change) checkout.Change {
+	s.Helper()
+	change, _ := s.updateHolding(0, s.read(n), f)
+	return change
+}
+
+// updateHolding stores the change that f makes of a checkout, and returns the leases on its jobs.
+func (s *store) updateHolding(hold time.Duration, known checkout.Checkout,
+	f func(checkout.Checkout) checkout.Change) (checkout.Change, []checkout.Lease) {
+	s.Helper()
+	change, leases, err := s.UpdateCheckout(s.Context(), known, hold, deciding(f))
+	s.must("UpdateCheckout "+known.ID, err)
+	return change, leases
+}
+
+func deciding(f func(checkout.Checkout) checkout.Change) ports.Decide {
+	return func(c checkout.Checkout) (checkout.Change, error) { return f(c), nil }
+}
+
+// confirm confirms checkout number n with an agreement of that number.
+func (s *store) confirm(n int) checkout.Change {
+	s.Helper()
+	return s.update(n, func(c checkout.Checkout) checkout.Change { return confirmed(c, n) })
+}
+
+// find returns the checkout that a reference names.
+func (s *store) find(by checkout.Reference) checkout.Checkout {
+	s.Helper()
+	return get(s.FindCheckout(s.Context(), by))(s)
+}
+
+// unchanged reports a change of what is on record while f runs.
+func (s *store) unchanged(f func()) {
+	s.Helper()
+	before, acts := s.export(""), s.acts(checkout.ActFilter{})
+	f()
+	s.same("record", s.export(""), before)
+	s.same("acts", s.acts(checkout.ActFilter{}), acts)
+}
+
+func comesBack(s *store) {
+	s.insert(opened(1))
+	s.same("open", s.read(1), stored(opened(1)).Next)
+	for _, next := range []func(checkout.Checkout) checkout.Change{
+		func(c checkout.Checkout) checkout.Change { return checkout.Change{At: at(4), Next: begun(c, 4)} },
+		func(c checkout.Checkout) checkout.Change { return checkout.Change{At: at(5), Next: completed(c, 4)} },
+		func(c checkout.Checkout) checkout.Change { return confirmed(c, 1) },
+		withdrawn,
+		erased,
+	} {
+		was := s.read(1)
+		change := s.update(1, next)
+		s.same("change", change.Next, next(was).Numbered(was).Next)
+		s.same("checkout", s.read(1), change.Next)
+	}
+	bare := opened(2)
+	bare.Next = checkout.Checkout{ID: bare.Next.ID, ProviderCode: "KOWHAI", OrderID: "o", IdempotencyKey: "k", CreatedAt: at(1),
+		Status: checkout.SetupRequired, Intent: bare.Next.Intent}
+	bare.Jobs = nil
+	s.insert(bare)
+	s.same("bare", s.read(2), stored(bare).Next)
+	missing(s.Checkout(s.Context(), opened(3).Next.ID))(s, "an unknown checkout")
+}
+
+func textsComeBack(s *store) {
 	var all []checkout.Checkout
 	for i, text := range oddTexts() {
-		c := opened(i)
-		n := &c.Next
-		n.OrderID, n.IdempotencyKey, n.RequestID = text, text, text
-		n.Student = checkout.Student{FirstName: text, LastName: text, Email: text}
-		n.CourseCode, n.Intent.CourseName = text, text
-		n.Records = checkout.Records{ContactID: text, OpportunityID: text, DDAID: text}
-		n.Setup.BillingRequestID, n.Setup.MandateID, n.Setup.MandateReason, n.Setup.AccountHolder = text, text, text, text
-		n.Setup.Mandate = checkout.MandateStatus(text) // any word of the processor is kept
-		c.Events[0].OrderID, c.Events[0].RequestID, c.Events[0].Body = text, text, []byte(text)
-		insert(t, s, c)
-		same(t, "event", jobOf(t, s, c.Events[0].ID).Job.Event(), c.Events[0])
-		all = append(all, *n)
+		change := opened(i)
+		c := &change.Next
+		c.OrderID, c.IdempotencyKey, c.RequestID, c.CourseCode, c.CreatedBy = text, text+"!", text, text, checkout.Actor(text)
+		c.Student = checkout.Student{FirstName: text, LastName: text, Email: text}
+		c.Intent.CourseName, c.Setup.MandateReason, c.Tokens[0].KID = text, text, text
+		s.insert(change)
+		all = append(all, stored(change).Next)
 	}
 	for _, c := range all {
-		same(t, "checkout of the order", find(t, s, byOrder(c.ProviderCode, c.OrderID)), c)
-		same(t, "checkout of the key", find(t, s, byKey(c.ProviderCode, c.OrderID)).ID, c.ID)
+		s.same("checkout", get(s.Checkout(s.Context(), c.ID))(s), c)
+		s.same("by order", s.find(byOrder("KOWHAI", c.OrderID)), c)
+		s.same("by key", s.find(byKey("KOWHAI", c.IdempotencyKey)), c)
 	}
 }
 
-func timesComeBack(t *testing.T, s ports.Admin) {
-	for i, when := range oddTimes() {
-		c := opened(i)
-		c.Next = completed(c.Next)
-		setTimes(&c.Next, when)
-		insert(t, s, c)
-		want := c.Next
-		want.Tokens = slices.Clone(want.Tokens)
-		setTimes(&want, when.UTC().Truncate(time.Millisecond))
-		gets(t, "Checkout", want)(s.Checkout(t.Context(), c.Next.ID))
-	}
-}
-
-// setTimes sets every time of a completed checkout.
-func setTimes(c *checkout.Checkout, when time.Time) {
-	c.CreatedAt, c.Tokens[1].Expires, c.Tokens[1].Renewed, c.Confirmation.At = when, when, when, when
-	c.Setup.MandateSince, c.Setup.CompletedAt, c.Setup.Consent.At = when, when, when
-}
-
-func zeroTimes(t *testing.T, s ports.Admin) {
-	c := checkout.Change{Next: checkout.Checkout{ID: "KOWHAI-0-bare", ProviderCode: "KOWHAI", OrderID: "bare", IdempotencyKey: "key"}}
-	c.Next.Status = checkout.SetupRequired
-	insert(t, s, c)
-	gets(t, "Checkout", c.Next)(s.Checkout(t.Context(), c.Next.ID))
-}
-
-func concurrentInserts(t *testing.T, s processes) {
-	const rounds, racers = 10, 4
-	races := []struct {
-		name   string
-		change func(n, i int, name string) checkout.Change
-	}{
-		{"one order", func(n, _ int, name string) checkout.Change { return under(n, name, fmt.Sprint("key-", n)) }},
-		{"one key", func(n, _ int, name string) checkout.Change { return under(n, fmt.Sprint("order-", n), name) }},
-		{"two spellings of one key", func(n, i int, name string) checkout.Change {
-			if i%2 == 0 {
-				return byDefault(n, name)
+// concurrentInserts is a case of concurrent inserts of one checkout, each after a change of its own.
+func concurrentInserts(change func(c *checkout.Checkout, i int)) func(*store) {
+	return func(s *store) {
+		s.concurrently("InsertCheckout", 1, ports.ErrDuplicate, func(s *store, i int) error {
+			c := opened(many)
+			change(&c.Next, i)
+			c.Next.RequestID = fmt.Sprint("req_", i)
+			c.Jobs = []checkout.Job{event(c.Next, "checkout.created", 1)}
+			leases, err := s.InsertCheckout(s.Context(), c, leaseFor)
+			if err == nil && len(leases) != 1 {
+				err = errors.New("no lease")
 			}
-			return under(n, fmt.Sprint("order-", n), checkout.DefaultKey("KOWHAI", name))
-		}},
-	}
-	var winners []string
-	for round := range rounds * len(races) {
-		race := races[round%len(races)]
-		change := func(i int) checkout.Change { return race.change(round*racers+i, i, fmt.Sprint("name-", round)) }
-		errs := concurrently(racers, func(i int) error { return s[i/2].InsertCheckout(t.Context(), change(i), pending()) })
-		won := change(oneWins(t, "InsertCheckout of "+race.name, errs, ports.ErrDuplicate)).Next
-		same(t, "the checkout of the key", find(t, s[0], byKey("KOWHAI", won.IdempotencyKey)), won)
-		winners = append(winners, won.ID)
-	}
-	var found []string
-	for _, r := range export(t, s[0]).Checkouts {
-		found = append(found, r.Checkout.ID)
-		same(t, "events and moments of a winner", []int{len(r.Jobs), len(r.Moments)}, []int{1, 1})
-	}
-	same(t, "on record", found, winners)
-	same(t, "leased", len(leases(t, s[0], nil)), len(winners))
-}
-
-// begun returns what a create stores, with a setup that was begun.
-func begun(n int, billingRequest, mandate string) checkout.Change {
-	c := opened(n)
-	c.Next.Setup.Try, c.Next.Setup.BillingRequestID, c.Next.Setup.MandateID = 1, billingRequest, mandate
-	return c
-}
-
-// bySetup looks a checkout up by both ids, and returns the ids of what was found: "" for nothing.
-func bySetup(t *testing.T, s ports.Admin, billingRequest, mandate string) (found [2]string) {
-	t.Helper()
-	for i, by := range []checkout.Reference{{BillingRequestID: billingRequest}, {MandateID: mandate}} {
-		c, err := s.FindCheckout(t.Context(), by)
-		if found[i] = c.ID; err != nil {
-			refused(t, "FindCheckout", err, ports.ErrNotFound)
-		}
-	}
-	return found
-}
-
-func foundByLatestSetup(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1), opened(2))
-	id := opened(1).Next.ID
-	set := func(billingRequest, mandate string) {
-		t.Helper()
-		update(t, s, id, func(checkout.Checkout) checkout.Change {
-			return checkout.Change{Next: begun(1, billingRequest, mandate).Next}
+			return err
 		})
-	}
-	set("BRQ1", "")
-	same(t, "found once the setup is begun", bySetup(t, s, "BRQ1", "MD1"), [2]string{id, ""})
-	set("BRQ1", "MD1")
-	same(t, "found once there is a mandate", bySetup(t, s, "BRQ1", "MD1"), [2]string{id, id})
-	set("BRQ2", "")
-	same(t, "found by the former setup", bySetup(t, s, "BRQ1", "MD1"), [2]string{})
-	set("BRQ2", "MD2")
-	same(t, "found by the next setup", bySetup(t, s, "BRQ2", "MD2"), [2]string{id, id})
-	confirm(t, s, opened(2).Next.ID, 2)
-	c := completed(opened(2).Next)
-	same(t, "found when it is confirmed", bySetup(t, s, c.Setup.BillingRequestID, c.Setup.MandateID), [2]string{c.ID, c.ID})
-}
-
-func checkoutComesBack(t *testing.T, s ports.Admin) {
-	first, second := opened(1), opened(2)
-	second.Next = completed(second.Next)
-	insert(t, s, first, second)
-	for _, want := range []checkout.Checkout{first.Next, second.Next} {
-		gets(t, "Checkout", want)(s.Checkout(t.Context(), want.ID))
-		same(t, "checkout of the order", find(t, s, byOrder(want.ProviderCode, want.OrderID)), want)
-		same(t, "checkout of the key", find(t, s, byKey(want.ProviderCode, want.IdempotencyKey)), want)
+		all := s.export("").Checkouts
+		s.same("checkouts and jobs", []int{len(all), len(s.jobs(checkout.JobFilter{}))}, []int{1, 1})
+		s.same("request of the event", all[0].Jobs[0].RequestID, all[0].Checkout.RequestID)
 	}
 }
 
-func bigNumbers(t *testing.T, s ports.Admin) {
-	c := opened(1)
-	p := &c.Next.Intent
-	p.Pricing = money.Pricing{Price: math.MaxInt64, Upfront: math.MinInt64, Principal: 1<<53 + 1}
-	p.Plan.Instalments = money.Instalments{Number: math.MaxInt32, Regular: math.MaxInt64 - 1, Final: -1}
-	insert(t, s, c)
-	got := result(s.Checkout(t.Context(), c.Next.ID))(t)
-	same(t, "intent", got.Intent, *p)
+func byOrder(provider, order string) checkout.Reference {
+	return checkout.Reference{ProviderCode: provider, OrderID: order}
+}
+
+func byKey(provider, key string) checkout.Reference {
+	return checkout.Reference{ProviderCode: provider, Key: key}
+}
+
+func foundByReference(s *store) {
+	s.insert(opened(1), opened(2), openedBy("RIMU", 3))
+	s.confirm(1)
+	c := s.read(1)
+	for _, by := range []checkout.Reference{byOrder("KOWHAI", c.OrderID), byKey("KOWHAI", c.IdempotencyKey),
+		{BillingRequestID: c.Setup.BillingRequestID}, {MandateID: c.Setup.MandateID}, {AgreementNumber: c.Confirmation.AgreementNumber}} {
+		s.same(fmt.Sprintf("by %+v", by), s.find(by), c)
+	}
+	for _, by := range []checkout.Reference{{}, byOrder("RIMU", c.OrderID), byOrder("KOWHAI", "ORDER-1"), byOrder("KOWHAI", c.IdempotencyKey),
+		byKey("RIMU", c.IdempotencyKey), byKey("KOWHAI", c.OrderID), {MandateID: "md-order-1"}, {AgreementNumber: "PPA"}} {
+		missing(s.FindCheckout(s.Context(), by))(s, fmt.Sprintf("by %+v", by))
+	}
 }

@@ -1,118 +1,87 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"reflect"
-	"testing"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Every tests a store against the promises of all its methods, and against ports.Store.Ready.
-func Every(t *testing.T, open Open) {
-	run(t, open, []promise{
+func everyMethod() []promise {
+	return []promise{
 		{"values share no memory with the store", sharesNothing},
 		{"a context that has ended is an error, and nothing changes", endedContext},
-		{"a new store is ready", func(t *testing.T, s ports.Admin) { must(t, "Ready", s.Ready(t.Context())) }},
-		{"many checks of readiness at once succeed, and change nothing on record", func(t *testing.T, s ports.Admin) {
-			filled(t, s)
-			unchanged(t, s, func() {
-				allSucceed(t, "Ready", many, func(int) error { return s.Ready(t.Context()) })
+		{"the store is ready, also for many at once, and neither that nor a scrub changes what is on record", func(s *store) {
+			s.filled()
+			s.unchanged(func() {
+				s.concurrently("Ready", many, nil, func(s *store, _ int) error { return s.Ready(s.Context()) })
+				s.must("Scrub", s.Scrub(s.Context()))
 			})
 		}},
-	})
+	}
 }
 
-// filled stores something of every kind, and returns what was given to the store.
-func filled(t *testing.T, s ports.Admin) (given []any) {
-	t.Helper()
-	conf, jobs := configuration("KOWHAI"), []checkout.Job{work(1), work(2)}
-	did := operation(1)
+// filled stores something of every kind, and returns the values that were given to the store.
+func (s *store) filled() []any {
+	conf, k, did := configuration("KOWHAI"), key(1), act(1)
+	created, jobs := opened(1), []checkout.Job{pull()}
 	jobs[0].Body = []byte("body")
-	configure(t, s, conf)
-	addKeys(t, s, key(1))
-	created := opened(1)
-	insert(t, s, created)
-	done := confirm(t, s, created.Next.ID, 1)
-	fresh := enqueue(t, s, jobs...)
-	must(t, "RecordAct", s.RecordAct(t.Context(), *did))
-	return []any{&conf, &created, &done, jobs, fresh, did}
+	s.configure(conf)
+	s.must("AddKey", s.AddKey(s.Context(), k, did))
+	s.insert(created)
+	var done checkout.Change
+	s.update(1, func(c checkout.Checkout) checkout.Change { done = confirmed(c, 1); return done })
+	s.enqueue(jobs...)
+	return []any{&conf, &k, &did, &created, &done, jobs}
 }
 
-// everything reads everything that filled stores, in every way.
-func everything(t *testing.T, s ports.Admin) []any {
-	t.Helper()
-	id, number, ctx := opened(1).Next.ID, agreed(opened(1).Next, 1).Number, t.Context()
-	var all record
-	must(t, "Export", s.Export(ctx, all.collect()))
-	c, a, d := result(s.Checkout(ctx, id))(t), result(s.Agreement(ctx, number))(t), result(s.Document(ctx, number))(t)
-	p, course := result(s.Provider(ctx, "KOWHAI"))(t), result(s.Course(ctx, "KOWHAI", "NZDIP"))(t)
-	list, leased := jobs(t, s, checkout.JobFilter{}), leases(t, s, nil)
-	for _, l := range leased {
-		giveBack(t, s, l)
+// values returns everything that filled has stored, as it is read in every way.
+func (s *store) values() []any {
+	ctx, id := s.Context(), opened(1).Next.ID
+	e, c, a, d := s.export(""), s.read(1), get(s.Agreement(ctx, id))(s), get(s.Document(ctx, id))(s)
+	leases := s.lease()
+	for i, l := range leases {
+		s.must("Extend", s.Extend(ctx, l, 0))
+		leases[i].Token = 0
 	}
-	for i := range list { // which a lease changes
-		list[i].Token = 0
-	}
-	for i := range all.Checkouts {
-		for j := range all.Checkouts[i].Jobs {
-			all.Checkouts[i].Jobs[j].Token = 0
-		}
-		all.Checkouts[i] = timeless(all.Checkouts[i])
-	}
-	of := make([]checkout.Job, len(leased))
-	for i, l := range leased {
-		of[i] = l.Job
-	}
-	return []any{&all, &c, &a, &d, &p, &course, list, of, moments(t, s, id), acts(t, s), result(s.Events(ctx, listing()))(t),
-		result(s.Keys(ctx))(t), result(s.Providers(ctx))(t), result(s.Find(ctx, checkout.Query{Text: id}, 9))(t)}
+	course, k := get(s.Course(ctx, "KOWHAI", "NZDIP"))(s), get(s.Key(ctx, key(1).Hash))(s)
+	return []any{&e, &c, &a, &d, leases, &course, &k, get(s.Providers(ctx))(s), get(s.Keys(ctx))(s), s.moments(1),
+		s.jobs(checkout.JobFilter{}), s.acts(checkout.ActFilter{}), get(s.Find(ctx, checkout.Query{}, many))(s)}
 }
 
-func sharesNothing(t *testing.T, s ports.Admin) {
-	texts := func() (all []string) {
-		for _, v := range everything(t, s) {
-			all = append(all, string(result(json.Marshal(v))(t)))
-		}
-		return all
-	}
-	given := filled(t, s)
-	want := texts()
-	scramble(reflect.ValueOf(given))
+func sharesNothing(s *store) {
+	text := func() []byte { return get(json.Marshal(s.values()))(s) }
+	given := s.filled()
+	want := text()
 	stays := func(after string) {
-		t.Helper()
-		for i, got := range texts() {
-			if got != want[i] {
-				t.Errorf("%s:\n got %s\nwant %s", after, got, want[i])
-			}
+		s.Helper()
+		if got := text(); !bytes.Equal(got, want) {
+			s.Errorf("%s:\n got %s\nwant %s", after, got, want)
 		}
 	}
+	scramble(reflect.ValueOf(given))
 	stays("once the values that were given are changed")
-	scramble(reflect.ValueOf(everything(t, s)))
-	decide := func(passed ...any) error {
-		scramble(reflect.ValueOf(passed))
-		return errNo
-	}
-	for call, err := range map[string]error{
-		"UpdateCheckout": s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-			return checkout.Change{}, decide(&c)
-		}),
-		"ReplaceProviders": s.ReplaceProviders(t.Context(),
-			func(all []catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
-				return nil, nil, decide(all)
-			}),
-		"EraseCheckouts": s.EraseCheckouts(t.Context(), []string{opened(1).Next.ID}, func(found []checkout.Checkout) (checkout.Erasure, error) {
-			return checkout.Erasure{}, decide(found)
-		}),
-	} {
-		refused(t, call, err, errNo)
-	}
+	scramble(reflect.ValueOf(s.values()))
 	stays("once the values that were read are changed")
+	known := s.read(1)
+	_, _, err := s.UpdateCheckout(s.Context(), known, 0, func(c checkout.Checkout) (checkout.Change, error) {
+		scramble(reflect.ValueOf(&c))
+		return checkout.Change{}, errNo
+	})
+	s.refused("UpdateCheckout", err, errNo)
+	s.same("the caller's checkout", known, s.read(1))
+	err = s.ReplaceProviders(s.Context(), func(was all) (all, []checkout.Act, error) {
+		scramble(reflect.ValueOf(was))
+		return nil, nil, errNo
+	})
+	s.refused("ReplaceProviders", err, errNo)
+	stays("once the values that were passed to decide are changed")
 }
 
-// scramble empties everything that a value refers to: the elements of its lists, and what it points to.
+// scramble empties everything that a value refers to.
 func scramble(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -133,39 +102,57 @@ func scramble(v reflect.Value) {
 	}
 }
 
-func endedContext(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	enqueue(t, s, work(1))
-	l := lease(t, s, work(1).ID)
-	ended, end := context.WithCancel(t.Context())
+func endedContext(s *store) {
+	s.filled()
+	ctx, end := context.WithCancel(s.Context())
 	end()
-	before, id, n := jobs(t, s, checkout.JobFilter{}), opened(1).Next.ID, opened(1).Next.OrderID
-	unchanged(t, s, func() {
-		_, read := s.Checkout(ended, id)
-		_, found := s.FindCheckout(ended, byOrder("KOWHAI", n))
-		_, entered := s.Enqueue(ended, workFrom(1, 2))
-		_, leased := s.Lease(ended, checkout.JobQuery{Now: now(), For: leaseFor, Kinds: checkout.JobKinds(), Limit: many})
-		_, listed := s.Jobs(ended, checkout.JobFilter{}, many)
-		_, counted := s.Backlog(ended)
-		_, listedEvents := s.Events(ended, listing())
-		_, listedActs := s.Acts(ended, checkout.ActFilter{}, many)
-		_, hits := s.Find(ended, checkout.Query{Text: id}, many)
-		for call, err := range map[string]error{
-			"Checkout": read, "FindCheckout": found, "Enqueue": entered, "Lease": leased, "Jobs": listed, "Backlog": counted,
-			"Events": listedEvents, "Acts": listedActs, "Find": hits, "RecordAct": s.RecordAct(ended, *operation(1)),
-			"InsertCheckout": s.InsertCheckout(ended, opened(2), pending()),
-			"UpdateCheckout": s.UpdateCheckout(ended, id, pending(),
-				deciding(func(c checkout.Checkout) checkout.Change { return confirmed(c, 1) })),
-			"Extend":    s.Extend(ended, l, now(), 0),
-			"Settle":    s.Settle(ended, l, checkout.Outcome{State: checkout.JobDone}, pending(), nil),
-			"HastenJob": s.HastenJob(ended, work(1).ID, moment(checkout.MomentOperated, 1), *operation(1)),
-			"Note":      s.Note(ended, []checkout.Noted{notedOf(id, moment(checkout.MomentOpened, 1))}),
-			"AddKey":    s.AddKey(ended, key(1), nil),
-			"Export":    s.Export(ended, new(record).collect()),
-			"Ready":     s.Ready(ended),
-		} {
-			refused(t, call, err, context.Canceled)
+	given := []any{ctx, opened(2), deciding(withdrawn), query(), []checkout.Job{pull()}, noted(1, moment(checkout.MomentOpened, 9)),
+		replacing(nil, act(5)), key(2), act(5), new(exported).visitor()}
+	s.unchanged(func() {
+		for method := range reflect.TypeFor[ports.Admin]().Methods() {
+			var args []reflect.Value
+			for in := range method.Type.Ins() {
+				arg := reflect.Zero(in)
+				for _, v := range given {
+					if reflect.TypeOf(v).AssignableTo(in) {
+						arg = reflect.ValueOf(v)
+					}
+				}
+				args = append(args, arg)
+			}
+			if method.Type.IsVariadic() {
+				args = args[:len(args)-1]
+			}
+			out := reflect.ValueOf(s.Admin).MethodByName(method.Name).Call(args)
+			err, _ := out[len(out)-1].Interface().(error)
+			s.refused(method.Name, err, context.Canceled)
 		}
 	})
-	same(t, "jobs", jobs(t, s, checkout.JobFilter{}), before)
+}
+
+// Sandbox keeps records of a fake processor. A store that has its methods is tested by them.
+type Sandbox interface {
+	KeepSandboxRecord(ctx context.Context, name string, data []byte) error
+	SandboxRecord(ctx context.Context, name string) ([]byte, error)
+	DropSandboxRecords(ctx context.Context, prefix string) error
+}
+
+// keepsSandbox tests a store that is a Sandbox.
+func keepsSandbox(s *store) {
+	ctx, one, other := s.Context(), s.Admin.(Sandbox), s.another().Admin.(Sandbox)
+	for _, name := range []string{"setup/1", "setup/2", "setup%", "Setup/1", "setu"} {
+		data := []byte("\x00\xff" + name)
+		s.must("KeepSandboxRecord", one.KeepSandboxRecord(ctx, name, data))
+		clear(data)
+		s.must("KeepSandboxRecord again", other.KeepSandboxRecord(ctx, name, data))
+	}
+	clear(get(one.SandboxRecord(ctx, "setu"))(s))
+	s.must("DropSandboxRecords", one.DropSandboxRecords(ctx, "setup/"))
+	s.must("DropSandboxRecords", one.DropSandboxRecords(ctx, "%"))
+	for _, name := range []string{"setup%", "Setup/1", "setu"} {
+		s.same(name, string(get(other.SandboxRecord(ctx, name))(s)), "\x00\xff"+name)
+	}
+	for _, name := range []string{"setup/1", "setup/2", "set"} {
+		missing(other.SandboxRecord(ctx, name))(s, name)
+	}
 }

@@ -1,145 +1,180 @@
 package storetest
 
 import (
-	"cmp"
-	"testing"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Journal tests a store against ports.Journal.
-func Journal(t *testing.T, open Open) {
-	run(t, open, []promise{
-		{"moments come in the order in which they were appended, counted from 1, those of each checkout", momentsInOrder},
-		{"a moment comes back as it was appended, text byte for byte and times in UTC to the millisecond", momentComesBack},
-		{"the moments of a change are appended with it or not at all", momentsOfChange},
-		{"a moment that is appended once counts how often it came again", momentsOnce},
-		{"a note is of several checkouts, without those that do not exist", momentsNoted},
-		{"of many concurrent moments each has a position of its own, and each that came again is counted", inOne(concurrentMoments)},
-	})
-}
-
-func moments(t *testing.T, s ports.Admin, checkoutID string) []checkout.Moment {
-	t.Helper()
-	return result(s.Moments(t.Context(), checkoutID))(t)
-}
-
-// note notes moments of checkout number n.
-func note(t *testing.T, s ports.Admin, n int, list ...checkout.Moment) {
-	t.Helper()
-	var noted []checkout.Noted
-	for _, m := range list {
-		noted = append(noted, notedOf(opened(n).Next.ID, m))
-	}
-	must(t, "Note", s.Note(t.Context(), noted))
-}
-
-func momentsInOrder(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1), opened(2))
-	created := moment(checkout.MomentCreated, 1)
-	late, early := moment(checkout.MomentOpened, 9), moment(checkout.MomentPressed, 3)
-	late.Position = 7 // which the store gives
-	note(t, s, 1, late, early)
-	confirm(t, s, opened(1).Next.ID, 1)
-	want := journal(created, late, early, moment(checkout.MomentConfirmed, 6))
-	same(t, "moments", moments(t, s, opened(1).Next.ID), want)
-	same(t, "exported", exported(t, s, 1).Moments, want)
-	same(t, "moments of the other", moments(t, s, opened(2).Next.ID), journal(moment(checkout.MomentCreated, 2)))
-	same(t, "moments of a checkout that does not exist", len(moments(t, s, "KOWHAI-1-x")), 0)
-}
-
-func momentComesBack(t *testing.T, s ports.Admin) {
-	insert(t, s, checkout.Change{Next: opened(1).Next})
-	var want []checkout.Moment
-	for i, text := range oddTexts() {
-		m := checkout.Moment{At: oddTimes()[i%len(oddTimes())], Kind: checkout.MomentKind(text), Actor: checkout.Actor(text), RequestID: text,
-			Detail: text, Once: text, Times: 1}
-		note(t, s, 1, m)
-		m.At = m.At.UTC().Truncate(time.Millisecond)
-		want = append(want, m)
-	}
-	bare := checkout.Moment{At: at(1), Kind: checkout.MomentOpened, Actor: checkout.ActorPayer}
-	note(t, s, 1, bare)
-	bare.Times = 1
-	same(t, "moments", moments(t, s, opened(1).Next.ID), journal(append(want, bare)...))
-}
-
-func momentsOfChange(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1), opened(2))
-	c := opened(3)
-	c.Next.OrderID = opened(1).Next.OrderID
-	unchanged(t, s, func() {
-		refused(t, "InsertCheckout", s.InsertCheckout(t.Context(), c, pending()), ports.ErrDuplicate)
-		for _, refusal := range []error{errNo, nil} {
-			err := s.UpdateCheckout(t.Context(), opened(1).Next.ID, pending(), func(was checkout.Checkout) (checkout.Change, error) {
-				return checkout.Change{Next: was, Events: opened(1).Events, Moments: []checkout.Moment{moment(checkout.MomentPressed, 1)}}, refusal
+func journal() []promise {
+	return []promise{
+		{"moments come in the order of their positions, and as they were stored", func(s *store) {
+			s.insert(opened(1), opened(2))
+			pressed, bare := moment(checkout.MomentPressed, 5), checkout.Moment{At: at(5), Kind: checkout.MomentSetupDone}
+			s.update(1, func(c checkout.Checkout) checkout.Change {
+				return checkout.Change{At: at(5), Next: c, Moments: []checkout.Moment{pressed, bare}}
 			})
-			refused(t, "UpdateCheckout with an event on record", err, cmp.Or(refusal, ports.ErrDuplicate))
-		}
-	})
-	same(t, "moments", len(moments(t, s, c.Next.ID)), 0)
-}
-
-func momentsOnce(t *testing.T, s ports.Admin) {
-	insert(t, s, checkout.Change{Next: opened(1).Next}, checkout.Change{Next: opened(2).Next})
-	once := func(text string, minute int) checkout.Moment {
-		m := moment(checkout.MomentRefused, minute)
-		m.Once = text
-		return m
-	}
-	first := once("refused X", 1)
-	note(t, s, 1, first, once("refused x", 2), once("refused X", 3), moment(checkout.MomentOpened, 4), moment(checkout.MomentOpened, 4))
-	note(t, s, 2, once("refused X", 5))
-	again := once("refused X", 6)
-	again.Times = 3
-	note(t, s, 1, again)
-	change(t, s, 1, checkout.Change{Moments: []checkout.Moment{once("refused X", 7), once("new", 8)},
-		Jobs: []checkout.Job{job(opened(1).Next, checkout.JobNotify, 1)}})
-	settle(t, s, lease(t, s, job(opened(1).Next, checkout.JobNotify, 1).ID), checkout.Outcome{State: checkout.JobDone, Moments: []checkout.Moment{once("refused X", 9)}})
-	first.Times = 7
-	same(t, "moments", moments(t, s, opened(1).Next.ID),
-		journal(first, once("refused x", 2), moment(checkout.MomentOpened, 4), moment(checkout.MomentOpened, 4), once("new", 8)))
-	same(t, "moments of the other", moments(t, s, opened(2).Next.ID), journal(once("refused X", 5)))
-}
-
-func momentsNoted(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1), opened(2))
-	var noted []checkout.Noted
-	for i, id := range []string{opened(2).Next.ID, opened(3).Next.ID, opened(1).Next.ID, opened(2).Next.ID} {
-		noted = append(noted, notedOf(id, moment(checkout.MomentOpened, i)))
-	}
-	must(t, "Note", s.Note(t.Context(), noted))
-	must(t, "Note of nothing", s.Note(t.Context(), nil))
-	same(t, "moments of 1", moments(t, s, opened(1).Next.ID), journal(opened(1).Moments[0], noted[2].Moment))
-	same(t, "moments of 2", moments(t, s, opened(2).Next.ID), journal(opened(2).Moments[0], noted[0].Moment, noted[3].Moment))
-	insert(t, s, opened(3))
-	same(t, "moments of a checkout that came later", moments(t, s, opened(3).Next.ID), journal(opened(3).Moments...))
-}
-
-func concurrentMoments(t *testing.T, s processes) {
-	insert(t, s[0], checkout.Change{Next: opened(1).Next}, checkout.Change{Next: opened(2).Next})
-	allSucceed(t, "Note", many, func(i int) error {
-		again := moment(checkout.MomentRefused, i)
-		again.Once = "refused"
-		of := []string{opened(1).Next.ID, opened(2).Next.ID} // in either order
-		return s[i/2%2].Note(t.Context(), []checkout.Noted{notedOf(of[i%2], again), notedOf(of[1-i%2], moment(checkout.MomentOpened, i)),
-			notedOf(of[0], again)})
-	})
-	for n, times := range map[int]int{1: many + many/2, 2: many / 2} {
-		list := moments(t, s[1], opened(n).Next.ID)
-		same(t, "moments", len(list), 1+many/2)
-		for i, m := range list {
-			same(t, "position", m.Position, i+1)
-			if m.Once != "" {
-				same(t, "times", m.Times, times)
+			s.note(1, moment(checkout.MomentOpened, 9), moment(checkout.MomentReturned, 3))
+			s.note(2, moment(checkout.MomentOpened, 4))
+			want := []checkout.Moment{moment(checkout.MomentReturned, 3), pressed, bare, moment(checkout.MomentOpened, 9)}
+			for i, p := range []int64{checkout.FirstPosition(at(3)) + 1, checkout.FirstPosition(at(5)), checkout.FirstPosition(at(5)) + 1,
+				checkout.FirstPosition(at(9))} {
+				want[i].Position, want[i].Times = p, 1
 			}
-		}
+			want[2].ID = fmt.Sprint(want[2].Position)
+			s.same("moments", s.moments(1), want)
+		}},
+		{"a moment whose id is on record raises its count", func(s *store) {
+			s.insert(opened(1), opened(2))
+			first := moment(checkout.MomentRefused, 3)
+			first.Times = 0
+			again := checkout.Moment{ID: first.ID, At: at(9), Kind: checkout.MomentOpened, Detail: "another", Times: 4}
+			s.note(1, first, first)
+			s.note(1, again)
+			s.note(2, first)
+			s.update(1, func(c checkout.Checkout) checkout.Change {
+				return checkout.Change{At: at(5), Next: c, Moments: []checkout.Moment{again}}
+			})
+			s.settle(s.leaseOne(opened(1).Jobs[0].ID), checkout.Outcome{State: checkout.JobDone, Moments: []checkout.Moment{again}})
+			first.Position, first.Times = checkout.FirstPosition(at(3)), 14
+			s.same("moments", s.moments(1), []checkout.Moment{first})
+		}},
+		{"of concurrent moments each is stored, or counted", func(s *store) {
+			s.insert(opened(1))
+			s.concurrently("Note", many, nil, func(s *store, i int) error {
+				return s.Note(s.Context(), noted(1, moment(checkout.MomentOpened, 3), moment(checkout.MomentReturned, 10+i)), nil)
+			})
+			s.same("moments, and times of the first", []int{len(s.moments(1)), s.moments(1)[0].Times}, []int{1 + many, many})
+		}},
+		{"moments of unknown checkouts are left out", func(s *store) {
+			s.insert(opened(1))
+			m := moment(checkout.MomentOpened, 3)
+			s.must("Note", s.Note(s.Context(), slices.Concat(noted(2, m), noted(1, m), []checkout.Noted{{Moment: m}}), nil))
+			s.same("moments, and of the unknown", []int{len(s.moments(1)), len(s.moments(2))}, []int{1, 0})
+		}},
+		{"the last day on which a key was used is kept", func(s *store) {
+			s.addKeys(key(1), key(2))
+			for _, day := range []string{"2026-11-20", "2026-11-22", "2026-11-21"} {
+				s.must("Note", s.Note(s.Context(), nil, []checkout.KeyUse{{KeyID: "id1", Day: day}, {KeyID: "unknown", Day: day}}))
+			}
+			used := key(1)
+			used.LastUsed = "2026-11-22"
+			s.same("key", get(s.Key(s.Context(), used.Hash))(s), used)
+			s.same("another key", get(s.Key(s.Context(), key(2).Hash))(s), key(2))
+		}},
 	}
 }
 
-// notedOf returns a moment of the checkout with an id, as Note takes it.
-func notedOf(id string, m checkout.Moment) checkout.Noted {
-	return checkout.Noted{About: checkout.About{CheckoutID: id}, Moment: m}
+// noted returns moments of checkout number n.
+func noted(n int, moments ...checkout.Moment) (list []checkout.Noted) {
+	for _, m := range moments {
+		list = append(list, checkout.Noted{About: checkout.About{CheckoutID: opened(n).Next.ID}, Moment: m})
+	}
+	return list
+}
+
+func (s *store) note(n int, moments ...checkout.Moment) {
+	s.Helper()
+	s.must("Note", s.Note(s.Context(), noted(n, moments...), nil))
+}
+
+func (s *store) moments(n int) []checkout.Moment {
+	s.Helper()
+	return get(s.Moments(s.Context(), opened(n).Next.ID))(s)
+}
+
+func retention() []promise {
+	return []promise{
+		{"the walk looks at every checkout once, in pages, while others are stored", func(s *store) {
+			var want []string
+			for i := range 7 {
+				s.insert(opened(i))
+				want = append(want, opened(i).Next.ID)
+			}
+			for _, limit := range []int{1, 3, 7, 8} {
+				s.same(fmt.Sprint("ids in pages of ", limit), s.walk(limit, time.Time{}, at(59), func(int) {}), want)
+			}
+			got := s.walk(3, time.Time{}, at(10), func(page int) { s.insert(opened(20+page), openedBy("A", 20+page), openedBy("Z", 20+page)) })
+			s.same("ids while others are stored", got, want)
+		}},
+		{"the walk names what was kept for long enough, and is not erased", namesOld},
+		{"the walk deletes jobs that were settled long enough ago, but none that is pending or of kind JobSync", deletesJobs},
+	}
+}
+
+// walk returns the sorted ids that OldCheckouts names in pages of a size, and calls f after each page but the last.
+func (s *store) walk(limit int, confirmed, open time.Time, f func(page int)) (all []string) {
+	s.Helper()
+	cursor := ""
+	for page := 0; ; page++ {
+		ids, next, err := s.OldCheckouts(s.Context(), cursor, limit, confirmed, open)
+		if s.must("OldCheckouts", err); len(ids) > limit || page > 100 {
+			s.Fatalf("page %d has %d ids, want at most %d in a few pages", page, len(ids), limit)
+		}
+		if all, cursor = append(all, ids...), next; next == "" {
+			return slices.Sorted(slices.Values(all))
+		}
+		f(page)
+	}
+}
+
+func namesOld(s *store) {
+	for i := range 6 {
+		s.insert(opened(i))
+	}
+	s.confirm(0)
+	s.confirm(1)
+	s.confirm(2)
+	s.update(0, erased)
+	s.update(3, erased)
+	s.update(4, func(c checkout.Checkout) checkout.Change {
+		c.Status, c.End = checkout.Cancelled, checkout.End{At: at(5), By: checkout.PartyProvider}
+		return checkout.Change{At: at(5), Next: c}
+	})
+	for _, tt := range []struct {
+		confirmed, open time.Time
+		want            []int
+	}{
+		{time.Time{}, time.Time{}, nil},
+		{at(2), time.Time{}, []int{1}},
+		{at(2).Add(time.Millisecond), time.Time{}, []int{1, 2}},
+		{time.Time{}, at(9), []int{4, 5}},
+		{at(2), at(5), []int{1, 4}},
+	} {
+		var want []string
+		for _, n := range tt.want {
+			want = append(want, opened(n).Next.ID)
+		}
+		s.same(fmt.Sprint(tt.want), s.walk(2, tt.confirmed, tt.open, func(int) {}), want)
+	}
+}
+
+func deletesJobs(s *store) {
+	s.insert(opened(1), opened(2))
+	c, first := opened(1).Next, opened(1).Jobs[0].ID
+	s.change(1, event(c, "second", 2), notice(c, 1), notice(c, 2), c.Job(checkout.JobEnd, "", at(2), 0), c.Job(checkout.JobLook, "", at(2), 0))
+	for _, id := range []string{first, "ntc_1", "end"} {
+		s.settle(s.leaseOne(id), checkout.Outcome{State: checkout.JobFailed})
+	}
+	for _, l := range s.lease(checkout.JobSync) {
+		s.done(l)
+	}
+	left := func(what string, want ...string) {
+		s.Helper()
+		s.walk(1, time.Time{}, time.Time{}, func(int) {})
+		var got []string
+		for _, r := range s.jobs(checkout.JobFilter{CheckoutID: c.ID}) {
+			got = append(got, r.ID)
+		}
+		s.same(what, slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)))
+	}
+	kept := []string{"look", "ntc_2", "sync", event(c, "second", 2).ID}
+	s.pass(checkout.JobsKept - s.margin())
+	left("before jobs are kept for long enough", append(kept, "end", "ntc_1", first)...)
+	s.pass(2 * s.margin())
+	left("once jobs were kept for longer", append(kept, first)...)
+	s.pass(checkout.EventsKept - checkout.JobsKept)
+	left("once events were kept for longer", kept...)
 }

@@ -1,170 +1,141 @@
 package storetest
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Lists tests a store against what ports.Journal promises about lists of events.
-func Lists(t *testing.T, open Open) {
-	run(t, open, []promise{
-		{"events are listed as they are on record, those of their provider, in the order in which they entered", eventsListed},
-		{"a page has as many entries as the limit while there are more, and goes on behind its last cursor", pagesOfEvents},
-		{"events of one order are listed, and events after a time", eventsChosen},
-		{"an event that comes later comes behind every cursor that was returned, whatever its time", eventsAfterCursors},
-		{"of events that are stored while the list is read each is read once, by every reader in one order", inOne(eventsMeanwhile)},
-	})
-}
-
-// listing asks for up to a hundred of KOWHAI's events.
-func listing() checkout.ListQuery { return checkout.ListQuery{ProviderCode: "KOWHAI", Limit: 100} }
-
-// opening returns what a create stores at a time.
-func opening(n int, created time.Time) checkout.Change {
-	c := opened(n)
-	c.Next.CreatedAt, c.Events[0].CreatedAt = created, created
-	return c
-}
-
-// behind reports whether a cursor is behind another.
-func behind(c, other checkout.Cursor) bool {
-	return cmp.Or(cmp.Compare(c.Epoch, other.Epoch), cmp.Compare(c.Position, other.Position)) > 0
-}
-
-func listEvents(t *testing.T, s ports.Admin, q checkout.ListQuery) (ids []string, end checkout.Cursor) {
-	t.Helper()
-	end = q.After
-	for _, e := range result(s.Events(t.Context(), q))(t) {
-		if !behind(e.Cursor, end) {
-			t.Errorf("event %s has the cursor %s behind %s", e.Event.ID, e.Cursor, end)
-		}
-		ids, end = append(ids, e.Event.ID), e.Cursor
-	}
-	return ids, end
-}
-
-func eventsListed(t *testing.T, s ports.Admin) {
-	insert(t, s, opening(2, at(2)), opening(1, at(1)), ofProvider("RIMU", opened(3)))
-	done := confirm(t, s, opened(1).Next.ID, 1)
-	settle(t, s, lease(t, s, opened(1).Events[0].ID), checkout.Outcome{State: checkout.JobDead, Attempts: 3, Failure: checkout.FailureOf(errNo, at(3))})
-	enqueue(t, s, job(opened(1).Next, checkout.JobLook, 1))
-	var got []checkout.EventRecord
-	for _, e := range result(s.Events(t.Context(), listing()))(t) {
-		got = append(got, e.EventRecord)
-	}
-	first := opening(1, at(1)).Events[0]
-	same(t, "events", got, []checkout.EventRecord{
-		{Event: opening(2, at(2)).Events[0], Status: events.Pending},
-		{Event: first, Status: events.Failed, Attempts: 3, Failure: checkout.FailureOf(errNo, at(3))},
-		{Event: done.Events[0], Status: events.Pending}, {Event: done.Events[1], Status: events.Pending},
-	})
-	settle(t, s, lease(t, s, done.Events[0].ID), checkout.Outcome{State: checkout.JobDropped})
-	for id, n := range map[string]int{first.ID: 1, done.Events[0].ID: 1, done.Events[1].ID: 0, job(opened(1).Next, checkout.JobLook, 1).ID: 0} {
-		counts(t, "Jobs of settled events", n)(s.Jobs(t.Context(), checkout.JobFilter{ID: id, Settled: true, ProviderCode: "KOWHAI"}, 9))
-		counts(t, "Jobs of settled events of another", 0)(s.Jobs(t.Context(), checkout.JobFilter{ID: id, Settled: true, ProviderCode: "RIMU"}, 9))
-	}
-	counts(t, "Events of another", 0)(s.Events(t.Context(), checkout.ListQuery{ProviderCode: "TOTARA", Limit: 9}))
-}
-
-func pagesOfEvents(t *testing.T, s ports.Admin) {
-	var want, got []string
-	for n := range 25 {
-		insert(t, s, opening(n, at(n)))
-		want = append(want, opened(n).Events[0].ID)
-	}
-	q := listing()
-	for q.Limit = 1; ; q.Limit++ {
-		ids, end := listEvents(t, s, q)
-		if got = append(got, ids...); len(ids) < q.Limit {
-			break
-		}
-		q.After = end
-	}
-	same(t, "events", got, want)
-}
-
-func eventsChosen(t *testing.T, s ports.Admin) {
-	for n := range 9 {
-		insert(t, s, opening(n, at(n)))
-	}
-	confirm(t, s, opened(3).Next.ID, 1) // at minute 1
-	q := listing()
-	q.OrderID = "order-3"
-	got, _ := listEvents(t, s, q)
-	same(t, "events of an order", got, []string{opened(3).Events[0].ID, event(opened(3).Next, events.CheckoutConfirmed).ID,
-		event(opened(3).Next, events.AgreementGenerated).ID})
-	q = listing()
-	q.Since = at(6)
-	got, _ = listEvents(t, s, q)
-	same(t, "events after a time", got, []string{opened(7).Events[0].ID, opened(8).Events[0].ID})
-	got, _ = listEvents(t, s, q)
-	same(t, "events after a time, read again", len(got), 2)
-}
-
-func eventsAfterCursors(t *testing.T, s ports.Admin) {
-	insert(t, s, opening(1, at(30)))
-	q := listing()
-	_, q.After = listEvents(t, s, q)
-	insert(t, s, opening(2, at(10)), opening(3, at(50)))
-	got, _ := listEvents(t, s, q)
-	same(t, "events", got, []string{opened(2).Events[0].ID, opened(3).Events[0].ID})
-	q.OrderID = "order-3"
-	got, _ = listEvents(t, s, q)
-	same(t, "events of an order", got, []string{opened(3).Events[0].ID})
-}
-
-// catchUp reads a list to its end, again and again, until done is closed and it has read it once more.
-func catchUp(done <-chan struct{}, read func() (more bool)) {
-	for {
-		select {
-		case <-done:
-			for read() {
+func lists() []promise {
+	return []promise{
+		{"jobs are listed by every filter, the newest first, and at most as many as asked for", listsJobs},
+		{"the pages behind the cursors have every event of a provider once, in the order in which they entered", func(s *store) {
+			var want []string
+			for i := range 7 {
+				change := opened(9 - i) // created in another order than they enter
+				change.Jobs[0].Unsent = i == 3
+				s.insert(change, openedBy("RIMU", i))
+				want = append(want, change.Jobs[0].ID)
 			}
-			return
-		default:
-			read()
+			s.confirm(9)
+			s.lease()
+			for _, e := range confirmed(opened(9).Next, 9).Jobs[:2] {
+				want = append(want, e.ID)
+			}
+			for size := 1; size <= len(want)+1; size++ {
+				var got []string
+				s.pages("", size, func(r checkout.JobRecord) { got = append(got, r.ID) })
+				s.same(fmt.Sprint("pages of ", size), got, want)
+			}
+		}},
+		{"no event is passed over while events enter from many goroutines", listsMeanwhile},
+		{"a text that cannot be a cursor is ErrNotFound", func(s *store) {
+			s.insert(opened(1))
+			for _, text := range []checkout.Cursor{"x", "evt_1", " ", "1 OR 1=1", "Ō", "a.1.\x00.1.1", "\xff"} {
+				f := checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: "KOWHAI", After: &text}
+				missing(s.Jobs(s.Context(), f, many))(s, fmt.Sprintf("Jobs after %q", text))
+			}
+		}},
+		{"the backlog has the pending jobs of each kind, leased ones too", func(s *store) {
+			s.same("empty", len(get(s.Backlog(s.Context()))(s)), 0)
+			s.insert(opened(1), opened(2), opened(3))
+			s.change(1, notice(opened(1).Next, 1))
+			failure := checkout.Failure{At: at(4), Reason: "503"}
+			for _, l := range s.lease(checkout.JobDeliver) {
+				s.settle(l, map[string]checkout.Outcome{
+					idOf("KOWHAI", 1): {State: checkout.JobDone},
+					idOf("KOWHAI", 2): {State: checkout.JobPending, Pause: time.Hour, Failure: failure},
+					idOf("KOWHAI", 3): {State: checkout.JobPending},
+				}[l.Job.CheckoutID])
+			}
+			s.settle(s.leaseOne("ntc_1"), checkout.Outcome{State: checkout.JobFailed, Failure: failure})
+			s.lease()
+			s.same("backlog", get(s.Backlog(s.Context()))(s), map[checkout.JobKind]checkout.Backlog{
+				checkout.JobDeliver: {Waiting: 2, Failing: 1, Oldest: at(2)}, checkout.JobSync: {Waiting: 3, Oldest: at(1)}})
+		}},
+	}
+}
+
+func listsJobs(s *store) {
+	s.insert(opened(0), opened(1), opened(2), openedBy("RIMU", 3))
+	c := opened(1).Next
+	s.change(1, event(c, "second", 1), notice(c, 1))
+	s.enqueue(later(checkout.StoreJob(checkout.JobPull, at(9)), time.Minute))
+	s.settle(s.leaseOne("ntc_1"), checkout.Outcome{State: checkout.JobFailed})
+	of := func(change checkout.Change) []string {
+		return []string{change.Next.ID + " sync", change.Next.ID + " " + change.Jobs[0].ID}
+	}
+	first := append([]string{c.ID + " ntc_1", c.ID + " " + event(c, "second", 1).ID}, of(opened(1))...)
+	all := slices.Concat([]string{" pull"}, of(openedBy("RIMU", 3)), of(opened(2)), first, of(opened(0)))
+	for _, tt := range []struct {
+		what   string
+		filter checkout.JobFilter
+		want   []string
+	}{
+		{"all", checkout.JobFilter{}, all},
+		{"id", checkout.JobFilter{ID: opened(2).Jobs[0].ID}, all[4:5]},
+		{"id of many", checkout.JobFilter{ID: "sync"}, []string{all[1], all[3], first[2], all[9]}},
+		{"kinds", checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobPull, checkout.JobNotify}}, []string{all[0], first[0]}},
+		{"state", checkout.JobFilter{State: checkout.JobFailed}, first[:1]},
+		{"provider", checkout.JobFilter{ProviderCode: "RIMU"}, all[1:3]},
+		{"checkout", checkout.JobFilter{CheckoutID: c.ID}, first},
+		{"since", checkout.JobFilter{Since: at(2).Add(999 * time.Microsecond).In(nzdt)}, all[:5]},
+		{"every filter", checkout.JobFilter{ID: "sync", Kinds: []checkout.JobKind{checkout.JobSync}, State: checkout.JobPending,
+			ProviderCode: "KOWHAI", CheckoutID: c.ID, Since: at(1)}, first[2:3]},
+		{"unknown", checkout.JobFilter{ProviderCode: "KOWHAI", CheckoutID: idOf("RIMU", 3)}, nil},
+	} {
+		for limit := max(1, len(tt.want)-1); limit <= len(tt.want)+1; limit++ {
+			var got []string
+			for _, r := range get(s.Jobs(s.Context(), tt.filter, limit))(s) {
+				got = append(got, r.CheckoutID+" "+r.ID)
+			}
+			s.same(fmt.Sprintf("%d by %s", limit, tt.what), got, tt.want[:min(limit, len(tt.want))])
 		}
 	}
 }
 
-func eventsMeanwhile(t *testing.T, s processes) {
-	done := make(chan struct{})
-	got := make([][]string, 4)
-	var readers sync.WaitGroup
-	for i := range got {
-		readers.Go(func() {
-			q := listing()
-			q.Limit = 3 + i
-			catchUp(done, func() bool {
-				list, err := s[i%2].Events(t.Context(), q)
-				if err != nil {
-					t.Errorf("Events: %v", err)
-				}
-				for _, e := range list {
-					got[i], q.After = append(got[i], e.Event.ID), e.Cursor
-				}
-				return len(list) > 0
-			})
-		})
+// pages passes the events of KOWHAI behind a cursor to f, in pages of a size, and returns the cursor of the last.
+func (s *store) pages(after checkout.Cursor, size int, f func(checkout.JobRecord)) checkout.Cursor {
+	s.Helper()
+	for {
+		events := checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: "KOWHAI", After: &after}
+		list := get(s.Jobs(s.Context(), events, size))(s)
+		for _, r := range list {
+			if f(r); r.Cursor == "" || len(r.Cursor) > 200 {
+				s.Errorf("cursor %q, want a text of 1 to 200 characters", r.Cursor)
+			}
+			after = r.Cursor
+		}
+		if len(list) == 0 {
+			return after
+		}
 	}
-	allSucceed(t, "InsertCheckout", many, func(i int) error {
-		return s[i%2].InsertCheckout(t.Context(), opening(i, at(i*7%60)), pending())
+}
+
+func listsMeanwhile(s *store) {
+	const each = 5
+	var got, want []string
+	for i := range each * many {
+		want = append(want, opened(i).Next.ID)
+	}
+	var reading sync.WaitGroup
+	other, cursor := s.another(), checkout.Cursor("")
+	reading.Go(func() { // for half a minute at most
+		for begun := time.Now(); len(got) < len(want) && time.Since(begun) < 30*time.Second; {
+			cursor = other.pages(cursor, 3, func(r checkout.JobRecord) { got = append(got, r.CheckoutID) })
+		}
 	})
-	close(done)
-	readers.Wait()
-	var want []string
-	for n := range many {
-		want = append(want, opened(n).Events[0].ID)
-	}
-	sameSet(t, "events", got[0], want...)
-	for i := range got {
-		same(t, fmt.Sprint("what reader ", i, " has read"), got[i], got[0])
-	}
+	s.concurrently("InsertCheckout", many, nil, func(s *store, i int) (err error) {
+		for j := range each {
+			if _, err = s.InsertCheckout(s.Context(), opened(each*i+j), 0); err != nil {
+				break
+			}
+		}
+		return err
+	})
+	reading.Wait()
+	s.same("events", slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)))
 }

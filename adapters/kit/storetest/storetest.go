@@ -1,7 +1,5 @@
-// Package storetest tests every store against what package ports promises: [Store] runs the whole suite, whose case
-// names are those promises. A failure that only one store shows is added here, not to that store. [CallersClock] or
-// [OwnClock] is the suite of a store's clock, [Opening] that of a store that outlives its process, and [Same] compares two
-// stores by random calls.
+// Package storetest tests a store against the promises of package ports, which its case names repeat: [Run] makes every call of
+// [ports.Admin], and [Same] compares two stores by random calls. A failure that one store alone shows is added here, not to that store.
 package storetest
 
 import (
@@ -9,174 +7,191 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Open returns a new, empty store. It is closed by t.Cleanup.
-type Open = func(t *testing.T) ports.Admin
+// Opener opens the stores that are tested. Only Open is required.
+type Opener struct {
+	// Open returns a new, empty store, which is closed when the test ends. Jobs are due, and leases end, by now.
+	Open func(t *testing.T, now func() time.Time) ports.Admin
 
-// Store tests a store against every promise of [ports.Admin].
-func Store(t *testing.T, open Open) {
-	t.Run("checkouts", func(t *testing.T) { Checkouts(t, open) })
-	t.Run("updates", func(t *testing.T) { Updates(t, open) })
-	t.Run("idempotency", func(t *testing.T) { Idempotency(t, open) })
-	t.Run("agreements", func(t *testing.T) { Agreements(t, open) })
-	t.Run("jobs", func(t *testing.T) { Jobs(t, open) })
-	t.Run("leases", func(t *testing.T) { Leases(t, open) })
-	t.Run("settlements", func(t *testing.T) { Settlements(t, open) })
-	t.Run("journal", func(t *testing.T) { Journal(t, open) })
-	t.Run("lists", func(t *testing.T) { Lists(t, open) })
-	t.Run("privacy", func(t *testing.T) { Privacy(t, open) })
-	t.Run("operations", func(t *testing.T) { Operations(t, open) })
-	t.Run("providers", func(t *testing.T) { Providers(t, open) })
-	t.Run("keys", func(t *testing.T) { Keys(t, open) })
-	t.Run("desk", func(t *testing.T) { Desk(t, open) })
-	t.Run("export", func(t *testing.T) { Export(t, open) })
-	t.Run("every method", func(t *testing.T) { Every(t, open) })
+	// Reopen returns another handle on a store of Open, as another process has it. Nil: the store belongs to one process.
+	Reopen func(t *testing.T, s ports.Admin, now func() time.Time) ports.Admin
+
+	// Pass lets time pass for a store with a clock of its own, which does not call now: it makes that clock run ahead or, which is
+	// the same, every time of the jobs on record earlier. Nil: the store's clock is now.
+	Pass func(t *testing.T, s ports.Admin, d time.Duration)
+
+	// Damage makes something on record of a checkout unreadable. Nil: the store cannot be damaged.
+	Damage func(t *testing.T, s ports.Admin, checkoutID string)
 }
 
-// promise is one case of the suite. It gets a store of its own.
+// Run tests a store against every promise of [ports.Admin]. Each case has a store of its own.
+func Run(t *testing.T, o Opener) {
+	group := func(name string, promises []promise) {
+		t.Run(name, func(t *testing.T) {
+			for _, p := range promises {
+				t.Run(p.name, func(t *testing.T) { p.check(o.open(t)) })
+			}
+		})
+	}
+	group("checkouts", checkouts())
+	group("updates", updates())
+	group("agreements", agreements())
+	group("entry", entry())
+	group("arming", arming())
+	group("queue", queue())
+	group("lists", lists())
+	group("journal", journal())
+	group("retention", retention())
+	group("configuration", configurations())
+	group("keys", keys())
+	group("desk", desk())
+	group("export", exports())
+	group("every method", everyMethod())
+	if o.Pass == nil {
+		group("clock", clock())
+	}
+	if o.Damage != nil {
+		group("damage", []promise{{"an export goes on after a checkout of which something cannot be read", unreadable}})
+	}
+	if _, ok := o.open(t).Admin.(Sandbox); ok {
+		group("sandbox", []promise{{"a record stays as it was first kept, until its name is dropped by a prefix", keepsSandbox}})
+	}
+}
+
+// promise is a case of the suite.
 type promise struct {
 	name  string
-	check func(t *testing.T, s ports.Admin)
+	check func(*store)
 }
 
-func run(t *testing.T, open Open, promises []promise) {
-	for _, p := range promises {
-		t.Run(p.name, func(t *testing.T) {
-			s := open(t)
-			if _, own := s.(Timed); !own {
-				s = &timed{Admin: s}
-			}
-			p.check(t, s)
-		})
+// store is a store in a test.
+type store struct {
+	*testing.T
+	ports.Admin
+	opener Opener
+	passed *atomic.Int64 // since the test began, in nanoseconds
+}
+
+// open opens a new store.
+func (o Opener) open(t *testing.T) *store {
+	s := &store{T: t, opener: o, passed: new(atomic.Int64)}
+	s.Admin = o.Open(t, s.now)
+	return s
+}
+
+// another returns the store as another process has it, or the same store if it belongs to one process.
+func (s *store) another() *store {
+	other := *s
+	if s.opener.Reopen != nil {
+		other.Admin = s.opener.Reopen(s.T, s.Admin, s.now)
+	}
+	return &other
+}
+
+// setClock reports whether the test sets the store's clock.
+func (s *store) setClock() bool { return s.opener.Pass == nil }
+
+// now returns the store's time.
+func (s *store) now() time.Time {
+	if !s.setClock() {
+		return time.Now().UTC().Truncate(time.Millisecond)
+	}
+	return at(0).Add(time.Duration(s.passed.Load()))
+}
+
+// pass lets time pass.
+func (s *store) pass(d time.Duration) {
+	s.Helper()
+	if s.passed.Add(int64(d)); !s.setClock() {
+		s.opener.Pass(s.T, s.Admin, d)
+	}
+}
+
+// margin is the time before a moment at which something is tested not to have happened: a millisecond, where the test sets the clock.
+func (s *store) margin() time.Duration {
+	if s.setClock() {
+		return time.Millisecond
+	}
+	return 5 * time.Second
+}
+
+// sameTime reports a time of the store's clock that is another than expected; of a store's own clock only that it is missing.
+func (s *store) sameTime(what string, got, want time.Time) {
+	s.Helper()
+	if s.setClock() && !got.Equal(want) || got.IsZero() != want.IsZero() {
+		s.Errorf("%s: got %v, want %v", what, got, want)
 	}
 }
 
 // same reports a difference, with both values in full.
-func same(t *testing.T, what string, got, want any) {
-	t.Helper()
+func (s *store) same(what string, got, want any) {
+	s.Helper()
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
+		s.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
 	}
 }
 
-// result returns the value of a call's results, and ends the test if there is an error.
-func result[T any](value T, err error) func(t *testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+// must ends the test if a call returned an error.
+func (s *store) must(call string, err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("%s: %v", call, err)
+	}
+}
+
+// refused reports an error that is not the expected one.
+func (s *store) refused(call string, err, want error) {
+	s.Helper()
+	if !errors.Is(err, want) {
+		s.Errorf("%s: got error %v, want %v", call, err, want)
+	}
+}
+
+// get returns the value of a call's results, and ends the test if there is an error.
+func get[T any](value T, err error) func(*store) T {
+	return func(s *store) T {
+		s.Helper()
+		s.must("a call", err)
 		return value
 	}
 }
 
-// gets returns a check of a call's results: the value is want, and there is no error.
-func gets(t *testing.T, call string, want any) func(got any, err error) {
-	t.Helper()
-	return func(got any, err error) {
-		t.Helper()
-		must(t, call, err)
-		same(t, call, got, want)
+// missing reports a call whose error is not ports.ErrNotFound.
+func missing[T any](_ T, err error) func(s *store, call string) {
+	return func(s *store, call string) {
+		s.Helper()
+		s.refused(call, err, ports.ErrNotFound)
 	}
 }
 
-// missing returns a check of a call's results: the error is ports.ErrNotFound.
-func missing(t *testing.T, call string) func(_ any, err error) {
-	t.Helper()
-	return func(_ any, err error) {
-		t.Helper()
-		refused(t, call, err, ports.ErrNotFound)
-	}
-}
+// many is the number of calls that are made at once.
+const many = 16
 
-// sameSet reports a difference between two lists in any order.
-func sameSet(t *testing.T, what string, got []string, want ...string) {
-	t.Helper()
-	same(t, what, slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)))
-}
-
-// must ends the test if the named call returned an error.
-func must(t *testing.T, call string, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("%s: %v", call, err)
-	}
-}
-
-// refused reports an error that is not the wanted one.
-func refused(t *testing.T, call string, err, want error) {
-	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("%s: got error %v, want %v", call, err, want)
-	}
-}
-
-// counts returns a check of a call's results: a list of n, and no error.
-func counts(t *testing.T, call string, n int) func(list any, err error) {
-	t.Helper()
-	return func(list any, err error) {
-		t.Helper()
-		must(t, call, err)
-		same(t, call+": number", reflect.ValueOf(list).Len(), n)
-	}
-}
-
-// concurrently calls f n times at once, and returns the error of each call.
-func concurrently(n int, f func(i int) error) []error {
-	errs := make([]error, n)
+// concurrently makes many calls at once, every second one by another process. It reports if not so many of them succeed, or another
+// fails with an error other than refusal.
+func (s *store) concurrently(call string, succeed int, refusal error, f func(s *store, i int) error) {
+	s.Helper()
+	processes := []*store{s, s.another()}
+	errs := make([]error, many)
 	start := make(chan struct{})
 	var wg sync.WaitGroup
-	for i := range n {
+	for i := range many {
 		wg.Go(func() {
 			<-start
-			errs[i] = f(i)
+			errs[i] = f(processes[i%2], i)
 		})
 	}
 	close(start)
 	wg.Wait()
-	return errs
-}
-
-// allSucceed calls f n times at once, and ends the test if a call returned an error.
-func allSucceed(t *testing.T, call string, n int, f func(i int) error) {
-	t.Helper()
-	for _, err := range concurrently(n, f) {
-		must(t, call, err)
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	s.same("number of "+call+" that succeed", many-len(errs), succeed)
+	for _, err := range errs {
+		s.refused(call, err, refusal)
 	}
-}
-
-// oneWins reports if not exactly one of the calls succeeded, or another failed with an error other than want. It
-// returns the index of the call that succeeded.
-func oneWins(t *testing.T, call string, errs []error, want error) (winner int) {
-	t.Helper()
-	winner = -1
-	for i, err := range errs {
-		switch {
-		case err == nil && winner >= 0:
-			t.Errorf("%s: calls %d and %d both succeeded", call, winner, i)
-		case err == nil:
-			winner = i
-		default:
-			refused(t, call, err, want)
-		}
-	}
-	if winner < 0 {
-		t.Fatalf("%s: none of %d calls succeeded", call, len(errs))
-	}
-	return winner
-}
-
-// panics reports unless f panics with the value.
-func panics(t *testing.T, want any, f func()) {
-	t.Helper()
-	defer func() {
-		if got := recover(); got != want {
-			t.Errorf("recovered %v, want the panic %v", got, want)
-		}
-	}()
-	f()
 }

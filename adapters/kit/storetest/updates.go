@@ -3,182 +3,189 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Updates tests a store against ports.Checkouts.UpdateCheckout.
-func Updates(t *testing.T, open Open) {
-	run(t, open, []promise{
-		{"an update stores all of its change", updateStoresAll},
-		{"an update stores every field but the identity", updateStoresFields},
-		{"an update belongs to its checkout, whatever id decide returns", updateKeepsIdentity},
-		{"an update of a checkout that does not exist is not found and decides nothing", func(t *testing.T, s ports.Admin) {
-			err := s.UpdateCheckout(t.Context(), "no such checkout", pending(), func(checkout.Checkout) (checkout.Change, error) {
-				t.Error("decide was called")
-				return checkout.Change{}, nil
+func updates() []promise {
+	return []promise{
+		{"decide gets the checkout that the caller has read, and runs again on a newer revision", func(s *store) {
+			s.insert(opened(1))
+			known := s.read(1)
+			s.another().update(1, func(c checkout.Checkout) checkout.Change { return checkout.Change{At: at(2), Next: begun(c, 2)} })
+			newer := s.read(1)
+			var got []checkout.Checkout
+			change, _ := s.updateHolding(0, known, func(c checkout.Checkout) checkout.Change {
+				got = append(got, c)
+				return checkout.Change{At: at(3), Next: completed(c, 4)}
 			})
-			refused(t, "UpdateCheckout", err, ports.ErrNotFound)
+			s.same("decided on", got, []checkout.Checkout{known, newer})
+			s.same("on record", s.read(1), change.Next)
 		}},
-		{"an error of decide is returned as it is, a panic reaches the caller, and nothing is stored or settled", updateError},
-		{"a change that cannot be stored whole is not stored at all, and settles nothing", updateWhole},
-		{"no concurrent update is lost", inOne(concurrentUpdates)},
-		{"events of concurrent updates enter in the order of the updates", concurrentEvents},
-		{"of many concurrent confirms one succeeds", concurrentConfirms},
-	})
-}
-
-func updateStoresAll(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1), opened(2))
-	want := confirm(t, s, opened(1).Next.ID, 7)
-	gets(t, "Checkout", want.Next)(s.Checkout(t.Context(), want.Next.ID))
-	gets(t, "Agreement", *want.Agreement)(s.Agreement(t.Context(), want.Agreement.Number))
-	gets(t, "Document", *want.Document)(s.Document(t.Context(), want.Agreement.Number))
-	var names []string
-	r := exported(t, s, 1)
-	for _, j := range r.Jobs {
-		names = append(names, j.Job.Name)
-	}
-	same(t, "jobs", names, []string{"checkout.created", "checkout.confirmed", "agreement.generated", want.Jobs[0].Name})
-	same(t, "moments", r.Moments, journal(opened(1).Moments[0], want.Moments[0]))
-	gets(t, "the other checkout", opened(2).Next)(s.Checkout(t.Context(), opened(2).Next.ID))
-}
-
-func updateStoresFields(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	was, want := opened(1).Next, completed(opened(2).Next)
-	want.CreatedAt, want.Student.FirstName, want.CourseCode = at(9), "Mere", ""
-	want.Intent.Pricing.Price, want.Intent.Plan.Frequency = 1, money.Monthly
-	want.Tokens = slices.Repeat(want.Tokens, 5)
-	update(t, s, was.ID, func(checkout.Checkout) checkout.Change { return checkout.Change{Next: want} })
-	want.ID, want.ProviderCode, want.OrderID, want.IdempotencyKey = was.ID, was.ProviderCode, was.OrderID, was.IdempotencyKey
-	gets(t, "Checkout", want)(s.Checkout(t.Context(), was.ID))
-
-	want.Tokens, want.Setup = nil, checkout.Setup{}
-	update(t, s, was.ID, func(checkout.Checkout) checkout.Change { return checkout.Change{Next: want} })
-	gets(t, "checkout without tokens and setup", want)(s.Checkout(t.Context(), was.ID))
-}
-
-func updateKeepsIdentity(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1), opened(2))
-	want := confirmed(completed(opened(1).Next), 1)
-	update(t, s, want.Next.ID, func(checkout.Checkout) checkout.Change {
-		other := want
-		other.Next.ID, other.Next.OrderID, other.Next.IdempotencyKey = opened(2).Next.ID, "another", "another"
-		return other
-	})
-	d := export(t, s).Checkouts
-	same(t, "checkout", d[0].Checkout, want.Next)
-	same(t, "agreement", d[0].Agreement, want.Agreement)
-	if d[0].Document == nil || d[1].Document != nil {
-		t.Errorf("documents: got %v and %v, want one of the first checkout alone", d[0].Document, d[1].Document)
-	}
-}
-
-// decision is the function that a store runs under the lock of a checkout.
-type decision = func(checkout.Checkout) (checkout.Change, error)
-
-// ways returns the ways to change checkout number n: an update, and the settlement of its first event.
-func ways(t *testing.T, s ports.Admin, n int) map[string]func(decision) error {
-	t.Helper()
-	l := lease(t, s, opened(n).Events[0].ID)
-	o := checkout.Outcome{State: checkout.JobDone, Attempts: 1, Moments: []checkout.Moment{moment(checkout.MomentEventDelivered, 1)}}
-	return map[string]func(decision) error{
-		"UpdateCheckout": func(d decision) error { return s.UpdateCheckout(t.Context(), opened(n).Next.ID, pending(), d) },
-		"Settle":         func(d decision) error { return s.Settle(t.Context(), l, o, pending(), d) },
-	}
-}
-
-func updateError(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	refusal, all := checkout.InvalidAPIKey(), ways(t, s, 1)
-	unchanged(t, s, func() {
-		for call, change := range all {
-			err := change(func(c checkout.Checkout) (checkout.Change, error) { return confirmed(c, 1), refusal })
-			if err != error(refusal) {
-				t.Errorf("%s: got error %#v, want the very error of decide", call, err)
-			}
-			panics(t, "decide", func() {
-				_ = change(func(checkout.Checkout) (checkout.Change, error) { panic("decide") })
+		{"of concurrent updates none is lost", noUpdateLost},
+		{"an error of decide comes back as it is, and nothing is stored", func(s *store) {
+			s.insert(opened(1))
+			s.unchanged(func() {
+				_, leases, err := s.UpdateCheckout(s.Context(), s.read(1), leaseFor, func(c checkout.Checkout) (checkout.Change, error) {
+					return confirmed(c, 1), errNo
+				})
+				s.same("error", err, errNo)
+				s.same("leases", len(leases), 0)
 			})
-		}
-	})
-	insert(t, s, opened(2)) // the store goes on, the job is still the caller's, and the checkout is not locked
-	must(t, "Settle", all["Settle"](deciding(func(c checkout.Checkout) checkout.Change { return confirmed(completed(c), 1) })))
-}
-
-func updateWhole(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1), opened(2))
-	confirm(t, s, opened(1).Next.ID, 1)
-	all := ways(t, s, 2)
-	unchanged(t, s, func() {
-		for name, change := range map[string]func(*checkout.Change){
-			"event name on record":       func(c *checkout.Change) { c.Events[1].Name = events.CheckoutCreated },
-			"event id on record":         func(c *checkout.Change) { c.Events[1].ID = opened(2).Events[0].ID },
-			"two events of one name":     func(c *checkout.Change) { c.Events[1].Name = c.Events[0].Name },
-			"agreement number on record": func(c *checkout.Change) { c.Agreement.Number = "PPA-2026-000001" },
-		} {
-			for call, way := range all {
-				refused(t, call+" with "+name, way(deciding(func(c checkout.Checkout) checkout.Change {
-					next := confirmed(completed(c), 2)
-					change(&next)
-					return next
-				})), ports.ErrDuplicate)
+		}},
+		{"a panic of decide stores nothing, and the store goes on", func(s *store) {
+			s.insert(opened(1))
+			s.unchanged(func() {
+				defer func() { s.same("recovered", recover(), any("a panic")) }()
+				s.update(1, func(checkout.Checkout) checkout.Change { panic("a panic") })
+			})
+			s.confirm(1)
+		}},
+		{"a change without a time stores nothing, and comes back", func(s *store) {
+			s.insert(opened(1))
+			given := confirmed(s.read(1), 1)
+			given.At = time.Time{}
+			s.unchanged(func() {
+				change, leases := s.updateHolding(leaseFor, s.read(1), func(checkout.Checkout) checkout.Change { return given })
+				s.same("change", change, given)
+				s.same("leases", len(leases), 0)
+			})
+		}},
+		{"the revision is the time of the change, and grows also where the clock is behind", func(s *store) {
+			s.insert(opened(5))
+			for _, step := range []struct{ minute, more int }{{7, 0}, {6, 1}, {7, 2}, {0, 3}, {8, 0}} {
+				s.update(5, func(c checkout.Checkout) checkout.Change { return checkout.Change{At: at(step.minute), Next: c} })
+				s.same(fmt.Sprint("at minute ", step.minute), s.read(5).Revision, at(max(7, step.minute)).UnixMilli()+int64(step.more))
 			}
-		}
-	})
-}
-
-func concurrentUpdates(t *testing.T, s processes) {
-	insert(t, s[0], opened(1))
-	id := opened(1).Next.ID
-	allSucceed(t, "UpdateCheckout", many, func(i int) error {
-		return s[i%2].UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-			c.Setup.Try++
-			return checkout.Change{Next: c}, nil
-		})
-	})
-	got := result(s[0].Checkout(t.Context(), id))(t)
-	same(t, "updates on record", got.Setup.Try, many)
-}
-
-func concurrentEvents(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	id := opened(1).Next.ID
-	allSucceed(t, "UpdateCheckout", many, func(int) error {
-		return s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-			c.Setup.Try++
-			name := events.Name(fmt.Sprintf("update.%02d", c.Setup.Try))
-			return checkout.Change{Next: c, Events: []events.Event{event(c, name)}}, nil
-		})
-	})
-	for i, j := range exported(t, s, 1).Jobs[1:] {
-		same(t, "event", j.Job.Name, fmt.Sprintf("update.%02d", i+1))
+		}},
+		{"a change never changes the id, provider, order or key", func(s *store) {
+			s.insert(opened(1))
+			want := s.read(1)
+			s.update(1, func(c checkout.Checkout) checkout.Change {
+				c.ID, c.ProviderCode, c.OrderID, c.IdempotencyKey = "x", "y", "z", "k"
+				return checkout.Change{At: at(2), Next: c}
+			})
+			want.Revision = at(2).UnixMilli()
+			s.same("checkout", s.read(1), want)
+		}},
+		{"an update of an unknown checkout is ErrNotFound", func(s *store) {
+			_, _, err := s.UpdateCheckout(s.Context(), opened(1).Next, 0, deciding(withdrawn))
+			s.refused("UpdateCheckout", err, ports.ErrNotFound)
+		}},
+		{"a change of which a part is a duplicate stores nothing", allOrNothing},
 	}
 }
 
-func concurrentConfirms(t *testing.T, s ports.Admin) {
-	insert(t, s, opened(1))
-	id := opened(1).Next.ID
-	already := errors.New("already confirmed")
-	errs := concurrently(many, func(i int) error {
-		return s.UpdateCheckout(t.Context(), id, pending(), func(c checkout.Checkout) (checkout.Change, error) {
-			if c.Status == checkout.Confirmed {
-				return checkout.Change{}, already
+func agreements() []promise {
+	return []promise{
+		{"an agreement and its document come back as they were stored", agreementComesBack},
+		{"an agreement's number is taken once within a provider", func(s *store) {
+			for i := range many {
+				s.insert(opened(i))
 			}
-			return confirmed(completed(c), int64(i+1)), nil
-		})
+			confirm := func(s *store, known checkout.Checkout) error {
+				_, _, err := s.UpdateCheckout(s.Context(), known, 0, deciding(func(c checkout.Checkout) checkout.Change { return confirmed(c, 1) }))
+				return err
+			}
+			s.concurrently("UpdateCheckout", 1, ports.ErrDuplicate, func(s *store, i int) error { return confirm(s, stored(opened(i)).Next) })
+			winner := s.find(checkout.Reference{AgreementNumber: numberOf(1)})
+			s.insert(openedBy("RIMU", 1))
+			s.must("confirm at another provider", confirm(s, s.find(byOrder("RIMU", "order-1"))))
+			for _, id := range []string{winner.ID, idOf("RIMU", 1)} {
+				s.same("agreement of "+id, get(s.Agreement(s.Context(), id))(s).CheckoutID, id)
+			}
+			s.same("number of what is found", s.find(checkout.Reference{AgreementNumber: numberOf(1)}).Confirmation.AgreementNumber, numberOf(1))
+		}},
+		{"an erasure empties the agreement, the document, and the receipts and reasons of the jobs", erasureEmpties},
+	}
+}
+
+func noUpdateLost(s *store) {
+	s.insert(opened(1))
+	known := s.read(1)
+	s.concurrently("UpdateCheckout", many, nil, func(s *store, i int) error {
+		_, _, err := s.UpdateCheckout(s.Context(), known, 0, deciding(func(c checkout.Checkout) checkout.Change {
+			c.Setup.Try++
+			return checkout.Change{At: at(2), Next: c, Moments: []checkout.Moment{{At: at(2), Kind: checkout.MomentPressed}},
+				Jobs: []checkout.Job{event(c, fmt.Sprint("event ", c.Setup.Try), 2), syncOf(c, 2)}}
+		}))
+		return err
 	})
-	winner := oneWins(t, "UpdateCheckout", errs, already)
-	all := export(t, s).Checkouts
-	same(t, "checkouts", len(all), 1)
-	same(t, "events", len(all[0].Events()), 3)
-	want := confirmed(completed(opened(1).Next), int64(winner+1))
-	same(t, "agreement", all[0].Agreement, want.Agreement)
-	same(t, "checkout", all[0].Checkout, want.Next)
+	events := s.jobs(checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}})
+	s.same("tries, moments and events", []int{s.read(1).Setup.Try, len(s.moments(1)), len(events)}, []int{many, many, 1 + many})
+	s.same("the newest event", events[0].Name, fmt.Sprint("event ", many))
+}
+
+// errNo is the error of a decision that refuses.
+var errNo = errors.New("no")
+
+func allOrNothing(s *store) {
+	s.insert(opened(1), opened(2))
+	s.confirm(1)
+	did := act(1)
+	for what, tt := range map[string]struct {
+		of    int
+		spoil func(*checkout.Change)
+	}{
+		"an event that is on record": {2, func(c *checkout.Change) { c.Jobs = append(c.Jobs, opened(2).Jobs[0]) }},
+		"a number that is taken": {2, func(c *checkout.Change) {
+			c.Agreement.Number, c.Next.Confirmation.AgreementNumber = numberOf(1), numberOf(1)
+		}},
+		"a second agreement": {1, func(c *checkout.Change) { c.Jobs = c.Jobs[2:] }},
+	} {
+		s.unchanged(func() {
+			_, leases, err := s.UpdateCheckout(s.Context(), s.read(tt.of), leaseFor, deciding(func(c checkout.Checkout) checkout.Change {
+				change := confirmed(c, 9)
+				change.Act = &did
+				tt.spoil(&change)
+				return change
+			}))
+			s.refused(what, err, ports.ErrDuplicate)
+			s.same("leases", len(leases), 0)
+		})
+	}
+}
+
+func agreementComesBack(s *store) {
+	s.insert(opened(1), opened(2))
+	id, other, ctx := opened(1).Next.ID, opened(2).Next.ID, s.Context()
+	missing(s.Agreement(ctx, id))(s, "an agreement before the confirm")
+	missing(s.Document(ctx, id))(s, "a document before the confirm")
+	change := s.confirm(1)
+	s.same("agreement", get(s.Agreement(ctx, id))(s), *change.Agreement)
+	s.same("document", get(s.Document(ctx, id))(s), *change.Document)
+	missing(s.Agreement(ctx, other))(s, "the agreement of another checkout")
+	missing(s.Agreement(ctx, "unknown"))(s, "the agreement of an unknown checkout")
+	change = s.update(2, func(c checkout.Checkout) checkout.Change {
+		change := confirmed(c, 2)
+		change.Document, change.Next.Confirmation.DocumentSHA256 = nil, [32]byte{}
+		return change
+	})
+	s.same("agreement without a PDF", get(s.Agreement(ctx, other))(s), *change.Agreement)
+	missing(s.Document(ctx, other))(s, "the document without a PDF")
+}
+
+func erasureEmpties(s *store) {
+	s.insert(opened(1), opened(2))
+	s.confirm(1)
+	for _, l := range s.lease() {
+		s.settle(l, checkout.Outcome{State: checkout.JobDone, Receipt: "250 queued for anaru@student.example",
+			Failure: checkout.Failure{At: at(9), Reason: "mailbox of Ānaru is full"}})
+	}
+	change := s.update(1, erased)
+	s.same("checkout", s.read(1), change.Next)
+	s.same("agreement", get(s.Agreement(s.Context(), change.Next.ID))(s), agreed(completed(opened(1).Next, 4), 1).Erased())
+	d := get(s.Document(s.Context(), change.Next.ID))(s)
+	s.same("hash", d.SHA256, document(1).SHA256)
+	s.same("bytes", len(d.Bytes), 0)
+	for _, r := range s.jobs(checkout.JobFilter{State: checkout.JobDone}) {
+		empty := r.Receipt == "" && r.Failure.Reason == ""
+		s.same("receipt and reason of "+r.ID+" are empty", empty, r.CheckoutID == change.Next.ID)
+	}
+	for _, by := range []checkout.Reference{{BillingRequestID: "BRQ-order-1"}, {MandateID: "MD-order-1"}} {
+		missing(s.FindCheckout(s.Context(), by))(s, fmt.Sprintf("by %+v", by))
+	}
+	s.same("acts", s.acts(checkout.ActFilter{}), []checkout.Act{*change.Act})
 }

@@ -24,22 +24,17 @@ type apiError struct {
 	conflicting string   // the id of the resource that the idempotency key made before
 }
 
-func newAPIError(status int, body []byte) error {
-	e := &apiError{status: status}
+const maxReasons = 10
+
+func newAPIError(status int, body []byte) *apiError {
 	var w errorWire
-	var word string
-	var details errorDetailsWire
-	switch {
-	case json.Unmarshal(body, &w) != nil:
-		return e
-	case json.Unmarshal(w.Error, &word) == nil:
-		e.kind = outbound.Word(word)
-		return e
-	case json.Unmarshal(w.Error, &details) != nil:
-		return e
+	if json.Unmarshal(body, &w) != nil {
+		var text stringErrorWire
+		_ = json.Unmarshal(body, &text)
+		return &apiError{status: status, kind: outbound.Word(text.Error)}
 	}
-	e.kind, e.requestID = outbound.Word(details.Type), outbound.Word(details.RequestID)
-	for _, part := range details.Errors {
+	e := &apiError{status: status, kind: outbound.Word(w.Error.Type), requestID: outbound.Word(w.Error.RequestID)}
+	for _, part := range w.Error.Errors {
 		if reason := strings.TrimSpace(outbound.Word(part.Field) + " " + outbound.Word(part.Reason)); reason != "" && len(e.reasons) < maxReasons {
 			e.reasons = append(e.reasons, reason)
 		}
@@ -49,8 +44,6 @@ func newAPIError(status int, body []byte) error {
 	}
 	return e
 }
-
-const maxReasons = 10
 
 func (e *apiError) Error() string {
 	text := fmt.Sprintf("GoCardless answered %d", e.status)
@@ -80,11 +73,24 @@ func (e *apiError) Is(target error) bool {
 	return false
 }
 
-// transient reports whether a call may be sent again. After a refusal for the rate limit the budget has it wait longer, unless a
-// person waits for it.
+// transient reports whether a call may be sent again.
 func transient(err error) bool {
-	if refused, ok := errors.AsType[*apiError](err); ok {
-		return refused.status >= 500 || refused.status == http.StatusTooManyRequests
+	refused, ok := errors.AsType[*apiError](err)
+	return ok && (refused.status >= 500 || refused.status == http.StatusTooManyRequests) || errors.As(err, new(*outbound.Lost))
+}
+
+// outcomeOf returns the word for the outcome of a request.
+func outcomeOf(err error) string {
+	refused, ok := errors.AsType[*apiError](err)
+	switch {
+	case err == nil:
+		return "ok"
+	case !ok:
+		return "lost"
+	case refused.status == http.StatusTooManyRequests:
+		return "limited"
+	case refused.status >= http.StatusInternalServerError:
+		return "failed"
 	}
-	return errors.As(err, new(*outbound.Lost))
+	return "refused"
 }

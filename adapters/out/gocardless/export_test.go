@@ -3,11 +3,14 @@ package gocardless
 import (
 	"context"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
-// PassPauses replaces the pauses between attempts and for the budget.
+// PassPauses replaces the pauses between attempts and after a refusal for the rate limit, which is not kept otherwise.
 func (p *Processor) PassPauses(pass func(time.Duration)) {
-	p.client.budget.pause = func(ctx context.Context, d time.Duration) bool {
+	p.client.limit.bucket.SetLimit(rate.Inf)
+	p.client.limit.pause = func(ctx context.Context, d time.Duration) bool {
 		pass(d)
 		return ctx.Err() == nil
 	}

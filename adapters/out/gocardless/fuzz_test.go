@@ -76,7 +76,7 @@ func FuzzNotification(f *testing.F) {
 		r, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: newAnswered(t, answering{404, nil}),
 			Secrets:  [][]byte{[]byte(secret)},
 			Notified: func(_ context.Context, all []checkout.Notification) error { kept += len(all); return nil },
-			Report:   func(context.Context, error) {}, Now: time.Now})
+			Report:   func(context.Context, error) {}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,9 +42,6 @@ type Options struct {
 	URL string
 	// PageOrigins are the origins of the payer's pages, where they are others than GoCardless' usual.
 	PageOrigins []string
-	// RequestsPerMinute is the account's rate limit; 1000 if 0. All processes that use the account share it, by what answers say
-	// is left of it, and leave room for confirms first.
-	RequestsPerMinute int
 
 	// Observe is called with every request to GoCardless, concurrently: the operation is a method and a resource; the outcome ok,
 	// refused, limited (by the rate), failed (there) or lost. It must not block. Optional.
@@ -74,22 +71,18 @@ func New(o Options) (*Processor, error) {
 		return nil, fmt.Errorf("gocardless: %w", err)
 	}
 	return &Processor{
-		info: checkout.ProcessorInfo{Name: "gocardless", Company: "GoCardless", Environment: o.Environment, Calendar: money.BusinessDays, PageOrigins: o.PageOrigins,
-			Notifies: true},
-		client:    newClient(o),
+		info: checkout.ProcessorInfo{Name: "gocardless", Company: "GoCardless", Environment: o.Environment, Calendar: money.BusinessDays,
+			PageOrigins: o.PageOrigins, Notifies: true},
+		client:    &client{Options: o, limit: newLimiter(o.Now)},
 		creditors: creditorCache{asking: make(chan struct{}, 1)},
 	}, nil
 }
-
-// BudgetLeft returns how many requests the account's limit has left for what a person waits for, as far as this process knows.
-func (p *Processor) BudgetLeft() float64 { return p.client.budget.left() }
 
 func (o Options) complete() Options {
 	o.URL = strings.TrimRight(cmp.Or(o.URL, hosts[o.Environment].api), "/")
 	if len(o.PageOrigins) == 0 {
 		o.PageOrigins = []string{pagesOf(o.URL)}
 	}
-	o.RequestsPerMinute = cmp.Or(o.RequestsPerMinute, 1000)
 	if o.Observe == nil {
 		o.Observe = func(string, string, time.Duration) {}
 	}
@@ -130,9 +123,6 @@ func (o Options) check() error {
 	case strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		reasons = append(reasons, errors.New("the access token has a character that no token has"))
 	}
-	if o.RequestsPerMinute < 0 {
-		reasons = append(reasons, fmt.Errorf("%d requests a minute are too few", o.RequestsPerMinute))
-	}
 	u, err := url.Parse(o.URL)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
@@ -168,7 +158,7 @@ func (p *Processor) Begin(ctx context.Context, start checkout.SetupStart) (check
 	}
 	page, err := p.flow(ctx, request.ID, start)
 	if errors.Is(err, errInvalidState) { // the payer, or another of the same checkout, has just finished
-		again, failed := p.client.billingRequest(ctx, checkout.ForPayer, request.ID)
+		again, failed := p.client.billingRequest(ctx, request.ID)
 		if failed == nil && again.Status != checkout.BillingPending {
 			return checkout.BillingRequest{ID: request.ID, URL: start.ReturnURL}, nil
 		}
@@ -183,9 +173,8 @@ func (p *Processor) Begin(ctx context.Context, start checkout.SetupStart) (check
 // same enrolment, which was lost when the store was restored from a backup.
 func (p *Processor) billingRequest(ctx context.Context, start checkout.SetupStart) (billingRequestWire, error) {
 	made, err := p.client.createBillingRequest(ctx, start)
-	var conflict *apiError
-	if errors.As(err, &conflict) && conflict.conflicting != "" {
-		made, err = p.client.billingRequest(ctx, checkout.ForPayer, conflict.conflicting)
+	if conflict, ok := errors.AsType[*apiError](err); ok && conflict.conflicting != "" {
+		made, err = p.client.billingRequest(ctx, conflict.conflicting)
 	}
 	if err != nil {
 		return made, fmt.Errorf("make the billing request of %s: %w", start.CheckoutID, err)
@@ -207,61 +196,4 @@ func (p *Processor) flow(ctx context.Context, request string, start checkout.Set
 		return "", fmt.Errorf("flow %s is on none of the origins %s", made.ID, strings.Join(p.info.PageOrigins, " "))
 	}
 	return made.AuthorisationURL, nil
-}
-
-// Observe implements ports.Processor.
-func (p *Processor) Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
-	setup := q.Setup
-	seen := setup.Observation
-	if !fulfilled(seen) {
-		request, err := p.client.billingRequest(ctx, q.Purpose, setup.BillingRequestID)
-		if err != nil {
-			return checkout.Observation{}, err
-		}
-		seen = request.observation()
-		if seen.MandateID == "" {
-			return seen, nil
-		}
-	}
-	mandate, err := p.mandate(ctx, q.Purpose, seen.MandateID)
-	if err != nil {
-		return checkout.Observation{}, err
-	}
-	if seen.CompletedAt.IsZero() { // the time of the event that says so, or else of the mandate
-		at, err := p.client.fulfilledAt(ctx, q.Purpose, setup.BillingRequestID)
-		if err != nil {
-			return checkout.Observation{}, err
-		}
-		if at.IsZero() {
-			at = mandate.CreatedAt
-		}
-		seen.CompletedAt = at.UTC().Truncate(time.Millisecond)
-	}
-	seen = mandate.onto(seen)
-	same := seen.MandateID == setup.MandateID && seen.Mandate == setup.Mandate && !setup.MandateSince.IsZero()
-	if same && !(seen.Mandate.Dead() && q.Purpose == checkout.ForNotification) { // or else it may have ended again
-		return seen, nil // since when, and why, is on record
-	}
-	seen.MandateSince, seen.MandateReason, err = p.client.mandateSince(ctx, q.Purpose, mandate)
-	return seen, err
-}
-
-// fulfilled reports whether everything is known of a setup but how its mandate stands now.
-func fulfilled(seen checkout.Observation) bool {
-	return seen.BillingRequest == checkout.BillingFulfilled && seen.MandateID != "" && seen.AccountHolder != "" && !seen.CompletedAt.IsZero()
-}
-
-// maxReplacements bounds how many mandates that replaced one another are followed.
-const maxReplacements = 5
-
-// mandate returns the mandate with this id, or its replacement.
-func (p *Processor) mandate(ctx context.Context, purpose checkout.Purpose, id string) (mandateWire, error) {
-	for range maxReplacements {
-		mandate, err := p.client.mandate(ctx, purpose, id)
-		if err != nil || mandate.Links.NewMandate == "" {
-			return mandate, err
-		}
-		id = mandate.Links.NewMandate
-	}
-	return mandateWire{}, fmt.Errorf("mandate %s is one of more than %d that replaced each other", id, maxReplacements)
 }

@@ -66,8 +66,8 @@ func (p *Processor) allCreditors(ctx context.Context) ([]creditorWire, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for the answer of GET /creditors: %w", ctx.Err())
 	}
-	if now := p.client.now(); c.at.IsZero() || now.Sub(c.at) >= creditorsLife {
-		all, err := p.client.creditors(ctx)
+	if now := p.client.Now(); c.at.IsZero() || now.Sub(c.at) >= creditorsLife {
+		all, err := get[[]creditorWire](ctx, p.client, "/creditors")
 		if err != nil {
 			return nil, err
 		}

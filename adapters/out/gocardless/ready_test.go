@@ -66,7 +66,7 @@ func TestNobodyWaitsForCreditorsForLongerThanItsTime(t *testing.T) {
 	b := newBench(t)
 	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultTimeout, Path: "/creditors", Times: 1})
 	go b.Ready(t.Context())
-	for b.sim.Statistics().Faults[gocardlesstest.FaultTimeout] == 0 {
+	for b.sim.Statistics().Calls["GET /creditors"] == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
 const (
@@ -24,52 +22,34 @@ const (
 func (r *Receiver) Reconcile(ctx context.Context, cursor string) (next string, pause time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reconcileLimit)
 	defer cancel()
-	now := r.Processor.client.theirTime()
+	now := r.client.theirTime()
 	since, err := time.Parse(time.RFC3339Nano, cursor)
 	if err != nil {
 		since = now.Add(-firstWindow)
 	}
-	for after := ""; ; {
-		page, more, err := r.Processor.client.eventsSince(ctx, since.Add(-overlap), after)
+	query := []string{"created_at[gt]", since.Add(-overlap).UTC().Format(time.RFC3339Nano), "limit", strconv.Itoa(eventsPage)}
+	for first := true; ; first = false {
+		page, err := get[[]eventWire](ctx, r.client, "/events", query...)
+		if err == nil && first {
+			now = r.client.theirTime() // which the answer says
+		}
+		if err == nil {
+			err = r.passOn(ctx, page)
+		}
 		if err != nil {
 			return cursor, reconcileEvery, fmt.Errorf("read the events: %w", err)
 		}
-		if after == "" {
-			now = r.Processor.client.theirTime() // which the answer says
-		}
-		// An event may be younger than the beginning of the reading: it is received now.
-		given, err := toNotifications(page, r.now())
-		if err != nil {
-			return cursor, reconcileEvery, fmt.Errorf("read the events: %w", err)
-		}
-		if err := r.Notified(ctx, given); err != nil {
-			return cursor, reconcileEvery, fmt.Errorf("store %d notifications: %w", len(given), err)
-		}
-		if more == "" {
+		if len(page) < eventsPage {
 			return now.Format(time.RFC3339Nano), reconcileEvery, nil
 		}
-		after = more
+		query = append(query, "after", page[len(page)-1].ID)
 	}
 }
 
 // Behind returns the time since the last reading of the whole list, by the cursor of Reconcile, or since the first was due.
 func (r *Receiver) Behind(cursor string, due time.Time) time.Duration {
-	since, err := time.Parse(time.RFC3339Nano, cursor)
-	if err != nil {
-		return max(0, r.now().Sub(due))
+	if since, err := time.Parse(time.RFC3339Nano, cursor); err == nil {
+		return max(0, r.client.theirTime().Sub(since))
 	}
-	return max(0, r.Processor.client.theirTime().Sub(since))
-}
-
-// eventsSince returns a page of the events after a time, newest first, and the cursor of the next page, or "".
-func (c *client) eventsSince(ctx context.Context, since time.Time, after string) (page []notifiedWire, next string, err error) {
-	query := []string{"created_at[gt]", since.UTC().Format(time.RFC3339Nano), "limit", strconv.Itoa(eventsPage)}
-	if after != "" {
-		query = append(query, "after", after)
-	}
-	page, err = c.events(ctx, checkout.ForNotification, query...)
-	if err == nil && len(page) == eventsPage {
-		next = page[len(page)-1].ID
-	}
-	return page, next, err
+	return max(0, r.client.Now().Sub(due))
 }

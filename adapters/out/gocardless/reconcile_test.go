@@ -16,7 +16,7 @@ import (
 
 // Every notification is lost: the list of events brings them, newest first, over several pages.
 func TestReconcileMakesLostNotificationsGood(t *testing.T) {
-	b := newBench(t, func(o *gocardlesstest.Options, _ *gocardless.Options) { o.RateLimit = -1 })
+	b := newBench(t)
 	r := newReceiving(t, b)
 	if err := r.reconcile(t); err != nil { // the first, of a new store
 		t.Fatal(err)
@@ -74,40 +74,9 @@ func TestReconcileThatFailsIsRepeatedFromTheSameCursor(t *testing.T) {
 	}
 }
 
-// An event may be made while the list is read. It is received once it was read.
-func TestReconcileReceivesAnEventOnceItWasRead(t *testing.T) {
-	b := newBench(t)
-	request := b.begin(t, "a")
-	b.complete(t, request.URL, "M O'BRIEN")
-	began, received := b.sim.Now(), []time.Time(nil)
-	r, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: b.Processor, Secrets: [][]byte{[]byte(secret)},
-		Notified: func(_ context.Context, all []checkout.Notification) error {
-			for _, n := range all {
-				received = append(received, n.Received)
-			}
-			return nil
-		},
-		Report: func(context.Context, error) {},
-		Now: func() time.Time {
-			b.sim.Advance(time.Second)
-			return b.sim.Now()
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := r.Reconcile(t.Context(), ""); err != nil || len(received) == 0 {
-		t.Fatalf("Reconcile: %d notifications, %v", len(received), err)
-	}
-	for _, at := range received {
-		if !at.After(began) {
-			t.Errorf("an event was received at %v, want after %v, when the reading began", at, began)
-		}
-	}
-}
-
 // A page that could not be stored is read again, whichever page of the list it is: a second page has the older events.
 func TestReconcileThatCannotStoreAPageIsRepeatedFromTheSameCursor(t *testing.T) {
-	b := newBench(t, func(o *gocardlesstest.Options, _ *gocardless.Options) { o.RateLimit = -1 })
+	b := newBench(t)
 	r := newReceiving(t, b)
 	want := make(map[string]bool)
 	for n := range 120 { // with about nine events each, more than a page
@@ -160,12 +129,11 @@ func TestReconcileGoesByTheClockOfGoCardless(t *testing.T) {
 		ahead := step
 		b := newBench(t)
 		clock := func() time.Time { return b.sim.Now().Add(ahead) }
-		processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: token, URL: b.client.URL, Now: clock})
+		processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: token, URL: b.url, Now: clock})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newReceiving(t, &bench{processor, b.sim, b.client, t})
-		r.Now = clock
+		r := newReceiving(t, &bench{processor, b.sim, b.url, t})
 		for range 2 {
 			if err := r.reconcile(t); err != nil {
 				t.Fatal(err)

@@ -2,34 +2,26 @@ package gocardless
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // scheme is that of direct debits in New Zealand.
 const scheme = "becs_nz"
 
-// Names of a billing request's metadata, by which it is known again.
-const (
-	metaCheckout = "checkout_id"
-	metaKey      = "key"
-	metaProvider = "provider_code"
-)
+// metaKey is the name of the billing request's metadata by which it is known again.
+const metaKey = "key"
 
 // Prefixes of identifiers.
-const (
-	creditorPrefix       = "CR"
-	billingRequestPrefix = "BRQ"
-	mandatePrefix        = "MD"
-)
+const creditorPrefix, billingRequestPrefix, mandatePrefix = "CR", "BRQ", "MD"
 
 type linksWire struct {
 	BillingRequest string `json:"billing_request"`
@@ -46,7 +38,7 @@ type object = map[string]any
 func toBillingRequestWire(start checkout.SetupStart) object {
 	w := object{
 		"mandate_request": object{"scheme": scheme, "currency": "NZD", "description": describe(start)},
-		"metadata":        object{metaCheckout: start.CheckoutID, metaKey: start.Key, metaProvider: start.Account.ProviderCode},
+		"metadata":        object{metaKey: start.Key, "checkout_id": start.CheckoutID, "provider_code": start.Account.ProviderCode},
 	}
 	if strings.HasPrefix(start.Account.ID, creditorPrefix) {
 		w["links"] = object{"creditor": start.Account.ID}
@@ -84,55 +76,46 @@ type billingRequestWire struct {
 	Metadata  map[string]string `json:"metadata"`
 	Links     linksWire         `json:"links"`
 	Resources struct {
-		Account accountWire `json:"customer_bank_account"`
+		Account struct {
+			Holder string `json:"account_holder_name"`
+			Ending string `json:"account_number_ending"` // of an account in NZD, the last four digits of its base number
+		} `json:"customer_bank_account"`
 	} `json:"resources"`
 }
 
-// accountWire is GoCardless' description of an account: of an account in NZD, the last four digits of its base number.
-type accountWire struct {
-	Holder string `json:"account_holder_name"`
-	Ending string `json:"account_number_ending"`
-}
-
-// mask returns the account as it is shown, such as ••••8389; "" where GoCardless does not name it. The hidden places
-// stand for everything before the ending, however long that is.
-func (w accountWire) mask() agreement.AccountMask {
-	if w.Ending == "" {
-		return ""
-	}
-	return agreement.AccountMask(strings.Repeat(agreement.HiddenDigit, 4) + w.Ending)
-}
-
 func (w billingRequestWire) check() error {
-	switch {
-	case !strings.HasPrefix(w.ID, billingRequestPrefix):
-		return fmt.Errorf("billing request has the id %q", w.ID)
-	case !w.Status.Known():
-		return fmt.Errorf("billing request %s has the unknown status %q", w.ID, w.Status)
-	case w.MandateRequest.Scheme != scheme:
-		return fmt.Errorf("billing request %s has the scheme %q, want %s", w.ID, w.MandateRequest.Scheme, scheme)
+	if !isID(w.ID, billingRequestPrefix) || !w.Status.Known() || w.MandateRequest.Scheme != scheme {
+		return fmt.Errorf("billing request %q is %q and has the scheme %q, want %s",
+			outbound.Word(w.ID), outbound.Word(string(w.Status)), outbound.Word(w.MandateRequest.Scheme), scheme)
 	}
 	return nil
 }
 
-// mandate returns the id of the mandate that the billing request led to, or "".
-func (w billingRequestWire) mandate() string {
-	return cmp.Or(w.Links.MandateRequestMandate, w.MandateRequest.Links.Mandate)
-}
+// isID reports whether a text is an identifier with the prefix.
+func isID(id, prefix string) bool { return strings.HasPrefix(outbound.Word(id), prefix) }
 
 // observation returns the observation by the billing request alone. A fulfilled billing request without a mandate counts as
 // fulfilling.
 func (w billingRequestWire) observation() checkout.Observation {
 	seen := checkout.Observation{BillingRequest: w.Status, Authorisation: checkout.CustomerInProgress}
+	mandate := outbound.Word(cmp.Or(w.Links.MandateRequestMandate, w.MandateRequest.Links.Mandate))
 	switch {
 	case w.Status != checkout.BillingFulfilled:
-	case w.mandate() == "":
+	case mandate == "":
 		seen.BillingRequest = checkout.BillingFulfilling
 	default:
-		seen.MandateID = w.mandate()
-		seen.AccountHolder, seen.AccountMask = w.Resources.Account.Holder, w.Resources.Account.mask()
+		seen.MandateID, seen.AccountHolder, seen.AccountMask = mandate, w.Resources.Account.Holder, maskOf(w.Resources.Account.Ending)
 	}
 	return seen
+}
+
+// maskOf returns an account as it is shown, such as ••••8389; "" where GoCardless does not name it. The hidden places
+// stand for everything before the ending, however long that is.
+func maskOf(ending string) agreement.AccountMask {
+	if ending == "" || len(ending) > 4 {
+		return ""
+	}
+	return agreement.AccountMask(strings.Repeat(agreement.HiddenDigit, 4) + ending)
 }
 
 type flowWire struct {
@@ -140,27 +123,19 @@ type flowWire struct {
 	AuthorisationURL string `json:"authorisation_url"`
 }
 
-func (w flowWire) check() error {
-	if w.ID == "" || w.AuthorisationURL == "" {
-		return errors.New("flow has no id or no authorisation_url")
-	}
-	return nil
-}
-
 type mandateWire struct {
-	ID        string                 `json:"id"`
-	CreatedAt time.Time              `json:"created_at"`
-	Status    checkout.MandateStatus `json:"status"`
-	Scheme    string                 `json:"scheme"`
-	Links     linksWire              `json:"links"`
+	ID          string                 `json:"id"`
+	CreatedAt   time.Time              `json:"created_at"`
+	Status      checkout.MandateStatus `json:"status"`
+	Scheme      string                 `json:"scheme"`
+	FirstCharge string                 `json:"next_possible_charge_date"` // null of a mandate that has ended
+	Links       linksWire              `json:"links"`
 }
 
 func (w mandateWire) check() error {
-	switch {
-	case !strings.HasPrefix(w.ID, mandatePrefix), w.Status == "":
-		return fmt.Errorf("mandate has the id %q and the status %q", w.ID, w.Status)
-	case w.Scheme != scheme:
-		return fmt.Errorf("mandate %s has the scheme %q, want %s", w.ID, w.Scheme, scheme)
+	status := outbound.Word(string(w.Status))
+	if !isID(w.ID, mandatePrefix) || status == "" || w.Scheme != scheme {
+		return fmt.Errorf("mandate %q is %q and has the scheme %q, want %s", outbound.Word(w.ID), status, outbound.Word(w.Scheme), scheme)
 	}
 	return nil
 }
@@ -171,6 +146,7 @@ func (w mandateWire) onto(seen checkout.Observation) checkout.Observation {
 	if w.Status == checkout.MandateActive {
 		seen.Authorisation = checkout.Authorised
 	}
+	seen.FirstCharge, _ = money.ParseDate(w.FirstCharge) // zero if it is no date
 	return seen
 }
 
@@ -186,11 +162,11 @@ type creditorWire struct {
 }
 
 type notificationWire struct {
-	Events []notifiedWire `json:"events"`
+	Events []eventWire `json:"events"`
 }
 
-// notifiedWire is an event, in a notification and in the list of events.
-type notifiedWire struct {
+// eventWire is an event, in a notification and in the list of events.
+type eventWire struct {
 	ID        string    `json:"id"`
 	CreatedAt time.Time `json:"created_at"`
 	Resource  string    `json:"resource_type"`
@@ -201,19 +177,22 @@ type notifiedWire struct {
 	} `json:"details"`
 }
 
-// errorWire is the body of an answer that is no success. Error is an object, or in one case a string.
+// errorWire is the body of an answer that is no success.
 type errorWire struct {
-	Error json.RawMessage `json:"error"`
+	Error struct {
+		Type      string `json:"type"`
+		RequestID string `json:"request_id"`
+		Errors    []struct {
+			Reason string `json:"reason"`
+			Field  string `json:"field"`
+			Links  struct {
+				Conflicting string `json:"conflicting_resource_id"`
+			} `json:"links"`
+		} `json:"errors"`
+	} `json:"error"`
 }
 
-type errorDetailsWire struct {
-	Type      string `json:"type"`
-	RequestID string `json:"request_id"`
-	Errors    []struct {
-		Reason string `json:"reason"`
-		Field  string `json:"field"`
-		Links  struct {
-			Conflicting string `json:"conflicting_resource_id"`
-		} `json:"links"`
-	} `json:"errors"`
+// stringErrorWire is the other form of that body.
+type stringErrorWire struct {
+	Error string `json:"error"`
 }

@@ -73,7 +73,7 @@ func toWireKey(k catalogue.Key) Object {
 }
 
 // toWireCheckout describes the setup tokens without revealing them.
-func toWireCheckout(c checkout.Checkout) Object {
+func toWireCheckout(c checkout.Checkout, env catalogue.Environment) Object {
 	var tokens []Object
 	for _, t := range c.Tokens {
 		tokens = append(tokens, Object{Put("epoch", t.Epoch), Put("expires_at", t.Expires)})
@@ -87,9 +87,9 @@ func toWireCheckout(c checkout.Checkout) Object {
 		Put("request_id", c.RequestID),
 		Put("created_at", c.CreatedAt),
 		Put("status", string(c.Status)),
-		Put("contact_id", c.Records.ContactID),
-		Put("opportunity_id", c.Records.OpportunityID),
-		Put("dda_id", c.Records.DDAID),
+		Put("contact_id", c.Records(env).ContactID),
+		Put("opportunity_id", c.Records(env).OpportunityID),
+		Put("dda_id", c.Records(env).DDAID),
 		Opt("course_code", c.CourseCode),
 		Put("course_name", c.Intent.CourseName),
 		Put("pricing", toWirePricing(c.Intent.Pricing)),
@@ -97,7 +97,7 @@ func toWireCheckout(c checkout.Checkout) Object {
 		Opt("setup_tokens", tokens),
 		Opt("confirmed_at", c.Confirmation.At),
 		Opt("confirm_request_id", c.Confirmation.RequestID),
-		Opt("agreement_id", c.Confirmation.AgreementID),
+		Opt("agreement_number", c.Confirmation.AgreementNumber),
 		Opt("ended", Object{Opt("at", c.End.At), Opt("by", string(c.End.By)), Opt("ground", string(c.End.Ground)),
 			Opt("reason", c.End.Reason)}), // it was cancelled, or its agreement withdrawn
 		Opt("erased_at", c.ErasedAt), // when the personal data was erased
@@ -131,10 +131,10 @@ func toWirePlan(p money.Plan) Object {
 	}
 }
 
-func toWireContact(c checkout.Checkout) Object {
+func toWireContact(c checkout.Checkout, env catalogue.Environment) Object {
 	return Object{
 		Put("kind", "contact"),
-		Put("contact_id", c.Records.ContactID),
+		Put("contact_id", c.Records(env).ContactID),
 		Put("checkout_id", c.ID),
 		Put("first_name", c.Student.FirstName),
 		Put("last_name", c.Student.LastName),
@@ -142,16 +142,16 @@ func toWireContact(c checkout.Checkout) Object {
 	}
 }
 
-func toWireOpportunity(c checkout.Checkout) Object {
+func toWireOpportunity(c checkout.Checkout, env catalogue.Environment) Object {
 	status := ""
 	if c.Status == checkout.Confirmed {
 		status = "complete"
 	}
 	return Object{
 		Put("kind", "opportunity"),
-		Put("opportunity_id", c.Records.OpportunityID),
+		Put("opportunity_id", c.Records(env).OpportunityID),
 		Put("checkout_id", c.ID),
-		Put("contact_id", c.Records.ContactID),
+		Put("contact_id", c.Records(env).ContactID),
 		Put("provider_code", c.ProviderCode),
 		Opt("course_code", c.CourseCode),
 		Put("course_name", c.Intent.CourseName),
@@ -159,13 +159,13 @@ func toWireOpportunity(c checkout.Checkout) Object {
 	}
 }
 
-func toWireDDA(c checkout.Checkout) Object {
+func toWireDDA(c checkout.Checkout, env catalogue.Environment) Object {
 	return Object{
 		Put("kind", "dda"),
-		Put("dda_id", c.Records.DDAID),
+		Put("dda_id", c.Records(env).DDAID),
 		Put("checkout_id", c.ID),
-		Put("opportunity_id", c.Records.OpportunityID),
-		Put("contact_id", c.Records.ContactID),
+		Put("opportunity_id", c.Records(env).OpportunityID),
+		Put("contact_id", c.Records(env).ContactID),
 		Put("setup_complete", c.SetupComplete()),
 		Opt("try", c.Setup.Try),
 		Opt("billing_request_id", c.Setup.BillingRequestID),
@@ -225,16 +225,16 @@ func toWireAuthority(a agreement.Authority) Object {
 	}
 }
 
-func toWireAgreement(c checkout.Checkout, a agreement.Agreement) Object {
+func toWireAgreement(c checkout.Checkout, env catalogue.Environment, a agreement.Agreement) Object {
 	lender := a.Terms.Lender
 	return Object{
 		Put("kind", "agreement"),
-		Put("agreement_id", c.Confirmation.AgreementID),
+		Put("agreement_id", c.AgreementID(env, c.Confirmation.AgreementNumber)),
 		Put("agreement_number", a.Number),
 		Put("agreement_version", a.Version),
 		Put("checkout_id", c.ID),
-		Put("opportunity_id", c.Records.OpportunityID),
-		Put("dda_id", c.Records.DDAID),
+		Put("opportunity_id", c.Records(env).OpportunityID),
+		Put("dda_id", c.Records(env).DDAID),
 		Put("accepted_at", a.AcceptedAt),
 		Opt("sandbox", a.Sandbox),
 		Put("pdf_generated", c.Confirmation.PDFGenerated()),
@@ -265,19 +265,19 @@ func toWireAgreement(c checkout.Checkout, a agreement.Agreement) Object {
 	}
 }
 
-func toWireDocument(c checkout.Checkout, d checkout.DocumentInfo) Object {
+func toWireDocument(c checkout.Checkout, env catalogue.Environment, size int) Object {
 	return Object{
 		Put("kind", "document"),
-		Put("document_id", c.Confirmation.DocumentID),
+		Put("document_id", c.DocumentID(env, c.Confirmation.AgreementNumber)),
 		Put("checkout_id", c.ID),
 		Put("agreement_number", c.Confirmation.AgreementNumber),
-		Put("sha256", hex.EncodeToString(d.SHA256[:])),
-		Put("size", d.Size),
+		Put("sha256", hex.EncodeToString(c.Confirmation.DocumentSHA256[:])),
+		Put("size", size),
 	}
 }
 
 // toWireCharge writes a charge, and the day before which it may not be collected where it is due sooner.
-func toWireCharge(c checkout.Checkout, m money.Charge, p money.Payment) Object {
+func toWireCharge(c checkout.Checkout, env catalogue.Environment, m money.Charge, p money.Payment) Object {
 	notBefore := p.Due
 	if !m.Due.Before(notBefore) {
 		notBefore = money.Date{}
@@ -285,7 +285,7 @@ func toWireCharge(c checkout.Checkout, m money.Charge, p money.Payment) Object {
 	return Object{
 		Put("kind", "charge"),
 		Put("checkout_id", c.ID),
-		Put("opportunity_id", c.Records.OpportunityID),
+		Put("opportunity_id", c.Records(env).OpportunityID),
 		Put("sequence", m.Sequence),
 		Put("type", string(m.Type)),
 		Put("due_date", m.Due),
@@ -300,7 +300,7 @@ func toWireNotice(r checkout.JobRecord) Object {
 	switch r.State {
 	case checkout.JobDone:
 		status, sent = "sent", r.SettledAt
-	case checkout.JobDead:
+	case checkout.JobFailed:
 		status = "failed"
 	}
 	return Object{
@@ -312,21 +312,33 @@ func toWireNotice(r checkout.JobRecord) Object {
 		Put("status", status), // pending, sent, failed or dropped
 		Put("attempts", r.Attempts),
 		Opt("sent_at", sent),
-		Opt("message_id", r.Receipt.Reference), // under which the other system knows it
-		Opt("answer", r.Receipt.Answer),
+		Opt("receipt", r.Receipt),      // the other system's words
 		Opt("failed_at", r.Failure.At), // of the latest attempt that failed, like the failure
 		Opt("failure", r.Failure.Reason),
 	}
 }
 
-func toWireEvent(e checkout.EventRecord) Object {
+func toWireMoment(c checkout.Checkout, m checkout.Moment) Object {
+	return Object{
+		Put("kind", "moment"),
+		Put("checkout_id", c.ID),
+		Put("at", m.At),
+		Put("moment", string(m.Kind)),
+		Opt("actor", string(m.Actor)),
+		Opt("request_id", m.RequestID),
+		Opt("detail", m.Detail),
+		Put("times", max(m.Times, 1)),
+	}
+}
+
+func toWireEvent(c checkout.Checkout, e checkout.EventRecord) Object {
 	return Object{
 		Put("kind", "event"),
 		Put("event_id", e.Event.ID),
 		Put("event", string(e.Event.Name)),
 		Put("checkout_id", e.Event.CheckoutID),
 		Put("provider_code", e.Event.ProviderCode),
-		Put("provider_order_id", e.Event.OrderID),
+		Put("provider_order_id", c.OrderID),
 		Put("request_id", e.Event.RequestID),
 		Put("created_at", e.Event.CreatedAt),
 		Put("status", string(e.Status)),

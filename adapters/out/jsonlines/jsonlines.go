@@ -13,11 +13,11 @@ import (
 
 // NewVisitor returns a visitor for a store's export that writes each record to w as it comes. It writes a line at a
 // time: give it a buffered writer, and flush that at the end. A checkout that cannot be read is passed to unreadable.
-func NewVisitor(w io.Writer, unreadable func(checkoutID string, err error) error) checkout.Visitor {
+func NewVisitor(w io.Writer, env catalogue.Environment, unreadable func(checkoutID string, err error) error) checkout.Visitor {
 	return checkout.Visitor{
 		Configuration: func(c catalogue.Configuration) error { return Write(w, configurationLines(c)...) },
 		Key:           func(k catalogue.Key) error { return Write(w, toWireKey(k)) },
-		Checkout:      func(r checkout.CheckoutRecord) error { return Write(w, checkoutLines(r)...) },
+		Checkout:      func(r checkout.CheckoutRecord) error { return Write(w, checkoutLines(r, env)...) },
 		Unreadable:    unreadable,
 	}
 }
@@ -30,39 +30,38 @@ func configurationLines(c catalogue.Configuration) []Object {
 	return lines
 }
 
-// checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, the events, and
-// the notices to the payer. A checkout that is only reserved has no records yet. The ids of what was agreed are empty until the
-// CRM has completed the enrolment.
-func checkoutLines(r checkout.CheckoutRecord) []Object {
+// checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, the events, the
+// notices to the payer, and the timeline.
+func checkoutLines(r checkout.CheckoutRecord, env catalogue.Environment) []Object {
 	c := r.Checkout
-	lines := []Object{toWireCheckout(c)}
-	if c.Status != checkout.Reserved {
-		lines = append(lines, toWireContact(c), toWireOpportunity(c), toWireDDA(c))
+	lines := []Object{toWireCheckout(c, env), toWireContact(c, env), toWireOpportunity(c, env), toWireDDA(c, env)}
+	if r.Agreement != nil {
+		lines = append(lines, toWireAgreement(c, env, *r.Agreement))
+	}
+	if r.Document > 0 {
+		lines = append(lines, toWireDocument(c, env, r.Document))
 	}
 	if r.Agreement != nil {
-		lines = append(lines, toWireAgreement(c, *r.Agreement))
-	}
-	if r.Document != nil {
-		lines = append(lines, toWireDocument(c, *r.Document))
-	}
-	if r.Agreement != nil {
-		lines = append(lines, chargeLines(c, *r.Agreement)...)
+		lines = append(lines, chargeLines(c, env, *r.Agreement)...)
 	}
 	for _, e := range r.Events() {
-		lines = append(lines, toWireEvent(e))
+		lines = append(lines, toWireEvent(c, e))
 	}
 	for _, j := range r.Jobs {
 		if j.Job.Kind == checkout.JobNotify {
 			lines = append(lines, toWireNotice(j))
 		}
 	}
+	for _, m := range c.Timeline(r.Moments) {
+		lines = append(lines, toWireMoment(c, m))
+	}
 	return lines
 }
 
-func chargeLines(c checkout.Checkout, a agreement.Agreement) []Object {
+func chargeLines(c checkout.Checkout, env catalogue.Environment, a agreement.Agreement) []Object {
 	lines, payments := make([]Object, len(a.Schedule)), a.Payments()
 	for i, charge := range a.Schedule {
-		lines[i] = toWireCharge(c, charge, payments[i])
+		lines[i] = toWireCharge(c, env, charge, payments[i])
 	}
 	return lines
 }

@@ -57,8 +57,7 @@ func openOnRecord() checkout.Checkout {
 			Plan: money.Plan{Frequency: money.Weekly, First: money.Date{Year: 2027, Month: 2, Day: 15},
 				Instalments: money.Instalments{Number: 3, Regular: 333_33, Final: 333_34}},
 		},
-		Records: checkout.Records{ContactID: "con_1", OpportunityID: "opp_1", DDAID: "dda_1"},
-		Tokens:  []checkout.Token{{Epoch: 1, KID: secretCanary, Expires: morning.Add(168 * time.Hour)}},
+		Tokens: []checkout.Token{{Epoch: 1, KID: secretCanary, Expires: morning.Add(168 * time.Hour)}},
 		Setup: checkout.Setup{Observation: checkout.Observation{BillingRequest: checkout.BillingPending,
 			Authorisation: checkout.CustomerInProgress}},
 	}
@@ -83,9 +82,9 @@ func confirmedOnRecord() checkout.CheckoutRecord {
 			CompletedAt: morning.Add(time.Minute)},
 	}
 	c.Confirmation = checkout.Confirmation{At: morning.Add(time.Hour), RequestID: "req_2", FirstPayment: c.Intent.Plan.First,
-		AgreementID: "agr_1", AgreementNumber: "PPA-2027-000001", DocumentID: "doc_1"}
+		AgreementNumber: "PPA-2027-000001", DocumentSHA256: [32]byte{0xab, 31: 0xcd}}
 	a := agreement.Agreement{
-		ID: "agr_1", Number: "PPA-2027-000001", Version: "2026-11-20", CheckoutID: c.ID, OrderID: c.OrderID,
+		Number: "PPA-2027-000001", Version: "2026-11-20", CheckoutID: c.ID, OrderID: c.OrderID,
 		AcceptedAt: c.Confirmation.At,
 		Provider:   agreement.Party{Code: "KOWHAI", Name: "Kōwhai Institute"},
 		Student:    agreement.Student(c.Student),
@@ -100,26 +99,28 @@ func confirmedOnRecord() checkout.CheckoutRecord {
 	}
 	return checkout.CheckoutRecord{
 		Checkout: c, Agreement: &a,
-		Document: &checkout.DocumentInfo{ID: "doc_1", SHA256: [32]byte{0xab, 31: 0xcd}, Size: 20480},
+		Document: 20480,
 		Jobs: []checkout.JobRecord{{
 			Job: checkout.DeliveryOf(events.Event{ID: "evt_1", Name: events.CheckoutConfirmed, CheckoutID: c.ID, ProviderCode: "KOWHAI",
 				OrderID: "ENROL-1", RequestID: "req_2", CreatedAt: c.Confirmation.At, Body: []byte(`{"event":"checkout.confirmed"}`)}),
-			State: checkout.JobDead, Attempts: 3,
+			State: checkout.JobFailed, Attempts: 3,
 		}, {
 			Job:   checkout.Job{ID: "ntc_1", Kind: checkout.JobNotify, Name: "setup", CheckoutID: c.ID, Try: 1, CreatedAt: morning.Add(2 * time.Minute)},
 			State: checkout.JobDone, Attempts: 2, SettledAt: morning.Add(4 * time.Minute),
-			Receipt: checkout.Receipt{Reference: "<ntc_1@lender.example>", Answer: "250 2.0.0 Ok: queued as 4F1A"},
+			Receipt: "<ntc_1@lender.example> 250 2.0.0 Ok: queued as 4F1A",
 			Failure: checkout.Failure{At: morning.Add(3 * time.Minute), Reason: "451 4.7.1 try again"},
 		}, {
 			Job:   checkout.Job{ID: "ntc_2", Kind: checkout.JobNotify, Name: "agreement", CheckoutID: c.ID, Try: 1, CreatedAt: c.Confirmation.At},
 			State: checkout.JobPending,
 		}},
+		Moments: []checkout.Moment{{At: c.Confirmation.At, Kind: checkout.MomentConfirmed, Actor: checkout.ProviderActor("id1"),
+			RequestID: "req_2", Detail: a.Number}},
 	}
 }
 
 func TestExportIsTheDocumentedShape(t *testing.T) {
 	var out bytes.Buffer
-	v := NewVisitor(&out, nil)
+	v := NewVisitor(&out, catalogue.Sandbox, nil)
 	for _, err := range []error{
 		v.Configuration(configurationOnRecord()),
 		v.Key(keyOnRecord()),

@@ -1,199 +1,319 @@
 package salesforce
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Mapping says by which names an organisation has the objects and fields, and which stages an opportunity goes through.
-// The zero Mapping has no names.
-type Mapping struct {
-	names map[string]string // by their paths in the file: "contact.object", "contact.fields.key", "stages.open"
-}
+// kind is the kind of values that a field holds: the types of fields, in the words of a describe, that can hold them.
+type kind string
 
 const (
-	stageOpen      = "stages.open"      // the stage of an enrolment that was opened
-	stageComplete  = "stages.complete"  // of a complete enrolment
-	stageCancelled = "stages.cancelled" // of an enrolment that was cancelled before it was complete
-	stageWithdrawn = "stages.withdrawn" // of an enrolment whose agreement was withdrawn
+	text     kind = "string textarea email url phone"
+	label    kind = "textarea string email url phone" // a longer text is shortened
+	choice   kind = "picklist string"
+	decimal  kind = "currency double"
+	whole    kind = "double int"
+	date     kind = "date"
+	dateTime kind = "datetime"
+	truth    kind = "boolean"
+	relation kind = "reference string" // an id may also be kept as a text
+	file     kind = "base64"
 )
 
-// DefaultMapping returns the names of an organisation that has the metadata.
-func DefaultMapping() Mapping {
-	m := Mapping{map[string]string{}}
-	for _, d := range defaults() {
-		m.names[d.path] = d.api
-	}
-	return m
+// field is one field that is written or read.
+type field struct {
+	name     string
+	kind     kind
+	length   int    // of a text: the most characters that it holds
+	contract string // the contract's name of its value, or its place in a provider file
 }
 
-// defaults lists the paths of a file in their order, with the names of an organisation that has the metadata.
-func defaults() (all []struct{ path, api string }) {
-	add := func(path, api string) { all = append(all, struct{ path, api string }{path, api}) }
-	for _, o := range objects() {
-		add(o.name+".object", o.api)
-		for _, f := range o.fields {
-			add(o.name+".fields."+f.name, f.api)
-		}
-	}
-	add(stageOpen, "Prospecting")
-	add(stageComplete, "Closed Won")
-	add(stageCancelled, "Closed Lost")
-	add(stageWithdrawn, "Closed Lost")
-	return all
+// object is one object whose records are written, or only read.
+type object struct {
+	name     string
+	readOnly bool
+	fields   []field
 }
 
-const maxMappingDepth = 4
+// Names that the code has more than once.
+const (
+	key       = "Provider_Checkout_Key__c"
+	authority = "Direct_Debit_Authority__c"
+	agreed    = "Payment_Plan_Agreement__c"
+)
 
-// namePattern matches the names that Salesforce allows for objects and fields. The names go into addresses and queries.
-var namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,79}$`)
+// ours are the fields of every object that belongs to a checkout, and figures the figures of a plan.
+var (
+	ours = []field{
+		{key, text, 32, ""}, {"Environment__c", choice, 0, ""},
+	}
+	figures = []field{
+		{"Course_Name__c", label, 255, checkout.FieldCourseName}, {"Course_Price__c", decimal, 0, checkout.FieldPrice},
+		{"Upfront_Payment__c", decimal, 0, checkout.FieldUpfront}, {"Amount_To_Finance__c", decimal, 0, checkout.FieldPrincipal},
+		{"Payment_Frequency__c", choice, 0, checkout.FieldFrequency}, {"Number_Of_Instalments__c", whole, 0, checkout.FieldNumber},
+		{"Instalment_Amount__c", decimal, 0, checkout.FieldRegular}, {"Final_Instalment_Amount__c", decimal, 0, checkout.FieldFinal},
+		{"First_Payment_Date__c", date, 0, checkout.FieldFirstPayment},
+	}
+)
 
-// maxStage is the length of the longest value of a picklist.
-const maxStage = 255
+// objects lists everything that is written or read, by the names in an organisation that has the metadata.
+var objects = []object{
+	{"Contact", false, slices.Concat(ours, []field{
+		{"FirstName", text, 40, checkout.FieldFirstName}, {"LastName", text, 80, checkout.FieldLastName},
+		{"Email", text, 80, checkout.FieldEmail},
+	})},
+	{"Opportunity", false, slices.Concat(ours, figures, []field{
+		{"Name", label, 120, ""}, {"StageName", choice, 0, ""}, {"CloseDate", date, 0, ""}, {"Amount", decimal, 0, checkout.FieldPrice},
+		{"Checkout_Id__c", text, 80, ""}, {"Provider_Order_Id__c", text, 255, checkout.FieldOrderID},
+		{"Provider_Code__c", text, 32, checkout.FieldProviderCode}, {"Course_Code__c", label, 255, checkout.FieldCourseCode},
+		{"Ended_At__c", dateTime, 0, ""}, {"End__c", label, 40, ""},
+	})},
+	{"OpportunityContactRole", false, []field{
+		{"OpportunityId", relation, 0, ""}, {"ContactId", relation, 0, ""}, {"IsPrimary", truth, 0, ""},
+	}},
+	{authority, false, slices.Concat(ours, []field{
+		{"Contact__c", relation, 0, ""}, {"Opportunity__c", relation, 0, ""}, {"Revision__c", whole, 0, ""},
+		{"Enrolment_Stage__c", choice, 0, ""}, {"Agreement_Number__c", text, 40, ""}, {"Status__c", choice, 0, ""},
+		{"Billing_Request_Id__c", text, 80, ""}, {"Mandate_Id__c", text, 80, ""}, {"Mandate_Status__c", label, 40, ""},
+		{"Mandate_Reason__c", label, 80, ""}, {"Mandate_Changed_At__c", dateTime, 0, ""}, {"Account_Holder__c", label, 255, ""},
+		{"Account_Mask__c", label, 40, ""}, {"Authorised_At__c", dateTime, 0, ""}, {"Consent_Given_At__c", dateTime, 0, ""},
+		{"Consent_Version__c", label, 40, ""},
+	})},
+	{agreed, false, slices.Concat(ours, figures, []field{
+		{"Agreement_Number__c", text, 40, ""}, {"Opportunity__c", relation, 0, ""}, {"Contact__c", relation, 0, ""},
+		{"Direct_Debit_Authority__c", relation, 0, ""}, {"Template_Version__c", label, 40, ""}, {"Accepted_At__c", dateTime, 0, ""},
+		{"Declarations__c", text, 32768, ""}, {"PDF_SHA256__c", text, 64, ""}, {"Facts__c", text, 131072, ""},
+	})},
+	{"ContentVersion", false, []field{
+		ours[0], {"PDF_SHA256__c", text, 64, ""}, {"Title", label, 255, ""}, {"PathOnClient", label, 255, ""},
+		{"FirstPublishLocationId", relation, 0, ""}, {"VersionData", file, 0, ""},
+	}},
+	{"Provider_Integration__c", true, []field{
+		{"Provider_Code__c", text, 0, "provider_code"}, {"Name", text, 0, "name"}, {"Account__c", relation, 0, "account_id"},
+		{"Environment__c", choice, 0, "environment"}, {"Active__c", truth, 0, "active"}, {"API_Enabled__c", truth, 0, "api_enabled"},
+		{"Pricing_Mode__c", choice, 0, "courses"}, {"Enrolment_Origins__c", text, 0, "enrolment_origins"},
+		{"Success_URL__c", text, 0, "success_url"}, {"Cancel_URL__c", text, 0, "cancel_url"},
+		{"Display_Name__c", text, 0, "branding.display_name"}, {"Primary_Colour__c", text, 0, "branding.primary_colour"},
+		{"Logo_URL__c", text, 0, "branding.logo_url"}, {"Support_Email__c", text, 0, "branding.support_email"},
+	}},
+	{"Course__c", true, []field{
+		{"Provider_Integration__c", relation, 0, "provider"}, {"Course_Code__c", text, 0, "course_code"},
+		{"Course_Name__c", text, 0, "course_name"}, {"Price__c", decimal, 0, "course_price"},
+		{"Upfront_Payment__c", decimal, 0, "upfront_payment"}, {"Active__c", truth, 0, "active"},
+		{"Environment__c", choice, 0, "environment"},
+	}},
+	{"Course_Plan__c", true, []field{
+		{"Course__c", relation, 0, "course"}, {"Payment_Frequency__c", choice, 0, "payment_frequency"},
+		{"Number_Of_Instalments__c", whole, 0, "number_of_instalments"}, {"Instalment_Amount__c", decimal, 0, "instalment_amount"},
+	}},
+}
 
-// ParseMapping reads a mapping from JSON: what it does not name is called as in DefaultMapping.
-//
-//	{
-//	  "contact": {"fields": {"key": "Checkout_Key__c"}},
-//	  "authority": {"object": "Debit_Authority__c", "fields": {"status": "State__c"}},
-//	  "stages": {"open": "Application", "complete": "Enrolled"}
-//	}
-//
+// configuration are the objects that are only read.
+var configuration = objects[len(objects)-3:]
+
+// Mapping has the names of objects, fields and stages of an organisation where they are others than in the metadata.
+type Mapping map[string]string
+
+// stageNames are the stages of an opportunity, unless a mapping has others.
+var stageNames = map[string]string{"stages.open": "Prospecting", "stages.complete": "Closed Won", "stages.cancelled": "Closed Lost",
+	"stages.withdrawn": "Closed Lost"}
+
+// namePattern matches the names that Salesforce allows for objects and fields, and stagePattern the values of a picklist that no
+// composite request takes for a reference.
+var (
+	namePattern  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,79}$`)
+	stagePattern = regexp.MustCompile(`^[^\s@](?:[^@]{0,253}[^\s@])?$`)
+)
+
+// ParseMapping reads a mapping from JSON: an object with the names that the metadata and the organisation use, and its stages.
 // The error names everything that is wrong.
 func ParseMapping(data []byte) (Mapping, error) {
-	v, err := strictjson.Parse(data, maxMappingDepth)
+	v, err := strictjson.Parse(data, 1)
 	if err != nil {
-		return Mapping{}, err
+		return nil, err
 	}
-	m := DefaultMapping()
-	faults := append(m.take("", v), m.twice()...)
-	if m.names[stageOpen] == m.names[stageComplete] {
-		faults = append(faults, wrong("stages", "must differ: an enrolment would be complete when it is opened"))
+	m, faults := Mapping{}, []error{}
+	if v.Kind != strictjson.Object {
+		faults = append(faults, errors.New("the mapping must be an object"))
 	}
-	for _, stage := range []string{stageCancelled, stageWithdrawn} {
-		if m.names[stage] == m.names[stageComplete] {
-			faults = append(faults, wrong(stage, "must not be the stage of a complete enrolment"))
+	for _, member := range v.Members {
+		pattern := namePattern
+		if stageNames[member.Name] != "" {
+			pattern = stagePattern
+		}
+		object, field, dotted := strings.Cut(member.Name, ".")
+		if pattern == namePattern && (fieldsOf(object) == nil || dotted && fieldOf(object, field) == nil) {
+			faults = append(faults, fmt.Errorf("%s is not known", member.Name))
+		} else if m[member.Name] = member.Value.Text; !pattern.MatchString(member.Value.Text) {
+			faults = append(faults, fmt.Errorf("%s must be the API name of an object or field, or a stage", member.Name))
+		}
+	}
+	for _, other := range []string{open, cancelled, withdrawn} {
+		if m.stage(other) == m.stage(complete) {
+			faults = append(faults, fmt.Errorf("stages.%s must not be the stage of a complete enrolment", other))
 		}
 	}
 	return m, errors.Join(faults...)
 }
 
-func wrong(path, message string) error { return &strictjson.Error{Path: path, Message: message} }
+// object, field and stage return the names that an organisation has.
+func (m Mapping) object(name string) string        { return cmp.Or(m[name], name) }
+func (m Mapping) field(object, name string) string { return cmp.Or(m[object+"."+name], name) }
+func (m Mapping) stage(name string) string {
+	return cmp.Or(m["stages."+name], stageNames["stages."+name])
+}
 
-// take takes the names that a value of the file has for what is below a path, and returns what is wrong with them.
-func (m Mapping) take(path string, v strictjson.Value) (faults []error) {
-	if v.Kind != strictjson.Object {
-		return []error{wrong(path, "must be an object")}
+// fieldsOf lists the fields of an object; nil if there is no such object.
+func fieldsOf(name string) []field {
+	for _, o := range objects {
+		if o.name == name {
+			return o.fields
+		}
 	}
-	known := below(path)
-	for _, member := range v.Members {
-		at := strictjson.Join(path, member.Name)
-		_, isName := m.names[at]
-		switch {
-		case !slices.Contains(known, member.Name):
-			faults = append(faults, wrong(at, "is not known; there are "+strings.Join(known, ", ")))
-		case member.Value.Kind == strictjson.Null: // as if it were absent
-		case !isName:
-			faults = append(faults, m.take(at, member.Value)...)
-		case path == "stages" && !isStage(member.Value):
-			faults = append(faults, wrong(at, "must be a value of the stage's picklist"))
-		case path != "stages" && !(member.Value.Kind == strictjson.String && namePattern.MatchString(member.Value.Text)):
-			faults = append(faults, wrong(at, "must be the API name of an object or field"))
-		default:
-			m.names[at] = member.Value.Text
+	return nil
+}
+
+// fieldOf returns a field of an object, or nil.
+func fieldOf(object, name string) *field {
+	for _, f := range fieldsOf(object) {
+		if f.name == name {
+			return &f
+		}
+	}
+	return nil
+}
+
+// contract returns the contract's name of what a field of the organisation holds, or else the field's own.
+func (m Mapping) contract(object, api string) string {
+	for _, f := range fieldsOf(object) {
+		if f.contract != "" && strings.EqualFold(m.field(object, f.name), api) {
+			return f.contract
+		}
+	}
+	return m.object(object) + "." + api
+}
+
+// Check implements ports.CRM by the lengths that Salesforce and the metadata give fields.
+func (c *CRM) Check(e checkout.Enrolment) (faults []checkout.Fault) {
+	v := contactValues(e)
+	maps.Copy(v, enrolmentValues(e))
+	for _, f := range slices.Concat(fieldsOf("Contact"), fieldsOf("Opportunity")) {
+		fault := func(message string) { faults = append(faults, checkout.Fault{Field: f.contract, Message: message}) }
+		switch sent, _ := v[f.name].(string); {
+		case f.kind != text || f.contract == "":
+		case units(sent) > f.length:
+			fault(fmt.Sprintf("must have at most %d characters", f.length))
+		case strings.Contains(sent, referenceMark):
+			fault("must not contain " + referenceMark)
+		case f.contract == checkout.FieldEmail && strings.HasPrefix(sent, "."):
+			fault("must not begin with a dot")
 		}
 	}
 	return faults
 }
 
-// below lists what there may be below a path of the file.
-func below(path string) (known []string) {
-	for _, d := range defaults() {
-		if rest, ok := strings.CutPrefix("."+d.path, strings.TrimSuffix("."+path, ".")+"."); ok {
-			name, _, _ := strings.Cut(rest, ".")
-			known = append(known, name)
+// units returns the length of a text as Salesforce counts it.
+func units(text string) int { return len(utf16.Encode([]rune(text))) }
+
+// text returns a text as the field takes it, or nil to empty the field.
+func (f field) text(sent string) any {
+	if sent == "" {
+		return nil
+	}
+	if f.kind == label && units(sent) > f.length {
+		for units(sent) >= f.length {
+			_, last := utf8.DecodeLastRuneInString(sent)
+			sent = sent[:len(sent)-last]
 		}
+		sent += "…"
 	}
-	return slices.Compact(known)
+	return strings.ReplaceAll(sent, referenceMark, "@ {")
 }
 
-func isStage(v strictjson.Value) bool {
-	return v.Kind == strictjson.String && v.Text != "" && strings.TrimSpace(v.Text) == v.Text && len(v.Text) <= maxStage &&
-		!strings.Contains(v.Text, reference)
-}
-
-// twice returns an error for each field to which two names are written. Two names may be read from one field.
-func (m Mapping) twice() (faults []error) {
-	for _, o := range objects() {
-		taken := map[string]string{} // who is written to a field, by its name in lower case
-		for _, f := range o.fields {
-			api := m.field(o.name, f.name)
-			if other, already := taken[strings.ToLower(api)]; already && !o.readOnly {
-				faults = append(faults, wrong(o.name+".fields."+f.name, fmt.Sprintf("is %s, as %s is", api, other)))
-			}
-			taken[strings.ToLower(api)] = f.name
-		}
-	}
-	return faults
-}
-
-// object returns the name of an object in the organisation.
-func (m Mapping) object(name string) string { return m.names[name+".object"] }
-
-// field returns the name of a field in the organisation. It panics for a field that is not in the list of objects.
-func (m Mapping) field(object, name string) string {
-	api, ok := m.names[object+".fields."+name]
-	if !ok {
-		panic("salesforce: object " + object + " has no field " + name)
-	}
-	return api
-}
-
-// body returns values by the names of their fields in the organisation. nil empties a field, and "" leaves it as it is.
-func (m Mapping) body(object string, values map[string]any) map[string]any {
+// body returns values by the names of their fields in the organisation.
+func (m Mapping) body(object string, v values) map[string]any {
 	body := map[string]any{}
-	for name, value := range values {
-		if value != "" {
-			body[m.field(object, name)] = value
+	for name, value := range v {
+		switch is := value.(type) {
+		case reference:
+			value = is.String()
+		case string:
+			value = fieldOf(object, name).text(is)
 		}
+		body[m.field(object, name)] = value
 	}
 	return body
 }
 
-// faults says what is wrong with fields of an object, by the names that the contract has for what they hold.
-func (m Mapping) faults(objectName string, wrong []fault) (faults []checkout.Fault) {
-	for _, w := range wrong {
-		message := "is refused (" + w.code + ")"
-		if w.code == codeTooLong {
-			message = "is too long"
-			if w.length != "" {
-				message = "must have at most " + w.length + " characters"
-			}
-		}
-		for _, api := range w.fields {
-			faults = append(faults, checkout.Fault{Field: m.contract(objectName, api), Message: message})
-		}
-	}
-	return faults
+// contactValues are the values of the student.
+func contactValues(e checkout.Enrolment) values {
+	s := e.Checkout.Student
+	return values{"Environment__c": string(e.Environment), "FirstName": s.FirstName, "LastName": s.LastName, "Email": s.Email}
 }
 
-// contract returns the contract's name of what a field of the organisation holds, or else the field's own.
-func (m Mapping) contract(objectName, api string) string {
-	for _, o := range objects() {
-		for _, f := range o.fields {
-			if o.name == objectName && strings.EqualFold(m.field(o.name, f.name), api) && f.contract != "" {
-				return f.contract
-			}
-		}
+// enrolmentValues are the values of an opportunity but for its key, its stage and its end.
+func enrolmentValues(e checkout.Enrolment) values {
+	c := e.Checkout
+	plan := c.Intent.Plan
+	plan.First = c.FirstPayment()
+	v := figureValues(c.Intent.CourseName, c.Intent.Pricing, plan)
+	v["Environment__c"], v["Name"] = string(e.Environment), c.Intent.CourseName+", "+c.Student.Name()
+	v["CloseDate"], v["Amount"] = c.Intent.Plan.First.String(), amount(c.Intent.Pricing.Price)
+	v["Checkout_Id__c"], v["Provider_Order_Id__c"], v["Provider_Code__c"], v["Course_Code__c"] = c.ID, c.OrderID, c.ProviderCode, c.CourseCode
+	return v
+}
+
+// figureValues are the figures of a plan.
+func figureValues(course string, p money.Pricing, plan money.Plan) values {
+	return values{"Course_Name__c": course,
+		"Course_Price__c": amount(p.Price), "Upfront_Payment__c": amount(p.Upfront), "Amount_To_Finance__c": amount(p.Principal),
+		"Payment_Frequency__c": string(plan.Frequency), "Number_Of_Instalments__c": plan.Number, "Instalment_Amount__c": amount(plan.Regular),
+		"Final_Instalment_Amount__c": amount(plan.Final), "First_Payment_Date__c": plan.First.String()}
+}
+
+// debitValues are the values of an authority, with the revision and the state of its enrolment.
+func debitValues(e checkout.Enrolment, s state) values {
+	d := e.Checkout.Setup
+	return values{"Revision__c": e.Checkout.Revision, "Enrolment_Stage__c": s.stage, "Agreement_Number__c": s.number,
+		"Environment__c": string(e.Environment), "Status__c": string(d.Authorisation), "Billing_Request_Id__c": d.BillingRequestID,
+		"Mandate_Id__c": d.MandateID, "Mandate_Status__c": string(d.Mandate), "Mandate_Reason__c": d.MandateReason,
+		"Mandate_Changed_At__c": instant(d.MandateSince), "Account_Holder__c": d.AccountHolder, "Account_Mask__c": string(d.AccountMask),
+		"Authorised_At__c": instant(d.CompletedAt), "Consent_Given_At__c": instant(d.Consent.At), "Consent_Version__c": d.Consent.Terms}
+}
+
+// facts returns the facts of an agreement as JSON, with the rows of its schedule from which the organisation originates the payments.
+func facts(a agreement.Agreement) string {
+	var rows []any
+	for _, p := range a.Payments() {
+		rows = append(rows, map[string]any{"sequence": p.Sequence, "type": p.Type, "planned": p.Due.String(), "taken": p.Taken.String(),
+			"amount": amount(p.Amount)})
 	}
-	if object := m.object(objectName); object != "" {
-		return object + "." + api
+	text, _ := json.Marshal(map[string]any{"number": a.Number, "schedule": rows}) // no value can fail
+	return string(text)
+}
+
+// amount is a number of dollars with its cents.
+func amount(c money.Cents) json.Number { return json.Number(c.String()) }
+
+// instant formats a time; the zero time is "".
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
 	}
-	return api
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }

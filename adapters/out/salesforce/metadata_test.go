@@ -13,8 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 )
 
-// The metadata that an organisation deploys, the names that the mapping has by default, and the organisation that the
-// simulator plays are the same.
+// The metadata that an organisation deploys, the fields that are written and read, and the organisation that the double plays are the same.
 
 const deployed = "metadata/force-app/main/default/"
 
@@ -22,12 +21,11 @@ type fieldXML struct {
 	FullName   string   `xml:"fullName"`
 	Type       string   `xml:"type"`
 	Length     int      `xml:"length"`
-	Precision  int      `xml:"precision"`
 	Scale      int      `xml:"scale"`
 	Required   bool     `xml:"required"`
 	Unique     bool     `xml:"unique"`
 	ExternalID bool     `xml:"externalId"`
-	To         []string `xml:"referenceTo"`
+	To         string   `xml:"referenceTo"`
 	Restricted bool     `xml:"valueSet>restricted"`
 	Values     []string `xml:"valueSet>valueSetDefinition>value>fullName"`
 }
@@ -59,42 +57,44 @@ func readXML(t *testing.T, name string, into any) {
 	}
 }
 
-// inMetadata returns a field of the simulator as the metadata declare it.
+// inMetadata returns a field of the double as the metadata declare it.
 func inMetadata(f *salesforcetest.Field) fieldXML {
-	types := map[salesforcetest.FieldType]string{salesforcetest.TypeString: "Text", salesforcetest.TypeTextArea: "LongTextArea",
-		salesforcetest.TypePicklist: "Picklist", salesforcetest.TypeCurrency: "Currency", salesforcetest.TypeDouble: "Number",
-		salesforcetest.TypeDate: "Date", salesforcetest.TypeDateTime: "DateTime", salesforcetest.TypeReference: "Lookup",
-		salesforcetest.TypeBoolean: "Checkbox", salesforcetest.TypeURL: "Url", salesforcetest.TypeEmail: "Email"}
-	w := fieldXML{FullName: f.Name, Type: types[f.Type], Precision: f.Precision, Scale: f.Scale, Required: f.Required, Unique: f.Unique,
-		ExternalID: f.ExternalID, To: f.ReferenceTo, Restricted: f.Restricted, Values: f.Values}
+	types := map[string]string{"string": "Text", "textarea": "LongTextArea", "picklist": "Picklist", "currency": "Currency",
+		"double": "Number",
+		"date":   "Date", "datetime": "DateTime", "reference": "Lookup", "boolean": "Checkbox", "url": "Url", "email": "Email"}
+	w := fieldXML{FullName: f.Name, Type: types[f.Type], Scale: f.Scale, Required: f.Required, Unique: f.Unique, ExternalID: f.ExternalID,
+		To: f.To, Restricted: f.Restricted, Values: f.Values}
 	if w.Type == "Text" || w.Type == "LongTextArea" {
 		w.Length = f.Length
 	}
 	return w
 }
 
-// custom reports whether a field is not Salesforce's own.
-func custom(f field) bool { return strings.HasSuffix(f.api, "__c") }
+// custom reports whether an object or a field is not Salesforce's own.
+func custom(name string) bool { return strings.HasSuffix(name, "__c") }
 
-func TestMetadataAreTheFieldsOfTheDefaultMapping(t *testing.T) {
+func TestMetadataAreTheFieldsThatAreWrittenAndRead(t *testing.T) {
 	schema := salesforcetest.DefaultSchema()
 	want := map[string]bool{}
-	for _, o := range objects() {
+	for _, o := range objects {
+		if _, err := os.Stat(path.Join(deployed, "objects", o.name, o.name+".object-meta.xml")); custom(o.name) != (err == nil) {
+			t.Errorf("object %s is custom: %v; its declaration: %v", o.name, custom(o.name), err)
+		}
 		for _, f := range o.fields {
-			simulated := inMetadata(schema.Field(o.api + "." + f.api)) // panics where the simulator has no such field
-			if !custom(f) {
+			played := inMetadata(schema.Field(o.name + "." + f.name)) // panics where the double has no such field
+			if !custom(f.name) {
 				continue
 			}
-			name := "objects/" + o.api + "/fields/" + f.api + ".field-meta.xml"
+			name := "objects/" + o.name + "/fields/" + f.name + ".field-meta.xml"
 			want[name] = true
 			var got fieldXML
 			readXML(t, name, &got)
-			if !reflect.DeepEqual(got, simulated) {
-				t.Errorf("%s declares %+v, the simulator has %+v", name, got, simulated)
+			if !reflect.DeepEqual(got, played) {
+				t.Errorf("%s declares %+v, the double has %+v", name, got, played)
 			}
 		}
 	}
-	err := fs.WalkDir(os.DirFS(deployed), "objects", func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(deployed), "objects", func(name string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(name, ".field-meta.xml") && !want[name] {
 			t.Errorf("%s is neither written nor read", name)
 		}
@@ -102,15 +102,6 @@ func TestMetadataAreTheFieldsOfTheDefaultMapping(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
-	}
-}
-
-func TestCustomObjectsAreDeclared(t *testing.T) {
-	for _, o := range objects() {
-		_, err := os.Stat(path.Join(deployed, "objects", o.api, o.api+".object-meta.xml"))
-		if custom := strings.HasSuffix(o.api, "__c"); custom != (err == nil) {
-			t.Errorf("object %s is custom: %v; its declaration: %v", o.api, custom, err)
-		}
 	}
 }
 
@@ -123,32 +114,28 @@ func TestPermissionSetGivesWhatIsWrittenAndRead(t *testing.T) {
 	for _, p := range set.Fields {
 		given[p.Field] = permission{p.Readable, p.Editable}
 	}
-	schema := salesforcetest.DefaultSchema()
-	for _, o := range objects() {
-		for _, f := range o.fields {
-			required := schema.Field(o.api + "." + f.api).Required
-			want := permission{read: !required, write: !required && !o.readOnly && !f.readOnly}
-			if got := given[o.api+"."+f.api]; custom(f) && got != want {
-				t.Errorf("permission of %s.%s: %+v, want %+v", o.api, f.api, got, want)
-			}
-		}
-	}
 	for _, p := range set.Objects {
-		if p.Delete || !p.All {
-			t.Errorf("%s: the user may delete: %v, and sees all records: %v", p.Object, p.Delete, p.All)
-		}
-		if p.Create != p.Edit {
-			t.Errorf("%s: the user may create: %v, and edit: %v", p.Object, p.Create, p.Edit)
+		if p.Delete || !p.All || p.Create != p.Edit {
+			t.Errorf("%+v, want one who sees all records, deletes none, and creates what he edits", p)
 		}
 		given[p.Object] = permission{p.Read, p.Edit}
 	}
-	for _, o := range objects() {
+	schema := salesforcetest.DefaultSchema()
+	for _, o := range objects {
 		want := permission{read: true, write: !o.readOnly}
-		if o.api == "OpportunityContactRole" || o.api == "ContentVersion" {
+		if o.name == "OpportunityContactRole" || o.name == "ContentVersion" {
 			want = permission{} // who may write the opportunity and the agreement may write these
 		}
-		if got := given[o.api]; got != want {
-			t.Errorf("permission of the records of %s: %+v, want %+v", o.api, got, want)
+		if got := given[o.name]; got != want {
+			t.Errorf("permission of the records of %s: %+v, want %+v", o.name, got, want)
+		}
+		for _, f := range o.fields {
+			name := o.name + "." + f.name
+			required := schema.Field(name).Required
+			want := permission{read: !required, write: !required && !o.readOnly}
+			if got := given[name]; custom(f.name) && got != want {
+				t.Errorf("permission of %s: %+v, want %+v", name, got, want)
+			}
 		}
 	}
 }
@@ -169,11 +156,11 @@ func TestPermissionSetOfThePeopleWhoConfigure(t *testing.T) {
 		}
 	}
 	schema := salesforcetest.DefaultSchema()
-	for _, o := range configurationObjects() {
-		want = append(want, o.api)
+	for _, o := range configuration {
+		want = append(want, o.name)
 		for _, f := range o.fields {
-			if custom(f) && !schema.Field(o.api+"."+f.api).Required {
-				want = append(want, o.api+"."+f.api)
+			if name := o.name + "." + f.name; custom(f.name) && !schema.Field(name).Required {
+				want = append(want, name)
 			}
 		}
 	}

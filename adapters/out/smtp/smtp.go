@@ -142,30 +142,30 @@ func (n *Notifier) setURL(text string) error {
 }
 
 // Notify implements [ports.PayerNotifier].
-func (n *Notifier) Notify(ctx context.Context, notice checkout.PayerNotice) (checkout.Receipt, error) {
+func (n *Notifier) Notify(ctx context.Context, notice checkout.PayerNotice) (receipt string, err error) {
 	redact := n.redactor(notice.To.Email)
 	message, err := n.message(notice)
 	if err != nil { // it would be as wrong the next time
-		return checkout.Receipt{}, &checkout.NoticeRefusal{Answer: redact("write the message: " + err.Error())}
+		return "", &checkout.NoticeRefusal{Answer: redact("write the message: " + err.Error())}
 	}
 	server, closeConn, err := n.connect(ctx, notice.To.Email)
 	if err != nil {
-		return checkout.Receipt{}, unreachable(ctx, redact, "reach the mail server", err)
+		return "", unreachable(ctx, redact, "reach the mail server", err)
 	}
 	defer closeConn()
 	defer n.quit(server)
 	if err := n.command(server, func() error { return server.Mail(envelope(n.from.Address)) }); err != nil {
-		return checkout.Receipt{}, unreachable(ctx, redact, "name the sender", err)
+		return "", unreachable(ctx, redact, "name the sender", err)
 	}
 	if err := n.command(server, func() error { return server.Rcpt(envelope(notice.To.Email)) }); err != nil {
-		return checkout.Receipt{}, refused(ctx, redact, "name the recipient", err)
+		return "", refused(ctx, redact, "name the recipient", err)
 	}
 	var answer string
 	err = n.command(server, func() error { answer, err = hand(server, message); return err })
 	if err != nil {
-		return checkout.Receipt{}, refused(ctx, redact, "hand over the message", err)
+		return "", refused(ctx, redact, "hand over the message", err)
 	}
-	return checkout.Receipt{Reference: n.messageID(notice.ID), Answer: redact(oneLine("250 " + answer))}, nil
+	return n.messageID(notice.ID) + " " + redact(oneLine("250 "+answer)), nil
 }
 
 // quitTimeout bounds the wait for the answer to QUIT. What was taken over is on record only after it.

@@ -165,12 +165,14 @@ func TestRecordsThatFailAreAnErrorAndAPageThatSaysNoMore(t *testing.T) {
 }
 
 func TestBusyRecordsAreAPageThatMayBeAskedForAgain(t *testing.T) {
-	b := newBench(t)
-	b.processor = fakeprocessor.New(fakeprocessor.Options{BaseURL: processortest.BaseURL,
-		Records: broken{err: fmt.Errorf("connect: %w", ports.ErrBusy)}})
-	for _, got := range []*httptest.ResponseRecorder{b.do(http.MethodGet, b.request.URL, nil), b.do(http.MethodPost, b.request.URL, b.filled())} {
-		if got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
-			t.Errorf("the page answers %d with Retry-After %q, want 503 with one", got.Code, got.Header().Get("Retry-After"))
+	for _, err := range []error{ports.ErrBusy, ports.ErrUnknown} {
+		b := newBench(t)
+		b.processor = fakeprocessor.New(fakeprocessor.Options{BaseURL: processortest.BaseURL,
+			Records: broken{err: fmt.Errorf("connect: %w", err)}})
+		for _, got := range []*httptest.ResponseRecorder{b.do(http.MethodGet, b.request.URL, nil), b.do(http.MethodPost, b.request.URL, b.filled())} {
+			if got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
+				t.Errorf("%v: the page answers %d with Retry-After %q, want 503 with one", err, got.Code, got.Header().Get("Retry-After"))
+			}
 		}
 	}
 }

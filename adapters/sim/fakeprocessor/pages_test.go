@@ -37,7 +37,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, now: time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC), store: memory.New()}
+	b := &bench{t: t, now: time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC), store: memory.New(func() time.Time { return time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC) })}
 	b.processor = fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: processortest.BaseURL,
 		Now: func() time.Time { return b.now }})
 	var err error

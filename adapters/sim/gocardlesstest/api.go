@@ -1,89 +1,63 @@
 package gocardlesstest
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
-	"maps"
+	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/control"
 )
 
 // Version is the version of the API.
 const Version = "2015-07-06"
 
-// dataEnvelope is the name around the body of an action.
-const dataEnvelope = "data"
-
-// maxKey is the length of the longest idempotency key, in bytes.
-const maxKey = 128
-
-// call is one request of the API that is to be carried out.
+// call is one request of the API that is carried out.
 type call struct {
-	route route
-	path  string
 	id    string // in the path
 	query url.Values
-	body  strictjson.Value
-	key   string // Idempotency-Key
-	base  string // of the hosted page
+	body  json.RawMessage // what is in the envelope
+	host  string
+	key   string // idempotency key with the path, or ""
 	now   time.Time
 }
 
-func (c *call) form() form { return formOf(c.route.envelope(), c.body) }
-
-// answer is the result of a call.
+// answer is the result of a call: the resource with its id, or a list.
 type answer struct {
-	id   string // of the resource that was created or acted on
-	body any    // the resource, or a list
+	id   string
+	body any
 	meta object // of a list
 }
-
-// handler carries out a call.
-type handler func(*state, *call) (answer, *apiError)
 
 // route is one call of the API.
 type route struct {
 	pattern string // as of http.ServeMux: "GET /mandates/{id}"
-	handle  handler
+	handle  func(*Simulator, *call) (answer, *apiError)
 }
-
-// other is the route of paths that the API does not have.
-var other = route{pattern: "other"}
 
 // routes lists the whole API.
 func routes() []route {
 	return []route{
-		{"POST /billing_requests", createBillingRequest},
-		{"GET /billing_requests/{id}", getBillingRequest},
-		{"POST /billing_requests/{id}/actions/cancel", cancelBillingRequest},
-		{"POST /billing_request_flows", createFlow},
-		{"GET /mandates/{id}", getMandate},
-		{"POST /mandates/{id}/actions/cancel", cancelMandate},
-		{"GET /events", listEvents},
-		{"GET /creditors", listCreditors},
+		{"POST /billing_requests", (*Simulator).createBillingRequest},
+		{"GET /billing_requests/{id}", (*Simulator).getBillingRequest},
+		{"POST /billing_requests/{id}/actions/cancel", (*Simulator).cancelBillingRequest},
+		{"POST /billing_request_flows", (*Simulator).createFlow},
+		{"GET /mandates/{id}", (*Simulator).getMandate},
+		{"POST /mandates/{id}/actions/cancel", (*Simulator).cancelMandate},
+		{"GET /events", (*Simulator).listEvents},
+		{"GET /creditors", (*Simulator).listCreditors},
+		{"/", func(*Simulator, *call) (answer, *apiError) { return answer{}, notFound("path_not_found") }},
 	}
 }
 
 // changes reports whether the call changes something.
 func (r route) changes() bool { return strings.HasPrefix(r.pattern, http.MethodPost) }
 
+func (r route) action() bool { return strings.Contains(r.pattern, "/actions/") }
+
 // resource returns the name of the resource, which is around every answer.
 func (r route) resource() string { return strings.Split(r.pattern, "/")[1] }
-
-// envelope returns the name around the body of a call that changes something.
-func (r route) envelope() string {
-	if strings.Contains(r.pattern, "/actions/") {
-		return dataEnvelope
-	}
-	return r.resource()
-}
 
 // newHandler returns the handler of everything that the simulator serves.
 func (s *Simulator) newHandler() http.Handler {
@@ -91,165 +65,152 @@ func (s *Simulator) newHandler() http.Handler {
 	for _, found := range routes() {
 		mux.HandleFunc(found.pattern, func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, found) })
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, other) })
-	pages := newPages(s)
-	mux.Handle(flowPath, pages)
-	mux.Handle(assetsPath, pages)
-	if s.options.Control {
-		mux.Handle(controlPath, newControl(s))
-	}
+	mux.HandleFunc("GET "+flowPath+"{flow}", s.servePage)
+	mux.HandleFunc("POST "+flowPath+"{flow}", s.takeForm)
+	mux.HandleFunc("POST "+flowPath+"{flow}/exit", s.leave)
 	return mux
 }
 
-// response is an answer as it is written.
+// response is an answer as it is written. Without a status nothing is.
 type response struct {
 	status int
 	body   []byte
-	header http.Header
 }
 
 // serveAPI serves one call, or what an armed fault makes of it.
 func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request, found route) {
-	s.count(func(c *Statistics) { c.Calls[found.pattern]++ })
-	c := &call{route: found, path: r.URL.Path, id: r.PathValue("id"), query: r.URL.Query(), key: r.Header.Get("Idempotency-Key"),
-		base: s.base(r)}
-	header := http.Header{}
-	err := s.admit(r, header)
-	if err == nil && found.handle == nil {
-		err = usage(http.StatusNotFound, "path_not_found", "Path not found")
+	s.do(func(time.Time) { s.counts.Calls[found.pattern]++ })
+	var res response
+	if body, err := s.admit(r, found); err != nil {
+		res = s.failed(err)
+	} else {
+		c := &call{id: r.PathValue("id"), query: r.URL.Query(), body: body, host: r.Host}
+		if key := r.Header.Get("Idempotency-Key"); key != "" {
+			c.key = r.URL.Path + " " + key
+		}
+		res = s.suffer(w, r, func() response { return s.carryOut(c, found) })
 	}
-	if err == nil && found.changes() {
-		c.body, err = readCall(w, r, found.envelope())
-	}
-	if err != nil {
-		s.write(w, found, s.failed(err, header))
+	if res.status == 0 {
 		return
 	}
-	carryOut := func() response {
-		a, err := s.carryOut(c)
-		if err != nil {
-			return s.failed(err, header)
-		}
-		return a.response(found, header)
-	}
-	if fault, ok := s.faults.Pick(r, s.options.Rand, nil); ok {
-		s.suffer(w, r, c, fault, header, carryOut)
-		return
-	}
-	s.write(w, found, carryOut())
-}
-
-// count changes the numbers that are counted at once.
-func (s *Simulator) count(change func(*Statistics)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(&s.counts)
-}
-
-// base returns the address under which payers find the pages.
-func (s *Simulator) base(r *http.Request) string {
-	if s.options.PublicURL != "" {
-		return s.options.PublicURL
-	}
-	return "http://" + r.Host
-}
-
-// carryOut carries out a call, once for each idempotency key.
-func (s *Simulator) carryOut(c *call) (a answer, err *apiError) {
-	s.do(func(state *state, now time.Time) {
-		c.now = now
-		name, keyed := c.path+" "+c.key, c.route.changes() && c.key != ""
-		if id, used := state.keys[name]; keyed && used {
-			err = conflict(id)
-			return
-		}
-		a, err = c.route.handle(state, c)
-		switch {
-		case err != nil:
-		case keyed:
-			state.keys[name] = a.id
-		case c.route.changes():
-			s.counts.WithoutKey++
-		}
+	s.do(func(now time.Time) {
+		s.counts.Answers[found.pattern+" "+strconv.Itoa(res.status)]++
+		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
 	})
-	return a, err
-}
-
-// response returns an answer in its envelope.
-func (a answer) response(found route, header http.Header) response {
-	status, body := http.StatusOK, object{found.resource(): a.body}
-	if a.meta != nil {
-		body["meta"] = a.meta
-	}
-	if found.changes() && found.envelope() != dataEnvelope {
-		status = http.StatusCreated
-	}
-	return response{status, control.Encode(body), header}
-}
-
-// failed returns the response of an error.
-func (s *Simulator) failed(err *apiError, header http.Header) response {
-	s.mu.Lock()
-	id := s.state.newID("RQ")
-	s.mu.Unlock()
-	header.Set("X-Request-Id", id)
-	return response{err.status, control.Encode(err.toWire(id)), header}
-}
-
-// write sends a response, and counts it.
-func (s *Simulator) write(w http.ResponseWriter, found route, res response) {
-	s.count(func(c *Statistics) { c.Answers[found.pattern+" "+strconv.Itoa(res.status)]++ })
-	maps.Copy(w.Header(), res.header)
-	w.Header().Set("Date", s.Now().UTC().Format(http.TimeFormat))
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("GoCardless-Version", Version)
 	w.Header().Set("Content-Length", strconv.Itoa(len(res.body)))
 	w.WriteHeader(res.status)
 	_, _ = w.Write(res.body) // a client that went away is no fault
 }
 
-// admit returns the error of a request that may not use the API, and sets the headers of the rate limit.
-func (s *Simulator) admit(r *http.Request, header http.Header) *apiError {
-	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	switch version := r.Header.Values("GoCardless-Version"); {
-	case !bearer || !same(token, s.options.Token):
-		return usage(http.StatusUnauthorized, "unauthorized", "Unauthorized: the access token is missing or not valid")
-	case len(version) == 0:
-		return usage(http.StatusBadRequest, "missing_version_header", "Missing GoCardless-Version header")
-	case !slices.Equal(version, []string{Version}):
-		return usage(http.StatusBadRequest, "version_not_found", "Version not found")
-	case !s.spend(header):
-		return rateLimited()
-	}
-	return nil
+// carryOut carries out a call, once for each idempotency key.
+func (s *Simulator) carryOut(c *call, found route) (res response) {
+	s.do(func(now time.Time) {
+		c.now = now
+		if id, used := s.keys[c.key]; found.changes() && used {
+			res = s.failure(conflict(id))
+			return
+		}
+		a, err := found.handle(s, c)
+		if err != nil {
+			res = s.failure(err)
+			return
+		}
+		body := object{found.resource(): a.body}
+		if a.meta != nil {
+			body["meta"] = a.meta
+		}
+		res = response{http.StatusOK, encode(body)}
+		switch {
+		case !found.changes():
+			return
+		case c.key == "":
+			s.counts.WithoutKey++
+		default:
+			s.keys[c.key] = a.id
+		}
+		if !found.action() {
+			res.status = http.StatusCreated
+		}
+	})
+	return res
 }
 
-// same compares two secrets in constant time.
-func same(a, b string) bool {
-	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+// failed returns the response of an error.
+func (s *Simulator) failed(err *apiError) (res response) {
+	s.do(func(time.Time) { res = s.failure(err) })
+	return res
 }
 
-// spend counts a request of the present minute and reports whether it is within the limit.
-func (s *Simulator) spend(header http.Header) bool {
-	limit := s.options.RateLimit
-	if limit < 0 {
-		return true
+func (s *Simulator) failure(err *apiError) response {
+	part := object{"message": err.reason, "reason": err.reason}
+	if err.pointer != "" {
+		part["field"], part["request_pointer"] = err.pointer[1:], err.pointer
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if minute := s.clock.Now().Truncate(time.Minute); !s.minute.Equal(minute) {
-		s.minute, s.spent = minute, 0
+	if err.conflicting != "" {
+		part["links"] = object{"conflicting_resource_id": err.conflicting}
 	}
-	s.spent++
-	setRateLimit(header, limit, limit-s.spent, s.minute.Add(time.Minute))
-	return s.spent <= limit
+	return response{err.status, encode(object{"error": object{"message": err.reason, "type": err.kind, "code": err.status,
+		"request_id": s.newID("RQ"), "errors": []object{part},
+		"documentation_url": "https://developer.gocardless.com/api-reference#" + err.kind}})}
 }
 
-// setRateLimit sets the headers that say how much of the limit is left.
-func setRateLimit(header http.Header, limit, remaining int, reset time.Time) {
-	header.Set("RateLimit-Limit", strconv.Itoa(limit))
-	header.Set("RateLimit-Remaining", strconv.Itoa(max(0, remaining)))
-	header.Set("RateLimit-Reset", reset.UTC().Format(http.TimeFormat))
+const maxBody = 1 << 20
+
+// admit returns the object in the envelope of a call's body, or the error of a request that may not use the API.
+func (s *Simulator) admit(r *http.Request, found route) (json.RawMessage, *apiError) {
+	switch {
+	case r.Header.Get("Authorization") != "Bearer "+s.options.Token:
+		return nil, usage(http.StatusUnauthorized, "unauthorized")
+	case r.Header.Get("GoCardless-Version") != Version:
+		return nil, usage(http.StatusBadRequest, "missing_version_header")
+	case !found.changes():
+		return nil, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	envelope := found.resource()
+	if found.action() {
+		envelope = "data"
+	}
+	var body map[string]json.RawMessage
+	switch media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); {
+	case len(data) == 0 && found.action():
+		return nil, nil
+	case media != "application/json":
+		return nil, usage(http.StatusUnsupportedMediaType, "unsupported_media_type")
+	case err != nil, json.Unmarshal(data, &body) != nil, len(body) != 1, body[envelope] == nil:
+		return nil, usage(http.StatusBadRequest, "invalid_document_structure")
+	}
+	return body[envelope], nil
+}
+
+// apiError is an answer of the API that is no success.
+type apiError struct {
+	status      int
+	kind        string // the type
+	reason      string
+	pointer     string // to the field of the body, or ""
+	conflicting string // the id of a resource, or ""
+}
+
+// usage is an error of how the API is called.
+func usage(status int, reason string) *apiError {
+	return &apiError{status: status, kind: "invalid_api_usage", reason: reason}
+}
+
+func notFound(reason string) *apiError { return usage(http.StatusNotFound, reason) }
+
+// wrongState is an error of a resource whose status does not allow the call.
+func wrongState(reason string) *apiError {
+	return &apiError{status: http.StatusUnprocessableEntity, kind: "invalid_state", reason: reason}
+}
+
+// invalid is an error of a field, which the pointer names.
+func invalid(pointer, reason string) *apiError {
+	return &apiError{status: http.StatusUnprocessableEntity, kind: "validation_failed", reason: reason, pointer: pointer}
+}
+
+// conflict says that the idempotency key has led to a resource before.
+func conflict(id string) *apiError {
+	return &apiError{status: http.StatusConflict, kind: "invalid_state", reason: "idempotent_creation_conflict", conflicting: id}
 }

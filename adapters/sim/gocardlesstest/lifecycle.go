@@ -2,16 +2,18 @@ package gocardlesstest
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
 	"time"
+
+	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Pace is the time that a billing request takes for its way, on the simulator's clock. The zero Pace takes no time.
-type Pace struct {
-	Ready      time.Duration // from the payer's confirmation on the hosted page to fulfilling
-	Fulfilling time.Duration // from there to fulfilled
-}
-
-// Who caused an event.
+// The origins of an event.
 const (
 	byAPI        = "api"
 	byPayer      = "payer"
@@ -19,138 +21,236 @@ const (
 	byBank       = "bank"
 )
 
-// cause is the cause of a change of a resource.
-type cause struct {
-	origin string
-	flow   string // through which a payer came
+// fate is the course of a billing request and its mandate after the payer confirmed. The zero fate is a mandate that stays
+// pending_submission.
+type fate struct {
+	setup string
+	moves []move // a minute between them
 }
+
+// move is one change of a mandate: the action of its event, and a reason code of the scheme or "".
+type move struct{ action, reason string }
+
+// fateAfter is the time after which a fate comes true.
+const fateAfter = time.Minute
+
+// fates has the fates of account holders.
+var fates = map[string]fate{
+	"MANDATE FAILS":     {moves: []move{{"failed", "NEGATIVE_ACKNOWLEDGEMENT-AC05"}}},
+	"MANDATE CANCELLED": {moves: []move{{"cancelled", "DISHONOUR-AG01"}}},
+	"MANDATE BLOCKED":   {moves: []move{{"blocked", ""}}},
+	"MANDATE EXPIRED":   {moves: []move{{"expired", ""}}},
+	"MANDATE ACTIVE":    {moves: []move{{"submitted", ""}, {"active", ""}}},
+	"MANDATE LATE":      {setup: "late"},
+	"SETUP CANCELLED":   {setup: "cancelled"},
+	"SETUP FAILS":       {setup: "fails"},
+	"SETUP HANGS":       {setup: "hangs"},
+	"SETUP WAITS":       {setup: "waits"},
+}
+
+// blockedName is the family name of payers who are where GoCardless does not serve, and blockedFor the time for which they are refused.
+const (
+	blockedName = "GEO BLOCKED"
+	blockedFor  = 24 * time.Hour
+)
 
 // happened adds an event of a billing request.
-func (s *state) happened(now time.Time, b *billingRequest, action string, by cause) {
-	e := event{resource: resourceBillingRequests, action: action, details: requestDetails(action, by.origin),
-		metadata: b.metadata, links: map[string]string{"billing_request": b.id, "customer": b.customer.id, "billing_request_flow": by.flow, "creditor": b.creditor}}
-	if b.account != nil {
-		e.links["customer_bank_account"] = b.account.id
-	}
-	if action == "fulfilled" {
-		e.links["mandate_request_mandate"] = b.mandateID
-	}
-	s.emit(now, e)
+func (s *Simulator) happened(now time.Time, b *billingRequest, action, origin string) {
+	links := maps.Clone(b.Links)
+	links["billing_request"] = b.ID
+	s.emit(now, &event{Resource: "billing_requests", Action: action, ResourceMetadata: b.Metadata, Links: links,
+		Details: texts{"origin": origin, "cause": "billing_request_" + action}})
 }
 
-// collectCustomer takes the customer's details. Fields that are empty stay as they are.
-func (s *state) collectCustomer(now time.Time, b *billingRequest, p Payer, by cause) {
-	c := &b.customer
-	c.GivenName, c.FamilyName = cmp.Or(p.GivenName, c.GivenName), cmp.Or(p.FamilyName, c.FamilyName)
-	c.Email = cmp.Or(p.Email, c.Email)
-	b.collected, b.confirmed = c.Email != "" && c.GivenName != "" && c.FamilyName != "", false
-	s.happened(now, b, "collect_customer_details", by)
-}
-
-// collectAccount takes the customer's account.
-func (s *state) collectAccount(now time.Time, b *billingRequest, a bankAccount, by cause) {
-	a.id, a.created = s.newID("BA"), now
-	b.account, b.confirmed = &a, false
-	s.happened(now, b, "collect_bank_account", by)
-}
-
-// confirm takes the payer's confirmation of all details. With autoFulfil the billing request goes on by itself.
-func (s *state) confirm(now time.Time, b *billingRequest, autoFulfil bool, by cause) {
-	b.confirmed, b.status = true, requestReady
-	b.fate = fateOf(b.account, b.customer.FamilyName)
-	s.happened(now, b, "payer_details_confirmed", by)
-	if autoFulfil && b.fate.setup != setupWaits {
-		s.later(now.Add(s.pace.Ready), func(at time.Time) {
-			if b.status == requestReady {
-				s.fulfil(at, b, cause{origin: byGoCardless, flow: by.flow})
-			}
-		})
+// emit adds an event.
+func (s *Simulator) emit(now time.Time, e *event) {
+	e.ID, e.CreatedAt, e.Metadata = s.newID("EV"), stamp(now), texts{}
+	e.Details["description"] = strings.ReplaceAll(e.Details["cause"], "_", " ")
+	s.events = append(s.events, e)
+	if s.webhook.url != "" {
+		s.webhook.unsent = append(s.webhook.unsent, e)
 	}
 }
 
-// fulfil begins to create what the billing request is for.
-func (s *state) fulfil(now time.Time, b *billingRequest, by cause) {
-	b.status = requestFulfilling
-	if b.fate.setup == setupHangs {
+// give takes everything of a payer, who confirms it. The billing request then goes on by itself.
+func (s *Simulator) give(now time.Time, b *billingRequest, p Payer, n bankaccount.Number) {
+	c := &b.Resources.Customer
+	c.GivenName, c.FamilyName, c.Email = p.GivenName, p.FamilyName, p.Email
+	s.happened(now, b, "collect_customer_details", byPayer)
+	if strings.EqualFold(p.FamilyName, blockedName) {
+		b.blockedUntil = now.Add(blockedFor)
+		s.happened(now, b, "payer_geo_blocked", byPayer)
 		return
 	}
-	s.later(now.Add(s.pace.Fulfilling), func(at time.Time) {
-		if b.status == requestFulfilling {
-			s.finish(at, b, by)
+	b.Links["customer_bank_account"] = s.newID("BA")
+	b.Resources.Account = object{"id": b.Links["customer_bank_account"], "account_holder_name": p.Holder,
+		"account_number_ending": n.Base[len(n.Base)-4:], "bank_name": n.BankName()}
+	s.happened(now, b, "collect_bank_account", byPayer)
+	b.Actions, b.Status = actions("completed"), checkout.BillingReadyToFulfil
+	s.happened(now, b, "payer_details_confirmed", byPayer)
+	fate := fates[strings.ToUpper(p.Holder)]
+	if fate.setup == "waits" {
+		return
+	}
+	s.later(now.Add(s.options.Pace.Ready), func(at time.Time) {
+		if b.Status != checkout.BillingReadyToFulfil {
+			return
 		}
+		b.Status = checkout.BillingFulfilling
+		s.later(at.Add(s.options.Pace.Fulfilling), func(at time.Time) {
+			if b.Status == checkout.BillingFulfilling {
+				s.fulfil(at, b, fate)
+			}
+		})
 	})
 }
 
-// finish ends the billing request as its fate has it.
-func (s *state) finish(now time.Time, b *billingRequest, by cause) {
-	switch b.fate.setup {
-	case setupCancelled:
-		s.cancel(now, b, cause{origin: byGoCardless})
-	case setupFails:
-		s.happened(now, b, "failed", cause{origin: byGoCardless})
-		s.cancel(now, b, cause{origin: byGoCardless})
-	case setupLate:
-		b.status = requestFulfilled
-		s.happened(now, b, "fulfilled", by)
-		s.later(now.Add(fateAfter), func(at time.Time) { s.createMandate(at, b) })
+// fulfil ends a billing request as its fate has it.
+func (s *Simulator) fulfil(now time.Time, b *billingRequest, f fate) {
+	switch f.setup {
+	case "hangs":
+	case "fails":
+		s.happened(now, b, "failed", byGoCardless)
+		s.cancel(now, b, byGoCardless)
+	case "cancelled":
+		s.cancel(now, b, byGoCardless)
+	case "late":
+		b.Status = checkout.BillingFulfilled
+		s.happened(now, b, "fulfilled", byGoCardless)
+		s.later(now.Add(fateAfter), func(at time.Time) { s.createMandate(at, b, f) })
 	default:
-		b.status = requestFulfilled
-		s.createMandate(now, b)
-		s.happened(now, b, "fulfilled", by)
+		b.Status = checkout.BillingFulfilled
+		s.createMandate(now, b, f)
+		s.happened(now, b, "fulfilled", byGoCardless)
 	}
 }
 
 // cancel ends a billing request without a mandate.
-func (s *state) cancel(now time.Time, b *billingRequest, by cause) {
-	b.status = requestCancelled
-	s.happened(now, b, "cancelled", by)
+func (s *Simulator) cancel(now time.Time, b *billingRequest, origin string) {
+	b.Status = checkout.BillingCancelled
+	s.happened(now, b, "cancelled", origin)
 }
 
 // createMandate creates the mandate of a billing request, and lets its fate come true.
-func (s *state) createMandate(now time.Time, b *billingRequest) {
-	m := &mandate{id: s.newID("MD"), reference: s.newID("")[:10], created: now, metadata: b.mandateMetadata, creditor: b.creditor,
-		customer: b.customer.id, account: b.account.id, request: b.id, submission: SubmittedName(b.account.holder)}
-	m.nextCharge = s.nextCharge(now, b.creditor)
-	b.mandateID = m.id
-	s.addMandate(now, m)
-	for i, move := range b.fate.moves {
+func (s *Simulator) createMandate(now time.Time, b *billingRequest, f fate) {
+	m := s.newMandate(now, b)
+	b.Links["mandate_request_mandate"], b.MandateRequest.Links["mandate"] = m.ID, m.ID
+	for i, to := range f.moves {
 		s.later(now.Add(time.Duration(i+1)*fateAfter), func(at time.Time) {
 			if !m.ended {
-				s.move(at, m, move)
+				s.move(at, m, to)
 			}
 		})
 	}
 }
 
-func (s *state) addMandate(now time.Time, m *mandate) {
-	s.mandates[m.id] = m
+func (s *Simulator) newMandate(now time.Time, b *billingRequest) *mandate {
+	m := &mandate{ID: s.newID("MD"), CreatedAt: stamp(now), Scheme: scheme, Metadata: b.MandateRequest.Metadata, request: b}
+	m.Reference, m.Links = m.ID[2:12], maps.Clone(b.Links)
+	s.mandates[m.ID] = m
 	s.move(now, m, move{action: "created"})
+	return m
 }
 
-// nextCharge returns the first weekday that leaves the bank the notice that it needs.
-func (s *state) nextCharge(now time.Time, creditor string) time.Time {
-	day := now.UTC().AddDate(0, 0, s.creditor(creditor).MinimumAdvanceNotice)
-	for day.Weekday() == time.Saturday || day.Weekday() == time.Sunday {
-		day = day.AddDate(0, 0, 1)
-	}
-	return day
+// mandateActions has the actions of mandates' events, with the status that each leads to and the usual origin and cause.
+var mandateActions = map[string]struct {
+	status        checkout.MandateStatus
+	origin, cause string
+}{
+	"created":    {"pending_submission", byAPI, "mandate_created"},
+	"submitted":  {"submitted", byGoCardless, "mandate_submitted"},
+	"active":     {"active", byGoCardless, "mandate_activated"},
+	"failed":     {"failed", byBank, "invalid_bank_details"},
+	"cancelled":  {"cancelled", byAPI, "mandate_cancelled"},
+	"expired":    {"expired", byGoCardless, "mandate_expired"},
+	"blocked":    {"blocked", byGoCardless, "mandate_blocked"},
+	"reinstated": {"pending_submission", byAPI, "mandate_reinstated"},
+	"replaced":   {"cancelled", byGoCardless, "scheme_identifier_changed"},
 }
 
 // move changes a mandate, and adds the event that says so.
-func (s *state) move(now time.Time, m *mandate, to move) {
+func (s *Simulator) move(now time.Time, m *mandate, to move) {
 	kind := mandateActions[to.action]
-	if kind.status != "" {
-		m.status = kind.status
+	first := money.BusinessDays.Next(money.DateOf(now).AddDays(m.request.creditor.MinimumAdvanceNotice)).String()
+	if m.Status, m.NextCharge = kind.status, &first; m.Status.Dead() {
+		m.NextCharge = nil
 	}
-	links := map[string]string{"mandate": m.id, "creditor": m.creditor, "customer": m.customer}
-	switch to.action {
-	case "replaced":
-		next := *m
-		next.id, next.reference, next.created, next.replacement = s.newID("MD"), s.newID("")[:10], now, ""
-		m.replacement, links["new_mandate"] = next.id, next.id
-		s.addMandate(now, &next)
-	case "transferred":
-		m.account = s.newID("BA")
+	e := &event{Resource: "mandates", Action: to.action, ResourceMetadata: m.Metadata, Links: texts{"mandate": m.ID},
+		Details: texts{"origin": kind.origin, "cause": kind.cause}}
+	if to.reason != "" {
+		e.Details["origin"], e.Details["scheme"], e.Details["reason_code"] = byBank, scheme, to.reason
 	}
-	s.emit(now, event{resource: resourceMandates, action: to.action, details: kind.because(to.reason), metadata: m.metadata, links: links})
+	if to.action == "replaced" {
+		m.Links["new_mandate"] = s.newMandate(now, m.request).ID
+		e.Links["new_mandate"] = m.Links["new_mandate"]
+	}
+	s.emit(now, e)
+}
+
+// MoveMandate moves the mandate of a billing request to a status, from any other, with a reason code of the scheme or "". Beside the
+// statuses it takes the actions "reinstated" and "replaced".
+func (s *Simulator) MoveMandate(request, status, reason string) (err error) {
+	if status == "pending_submission" {
+		status = "reinstated"
+	}
+	s.do(func(now time.Time) {
+		b, m := s.requests[request], (*mandate)(nil)
+		if b != nil {
+			m = s.mandates[b.Links["mandate_request_mandate"]]
+		}
+		if _, ok := mandateActions[status]; !ok || m == nil {
+			err = fmt.Errorf("billing request %q has no mandate, or %q is no status of one", request, status)
+			return
+		}
+		s.move(now, m, move{status, reason})
+	})
+	return err
+}
+
+// CancelRequest cancels a billing request that is not over, as GoCardless itself does.
+func (s *Simulator) CancelRequest(id string) (err error) {
+	s.do(func(now time.Time) {
+		if b := s.requests[id]; b != nil && b.open() {
+			s.cancel(now, b, byGoCardless)
+		} else {
+			err = fmt.Errorf("there is no billing request %q that can be cancelled", id)
+		}
+	})
+	return err
+}
+
+// Payer is the person at the hosted page. Complete fills in empty fields.
+type Payer struct {
+	GivenName  string
+	FamilyName string
+	Email      string
+	Holder     string // of the account
+	Account    string // as people write it: 01-0902-0068389-00
+}
+
+// Complete fills in and confirms a flow as a payer does, without its pages, and returns the address to which the payer is led. page is
+// the flow's authorisation_url or its id.
+func (s *Simulator) Complete(page string, p Payer) (leadsTo string, err error) {
+	id := page[strings.LastIndexByte(page, '/')+1:]
+	number, err := bankaccount.Parse(cmp.Or(p.Account, bankaccount.Example))
+	if err != nil {
+		return "", fmt.Errorf("account number %w", err)
+	}
+	s.do(func(now time.Time) {
+		f := s.flows[id]
+		if f == nil {
+			err = errors.New("there is no flow " + id)
+			return
+		}
+		if closed := f.closed(now); closed != nil {
+			leadsTo, err = f.ExitURI, errors.New(closed.Title)
+			return
+		}
+		leadsTo = f.RedirectURI
+		p.GivenName, p.FamilyName = cmp.Or(p.GivenName, f.Prefilled.GivenName, "Ana"), cmp.Or(p.FamilyName, f.Prefilled.FamilyName, "Tau")
+		p.Email = cmp.Or(p.Email, f.Prefilled.Email, "ana@example.nz")
+		p.Holder = cmp.Or(p.Holder, p.GivenName+" "+p.FamilyName)
+		s.give(now, f.request, p, number)
+	})
+	return leadsTo, err
 }

@@ -1,225 +1,102 @@
 package gocardlesstest
 
 import (
-	"embed"
+	_ "embed"
+	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/gorilla/mux"
-
-	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-//go:embed *.html flow.css
-var files embed.FS
+//go:embed page.html
+var pageText string
 
-// pages serves the hosted page of a flow: the payer's details, the account, a look at both, and the confirmation.
-type pages struct {
-	sim     *Simulator
-	site    *web.Site
-	handler http.Handler
-}
+var page = template.Must(template.New("").Parse(pageText))
 
-func newPages(s *Simulator) pages {
-	shared := web.Options{Log: s.options.Log, BaseURL: s.options.PublicURL, Now: s.Now}.Complete()
-	p := pages{sim: s, site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files})}
-	p.handler = p.site.Handler(map[string]http.HandlerFunc{
-		"GET " + flowPath + "{flow}":          p.showDetails,
-		"GET " + flowPath + "{flow}/details":  p.showDetails,
-		"POST " + flowPath + "{flow}/details": p.takeDetails,
-		"GET " + flowPath + "{flow}/account":  p.showAccount,
-		"POST " + flowPath + "{flow}/account": p.takeAccount,
-		"GET " + flowPath + "{flow}/check":    p.showCheck,
-		"POST " + flowPath + "{flow}/check":   p.confirm,
-		"POST " + flowPath + "{flow}/exit":    p.exit,
-	})
-	return p
-}
+// flowPath is the path of the hosted pages.
+const flowPath = "/flow/"
 
-// ServeHTTP implements http.Handler.
-func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
-
-// visit is a payer's request: copies of the flow and its billing request, as they were when it came.
-type visit struct {
-	flow     flow
-	request  billingRequest
-	creditor Creditor
-	problem  string // why there is nothing to fill in: one of the keys of closedPages, or ""
-}
-
-// at returns the address of a step.
-func (v visit) at(step string) string { return flowPath + v.flow.id + "/" + step }
-
-// formsTo lists the origins to which the page's forms lead in the end.
-func (v visit) formsTo() []string {
-	var origins []string
-	for _, address := range []string{v.flow.redirectURI, v.flow.exitURI} {
-		if origin := originOf(address); origin != "" && !slices.Contains(origins, origin) {
-			origins = append(origins, origin)
-		}
-	}
-	return origins
-}
-
-// originOf returns the origin of an address, or "" if no policy can name it.
-func originOf(address string) string {
+// isURL reports whether a text is an address of the web.
+func isURL(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || strings.Trim(u.Host, hostCharacters) != "" {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
 }
 
-// hostCharacters are the characters of host names, addresses and ports. Another character might end a directive of the page's policy.
-const hostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]_"
-
-// open returns the flow that the address names. It answers the request itself, and ok is false, where the flow is unknown
-// or has nothing left to fill in.
-func (p pages) open(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
-	v, found := p.sim.look(mux.Vars(r)["flow"], r.Method == http.MethodGet)
-	switch {
-	case !found:
-		p.site.NotFound(w, r)
-	case v.problem != "":
-		p.closed(w, r, v)
-	default:
-		return v, true
-	}
-	return v, false
-}
-
-// look returns a flow as a payer finds it. The first visit of a page is an event.
-func (s *Simulator) look(id string, visited bool) (v visit, found bool) {
-	s.do(func(state *state, now time.Time) {
-		f, ok := state.flows[id]
-		if !ok {
-			return
-		}
-		found = true
-		b := state.requests[f.request]
-		if v.problem = problemOf(f, b, now); v.problem == "" && visited && !f.visited {
-			f.visited = true
-			state.happened(now, b, "flow_visited", cause{origin: byPayer, flow: f.id})
-		}
-		v.flow, v.request, v.creditor = *f, *b, *state.creditor(b.creditor)
-	})
-	return v, found
-}
-
-// change lets a payer change the billing request of a flow, and reports whether there was still something to change.
-func (s *Simulator) change(id string, how func(state *state, now time.Time, f *flow, b *billingRequest)) (problem string) {
-	s.do(func(state *state, now time.Time) {
-		f := state.flows[id]
-		b := state.requests[f.request]
-		if problem = problemOf(f, b, now); problem == "" {
-			how(state, now, f, b)
-		}
-	})
-	return problem
-}
-
-// Why a flow cannot be filled in.
-const (
-	flowDone      = "done"
-	flowCancelled = "cancelled"
-	flowExpired   = "expired"
-	flowBlocked   = "blocked"
-	flowLeft      = "left" // by the payer, who has no address to go to
-)
-
-// problemOf returns why a flow cannot be filled in, or "".
-func problemOf(f *flow, b *billingRequest, now time.Time) string {
-	switch {
-	case b.status == requestCancelled:
-		return flowCancelled
-	case b.status != requestPending:
-		return flowDone
-	case b.blocked:
-		return flowBlocked
-	case !now.Before(f.expires):
-		return flowExpired
-	}
-	return ""
-}
-
-// closedPage is the text of a page without a form.
-type closedPage struct {
+// shown is a page: the form, or the notice of a flow that cannot be filled in.
+type shown struct {
 	status      int
 	Title, Text string
+	Back        string // address that a notice leads to
+	Fault       string // of the form that was sent
+	Flow        flow
+	Description string
+	Creditor
 }
 
-var closedPages = map[string]closedPage{
-	flowDone:      {http.StatusOK, "We have your details", "There is nothing more to do here."},
-	flowCancelled: {http.StatusGone, "This direct debit was cancelled", "It can no longer be set up. No money will be collected."},
-	flowExpired:   {http.StatusGone, "This page has expired", "Go back and start again to get a new one. No money will be collected."},
-	flowBlocked: {http.StatusForbidden, "This service is not available where you are",
-		"Direct debits can be set up from New Zealand only. Try again tomorrow, from a New Zealand connection."},
-	flowLeft: {http.StatusOK, "You have left the setup", "Nothing was set up. You can close this page."},
-}
-
-// closed shows the page of a flow that cannot be filled in, with the way back.
-func (p pages) closed(w http.ResponseWriter, r *http.Request, v visit) {
-	page := closedPages[v.problem]
-	back := v.flow.exitURI
-	if v.problem == flowDone && v.flow.redirectURI != "" {
-		back = v.flow.redirectURI
+// closed returns the notice of a flow that cannot be filled in, or nil.
+func (f *flow) closed(now time.Time) *shown {
+	switch b := f.request; {
+	case b.Status == checkout.BillingCancelled:
+		return &shown{status: http.StatusGone, Title: "This direct debit was cancelled", Text: "It can no longer be set up.", Back: f.ExitURI}
+	case b.Status != checkout.BillingPending:
+		return &shown{status: http.StatusOK, Title: "We have your details", Text: "There is nothing more to do here.", Back: f.RedirectURI}
+	case now.Before(b.blockedUntil):
+		return &shown{status: http.StatusForbidden, Title: "This service is not available where you are", Text: "Try tomorrow.", Back: f.ExitURI}
+	case !now.Before(f.expires):
+		return &shown{status: http.StatusGone, Title: "This page has expired", Text: "Go back to get a new one.", Back: f.ExitURI}
 	}
-	p.show(w, r, "closed.html", page.status, page.Title, v, struct {
-		closedPage
-		Payee, Back string
-	}{page, v.creditor.Name, back})
+	return nil
 }
 
-// show shows a page of a visit.
-func (p pages) show(w http.ResponseWriter, r *http.Request, name string, status int, title string, v visit, data any) {
-	p.site.Show(w, r, name, web.View{Status: status, Title: title, Brand: "GoCardless simulator", Sandbox: true,
-		Styles: []string{p.site.Path(assetsPath + "flow.css")}, FormsTo: v.formsTo(), Data: data})
+// servePage shows the page of a flow. The first visit is an event.
+func (s *Simulator) servePage(w http.ResponseWriter, r *http.Request) {
+	s.show(w, r, http.StatusOK, "")
 }
 
-// shown is the data of every page with a form.
-type shown struct {
-	Payee, Action, Exit string
-	Description         string
-	Initiator, Code     string // of the scheme identifier
-}
-
-// shown returns what the page of a step shows; the exit is "" where there is no address to go to.
-func (v visit) shown(step string) shown {
-	s := shown{Payee: v.creditor.Name, Action: v.at(step), Description: v.request.description,
-		Initiator: v.creditor.SchemeName, Code: v.creditor.Reference}
-	if v.flow.exitURI != "" {
-		s.Exit = v.at("exit")
-	}
-	return s
-}
-
-// pressed returns the flow whose button a payer pressed, in whatever state it is. Otherwise it answers the request itself.
-func (p pages) pressed(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
-	if _, ok = p.site.ReadForm(w, r); !ok {
-		return v, false
-	}
-	if v, ok = p.sim.look(mux.Vars(r)["flow"], false); !ok {
-		p.site.NotFound(w, r)
-	}
-	return v, ok
-}
-
-// exit lets the payer leave.
-func (p pages) exit(w http.ResponseWriter, r *http.Request) {
-	v, ok := p.pressed(w, r)
-	if !ok {
+// takeForm takes the payer's details and authority, and leads back.
+func (s *Simulator) takeForm(w http.ResponseWriter, r *http.Request) {
+	leadsTo, err := s.Complete(r.PathValue("flow"), Payer{r.PostFormValue("given_name"), r.PostFormValue("family_name"),
+		r.PostFormValue("email"), r.PostFormValue("account_holder_name"), r.PostFormValue("account_number")})
+	if err != nil {
+		s.show(w, r, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
-	p.sim.change(v.flow.id, func(state *state, now time.Time, f *flow, b *billingRequest) {
-		state.happened(now, b, "flow_exited", cause{origin: byPayer, flow: f.id})
+	http.Redirect(w, r, leadsTo, http.StatusSeeOther)
+}
+
+// leave leads a payer back who gives up.
+func (s *Simulator) leave(w http.ResponseWriter, r *http.Request) {
+	s.do(func(now time.Time) {
+		if f := s.flows[r.PathValue("flow")]; f != nil {
+			s.happened(now, f.request, "flow_exited", byPayer)
+			http.Redirect(w, r, f.ExitURI, http.StatusSeeOther)
+			return
+		}
+		http.NotFound(w, r)
 	})
-	if v.flow.exitURI == "" {
-		v.problem = flowLeft
-		p.closed(w, r, v)
-		return
-	}
-	p.site.Redirect(w, r, v.flow.exitURI)
+}
+
+// show shows the page of the flow that the address names.
+func (s *Simulator) show(w http.ResponseWriter, r *http.Request, status int, fault string) {
+	s.do(func(now time.Time) {
+		f := s.flows[r.PathValue("flow")]
+		if f == nil {
+			http.NotFound(w, r)
+			return
+		}
+		p := f.closed(now)
+		if p == nil {
+			p = &shown{status: status, Title: "Your details", Fault: fault, Flow: *f, Description: f.request.MandateRequest.Description,
+				Creditor: *f.request.creditor}
+			if !f.visited {
+				f.visited = true
+				s.happened(now, f.request, "flow_visited", byPayer)
+			}
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(p.status)
+		_ = page.Execute(w, p) // a browser that went away is no fault
+	})
 }

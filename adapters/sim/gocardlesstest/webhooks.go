@@ -2,91 +2,54 @@ package gocardlesstest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/provider-checkout/provider-checkout/adapters/sim/control"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/faults"
 )
 
 const (
-	maxBatch    = 250 // events in one notification
-	maxAttempts = 9   // the first and eight retries
+	maxBatch       = 250 // events in one notification
+	maxAttempts    = 9   // the first and eight retries
+	firstRetry     = 50 * time.Millisecond
+	webhookTimeout = 10 * time.Second
 )
 
-// WebhookFaults are the faults of notifications. With the zero WebhookFaults nothing goes wrong.
-type WebhookFaults struct {
-	Drop      float64       // probability that a notification is never sent
-	Duplicate float64       // that it is sent twice
-	Late      float64       // that it is sent after Delay
-	Shuffle   bool          // events come in any order, within a notification and between them
-	Delay     time.Duration // for Late, and the most that Shuffle holds a notification back; 200 ms if 0
-}
-
-// webhooks are the notifications to deliver, with their receiver.
-type webhooks struct {
+// webhook has the notifications to deliver, and their receiver.
+type webhook struct {
 	url, secret string
-	faults      WebhookFaults
-	queue       []*delivery
-	sending     bool
-	changed     chan struct{} // closed and replaced whenever something was sent
+	unsent      []*event // that no notification has yet
+	sending     []*event // of the notification that is under way
+	attempts    int      // of it
 }
 
-// delivery is a notification that waits for its next attempt.
-type delivery struct {
-	body     []byte
-	attempts int
-	due      time.Time // of the system's clock
-}
-
-// SetWebhook changes where notifications go and the secret that signs them; "" as the address ends them. Events that
-// happened without an address are not sent.
+// SetWebhook changes the receiver of notifications and the secret that signs them. An empty address ends them, and events that
+// happen without an address are not sent.
 func (s *Simulator) SetWebhook(url, secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.webhooks.url, s.webhooks.secret = url, secret
-	s.state.hasWebhook = url != ""
-	if s.webhooks.changed == nil {
-		s.webhooks.changed = make(chan struct{})
-	}
+	s.webhook.url, s.webhook.secret = url, secret
 	if url == "" {
-		s.state.unsent, s.webhooks.queue = nil, nil
+		s.webhook = webhook{}
 	}
-}
-
-// SetWebhookFaults changes what goes wrong with the notifications that are yet to be made.
-func (s *Simulator) SetWebhookFaults(f WebhookFaults) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f.Delay = cmp.Or(f.Delay, 200*time.Millisecond)
-	s.webhooks.faults = f
 }
 
 // Flush waits until all notifications are accepted or given up.
 func (s *Simulator) Flush(ctx context.Context) error {
+	poll := time.NewTicker(2 * time.Millisecond)
+	defer poll.Stop()
 	for {
-		s.mu.Lock()
-		idle := len(s.state.unsent) == 0 && len(s.webhooks.queue) == 0 && !s.webhooks.sending
-		changed := s.webhooks.changed
-		s.mu.Unlock()
+		idle := false
+		s.do(func(time.Time) { idle = len(s.webhook.unsent) == 0 && len(s.webhook.sending) == 0 })
 		if idle {
 			return nil
 		}
-		s.wakeUp()
 		select {
-		case <-changed:
+		case <-poll.C:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-s.closing.Done():
-			return errors.New("gocardlesstest: the simulator is closed")
 		}
 	}
 }
@@ -100,145 +63,68 @@ func Sign(body []byte, secret string) string {
 
 // run sends notifications and lets steps happen until the simulator is closed.
 func (s *Simulator) run() {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
+	for s.closing.Err() == nil {
+		wait, retry := s.deliver()
+		wake := s.wake
+		if retry {
+			wake = nil
+		}
 		select {
 		case <-s.closing.Done():
-			return
-		case <-s.wake:
-		case <-timer.C:
-		}
-		timer.Reset(s.work())
-	}
-}
-
-// lookAgain is the longest wait while something is due later: the clock may be moved without a word.
-const lookAgain = 200 * time.Millisecond
-
-// work does the next piece of work, and returns how long the one after it can wait.
-func (s *Simulator) work() time.Duration {
-	s.mu.Lock()
-	s.state.settle(s.clock.Now())
-	s.batch()
-	d := s.webhooks.next(time.Now())
-	url, secret := s.webhooks.url, s.webhooks.secret
-	s.webhooks.sending = d != nil
-	s.mu.Unlock()
-	if d != nil {
-		s.send(d, url, secret)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.webhooks.sending = false
-	close(s.webhooks.changed)
-	s.webhooks.changed = make(chan struct{})
-	return s.pause(time.Now())
-}
-
-// pause returns how long there is nothing to do. The lock is held.
-func (s *Simulator) pause(now time.Time) time.Duration {
-	wait := time.Hour
-	if len(s.state.steps) > 0 {
-		wait = lookAgain
-	}
-	for _, d := range s.webhooks.queue {
-		wait = min(wait, d.due.Sub(now))
-	}
-	if len(s.state.unsent) > 0 {
-		wait = 0
-	}
-	return max(wait, 0)
-}
-
-// batch makes notifications of the events without a notification. The lock is held.
-func (s *Simulator) batch() {
-	events := s.state.unsent
-	s.state.unsent = nil
-	wanted := s.webhooks.faults
-	if wanted.Shuffle {
-		slices.SortFunc(events, func(a, b *event) int { return strings.Compare(a.id, b.id) }) // ids are random
-	}
-	for batch := range slices.Chunk(events, s.options.WebhookBatch) {
-		id := s.state.newID("WB")
-		all := []object{}
-		for _, e := range batch {
-			all = append(all, e.toWire())
-		}
-		body := control.Encode(object{"events": all, "meta": object{"webhook_id": id}})
-		due := time.Now()
-		switch {
-		case faults.Chance(s.options.Rand) < wanted.Drop:
-			s.counts.Webhooks.Dropped++
-			continue
-		case faults.Chance(s.options.Rand) < wanted.Late:
-			due = due.Add(wanted.Delay)
-		case wanted.Shuffle:
-			due = due.Add(time.Duration(faults.Chance(s.options.Rand) * float64(wanted.Delay)))
-		}
-		s.webhooks.queue = append(s.webhooks.queue, &delivery{body: body, due: due})
-		if faults.Chance(s.options.Rand) < wanted.Duplicate {
-			s.webhooks.queue = append(s.webhooks.queue, &delivery{body: body, due: due.Add(time.Millisecond)})
+		case <-wake:
+		case <-time.After(wait):
 		}
 	}
 }
 
-// next takes the delivery that has been due for longest out of the queue, or returns nil.
-func (w *webhooks) next(now time.Time) *delivery {
-	if len(w.queue) == 0 {
-		return nil
+// deliver makes the next attempt of a notification, and returns the time until the one after it, which may be a retry.
+func (s *Simulator) deliver() (wait time.Duration, retry bool) {
+	const lookAgain = 200 * time.Millisecond // the clock may be moved without a word
+	w := &s.webhook
+	var batch []*event
+	var body []byte
+	var url, secret string
+	wait = time.Hour
+	s.do(func(time.Time) {
+		if len(w.sending) == 0 {
+			n := min(len(w.unsent), maxBatch)
+			w.sending, w.unsent, w.attempts = w.unsent[:n:n], w.unsent[n:], 0
+		}
+		if len(s.steps) > 0 {
+			wait = lookAgain
+		}
+		if batch, url, secret = w.sending, w.url, w.secret; len(batch) > 0 {
+			body = encode(object{"events": batch, "meta": object{"webhook_id": s.newID("WB")}})
+		}
+	})
+	if len(batch) == 0 {
+		return wait, false
 	}
-	d := slices.MinFunc(w.queue, func(a, b *delivery) int { return a.due.Compare(b.due) })
-	if d.due.After(now) {
-		return nil
-	}
-	w.queue = slices.DeleteFunc(w.queue, func(other *delivery) bool { return other == d })
-	return d
-}
-
-// send makes one attempt, and queues the next one where it fails.
-func (s *Simulator) send(d *delivery, url, secret string) {
-	status := s.post(url, Sign(d.body, secret), d.body)
+	accepted := s.post(url, Sign(body, secret), body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d.attempts++
-	w := &s.counts.Webhooks
-	w.Sent++
-	switch {
-	case status >= 200 && status < 300:
-		w.Accepted++
-		return
-	case status == 0:
-		w.Failed++
-	default:
-		w.Refused++
+	if w.attempts++; accepted || w.attempts >= maxAttempts {
+		w.sending = nil
+		return 0, false
 	}
-	if d.attempts == maxAttempts {
-		w.Abandoned++
-		return
-	}
-	d.due = time.Now().Add(s.options.WebhookRetry << (d.attempts - 1))
-	s.webhooks.queue = append(s.webhooks.queue, d)
+	return firstRetry << (w.attempts - 1), true
 }
 
-// post sends a notification and returns the status of the answer, or 0 without an answer.
-func (s *Simulator) post(url, signature string, body []byte) int {
-	ctx, cancel := context.WithTimeout(s.closing, s.options.WebhookTimeout)
+// post sends a notification, and reports whether it was accepted.
+func (s *Simulator) post(url, signature string, body []byte) (accepted bool) {
+	ctx, cancel := context.WithTimeout(s.closing, webhookTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		s.options.Log.Error("make notification", "error", err)
-		return 0
+		return false
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "gocardless-webhook-service/1.1")
 	r.Header.Set("Webhook-Signature", signature)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := client.Do(r)
+	resp, err := client.Do(r)
 	if err != nil {
-		s.options.Log.Warn("send notification", "error", err)
-		return 0
+		return false
 	}
-	_ = answer.Body.Close() // only the status counts
-	return answer.StatusCode
+	_ = resp.Body.Close() // only the status counts
+	return resp.StatusCode >= 200 && resp.StatusCode < 300
 }

@@ -1,288 +1,239 @@
 package salesforcetest
 
 import (
-	"cmp"
-	"maps"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
+	"regexp"
 	"strings"
-
-	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/control"
 )
 
-// dataPath is the path of the API; a version and a resource follow.
-const dataPath = "/services/data"
-
-// versions are the versions of the API that there are.
-func versions() []versionWire {
-	var list []versionWire
-	for _, number := range []string{"61.0", "62.0", "63.0", "64.0", "65.0"} {
-		list = append(list, versionWire{dataPath + "/v" + number, number})
-	}
-	return list
+// request is one call that is to be carried out, or one part of a composite request.
+type request struct {
+	method string
+	path   string // escaped, without the query
+	query  url.Values
+	body   map[string]any
+	unit   compositeWire // of a composite request
 }
-
-// versionOf returns the path of the version of a path: "/services/data/v61.0".
-func versionOf(path string) string {
-	parts := strings.SplitN(path, "/", 5)
-	return strings.Join(parts[:min(len(parts), 4)], "/")
-}
-
-// call is one request of the API that is to be carried out, or one part of a composite request.
-type call struct {
-	method  string
-	path    string // as it was sent, without the query
-	route   *route
-	params  map[string]string // of the route
-	table   *table            // that the route names, if it names one
-	query   url.Values
-	header  http.Header
-	body    strictjson.Value
-	unit    compositeWire     // of a composite request
-	content map[string]string // parts of a form that come beside the body, by name
-	tx      *transaction
-}
-
-// version returns the path of the call's version.
-func (c *call) version() string { return versionOf(c.path) }
 
 // answer is the result of a call.
 type answer struct {
-	status   int
-	body     any    // may be nil
-	content  string // bytes of a file, in place of body
-	id       string // of the record that it is about
-	location string
+	status  int
+	body    any // nil: content
+	content string
+	media   string // application/json if empty
 }
 
-// handler carries out a call. A failed call leaves nothing behind.
-type handler func(*org, *call) (answer, *apiError)
-
-// route is one call of the API, below a version.
-type route struct {
-	method string
-	path   string // {name} stands for one segment
-	handle handler
-}
-
-// routes lists the whole API.
-func routes() []route {
-	return []route{
-		{"GET", "limits", limits},
-		{"GET", "query", runQuery},
-		{"GET", "query/{locator}", nextPage},
-		{"GET", "sobjects", describeAll},
-		{"POST", "sobjects/{type}", createRecord},
-		{"GET", "sobjects/{type}/describe", describe},
-		{"GET", "sobjects/{type}/{id}", onRecord(getRecord)},
-		{"PATCH", "sobjects/{type}/{id}", onRecord(updateRecord)},
-		{"DELETE", "sobjects/{type}/{id}", onRecord(deleteRecord)},
-		{"GET", "sobjects/{type}/{field}/{value}", getByKey},
-		{"PATCH", "sobjects/{type}/{field}/{value}", upsertRecord},
-		{"POST", "composite", composite},
+func (a answer) bytes() []byte {
+	if a.body == nil {
+		return []byte(a.content)
 	}
+	data, _ := json.Marshal(a.body) // texts, numbers and truths
+	return data
 }
 
-// handle carries out the call, if there is the object that it names.
-func (c *call) handle(g *org) (answer, *apiError) {
-	if name, ok := c.params["type"]; ok {
-		if c.table = g.table(name); c.table == nil {
-			return answer{}, notFound()
-		}
+func (a answer) write(w http.ResponseWriter) {
+	if w.Header().Set("Content-Type", "application/json;charset=UTF-8"); a.media != "" {
+		w.Header().Set("Content-Type", a.media)
 	}
-	return c.route.handle(g, c)
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.bytes()) // a client that went away is no fault
 }
 
-// name names a call for the statistics, with the object if there is one: "PATCH /sobjects/Contact/{id}".
-func (c *call) name(g *org) string {
-	path := c.route.path
-	if table := g.table(c.params["type"]); table != nil {
-		path = strings.Replace(path, "{type}", table.Name, 1)
-	}
-	return c.method + " /" + path
+// apiError is an answer that is not what was asked for.
+type apiError struct {
+	status  int
+	code    string
+	message string
+	fields  []string // nil where it is not about a record
 }
 
-// match returns the call that a method and an escaped path stand for.
-func match(method, escaped string) (*call, *apiError) {
-	rest, ok := strings.CutPrefix(escaped, dataPath+"/")
-	version, rest, _ := strings.Cut(rest, "/")
-	known := slices.ContainsFunc(versions(), func(v versionWire) bool { return dataPath+"/"+version == v.URL })
-	if !ok || !known {
-		return nil, notFound()
+func (e *apiError) Error() string { return e.code + ": " + e.message }
+
+func (e *apiError) answer() answer {
+	w := map[string]any{"message": e.message, "errorCode": e.code}
+	if e.fields != nil {
+		w["fields"] = e.fields
 	}
-	var allowed []string
-	for _, candidate := range routes() {
-		params, ok := matchPath(candidate.path, strings.TrimSuffix(rest, "/"))
+	return answer{status: e.status, body: []any{w}}
+}
+
+func failure(status int, code, format string, args ...any) *apiError {
+	return &apiError{status: status, code: code, message: fmt.Sprintf(format, args...)}
+}
+
+// refused is an error of a record's values.
+func refused(code, message string, fields ...string) *apiError {
+	return &apiError{status: http.StatusBadRequest, code: code, message: message, fields: append([]string{}, fields...)}
+}
+
+func notFound() *apiError {
+	return failure(http.StatusNotFound, "NOT_FOUND", "The requested resource does not exist")
+}
+
+func invalidSession() *apiError {
+	return failure(http.StatusUnauthorized, "INVALID_SESSION_ID", "Session expired or invalid")
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Org) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	token := r.URL.Path == "/services/oauth2/token"
+	c := request{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.Query()}
+	var unread error
+	if !token {
+		unread = c.read(r)
+	}
+	g.mu.Lock()
+	made := Call{Number: len(g.calls) + 1, Method: r.Method, Path: r.URL.Path}
+	g.calls = append(g.calls, made)
+	f := Fault{}
+	if g.faults != nil {
+		f = g.faults(made)
+	}
+	g.mu.Unlock()
+	w.Header().Set("Sforce-Limit-Info", fmt.Sprintf("api-usage=%d/100000", made.Number))
+	g.suffer(w, r, f, func() answer {
+		bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		g.mu.Lock()
+		defer g.mu.Unlock()
 		switch {
-		case ok && candidate.method == method:
-			return &call{method: method, path: escaped, route: &candidate, params: params}, nil
-		case ok && !slices.Contains(allowed, candidate.method):
-			allowed = append(allowed, candidate.method)
+		case token:
+			return g.serveToken(r)
+		case !g.tokens[bearer]:
+			return invalidSession().answer()
+		case unread != nil:
+			return failure(http.StatusBadRequest, "JSON_PARSER_ERROR", "The HTTP entity body could not be read: %v", unread).answer()
 		}
-	}
-	if len(allowed) > 0 {
-		return nil, methodNotAllowed(method, allowed)
-	}
-	return nil, notFound()
-}
-
-// matchPath reports whether an escaped path is one of a route's, and returns the segments that its names stand for.
-func matchPath(pattern, path string) (params map[string]string, ok bool) {
-	names, segments := strings.Split(pattern, "/"), strings.Split(path, "/")
-	if len(names) != len(segments) {
-		return nil, false
-	}
-	params = map[string]string{}
-	for i, name := range names {
-		segment, err := url.PathUnescape(segments[i])
-		switch param, isParam := strings.CutPrefix(name, "{"); {
-		case err != nil:
-			return nil, false
-		case isParam && segment != "":
-			params[strings.TrimSuffix(param, "}")] = segment
-		case name != segment || isParam:
-			return nil, false
-		}
-	}
-	return params, true
-}
-
-// response is an answer as it is written.
-type response struct {
-	status int
-	media  string
-	body   []byte
-	header http.Header
-}
-
-// jsonMedia is the media type of the API's answers.
-const jsonMedia = "application/json;charset=UTF-8"
-
-// toResponse writes an answer.
-func (a answer) toResponse() response {
-	res := response{status: a.status, media: jsonMedia, header: http.Header{}}
-	switch {
-	case a.body != nil:
-		res.body = control.Encode(a.body)
-	case a.status == http.StatusOK:
-		res.media, res.body = "application/octet-stream", []byte(a.content)
-	}
-	if a.location != "" {
-		res.header.Set("Location", a.location)
-	}
-	return res
-}
-
-// failed writes an error.
-func failed(err *apiError) response {
-	return answer{status: err.status, body: err.toWire()}.toResponse()
-}
-
-// serveAPI serves one call, or what an armed fault makes of it.
-func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
-	if strings.TrimSuffix(r.URL.Path, "/") == dataPath && r.Method == http.MethodGet {
-		s.serveVersions(w, r)
-		return
-	}
-	name := otherCalls
-	token, usage, err := s.admit(r)
-	c, unknown := match(r.Method, r.URL.EscapedPath())
-	if unknown == nil {
-		name = c.name(s.org)
-	}
-	s.count(name)
-	send := func(res response) {
-		res.header.Set("Sforce-Limit-Info", "api-usage="+usage)
-		write(w, res)
-	}
-	if err = cmp.Or(err, unknown); err != nil {
-		send(failed(err))
-		return
-	}
-	c.query, c.header = r.URL.Query(), r.Header
-	if err := c.read(w, r); err != nil {
-		send(failed(err))
-		return
-	}
-	f, suffers := s.faults.Pick(r, s.options.Rand, func(f Fault) bool { return c.suffers(s.org, f) })
-	if !suffers {
-		send(s.carryOut(c, nil))
-		return
-	}
-	s.suffer(w, r, f, sufferer{send: send, carryOut: func() response { return s.carryOut(c, &f) }, fail: func(err *apiError) response {
-		if f.Kind == FaultExpiredToken {
-			s.expire(token)
-		}
-		return failed(err)
-	}})
-}
-
-// serveVersions answers a call for the versions, which needs no token and does not count for the limit of a day.
-func (s *Simulator) serveVersions(w http.ResponseWriter, r *http.Request) {
-	s.count("GET " + dataPath)
-	carryOut := func() response { return answer{status: http.StatusOK, body: versions()}.toResponse() }
-	send := func(res response) { write(w, res) }
-	if f, ok := s.faults.Pick(r, s.options.Rand, fitsToken); ok {
-		s.suffer(w, r, f, sufferer{send: send, carryOut: carryOut, fail: failed})
-		return
-	}
-	send(carryOut())
-}
-
-// carryOut carries out a call, with a fault that is a record's.
-func (s *Simulator) carryOut(c *call, f *Fault) response {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls++
-	if f != nil && !suffersInRecord(*f) {
-		f = nil
-	}
-	if f != nil && f.Kind == FaultDuplicateValue {
-		_, _ = s.run(c, nil) // the other client's call
-	}
-	a, err := s.run(c, f)
-	if err != nil {
-		return failed(err)
-	}
-	return a.toResponse()
+		return g.run(c, r.Header, &f)
+	})
 }
 
 // run carries out a call in a transaction of its own.
-func (s *Simulator) run(c *call, f *Fault) (answer, *apiError) {
-	c.tx = &transaction{org: s.org, now: s.clock.Now(), call: s.calls, method: c.method, path: c.path, fault: f,
-		duplicateRule: true, allowDuplicates: allowsDuplicates(c.header.Get(duplicateHeader))}
-	a, err := c.handle(s.org)
-	if err == nil {
-		c.tx.commit()
+func (g *Org) run(c request, header http.Header, f *Fault) answer {
+	t := &transaction{org: g, fault: f, allowDuplicates: allowsDuplicates(header.Get("Sforce-Duplicate-Rule-Header"))}
+	a, err := g.carryOut(t, c)
+	if err != nil {
+		t.rollBack()
+		return err.answer()
 	}
-	return a, err
+	g.journal = append(g.journal, t.entries...)
+	return a
 }
 
-// duplicateHeader is the header that says what duplicate rules do.
-const duplicateHeader = "Sforce-Duplicate-Rule-Header"
-
-// allowsDuplicates reports whether the value of the header allows a duplicate to be saved.
+// allowsDuplicates reads a Sforce-Duplicate-Rule-Header.
 func allowsDuplicates(header string) bool {
-	for pair := range strings.SplitSeq(header, ";") {
-		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
-		if strings.EqualFold(strings.TrimSpace(name), "allowSave") && strings.EqualFold(strings.TrimSpace(value), "true") {
-			return true
-		}
-	}
-	return false
+	return strings.Contains(strings.ReplaceAll(header, " ", ""), "allowSave=true")
 }
 
-// write sends a response.
-func write(w http.ResponseWriter, res response) {
-	maps.Copy(w.Header(), res.header)
-	if res.status != http.StatusNoContent {
-		w.Header().Set("Content-Type", res.media)
-		w.Header().Set("Content-Length", strconv.Itoa(len(res.body)))
+// read reads the body of a call.
+func (c *request) read(r *http.Request) error {
+	data, err := io.ReadAll(io.LimitReader(r.Body, 51<<20))
+	if err == nil && (len(data) > 0 || c.method == http.MethodPost) {
+		err = c.parse(data)
 	}
-	w.Header().Set("Cache-Control", "no-cache,must-revalidate,max-age=0,no-store,private")
-	w.WriteHeader(res.status)
-	_, _ = w.Write(res.body) // a client that went away is no fault
+	return err
+}
+
+// parse reads the JSON of a call.
+func (c *request) parse(data []byte) error {
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.UseNumber()
+	if err := decoder.Decode(&c.body); err != nil {
+		return err
+	}
+	if strings.HasSuffix(c.path, "/composite") {
+		return json.Unmarshal(data, &c.unit)
+	}
+	return nil
+}
+
+var versionPattern = regexp.MustCompile(`^/services/data/v6[1-5]\.0/`)
+
+// carryOut carries out a call.
+func (g *Org) carryOut(t *transaction, c request) (answer, *apiError) {
+	segments := strings.Split(strings.Trim(c.path, "/"), "/")
+	for i := range segments {
+		segments[i], _ = url.PathUnescape(segments[i])
+	}
+	switch get := c.method == http.MethodGet; {
+	case !versionPattern.MatchString(c.path):
+	case segments[3] == "limits" && get:
+		left := map[string]int{"Max": 100_000, "Remaining": 100_000 - len(g.calls)}
+		return answer{status: http.StatusOK, body: map[string]any{"DailyApiRequests": left}}, nil
+	case segments[3] == "query" && get && len(segments) == 4:
+		return g.query(c)
+	case segments[3] == "query" && get:
+		return g.nextPage(c, segments[4])
+	case segments[3] == "composite" && c.method == http.MethodPost:
+		return g.composite(t, c)
+	case segments[3] == "sobjects" && len(segments) > 4 && g.table(segments[4]) != nil:
+		return g.sobject(t, c, g.table(segments[4]), segments[5:])
+	}
+	return answer{}, notFound()
+}
+
+// sobject carries out a call about the records of an object.
+func (g *Org) sobject(t *transaction, c request, of *table, rest []string) (answer, *apiError) {
+	switch {
+	case len(rest) == 0 && c.method == http.MethodPost:
+		r, err := t.create(of, c.body, nil)
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{status: http.StatusCreated, body: saved(r)}, nil
+	case len(rest) == 1 && rest[0] == "describe":
+		return answer{status: http.StatusOK, body: of.describe()}, nil
+	case len(rest) == 1 && c.method == http.MethodPatch:
+		r := g.records[rest[0]]
+		switch {
+		case r == nil || r.table != of:
+			return answer{}, notFound()
+		case r.deleted:
+			return answer{}, failure(http.StatusNotFound, "ENTITY_IS_DELETED", "entity is deleted")
+		}
+		return answer{status: http.StatusNoContent}, t.update(r, c.body)
+	case len(rest) == 2 && c.method == http.MethodPatch:
+		return t.upsert(of, rest[0], rest[1], c)
+	}
+	return answer{}, notFound()
+}
+
+// saved is the body of the answer to a call that stored a record.
+func saved(r *record) map[string]any {
+	return map[string]any{"id": r.id, "success": true, "errors": []string{}}
+}
+
+// version returns the path of the call's version.
+func (c *request) version() string { return strings.Join(strings.Split(c.path, "/")[:4], "/") }
+
+// toJSON gives some fields of a record the form of an answer.
+func (r *record) toJSON(version string, names []string) (map[string]any, *apiError) {
+	address := version + "/sobjects/" + r.table.Name + "/" + r.id
+	body := map[string]any{"attributes": map[string]string{"type": r.table.Name, "url": address}}
+	for _, name := range names {
+		f := r.table.field(strings.TrimSpace(name))
+		if f == nil {
+			return nil, r.table.noColumn(name)
+		}
+		body[f.Name] = f.toJSON(r.values[f.Name], address)
+	}
+	return body, nil
+}
+
+// describe describes an object.
+func (t *table) describe() map[string]any {
+	fields := []any{}
+	for _, f := range t.order {
+		values := []any{}
+		for _, value := range f.Values {
+			values = append(values, map[string]any{"active": true, "value": value})
+		}
+		fields = append(fields, map[string]any{"name": f.Name, "type": f.Type, "length": f.Length, "scale": f.Scale,
+			"nillable": !f.Required, "createable": !f.ReadOnly, "updateable": !f.ReadOnly && !f.CreateOnly, "unique": f.Unique,
+			"externalId": f.ExternalID, "restrictedPicklist": f.Restricted, "picklistValues": values})
+	}
+	return map[string]any{"name": t.Name, "createable": !t.ReadOnly, "updateable": !t.ReadOnly, "fields": fields}
 }

@@ -1,7 +1,6 @@
 package salesforcetest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,148 +9,114 @@ import (
 	"strings"
 )
 
-// Limits of a composite request.
-const (
-	maxCompositeParts = 25
-	maxQueryParts     = 5
-)
-
-const rolledBackMessage = "The transaction was rolled back since another operation in the same transaction failed."
-
-var referenceID = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
-
-// readComposite reads a composite request.
-func readComposite(data []byte) (unit compositeWire, err *apiError) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&unit); err != nil || len(unit.Parts) == 0 {
-		return unit, badJSON("The HTTP entity body must be an object with a compositeRequest: %v", err)
-	}
+// composite carries out the parts of a request in their order. It answers 200 whatever became of them.
+func (g *Org) composite(t *transaction, c request) (answer, *apiError) {
 	queries, seen := 0, map[string]bool{}
-	for _, p := range unit.Parts {
-		switch {
-		case p.Method == "" || p.URL == "":
-			return unit, badJSON("A subrequest must have a method, url and referenceId")
-		case !referenceID.MatchString(p.ID) || seen[p.ID]:
-			return unit, badJSON("Provided referenceId (%s) must be unique, of letters, numbers and underscores", p.ID)
-		}
-		for name := range p.Headers {
-			switch http.CanonicalHeaderKey(name) {
-			case "Accept", "Authorization", "Content-Type":
-				return unit, badJSON("The header %q cannot be set in a subrequest", name)
-			}
-		}
-		if seen[p.ID] = true; strings.Contains(p.URL, "/query") {
+	for _, p := range c.unit.Parts {
+		if strings.Contains(p.URL, "/query") {
 			queries++
 		}
-	}
-	if len(unit.Parts) > maxCompositeParts || queries > maxQueryParts {
-		return unit, failure(http.StatusBadRequest, codeLimitExceeded,
-			"A composite request has at most %d subrequests, of them %d queries", maxCompositeParts, maxQueryParts)
-	}
-	return unit, nil
-}
-
-// composite carries out the parts of a request in their order. It answers 200 whatever became of them.
-func composite(g *org, c *call) (answer, *apiError) {
-	parts, ids := c.unit.Parts, references{}
-	start, results, failed := c.tx.mark(), make([]partResultWire, len(parts)), -1
-	for i, p := range parts {
-		a, err := c.carryOutPart(g, p, ids)
-		if err == nil {
-			ids.add(p.ID, a)
-		} else {
-			a = answer{status: err.status, body: err.toWire()}
+		if seen[p.ID] || !partID.MatchString(p.ID) || strings.Contains(p.URL, "/composite") {
+			return answer{}, failure(http.StatusBadRequest, "JSON_PARSER_ERROR", "Provided referenceId (%s) must be unique and a word", p.ID)
 		}
-		results[i] = a.toPart(p.ID)
-		if err != nil && failed < 0 {
-			if failed = i; c.unit.AllOrNone {
-				break
+		seen[p.ID] = true
+	}
+	if len(c.unit.Parts) > 25 || queries > 5 {
+		return answer{}, failure(http.StatusBadRequest, "LIMIT_EXCEEDED", "A composite request has at most 25 subrequests, of them 5 queries")
+	}
+	results, answers, failed := make([]any, len(c.unit.Parts)), map[string]any{}, -1
+	for i, p := range c.unit.Parts {
+		inner := &transaction{org: g, fault: t.fault, allowDuplicates: allowsDuplicates(p.Headers["Sforce-Duplicate-Rule-Header"])}
+		a, err := g.part(inner, p, answers)
+		if err != nil {
+			inner.rollBack()
+			if a = err.answer(); failed < 0 {
+				failed = i
 			}
 		}
+		t.undo, t.entries = append(t.undo, inner.undo...), append(t.entries, inner.entries...)
+		results[i] = result(p, a)
+		if failed >= 0 && c.unit.AllOrNone {
+			break
+		}
+		var read any // as the client reads it
+		_ = json.Unmarshal(a.bytes(), &read)
+		answers[p.ID] = read
 	}
 	if failed >= 0 && c.unit.AllOrNone {
-		c.tx.rollBack(start)
-		for i, p := range parts {
+		t.rollBack()
+		halted := failure(http.StatusBadRequest, "PROCESSING_HALTED", "The transaction was rolled back since another operation in it failed.")
+		for i, p := range c.unit.Parts {
 			if i != failed {
-				results[i] = answer{status: http.StatusBadRequest, body: halted(rolledBackMessage).toWire()}.toPart(p.ID)
+				results[i] = result(p, halted.answer())
 			}
 		}
 	}
-	return answer{status: http.StatusOK, body: compositeResultWire{results}}, nil
+	return answer{status: http.StatusOK, body: map[string]any{"compositeResponse": results}}, nil
 }
 
-// toPart gives an answer the form of a part of one.
-func (a answer) toPart(id string) partResultWire {
-	w := partResultWire{Body: a.body, HTTPHeaders: map[string]string{}, HTTPStatusCode: a.status, ReferenceID: id}
-	if a.location != "" {
-		w.HTTPHeaders["Location"] = a.location
-	}
-	return w
+// result is the answer to one part, as a composite request has it.
+func result(p partWire, a answer) map[string]any {
+	return map[string]any{"body": a.body, "httpHeaders": map[string]string{}, "httpStatusCode": a.status, "referenceId": p.ID}
 }
 
-// carryOutPart carries out one part, in the transaction of all.
-func (c *call) carryOutPart(g *org, p partWire, ids references) (answer, *apiError) {
-	path, query, _ := strings.Cut(p.URL, "?")
-	path, unknownInPath := ids.replace(p.ID, path)
-	query, unknownInQuery := ids.replace(p.ID, query)
-	body, unknownInBody := ids.replace(p.ID, string(p.Body))
-	for _, err := range []*apiError{unknownInPath, unknownInQuery, unknownInBody} {
-		if err != nil {
-			return answer{}, err
-		}
+// part carries out one part.
+func (g *Org) part(t *transaction, p partWire, answers map[string]any) (answer, *apiError) {
+	address, unknown := replace(p.ID, p.URL, answers)
+	body, unknownToo := replace(p.ID, string(p.Body), answers)
+	if unknown == nil {
+		unknown = unknownToo
 	}
-	address, wrong := url.Parse(path + "?" + query)
-	if wrong != nil || address.Host != "" {
+	if unknown != nil {
+		return answer{}, unknown
+	}
+	u, err := url.Parse(address)
+	if err != nil {
 		return answer{}, notFound()
 	}
-	inner, err := match(p.Method, address.EscapedPath())
-	if err != nil {
-		return answer{}, err
+	c := request{method: p.Method, path: u.EscapedPath(), query: u.Query()}
+	if body != "" && c.parse([]byte(body)) != nil {
+		return answer{}, failure(http.StatusBadRequest, "JSON_PARSER_ERROR", "The body of %s could not be read", p.ID)
 	}
-	if inner.route.path == "composite" {
-		return answer{}, failure(http.StatusBadRequest, "INVALID_INPUT", "A composite request cannot hold another")
-	}
-	inner.query, inner.header, inner.tx = address.Query(), http.Header{}, c.tx
-	for name, value := range p.Headers {
-		inner.header.Set(name, value)
-	}
-	if inner.hasBody() {
-		if err := inner.parse([]byte(body)); err != nil {
-			return answer{}, err
-		}
-	}
-	c.tx.method, c.tx.path = p.Method, inner.path
-	c.tx.allowDuplicates = allowsDuplicates(inner.header.Get(duplicateHeader))
-	return inner.handle(g)
+	return g.carryOut(t, c)
 }
 
-// references are the ids of the records that parts have made or read, by the paths by which later parts refer to them:
-// @{contact.id} of the record that a part is about, and @{found.records[0].Id} of a query. The names of fields are in lower case.
-type references map[string]string
+var (
+	partID           = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+	referencePattern = regexp.MustCompile(`@\{([^{}]*)\}`)
+	stepPattern      = regexp.MustCompile(`\w+`)
+)
 
-var referencePattern = regexp.MustCompile(`@\{([^{}]*)\}`)
-
-// add adds the ids in the answer of a part.
-func (r references) add(part string, a answer) {
-	r[part+".id"] = a.id
-	if list, ok := a.body.(queryResultWire); ok {
-		for i, row := range list.Records {
-			r[fmt.Sprintf("%s.records[%d].id", part, i)], _ = row.(map[string]any)["Id"].(string)
-		}
-	}
-}
-
-// replace replaces the references in a text. An id is the same in an address and in JSON.
-func (r references) replace(part, text string) (replaced string, err *apiError) {
+// replace replaces the references in a text, of the form @{part.records[0].Id}, by values of the answers to earlier parts.
+func replace(part, text string, answers map[string]any) (replaced string, err *apiError) {
 	replaced = referencePattern.ReplaceAllStringFunc(text, func(reference string) string {
 		path := referencePattern.FindStringSubmatch(reference)[1]
-		field := max(strings.LastIndex(path, "."), 0)
-		id := r[path[:field]+strings.ToLower(path[field:])]
-		if id == "" {
-			err = halted("Invalid reference specified. No value for " + path + " found in " + part)
+		var at any = answers
+		for _, step := range stepPattern.FindAllString(path, -1) {
+			at = child(at, step)
 		}
-		return id
+		if at == nil {
+			err = failure(http.StatusBadRequest, "PROCESSING_HALTED", "Invalid reference specified. No value for %s found in %s", path, part)
+		}
+		return fmt.Sprint(at)
 	})
 	return replaced, err
+}
+
+// child returns the value of a field, in any letter case, or of an index, or nil.
+func child(of any, step string) any {
+	switch of := of.(type) {
+	case map[string]any:
+		for name, value := range of {
+			if strings.EqualFold(name, step) {
+				return value
+			}
+		}
+	case []any:
+		var i int
+		if _, err := fmt.Sscan(step, &i); err == nil && i < len(of) {
+			return of[i]
+		}
+	}
+	return nil
 }

@@ -3,94 +3,111 @@ package salesforcetest
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// The simulator reads the queries that the adapter and jsforce send, and refuses all others as malformed:
+// The double reads these forms of a query, and refuses all others as malformed:
 //
-//	SELECT field, … | COUNT() FROM object
-//	[WHERE path = 'text' OR … | WHERE path != null OR … | WHERE path = 'text' AND field = null AND field = 2027-02-01T00:00:00Z AND …]
-//	[ORDER BY field [ASC | DESC], …] [LIMIT n]
+//	SELECT field, … FROM object [WHERE test AND … ] [ORDER BY CreatedDate, Id] [LIMIT n]
 //
-// A path is a field of the object, or of a record that it refers to: Name, Account.Name.
-const (
-	soqlPath      = `[A-Za-z][\w.]*`
-	soqlCondition = `(` + soqlPath + `)\s*(?:=\s*'((?:[^'\\]|\\[\\'])*)'|=\s*(\d[\d:.T-]*Z)|(!?=)\s*(?i:null))`
-	soqlOrdering  = `(\w+)(\s+(?i:ASC|DESC))?`
-)
-
+// A test is field = 'text', with =, != or <=, and a text, number, time or null; or several with OR between them, in parentheses.
+// Records always come in the order in which they were created.
 var (
-	queryPattern = regexp.MustCompile(`(?is)^\s*SELECT\s+(COUNT\(\s*\)|` + several(soqlPath, `\s*,\s*`) + `)\s+FROM\s+(\w+)` +
-		`(?:\s+WHERE\s+(` + several(soqlCondition, `\s+OR\s+`) + `|(` + several(soqlCondition, `\s+AND\s+`) + `)))?` +
-		`(?:\s+ORDER\s+BY\s+(` + several(soqlOrdering, `\s*,\s*`) + `))?(?:\s+LIMIT\s+(\d{1,9}))?\s*$`)
-	conditionPattern = regexp.MustCompile(soqlCondition)
-	orderingPattern  = regexp.MustCompile(soqlOrdering)
-	escapePattern    = regexp.MustCompile(`\\(.)`)
+	queryPattern = regexp.MustCompile(`(?is)^SELECT\s+(.+?)\s+FROM\s+(\w+)(?:\s+WHERE\s+(.+?))?(?:\s+ORDER\s+BY\s+CreatedDate,\s*Id)?` +
+		`(?:\s+LIMIT\s+(\d{1,9}))?$`)
+	testPattern = regexp.MustCompile(`^\s*\(?\s*(\w+)\s*(=|!=|<=)\s*(?:'([^'\\]*)'|([\w.:-]+))\s*\)?\s*$`)
+	andPattern  = regexp.MustCompile(`(?i)\s+AND\s+`)
+	orPattern   = regexp.MustCompile(`(?i)\s+OR\s+`)
 )
 
-// several matches parts with a separator between them, without capturing anything.
-func several(part, separator string) string {
-	part = regexp.MustCompile(`\(([^?])`).ReplaceAllString(part, `(?:$1`)
-	return `(?:` + part + `)(?:` + separator + `(?:` + part + `))*`
+func malformed() *apiError {
+	return failure(http.StatusBadRequest, "MALFORMED_QUERY", "this double reads few forms of a query")
 }
 
-// maxQuery is the length of the longest query, in characters.
-const maxQuery = 100_000
-
-// query is a query as it was written. Names are not looked up.
-type query struct {
-	fields     []string
-	count      bool // SELECT COUNT()
-	object     string
-	conditions []condition // of which one must hold, or all, if there are any
-	all        bool
-	order      []ordering
-	limit      int // -1 without a limit
-}
-
-// condition is path = 'text', path = time, path = null or path != null.
-type condition struct {
-	path          string
-	text          string
-	time          string // as it was written
-	null, notNull bool
-}
-
-// ordering is one field of ORDER BY.
-type ordering struct {
-	field      string
-	descending bool
-}
-
-// parseQuery reads a query. The error is one of the API.
-func parseQuery(text string) (*query, *apiError) {
-	m := queryPattern.FindStringSubmatch(text)
-	switch {
-	case len(text) > maxQuery:
-		return nil, failure(http.StatusBadRequest, "QUERY_TOO_COMPLICATED", "The query is longer than %d characters", maxQuery)
-	case m == nil:
-		return nil, malformed("this simulator reads few forms of a query: SELECT, FROM, WHERE with =, and OR or AND, ORDER BY, LIMIT")
+// query answers a query with its first page.
+func (g *Org) query(c request) (answer, *apiError) {
+	m := queryPattern.FindStringSubmatch(c.query.Get("q"))
+	if m == nil {
+		return answer{}, malformed()
 	}
-	q := &query{object: m[2], all: m[4] != "", limit: -1, count: strings.HasSuffix(m[1], ")")}
-	if !q.count {
-		for name := range strings.SplitSeq(m[1], ",") {
-			q.fields = append(q.fields, strings.TrimSpace(name))
+	of := g.table(m[2])
+	if of == nil {
+		return answer{}, failure(http.StatusBadRequest, "INVALID_TYPE", "sObject type '%s' is not supported.", m[2])
+	}
+	found, err := of.find(m[3])
+	if err != nil {
+		return answer{}, err
+	}
+	if limit, wrong := strconv.Atoi(m[4]); wrong == nil {
+		found = found[:min(limit, len(found))]
+	}
+	rows, names := []any{}, strings.Split(m[1], ",")
+	for _, r := range append(found, &record{table: of}) { // a column that does not exist is an error though nothing is found
+		row, err := r.toJSON(c.version(), names)
+		if err != nil {
+			return answer{}, err
 		}
+		rows = append(rows, row)
 	}
-	for _, c := range conditionPattern.FindAllStringSubmatch(m[3], -1) {
-		text := escapePattern.ReplaceAllString(c[2], "$1")
-		q.conditions = append(q.conditions, condition{path: c[1], text: text, time: c[3], null: c[4] == "=", notNull: c[4] == "!="})
-	}
-	for _, o := range orderingPattern.FindAllStringSubmatch(m[5], -1) {
-		q.order = append(q.order, ordering{o[1], strings.EqualFold(strings.TrimSpace(o[2]), "DESC")})
-	}
-	if m[6] != "" {
-		q.limit, _ = strconv.Atoi(m[6]) // at most nine digits
-	}
-	return q, nil
+	id := newID("01g", len(g.cursors))
+	g.cursors[id] = rows[:len(found)]
+	return g.nextPage(c, id+"-0")
 }
 
-func malformed(message string) *apiError {
-	return failure(http.StatusBadRequest, codeMalformedQuery, "%s", message)
+// find returns the records that meet the tests of a query.
+func (t *table) find(where string) (found []*record, err *apiError) {
+	found = slices.Clone(t.records)
+	if where == "" {
+		return found, nil
+	}
+	for i, clause := range andPattern.Split(where, -1) {
+		var any []func(*record) bool
+		for _, text := range orPattern.Split(clause, -1) {
+			m := testPattern.FindStringSubmatch(text)
+			if m == nil {
+				return nil, malformed()
+			}
+			f, value := t.field(m[1]), m[3]+m[4]
+			if f == nil {
+				return nil, t.noColumn(m[1])
+			}
+			if strings.EqualFold(m[4], "null") {
+				value = ""
+			}
+			if i == 0 && clause == text && m[2] == "=" && t.indexes[f.Name] != nil && value != "" {
+				found = t.with(f.Name, value)
+			}
+			any = append(any, func(r *record) bool {
+				has := r.values[f.Name]
+				n := f.compare(has, value)
+				return m[2] == "=" && n == 0 || m[2] == "!=" && n != 0 || m[2] == "<=" && has != "" && n <= 0
+			})
+		}
+		found = slices.DeleteFunc(found, func(r *record) bool {
+			return !slices.ContainsFunc(any, func(test func(*record) bool) bool { return test(r) })
+		})
+	}
+	return found, nil
+}
+
+func (t *table) noColumn(name string) *apiError {
+	return failure(http.StatusBadRequest, "INVALID_FIELD", "No such column '%s' on entity '%s'.", name, t.Name)
+}
+
+// nextPage answers with the part of a result that begins at a row. It can be read again, as by a client that lost the answer.
+func (g *Org) nextPage(c request, locator string) (answer, *apiError) {
+	id, start, _ := strings.Cut(locator, "-")
+	rows := g.cursors[id]
+	at, err := strconv.Atoi(start)
+	if err != nil || at < 0 || at > len(rows) || rows == nil {
+		return answer{}, failure(http.StatusBadRequest, "INVALID_QUERY_LOCATOR", "invalid query locator")
+	}
+	end := min(len(rows), at+g.options.QueryPage)
+	w := map[string]any{"totalSize": len(rows), "done": end == len(rows), "records": rows[at:end]}
+	if end < len(rows) {
+		w["nextRecordsUrl"] = c.version() + "/query/" + id + "-" + strconv.Itoa(end)
+	}
+	return answer{status: http.StatusOK, body: w}, nil
 }

@@ -5,156 +5,108 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"net/mail"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
 )
 
-// Values are kept as texts, by the type of their field: a number in full with at most its scale of digits after the
-// point, a time in UTC as storedTime, an id with 18 characters, base64 decoded. A value that is not given, or empty, is "".
+// Values are kept as texts, by the type of their field: a number with its scale of digits after the point, a time in UTC as
+// storedTime, base64 decoded. false is "".
 
-const (
-	storedTime = "2006-01-02T15:04:05.000Z"
-	dayFormat  = "2006-01-02"
-)
-
-// maxNumber is the length of the longest number that is read.
-const maxNumber = 64
+// decode reads the fields that a client sent for a record; r is nil for a new one.
+func (t *table) decode(body map[string]any, r *record) (map[string]string, *apiError) {
+	written := map[string]string{}
+	for name, value := range body {
+		f := t.field(name)
+		switch {
+		case name == "attributes":
+			continue
+		case f == nil:
+			return nil, refused("INVALID_FIELD", "No such column '"+name+"' on sobject of type "+t.Name)
+		case f.ReadOnly, f.CreateOnly && r != nil:
+			return nil, refused("INVALID_FIELD_FOR_INSERT_UPDATE", "Unable to create/update fields: "+f.Name, f.Name)
+		}
+		kept, err := f.parse(value)
+		if err != nil {
+			return nil, err
+		}
+		written[f.Name] = kept
+	}
+	return written, nil
+}
 
 // parse reads the value of a field as a client sends it.
-func (f *Field) parse(v strictjson.Value) (string, *fault) {
-	switch {
-	case v.Kind == strictjson.Null:
+func (f *Field) parse(sent any) (string, *apiError) {
+	switch value := sent.(type) {
+	case nil:
 		return "", nil
-	case f.Type == TypeBoolean:
-		if v.Kind != strictjson.Bool {
-			return "", f.wrongKind("boolean", v)
+	case bool:
+		if f.Type == "boolean" {
+			return map[bool]string{true: "true"}[value], nil
 		}
-		if v.Text != "true" {
-			return "", nil // false is as if it were not given
+	case json.Number:
+		if f.isNumber() {
+			return f.parseText(value.String())
 		}
-		return v.Text, nil
-	case f.isNumber():
-		if v.Kind != strictjson.Number && v.Kind != strictjson.String {
-			return "", f.wrongKind("double", v)
+	case string:
+		if f.Type != "boolean" {
+			return f.parseText(strings.TrimSpace(value))
 		}
-		return f.parseNumber(v.Text)
-	case v.Kind != strictjson.String:
-		return "", f.wrongKind("string", v)
-	case f.Type == TypeBase64:
-		content, err := base64.StdEncoding.DecodeString(v.Text)
-		if err != nil {
-			return "", f.says(codeBadJSON, "value not of required type: the content is not base64")
-		}
-		return string(content), nil
 	}
-	return f.parseText(v.Text)
+	return "", refused("JSON_PARSER_ERROR", fmt.Sprintf("Cannot deserialize the field %s from a %T", f.Name, sent))
 }
 
 // parseText reads a value that comes as a text.
-func (f *Field) parseText(sent string) (string, *fault) {
-	sent = strings.TrimSpace(sent)
+func (f *Field) parseText(sent string) (kept string, err *apiError) {
+	ok, code := true, "JSON_PARSER_ERROR"
+	kept = sent
 	switch {
 	case sent == "":
 		return "", nil
+	case f.isNumber():
+		number, err := strconv.ParseFloat(sent, 64) // exact for the figures of a plan, and for a revision
+		kept, ok = strconv.FormatFloat(number, 'f', f.Scale, 64), err == nil
 	case f.isText() && utf8.RuneCountInString(sent) > f.Length:
-		return "", f.says(codeStringTooLong, fmt.Sprintf("data value too large: %.60s (max length=%d)", sent, f.Length))
-	case f.Type == TypePicklist && f.Restricted && !slices.Contains(f.Values, sent):
-		return "", f.says(codeBadPicklist, "bad value for restricted picklist field: "+sent)
-	case f.Type == TypeEmail:
-		if address, err := mail.ParseAddress(sent); err != nil || address.Address != sent {
-			return "", f.says("INVALID_EMAIL_ADDRESS", "invalid email address: "+sent)
-		}
-	case f.Type == TypeDate:
-		if _, err := time.Parse(dayFormat, sent); err != nil {
-			return "", f.says(codeBadJSON, "Cannot deserialize instance of date from VALUE_STRING value "+sent)
-		}
-	case f.Type == TypeDateTime:
-		at, ok := parseTime(sent)
-		if !ok {
-			return "", f.says(codeBadJSON, "Cannot deserialize instance of datetime from VALUE_STRING value "+sent)
-		}
-		return at.Format(storedTime), nil
-	case f.Type == TypeReference:
-		id, ok := parseID(sent)
-		if !ok {
-			return "", f.says(codeMalformedID, "id value of incorrect type: "+sent)
-		}
-		return id, nil
+		ok, code = false, "STRING_TOO_LONG"
+	case f.Restricted && !slices.Contains(f.Values, sent):
+		ok, code = false, "INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST"
+	case f.Type == "email":
+		address, err := mail.ParseAddress(sent)
+		ok, code = err == nil && address.Address == sent && sent[0] != '.', "INVALID_EMAIL_ADDRESS"
+	case f.Type == "base64":
+		content, err := base64.StdEncoding.DecodeString(sent)
+		kept, ok = string(content), err == nil
+	case f.Type == "date":
+		_, err := time.Parse(time.DateOnly, sent)
+		ok = err == nil
+	case f.Type == "datetime":
+		at, err := time.Parse(time.RFC3339Nano, sent)
+		kept, ok = at.UTC().Format(storedTime), err == nil
+	case f.Type == "reference":
+		ok, code = len(sent) == 18, "MALFORMED_ID"
 	}
-	return sent, nil
-}
-
-// parseTime reads a time as the API takes it. One without a zone is UTC's.
-func parseTime(sent string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999-0700", "2006-01-02T15:04:05.999"} {
-		if at, err := time.Parse(layout, sent); err == nil {
-			return at.UTC(), true
-		}
-	}
-	return time.Time{}, false
-}
-
-// parseNumber reads a number, and rounds it to the scale of the field.
-func (f *Field) parseNumber(sent string) (string, *fault) {
-	number, ok := parseRat(sent)
 	if !ok {
-		return "", f.says(codeBadJSON, "value not of required type: "+sent[:min(len(sent), maxNumber)])
+		return "", refused(code, fmt.Sprintf("%s: bad value: %.60s", f.Name, sent), f.Name)
 	}
-	digits := f.Precision - f.Scale
-	if f.Type == TypeInt {
-		digits = 9
-	}
-	limit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
-	if new(big.Rat).Abs(number).Cmp(new(big.Rat).SetInt(limit)) >= 0 {
-		return "", f.says(codeNumberRange, "value outside of valid range on numeric field: "+sent)
-	}
-	return number.FloatString(f.Scale), nil
+	return kept, nil
 }
 
-// parseRat reads a number without rounding it. It refuses a number that would take much work.
-func parseRat(sent string) (*big.Rat, bool) {
-	if len(sent) > maxNumber || strings.ContainsAny(sent, "/xXpPoObB_") {
-		return nil, false
-	}
-	if at := strings.IndexAny(sent, "eE"); at >= 0 && len(strings.TrimLeft(sent[at+1:], "+-0")) > 2 {
-		return nil, false
-	}
-	return new(big.Rat).SetString(sent)
-}
-
-// says is a fault of the field.
-func (f *Field) says(code, message string) *fault {
-	says := about(code, f.Name+": "+message, f.Name)
-	return &says
-}
-
-func (f *Field) wrongKind(want string, v strictjson.Value) *fault {
-	return &fault{code: codeBadJSON, message: "Cannot deserialize instance of " + want + " from the value " +
-		v.Text[:min(len(v.Text), maxNumber)] + " of the field " + f.Name}
-}
-
-// toJSON gives a value the form of an answer. The version's path is where content can be fetched.
-func (f *Field) toJSON(value, version string, r *record) any {
+// toJSON gives a value the form of an answer. address is that of the record, below which content can be fetched.
+func (f *Field) toJSON(value, address string) any {
 	switch {
-	case f.Type == TypeBoolean:
+	case f.Type == "boolean":
 		return value == "true"
 	case value == "":
 		return nil
-	case f.Type == TypeInt:
-		return json.Number(value)
 	case f.isNumber():
-		whole, fraction, _ := strings.Cut(value, ".")
-		return json.Number(whole + "." + cmp.Or(strings.TrimRight(fraction, "0"), "0"))
-	case f.Type == TypeDateTime:
+		return json.Number(value)
+	case f.Type == "datetime":
 		return strings.TrimSuffix(value, "Z") + "+0000"
-	case f.Type == TypeBase64:
-		return r.url(version) + "/" + f.Name
+	case f.Type == "base64":
+		return address + "/" + f.Name
 	}
 	return value
 }
@@ -162,22 +114,13 @@ func (f *Field) toJSON(value, version string, r *record) any {
 // compare orders two values of the field. Letter case does not matter in a text; what is not given comes first.
 func (f *Field) compare(a, b string) int {
 	switch {
-	case a == "" || b == "" || a == b:
-		return strings.Compare(a, b)
+	case a == "" || b == "":
 	case f.isNumber():
-		x, _ := parseRat(a) // both are stored values
-		y, _ := parseRat(b)
-		return x.Cmp(y)
+		x, _ := strconv.ParseFloat(a, 64) // both are stored values
+		y, _ := strconv.ParseFloat(b, 64)
+		return cmp.Compare(x, y)
 	case f.isText():
-		return strings.Compare(strings.ToLower(a), strings.ToLower(b))
+		a, b = strings.ToLower(a), strings.ToLower(b)
 	}
-	return strings.Compare(a, b)
-}
-
-// indexed returns the form of a value in which an index has it.
-func (f *Field) indexed(value string) string {
-	if f.isText() {
-		return strings.ToLower(value)
-	}
-	return value
+	return cmp.Compare(a, b)
 }

@@ -3,6 +3,9 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -10,33 +13,39 @@ import (
 )
 
 // InsertCheckout implements [ports.Checkouts].
-func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.JobEntry) error {
-	return s.locked(ctx, func() error {
+func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, hold time.Duration) ([]checkout.Lease, error) {
+	return read(ctx, s, func() ([]checkout.Lease, error) {
 		c := change.Next
 		for id, r := range s.rows {
 			o := &r.checkout
 			if id == c.ID || o.ProviderCode == c.ProviderCode && (o.OrderID == c.OrderID || o.IdempotencyKey == c.IdempotencyKey) {
-				return fmt.Errorf("checkout %s, its order or its idempotency key: %w", c.ID, ports.ErrDuplicate)
+				return nil, fmt.Errorf("checkout %s, its order or its idempotency key: %w", c.ID, ports.ErrDuplicate)
 			}
 		}
-		return s.store(&row{}, change, q)
+		return s.store(row{}, change.Numbered(checkout.Checkout{}), hold)
 	})
 }
 
 // Checkout implements [ports.Checkouts].
 func (s *Store) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
 	return read(ctx, s, func() (checkout.Checkout, error) {
-		if r, ok := s.rows[id]; ok {
-			return r.checkout, nil
-		}
-		return checkout.Checkout{}, fmt.Errorf("checkout %s: %w", id, ports.ErrNotFound)
+		r, err := s.row(id)
+		return r.checkout, err
 	})
+}
+
+// row returns what is on record about a checkout, or ErrNotFound.
+func (s *Store) row(id string) (row, error) {
+	if r, ok := s.rows[id]; ok {
+		return *r, nil
+	}
+	return row{}, fmt.Errorf("checkout %s: %w", id, ports.ErrNotFound)
 }
 
 // FindCheckout implements [ports.Checkouts].
 func (s *Store) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
 	return read(ctx, s, func() (checkout.Checkout, error) {
-		r := s.row(func(r *row) bool {
+		r, err := first(slices.Collect(maps.Values(s.rows)), "checkout by a reference", func(r *row) bool {
 			c, of := &r.checkout, r.checkout.ProviderCode == by.ProviderCode
 			switch {
 			case by.OrderID != "":
@@ -45,89 +54,184 @@ func (s *Store) FindCheckout(ctx context.Context, by checkout.Reference) (checko
 				return of && c.IdempotencyKey == by.Key
 			case by.BillingRequestID != "":
 				return c.Setup.BillingRequestID == by.BillingRequestID
+			case by.MandateID != "":
+				return c.Setup.MandateID == by.MandateID
 			}
-			return by.MandateID != "" && c.Setup.MandateID == by.MandateID
+			return by.AgreementNumber != "" && c.Confirmation.AgreementNumber == by.AgreementNumber
 		})
-		if r.checkout.ID == "" {
-			return r.checkout, fmt.Errorf("checkout by a reference: %w", ports.ErrNotFound)
+		if err != nil {
+			return checkout.Checkout{}, err
 		}
 		return r.checkout, nil
 	})
 }
 
-// numbered returns the row with the agreement of a number.
-func (s *Store) numbered(number string) *row {
-	return s.row(func(r *row) bool { return r.agreement != nil && r.agreement.Number == number })
+// UpdateCheckout implements [ports.Checkouts].
+func (s *Store) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold time.Duration,
+	decide ports.Decide) (change checkout.Change, leases []checkout.Lease, err error) {
+	for {
+		change, err := decide(copyOf(known))
+		if err != nil {
+			return change, nil, err
+		}
+		over := false
+		leases, err := read(ctx, s, func() ([]checkout.Lease, error) {
+			r, err := s.row(known.ID)
+			switch {
+			case err != nil:
+				return nil, err
+			case r.checkout.Revision != known.Revision: // decide on what is on record
+				known = copyOf(r.checkout)
+				return nil, nil
+			}
+			if over = true; !change.Changes() {
+				return nil, nil
+			}
+			change = change.Numbered(r.checkout)
+			return s.store(r, change, hold)
+		})
+		if over || err != nil {
+			return copyOf(change), leases, err
+		}
+	}
+}
+
+// store stores a change over a row, or returns an error and changes nothing.
+func (s *Store) store(r row, change checkout.Change, hold time.Duration) ([]checkout.Lease, error) {
+	erases := change.Next.Erased() && !r.checkout.Erased()
+	r.checkout = copyOf(change.Next)
+	if a := change.Agreement; a != nil {
+		taken := slices.ContainsFunc(slices.Collect(maps.Values(s.rows)), func(o *row) bool {
+			return o.checkout.ProviderCode == r.checkout.ProviderCode && o.checkout.Confirmation.AgreementNumber == a.Number
+		})
+		if r.agreement != nil || taken {
+			return nil, fmt.Errorf("agreement %s: %w", a.Number, ports.ErrDuplicate)
+		}
+		r.agreement, r.document = copyOf(a), copyOf(change.Document)
+	}
+	for _, j := range change.Jobs {
+		if _, err := s.job(j); err == nil && j.Kind == checkout.JobDeliver {
+			return nil, fmt.Errorf("event %s: %w", j.ID, ports.ErrDuplicate)
+		}
+	}
+	r.note(change.Moments)
+	if change.Act != nil {
+		s.acts = append(s.acts, copyOf(*change.Act))
+	}
+	s.rows[r.checkout.ID] = &r
+	leases := s.enter(change.Jobs, hold)
+	if erases {
+		s.erase(&r)
+	}
+	return leases, nil
+}
+
+// erase empties what belongs to a checkout that was erased.
+func (s *Store) erase(r *row) {
+	if r.agreement != nil {
+		erased := r.agreement.Erased()
+		r.agreement = &erased
+	}
+	if r.document != nil {
+		r.document = &agreement.Document{SHA256: r.document.SHA256}
+	}
+	for _, j := range s.jobs {
+		if j.CheckoutID == r.checkout.ID {
+			j.Receipt, j.Failure.Reason = "", ""
+		}
+	}
+}
+
+// note adds moments to a timeline. A moment whose id is there raises the count of that.
+func (r *row) note(moments []checkout.Moment) {
+	r.moments = slices.Clone(r.moments)
+	for _, m := range moments {
+		m.Times = max(m.Times, 1)
+		if i := slices.IndexFunc(r.moments, func(o checkout.Moment) bool { return o.ID == m.ID }); i >= 0 {
+			r.moments[i].Times += m.Times
+			continue
+		}
+		r.moments = append(r.moments, copyOf(m))
+	}
+	slices.SortStableFunc(r.moments, func(a, b checkout.Moment) int { return int(a.Position - b.Position) })
 }
 
 // Agreement implements [ports.Checkouts].
-func (s *Store) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
-	return read(ctx, s, func() (agreement.Agreement, error) { return found(s.numbered(number).agreement, "agreement "+number) })
-}
-
-// Document implements [ports.Checkouts].
-func (s *Store) Document(ctx context.Context, number string) (agreement.Document, error) {
-	return read(ctx, s, func() (agreement.Document, error) {
-		return found(s.numbered(number).document, "document of agreement "+number)
+func (s *Store) Agreement(ctx context.Context, checkoutID string) (agreement.Agreement, error) {
+	return read(ctx, s, func() (a agreement.Agreement, err error) {
+		r, err := s.row(checkoutID)
+		if err == nil && r.agreement == nil {
+			err = fmt.Errorf("agreement of %s: %w", checkoutID, ports.ErrNotFound)
+		}
+		if err != nil {
+			return a, err
+		}
+		return *r.agreement, nil
 	})
 }
 
-// UpdateCheckout implements [ports.Checkouts].
-func (s *Store) UpdateCheckout(ctx context.Context, id string, q checkout.JobEntry,
-	decide func(checkout.Checkout) (checkout.Change, error)) error {
-	return s.locked(ctx, func() error { return s.update(id, q, decide) })
+// Document implements [ports.Checkouts].
+func (s *Store) Document(ctx context.Context, checkoutID string) (agreement.Document, error) {
+	return read(ctx, s, func() (d agreement.Document, err error) {
+		r, err := s.row(checkoutID)
+		if err == nil && r.document == nil {
+			err = fmt.Errorf("document of %s: %w", checkoutID, ports.ErrNotFound)
+		}
+		if err != nil {
+			return d, err
+		}
+		return *r.document, nil
+	})
 }
 
-// update stores the change that decide makes of a checkout.
-func (s *Store) update(id string, q checkout.JobEntry, decide func(checkout.Checkout) (checkout.Change, error)) error {
-	r, ok := s.rows[id]
-	if !ok {
-		return fmt.Errorf("checkout %s: %w", id, ports.ErrNotFound)
-	}
-	change, err := decide(copyOf(r.checkout))
-	if err != nil {
-		return err
-	}
-	if change.Remove {
-		delete(s.rows, id)
-		s.queue.remove(id)
+// Note implements [ports.Journal].
+func (s *Store) Note(ctx context.Context, moments []checkout.Noted, uses []checkout.KeyUse) error {
+	return s.locked(ctx, func() error {
+		for i, n := range moments {
+			if r, ok := s.rows[n.CheckoutID]; ok {
+				r.note(checkout.NumberMoments([]checkout.Moment{n.Moment}, checkout.FirstPosition(n.Moment.At)+int64(i)))
+			}
+		}
+		for _, u := range uses {
+			for i := range s.keys {
+				if s.keys[i].ID == u.KeyID {
+					s.keys[i].LastUsed = max(s.keys[i].LastUsed, u.Day)
+				}
+			}
+		}
 		return nil
-	}
-	was, next := &r.checkout, &change.Next
-	next.ID, next.ProviderCode, next.OrderID, next.IdempotencyKey = was.ID, was.ProviderCode, was.OrderID, was.IdempotencyKey
-	return s.store(r, change, q)
+	})
 }
 
-// store puts the change of a row on record, or returns an error and changes nothing.
-func (s *Store) store(was *row, change checkout.Change, q checkout.JobEntry) error {
-	r := *was
-	r.checkout = copyOf(change.Next)
-	if a := change.Agreement; a != nil {
-		if r.agreement != nil || s.numbered(a.Number).agreement != nil {
-			return fmt.Errorf("agreement %s: %w", a.Number, ports.ErrDuplicate)
+// Moments implements [ports.Journal].
+func (s *Store) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
+	return read(ctx, s, func() ([]checkout.Moment, error) {
+		if r, ok := s.rows[checkoutID]; ok {
+			return r.moments, nil
 		}
-		r.agreement = copyOf(a)
-	}
-	if d := change.Document; d != nil {
-		switch {
-		case r.agreement == nil:
-			return fmt.Errorf("document %s: checkout %s has no agreement", d.ID, r.checkout.ID)
-		case r.document != nil:
-			return fmt.Errorf("document %s of checkout %s: %w", d.ID, r.checkout.ID, ports.ErrDuplicate)
-		}
-		r.document = copyOf(d)
-	}
-	if err := s.queue.duplicates(change.Events); err != nil {
-		return err
-	}
-	s.did(change.Act)
-	s.queue.addChange(change, q, s.clock)
-	s.rows[r.checkout.ID] = &r
-	s.append(r.checkout.ID, change.Moments...)
-	return nil
+		return nil, nil
+	})
 }
 
-func has[K comparable, V any](m map[K]V, k K) bool {
-	_, ok := m[k]
-	return ok
+// OldCheckouts implements [ports.Retention]. The cursor is the id of the checkout that was looked at last.
+func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error) {
+	err = s.locked(ctx, func() error {
+		rest := slices.DeleteFunc(slices.Sorted(maps.Keys(s.rows)), func(id string) bool { return id <= cursor })
+		page := rest[:min(len(rest), limit)]
+		for _, id := range page {
+			c, before := s.rows[id].checkout, stored(open)
+			if c.Status == checkout.Confirmed {
+				before = stored(confirmed)
+			}
+			if !c.Erased() && c.CreatedAt.Before(before) {
+				ids = append(ids, id)
+			}
+		}
+		s.jobs = slices.DeleteFunc(s.jobs, func(j *job) bool { return slices.Contains(page, j.CheckoutID) && j.old(s.now()) })
+		if len(page) < len(rest) {
+			next = page[len(page)-1]
+		}
+		return nil
+	})
+	return ids, next, err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
@@ -14,120 +15,91 @@ import (
 // Find implements [ports.Desk].
 func (s *Store) Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error) {
 	return read(ctx, s, func() ([]checkout.Hit, error) {
-		list := s.hits(q)
-		return list[:min(len(list), limit)], nil
+		hits := s.hits(q)
+		return hits[:min(len(hits), limit)], nil
 	})
 }
 
 // hits returns the whole list of a query.
 func (s *Store) hits(q checkout.Query) (list []checkout.Hit) {
+	of := func(r *row) bool { return q.ProviderCode == "" || q.ProviderCode == r.checkout.ProviderCode }
 	if q.Trouble != "" {
-		return s.troubledHits(q)
+		return s.troubled(q.Trouble, q.Now, of)
 	}
-	// add adds the checkouts that a condition admits, the newest first.
-	add := func(admits func(*row) bool) {
-		rows := s.where(func(r *row) bool {
-			return (q.ProviderCode == "" || q.ProviderCode == r.checkout.ProviderCode) && admits(r) &&
-				!slices.ContainsFunc(list, func(h checkout.Hit) bool { return h.Checkout.ID == r.checkout.ID })
-		})
-		for _, r := range slices.Backward(rows) {
-			list = append(list, checkout.Hit{Checkout: r.checkout, Since: r.checkout.CreatedAt})
-		}
+	admits := s.named(q.Words(), s.now().AddDate(0, 0, -checkout.SearchDays))
+	for _, r := range slices.Backward(s.all(func(r *row) bool { return of(r) && admits(r) })) {
+		list = append(list, checkout.Hit{Checkout: r.checkout, Since: r.checkout.CreatedAt})
 	}
-	switch word := q.Words(); {
+	return list
+}
+
+// named returns whether a word names a checkout. Checkouts whose payer has not begun are found by name and address if they were created
+// since a time.
+func (s *Store) named(word string, since time.Time) func(*row) bool {
+	searched := func(r *row) bool {
+		return !r.checkout.Setup.Consent.IsZero() || !r.checkout.CreatedAt.Before(stored(since))
+	}
+	job := func(r *row) bool {
+		return slices.ContainsFunc(s.jobs, func(j *job) bool { return j.CheckoutID == r.checkout.ID && j.ID == word })
+	}
+	switch address := text.FoldEmail(word); {
 	case word == "":
-		add(func(r *row) bool { return r.checkout.ProviderCode == q.ProviderCode })
-	case strings.HasPrefix(word, "req_"):
-		add(func(r *row) bool { return r.checkout.RequestID == word || r.checkout.Confirmation.RequestID == word })
-		add(func(r *row) bool {
-			return slices.ContainsFunc(r.journal, func(m checkout.Moment) bool { return m.RequestID == word })
-		})
+		return func(*row) bool { return true }
 	case strings.HasPrefix(word, "evt_"):
-		add(func(r *row) bool {
-			return slices.ContainsFunc(s.queue.of[r.checkout.ID], func(j *job) bool { return j.Job.ID == word })
-		})
+		return job
 	case strings.ContainsRune(word, '@'):
-		add(func(r *row) bool { return lower(r.checkout.Student.Email) == lower(word) })
-	default:
-		for _, is := range []func(*row) bool{
-			func(r *row) bool { return r.checkout.ID == word },
-			func(r *row) bool { return r.checkout.OrderID == word },
-			func(r *row) bool { return r.agreement != nil && r.agreement.Number == strings.ToUpper(word) },
-			func(r *row) bool { return r.checkout.Setup.BillingRequestID == word },
-			func(r *row) bool { return r.checkout.Setup.MandateID == word },
-		} {
-			add(is)
-		}
-		if family := text.FoldName(word); family != "" {
-			add(func(r *row) bool { return strings.HasPrefix(r.checkout.Student.Family(), family) })
-		}
+		return func(r *row) bool { return searched(r) && strings.HasSuffix(r.checkout.Student.Search(), " "+address) }
 	}
-	return list
-}
-
-// troubled is a thing that has a trouble since a time.
-type troubled struct {
-	provider string
-	of       *row // nil if it is of no checkout
-	since    time.Time
-}
-
-// troubled returns what has a trouble that is counted at a time, each checkout once.
-func (s *Store) troubled(t checkout.Trouble, now time.Time) (list []troubled) {
-	earliest, latest := t.Window(now)
-	add := func(provider string, of *row, has bool, at time.Time) {
-		known := slices.IndexFunc(list, func(o troubled) bool { return of != nil && o.of == of })
-		switch {
-		case !has || at.IsZero() || at.Before(earliest) || !at.Before(latest):
-		case known < 0:
-			list = append(list, troubled{provider, of, at})
-		case at.Before(list[known].since):
-			list[known].since = at
-		}
-	}
-	for _, r := range s.rows {
+	name := text.FoldName(word)
+	return func(r *row) bool {
 		c := &r.checkout
-		open := c.Status == checkout.SetupRequired && c.Confirmation.At.IsZero()
-		switch t {
-		case checkout.TroubleMandates:
-			add(c.ProviderCode, r, c.Status == checkout.Confirmed && !c.Ended() && c.Setup.Mandate.Dead(), c.Setup.MandateSince)
-		case checkout.TroubleUnconfirmed:
-			add(c.ProviderCode, r, open && !c.Setup.Mandate.Dead(), c.Setup.CompletedAt)
-		case checkout.TroubleUnfinished:
-			add(c.ProviderCode, r, open && !c.Setup.Consent.IsZero() && c.Setup.CompletedAt.IsZero(), c.CreatedAt)
-		}
+		return slices.Contains([]string{c.ID, c.OrderID, c.Setup.BillingRequestID, c.Setup.MandateID}, word) ||
+			c.Confirmation.AgreementNumber == strings.ToUpper(word) ||
+			name != "" && searched(r) && strings.HasPrefix(c.Student.Search(), name)
 	}
-	for _, j := range s.queue.all {
-		add(j.Job.ProviderCode, s.rows[j.Job.CheckoutID], j.has(t), j.Job.CreatedAt)
-	}
-	return list
 }
 
-// troubledHits returns the checkouts that have the trouble of a query.
-func (s *Store) troubledHits(q checkout.Query) (list []checkout.Hit) {
-	for _, d := range s.troubled(q.Trouble, q.Now) {
-		if d.of != nil && (q.ProviderCode == "" || q.ProviderCode == d.provider) {
-			list = append(list, checkout.Hit{Checkout: d.of.checkout, Since: d.since})
+// troubled returns the checkouts that have a trouble at a time.
+func (s *Store) troubled(t checkout.Trouble, now time.Time, of func(*row) bool) (list []checkout.Hit) {
+	earliest, latest := t.Window(now)
+	for _, r := range s.all(of) {
+		hit := checkout.Hit{Checkout: r.checkout}
+		add := func(at time.Time, reason string) {
+			if !at.IsZero() && !at.Before(earliest) && at.Before(latest) && (hit.Since.IsZero() || at.Before(hit.Since)) {
+				hit.Since, hit.Reason = at, reason
+			}
+		}
+		if own, since := r.checkout.Attention(); own == t {
+			add(since, "")
+		}
+		for _, j := range s.jobs {
+			if j.CheckoutID == r.checkout.ID && j.has(t) {
+				add(cmp.Or(j.SettledAt, j.CreatedAt), j.Failure.Reason)
+			}
+		}
+		if !hit.Since.IsZero() {
+			list = append(list, hit)
 		}
 	}
-	slices.SortFunc(list, func(a, b checkout.Hit) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Checkout.ID, b.Checkout.ID))
+	slices.SortStableFunc(list, func(a, b checkout.Hit) int {
+		first := 0
+		if t == checkout.TroubleCRM {
+			first = cmp.Compare(a.Checkout.FirstPayment().String(), b.Checkout.FirstPayment().String())
+		}
+		return cmp.Or(first, a.Since.Compare(b.Since), cmp.Compare(a.Checkout.ID, b.Checkout.ID))
 	})
 	return list
 }
 
 // has reports whether a job is the trouble.
 func (j *job) has(t checkout.Trouble) bool {
-	switch pending, dead := j.State == checkout.JobPending, j.State == checkout.JobDead; t {
+	switch t {
 	case checkout.TroubleCRM:
-		return pending && j.Failure.Reason != "" && slices.Contains([]checkout.JobKind{checkout.JobOpen, checkout.JobComplete,
-			checkout.JobAuthority, checkout.JobEnd, checkout.JobCancel}, j.Job.Kind)
+		return j.State == checkout.JobPending && j.Failure.Reason != "" && (j.Kind == checkout.JobSync || j.Kind == checkout.JobEnd)
 	case checkout.TroubleEvents:
-		return dead && j.Job.Kind == checkout.JobDeliver
+		return j.State == checkout.JobFailed && j.Kind == checkout.JobDeliver
 	case checkout.TroubleNotices:
-		return dead && j.Job.Kind == checkout.JobNotify
-	case checkout.TroubleNotifications:
-		return pending && j.Job.Kind == checkout.JobNotified
+		return j.State == checkout.JobFailed && j.Kind == checkout.JobNotify
 	}
 	return false
 }
@@ -136,20 +108,102 @@ func (j *job) has(t checkout.Trouble) bool {
 func (s *Store) Troubles(ctx context.Context, now time.Time) (list []checkout.TroubleCount, err error) {
 	err = s.locked(ctx, func() error {
 		for _, t := range checkout.Troubles() {
-			var counts []checkout.TroubleCount
-			for _, d := range s.troubled(t, now) {
-				i := slices.IndexFunc(counts, func(c checkout.TroubleCount) bool { return c.ProviderCode == d.provider })
-				if i < 0 {
-					i, counts = len(counts), append(counts, checkout.TroubleCount{Trouble: t, ProviderCode: d.provider, Oldest: d.since})
+			for _, c := range s.configurationsOf() {
+				count := checkout.TroubleCount{Trouble: t, ProviderCode: c}
+				for _, h := range s.troubled(t, now, func(r *row) bool { return r.checkout.ProviderCode == c }) {
+					if count.Count++; count.Oldest.IsZero() || h.Since.Before(count.Oldest) {
+						count.Oldest = h.Since
+					}
 				}
-				if counts[i].Count++; d.since.Before(counts[i].Oldest) {
-					counts[i].Oldest = d.since
+				if count.Count > 0 {
+					list = append(list, count)
 				}
 			}
-			slices.SortFunc(counts, func(a, b checkout.TroubleCount) int { return cmp.Compare(a.ProviderCode, b.ProviderCode) })
-			list = append(list, counts...)
 		}
 		return nil
 	})
 	return list, err
+}
+
+// configurationsOf returns the codes of the providers that have checkouts, in their order.
+func (s *Store) configurationsOf() (codes []string) {
+	for _, r := range s.rows {
+		codes = append(codes, r.checkout.ProviderCode)
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
+}
+
+// Acts implements [ports.Desk].
+func (s *Store) Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]checkout.Act, error) {
+	return read(ctx, s, func() ([]checkout.Act, error) {
+		list := slices.DeleteFunc(slices.Clone(s.acts), func(a checkout.Act) bool {
+			return f.ProviderCode != "" && f.ProviderCode != a.ProviderCode || f.Subject != "" && f.Subject != a.Subject || a.At.Before(stored(f.Since))
+		})
+		slices.SortStableFunc(list, func(a, b checkout.Act) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
+		return list[:min(len(list), limit)], nil
+	})
+}
+
+// Export implements [ports.Desk].
+func (s *Store) Export(ctx context.Context, email string, visit checkout.Visitor) error {
+	type everything struct {
+		Configurations []catalogue.Configuration
+		Keys           []catalogue.Key
+		Records        []checkout.CheckoutRecord
+	}
+	all, err := read(ctx, s, func() (all everything, err error) {
+		for _, r := range s.all(func(r *row) bool { return email == "" || sameEmail(r.checkout.Student.Email, email) }) {
+			all.Records = append(all.Records, s.exported(r))
+		}
+		if email == "" {
+			all.Configurations, all.Keys = s.configurations, s.keys
+		}
+		return all, nil
+	})
+	for _, c := range all.Configurations {
+		if err == nil {
+			err = visit.Configuration(c)
+		}
+	}
+	for _, k := range all.Keys {
+		if err == nil {
+			err = visit.Key(k)
+		}
+	}
+	for _, r := range all.Records {
+		if err == nil {
+			err = cmp.Or(ctx.Err(), visit.Checkout(r))
+		}
+	}
+	return err
+}
+
+func (s *Store) exported(r *row) checkout.CheckoutRecord {
+	d := checkout.CheckoutRecord{Checkout: r.checkout, Agreement: r.agreement, Moments: r.moments}
+	if r.document != nil {
+		d.Document = len(r.document.Bytes)
+	}
+	for _, j := range s.jobs {
+		if j.CheckoutID == r.checkout.ID {
+			d.Jobs = append(d.Jobs, j.record(false))
+		}
+	}
+	slices.SortFunc(d.Jobs, func(a, b checkout.JobRecord) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.ID, b.ID))
+	})
+	return d
+}
+
+// sameEmail compares addresses, the letters A to Z in any case. An erased checkout has no address.
+func sameEmail(a, b string) bool {
+	lower := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if 'A' <= r && r <= 'Z' {
+				return r + 'a' - 'A'
+			}
+			return r
+		}, s)
+	}
+	return a != "" && lower(a) == lower(b)
 }

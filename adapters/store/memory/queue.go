@@ -1,306 +1,311 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
-
-// queue is the jobs.
-type queue struct {
-	all     []*job // in the order in which they entered
-	byID    map[string]*job
-	of      map[string][]*job // by checkout id, in the order in which they entered
-	entered int64             // jobs so far
-}
 
 // job is a job with its lease. Due of the record is the time of the next attempt.
 type job struct {
 	checkout.JobRecord
-	until    time.Time // the end of the lease; zero where it was given back
-	position int64     // from 1 on, in the order in which the jobs entered
+	entered int64     // in the order in which the jobs entered
+	again   bool      // armed since it was leased
+	token   int64     // of the latest lease
+	until   time.Time // the end of the lease; zero where it was settled or given back
 }
 
 // record returns what is on record.
-func (j *job) record() checkout.JobRecord { return j.Shown(j.until) }
+func (j *job) record(cursor bool) checkout.JobRecord {
+	r := j.JobRecord
+	switch {
+	case r.State != checkout.JobPending:
+		r.Due = time.Time{}
+	case j.until.After(r.Due):
+		r.Due = j.until
+	}
+	if cursor {
+		r.Cursor = checkout.Cursor(strconv.FormatInt(j.entered, 10))
+	}
+	return r
+}
 
-// leased reports whether the job has a lease at a time. A lease that ends too far ahead was set by a wrong clock.
+// leased reports whether the job has a lease. A lease that ends too far ahead was set by a wrong clock.
 func (j *job) leased(now time.Time) bool {
 	return j.until.After(now) && !j.until.After(now.Add(checkout.MaxLease))
 }
 
-// ready reports whether the time of the job has come. A time too far ahead was set by a wrong clock.
-func (j *job) ready(now time.Time) bool {
-	return !j.Due.After(now) || j.Due.After(now.Add(j.Job.Kind.LongestPause(j.Attempts)+checkout.MaxLease))
-}
-
-// since returns the time from which on the job has been due.
-func (j *job) since(now time.Time) time.Time {
-	if j.until.After(j.Due) && !j.until.After(now) {
-		return j.until
+// old reports whether the job was settled long enough ago to be deleted.
+func (j *job) old(now time.Time) bool {
+	kept := checkout.JobsKept
+	if j.Kind == checkout.JobDeliver {
+		kept = checkout.EventsKept
 	}
-	return j.Due
+	return j.State != checkout.JobPending && j.Kind != checkout.JobSync && j.SettledAt.Before(now.Add(-kept))
 }
 
-// due reports whether the job may be leased.
-func (q *queue) due(j *job, now time.Time) bool {
-	return j.State == checkout.JobPending && j.ready(now) && !j.leased(now) && !q.blocked(j, now)
+// job returns the job on record with the identity of another, or ErrNotFound.
+func (s *Store) job(of checkout.Job) (*job, error) {
+	return first(s.jobs, "job "+of.ID, func(j *job) bool { return j.ID == of.ID && j.CheckoutID == of.CheckoutID })
 }
 
-// blocked reports whether another pending job of its kind and checkout comes before the job: before an event an event that entered
-// before it, and before a notice a job that entered before it and is due, or any that is leased.
-func (q *queue) blocked(j *job, now time.Time) bool {
-	if j.Job.Kind != checkout.JobDeliver && j.Job.Kind != checkout.JobNotify {
-		return false
-	}
-	before := true
-	for _, o := range q.of[j.Job.CheckoutID] {
+// enter enters the jobs of a change, and leases the jobs that its caller attempts.
+func (s *Store) enter(jobs []checkout.Job, hold time.Duration) (leases []checkout.Lease) {
+	now := stored(s.now())
+	for _, given := range jobs {
+		behind := given.Kind == checkout.JobDeliver && s.behind(given, jobs)
+		j, err := s.job(given)
 		switch {
-		case o == j:
-			before = false
-		case o.Job.Kind != j.Job.Kind, o.State != checkout.JobPending:
-		case j.Job.Kind != checkout.JobDeliver && o.leased(now), before && (j.Job.Kind == checkout.JobDeliver || o.ready(now)):
-			return true
+		case err != nil:
+			j = s.add(given, now)
+		case given.Kind.Queued():
+			continue
+		default:
+			j.arm(given, now)
+		}
+		if given.Kind == checkout.JobNotify {
+			s.hastenNotices(given.CheckoutID, now)
+		}
+		if hold > 0 && given.Kind.Direct() && given.Due.IsZero() && j.State == checkout.JobPending && !j.leased(now) && !behind {
+			leases = append(leases, j.lease(now, hold))
 		}
 	}
-	return false
+	return leases
 }
 
-// duplicates returns ErrDuplicate if an event has an id that is taken, or a name that its checkout has had.
-func (q *queue) duplicates(evs []events.Event) error {
-	for i, e := range evs {
-		same := func(o events.Event) bool {
-			return o.ID == e.ID || o.CheckoutID == e.CheckoutID && o.Name == e.Name
-		}
-		named := slices.ContainsFunc(q.of[e.CheckoutID], func(j *job) bool {
-			return j.Job.Kind == checkout.JobDeliver && same(j.Job.Event())
-		})
-		if has(q.byID, e.ID) || named || slices.ContainsFunc(evs[:i], same) {
-			return fmt.Errorf("event %s of checkout %s: %w", e.Name, e.CheckoutID, ports.ErrDuplicate)
-		}
-	}
-	return nil
+// behind reports whether an event that entered earlier, and not with these jobs, is pending.
+func (s *Store) behind(event checkout.Job, with []checkout.Job) bool {
+	return slices.ContainsFunc(s.jobs, func(o *job) bool {
+		return o.CheckoutID == event.CheckoutID && o.Kind == checkout.JobDeliver && o.State == checkout.JobPending &&
+			!slices.ContainsFunc(with, func(j checkout.Job) bool { return j.ID == o.ID })
+	})
 }
 
-// add adds a job at a time, pending, and returns it; nil if its id is on record.
-func (q *queue) add(given checkout.Job, at time.Time, clock func(time.Time) time.Time) *job {
-	if has(q.byID, given.ID) {
-		return nil
+// add adds a job.
+func (s *Store) add(given checkout.Job, now time.Time) *job {
+	s.entered = max(s.entered+1, s.now().UnixMicro())
+	j := &job{entered: s.entered, JobRecord: checkout.JobRecord{Job: copyOf(given), State: checkout.JobPending, Due: dueOf(given, now)}}
+	if given.Unsent {
+		j.State, j.SettledAt = checkout.JobDropped, now
 	}
-	j := &job{JobRecord: checkout.JobRecord{Job: copyOf(given), State: checkout.JobPending, Due: stored(clock(at))}}
-	if !given.Due.IsZero() {
-		j.Due = j.Due.Add(stored(given.Due).Sub(j.Job.CreatedAt))
-	}
-	j.Job.Due = time.Time{}
-	q.enter(j)
+	j.Job.Due, j.Unsent = time.Time{}, false
+	s.jobs = append(s.jobs, j)
 	return j
 }
 
-// enter has a job, whose id is not on record, enter behind all others.
-func (q *queue) enter(j *job) {
-	q.entered++
-	j.position = q.entered
-	q.byID[j.Job.ID] = j
-	q.all = append(q.all, j)
-	q.of[j.Job.CheckoutID] = append(q.of[j.Job.CheckoutID], j)
+// dueOf returns the time of the first attempt at a job that enters now: the zero time for a job that is due at once.
+func dueOf(j checkout.Job, now time.Time) time.Time {
+	if j.Due.IsZero() {
+		return time.Time{}
+	}
+	return stored(now.Add(j.Due.Sub(j.CreatedAt)))
 }
 
-// addChange adds the events and the jobs of a change, none of whose events is on record.
-func (q *queue) addChange(c checkout.Change, enqueue checkout.JobEntry, clock func(time.Time) time.Time) {
-	hold := func(j *job) {
-		if j != nil && enqueue.Hold > 0 {
-			j.Token, j.until = 1, stored(clock(enqueue.Now).Add(enqueue.Hold))
+// arm makes the job pending as a new one is; a queued job keeps its attempts.
+func (j *job) arm(given checkout.Job, now time.Time) {
+	due := dueOf(given, now)
+	switch {
+	case j.State == checkout.JobPending:
+		if due.Before(j.JobRecord.Due) {
+			j.JobRecord.Due = due
 		}
+	case j.Kind.Queued():
+		j.JobRecord.Due, j.SettledAt = due, time.Time{}
+	default:
+		given.Due = time.Time{}
+		j.JobRecord = checkout.JobRecord{Job: copyOf(given), Due: due, Progress: j.Progress}
 	}
-	for _, e := range c.Events {
-		j := q.add(checkout.DeliveryOf(e), enqueue.Now, clock)
-		if enqueue.Unsent {
-			j.State, j.SettledAt = checkout.JobDropped, stored(enqueue.Now)
-			continue
-		}
-		hold(j)
-	}
-	for _, given := range c.Jobs {
-		j := q.add(given, enqueue.Now, clock)
-		if given.Kind == checkout.JobOpen || given.Kind == checkout.JobComplete {
-			hold(j)
+	j.State, j.again = checkout.JobPending, !j.Kind.Queued()
+}
+
+// hastenNotices makes the pending notices of a checkout due.
+func (s *Store) hastenNotices(checkoutID string, now time.Time) {
+	for _, j := range s.jobs {
+		if j.CheckoutID == checkoutID && j.Kind == checkout.JobNotify && j.State == checkout.JobPending && j.JobRecord.Due.After(now) {
+			j.JobRecord.Due = now
 		}
 	}
 }
 
-// remove removes the jobs of a checkout.
-func (q *queue) remove(checkoutID string) {
-	for _, j := range q.of[checkoutID] {
-		delete(q.byID, j.Job.ID)
-	}
-	delete(q.of, checkoutID)
-	q.all = slices.DeleteFunc(q.all, func(j *job) bool { return j.Job.CheckoutID == checkoutID })
-}
-
-// held returns the job of a lease; ErrNotFound if the lease was lost, or the job is not pending.
-func (q *queue) held(l checkout.Lease) (*job, error) {
-	j, ok := q.byID[l.Job.ID]
-	if !ok || j.Token != l.Token || j.State != checkout.JobPending {
-		return nil, fmt.Errorf("job %s with token %d: %w", l.Job.ID, l.Token, ports.ErrNotFound)
-	}
-	return j, nil
+// lease leases the job.
+func (j *job) lease(now time.Time, d time.Duration) checkout.Lease {
+	takeover := !j.until.IsZero()
+	j.token++
+	j.again, j.until = false, stored(now.Add(d))
+	return checkout.Lease{Job: j.Job, Token: j.token, Attempts: j.Attempts, Cursor: j.Progress, For: d, Takeover: takeover}
 }
 
 // Enqueue implements [ports.Queue].
-func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
-	return read(ctx, s, func() (fresh []checkout.Job, err error) {
-		for _, given := range jobs {
-			if j := s.queue.add(given, given.CreatedAt, s.clock); j != nil {
-				fresh = append(fresh, j.Job)
+func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Act) (armed int, err error) {
+	return read(ctx, s, func() (int, error) {
+		armed := 0
+		now := stored(s.now())
+		for i, given := range jobs {
+			given.Position = checkout.FirstPosition(given.CreatedAt) + int64(i)
+			j, err := s.job(given)
+			_, known := s.rows[given.CheckoutID]
+			switch {
+			case err == nil && (!j.Kind.Queued() || j.Retries()):
+				j.arm(given, now)
+			case given.Kind.Queued(), given.CheckoutID != "" && !known:
+				continue
+			default:
+				s.add(given, now)
 			}
+			armed++
 		}
-		return fresh, nil
+		if act != nil {
+			s.acts = append(s.acts, copyOf(*act))
+		}
+		return armed, nil
 	})
 }
 
 // Lease implements [ports.Queue].
-func (s *Store) Lease(ctx context.Context, query checkout.JobQuery) ([]checkout.Lease, error) {
-	now := stored(s.clock(query.Now))
+func (s *Store) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
 	return read(ctx, s, func() (leases []checkout.Lease, err error) {
+		now := stored(s.now())
 		var due []*job
-		for _, j := range s.queue.all {
-			if asked(query, j.Job) && s.queue.due(j, now) {
+		for _, j := range s.jobs {
+			if q.Limits[j.Kind] > 0 && !slices.Contains(q.Except, checkout.Queue{Kind: j.Kind, ProviderCode: j.ProviderCode}) && s.due(j, now) {
 				due = append(due, j)
 			}
 		}
-		slices.SortStableFunc(due, func(a, b *job) int { return a.since(now).Compare(b.since(now)) })
-		of := map[checkout.Partition]int{}
+		slices.SortStableFunc(due, func(a, b *job) int {
+			return cmp.Or(cmp.Compare(a.Kind, b.Kind), a.JobRecord.Due.Compare(b.JobRecord.Due))
+		})
+		of := map[checkout.JobKind]int{}
 		for _, j := range due {
-			p := checkout.Partition{Kind: j.Job.Kind, ProviderCode: j.Job.ProviderCode}
-			if len(leases) == query.Limit {
-				break
+			if of[j.Kind] < q.Limits[j.Kind] {
+				of[j.Kind]++
+				leases = append(leases, j.lease(now, q.For))
 			}
-			if query.PerPartition > 0 && of[p] == query.PerPartition {
-				continue
-			}
-			of[p]++
-			j.Token++
-			j.until = stored(now.Add(query.For))
-			if j.Due.After(now) {
-				j.Due = now
-			}
-			leases = append(leases, checkout.Lease{Job: j.Job, Token: j.Token, Attempts: j.Attempts, Cursor: j.Cursor,
-				Until: stored(query.Now.Add(query.For))})
 		}
 		return leases, nil
 	})
 }
 
-// asked reports whether the query is for jobs like this one.
-func asked(q checkout.JobQuery, j checkout.Job) bool {
-	return slices.Contains(q.Kinds, j.Kind) &&
-		(q.ID == "" || q.ID == j.ID) &&
-		(q.CheckoutID == "" || q.CheckoutID == j.CheckoutID) &&
-		(q.ProviderCode == "" || q.ProviderCode == j.ProviderCode) &&
-		!slices.Contains(q.Except, checkout.Partition{Kind: j.Kind, ProviderCode: j.ProviderCode})
+// due reports whether the job may be leased.
+func (s *Store) due(j *job, now time.Time) bool {
+	late := j.JobRecord.Due.After(now) && !j.JobRecord.Due.After(now.Add(j.Kind.LongestPause()+checkout.MaxLease))
+	if j.State != checkout.JobPending || late || j.leased(now) {
+		return false
+	}
+	return !j.Kind.Queued() || !slices.ContainsFunc(s.jobs, func(o *job) bool {
+		return o.CheckoutID == j.CheckoutID && o.Kind == j.Kind && o.State == checkout.JobPending && o.Position < j.Position
+	})
+}
+
+// held returns the job of a lease; ErrNotFound if the lease was lost, or the job is settled.
+func (s *Store) held(l checkout.Lease) (*job, error) {
+	j, err := s.job(l.Job)
+	if err == nil && (j.token != l.Token || j.State != checkout.JobPending) {
+		err = fmt.Errorf("job %s with token %d: %w", l.Job.ID, l.Token, ports.ErrNotFound)
+	}
+	return j, err
 }
 
 // Extend implements [ports.Queue].
-func (s *Store) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
+func (s *Store) Extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
 	return s.locked(ctx, func() error {
-		j, err := s.queue.held(l)
+		j, err := s.held(l)
 		if err != nil {
 			return err
 		}
-		now := s.clock(now)
-		if j.until = stored(now.Add(d)); d == 0 {
-			j.release(now)
+		if j.until = stored(s.now().Add(d)); d == 0 {
+			j.until, j.JobRecord.Due = time.Time{}, time.Time{}
 		}
 		return nil
 	})
 }
 
-// release ends the lease of a job, which is due from a time on at the latest.
-func (j *job) release(now time.Time) {
-	j.until = time.Time{}
-	if now := stored(now); j.Due.After(now) {
-		j.Due = now
-	}
-}
-
 // Settle implements [ports.Queue].
-func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, enqueue checkout.JobEntry,
-	decide func(checkout.Checkout) (checkout.Change, error)) error {
+func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	return s.locked(ctx, func() error {
-		j, err := s.queue.held(l)
+		j, err := s.held(l)
 		if err != nil {
 			return err
 		}
-		if decide != nil {
-			if err := s.update(j.Job.CheckoutID, enqueue, decide); err != nil {
-				return err
-			}
+		now := stored(s.now())
+		j.Attempts += o.Attempts
+		j.Progress, j.until = o.Cursor, time.Time{}
+		if o.Failure != (checkout.Failure{}) {
+			j.Failure = copyOf(o.Failure)
 		}
-		if !has(s.queue.byID, j.Job.ID) {
-			return nil // the change removed the checkout
+		switch {
+		case j.again:
+			j.JobRecord.Due = time.Time{}
+		case o.State == checkout.JobPending:
+			j.JobRecord.Due = stored(now.Add(o.Pause))
+		default:
+			j.State, j.SettledAt = o.State, now
 		}
-		o := copyOf(o)
-		j.JobRecord, j.until = j.Settled(o, stored(enqueue.Now)), time.Time{}
-		if j.State == checkout.JobPending {
-			j.Due = stored(s.clock(enqueue.Now).Add(o.Pause))
+		if o.State == checkout.JobDone {
+			j.Receipt = o.Receipt
 		}
-		s.append(j.Job.CheckoutID, o.Moments...)
+		if r, ok := s.rows[j.CheckoutID]; ok && len(o.Moments) > 0 {
+			r.note(checkout.NumberMoments(o.Moments, checkout.FirstPosition(o.Moments[0].At)))
+		}
 		return nil
 	})
 }
 
 // Jobs implements [ports.Queue].
 func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
+	after := int64(-1)
+	if f.After != nil && *f.After != "" {
+		n, err := strconv.ParseUint(string(*f.After), 10, 63)
+		if err != nil {
+			return nil, fmt.Errorf("cursor: %w", ports.ErrNotFound)
+		}
+		after = int64(n)
+	}
 	return read(ctx, s, func() (list []checkout.JobRecord, err error) {
-		for _, j := range s.queue.all {
-			if j.admitted(f) {
-				list = append(list, j.record())
-			}
+		found := slices.DeleteFunc(slices.Clone(s.jobs), func(j *job) bool { return !j.admitted(f) || j.entered <= after })
+		if f.After == nil {
+			slices.SortStableFunc(found, func(a, b *job) int { // the newest first
+				return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.Position, a.Position), cmp.Compare(b.entered, a.entered))
+			})
 		}
-		if f.CheckoutID == "" {
-			slices.SortStableFunc(list, func(a, b checkout.JobRecord) int { return a.Job.CreatedAt.Compare(b.Job.CreatedAt) })
+		for _, j := range found[:min(len(found), limit)] {
+			list = append(list, j.record(f.After != nil))
 		}
-		if !f.OldestFirst {
-			slices.Reverse(list)
-		}
-		return list[:min(len(list), limit)], nil
+		return list, nil
 	})
 }
 
 // admitted reports whether the filter admits the job.
 func (j *job) admitted(f checkout.JobFilter) bool {
-	since := stored(f.Since)
-	return (f.ID == "" || f.ID == j.Job.ID) &&
-		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, j.Job.Kind)) &&
+	return (f.ID == "" || f.ID == j.ID) &&
+		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, j.Kind)) &&
 		(f.State == "" || f.State == j.State) &&
-		(f.ProviderCode == "" || f.ProviderCode == j.Job.ProviderCode) &&
-		(!f.Settled || j.Job.Kind == checkout.JobDeliver && j.State != checkout.JobPending) &&
-		(f.OrderID == "" || f.OrderID == j.Job.OrderID) &&
-		(f.CheckoutID == "" || f.CheckoutID == j.Job.CheckoutID) &&
-		!j.Job.CreatedAt.Before(stored(f.CreatedSince)) &&
-		(!j.Job.CreatedAt.Before(since) || !j.Failure.At.Before(since))
+		(f.ProviderCode == "" || f.ProviderCode == j.ProviderCode) &&
+		(f.CheckoutID == "" || f.CheckoutID == j.CheckoutID) &&
+		!j.CreatedAt.Before(stored(f.Since))
 }
 
 // Backlog implements [ports.Queue].
 func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]checkout.Backlog, err error) {
 	all = map[checkout.JobKind]checkout.Backlog{}
-	count := func(kind checkout.JobKind, at time.Time) {
-		b := all[kind]
-		if b.Waiting++; b.Waiting == 1 || at.Before(b.Oldest) {
-			b.Oldest = at
-		}
-		all[kind] = b
-	}
 	err = s.locked(ctx, func() error {
-		for _, j := range s.queue.all {
-			if j.State == checkout.JobPending {
-				count(j.Job.Kind, j.Job.CreatedAt)
+		for _, j := range s.jobs {
+			if j.State != checkout.JobPending {
+				continue
 			}
+			b := all[j.Kind]
+			if b.Waiting++; b.Waiting == 1 || j.CreatedAt.Before(b.Oldest) {
+				b.Oldest = j.CreatedAt
+			}
+			if j.Failure != (checkout.Failure{}) {
+				b.Failing++
+			}
+			all[j.Kind] = b
 		}
 		return nil
 	})

@@ -9,28 +9,27 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// KeepSandboxRecord stores what the fake processor keeps under a name, unless there is something already: that stays.
+// KeepSandboxRecord stores a record of the fake processor under a name, unless there is one already: that stays.
 func (s *Store) KeepSandboxRecord(ctx context.Context, name string, data []byte) error {
 	return s.locked(ctx, func() error {
-		if !has(s.sandbox, name) {
+		if _, ok := s.sandbox[name]; !ok {
 			s.sandbox[name] = copyOf(data)
 		}
 		return nil
 	})
 }
 
-// SandboxRecord returns what was kept under the name, or ports.ErrNotFound.
+// SandboxRecord returns the record under a name, or ports.ErrNotFound.
 func (s *Store) SandboxRecord(ctx context.Context, name string) ([]byte, error) {
-	return read(ctx, s, func() (data []byte, err error) {
-		kept, ok := s.sandbox[name]
-		if !ok {
-			return data, fmt.Errorf("sandbox record %s: %w", name, ports.ErrNotFound)
+	return read(ctx, s, func() ([]byte, error) {
+		if data, ok := s.sandbox[name]; ok {
+			return data, nil
 		}
-		return kept, nil
+		return nil, fmt.Errorf("sandbox record %s: %w", name, ports.ErrNotFound)
 	})
 }
 
-// DropSandboxRecords removes what was kept under the names with this prefix.
+// DropSandboxRecords removes the records under the names with a prefix.
 func (s *Store) DropSandboxRecords(ctx context.Context, prefix string) error {
 	return s.locked(ctx, func() error {
 		maps.DeleteFunc(s.sandbox, func(name string, _ []byte) bool { return strings.HasPrefix(name, prefix) })

@@ -4,87 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
+
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// A request waits for the store for ten seconds at most.
 const (
 	maxConns       = 20 // unless the connection string says pool_max_conns; a server accepts 100 by default
 	warmConns      = 4  // of a server, before its first request
 	connectTimeout = 3 * time.Second
 	pingTimeout    = time.Second
 	acquireTimeout = 3 * time.Second
-	// commitTimeout is longer than the server's own time-outs: it ends only the wait for a server that is silent.
-	commitTimeout = 6 * time.Second
-	proofTimeout  = 2 * time.Second
-
-	// A statement, a wait for a lock, and a transaction whose process hangs while it holds locks are bounded. A commit is
-	// acknowledged when it is on the disk, and where the server demands that of standbys, on theirs: only an operator's
-	// stronger setting stays. Of notices the server sends warnings, whatever it sends by default.
-	timeouts = `set_config('statement_timeout', '5s', %[1]t), set_config('lock_timeout', '3s', %[1]t),
-		set_config('idle_in_transaction_session_timeout', '5s', %[1]t)`
-	durable = `set_config('client_min_messages', 'warning', %[1]t), set_config('synchronous_commit',
-		CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, %[1]t)`
-)
-
-var (
-	// setSession sets what a session of the store needs. Whatever isolation is the default, statements wait for each
-	// other and see what is committed.
-	setSession = fmt.Sprintf(`SELECT set_config('default_transaction_isolation', 'read committed', false), set_config('jit', 'off', false), `+timeouts+`, `+durable, false)
-	// setTransaction sets it for one transaction.
-	setTransaction = fmt.Sprintf(`SELECT `+timeouts+`, `+durable, true)
-	// setDurable sets what one transaction needs to be acknowledged, and no time-outs.
-	setDurable = fmt.Sprintf(`SELECT `+durable, true)
 )
 
 // connect makes the pool.
-func (db *DB) connect(ctx context.Context, url string, readOnly bool) error {
-	settings := setSession
-	if readOnly {
-		settings += `, set_config('default_transaction_read_only', 'on', false)`
-	}
-	config, err := db.poolConfig(url, settings)
-	if err != nil {
-		return err
-	}
-	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return errors.New("the connection pool cannot be made") // its error may quote the configuration
-	}
-	return nil
-}
-
-// warm opens some connections at once, so that the first requests need not wait for that. It is not an error that there are
-// fewer.
-func (db *DB) warm(ctx context.Context) {
-	conns := make(chan *pgxpool.Conn, warmConns)
-	var opening sync.WaitGroup
-	for range min(warmConns, db.pool.Config().MaxConns) {
-		opening.Go(func() {
-			conn, err := db.acquire(ctx)
-			if err == nil {
-				_ = (&attempt{conn: conn.Conn(), db: db}).proveConnection(ctx)
-				conns <- conn
-			}
-		})
-	}
-	opening.Wait()
-	close(conns)
-	for conn := range conns {
-		conn.Release()
-	}
-}
-
-func (db *DB) poolConfig(url, settings string) (*pgxpool.Config, error) {
+func (db *DB) connect(ctx context.Context, url string) error {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil || url == "" {
 		// A string that cannot be parsed may hold a password anywhere, so nothing of it is repeated.
-		return nil, errors.New("the connection string cannot be read; it must be such as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+		return errors.New("the connection string cannot be read; it must be such as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 	}
 	if !strings.Contains(url, "pool_max_conns") {
 		config.MaxConns = maxConns
@@ -94,11 +38,11 @@ func (db *DB) poolConfig(url, settings string) (*pgxpool.Config, error) {
 	}
 	config.PingTimeout = pingTimeout
 	config.ShouldPing = db.shouldPing
-	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.PgConn().Exec(ctx, settings).ReadAll()
-		return err
+	config.ConnConfig.OnNotice = func(c *pgconn.PgConn, _ *pgconn.Notice) { c.CustomData()[noticedKey] = true }
+	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return errors.New("the connection pool cannot be made") // its error may quote the configuration
 	}
-	return config, nil
+	return nil
 }
 
 // shouldPing reports whether a connection is checked before it is used: if it was idle for long, or since another one
@@ -111,14 +55,49 @@ func (db *DB) shouldPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
 // lost records that a connection was lost.
 func (db *DB) lost() { db.lastLoss.Store(int64(time.Since(db.opened))) }
 
-// checkServer returns an error if the server cannot be reached, or cannot keep every text.
-func (db *DB) checkServer(ctx context.Context) error {
-	encoding, err := sqlstore.One(ctx, engine{db}, sqlstore.ScanValue[string], `SHOW server_encoding`)
-	if err != nil {
-		return err
+// acquire waits for a connection, and reports whether to try again.
+func (db *DB) acquire(ctx context.Context) (_ *pgxpool.Conn, again bool, _ error) {
+	limited, cancel := context.WithTimeout(ctx, acquireTimeout)
+	defer cancel()
+	c, err := db.pool.Acquire(limited)
+	for is(err, tooManyConnections) && limited.Err() == nil { // for the role, or for the server: one of the pool's may be free soon
+		wait(limited, rand.N(lossPause))
+		c, err = db.pool.Acquire(limited)
 	}
-	if encoding != "UTF8" {
-		return fmt.Errorf("the database's encoding is %s, not UTF8", encoding)
+	switch {
+	case err == nil:
+		return c, false, nil
+	case ctx.Err() != nil:
+		return nil, false, ctx.Err()
+	case limited.Err() != nil:
+		return nil, false, fmt.Errorf("%w: no connection in %v", ports.ErrBusy, acquireTimeout)
 	}
-	return nil
+	again, err = connectError(err)
+	return nil, again, err
+}
+
+// warm opens some connections at once, so that the first requests need not wait for that. It is not an error that there are
+// fewer.
+func (db *DB) warm(ctx context.Context) {
+	var opening sync.WaitGroup
+	for range min(warmConns, db.pool.Config().MaxConns) {
+		opening.Go(func() {
+			if c, _, err := db.acquire(ctx); err == nil {
+				_ = (&conn{c.Conn(), db}).proveConnection(ctx)
+				defer c.Release()
+				wait(ctx, lossPause) // so that each of them is opened
+			}
+		})
+	}
+	opening.Wait()
+}
+
+// wait waits for d, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -18,38 +19,35 @@ import (
 
 // Conditions that the server reports (PostgreSQL's manual, appendix A).
 const (
-	connectionException    = "08000"
-	connectionDoesNotExist = "08003"
-	connectionFailure      = "08006"
-	transactionUnknown     = "08007"
-	protocolViolation      = "08P01" // also from a pooler, at the login while it has no server
-
-	internalError = "XX000" // also from a node of a cluster that loses another during a commit
-
+	connectionErrors     = "08"    // the class; from a pooler that has lost the server, too
+	protocolViolation    = "08P01" // also from a pooler, at the login while it has no server
+	divisionByZero       = "22012"
 	uniqueViolation      = "23505"
 	readOnlyTransaction  = "25006"
+	noPassword           = "28000"
+	wrongPassword        = "28P01"
+	noDatabase           = "3D000"
+	noSchema             = "3F000"
 	serializationFailure = "40001"
 	completionUnknown    = "40003"
 	deadlockDetected     = "40P01"
-	undefinedColumn      = "42703"
-	undefinedTable       = "42P01"
+	noTable              = "42P01"
+	duplicateSchema      = "42P06"
 	duplicateTable       = "42P07"
 	duplicateObject      = "42710"
-	duplicateSchema      = "42P06"
-	invalidSchemaName    = "3F000"
+	duplicateFunction    = "42723"
 	tooManyConnections   = "53300"
 	lockNotAvailable     = "55P03"
 	queryCanceled        = "57014"
 	adminShutdown        = "57P01"
 	crashShutdown        = "57P02"
 	cannotConnectNow     = "57P03"
-	noPassword           = "28000"
-	wrongPassword        = "28P01"
-	noDatabase           = "3D000"
 )
 
-// errLost: the connection ended during a call.
-var errLost = errors.New("the connection was lost")
+var (
+	errLost     = errors.New("the connection was lost")
+	errReadOnly = errors.New("the store was opened to be read only")
+)
 
 // condition returns the condition that the server reported, or "".
 func condition(err error) string {
@@ -60,52 +58,25 @@ func condition(err error) string {
 }
 
 // is reports whether the server reported one of the conditions.
-func is(err error, codes ...string) bool {
-	return slices.Contains(codes, condition(err))
-}
+func is(err error, codes ...string) bool { return slices.Contains(codes, condition(err)) }
 
-// isLoss reports whether a pooler in between has lost the server. The connection to the pooler itself is still open.
-func isLoss(err error) bool {
-	return is(err, connectionException, connectionDoesNotExist, connectionFailure, transactionUnknown)
-}
-
-// isLoss reports whether a server behind the connection was lost: a node of a cluster that does not do its part of a commit is an
-// internal error of the node that asks it.
-func (t *attempt) isLoss(err error) bool {
-	return isLoss(err) || t.db.Distributed && is(err, internalError)
-}
-
-// loss returns the error that the connection, or a server behind it, was lost, with the server's own words.
-func loss(err error) error {
-	if condition(err) == "" {
-		return errLost
-	}
-	return fmt.Errorf("%w: %v", errLost, err) // %v, because the condition was taken into account
-}
+// isLoss reports whether a pooler has lost the server. The connection to the pooler itself is open.
+func isLoss(err error) bool { return strings.HasPrefix(condition(err), connectionErrors) }
 
 // mapError wraps an error of the server in the error of package ports that it means.
 func mapError(err error) error {
 	switch {
-	case err == nil, errors.Is(err, ports.ErrDuplicate):
-		return err
 	case is(err, uniqueViolation):
 		return fmt.Errorf("%w: %w", ports.ErrDuplicate, err)
-	case is(err, readOnlyTransaction, serializationFailure, deadlockDetected, tooManyConnections,
-		lockNotAvailable, queryCanceled, adminShutdown, crashShutdown, cannotConnectNow):
+	case is(err, readOnlyTransaction, serializationFailure, deadlockDetected, tooManyConnections, lockNotAvailable, queryCanceled,
+		adminShutdown, crashShutdown, cannotConnectNow), isLoss(err):
 		return fmt.Errorf("%w: %w", ports.ErrBusy, err)
 	}
 	return err
 }
 
-// isOther reports whether the server reported a condition that has no meaning here. An engine in front of it may report a
-// duplicate so.
-func isOther(err error) bool {
-	mapped := mapError(err)
-	return condition(err) != "" && !errors.Is(mapped, ports.ErrDuplicate) && !errors.Is(mapped, ports.ErrBusy)
-}
-
-// connectError returns an error that says why there is no connection, and whether to try again. Errors of the driver
-// quote the connection string; this one has no part of it.
+// connectError returns the reason why there is no connection, and whether to try again. Errors of the driver quote the connection
+// string; this one has no part of it.
 func connectError(err error) (retryable bool, _ error) {
 	why, retryable := "there is no connection", true
 	errno, isErrno := errors.AsType[syscall.Errno](err)
@@ -118,7 +89,7 @@ func connectError(err error) (retryable bool, _ error) {
 		why, retryable = "the server has no such database", false
 	case is(err, tooManyConnections):
 		why = "the server has too many connections"
-	case isLoss(err), is(err, protocolViolation):
+	case isLoss(err):
 		why = "the pooler has no server"
 	case is(err, cannotConnectNow, adminShutdown, crashShutdown):
 		why = "the server is starting or stopping"

@@ -2,110 +2,138 @@ package postgres
 
 import (
 	"context"
-	"fmt"
-	"time"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
+	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// A visitor may be slow, but must not keep the snapshot for ever, which keeps the server from vacuuming.
-const allowSlowVisitor = `SET LOCAL idle_in_transaction_session_timeout = '10min'`
-
-// A query that must end by a time ends on the server too.
-const allowSlowQuery = `SET LOCAL statement_timeout = %d`
-
-// On a cluster each node has its own snapshot, which begins with the first read there: a first statement reads from every node,
-// and further ones go over the same connections.
 const (
-	oneConnection = `SET LOCAL citus.max_adaptive_executor_pool_size = 1`
-	touchNodes    = `SELECT 1 FROM @.checkouts LIMIT 1`
+	// A visitor may be slow, but must not keep the snapshot for ever, which keeps the server from vacuuming.
+	allowSlowVisitor = `SELECT set_config('idle_in_transaction_session_timeout', '10min', true)`
+	// Checkouts are sorted once, by the server.
+	declareExport = `DECLARE exported NO SCROLL CURSOR FOR SELECT ` + checkoutColumns + ` FROM @.checkouts
+		WHERE $1 = '' OR lower(email) = lower($1 COLLATE "C") ORDER BY created_ms, id`
+	fetchExport = `FETCH 100 FROM exported`
+
+	ofPage           = ` JOIN (SELECT unnest(CAST($1 AS text[])) AS p, unnest(CAST($2 AS text[])) AS i) AS page ON provider_code = p AND checkout_id = i`
+	exportAgreements = `SELECT ` + agreementColumns + ` FROM @.agreements` + ofPage
+	exportDocuments  = `SELECT checkout_id, CAST(length(bytes) AS bigint) FROM @.documents` + ofPage
+	exportMoments    = `SELECT ` + momentColumns + ` FROM @.moments` + ofPage + ` ORDER BY position, id`
+	exportJobs       = `SELECT ` + jobColumns + ` FROM @.jobs` + ofPage + ` ORDER BY position, id`
 )
 
-// Snapshot implements [sqlstore.Engine] by one transaction, which is a snapshot from its first read on.
-func (e engine) Snapshot(ctx context.Context, read func(sqlstore.Snapshot) error) error {
-	conn, err := e.acquire(ctx)
+// Export implements [ports.Desk].
+func (db *DB) Export(ctx context.Context, email string, visit checkout.Visitor) error {
+	acquired, _, err := db.acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
-	defer conn.Release() // which closes a connection whose transaction is still open
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return fmt.Errorf("export: %w", mapError(err))
-	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) // it wrote nothing
-	patience := allowSlowVisitor
-	if deadline, ok := ctx.Deadline(); ok {
-		patience = fmt.Sprintf(allowSlowQuery, max(time.Until(deadline), time.Millisecond).Milliseconds())
-	}
-	if _, err := tx.Exec(ctx, patience, pgx.QueryExecModeSimpleProtocol); err != nil {
-		return fmt.Errorf("export: %w", mapError(err))
-	}
-	if e.Distributed {
-		for _, statement := range []string{oneConnection, touchNodes} {
-			if _, err := tx.Exec(ctx, e.schema.qualify(statement)); err != nil {
-				return fmt.Errorf("export: %w", mapError(err))
-			}
-		}
-	}
-	return read(snapshot{tx, e.schema})
-}
-
-// snapshot is the store at one time.
-type snapshot struct {
-	tx     pgx.Tx
-	schema *schema
-}
-
-// Read implements [sqlstore.Source].
-func (s snapshot) Read(ctx context.Context, query string, args []any, collect func(sqlstore.Rows) error) error {
-	rows, err := s.tx.Query(ctx, s.schema.qualify(query), args...)
+	defer acquired.Release() // which closes a connection whose transaction is open
+	tx, err := acquired.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return mapError(err)
 	}
-	defer rows.Close()
-	return mapError(collect(rows))
-}
-
-// The keys of the checkouts that are exported are sorted once, by the server.
-const fetchPage = `FETCH 100 FROM exported` // as sqlstore.PageSize says
-
-// Pages implements [sqlstore.Snapshot].
-func (s snapshot) Pages(ctx context.Context, query string, args []any, visit func([]sqlstore.CheckoutKey) error) error {
-	declare := s.schema.qualify(`DECLARE exported NO SCROLL CURSOR FOR ` + query)
-	if _, err := s.tx.Exec(ctx, declare, append([]any{pgx.QueryExecModeSimpleProtocol}, args...)...); err != nil {
-		return fmt.Errorf("export checkouts: %w", mapError(err))
+	defer tx.Rollback(context.WithoutCancel(ctx)) // it wrote nothing
+	c := &conn{acquired.Conn(), db}
+	if _, err := c.Exec(ctx, allowSlowVisitor); err != nil {
+		return mapError(err)
+	}
+	if email == "" {
+		if err := c.exportConfiguration(ctx, visit); err != nil {
+			return mapError(err)
+		}
+	}
+	if _, err := c.Exec(ctx, db.sql(declareExport), pgx.QueryExecModeSimpleProtocol, email); err != nil {
+		return mapError(err)
 	}
 	for {
-		page, err := sqlstore.All(ctx, s, sqlstore.ScanCheckoutKey, fetchPage)
-		if err != nil {
-			return fmt.Errorf("export checkouts: %w", err)
+		page, err := all[rows.Checkout](ctx, c, fetchExport)
+		if err != nil || len(page) == 0 {
+			return mapError(err)
 		}
-		if len(page) == 0 {
-			return nil
+		if err := c.exportPage(ctx, page, visit); err != nil {
+			return mapError(err)
 		}
-		if err := visit(page); err != nil {
+	}
+}
+
+func (c *conn) exportConfiguration(ctx context.Context, visit checkout.Visitor) error {
+	configurations, err := c.configurations(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range configurations {
+		if err := visit.Configuration(v); err != nil {
 			return err
 		}
 	}
-}
-
-// vacuumed are the tables that may have had personal data.
-var vacuumed = []string{"checkouts", "agreements", "documents", "jobs", "sandbox_records"}
-
-// Scrub implements [ports.Operations]. It vacuums the tables, so that no query and no dump sees the rows as they were. Their bytes may
-// stay in free space of the tables' files until that is used again, and in the server's log of writes: see cmd/provider-checkout/docs/privacy.md.
-func (db *DB) Scrub(ctx context.Context) error {
-	conn, err := db.acquire(ctx)
+	keys, err := c.keys(ctx)
 	if err != nil {
-		return fmt.Errorf("vacuum: %w", err)
+		return err
 	}
-	defer conn.Release()
-	for _, table := range vacuumed {
-		if err := run(ctx, conn.Conn().PgConn(), db.schema.qualify(`VACUUM @.`+table)); err != nil {
-			return fmt.Errorf("vacuum: %w", mapError(err))
+	for _, k := range keys {
+		if err := visit.Key(k); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// size is the length of the document of a checkout.
+type size struct {
+	checkoutID string
+	bytes      int64
+}
+
+func (s *size) Fields() []any { return []any{&s.checkoutID, &s.bytes} }
+
+// exportPage visits checkouts with everything on record about them.
+func (c *conn) exportPage(ctx context.Context, page []rows.Checkout, visit checkout.Visitor) error {
+	var providers, ids []string
+	for _, r := range page {
+		providers, ids = append(providers, r.ProviderCode), append(ids, r.ID)
+	}
+	agreements, err := all[rows.Agreement](ctx, c, exportAgreements, providers, ids)
+	sizes, sizesErr := all[size](ctx, c, exportDocuments, providers, ids)
+	moments, momentsErr := all[rows.Moment](ctx, c, exportMoments, providers, ids)
+	jobs, jobsErr := all[rows.Job](ctx, c, exportJobs, providers, ids)
+	if err := errors.Join(err, sizesErr, momentsErr, jobsErr); err != nil {
+		return err
+	}
+	records, unreadable := map[string]*checkout.CheckoutRecord{}, map[string]error{}
+	for _, r := range page {
+		v, err := r.Checkout()
+		records[r.ID], unreadable[r.ID] = &checkout.CheckoutRecord{Checkout: v}, err
+	}
+	for _, r := range agreements {
+		a, err := r.Agreement()
+		records[r.CheckoutID].Agreement = &agreement.Agreement{}
+		*records[r.CheckoutID].Agreement = a
+		unreadable[r.CheckoutID] = errors.Join(unreadable[r.CheckoutID], err)
+	}
+	for _, s := range sizes {
+		records[s.checkoutID].Document = int(s.bytes)
+	}
+	for _, r := range moments {
+		records[r.CheckoutID].Moments = append(records[r.CheckoutID].Moments, r.Moment())
+	}
+	for _, r := range jobs {
+		records[r.CheckoutID].Jobs = append(records[r.CheckoutID].Jobs, r.Record())
+	}
+	for _, id := range ids {
+		err := unreadable[id]
+		if err != nil {
+			err = visit.Unreadable(id, err)
+		} else {
+			err = visit.Checkout(*records[id])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }

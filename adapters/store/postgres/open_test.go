@@ -1,136 +1,83 @@
 package postgres_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// openFails reports unless the store is refused in one line that says so.
-func openFails(t *testing.T, url string, o postgres.Options, says string) {
+// openFails checks that a store is refused, in words.
+func openFails(t *testing.T, place string, o postgres.Options, says string) {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), url, o)
+	db, err := postgres.Open(t.Context(), place, o)
 	if err == nil {
 		db.Close()
-		t.Fatalf("Open: got a store, want an error that says %q", says)
-	}
-	if text := err.Error(); !strings.Contains(text, says) || strings.Contains(text, "\n") {
-		t.Errorf("Open: got error %q, want one line that says %q", text, says)
-	}
-}
-
-func TestInvalidOptionsAreRefusedBeforeConnecting(t *testing.T) {
-	const nowhere = "postgres://127.0.0.1:1/x"
-	openFails(t, nowhere, postgres.Options{Environment: catalogue.Production}, "production needs the operator's secret")
-	openFails(t, nowhere, under([]byte("short")), "at least 32")
-	openFails(t, nowhere, postgres.Options{Environment: "test"}, "not an environment")
-}
-
-func TestMustExistMakesNoStore(t *testing.T) {
-	place := postgrestest.URL(t)
-	existing := postgres.Options{MustExist: true}
-	openFails(t, place, existing, "there is no store in this database")
-	var tables int
-	query := `SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()`
-	if err := connect(t, place).QueryRow(t.Context(), query).Scan(&tables); err != nil || tables != 0 {
-		t.Errorf("tables = %d, %v; want none", tables, err)
-	}
-	open(t, place, postgres.Options{})
-	open(t, place, existing)
-}
-
-func TestVersions(t *testing.T) {
-	place := postgrestest.URL(t)
-	db := open(t, place, postgres.Options{})
-	shell := connect(t, place)
-	t.Run("the program of the version before goes on", func(t *testing.T) {
-		execute(t, shell, `INSERT INTO provider_checkout_schema SELECT max(version) + 1, '' FROM provider_checkout_schema`)
-		insert(t, open(t, place, postgres.Options{}), 1)
-		if err := db.Ready(t.Context()); err != nil {
-			t.Errorf("Ready: %v", err)
-		}
-	})
-	t.Run("while a newer program migrates, this one is ready", func(t *testing.T) {
-		execute(t, shell, `BEGIN; LOCK TABLE provider_checkout_schema IN SHARE ROW EXCLUSIVE MODE`)
-		defer execute(t, shell, `ROLLBACK`)
-		if err := db.Ready(t.Context()); err != nil {
-			t.Errorf("Ready: %v", err)
-		}
-	})
-	t.Run("an older program is refused", func(t *testing.T) {
-		execute(t, shell, `INSERT INTO provider_checkout_schema SELECT max(version) + 1, '' FROM provider_checkout_schema`)
-		openFails(t, place, postgres.Options{}, "run the newer program")
-	})
-	t.Run("a schema older than the program is not ready", func(t *testing.T) {
-		execute(t, shell, `DELETE FROM provider_checkout_schema`)
-		if err := db.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "is older") {
-			t.Errorf("Ready: got error %v, want one that says so", err)
-		}
-	})
-}
-
-func TestStoreOfADevelopmentVersionIsRefused(t *testing.T) {
-	for name, statement := range map[string]string{
-		"with another first migration":    `UPDATE provider_checkout_schema SET checksum = 'another'`,
-		"without checksums of migrations": `ALTER TABLE provider_checkout_schema DROP COLUMN checksum`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			place := postgrestest.URL(t)
-			open(t, place, postgres.Options{})
-			execute(t, connect(t, place), statement)
-			openFails(t, place, postgres.Options{}, "a development version made this store, and no release can read it: start with an empty one")
-		})
+		t.Errorf("Open with %+v: got a store, want an error that says %q", o, says)
+	} else if !strings.Contains(err.Error(), says) {
+		t.Errorf("Open with %+v: got error %v, want one that says %q", o, err, says)
 	}
 }
 
-// A start that fails because of a table of the host leaves nothing behind.
-func TestFailedStartLeavesNothingBehind(t *testing.T) {
-	place := postgrestest.URL(t)
-	shell := connect(t, place)
-	execute(t, shell, `CREATE TABLE checkouts (note text)`)
-	openFails(t, place, postgres.Options{}, `relation "checkouts" already exists`)
-	if got := tables(t, shell, "current_schema()"); len(got) != 1 {
-		t.Errorf("tables = %q, want that of the host alone", got)
+// shell connects as an auditor does, until the test ends.
+func shell(t testing.TB, place string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
 	}
-	execute(t, shell, `DROP TABLE checkouts`)
-	open(t, place, postgres.Options{})
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+// ask returns the one value that a query has.
+func ask[T any](t testing.TB, conn *pgx.Conn, query string, args ...any) (v T) {
+	t.Helper()
+	if err := conn.QueryRow(t.Context(), query, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return v
+}
+
+const countTables = `SELECT count(*) FROM information_schema.tables WHERE table_schema = `
+
+// insert stores create number n.
+func insert(t testing.TB, db *postgres.DB, n int) {
+	t.Helper()
+	if _, err := db.InsertCheckout(t.Context(), storetest.Opened(n), 0); err != nil {
+		t.Fatalf("InsertCheckout: %v", err)
+	}
 }
 
 // No error may repeat any part of a connection string, wherever the password is in it.
 func TestErrorsDoNotRepeatTheConnectionString(t *testing.T) {
-	server, err := url.Parse(postgrestest.URL(t))
+	server, err := url.Parse(postgrestest.QuickURL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct{ name, url string }{
-		{"no server", "postgres://hunter2:hunter2@127.0.0.1:1/hunter2"},
-		{"no host", "postgres://u:p@hunter2.invalid/hunter2"},
-		{"no socket", "host=/hunter2 password=hunter2"},
-		{"no database", "postgres://postgres@" + server.Host + "/hunter2?sslmode=disable"},
-		{"no user", "postgres://hunter2:hunter2@" + server.Host + "/postgres?sslmode=disable"},
-		{"no TLS", "postgres://hunter2:hunter2@" + server.Host + "/postgres?sslmode=require"},
-		{"no such parameter of the server", server.String() + "&hunter2=hunter2"},
-		{"a slash in the password", "postgres://u:hunter2/p@host/db"},
-		{"a slash after digits in the password", "postgres://u:12/hunter2@host/db"},
-		{"a hash in the password", "postgres://u:hunter2#p@host/db"},
-		{"a percent sign in the password", "postgres://u:hunter2%p@host/db"},
-		{"a bracket in the password", "postgres://u:[hunter2@host/db"},
-		{"a port in words", "postgres://u:p@host:hunter2/db"},
-		{"a setting in words", "postgres://u:p@host/db?pool_max_conns=hunter2"},
-		{"a certificate that is not there", "postgres://u:p@host/db?sslmode=verify-full&sslrootcert=hunter2"},
-		{"no connection string", "hunter2"},
+	for _, place := range []string{
+		"postgres://hunter2:hunter2@127.0.0.1:1/hunter2", "postgres://u:p@hunter2.invalid/hunter2", "host=/hunter2 password=hunter2",
+		"postgres://postgres@" + server.Host + "/hunter2?sslmode=disable", "postgres://hunter2:hunter2@" + server.Host + "/postgres?sslmode=disable",
+		"postgres://hunter2:hunter2@" + server.Host + "/postgres?sslmode=require", server.String() + "&hunter2=hunter2",
+		"postgres://u:hunter2/p@host/db", "postgres://u:12/hunter2@host/db", "postgres://u:hunter2#p@host/db", "postgres://u:hunter2%p@host/db",
+		"postgres://u:[hunter2@host/db", "postgres://u:p@host:hunter2/db", "postgres://u:p@host/db?pool_max_conns=hunter2",
+		"postgres://u:p@host/db?sslmode=verify-full&sslrootcert=hunter2", "hunter2",
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(place, func(t *testing.T) {
 			t.Parallel()
-			db, err := postgres.Open(t.Context(), tt.url, postgres.Options{})
+			db, err := postgres.Open(t.Context(), place, postgres.Options{})
 			if err == nil {
 				db.Close()
 				t.Fatal("Open: got a store")
@@ -142,28 +89,82 @@ func TestErrorsDoNotRepeatTheConnectionString(t *testing.T) {
 	}
 }
 
-// A role with SELECT alone, as the manual makes it, reads everything but the store's own secret.
-func TestReadOnlyNeedsNoMoreThanSelect(t *testing.T) {
+func TestNoServerIsBusy(t *testing.T) {
+	if _, err := postgres.Open(t.Context(), "postgres://127.0.0.1:1/x", postgres.Options{}); !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("Open: got error %v, want ErrBusy", err)
+	}
+}
+
+func TestWhatIsNoStoreIsRefusedAndLeftAlone(t *testing.T) {
 	place := postgrestest.QuickURL(t)
-	db := open(t, place, postgres.Options{})
-	insert(t, db, 1)
-	const role = "checkout_reader"
-	shell := connect(t, place)
-	var schema string
-	if err := shell.QueryRow(t.Context(), `SELECT current_schema()`).Scan(&schema); err != nil {
+	conn := shell(t, place)
+	openFails(t, place, postgres.Options{MustExist: true}, "there is no store in this database")
+	openFails(t, place, postgres.Options{ReadOnly: true}, "there is no store in this database")
+	openFails(t, place, postgres.Options{Environment: catalogue.Production}, "production needs the operator's secret")
+	execute(t, place, `CREATE TABLE checkouts (note text)`)
+	openFails(t, place, postgres.Options{}, `relation "checkouts" already exists`)
+	if n := ask[int](t, conn, countTables+`current_schema()`); n != 1 {
+		t.Errorf("there are %d tables, want that of the host alone", n)
+	}
+	execute(t, place, `DROP TABLE checkouts`)
+	open(t, place, postgres.Options{})
+	execute(t, place, `UPDATE store SET version = 2`)
+	openFails(t, place, postgres.Options{MustExist: true}, "version 2 of the schema, and this program knows version 1")
+}
+
+// A store belongs to an environment and to its secrets. The first secret that is given encrypts from then on.
+func TestSecrets(t *testing.T) {
+	place := postgrestest.QuickURL(t)
+	one, two := bytes.Repeat([]byte("1"), 32), bytes.Repeat([]byte("2"), 32)
+	options := func(secrets ...[]byte) postgres.Options {
+		return postgres.Options{Environment: catalogue.Sandbox, Secrets: secrets}
+	}
+	own := open(t, place, options())
+	if len(own.Secrets()) != 1 || !bytes.Equal(own.Secrets()[0], open(t, place, options()).Secrets()[0]) {
+		t.Error("the store's own secret is not the same again")
+	}
+	c := catalogue.Configuration{Provider: catalogue.Provider{Code: "KOWHAI", Environment: catalogue.Sandbox,
+		Destination: catalogue.Destination{URL: "https://kowhai.example", Secret: "whsec_hunter2"}}}
+	err := own.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
+		return []catalogue.Configuration{c}, nil, nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	execute(t, shell, `CREATE ROLE `+role+` LOGIN PASSWORD 'reader'; GRANT USAGE ON SCHEMA `+schema+` TO `+role+`;
-		GRANT SELECT ON ALL TABLES IN SCHEMA `+schema+` TO `+role+`; REVOKE SELECT ON store, sandbox_records FROM `+role)
-	defer execute(t, shell, `DROP OWNED BY `+role+`; DROP ROLE `+role)
+	openFails(t, place, options(one), "secret")
+	for i, secrets := range [][][]byte{{one, own.Secrets()[0]}, {one}, {two, one}, {two}} {
+		providers, err := open(t, place, options(secrets...)).Providers(t.Context())
+		if err != nil || len(providers) != 1 || providers[0].Destination.Secret != c.Provider.Destination.Secret {
+			t.Errorf("secrets %d: %+v, %v", i, providers, err)
+		}
+	}
+	openFails(t, place, options(one), "secret")
+	openFails(t, place, options(), "secret")
+	openFails(t, place, postgres.Options{Environment: catalogue.Production, Secrets: [][]byte{two}}, "sandbox")
+	if text := ask[string](t, shell(t, place), `SELECT concat(s, p) FROM store s, providers p`); strings.Contains(text, "hunter2") {
+		t.Errorf("on record is %s", text)
+	}
+}
+
+// A role with SELECT alone, as the manual makes it, reads everything but the store's own secret, also where the connection string demands
+// a server that takes writes.
+func TestReadOnlyNeedsNoMoreThanSelect(t *testing.T) {
+	place := postgrestest.QuickURL(t)
+	insert(t, open(t, place, postgres.Options{}), 1)
+	conn := shell(t, place)
+	schema := ask[string](t, conn, `SELECT current_schema()`)
+	role := "reader_" + schema
+	execute(t, place, `CREATE ROLE `+role+` LOGIN PASSWORD 'reader'; GRANT USAGE ON SCHEMA `+schema+` TO `+role+`;
+		GRANT SELECT ON ALL TABLES IN SCHEMA `+schema+` TO `+role+`; REVOKE SELECT ON sandbox_records FROM `+role)
+	t.Cleanup(func() { execute(t, place, `DROP OWNED BY `+role+`; DROP ROLE `+role) })
 	u, err := url.Parse(place)
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.User = url.UserPassword(role, "reader")
-	openFails(t, u.String(), postgres.Options{Schema: schema}, "permission denied")
-	reader := open(t, u.String(), postgres.Options{Schema: schema, ReadOnly: true})
-	hits, err := reader.Find(t.Context(), checkout.Query{Text: opened(1).Next.ID}, 9)
+	openFails(t, u.String(), postgres.Options{}, "permission denied")
+	reader := open(t, u.String()+"&target_session_attrs=read-write", postgres.Options{ReadOnly: true})
+	hits, err := reader.Find(t.Context(), checkout.Query{Text: storetest.Opened(1).Next.ID}, 9)
 	if err != nil || len(hits) != 1 {
 		t.Fatalf("Find = %+v, %v", hits, err)
 	}
@@ -173,26 +174,37 @@ func TestReadOnlyNeedsNoMoreThanSelect(t *testing.T) {
 		"Jobs":      second(reader.Jobs(t.Context(), checkout.JobFilter{}, 9)),
 		"Acts":      second(reader.Acts(t.Context(), checkout.ActFilter{}, 9)),
 		"Providers": second(reader.Providers(t.Context())),
+		"Export": reader.Export(t.Context(), "", checkout.Visitor{Checkout: func(checkout.CheckoutRecord) error { return nil },
+			Unreadable: func(_ string, err error) error { return err }}),
 	} {
 		if err != nil {
 			t.Errorf("%s: %v", call, err)
 		}
 	}
-	if err := reader.InsertCheckout(t.Context(), opened(2), pending()); err == nil {
-		t.Error("it writes")
+	for _, db := range []*postgres.DB{reader, open(t, place, postgres.Options{ReadOnly: true})} {
+		if _, err := db.InsertCheckout(t.Context(), storetest.Opened(2), 0); err == nil || !strings.Contains(err.Error(), "read only") {
+			t.Errorf("InsertCheckout: got error %v, want that the store is read only", err)
+		}
 	}
-	owner := open(t, place, postgres.Options{ReadOnly: true})
-	if err := owner.InsertCheckout(t.Context(), opened(2), pending()); err == nil || !strings.Contains(err.Error(), "read-only transaction") {
-		t.Errorf("a role that may write gets %v, want a transaction that is read only", err)
-	}
-	openFails(t, postgrestest.QuickURL(t), postgres.Options{ReadOnly: true}, "there is no store")
 }
 
 func second[T any](_ T, err error) error { return err }
 
-func TestNoServerIsBusy(t *testing.T) {
-	_, err := postgres.Open(t.Context(), "postgres://127.0.0.1:1/x", postgres.Options{})
-	if !errors.Is(err, ports.ErrBusy) {
-		t.Errorf("Open: got error %v, want ErrBusy", err)
+// A call that finds every connection in use is refused as busy, rather than left to wait.
+func TestNoFreeConnectionIsBusy(t *testing.T) {
+	place := postgrestest.QuickURL(t)
+	db := open(t, place+"&pool_max_conns=1", postgres.Options{})
+	insert(t, db, 1)
+	err := db.Export(t.Context(), "", checkout.Visitor{
+		Checkout: func(r checkout.CheckoutRecord) error {
+			if _, err := db.Checkout(t.Context(), r.Checkout.ID); !errors.Is(err, ports.ErrBusy) {
+				t.Errorf("Checkout: got error %v, want ErrBusy", err)
+			}
+			return nil
+		},
+		Unreadable: func(_ string, err error) error { return err },
+	})
+	if err != nil {
+		t.Errorf("Export: %v", err)
 	}
 }

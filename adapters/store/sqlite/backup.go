@@ -2,13 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 )
@@ -18,12 +15,8 @@ import (
 // The copy is one file, and complete or not there at all. The operator's secret is not part of it. The error is fs.ErrExist if
 // there is a file. A restore is a copy of that file to the place of the store.
 func Backup(ctx context.Context, path, out string) error {
-	err := backUp(ctx, path, out)
-	if is(err, sqlite3.SQLITE_CORRUPT) {
-		err = ErrDamaged
-	}
-	if err != nil {
-		return fmt.Errorf("back up store %s: %w", path, err)
+	if err := backUp(ctx, path, out); err != nil {
+		return fmt.Errorf("back up store %s: %w", path, damaged(err))
 	}
 	return nil
 }
@@ -32,12 +25,23 @@ func backUp(ctx context.Context, path, out string) error {
 	if _, err := os.Lstat(out); err == nil { // before the work
 		return fmt.Errorf("%s: %w", out, fs.ErrExist)
 	}
-	from, err := openSource(ctx, path)
+	if err := checkLog(path); err != nil {
+		return err
+	}
+	p, err := placeOf(path)
+	if err != nil {
+		return err
+	}
+	from, err := p.connect("rw", "busy_timeout = 2000", "trusted_schema = OFF") // to read alone would leave a log beside the file
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	if err := checkFile(ctx, from); err != nil {
+	f, err := headerOf(ctx, from)
+	if err == nil {
+		err = f.check()
+	}
+	if err != nil {
 		return err
 	}
 	copied, err := privatefile.NewNamed(filepath.Dir(out))
@@ -45,8 +49,8 @@ func backUp(ctx context.Context, path, out string) error {
 		return err
 	}
 	defer copied.Close()
-	if _, err := from.ExecContext(ctx, `VACUUM INTO ?`, copied.Name()); err != nil {
-		return mapError(err)
+	if _, err := from.exec(`VACUUM INTO ?`, copied.Name()); err != nil {
+		return err
 	}
 	if err := checkCopy(ctx, copied.Name()); err != nil {
 		return err
@@ -54,25 +58,12 @@ func backUp(ctx context.Context, path, out string) error {
 	return copied.Publish(out)
 }
 
-// openSource opens the store at a path to copy it. A connection that may only read would leave a log beside a store that no process
-// has open.
-func openSource(ctx context.Context, path string) (*sql.DB, error) {
-	if err := checkLog(ctx, path); err != nil {
-		return nil, err
-	}
-	p, err := placeOf(path)
-	if err != nil {
-		return nil, err
-	}
-	return openDB(p, "rw", "busy_timeout(2000)", "trusted_schema(OFF)")
-}
-
-// checkCopy reads a copy, which no other connection has open, and returns an error if it is damaged.
+// checkCopy returns an error if a copy, which no other connection has open, is damaged.
 func checkCopy(ctx context.Context, path string) error {
-	db, err := sql.Open("sqlite", dsn(path, "ro", "trusted_schema(OFF)")+"&immutable=1")
+	c, err := connect(path, "ro&immutable=1", "trusted_schema = OFF")
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	return quickCheck(ctx, db, `PRAGMA integrity_check(1)`)
+	defer c.Close()
+	return checkPages(ctx, c, `PRAGMA integrity_check(1)`)
 }

@@ -1,20 +1,19 @@
-package sqlite_test
+package sqlite
 
 import (
 	"bytes"
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -22,29 +21,10 @@ import (
 
 func secret(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 
-// shell opens the file as an auditor does.
-func shell(t *testing.T, path string) *sql.DB {
+// openFails reports unless the store is refused in one line that names it and says why.
+func openFails(t *testing.T, path string, o Options, says string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatalf("open %s: %v", path, err)
-	}
-	db.SetMaxOpenConns(1)
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
-func execute(t *testing.T, db *sql.DB, statement string) {
-	t.Helper()
-	if _, err := db.ExecContext(t.Context(), statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
-}
-
-// openFails reports unless the store is refused in one line that says so.
-func openFails(t *testing.T, path string, o sqlite.Options, says string) {
-	t.Helper()
-	db, err := sqlite.Open(t.Context(), path, o)
+	db, err := Open(t.Context(), path, o)
 	if err == nil {
 		db.Close()
 		t.Fatalf("Open: got a store, want an error that says %q", says)
@@ -54,189 +34,363 @@ func openFails(t *testing.T, path string, o sqlite.Options, says string) {
 	}
 }
 
-func addKey(t *testing.T, db *sqlite.DB, id string) catalogue.Key {
+func must(t testing.TB, errs ...error) {
 	t.Helper()
-	k := catalogue.Key{ID: id, Provider: "KOWHAI", Environment: catalogue.Sandbox, Hash: [32]byte([]byte(fmt.Sprintf("%-32s", id)))}
-	if err := db.AddKey(t.Context(), k, nil); err != nil {
-		t.Fatalf("AddKey: %v", err)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
+}
+
+func addKey(t testing.TB, db *DB, id string) catalogue.Key {
+	t.Helper()
+	k := catalogue.Key{ID: id, Provider: "KOWHAI", Environment: catalogue.Sandbox, Hash: [32]byte([]byte(id + strings.Repeat(" ", 32)))}
+	must(t, db.AddKey(t.Context(), k, checkout.Act{ID: "act_" + id}))
 	return k
 }
 
-func TestReopen(t *testing.T) {
+// hasKey reports if a store does not have a key.
+func hasKey(t *testing.T, db *DB, k catalogue.Key) {
+	t.Helper()
+	if got, err := db.Key(t.Context(), k.Hash); err != nil || got != k {
+		t.Errorf("Key = %+v, %v; want %+v", got, err, k)
+	}
+}
+
+func TestThePragmasOfTheConnectionsAreAsTheyWereSet(t *testing.T) {
+	db := open(t, file(t), Options{})
+	want := map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "2000", "wal_autocheckpoint": "4000",
+		"journal_size_limit": "33554432", "secure_delete": "1", "trusted_schema": "0", "query_only": "0"}
+	read := func(c *conn) error {
+		for pragma, want := range want {
+			err := c.query(t.Context(), `PRAGMA `+pragma, nil, func(values []driver.Value) error {
+				if got := fmt.Sprint(values[0]); got != want {
+					t.Errorf("%s = %s, want %s", pragma, got, want)
+				}
+				return nil
+			})
+			must(t, err)
+		}
+		return nil
+	}
+	must(t, db.writer.exclusively(t.Context(), read))
+	want = map[string]string{"journal_mode": "wal", "busy_timeout": "2000", "cache_size": "-1024", "query_only": "1", "trusted_schema": "0"}
+	must(t, db.read(t.Context(), read))
+}
+
+func TestAStoreIsOpenedAgainUnderAnOddName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd name ?#%41&x=y é.db")
-	first, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatalf("Open: %v", err)
-	}
-	want := addKey(t, first, "one")
-	if err := first.Close(); err != nil {
-		t.Fatalf("Close: %v", err)
-	}
+	first := open(t, path, Options{})
+	k := addKey(t, first, "one")
+	must(t, first.Close(), first.Close())
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("the file does not have the name that was given: %v", err)
 	}
-	again := open(t, path, sqlite.Options{})
-	if got, err := again.Key(t.Context(), want.Hash); err != nil || got != want {
-		t.Errorf("Key after reopening = %+v, %v; want %+v", got, err, want)
+	if err := first.Ready(t.Context()); !errors.Is(err, errClosed) {
+		t.Errorf("Ready of a closed store: %v", err)
 	}
-	addKey(t, again, "two")
+	if _, err := first.Keys(t.Context()); !errors.Is(err, errClosed) {
+		t.Errorf("Keys of a closed store: %v", err)
+	}
+	hasKey(t, open(t, path, Options{}), k)
+}
+
+func TestProcessesMakeOneStoreAtOnce(t *testing.T) {
+	path := file(t)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			db, err := Open(context.Background(), path, Options{})
+			if err != nil {
+				t.Errorf("Open: %v", err)
+				return
+			}
+			if err := errors.Join(db.Ready(context.Background()), db.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestFilesAreReadableByTheirOwnerOnly(t *testing.T) {
 	path := file(t)
-	db := open(t, path, sqlite.Options{})
+	db := open(t, path, Options{})
 	addKey(t, db, "one")
-	for _, suffix := range []string{"", "-wal", "-shm", ".secret"} {
+	files := []string{"", "-wal", "-shm", ".secret"}
+	mode := func(suffix string) fs.FileMode {
 		info, err := os.Stat(path + suffix)
-		if err != nil {
-			t.Errorf("stat: %v", err)
-			continue
-		}
-		if got := info.Mode().Perm(); got != 0o600 {
-			t.Errorf("mode of store%s = %o, want 600", suffix, got)
+		must(t, err)
+		return info.Mode()
+	}
+	for _, suffix := range files {
+		if got := mode(suffix); got != 0o600 {
+			t.Errorf("mode of store%s = %v, want 0600", suffix, got)
 		}
 	}
 	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil || len(entries) != 4 {
+	if err != nil || len(entries) != len(files) {
 		t.Errorf("files = %v, %v; want those four", entries, err)
+	}
+	must(t, db.Close(), os.Chmod(path, 0o666), os.Chmod(path+".secret", 0o644))
+	var exposed []string
+	open(t, path, Options{OnExposed: func(name string) { exposed = append(exposed, strings.TrimPrefix(name, path)) }})
+	if !slices.Equal(exposed, files) || mode("") != 0o660 || mode(".secret") != 0o640 {
+		t.Errorf("exposed = %q, want %q; modes %v and %v", exposed, files, mode(""), mode(".secret"))
 	}
 }
 
 func TestFilesThatAreNoStoreAreRefused(t *testing.T) {
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
-	write(t, in("text.db"), strings.Repeat("not a database\n", 500))
-	execute(t, shell(t, in("foreign.db")), `CREATE TABLE notes (text TEXT)`)
-
-	openFails(t, in("text.db"), sqlite.Options{}, "not a SQLite database")
-	openFails(t, in("foreign.db"), sqlite.Options{}, "not of Provider Checkout")
-	openFails(t, folder, sqlite.Options{}, "not a file")
-	openFails(t, in("missing/store.db"), sqlite.Options{}, "no such file or directory")
-
-	var journal string
-	if err := shell(t, in("foreign.db")).QueryRow(`PRAGMA journal_mode`).Scan(&journal); err != nil || journal != "delete" {
-		t.Errorf("journal of the foreign database = %s, %v; want it untouched", journal, err)
+	must(t, os.WriteFile(in("text.db"), bytes.Repeat([]byte("not a database\n"), 500), 0o600), os.WriteFile(in("empty.db"), nil, 0o600))
+	execute(t, in("foreign.db"), `CREATE TABLE notes (text TEXT)`)
+	must(t, open(t, in("newer.db"), Options{}).Close())
+	execute(t, in("newer.db"), `PRAGMA user_version = 2`)
+	before, err := os.ReadFile(in("foreign.db"))
+	must(t, err)
+	for _, o := range []Options{{}, {ReadOnly: true}} {
+		openFails(t, in("text.db"), o, "not a SQLite database")
+		openFails(t, in("foreign.db"), o, "not of Provider Checkout")
+		openFails(t, in("newer.db"), o, "its schema has version 2, and this program has version 1")
+		openFails(t, folder, o, "not a file")
+		openFails(t, in("missing/store.db"), o, "no such file or directory")
+	}
+	openFails(t, in("empty.db"), Options{ReadOnly: true}, "not of Provider Checkout")
+	addKey(t, open(t, in("empty.db"), Options{}), "one")
+	if after, err := os.ReadFile(in("foreign.db")); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the file of another application was changed: %v", err)
 	}
 }
 
-func TestDamagedFileIsRefused(t *testing.T) {
+// damage overwrites pages in the middle of a file.
+func damage(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	must(t, err)
+	for i := len(text) / 3; i < len(text)/2; i++ {
+		text[i] ^= 0x5a
+	}
+	must(t, os.WriteFile(path, text, 0o600))
+}
+
+func TestADamagedFileIsRefused(t *testing.T) {
 	path := file(t)
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatalf("Open: %v", err)
+	db := open(t, path, Options{})
+	for n := range 50 {
+		_, err := db.InsertCheckout(t.Context(), created(n), 0)
+		must(t, err)
 	}
-	for i := range 200 {
-		addKey(t, db, fmt.Sprint("key ", i))
-	}
-	if err := db.Close(); err != nil {
-		t.Fatalf("Close: %v", err)
-	}
-	if err := damage(path); err != nil {
-		t.Fatal(err)
-	}
-	openFails(t, path, sqlite.Options{}, "damaged")
-}
-
-func TestNewerSchema(t *testing.T) {
-	path := file(t)
-	db := open(t, path, sqlite.Options{})
-	t.Run("one version newer is served, if it was open before and if it is opened then", func(t *testing.T) {
-		execute(t, shell(t, path), `INSERT INTO provider_checkout_schema SELECT max(version) + 1, '' FROM provider_checkout_schema`)
-		if err := db.Ready(t.Context()); err != nil {
-			t.Errorf("Ready: %v", err)
-		}
-		again := open(t, path, sqlite.Options{})
-		addKey(t, again, "one")
-		if err := again.Ready(t.Context()); err != nil {
-			t.Errorf("Ready after reopening: %v", err)
-		}
-	})
-	t.Run("two versions newer is refused", func(t *testing.T) {
-		execute(t, shell(t, path), `INSERT INTO provider_checkout_schema SELECT max(version) + 1, '' FROM provider_checkout_schema`)
-		openFails(t, path, sqlite.Options{}, "run the newer program")
-	})
-}
-
-func TestStoreOfADevelopmentVersionIsRefused(t *testing.T) {
-	for name, statement := range map[string]string{
-		"with another first migration":    `UPDATE provider_checkout_schema SET checksum = 'another'`,
-		"without checksums of migrations": `DROP TABLE provider_checkout_schema`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := file(t)
-			if err := open(t, path, sqlite.Options{}).Close(); err != nil {
-				t.Fatalf("Close: %v", err)
-			}
-			execute(t, shell(t, path), statement)
-			openFails(t, path, sqlite.Options{}, "a development version made this store, and no release can read it: start with an empty one")
-		})
+	must(t, db.Close())
+	damage(t, path)
+	openFails(t, path, Options{}, ErrDamaged.Error())
+	if err := Backup(t.Context(), path, path+".copy"); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Backup: %v, want ErrDamaged", err)
 	}
 }
 
-func TestEmptyFileBecomesAStore(t *testing.T) {
-	path := file(t)
-	write(t, path, "")
-	addKey(t, open(t, path, sqlite.Options{}), "one")
-}
-
-func TestTheLockOfAnotherProcess(t *testing.T) {
-	path := file(t)
-	db := open(t, path, sqlite.Options{})
-	k := addKey(t, db, "one")
-	other := shell(t, path)
-	execute(t, other, `BEGIN IMMEDIATE`)
-
-	t.Run("does not block reads", func(t *testing.T) {
-		if got, err := db.Key(t.Context(), k.Hash); err != nil || got != k {
-			t.Errorf("Key = %+v, %v; want %+v", got, err, k)
-		}
-	})
-	t.Run("is waited for no longer than the context", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		if err := db.RevokeKey(ctx, k.ID, time.Now(), nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("RevokeKey: got error %v, want that of the context", err)
-		}
-	})
-	t.Run("makes the store busy while it is held", func(t *testing.T) {
-		testlevel.Full(t) // it waits for the lock
-		if err := db.RevokeKey(t.Context(), k.ID, time.Now(), nil); !errors.Is(err, ports.ErrBusy) {
-			t.Errorf("RevokeKey: got error %v, want ErrBusy", err)
-		}
-	})
-	t.Run("is taken once it is released", func(t *testing.T) {
-		execute(t, other, `ROLLBACK`)
-		if got, err := db.Key(t.Context(), k.Hash); err != nil || !got.RevokedAt.IsZero() {
-			t.Errorf("Key = %+v, %v; want it not revoked: the calls before failed", got, err)
-		}
-		if err := db.RevokeKey(t.Context(), k.ID, time.Now(), nil); err != nil {
-			t.Errorf("RevokeKey: %v", err)
-		}
-	})
-}
-
-func TestWaitForAnotherWriteEndsWithTheContext(t *testing.T) {
-	db := open(t, file(t), sqlite.Options{})
-	err := db.ReplaceProviders(t.Context(), func(all []catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		if err := db.RevokeKey(ctx, "one", time.Now(), nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("RevokeKey during another write: got error %v, want that of the context", err)
-		}
-		return all, nil, nil
-	})
-	if err != nil {
-		t.Errorf("ReplaceProviders: %v", err)
-	}
-	addKey(t, db, "one")
-}
-
-func TestNoFileIsMadeForInvalidOptions(t *testing.T) {
-	path := file(t)
-	openFails(t, path, sqlite.Options{Environment: catalogue.Production}, "production needs the operator's secret")
-	openFails(t, path, sqlite.Options{Secrets: [][]byte{[]byte("short")}}, "at least 32")
+func TestAStoreIsStampedWithItsEnvironment(t *testing.T) {
+	path, secrets := file(t), [][]byte{secret('a')}
+	openFails(t, path, Options{Environment: catalogue.Production}, "production needs the operator's secret")
+	openFails(t, path, Options{Secrets: [][]byte{[]byte("short")}}, "at least 32")
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("stat of the store: %v; want that there is none", err)
+		t.Errorf("a file was made: %v", err)
 	}
+	for _, o := range []Options{{Secrets: secrets}, {Environment: catalogue.Production, Secrets: secrets}, {Secrets: secrets}, {ReadOnly: true}} {
+		db := open(t, path, o)
+		stamped := o.Environment == "" && len(o.Secrets) > 0 && db.Environment() == ""
+		if db.Environment() != catalogue.Production && !stamped {
+			t.Errorf("%+v: environment = %q", o, db.Environment())
+		}
+		must(t, db.Close())
+	}
+	openFails(t, path, Options{Environment: catalogue.Sandbox, Secrets: secrets}, "belongs to the production environment")
+	openFails(t, path, Options{}, "production needs the operator's secret")
+	openFails(t, path, Options{Secrets: [][]byte{secret('b')}}, "encrypted under another secret")
+}
+
+// signing returns the secret with which the events of the one provider are signed.
+func signing(t *testing.T, db *DB) string {
+	t.Helper()
+	list, err := db.Providers(t.Context(), "KOWHAI")
+	if err != nil || len(list) != 1 {
+		t.Fatalf("Providers = %+v, %v", list, err)
+	}
+	return list[0].Destination.Secret
+}
+
+func TestWebhookSecretsAreEncryptedUnderTheFirstSecret(t *testing.T) {
+	const text = "whsec_0123456789abcdefghijklmnop"
+	path := file(t)
+	db := open(t, path, Options{})
+	must(t, db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
+		return []catalogue.Configuration{{Provider: catalogue.Provider{Code: "KOWHAI",
+			Destination: catalogue.Destination{URL: "https://hooks.example", Secret: text}}}}, nil, nil
+	}))
+	own, err := os.ReadFile(path + ".secret")
+	must(t, err)
+	if own = bytes.TrimSpace(own); len(own) != 64 || len(db.Secrets()) != 1 || !bytes.Equal(db.Secrets()[0], own) {
+		t.Errorf("Secrets = %q, want the 64 digits of the file, %q", db.Secrets(), own)
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		if data, err := os.ReadFile(path + suffix); err != nil || bytes.Contains(data, []byte(text)) {
+			t.Errorf("store%s has the signing secret in plain text, or %v", suffix, err)
+		}
+	}
+	must(t, db.Close())
+	for _, secrets := range [][][]byte{nil, {own}, {secret('b'), own}, {secret('b')}} {
+		db := open(t, path, Options{Secrets: secrets})
+		if got := signing(t, db); got != text {
+			t.Errorf("under %d secrets the signing secret is %q", len(secrets), got)
+		}
+		must(t, db.Close())
+	}
+	openFails(t, path, Options{}, "encrypted under another secret")
+	must(t, os.Remove(path+".secret"))
+	openFails(t, path, Options{}, "put it back")
+	if _, err := os.Stat(path + ".secret"); err == nil {
+		t.Error("a secret was made that decrypts nothing")
+	}
+}
+
+func TestAReadOnlyStoreNeedsNoSecretAndWritesNothing(t *testing.T) {
+	path := file(t)
+	db := open(t, path, Options{Secrets: [][]byte{secret('a')}})
+	k := addKey(t, db, "one")
+	must(t, db.Close())
+	before, err := os.ReadFile(path)
+	must(t, err, os.Chmod(path, 0o400), os.Chmod(filepath.Dir(path), 0o500))
+	reader := open(t, path, Options{ReadOnly: true})
+	hasKey(t, reader, k)
+	if reader.Secrets() != nil {
+		t.Errorf("Secrets = %q", reader.Secrets())
+	}
+	unchanged := func(all []catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
+		return all, nil, nil
+	}
+	for what, err := range map[string]error{
+		"Ready": reader.Ready(t.Context()), "Scrub": reader.Scrub(t.Context()), "ReplaceProviders": reader.ReplaceProviders(t.Context(), unchanged),
+		"AddKey": reader.AddKey(t.Context(), catalogue.Key{ID: "two"}, checkout.Act{}),
+	} {
+		if !errors.Is(err, errReadOnly) {
+			t.Errorf("%s: got error %v, want that the store is read only", what, err)
+		}
+	}
+	must(t, reader.Close(), os.Chmod(filepath.Dir(path), 0o700))
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the file was changed: %v", err)
+	}
+}
+
+func TestFilesThatCannotBeOpenedAreNamed(t *testing.T) {
+	path := file(t)
+	must(t, open(t, path, Options{}).Close(), os.Mkdir(path+"-wal", 0o700))
+	for _, o := range []Options{{}, {ReadOnly: true}} {
+		openFails(t, path, o, "the log beside it (-wal, -shm), cannot be opened")
+	}
+}
+
+func TestABackupIsACompleteStore(t *testing.T) {
+	path, folder := file(t), t.TempDir()
+	out := filepath.Join(folder, "copy.db")
+	db := open(t, path, Options{Secrets: [][]byte{secret('a')}})
+	k := addKey(t, db, "one")
+	must(t, Backup(t.Context(), path, out))
+	addKey(t, db, "later")
+	info, err := os.Stat(out)
+	if entries, _ := os.ReadDir(folder); err != nil || info.Mode() != 0o600 || len(entries) != 1 {
+		t.Errorf("the copy is %v, %v, beside %v", info, err, entries)
+	}
+	before, _ := os.ReadFile(out)
+	if err := Backup(t.Context(), path, out); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("Backup over a file: %v, want ErrExist", err)
+	}
+	if err := Backup(t.Context(), path+".none", filepath.Join(folder, "other.db")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Backup of no store: %v, want ErrNotExist", err)
+	}
+	if after, _ := os.ReadFile(out); !bytes.Equal(after, before) {
+		t.Error("the copy was changed")
+	}
+	restored := open(t, out, Options{Secrets: [][]byte{secret('a')}})
+	hasKey(t, restored, k)
+	if list, err := restored.Keys(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("Keys of the copy = %v, %v; want the one of its time", list, err)
+	}
+}
+
+// SQLite takes the log that it finds beside a file for the log of that file.
+func TestTheLogOfAnotherFileIsNotTaken(t *testing.T) {
+	path := file(t)
+	db := open(t, path, Options{Secrets: [][]byte{secret('a')}})
+	k := addKey(t, db, "one")
+	killed := filepath.Join(t.TempDir(), "store.db") // the files as a killed process leaves them
+	move := func(from, to string) {
+		text, err := os.ReadFile(from)
+		must(t, err, os.WriteFile(to, text, 0o600))
+	}
+	move(path+"-wal", killed+"-wal")
+	for _, o := range []Options{{}, {ReadOnly: true}} {
+		openFails(t, killed, o, map[bool]string{false: "put the file back", true: "no such file"}[o.ReadOnly])
+	}
+	must(t, Backup(t.Context(), path, killed))
+	openFails(t, killed, Options{}, "belongs to another file")
+	must(t, os.Remove(killed))
+	move(path, killed)
+	hasKey(t, open(t, killed, Options{Secrets: [][]byte{secret('a')}}), k)
+}
+
+func TestAStoreThatWasMovedOrReplacedIsBusy(t *testing.T) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		path := file(t)
+		db := open(t, path, Options{})
+		k := addKey(t, db, "before")
+		refuses := func(says string) {
+			t.Helper()
+			for _, err := range []error{db.AddKey(t.Context(), catalogue.Key{ID: "refused"}, checkout.Act{}), db.Ready(t.Context()), db.Scrub(t.Context())} {
+				if !errors.Is(err, ports.ErrBusy) || !strings.Contains(err.Error(), says) {
+					t.Errorf("store%s: got error %v, want ErrBusy that says %q", suffix, err, says)
+				}
+			}
+		}
+		must(t, os.Rename(path+suffix, path+".away"))
+		refuses("was moved or deleted")
+		must(t, os.WriteFile(path+suffix, nil, 0o600))
+		refuses("was replaced")
+		must(t, os.Rename(path+".away", path+suffix), db.Ready(t.Context()))
+		addKey(t, db, "after")
+		hasKey(t, db, k)
+	}
+}
+
+func TestNoReaderIsOfAFileThatReplacedTheStore(t *testing.T) {
+	path := file(t)
+	db := open(t, path, Options{})
+	must(t, os.Rename(path, path+".away"), os.WriteFile(path, nil, 0o600))
+	if _, err := db.Keys(t.Context()); !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("Keys: got error %v, want ErrBusy", err)
+	}
+	must(t, os.Rename(path+".away", path))
+	if _, err := db.Keys(t.Context()); err != nil {
+		t.Errorf("Keys once the file is back: %v", err)
+	}
+}
+
+// limitPages keeps the file from growing beyond a number of pages, of which SQLite says what it says of a full disk. It takes fewer than
+// there are for as many as there are.
+func limitPages(t *testing.T, db *DB, pages string) {
+	t.Helper()
+	must(t, db.writer.exclusively(t.Context(), func(c *conn) error {
+		_, err := c.exec(`PRAGMA max_page_count = ` + pages)
+		return err
+	}))
+}
+
+func TestAWriteThatDoesNotFitIsBusy(t *testing.T) {
+	db := open(t, file(t), Options{})
+	keep := func() error { return db.KeepSandboxRecord(t.Context(), "large", make([]byte, 1<<20)) }
+	limitPages(t, db, "1")
+	if err := keep(); !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("a write that does not fit: got error %v, want ErrBusy", err)
+	}
+	limitPages(t, db, "1000000")
+	must(t, keep(), db.Ready(t.Context()))
 }

@@ -2,25 +2,19 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// storageError is the reason why a store cannot be read or written now. It is an [ports.ErrBusy]: the same call may be made again.
-type storageError struct{ error }
-
-func (e storageError) Is(target error) bool { return target == ports.ErrBusy }
-func (e storageError) Unwrap() error        { return e.error }
-
-// place is the place of the files of an open store: the file itself, and its log and its shared memory beside it. What is
-// written after one of them was moved, deleted or replaced goes where no reader looks for it.
+// place is the place of the files of an open store: the file itself, and its log and its shared memory beside it. Writes after one
+// of them was moved, deleted or replaced go where no reader looks for them.
 type place struct {
 	folder string
 	files  []placed
@@ -34,6 +28,9 @@ type placed struct {
 // placeOf returns the place of a file that is not open yet, without its log.
 func placeOf(path string) (place, error) {
 	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a file")
+	}
 	return place{files: []placed{{path, info}}}, err
 }
 
@@ -60,69 +57,93 @@ func (p place) check() error {
 	for _, f := range p.files {
 		switch info, err := os.Stat(f.path); {
 		case errors.Is(err, fs.ErrNotExist):
-			return storageError{fmt.Errorf("%s was moved or deleted while the store is open: put it back", f.path)}
+			return fmt.Errorf("%w: %s was moved or deleted while the store is open: put it back", ports.ErrBusy, f.path)
 		case err != nil:
-			return storageError{err}
+			return fmt.Errorf("%w: %w", ports.ErrBusy, err)
 		case !os.SameFile(info, f.file):
-			return storageError{fmt.Errorf("%s was replaced while the store is open: put the file back that was there", f.path)}
+			return fmt.Errorf("%w: %s was replaced while the store is open: put the file back that was there", ports.ErrBusy, f.path)
 		}
 	}
 	return nil
 }
 
-// connector opens connections of the file that has a place, and of no other that takes its path. SQLite opens the file when it
-// is told to, and the log when it first reads. Until then a connection of another file can be closed without harm; a connection that has
-// read shares the log and its locks, and copies the log into its file when it is the last to be closed.
-type connector struct {
-	driver.Connector
-	place   place
-	pragmas []string // that every connection gets
-}
-
-func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
+// connect opens a connection of the file that has the place, and of no other that takes its path. SQLite opens the file when it is
+// told to, and the log when it first reads. A connection of another file can be closed without harm until then.
+func (p place) connect(mode string, pragmas ...string) (*conn, error) {
+	c, err := connect(p.files[0].path, mode)
 	if err != nil {
-		return nil, mapError(err)
+		return nil, err
 	}
-	if err := c.join(ctx, conn); err != nil {
-		return nil, errors.Join(err, conn.Close())
+	err = p.check()
+	for _, pragma := range append(pragmas, "schema_version") {
+		if err == nil {
+			_, err = c.exec("PRAGMA " + pragma)
+		}
 	}
-	return conn, nil
+	if err == nil {
+		err = p.check()
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
 }
 
-// join has an open connection read, if what it has opened is the file.
-func (c connector) join(ctx context.Context, conn driver.Conn) error {
-	if err := c.place.check(); err != nil {
+// checkLog returns an error if the log beside a file that is about to be opened is the log of another file, as after a backup was
+// copied over a store, or is missing. SQLite does not look: it copies every log of that name into the file, and makes a new one.
+func checkLog(path string) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	wal, shm := path+"-wal", path+"-shm"
+	logged, err := exists(wal) // first, for a file says that it has a log before there is one
+	if err != nil {
 		return err
 	}
-	execer, ok := conn.(driver.ExecerContext)
-	if !ok {
-		return errors.New("the driver executes no statements")
+	if shared, err := exists(shm); err != nil || !logged && !shared {
+		return err
 	}
-	for _, pragma := range append(c.pragmas[:len(c.pragmas):len(c.pragmas)], "schema_version") {
-		if _, err := execer.ExecContext(context.WithoutCancel(ctx), "PRAGMA "+pragma, nil); err != nil {
-			return mapError(err)
-		}
+	switch own, err := hasLog(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("it is missing, and %s may have its latest writes: put the file back, or move its log (-wal, -shm) away", wal)
+	case err != nil:
+		return err
+	case !own:
+		return fmt.Errorf("%s belongs to another file, and may have its latest writes: put that file back, or move its log (-wal, -shm) away", wal)
 	}
-	return c.place.check()
+	if logged, err = exists(wal); err != nil || logged {
+		return err
+	}
+	return fmt.Errorf("%s, with the latest writes, is missing: put it back, or stop every process that has the store open; if none has, move %s away",
+		wal, shm)
 }
 
-// room is the number of bytes that a ready store can still write: a few confirms with their documents.
-const room = 256 << 10
+func exists(path string) (bool, error) {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
 
-// checkRoom returns an error unless there is room for further writes. A write of one page does not show it, because it may
-// fit into what the log has already.
-func checkRoom(folder string) error {
-	f, err := privatefile.New(folder)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil // the files are there, and the store can be written without making others
+// hasLog reports whether the header of a file says that it has a log. It is read by SQLite as the header of an immutable file,
+// which has no log: a close of the file by another reader would drop the locks that this process has on it.
+func hasLog(path string) (bool, error) {
+	if _, err := os.Stat(path); err != nil {
+		return false, err
 	}
+	c, err := connect(path, "ro&immutable=1")
 	if err != nil {
-		return storageError{err}
+		return false, err
 	}
-	_, err = f.Write(make([]byte, room))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return storageError{fmt.Errorf("no room for further writes: %w", err)}
+	defer c.Close()
+	found, err := one[value[int64]](context.Background(), c, // the versions of the format to write and to read are 2 with a log
+		`SELECT count(*) FROM sqlite_dbpage WHERE pgno = 1 AND hex(substr(data, 19, 2)) = '0202'`)
+	switch {
+	case is(err, sqlite3.SQLITE_NOTADB):
+		return false, nil
+	case is(err, sqlite3.SQLITE_CORRUPT): // a part of the log was copied into it, and the log makes it whole
+		return true, nil
 	}
-	return nil
+	return found.v == 1, err
 }

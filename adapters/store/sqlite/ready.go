@@ -2,34 +2,68 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+
+	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// Ready implements [ports.Store]. It writes the file's mark again, because SQLite writes nothing for an UPDATE that
-// changes nothing. A store without room for further writes is not ready, nor one of which a write failed since Ready was
-// last called.
+// writeMark writes the mark that the file has.
+const writeMark = `PRAGMA application_id = 0x50436b31`
+
+// Ready implements [ports.Store]. It writes the file's mark again, because SQLite writes nothing for an UPDATE that changes nothing.
 func (db *DB) Ready(ctx context.Context) error {
-	failed := db.writer.failure.Swap(nil)
-	err := db.writer.do(ctx, func(ctx context.Context, tx *tx) error {
-		ran, err := ranMigrations(ctx, tx)
-		if err != nil {
-			return fmt.Errorf("read version: %w", err)
-		}
-		if len(ran) < db.schema {
-			return fmt.Errorf("version %d of the schema is older than this program's %d", len(ran), db.schema)
-		}
-		_, err = tx.exec(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, applicationID)) // a pragma takes no bound value
-		return err
-	})
+	err := db.writer.do(ctx, func(t *tx) { t.exec(writeMark) })
+	if err == nil {
+		err = checkRoom(db.writer.place.folder)
+	}
 	if err != nil {
-		db.writer.failure.Store(nil) // it is this one, which is returned
 		return fmt.Errorf("write to store %s: %w", db.path, err)
-	}
-	if failed != nil {
-		return fmt.Errorf("a write to store %s has failed: %w", db.path, *failed)
-	}
-	if err := checkRoom(db.writer.place.folder); err != nil {
-		return fmt.Errorf("store %s: %w", db.path, err)
 	}
 	return nil
 }
+
+// room is the number of bytes that a ready store can still write: a few confirms with their documents.
+const room = 256 << 10
+
+// checkRoom returns an error unless there is room for further writes. A write of one page does not show it, because it may
+// fit into what the log has already.
+func checkRoom(folder string) error {
+	f, err := privatefile.New(folder)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // the files are there, and the store can be written without making others
+	}
+	if err == nil {
+		_, err = f.Write(make([]byte, room))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("%w: no room for further writes: %w", ports.ErrBusy, err)
+	}
+	return nil
+}
+
+// Scrub implements [ports.Desk]. It writes the file anew, and empties the log. What was deleted is overwritten when it
+// is deleted; but SQLite leaves bytes behind where it moves rows between pages.
+func (db *DB) Scrub(ctx context.Context) error {
+	return db.writer.exclusively(ctx, func(c *conn) error {
+		if _, err := c.exec(`VACUUM`); err != nil {
+			return fmt.Errorf("write the file anew: %w", err)
+		}
+		log, err := one[checkpoint](ctx, c, `PRAGMA wal_checkpoint(TRUNCATE)`)
+		if err == nil && log.busy != 0 {
+			err = fmt.Errorf("others read: %w", ports.ErrBusy)
+		}
+		if err != nil {
+			return fmt.Errorf("empty the log: %w", err)
+		}
+		return nil
+	})
+}
+
+// checkpoint is the result of a checkpoint.
+type checkpoint struct{ busy, pages, copied int64 }
+
+func (r *checkpoint) Fields() []any { return []any{&r.busy, &r.pages, &r.copied} }

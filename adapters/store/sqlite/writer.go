@@ -3,48 +3,187 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"sync"
-	"sync/atomic"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/migration"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// maxBatch is the largest number of writes in one transaction.
-const maxBatch = 256
+// maxGroup is the largest number of writes in one transaction.
+const maxGroup = 256
 
-// writer is the one connection that writes. Writes that arrive while a transaction is being committed wait in a queue,
-// and the next transaction commits them together: a group commit. Each write has an outcome of its own, which it gets
-// after its transaction is on the disk.
+// writer is the one connection that writes. Writes that arrive while a transaction is being committed wait, and the next
+// transaction commits them together: a group commit. A write that is alone waits for no other.
 type writer struct {
-	db   *sql.DB
-	conn *sql.Conn
-	statements
-	works   bool // work was started
-	queue   chan *write
-	closing chan struct{} // closed by close
-	gone    chan struct{} // closed when work has returned
-	once    sync.Once
-	onGroup func(writes int)      // called with the size of each group; may be nil
-	place   place                 // of the files
-	failure atomic.Pointer[error] // the latest failure of the storage that Ready has not seen
+	*conn
+	place place
+	lead  chan struct{} // holds a value while a caller runs a group; it has the connection
+
+	mu      sync.Mutex
+	waiting []*write // guarded by mu, like closed
+	closed  bool
+	onGroup func(writes int) // called with the size of each group; may be nil
 }
 
-// write is one write in the queue.
+// write is a call that writes.
 type write struct {
-	ctx context.Context
-	run func(context.Context, *tx) error
-	// taken is set once: by the writer, which then runs it, or by its caller, who gives up waiting.
-	taken atomic.Bool
-	done  chan error // one outcome
+	run      func(*tx)
+	done     chan error // one outcome
+	panicked string     // the value of its panic and the stack; its caller panics, and not the caller that runs its group
+}
+
+var errPanicked = errors.New("the write panicked")
+
+// attempt calls the write's function.
+func (j *write) attempt(t *tx) {
+	defer func() {
+		if p := recover(); p != nil {
+			j.panicked = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
+			t.err, t.dirty = errPanicked, true
+		}
+	}()
+	j.run(t)
+}
+
+// outcome returns the outcome to the write's caller.
+func (j *write) outcome(err error) error {
+	if j.panicked != "" {
+		panic(j.panicked)
+	}
+	return err
+}
+
+// tx is the writer's transaction as one write sees it. After its first error it does nothing.
+type tx struct {
+	*conn
+	err   error
+	dirty bool // the write has changed something, or failed in a way that may have ended the transaction
+}
+
+// exec runs a statement that writes, and returns the number of rows that it changed.
+func (t *tx) exec(text string, args ...any) (changed int64) {
+	if t.err == nil {
+		changed, t.err = t.conn.exec(text, args...)
+		t.dirty = t.dirty || changed > 0 || t.err != nil && !errors.Is(t.err, ports.ErrDuplicate)
+	}
+	return changed
+}
+
+// insert runs a statement with the columns of each row.
+func insert[R any, P row[R]](t *tx, text string, rows ...R) {
+	for _, r := range rows {
+		t.exec(text, P(&r).Fields()...)
+	}
+}
+
+// find returns the first row of a query, if there is one.
+func find[R any, P row[R]](t *tx, query string, args ...any) (r R, found bool) {
+	if t.err != nil {
+		return r, false
+	}
+	list, err := all[R, P](context.Background(), t.conn, query, args...)
+	if t.err = err; err != nil {
+		t.dirty = true
+	}
+	if err != nil || len(list) == 0 {
+		return r, false
+	}
+	return list[0], true
+}
+
+// fail ends the write.
+func (t *tx) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
 }
 
 var (
-	errClosed   = errors.New("store is closed")
+	errClosed   = errors.New("the store is closed")
 	errReadOnly = errors.New("the store was opened to be read only")
 )
+
+// write is do with words for its error.
+func (db *DB) write(ctx context.Context, what string, run func(*tx)) error {
+	return wrap(db.writer.do(ctx, run), what)
+}
+
+// do calls run in a transaction, or in several, of which the last counts. If it returns nil, the writes of run are on the disk, and
+// otherwise nothing of it is stored, but for ErrUnknown. run must not block. The wait for the writer ends with ctx; the transaction
+// itself is short and does not.
+func (w *writer) do(ctx context.Context, run func(*tx)) error {
+	if w == nil {
+		return errReadOnly
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	job := &write{run: run, done: make(chan error, 1)}
+	if !w.wait(job) {
+		return errClosed
+	}
+	for {
+		select {
+		case err := <-job.done:
+			return job.outcome(err)
+		case w.lead <- struct{}{}:
+			w.takeTurn()
+		case <-ctx.Done():
+			if w.leave(job) {
+				return fmt.Errorf("wait for the writer: %w", ctx.Err())
+			}
+			return job.outcome(<-job.done)
+		}
+	}
+}
+
+// takeTurn runs the writes that wait, and gives the lead to the next caller.
+func (w *writer) takeTurn() {
+	defer func() { <-w.lead }()
+	w.group()
+}
+
+// wait adds a write to the next group, unless the store is closed.
+func (w *writer) wait(job *write) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.waiting = append(w.waiting, job)
+	}
+	return !w.closed
+}
+
+// leave takes a write from the next group, and reports whether it was still there.
+func (w *writer) leave(job *write) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := len(w.waiting)
+	w.waiting = slices.DeleteFunc(w.waiting, func(j *write) bool { return j == job })
+	return len(w.waiting) < before
+}
+
+// group runs the writes that wait, and reports whether there were any.
+func (w *writer) group() bool {
+	w.mu.Lock()
+	n := min(len(w.waiting), maxGroup)
+	jobs := slices.Clone(w.waiting[:n])
+	w.waiting = slices.Delete(w.waiting, 0, n)
+	w.mu.Unlock()
+	if n == 0 {
+		return false
+	}
+	outcomes := make([]error, n)
+	err := w.transaction(jobs, outcomes)
+	for i, job := range jobs {
+		job.done <- cmp.Or(outcomes[i], err)
+	}
+	return true
+}
 
 const (
 	begin    = `BEGIN IMMEDIATE`
@@ -52,243 +191,101 @@ const (
 	rollback = `ROLLBACK`
 )
 
-// open connects, migrates the schema and starts to take writes.
-func (w *writer) open(ctx context.Context, path string, own []migration.Migration) (err error) {
-	if w.place, err = placeOf(path); err != nil {
+// transaction runs writes in one transaction. Its error is the outcome of every write that has no own one. A write that fails before
+// it has changed anything fails alone; where one fails later, the transaction is rolled back, and each write gets its own.
+func (w *writer) transaction(jobs []*write, outcomes []error) error {
+	if err := w.place.check(); err != nil {
 		return err
 	}
-	if w.db, err = openWriter(ctx, w.place); err != nil {
-		return err
+	if _, err := w.exec(begin); err != nil {
+		return fmt.Errorf("begin: %w", err)
 	}
-	if w.conn, err = w.db.Conn(ctx); err != nil {
-		return err
-	}
-	w.on = w.conn
-	w.queue = make(chan *write, maxBatch)
-	w.closing, w.gone = make(chan struct{}), make(chan struct{})
-	if err := w.migrate(ctx, own); err != nil {
-		return err
-	}
-	if w.place, err = w.place.withLog(); err != nil {
-		return err
-	}
-	w.works = true
-	go w.work()
-	return nil
-}
-
-// close waits for the writes that were taken, and closes the connection.
-func (w *writer) close() (err error) {
-	w.once.Do(func() { err = w.shutDown() })
-	return err
-}
-
-func (w *writer) shutDown() error {
-	var errs []error
-	if w.works {
-		close(w.closing)
-		<-w.gone
-	}
-	// SQLite leaves the log of a file that was moved where it is, beside what may stand in the file's place.
-	if w.works && w.place.check() != nil {
-		_, err := w.conn.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
-		errs = append(errs, mapError(err))
-	}
-	errs = append(errs, w.statements.close())
-	if w.conn != nil {
-		errs = append(errs, w.conn.Close())
-	}
-	if w.db != nil {
-		errs = append(errs, w.db.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// do calls run in a transaction. If it returns nil, what run wrote is on the disk, and otherwise nothing of it is, except
-// that a file that is moved just then may have it. An error of run is returned as it is. run may be called more than once, each time after what an earlier call wrote
-// was rolled back, and must not block. Waiting in the queue ends with ctx. The transaction itself is short and does not, so
-// that its outcome is always known.
-func (w *writer) do(ctx context.Context, run func(context.Context, *tx) error) error {
-	if w.queue == nil {
-		return errReadOnly
-	}
-	job := &write{ctx: ctx, run: run, done: make(chan error, 1)}
-	select {
-	case w.queue <- job:
-	case <-ctx.Done():
-		return fmt.Errorf("wait for the writer: %w", ctx.Err())
-	case <-w.closing:
-		return errClosed
-	}
-	select {
-	case err := <-job.done:
-		return rethrow(err)
-	case <-w.gone:
-	case <-ctx.Done():
-	}
-	if job.take() {
-		return fmt.Errorf("wait for the writer: %w", cmp.Or(ctx.Err(), errClosed))
-	}
-	return rethrow(<-job.done)
-}
-
-// work takes writes until the store is closed. Callers whose writes are still in the queue then see w.gone.
-func (w *writer) work() {
-	defer close(w.gone)
-	for {
-		select {
-		case job := <-w.queue:
-			w.group(job)
-		case <-w.closing:
-			return
-		}
-	}
-}
-
-// group runs the first write, and the writes in the queue behind it, in one transaction.
-func (w *writer) group(first *write) {
-	if err := w.begin(first.ctx); err != nil {
-		if first.take() {
-			first.done <- err
-		}
-		return
-	}
-	jobs := w.takeWaiting(first)
-	outcomes, ok := w.runAll(jobs)
-	if !ok {
-		w.rollback()
-		w.eachAlone(jobs)
-		return
-	}
-	err := w.commit(len(jobs))
 	for i, job := range jobs {
-		if outcomes[i] == nil {
+		t := &tx{conn: w.conn}
+		job.attempt(t)
+		if outcomes[i] = t.err; t.err == nil || !t.dirty {
+			continue
+		}
+		_, _ = w.exec(rollback) // unless SQLite has done so
+		if len(jobs) > 1 {
+			w.eachAlone(jobs, outcomes)
+		}
+		return nil
+	}
+	if !slices.Contains(outcomes, nil) {
+		_, err := w.exec(rollback)
+		return err
+	}
+	return w.commit(len(jobs))
+}
+
+func (w *writer) eachAlone(jobs []*write, outcomes []error) {
+	for i := range jobs {
+		outcomes[i] = nil
+		if err := w.transaction(jobs[i:i+1], outcomes[i:i+1]); err != nil {
 			outcomes[i] = err
 		}
-		job.done <- outcomes[i]
 	}
 }
 
-// take takes the write, and reports whether it had not been taken before.
-func (job *write) take() bool { return job.taken.CompareAndSwap(false, true) }
-
-// takeWaiting returns the first write and the writes in the queue, without the writes whose callers gave up.
-func (w *writer) takeWaiting(first *write) (jobs []*write) {
-	if first.take() {
-		jobs = append(jobs, first)
-	}
-	for len(jobs) < maxBatch {
-		select {
-		case job := <-w.queue:
-			if job.take() {
-				jobs = append(jobs, job)
-			}
-		default:
-			return jobs
-		}
-	}
-	return jobs
-}
-
-// runAll runs the writes in the open transaction. A write that fails before it has changed anything fails alone. ok is
-// false if one failed after it had changed something, or may have ended the transaction.
-func (w *writer) runAll(jobs []*write) (outcomes []error, ok bool) {
-	outcomes = make([]error, len(jobs))
-	for i, job := range jobs {
-		t := &tx{writer: w}
-		if outcomes[i] = t.call(job.ctx, job.run); outcomes[i] != nil && (t.changed || t.broken) {
-			return nil, false
-		}
-	}
-	return outcomes, true
-}
-
-// eachAlone runs each write in a transaction of its own.
-func (w *writer) eachAlone(jobs []*write) {
-	for _, job := range jobs {
-		job.done <- w.alone(job.ctx, job.run)
-	}
-}
-
-func (w *writer) alone(ctx context.Context, run func(context.Context, *tx) error) error {
-	if err := w.begin(ctx); err != nil {
-		return err
-	}
-	t := &tx{writer: w}
-	if err := t.call(ctx, run); err != nil {
-		w.rollback()
-		return err
-	}
-	return w.commit(1)
-}
-
-// call runs a write. Its panic becomes an error, so that the writer goes on; do panics with it again.
-func (t *tx) call(ctx context.Context, run func(context.Context, *tx) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicked{p}
-		}
-	}()
-	return run(context.WithoutCancel(ctx), t)
-}
-
-// panicked is a panic of a write.
-type panicked struct{ value any }
-
-func (p panicked) Error() string { return fmt.Sprint("panic: ", p.value) }
-
-func rethrow(err error) error {
-	if p, ok := errors.AsType[panicked](err); ok {
-		panic(p.value)
-	}
-	return err
-}
-
-// begin begins a transaction. It waits for the locks of other processes.
-func (w *writer) begin(ctx context.Context) error {
-	if err := w.place.check(); err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	short := context.WithoutCancel(ctx)
-	err := retryBusy(ctx, func() error { return w.control(short, begin) })
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	return nil
-}
-
-// commit commits a transaction with this number of writes. It fails also if a file was moved since the transaction began: then
-// the file that is opened next may not have them.
+// commit commits the transaction with a number of writes.
 func (w *writer) commit(writes int) error {
-	if err := w.control(context.Background(), commit); err != nil {
-		w.rollback()
-		return fmt.Errorf("commit: %w", mapError(err))
+	if _, err := w.exec(commit); err != nil {
+		_, _ = w.exec(rollback)
+		if is(err, sqlite3.SQLITE_IOERR) {
+			return fmt.Errorf("%w: commit: %v", ports.ErrUnknown, err)
+		}
+		return fmt.Errorf("commit: %w", err)
 	}
 	if w.onGroup != nil {
 		w.onGroup(writes)
 	}
-	if err := w.place.check(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+	if err := w.place.check(); err != nil { // the file that is opened next may not have the writes
+		return fmt.Errorf("%w: commit: %v", ports.ErrUnknown, err)
 	}
 	return nil
 }
 
-// rollback rolls the transaction back, if SQLite has not done so already.
-func (w *writer) rollback() {
-	_ = w.control(context.Background(), rollback)
-}
-
-// control runs one of the statements that control a transaction.
-func (w *writer) control(ctx context.Context, statement string) error {
-	_, err := w.exec(ctx, statement)
-	w.noteStorage(err)
-	return err
-}
-
-// noteStorage keeps an error of the storage for Ready.
-func (w *writer) noteStorage(err error) {
-	if isStorageFailure(err) {
-		failure := err // on the heap, unlike err, which is mostly nil
-		w.failure.Store(&failure)
+// exclusively runs f on the connection, outside of a transaction, while no write runs.
+func (w *writer) exclusively(ctx context.Context, f func(*conn) error) error {
+	if w == nil {
+		return errReadOnly
 	}
+	select {
+	case w.lead <- struct{}{}:
+		defer func() { <-w.lead }()
+	case <-ctx.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	closed := w.closed
+	w.mu.Unlock()
+	if closed {
+		return errClosed
+	}
+	if err := w.place.check(); err != nil {
+		return err
+	}
+	return f(w.conn)
+}
+
+// close waits for the writes under way, and closes the connection.
+func (w *writer) close() error {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	again := w.closed
+	w.closed = true
+	w.mu.Unlock()
+	if again {
+		return nil
+	}
+	w.lead <- struct{}{}
+	defer func() { <-w.lead }()
+	for w.group() {
+	}
+	return w.Close()
 }

@@ -3,222 +3,249 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
-	"runtime"
-	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/sqlstore"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// held is a store whose writer is busy with one write until release is called, so that a test decides which writes are
-// in the queue together.
-type held struct {
-	*DB
-	release func()
-	commits []int // sizes; to be read after the store is closed
-}
-
-func hold(t *testing.T) *held {
-	t.Helper()
-	h := &held{}
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
-		Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.writer.conn.ExecContext(t.Context(), `CREATE TABLE notes (text TEXT UNIQUE) STRICT`); err != nil {
-		t.Fatal(err)
-	}
-	h.DB = db
-	db.writer.onGroup = func(writes int) { h.commits = append(h.commits, writes) }
-	busy, done := make(chan struct{}), make(chan struct{})
-	var once, first sync.Once
-	h.release = func() { once.Do(func() { close(done) }) }
-	t.Cleanup(func() { h.release(); db.Close() })
-	go db.writer.do(t.Context(), func(context.Context, *tx) error {
-		first.Do(func() { close(busy); <-done })
-		return nil
-	})
-	<-busy
-	return h
-}
-
-// ask passes f to the writer, and returns when it is in the queue.
-func (h *held) ask(ctx context.Context, f func(context.Context, *tx) error) (outcome chan error) {
-	outcome = make(chan error, 1)
-	waiting := len(h.writer.queue)
-	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				outcome <- errors.New("panicked")
-			}
-		}()
-		outcome <- h.writer.do(ctx, f)
-	}()
-	for len(h.writer.queue) == waiting {
-		runtime.Gosched()
-	}
-	return outcome
-}
-
-func note(text string) func(context.Context, *tx) error {
-	return func(ctx context.Context, tx *tx) error {
-		_, err := tx.exec(ctx, `INSERT INTO notes (text) VALUES (?)`, text)
-		return err
-	}
-}
-
-// notes closes the store and returns what is in it.
-func (h *held) notes(t *testing.T) []string {
-	t.Helper()
-	list, err := sqlstore.All(t.Context(), h.readers, sqlstore.ScanValue[string], `SELECT text FROM notes ORDER BY rowid`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
-var errRefused = errors.New("refused")
-
-func TestWritesInTheQueueAreCommittedTogether(t *testing.T) {
-	h := hold(t)
-	var outcomes []chan error
-	for _, text := range []string{"a", "b", "c", "d"} {
-		outcomes = append(outcomes, h.ask(t.Context(), note(text)))
-	}
-	h.release()
-	for _, outcome := range outcomes {
-		if err := <-outcome; err != nil {
-			t.Error(err)
+// together makes calls that wait for the writer at once, so that one group has them, and returns their errors.
+func together(db *DB, calls ...func() error) []error {
+	db.writer.lead <- struct{}{}
+	errs := make([]error, len(calls))
+	var all sync.WaitGroup
+	for i, call := range calls {
+		all.Go(func() { errs[i] = call() })
+		for waiting := 0; waiting <= i; time.Sleep(time.Millisecond) {
+			db.writer.mu.Lock()
+			waiting = len(db.writer.waiting)
+			db.writer.mu.Unlock()
 		}
 	}
-	if got := h.notes(t); !slices.Equal(got, []string{"a", "b", "c", "d"}) || !slices.Equal(h.commits, []int{1, 4}) {
-		t.Errorf("stored %q by commits of %d, want one of 1 and one of 4", got, h.commits)
-	}
+	<-db.writer.lead
+	all.Wait()
+	return errs
 }
 
-func TestFailedWriteDoesNotFailOthers(t *testing.T) {
-	tests := []struct {
-		name    string
-		fails   func(ctx context.Context, tx *tx) error
-		commits []int // after the commit that held the writer
-	}{
-		{"on a constraint, having changed nothing", note("a"), []int{4}},
-		{"by its own decision, having changed nothing", func(context.Context, *tx) error { return errRefused }, []int{4}},
-		{"by its own decision, having read", func(ctx context.Context, tx *tx) error {
-			_, err := sqlstore.All(ctx, tx, sqlstore.ScanValue[string], `SELECT text FROM notes`)
-			return errors.Join(err, errRefused)
-		}, []int{4}},
-		{"having found no row to change", func(ctx context.Context, tx *tx) error {
-			n, err := tx.exec(ctx, `UPDATE notes SET text = 'x' WHERE text = 'nowhere'`)
-			return errors.Join(err, fmt.Errorf("%d rows", n))
-		}, []int{4}},
-		{"having changed something", func(ctx context.Context, tx *tx) error {
-			return errors.Join(note("half")(ctx, tx), errRefused)
-		}, []int{1, 1, 1}},
-		{"on a constraint, having changed something", func(ctx context.Context, tx *tx) error {
-			return errors.Join(note("half")(ctx, tx), note("a")(ctx, tx))
-		}, []int{1, 1, 1}},
-		{"on a statement that is wrong", func(ctx context.Context, tx *tx) error {
-			_, err := tx.exec(ctx, `INSERT INTO nowhere VALUES (1)`)
+func TestInsertsAtOnceAreFewCommits(t *testing.T) {
+	db := open(t, file(t), Options{})
+	var commits, writes atomic.Int64
+	db.writer.onGroup = func(n int) { commits.Add(1); writes.Add(int64(n)) }
+	insert := func(n int) func() error {
+		return func() error {
+			_, err := db.InsertCheckout(context.Background(), created(n), 0)
 			return err
-		}, []int{1, 1, 1}},
-		{"with a panic", func(context.Context, *tx) error { panic("at the writer") }, []int{4}},
+		}
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			h := hold(t)
-			a, b := h.ask(t.Context(), note("a")), h.ask(t.Context(), note("b"))
-			failed := h.ask(t.Context(), tt.fails)
-			c := h.ask(t.Context(), note("c"))
-			h.release()
-			if err := errors.Join(<-a, <-b, <-c); err != nil {
-				t.Errorf("a write beside it failed: %v", err)
-			}
-			if err := <-failed; err == nil {
-				t.Error("it did not fail")
-			}
-			got := h.notes(t)
-			if !slices.Equal(got, []string{"a", "b", "c"}) || !slices.Equal(h.commits[1:], tt.commits) {
-				t.Errorf("stored %q by commits of %d, want a, b and c by %d", got, h.commits[1:], tt.commits)
-			}
-		})
+	var calls []func() error
+	for n := range 64 {
+		calls = append(calls, insert(n))
+	}
+	must(t, together(db, calls...)...)
+	if commits.Load() != 1 || writes.Load() != 64 {
+		t.Errorf("%d writes in %d commits, want 64 in 1", writes.Load(), commits.Load())
+	}
+	must(t, insert(64)())
+	if commits.Load() != 2 {
+		t.Errorf("%d commits with an insert alone, want 2", commits.Load())
 	}
 }
 
-func TestWriteWhoseCallerGaveUpIsNotMade(t *testing.T) {
-	h := hold(t)
+func TestAFailureDoesNotUndoItsGroup(t *testing.T) {
+	errLate := errors.New("late")
+	keep := func(name string, then error) func(*tx) {
+		return func(t *tx) {
+			t.exec(keepSandboxRecord, name, []byte(name))
+			if then != nil {
+				t.fail(then)
+			}
+		}
+	}
+	for what, failing := range map[string]struct {
+		run  func(*tx)
+		want error
+	}{
+		"before it changes anything": {func(t *tx) { t.fail(errLate) }, errLate},
+		"by a constraint": {func(t *tx) {
+			t.exec(`INSERT INTO sandbox_records (name, data) VALUES ('known', x'')`)
+		}, ports.ErrDuplicate},
+		"after it has changed something": {keep("undone", errLate), errLate},
+		"by a statement that is wrong":   {func(t *tx) { t.exec(`UPDATE nothing SET x = 1`) }, nil},
+		"and ends the transaction":       {func(t *tx) { t.exec(rollback); t.fail(errLate) }, errLate},
+		"for it does not fit": {func(t *tx) {
+			t.exec(keepSandboxRecord, "undone", make([]byte, 1<<20))
+			t.exec(keepSandboxRecord, "undone", []byte{}) // which would fit
+		}, ports.ErrBusy},
+	} {
+		db := open(t, file(t), Options{})
+		must(t, db.KeepSandboxRecord(t.Context(), "known", nil))
+		limitPages(t, db, "1")
+		do := func(run func(*tx)) func() error {
+			return func() error { return db.writer.do(context.Background(), run) }
+		}
+		errs := together(db, do(keep("first", nil)), do(failing.run), do(keep("last", nil)))
+		if errs[0] != nil || errs[1] == nil || errs[2] != nil || failing.want != nil && !errors.Is(errs[1], failing.want) {
+			t.Errorf("a write that fails %s: %v", what, errs)
+		}
+		for _, name := range []string{"first", "last"} {
+			if data, err := db.SandboxRecord(t.Context(), name); err != nil || string(data) != name {
+				t.Errorf("a write that fails %s: the %s of its group is %q, %v", what, name, data, err)
+			}
+		}
+		if _, err := db.SandboxRecord(t.Context(), "undone"); !errors.Is(err, ports.ErrNotFound) {
+			t.Errorf("a write that fails %s is stored: %v", what, err)
+		}
+	}
+}
+
+func TestAPanicIsOfItsCallerAlone(t *testing.T) {
+	db := open(t, file(t), Options{})
+	keep := func(name string, then func()) func() error {
+		return func() error {
+			return db.writer.do(context.Background(), func(t *tx) {
+				t.exec(keepSandboxRecord, name, []byte{})
+				then()
+			})
+		}
+	}
+	panics := func() (err error) {
+		defer func() {
+			if p := recover(); p != nil && strings.HasPrefix(p.(string), "a panic\n") {
+				err = errPanicked
+			}
+		}()
+		return keep("undone", func() { panic("a panic") })()
+	}
+	errs := together(db, keep("first", func() {}), panics, keep("last", func() {}))
+	if errs[0] != nil || !errors.Is(errs[1], errPanicked) || errs[2] != nil {
+		t.Errorf("the second write of three panics: %v", errs)
+	}
+	for name, want := range map[string]error{"first": nil, "undone": ports.ErrNotFound, "last": nil} {
+		if _, err := db.SandboxRecord(t.Context(), name); !errors.Is(err, want) {
+			t.Errorf("the record %q: got error %v, want %v", name, err, want)
+		}
+	}
+	if err := panics(); !errors.Is(err, errPanicked) {
+		t.Errorf("alone: got error %v, want a panic", err)
+	}
+	must(t, db.Ready(t.Context()))
+}
+
+func TestAWriteThatWaitsEndsWithItsContext(t *testing.T) {
+	db := open(t, file(t), Options{})
+	db.writer.lead <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
-	given, kept := h.ask(ctx, note("given up")), h.ask(t.Context(), note("kept"))
+	left := make(chan error)
+	go func() { left <- db.KeepSandboxRecord(ctx, "left", nil) }()
 	cancel()
-	if err := <-given; !errors.Is(err, context.Canceled) {
-		t.Errorf("giving up: %v", err)
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v, want that of the context", err)
 	}
-	h.release()
-	if err := <-kept; err != nil {
-		t.Error(err)
-	}
-	if got := h.notes(t); !slices.Equal(got, []string{"kept"}) {
-		t.Errorf("stored %q", got)
+	<-db.writer.lead
+	if _, err := db.SandboxRecord(t.Context(), "left"); !errors.Is(err, ports.ErrNotFound) {
+		t.Errorf("the write is stored: %v", err)
 	}
 }
 
-// The outcome of a write that the writer has taken is known, also to a caller that gives up meanwhile.
-func TestCallerWhoGivesUpDuringAWriteLearnsThatItWasMade(t *testing.T) {
-	h := hold(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	taken, goOn := make(chan struct{}), make(chan struct{})
-	outcome := h.ask(ctx, func(ctx context.Context, tx *tx) error {
-		close(taken)
-		<-goOn
-		return note("made")(ctx, tx)
+func TestAStoreThatIsMovedDuringACommitIsUnknown(t *testing.T) {
+	path := file(t)
+	db := open(t, path, Options{})
+	err := db.writer.do(t.Context(), func(tx *tx) {
+		tx.exec(keepSandboxRecord, "moved", []byte{})
+		must(t, os.Rename(path, path+".away"))
 	})
-	h.release()
-	<-taken
-	cancel()
-	for range 10_000 { // until the caller sees that its context has ended
-		runtime.Gosched()
+	if !errors.Is(err, ports.ErrUnknown) || errors.Is(err, ports.ErrBusy) {
+		t.Errorf("got error %v, want ErrUnknown alone", err)
 	}
-	close(goOn)
-	if err := <-outcome; err != nil {
-		t.Errorf("the write was made, and is answered %v", err)
-	}
-	if got := h.notes(t); !slices.Equal(got, []string{"made"}) {
-		t.Errorf("stored %q", got)
+	must(t, os.Rename(path+".away", path))
+}
+
+func TestTheLockOfAnotherProcessBlocksWritesAlone(t *testing.T) {
+	path := file(t)
+	db := open(t, path, Options{})
+	k := addKey(t, db, "one")
+	must(t, db.writer.exclusively(t.Context(), func(c *conn) error {
+		_, err := c.exec(`PRAGMA busy_timeout = 1`)
+		return err
+	}))
+	other := open(t, path, Options{})
+	must(t, other.writer.exclusively(t.Context(), func(c *conn) error {
+		_, err := c.exec(begin)
+		must(t, err)
+		defer c.exec(rollback)
+		hasKey(t, db, k)
+		for _, err := range []error{db.KeepSandboxRecord(t.Context(), "two", nil), db.Ready(t.Context())} {
+			if !errors.Is(err, ports.ErrBusy) {
+				t.Errorf("a write: got error %v, want ErrBusy", err)
+			}
+		}
+		return nil
+	}))
+	must(t, db.KeepSandboxRecord(t.Context(), "two", nil))
+}
+
+func TestALeaseOfNothingWritesNothing(t *testing.T) {
+	db := open(t, file(t), Options{})
+	commits := 0
+	db.writer.onGroup = func(int) { commits++ }
+	q := checkout.JobQuery{For: time.Second, Limits: map[checkout.JobKind]int{checkout.JobPull: 1}}
+	for _, want := range []int{0, 1, 0} {
+		if got, err := db.Lease(t.Context(), q); err != nil || len(got) != want || commits != want {
+			t.Errorf("leased %d in %d commits, %v; want %d", len(got), commits, err, want)
+		}
+		if want == 0 {
+			_, err := db.Enqueue(t.Context(), []checkout.Job{checkout.StoreJob(checkout.JobPull, time.Now())}, nil)
+			must(t, err)
+		}
+		commits = 0
 	}
 }
 
-// What is written to a file that is moved just then is not acknowledged: the file that is opened next may not have it.
-func TestWriteDuringWhichTheFileIsMovedIsNotAcknowledged(t *testing.T) {
-	h := hold(t)
-	path := h.path
-	outcome := h.ask(t.Context(), func(ctx context.Context, tx *tx) error {
-		return errors.Join(note("moved")(ctx, tx), os.Rename(path, path+".away"))
-	})
-	h.release()
-	if err := <-outcome; !errors.Is(err, ports.ErrBusy) {
-		t.Errorf("the write is answered %v, want ErrBusy", err)
-	}
-	if err := os.Rename(path+".away", path); err != nil {
-		t.Fatal(err)
+func TestAWalkOverCheckoutsWithoutOldJobsWritesNothing(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	db := open(t, file(t), Options{Now: func() time.Time { return now }})
+	_, err := db.InsertCheckout(t.Context(), created(1), 0)
+	must(t, err)
+	leases, err := db.Lease(t.Context(), checkout.JobQuery{For: time.Second, Limits: map[checkout.JobKind]int{checkout.JobDeliver: 1}})
+	must(t, err, db.Settle(t.Context(), leases[0], checkout.Outcome{State: checkout.JobDone}))
+	commits := 0
+	db.writer.onGroup = func(int) { commits++ }
+	for want, pass := range []time.Duration{0, checkout.EventsKept + time.Second} {
+		now = now.Add(pass)
+		if _, _, err := db.OldCheckouts(t.Context(), "", 9, now, now); err != nil || commits != want {
+			t.Errorf("after %v: %d commits, %v; want %d", pass, commits, err, want)
+		}
 	}
 }
 
-func TestClosedStoreRefusesWrites(t *testing.T) {
-	h := hold(t)
-	h.release()
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
+func TestReadyWritesToTheDisk(t *testing.T) {
+	path := file(t)
+	db := open(t, path, Options{})
+	logged := func() int64 {
+		info, err := os.Stat(path + "-wal")
+		must(t, err)
+		return info.Size()
 	}
-	if err := h.writer.do(t.Context(), note("late")); err == nil {
-		t.Error("a write to a closed store succeeded")
+	before := logged()
+	must(t, db.Ready(t.Context()))
+	if after := logged(); after <= before {
+		t.Errorf("the log has %d bytes after %d: nothing was written", after, before)
 	}
+}
+
+func TestAScrubEmptiesTheLog(t *testing.T) {
+	path := file(t)
+	db := open(t, path, Options{})
+	must(t, db.KeepSandboxRecord(t.Context(), "name", []byte("Ngāta, Māia")), db.DropSandboxRecords(t.Context(), "name"), db.Scrub(t.Context()))
+	for _, suffix := range []string{"", "-wal"} {
+		if text, err := os.ReadFile(path + suffix); err != nil || strings.Contains(string(text), "Ngāta, Māia") {
+			t.Errorf("store%s has the data, or %v", suffix, err)
+		}
+	}
+	addKey(t, db, "one")
 }

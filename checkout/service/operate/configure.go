@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -38,7 +37,7 @@ func (o Operator) Configure(ctx context.Context, name string, c Change) (differe
 // is on record then.
 func (o Operator) replace(ctx context.Context, name string, dry bool,
 	edit func([]catalogue.Configuration) ([]catalogue.Configuration, error)) (differences []string, revision string, err error) {
-	err = o.Store.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
+	err = o.Store.ReplaceProviders(ctx, func(before []catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
 		after, err := edit(before)
 		if err != nil {
 			return nil, nil, err
@@ -48,7 +47,8 @@ func (o Operator) replace(ctx context.Context, name string, dry bool,
 			return nil, nil, errNothingToStore
 		}
 		revision = catalogue.Revision(after)
-		return after, o.act(o.now(), name, subject(changed(before, after)), differences...), nil
+		acts, err := o.changes(name, before, after)
+		return after, acts, err
 	})
 	if err != nil && !errors.Is(err, errNothingToStore) {
 		return nil, "", err
@@ -56,33 +56,45 @@ func (o Operator) replace(ctx context.Context, name string, dry bool,
 	return differences, revision, nil
 }
 
-// maxNamed is the largest number of providers that the subject of an entry names.
-const maxNamed = 20
-
-// subject names the providers that a change changes, for an act.
-func subject(codes []string) string {
-	if more := len(codes) - maxNamed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(codes[:maxNamed], " "), more)
+// changes returns an act for each provider that differs.
+func (o Operator) changes(name string, before, after []catalogue.Configuration) (acts []checkout.Act, err error) {
+	only := func(list []catalogue.Configuration, code string) []catalogue.Configuration {
+		return slices.DeleteFunc(slices.Clone(list), func(c catalogue.Configuration) bool { return c.Provider.Code != code })
 	}
-	return strings.Join(codes, " ")
+	codes := map[string]bool{}
+	for _, c := range slices.Concat(before, after) {
+		codes[c.Provider.Code] = true
+	}
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		differences := catalogue.Diff(only(before, code), only(after, code))
+		if len(differences) == 0 {
+			continue
+		}
+		act, err := o.act(name, code, code, differences...)
+		if err != nil {
+			return nil, err
+		}
+		acts = append(acts, act)
+	}
+	return acts, nil
 }
 
-// changed returns the codes of the providers of which anything differs.
-func changed(before, after []catalogue.Configuration) (codes []string) {
-	was := make(map[string]catalogue.Configuration, len(before))
-	for _, b := range before {
-		was[b.Provider.Code] = b
+// SetActive accepts or refuses a provider's calls. Nothing is recorded if that is so already. ErrNoProvider if there is no such provider.
+func (o Operator) SetActive(ctx context.Context, code string, active bool) error {
+	name := "providers disable"
+	if active {
+		name = "providers enable"
 	}
-	for _, a := range after {
-		code := a.Provider.Code
-		b, known := was[code]
-		if delete(was, code); !known || len(catalogue.Diff([]catalogue.Configuration{b}, []catalogue.Configuration{a})) > 0 {
-			codes = append(codes, code)
+	_, _, err := o.replace(ctx, name, false, func(before []catalogue.Configuration) ([]catalogue.Configuration, error) {
+		i := slices.IndexFunc(before, func(c catalogue.Configuration) bool { return c.Provider.Code == code })
+		if i < 0 {
+			return nil, ErrNoProvider
 		}
-	}
-	codes = slices.AppendSeq(codes, maps.Keys(was))
-	slices.Sort(codes)
-	return codes
+		after := slices.Clone(before)
+		after[i].Provider.Active = active
+		return after, nil
+	})
+	return err
 }
 
 // On returns what is on record after the change, in the order of the provider codes.

@@ -1,12 +1,15 @@
 package operate_test
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
 
@@ -45,43 +48,86 @@ func rated(c catalogue.Configuration) catalogue.Configuration {
 	return c
 }
 
-func TestAChangeIsRecordedWithItsProvidersAndItsLines(t *testing.T) {
+func TestEachProviderThatChangesHasAnActWithItsLines(t *testing.T) {
 	d := newDesk(t)
-	for n, tt := range []struct {
-		change  operate.Change
-		subject string
-		names   []string
+	acts := 0
+	for _, tt := range []struct {
+		change   operate.Change
+		subjects []string
+		names    []string
 	}{
 		{operate.Change{Named: []catalogue.Configuration{named("TUI", "Tūī"), named("KOWHAI", "Kōwhai"), named("RATA", "Rata")}},
-			"KOWHAI RATA TUI", []string{"Kōwhai", "Rata", "Tūī"}},
-		{operate.Change{Named: []catalogue.Configuration{named("RATA", "Rātā")}}, "RATA", []string{"Kōwhai", "Rātā", "Tūī"}},
+			[]string{"KOWHAI", "RATA", "TUI"}, []string{"Kōwhai", "Rata", "Tūī"}},
+		{operate.Change{Named: []catalogue.Configuration{named("RATA", "Rātā")}}, []string{"RATA"}, []string{"Kōwhai", "Rātā", "Tūī"}},
 		{operate.Change{Named: []catalogue.Configuration{named("RATA", "Rata"), named("MOA", "Moa"), named("KOWHAI", "Kōwhai")}, Prune: true},
-			"MOA RATA TUI", []string{"Kōwhai", "Moa", "Rata"}},
+			[]string{"MOA", "RATA", "TUI"}, []string{"Kōwhai", "Moa", "Rata"}},
 	} {
 		lines, _, err := d.Configure(t.Context(), "apply", tt.change)
-		acts := d.recorded(t)
-		if err != nil || len(acts) != n+1 || !slices.Equal(d.names(t), tt.names) {
-			t.Fatalf("%v; on record are %q and %d acts, want %q", err, d.names(t), len(acts), tt.names)
+		on := d.recorded(t)
+		if err != nil || len(on) != acts+len(tt.subjects) || !slices.Equal(d.names(t), tt.names) {
+			t.Fatalf("%v; on record are %q and %d acts, want %q", err, d.names(t), len(on), tt.names)
 		}
-		checkAct(t, acts[n], "apply", tt.subject, lines...)
+		on = on[acts:]
+		acts += len(on)
+		slices.SortFunc(on, func(a, b checkout.Act) int { return cmp.Compare(a.Subject, b.Subject) })
+		for i, subject := range tt.subjects {
+			checkAct(t, on[i], "apply", subject, lines[i])
+		}
 	}
 }
 
-// A record is bounded: it names twenty providers, and has five hundred lines.
-func TestAChangeOfManyProvidersIsRecordedInBrief(t *testing.T) {
+// A record is bounded: it has five hundred lines.
+func TestAChangeOfManyCoursesIsRecordedInBrief(t *testing.T) {
 	d := newDesk(t)
-	var all []catalogue.Configuration
-	for n := range operate.MaxChanges + 10 {
-		all = append(all, named(fmt.Sprintf("P%03d", n), "A name"))
+	many := named("KOWHAI", "Kōwhai")
+	for n := range 509 {
+		many.Courses = append(many.Courses, catalogue.Course{Code: fmt.Sprintf("C%03d", n)})
 	}
-	lines, _, err := d.Configure(t.Context(), "apply", operate.Change{Named: all})
-	if err != nil || len(lines) != len(all) {
-		t.Fatalf("%d lines, %v; want all %d", len(lines), err, len(all))
+	lines, _, err := d.Configure(t.Context(), "apply", operate.Change{Named: []catalogue.Configuration{many}})
+	if err != nil || len(lines) != 510 {
+		t.Fatalf("%d lines, %v; want all 510", len(lines), err)
 	}
 	act := d.recorded(t)[0]
-	if last := act.Changes[len(act.Changes)-1]; !strings.HasSuffix(act.Subject, "P019 and 490 more") || len(act.Changes) != operate.MaxChanges ||
-		last != "and 11 lines more, which are not recorded" {
-		t.Errorf("the act is about %q, with %d lines, the last %q", act.Subject, len(act.Changes), last)
+	if last := act.Changes[len(act.Changes)-1]; len(act.Changes) != 500 || last != "and 11 lines more, which are not recorded" {
+		t.Errorf("the act has %d lines, the last %q", len(act.Changes), last)
+	}
+}
+
+func TestAChangeExpectsARevision(t *testing.T) {
+	d := newDesk(t)
+	first := operate.Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}, DryRun: true}
+	_, revision, err := d.Configure(t.Context(), "apply", first)
+	must(t, err)
+	first.DryRun, first.Expect = false, revision
+	_, after, err := d.Configure(t.Context(), "apply", first)
+	if err != nil || after == revision {
+		t.Errorf("expecting the revision that a dry run said: %v, and then revision %s after %s", err, after, revision)
+	}
+	first.Named[0].Provider.Name = "Kowhai"
+	if _, _, err := d.Configure(t.Context(), "apply", first); !errors.Is(err, operate.ErrOtherRevision) || len(d.recorded(t)) != 1 {
+		t.Errorf("expecting an old one: %v, and %d acts", err, len(d.recorded(t)))
+	}
+}
+
+func TestAProviderIsDisabledAndEnabledOnce(t *testing.T) {
+	d := newDesk(t)
+	p := named("KOWHAI", "Kōwhai")
+	p.Provider.Active = true
+	d.configure(t, p)
+	if err := d.SetActive(t.Context(), "TUI", false); !errors.Is(err, operate.ErrNoProvider) {
+		t.Errorf("an unknown provider: %v", err)
+	}
+	for n, active := range []bool{false, true} {
+		for range 2 { // the second time nothing happens
+			must(t, d.SetActive(t.Context(), "KOWHAI", active))
+		}
+		acts := d.recorded(t)
+		if len(acts) != n+1 || acts[n].Name != map[bool]string{false: "providers disable", true: "providers enable"}[active] || len(acts[n].Changes) != 1 {
+			t.Errorf("active %t: the acts are %+v", active, acts)
+		}
+		if list, err := d.store.Providers(t.Context()); err != nil || list[0].Active != active {
+			t.Errorf("on record is %+v, %v", list, err)
+		}
 	}
 }
 

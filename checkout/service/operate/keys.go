@@ -20,14 +20,14 @@ var ErrNoProvider = errors.New("there is no such provider")
 
 // provider returns the provider with a code, or ErrNoProvider.
 func (o Operator) provider(ctx context.Context, code string) (catalogue.Provider, error) {
-	p, err := o.Store.Provider(ctx, code)
+	list, err := o.Store.Providers(ctx, code)
 	switch {
-	case errors.Is(err, ports.ErrNotFound):
-		return p, ErrNoProvider
 	case err != nil:
-		return p, fmt.Errorf("read provider %s: %w", code, err)
+		return catalogue.Provider{}, fmt.Errorf("read provider %s: %w", code, err)
+	case len(list) == 0:
+		return catalogue.Provider{}, ErrNoProvider
 	}
-	return p, nil
+	return list[0], nil
 }
 
 // KeyOptions are the choices for a new API key. The zero KeyOptions is a key of the provider's environment that never expires.
@@ -72,7 +72,11 @@ func (o Operator) IssueKey(ctx context.Context, provider string, with KeyOptions
 	now := o.now()
 	secret, key := catalogue.NewKey(p.Code, cmp.Or(with.Environment, p.Environment), now, entropy)
 	key.Label, key.ExpiresAt = with.Label, with.ExpiresAt.UTC()
-	if err := o.Store.AddKey(ctx, key, o.act(now, "keys issue", p.Code, "+ "+describe(key))); err != nil {
+	act, err := o.act("keys issue", key.ID, p.Code, "+ "+describe(key))
+	if err != nil {
+		return "", err
+	}
+	if err := o.Store.AddKey(ctx, key, act); err != nil {
 		return "", fmt.Errorf("store key %s: %w", key.ID, err)
 	}
 	return secret, nil
@@ -90,8 +94,11 @@ func (o Operator) RevokeKey(ctx context.Context, keyOrID string) (id string, err
 	if i < 0 {
 		return "", fmt.Errorf("key: %w", ports.ErrNotFound)
 	}
-	now := o.now()
-	if err := o.Store.RevokeKey(ctx, id, now, o.act(now, "keys revoke", all[i].Provider, "- "+describe(all[i])+", live → revoked")); err != nil {
+	act, err := o.act("keys revoke", id, all[i].Provider, "- "+describe(all[i])+", live → revoked")
+	if err != nil {
+		return "", err
+	}
+	if err := o.Store.RevokeKey(ctx, id, act.At, act); err != nil {
 		return "", fmt.Errorf("revoke key: %w", err)
 	}
 	return id, nil

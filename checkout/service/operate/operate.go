@@ -1,10 +1,10 @@
-// Package operate executes what operators do to a store: they change providers and keys, have events sent again and jobs
-// attempted, and read and erase what is on record about a person. Each is a [checkout.Act], which is stored in the commit of what it
-// does; commands and the desk have no other way.
+// Package operate has what operators do: they change providers and keys, end checkouts, retry jobs, and read and erase the data of a
+// student. Each is a [checkout.Act], stored in the commit of its effect; commands and the desk have no other way.
 package operate
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -24,7 +25,7 @@ type Operator struct {
 	By      string           // as CheckName accepts it
 	Reason  string           // as ParseReason returns it
 	Now     func() time.Time
-	Rand    io.Reader // for API keys
+	Rand    io.Reader // for API keys, and the ids of acts
 }
 
 // CheckName returns why a text cannot name an operator, or nil.
@@ -53,49 +54,121 @@ func ParseReason(given string) (string, error) {
 	return reason, nil
 }
 
-// MaxChanges is the largest number of lines in a record.
-const MaxChanges = 500
-
-// bounded returns the first lines of a list, as many as a record has at most, and a last line with the number of the others.
-func bounded(lines []string) []string {
-	if len(lines) <= MaxChanges {
-		return lines
-	}
-	left := len(lines) - (MaxChanges - 1)
-	return append(slices.Clone(lines[:MaxChanges-1]), fmt.Sprintf("and %d lines more, which are not recorded", left))
-}
+// maxChanges is the largest number of lines of an act.
+const maxChanges = 500
 
 // now is the present in the precision that stores keep.
 func (o Operator) now() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
 
-// act returns the act of the operator at a time.
-func (o Operator) act(at time.Time, name, subject string, changes ...string) *checkout.Act {
-	return &checkout.Act{At: at, Operator: o.By, Name: name, Subject: subject, Reason: o.Reason, Changes: bounded(changes)}
+// act returns an act of the operator.
+func (o Operator) act(name, subject, provider string, changes ...string) (checkout.Act, error) {
+	var entropy [8]byte
+	if _, err := io.ReadFull(o.Rand, entropy[:]); err != nil {
+		return checkout.Act{}, fmt.Errorf("generate the id of an act: %w", err)
+	}
+	if more := len(changes) - maxChanges; more > 0 {
+		changes = append(slices.Clone(changes[:maxChanges-1]), fmt.Sprintf("and %d lines more, which are not recorded", more+1))
+	}
+	return checkout.Act{ID: "act_" + hex.EncodeToString(entropy[:]), At: o.now(), Operator: o.By, Name: name, Subject: subject,
+		ProviderCode: provider, Reason: o.Reason, Changes: changes}, nil
 }
 
-// Looked records that the operator has read personal data.
-func (o Operator) Looked(ctx context.Context, name, subject string) error {
-	if err := o.Store.RecordAct(ctx, *o.act(o.now(), name, subject)); err != nil {
+// Looked records that the operator has read personal data of a checkout.
+func (o Operator) Looked(ctx context.Context, name string, c checkout.Checkout) error {
+	if err := o.CheckReason(c); err != nil {
+		return err
+	}
+	act, err := o.act(name, c.ID, c.ProviderCode)
+	if err == nil {
+		_, err = o.Store.Enqueue(ctx, nil, &act)
+	}
+	if err != nil {
 		return fmt.Errorf("record that personal data is read: %w", err)
 	}
 	return nil
 }
 
-// Retry makes a job due now: a running server attempts it within seconds, and sends an event that has failed once more, with the same
-// body. ports.ErrNotFound if there is no job with this id that could be attempted (checkout.JobRecord.Hastens).
-func (o Operator) Retry(ctx context.Context, id string) error {
-	jobs, err := o.Store.Jobs(ctx, checkout.JobFilter{ID: id}, 1)
-	switch {
-	case err != nil:
-		return err
-	case len(jobs) == 0, !jobs[0].Hastens():
-		return fmt.Errorf("job %s: %w", id, ports.ErrNotFound)
+// Retry makes jobs due now that are pending or have failed, and returns how many: a running server attempts them within seconds. An
+// event has its three attempts once more, under the same id and with the same body.
+func (o Operator) Retry(ctx context.Context, jobs []checkout.JobRecord) (retried int, err error) {
+	var list []checkout.Job
+	for _, r := range jobs {
+		if r.Retries() {
+			j := r.Job
+			j.CreatedAt, j.Due = o.now(), time.Time{}
+			list = append(list, j)
+		}
 	}
-	if err := o.checkReasonFor(ctx, jobs[0].Job); err != nil {
-		return err
+	return o.enqueue(ctx, "jobs retry", list)
+}
+
+// Sync has the CRM compared with each checkout that has changed since a time and is not erased, and returns how many they are. Where
+// the CRM knows more, nothing is written, and the checkout becomes a trouble.
+func (o Operator) Sync(ctx context.Context, since time.Time) (queued int, err error) {
+	var list []checkout.Job
+	err = o.Store.Export(ctx, "", checkout.Visitor{
+		Configuration: func(catalogue.Configuration) error { return nil },
+		Key:           func(catalogue.Key) error { return nil },
+		Checkout: func(r checkout.CheckoutRecord) error {
+			if c := r.Checkout; c.Revision >= since.UnixMilli() && !c.Erased() {
+				list = append(list, c.Job(checkout.JobSync, "", o.now(), 0))
+			}
+			return nil
+		},
+		Unreadable: func(id string, err error) error { return fmt.Errorf("read checkout %s: %w", id, err) },
+	})
+	if err != nil {
+		return 0, err
 	}
-	now := o.now()
-	did := o.act(now, "jobs retry", id, fmt.Sprintf("~ %s: %s, due now", jobs[0].Job.Kind, jobs[0].State))
-	m := checkout.Moment{At: now, Kind: checkout.MomentOperated, Actor: checkout.OperatorActor(o.By), Detail: "jobs retry " + id, Times: 1}
-	return o.Store.HastenJob(ctx, id, m, *did)
+	return o.enqueue(ctx, "crm sync", list)
+}
+
+// maxEnqueued is the largest number of jobs that enter by one act.
+const maxEnqueued = 1000
+
+// enqueue stores jobs with the acts that have them enter, and returns how many.
+func (o Operator) enqueue(ctx context.Context, name string, jobs []checkout.Job) (entered int, err error) {
+	byProvider := map[string][]checkout.Job{}
+	for _, j := range jobs {
+		byProvider[j.ProviderCode] = append(byProvider[j.ProviderCode], j)
+	}
+	for code, all := range byProvider {
+		for list := range slices.Chunk(all, maxEnqueued) {
+			subject := code
+			if len(list) == 1 && list[0].CheckoutID != "" {
+				subject = list[0].CheckoutID
+				if err := o.checkReasonOf(ctx, subject); err != nil {
+					return entered, err
+				}
+			}
+			act, err := o.act(name, subject, code, fmt.Sprintf("~ %d jobs, such as %s", len(list), list[0].ID))
+			if err != nil {
+				return entered, err
+			}
+			n, err := o.Store.Enqueue(ctx, list, &act)
+			if entered += n; err != nil {
+				return entered, fmt.Errorf("%s of provider %s: %w", name, code, err)
+			}
+		}
+	}
+	return entered, nil
+}
+
+// ErrNamed: the operator's reason names the student.
+var ErrNamed = errors.New("the reason stays on record for ever and must name no person")
+
+// CheckReason returns ErrNamed for a reason that names the student of a checkout, or nil.
+func (o Operator) CheckReason(c checkout.Checkout) error {
+	if word := named(o.Reason, c); word != "" {
+		return fmt.Errorf("%w; it has %q", ErrNamed, word)
+	}
+	return nil
+}
+
+func (o Operator) checkReasonOf(ctx context.Context, checkoutID string) error {
+	c, err := o.Store.Checkout(ctx, checkoutID)
+	if err != nil {
+		return fmt.Errorf("read checkout %s: %w", checkoutID, err)
+	}
+	return o.CheckReason(c)
 }

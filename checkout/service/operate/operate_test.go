@@ -13,6 +13,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -28,9 +29,10 @@ func newDesk(t *testing.T) desk {
 	t.Helper()
 	ring, err := checkout.NewKeyring([]byte(strings.Repeat("s", 32)))
 	must(t, err)
-	store, clock := memory.New(), now
-	return desk{operate.Operator{Store: store, Keyring: ring, By: "Aroha", Reason: "ticket 7",
-		Now: func() time.Time { clock = clock.Add(time.Millisecond); return clock }, Rand: rand.Reader}, store}
+	at := now
+	clock := func() time.Time { at = at.Add(time.Millisecond); return at }
+	store := memory.New(clock)
+	return desk{operate.Operator{Store: store, Keyring: ring, By: "Aroha", Reason: "ticket 7", Now: clock, Rand: rand.Reader}, store}
 }
 
 // recorded returns the acts in the order in which they were done.
@@ -42,20 +44,22 @@ func (d desk) recorded(t *testing.T) []checkout.Act {
 	return acts
 }
 
-// says checks that one act is on record: its name, its subject, and all of these changes.
-func (d desk) says(t *testing.T, name, subject string, changes ...string) {
+// says checks that one act is on record since the acts before: its name, its subject, and all of these changes.
+func (d desk) says(t *testing.T, before int, name, subject string, changes ...string) {
 	t.Helper()
 	acts := d.recorded(t)
-	if len(acts) != 1 {
-		t.Fatalf("%d acts, want one: %+v", len(acts), acts)
+	if len(acts) != before+1 {
+		t.Fatalf("%d acts, want one more than %d: %+v", len(acts), before, acts)
 	}
-	checkAct(t, acts[0], name, subject, changes...)
+	checkAct(t, acts[before], name, subject, changes...)
 }
 
 func checkAct(t *testing.T, got checkout.Act, name, subject string, changes ...string) {
 	t.Helper()
-	want := checkout.Act{At: got.At, Operator: "Aroha", Name: name, Subject: subject, Reason: "ticket 7", Changes: changes}
-	if late := got.At.Sub(now); !reflect.DeepEqual(got, want) || late < 0 || late > time.Second {
+	want := checkout.Act{ID: got.ID, At: got.At, Operator: "Aroha", Name: name, Subject: subject, ProviderCode: got.ProviderCode,
+		Reason: "ticket 7", Changes: changes}
+	late := got.At.Sub(now)
+	if !reflect.DeepEqual(got, want) || late < 0 || late > time.Second || len(got.ID) != len("act_0123456789abcdef") || got.ProviderCode == "" {
 		t.Errorf("the act is %+v, want %+v", got, want)
 	}
 }
@@ -89,22 +93,19 @@ func TestAKeyIsIssuedAndRevokedWithItsRecord(t *testing.T) {
 		t.Errorf("a key of no provider: %v", err)
 	}
 	d.configure(t, named("KOWHAI", "Kōwhai"))
-	text, err := d.IssueKey(t.Context(), "KOWHAI", operate.KeyOptions{})
+	text, err := d.IssueKey(t.Context(), "KOWHAI", operate.KeyOptions{Label: "  warehouse ", ExpiresAt: now.Add(time.Hour)})
 	must(t, err)
 	id := catalogue.KeyID(text)
-	d.says(t, "keys issue", "KOWHAI", "+ key "+id+": of provider KOWHAI, for sandbox")
+	described := "key " + id + ": of provider KOWHAI, for sandbox, \"warehouse\", until 2026-11-20T05:00:00Z"
+	d.says(t, 0, "keys issue", id, "+ "+described)
 	if _, err := d.RevokeKey(t.Context(), "ppk_unknown"); !errors.Is(err, ports.ErrNotFound) || strings.Contains(err.Error(), "ppk_unknown") {
 		t.Errorf("an unknown key: %v, which must not repeat it", err)
 	}
-	for n, named := range []string{text, id} { // the second time nothing happens
+	for _, named := range []string{text, id} { // the second time nothing happens
 		if got, err := d.RevokeKey(t.Context(), named); got != id || err != nil {
 			t.Errorf("revoked by %q: %q, %v", named, got, err)
 		}
-		acts := d.recorded(t)
-		if len(acts) != 2 {
-			t.Fatalf("call %d: the acts are %+v", n+1, acts)
-		}
-		checkAct(t, acts[1], "keys revoke", "KOWHAI", "- key "+id+": of provider KOWHAI, for sandbox, live → revoked")
+		d.says(t, 1, "keys revoke", id, "- "+described+", live → revoked")
 	}
 	keys, err := d.store.Keys(t.Context())
 	if err != nil || len(keys) != 1 || !keys[0].RevokedAt.After(now) {
@@ -112,56 +113,114 @@ func TestAKeyIsIssuedAndRevokedWithItsRecord(t *testing.T) {
 	}
 }
 
-// opened stores a checkout whose enrolment waits for the CRM for a minute, and returns the change.
-func (d desk) opened(t *testing.T) checkout.Change {
-	t.Helper()
-	cmd := checkout.Create{RequestID: "req_1", Actor: checkout.ProviderActor("k1"), ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some("ORDER-1"),
-		FirstName: checkout.Some("Canary"), LastName: checkout.Some("Rāpata"), Email: checkout.Some("canary@example.nz")}
-	change := cmd.Reserve(checkout.Intent{}, "KOWHAI-1-a", now.Add(-time.Hour))
-	change.Jobs[0].Due = now.Add(time.Minute)
-	must(t, d.store.InsertCheckout(t.Context(), change, checkout.JobEntry{Now: now.Add(-time.Hour)}))
-	return change
-}
-
-func TestAJobIsHastenedWithItsRecordAndAMoment(t *testing.T) {
+func TestAKeyThatIsNoUseIsNotIssued(t *testing.T) {
 	d := newDesk(t)
-	c := d.opened(t)
-	id := c.Jobs[0].ID
-	query := checkout.JobQuery{Now: now.Add(time.Second), For: time.Second, Kinds: checkout.JobKinds(), Limit: 1}
-	if due, err := d.store.Lease(t.Context(), query); err != nil || len(due) != 0 {
-		t.Fatalf("due are %+v, %v", due, err)
-	}
-	for _, unknown := range []string{"", "open:nothing"} {
-		if err := d.Retry(t.Context(), unknown); !errors.Is(err, ports.ErrNotFound) {
-			t.Errorf("job %q: %v", unknown, err)
+	d.configure(t, named("KOWHAI", "Kōwhai"))
+	for name, with := range map[string]operate.KeyOptions{"a label of two lines": {Label: "a\nb"}, "a label that is too long": {Label: strings.Repeat("ā", 81)},
+		"a time that is over": {ExpiresAt: now.Add(-time.Second)}} {
+		if _, err := d.IssueKey(t.Context(), "KOWHAI", with); err == nil || len(d.recorded(t)) > 0 {
+			t.Errorf("%s: %v, and %d acts", name, err, len(d.recorded(t)))
 		}
 	}
-	must(t, d.Retry(t.Context(), id))
-	d.says(t, "jobs retry", id, "~ open: pending, due now")
-	moments, err := d.store.Moments(t.Context(), c.Next.ID)
-	if last := moments[len(moments)-1]; err != nil || last.Kind != checkout.MomentOperated || last.Actor != "operator:Aroha" || last.Detail != "jobs retry "+id {
-		t.Errorf("the journal ends with %+v, %v", last, err)
+}
+
+// opened stores a checkout of the student Canary Rāpata with an event and a job for the CRM, and returns it.
+func (d desk) opened(t *testing.T, order string) checkout.Checkout {
+	t.Helper()
+	cmd := checkout.Create{RequestID: "req_1", Actor: checkout.ProviderActor("k1"), ProviderCode: checkout.Some("KOWHAI"), OrderID: checkout.Some(order),
+		FirstName: checkout.Some("Canary"), LastName: checkout.Some("Rāpata"), Email: checkout.Some("canary@example.nz")}
+	intent := checkout.Intent{Pricing: money.Pricing{Price: 300_00, Principal: 300_00}, Plan: money.Plan{Frequency: money.Weekly,
+		Instalments: money.Instalments{Number: 3, Regular: 100_00, Final: 100_00}, First: money.Date{Year: 2026, Month: 12, Day: 1}}}
+	change := cmd.Open(intent, checkout.Opening{ID: "KOWHAI-1-" + strings.ToLower(order), Now: now, Environment: catalogue.Sandbox,
+		Token: d.Keyring.Issue(1, now.Add(24*time.Hour))})
+	_, err := d.store.InsertCheckout(t.Context(), change, 0)
+	must(t, err)
+	c, err := d.store.Checkout(t.Context(), change.Next.ID)
+	must(t, err)
+	return c
+}
+
+// settle settles the due jobs of a kind.
+func (d desk) settle(t *testing.T, kind checkout.JobKind, state checkout.JobState) {
+	t.Helper()
+	leases, err := d.store.Lease(t.Context(), checkout.JobQuery{Limits: map[checkout.JobKind]int{kind: 10}, For: time.Second})
+	must(t, err)
+	for _, l := range leases {
+		must(t, d.store.Settle(t.Context(), l, checkout.Outcome{State: state, Attempts: 3}))
 	}
-	due, err := d.store.Lease(t.Context(), query)
-	if err != nil || len(due) != 1 || due[0].Job.ID != id {
-		t.Fatalf("due are %+v, %v; want the job", due, err)
+}
+
+func (d desk) jobs(t *testing.T, f checkout.JobFilter) []checkout.JobRecord {
+	t.Helper()
+	list, err := d.store.Jobs(t.Context(), f, 100)
+	must(t, err)
+	return list
+}
+
+func TestJobsThatWaitOrHaveFailedAreRetriedWithTheirRecord(t *testing.T) {
+	d := newDesk(t)
+	a, b := d.opened(t, "A"), d.opened(t, "B")
+	d.settle(t, checkout.JobDeliver, checkout.JobFailed)
+	d.settle(t, checkout.JobSync, checkout.JobDone)
+	if n, err := d.Retry(t.Context(), d.jobs(t, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobSync}})); n != 0 || err != nil || len(d.recorded(t)) != 0 {
+		t.Errorf("jobs that are done: %d, %v, %d acts", n, err, len(d.recorded(t)))
 	}
-	must(t, d.store.Settle(t.Context(), due[0], checkout.Outcome{State: checkout.JobDone}, checkout.JobEntry{Now: now}, nil))
-	if err := d.Retry(t.Context(), id); !errors.Is(err, ports.ErrNotFound) || len(d.recorded(t)) != 1 {
-		t.Errorf("a job that is done: %v, and %d records", err, len(d.recorded(t)))
+	n, err := d.Retry(t.Context(), d.jobs(t, checkout.JobFilter{CheckoutID: a.ID}))
+	if n != 1 || err != nil {
+		t.Errorf("retried %d, %v; want the event", n, err)
+	}
+	event := d.jobs(t, checkout.JobFilter{CheckoutID: a.ID, Kinds: []checkout.JobKind{checkout.JobDeliver}})[0]
+	d.says(t, 0, "jobs retry", a.ID, "~ 1 jobs, such as "+event.ID)
+	if event.State != checkout.JobPending || event.Attempts != 3 || event.Due.After(now.Add(time.Second)) {
+		t.Errorf("the event is %s after %d attempts, due %s", event.State, event.Attempts, event.Due)
+	}
+	n, err = d.Retry(t.Context(), d.jobs(t, checkout.JobFilter{}))
+	if n != 2 || err != nil {
+		t.Errorf("retried %d, %v; want the events of both checkouts", n, err)
+	}
+	if last := d.recorded(t)[1]; last.Subject != "KOWHAI" || !strings.HasPrefix(last.Changes[0], "~ 2 jobs, such as evt_") {
+		t.Errorf("the act of several jobs is %+v", last)
+	}
+	d.Reason = "Rāpata rang"
+	of := checkout.JobFilter{CheckoutID: b.ID}
+	if _, err := d.Retry(t.Context(), d.jobs(t, of)); !errors.Is(err, operate.ErrNamed) || len(d.recorded(t)) != 2 {
+		t.Errorf("for a reason that names the student: %v, %d acts", err, len(d.recorded(t)))
+	}
+}
+
+func TestWhatChangedSinceATimeIsSyncedOnceMore(t *testing.T) {
+	d := newDesk(t)
+	a, b := d.opened(t, "A"), d.opened(t, "B")
+	d.settle(t, checkout.JobSync, checkout.JobDone)
+	n, err := d.Sync(t.Context(), time.UnixMilli(b.Revision+1))
+	if n != 0 || err != nil || len(d.recorded(t)) != 0 {
+		t.Errorf("after the last change: %d, %v, %d acts", n, err, len(d.recorded(t)))
+	}
+	n, err = d.Sync(t.Context(), time.UnixMilli(a.Revision))
+	if n != 2 || err != nil {
+		t.Errorf("queued %d, %v; want both checkouts", n, err)
+	}
+	d.says(t, 0, "crm sync", "KOWHAI", "~ 2 jobs, such as sync")
+	if waiting := d.jobs(t, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobSync}, State: checkout.JobPending}); len(waiting) != 2 {
+		t.Errorf("%d jobs wait, want two", len(waiting))
 	}
 }
 
 func TestThatSomebodyLookedIsRecorded(t *testing.T) {
 	d := newDesk(t)
-	must(t, d.Looked(t.Context(), "privacy export", "KOWHAI-1-a"))
-	d.says(t, "privacy export", "KOWHAI-1-a")
+	c := d.opened(t, "A")
+	must(t, d.Looked(t.Context(), "privacy export", c))
+	d.says(t, 0, "privacy export", c.ID)
+	d.Reason = "canary@example.nz asks"
+	if err := d.Looked(t.Context(), "privacy export", c); !errors.Is(err, operate.ErrNamed) || len(d.recorded(t)) != 1 {
+		t.Errorf("for a reason that names the student: %v, %d acts", err, len(d.recorded(t)))
+	}
 }
 
 // configure stores providers as they are on record before a test begins.
 func (d desk) configure(t *testing.T, all ...catalogue.Configuration) {
 	t.Helper()
-	err := d.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
+	err := d.store.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
 		return all, nil, nil
 	})
 	must(t, err)

@@ -3,9 +3,13 @@ package operate_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
@@ -18,49 +22,81 @@ func (s *setups) EraseSetups(_ context.Context, keys []string) error {
 	return nil
 }
 
-// enrolled stores a checkout of the student canary@example.nz, whose setup link is over, and returns it.
-func (d desk) enrolled(t *testing.T) checkout.Checkout {
+// settled stores the checkout of the student canary@example.nz, whose jobs are done, and returns it.
+func (d desk) settled(t *testing.T) checkout.Checkout {
 	t.Helper()
-	c := d.opened(t).Next
-	err := d.store.UpdateCheckout(t.Context(), c.ID, checkout.JobEntry{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
-		c.Status, c.Tokens = checkout.SetupRequired, []checkout.Token{{Epoch: 1, Expires: now.Add(-time.Hour)}}
-		return checkout.Change{Next: c}, nil
-	})
-	must(t, err)
+	c := d.opened(t, "A")
+	d.settle(t, checkout.JobSync, checkout.JobDone)
 	return c
 }
 
 func TestAnErasureIsRecordedAndLeavesAMomentWithoutAName(t *testing.T) {
 	d, bank := newDesk(t), &setups{}
-	c := d.enrolled(t)
-	erasing := operate.Erasing{Setups: bank, Zone: time.UTC}
-	student, err := d.Find(t.Context(), "canary@example.nz")
-	if err != nil || len(student.Records) != 1 {
-		t.Fatalf("found %+v, %v", student, err)
-	}
+	c := d.settled(t)
+	erasing := operate.Erasing{Environment: catalogue.Sandbox, Setups: bank, Zone: time.UTC}
+	student := d.found(t)
 	must(t, d.CheckErasure(student, erasing))
-	if err := d.Erase(t.Context(), student, erasing); err != nil {
-		t.Fatal(err)
+	if n, err := d.Erase(t.Context(), student, erasing); n != 1 || err != nil {
+		t.Fatalf("erased %d, %v", n, err)
 	}
-	d.says(t, "privacy erase", c.ID, "checkout "+c.ID+": personal data erased")
+	d.says(t, 0, "privacy erase", c.ID)
 	moments, err := d.store.Moments(t.Context(), c.ID)
 	if last := moments[len(moments)-1]; err != nil || last.Kind != checkout.MomentErased || last.Actor != "operator:Aroha" {
-		t.Errorf("the journal ends with %+v, %v", last, err)
+		t.Errorf("the timeline ends with %+v, %v", last, err)
 	}
 	if got, err := d.store.Checkout(t.Context(), c.ID); err != nil || !got.Erased() || got.Student != (checkout.Student{}) {
 		t.Errorf("on record is %+v, %v", got, err)
+	}
+	if want := []string{c.SetupKey(catalogue.Sandbox, 1)}; !slices.Equal(bank.keys, want) {
+		t.Errorf("the processor erased %q, want %q", bank.keys, want)
+	}
+}
+
+// found finds the student canary@example.nz.
+func (d desk) found(t *testing.T) operate.Student {
+	t.Helper()
+	s, err := d.Find(t.Context(), " Canary@example.nz ")
+	if err != nil || len(s.Records) == 0 {
+		t.Fatalf("found %+v, %v", s, err)
+	}
+	return s
+}
+
+// What the CRM, the processor or the payments still need is erased only if the operator insists.
+func TestWhatIsStillNeededIsErasedByForceOnly(t *testing.T) {
+	d := newDesk(t)
+	c := d.opened(t, "A")
+	gently, byForce := operate.Erasing{Zone: time.UTC}, operate.Erasing{Zone: time.UTC, Force: true}
+	must(t, d.CheckErasure(d.found(t), gently))
+	if n, err := d.Erase(t.Context(), d.found(t), gently); n != 0 || !errors.Is(err, checkout.ErrJobsWait) {
+		t.Errorf("while the CRM is to be told: %d, %v", n, err)
+	}
+	d.confirmed(t, "B", number)
+	err := d.CheckErasure(d.found(t), gently)
+	if collected := (*checkout.StillCollected)(nil); !errors.As(err, &collected) || collected.Number != number || !strings.Contains(err.Error(), "KOWHAI-1-b") {
+		t.Errorf("while payments are collected: %v", err)
+	}
+	must(t, d.Withdraw(t.Context(), number, checkout.GroundError))
+	if err := d.CheckErasure(d.found(t), gently); !errors.Is(err, checkout.ErrToEnd) {
+		t.Errorf("while the processor has yet to end it: %v", err)
+	}
+	if got, err := d.store.Checkout(t.Context(), c.ID); err != nil || got.Erased() || len(d.recorded(t)) != 1 {
+		t.Errorf("refused, and on record is %+v with %d acts, %v", got, len(d.recorded(t)), err)
+	}
+	must(t, d.CheckErasure(d.found(t), byForce))
+	if n, err := d.Erase(t.Context(), d.found(t), byForce); n != 2 || err != nil {
+		t.Errorf("by force: %d, %v", n, err)
 	}
 }
 
 func TestAReasonThatNamesTheStudentErasesNothing(t *testing.T) {
 	d := newDesk(t)
-	d.enrolled(t)
-	student, err := d.Find(t.Context(), "canary@example.nz")
-	must(t, err)
+	d.settled(t)
+	student := d.found(t)
 	for reason, named := range map[string]bool{"ticket 7": false, "asked for by CANARY": true, "asked by canary@example.nz": true,
 		"Rāpata wants it": true, "canaries sing": false} {
 		d.Reason = reason
-		if err := d.CheckErasure(student, operate.Erasing{Zone: time.UTC}); (err != nil) != named {
+		if err := d.CheckErasure(student, operate.Erasing{Zone: time.UTC}); errors.Is(err, operate.ErrNamed) != named {
 			t.Errorf("%q: %v, want it refused: %v", reason, err, named)
 		}
 	}
@@ -81,18 +117,28 @@ func TestAReasonNamesTheStudentInAnySpelling(t *testing.T) {
 // What has changed since the operator looked is not erased.
 func TestAStudentWhoHasChangedIsNotErased(t *testing.T) {
 	d := newDesk(t)
-	c := d.enrolled(t)
-	student, err := d.Find(t.Context(), "canary@example.nz")
-	must(t, err)
-	err = d.store.UpdateCheckout(t.Context(), c.ID, checkout.JobEntry{Now: now}, func(c checkout.Checkout) (checkout.Change, error) {
-		c.Confirmation.AgreementNumber = "PPA-2026-1"
-		return checkout.Change{Next: c}, nil
+	c := d.settled(t)
+	student := d.found(t)
+	d.changes(t, c, func(c checkout.Checkout) (checkout.Change, error) {
+		return c.Begun(1, "BR-1", agreement.Consent{At: now}), nil
 	})
-	must(t, err)
-	if err := d.Erase(t.Context(), student, operate.Erasing{Setups: &setups{}, Zone: time.UTC, Force: true}); !errors.Is(err, operate.ErrChanged) {
-		t.Errorf("%v, want %v", err, operate.ErrChanged)
+	if n, err := d.Erase(t.Context(), student, operate.Erasing{Zone: time.UTC, Force: true}); n != 0 || err == nil || !strings.Contains(err.Error(), "it has just changed") {
+		t.Errorf("%d, %v, want it refused", n, err)
 	}
 	if got, err := d.store.Checkout(t.Context(), c.ID); err != nil || got.Erased() || len(d.recorded(t)) != 0 {
-		t.Errorf("on record is %+v with %d records, %v", got, len(d.recorded(t)), err)
+		t.Errorf("on record is %+v with %d acts, %v", got, len(d.recorded(t)), err)
+	}
+}
+
+func TestTheRecordsElsewhereAreNamed(t *testing.T) {
+	d := newDesk(t)
+	d.opened(t, "A")
+	c := d.confirmed(t, "B", number)
+	lines := d.found(t).Elsewhere(catalogue.Sandbox)
+	records := c.Records(catalogue.Sandbox)
+	want := "checkout " + c.ID + ", agreement " + number + ", billing request BR-B, mandate MD-B, contact " + records.ContactID +
+		", opportunity " + records.OpportunityID + ", direct debit authority " + records.DDAID
+	if len(lines) != 2 || lines[1] != want || strings.Contains(lines[0], "mandate") {
+		t.Errorf("%q, want %q at the end", lines, want)
 	}
 }

@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -120,10 +121,15 @@ func anonymous(r response) string {
 	return fmt.Sprint(r.Status, " ", strings.ReplaceAll(r.Body, r.Header.Get("X-Request-Id"), "req_…"))
 }
 
+// act returns an act of a test's operator.
+func act(name string) checkout.Act {
+	return checkout.Act{ID: "act_" + rand.Text(), At: time.Now().UTC().Truncate(time.Millisecond), Operator: "test", Name: name}
+}
+
 // revoke revokes an API key, and waits as long as a running server may still accept it.
 func (s *suite) revoke(t *testing.T, key string) {
 	t.Helper()
-	if err := s.Store.RevokeKey(t.Context(), catalogue.KeyID(key), time.Now().UTC().Truncate(time.Millisecond), nil); err != nil {
+	if err := s.Store.RevokeKey(t.Context(), catalogue.KeyID(key), time.Now().UTC().Truncate(time.Millisecond), act("keys revoke")); err != nil {
 		t.Fatal(err)
 	}
 	s.Clock.Forward(time.Second)
@@ -208,7 +214,7 @@ func TestContract5WhatAnotherProcessRevokesOrConfiguresIsSeenInTime(t *testing.T
 		t.Cleanup(func() { db.Close() })
 		return db
 	}
-	s := newSuite(t, open())
+	s := newSuite(t, sandbox.On(open()))
 	created := s.Create(t, "ORDER-1")
 	s.Store = open() // the operator's commands
 	s.Configure(t, strings.Replace(providers, `"active": true`, `"active": false`, 1))

@@ -301,7 +301,7 @@ func TestContract5NoKeyTokenOrSecretIsInTheStoresFiles(t *testing.T) {
 	}
 	defer db.Close()
 	var m *mine
-	s := newSuite(t, db, func(c *service.Config, o *httpapi.Options) { m = withCanaries(c, o) })
+	s := newSuite(t, sandbox.On(db), func(c *service.Config, o *httpapi.Options) { m = withCanaries(c, o) })
 	m.suite = s
 	s.Configure(t, canaryProviders)
 	m.flow(t, "GOOD")

@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -30,9 +29,9 @@ import (
 // suite is a sandbox, with methods that the tests of the contract share.
 type suite struct{ *sandbox.Sandbox }
 
-func newSuite(t *testing.T, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *suite {
+func newSuite(t *testing.T, open sandbox.Opener, changes ...func(*service.Config, *httpapi.Options)) *suite {
 	t.Helper()
-	return &suite{sandbox.NewOver(t, outside, store, changes...)}
+	return &suite{sandbox.NewOver(t, outside, open, changes...)}
 }
 
 // Short names for what almost every test needs.
@@ -58,7 +57,7 @@ func set(t *testing.T, body, path, raw string) string {
 // kind is a kind of store; open opens an empty one.
 type kind struct {
 	name string
-	open func(t *testing.T) site.Store
+	open sandbox.Opener
 }
 
 const (
@@ -111,17 +110,17 @@ func TestContractOverSystemsOutside(t *testing.T) {
 
 // kindsOfStores is all kinds of stores.
 var kindsOfStores = []kind{
-	{"memory", func(t *testing.T) site.Store { return memory.New() }},
-	{"sqlite", func(t *testing.T) site.Store {
+	{"memory", sandbox.Memory},
+	{"sqlite", func(t testing.TB, now func() time.Time) site.Store {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"),
-			sqlite.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
+			sqlite.Options{Environment: catalogue.Sandbox, Now: now, Rand: rand.Reader})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
 		return db
 	}},
-	{"postgres", func(t *testing.T) site.Store {
+	{"postgres", func(t testing.TB, now func() time.Time) site.Store {
 		url := postgrestest.URL(t)
 		db, err := postgres.Open(t.Context(), url, postgres.Options{Environment: catalogue.Sandbox, Rand: rand.Reader})
 		if err != nil {
@@ -136,7 +135,7 @@ var kindsOfStores = []kind{
 // with are moved back.
 type forwarded struct {
 	*postgres.DB
-	t   *testing.T
+	t   testing.TB
 	url string
 }
 
@@ -179,7 +178,7 @@ func contractWith[T any](t *testing.T, swap func(*service.Config, *httpapi.Optio
 		t.Run(store.name, func(t *testing.T) {
 			t.Parallel()
 			var put T
-			s := newSuite(t, store.open(t), func(c *service.Config, o *httpapi.Options) { put = swap(c, o) })
+			s := newSuite(t, store.open, func(c *service.Config, o *httpapi.Options) { put = swap(c, o) })
 			test(t, s, put)
 		})
 	}

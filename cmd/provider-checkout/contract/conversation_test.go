@@ -23,12 +23,10 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 // The conversations in testdata are requests with the answers and events that they must bring, to the byte. Their README
@@ -77,7 +75,7 @@ func TestConversationWithACRMOutsideOfTheStore(t *testing.T) {
 	skipOtherWorlds(t)
 	_, crm := sandbox.SimulateSalesforce(t)
 	script := readScript(t, conversations+"enrolment.txt")
-	script.play(t, newTalk(t, kind{"memory", func(*testing.T) site.Store { return memory.New() }}, script.settings, func(c *service.Config, _ *httpapi.Options) { c.CRM = crm }))
+	script.play(t, newTalk(t, kind{"memory", sandbox.Memory}, script.settings, func(c *service.Config, _ *httpapi.Options) { c.CRM = crm }))
 }
 
 // skipOtherWorlds leaves out a test that brings its own processor and CRM, where a flag chooses others.
@@ -115,7 +113,7 @@ func newTalk(t *testing.T, store kind, settings []string, changes ...func(*servi
 		}
 	})
 	const seen = 5 * time.Second // by which the configuration of the providers moves the clock
-	k.Sandbox = sandbox.NewOver(t, sandbox.Outside{Now: talkBegins.Add(-seen)}, store.open(t), changes...)
+	k.Sandbox = sandbox.NewOver(t, sandbox.Outside{Now: talkBegins.Add(-seen)}, store.open, changes...)
 	k.Configure(t, providersFile(t))
 	k.Receiver.AnswerWith(func(sandbox.Delivery) int { return k.answer() })
 	k.service = k.Service(t)
@@ -147,7 +145,7 @@ func apply(t *testing.T, setting string, c *service.Config, o *httpapi.Options) 
 	case scans(setting, "a key may send %d requests a second", &number):
 		o.RateLimit = float64(number)
 	case scans(setting, "a setup page opens for %d hours", &number):
-		c.SetupLifetime = time.Duration(number) * time.Hour
+		c.SetupLifetime = func(string) time.Duration { return time.Duration(number) * time.Hour }
 	case scans(setting, "an abandoned checkout is erased after %d days", &number):
 		c.Retention = checkout.Retention{AbandonedDays: number}
 	case scans(setting, "the operator's terms are %s", &text):
@@ -204,7 +202,7 @@ func (k *talk) do(t *testing.T, line string) {
 	case scans(line, "%s gets a key of %s", &code, &text):
 		k.names.give("key of "+code+" of "+text, sandbox.IssueKey(t, k.Store, code, catalogue.Environment(text)))
 	case scans(line, "the key of %s is revoked", &code):
-		if err := k.Store.RevokeKey(t.Context(), catalogue.KeyID(k.Keys[code]), k.Clock.Now(), nil); err != nil {
+		if err := k.Store.RevokeKey(t.Context(), catalogue.KeyID(k.Keys[code]), k.Clock.Now(), act("keys revoke")); err != nil {
 			t.Fatal(err)
 		}
 		k.Clock.Forward(time.Second) // within which a running server refuses it

@@ -12,6 +12,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -218,8 +219,8 @@ func TestContract3OfManyConfirmsOneConcludesAndTheOthersRepeatIt(t *testing.T) {
 			}
 		}
 		stored := s.lone(t)
-		if first != 1 || repeats != crowd-1 || stored.Agreement == nil || stored.Document == nil ||
-			stored.Agreement.Number != all[0].String("agreement.number") || stored.Checkout.Confirmation.AgreementID != all[0].String("agreement.id") {
+		if first != 1 || repeats != crowd-1 || stored.Agreement == nil || stored.Document == 0 ||
+			stored.Agreement.Number != all[0].String("agreement.number") || stored.Checkout.AgreementID(catalogue.Sandbox, stored.Agreement.Number) != all[0].String("agreement.id") {
 			t.Errorf("%d first and %d repeats of %s; on record %+v and %+v", first, repeats, all[0].Body, stored.Agreement, stored.Document)
 		}
 		before := s.Records(t)
@@ -290,7 +291,7 @@ func TestContract3PayersReplaysPollsAndConfirmsAtOnceConfirmOnce(t *testing.T) {
 				first++
 			}
 		}
-		if stored := s.lone(t); first != 1 || stored.Agreement == nil || stored.Document == nil {
+		if stored := s.lone(t); first != 1 || stored.Agreement == nil || stored.Document == 0 {
 			t.Errorf("%d first confirms; on record %+v", first, stored)
 		}
 		if got := s.delivered(t); got != "checkout.created checkout.confirmed agreement.generated" {

@@ -118,7 +118,7 @@ func TestContract7ABodyOver64KiBIsRefusedUnread(t *testing.T) {
 func TestContract7HostileBodiesCostBoundedMemory(t *testing.T) {
 	for _, store := range stores { // one after the other: what is measured is the whole process
 		t.Run(store.name, func(t *testing.T) {
-			s := newSuite(t, store.open(t))
+			s := newSuite(t, store.open)
 			address := s.listening(t)
 			const json = "Content-Type: application/json"
 			good := order(legacyCreate, "ORDER-1")

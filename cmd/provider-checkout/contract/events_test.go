@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -93,7 +94,7 @@ func TestContract6TheEnvelopeAndTheDataHoldExactlyTheirFields(t *testing.T) {
 				"payment_plan_agreement_id": confirmed.At("agreement.id")})},
 			{confirmed, data(members{"payment_plan_agreement_id": confirmed.At("agreement.id"),
 				"payment_plan_agreement_number": confirmed.At("agreement.number"),
-				"pdf_content_document_id":       record.Checkout.Confirmation.DocumentID, "agreement_version": record.Agreement.Version})},
+				"pdf_content_document_id":       record.Checkout.DocumentID(catalogue.Sandbox, record.Agreement.Number), "agreement_version": record.Agreement.Version})},
 		} {
 			body := members(got[i].JSON)
 			if wants := (members{"event_id": body["event_id"], "event": body["event"], "created_at": body["created_at"],
@@ -375,14 +376,12 @@ func (s *suite) enrolAtOnce(t *testing.T, site fewWorkers, enrolments, round int
 // retryEvents has an operator send the events again that have failed.
 func (s *suite) retryEvents(t *testing.T) {
 	t.Helper()
-	failed, err := s.Store.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, State: checkout.JobDead}, 1000)
+	failed, err := s.Store.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, State: checkout.JobFailed}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, j := range failed {
-		if err := s.operator("").Retry(t.Context(), j.Job.ID); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := s.operator("").Retry(t.Context(), failed); err != nil {
+		t.Fatal(err)
 	}
 	s.works(t)
 }

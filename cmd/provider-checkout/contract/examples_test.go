@@ -15,8 +15,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -90,12 +88,7 @@ var provoked = map[string]func(t *testing.T, s breakable) response{
 	"DIRECT_DEBIT_SETUP_INCOMPLETE": func(t *testing.T, s breakable) response { return s.Confirm(t, s.create(t, nil)) },
 	"CHECKOUT_ERASED": func(t *testing.T, s breakable) response {
 		created := s.create(t, nil)
-		err := s.store.EraseCheckouts(t.Context(), []string{created.String("checkout.checkout_id")}, func(found []checkout.Checkout) (checkout.Erasure, error) {
-			return checkout.Erasure{Next: []checkout.Checkout{found[0].Erase(time.Now())}}, nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.erase(t, created)
 		again := s.create(t, nil)
 		for _, r := range []response{s.Get(t, "KOWHAI", created.CheckoutPath()), s.Confirm(t, created)} {
 			if r.Status != again.Status || r.String("error.code") != again.String("error.code") {
@@ -142,7 +135,7 @@ func TestContract7EveryCodeComesInTheSameEnvelopeAndAsTheDocumentsExampleSays(t 
 				t.Fatal("provoked lacks it")
 			}
 			var s breakable
-			s.suite = newSuite(t, memory.New(), func(c *service.Config, o *httpapi.Options) {
+			s.suite = newSuite(t, sandbox.Memory, func(c *service.Config, o *httpapi.Options) {
 				s.store = withFaultyStore(c, o)
 				o.RateLimit = 5
 			})

@@ -62,12 +62,8 @@ func (f *faulty) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) 
 	return unless(f, "Key", func() (catalogue.Key, error) { return f.Store.Key(ctx, hash) })
 }
 
-func (f *faulty) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
-	return unless(f, "Provider", func() (catalogue.Provider, error) { return f.Store.Provider(ctx, code) })
-}
-
-func (f *faulty) Providers(ctx context.Context) ([]catalogue.Provider, error) {
-	return unless(f, "Providers", func() ([]catalogue.Provider, error) { return f.Store.Providers(ctx) })
+func (f *faulty) Providers(ctx context.Context, codes ...string) ([]catalogue.Provider, error) {
+	return unless(f, "Providers", func() ([]catalogue.Provider, error) { return f.Store.Providers(ctx, codes...) })
 }
 
 func (f *faulty) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
@@ -82,46 +78,52 @@ func (f *faulty) FindCheckout(ctx context.Context, by checkout.Reference) (check
 	return unless(f, "FindCheckout", func() (checkout.Checkout, error) { return f.Store.FindCheckout(ctx, by) })
 }
 
-func (f *faulty) Events(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEvent, error) {
-	return unless(f, "Events", func() ([]checkout.ListedEvent, error) { return f.Store.Events(ctx, q) })
-}
-
 func (f *faulty) Jobs(ctx context.Context, filter checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	return unless(f, "Jobs", func() ([]checkout.JobRecord, error) { return f.Store.Jobs(ctx, filter, limit) })
 }
 
-func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.JobEntry) error {
-	if err := f.fault("InsertCheckout"); err != nil {
-		return err
-	}
-	return f.Store.InsertCheckout(ctx, change, q)
+func (f *faulty) InsertCheckout(ctx context.Context, change checkout.Change, hold time.Duration) ([]checkout.Lease, error) {
+	return unless(f, "InsertCheckout", func() ([]checkout.Lease, error) { return f.Store.InsertCheckout(ctx, change, hold) })
 }
 
-func (f *faulty) UpdateCheckout(ctx context.Context, id string, q checkout.JobEntry,
-	decide func(checkout.Checkout) (checkout.Change, error)) error {
+func (f *faulty) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold time.Duration,
+	decide ports.Decide) (checkout.Change, []checkout.Lease, error) {
 	if err := f.fault("UpdateCheckout"); err != nil {
-		return err
+		return checkout.Change{}, nil, err
 	}
-	return f.Store.UpdateCheckout(ctx, id, q, decide)
+	return f.Store.UpdateCheckout(ctx, known, hold, decide)
 }
 
-func (f *faulty) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.JobEntry,
-	decide func(checkout.Checkout) (checkout.Change, error)) error {
+func (f *faulty) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	if l.Job.Kind == checkout.JobDeliver {
 		if err := f.fault("Settle"); err != nil {
 			return err
 		}
 	}
-	return f.Store.Settle(ctx, l, o, q, decide)
+	return f.Store.Settle(ctx, l, o)
 }
 
-func (f *faulty) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
+func (f *faulty) Extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
 	if l.Job.Kind == checkout.JobDeliver {
 		if err := f.fault("Extend"); err != nil {
 			return err
 		}
 	}
-	return f.Store.Extend(ctx, l, now, d)
+	return f.Store.Extend(ctx, l, d)
+}
+
+// erase erases the checkout of a create's answer.
+func (s *suite) erase(t *testing.T, created response) {
+	t.Helper()
+	c, err := s.Store.Checkout(t.Context(), created.String("checkout.checkout_id"))
+	if err == nil {
+		_, _, err = s.Store.UpdateCheckout(t.Context(), c, 0, func(c checkout.Checkout) (checkout.Change, error) {
+			return c.Erase(s.Clock.Now(), checkout.ActorService, nil), nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // inside is the text of an internal failure, which no answer may contain.
@@ -129,10 +131,10 @@ const inside = "open /var/lib/secret.db as operator:hunter2"
 
 // needs has, for each call of a provider, the calls of the store that it depends on.
 var needs = map[string][]string{
-	"create":  {"Key", "Provider", "Course", "InsertCheckout"}, // an order that is new is not looked up
-	"replay":  {"Key", "Provider", "FindCheckout"},
-	"get":     {"Key", "Provider", "Checkout"},
-	"confirm": {"Key", "Provider", "Checkout", "UpdateCheckout"},
+	"create":  {"Key", "Providers", "Course", "InsertCheckout"}, // an order that is new is not looked up
+	"replay":  {"Key", "Providers", "FindCheckout"},
+	"get":     {"Key", "Providers", "Checkout"},
+	"confirm": {"Key", "Providers", "Checkout", "UpdateCheckout"},
 }
 
 // providerCalls are the calls of a provider. All but create are about a checkout whose setup is complete.
@@ -167,7 +169,7 @@ func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.
 					for _, need := range needs[name] {
 						id := name + "-" + need
 						ready := s.Ready(t, id)
-						s.Clock.Forward(5 * time.Second) // what the operator configured is read again
+						s.Clock.Forward(time.Minute) // what the operator configured is read again, and every look is due
 						store.fail(func(call string) error {
 							if call == need {
 								return tt.fault()
@@ -225,7 +227,7 @@ func TestContract7AFailureIsOnTheLogUnderTheAnswersRequestID(t *testing.T) {
 }
 
 func TestContract6WhatADeliveryMeetsDoesNotChangeTheAnswer(t *testing.T) {
-	for _, need := range []string{"Jobs", "Settle"} {
+	for _, need := range []string{"Extend", "Settle"} {
 		t.Run(need+" fails", func(t *testing.T) {
 			contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
 				created := s.Ready(t, "ORDER-1")
@@ -323,7 +325,7 @@ func TestContract3AgreementGeneratedIsEmittedOnlyIfThePDFIs(t *testing.T) {
 				if p.tries != 2 {
 					t.Errorf("the agreement was rendered %d times, want 2", p.tries)
 				}
-				if d := s.record(t, "ORDER-1"); d.Agreement == nil || (d.Document != nil) != tt.printed {
+				if d := s.record(t, "ORDER-1"); d.Agreement == nil || (d.Document > 0) != tt.printed {
 					t.Errorf("on record are agreement %v and document %v", d.Agreement, d.Document)
 				}
 				want := []string{"checkout.created", "checkout.confirmed", "agreement.generated"}

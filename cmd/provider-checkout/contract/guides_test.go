@@ -8,14 +8,13 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // What the document says only in prose is true.
 
 func TestContract21EveryFieldIsRequiredOfWhomTheDocumentSays(t *testing.T) {
-	s := newSuite(t, memory.New())
+	s := newSuite(t, sandbox.Memory)
 	// Two equal instalments need no final one: that is required by the figures, not as a field.
 	legacy := set(t, set(t, order(legacyCreate, "ORDER-1"), "plan.number_of_instalments", "2"), "plan.instalment_amount", "500")
 	legacy = set(t, legacy, "plan.final_instalment_amount", "")

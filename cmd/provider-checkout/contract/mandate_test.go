@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
@@ -23,10 +24,12 @@ type bank struct {
 	mu      sync.Mutex
 	says    func(context.Context) (checkout.Observation, error)
 	mandate checkout.MandateStatus
+	since   time.Time
+	now     func() time.Time
 }
 
 func withBank(c *service.Config, _ *httpapi.Options) *bank {
-	b := &bank{Processor: c.Processor}
+	b := &bank{Processor: c.Processor, now: c.Now}
 	c.Processor = b
 	return b
 }
@@ -40,7 +43,7 @@ func (b *bank) Info() checkout.ProcessorInfo {
 
 func (b *bank) Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
-	says, mandate := b.says, b.mandate
+	says, mandate, since := b.says, b.mandate, b.since
 	b.mu.Unlock()
 	if says != nil {
 		return says(ctx)
@@ -48,6 +51,7 @@ func (b *bank) Observe(ctx context.Context, q checkout.SetupQuery) (checkout.Obs
 	seen, err := b.Processor.Observe(ctx, q)
 	if mandate != "" {
 		seen.BillingRequest, seen.Mandate = checkout.BillingFulfilled, mandate
+		seen.MandateSince = since
 	}
 	return seen, err
 }
@@ -59,11 +63,11 @@ func (b *bank) say(says func(context.Context) (checkout.Observation, error)) {
 	b.says, b.mandate = says, ""
 }
 
-// sayMandate makes the bank report that the payer is done, and this status of the mandate.
+// sayMandate makes the bank report that the payer is done, and this status of the mandate from now on.
 func (b *bank) sayMandate(status checkout.MandateStatus) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.says, b.mandate = nil, status
+	b.says, b.mandate, b.since = nil, status, b.now().UTC().Truncate(time.Millisecond)
 }
 
 // down makes the bank fail.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/nodetest"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // Linters for Node find nothing in the OpenAPI document that the service serves, and a client that is generated from it walks the
@@ -15,6 +15,6 @@ func TestNodeToolsTakeTheDescriptionAndAGeneratedClientEnrols(t *testing.T) {
 		t.Skip("the description is the same over any CRM")
 	}
 	t.Parallel()
-	s := newSuite(t, memory.New())
+	s := newSuite(t, sandbox.Memory)
 	nodetest.Check(t, "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI", "COURSE=NZDIP")
 }

@@ -39,8 +39,8 @@ func TestMetricsMoveWithAWholeFlow(t *testing.T) {
 			t.Parallel()
 			registry := ops.NewRegistry()
 			metrics := ops.NewMetrics(registry)
-			s := newSuite(t, store.open(t), func(c *service.Config, o *httpapi.Options) {
-				c.Count, c.Noted, o.Observe = metrics.Count, metrics.Note, metrics.ObserveRequest
+			s := newSuite(t, store.open, func(c *service.Config, o *httpapi.Options) {
+				c.Count, o.Observe = metrics.Count, metrics.ObserveRequest
 			})
 			url := operatorOf(t, s, ops.Options{Metrics: metrics, Gatherer: registry})
 
@@ -111,7 +111,7 @@ func TestReadinessFollowsTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSuite(t, db)
+	s := newSuite(t, sandbox.On(db))
 	url := operatorOf(t, s, ops.Options{})
 	// settled repeats the request until the answer is as wanted, because an earlier check may still be in progress.
 	settled := func(url string, want func(response) bool) (r response, ok bool) {

@@ -238,8 +238,8 @@ func TestContract4AnExpiredLinkSaysSoAndASupersededOneStillOpens(t *testing.T) {
 // mailed is a notifier that takes everything.
 type mailed struct{}
 
-func (mailed) Notify(context.Context, checkout.PayerNotice) (checkout.Receipt, error) {
-	return checkout.Receipt{}, nil
+func (mailed) Notify(context.Context, checkout.PayerNotice) (string, error) {
+	return "", nil
 }
 
 // The token of the create confirms, as in section 2.4, though its payer has asked for another link meanwhile.

@@ -122,7 +122,7 @@ func TestContract3WhateverACreateAcceptsCanBeConfirmedWithItsPDF(t *testing.T) {
 				t.Errorf("%s\nwas accepted; its confirm answers %d %s\n%s", body, confirmed.Status, confirmed.Body, s.Log)
 				continue
 			}
-			document, err := s.Store.Document(t.Context(), confirmed.String("agreement.number"))
+			document, err := s.Store.Document(t.Context(), created.String("checkout.checkout_id"))
 			if err != nil || !bytes.HasPrefix(document.Bytes, []byte("%PDF-")) {
 				t.Errorf("%s\nhas no PDF on record: %v", body, err)
 			}

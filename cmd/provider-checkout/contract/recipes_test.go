@@ -22,9 +22,9 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -83,7 +83,7 @@ func TestRecipesEnrolThroughFaults(t *testing.T) {
 	for _, r := range recipes {
 		t.Run(r.language, func(t *testing.T) {
 			t.Parallel()
-			s := newSuite(t, memory.New())
+			s := newSuite(t, sandbox.Memory)
 			p := newFaultyProxy(t, s.URL)
 			cmd := recipe(t, r.interpreter, r.checkout)
 			cmd.Env = append(cmd.Environ(), "BASE="+p.url, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
@@ -118,7 +118,7 @@ func TestRecipesTakeTheEventsOfAnEnrolment(t *testing.T) {
 		}
 		t.Run(r.language, func(t *testing.T) {
 			t.Parallel()
-			s := newSuite(t, memory.New())
+			s := newSuite(t, sandbox.Memory)
 			address, printed := receiving(t, recipe(t, r.interpreter, r.receiver), receiverSecret)
 			s.Configure(t, strings.ReplaceAll(providers, "HOOKS/KOWHAI", address))
 			cmd := recipe(t, r.interpreter, r.checkout)
@@ -155,7 +155,7 @@ func TestRecipesTakeTheEventsOfAnEnrolment(t *testing.T) {
 }
 
 func TestRecipesPrintTheReadinessOfTheService(t *testing.T) {
-	s := newSuite(t, memory.New())
+	s := newSuite(t, sandbox.Memory)
 	for _, r := range []struct{ interpreter, name, want string }{
 		{"node", "ready.mjs", "sandbox v1\nready: true\n"},
 		{"python3", "ready.py", "sandbox v1\nready: true\n"}, {"sh", "ready.sh", `"ready_for_api_calls":true`},
@@ -171,7 +171,7 @@ func TestRecipesPrintTheReadinessOfTheService(t *testing.T) {
 }
 
 func TestRecipesCancelAnOpenCheckoutOnly(t *testing.T) {
-	s := newSuite(t, memory.New())
+	s := newSuite(t, sandbox.Memory)
 	confirmed := s.Ready(t, "ORDER-1")
 	s.Confirm(t, confirmed)
 	for _, r := range [][2]string{{"node", "cancel.mjs"}, {"python3", "cancel.py"}, {"sh", "cancel.sh"}} {
@@ -192,7 +192,7 @@ func TestRecipesCancelAnOpenCheckoutOnly(t *testing.T) {
 }
 
 func TestRecipesCatchUpByTheListOfEvents(t *testing.T) {
-	s := newSuite(t, memory.New())
+	s := newSuite(t, sandbox.Memory)
 	for i := range 101 { // more than a page
 		s.Create(t, fmt.Sprint("ORDER-", i))
 	}

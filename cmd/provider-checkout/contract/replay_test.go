@@ -228,7 +228,7 @@ func TestContract4ARetryAfterYearsIsStillAReplay(t *testing.T) {
 
 // lifetime sets the lifetime of setup tokens.
 func lifetime(d time.Duration) func(*service.Config, *httpapi.Options) {
-	return func(c *service.Config, _ *httpapi.Options) { c.SetupLifetime = d }
+	return func(c *service.Config, _ *httpapi.Options) { c.SetupLifetime = func(string) time.Duration { return d } }
 }
 
 // The parts of the provider file about courses, to move each provider to the other pricing mode.

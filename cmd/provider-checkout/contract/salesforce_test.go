@@ -1,59 +1,212 @@
 package contract_test
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"net/http"
-	"strings"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
-// Salesforce goes away a moment after it was found ready: the next probe says so, and the circuit breaker stays open until a
-// call succeeds.
-func TestASalesforceThatWentAwayIsNotFoundReady(t *testing.T) {
+// besideSalesforce returns a service with a CRM outside of its store, whose background work runs until the test ends.
+func besideSalesforce(t *testing.T) *suite {
+	t.Helper()
 	skipOtherWorlds(t)
-	testlevel.Full(t) // it waits for the calls of the scheduler
-	s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true, Salesforce: true}, memory.New())
-	ready := func(when string, want bool) {
-		t.Helper()
-		s.Clock.Forward(time.Second)
-		got := s.Send(t, http.MethodGet, "/v1/environment", "")
-		if got.At("readiness.ready_for_api_calls") != want {
-			t.Errorf("%s: %s, want ready_for_api_calls %v", when, got.Body, want)
+	s := &suite{sandbox.NewOver(t, sandbox.Outside{Salesforce: true}, sandbox.Memory)}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { s.Service(t).Run(ctx) })
+	t.Cleanup(func() { stop(); running.Wait() })
+	return s
+}
+
+// enrolments has a few clients enrol n students, and calls look after each create, and each confirm, with the time that it took.
+func (s *suite) enrolments(t *testing.T, n int, look func(r response, took time.Duration)) {
+	t.Helper()
+	var clients sync.WaitGroup
+	var next atomic.Int64
+	for range 4 {
+		clients.Go(func() {
+			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+				began := time.Now()
+				created := s.Create(t, fmt.Sprint("ORDER-", i))
+				look(created, testlevel.Elapsed(began))
+				s.SetUp(t, created)
+				s.Clock.Forward(2 * time.Second)
+				s.Get(t, "KOWHAI", created.CheckoutPath())
+				began = time.Now()
+				confirmed := s.Confirm(t, created)
+				look(confirmed, testlevel.Elapsed(began))
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// sets checks that the CRM has one set of records of each of n enrolments, which says what the store says.
+func (s *suite) sets(t *testing.T, n int) {
+	t.Helper()
+	for object, key := range map[string]string{"Contact": "", "Opportunity": "Checkout_Id__c", "Direct_Debit_Authority__c": "",
+		"Payment_Plan_Agreement__c": "Agreement_Number__c", "ContentVersion": ""} {
+		all, keys := s.Org.Records(object), map[string]bool{}
+		for _, r := range all {
+			keys[r[key]] = true
+		}
+		if len(all) != n || key != "" && len(keys) != n {
+			t.Errorf("the CRM has %d of %s, of %d, want %d", len(all), object, len(keys), n)
 		}
 	}
-	said := func(text string) int { return strings.Count(s.Log.String(), text) }
-	refused := func(n int) {
-		var all sync.WaitGroup
-		for i := range n {
-			all.Go(func() {
-				if got := s.Post(t, "KOWHAI", apiclient.CheckoutsPath, sandbox.Order(sandbox.CatalogueCreate, fmt.Sprint("ORDER-", i))); got.Status != http.StatusServiceUnavailable {
-					t.Errorf("create without Salesforce: %d %s", got.Status, got.Body)
+	revisions := map[string]bool{}
+	for _, r := range s.Records(t) {
+		revisions[fmt.Sprint(r.Checkout.Revision)] = true
+	}
+	for _, authority := range s.Org.Records("Direct_Debit_Authority__c") {
+		if !revisions[authority["Revision__c"]] || authority["Enrolment_Stage__c"] != "complete" {
+			t.Errorf("the CRM has %v, and the store no such revision", authority)
+		}
+	}
+	completed := map[string]int{}
+	for _, e := range s.Org.Journal() {
+		if e.Object == "Opportunity" && slices.Contains(e.Changed, "StageName") && e.Action == "updated" {
+			completed[e.ID]++
+		}
+	}
+	if counts := slices.Collect(maps.Values(completed)); len(counts) != n || slices.Max(counts) != 1 {
+		t.Errorf("of %d enrolments %d were completed, one of them %d times", n, len(counts), slices.Max(counts))
+	}
+}
+
+// awaitSynced lets the clock run until the CRM has been told of everything.
+func (s *suite) awaitSynced(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		waiting, err := s.Store.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobSync}, State: checkout.JobPending}, 1)
+		if err == nil && len(waiting) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the CRM is not told of %+v, %v", waiting, err)
+		}
+		s.Clock.Forward(time.Second)
+	}
+}
+
+func (s *suite) has(object, field, value string) bool {
+	return slices.ContainsFunc(s.Org.Records(object), func(r map[string]string) bool { return r[field] == value })
+}
+
+// On an ordinary day the CRM has the records when a create and a confirm are answered.
+func TestTheCRMHasTheRecordsWhenACallIsAnswered(t *testing.T) {
+	s := besideSalesforce(t)
+	n := testlevel.Of(10, 250)
+	s.enrolments(t, n, func(r response, _ time.Duration) {
+		switch number := r.String("agreement.number"); {
+		case r.Status == http.StatusCreated && !s.has("Opportunity", "Checkout_Id__c", r.String("checkout.checkout_id")),
+			r.Status == http.StatusOK && !s.has("Payment_Plan_Agreement__c", "Agreement_Number__c", number):
+			t.Errorf("the CRM has no record when this is answered: %s", r.Body)
+		case r.Status > http.StatusCreated:
+			t.Errorf("answered %d %s", r.Status, r.Body)
+		}
+	})
+	s.awaitSynced(t)
+	s.sets(t, n)
+}
+
+// However the CRM is away, creates and confirms are answered as ever, and soon; an operator is told; and once it is back it has what the
+// store has, one set of records each.
+func TestWhileTheCRMIsAwayEnrolmentsGoOnAndItFollows(t *testing.T) {
+	testlevel.Full(t)
+	t.Parallel()
+	for _, kind := range []salesforcetest.FaultKind{salesforcetest.Reset, salesforcetest.Hang, salesforcetest.HTML, salesforcetest.RequestLimit} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			s := besideSalesforce(t)
+			s.Org.Faults(func(salesforcetest.Call) salesforcetest.Fault { return salesforcetest.Fault{Kind: kind} })
+			if got := s.Send(t, http.MethodGet, "/v1/environment", ""); got.At("readiness.ready_for_api_calls") != true {
+				t.Errorf("without the CRM: %s, want ready_for_api_calls", got.Body)
+			}
+			const n = 40
+			var mu sync.Mutex
+			var all []time.Duration // in the order of the answers
+			s.enrolments(t, n, func(r response, took time.Duration) {
+				mu.Lock()
+				defer mu.Unlock()
+				if all = append(all, took); r.Status > http.StatusCreated || took > 5*time.Second {
+					t.Errorf("answered %d after %v: %s", r.Status, took, r.Body)
 				}
 			})
+			if last := slices.Sorted(slices.Values(all[n:])); last[len(last)/2] > time.Second { // the circuit breaker is open
+				t.Errorf("of the second half of the calls half took more than %v", last[len(last)/2])
+			}
+			counts, err := s.Store.Troubles(t.Context(), s.Clock.Now())
+			if err != nil || !slices.ContainsFunc(counts, func(c checkout.TroubleCount) bool { return c.Trouble == checkout.TroubleCRM && c.Count > 0 }) {
+				t.Errorf("an operator is told %+v, %v", counts, err)
+			}
+			s.Org.Faults(nil)
+			s.awaitSynced(t)
+			s.sets(t, n)
+		})
+	}
+}
+
+// A CRM that fails a fifth of its calls, in every way, before or after it has carried them out, has one set of records each.
+func TestACRMThatFailsAFifthOfItsCallsHasEachRecordOnce(t *testing.T) {
+	testlevel.Full(t)
+	t.Parallel()
+	s := besideSalesforce(t)
+	kinds := []salesforcetest.FaultKind{salesforcetest.Reset, salesforcetest.ServerError, salesforcetest.Unavailable, salesforcetest.HTML,
+		salesforcetest.ExpiredToken, salesforcetest.TornBody}
+	s.Org.Faults(func(c salesforcetest.Call) (f salesforcetest.Fault) {
+		if c.Number%5 == 0 {
+			f = salesforcetest.Fault{Kind: kinds[c.Number/5%len(kinds)], After: c.Number/30%2 == 0}
 		}
-		all.Wait()
+		return f
+	})
+	const n = 100
+	s.enrolments(t, n, func(r response, _ time.Duration) {
+		if r.Status > http.StatusCreated {
+			t.Errorf("answered %d %s", r.Status, r.Body)
+		}
+	})
+	s.awaitSynced(t)
+	s.Org.Faults(nil)
+	s.sets(t, n)
+}
+
+// A rule of the organisation refuses the completion: the student has signed, the agreement stands, and the operator is told of it by the
+// first payment until the rule is mended.
+func TestARefusalOfTheCRMIsTheOperatorsToMend(t *testing.T) {
+	s := besideSalesforce(t)
+	created := s.Ready(t, "ORDER-1")
+	s.awaitSynced(t)
+	s.Org.Faults(func(salesforcetest.Call) salesforcetest.Fault {
+		return salesforcetest.Fault{Kind: salesforcetest.Refuse, Object: "Payment_Plan_Agreement__c", Field: "Accepted_At__c"}
+	})
+	if confirmed := s.Confirm(t, created); confirmed.Status != http.StatusOK || confirmed.At("enrolment.status") != "complete" {
+		t.Fatalf("the confirm is answered %d %s", confirmed.Status, confirmed.Body)
 	}
-	ready("at first", true)
-	s.Org.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultReset})
-	ready("Salesforce is away", false)
-	refused(6)
-	for range 30 {
-		ready("Salesforce is away, and the scheduler asks it each second", false)
-		<-time.After(100 * time.Millisecond)
+	hits, err := s.Store.Find(t.Context(), checkout.Query{Trouble: checkout.TroubleCRM, Now: s.Clock.Now()}, 9)
+	if err != nil || len(hits) != 1 || hits[0].Reason == "" {
+		t.Fatalf("an operator is told %+v, %v", hits, err)
 	}
-	if n, m := said("the CRM does not answer"), said("the CRM answers again"); n != 1 || m != 0 {
-		t.Errorf("the log says %d times that the CRM does not answer and %d times that it answers again, want 1 and 0", n, m)
+	s.Org.Faults(nil)
+	jobs, err := s.Store.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobSync}}, 9)
+	if err != nil {
+		t.Fatal(err)
 	}
-	s.Org.Disarm()
-	for began := time.Now(); said("the CRM answers again") == 0 && time.Since(began) < patience; <-time.After(100 * time.Millisecond) {
+	operator := s.operator("the rule is mended")
+	if n, err := operator.Retry(t.Context(), jobs); n != 1 || err != nil {
+		t.Fatalf("Retry = %d, %v", n, err)
 	}
-	ready("Salesforce is back", true)
+	s.awaitSynced(t)
+	s.sets(t, 1)
 }

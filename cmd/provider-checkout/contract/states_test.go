@@ -189,6 +189,18 @@ func over(mandate string) string {
 		200 confirmed true | 409 CONFLICT | 200 confirmed true | 200 no form | 303 /api/dd-setup | 409 CONFLICT`
 }
 
+// lasting returns what is on record of an order but for the attempts of the service's own jobs, which it makes meanwhile.
+func (s *suite) lasting(t *testing.T, order string) checkout.CheckoutRecord {
+	t.Helper()
+	r := s.record(t, order)
+	for i, j := range r.Jobs {
+		if j.Job.Kind != checkout.JobDeliver {
+			r.Jobs[i] = checkout.JobRecord{Job: j.Job}
+		}
+	}
+	return r
+}
+
 func TestContract3EveryCallInEveryState(t *testing.T) {
 	for _, row := range stateRows {
 		t.Run(row.name, func(t *testing.T) {
@@ -201,9 +213,9 @@ func TestContract3EveryCallInEveryState(t *testing.T) {
 					b.say(nil)
 					id := fmt.Sprint("ORDER-", i)
 					created := row.reach(t, s, b, id)
-					before := s.record(t, id)
+					before := s.lasting(t, id)
 					got := column.call(t, s, id, created)
-					if !reflect.DeepEqual(s.record(t, id), before) {
+					if !reflect.DeepEqual(s.lasting(t, id), before) {
 						got += " *"
 					}
 					want := strings.TrimSpace(says[i])

@@ -28,7 +28,8 @@ func newSymbols(base, server string) *symbols {
 // namedMembers has the kinds of names by the member of an answer or event that has the text.
 var namedMembers = map[string]string{"checkout_id": "checkout", "contact_id": "contact", "opportunity_id": "opportunity", "dda_id": "dda",
 	"token": "token", "agreement.id": "agreement", "payment_plan_agreement_id": "agreement", "agreement.number": "agreement number",
-	"payment_plan_agreement_number": "agreement number", "pdf_content_document_id": "document", "event_id": "event", "request_id": "request"}
+	"payment_plan_agreement_number": "agreement number", "pdf_content_document_id": "document", "event_id": "event", "request_id": "request",
+	"cursor": "cursor", "next": "cursor"}
 
 // shapes has the shape that a text of a kind must have, where no CRM makes it.
 var shapes = map[string]string{

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -23,7 +22,7 @@ type journey struct {
 
 func setOut(t *testing.T) *journey {
 	t.Helper()
-	j := &journey{suite: &suite{sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())}}
+	j := &journey{suite: &suite{sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, sandbox.Memory)}}
 	j.created = j.Create(t, "ORDER-1")
 	j.page = j.ToProcessor(t, j.created)
 	j.request = j.billingRequest(t)
@@ -59,7 +58,7 @@ func finishBefore(holder string, after time.Duration) func(*testing.T, *journey)
 // refuse has GoCardless refuse the payer for the place.
 func (j *journey) refuse(t *testing.T) {
 	t.Helper()
-	if err := j.Bank.BlockPayer(j.request); err != nil {
+	if _, err := j.Bank.Complete(j.page, gocardlesstest.Payer{FamilyName: "GEO BLOCKED"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -105,8 +105,8 @@ func startDemo(t *testing.T) (guide string) {
 	out, in := io.Pipe()
 	cfg := demo.Config{
 		Listener: ln,
-		Site: site.Config{AllowPrivate: true, Service: service.Config{Environment: catalogue.Sandbox,
-			BaseURL: "http://" + ln.Addr().String(), SetupLifetime: 7 * 24 * time.Hour}},
+		Site: site.Config{AllowPrivate: true, SetupLifetime: 7 * 24 * time.Hour,
+			Service: service.Config{Environment: catalogue.Sandbox, BaseURL: "http://" + ln.Addr().String()}},
 		Providers: readFile(t, "../demo.json"), Terms: readFile(t, "../demo-terms.json"),
 		Stdout: in, Stderr: os.Stderr,
 	}

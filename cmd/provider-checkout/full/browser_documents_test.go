@@ -5,14 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // The documents that are read rather than filled in: the API reference, and an agreement as a page.
 func TestBrowserEveryDocumentIsAccessibleAndFitsEveryScreen(t *testing.T) {
 	axe := axeSource(t)
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	created := s.Ready(t, "ORDER-1")
 	body := sandbox.Set(t, created.ConfirmBody(), "payment.first_payment_date", `"2027-02-03"`) // Wednesday has the longest dates
 	if r := s.Post(t, created.Provider(), created.CheckoutPath()+"/confirm", body); r.Status != http.StatusOK {

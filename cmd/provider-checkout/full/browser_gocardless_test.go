@@ -9,7 +9,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -20,7 +19,7 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 	for _, on := range []screen{lightPhone, darkDesktop} {
 		for _, script := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, script %v", on.name, script), func(t *testing.T) {
-				s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())
+				s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, sandbox.Memory)
 				created := s.Create(t, "ORDER-1")
 				p := newTab(t, browser, on, script)
 				look := func(heading string) {
@@ -39,13 +38,8 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 				if strings.HasPrefix(evaluate[string](p, "location.href"), s.URL) {
 					t.Error("the processor's page is on the service's own origin")
 				}
-				p.click(onward)
-				look("Your bank account")
 				p.fill(holderField, apiclient.AccountHolder)
-				p.fill("#bank_code", apiclient.AccountNumber)
-				p.press(authorityBox)
-				p.click(onward)
-				look("Check your details")
+				p.fill("#account_number", apiclient.AccountNumber)
 				p.click(onward)
 				look(sandbox.DoneTitle)
 				if got := p.text("main"); !strings.Contains(got, "••••8389") {
@@ -59,7 +53,7 @@ func TestBrowserAPayerSetsUpADirectDebitAtGoCardless(t *testing.T) {
 
 // A payer who leaves GoCardless' page comes back to the setup page, and may go on from there.
 func TestBrowserAPayerWhoLeavesGoCardlessMayGoOn(t *testing.T) {
-	s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())
+	s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, sandbox.Memory)
 	p := newTab(t, startBrowser(t), lightPhone, true)
 	p.open(setupURL(s.Create(t, "ORDER-1")))
 	p.click(onward)
@@ -125,7 +119,7 @@ func TestBrowserAPayerWhoComesBackFromGoCardlessReadsWhatHappened(t *testing.T) 
 		p := newTab(t, browser, tt.on, tt.script)
 		for _, w := range ways {
 			t.Run(fmt.Sprintf("%s, %s, script %v", w.name, tt.on.name, tt.script), func(t *testing.T) {
-				s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, memory.New())
+				s := sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, sandbox.Memory)
 				created := s.Create(t, "ORDER-1")
 				w.happen(t, s, s.ToProcessor(t, created))
 				p.begin(t)

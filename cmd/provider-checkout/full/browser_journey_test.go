@@ -9,7 +9,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -27,7 +26,7 @@ func TestBrowserAPayerSetsUpADirectDebit(t *testing.T) {
 	for _, on := range []screen{lightPhone, darkPhone, desktop, darkDesktop} {
 		for _, script := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, script %v", on.name, script), func(t *testing.T) {
-				s := sandbox.New(t, memory.New())
+				s := sandbox.New(t, sandbox.Memory)
 				created := s.Create(t, "ORDER-1")
 				p := newTab(t, browser, on, script)
 				p.agrees(s, created)
@@ -144,7 +143,7 @@ func (p *tab) checks(s *sandbox.Sandbox) {
 
 func TestBrowserTheScriptHelpsWithTheAccountNumber(t *testing.T) {
 	browser := startBrowser(t)
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	form := s.ToBank(t, s.Create(t, "ORDER-1"))
 	for _, tt := range []struct{ name, typed, written, bank, mistake string }{
 		{"a whole number without separators", "123140017132350", "12-3140-0171323-50", "The bank is ASB.", ""},
@@ -174,7 +173,7 @@ func TestBrowserTheScriptHelpsWithTheAccountNumber(t *testing.T) {
 // A payer without a mouse goes from the page to the end by Tab, Space and Enter.
 func TestBrowserTheKeyboardIsEnough(t *testing.T) {
 	browser := startBrowser(t)
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	created := s.Create(t, "ORDER-1")
 	p := newTab(t, browser, desktop, true)
 	to := func(selector string) {

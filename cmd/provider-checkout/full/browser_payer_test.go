@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -54,12 +53,12 @@ var payerStates = []pageState{
 // inbox is a notifier that passes on what payers are sent.
 type inbox chan checkout.PayerNotice
 
-func (i inbox) Notify(ctx context.Context, n checkout.PayerNotice) (checkout.Receipt, error) {
+func (i inbox) Notify(ctx context.Context, n checkout.PayerNotice) (receipt string, err error) {
 	select {
 	case i <- n:
-		return checkout.Receipt{Reference: n.ID}, nil
+		return n.ID, nil
 	case <-ctx.Done():
-		return checkout.Receipt{}, ctx.Err()
+		return "", ctx.Err()
 	}
 }
 
@@ -100,7 +99,7 @@ func expiredLink(t *testing.T, s *sandbox.Sandbox) string {
 func TestBrowserAnExpiredLinkIsRenewedByEmail(t *testing.T) {
 	browser := startBrowser(t)
 	post := make(inbox, 1)
-	s := sandbox.New(t, memory.New(), withInbox(post)...)
+	s := sandbox.New(t, sandbox.Memory, withInbox(post)...)
 	background, err := service.New(s.Config)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
@@ -49,7 +48,7 @@ func TestBrowserTheSetupPageIsReadAtAGlance(t *testing.T) {
 		{"a plan of 52 weeks", nil, sandbox.Providers, map[int64]float64{360: 640, 390: 844, 1280: 900}},
 		{"with a logo, a lender and a default fee", withTerms, named, map[int64]float64{390: 844, 1280: 900}},
 	} {
-		s := sandbox.New(t, memory.New(), kind.serving...)
+		s := sandbox.New(t, sandbox.Memory, kind.serving...)
 		s.Configure(t, kind.providers)
 		address := setupURL(s.Create(t, "ORDER-1"))
 		for _, on := range sizes() {
@@ -70,7 +69,7 @@ func TestBrowserTheSetupPageIsReadAtAGlance(t *testing.T) {
 
 // On a phone the way on ends on the first screen, on a plan of 52 weeks with a lender and a default fee.
 func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
-	s := sandbox.New(t, memory.New(), withTerms...)
+	s := sandbox.New(t, sandbox.Memory, withTerms...)
 	created := s.Create(t, "ORDER-1")
 	p := newTab(t, startBrowser(t), phone, true)
 	begins := func(what, selector string, screens float64) {
@@ -101,7 +100,7 @@ func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
 // A press ends where it began: what the script says of the account number moves nothing in between.
 func TestBrowserAPressAfterAnEarlyMistakeIsNotLost(t *testing.T) {
 	browser := startBrowser(t)
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	form := s.ToBank(t, s.Create(t, "ORDER-1"))
 	for _, on := range []screen{phone, desktop} {
 		for name, press := range map[string]func(p *tab, x, y float64){"mouse": (*tab).mouse, "finger": (*tab).finger} {
@@ -192,7 +191,7 @@ func TestBrowserTheAccountNumberIsGoneOnTheWayBack(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := sandbox.New(t, memory.New())
+			s := sandbox.New(t, sandbox.Memory)
 			p := newTab(t, browser, lightPhone, true)
 			p.open(s.ToBank(t, s.Create(t, "ORDER-1")))
 			p.fill(holderField, apiclient.AccountHolder)
@@ -214,7 +213,7 @@ func TestBrowserTheAccountNumberIsGoneOnTheWayBack(t *testing.T) {
 // What is folded on the screen is on paper, without a script too.
 func TestBrowserAPrintHoldsWhatIsFolded(t *testing.T) {
 	browser := startBrowser(t)
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	created := s.Create(t, "ORDER-1")
 	for _, script := range []bool{true, false} {
 		p := newTab(t, browser, darkPhone, script)
@@ -238,7 +237,7 @@ func TestBrowserAPrintHoldsWhatIsFolded(t *testing.T) {
 
 // The total stands where the payments end, and not at the foot of each page, where it would seem to be the sum of that page.
 func TestBrowserAPrintHasEachTotalOnce(t *testing.T) {
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	created := s.Create(t, "ORDER-1")
 	p := newTab(t, startBrowser(t), desktop, false)
 	total := regexp.MustCompile(`(?m)^ *Total to pay +\$2,990\.00$`)

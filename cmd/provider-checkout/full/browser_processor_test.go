@@ -16,7 +16,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
@@ -87,7 +86,7 @@ func (b *farBank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the button does nothing.
 func TestBrowserNoFormLeadsToAnOriginThatTheProcessorDoesNotName(t *testing.T) {
 	bank := newFarBank(t, false)
-	s := sandbox.New(t, memory.New(), bank.serve)
+	s := sandbox.New(t, sandbox.Memory, bank.serve)
 	p := newTab(t, startBrowser(t), lightPhone, true)
 	p.open(setupURL(s.Create(t, "ORDER-1")))
 	p.press(onward)
@@ -105,7 +104,7 @@ func TestBrowserNoFormLeadsToAnOriginThatTheProcessorDoesNotName(t *testing.T) {
 func TestBrowserAPayerFinishesInAFrameAtAProcessorOnAnotherOrigin(t *testing.T) {
 	enrolment := strings.Replace(serveEnrolmentPage(t), "127.0.0.1", "localhost", 1) // another site than the service's
 	bank := newFarBank(t, true)
-	s := sandbox.New(t, memory.New(), bank.serve)
+	s := sandbox.New(t, sandbox.Memory, bank.serve)
 	s.Configure(t, strings.Replace(sandbox.Providers, "https://enrol.kowhai.example\"]", enrolment+`"]`, 1))
 	created := s.Create(t, "ORDER-1")
 	p := newTab(t, startBrowser(t), desktop, true)
@@ -163,7 +162,7 @@ addEventListener("message", e => document.querySelector("#received").append(e.or
 func TestBrowserTheEnrolmentPageIsNotifiedOfTheSetup(t *testing.T) {
 	stranger := serveEnrolmentPage(t)
 	origin := strings.Replace(stranger, "127.0.0.1", "localhost", 1) // which is another origin
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	s.Configure(t, strings.Replace(sandbox.Providers, "https://enrol.kowhai.example\"]", origin+`"]`, 1))
 	setup := setupURL(s.Ready(t, "ORDER-1"))
 	want := s.URL + ` {"source":"provider-checkout","type":"setup_changed"}`

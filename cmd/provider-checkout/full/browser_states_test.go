@@ -19,6 +19,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -243,6 +244,10 @@ type brokenStore struct {
 	broken error
 }
 
+func brokenMemory(_ testing.TB, now func() time.Time) site.Store {
+	return &brokenStore{Store: memory.New(now)}
+}
+
 func (s *brokenStore) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
 	if s.broken != nil {
 		return checkout.Checkout{}, s.broken
@@ -264,11 +269,14 @@ func setupURL(created sandbox.Response) string { return created.String("direct_d
 // alter changes the bank setup of a checkout on record, as a report of the processor would.
 func alter(t *testing.T, s *sandbox.Sandbox, created sandbox.Response, change func(*checkout.Setup)) {
 	t.Helper()
-	err := s.Store.UpdateCheckout(t.Context(), created.String("checkout.checkout_id"), checkout.JobEntry{},
-		func(c checkout.Checkout) (checkout.Change, error) {
-			change(&c.Setup)
-			return checkout.Change{Next: c}, nil
-		})
+	known, err := s.Store.Checkout(t.Context(), created.String("checkout.checkout_id"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = s.Store.UpdateCheckout(t.Context(), known, 0, func(c checkout.Checkout) (checkout.Change, error) {
+		change(&c.Setup)
+		return checkout.Change{At: s.Clock.Now(), Next: c}, nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +299,7 @@ func onEveryPage(t *testing.T, screens []screen, look func(p *tab, s *sandbox.Sa
 	}
 	for _, state := range slices.Concat(pageStates, payerStates) {
 		t.Run(state.name, func(t *testing.T) {
-			s := sandbox.New(t, &brokenStore{Store: memory.New()}, state.serving...)
+			s := sandbox.New(t, brokenMemory, state.serving...)
 			at := state.make(t, s)
 			for _, p := range tabs {
 				p.begin(t)
@@ -332,7 +340,7 @@ func TestBrowserEveryPageIsAccessible(t *testing.T) {
 
 // A page and everything that it loads are under 30 KB, as a browser fetches them.
 func TestBrowserPagesAreSmall(t *testing.T) {
-	s := sandbox.New(t, memory.New())
+	s := sandbox.New(t, sandbox.Memory)
 	created := s.Create(t, "ORDER-1")
 	form := s.ToBank(t, created)
 	long := sandbox.Set(t, sandbox.Order(sandbox.LegacyCreate, "ORDER-2"), "plan.number_of_instalments", "260")

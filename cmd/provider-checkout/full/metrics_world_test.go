@@ -41,7 +41,7 @@ func newMeasured(t *testing.T) *measured {
 	t.Helper()
 	b, store := built(t), postgrestest.URL(t)
 	m := &measured{bank: gocardlesstest.New(gocardlesstest.Options{Token: sandbox.Token})}
-	org := salesforcetest.New(salesforcetest.Options{ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret, Sandbox: true})
+	org := salesforcetest.New(salesforcetest.Options{ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret})
 	bank, crm := httptest.NewServer(m.bank), httptest.NewServer(org)
 	t.Cleanup(func() { m.bank.Close(); org.Close(); bank.Close(); crm.Close() })
 	keys := workload.Configure(t, b, store, sandbox.NewReceiver(t).URL)
@@ -53,7 +53,11 @@ func newMeasured(t *testing.T) *measured {
 	m.server = serve(t, cmd)
 	m.client = apiclient.New(m.base, keys)
 	// A refusal, and a call of the CRM that is made again: their series begin with the first.
-	org.Arm(salesforcetest.Fault{Kind: salesforcetest.FaultExpiredToken, Times: 1})
+	fault := salesforcetest.Fault{Kind: salesforcetest.ExpiredToken}
+	org.Faults(func(salesforcetest.Call) (f salesforcetest.Fault) {
+		f, fault = fault, f
+		return f
+	})
 	if answer, err := m.client.Call(t.Context(), "KOWHAI", http.MethodGet, createRoute+"/none", ""); err != nil || answer.Status != http.StatusNotFound {
 		t.Fatalf("a poll of nothing: %d, %v", answer.Status, err)
 	}

@@ -118,7 +118,7 @@ func (a *actor) client() (string, func()) {
 			confirm.DDAID = checkout.Some("another")
 		}
 		return "confirm", a.request(func(ctx context.Context, p *process) { m.confirmAt(ctx, p, o, confirm) })
-	case n < 17 && !m.mayLack():
+	case n < 17:
 		return "cancel", a.request(func(ctx context.Context, p *process) { m.cancelAt(ctx, p, o, *opened, confirm.RequestID) })
 	case n < 18:
 		return "return from the bank", a.request(func(ctx context.Context, p *process) {
@@ -132,21 +132,21 @@ func (a *actor) client() (string, func()) {
 // operator draws what an operator does next, by a command of its own.
 func (a *actor) operator() (string, func()) {
 	p := a.newProcess(fmt.Sprint("command ", a.Uint64()%1000), -1)
-	do := operate.Operator{Store: store{a.store, p}, Keyring: a.ring, By: "Ana", Reason: "by letter", Now: p.Now, Rand: p}
+	do := a.world.operator(p)
 	ctx, m, o := context.Background(), a.model, a.model.orders[a.IntN(len(a.model.orders))]
 	n, job := a.IntN(10), a.IntN(100)
 	return o.name + fmt.Sprint(" ", n), func() {
 		switch {
 		case n < 3:
 			m.withdrawAt(ctx, p, do, o)
-		case n < 6 && m.mayLack(): // what may be agreed elsewhere is not ended
 		case n < 5:
 			m.operatorCancelsAt(ctx, p, do, o)
 		case n < 6:
 			m.eraseAt(ctx, p, do, o)
 		case n < 8:
 			if list := m.pending(); len(list) > 0 {
-				m.noPanic(p, do.Retry(ctx, list[job%len(list)]))
+				_, err := do.Retry(ctx, []checkout.JobRecord{list[job%len(list)]})
+				m.noPanic(p, err)
 			}
 		case n < 9:
 			if opened := m.opened(o); opened != nil {
@@ -159,6 +159,11 @@ func (a *actor) operator() (string, func()) {
 			m.noPanic(p, err)
 		}
 	}
+}
+
+// operator returns an operator who acts by a process.
+func (w *world) operator(p *process) operate.Operator {
+	return operate.Operator{Store: store{w.store, p}, Keyring: w.ring, By: "Ana", Reason: "by letter", Now: p.Now, Rand: p}
 }
 
 // fate draws what becomes of a mandate, of a clock or of a process.
@@ -197,7 +202,7 @@ func (a *actor) mandate(n int, to checkout.MandateStatus, notified bool) {
 	a.saw("a mandate became " + string(to))
 	if notified { // or else a look finds out
 		p := a.at(n)
-		m := checkout.Notification{ID: fmt.Sprint("EV", a.Uint64()), Received: p.Now().UTC(), BillingRequestID: id}
+		m := checkout.Notification{BillingRequestID: id}
 		a.asks(p, func() { a.model.noPanic(p, p.Notified(context.Background(), []checkout.Notification{m})) })
 	}
 }
@@ -234,18 +239,13 @@ func (a *actor) drain(slot int) {
 	}
 }
 
-// spy looks for what it should not see: checkouts that are only reserved, and checkouts of another provider.
+// spy looks for what it should not see: checkouts of another provider.
 func (a *actor) spy() (string, func()) {
 	slot := a.IntN(8)
 	return "look around", func() {
 		for _, r := range a.model.records() {
 			c, p := r.Checkout, a.at(slot)
-			if c.Status == checkout.Reserved {
-				a.saw("a reserved checkout was looked for")
-				a.asks(p, func() { a.model.lookAt(context.Background(), p, c.ProviderCode, c.ID) })
-			} else {
-				a.asks(p, func() { a.model.strangerLooksAt(p, c) })
-			}
+			a.asks(p, func() { a.model.strangerLooksAt(p, c) })
 			a.rest(a.name, time.Microsecond) // or else the order of the same call for two checkouts is not known
 		}
 	}
@@ -270,20 +270,14 @@ func (m *model) enrolAt(p *process, o *order, name string) {
 	}
 	cmd.RequestID = "req_" + name + "_create_" + o.name
 	m.createAt(ctx, p, o, cmd)
-	if m.opened(o) == nil { // the CRM may have another intent, which a restored store lacks
+	if m.opened(o) == nil { // the other intent may be on record, without an answer
 		cmd = o.create(m.intentOf(cmd) != m.intentOf(o.create(true)))
 		cmd.RequestID = "req_" + name + "_again_" + o.name
 		m.createAt(ctx, p, o, cmd)
 	}
 	if opened := m.opened(o); opened != nil {
 		if c := m.stored(o); c == nil || c.Status != checkout.Confirmed { // or else the page asks the bank, which hides what was missed
-			lost := 0 // authorities that a restored store may lack: the page finds out that a mandate has ended once it leads to it
-			if !m.lost.at.IsZero() {
-				lost = o.given
-			}
-			for again := true; again && lost >= 0; lost-- {
-				again = m.setUpAt(ctx, p, o, *opened)
-			}
+			m.setUpAt(ctx, p, o, *opened)
 		}
 		cmd := m.confirm(*opened, rand.New(rand.NewPCG(0, 0)))
 		cmd.RequestID = "req_" + name + "_confirm_" + o.name
@@ -317,7 +311,7 @@ func (o *order) email() string { return strings.ToLower(o.provider+"."+o.id) + "
 func (m *model) create(o *order, r *rand.Rand) checkout.Create {
 	cmd := o.create(r.IntN(4) == 0)
 	cmd.RequestID = fmt.Sprint("req_", r.Uint64())
-	if name := []string{"Ngata", "Ngata", "Ngata", "Ngata", "Refused", "Ruled"}[r.IntN(6)]; name != "Ngata" && m.plan.outside && !m.plan.org {
+	if name := []string{"Ngata", "Ngata", "Ngata", "Ngata", "Refused", "Ruled"}[r.IntN(6)]; name != "Ngata" && m.plan.crm {
 		cmd.LastName = checkout.Some(name)
 	}
 	if r.IntN(4) == 0 {
@@ -331,7 +325,7 @@ func (m *model) confirm(o service.Opened, r *rand.Rand) checkout.Confirm {
 	c := o.Checkout
 	return checkout.Confirm{RequestID: fmt.Sprint("req_", r.Uint64()), CheckoutID: checkout.Some(c.ID),
 		ProviderCode: checkout.Some(c.ProviderCode), OrderID: checkout.Some(c.OrderID), Token: checkout.Some(cmp.Or(o.Token, "lost")),
-		OpportunityID: checkout.Some(c.Records.OpportunityID), DDAID: checkout.Some(c.Records.DDAID),
+		OpportunityID: checkout.Some(o.Records.OpportunityID), DDAID: checkout.Some(o.Records.DDAID),
 		PaymentMethod: checkout.Some(checkout.PaymentMethod), FirstPayment: checkout.Some(c.Intent.Plan.First),
 		DepositConfirmed: checkout.Some(true), PaymentPlanAccepted: checkout.Some(true),
 		InformationConfirmed: checkout.Some(true), PrivacyConsentAccepted: checkout.Some(true)}

@@ -12,20 +12,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
-	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// In some worlds the real adapters reach the simulators of GoCardless and Salesforce, request by request.
+// In some worlds the real adapter reaches the simulator of GoCardless, request by request.
 
 const farToken, farSecret = "token", "secret-of-the-simulation"
 
@@ -125,14 +122,14 @@ type farBank struct {
 
 func (w *world) newFarBank() *farBank {
 	r, _ := w.chance("GoCardless")
-	b := &farBank{Simulator: gocardlesstest.New(gocardlesstest.Options{Token: farToken, RateLimit: -1, Rand: seeded{r}})}
+	b := &farBank{Simulator: gocardlesstest.New(gocardlesstest.Options{Token: farToken, Rand: seeded{r}})}
 	b.direct = w.gocardless(nil, b)
 	return b
 }
 
 // gocardless returns the processor of a process.
 func (w *world) gocardless(p *process, b *farBank) *gocardless.Processor {
-	o := gocardless.Options{Environment: catalogue.Sandbox, Token: farToken, URL: "http://localhost:1", RequestsPerMinute: 600_000,
+	o := gocardless.Options{Environment: catalogue.Sandbox, Token: farToken, URL: "http://localhost:1",
 		Transport: wire{p, "bank", b}, Now: time.Now, Rand: seeded{rand.New(rand.NewPCG(w.seed, 1))}}
 	if p != nil {
 		o.Now, o.Rand = p.Now, p
@@ -146,7 +143,7 @@ func (w *world) gocardless(p *process, b *farBank) *gocardless.Processor {
 
 // reconcile returns the task that reads GoCardless' list of events.
 func (p *process) reconcile(processor *gocardless.Processor) service.Task {
-	receiver, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: processor, Secrets: [][]byte{[]byte(farSecret)}, Now: p.Now,
+	receiver, err := gocardless.NewReceiver(gocardless.ReceiverOptions{Processor: processor, Secrets: [][]byte{[]byte(farSecret)},
 		Notified: func(ctx context.Context, all []checkout.Notification) error { return p.Notified(ctx, all) },
 		Report:   func(_ context.Context, err error) { p.world.model.noPanic(p, err) }})
 	if err != nil {
@@ -166,95 +163,10 @@ func (b *farBank) move(id string, to checkout.MandateStatus) { _ = b.MoveMandate
 func (b *farBank) conflicts() int { return b.Statistics().Answers["POST /billing_requests 409"] }
 
 func (b *farBank) seen(id string) checkout.Observation {
-	seen, err := b.direct.Observe(context.Background(), checkout.SetupQuery{Setup: checkout.Setup{BillingRequestID: id}})
+	ended := checkout.Observation{Mandate: checkout.MandateFailed} // of which the time of the next status is asked
+	seen, err := b.direct.Observe(context.Background(), checkout.SetupQuery{Setup: checkout.Setup{BillingRequestID: id, Observation: ended}})
 	if err != nil && id != "" {
 		panic(err) // nothing is in the way
 	}
 	return seen
-}
-
-// newOrg returns an organisation at Salesforce.
-func (w *world) newOrg() *salesforcetest.Simulator {
-	r, _ := w.chance("Salesforce")
-	return salesforcetest.New(salesforcetest.Options{ClientID: "client", ClientSecret: farSecret, Sandbox: true, Rand: seeded{r}})
-}
-
-// salesforce returns the CRM of a process.
-func (w *world) salesforce(p *process) *salesforce.CRM {
-	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: "http://localhost:2", ClientID: "client", ClientSecret: farSecret,
-		Transport: wire{p, "crm", w.org}, Now: p.Now, Rand: p})
-	if err != nil {
-		panic(err) // of the options above
-	}
-	return crm
-}
-
-// The objects of an organisation, by the state of an enrolment.
-var (
-	openObjects     = []string{"Contact", "Opportunity", "OpportunityContactRole", "Direct_Debit_Authority__c"}
-	completeObjects = []string{"Payment_Plan_Agreement__c"}
-)
-
-// closed reports whether Salesforce has completed an enrolment, which may have ended since.
-func (w *world) closed(opportunity string) bool {
-	return slices.ContainsFunc(w.org.Journal(), func(e salesforcetest.Entry) bool {
-		return e.ID == opportunity && e.Fields["StageName"] == "Closed Won"
-	})
-}
-
-// judgeOrg judges what Salesforce has: of each checkout one record of each object, with the ids on record, completed once and ended once.
-func (m *model) judgeOrg(all []checkout.CheckoutRecord) {
-	found, times := map[string]map[string]string{}, map[string]int{}
-	for _, object := range append(openObjects, completeObjects...) {
-		for _, r := range m.org.Records(object) {
-			found[r["Id"]] = r
-		}
-	}
-	completed := map[string]bool{}
-	for _, e := range m.org.Journal() {
-		if completed[e.ID] = completed[e.ID] || e.Fields["StageName"] == "Closed Won"; e.Type == completeObjects[0] && completed[e.Fields["Opportunity__c"]] &&
-			slices.ContainsFunc(e.Changed, func(field string) bool { return field != "" }) {
-			m.fault("Salesforce has %s of an agreement changed after its enrolment was completed: %+v", e.Changed, e)
-		}
-		if e.Fields["Mandate_Id__c"] != "" {
-			times[e.ID+" completed"]++
-		}
-		for _, field := range e.Changed {
-			if value := e.Fields[field]; value != "" {
-				times[e.ID+" "+field+" "+value]++
-			}
-		}
-	}
-	confirmed := 0
-	for _, r := range all {
-		c, done := r.Checkout, r.Checkout.Confirmation
-		won, ended := times[c.Records.OpportunityID+" StageName Closed Won"], 0
-		if c.Status == checkout.Confirmed {
-			confirmed++
-		}
-		for change := range times {
-			if strings.HasPrefix(change, c.Records.OpportunityID+" Ended_At__c ") || strings.HasPrefix(change, c.Records.DDAID+" Ended_At__c ") {
-				ended += times[change]
-			}
-		}
-		switch authority := found[c.Records.DDAID]; {
-		case found[c.Records.ContactID] == nil, found[c.Records.OpportunityID] == nil, authority == nil:
-			m.fault("Salesforce lacks a record of %+v", c)
-		case (won == 1) != (c.Status == checkout.Confirmed), won > 1, (found[done.AgreementID] != nil) != (c.Status == checkout.Confirmed):
-			m.fault("Salesforce has completed %s %d times, which is %s with %+v", c.ID, won, c.Status, done)
-		case (ended == 1) != c.Ended(), ended > 1:
-			m.fault("Salesforce has %d ends of %s, which has ended %+v", ended, c.ID, c.End)
-		case times[c.Records.DDAID+" completed"] > 1:
-			m.fault("Salesforce has the mandate of %s %d times", c.ID, times[c.Records.DDAID+" completed"])
-		case m.polled && m.changes(r) > 0 && !c.Erased() && authority["Mandate_Status__c"] != string(c.Setup.Mandate):
-			m.fault("Salesforce has the mandate %s of %s, which is %+v", authority["Mandate_Status__c"], c.ID, c.Setup)
-		}
-	}
-	for objects, want := range map[*[]string]int{&openObjects: len(all), &completeObjects: confirmed} {
-		for _, object := range *objects {
-			if n := len(m.org.Records(object)); n != want {
-				m.fault("Salesforce has %d records of %s, want %d", n, object, want)
-			}
-		}
-	}
 }

@@ -3,10 +3,9 @@ package simulation_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
@@ -29,30 +28,24 @@ func (m *model) createAt(ctx context.Context, p *process, o *order, cmd checkout
 	want, c := m.intentOf(cmd), got.Checkout
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	refusedByCRM := refusalBy(checkout.Student{LastName: cmd.LastName.Value}) != nil
-	_, raw := errors.AsType[*checkout.CRMRefusal](err)
 	switch {
 	case err == nil:
 		m.sawAnswer("create", map[bool]string{true: "replay", false: "new"}[got.Replay])
 		if o.first == nil {
 			o.first, o.openedAt = &got, time.Now()
 		}
-		if o.records == (checkout.Records{}) {
-			o.records = c.Records
-		}
-		first := o.first.Checkout
+		first := o.first
 		switch {
-		case c.ID != first.ID, c.Records != o.records, got.Token != "" && o.first.Token != "" && got.Token != o.first.Token:
-			m.fault("create of %s answers %s with %+v after %s with %+v", o.name, c.ID, c.Records, first.ID, first.Records)
-		case c.Status == checkout.Reserved, c.OrderID != o.id, c.ProviderCode != o.provider, c.Records.DDAID == "",
-			(got.Token == "") != (c.Status == checkout.Confirmed):
+		case c.ID != first.Checkout.ID, got.Records != first.Records, got.Token != "" && first.Token != "" && got.Token != first.Token:
+			m.fault("create of %s answers %s with %+v after %s with %+v", o.name, c.ID, got.Records, first.Checkout.ID, first.Records)
+		case c.OrderID != o.id, c.ProviderCode != o.provider, (got.Token == "") != (c.Status == checkout.Confirmed):
 			m.fault("create of %s answers %+v", o.name, got)
-		case c.Intent != want, !got.Replay && c.Student.LastName != cmd.LastName.Value, m.plan.outside && refusalBy(c.Student) != nil:
+		case c.Intent != want, !got.Replay && c.Student.LastName != cmd.LastName.Value, c.Student.LastName == "Refused":
 			m.fault("create of %s with %+v answers %+v of %+v", o.name, want, c.Intent, c.Student)
 		case !got.Replay && began.After(o.openedAt):
 			m.fault("create of %s answers that it is new, after an answer at %s", o.name, o.openedAt)
 		case got.Replay == (c.RequestID == cmd.RequestID && m.known[cmd.RequestID]):
-			m.fault("create %s of %s, which %s reserved, answers that it is a replay: %v", cmd.RequestID, o.name, c.RequestID, got.Replay)
+			m.fault("create %s of %s, which %s opened, answers that it is a replay: %v", cmd.RequestID, o.name, c.RequestID, got.Replay)
 		case !o.cancelled.IsZero() && began.After(o.cancelled):
 			m.fault("create of %s answers %s after it was cancelled", o.name, c.Status)
 		}
@@ -60,10 +53,8 @@ func (m *model) createAt(ctx context.Context, p *process, o *order, cmd checkout
 		m.sawAnswer("create", "ended")
 	case checkout.Refused(err, checkout.CodeIntentConflict):
 		m.sawAnswer("create", m.conflict(o, cmd, want))
-	case checkout.Refused(err, checkout.CodeValidation) && refusedByCRM && cmd.LastName.Value == "Refused":
+	case checkout.Refused(err, checkout.CodeValidation) && cmd.LastName.Value == "Refused":
 		m.sawAnswer("create", "refused by the CRM")
-	case raw && cmd.LastName.Value == "Ruled":
-		m.sawAnswer("create", "refused by a rule of the CRM's own")
 	default:
 		m.mayFail("create", o.name, began, err)
 	}
@@ -72,16 +63,13 @@ func (m *model) createAt(ctx context.Context, p *process, o *order, cmd checkout
 // conflict judges a 409: what it contradicts must be open for good.
 func (m *model) conflict(o *order, cmd checkout.Create, want checkout.Intent) string {
 	byOrder := m.stored(o)
-	if byOrder != nil && byOrder.Status != checkout.Reserved && byOrder.Intent != want {
+	if byOrder != nil && byOrder.Intent != want {
 		o.refused[want] = true
 		return "other intent"
 	}
 	byKey, err := m.store.FindCheckout(context.Background(), checkout.Reference{ProviderCode: o.provider, Key: cmd.Key()})
-	if err == nil && byKey.Status != checkout.Reserved && byKey.OrderID != o.id {
+	if err == nil && byKey.OrderID != o.id {
 		return "key of another order"
-	}
-	if m.plan.outside && !m.lost.at.IsZero() {
-		return "other intent in the CRM of a restored store"
 	}
 	m.fault("create of %s with %+v under %s contradicts nothing that is open: %+v, %+v", o.name, want, cmd.Key(), byOrder, byKey)
 	return ""
@@ -99,23 +87,22 @@ func (m *model) mayFail(of, what string, began time.Time, err error) {
 
 func (m *model) sawAnswer(of, answer string) { m.saw(of + ": " + answer) }
 
-// setUpAt is a payer who sets up the direct debit from start to end, and reports whether the page then asks for another try.
-func (m *model) setUpAt(ctx context.Context, p *process, o *order, opened service.Opened) (again bool) {
+// setUpAt is a payer who sets up the direct debit from start to end.
+func (m *model) setUpAt(ctx context.Context, p *process, o *order, opened service.Opened) {
 	url, err := p.BeginSetup(ctx, opened.Token, checkout.Acceptance{})
 	m.noPanic(p, err)
 	if err != nil || p.killed() {
-		return false
+		return
 	}
 	if m.bank.finish(url) {
 		m.lock.Lock()
-		if o.given++; o.setUp.IsZero() {
+		if o.setUp.IsZero() {
 			o.setUp = time.Now()
 		}
 		m.lock.Unlock()
 	}
-	page, err := p.ReturnPage(ctx, opened.Token)
+	_, err = p.ReturnPage(ctx, opened.Token)
 	m.noPanic(p, err)
-	return err == nil && page.State == checkout.PageOpen
 }
 
 // confirmAt sends a confirm to a process, and judges its answer.
@@ -128,10 +115,7 @@ func (m *model) confirmAt(ctx context.Context, p *process, o *order, cmd checkou
 	}
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if m.lacks("confirm", o, cmd.CheckoutID.Value, err) {
-		return
-	}
-	c, fits := got.Checkout, cmd.DDAID.Value == o.first.Checkout.Records.DDAID
+	c, fits := got.Checkout, cmd.DDAID.Value == o.first.Records.DDAID
 	switch {
 	case err == nil:
 		m.sawAnswer("confirm", map[bool]string{true: "repeat", false: "new"}[got.Already])
@@ -141,12 +125,10 @@ func (m *model) confirmAt(ctx context.Context, p *process, o *order, cmd checkou
 		switch {
 		case !fits, o.setUp.IsZero(), !o.cancelled.IsZero():
 			m.fault("confirm of %s, with the right ids: %v, set up at %s, cancelled at %s, answers %+v", o.name, fits, o.setUp, o.cancelled, c)
-		case c.Status != checkout.Confirmed, c.ID != o.first.Checkout.ID, c.Records != o.first.Checkout.Records, c.Confirmation != *o.confirmed:
+		case c.Status != checkout.Confirmed, c.ID != o.first.Checkout.ID, c.Confirmation != *o.confirmed:
 			m.fault("confirm of %s answers %+v after %+v", o.name, c, *o.confirmed)
 		case !got.Already && began.After(o.confirmedAt):
 			m.fault("confirm of %s answers that it is new, after an answer at %s", o.name, o.confirmedAt)
-		case m.plan.outside && !m.complete(o):
-			m.fault("confirm of %s answers before the CRM has it", o.name)
 		case got.Already == (c.Confirmation.RequestID == cmd.RequestID && m.known[cmd.RequestID]):
 			m.fault("confirm %s of %s, which %s decided, answers that it is a repeat: %v", cmd.RequestID, o.name, c.Confirmation.RequestID, got.Already)
 		}
@@ -162,18 +144,6 @@ func (m *model) confirmAt(ctx context.Context, p *process, o *order, cmd checkou
 	}
 }
 
-// lacks reports whether a client's checkout was lost with the store, or is only reserved in its backup, and judges the answer then. The
-// lock is held.
-func (m *model) lacks(of string, o *order, id string, err error) bool {
-	if o.first != nil && o.first.Checkout.ID == id {
-		return m.mayLack() && checkout.Refused(err, checkout.CodeCheckoutNotFound)
-	}
-	if m.sawAnswer(of, "of a checkout that was lost"); err == nil {
-		m.fault("%s of %s, a checkout of %s that was lost, is answered", of, id, o.name)
-	}
-	return true
-}
-
 // dies notes that the mandate of a checkout ends.
 func (m *model) dies(c checkout.Checkout, to checkout.MandateStatus) {
 	m.lock.Lock()
@@ -183,16 +153,6 @@ func (m *model) dies(c checkout.Checkout, to checkout.MandateStatus) {
 			o.died = true
 		}
 	}
-}
-
-// complete reports whether the CRM has completed the enrolment of an order.
-func (m *model) complete(o *order) bool {
-	if m.plan.org {
-		return m.closed(o.first.Checkout.Records.OpportunityID)
-	}
-	return slices.ContainsFunc(m.crm.Enrolments(), func(e memory.CRMEnrolment) bool {
-		return e.Enrolment.OrderID == o.id && e.Enrolment.ProviderCode == o.provider && e.Completions == 1
-	})
 }
 
 // cancelAt sends a cancel to a process, and judges its answer.
@@ -206,7 +166,6 @@ func (m *model) cancelAt(ctx context.Context, p *process, o *order, opened servi
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	switch {
-	case m.lacks("cancel", o, opened.Checkout.ID, err):
 	case err == nil:
 		m.sawAnswer("cancel", "done")
 		if o.cancelled = time.Now(); o.confirmed != nil || c.Status != checkout.Cancelled || !c.Ended() {
@@ -215,7 +174,7 @@ func (m *model) cancelAt(ctx context.Context, p *process, o *order, opened servi
 	case m.hasEnded(o, err):
 	case checkout.Refused(err, checkout.CodeConflict):
 		m.sawAnswer("cancel", "too late")
-		if c := m.stored(o); c == nil || c.Confirmation.AgreementNumber == "" {
+		if c := m.stored(o); c == nil || c.Status != checkout.Confirmed {
 			m.fault("cancel of %s is refused, and it is not confirmed: %+v", o.name, c)
 		}
 	default:
@@ -265,12 +224,12 @@ func (m *model) eraseAt(ctx context.Context, p *process, by operate.Operator, o 
 	o.erasing = true
 	m.lock.Unlock()
 	student, err := by.Find(ctx, o.email())
-	settings := operate.Erasing{Setups: keepsNoSetups{}, Zone: m.zone, Force: true}
+	settings := operate.Erasing{Environment: catalogue.Sandbox, Setups: keepsNoSetups{}, Zone: m.zone, Force: true}
 	if err == nil {
 		err = by.CheckErasure(student, settings)
 	}
 	if err == nil && len(student.Records) > 0 {
-		if err = by.Erase(ctx, student, settings); err == nil {
+		if _, err = by.Erase(ctx, student, settings); err == nil {
 			m.saw("a student was erased")
 		}
 	}
@@ -282,7 +241,7 @@ type keepsNoSetups struct{}
 
 func (keepsNoSetups) EraseSetups(context.Context, []string) error { return nil }
 
-// lookAt looks at a checkout and at its page: a reserved checkout does not exist.
+// lookAt looks at a checkout and at its page.
 func (m *model) lookAt(ctx context.Context, p *process, provider, id string) {
 	c, err := p.Checkout(ctx, service.Caller{ProviderCode: provider}, id)
 	token, _ := m.ring.Text(id, m.ring.Issue(1, time.Now()))
@@ -290,13 +249,9 @@ func (m *model) lookAt(ctx context.Context, p *process, provider, id string) {
 	m.noPanic(p, errors.Join(err, pageErr))
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	for _, seen := range []checkout.Checkout{c, shown.Checkout} {
-		if seen.Status == checkout.Reserved && err == nil || seen.Status != "" && seen.Records.DDAID == "" {
-			m.fault("%s is visible: %+v", id, seen)
-		}
-	}
-	if checkout.Refused(err, checkout.CodeCheckoutNotFound) {
-		m.sawAnswer("look", "not found")
+	if checkout.Refused(err, checkout.CodeCheckoutNotFound) || checkout.Refused(pageErr, checkout.CodeLinkUnknown) ||
+		err == nil && c.ID != id || pageErr == nil && shown.Checkout.ID != id {
+		m.fault("%s is answered as %+v, %v, and shown as %+v, %v", id, c, err, shown.Checkout, pageErr)
 	}
 }
 

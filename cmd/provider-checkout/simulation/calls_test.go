@@ -28,7 +28,6 @@ const (
 	stale     = "stale"            // its answer comes late
 	late      = "late"             // its effect comes long after the caller has given up
 	twice     = "twice"            // it takes effect twice
-	inPart    = "in part"          // it takes effect in part
 	stop      = "stop"             // the process stops before it
 	stopAfter = "stop after"       // or after its effect
 	kill      = "kill"             // the process is killed before it
@@ -40,7 +39,7 @@ const (
 // kinds are the faults of the calls of each system. A store answers whether a write took effect unless its answer is lost.
 var kinds = map[string][]string{
 	"store":    {busy, broken, slow, hang, lost, stale, stop, stopAfter, kill, killAfter},
-	"crm":      {busy, broken, slow, hang, lost, lateLost, stale, late, twice, inPart, stop, stopAfter, kill, killAfter},
+	"crm":      {busy, broken, slow, hang, lost, lateLost, stale, late, twice, stop, stopAfter, kill, killAfter},
 	"bank":     {busy, broken, slow, hang, lost, lateLost, stale, late, twice, stop, stopAfter, kill, killAfter},
 	"mail":     {busy, broken, slow, hang, lost, late, twice, refused, stop, stopAfter, kill, killAfter},
 	"receiver": {busy, broken, hang, lost, late, stop, stopAfter, kill, killAfter},
@@ -78,7 +77,6 @@ type call struct {
 	reads    bool
 	job      string // for which it is made, and which its process must have until it takes effect; "" for any other call
 	effect   func(context.Context) error
-	part     func(context.Context) error // of the effect; nil if it has no parts
 }
 
 // fault draws what becomes of a call: "" if it is as it should be.
@@ -94,7 +92,7 @@ func (p *process) fault(r *rand.Rand, id string, c call) string {
 			continue
 		}
 		switch {
-		case c.reads && slices.Contains([]string{lost, lateLost, late, twice, inPart, killAfter, stopAfter}, kind), kind == inPart && c.part == nil:
+		case c.reads && slices.Contains([]string{lost, lateLost, late, twice, killAfter, stopAfter}, kind):
 			kind = broken
 		case kind == stop, kind == stopAfter, kind == kill, kind == killAfter:
 			if !p.mayStrike(kind) {
@@ -149,6 +147,9 @@ func (p *process) do(ctx context.Context, c call) (err error) {
 	w.saw(c.to + " " + fault)
 	failed := [2]error{fmt.Errorf("%s: %w", c.name, errLost), fmt.Errorf("%s: %w", c.name, context.DeadlineExceeded)}
 	unknown := failed[r.IntN(2)]
+	if c.to == "store" {
+		unknown = fmt.Errorf("%s: %w", c.name, ports.ErrUnknown)
+	}
 	// pause passes time, which ends with the call and with the faults, and has a turn again.
 	pause := func(d time.Duration) error {
 		return w.await(ctx, p, id+" goes on", min(d, time.Until(w.calm)+between(r, 0, time.Millisecond)))
@@ -167,11 +168,9 @@ func (p *process) do(ctx context.Context, c call) (err error) {
 		err = pause(c.limit)
 		return cmp.Or(err, failed[1])
 	case late:
-		w.later(p, id, between(r, 0, 2*c.limit), effect)
+		w.later(id, between(r, 0, 2*c.limit), effect)
 		err = pause(between(r, 0, c.limit))
 		return cmp.Or(err, unknown)
-	case inPart:
-		return errors.Join(c.part(ctx), unknown)
 	case slow:
 		err = pause(between(r, 0, c.limit))
 	case stop:
@@ -204,13 +203,11 @@ func (p *process) do(ctx context.Context, c call) (err error) {
 	return err
 }
 
-// later has an effect of a process come after a time, whatever becomes of the process, unless the whole store is lost.
-func (w *world) later(p *process, id string, after time.Duration, effect func(context.Context) error) {
+// later has an effect come after a time, whatever becomes of its process.
+func (w *world) later(id string, after time.Duration, effect func(context.Context) error) {
 	w.actors.Go(func() {
 		_ = w.await(context.Background(), nil, id+" comes late", min(after, time.Until(w.calm)+time.Duration(hashOf(id)%uint64(time.Second))))
-		if p.store == w.store {
-			_ = effect(context.Background())
-		}
+		_ = effect(context.Background())
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // This file judges the lists of events: a provider that reads behind its cursor gets each event once.
@@ -14,8 +15,7 @@ import (
 // listing is the part of the list of its events that a provider's backend has read.
 type listing struct {
 	after checkout.Cursor
-	ids   map[string]bool
-	lost  map[string]bool // that the list had, and may have again, once a store was restored
+	ids   map[string]bool // of events, and of the checkouts whose first event it had
 }
 
 const listPage = 3
@@ -46,18 +46,13 @@ func (m *model) readAt(ctx context.Context, p *process, provider string) (more b
 		return false
 	}
 	for _, e := range page {
-		if !isBehind(e.Cursor, l.after) || l.ids[e.Event.ID] {
-			m.fault("event %s of %s is listed at %s, after %s; it was listed before: %v", e.Event.ID, provider, e.Cursor, l.after, l.ids[e.Event.ID])
+		if first := e.Event.Name == events.CheckoutCreated; l.ids[e.Event.ID] || l.ids[e.Event.CheckoutID] == first {
+			m.fault("event %s %s of %s is listed twice, or not in its order: %v", e.Event.Name, e.Event.ID, provider, l.ids)
 		}
-		l.after, l.ids[e.Event.ID] = e.Cursor, true
+		l.after, l.ids[e.Event.ID], l.ids[e.Event.CheckoutID] = e.Cursor, true, true
 		m.sawAnswer("list", "an event")
 	}
 	return len(page) == listPage
-}
-
-// isBehind reports whether a cursor comes behind another.
-func isBehind(c, other checkout.Cursor) bool {
-	return c.Epoch > other.Epoch || c.Epoch == other.Epoch && c.Position > other.Position
 }
 
 // catchUp has every provider read to the end of its list, which has had each event on record.
@@ -75,7 +70,7 @@ func (m *model) catchUp() {
 			}
 		}
 		m.lock.Lock()
-		if missing := slices.DeleteFunc(want, func(id string) bool { return l.ids[id] || l.lost[id] }); len(missing) > 0 {
+		if missing := slices.DeleteFunc(want, func(id string) bool { return l.ids[id] }); len(missing) > 0 {
 			m.fault("%s has read the list of its events to the end, without %q", provider, missing)
 		}
 		m.lock.Unlock()

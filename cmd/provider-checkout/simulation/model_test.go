@@ -26,13 +26,12 @@ type model struct {
 	notices  map[string]string // the subjects of the notices that were sent, by id
 	polled   bool              // every order was polled after calm
 	faults   []string          // what may not be
-	known    map[string]bool   // requests that reserved a checkout, or decided a confirm, and know it
+	known    map[string]bool   // requests that opened a checkout, or decided a confirm, and know it
 	mandates map[string]string // their billing requests
 	held     map[string]held   // by job, the lease that was granted last
-	hastened map[string]bool   // jobs of which an operator has ended a lease
+	retried  map[string]bool   // events that an operator has retried
 	lists    map[string]*listing
 	numbers  map[string]string // of agreements, and whose they are
-	lost     loss
 }
 
 // held is a lease.
@@ -46,13 +45,11 @@ type held struct {
 type order struct {
 	name, provider, id string
 
-	records     checkout.Records // of the first answer, whatever is lost
-	first       *service.Opened  // the first answer
+	first       *service.Opened // the first answer
 	openedAt    time.Time
 	confirmed   *checkout.Confirmation
 	confirmedAt time.Time
 	setUp       time.Time                // since when the direct debit is; zero before
-	given       int                      // authorities that the payer has given at the bank
 	died        bool                     // a mandate of the order has ended at some time
 	refused     map[checkout.Intent]bool // by a 409 because of another intent
 	cancelled   time.Time                // when that was answered; zero before
@@ -64,9 +61,9 @@ var providers = []string{"KOWHAI", "RATA"}
 
 func newModel(w *world) *model {
 	m := &model{world: w, bodies: map[string][]byte{}, notices: map[string]string{}, known: map[string]bool{}, mandates: map[string]string{}, held: map[string]held{},
-		hastened: map[string]bool{}, lists: map[string]*listing{}, numbers: map[string]string{}}
+		retried: map[string]bool{}, lists: map[string]*listing{}, numbers: map[string]string{}}
 	for _, provider := range providers {
-		m.lists[provider] = &listing{ids: map[string]bool{}, lost: map[string]bool{}}
+		m.lists[provider] = &listing{ids: map[string]bool{}}
 	}
 	m.zone, _ = service.NewZealand()
 	for n := range w.plan.orders {
@@ -105,19 +102,14 @@ func (m *model) noPanic(p *process, err error) {
 	}
 }
 
-// reported judges a failure that a process reports: it names its order, and no person.
+// reported judges a failure that a process reports: it names its provider, and no person.
 func (m *model) reported(p *process, f service.Failure) {
 	m.noPanic(p, f.Err)
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	unread := f.Operation == service.OperationRetain // which knows the id of a checkout that it could not read
-	if f.CheckoutID != "" && (f.OrderID == "" || f.ProviderCode == "") && !unread {
-		m.fault("reported %+v, without order or provider", f)
-	}
-	if strings.Contains(f.Err.Error(), "it is concluded again as it was") {
-		if m.saw("an agreement outside was concluded again"); m.lost.at.IsZero() {
-			m.fault("a process reports: %v", f.Err)
-		}
+	if f.CheckoutID != "" && f.ProviderCode == "" && !unread {
+		m.fault("reported %+v, without its provider", f)
 	}
 	for _, secret := range []string{"Ngata", "NGATA", "@example", "01-0902", strings.Repeat("w", 24)} {
 		if strings.Contains(f.Err.Error(), secret) {
@@ -172,7 +164,7 @@ func (m *model) hasEnded(o *order, err error) bool {
 
 // records returns everything on record, past the processes.
 func (m *model) records() (all []checkout.CheckoutRecord) {
-	err := m.store.Export(context.Background(), checkout.Visitor{
+	err := m.store.Export(context.Background(), "", checkout.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Checkout:      func(r checkout.CheckoutRecord) error { all = append(all, r); return nil },
@@ -192,16 +184,13 @@ func (m *model) isBusy() bool {
 	})
 }
 
-// pending returns the ids of the jobs that wait.
-func (m *model) pending() (ids []string) {
-	list, err := m.store.Jobs(context.Background(), checkout.JobFilter{State: checkout.JobPending, OldestFirst: true}, 100)
+// pending returns the jobs that wait.
+func (m *model) pending() []checkout.JobRecord {
+	list, err := m.store.Jobs(context.Background(), checkout.JobFilter{State: checkout.JobPending}, 100)
 	if err != nil {
 		panic(err) // memory
 	}
-	for _, j := range list {
-		ids = append(ids, j.Job.ID)
-	}
-	return ids
+	return list
 }
 
 func kowhai() catalogue.Configuration {

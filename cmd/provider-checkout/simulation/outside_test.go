@@ -7,12 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/memcrm"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Print is the printer of the process. Some agreements cannot be rendered.
@@ -35,15 +34,12 @@ func (p *process) Send(ctx context.Context, _ catalogue.Destination, d events.De
 }
 
 // Notify is the notifier of the process.
-func (p *process) Notify(ctx context.Context, n checkout.PayerNotice) (checkout.Receipt, error) {
-	err := p.do(ctx, call{to: "mail", name: "Notify " + n.ID, takes: 500 * time.Millisecond, limit: time.Minute, effect: func(context.Context) error {
+func (p *process) Notify(ctx context.Context, n checkout.PayerNotice) (receipt string, err error) {
+	err = p.do(ctx, call{to: "mail", name: "Notify " + n.ID, takes: 500 * time.Millisecond, limit: time.Minute, effect: func(context.Context) error {
 		p.world.model.notified(n)
 		return nil
 	}})
-	if err != nil {
-		return checkout.Receipt{}, err
-	}
-	return checkout.Receipt{Reference: n.ID}, nil
+	return "taken over", err
 }
 
 // refusal is the definite refusal of a notice.
@@ -51,86 +47,36 @@ func refusal(string) error {
 	return &checkout.NoticeRefusal{Answer: "550 5.1.1 there is no such mailbox"}
 }
 
-// crm is the CRM as one process reaches it. It takes no student who is called Refused, or who is refused by a rule of the
-// organisation's own.
+// crm is the CRM as one process reaches it. It cannot take a student who is called Refused, by its limits; nor, by a rule of the
+// organisation's own, one who is called Ruled, until that is dropped.
 type crm struct {
-	*memory.CRM
+	*memcrm.CRM
 	p *process
 }
 
-func asked[T any](ctx context.Context, c crm, name, job string, effect func(context.Context) (T, error), part func(context.Context) error) (T, error) {
-	var got T
-	err := c.p.do(ctx, call{to: "crm", name: name, takes: 200 * time.Millisecond, limit: 40 * time.Second, job: job, part: part,
-		effect: func(ctx context.Context) (err error) { got, err = effect(ctx); return err }})
-	if err != nil {
-		return *new(T), err
-	}
-	return got, nil
-}
-
-func (c crm) Open(ctx context.Context, e checkout.Enrolment) (checkout.Records, error) {
-	return asked(ctx, c, "Open "+e.ProviderCode+" "+e.OrderID, string(checkout.JobOpen)+":"+e.CheckoutID, func(ctx context.Context) (checkout.Records, error) {
-		if refusal := refusalBy(e.Student); refusal != nil {
-			return checkout.Records{}, refusal
-		}
-		return c.CRM.Open(ctx, e)
-	}, nil)
-}
-
-// refusalBy returns how the CRM refuses a student, or nil.
-func refusalBy(s checkout.Student) error {
-	switch s.LastName {
-	case "Refused":
-		return &checkout.CRMRefusal{Code: "STRING_TOO_LONG", Faults: []checkout.Fault{{Field: "student.last_name", Message: "is too long"}}}
-	case "Ruled":
-		return &checkout.CRMRefusal{Code: "FIELD_CUSTOM_VALIDATION_EXCEPTION", Faults: []checkout.Fault{{Field: "Rule__c"}}}
+func (c crm) Check(e checkout.Enrolment) []checkout.Fault {
+	if e.Checkout.Student.LastName == "Refused" {
+		return []checkout.Fault{{Field: checkout.FieldLastName, Message: "is too long"}}
 	}
 	return nil
 }
 
-func (c crm) Complete(ctx context.Context, done checkout.Completion) (checkout.Completed, error) {
-	r, _ := c.p.world.chance("part of " + done.ProviderCode + " " + done.OrderID)
-	document := r.IntN(2) == 0
-	return asked(ctx, c, "Complete "+done.ProviderCode+" "+done.OrderID, string(checkout.JobComplete)+":"+done.Agreement.CheckoutID,
-		func(ctx context.Context) (checkout.Completed, error) { return c.CRM.Complete(ctx, done) },
-		func(ctx context.Context) error { return c.CRM.CompleteInPart(ctx, done, document) })
+func (c crm) Sync(ctx context.Context, e checkout.Enrolment) error {
+	id := e.Checkout.ID
+	return c.p.do(ctx, call{to: "crm", name: "Sync " + id, takes: 200 * time.Millisecond, limit: 40 * time.Second,
+		job: e.Checkout.Job(checkout.JobSync, "", time.Time{}, 0).Ref(), effect: func(ctx context.Context) error {
+			if e.Checkout.Student.LastName == "Ruled" && c.p.world.hasRules() {
+				return &checkout.CRMRefusal{Code: "FIELD_CUSTOM_VALIDATION_EXCEPTION", Faults: []checkout.Fault{{Field: "Rule__c"}}}
+			}
+			return c.CRM.Sync(ctx, e)
+		}})
 }
 
-func (c crm) Agreed(ctx context.Context, k checkout.EnrolmentKey) (checkout.Agreed, error) {
-	return asked(ctx, c, "Agreed "+k.ProviderCode+" "+k.OrderID, "", func(ctx context.Context) (checkout.Agreed, error) { return c.CRM.Agreed(ctx, k) }, nil)
-}
-
-// UpdateAuthority writes on the condition that the record has the time that it had before the call, as an adapter of an outside CRM
-// does: of a write that takes effect late nothing is left.
-func (c crm) UpdateAuthority(ctx context.Context, u checkout.AuthorityUpdate) error {
-	read := c.since(u.Records)
-	_, err := asked(ctx, c, "UpdateAuthority "+u.ProviderCode+" "+u.OrderID, "", func(ctx context.Context) (bool, error) {
-		if now := c.since(u.Records); !now.Equal(read) && !now.Equal(u.Setup.MandateSince) {
-			return false, ports.ErrBusy
-		}
-		return true, c.CRM.UpdateAuthority(ctx, u)
-	}, nil)
-	return err
-}
-
-// since returns since when the mandate of an enrolment has its status on record.
-func (c crm) since(records checkout.Records) time.Time {
-	for _, e := range c.Enrolments() {
-		if e.Records == records {
-			return e.Setup.MandateSince
-		}
-	}
-	return time.Time{}
-}
-
-func (c crm) End(ctx context.Context, e checkout.Ending) error {
-	_, err := asked(ctx, c, "End "+e.ProviderCode+" "+e.OrderID, "", func(ctx context.Context) (bool, error) { return true, c.CRM.End(ctx, e) }, nil)
-	return err
-}
-
-func (c crm) Ready(ctx context.Context) error {
-	_, err := asked(ctx, c, "Ready", "", func(ctx context.Context) (bool, error) { return true, c.CRM.Ready(ctx) }, nil)
-	return err
+// hasRules reports whether the CRM has rules of its own.
+func (w *world) hasRules() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.lenient
 }
 
 // bank knows what payers have done at the processor, and what becomes of their mandates.

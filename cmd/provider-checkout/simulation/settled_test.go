@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/memcrm"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -16,12 +16,11 @@ import (
 
 // settled judges what is on record, at the CRM, at the bank and at the receivers.
 func (m *model) settled() {
-	records, enrolments := map[string]checkout.CheckoutRecord{}, map[string]memory.CRMEnrolment{}
+	records := map[string]checkout.CheckoutRecord{}
 	all := m.records()
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	unsent := maps.Clone(m.bodies)
-	maps.DeleteFunc(unsent, func(id string, _ []byte) bool { return m.lost.events[id] })
 	for _, r := range all {
 		name := r.Checkout.ProviderCode + " " + r.Checkout.OrderID
 		if _, twice := records[name]; twice {
@@ -30,59 +29,47 @@ func (m *model) settled() {
 		records[name] = r
 		m.judgeEvents(r, unsent)
 		m.judgeJournal(r)
+		if m.plan.crm {
+			m.judgeEnrolment(r, m.crm.Record(r.Checkout))
+		}
 	}
 	if len(unsent) > 0 {
 		m.fault("events %q were sent and are not on record", slices.Collect(maps.Keys(unsent)))
 	}
-	if m.plan.org && !m.mayLack() {
-		m.judgeOrg(all)
-	}
-	ids := map[string]bool{}
-	for _, e := range m.crm.Enrolments() {
-		name := e.Enrolment.ProviderCode + " " + e.Enrolment.OrderID
-		if enrolments[name] = e; records[name].Checkout.ID == "" && !m.mayLack() {
-			m.fault("the CRM has %q, which is not on record", name)
-		}
-		for _, id := range []string{e.Records.ContactID, e.Records.OpportunityID, e.Records.DDAID} {
-			if ids[id] {
-				m.fault("the CRM has %s twice", id)
-			}
-			ids[id] = true
-		}
+	if n := len(m.crm.Records()); n > len(all) {
+		m.fault("the CRM has %d enrolments, and %d are on record", n, len(all))
 	}
 	for _, o := range m.orders {
 		r := records[o.name]
-		m.judgeOrder(o, r, enrolments[o.name])
+		m.judgeOrder(o, r)
 		if r.Checkout.ID != "" {
-			m.judgeEnd(o, r, enrolments[o.name])
-			m.judgeMandate(o, r, enrolments[o.name])
+			m.judgeEnd(o, r)
+			m.judgeMandate(o, r)
 		}
 	}
 }
 
 // judgeOrder judges what there is of an order.
-func (m *model) judgeOrder(o *order, r checkout.CheckoutRecord, e memory.CRMEnrolment) {
+func (m *model) judgeOrder(o *order, r checkout.CheckoutRecord) {
 	c := r.Checkout
 	switch {
-	case c.ID == "" && (o.first != nil || e.Enrolment.OrderID != "" && !m.mayLack()):
-		m.fault("%s is not on record, though it was answered %v, and the CRM has %+v", o.name, o.first, e)
+	case c.ID == "" && o.first != nil:
+		m.fault("%s is not on record, though it was answered %+v", o.name, *o.first)
 	case c.ID == "":
-	case !c.Enrolled(), (c.Confirmation.AgreementNumber != "") != (c.Status == checkout.Confirmed):
-		m.fault("%s is %q with %+v a minute after the last fault", o.name, c.Status, c.Confirmation)
-	case o.first != nil && (c.ID != o.first.Checkout.ID || c.Records != o.first.Checkout.Records || c.Intent != o.first.Checkout.Intent):
+	case (c.Confirmation.AgreementNumber != "") != (c.Status == checkout.Confirmed):
+		m.fault("%s is %q with %+v", o.name, c.Status, c.Confirmation)
+	case o.first != nil && (c.ID != o.first.Checkout.ID || c.Intent != o.first.Checkout.Intent):
 		m.fault("%s is %+v on record, and was answered as %+v", o.name, c, o.first.Checkout)
-	case o.refused[c.Intent], m.plan.outside && refusalBy(c.Student) != nil:
+	case o.refused[c.Intent], c.Student.LastName == "Refused":
 		m.fault("%s has an intent or a student on record that was refused: %+v", o.name, c)
 	case o.confirmed != nil && *o.confirmed != c.Confirmation:
 		m.fault("%s was answered as confirmed with %+v, and is on record with %+v", o.name, *o.confirmed, c.Confirmation)
 	case c.Erased() && (!o.erasing || c.Student != checkout.Student{} || c.Setup.AccountMask != ""):
 		m.fault("%s was erased: %+v", o.name, c)
-	case c.Status == checkout.Confirmed && (o.setUp.IsZero() || r.Agreement == nil || c.Confirmation.PDFGenerated() != (r.Document != nil)):
-		m.fault("%s is confirmed with %+v, agreement %v and document %v", o.name, c.Confirmation, r.Agreement, r.Document)
-	case c.Status != checkout.Confirmed && (r.Agreement != nil || r.Document != nil):
+	case c.Status == checkout.Confirmed && (o.setUp.IsZero() || r.Agreement == nil || (c.Confirmation.PDFGenerated() && !c.Erased()) != (r.Document > 0)):
+		m.fault("%s is confirmed with %+v, agreement %v and a document of %d bytes", o.name, c.Confirmation, r.Agreement, r.Document)
+	case c.Status != checkout.Confirmed && (r.Agreement != nil || r.Document > 0):
 		m.fault("%s is %q with agreement %v", o.name, c.Status, r.Agreement)
-	case m.plan.outside && !m.plan.org:
-		m.judgeEnrolment(o, r, e)
 	}
 	if number := c.Confirmation.AgreementNumber; c.Status == checkout.Confirmed {
 		if m.saw("a confirmed order"); m.numbers[number] != "" && m.numbers[number] != c.ID {
@@ -92,42 +79,46 @@ func (m *model) judgeOrder(o *order, r checkout.CheckoutRecord, e memory.CRMEnro
 	}
 }
 
-// judgeEnrolment judges what the CRM has of an order.
-func (m *model) judgeEnrolment(o *order, r checkout.CheckoutRecord, e memory.CRMEnrolment) {
-	c, done := r.Checkout, r.Checkout.Confirmation
-	want := checkout.Enrolment{EnrolmentKey: checkout.EnrolmentKey{Environment: catalogue.Sandbox, ProviderCode: o.provider, OrderID: o.id},
-		CheckoutID: c.ID, Student: c.Student, CourseCode: c.CourseCode, Intent: c.Intent}
-	if c.Erased() {
-		want.Student = e.Enrolment.Student
-	}
-	if !m.lost.at.IsZero() { // it may be of a checkout that was lost
-		want.CheckoutID = e.Enrolment.CheckoutID
+// judgeEnrolment judges what the CRM has of a checkout: what is on record, by the stages that lead to it. While a rule of its own
+// refuses the student it has nothing. Erased data is not taken there any more.
+func (m *model) judgeEnrolment(r checkout.CheckoutRecord, e memcrm.Record) {
+	c, has, path := r.Checkout, e.Checkout, "open"
+	i := slices.IndexFunc(r.Jobs, func(j checkout.JobRecord) bool { return j.Kind == checkout.JobSync })
+	switch {
+	case c.Withdrawn() && slices.Contains(e.Stages, "complete"):
+		path = "open complete withdrawn"
+	case c.Withdrawn():
+		path = "open withdrawn"
+	case c.Ended():
+		path = "open cancelled"
+	case c.Status == checkout.Confirmed:
+		path = "open complete"
 	}
 	switch {
-	case e.Enrolment != want || e.Records != c.Records:
-		m.fault("the CRM has %+v of %s, want %+v with %+v", e, o.name, want, c.Records)
+	case i < 0, r.Jobs[i].State == checkout.JobFailed:
+		m.fault("the CRM is not to be told of %+v: %+v", c, r.Jobs)
+	case c.Erased(), !m.polled && r.Jobs[i].State == checkout.JobPending: // what has just changed
+	case strings.Join(e.Stages, " ") != path, has.Student != c.Student, has.Intent != c.Intent, has.Confirmation != c.Confirmation, has.End != c.End,
+		has.SetupComplete() != c.SetupComplete(), c.Status == checkout.Confirmed && has.Setup.Observation != c.Setup.Observation:
+		m.fault("the CRM has %+v by %q, and on record is %+v: %+v", has, e.Stages, c, r.Jobs[i])
 	case c.Status != checkout.Confirmed:
-		if !m.mayLack() && (e.Completions != 0 || e.Agreement != nil || e.Document != nil) {
-			m.fault("%s is %q on record, and the CRM has %+v", o.name, c.Status, e)
-		}
-	case e.Completions != 1, e.Setup.MandateID == "", e.Agreement == nil,
-		e.Agreement != nil && (e.Agreement.Number != done.AgreementNumber || e.Agreement.Pricing != r.Agreement.Pricing),
-		e.Completed.AgreementID != done.AgreementID, e.Completed.DocumentID != done.DocumentID, (e.Document != nil) != done.PDFGenerated(),
-		e.Document != nil && string(e.Document) != "%PDF of "+done.AgreementNumber:
-		m.fault("%s is confirmed with %+v, and the CRM has %+v", o.name, done, e)
+		m.saw("an enrolment that the CRM has")
+	case e.Agreement == nil, e.Agreement.Number != c.Confirmation.AgreementNumber, (e.Document != nil) != c.Confirmation.PDFGenerated(),
+		e.Document != nil && string(e.Document.Bytes) != "%PDF of "+e.Agreement.Number:
+		m.fault("the CRM has agreement %+v with document %v of %+v", e.Agreement, e.Document, c)
+	default:
+		m.saw("an enrolment that the CRM has")
 	}
 }
 
-// judgeEnd judges the end of an order: one, everywhere, as it was answered.
-func (m *model) judgeEnd(o *order, r checkout.CheckoutRecord, e memory.CRMEnrolment) {
-	c, ends := r.Checkout, map[bool]int{true: 1}[r.Checkout.Ended()]
+// judgeEnd judges the end of an order: one, as it was answered.
+func (m *model) judgeEnd(o *order, r checkout.CheckoutRecord) {
+	c := r.Checkout
 	switch {
 	case !o.cancelled.IsZero() && c.Status != checkout.Cancelled, o.withdrawn && !c.Withdrawn():
 		m.fault("%s is %s, %+v; answered that it is cancelled: %s, withdrawn: %v", o.name, c.Status, c.End, o.cancelled, o.withdrawn)
 	case c.Ended() != (c.Status == checkout.Cancelled || c.Withdrawn()), c.ToEnd():
 		m.fault("%s is %s with %+v and %+v", o.name, c.Status, c.End, c.Setup)
-	case m.plan.outside && !m.plan.org && (e.Ends != ends || c.Ended() && !e.End.At.Equal(c.End.At)):
-		m.fault("%s has ended %+v, and the CRM has %d ends, %+v", o.name, c.End, e.Ends, e.End)
 	}
 	if id := c.Setup.BillingRequestID; c.Ended() && id != "" && m.polled {
 		if seen := m.bank.seen(id); seen.BillingRequest != checkout.BillingCancelled && !seen.Mandate.Dead() {
@@ -158,7 +149,7 @@ func (m *model) judgeEvents(r checkout.CheckoutRecord, unsent map[string][]byte)
 		var body struct{ Data map[string]string }
 		err := json.Unmarshal(e.Event.Body, &body)
 		d := body.Data
-		for field, id := range map[string]string{"checkout_id": c.ID, "opportunity_id": c.Records.OpportunityID, "provider_order_id": c.OrderID} {
+		for field, id := range map[string]string{"checkout_id": c.ID, "opportunity_id": c.Records(catalogue.Sandbox).OpportunityID, "provider_order_id": c.OrderID} {
 			if err != nil || d[field] != id {
 				m.fault("event %s of %s has %s %q, want %q", e.Event.Name, c.OrderID, field, d[field], id)
 			}
@@ -189,17 +180,14 @@ func (m *model) hadOutage(to string) bool {
 	return rate > 20 || slices.ContainsFunc(m.partitions, func(o partition) bool { return o.to == to })
 }
 
-// changes returns how many changes the mandate of a checkout has had of which everybody is told, by the journal: from the moment at
+// changes returns how many changes the mandate of a checkout has had of which the payer is told, by the journal: from the moment at
 // which it was confirmed.
 func (m *model) changes(r checkout.CheckoutRecord) (n int) {
-	dead, confirmed, last := false, false, checkout.MomentConfirmed
-	if m.plan.outside {
-		last = checkout.MomentCRMDone
-	}
+	dead, confirmed := false, false
 	for _, moment := range r.Moments {
 		was := dead
 		switch status, ok := strings.CutPrefix(moment.Detail, "mandate "); {
-		case moment.Kind == last && (!m.plan.outside || moment.Detail == string(checkout.JobComplete)):
+		case moment.Kind == checkout.MomentConfirmed:
 			confirmed, was = true, false
 		case !ok:
 			continue
@@ -213,28 +201,26 @@ func (m *model) changes(r checkout.CheckoutRecord) (n int) {
 	return n
 }
 
-// judgeMandate judges what was told of the mandate of a checkout: each change by one report, and by one notice unless it was no longer
-// true; the CRM has the latest.
-func (m *model) judgeMandate(o *order, r checkout.CheckoutRecord, e memory.CRMEnrolment) {
-	c, want, reports, notices := r.Checkout, m.changes(r), 0, 0
+// judgeMandate judges what was told of the mandate of a checkout: each change by one notice, unless it was no longer true.
+func (m *model) judgeMandate(o *order, r checkout.CheckoutRecord) {
+	c, want, notices := r.Checkout, m.changes(r), 0
 	if c.Status != checkout.Confirmed {
 		return
 	}
 	for _, j := range r.Jobs {
-		if j.Job.Kind == checkout.JobNotify && checkout.NoticeKind(j.Job.Name).OfMandate() {
+		if j.Kind != checkout.JobNotify {
+			continue
+		}
+		subject, sent := m.notices[j.ID]
+		kind := checkout.NoticeKind(j.Name)
+		if kind.OfMandate() {
 			notices++
 		}
-		subject, sent := m.notices[j.Job.ID]
-		switch kind := checkout.NoticeKind(j.Job.Name); {
-		case j.Job.Kind == checkout.JobAuthority && strings.HasSuffix(j.Job.ID, ":dated"): // of an end whose time was learned later
-			m.saw("an end whose time the CRM gets later")
-		case j.Job.Kind == checkout.JobAuthority:
-			reports++
-		case j.Job.Kind != checkout.JobNotify:
+		switch {
 		case j.State == checkout.JobDone && !sent:
-			m.fault("notice %s of %s is %s, and was not sent", j.Job.Name, o.name, j.State)
+			m.fault("notice %s of %s is %s, and was not sent", j.Name, o.name, j.State)
 		case j.State == checkout.JobDone && kind.OfMandate() && strings.Contains(subject, "has ended") == (kind == checkout.NoticeOfReinstatement):
-			m.fault("notice %s of %s is sent as %q", j.Job.Name, o.name, subject)
+			m.fault("notice %s of %s is sent as %q", j.Name, o.name, subject)
 		}
 	}
 	says := m.bank.seen(c.Setup.BillingRequestID)
@@ -243,13 +229,10 @@ func (m *model) judgeMandate(o *order, r checkout.CheckoutRecord, e memory.CRMEn
 		since = !c.Setup.MandateSince.After(says.MandateSince) && !(c.Setup.Mandate.Dead() && c.Setup.MandateSince.IsZero())
 	}
 	switch {
-	case m.plan.outside && reports != want, m.plan.mail && !c.Ended() && notices != want:
-		m.fault("%s has %d reports and %d notices about its mandate, want %d: %+v", o.name, reports, notices, want, r.Jobs)
+	case m.plan.mail && !c.Ended() && notices != want:
+		m.fault("%s has %d notices about its mandate, want %d: %+v", o.name, notices, want, r.Jobs)
 	case m.polled && !c.Erased() && (c.Setup.Mandate != says.Mandate || !since):
 		m.fault("the bank says %s of %s since %s, and on record is %+v", says.Mandate, o.name, says.MandateSince, c.Setup)
-	case m.mayLack() && e.Setup.MandateSince.After(c.Setup.MandateSince): // as a poll finds out
-	case m.plan.outside && !m.plan.org && want > 0 && e.Setup.Mandate != c.Setup.Mandate:
-		m.fault("the CRM has %s for %s, which is %s", e.Setup.Mandate, o.name, c.Setup.Mandate)
 	case want > 0:
 		m.saw("an order of whose mandate everybody was told")
 	}
@@ -257,30 +240,30 @@ func (m *model) judgeMandate(o *order, r checkout.CheckoutRecord, e memory.CRMEn
 
 // judgeJournal judges the journal of a checkout, and that nothing of it is left to be done but to look at its setup.
 func (m *model) judgeJournal(r checkout.CheckoutRecord) {
-	c, got, want := r.Checkout, map[checkout.MomentKind]int{}, map[checkout.MomentKind]int{checkout.MomentCreated: 1}
-	for i, moment := range r.Moments {
-		if got[moment.Kind]++; moment.Position != i+1 || moment.Times < 1 || moment.Actor == "" {
-			m.fault("moment %d of %s is %+v", i+1, c.OrderID, moment)
+	c, got, want, latest := r.Checkout, map[checkout.MomentKind]int{}, map[checkout.MomentKind]int{}, int64(0)
+	for _, moment := range r.Moments {
+		if got[moment.Kind]++; moment.Position < latest || moment.Times < 1 || moment.Actor == "" {
+			m.fault("a moment of %s is %+v, after %d", c.OrderID, moment, latest)
 		}
+		latest = moment.Position
 	}
-	if m.plan.outside {
-		want[checkout.MomentCRMDone] = 1
+	for status, kind := range map[checkout.Status]checkout.MomentKind{checkout.Confirmed: checkout.MomentConfirmed, checkout.Cancelled: checkout.MomentCancelled} {
+		want[kind] = map[bool]int{true: 1}[c.Status == status]
 	}
-	if c.Status == checkout.Confirmed {
-		want[checkout.MomentConfirmed] = 1
-		want[checkout.MomentCRMDone] *= 2
-	}
+	want[checkout.MomentWithdrawn] = map[bool]int{true: 1}[c.Withdrawn()]
+	putOff := false // a notice, and with it the next ones
 	for _, j := range r.Jobs {
+		putOff = putOff || j.Kind == checkout.JobNotify && j.State == checkout.JobPending && j.Failure.Reason != ""
 		switch {
 		case j.State == checkout.JobPending:
-			waits := j.Job.Kind == checkout.JobDeliver && !m.polled && m.hadOutage("receiver") || j.Job.Kind == checkout.JobNotify && (!m.plan.mail || m.hadOutage("mail") || j.Failure.Reason != "")
-			if j.Job.Kind != checkout.JobLook && !waits {
-				m.fault("job %s of %s is pending: %+v", j.Job.ID, c.OrderID, j)
+			waits := j.Kind == checkout.JobDeliver && !m.polled && m.hadOutage("receiver") ||
+				j.Kind == checkout.JobNotify && (!m.plan.mail || m.hadOutage("mail") || putOff) ||
+				j.Kind == checkout.JobLook || j.Kind == checkout.JobSync // of which judgeEnrolment judges the effect
+			if !waits {
+				m.fault("job %s of %s is pending: %+v", j.ID, c.OrderID, j)
 			}
-		case j.Job.Kind == checkout.JobDeliver && j.State == checkout.JobDone:
+		case j.Kind == checkout.JobDeliver && j.State == checkout.JobDone:
 			want[checkout.MomentEventDelivered]++
-		case m.plan.outside && (j.Job.Kind == checkout.JobAuthority || j.Job.Kind == checkout.JobEnd):
-			want[checkout.MomentCRMDone]++
 		}
 	}
 	for kind, n := range want {

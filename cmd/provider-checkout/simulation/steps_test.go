@@ -14,50 +14,29 @@ import (
 
 // This file judges each step: what a process stores, leases and sends, whoever gets the answer.
 
-// stores judges a change that a process has stored, or was refused: only who holds the latest lease of a job settles it, and nothing
-// that is final changes.
-func (m *model) stores(p *process, w *written, err error) error {
+// stores judges a change that a process has stored, or was refused, and the leases that it got with it.
+func (m *model) stores(p *process, was checkout.Checkout, change checkout.Change, got []checkout.Lease, err error) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	next := w.change.Next
-	switch {
-	case errors.Is(err, ports.ErrDuplicate) && w.was.ID != "", errors.Is(err, checkout.ErrSettled):
+	switch next := change.Next; {
+	case errors.Is(err, ports.ErrDuplicate) && was.ID != "":
 		m.fault("%s decides what was decided of %s: %v", p.name, next.ID, err)
-	case errors.Is(err, ports.ErrNotFound) && w.lease != nil:
-		m.saw("a lease was lost")
-	case err != nil:
-	default:
-		if l := w.lease; l != nil {
-			m.holds(p, *l, "settles")
-			m.held[l.Job.ID] = held{by: p, token: l.Token} // an extension may be under way, which puts it off a little more
-		}
-		if w.change.Remove {
-			m.saw("a reservation was released")
-		} else if w.was.ID != "" {
-			m.follows(p, w.was, next)
-		}
-		for _, e := range w.change.Events {
-			m.enters(p, e.ID, w.entry)
-		}
-		for _, j := range w.change.Jobs {
-			if j.Kind == checkout.JobOpen || j.Kind == checkout.JobComplete {
-				m.enters(p, j.ID, w.entry)
-			}
-		}
+	case err != nil || !change.Changes():
+	case was.ID != "":
+		m.follows(p, was, next)
 	}
-	return err
+	m.leases(p, got)
 }
 
-// follows judges that a state of a checkout may follow another.
+// follows judges that a state of a checkout may follow another: nothing that is final changes.
 func (m *model) follows(p *process, was, next checkout.Checkout) {
 	switch {
-	case next.Intent != was.Intent, was.Status != checkout.Reserved && next.Records != was.Records,
-		was.Confirmation.AgreementNumber != "" && next.Confirmation.AgreementNumber != was.Confirmation.AgreementNumber,
+	case next.ID != was.ID, next.OrderID != was.OrderID, next.Revision <= was.Revision, next.Intent != was.Intent,
 		was.Status == checkout.Confirmed && (next.Status != checkout.Confirmed || next.Confirmation != was.Confirmation),
 		was.Status == checkout.Cancelled && next.Status != checkout.Cancelled,
 		was.Ended() && next.End.At != was.End.At,
 		was.Erased() && (!next.Erased() || next.Student != checkout.Student{}),
-		next.Setup.Try < was.Setup.Try,
+		next.Setup.Try < was.Setup.Try && !next.Erased(),
 		next.Setup.Try == was.Setup.Try && next.Setup.BillingRequestID != "" && !next.Setup.MandateSince.IsZero() &&
 			next.Setup.MandateSince.Before(was.Setup.MandateSince),
 		!m.belongs(next.Setup),
@@ -78,41 +57,17 @@ func (m *model) belongs(s checkout.Setup) bool {
 }
 
 // answers notes that a process was answered that its change is stored: of all requests for an order that one answers that it is new
-// which has reserved the checkout, or decided its confirm, and knows it, and no other.
-func (m *model) answers(w *written, err error) error {
+// which has opened the checkout, or decided its confirm, and knows it, and no other.
+func (m *model) answers(requestID string, err error) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	switch {
-	case err != nil:
-	case w.was.ID == "":
-		m.known[w.change.Next.RequestID] = true
-	case w.change.Agreement != nil:
-		m.known[w.change.Next.Confirmation.RequestID] = true
-	}
-	return err
-}
-
-// end returns the end of a lease by the clock that decides: a process asks for it at a time of its own.
-func (m *model) end(asked time.Time, d time.Duration) time.Time {
-	if m.plan.server {
-		asked = time.Now()
-	}
-	return asked.Add(d).Truncate(time.Millisecond)
-}
-
-// enters notes that a job entered the queue.
-func (m *model) enters(p *process, id string, q checkout.JobEntry) {
-	if _, known := m.held[id]; !known && q.Hold > 0 {
-		m.held[id] = held{p, 1, m.end(q.Now, q.Hold)}
+	if err == nil {
+		m.known[requestID] = true
 	}
 }
 
-// holds judges what a process does with a lease.
-func (m *model) holds(p *process, l checkout.Lease, does string) {
-	if h := m.held[l.Job.ID]; h.by != p || h.token != l.Token {
-		m.fault("%s %s %s with token %d, of which the latest lease is %+v", p.name, does, l.Job.ID, l.Token, h)
-	}
-}
+// end returns the end of a lease.
+func end(d time.Duration) time.Time { return time.Now().Add(d).Truncate(time.Millisecond) }
 
 // owns reports whether a process has a job.
 func (m *model) owns(p *process, job string) bool {
@@ -122,71 +77,67 @@ func (m *model) owns(p *process, job string) bool {
 	return h.by == p && h.until.After(time.Now())
 }
 
-// outlives judges a call that takes effect: the job for which it is made is still the caller's, as it was when the call began, unless
-// an operator has ended the lease.
+// outlives judges a call that takes effect: the job for which it is made is still the caller's, as it was when the call began.
 func (m *model) outlives(p *process, c call) {
 	still := m.owns(p, c.job)
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if h := m.held[c.job]; !still && !m.hastened[c.job] && (m.plan.server || !m.plan.clocks) {
+	if h := m.held[c.job]; !still && (m.plan.server || !m.plan.clocks) {
 		m.fault("%s has called %s for %s, of which the latest lease is of %s until %s", p.name, c.to, c.job, h.by.name, h.until)
 	}
 }
 
-// leases judges the leases that a process gets: no job is leased again before its lease ends, if the clock that decides is right.
-func (m *model) leases(p *process, q checkout.JobQuery, got []checkout.Lease) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
+// leases judges the leases that a process gets: no job is leased again before its lease ends, if the clock of the store is right. The
+// lock is held.
+func (m *model) leases(p *process, got []checkout.Lease) {
 	for _, l := range got {
-		switch before := m.held[l.Job.ID]; {
+		switch before := m.held[l.Job.Ref()]; {
 		case l.Token <= before.token, before.until.After(time.Now()) && (m.plan.server || !m.plan.clocks):
-			m.fault("%s leases %s with token %d, which is leased as %+v", p.name, l.Job.ID, l.Token, before)
+			m.fault("%s leases %s with token %d, which is leased as %+v", p.name, l.Job.Ref(), l.Token, before)
 		case before.token > 0:
 			m.saw("a job was leased again")
 		}
-		m.held[l.Job.ID] = held{p, l.Token, m.end(q.Now, q.For)}
+		m.held[l.Job.Ref()] = held{p, l.Token, end(l.For)}
 	}
 }
 
-// extends judges a lease that a process extends or gives back.
-func (m *model) extends(p *process, l checkout.Lease, now time.Time, d time.Duration, err error) error {
+// extends judges a lease that a process extends, gives back with 0, or settles.
+func (m *model) extends(p *process, l checkout.Lease, d time.Duration, err error) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
 		m.saw("a lease was lost")
 	case err != nil:
-	case d == 0:
-		m.holds(p, l, "gives back")
-		m.held[l.Job.ID] = held{by: p, token: l.Token}
 	default:
-		m.holds(p, l, "extends")
-		m.held[l.Job.ID] = held{p, l.Token, m.end(now, d)}
-		m.saw("a lease was extended")
+		if h := m.held[l.Job.Ref()]; h.by != p || h.token != l.Token {
+			m.fault("%s extends %s by %s with token %d, of which the latest lease is %+v", p.name, l.Job.Ref(), d, l.Token, h)
+		}
+		if m.held[l.Job.Ref()] = (held{p, l.Token, end(d)}); d > 0 {
+			m.saw("a lease was extended")
+		}
 	}
 	return err
 }
 
-// hastens notes that an operator has ended a lease.
-func (m *model) hastens(id string, err error) error {
+// retries notes that an operator retries jobs.
+func (m *model) retries(jobs []checkout.Job) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if h, known := m.held[id]; known && err == nil {
-		h.until, m.hastened[id] = time.Time{}, true
-		m.held[id] = h
+	for _, j := range jobs {
+		m.retried[j.ID] = j.Kind == checkout.JobDeliver
 	}
-	return err
 }
 
 // sent judges an event that a receiver gets.
 func (m *model) sent(e events.Event, attempt int) {
 	c, err := m.store.Checkout(context.Background(), e.CheckoutID)
 	before, listed := m.store.Jobs(context.Background(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, CheckoutID: e.CheckoutID,
-		OldestFirst: true}, 100)
+		After: new(checkout.Cursor)}, 100)
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	because := c.Status == checkout.Confirmed || e.Name == events.CheckoutCreated && c.Status != checkout.Reserved
-	if err != nil || !because || attempt > events.MaxAttempts {
+	because := c.Status == checkout.Confirmed || e.Name == events.CheckoutCreated
+	if err != nil || !because || attempt > events.MaxAttempts && !m.retried[e.ID] {
 		m.fault("%s of %s is sent, attempt %d, while it is %q, %v", e.Name, e.CheckoutID, attempt, c.Status, err)
 	}
 	body, again := m.bodies[e.ID]
@@ -202,7 +153,6 @@ func (m *model) sent(e events.Event, attempt int) {
 		}
 	}
 	m.bodies[e.ID] = e.Body
-	delete(m.lost.events, e.ID) // where what was lost has happened again as it was, by a clock that shows the same time
 }
 
 // notified notes a notice that a payer gets.

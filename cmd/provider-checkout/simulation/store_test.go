@@ -9,6 +9,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // store is the store as one process reaches it. The model judges every change, whoever gets the answer.
@@ -45,63 +46,58 @@ func wrote[T any](ctx context.Context, s store, name string, effect func(context
 	return got, nil
 }
 
-type decider = func(checkout.Checkout) (checkout.Change, error)
+func (s store) InsertCheckout(ctx context.Context, change checkout.Change, hold time.Duration) (leases []checkout.Lease, err error) {
+	leases, err = wrote(ctx, s, "InsertCheckout "+change.Next.ProviderCode+" "+change.Next.OrderID, func(ctx context.Context) ([]checkout.Lease, error) {
+		got, err := s.Store.InsertCheckout(ctx, change, hold)
+		s.p.world.model.stores(s.p, checkout.Checkout{}, change, got, err)
+		return got, err
+	})
+	s.p.world.model.answers(change.Next.RequestID, err)
+	return leases, err
+}
 
-// written is a change that a store made.
-type written struct {
-	was    checkout.Checkout
+// updated are the results of UpdateCheckout.
+type updated struct {
 	change checkout.Change
-	entry  checkout.JobEntry
-	lease  *checkout.Lease // that it settles; nil without one
+	leases []checkout.Lease
 }
 
-// noted has the change that decide makes last noted.
-func (c *written) noted(decide decider) decider {
-	if decide == nil {
-		return nil
-	}
-	return func(was checkout.Checkout) (_ checkout.Change, err error) {
-		c.was = was
-		c.change, err = decide(was)
-		return c.change, err
-	}
-}
-
-func (s store) InsertCheckout(ctx context.Context, change checkout.Change, q checkout.JobEntry) error {
-	w := &written{change: change, entry: q}
-	err := s.write(ctx, "InsertCheckout "+change.Next.ProviderCode+" "+change.Next.OrderID, func(ctx context.Context) error {
-		return s.p.world.model.stores(s.p, w, s.Store.InsertCheckout(ctx, change, q))
+func (s store) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold time.Duration,
+	decide ports.Decide) (checkout.Change, []checkout.Lease, error) {
+	got, err := wrote(ctx, s, "UpdateCheckout "+known.ID, func(ctx context.Context) (u updated, err error) {
+		var was checkout.Checkout
+		u.change, u.leases, err = s.Store.UpdateCheckout(ctx, known, hold, func(c checkout.Checkout) (checkout.Change, error) {
+			was = c
+			return decide(c)
+		})
+		s.p.world.model.stores(s.p, was, u.change, u.leases, err)
+		return u, err
 	})
-	return s.p.world.model.answers(w, err)
+	if got.change.Agreement != nil {
+		s.p.world.model.answers(got.change.Next.Confirmation.RequestID, err)
+	}
+	return got.change, got.leases, err
 }
 
-func (s store) UpdateCheckout(ctx context.Context, id string, q checkout.JobEntry, decide func(checkout.Checkout) (checkout.Change, error)) error {
-	w := &written{entry: q}
-	err := s.write(ctx, "UpdateCheckout "+id, func(ctx context.Context) error {
-		return s.p.world.model.stores(s.p, w, s.Store.UpdateCheckout(ctx, id, q, w.noted(decide)))
-	})
-	return s.p.world.model.answers(w, err)
-}
-
-func (s store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome, q checkout.JobEntry,
-	decide func(checkout.Checkout) (checkout.Change, error)) error {
-	w := &written{entry: q, lease: &l}
-	return s.write(ctx, "Settle "+l.Job.ID, func(ctx context.Context) error {
-		return s.p.world.model.stores(s.p, w, s.Store.Settle(ctx, l, o, q, w.noted(decide)))
+func (s store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
+	return s.write(ctx, "Settle "+l.Job.Ref(), func(ctx context.Context) error {
+		return s.p.world.model.extends(s.p, l, 0, s.Store.Settle(ctx, l, o))
 	})
 }
 
 func (s store) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
-	return wrote(ctx, s, "Lease "+q.ID+q.ProviderCode, func(ctx context.Context) ([]checkout.Lease, error) {
+	return wrote(ctx, s, "Lease", func(ctx context.Context) ([]checkout.Lease, error) {
 		got, err := s.Store.Lease(ctx, q)
-		s.p.world.model.leases(s.p, q, got)
+		s.p.world.model.lock.Lock()
+		defer s.p.world.model.lock.Unlock()
+		s.p.world.model.leases(s.p, got)
 		return got, err
 	})
 }
 
-func (s store) Extend(ctx context.Context, l checkout.Lease, now time.Time, d time.Duration) error {
-	return s.write(ctx, "Extend "+l.Job.ID, func(ctx context.Context) error {
-		return s.p.world.model.extends(s.p, l, now, d, s.Store.Extend(ctx, l, now, d))
+func (s store) Extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
+	return s.write(ctx, "Extend "+l.Job.Ref(), func(ctx context.Context) error {
+		return s.p.world.model.extends(s.p, l, d, s.Store.Extend(ctx, l, d))
 	})
 }
 
@@ -110,44 +106,43 @@ func (s store) Checkout(ctx context.Context, id string) (checkout.Checkout, erro
 }
 
 func (s store) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
-	about := by.ProviderCode + " " + by.OrderID + by.Key + by.BillingRequestID + by.MandateID
+	about := by.ProviderCode + " " + by.OrderID + by.Key + by.BillingRequestID + by.MandateID + by.AgreementNumber
 	return read(ctx, s, "FindCheckout "+about, func(ctx context.Context) (checkout.Checkout, error) { return s.Store.FindCheckout(ctx, by) })
 }
 
-func (s store) Agreement(ctx context.Context, number string) (agreement.Agreement, error) {
-	return read(ctx, s, "Agreement "+number, func(ctx context.Context) (agreement.Agreement, error) { return s.Store.Agreement(ctx, number) })
+func (s store) Agreement(ctx context.Context, id string) (agreement.Agreement, error) {
+	return read(ctx, s, "Agreement "+id, func(ctx context.Context) (agreement.Agreement, error) { return s.Store.Agreement(ctx, id) })
 }
 
-func (s store) Document(ctx context.Context, number string) (agreement.Document, error) {
-	return read(ctx, s, "Document "+number, func(ctx context.Context) (agreement.Document, error) { return s.Store.Document(ctx, number) })
+func (s store) Document(ctx context.Context, id string) (agreement.Document, error) {
+	return read(ctx, s, "Document "+id, func(ctx context.Context) (agreement.Document, error) { return s.Store.Document(ctx, id) })
 }
 
-func (s store) Enqueue(ctx context.Context, jobs []checkout.Job) ([]checkout.Job, error) {
-	return wrote(ctx, s, "Enqueue "+jobs[0].ID, func(ctx context.Context) ([]checkout.Job, error) { return s.Store.Enqueue(ctx, jobs) })
+func (s store) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Act) (int, error) {
+	return wrote(ctx, s, "Enqueue "+jobs[0].Ref(), func(ctx context.Context) (int, error) {
+		if act != nil {
+			s.p.world.model.retries(jobs)
+		}
+		return s.Store.Enqueue(ctx, jobs, act)
+	})
 }
 
 func (s store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	return read(ctx, s, "Jobs "+f.CheckoutID+f.ID, func(ctx context.Context) ([]checkout.JobRecord, error) { return s.Store.Jobs(ctx, f, limit) })
 }
 
-func (s store) Note(ctx context.Context, noted []checkout.Noted) error {
-	return s.write(ctx, "Note", func(ctx context.Context) error { return s.Store.Note(ctx, noted) })
+func (s store) Note(ctx context.Context, moments []checkout.Noted, uses []checkout.KeyUse) error {
+	return s.write(ctx, "Note", func(ctx context.Context) error { return s.Store.Note(ctx, moments, uses) })
 }
 
-func (s store) Provider(ctx context.Context, code string) (catalogue.Provider, error) {
-	return read(ctx, s, "Provider "+code, func(ctx context.Context) (catalogue.Provider, error) { return s.Store.Provider(ctx, code) })
+func (s store) Providers(ctx context.Context, codes ...string) ([]catalogue.Provider, error) {
+	return read(ctx, s, "Providers "+strings.Join(codes, " "), func(ctx context.Context) ([]catalogue.Provider, error) {
+		return s.Store.Providers(ctx, codes...)
+	})
 }
 
 func (s store) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
 	return read(ctx, s, "Course "+provider+" "+code, func(ctx context.Context) (catalogue.Course, error) { return s.Store.Course(ctx, provider, code) })
-}
-
-func (s store) RecordAct(ctx context.Context, did checkout.Act) error {
-	return s.write(ctx, "RecordAct", func(ctx context.Context) error { return s.Store.RecordAct(ctx, did) })
-}
-
-func (s store) Events(ctx context.Context, q checkout.ListQuery) ([]checkout.ListedEvent, error) {
-	return read(ctx, s, "Events "+q.ProviderCode, func(ctx context.Context) ([]checkout.ListedEvent, error) { return s.Store.Events(ctx, q) })
 }
 
 // oldCheckouts are the results of OldCheckouts.
@@ -157,24 +152,14 @@ type oldCheckouts struct {
 }
 
 func (s store) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) ([]string, string, error) {
-	old, err := read(ctx, s, "OldCheckouts", func(ctx context.Context) (old oldCheckouts, err error) {
+	old, err := wrote(ctx, s, "OldCheckouts", func(ctx context.Context) (old oldCheckouts, err error) {
 		old.ids, old.next, err = s.Store.OldCheckouts(ctx, cursor, limit, confirmed, open)
 		return old, err
 	})
 	return old.ids, old.next, err
 }
 
-func (s store) HastenJob(ctx context.Context, id string, m checkout.Moment, did checkout.Act) error {
-	return s.write(ctx, "HastenJob "+id, func(ctx context.Context) error {
-		return s.p.world.model.hastens(id, s.Store.HastenJob(ctx, id, m, did))
-	})
-}
-
 func (s store) ReplaceProviders(ctx context.Context,
-	decide func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error)) error {
+	decide func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error)) error {
 	return s.write(ctx, "ReplaceProviders", func(ctx context.Context) error { return s.Store.ReplaceProviders(ctx, decide) })
-}
-
-func (s store) EraseCheckouts(ctx context.Context, ids []string, decide func([]checkout.Checkout) (checkout.Erasure, error)) error {
-	return s.write(ctx, "EraseCheckouts "+strings.Join(ids, " "), func(ctx context.Context) error { return s.Store.EraseCheckouts(ctx, ids, decide) })
 }

@@ -97,7 +97,7 @@ func (w *world) next() (first *turn, at time.Time, over bool) {
 	for _, t := range w.waiting {
 		switch {
 		case t.of == nil:
-		case t.of.isDead():
+		case t.of.dead:
 			t.at = time.Time{}
 		case t.at.Before(t.of.stopped):
 			t.at = t.of.stopped.Add(time.Duration(hashOf(t.name) % uint64(time.Millisecond)))

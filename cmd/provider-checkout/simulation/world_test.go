@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/memcrm"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -22,8 +22,7 @@ import (
 // plan is the kind of a world.
 type plan struct {
 	processes int
-	outside   bool           // the CRM is outside of the store
-	org       bool           // and it is Salesforce
+	crm       bool           // a CRM follows the store
 	far       bool           // the processor is GoCardless
 	mail      bool           // payers are notified
 	server    bool           // the clock of the store decides, and every process has its own; otherwise all have one machine's
@@ -42,9 +41,8 @@ type world struct {
 	plan              plan
 	left              map[string]bool // decisions that are left out
 	store             *memory.Store
-	crm               *memory.CRM
+	crm               *memcrm.CRM
 	bank              bank
-	org               *salesforcetest.Simulator
 	ring              checkout.Keyring
 	model             *model
 	actors, processes sync.WaitGroup
@@ -52,6 +50,7 @@ type world struct {
 	// The lock of the turns guards everything below.
 	slots      []*process
 	machine    clock
+	lenient    bool // the CRM has no rules of its own any more
 	partitions []partition
 	draws      map[string]drawn
 	made       []string // decisions
@@ -63,22 +62,20 @@ type world struct {
 }
 
 func newWorld(seed uint64, left map[string]bool, telling bool) *world {
-	w := &world{seed: seed, left: left, telling: telling, began: time.Now(), store: memory.New(), crm: memory.NewCRM(catalogue.Sandbox),
+	w := &world{seed: seed, left: left, telling: telling, began: time.Now(), crm: memcrm.New(catalogue.Sandbox),
 		draws: map[string]drawn{}, struck: map[string]int{}, seen: map[string]int{}}
+	w.store = memory.New(w.now)
 	w.arrived = make(chan struct{}, 1)
 	var err error
 	if w.ring, err = checkout.NewKeyring([]byte(strings.Repeat("s", 32))); err != nil {
 		panic(err) // of the constant above
 	}
 	r, _ := w.chance("plan")
-	w.plan = plan{processes: 1 + r.IntN(3), outside: r.IntN(3) > 0, mail: r.IntN(2) == 0, server: r.IntN(2) == 0, clocks: r.IntN(3) == 0,
+	w.plan = plan{processes: 1 + r.IntN(3), crm: r.IntN(3) > 0, mail: r.IntN(2) == 0, server: r.IntN(2) == 0, clocks: r.IntN(3) == 0,
 		orders: 1 + r.IntN(2), rates: drawRates(r)}
-	w.plan.org, w.plan.far, w.bank = w.plan.outside && r.IntN(8) == 0, r.IntN(8) == 0, newNearBank()
+	w.plan.far, w.bank = r.IntN(8) == 0, newNearBank()
 	if r, _ := w.chance("retention"); r.IntN(40) == 0 && !w.plan.far { // whose simulator never sleeps
 		w.plan.era = 1 + r.IntN(len(eras)-1)
-	}
-	if w.plan.org {
-		w.org = w.newOrg()
 	}
 	if w.plan.far {
 		w.bank = w.newFarBank()
@@ -87,10 +84,6 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 	w.calm = w.storm.Add(between(r, 5*time.Second, 60*time.Second))
 	w.drawPartitions(r)
 	w.drawLongOutage(r)
-	w.drawRestore()
-	if w.plan.server {
-		w.store.Clock = time.Now
-	}
 	w.model = newModel(w)
 	w.configure()
 	for slot := range w.plan.processes {
@@ -102,12 +95,22 @@ func newWorld(seed uint64, left map[string]bool, telling bool) *world {
 
 // configure has the store know two providers: one with a catalogue and one without.
 func (w *world) configure() {
-	err := w.store.ReplaceProviders(context.Background(), func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
+	err := w.store.ReplaceProviders(context.Background(), func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
 		return []catalogue.Configuration{kowhai(), rata()}, nil, nil
 	})
 	if err != nil {
 		panic(err) // memory
 	}
+}
+
+// now is the clock of the store.
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.plan.server {
+		return time.Now()
+	}
+	return w.machine.now()
 }
 
 // clock is a clock that may be wrong.
@@ -130,7 +133,6 @@ type process struct {
 	world *world
 	name  string
 	slot  int
-	store *memory.Store // with which the process is lost
 	end   context.CancelFunc
 	gone  chan struct{} // closed once the process was killed
 
@@ -146,14 +148,11 @@ func (w *world) start(slot, generation int) {
 	w.saw("a process was started")
 	p := w.newProcess(fmt.Sprintf("process %d.%d", slot, generation), slot)
 	r, _ := w.chance("start of " + p.name)
-	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: w.ring, Store: store{w.store, p}, Processor: processor{p}, CRM: service.EmbeddedCRM(catalogue.Sandbox),
+	c := service.Config{Environment: catalogue.Sandbox, BaseURL: "https://pay.example", Keyring: w.ring, Store: store{w.store, p}, Processor: processor{p},
 		Retention: eras[w.plan.era].Retention, Printer: p, Sender: p, Now: p.Now, Rand: p,
 		Report: func(_ context.Context, f service.Failure) { w.model.reported(p, f) },
 		Count:  func(o service.Count, _ string) { w.saw(string(o)) }}
-	switch {
-	case w.plan.org:
-		c.CRM = w.salesforce(p)
-	case w.plan.outside:
+	if w.plan.crm {
 		c.CRM = crm{w.crm, p}
 	}
 	if bank, far := w.bank.(*farBank); far {
@@ -181,7 +180,7 @@ func (w *world) start(slot, generation int) {
 // newProcess returns a process without a service. Its clock is wrong, if clocks are and it is its own.
 func (w *world) newProcess(name string, slot int) *process {
 	r, _ := w.chance("process " + name)
-	p := &process{world: w, name: name, slot: slot, store: w.store, random: r, end: func() {}, gone: make(chan struct{})}
+	p := &process{world: w, name: name, slot: slot, random: r, end: func() {}, gone: make(chan struct{})}
 	if w.plan.clocks && w.plan.server && w.decides("the clock of "+name+" is wrong") {
 		p.own.ahead = drawStep(r)
 	}
@@ -199,23 +198,20 @@ func drawStep(r *rand.Rand) time.Duration {
 
 // Now is the clock of the process.
 func (p *process) Now() time.Time {
+	if !p.world.plan.server {
+		return p.world.now()
+	}
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
-	if p.world.plan.server {
-		return p.own.now()
-	}
-	return p.world.machine.now()
+	return p.own.now()
 }
 
 // killed reports whether the process was killed: then no client got its answer.
 func (p *process) killed() bool {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
-	return p.isDead()
+	return p.dead
 }
-
-// isDead is killed. The lock is held.
-func (p *process) isDead() bool { return p.dead || p.store != p.world.store }
 
 // at returns the process of a slot.
 func (w *world) at(slot int) *process {
@@ -244,7 +240,7 @@ func (p *process) stop(d time.Duration) {
 func (p *process) kill(r *rand.Rand) {
 	w := p.world
 	w.mu.Lock()
-	again := p.isDead()
+	again := p.dead
 	p.dead = true
 	w.mu.Unlock()
 	if again {
@@ -320,6 +316,7 @@ func (w *world) play() {
 	w.model.settled()
 	all.Wait()
 	w.actors.Wait()
+	w.relent()
 	w.onlyLists(checkout.MandateCancelled)
 	w.enrol("last") // where nothing goes wrong any more
 	w.model.polled = true
@@ -330,6 +327,7 @@ func (w *world) play() {
 	w.model.settled()
 	w.model.catchUp()
 	if w.plan.era > 0 && w.decides("time passes") {
+		w.rest("the world", checkout.TakeoverPause()) // or else the CRM still has to be told a second time
 		w.ages(eras[w.plan.era])
 	}
 }
@@ -344,6 +342,18 @@ func (w *world) thaw() {
 	w.machine.frozen = time.Time{}
 	for _, p := range w.slots {
 		p.own.frozen = time.Time{}
+	}
+}
+
+// relent has the CRM drop its rules, and an operator have it called again.
+func (w *world) relent() {
+	w.mu.Lock()
+	w.lenient = true
+	w.mu.Unlock()
+	p := w.newProcess("command of the end", -1)
+	for _, j := range w.model.pending() {
+		_, err := w.operator(p).Retry(context.Background(), []checkout.JobRecord{j})
+		w.model.noPanic(p, err)
 	}
 }
 

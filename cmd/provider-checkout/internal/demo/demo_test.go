@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -15,7 +16,7 @@ func TestDemonstrationRecordsItsConfigurationAsItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := memory.New()
+	store := memory.New(time.Now)
 	d := demonstration{cfg: Config{Site: site.Config{Store: store, Secrets: [][]byte{[]byte(strings.Repeat("s", 32))}}, Providers: file}}
 	if d.web, err = listenWebsite(t.Context()); err != nil {
 		t.Fatal(err)
@@ -25,8 +26,8 @@ func TestDemonstrationRecordsItsConfigurationAsItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	did, err := store.Acts(t.Context(), checkout.ActFilter{}, 10)
-	if err != nil || len(did) != 3 {
-		t.Fatalf("on record are %d acts, %v; want that of the configuration and those of two keys", len(did), err)
+	if err != nil || len(did) != 4 {
+		t.Fatalf("on record are %d acts, %v; want those of two providers and of two keys", len(did), err)
 	}
 	names := map[string]int{}
 	for _, act := range did {
@@ -35,7 +36,7 @@ func TestDemonstrationRecordsItsConfigurationAsItsOwn(t *testing.T) {
 		}
 		names[act.Name+" "+act.Subject]++
 	}
-	if names["demo KOWHAI TUI"] != 1 {
+	if names["demo KOWHAI"] != 1 || names["demo TUI"] != 1 {
 		t.Errorf("on record are %v", names)
 	}
 }

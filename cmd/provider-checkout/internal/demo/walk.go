@@ -158,7 +158,7 @@ func (f *flow) repeat(ctx context.Context) error {
 
 // exportPDF writes the agreement's PDF to a file that is kept, and checks that no further event arrived.
 func (f *flow) exportPDF(ctx context.Context) error {
-	doc, err := f.cfg.Site.Store.Document(ctx, f.number)
+	doc, err := f.cfg.Site.Store.Document(ctx, f.created.String("checkout.checkout_id"))
 	if err != nil {
 		return fmt.Errorf("read the PDF of agreement %s: %w", f.number, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -13,11 +14,15 @@ import (
 // agreement on record renders to; the tests of package pdf hold that such a PDF shows the agreement's whole text.
 func DocumentText(t testing.TB, store ports.Store, number string) string {
 	t.Helper()
-	doc, err := store.Document(t.Context(), number)
+	of, err := store.FindCheckout(t.Context(), checkout.Reference{AgreementNumber: number})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := store.Agreement(t.Context(), number)
+	doc, err := store.Document(t.Context(), of.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := store.Agreement(t.Context(), of.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func (s *Sandbox) Confirm(t testing.TB, created Response) Response {
 // a call: the moments of refusals, which change nothing else, and of the payer's pages, and the attempts at looks at the processor.
 func (s *Sandbox) Records(t testing.TB) (all []checkout.CheckoutRecord) {
 	t.Helper()
-	err := s.Store.Export(context.WithoutCancel(t.Context()), checkout.Visitor{
+	err := s.Store.Export(context.WithoutCancel(t.Context()), "", checkout.Visitor{
 		Configuration: func(catalogue.Configuration) error { return nil },
 		Key:           func(catalogue.Key) error { return nil },
 		Checkout: func(r checkout.CheckoutRecord) error {
@@ -95,7 +95,7 @@ func (s *Sandbox) Records(t testing.TB) (all []checkout.CheckoutRecord) {
 			})
 			for i, j := range r.Jobs {
 				if j.Job.Kind == checkout.JobLook {
-					r.Jobs[i] = checkout.JobRecord{Job: j.Job}
+					r.Jobs[i] = checkout.JobRecord{Job: checkout.Job{ID: j.ID, Kind: j.Kind}}
 				}
 			}
 			all = append(all, r)

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,12 +26,11 @@ const (
 // now is time.Now if nil.
 func SimulateGoCardless(t testing.TB, webhookURL string, now func() time.Time) (*gocardlesstest.Simulator, *gocardless.Processor) {
 	t.Helper()
-	bank := gocardlesstest.New(gocardlesstest.Options{Token: Token, WebhookSecret: WebhookSecret, RateLimit: -1,
+	bank := gocardlesstest.New(gocardlesstest.Options{Token: Token, WebhookSecret: WebhookSecret,
 		WebhookURL: webhookURL, Now: now})
 	server := httptest.NewServer(bank)
 	t.Cleanup(func() { bank.Close(); server.Close() })
-	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: Token, URL: server.URL,
-		RequestsPerMinute: 600_000, Now: now})
+	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: Token, URL: server.URL, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func SimulateGoCardless(t testing.TB, webhookURL string, now func() time.Time) (
 // receive has the service take the simulator's notifications, and work in the background, until the test ends.
 func (s *Sandbox) receive(t testing.TB, svc *service.Service) {
 	t.Helper()
-	receiver, err := site.NewReceiver(svc, site.GoCardless{Processor: s.processor, WebhookSecrets: [][]byte{[]byte(WebhookSecret)}}, s.Options.RateLimit, s.Options.Log)
+	receiver, err := site.NewReceiver(svc, site.GoCardless{Processor: s.processor, WebhookSecrets: [][]byte{[]byte(WebhookSecret)}}, s.Options.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +65,13 @@ func (s *Sandbox) Settle(t testing.TB) {
 		t.Fatal(err)
 	}
 	for {
-		pending, err := s.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobNotified}, State: checkout.JobPending}, 1)
+		pending, err := s.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobLook}, State: checkout.JobPending}, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(pending) == 0 {
+		// A look that is leased is due again within seconds, and a settled look much later.
+		soon := s.Clock.Now().Add(10 * time.Second)
+		if !slices.ContainsFunc(pending, func(j checkout.JobRecord) bool { return j.Due.Before(soon) }) {
 			return
 		}
 		<-time.After(5 * time.Millisecond)

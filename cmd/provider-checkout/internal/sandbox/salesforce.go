@@ -16,10 +16,10 @@ const (
 	ClientSecret = "sandbox_hunter2_client_secret"
 )
 
-// SimulateSalesforce serves a simulator of Salesforce on an origin of its own until the test ends, and returns it with its adapter.
-func SimulateSalesforce(t testing.TB) (*salesforcetest.Simulator, ports.CRM) {
+// SimulateSalesforce serves a Salesforce organisation on an origin of its own until the test ends, and returns it with its adapter.
+func SimulateSalesforce(t testing.TB) (*salesforcetest.Org, ports.CRM) {
 	t.Helper()
-	org := salesforcetest.New(salesforcetest.Options{ClientID: ClientID, ClientSecret: ClientSecret, Sandbox: true})
+	org := salesforcetest.New(salesforcetest.Options{ClientID: ClientID, ClientSecret: ClientSecret})
 	server := httptest.NewServer(org)
 	t.Cleanup(func() { org.Close(); server.Close() })
 	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: server.URL, ClientID: ClientID,

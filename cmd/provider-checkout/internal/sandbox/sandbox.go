@@ -6,6 +6,7 @@ package sandbox
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -23,6 +24,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
+	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -42,7 +44,7 @@ type Sandbox struct {
 	Receiver *Receiver
 	Log      *Log
 	Bank     *gocardlesstest.Simulator // where GoCardless is the processor
-	Org      *salesforcetest.Simulator // where Salesforce is the CRM
+	Org      *salesforcetest.Org       // where Salesforce is the CRM
 	Keys     map[string]string         // by provider code
 
 	processor *gocardless.Processor
@@ -60,17 +62,29 @@ type Outside struct {
 	Now                    time.Time // at which the clock is stopped until it is moved
 }
 
+// Opener opens a store, whose clock is now if it takes one.
+type Opener func(t testing.TB, now func() time.Time) site.Store
+
+// Memory opens a store in memory.
+func Memory(_ testing.TB, now func() time.Time) site.Store { return memory.New(now) }
+
+// On returns the opener of a store that is open.
+func On(store site.Store) Opener {
+	return func(testing.TB, func() time.Time) site.Store { return store }
+}
+
 // New runs a service on a store until the test ends, with the providers of Providers and a key for each. The changes
 // are applied to its configuration before it starts.
-func New(t testing.TB, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
+func New(t testing.TB, open Opener, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
-	return NewOver(t, Outside{}, store, changes...)
+	return NewOver(t, Outside{}, open, changes...)
 }
 
 // NewOver is New in a world.
-func NewOver(t testing.TB, outside Outside, store site.Store, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
+func NewOver(t testing.TB, outside Outside, open Opener, changes ...func(*service.Config, *httpapi.Options)) *Sandbox {
 	t.Helper()
 	clock := &Clock{still: outside.Now}
+	store := open(t, clock.Now)
 	s := &Sandbox{Store: store, Clock: clock, Log: &Log{}, Keys: make(map[string]string), transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	t.Cleanup(s.transport.CloseIdleConnections)
 	if own, ok := store.(interface{ Forward(time.Duration) }); ok { // it leases jobs by a clock of its own
@@ -91,7 +105,7 @@ func NewOver(t testing.TB, outside Outside, store site.Store, changes ...func(*s
 	bank := fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: s.URL, Log: log, Now: s.Clock.Now})
 	s.Mounted = map[string]http.Handler{fakeprocessor.Prefix: bank}
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: s.URL, Keyring: keyring, Store: store,
-		Processor: bank, CRM: service.EmbeddedCRM(catalogue.Sandbox), Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
+		Processor: bank, Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
 		Now: s.Clock.Now, Rand: rand.Reader,
 		Report: httpserver.Report(log)}
 	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
@@ -101,9 +115,6 @@ func NewOver(t testing.TB, outside Outside, store site.Store, changes ...func(*s
 	}
 	for _, change := range changes {
 		change(&c, &o)
-	}
-	if c.CRM.Info().WithinCommit {
-		c.CRM = service.EmbeddedCRM(c.Environment)
 	}
 	if outside.Salesforce && c.Environment == catalogue.Sandbox { // no organisation of production is simulated
 		s.Org, c.CRM = SimulateSalesforce(t)
@@ -170,7 +181,7 @@ func (s *Sandbox) Configure(t testing.TB, file string) {
 		t.Fatal(err)
 	}
 	if err := s.Store.ReplaceProviders(t.Context(),
-		func([]catalogue.Configuration) ([]catalogue.Configuration, *checkout.Act, error) {
+		func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
 			return all, nil, nil
 		}); err != nil {
 		t.Fatal(err)
@@ -182,8 +193,9 @@ func IssueKey(t testing.TB, store ports.Admin, provider string, env catalogue.En
 	t.Helper()
 	var entropy [32]byte
 	rand.Read(entropy[:])
+	act := checkout.Act{ID: "act_" + hex.EncodeToString(entropy[:8]), At: time.Now().UTC().Truncate(time.Millisecond), Operator: "test", Name: "keys issue"}
 	text, key := catalogue.NewKey(provider, env, time.Now().UTC().Truncate(time.Millisecond), entropy)
-	if err := store.AddKey(t.Context(), key, nil); err != nil {
+	if err := store.AddKey(t.Context(), key, act); err != nil {
 		t.Fatal(err)
 	}
 	return text

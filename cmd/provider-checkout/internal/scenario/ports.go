@@ -92,7 +92,7 @@ type sender struct {
 
 // Send implements [ports.Sender].
 func (s sender) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error {
-	switch Of(d.Event.OrderID) {
+	switch ofEvent(d.Event) {
 	case EventFails:
 		if s.now().Before(d.Event.CreatedAt.Add(failsFor)) {
 			return errScenario
@@ -111,6 +111,15 @@ func (s sender) Send(ctx context.Context, to catalogue.Destination, d events.Del
 	return s.Sender.Send(ctx, to, d, attempt)
 }
 
+// ofEvent returns the scenario of the order that an event is about.
+func ofEvent(e events.Event) Scenario {
+	read, err := events.Read(e.Body)
+	if err != nil {
+		return ""
+	}
+	return Of(read.OrderID)
+}
+
 // store decorates a store. It refuses the first create and the first confirm of an order with Answer503.
 type store struct {
 	ports.Store
@@ -118,20 +127,20 @@ type store struct {
 }
 
 // InsertCheckout implements [ports.Checkouts].
-func (s *store) InsertCheckout(ctx context.Context, change checkout.Change, entry checkout.JobEntry) error {
+func (s *store) InsertCheckout(ctx context.Context, change checkout.Change, hold time.Duration) ([]checkout.Lease, error) {
 	if s.refused.first(change.Next) {
-		return checkout.Busy()
+		return nil, ports.ErrBusy
 	}
-	return s.Store.InsertCheckout(ctx, change, entry)
+	return s.Store.InsertCheckout(ctx, change, hold)
 }
 
 // UpdateCheckout implements [ports.Checkouts].
-func (s *store) UpdateCheckout(ctx context.Context, id string, entry checkout.JobEntry,
-	decide func(checkout.Checkout) (checkout.Change, error)) error {
-	return s.Store.UpdateCheckout(ctx, id, entry, func(c checkout.Checkout) (checkout.Change, error) {
+func (s *store) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold time.Duration,
+	decide ports.Decide) (checkout.Change, []checkout.Lease, error) {
+	return s.Store.UpdateCheckout(ctx, known, hold, func(c checkout.Checkout) (checkout.Change, error) {
 		change, err := decide(c)
 		if err == nil && change.Agreement != nil && s.refused.first(change.Next) {
-			return change, checkout.Busy()
+			return change, ports.ErrBusy
 		}
 		return change, err
 	})

@@ -52,9 +52,13 @@ func Decorate(c *service.Config) {
 	c.Sender = sender{c.Sender, c.Now}
 	c.Printer = printer{c.Printer}
 	c.Store = &store{Store: c.Store}
-	c.LinkLife = func(orderID string) time.Duration {
+	lifetime := c.SetupLifetime
+	c.SetupLifetime = func(orderID string) time.Duration {
 		if Of(orderID) == LinkExpires {
 			return linkLife
+		}
+		if lifetime != nil {
+			return lifetime(orderID)
 		}
 		return 0
 	}

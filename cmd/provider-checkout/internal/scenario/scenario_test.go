@@ -89,7 +89,7 @@ func TestTheConfirmIsWithoutAPDF(t *testing.T) {
 func TestEventsFailForAMinute(t *testing.T) {
 	w := newWorld(t, catalogue.Sandbox)
 	w.Create(t, order(scenario.EventFails))
-	failed, err := w.Store.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, State: checkout.JobDead}, 2)
+	failed, err := w.Store.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, State: checkout.JobFailed}, 2)
 	if err != nil || len(failed) != 1 || failed[0].Attempts != 3 {
 		t.Fatalf("the events that failed are %+v, %v; want one after three attempts", failed, err)
 	}
@@ -98,7 +98,7 @@ func TestEventsFailForAMinute(t *testing.T) {
 	got := make(chan sandbox.Delivery, 1)
 	w.Receiver.AnswerWith(func(d sandbox.Delivery) int { got <- d; return http.StatusNoContent })
 	operator := operate.Operator{Store: w.Store, By: "Aroha", Now: w.Clock.Now, Rand: rand.Reader}
-	if err := operator.Retry(t.Context(), failed[0].Job.ID); err != nil {
+	if _, err := operator.Retry(t.Context(), failed); err != nil {
 		t.Fatal(err)
 	}
 	if d := <-got; d.Header.Get(events.HeaderEventID) != failed[0].Job.ID || !w.verifies(d) {
@@ -137,7 +137,7 @@ func TestAReceiverThatTakesTheForgedCopyGetsNoEvent(t *testing.T) {
 			t.Errorf("it got the event after a forged copy: %s", d.Body)
 		}
 	}
-	failed, err := w.Store.Jobs(t.Context(), checkout.JobFilter{State: checkout.JobDead}, 2)
+	failed, err := w.Store.Jobs(t.Context(), checkout.JobFilter{State: checkout.JobFailed}, 2)
 	if err != nil || len(failed) != 1 {
 		t.Errorf("the jobs that failed are %+v, %v; want the event", failed, err)
 	}

@@ -39,7 +39,7 @@ func newWorld(t *testing.T, env catalogue.Environment) world {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	at := "http://" + server.Listener.Addr().String()
-	w := world{&sandbox.Sandbox{URL: at, Store: memory.New(), Clock: &sandbox.Clock{}, Receiver: sandbox.NewReceiver(t),
+	w := world{&sandbox.Sandbox{URL: at, Store: memory.New(time.Now), Clock: &sandbox.Clock{}, Receiver: sandbox.NewReceiver(t),
 		Keys: map[string]string{}}, http.DefaultTransport}
 	cfg := site.Config{Store: w.Store, Secrets: [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)}, AllowPrivate: true,
 		Service: service.Config{Environment: env, BaseURL: at}, Now: w.Clock.Now, Log: slog.New(slog.DiscardHandler)}
@@ -98,7 +98,7 @@ func (r redirected) RoundTrip(req *http.Request) (*http.Response, error) {
 func (r redirected) goCardless(t *testing.T, now func() time.Time) *site.GoCardless {
 	t.Helper()
 	const token, api, pages = "live_hunter2_token", "https://api.gocardless.com", "https://pay.gocardless.com"
-	bank := gocardlesstest.New(gocardlesstest.Options{Token: token, PublicURL: pages, RateLimit: -1, Now: now})
+	bank := gocardlesstest.New(gocardlesstest.Options{Token: token, PublicURL: pages, Now: now})
 	server := httptest.NewServer(bank)
 	t.Cleanup(func() { bank.Close(); server.Close() })
 	r[api], r[pages] = server.URL, server.URL

@@ -20,7 +20,7 @@ import (
 )
 
 func TestOperatorIsAnsweredWhileTheServerDrains(t *testing.T) {
-	s, err := site.New(site.Config{Store: memory.New(), Secrets: [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)},
+	s, err := site.New(site.Config{Store: memory.New(time.Now), Secrets: [][]byte{bytes.Repeat([]byte("s"), checkout.MinSecret)},
 		Service: service.Config{Environment: catalogue.Sandbox, BaseURL: "http://127.0.0.1"}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

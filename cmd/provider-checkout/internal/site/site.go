@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"math"
@@ -23,14 +22,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
-	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/scenario"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -44,12 +41,13 @@ type Store interface {
 // Config is the configuration of a site.
 type Config struct {
 	// Service is the configuration of the service. New sets what a site always has: the store, the keyring of the secrets, the
-	// processor, the printer, time, randomness and the log; and the sender and the CRM, unless there is one.
+	// processor, the printer, time, randomness and the log; and the sender, unless there is one.
 	Service        service.Config
 	Store          Store
-	Secrets        [][]byte    // of the operator, the newest first
-	GoCardless     *GoCardless // the processor; the fake one if nil
-	AllowPrivate   bool        // sends events to loopback and private addresses too
+	SetupLifetime  time.Duration // of the setup links; in a sandbox an order may have another
+	Secrets        [][]byte      // of the operator, the newest first
+	GoCardless     *GoCardless   // the processor; the fake one if nil
+	AllowPrivate   bool          // sends events to loopback and private addresses too
 	TrustedProxies []netip.Prefix
 	RateLimit      float64              // requests a second for one key, client or token; 0 for no limits
 	Registry       *prometheus.Registry // of Metrics; New makes both if they are nil
@@ -112,10 +110,10 @@ func New(c Config) (*Site, error) {
 	if c.GoCardless != nil {
 		g := *c.GoCardless
 		g.received = c.Metrics.CountWebhooks()
-		if receiver, err = NewReceiver(s.Service, g, c.RateLimit, c.Log); err != nil {
+		if receiver, err = NewReceiver(s.Service, g, c.Log); err != nil {
 			return nil, err
 		}
-		measure(c.Metrics, s.Service, g.Processor, receiver)
+		measure(c.Metrics, s.Service, receiver)
 		mounted[gocardless.WebhookPath] = receiver
 	}
 	if c.Desk != nil {
@@ -131,6 +129,7 @@ func New(c Config) (*Site, error) {
 func (c Config) service(mounted map[string]http.Handler,
 	reconcile func(ctx context.Context, cursor string) (next string, pause time.Duration, err error)) (service.Config, error) {
 	cfg, err := c.Service, error(nil)
+	cfg.SetupLifetime = func(string) time.Duration { return c.SetupLifetime }
 	if cfg.Keyring, err = checkout.NewKeyring(c.Secrets...); err != nil {
 		return cfg, fmt.Errorf("derive the token keys: %w", err)
 	}
@@ -144,23 +143,16 @@ func (c Config) service(mounted map[string]http.Handler,
 		fake := fakeprocessor.New(fakeprocessor.Options{Records: c.Store, BaseURL: cfg.BaseURL, Log: c.Log, RateLimit: c.RateLimit, Now: c.Now})
 		cfg.Processor, mounted[fakeprocessor.Prefix] = fake, fake
 	}
-	if cfg.CRM == nil {
-		cfg.CRM = service.EmbeddedCRM(cfg.Environment)
-	}
 	if cfg.Sender == nil {
 		cfg.Sender = webhook.New(webhook.Options{AllowPrivate: c.AllowPrivate})
 	}
 	cfg.Store, cfg.Now, cfg.Rand = c.Store, c.Now, rand.Reader
 	cfg.Report, cfg.Count = httpserver.Report(c.Log), c.Metrics.Count
-	noted := httpserver.Noted(c.Log)
-	cfg.Noted = func(ctx context.Context, n checkout.Noted) { c.Metrics.Note(ctx, n); noted(ctx, n) }
 	return cfg, nil
 }
 
-// measure adds to the metrics what is left of the account's limit, and how far the reading of GoCardless' events is behind.
-func measure(m *ops.Metrics, svc *service.Service, p *gocardless.Processor, r *gocardless.Receiver) {
-	m.Gauge("processor_budget_left", "Requests of the processor's limit that are left now, as far as this process knows.", nil,
-		p.BudgetLeft)
+// measure adds to the metrics how far the reading of GoCardless' events is behind.
+func measure(m *ops.Metrics, svc *service.Service, r *gocardless.Receiver) {
 	m.Gauge("processor_cursor_age_seconds", "Time since the processor's events were last read to the end.", nil, func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -179,7 +171,7 @@ func (s *Site) addDesk(c Config) error {
 		return fmt.Errorf("derive the token keys: %w", err)
 	}
 	handler, err := desk.New(desk.Options{Settings: c.Desk.Settings, Store: c.Store, Keyring: keyring,
-		SetupLifetime: c.Service.SetupLifetime, Sandbox: c.Service.Environment == catalogue.Sandbox,
+		SetupLifetime: c.SetupLifetime, Sandbox: c.Service.Environment == catalogue.Sandbox,
 		Observe: c.Metrics.ObserveRequest, Log: c.Log, TrustedProxies: c.TrustedProxies})
 	if err != nil {
 		return fmt.Errorf("set up the desk: %w", err)
@@ -188,19 +180,8 @@ func (s *Site) addDesk(c Config) error {
 	return nil
 }
 
-// WriteStudent writes everything that is on record about a student as JSON Lines.
-func WriteStudent(w io.Writer, s operate.Student) error {
-	visit := jsonlines.NewVisitor(w, nil)
-	for _, r := range s.Records {
-		if err := visit.Checkout(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // NewReceiver returns the receiver of GoCardless' notifications for a service.
-func NewReceiver(svc *service.Service, g GoCardless, rateLimit float64, log *slog.Logger) (*gocardless.Receiver, error) {
+func NewReceiver(svc *service.Service, g GoCardless, log *slog.Logger) (*gocardless.Receiver, error) {
 	return gocardless.NewReceiver(gocardless.ReceiverOptions{
 		Processor: g.Processor,
 		Secrets:   g.WebhookSecrets,
@@ -208,9 +189,7 @@ func NewReceiver(svc *service.Service, g GoCardless, rateLimit float64, log *slo
 		Report: func(ctx context.Context, err error) {
 			log.LogAttrs(ctx, slog.LevelWarn, "handle notifications", slog.Any("error", err))
 		},
-		Now:       time.Now,
-		Received:  g.received,
-		RateLimit: rateLimit,
+		Received: g.received,
 	})
 }
 

@@ -1,0 +1,203 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"slices"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// conn is a connection of the driver with its statements, each prepared once. One goroutine uses it at a time.
+type conn struct {
+	driver.Conn
+	prepared map[string]statement
+}
+
+// statement is a prepared statement.
+type statement interface {
+	driver.StmtExecContext
+	driver.StmtQueryContext
+	Close() error
+}
+
+// connect opens a connection of a file and runs pragmas on it.
+func connect(path, mode string, pragmas ...string) (*conn, error) {
+	name := url.URL{Path: filepath.ToSlash(path)}
+	raw, err := new(sqlite.Driver).Open("file:" + name.EscapedPath() + "?_dqs=0&_txlock=immediate&mode=" + mode)
+	if err != nil {
+		return nil, mapError(err)
+	}
+	c := &conn{raw, map[string]statement{}}
+	for _, pragma := range pragmas {
+		if _, err := c.exec("PRAGMA " + pragma); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// Close closes the statements and the connection.
+func (c *conn) Close() error {
+	var errs []error
+	for _, s := range c.prepared {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, c.Conn.Close())...)
+}
+
+// prepare returns the prepared statement with a text.
+func (c *conn) prepare(text string) (statement, error) {
+	if s, ok := c.prepared[text]; ok {
+		return s, nil
+	}
+	raw, err := c.Conn.Prepare(text)
+	if err != nil {
+		return nil, mapError(err)
+	}
+	s := raw.(statement)
+	c.prepared[text] = s
+	return s, nil
+}
+
+// exec runs a statement that writes, and returns the number of rows that it changed.
+func (c *conn) exec(text string, args ...any) (int64, error) {
+	s, err := c.prepare(text)
+	if err != nil {
+		return 0, err
+	}
+	result, err := s.ExecContext(context.Background(), bound(args))
+	if err != nil {
+		return 0, mapError(err)
+	}
+	return result.RowsAffected()
+}
+
+// query runs a statement that reads, and calls visit with each row until ctx ends.
+func (c *conn) query(ctx context.Context, text string, args []any, visit func([]driver.Value) error) error {
+	s, err := c.prepare(text)
+	if err != nil {
+		return err
+	}
+	found, err := s.QueryContext(ctx, bound(args))
+	if err != nil {
+		return mapError(err)
+	}
+	defer found.Close()
+	values := make([]driver.Value, len(found.Columns()))
+	for err == nil {
+		if err = found.Next(values); errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = visit(values)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return mapError(err)
+}
+
+// bound returns the arguments of a statement: values, or pointers to fields of a row.
+func bound(args []any) []driver.NamedValue {
+	values := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case *string:
+			arg = *v
+		case *int64:
+			arg = *v
+		case *bool:
+			arg = *v
+		case *[]byte:
+			arg = *v
+		case int:
+			arg = int64(v)
+		}
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+	}
+	return values
+}
+
+// row is a pointer to a row that is scanned.
+type row[R any] interface {
+	*R
+	Fields() []any
+}
+
+// scan writes the values of the columns of a row to its fields.
+func scan(values []driver.Value, fields []any) error {
+	for i, field := range fields {
+		ok := true
+		switch p := field.(type) {
+		case *string:
+			*p, ok = values[i].(string)
+		case *int64:
+			*p, ok = values[i].(int64)
+		case *bool:
+			var n int64
+			n, ok = values[i].(int64)
+			*p = n != 0
+		case *[]byte:
+			if *p, ok = values[i].([]byte); *p == nil { // the driver has nil for empty bytes, and takes nil for NULL
+				*p = []byte{}
+			}
+		}
+		if !ok {
+			return fmt.Errorf("column %d: a %T does not fit a %T", i+1, values[i], field)
+		}
+	}
+	return nil
+}
+
+// all returns the rows of a query.
+func all[R any, P row[R]](ctx context.Context, c *conn, query string, args ...any) (list []R, err error) {
+	err = c.query(ctx, query, args, func(values []driver.Value) error {
+		list = append(list, *new(R))
+		return scan(values, P(&list[len(list)-1]).Fields())
+	})
+	return list, err
+}
+
+// one returns the first row of a query, or ports.ErrNotFound.
+func one[R any, P row[R]](ctx context.Context, c *conn, query string, args ...any) (r R, err error) {
+	list, err := all[R, P](ctx, c, query, args...)
+	if err == nil && len(list) == 0 {
+		err = ports.ErrNotFound
+	}
+	if err != nil {
+		return r, err
+	}
+	return list[0], nil
+}
+
+// value is a row of one column.
+type value[T any] struct{ v T }
+
+func (r *value[T]) Fields() []any { return []any{&r.v} }
+
+// is reports whether an error is SQLite's with one of these codes. A primary code stands for its extended codes, too.
+func is(err error, codes ...int) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (slices.Contains(codes, e.Code()) || slices.Contains(codes, e.Code()&0xff))
+}
+
+// mapError wraps an error of SQLite in the error of package ports that it means.
+func mapError(err error) error {
+	switch {
+	case is(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY):
+		return fmt.Errorf("%w: %w", ports.ErrDuplicate, err)
+	case is(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+		return fmt.Errorf("%w: %w", ports.ErrBusy, err)
+	}
+	return err
+}

@@ -1,0 +1,191 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
+
+// tree is a table or an index with its number of entries.
+type tree struct {
+	name    string
+	entries int64
+}
+
+func (r *tree) Fields() []any { return []any{&r.name, &r.entries} }
+
+// entries returns the number of entries of each table and index that has any.
+func entries(t *testing.T, db *DB) map[string]int64 {
+	t.Helper()
+	of := map[string]int64{}
+	must(t, db.read(t.Context(), func(c *conn) error {
+		list, err := all[tree](t.Context(), c, `SELECT name, sum(ncell) FROM dbstat WHERE pagetype = 'leaf' GROUP BY name HAVING sum(ncell) > 0`)
+		for _, e := range list {
+			of[e.name] = e.entries
+		}
+		return err
+	}))
+	return of
+}
+
+func TestACreateWritesToNoIndexOfTheDesk(t *testing.T) {
+	db := open(t, file(t), Options{})
+	before := entries(t, db)
+	const creates = 3
+	for n := range creates {
+		_, err := db.InsertCheckout(t.Context(), created(n), time.Second)
+		must(t, err)
+	}
+	got := map[string]int64{}
+	for name, n := range entries(t, db) {
+		if n != before[name] {
+			got[name] = n - before[name]
+		}
+	}
+	want := map[string]int64{"checkouts": creates, "jobs": 2 * creates, // with an index on their id, order and key, and on their id
+		"sqlite_autoindex_checkouts_1": creates, "sqlite_autoindex_checkouts_2": creates, "sqlite_autoindex_checkouts_3": creates,
+		"sqlite_autoindex_jobs_1": 2 * creates, "jobs_due": 2 * creates, "jobs_listed": creates}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%d creates write\n%v, want\n%v", creates, got, want)
+	}
+}
+
+func TestTheTablesHaveNoMoreColumnsAndIndexesThanTheyMay(t *testing.T) {
+	db := open(t, file(t), Options{})
+	must(t, db.read(t.Context(), func(c *conn) error {
+		columns, err := all[value[string]](t.Context(), c, `SELECT name FROM pragma_table_xinfo('checkouts')`)
+		indexes, indexErr := all[value[string]](t.Context(), c, `SELECT name FROM sqlite_schema
+			WHERE type = 'index' AND tbl_name IN ('checkouts', 'jobs', 'moments')`)
+		if len(columns) > 44 || len(indexes) > 12 {
+			t.Errorf("%d columns of checkouts, want at most 44; %d indexes, want at most 12", len(columns), len(indexes))
+		}
+		must(t, err, indexErr)
+		return nil
+	}))
+}
+
+// An update of a token writes to no index: SQLite writes to each whose columns it names.
+func TestAnUpdateOfTheStateWritesToNoIndex(t *testing.T) {
+	db := open(t, file(t), Options{})
+	program := func(statement string) (writes int) {
+		must(t, db.read(t.Context(), func(c *conn) error {
+			return c.query(t.Context(), `EXPLAIN `+statement, make([]any, 50), func(step []driver.Value) error {
+				if step[1] == "IdxDelete" { // before the entry is written again
+					writes++
+				}
+				return nil
+			})
+		}))
+		return writes
+	}
+	if state, all := program(updateState), program(updateCheckout); state != 0 || all == 0 {
+		t.Errorf("updateState writes %d index entries, want 0; updateCheckout %d", state, all)
+	}
+}
+
+func TestStatementsUseTheIndexesThatAreMeant(t *testing.T) {
+	db := open(t, file(t), Options{})
+	for _, tt := range []struct{ statement, want string }{
+		{selectCheckout, "sqlite_autoindex_checkouts_1 (provider_code=? AND id=?)"},
+		{updateState, "sqlite_autoindex_checkouts_1 (provider_code=? AND id=?)"},
+		{selectByOrder, "sqlite_autoindex_checkouts_2 (provider_code=? AND provider_order_id=?)"},
+		{selectByKey, "sqlite_autoindex_checkouts_3 (provider_code=? AND idempotency_key=?)"},
+		{selectByBilling, "checkouts_billing_request (billing_request_id=?)"},
+		{selectByMandate, "checkouts_mandate (mandate_id=?)"},
+		{selectByNumber, "sqlite_autoindex_agreements_2 (number=?)"},
+		{selectByNumber, "sqlite_autoindex_checkouts_1 (provider_code=? AND id=?)"},
+		{insertJob, "SEARCH jobs"},
+		{settle, "sqlite_autoindex_jobs_1 (provider_code=? AND checkout_id=? AND id=?)"},
+		{eraseJobs, "sqlite_autoindex_jobs_1 (provider_code=? AND checkout_id=?)"},
+		{hastenNotices, "sqlite_autoindex_jobs_1 (provider_code=? AND checkout_id=?)"},
+		{existsPendingEvent, "sqlite_autoindex_jobs_1 (provider_code=? AND checkout_id=?)"},
+		{selectDue, "j USING INDEX jobs_due (kind=? AND due_ms>? AND due_ms<?)"},
+		{selectDue, "e USING INDEX sqlite_autoindex_jobs_1 (provider_code=? AND checkout_id=?)"},
+		{lease, "j USING INTEGER PRIMARY KEY (rowid=?)"},
+		{selectJobsOfCheckout, "sqlite_autoindex_jobs_1 (provider_code=? AND checkout_id=?)"},
+		{selectPendingJobs, "jobs_due"},
+		{selectFailedJobs, "jobs_failed"},
+		{selectQueuedJob, "jobs_settled (id=?)"},
+		{selectEventsAfter, "jobs_listed (provider_code=? AND rowid>?)"},
+		{selectBacklog, "jobs_due"},
+		{deleteJobs, "sqlite_autoindex_jobs_1 (provider_code=? AND checkout_id=?)"},
+		{selectPage, "c USING INDEX sqlite_autoindex_checkouts_1 ((provider_code,id)>(?,?))"},
+		{selectPage, "j USING INDEX sqlite_autoindex_jobs_1 (provider_code=? AND checkout_id=?)"},
+		{selectMoments, "PRIMARY KEY (provider_code=? AND checkout_id=?)"},
+		{selectKey, "sqlite_autoindex_api_keys_2 (hash=?)"},
+		{findWord, "checkouts_search (search>? AND search<?)"},
+		{findWord, "INTEGER PRIMARY KEY (rowid>?)"},
+		{findWord, "c USING COVERING INDEX sqlite_autoindex_checkouts_2 (provider_code=? AND provider_order_id=?)"},
+		{findAddress, "SCAN checkouts USING INDEX checkouts_search"},
+		{findEvent, "jobs_settled (id=?)"},
+		{findPending, "jobs_due (kind=?)"},
+		{findFailed, "jobs_failed (settled_ms>? AND settled_ms<?)"},
+		{findAttention, "checkouts_attention (attention_ms>? AND attention_ms<?)"},
+		{countPending, "jobs_due (kind=?)"},
+		{countFailed, "jobs_failed (settled_ms>? AND settled_ms<?)"},
+		{countAttention, "checkouts_attention (attention_ms>? AND attention_ms<?)"},
+	} {
+		var plan []string
+		must(t, db.read(t.Context(), func(c *conn) error {
+			return c.query(t.Context(), `EXPLAIN QUERY PLAN `+tt.statement, make([]any, 50), func(step []driver.Value) error {
+				plan = append(plan, fmt.Sprint(step[3]))
+				return nil
+			})
+		}))
+		if !slices.ContainsFunc(plan, func(step string) bool { return strings.HasSuffix(step, tt.want) }) {
+			t.Errorf("%s\nhas the plan\n\t%s\nwhich does not use %s", tt.statement, strings.Join(plan, "\n\t"), tt.want)
+		}
+	}
+}
+
+// The newest checkouts are found though several have one time, and more are created in a millisecond than may be sorted by it.
+func TestFindSortsCheckoutsOfOneTime(t *testing.T) {
+	db := open(t, file(t), Options{})
+	want := []string{}
+	for n := range 9 {
+		change := created(n)
+		change.Next.CreatedAt = time.UnixMilli(1_800_000_000_000 + int64(n/3))
+		_, err := db.InsertCheckout(t.Context(), change, 0)
+		must(t, err)
+		want = append(want, change.Next.ID)
+	}
+	slices.Reverse(want)
+	for limit := 1; limit <= len(want); limit++ {
+		hits, err := db.Find(t.Context(), checkout.Query{}, limit)
+		must(t, err)
+		var got []string
+		for _, h := range hits {
+			got = append(got, h.Checkout.ID)
+		}
+		if !slices.Equal(got, want[:limit]) {
+			t.Errorf("the newest %d are %q, want %q", limit, got, want[:limit])
+		}
+	}
+}
+
+func TestTheDeskFindsWhatAnErasureLeaves(t *testing.T) {
+	db := open(t, file(t), Options{})
+	change := created(1)
+	change.Next.Setup.Consent = agreement.Consent{At: change.At}
+	_, err := db.InsertCheckout(t.Context(), change, 0)
+	must(t, err)
+	known, err := db.Checkout(t.Context(), change.Next.ID)
+	must(t, err)
+	_, _, err = db.UpdateCheckout(t.Context(), known, 0, func(c checkout.Checkout) (checkout.Change, error) {
+		return c.Erase(change.At, checkout.ActorService, nil), nil
+	})
+	must(t, err, db.Scrub(t.Context()))
+	must(t, db.read(t.Context(), func(c *conn) error {
+		left, err := one[value[int64]](t.Context(), c, `SELECT count(*) FROM checkouts WHERE search <> '' OR email <> ''`)
+		if left.v != 0 {
+			t.Error("the row has the student's name or address")
+		}
+		return err
+	}))
+}

@@ -1,0 +1,419 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// crm is a CRM that keeps what it was told, and answers as the test says.
+type crm struct {
+	environment catalogue.Environment
+
+	mu     sync.Mutex
+	asked  int
+	told   []checkout.Enrolment                            // that it took
+	answer func(context.Context, checkout.Enrolment) error // nil takes everything
+}
+
+func (c *crm) Info() checkout.CRMInfo {
+	env := c.environment
+	if env == "" {
+		env = catalogue.Sandbox
+	}
+	return checkout.CRMInfo{Name: "scripted", Environment: env, Company: "CRM Ltd"}
+}
+
+func (c *crm) Check(e checkout.Enrolment) (faults []checkout.Fault) {
+	if len(e.Checkout.Student.LastName) > 40 {
+		faults = append(faults, checkout.Fault{Field: checkout.FieldLastName, Message: "must be at most 40 characters"})
+	}
+	if len(e.Checkout.Intent.CourseName) > 80 {
+		faults = append(faults, checkout.Fault{Field: checkout.FieldCourseName, Message: "must be at most 80 characters"})
+	}
+	return faults
+}
+
+func (c *crm) Sync(ctx context.Context, e checkout.Enrolment) error {
+	c.mu.Lock()
+	c.asked++
+	answer := c.answer
+	c.mu.Unlock()
+	var err error
+	if answer != nil {
+		err = answer(ctx, e)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.told = append(c.told, e)
+	}
+	return err
+}
+
+func (c *crm) Ready(context.Context) error { return nil }
+
+// answers has the CRM answer so from now on.
+func (c *crm) answers(answer func(context.Context, checkout.Enrolment) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answer = answer
+}
+
+// says has the CRM answer every call with an error.
+func (c *crm) says(err error) {
+	c.answers(func(context.Context, checkout.Enrolment) error { return err })
+}
+
+// calls returns how often the CRM was called, and forgets it.
+func (c *crm) calls() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.asked
+	c.asked = 0
+	return n
+}
+
+// times returns how often the CRM was told something that it took.
+func (c *crm) times() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.told)
+}
+
+// latest returns what the CRM was told last.
+func (c *crm) latest(t *testing.T) checkout.Enrolment {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.told) == 0 {
+		t.Fatal("the CRM was told nothing")
+	}
+	return c.told[len(c.told)-1]
+}
+
+// inWorldWithCRM is inWorld with a CRM outside of the store.
+func inWorldWithCRM(t *testing.T, test func(*testing.T, *world, *crm), change ...func(*service.Config)) {
+	t.Helper()
+	c := &crm{}
+	inWorld(t, func(t *testing.T, w *world) { test(t, w, c) }, append(change, func(config *service.Config) { config.CRM = c })...)
+}
+
+// wantToday checks whether an order is among the troubles with the CRM.
+func (w *world) wantToday(t *testing.T, reason string, orders ...string) {
+	t.Helper()
+	hits, err := w.store.Find(t.Context(), checkout.Query{Trouble: checkout.TroubleCRM, Now: w.clock.now().Add(time.Millisecond)}, 100)
+	must(t, err)
+	var got []string
+	for _, h := range hits {
+		if got = append(got, h.Checkout.OrderID); !strings.Contains(h.Reason, reason) {
+			t.Errorf("%s is in today for %q, want %q", h.Checkout.OrderID, h.Reason, reason)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, orders) {
+		t.Errorf("today has %q, want %q", got, orders)
+	}
+}
+
+// On an ordinary day the records exist when a create, a confirm or a cancel answers.
+func TestTheCRMIsToldBeforeACallIsAnswered(t *testing.T) {
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		o := w.opened(t, "ORDER-1")
+		if e := c.latest(t); c.calls() != 1 || e.Checkout.ID != o.Checkout.ID || e.Environment != catalogue.Sandbox || e.Agreement != nil || e.Written != 0 {
+			t.Errorf("when the create answers the CRM has %+v", e)
+		}
+		w.opened(t, "ORDER-1") // a replay tells nothing
+		w.setUp(t, o.Token)    // which is told ten seconds later
+		if n := c.calls(); n != 0 {
+			t.Errorf("a replay and a setup make %d calls", n)
+		}
+		w.confirms(t, confirm(o))
+		e := c.latest(t)
+		if c.calls() != 1 || e.Agreement == nil || e.Document == nil || !e.Checkout.SetupComplete() || e.Written != o.Checkout.Revision {
+			t.Errorf("when the confirm answers the CRM has %+v", e)
+		}
+		if o.Records != e.Checkout.Records(catalogue.Sandbox) {
+			t.Errorf("the create answers the records %+v, the CRM has those of %+v", o.Records, e.Checkout)
+		}
+		w.runFor(t, time.Minute)
+		if n := c.calls(); n != 0 {
+			t.Errorf("a minute later there are %d further calls", n)
+		}
+		other := w.opened(t, "ORDER-2")
+		w.cancels(t, other)
+		if e := c.latest(t); c.calls() != 2 || !e.Checkout.Ended() {
+			t.Errorf("when the cancel answers the CRM has %+v", e.Checkout)
+		}
+	})
+}
+
+// What a CRM cannot take by its limits is a fault of the request that has it, and of no request that has not.
+func TestWhatACRMCannotTakeIsRefusedAtTheCreate(t *testing.T) {
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		cmd := create("ORDER-1")
+		cmd.LastName = checkout.Some(strings.Repeat("a", 41))
+		_, err := w.Create(t.Context(), caller, cmd)
+		expectFields(t, err, checkout.CodeValidation, []string{checkout.FieldLastName})
+		if n := c.calls() + len(w.records(t)); n != 0 {
+			t.Errorf("a create that is refused makes %d calls and records", n)
+		}
+		long := kowhai()
+		long.Courses[0].Name = strings.Repeat("a", 81)
+		w.configure(t, long)
+		w.opened(t, "ORDER-2")
+	})
+}
+
+// While the CRM is away creates and confirms go on, and its records follow. It takes no attempts while it takes no calls.
+func TestWithoutTheCRMEnrolmentsGoOn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer func(context.Context, checkout.Enrolment) error
+		within time.Duration // of a call
+	}{
+		"it takes no calls": {func(context.Context, checkout.Enrolment) error {
+			return fmt.Errorf("the breaker is open: %w", ports.ErrBusy)
+		}, 0},
+		"it does not answer":  {func(ctx context.Context, _ checkout.Enrolment) error { return hangs(ctx) }, 2500 * time.Millisecond},
+		"it loses its answer": {func(context.Context, checkout.Enrolment) error { return errors.New("connection reset") }, 0},
+		"it panics":           {func(context.Context, checkout.Enrolment) error { panic("connection reset") }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+				c.answers(tt.answer)
+				var orders []string
+				for n := range 5 {
+					orders = append(orders, fmt.Sprint("ORDER-", n))
+					start := time.Now()
+					o := w.opened(t, orders[n])
+					created := time.Since(start)
+					w.setUp(t, o.Token)
+					start = time.Now()
+					w.confirms(t, confirm(o))
+					if took := max(created, time.Since(start)); took > tt.within {
+						t.Errorf("a call took %s, want %s at most", took, tt.within)
+					}
+				}
+				w.runFor(t, 10*time.Minute)
+				if name != "it panics" { // which leaves its lease behind, and no reason
+					w.wantToday(t, "", orders...)
+				}
+				w.reports.take()
+				c.answers(nil)
+				within := time.Minute
+				if name == "it panics" { // and is told once more, as after any lease that was left behind
+					within = 3 * time.Minute
+				}
+				w.runFor(t, within)
+				w.wantToday(t, "")
+				for _, order := range orders {
+					i := slices.IndexFunc(c.told, func(e checkout.Enrolment) bool { return e.Checkout.OrderID == order && e.Agreement != nil })
+					if j := w.jobs(t, order, checkout.JobSync)[0]; i < 0 || j.State != checkout.JobDone || name == "it takes no calls" && j.Attempts != 1 {
+						t.Errorf("%s: after the CRM is well its job is %+v", order, j)
+					}
+				}
+				if b := w.backlog(t, checkout.JobSync); b.Waiting != 0 {
+					t.Errorf("the backlog is %+v", b)
+				}
+			})
+		})
+	}
+}
+
+// A refusal stays in today with its reason and is tried every ten minutes: the operator mends it.
+func TestARefusedSyncWaitsForTheOperator(t *testing.T) {
+	n, count := counted()
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		c.says(&checkout.CRMRefusal{Code: "FIELD_CUSTOM_VALIDATION_EXCEPTION", Faults: []checkout.Fault{{Field: "Stage__c", Message: "is wrong"}}})
+		w.confirmed(t, "ORDER-1")
+		w.opened(t, "ORDER-2")
+		w.wantToday(t, "the CRM refuses the enrolment: FIELD_CUSTOM_VALIDATION_EXCEPTION (Stage__c is wrong)", "ORDER-1", "ORDER-2")
+		reported := w.reports.take()
+		if len(reported) != 3 || reported[0].Operation != service.OperationCRM || reported[0].Severity != service.Error || reported[0].Attempt != 1 {
+			t.Errorf("reported %+v, want an error of each call", reported)
+		}
+		c.calls()
+		w.runFor(t, 31*time.Minute)
+		if calls := c.calls(); calls != 6 {
+			t.Errorf("two refused enrolments make %d calls in half an hour, want three each", calls)
+		}
+		var refused checkout.Moment
+		for _, m := range w.records(t)["ORDER-1"].Moments {
+			if m.Kind == checkout.MomentCRMRefused {
+				refused = m
+			}
+		}
+		if refused.Times != 5 || refused.Actor != checkout.ActorCRM || !strings.Contains(refused.Detail, "Stage__c is wrong") {
+			t.Errorf("the timeline has %+v, want the refusal five times", refused)
+		}
+		c.answers(nil)
+		w.runFor(t, 10*time.Minute)
+		w.wantToday(t, "")
+		if n.all[service.CountSyncRefused] != 9 || n.all[service.CountSyncDone] != 2 {
+			t.Errorf("counted %v, want nine refusals and two updates", n.all)
+		}
+	}, count)
+}
+
+// A CRM that knows more than the store, which was restored, is never taken back: the difference stands in today.
+func TestACRMThatIsAheadStaysSo(t *testing.T) {
+	for _, code := range []string{checkout.CRMAhead, checkout.CRMOtherAgreement, checkout.CRMMissing} {
+		inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+			c.says(&checkout.CRMRefusal{Code: code})
+			w.opened(t, "ORDER-1")
+			w.runFor(t, time.Minute)
+			w.wantToday(t, code, "ORDER-1")
+			if n := c.calls(); n != 1 {
+				t.Errorf("%s: %d calls, want one", code, n)
+			}
+		})
+	}
+}
+
+// Two calls overtake each other: the CRM refuses the older revision because of the newer one, which is ours. That is no trouble.
+func TestANewerRevisionOfOurOwnIsNoTrouble(t *testing.T) {
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		changed := false
+		c.answers(func(_ context.Context, e checkout.Enrolment) error {
+			if changed {
+				return nil
+			}
+			changed = true
+			w.change(t, e.Checkout.OrderID, func(*checkout.Checkout) {})
+			return &checkout.CRMRefusal{Code: checkout.CRMAhead}
+		})
+		w.crashed(t, "KOWHAI", "ORDER-1")
+		w.clock.forward(time.Minute)
+		w.runFor(t, 5*time.Second)
+		w.wantToday(t, "")
+		if e := c.latest(t); e.Checkout.Revision != w.records(t)["ORDER-1"].Checkout.Revision {
+			t.Errorf("the CRM has revision %d", e.Checkout.Revision)
+		}
+		w.wantNoReports(t)
+	})
+}
+
+// A change that is stored while the CRM is told of the one before is told of too: the CRM has the latest in the end.
+func TestTheLatestRevisionIsTold(t *testing.T) {
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		o := w.opened(t, "ORDER-1")
+		defer w.background(t)()
+		c.answers(func(context.Context, checkout.Enrolment) error { time.Sleep(3 * time.Second); return nil })
+		w.setUp(t, o.Token)
+		time.Sleep(11 * time.Second) // the setup is being told
+		go w.confirms(t, confirm(o))
+		time.Sleep(10 * time.Second)
+		e := c.latest(t)
+		if e.Agreement == nil || w.jobs(t, "ORDER-1", checkout.JobSync)[0].State != checkout.JobDone {
+			t.Errorf("the CRM has revision %d without an agreement", e.Checkout.Revision)
+		}
+	})
+}
+
+// Three changes within a moment cost one call.
+func TestChangesThatFollowEachOtherAreOneCall(t *testing.T) {
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		w.confirmed(t, "ORDER-1")
+		c.calls()
+		for _, m := range []checkout.MandateStatus{checkout.MandateSubmitted, checkout.MandateActive} {
+			w.processor.set(mandate(m))
+			w.notified(t, "MD-1")
+			w.runFor(t, time.Second)
+		}
+		w.runFor(t, 15*time.Second)
+		if e := c.latest(t); c.calls() != 1 || e.Checkout.Setup.Mandate != checkout.MandateActive {
+			t.Errorf("the CRM has %s, want it active by one call", e.Checkout.Setup.Mandate)
+		}
+	})
+}
+
+// A process that died or paused may still have a call under way: what is written then is written once more two minutes later, whatever
+// fails or comes between.
+func TestAfterATakeoverTheCRMIsToldTwice(t *testing.T) {
+	for name, first := range map[string]error{"nothing": nil, "an attempt that fails": errBroken, "a CRM that takes no calls": ports.ErrBusy} {
+		t.Run(name, func(t *testing.T) {
+			inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+				w.crashed(t, "KOWHAI", "ORDER-1")
+				c.says(first)
+				time.AfterFunc(20*time.Second, func() { c.answers(nil) })
+				defer w.background(t)()
+				time.Sleep(time.Minute)
+				if c.times() != 1 || w.jobs(t, "ORDER-1", checkout.JobSync)[0].State != checkout.JobPending {
+					t.Errorf("the CRM was told %d times within a minute, want once", c.times())
+				}
+				time.Sleep(2 * time.Minute)
+				if j := w.jobs(t, "ORDER-1", checkout.JobSync)[0]; c.times() != 2 || j.State != checkout.JobDone {
+					t.Errorf("the CRM was told %d times after three minutes, and the job is %s; want twice, and it done", c.times(), j.State)
+				}
+				time.Sleep(time.Hour)
+				if c.times() != 2 {
+					t.Errorf("the CRM was told %d times in all", c.times())
+				}
+			})
+		})
+	}
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		w.crashed(t, "KOWHAI", "ORDER-1")
+		defer w.background(t)()
+		time.Sleep(30 * time.Second)
+		o := w.records(t)["ORDER-1"].Checkout
+		change, err := checkout.Cancel{Reason: checkout.Some("x")}.Decide(o, w.clock.now())
+		must(t, err)
+		_, _, err = w.store.UpdateCheckout(t.Context(), o, 0, func(checkout.Checkout) (checkout.Change, error) { return change, nil })
+		must(t, err)
+		time.Sleep(10 * time.Second)
+		if e := c.latest(t); c.times() != 2 || !e.Checkout.Ended() {
+			t.Errorf("ten seconds after a change the CRM was told %d times, the last of %s", c.times(), e.Checkout.Status)
+		}
+		time.Sleep(2 * time.Minute)
+		if c.times() != 3 {
+			t.Errorf("the CRM was told %d times in all, want the change once more", c.times())
+		}
+	})
+}
+
+// The CRM has what a student asked to be erased: that is erased there by hand, and never written again.
+func TestAnErasedCheckoutIsNotTold(t *testing.T) {
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
+		c.says(errors.New("connection reset"))
+		w.opened(t, "ORDER-1")
+		e := service.Eraser{Store: w.store, Environment: catalogue.Sandbox, By: "operator:Ana", Now: w.clock.now}
+		of := w.records(t)["ORDER-1"].Checkout
+		if err := e.Erase(t.Context(), of, checkout.Act{ID: "act_1"}, false); !errors.Is(err, checkout.ErrJobsWait) {
+			t.Errorf("while the CRM is to be told: %v", err)
+		}
+		must(t, e.Erase(t.Context(), of, checkout.Act{ID: "act_1"}, true))
+		c.answers(nil)
+		c.calls()
+		w.runFor(t, time.Minute)
+		if j := w.jobs(t, "ORDER-1", checkout.JobSync)[0]; c.calls() != 0 || j.State != checkout.JobDropped {
+			t.Errorf("the job is %s", j.State)
+		}
+	})
+}
+
+// Where the store is the record there is no job, and an operator's end leaves no job behind.
+func TestWithoutACRMNothingIsTold(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.confirmed(t, "ORDER-1")
+		if jobs := w.jobs(t, "ORDER-1", checkout.JobSync); len(jobs) > 0 {
+			t.Errorf("jobs %+v", jobs)
+		}
+		must(t, w.withdraws(t, "ORDER-1"))
+		w.runFor(t, 5*time.Second)
+		if jobs := w.jobs(t, "ORDER-1", checkout.JobSync); len(jobs) != 1 || jobs[0].State != checkout.JobDropped {
+			t.Errorf("jobs %+v, want one that was dropped", jobs)
+		}
+		synctest.Wait()
+	})
+}

@@ -1,0 +1,126 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// Task is work of the embedding program that one process at a time does again and again: Config.Tasks.
+type Task struct {
+	Kind checkout.JobKind // JobReconcile or JobPull
+	// Run does the work, and returns the cursor of its next run and the pause before that, also with an error, which is reported. The
+	// cursor of the first run is "".
+	Run func(ctx context.Context, cursor string) (next string, pause time.Duration, err error)
+}
+
+// tasks returns the work that one process at a time does again and again.
+func (s *Service) tasks() []Task {
+	return append(slices.Clone(s.cfg.Tasks), Task{Kind: checkout.JobRetain, Run: s.retain})
+}
+
+// runTask returns the function that runs a task, whose job then waits for the next run.
+func (s *Service) runTask(t Task) func(context.Context, checkout.Lease) (checkout.Outcome, error) {
+	return func(ctx context.Context, l checkout.Lease) (checkout.Outcome, error) {
+		next, pause, failure := func() (next string, pause time.Duration, err error) {
+			next, pause = l.Cursor, time.Minute // also where it panics
+			defer recovered(&err)
+			return t.Run(ctx, l.Cursor)
+		}()
+		o := checkout.Outcome{State: checkout.JobPending, Pause: pause, Cursor: next}
+		if failure != nil && ctx.Err() == nil {
+			o.Failure = checkout.FailureOf(failure, s.now())
+			s.report(ctx, Failure{Operation: OperationTask, Severity: Error, Err: fmt.Errorf("%s: %w", t.Kind, failure)})
+		}
+		return o, nil
+	}
+}
+
+// TaskCursor returns the cursor of a task, and when its job entered.
+func (s *Service) TaskCursor(ctx context.Context, kind checkout.JobKind) (cursor string, since time.Time, err error) {
+	defer recovered(&err)
+	jobs, err := s.cfg.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{kind}}, 1)
+	switch {
+	case err != nil:
+		return "", time.Time{}, fmt.Errorf("read the task %s: %w", kind, err)
+	case len(jobs) == 0:
+		return "", time.Time{}, fmt.Errorf("read the task %s: %w", kind, ports.ErrNotFound)
+	}
+	return jobs[0].Progress, jobs[0].CreatedAt, nil
+}
+
+// A look at all checkouts takes a page at a time, so that it is no load, and begins once a day, or a minute after a look that failed.
+const (
+	retainPage   = 500
+	retainEvery  = time.Second
+	retainAgain  = 24 * time.Hour
+	retainFailed = time.Minute
+	// failedMark begins the cursor of a look in which something has failed. No cursor of a store begins with it.
+	failedMark = "!"
+)
+
+// retain looks at a page of checkouts, erases the checkouts that were kept for as long as Config.Retention says, and deletes old jobs. A
+// checkout that cannot be erased is reported, and keeps no other from being erased.
+func (s *Service) retain(ctx context.Context, cursor string) (next string, pause time.Duration, err error) {
+	var ids []string
+	now := s.now()
+	from, failed := strings.CutPrefix(cursor, failedMark)
+	err = within(ctx, waitLimit, func(ctx context.Context) (err error) {
+		keep := s.cfg.Retention
+		ids, next, err = s.cfg.Store.OldCheckouts(ctx, from, retainPage, keep.AgreedBefore(now), keep.AbandonedBefore(now))
+		return err
+	})
+	if err != nil {
+		return cursor, time.Minute, fmt.Errorf("look for what was kept for long enough: %w", err)
+	}
+	for _, id := range ids {
+		if ctx.Err() != nil {
+			return cursor, retainEvery, nil
+		}
+		if err := s.eraseOld(ctx, id, now); err != nil {
+			failed = true
+			about := checkout.About{CheckoutID: id, ProviderCode: checkout.ProviderOf(id)}
+			s.report(ctx, Failure{Operation: OperationRetain, Severity: Error, About: about, Err: err})
+		}
+	}
+	switch {
+	case next != "" && failed:
+		return failedMark + next, retainEvery, nil
+	case next != "":
+		return next, retainEvery, nil
+	case failed:
+		return "", retainFailed, nil
+	}
+	return "", retainAgain, nil
+}
+
+// eraseOld erases a checkout that was kept for long enough, unless a job still needs its data.
+func (s *Service) eraseOld(ctx context.Context, id string, now time.Time) (err error) {
+	defer recovered(&err)
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	e := Eraser{Store: s.cfg.Store, Environment: s.cfg.Environment, By: checkout.ActorService, Now: s.now}
+	e.Setups, _ = s.cfg.Processor.(ports.SetupEraser)
+	for range attempts(ctx) {
+		c, err := found(s.cfg.Store.Checkout(ctx, id))
+		if err != nil || c == nil || !s.cfg.Retention.Over(*c, now, s.zone) {
+			return err
+		}
+		act := checkout.Act{ID: "act_retain_" + id, At: now, Operator: "retention", Name: "privacy erase", Subject: id,
+			ProviderCode: c.ProviderCode, Reason: s.cfg.Retention.String()}
+		switch err := e.Erase(ctx, *c, act, false); {
+		case errors.Is(err, errChanged): // by a look, for one
+		case errors.Is(err, checkout.ErrJobsWait): // it is looked at again tomorrow
+			return nil
+		default:
+			return err
+		}
+	}
+	return errChanged
+}
