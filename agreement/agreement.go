@@ -18,6 +18,7 @@ type Agreement struct {
 	OrderID    string
 	AcceptedAt time.Time // of the declarations, UTC
 	Sandbox    bool      // concluded in the sandbox: it is not binding
+	Requests   Requests
 
 	Provider Party
 	Student  Student
@@ -33,6 +34,9 @@ type Agreement struct {
 	Terms       Terms      // the operator's, as they were at the acceptance
 	CancelUntil money.Date // the last day on which the payer can cancel; zero where the terms do not say
 }
+
+// Requests names the requests of the provider that concluded the agreement.
+type Requests struct{ Create, Confirm string } // req_…
 
 // Party is the education provider, as the payer knows it.
 type Party struct {
@@ -61,6 +65,7 @@ type Course struct {
 // DirectDebit is the authority under which the plan is collected.
 type DirectDebit struct {
 	AuthorityID   string // dda_id
+	MandateID     string // the processor's
 	AccountHolder string
 	AccountMask   AccountMask
 	AuthorisedAt  time.Time
@@ -71,7 +76,7 @@ type DirectDebit struct {
 // consented. Its figures and the hash of its PDF stay.
 func (a Agreement) Erased() Agreement {
 	a.Student = Student{}
-	a.DirectDebit.AccountHolder, a.DirectDebit.AccountMask, a.DirectDebit.Consent.From = "", "", ""
+	a.DirectDebit.AccountHolder, a.DirectDebit.AccountMask, a.DirectDebit.MandateID, a.DirectDebit.Consent.From = "", "", "", ""
 	return a
 }
 

@@ -181,6 +181,7 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 		OrderID:    stored.OrderID,
 		AcceptedAt: with.Now,
 		Sandbox:    with.Environment == catalogue.Sandbox,
+		Requests:   agreement.Requests{Create: stored.RequestID, Confirm: c.RequestID},
 		Provider: agreement.Party{Code: p.Code, Name: p.DisplayName(),
 			SupportEmail: p.Branding.SupportEmail, Colour: p.Branding.PrimaryColour},
 		Student:     agreement.Student(stored.Student),
@@ -195,7 +196,20 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 	}
 }
 
+// Stated returns an agreement with what is on record of its checkout in the place of what it states itself. It is the same agreement unless
+// somebody has changed one of them.
+func (c Checkout) Stated(a agreement.Agreement, env catalogue.Environment) agreement.Agreement {
+	a.Number, a.CheckoutID, a.OrderID, a.AcceptedAt = c.Confirmation.AgreementNumber, c.ID, c.OrderID, c.Confirmation.At
+	a.Sandbox, a.Provider.Code = env == catalogue.Sandbox, c.ProviderCode
+	a.Requests = agreement.Requests{Create: c.RequestID, Confirm: c.Confirmation.RequestID}
+	a.Student, a.Course = agreement.Student(c.Student), agreement.Course{Code: c.CourseCode, Name: c.Intent.CourseName}
+	a.Pricing, a.Plan = c.Intent.Pricing, c.Intent.Plan
+	a.Plan.First = c.Confirmation.FirstPayment
+	a.Schedule, a.DirectDebit = money.Schedule(a.Pricing.Upfront, a.Plan), c.authority(env)
+	return a
+}
+
 func (c Checkout) authority(env catalogue.Environment) agreement.DirectDebit {
-	return agreement.DirectDebit{AuthorityID: c.Records(env).DDAID, AccountHolder: c.Setup.AccountHolder,
+	return agreement.DirectDebit{AuthorityID: c.Records(env).DDAID, MandateID: c.Setup.MandateID, AccountHolder: c.Setup.AccountHolder,
 		AccountMask: c.Setup.AccountMask, AuthorisedAt: c.Setup.CompletedAt, Consent: c.Setup.Consent}
 }

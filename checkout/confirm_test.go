@@ -128,13 +128,14 @@ func TestAgreement(t *testing.T) {
 		OrderID:    "ORDER-1",
 		AcceptedAt: noon,
 		Sandbox:    true,
+		Requests:   agreement.Requests{Create: stored.RequestID, Confirm: cmd.RequestID},
 		Provider:   agreement.Party{Code: "TUI", Name: "Tūī", SupportEmail: "help@tui.example", Colour: "#1f6f54"},
 		Student:    agreement.Student{FirstName: "Aroha", LastName: "Ngata", Email: "aroha@example.ac.nz"},
 		Course:     agreement.Course{Name: "Certificate in Wellbeing"},
 		Pricing:    money.Pricing{Price: 1250_00, Upfront: 250_00, Principal: 1000_00},
 		Plan:       plan,
 		Schedule:   money.Schedule(250_00, plan),
-		DirectDebit: agreement.DirectDebit{AuthorityID: stored.Records(catalogue.Sandbox).DDAID, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00",
+		DirectDebit: agreement.DirectDebit{AuthorityID: stored.Records(catalogue.Sandbox).DDAID, MandateID: stored.Setup.MandateID, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00",
 			AuthorisedAt: noon, Consent: stored.Setup.Consent},
 		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms:  with.Terms,
@@ -198,4 +199,18 @@ func eventNames(c checkout.Change) (names []events.Name) {
 		}
 	}
 	return names
+}
+
+// An agreement states what is on record of its checkout, and says which facts do not.
+func TestStated(t *testing.T) {
+	_, _, change := confirmedNow(t)
+	c, a := change.Next, *change.Agreement
+	if differ := a.Differences(c.Stated(a, catalogue.Sandbox)); len(differ) > 0 {
+		t.Errorf("of its own checkout an agreement states otherwise %q", differ)
+	}
+	c.Student.LastName, c.Setup.MandateID, c.Setup.Consent.From = "Other", "MD9", "192.0.2.9"
+	want := []string{"direct_debit.consent.from", "direct_debit.mandate_id", "student.last_name"}
+	if differ := a.Differences(c.Stated(a, catalogue.Sandbox)); !slices.Equal(differ, want) {
+		t.Errorf("it states otherwise %q, want %q", differ, want)
+	}
 }

@@ -39,7 +39,9 @@ func Example() {
 	defer store.Close()
 	keyring, err := checkout.NewKeyring(store.Secrets()...)
 	check(err)
-	printer, err := pdf.New(2)
+	signer, err := pdf.Derived(store.Secrets()[0], "Example") // production needs a certificate: pdf.ParseSigner
+	check(err)
+	printer, err := pdf.New(2, signer)
 	check(err)
 	log := httpserver.NewLog(io.Discard) // os.Stderr, or a log of your own
 	server := httptest.NewUnstartedServer(nil)

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -45,43 +48,153 @@ func (c *call) writePDF(ctx context.Context, db records, number, path string) er
 	return nil
 }
 
-// verifyAgreement checks an agreement against the record, or every agreement.
+// verifyAgreement checks an agreement against the record, or every agreement, or a document that somebody has kept.
 func verifyAgreement(c *call) action {
 	c.readFlags()
 	all := c.flags.Bool("all", false, "check every agreement")
+	file := c.flags.String("file", "", "check a PDF, `FILE`, without a store unless --store is given")
 	c.check = func(args []string) error {
-		if *all == (len(args) == 1) {
-			return cli.UsageError("name one agreement, or give --all")
+		if given := len(args) + map[bool]int{true: 1}[*all] + map[bool]int{true: 1}[*file != ""]; given != 1 {
+			return cli.UsageError("name one agreement, or give --all, or --file")
 		}
 		return nil
 	}
-	return c.onRecords(func(ctx context.Context, db records) error {
-		numbers, failed := c.Args, 0
-		if *all {
-			var err error
-			if numbers, err = agreementNumbers(ctx, db); err != nil {
-				return err
-			}
+	verify := func(ctx context.Context, db records) error {
+		v := verifier{call: c, db: db}
+		var err error
+		if v.signer, err = c.knownSigner(); err != nil {
+			return err
 		}
-		for _, number := range numbers {
-			verdicts, err := verify(ctx, db, number)
-			if err != nil {
-				return err
-			}
-			for _, v := range verdicts {
-				if v.failed {
-					failed++
-				}
-				if _, err := fmt.Fprintf(c.Stdout, "%s  %s  %s\n", number, map[bool]string{true: "FAIL", false: "ok"}[v.failed], v.text); err != nil {
-					return err
-				}
-			}
+		switch {
+		case *file != "":
+			err = v.file(ctx, *file)
+		case *all:
+			err = v.all(ctx)
+		default:
+			err = v.agreement(ctx, c.Args[0])
 		}
-		if failed > 0 {
-			return fmt.Errorf("failed: %s", counted(failed, "check"))
+		if err == nil && v.failed > 0 {
+			err = fmt.Errorf("failed: %s", counted(v.failed, "check"))
 		}
-		return nil
+		return err
+	}
+	return func(ctx context.Context) error {
+		if *file != "" && !c.flags.Changed("store") {
+			return verify(ctx, nil)
+		}
+		return c.onRecords(verify)(ctx)
+	}
+}
+
+// knownSigner returns the signer whose certificates are known, or nil.
+func (c *call) knownSigner() (*pdf.Signer, error) {
+	return parsed(c, signerVariable, func(l secretList) (*pdf.Signer, error) {
+		if strings.TrimSpace(l.text) == "" {
+			return nil, nil
+		}
+		return pdf.ParseSigner([]byte(l.text))
 	})
+}
+
+// verifier checks agreements, and prints a line for each check.
+type verifier struct {
+	*call
+	db     records     // nil: a document alone is checked
+	signer *pdf.Signer // nil: its certificates are not known
+	failed int
+}
+
+// all checks every agreement.
+func (v *verifier) all(ctx context.Context) error {
+	numbers, err := agreementNumbers(ctx, v.db)
+	for _, number := range numbers {
+		if err = v.agreement(ctx, number); err != nil {
+			break
+		}
+	}
+	return err
+}
+
+// agreement checks what is on record about an agreement: its figures, its checkout and its document.
+func (v *verifier) agreement(ctx context.Context, number string) error {
+	of, err := v.db.FindCheckout(ctx, checkout.Reference{AgreementNumber: number})
+	if err != nil {
+		return readingAgreement(number, err)
+	}
+	a, err := v.db.Agreement(ctx, of.ID)
+	if err != nil {
+		return readingAgreement(number, err)
+	}
+	stored, err := v.db.Document(ctx, of.ID)
+	if err != nil && !errors.Is(err, ports.ErrNotFound) {
+		return fmt.Errorf("read the PDF of agreement %s: %w", number, err)
+	}
+	verdicts := []verdict{verifyFigures(a), verifyStated(a, of, v.db.Environment())}
+	document := verifyDocument(of, stored)
+	if verdicts = append(verdicts, document); !document.failed && len(stored.Bytes) > 0 {
+		attached, signed := v.signed(stored.Bytes)
+		if verdicts = append(verdicts, signed...); attached.Number != "" {
+			verdicts = append(verdicts, same("the facts on record are those of the PDF", "the PDF states otherwise", attached.Differences(a)))
+		}
+	}
+	return v.print(number, verdicts)
+}
+
+// file checks a document, and what is on record about its agreement.
+func (v *verifier) file(ctx context.Context, path string) error {
+	document, err := readFile(v.Stdin, path)
+	if err != nil {
+		return err
+	}
+	attached, verdicts := v.signed(document)
+	number := cmp.Or(attached.Number, path)
+	if attached.Number == "" || v.db == nil {
+		return v.print(number, verdicts)
+	}
+	of, err := v.db.FindCheckout(ctx, checkout.Reference{AgreementNumber: number})
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		verdicts = append(verdicts, verdict{true, "the store has no such agreement"})
+	case err != nil:
+		return readingAgreement(number, err)
+	case sha256.Sum256(document) != of.Confirmation.DocumentSHA256:
+		verdicts = append(verdicts, verdict{true, "it is another PDF than that of the confirm"})
+	case of.Erased():
+		verdicts = append(verdicts, verdict{text: "it is the PDF of the confirm; the store erased its own on " + formatTime(of.ErasedAt)})
+	default:
+		verdicts = append(verdicts, verdict{text: "it is the PDF of the confirm"}, verifyStated(attached, of, v.db.Environment()))
+	}
+	return v.print(number, verdicts)
+}
+
+// signed checks the signature of a document, and returns the agreement that it states.
+func (v *verifier) signed(document []byte) (agreement.Agreement, []verdict) {
+	attached, under, err := pdf.Verify(document)
+	if err != nil {
+		return attached, []verdict{{true, "the PDF: " + cli.OneLine(err.Error())}}
+	}
+	name := fmt.Sprintf("%s, certificate %x", cli.OneLine(under.Subject.String()), sha256.Sum256(under.Raw))
+	signature := verdict{text: "the PDF is signed by " + name}
+	switch {
+	case v.signer == nil:
+		signature.text += "; whose that is, " + signerVariable + " would say"
+	case !v.signer.Knows(under):
+		signature = verdict{true, "the PDF is signed by somebody else: " + name}
+	}
+	return attached, []verdict{signature, verifyFigures(attached)}
+}
+
+// print prints the outcome of each check of an agreement.
+func (v *verifier) print(number string, verdicts []verdict) error {
+	for _, of := range verdicts {
+		if of.failed {
+			v.failed++
+		}
+		if _, err := fmt.Fprintf(v.Stdout, "%s  %s  %s\n", number, map[bool]string{true: "FAIL", false: "ok"}[of.failed], of.text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // verdict is the outcome of one check of an agreement.
@@ -90,35 +203,25 @@ type verdict struct {
 	text   string
 }
 
-// verify compares what is on record about an agreement: its figures, its checkout and its document.
-func verify(ctx context.Context, db records, number string) ([]verdict, error) {
-	of, err := db.FindCheckout(ctx, checkout.Reference{AgreementNumber: number})
-	if err != nil {
-		return nil, readingAgreement(number, err)
+// verifyFigures checks that the schedule sums to the price.
+func verifyFigures(a agreement.Agreement) verdict {
+	if err := a.Check(); err != nil {
+		return verdict{true, "the figures: " + cli.OneLine(err.Error())}
 	}
-	a, err := db.Agreement(ctx, of.ID)
-	if err != nil {
-		return nil, readingAgreement(number, err)
-	}
-	stored, err := db.Document(ctx, of.ID)
-	if err != nil && !errors.Is(err, ports.ErrNotFound) {
-		return nil, fmt.Errorf("read the PDF of agreement %s: %w", number, err)
-	}
-	return append(verifyFigures(a, of), verifyDocument(of, stored)), nil
+	return verdict{text: fmt.Sprintf("the %d charges of the schedule sum to the course price, %s", len(a.Schedule), a.Pricing.Price)}
 }
 
-// verifyFigures checks that the schedule sums to the price, and that the agreement says what was confirmed.
-func verifyFigures(a agreement.Agreement, c checkout.Checkout) []verdict {
-	figures := verdict{text: fmt.Sprintf("the %d charges of the schedule sum to the course price, %s", len(a.Schedule), a.Pricing.Price)}
-	if err := a.Check(); err != nil {
-		figures = verdict{true, "the figures: " + cli.OneLine(err.Error())}
+// verifyStated checks that an agreement states what is on record of its checkout.
+func verifyStated(a agreement.Agreement, c checkout.Checkout, env catalogue.Environment) verdict {
+	return same("the agreement states what the checkout does", "the checkout states otherwise", a.Differences(c.Stated(a, env)))
+}
+
+// same is the outcome of a comparison.
+func same(ok, otherwise string, differences []string) verdict {
+	if len(differences) > 0 {
+		return verdict{true, otherwise + ": " + strings.Join(differences, ", ")}
 	}
-	same := verdict{text: "plan, pricing and time are those of the confirm"}
-	if a.Plan != c.Intent.Plan || a.Pricing != c.Intent.Pricing || !a.AcceptedAt.Equal(c.Confirmation.At) ||
-		a.Number != c.Confirmation.AgreementNumber {
-		same = verdict{true, "plan, pricing or time differ from the confirm"}
-	}
-	return []verdict{figures, same}
+	return verdict{text: ok}
 }
 
 // verifyDocument checks that the bytes of the PDF have the SHA-256 on record.

@@ -3,17 +3,20 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
+	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
 // failing is a printer that always fails.
@@ -89,9 +92,16 @@ func TestVerifyFindsWhatDiffers(t *testing.T) {
 		{"nothing", `SELECT 1`, ""},
 		{"the PDF", `UPDATE documents SET bytes = CAST(bytes || x'20' AS BLOB)`, "the PDF does not have the SHA-256 on record"},
 		{"the PDF is lost", `DELETE FROM documents`, "the PDF of the confirm is not on record"},
-		{"the price", `UPDATE agreements SET facts = json_set(facts, '$.Pricing.Price', 100)`, "the figures: "},
-		{"the price of the checkout", `UPDATE checkouts SET price_cents = price_cents + 100`, "plan, pricing or time differ from the confirm"},
-		{"the time", `UPDATE agreements SET facts = json_set(facts, '$.AcceptedAt', '2026-01-01T00:00:00Z')`, "plan, pricing or time differ from the confirm"},
+		{"the price", `UPDATE agreements SET facts = json_set(facts, '$.pricing.course_price', 100)`, "the figures: "},
+		{"the price of the checkout", `UPDATE checkouts SET price_cents = price_cents + 100`, "the checkout states otherwise: pricing.amount_to_finance, pricing.course_price"},
+		{"the time", `UPDATE agreements SET facts = json_set(facts, '$.accepted_at', '2026-01-01T00:00:00.000Z')`,
+			"the checkout states otherwise: accepted_at"},
+		{"the mandate", `UPDATE checkouts SET mandate_id = 'MD9'`, "the checkout states otherwise: direct_debit.mandate_id"},
+		{"the account", `UPDATE checkouts SET account_mask = '••••9999'`, "the checkout states otherwise: direct_debit.account_mask"},
+		{"the consent", `UPDATE checkouts SET consent = json_set(consent, '$.from', '192.0.2.9')`,
+			"the checkout states otherwise: direct_debit.consent.from"},
+		{"the student on record twice", `UPDATE checkouts SET first_name = 'Ana'; UPDATE agreements SET facts = json_set(facts, '$.student.first_name', 'Ana')`,
+			"the PDF states otherwise: student.first_name"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := newOperator(t)
@@ -99,8 +109,8 @@ func TestVerifyFindsWhatDiffers(t *testing.T) {
 			o.execute(t, tt.edit)
 			got := o.try(t, "agreements", "verify", number)
 			if tt.want == "" {
-				if got.code != cli.ExitDone || got.stderr != "" || strings.Contains(got.stdout, "FAIL") || strings.Count(got.stdout, number+"  ok  ") != 3 {
-					t.Errorf("verify = %+v, want three checks that pass", got)
+				if got.code != cli.ExitDone || got.stderr != "" || strings.Contains(got.stdout, "FAIL") || strings.Count(got.stdout, number+"  ok  ") != 6 {
+					t.Errorf("verify = %+v, want six checks that pass", got)
 				}
 				return
 			}
@@ -115,9 +125,9 @@ func TestVerifyTakesOneAgreementOrAll(t *testing.T) {
 	o := newOperator(t)
 	numbers := append(o.confirmAll(t, []string{"ENROL-1", "ENROL-2"}), o.confirmAll(t, []string{"ENROL-3"}, withoutPDF)...)
 	out := o.prints(t, "agreements", "verify", "--all")
-	for _, number := range numbers {
-		if got := strings.Count(out, number+"  ok  "); got != 3 {
-			t.Errorf("%s has %d checks that pass, want 3, in\n%s", number, got, out)
+	for i, number := range numbers {
+		if got, want := strings.Count(out, number+"  ok  "), [...]int{6, 6, 3}[i]; got != want {
+			t.Errorf("%s has %d checks that pass, want %d, in\n%s", number, got, want, out)
 		}
 	}
 	says(t, out, numbers[2]+"  ok  no PDF was rendered at the confirm")
@@ -128,6 +138,81 @@ func TestVerifyTakesOneAgreementOrAll(t *testing.T) {
 	}
 	o.fails(t, `there is no agreement "PPA-1999-1"`, "agreements", "verify", "PPA-1999-1")
 	for _, args := range [][]string{{"agreements", "verify"}, {"agreements", "verify", numbers[0], "--all"}} {
-		o.try(t, args...).refuses(t, cli.ExitUsage, "name one agreement, or give --all")
+		o.try(t, args...).refuses(t, cli.ExitUsage, "name one agreement, or give --all, or --file")
+	}
+}
+
+// Whoever may write to every table but has no key cannot give one student the PDF of another.
+func TestVerifyFindsPDFsThatWereSwapped(t *testing.T) {
+	o := newOperator(t)
+	numbers := o.confirmAll(t, []string{"ENROL-1", "ENROL-2"})
+	for _, statement := range []string{`CREATE TABLE kept AS SELECT * FROM documents`,
+		`UPDATE documents SET bytes = (SELECT bytes FROM kept WHERE kept.checkout_id <> documents.checkout_id),
+			sha256 = (SELECT sha256 FROM kept WHERE kept.checkout_id <> documents.checkout_id)`,
+		`UPDATE checkouts SET document_sha256 = (SELECT sha256 FROM documents WHERE documents.checkout_id = checkouts.id)`} {
+		o.execute(t, statement)
+	}
+	got := o.try(t, "agreements", "verify", "--all")
+	for _, number := range numbers {
+		if !strings.Contains(got.stdout, number+"  FAIL  the PDF states otherwise: accepted_at, agreement_number, checkout_id") {
+			t.Errorf("verify = %+v, want that the PDF of %s is another's", got, number)
+		}
+	}
+}
+
+// A payer's copy is checked with the certificate alone, and a copy that was changed is refused.
+func TestVerifyTakesACopyThatSomebodyKept(t *testing.T) {
+	o := newOperator(t)
+	number := o.confirmedOver(t)
+	path := filepath.Join(t.TempDir(), "mine.pdf")
+	o.does(t, "agreements", "pdf", number, "--out", path)
+	store := o.path
+	alone := func(args ...string) result {
+		return try(t, nil, "", append([]string{"agreements", "verify", "--file", path}, args...)...)
+	}
+	if got := alone(); got.code != cli.ExitDone || strings.Count(got.stdout, number+"  ok  ") != 2 {
+		t.Errorf("without a store: %+v, want two checks that pass", got)
+	}
+	if got := alone("--store", "sqlite:"+store); got.code != cli.ExitDone || !strings.Contains(got.stdout, "it is the PDF of the confirm") {
+		t.Errorf("with its store: %+v", got)
+	}
+	document, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document[1000] ^= 1
+	if err := os.WriteFile(path, document, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := alone(); got.code != cli.ExitFailed || !strings.Contains(got.stdout, "it was changed after it was signed") {
+		t.Errorf("of a changed copy: %+v", got)
+	}
+}
+
+// The facts of an agreement are as their schema says, which names every one of them.
+func TestTheFactsAreAsTheirSchemaSays(t *testing.T) {
+	text, err := os.ReadFile("../../testdata/schema/agreement.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema openapi3.Schema
+	if err := schema.UnmarshalJSON(text); err != nil {
+		t.Fatal(err)
+	}
+	stated := sample.Agreement(52)
+	stated.Terms.DefaultFees = agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Name: "Late payment", Amount: 10_00, When: "for each"}}}
+	stated.Terms.Blocks = []agreement.Block{{Title: "Hardship", Text: "Tell us."}}
+	for name, a := range map[string]agreement.Agreement{"plain": sample.Agreement(4), "with terms": stated, "erased": stated.Erased()} {
+		var facts any
+		if err := json.Unmarshal(a.Facts(), &facts); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.VisitJSON(facts, openapi3.MultiErrors()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		facts.(map[string]any)["other"] = true
+		if schema.VisitJSON(facts) == nil {
+			t.Errorf("%s: the schema takes a fact that it does not know", name)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -31,6 +32,7 @@ func (c credential) field() string { return fieldOf(c.variable) }
 func credentials() []credential {
 	return []credential{
 		{secretVariable, "the operator's secret", false},
+		{signerVariable, "the signer of agreements", false},
 		{tokenVariable, "GoCardless' access token", false},
 		{webhookVariable, "the secret of GoCardless' webhook endpoint", false},
 		{clientIDVariable, "the client id of Salesforce's connected app", true},
@@ -301,6 +303,10 @@ func checkConfig(c *call) action {
 		}
 		if err := table.Flush(); err != nil {
 			return err
+		}
+		if signer, err := s.signer(); err == nil && signer != nil {
+			own := signer.Certificate()
+			fmt.Fprintf(c.Stdout, "agreements are signed by %s, until %s\n", cli.OneLine(own.Subject.String()), own.NotAfter.UTC().Format(time.DateOnly))
 		}
 		for _, field := range slices.Sorted(maps.Keys(c.config)) {
 			if adapter := s.unusedAdapter(field); adapter != "" {

@@ -202,7 +202,8 @@ func TestProductionExampleIsComplete(t *testing.T) {
 	settings := strings.NewReplacer("/etc/provider-checkout", etc, "/var/lib/provider-checkout", state).Replace(string(example))
 	const secret = "hunter2-0123456789abcdef0123456789abcdef"
 	contents := map[string]string{"settings.json": settings, "terms.json": string(terms),
-		"store.url": "postgres://provider_checkout:hunter2@127.0.0.1:5000/provider_checkout\n"}
+		"signer.pem": strings.TrimPrefix(signing(t), signerVariable+"="),
+		"store.url":  "postgres://provider_checkout:hunter2@127.0.0.1:5000/provider_checkout\n"}
 	for _, name := range regexp.MustCompile(`file:`+regexp.QuoteMeta(etc)+`/([a-z.]+)"`).FindAllStringSubmatch(settings, -1) {
 		if _, known := contents[name[1]]; !known {
 			contents[name[1]] = secret + "\n"
@@ -216,7 +217,8 @@ func TestProductionExampleIsComplete(t *testing.T) {
 	check := func() result {
 		return try(t, nil, "", "config", "check", "--config", filepath.Join(etc, "settings.json"))
 	}
-	if got := check(); got.code != cli.ExitDone || strings.Contains(got.stdout, "unused") || strings.Contains(got.stdout, "hunter2") {
+	if got := check(); got.code != cli.ExitDone || strings.Contains(got.stdout, "unused") || strings.Contains(got.stdout, "hunter2") ||
+		!strings.Contains(got.stdout, "agreements are signed by CN=Kōwhai Lending, until 20") {
 		t.Fatalf("config check = %+v, want status 0, nothing unused and no secret", got)
 	}
 	for name, text := range contents {

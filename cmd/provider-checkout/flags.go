@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
@@ -133,6 +135,7 @@ type server struct {
 	trustedProxies []netip.Prefix
 	retention      checkout.Retention
 	terms          providerfile.TermsFile
+	tsa            string // address of a time-stamp authority
 	smtp           string
 	mailFrom       string
 	deskAddr       string
@@ -142,6 +145,14 @@ type server struct {
 
 func (s *server) addrFlag() {
 	s.flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`HOST:PORT` to listen on")
+}
+
+// parseAuthority parses the address of a time-stamp authority, or "".
+func parseAuthority(text string) (string, error) {
+	if u, err := url.Parse(text); text != "" && (err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http") {
+		return "", errors.New("must be an http or https URL without a password")
+	}
+	return text, nil
 }
 
 // newServer defines the flags of serve.
@@ -175,6 +186,7 @@ func newServer(c *call) *server {
 		"`YEARS` after its last payment that an agreement loses its personal data, 7 or more; 0: never")
 	cli.Var(fs, &s.terms, "terms", "", parseFile(fs.Stdin, providerfile.ParseTerms),
 		"`FILE` with the lender and the terms that every new agreement holds (cmd/provider-checkout/docs/providers-and-terms.md has the form)")
+	cli.Var(fs, &s.tsa, "tsa", "", parseAuthority, "`URL` of a time-stamp authority (RFC 3161), which is asked for a time-stamp of each signature")
 	fs.StringVar(&s.smtp, "smtp", "", "`URL` of the mail server through which payers are notified, smtp://HOST:587 or smtps://HOST:465; unset: they are not")
 	fs.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that these e-mails are from, such as \"Lender <plans@lender.example>\"")
 	s.deskFlags()

@@ -3,12 +3,20 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"text/template"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -272,22 +280,44 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 	}
 }
 
+// signing returns the variable with a key and its certificate.
+func signing(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Kōwhai Lending"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(100 * 24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature}
+	certificate, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signerVariable + "=" + string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})) +
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
+}
+
 func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 	const secret = secretVariable + "=0123456789abcdef0123456789abcdef"
+	signer := signing(t)
 	for _, tt := range []refusal{
 		{"nothing is right", cli.ExitFailed, nil, []string{"--allow-private-destinations"},
-			[]string{"fake processor", "no base URL", "secret is missing", "privacy.agency", "lender.name must be given", "--allow-private-destinations"}, nil},
+			[]string{"fake processor", "no base URL", "secret is missing", "signer of agreements is missing", "privacy.agency", "lender.name must be given", "--allow-private-destinations"}, nil},
 		{"base URL over http", cli.ExitFailed, []string{secret}, []string{"--base-url", "http://pay.example"},
 			[]string{"fake processor", `base URL "http://pay.example" is not https`}, []string{"secret", "--allow-private"}},
-		{"only the processor", cli.ExitFailed, []string{secret}, []string{"--base-url", "https://pay.example", "--terms", "demo-terms.json"},
+		{"only the processor", cli.ExitFailed, []string{secret, signer}, []string{"--base-url", "https://pay.example", "--terms", "demo-terms.json"},
 			[]string{"fake processor"}, []string{"base URL", "secret", ";"}},
 		{"GoCardless, and nothing else", cli.ExitFailed, nil, []string{"--processor", "gocardless"},
 			[]string{"no base URL", "operator's secret is missing", "access token is missing", tokenVariable,
 				"webhook endpoint is missing", webhookVariable}, []string{"fake"}},
-		{"GoCardless' sandbox", cli.ExitFailed, []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
+		{"GoCardless' sandbox", cli.ExitFailed, []string{secret, signer, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--terms", "demo-terms.json", "--gocardless-url", "https://api-sandbox.gocardless.com"},
 			[]string{"refused on the sandbox host"}, []string{"base URL", "missing", "hunter2"}},
-		{"GoCardless over http", cli.ExitFailed, []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
+		{"GoCardless over http", cli.ExitFailed, []string{secret, signer, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef"},
 			[]string{"--processor", "gocardless", "--base-url", "https://pay.example", "--terms", "demo-terms.json", "--gocardless-url", "http://127.0.0.1:1"},
 			[]string{"must be https"}, []string{"missing", "hunter2"}},
 		{"a webhook secret that can be guessed", cli.ExitFailed, []string{secret, tokenVariable + "=live_hunter2", webhookVariable + "=0123456789abcdef,short"},
@@ -295,4 +325,15 @@ func TestProductionIsRefusedWithEveryReason(t *testing.T) {
 	} {
 		tt.of(t, "serve", "--environment", "production")
 	}
+}
+
+func TestATimeStampAuthorityNeedsASigner(t *testing.T) {
+	serve := []string{"config", "check", "--tsa"}
+	if got := try(t, nil, "", append(serve, "https://tsa.example")...); got.code != cli.ExitFailed || !strings.Contains(got.stdout, "--tsa needs a signer") {
+		t.Errorf("without a signer: %+v", got)
+	}
+	if got := try(t, []string{signing(t)}, "", append(serve, "https://tsa.example")...); got.code != cli.ExitDone {
+		t.Errorf("with a signer: %+v", got)
+	}
+	try(t, []string{signing(t)}, "", append(serve, "tsa.example")...).refuses(t, cli.ExitUsage, "must be an http or https URL")
 }

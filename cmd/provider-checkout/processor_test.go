@@ -20,7 +20,7 @@ func TestServeProductionOverGoCardless(t *testing.T) {
 	t.Parallel()
 	const oldest, older, newer = "the first webhook secret", "the webhook secret before", "the present webhook secret"
 	const secret = "0123456789abcdef0123456789abcdef"
-	env := []string{secretVariable + "=" + secret, tokenVariable + "=live_hunter2",
+	env := []string{secretVariable + "=" + secret, signing(t), tokenVariable + "=live_hunter2",
 		webhookVariable + "_FILE=" + proc.TempFile(t, newer+"\n"+older+", "+oldest+"\n")}
 	s := startedWith(t, env, "--environment", "production", "--processor", "gocardless", "--base-url", "https://pay.example",
 		"--terms", "demo-terms.json", "--gocardless-url", "https://127.0.0.1:1", "--gocardless-pages", "https://pay.gocardless.com", "--ops-addr", "127.0.0.1:0")

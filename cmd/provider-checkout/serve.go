@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"strings"
 	"syscall"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -124,7 +126,7 @@ func (s *server) checkTerms(ctx context.Context, svc *service.Service) error {
 func (s *server) assemble(ctx context.Context, base string, outside outside, db records, log *slog.Logger) (*site.Site, error) {
 	cfg := s.site(base)
 	cfg.Service.Notifier = outside.notifier
-	cfg.GoCardless, cfg.Store, cfg.Secrets = outside.processor, db, db.Secrets()
+	cfg.GoCardless, cfg.Store, cfg.Secrets, cfg.Signer = outside.processor, db, db.Secrets(), outside.signer
 	cfg.Registry, cfg.Metrics, cfg.Log = outside.registry, outside.metrics, log
 	if outside.crm != nil {
 		if err := checkOrganisation(ctx, outside.crm, log); err != nil {
@@ -187,6 +189,7 @@ type outside struct {
 	processor *site.GoCardless    // nil: the fake processor
 	crm       *salesforce.CRM     // nil: the embedded CRM
 	notifier  ports.PayerNotifier // nil: payers are not notified
+	signer    *pdf.Signer         // nil: of the sandbox
 	registry  *prometheus.Registry
 	metrics   *ops.Metrics
 }
@@ -200,7 +203,13 @@ func (s *server) outside() (outside, error) {
 	crm, wrongCRM := s.salesforce()
 	notifier, wrongMail := s.notifier()
 	secrets, wrongSecrets := s.secrets()
-	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongSecrets, s.checkDesk()}
+	signer, wrongSigner := s.signer()
+	if signer != nil {
+		signer.Stamper = s.stamper(metrics)
+	} else if s.tsa != "" && wrongSigner == nil {
+		wrongSigner = cli.UsageError(s.name("tsa") + " needs a signer (" + namesOf(signerVariable) + ")")
+	}
+	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongSecrets, wrongSigner, s.checkDesk()}
 	if s.pullEvery > 0 && s.crm != salesforceName {
 		reasons = append(reasons, cli.UsageError(s.name("pull-providers")+" needs "+s.name("crm")+" salesforce"))
 	}
@@ -223,6 +232,9 @@ func (s *server) outside() (outside, error) {
 		if secrets == nil && wrongSecrets == nil {
 			reasons = append(reasons, missing(secretVariable))
 		}
+		if signer == nil && wrongSigner == nil {
+			reasons = append(reasons, missing(signerVariable))
+		}
 		for _, sentence := range s.lacking() {
 			reasons = append(reasons, fmt.Errorf("%s: %s (profile %s)", s.name("terms"), sentence, s.terms.Chosen()))
 		}
@@ -233,7 +245,34 @@ func (s *server) outside() (outside, error) {
 			reasons = append(reasons, errors.New(s.name("allow-private-destinations")+" is for the sandbox"))
 		}
 	}
-	return outside{processor, crm, notifier, registry, metrics}, errors.Join(reasons...)
+	return outside{processor, crm, notifier, signer, registry, metrics}, errors.Join(reasons...)
+}
+
+// signer returns the signer of agreements, or nil without one.
+func (s *server) signer() (*pdf.Signer, error) {
+	return parsed(s.call, signerVariable, func(l secretList) (*pdf.Signer, error) {
+		if strings.TrimSpace(l.text) == "" { // a file that is always mounted
+			return nil, nil
+		}
+		signer, err := pdf.ParseSigner([]byte(l.text))
+		switch {
+		case err != nil:
+			return nil, err
+		case !signer.Signs():
+			return nil, errors.New("the private key is missing")
+		}
+		return signer, signer.Valid(time.Now())
+	})
+}
+
+// stamper returns what asks for time-stamps, or nil. It never follows an answer to another address.
+func (s *server) stamper(metrics *ops.Metrics) *pdf.Stamper {
+	if s.tsa == "" {
+		return nil
+	}
+	client := &http.Client{Timeout: organisationTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &pdf.Stamper{URL: s.tsa, Client: client, Count: metrics.CountStamps()}
 }
 
 // checkDeployment checks the base URL and the processor for the environment.

@@ -20,6 +20,7 @@ import (
 
 const (
 	secretVariable     = "PROVIDER_CHECKOUT_SECRET"
+	signerVariable     = "PROVIDER_CHECKOUT_SIGNER"
 	secretFileVariable = "PROVIDER_CHECKOUT_SECRET_FILE"
 )
 

@@ -52,7 +52,11 @@ func TestOnePaymentIsTwoPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	printer, err := pdf.New(1)
+	signer, err := pdf.Derived(make([]byte, 32), "Test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	printer, err := pdf.New(1, signer)
 	if err != nil {
 		t.Fatal(err)
 	}

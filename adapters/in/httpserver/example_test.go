@@ -46,7 +46,9 @@ func Example() {
 	check(err)
 	keyring, err := checkout.NewKeyring(secrets...)
 	check(err)
-	printer, err := pdf.New(2)
+	signer, err := pdf.Derived(secrets[0], "Example") // production needs a certificate: pdf.ParseSigner
+	check(err)
+	printer, err := pdf.New(2, signer)
 	check(err)
 	checkouts, err := service.New(service.Config{Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keyring,
 		Store: store, Processor: bank, Printer: printer, Sender: webhook.New(webhook.Options{}),

@@ -172,6 +172,20 @@ func (m *Metrics) CountWebhooks() (received func(verified bool)) {
 	}
 }
 
+// CountStamps adds the time-stamps of signatures. Call the function that it returns with each that was asked for, as
+// pdf.Stamper.Count. It panics if they are there.
+func (m *Metrics) CountStamps() (asked func(stamped bool)) {
+	vec := factory{promauto.With(m.registerer)}.count("timestamps_total", "Time-stamps that were asked for, and whether they came.", "came")
+	came, missed := vec.WithLabelValues("true"), vec.WithLabelValues("false")
+	return func(stamped bool) {
+		if stamped {
+			came.Inc()
+			return
+		}
+		missed.Inc()
+	}
+}
+
 // ObserveBuild adds the program's version. It panics if it is there.
 func (m *Metrics) ObserveBuild(version string) {
 	m.Gauge("build_info", "The program: 1.", prometheus.Labels{"version": version}, func() float64 { return 1 })

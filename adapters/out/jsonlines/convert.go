@@ -194,74 +194,17 @@ func toWireConsent(c agreement.Consent) Object {
 	}
 }
 
-func toWireBlocks(blocks []agreement.Block) (list []Object) {
-	for _, b := range blocks {
-		list = append(list, Object{Put("title", b.Title), Put("text", b.Text)})
-	}
-	return list
-}
-
-// toWireFees returns a list that is not nil, though it may be empty, if the terms state the fees.
-func toWireFees(l agreement.FeeList) []Object {
-	if !l.Stated {
-		return nil
-	}
-	list := make([]Object, len(l.Fees))
-	for i, f := range l.Fees {
-		list[i] = Object{Put("name", f.Name), Put("amount", f.Amount), Put("when", f.When)}
-	}
-	return list
-}
-
-// toWireAuthority writes who debits.
-func toWireAuthority(a agreement.Authority) Object {
-	return Object{
-		Opt("initiator", a.Initiator),
-		Opt("authorisation_code", a.AuthorisationCode),
-		Opt("statement", a.Statement),
-		Opt("form", a.Form),
-		Opt("collection_days", string(a.Calendar)),
-		Opt("conditions", toWireBlocks(a.Conditions)),
-	}
-}
-
 func toWireAgreement(c checkout.Checkout, env catalogue.Environment, a agreement.Agreement) Object {
-	lender := a.Terms.Lender
 	return Object{
 		Put("kind", "agreement"),
 		Put("agreement_id", c.AgreementID(env, c.Confirmation.AgreementNumber)),
 		Put("agreement_number", a.Number),
-		Put("agreement_version", a.Version),
 		Put("checkout_id", c.ID),
 		Put("opportunity_id", c.Records(env).OpportunityID),
 		Put("dda_id", c.Records(env).DDAID),
 		Put("accepted_at", a.AcceptedAt),
-		Opt("sandbox", a.Sandbox),
 		Put("pdf_generated", c.Confirmation.PDFGenerated()),
-		Put("provider_code", a.Provider.Code),
-		Put("provider_name", a.Provider.Name),
-		Put("first_name", a.Student.FirstName),
-		Put("last_name", a.Student.LastName),
-		Put("email", a.Student.Email),
-		Opt("course_code", a.Course.Code),
-		Put("course_name", a.Course.Name),
-		Put("pricing", toWirePricing(a.Pricing)),
-		Put("plan", toWirePlan(a.Plan)),
-		Put("account_holder_name", a.DirectDebit.AccountHolder),
-		Opt("account_mask", string(a.DirectDebit.AccountMask)),
-		Put("authorised_at", a.DirectDebit.AuthorisedAt),
-		Opt("consent", toWireConsent(a.DirectDebit.Consent)),
-		Opt("notice_days", a.Notice.Days),
-		Opt("not_before", a.Notice.NotBefore), // the first day on which a payment may be collected
-		Opt("lender", Object{Put("name", lender.Name), Put("address", lender.Address), Opt("registration", lender.Registration),
-			Opt("email", lender.Email)}),
-		Opt("dispute_resolution", Object{Opt("scheme", a.Terms.Disputes.Name), Opt("contact", a.Terms.Disputes.Contact)}),
-		Opt("cancellation", Object{Opt("working_days", a.Terms.Cancellation.WorkingDays), Opt("how", a.Terms.Cancellation.How)}),
-		Opt("cancel_until", a.CancelUntil), // the last day on which the payer can cancel
-		Opt("hardship", a.Terms.Hardship),
-		Opt("default_fees", toWireFees(a.Terms.DefaultFees)),
-		Opt("authority", toWireAuthority(a.Terms.Authority)),
-		Opt("terms", toWireBlocks(a.Terms.Blocks)),
+		Put("facts", raw{a.Facts()}),
 	}
 }
 
@@ -273,25 +216,6 @@ func toWireDocument(c checkout.Checkout, env catalogue.Environment, size int) Ob
 		Put("agreement_number", c.Confirmation.AgreementNumber),
 		Put("sha256", hex.EncodeToString(c.Confirmation.DocumentSHA256[:])),
 		Put("size", size),
-	}
-}
-
-// toWireCharge writes a charge, and the day before which it may not be collected where it is due sooner.
-func toWireCharge(c checkout.Checkout, env catalogue.Environment, m money.Charge, p money.Payment) Object {
-	notBefore := p.Due
-	if !m.Due.Before(notBefore) {
-		notBefore = money.Date{}
-	}
-	return Object{
-		Put("kind", "charge"),
-		Put("checkout_id", c.ID),
-		Put("opportunity_id", c.Records(env).OpportunityID),
-		Put("sequence", m.Sequence),
-		Put("type", string(m.Type)),
-		Put("due_date", m.Due),
-		Opt("not_before", notBefore),
-		Put("collection_date", p.Taken),
-		Put("amount", m.Amount),
 	}
 }
 

@@ -6,7 +6,6 @@ package jsonlines
 import (
 	"io"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
@@ -30,7 +29,7 @@ func configurationLines(c catalogue.Configuration) []Object {
 	return lines
 }
 
-// checkoutLines returns the checkout, its CRM records, what was agreed, what will be charged, the events, the
+// checkoutLines returns the checkout, its CRM records, what was agreed, the events, the
 // notices to the payer, and the timeline.
 func checkoutLines(r checkout.CheckoutRecord, env catalogue.Environment) []Object {
 	c := r.Checkout
@@ -40,9 +39,6 @@ func checkoutLines(r checkout.CheckoutRecord, env catalogue.Environment) []Objec
 	}
 	if r.Document > 0 {
 		lines = append(lines, toWireDocument(c, env, r.Document))
-	}
-	if r.Agreement != nil {
-		lines = append(lines, chargeLines(c, env, *r.Agreement)...)
 	}
 	for _, e := range r.Events() {
 		lines = append(lines, toWireEvent(c, e))
@@ -54,14 +50,6 @@ func checkoutLines(r checkout.CheckoutRecord, env catalogue.Environment) []Objec
 	}
 	for _, m := range c.Timeline(r.Moments) {
 		lines = append(lines, toWireMoment(c, m))
-	}
-	return lines
-}
-
-func chargeLines(c checkout.Checkout, env catalogue.Environment, a agreement.Agreement) []Object {
-	lines, payments := make([]Object, len(a.Schedule)), a.Payments()
-	for i, charge := range a.Schedule {
-		lines[i] = toWireCharge(c, env, charge, payments[i])
 	}
 	return lines
 }

@@ -24,6 +24,9 @@ type Field struct {
 	Optional bool // it is left out without a value
 }
 
+// raw is a value that is JSON already.
+type raw struct{ value jsontext.Value }
+
 // Put returns a field that is always written.
 func Put(name string, value any) Field { return Field{name, value, false} }
 
@@ -88,6 +91,9 @@ func appendValue(b []byte, value any) []byte {
 		return appendText(b, v.String())
 	case money.Cents:
 		return append(b, v.String()...)
+	case raw:
+		_ = v.value.Compact() // it is JSON
+		return append(b, v.value...)
 	case Object:
 		return v.append(b)
 	case []Object:

@@ -38,7 +38,7 @@ func BenchmarkPrint(b *testing.B) {
 
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
-		if _, err := pdf.New(1); err != nil {
+		if _, err := pdf.New(1, signer(b)); err != nil {
 			b.Fatal(err)
 		}
 	}

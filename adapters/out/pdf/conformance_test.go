@@ -66,10 +66,10 @@ func (c *checker) form() {
 	}
 	for number, o := range c.objects {
 		if d, ok := o.(dict); ok {
-			for _, key := range []string{"AA", "JS", "JavaScript", "EmbeddedFiles", "XFA"} {
+			for _, key := range []string{"AA", "JS", "JavaScript", "XFA"} {
 				c.must(d[key] == nil, "6.5 object %d has %s", number, key)
 			}
-			c.must(d["Filter"] == nil || d["Filter"] == name("FlateDecode"), "6.1.7 object %d has a filter %v", number, d["Filter"])
+			c.must(d["Filter"] == nil || d["Filter"] == name("FlateDecode") || d["Type"] == name("Sig"), "6.1.7 object %d has a filter %v", number, d["Filter"])
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (c *checker) metadata() {
 		return strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'").Replace(m[1])
 	}
 	c.must(element(`<pdfuaid:part>(.*)</pdfuaid:part>`) == "1", "06-002 PDF/UA identifier")
-	c.must(element(`<pdfaid:part>(.*)</pdfaid:part>`) == "2" && element(`<pdfaid:conformance>(.*)</pdfaid:conformance>`) == "A", "6.6.4 PDF/A identifier")
+	c.must(element(`<pdfaid:part>(.*)</pdfaid:part>`) == "3" && element(`<pdfaid:conformance>(.*)</pdfaid:conformance>`) == "A", "6.6.4 PDF/A identifier")
 	c.must(strings.Contains(xmp, "<pdfaSchema:namespaceURI>http://www.aiim.org/pdfua/ns/id/<"), "6.6.2 extension schema")
 	c.must(element(`(?s)<dc:title>.*?<rdf:li[^>]*>(.*?)</rdf:li>`) != "", "06-003 dc:title")
 	c.must(element(`(?s)<dc:title>.*?<rdf:li[^>]*>(.*?)</rdf:li>`) == said(info["Title"]), "6.6.3 title differs")

@@ -158,7 +158,7 @@ func TestCommonFontHasLettersOfNewZealand(t *testing.T) {
 // newPrinter returns a printer that renders one agreement at once.
 func newPrinter(t testing.TB) *Printer {
 	t.Helper()
-	p, err := New(1)
+	p, err := New(1, must(Derived(make([]byte, 32), "Test")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,7 @@ type metadata struct {
 
 // info returns the document's information dictionary.
 func (m metadata) info() string {
-	const form = "D:20060102150405Z"
-	made := m.made.UTC().Format(form)
+	made := m.made.UTC().Format(dateForm)
 	return fmt.Sprintf("<</Title %s /Author %s /Producer %s /CreationDate (%s) /ModDate (%s)>>",
 		textString(m.title), textString(m.author), textString(producer), made, made)
 }
@@ -49,7 +48,7 @@ func textString(text string) string {
 }
 
 // xmp returns the document's metadata in XMP: the same as in info, the language, and the standards that the document keeps,
-// PDF/A-2a and PDF/UA-1. PDF/A does not know the word for the latter, so that has its description.
+// PDF/A-3a and PDF/UA-1. PDF/A does not know the word for the latter, so that has its description.
 func (m metadata) xmp() string {
 	escape := func(text string) string {
 		var b bytes.Buffer

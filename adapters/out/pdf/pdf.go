@@ -1,5 +1,6 @@
 // Package pdf renders agreements as PDF: A4 pages, in a font that has the macrons and the
-// ʻokina, with the agreement's number and the page's on every page.
+// ʻokina, with the agreement's number and the page's on every page. The facts of the agreement are attached as JSON (agreement.Facts), and
+// the whole is signed.
 package pdf
 
 import (
@@ -20,14 +21,15 @@ type Printer struct {
 	regular, bold *face
 	zone          *time.Location
 	presses       chan *press // each rendering takes one and puts it back
+	signer        *Signer
 }
 
 var (
 	_ ports.Printer = (*Printer)(nil)
 )
 
-// New returns a printer that renders at most parallel agreements at once. Times are New Zealand's.
-func New(parallel int) (*Printer, error) {
+// New returns a printer that renders at most parallel agreements at once, and has them signed. Times are New Zealand's.
+func New(parallel int, signer *Signer) (*Printer, error) {
 	if parallel < 1 {
 		return nil, fmt.Errorf("pdf: parallel must be at least 1, not %d", parallel)
 	}
@@ -38,7 +40,7 @@ func New(parallel int) (*Printer, error) {
 	others := newSources()
 	regular := &face{newCommon("F1", others[0], commonLetters), others}
 	bold := &face{newCommon("F2", newSource(dejavusansbold.TTF), ""), others} // for our own words, and no names
-	p := &Printer{regular: regular, bold: bold, zone: zone, presses: make(chan *press, parallel)}
+	p := &Printer{regular: regular, bold: bold, zone: zone, presses: make(chan *press, parallel), signer: signer}
 	for range parallel {
 		p.release(newPress(others))
 	}
@@ -54,8 +56,11 @@ func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, err
 	if err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
-	defer p.release(press)
 	pdf, err := p.render(a, press)
+	p.release(press)
+	if err == nil {
+		err = p.signer.certify(ctx, pdf)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("print agreement %s: %w", a.Number, err)
 	}
@@ -103,5 +108,5 @@ func (p *Printer) render(a agreement.Agreement, press *press) (pdf []byte, err e
 			best = c
 		}
 	}
-	return press.document(best)
+	return press.document(best, a, a.Facts(), p.signer.room())
 }

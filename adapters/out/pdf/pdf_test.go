@@ -20,7 +20,7 @@ import (
 
 func TestNewRefuses(t *testing.T) {
 	for _, parallel := range []int{0, -1} {
-		if p, err := pdf.New(parallel); err == nil || p != nil {
+		if p, err := pdf.New(parallel, signer(t)); err == nil || p != nil {
 			t.Errorf("New(%d) = %v, %v; want an error", parallel, p, err)
 		}
 	}
@@ -137,7 +137,7 @@ func TestPrintGivesTheSameBytes(t *testing.T) {
 			a := sample.Agreement(52)
 			a.Student.FirstName = given
 			want := printed(t, a)
-			other, err := pdf.New(4) // makes subsets of its own
+			other, err := pdf.New(4, signer(t)) // makes subsets of its own
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +258,22 @@ func TestPrintRefuses(t *testing.T) {
 }
 
 // shared is one printer for all tests, for making its subsets takes longer than most of them.
-var shared = sync.OnceValues(func() (*pdf.Printer, error) { return pdf.New(4) })
+var shared = sync.OnceValues(func() (*pdf.Printer, error) {
+	s, err := pdf.Derived(make([]byte, 32), "Kōwhai Lending")
+	if err != nil {
+		return nil, err
+	}
+	return pdf.New(4, s)
+})
+
+func signer(t testing.TB) *pdf.Signer {
+	t.Helper()
+	s, err := pdf.Derived(make([]byte, 32), "Kōwhai Lending")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 func printer(t testing.TB) *pdf.Printer {
 	t.Helper()

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/klauspost/compress/zlib"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
 // press turns the document that the library wrote into the document that is kept: it compresses the pages, and adds fonts,
@@ -64,8 +66,8 @@ func readDrawn(doc []byte) (list []object) {
 	return list
 }
 
-// document ends the drawing on c, and returns it as a document.
-func (p *press) document(c *canvas) ([]byte, error) {
+// document ends the drawing on c of an agreement, and returns it as a document, with its facts and a place for a signature.
+func (p *press) document(c *canvas, a agreement.Agreement, facts []byte, room int) ([]byte, error) {
 	c.endMark()
 	p.written.Reset()
 	c.pdf.SetCompression(false)
@@ -79,13 +81,18 @@ func (p *press) document(c *canvas) ([]byte, error) {
 	p.begins = append(p.begins[:0], make([]int, root+1)...)
 	p.out.WriteString("%PDF-1.7\n%\xE2\xE3\xCF\xD3\n") // the second line says that the file is not text
 	var pages []int                                    // the numbers of their objects
+	own := p.papers()
 	for _, o := range list {
 		switch page, ok := bytes.CutPrefix(o.text, []byte(pageHead)); {
 		case o.number == resourcesNumber, o.number == root, o.number == info: // written below
 		case o.content != nil:
 			p.writeStream(o.number, "", p.compress(o.content))
 		case ok:
-			p.write(o.number, fmt.Sprintf("%s/StructParents %d\n/Tabs /S\n%s", pageHead, len(pages), page))
+			head := pageHead
+			if len(pages) == 0 {
+				head += own.onPage()
+			}
+			p.write(o.number, fmt.Sprintf("%s/StructParents %d\n/Tabs /S\n%s", head, len(pages), page))
 			pages = append(pages, o.number)
 		default:
 			p.write(o.number, string(o.text))
@@ -95,11 +102,12 @@ func (p *press) document(c *canvas) ([]byte, error) {
 	p.write(info, c.meta.info())
 	metadata := p.object(fmt.Sprintf("<</Type /Metadata /Subtype /XML /Length %d>>\nstream\n%s\nendstream", len(c.meta.xmp()), c.meta.xmp()))
 	profile := p.packedStream("/N 3 ", p.compress(srgb))
+	p.writePapers(own, a, facts, pages[0], room)
 	tree := &packed{first: len(p.begins) + 2} // the catalogue refers to it; before it come its stream and the table
 	p.write(root, fmt.Sprintf("<</Type /Catalog /Pages %d 0 R /Outlines %d 0 R /PageMode /UseOutlines /Lang (%s) "+
-		"/MarkInfo <</Marked true>> /StructTreeRoot %d 0 R /ViewerPreferences <</DisplayDocTitle true>> /Metadata %d 0 R "+
+		"/MarkInfo <</Marked true>> /StructTreeRoot %d 0 R /ViewerPreferences <</DisplayDocTitle true>> /Metadata %d 0 R %s"+
 		"/OutputIntents [<</Type /OutputIntent /S /GTS_PDFA1 /OutputConditionIdentifier (sRGB) /Info (sRGB) /DestOutputProfile %d 0 R>>]>>",
-		pagesNumber, outlines, documentLanguage, tree.first, metadata, profile))
+		pagesNumber, outlines, documentLanguage, tree.first, metadata, own.inCatalogue(), profile))
 	c.structure.write(tree, pages)
 	p.end(root, info, tree)
 	return bytes.Clone(p.out.Bytes()), nil

@@ -18,7 +18,7 @@ func TestPressKeepsWhatTheLibraryDrew(t *testing.T) {
 	for pages := 1; pages <= 3; pages++ { // on the same press
 		c := newCanvas(p.regular, p.bold, press.shaper, accepted(), scales[0])
 		c.pdf, c.marked = libraryDraws(pages), marking{}
-		pressed, err := press.document(c)
+		pressed, err := press.document(c, accepted(), []byte("{}"), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -294,17 +293,6 @@ func debitValues(e checkout.Enrolment, s state) values {
 		"Mandate_Id__c": d.MandateID, "Mandate_Status__c": string(d.Mandate), "Mandate_Reason__c": d.MandateReason,
 		"Mandate_Changed_At__c": instant(d.MandateSince), "Account_Holder__c": d.AccountHolder, "Account_Mask__c": string(d.AccountMask),
 		"Authorised_At__c": instant(d.CompletedAt), "Consent_Given_At__c": instant(d.Consent.At), "Consent_Version__c": d.Consent.Terms}
-}
-
-// facts returns the facts of an agreement as JSON, with the rows of its schedule from which the organisation originates the payments.
-func facts(a agreement.Agreement) string {
-	var rows []any
-	for _, p := range a.Payments() {
-		rows = append(rows, map[string]any{"sequence": p.Sequence, "type": p.Type, "planned": p.Due.String(), "taken": p.Taken.String(),
-			"amount": amount(p.Amount)})
-	}
-	text, _ := json.Marshal(map[string]any{"number": a.Number, "schedule": rows}) // no value can fail
-	return string(text)
 }
 
 // amount is a number of dollars with its cents.

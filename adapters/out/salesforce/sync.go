@@ -146,7 +146,7 @@ func (w writing) agreement() part {
 	v[authority], v["Contact__c"] = found("Id"), found(w.mapping.field(authority, "Contact__c"))
 	v["Opportunity__c"] = found(w.mapping.field(authority, "Opportunity__c"))
 	v["Environment__c"], v["Agreement_Number__c"], v["Template_Version__c"] = string(w.Environment), a.Number, a.Version
-	v["Accepted_At__c"], v["Facts__c"] = instant(a.AcceptedAt), facts(*a)
+	v["Accepted_At__c"], v["Facts__c"] = instant(a.AcceptedAt), string(a.Facts())
 	v["Declarations__c"] = strings.Join([]string{checkout.FieldPlanAccepted, checkout.FieldInformationConfirmed, checkout.FieldPrivacyAccepted,
 		checkout.FieldDepositConfirmed, "accepted at "}, ": true\n") + instant(a.AcceptedAt)
 	if w.Document != nil {

@@ -1,6 +1,10 @@
 package rows
 
-import "github.com/provider-checkout/provider-checkout/agreement"
+import (
+	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
+)
 
 // Agreement is a row of the table agreements. Its columns are provider_code, checkout_id, number, facts. The facts are the
 // agreement as JSON.
@@ -13,17 +17,15 @@ func (r *Agreement) Fields() []any { return []any{&r.ProviderCode, &r.CheckoutID
 func OfAgreement(provider, checkoutID string, a agreement.Agreement) Agreement {
 	debit := &a.DirectDebit
 	a.AcceptedAt, debit.AuthorisedAt, debit.Consent.At = stored(a.AcceptedAt), stored(debit.AuthorisedAt), stored(debit.Consent.At)
-	return Agreement{ProviderCode: provider, CheckoutID: checkoutID, Number: a.Number, Facts: marshal(a)}
+	return Agreement{ProviderCode: provider, CheckoutID: checkoutID, Number: a.Number, Facts: string(a.Facts())}
 }
 
 // Agreement returns the agreement of the row.
 func (r Agreement) Agreement() (a agreement.Agreement, err error) {
-	var p parser
-	p.json(r.Facts, &a)
-	t := &a.Terms
-	a.Schedule, t.DefaultFees.Fees = bare(a.Schedule), bare(t.DefaultFees.Fees)
-	t.Authority.Conditions, t.Blocks = bare(t.Authority.Conditions), bare(t.Blocks)
-	return a, p.result("agreement", r.Number)
+	if a, err = agreement.ParseFacts([]byte(r.Facts)); err != nil {
+		return a, fmt.Errorf("agreement %s: %w", r.Number, err)
+	}
+	return a, nil
 }
 
 // Document is a row of the table documents. Its columns are provider_code, checkout_id, sha256, bytes.

@@ -68,6 +68,8 @@ func (m *model) judgeOrder(o *order, r checkout.CheckoutRecord) {
 		m.fault("%s was erased: %+v", o.name, c)
 	case c.Status == checkout.Confirmed && (o.setUp.IsZero() || r.Agreement == nil || (c.Confirmation.PDFGenerated() && !c.Erased()) != (r.Document > 0)):
 		m.fault("%s is confirmed with %+v, agreement %v and a document of %d bytes", o.name, c.Confirmation, r.Agreement, r.Document)
+	case c.Status == checkout.Confirmed && len(r.Agreement.Differences(c.Stated(*r.Agreement, catalogue.Sandbox))) > 0:
+		m.fault("%s is confirmed with the agreement %+v, and on record is %+v", o.name, r.Agreement, c)
 	case c.Status != checkout.Confirmed && (r.Agreement != nil || r.Document > 0):
 		m.fault("%s is %q with agreement %v", o.name, c.Status, r.Agreement)
 	}

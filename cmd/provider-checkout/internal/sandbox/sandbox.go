@@ -54,7 +54,16 @@ type Sandbox struct {
 }
 
 // printer is the printer of all sandboxes, whose fonts take long to read.
-var printer = sync.OnceValues(func() (*pdf.Printer, error) { return pdf.New(runtime.GOMAXPROCS(0)) })
+var printer = sync.OnceValues(func() (*pdf.Printer, error) {
+	signer, err := pdf.Derived(secret, "Provider Checkout sandbox")
+	if err != nil {
+		return nil, err
+	}
+	return pdf.New(runtime.GOMAXPROCS(0), signer)
+})
+
+// secret is the operator's.
+var secret = bytes.Repeat([]byte("s"), checkout.MinSecret)
 
 // Outside is a world around a sandbox. The zero value has the fake processor, the embedded CRM and the time of the machine.
 type Outside struct {
@@ -93,7 +102,7 @@ func NewOver(t testing.TB, outside Outside, open Opener, changes ...func(*servic
 	s.Receiver = NewReceiver(t)
 	server := httptest.NewUnstartedServer(nil)
 	s.URL = "http://" + server.Listener.Addr().String()
-	keyring, err := checkout.NewKeyring(bytes.Repeat([]byte("s"), checkout.MinSecret))
+	keyring, err := checkout.NewKeyring(secret)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,7 @@ type Config struct {
 	Store          Store
 	SetupLifetime  time.Duration // of the setup links; in a sandbox an order may have another
 	Secrets        [][]byte      // of the operator, the newest first
+	Signer         *pdf.Signer   // of agreements; if nil, in a sandbox, a signer that follows from the secret
 	GoCardless     *GoCardless   // the processor; the fake one if nil
 	AllowPrivate   bool          // sends events to loopback and private addresses too
 	TrustedProxies []netip.Prefix
@@ -133,7 +134,15 @@ func (c Config) service(mounted map[string]http.Handler,
 	if cfg.Keyring, err = checkout.NewKeyring(c.Secrets...); err != nil {
 		return cfg, fmt.Errorf("derive the token keys: %w", err)
 	}
-	if cfg.Printer, err = pdf.New(runtime.GOMAXPROCS(0)); err != nil {
+	signer := c.Signer
+	if signer == nil {
+		if signer, err = pdf.Derived(c.Secrets[0], "Provider Checkout sandbox"); err != nil {
+			return cfg, err
+		}
+	}
+	c.Metrics.Gauge("signer_not_after_timestamp_seconds", "When the certificate ends under which agreements are signed.", nil,
+		func() float64 { return float64(signer.Certificate().NotAfter.Unix()) })
+	if cfg.Printer, err = pdf.New(runtime.GOMAXPROCS(0), signer); err != nil {
 		return cfg, err
 	}
 	if c.GoCardless != nil {

@@ -40,6 +40,11 @@ func ReadRecords(t *testing.T, export string) (all []*Record) {
 			t.Errorf("the export has checkout %s twice, or after what belongs to it: %s", id, line)
 		default:
 			at.Related[kind] = append(at.Related[kind], a)
+			schedule, _ := a.At("facts.schedule").([]any)
+			for _, c := range schedule {
+				charge, _ := c.(map[string]any)
+				at.Related["charge"] = append(at.Related["charge"], charge)
+			}
 		}
 	}
 	return all
