@@ -91,7 +91,7 @@ func TestDocumentsAreTimeStamped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if took := testlevel.Elapsed(began); took > 4*time.Second {
+			if took := testlevel.Elapsed(began); took > 3*time.Second {
 				t.Errorf("it took %v", took)
 			}
 			if _, under, err := pdf.Verify(document); err != nil || !s.Knows(under) {
