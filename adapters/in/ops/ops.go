@@ -28,7 +28,7 @@ import (
 //
 //	/healthz   200 as long as the process answers at all
 //	/readyz    200 if it should be sent requests, else 503; the body names the check that failed. A CRM that is away
-//	           makes nobody unready
+//	           does not fail it
 //	/metrics   all metrics, in Prometheus' text format; only with Options.Gatherer
 //
 // The cause of a failed check is in the log and not in the answer, because it might contain secrets.

@@ -25,7 +25,7 @@ type Bench struct {
 	Stored func(t testing.TB, c checkout.Checkout) Stored
 	// Trouble has each call to the system behind the CRM, counted from 0, suffer what a function says, from now on.
 	Trouble func(of func(call int) Trouble)
-	// Delete deletes the records of a checkout, as somebody may who works with the CRM.
+	// Delete deletes the records of a checkout, as a user of the CRM may.
 	Delete func(t testing.TB, c checkout.Checkout)
 }
 
@@ -138,7 +138,7 @@ func (b *Bench) refuses(t *testing.T, e checkout.Enrolment, code string, texts .
 	}
 }
 
-// lives returns the lives of enrolments, as a CRM is told of each one after the other, by the stages that they go through.
+// lives returns sequences of enrolments for Sync, one for each way through the stages.
 func lives(order string) map[string][]checkout.Enrolment {
 	whole, unheard, gone := Opened(order+"-1"), Opened(order+"-2"), Opened(order+"-3")
 	return map[string][]checkout.Enrolment{

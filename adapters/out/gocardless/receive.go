@@ -175,7 +175,7 @@ func (r *Receiver) receive(ctx context.Context, body []byte) (status int) {
 // errNoID is an event without an id.
 var errNoID = errors.New("an event has no id")
 
-// passOn has the service look at the setups that the events are about. Events that it was told of before are left out.
+// passOn notifies the service of the events' setups, without the events of earlier calls.
 func (r *Receiver) passOn(ctx context.Context, events []eventWire) error {
 	var ids []string
 	var notifications []checkout.Notification

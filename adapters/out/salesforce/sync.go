@@ -188,7 +188,7 @@ func (w writing) conclude(ctx context.Context, at state) error {
 }
 
 // guarded writes the authority and other parts, all or nothing, if it has a state and no newer revision. The first part locks the
-// authority, so that nobody else writes it between the second part, which finds it, and the end.
+// authority against other writers until the last part is done; the second part finds it.
 func (w writing) guarded(ctx context.Context, at, to state, parts ...part) (map[string]json.RawMessage, error) {
 	lock := w.part(authority, w.ids.DDAID+updateOnly, values{"Environment__c": string(w.Environment)})
 	found := w.find("found", authority, fmt.Sprintf("SELECT Id, {Contact__c}, {Opportunity__c} FROM {} WHERE {%s} = %s AND "+

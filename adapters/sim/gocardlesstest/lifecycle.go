@@ -48,7 +48,7 @@ var fates = map[string]fate{
 	"SETUP WAITS":       {setup: "waits"},
 }
 
-// blockedName is the family name of payers who are where GoCardless does not serve, and blockedFor the time for which they are refused.
+// A payer with the family name blockedName is in a country without GoCardless, and is refused for blockedFor.
 const (
 	blockedName = "GEO BLOCKED"
 	blockedFor  = 24 * time.Hour

@@ -312,8 +312,7 @@ func voidCancelKey(raw *pgconn.PgConn) (restore func()) {
 	}
 }
 
-// prove returns nil if everything that is visible on this connection is where the server's operator demands it, and ErrBusy if that is
-// not known.
+// prove waits for the standbys to have everything that this connection sees. It returns ErrBusy if they do not confirm it in time.
 func (c *conn) prove(ctx context.Context) error {
 	b := c.db.batch()
 	b.timeout = proofTimeout

@@ -140,7 +140,7 @@ func TestWhileTheCRMIsAwayEnrolmentsGoOnAndItFollows(t *testing.T) {
 			s.enrolments(t, n, func(r response, took time.Duration) {
 				mu.Lock()
 				defer mu.Unlock()
-				if all = append(all, took); r.Status > http.StatusCreated || took > 5*time.Second {
+				if all = append(all, took); r.Status > http.StatusCreated || took > 4*time.Second {
 					t.Errorf("answered %d after %v: %s", r.Status, took, r.Body)
 				}
 			})

@@ -236,7 +236,7 @@ func (m *measured) ringEach(t *testing.T, busy samples) {
 			p + `setups_total{provider="KOWHAI",step="done"}`: "0+1x120"}},
 		{"MandatesEnded", `status="cancelled"`, map[string]string{p + `mandates_ended_total{status="cancelled"}`: "0x100 1x20"}},
 		{"EndsWait", "", map[string]string{p + "ends_oldest_age_seconds": "301x120"}},
-		{"CRMWaits", "", map[string]string{p + "crm_oldest_age_seconds": "3601x120"}},
+		{"CRMWaits", "", map[string]string{p + "crm_oldest_age_seconds": "301x120"}},
 		{"CRMRefuses", "", map[string]string{p + `crm_syncs_total{outcome="refused"}`: "0+1x120"}},
 		{"NoticesWait", "", map[string]string{p + "notices_oldest_age_seconds": "7201x120"}},
 		{"NoticesFail", "", map[string]string{p + `notices_total{outcome="failed"}`: "0+1x120"}},
