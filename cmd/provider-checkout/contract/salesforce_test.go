@@ -85,6 +85,50 @@ func (s *suite) sets(t *testing.T, n int) {
 	}
 }
 
+// awaitFollowed waits until the CRM says of each checkout what the store says, while the clock keeps the pace of the machine's.
+func (s *suite) awaitFollowed(t *testing.T) {
+	t.Helper()
+	const step = 500 * time.Millisecond
+	for began := time.Now(); ; time.Sleep(step) {
+		want := map[string][3]string{}
+		for _, r := range s.Records(t) {
+			c := r.Checkout
+			want[c.ID] = [3]string{fmt.Sprint(c.Revision), "complete", c.Confirmation.AgreementNumber}
+		}
+		got, of := map[string][3]string{}, map[string]string{}
+		for _, enrolment := range s.Org.Records("Opportunity") {
+			of[enrolment["Id"]] = enrolment["Checkout_Id__c"]
+		}
+		for _, a := range s.Org.Records("Direct_Debit_Authority__c") {
+			got[of[a["Opportunity__c"]]] = [3]string{a["Revision__c"], a["Enrolment_Stage__c"], a["Agreement_Number__c"]}
+		}
+		if maps.Equal(got, want) {
+			t.Logf("the CRM had %d enrolments as the store has them %v after its return", len(want), testlevel.Elapsed(began))
+			return
+		}
+		if testlevel.Elapsed(began) > time.Minute {
+			for id, w := range want {
+				if got[id] != w {
+					jobs, _ := s.Store.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobSync}, CheckoutID: id}, 5)
+					t.Logf("%v: got %v want %v: now %v jobs %+v", id, got[id], w, s.Clock.Now(), jobs)
+				}
+			}
+			t.Fatalf("a minute after its return the CRM has %d of %d enrolments as the store has them", same(got, want), len(want))
+		}
+		s.Clock.Forward(step)
+	}
+}
+
+// same returns the number of entries that two maps have in common.
+func same(a, b map[string][3]string) (n int) {
+	for key, value := range a {
+		if other, ok := b[key]; ok && other == value {
+			n++
+		}
+	}
+	return n
+}
+
 // awaitSynced lets the clock run until the CRM has been told of everything.
 func (s *suite) awaitSynced(t *testing.T) {
 	t.Helper()
@@ -107,7 +151,7 @@ func (s *suite) has(object, field, value string) bool {
 // On an ordinary day the CRM has the records when a create and a confirm are answered.
 func TestTheCRMHasTheRecordsWhenACallIsAnswered(t *testing.T) {
 	s := besideSalesforce(t)
-	n := testlevel.Of(10, 250)
+	n := testlevel.Of(10, 1000)
 	s.enrolments(t, n, func(r response, _ time.Duration) {
 		switch number := r.String("agreement.number"); {
 		case r.Status == http.StatusCreated && !s.has("Opportunity", "Checkout_Id__c", r.String("checkout.checkout_id")),
@@ -131,10 +175,11 @@ func TestWhileTheCRMIsAwayEnrolmentsGoOnAndItFollows(t *testing.T) {
 			t.Parallel()
 			s := besideSalesforce(t)
 			s.Org.Faults(func(salesforcetest.Call) salesforcetest.Fault { return salesforcetest.Fault{Kind: kind} })
+			began := s.Clock.Now()
 			if got := s.Send(t, http.MethodGet, "/v1/environment", ""); got.At("readiness.ready_for_api_calls") != true {
 				t.Errorf("without the CRM: %s, want ready_for_api_calls", got.Body)
 			}
-			const n = 40
+			const n = 1000
 			var mu sync.Mutex
 			var all []time.Duration // in the order of the answers
 			s.enrolments(t, n, func(r response, took time.Duration) {
@@ -144,14 +189,22 @@ func TestWhileTheCRMIsAwayEnrolmentsGoOnAndItFollows(t *testing.T) {
 					t.Errorf("answered %d after %v: %s", r.Status, took, r.Body)
 				}
 			})
-			if last := slices.Sorted(slices.Values(all[n:])); last[len(last)/2] > time.Second { // the circuit breaker is open
-				t.Errorf("of the second half of the calls half took more than %v", last[len(last)/2])
+			if away := s.Clock.Now().Sub(began); away < 10*time.Minute {
+				t.Errorf("void: the CRM was away for %v", away)
+			}
+			early, late := slices.Sorted(slices.Values(all[:n])), slices.Sorted(slices.Values(all[n:]))
+			if took := early[len(early)*99/100]; took > 3*time.Second {
+				t.Errorf("of the calls before the circuit breaker is open, one of a hundred takes %v", took)
+			}
+			if took := late[len(late)/2]; took > 50*time.Millisecond {
+				t.Errorf("of the calls after that, half take more than %v", took)
 			}
 			counts, err := s.Store.Troubles(t.Context(), s.Clock.Now())
 			if err != nil || !slices.ContainsFunc(counts, func(c checkout.TroubleCount) bool { return c.Trouble == checkout.TroubleCRM && c.Count > 0 }) {
 				t.Errorf("an operator is told %+v, %v", counts, err)
 			}
 			s.Org.Faults(nil)
+			s.awaitFollowed(t)
 			s.awaitSynced(t)
 			s.sets(t, n)
 		})
