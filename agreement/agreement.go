@@ -18,6 +18,7 @@ type Agreement struct {
 	OrderID    string
 	AcceptedAt time.Time // of the declarations, UTC
 	Sandbox    bool      // concluded in the sandbox: it is not binding
+	SignedBy   string    // the SHA-256, in hex, of the certificate under which its document is signed; "" without a signature
 	Requests   Requests
 
 	Provider Party

@@ -76,6 +76,7 @@ type factsWire struct {
 	CheckoutID string  `json:"checkout_id"`
 	OrderID    string  `json:"provider_order_id"`
 	AcceptedAt instant `json:"accepted_at"`
+	SignedBy   string  `json:"signed_by"`
 	Requests   struct {
 		Create  string `json:"create"`
 		Confirm string `json:"confirm"`
@@ -230,7 +231,7 @@ func differ(names *[]string, name string, a, b any) {
 
 func (a Agreement) wire() (w factsWire) {
 	w.Format, w.Number, w.Version, w.Sandbox, w.CheckoutID, w.OrderID = factsFormat, a.Number, a.Version, a.Sandbox, a.CheckoutID, a.OrderID
-	w.AcceptedAt, w.CancelUntil = instant(a.AcceptedAt), day(a.CancelUntil)
+	w.AcceptedAt, w.SignedBy, w.CancelUntil = instant(a.AcceptedAt), a.SignedBy, day(a.CancelUntil)
 	w.Requests.Create, w.Requests.Confirm = a.Requests.Create, a.Requests.Confirm
 	w.Provider.Code, w.Provider.Name, w.Provider.Email, w.Provider.Colour = a.Provider.Code, a.Provider.Name, a.Provider.SupportEmail, a.Provider.Colour
 	w.Student.FirstName, w.Student.LastName, w.Student.Email = a.Student.FirstName, a.Student.LastName, a.Student.Email
@@ -278,6 +279,7 @@ func (w factsWire) domain() Agreement {
 	c := w.DirectDebit.Consent
 	a := Agreement{
 		Number: w.Number, Version: w.Version, CheckoutID: w.CheckoutID, OrderID: w.OrderID, AcceptedAt: w.AcceptedAt.time(), Sandbox: w.Sandbox,
+		SignedBy: w.SignedBy,
 		Requests: Requests{Create: w.Requests.Create, Confirm: w.Requests.Confirm},
 		Provider: Party{Code: w.Provider.Code, Name: w.Provider.Name, SupportEmail: w.Provider.Email, Colour: w.Provider.Colour},
 		Student:  Student{FirstName: w.Student.FirstName, LastName: w.Student.LastName, Email: w.Student.Email},

@@ -167,6 +167,7 @@ type AgreementFacts struct {
 	Number      string
 	Now         time.Time
 	Today       money.Date // in New Zealand
+	SignedBy    string     // SHA-256 of the certificate under which the document is signed
 }
 
 // Agreement returns the agreement that the confirm concludes.
@@ -181,6 +182,7 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 		OrderID:    stored.OrderID,
 		AcceptedAt: with.Now,
 		Sandbox:    with.Environment == catalogue.Sandbox,
+		SignedBy:   with.SignedBy,
 		Requests:   agreement.Requests{Create: stored.RequestID, Confirm: c.RequestID},
 		Provider: agreement.Party{Code: p.Code, Name: p.DisplayName(),
 			SupportEmail: p.Branding.SupportEmail, Colour: p.Branding.PrimaryColour},

@@ -74,7 +74,7 @@ func TestAnErasureLeavesTheseTextsAndNoOthers(t *testing.T) {
 
 	var a agreement.Agreement
 	fill(reflect.ValueOf(&a).Elem(), "")
-	want = strings.Fields(`Number Version CheckoutID OrderID Requests.Create Requests.Confirm Provider.Code Provider.Name Provider.SupportEmail Provider.Colour
+	want = strings.Fields(`Number Version CheckoutID OrderID SignedBy Requests.Create Requests.Confirm Provider.Code Provider.Name Provider.SupportEmail Provider.Colour
 		Course.Code Course.Name Plan.Frequency Schedule.Type DirectDebit.AuthorityID DirectDebit.Consent.Terms
 		DirectDebit.Consent.Disclosed.SHA256 DirectDebit.Consent.Disclosed.Page
 		Terms.Lender.Name Terms.Lender.Address Terms.Lender.Registration Terms.Lender.Email Terms.Disputes.Name Terms.Disputes.Contact

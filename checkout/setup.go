@@ -249,6 +249,8 @@ func (o Observation) moment(known Observation, now time.Time) (m Moment, ok bool
 		m.Kind = MomentSetupDone
 	case o.BillingRequest == BillingCancelled && known.BillingRequest != BillingCancelled:
 		m.Kind, m.Detail = MomentSetupFailed, "billing request "+string(o.BillingRequest)
+	case o.replaces(known):
+		m.Kind, m.Detail = MomentMandateChanged, mandateReplaced+mandate
 	case o.Mandate == known.Mandate && !o.endsAgain(known):
 		return Moment{}, false
 	case known.Mandate == MandateNone && o.Mandate.Dead():
@@ -257,6 +259,19 @@ func (o Observation) moment(known Observation, now time.Time) (m Moment, ok bool
 		m.Kind = MomentMandateChanged
 	}
 	return m, true
+}
+
+// mandateReplaced begins the detail of the moment at which the processor has put another mandate in the place of the known one. Whose account
+// it is, the moment does not say: it outlives an erasure.
+const mandateReplaced = "another "
+
+func (o Observation) replaces(known Observation) bool {
+	return known.MandateID != "" && o.MandateID != "" && o.MandateID != known.MandateID
+}
+
+// Replaces reports whether the moment is that of a mandate that the processor has put in the place of another.
+func (m Moment) Replaces() bool {
+	return m.Kind == MomentMandateChanged && strings.HasPrefix(m.Detail, mandateReplaced)
 }
 
 // follows reports whether an observation may come after a known one: answers may arrive late. Where the processor says
@@ -268,7 +283,7 @@ func (o Observation) follows(known Observation) bool {
 	case known.BillingRequest == BillingFulfilled && o.BillingRequest != BillingFulfilled,
 		known.BillingRequest == BillingCancelled && o.BillingRequest != BillingCancelled && o.BillingRequest != BillingFulfilled:
 		return false
-	case known.MandateID != "" && o.MandateID != "" && o.MandateID != known.MandateID:
+	case o.replaces(known):
 		return o.MandateSince.After(known.MandateSince)
 	case !known.MandateSince.IsZero() && !o.MandateSince.IsZero() && !o.MandateSince.Equal(known.MandateSince):
 		return o.MandateSince.After(known.MandateSince)

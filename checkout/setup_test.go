@@ -1,6 +1,9 @@
 package checkout_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +52,21 @@ func TestObservationsMayComeLate(t *testing.T) {
 }
 
 // A processor may say that a mandate has ended before it says since when. From then on what it says with a time counts again.
+// Another mandate in the place of a known one is a moment, also where its status is the same. Its id is not in it, which an erasure takes.
+func TestAMandateThatIsReplacedIsOnRecord(t *testing.T) {
+	known := observed(checkout.BillingFulfilled, checkout.MandateActive)
+	known.MandateID = "MD1"
+	c := checkout.Checkout{Setup: checkout.Setup{BillingRequestID: "BR1", Observation: known}}
+	for id, replaces := range map[string]bool{"MD1": false, "MD2": true} {
+		seen := known
+		seen.MandateID, seen.MandateSince = id, noon
+		change := c.Observe(seen, noon)
+		if got := slices.ContainsFunc(change.Moments, checkout.Moment.Replaces); got != replaces || strings.Contains(fmt.Sprint(change.Moments), id) {
+			t.Errorf("of mandate %s after MD1 the moments are %+v", id, change.Moments)
+		}
+	}
+}
+
 func TestAnEndSinceAnUnknownTimeIsNotForEver(t *testing.T) {
 	at := func(m checkout.MandateStatus, since time.Time) checkout.Observation {
 		o := observed(checkout.BillingFulfilled, m)

@@ -14,6 +14,9 @@ import (
 type Printer interface {
 	// Print returns the agreement as a PDF. The same agreement gives the same bytes. ErrBusy if ctx ended before its turn.
 	Print(ctx context.Context, a agreement.Agreement) ([]byte, error)
+
+	// SignedBy returns the SHA-256, in hex, of the certificate under which the PDFs are signed; "" where they are not.
+	SignedBy() string
 }
 
 // ErrProhibited: events may not be sent to the destination. Nothing was sent.

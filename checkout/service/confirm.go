@@ -60,6 +60,9 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd che
 		return confirmed, err
 	default:
 		s.cfg.Count(CountConfirm, provider.Code)
+		if !stored.Confirmation.PDFGenerated() {
+			s.cfg.Count(CountUnprinted, provider.Code)
+		}
 	}
 	confirmed.Checkout = stored
 	confirmed.AgreementID = stored.AgreementID(s.cfg.Environment, stored.Confirmation.AgreementNumber)
@@ -154,7 +157,8 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (p 
 	today := money.DateOf(now.In(c.zone))
 	p = checkout.Prepared{Environment: c.cfg.Environment, Now: now, Agreement: c.cmd.Agreement(stored, checkout.AgreementFacts{
 		Environment: c.cfg.Environment, Provider: c.provider, Terms: terms, Number: agreement.NewNumber(today.Year, entropy), Now: now,
-		Today: today})}
+		SignedBy: c.cfg.Printer.SignedBy(),
+		Today:    today})}
 	for attempt := 1; attempt <= printAttempts; attempt++ {
 		var pdf []byte
 		err := within(ctx, printTimeout, func(ctx context.Context) (err error) {
@@ -171,5 +175,6 @@ func (c *confirmCall) prepare(ctx context.Context, stored checkout.Checkout) (p 
 		c.report(ctx, Failure{Operation: OperationPrint, Severity: Error, About: stored.About(), Attempt: attempt,
 			Err: fmt.Errorf("render agreement %s: %w", p.Agreement.Number, err)})
 	}
+	p.Agreement.SignedBy = ""
 	return p, nil
 }

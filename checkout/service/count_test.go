@@ -70,6 +70,9 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			}, map[service.Count]int{service.CountCreate: 1, service.CountDelivered: 1, service.CountSyncDone: 1, service.CountPressed: 1,
 				service.CountSetupFailed: 1}},
 			{func() { takesUp("C") }, map[service.Count]int{service.CountDelivered: 1, service.CountRecovery: 1, service.CountSyncDone: 1}},
+			{func() { cmd = w.ready(t, "F"); w.printer.fail = 2; w.confirms(t, cmd) }, map[service.Count]int{service.CountCreate: 1,
+				service.CountPressed: 1, service.CountSetupDone: 1, service.CountConfirm: 1, service.CountUnprinted: 1,
+				service.CountDelivered: 2, service.CountSyncDone: 2}},
 			{func() {
 				w = w.again(t) // which does not stop, as it does after a run
 				w.receiver.answers(answers500(0))

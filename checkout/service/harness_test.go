@@ -331,6 +331,8 @@ type printer struct {
 	during  func(agreement.Agreement) // if not nil, what happens while an agreement is rendered
 }
 
+func (p *printer) SignedBy() string { return "c0ffee" }
+
 func (p *printer) Print(_ context.Context, a agreement.Agreement) ([]byte, error) {
 	p.mu.Lock()
 	during := p.during

@@ -50,6 +50,7 @@ const (
 	CountReplay          Count = "replay"           // a create found the checkout that it opened before
 	CountConfirm         Count = "confirm"          // a checkout was confirmed
 	CountRepeatedConfirm Count = "repeated confirm" // a confirm found the checkout confirmed
+	CountUnprinted       Count = "unprinted"        // a checkout was confirmed without a PDF
 
 	CountDelivered     Count = "event delivered"      // a receiver took an event
 	CountFailed        Count = "event failed"         // the attempts to deliver an event are used up
@@ -79,7 +80,7 @@ const (
 
 // Counts lists every one, for tables that must be complete.
 func Counts() []Count {
-	return []Count{CountCreate, CountReplay, CountConfirm, CountRepeatedConfirm,
+	return []Count{CountCreate, CountReplay, CountConfirm, CountRepeatedConfirm, CountUnprinted,
 		CountDelivered, CountFailed, CountNotConfigured, CountRecovery,
 		CountOpened, CountPressed, CountSetupDone, CountSetupFailed,
 		CountSyncDone, CountSyncPutOff, CountSyncRefused,

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
@@ -129,7 +130,11 @@ func (v *verifier) agreement(ctx context.Context, number string) error {
 	if err != nil && !errors.Is(err, ports.ErrNotFound) {
 		return fmt.Errorf("read the PDF of agreement %s: %w", number, err)
 	}
-	verdicts := []verdict{verifyFigures(a), verifyStated(a, of, v.db.Environment())}
+	stated, err := v.stated(ctx, a, of)
+	if err != nil {
+		return err
+	}
+	verdicts := []verdict{verifyFigures(a), stated}
 	document := verifyDocument(of, stored)
 	if verdicts = append(verdicts, document); !document.failed && len(stored.Bytes) > 0 {
 		attached, signed := v.signed(stored.Bytes)
@@ -162,7 +167,11 @@ func (v *verifier) file(ctx context.Context, path string) error {
 	case of.Erased():
 		verdicts = append(verdicts, verdict{text: "it is the PDF of the confirm; the store erased its own on " + formatTime(of.ErasedAt)})
 	default:
-		verdicts = append(verdicts, verdict{text: "it is the PDF of the confirm"}, verifyStated(attached, of, v.db.Environment()))
+		stated, err := v.stated(ctx, attached, of)
+		if err != nil {
+			return err
+		}
+		verdicts = append(verdicts, verdict{text: "it is the PDF of the confirm"}, stated)
 	}
 	return v.print(number, verdicts)
 }
@@ -173,13 +182,16 @@ func (v *verifier) signed(document []byte) (agreement.Agreement, []verdict) {
 	if err != nil {
 		return attached, []verdict{{true, "the PDF: " + cli.OneLine(err.Error())}}
 	}
-	name := fmt.Sprintf("%s, certificate %x", cli.OneLine(under.Subject.String()), sha256.Sum256(under.Raw))
+	name := cli.OneLine(under.Subject.String()) + ", certificate " + pdf.Fingerprint(under)
 	signature := verdict{text: "the PDF is signed by " + name}
 	switch {
 	case v.signer == nil:
 		signature.text += "; whose that is, " + signerVariable + " would say"
 	case !v.signer.Knows(under):
 		signature = verdict{true, "the PDF is signed by somebody else: " + name}
+	}
+	if !signature.failed && attached.SignedBy != pdf.Fingerprint(under) {
+		signature = verdict{true, "the PDF is signed by " + name + ", and states another certificate"}
 	}
 	return attached, []verdict{signature, verifyFigures(attached)}
 }
@@ -211,9 +223,26 @@ func verifyFigures(a agreement.Agreement) verdict {
 	return verdict{text: fmt.Sprintf("the %d charges of the schedule sum to the course price, %s", len(a.Schedule), a.Pricing.Price)}
 }
 
-// verifyStated checks that an agreement states what is on record of its checkout.
-func verifyStated(a agreement.Agreement, c checkout.Checkout, env catalogue.Environment) verdict {
-	return same("the agreement states what the checkout does", "the checkout states otherwise", a.Differences(c.Stated(a, env)))
+// ofMandate are the facts that change where the processor puts another mandate in the place of the agreement's.
+var ofMandate = []string{"direct_debit.account_holder_name", "direct_debit.account_mask", "direct_debit.mandate_id"}
+
+// stated checks that an agreement states what is on record of its checkout.
+func (v *verifier) stated(ctx context.Context, a agreement.Agreement, c checkout.Checkout) (verdict, error) {
+	const ok = "the agreement states what the checkout does"
+	differences := a.Differences(c.Stated(a, v.db.Environment()))
+	others := slices.DeleteFunc(slices.Clone(differences), func(name string) bool { return slices.Contains(ofMandate, name) })
+	if len(differences) > 0 && len(others) == 0 {
+		moments, err := v.db.Moments(ctx, c.ID)
+		if err != nil {
+			return verdict{}, fmt.Errorf("read the timeline of checkout %s: %w", c.ID, err)
+		}
+		for _, m := range moments {
+			if m.Replaces() && m.At.After(a.AcceptedAt) {
+				return verdict{text: ok + "; the processor replaced its mandate on " + formatTime(m.At)}, nil
+			}
+		}
+	}
+	return same(ok, "the checkout states otherwise", differences), nil
 }
 
 // same is the outcome of a comparison.

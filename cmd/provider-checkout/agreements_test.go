@@ -22,6 +22,8 @@ import (
 // failing is a printer that always fails.
 type failing struct{}
 
+func (failing) SignedBy() string { return "" }
+
 func (failing) Print(context.Context, agreement.Agreement) ([]byte, error) {
 	return nil, errors.New("no font")
 }
@@ -118,6 +120,78 @@ func TestVerifyFindsWhatDiffers(t *testing.T) {
 				t.Errorf("verify = %+v, want status 1 and a check that says %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// Whoever changes a column of a checkout that the agreement states has its name printed. The others say nothing of what was agreed.
+func TestVerifyNamesEveryColumnThatTheAgreementStates(t *testing.T) {
+	const unstated = ""
+	columns := map[string]string{
+		"id": "checkout_id", "provider_code": "there is no agreement", "provider_order_id": "provider_order_id", "request_id": "request_ids.create",
+		"first_name": "student.first_name", "last_name": "student.last_name", "email": "student.email",
+		"course_code": "course.course_code", "course_name": "course.course_name", "price_cents": "pricing.course_price",
+		"upfront_cents": "pricing.upfront_payment", "frequency": "plan.payment_frequency", "number": "plan.number_of_instalments",
+		"instalment_cents": "plan.instalment_amount", "final_cents": "plan.final_instalment_amount",
+		"mandate_id": "direct_debit.mandate_id", "account_holder": "direct_debit.account_holder_name",
+		"account_mask": "direct_debit.account_mask", "setup_completed_ms": "direct_debit.authorised_at", "consent": "direct_debit.consent.from",
+		"confirmed_ms": "accepted_at", "confirmed_by_request_id": "request_ids.confirm", "agreed_first_payment": "plan.first_payment_date",
+		"agreement_number": "agreement_number", "document_sha256": "the PDF of the confirm is not on record",
+
+		"place": unstated, "idempotency_key": unstated, "status": unstated, "created_ms": unstated, "search": unstated, "billing_request_id": unstated,
+		"mandate_status": unstated, "mandate_since_ms": unstated, "ended": unstated, "attention_ms": unstated, "revision": unstated,
+		"created_by": unstated, "first_payment": unstated, "setup_tokens": unstated, "setup_try": unstated, "billing_request_status": unstated,
+		"mandate": unstated, "authorisation_status": unstated, "erased_ms": unstated,
+	}
+	values := map[string]string{"consent": `json_set(consent, '$.from', '192.0.2.9')`, "frequency": `'Monthly'`, "agreed_first_payment": `'2027-03-01'`,
+		"document_sha256": `zeroblob(32)`}
+	o := newOperator(t)
+	o.confirmedOver(t)
+	tables := []string{"checkouts", "agreements", "documents"}
+	for _, table := range tables {
+		o.execute(t, `CREATE TABLE kept_`+table+` AS SELECT * FROM `+table)
+	}
+	for _, column := range o.column(t, `SELECT name FROM pragma_table_info('checkouts')`) {
+		want, known := columns[column]
+		switch {
+		case !known:
+			t.Errorf("nobody says whether an agreement states the column %s", column)
+			continue
+		case want == unstated:
+			continue
+		}
+		for _, table := range tables {
+			o.execute(t, `DELETE FROM `+table+`; INSERT INTO `+table+` SELECT * FROM kept_`+table)
+		}
+		value, special := values[column]
+		if !special {
+			value = `CASE typeof(` + column + `) WHEN 'text' THEN ` + column + ` || 'x' ELSE ` + column + ` + 1 END`
+		}
+		o.execute(t, `UPDATE checkouts SET `+column+` = `+value)
+		if column == "id" || column == "provider_code" { // the rows go with it
+			o.execute(t, `UPDATE agreements SET checkout_id = (SELECT id FROM checkouts), provider_code = (SELECT provider_code FROM checkouts);
+				UPDATE documents SET checkout_id = (SELECT id FROM checkouts), provider_code = (SELECT provider_code FROM checkouts)`)
+		}
+		got := o.try(t, "agreements", "verify", "--all")
+		if got.code != cli.ExitFailed || !strings.Contains(got.stdout+got.stderr, want) {
+			t.Errorf("after a change of %s verify says %+v, want %q", column, got, want)
+		}
+	}
+}
+
+// A mandate that the processor has put in the place of another is on record, and no fault.
+func TestVerifyTakesAMandateThatWasReplaced(t *testing.T) {
+	o := newOperator(t)
+	number := o.confirmedOver(t)
+	o.execute(t, `UPDATE checkouts SET mandate_id = 'MD9'`)
+	if got := o.try(t, "agreements", "verify", number); got.code != cli.ExitFailed {
+		t.Errorf("before that is on record: %+v", got)
+	}
+	o.execute(t, `INSERT INTO moments SELECT provider_code, id, 'm', 9999999999999999, confirmed_ms + 1, 'mandate_changed', 'processor', '',
+		'another mandate active', 1 FROM checkouts`)
+	says(t, o.prints(t, "agreements", "verify", number), "the agreement states what the checkout does; the processor replaced its mandate on ")
+	o.execute(t, `UPDATE checkouts SET mandate_id = 'MD9', price_cents = price_cents + 100`)
+	if got := o.try(t, "agreements", "verify", number); got.code != cli.ExitFailed || !strings.Contains(got.stdout, "pricing.course_price") {
+		t.Errorf("with another price: %+v", got)
 	}
 }
 

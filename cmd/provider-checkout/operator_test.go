@@ -79,6 +79,32 @@ func (o operator) execute(t *testing.T, statements string, args ...any) {
 	}
 }
 
+// column returns the texts of a query's one column.
+func (o operator) column(t *testing.T, query string) (texts []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", o.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, text)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
 // keyringOf returns the keyring of a store's own secret.
 func keyringOf(t *testing.T, db interface{ Secrets() [][]byte }) checkout.Keyring {
 	t.Helper()

@@ -86,12 +86,16 @@ func (s *store) Checkout(ctx context.Context, id string) (checkout.Checkout, err
 
 type printer struct{}
 
+func (printer) SignedBy() string { return "" }
+
 func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
 	return []byte("%PDF"), nil
 }
 
 // blunt is a printer that fails.
 type blunt struct{}
+
+func (blunt) SignedBy() string { return "" }
 
 func (blunt) Print(context.Context, agreement.Agreement) ([]byte, error) {
 	return nil, errors.New("out of ink")

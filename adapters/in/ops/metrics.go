@@ -85,6 +85,7 @@ func (m *Metrics) addCounters(f factory) {
 
 		service.CountConfirm:         of(confirms, "confirm", "first"),
 		service.CountRepeatedConfirm: of(confirms, "confirm", "repeated"),
+		service.CountUnprinted:       f.count("unprinted_total", "Confirms whose agreement has no PDF.", "provider"),
 
 		service.CountDelivered:     of(deliveries, "outcome", "delivered"),
 		service.CountFailed:        of(deliveries, "outcome", "failed"),

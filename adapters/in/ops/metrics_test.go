@@ -22,6 +22,7 @@ func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
 		service.CountReplay:           `provider_checkout_replays_total{provider="KOWHAI"}`,
 		service.CountConfirm:          `provider_checkout_confirms_total{confirm="first"` + by,
 		service.CountRepeatedConfirm:  `provider_checkout_confirms_total{confirm="repeated"` + by,
+		service.CountUnprinted:        `provider_checkout_unprinted_total{provider="KOWHAI"}`,
 		service.CountDelivered:        `provider_checkout_deliveries_total{outcome="delivered"` + by,
 		service.CountFailed:           `provider_checkout_deliveries_total{outcome="failed"` + by,
 		service.CountNotConfigured:    `provider_checkout_deliveries_total{outcome="not_configured"` + by,

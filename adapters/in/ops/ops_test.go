@@ -69,6 +69,8 @@ func (p processor) Ready(context.Context) error { return p.err }
 
 type printer struct{}
 
+func (printer) SignedBy() string { return "" }
+
 func (printer) Print(context.Context, agreement.Agreement) ([]byte, error) {
 	return []byte("%PDF"), nil
 }

@@ -67,6 +67,14 @@ func (p *Printer) Print(ctx context.Context, a agreement.Agreement) ([]byte, err
 	return pdf, nil
 }
 
+// SignedBy implements ports.Printer.
+func (p *Printer) SignedBy() string {
+	if own := p.signer.Certificate(); own != nil {
+		return Fingerprint(own)
+	}
+	return ""
+}
+
 func (p *Printer) acquire(ctx context.Context) (*press, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -149,6 +149,9 @@ func (s *Signer) Certificate() *x509.Certificate {
 	return s.chain[0]
 }
 
+// Fingerprint returns the SHA-256 of a certificate, in hex.
+func Fingerprint(c *x509.Certificate) string { return fmt.Sprintf("%x", sha256.Sum256(c.Raw)) }
+
 // Valid returns an error unless the certificate of the private key holds at a time.
 func (s *Signer) Valid(now time.Time) error {
 	switch own := s.chain[0]; {

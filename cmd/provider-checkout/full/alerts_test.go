@@ -240,6 +240,7 @@ func (m *measured) ringEach(t *testing.T, busy samples) {
 		{"CRMRefuses", "", map[string]string{p + `crm_syncs_total{outcome="refused"}`: "0+1x120"}},
 		{"NoticesWait", "", map[string]string{p + "notices_oldest_age_seconds": "7201x120"}},
 		{"NoticesFail", "", map[string]string{p + `notices_total{outcome="failed"}`: "0+1x120"}},
+		{"NoPDF", "", map[string]string{p + `unprinted_total{provider="KOWHAI"}`: "0x100 1x20"}},
 		{"SignerEnds", "", map[string]string{p + "signer_not_after_timestamp_seconds": "2592000x120"}},
 		{"DiskFills", machine + `,mountpoint="/"`, map[string]string{"node_filesystem_avail_bytes{" + machine + disk: "9x120",
 			"node_filesystem_size_bytes{" + machine + disk: "100x120"}},

@@ -14,6 +14,9 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
+// SignedBy implements ports.Printer.
+func (p *process) SignedBy() string { return "c0ffee" }
+
 // Print is the printer of the process. Some agreements cannot be rendered.
 func (p *process) Print(ctx context.Context, a agreement.Agreement) (pdf []byte, err error) {
 	err = p.do(ctx, call{to: "printer", name: "Print " + a.CheckoutID, takes: time.Second, limit: 10 * time.Second, effect: func(context.Context) error {
