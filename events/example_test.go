@@ -93,7 +93,7 @@ func ExampleCreated() {
 	fmt.Println(&indented)
 	// Output:
 	// {
-	//   "event_id": "evt_18acf6ce-dd94-5e49-9bb0-2127e6b6da03",
+	//   "event_id": "evt_019ca722-87c5-8247-aeb9-0dbd454250d1",
 	//   "event": "checkout.created",
 	//   "created_at": "2026-03-01T02:03:04.005Z",
 	//   "request_id": "req_7",

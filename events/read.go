@@ -27,7 +27,7 @@ func Read(body []byte) (Event, error) {
 	at, err := time.Parse(time.RFC3339Nano, e.CreatedAt)
 	const field = `{"event_id":"`
 	bare := strings.Replace(string(body), field+e.ID+`"`, field+`"`, 1)
-	if err != nil || e.ID != identify([]byte(bare)) {
+	if err != nil || e.ID != identify(at, []byte(bare)) {
 		return Event{}, ErrAltered
 	}
 	return Event{ID: e.ID, Name: e.Name, CheckoutID: e.Data.CheckoutID, ProviderCode: e.Data.ProviderCode, OrderID: e.Data.OrderID,
