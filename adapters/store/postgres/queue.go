@@ -25,8 +25,10 @@ const maxLeaseMS = int64(checkout.MaxLease / time.Millisecond)
 const (
 	jobColumns = `provider_code, checkout_id, id, kind, position, request_id, name, body, try, created_ms, due_ms, state, again, token,
 		leased_until_ms, attempts, cursor, failed_ms, failure, receipt, settled_ms`
-	thisJob  = ` WHERE provider_code = $1 AND checkout_id = $2 AND id = $3`
-	heldJob  = thisJob + ` AND token = $4 AND state = 'pending'`
+	thisJob = ` WHERE provider_code = $1 AND checkout_id = $2 AND id = $3`
+	// A pending job has no settled_ms. Where a job is found by its key, that is asked instead of its state: a server without statistics
+	// would read the whole index of the pending jobs.
+	heldJob  = thisJob + ` AND token = $4 AND settled_ms = 0`
 	newToken = `SET token = token + 1, again = false, leased_until_ms = ` + clock + ` + `
 
 	enteredColumns = ` (provider_code, checkout_id, id, kind, position, request_id, name, body, try, created_ms, due_ms, state, settled_ms) `
@@ -54,20 +56,20 @@ const (
 
 	retryJob = `UPDATE @.jobs SET state = 'pending', due_ms = 0, settled_ms = 0` + thisJob + ` AND state IN ('pending', 'failed')`
 	hasten   = `UPDATE @.jobs SET due_ms = ` + clock + `
-		WHERE provider_code = $1 AND checkout_id = $2 AND kind = 'notify' AND state = 'pending' AND due_ms > ` + clock
+		WHERE provider_code = $1 AND checkout_id = $2 AND kind = 'notify' AND settled_ms = 0 AND due_ms > ` + clock
 
 	// The job of a request is leased to it unless somebody has it, or must have it first.
 	leaseEntered = `UPDATE @.jobs AS j ` + newToken + `$4 FROM (SELECT leased_until_ms AS was FROM @.jobs` + thisJob + ` FOR UPDATE) AS o` + thisJob + `
-		AND state = 'pending' AND (was <= ` + clock + ` OR was > ` + clock + ` + $6)
-		AND NOT EXISTS (SELECT 1 FROM @.jobs AS e WHERE e.provider_code = $1 AND e.checkout_id = $2 AND e.kind = 'deliver'
-			AND j.kind = 'deliver' AND e.state = 'pending' AND e.position < $5)
+		AND settled_ms = 0 AND (was <= ` + clock + ` OR was > ` + clock + ` + $6)
+		AND NOT EXISTS (SELECT 1 FROM @.jobs AS e WHERE e.provider_code = $1 AND e.checkout_id = $2 AND e.kind = j.kind
+			AND j.kind = 'deliver' AND e.settled_ms = 0 AND e.position < $5)
 		RETURNING ` + jobColumns + `, was`
 
 	selectDue = `SELECT ` + jobColumns + ` FROM @.jobs AS j WHERE kind = $1 AND state = 'pending' AND NOT provider_code = ANY($2)
 		AND (due_ms <= ` + clock + ` OR due_ms > ` + clock + ` + $3)
 		AND (leased_until_ms <= ` + clock + ` OR leased_until_ms > ` + clock + ` + $4)`
 	firstOfKind = ` AND NOT EXISTS (SELECT 1 FROM @.jobs AS e WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id
-		AND e.kind = j.kind AND e.state = 'pending' AND e.position < j.position)`
+		AND e.kind = j.kind AND e.settled_ms = 0 AND e.position < j.position)`
 	longestDue   = ` ORDER BY due_ms, position LIMIT $5`
 	selectDueOne = selectDue + longestDue
 	selectQueued = selectDue + firstOfKind + longestDue

@@ -105,7 +105,7 @@ CREATE TABLE @.checkouts (
 	erased_ms               bigint NOT NULL, -- when the personal data was erased
 	PRIMARY KEY (provider_code, id),
 	UNIQUE (provider_order_id, provider_code),
-	UNIQUE (provider_code, idempotency_key)
+	UNIQUE (idempotency_key, provider_code)
 );
 CREATE INDEX checkouts_created ON @.checkouts (created_ms, id);
 -- Partial, so that a create writes to none of them.
