@@ -29,14 +29,11 @@ type SetupStart struct {
 	// ReturnURL is the address to which the processor sends the payer's browser back, and no other page or e-mail leads: whoever
 	// opens it has the processor asked. It holds the setup token, which nothing should store.
 	// A form that leads there by a redirect needs its origin in the page's form-action policy.
-	ReturnURL string
-	// FrameOrigins are the origins of the provider's enrolment pages, which may show the setup in a frame: the
-	// frame-ancestors of the processor's page.
-	FrameOrigins []string
-	Student      Student
-	Description  string               // what the payer agrees to: the course's name
-	Terms        agreement.DebitTerms // that the payer has read: who debits, under which authority
-	First        money.Payment        // of the plan, as the payer has read it: its day may move with the confirm
+	ReturnURL   string
+	Student     Student
+	Description string               // what the payer agrees to: the course's name
+	Terms       agreement.DebitTerms // that the payer has read: who debits, under which authority
+	First       money.Payment        // of the plan, as the payer has read it: its day may move with the confirm
 }
 
 // SetupQuery asks a processor about a setup.

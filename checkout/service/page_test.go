@@ -194,7 +194,7 @@ func TestWhatTheProcessorGetsToStartASetup(t *testing.T) {
 	got := w.processor.starts[1]
 	if got.CheckoutID != o.Checkout.ID || got.ReturnURL != w.BaseURL()+service.ReturnPath+"?token="+o.Token || got.ProviderName != "Kōwhai" ||
 		got.Student != o.Checkout.Student || got.Description != "Diploma in Business" || got.OrderID != "ORDER-1" ||
-		!reflect.DeepEqual(got.FrameOrigins, branded.Provider.EnrolmentOrigins) || got.First.Amount != 200_00 ||
+		got.First.Amount != 200_00 ||
 		got.Account != (checkout.Account{ProviderCode: "KOWHAI", ID: "acc-1", Environment: catalogue.Sandbox}) || got.Key != w.processor.begins[0] {
 		t.Errorf("the processor gets %+v", got)
 	}

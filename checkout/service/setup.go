@@ -259,7 +259,6 @@ func (s *Service) begin(ctx context.Context, page SetupPage, try int) (checkout.
 		CheckoutID:   c.ID,
 		OrderID:      c.OrderID,
 		ReturnURL:    s.cfg.BaseURL + ReturnPath + "?token=" + page.Token,
-		FrameOrigins: p.EnrolmentOrigins,
 		Student:      c.Student,
 		Description:  c.Intent.CourseName,
 		Terms:        page.DebitTerms,

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os/signal"
-	"syscall"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -31,11 +29,6 @@ func demonstrate(c *call) action {
 	cli.Var(c.flags, &webhook, "webhook", "", parseWebhook,
 		"`URL` of your own receiver on this machine or network, which gets KOWHAI's events too, signed with whsec_demonstration_only_kowhai")
 	return func(ctx context.Context) error {
-		if !signal.Ignored(syscall.SIGHUP) { // a terminal that is closed leaves no folder behind either
-			var stop func()
-			ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
-			defer stop()
-		}
 		const free = "127.0.0.1:0"
 		if *walk {
 			s.addr = free

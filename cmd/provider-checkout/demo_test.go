@@ -8,11 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -203,25 +200,6 @@ func TestDemoSendsEventsToADevelopersReceiver(t *testing.T) {
 	help := strings.Join(strings.Fields(try(t, nil, "", "demo", "--help").stdout), " ") // its lines are wrapped
 	says(t, help, "KOWHAI's events too, signed with "+secret)
 	try(t, nil, "", "demo", "--webhook", "3000").refuses(t, cli.ExitUsage, "must be a URL such as http://localhost:3000")
-}
-
-func TestDemoLeavesNothingWhenItsTerminalIsClosed(t *testing.T) {
-	hangUps := make(chan os.Signal, 1) // under nohup the signal would be ignored
-	signal.Notify(hangUps, syscall.SIGHUP)
-	defer signal.Stop(hangUps)
-	left := inEmptyTemp(t)
-	d := startDemo(t, "--addr", "127.0.0.1:0")
-	self, err := os.FindProcess(os.Getpid())
-	if err == nil {
-		err = self.Signal(syscall.SIGHUP)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.ends("")
-	if files := left(); len(files) != 0 {
-		t.Errorf("%q are left, want nothing", files)
-	}
 }
 
 func TestDemoSaysThatItsPortIsTaken(t *testing.T) {

@@ -19,7 +19,11 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // by nohup, for one
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the drain
 	if os.Getenv("GOGC") == "" {
 		// The live heap is a few megabytes: letting it grow fourfold saves most of the garbage collector's work.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os/signal"
 	"strings"
 	"syscall"
 	"time"
@@ -56,7 +57,11 @@ func (s *server) serve(ctx context.Context) error {
 	} else if s.deskListener != nil {
 		defer s.deskListener.Close()
 	}
-	log := httpserver.NewLogFrom(s.Stderr, s.logLevel)
+	signal.Ignore(syscall.SIGPIPE) // a reader of the log that goes ends nothing
+	lines := httpserver.NewLines(s.Stderr)
+	defer lines.Flush(time.Second)
+	outside.metrics.ObserveLog(lines.Lost)
+	log := httpserver.NewLogFrom(lines, s.logLevel)
 	for _, file := range s.exposedFiles() {
 		log.Warn("every user of this machine can read a secret: production refuses that", slog.String("file", file))
 	}

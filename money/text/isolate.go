@@ -6,7 +6,7 @@ import (
 )
 
 // Isolate returns a line as HTML in which each of the names, which come from outside, is put in a <bdi>, so that a name that is
-// written from right to left does not reorder the words around it. A name has its language where that can be told. A blank name, such as
+// written from right to left does not reorder the words around it, and no browser translates it. A name has its language where that can be told. A blank name, such as
 // that of a person who was erased, counts for nothing.
 func Isolate(line string, names ...string) string {
 	var b strings.Builder
@@ -32,7 +32,7 @@ func Isolate(line string, names ...string) string {
 // bdi returns the tag that begins a name.
 func bdi(name string) string {
 	if tag := Language(name); tag != "" {
-		return `<bdi lang="` + tag + `">`
+		return `<bdi lang="` + tag + `" translate="no">`
 	}
-	return "<bdi>"
+	return `<bdi translate="no">`
 }

@@ -170,7 +170,7 @@ func TestLanguageOfNoName(t *testing.T) {
 }
 
 func TestABlankNameIsNotIsolated(t *testing.T) {
-	if got, want := text.Isolate("Hello Ana Tane,", text.FullName("", ""), "", "Ana Tane"), "Hello <bdi>Ana Tane</bdi>,"; got != want {
+	if got, want := text.Isolate("Hello Ana Tane,", text.FullName("", ""), "", "Ana Tane"), "Hello <bdi translate=\"no\">Ana Tane</bdi>,"; got != want {
 		t.Errorf("Isolate = %q, want %q", got, want)
 	}
 }

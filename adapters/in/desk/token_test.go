@@ -141,7 +141,7 @@ func TestAnOpenDeskSaysSoOnEachPageAndIsRefusedInProduction(t *testing.T) {
 	w := newWorld(t, open)
 	b := w.with("")
 	for _, path := range []string{"/", "/find", openPath, "/providers", "/providers/KOWHAI", "/nowhere"} {
-		b.get(t, path).has(t, "This desk is open.", "<bdi>demo</bdi>, agent")
+		b.get(t, path).has(t, "This desk is open.", "<bdi translate=\"no\">demo</bdi>, agent")
 	}
 	b.post(t, openPath+"/cancel", "reason", "ticket 7").is(t, http.StatusSeeOther)
 	w.did(t, "demo: cancel "+openID+": ticket 7")

@@ -84,7 +84,7 @@ func TestEveryAddressIsUnderTheBaseURL(t *testing.T) {
 			setup := origin + base + b.setupPath()
 
 			open := w.load(http.MethodGet, setup, "")
-			open.wants(t, `<form method="post" action="`+base+`/api/dd-setup">`)
+			open.wants(t, `<form method="post" action="`+base+`/api/dd-setup" target="_top">`)
 			w.load(http.MethodGet, base+b.legalPath(), "").is(t, http.StatusOK)
 			w.load(http.MethodGet, base+"/api/dd-setup", "").is(t, http.StatusNotFound)
 

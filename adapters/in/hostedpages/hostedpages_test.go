@@ -26,7 +26,7 @@ func TestOpenPageSaysWhoAsksForWhat(t *testing.T) {
 		`<tr><td>1</td><th scope="row">Monday 1</th><td>Initial payment</td><td class="amount">$200.00</td></tr>`,
 		`<tr><td>53</td><th scope="row">Monday 31</th><td>Final instalment</td><td class="amount">$53.85</td></tr>`,
 		"the first possible day, at least 10 calendar days after the confirmation", "the other payments follow as far apart as planned",
-		`<form method="post" action="/api/dd-setup">`, `name="token" value="`+b.token+`"`,
+		`<form method="post" action="/api/dd-setup" target="_top">`, `name="token" value="`+b.token+`"`,
 		`href="/api/dd-setup/legal?token=`, `href="https://enrol.kowhai.example/cancelled"`,
 		`href="mailto:help@kowhai.example"`,
 		`href="/api/dd-setup/assets/colour-1f6f54.css"`,

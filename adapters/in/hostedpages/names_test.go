@@ -58,6 +58,6 @@ func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
 var isolatedOrTag = regexp.MustCompile(`<bdi[^>]*>[^<]*</bdi>|<span class="badge" aria-hidden="true">[^<]*</span>|<[^>]*>`)
 
 // withoutLanguage is a name in one script other than Latin, and no lang attribute.
-var withoutLanguage = regexp.MustCompile(`<bdi>[\p{Hebrew}\p{Arabic}\pN ]+</bdi>`)
+var withoutLanguage = regexp.MustCompile(`<bdi translate="no">[\p{Hebrew}\p{Arabic}\pN ]+</bdi>`)
 
 var rightToLeft = regexp.MustCompile(`[\p{Hebrew}\p{Arabic}]`)

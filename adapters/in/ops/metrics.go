@@ -55,6 +55,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
+// ObserveLog exports the number of lines of the log that were lost.
+func (m *Metrics) ObserveLog(lost func() int64) {
+	promauto.With(m.registerer).NewCounterFunc(prometheus.CounterOpts{Namespace: namespace, Name: "log_lines_lost_total",
+		Help: "Lines of the log that its reader was too slow for, or gone."}, func() float64 { return float64(lost()) })
+}
+
 // factory makes the metrics of this package.
 type factory struct{ promauto.Factory }
 

@@ -59,7 +59,7 @@ func (s AgreementSection) Shown(value string) template.HTML {
 	if slices.Contains(s.names, value) {
 		return Name(value)
 	}
-	return "<bdi>" + Isolate(value, s.names...) + "</bdi>"
+	return `<bdi translate="no">` + Isolate(value, s.names...) + "</bdi>"
 }
 
 // Foot returns the foot of the table: a label over Span columns, and a value over two, so that it widens none of them.

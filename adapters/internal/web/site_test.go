@@ -31,10 +31,10 @@ func TestIsolateMarksNamesAndEscapesAll(t *testing.T) {
 		{"", nil, ""},
 		{"a < b", nil, "a &lt; b"},
 		{"a < b", []string{""}, "a &lt; b"},
-		{"on behalf of רימון, by mail", []string{"רימון"}, `on behalf of <bdi lang="he">רימון</bdi>, by mail`},
-		{"Rimu & Rimu & Sons", []string{"Rimu", "Rimu & Sons"}, "<bdi>Rimu</bdi> &amp; <bdi>Rimu &amp; Sons</bdi>"},
-		{"it's <amp>", []string{"<amp>", "39", "amp"}, "it&#39;s <bdi>&lt;amp&gt;</bdi>"},
-		{"of <script>, </bdi>", []string{"<script>"}, "of <bdi>&lt;script&gt;</bdi>, &lt;/bdi&gt;"},
+		{"on behalf of רימון, by mail", []string{"רימון"}, `on behalf of <bdi lang="he" translate="no">רימון</bdi>, by mail`},
+		{"Rimu & Rimu & Sons", []string{"Rimu", "Rimu & Sons"}, "<bdi translate=\"no\">Rimu</bdi> &amp; <bdi translate=\"no\">Rimu &amp; Sons</bdi>"},
+		{"it's <amp>", []string{"<amp>", "39", "amp"}, "it&#39;s <bdi translate=\"no\">&lt;amp&gt;</bdi>"},
+		{"of <script>, </bdi>", []string{"<script>"}, "of <bdi translate=\"no\">&lt;script&gt;</bdi>, &lt;/bdi&gt;"},
 	} {
 		if got := web.Isolate(tt.text, tt.names...); got != tt.want {
 			t.Errorf("Isolate(%q, %q) = %q, want %q", tt.text, tt.names, got, tt.want)

@@ -110,7 +110,6 @@ func (b Bench) start(t *testing.T, name string) checkout.SetupStart {
 		ProviderName: "Kōwhai Institute",
 		CheckoutID:   b.Account.ProviderCode + "-1800000000000-" + key[:16],
 		ReturnURL:    BaseURL + "/api/dd-setup?token=" + key + ".1",
-		FrameOrigins: []string{"https://enrol.kowhai.example", "https://www.kowhai.example"},
 		Student:      checkout.Student{FirstName: "Māia", LastName: "O'Brien", Email: "maia@students.example.ac.nz"},
 		Description:  "Diploma in Business",
 		Terms: agreement.DebitTerms{Provider: "Kōwhai Institute", Lender: agreement.Lender{Name: "Pūtea Limited"},

@@ -132,9 +132,6 @@ func anyText(t *testing.T, b Bench) {
 		}
 		b.Visit(t, request.URL)
 	}
-	start := b.start(t, "no frames")
-	start.FrameOrigins = nil // a provider that shows the setup in no frame
-	b.Visit(t, b.begin(t, start).URL)
 }
 
 func creditorIsPrintable(t *testing.T, b Bench) {

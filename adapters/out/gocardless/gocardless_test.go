@@ -149,7 +149,7 @@ func TestThePageOfGoCardlessHasTheFirstPayment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if page := b.get(t, request.URL); !strings.Contains(page, "<bdi>"+want+"</bdi>") {
+		if page := b.get(t, request.URL); !strings.Contains(page, "<bdi translate=\"no\">"+want+"</bdi>") {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
 	}

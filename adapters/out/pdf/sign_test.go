@@ -95,7 +95,7 @@ func TestOtherReadersVerifyTheSignature(t *testing.T) {
 // readers are pdfsig, of Poppler, and OpenSSL.
 type readers struct{ folder, says string }
 
-// verdicts are what they say: the signature is valid to each, and it covers the whole document.
+// verdicts are the answers of both: the signature is valid to each, and it covers the whole document.
 type verdicts struct{ pdfsig, whole, openssl bool }
 
 func (r *readers) write(t *testing.T, name string, data []byte) {

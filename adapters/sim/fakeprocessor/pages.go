@@ -165,7 +165,6 @@ func (p pages) show(w http.ResponseWriter, r *http.Request, name string, status 
 		Title:   title,
 		Brand:   "Sandbox payment processor",
 		Sandbox: true,
-		Frames:  v.start.FrameOrigins,
 		Script:  "account.js",
 		Data:    data,
 	})

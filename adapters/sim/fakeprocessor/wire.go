@@ -26,9 +26,8 @@ func endName(id string) string { return doneName(id) + "/end" }
 
 // startWire is the part of a start that the page needs.
 type startWire struct {
-	ProviderName string   `json:"provider_name"`
-	Description  string   `json:"description"`
-	FrameOrigins []string `json:"frame_origins,omitempty"`
+	ProviderName string `json:"provider_name"`
+	Description  string `json:"description"`
 
 	First      string    `json:"first_payment"` // its amount and day
 	Initiator  string    `json:"initiator"`
@@ -46,7 +45,7 @@ type rowWire struct {
 
 func toStartWire(start checkout.SetupStart) startWire {
 	_, authority, conditions := start.Terms.Parts()
-	w := startWire{ProviderName: start.ProviderName, Description: start.Description, FrameOrigins: start.FrameOrigins,
+	w := startWire{ProviderName: start.ProviderName, Description: start.Description,
 		First:     start.First.Amount.Dollars() + ", planned for " + start.First.Taken.Long(),
 		Initiator: start.Terms.Initiator(), Lender: start.Terms.Lender.Name, Debits: start.Terms.Debits(), Authority: authority}
 	for _, row := range conditions {

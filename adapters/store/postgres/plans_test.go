@@ -17,7 +17,7 @@ import (
 var indexes = map[string]string{"byOrder": "provider_order_id", "byKey": "idempotency_key", "byRequest": "checkouts_billing_request",
 	"byMandate": "checkouts_mandate", "selectQueued": "jobs_due"}
 
-// A server plans a prepared statement once, and keeps the plan until it has new statistics. A new store has none: every statement must
+// A server plans a prepared statement once, and keeps the plan until it has new statistics. A new store has no statistics: every statement must
 // find its rows by the index that is meant, also where the server knows nothing of them.
 func TestPlansNeedNoStatistics(t *testing.T) {
 	testlevel.Full(t)

@@ -294,7 +294,7 @@ func TestNoNameReordersTheWordsAroundIt(t *testing.T) {
 				t.Errorf("the letter %s isolates %q %d times of %d:\n%s", name, outside, n, of, page)
 			}
 		}
-		if strings.Contains(page, "<bdi> </bdi>") {
+		if strings.Contains(page, "<bdi translate=\"no\"> </bdi>") {
 			t.Errorf("the letter %s isolates the name of nobody:\n%s", name, page)
 		}
 	}
@@ -306,7 +306,7 @@ func TestAPageSaysTheLanguageOfNames(t *testing.T) {
 	s.Provider.Name, s.Page = "Rimu", "https://pay.example/Rimu"
 	s.Course, s.Terms.Authority.Initiator = "دبلوم <إدارة>", "Kānuka"
 	page := write(t, s).HTML
-	for _, want := range []string{`for <bdi lang="ar">دبلوم &lt;إدارة&gt;</bdi> at <bdi>Rimu</bdi>.`, `from <bdi>Kānuka</bdi>, with`, "<title>[Sandbox] Rimu: your", `href="https://pay.example/Rimu"`} {
+	for _, want := range []string{`for <bdi lang="ar" translate="no">دبلوم &lt;إدارة&gt;</bdi> at <bdi translate="no">Rimu</bdi>.`, `from <bdi translate="no">Kānuka</bdi>, with`, "<title>[Sandbox] Rimu: your", `href="https://pay.example/Rimu"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s:\n%s", want, page)
 		}

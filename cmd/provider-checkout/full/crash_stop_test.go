@@ -2,6 +2,7 @@ package full_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -197,5 +199,69 @@ func (b suite) demonstrates(t *testing.T) {
 	}
 	if left, err := os.ReadDir(tmp); err != nil || len(left) != 0 {
 		t.Errorf("%v are left, %v; want nothing", left, err)
+	}
+}
+
+// The log may be lost, and the service may not: 10,000 requests are answered while the reader of the log is gone, reads a line and then
+// no more, or never reads. The lines that were lost are counted, and each signal that would end the process drains it.
+func (b suite) servesWithoutALog(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reads func(r *os.File)
+		ends  syscall.Signal
+	}{
+		"gone":            {func(r *os.File) { r.Close() }, syscall.SIGTERM},
+		"gone after once": {func(r *os.File) { _, _ = r.Read(make([]byte, 1)); r.Close() }, syscall.SIGHUP},
+		"stuck":           {func(*os.File) {}, syscall.SIGTERM},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { read.Close() })
+			rng := workload.NewRand(t)
+			addr, private := proc.QuietAddr(t, rng), proc.QuietAddr(t, rng)
+			cmd := b.Command("serve", "--store", newFile(t), "--addr", addr, "--ops-addr", private, "--rate-limit", "0")
+			cmd.Stderr = write
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = cmd.Process.Kill() })
+			write.Close()
+			go tt.reads(read)
+			text := func(path string) string {
+				resp, err := http.Get("http://" + path)
+				if err != nil {
+					return ""
+				}
+				defer resp.Body.Close()
+				body, _ := io.ReadAll(resp.Body)
+				return string(body)
+			}
+			eventually(t, "the server answers", func() bool { return text(private+"/healthz") != "" })
+			var clients sync.WaitGroup
+			for range 8 {
+				clients.Go(func() {
+					for range 10_000 / 8 {
+						resp, err := http.Post("http://"+addr+"/v1/provider-checkouts", "application/json", strings.NewReader("{}"))
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						resp.Body.Close()
+					}
+				})
+			}
+			clients.Wait()
+			if counted := text(private + "/metrics"); !strings.Contains(counted, "provider_checkout_log_lines_lost_total ") ||
+				strings.Contains(counted, "provider_checkout_log_lines_lost_total 0\n") {
+				t.Error("no line of the log is counted as lost")
+			}
+			began := time.Now()
+			if err := errors.Join(cmd.Process.Signal(tt.ends), cmd.Wait()); err != nil || testlevel.Elapsed(began) > 15*time.Second {
+				t.Errorf("%v ends it with %v after %v, want status 0 within 15 s", tt.ends, err, time.Since(began))
+			}
+		})
 	}
 }

@@ -30,6 +30,7 @@ func TestBinary(t *testing.T) {
 	t.Run("keeps its files to their owner", b.keepsItsFilesToTheirOwner)
 	t.Run("finishes a first start that was killed", b.finishesAKilledFirstStart)
 	t.Run("drains on SIGTERM", b.drains)
+	t.Run("serves on whatever becomes of the reader of its log", b.servesWithoutALog)
 	t.Run("records its operators", b.recordsItsOperators)
 	t.Run("demonstrates itself in a shell until SIGINT", b.demonstrates)
 	t.Run("survives being killed at any moment", b.survivesKills)

@@ -81,7 +81,7 @@ func (o *organisation) atCalls(f func(process int, call string, carryOut func())
 	o.at = f
 }
 
-// stage is what a store and an organisation say of an enrolment.
+// stage is the progress of an enrolment, as a store or an organisation has it.
 type stage struct{ name, agreement, document string }
 
 // stages returns what an organisation says of each checkout.
