@@ -64,12 +64,13 @@ func (c Create) gave(field string) bool {
 	return given[field]
 }
 
-// Normalized returns the command with its names in Unicode NFC and without white space around them, so that two
-// spellings that look the same mean the same. Identifiers stay as they came.
+// Normalized returns the command with its names in Unicode NFC and without white space around them, and its e-mail address in one form, so
+// that two spellings that look the same mean the same. Identifiers stay as they came.
 func (c Create) Normalized() Create {
 	for _, name := range []*Optional[string]{&c.FirstName, &c.LastName, &c.CourseName} {
 		name.Value = text.Normalize(name.Value)
 	}
+	c.Email.Value = text.NormalizeEmail(c.Email.Value)
 	return c
 }
 

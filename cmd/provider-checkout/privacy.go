@@ -8,10 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
@@ -24,7 +27,7 @@ func exportStudent(c *call) action {
 	email := c.requiredFlag("email", emailUsage)
 	folder := c.flags.String("out", "", "`FOLDER` to write the agreements' PDFs to; only its owner may read them")
 	return c.onRecords(func(ctx context.Context, db records) error {
-		student, err := c.findStudent(ctx, operate.Operator{Store: db}, *email)
+		student, err := c.findStudent(ctx, db, operate.Operator{Store: db}, *email)
 		if err != nil {
 			return err
 		}
@@ -73,11 +76,21 @@ func numbersOf(s operate.Student) (numbers []string) {
 	return numbers
 }
 
-// findStudent finds the student with an address, and says on stderr where nothing is on record.
-func (c *call) findStudent(ctx context.Context, operator operate.Operator, email string) (operate.Student, error) {
+// findStudent finds the student with an address, and says on stderr where nothing is on record, and which checkouts have another spelling
+// of the address: whose they are, its reader decides.
+func (c *call) findStudent(ctx context.Context, db records, operator operate.Operator, email string) (operate.Student, error) {
 	student, err := operator.Find(ctx, email)
 	if err != nil {
 		return student, err
+	}
+	similar, err := db.Find(ctx, checkout.Query{Text: student.Email, Now: time.Now()}, maxHits)
+	if err != nil {
+		return student, fmt.Errorf("look for other spellings of the address: %w", err)
+	}
+	for _, h := range similar {
+		if !slices.ContainsFunc(student.Records, func(r checkout.CheckoutRecord) bool { return r.Checkout.ID == h.Checkout.ID }) {
+			fmt.Fprintf(c.Stderr, "checkout %s has another spelling of this address, and is left out\n", h.Checkout.ID)
+		}
 	}
 	if len(student.Records) == 0 {
 		fmt.Fprintln(c.Stderr, "nothing is on record under this address")
@@ -92,7 +105,7 @@ func eraseStudent(c *call) action {
 	c.flags.Require("reason")
 	force := c.flags.Bool("force", false, "also while payments are still to be collected under an agreement")
 	return c.operating(func(ctx context.Context, db records, operator operate.Operator) error {
-		student, err := c.findStudent(ctx, operator, *email)
+		student, err := c.findStudent(ctx, db, operator, *email)
 		if err != nil {
 			return err
 		}

@@ -266,3 +266,19 @@ func erasureLeavesNothing(t *testing.T, at place) {
 		t.Errorf("after the replays: %s", hit)
 	}
 }
+
+// An address has one spelling on record, in which it is asked for. An address that looks like it may be another person's: it is named.
+func TestAStudentIsErasedUnderEverySpellingOfTheAddress(t *testing.T) {
+	o := newOperator(t)
+	s := o.served(t)
+	for i, email := range []string{"hana@k\u014drero.nz", "hana@ko\u0304rero.nz", "hana@KŌRERO.nz", "hana@xn--krero-g9a.nz", "hana@korero.nz"} {
+		body := sandbox.Set(t, sandbox.Order(sandbox.CatalogueCreate, fmt.Sprint("ORDER-", i)), "student.email", `"`+email+`"`)
+		if r := s.Post(t, "KOWHAI", "/v1/provider-checkouts", body); r.Status != http.StatusCreated {
+			t.Fatalf("%q: %d %s", email, r.Status, r.Body)
+		}
+	}
+	got := o.try(t, "privacy", "erase", "--email", "Hana@KŌRERO.nz", "--reason", "asked for it")
+	if got.code != cli.ExitDone || !strings.Contains(got.stdout, "erased: 4 checkouts") || strings.Count(got.stderr, "has another spelling of this address") != 1 {
+		t.Errorf("privacy erase: %+v", got)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -79,7 +80,16 @@ func CheckName(s string) string {
 	return ""
 }
 
-func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
+// visible reports whether a character leaves a mark. Fillers are letters to Unicode.
+func visible(r rune) bool {
+	const blank = '\u2800' // a Braille pattern without dots
+	return !unicode.IsSpace(r) && !ignorable(r) && r != blank
+}
+
+// ignorable reports whether a font draws a character as nothing.
+func ignorable(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
 
 // FullName returns a person's name as it is written: the given name first or, where both are in the letters of China, Japan or
 // Korea, the family name first and no space between them. A person may have one name.
@@ -101,22 +111,43 @@ func eastAsian(name string) bool {
 }
 
 // CheckEmail returns what is wrong with an e-mail address: the faults of Check and of CheckReadable, or that it is not
-// one plain address, which is a local part and a host of two or more labels. Both may contain letters of any script.
-// Whether mail arrives there is not checked.
+// one plain address, which is a local part and a host of two or more labels, or has a character that nobody can see. Both parts may
+// contain letters of any script. A local part may end with a dot, or have two in a row, as telephone companies gave them out: mail has it in quotes
+// then. Whether mail arrives there is not checked.
 func CheckEmail(s string) string {
 	if fault := cmp.Or(Check(s), CheckReadable(s)); fault != "" {
 		return fault
 	}
+	for _, r := range s {
+		if r > 0x7f && ignorable(r) {
+			return fmt.Sprintf("must not contain U+%04X, which nobody can see", r)
+		}
+	}
 	local, host, found := strings.Cut(s, "@")
 	switch {
-	case !found, local == "", len(local) > maxLocal, len(s) > maxEmail,
-		strings.HasPrefix(local, "."), strings.HasSuffix(local, "."), strings.Contains(local, ".."),
+	case !found, local == "", strings.HasPrefix(local, "."), len(local) > maxLocal, len(s) > maxEmail,
 		strings.ContainsFunc(s, unicode.IsSpace),
 		strings.ContainsAny(s, `<>()[]\,;:"`),
 		!isHost(host):
 		return "must be an e-mail address, such as name@example.ac.nz"
 	}
 	return ""
+}
+
+// NormalizeEmail returns an e-mail address in the form in which it is stored and asked for: in NFC, with its domain in small letters of
+// its own script, also where it came as xn--. Two spellings of an address at which the same mailbox is become the same. The local part
+// stays as it is.
+func NormalizeEmail(s string) string {
+	s = norm.NFC.String(s)
+	at := strings.LastIndexByte(s, '@')
+	if at < 0 {
+		return s
+	}
+	host, err := idna.Display.ToUnicode(s[at+1:])
+	if err != nil { // what it is not, CheckEmail says
+		return s
+	}
+	return s[:at+1] + norm.NFC.String(host)
 }
 
 // isHost reports whether s is two or more labels of letters, digits and inner hyphens.

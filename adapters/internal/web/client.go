@@ -19,7 +19,8 @@ func ClientNet(ctx context.Context) string {
 }
 
 // clientIP walks X-Forwarded-For from the right while the address that wrote an entry is a
-// trusted proxy's. Entries further to the left may be forged.
+// trusted proxy's. Entries further to the left may be forged. Where a trusted proxy wrote what is no address, the client's is not
+// known: the zero address, and not the proxy's.
 func clientIP(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -31,24 +32,26 @@ func clientIP(r *http.Request, trusted []netip.Prefix) netip.Addr {
 		if !within(client, trusted) {
 			break
 		}
-		addr, ok := parseHop(strings.TrimSpace(hop))
-		if !ok {
+		if hop = strings.TrimSpace(hop); hop == "" && len(hops) == 1 { // there is no such header
 			break
 		}
-		client = addr
+		if client = parseHop(hop); !client.IsValid() {
+			break
+		}
 	}
 	return client
 }
 
-// parseHop reads an entry of X-Forwarded-For; some proxies write the port too.
-func parseHop(text string) (netip.Addr, bool) {
-	if addr, err := netip.ParseAddr(text); err == nil {
-		return plain(addr), true
-	}
+// parseHop reads an entry of X-Forwarded-For, or returns the zero address. Some proxies write brackets around an IPv6 address, and the port.
+func parseHop(text string) netip.Addr {
 	if ap, err := netip.ParseAddrPort(text); err == nil {
-		return plain(ap.Addr()), true
+		return plain(ap.Addr())
 	}
-	return netip.Addr{}, false
+	if bare, ok := strings.CutPrefix(text, "["); ok {
+		text = strings.TrimSuffix(bare, "]")
+	}
+	addr, _ := netip.ParseAddr(text)
+	return plain(addr)
 }
 
 // plain normalizes an address: no IPv4 within IPv6, no zone.

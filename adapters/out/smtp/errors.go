@@ -12,10 +12,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// redactor returns what replaces the text that no record and no log may have: the payer's address, in any case of its letters, and
-// the credentials.
+// redactor returns what replaces the text that no record and no log may have: the payer's address, in any case of its letters and also
+// in ASCII, and the credentials.
 func (n *Notifier) redactor(address string) func(text string) string {
-	secrets := []string{regexp.QuoteMeta(address)}
+	secrets := []string{regexp.QuoteMeta(address), regexp.QuoteMeta(inASCII(address))}
 	if n.user != "" {
 		secrets = append(secrets, regexp.QuoteMeta(n.user), regexp.QuoteMeta(n.password))
 	}
@@ -41,15 +41,19 @@ func unreachable(ctx context.Context, redact func(string) string, step string, e
 	return fmt.Errorf("%s: %s: %w", step, redact(text), ports.ErrBusy)
 }
 
-// policy matches answers about the sender or the server, by their enhanced codes (RFC 3463): relaying is denied, say, which
-// its operator can change.
-var policy = regexp.MustCompile(`^5[0-9]{2}[ -]5\.7\.`)
+// Answers that refuse a mailbox for good (RFC 3463). Any other refusal is the operator's to mend: a limit of the day, a name in EHLO,
+// relaying, a list of senders. badMailbox is of any command. 5.1.7 and 5.1.8 are about the sender. noMailbox has also the codes that
+// a server without enhanced codes has for a recipient (RFC 5321).
+var (
+	badMailbox = regexp.MustCompile(`^5[0-9]{2}[ -]5\.(1\.[0-69]|1\.1[0-9]|2)`)
+	noMailbox  = regexp.MustCompile(badMailbox.String() + `|^55[013][ -]($|[^5]|5($|[^.]))`)
+)
 
-// refused is the error of a step that concerns the notice: a *checkout.NoticeRefusal where the server refuses it for good.
-func refused(ctx context.Context, redact func(string) string, step string, err error) error {
+// refused is the error of a step that concerns the notice: a *checkout.NoticeRefusal where the server refuses the mailbox for good.
+func refused(ctx context.Context, redact func(string) string, step string, final *regexp.Regexp, err error) error {
 	text, code := said(ctx, err)
 	text = redact(text)
-	if code >= 500 && code != 530 && !policy.MatchString(text) {
+	if code >= 500 && final.MatchString(text) {
 		return &checkout.NoticeRefusal{Answer: strings.TrimSpace(text)}
 	}
 	return fmt.Errorf("%s: %s", step, text)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/wneessen/go-mail"
+	"golang.org/x/net/idna"
 )
 
 // message writes a notice as a message: the text, the same as HTML, and the files that go with it.
@@ -20,7 +21,7 @@ func (n *Notifier) message(notice checkout.PayerNotice) (*mail.Msg, error) {
 	} else {
 		m.SetGenHeaderPreformatted(mail.Header(mail.HeaderTo), encodedWords(notice.To.Name)+"\r\n "+envelope(notice.To.Email))
 	}
-	if notice.ReplyTo != "" {
+	if notice.ReplyTo != "" && (ascii(notice.ReplyTo) || !ascii(notice.To.Email)) {
 		m.ReplyToMailAddress(&netmail.Address{Address: notice.ReplyTo})
 	}
 	if subject := oneLine(notice.Subject); standsAsItIs(subject) {
@@ -44,8 +45,21 @@ func (n *Notifier) message(notice checkout.PayerNotice) (*mail.Msg, error) {
 
 // messageID returns the Message-ID of a notice. The domain is the sender's.
 func (n *Notifier) messageID(id string) string {
-	_, domain, _ := strings.Cut(n.from.Address, "@")
-	return "<" + id + "@" + domain + ">"
+	return "<" + id + "@" + n.domain() + ">"
+}
+
+// domain returns the domain of the sender, which is also what it calls itself to the mail server: a machine's own name may be any.
+func (n *Notifier) domain() string {
+	return n.from.Address[strings.LastIndexByte(n.from.Address, '@')+1:]
+}
+
+// inASCII returns an address with its domain in ASCII, as every mail server takes it. A domain that has no such form stays.
+func inASCII(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	if host, err := idna.Lookup.ToASCII(address[at+1:]); err == nil && at >= 0 {
+		return address[:at+1] + host
+	}
+	return address
 }
 
 // maxEncoded is the largest number of bytes in an encoded word (RFC 2047), so that a line with the name of its field has no more than

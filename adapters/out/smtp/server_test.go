@@ -35,6 +35,7 @@ type mailServer struct {
 // delivery is a message with its envelope.
 type delivery struct {
 	from, to string
+	hello    string // the name of EHLO
 	utf8     bool
 	tls      bool
 	user     string
@@ -119,7 +120,7 @@ func (s *mailServer) NewSession(c *server.Conn) (server.Session, error) {
 	defer s.mu.Unlock()
 	s.sessions++
 	_, encrypted := c.TLSConnectionState()
-	return &session{server: s, delivery: delivery{tls: encrypted}}, nil
+	return &session{server: s, delivery: delivery{tls: encrypted, hello: c.Hostname()}}, nil
 }
 
 type session struct {
@@ -167,6 +168,9 @@ func (s *session) Data(r io.Reader) (err error) {
 
 func (s *session) Reset()        {}
 func (s *session) Logout() error { return nil }
+
+// noEnhanced is the enhanced code of an answer without.
+var noEnhanced = [3]int(server.NoEnhancedCode)
 
 // says is an answer of a server.
 func says(code int, enhanced [3]int, message string) error {

@@ -29,8 +29,8 @@
 //
 // Every step has a time-out of its own. A message is sent again after a failure: at once no more than every minute while the server
 // cannot be reached or refuses the user or the sender, which uses up no attempts; and nine times in two days while the server
-// refuses the recipient or the message for now (4xx), or for a policy of its own (5.7.x). Any other 5xx is final. Every attempt has
-// the same Message-ID, <ntc_…@domain of From>, so that a copy that was sent because an answer was lost is known for one.
+// refuses the recipient or the message for now (4xx), or for a reason that is not the recipient's mailbox, which its operator or
+// ours can mend. A 5xx about the mailbox (5.1.x, 5.2.x; or 550, 551 or 553 to RCPT) is final. Every attempt has Message-ID, <ntc_…@domain of From>, so that a copy that was sent because an answer was lost is known for one.
 //
 // # Proof
 //
@@ -104,9 +104,10 @@ func New(o Options) (*Notifier, error) {
 	from, wrongFrom := netmail.ParseAddress(o.From)
 	if wrongFrom != nil {
 		wrongFrom = fmt.Errorf("sender %q is not an address such as plans@lender.example or Lender <plans@lender.example>", o.From)
-	} else {
-		n.from = *from
+	} else if n.from = *from; !ascii(inASCII(from.Address)) {
+		wrongFrom = fmt.Errorf("sender %q has letters before its @ that not every mail server takes: they must be ASCII", o.From)
 	}
+	n.from.Address = inASCII(n.from.Address)
 	var wrongUser error
 	if (o.User == "") != (o.Password == "") {
 		wrongUser = errors.New("a user needs a password, and a password a user")
@@ -144,6 +145,7 @@ func (n *Notifier) setURL(text string) error {
 // Notify implements [ports.PayerNotifier].
 func (n *Notifier) Notify(ctx context.Context, notice checkout.PayerNotice) (receipt string, err error) {
 	redact := n.redactor(notice.To.Email)
+	notice.To.Email, notice.ReplyTo = inASCII(notice.To.Email), inASCII(notice.ReplyTo)
 	message, err := n.message(notice)
 	if err != nil { // it would be as wrong the next time
 		return "", &checkout.NoticeRefusal{Answer: redact("write the message: " + err.Error())}
@@ -154,16 +156,19 @@ func (n *Notifier) Notify(ctx context.Context, notice checkout.PayerNotice) (rec
 	}
 	defer closeConn()
 	defer n.quit(server)
+	if takes, _ := server.Extension("SMTPUTF8"); !takes && !ascii(notice.To.Email) {
+		return "", &checkout.NoticeRefusal{Answer: "the mailbox has letters that are not ASCII, and the mail server takes none (SMTPUTF8)"}
+	}
 	if err := n.command(server, func() error { return server.Mail(envelope(n.from.Address)) }); err != nil {
 		return "", unreachable(ctx, redact, "name the sender", err)
 	}
 	if err := n.command(server, func() error { return server.Rcpt(envelope(notice.To.Email)) }); err != nil {
-		return "", refused(ctx, redact, "name the recipient", err)
+		return "", refused(ctx, redact, "name the recipient", noMailbox, err)
 	}
 	var answer string
 	err = n.command(server, func() error { answer, err = hand(server, message); return err })
 	if err != nil {
-		return "", refused(ctx, redact, "hand over the message", err)
+		return "", refused(ctx, redact, "hand over the message", badMailbox, err)
 	}
 	return n.messageID(notice.ID) + " " + redact(oneLine("250 "+answer)), nil
 }
@@ -228,8 +233,8 @@ func (n *Notifier) connect(ctx context.Context, to string) (_ *client.Client, cl
 		policy = mail.NoTLS // by STARTTLS
 	}
 	options := []mail.Option{mail.WithPort(n.port), mail.WithTimeout(n.step), mail.WithTLSPolicy(policy), mail.WithTLSConfig(n.tls),
-		mail.WithDialContextFunc(dial)}
-	if ascii(to) && ascii(n.from.Address) { // a server further on that knows no SMTPUTF8 would return the message
+		mail.WithDialContextFunc(dial), mail.WithHELO(n.domain())}
+	if ascii(to) { // a server further on that knows no SMTPUTF8 would return the message
 		options = append(options, mail.WithoutSMTPUTF8())
 	}
 	c, err := mail.NewClient(n.host, options...)

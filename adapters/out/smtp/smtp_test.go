@@ -219,7 +219,14 @@ func TestAnswersOfTheServer(t *testing.T) {
 		{"greylisted", nil, says(451, [3]int{4, 7, 1}, "greylisted"), nil, again, "name the recipient: 451 4.7.1 greylisted"},
 		{"mailbox full", nil, says(452, [3]int{4, 2, 2}, "full"), nil, again, "452"},
 		{"relaying denied", nil, says(550, [3]int{5, 7, 1}, "relaying denied for anaru@student.example"), nil, again, "relaying denied for …"},
-		{"taken for spam", nil, nil, says(554, [3]int{5, 6, 0}, "spam"), final, "554 5.6.0 spam"},
+		{"taken for spam", nil, nil, says(554, [3]int{5, 6, 0}, "spam"), again, "554 5.6.0 spam"},
+		{"no such mailbox, without an enhanced code", nil, says(550, noEnhanced, "no such user"), nil, final, "550 no such user"},
+		{"a full mailbox, for good", nil, nil, says(552, [3]int{5, 2, 2}, "over quota"), final, "552 5.2.2 over quota"},
+		{"a name in EHLO that it does not like", nil, says(504, [3]int{5, 5, 2}, "<box>: Helo command rejected: need fully-qualified hostname"), nil,
+			again, "504 5.5.2 <box>: Helo"},
+		{"the day's limit", nil, nil, says(550, [3]int{5, 4, 5}, "Daily user sending limit exceeded"), again, "550 5.4.5 Daily"},
+		{"the sender's domain", nil, says(550, [3]int{5, 1, 8}, "sender not found"), nil, again, "550 5.1.8"},
+		{"a list of senders, without an enhanced code", nil, nil, says(554, noEnhanced, "listed"), again, "554 listed"},
 		{"no room", nil, nil, says(452, [3]int{4, 3, 1}, "no room"), again, "hand over the message: 452 4.3.1 no room"},
 		{"sender refused", says(553, [3]int{5, 1, 8}, "not you"), nil, nil, waits, "name the sender: 553 5.1.8 not you"},
 		{"shutting down", says(421, [3]int{4, 3, 2}, "later"), nil, nil, waits, "421"},
@@ -293,6 +300,45 @@ func TestNamesAndSubjectsAddNoHeader(t *testing.T) {
 				t.Errorf("%q: a line of %d bytes", text, len(line))
 			}
 		}
+	}
+}
+
+// The server is told who the sender is by the settings, and not by the machine.
+func TestTheSendersDomainIsTheNameInEHLO(t *testing.T) {
+	s := serve(t)
+	if _, err := s.through(t, Options{}).Notify(t.Context(), notice()); err != nil {
+		t.Fatal(err)
+	}
+	if d := s.take()[0]; d.hello != "lender.example" {
+		t.Errorf("EHLO has %q", d.hello)
+	}
+}
+
+// A domain in letters with macrons has a form in ASCII, which every server takes in every command and field. A mailbox has no such form.
+func TestAServerWithoutSMTPUTF8GetsASCIIAlone(t *testing.T) {
+	s := serve(t, func(s *mailServer) { s.EnableSMTPUTF8 = false })
+	n := notice()
+	n.To.Email, n.ReplyTo = "aroha@kōrero.nz", "help@pūtea.nz"
+	through := s.through(t, Options{From: "Pūtea <plans@pūtea.nz>"})
+	if _, err := through.Notify(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	d := s.take()[0]
+	head, _, _ := bytes.Cut(d.text, []byte("\r\n\r\n"))
+	if d.to != "aroha@xn--krero-g9a.nz" || d.from != "plans@xn--ptea-v7a.nz" || d.hello != "xn--ptea-v7a.nz" || d.utf8 || !ascii(string(head)) ||
+		!bytes.Contains(head, []byte("help@xn--ptea-v7a.nz")) {
+		t.Errorf("the envelope is %+v, and the header\n%s", d, head)
+	}
+	s.answer(nil, says(550, [3]int{5, 1, 1}, "no aroha@xn--krero-g9a.nz here"), nil)
+	n.To.Email = "aroha@kōrero.nz"
+	if _, err := through.Notify(t.Context(), n); err == nil || strings.Contains(err.Error(), "aroha") {
+		t.Errorf("an answer with the address in ASCII: %v", err)
+	}
+	n.To.Email = "ārōha@korero.nz"
+	if _, err := through.Notify(t.Context(), n); err == nil || !strings.Contains(err.Error(), "SMTPUTF8") {
+		t.Errorf("for a mailbox with macrons: %v", err)
+	} else if _, refused := errors.AsType[*checkout.NoticeRefusal](err); !refused {
+		t.Errorf("for a mailbox with macrons: %v, want a refusal", err)
 	}
 }
 

@@ -24,7 +24,7 @@ type Student struct {
 
 // Find returns what is on record under an address. Its error names every checkout that cannot be read, for it might be theirs.
 func (o Operator) Find(ctx context.Context, email string) (Student, error) {
-	s := Student{Email: strings.TrimSpace(email)}
+	s := Student{Email: text.NormalizeEmail(strings.TrimSpace(email))}
 	if s.Email == "" {
 		return s, errors.New("the e-mail address is empty")
 	}

@@ -77,7 +77,7 @@ func (b *farBank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'") // as those of processors
+	w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'") // as processors have it
 	fmt.Fprint(w, `<!doctype html><title>Bank</title><h1>A bank far away</h1><form method="post"><button id="agree">Agree</button></form>`)
 }
 
@@ -113,7 +113,7 @@ func TestBrowserTheWayToAProcessorLeavesTheFrame(t *testing.T) {
 	p.press("#frame")
 	p.must("press "+onward, chromedp.Do(p.frame(), chromedp.Click(chromedp.CSS(onward), chromedp.NodeVisible)))
 	p.press("#agree")
-	p.shows(sandbox.DoneTitle)
+	eventually(t, "the payer is back", func() bool { return p.text("h1") == sandbox.DoneTitle })
 	if s.Get(t, "KOWHAI", created.CheckoutPath()).At("direct_debit.setup_complete") != true {
 		t.Error("the setup is not complete")
 	}
