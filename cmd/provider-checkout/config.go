@@ -288,7 +288,11 @@ func checkConfig(c *call) action {
 			if c.flags.HasVariable(f.Name) && f.Name != "config" {
 				_, meaning := pflag.UnquoteUsage(f)
 				meaning, _, _ = strings.Cut(meaning, "\n")
-				line(variableOf(f), c.shown(variableOf(f), f.Value.String(), c.refused[f.Name]), meaning)
+				value := f.Value.String()
+				if f.Name == "store" {
+					value = shownStore(value)
+				}
+				line(variableOf(f), c.shown(variableOf(f), value, c.refused[f.Name]), meaning)
 			}
 		})
 		for _, setting := range credentials() {

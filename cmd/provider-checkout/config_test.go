@@ -180,10 +180,21 @@ func TestEveryProblemOfConfigCheckNamesItsSetting(t *testing.T) {
 	}
 }
 
+// A store's address may have a password anywhere. What serve refuses of it, config check says.
+func TestConfigCheckReadsTheStoresAddressAsServeDoes(t *testing.T) {
+	for address, ok := range map[string]bool{"postgres://u:hunter2?PW@h/db": true, "postgres://u:hunter2@h:notaport/db": false,
+		"postgres://u:hunter2@h/db?sslmode=bogus": false, "host=h user=u password=hunter2": false, "postgres://u:hunter2@h:5432/db": true} {
+		got := try(t, nil, "", "config", "check", "--store", address)
+		if strings.Contains(got.stdout+got.stderr, "hunter2") || strings.Contains(got.stdout, "problem: --store cannot be used") == ok {
+			t.Errorf("%s: %+v", address, got)
+		}
+	}
+}
+
 func TestConfigCheckOfASandboxMissesNothing(t *testing.T) {
 	got := try(t, []string{"PROVIDER_CHECKOUT_STORE=postgres://u:hunter2@db/x"}, "", "config", "check")
 	if got.code != cli.ExitDone || strings.Contains(got.stdout, "problem") || strings.Contains(got.stdout, "hunter2") ||
-		!strings.Contains(got.stdout, "set, from env PROVIDER_CHECKOUT_STORE") {
+		!strings.Contains(got.stdout, "postgres://…, from env PROVIDER_CHECKOUT_STORE") {
 		t.Errorf("%+v, want every setting, no problem, and status 0", got)
 	}
 }

@@ -91,15 +91,33 @@ func (c *call) operating(work func(context.Context, records, operate.Operator) e
 	})
 }
 
-// place returns the path of a SQLite store, or that the store is in PostgreSQL.
+// place returns the path of a SQLite store, or that the store is in PostgreSQL. Its error repeats nothing of the store's address, which may
+// have a password anywhere in it.
 func (c *call) place() (path string, inPostgres bool, err error) {
 	scheme, path, _ := strings.Cut(c.store, ":")
 	inPostgres = scheme == "postgres" || scheme == "postgresql"
-	if path == "" || !inPostgres && scheme != "sqlite" {
-		// The rest may contain a password, so the error does not repeat it.
-		return "", false, cli.UsageError(fmt.Sprintf("%s must be sqlite:PATH or postgres://…; %q is no store that this program has", c.name("store"), scheme))
+	switch {
+	case inPostgres:
+		err = postgres.CheckAddress(c.store)
+	case path == "" || scheme != "sqlite":
+		err = errors.New("it must be sqlite:PATH or postgres://…")
+	}
+	if err != nil {
+		return "", false, cli.UsageError(c.name("store") + " cannot be used: " + err.Error())
 	}
 	return path, inPostgres, nil
+}
+
+// shownStore returns as much of a store's address as may be shown: the path of a file, or that it is in PostgreSQL.
+func shownStore(address string) string {
+	scheme, path, found := strings.Cut(address, ":")
+	switch {
+	case scheme == "sqlite" && path != "":
+		return address
+	case found && (scheme == "postgres" || scheme == "postgresql"):
+		return scheme + "://…"
+	}
+	return "…"
 }
 
 // errNoStore: there is no file of a store.

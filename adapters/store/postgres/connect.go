@@ -23,12 +23,22 @@ const (
 	acquireTimeout = 3 * time.Second
 )
 
+// errAddress is the error for a connection string that cannot be parsed. It may hold a password anywhere, so nothing of it is repeated.
+var errAddress = errors.New("the connection string cannot be read; it must be such as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+
+// CheckAddress returns an error if a connection string cannot be read.
+func CheckAddress(url string) error {
+	if _, err := pgxpool.ParseConfig(url); err != nil || url == "" {
+		return errAddress
+	}
+	return nil
+}
+
 // connect makes the pool.
 func (db *DB) connect(ctx context.Context, url string) error {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil || url == "" {
-		// A string that cannot be parsed may hold a password anywhere, so nothing of it is repeated.
-		return errors.New("the connection string cannot be read; it must be such as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+		return errAddress
 	}
 	if !strings.Contains(url, "pool_max_conns") {
 		config.MaxConns = maxConns
