@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -29,10 +30,23 @@ func main() {
 		// The live heap is a few megabytes: letting it grow fourfold saves most of the garbage collector's work.
 		debug.SetGCPercent(300)
 	}
+	if err := checkVariables(os.Environ()); err != nil {
+		fmt.Fprintln(os.Stderr, program+": "+err.Error())
+		os.Exit(cli.ExitUsage)
+	}
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }
 
 const program = "provider-checkout"
+
+// checkVariables returns an error for a variable that begins as the program's do and is no setting of any command.
+func checkVariables(environment []string) error {
+	others := []string{operatorVariable, keyVariable, signingVariable}
+	for _, c := range credentials() {
+		others = append(others, c.variable)
+	}
+	return cli.Program{Name: program, Commands: commands()}.CheckVariables(environment, others...)
+}
 
 // run runs one command and returns the exit status.
 func run(ctx context.Context, args []string, env func(string) string,

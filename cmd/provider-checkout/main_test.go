@@ -61,7 +61,7 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"flag in place of a command", nil, []string{"--store=x"}, "unknown flag: --store"},
 		{"group without a command", nil, []string{"keys"}, "provider-checkout keys: needs one of: issue, list, revoke"},
 		{"unknown command of a group", nil, []string{"keys", "lost"}, `unknown command "lost", needs one of: issue, list, revoke`},
-		{"unknown flag", nil, []string{"serve", "--adr", "x"}, "provider-checkout serve: unknown flag: --adr; see provider-checkout serve --help"},
+		{"unknown flag", nil, []string{"serve", "--adr", "x"}, "provider-checkout serve: unknown flag: --adr, do you mean --addr?; see provider-checkout serve --help"},
 		{"long flag with one dash", nil, []string{"serve", "-addr", "x"}, "in -addr; see provider-checkout serve --help"},
 		{"flags of an unknown command", nil, []string{"servve", "--addr", "x"}, `unknown command "servve"`},
 		{"unknown flag of the program", nil, []string{"--verison"}, "unknown flag: --verison"},
@@ -338,4 +338,25 @@ func TestATimeStampAuthorityNeedsASigner(t *testing.T) {
 		t.Errorf("with a signer: %+v", got)
 	}
 	try(t, []string{signing(t)}, "", append(serve, "tsa.example")...).refuses(t, cli.ExitUsage, "must be an http or https URL")
+}
+
+// A variable that nobody reads is a setting that its operator believes in.
+func TestAVariableThatIsNoSettingIsRefused(t *testing.T) {
+	const prefix = "PROVIDER_CHECKOUT_"
+	for name, meant := range map[string]string{"ENVIROMENT": "ENVIRONMENT", "BASEURL": "BASE_URL", "SECRET_FILES": "SECRET_FILE", "SMTP_PASWORD": "SMTP_PASSWORD",
+		"STORE_": "STORE"} {
+		if err := checkVariables([]string{"HOME=/", prefix + name + "=x"}); err == nil || !strings.Contains(err.Error(), prefix+name+" is no setting") ||
+			!strings.HasSuffix(err.Error(), "do you mean "+prefix+meant+"?") {
+			t.Errorf("%s: %v, want that it names %s", name, err, meant)
+		}
+	}
+	if err := checkVariables([]string{prefix + "XYZZY=1"}); err == nil || strings.Contains(err.Error(), "mean") {
+		t.Errorf("a name that is like no other: %v", err)
+	}
+	for _, name := range strings.Fields("STORE ADDR KEY SIGNING_SECRET SECRET_FILE SIGNER OPERATOR CONFIG TEST TEST_RUNS SERVICE_HOST SERVICE_PORT " +
+		"SERVICE_PORT_HTTP PORT PORT_80_TCP PORT_80_TCP_ADDR PORT_80_TCP_PORT PORT_80_TCP_PROTO PORT_53_UDP_PROTO") {
+		if err := checkVariables([]string{prefix + name + "=x"}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

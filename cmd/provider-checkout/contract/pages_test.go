@@ -201,7 +201,7 @@ func TestContract5EveryPageKeepsToItself(t *testing.T) {
 	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
 		const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors "
-		framed := []string{"open", "terms", "done", "expired", "not enabled", "bank form", "bank form with mistakes", "check", "confirmed", "agreement", "ended"}
+		framed := []string{"open", "terms", "done", "expired", "not enabled", "confirmed", "agreement", "ended"}
 		for name, r := range everyPage(t, s) {
 			want := policy + "'none'"
 			if slices.Contains(framed, name) {

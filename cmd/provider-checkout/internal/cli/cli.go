@@ -102,6 +102,16 @@ func (p Program) tree(c Call, started func()) *cobra.Command {
 		}
 		groups[group].AddCommand(p.leaf(name, command, c, started))
 	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var flags []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+			if meant := nearest(unknown.GetSpecifiedName(), flags); meant != "" {
+				return fmt.Errorf("%w, do you mean --%s?", err, meant)
+			}
+		}
+		return err
+	})
 	needsCommand(root)
 	for _, cmd := range root.Commands() {
 		if cmd.HasSubCommands() {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -102,4 +104,41 @@ func (p Program) setFromEnvironment(fs *Flags, env func(string) string) (fault e
 		}
 	})
 	return fault
+}
+
+// made matches the rest of the names of variables that Kubernetes makes for a Service with the program's name.
+var made = regexp.MustCompile(`^(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)$`)
+
+// CheckVariables returns an error for a variable of the environment that begins as the variables of the program's flags do, and that
+// nobody reads: of no flag of any command, and none of others, whose names may have _FILE after them. Passed over are variables that
+// Kubernetes makes, and the variables of tests.
+func (p Program) CheckVariables(environment []string, others ...string) error {
+	known := slices.Clone(others)
+	for _, other := range others {
+		known = append(known, other+"_FILE")
+	}
+	for _, c := range p.Commands {
+		fs := NewFlags()
+		c.Setup(fs)
+		for flag := range fs.variables {
+			known = append(known, Variable(p.Name, flag))
+		}
+	}
+	prefix := Variable(p.Name, "")
+	for _, setting := range environment {
+		name, value, _ := strings.Cut(setting, "=")
+		rest, ours := strings.CutPrefix(name, prefix)
+		if !ours || value == "" || slices.Contains(known, name) || made.MatchString(rest) || rest == "TEST" || strings.HasPrefix(rest, "TEST_") {
+			continue
+		}
+		bare := make([]string, len(known))
+		for i := range known {
+			bare[i] = strings.TrimPrefix(known[i], prefix)
+		}
+		if meant := nearest(rest, bare); meant != "" {
+			return UsageError(fmt.Sprintf("the variable %s is no setting, do you mean %s?", name, prefix+meant))
+		}
+		return UsageError(fmt.Sprintf("the variable %s is no setting", name))
+	}
+	return nil
 }
