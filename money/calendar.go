@@ -2,7 +2,6 @@ package money
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -37,35 +36,76 @@ func (d Date) IsBusinessDay() bool {
 	return weekday != time.Saturday && weekday != time.Sunday && d.Holiday() == ""
 }
 
-// Holiday returns the name of the public holiday of the whole country that is kept on d; "" for any other day.
+// Holiday returns the name of the public holiday of the whole country that is kept on d; "" for any other day. After 2052 it does not
+// know Matariki.
 func (d Date) Holiday() string {
-	_, day, _ := strings.Cut(d.String(), "-")
-	if i := slices.Index(strings.Fields(holidays[d.Year]), day); i >= 0 {
-		return holidayNames[i]
+	for _, h := range holidays(d.Year) {
+		if h.kept == d {
+			return h.name
+		}
 	}
 	return ""
 }
 
-// holidayNames are the names of the days of each year in holidays.
-var holidayNames = [...]string{"New Year’s Day", "the day after New Year’s Day", "Waitangi Day", "Good Friday", "Easter Monday",
-	"Anzac Day", "the King’s Birthday", "Matariki", "Labour Day", "Christmas Day", "Boxing Day"}
+type holiday struct {
+	name string
+	kept Date
+}
 
-// holidays are the public holidays of the whole country from 2026 to 2037 as months and days, in the order of holidayNames, as
-// they are kept when one falls on a weekend, by the Holidays Act 2003 and the Te Kāhui o Matariki Public Holiday Act 2022 as
-// those stood on 22 November 2026. In later years only weekends are known.
-var holidays = map[int]string{
-	2026: "01-01 01-02 02-06 04-03 04-06 04-27 06-01 07-10 10-26 12-25 12-28",
-	2027: "01-01 01-04 02-08 03-26 03-29 04-26 06-07 06-25 10-25 12-27 12-28",
-	2028: "01-03 01-04 02-07 04-14 04-17 04-25 06-05 07-14 10-23 12-25 12-26",
-	2029: "01-01 01-02 02-06 03-30 04-02 04-25 06-04 07-06 10-22 12-25 12-26",
-	2030: "01-01 01-02 02-06 04-19 04-22 04-25 06-03 06-21 10-28 12-25 12-26",
-	2031: "01-01 01-02 02-06 04-11 04-14 04-25 06-02 07-11 10-27 12-25 12-26",
-	2032: "01-01 01-02 02-06 03-26 03-29 04-26 06-07 07-02 10-25 12-27 12-28",
-	2033: "01-03 01-04 02-07 04-15 04-18 04-25 06-06 06-24 10-24 12-26 12-27",
-	2034: "01-02 01-03 02-06 04-07 04-10 04-25 06-05 07-07 10-23 12-25 12-26",
-	2035: "01-01 01-02 02-06 03-23 03-26 04-25 06-04 06-29 10-22 12-25 12-26",
-	2036: "01-01 01-02 02-06 04-11 04-14 04-25 06-02 07-18 10-27 12-25 12-26",
-	2037: "01-01 01-02 02-06 04-03 04-06 04-27 06-01 07-10 10-26 12-25 12-28",
+// holidays returns the public holidays of the whole country in a year, on the days on which they are kept, by the Holidays Act 2003 and
+// the Te Kāhui o Matariki Public Holiday Act 2022 as those stood on 22 November 2026.
+func holidays(year int) []holiday {
+	easter := easterSunday(year)
+	day := func(month time.Month, day int) time.Time { return time.Date(year, month, day, 0, 0, 0, 0, time.UTC) }
+	// Two holidays that follow each other keep two days: from a Saturday on the Monday, and from a Sunday on the Tuesday.
+	ofTwo := func(t time.Time) time.Time {
+		if w := t.Weekday(); w == time.Saturday || w == time.Sunday {
+			return t.AddDate(0, 0, 2)
+		}
+		return t
+	}
+	monday := func(t time.Time) time.Time { // from a weekend on
+		for w := t.Weekday(); w == time.Saturday || w == time.Sunday; w = t.Weekday() {
+			t = t.AddDate(0, 0, 1)
+		}
+		return t
+	}
+	nthMonday := func(month time.Month, n int) time.Time {
+		first := day(month, 1)
+		return first.AddDate(0, 0, (8-int(first.Weekday()))%7+7*(n-1))
+	}
+	all := []holiday{
+		{"New Year’s Day", DateOf(ofTwo(day(time.January, 1)))}, {"the day after New Year’s Day", DateOf(ofTwo(day(time.January, 2)))},
+		{"Waitangi Day", DateOf(monday(day(time.February, 6)))},
+		{"Good Friday", DateOf(easter.AddDate(0, 0, -2))}, {"Easter Monday", DateOf(easter.AddDate(0, 0, 1))},
+		{"Anzac Day", DateOf(monday(day(time.April, 25)))},
+		{"the King’s Birthday", DateOf(nthMonday(time.June, 1))}, {"Labour Day", DateOf(nthMonday(time.October, 4))},
+		{"Christmas Day", DateOf(ofTwo(day(time.December, 25)))}, {"Boxing Day", DateOf(ofTwo(day(time.December, 26)))},
+	}
+	if days := strings.Fields(matariki); year >= firstMatariki && year-firstMatariki < len(days) {
+		if t, err := time.Parse("2006-01-02", fmt.Sprintf("%d-%s", year, days[year-firstMatariki])); err == nil {
+			all = append(all, holiday{"Matariki", DateOf(t)})
+		}
+	}
+	return all
+}
+
+// matariki are the months and days of Matariki from 2022 to 2052, as the Act's schedule has them.
+const (
+	firstMatariki = 2022
+	matariki      = "06-24 07-14 06-28 06-20 07-10 06-25 07-14 07-06 06-21 07-11 07-02 06-24 07-07 06-29 07-18 07-10 06-25 07-15 07-06 07-19 " +
+		"07-11 07-03 06-24 07-07 06-29 07-19 07-03 06-25 07-15 06-30 06-21"
+)
+
+// easterSunday returns Easter Sunday of the Gregorian calendar.
+func easterSunday(year int) time.Time {
+	golden, century := year%19, year/100
+	epact := (century - century/4 - (8*century+13)/25 + 19*golden + 15) % 30
+	moon := epact - (epact/28)*(1-(epact/28)*(29/(epact+1))*((21-golden)/11)) // days of the full moon after 21 March
+	weekday := (year + year/4 + moon + 2 - century + century/4) % 7
+	sunday := moon - weekday
+	month := 3 + (sunday+40)/44
+	return time.Date(year, time.Month(month), sunday+28-31*(month/4), 0, 0, 0, 0, time.UTC)
 }
 
 // Payment is a charge of a schedule with its day of collection.

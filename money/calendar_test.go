@@ -2,6 +2,7 @@ package money_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,9 @@ func TestBusinessDaysPassWeekendsAndHolidaysOfTheWholeCountry(t *testing.T) {
 		{"Anzac Day on a Sunday is kept on the Monday", "2027-04-25", "2027-04-27"},
 		{"Matariki", "2027-06-25", "2027-06-28"},
 		{"the turn of a year whose first days are a weekend", "2028-01-01", "2028-01-05"},
-		{"after the table only weekends are known", "2099-12-25", "2099-12-25"},
+		{"the turn of a year that no table has", "2037-12-31", "2037-12-31"},
+		{"its first day", "2038-01-01", "2038-01-05"},
+		{"Christmas of a far year", "2099-12-25", "2099-12-29"},
 	} {
 		if got := money.BusinessDays.Next(date(t, tt.day)); got != date(t, tt.want) {
 			t.Errorf("%s: the first business day from %s is %s, want %s", tt.name, tt.day, got, tt.want)
@@ -33,38 +36,43 @@ func TestBusinessDaysPassWeekendsAndHolidaysOfTheWholeCountry(t *testing.T) {
 	}
 }
 
-// The table agrees with the Acts: the days of each year are found again by their rules, but for Matariki, whose days are listed
-// in Schedule 1 of its Act.
-func TestHolidaysFollowTheActs(t *testing.T) {
-	matariki := map[int]string{2026: "07-10", 2027: "06-25", 2028: "07-14", 2029: "07-06", 2030: "06-21", 2031: "07-11",
-		2032: "07-02", 2033: "06-24", 2034: "07-07", 2035: "06-29", 2036: "07-18", 2037: "07-10"}
-	for year, day := range matariki {
-		on := func(month time.Month, day int) time.Time { return time.Date(year, month, day, 0, 0, 0, 0, time.UTC) }
-		monday := func(month time.Month, nth int) time.Time { // the nth of the month
-			first := on(month, 1)
-			return first.AddDate(0, 0, (8-int(first.Weekday()))%7+7*(nth-1))
+// The holidays are those that are published, as months and days in the order of the names. Of two that follow each other on a weekend, the
+// Sunday's is kept on the Tuesday.
+func TestHolidaysAreKeptOnThePublishedDays(t *testing.T) {
+	names := []string{"New Year’s Day", "the day after New Year’s Day", "Waitangi Day", "Good Friday", "Easter Monday",
+		"Anzac Day", "the King’s Birthday", "Matariki", "Labour Day", "Christmas Day", "Boxing Day"}
+	for year, published := range map[int]string{
+		2026: "01-01 01-02 02-06 04-03 04-06 04-27 06-01 07-10 10-26 12-25 12-28",
+		2027: "01-01 01-04 02-08 03-26 03-29 04-26 06-07 06-25 10-25 12-27 12-28",
+		2028: "01-03 01-04 02-07 04-14 04-17 04-25 06-05 07-14 10-23 12-25 12-26",
+		2029: "01-01 01-02 02-06 03-30 04-02 04-25 06-04 07-06 10-22 12-25 12-26",
+		2030: "01-01 01-02 02-06 04-19 04-22 04-25 06-03 06-21 10-28 12-25 12-26",
+		2031: "01-01 01-02 02-06 04-11 04-14 04-25 06-02 07-11 10-27 12-25 12-26",
+		2032: "01-01 01-02 02-06 03-26 03-29 04-26 06-07 07-02 10-25 12-27 12-28",
+		2033: "01-03 01-04 02-07 04-15 04-18 04-25 06-06 06-24 10-24 12-27 12-26",
+		2034: "01-03 01-02 02-06 04-07 04-10 04-25 06-05 07-07 10-23 12-25 12-26",
+		2035: "01-01 01-02 02-06 03-23 03-26 04-25 06-04 06-29 10-22 12-25 12-26",
+		2036: "01-01 01-02 02-06 04-11 04-14 04-25 06-02 07-18 10-27 12-25 12-26",
+		2037: "01-01 01-02 02-06 04-03 04-06 04-27 06-01 07-10 10-26 12-25 12-28",
+		2052: "01-01 01-02 02-06 04-19 04-22 04-25 06-03 06-21 10-28 12-25 12-26",
+	} {
+		want := map[string]string{}
+		for i, day := range strings.Fields(published) {
+			want[day] = names[i]
 		}
-		kept := func(at time.Time, onSunday int) time.Time { // a Saturday's on Monday, a Sunday's so many days later
-			switch at.Weekday() {
-			case time.Saturday:
-				return at.AddDate(0, 0, 2)
-			case time.Sunday:
-				return at.AddDate(0, 0, onSunday)
+		for at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() == year; at = at.AddDate(0, 0, 1) {
+			d, weekend := money.DateOf(at), at.Weekday() == time.Saturday || at.Weekday() == time.Sunday
+			if got, want := d.Holiday(), want[at.Format("01-02")]; got != want || d.IsBusinessDay() != (got == "" && !weekend) {
+				t.Errorf("%v is %q, want %q", d, got, want)
 			}
-			return at
 		}
-		easter := easterSunday(year)
-		want := map[string]bool{day: true}
-		for _, at := range []time.Time{kept(on(1, 1), 2), kept(on(1, 2), 2), kept(on(2, 6), 1), easter.AddDate(0, 0, -2), easter.AddDate(0, 0, 1),
-			kept(on(4, 25), 1), monday(6, 1), monday(10, 4), kept(on(12, 25), 2), kept(on(12, 26), 2)} {
-			want[at.Format("01-02")] = true
-		}
-		for at := on(1, 1); at.Year() == year; at = at.AddDate(0, 0, 1) {
-			weekend := at.Weekday() == time.Saturday || at.Weekday() == time.Sunday
-			d := money.Date{Year: at.Year(), Month: at.Month(), Day: at.Day()}
-			if got, want := d.IsBusinessDay(), !weekend && !want[at.Format("01-02")]; got != want {
-				t.Errorf("IsBusinessDay(%v) = %v, want %v", d, got, want)
-			}
+	}
+}
+
+func TestEasterFollowsAnotherRule(t *testing.T) {
+	for year := 2000; year < 2200; year++ {
+		if at := easterSunday(year).AddDate(0, 0, -2); money.DateOf(at).Holiday() != "Good Friday" {
+			t.Errorf("%v is not Good Friday", at)
 		}
 	}
 }
