@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // maxURL is the longest URL, in bytes, that every browser and proxy takes.
@@ -62,20 +64,25 @@ func (f *faults) origin(place, text string, sandbox bool) {
 }
 
 // parseURL parses an absolute URL without user, fragment or unusual characters. fault is "" or says what is wrong.
-func parseURL(text string) (u *url.URL, fault string) {
-	if len(text) > maxURL {
+func parseURL(address string) (u *url.URL, fault string) {
+	if len(address) > maxURL {
 		return nil, "must have at most " + strconv.Itoa(maxURL) + " characters"
 	}
-	if strings.ContainsFunc(text, func(r rune) bool { return r < '!' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r) }) {
+	if strings.ContainsFunc(address, func(r rune) bool { return r < '!' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r) }) {
+		if u, err := url.Parse(address); err == nil && address == u.Scheme+"://"+u.Host {
+			if host, ok := text.HostInASCII(u.Host); ok {
+				return nil, "must have its host in ASCII: " + u.Scheme + "://" + host
+			}
+		}
 		return nil, "must be a URL in visible ASCII: percent-encode all else"
 	}
-	u, err := url.Parse(text)
+	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Opaque != "" || u.Scheme == "" || u.Host == "":
 		return nil, "must be an absolute URL, such as https://example.com/page"
 	case u.User != nil:
 		return nil, "must not hold a user name or password"
-	case strings.Contains(text, "#"):
+	case strings.Contains(address, "#"):
 		return nil, "must not hold a fragment"
 	case !isHost(u.Hostname()) && !isIPv6(u):
 		return nil, "must name a host by letters, digits, dots and hyphens, or by its address"

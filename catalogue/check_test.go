@@ -131,6 +131,7 @@ func TestCheckRefusesProvider(t *testing.T) {
 		{"no pricing mode", func(p *provider) { p.Mode = "" }, "courses"},
 		{"courses of a legacy provider", func(p *provider) { p.Mode = catalogue.Legacy }, "courses"},
 		{"a display name with a tab", func(p *provider) { p.Branding.DisplayName = "\t" }, "branding.display_name"},
+		{"an origin in other letters", func(p *provider) { p.EnrolmentOrigins = []string{"https://kōwhai.nz"} }, "enrolment_origins[0]"},
 		{"17 origins", func(p *provider) { p.EnrolmentOrigins = slices.Repeat([]string{"https://a.example"}, 17) }, "enrolment_origins"},
 		{"days of notice below none", func(p *provider) { p.NoticeDays = -1 }, "notice_days"},
 		{"more than a month of notice", func(p *provider) { p.NoticeDays = 31 }, "notice_days"},
@@ -342,5 +343,14 @@ func TestEventsGoToTheirPortsOnly(t *testing.T) {
 				t.Errorf("port %q in %s: a fault at webhook.url is %v", port, env, found)
 			}
 		}
+	}
+}
+
+// Whoever writes a host in its own letters is told the form that browsers send.
+func TestAHostInOtherLettersIsToldInASCII(t *testing.T) {
+	c := kowhai()
+	c.Provider.EnrolmentOrigins = []string{"https://kōwhai.nz:8443"}
+	if faults := c.Check(); len(faults) != 1 || !strings.Contains(faults[0].Message, "https://xn--kwhai-g9a.nz:8443") {
+		t.Errorf("Check = %v", faults)
 	}
 }

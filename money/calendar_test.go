@@ -36,7 +36,7 @@ func TestBusinessDaysPassWeekendsAndHolidaysOfTheWholeCountry(t *testing.T) {
 	}
 }
 
-// The holidays are those that are published, as months and days in the order of the names. Of two that follow each other on a weekend, the
+// The holidays are kept as they are published, as months and days in the order of the names. Of two that follow each other on a weekend, the
 // Sunday's is kept on the Tuesday.
 func TestHolidaysAreKeptOnThePublishedDays(t *testing.T) {
 	names := []string{"New Year’s Day", "the day after New Year’s Day", "Waitangi Day", "Good Friday", "Easter Monday",

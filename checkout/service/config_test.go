@@ -34,6 +34,7 @@ func TestNewRefusesAFaultyConfiguration(t *testing.T) {
 			"Retention: agreements must be kept for 7 years"},
 		{"a base URL that is none", func(c *service.Config) { c.BaseURL = "pay.example" },
 			`base URL "pay.example" must be a scheme and a host`},
+		{"a base URL in other letters", func(c *service.Config) { c.BaseURL = "https://pūtea.nz:8443/pay" }, "https://xn--ptea-v7a.nz:8443/pay"},
 		{"a processor of another environment", func(c *service.Config) { c.Environment = catalogue.Production },
 			"the scripted processor is for the sandbox only: it moves no money"},
 	} {

@@ -31,6 +31,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
+	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -211,6 +212,9 @@ func CheckDeployment(env catalogue.Environment, baseURL string, p checkout.Proce
 		strings.HasSuffix(baseURL, "/") || u.RawQuery != "" || u.ForceQuery || strings.Contains(baseURL, "#"):
 		reasons = append(reasons, fmt.Errorf("base URL %q must be a scheme and a host, such as https://pay.example.nz, "+
 			"and may have a path that does not end in a slash", baseURL))
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > '~' }):
+		host, _ := text.HostInASCII(u.Host)
+		reasons = append(reasons, fmt.Errorf("base URL %q must have its host in ASCII: %s://%s%s", baseURL, u.Scheme, host, u.Path))
 	case env == catalogue.Production && u.Scheme != "https":
 		reasons = append(reasons, fmt.Errorf("base URL %q is not https", baseURL))
 	}

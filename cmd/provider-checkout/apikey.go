@@ -40,7 +40,7 @@ func parseBaseURL(text string) (string, error) {
 func (p *client) key() (string, error) {
 	key := p.Env(keyVariable)
 	if p.keyFile != "" {
-		text, err := readFile(p.Stdin, p.keyFile)
+		text, err := readText(p.Stdin, p.keyFile)
 		if err != nil {
 			return "", err
 		}

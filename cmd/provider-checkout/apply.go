@@ -32,7 +32,7 @@ func apply(c *call) action {
 	s.privateSetting()
 	c.flags.AllowVariable("environment", "processor", "gocardless-url")
 	return func(ctx context.Context) error {
-		data, err := readFile(c.Stdin, *file)
+		data, err := readText(c.Stdin, *file)
 		if err != nil {
 			return err
 		}

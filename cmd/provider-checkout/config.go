@@ -83,7 +83,7 @@ func (c *call) readConfig() error {
 	if c.configFile == "" {
 		return nil
 	}
-	data, err := readFile(c.Stdin, c.configFile)
+	data, err := readText(c.Stdin, c.configFile)
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (c *call) resolve(from source) (secretList, error) {
 		if err != nil {
 			return secretList{}, fmt.Errorf("%s: %w", from.name, err)
 		}
-		return secretList{string(text), "\n", from.name + ": " + from.File}, nil
+		return secretList{string(withoutMark(text)), "\n", from.name + ": " + from.File}, nil
 	case from.Text != "":
 		return secretList{from.Text, ",", from.name}, nil
 	}

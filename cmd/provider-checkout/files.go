@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -31,6 +32,14 @@ func readFile(stdin io.Reader, path string) ([]byte, error) {
 	}
 	return data, err
 }
+
+// readText is readFile without the byte order mark that some editors put before a text.
+func readText(stdin io.Reader, path string) ([]byte, error) {
+	data, err := readFile(stdin, path)
+	return withoutMark(data), err
+}
+
+func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\uFEFF")) }
 
 // inputName returns the name of a read file in messages.
 func inputName(path string) string {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
@@ -51,5 +53,18 @@ func TestATakenPortIsSaidWithItsFlag(t *testing.T) {
 		if want := addr + " is taken; choose another address with " + tt.flag + "\n"; got.code != cli.ExitFailed || !strings.HasSuffix(got.stderr, want) {
 			t.Errorf("%s = %+v, want %q", tt.args, got, want)
 		}
+	}
+}
+
+// Editors put a byte order mark before a text. It is no part of a secret, nor of a file that is applied.
+func TestAByteOrderMarkIsNoPartOfAFile(t *testing.T) {
+	const mark = "\uFEFF"
+	o := newOperator(t)
+	o.does(t, "apply", "-f", proc.TempFile(t, mark+strings.ReplaceAll(sandbox.Providers, "HOOKS", "https://hooks.example")))
+	c := call{Call: &cli.Call{Env: variables([]string{secretFileVariable + "=" + proc.TempFile(t, mark+strings.Repeat("0123456789abcdef", 4)+"\n")})},
+		flags: cli.NewFlags()}
+	secrets, err := c.secrets()
+	if err != nil || string(secrets[0]) != strings.Repeat("0123456789abcdef", 4) {
+		t.Errorf("the secret is %q, %v", secrets, err)
 	}
 }

@@ -150,7 +150,7 @@ func parseFile[T any](stdin io.Reader, parse func([]byte) (T, error)) func(path 
 		if path == "" {
 			return value, nil
 		}
-		data, err := readFile(stdin, path)
+		data, err := readText(stdin, path)
 		if err != nil {
 			return value, err
 		}

@@ -150,6 +150,14 @@ func NormalizeEmail(s string) string {
 	return s[:at+1] + norm.NFC.String(host)
 }
 
+// HostInASCII returns a host of other letters as URLs have it on the wire, such as xn--ptea-v7a.nz; ok is false for a host without such a
+// form. A port stays behind it.
+func HostInASCII(host string) (ascii string, ok bool) {
+	name, port, _ := strings.Cut(host, ":")
+	ascii, err := idna.Lookup.ToASCII(name)
+	return strings.TrimSuffix(ascii+":"+port, ":"), err == nil && ascii != ""
+}
+
 // isHost reports whether s is two or more labels of letters, digits and inner hyphens.
 func isHost(s string) bool {
 	labels := strings.Split(s, ".")

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -82,10 +83,13 @@ func (p *pages) opened(show func(http.ResponseWriter, *http.Request, content)) h
 	}
 }
 
-// token returns the setup token that values hold. Without a token, or after too many requests with it, token answers the
+// token returns the setup token that values hold, without what mail and chat programs take for a part of a link that stands in a sentence
+// or in brackets. Without a token, or after too many requests with it, token answers the
 // request itself, and ok is false.
 func (p *pages) token(w http.ResponseWriter, r *http.Request, values url.Values) (token string, ok bool) {
-	token = web.One(values, "token")
+	token = strings.TrimRightFunc(web.One(values, "token"), func(r rune) bool {
+		return r != '-' && r != '_' && (r > 0x7f || !unicode.IsLetter(r) && !unicode.IsDigit(r)) // a token ends with base64url
+	})
 	return token, p.site.Admit(w, r, token)
 }
 

@@ -150,6 +150,7 @@ func TestFormIsRefused(t *testing.T) {
 		want   int
 	}{
 		{"from another website", "", form, header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
+		{"from another website, in an old browser", "", form, header("Origin", "https://evil.example"), http.StatusForbidden},
 		{"as JSON", "", `{"token":"x"}`, header("Content-Type", "application/json"), http.StatusUnsupportedMediaType},
 		{"as multipart", "", form, header("Content-Type", "multipart/form-data; boundary=x"), http.StatusUnsupportedMediaType},
 		{"without a type", "", form, header("Content-Type"), http.StatusUnsupportedMediaType},
@@ -169,6 +170,25 @@ func TestFormIsRefused(t *testing.T) {
 				t.Errorf("setup = %+v, want none begun", c.Setup)
 			}
 		})
+	}
+}
+
+// Programs that turn addresses in a text into links take what stands behind an address for a part of it.
+func TestALinkOpensWithWhatStandsBehindItInASentence(t *testing.T) {
+	b := newBench(t, setting{})
+	for _, path := range []string{b.setupPath(), b.legalPath()} {
+		for _, behind := range []string{".", ")", ">", "%20", ",", ").", "%C2%BB", "%E3%80%82"} {
+			b.do(http.MethodGet, path+behind, "").is(t, http.StatusOK)
+		}
+	}
+	for _, origin := range []string{"null", "", "https://pay.example"} { // of our own form, as browsers have it
+		got := b.do(http.MethodPost, "/api/dd-setup", url.Values{"token": {b.token + "."}, "terms": {"x"}}.Encode(), func(r *http.Request) {
+			r.Host = "pay.example"
+			r.Header["Origin"] = []string{origin}
+		})
+		if got.status == http.StatusForbidden || got.status == http.StatusNotFound {
+			t.Errorf("with Origin %q the form is answered %d", origin, got.status)
+		}
 	}
 }
 

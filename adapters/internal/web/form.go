@@ -65,13 +65,13 @@ func One(values url.Values, name string) string {
 // ReadForm returns the values of the form in the body, and not the values of the address. If the body
 // is no form, or a browser reports that another website sent it, ReadForm answers the request
 // itself and ok is false. There are no cookies, so a token in the body is proof enough; under
-// no-referrer browsers send "Origin: null" for our own forms, so Origin is not checked.
+// no-referrer browsers send "Origin: null" for our own forms.
 func (s *Site) ReadForm(w http.ResponseWriter, r *http.Request) (form url.Values, ok bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
 	media, _, faulty := mime.ParseMediaType(strings.Join(r.Header.Values("Content-Type"), ", "))
 	tooLarge, status := (*http.MaxBytesError)(nil), http.StatusOK
 	switch {
-	case slices.Contains(r.Header.Values("Sec-Fetch-Site"), "cross-site"):
+	case s.crossSite(r):
 		status = http.StatusForbidden
 	case faulty != nil, media != "application/x-www-form-urlencoded":
 		status = http.StatusUnsupportedMediaType
@@ -89,4 +89,19 @@ func (s *Site) ReadForm(w http.ResponseWriter, r *http.Request) (form url.Values
 		return nil, false
 	}
 	return form, true
+}
+
+// crossSite reports whether a browser says that another website sent a request. Old browsers say it by Origin alone. A proxy may have
+// changed Host: then the base URL has the site's own origin.
+func (s *Site) crossSite(r *http.Request) bool {
+	if sites := r.Header.Values("Sec-Fetch-Site"); len(sites) > 0 {
+		return slices.Contains(sites, "cross-site")
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" || origin == "null" {
+		return false
+	}
+	from, err := url.Parse(origin)
+	own, ownErr := url.Parse(s.BaseURL)
+	return err != nil || from.Host != r.Host && (ownErr != nil || from.Scheme != own.Scheme || from.Host != own.Host)
 }

@@ -50,10 +50,12 @@ func Parse(text string) (Number, error) {
 }
 
 // Tidy returns an account number with the separators that people copy from a statement or a message replaced by the
-// spaces and hyphens that Parse reads.
+// spaces and hyphens that Parse reads, and with digits of any script or width as ASCII digits.
 func Tidy(number string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
+		case unicode.IsDigit(r):
+			return '0' + digit(r)
 		case unicode.IsSpace(r):
 			return ' '
 		case r == '.' || r == '/' || r == '\u2212' || unicode.Is(unicode.Pd, r):
@@ -63,6 +65,21 @@ func Tidy(number string) string {
 		}
 		return r
 	}, number))
+}
+
+// digit returns the value of a digit. Unicode has the digits of a script one after the other, from zero.
+func digit(r rune) rune {
+	for _, table := range unicode.Nd.R16 {
+		if lo, hi := rune(table.Lo), rune(table.Hi); lo <= r && r <= hi {
+			return (r - lo) % 10
+		}
+	}
+	for _, table := range unicode.Nd.R32 {
+		if lo, hi := rune(table.Lo), rune(table.Hi); lo <= r && r <= hi {
+			return (r - lo) % 10
+		}
+	}
+	return 0
 }
 
 // Sentence returns what a form says of an account number that Parse has refused.
@@ -127,7 +144,7 @@ func split(text string) (n Number, ok bool) {
 		*part.digits, rest = rest[:part.size], trimSeparator(rest[part.size:])
 	}
 	n.Suffix = rest
-	return n, (len(rest) == 2 || len(rest) == 3) && allDigits(rest)
+	return n, allDigits(rest) && (len(rest) == 2 || len(rest) == 3 && rest[0] == '0') // a suffix is below 100
 }
 
 // trimSeparator trims the separator before a part: spaces, with at most one hyphen among them.

@@ -221,3 +221,14 @@ func ExampleParse() {
 	// ASB 12-3140-•••••23-50 <nil>
 	// account_number has a mistake in it: its check digits do not match
 }
+
+// A digit is a digit, and a suffix of three digits is one below 100.
+func TestDigitsOfAnyScriptAreRead(t *testing.T) {
+	for text, want := range map[string]bool{"１２－３１１３－０００３８６９－００": true, "12-3113-000386９-00": true, "١٢-٣١١٣-٠٠٠٣٨٦٩-٠٠": true,
+		"𝟏𝟐-3113-0003869-00": true, "12-3113-0003869-900": false, "12-3113-0003869-000": true} {
+		n, err := bankaccount.Parse(bankaccount.Tidy(text))
+		if (err == nil) != want || want && (n.Bank != "12" || n.Base != "0003869") {
+			t.Errorf("%s is %+v, %v", text, n, err)
+		}
+	}
+}

@@ -13,7 +13,7 @@
   });
 
   function digits() {
-    return input.value.replace(/\D/g, "");
+    return input.value.normalize("NFKC").replace(/\D/g, "");
   }
 
   // nameBank names the bank once its number is there.
@@ -28,7 +28,7 @@
   // write puts a whole number into the form 01-0902-0068389-00 and leaves any other as it is.
   function write() {
     var d = digits();
-    if (/^[\d\s.\/\u2010-\u2015\u2212-]*$/.test(input.value) && (d.length === 15 || d.length === 16)) {
+    if (/^[\d\s.\/\u2010-\u2015\u2212-]*$/.test(input.value.normalize("NFKC")) && (d.length === 15 || d.length === 16)) {
       input.value = [d.slice(0, 2), d.slice(2, 6), d.slice(6, 13), d.slice(13)].join("-");
     }
   }
