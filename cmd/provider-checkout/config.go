@@ -370,7 +370,7 @@ func (s *server) unusedAdapter(field string) string {
 	switch {
 	case adapter == gocardlessName && s.processor != gocardlessName,
 		adapter == salesforceName && s.crm != salesforceName,
-		adapter == "smtp" && s.smtp == "":
+		adapter == "smtp" && (s.smtp == "" || s.smtp == noMail):
 		return adapter
 	}
 	return ""

@@ -187,7 +187,7 @@ func newServer(c *call) *server {
 	cli.Var(fs, &s.terms, "terms", "", parseFile(fs.Stdin, providerfile.ParseTerms),
 		"`FILE` with the lender and the terms that every new agreement holds (cmd/provider-checkout/docs/providers-and-terms.md has the form)")
 	cli.Var(fs, &s.tsa, "tsa", "", parseAuthority, "`URL` of a time-stamp authority (RFC 3161), which is asked for a time-stamp of each signature")
-	fs.StringVar(&s.smtp, "smtp", "", "`URL` of the mail server through which payers are notified, smtp://HOST:587 or smtps://HOST:465; unset: they are not")
+	fs.StringVar(&s.smtp, "smtp", "", "`URL` of the mail server through which payers are notified, smtp://HOST:587 or smtps://HOST:465; none: they are not")
 	fs.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that these e-mails are from, such as \"Lender <plans@lender.example>\"")
 	s.deskFlags()
 	fs.AllowVariables()

@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/smtp"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -13,12 +15,18 @@ const (
 	smtpPasswordVariable = "PROVIDER_CHECKOUT_SMTP_PASSWORD"
 )
 
-// notifier returns the notifier of payers, or nil without --smtp. Its error names everything that is missing or wrong.
+// noMail is the value of --smtp with which somebody else sends payers their agreements.
+const noMail = "none"
+
+// notifier returns the notifier of payers, or nil without --smtp, which production must say. Its error names everything that is missing or wrong.
 func (s *server) notifier() (ports.PayerNotifier, error) {
-	switch {
-	case s.smtp == "" && s.mailFrom != "":
+	switch none := s.smtp == "" || s.smtp == noMail; {
+	case none && s.mailFrom != "":
 		return nil, s.needs("mail-from", "smtp")
-	case s.smtp == "":
+	case s.smtp == "" && s.environment == catalogue.Production:
+		return nil, fmt.Errorf("the mail server is missing (%s): nobody would send payers their agreement. %[1]s %s says that somebody else does",
+			s.name("smtp"), noMail)
+	case none:
 		return nil, nil
 	case s.mailFrom == "":
 		return nil, s.needs("smtp", "mail-from")
