@@ -124,15 +124,18 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 	})
 	t.Run("outage: nothing is opened, or confirmed", func(t *testing.T) {
 		none := []string{`alertname="ProviderCheckoutNoConfirms"`, `alertname="ProviderCheckoutNoCreates"`}
-		firing(t, "1m", course(hour, hour, nothing(40)), at("153m"), at("155m", none...))
-		week := map[string]string{}
-		const samplesOfAWeek = 7 * 24 * 6
-		for name, values := range course(phase{quiet, busy, 24}, nothing(samplesOfAWeek)) {
-			if strings.Contains(name, "_creates_total") || strings.Contains(name, "_confirms_total") {
-				week[name] = values
-			}
+		firing(t, "1m", course(hour, hour, nothing(40)), at("126m"), at("130m", none...)) // within ten minutes
+		const week = 7 * 24 * 60
+		enrolments := func(phases ...phase) map[string]string {
+			all := course(phases...)
+			maps.DeleteFunc(all, func(name, _ string) bool { return !strings.Contains(name, "_creates_total") && !strings.Contains(name, "_confirms_total") })
+			return all
 		}
-		firing(t, "10m", week, at(fmt.Sprintf("%dm", 10*(samplesOfAWeek-12))), at(fmt.Sprintf("%dm", 10*(samplesOfAWeek+12)), none...))
+		busyFor := func(minutes int) phase { return phase{quiet, busy, minutes} }
+		// At an hour at which nobody enrolled a week ago either, and on a day on which nobody has enrolled yet.
+		firing(t, "1m", enrolments(busyFor(60), nothing(week-60), busyFor(60), nothing(60)), at(fmt.Sprintf("%dm", week+110)))
+		firing(t, "1m", enrolments(busyFor(120), nothing(week)), at(fmt.Sprintf("%dm", week+60)))
+		firing(t, "1m", enrolments(busyFor(180), nothing(week-180), busyFor(60), nothing(60)), at(fmt.Sprintf("%dm", week+72), none...))
 	})
 	t.Run("outage: every confirm fails", func(t *testing.T) {
 		ready := m.setUp(t)
