@@ -71,8 +71,8 @@ func TestPaymentsOfAFaultyAgreement(t *testing.T) {
 func TestFootSaysWhichWordingItIs(t *testing.T) {
 	a := diploma()
 	for sandbox, want := range map[bool]string{
-		false: "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-24",
-		true:  "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-24. SANDBOX: no agreement",
+		false: "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-29",
+		true:  "Payment Plan Agreement PPA-2027-000000001A5, wording of 2026-11-29. SANDBOX: no agreement",
 	} {
 		a.Sandbox = sandbox
 		if got := a.Foot(); got != want {

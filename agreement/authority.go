@@ -77,7 +77,7 @@ func (t DebitTerms) Debits() string {
 	return text
 }
 
-// Told names the party beside the bank that the account holder tells to end the authority.
+// Told names the party that the account holder tells to end the authority. A bank that is told may end others under the same code.
 func (t DebitTerms) Told() string {
 	switch {
 	case t.Authority.Initiator != "":

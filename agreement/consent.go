@@ -30,7 +30,7 @@ func (a Agreement) DebitTerms() DebitTerms {
 		Authority: a.Terms.Authority}
 }
 
-// Name returns the id of the terms, such as "2026-11-24/2/9f86d081884c7d65": the version of the wording, the days
+// Name returns the id of the terms, such as "2026-11-29/2/9f86d081884c7d65": the version of the wording, the days
 // of notice, and a fingerprint of the text.
 func (t DebitTerms) Name() string {
 	var words strings.Builder

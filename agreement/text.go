@@ -8,7 +8,7 @@ import (
 )
 
 // Version identifies the wording of the agreements that are concluded now (contract, section 9).
-const Version = "2026-11-24"
+const Version = "2026-11-29"
 
 //go:embed wording
 var files embed.FS
@@ -16,7 +16,7 @@ var files embed.FS
 // wordings has the words of each version. Once a release has concluded agreements in them they never change: a new wording is a file of
 // its own, a line here, Version, and its text in testdata.
 var wordings = map[string]Prose{
-	"2026-11-24": MustProse(files, "wording/2026-11-24.txt"),
+	"2026-11-29": MustProse(files, "wording/2026-11-29.txt"),
 }
 
 // Title returns the title of the document.

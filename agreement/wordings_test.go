@@ -19,7 +19,7 @@ import (
 // what differs in each variant of it. Once a release has concluded agreements in a wording its files never change: if this
 // test fails then because a sentence was changed, add a wording instead, and its version here.
 func TestTextIsTheWordingOfItsVersion(t *testing.T) {
-	versions := []string{"2026-11-24"}
+	versions := []string{"2026-11-29"}
 	if newest := versions[len(versions)-1]; newest != agreement.Version {
 		t.Errorf("the newest wording here is %s, agreements are concluded in %s", newest, agreement.Version)
 	}

@@ -88,7 +88,7 @@ func (p *pages) opened(show func(http.ResponseWriter, *http.Request, content)) h
 // request itself, and ok is false.
 func (p *pages) token(w http.ResponseWriter, r *http.Request, values url.Values) (token string, ok bool) {
 	token = strings.TrimRightFunc(web.One(values, "token"), func(r rune) bool {
-		return r != '-' && r != '_' && (r > 0x7f || !unicode.IsLetter(r) && !unicode.IsDigit(r)) // a token ends with base64url
+		return r != '-' && r != '_' && (unicode.IsPunct(r) || unicode.IsSymbol(r) || unicode.IsSpace(r)) // a token ends with base64url
 	})
 	return token, p.site.Admit(w, r, token)
 }

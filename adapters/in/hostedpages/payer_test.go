@@ -86,7 +86,7 @@ func TestThePayersPageSaysWhatWasAgreed(t *testing.T) {
 		"Agreement" + b.stored().Confirmation.AgreementNumber, "Your enrolment for Diploma in Business at Kōwhai Institute is confirmed.",
 		"before the day of the payment: Pūtea Limited (0800 555 010).", "If the account is not yours, tell Pūtea Limited (plans@putea.example) at once.",
 		"You can cancel the plan until the end of Monday 1 February 2027. Write to Pūtea Limited.",
-		"You can end the direct debit at any time: tell the bank or Pūtea Limited.", "Total to pay$2,990.00", "Questions? Write to help@kowhai.example."} {
+		"You can end the direct debit at any time: tell Pūtea Limited. You can also tell the bank", "Total to pay$2,990.00", "Questions? Write to help@kowhai.example."} {
 		page.reads(t, strings.ReplaceAll(want, "\n", " "))
 	}
 	page.wants(t, `href="`+b.agreementPath()+`"`, `href="https://enrol.kowhai.example/done?from=bank"`, `data-notify="https://enrol.kowhai.example https://www.kowhai.example"`)

@@ -33,7 +33,7 @@ func later(e checkout.Enrolment) (checkout.Enrolment, time.Time) {
 func Active(e checkout.Enrolment) checkout.Enrolment {
 	e, at := later(e)
 	e.Checkout.Setup = checkout.Setup{Try: 1, BillingRequestID: "BRQ1",
-		Consent: agreement.Consent{At: at, Terms: "2026-11-24/10/9f86d081884c7d65"},
+		Consent: agreement.Consent{At: at, Terms: "2026-11-29/10/9f86d081884c7d65"},
 		Observation: checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateActive, MandateID: "MD1",
 			MandateSince: at, Authorisation: checkout.Authorised, AccountHolder: "M O'BRIEN", AccountMask: "01-0902-•••••23-00",
 			CompletedAt: at}}

@@ -16,7 +16,7 @@ import (
 func TestPagesAreFilled(t *testing.T) {
 	for n := 1; n <= 80; n += testlevel.Of(3, 1) {
 		a := sample.Agreement(n)
-		a.DirectDebit.Consent = agreement.Consent{Terms: "2026-11-24/2/0123456789abcdef", At: a.AcceptedAt}
+		a.DirectDebit.Consent = agreement.Consent{Terms: "2026-11-29/2/0123456789abcdef", At: a.AcceptedAt}
 		isFilled(t, a, n)
 		a.Terms.Cancellation = agreement.Cancellation{WorkingDays: 5, How: "Write to help@lender.example.\n\nThe lender pays back the rest."}
 		a.Terms.Hardship, a.Terms.Disputes = "help@lender.example", agreement.DisputeScheme{Name: "A Dispute Scheme", Contact: "https://disputes.example"}

@@ -161,7 +161,7 @@ func TestContract4AMistakeComesBackOnTheFormWithWhatWasTyped(t *testing.T) {
 			{"a digit swapped", "Aroha Ngata", "01-0902-0068398-00", "yes", 1, "account number"},
 			{"too short", "Aroha Ngata", "01-0902", "yes", 1, "15 or 16 digits"},
 			{"no such bank", "Aroha Ngata", "99-0902-0068389-00", "yes", 1, "bank"},
-			{"not digits", "Aroha Ngata", "０１-0902-0068389-00", "yes", 1, "digits"},
+			{"not digits", "Aroha Ngata", "Ⅰ1-0902-0068389-00", "yes", 1, "digits"},
 			{"no account number", "Aroha Ngata", "", "yes", 1, "account number"},
 			{"no holder", "", goodAccount, "yes", 1, "name of the account holder"},
 			{"no authority", "Aroha Ngata", goodAccount, "", 1, "no one else has to sign"},
